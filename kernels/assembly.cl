@@ -1,18 +1,20 @@
-// A matrix from a stream of blocks, in the five steps of P-Cloth (Li et al. 2020, §3.2.2): entries are sorted by row and column, stable, so that those
-// of one block lie together in the order of the stream; the first of them names the block; each block gathers its entries. Counts stay on
-// the device, and nothing is written to a target that has too little room. Build options define
+// A matrix from a stream of blocks, in the five steps of P-Cloth (Li et al. 2020, §3.2.2). Entries are sorted
+// by row and column, stably, so that those of one block are adjacent in the order of the stream. The first of
+// them represents the block, and each block gathers its entries. Counts stay on the device, and nothing is
+// written to a target without enough room. Build options define
 //   STORED  the type of values of the target
 //   BLOCK   rows and columns of a block
 //   SLICE   rows of a slice of the target, see matrix.cl
 //
 //   keys[k]      row and column of entry k of the stream as one number, nodes * nodes for none
 //   order[p]     the entry at place p of the sorted stream
-//   heads[p]     blocks that begin before place p; one more for the end
-//   starts[i]    blocks of the rows before row i; one more for the end
+//   heads[p]     blocks that begin before place p, and their total
+//   starts[i]    blocks of the rows before row i, and their total
 //   found[0]     blocks; found[1] the most of a row
-//   slots[u]     where block u is in the target, NONE where it has no room
-//   lacking[0]   whether the target lacks the place of a block
-// An entry is block k of the stream at a place (PER = 1), or one of the 16 pairs of nodes of a contact (PER = 16); nodes that a contact has not are NONE.
+//   slots[u]     the slot of block u in the target, NONE without room
+//   lacking[0]   whether the target has no place for some block
+// An entry is block k of the stream at a place (PER = 1), or, with PER = 16, one of the 16 pairs of nodes of
+// a contact. Missing nodes of a contact are NONE.
 
 #define AREA (BLOCK * BLOCK)
 #define NONE UINT_MAX
@@ -64,7 +66,7 @@ __kernel void coarsen_assembly_rows(const uint room, const uint nodes, __global 
     starts[i] = heads[first];
 }
 
-// How many blocks there are, and the most of a row, by one group.       Twin: Fill::compact
+// The number of blocks, and the most of a row, by one group.            Twin: Fill::compact
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void coarsen_assembly_found(const uint nodes, __global const uint *starts, __global uint *found) {
     __local uint shared[64];
@@ -81,8 +83,8 @@ void coarsen_assembly_found(const uint nodes, __global const uint *starts, __glo
     }
 }
 
-// Rows and columns of a target with room for `blocks` blocks, and `width` of a row; where they do not suffice nothing is written but what was
-// found. Slices of one row have pointers, others lengths.               Twin: Targets::fill
+// Rows and columns of a target with room for `blocks` blocks, and `width` of a row; without enough room only
+// the counts are written. Slices of one row have pointers, others lengths. Twin: Targets::fill
 __kernel void coarsen_assembly_place(const uint room, const uint nodes, const uint blocks, const uint width,
                                      __global const uint *order, __global const ulong *keys,
                                      __global const uint *heads, __global const uint *starts,
@@ -114,7 +116,7 @@ __kernel void coarsen_assembly_place(const uint room, const uint nodes, const ui
         columns[slot] = (uint)(key % nodes);
 }
 
-// Where the blocks of a stream are in a matrix that has their places. Twin: Assembly::new
+// The slots of the blocks of a stream in a matrix that has their places. Twin: Assembly::new
 __kernel void coarsen_assembly_find(const uint room, const uint nodes, const uint width,
                                     __global const uint *offsets, __global const uint *lengths,
                                     __global const uint *columns, __global const uint *order,
@@ -138,10 +140,10 @@ __kernel void coarsen_assembly_find(const uint room, const uint nodes, const uin
     }
     slots[heads[at]] = found;
     if (found == NONE)
-        *lacking = 1; // whoever writes, writes the same
+        *lacking = 1; // all items write the same value
 }
 
-// Values: an item an entry of the block that begins at place p.         Twin: Targets::fill, Assembly::fill
+// Values: one entry of the block that begins at place p per item.       Twin: Targets::fill, Assembly::fill
 __kernel void coarsen_assembly_sum(const uint room, const uint per, const uint nodes, __global const uint *order,
                                    __global const ulong *keys, __global const uint *heads,
                                    __global const uint *slots, __global const REAL *weights,
@@ -166,7 +168,7 @@ __kernel void coarsen_assembly_sum(const uint room, const uint per, const uint n
     values[((size_t)(slot / SLICE) * AREA + e) * SLICE + slot % SLICE] = (STORED)sum;
 }
 
-// values = 0, and no place is lacking yet.                              Twin: Assembly::fill
+// values = 0, lacking = 0                                               Twin: Assembly::fill
 __kernel void coarsen_assembly_clear(const ulong count, __global STORED *values, __global uint *lacking) {
     const size_t k = get_global_id(0);
     if (k < count)

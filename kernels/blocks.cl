@@ -6,7 +6,7 @@
 
 #pragma OPENCL FP_CONTRACT ON
 
-// z = a D r + b z, an item a block                                      Twin: CpuBlocks::leaf
+// z = a D r + b z, one block per item                                   Twin: CpuBlocks::leaf
 __kernel void coarsen_blocks(const ulong n, __global const STORED *d, const REAL a, __global const REAL *r,
                              const REAL b, __global REAL *z) {
     const size_t i = get_global_id(0);

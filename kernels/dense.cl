@@ -1,9 +1,10 @@
-// Large dense blocks along the diagonal, row by row: the coarsest level of a hierarchy. Build options define
+// Large dense blocks along the diagonal, stored by rows: the coarsest level of a hierarchy. Build options
+// define
 //   STORED  the type of values
 
 #pragma OPENCL FP_CONTRACT ON
 
-// z = a D r + b z, a group a row of a block of size x size               Twin: CpuBlocks::leaf_any
+// z = a D r + b z, one row of a block of size x size per group          Twin: CpuBlocks::leaf_any
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_dense(const ulong n, const uint size, __global const STORED *d, const REAL a,
                    __global const REAL *r, const REAL b, __global REAL *z) {

@@ -1,9 +1,9 @@
-// Inverses of the diagonal blocks of a matrix in device memory, plain or with a contact part; see matrix.cl for where blocks lie and
-// blocks.cl for where their inverses do. Build options define
+// Inverses of the diagonal blocks of a matrix in device memory, plain or with a contact part. See matrix.cl
+// for the layout of blocks and blocks.cl for that of inverses. Build options define
 //   STORED  the type of values
 //   SIZE    rows and columns of a block
 //   SLICE, DSLICE, CONTACT  as in matrix.cl
-//   TINY    a pivot of a scaled row that is round-off
+//   TINY    the largest pivot of a scaled row that counts as round-off
 
 #define AREA (SIZE * SIZE)
 
@@ -18,13 +18,13 @@
     const ulong n, const uint width, __global const uint *offsets, __global const uint *lengths, \
     __global const uint *columns, __global const STORED *values PART
 
-// What is wrong with a block; the fault of block i is number FAULTS i + its kind, so there are fewer than 2^31 blocks.
+// Faults of a block; the fault of block i is number FAULTS i + its kind, so there are fewer than 2^31 blocks.
 #define SOUND UINT_MAX
 #define SINGULAR 0
 #define NOT_POSITIVE 1
 #define FAULTS 2
 
-// Where row i begins, its lane, and how many blocks it has.
+// The start of row i, its lane, and its number of blocks.
 #if SLICE == 1
 #define BASE(i) ((size_t)offsets[i])
 #define LANE(i) 0
@@ -35,7 +35,7 @@
 #define COUNT(i) lengths[i]
 #endif
 
-// w = diagonal block i, zero where there is none.
+// w = diagonal block i, zero if it is not stored
 void coarsen_diagonal_block(const size_t i, MATRIX, SUM *w) {
     const size_t base = BASE(i), lane = LANE(i);
     const uint count = COUNT(i);
@@ -53,7 +53,8 @@ void coarsen_diagonal_block(const size_t i, MATRIX, SUM *w) {
 #endif
 }
 
-// d = w^-1 by Gauss-Jordan elimination of (S w | S), S the scaling of the rows, with partial pivoting; whether there is one. Twin: dense_blocks::invert
+// d = w^-1 by Gauss-Jordan elimination of (S w | S), S the scaling of the rows, with partial pivoting;
+// returns whether w is regular.                                         Twin: dense_blocks::invert
 uint coarsen_invert(SUM *w, SUM *d) {
     uint sound = 1;
     for (uint r = 0; r < SIZE; r++) {
@@ -93,8 +94,8 @@ uint coarsen_invert(SUM *w, SUM *d) {
     return sound;
 }
 
-// d = the inverses, the unit matrix where there is none; faults[group] = the first fault that a group met, or SOUND.
-// Twin: DenseBlocks::invert_diagonal, DenseBlocks::check_positive
+// d = the inverses, or the unit matrix for singular blocks; faults[group] = the first fault in a group, or
+// SOUND. Twin: DenseBlocks::invert_diagonal, DenseBlocks::check_positive
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_diagonal(MATRIX, __global STORED *d, __global uint *faults) {
     __local uint first[WIDTH];
@@ -120,7 +121,8 @@ void coarsen_diagonal(MATRIX, __global STORED *d, __global uint *faults) {
     }
 }
 
-// bounds[group] = the largest sum of |a_ij d_i| over a row of scalars that a group met, NaN where one is. Twin: spectrum::row_sums
+// bounds[group] = the largest sum of |a_ij d_i| over a row of scalars in a group; NaN if any is NaN.
+// Twin: spectrum::row_sums
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_row_sums(MATRIX, __global const STORED *d, __global REAL *bounds) {
     __local SUM largest[WIDTH];
@@ -135,7 +137,7 @@ void coarsen_row_sums(MATRIX, __global const STORED *d, __global REAL *bounds) {
         for (uint k = starts[i]; k < starts[i + 1]; k++)
             sum += fabs((SUM)contact[k]);
 #endif
-        sum *= fabs((SUM)d[i]); // blocks of one entry lie one after the other
+        sum *= fabs((SUM)d[i]); // blocks of one entry are consecutive
         bound = isnan(sum) || sum > bound ? sum : bound;
     }
     largest[get_local_id(0)] = bound;

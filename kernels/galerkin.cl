@@ -1,19 +1,20 @@
-// A_c = P^T A P with every pattern known: Q = A P first, then P^T Q, each entry of either gathered from a list of block products in a fixed
-// order. Build options define
+// A_c = P^T A P with all patterns known: first Q = A P, then P^T Q. Each entry is gathered from a list of
+// block products in a fixed order. Build options define
 //   STORED  the type of values
 //   B, K    rows and columns of a block of P
 //   ASLICE, PSLICE, CSLICE  rows of a slice of A, P and A_c, see matrix.cl
 //
-//   starts[t]    where the products of block t begin; right[2 p], right[2 p + 1] the slots of A and P of product p of Q,
-//                left[2 p], left[2 p + 1] the slot of P and the block of Q of product p of A_c
-//   slots[t]     where block t of A_c is
+//   starts[t]    the start of the products of block t
+//   right[2 p], right[2 p + 1]  the slots of A and P of product p of Q
+//   left[2 p], left[2 p + 1]    the slot of P and the block of Q of product p of A_c
+//   slots[t]     the slot of block t of A_c
 
 #pragma OPENCL FP_CONTRACT ON
 
 // Entry e of the block of `area` entries in a slot, in slices of `slice` rows.
 #define PLACE(slot, e, area, slice) (((size_t)((slot) / (slice)) * (area) + (e)) * (slice) + (slot) % (slice))
 
-// Rows of Q = A P, an item a row of a block.                            Twin: Factors::make_q
+// Rows of Q = A P, one row of a block per item.                         Twin: Factors::make_q
 __kernel void coarsen_galerkin_right(const ulong count, __global const uint *starts, __global const uint *right,
                                      __global const STORED *a, __global const STORED *p, __global REAL *q) {
     const size_t item = get_global_id(0);
@@ -36,7 +37,7 @@ __kernel void coarsen_galerkin_right(const ulong count, __global const uint *sta
         q[item * K + c] = sum[c];
 }
 
-// Rows of A_c = P^T Q, an item a row of a block.                        Twin: Factors::refill
+// Rows of A_c = P^T Q, one row of a block per item.                     Twin: Factors::refill
 __kernel void coarsen_galerkin_left(const ulong count, __global const uint *starts, __global const uint *left,
                                     __global const uint *slots, __global const STORED *p,
                                     __global const REAL *q, __global STORED *coarse) {
@@ -61,8 +62,9 @@ __kernel void coarsen_galerkin_left(const ulong count, __global const uint *star
         coarse[PLACE(slots[t], r * K + c, K * K, CSLICE)] = (STORED)sum[c];
 }
 
-// Diagonal entries of unknowns without a basis function: the largest of their node, or 1. An item a node; dead[k], starts[i] <= k <
-// starts[i + 1], are its unknowns, slots[i] its block.                   Twin: hierarchy::give_diagonal
+// Diagonal entries of unknowns without a basis function: the largest of their node, or 1. One node per item;
+// its unknowns are dead[k], starts[i] <= k < starts[i + 1], its block is slots[i].
+// Twin: hierarchy::give_diagonal
 __kernel void coarsen_galerkin_dead(const ulong count, __global const uint *starts, __global const uint *dead,
                                     __global const uint *slots, __global STORED *coarse) {
     const size_t i = get_global_id(0);

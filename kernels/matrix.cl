@@ -1,20 +1,21 @@
-// Block sparse rows in slices: SLICE rows lie side by side, lane by lane, padded to the longest of them (or of all).
-// Slot k of row i is column (base + k) SLICE + lane, and entry e = r COLS + c of its block is value
-// ((base + k) ROWS COLS + e) SLICE + lane, with lane = i mod SLICE and base the slots of the slices before. A slice of one row
-// is plain block CSR. An item a block row. Build options define
+// Block sparse rows in slices: SLICE rows are stored side by side, lane by lane, padded to the longest of the
+// slice (or of all rows). Slot k of row i is column (base + k) SLICE + lane, and entry e = r COLS + c of its
+// block is value ((base + k) ROWS COLS + e) SLICE + lane, with lane = i mod SLICE and base the slots of
+// earlier slices. A slice of one row is plain block CSR. One block row per item. Build options define
 //   STORED  the type of values
 //   ROWS, COLS  of a block
 //   SLICE   rows of a slice
 //   DSLICE  blocks of a slice of D, see blocks.cl
-//   HALF    where the blocks on and above the diagonal of a symmetric matrix are stored, in slots of their own: a slot of `columns` is then
-//           a column, and twice the slot of the block, plus one where its mirror image is meant
-//   CONTACT where a contact part is added: block k of it, starts[i] <= k < starts[i + 1] for row i, is at column places[k]
+//   HALF    if only the blocks on and above the diagonal of a symmetric matrix are stored, in separate slots:
+//           a slot of `columns` is then a column, and twice the slot of the block, plus one for its transpose
+//   CONTACT if a contact part is added: block k of row i, starts[i] <= k < starts[i + 1], is at column
+//           places[k]
 
-#pragma OPENCL FP_CONTRACT ON // A device may fuse what it adds here; so does the twin.
+#pragma OPENCL FP_CONTRACT ON // A device may fuse multiply-adds here, as the twin does.
 
 #define AREA (ROWS * COLS)
 
-// Where three.cl has the faster way; see real.cl for LANES.
+// If three.cl has a faster way; see real.cl for LANES.
 #define THREE (ROWS == 3 && COLS == 3 && SLICE == 1 && LANES == 8)
 
 #ifdef CONTACT
@@ -32,7 +33,7 @@
 
 #if THREE
 
-// s = (A x) of block row i, a row of each block at once                 Twin: Bsr::multiply_rows, Sum::leaf
+// s = (A x) of block row i, one row of each block at once               Twin: Bsr::multiply_rows, Sum::leaf
 void coarsen_row(const size_t i, STORAGE, __global const REAL *x, REAL *s) {
     REAL4 t[3] = {0, 0, 0};
     for (size_t k = offsets[i]; k < offsets[i + 1]; k++) {
@@ -133,7 +134,7 @@ __kernel void coarsen_multiply_add(MATRIX, const REAL a, __global const REAL *x,
     }
 }
 
-// r = b - A x                                                           Twin: LinearOperator::residual for Bsr
+// r = b - A x                                                          Twin: LinearOperator::residual for Bsr
 __kernel void coarsen_residual(MATRIX, __global const REAL *b, __global const REAL *x, __global REAL *r) {
     const size_t i = get_global_id(0);
     if (i < n) {
@@ -146,7 +147,7 @@ __kernel void coarsen_residual(MATRIX, __global const REAL *b, __global const RE
 
 #if ROWS == COLS
 
-// y = A x, x·y and the sum of |x y|                                     Twin: LinearOperator::apply_dot for Bsr
+// y = A x, x·y and the sum of |x y|                                   Twin: LinearOperator::apply_dot for Bsr
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_multiply_dot(MATRIX, __global const REAL *x, __global REAL *y, __global SUM *partial) {
     __local SUM shared[WIDTH];
@@ -200,7 +201,7 @@ void coarsen_multiply_dot(MATRIX, __global const REAL *x, __global REAL *y, __gl
         SCALED(i, t_, step) \
     }
 
-// s = beta s + omega D (b - A x), y = x + s                             Twin: Matrix::relax_into for CpuMatrix
+// s = beta s + omega D (b - A x), y = x + s                            Twin: Matrix::relax_into for CpuMatrix
 __kernel void coarsen_relax_into(MATRIX, __global const STORED *d, const REAL omega, const REAL beta,
                                  __global const REAL *b, __global const REAL *x, __global REAL *s,
                                  __global REAL *y) {
@@ -217,8 +218,8 @@ __kernel void coarsen_relax_into(MATRIX, __global const STORED *d, const REAL om
     }
 }
 
-// x_i += omega D_i (b - A x)_i for the rows of chunks `first` to first + count, one item a chunk, in order or backward; chunks are not
-// coupled, so that no item reads what another one writes.              Twin: Sweeping::run
+// x_i += omega D_i (b - A x)_i for the rows of chunks `first` to first + count, one chunk per item, in order
+// or backward. Chunks are not coupled, so no item reads entries written by another. Twin: Sweeping::run
 __kernel void coarsen_relax(MATRIX, __global const uint *chunks, const uint first, const uint count,
                             const uint backward, __global const STORED *d, const REAL omega,
                             __global const REAL *b, __global REAL *x) {

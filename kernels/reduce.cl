@@ -1,9 +1,9 @@
-// Sums over vectors, in two launches and with the same bits at every run.
+// Sums over vectors, in two launches and bitwise the same in every run.
 //
-// First each of G work groups adds its stretch into partial[k G + group], for up to six sums k; G depends on the length
-// alone. Then coarsen_total adds the G partial sums in one group.
+// First each of G work groups sums its range into partial[k G + group], for up to six sums k; G depends only
+// on the length. Then coarsen_total adds the G partial sums in one group.
 
-// x·y0 .. x·y3, of which the first `count` are wanted                   Twin: Vector::dots for Vec
+// x·y0 .. x·y3, of which the first `count` are computed                 Twin: Vector::dots for Vec
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_dots(const ulong n, const uint count, __global const REAL *x, __global const REAL *y0,
                   __global const REAL *y1, __global const REAL *y2, __global const REAL *y3,
@@ -61,8 +61,8 @@ void coarsen_dot_magnitude(const ulong n, __global const REAL *x, __global const
         partial[get_num_groups(0) + get_group_id(0)] = magnitude;
 }
 
-// x0·y0 and the sum of |x0 y0|, .. x2·y2, of which the first `count` pairs are wanted; the bits are those of coarsen_dot_magnitude.
-// Twin: Vector::dot_magnitudes for Vec
+// x0·y0 and the sum of |x0 y0|, .. x2·y2, of which the first `count` pairs are computed; bitwise equal to
+// coarsen_dot_magnitude.                                                Twin: Vector::dot_magnitudes for Vec
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_dot_magnitudes(const ulong n, const uint count, __global const REAL *x0, __global const REAL *y0,
                             __global const REAL *x1, __global const REAL *y1, __global const REAL *x2,
@@ -127,7 +127,7 @@ void coarsen_advance(const ulong n, __global const REAL *slots, const uint a, __
         partial[get_group_id(0)] = rr;
 }
 
-// The sums of `groups` partial sums each, into the first `count` slots, by one group. Twin: parallel::tree
+// Sums `groups` partial sums each into the first `count` slots, by one group. Twin: parallel::tree
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_total(const uint groups, const uint count, __global const SUM *partial, __global REAL *slots,
                    const uint out0, const uint out1, const uint out2, const uint out3, const uint out4,

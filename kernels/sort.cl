@@ -1,8 +1,8 @@
-// Sums before each entry of a list, and a stable sort by digits, both without atomic operations: every item counts for itself, counts are
-// summed, and every item knows where to put what it has. Build options define
-//   CHUNK  entries of an item
+// Prefix sums of a list, and a stable sort by digits, both without atomic operations: every item counts its
+// own entries, counts are summed, and every item then has the places of its entries. Build options define
+//   CHUNK  entries per item
 
-// sums[k] = the sum of chunk k.                                         Twin: morton::sort
+// sums[k] = the sum of chunk k                                          Twin: morton::sort
 __kernel void coarsen_scan_sums(const uint count, __global const uint *list, __global uint *sums) {
     const uint k = get_global_id(0), begin = k * CHUNK;
     if (begin >= count)
@@ -13,7 +13,7 @@ __kernel void coarsen_scan_sums(const uint count, __global const uint *list, __g
     sums[k] = sum;
 }
 
-// Sums before each of `count` entries in place, by one group; the sum of all follows the last. Twin: morton::sort
+// Exclusive prefix sums of `count` entries in place, by one group, followed by the total. Twin: morton::sort
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void coarsen_scan_group(const uint count, __global uint *sums) {
     __local uint shared[64];
@@ -35,7 +35,7 @@ void coarsen_scan_group(const uint count, __global uint *sums) {
         sums[count] = before;
 }
 
-// Sums before each entry of a list, in place, from those before each chunk; the sum of all follows the last. Twin: morton::sort
+// Exclusive prefix sums of a list in place, from those of chunks, followed by the total. Twin: morton::sort
 __kernel void coarsen_scan_entries(const uint count, __global const uint *sums, __global uint *list) {
     const uint k = get_global_id(0), begin = k * CHUNK;
     if (begin >= count)
@@ -52,9 +52,9 @@ __kernel void coarsen_scan_entries(const uint count, __global const uint *sums, 
 
 #define DIGITS 64
 #define DIGIT(key, shift) ((uint)((key) >> (shift)) % DIGITS)
-#define SORTED 64 // keys of an item
+#define SORTED 64 // keys per item
 
-// How often each digit comes in the keys of an item: counts[digit items + item]. Twin: morton::sort
+// The frequency of each digit in the keys of an item: counts[digit items + item]. Twin: morton::sort
 __kernel void coarsen_sort_count(const uint n, const uint items, const uint shift, __global const uint *order,
                                  __global const ulong *keys, __global uint *counts) {
     const uint item = get_global_id(0);
@@ -69,7 +69,7 @@ __kernel void coarsen_sort_count(const uint n, const uint items, const uint shif
         counts[d * items + item] = found[d];
 }
 
-// Puts every key where the counts before it say.                         Twin: morton::sort
+// Moves every key to the place given by the prefix sums of counts.      Twin: morton::sort
 __kernel void coarsen_sort_move(const uint n, const uint items, const uint shift, __global const uint *order,
                                 __global const ulong *keys, __global const uint *counts, __global uint *to) {
     const uint item = get_global_id(0);

@@ -1,9 +1,10 @@
-// Blocks of 3x3 entries that lie row by row, for a core that runs its items one after the other: a row of the block at once. Build options define
+// Blocks of 3x3 entries stored by rows, for a core that runs its items one after the other: a row of the
+// block at once. Build options define
 //   STORED  the type of values
-// Loading four entries costs what loading one does, and loading three costs twice that: so four are loaded where three are
-// meant, none of them outside the block. The lane that belongs to another row (the last one, or the first in row 2) is never
-// looked at. Under PoCL on a processor a product takes 1.6 times as long without this file in float, and 1.15 times in double
-// (cloth:200, medians of 20 interleaved runs).
+// Loading four entries costs as much as loading one, and loading three costs twice that. So four are loaded
+// for three, all inside the block; the lane of another row (the last, or the first in row 2) is ignored.
+// Under PoCL on a processor a product takes 1.6 times as long without this file in float, and 1.15 times in
+// double (cloth:200, medians of 20 interleaved runs).
 
 #if LANES == 8
 
@@ -32,7 +33,7 @@ void coarsen_add3_transposed(__global const STORED *a, const REAL4 x, REAL4 *s) 
     s[2] += (REAL4)(0, a[2], a[5], a[8]) * x.wxyz;
 }
 
-// The sums of each row of products, and a 0.
+// The sum of each row of products, and a 0.
 REAL4 coarsen_sum3(const REAL4 *s) {
     return (REAL4)(s[0].x, s[1].x, s[2].y, 0) + (REAL4)(s[0].y, s[1].y, s[2].z, 0) + (REAL4)(s[0].z, s[1].z, s[2].w, 0);
 }

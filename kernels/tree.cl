@@ -1,5 +1,6 @@
-// The parts of a sum: stretches of entries for groups, packs of LANES entries for items, a binary tree inside a group.
-// Under PoCL on a processor a group of 256 items takes 3.3 times as long for an inner product (cloth:200 in double).
+// Partial sums: ranges of entries for groups, packs of LANES entries for items, a binary tree inside a group.
+// Under PoCL on a processor a group of 256 items takes 3.3 times as long for an inner product (cloth:200 in
+// double).
 
 #if LANES == 8
 #define PACK JOIN(SUM, 8)
@@ -9,7 +10,7 @@
 #define LOAD(p, i) ((SUM)(p)[i])
 #endif
 
-// LANES entries of a vector as they are.
+// LANES entries of a vector, unconverted.
 #if LANES == 8
 #define ENTRIES JOIN(REAL, 8)
 #define GET(p, i) vload8(0, (p) + (i))
@@ -20,12 +21,13 @@
 #define PUT(v, p, i) (p)[i] = (v)
 #endif
 
-// The entries of a group out of n: a stretch of whole packs for all items, so that a processor reads memory in order.
+// The entries of a group out of n: a range of whole packs for all items, so that a processor reads memory in
+// order.
 #define STRETCH ((size_t)WIDTH * LANES)
 #define SHARE(n) (((n) + get_num_groups(0) * STRETCH - 1) / (get_num_groups(0) * STRETCH) * STRETCH)
 #define FIRST(n) min((size_t)(n), get_group_id(0) * SHARE(n))
 #define LAST(n) min((size_t)(n), (get_group_id(0) + 1) * SHARE(n))
-// The packs of an item between two entries, and what is left of fewer entries than a pack.
+// The packs of an item between two entries, and the remaining entries, fewer than a pack.
 #define PACKS(i, first, last) \
     for (size_t i = (first) + LANES * get_local_id(0); i + LANES <= (last); i += STRETCH)
 #define REST(i, first, last) \

@@ -1,5 +1,5 @@
-// Entry-wise vector operations, an item LANES entries, the last ones one by one. Factors are slots; a factor of 0 leaves the old
-// entries unread.
+// Entry-wise vector operations, LANES entries per item, the last entries one by one. Factors are slots; with
+// a factor of 0 old entries are not read.
 
 // y = v                                                                 Twin: Vector::fill for Vec
 __kernel void coarsen_fill(const ulong n, __global REAL *y, const REAL v) {
@@ -47,7 +47,7 @@ __kernel void coarsen_hadamard(const ulong n, __global const REAL *slots, const 
         }
 }
 
-// p = a u + b p, s = a w + b s, x += c p, r -= c s, an item an entry    Twin: Vector::recur for Vec
+// p = a u + b p, s = a w + b s, x += c p, r -= c s, one entry per item  Twin: Vector::recur for Vec
 __kernel void coarsen_recur(const ulong n, __global const REAL *slots, const uint a, const uint b, const uint c,
                             __global const REAL *u, __global const REAL *w, __global REAL *p, __global REAL *s,
                             __global REAL *x, __global REAL *r) {

@@ -1,11 +1,12 @@
-// z = sum over levels of w C^T (sum over domains of S^T A^-1 S) C r (Wu, Wang, Wang 2022, §7): first the residuals of the coarse levels, then
-// the domains of all coarse levels at once, then those of the finest, which add what the levels above have to say.
+// z = sum over levels of w C^T (sum over domains of S^T A^-1 S) C r (Wu, Wang, Wang 2022, §7): first the
+// residuals of the coarse levels, then the domains of all coarse levels at once, then those of the finest
+// level, which also add the coarse corrections.
 //
-// Deviation: Fig. 12 and 13 walk rows and columns of the matrix with the threads of a warp, which must run in step. Here an item of a group
-// holds one entry of a tile of 8 x 8 and keeps the sums of its row and of its column for itself, so that the group meets only twice, and
-// loads are in order of memory.
+// Deviation: in Fig. 12 and 13 the threads of a warp, which must run in step, walk along rows and columns of
+// the matrix. Here an item of a group has one entry of a tile of 8 x 8 and keeps its own sums of its row and
+// its column. The group synchronises only twice, and loads are in order of memory.
 
-// coarse_s = the sum of the values of the parts of node s, first <= s < last; an item an unknown. Twin: cpu::restrict
+// coarse_s = the sum over the children of node s, first <= s < last; one unknown per item Twin: cpu::restrict
 __kernel void coarsen_schwarz_restrict(const uint first, const uint last, const uint fine,
                                        __global const uint *order, __global const uint *children,
                                        __global const REAL *r, __global REAL *coarse) {
@@ -22,7 +23,7 @@ __kernel void coarsen_schwarz_restrict(const uint first, const uint last, const 
     }
 }
 
-// What all levels above node i say to its unknown k.
+// The sum over all coarser levels of the corrections to unknown k of node i.
 REAL coarsen_schwarz_above(const uint i, const uint k, const uint fine, __global const uint *parent,
                            __global const REAL *coarse) {
     REAL sum = 0;
@@ -37,8 +38,9 @@ REAL coarsen_schwarz_above(const uint i, const uint k, const uint fine, __global
 
 #if !WIDE
 
-// Tiles along a side up to which all of them, 528, are unrolled, so that sums stay in registers: domains of 256 unknowns. Larger ones are loops: PoCL compiles the
-// 8256 tiles of 1024 unknowns for 35 s where it unrolls them, and for 3 s where not.
+// Up to this many tiles along a side all of them, 528, are unrolled, so that sums stay in registers: domains
+// of 256 unknowns. Larger domains use loops: PoCL compiles the 8256 tiles of 1024 unknowns in 35 s unrolled,
+// and in 3 s otherwise.
 #define UNROLLED 32
 #if TILES <= UNROLLED
 #define BOUND TILES
@@ -46,7 +48,8 @@ REAL coarsen_schwarz_above(const uint i, const uint k, const uint fine, __global
 #define BOUND n
 #endif
 
-// Domain d by a group of 64 items: z = w A^-1 r, and what `coarse` adds on the finest level (above = 1).
+// Domain d by a group of 64 items: z = w A^-1 r, plus the correction in `coarse` if above = 1, on the
+// finest level.
 void coarsen_schwarz_tiles(const uint d, DOMAINS, const uint start, __global const REAL *r,
                            __global const REAL *coarse, const uint above, __global REAL *z, __local REAL *x,
                            __local REAL *sums) {
@@ -57,7 +60,7 @@ void coarsen_schwarz_tiles(const uint d, DOMAINS, const uint start, __global con
         x[q] = q < m ? r[(size_t)(order[first + q / BLOCK] - start) * BLOCK + q % BLOCK] : 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     __global const STORED *a = packed + (size_t)offsets[d] * TILE + t;
-    REAL y[TILES], yt[TILES]; // shares of y = A x by this entry's row, and by its column
+    REAL y[TILES], yt[TILES]; // parts of y = A x from the row and from the column of this entry
     for (uint i = 0; i < BOUND; i++)
         y[i] = 0;
 #if TILES <= UNROLLED
@@ -100,7 +103,7 @@ void coarsen_schwarz_tiles(const uint d, DOMAINS, const uint start, __global con
     }
 }
 
-// The coarse levels: domains d0 and following, a group a domain.         Twin: CpuDomains::apply
+// The coarse levels: domains from d0 on, one domain per group.          Twin: CpuDomains::apply
 __kernel __attribute__((reqd_work_group_size(TILE, 1, 1)))
 void coarsen_schwarz_coarse(const uint d0, const uint count, DOMAINS, __global const REAL *r, __global REAL *z) {
     __local REAL x[TILES * SIDE], sums[TILES * TILE];
@@ -117,12 +120,13 @@ void coarsen_schwarz_fine(const uint count, DOMAINS, __global const REAL *r, __g
 
 #else
 
-// An item several domains, in wide registers. Under PoCL on a processor the form above takes 11 times as long in double and 23 times
-// in float (cloth:200, two cores): barriers between the items of a group become loops over them.
+// Several domains per item, in wide registers. Under PoCL on a processor the form above takes 11 times as
+// long in double and 23 times in float (cloth:200, two cores): barriers between the items of a group become
+// loops over them.
 #define WIDE_REAL JOIN(REAL, 8)
 #define WIDEN(v) JOIN(convert_, WIDE_REAL)(v)
 
-// Domain d by one item whose core has wide registers.                   Twin: packed::multiply
+// Domain d by one item of a core with wide registers.                   Twin: packed::multiply
 void coarsen_schwarz_rows(const uint d, DOMAINS, const uint start, __global const REAL *r,
                           __global const REAL *coarse, const uint above, __global REAL *z) {
     const uint first = ranges[2 * d], nodes = ranges[2 * d + 1] - first;
@@ -174,7 +178,7 @@ void coarsen_schwarz_rows(const uint d, DOMAINS, const uint start, __global cons
     }
 }
 
-// The coarse levels: `count` domains from d0 on, shared among the items. Twin: CpuDomains::apply
+// The coarse levels: `count` domains from d0 on, divided among the items. Twin: CpuDomains::apply
 __kernel void coarsen_schwarz_coarse(const uint d0, const uint count, DOMAINS, __global const REAL *r,
                                      __global REAL *z) {
     const uint each = (count + get_global_size(0) - 1) / get_global_size(0);
@@ -183,7 +187,7 @@ __kernel void coarsen_schwarz_coarse(const uint d0, const uint count, DOMAINS, _
         coarsen_schwarz_rows(d0 + d, fine, order, ranges, offsets, parent, packed, weights, fine, r, r, 0, z);
 }
 
-// The finest level: the first `count` domains, shared among the items.  Twin: CpuDomains::apply
+// The finest level: the first `count` domains, divided among the items. Twin: CpuDomains::apply
 __kernel void coarsen_schwarz_fine(const uint count, DOMAINS, __global const REAL *r, __global const REAL *coarse,
                                    __global REAL *z) {
     const uint each = (count + get_global_size(0) - 1) / get_global_size(0);
@@ -194,7 +198,7 @@ __kernel void coarsen_schwarz_fine(const uint count, DOMAINS, __global const REA
 
 #endif
 
-// z = D r for nodes in no domain, an item a node; D symmetric.            Twin: CpuDomains::apply
+// z = D r for nodes in no domain, one node per item; D symmetric        Twin: CpuDomains::apply
 __kernel void coarsen_schwarz_left_out(const uint count, __global const uint *nodes, __global const REAL *d,
                                        __global const REAL *r, __global REAL *z) {
     const uint at = get_global_id(0);

@@ -1,5 +1,5 @@
-// The inverse of a symmetric positive definite matrix (Wu, Wang, Wang 2022, §6.2): one-way Gauss-Jordan elimination of [A | I] to [D L^T | L^-1] in
-// place, then L^-T D^-1 L^-1.
+// The inverse of a symmetric positive definite matrix (Wu, Wang, Wang 2022, §6.2): one-way Gauss-Jordan
+// elimination of [A | I] to [D L^T | L^-1] in place, then L^-T D^-1 L^-1.
 //
 //   A, then L^-1 below the diagonal                     a, packed in tiles
 //   D^-1                                                d
@@ -7,8 +7,8 @@
 
 #if !WIDE
 
-// A group of 64 items a domain, in local memory: 78 tiles of 96 x 96 take 20 KB in float, 40 KB in double.
-// Twin: Workspace::invert
+// One domain per group of 64 items, in local memory: 78 tiles of 96 x 96 take 20 KB in float, 40 KB in
+// double.                                                               Twin: Workspace::invert
 __kernel __attribute__((reqd_work_group_size(TILE, 1, 1)))
 void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const uint *ranges, __global const uint *offsets,
                             const uint some, __global const uint *marks, __global const SUM *diagonals,
@@ -36,7 +36,7 @@ void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const uint *ra
         least = INFINITY;
         for (uint k = 0; k < m; k++) {
             const WORK pivot = a[coarsen_entry(n, k, k)];
-            // What is not positive goes on with a pivot of 1, so that all items stay together.
+            // A pivot that is not positive is replaced by 1, so that all items run in step.
             least = pivot > 0 ? fmin(least, pivot) : 0;
             const WORK over = pivot > 0 ? 1 / pivot : 1;
             for (uint r = t; r < n * SIDE; r += TILE) {
@@ -116,13 +116,13 @@ void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const uint *ra
 
 #else
 
-// An item several domains, in wide registers. Under PoCL on a processor the form above takes 12 times as long (cloth:200 in double,
-// two cores).
+// Several domains per item, in wide registers. Under PoCL on a processor the form above takes 12 times as
+// long (cloth:200 in double, two cores).
 #define WIDE_WORK JOIN(WORK, 8)
 #define WIDE_SUM JOIN(SUM, 8)
 #define WIDE_STORED JOIN(STORED, 8)
 
-// c += l r, tiles by columns.                                            Twin: eliminate::accumulate
+// c += l r, tiles by columns.                                           Twin: eliminate::accumulate
 #define ACCUMULATE(c, l, r) \
     { \
         const WIDE_WORK l0 = (l)[0], l1 = (l)[1], l2 = (l)[2], l3 = (l)[3]; \
@@ -150,7 +150,8 @@ void coarsen_transpose(const WIDE_WORK *from, WIDE_WORK *to) {
                             f[6 * SIDE + r], f[7 * SIDE + r]);
 }
 
-// The inverse of one tile by Gauss-Jordan elimination; the smallest pivot. Twin: eliminate::invert_tile
+// The inverse of one tile by Gauss-Jordan elimination; returns the smallest pivot.
+// Twin: eliminate::invert_tile
 WORK coarsen_invert_tile(WIDE_WORK *a) {
     WORK *entries = (WORK *)a;
     WORK least = INFINITY;
@@ -173,8 +174,8 @@ WORK coarsen_invert_tile(WIDE_WORK *a) {
     return least;
 }
 
-// The inverse of a matrix of n x n tiles in place; the smallest pivot, not positive where `a` then holds nothing of use.
-// Twin: Workspace::invert
+// The inverse of a matrix of n x n tiles in place; returns the smallest pivot. If it is not positive, `a` is
+// invalid.                                                              Twin: Workspace::invert
 WORK coarsen_invert(const uint n, WIDE_WORK *a, WIDE_WORK *q, WIDE_WORK *d, WIDE_WORK *f) {
     WORK least = INFINITY;
     for (uint k = 0; k < n; k++) {
@@ -218,7 +219,7 @@ WORK coarsen_invert(const uint n, WIDE_WORK *a, WIDE_WORK *q, WIDE_WORK *d, WIDE
         for (uint c = 0; c < SIDE; c++)
             q[coarsen_tile(n, k, k) * SIDE + c] = d[k * SIDE + c];
     }
-    for (uint i = 0; i < n; i++) { // rows below i of L^-1 alone are needed for row i of the inverse
+    for (uint i = 0; i < n; i++) { // row i of the inverse needs only rows below i of L^-1
         for (uint k = i + 1; k < n; k++)
             coarsen_transpose(a + coarsen_tile(n, k, i) * SIDE, f + k * SIDE);
         for (uint j = 0; j <= i; j++) {
@@ -238,7 +239,7 @@ WORK coarsen_invert(const uint n, WIDE_WORK *a, WIDE_WORK *q, WIDE_WORK *d, WIDE
     return least;
 }
 
-// Several domains an item.                                              Twin: Workspace::invert
+// Several domains per item.                                             Twin: Workspace::invert
 __kernel void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const uint *ranges,
                                      __global const uint *offsets, const uint some, __global const uint *marks,
                                      __global const SUM *diagonals, __global const SUM *sizes, const uint run,

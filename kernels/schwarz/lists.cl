@@ -1,25 +1,26 @@
-// Multilevel domains: what every kernel of them reads. Nodes of all levels are numbered through, those of the finest first, so that node
-// `first` of level 1 is number FINE; levels follow each other. A position is a place in the list of the nodes of all domains. Build options
-// define
+// Lists of multilevel domains, read by all their kernels. Nodes of all levels have one numbering, the finest
+// level first, so that node `first` of level 1 is number FINE; levels follow each other. A position is an
+// index into the list of the nodes of all domains. Build options define
 //   STORED  the type of packed inverses
-//   BLOCK   unknowns of a node
+//   BLOCK   unknowns per node
 //   TILES   tiles of 8 x 8 along a side of the largest inverse
-// and where a matrix is read
+// and, if a matrix is read,
 //   VALUES  the type of its values
 //   SLICE   rows of a slice, see matrix.cl
 //
 //   order[p]      the node at position p
 //   ranges[2 d]   the first position of domain d, and the one after its last
-//   offsets[d]    where its inverse begins, in tiles
-//   parent[i]     the node of the next level that node i is part of, or NONE
-//   children[2 s] for node FINE + s the positions of its parts, the first and the one after the last
+//   offsets[d]    the start of its inverse, in tiles
+//   parent[i]     the node of the next level that contains node i, or NONE
+//   children[2 s] for node FINE + s the positions of its children, the first and the one after the last
 
 #define SIDE 8
 #define TILE 64
 #define NONE UINT_MAX
 #define AREA (BLOCK * BLOCK)
 
-// Where tile (i, j), i >= j, of a matrix with n tiles along a side is stored, in tiles. Twin: packed::tile_number
+// The index of tile (i, j), i >= j, of a matrix with n tiles along a side, in tiles.
+// Twin: packed::tile_number
 uint coarsen_tile(const uint n, const uint i, const uint j) {
     return j * (2 * n + 1 - j) / 2 + (i - j);
 }
@@ -28,7 +29,7 @@ uint coarsen_tile(const uint n, const uint i, const uint j) {
 // Entry e of the block in a slot.
 #define ENTRY(slot, e) ((SUM)values[((size_t)((slot) / SLICE) * AREA + (e)) * SLICE + (slot) % SLICE])
 
-// The first slot of row i, and blocks of it, of a matrix in slices; see matrix.cl.
+// The first slot and the number of blocks of row i of a matrix in slices; see matrix.cl.
 #define FIRST_SLOT(i) ((width ? (i) / SLICE * width : offsets[(i) / SLICE]) * SLICE + (i) % SLICE)
 #if SLICE == 1
 #define LENGTH(i) (offsets[(i) + 1] - offsets[i])

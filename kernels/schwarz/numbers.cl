@@ -1,26 +1,28 @@
-// The numbers of multilevel domains from a matrix in device memory (Wu, Wang, Wang 2022, Algorithm 1): what a level needs of the one below,
-// and the inverse of every domain. Nothing is scattered: a value is gathered by the one item that needs it. Build options define, beside
-// those of lists.cl,
+// The numbers of multilevel domains from a matrix in device memory (Wu, Wang, Wang 2022, Algorithm 1): the
+// data of each level from the level below, and the inverse of every domain. Nothing is scattered: each value
+// is gathered by the one item that needs it. Build options define, beside those of lists.cl,
 //   WORK     the type of an elimination
 //   EPSILON  twice the round-off of the matrix
 //
 //   own[i]        the slot of the diagonal block of node i of the finest level
-//   starts[p]     where the couplings of the node at position p begin, with nodes of its domain at earlier positions
+//   starts[p]     the start of the couplings of position p with earlier positions of its domain
 //   inner[2 q]    the slot of coupling q, and the position of the other node
 //   alone[i]      whether node i of the finest level had no couplings when the structure was chosen
-//   marks[i]      whether anything below node i has changed; looked at where `some` is 1
+//   marks[i]      whether anything below node i has changed; read only if `some` is 1
 //
-// Two nodes of the finest level are apart up to the level on which one domain holds them both, and one node above it; so each block
-// off the diagonal belongs to one level, and no coarse matrix is stored but its diagonal blocks, which are sums over domains of the level below.
+// Two nodes of the finest level are different nodes on each level up to the one where one domain holds both,
+// and the same node on coarser levels. So each off-diagonal block belongs to one level. Of coarse matrices
+// only the diagonal blocks are stored, which are sums over domains of the level below.
 
 #if WIDE
 #pragma OPENCL FP_CONTRACT ON
 #endif
 
-// A diagonal entry of a coarse level below this many EPSILON of the entries it is the sum of is round-off. Twin: precompute::ROUND_OFF
+// A diagonal entry of a coarse level below this multiple of EPSILON times the sum of its terms is round-off.
+// Twin: precompute::ROUND_OFF
 #define ROUND_OFF 64
 
-// The smallest pivot of a scaled diagonal block that is positive definite. Twin: dense::POSITIVE
+// The smallest pivot of a scaled diagonal block that counts as positive definite. Twin: dense::POSITIVE
 #define POSITIVE 1e-6f
 
 #define NUMBERS \
@@ -30,8 +32,8 @@
 // Entry e of the diagonal block of node i.
 #define DIAGONAL(i, e) ((i) < fine ? ENTRY(own[i], e) : diagonals[(size_t)((i) - fine) * AREA + (e)])
 
-// Diagonal blocks of nodes s of a coarse level, first <= s < last, and the sums of diagonal entries of the finest below their unknowns; an item an
-// entry.                                                                Twin: Stage::coarse_row, Stage::coarse_sizes
+// Diagonal blocks of nodes s of a coarse level, first <= s < last, and for each of their unknowns the sum of
+// diagonal entries of the finest level; one entry per item.     Twin: Stage::coarse_row, Stage::coarse_sizes
 __kernel void coarsen_schwarz_diagonals(const uint first, const uint last, NUMBERS,
                                         __global const uint *children, const uint some,
                                         __global const uint *marks, __global SUM *diagonals,
@@ -74,7 +76,7 @@ __kernel void coarsen_schwarz_clear(const uint count, __global uint *marks) {
         marks[at] = 0;
 }
 
-// Marks nodes of a coarse level that are above a marked one.             Twin: Plan::touched
+// Marks nodes of a coarse level with a marked child.                    Twin: Plan::touched
 __kernel void coarsen_schwarz_raise(const uint first, const uint last, const uint fine, __global const uint *order,
                                     __global const uint *children, __global uint *marks) {
     const uint s = first + get_global_id(0);
@@ -86,7 +88,8 @@ __kernel void coarsen_schwarz_raise(const uint first, const uint last, const uin
     }
 }
 
-// Inverts a block in place by Gauss-Jordan elimination; the smallest pivot, or 0. Twin: eliminate::invert_tile
+// Inverts a block in place by Gauss-Jordan elimination; returns the smallest pivot, or 0.
+// Twin: eliminate::invert_tile
 WORK coarsen_invert_block(WORK *a) {
     WORK least = INFINITY;
     for (uint k = 0; k < BLOCK; k++) {
@@ -110,7 +113,8 @@ WORK coarsen_invert_block(WORK *a) {
     return least;
 }
 
-// The inverse of the scaled diagonal block of node i, or the unit matrix where it is not positive definite; whether it is.
+// The inverse of the scaled diagonal block of node i, or the unit matrix if it is not positive definite;
+// returns whether it is.
 uint coarsen_schwarz_block(const uint i, NUMBERS, __global const SUM *diagonals, const SUM *scale, WORK *a) {
     for (uint e = 0; e < AREA; e++) {
         const uint row = e / BLOCK, column = e % BLOCK, lower = max(row, column) * BLOCK + min(row, column);
@@ -122,7 +126,7 @@ uint coarsen_schwarz_block(const uint i, NUMBERS, __global const SUM *diagonals,
     return positive;
 }
 
-// 1 / sqrt of diagonal entry e of node i, or 0 where that is round-off. Twin: Stage::scales
+// 1 / sqrt of diagonal entry k of node i, or 0 if that entry is round-off. Twin: Stage::scales
 SUM coarsen_schwarz_scale(const uint i, const uint k, const uint fine, __global const uint *own,
                           __global const VALUES *values, __global const SUM *diagonals,
                           __global const SUM *sizes) {
@@ -131,8 +135,8 @@ SUM coarsen_schwarz_scale(const uint i, const uint k, const uint fine, __global 
     return d > ROUND_OFF * (SUM)EPSILON * size && isfinite(d) ? 1 / sqrt(d) : 0;
 }
 
-// Inverses of the diagonal blocks of nodes in no domain, an item a node; a block that is not positive definite is replaced by its
-// diagonal, and told.                                                   Twin: check::check
+// Inverses of the diagonal blocks of nodes in no domain, one node per item. A block that is not positive
+// definite is replaced by its diagonal, and reported in `repairs`.      Twin: check::check
 __kernel void coarsen_schwarz_alone(const uint count, __global const uint *nodes, NUMBERS,
                                     __global const SUM *diagonals, __global REAL *d, const uint domains,
                                     __global uint *repairs) {
@@ -151,8 +155,8 @@ __kernel void coarsen_schwarz_alone(const uint count, __global const uint *nodes
     }
 }
 
-// released[group] = the first node that a group met which had no couplings when the structure was chosen, and has some now; or NONE.
-// Twin: Plan::serves
+// released[group] = the first node in a group that had no couplings when the structure was chosen and has
+// some now, or NONE.                                                    Twin: Plan::serves
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_schwarz_released(const uint n, ROWS, __global const VALUES *values, __global const uint *alone,
                               __global uint *released) {
@@ -176,7 +180,7 @@ void coarsen_schwarz_released(const uint n, ROWS, __global const VALUES *values,
     }
 }
 
-// Whether a domain has a node that is marked.
+// Whether a domain has a marked node.
 uint coarsen_schwarz_marked(const uint first, const uint nodes, __global const uint *order,
                             __global const uint *marks) {
     uint mark = 0;
@@ -185,12 +189,12 @@ uint coarsen_schwarz_marked(const uint first, const uint nodes, __global const u
     return mark;
 }
 
-// Where entry (row, column), row >= column, of a packed matrix is stored. Twin: packed::entry
+// The index of entry (row, column), row >= column, of a packed matrix.  Twin: packed::entry
 uint coarsen_entry(const uint n, const uint row, const uint column) {
     return coarsen_tile(n, row / SIDE, column / SIDE) * TILE + column % SIDE * SIDE + row % SIDE;
 }
 
-// Row r of the scaled matrix of a domain, its lower part.               Twin: Stage::assemble
+// Row r of the lower part of the scaled matrix of a domain.             Twin: Stage::assemble
 #define ASSEMBLE_ROW(a, scale, n, first, r, shift) \
     { \
         const uint p_ = (first) + (r) / BLOCK, row_ = (r) % BLOCK, i_ = order[p_]; \
@@ -207,11 +211,13 @@ uint coarsen_entry(const uint n, const uint row, const uint column) {
             (scale)[r] == 0 ? 1 : (WORK)(DIAGONAL(i_, row_ * (BLOCK + 1)) * ((scale)[r] * (scale)[r])) + (WORK)(shift); \
     }
 
-// Shifts tried, as shares of the diagonal and multiples of what a pivot must be: 0, 10, 100, ... Twin: precompute::SHIFTS
+// Number of shifts, as fractions of the diagonal: 0, 10, 100, ... times the least trusted pivot.
+// Twin: precompute::SHIFTS
 #define ATTEMPTS 5
 
-// Which domains a run inverts: all; all, in one attempt, and what cannot be trusted is left to a run in a wider type; what was left. Twin: Stage::domain
+// The domains that a run inverts: all; all in one attempt, leaving untrusted ones to a run in a wider type;
+// those left.                                                           Twin: Stage::domain
 #define ALL 0
 #define ONCE 1
 #define LEFT 2
-#define UNTRUSTED 3 // what `repairs` says of a domain that is left
+#define UNTRUSTED 3 // the mark in `repairs` of a domain that is left

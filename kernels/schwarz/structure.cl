@@ -1,16 +1,18 @@
-// The structure of multilevel domains on the device (Wu, Wang, Wang 2022, §5): nodes along a Morton curve, every NODES of them a domain, the
-// connected parts of a domain the nodes of the next level. Counts stay on the device: buffers have room for what usually comes, and
-// a level for which it does not suffice is left out, and told. Build options define, beside those of lists.cl,
+// The structure of multilevel domains on the device (Wu, Wang, Wang 2022, §5): NODES consecutive
+// nodes on a Morton curve form a domain, and its connected parts are nodes of the next level. Counts stay on
+// the device. Buffers have room for usual sizes; a level that does not fit is left out and reported. Build
+// options define, beside those of lists.cl,
 //   NODES  nodes of a domain, 32 at most
 //
 //   counts[l]             nodes of level l
 //   totals[l]             couplings inside the domains of the levels below l
-//   begins[s], ends[2 e]  where the couplings of node s of a level begin; their slot, and the node at their end
-//   position[i]           where node i is
-//   lacking               a level without room for its nodes, and how many they are; else 0
+//   begins[s], ends[2 e]  the start of the couplings of node s; the slot of coupling e, and its other node
+//   position[i]           the position of node i
+//   lacking               a level without room for its nodes, and their number; otherwise 0
 //
-// As many positions as nodes are kept for a level, so that the first of either is number `first`. Nodes without couplings (constraints)
-// come last on the curve, or stay where they are where there are no positions; they are in domains, but in no node of a coarse level.
+// A level has as many positions as nodes, so that both begin at number `first`. Nodes without couplings
+// (constraints) come last on the curve, or keep their place if there are no positions; they are in domains,
+// but in no node of a coarse level.
 
 #define LEVEL \
     const uint level, const uint first, const uint room, __global const uint *counts
@@ -41,7 +43,7 @@ void coarsen_schwarz_box(const uint n, __global const REAL *points, __global REA
     }
 }
 
-// The box of `groups` boxes into the first.                             Twin: morton::codes
+// Merges `groups` boxes into the first.                                 Twin: morton::codes
 __kernel void coarsen_schwarz_whole_box(const uint groups, __global REAL *box) {
     for (uint g = 1; g < groups; g++)
         for (uint a = 0; a < 3; a++) {
@@ -50,7 +52,7 @@ __kernel void coarsen_schwarz_whole_box(const uint groups, __global REAL *box) {
         }
 }
 
-// The 20 bits of v, three apart.                                        Twin: morton::spread
+// Spreads the 20 bits of v to every third bit.                          Twin: morton::spread
 ulong coarsen_spread(ulong v) {
     v = (v | v << 32) & 0x001f00000000ffffUL;
     v = (v | v << 16) & 0x001f0000ff0000ffUL;
@@ -59,7 +61,7 @@ ulong coarsen_spread(ulong v) {
     return (v | v << 2) & 0x1249249249249249UL;
 }
 
-// Morton codes of 60 bits from cubic cells, and a bit above them for nodes without couplings. Twin: morton::codes
+// Morton codes of 60 bits from cubic cells, and a higher bit for nodes without couplings. Twin: morton::codes
 __kernel void coarsen_schwarz_codes(const uint n, __global const REAL *points, __global const REAL *box,
                                     __global const uint *alone, __global ulong *codes) {
     const uint i = get_global_id(0);
@@ -69,14 +71,14 @@ __kernel void coarsen_schwarz_codes(const uint n, __global const REAL *points, _
     ulong code = 0;
     for (uint a = 0; a < 3; a++) {
         const REAL t = (points[3 * (size_t)i + a] - box[a]) / side;
-        // Not a number, where all points are one, is cell 0.
+        // NaN, if all points are equal, is cell 0.
         const ulong cell = t > 0 ? min((ulong)(t * 1048576), (ulong)1048575) : 0;
         code |= coarsen_spread(cell) << a;
     }
     codes[i] = code | (ulong)alone[i] << 60;
 }
 
-// Where the diagonal block of a node is, and whether all others of its row are zero. Twin: Links::of
+// The slot of the diagonal block of a node, and whether all other blocks of its row are zero. Twin: Links::of
 __kernel void coarsen_schwarz_alike(const uint n, ROWS, __global const VALUES *values, __global uint *own,
                                     __global uint *alone) {
     const uint i = get_global_id(0);
@@ -94,7 +96,7 @@ __kernel void coarsen_schwarz_alike(const uint n, ROWS, __global const VALUES *v
     alone[i] = !coupled;
 }
 
-// Couplings of a node of the finest level.                              Twin: Links::of
+// The number of couplings of a node of the finest level.                Twin: Links::of
 __kernel void coarsen_schwarz_degrees(const uint n, ROWS, __global const uint *alone, __global uint *begins) {
     const uint i = get_global_id(0);
     if (i >= n)
@@ -107,7 +109,7 @@ __kernel void coarsen_schwarz_degrees(const uint n, ROWS, __global const uint *a
     begins[i] = count;
 }
 
-// The couplings themselves.                                             Twin: Links::of
+// The couplings of a node.                                              Twin: Links::of
 __kernel void coarsen_schwarz_couplings(const uint n, ROWS, __global const uint *alone,
                                         __global const uint *begins, __global uint *ends) {
     const uint i = get_global_id(0);
@@ -124,7 +126,7 @@ __kernel void coarsen_schwarz_couplings(const uint n, ROWS, __global const uint 
     }
 }
 
-// Nothing is anywhere yet.                                              Twin: Plan::new
+// Sets all lists to empty.                                              Twin: Plan::new
 __kernel void coarsen_schwarz_empty(const uint n, const uint nodes, const uint coarse, const uint domains,
                                     const uint levels, __global uint *parent, __global uint *children,
                                     __global uint *ranges, __global uint *counts, __global uint *totals,
@@ -144,16 +146,17 @@ __kernel void coarsen_schwarz_empty(const uint n, const uint nodes, const uint c
         lacking[i] = 0;
 }
 
-// Where the nodes of a level come along the curve; those of coarse levels are numbered so. Twin: Domains::grow
+// The ranks of the nodes of a level along the curve; nodes of coarse levels are numbered in this order.
+// Twin: Domains::grow
 __kernel void coarsen_schwarz_ranks(LEVEL, __global const uint *curve, __global uint *rank) {
     const uint k = get_global_id(0);
     if (k < counts[level])
         rank[level ? k : curve[k]] = k;
 }
 
-// A group a domain: its connected parts, each one's nodes side by side, by squaring the matrix of couplings inside until it holds all paths.
-// parts[p] is the part of the node at p within its domain, NONE for a node without couplings; `tally` receives how many there are.
-// Twin: Domains::grow
+// One domain per group: its connected parts, the nodes of each part adjacent, by squaring the matrix of inner
+// couplings until it has all paths. parts[p] is the part of the node at p within its domain, NONE for a node
+// without couplings; `tally` receives the number of parts.              Twin: Domains::grow
 __kernel __attribute__((reqd_work_group_size(NODES, 1, 1)))
 void coarsen_schwarz_split(LEVEL, __global const uint *curve, __global const uint *rank,
                            __global const uint *begins, __global const uint *ends, __global const uint *alone,
@@ -182,7 +185,7 @@ void coarsen_schwarz_split(LEVEL, __global const uint *curve, __global const uin
         reached[t] = next[t];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    // The first node of a part names it; nodes that are not there or not coupled come last.
+    // A part is named by its first node; missing and uncoupled nodes come last.
     const uint lowest = reached[t] & -reached[t];
     label[t] = here ? (coupled ? 31 - clz(lowest) : NODES) : NODES + 1;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -202,8 +205,8 @@ void coarsen_schwarz_split(LEVEL, __global const uint *curve, __global const uin
         tally[2 * room + d] = all_parts;
 }
 
-// Couplings of every node inside its domain with earlier positions, and out of it: tally[k] and tally[room + k] for position first + k.
-// Twin: Couplings::of
+// The number of couplings of every node inside its domain with earlier positions, and out of it: tally[k] and
+// tally[room + k] for position first + k.                               Twin: Couplings::of
 __kernel void coarsen_schwarz_tally(LEVEL, __global const uint *order, __global const uint *position,
                                     __global const uint *begins, __global const uint *ends,
                                     __global uint *tally) {
@@ -223,8 +226,8 @@ __kernel void coarsen_schwarz_tally(LEVEL, __global const uint *order, __global 
     tally[room + k] = out;
 }
 
-// Whether there is a next level: several domains, couplings between them, and room for all their parts; a level that is not asked for has none, and is
-// not missed.                                                           Twin: Plan::new
+// Whether there is a next level: it needs several domains, couplings between them, and room for all their
+// parts. A level that is not requested has no room, and is not reported as lacking. Twin: Plan::new
 __kernel void coarsen_schwarz_decide(const uint level, const uint room, const uint domains, const uint next_room,
                                      __global const uint *tally, __global uint *counts,
                                      __global uint *totals, __global uint *lacking) {
@@ -239,8 +242,8 @@ __kernel void coarsen_schwarz_decide(const uint level, const uint room, const ui
     }
 }
 
-// Domains, parents and children; couplings inside domains, and those out of them as couplings of the next level. An item a position.
-// Twin: Plan::new, Couplings::of
+// Domains, parents and children; couplings inside domains, and those between domains as couplings of the next
+// level. One position per item.                                         Twin: Plan::new, Couplings::of
 __kernel void coarsen_schwarz_link(LEVEL, const uint first_domain, const uint fine, const uint above,
                                    __global const uint *totals, __global const uint *tally,
                                    __global const uint *order, __global const uint *position,

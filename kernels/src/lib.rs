@@ -1,20 +1,21 @@
 //! OpenCL C sources as constants.
 //!
-//! They are compiled by the driver of the device, each list of this crate as one program. Every kernel bears
-//! the prefix `coarsen_` (a kernel called `dot` would collide with the language) and names its twin in Rust.
+//! The driver of the device compiles them, each list of this crate as one program. Every kernel has the
+//! prefix `coarsen_` (a kernel called `dot` would collide with the language) and names its Rust counterpart
+//! as its twin.
 //!
 //! | file | what |
 //! |---|---|
-//! | `real.cl` | the types: what build options define |
-//! | `tree.cl` | the parts of a sum |
-//! | `scalar.cl` | arithmetic on promised scalars |
+//! | `real.cl` | types, defined by build options |
+//! | `tree.cl` | partial sums |
+//! | `scalar.cl` | arithmetic on scalars in device memory |
 //! | `vector.cl` | entry-wise operations |
-//! | `reduce.cl` | sums with the same bits at every run |
+//! | `reduce.cl` | sums that are bitwise the same in every run |
 //! | `three.cl` | 3x3 blocks on processors |
 //! | `matrix.cl` | products and relaxation with block sparse rows |
 //! | `diagonal.cl` | inverses of their diagonal blocks |
 //! | `galerkin.cl` | coarse matrices |
-//! | `sort.cl` | sums before each entry of a list, a stable sort |
+//! | `sort.cl` | prefix sums of a list, a stable sort |
 //! | `assembly.cl` | matrices from streams of blocks |
 //! | `blocks.cl`, `dense.cl` | small and large blocks along a diagonal |
 //! | `schwarz/` | multilevel additive Schwarz: structure, numbers, application |
@@ -24,7 +25,7 @@ const TREE: &str = include_str!("../tree.cl");
 const THREE: &str = include_str!("../three.cl");
 const SORT: &str = include_str!("../sort.cl");
 
-/// Scalars, entry-wise operations and sums: what every place needs.
+/// Scalars, entry-wise operations and sums: needed by every place.
 pub const VECTOR: [&str; 5] =
     [REAL, TREE, include_str!("../scalar.cl"), include_str!("../vector.cl"), include_str!("../reduce.cl")];
 /// Block sparse matrices of one block size in one layout.

@@ -1,35 +1,35 @@
-//! What a multigrid method has to say: how a grid becomes a coarser one.
+//! The interface of a multigrid method: from a grid to the next coarser one.
 
 use coarsen_backend::{DenseBlocks, SetupError};
 use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, NearKernel, Pattern, Prolongation, System};
 
-/// One level as a coarsening sees it: matrix, near-kernel, geometry.
+/// One level: matrix, near-kernel, geometry.
 #[derive(Clone, Copy, Debug)]
 pub struct Grid<'a, T> {
     /// The matrix of this level, square in square blocks.
     pub a: &'a Bsr<T>,
-    /// Vectors v with A v small, where they are known.
+    /// Vectors v with A v small, if known.
     pub near_kernel: Option<&'a NearKernel>,
-    /// One point a node, where they are known.
+    /// One point per node, if known.
     pub positions: Option<&'a [[f64; 3]]>,
-    /// A bound of ρ(D⁻¹A), D the block diagonal of A, where the smoother has found one.
+    /// A bound of ρ(D⁻¹A), D the block diagonal of A, if the smoother has computed one.
     pub radius: Option<f64>,
-    /// The set of each node, `u32::MAX` for nodes in none, where the smoother solves sets of nodes exactly:
-    /// what it leaves to a coarser grid are errors that are smooth across them.
+    /// The set of each node, `u32::MAX` for nodes in none, if the smoother solves sets of nodes exactly. The
+    /// errors left to the coarser grid are smooth across these sets.
     pub sets: Option<&'a [u32]>,
-    /// The inverses of the diagonal blocks, where the smoother has them.
+    /// The inverses of the diagonal blocks, if the smoother has them.
     pub inverses: Option<&'a DenseBlocks<T>>,
-    /// Which nodes are neighbours, where not all whose rows meet are.
+    /// The neighbours of each node, if they differ from the pattern of A.
     pub links: Option<&'a Pattern>,
-    /// The finest matrix without contact, where contact is kept apart.
+    /// The finest matrix without contact, if contact is kept apart.
     pub elastic: Option<&'a Bsr<T>>,
-    /// How many levels lie above; 0 is the finest.
+    /// The number of levels above; 0 is the finest.
     pub depth: usize,
 }
 
 impl<'a, T: Real> Grid<'a, T> {
-    /// A finest level of which nothing but its matrix is known.
+    /// A finest level with a matrix and no further data.
     pub fn new(a: &'a Bsr<T>) -> Self {
         Self {
             a,
@@ -44,13 +44,13 @@ impl<'a, T: Real> Grid<'a, T> {
         }
     }
 
-    /// The finest level of a system; `a` is its matrix with its contact.
+    /// The finest level of a system; `a` is its matrix including contact.
     pub fn finest(system: &System<'a, T>, a: &'a Bsr<T>) -> Self {
         let System { matrix, contact, near_kernel, positions, links, .. } = *system;
         Self { near_kernel, positions, links, elastic: contact.map(|_| matrix), ..Self::new(a) }
     }
 
-    /// The level below one of depth `depth` − 1, to which `coarse` leads and whose matrix is `a`.
+    /// The level at `depth`, whose matrix is `a`; `coarse` is the step from depth − 1.
     pub(crate) fn below<X>(coarse: &'a Coarse<T, X>, a: &'a Bsr<T>, depth: usize) -> Self {
         let (near_kernel, positions) = (coarse.near_kernel.as_ref(), coarse.positions.as_deref());
         Self { near_kernel, positions, links: coarse.links.as_ref(), depth, ..Self::new(a) }
@@ -58,35 +58,35 @@ impl<'a, T: Real> Grid<'a, T> {
 }
 
 impl<T> Grid<'_, T> {
-    /// Whether the near-kernel comes from the grid above.
+    /// Whether the near-kernel was inherited from the grid above.
     pub(crate) fn inherits(&self) -> bool {
         self.depth > 0 && self.near_kernel.is_some()
     }
 }
 
-/// The step from a grid to the next coarser one; `X` is what the method keeps of its own.
+/// The step from a grid to the next coarser one; `X` is private data of the method.
 #[derive(Clone, Debug)]
 pub struct Coarse<T, X = ()> {
     /// P: from coarse to fine unknowns, in blocks of b x k, as weights or as identities.
     pub prolongation: Prolongation<T>,
     /// The near-kernel in coarse coordinates.
     pub near_kernel: Option<NearKernel>,
-    /// One point a coarse node.
+    /// One point per coarse node.
     pub positions: Option<Vec<[f64; 3]>>,
-    /// Which coarse nodes are neighbours, where the finer grid says so of its own.
+    /// The neighbours of each coarse node, if the finer grid has `links`.
     pub links: Option<Pattern>,
-    /// Coarse scalar unknowns without a basis function, sorted: their columns of P are zero, and the
-    /// hierarchy gives them a diagonal entry of the size of their node's.
+    /// Sorted coarse scalar unknowns without a basis function. Their columns of P are zero; the hierarchy
+    /// gives them a diagonal entry of the size of those of their node.
     pub dead: Vec<u32>,
-    /// The aggregate of each fine node, `u32::MAX` for nodes that relaxation alone solves; for methods that
-    /// have aggregates.
+    /// The aggregate of each fine node, `u32::MAX` for nodes solved by relaxation alone; only for methods
+    /// with aggregates.
     pub aggregates: Option<Vec<u32>>,
-    /// What the method itself wants to know of this step, on the next coarser grid and in updates.
+    /// Data of the method about this step, for the next coarser grid and for updates.
     pub state: X,
 }
 
 impl<T, X> Coarse<T, X> {
-    /// A step of which nothing but its prolongation is known.
+    /// A step with a prolongation and no further data.
     pub fn new(prolongation: impl Into<Prolongation<T>>, state: X) -> Self {
         let prolongation = prolongation.into();
         let (near_kernel, positions, links) = (None, None, None);
@@ -94,41 +94,41 @@ impl<T, X> Coarse<T, X> {
     }
 }
 
-/// The one thing a multigrid method has to say.
+/// The interface of a multigrid method.
 ///
 /// The hierarchy does the rest: Galerkin products, smoothers, cycles, reuse. *Implement*
-/// [`coarsen`](Self::coarsen) and [`name`](Self::name); the rest only where it can be done better. *Copy*
+/// [`coarsen`](Self::coarsen) and [`name`](Self::name), and others only to improve on the default. *Copy*
 /// [`Geometric`](crate::Geometric), [`RugeStueben`](crate::RugeStueben) or
-/// [`PlainAggregation`](crate::PlainAggregation), of one file each.
+/// [`PlainAggregation`](crate::PlainAggregation): one file each.
 pub trait Coarsening<T: Real>: Clone {
-    /// What a step keeps beside the transfers; `()` for nothing.
+    /// Data kept with each step beside the transfers; `()` for none.
     type State: Clone;
 
-    /// The next coarser grid, or `None` when this one cannot be coarsened further; `above` is what the step
-    /// to `fine` has kept, none on the finest.
+    /// The next coarser grid, or `None` if this one cannot be coarsened further. `above` is the state of the
+    /// step to `fine`, `None` on the finest.
     ///
     /// # Errors
-    /// [`SetupError`] names the row or node that stands in the way.
+    /// [`SetupError`] names the row or node at fault.
     fn coarsen(
         &self,
         fine: &Grid<'_, T>,
         above: Option<&Self::State>,
     ) -> Result<Option<Coarse<T, Self::State>>, SetupError>;
 
-    /// New values of P for a grid with other values, on the pattern that `coarse` has.
+    /// New values of P for new values of the grid, on the pattern of `coarse`.
     ///
-    /// The provided one coarsens anew, and takes the values where the pattern is the same.
+    /// By default coarsens anew, and takes the values if the pattern is the same.
     ///
     /// # Errors
-    /// As [`coarsen`](Self::coarsen), and [`Error::Pattern`] where the method finds another pattern; `coarse`
-    /// stays as it is then.
+    /// As [`coarsen`](Self::coarsen), and [`Error::Pattern`] if the new P has another pattern; `coarse` is
+    /// then unchanged.
     fn refresh(
         &self,
         fine: &Grid<'_, T>,
         above: Option<&Self::State>,
         coarse: &mut Coarse<T, Self::State>,
     ) -> Result<(), SetupError> {
-        let what = "the prolongation that new values ask for (build anew)";
+        let what = "the prolongation for new values (build anew)";
         let next = self.coarsen(fine, above)?;
         let kept = next.and_then(|next| {
             let prolongation = next.prolongation.on_structure_of(&coarse.prolongation)?;
@@ -138,14 +138,14 @@ pub trait Coarsening<T: Real>: Clone {
         Ok(())
     }
 
-    /// The matrix of the coarse grid, where the method has one of its own: discretised there, or assembled by
+    /// The matrix of the coarse grid, if the method makes its own: discretised there, or assembled by
     /// particles. `None` for the Galerkin product PᵀAP.
     ///
-    /// It is square, of the unknowns and blocks that P leads to, and in an update of the pattern that it had
-    /// in the build; else the hierarchy refuses it.
+    /// It must be square, with the unknowns and blocks of the columns of P. In an update it must have the
+    /// pattern of the build. Otherwise the hierarchy returns an error.
     ///
     /// # Errors
-    /// [`SetupError`] names the row or node that stands in the way.
+    /// [`SetupError`] names the row or node at fault.
     fn matrix(
         &self,
         fine: &Grid<'_, T>,
@@ -175,19 +175,19 @@ pub trait Coarsening<T: Real>: Clone {
         Ok(())
     }
 
-    /// What a step keeps, for a matrix between the same nodes whose pattern is `after` and was `before`:
-    /// contact that came or went.
+    /// The state of a step after a change of contact: the same nodes, the pattern `before` replaced by
+    /// `after`.
     fn carried(&self, state: &Self::State, before: &Pattern, after: &Pattern) -> Self::State {
         let _ = (before, after);
         state.clone()
     }
 
-    /// Bytes of what a step keeps.
+    /// Bytes of the state of a step.
     fn state_bytes(&self, state: &Self::State) -> usize {
         let _ = state;
         0
     }
 
-    /// What tables call it.
+    /// The name in tables.
     fn name(&self) -> &'static str;
 }

@@ -1,4 +1,4 @@
-//! Multigrid on a structured grid: every second point, linear between them.
+//! Multigrid on a structured grid: every second point, with linear interpolation.
 //!
 //! | symbol | here |
 //! |---|---|
@@ -13,12 +13,13 @@ use coarsen_sparse::{Prolongation, SparseError, assembly};
 
 use crate::{Coarse, Coarsening, Grid};
 
-/// Points inside a box, and values beyond it given: coarse points are the second, fourth, ... of each axis.
+/// The grid has interior points only; boundary values are given. Coarse points are the second, fourth, ... of
+/// each axis.
 ///
-/// The coarse matrix is Pᵀ A P. *Use* on structured grids of one mesh width; the contraction of a cycle does
-/// not depend on it. *Cost* 9 (in the plane) or 27 (in space) weights of P a coarse point, levels of a
-/// quarter or an eighth of the points. *Leave it* where coefficients jump or one axis is much stiffer:
-/// algebraic methods follow them.
+/// The coarse matrix is PᵀAP. *Use* on structured grids of one mesh width; the contraction of a cycle does
+/// not depend on it. *Cost*: 9 (2D) or 27 (3D) weights of P per coarse point, levels of a quarter or an
+/// eighth of the points. *Leave it* where coefficients jump or one axis is much stiffer: algebraic methods
+/// adapt to both.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -34,8 +35,7 @@ use crate::{Coarse, Coarsening, Grid};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometric {
-    /// Points along each axis on the finest level, the first axis varying fastest; 1 for an axis that is not
-    /// there.
+    /// Points along each axis on the finest level, the first axis varying fastest; 1 for an absent axis.
     pub points: [usize; 3],
 }
 
@@ -73,11 +73,11 @@ impl<T: Real> Coarsening<T> for Geometric {
 }
 
 impl Geometric {
-    /// P from every second point of a grid, for `unknowns` of a point, and the points of the coarse grid
-    /// along each axis; `None` where no axis has more than two.
+    /// P from every second point of a grid, for `unknowns` per point, and the points of the coarse grid along
+    /// each axis; `None` if no axis has more than two.
     ///
     /// # Errors
-    /// Those of a matrix of weights that is too large.
+    /// If the matrix of weights is too large.
     pub fn interpolate<T: Real>(
         points: [usize; 3],
         unknowns: usize,
@@ -109,12 +109,12 @@ impl Geometric {
     }
 }
 
-/// The number of a point, the first axis varying fastest.
+/// The index of a point, the first axis varying fastest.
 fn index(at: [usize; 3], of: [usize; 3]) -> u32 {
     ((at[2] * of[1] + at[1]) * of[0] + at[0]) as u32
 }
 
-/// The coarse points on both sides of a fine one along an axis, with their weights; none beyond the boundary.
+/// The coarse points on both sides of a fine one along an axis, with weights; `None` beyond the boundary.
 fn along(i: usize, fine: usize, coarse: usize) -> [Option<(usize, f64)>; 2] {
     if coarse == fine {
         return [Some((i, 1.0)), None];

@@ -1,19 +1,18 @@
 //! Multigrid: a hierarchy of smaller and smaller systems, and cycles through it.
 //!
-//! A method has one thing to say, its [`Coarsening`]: from a grid to a prolongation. Setup loop, cycles,
-//! reuse and the coarsest solve are the same for all. Start reading at `hierarchy/cycle.rs` and
-//! `smoothed_aggregation/mod.rs`.
+//! A method defines its [`Coarsening`]: from a grid to a prolongation. Setup loop, cycles, reuse and coarsest
+//! solve are common to all methods. Start reading at `hierarchy/cycle.rs` and `smoothed_aggregation/mod.rs`.
 //!
 //! | file | what |
 //! |---|---|
 //! | [`multigrid`](Multigrid) | the recipe: cycle, smoothing, sizes, what an update keeps |
-//! | [`coarsening`](Coarsening) | what a method says |
+//! | [`coarsening`](Coarsening) | the interface of a method |
 //! | [`over_domains`](OverDomains) | domains of multilevel Schwarz as the finest smoother |
 //! | [`hierarchy`](Hierarchy) | the setup loop; `cycle`, `coarsest`, `update`, `patch`, `numeric`, `term`, `free`, `table` |
 //! | [`matrix_free`](MatrixFree) | a finest level that is an operator |
 //! | [`smoothed_aggregation`](SmoothedAggregation) | Tamstorf 2015: special nodes, aggregates, local QR, smoothing |
 //! | [`skinning`](Skinning) | Xian 2019: handles, affine coordinates, null spaces |
-//! | [`geometric`](Geometric), [`ruge_stueben`](RugeStueben), [`plain_aggregation`](PlainAggregation) | methods of one file each: the ones to copy for a new method |
+//! | [`geometric`](Geometric), [`ruge_stueben`](RugeStueben), [`plain_aggregation`](PlainAggregation) | methods of one file each; copy one for a new method |
 
 mod coarsening;
 mod geometric;

@@ -1,4 +1,4 @@
-//! A finest level without a matrix, over a hierarchy that has them.
+//! A finest level without a matrix, over a hierarchy with matrices.
 
 use coarsen_backend::{Backend, Reused, SetupError, Smoother, Transfer, Update};
 use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
@@ -9,9 +9,9 @@ use crate::{Coarsening, Hierarchy, Multigrid, SmootherRecipe};
 
 /// A V-cycle whose finest level is an operator: made by [`Multigrid::under`].
 ///
-/// The smoother holds the operator. The coarse matrix is the caller's: discretised again, or assembled from
-/// the products of A with the columns of P. *Cost* of an application two steps of the smoother, one residual
-/// of the operator, two transfers, and a cycle of the hierarchy below. *Memory* one vector of the finest
+/// The smoother holds the operator. The caller provides the coarse matrix: rediscretised, or assembled from
+/// the products of A with the columns of P. *Cost* of an application: two steps of the smoother, one residual
+/// of the operator, two transfers, and a cycle of the hierarchy below. *Memory*: one vector of the finest
 /// level and two of the next.
 pub struct MatrixFree<T: Real, B: Backend, M, H> {
     smoother: M,
@@ -23,11 +23,11 @@ pub struct MatrixFree<T: Real, B: Backend, M, H> {
 }
 
 impl<C, S> Multigrid<C, S> {
-    /// A finest level that is an operator, over the hierarchy that this recipe builds of its coarse system.
+    /// A finest level that is an operator, over the hierarchy built by this recipe for its coarse system.
     ///
-    /// `prolongation` leads from the unknowns of `coarse` to those of the operator. The cycle is symmetric
-    /// positive definite where the smoother is its own adjoint and converges in energy, and P and the coarse
-    /// matrix belong to the same operator.
+    /// `prolongation` maps from the unknowns of `coarse` to those of the operator. The cycle is symmetric
+    /// positive definite if the smoother is self-adjoint and converges in energy, and P and the coarse matrix
+    /// belong to the same operator.
     ///
     /// ```
     /// use coarsen_backend::Cpu;
@@ -55,7 +55,7 @@ impl<C, S> Multigrid<C, S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Shape`] where P does not lead from the coarse system to the operator, and those of the build.
+    /// [`Error::Shape`] if P does not map from the coarse system to the operator, and those of the build.
     pub fn under<'a, T, B, M>(
         &self,
         smoother: M,
@@ -100,7 +100,7 @@ impl<T: Real, B: Backend, M, H> MatrixFree<T, B, M, H> {
         &self.below
     }
 
-    /// The smoother of the finest level, to be told of another operator.
+    /// The smoother of the finest level, to set another operator.
     pub fn smoother_mut(&mut self) -> &mut M {
         &mut self.smoother
     }
@@ -126,7 +126,7 @@ impl<T: Real, B: Backend, M: Smoother<T, B>, H: Preconditioner<B::Vector>> Preco
     }
 }
 
-/// Follows the coarse system; the finest level is the smoother's.
+/// Updates the coarse system; the caller updates the smoother of the finest level.
 impl<T: Real, B: Backend, M, H: Update<T>> Update<T> for MatrixFree<T, B, M, H> {
     fn update_from(&mut self, coarse: System<'_, T>) -> Result<Reused, SetupError> {
         let (expected, found) = (self.coarse_b.size(), coarse.matrix.shape().0);

@@ -8,12 +8,12 @@ use crate::{Geometric, Grid, PlainAggregation, RugeStueben, Skinning, SmoothedAg
 
 /// A multigrid method: a coarsening, a smoother, a cycle.
 ///
-/// One cycle is the preconditioner. It is symmetric (the same smoother before and after the coarse
-/// correction, itself symmetric) and positive definite where the smoother converges in energy; a K-cycle is
-/// variable and belongs under `FlexibleCg`. *Use* for elliptic systems from some ten thousand unknowns on,
-/// where iterations of one-level methods grow with size. *Cost* an application is `operator complexity` times
-/// the work of the smoother on A, some 6 to 10 products with A; memory 2 to 3 times A. *Reference* Tamstorf,
-/// Jones, McCormick 2015, §4.
+/// One cycle is the preconditioner. It is symmetric: the smoother is symmetric, and the same before and after
+/// the coarse correction. It is positive definite if the smoother converges in energy. A K-cycle is variable
+/// and needs `FlexibleCg`. *Use* for elliptic systems from some ten thousand unknowns on, where iterations of
+/// one-level methods grow with size. *Cost* of an application: `operator complexity` times the work of the
+/// smoother on A, some 6 to 10 products with A; memory 2 to 3 times A. *Reference* Tamstorf, Jones, McCormick
+/// 2015, §4.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -31,28 +31,28 @@ use crate::{Geometric, Grid, PlainAggregation, RugeStueben, Skinning, SmoothedAg
 pub struct Multigrid<C, S = Smoothing> {
     /// How a grid becomes a coarser one.
     pub coarsening: C,
-    /// How the levels are visited.
+    /// The order in which levels are visited.
     pub cycle: Cycle,
     /// The smoother of each level.
     pub smoothing: S,
-    /// The most levels, at least 1; 1 is the coarse solve alone.
+    /// Maximal number of levels, at least 1; 1 is the coarse solve alone.
     pub levels: usize,
-    /// Scalar unknowns that the coarse solve takes directly.
+    /// Scalar unknowns up to which a level becomes the coarsest.
     pub coarse_size: usize,
     /// What an update keeps.
     pub keep: Keep,
-    /// What solves the coarsest level.
+    /// The solver of the coarsest level.
     pub coarsest: Coarsest,
 }
 
 impl Multigrid<SmoothedAggregation> {
-    /// Smoothed aggregation as the record measures it: a symmetric V-cycle, the smoother and the reach of
-    /// aggregates fitted to each level.
+    /// Smoothed aggregation as benchmarked: a symmetric V-cycle, with smoother and reach of aggregates fitted
+    /// to each level.
     ///
-    /// *Use* on `Cpu::mixed()`, which keeps the hierarchy in f32 for half of the memory and the traffic; on
-    /// `Cpu::new()` where the matrix is so ill-conditioned that its rounded form is indefinite. On devices
-    /// the smoother is another than on a CPU ([`Smoothing::Fitted`]), so that iterations differ: take
-    /// [`tamstorf`](Self::tamstorf) to compare places.
+    /// *Use* on `Cpu::mixed()`, which stores the hierarchy in f32 with half the memory and traffic; on
+    /// `Cpu::new()` if A is so ill-conditioned that its rounding to f32 is indefinite. Devices use another
+    /// smoother than a CPU ([`Smoothing::Fitted`]), so iterations differ: use [`tamstorf`](Self::tamstorf) to
+    /// compare places.
     pub fn smoothed_aggregation() -> Self {
         Self {
             coarsening: SmoothedAggregation::default(),
@@ -65,12 +65,12 @@ impl Multigrid<SmoothedAggregation> {
         }
     }
 
-    /// Smoothed aggregation with the smoother of Tamstorf 2015, Chebyshev of degree 2 before and after the
-    /// correction, at every place; aggregates reach strong neighbours.
+    /// Smoothed aggregation with the smoother of Tamstorf 2015 at every place: Chebyshev of degree 2 before
+    /// and after the correction. Aggregates reach strong neighbours.
     ///
-    /// The polynomial works on the upper tenth of the spectrum: with \[β/30, β\] twice as many iterations are
-    /// needed on smooth problems. *Use* where iterations are to be few or the same everywhere. The default
-    /// takes a tenth to two fifths more, each of less time on a CPU.
+    /// The polynomial covers the upper tenth of the spectrum: \[β/30, β\] needs twice as many iterations on
+    /// smooth problems. *Use* for few iterations, or the same at all places. The default needs a tenth to two
+    /// fifths more, each faster on a CPU.
     pub fn tamstorf() -> Self {
         let coarsening = SmoothedAggregation { spread: Spread::Neighbours, ..SmoothedAggregation::default() };
         Self { coarsening, smoothing: Smoothing::Chebyshev(SECOND), ..Self::smoothed_aggregation() }
@@ -78,7 +78,7 @@ impl Multigrid<SmoothedAggregation> {
 }
 
 impl Multigrid<Geometric> {
-    /// A grid of so many points along each axis, the first varying fastest, 1 for an axis that is not there;
+    /// A grid of so many points along each axis, the first varying fastest, 1 for an absent axis.
     /// Gauss-Seidel forward before and backward after the correction.
     pub fn geometric(points: [usize; 3]) -> Self {
         Multigrid::of(Geometric { points })
@@ -94,7 +94,7 @@ impl Multigrid<RugeStueben> {
 }
 
 impl Multigrid<PlainAggregation> {
-    /// Double pairwise aggregation with a K-cycle, which belongs under `FlexibleCg`.
+    /// Double pairwise aggregation with a K-cycle, to be used with `FlexibleCg`.
     pub fn plain_aggregation() -> Self {
         Self { cycle: Cycle::K, ..Multigrid::of(PlainAggregation::default()) }
     }
@@ -115,7 +115,7 @@ impl Multigrid<Skinning> {
 }
 
 impl<C> Multigrid<C> {
-    /// A symmetric V-cycle of that coarsening: Gauss-Seidel forward before and backward after the correction.
+    /// A symmetric V-cycle of a coarsening: Gauss-Seidel forward before and backward after the correction.
     pub fn of(coarsening: C) -> Self {
         let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
         let (levels, coarse_size, keep, coarsest) = (20, 500, Keep::Transfers, Coarsest::Factor);
@@ -123,65 +123,64 @@ impl<C> Multigrid<C> {
     }
 }
 
-/// How the levels are visited.
+/// The order in which levels are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cycle {
-    /// Each coarser level once.
+    /// One visit of each coarser level.
     V,
-    /// Each coarser level twice from every visit.
+    /// Two visits of the coarser level per visit of a level.
     W,
-    /// An F-cycle between two V-cycles from every visit: symmetric, which an F-cycle and a V-cycle alone are
-    /// not.
+    /// A V-cycle, an F-cycle and a V-cycle on the coarser level per visit of a level. An F-cycle and a
+    /// V-cycle alone are not symmetric.
     F,
-    /// All levels at once from the same residual, their corrections added up: z = N b + P (the same below) Pᵀ
+    /// All levels correct the same residual, and the corrections are summed: z = N b + P (the same below) Pᵀ
     /// b.
     ///
-    /// Nothing waits for anything, and iterations are more. Domains relax once; another smoother N relaxes
-    /// before and after, so that it is symmetric. *Reference* Wu, Wang, Wang 2022, §4.1; Bramble, Pasciak, Xu
-    /// 1990, "Parallel multilevel preconditioners", Math. Comp. 55.
+    /// Levels are independent, and iterations are more. Domains relax once; any other smoother N relaxes
+    /// before and after, to be symmetric. *Reference* Wu, Wang, Wang 2022, §4.1; Bramble, Pasciak, Xu 1990,
+    /// "Parallel multilevel preconditioners", Math. Comp. 55.
     Additive,
-    /// Two flexible conjugate gradient steps on each coarser level (Notay & Vassilevski 2008); not a linear
-    /// map.
+    /// Two flexible conjugate gradient steps on each coarser level (Notay & Vassilevski 2008); not linear.
     K,
 }
 
-/// What an update keeps of the old hierarchy, where the pattern of A is the same.
+/// What an update keeps of the old hierarchy if the pattern of A is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// The prolongations: only products, smoothers and the coarse factor are computed anew. The cheapest.
+    /// The prolongations: products, smoothers and the coarse factor are recomputed. The cheapest.
     Transfers,
-    /// The aggregates: prolongations get new values as well. Nodes left out of aggregation stay so: rebuild
-    /// after constraints are released. Allocates. A patch keeps the prolongations nonetheless. A method whose
-    /// P may take another pattern at other values refuses such values: build anew.
+    /// The aggregates: prolongations get new values too. Nodes left out of aggregation stay so: rebuild after
+    /// constraints are released. Allocates. A patch keeps the prolongations nonetheless. A method whose new P
+    /// has another pattern returns an error: build anew.
     Aggregates,
-    /// Nothing: the same bits as a build.
+    /// Nothing: bitwise the result of a build.
     Nothing,
 }
 
-/// What solves the coarsest level.
+/// The solver of the coarsest level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Coarsest {
-    /// A sparse factor, or a dense pseudo-inverse where the matrix is singular: to round-off.
+    /// A sparse factor, or a dense pseudo-inverse if the matrix is singular: exact to round-off.
     Factor,
-    /// Conjugate gradients to a given reduction. The cycle is no linear map then
-    /// ([`Class::Variable`](coarsen_core::Class)) and belongs under `FlexibleCg`, or into a descent method.
+    /// Conjugate gradients to a given reduction. The cycle is then not linear
+    /// ([`Class::Variable`](coarsen_core::Class)): use it with `FlexibleCg`, or in a descent method.
     Iterative(JacobiCg),
 }
 
 /// Conjugate gradients with block Jacobi on the coarsest level, from x = 0.
 ///
-/// *Use* where that level changes in every step, or is too large for a factor. *Cost* of an iteration one
-/// product with its matrix, and two numbers that are waited for. *Reference* Wang et al. 2020 (HOT), §5.
+/// *Use* where that level changes in every step, or is too large for a factor. *Cost* of an iteration: one
+/// product with its matrix, and two numbers to wait for. *Reference* Wang et al. 2020 (HOT), §5.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JacobiCg {
-    /// The residual in the norm of D⁻¹ that ends it, as a share of that of b; above 0 and below 1.
+    /// Stop once ‖r‖ in the norm of D⁻¹ is at most this share of ‖b‖; above 0 and below 1.
     pub reduction: f64,
-    /// Iterations at most, at least 1.
+    /// Maximal iterations, at least 1.
     pub max_iterations: usize,
 }
 
 impl Default for JacobiCg {
-    /// Half of the residual, as in the paper, in 10,000 iterations.
+    /// Half of the residual, as in the paper, and 10,000 iterations.
     fn default() -> Self {
         Self { reduction: 0.5, max_iterations: 10_000 }
     }
@@ -198,9 +197,9 @@ pub enum Smoothing {
     DampedJacobi(DampedJacobi),
     /// A damped step of SPAI-0.
     Spai0(Spai0),
-    /// The smoother that takes the least time at the place, chosen for each level. On a CPU: Gauss-Seidel
-    /// over half of A if A is symmetric, has blocks of 2, 3 or 6, and is coupled mostly inside thick chunks
-    /// of rows; damped Jacobi for scalars. In all other cases, and on devices: Chebyshev of degree 2.
+    /// The fastest smoother of each level at the place. On a CPU: Gauss-Seidel over half of A if A is
+    /// symmetric, has blocks of 2, 3 or 6, and is coupled mostly inside thick chunks of rows; damped Jacobi
+    /// for scalars. In all other cases, and on devices: Chebyshev of degree 2.
     Fitted,
 }
 
@@ -225,7 +224,7 @@ pub trait SmootherRecipe<T: Real, B: Backend>: Clone {
 
 impl<T: Real, B: Backend> SmootherRecipe<T, B> for Smoothing {
     /// PᵀAP is symmetric if A is, so polynomials check the symmetry of the finest level only. Half storage is
-    /// more sensitive: each level is checked.
+    /// more sensitive: every level is checked.
     fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<T, B>>, SetupError> {
         let (a, below) = (grid.a, grid.depth > 0);
         Ok(match *self {
@@ -310,7 +309,7 @@ mod tests {
         }
     }
 
-    /// A shuffled sheet has couplings between all chunks; an unsymmetric one has two halves.
+    /// A shuffled sheet couples all chunks; an unsymmetric matrix cannot be halved.
     #[test]
     fn what_does_not_fit_is_left_to_chebyshev() {
         let p = Problem::parse("cloth:121", &Default::default()).unwrap();

@@ -1,5 +1,5 @@
-//! Domains of multilevel Schwarz under a hierarchy: they relax on the finest level, and each of them is one
-//! node of the next.
+//! Domains of multilevel Schwarz in a hierarchy: they relax on the finest level, and each is one node of the
+//! next level.
 
 use coarsen_backend::{Setup, SetupError, Smoother};
 use coarsen_core::Real;
@@ -10,13 +10,12 @@ use crate::{Cycle, Grid, Modes, Multigrid, SmoothedAggregation, SmootherRecipe, 
 
 /// Small dense domains on the finest levels, another smoother below.
 ///
-/// A domain is solved exactly and becomes one node of the next level, with the rigid-body modes of its nodes:
-/// that level is so small that a whole hierarchy above the domains costs less than they do. The cycle is
-/// multiplicative between levels, where [`Schwarz`] adds them up. *Use* where [`Schwarz`] is used and
-/// iterations must not grow with the mesh. A must be symmetric positive definite. *Cost* a cycle is two
-/// passes over the inverses and two over A, and those of the levels below, about a fifth of that. *Reference*
-/// Wu, Wang, Wang 2022, §5 and §6, for the domains; Smith, Bjørstad, Gropp 1996, "Domain Decomposition", §3,
-/// for hybrid forms.
+/// A domain is solved exactly and becomes one node of the next level, with the rigid-body modes of its nodes.
+/// That level is so small that all levels below cost less than the domains. The cycle is multiplicative
+/// between levels, while [`Schwarz`] is additive. *Use* where [`Schwarz`] is used and iterations must not
+/// grow with the mesh. A must be symmetric positive definite. *Cost* of a cycle: two passes over the inverses
+/// and two over A, and about a fifth of that for the levels below. *Reference* Wu, Wang, Wang 2022, §5 and
+/// §6, for the domains; Smith, Bjørstad, Gropp 1996, "Domain Decomposition", §3, for hybrid forms.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -34,9 +33,9 @@ use crate::{Cycle, Grid, Modes, Multigrid, SmoothedAggregation, SmootherRecipe, 
 pub struct OverDomains {
     /// The domains.
     pub domains: DampedDomains,
-    /// Levels that have them, from the finest on.
+    /// Number of levels with domains, from the finest on.
     pub levels: usize,
-    /// What relaxes on the others.
+    /// The smoother of the other levels.
     pub below: Smoothing,
 }
 
@@ -51,10 +50,10 @@ impl<T: Real, B: Place> SmootherRecipe<T, B> for OverDomains {
 }
 
 impl Multigrid<SmoothedAggregation, OverDomains> {
-    /// Domains of 16 nodes on the finest level, smoothed aggregation of their rigid-body modes above them.
+    /// Domains of 16 nodes on the finest level, smoothed aggregation of their rigid-body modes below.
     ///
-    /// Larger domains need more iterations here, not fewer: each has one node of the next level, and what
-    /// that cannot represent grows with them.
+    /// Larger domains need more iterations here: each is one node of the next level, and the errors that this
+    /// node cannot represent grow with the domain.
     pub fn over_domains() -> Self {
         let sa = Multigrid::tamstorf();
         let schwarz = Schwarz { domain: 16, ..Schwarz::multilevel() };
@@ -70,13 +69,13 @@ impl Multigrid<SmoothedAggregation, OverDomains> {
         }
     }
 
-    /// Multilevel additive Schwarz with the rigid-body modes of each supernode in place of constants: six
-    /// unknowns a supernode in three dimensions.
+    /// Multilevel additive Schwarz with the rigid-body modes of each supernode instead of constants: six
+    /// unknowns per supernode in 3D.
     ///
-    /// A stiff region that turns is then seen by the coarse levels, which constants cannot say (§8.6 leaves a
-    /// richer coarse space to the future). *Use* under heterogeneous stiffness where levels must not wait for
-    /// each other; else [`over_domains`](Self::over_domains) needs fewer iterations. *Cost* four times the
-    /// coarse level's values; setup more than twice that of [`Schwarz`].
+    /// Coarse levels then represent rotations of a stiff region, which constants cannot (§8.6 leaves a richer
+    /// coarse space to future work). *Use* for heterogeneous stiffness where levels must be independent;
+    /// otherwise [`over_domains`](Self::over_domains) needs fewer iterations. *Cost*: four times the values
+    /// of the coarse level; setup more than twice that of [`Schwarz`].
     pub fn additive() -> Self {
         let over = Self::over_domains();
         let smoothing =
@@ -84,11 +83,11 @@ impl Multigrid<SmoothedAggregation, OverDomains> {
         Self { cycle: Cycle::Additive, smoothing, ..over }
     }
 
-    /// The levels of multilevel Schwarz one after the other: domains of 32 nodes on every level, constants
-    /// between levels.
+    /// Multilevel Schwarz with multiplicative levels: domains of 32 nodes on every level, constants between
+    /// levels.
     ///
-    /// *Leave it* for [`over_domains`](Self::over_domains) where blocks are 2x2 or 3x3 and positions are
-    /// known: constants alone need some three times as many iterations on cloth.
+    /// *Leave it* for [`over_domains`](Self::over_domains) if blocks are 2x2 or 3x3 and positions are known:
+    /// constants need some three times as many iterations on cloth.
     pub fn hybrid() -> Self {
         let over = Self::over_domains();
         Self {
@@ -167,7 +166,7 @@ mod tests {
         }
     }
 
-    /// z = ω S r + P A₁⁻¹ Pᵀ r: what two levels say, added up.
+    /// z = ω S r + P A₁⁻¹ Pᵀ r: the sum of two levels.
     #[test]
     fn an_additive_cycle_is_the_sum_of_its_levels() {
         let (p, on) = (cloth(20, 0.01).unwrap(), Cpu::new());

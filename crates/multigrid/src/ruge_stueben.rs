@@ -5,8 +5,8 @@
 //! | Sᵢ | unknowns that i depends on strongly, `strong` |
 //! | Sᵢᵀ | unknowns that depend strongly on i, `influences` |
 //! | C, F | coarse unknowns, the others |
-//! | λᵢ | how useful i is in C: \|Sᵢᵀ ∩ U\| + 2 \|Sᵢᵀ ∩ F\|, U what is undecided |
-//! | α, β | what weights of negative and positive couplings are multiplied by |
+//! | λᵢ | how useful i is in C: \|Sᵢᵀ ∩ U\| + 2 \|Sᵢᵀ ∩ F\|, U the undecided unknowns |
+//! | α, β | factors of the weights of negative and positive couplings |
 //!
 //! *Reference* Ruge & Stüben 1987, "Algebraic multigrid", in: Multigrid Methods, SIAM, §4.6; direct
 //! interpolation: Stüben 2001, "An introduction to algebraic multigrid", in: Trottenberg et al., "Multigrid",
@@ -24,13 +24,13 @@ use crate::{Coarse, Coarsening, Grid};
 /// The first pass of Ruge and Stüben, and direct interpolation.
 ///
 /// *Use* for scalar problems that are close to M-matrices: diffusion with jumps, anisotropy, graphs. *Leave
-/// it* for elasticity, where one unknown of a node cannot stand for its neighbours' others, and where
-/// constraints tie nodes: [`SmoothedAggregation`](crate::SmoothedAggregation) does. *Cost* of a level: four
-/// passes over A, and nnz log n for the order of λ. Coarse matrices hold more than those of aggregation: an
+/// it* for elasticity, where an unknown cannot represent the others of a neighbouring node, and where
+/// constraints couple nodes: use [`SmoothedAggregation`](crate::SmoothedAggregation). *Cost* of a level: four
+/// passes over A, and nnz log n to order by λ. Coarse matrices are larger than those of aggregation: an
 /// operator complexity of 2 to 3 on grids.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RugeStueben {
-    /// Unknown i depends strongly on j where |aᵢⱼ| is at least this share of the largest of its row.
+    /// Unknown i depends strongly on j if |aᵢⱼ| is at least this share of the largest of its row.
     pub theta: f64,
 }
 
@@ -41,7 +41,7 @@ impl Default for RugeStueben {
     }
 }
 
-/// What is decided of an unknown.
+/// The decision for an unknown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Undecided,
@@ -50,7 +50,7 @@ enum Side {
 }
 
 impl<T: Real> Coarsening<T> for RugeStueben {
-    /// The number of each unknown of C on the coarse grid, `u32::MAX` for F.
+    /// The number on the coarse grid of each unknown of C, `u32::MAX` for F.
     type State = Vec<u32>;
 
     fn coarsen(
@@ -92,7 +92,7 @@ impl<T: Real> Coarsening<T> for RugeStueben {
         Ok(Some(Coarse { positions, ..Coarse::new(p, numbers) }))
     }
 
-    /// New weights between the same unknowns.
+    /// New weights on the same pattern.
     fn refresh(
         &self,
         fine: &Grid<'_, T>,
@@ -136,8 +136,8 @@ impl RugeStueben {
     }
 }
 
-/// C and F by the first pass: the most useful unknown joins C, what depends on it F, and what these depend on
-/// becomes more useful.
+/// C and F by the first pass: the unknown of largest λ joins C, those that depend on it join F, and λ grows
+/// for those that the new F unknowns depend on.
 fn split(strong: &[Vec<u32>]) -> Vec<Side> {
     let n = strong.len();
     let mut influences = vec![Vec::new(); n];
@@ -151,7 +151,7 @@ fn split(strong: &[Vec<u32>]) -> Vec<Side> {
             continue;
         }
         if useful == 0 {
-            sides[i as usize] = Side::Fine; // of use to nobody
+            sides[i as usize] = Side::Fine; // no undecided or fine unknown depends on it
             continue;
         }
         sides[i as usize] = Side::Coarse;
@@ -173,8 +173,8 @@ fn split(strong: &[Vec<u32>]) -> Vec<Side> {
     sides
 }
 
-/// Row i of P: −α aᵢⱼ / aᵢᵢ for negative, −β aᵢⱼ / aᵢᵢ for positive couplings that are used, each given to
-/// `add`.
+/// Row i of P: weights −α aᵢⱼ / aᵢᵢ for negative and −β aᵢⱼ / aᵢᵢ for positive couplings among those used,
+/// passed to `add`.
 fn interpolate<T: Real>(
     a: &Bsr<T>,
     i: usize,
@@ -198,7 +198,7 @@ fn interpolate<T: Real>(
         return Err(SetupError::NotPositive { method, row: i, diagonal });
     }
     if some[1].is_zero() {
-        diagonal += all[1]; // positive couplings that lead nowhere hold the unknown
+        diagonal += all[1]; // positive couplings to no coarse unknown: added to aᵢᵢ
     }
     let ratio = [0, 1].map(|s| if some[s].is_zero() { T::zero() } else { all[s] / some[s] });
     for (j, v) in a.row(i).filter(|(j, _)| *j != i && used(*j)) {

@@ -3,9 +3,9 @@
 //! | symbol | here |
 //! |---|---|
 //! | R_d, nodes of domain d and its overlap | `cover.nodes` between `cover.starts` |
-//! | R̃_d, of these the nodes that are its own | `cover.own` |
+//! | R̃_d, the own nodes among these | `cover.own` |
 //! | diag(R_d A R_dᵀ) | `restricted` |
-//! | R_d r, all of them | `residual` |
+//! | R_d r of all domains | `residual` |
 //! | (R_d A R_dᵀ)⁻¹ R_d r | `correction` |
 
 use std::ops::Range;
@@ -54,7 +54,7 @@ pub(crate) const METHOD: &str = "additive schwarz";
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdditiveSchwarz {
-    /// M: the most nodes of a domain, without its overlap.
+    /// M: maximal number of nodes of a domain, without its overlap.
     pub domain: usize,
     /// Layers of neighbours in the pattern that are added to the own nodes of a domain.
     pub overlap: usize,
@@ -114,7 +114,7 @@ pub struct OverlappingDomains<T: Real, V: Real, S: Real> {
     pattern: Arc<Pattern>,
     block: usize,
     cover: Cover,
-    /// The block of A that each block of `restricted` is.
+    /// The block of A that each block of `restricted` copies.
     from: Vec<u32>,
     restricted: Bsr<T>,
     solver: Solver<T, V, S>,
@@ -177,7 +177,7 @@ impl AdditiveSchwarz {
         if self.inner == Inner::Factors {
             a.check_finite()?;
         } else {
-            // Inverses are stored as asked; those of sweeps have the precision of the vectors.
+            // Inverses have the storage of the recipe; those of sweeps have the precision of the vectors.
             let single = match self.inner {
                 Inner::Inverses => self.storage == Storage::Single,
                 _ => V::NAME == f32::NAME,
@@ -196,7 +196,7 @@ impl AdditiveSchwarz {
 }
 
 impl<T: Real, V: Real, S: Real> OverlappingDomains<T, V, S> {
-    /// Domains.
+    /// Number of domains.
     pub fn domains(&self) -> usize {
         self.cover.count()
     }

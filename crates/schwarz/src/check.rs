@@ -13,7 +13,7 @@ use crate::source::Source;
 /// The name of this method in errors.
 pub(crate) const METHOD: &str = "multilevel additive schwarz";
 
-/// Diagonal entries whose inverses `f32` holds with room to spare.
+/// Diagonal entries whose inverses `f32` can store with a margin.
 const SINGLE: Range<f64> = 1e-30..1e30;
 
 /// Nodes per leaf.
@@ -36,8 +36,8 @@ impl<T> Default for Checked<T> {
     }
 }
 
-/// Finite values, positive diagonals, and invertible diagonal blocks of nodes in no domain; errors name
-/// `method`.
+/// Checks for finite values, positive diagonals, and invertible diagonal blocks of nodes in no domain; errors
+/// name `method`.
 pub(crate) fn check<T: Real>(
     method: &'static str,
     source: Source<'_, T>,
@@ -59,7 +59,7 @@ pub(crate) fn check<T: Real>(
     Ok(())
 }
 
-/// The same for some rows: the only ones with changed values since all rows were checked.
+/// The same for some rows; all other rows are unchanged since their check.
 pub(crate) fn check_rows<T: Real>(
     source: Source<'_, T>,
     rows: &[u32],
@@ -106,7 +106,7 @@ fn alone<T: Real>(
     Ok(())
 }
 
-/// Every value is finite.
+/// Checks that every value is finite.
 fn finite<T: Real>(source: Source<'_, T>, contact: Option<&Contacts<T>>) -> Result<(), SetupError> {
     source.matrix.check_finite()?;
     match contact.and_then(|c| c.values().iter().position(|v| !v.is_finite())) {
@@ -115,7 +115,7 @@ fn finite<T: Real>(source: Source<'_, T>, contact: Option<&Contacts<T>>) -> Resu
     }
 }
 
-/// The diagonal of node i is stored, positive, and in the range of the storage of its inverse.
+/// Checks that the diagonal of node i is stored, positive, and in the range of the storage of its inverse.
 fn diagonal<T: Real>(
     method: &'static str,
     source: Source<'_, T>,

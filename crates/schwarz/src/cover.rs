@@ -15,21 +15,21 @@ use crate::links::Links;
 /// Domains with their overlap.
 #[derive(Clone, Debug)]
 pub(crate) struct Cover {
-    /// The node of each place, domain after domain.
+    /// The node of each place, domain by domain.
     pub(crate) nodes: Vec<u32>,
-    /// The first place of each domain; one more for the end.
+    /// The first place of each domain, and the end of the last.
     pub(crate) starts: Vec<u32>,
     /// The places of each node, in the order of domains.
     pub(crate) places: Vec<u32>,
-    /// Where those of a node begin; one more for the end.
+    /// The start of each node in `places`, and the end of the last.
     pub(crate) of_node: Vec<usize>,
     /// The place of each node in the domain that it was grown in.
     pub(crate) own: Vec<u32>,
 }
 
 impl Cover {
-    /// Domains of up to `most` nodes grown along `links`, each with `layers` layers of neighbours in the
-    /// pattern beside it. Nodes that are not `coupled` fill domains of their own.
+    /// Domains of up to `most` nodes grown along `links`, each extended by `layers` layers of neighbours in
+    /// the pattern. Nodes that are not `coupled` get domains of their own.
     pub(crate) fn grow(
         links: &Links,
         coupled: &[bool],
@@ -78,17 +78,17 @@ impl Cover {
         (self.of_node, self.places) = by_bucket(n, self.nodes.iter().map(|&i| Some(i as usize)));
     }
 
-    /// Domains.
+    /// Number of domains.
     pub(crate) fn count(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Nodes of the largest domain, its overlap included.
+    /// Nodes of the largest domain, including its overlap.
     pub(crate) fn largest(&self) -> usize {
         self.starts.windows(2).map(|s| (s[1] - s[0]) as usize).max().unwrap_or(0)
     }
 
-    /// The pattern of all restrictions, and the block of A that each of its blocks is.
+    /// The pattern of all restrictions, and for each of its blocks the block of A.
     pub(crate) fn restrict(&self, pattern: &Pattern) -> Result<(Pattern, Vec<u32>), SparseError> {
         bounded("blocks of the matrix", pattern.len())?;
         let (mut offsets, mut indices, mut from) = (vec![0], Vec::new(), Vec::new());
@@ -115,7 +115,7 @@ impl Cover {
         Ok((Pattern::new(self.nodes.len(), offsets, indices)?, from))
     }
 
-    /// Puts the places of each domain in the order of their colours: no two of one colour are coupled.
+    /// Sorts the places of each domain by colour; places of one colour are not coupled.
     pub(crate) fn colour(&mut self, pattern: &Pattern) -> Result<(), SetupError> {
         let (restricted, _) = self.restrict(pattern)?;
         let classes = coloring::greedy(&Graph::of(&restricted)?);
@@ -146,7 +146,7 @@ fn bounded(what: &'static str, count: usize) -> Result<u32, SparseError> {
     u32::try_from(count).map_err(|_| SparseError::TooLarge { what, count, limit: u32::MAX as usize })
 }
 
-/// Copies the blocks `from` of A to where they are in the restrictions.
+/// Copies the blocks `from` of A into the restrictions.
 pub(crate) fn copy<T: Real, S: Real>(a: &Bsr<T>, from: &[u32], to: &mut Bsr<S>) {
     let area = a.block().0.pow(2);
     let leaf = |(from, to): (&[u32], Groups<&mut [S]>)| {

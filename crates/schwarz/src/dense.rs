@@ -1,4 +1,4 @@
-//! The matrix of a domain between blocks and tiles.
+//! Conversion of a domain matrix between blocks and tiles.
 
 use coarsen_backend::DenseBlocks;
 use coarsen_core::Real;
@@ -6,10 +6,10 @@ use coarsen_core::Real;
 use crate::eliminate::Workspace;
 use crate::packed::{AREA, SIDE, entry, side, tile};
 
-/// The smallest pivot of a diagonal block with a unit diagonal that is positive definite beyond doubt.
+/// The smallest pivot of a diagonal block with a unit diagonal that counts as positive definite.
 const POSITIVE: f64 = 1e-6;
 
-/// Adds the scaled block at nodes (a, c), c ≤ a, of a domain, its lower part where a = c.
+/// Adds the scaled block at nodes (a, c), c ≤ a, of a domain; only its lower part if a = c.
 #[inline(always)]
 pub(crate) fn add<T: Real, E: Real>(w: &mut [E], n: usize, [a, c]: [usize; 2], block: &[T], scale: &[f64]) {
     match block.len() {
@@ -21,7 +21,7 @@ pub(crate) fn add<T: Real, E: Real>(w: &mut [E], n: usize, [a, c]: [usize; 2], b
     }
 }
 
-/// `B` is the block size where it is one of the usual ones, else 0.
+/// `B` is the block size if it is a common one, else 0.
 #[inline(always)]
 fn add_block<const B: usize, T: Real, E: Real>(
     w: &mut [E],
@@ -34,7 +34,7 @@ fn add_block<const B: usize, T: Real, E: Real>(
     let (rows, columns) = (&scale[a * b..(a + 1) * b], &scale[c * b..(c + 1) * b]);
     for q in 0..b {
         let column = c * b + q;
-        // Where an entry is stored is a sum of a part of its column and a part of its row.
+        // The index of an entry is the sum of a part from its column and a part from its row.
         let first = tile(n, column / SIDE, column / SIDE) - column / SIDE * AREA + column % SIDE * SIDE;
         for p in if a == c { q } else { 0 }..b {
             let row = a * b + p;
@@ -44,7 +44,7 @@ fn add_block<const B: usize, T: Real, E: Real>(
     }
 }
 
-/// The part above the diagonal of a tile becomes that below it.
+/// Copies the part of a tile above the diagonal to that below it.
 pub(crate) fn mirror<E: Real>(tile: &mut [E]) {
     for column in 0..SIDE {
         for row in 0..column {
@@ -53,7 +53,7 @@ pub(crate) fn mirror<E: Real>(tile: &mut [E]) {
     }
 }
 
-/// S M S in storage.
+/// Writes S M S to storage.
 pub(crate) fn write<E: Real, S: Real>(m: &[E], scale: &[f64], n: usize, out: &mut [S]) {
     for j in 0..n {
         for i in j..n {
@@ -69,8 +69,8 @@ pub(crate) fn write<E: Real, S: Real>(m: &[E], scale: &[f64], n: usize, out: &mu
     }
 }
 
-/// Replaces a scaled matrix by the inverses of its diagonal blocks; where one of them is not positive, by its
-/// diagonal.
+/// Replaces a scaled matrix by the inverses of its diagonal blocks; a block that is not positive is replaced
+/// by its diagonal.
 pub(crate) fn block_diagonal(w: &mut Workspace<f64>, b: usize, n: usize) {
     let rows = n * SIDE;
     let mut inverses = vec![0.0; rows.next_multiple_of(b) * b];
@@ -140,7 +140,7 @@ mod tests {
         let mut w = Workspace::<f64>::new(4);
         w.clear(n);
         (0..n * SIDE).for_each(|k| w.values_mut()[entry(n, k, k)] = 1.0);
-        w.values_mut()[entry(n, 1, 0)] = 0.5; // a positive block, an indefinite one, and a strong coupling between them
+        w.values_mut()[entry(n, 1, 0)] = 0.5; // a positive and an indefinite block, strongly coupled
         w.values_mut()[entry(n, 3, 2)] = 2.0;
         w.values_mut()[entry(n, 2, 1)] = 9.0;
         block_diagonal(&mut w, 2, n);

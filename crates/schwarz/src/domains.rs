@@ -1,5 +1,5 @@
-//! Domains: small connected sets of nodes that cover a level without overlap (§5.1), and so the supernodes of
-//! the next one (§5.2).
+//! Domains: small connected sets of nodes that cover a level without overlap (§5.1), and the supernodes of
+//! the next level (§5.2).
 //!
 //! A domain starts with the first free node of the order. It grows by the free node that has the largest
 //! share of its couplings in the domain (the first in the order among equals), until it is full or no coupled
@@ -18,11 +18,11 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// The nodes of each domain, and the domain of each node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Domains {
-    /// Nodes, domain after domain.
+    /// Nodes, domain by domain.
     order: Vec<u32>,
-    /// Where domain d begins in `order`; one more for the end.
+    /// The start of each domain in `order`, and the end of the last.
     starts: Vec<u32>,
-    /// The domain of each node and its place there; `NONE` for nodes without one.
+    /// The domain of each node and its index there; `NONE` for nodes in no domain.
     at: Vec<[u32; 2]>,
 }
 
@@ -44,12 +44,12 @@ impl Domains {
         Self { order: (0..starts[starts.len() - 1]).collect(), starts: starts.to_vec(), at: at.collect() }
     }
 
-    /// Domains.
+    /// Number of domains.
     pub(crate) fn count(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Nodes, those without a domain included.
+    /// Number of nodes, including those in no domain.
     pub(crate) fn size(&self) -> usize {
         self.at.len()
     }
@@ -66,7 +66,7 @@ impl Domains {
         self.at[i][0]
     }
 
-    /// The domain of node i, or `NONE`, and its place there.
+    /// The domain of node i, or `NONE`, and its index there.
     #[inline]
     pub(crate) fn at(&self, i: usize) -> [u32; 2] {
         self.at[i]
@@ -86,10 +86,10 @@ impl Domains {
 /// The state while domains grow.
 struct Growth<'a> {
     links: &'a Links,
-    /// Place of each node in the order.
+    /// The rank of each node in the order.
     rank: Vec<u32>,
     most: usize,
-    /// The domain of each node; `NONE` while it is free, `NONE - 1` where it needs none.
+    /// The domain of each node; `NONE` while it is free, `NONE - 1` if it needs none.
     of: Vec<u32>,
     lists: Vec<Vec<u32>>,
     /// The sum of the couplings of a node to the growing set.
@@ -120,8 +120,7 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// Takes up to `most` connected nodes from those of domain `from`, beginning with `seed`, and gives them
-    /// to domain `to`.
+    /// Moves up to `most` connected nodes from domain `from` to domain `to`, beginning with `seed`.
     fn set(&mut self, seed: u32, from: u32, to: u32, most: usize) -> Vec<u32> {
         let mut list = Vec::new();
         let mut next = Some(seed);
@@ -171,7 +170,7 @@ impl<'a> Growth<'a> {
                 self.lists[d].clear();
                 continue;
             }
-            // The pocket grows into its neighbour until both are alike; what remains there must stay
+            // The pocket grows into its neighbour up to half the union; the remaining nodes must be
             // connected.
             other.iter().for_each(|&i| self.of[i as usize] = d as u32);
             let half = (pocket.len() + other.len()) / 2;
@@ -188,7 +187,7 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// The domain that d is coupled to most strongly.
+    /// The domain with the strongest couplings to d.
     fn neighbour(&self, d: usize) -> Option<usize> {
         let mut found: Vec<(u32, f32)> = Vec::new();
         for &i in &self.lists[d] {
@@ -250,7 +249,7 @@ mod tests {
                         }
                         at += 1;
                     }
-                    assert_eq!(reached.len(), nodes.len(), "{}: domain {d} falls apart", p.name);
+                    assert_eq!(reached.len(), nodes.len(), "{}: domain {d} is not connected", p.name);
                     assert!(
                         nodes
                             .iter()
@@ -266,7 +265,7 @@ mod tests {
         }
     }
 
-    /// Fig. 6: two strips that lie inside each other in space and are not coupled.
+    /// Fig. 6: two strips that interleave in space and are not coupled.
     #[test]
     fn disjoint_bodies_share_no_domain() {
         let mut entries: Vec<(u32, u32, f64)> = (0..40).map(|i| (i, i, 2.0)).collect();

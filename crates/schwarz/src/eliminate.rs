@@ -1,13 +1,13 @@
 //! The inverse of a small symmetric positive definite matrix (Algorithm 1, §6.2), in tiles.
 //!
 //! 1. One-way Gauss-Jordan elimination of \[A | I\] to \[U | L⁻¹\], in place: step k subtracts multiples of
-//!    block row k from the rows below it, in the part that is still A and in the part that has become L⁻¹.
-//!    With A = L D Lᵀ, D is what stands on the diagonal.
-//! 2. M⁻¹ = L⁻ᵀ D⁻¹ L⁻¹, which is positive definite whatever the rounding of L⁻¹ was.
+//!    block row k from the rows below it, both in the remaining part of A and in the part that is already
+//!    L⁻¹. With A = L D Lᵀ, D is on the diagonal.
+//! 2. M⁻¹ = L⁻ᵀ D⁻¹ L⁻¹, which is positive definite for any rounding of L⁻¹.
 //!
 //! Deviation: rows, columns and D are taken in blocks of 8, the side of a tile, so that every step is a
-//! product of tiles in registers. Both stages take m³ / 2 multiplications together, where two row reductions
-//! would take m³.
+//! product of tiles in registers. Both stages together take m³ / 2 multiplications; two row reductions would
+//! take m³.
 //!
 //! | symbol | name |
 //! |---|---|
@@ -24,7 +24,7 @@ use crate::packed::{SIDE, load, side, store, tile_number as tile};
 /// A tile by columns.
 type Tile<E> = [[E; SIDE]; SIDE];
 
-/// Room for one matrix and its elimination.
+/// Workspace for one matrix and its elimination.
 pub(crate) struct Workspace<E> {
     /// The matrix, packed; its inverse after [`invert`](Self::invert).
     a: Vec<Tile<E>>,
@@ -34,14 +34,14 @@ pub(crate) struct Workspace<E> {
 }
 
 impl<E: Real> Workspace<E> {
-    /// Room for matrices of up to `m` rows.
+    /// Workspace for matrices of up to `m` rows.
     pub(crate) fn new(m: usize) -> Self {
         let zeros = vec![[[E::zero(); SIDE]; SIDE]; tile(side(m), side(m), side(m))];
         let tiles = vec![[[E::zero(); SIDE]; SIDE]; side(m)];
         Self { a: zeros.clone(), q: zeros, d: tiles.clone(), f: tiles }
     }
 
-    /// The zero matrix of `side` tiles along a side.
+    /// Sets the matrix of `side` x `side` tiles to zero.
     pub(crate) fn clear(&mut self, side: usize) {
         self.a[..tile(side, side, side)].fill([[E::zero(); SIDE]; SIDE]);
     }
@@ -51,13 +51,13 @@ impl<E: Real> Workspace<E> {
         self.a.as_flattened().as_flattened()
     }
 
-    /// As above, to be changed.
+    /// The packed values, mutable.
     pub(crate) fn values_mut(&mut self) -> &mut [E] {
         self.a.as_flattened_mut().as_flattened_mut()
     }
 
-    /// Replaces the matrix, whose diagonal tiles are whole, by its inverse; returns the smallest pivot, which
-    /// is not positive where the matrix is not positive definite to round-off: `a` then holds nothing of use.
+    /// Replaces the matrix, whose diagonal tiles are whole, by its inverse; returns the smallest pivot. If it
+    /// is not positive, the matrix is not positive definite to round-off, and `a` is invalid.
     pub(crate) fn invert(&mut self, side: usize) -> E {
         simd::run(Invert { w: self, side })
     }
@@ -82,7 +82,7 @@ impl<E: Real> Kernel<E> for Invert<'_, E> {
     }
 }
 
-/// Stage 1; the smallest pivot.
+/// Stage 1; returns the smallest pivot.
 #[inline(always)]
 fn reduce<E: Real, I: Set<E>>(set: I, w: &mut Workspace<E>, n: usize) -> E {
     let zero = E::zero();
@@ -119,7 +119,7 @@ fn reduce<E: Real, I: Set<E>>(set: I, w: &mut Workspace<E>, n: usize) -> E {
     least
 }
 
-/// Stage 2. Rows are replaced from the top: row i of M⁻¹ needs rows below i of L⁻¹ only.
+/// Stage 2, from the top row: row i of M⁻¹ needs only rows below i of L⁻¹.
 #[inline(always)]
 fn multiply_out<E: Real, I: Set<E>>(set: I, w: &mut Workspace<E>, n: usize) {
     let Workspace { a, q, d, f } = w;
@@ -169,7 +169,7 @@ fn transpose<E: Real>(t: &Tile<E>) -> Tile<E> {
     std::array::from_fn(|column| std::array::from_fn(|row| t[row][column]))
 }
 
-/// The part above the diagonal of a tile becomes that below it.
+/// Copies the part of a tile above the diagonal to that below it.
 #[inline(always)]
 fn mirror<E: Real>(t: &mut Tile<E>) {
     for column in 0..SIDE {
@@ -179,7 +179,7 @@ fn mirror<E: Real>(t: &mut Tile<E>) {
     }
 }
 
-/// The inverse of one tile by Gauss-Jordan elimination; the smallest pivot.
+/// The inverse of one tile by Gauss-Jordan elimination; returns the smallest pivot.
 #[inline(always)]
 fn invert_tile<E: Real, I: Set<E>>(set: I, t: &mut Tile<E>) -> E {
     let (zero, one) = (E::zero(), E::one());

@@ -11,11 +11,10 @@ use coarsen_sparse::{Bsr, Contacts, Sum};
 use crate::domains::NONE;
 use crate::plan::Plan;
 
-/// Shares of the diagonal that are added where the matrix is singular (a body of several supernodes that
-/// floats freely).
+/// Shares of the diagonal that are added to a singular matrix (a free body of several supernodes).
 const SHIFTS: [f64; 3] = [0.0, 1e-10, 1e-7];
 
-/// A diagonal entry below this many EPSILON of the entries it is the sum of is round-off.
+/// A diagonal entry below this multiple of EPSILON times the sum of its terms is round-off.
 const ROUND_OFF: f64 = 64.0;
 
 /// The factored matrix of the coarsest level.
@@ -28,11 +27,11 @@ pub(crate) struct Exact {
 }
 
 impl Exact {
-    /// Factors the matrix of the level above the last one with domains; `sizes` are the sums of diagonal
-    /// entries below its unknowns.
+    /// Factors the matrix of the level after the last one with domains; `sizes` are, for each of its
+    /// unknowns, the sums of diagonal entries of the finest level.
     ///
     /// # Errors
-    /// [`SetupError::Coarsest`] when it is not positive definite, also after shifts.
+    /// [`SetupError::Coarsest`] if it is not positive definite, even after shifts.
     pub(crate) fn build<T: Real>(
         plan: &Plan,
         matrix: &Bsr<T>,
@@ -50,7 +49,7 @@ impl Exact {
     /// New values.
     ///
     /// # Errors
-    /// As [`build`](Self::build); the old factor stays.
+    /// As [`build`](Self::build); the old factor then stays.
     pub(crate) fn update<T: Real>(
         &mut self,
         plan: &Plan,
@@ -129,7 +128,7 @@ fn factored<T: Real, R>(
             return Ok((made, shift));
         }
     }
-    let why = "it is not positive definite, also after shifts of its diagonal".to_owned();
+    let why = "it is not positive definite, even after shifts of its diagonal".to_owned();
     Err(SetupError::Coarsest { unknowns: whole.shape().0, why })
 }
 

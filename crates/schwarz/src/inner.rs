@@ -1,4 +1,4 @@
-//! How the domains of one level are solved: dense inverses, sweeps, or sparse factors.
+//! Solvers of the domains of one level: dense inverses, sweeps, or sparse factors.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,22 +19,22 @@ use crate::schwarz::Schwarz;
 use crate::subdomains::Subdomains;
 use crate::sweep::{DomainSweep, Stretches};
 
-/// How the domains of [`AdditiveSchwarz`](crate::AdditiveSchwarz) are solved.
+/// The solver of the domains of [`AdditiveSchwarz`](crate::AdditiveSchwarz).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inner {
-    /// Exactly, by dense inverses: symmetric positive definite matrices, up to 1024 unknowns a domain. *Cost*
-    /// m² / 2 values a domain of m unknowns.
+    /// Exact, by dense inverses: for symmetric positive definite matrices, up to 1024 unknowns per domain.
+    /// *Cost* m² / 2 values per domain of m unknowns.
     Inverses,
-    /// By pairs of a forward and a backward Gauss-Seidel sweep over the colours of the domain; four are the
-    /// eight sweeps of §6.1.
+    /// Pairs of a forward and a backward Gauss-Seidel sweep over the colours of the domain; four pairs are
+    /// the eight sweeps of §6.1.
     ///
     /// *Cost* two passes over the parts of A per pair.
     Sweeps {
         /// At least 1.
         pairs: usize,
     },
-    /// Exactly, by a sparse factor for each domain: any matrix whose restrictions are not singular. *Cost*
-    /// that of [`Direct`], on all threads.
+    /// Exact, by one sparse factor per domain: for any matrix with regular restrictions. *Cost* that of
+    /// [`Direct`], on all threads.
     Factors,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Factors its matrix again; after an error the old factor is kept.
+    /// Factors its matrix again; after an error the old factor stays.
     fn follow(&mut self) -> Result<(), DirectError> {
         if self.factor.refactor(&self.matrix).is_err() {
             self.factor = Direct::default().factor(&self.matrix)?;
@@ -118,7 +118,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
                 let classes = parts.iter().map(|part| Preconditioner::<Vec<f64>>::class(&part.factor));
                 classes.fold(Class::Symmetric, Ord::max)
             }
-            _ => Class::Symmetric, // indefinite diagonal blocks are refused before
+            _ => Class::Symmetric, // indefinite diagonal blocks are refused earlier
         }
     }
 
@@ -208,7 +208,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
     }
 }
 
-/// The inverse of the diagonal block of each place.
+/// Copies the inverse of the diagonal block of its node to each place.
 fn spread<T: Real, V: Real>(inverses: &DenseBlocks<T>, cover: &Cover, to: &mut [V]) {
     let area = inverses.size().pow(2);
     for (&i, to) in cover.nodes.iter().zip(to.chunks_exact_mut(area)) {

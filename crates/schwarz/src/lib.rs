@@ -5,11 +5,11 @@
 //!
 //! | file | step |
 //! |---|---|
-//! | [`schwarz`](Schwarz), [`options`](Coarse) | the recipe, and its parameters that are one of a few choices |
+//! | [`schwarz`](Schwarz), [`options`](Coarse) | the recipe, and its parameters that are enumerations |
 //! | [`order`](Order) | the order of nodes (§5.1) |
 //! | [`links`](Coupling) | the couplings between nodes on each level (§5.2) |
 //! | `domains` | domains of a few connected nodes (§5.1, §5.2) |
-//! | [`plan`](Plan) | the coarse space: levels and maps between them (§5.2); [`numbering`](Numbering) has its lists for places in other memory |
+//! | [`plan`](Plan) | the coarse space: levels and maps between them (§5.2); [`numbering`](Numbering) has its lists for devices |
 //! | `source`, `touching` | rows of A + C; contact on coarse levels (§4.2, §6.3) |
 //! | `precompute` | the domain matrices of one level and their inverses (Algorithm 1); `tasks` divides them among threads, `numbers` goes from level to level |
 //! | `dense` | conversion of a domain matrix between blocks and tiles |

@@ -27,7 +27,7 @@ pub enum Coupling {
 }
 
 impl Coupling {
-    /// A threshold in range.
+    /// Checks that the threshold is in range.
     pub(crate) fn validate(self) -> Result<(), Error> {
         match self {
             Self::Strength { theta } if !(0.0..1.0).contains(&theta) => {
@@ -46,12 +46,12 @@ pub(crate) struct Links {
     weight: Vec<f32>,
 }
 
-/// Rows that one task makes.
+/// Rows per task.
 const CHUNK: usize = 2048;
 
 impl Links {
-    /// The links of a matrix, and for each node whether it has any: nodes without links are constrained and
-    /// need no domain.
+    /// The links of a matrix, and whether each node has any; nodes without links are constrained and need no
+    /// domain.
     pub(crate) fn of<T: Real>(source: Source<'_, T>, coupling: Coupling) -> (Self, Vec<bool>) {
         let n = source.nodes();
         let worth = parallel::worth(source.matrix.nnz());
@@ -100,7 +100,7 @@ impl Links {
         self.weight.push(weight);
     }
 
-    /// Adds a neighbour by contact, unless the row has it already.
+    /// Adds a neighbour by contact, unless the row already has it.
     fn add(&mut self, j: u32, weight: f32) {
         let row = self.starts[self.starts.len() - 1];
         match self.to[row..].iter().position(|&k| k == j) {
@@ -117,7 +117,7 @@ impl Links {
         self
     }
 
-    /// Weights below theta times the largest of both their rows become 0.
+    /// Sets weights below theta times the largest of both their rows to 0.
     fn drop_weak(&mut self, theta: f32) {
         let n = self.starts.len() - 1;
         let largest: Vec<f32> = (0..n).map(|i| self.row(i).map(|l| l.1).fold(0.0, f32::max)).collect();
@@ -134,7 +134,7 @@ impl Links {
         self.starts.len() - 1
     }
 
-    /// The neighbours of node i with their weights, i not among them.
+    /// The neighbours of node i with their weights, without i.
     #[inline]
     pub(crate) fn row(&self, i: usize) -> impl Iterator<Item = (u32, f32)> {
         let range = self.starts[i]..self.starts[i + 1];
@@ -146,7 +146,7 @@ impl Links {
         &self.to[self.starts[i]..self.starts[i + 1]]
     }
 
-    /// The links between domains: weights between two of them add up, as they do in C A Cᵀ.
+    /// The links between domains, with summed weights, as in C A Cᵀ.
     pub(crate) fn coarsen(&self, domains: &Domains) -> Self {
         let leaf = |rows: Range<usize>| {
             let mut links = Self { starts: vec![0], ..Self::default() };
@@ -222,8 +222,8 @@ mod tests {
         assert_eq!(links.row(3).collect::<Vec<_>>(), [(2, 1.0), (4, 0.0)]);
     }
 
-    /// Contact with the last neighbour, with one between others, and with a node that is none, in a row that
-    /// has more contact before.
+    /// Contact with the last neighbour, with one between others, and with a node that is no neighbour, in a
+    /// row with earlier contact.
     #[test]
     fn contact_between_neighbours_is_no_second_link() {
         let a = chain();

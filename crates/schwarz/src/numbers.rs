@@ -1,4 +1,4 @@
-//! The numeric phase: matrices and inverses, level after level.
+//! The numeric phase: matrices and inverses, level by level.
 
 use coarsen_backend::SetupError;
 use coarsen_core::Real;
@@ -15,13 +15,13 @@ use crate::source::Source;
 use crate::tasks::Room;
 use crate::touching::{Buckets, Touching};
 
-/// What the numeric phase keeps on the host.
+/// Host data of the numeric phase.
 pub(crate) struct Numbers<T> {
-    /// A_(1), A_(2), ...: as far as a level needs them.
+    /// A_(1), A_(2), ...: those that a level needs.
     pub(crate) coarse: Vec<Bsr<T>>,
-    /// Sums of diagonal entries below each unknown of these.
+    /// For each unknown of these, the sum of diagonal entries of the finest level.
     pub(crate) sizes: Vec<Vec<T>>,
-    /// What was done to each domain of each level.
+    /// The repair of each domain of each level.
     pub(crate) repairs: Vec<Vec<Option<Repair>>>,
     pub(crate) touching: Vec<Touching>,
     pub(crate) starts: Vec<u32>,
@@ -46,7 +46,7 @@ impl<T: Real> Numbers<T> {
         })
     }
 
-    /// Level after level.
+    /// Computes all levels, or the domains `which` of each.
     pub(crate) fn compute(
         &mut self,
         recipe: &Schwarz,

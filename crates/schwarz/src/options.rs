@@ -16,7 +16,7 @@ pub enum Coarse {
     Domains,
     /// By one sparse factor, on the first level that is small enough.
     Exact {
-        /// The most unknowns of that level.
+        /// Maximal number of unknowns of that level.
         unknowns: usize,
     },
 }
@@ -100,13 +100,13 @@ pub enum Repair {
     BlockDiagonal,
 }
 
-/// A level of at most so many unknowns is always factored.
+/// A level of at most this many unknowns is always factored.
 const QUICK: usize = 500;
 
-/// A level of more unknowns is never factored: not even the structure of its factor is computed.
+/// A level of more unknowns is never factored, and the structure of its factor is not computed.
 const LARGE: usize = 60_000;
 
-/// The most operations of a factorisation per value of the inverses: about half of those of their
+/// Maximal operations of a factorisation per value of the inverses: about half of those of their
 /// elimination.
 const OPERATIONS: f64 = 40.0;
 

@@ -6,20 +6,18 @@ use coarsen_sparse::{Graph, System, morton};
 
 use crate::links::Links;
 
-/// The order of nodes: domains grow from the first free node, and the first of equally coupled nodes is
-/// taken.
+/// The order of nodes: domains grow from the first free node, and take the first of equally coupled nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// `Morton` if the system has positions, else an order of the graph.
+    /// `Curve` if the system has positions, else `Graph`.
     #[default]
     Auto,
-    /// Along a Morton curve through the positions: 2²⁰ cells an axis, 60-bit codes, a radix sort. Cells are
-    /// cubes. Without positions, as `Graph`.
+    /// Along a Morton curve through the positions: 2²⁰ cubic cells per axis, 60-bit codes, a radix sort.
+    /// Without positions, as `Graph`.
     Curve,
     /// The Cuthill-McKee order of the pattern. *Cost* a few breadth-first searches and a sort of each row.
     Graph,
-    /// The Cuthill-McKee order of the strong couplings alone, so that nodes of a stiff region have near
-    /// numbers.
+    /// The Cuthill-McKee order of the strong couplings only, which numbers nodes of a stiff region closely.
     Strong,
     /// The numbering of the matrix.
     Natural,
@@ -35,7 +33,7 @@ impl Order {
         }
     }
 
-    /// The k-th node, for every k.
+    /// The nodes in this order.
     ///
     /// # Errors
     /// Those of [`morton::order`] for the positions.
@@ -83,8 +81,8 @@ mod tests {
         assert_eq!(order(Order::Natural, &placed), [0, 1, 2]);
     }
 
-    /// Two chains, 0 2 4 and 1 3 5, with rungs a thousand times weaker between them: one chain comes after
-    /// the other.
+    /// Two chains, 0 2 4 and 1 3 5, with couplings a thousand times weaker between them: one chain comes
+    /// after the other.
     #[test]
     fn strong_parts_stand_together() {
         let mut entries: Vec<(u32, u32, f64)> = (0..6).map(|i| (i, i, 2.0)).collect();
@@ -99,7 +97,7 @@ mod tests {
         assert!(order[..3].iter().all(|i| i % 2 == order[0] % 2), "{order:?}");
     }
 
-    /// Two nodes that only contact couples stand side by side.
+    /// Two nodes coupled only by contact are adjacent in the order.
     #[test]
     fn contact_is_part_of_the_graph() {
         let a = assembly::from_triplets(4, 4, &(0..4).map(|i| (i, i, 1.0)).collect::<Vec<_>>()).unwrap();

@@ -1,13 +1,13 @@
 //! Symmetric matrices packed in tiles, and their product with a vector (§7.1, Fig. 11 to 13).
 //!
-//! A symmetric matrix of m rows is cut into tiles of 8 x 8. The tiles on and below the diagonal are stored,
-//! block column after block column, each tile by columns; those on the diagonal are stored whole. A 96 x 96
-//! matrix takes 4,992 values instead of 9,216.
+//! A symmetric matrix of m rows is cut into tiles of 8 x 8. Tiles on and below the diagonal are stored by
+//! block columns, each tile by columns; diagonal tiles are stored whole. A 96 x 96 matrix takes 4,992 values
+//! instead of 9,216.
 //!
-//! Deviation: Wu et al. give every thread of a warp a row and walk it away from the diagonal, so that no two
-//! write the same entry at once. A CPU core has wide registers instead: it reads a tile T once and adds T x_J
-//! to y_I and Tᵀ x_I to y_J, where the eight columns of the second product stay in registers along the whole
-//! block column.
+//! Deviation: in Wu et al. each thread of a warp walks one row away from the diagonal, so that no two write
+//! the same entry at once. A CPU core has wide registers instead: it reads a tile T once and adds T x_J to
+//! y_I and Tᵀ x_I to y_J. The eight columns of the second product stay in registers along the whole block
+//! column.
 
 use coarsen_core::Real;
 use coarsen_core::simd::{Pack, Set, prefetch};
@@ -31,14 +31,14 @@ pub(crate) fn length(m: usize) -> usize {
     side(m) * (side(m) + 1) / 2 * AREA
 }
 
-/// How far ahead of its use a matrix is asked for, in bytes: two pages, because the prefetchers of a
-/// processor stop at the end of one. What lies ahead of the last tiles is the next matrix.
+/// Prefetch distance of a matrix in bytes: two pages, because the prefetchers of a processor stop at the end
+/// of one. After the last tiles the next matrix is prefetched.
 const AHEAD: usize = 8192;
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Where tile (i, j), i ≥ j, of a matrix with `side` tiles along a side is stored.
+/// The index of tile (i, j), i ≥ j, of a matrix with `side` tiles along a side.
 #[inline(always)]
 pub(crate) fn tile(side: usize, i: usize, j: usize) -> usize {
     tile_number(side, i, j) * AREA
@@ -50,20 +50,20 @@ pub(crate) fn tile_number(side: usize, i: usize, j: usize) -> usize {
     j * (2 * side + 1 - j) / 2 + (i - j)
 }
 
-/// Where entry (row, column), row ≥ column, is stored.
+/// The index of entry (row, column), row ≥ column.
 #[inline(always)]
 pub(crate) fn entry(side: usize, row: usize, column: usize) -> usize {
     tile(side, row / SIDE, column / SIDE) + column % SIDE * SIDE + row % SIDE
 }
 
-/// Eight numbers of any precision.
+/// Loads eight numbers of any precision.
 #[inline(always)]
 pub(crate) fn load<V: Real, S: Real, I: Set<V>>(set: I, from: &[S; SIDE]) -> I::Eight {
     // SAFETY: the array has as many numbers as the pack has lanes.
     unsafe { I::Eight::load(set, from.as_ptr()) }
 }
 
-/// Eight numbers back to memory.
+/// Stores eight numbers.
 #[inline(always)]
 pub(crate) fn store<V: Real, I: Set<V>>(pack: I::Eight, to: &mut [V; SIDE]) {
     // SAFETY: as above.
@@ -72,7 +72,7 @@ pub(crate) fn store<V: Real, I: Set<V>>(pack: I::Eight, to: &mut [V; SIDE]) {
 
 /// y = M x, reading each stored value once; to be inlined into a kernel.
 ///
-/// `x` and `y` are padded to whole tiles; what the padding of y receives is what the padding of M holds.
+/// `x` and `y` are padded to whole tiles; the padding of y is that of M times x.
 #[inline(always)]
 pub(crate) fn multiply<V: Real, S: Real, I: Set<V>>(set: I, m: &[S], x: &[V], y: &mut [V]) {
     debug_assert!(x.len() == y.len() && x.len().is_multiple_of(SIDE) && m.len() == length(x.len()));

@@ -1,10 +1,10 @@
 //! The operations of multilevel domains that a place implements.
 //!
 //! A place implements [`Place::domains`] and returns its own type as a [`Domains`];
-//! [`Subdomains`](crate::Subdomains) uses that trait alone. A device keeps the lists of the [`Plan`] and the
-//! packed inverses in its memory, one work group a domain: gather and sum for the restriction, the packed
-//! product from local memory, and one scatter for the prolongation. No step needs an atomic operation, since
-//! a node has one domain.
+//! [`Subdomains`](crate::Subdomains) uses only that trait. A device keeps the lists of the [`Plan`] and the
+//! packed inverses in its memory and uses one work group per domain: gather and sum for the restriction, the
+//! packed product from local memory, and one scatter for the prolongation. No step needs atomic operations,
+//! since a node is in one domain only.
 
 use std::sync::Arc;
 
@@ -16,19 +16,19 @@ use crate::plan::Plan;
 
 /// The values of packed inverses, in the precision of the recipe.
 ///
-/// The matrix of m rows is cut into tiles of 8 x 8, padded with zeros; the tiles on and below the diagonal
-/// follow each other block column after block column, each by columns, those on the diagonal whole. *Memory*
-/// 4,992 values for 96 rows.
+/// The matrix of m rows is cut into tiles of 8 x 8, padded with zeros. Tiles on and below the diagonal are
+/// stored by block columns, each tile by columns; diagonal tiles are stored whole. *Memory* 4,992 values for
+/// 96 rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Packed {
-    /// 4 bytes a value.
+    /// 4 bytes per value.
     Single(Vec<f32>),
-    /// 8 bytes a value.
+    /// 8 bytes per value.
     Double(Vec<f64>),
 }
 
 impl Packed {
-    /// `count` zeros in the precision asked for.
+    /// `count` zeros in the given precision.
     pub(crate) fn zeros(storage: Storage, count: usize) -> Self {
         match storage {
             Storage::Single => Self::Single(vec![0.0; count]),
@@ -44,7 +44,7 @@ impl Packed {
         }
     }
 
-    /// Bytes of them.
+    /// Bytes of the values.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Single(values) => size_of_val(&values[..]),
@@ -61,10 +61,10 @@ impl Packed {
     }
 }
 
-/// All numbers of an application.
+/// All values used by an application.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inverses {
-    /// Level after level, the inverses of its domains one after the other.
+    /// For each level, the inverses of its domains one after the other.
     pub packed: Vec<Packed>,
     /// The inverse diagonal blocks of nodes in no domain, row-major.
     pub left_out: Vec<f64>,
@@ -91,15 +91,15 @@ pub trait Place: Backend {
     /// [`Error::Device`] if the memory cannot be allocated.
     fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<Box<dyn Domains<Self::Vector>>, Error>;
 
-    /// The solver of the coarsest level at this place, if a recipe has `asked`.
+    /// The solver of the coarsest level at this place, if the recipe has `asked`.
     ///
-    /// A remote place takes domains for [`Coarse::Auto`], because a sparse factor is solved on the host.
+    /// A remote place uses domains for [`Coarse::Auto`], because a sparse factor is solved on the host.
     fn coarse(&self, asked: Coarse) -> Coarse {
         asked
     }
 }
 
-/// The solution of the coarsest level: the residual there, the correction there.
+/// The solver of the coarsest level, from its residual to its correction.
 pub type Top<'a, R> = dyn FnMut(&Vec<R>, &mut Vec<R>) + 'a;
 
 /// Multilevel domains at a place whose vectors are `V`.
@@ -111,7 +111,7 @@ pub trait Domains<V: Vector>: Send {
     /// is solved as one system. *Cost* one pass over the inverses, two over r, one over z.
     fn apply(&mut self, r: &V, top: &mut Top<'_, V::Real>, z: &mut V);
 
-    /// Changes a part of the inverses; a device changes its copy on the host and uploads that part alone.
+    /// Changes a part of the inverses; a device changes its copy on the host and uploads only that part.
     ///
     /// # Errors
     /// [`Error::Device`].

@@ -1,5 +1,5 @@
-//! The numbers (§6, Algorithm 1): matrices of the levels, restricted to domains and inverted, one domain
-//! after the other.
+//! The numeric phase (§6, Algorithm 1): matrices of the levels, restricted to domains and inverted, one
+//! domain after the other.
 //!
 //! A domain d of level l reads the rows of its nodes. The blocks inside the domain form the matrix that is
 //! inverted. All blocks of these rows form row d of A_(l+1) = C A_(l) Cᵀ, which no other domain writes. So
@@ -23,22 +23,21 @@ use crate::source::Source;
 use crate::tasks::{Room, Targets, Tasks};
 use crate::touching::Buckets;
 
-/// The shifts that are tried, as multiples of the least pivot that is trusted; each is a fraction of the
-/// diagonal.
+/// The shifts, as multiples of the least trusted pivot; each is a fraction of the diagonal.
 const SHIFTS: [f64; 4] = [10.0, 100.0, 1e3, 1e4];
 
-/// A diagonal entry of a coarse matrix is round-off if it is below this many EPSILON times the sum of its
-/// terms: the body floats freely.
+/// A diagonal entry of a coarse matrix is round-off if it is below this multiple of EPSILON times the sum of
+/// its terms: the body is free.
 const ROUND_OFF: f64 = 64.0;
 
 /// The input of the numeric phase of one level.
 pub(crate) struct Stage<'a, T> {
     pub(crate) plan: &'a Plan,
     pub(crate) level: usize,
-    /// The matrix of the level, with contact where it is the finest.
+    /// The matrix of the level, including contact on the finest.
     pub(crate) source: Source<'a, T>,
-    /// For every unknown of the level, the sum of the diagonal entries of the finest that it stands for;
-    /// empty on the finest level.
+    /// For every unknown of the level, the sum of its diagonal entries on the finest; empty on the finest
+    /// level.
     pub(crate) sizes: &'a [T],
     /// Contact blocks inside the domains of coarse levels.
     pub(crate) contact: Option<Buckets<'a, T>>,
@@ -49,7 +48,7 @@ pub(crate) struct Stage<'a, T> {
 pub(crate) struct Next<'a, T> {
     /// The values of A_(l+1).
     pub(crate) values: &'a mut [T],
-    /// Sums of diagonal entries for each of its unknowns.
+    /// Sums of diagonal entries for each unknown of A_(l+1).
     pub(crate) sizes: &'a mut [T],
 }
 
@@ -64,8 +63,8 @@ static RUN: Compiled<2> = Compiled([
 ]);
 
 impl<T: Real> Stage<'_, T> {
-    /// Computes the inverses of the domains `which`, in increasing order, and their rows of the next level
-    /// where there is one.
+    /// Computes the inverses of the domains `which`, in increasing order, and their rows of the next level,
+    /// if any.
     pub(crate) fn run(
         &self,
         which: &[u32],
@@ -136,7 +135,7 @@ impl<T: Real> Stage<'_, T> {
         }
     }
 
-    /// 1 / √a_kk for every unknown of domain d, and 0 for those whose diagonal is round-off.
+    /// 1 / √a_kk for every unknown of domain d, or 0 if its diagonal is round-off.
     fn scales(&self, d: usize, room: &mut Room<T>) {
         let Room { scale, diagonal, .. } = room;
         let b = self.source.block();
@@ -163,7 +162,7 @@ impl<T: Real> Stage<'_, T> {
         }
     }
 
-    /// The inverse of domain d into `out`.
+    /// Writes the inverse of domain d to `out`.
     fn domain<S: Real>(&self, d: usize, room: &mut Room<T>, out: &mut [S]) -> Option<Repair> {
         let Room { single, double, scale, .. } = room;
         let trust = Storage::of::<S>().least_pivot();
@@ -188,7 +187,7 @@ impl<T: Real> Stage<'_, T> {
         Some(Repair::BlockDiagonal)
     }
 
-    /// S (A_d + shift diag) S, S = `scale`; the unit matrix where a scale is 0.
+    /// S (A_d + shift diag) S, S = `scale`; rows of the unit matrix where a scale is 0.
     fn assemble<E: Real>(&self, d: usize, scale: &[f64], shift: f64, w: &mut Workspace<E>) {
         let (domains, b) = (&self.plan.floors[self.level].domains, self.source.block());
         let nodes = domains.nodes(d);
@@ -245,7 +244,7 @@ impl<T: Real> Stage<'_, T> {
         }
     }
 
-    /// The sums of diagonal entries below the unknowns of supernode d.
+    /// The sums of diagonal entries for the unknowns of supernode d.
     fn coarse_sizes(&self, d: usize, diagonal: &mut [T], sums: &mut [T]) {
         let b = sums.len();
         sums.fill(T::zero());

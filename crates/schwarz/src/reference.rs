@@ -1,4 +1,4 @@
-//! Multilevel domains by plain loops: the oracle.
+//! Multilevel domains by plain loops, the reference of tests.
 
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ impl Place for Reference {
 }
 
 impl ReferenceDomains {
-    /// The correction of a level and all above it.
-    #[allow(clippy::ptr_arg)] // `top` takes vectors, as a place holds them
+    /// The correction of a level and all coarser ones.
+    #[allow(clippy::ptr_arg)] // `top` takes vectors of the place
     fn correction(&self, level: usize, r: &Vec<f64>, top: &mut Top<'_, f64>) -> Vec<f64> {
         let (plan, b) = (&self.plan, self.plan.block());
         let mut z = vec![0.0; r.len()];

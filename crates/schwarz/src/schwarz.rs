@@ -38,10 +38,10 @@ use crate::packed::MOST;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Schwarz {
-    /// M: the most nodes of a domain; 32 by default.
+    /// M: maximal number of nodes of a domain; 32 by default.
     pub domain: usize,
-    /// L: the most levels with domains, including the finest; 8 by default, which is enough to reach a single
-    /// domain. One level with [`Coarse::Domains`] is one-level additive Schwarz without overlap.
+    /// L: maximal number of levels with domains, including the finest; 8 by default, which is enough to reach
+    /// a single domain. One level with [`Coarse::Domains`] is one-level additive Schwarz without overlap.
     pub levels: usize,
     /// The order of the nodes from which domains grow.
     pub order: Order,

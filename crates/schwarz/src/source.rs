@@ -1,5 +1,4 @@
-//! The matrix of a level as rows of blocks: elastic blocks, and on the finest level those of contact beside
-//! them.
+//! The matrix of a level by rows of blocks: elastic blocks, and on the finest level also those of contact.
 
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Contacts, Pattern, System};
@@ -12,13 +11,12 @@ pub(crate) struct Source<'a, T> {
 }
 
 impl<'a, T: Real> Source<'a, T> {
-    /// A matrix alone.
+    /// A matrix without contact.
     pub(crate) fn new(matrix: &'a Bsr<T>) -> Self {
         Self { matrix, contact: None }
     }
 
-    /// A system; `starts` is kept by the caller from one time to the next, so that it is not allocated each
-    /// time.
+    /// A system; the caller keeps `starts`, so that its memory is reused.
     pub(crate) fn of(system: &System<'a, T>, starts: &'a mut Vec<u32>) -> Self {
         let Some(contact) = system.contact.filter(|c| !c.is_empty()) else { return Self::new(system.matrix) };
         starts.clear();
@@ -32,7 +30,7 @@ impl<'a, T: Real> Source<'a, T> {
         self.matrix.pattern().rows()
     }
 
-    /// Unknowns of a node.
+    /// Unknowns per node.
     pub(crate) fn block(&self) -> usize {
         self.matrix.block().0
     }
@@ -41,7 +39,7 @@ impl<'a, T: Real> Source<'a, T> {
         self.matrix.pattern()
     }
 
-    /// Blocks of row i that contact adds: (column, values).
+    /// Contact blocks of row i: (column, values).
     pub(crate) fn contact(&self, i: usize) -> impl Iterator<Item = (usize, &'a [T])> + use<'a, T> {
         self.contact.into_iter().flat_map(move |(contact, starts)| {
             let area = contact.block().pow(2);
@@ -51,7 +49,7 @@ impl<'a, T: Real> Source<'a, T> {
         })
     }
 
-    /// Blocks of row i of the matrix alone: (column, values).
+    /// Blocks of row i of the matrix without contact: (column, values).
     #[inline]
     pub(crate) fn elastic(&self, i: usize) -> impl Iterator<Item = (usize, &'a [T])> + use<'a, T> {
         let area = self.block().pow(2);
@@ -60,12 +58,12 @@ impl<'a, T: Real> Source<'a, T> {
         self.pattern().row(i).iter().map(|&j| j as usize).zip(values)
     }
 
-    /// All blocks of row i; a column may come twice, and the blocks then add up.
+    /// All blocks of row i; blocks of a repeated column are summed.
     pub(crate) fn row(&self, i: usize) -> impl Iterator<Item = (usize, &'a [T])> + use<'a, T> {
         self.elastic(i).chain(self.contact(i))
     }
 
-    /// Adds the diagonal block of node i to `d`; whether one is stored.
+    /// Adds the diagonal block of node i to `d`; returns whether one is stored.
     pub(crate) fn diagonal(&self, i: usize, d: &mut [T]) -> bool {
         let stored = self.pattern().find(i, i).map(|k| self.matrix.value(k));
         let touching = self.contact(i).filter(|(j, _)| *j == i).map(|(_, block)| block);

@@ -1,6 +1,6 @@
-//! One level of domains as a smoother: x ← x + ω M (b − A x), M = Σ_d S_dᵀ A_d⁻¹ S_d, ω found.
+//! One level of domains as a smoother: x ← x + ω M (b − A x), M = Σ_d S_dᵀ A_d⁻¹ S_d, with computed ω.
 //!
-//! A node in no domain is solved by itself, without ω.
+//! A node in no domain is solved by its own block, without ω.
 //!
 //! | symbol | here |
 //! |---|---|
@@ -19,17 +19,16 @@ use crate::place::{Changed, Place};
 use crate::schwarz::Schwarz;
 use crate::subdomains::Subdomains;
 
-/// Damped domains, a smoother: ω = `factor` / ρ(M A), so that the step converges in energy.
+/// Damped domains as a smoother: ω = `factor` / ρ(M A), so that the step converges in energy.
 ///
 /// A domain of 32 nodes leaves errors that are smooth across it, so the next coarser grid may have one node
-/// for each ([`SmootherFacts::sets`]): a hierarchy over domains needs few levels and little memory. ρ lies
+/// per domain ([`SmootherFacts::sets`]): a hierarchy over domains needs few levels and little memory. ρ is
 /// between 1 and the number of domains that meet, about 2 on sheets. *Use* as the finest smoother of a
-/// hierarchy; alone, under conjugate gradients, the damping changes nothing. Contact is merged into A.
-/// Rebuild after constraints are released: a hierarchy keeps the nodes that had no couplings out of domains.
-/// *Cost* a step from zero is one pass over the inverses; another step reads A as well. Setup is that of the
-/// domains, a copy of A at the place, and `lanczos_steps` steps for ρ, or more while it rises. *Reference*
-/// Wu, Wang, Wang 2022, §5 and §6, for M; Smith, Bjørstad, Gropp 1996, "Domain Decomposition", §3.2, for the
-/// damping.
+/// hierarchy; as a sole preconditioner of conjugate gradients, damping has no effect. Contact is merged into
+/// A. Rebuild after constraints are released: nodes without couplings at the build stay in no domain. *Cost*
+/// of a step from zero: one pass over the inverses; other steps also read A. Setup is that of the domains, a
+/// copy of A at the place, and `lanczos_steps` steps for ρ, or more while it rises. *Reference* Wu, Wang,
+/// Wang 2022, §5 and §6, for M; Smith, Bjørstad, Gropp 1996, "Domain Decomposition", §3.2, for the damping.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -41,13 +40,13 @@ use crate::subdomains::Subdomains;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DampedDomains {
-    /// The domains; of its levels only the finest is made.
+    /// The domains; only the finest level is built.
     pub schwarz: Schwarz,
     /// ω ρ, above 0 and below 2.
     pub factor: f64,
-    /// Generalized Lanczos steps for ρ, at least.
+    /// Minimal number of generalized Lanczos steps for ρ.
     pub lanczos_steps: usize,
-    /// Factor on the estimate of ρ, which comes from below.
+    /// Factor on the estimate of ρ, a lower bound.
     pub safety: f64,
 }
 
@@ -58,7 +57,7 @@ impl Default for DampedDomains {
     }
 }
 
-/// What [`DampedDomains`] builds.
+/// Result of [`DampedDomains`].
 pub struct DomainStep<T: Real, B: Place> {
     recipe: DampedDomains,
     domains: Subdomains<T, B>,
@@ -124,7 +123,7 @@ impl<T: Real, B: Place> DomainStep<T, B> {
         &self.domains
     }
 
-    /// Finds ρ and sets ω.
+    /// Estimates ρ and sets ω.
     fn damp(&mut self) -> Result<(), SetupError> {
         self.weigh(1.0)?;
         if self.start.size() > 0 && self.domains.plan().domains(0) > 0 {

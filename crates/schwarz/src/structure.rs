@@ -1,4 +1,4 @@
-//! The plan and the checks, without inverses: the first half of a build, and all of the host part for a place
+//! The plan and the checks, without inverses: the first half of a build, and the whole host part for a place
 //! that computes the inverses itself.
 
 use std::sync::Arc;

@@ -135,7 +135,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         &self.recipe
     }
 
-    /// The matrix of a level above the finest, without contact; `None` if no level uses it.
+    /// The matrix of a coarse level, without contact; `None` if no level uses it.
     pub fn matrix(&self, level: usize) -> Option<&Bsr<T>> {
         self.numbers.coarse.get(level.checked_sub(1)?)
     }
@@ -191,7 +191,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         which: Option<&[Vec<u32>]>,
     ) -> Result<(), SetupError> {
         let Self { recipe, plan, numbers, domains, seconds, .. } = self;
-        SetupError::unless_cancelled(&system)?; // domains are written in their place
+        SetupError::unless_cancelled(&system)?; // domains are overwritten
         let begun = Instant::now();
         domains.edit(which.map_or(Changed::All, Changed::Domains), &mut |inverses| {
             inverses.left_out.copy_from_slice(&numbers.checked.left_out);
@@ -227,8 +227,8 @@ impl<T: Real, B: Place> Preconditioner<B::Vector> for Subdomains<T, B> {
         );
     }
 
-    /// The inverses are symmetric to the bit, and so is their sum; a domain that is not positive definite
-    /// uses its diagonal blocks.
+    /// The inverses and their sum are bitwise symmetric; a domain that is not positive definite uses its
+    /// diagonal blocks.
     fn class(&self) -> Class {
         Class::Symmetric
     }

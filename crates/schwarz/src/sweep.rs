@@ -1,4 +1,4 @@
-//! Sweeps over domains, and the vectors they run on.
+//! Sweeps over domains, and their vectors.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use coarsen_core::parallel::Pieces;
 use coarsen_sparse::Bsr;
 use num_traits::zero;
 
-/// A vector over places, cut between domains.
+/// A vector over places, which can be split between domains.
 pub(crate) struct Stretches<'a, V> {
     pub(crate) starts: &'a [u32],
     pub(crate) block: usize,
@@ -30,7 +30,7 @@ impl<V: Send> Pieces for Stretches<'_, V> {
 }
 
 impl<'a, V> Stretches<'a, V> {
-    /// The entries of each domain, and where they are in the whole vector.
+    /// The entries of each domain, and their range in the whole vector.
     pub(crate) fn each(self) -> impl Iterator<Item = (Range<usize>, &'a mut [V])> {
         let (block, mut rest) = (self.block, self.values);
         self.starts.windows(2).map(move |s| {
@@ -51,7 +51,7 @@ pub(crate) struct DomainSweep<'a, V, S> {
 }
 
 impl<V: Real, S: Real> DomainSweep<'_, V, S> {
-    /// All sweeps of a domain, then the next: its part of A stays in the cache.
+    /// All sweeps of one domain before the next, so that its part of A stays in the cache.
     pub(crate) fn domains(&self, x: Stretches<'_, V>, work: Stretches<'_, V>) {
         let block = self.matrix.block().0;
         for ((range, x), (_, work)) in x.each().zip(work.each()) {
@@ -75,7 +75,7 @@ impl<V: Real, S: Real> DomainSweep<'_, V, S> {
         }
     }
 
-    /// `B` is the block size where it is one of the usual ones, else 0.
+    /// `B` is the block size if it is a common one, else 0.
     #[inline(always)]
     pub(crate) fn relax_block<const B: usize>(
         &self,

@@ -1,4 +1,4 @@
-//! What a person reads.
+//! The printed table of levels.
 
 use std::fmt;
 

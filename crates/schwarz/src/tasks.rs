@@ -1,4 +1,4 @@
-//! Tasks of a level: ranges of domains, with room for each and what they write.
+//! Tasks of a level: ranges of domains, with workspace and output of each.
 
 use coarsen_core::Real;
 use coarsen_core::parallel::Pieces;
@@ -7,7 +7,7 @@ use crate::eliminate::Workspace;
 use crate::options::{Arithmetic, Repair};
 use crate::plan::{Floor, Plan};
 
-/// What it writes: one part of each for a range of domains.
+/// The output for a range of domains.
 pub(crate) struct Targets<'a, T, S> {
     pub(crate) which: &'a [u32],
     pub(crate) base: usize,
@@ -53,7 +53,7 @@ impl<T: Real, S: Real> Pieces for Targets<'_, T, S> {
     }
 }
 
-/// Room for the domains of one task, kept from one time to the next.
+/// Workspace for the domains of one task; reused.
 pub(crate) struct Room<T> {
     pub(crate) single: Workspace<f32>,
     pub(crate) double: Workspace<f64>,
@@ -61,14 +61,14 @@ pub(crate) struct Room<T> {
     pub(crate) diagonal: Vec<T>,
 }
 
-/// Tasks that share the domains of a level.
+/// Maximal number of tasks of a level.
 const ROOMS: usize = 32;
 
-/// Domains that are worth a room of their own.
+/// Domains per workspace.
 const DOMAINS: usize = 16;
 
 impl<T: Real> Room<T> {
-    /// Rooms for the largest domains of a plan.
+    /// Workspaces for the largest domains of a plan.
     pub(crate) fn of(plan: &Plan, arithmetic: Arithmetic) -> Vec<Self> {
         let rows = (0..plan.levels()).map(|level| plan.rows(level)).max().unwrap_or(0);
         let domains = plan.floors.iter().map(|floor| floor.domains.count()).max().unwrap_or(0);
@@ -83,7 +83,7 @@ impl<T: Real> Room<T> {
     }
 }
 
-/// Domains and the rooms they are computed in, cut alike.
+/// Domains and their workspaces, split together.
 pub(crate) struct Tasks<'a, T, S> {
     pub(crate) targets: Targets<'a, T, S>,
     pub(crate) rooms: &'a mut [Room<T>],

@@ -1,8 +1,7 @@
-//! Contact on coarse levels (§6.3): which blocks lie inside which domain.
+//! Contact on coarse levels (§6.3): the contact blocks inside each domain.
 //!
-//! Contact is kept apart from the matrices of the levels: a pair that comes and goes would change their
-//! patterns. A level needs only the blocks whose ends belong to one of its domains; they are sorted by
-//! domain.
+//! Contact is stored apart from the matrices of the levels, because changing pairs would change their
+//! patterns. A level needs only the blocks with both ends in one domain; they are sorted by domain.
 
 use coarsen_core::{Buckets as Sorted, Real};
 use coarsen_sparse::Contacts;
@@ -10,18 +9,18 @@ use coarsen_sparse::Contacts;
 use crate::domains::NONE;
 use crate::plan::Plan;
 
-/// The contact blocks inside the domains of a level; kept from one time to the next.
+/// The contact blocks inside the domains of a level; memory is reused.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Touching {
     starts: Vec<usize>,
-    /// The block, and the places of its ends in the domain.
+    /// The block, and the indices of its ends in the domain.
     blocks: Vec<[u32; 3]>,
     scratch: Vec<[u32; 4]>,
 }
 
 impl Touching {
-    /// Sorts contact blocks into the domains of a level above the finest, or into those of them that are
-    /// asked for, in increasing order.
+    /// Sorts contact blocks into the domains of a coarse level, or only into the domains `which`, given in
+    /// increasing order.
     pub(crate) fn sort<T: Real>(
         &mut self,
         plan: &Plan,
@@ -60,7 +59,7 @@ pub(crate) struct Buckets<'a, T> {
 }
 
 impl<'a, T: Real> Buckets<'a, T> {
-    /// The blocks inside domain d: the places of their ends, and their values.
+    /// The blocks inside domain d: the indices of their ends, and their values.
     pub(crate) fn of(&self, d: usize) -> impl Iterator<Item = (usize, usize, &'a [T])> + use<'a, T> {
         let range = self.touching.starts[d]..self.touching.starts[d + 1];
         let area = self.contacts.block().pow(2);

@@ -1,4 +1,4 @@
-//! How domains follow a system: new values, or those of some rows alone.
+//! Updates of domains: all new values, or those of some rows.
 
 use coarsen_backend::{Reused, Setup, SetupError, Update};
 use coarsen_core::Real;
@@ -10,12 +10,12 @@ use crate::source::Source;
 use crate::subdomains::Subdomains;
 
 impl<T: Real, B: Place> Subdomains<T, B> {
-    /// Follows, or builds anew where the coarsest level has no factor any more: a build then cuts that level
-    /// into domains. Whether it followed.
+    /// Updates the values, or builds anew if the coarsest level can no longer be factored: a build then cuts
+    /// that level into domains. Returns whether values were updated.
     ///
     /// # Errors
-    /// Those of positions before anything changes. Where such a build fails otherwise (the device is full),
-    /// the domains are new and the factor old: positive definite still.
+    /// Errors of positions are reported before anything changes. If the build fails for another reason (the
+    /// device is full), the domains are new and the factor is old: the operator is still positive definite.
     fn follow_or_rebuild(
         &mut self,
         system: System<'_, T>,

@@ -1,4 +1,4 @@
-//! The factors of the levels, from the energy of the error that their corrections leave.
+//! The factors of the levels, from the remaining energy of the error.
 //!
 //! With z_l = C_lᵀ (Σ_d S_dᵀ A_d⁻¹ S_d) C_l r for one residual r, the correction Σ w_l z_l leaves the error e
 //! of A e = r with the energy ‖e − Σ w_l z_l‖²_A = ‖e‖²_A − 2 Σ w_l z_l·r + Σ w_l w_k z_l·A z_k. Its minimum
@@ -35,8 +35,8 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         }
     }
 
-    /// The best factors for one random residual, from the correction of each level alone. The factors of the
-    /// domains are left as the last level needed them.
+    /// The best factors for one random residual, from the correction of each level alone. Leaves the factors
+    /// of the domains at those of the last level.
     fn least_energy(&mut self, system: System<'_, T>) -> Result<Vec<f64>, SetupError> {
         let count = self.weights.len();
         let (b, n) = (self.plan().block(), self.plan().nodes(0) * self.plan().block());
@@ -68,7 +68,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         Ok(least_energy(&work, &energy))
     }
 
-    /// The factor of each level, with that of the level that is solved as one system at the end.
+    /// The factor of each level; that of the level solved as one system comes last.
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
@@ -83,8 +83,8 @@ impl<T: Real, B: Place> Subdomains<T, B> {
 }
 
 /// The w ≥ 0 that minimises wᵀ E w − 2 w·g with a positive factor of the finest level, which makes the
-/// operator definite. Every subset of the other levels is tried: E w = g is solved on it, and the solution
-/// counts if it is positive. Ones for more than a dozen levels.
+/// operator definite. Every subset of the other levels is tried: E w = g is solved on it, and a positive
+/// solution is a candidate. All factors are 1 for more than a dozen levels.
 fn least_energy(g: &[f64], e: &[Vec<f64>]) -> Vec<f64> {
     let n = g.len();
     let (mut gain, mut best) = (0.0, vec![1.0; n]);
@@ -100,7 +100,7 @@ fn least_energy(g: &[f64], e: &[Vec<f64>]) -> Vec<f64> {
     best
 }
 
-/// E w = g on the levels `kept`, by elimination; `None` where a pivot is not positive.
+/// E w = g on the levels `kept`, by elimination; `None` if a pivot is not positive.
 fn solve(g: &[f64], e: &[Vec<f64>], kept: &[usize]) -> Option<Vec<f64>> {
     let n = kept.len();
     let mut a: Vec<Vec<f64>> =
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn the_least_energy_by_hand() {
         assert_eq!(least_energy(&[2.0, 3.0], &[vec![1.0, 0.0], vec![0.0, 2.0]]), [2.0, 1.5]);
-        // The second says what the first says, louder: 1 x 1 and x² − 2 x remain.
+        // The second level has the same correction, but larger: 1 x 1 and x² − 2 x remain.
         assert_eq!(least_energy(&[4.0, 1.0], &[vec![2.0, 3.0], vec![3.0, 5.0]]), [2.0, 0.0]);
         assert_eq!(least_energy(&[1.0, 1.0], &[vec![1.0, 1.0], vec![1.0, 1.0]]), [1.0, 0.0], "singular");
         assert_eq!(
@@ -142,7 +142,7 @@ mod tests {
         );
     }
 
-    /// A level that is dropped first may come back: the third takes the place of the second.
+    /// A level dropped in one subset may be best in another: the third replaces the second.
     #[test]
     fn every_choice_of_levels_is_tried() {
         let e =

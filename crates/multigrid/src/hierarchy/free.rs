@@ -1,4 +1,4 @@
-//! A diagonal for free motions: bodies that nothing holds, or that one point holds, shrunk to a coarse node.
+//! A diagonal for free motions: bodies that are free or held at one point, reduced to one coarse node.
 //!
 //! | symbol | what |
 //! |---|---|
@@ -13,18 +13,17 @@ use coarsen_core::parallel::{self, Groups, each, tree};
 use coarsen_core::{Real, largest};
 use coarsen_sparse::{Bsr, Prolongation, TransposePlan};
 
-/// Coarse nodes that one task measures.
+/// Coarse nodes per task.
 const LEAF: usize = 256;
 
-/// Pivots of C below this many EPSILON are 0: sums of some ten terms, twice.
+/// Pivots of C below this multiple of EPSILON count as 0: sums of some ten terms, twice.
 const ROUND_OFF: f64 = 64.0;
 
-/// Unknowns of a coarse node up to which a quick look is taken, and how far above round-off it must find the
-/// pivots.
+/// Maximal unknowns of a coarse node for the quick test, and the factor above round-off that its pivots need.
 const LARGEST: usize = 6;
 const MARGIN: f64 = 64.0;
 
-/// Room to look at one block at a time.
+/// Workspace to test one block at a time.
 pub(super) struct Free<T> {
     /// diag(A).
     diagonal: Vec<T>,
@@ -41,7 +40,7 @@ pub(super) struct Free<T> {
 }
 
 impl<T: Real> Free<T> {
-    /// Room for a fine and a coarse matrix.
+    /// Workspace for a fine and a coarse matrix.
     pub(super) fn new(a: &Bsr<T>, coarse: &Bsr<T>) -> Self {
         let (n, k) = (coarse.shape().0, coarse.block().0);
         let zeros = |n: usize| vec![T::zero(); n];
@@ -57,9 +56,9 @@ impl<T: Real> Free<T> {
 
     /// Adds Sᵛ V Vᵀ Sᵛ, v = 1/2, to every singular diagonal block of `coarse` = PᵀAP.
     ///
-    /// For semidefinite A, vᵀ Pᵀ A P v = 0 means A P v = 0, and no right-hand side of a solvable system has a
-    /// part in P v: what is added makes the block regular and changes nothing else. An indefinite block stays
-    /// as it is, for others to refuse.
+    /// For semidefinite A, vᵀ Pᵀ A P v = 0 means A P v = 0. A solvable system has no right-hand side along P
+    /// v, so the added term makes the block regular and changes nothing else. An indefinite block is left
+    /// unchanged and refused elsewhere.
     pub(super) fn hold(
         &mut self,
         coarse: &mut Bsr<T>,
@@ -101,7 +100,7 @@ impl<T: Real> Free<T> {
         }
     }
 
-    /// Finds the nodes that are worth a look.
+    /// Marks nodes whose C may be singular.
     fn suspect(&mut self, coarse: &Bsr<T>) {
         let (k, pattern, sizes) = (coarse.block().0, coarse.pattern(), &self.sizes);
         let pieces = (0..pattern.rows(), &mut self.suspects[..]);
@@ -116,7 +115,7 @@ impl<T: Real> Free<T> {
         });
     }
 
-    /// S of every node, by the fine rows that lead there.
+    /// S of every node, from the rows of P that reach it.
     fn measure(&mut self, a: &Bsr<T>, p: &Prolongation<T>, transpose: &TransposePlan) {
         let k = p.block().1;
         a.copy_diagonal(&mut self.diagonal);
@@ -129,7 +128,7 @@ impl<T: Real> Free<T> {
     }
 }
 
-/// Whether no C of one number is near 0, by an S that is too large: the largest entries of A and P for all.
+/// Whether no scalar C is near 0, tested with an upper bound of S from the largest entries of A and P.
 fn stiff<T: Real>(coarse: &Bsr<T>, a: &Bsr<T>, p: &Prolongation<T>, transpose: &TransposePlan) -> bool {
     let step = if p.values().is_empty() { T::one() } else { largest(p.values()) };
     let tiny = T::of(MARGIN * ROUND_OFF * T::EPSILON.wide()) * largest(a.values()) * step * step;
@@ -143,8 +142,8 @@ fn stiff<T: Real>(coarse: &Bsr<T>, a: &Bsr<T>, p: &Prolongation<T>, transpose: &
     tree(0..pattern.rows(), LEAF, parallel::worth(coarse.nnz()), &leaf, &|left, right| left && right)
 }
 
-/// Whether C is regular for certain: a product of pivots that leaves the smallest one of complete pivoting,
-/// whose others are at most the largest entry on the diagonal, well above round-off.
+/// Whether C is certainly regular. The product of pivots, each over the largest diagonal entry, bounds the
+/// smallest pivot of complete pivoting from below; it must be well above round-off.
 fn regular<T: Real>(g: &[T], sizes: &[T]) -> bool {
     let (k, mut c) = (sizes.len(), [T::zero(); LARGEST * LARGEST]);
     if k > LARGEST || sizes.iter().any(|&s| s <= T::zero()) {
@@ -198,7 +197,7 @@ fn factor<T: Real>(c: &mut [T], k: usize, order: &mut [usize]) -> usize {
     n
 }
 
-/// v with C v = 0: 1 at `free`, 0 at the other free places, and −L₁₁⁻ᵀ l above, l the row of L at `free`.
+/// v with C v = 0: 1 at `free`, 0 at the other free indices, and −L₁₁⁻ᵀ l above, l the row of L at `free`.
 fn null_vector<T: Real>(l: &[T], k: usize, rank: usize, free: usize, v: &mut [T]) {
     v[rank..].fill(T::zero());
     v[free] = T::one();
@@ -229,8 +228,7 @@ mod tests {
         let v = held([2.0, 2.0, 0.0, 2.0, 2.0, 0.0, 0.0, 0.0, 1.0]);
         let expected = [3.0, 1.0, 0.0, 1.0, 3.0, 0.0, 0.0, 0.0, 1.0];
         assert!(v.iter().zip(expected).all(|(v, e)| (v - e).abs() < 1e-14), "{v:?}");
-        // Two free motions of three unknowns: what was there is kept on (1, 1, 1), and the rest becomes
-        // regular.
+        // Two free motions of three unknowns: the values on (1, 1, 1) stay, and the block becomes regular.
         let v = held([1.0; 9]);
         let times_ones: Vec<f64> = v.chunks_exact(3).map(|row| row.iter().sum()).collect();
         assert!(times_ones.iter().all(|s| (s - 3.0_f64).abs() < 1e-14), "{times_ones:?}");
@@ -238,8 +236,7 @@ mod tests {
         assert!(minor > 1.0 && v[0] * v[8] - v[2] * v[6] > 1.0, "{v:?}");
     }
 
-    /// What the quick look calls regular has full rank with complete pivoting, and it misses none that is
-    /// clearly so.
+    /// A block that passes the quick test has full rank with complete pivoting. Clearly regular blocks pass.
     #[test]
     fn a_quick_look_agrees_with_complete_pivoting() {
         for (k, seed) in (1..=LARGEST).flat_map(|k| (0..40).map(move |seed| (k, seed))) {
@@ -263,8 +260,7 @@ mod tests {
         }
     }
 
-    /// The look at scalars, which knows only the largest entries, never spares a node that the other one
-    /// suspects.
+    /// The scalar test, from the largest entries only, never passes a node that the exact test marks.
     #[test]
     fn scalars_are_spared_only_where_nothing_is_free() {
         let look = |diagonal: [f64; 2], coupling: f64| {
@@ -283,7 +279,7 @@ mod tests {
         assert_eq!(look([2.0, 2.0], -1.0), (true, false));
         assert_eq!(look([1.0, 1.0], -1.0), (false, true)); // free
         assert_eq!(look([f64::NAN, 1.0], -1.0), (false, true));
-        assert!(!look([1e14, 1.0], -1.0).1, "contrast is left to the exact look, which suspects nothing");
+        assert!(!look([1e14, 1.0], -1.0).1, "contrast is left to the exact test, which marks nothing");
     }
 
     #[test]

@@ -5,12 +5,12 @@
 //! | `mod` | from a system to levels |
 //! | `cycle` | V, W, F and K |
 //! | `update` | new values on old structure |
-//! | [`numeric`](NumericPlan) | the same where the matrix is |
+//! | [`numeric`](NumericPlan) | the same at the place of the matrix |
 //! | `patch` | new couplings on old transfers |
-//! | `free` | a diagonal for bodies that became a coarse node and nothing holds |
-//! | `term` | what smoothers see and products do not |
+//! | `free` | a diagonal for free bodies that became one coarse node |
+//! | `term` | matrix terms for smoothers, not for products |
 //! | `coarsest` | the coarse solve: a factor, a pseudo-inverse, conjugate gradients |
-//! | `table` | what a person reads |
+//! | `table` | the printed tables |
 
 mod coarsest;
 mod cycle;
@@ -36,12 +36,11 @@ use coarsest::{CoarsestSolve, check_stalled};
 use free::Free;
 pub use numeric::NumericPlan;
 
-/// What [`Multigrid`] builds: levels from fine to coarse, and a solve of the coarsest. `Hierarchy` without
-/// parameters is that of smoothed aggregation in f64 on the CPU.
+/// Result of [`Multigrid`]: levels from fine to coarse, and a solve of the coarsest. The default parameters
+/// are those of smoothed aggregation in f64 on the CPU.
 ///
 /// `Display` prints the table of levels (unknowns, nonzeros, dead unknowns, bytes) and of the steps of the
-/// last setup (seconds, bytes). Bytes are those of matrices, vectors, factors and the plans of the Galerkin
-/// products.
+/// last setup (seconds, bytes). Bytes are those of matrices, vectors, factors and plans of Galerkin products.
 pub struct Hierarchy<T: Real = f64, B: Backend = Cpu, C: Coarsening<T> = SmoothedAggregation, S = Smoothing> {
     recipe: Multigrid<C, S>,
     on: B,
@@ -49,12 +48,12 @@ pub struct Hierarchy<T: Real = f64, B: Backend = Cpu, C: Coarsening<T> = Smoothe
     block: usize,
     levels: Vec<Level<T, B, C::State>>,
     bottom: Box<dyn CoarsestSolve<T, B>>,
-    /// The coarsest matrix with its term, where it has one.
+    /// The coarsest matrix with its term, if it has one.
     seen: Option<Bsr<T>>,
     seconds: Seconds,
 }
 
-/// One level above the bottom: what is needed to relax on it and to reach the next.
+/// One level above the coarsest: its smoother and the transfer to the next.
 struct Level<T: Real, B: Backend, X> {
     smoother: Box<dyn Smoother<T, B>>,
     transfer: Box<dyn Transfer<T, B>>,
@@ -62,18 +61,18 @@ struct Level<T: Real, B: Backend, X> {
     coarse_b: B::Vector,
     coarse_x: B::Vector,
     krylov: Option<[B::Vector; 3]>,
-    /// A with the term of this level, where it has one.
+    /// A with the term of this level, if it has one.
     seen: Option<Bsr<T>>,
     host: Host<T, X>,
 }
 
-/// What an update needs of a level, on the host.
+/// Data of a level on the host, for updates.
 struct Host<T: Real, X> {
     coarse: Coarse<T, X>,
     galerkin: GalerkinPlan<T>,
     /// The matrix of the next coarser level.
     matrix: Bsr<T>,
-    /// Whether the method has made it.
+    /// Whether the method made the matrix.
     own: bool,
     next: Option<update::PreparedLevel<T, X>>,
     free: Free<T>,
@@ -92,7 +91,7 @@ impl<T: Real, B: Backend, C: Coarsening<T> + 'static, S: SmootherRecipe<T, B> + 
     }
 }
 
-/// Where the time of the last setup went.
+/// Times of the steps of the last setup.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seconds {
     coarsening: Duration,
@@ -102,7 +101,7 @@ struct Seconds {
 }
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
-    /// The setup loop: coarsen until the bottom can be solved directly or nothing is left to coarsen.
+    /// The setup loop: coarsen until the coarsest level is small enough or cannot be coarsened.
     pub(crate) fn build(recipe: Multigrid<C, S>, system: System<'_, T>, on: &B) -> Result<Self, SetupError> {
         recipe.validate()?;
         system.check()?;
@@ -146,7 +145,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
     }
 }
 
-/// The smoother of a level and, where the level has a term, the matrix that it smooths.
+/// The smoother of a level and, if the level has a term, the matrix that it smooths.
 type Smoothed<T, B> = (Box<dyn Smoother<T, B>>, Option<Bsr<T>>);
 
 fn smoother<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>>(
@@ -161,7 +160,7 @@ fn smoother<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>>(
     Ok((recipe.smoothing.smoother(&grid, on)?, seen))
 }
 
-/// The solver of the coarsest level and, where that level has a term, the matrix that it solves.
+/// The solver of the coarsest level and, if that level has a term, the matrix that it solves.
 type Solver<T, B> = (Box<dyn CoarsestSolve<T, B>>, Option<Bsr<T>>);
 
 fn solver<T: Real, B: Backend, C: Coarsening<T>, S>(
@@ -183,7 +182,7 @@ fn solver<T: Real, B: Backend, C: Coarsening<T>, S>(
 }
 
 impl<T: Real, X> Host<T, X> {
-    /// The coarse matrix is PᵀAP, unless the method has made its `own`.
+    /// The coarse matrix is `own` if the method made one, otherwise PᵀAP.
     fn new<C: Coarsening<T, State = X>>(
         a: &Bsr<T>,
         coarse: Coarse<T, X>,
@@ -212,7 +211,7 @@ impl<T: Real, X> Host<T, X> {
     }
 }
 
-/// A coarse matrix of the method's own, if it fits P and is finite.
+/// Checks that a matrix made by the method fits P and is finite.
 fn checked<T: Real>(own: Bsr<T>, p: &Prolongation<T>) -> Result<Bsr<T>, SetupError> {
     let (n, k) = (p.shape().1, p.block().1);
     for (what, expected, found) in [
@@ -229,10 +228,10 @@ fn checked<T: Real>(own: Bsr<T>, p: &Prolongation<T>) -> Result<Bsr<T>, SetupErr
     Ok(own)
 }
 
-/// Dead unknowns have zero rows and columns in PᵀAP; a diagonal of the size of the others makes them harmless
-/// in any units.
+/// Dead unknowns have zero rows and columns in PᵀAP. A diagonal entry of the size of the others makes them
+/// harmless in any units.
 ///
-/// That size is the largest entry on the diagonal of the node, and 1 for a node without a live unknown.
+/// That size is the largest diagonal entry of the node, or 1 if the node has no live unknown.
 fn give_diagonal<T: Real>(a: &mut Bsr<T>, dead: &[u32]) {
     let (k, pattern) = (a.block().0, a.pattern().clone());
     for &unknown in dead {
@@ -274,20 +273,19 @@ impl<T: Real, B: Backend, X> Level<T, B, X> {
 }
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
-    /// Levels, the bottom included.
+    /// Number of levels, including the coarsest.
     pub fn levels(&self) -> usize {
         self.levels.len() + 1
     }
 
-    /// Stored scalars of all levels as a share of those of the finest: the price of a cycle in products with
-    /// A.
+    /// Stored scalars of all levels relative to those of the finest: the cost of a cycle in products with A.
     pub fn operator_complexity(&self) -> f64 {
         let finest = self.levels.first().map_or(self.bottom.nnz(), |level| level.host.nnz);
         let all: usize = self.levels.iter().map(|level| level.host.nnz).sum::<usize>() + self.bottom.nnz();
         all as f64 / finest.max(1) as f64
     }
 
-    /// The matrix of a level below the finest, which belongs to the caller: 1 is the next coarser one.
+    /// The matrix of a level: 1 is the next coarser one. The finest belongs to the caller: `None` for 0.
     pub fn matrix(&self, level: usize) -> Option<&Bsr<T>> {
         self.levels.get(level.checked_sub(1)?).map(|above| &above.host.matrix)
     }
@@ -297,8 +295,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
         self.levels.get(level).map(|level| &level.host.coarse.prolongation)
     }
 
-    /// The aggregate of each node of a level, `u32::MAX` for nodes that relaxation alone solves; none where
-    /// the method has no aggregates.
+    /// The aggregate of each node of a level, `u32::MAX` for nodes solved by relaxation alone; `None` if the
+    /// method has no aggregates.
     pub fn aggregates(&self, level: usize) -> Option<&[u32]> {
         self.levels.get(level)?.host.coarse.aggregates.as_deref()
     }
@@ -318,8 +316,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Preconditioner<B::Vector> for Hie
         match self.recipe.cycle {
             Cycle::K if self.levels.len() > 1 => Class::Variable,
             _ if self.bottom.class() == Class::Variable => Class::Variable,
-            // PᵀAP is symmetric where A is, up to round-off that a factor of the bottom may see: the finest
-            // level speaks for all.
+            // PᵀAP is symmetric if A is, up to round-off that a factor of the coarsest level may detect: use
+            // the class of the finest level.
             _ => self.levels.first().map_or(self.bottom.class(), |level| level.smoother.class()),
         }
     }

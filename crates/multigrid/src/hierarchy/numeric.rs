@@ -1,7 +1,7 @@
-//! New values on old structure where the matrix is.
+//! New values on old structure, at the place of the matrix.
 //!
-//! Level by level, from the finest on: the values of A, its inverted diagonal, the bound of its spectrum, and
-//! Pᵀ A P for the next level. The host sees a few numbers a level, and the coarsest matrix, which it factors.
+//! From the finest level on: the values of A, its inverted diagonal, the bound of its spectrum, and PᵀAP for
+//! the next level. The host reads a few numbers per level, and the coarsest matrix, which it factors.
 
 use coarsen_backend::{NumericPlace, SetupError, Smoother, Transfer};
 use coarsen_core::{Error, Real};
@@ -10,23 +10,23 @@ use coarsen_sparse::Bsr;
 use super::Hierarchy;
 use crate::Coarsening;
 
-/// What [`Hierarchy::update_on_device`] needs beside the hierarchy: which products make each coarse block,
-/// and where the coarsest matrix lands.
+/// Data for [`Hierarchy::update_on_device`]: which block products make each coarse block, and memory for the
+/// coarsest matrix.
 ///
-/// Belongs to the hierarchy that made it, until that one is built anew.
+/// Valid for the hierarchy that made it, until that is built anew.
 pub struct NumericPlan<T: Real, B: NumericPlace> {
     products: Vec<B::Galerkin>,
-    /// The coarsest matrix, at the place and here; a hierarchy of one level has it from its caller.
+    /// The coarsest matrix at the place; `None` for a hierarchy of one level.
     coarsest: Option<B::Matrix>,
     host: Bsr<T>,
 }
 
 impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
-    /// The plan of all levels. Lists of block products travel, once: 8 bytes a product.
+    /// The plan of all levels. Lists of block products are copied once to the place: 8 bytes per product.
     ///
     /// # Errors
-    /// [`SetupError::NotHere`] where the method makes coarse matrices or terms of its own, or the place has
-    /// no matrix of P; and those of the place.
+    /// [`SetupError::NotHere`] if the method makes its own coarse matrices or terms, or the place does not
+    /// store P as a matrix; and those of the place.
     pub fn numeric_plan(&self) -> Result<NumericPlan<T, B>, SetupError> {
         let termed = self.levels.iter().any(|level| level.seen.is_some()) || self.seen.is_some();
         if termed || self.levels.iter().any(|level| level.host.own) {
@@ -48,21 +48,20 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
         Ok(NumericPlan { products, coarsest, host })
     }
 
-    /// Follows a matrix of the place, of the pattern and the layout that was built for: matrices, inverted
+    /// Updates to a matrix at the place, with the pattern and layout of the build. Matrices, inverted
     /// diagonals and bounds of all levels are computed there.
     ///
     /// Prolongations stay, as with [`Keep::Transfers`](crate::Keep::Transfers), and so do nodes left out of
-    /// aggregation: build anew after constraints are released. Matrices that the host shows
-    /// ([`matrix`](Self::matrix)) stay those of the last build or update; `update` may follow at any time.
-    /// Symmetry is not checked: the class stays, and the caller ensures that the new values have it too.
-    /// *Deviation* from `update`: a coarse node that has become free to move is an error, not given a
-    /// diagonal. *Cost* that of the products; Chebyshev and damped steps look at two numbers a Lanczos step,
-    /// the coarsest matrix travels to the host and its factor or inverse back.
+    /// aggregation: build anew after constraints are released. Host matrices ([`matrix`](Self::matrix)) stay
+    /// those of the last build or update; `update` may follow at any time. Symmetry is not checked: the class
+    /// stays, and the caller must ensure that it holds for the new values. *Deviation* from `update`: a
+    /// coarse node that has become free to move gives an error, not a diagonal. *Cost*: that of the products;
+    /// Chebyshev and damped steps read two numbers per Lanczos step; the coarsest matrix is copied to the
+    /// host and its factor or inverse back.
     ///
-    /// # Errors
-    /// [`SetupError::Level`] names level and row of a diagonal block that has no use, [`SetupError::NotHere`]
-    /// a smoother that follows on the host alone, [`SetupError::Coarsest`], and those of the place. After an
-    /// error the hierarchy must follow a sound matrix before it is used.
+    /// [`SetupError::Level`] names level and row of an unusable diagonal block, [`SetupError::NotHere`] a
+    /// smoother that updates only on the host, [`SetupError::Coarsest`], and those of the place. After an
+    /// error, update with a valid matrix before using the hierarchy.
     pub fn update_on_device(
         &mut self,
         a: &B::Matrix,
@@ -93,12 +92,12 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     }
 }
 
-/// A of a level as its smoother holds it.
+/// A of a level, as stored by its smoother.
 fn whole<T: Real, B: NumericPlace>(smoother: &dyn Smoother<T, B>) -> Result<&B::Matrix, SetupError> {
     smoother.matrix().ok_or(SetupError::NotHere { method: "a smoother that does not store the whole matrix" })
 }
 
-/// P as the transfer of a level holds it.
+/// P of a level, as stored by its transfer.
 fn stored<T: Real, B: NumericPlace>(transfer: &dyn Transfer<T, B>) -> Result<&B::Matrix, SetupError> {
     transfer.matrix().ok_or(SetupError::NotHere { method: "a transfer that does not store P as a matrix" })
 }

@@ -1,12 +1,11 @@
-//! New couplings on old transfers: contact that comes and goes.
+//! New couplings on old transfers, when contact changes.
 //!
-//! A pair of nodes that begins to touch changes the pattern of A and with it those of all PᵀAP, but not the
-//! nodes. What costs most thought in a setup (strength, aggregates, smoothed P) is kept; products, smoothers
-//! and the coarse factor are made anew. New couplings then lie across aggregates that do not know of them, so
-//! iterations grow slowly as contact moves on: a policy says when to build again.
+//! A pair of nodes that begins to touch changes the pattern of A and of every PᵀAP, but not the nodes. The
+//! expensive part of setup (strength, aggregates, smoothed P) is kept; products, smoothers and the coarse
+//! factor are recomputed. Aggregates ignore the new couplings, so iterations grow slowly as contact moves on:
+//! a policy decides when to build again.
 //!
-//! Everything is made before anything changes, so that after an error the old hierarchy is there to the last
-//! bit.
+//! All results are computed before anything changes: after an error the old hierarchy is bitwise unchanged.
 
 use coarsen_backend::{Backend, SetupError, SmootherFacts};
 use coarsen_core::Real;
@@ -16,12 +15,12 @@ use super::{Hierarchy, Host, Level, Seconds, smoother, solver, timed};
 use crate::{Coarse, Coarsening, Grid, SmootherRecipe};
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
-    /// Whether a matrix has the nodes of this hierarchy, whatever couples them.
+    /// Whether a matrix has the same number of nodes and the same block size; patterns may differ.
     pub(super) fn has_nodes_of(&self, a: &Bsr<T>) -> bool {
         a.block().0 == self.block && a.pattern().rows() == self.pattern.rows()
     }
 
-    /// All levels for a matrix of another pattern between the same nodes, on the prolongations there are.
+    /// Rebuilds all levels for another pattern on the same nodes, with the existing prolongations.
     pub(super) fn reshape(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<(), SetupError> {
         let Self { recipe, on, .. } = self;
         let mut before = &self.pattern;

@@ -1,14 +1,14 @@
 //! New values on old structure, in two phases.
 //!
-//! 1. *Prepare*: level by level, new prolongations (where they are not kept), Galerkin products and what
-//!    smoothers need, into spare room; the diagonal of every level must be positive, and the storage of the
-//!    place hold every value. The coarsest matrix is factored last. All that can fail fails here, with the
-//!    old hierarchy untouched, to the last bit.
-//! 2. *Commit*: spare and old change places, smoothers and transfers follow. Only a device can fail now.
+//! 1. *Prepare*: level by level, new prolongations (unless kept), Galerkin products and data of smoothers go
+//!    into spare memory. The diagonal of every level must be positive, and all values must fit the storage of
+//!    the place. The coarsest matrix is factored last. An error here leaves the old hierarchy bitwise
+//!    unchanged.
+//! 2. *Commit*: spare and old are swapped; smoothers and transfers follow. Only a device can fail now.
 //!
-//! The spare room is made by the first update and kept, so `Keep::Transfers` allocates nothing from the
-//! second update on, as long as a matrix stays symmetric or stays not, and its row sums go on to bound the
-//! spectrum of scalars or go on not to.
+//! The first update allocates the spare memory, which is kept. With `Keep::Transfers` later updates allocate
+//! nothing unless the symmetry of a matrix changes, or row sums start or cease to bound the spectrum of
+//! scalars.
 
 use coarsen_backend::{Backend, DenseBlocks, Reused, SetupError, SmootherFacts, Update, check_range};
 use coarsen_core::{Error, Real};
@@ -18,11 +18,11 @@ use std::mem;
 use super::{Hierarchy, Host, Level, Seconds, checked, give_diagonal, term, timed};
 use crate::{Coarse, Coarsening, Grid, Keep, SmootherRecipe};
 
-/// Spare room of a level.
+/// Spare memory of a level.
 pub(super) struct PreparedLevel<T, X> {
     coarse: Option<Coarse<T, X>>,
     matrix: Bsr<T>,
-    /// Inverses of the diagonal blocks, where the smoother has none.
+    /// Inverses of the diagonal blocks, if the smoother has none.
     inverses: Option<DenseBlocks<T>>,
 }
 
@@ -32,10 +32,10 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Update<T> f
         self.follow(system, &*system.whole()?)
     }
 
-    /// Keeps every prolongation where the pattern is another one between the same nodes, as contact makes it:
-    /// P stays although A has new couplings.
+    /// Keeps every prolongation if the pattern is another one on the same nodes, as after a change of
+    /// contact.
     ///
-    /// A pattern that stays is an update.
+    /// For the same pattern, this is an update.
     fn patch_from(&mut self, system: System<'_, T>, touched: &[u32]) -> Result<Reused, SetupError> {
         system.check()?;
         let nodes = system.matrix.pattern().rows();
@@ -52,13 +52,13 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Update<T> f
         }
         finest.check_finite()?;
         self.reshape(system, &finest)?;
-        // Parts are transfers, products and the bottom.
+        // The parts are transfers, products and the coarsest solve.
         Ok(Reused::Rest { redone: self.levels.len() + 1, of: 2 * self.levels.len() + 1 })
     }
 }
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
-    /// New values of the finest matrix; another pattern is a build.
+    /// New values of the finest matrix; another pattern causes a build.
     fn follow(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<Reused, SetupError> {
         finest.check_finite()?;
         let same = finest.block().0 == self.block && Pattern::same(finest.pattern(), &self.pattern);
@@ -78,7 +78,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
                 level.prepare(coarsening, keep, (&grid, above), &mut seconds).map_err(here)?;
             (grid, above) = (next, Some(state));
         }
-        SetupError::unless_cancelled(&system)?; // what follows is not taken back
+        SetupError::unless_cancelled(&system)?; // later steps cannot be undone
         timed(&mut seconds.bottom, || {
             term::see(&self.recipe.coarsening, &grid, above, &mut self.seen)?;
             self.bottom.update(self.seen.as_ref().unwrap_or(grid.a))
@@ -98,8 +98,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
 }
 
 impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
-    /// Computes what comes next into the spare room; returns the next coarser grid, and what the method keeps
-    /// of the step there.
+    /// Computes the new level into spare memory; returns the next coarser grid, and the state of the step
+    /// there.
     fn prepare<'a, C: Coarsening<T, State = X>>(
         &'a mut self,
         coarsening: &C,
@@ -119,7 +119,7 @@ impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
         Ok((Grid::below(coarse, a, fine.depth + 1), &coarse.state))
     }
 
-    /// What was prepared becomes what is used.
+    /// Replaces the values in use by those prepared.
     fn commit(&mut self) -> Result<(), SetupError> {
         let host = &mut self.host;
         let Some(next) = &mut host.next else { return Ok(()) };
@@ -133,14 +133,14 @@ impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
 }
 
 impl<T: Real, X: Clone> Host<T, X> {
-    /// Bytes of the spare room.
+    /// Bytes of the spare memory.
     pub(super) fn spare_bytes(&self) -> usize {
         let inverses = |next: &PreparedLevel<T, X>| next.inverses.as_ref().map_or(0, |d| d.values().len());
         let values = |next: &PreparedLevel<T, X>| next.matrix.values().len() + inverses(next);
         self.next.as_ref().map_or(0, values) * size_of::<T>()
     }
 
-    /// The next coarser matrix, and the transfers that lead there.
+    /// The next coarser matrix, and the step to it.
     fn prepare<C: Coarsening<T, State = X>>(
         &mut self,
         coarsening: &C,

@@ -36,10 +36,22 @@ struct Field {
 }
 
 /// A distance that is at least 0, ordered.
-#[derive(Clone, Copy, PartialEq, PartialOrd)]
+#[derive(Clone, Copy)]
 struct Far(f64);
 
+impl PartialEq for Far {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
 impl Eq for Far {}
+
+impl PartialOrd for Far {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 impl Ord for Far {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {

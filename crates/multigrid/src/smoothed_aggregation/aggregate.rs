@@ -1,13 +1,13 @@
 //! Aggregates of strongly connected nodes.
 //!
-//! Pass 1 is Algorithm 1 of Tamstorf 2015; step numbers at line ends are its own. Chunks of nodes whose
-//! neighbours all lie in their chunk go first, at once; nodes on the borders follow in order. Pass 2 is the
+//! Pass 1 is Algorithm 1 of Tamstorf 2015; step numbers at line ends are its own. Nodes whose neighbours all
+//! lie in their chunk go first, chunks in parallel; nodes on borders of chunks follow in order. Pass 2 is the
 //! alternative named beside Algorithm 2: each left-over node joins the aggregate it is most strongly
-//! connected to. Pass 3 dissolves aggregates of one or two nodes into a neighbour, since they cannot hold the
-//! rotations of a rigid body. Chunks depend on the number of nodes alone: the same aggregates at any thread
-//! count.
+//! connected to. Pass 3 merges aggregates of one or two nodes into a neighbour, since they cannot hold the
+//! rotations of a rigid body. Chunks depend on the number of nodes only: the aggregates are the same for any
+//! thread count.
 //!
-//! Until they are numbered, aggregates go by their root, the node they grew from.
+//! Until they are numbered, aggregates are identified by their root, the node they grew from.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,10 +17,10 @@ use coarsen_sparse::Pattern;
 
 const NONE: u32 = u32::MAX;
 
-/// Nodes of a chunk.
+/// Nodes per chunk.
 const CHUNK: usize = 8192;
 
-/// What aggregation sees of a matrix: for each stored block its weight and whether it is strong.
+/// The input of aggregation: weight and strong flag of each stored block.
 pub(super) struct Couplings<'a> {
     pub(super) pattern: &'a Pattern,
     pub(super) weights: &'a [f32],
@@ -28,22 +28,22 @@ pub(super) struct Couplings<'a> {
 }
 
 impl Couplings<'_> {
-    /// The stored blocks of row i but for the diagonal: neighbour, weight, whether strong.
+    /// The stored off-diagonal blocks of row i: neighbour, weight, whether strong.
     pub(super) fn of(&self, i: usize) -> impl Iterator<Item = (usize, f32, bool)> {
         let range = self.pattern.range(i);
         let stored = self.weights[range.clone()].iter().zip(&self.strong[range]).zip(self.pattern.row(i));
         stored.map(|((&weight, &strong), &j)| (j as usize, weight, strong)).filter(move |&(j, ..)| j != i)
     }
 
-    /// Whether a pass over all of them is worth several threads.
+    /// Whether a pass over all couplings is worth several threads.
     pub(super) fn worth(&self) -> bool {
         parallel::worth(4 * self.pattern.len())
     }
 }
 
-/// The aggregate of each node, `u32::MAX` for special ones, and how many there are; numbered in the order of
-/// their roots. None has fewer than `smallest` nodes where it has a neighbour; `twice` lets it reach second
-/// neighbours.
+/// The aggregate of each node, `u32::MAX` for special ones, and their number; numbered in the order of their
+/// roots. None has fewer than `smallest` nodes unless it has no neighbour. With `twice`, aggregates reach
+/// second neighbours.
 pub(super) fn aggregate(
     a: &Couplings<'_>,
     special: &[bool],
@@ -66,15 +66,14 @@ pub(super) fn aggregate(
     for i in (0..n).filter(|&i| border[i]) {
         grow(a, special, twice, i, 0, &mut root);
     }
-    // Pass 2 sees pass 1 only, so that chains do not grow in one direction.
+    // Pass 2 reads pass 1 only, so that chains do not grow in one direction.
     let mut of = root.clone();
     each((0..n, &mut of[..]), CHUNK, a.worth(), &|(chunk, of): (Range<usize>, &mut [u32])| {
         for (i, of) in chunk.zip(of).filter(|(i, of)| **of == NONE && !special[*i]) {
             *of = strongest(a, i, |j, strong| strong && root[j] != NONE).map_or(NONE, |j| root[j]);
         }
     });
-    // Nodes without a strong free neighbour, a coupling with which they could join an aggregate, or no
-    // neighbour at all.
+    // Nodes without a strong free neighbour: they join an aggregate by any coupling, or become one alone.
     for i in (0..n).filter(|&i| !special[i]) {
         if of[i] == NONE {
             of[i] = strongest(a, i, |j, _| of[j] != NONE).map_or(i as u32, |j| of[j]);
@@ -86,10 +85,10 @@ pub(super) fn aggregate(
     number(of, sizes)
 }
 
-/// Makes node i the root of its strong free neighbours, where it has some and none is taken; `root` begins
-/// with node `first`.
+/// Makes node i the root of its strong free neighbours if it has some and none is taken; `root` starts at
+/// node `first`.
 ///
-/// With `twice`, free neighbours of neighbours join as well, as far as `root` goes.
+/// With `twice`, free neighbours of neighbours within `root` join as well.
 fn grow(a: &Couplings<'_>, special: &[bool], twice: bool, i: usize, first: usize, root: &mut [u32]) {
     let neighbours = |i: usize| a.of(i).filter(|&(j, _, strong)| strong && !special[j]).map(|(j, ..)| j); // 5
     if root[i - first] == NONE
@@ -109,8 +108,8 @@ fn grow(a: &Couplings<'_>, special: &[bool], twice: bool, i: usize, first: usize
     }
 }
 
-/// The neighbour of i with the largest weight among those that `eligible` allows, given whether they are
-/// strong; the first of equals.
+/// The neighbour of i of largest weight for which `eligible`, given its strong flag, is true; the first of
+/// equals.
 fn strongest(a: &Couplings<'_>, i: usize, eligible: impl Fn(usize, bool) -> bool) -> Option<usize> {
     let mut best: Option<(usize, f32)> = None;
     for (j, weight, strong) in a.of(i) {
@@ -121,10 +120,10 @@ fn strongest(a: &Couplings<'_>, i: usize, eligible: impl Fn(usize, bool) -> bool
     best.map(|b| b.0)
 }
 
-/// Pass 3: an aggregate of fewer than `smallest` nodes joins, whole, the one that its strongest outward
-/// coupling leads to.
+/// Pass 3: an aggregate of fewer than `smallest` nodes joins, as a whole, the one of its strongest outward
+/// coupling.
 ///
-/// `sizes` holds the number of nodes of each root.
+/// `sizes` is the number of nodes of each root.
 fn dissolve_small(a: &Couplings<'_>, smallest: usize, of: &mut [u32], sizes: &mut [u32]) {
     let small = |size: u32| (1..smallest as u32).contains(&size);
     let mut members = BTreeMap::<u32, Vec<usize>>::new();
@@ -151,11 +150,11 @@ fn dissolve_small(a: &Couplings<'_>, smallest: usize, of: &mut [u32], sizes: &mu
     }
 }
 
-/// Aggregates by number instead of by root, from the nodes of each root.
+/// Replaces roots by numbers; `sizes` is the number of nodes of each root.
 fn number(mut of: Vec<u32>, mut sizes: Vec<u32>) -> (Vec<u32>, usize) {
     let mut count = 0;
     for size in sizes.iter_mut().filter(|size| **size > 0) {
-        *size = count; // from here on the number
+        *size = count; // now the number of the aggregate
         count += 1;
     }
     let (numbers, worth) = (&sizes[..], parallel::worth(of.len()));
@@ -230,7 +229,7 @@ mod tests {
         let strong = strength.strong(a.pattern(), &weights);
         let couplings = Couplings { pattern: a.pattern(), weights: &weights, strong: &strong };
         let (of, count) = aggregate(&couplings, &[false; 25], true, 3);
-        assert!(of.iter().all(|&g| g != NONE), "nobody is lost: {of:?}");
+        assert!(of.iter().all(|&g| g != NONE), "every node is in an aggregate: {of:?}");
         assert!(count < aggregate(&couplings, &[false; 25], false, 3).1, "{of:?}");
     }
 

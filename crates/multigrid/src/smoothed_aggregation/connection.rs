@@ -1,13 +1,13 @@
-//! Aggregates of strongly connected nodes, and which couplings smooth P (Algorithm 3, steps 5 and 6).
+//! Aggregates of strongly connected nodes, and the couplings that smooth P (Algorithm 3, steps 5 and 6).
 //!
 //! | strategy | aggregates follow | P is smoothed along | where |
 //! |---|---|---|---|
-//! | whole | the strength of the recipe | all couplings | few couplings are weak, many nodes are tied, or nothing is filtered |
+//! | whole | the strength of the recipe | all couplings | few couplings are weak, many nodes are tied, or filtering is off |
 //! | filtered | norms of couplings | strong ones | many couplings are weak: sheets, rotated layers |
-//! | filtered, stiff | the strength of the recipe | strong ones | the same, with nodes that contact holds in one direction: by norms they look special |
+//! | filtered, stiff | the strength of the recipe | strong ones | the same, with nodes held by contact in one direction, which look special by norms |
 //!
-//! Of scalars norms and the strength of the recipe are the same weights. What holds on the finest level holds
-//! on all below it.
+//! For scalars norms and the strength of the recipe are the same weights. Levels below a whole level are
+//! whole; a level below a filtered one is whole only if many nodes are tied.
 
 use coarsen_backend::SetupError;
 use coarsen_core::Real;
@@ -20,7 +20,7 @@ use super::special::{self, Special};
 use super::{filter, links};
 use crate::Grid;
 
-/// Which stored couplings of the fine matrix spread the columns of P; none said where all do.
+/// Whether each stored coupling of the fine matrix spreads the columns of P; empty if all do.
 pub type Spreading = Vec<bool>;
 
 /// The coarse nodes of a level.
@@ -33,7 +33,7 @@ pub(super) struct Aggregates {
 }
 
 impl Aggregates {
-    /// Those that the recipe finds; `above` is what the finer level said of its couplings.
+    /// Finds aggregates; `above` is the state of the finer level.
     pub(super) fn find<T: Real>(
         recipe: &SmoothedAggregation,
         fine: &Grid<'_, T>,
@@ -60,11 +60,11 @@ impl Aggregates {
         Ok(Self { special, of, count, spreading })
     }
 
-    /// The sets of a smoother as aggregates, each with a node: one without would be a column of zeros in P.
+    /// The sets of a smoother as aggregates. Each must have a node: an empty one would be a zero column of P.
     pub(super) fn given<T: Real>(a: &Bsr<T>, sets: &[u32]) -> Result<Self, SetupError> {
         let numbered = || sets.iter().filter(|&&s| s != u32::MAX).map(|&s| s as usize);
         let count = numbered().max().map_or(0, |last| last + 1);
-        // Of more sets than nodes one is empty, whatever their number.
+        // Among more sets than nodes at least one is empty, so a longer list is not needed.
         let mut taken = vec![false; count.min(sets.len() + 1)];
         numbered().for_each(|s| taken.get_mut(s).into_iter().for_each(|taken| *taken = true));
         if let Some(set) = taken.iter().position(|&taken| !taken) {
@@ -76,16 +76,16 @@ impl Aggregates {
     }
 }
 
-/// How nodes are connected.
+/// The connection of nodes.
 struct Connection {
-    /// Of each stored coupling.
+    /// One per stored coupling.
     weights: Vec<f32>,
     special: Special,
     spreading: Spreading,
 }
 
 impl Connection {
-    /// By the first strategy that applies: filtered; filtered, stiff; whole.
+    /// The first strategy that applies: filtered; filtered, stiff; whole.
     fn find<T: Real>(
         recipe: &SmoothedAggregation,
         fine: &Grid<'_, T>,

@@ -1,13 +1,13 @@
-//! Which couplings smooth the prolongation: A_F, that is A without its weak couplings, each added to the
-//! diagonal block of its row instead.
+//! The couplings that smooth the prolongation: A_F is A without its weak couplings, which are added to the
+//! diagonal block of their row.
 //!
-//! Where many couplings are weak, smoothing along them makes P and PᵀAP fuller, and D holds stiffness against
-//! motions that P̂ makes anyway: on cloth that of bending, which adds up to nothing when neighbours move
-//! together. A weak A_ij moves to the diagonal times s_j / s_i, s the size of the translations of K at a
-//! node: for scalars A_F K = A K, for blocks it is so for translations of one direction. D_F then is what
-//! holds a node against its strong neighbours. Rows with nothing weak or nothing strong, or with a D_F that
-//! is of no use, are those of A. *Reference* Vaněk, Mandel & Brezina 1996, "Algebraic multigrid by smoothed
-//! aggregation", §5.1, on blocks; θ as there, halved from level to level.
+//! If many couplings are weak, smoothing along them makes P and PᵀAP fuller, and D contains stiffness against
+//! motions that P̂ already represents. On cloth this is bending stiffness, which sums to zero when neighbours
+//! move together. A weak A_ij is added to the diagonal times s_j / s_i, s the size of the translations of K
+//! at a node: for scalars A_F K = A K, for blocks this holds for translations of one direction. D_F is then
+//! the stiffness against strong neighbours. Rows with no weak or no strong coupling, or with an unusable D_F,
+//! are those of A. *Reference* Vaněk, Mandel & Brezina 1996, "Algebraic multigrid by smoothed aggregation",
+//! §5.1, on blocks; θ as there, halved from level to level.
 
 use std::ops::Range;
 
@@ -19,16 +19,16 @@ use super::tentative::Held;
 use super::thresholds::Thresholds;
 use crate::Grid;
 
-/// Nodes that one task looks at.
+/// Nodes per task.
 const LEAF: usize = 1024;
 
-/// Which couplings of a level are strong here.
+/// The strength measure for filtering on a level.
 pub(super) fn measure(at: &Thresholds, depth: usize) -> Strength {
     Strength::Symmetric { theta: at.weak * 0.5_f64.powi(depth.min(60) as i32) }
 }
 
-/// The couplings that smooth P, by their `weights`; `None` for all of them: few are weak on the finest level,
-/// or many nodes are tied.
+/// The couplings that smooth P, by their `weights`; `None` for all of them: if few are weak on the finest
+/// level, or many nodes are tied.
 pub(super) fn strong<T: Real>(
     at: &Thresholds,
     fine: &Grid<'_, T>,
@@ -42,10 +42,10 @@ pub(super) fn strong<T: Real>(
     filtered.then_some(strong)
 }
 
-/// Couplings of nodes that a stiff one ties to another, as contact does, are strong: beside that one all
-/// others look weak, also in directions in which it does not hold.
+/// Marks all couplings of tied nodes as strong. A stiff coupling, as from contact, makes all others look
+/// weak, even in directions in which it does not hold.
 ///
-/// False where many nodes are tied: then all couplings had better be.
+/// False if many nodes are tied: all couplings should then smooth P.
 fn keep_tied(at: &Thresholds, pattern: &Pattern, weights: &[f32], strong: &mut [bool]) -> bool {
     let columns = pattern.indices();
     let is_tied =
@@ -71,8 +71,8 @@ fn keep_tied(at: &Thresholds, pattern: &Pattern, weights: &[f32], strong: &mut [
     true
 }
 
-/// Whether so many couplings are weak that they are better left out. Rows without a strong one, as a stencil
-/// of many equal neighbours has, do not count.
+/// Whether enough couplings are weak to drop them. Rows without a strong one, as in a stencil of many equal
+/// neighbours, do not count.
 fn many_weak(at: &Thresholds, pattern: &Pattern, weights: &[f32], strong: &[bool]) -> bool {
     let count = |rows: Range<usize>| {
         let (mut coupled, mut weak) = (0, 0);
@@ -159,7 +159,7 @@ mod tests {
         ));
     }
 
-    /// Rows of A that add up to nothing on K have P K_c = K, whatever the unknowns are scaled by.
+    /// Rows of A that sum to zero on K have P K_c = K, for any scaling of the unknowns.
     #[test]
     fn a_near_kernel_is_kept_where_nothing_holds_it() {
         let n = 40;

@@ -1,11 +1,11 @@
-//! Which nodes may share an aggregate: neighbours, where the caller says who they are.
+//! Which nodes may share an aggregate: neighbours, if the caller provides links.
 //!
 //! Constraints couple nodes that are no neighbours and move past each other. One coarse node for both would
-//! move them together, so aggregates do not follow such couplings, on no level.
+//! move them together, so aggregates ignore such couplings on all levels.
 
 use coarsen_sparse::{Pattern, SparseError};
 
-/// Makes couplings of no weight but those between neighbours.
+/// Sets weights of couplings between non-neighbours to zero.
 pub(super) fn keep(links: &Pattern, pattern: &Pattern, weights: &mut [f32]) {
     for i in 0..pattern.rows() {
         let mut neighbours = links.row(i).iter().peekable();
@@ -19,7 +19,7 @@ pub(super) fn keep(links: &Pattern, pattern: &Pattern, weights: &mut [f32]) {
     }
 }
 
-/// Neighbours among `count` aggregates: those with nodes that are.
+/// Neighbours among `count` aggregates: those that contain neighbouring nodes.
 pub(crate) fn coarsen(links: &Pattern, aggregates: &[u32], count: usize) -> Result<Pattern, SparseError> {
     let mut rows = vec![Vec::new(); count];
     for (i, &own) in aggregates.iter().enumerate().filter(|(_, g)| **g != u32::MAX) {

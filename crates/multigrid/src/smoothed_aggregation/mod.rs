@@ -4,11 +4,11 @@
 //! |---|---|---|
 //! | K | near-kernel, n x κ | `near_kernel`, `scaled` |
 //! | 𝒮 | special nodes, left to relaxation | `special` |
-//! | S | strength of connection | `coarsen_sparse::Strength`; which one: `connection` |
+//! | S | strength of connection | `coarsen_sparse::Strength`, chosen in `connection` |
 //! | 𝒜ᵢ | aggregates | `aggregate` |
-//! | | which nodes may share one | `links` |
+//! | | which nodes may share an aggregate | `links` |
 //! | P̂, Qᵢ, Rᵢ | tentative prolongation, its local bases; coarse near-kernel | `tentative` |
-//! | | how far they reach | `reach` |
+//! | | reach of aggregates | `reach` |
 //! | A_F | A without its weak couplings | `filter` |
 //! | P, ω, ρ | smoothed prolongation, ω = 4 / (3 ρ(D⁻¹A)), 2/3 with A_F | `smooth` |
 //!
@@ -83,9 +83,8 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         REFRESH.of::<Refresh<T>>()(self, fine, coarse)
     }
 
-    /// Of new couplings nothing is said, so that they spread as far as P has columns for it: D then has the
-    /// stiffness of contact that A has. Left out like weak ones, stiff contact takes a quarter more
-    /// iterations.
+    /// New couplings spread as far as P has columns for them, so that D has the stiffness of contact that A
+    /// has. If stiff contact is left out like weak couplings, iterations are a quarter more.
     fn carried(&self, spreading: &Spreading, before: &Pattern, after: &Pattern) -> Spreading {
         if spreading.is_empty() {
             return Vec::new();
@@ -133,15 +132,15 @@ impl SmoothedAggregation {
             links: fine.links.map(|links| links::coarsen(links, &aggregates, count)).transpose()?,
             aggregates: Some(aggregates),
             state: spreading,
-        })) // 10 is the hierarchy's
+        })) // 10 is done by the hierarchy
     }
 
     fn new_values<T: Real>(&self, fine: &Grid<'_, T>, coarse: &mut Step<T>) -> Result<(), SetupError> {
         let (a, spreading) = (fine.a, &coarse.state);
-        let what = "a step without the aggregates that it was made of";
+        let what = "a step without aggregates";
         let aggregates = coarse.aggregates.as_deref().ok_or(Error::Pattern { what })?;
         if !spreading.is_empty() && spreading.len() != a.pattern().len() {
-            return Err(Error::Pattern { what: "the couplings that an aggregation was made for" }.into());
+            return Err(Error::Pattern { what: "the couplings of an aggregation" }.into());
         }
         let parts = Parts::new(self, fine, !spreading.is_empty())?; // 2, 3
         let special =
@@ -170,7 +169,7 @@ impl SmoothedAggregation {
 }
 
 impl SmoothedAggregation {
-    /// A_F of the couplings that spread; `None` where all do.
+    /// A_F of the couplings that spread; `None` if all do.
     fn filter<'a, T: Real>(
         &self,
         strong: &'a [bool],
@@ -188,8 +187,8 @@ impl SmoothedAggregation {
         nodes < self.rotations_from.saturating_mul(count)
     }
 
-    /// K of this level, and how many of its vectors count: chosen and relaxed on the finest, without
-    /// rotations where aggregates are `small`; inherited below.
+    /// K of this level, and the number of vectors to use. On the finest level K is chosen and relaxed,
+    /// without rotations if aggregates are `small`; on lower levels it is inherited.
     fn kernel<'a, T: Real>(
         &self,
         fine: &Grid<'a, T>,
@@ -204,7 +203,7 @@ impl SmoothedAggregation {
     }
 }
 
-/// The centre of each aggregate, so that geometry travels to coarser levels.
+/// The centre of each aggregate: the positions of the coarse nodes.
 pub(crate) fn centroids(positions: &[[f64; 3]], aggregates: &[u32], count: usize) -> Vec<[f64; 3]> {
     let (mut sums, mut sizes) = (vec![[0.0; 3]; count], vec![0.0_f64; count]);
     for (x, &g) in positions.iter().zip(aggregates).filter(|(_, g)| **g != u32::MAX) {
@@ -227,7 +226,7 @@ mod tests {
         coarsen_problems::Problem::parse(spec, &Default::default()).unwrap().matrix
     }
 
-    /// A number without a node would be a column of zeros, seen a level later.
+    /// An empty set would give a zero column of P, detected one level later.
     #[test]
     fn a_set_without_a_node_is_named() {
         let a = problem("poisson2d:4");
@@ -242,7 +241,7 @@ mod tests {
         assert_eq!(coarsen(&sets).err(), Some(SetupError::EmptySet { set: 0, sets: sets_of_all }));
     }
 
-    /// What is said of couplings takes no memory where nothing is said.
+    /// The flags of couplings take no memory if all couplings spread.
     #[test]
     fn flags_that_are_not_needed_are_given_back() {
         for (spec, filtered) in

@@ -16,10 +16,10 @@ use super::scaled::scaled_to_diagonal;
 use super::special::Special;
 use crate::Grid;
 
-/// Nodes that one task relaxes.
+/// Nodes per task.
 const LEAF: usize = 1024;
 
-/// K for the finest level, and how many of its vectors count: `small` aggregates get translations alone.
+/// K for the finest level, and the number of vectors to use: translations alone for `small` aggregates.
 pub(super) fn choose<'a, T: Real>(
     recipe: &SmoothedAggregation,
     fine: &Grid<'a, T>,
@@ -53,13 +53,13 @@ pub(super) fn choose<'a, T: Real>(
     Ok((modes, vectors))
 }
 
-/// Whether vectors are rigid-body modes: vector c < b moves unknown c of the nodes alone, as far as
-/// constraints let it, and the others turn.
+/// Whether vectors are rigid-body modes: vector c < b moves only unknown c of the nodes, up to constraints,
+/// and the others are rotations.
 ///
-/// At a node they are the b x b matrix of a projector then: the identity, 0 where the node is held, I − n nᵀ
-/// where it slides on a plane. Nodes that constraints tie to others have any matrix, so half of all nodes
-/// decide. The other vectors must be rotations: what else a user gives is kept. In the plane any third vector
-/// could be one, so that positions must say.
+/// The b x b values of the first b vectors at a node then form a projector: the identity, 0 at a held node, I
+/// − n nᵀ at a node that slides on a plane. Nodes coupled by constraints may have any matrix, so half of all
+/// nodes suffice. The other vectors must be rotations; vectors given by a user are kept. In 2D any third
+/// vector could be a rotation, so positions are required.
 fn are_rigid(modes: &NearKernel, b: usize, positions: Option<&[[f64; 3]]>) -> bool {
     let k = modes.vectors();
     let turn = match (b, k, positions) {
@@ -81,11 +81,11 @@ fn are_rigid(modes: &NearKernel, b: usize, positions: Option<&[[f64; 3]]>) -> bo
     2 * tree(nodes, LEAF, worth, &others, &|left, right| left + right) <= count
 }
 
-/// The turn in the plane that the third of three vectors comes closest to at free nodes: v = c + ω (−y, x).
+/// The 2D rotation closest to the third of three vectors at free nodes: v = c + ω (−y, x).
 struct Turn {
     rate: f64,
     shift: [f64; 2],
-    /// The largest displacement that it makes.
+    /// The largest displacement component of that vector.
     size: f64,
 }
 
@@ -109,7 +109,7 @@ impl Turn {
         Self { rate, shift: [u + rate * y, v - rate * x], size }
     }
 
-    /// Whether a node moves so; held nodes and those on lines say nothing.
+    /// Whether a node moves by this rotation; always true for nodes that are not free.
     fn fits(&self, rows: &[f64], x: [f64; 3]) -> bool {
         const ROUND_OFF: f64 = 1e-6; // files hold six digits or more
         let off = [rows[2] - self.shift[0] + self.rate * x[1], rows[5] - self.shift[1] - self.rate * x[0]];
@@ -135,13 +135,13 @@ fn is_projector(rows: &[f64], b: usize, k: usize) -> bool {
     })
 }
 
-/// Whether nothing holds a node.
+/// Whether a node has no constraint.
 fn is_free(rows: &[f64], b: usize, k: usize) -> bool {
     (0..b).all(|r| rows[r * k + r] == 1.0)
 }
 
-/// Whether the columns behind the first three may be rotations in space: at a free node at p they are ω × p,
-/// so all are normal to p and their determinant is zero. Held nodes and planes say nothing.
+/// Whether the columns after the first three may be 3D rotations. At a free node p they are ω × p, normal to
+/// p, so their determinant is zero. Always true for nodes that are not free.
 fn is_rotation(rows: &[f64], b: usize, k: usize) -> bool {
     const ROUND_OFF: f64 = 1e-10;
     if !is_free(rows, b, k) {
@@ -153,15 +153,15 @@ fn is_rotation(rows: &[f64], b: usize, k: usize) -> bool {
     minors.sum::<f64>().abs() <= ROUND_OFF * lengths.product::<f64>()
 }
 
-/// Random columns, a different one each.
+/// Distinct random columns.
 fn random(n: usize, count: usize) -> Result<NearKernel, SetupError> {
     let all = start_vector::<f64>(n * count);
     let columns: Vec<&[f64]> = all.chunks_exact(n.max(1)).collect();
     Ok(NearKernel::from_columns(&columns)?)
 }
 
-/// Damped Jacobi sweeps K ← K − ω D⁻¹ A K, constrained rows held at zero: K fits the boundary conditions,
-/// which exact rigid modes do not.
+/// Damped Jacobi sweeps K ← K − ω D⁻¹ A K with constrained rows held at zero: K then satisfies the boundary
+/// conditions, unlike exact rigid modes.
 fn relax<T: Real>(
     a: &Bsr<T>,
     parts: &Parts<'_, T>,
@@ -215,15 +215,15 @@ mod tests {
         values[..18].fill(0.0);
         let filtered = NearKernel::from_rows(6, values.clone()).unwrap();
         assert!(are_rigid(&filtered, 3, None));
-        // Three other vectors behind the translations are not rotations.
+        // Three other vectors after the translations are not rotations.
         let mut other = modes.values().to_vec();
         other.iter_mut().skip(4).step_by(6).for_each(|v| *v += 0.5);
         assert!(!are_rigid(&NearKernel::from_rows(6, other).unwrap(), 3, None));
-        values.rotate_right(1); // no translations any more
+        values.rotate_right(1); // no longer translations
         assert!(!are_rigid(&NearKernel::from_rows(6, values).unwrap(), 3, None));
     }
 
-    /// In the plane only positions tell a turn, about any point and at any rate, from what else a user gives.
+    /// In 2D only positions distinguish a rotation, about any point and at any rate, from another vector.
     #[test]
     fn a_third_vector_in_the_plane_need_not_be_a_turn() {
         let positions: Vec<[f64; 3]> =
@@ -236,7 +236,7 @@ mod tests {
         let turn = with(&|x| [4.0 - 0.5 * x[1], 0.5 * x[0] - 3.0]);
         for modes in [&rigid, &turn] {
             assert!(are_rigid(modes, 2, Some(&positions)));
-            assert!(!are_rigid(modes, 2, None), "nobody knows");
+            assert!(!are_rigid(modes, 2, None), "positions are required");
         }
         let held: Vec<usize> = (0..40).collect();
         let mut partly = turn.clone();

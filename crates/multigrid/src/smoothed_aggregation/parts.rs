@@ -13,8 +13,7 @@ use crate::Grid;
 pub(super) struct Parts<'a, T: Real> {
     pub(super) inverses: Cow<'a, DenseBlocks<T>>,
     pub(super) omega: f64,
-    /// The same with A_F, where rows add up to nothing but for mass and couplings pull, so that ρ(D_F⁻¹A_F)
-    /// is 2.
+    /// The same with A_F: ρ(D_F⁻¹A_F) is 2, since row sums vanish except for mass, and couplings pull.
     pub(super) omega_filtered: f64,
     /// Sweeps on A K = 0, and their ω.
     pub(super) sweeps: usize,
@@ -50,8 +49,8 @@ impl<'a, T: Real> Parts<'a, T> {
         let rho = match fine.radius {
             Some(radius) => radius,
             None => {
-                // Rows with weak couplings are made with A_F, whose ρ is known. Sweeps that find a K grow
-                // where ρ is too small.
+                // Rows with weak couplings are made with A_F, whose ρ is known. The sweeps that compute K
+                // diverge if ρ is too small.
                 let half = filtered && !found;
                 let steps = if half { recipe.lanczos_steps.div_ceil(2) } else { recipe.lanczos_steps };
                 Spectrum::new(steps, recipe.safety).bound(fine.a, &inverses)? // 3

@@ -1,10 +1,9 @@
-//! How far aggregates should reach: whether those of strong neighbours leave a coarse matrix that is too
-//! full.
+//! The reach of aggregates: whether aggregates of strong neighbours give a coarse matrix that is too full.
 //!
-//! PᵀAP couples aggregates whose nodes are up to three neighbours apart, since P and A reach one each. In a
-//! plane that is as many as before; in space a stencil of 7 becomes one of 27, and a coarse matrix of an
-//! eighth of the nodes has half of the entries. Aggregates twice as wide cost up to two iterations there and
-//! save a third of the setup.
+//! PᵀAP couples aggregates whose nodes are up to three neighbours apart, since P and A reach one each. In 2D
+//! rows then keep their length. In 3D a stencil of 7 becomes one of 27, and a coarse matrix of an eighth of
+//! the nodes has half of the entries. Aggregates twice as wide cost up to two iterations there and save a
+//! third of the setup.
 
 use std::ops::Range;
 
@@ -14,13 +13,13 @@ use coarsen_sparse::Pattern;
 use super::aggregate::Couplings;
 use super::thresholds::Thresholds;
 
-/// Rows that one task counts.
+/// Rows per task.
 const LEAF: usize = 1024;
 
-/// Coarse rows that are looked at.
+/// Number of sampled coarse rows.
 const SAMPLES: usize = 32;
 
-/// Whether a matrix of scalars should be coarsened by wider aggregates than these.
+/// Whether a matrix of scalars should get wider aggregates than these.
 ///
 /// *Cost* a pass over the aggregates and the flags; 32 coarse rows.
 pub(super) fn too_full(at: &Thresholds, a: &Couplings<'_>, aggregates: &[u32], count: usize) -> bool {

@@ -7,53 +7,53 @@ use super::thresholds::Thresholds;
 
 /// Smoothed aggregation for symmetric positive definite systems, in blocks, with any near-kernel.
 ///
-/// The prolongation is (I − ω D⁻¹A) P̂, with A_F for A where many couplings are weak, where P̂ holds an
-/// orthonormal basis of the near-kernel on each aggregate of strongly connected nodes. *Use* with rigid-body
-/// modes for elasticity and cloth (6 unknowns a coarse node), with constants for scalar problems. *Cost* of a
-/// level: strength, one product A P̂, one Galerkin product; about 2 to 4 times A in memory while it is made.
+/// The prolongation is (I − ω D⁻¹A) P̂, where P̂ is an orthonormal basis of the near-kernel on each aggregate
+/// of strongly connected nodes. If many couplings are weak, A_F replaces A. *Use* with rigid-body modes for
+/// elasticity and cloth (6 unknowns per coarse node), with constants for scalar problems. *Cost* of a level:
+/// strength, one product A P̂, one Galerkin product; about 2 to 4 times the memory of A during setup.
 /// *Reference* Tamstorf, Jones, McCormick 2015, §5, Algorithms 1 to 3; Vaněk, Mandel, Brezina 1996.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SmoothedAggregation {
-    /// Which couplings the aggregates follow.
+    /// The strength that aggregates are based on.
     pub strength: Strength,
-    /// How far aggregates reach.
+    /// The reach of aggregates.
     pub spread: Spread,
-    /// A node whose couplings, scaled by the diagonal, add up to less than this is left to relaxation.
+    /// A node is left to relaxation if its couplings, scaled by the diagonal, sum to less than this.
     pub dominance: f64,
-    /// Which near-kernel to take.
+    /// The choice of near-kernel.
     pub modes: Modes,
-    /// Nodes of a mean aggregate from which rotations are worth their price; with fewer, rigid-body modes are
-    /// cut to translations, since six unknowns for ten nodes of three make a coarse matrix larger than the
-    /// fine one. 0 keeps them always.
+    /// Mean number of nodes of an aggregate from which rotations are used. Below it, rigid-body modes are cut
+    /// to translations, since six unknowns for ten nodes of three make a coarse matrix larger than the fine
+    /// one. 0 keeps rotations always.
     pub rotations_from: usize,
-    /// Damped Jacobi sweeps on A K = 0 before the finest level is coarsened, for a K that is guessed: none
-    /// where the system brings one (`Modes::Known`) or constants are asked for, which are taken as they are
-    /// but for constraints, and none where aggregates are the sets of a smoother.
+    /// Damped Jacobi sweeps on A K = 0 before the finest level is coarsened, for a guessed K. None for a K
+    /// given by the system (`Modes::Known`) or for chosen constants, which are used unchanged except at
+    /// constraints, and none if aggregates are the sets of a smoother.
     pub kernel_sweeps: usize,
     /// ω ρ(D⁻¹A) of the prolongation smoother, ρ = 2 with A_F; 4/3 is the classical choice, 0 leaves P̂
     /// unsmoothed.
     pub omega: f64,
-    /// The same where aggregates are the sets of a smoother. Smoothing saves every fifth iteration on domains
-    /// of 16 nodes and makes a build 1.6 to 1.9 times as long.
+    /// The same if aggregates are the sets of a smoother. Smoothing saves every fifth iteration on domains of
+    /// 16 nodes and makes a build 1.6 to 1.9 times as long.
     pub omega_of_sets: f64,
-    /// Blocks of P below this share of the largest in their row are left out.
+    /// Blocks of P below this share of the largest in their row are dropped.
     pub prune: f64,
-    /// Whether weak couplings are left out of the smoothing of P, on all levels, where about half of those of
-    /// the finest level are weak. Aggregates of blocks then follow norms of couplings, which are measured for
-    /// that anyway, by the θ of `strength`.
+    /// Whether P is smoothed without weak couplings, on all levels, if about half of the couplings of the
+    /// finest level are weak. Aggregates of block matrices are then based on the norms of couplings, already
+    /// computed for this, with θ of `strength`.
     pub filter: bool,
-    /// Generalized Lanczos steps for ρ(D⁻¹A), at least, where the smoother brings no bound; half of them
-    /// where weak couplings are left out.
+    /// Minimal number of generalized Lanczos steps for ρ(D⁻¹A) if the smoother has no bound; half as many
+    /// with A_F.
     pub lanczos_steps: usize,
-    /// Factor on the estimate of ρ(D⁻¹A), which comes from below.
+    /// Factor on the estimate of ρ(D⁻¹A), a lower bound.
     pub safety: f64,
-    /// Where the lines are drawn between weak and strong, small and large.
+    /// Numerical thresholds.
     pub thresholds: Thresholds,
 }
 
 impl Default for SmoothedAggregation {
-    /// θ = 0.48 relative to the strongest coupling, 4/(3ρ) as Tamstorf 2015; 6 Lanczos steps where the
-    /// smoother brings no bound.
+    /// θ = 0.48 relative to the strongest coupling, 4/(3ρ) as in Tamstorf 2015; 6 Lanczos steps if the
+    /// smoother has no bound.
     fn default() -> Self {
         Self {
             strength: Strength::SpectralRadius { theta: 0.48 },
@@ -73,34 +73,35 @@ impl Default for SmoothedAggregation {
     }
 }
 
-/// How far an aggregate reaches from the node it grows from.
+/// The reach of an aggregate from its root node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
-    /// To its strong neighbours (Tamstorf 2015, Algorithm 1).
+    /// Strong neighbours of the root (Tamstorf 2015, Algorithm 1).
     Neighbours,
-    /// To their strong neighbours too: fewer levels and cheaper products for more iterations.
+    /// Their strong neighbours too: fewer levels and cheaper products, but more iterations.
     Second,
-    /// To second neighbours on levels of scalars where couplings are even and first neighbours would leave a
-    /// coarse matrix of about half of the fine one's entries, as in space: three quarters of the memory and
-    /// two thirds of the setup of a cube for up to two more iterations.
+    /// Second neighbours on levels of scalars if couplings are even and first neighbours would give a coarse
+    /// matrix of about half the entries of the fine one, as in 3D. A cube then takes three quarters of the
+    /// memory, two thirds of the setup and up to two more iterations.
     Fitted,
 }
 
-/// Where the near-kernel of the finest level comes from.
+/// The source of the near-kernel of the finest level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modes {
-    /// That of the system where it has one, else rigid-body modes where positions are known and blocks are
-    /// 2x2 or 3x3, else one constant per unknown of a block; the two latter divided by the scale of each node
-    /// where that clearly lowers their energy, as it does on D A D.
+    /// That of the system if given. Otherwise rigid-body modes if positions are known and blocks are 2x2 or
+    /// 3x3, or else one constant per unknown of a block; both are divided by the scale of each node if that
+    /// clearly lowers their energy, as on D A D.
     Known,
     /// One constant per unknown of a block.
     Constants,
-    /// This many vectors, found by relaxing random ones on A x = 0 (Tamstorf 2015, §6; Brezina et al. 2004).
+    /// This many vectors, computed by relaxing random ones on A x = 0 (Tamstorf 2015, §6; Brezina et al.
+    /// 2004).
     Found(usize),
 }
 
 impl SmoothedAggregation {
-    /// Fields that no later step looks at; θ, Lanczos steps and safety are checked where they are used.
+    /// Checks fields that later steps do not check; θ, Lanczos steps and safety are checked where used.
     pub(super) fn validate(&self) -> Result<(), Error> {
         let within = [
             ("SmoothedAggregation::dominance", self.dominance, f64::MAX, "0 or more"),

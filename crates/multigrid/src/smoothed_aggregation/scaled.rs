@@ -1,9 +1,8 @@
-//! Modes of a matrix whose unknowns were scaled.
+//! Modes of a matrix with scaled unknowns.
 //!
-//! Constants and rigid-body modes V are what a discretisation A has; a matrix whose nodes were scaled
-//! afterwards, D A D, has D⁻¹ V. The scale of a node is seen in its diagonal block, so V is tried as it is
-//! and with each node divided by the root of its mean diagonal, and what has less energy, vᵀ A v / vᵀ diag(A)
-//! v, is taken.
+//! A discretisation A has constants or rigid-body modes V; after scaling of nodes, D A D has D⁻¹ V. The scale
+//! of a node follows from its diagonal block. V is tried unchanged and with each node divided by the root of
+//! its mean diagonal, and the one of lower energy, vᵀ A v / vᵀ diag(A) v, is used.
 
 use std::ops::Range;
 
@@ -14,11 +13,10 @@ use coarsen_sparse::{Bsr, NearKernel};
 
 use super::thresholds::Thresholds;
 
-/// Nodes that one task adds up.
+/// Nodes per task.
 const LEAF: usize = 2048;
 
-/// V or D⁻¹ V. *Cost* one pass over the diagonal; two products with V more where the scales of the nodes
-/// differ.
+/// V or D⁻¹ V. *Cost*: one pass over the diagonal, and two products with V if the scales of the nodes differ.
 pub(super) fn scaled_to_diagonal<T: Real>(
     at: &Thresholds,
     a: &Bsr<T>,
@@ -42,7 +40,7 @@ pub(super) fn scaled_to_diagonal<T: Real>(
     Ok(if clearly { scaled } else { modes })
 }
 
-/// 1 / √(mean diagonal) of a node; 1 where that says nothing.
+/// 1 / √(mean diagonal) of a node; 1 if that is not positive and finite.
 fn scale<T: Real>(diagonal: &[T]) -> f64 {
     let mean = diagonal.iter().map(|d| d.wide().abs()).sum::<f64>() / diagonal.len() as f64;
     if mean > 0.0 && mean.is_finite() { 1.0 / mean.sqrt() } else { 1.0 }
@@ -101,7 +99,7 @@ mod tests {
             };
             assert_eq!(scaled_to_diagonal(&Thresholds::default(), a, modes()).unwrap(), modes());
             let scaled = scaled_to_diagonal(&Thresholds::default(), &rescaled(a), modes()).unwrap();
-            // Neighbours have scales of 10^(k mod 5 - 2): their modes are as 10 to 1.
+            // Neighbours have scales of 10^(k mod 5 - 2): the ratio of their modes is 10.
             let ratio = scaled.row(40 * b)[0] / scaled.row(41 * b)[0];
             assert!((ratio / 10.0 - 1.0).abs() < 0.5, "{ratio}");
         }

@@ -1,9 +1,9 @@
 //! P = (I − ω D⁻¹A) P̂ (Tamstorf 2015, §5).
 //!
-//! Row i of P reaches the aggregates of i and of its neighbours; rows of special nodes stay empty, so coarse
-//! corrections do not touch them. D is the block diagonal: it keeps the sparsity pattern of A P̂ and respects
-//! the local nature of A. Blocks that are small beside the largest of their row are pruned when P is made; an
-//! update keeps the pattern that it finds. With A_F for A (`filter`), D is its block diagonal.
+//! Row i of P reaches the aggregates of i and of its neighbours. Rows of special nodes are empty, so coarse
+//! corrections do not change them. D is the block diagonal: it keeps the sparsity pattern of A P̂ and
+//! respects the local nature of A. Blocks that are small relative to the largest of their row are pruned when
+//! P is built; an update keeps the pattern. With A_F for A (`filter`), D is its block diagonal.
 
 use std::mem;
 use std::ops::Range;
@@ -17,25 +17,25 @@ use rayon::prelude::*;
 use super::parts::Parts;
 use super::tentative::Basis;
 
-/// Which blocks a row of P has.
+/// The pattern of a row of P.
 #[derive(Clone, Copy)]
 pub(super) enum RowPattern<'a> {
-    /// The aggregates of its neighbours, but for blocks below this share of the largest of the row.
+    /// The aggregates of its neighbours, except blocks below this share of the largest of the row.
     Pruned(f64),
-    /// Its own aggregate alone: P̂ as it is.
+    /// Only its own aggregate: P̂ unchanged.
     Own,
-    /// Those of a P made before.
+    /// The pattern of an existing P.
     Pattern(&'a Pattern),
 }
 
-/// Rows that one task makes: enough to share its buffers between.
+/// Rows per task, enough to amortise its buffers.
 const ROWS: usize = 2048;
 
-/// Columns of a row that are sorted on the spot.
+/// Up to this many columns of a row are sorted by insertion.
 const FEW: usize = 12;
 
-/// The smoothed prolongation in blocks of b x κ, to `count` aggregates, and the rows that are made with A
-/// although some of their couplings are weak.
+/// The smoothed prolongation in blocks of b x κ, to `count` aggregates, and the rows made with A although
+/// some of their couplings are weak.
 pub(super) fn smooth<T: Real>(
     a: &Bsr<T>,
     parts: &Parts<'_, T>,
@@ -99,7 +99,7 @@ fn smooth_prolongation<T: Real>(
     Ok((Bsr::new(Arc::new(Pattern::new(count, offsets, indices)?), (b, k), values)?, plain))
 }
 
-/// Copies the parts to where they belong, and drops them.
+/// Copies the parts into place, and drops them.
 fn gather<T: Real>(mut parts: Vec<ProlongationRows<T>>, indices: &mut [u32], values: &mut [T]) {
     if parts.len() > 1 {
         let rest = parts.split_off(parts.len() / 2);
@@ -129,9 +129,9 @@ struct ProlongationRows<T> {
     plain: Vec<u32>,
 }
 
-/// What A_F is made of.
+/// Data for A_F.
 pub(super) struct Filter<'a, T> {
-    /// Which couplings it has beside its diagonal.
+    /// The off-diagonal couplings that it keeps.
     pub(super) strong: &'a [bool],
     /// s of each node.
     pub(super) sizes: Vec<T>,
@@ -140,7 +140,7 @@ pub(super) struct Filter<'a, T> {
     pub(super) growth: f64,
 }
 
-/// What every row needs.
+/// Inputs common to all rows.
 struct ProlongationSmoother<'a, T: Real> {
     a: &'a Bsr<T>,
     parts: &'a Parts<'a, T>,
@@ -150,7 +150,7 @@ struct ProlongationSmoother<'a, T: Real> {
     filter: Option<&'a Filter<'a, T>>,
 }
 
-/// [`ProlongationSmoother::rows`] as something that can be compiled for several instruction sets.
+/// [`ProlongationSmoother::rows`], to be compiled for several instruction sets.
 struct SmoothRows<'a, T: Real, const B: usize, const K: usize> {
     smoother: &'a ProlongationSmoother<'a, T>,
     range: Range<usize>,
@@ -189,7 +189,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
                 limit = T::of(share) * largest(&row.sizes);
             }
             for &(g, at) in &row.order {
-                // The own aggregate stays, even where K vanishes on it: its coarse node needs a row.
+                // The own aggregate stays even if K vanishes on it: its coarse node needs a row.
                 if g == self.aggregates[i] || row.sizes.get(at as usize).is_none_or(|&s| s > limit) {
                     rows.columns.push(g);
                     rows.values.extend_from_slice(&row.values[at as usize * size..][..size]);
@@ -200,7 +200,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         rows
     }
 
-    /// Block row i of P; false where it is made with A although some of its couplings are weak.
+    /// Block row i of P; false if it is made with A although some of its couplings are weak.
     #[inline(always)]
     fn row<const B: usize, const K: usize>(&self, i: usize, row: &mut Row<T>) -> bool {
         let (b, k) = if B == 0 { (self.a.block().0, self.basis.columns) } else { (B, K) };
@@ -222,8 +222,8 @@ impl<T: Real> ProlongationSmoother<'_, T> {
 
     /// Block row i of P = (I − ω D_F⁻¹A_F) P̂.
     ///
-    /// False where nothing is strong or D_F does not balance it, where a diagonal entry of D_F⁻¹ is not
-    /// positive, and, when P is made, where its entries become large.
+    /// False if no coupling is strong, D_F does not balance them, a diagonal entry of D_F⁻¹ is not positive,
+    /// or, when P is built, entries become large.
     #[inline(always)]
     fn filtered<const B: usize, const K: usize>(
         &self,
@@ -269,7 +269,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         matches!(self.reach, RowPattern::Pattern(_)) || largest(&row.values) <= T::of(filter.growth) * own
     }
 
-    /// An empty row with the columns that are there from the start.
+    /// Resets a row to its initial columns.
     #[inline(always)]
     fn begin(&self, i: usize, size: usize, row: &mut Row<T>) {
         row.clear();
@@ -282,8 +282,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         }
     }
 
-    /// (A P̂)ᵢ with the blocks that `of` makes of place, column and block of those stored; none for a special
-    /// node.
+    /// (A P̂)ᵢ with blocks `of` the place, column and value of stored ones; empty for a special node.
     #[inline(always)]
     fn product<'s>(
         &'s self,
@@ -319,14 +318,13 @@ impl<T: Real> ProlongationSmoother<'_, T> {
     }
 }
 
-/// One block row of P in the making: its columns with their places, (A P̂)ᵢ, Pᵢ; D_F of the node and its
-/// inverse.
+/// Workspace for one block row of P: columns with their places, (A P̂)ᵢ, Pᵢ; D_F of the node and its inverse.
 #[derive(Default)]
 struct Row<T> {
     order: Vec<(u32, u32)>,
     ap: Vec<T>,
     values: Vec<T>,
-    /// The largest value of each block, where blocks are pruned.
+    /// The largest value of each block, if blocks are pruned.
     sizes: Vec<T>,
     lumped: Vec<T>,
     inverse: Vec<T>,
@@ -339,7 +337,7 @@ impl<T: Real> Row<T> {
         self.values.clear();
     }
 
-    /// Appends a column with a block of so many zeros.
+    /// Appends a column with a block of `size` zeros.
     #[inline(always)]
     fn add(&mut self, column: u32, size: usize) {
         self.order.push((column, self.order.len() as u32));
@@ -361,7 +359,7 @@ impl<T: Real> Row<T> {
         self.order.iter().position(|&(c, _)| c == column)
     }
 
-    /// Sorts the columns, few as a rule.
+    /// Sorts the columns, usually few.
     #[inline(always)]
     fn sort(&mut self) {
         if self.order.len() > FEW {
@@ -394,7 +392,7 @@ fn add_product<T: Real>(m: &[T], x: &[T], c: &mut [T], (b, k): (usize, usize), f
 fn largest<T: Real>(values: &[T]) -> T {
     let larger = |m: T, v: T| if v > m { v } else { m };
     let (chunks, rest) = values.as_chunks::<3>();
-    let mut most = [T::zero(); 3]; // which need not wait for each other
+    let mut most = [T::zero(); 3]; // independent of each other
     for chunk in chunks {
         (0..3).for_each(|lane| most[lane] = larger(most[lane], chunk[lane].abs()));
     }

@@ -1,7 +1,7 @@
-//! Special nodes: what relaxation solves alone is kept out of the coarse levels (Tamstorf 2015, §5, the set
+//! Special nodes: nodes solved by relaxation alone are left out of coarse levels (Tamstorf 2015, §5, the set
 //! 𝒮).
 //!
-//! Constraints are seen per scalar row: a node may be held in one direction and free in two.
+//! Constraints are detected per scalar row: a node may be held in one direction and free in two.
 
 use std::ops::Range;
 
@@ -9,20 +9,20 @@ use coarsen_core::Real;
 use coarsen_core::parallel::{self, Groups, each};
 use coarsen_sparse::{Bsr, Pattern};
 
-/// Nodes that one task looks at.
+/// Nodes per task.
 const LEAF: usize = 1024;
 
-/// What stays out of aggregation.
+/// Nodes and rows left out of aggregation.
 pub(super) struct Special {
-    /// Nodes without a coupling worth a coarse unknown.
+    /// Nodes with constraints only or with weak couplings.
     pub(super) nodes: Vec<bool>,
-    /// Scalar rows that are constraints: nothing beside the diagonal.
+    /// Scalar rows that are constraints: zero beside the diagonal.
     pub(super) rows: Vec<bool>,
 }
 
 impl Special {
-    /// A node is special when all its rows are constraints, or when its scaled couplings add up to less than
-    /// `dominance`: with that row sum s, one Jacobi sweep reduces its error by s.
+    /// A node is special if all its rows are constraints, or if its scaled couplings sum to s < `dominance`:
+    /// one Jacobi sweep reduces its error by s.
     pub(super) fn find<T: Real>(a: &Bsr<T>, weights: &[f32], dominance: f64) -> Self {
         let (b, pattern, rows) = (a.block().0, a.pattern(), rows(a));
         let mut nodes = vec![false; pattern.rows()];
@@ -37,12 +37,12 @@ impl Special {
         Self { nodes, rows }
     }
 
-    /// The rows in which a near-kernel is held: an inherited one is as it should be.
+    /// The rows in which a near-kernel is held; none for an inherited one, which is already held.
     pub(super) fn held(&self, inherited: bool) -> &[bool] {
         if inherited { &[] } else { &self.rows }
     }
 
-    /// Whether a special node has couplings, weak as they are.
+    /// Whether a special node has couplings, however weak.
     pub(super) fn coupled(&self, pattern: &Pattern, weights: &[f32]) -> bool {
         let coupled =
             |i: usize| pattern.range(i).any(|k| weights[k] > 0.0 && pattern.indices()[k] as usize != i);
@@ -50,7 +50,7 @@ impl Special {
     }
 }
 
-/// Which scalar rows hold nothing beside the diagonal, up to round-off.
+/// Which scalar rows are zero beside the diagonal, up to round-off.
 pub(super) fn rows<T: Real>(a: &Bsr<T>) -> Vec<bool> {
     let b = a.block().0;
     let mut constrained = vec![true; a.shape().0];
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn constraints_are_seen_by_row_and_weak_nodes_by_couplings() {
-        // Two nodes of two unknowns; the first unknown of node 0 is held. Node 2 is all but isolated.
+        // Nodes of two unknowns; the first unknown of node 0 is held, and node 2 is nearly isolated.
         let entries = [
             (0, 0, 1.0),
             (1, 1, 2.0),

@@ -1,8 +1,8 @@
 //! The tentative prolongation: a local QR of the near-kernel on each aggregate, rank-revealing.
 //!
-//! Kᵢ = Qᵢ Rᵢ by modified Gram-Schmidt, twice. A column that the ones before it almost span (one or two
-//! nodes, nodes on a line, partly held nodes) gets a zero column of Q and is marked dead; R still holds its
-//! coefficients in the others, so that K = P̂ R to that accuracy on every aggregate.
+//! Kᵢ = Qᵢ Rᵢ by modified Gram-Schmidt, twice. A column almost spanned by those before it (one or two nodes,
+//! nodes on a line, partly held nodes) gets a zero column of Q and is marked dead. R still holds its
+//! coefficients in the others, so K = P̂ R to that accuracy on every aggregate.
 
 use std::ops::Range;
 
@@ -13,14 +13,14 @@ use coarsen_sparse::NearKernel;
 
 use super::thresholds::Thresholds;
 
-/// Aggregates that one task takes.
+/// Aggregates per task.
 const LEAF: usize = 64;
 
-/// K, without what constraints hold: no coarse level may move that.
+/// K with zeros in constrained rows, which no coarse level may move.
 #[derive(Clone, Copy)]
 pub(super) struct Held<'a> {
     pub(super) modes: &'a NearKernel,
-    /// How many of its vectors count.
+    /// The number of vectors to use.
     pub(super) vectors: usize,
     /// Which rows are held, empty for none.
     pub(super) rows: &'a [bool],
@@ -36,9 +36,9 @@ impl Held<'_> {
 
 /// Q and R of all aggregates.
 pub(super) struct Basis<T> {
-    /// Rows of Q for each scalar unknown of aggregated nodes, aggregate after aggregate.
+    /// Rows of Q for each scalar unknown of aggregated nodes, aggregate by aggregate.
     q: Vec<T>,
-    /// Which of the aggregated nodes a node is, `u32::MAX` for special ones.
+    /// The index of a node among aggregated nodes, `u32::MAX` for special ones.
     at: Vec<u32>,
     /// Unknowns of a node.
     block: usize,
@@ -99,8 +99,8 @@ pub(super) fn tentative<T: Real>(
     Basis { q, at: places, block, columns: k, dead, r }
 }
 
-/// Kᵢ = Qᵢ Rᵢ on the nodes of one aggregate; a column of which less than the share `spanned` is left is dead;
-/// `local` is scratch.
+/// Kᵢ = Qᵢ Rᵢ on the nodes of one aggregate. A column is dead if at most the share `spanned` of its length is
+/// left; `local` is scratch.
 fn factor<T: Real>(
     (modes, spanned): (Held<'_>, f64),
     block: usize,
@@ -143,12 +143,12 @@ fn norm(v: &[f64]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
 
-/// The nodes of each aggregate, in order: where each aggregate starts, and all of them.
+/// The nodes of each aggregate, in order: start offsets and the list.
 fn members(aggregates: &[u32], count: usize) -> (Vec<usize>, Vec<u32>) {
     by_bucket(count, aggregates.iter().map(|&g| (g != u32::MAX).then_some(g as usize)))
 }
 
-/// Consecutive aggregates with their rows of Q, to be cut between aggregates.
+/// Consecutive aggregates with their rows of Q, which can be split between aggregates.
 struct Shares<'a, T> {
     aggregates: Range<usize>,
     starts: &'a [usize],
@@ -176,7 +176,7 @@ impl<T: Send> Pieces for Shares<'_, T> {
 mod tests {
     use super::*;
 
-    /// K = P̂ R on aggregated nodes, and P̂ᵀP̂ = I but for dead columns.
+    /// K = P̂ R on aggregated nodes, and P̂ᵀP̂ = I except for dead columns.
     fn check(modes: &NearKernel, block: usize, aggregates: &[u32], count: usize) -> Basis<f64> {
         let basis = tentative::<f64>(
             &Thresholds::default(),
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn rigid_modes_of_points_lines_and_bodies() {
         let line = |n: usize| (0..n).map(|i| [i as f64, 2.0 * i as f64, 0.0]).collect::<Vec<_>>();
-        // One node has no rotation (3 dead), nodes on a line turn about two axes (1 dead), four nodes in
+        // One node has no rotation (3 dead), nodes on a line rotate about two axes (1 dead), four nodes in
         // space about three.
         for (positions, dead) in [
             (line(1), 3),
@@ -231,7 +231,7 @@ mod tests {
         }
     }
 
-    /// A column that differs from another by noise of f32 makes a basis function in f64 alone.
+    /// A column that differs from another by noise of f32 gives a basis function only in f64.
     #[test]
     fn noise_of_the_precision_is_no_basis_function() {
         let noisy = |i: usize| 1.0 + 3e-7 * if i.is_multiple_of(3) { 1.0 } else { -0.5 };

@@ -1,59 +1,57 @@
-//! The numbers by which smoothed aggregation decides.
+//! The numerical thresholds of smoothed aggregation.
 
-/// Where smoothed aggregation draws its lines.
+/// The numerical thresholds of smoothed aggregation.
 ///
-/// Figures without a source are measured on the problems of the gallery and the matrices of the record, in
+/// Values without a source are measured on the problems of the gallery and the benchmark matrices, in
 /// iterations and seconds of conjugate gradients to 1e-8. *Use* the defaults; change one to study it, not to
-/// save a solve that fails.
+/// repair a failing solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
-    /// θ of the finest level below which a coupling is weak for the smoothing of P: ‖A_ij‖ ≤ θ (‖A_ii‖
-    /// ‖A_jj‖)^½. Halved from level to level. *Source* Vaněk, Mandel & Brezina 1996, §5.1.
+    /// θ of the finest level: a coupling is weak for the smoothing of P if ‖A_ij‖ ≤ θ (‖A_ii‖ ‖A_jj‖)^½.
+    /// Halved from level to level. *Source* Vaněk, Mandel & Brezina 1996, §5.1.
     pub weak: f64,
-    /// Share of the couplings of the finest level that must be weak for weak ones to be left out, on all
-    /// levels. Sheets and rotated layers have more, solids and Laplacians fewer.
+    /// Share of couplings of the finest level that must be weak for weak ones to be dropped, on all levels.
+    /// Sheets and rotated layers exceed it, solids and Laplacians do not.
     pub many_weak: f64,
-    /// The same norm from which on a coupling ties two nodes, as stiff contact does: all couplings of tied
-    /// nodes are strong.
+    /// Value of the same norm above which a coupling ties two nodes, as stiff contact does: all couplings of
+    /// tied nodes are strong.
     pub tied: f64,
-    /// Share of the nodes above which so many are tied that no coupling is left out.
+    /// Share of tied nodes above which no coupling is dropped.
     pub many_tied: f64,
-    /// The most that traces of strong couplings, each taken as positive, may add up to, as a share of the
-    /// trace of D_F: it is 1 where each pulls and nothing else holds a node. Rows beyond it are made with A.
+    /// Largest sum of |trace| over strong couplings, as a share of the trace of D_F; it is 1 if all couplings
+    /// pull and nothing else holds the node. Rows above it are made with A.
     pub pull: f64,
-    /// How many times as large as those of P̂ entries of P made with A_F may be. Rows beyond it are made with
-    /// A.
+    /// Largest growth of entries of P made with A_F over those of P̂. Rows above it are made with A.
     pub growth: f64,
-    /// Nodes of an aggregate below which it joins a neighbour: three nodes hold six rigid-body modes.
+    /// Aggregates of fewer nodes join a neighbour: three nodes hold six rigid-body modes.
     pub smallest: usize,
-    /// Share of the finer matrix that a coarser one of scalars may fill before aggregates reach second
-    /// neighbours (`Spread::Fitted`).
+    /// Entries of a coarse matrix of scalars, as a share of the finer one, above which aggregates reach
+    /// second neighbours (`Spread::Fitted`).
     pub full: f64,
-    /// Share of the couplings that must be strong for that: along one direction alone, wide aggregates are
-    /// long ones.
+    /// Share of couplings that must also be strong: with strong couplings along one direction only, wide
+    /// aggregates are long ones.
     pub even: f64,
-    /// Damped Jacobi sweeps that turn random vectors into a near-kernel (`Modes::Found`). *Source* Brezina et
-    /// al. 2004 take 15 to 20.
+    /// Damped Jacobi sweeps from random vectors to a near-kernel (`Modes::Found`). *Source* Brezina et al.
+    /// 2004 take 15 to 20.
     pub finding_sweeps: usize,
     /// ω ρ(D⁻¹A) of sweeps on A K = 0: 4/3 as for P.
     pub finding_omega: f64,
-    /// Energy of a guessed near-kernel divided by the scale of each node, as a share of that without, below
-    /// which it is taken: where nothing is scaled, modes are exact as they are.
+    /// A guessed near-kernel is divided by the scale of each node if that lowers its energy below this share.
+    /// On unscaled systems the modes are already exact.
     pub scaled_energy: f64,
-    /// Ratio of the scales of nodes up to which they are those of boundaries and meshes, and nothing is
-    /// divided.
+    /// Ratio of node scales up to which they are attributed to boundaries and meshes, and nothing is divided.
     pub scale_ratio: f64,
-    /// Share of its length that is left of a column of K on an aggregate when the ones before it span it:
-    /// half the digits of f64. Rotations of a small aggregate far from the centre of a large body come near
-    /// it, so that it does not grow with the square root of the precision of T.
+    /// A column of K on an aggregate counts as spanned by those before it if at most this share of its length
+    /// is left: half the digits of f64. Rotations of a small aggregate far from the centre of a large body
+    /// come near it, so it does not grow with the square root of the precision of T.
     pub spanned: f64,
-    /// The same in units of the precision of T: a K that was relaxed with an A of T, or that came from a
-    /// coarse A of T, has noise of this size.
+    /// The same in units of the precision of T: a K relaxed with an A of T, or inherited from a coarse A of
+    /// T, has noise of this size.
     pub noise: f64,
 }
 
 impl Default for Thresholds {
-    /// What the record is measured with.
+    /// The values used in the benchmarks.
     fn default() -> Self {
         Self {
             weak: 0.08,

@@ -1,4 +1,4 @@
-//! The coarsest level here and at a remote place, free motions, patches, and what a hierarchy says of itself.
+//! The coarsest level on the host and at a remote place, free motions, patches, and reported sizes.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, System, assembly};
 
 use crate::common::{SSOR, applied, back, dot, given, near, problem, solved, times};
 
-/// Plain loops that the host pretends to wait for.
+/// Reference loops that report to be a remote place.
 #[derive(Clone)]
 struct Far;
 struct FarMatrix(ReferenceMatrix);
@@ -97,7 +97,7 @@ impl Blocks<Far> for FarBlocks {
     }
 }
 
-/// No products: what follows here has one level.
+/// No products: the hierarchies here have one level.
 impl NumericPlace for Far {
     type Galerkin = ();
     fn galerkin(&self, _: [&FarMatrix; 3], _: &[u32]) -> Result<(), Error> {
@@ -131,7 +131,7 @@ impl NumericPlace for Far {
     }
 }
 
-/// A path with springs of different stiffness, nothing that holds it beside `hold`; `skew` pulls to one side.
+/// A path with springs of different stiffness, held only by `hold`; `skew` makes it unsymmetric.
 fn path(n: u32, hold: f64, skew: f64, stiffness: f64) -> Bsr<f64> {
     let mut entries: Vec<_> = (0..n).map(|i| (i, i, hold)).collect();
     for i in 0..n - 1 {
@@ -141,15 +141,15 @@ fn path(n: u32, hold: f64, skew: f64, stiffness: f64) -> Bsr<f64> {
     assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
 }
 
-/// A x = r without its mean, and x without a mean.
+/// Whether A x is r without its mean, and x has no mean.
 fn least_squares(a: &Bsr<f64>, r: &[f64], x: &Vec<f64>) -> bool {
     let mean = r.iter().sum::<f64>() / r.len() as f64;
     let wanted: Vec<f64> = r.iter().map(|r| r - mean).collect();
     near(&times(a, x), &wanted) && x.iter().sum::<f64>().abs() < 1e-9
 }
 
-/// Regular and singular values of one pattern after each other, symmetric or not: solved by what a build
-/// takes for them, here and at a remote place.
+/// Regular and singular values of one pattern in turn, symmetric or not: solved as by a build, on the host
+/// and at a remote place.
 #[test]
 fn coarse_solves_follow_their_values() {
     let (n, recipe) = (14, given(vec![], 1));
@@ -197,7 +197,7 @@ fn coarse_solves_follow_their_values() {
     }
 }
 
-/// The finest level says what a cycle is, whatever looks at the levels below.
+/// The class of a cycle is that of the finest level, whatever the levels below.
 #[test]
 fn the_finest_matrix_decides_the_class() {
     let recipe = Multigrid { coarse_size: 5, ..Multigrid::tamstorf() };
@@ -208,7 +208,7 @@ fn the_finest_matrix_decides_the_class() {
     }
 }
 
-/// A matrix of the place is followed there by the plan of its own hierarchy.
+/// A matrix at the place updates the hierarchy by its own plan only.
 #[test]
 fn a_hierarchy_of_one_level_follows_at_its_place() {
     let (n, r) = (14, noise(14, 4));
@@ -262,7 +262,7 @@ fn free_motions_get_a_diagonal() {
             }
         }
     }
-    // Scalars: what is round-off beside P and A is free, in whatever unit P is.
+    // Scalars: round-off relative to P and A counts as free, in any unit of P.
     for unit in [1.0, 1e3, 1e-3] {
         let a =
             assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 1.0 + 4e-15)])
@@ -273,8 +273,8 @@ fn free_motions_get_a_diagonal() {
     }
 }
 
-/// New couplings between the same nodes keep prolongations; other nodes are a build; rows that do not exist
-/// are named.
+/// New couplings on the same nodes keep prolongations; other nodes cause a build; rows that do not exist are
+/// reported.
 #[test]
 fn a_patch_keeps_prolongations() {
     let a = problem("poisson2d:12").matrix;
@@ -302,7 +302,7 @@ fn a_patch_keeps_prolongations() {
     assert_eq!(m.size(), Some(169));
 }
 
-/// The parts that bytes and the table are made of, as anybody can build them.
+/// Bytes and the table agree with parts built separately.
 #[test]
 fn bytes_are_those_of_the_parts() {
     let problem = problem("cloth:31");
@@ -358,7 +358,7 @@ fn bytes_are_those_of_the_parts() {
             seconds += time;
         }
         assert_eq!((lines.len(), mib(products) != mib(0)), (10, true));
-        // The first update makes room for the next values.
+        // The first update allocates the spare memory.
         m.update(system).unwrap();
         assert!(m.bytes() >= all + 8 * m.matrix(1).unwrap().nnz());
     }

@@ -1,4 +1,4 @@
-//! Smoothed aggregation against its formulas in plain loops: bases, smoothing with A and with A_F,
+//! Smoothed aggregation against plain loops of its formulas: bases, smoothing with A and with A_F,
 //! near-kernels, aggregates.
 
 use coarsen_backend::conformance::noise;
@@ -47,8 +47,8 @@ fn scaled(a: &Dense, b: usize, m: &Dense) -> Dense {
     (0..a.len() / b).flat_map(of).collect()
 }
 
-/// Symmetric, in blocks of `b`, with `own` on the diagonal and couplings to eight neighbours of a ring, half
-/// of them weak.
+/// A symmetric matrix in blocks of `b`, with `own` on the diagonal and couplings to eight neighbours on a
+/// ring, half of them weak.
 fn ring(nodes: usize, b: usize, own: &dyn Fn(usize) -> f64, seed: u64) -> Bsr<f64> {
     let (mut entries, values) = (Vec::new(), noise(nodes * 5 * b * b, seed));
     for i in 0..nodes {
@@ -72,7 +72,7 @@ fn ring(nodes: usize, b: usize, own: &dyn Fn(usize) -> f64, seed: u64) -> Bsr<f6
     assembly::from_triplets_blocked(nodes * b, nodes * b, (b, b), &entries).unwrap()
 }
 
-/// The same with unknown `row` held: nothing beside the diagonal.
+/// The same with unknown `row` held: zero beside the diagonal.
 fn held(a: &Bsr<f64>, row: usize) -> Bsr<f64> {
     let (pattern, (b, _), mut values) = a.clone().into_parts();
     for i in 0..pattern.rows() {
@@ -125,7 +125,8 @@ fn off(x: &Dense, y: &Dense) -> f64 {
     x.iter().flatten().zip(y.iter().flatten()).fold(0.0_f64, |m, (x, y)| m.max((x - y).abs())) / size
 }
 
-/// What blocks beside the own one are not larger than `share` of the largest of their row become.
+/// Zeroes blocks other than the own one that are at most `share` of the largest of their row; returns their
+/// number.
 fn pruned(p: &mut Dense, (b, k): (usize, usize), aggregates: &[u32], share: f64) -> usize {
     let (count, mut gone) = (p[0].len() / k, 0);
     for i in 0..p.len() / b {
@@ -143,8 +144,8 @@ fn pruned(p: &mut Dense, (b, k): (usize, usize), aggregates: &[u32], share: f64)
     gone
 }
 
-/// P = (I − ω/ρ D⁻¹A) P̂ over given sets, in blocks of any size, with a K of any scale that is held where A
-/// is: on the finest level, since that of others is held already.
+/// P = (I − ω/ρ D⁻¹A) P̂ over given sets, in blocks of any size, with a K of any scale. K is held where A is
+/// held on the finest level only; on other levels it is held already.
 #[test]
 fn prolongations_are_their_formula() {
     let (nodes, omega, radius) = (18, 1.1, 2.3);
@@ -197,7 +198,7 @@ fn prolongations_are_their_formula() {
     }
 }
 
-/// K ← K − 4/(3ρ) D⁻¹A K, as often as asked, with constraints held; random columns 20 times more.
+/// K ← K − 4/(3ρ) D⁻¹A K, `kernel_sweeps` times, with constraints held; 20 times more for random columns.
 #[test]
 fn guessed_modes_are_relaxed() {
     let (nodes, radius) = (20, 2.6);
@@ -233,8 +234,9 @@ fn guessed_modes_are_relaxed() {
     }
 }
 
-/// Constants are divided by the root of the mean diagonal of each node where these roots differ by more than
-/// 4 and that leaves less than half of the energy, vᵀAv / vᵀ diag(A) v; constants that are asked for stay.
+/// Constants are divided by the root of the mean diagonal of each node if these roots differ by a factor
+/// above 4 and this leaves less than half of the energy, vᵀAv / vᵀ diag(A) v. `Modes::Constants` stay
+/// unchanged.
 #[test]
 fn modes_follow_the_scale_of_a_matrix_where_that_saves_energy() {
     let mut taken = [0; 4];
@@ -278,14 +280,14 @@ fn modes_follow_the_scale_of_a_matrix_where_that_saves_energy() {
             let expected: Dense = (0..n)
                 .map(|i| (0..b).map(|c| if i % b == c { v[i / b] / size } else { 0.0 }).collect())
                 .collect();
-            assert!(off(&found, &expected) < 1e-12, "{modes:?} of matrix {seed}, which follows: {follows}");
+            assert!(off(&found, &expected) < 1e-12, "{modes:?} of matrix {seed}, scaled: {follows}");
         }
     }
-    assert!(taken.iter().all(|&t| t > 3), "{taken:?} of scales alike and not, by whether that saves energy");
+    assert!(taken.iter().all(|&t| t > 3), "{taken:?}: matrices by ratio of scales and by energy");
 }
 
-/// Rows of P with A_F: weak couplings times s_j / s_i on the diagonal, ω/2 for ω/ρ; rows with nothing weak,
-/// nothing strong, too much pull or too large a result are made with A.
+/// Rows of P with A_F: weak couplings times s_j / s_i are added to the diagonal, and ω/2 replaces ω/ρ. Rows
+/// with no weak or no strong coupling, too much pull or too large a result are made with A.
 #[test]
 fn weak_couplings_are_lumped() {
     let (nodes, omega, radius) = (60, 1.2, 2.5);

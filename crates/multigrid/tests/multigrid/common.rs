@@ -1,4 +1,4 @@
-//! What the tests of hierarchies share: levels and prolongations that are given, and products in words.
+//! Shared code of the tests of hierarchies: given levels and prolongations, and plain products.
 
 use coarsen_backend::SetupError;
 use coarsen_core::{LinearOperator, Preconditioner};
@@ -14,12 +14,12 @@ pub(crate) fn problem(spec: &str) -> Problem {
     Problem::parse(spec, &Default::default()).unwrap()
 }
 
-/// A finest level of which A and a radius are known.
+/// A finest level with A and a radius.
 pub(crate) fn grid(a: &Bsr<f64>) -> Grid<'_, f64> {
     Grid { radius: Some(2.0), ..Grid::new(a) }
 }
 
-/// The prolongations of all levels, which a refresh makes three times as large.
+/// Given prolongations of all levels; a refresh multiplies them by three.
 #[derive(Clone)]
 pub(crate) struct Given(pub(crate) Vec<Bsr<f64>>);
 

@@ -1,5 +1,4 @@
-//! A hierarchy against its formulas: cycles as recursions over black boxes, products of matrices, where
-//! levels end.
+//! A hierarchy against its formulas: cycles as plain recursions, Galerkin products, and where levels end.
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, Setup, SetupError, Smoother, UpdateExt};
@@ -9,7 +8,7 @@ use coarsen_sparse::{Bsr, Prolongation, assembly};
 
 use crate::common::{SSOR, applied, back, dot, given, minus, near, problem, solved, times};
 
-/// The matrices and prolongations of a hierarchy, every matrix below the finest a product PᵀAP.
+/// The matrices and prolongations of a hierarchy; checks that every matrix below the finest is PᵀAP.
 fn levels<C: Coarsening<f64>, S>(
     a: &Bsr<f64>,
     m: &Hierarchy<f64, Cpu, C, S>,
@@ -26,8 +25,7 @@ fn levels<C: Coarsening<f64>, S>(
     all
 }
 
-/// x ≈ A⁻¹ b on the first of these levels, from x = 0 or from the x given, as the kinds of cycles are
-/// defined.
+/// x ≈ A⁻¹ b on the first of these levels, from x = 0 or from the given x, by the definition of each cycle.
 fn cycle(all: &[(Bsr<f64>, Option<Bsr<f64>>)], kind: Cycle, b: &Vec<f64>, x: &mut Vec<f64>, zero: bool) {
     let (a, Some(p)) = &all[0] else {
         return x.clone_from(&solved(&all[0].0, b));
@@ -72,7 +70,7 @@ fn cycle(all: &[(Bsr<f64>, Option<Bsr<f64>>)], kind: Cycle, b: &Vec<f64>, x: &mu
     }
 }
 
-/// Built, updated on kept transfers and on kept aggregates.
+/// Built, and updated with kept transfers and with kept aggregates.
 #[test]
 fn cycles_are_their_recursions() {
     let a = problem("poisson2d:16").matrix;
@@ -108,8 +106,8 @@ fn cycles_are_their_recursions() {
     }
 }
 
-/// What stops a setup: the levels asked for, a matrix small enough, nothing left to coarsen; what nobody can
-/// coarsen is factored only if that is cheap.
+/// Setup ends at the maximal number of levels, at a small enough matrix, or if no method can coarsen. In the
+/// last case the matrix is factored only if that is cheap.
 #[test]
 fn levels_end_where_they_are_told_to() {
     let a = problem("poisson2d:40").matrix;
@@ -127,8 +125,8 @@ fn levels_end_where_they_are_told_to() {
         let m = Multigrid { coarse_size, levels: 20, ..sa }.build(&a, &Cpu::new()).unwrap();
         assert_eq!(m.levels(), levels, "of {coarse_size} unknowns");
     }
-    // A plane is factored in a few times its own bytes, a random graph is not, unless it was to be a coarse
-    // solve.
+    // A 2D grid is factored in a few times its own bytes; a random graph is not, unless it is the intended
+    // coarse solve.
     let n = 1600;
     let ends = noise(8 * n, 9);
     let mut entries: Vec<_> = (0..n as u32).map(|i| (i, i, 20.0)).collect();

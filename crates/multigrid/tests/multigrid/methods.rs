@@ -1,5 +1,4 @@
-//! The small methods: what each promises of its convergence, and that the hierarchy treats them as it does
-//! smoothed aggregation.
+//! The small methods: their convergence, and that the hierarchy handles them like smoothed aggregation.
 
 use std::sync::Arc;
 
@@ -25,8 +24,8 @@ fn solved<C: Coarsening<f64> + 'static>(
     (report.converged().unwrap().iterations, m)
 }
 
-/// Cycles alone: 14 take ten digits in the plane and 17 in space, so a cycle leaves a fifth or a quarter of
-/// the residual, whatever the mesh width.
+/// Cycles alone: ten digits take 14 in 2D and 17 in 3D, so a cycle reduces the residual to a fifth or a
+/// quarter for any mesh width.
 #[test]
 fn the_contraction_of_a_geometric_cycle_does_not_depend_on_the_mesh() {
     let cycles = |spec: &str, points: [usize; 3]| {
@@ -42,10 +41,9 @@ fn the_contraction_of_a_geometric_cycle_does_not_depend_on_the_mesh() {
     assert!(space.iter().all(|c| (15..=17).contains(c)), "{space:?}");
 }
 
-/// The iterations of PyAMG 5.4.1 on the same matrices and b = 1, `ruge_stuben_solver` with
+/// The iterations of PyAMG 5.4.1 on the same matrices with b = 1, measured once: `ruge_stuben_solver` with
 /// `strength=('classical', {'theta': 0.25})`, `CF=('RS', {'second_pass': False})`, `interpolation='direct'`,
-/// Gauss-Seidel forward before and backward after, `max_coarse=500`, and `solve(b, tol=1e-8, accel='cg')`;
-/// measured once.
+/// Gauss-Seidel forward before and backward after, `max_coarse=500`, and `solve(b, tol=1e-8, accel='cg')`.
 #[test]
 fn ruge_stueben_takes_no_more_iterations_than_pyamg() {
     for (spec, pyamg) in [
@@ -73,7 +71,7 @@ fn a_k_cycle_over_plain_aggregates_hardly_grows() {
     assert!(iterations.iter().all(|&its| its <= 14), "{iterations:?}");
 }
 
-/// Aggregates of at most four nodes that pull each other, each node in one.
+/// Aggregates have at most four nodes, all coupled, and every node is in one.
 #[test]
 fn plain_aggregates_are_pairs_of_pairs() {
     let a = problem("elasticity3d:8").matrix;
@@ -93,7 +91,7 @@ fn plain_aggregates_are_pairs_of_pairs() {
     assert!(matches!(p, Prolongation::Identities(_)) && p.block() == (3, 3) && columns == aggregates);
 }
 
-/// 3 x 3 blocks a I: three copies of the scalar system, solved by three copies of the scalar cycle.
+/// 3 x 3 blocks a I are three copies of the scalar system, solved by three copies of the scalar cycle.
 #[test]
 fn weights_act_on_every_unknown_of_a_node() {
     let scalar = problem("poisson2d:41").matrix;
@@ -116,7 +114,7 @@ fn weights_act_on_every_unknown_of_a_node() {
 
 #[test]
 fn cycles_are_symmetric_and_positive() {
-    /// The cycle in one precision: symmetric, positive, and the same bits after an update to unchanged
+    /// The cycle in one precision: symmetric, positive, and bitwise equal after an update to unchanged
     /// values.
     fn holds<T, V, S, C>(recipe: &Multigrid<C>, a: &Bsr<T>, on: Cpu<V, S>, tolerance: f64)
     where
@@ -151,7 +149,7 @@ fn cycles_are_symmetric_and_positive() {
     law(Multigrid::of(PlainAggregation::default()), &a);
 }
 
-/// Stronger and weaker couplings than `a` has, and a dominant diagonal: Ruge-Stueben would choose other
+/// Stronger and weaker couplings than those of `a`, and a dominant diagonal: Ruge-Stueben would choose other
 /// unknowns.
 fn other_values(a: &Bsr<f64>) -> Bsr<f64> {
     let mut other = a.clone();
@@ -168,7 +166,7 @@ fn other_values(a: &Bsr<f64>) -> Bsr<f64> {
     other
 }
 
-/// Ruge-Stueben as it is, but for `refresh`: the provided one.
+/// Ruge-Stueben with the default `refresh`.
 #[derive(Clone)]
 struct Anew(RugeStueben);
 
@@ -186,7 +184,7 @@ impl Coarsening<f64> for Anew {
     }
 }
 
-/// New weights between the old unknowns: direct interpolation reproduces constants where rows add up to zero.
+/// New weights between the old unknowns: direct interpolation reproduces constants where rows sum to zero.
 /// Small, since a singular coarsest level is inverted densely.
 #[test]
 fn new_values_are_interpolated_between_the_same_unknowns() {
@@ -218,7 +216,7 @@ fn new_values_are_interpolated_between_the_same_unknowns() {
     assert_eq!(plain.update(&free).unwrap(), Reused::Structure);
 }
 
-/// The provided `refresh`: what a build makes where the pattern of P stays, else an error and the old
+/// The default `refresh` gives the P of a build if the pattern stays; otherwise an error, and the old
 /// hierarchy.
 #[test]
 fn a_coarsening_without_a_refresh_is_asked_again() {
@@ -242,7 +240,7 @@ fn a_coarsening_without_a_refresh_is_asked_again() {
     assert_eq!(applied(&mut m, &r), before);
 }
 
-/// A negative diagonal is named by its row, by a build as by an update.
+/// A negative diagonal is reported with its row, by a build and by an update.
 #[test]
 fn what_is_not_positive_is_named() {
     fn law<C: Coarsening<f64> + 'static>(recipe: Multigrid<C>, a: &Bsr<f64>) {
@@ -260,8 +258,8 @@ fn what_is_not_positive_is_named() {
     law(Multigrid::plain_aggregation(), &a);
 }
 
-/// Held rows, which no coupling leads to, are in no aggregate; and no aggregate holds two nodes that are
-/// coupled without being neighbours.
+/// Held rows without couplings are in no aggregate. No aggregate holds two nodes that are coupled but not
+/// neighbours.
 #[test]
 fn plain_aggregates_leave_out_what_is_held_or_tied() {
     let (n, tie) = (40_u32, 1000.0);
@@ -305,7 +303,7 @@ fn what_does_not_fit_is_refused() {
     }
 }
 
-/// Bilinear transfers with the five-point matrix of every grid, times a factor that an update changes.
+/// Bilinear transfers with the five-point matrix on every grid, times a factor changed by an update.
 #[derive(Clone)]
 struct Discretised(Geometric);
 
@@ -336,7 +334,7 @@ impl Coarsening<f64> for Discretised {
     }
 }
 
-/// Rows of five on every level, where PᵀAP has nine, and cycles as good; updates follow, bit for bit as a
+/// Rows of five on every level, while PᵀAP has nine, and equally good cycles. Updates are bitwise equal to a
 /// build.
 #[test]
 fn a_method_may_bring_its_own_coarse_matrices() {
@@ -360,7 +358,7 @@ fn a_method_may_bring_its_own_coarse_matrices() {
     assert_eq!(applied(&mut m, &r), before);
 }
 
-/// A matrix of another grid than P leads to.
+/// The coarse matrix belongs to another grid than P.
 #[test]
 fn coarse_matrices_that_do_not_fit_are_refused() {
     #[derive(Clone)]

@@ -1,4 +1,4 @@
-//! The coarse space (§5.2): levels, the maps between them, and where every inverse is stored.
+//! The coarse space (§5.2): levels, the maps between them, and the index of every inverse.
 
 mod numbering;
 
@@ -14,11 +14,11 @@ use crate::packed;
 
 pub use numbering::{Couplings, Numbering};
 
-/// Everything about multilevel domains that does not depend on values: plain lists that a device may keep.
+/// The data of multilevel domains that does not depend on values, as plain lists that a device may keep.
 ///
 /// Level 0 is the finest. A level has nodes, and domains of a few connected nodes; domain d of a level is
 /// node d of the next one. Nodes without couplings (constraints) are in no domain. Vectors of coarse levels
-/// hold `block` unknowns a node, in the numbering of their level.
+/// hold `block` unknowns per node, in the numbering of their level.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -36,9 +36,9 @@ pub struct Plan {
     block: usize,
     pub(crate) floors: Vec<Floor>,
     left_out: Vec<u32>,
-    /// For each level but the finest, its node of every node of the finest: map_(l).
+    /// For each level except the finest, the node of every node of the finest: map_(l).
     maps: Vec<Vec<u32>>,
-    /// Whether the nodes below the last level with domains are solved as one system.
+    /// Whether the level after the last one with domains is solved as one system.
     top: bool,
 }
 
@@ -46,9 +46,9 @@ pub struct Plan {
 #[derive(Clone, Debug)]
 pub(crate) struct Floor {
     pub(crate) domains: Domains,
-    /// Where the inverse of each domain begins; one more for the end.
+    /// The start of the inverse of each domain, and the end of the last.
     pub(crate) offsets: Vec<usize>,
-    /// Where the blocks of the matrix of the next level are.
+    /// The pattern of the matrix of the next level.
     pub(crate) coarse: Arc<Pattern>,
     /// 0, 1, 2, ...: every domain.
     pub(crate) all: Vec<u32>,
@@ -58,17 +58,17 @@ pub(crate) struct Floor {
 /// When to stop adding levels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Nodes of a domain at most.
+    /// Maximal number of nodes of a domain.
     pub(crate) domain: usize,
-    /// Levels with domains at most.
+    /// Maximal number of levels with domains.
     pub(crate) levels: usize,
-    /// Which level is solved as one system.
+    /// The solver of the coarsest level.
     pub(crate) top: Coarse,
 }
 
 impl Plan {
-    /// Levels until every component is one domain, `limits.levels` are there, or the next level is solved as
-    /// one system.
+    /// Adds levels until every component is one domain, there are `limits.levels` levels, or the next level
+    /// is solved as one system.
     pub(crate) fn new(
         block: usize,
         links: Links,
@@ -97,13 +97,12 @@ impl Plan {
             (links, order, free) = (coarse_links, (0..count as u32).collect(), vec![true; count]);
         }
         if !plan.top {
-            plan.maps.pop(); // nothing looks beyond the last level
+            plan.maps.pop(); // unused beyond the last level
         }
         Ok(plan)
     }
 
-    /// One level whose domains are stretches of the numbering, not coupled to each other; `starts` has one
-    /// more for the end.
+    /// One level whose domains are uncoupled ranges of nodes; `starts` also has the end of the last.
     pub(crate) fn apart(block: usize, starts: &[u32]) -> Result<Self, SparseError> {
         let domains = Domains::stretches(starts);
         let mut plan = Self { block, floors: Vec::new(), left_out: Vec::new(), maps: Vec::new(), top: false };
@@ -130,22 +129,22 @@ impl Plan {
         Ok(())
     }
 
-    /// Unknowns of a node.
+    /// Unknowns per node.
     pub fn block(&self) -> usize {
         self.block
     }
 
-    /// Levels with domains.
+    /// Number of levels with domains.
     pub fn levels(&self) -> usize {
         self.floors.len()
     }
 
-    /// Nodes of a level; level `levels()` is the one that is solved as one system, where there is one.
+    /// Number of nodes of a level; level `levels()` is the one solved as one system, if any.
     pub fn nodes(&self, level: usize) -> usize {
         self.floors.get(level).map_or_else(|| self.top_nodes(), |floor| floor.nodes)
     }
 
-    /// Domains of a level.
+    /// Number of domains of a level.
     pub fn domains(&self, level: usize) -> usize {
         self.floors[level].domains.count()
     }
@@ -155,12 +154,12 @@ impl Plan {
         self.floors[level].domains.nodes(domain)
     }
 
-    /// The domain of a node, which is its supernode on the next level.
+    /// The domain of a node, its supernode on the next level.
     pub fn domain_of(&self, level: usize, node: usize) -> Option<usize> {
         Some(self.floors[level].domains.of(node)).filter(|&d| d != NONE).map(|d| d as usize)
     }
 
-    /// Where the packed inverse of each domain of a level begins; one more for the end.
+    /// The start of the packed inverse of each domain of a level, and the end of the last.
     pub fn offsets(&self, level: usize) -> &[usize] {
         &self.floors[level].offsets
     }
@@ -170,12 +169,12 @@ impl Plan {
         &self.left_out
     }
 
-    /// Nodes of the level that is solved as one system; 0 where there is none.
+    /// Nodes of the level solved as one system; 0 if there is none.
     pub fn top_nodes(&self) -> usize {
         if self.top { self.floors.last().map_or(0, |floor| floor.domains.count()) } else { 0 }
     }
 
-    /// The node of a level that node i of the finest level belongs to: map_(l).
+    /// The node of a level for node i of the finest level: map_(l).
     pub fn map(&self, level: usize, node: usize) -> Option<usize> {
         match level {
             0 => (self.floors[0].domains.of(node) != NONE).then_some(node),
@@ -183,7 +182,7 @@ impl Plan {
         }
     }
 
-    /// The domains of every level that hold one of these nodes of the finest.
+    /// The domains of every level with at least one of these nodes of the finest.
     ///
     /// # Errors
     /// [`Error::Shape`] for a node that does not exist.
@@ -205,7 +204,7 @@ impl Plan {
         Ok(self.floors.iter().map(step).collect())
     }
 
-    /// [`map`](Self::map) as a list, for levels above 0.
+    /// [`map`](Self::map) as a list, for coarse levels.
     pub(crate) fn maps(&self, level: usize) -> &[u32] {
         &self.maps[level - 1]
     }

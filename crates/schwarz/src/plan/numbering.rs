@@ -1,5 +1,4 @@
-//! The nodes of all levels in one numbering, and the couplings inside domains: the lists that a place in
-//! other memory keeps.
+//! The nodes of all levels in one numbering, and the couplings inside domains: lists for devices.
 
 use coarsen_core::Error;
 use coarsen_sparse::Pattern;
@@ -10,46 +9,43 @@ use crate::packed::AREA;
 
 /// The levels of a [`Plan`] as lists over one numbering of all nodes.
 ///
-/// The nodes of the finest level come first. The level that is solved as one system, where there is one, is
-/// next, and then the coarse levels from the finer to the coarser. A *position* is a place in `order`, which
-/// lists the members of the domains, domain after domain and level after level. The kernels in
-/// `kernels/schwarz/lists.cl` read the same lists. *Cost* one pass over the nodes of all levels; about 4
-/// numbers of 4 bytes a node.
+/// Nodes are numbered in this order: the finest level, the level solved as one system (if any), and the
+/// coarse levels from finer to coarser. A *position* is an index into `order`, which lists the members of the
+/// domains, domain by domain and level by level. The kernels in `kernels/schwarz/lists.cl` read the same
+/// lists. *Cost* one pass over the nodes of all levels; about 4 numbers of 4 bytes per node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Numbering {
-    /// The number of the first node of each level with domains, and of the level that is solved as one
-    /// system.
+    /// The number of the first node of each level with domains, and of the level solved as one system.
     pub first: Vec<usize>,
-    /// For each coarse level from the finer to the coarser, its first node and the one after its last,
-    /// counted from the first coarse node on.
+    /// For each coarse level from finer to coarser, its first node and the one after its last, counted from
+    /// the first coarse node.
     pub levels: Vec<[usize; 2]>,
     /// The node at each position.
     pub order: Vec<u32>,
     /// The first position of each domain, and the one after its last.
     pub ranges: Vec<u32>,
-    /// Where the packed inverse of each domain begins, in tiles of 64 values.
+    /// The start of the packed inverse of each domain, in tiles of 64 values.
     pub offsets: Vec<u32>,
-    /// The node of the next level that each node belongs to; `u32::MAX` for none.
+    /// The node of the next level for each node; `u32::MAX` for none.
     pub parent: Vec<u32>,
-    /// For each coarse node, the positions of the nodes it stands for: the first, and the one after the last.
+    /// For each coarse node, the range of positions of its nodes: the first, and the one after the last.
     pub children: Vec<u32>,
     /// Unknowns of the largest domain.
     pub largest: usize,
 }
 
-/// The blocks of a matrix that the domains of all levels are assembled from.
+/// The blocks of a matrix from which the domains of all levels are assembled.
 ///
-/// Block numbers count the blocks of the pattern, row after row.
+/// Block numbers are indices in the pattern, row by row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Couplings {
-    /// The diagonal block of each node; `u32::MAX` where it is not stored.
+    /// The diagonal block of each node; `u32::MAX` if it is not stored.
     pub own: Vec<u32>,
-    /// Where the couplings of each position begin in `inner`; one more for the end.
+    /// The start of the couplings of each position in `inner`, and the end of the last.
     pub starts: Vec<u32>,
-    /// For each coupling its block, and the position in the same domain that it leads to, which comes before
-    /// its own.
+    /// For each coupling its block, and the other position in the same domain, which is the earlier one.
     pub inner: Vec<[u32; 2]>,
-    /// 1 for every node in no domain, else 0.
+    /// 1 for every node in no domain, otherwise 0.
     pub alone: Vec<u32>,
 }
 
@@ -57,7 +53,7 @@ impl Plan {
     /// The levels as lists over one numbering of all nodes.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] where `u32` cannot number all nodes, or the tiles of all inverses.
+    /// [`Error::TooLarge`] if `u32` cannot number all nodes, or the tiles of all inverses.
     pub fn numbering(&self) -> Result<Numbering, Error> {
         let (fine, top, last) = (self.nodes(0), self.top_nodes(), self.levels());
         let mut first = vec![0];
@@ -106,20 +102,19 @@ impl Plan {
         Ok(lists)
     }
 
-    /// The blocks of a matrix that the domains of all levels are assembled from, for a pattern of the plan's
+    /// The blocks of a matrix from which the domains of all levels are assembled, for a pattern of the plan's
     /// nodes and a numbering of the plan.
     ///
-    /// Nodes i and j of the finest level lie in different nodes of the coarse levels, up to the level on
-    /// which one domain holds both. On all levels above, they lie in the same node. So block (i, j), i ≠ j,
-    /// is part of the off-diagonal block (s, t) of one level at most, where s and t are nodes of one domain.
-    /// It is listed at the later of their two positions. The blocks of the lower triangle of every domain are
-    /// therefore gathered without a coarse matrix. *Cost* two passes over the blocks, each with a walk
-    /// through the levels.
+    /// Nodes i and j of the finest level belong to different nodes on each level up to the one where one
+    /// domain holds both, and to the same node on all coarser levels. So block (i, j), i ≠ j, is part of an
+    /// off-diagonal block (s, t) of a domain on at most one level. It is listed at the later of the two
+    /// positions. The lower triangles of all domains are thus gathered without coarse matrices. *Cost* two
+    /// passes over the blocks, each with a walk through the levels.
     pub fn couplings(&self, numbering: &Numbering, pattern: &Pattern) -> Couplings {
         let mut position = vec![NONE; numbering.parent.len()];
         numbering.order.iter().enumerate().for_each(|(p, &i)| position[i as usize] = p as u32);
         let own = (0..pattern.rows()).map(|i| pattern.find(i, i).map_or(NONE, |k| k as u32)).collect();
-        // The position that a block is gathered at, and the other one.
+        // The position at which a block is gathered, and the other one.
         let place = |i: usize, j: usize| {
             let (mut s, mut t) = (i, j);
             for level in 0..self.levels() {
@@ -166,8 +161,7 @@ mod tests {
     use crate::plan::Limits;
     use coarsen_problems::{Problem, cloth, poisson2d};
 
-    /// Plans of three and more levels: with nodes in no domain, and with a level that is solved as one
-    /// system.
+    /// Plans of three and more levels: with nodes in no domain, and with a level solved as one system.
     fn plans() -> [(Plan, Problem); 2] {
         let (sheet, square) = (cloth(30, 0.01).unwrap(), poisson2d(30).unwrap());
         let all = Limits { domain: 8, levels: 9, top: Coarse::Domains };
@@ -206,8 +200,8 @@ mod tests {
         }
     }
 
-    /// What is gathered at a pair of positions is the block of C A Cᵀ, summed by plain loops over all pairs
-    /// of nodes.
+    /// The blocks gathered at a pair of positions sum to the block of C A Cᵀ, computed by plain loops over
+    /// all pairs of nodes.
     #[test]
     fn couplings_sum_to_the_matrices_of_the_levels() {
         for (plan, p) in plans() {

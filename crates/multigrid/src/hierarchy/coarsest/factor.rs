@@ -1,7 +1,7 @@
-//! The coarse solve: a sparse factor, or a dense pseudo-inverse where the system is singular.
+//! The coarse solve: a sparse factor, or a dense pseudo-inverse if the system is singular.
 //!
-//! At a place that the host would have to wait for, its dense inverse is moved there, so that a cycle is
-//! enqueued as a whole.
+//! At a remote place the dense inverse is moved there: the whole cycle is enqueued, and the host need not
+//! wait.
 
 use std::marker::PhantomData;
 
@@ -13,10 +13,10 @@ use num_traits::{Float, one, zero};
 
 use super::CoarsestSolve;
 
-/// Unknowns up to which a singular system is given to the dense pseudo-inverse, whose setup costs n³.
+/// Unknowns up to which a singular system gets a dense pseudo-inverse, whose setup costs n³.
 const DENSE_SINGULAR: usize = 3000;
 
-/// Unknowns up to which a dense product at a remote place is preferred to a solve here: 32 MiB in `f64`.
+/// Unknowns up to which a dense product at a remote place replaces a solve on the host: 32 MiB in `f64`.
 const DENSE_THERE: usize = 2000;
 
 /// A factor or a pseudo-inverse of the coarsest matrix.
@@ -37,8 +37,8 @@ enum Solver {
 }
 
 impl Solver {
-    /// A factor, or the least-squares solution of least norm: a free body or a pure Neumann problem is a
-    /// legitimate question.
+    /// A factor, or the pseudo-inverse for the least-squares solution of least norm: singular systems of free
+    /// bodies and of pure Neumann problems are valid input.
     fn build<T: Real>(a: &Bsr<T>) -> Result<Self, SetupError> {
         let unknowns = a.shape().0;
         match Direct::default().factor(a) {
@@ -54,7 +54,7 @@ impl Solver {
         }
     }
 
-    /// A⁺, row by row.
+    /// A⁺ in row-major order.
     fn inverse(&mut self, n: usize) -> Result<DenseBlocks<f64>, SetupError> {
         let mut columns = match self {
             Self::Dense(inverse) => inverse.values().to_vec(),
@@ -84,7 +84,7 @@ impl Solver {
         Ok(DenseBlocks::new(n, columns)?)
     }
 
-    /// New values in the memory of the old ones.
+    /// New values in the old memory.
     fn update<T: Real>(&mut self, a: &Bsr<T>) -> Result<(), DirectError> {
         match self {
             Self::Dense(inverse) => inverse.reinvert(a),
@@ -97,15 +97,15 @@ fn coarsest(unknowns: usize, cause: DirectError) -> SetupError {
     SetupError::Coarsest { unknowns, why: cause.to_string() }
 }
 
-/// Whether a level that cannot be coarsened may be factored: one whose factor takes no more than `MANY` times
-/// its own bytes, as that of a matrix that relaxation solves does.
+/// Whether a level that cannot be coarsened may be factored: only if the factor takes at most `MANY` times
+/// the bytes of the level, as for a matrix that relaxation alone solves.
 pub(crate) fn check_stalled<T: Real>(a: &Bsr<T>) -> Result<(), SetupError> {
     const MANY: usize = 16;
     match Direct::default().estimate(a) {
         Ok((_, figures)) if figures.bytes > MANY * a.bytes() => {
             Err(SetupError::Stalled { unknowns: a.shape().0, bytes: figures.bytes })
         }
-        _ => Ok(()), // what else there is to refuse the factorisation says
+        _ => Ok(()), // other errors are reported by the factorisation
     }
 }
 
@@ -130,7 +130,7 @@ impl<T: Real, B: Backend> Factored<T, B> {
 }
 
 impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
-    /// x = A⁺ b. A device that fails while its numbers are read leaves NaN, which ends the solve.
+    /// x = A⁺ b. If the device fails, x becomes NaN, which ends the solve.
     fn solve(&mut self, b: &B::Vector, x: &mut B::Vector) {
         if let Some(inverse) = &self.there {
             return inverse.apply(one(), b, zero(), x);
@@ -145,17 +145,17 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         }
     }
 
-    /// New values on the same pattern, solved by what a build takes for them. *Deviation*: where the old
-    /// values were singular and the new ones are regular with a contrast above 1e12, the pseudo-inverse
-    /// stays, which a build would not take. Trying a factor each time would allocate, and eigenvalues cannot
-    /// tell: those of a free body are up to some 1e-13 of the largest, by the round-off of the products
+    /// New values on the same pattern, usually with the solver that a build would choose. *Deviation*: if the
+    /// old values were singular and the new ones are regular with a contrast above 1e12, the pseudo-inverse
+    /// stays; a build would use a factor. Trying a factor each time would allocate. Eigenvalues cannot
+    /// decide: those of a free body are up to some 1e-13 of the largest, from round-off of the products
     /// above.
     ///
-    /// After an error the old solver stays, or at a remote place, where the cycle uses nothing else, the old
-    /// inverse there.
+    /// After an error the old solver is unchanged. At a remote place the cycle uses the inverse there alone,
+    /// and that inverse is unchanged.
     ///
-    /// Allocates where a regular system became singular or a singular one regular, and for an inverse that is
-    /// moved to a remote place.
+    /// Allocates if a system changes between regular and singular, and for an inverse moved to a remote
+    /// place.
     fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         let updated = self.solver.update(a);
         match &self.solver {
@@ -163,8 +163,8 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
             Solver::Dense(inverse) if updated.is_ok() && inverse.rank() < self.host_b.len() => (),
             Solver::Dense(_) => match Direct::default().factor(a) {
                 Ok(factor) => self.solver = Solver::Sparse(Box::new(factor)),
-                // The pseudo-inverse of a matrix that is regular by its eigenvalues, and too ill-conditioned
-                // for a factor.
+                // The matrix is regular by its eigenvalues but too ill-conditioned for a factor: keep the
+                // pseudo-inverse.
                 Err(_) => updated.map_err(|cause| coarsest(self.host_b.len(), cause))?,
             },
             Solver::Sparse(_) => (),
@@ -194,7 +194,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         solver + there + 2 * n * size_of::<B::Real>()
     }
 
-    /// What it promises.
+    /// The class of the solver.
     fn class(&self) -> Class {
         match &self.solver {
             Solver::Dense(inverse) => Preconditioner::<Vec<B::Real>>::class(inverse),
@@ -202,7 +202,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         }
     }
 
-    /// What it is, for tables.
+    /// The name in tables.
     fn kind(&self) -> &'static str {
         match self.solver {
             Solver::Dense(_) => "pseudo-inverse",

@@ -4,9 +4,9 @@
 //! |---|---|
 //! | D | the block diagonal of A |
 //! | r, z = D⁻¹ r, p, q = A p | residual, preconditioned residual, direction, its product |
-//! | ρ = r·z | the square of the norm that decides: ‖r‖ in D⁻¹ |
+//! | ρ = r·z | the squared norm of the stopping test: ‖r‖² in D⁻¹ |
 //!
-//! *Reference* Wang et al. 2020 (HOT), §5: the coarsest solve ends at half of √(bᵀD⁻¹b). Step numbers are
+//! *Reference* Wang et al. 2020 (HOT), §5: the coarsest solve stops at half of √(bᵀD⁻¹b). Step numbers are
 //! those of Saad 2003, Algorithm 9.1.
 
 use coarsen_backend::{Backend, Blocks, DenseBlocks, Matrix, SetupError, check_blocks, check_storable};
@@ -52,7 +52,7 @@ impl<T: Real, B: Backend> Iterative<T, B> {
 }
 
 impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
-    /// A residual that is not finite is left in x, so that the solve above ends with its reason.
+    /// A residual that is not finite makes x so too, and the outer solve ends with the reason.
     fn solve(&mut self, b: &B::Vector, x: &mut B::Vector) {
         let Self { recipe, a, d, r, z, p, q, .. } = self;
         let number = |v: B::Real| b.scalar(v);
@@ -69,7 +69,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
             a.apply(p, q);
             let curvature = p.dot(q).read();
             if curvature <= zero() {
-                return; // p is a free motion, or A is indefinite: what is found so far is the answer
+                return; // p is a free motion, or A is indefinite: keep x
             }
             let alpha = rho / curvature; // 3
             x.axpy(&number(alpha), p); // 4

@@ -1,8 +1,8 @@
-//! The solve on the coarsest level: one hook, and what is behind it.
+//! The solve on the coarsest level: its interface and implementations.
 //!
 //! | file | what |
 //! |---|---|
-//! | `factor` | a sparse factor, or a dense pseudo-inverse where the system is singular |
+//! | `factor` | a sparse factor, or a dense pseudo-inverse if the system is singular |
 //! | `iterative` | conjugate gradients to a given reduction |
 
 mod factor;
@@ -17,15 +17,15 @@ use factor::Factored;
 pub(super) use factor::check_stalled;
 use iterative::Iterative;
 
-/// What solves the coarsest level.
+/// The solver of the coarsest level.
 pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
-    /// x ≈ A⁻¹ b, whatever x held.
+    /// x ≈ A⁻¹ b; x is overwritten.
     fn solve(&mut self, b: &B::Vector, x: &mut B::Vector);
 
-    /// New values on the same pattern. After an error the old solver stays, as it was.
+    /// New values on the same pattern. After an error the old solver is unchanged.
     fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError>;
 
-    /// What it promises.
+    /// The class of the solver.
     fn class(&self) -> Class;
 
     /// Unknowns.
@@ -34,14 +34,14 @@ pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
     /// Stored scalars of A.
     fn nnz(&self) -> usize;
 
-    /// Bytes it holds.
+    /// Bytes held.
     fn bytes(&self) -> usize;
 
-    /// What it is, for tables.
+    /// The name in tables.
     fn kind(&self) -> &'static str;
 }
 
-/// The solver that the recipe asks for.
+/// The solver chosen by the recipe.
 pub(super) fn build<T: Real, B: Backend>(
     recipe: Coarsest,
     a: &Bsr<T>,
