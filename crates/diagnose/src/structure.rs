@@ -20,7 +20,7 @@ pub struct Structure {
     pub stored: usize,
     /// The smallest and largest number of scalars stored in a row; 0 and 0 without rows.
     pub row_lengths: (usize, usize),
-    /// The number of stored scalars divided by that of all entries.
+    /// The number of stored scalars divided by the number of all entries.
     pub density: f64,
     /// The number of connected components of the block graph, including single rows; 0 if the matrix is not
     /// square.
@@ -111,7 +111,7 @@ impl Structure {
 /// The connected components of a square pattern, numbered by their first nodes. Nodes i and j are connected
 /// if (i, j) or (j, i) is stored.
 ///
-/// *Cost* one pass over the pattern, 4 bytes a node.
+/// *Cost* one pass over the pattern, 4 bytes per node.
 fn components(pattern: &Pattern) -> Classes {
     // A forest whose roots are the first nodes of their components.
     let mut parent: Vec<u32> = (0..pattern.rows() as u32).collect();
@@ -140,7 +140,7 @@ fn components(pattern: &Pattern) -> Classes {
     Classes::new(count as usize, parent).expect("components are numbered below their count")
 }
 
-/// The root of a node; the path to it is halved.
+/// Returns the root of a node and halves the path to it.
 fn root(parent: &mut [u32], mut i: u32) -> u32 {
     while parent[i as usize] != i {
         let up = parent[parent[i as usize] as usize];

@@ -55,7 +55,7 @@ impl Symmetry {
             tree(0..a.pattern().rows(), 256, parallel::worth(4 * a.nnz()), &leaf, &join)
         };
         let above = compared(Triangle::Above);
-        // If the counts agree, every block below the diagonal has been compared with one above it.
+        // If the counts agree, every block below the diagonal has been compared with its transposed block.
         let whole =
             if above.below == above.mirrored { above } else { join(above, compared(Triangle::Below)) };
         let symmetry = Self {
@@ -132,8 +132,8 @@ fn block_row<T: Real>(a: &Bsr<T>, facts: &Facts, i: usize, triangle: Triangle, p
     }
 }
 
-/// Whether a block equals its transposed block bit for bit and has no larger ratio than `most`, so that it
-/// does not change [`Part`].
+/// Whether a block equals its transposed block and has no larger ratio than `most`, so that it does not
+/// change [`Part`].
 fn is_quiet<T: Real>(here: &[T], mirror: &[T], roots: (&[f64], &[f64]), most: f64) -> bool {
     match roots.0.len() {
         1 => are_quiet::<T, 1>(here, mirror, roots, most),
@@ -169,7 +169,7 @@ impl Part {
         let (p, q) = (&facts.rows[i], &facts.rows[j]);
         let scale = (p.diagonal.abs().sqrt() * q.diagonal.abs().sqrt()).max(ij.abs()).max(ji.abs());
         let relative = (ij - ji).abs() / scale;
-        // In a diagonal block each entry counts once, when it is visited itself.
+        // In a diagonal block, (j, i) is visited separately and counts then.
         self.one_sided += usize::from(ij != 0.0 && ji == 0.0);
         self.one_sided += usize::from(!inside && ij == 0.0 && ji != 0.0);
         if relative > self.relative {
@@ -188,7 +188,7 @@ impl Part {
     }
 }
 
-/// Joins two parts; of equal differences, the earlier is kept.
+/// Joins two parts; of equal differences, the earlier one is kept.
 fn join(p: Part, q: Part) -> Part {
     let later = q.relative > p.relative;
     Part {

@@ -77,8 +77,9 @@ impl Source {
         self.sparse(Header::check_system)
     }
 
-    /// As [`matrix`](Self::matrix), and also returns the error that [`system`](Self::system) would return.
-    /// *Use* to inspect matrices that cannot be solved with.
+    /// Reads a matrix as [`matrix`](Self::matrix), and also returns the error that [`system`](Self::system)
+    /// would return.
+    /// *Use* to inspect matrices that are not valid systems.
     ///
     /// # Errors
     /// As [`matrix`](Self::matrix).
