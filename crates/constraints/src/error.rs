@@ -55,7 +55,7 @@ pub enum ConstraintError {
         /// The node.
         node: usize,
     },
-    /// A constraint that contradicts others on which it depends.
+    /// A constraint that contradicts other constraints on which it depends.
     #[error(
         "constraint {constraint} requires {asked:.6e}, but constraints {others:?} imply {left:.6e}, on \
          {}; remove one of them, or make their values consistent",
@@ -64,7 +64,7 @@ pub enum ConstraintError {
     Contradiction {
         /// The constraint; its row is scaled to unit length.
         constraint: usize,
-        /// The constraints it is a combination of.
+        /// The constraints of which it is a combination.
         others: Vec<usize>,
         /// The nodes of all of these constraints.
         nodes: Vec<u32>,

@@ -1,4 +1,4 @@
-//! Linear equality constraints, filtered out of a system before it is solved, and prescribed values.
+//! Linear equality constraints, which are filtered out of a system before solving, and prescribed values.
 //!
 //! [`Dirichlet`], in `dirichlet`, imposes or eliminates prescribed values. The rest implements PPCG of
 //! Tamstorf, Jones, McCormick 2015, §8.
@@ -15,7 +15,7 @@
 //! | | statistics of constraints and fill-in: [`Density`] | `density` |
 //!
 //! The paper filters single nodes and notes that general equality constraints are equally simple. Here both
-//! are groups of one or more nodes. Equation numbers at line ends refer to the paper.
+//! are groups of one or more nodes. Equation numbers at the ends of lines refer to the paper.
 
 mod constraints;
 mod contradiction;

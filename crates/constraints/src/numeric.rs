@@ -1,8 +1,8 @@
 //! The values of S A S + σ (I − S), eq. (7).
 //!
 //! With S = I − W Wᵀ, each block row is first projected on the right, group by group: B ← B − (B q) qᵀ for
-//! the columns q of W. Then it is projected on the left. For groups of one node, one task does both for a
-//! row. For groups of several nodes, all their rows must first be projected on the right.
+//! the columns q of W. Then it is projected on the left. For a group of one node, one task does both for its
+//! row. For a group of several nodes, all rows must first be projected on the right.
 
 use std::ops::Range;
 
@@ -40,7 +40,7 @@ impl Numeric {
     ///
     /// σ is a tenth of the stiffness of A in the directions of a group's constraints, which is the mean of qᵀ
     /// A q restricted to one node at a time. It is at least the mean Rayleigh quotient of translations, and
-    /// at most that stiffness.
+    /// at most this stiffness.
     // Deviation: each group has its own σ instead of one for all, so that light and stiff nodes get values of
     // their own scale. Rayleigh quotients, their means and all values in between lie in the field of values
     // of A, as the bound on the condition number requires.
@@ -61,7 +61,7 @@ impl Numeric {
                 add_complement(f, g, i, scales[g], pattern.row(i), row);
             }
         });
-        // What follows is for groups of several nodes.
+        // The rest is for groups of several nodes.
         refill(&mut self.starts, groups.count() + 1, 0);
         for g in 0..groups.count() {
             let columns = if groups.is_wide(g) { pattern.row(groups.nodes(g)[0] as usize).len() } else { 0 };
@@ -143,7 +143,7 @@ fn right<T: Real>(f: &Factors, columns: &[u32], row: &mut [T]) {
     let (b, groups) = (f.block, &f.groups);
     for (at, &j) in columns.iter().enumerate() {
         let g = groups.of[j as usize];
-        // The columns of a group occur together, from that of its first node on.
+        // A row that contains a column of a group contains all of them; the first node handles the group.
         if g == NONE || groups.place[j as usize] > 0 {
             continue;
         }
@@ -170,7 +170,7 @@ fn right<T: Real>(f: &Factors, columns: &[u32], row: &mut [T]) {
     }
 }
 
-/// B ← S B for one block in the row of a node that is a group of its own.
+/// B ← S B for one block in the row of a group of one node.
 fn left<T: Real>(f: &Factors, g: usize, block: &mut [T]) {
     let b = f.block;
     for q in f.basis(g) {

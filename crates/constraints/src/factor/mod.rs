@@ -2,7 +2,7 @@
 //!
 //! Gram-Schmidt with pivoting by the longest remaining row. Each row is orthogonalised twice, and d is
 //! transformed with it, so that q · x = e for the rows q of Wᵀ. A row that vanishes depends on the rows
-//! before it. Its remaining value shows whether it contradicts them.
+//! before it; its remaining value shows whether it contradicts them.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::contradiction::explain;
 use super::groups::{ConstraintGroups, refill};
 use super::{ConstraintError, Constraints};
 
-/// A unit row whose remainder is shorter than this is dependent. Normals computed in f32 are no more
+/// A unit row whose remainder is shorter than this is dependent. Normals computed in f32 are not more
 /// accurate.
 pub(super) const SPANNED: f64 = 1e-6;
 
@@ -185,7 +185,7 @@ fn orthogonalise(
     let count = members.len();
     for p in 0..count {
         let remains = |k: usize| norm(&q[k * size..(k + 1) * size]);
-        // Takes the first of equal rows, so that orthogonal rows keep their order.
+        // Selects the first of equal rows, so that orthogonal rows keep their order.
         let longest = (p + 1..count).fold((p, remains(p)), |best, k| {
             let length = remains(k);
             if length > best.1 { (k, length) } else { best }
@@ -214,7 +214,7 @@ fn orthogonalise(
     Ok(count)
 }
 
-/// Subtracts from `row` its component along a unit vector and returns that component.
+/// Subtracts from `row` its component along a unit vector, and returns this component.
 pub(super) fn subtract(row: &mut [f64], unit: &[f64]) -> f64 {
     let share: f64 = row.iter().zip(unit).map(|(r, q)| r * q).sum();
     row.iter_mut().zip(unit).for_each(|(r, q)| *r -= share * q);

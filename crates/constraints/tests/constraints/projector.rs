@@ -112,7 +112,7 @@ proptest! {
         let s = Dense::new(n, |i, j| f64::from(u8::from(i == j)) - w.iter().map(|q| q[i] * q[j]).sum::<f64>());
         let sas = s.times(&da).times(&s);
         let rest = Dense::new(n, |i, j| df.at(i, j) - sas.at(i, j));
-        // Ã − S A S has its range in that of W and is symmetric up to round-off.
+        // Ã − S A S maps into the range of W, and Ã is symmetric up to round-off.
         let other = rest.times(&s);
         prop_assert!(other.v.iter().all(|v| v.abs() < 1e-12 * scale));
         prop_assert!((0..n * n).all(|e| (df.at(e / n, e % n) - df.at(e % n, e / n)).abs() < 1e-12 * scale));
