@@ -24,8 +24,8 @@ use crate::{Pattern, SparseError};
 /// [`LinearOperator`](coarsen_core::LinearOperator) on `Vec<V>` for every pair of `T` and `V`; products
 /// accumulate in `V`.
 ///
-/// *Memory* (r c s + 4) bytes a block and 8 a block row, s = bytes of T: 8.4 bytes a scalar entry for 3x3
-/// `f64` against 12 for CSR.
+/// *Memory* (r c s + 4) bytes per block and 8 per block row, s = bytes of T: 8.4 bytes per scalar entry for
+/// 3x3 `f64` blocks, 12 for CSR.
 ///
 /// ```
 /// use coarsen_core::LinearOperator;
@@ -120,7 +120,7 @@ impl<T: Real> Bsr<T> {
         &self.values
     }
 
-    /// Mutable access to all values; the pattern stays.
+    /// Mutable access to all values; the pattern does not change.
     pub fn values_mut(&mut self) -> &mut [T] {
         &mut self.values
     }

@@ -11,8 +11,8 @@
 //!
 //! Deviation: the paper fills indices and values by atomic operations, so their order, and the last bits of a
 //! sum, change from run to run. Here one task writes each range and each row, and sums follow the order of
-//! the contacts, so the bits do not depend on the number of threads. Rows have their own lengths; the paper
-//! pads them to the longest row for the GPU.
+//! the contacts, so the bits do not depend on the number of threads. Rows are not padded; the paper pads them
+//! to the longest row for the GPU.
 
 use std::ops::Range;
 
@@ -49,7 +49,7 @@ type Entry = (u32, u32);
 /// Storage for the five steps, reused by later calls.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fill {
-    /// The number of entries of each piece in each bucket, later their ends.
+    /// The number of entries of each piece in each bucket; after step 2, the end of these entries.
     counts: Vec<u32>,
     /// The start of the entries of each piece, and the end of the last.
     starts: Vec<usize>,

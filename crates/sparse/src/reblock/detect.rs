@@ -42,12 +42,12 @@ pub fn block_sizes(scalars: &Pattern) -> Vec<Blocking> {
     sizes(scalars).map(|size| Blocking::counted(scalars, size, std::slice::from_ref(&whole))).collect()
 }
 
-/// The best block size for a scalar pattern: the one with the fewest bytes, the larger one if equal. Only
-/// sizes whose blocks are at least half full are considered.
+/// The best block size for a scalar pattern: the size that needs the fewest bytes; of equal sizes, the
+/// larger. Only sizes whose blocks are at least half full are considered.
 ///
 /// Memory traffic determines the cost of a product with a vector. Blocks and scalars are equally fast at a
-/// fill of 0.75 (2x2), 0.70 (3x3) or 0.68 (6x6), a little less if rows are short. The rule detects the
-/// unknowns of a node if they are numbered consecutively, as in most simulations (3 in elasticity, 6 in
+/// fill of 0.75 (2x2), 0.70 (3x3) or 0.68 (6x6), slightly less if rows are short. The rule detects the number
+/// of unknowns per node if they are numbered consecutively, as in most simulations (3 in elasticity, 6 in
 /// shells), even if an assembler has dropped zeros. A numbering by component (all x, then all y) must be
 /// permuted first. Chains of nodes are not mistaken for larger nodes: two neighbours on a grid fill only half
 /// of their common blocks.
@@ -102,7 +102,7 @@ impl Blocking {
         Self { size, blocks, fill, bytes: blocks * (8 * size * size + 4) + rows / size * 8 }
     }
 
-    /// The candidate with the fewest bytes among those at least half full, the larger one if equal.
+    /// The candidate with the fewest bytes among those at least half full; if equal, the larger block size.
     fn fewest_bytes(of: impl DoubleEndedIterator<Item = Self>) -> Option<Self> {
         let half_full = |b: &Self| b.blocks > 0 && b.fill >= 0.5;
         of.rev().filter(half_full).min_by_key(|b| b.bytes)

@@ -10,7 +10,7 @@ use crate::product::sums::RowSums;
 /// Gaps are not closed below this number of entries.
 const ROOM: usize = 4096;
 
-/// Rows of Q. A row is kept until every coarse row of the task that needs it has used it.
+/// Rows of Q. A row is kept until every coarse row of the task that requires it has used it.
 #[derive(Clone, Debug)]
 pub(super) struct Kept<T> {
     pub(super) rows: RowSums<T>,
@@ -50,7 +50,8 @@ impl<T: Real> Kept<T> {
         self.at[fine - self.first].times > 0
     }
 
-    /// Completes the last row as row `fine`, to be used once for each of the `columns` of P in `asking`.
+    /// Completes the last row as row `fine`, to be used once for each of `columns`, its row of P, that is in
+    /// `asking`.
     #[inline(always)]
     pub(super) fn keep(&mut self, fine: usize, columns: &[u32], asking: &Range<usize>) {
         let start = self.order.last().map_or(0, |&last| self.at[last as usize - self.first].entries().end);
@@ -110,7 +111,7 @@ impl<T: Real> Kept<T> {
         rows.len = end;
     }
 
-    /// Drops all rows; none may still be needed.
+    /// Drops all rows; no row may still be needed.
     pub(super) fn clear(&mut self, size: usize) {
         self.order.clear();
         self.close(size);

@@ -61,7 +61,7 @@ pub(super) struct Factors<'a, T> {
     pub(super) transpose: &'a TransposePlan,
 }
 
-/// The output of a coarse row. Called through `dyn` once a row, so that each kernel is compiled once.
+/// The output of a coarse row. Called through `dyn` once per row, so that each kernel is compiled once.
 pub(super) trait Done<T> {
     /// Takes `worker.sum`, which is coarse row `coarse`.
     fn row(&mut self, worker: &mut Worker<T>, coarse: usize);
