@@ -13,8 +13,9 @@ use coarsen_sparse::{BlockRows, Bsr, Pattern};
 use super::factor::Factors;
 use super::groups::{NONE, refill};
 
-/// σ as a fraction of the mean diagonal. It lies between the stiff modes that smoothers reduce and the soft
-/// modes that coarse levels reduce, so σ does not stiffen coarse modes that violate the constraints slightly.
+/// σ as a fraction of the stiffness of A in the directions of the constraints. It lies between the stiff
+/// modes that smoothers reduce and the soft modes that coarse levels reduce, so σ does not stiffen coarse
+/// modes that violate the constraints slightly.
 const SHARE: f64 = 0.1;
 
 /// σ of a group without a positive diagonal block.
@@ -41,9 +42,9 @@ impl Numeric {
     /// σ is a tenth of the stiffness of A in the directions of a group's constraints, which is the mean of qᵀ
     /// A q restricted to one node at a time. It is at least the mean Rayleigh quotient of translations, and
     /// at most this stiffness.
-    // Deviation: each group has its own σ instead of one for all, so that light and stiff nodes get values of
-    // their own scale. Rayleigh quotients, their means and all values in between lie in the field of values
-    // of A, as the bound on the condition number requires.
+    // Deviation: one σ per group instead of one for all groups, so that σ has the scale of its nodes, light
+    // or stiff. Rayleigh quotients, their means and all values in between lie in the field of values of A, as
+    // the bound on the condition number requires.
     pub(super) fn fill<T: Real>(&mut self, a: &Bsr<T>, f: &Factors, pattern: &Pattern, values: &mut [T]) {
         let (b, groups) = (f.block, &f.groups);
         self.scales.clear();

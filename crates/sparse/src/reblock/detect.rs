@@ -42,8 +42,8 @@ pub fn block_sizes(scalars: &Pattern) -> Vec<Blocking> {
     sizes(scalars).map(|size| Blocking::counted(scalars, size, std::slice::from_ref(&whole))).collect()
 }
 
-/// The best block size for a scalar pattern: the size that needs the fewest bytes; of equal sizes, the
-/// larger. Only sizes whose blocks are at least half full are considered.
+/// The best block size for a scalar pattern: the size that needs the fewest bytes, and the larger size if two
+/// need the same number. Only sizes whose blocks are at least half full are considered.
 ///
 /// Memory traffic determines the cost of a product with a vector. Blocks and scalars are equally fast at a
 /// fill of 0.75 (2x2), 0.70 (3x3) or 0.68 (6x6), slightly less if rows are short. The rule detects the number

@@ -50,8 +50,8 @@ impl<T: Real> Kept<T> {
         self.at[fine - self.first].times > 0
     }
 
-    /// Completes the last row as row `fine`, to be used once for each of `columns`, its row of P, that is in
-    /// `asking`.
+    /// Completes the last row as row `fine`. It is used once for each of `columns`, the columns of its row of
+    /// P, that lies in `asking`.
     #[inline(always)]
     pub(super) fn keep(&mut self, fine: usize, columns: &[u32], asking: &Range<usize>) {
         let start = self.order.last().map_or(0, |&last| self.at[last as usize - self.first].entries().end);
