@@ -12,9 +12,9 @@ use super::choice::{BackendChoice, Unavailable};
 /// The CPU or, with the feature `opencl`, a device; chosen at run time.
 ///
 /// An enum that implements [`Backend`](coarsen_backend::Backend). A program that uses it is compiled once and
-/// runs at the place that [`auto`](Self::auto) or a [`BackendChoice`] selects. *Cost* one `match` for each vector
-/// operation. Operations on vectors of different places *panic*. `Display` prints the name of the place.
-/// *Use* in programs; a library should take `impl Backend`.
+/// runs at the place that [`auto`](Self::auto) or a [`BackendChoice`] selects. *Cost* one `match` for each
+/// vector operation. Operations on vectors of different places *panic*. `Display` prints the name of the
+/// place. *Use* in programs; a library should take `impl Backend`.
 ///
 /// ```
 /// use coarsen::prelude::*;

@@ -51,7 +51,8 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
     /// Newton's method, `on` the place.
     ///
     /// # Errors
-    /// [`DescentError`]: [`Error::Memory`](coarsen_core::Error::Memory) and other failures of the place, and those of the system.
+    /// [`DescentError`]: [`Error::Memory`](coarsen_core::Error::Memory) and other failures of the place, and
+    /// those of the system.
     pub fn new(
         mut objective: F,
         x: &[f64],
