@@ -126,7 +126,7 @@ fn is_slow(name: &str, a: &Bsr<f64>) -> bool {
     name == "cholesky" && a.block() == (1, 1)
 }
 
-/// Updates and applications from a thread outside the pool, where each loop is a job for the pool: only the
+/// Updates and applications from a thread outside the pool. Each loop is then a job for the pool: only the
 /// job queue may allocate.
 fn from_outside(a: &Bsr<f64>) {
     for (name, build) in recipes().into_iter().chain(multigrids()) {
