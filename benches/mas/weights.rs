@@ -1,4 +1,4 @@
-//! Weights of the levels: ones, or those that minimise the energy.
+//! Weights of the levels: ones, or weights that minimise the energy.
 
 use std::path::Path;
 use std::time::Instant;

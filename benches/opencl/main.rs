@@ -12,7 +12,8 @@
 //!
 //! `benches/gpu/run.sh` runs the same program, prebuilt, on a machine without a compiler.
 //!
-//! *Output* a table of the minimum times of some samples: ms, GB/s, and the percentages of both references.
+//! *Output* a table of the minimum times of several samples: ms, GB/s, and the percentages of both
+//! references.
 //! Times on a device are from the first launch of a batch to the end of the last; they include launches but
 //! no transfers.
 

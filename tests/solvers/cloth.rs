@@ -1,4 +1,4 @@
-//! Cloth that falls on a floor: sums of energies, changing contact, and preconditioners that follow both.
+//! Cloth that falls on a floor: sums of energies, changing contact, and preconditioners updated to both.
 
 use coarsen::elastic::{
     Bending, Fabric, HalfSpace, ImplicitEuler, Membrane, Penalty, Plus, Potential, Spring, Springs,

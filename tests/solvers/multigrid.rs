@@ -1,4 +1,4 @@
-//! Multigrid: reuse, mesh independence, and correct results where other hierarchies fail.
+//! Multigrid: reuse, mesh independence, and correct results on systems for which other hierarchies fail.
 
 use crate::common::{self, noise, problem, small_sa};
 use coarsen::backend::SetupError;
@@ -102,7 +102,8 @@ fn richer_cycles_take_no_more_iterations() {
     }
 }
 
-/// F-cycles on four or more levels are symmetric like V-cycles; for unsymmetric matrices no cycle is.
+/// F-cycles on four or more levels are symmetric like V-cycles; no cycle is symmetric for an unsymmetric
+/// matrix.
 #[test]
 fn cycles_are_as_symmetric_as_they_say() {
     let a = problem("poisson2d:20").matrix;

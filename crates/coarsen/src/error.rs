@@ -79,7 +79,7 @@ pub enum AnyError {
     Body(#[from] BodyError),
     /// A backend that is not available.
     Unavailable(#[from] Unavailable),
-    /// A file of the program's own.
+    /// An error of the program's own input or output.
     Io(#[from] std::io::Error),
 }
 

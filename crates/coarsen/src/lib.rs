@@ -30,7 +30,7 @@
 //! | [`constraints`] | linear constraints on x, by projection; prescribed values |
 //! | [`diagnose`](mod@diagnose) | checks of a system before it is solved |
 //! | [`krylov`] | `Cg`, `FlexibleCg`, `Minres`, `Gmres`, `BiCgStab`, `Richardson` |
-//! | [`backend`] | where a solve runs; [`AnyBackend`] is chosen at run time |
+//! | [`backend`] | the places where a solve runs; [`AnyBackend`] is chosen at run time |
 //! | [`relax`] | Jacobi, block Jacobi, Chebyshev, Gauss-Seidel, SSOR, IC(0), ILU(0) |
 //! | [`schwarz`] | multilevel additive Schwarz |
 //! | [`multigrid`] | hierarchies, cycles, smoothed aggregation |

@@ -2,8 +2,8 @@
 //! tests of the mutant's crate are built again.
 //!
 //! The tree and the target folder are separate, in `alone`, so that the build with all other mutants is kept.
-//! Of the workspace only the tests of `coarsen` judge these mutants, because each program must be built again
-//! for each mutant.
+//! Besides the tests of the own crate, only those of `coarsen` are run, because each program must be built
+//! again for each mutant.
 
 use std::path::Path;
 

@@ -41,7 +41,7 @@ impl Refused {
     }
 
     /// Adds the mutants that contain the error. If there are none, adds the first mutant that its labels and
-    /// help messages point to, else the nearest.
+    /// help messages point to, otherwise the nearest mutant.
     fn add(&mut self, error: &Message, files: &Files) {
         let (about, mut others): (Vec<_>, Vec<_>) = error.spans.iter().partition(|s| s.is_primary);
         others.extend(error.children.iter().flat_map(|c| &c.spans));
@@ -147,7 +147,8 @@ mod tests {
             (&[span(true, "A {"), span(false, "3)")], &[], &[3], &[]),
             (&[span(true, "A {")], &[span(true, "3)"), span(true, "1)")], &[3], &[]),
             (&[out], &[], &[2], &[]),
-            // No span points into a mutant: the next one in the function is chosen, else the previous one.
+            // No span points into a mutant: the next one in the function is chosen, otherwise the previous
+            // one.
             (&[span(true, "A {")], &[], &[], &[3]),
             (&[span(true, "0; (2")], &[], &[], &[2]),
             (&[span(true, "1 }")], &[], &[], &[2]),

@@ -20,8 +20,8 @@ const fn hard(name: &'static str, make: fn(u64) -> Bsr<f64>) -> Hard {
     Hard { name, make, memory: None }
 }
 
-/// Shells, slivers, beams of quadratic bricks, contact, curls, jumps, nearly incompressible solids; the last
-/// three with little memory.
+/// Shells, slivers, beams of quadratic bricks, contact, curls, jumps, nearly incompressible solids. The last
+/// three have a low memory limit.
 pub(crate) const ALL: [Hard; 20] = [
     hard("shell-roof", |seed| shell(seed, 1, [100, 100, 1], 0.01)),
     hard("shell-quadratic", |seed| shell(seed, 2, [30, 30, 1], 0.01)),

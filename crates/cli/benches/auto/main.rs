@@ -107,8 +107,8 @@ fn real() -> Vec<(String, String)> {
     files
 }
 
-/// A row of the table; `None` for a matrix that cannot be symmetric positive definite, or if no method solves
-/// the system.
+/// A row of the table; `None` if the matrix cannot be symmetric positive definite or no method solves the
+/// system.
 fn row(folder: &Folder, name: &str, file: &dyn Fn() -> String, memory: Option<u32>) -> Option<f64> {
     let reports = ["solve", "compare"].map(|command| folder.path(&format!("{name}.{command}.json")));
     let matrix = if reports.iter().all(|report| report.exists()) { String::new() } else { file() };

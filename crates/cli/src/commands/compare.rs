@@ -29,7 +29,7 @@ use crate::run::job::Job;
 use crate::run::progress::Progress;
 use crate::run::solution::Solution;
 
-/// Operations a second of a sparse factorisation on one core.
+/// Operations per second of a sparse factorisation on one core.
 const SPEED: f64 = 3e10;
 
 /// `coarsen compare`.
@@ -84,7 +84,7 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
             job.again();
             job.deadline = Some(begun + Duration::from_secs_f64(options.limit));
             if let Some(why) = left_out(&job, options.limit, given.memory()) {
-                job.ordered.take(); // later runs are timed with an ordering of their own
+                job.ordered.take(); // later runs compute and time their own ordering
                 return Ok(Solution::new(&job, "cpu").fail(&job, why));
             }
             let mut solution = attempt(&job, on, Precision::Auto, &ready.diagnosis, None)?;

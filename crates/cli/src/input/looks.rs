@@ -41,7 +41,7 @@ impl Looks {
         }
     }
 
-    /// Adds those of another list.
+    /// Adds the steps of another list.
     pub(crate) fn add(&mut self, others: &Self) {
         others.0.iter().for_each(|look| self.note(look.step, look.seconds));
     }

@@ -15,7 +15,7 @@ const SMALL: usize = 20_000;
 /// counts as scattered. Random orders have 1/3.
 const FAR: f64 = 0.1;
 
-/// The reverse Cuthill-McKee order of a matrix whose entries are scattered; `None` where they are not.
+/// The reverse Cuthill-McKee order of a matrix whose entries are scattered; `None` for other matrices.
 pub(crate) fn order(a: &Bsr<f64>) -> Option<Permutation> {
     let n = a.shape().0;
     if n <= SMALL || spread(a) <= FAR * n as f64 {

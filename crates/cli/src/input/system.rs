@@ -134,7 +134,7 @@ fn columns(path: &Path, n: usize) -> Result<NearKernel, Failure> {
     Ok(NearKernel::from_columns(&columns)?)
 }
 
-/// A + C, C from a file that has entries in few rows.
+/// The sum A + C; the file of C has entries in few rows.
 fn sum(a: &Bsr<f64>, path: &Path) -> Result<Bsr<f64>, Failure> {
     let (n, c) = (a.shape().0, open(path)?.matrix()?);
     rows(path, "as many as the matrix has", n, c.shape().0)?;

@@ -141,7 +141,7 @@ impl Report {
     }
 }
 
-/// The peak memory of this process, where the operating system reports it.
+/// The peak memory of this process, if the operating system reports it.
 fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -50,7 +50,7 @@ pub(crate) fn by_choice(
     Ok(solution)
 }
 
-/// The events as lines, with a line where the cost has no bound.
+/// The events as lines, with an additional line if the cost has no bound.
 fn told(course: &Course) -> Vec<String> {
     let said = course.events.iter().any(|event| matches!(event, Event::NoFactor(_)));
     let unbounded = course.unbounded.filter(|_| !said).map(Event::NoFactor);
@@ -63,9 +63,9 @@ struct Attempts<'a> {
     given: &'a Given,
     place: Place<'a>,
     progress: &'a Progress,
-    /// Iterations done.
+    /// Iterations so far.
     done: usize,
-    /// The last attempt with the best x of all, and the attempts before it.
+    /// The last attempt with the best x of all attempts; its `tries` are the attempts before it.
     best: Option<Solution>,
 }
 

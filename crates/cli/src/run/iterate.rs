@@ -18,7 +18,7 @@ use crate::error::of_device;
 /// Maximum number of continuations of a solve whose residual in `f64` is still above the tolerance.
 const CONTINUATIONS: usize = 3;
 
-/// Solves `job` at the place `on`, watched by `meter` where several attempts are made.
+/// Solves `job` at the place `on`, watched by `meter` if several attempts are made.
 ///
 /// # Errors
 /// Of the device only; a solve that does not converge is recorded in the solution.
@@ -91,8 +91,8 @@ pub(crate) fn iterate<B: Stage>(
         if report.outcome == Outcome::Stopped && !solution.ending.converged() && !told {
             solution.ending = Ending::TimeLimit;
         }
-        // The residual may be just above the tolerance when it is summed in another order or precision. Then
-        // continue from this x with a smaller tolerance.
+        // Summed in another order or precision, the residual may be just above the tolerance. The solve then
+        // continues from this x with a smaller tolerance.
         if solution.ending.converged() || report.outcome != Outcome::Converged {
             break;
         }

@@ -25,7 +25,7 @@ pub(crate) struct Job<'a> {
     pub(crate) system: System<'a, f64>,
     /// The matrix as it was read, for the residual. All vectors here are in its order.
     pub(crate) original: &'a Bsr<f64>,
-    /// The order of the nodes in `system` and `null_space`, where it differs.
+    /// The order of the nodes in `system` and `null_space`, if it differs from the input.
     pub(crate) order: Option<&'a Permutation>,
     pub(crate) b: &'a [f64],
     pub(crate) x0: Option<&'a [f64]>,

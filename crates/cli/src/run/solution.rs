@@ -43,7 +43,7 @@ pub(crate) struct Solution {
     pub(crate) method: Method,
     pub(crate) backend: &'static str,
     pub(crate) precond: Precond,
-    /// The method that ran, never `auto`.
+    /// The precision of the solve, never `auto`.
     pub(crate) precision: Precision,
     pub(crate) x: Vec<f64>,
     pub(crate) ending: Ending,
@@ -118,7 +118,7 @@ impl Solution {
         }
     }
 
-    /// Adds the attempt before, from whose x it started, and keeps the better x of the two.
+    /// Adds the earlier attempt, from whose x this attempt started, and keeps the better x of the two.
     pub(crate) fn after(mut self, before: Self) -> Self {
         let tried = before.tried();
         // In conjugate gradients the error in the norm of A decreases in every iteration, even if the
@@ -127,7 +127,7 @@ impl Solution {
         if !stopped && self.residual > before.residual {
             (self.x, self.residual) = (before.x, before.residual);
         }
-        // Its first residual is the last one of the attempt before.
+        // The first residual of this attempt is the last residual of the earlier attempt.
         let first = self.history.len().min(1);
         self.history.splice(..first, before.history);
         self.times.splice(..first, before.times);
@@ -175,7 +175,7 @@ impl Solution {
     }
 }
 
-/// ‖b − A x‖ / ‖b‖, divided by 1 where b = 0; NaN where x is not finite.
+/// ‖b − A x‖ / ‖b‖, divided by 1 if b = 0; NaN if x is not finite.
 pub(crate) fn relative_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
     if x.iter().any(|v| !v.is_finite()) {
         return f64::NAN;
@@ -187,7 +187,7 @@ pub(crate) fn relative_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
     norm(&r) / if size > 0.0 { size } else { 1.0 }
 }
 
-/// ‖v‖₂, without overflow or underflow of the squares; NaN where v is not finite.
+/// ‖v‖₂, without overflow or underflow of the squares; NaN if v is not finite.
 fn norm(v: &[f64]) -> f64 {
     let largest = v.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
     if v.iter().any(|v| !v.is_finite()) {

@@ -68,7 +68,7 @@ fn where_no_bound_is_claimed_the_report_says_so() {
         let told = told(&words);
         assert!(matches!(&told[..], [note] if note.contains(why)), "{words}: {told:?}");
     }
-    // No note where a factor is possible, or where the options leave no choice to `auto`.
+    // No note if a factor is possible, or if the options leave no choice to `auto`.
     for words in [hard.as_str(), "--problem poisson2d:10", "--problem poisson2d:30 --precond jacobi"] {
         assert_eq!(told(words), [""; 0], "{words}");
     }

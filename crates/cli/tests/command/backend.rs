@@ -113,7 +113,7 @@ fn a_device_applies_domains() {
     assert!(done.code == 0 && done.out.contains("cg + mas, opencl") && done.out.contains("cg + mas, cpu"));
 }
 
-/// The second of two devices, where PoCL shows the processor as two.
+/// The second of two devices, if PoCL shows the processor as two.
 #[test]
 fn a_device_is_taken_by_its_number() {
     if !has_device() {

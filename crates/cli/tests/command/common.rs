@@ -78,7 +78,7 @@ pub(crate) fn coarsen(words: &str) -> Done {
     fed(words, b"")
 }
 
-/// The same with something on the standard input.
+/// The same with `input` on the standard input.
 pub(crate) fn fed(words: &str, input: &[u8]) -> Done {
     let mut child = Command::new(env!("CARGO_BIN_EXE_coarsen"))
         .args(words.split_whitespace())
@@ -87,7 +87,7 @@ pub(crate) fn fed(words: &str, input: &[u8]) -> Done {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let _ = child.stdin.take().unwrap().write_all(input); // it may end before it has read all
+    let _ = child.stdin.take().unwrap().write_all(input); // the command may end before it has read everything
     let output = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Done { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }

@@ -26,7 +26,7 @@ pub trait Follows<V> {
     /// The type that provides the system.
     type Host: SystemAt;
 
-    /// The provider of the system, and x on the host.
+    /// Returns the provider of the system, and x on the host.
     ///
     /// # Errors
     /// Those of the place that holds x.
