@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use coarsen::backend::{Backend, Prepared};
 use coarsen::direct::{Direct, Method};
-use coarsen::multigrid::{PlainAggregation, SmoothedAggregation, Smoothing};
+use coarsen::multigrid::{PlainAggregation, Skinning, SmoothedAggregation, Smoothing};
 use coarsen::prelude::*;
 use coarsen::problems::{Options, Problem};
 use coarsen::relax::{Chebyshev, DampedJacobi, Spai0};
@@ -117,6 +117,8 @@ pub(crate) fn multigrids() -> Vec<Recipe<f64>> {
             let recipe = Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) };
             build(recipe, a, Cpu::mixed())
         }),
+        ("skinning", |a| build(small_skinning(a), a, Cpu::new())),
+        ("skinning mixed", |a| build(small_skinning(a), a, Cpu::mixed())),
     ];
     with_devices(
         all,
@@ -137,7 +139,21 @@ pub(crate) fn single_multigrids() -> Vec<Recipe<f32>> {
             let recipe = Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) };
             build(recipe, a, Cpu::single())
         }),
+        ("skinning", |a| build(small_skinning(a), a, Cpu::single())),
     ]
+}
+
+/// Skinning with several levels of handles. The rest positions are made up, along a helix: the laws hold at
+/// any positions.
+pub(crate) fn small_skinning(a: &Bsr<f64>) -> Multigrid<Skinning> {
+    let nodes = a.pattern().rows();
+    let at = |i: usize| [(0.1 * i as f64).cos(), (0.1 * i as f64).sin(), 0.02 * i as f64];
+    let coarsening = Skinning {
+        handles: vec![nodes.div_ceil(10), nodes.div_ceil(40)],
+        rest: Some((0..nodes).map(at).collect()),
+        ..Skinning::default()
+    };
+    Multigrid { coarse_size: 0, ..Multigrid::of(coarsening) }
 }
 
 /// Smoothed aggregation with at most 40 unknowns on the coarsest level.

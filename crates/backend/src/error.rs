@@ -107,6 +107,16 @@ pub enum SetupError {
         /// Its first scalar row.
         first_row: usize,
     },
+    /// A method for matrices a ⊗ I met a block that couples components, or has different diagonal entries.
+    #[error(
+        "entry ({row}, {column}) belongs to a block that is no multiple of the identity, as the matrix of Projective Dynamics has them; build the method without `Componentwise`"
+    )]
+    Coupled {
+        /// The scalar row.
+        row: usize,
+        /// The scalar column.
+        column: usize,
+    },
     /// A method that works with positions met a system without them.
     #[error("{method} needs the rest position of every node: give them with `System::positions`")]
     NoPositions {

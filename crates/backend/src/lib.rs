@@ -14,6 +14,7 @@
 //! | [`transfer`](Transfer) | between two levels of a hierarchy |
 //! | [`row_sets`](RowSets) | rows that may be relaxed at once: coloured chunks |
 //! | [`cpu`](Cpu) | the CPU: f64, f32, or f64 over f32 storage |
+//! | [`componentwise`](Componentwise) | a method of scalars for A = a ⊗ I |
 //! | [`hosted`](Hosted) | a method of the host at any place |
 //! | [`range`](check_range) | whether values survive being stored |
 //! | [`reference`](Reference) | plain loops, the oracle |
@@ -21,6 +22,7 @@
 //! | [`error`](SetupError) | why a setup failed |
 
 mod backend;
+mod componentwise;
 pub mod conformance;
 mod cpu;
 mod dense_blocks;
@@ -34,6 +36,7 @@ mod smoother;
 mod transfer;
 
 pub use backend::{Backend, Blocks, Matrix, NumericPlace, SweepDirection};
+pub use componentwise::{Components, Componentwise};
 pub use cpu::{Cpu, CpuBlocks, CpuMatrix};
 pub use dense_blocks::DenseBlocks;
 pub use error::SetupError;

@@ -55,6 +55,9 @@ pub(crate) enum Failure {
     /// An option of smoothed aggregation, and another preconditioner.
     #[error("{option} is an option of --precond sa; leave it out, or use that preconditioner")]
     NotAggregation { option: &'static str },
+    /// An option of skinning-space multigrid, and another preconditioner.
+    #[error("{option} is an option of --precond skinning; leave it out, or use that preconditioner")]
+    NotSkinning { option: &'static str },
     /// An option of multilevel additive Schwarz, and another preconditioner.
     #[error("{option} is an option of --precond mas; leave it out, or use that preconditioner")]
     NotDomains { option: &'static str },

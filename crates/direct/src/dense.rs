@@ -101,6 +101,7 @@ pub struct PseudoInverse {
     right: Vec<f64>,
     /// Λ or Σ.
     spectrum: Vec<f64>,
+    /// A⁺ r, or the spectrum that is being computed.
     sum: Vec<f64>,
     decompositions: Box<dyn Spectral>,
 }
@@ -153,16 +154,18 @@ impl PseudoInverse {
             return Ok(());
         }
         let symmetric = check_symmetric(a).is_ok();
-        let (full, spectrum) = (&self.full[..], &mut self.spectrum[..]);
+        let (full, spectrum) = (&self.full[..], &mut self.sum[..]); // a failure leaves the old spectrum
         let parts = Parts { full, spectrum, left: &mut self.left, right: &mut self.right };
         if symmetric {
             self.decompositions.eigen(parts)?;
+            self.spectrum.copy_from_slice(&self.sum);
             self.right.copy_from_slice(&self.left);
             let largest = self.combine(n);
             let negative = self.spectrum.iter().any(|&l| l < -self.recipe.tolerance * largest);
             self.class = if negative { Class::Linear } else { Class::Symmetric };
         } else {
             self.decompositions.singular(parts)?;
+            self.spectrum.copy_from_slice(&self.sum);
             self.combine(n);
             self.class = Class::Linear;
         }

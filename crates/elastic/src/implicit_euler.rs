@@ -94,13 +94,13 @@ impl<P: Potential> ImplicitEuler<P> {
     /// [`BodyError`] when a new pattern cannot be allocated.
     pub fn begin(&mut self, x: &[f64], v: &[f64], acceleration: [f64; 3]) -> Result<(), BodyError> {
         assert!(x.len() == self.target.len() && v.len() == x.len(), "begin: wrong length");
+        if self.potential.renew(x)? {
+            self.parts.matrix = Bsr::zeros(self.potential.pattern().clone(), (3, 3))?;
+        }
         if self.h.is_finite() {
             for (k, y) in self.target.iter_mut().enumerate() {
                 *y = x[k] + self.h * (v[k] + self.h * acceleration[k % 3]); // (2)
             }
-        }
-        if self.potential.renew(x)? {
-            self.parts.matrix = Bsr::zeros(self.potential.pattern().clone(), (3, 3))?;
         }
         Ok(())
     }

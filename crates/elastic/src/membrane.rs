@@ -150,8 +150,11 @@ impl Stretched {
         let Fabric { stretch, coupling, shear } = self.fabric;
         let hessian = |t: usize| {
             let (length, other) = (self.lengths[t], self.lengths[1 - t]);
-            let unit = self.w[t].map(|c| c / length);
-            let across = 1.0 - 1.0 / length + coupling / stretch * (other - 1.0) / length;
+            let unit = unit(self.w[t], length);
+            let across = match length > 0.0 {
+                true => 1.0 - 1.0 / length + coupling / stretch * (other - 1.0) / length,
+                false => 0.0,
+            };
             let tension = if exact { across } else { across.max(0.0) };
             std::array::from_fn(|e| {
                 let p = unit[e / 3] * unit[e % 3];
@@ -175,8 +178,13 @@ impl Stretched {
     }
 
     fn units(&self) -> [[f64; 3]; 2] {
-        [0, 1].map(|s| self.w[s].map(|c| c / self.lengths[s]))
+        [0, 1].map(|s| unit(self.w[s], self.lengths[s]))
     }
+}
+
+/// ŵ; 0 for a collapsed triangle with w = 0, where (2) has no derivative and 0 is a subgradient.
+fn unit(w: [f64; 3], length: f64) -> [f64; 3] {
+    if length > 0.0 { w.map(|c| c / length) } else { [0.0; 3] }
 }
 
 /// The second derivatives of a triangle.
@@ -347,6 +355,18 @@ mod tests {
         let k = stretched(|[u, v]| [u, v, 0.0]);
         assert_eq!((k.area, k.slopes), (0.125, [[-2.0, 0.0], [2.0, -2.0], [0.0, 2.0]]));
         assert_eq!(k.stiffness(0, 0), [5e3 * 0.5, 0.0, 0.0, 0.0, 1e3 * 0.5, 0.0, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_collapsed_triangle_has_finite_derivatives() {
+        let fabric = Fabric { coupling: 1e3, ..FABRIC };
+        for x in [[[1.0, 2.0, 3.0]; 3], REST.map(|[_, v]| [0.0, v, 0.0])] {
+            let at = Triangle::new(REST).at(fabric, &x);
+            assert!(at.gradient().iter().flatten().all(|g| g.is_finite()));
+            for (exact, a, b) in [(true, 0, 1), (false, 0, 1), (false, 1, 1)] {
+                assert!(at.curvature(exact).stiffness(a, b).iter().all(|k| k.is_finite()));
+            }
+        }
     }
 
     #[test]

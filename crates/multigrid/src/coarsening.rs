@@ -1,7 +1,7 @@
 //! The interface of a multigrid method: from a grid to the next coarser one.
 
 use coarsen_backend::{DenseBlocks, SetupError};
-use coarsen_core::{Error, Real};
+use coarsen_core::{Cancel, Error, Real};
 use coarsen_sparse::{Bsr, NearKernel, Pattern, Prolongation, System};
 
 /// One level: matrix, near-kernel, geometry.
@@ -24,6 +24,8 @@ pub struct Grid<'a, T> {
     pub links: Option<&'a Pattern>,
     /// The finest matrix without contact, if contact is kept apart.
     pub elastic: Option<&'a Bsr<T>>,
+    /// Ends the setup of this level if it is raised.
+    pub cancel: Option<&'a Cancel>,
     /// The number of levels above; 0 is the finest.
     pub depth: usize,
 }
@@ -40,14 +42,16 @@ impl<'a, T: Real> Grid<'a, T> {
             inverses: None,
             links: None,
             elastic: None,
+            cancel: None,
             depth: 0,
         }
     }
 
     /// The finest level of a system; `a` is its matrix including contact.
     pub fn finest(system: &System<'a, T>, a: &'a Bsr<T>) -> Self {
-        let System { matrix, contact, near_kernel, positions, links, .. } = *system;
-        Self { near_kernel, positions, links, elastic: contact.map(|_| matrix), ..Self::new(a) }
+        let System { matrix, contact, near_kernel, positions, links, cancel } = *system;
+        let elastic = contact.map(|_| matrix);
+        Self { near_kernel, positions, links, elastic, cancel, ..Self::new(a) }
     }
 
     /// The level at `depth`, whose matrix is `a`; `coarse` is the step from depth − 1.

@@ -9,6 +9,7 @@
 //! | [`coarsening`](Coarsening) | the interface of a method |
 //! | [`over_domains`](OverDomains) | domains of multilevel Schwarz as the finest smoother |
 //! | [`hierarchy`](Hierarchy) | the setup loop; `cycle`, `coarsest`, `update`, `patch`, `numeric`, `term`, `free`, `table` |
+//! | [`per_level`](PerLevel) | a smoother for each level |
 //! | [`matrix_free`](MatrixFree) | a finest level that is an operator |
 //! | [`smoothed_aggregation`](SmoothedAggregation) | Tamstorf 2015: special nodes, aggregates, local QR, smoothing |
 //! | [`skinning`](Skinning) | Xian 2019: handles, affine coordinates, null spaces |
@@ -20,6 +21,7 @@ mod hierarchy;
 mod matrix_free;
 mod multigrid;
 mod over_domains;
+mod per_level;
 mod plain_aggregation;
 mod ruge_stueben;
 mod skinning;
@@ -31,7 +33,8 @@ pub use hierarchy::{Hierarchy, NumericPlan};
 pub use matrix_free::MatrixFree;
 pub use multigrid::{Coarsest, Cycle, JacobiCg, Keep, Multigrid, SmootherRecipe, Smoothing};
 pub use over_domains::OverDomains;
+pub use per_level::PerLevel;
 pub use plain_aggregation::PlainAggregation;
 pub use ruge_stueben::RugeStueben;
-pub use skinning::{Controlled, Handles, Sampling, Skinning};
+pub use skinning::{Controlled, Coordinates, Cut, Handles, Sampling, Skinning, Weights};
 pub use smoothed_aggregation::{Modes, SmoothedAggregation, Spread, Spreading, Thresholds};

@@ -101,16 +101,15 @@ impl Multigrid<PlainAggregation> {
 }
 
 impl Multigrid<Skinning> {
-    /// Skinning-space multigrid with handles fitted to the number of nodes; block Gauss-Seidel forward before
-    /// and backward after the correction.
+    /// Skinning-space multigrid with handles fitted to the number of nodes; a smoother fitted to each level.
     pub fn skinning() -> Self {
-        Multigrid::of(Skinning::default())
+        Self { smoothing: Smoothing::Fitted, ..Multigrid::of(Skinning::default()) }
     }
 
     /// The same with so many handles on each level, from fine to coarse; the last level is solved directly.
     pub fn skinning_levels(handles: &[usize]) -> Self {
         let coarsening = Skinning { handles: handles.to_vec(), ..Skinning::default() };
-        Self { coarse_size: 0, ..Multigrid::of(coarsening) }
+        Self { coarsening, coarse_size: 0, ..Self::skinning() }
     }
 }
 
@@ -120,6 +119,14 @@ impl<C> Multigrid<C> {
         let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
         let (levels, coarse_size, keep, coarsest) = (20, 500, Keep::Transfers, Coarsest::Factor);
         Self { coarsening, cycle: Cycle::V, smoothing, levels, coarse_size, keep, coarsest }
+    }
+}
+
+impl<C, S> Multigrid<C, S> {
+    /// The same with another recipe for the smoothers.
+    pub fn smoothed_by<R>(self, smoothing: R) -> Multigrid<C, R> {
+        let Self { coarsening, cycle, levels, coarse_size, keep, coarsest, .. } = self;
+        Multigrid { coarsening, cycle, smoothing, levels, coarse_size, keep, coarsest }
     }
 }
 

@@ -44,7 +44,8 @@ impl<T: Real, B: Place> SmootherRecipe<T, B> for OverDomains {
         if grid.depth >= self.levels {
             return self.below.smoother(grid, on);
         }
-        let system = System { positions: grid.positions, ..System::from(grid.a) };
+        let Grid { a, positions, cancel, .. } = *grid;
+        let system = System { positions, cancel, ..System::from(a) };
         Ok(Box::new(self.domains.build_from(system, on)?))
     }
 }
@@ -106,7 +107,7 @@ impl Multigrid<SmoothedAggregation, OverDomains> {
 mod tests {
     use super::*;
     use coarsen_backend::{Cpu, Reused, UpdateExt};
-    use coarsen_core::{LinearOperator, Preconditioner, Stop};
+    use coarsen_core::{Cancel, LinearOperator, Preconditioner, Stop};
     use coarsen_krylov::{Cg, Krylov};
     use coarsen_problems::{Problem, cloth, poisson2d};
     use coarsen_sparse::Prolongation;
@@ -131,6 +132,19 @@ mod tests {
             report.converged().unwrap().iterations
         };
         assert!(2 * fine < additive(120));
+    }
+
+    #[test]
+    fn domains_are_cancelled_between_their_steps() {
+        let (p, cancel) = (cloth(10, 0.01).unwrap(), Cancel::new());
+        let smoother = |grid: &Grid<'_, f64>| {
+            let on = Cpu::<f64, f64>::default();
+            Multigrid::over_domains().smoothing.smoother(grid, &on).map(|_| ())
+        };
+        let grid = Grid { cancel: Some(&cancel), ..Grid::new(&p.matrix) };
+        assert_eq!(smoother(&grid), Ok(()));
+        cancel.cancel();
+        assert_eq!(smoother(&grid), Err(SetupError::Cancelled));
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub(crate) mod domains;
 pub(crate) mod minimize;
 mod names;
 pub(crate) mod overlap;
+pub(crate) mod skinning;
 pub(crate) mod place;
 mod value;
 

@@ -100,6 +100,9 @@ pub(crate) fn used(given: &Given, preconds: &[Precond], hint: bool) -> Result<()
     if let Some(option) = first(given.overlap.words(), &[Precond::As, Precond::Ras]) {
         return Err(Failure::NotOverlap { option });
     }
+    if let Some(option) = first(given.skinning.words(), &[Precond::Skinning]) {
+        return Err(Failure::NotSkinning { option });
+    }
     match first(given.aggregation.words(), &[Precond::Sa]).filter(|_| !hint) {
         Some(option) => Err(Failure::NotAggregation { option }),
         None => Ok(()),

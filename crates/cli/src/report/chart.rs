@@ -21,6 +21,7 @@ const BELOW: f64 = 1e-2;
 fn colour(row: &Row) -> RGBColor {
     match row.precond {
         Precond::Sa => RGBColor(213, 94, 0),
+        Precond::Skinning => RGBColor(100, 60, 160),
         Precond::Mas => RGBColor(170, 0, 60),
         Precond::As | Precond::Ras => RGBColor(120, 90, 20),
         Precond::Ic0 | Precond::Ilu0 => RGBColor(0, 114, 178),

@@ -123,9 +123,8 @@ fn again(options: &Solve, (threads, stages): (usize, &Stages), input: &Input) ->
     add("--memory", given.memory_mib.to_string());
     add("--tol", format!("{:e}", given.tol));
     add("--max-iterations", given.max_iterations.to_string());
-    let methods =
-        given.aggregation.words().into_iter().chain(given.domains.words()).chain(given.overlap.words());
-    for (option, value) in methods {
+    let multigrid = given.aggregation.words().into_iter().chain(given.skinning.words());
+    for (option, value) in multigrid.chain(given.domains.words()).chain(given.overlap.words()) {
         words.extend([option.to_owned(), value].into_iter().filter(|word| !word.is_empty())); // a flag has no value
     }
     words

@@ -48,7 +48,7 @@ fn needed<V: Real, S: Real>(on: &OpenCl<V, S>, a: &Bsr<f64>, precond: Precond, f
     let inner = on.matrix_bytes(a);
     let domains = |recipe: &Schwarz| on.domain_bytes(recipe, a);
     let preconditioner = match (precond, form) {
-        (Precond::Sa, _) => HIERARCHY * inner,
+        (Precond::Sa | Precond::Skinning, _) => HIERARCHY * inner,
         (Precond::Mas, Form::Additive(recipe)) => domains(recipe),
         (Precond::Mas, Form::Multiplicative(over)) => {
             HIERARCHY * inner + domains(&over.smoothing.domains.schwarz)

@@ -1,7 +1,7 @@
 //! The preconditioner of a sequence, and its update in each step.
 
 use coarsen::backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, Update};
-use coarsen::multigrid::{Multigrid, SmoothedAggregation};
+use coarsen::multigrid::{Multigrid, Skinning, SmoothedAggregation};
 use coarsen::problems::Sequence;
 use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen::sparse::{Bsr, System};
@@ -45,6 +45,8 @@ pub(crate) struct Follower {
     follow: Follow,
     mixed: bool,
     aggregation: Multigrid<SmoothedAggregation>,
+    /// At the positions of the first step: new positions change no transfer.
+    skinning: Multigrid<Skinning>,
     /// The reason for the choice of `auto`.
     because: &'static str,
     domains: Form,
@@ -71,6 +73,7 @@ impl Follower {
             follow: options.follow,
             mixed: options.precision == Precision::Mixed,
             aggregation: options.given.aggregation.recipe(),
+            skinning,
             because,
             domains,
             overlap: options.given.overlap.clone(),
@@ -151,6 +154,7 @@ impl Follower {
         let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
         match self.precond {
             Precond::Sa => boxed(&self.aggregation, system, on),
+            Precond::Skinning => boxed(&self.skinning, system, on),
             Precond::Mas | Precond::Auto => match &self.domains {
                 Form::Additive(recipe) => boxed(recipe, system, on),
                 Form::Multiplicative(recipe) => boxed(&**recipe, system, on),

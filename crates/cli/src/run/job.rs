@@ -7,7 +7,7 @@ use std::time::Instant;
 use coarsen::Real;
 use coarsen::backend::Backend;
 use coarsen::direct::Analysis;
-use coarsen::multigrid::{Coarsening, Hierarchy, Multigrid, SmoothedAggregation, SmootherRecipe};
+use coarsen::multigrid::{Coarsening, Hierarchy, Multigrid, Skinning, SmoothedAggregation, SmootherRecipe};
 use coarsen::sparse::{Bsr, NearKernel, Permutation, System};
 
 use super::progress::Progress;
@@ -34,6 +34,8 @@ pub(crate) struct Job<'a> {
     pub(crate) preconds: Vec<Precond>,
     /// The recipe of [`Precond::Sa`].
     pub(crate) aggregation: Multigrid<SmoothedAggregation>,
+    /// The recipe of [`Precond::Skinning`].
+    pub(crate) skinning: Multigrid<Skinning>,
     /// The recipe of [`Precond::Mas`].
     pub(crate) domains: Form,
     /// The recipe of [`Precond::As`], and its restricted form for [`Precond::Ras`].
@@ -69,6 +71,7 @@ impl<'a> Job<'a> {
             method: Method::Cg,
             preconds: vec![Precond::None],
             aggregation: given.aggregation.recipe(),
+            skinning: given.skinning.recipe(),
             domains: given.domains.recipe(),
             overlap: given.overlap.clone(),
             null_space: ready.null_space.clone(),

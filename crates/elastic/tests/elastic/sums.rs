@@ -100,6 +100,9 @@ impl Potential for Nearest {
         self.0.add_hessian(x, curvature, values);
     }
     fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
+        if let Some(&found) = x.iter().find(|x| !x.is_finite()) {
+            return Err(BodyError::Value { what: "a position", found, range: "finite" });
+        }
         let gap = |i: usize, j: usize| (0..3).map(|k| (x[3 * i + k] - x[3 * j + k]).powi(2)).sum::<f64>();
         let pairs = (0..16).map(|k| (k / 4, k % 4)).filter(|(i, j)| i < j);
         let near = pairs.min_by(|a, b| gap(a.0, a.1).total_cmp(&gap(b.0, b.1))).unwrap();
@@ -121,6 +124,18 @@ fn patterns_follow_what_is_near() {
     moved[9..].copy_from_slice(&[2.0, 0.6, 0.3]);
     f.begin(&moved, &[0.0; 12], [0.0; 3]).unwrap();
     assert!(f.hessian(&moved).pattern().find(2, 3).is_some());
+}
+
+/// A step that cannot begin leaves the objective unchanged.
+#[test]
+fn a_failed_begin_changes_nothing() {
+    let both = Plus::new(springs(&[[0, 1], [1, 2]]), Nearest(springs(&[[0, 3]]))).unwrap();
+    let mut f = ImplicitEuler::new(both, &[1.0; 4], 0.1).unwrap();
+    f.begin(&X, &[0.0; 12], [0.0; 3]).unwrap();
+    let (before, mut bad) = (f.value(&X.to_vec()), X);
+    bad[4] = f64::NAN;
+    assert!(f.begin(&bad, &[1.0; 12], [0.0; 3]).is_err());
+    assert_eq!(f.value(&X.to_vec()), before);
 }
 
 /// A list of boxed parts has the values and derivatives of the nested sum, and forwards every method to its

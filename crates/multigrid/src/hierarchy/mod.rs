@@ -112,7 +112,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             SetupError::unless_cancelled(&system)?;
             let grid = match levels.last().map(|level| &level.host) {
                 None => Grid::finest(&system, &finest),
-                Some(host) => host.grid(levels.len()),
+                Some(host) => Grid { cancel: system.cancel, ..host.grid(levels.len()) },
             };
             if levels.len() + 1 >= recipe.levels || grid.a.shape().0 <= recipe.coarse_size {
                 break;
@@ -299,6 +299,11 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     /// method has no aggregates.
     pub fn aggregates(&self, level: usize) -> Option<&[u32]> {
         self.levels.get(level)?.host.coarse.aggregates.as_deref()
+    }
+
+    /// Data of the method about the step from a level to the next coarser one.
+    pub fn state(&self, level: usize) -> Option<&C::State> {
+        Some(&self.levels.get(level)?.host.coarse.state)
     }
 
     /// Coarse unknowns without a basis function, over all levels.

@@ -19,6 +19,8 @@ pub struct Handles {
     /// For each level, from fine to coarse, the handle that controls each node of the finer level. Handles
     /// have the numbers of their places in `order`.
     pub controls: Vec<Vec<u32>>,
+    /// The distances of all nodes on each level, from which a cut starts.
+    pub(super) fields: Vec<Field>,
 }
 
 /// The edges of a graph and their lengths, in the order of the pattern.
@@ -28,16 +30,23 @@ pub(super) struct Lengths<'a> {
 }
 
 /// Distances to the nearest handle, and that handle.
-struct Field {
-    distance: Vec<f64>,
-    nearest: Vec<u32>,
-    /// Nodes whose distance may pass on to their neighbours, the nearest first.
-    front: BinaryHeap<Reverse<(Far, u32)>>,
+#[derive(Clone, Debug)]
+pub(super) struct Field {
+    pub(super) distance: Vec<f64>,
+    pub(super) nearest: Vec<u32>,
+    /// Nodes whose distance may pass on to their neighbours, the nearest first. Empty between updates.
+    pub(super) front: BinaryHeap<Reverse<(Far, u32)>>,
+}
+
+impl PartialEq for Field {
+    fn eq(&self, other: &Self) -> bool {
+        self.distance == other.distance && self.nearest == other.nearest
+    }
 }
 
 /// A distance that is at least 0, ordered.
-#[derive(Clone, Copy)]
-struct Far(f64);
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Far(pub(super) f64);
 
 impl PartialEq for Far {
     fn eq(&self, other: &Self) -> bool {
@@ -70,7 +79,7 @@ impl Handles {
         let mut field = Field::new(nodes);
         let mut farthest: BinaryHeap<(Far, Reverse<u32>)> =
             (0..nodes as u32).map(|i| (Far(f64::INFINITY), Reverse(i))).collect();
-        let (mut order, mut snapshots) = (Vec::<u32>::new(), Vec::<Vec<u32>>::new());
+        let (mut order, mut fields, mut reached) = (Vec::<u32>::new(), Vec::new(), Vec::new());
         let mut given = given.iter().copied();
         for &count in counts.iter().rev() {
             while order.len() < count || field.unreached(&mut farthest) {
@@ -81,30 +90,39 @@ impl Handles {
                     order.push(next);
                 }
             }
-            snapshots.push(field.nearest.clone());
+            fields.push(field.clone());
+            reached.push(order.len());
         }
-        snapshots.reverse();
-        let mut finer: Option<usize> = None; // handles of the finer level
-        let mut controls = Vec::with_capacity(counts.len());
-        for nearest in snapshots {
-            let count = nearest.iter().max().map_or(0, |&last| last as usize + 1);
-            controls.push(match finer {
-                None => nearest,
-                Some(finer) => order[..finer].iter().map(|&i| nearest[i as usize]).collect(),
-            });
-            finer = Some(count);
-        }
-        Self { order, controls }
+        fields.reverse();
+        reached.reverse();
+        Self::from_fields(order, fields, &reached)
+    }
+
+    /// The handles of levels whose distances are known; `counts` are the numbers of handles.
+    pub(super) fn from_fields(order: Vec<u32>, fields: Vec<Field>, counts: &[usize]) -> Self {
+        let of = |(level, field): (usize, &Field)| match level {
+            0 => field.nearest.clone(),
+            _ => order[..counts[level - 1]].iter().map(|&i| field.nearest[i as usize]).collect(),
+        };
+        let controls = fields.iter().enumerate().map(of).collect();
+        Self { order, controls, fields }
     }
 
     /// The number of handles of level `level`; 0 is the level below the finest.
     pub fn count(&self, level: usize) -> usize {
         self.controls[level].iter().max().map_or(0, |&last| last as usize + 1)
     }
+
+    /// Bytes of all lists.
+    pub(super) fn bytes(&self) -> usize {
+        let fields = self.fields.iter().map(|f| size_of_val(&f.distance[..]) + size_of_val(&f.nearest[..]));
+        let controls = self.controls.iter().map(|c| size_of_val(&c[..]));
+        size_of_val(&self.order[..]) + fields.sum::<usize>() + controls.sum::<usize>()
+    }
 }
 
 impl Field {
-    fn new(nodes: usize) -> Self {
+    pub(super) fn new(nodes: usize) -> Self {
         Self {
             distance: vec![f64::INFINITY; nodes],
             nearest: vec![u32::MAX; nodes],
@@ -114,23 +132,29 @@ impl Field {
 
     /// Updates the distances around a new handle: Dijkstra's algorithm, which ends where another handle is
     /// nearer.
-    fn add(&mut self, graph: &Lengths<'_>, node: u32, handle: u32) {
+    pub(super) fn add(&mut self, graph: &Lengths<'_>, node: u32, handle: u32) {
         self.reach(node, 0.0, handle);
+        self.spread(graph);
+    }
+
+    /// Passes distances on until none becomes shorter.
+    pub(super) fn spread(&mut self, graph: &Lengths<'_>) {
         while let Some(Reverse((Far(d), i))) = self.front.pop() {
             let i = i as usize;
             if d > self.distance[i] {
                 continue;
             }
+            let handle = self.nearest[i];
             for at in graph.pattern.range(i) {
                 self.reach(graph.pattern.indices()[at], d + graph.lengths[at], handle);
             }
         }
     }
 
-    /// Takes a distance if it is shorter than the present one.
-    fn reach(&mut self, node: u32, d: f64, handle: u32) {
+    /// Takes a distance if it is shorter than the present one, or as short and of an earlier handle.
+    pub(super) fn reach(&mut self, node: u32, d: f64, handle: u32) {
         let i = node as usize;
-        if d < self.distance[i] {
+        if d < self.distance[i] || (d == self.distance[i] && handle < self.nearest[i]) {
             (self.distance[i], self.nearest[i]) = (d, handle);
             self.front.push(Reverse((Far(d), node)));
         }
@@ -148,7 +172,7 @@ impl Field {
     }
 
     /// The largest distance and its node. Distances only fall, so bounds are renewed when they come up.
-    fn tighten(&self, candidates: &mut BinaryHeap<(Far, Reverse<u32>)>) -> Option<(f64, u32)> {
+    pub(super) fn tighten(&self, candidates: &mut BinaryHeap<(Far, Reverse<u32>)>) -> Option<(f64, u32)> {
         while let Some(mut top) = candidates.peek_mut() {
             let (Far(bound), Reverse(node)) = *top;
             let d = self.distance[node as usize];
@@ -213,5 +237,28 @@ mod tests {
         lengths.fill(0.0);
         let handles = Handles::sample(&Lengths { pattern: &pattern, lengths: &lengths }, &[4], &[]);
         assert_eq!((handles.order, handles.controls), (vec![0], vec![vec![0; 4]]));
+    }
+
+    /// A line is cut in its middle: the part without a handle gets one on each level, distances are those of
+    /// the new graph, and a cut that changes nothing changes nothing.
+    #[test]
+    fn a_cut_samples_its_region_only() {
+        let (whole, lengths) = line(40, None);
+        let before = Handles::sample(&Lengths { pattern: &whole, lengths: &lengths }, &[10, 2], &[]);
+        let same = before.after_cut(&Lengths { pattern: &whole, lengths: &lengths }, &[19, 20]);
+        assert_eq!(same, before);
+        let (parts, lengths) = line(40, Some(17));
+        let after = before.after_cut(&Lengths { pattern: &parts, lengths: &lengths }, &[16, 17]);
+        for (level, field) in after.fields.iter().enumerate() {
+            let handles = &after.order[..after.count(level)];
+            for i in 0..40_usize {
+                let same = |h: &&u32| (**h < 17) == (i < 17);
+                let d = handles.iter().filter(same).map(|&h| i.abs_diff(h as usize)).min().unwrap();
+                assert_eq!(field.distance[i], d as f64);
+                assert_eq!(i.abs_diff(handles[field.nearest[i] as usize] as usize), d);
+            }
+        }
+        assert_eq!(&after.order[..2], &before.order[..2]);
+        assert!(after.order.len() <= before.order.len() + 2);
     }
 }

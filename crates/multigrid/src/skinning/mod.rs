@@ -4,7 +4,8 @@
 //! |---|---|
 //! | Ω_l, k_l | the handles of level l and their number |
 //! | X_i | the homogeneous rest position of node i: (x, y, z, 1) |
-//! | U | P of the finest level: block (i, j) is X_iᵀ ⊗ I_3, 3 x 12, for the handle j nearest to node i |
+//! | ω_ij | the weight of handle j at node i: by default 1 for the nearest handle, 0 for all others |
+//! | U | P of the finest level: block (i, j) is ω_ij X_iᵀ ⊗ I_3, 3 x 12 |
 //! | U_l | P between handles: blocks I_12 |
 //! | q | the unknowns of a handle: the columns of an affine map, 12 numbers |
 //! | n | directions of a handle that move none of its nodes |
@@ -13,6 +14,8 @@
 //! |---|---|
 //! | `handles` | farthest points of the elastic graph, nested (§4.1) |
 //! | `lengths` | the lengths of its edges |
+//! | `cut` | handles after a cut |
+//! | `weights` | constant or smooth weights of handles (§4.2) |
 //! | `mod` | coordinates and transfers (§4.2) |
 //! | `null_space` | directions without a node that they move (§4.4) |
 //!
@@ -23,9 +26,11 @@
 //! *Reference* Xian, Tong & Liu 2019, "A Scalable Galerkin Multigrid Method for Real-time Simulation of
 //! Deformable Objects", ACM TOG 38(6):162.
 
+mod cut;
 mod handles;
 mod lengths;
 mod null_space;
+mod weights;
 
 use std::sync::Arc;
 
@@ -34,10 +39,12 @@ use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern, Prolongation};
 
 use crate::{Coarse, Coarsening, Grid};
+pub use cut::Cut;
 pub use handles::Handles;
 pub use lengths::Sampling;
 use lengths::edge_lengths;
 use null_space::Moments;
+pub use weights::Weights;
 
 /// Handles that move their nodes by affine maps of the rest positions, with weights 0 or 1.
 ///
@@ -61,15 +68,43 @@ pub struct Skinning {
     pub given: Vec<u32>,
     /// The metric of the farthest points.
     pub sampling: Sampling,
+    /// The weights of handles at nodes. Between levels of handles they are always constant.
+    pub weights: Weights,
+    /// The unknowns of a handle.
+    pub coordinates: Coordinates,
+    /// A cut through a body whose handles are known: only what it touches is sampled again. `handles` and
+    /// `given` are those of the old handles then.
+    pub cut: Option<Cut>,
     /// One rest position a node; without them, the positions of the system that is built.
     pub rest: Option<Arc<[[f64; 3]]>>,
 }
 
+/// The unknowns of a handle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Coordinates {
+    /// An affine map: 12 for blocks of 3.
+    #[default]
+    Affine,
+    /// A translation: as many as a node has. *Use* to compare (§5.2, tests 3 and 4): cycles are many.
+    Constant,
+}
+
 impl Default for Skinning {
     fn default() -> Self {
-        let (nodes_per_handle, handles_per_handle) = (40, 8);
+        let (nodes_per_handle, handles_per_handle) = (80, 8);
         let (handles, given, sampling) = (Vec::new(), Vec::new(), Sampling::Uniform);
-        Self { handles, nodes_per_handle, handles_per_handle, given, sampling, rest: None }
+        let (weights, coordinates) = (Weights::Constant, Coordinates::Affine);
+        Self {
+            handles,
+            nodes_per_handle,
+            handles_per_handle,
+            given,
+            sampling,
+            weights,
+            coordinates,
+            cut: None,
+            rest: None,
+        }
     }
 }
 
@@ -86,7 +121,7 @@ pub struct Controlled {
 
 impl Controlled {
     /// The handles of all levels.
-    pub fn handles(&self) -> &Handles {
+    pub fn handles(&self) -> &Arc<Handles> {
         &self.handles
     }
 
@@ -149,7 +184,8 @@ impl<T: Real> Coarsening<T> for Skinning {
     }
 
     fn state_bytes(&self, state: &Controlled) -> usize {
-        size_of_val(&state.moments[..]) + size_of_val(&state.still[..])
+        let handles = if state.level == 0 { state.handles.bytes() } else { 0 }; // shared by all levels
+        handles + size_of_val(&state.moments[..]) + size_of_val(&state.still[..])
     }
 
     fn name(&self) -> &'static str {
@@ -172,8 +208,9 @@ impl Skinning {
             let (what, expected) = ("unknowns of a node, for affine motions of space,", 3);
             return Err(Error::Shape { what, expected, found: b }.into());
         }
-        if let Some(&node) = self.given.iter().find(|&&i| i as usize >= nodes) {
-            let what = "nodes that are given as handles";
+        let cut = self.cut.iter().flat_map(|cut| cut.touched.iter().chain(&cut.handles.order));
+        if let Some(&node) = self.given.iter().chain(cut).find(|&&i| i as usize >= nodes) {
+            let what = "nodes that are given as handles or by a cut";
             return Err(Error::Shape { what, expected: nodes, found: node as usize + 1 }.into());
         }
         let x = centred(rest)?;
@@ -182,14 +219,25 @@ impl Skinning {
             return Ok(None);
         }
         let graph = edge_lengths(self.sampling, fine.elastic.unwrap_or(a), &x);
-        let handles = Arc::new(Handles::sample(&graph.view(), &counts, &self.given));
-        let count = handles.count(0);
-        let pattern = Pattern::new(count, (0..=nodes).collect(), handles.controls[0].clone())?;
+        let handles = Arc::new(match &self.cut {
+            None => Handles::sample(&graph.view(), &counts, &self.given),
+            Some(cut) => cut.handles.after_cut(&graph.view(), &cut.touched),
+        });
+        let (pattern, weights) = weights::weights(self.weights, &graph.view(), &handles)?;
         let axes = if b == 2 { 2 } else { 3 };
-        let weights = x.iter().flat_map(|x| x[..axes].iter().copied().chain([1.0])).map(T::of).collect();
-        let u = Bsr::new(Arc::new(pattern), (1, axes + 1), weights)?;
-        let mut moments = vec![Moments::default(); count];
-        x.iter().zip(&handles.controls[0]).for_each(|(&x, &j)| moments[j as usize].add(x));
+        let spanned = if self.coordinates == Coordinates::Affine { axes } else { 0 };
+        let mut moments = vec![Moments::default(); if spanned > 0 { handles.count(0) } else { 0 }];
+        let mut values = Vec::with_capacity((spanned + 1) * weights.len());
+        for (i, x) in x.iter().enumerate() {
+            for at in pattern.range(i) {
+                let w = weights[at];
+                values.extend(x[..spanned].iter().map(|x| T::of(w * x)).chain([T::of(w)]));
+                if let Some(moments) = moments.get_mut(pattern.indices()[at] as usize) {
+                    moments.add(*x, w);
+                }
+            }
+        }
+        let u = Bsr::new(Arc::new(pattern), (1, spanned + 1), values)?;
         Ok(Some(step(Prolongation::weights(u, b)?, Controlled::new(handles, 0, moments, axes), &x)))
     }
 
@@ -214,7 +262,7 @@ fn below<T: Real>(
     let Some(controls) = handles.controls.get(level) else { return Ok(None) };
     let (count, k) = (handles.count(level), fine.a.block().0);
     let pattern = Pattern::new(count, (0..=controls.len()).collect(), controls.clone())?;
-    let mut moments = vec![Moments::default(); count];
+    let mut moments = vec![Moments::default(); if above.moments.is_empty() { 0 } else { count }];
     above.moments.iter().zip(controls).for_each(|(m, &j)| moments[j as usize].join(m));
     let axes = if k == 6 { 2 } else { 3 };
     let p = Prolongation::identities(Arc::new(pattern), k)?;

@@ -3,7 +3,7 @@
 //! | symbol | what |
 //! |---|---|
 //! | X | the homogeneous rest position (x, 1) of a node |
-//! | M | Σ X Xᵀ over the nodes that a handle controls, m x m |
+//! | M | Σ ω² X Xᵀ over the nodes that a handle moves, m x m |
 //! | c, C | their centre and Σ (x − c) (x − c)ᵀ |
 //! | n | a direction with Xᵀ n = 0 for all these nodes: a plane that contains them |
 //!
@@ -23,17 +23,17 @@ pub(super) struct Moments {
     second: [f64; 6],
     /// Σ x.
     first: [f64; 3],
-    /// The number of nodes.
+    /// Σ ω², the number of nodes for constant weights.
     count: f64,
 }
 
 impl Moments {
-    /// Adds a node.
-    pub(super) fn add(&mut self, [x, y, z]: [f64; 3]) {
-        let products = [x * x, x * y, x * z, y * y, y * z, z * z];
-        self.second.iter_mut().zip(products).for_each(|(s, p)| *s += p);
-        self.first.iter_mut().zip([x, y, z]).for_each(|(s, p)| *s += p);
-        self.count += 1.0;
+    /// Adds a node that the handle moves with weight ω.
+    pub(super) fn add(&mut self, [x, y, z]: [f64; 3], weight: f64) {
+        let (products, square) = ([x * x, x * y, x * z, y * y, y * z, z * z], weight * weight);
+        self.second.iter_mut().zip(products).for_each(|(s, p)| *s += square * p);
+        self.first.iter_mut().zip([x, y, z]).for_each(|(s, p)| *s += square * p);
+        self.count += square;
     }
 
     /// Adds the nodes of another handle.
@@ -101,7 +101,7 @@ mod tests {
 
     fn of(points: &[[f64; 3]]) -> Moments {
         let mut moments = Moments::default();
-        points.iter().for_each(|&x| moments.add(x));
+        points.iter().for_each(|&x| moments.add(x, 1.0));
         moments
     }
 

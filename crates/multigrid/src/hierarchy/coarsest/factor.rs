@@ -23,6 +23,8 @@ const DENSE_THERE: usize = 2000;
 pub(super) struct Factored<T, B: Backend> {
     on: B,
     solver: Solver,
+    /// The class of the operator that the cycle uses.
+    class: Class,
     /// A⁺ at a remote place.
     there: Option<B::Blocks>,
     host_b: Vec<B::Real>,
@@ -69,10 +71,7 @@ impl Solver {
                 columns
             }
         };
-        let symmetric = match self {
-            Self::Dense(inverse) => Preconditioner::<Vec<f64>>::class(inverse) == Class::Symmetric,
-            Self::Sparse(factor) => Preconditioner::<Vec<f64>>::class(&**factor) == Class::Symmetric,
-        };
+        let symmetric = self.class() == Class::Symmetric;
         for i in 0..n {
             for j in 0..i {
                 let (above, below) = (columns[i * n + j], columns[j * n + i]);
@@ -82,6 +81,13 @@ impl Solver {
             }
         }
         Ok(DenseBlocks::new(n, columns)?)
+    }
+
+    fn class(&self) -> Class {
+        match self {
+            Self::Dense(inverse) => Preconditioner::<Vec<f64>>::class(inverse),
+            Self::Sparse(factor) => Preconditioner::<Vec<f64>>::class(&**factor),
+        }
     }
 
     /// New values in the old memory.
@@ -119,6 +125,7 @@ impl<T: Real, B: Backend> Factored<T, B> {
         };
         Ok(Self {
             on: on.clone(),
+            class: solver.class(),
             solver,
             there,
             host_b: zeros.clone(),
@@ -172,6 +179,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         if let Some(there) = &mut self.there {
             there.set_values(&self.solver.inverse(self.host_b.len())?)?;
         }
+        self.class = self.solver.class();
         Ok(())
     }
 
@@ -194,12 +202,8 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         solver + there + 2 * n * size_of::<B::Real>()
     }
 
-    /// The class of the solver.
     fn class(&self) -> Class {
-        match &self.solver {
-            Solver::Dense(inverse) => Preconditioner::<Vec<B::Real>>::class(inverse),
-            Solver::Sparse(factor) => Preconditioner::<Vec<B::Real>>::class(&**factor),
-        }
+        self.class
     }
 
     /// The name in tables.
