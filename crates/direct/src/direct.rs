@@ -8,7 +8,7 @@ use crate::{Analysis, DirectError, Engine, Factor, Figures, Method};
 
 /// Direct solution of sparse systems: order, factor, solve.
 ///
-/// *Use* up to some 100,000 unknowns in two dimensions and 20,000 in three, for many right-hand sides, for
+/// *Use* up to about 100,000 unknowns in two dimensions and 20,000 in three, for many right-hand sides, for
 /// indefinite systems, and on the coarsest level. For larger systems multigrid is faster, since fill grows
 /// like n log n and n^(4/3). Singular systems are rejected: use a Krylov method with a null space, or
 /// [`Dense`](crate::Dense) for small ones. *Cost* of Cholesky in 2D: n log n entries, n^(3/2) operations; in

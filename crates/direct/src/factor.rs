@@ -27,7 +27,7 @@ pub struct Factor {
 }
 
 impl Factor {
-    /// Factors `a` with the planned structure, and checks that the factor is not singular.
+    /// Factors `a` with the planned structure, and checks that it is not singular.
     pub(crate) fn new(
         recipe: Direct,
         method: Method,

@@ -41,7 +41,7 @@ impl Lu {
 impl Factorization for Lu {
     fn factor(&mut self, a: &Bsr<f64>) -> Result<Pivots, DirectError> {
         self.transpose.refill(a);
-        products::reserve()?; // faer may store L and U in dense blocks
+        products::reserve()?; // faer decides whether L and U have dense blocks
         let request = self
             .symbolic
             .factorize_numeric_lu_scratch::<f64>(Par::Seq, Spec::default())
