@@ -126,7 +126,8 @@ pub enum DirectError {
     Singular {
         /// A scalar row that depends on the others.
         row: usize,
-        /// ‖b − A x‖ / ‖b‖ of a trial solve along the near-kernel; infinite if the trial solve is not finite.
+        /// ‖b − A x‖ / ‖b‖ of a trial solve along the near-kernel; infinite if there is no finite trial
+        /// solve.
         residual: f64,
     },
     /// Refinement could not reduce the residual enough.

@@ -95,8 +95,9 @@ impl Factor {
     /// precision).
     ///
     /// # Errors
-    /// [`DirectError::Shape`], [`DirectError::RightHandSide`] for NaN in b, [`DirectError::Inaccurate`] if
-    /// the residual stays above [`Direct::accept`]. After an error x is unchanged.
+    /// [`DirectError::Shape`], [`DirectError::RightHandSide`] for NaN or infinity in b,
+    /// [`DirectError::Inaccurate`] if the residual stays above [`Direct::accept`], [`DirectError::Overflow`]
+    /// for an x outside the range of its type. After an error x is unchanged.
     pub fn solve<V: Real>(&mut self, b: &[V], x: &mut [V]) -> Result<Solved, DirectError> {
         self.solve_with(b, x, false)
     }
