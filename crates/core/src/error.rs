@@ -143,7 +143,7 @@ pub enum Error {
         /// The number of threads requested.
         threads: usize,
     },
-    /// A solve ended without convergence, and the caller asked for an error.
+    /// A solve ended without convergence, and the caller requested an error.
     #[error(transparent)]
     NotConverged(#[from] NotConverged),
 }

@@ -10,7 +10,7 @@
 //! | [`scalar`](Scalar) | scalars whose value may still be pending |
 //! | [`dual`](Dual) | numbers that carry a derivative |
 //! | [`vector`](Vector) | vector operations of Krylov methods; `host` implements them for `Vec<T>` |
-//! | [`operator`](LinearOperator) | y = A x; [`from_fn`] for matrix-free ones |
+//! | [`operator`](LinearOperator) | y = A x; [`from_fn`] for matrix-free operators |
 //! | [`mixed_precision`](MixedPrecision) | rounded operator for products, exact operator for residuals |
 //! | [`preconditioner`](Preconditioner) | z = M⁻¹ r |
 //! | [`objective`](Objective) | f(x), to be minimised |

@@ -1,4 +1,4 @@
-//! The code that factors and decomposes: faer, or the own code of this crate.
+//! The code that factors and decomposes: faer, or this crate's own code.
 
 use coarsen_sparse::Bsr;
 
@@ -13,8 +13,8 @@ pub enum Engine {
     /// faer if this crate is built with its feature `faer`, otherwise [`Own`](Self::Own).
     #[default]
     Fastest,
-    /// The own code of this crate, without other crates: sparse LDLᵀ and LU entry by entry, and dense
-    /// eigenvalues and singular values by plain loops.
+    /// This crate's own code, without other crates: sparse LDLᵀ and LU entry by entry, and dense eigenvalues
+    /// and singular values by plain loops.
     ///
     /// *Use* for coarsest grids and subdomains if building faer takes too long. It has no dense blocks, so
     /// its factorisations take longer than those of faer if fill is large: measured on one thread of a shared

@@ -1,5 +1,5 @@
 //! Direct solves: sparse Cholesky, LDLᵀ and LU, and dense pseudo-inverses for coarse grids; by faer, or by
-//! the own code of this crate.
+//! this crate's own code.
 //!
 //! [`Direct`] chooses the cheapest factorisation for a matrix. The [`Factor`] reports the method, solves with
 //! iterative refinement, is a preconditioner, and can be updated with new values on the same pattern.
@@ -8,8 +8,8 @@
 //! same bits for any number of threads.
 //!
 //! With the feature `faer`, which is on by default, faer factors and decomposes unless [`Engine::Own`] is
-//! set. Without this feature faer is not built and the own code is always used. The public interface is the
-//! same.
+//! set. Without this feature faer is not built and this crate's own code is always used. The public interface
+//! is the same.
 //!
 //! | file | what |
 //! |---|---|
@@ -20,8 +20,8 @@
 //! | `factorization` | the trait of Cholesky, LDLᵀ and LU, their pivots and sizes |
 //! | [`dense`](Dense) | A⁺ of small matrices, also singular ones |
 //! | `spectral` | the decompositions that A⁺ requires of an engine |
-//! | [`engine`](Engine) | faer, or the own code of this crate |
-//! | `own` | factorisations and spectra by own code |
+//! | [`engine`](Engine) | faer, or this crate's own code |
+//! | `own` | factorisations and spectra by this crate's own code |
 //! | `by_faer` | factorisations and spectra by faer |
 //! | `refine` | iterative refinement, and the trial solve |
 //! | `check` | checks of a matrix before its factorisation |

@@ -55,7 +55,7 @@ pub(crate) struct ConvergenceTest<'a, V: Vector> {
     safe: &'a mut V,
     /// ‖r‖ of `safe`.
     saved: V::Real,
-    /// b / power, where power ≠ 1.
+    /// b / power, if power ≠ 1.
     spare: &'a mut Spare<V>,
     /// The divisor of x and b during the solve: 1, unless b·b overflows or underflows.
     power: f64,

@@ -31,7 +31,7 @@ pub trait Krylov<V: Vector> {
     /// Solves A x = b with preconditioner M from the guess x; `monitor` is called at every convergence test.
     ///
     /// A right-hand side of zeros gives x = 0 in 0 iterations; an exact guess is returned in 0 iterations.
-    /// [`Report::outcome`] tells how the solve ended.
+    /// [`Report::outcome`] states how the solve ended.
     ///
     /// # Errors
     /// Before anything is written: [`Error::NotSquare`], [`Error::Shape`], [`Error::Layout`],

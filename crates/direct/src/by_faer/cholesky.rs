@@ -121,8 +121,8 @@ fn diagonal(symbolic: &SymbolicCholesky<usize>, l: &[f64], mut f: impl FnMut(usi
     }
 }
 
-/// Entries of L, bytes held with `extra` bytes in addition to L, and multiplications of the factorisation (Σ
-/// c²/2 over columns of c entries).
+/// Entries of L, bytes held with `extra` bytes in addition to L, and multiplications and additions of the
+/// factorisation (Σ c² over columns of c entries).
 pub(crate) fn figures(symbolic: &SymbolicCholesky<usize>, lower: &Columns, extra: usize) -> Figures {
     let (mut nnz, mut flops, mut indices) = (0, 0.0, 0);
     match symbolic.raw() {

@@ -1,10 +1,10 @@
-//! The own factorisations and spectra of this crate, by plain loops as in the textbooks.
+//! This crate's own factorisations and spectra, by plain loops as in the textbooks.
 //!
 //! | file | what |
 //! |---|---|
 //! | `minimum_degree` | the elimination order, by approximate degrees in a quotient graph |
 //! | `structure` | the ordered matrix, its elimination tree, and the entries of L in each column |
-//! | `ldlt` | A = L D Lᵀ row by row, without exchanges: positive definite matrices, and large indefinite ones |
+//! | `ldlt` | A = L D Lᵀ row by row, without exchanges: positive definite and large indefinite matrices |
 //! | `bunch_kaufman` | A = L B Lᵀ of a full matrix, pivots of order 1 and 2 |
 //! | `lu` | A = L U column by column, with row exchanges |
 //! | `reach` | the rows that can be nonzero in the solution of L x = b |
