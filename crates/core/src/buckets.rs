@@ -30,20 +30,20 @@ impl Buckets {
         Self { starts: vec![0; count + 2] }
     }
 
-    /// The same, in memory that [`into_starts`](Self::into_starts) returned before.
+    /// `count` empty buckets, in memory that [`into_starts`](Self::into_starts) returned.
     pub fn reuse(mut memory: Vec<usize>, count: usize) -> Self {
         memory.clear();
         memory.resize(count + 2, 0);
         Self { starts: memory }
     }
 
-    /// First pass: counts one item of a bucket.
+    /// Counts one item of a bucket, in the first pass.
     #[inline]
     pub fn count(&mut self, bucket: usize) {
         self.starts[bucket + 2] += 1;
     }
 
-    /// Between the passes: turns the counts into offsets and returns the number of items.
+    /// Turns the counts into offsets, between the passes; returns the number of items.
     pub fn sum_up(&mut self) -> usize {
         let mut sum = 0;
         for start in &mut self.starts {
@@ -53,7 +53,7 @@ impl Buckets {
         sum
     }
 
-    /// Second pass: the position of the next item of a bucket.
+    /// Returns the position of the next item of a bucket, in the second pass.
     #[inline]
     pub fn place(&mut self, bucket: usize) -> usize {
         let next = &mut self.starts[bucket + 1];

@@ -6,9 +6,9 @@ use crate::Real;
 
 /// a + b ε with ε² = 0: f(a + b ε) = f(a) + f′(a) b ε, exact to round-off.
 ///
-/// *Use* to check a derivative where finite differences are too coarse: write the energy for dual numbers,
-/// with +, −, *, / and the functions below, and evaluate it at [`Dual::along`]. *Reference* Griewank &
-/// Walther 2008, *Evaluating Derivatives*, §3.1.
+/// *Use* to check a derivative if finite differences are not accurate enough: write the energy for dual
+/// numbers, with +, −, *, / and the functions below, and evaluate it at [`Dual::along`]. *Reference* Griewank
+/// & Walther 2008, *Evaluating Derivatives*, §3.1.
 ///
 /// ```
 /// use coarsen_core::Dual;

@@ -20,7 +20,7 @@ pub struct Stop<T> {
     pub relative: T,
     /// Tolerance for ‖r‖₂, in the unit of b.
     pub absolute: T,
-    /// The most iterations; a solve that converges at the last one has converged.
+    /// The largest number of iterations; convergence in the last iteration counts.
     pub max_iterations: usize,
     /// Iterations between two convergence tests, at least 1. A test costs one wait on a device. Between tests
     /// neither the stopping rule nor the monitor is evaluated.

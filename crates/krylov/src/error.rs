@@ -1,6 +1,6 @@
 //! Errors of null spaces.
 
-/// Vectors that do not span a null space.
+/// The reason why vectors cannot span a null space.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NullSpaceError {

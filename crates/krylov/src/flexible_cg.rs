@@ -95,7 +95,7 @@ impl<V: Vector> Krylov<V> for FlexibleCg<V> {
                 rho = m.apply_dot(r, z); // w = B(r)
                 let beta = z.dot(q).over(&curvature.value, &floor); // (w, A d) / (d, A d)
                 // Deviation: after a step with α = 0, `alive` and β are 0 and p is kept, so that the next
-                // convergence test finds the curvature that caused it.
+                // convergence test detects the curvature that caused α = 0.
                 let alive = curvature.value.over(&curvature.value, &floor); // 1 or 0
                 let keep = one.clone() + -alive.clone() + -beta;
                 p.axpby(&alive, z, &keep); // d = w − β d

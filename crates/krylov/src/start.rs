@@ -67,12 +67,12 @@ impl<V: Vector, const N: usize> Workspace<V, N> {
         Self { vectors: Vec::new(), spare: Spare(Vec::new()) }
     }
 
-    /// The vectors; they hold old values.
+    /// The vectors, which contain old values.
     pub(crate) fn like(&mut self, b: &V) -> Result<&mut [V; N], Error> {
         Ok(self.with_spare(b)?.0)
     }
 
-    /// The same, and storage for one more vector.
+    /// The vectors, and storage for one more.
     pub(crate) fn with_spare(&mut self, b: &V) -> Result<(&mut [V; N], &mut Spare<V>), Error> {
         grow(&mut self.vectors, N, b)?;
         let vectors = self.vectors.first_chunk_mut().expect("grow makes N vectors");
@@ -80,7 +80,7 @@ impl<V: Vector, const N: usize> Workspace<V, N> {
     }
 }
 
-/// A vector that few solves need, allocated by the first that does.
+/// A vector that few solves need, allocated by the first of them.
 pub(crate) struct Spare<V>(Vec<V>);
 
 impl<V: Vector> Spare<V> {

@@ -1,15 +1,15 @@
 //! The eigenvalues of a Lanczos matrix by Sturm sequences.
 //!
 //! The count of eigenvalues below s is the number of negative pivots of T − s I = L D Lᵀ (Golub & Van Loan
-//! 2013, §8.4); bisection on it needs no memory.
+//! 2013, §8.4); bisection with this count needs no memory.
 
 use coarsen_core::RitzValues;
 
 /// Rows kept: later rows change the extreme eigenvalues little.
 pub(crate) const KEPT: usize = 1024;
 
-/// The most bisections, and the relative width that ends them earlier: six digits exceed the accuracy of the
-/// estimate.
+/// The largest number of bisections, and the relative width that ends them earlier: six digits exceed the
+/// accuracy of the estimate.
 const BISECTIONS: usize = 64;
 const WIDTH: f64 = 1e-6;
 
@@ -83,9 +83,9 @@ impl Tridiagonal {
 }
 
 impl RitzValues for Tridiagonal {
-    /// The smallest and the largest eigenvalue; `None` without rows, or where one is not finite.
+    /// The smallest and the largest eigenvalue; `None` without rows, or if a row is not finite.
     ///
-    /// To six digits. *Cost* 40 to 128 Sturm counts of one division per row.
+    /// Accurate to six digits. *Cost* 40 to 128 Sturm counts of one division per row.
     fn extremes(&self) -> Option<[f64; 2]> {
         let n = self.rows.len();
         let couple = |j: usize| self.rows.get(j).map_or(0.0, |row| row.1.sqrt());

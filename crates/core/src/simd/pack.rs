@@ -21,7 +21,7 @@ pub trait Pack<V: Real>: Copy {
     /// Writes all lanes.
     ///
     /// # Safety
-    /// As many numbers as there are lanes are writable at `to`.
+    /// `LANES` numbers are writable at `to`.
     unsafe fn store(self, to: *mut V);
 
     /// Writes the first N lanes only.
@@ -33,7 +33,7 @@ pub trait Pack<V: Real>: Copy {
     /// The numbers at `from`, rounded to V.
     ///
     /// # Safety
-    /// As many numbers as there are lanes are readable at `from`.
+    /// `LANES` numbers are readable at `from`.
     unsafe fn load<S: Real>(set: Self::Set, from: *const S) -> Self;
 
     /// The first N numbers at `from`, rounded to V, and 0 in the other lanes.
@@ -42,7 +42,7 @@ pub trait Pack<V: Real>: Copy {
     /// N numbers are readable at `from`, and N is at most the number of lanes.
     unsafe fn load_first<S: Real, const N: usize>(set: Self::Set, from: *const S) -> Self;
 
-    /// self · a + b, rounded once where the set has an instruction for it.
+    /// self · a + b, rounded once if the set has an instruction for it.
     fn mul_add(self, a: Self, b: Self) -> Self;
 
     /// The sum of the first N lanes, in a fixed order; the others are ignored.

@@ -7,8 +7,8 @@
 //! | `lu` | A = L U with row exchanges, for everything else |
 //! | `dense` | eigenvalues and singular values of small matrices |
 //! | `columns` | block matrices as scalar columns, and their ordering |
-//! | `products` | the buffer for dense products, asked for where it may be refused |
-//! | `room` | room for factors and scratch |
+//! | `products` | the buffer for dense products, allocated so that a failure is an error |
+//! | `room` | memory for factors and scratch |
 
 mod cholesky;
 mod columns;

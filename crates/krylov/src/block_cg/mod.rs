@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | X, B | `x`, `b` | solutions and right-hand sides, one vector per column |
 //! | R = W σ | | residuals B − A X |
-//! | W | `w` | a basis of them, orthonormal in M⁻¹: Wᵀ M⁻¹ W = I |
+//! | W | `w` | a basis of the residuals, orthonormal in M⁻¹: Wᵀ M⁻¹ W = I |
 //! | Z | `z` | M⁻¹ W |
 //! | S | `s` | search directions |
 //! | A S | `q` | |
@@ -40,16 +40,17 @@ const ONCE: f64 = 1e-4;
 /// sides.
 ///
 /// Each x minimises ‖x − A⁻¹b‖_A over the sum of the Krylov spaces of all columns, whose dimension is k times
-/// that of its own. So the k − 1 smallest eigenvalues of M⁻¹A no longer limit convergence (O'Leary 1980,
-/// Theorem 5). Residuals are stored as an orthonormal basis times a small matrix, so that linearly dependent
-/// columns are harmless. After every run of the recurrence all residuals are recomputed; columns above the
-/// tolerance continue without the others. *Use* for a few right-hand sides (2 to about 20) of the same matrix
-/// that are known at the same time. For a sequence of right-hand sides use [`Cg`](crate::Cg) with the last x
-/// as guess. *Not* for right-hand sides whose squares overflow or underflow: [`Error::Range`]. *Outcome* one
-/// [`Report`] per column; its iterations are those of the block until the column converged. *Cost* per
-/// iteration: k applies of A and of M, about 7 k² passes over vectors, 2 k reductions (3 k at a convergence
-/// test), two waits; 5 k vectors, and a few k x k matrices, which are allocated. It pays where k products at
-/// once cost less than k separate products, or where the saved iterations cost more than the passes.
+/// that of the Krylov space of one column. So the k − 1 smallest eigenvalues of M⁻¹A no longer limit
+/// convergence (O'Leary 1980, Theorem 5). Residuals are stored as an orthonormal basis times a small matrix,
+/// so that linearly dependent columns are harmless. After every run of the recurrence all residuals are
+/// recomputed; columns above the tolerance continue without the others. *Use* for a few right-hand sides (2
+/// to about 20) of the same matrix that are known at the same time. For a sequence of right-hand sides use
+/// [`Cg`](crate::Cg) with the previous x as guess. *Not* for right-hand sides whose squares overflow or
+/// underflow: [`Error::Range`]. *Outcome* one [`Report`] per column; its iterations are those of the block
+/// until the column converged. *Cost* per iteration: k applies of A and of M, about 7 k² passes over vectors,
+/// 2 k reductions (3 k at a convergence test), two waits; 5 k vectors, and a few k x k matrices, which are
+/// allocated. It pays if k products at once cost less than k separate products, or if the saved iterations
+/// cost more than the passes.
 /// *Reference* O'Leary 1980, Linear Algebra Appl. 29; Dubrulle 2001, "Retooling the method of block conjugate
 /// gradients", ETNA 12, Algorithm BCGrQ.
 ///
@@ -119,7 +120,8 @@ impl<V: Vector> BlockCg<V> {
         self.solve_with(a, m, b, x, &mut |_| ControlFlow::Continue(()))
     }
 
-    /// The same; `look` receives ‖r‖ / ‖b‖ of each column at every convergence test and may end the solve.
+    /// [`solve`](Self::solve) with a function `look` that receives ‖r‖ / ‖b‖ of each column at every
+    /// convergence test and may end the solve.
     ///
     /// # Errors
     /// Those of [`solve`](Self::solve).
@@ -309,8 +311,8 @@ impl<V: Vector> BlockCg<V> {
         }
     }
 
-    /// Makes the first `count` columns of W orthonormal in M⁻¹, and those of Z equal to M⁻¹ W. Returns ζ by
-    /// rows, with W before = W after · ζ; it has as many rows as there are independent columns.
+    /// Makes the first `count` columns of W orthonormal in M⁻¹, and the same columns of Z equal to M⁻¹ W.
+    /// Returns ζ by rows, with W before = W after · ζ; it has one row per independent column.
     fn orthonormalise(&mut self, m: &mut dyn Preconditioner<V>, count: usize) -> Result<Vec<f64>, Outcome> {
         for (w, z) in self.w[..count].iter().zip(&mut self.z) {
             m.apply(w, z);

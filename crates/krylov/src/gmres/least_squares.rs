@@ -102,8 +102,8 @@ mod tests {
         assert_eq!(problem.solve(1e-16), [0.0]);
     }
 
-    /// H = [3 3; 4 4; 0 0]: the second column is the first, up to round-off, and shortens (5, 0, 0) no
-    /// further.
+    /// H = [3 3; 4 4; 0 0]: the second column equals the first up to round-off and does not reduce the
+    /// residual further.
     #[test]
     fn a_breakdown_reports_the_residual_that_is_left() {
         for noise in [0.0, 1e-17, -1e-17] {

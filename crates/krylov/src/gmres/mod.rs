@@ -6,8 +6,8 @@
 //! | z_j | `directions` | M⁻¹ v_j: the last one, or all when flexible |
 //! | w | `w` | A z_j, orthogonalised in place: it becomes v_{j+1} |
 //! | h_ij | `problem.work` | column j of the Hessenberg matrix |
-//! | β, y | | start of the right-hand side; the minimiser |
-//! | | `unit` | 1, or a power of two near ‖A‖ where squares would overflow or underflow: w, h_ij and y are those of A / unit |
+//! | β, y | | first entry of the right-hand side; the minimiser |
+//! | | `unit` | 1, or a power of two near ‖A‖ (see `scale`); w, h_ij and y are those of A / unit |
 //!
 //! Step numbers at line ends are those of Saad 2003, Algorithm 9.5 (without flexibility) and 9.6 (with it).
 //! *Deviation*: Gram–Schmidt is classical, so that all h_ij of a column need one reduction, and repeated
@@ -39,7 +39,7 @@ const KEPT: f64 = std::f64::consts::FRAC_1_SQRT_2;
 /// [`Minres`](crate::Minres), which need a fixed number of vectors. *Outcome* a cycle that does not reduce
 /// the residual ends as [`Stagnated`](Outcome::Stagnated), an exhausted Krylov space without a solution as
 /// [`Breakdown`](Outcome::Breakdown). *Cost* per iteration j of a cycle: 1 apply of A, 1 of M, 2 passes over
-/// j vectors and 3 reductions (4 passes and 5 where Gram–Schmidt is repeated); m + 5 vectors, 2 m + 4 when
+/// j vectors and 3 reductions (4 passes and 5 if Gram–Schmidt is repeated); m + 5 vectors, 2 m + 4 when
 /// flexible. Monitors receive no x. *Reference* Saad & Schultz 1986; Saad 2003, §9.3.2 and §9.4.1, Algorithms
 /// 9.5 and 9.6; Giraud, Langou & Rozložník 2005, Comput. Math. Appl. 50 (classical Gram–Schmidt twice).
 ///
@@ -141,7 +141,7 @@ impl<V: Vector> Krylov<V> for Gmres<V> {
                     break;
                 }
                 if length == 0.0 {
-                    test.end(Outcome::Breakdown); // unless the space holds the solution
+                    test.end(Outcome::Breakdown); // unless the space contains the solution
                     break;
                 }
                 basis[j + 1].scaled(&number(1.0 / length), w); // 9

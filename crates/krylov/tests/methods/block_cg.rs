@@ -59,8 +59,8 @@ fn columns_help_each_other() {
     }
 }
 
-/// The energy norm of each column is the least over the sum of the Krylov spaces: after one step, over the
-/// span of all right-hand sides.
+/// The error of each column is the least in the energy norm over the sum of the Krylov spaces: after one
+/// step, over the span of all right-hand sides.
 #[test]
 fn one_step_is_the_projection_on_all_right_hand_sides() {
     let (n, k) = (12, 3);
@@ -165,7 +165,7 @@ fn misfits_are_refused_and_looks_may_stop() {
     assert!(reports.iter().all(|report| (report.outcome, report.iterations) == (Outcome::Stopped, 3)));
 }
 
-/// A solve that meets NaN leaves nothing in the vectors of the method that a later solve could read.
+/// A solve that ends with NaN does not affect later solves, which reuse its vectors.
 #[test]
 fn a_solve_that_failed_does_not_spoil_the_next() {
     let n = 20;
@@ -186,7 +186,7 @@ fn a_solve_that_failed_does_not_spoil_the_next() {
     }
 }
 
-/// Products are NaN, residuals are those of A.
+/// An operator whose products are NaN and whose residuals are those of A.
 struct Half<'a> {
     a: &'a Dense<f64>,
 }

@@ -61,7 +61,7 @@ impl Case {
         (0..=STEPS).map(run).collect()
     }
 
-    /// The same as monitors receive them, with the reported residual norms.
+    /// The iterates that monitors receive, and the reported residual norms.
     fn looks(&self, method: &mut dyn Krylov<Numbers>) -> (Vec<Numbers>, Numbers) {
         let (mut seen, mut norms) = (Vec::new(), Vec::new());
         let mut monitor = |it: &Iteration<'_, Numbers>| {
@@ -135,7 +135,7 @@ fn conjugate_gradients_are_those_of_the_book() {
     }
 }
 
-/// M⁻¹ = diag(d), and in every other application half of it for even unknowns.
+/// M⁻¹ = diag(d); in every other application the entries of even unknowns are halved.
 struct Varying {
     d: Numbers,
     calls: usize,

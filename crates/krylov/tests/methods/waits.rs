@@ -19,7 +19,7 @@ fn count(of: &'static std::thread::LocalKey<Cell<usize>>) {
     of.with(|c| c.set(c.get() + 1));
 }
 
-/// A number that costs a wait.
+/// A number that costs a wait to read.
 #[derive(Clone)]
 struct Promise(f64);
 
@@ -53,7 +53,7 @@ impl Scalar for Promise {
     }
 }
 
-/// Numbers at one of several places.
+/// Numbers on one of several mock devices.
 struct Far(Vec<f64>, usize);
 
 impl Far {
@@ -210,8 +210,8 @@ fn a_method_follows_its_system_to_another_place() {
     }
 }
 
-/// A device that cannot find the index of an entry that is not finite gives the outcome instead of the error,
-/// and x is unchanged.
+/// A device that cannot find the index of an entry that is not finite causes the outcome `NotFinite` instead
+/// of the error, and x is unchanged.
 #[test]
 fn what_is_not_finite_is_an_outcome_where_no_entry_can_be_named() {
     let n = 20;
