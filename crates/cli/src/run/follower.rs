@@ -68,6 +68,8 @@ impl Follower {
         } else {
             options.given.domains.recipe()
         };
+        let mut skinning = options.given.skinning.recipe();
+        skinning.coarsening.rest = Some(sequence.positions().into());
         Self {
             precond,
             follow: options.follow,
