@@ -23,8 +23,8 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 /// ω₁ = 1, ω₂ = 2 / (2 − ρ²), ω_{k+1} = 4 / (4 − ρ² ω_k): the Chebyshev semi-iteration, for ρ near 1
 /// heavy-ball momentum. An iteration needs one reduction and a few passes. The step length α adapts to the
 /// line search: it shrinks after every shortened step (including steps shortened by a bound of the objective)
-/// and grows slowly otherwise. It is kept when P changes. *Deviation* the authors test the energy every eighth
-/// iteration and return to a copy. Here every step has a line search, and the acceleration restarts
+/// and grows slowly otherwise. α is kept when P changes. *Deviation* the authors test the energy in every
+/// eighth iteration and return to a copy. Here every step has a line search, and the acceleration restarts
 /// (O'Donoghue & Candès 2015, §3.2) if the direction does not descend, after a shortened step, and after a
 /// failure. A ρ that is too large therefore costs little. *Use* on devices where reductions are expensive;
 /// otherwise use [`Lbfgs`](crate::Lbfgs), which needs no ρ. *Cost* 1 apply of P⁻¹, 1 reduction, 3 passes; 2

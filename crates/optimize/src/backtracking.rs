@@ -175,7 +175,7 @@ mod tests {
         assert!(matches!(failure, LineSearchFailure::Blocked { most } if most.is_nan()), "{failure}");
     }
 
-    /// 1e6 - 1e-12 α under a bound of 1/4: all values round to 1e6, and the slope is constant up to the bound.
+    /// 1e6 - 1e-12 α, with a step bound of 1/4: all values round to 1e6, and the slope is constant.
     #[test]
     fn a_bound_is_no_cut() {
         let bounded = Start { most: 0.25, ..start(1e6, -1e-12) };

@@ -7,7 +7,7 @@ use crate::direction::{fits, minus, vectors};
 use crate::line_search::within;
 use crate::{DescentError, Direction, Preconditioned, Proposal, Refusal};
 
-/// The direction d = −A⁻¹ ∇f(x) for a constant matrix A, by a Krylov method: Projective Dynamics' global step.
+/// d = −A⁻¹ ∇f(x) for a constant matrix A, solved by a Krylov method: the global step of Projective Dynamics.
 ///
 /// A bounds the Hessian from above (a weighted Laplacian plus M/h²), so that steps of 1 descend.
 /// *Use* when A is too large to factor; with a factorisation, [`Gradient::fixed`](crate::Gradient::fixed)

@@ -67,7 +67,7 @@ fn steps_of_others_do_not_set_the_scale() {
     let (mut f, inverse) = Quadratic::spread(N, 10.0);
     let mut chain = OrElse::new(Picky::new(201), AcceleratedGradient::new(0.9, inverse.clone()));
     let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 1), &mut ()).unwrap();
-    assert_eq!((report.retreats, report.values), (1, report.iterations + 1), "{report}"); // no step was shortened
+    assert_eq!((report.retreats, report.values), (1, report.iterations + 1), "{report}"); // no step shortened
 
     // The 11th step is by conjugate gradients, along -M⁻¹g, which is exact here; earlier proposals have no
     // effect.
