@@ -110,8 +110,8 @@ impl<P: Potential> ImplicitEuler<P> {
         self.h
     }
 
-    /// ∇²f(x) without contacts, stored until the next call. [`SystemAt::system_at`] includes contacts. *Panics*
-    /// on a wrong length.
+    /// ∇²f(x) without contacts, stored until the next call; [`SystemAt::system_at`] includes contacts.
+    /// *Panics* on a wrong length.
     pub fn hessian(&mut self, x: &[f64]) -> &Bsr<f64> {
         assert_eq!(x.len(), self.target.len(), "hessian: wrong length");
         let Self { potential, parts, curvature, inertia, .. } = self;

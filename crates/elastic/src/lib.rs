@@ -6,7 +6,7 @@
 //! | file | what |
 //! |---|---|
 //! | [`density`](Density) | isotropic energy densities, the eigensystem of their Hessians |
-//! | [`corotational`](CoRotational), [`neo_hookean`](StableNeoHookean), [`neo_hookean_log`](NeoHookean) | three densities |
+//! | [`corotational`](CoRotational), [`neo_hookean`](StableNeoHookean), [`neo_hookean_log`](NeoHookean) | their densities |
 //! | [`potential`](Potential) | the trait of energies of nodes |
 //! | [`elements`](Elements) | the loops over elements of K nodes |
 //! | [`tetrahedra`](Tetrahedra) | a density on a mesh |

@@ -138,7 +138,7 @@ impl Stretched {
         let ([u, v], s) = (self.lengths.map(|l| l - 1.0), dot(self.w[0], self.w[1]));
         let pulls = [stretch * u + coupling * v, stretch * v + coupling * u];
         let unit = self.units();
-        let slope = |t: usize, c: usize| pulls[t] * unit[t][c] + shear * s * self.w[1 - t][c]; // ∂E/∂w divided by a
+        let slope = |t: usize, c: usize| pulls[t] * unit[t][c] + shear * s * self.w[1 - t][c]; // ∂E/∂w / a
         let area = self.triangle.area;
         self.triangle
             .slopes

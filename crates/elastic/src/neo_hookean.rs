@@ -2,8 +2,8 @@
 //!
 //! > ψ = μ/2 (I − 3) + λ/2 (J − α)² − μ/2 log(I + 1),    α = 1 + μ/λ − μ/(4λ)    (14)
 //!
-//! with I = ‖F‖² and J = det F. With this α the body at rest has no stress. For small strains ψ is Hooke's law
-//! with μ = 4/3 μ_Lamé and λ = λ_Lamé + 5/6 μ_Lamé (§3.4). Equation numbers: Smith, de Goes & Kim 2018.
+//! with I = ‖F‖² and J = det F. With this α, F = I has no stress. For small strains ψ is Hooke's law with μ =
+//! 4/3 μ_Lamé and λ = λ_Lamé + 5/6 μ_Lamé (§3.4). Equation numbers are those of Smith, de Goes & Kim 2018.
 
 use crate::density::{Density, Lame, Modes};
 use crate::mat3::{Svd, cofactor, determinant, square};

@@ -88,7 +88,7 @@ impl DescentOutcome {
         }
     }
 
-    /// The likely cause and the remedy; empty if converged.
+    /// The likely cause and the cure, one sentence each; empty if converged.
     pub fn advice(self) -> &'static str {
         match self {
             Self::Converged(_) => "",
