@@ -15,8 +15,8 @@ use crate::{Costs, Kind, Method, NoFactor, attainable};
 /// Solves a system by the method with the cheapest forecast, and bounds the cost of wrong forecasts.
 ///
 /// *Use* for a system that is solved once, or to find a solver for many similar systems. For a sequence of
-/// systems with the same pattern, a solver that is kept and updated is cheaper. *Cost* at most three times the
-/// cost of all methods tried and three times that of a sparse factor, in the units of [`Costs`], if a factor
+/// systems with the same pattern, a solver that is kept and updated is cheaper. *Cost* at most three times
+/// that of all methods tried and three times that of a sparse factor, in the units of [`Costs`], if a factor
 /// is possible ([`Rental`](crate::Rental)). Memory of one hierarchy, or of one factor up to `memory`.
 ///
 /// ```

@@ -2,8 +2,8 @@
 //!
 //! [`Auto::choose`] analyses a system and returns its choice with the reasons; [`Auto::solve`] solves the
 //! system. The number of iterations of a method is not known in advance, so forecasts are made while it runs.
-//! A [`Rental`] ensures that the total work is at most three times the smaller of two numbers: the work of all
-//! methods tried, and the work of a sparse factor.
+//! A [`Rental`] ensures that the total work is at most three times the smaller of the work of all methods
+//! tried and the work of a sparse factor.
 //!
 //! | file | contents |
 //! |---|---|

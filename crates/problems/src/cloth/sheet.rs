@@ -50,7 +50,7 @@ impl Sheet {
         Self { bar: n, rest, positions, triangles: triangles(&grid, n) }
     }
 
-    /// Several flat sheets of N x N free vertices, numbered consecutively; each has an own N and side length.
+    /// Several flat sheets of N x N free vertices, numbered consecutively; N and side differ by sheet.
     pub(crate) fn several(sheets: &[(Grid, usize, f64)]) -> Self {
         let mut all = Self { bar: 0, rest: Vec::new(), positions: Vec::new(), triangles: Vec::new() };
         for (grid, n, length) in sheets {
