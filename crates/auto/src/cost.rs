@@ -2,8 +2,8 @@
 //!
 //! The unit is one byte moved between memory and processor when two cores share 17 GB/s: 60 ps. The constants
 //! are fitted to the seconds that `cargo bench -p coarsen-benches --bench work` prints together with the
-//! work. Only ratios matter, and no clock is used when a system is solved. A factorisation runs on one core;
-//! its constants take this into account.
+//! work. Only ratios matter, and no clock is used when a system is solved. The constants of a factorisation
+//! are for a single core, on which it runs.
 //!
 //! | letter | meaning |
 //! |---|---|
@@ -11,22 +11,22 @@
 //! | nnz | stored scalars of A |
 //! | s | nnz + 20 n, the scalars that an iteration reads and writes |
 //! | w | width: unknowns divided by the number of levels of a breadth-first search |
-//! | \|L\|, f | entries of the factor, its multiplications and additions |
+//! | \|L\|, f | entries of the factor; multiplications and additions of the factorisation |
 
 use coarsen_direct::Figures;
 use coarsen_sparse::{Bsr, Pattern};
 
 use crate::Kind;
 
-/// Vector entries that an iteration of CG reads and writes for each unknown, counted like entries of A.
+/// Vector entries that an iteration of CG reads and writes per unknown, counted like entries of A.
 const PER_ROW: f64 = 20.0;
 
 /// An iteration of CG with block Jacobi: cost for each entry of s, and a constant.
 const ITERATION: f64 = 2.4;
 const START: f64 = 4e4;
 
-/// Cost of an application in products with A: of a hierarchy, for each unit of its operator complexity; of
-/// IC(0), whose sweeps are serial.
+/// Cost in products with A: of a cycle, per unit of operator complexity; of an iteration with IC(0), whose
+/// sweeps are serial.
 const CYCLE: f64 = 3.5;
 const SWEEPS: f64 = 3.5;
 
@@ -39,53 +39,53 @@ const BLOCKS: f64 = 300.0;
 const SCALARS: f64 = 350.0;
 const HIERARCHY_START: f64 = 2e7;
 
-/// Expected iterations with smoothed aggregation: for most systems, and for scalar systems with the most
-/// uneven couplings.
+/// Expected iterations with smoothed aggregation: for even couplings (most systems), and for scalar systems
+/// with the most uneven couplings.
 const ITERATIONS: f64 = 30.0;
 const UNEVEN: f64 = 70.0;
 
 /// Assumed operator complexity of a hierarchy before it is built.
 const COMPLEXITY: f64 = 1.5;
 
-/// Ordering: cost for each node; and for each stored block times the root of the width in nodes (search for
-/// separators), with blocks and with scalars.
+/// Ordering: cost per node; and cost of the search for separators, per stored block times the root of the
+/// width in nodes, with blocks and with scalars.
 const ORDERING_NODE: f64 = 5e3;
 const ORDERING_BLOCK: f64 = 250.0;
 const ORDERING_SCALAR: f64 = 100.0;
 
-/// A factor: cost for each unknown, for each entry of L (solves included), and for each operation.
+/// A factor: cost per unknown, per entry of L (solves included), and per operation.
 const FACTOR_ROW: f64 = 1.3e4;
 const FACTOR_ENTRY: f64 = 200.0;
 const FACTOR_FLOP: f64 = 0.6;
 
-/// Operations of a factor divided by w³ (n/w)^½, and its entries divided by n w (w/n)^¼. These lie between a
-/// band matrix and a square or cube with nested dissection, whose largest front has width w and whose other
-/// fronts are smaller.
+/// Operations of a factor divided by w³ (n/w)^½, and its entries divided by n w (w/n)^¼. Both formulas lie
+/// between those of a band matrix and those of a square or cube under nested dissection, with a largest front
+/// of width w and smaller other fronts.
 const WIDTH_FLOPS: f64 = 6.0;
 const WIDTH_ENTRIES: f64 = 1.5;
 
 /// Costs of the methods for a symmetric system that may be positive definite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// n.
+    /// The number of unknowns n.
     pub unknowns: f64,
-    /// nnz.
+    /// The number of stored scalars nnz.
     pub entries: f64,
-    /// N.
+    /// The number of nodes N.
     pub nodes: f64,
-    /// Stored blocks of A.
+    /// The number of stored blocks of A.
     pub stored_blocks: f64,
     /// The block size of A.
     pub block: usize,
-    /// Evenness of the couplings of a row: 1 if all are equal, near 0 if a few dominate; 1 for blocks.
+    /// The evenness of the couplings in a row: 1 if all are equal, near 0 if a few dominate; 1 for blocks.
     pub evenness: f64,
-    /// Unknowns divided by the levels of a breadth-first search: the width of a band; infinite if it was not
-    /// computed.
+    /// The width w of the graph, as of a band: unknowns divided by the number of levels of a breadth-first
+    /// search; infinite if not computed.
     pub width: f64,
 }
 
 impl Costs {
-    /// Measures a square matrix; its graph only if a factor is an alternative.
+    /// Measures a square matrix, and its graph if a factor is an alternative.
     ///
     /// *Cost* a sample of 4,096 rows, and two breadth-first searches for the width.
     pub fn of(a: &Bsr<f64>, factor: bool) -> Self {
@@ -101,7 +101,7 @@ impl Costs {
         }
     }
 
-    /// Cost of the setup of a preconditioner.
+    /// The cost of the setup of a preconditioner.
     pub fn setup(&self, kind: Kind) -> f64 {
         match kind {
             Kind::Identity => 0.0,
@@ -113,7 +113,8 @@ impl Costs {
         }
     }
 
-    /// Cost of one iteration of conjugate gradients; `complexity` is the operator complexity of a hierarchy.
+    /// The cost of an iteration of conjugate gradients; `complexity` is the operator complexity of a
+    /// hierarchy.
     pub fn iteration(&self, kind: Kind, complexity: f64) -> f64 {
         let product = ITERATION * self.share();
         START
@@ -124,30 +125,30 @@ impl Costs {
             }
     }
 
-    /// Expected cost of setup and iterations of smoothed aggregation, before its setup.
+    /// The expected cost of setup and iterations of smoothed aggregation, before its setup.
     pub fn hierarchy(&self) -> f64 {
         let iterations = ITERATIONS + (UNEVEN - ITERATIONS) * (1.0 - self.evenness).clamp(0.0, 1.0);
         self.setup(Kind::SmoothedAggregation)
             + iterations * self.iteration(Kind::SmoothedAggregation, COMPLEXITY)
     }
 
-    /// O: cost of ordering the matrix and computing the structure of its factor.
+    /// The cost O of ordering the matrix and computing the structure of its factor.
     pub fn ordering(&self) -> f64 {
         let search = if self.block > 1 { ORDERING_BLOCK } else { ORDERING_SCALAR };
         ORDERING_NODE * self.nodes + search * (self.width / self.block as f64).sqrt() * self.stored_blocks
     }
 
-    /// F: cost of a factor of known size and the solve; `None` if the size is not known.
+    /// The cost F of a factor of known size and the solve; `None` if the size is not known.
     pub fn factor(&self, figures: &Figures) -> Option<f64> {
         Some(self.sized(figures.nnz? as f64, figures.flops?))
     }
 
-    /// C₀: lower bound of ordering and factor, without fill-in.
+    /// The lower bound C₀ of the cost of ordering and factor, without fill-in.
     pub fn least(&self) -> f64 {
         self.ordering() + self.sized(0.5 * self.entries, 0.0)
     }
 
-    /// Cost of ordering and factor, estimated from the width of the graph.
+    /// The cost of ordering and factor, estimated from the width of the graph.
     pub fn direct(&self) -> f64 {
         let (n, w) = (self.unknowns, self.width);
         let levels = (n / w.max(1.0)).max(1.0);
@@ -167,8 +168,9 @@ impl Costs {
 /// Number of rows that [`evenness`] samples.
 const SAMPLE: usize = 4096;
 
-/// The mean coupling |a_ij| / √(a_ii a_jj) of a scalar row divided by its strongest, averaged over rows with
-/// couplings. It does not depend on the units of the unknowns. It is 1 if a diagonal entry is not positive.
+/// The mean coupling |a_ij| / √(a_ii a_jj) of a scalar row divided by the strongest coupling of the row,
+/// averaged over rows with couplings. It does not depend on the units of the unknowns. It is 1 if a diagonal
+/// entry is not positive.
 fn evenness(a: &Bsr<f64>) -> f64 {
     let n = a.shape().0;
     let (mut sum, mut rows) = (0.0, 0_usize);
@@ -190,8 +192,8 @@ fn evenness(a: &Bsr<f64>) -> f64 {
     if rows == 0 { 1.0 } else { sum / rows as f64 }
 }
 
-/// Unknowns divided by the levels of a breadth-first search from an end of the graph, in the component of the
-/// first longest row.
+/// The number of unknowns divided by the number of levels of a breadth-first search from an end of the graph,
+/// in the component of the first longest row.
 ///
 /// *Cost* two searches; the second starts from the last node of the first. The pattern is assumed to be
 /// symmetric.
@@ -216,7 +218,7 @@ struct Search {
 }
 
 impl Search {
-    /// Searches from a root, and counts the levels.
+    /// Searches from a root and returns the number of levels.
     fn levels(&mut self, pattern: &Pattern, root: u32) -> usize {
         self.order.clear();
         self.order.push(root);

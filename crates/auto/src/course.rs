@@ -7,12 +7,12 @@ use coarsen_direct::Figures;
 use crate::ledger::Ledger;
 use crate::{Kind, NoFactor};
 
-/// How one attempt ended.
+/// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The true residual is within the tolerance.
     Converged,
-    /// The meter stopped it, or the time limit was reached.
+    /// The meter stopped the attempt, or the time limit was reached.
     Stopped,
     /// The iteration limit was reached.
     Limit,
@@ -24,20 +24,20 @@ pub enum End {
     Indefinite,
     /// The residual is as small as f64 allows, and above the tolerance.
     Floor,
-    /// The matrix is singular, and b not in its range.
+    /// The matrix is singular, and b is not in its range.
     Singular,
 }
 
-/// One event of a run.
+/// An event of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
-    /// A preconditioner was given up for another one.
+    /// A preconditioner was given up in favour of another one.
     GivenUp {
         /// The preconditioner.
         kind: Kind,
         /// Iterations done.
         after: usize,
-        /// Forecast of its iterations in total.
+        /// The forecast of its total number of iterations.
         total: f64,
         /// The next preconditioner.
         next: Kind,
@@ -65,7 +65,7 @@ pub enum Event {
     NoFactor(NoFactor),
     /// A factor was computed.
     Bought {
-        /// Work spent on iterations before.
+        /// Work spent on setups and iterations before.
         rent: f64,
         /// Work of ordering and factor.
         price: f64,
@@ -74,7 +74,7 @@ pub enum Event {
     Turn {
         /// The preconditioner.
         kind: Kind,
-        /// Its iterations in this turn.
+        /// The iterations of this turn.
         iterations: usize,
     },
 }
@@ -147,7 +147,7 @@ pub enum Last {
     Factor,
 }
 
-/// The whole run.
+/// The record of a whole run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Course {
     /// The last method.
@@ -158,6 +158,6 @@ pub struct Course {
     pub events: Vec<Event>,
     /// The work, by item.
     pub ledger: Ledger,
-    /// The reason why the cost has no bound, if it has none.
+    /// The reason why the cost has no bound; `None` if it has a bound.
     pub unbounded: Option<NoFactor>,
 }

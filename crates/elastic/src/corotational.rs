@@ -10,8 +10,8 @@ use crate::potential::Energy;
 
 /// Co-rotational linear elasticity: linear in strain, invariant under rotations.
 ///
-/// *Use* for moderate strains. *Not* for strong compression, where its resistance does not grow: use
-/// [`StableNeoHookean`](crate::StableNeoHookean). The Hessian is indefinite where two singular values have a
+/// *Use* for moderate strains. *Not* for strong compression, under which its resistance does not grow: use
+/// [`StableNeoHookean`](crate::StableNeoHookean). The Hessian is indefinite if two singular values have a
 /// small sum. *Reference* Müller & Gross 2004; Sifakis & Barbič 2012, "FEM simulation of 3D deformable
 /// solids", §3.4; eigensystem: Smith, de Goes & Kim 2019, §5.1.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,7 +40,7 @@ impl Density for CoRotational {
         let svd = Svd::of(f);
         let [a, b, c] = svd.sigma;
         let push = 2.0 * lambda * (a + b + c - 3.0) - 4.0 * mu;
-        // (ψᵢ + ψⱼ) / (σᵢ + σⱼ); the sum of the smallest pair may vanish, where the curvature is unbounded.
+        // (ψᵢ + ψⱼ) / (σᵢ + σⱼ), unbounded as the sum of the smallest pair tends to 0.
         let turn = |sum: f64| 2.0 * mu + push / if sum.abs() < 1e-8 { 1e-8_f64.copysign(sum) } else { sum };
         let stretch: [[f64; 3]; 3] =
             std::array::from_fn(|i| std::array::from_fn(|j| lambda + if i == j { 2.0 * mu } else { 0.0 }));

@@ -1,12 +1,12 @@
 //! Elastic energies for minimisation: values, gradients and Hessians.
 //!
-//! An energy is a [`Potential`]. [`ImplicitEuler`] turns one time step with it into an objective for any
-//! method of descent.
+//! An energy is a [`Potential`]. [`ImplicitEuler`] turns a time step with a potential into an objective for
+//! any descent method.
 //!
 //! | file | what |
 //! |---|---|
 //! | [`density`](Density) | isotropic energy densities, the eigensystem of their Hessians |
-//! | [`corotational`](CoRotational), [`neo_hookean`](StableNeoHookean), [`neo_hookean_log`](NeoHookean) | three of them |
+//! | [`corotational`](CoRotational), [`neo_hookean`](StableNeoHookean), [`neo_hookean_log`](NeoHookean) | their densities |
 //! | [`potential`](Potential) | the trait of energies of nodes |
 //! | [`elements`](Elements) | the loops over elements of K nodes |
 //! | [`tetrahedra`](Tetrahedra) | a density on a mesh |
@@ -14,10 +14,10 @@
 //! | [`springs`](Springs) | masses and springs |
 //! | [`attachments`](Attachments) | pins that can be added and removed |
 //! | [`half_space`](HalfSpace), [`penalty`](Penalty), [`barrier`](Barrier) | contact with a plane, and its energies |
-//! | [`plus`](Plus), [`total`](Total) | the sum of two energies; of a list |
+//! | [`plus`](Plus), [`total`](Total) | the sum of two energies; the sum of a list |
 //! | `union` | the union of their sparsity patterns |
 //! | [`implicit_euler`](ImplicitEuler) | inertia and an energy: one time step as an objective |
-//! | `nodes` | numbers of free nodes, positions of held ones |
+//! | `nodes` | numbers of free nodes, positions of held nodes |
 //! | `mat3`, `cubic` | 3x3 matrices; the first root of a cubic |
 //! | [`error`](BodyError) | errors of bodies and meshes |
 

@@ -35,7 +35,7 @@ pub(crate) fn square(a: &[[f64; 3]; 3]) -> f64 {
     a.iter().map(|row| dot(row, row)).sum()
 }
 
-/// A = U diag(σ) Vᵀ with rotations U and V: σ₀ ≥ σ₁ ≥ |σ₂|, σ₂ negative where det A is.
+/// A = U diag(σ) Vᵀ with rotations U and V: σ₀ ≥ σ₁ ≥ |σ₂|, and σ₂ has the sign of det A.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Svd {
     pub(crate) u: [[f64; 3]; 3],
@@ -43,7 +43,7 @@ pub(crate) struct Svd {
     pub(crate) v: [[f64; 3]; 3],
 }
 
-/// The most sweeps of one-sided Jacobi rotations; three or four suffice, since convergence is quadratic.
+/// The limit on sweeps of one-sided Jacobi rotations; 3 or 4 suffice, since convergence is quadratic.
 const SWEEPS: usize = 20;
 
 impl Svd {
@@ -100,8 +100,8 @@ fn rotate(rows: &mut [[f64; 3]; 3], p: usize, q: usize, c: f64, s: f64) {
     }
 }
 
-/// The direction of the part of b orthogonal to the unit vector (or zero) `to`; any orthogonal direction
-/// where that part is zero.
+/// The direction of the part of b orthogonal to `to`, a unit vector or zero; any orthogonal direction if
+/// that part is zero.
 fn direction(b: &[f64; 3], to: &[f64; 3]) -> [f64; 3] {
     let along = dot(b, to);
     let across: [f64; 3] = std::array::from_fn(|k| b[k] - along * to[k]);

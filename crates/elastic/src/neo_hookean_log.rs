@@ -8,11 +8,11 @@ use crate::density::{Density, Lame, Modes};
 use crate::mat3::{Svd, cofactor, determinant, square};
 use crate::potential::Energy;
 
-/// Neo-Hookean elasticity that resists compression without bound: ψ is infinite where an element is flat or
-/// inverted.
+/// Neo-Hookean elasticity with unbounded resistance to compression: ψ is infinite for flat and inverted
+/// elements.
 ///
-/// *Use* where no element may ever invert, with a line search that respects the largest step; the energy of a
-/// start with an inverted element is infinite. Otherwise use [`StableNeoHookean`](crate::StableNeoHookean).
+/// *Use* if no element may invert, with a line search that respects the largest step; the start must not have
+/// inverted elements. Otherwise use [`StableNeoHookean`](crate::StableNeoHookean).
 /// *Reference* Bonet & Wood 2008, *Nonlinear Continuum Mechanics for Finite Element Analysis*, §6.4.3.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NeoHookean;
@@ -68,7 +68,7 @@ mod tests {
         check_isotropy(&NeoHookean);
     }
 
-    /// Small strains obey Hooke's law: stretch e along x has the stress (λ + 2 μ) e along x and λ e across.
+    /// Small strains obey Hooke's law: a stretch e along x gives the stress (λ + 2 μ) e in x and λ e in y, z.
     #[test]
     fn small_strains_are_linear() {
         let (material, e) = (Lame { lambda: 2.0, mu: 3.0 }, 1e-6);

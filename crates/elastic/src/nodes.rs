@@ -1,4 +1,4 @@
-//! Free nodes, and the positions of held ones.
+//! Free nodes, and the positions of held nodes.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use crate::BodyError;
 /// The slot of a held node.
 pub(crate) const HELD: u32 = u32::MAX;
 
-/// The numbers of free nodes, and the positions of held ones.
+/// The numbers of free nodes, and the positions of held nodes.
 #[derive(Clone, Debug)]
 pub(crate) struct Nodes {
-    /// The number of each node among the free ones, or [`HELD`].
+    /// The number of each node among the free nodes, or [`HELD`].
     pub(crate) slots: Vec<u32>,
-    /// Positions of all nodes; those of free nodes are not used.
+    /// The positions of all nodes; entries of free nodes are not used.
     held: Vec<[f64; 3]>,
     pub(crate) free: usize,
 }

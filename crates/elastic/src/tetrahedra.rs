@@ -26,10 +26,10 @@ const REST: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 /// The largest share of the distance to the first flat element that a step may cover.
 const SHARE: f64 = 0.9;
 
-/// A body of linear tetrahedra with one energy density; moduli may differ by element.
+/// The energy of a body of linear tetrahedra with one density; each element may have its own moduli.
 ///
-/// All loops run over elements in parallel and are summed in a fixed order: the same bits at any thread
-/// count. Evaluations allocate nothing.
+/// Loops over elements run in parallel and are summed in a fixed order, so results are bitwise the same at
+/// any thread count. Evaluations allocate nothing.
 /// *Cost* of a Hessian: per element an SVD and 9 outer products of length 12; the scatter runs on one thread.
 pub type Tetrahedra<D> = Elements<Solid<D>, 4>;
 
@@ -46,8 +46,8 @@ struct Rest {
 }
 
 impl<D: Density> Elements<Solid<D>, 4> {
-    /// The body whose rest shape is the mesh, with `held` nodes; `material` gives the moduli of an element by
-    /// its number.
+    /// The body with the mesh as its rest shape, and with `held` nodes; `material` returns the moduli of an
+    /// element from its number.
     ///
     /// # Errors
     /// [`BodyError`] for corners that do not exist, elements without positive volume, moduli of an unstable
@@ -80,21 +80,21 @@ impl<D: Density> Elements<Solid<D>, 4> {
         }
     }
 
-    /// The mass of each free node in kg, for a body of `density` kg/m³: a quarter of each element around it.
+    /// The mass of each free node in kg for a body of `density` kg/m³: a quarter of each element at the node.
     pub fn masses(&self, density: f64) -> Vec<f64> {
         self.fold(|around| around.map(|(e, _)| 0.25 * density * self.model.rest[e].volume).sum())
     }
 }
 
 impl Rest {
-    /// F = Σ (x_a − x_0) ∇N_aᵀ, since the ∇N_a add up to zero. Differences keep all digits far from the
-    /// origin.
+    /// F = Σ (x_a − x_0) ∇N_aᵀ, since the ∇N_a add up to zero. Differences of positions stay accurate far
+    /// from the origin.
     fn deformation(&self, at: &[[f64; 3]; 4]) -> [[f64; 3]; 3] {
         let term = |i: usize, j: usize| (1..4).map(|a| (at[a][i] - at[0][i]) * self.gradients[a][j]).sum();
         std::array::from_fn(|i| std::array::from_fn(|j| term(i, j)))
     }
 
-    /// h += V w ∇N_a·∇N_b I, w the largest eigenvalue of ∂²ψ/∂F² at rest.
+    /// h += V w ∇N_a·∇N_b I, with the largest eigenvalue w of ∂²ψ/∂F² at rest.
     fn add_laplacian(&self, density: &impl Density, h: &mut Stiffness<4>) {
         let weight = density.modes(self.material, &REST).values.iter().copied().fold(0.0, f64::max);
         for (a, left) in self.gradients.iter().enumerate() {
@@ -149,9 +149,9 @@ impl<D: Density> Element<4> for Solid<D> {
         !self.density.inverts()
     }
 
-    /// ξᵢ is ‖∂P/∂F‖ of a stretch at rest, averaged by volume over the elements at the node. ℓᵢ is the area
-    /// of their faces opposite to the node. For an interior node these faces are the closed polyhedron of the
-    /// paper; for a surface node the polyhedron is open, and ℓᵢ is about half as large.
+    /// ξᵢ is ‖∂P/∂F‖ for a stretch at rest, averaged by volume over the elements at the node. ℓᵢ is the total
+    /// area of the faces opposite to the node. For an interior node these faces form the closed polyhedron of
+    /// the paper; for a surface node the polyhedron is open, and ℓᵢ is about half as large.
     fn characteristic(&self, around: &mut dyn Iterator<Item = (usize, usize)>) -> f64 {
         let stiffness = |e: &Rest| {
             let modes = self.density.modes(e.material, &REST);

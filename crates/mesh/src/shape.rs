@@ -9,8 +9,8 @@ use super::vector::{cross, dot, sub};
 const PATHS: [[usize; 2]; 6] = [[0, 1], [0, 2], [1, 0], [1, 2], [2, 0], [2, 1]];
 
 impl Mesh {
-    /// A box of cells of side h from the origin, each divided into six tetrahedra around a diagonal; x varies
-    /// slowest.
+    /// A box of cubic cells of side h with a corner at the origin, each cell divided into six tetrahedra
+    /// around a diagonal; x varies slowest.
     ///
     /// ```
     /// let bar = coarsen_mesh::Mesh::bar([4, 1, 1], 0.5);

@@ -89,7 +89,7 @@ const SAMPLES: [(Format, &[u8]); 8] = [
     (Format::Vtk, VTK5),
 ];
 
-/// A file of each format and encoding; `tests/fuzz` starts from them.
+/// The corpus has a file of each format and encoding, from which `tests/fuzz` starts.
 #[test]
 fn every_file_of_the_corpus_is_good() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
@@ -102,7 +102,7 @@ fn every_file_of_the_corpus_is_good() {
     assert!(seen > 25, "{seen} files");
 }
 
-/// The result of a damaged file must be a consistent mesh or an error with a text.
+/// Checks that the result of a damaged file is a consistent mesh or an error with a text.
 fn harmless(result: Result<Mesh, ReadError>) {
     match result {
         Ok(mesh) => assert_eq!(mesh.check(), Ok(())),

@@ -26,7 +26,7 @@ use crate::{DescentError, Direction, Preconditioned, Proposal, Refusal};
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```
 pub struct Constant<V: Vector, A, M, K> {
-    /// A.
+    /// The matrix A.
     pub matrix: A,
     /// The preconditioner of A.
     pub inverse: M,
@@ -37,7 +37,7 @@ pub struct Constant<V: Vector, A, M, K> {
 }
 
 impl<V: Vector, A: LinearOperator<V>, M: Preconditioner<V>, K: Krylov<V>> Constant<V, A, M, K> {
-    /// Matrix, preconditioner and inner method.
+    /// The direction from a matrix, its preconditioner and an inner method.
     pub fn new(matrix: A, inverse: M, inner: K) -> Self {
         Self { matrix, inverse, inner, iterations: 0, p: Vec::new() }
     }

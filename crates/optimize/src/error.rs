@@ -2,8 +2,8 @@
 
 use std::error::Error as Source;
 
-/// A failure of the machine or of the input; how a descent ended is its
-/// [`DescentOutcome`](crate::DescentOutcome).
+/// A failure of the machine or of the input. The ending of a descent is a
+/// [`DescentOutcome`](crate::DescentOutcome) instead.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DescentError {

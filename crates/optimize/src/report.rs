@@ -13,7 +13,7 @@ use crate::LineSearchFailure;
 pub enum Criterion {
     /// ‖∇f‖ is within the tolerance, in the norm of the descent.
     Gradient,
-    /// The monitor's own criterion is met.
+    /// The criterion of the monitor is met.
     Monitor,
     /// The last step lowered f by at most [`Descent::decrease`](crate::Descent) |f|.
     Decrease,
@@ -30,7 +30,7 @@ pub enum Refusal {
         /// ∇f·d.
         slope: f64,
     },
-    /// ∇f·d is within its own round-off, on either side of zero.
+    /// ∇f·d, positive or negative, is within its round-off.
     RoundOff {
         /// ∇f·d.
         slope: f64,
@@ -75,7 +75,7 @@ pub enum DescentOutcome {
 }
 
 impl DescentOutcome {
-    /// The name in machine-readable reports: snake case.
+    /// The name in machine-readable reports, in snake case.
     pub fn name(self) -> &'static str {
         match self {
             Self::Converged(_) => "converged",
@@ -88,7 +88,7 @@ impl DescentOutcome {
         }
     }
 
-    /// The likely cause and the cure, one sentence each; empty when converged.
+    /// The likely cause and the cure, one sentence each; empty if converged.
     pub fn advice(self) -> &'static str {
         match self {
             Self::Converged(_) => "",
@@ -130,7 +130,7 @@ impl fmt::Display for DescentOutcome {
     }
 }
 
-/// The result of a descent: small, `Copy`, and `must_use`.
+/// The result of a descent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use = "a descent can end without convergence: call .converged()? or .usable()?"]
 pub struct DescentReport<T> {

@@ -2,8 +2,8 @@
 //!
 //! > A = M + Δt² K    (1)
 //!
-//! with K the projected Hessian of [`Tetrahedra`]. The linear body is the co-rotational one at rest, where
-//! the two have the same Hessian; the other is [`NeoHookean`] (Bonet & Wood 2008) in a bent state.
+//! with the projected Hessian K of [`Tetrahedra`]. The linear body uses [`CoRotational`] at rest, which has
+//! the same Hessian as linear elasticity; the other uses [`NeoHookean`] (Bonet & Wood 2008) in a bent state.
 
 use coarsen_elastic::{CoRotational, Curvature, Density, Lame, NeoHookean, Potential, Tetrahedra};
 use coarsen_mesh::Mesh;
@@ -32,11 +32,11 @@ pub enum Material {
     NeoHookean,
 }
 
-/// The matrix of an implicit Euler step of Δt = `dt` seconds for the tetrahedra of a file that
-/// [`coarsen_mesh::read`] can read; 3x3 blocks, no vertex held. The body is scaled to 1 m.
+/// The implicit Euler step of Δt = `dt` seconds for the tetrahedra of a file that [`coarsen_mesh::read`] can
+/// read; 3x3 blocks, no vertex held. The body is scaled to 1 m.
 ///
-/// `young` scales the stiffness of each element, as a function of its number and centroid; `|_, _| 1.0` is a
-/// homogeneous body.
+/// `young` returns the factor of the stiffness of an element from its number and centroid; `|_, _| 1.0` gives
+/// a homogeneous body.
 ///
 /// # Errors
 /// [`ProblemError::Mesh`] for the file, [`ProblemError::Value`] for a `dt` that is not positive and finite.
@@ -51,7 +51,7 @@ pub fn softbody(
     body(format!("softbody:{stem} dt={dt}"), mesh, dt, material, young)
 }
 
-/// The same for a cube of N³ cells of five tetrahedra each.
+/// As [`softbody`], for a cube of N³ cells of five tetrahedra each.
 ///
 /// ```
 /// use coarsen_problems::{Material, softcube};
@@ -117,7 +117,7 @@ fn body(
     Ok(Problem { name, matrix, positions: deformed, near_kernel, constraints: None })
 }
 
-/// (1).
+/// Computes (1).
 fn step<D: Density>(mut body: Tetrahedra<D>, x: &[[f64; 3]], dt: f64) -> Result<Bsr<f64>, ProblemError> {
     let mut matrix = Bsr::zeros(body.pattern().clone(), (3, 3))?;
     body.add_hessian(x.as_flattened(), Curvature::Projected, matrix.values_mut());

@@ -1,4 +1,4 @@
-//! Energies: derivatives against differences, and sums of potentials.
+//! Energies: derivatives compared with differences, and sums of potentials.
 
 mod derivatives;
 mod sums;

@@ -16,7 +16,7 @@ fn springs(pairs: &[[u32; 2]]) -> Springs {
 
 const X: [f64; 12] = [0.0, -0.1, 0.0, 1.2, 0.05, 0.0, 1.9, 0.5, 0.3, 3.0, 0.2, 0.1];
 
-/// ∇f by differences of f, and A + C by differences of ∇f.
+/// Checks ∇f by differences of f, and A + C by differences of ∇f.
 fn check<P: Potential>(f: &mut ImplicitEuler<P>) {
     let (x, h) = (X.to_vec(), 1e-6);
     f.curvature = Curvature::Exact;
@@ -59,7 +59,7 @@ fn a_sum_has_the_derivatives_of_its_parts() {
     check(&mut f);
     let contact = f.system_at(&X).unwrap().contact.clone().unwrap();
     assert_eq!(contact.places(), [(0, 0)]); // on the floor and near the wall
-    // The wall bounds steps, the floor does not.
+    // Only the wall bounds steps.
     let d: Vec<f64> = (0..12).map(|k| if k % 3 == 0 { -1.0 } else { -5.0 }).collect();
     assert!((f.max_step(&X.to_vec(), &d) - 0.9 * 0.3).abs() < 1e-12);
     // A pin is removed, and another one is added; the pattern stays.
@@ -80,7 +80,7 @@ fn parts_of_other_sizes_are_refused() {
     assert!(HalfSpace::new(4, [0.0; 3], 0.0, Penalty { stiffness: 1.0 }).is_err());
 }
 
-/// A spring between the two nodes that are nearest at the start of a step.
+/// A spring between the two nodes that are closest to each other at the start of a step.
 struct Nearest(Springs);
 
 impl Potential for Nearest {
@@ -156,7 +156,7 @@ fn a_list_of_boxed_parts_is_a_sum() {
         assert!((one - other).abs() < 1e-14 * one.abs(), "{start}: {one} for {other}");
         let (h, k) = (f.hessian(&x), g.hessian(&x));
         assert_eq!(h.pattern(), k.pattern());
-        // Nested sums are added in another order.
+        // Nested sums add in another order.
         let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-13 * h.get(0, 0);
         assert!(h.values().iter().zip(k.values()).all(near), "{start}");
         let (mut of_f, mut of_g) = (vec![0.0; 12], vec![0.0; 12]);
@@ -167,7 +167,7 @@ fn a_list_of_boxed_parts_is_a_sum() {
         f.begin(&X, &[0.0; 12], [0.0; 3]).unwrap();
         g.begin(&X, &[0.0; 12], [0.0; 3]).unwrap();
     }
-    assert!(f.last_hessian().pattern().find(0, 3).is_none()); // renewed: 1 and 2 are nearest
+    assert!(f.last_hessian().pattern().find(0, 3).is_none()); // renewed: 1 and 2 are closest
     assert!(f.potential.touches() && !f.system_at(&X).unwrap().contact.clone().unwrap().places().is_empty());
     let d: Vec<f64> = (0..12).map(|k| if k % 3 == 0 { -1.0 } else { 0.0 }).collect();
     assert!((f.max_step(&X.to_vec(), &d) - 0.9 * 0.3).abs() < 1e-12);

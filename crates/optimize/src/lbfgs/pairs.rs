@@ -68,7 +68,7 @@ impl<V: Vector> Pairs<V> {
         self.window > 0 && self.stored.len() == self.window
     }
 
-    /// Copies a pair, if memory is allocated.
+    /// Stores a copy of a pair; memory must be allocated.
     pub(super) fn push(&mut self, s: &V, y: &V, rho: V::Real) {
         let slot = self.slot(self.count);
         let pair = &mut self.stored[slot];
@@ -82,7 +82,7 @@ impl<V: Vector> Pairs<V> {
         }
     }
 
-    /// The inner products of the newest pair with all others.
+    /// Computes the inner products of the newest pair with all pairs.
     pub(super) fn multiply(&mut self) {
         let newest = self.count - 1;
         let mut dots = [V::Real::of(0.0); BATCH];

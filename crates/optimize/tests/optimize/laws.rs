@@ -151,7 +151,7 @@ fn constant_matrices_descend() {
     let mut x = noise(N, 2);
     let factored = &mut Gradient::fixed(Inverse(above.clone()));
     let first = descent.minimize(&mut f, factored, &mut x, &mut ()).unwrap().converged().unwrap();
-    assert_eq!(first.values, first.iterations + 1); // never cut
+    assert_eq!(first.values, first.iterations + 1); // no step was shortened
     let matrix = Quadratic { a: above, b: vec![0.0; N] };
     let mut solved = Constant::new(matrix, Identity, Cg::new(Stop::relative(1e-10)));
     let mut x = noise(N, 2);
@@ -203,7 +203,7 @@ fn every_driver_runs_in_f32() {
     close("chain", &x);
 }
 
-/// Where the exact Hessian is indefinite, its approximation is used for one step, and counted.
+/// If the exact Hessian is indefinite, its approximation is used for one step, and the retreat is counted.
 #[test]
 fn hessians_are_projected_on_demand() {
     /// Σ ¼ x⁴ − ½ x², with its Hessian 3 x² − 1.
@@ -285,7 +285,7 @@ fn gathered_reductions_give_the_same_directions() {
     }
 }
 
-/// The next body may have another size.
+/// The size may change between two calls.
 #[test]
 fn drivers_follow_a_change_of_size() {
     let mut lbfgs = Lbfgs::scaled(4);

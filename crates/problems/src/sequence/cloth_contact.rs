@@ -2,9 +2,9 @@
 //!
 //! The sheet is 1 m x 1 m. Within arc length ρ of its centre it is pressed on the sphere; elsewhere it is 4
 //! mm above the sphere and wrinkled. ρ grows so that in step k of n the share k / (n − 1) of the vertices is
-//! in contact, each with the face of the sphere below it. The sphere is a shell with half as many vertices
-//! per side, of which only the part below the sheet exists. It is so heavy that it moves as prescribed. It
-//! turns slowly, so that vertices slide from face to face.
+//! in contact, each with the face of the sphere below it. The sphere is represented by a shell below the
+//! sheet, with half as many vertices per side. Its mass is so large that it moves as prescribed. It turns
+//! slowly, so that vertices slide from face to face.
 //!
 //! | symbol | name |
 //! |---|---|
@@ -34,12 +34,11 @@ const SHELL: f64 = 1.06;
 /// θ in the last step.
 const TURN: f64 = 0.02;
 
-/// The height of the sheet where it is not pressed, m, and the width of the transition beyond ρ, m.
+/// The height of the sheet outside the pressed part, m, and the width of the transition beyond ρ, m.
 const LIFT: f64 = 4e-3;
 const FRONT: f64 = 0.1;
 
-/// Amplitude of the wrinkles where the sheet is not pressed, m; noise on each coordinate in units of the
-/// spacing.
+/// Amplitude of the wrinkles outside the pressed part, m; noise on each coordinate, in units of the spacing.
 const WRINKLE: f64 = 5e-4;
 const NOISE: f64 = 0.02;
 
@@ -53,7 +52,7 @@ pub(super) struct ClothContact {
     /// (u, v) of every vertex, relative to the centre of its sheet.
     flat: Vec<[f64; 2]>,
     noise: Vec<[f64; 3]>,
-    /// Vertices of the sheet in the order of s.
+    /// Vertices of the sheet in increasing order of s.
     inside_out: Vec<u32>,
 }
 
@@ -76,7 +75,7 @@ impl ClothContact {
         Ok((Self { side: n, shell, flat, noise, inside_out }, sheet))
     }
 
-    /// Vertices in contact in step k.
+    /// The number of vertices in contact in step k.
     fn touching(&self, k: usize, steps: usize) -> usize {
         self.inside_out.len() * k / (steps - 1).max(1)
     }
@@ -141,7 +140,7 @@ impl Motion for ClothContact {
     }
 }
 
-/// θ.
+/// The angle θ of the sphere in step k.
 fn turned(k: usize, steps: usize) -> f64 {
     TURN * k as f64 / (steps - 1).max(1) as f64
 }
@@ -159,7 +158,7 @@ fn rotate([x, y]: [f64; 2], angle: f64) -> [f64; 2] {
 mod tests {
     use super::*;
 
-    /// The face found belongs to the shell, and the weighted sum of its corners is the point.
+    /// The face below a point belongs to the shell, and the weighted sum of its corners is the point.
     #[test]
     fn faces_below_are_those_of_the_shell() {
         let (motion, sheet) = ClothContact::new(9).unwrap();
