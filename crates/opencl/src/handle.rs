@@ -9,8 +9,8 @@ use ocl::ffi::{self, cl_int};
 /// An object of the driver.
 ///
 /// The types of `ocl` panic if a release fails, and releases fail once a device is lost. Such a panic would
-/// hide a typed error that is being returned, or end the process while another panic unwinds. A caller cannot
-/// act on a failed release, so this type ignores it.
+/// hide a typed error that is being returned, or end the process during another panic. A caller cannot act on
+/// a failed release, so this type ignores it.
 pub(crate) struct Handle<T: Object>(ManuallyDrop<T>);
 
 /// An object with a reference count of the driver.
@@ -38,7 +38,7 @@ impl<T: Object> Deref for Handle<T> {
 
 impl<T: Object> Drop for Handle<T> {
     fn drop(&mut self) {
-        // SAFETY: the object in here has one reference, whose own drop never runs.
+        // SAFETY: the object holds one reference, and its own `drop` never runs.
         let _ = unsafe { self.0.release() };
     }
 }
