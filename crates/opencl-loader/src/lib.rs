@@ -1,9 +1,9 @@
 //! OpenCL, loaded when a program runs and not when it is linked.
 //!
-//! The crate `ocl` asks the linker for `libOpenCL` and calls its functions by name, so that a program would
-//! not link on a machine without an OpenCL development package. This crate defines all these functions
-//! itself: at its first call each looks up the function of the same name in the OpenCL library of the
-//! machine, and then forwards calls to it. Without a library, calls return the status −1001 (no platform).
+//! The crate `ocl` links `libOpenCL` and calls its functions by name, so that a program would not link on a
+//! machine without an OpenCL development package. This crate defines all these functions itself: at its first
+//! call each looks up the function of the same name in the OpenCL library of the machine, and then forwards
+//! calls to it. Without a library, calls return the status −1001 (no platform).
 //!
 //! Call [`probe`] before any other call of OpenCL. It returns at once, whereas `ocl::Platform::list` sleeps
 //! ten seconds and panics if there is no platform. In addition, the functions of this crate are only linked
@@ -76,7 +76,7 @@ impl std::fmt::Debug for Absent {
 /// ```
 ///
 /// # Errors
-/// [`Absent`] says whether the library or a driver is missing.
+/// [`Absent`] names the missing part: the library or a driver.
 pub fn probe() -> Result<u32, Absent> {
     static PLATFORMS: OnceLock<Result<u32, Absent>> = OnceLock::new();
     *PLATFORMS.get_or_init(ask)

@@ -41,7 +41,7 @@ use null_space::Moments;
 
 /// Handles that move their nodes by affine maps of the rest positions, with weights 0 or 1.
 ///
-/// Handles are farthest points of the elastic graph, and each node follows its nearest handle. *Use* for
+/// Handles are farthest points of the elastic graph, and each node is moved by its nearest handle. *Use* for
 /// elastic bodies and sheets with known rest positions, if values change in every step: P is computed once,
 /// and an update multiplies by it without searches. *Leave it* if positions are unknown, or the matrix is not
 /// the stiffness of a body. *Cost* sampling takes about n log n steps for each doubling of the number of

@@ -241,7 +241,7 @@ fn a_step_stays_on_the_device() {
         m.update_on_device(&a, &mut plan)?; // all levels, on the device
         let sum = DeviceSum::new(&a, &contact)?; // A + C, in one pass
         let report = Cg::new(Stop::relative(1e-8)).solve(&sum, &mut m, &b, &mut x)?.converged()?;
-        contact.check()?; // whether there was room
+        contact.check()?; // whether the capacity was sufficient
         // ANCHOR_END: step
         assert!(report.iterations < 100);
         let mut set = Contacts::new(nodes, 3)?;

@@ -170,7 +170,7 @@ fn one_level_follows() {
     assert!(difference(&after, &before) < 1e-13);
 }
 
-/// A product of matrices that do not belong together is refused, and the error names the matrix.
+/// A product of matrices that do not belong together is refused, and the error names the wrong size.
 #[test]
 fn products_of_other_sizes_are_refused() {
     let Some(on) = common::place::<f64>() else { return };

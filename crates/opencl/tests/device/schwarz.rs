@@ -90,7 +90,7 @@ fn iterations_are_those_of_the_host() {
     }
 }
 
-/// M is symmetric and positive on every level.
+/// M is symmetric and positive for every number of levels.
 #[test]
 fn every_number_of_levels_is_symmetric_and_positive() {
     let Some(on) = common::place::<f64>() else { return };
