@@ -1,16 +1,17 @@
-//! Rows that may be relaxed at once.
+//! Sets of rows that can be relaxed in parallel.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_sparse::Pattern;
 
-/// An order of relaxation: sets one after the other; in a set, chunks at once; in a chunk, rows in order.
+/// An order of relaxation: sets one after the other, the chunks of a set in parallel, the rows of a chunk in
+/// order.
 ///
-/// Chunks of one set are not coupled by the pattern, in either direction, so what a sweep computes does not
-/// depend on threads. On a CPU a few thick chunks in natural order need two or three sets and keep most of
-/// the natural order (slabs of a grid couple only to their neighbours); on a device single rows are coloured.
-/// The number of chunks depends on the matrix alone, never on threads.
+/// Chunks of one set are not coupled by the pattern in either direction, so that the result of a sweep does
+/// not depend on threads. On a CPU a few large chunks in natural order need two or three sets and keep most
+/// of the natural order (slabs of a grid couple only to their neighbours). On a device single rows are
+/// coloured. The number of chunks depends only on the matrix, not on threads.
 ///
 /// ```
 /// use coarsen_backend::RowSets;
@@ -67,7 +68,7 @@ impl RowSets {
         Self::chunked(pattern, pattern.rows())
     }
 
-    /// The pattern they are made for.
+    /// The pattern of the matrix that the sets belong to.
     pub fn pattern(&self) -> &Arc<Pattern> {
         &self.pattern
     }

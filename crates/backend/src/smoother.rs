@@ -1,4 +1,4 @@
-//! The contract of a smoother.
+//! The interface of a smoother.
 
 use coarsen_core::{Error, LinearOperator, Preconditioner, Real};
 use coarsen_sparse::Bsr;
@@ -19,10 +19,9 @@ use crate::{Backend, DenseBlocks, NumericPlace, SetupError};
 ///
 /// An update has two phases, so that all levels change together or none does: [`prepare`](Self::prepare)
 /// makes every check, [`commit`](Self::commit) puts the new numbers to use. Both receive the same matrix, of
-/// the pattern and block size of the build. If the second does not follow the first, the smoother works as
-/// before, to the last bit.
+/// the pattern and block size of the build. Without `commit` the smoother works as before, to the last bit.
 pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
-    /// A, of which the cycle computes residuals.
+    /// A, with which the cycle computes residuals.
     fn operator(&self) -> &dyn LinearOperator<B::Vector>;
 
     /// x = N b: one step from x = 0. The old x is not read.
@@ -31,14 +30,13 @@ pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
     /// x ← x + N (b − A x): one step from the given x.
     fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector);
 
-    /// Computes and checks everything that follows from the new A. Numbers that the smoother uses stay as
-    /// they are.
+    /// Computes and checks everything that depends on the new A. The numbers in use stay unchanged.
     ///
     /// # Errors
     /// As the build. [`SetupError::NotHere`] if the smoother has no matrix.
     fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError>;
 
-    /// Puts into use what [`prepare`](Self::prepare) has computed for the same A.
+    /// Puts into use the results of [`prepare`](Self::prepare) for the same A.
     ///
     /// # Errors
     /// [`Error::Device`] alone, after which the place cannot be used any more.
@@ -73,8 +71,8 @@ pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
     /// Updates from a matrix at the place: `fill` writes its values into the smoother's copy of A, and the
     /// smoother computes the rest there.
     ///
-    /// Symmetry is not checked there: the class stays that of the last host matrix, and the caller ensures that
-    /// the new values have it too.
+    /// Symmetry is not checked: the class stays that of the last host matrix, and the caller ensures that it
+    /// holds for the new values.
     ///
     /// # Errors
     /// As the build, and [`SetupError::NotHere`] if the smoother is updated on the host only. After an error
@@ -104,7 +102,7 @@ pub struct SmootherFacts<'a, T> {
 }
 
 impl<T> Default for SmootherFacts<'_, T> {
-    /// None.
+    /// All fields are `None`.
     fn default() -> Self {
         Self { radius: None, inverses: None, sets: None }
     }

@@ -1,4 +1,4 @@
-//! The CPU obeys the laws of a backend in each of its precisions, and so does the reference itself.
+//! Conformance of the CPU in each precision, and of the reference.
 
 mod double {
     coarsen_backend::conformance!(coarsen_backend::Cpu::new(), 1e-14);
@@ -39,7 +39,7 @@ fn relaxation_has_the_same_bits_at_any_thread_count() {
     }
 }
 
-/// Columns beyond the rows would read beyond x.
+/// Columns beyond the number of rows would be read beyond the end of x.
 #[test]
 #[should_panic(expected = "not square")]
 fn a_wide_matrix_is_not_relaxed() {
@@ -51,7 +51,7 @@ fn a_wide_matrix_is_not_relaxed() {
     on.matrix(&a).unwrap().relax(&rows, SweepDirection::Forward, &d, 1.0, &vec![1.0; 2], &mut vec![0.0; 2]);
 }
 
-/// Values that storage cannot hold are refused by name, not turned into infinity or zero.
+/// Values that storage cannot hold are refused, not turned into infinity or zero.
 #[test]
 fn values_outside_the_range_of_storage_are_refused() {
     use coarsen_backend::{Backend, Cpu, Matrix};
@@ -66,7 +66,7 @@ fn values_outside_the_range_of_storage_are_refused() {
     }
 }
 
-/// So are blocks of which one row would vanish, wherever it is among thousands that storage can hold.
+/// Blocks are refused if one of thousands of rows would become zero or infinite in storage.
 #[test]
 fn blocks_with_a_row_outside_the_range_of_storage_are_refused() {
     use coarsen_backend::{Backend, Blocks, Cpu, DenseBlocks};

@@ -26,7 +26,7 @@ pub(crate) fn transpose<T: Real>(a: &Bsr<T>) -> Result<Bsr<T>, InteropError> {
     Ok(TransposePlan::new(a.pattern())?.build(a)?)
 }
 
-/// A matrix from compressed rows whose arrays have our types.
+/// A matrix from compressed rows with the array types of [`Bsr`].
 pub(crate) fn from_parts<T: Real>(
     columns: usize,
     (offsets, indices, values): (Vec<usize>, Vec<u32>, Vec<T>),

@@ -1,6 +1,6 @@
-//! Compiled programs on disk, so that a second process compiles nothing.
+//! A cache of compiled programs on disk, so that a second process compiles nothing.
 //!
-//! The folder is `opencl` in the folder of `COARSEN_CACHE`, else in `coarsen` of the user's cache
+//! The folder is `opencl` in the folder of `COARSEN_CACHE`, otherwise in `coarsen` in the cache of the user
 //! (`XDG_CACHE_HOME`, `~/.cache`, `LOCALAPPDATA`). A file holds the program of one driver for one list of
 //! sources and one list of options; its name is computed from all three. If nothing can be read or written,
 //! programs are compiled: this is never an error.
@@ -13,7 +13,7 @@ use ocl::core::{self, ProgramInfo, ProgramInfoResult};
 
 use coarsen_device::Device;
 
-/// The environment variable that names the folder of caches; empty for none.
+/// The environment variable that names the folder of caches; an empty name disables the cache.
 const FOLDER: &str = "COARSEN_CACHE";
 
 /// The cache of one device.
@@ -52,7 +52,7 @@ impl Cache {
         write(&file, &[&digest(&&binary[..]).to_le_bytes()[..], &binary].concat());
     }
 
-    /// The stored size of work groups that was the fastest for these options.
+    /// The stored size of work groups that is fastest for these options.
     pub(crate) fn local(&self, options: &str) -> Option<usize> {
         let file = self.file(self.key(options, &[]))?.with_extension("local");
         fs::read_to_string(file).ok()?.trim().parse().ok()

@@ -15,7 +15,7 @@ use crate::error::failed;
 #[derive(Debug)]
 struct OpenClDevice {
     id: DeviceId,
-    /// The context of all places on this device, once there is one.
+    /// The context of all places on this device, after the first of them.
     context: Mutex<Option<core::Context>>,
 }
 
@@ -28,8 +28,8 @@ impl Api for OpenClDevice {
 impl OpenClDevice {
     /// The context that all places on this device share.
     ///
-    /// The list of devices keeps it until the process ends. PoCL 3.1 releases its devices with the last
-    /// context, and a thread that queries a device meanwhile crashes.
+    /// The list of devices keeps the context until the process ends, because PoCL 3.1 releases its devices
+    /// with the last context, and a thread that queries a device at that time crashes.
     fn context(&self) -> Result<core::Context, Error> {
         let mut kept = self.context.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(context) = &*kept {
@@ -41,9 +41,9 @@ impl OpenClDevice {
     }
 }
 
-/// All OpenCL devices of this machine, platform after platform, as the drivers list them.
+/// All OpenCL devices of this machine, by platform, in the order of the drivers.
 ///
-/// One thread queries the drivers, once in a process: PoCL 3.1 reports no devices while another thread
+/// One thread queries the drivers, once per process, because PoCL 3.1 reports no devices while another thread
 /// initialises them.
 ///
 /// ```
@@ -61,7 +61,7 @@ pub fn devices() -> Result<&'static [Device], OpenClError> {
     DEVICES.get_or_init(ask).as_deref().map_err(Clone::clone)
 }
 
-/// A place on the first accelerator that computes in `T`, else on the first device that does.
+/// A place on the first accelerator that computes in `T`, otherwise on the first device that does.
 ///
 /// *Cost* a new place compiles the kernels of vectors, and the first matrix of a block size compiles those of
 /// its products: a few tenths of a second each the first time, a millisecond if they are in the cache (a
@@ -91,7 +91,7 @@ fn ask() -> Result<Vec<Device>, OpenClError> {
             .to_string();
         // A platform without devices answers with an error, not with an empty list.
         for id in core::get_device_ids(platform, Some(DeviceType::ALL), None).unwrap_or_default() {
-            // One that cannot say what it is can compute nothing; the others can.
+            // A device that does not report its properties is left out.
             devices.extend(describe(id, &name).ok());
         }
     }

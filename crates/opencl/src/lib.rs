@@ -1,7 +1,7 @@
 //! OpenCL devices as places: [`coarsen_device`] over OpenCL.
 //!
 //! [`default_device`] returns an [`OpenCl`], which is a [`coarsen_device::OnDevice`]; [`devices`] lists the
-//! devices. Vectors, matrices and preconditioners are those of that crate. This crate implements its
+//! devices. Vectors, matrices and preconditioners come from that crate. This crate implements its
 //! [`Driver`](coarsen_device::Driver). It builds and links without OpenCL installed; the error of [`devices`]
 //! then names the missing part.
 //!

@@ -25,7 +25,7 @@ impl<V: Real, S: Real> CpuBlocks<V, S> {
         Self { d, of: PhantomData }
     }
 
-    /// The blocks themselves.
+    /// The stored blocks.
     pub fn host(&self) -> &DenseBlocks<S> {
         &self.d
     }

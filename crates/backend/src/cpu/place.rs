@@ -2,10 +2,10 @@
 
 use std::marker::PhantomData;
 
-/// The CPU: vectors are `Vec<V>`, matrices and blocks are stored in `S`, sums are made in `V`.
+/// The CPU: vectors are `Vec<V>`, matrices and blocks are stored in `S`, sums are computed in `V`.
 ///
-/// Storing a preconditioner in `f32` under `f64` vectors halves its traffic; the accuracy of a solve is that
-/// of the system matrix and the vectors, not of the preconditioner.
+/// Storing a preconditioner in `f32` under `f64` vectors halves its memory traffic; the accuracy of a solve
+/// is that of the system matrix and the vectors, not of the preconditioner.
 ///
 /// ```
 /// use coarsen_backend::{Backend, Cpu};

@@ -1,4 +1,4 @@
-//! Transfers by weights and identities: P is never multiplied out.
+//! Transfers by weights and identities, without the blocks of P.
 //!
 //! | symbol | what |
 //! |---|---|
@@ -18,12 +18,12 @@ use super::Cpu;
 use crate::range::same_length;
 use crate::{SetupError, Transfer, check_range};
 
-/// Nodes a leaf.
+/// Nodes per leaf.
 const LEAF: usize = 512;
 
 /// W ⊗ I_d and its transpose.
 pub(super) struct WeightTransfer<S> {
-    /// Weights of each fine node, and of each coarse node; one `1` each where P is made of identities.
+    /// Weights by fine node, and by coarse node.
     down: Side<S>,
     up: Side<S>,
     copies: usize,
@@ -32,7 +32,7 @@ pub(super) struct WeightTransfer<S> {
 /// The weights of one side, row by row.
 struct Side<S> {
     pattern: Arc<Pattern>,
-    /// Blocks of m numbers, or none where all are 1.
+    /// Blocks of m numbers; empty if P consists of identities.
     weights: Vec<S>,
     m: usize,
 }
@@ -46,7 +46,7 @@ impl<S: Real> Side<S> {
 }
 
 impl<S: Real> WeightTransfer<S> {
-    /// `None` where P has whole blocks.
+    /// `None` if P has whole blocks.
     pub(super) fn new<T: Real>(
         p: &Prolongation<T>,
         transpose: &TransposePlan,

@@ -27,9 +27,9 @@ impl<T: Real> Scratch<T> {
     }
 }
 
-/// `d` = `w`⁻¹ for b x b row-major blocks, by Gauss-Jordan elimination of (S W | S) with S the scaling of the
-/// rows and partial pivoting; `w` is destroyed.
-#[inline(always)] // so that the loops know b
+/// Computes `d` = `w`⁻¹ for b x b row-major blocks by Gauss-Jordan elimination of (S W | S) with partial
+/// pivoting. S scales the rows. `w` is overwritten.
+#[inline(always)] // makes b a constant in the loops
 pub(super) fn invert<T: Real>(w: &mut [T], d: &mut [T], b: usize) -> Result<(), Fault> {
     let (w, d) = (&mut w[..b * b], &mut d[..b * b]);
     if let Some(at) = w.iter().position(|v| !v.is_finite()) {

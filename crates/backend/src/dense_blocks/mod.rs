@@ -9,10 +9,10 @@ use coarsen_sparse::{Bsr, SparseError};
 use crate::SetupError;
 use invert::{Fault, Scratch, invert};
 
-/// Small dense matrices D_k of b x b, one per node, row-major: what block Jacobi, Gauss-Seidel and incomplete
-/// factorisations multiply by.
+/// Small dense matrices D_k of b x b, one per node, row-major. Block Jacobi, Gauss-Seidel and incomplete
+/// factorisations multiply by them.
 ///
-/// *Memory* b² values a node.
+/// *Memory* b² values per node.
 ///
 /// ```
 /// use coarsen_backend::DenseBlocks;
@@ -39,7 +39,7 @@ impl<T: Real> DenseBlocks<T> {
     /// Blocks of `size` x `size` from their values, block after block.
     ///
     /// # Errors
-    /// [`SparseError::Length`] when the values are not whole blocks.
+    /// [`SparseError::Length`] if the values are not whole blocks.
     pub fn new(size: usize, values: Vec<T>) -> Result<Self, SparseError> {
         let area = size * size;
         if area == 0 || !values.len().is_multiple_of(area) {
@@ -52,13 +52,13 @@ impl<T: Real> DenseBlocks<T> {
     /// The inverses of the diagonal blocks of A, in parallel.
     ///
     /// Gauss-Jordan elimination with scaled partial pivoting (Golub & Van Loan 2013, §3.5.2: rows scaled to a
-    /// largest entry of 1), in the scalar of A. A pivot below b · EPSILON of its scaled row is a singular
-    /// block, so that a soft or constrained unknown beside stiff ones is none. `method` names the caller in
-    /// messages.
+    /// largest entry of 1), in the scalar of A. A block is singular if a pivot of the scaled rows is at most
+    /// b · EPSILON. Because of the scaling, soft or constrained unknowns next to stiff ones are accepted.
+    /// `method` names the caller in messages.
     ///
     /// # Errors
     /// [`SetupError::ZeroDiagonal`] (1 x 1 blocks, or a missing block), [`SetupError::SingularBlock`],
-    /// [`SetupError::NotSquare`], and [`SparseError::NotFinite`] name the place.
+    /// [`SetupError::NotSquare`], and [`SparseError::NotFinite`] name the position.
     pub fn inverse_diagonal(a: &Bsr<T>, method: &'static str) -> Result<Self, SetupError> {
         let b = square_block(a)?;
         let mut inverses = Self { size: b, values: vec![T::zero(); a.shape().0 * b] };
@@ -70,21 +70,21 @@ impl<T: Real> DenseBlocks<T> {
     /// 12 x 12.
     ///
     /// # Errors
-    /// As there, and [`SparseError::Length`] when A has another number or size of diagonal blocks. Some
-    /// blocks may hold new values then: what an update hands on to a place it hands on after success only.
+    /// As there, and [`SparseError::Length`] if A has another number or size of diagonal blocks. After an
+    /// error some blocks may hold new values: an update passes blocks to a place only after success.
     pub fn invert_diagonal(&mut self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
         INVERT.of::<Invert<T>>()(self, a, method)
     }
 
-    /// The inverses of Aᵢᵢ + diag(sᵢ), sᵢ the sums of absolute values of each scalar row outside its diagonal
-    /// block.
+    /// Computes the inverses of Aᵢᵢ + diag(sᵢ). sᵢ holds, for each scalar row, the sum of absolute values
+    /// outside the diagonal block.
     ///
-    /// What l1 relaxation divides by: M = blockdiag(A) + diag(s) satisfies xᵀMx ≥ xᵀAx for symmetric A, so
+    /// l1 relaxation divides by M = blockdiag(A) + diag(s), which satisfies xᵀMx ≥ xᵀAx for symmetric A, so
     /// that the stationary iteration converges (Baker, Falgout, Kolev, Yang 2011, §5).
     ///
     /// # Errors
     /// As [`invert_diagonal`](Self::invert_diagonal), [`SparseError::NotFinite`] for an entry anywhere in A,
-    /// and [`Error::Range`] where sums of finite entries overflow.
+    /// and [`Error::Range`] if sums of finite entries overflow.
     pub fn invert_l1_diagonal(&mut self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
         INVERT_L1.of::<Invert<T>>()(self, a, method)
     }
@@ -104,7 +104,7 @@ impl<T: Real> DenseBlocks<T> {
         })
         .map_err(|fault| match fault {
             SetupError::Matrix(SparseError::NotFinite { .. }) => match a.check_finite() {
-                Err(entry) => entry.into(), // the sums say that there is one, not where
+                Err(entry) => entry.into(), // the sums do not give the position
                 Ok(()) => {
                     let value = f64::INFINITY;
                     Error::Range { what: "the sum of absolute values of a row", value, storage: T::NAME }
@@ -157,8 +157,8 @@ impl<T: Real> DenseBlocks<T> {
         tree(pieces, 1024, parallel, &leaf, &|left: Result<(), SetupError>, right| left.and(right))
     }
 
-    /// `d` = `a`⁻¹ for one row-major block of `size` x `size`; false when `a` is singular to round-off or not
-    /// finite.
+    /// Writes to `d` the inverse of `a`, one row-major block of `size` x `size`. Returns false if `a` is
+    /// singular to round-off or not finite.
     pub fn invert_one(a: &[T], d: &mut [T], size: usize) -> bool {
         match size {
             1 => invert(&mut [a[0]], d, 1).is_ok(),
@@ -171,7 +171,7 @@ impl<T: Real> DenseBlocks<T> {
         }
     }
 
-    /// z_k = D_k r_k on the host, parallel: for setup phases. *Panics* on a wrong length.
+    /// Computes z_k = D_k r_k on the host in parallel, for setup phases. *Panics* on a wrong length.
     pub fn multiply(&self, r: &[T], z: &mut [T]) {
         let b = self.size;
         assert!(r.len() == self.count() * b && z.len() == r.len(), "multiply: lengths differ");
@@ -185,8 +185,8 @@ impl<T: Real> DenseBlocks<T> {
         each(pieces, 1024, parallel::worth(self.values.len()), &leaf);
     }
 
-    /// What a block-diagonal preconditioner made of these inverses promises: symmetric, unless a diagonal
-    /// entry is not positive, which no inverse of a positive definite block has.
+    /// The class of a block-diagonal preconditioner with these inverses: symmetric if all diagonal entries
+    /// are positive, as in every inverse of a positive definite block.
     pub fn class(&self) -> Class {
         let area = self.size * self.size;
         let positive = |d: Groups<&[T]>| {
@@ -197,11 +197,12 @@ impl<T: Real> DenseBlocks<T> {
         if positive { Class::Symmetric } else { Class::Linear }
     }
 
-    /// Whether these inverses of the diagonal blocks of `a` may belong to a positive definite matrix;
-    /// `method` names the caller.
+    /// Returns an error if these inverses of the diagonal blocks of `a` cannot belong to a positive definite
+    /// matrix. `method` names the caller.
     ///
     /// # Errors
-    /// [`SetupError::NotPositive`] names the first block that does not.
+    /// [`SetupError::NotPositive`] names the first block whose inverse has a diagonal entry that is not
+    /// positive.
     pub fn check_positive(&self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
         let b = self.size;
         if self.class() == Class::Symmetric {
@@ -214,7 +215,7 @@ impl<T: Real> DenseBlocks<T> {
         Err(SetupError::NotPositive { method, row, diagonal })
     }
 
-    /// Rows and columns of a block.
+    /// The number of rows, and of columns, of a block.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -236,7 +237,7 @@ impl<T: Real> DenseBlocks<T> {
         &self.values[k * area..(k + 1) * area]
     }
 
-    /// All values, to be changed in place.
+    /// All values, mutable.
     pub fn values_mut(&mut self) -> &mut [T] {
         &mut self.values
     }
@@ -247,7 +248,7 @@ impl<T: Real> DenseBlocks<T> {
     }
 }
 
-/// D on host vectors: what estimates of the spectrum of D⁻¹A ask for in setup phases.
+/// D on host vectors, for estimates of the spectrum of D⁻¹A in setup phases.
 impl<T: Real> Preconditioner<Vec<T>> for &DenseBlocks<T> {
     fn apply(&mut self, r: &Vec<T>, z: &mut Vec<T>) {
         self.multiply(r, z);

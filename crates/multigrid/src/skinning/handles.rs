@@ -11,13 +11,13 @@ use std::collections::BinaryHeap;
 
 use coarsen_sparse::Pattern;
 
-/// The handles of all levels, and who controls whom.
+/// The handles of all levels, and the handle that controls each node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Handles {
-    /// The nodes that are handles, in the order in which they were chosen.
+    /// The nodes that are handles, in the order of their choice.
     pub order: Vec<u32>,
-    /// For each level, from fine to coarse, the handle that controls each node of the finer level. Handles
-    /// have the numbers of their places in `order`.
+    /// For each level, from fine to coarse, the handle that controls each node of the finer level. The number
+    /// of a handle is its position in `order`.
     pub controls: Vec<Vec<u32>>,
     /// The distances of all nodes on each level, from which a cut starts.
     pub(super) fields: Vec<Field>,
@@ -34,7 +34,7 @@ pub(super) struct Lengths<'a> {
 pub(super) struct Field {
     pub(super) distance: Vec<f64>,
     pub(super) nearest: Vec<u32>,
-    /// Nodes whose distance may pass on to their neighbours, the nearest first. Empty between updates.
+    /// Nodes whose neighbours may have to be updated, the nearest first. Empty between updates.
     pub(super) front: BinaryHeap<Reverse<(Far, u32)>>,
 }
 
@@ -44,7 +44,7 @@ impl PartialEq for Field {
     }
 }
 
-/// A distance that is at least 0, ordered.
+/// A nonnegative distance with a total order.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Far(pub(super) f64);
 
@@ -69,11 +69,13 @@ impl Ord for Far {
 }
 
 impl Handles {
-    /// The handles of levels of `counts` handles, from fine to coarse, beginning with `given`.
+    /// Chooses the handles, beginning with `given`; `counts` is the number of handles of each level, from
+    /// fine to coarse.
     ///
-    /// A count is lowered to the nodes that have a distance from all others, and raised to the components of
-    /// the graph, which get a handle each. The same graph gives the same handles. *Cost* one update of
-    /// distances a handle, about n log n steps in all for each doubling of the handles.
+    /// A count is reduced to the number of nodes at different positions, and increased to the number of
+    /// components of the graph, because each component gets a handle. The same graph gives the same handles.
+    /// *Cost* one update of distances per handle, in total about n log n steps for each doubling of the
+    /// number of handles.
     pub(super) fn sample(graph: &Lengths<'_>, counts: &[usize], given: &[u32]) -> Self {
         let nodes = graph.pattern.rows();
         let mut field = Field::new(nodes);
@@ -130,14 +132,14 @@ impl Field {
         }
     }
 
-    /// Updates the distances around a new handle: Dijkstra's algorithm, which ends where another handle is
-    /// nearer.
+    /// Updates the distances around a new handle by Dijkstra's algorithm, which stops at nodes that are
+    /// nearer to another handle.
     pub(super) fn add(&mut self, graph: &Lengths<'_>, node: u32, handle: u32) {
         self.reach(node, 0.0, handle);
         self.spread(graph);
     }
 
-    /// Passes distances on until none becomes shorter.
+    /// Updates neighbours until no distance becomes shorter.
     pub(super) fn spread(&mut self, graph: &Lengths<'_>) {
         while let Some(Reverse((Far(d), i))) = self.front.pop() {
             let i = i as usize;
@@ -151,7 +153,7 @@ impl Field {
         }
     }
 
-    /// Takes a distance if it is shorter than the present one, or as short and of an earlier handle.
+    /// Stores a distance if it is shorter than the stored one, or as short and of an earlier handle.
     pub(super) fn reach(&mut self, node: u32, d: f64, handle: u32) {
         let i = node as usize;
         if d < self.distance[i] || (d == self.distance[i] && handle < self.nearest[i]) {
@@ -160,8 +162,8 @@ impl Field {
         }
     }
 
-    /// The node farthest from all handles, the first of several. `candidates` holds an upper bound of each
-    /// distance.
+    /// The node farthest from all handles, the first if there are several, or `None` if all distances are 0.
+    /// `candidates` holds an upper bound of each distance.
     fn farthest(&self, candidates: &mut BinaryHeap<(Far, Reverse<u32>)>) -> Option<u32> {
         self.tighten(candidates).filter(|(d, _)| *d > 0.0).map(|(_, node)| node)
     }
@@ -171,7 +173,8 @@ impl Field {
         self.tighten(candidates).is_some_and(|(d, _)| d == f64::INFINITY)
     }
 
-    /// The largest distance and its node. Distances only fall, so bounds are renewed when they come up.
+    /// The largest distance and its node. Distances only decrease, so that a bound is updated when it is the
+    /// largest.
     pub(super) fn tighten(&self, candidates: &mut BinaryHeap<(Far, Reverse<u32>)>) -> Option<(f64, u32)> {
         while let Some(mut top) = candidates.peek_mut() {
             let (Far(bound), Reverse(node)) = *top;
@@ -189,7 +192,7 @@ impl Field {
 mod tests {
     use super::*;
 
-    /// Nodes in a line, one apart.
+    /// Nodes on a line at distance 1; `cut` removes one edge.
     fn line(nodes: usize, cut: Option<usize>) -> (Pattern, Vec<f64>) {
         let meet = |i: usize, j: usize| i.abs_diff(j) == 1 && cut.is_none_or(|c| (i < c) == (j < c));
         let mut offsets = vec![0];
@@ -230,7 +233,7 @@ mod tests {
         assert_eq!(handles.count(1), 2);
     }
 
-    /// Nodes at the place of a handle are no handles, so that no handle controls nothing.
+    /// Nodes at the position of a handle do not become handles, so that every handle controls a node.
     #[test]
     fn more_handles_than_places_are_not_found() {
         let (pattern, mut lengths) = line(4, None);

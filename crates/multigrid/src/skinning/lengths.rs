@@ -5,13 +5,13 @@ use coarsen_sparse::{Bsr, Pattern};
 
 use super::handles::Lengths;
 
-/// The metric in which handles are the farthest points.
+/// The metric of the farthest points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
-    /// Distances along edges at rest: for bodies of one material (§4.1).
+    /// Lengths of edges at rest, for bodies of one material (§4.1).
     Uniform,
-    /// Edges of weak coupling are longer: ‖x_i − x_j‖ (‖A_ii‖ ‖A_jj‖)^½ / ‖A_ij‖. Handles then keep to one
-    /// side of a jump of stiffness.
+    /// Lengths ‖x_i − x_j‖ (‖A_ii‖ ‖A_jj‖)^½ / ‖A_ij‖: edges with weak coupling are longer. A handle then
+    /// controls nodes on one side of a jump of stiffness.
     Stiffness,
 }
 

@@ -8,20 +8,20 @@
 //! | U | P of the finest level: block (i, j) is ω_ij X_iᵀ ⊗ I_3, 3 x 12 |
 //! | U_l | P between handles: blocks I_12 |
 //! | q | the unknowns of a handle: the columns of an affine map, 12 numbers |
-//! | n | directions of a handle that move none of its nodes |
+//! | n | directions of a handle that do not move any of its nodes |
 //!
 //! | file | step |
 //! |---|---|
 //! | `handles` | farthest points of the elastic graph, nested (§4.1) |
-//! | `lengths` | the lengths of its edges |
+//! | `lengths` | the lengths of the edges of the graph |
 //! | `cut` | handles after a cut |
 //! | `weights` | constant or smooth weights of handles (§4.2) |
 //! | `mod` | coordinates and transfers (§4.2) |
-//! | `null_space` | directions without a node that they move (§4.4) |
+//! | `null_space` | directions that move no node (§4.4) |
 //!
-//! The Galerkin product (§4.3) is that of `coarsen_sparse::GalerkinPlan` for weights: A_ij adds (X_i X_jᵀ) ⊗
-//! A_ij to the blocks of two handles (eq. 7, with its factors in the order of §4.2). Smoothers and the coarse
-//! solve (§4.5) are those of [`Multigrid`](crate::Multigrid).
+//! The Galerkin product (§4.3) is computed by `coarsen_sparse::GalerkinPlan` for weights: A_ij adds (X_i
+//! X_jᵀ) ⊗ A_ij to the blocks of two handles (eq. 7, with its factors in the order of §4.2). Smoothers and
+//! the coarse solve (§4.5) come from [`Multigrid`](crate::Multigrid).
 //!
 //! *Reference* Xian, Tong & Liu 2019, "A Scalable Galerkin Multigrid Method for Real-time Simulation of
 //! Deformable Objects", ACM TOG 38(6):162.
@@ -48,23 +48,24 @@ pub use weights::Weights;
 
 /// Handles that move their nodes by affine maps of the rest positions, with weights 0 or 1.
 ///
-/// Handles are farthest points of the elastic graph, and each node follows its nearest handle. *Use* for
-/// elastic bodies and sheets whose rest positions are known, when values change in every step: P is computed
-/// once, and an update multiplies by it without searches. *Cost* of the sampling about n log n steps for each
-/// doubling of the handles; P stores 4 numbers a node; coarse blocks are 12 x 12 for blocks of 3, 4 x 4 for
-/// scalars, 6 x 6 for blocks of 2. *Leave it* where positions are unknown, or the matrix is no stiffness of a
-/// body.
+/// Handles are farthest points of the elastic graph, and each node is moved by its nearest handle. *Use* for
+/// elastic bodies and sheets with known rest positions, if values change in every step: P is computed once,
+/// and an update multiplies by it without searches. *Leave it* if positions are unknown, or the matrix is not
+/// the stiffness of a body. *Cost* sampling takes about n log n steps for each doubling of the number of
+/// handles. *Memory* P stores 4 numbers per node; coarse blocks are 12 x 12 for blocks of 3, 4 x 4 for
+/// scalars, 6 x 6 for blocks of 2.
 ///
-/// *Errors* of a build: no rest positions, and blocks of other sizes.
+/// A build fails without rest positions, and for blocks of other sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skinning {
-    /// The handles of each level, from fine to coarse; none to fit them to the number of nodes.
+    /// The number of handles of each level, from fine to coarse; if empty, it follows from the number of
+    /// nodes.
     pub handles: Vec<usize>,
-    /// Nodes of each handle of the first level, where the handles are fitted.
+    /// Nodes per handle of the first level, if `handles` is empty.
     pub nodes_per_handle: usize,
-    /// Handles of each handle of the next level, where they are fitted.
+    /// Handles per handle of the next level, if `handles` is empty.
     pub handles_per_handle: usize,
-    /// Nodes that are handles on every level, before all others.
+    /// Nodes that are chosen as handles before all others.
     pub given: Vec<u32>,
     /// The metric of the farthest points.
     pub sampling: Sampling,
@@ -73,9 +74,9 @@ pub struct Skinning {
     /// The unknowns of a handle.
     pub coordinates: Coordinates,
     /// A cut through a body whose handles are known: only what it touches is sampled again. `handles` and
-    /// `given` are those of the old handles then.
+    /// `given` are then not used.
     pub cut: Option<Cut>,
-    /// One rest position a node; without them, the positions of the system that is built.
+    /// One rest position per node; if `None`, the positions of the system.
     pub rest: Option<Arc<[[f64; 3]]>>,
 }
 
@@ -108,14 +109,14 @@ impl Default for Skinning {
     }
 }
 
-/// What a level of [`Skinning`] keeps.
+/// The state of a level of [`Skinning`].
 #[derive(Clone, Debug)]
 pub struct Controlled {
     handles: Arc<Handles>,
-    /// The level that this step leads to; 0 is the first below the finest.
+    /// The coarse level of this step; 0 is the first below the finest.
     level: usize,
     moments: Vec<Moments>,
-    /// Directions n of each handle that move none of its nodes, and the handle.
+    /// The number of a handle, and a direction n that does not move any of its nodes.
     still: Vec<(u32, [f64; 4])>,
 }
 
@@ -146,7 +147,7 @@ impl<T: Real> Coarsening<T> for Skinning {
         }
     }
 
-    /// U depends on rest positions only, so new values change nothing of it.
+    /// U depends only on rest positions, so that new values do not change it.
     fn refresh(
         &self,
         _: &Grid<'_, T>,
@@ -194,7 +195,7 @@ impl<T: Real> Coarsening<T> for Skinning {
 }
 
 impl Skinning {
-    /// The first level: handles, U and the moments of each handle.
+    /// The step to the first level: handles, U and the moments of each handle.
     fn first<T: Real>(&self, fine: &Grid<'_, T>) -> Result<Option<Coarse<T, Controlled>>, SetupError> {
         let a = fine.a;
         let (nodes, b) = (a.pattern().rows(), a.block().0);
@@ -241,7 +242,7 @@ impl Skinning {
         Ok(Some(step(Prolongation::weights(u, b)?, Controlled::new(handles, 0, moments, axes), &x)))
     }
 
-    /// The handles of each level, from fine to coarse.
+    /// The number of handles of each level, from fine to coarse.
     fn counts(&self, nodes: usize) -> Vec<usize> {
         if !self.handles.is_empty() {
             return self.handles.iter().map(|&k| k.clamp(1, nodes.max(1))).collect();
@@ -252,7 +253,7 @@ impl Skinning {
     }
 }
 
-/// A level of handles below another.
+/// The step from one level of handles to the next.
 fn below<T: Real>(
     fine: &Grid<'_, T>,
     above: &Controlled,
@@ -278,8 +279,8 @@ fn step<T>(p: Prolongation<T>, state: Controlled, x: &[[f64; 3]]) -> Coarse<T, C
     Coarse { positions: Some(positions), ..Coarse::new(p, state) }
 }
 
-/// Positions about their centre, the farthest at a distance of 1, so that products of coordinates keep the
-/// digits of `f32`.
+/// Positions relative to their mean, scaled to a largest distance of 1, so that products of coordinates keep
+/// the digits of `f32`.
 fn centred(x: &[[f64; 3]]) -> Result<Vec<[f64; 3]>, SetupError> {
     if let Some(index) = x.iter().position(|x| x.iter().any(|c| !c.is_finite())) {
         return Err(Error::NotFinite { what: "rest positions", index }.into());
@@ -291,7 +292,7 @@ fn centred(x: &[[f64; 3]]) -> Result<Vec<[f64; 3]>, SetupError> {
     Ok(x.iter().map(|x| about(x).map(|c| c * scale)).collect())
 }
 
-/// The numbers of n that belong to a block of k: (x, y, z, 1), or (x, y, 1) for the plane.
+/// The entries of n for a block of k: (x, y, z, 1), or (x, y, 1) in the plane.
 fn within(n: &[f64; 4], k: usize) -> Vec<f64> {
     if k == 6 { vec![n[0], n[1], n[3]] } else { n.to_vec() }
 }

@@ -1,19 +1,19 @@
-//! Directions of a handle that move none of its nodes (§4.4).
+//! Directions of a handle that do not move any of its nodes (§4.4).
 //!
 //! | symbol | what |
 //! |---|---|
 //! | X | the homogeneous rest position (x, 1) of a node |
 //! | M | Σ ω² X Xᵀ over the nodes that a handle moves, m x m |
-//! | c, C | their centre and Σ (x − c) (x − c)ᵀ |
+//! | c, C | the centre of these nodes and Σ (x − c) (x − c)ᵀ |
 //! | n | a direction with Xᵀ n = 0 for all these nodes: a plane that contains them |
 //!
-//! *Deviation* from the paper, which adds n nᵀ to the first coarse matrix once: in a product with the next
-//! transfer, that term would stiffen motions that other handles do make. Here each level has a term of its
-//! own, which no product contains, and of the size of its diagonal block. And the test is made about the
-//! centre of the nodes, so that it does not depend on where the body is.
+//! *Deviation* from the paper: the paper adds n nᵀ once, to the first coarse matrix. The product with the
+//! next transfer would then stiffen motions of other handles. Here each level has its own term, which no
+//! product contains, scaled to its diagonal block. In addition, the test uses positions relative to the
+//! centre of the nodes, so that it does not depend on the position of the body.
 
-/// Eigenvalues of C below this share of the largest are 0: nodes within a thousandth of their extent from a
-/// plane, line or point.
+/// Eigenvalues of C up to this share of the largest count as 0: the nodes are then within a thousandth of
+/// their extent from a plane or line.
 const THIN: f64 = 1e-6;
 
 /// Moments M of a handle: the upper triangle, row by row, for positions in space.
@@ -43,10 +43,10 @@ impl Moments {
         self.count += other.count;
     }
 
-    /// Orthonormal directions n = (a, −aᵀc) that move none of the nodes; `axes` is the dimension of space, 2 or
-    /// 3.
+    /// Orthonormal directions n = (a, −aᵀc) that do not move any of the nodes; `axes` is the dimension of
+    /// space, 2 or 3.
     ///
-    /// a is an eigenvector of C whose eigenvalue is 0. The last of the four numbers belongs to the constant.
+    /// a is an eigenvector of C with eigenvalue 0. The last of the four numbers belongs to the constant.
     pub(super) fn null_space(&self, axes: usize) -> Vec<[f64; 4]> {
         let c = self.first.map(|sum| sum / self.count);
         let [xx, xy, xz, yy, yz, zz] = self.second;
@@ -72,8 +72,8 @@ impl Moments {
     }
 }
 
-/// The columns of V with A = V Λ Vᵀ for the leading block of a symmetric matrix, by Jacobi's rotations; Λ is
-/// the diagonal of what is left in A.
+/// The columns of V with A = V Λ Vᵀ for the leading block of a symmetric matrix, by Jacobi rotations; Λ is
+/// left on the diagonal of A.
 fn eigenvectors(a: &mut [[f64; 3]; 3], axes: usize) -> [[f64; 3]; 3] {
     let mut v = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     for _sweep in 0..12 {
@@ -105,8 +105,8 @@ mod tests {
         moments
     }
 
-    /// A body has no such direction, a plane one, a line two, a point three, wherever they are; and all move
-    /// none of the points.
+    /// A body has no such direction, a plane one, a line two and a point three, at any position; none of them
+    /// moves a point.
     #[test]
     fn planes_lines_and_points_have_their_directions() {
         let plane = |u: f64, v: f64| [5.0 + u, 3.0 - v + 0.5 * u, 2.0 * u + v];

@@ -1,4 +1,5 @@
-//! Descent methods by one text on `Vec<f64>`, `Vec<f32>` and device vectors: the same minimiser.
+//! Descent methods with the same generic code on `Vec<f64>`, `Vec<f32>` and device vectors find the same
+//! minimiser.
 
 use crate::common;
 use coarsen_backend::Backend;
@@ -64,7 +65,7 @@ fn assemble<V: Vector>(f: &mut Quartic<V>, x: &V, hessian: &mut Diagonal<V>) -> 
     Ok(())
 }
 
-/// Every driver, and whether it wants a tight line search.
+/// Every direction, and whether it requires a tight line search.
 fn drivers<V: Vector>(above: &dyn Fn() -> V) -> Vec<(&'static str, bool, Box<dyn Direction<V, Curved<V>>>)> {
     let inner = Cg::new(Stop::relative(V::Real::of(1e-3)));
     vec![

@@ -1,4 +1,4 @@
-//! What runs on one device, against the host: one program, because every test here compiles most of the
+//! Tests on one device, compared with the host. They are one program, because every test compiles most of the
 //! library.
 
 #[path = "../common/mod.rs"]

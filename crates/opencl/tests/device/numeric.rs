@@ -1,4 +1,4 @@
-//! Hierarchies that follow a matrix of the device, against the host's update.
+//! Hierarchies that are updated from a matrix of the device, compared with the update on the host.
 
 use crate::common::{self, difference, problem};
 use coarsen_backend::conformance::noise;
@@ -14,7 +14,7 @@ fn recipe(smoothing: Smoothing) -> Multigrid<SmoothedAggregation> {
     Multigrid { smoothing, coarse_size: 30, ..Multigrid::tamstorf() }
 }
 
-/// The same places, other stiffness: S A S with S between 0.8 and 1.2, constant on a node.
+/// The same pattern with another stiffness: S A S with S between 0.8 and 1.2, constant on a node.
 fn stiffened(a: &Bsr<f64>) -> Bsr<f64> {
     let (mut changed, area) = (a.clone(), a.block().0 * a.block().1);
     let s = |i: usize| 1.0 + 0.2 * (i as f64 * 0.9).sin();
@@ -38,8 +38,8 @@ fn applied<V: Real, S: Real>(
     common::applied(on, m, &r).into_iter().map(Real::wide).collect()
 }
 
-/// New values that never leave the device give what the host's update gives: the same application to
-/// round-off, and as many iterations.
+/// An update with values on the device equals the update of the host: the same application to round-off, and
+/// the same number of iterations.
 fn follows<V: Real, S: Real>(on: &OpenCl<V, S>, name: &str, smoothing: Smoothing, tolerance: f64) {
     let p = problem(name);
     let (a, changed) = (&p.matrix, stiffened(&p.matrix));
@@ -73,13 +73,13 @@ fn follows<V: Real, S: Real>(on: &OpenCl<V, S>, name: &str, smoothing: Smoothing
     there.update_on_device(&moved, &mut plan).unwrap();
     assert_eq!(on.counters().allocations, before.allocations);
     assert_eq!(applied(on, &mut there, &r), found);
-    // What the host knows still follows from the host.
+    // The host can still update the hierarchy.
     there.update(p.system()).unwrap();
     let mut fresh = recipe(smoothing).build(p.system(), on).unwrap();
     assert!(difference(&applied(on, &mut there, &r), &applied(on, &mut fresh, &r)) <= tolerance);
 }
 
-/// The default ordering of Gauss-Seidel is that of the CPU where the device is one.
+/// Smoothers for the tests; on a CPU device the default ordering of Gauss-Seidel is that of the CPU.
 fn smoothings() -> [Smoothing; 3] {
     [
         Smoothing::Chebyshev(Chebyshev { degree: 2, ratio: 4.0, ..Default::default() }),
@@ -116,8 +116,8 @@ fn hierarchies_follow_on_a_card() {
     follows(&card, "elasticity3d:7", chebyshev, 1e-10);
 }
 
-/// What has no use is named, and a sound matrix mends it; other patterns are refused, and so is what follows
-/// on the host alone.
+/// Unusable values are named, and a valid matrix restores the hierarchy. Other patterns are refused, and so
+/// are smoothers that are updated only on the host.
 #[test]
 fn faults_are_named() {
     let Some(on) = common::place::<f64>() else { return };
@@ -153,7 +153,7 @@ fn faults_are_named() {
     assert_eq!(refused, SetupError::NotHere { method: "spai0" });
 }
 
-/// A hierarchy without coarser levels is its coarse solve.
+/// A hierarchy without coarser levels is only its coarse solve.
 #[test]
 fn one_level_follows() {
     let Some(on) = common::place::<f64>() else { return };
@@ -170,7 +170,7 @@ fn one_level_follows() {
     assert!(difference(&after, &before) < 1e-13);
 }
 
-/// A product of what does not belong together is refused with what does not fit.
+/// A product of matrices that do not belong together is refused, and the error names the wrong size.
 #[test]
 fn products_of_other_sizes_are_refused() {
     let Some(on) = common::place::<f64>() else { return };

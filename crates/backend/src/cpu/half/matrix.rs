@@ -7,10 +7,10 @@ use super::layout::{self, Layout};
 use crate::range::same_length;
 use crate::{DenseBlocks, check_blocks, check_range};
 
-/// A symmetric matrix of which one half is stored.
+/// A symmetric matrix, one half of which is stored.
 ///
-/// *Cost* of memory half of A, the other half of couplings between chunks, 2 b² values a node and a vector. A
-/// sweep reads that half; one forward from an x that is not 0 reads it twice, and the residual after a
+/// *Memory* half of A, the other half of couplings between chunks, 2 b² values per node and a vector. *Cost*
+/// a sweep reads that half once; a forward sweep from a nonzero x reads it twice. The residual after a
 /// forward sweep from zero costs nothing more. *Reference* Eisenstat 1981, "Efficient implementation of a
 /// class of preconditioned conjugate gradient methods", for the same saving in SSOR.
 pub(super) struct HalfMatrix<V, S> {
@@ -63,7 +63,7 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
     /// New values for the same pattern. The caller has checked the range of both.
     ///
     /// # Errors
-    /// [`Error::Pattern`] and [`Error::Shape`] for those of another matrix; the old values then stay.
+    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix. The old values then stay.
     pub(super) fn set_values<T: Real>(&mut self, a: &Bsr<T>, d: &DenseBlocks<T>) -> Result<(), Error> {
         if !Pattern::same(a.pattern(), &self.layout.pattern) {
             return Err(Error::Pattern { what: "new values of a matrix that is swept" });

@@ -15,7 +15,8 @@ use crate::{
 /// backward sweep after it.
 ///
 /// *Cost* a forward sweep from zero and its residual read half of A once, and so does a backward sweep. A
-/// forward sweep from another x reads it twice. *Memory* that of the half, and b² values a node on the host.
+/// forward sweep from another x reads it twice. *Memory* that of the half, and b² values per node on the
+/// host.
 pub(in crate::cpu) struct HalfGaussSeidel<T, V, S> {
     half: HalfMatrix<V, S>,
     omega: V,
@@ -24,7 +25,7 @@ pub(in crate::cpu) struct HalfGaussSeidel<T, V, S> {
 }
 
 impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
-    /// `None` if sweeps over whole rows are better: for blocks without a kernel, and orders with many
+    /// `None` if sweeps over whole rows are better: for blocks without a kernel, and for orders with many
     /// couplings between chunks.
     ///
     /// # Errors

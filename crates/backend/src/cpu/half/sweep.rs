@@ -68,7 +68,7 @@ fn pass_over_chunks<V: Real, S: Real>(
     let parallel = parallel::worth(half.inner.len() + half.outer.len());
     let (x, r) = (Shared::new(x), Shared::new(r));
     let set = |set: &Vec<Chunk>| {
-        // Chunks of one set write their own rows of x and r. All else that they read is in rows of other
+        // Chunks of one set write their own rows of x and r. All other rows that they read belong to other
         // sets.
         items(set, parallel, &|chunk| simd::run(Task { of: half, chunk, pass, omega, b, x, r }));
     };
