@@ -6,8 +6,8 @@ pub(crate) mod domains;
 pub(crate) mod minimize;
 mod names;
 pub(crate) mod overlap;
-pub(crate) mod skinning;
 pub(crate) mod place;
+pub(crate) mod skinning;
 mod value;
 
 pub(crate) use command::{Arguments, Command, Compare, Devices, Generate, Given, Info, Solve, Source, Spy};
