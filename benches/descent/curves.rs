@@ -20,7 +20,7 @@ const CELLS: usize = 23;
 const YOUNG: f64 = 1e6;
 const STEP: f64 = 1.0 / 30.0;
 
-/// The error in the table, the error at which a run ends, and its time limit in seconds.
+/// The two errors whose times are printed; a run ends at the second, or at the time limit in seconds.
 const ASKED: f64 = 1e-3;
 const END: f64 = 1e-6;
 const LIMIT: f64 = 45.0;
