@@ -15,6 +15,7 @@
 //! | `format` | detection of the format; reading of the bytes |
 //! | `fields` | words, numbers and bytes of a file with their places |
 //! | `surface` | boundary, unused vertices, bounding box |
+//! | `voxels` | meshes of cubes |
 //! | `shape` | generated bars; scaled, oriented and refined meshes |
 //! | [`vector`] | operations on 3D vectors |
 //! | `error` | errors of files and meshes |
@@ -30,6 +31,7 @@ mod shape;
 mod surface;
 mod tetgen;
 pub mod vector;
+mod voxels;
 mod vtk;
 
 pub use error::{MeshError, Place, Problem, ReadError};

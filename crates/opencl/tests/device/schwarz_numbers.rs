@@ -284,7 +284,7 @@ fn factors_of_levels_are_refused() {
         let refused = DeviceSchwarz { recipe, structure }.build(p.system(), &on).err().unwrap();
         let parameter =
             matches!(refused, SetupError::Place(Error::Parameter { name: "Schwarz::weights", .. }));
-        assert!(parameter && refused.to_string().contains("Schwarz itself"), "{refused}");
+        assert!(parameter && refused.to_string().contains("Schwarz supports Weights::Energy"), "{refused}");
     }
     assert!(recipe.build(p.system(), &on).is_ok());
 }
