@@ -76,3 +76,10 @@ __kernel void coarsen_galerkin_dead(const ulong count, __global const uint *star
     for (uint k = starts[i]; k < starts[i + 1]; k++)
         coarse[PLACE(slots[i], dead[k] * (K + 1), K * K, CSLICE)] = largest > 0 ? largest : 1;
 }
+
+// A_c = A_c + D, stored values in their order.
+__kernel void coarsen_galerkin_add(const ulong count, __global const STORED *d, __global STORED *coarse) {
+    const size_t i = get_global_id(0);
+    if (i < count)
+        coarse[i] += d[i];
+}

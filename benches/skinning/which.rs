@@ -5,8 +5,8 @@ use std::io::Write;
 use std::time::Instant;
 
 use coarsen::backend::SetupError;
-use coarsen::problems::{Options, Problem};
 use coarsen::prelude::*;
+use coarsen::problems::{Options, Problem};
 
 use crate::Outcome;
 

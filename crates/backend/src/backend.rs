@@ -215,6 +215,12 @@ pub trait NumericPlace: Backend {
         coarse: &mut Self::Matrix,
     ) -> Result<(), Error>;
 
+    /// Computes A_c ← A_c + D for a matrix D of the pattern of A_c, made at this place.
+    ///
+    /// # Errors
+    /// [`Error::Pattern`] for another matrix, [`Error::Device`] when the place has failed.
+    fn add(&self, plan: &Self::Galerkin, d: &Self::Matrix, coarse: &mut Self::Matrix) -> Result<(), Error>;
+
     /// Copies the values of one matrix to another of the same pattern.
     ///
     /// # Errors

@@ -23,9 +23,11 @@ enum Step {
     Right,
     Left,
     Dead,
+    Add,
 }
 
-const NAMES: [&str; 3] = ["coarsen_galerkin_right", "coarsen_galerkin_left", "coarsen_galerkin_dead"];
+const NAMES: [&str; 4] =
+    ["coarsen_galerkin_right", "coarsen_galerkin_left", "coarsen_galerkin_dead", "coarsen_galerkin_add"];
 
 /// A_c = Pᵀ A P for fixed patterns, in device memory: the counterpart of
 /// [`GalerkinPlan`](coarsen_sparse::GalerkinPlan).
@@ -181,6 +183,29 @@ impl<V: Real> DeviceGalerkin<V> {
         launch(Step::Right, right, self.block.0, &[a, p, q]);
         launch(Step::Left, left, self.block.1, &[slots, p, q, coarse]);
         launch(Step::Dead, dead, 1, &[dead_slots, coarse]);
+        queue.state()
+    }
+
+    /// A_c ← A_c + D. No wait.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub(crate) fn add<S: Real>(
+        &self,
+        d: &DeviceMatrix<V, S>,
+        coarse: &DeviceMatrix<V, S>,
+    ) -> Result<(), Error> {
+        let (pattern, format) = &self.of[2];
+        for m in [d, coarse] {
+            self.on.assert_same(m.on());
+            if !Pattern::same(pattern, m.pattern()) || *format != m.format() {
+                return Err(Error::Pattern { what: "a matrix added to a Galerkin product" });
+            }
+        }
+        let (stored, entry) = (coarse.stored(), Entry { module: self.module, kernel: Step::Add as usize });
+        let all = [Arg::Length(stored), Arg::Memory(d.values()), Arg::Memory(coarse.values())];
+        let mut queue = self.on.queue();
+        queue.launch(entry, Items::Entries(stored), &all);
         queue.state()
     }
 }

@@ -106,6 +106,9 @@ impl NumericPlace for Far {
     fn product(&self, _: &(), _: &FarMatrix, _: &FarMatrix, _: &mut FarMatrix) -> Result<(), Error> {
         unreachable!("a product")
     }
+    fn add(&self, _: &(), _: &FarMatrix, _: &mut FarMatrix) -> Result<(), Error> {
+        unreachable!("a product")
+    }
     fn copy_values(&self, _: &FarMatrix, _: &mut FarMatrix) -> Result<(), Error> {
         unreachable!("a level that relaxes")
     }

@@ -10,6 +10,28 @@ use coarsen_opencl::OpenCl;
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Spai0};
 use coarsen_sparse::{Bsr, System, assembly};
 
+/// Skinning of a body, and of a sheet, whose flat handles have terms on every level. A term keeps the size of
+/// the build on the device, and moves no node: applications agree nonetheless.
+#[test]
+fn hierarchies_of_handles_follow() {
+    let Some(on) = common::place::<f64>() else { return };
+    for (name, handles) in [("elasticity3d:7", [40, 8]), ("cloth:21", [60, 10])] {
+        let p = problem(name);
+        let (changed, n) = (stiffened(&p.matrix), p.matrix.shape().0);
+        let chebyshev = Smoothing::Chebyshev(Chebyshev { degree: 2, ratio: 4.0, ..Default::default() });
+        let recipe = Multigrid { smoothing: chebyshev, ..Multigrid::skinning_levels(&handles) };
+        let mut host = recipe.build(p.system(), &Cpu::<f64>::new()).unwrap();
+        host.update(System { matrix: &changed, ..p.system() }).unwrap();
+        let mut there = recipe.build(p.system(), &on).unwrap();
+        let mut plan = there.numeric_plan().unwrap();
+        there.update_on_device(&on.matrix(&changed).unwrap(), &mut plan).unwrap();
+        let (r, mut z) = (noise(n, 3), vec![0.0; n]);
+        host.apply(&r, &mut z);
+        let gap = difference(&applied(&on, &mut there, &r), &z);
+        assert!(gap <= 1e-9, "{name}: {gap:e}");
+    }
+}
+
 fn recipe(smoothing: Smoothing) -> Multigrid<SmoothedAggregation> {
     Multigrid { smoothing, coarse_size: 30, ..Multigrid::tamstorf() }
 }

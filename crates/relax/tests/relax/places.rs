@@ -127,6 +127,9 @@ impl NumericPlace for Chunked {
     fn product(&self, _: &(), _: &Stored, _: &Stored, _: &mut Stored) -> Result<(), Error> {
         unreachable!("no smoother multiplies matrices")
     }
+    fn add(&self, _: &(), _: &Stored, _: &mut Stored) -> Result<(), Error> {
+        unreachable!("no smoother multiplies matrices")
+    }
     fn copy_values(&self, from: &Stored, to: &mut Stored) -> Result<(), Error> {
         to.0.values_mut().copy_from_slice(from.0.values());
         Ok(())
