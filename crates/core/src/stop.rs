@@ -28,12 +28,12 @@ pub struct Stop<T> {
 }
 
 impl<T: Real> Stop<T> {
-    /// ‖r‖₂ ≤ tolerance · ‖b‖₂ within 5000 iterations.
+    /// The rule ‖r‖₂ ≤ tolerance · ‖b‖₂ within 5000 iterations.
     pub fn relative(tolerance: T) -> Self {
         Self { relative: tolerance, absolute: T::zero(), max_iterations: 5000, look_every: 1 }
     }
 
-    /// ‖r‖₂ ≤ tolerance within 5000 iterations.
+    /// The rule ‖r‖₂ ≤ tolerance within 5000 iterations.
     pub fn absolute(tolerance: T) -> Self {
         Self { relative: T::zero(), absolute: tolerance, ..Self::relative(T::zero()) }
     }

@@ -68,7 +68,7 @@ pub(crate) struct ConvergenceTest<'a, V: Vector> {
     threshold: V::Real,
     /// ‖b − A x₀‖
     initial: V::Real,
-    /// ‖b − A x‖ at the last restart; in the end, that of the returned x.
+    /// ‖b − A x‖ at the last restart; at the end, the residual norm of the returned x.
     truth: V::Real,
     /// ‖b − A x‖ at the last restart or replacement: the first residual of the recurrence.
     known: V::Real,

@@ -11,7 +11,7 @@ pub enum NullSpaceError {
     Dependent {
         /// The index of the vector.
         vector: usize,
-        /// The share of its length that is orthogonal to the others.
+        /// The share of its length that is orthogonal to the other vectors.
         share: f64,
     },
     /// A vector of another length than the first.
@@ -21,9 +21,9 @@ pub enum NullSpaceError {
     Length {
         /// The index of the vector.
         vector: usize,
-        /// The size of the first one.
+        /// The size of the first vector.
         expected: usize,
-        /// Its own size.
+        /// The size of this vector.
         found: usize,
     },
     /// NaN or infinity.

@@ -14,10 +14,11 @@ use coarsen_core::{Compiled, Dot, LinearOperator, Real, products};
 
 use super::{Bsr, row_product};
 
-/// Scalar rows per leaf: a few hundred kilobytes of matrix, enough work to amortise a fork.
+/// The number of scalar rows per leaf: a few hundred kilobytes of matrix, enough work to amortise a fork.
 const ROWS: usize = 1024;
 
-/// Scalar rows whose products are buffered, so that the fused operation runs over several rows at once.
+/// The number of scalar rows whose products are buffered, so that the fused operation runs over several rows
+/// at once.
 const BATCH: usize = 96;
 
 /// Multiplies some block rows with x; see [`Bsr::row_products`].
@@ -151,7 +152,7 @@ impl<T: Real> Bsr<T> {
         each(rows, self.leaf_rows(), parallel::worth_product(self.nnz()), leaf);
     }
 
-    /// Block rows per leaf.
+    /// The number of block rows per leaf.
     pub(super) fn leaf_rows(&self) -> usize {
         (ROWS / self.block.0).max(1)
     }

@@ -34,7 +34,7 @@ const BUCKETS: usize = 256;
 /// `columns(e)`.
 pub(super) trait Elements<T>: Sync {
     fn count(&self) -> usize;
-    /// At most [`Stencil::MOST`](crate::Stencil::MOST) rows.
+    /// The rows of element e, at most [`Stencil::MOST`](crate::Stencil::MOST).
     fn rows(&self, e: usize) -> &[u32];
     fn columns(&self, e: usize) -> &[u32];
     /// The error of element e, if it is invalid.

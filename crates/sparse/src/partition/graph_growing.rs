@@ -70,7 +70,7 @@ impl Growth<'_> {
     }
 
     /// Returns the first `count` nodes to join. The next node is always the node of the front that increases
-    /// the cut least; of equal nodes, the oldest.
+    /// the cut least; among equal nodes, it is the oldest.
     fn grow(&mut self, nodes: &[u32], name: u32, count: usize) -> Vec<u32> {
         for &i in nodes {
             let neighbours = self.graph.neighbours(i as usize).iter();

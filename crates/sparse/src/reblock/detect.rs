@@ -21,7 +21,7 @@ pub struct Blocking {
     /// The fraction of entries of stored blocks that are in the scalar pattern, in 0..=1; 1 for a matrix
     /// without entries.
     pub fill: f64,
-    /// Bytes of the matrix with `f64` values: 8 b² + 4 per block and 8 per block row.
+    /// The number of bytes of the matrix with `f64` values: 8 b² + 4 per block and 8 per block row.
     pub bytes: usize,
 }
 

@@ -13,7 +13,7 @@ use coarsen_core::{Compiled, Dot, LinearOperator, Real, products};
 use crate::rows::BlockRows;
 use crate::{Bsr, Contacts, Pattern, SparseError, fits};
 
-/// Scalar rows per leaf, as in the product with the matrix alone.
+/// The number of scalar rows per leaf, as in the product with the matrix alone.
 const ROWS: usize = 1024;
 
 /// A + C as one operator: an elastic matrix A with a fixed pattern, and contact blocks C that change.

@@ -15,7 +15,7 @@ use coarsen_core::{LinearOperator, Real};
 
 use crate::{Bsr, Pattern, SparseError, TransposePlan};
 
-/// Scalar entries of y per leaf, as in the product with A.
+/// The number of scalar entries of y per leaf, as in the product with A.
 const ROWS: usize = 1024;
 
 /// Aᵀ as an operator on `Vec<V>` that reads the values of A.
@@ -79,7 +79,7 @@ impl<'a, T: Real> Adjoint<'a, T> {
         }
     }
 
-    /// The same for any block size.
+    /// `leaf` for any block size.
     fn leaf_any<V: Real>(&self, columns: Range<usize>, x: &[V], y: &mut [V]) {
         let (r, c) = self.a.block();
         let (pattern, source) = (self.plan.pattern(), self.plan.source());

@@ -55,7 +55,7 @@ struct EntryRun {
 /// Prefetch distance for entries, in rows.
 const AHEAD: usize = 4;
 
-/// Bytes of a cache line.
+/// The number of bytes of a cache line.
 const LINE: usize = 64;
 
 impl Assembly {
@@ -156,7 +156,7 @@ impl Assembly {
         self.places.is_empty()
     }
 
-    /// Bytes of the plan, without its pattern.
+    /// The number of bytes of the plan, without its pattern.
     pub fn bytes(&self) -> usize {
         size_of_val(&self.starts[..]) + size_of_val(&self.runs[..]) + size_of_val(&self.places[..])
     }
