@@ -21,9 +21,13 @@ use coarsen_problems::{Options, Problem};
 use coarsen_relax::{BlockJacobi, GaussSeidel, Ic0};
 use coarsen_sparse::Bsr;
 
-/// The total time of the repetitions of one solve in seconds, and their minimum and maximum number.
+/// The total time of the repetitions of one solve in seconds.
 const SECONDS: f64 = 0.5;
+
+/// The minimum number of repetitions.
 const LEAST: usize = 5;
+
+/// The maximum number of repetitions.
 const MOST: usize = 501;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

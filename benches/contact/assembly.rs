@@ -8,9 +8,13 @@ use coarsen_sparse::{Bsr, Contacts, Stencil};
 
 use crate::{Outcome, fastest};
 
-/// Vertices per side, vertex-face contacts (three pairs each), entries of the reference vectors.
+/// The number of vertices per side.
 const SIDE: u32 = 601;
+
+/// The number of vertex-face contacts, three pairs each.
 const CONTACTS: u32 = 33_334;
+
+/// The number of entries of each reference vector.
 const LARGE: usize = 1 << 24;
 
 /// The number of calls, of which the fastest counts.

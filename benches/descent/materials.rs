@@ -7,9 +7,13 @@ use coarsen::problems::Scene;
 
 use crate::body::{Body, inverse, method};
 
-/// Cells across, E of the ends in Pa, the time step in seconds.
+/// The number of cells across the bar.
 const CELLS: usize = 12;
+
+/// Young's modulus of the ends in Pa.
 const ENDS: f64 = 1e5;
+
+/// The time step in seconds.
 const STEP: f64 = 1.0 / 30.0;
 
 /// The tolerance per node in the characteristic norm: Wang et al. 2020, §7.1.

@@ -7,9 +7,13 @@ use coarsen::follow::{Follower, Hosted, Placed, following};
 use coarsen::prelude::*;
 use coarsen::sparse::SystemAt;
 
-/// Vertices per side, spacing in m, time step in s.
+/// The number of vertices per side.
 const SIDE: usize = 7;
+
+/// The spacing in m.
 const H: f64 = 0.05;
+
+/// The time step in s.
 const STEP: f64 = 0.02;
 
 /// A tilted sheet 2 cm above a floor, and its positions.

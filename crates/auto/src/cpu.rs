@@ -34,7 +34,7 @@ pub(crate) struct Work<'a> {
     pub(crate) x: Vec<f64>,
     /// ‖b − A x‖ / ‖b‖ of `x`.
     pub(crate) residual: f64,
-    /// Iterations in total.
+    /// The total number of iterations.
     pub(crate) iterations: usize,
     /// How the last attempt ended.
     pub(crate) outcome: Outcome,
@@ -55,7 +55,7 @@ impl<'a> Work<'a> {
         Self { system, b, tolerance, floats, left, kept, ordered, x, residual, iterations, outcome }
     }
 
-    /// A.
+    /// The matrix A.
     pub(crate) fn matrix(&self) -> &'a Bsr<f64> {
         self.system.matrix
     }

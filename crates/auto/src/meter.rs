@@ -11,10 +11,11 @@ use crate::ledger::Item;
 use crate::rent::{Advice, NoFactor, Price, Rental};
 use crate::{Forecast, Kind, Plan};
 
-/// Iterations before the first forecast.
+/// The number of iterations before the first forecast.
 const LEAST: usize = 10;
 
-/// Iterations before the first forecast of smoothed aggregation; every later iteration makes a forecast.
+/// The number of iterations before the first forecast of smoothed aggregation; every later iteration makes a
+/// forecast.
 const LEAST_OF_A_HIERARCHY: usize = 8;
 
 /// Pairs (fraction, multiple): while the work so far is at most this fraction of the cost of the next
@@ -25,8 +26,8 @@ const PATIENCE: [(f64, f64); 5] = [(0.05, 4.0), (0.10, 2.5), (0.15, 1.6), (0.20,
 /// The length of the first turn, relative to the expected cost of smoothed aggregation.
 pub(crate) const FIRST_TURN: f64 = 2.0;
 
-/// A turn is extended by half if the forecast of the rest is at most half a turn, and ends at half its length
-/// if that forecast exceeds this many turns.
+/// A turn is extended by half if the forecast of the remaining work is at most half a turn, and ends at half
+/// its length if that forecast exceeds this many turns.
 const HOPELESS: f64 = 4.0;
 
 /// The function that orders the matrix; returns the sizes of its factor, or the reason why it has none.
@@ -205,7 +206,7 @@ pub(crate) fn order(plan: &Plan, rental: &mut Rental, order: &mut Order<'_>, eve
 }
 
 impl Meter<'_> {
-    /// Iterations before the first forecast.
+    /// The number of iterations before the first forecast.
     pub(crate) fn first(kind: Kind) -> usize {
         if kind == Kind::SmoothedAggregation { LEAST_OF_A_HIERARCHY } else { LEAST }
     }

@@ -34,8 +34,9 @@ struct Part {
     worst: Option<(usize, usize, f64, f64)>,
     relative: f64,
     unconstrained: f64,
-    /// The number of blocks below the diagonal, and of blocks above it whose transposed block is stored.
+    /// The number of blocks below the diagonal.
     below: usize,
+    /// The number of blocks above the diagonal whose transposed block is stored.
     mirrored: usize,
     /// The entry above the diagonal with the largest ratio, and the root of this ratio, reduced to allow for
     /// the rounding of [`Facts::roots`].

@@ -51,8 +51,9 @@ pub(super) struct Tally {
     fixed: usize,
     diagonal_only: usize,
     weak: usize,
-    /// The number of off-diagonal nonzeros, and of those with the sign of the diagonal.
+    /// The number of off-diagonal nonzeros.
     off: usize,
+    /// The number of off-diagonal nonzeros with the sign of the diagonal.
     same_sign: usize,
     /// The smallest and largest absolute diagonal entry of rows with other nonzeros.
     range: (f64, f64),

@@ -6,8 +6,9 @@ use crate::factorization::Factorization;
 use crate::spectral::Spectral;
 use crate::{DirectError, Method, own};
 
-/// The code that factors for [`Direct`](crate::Direct) and decomposes for [`Dense`](crate::Dense). Both
-/// engines have the same recipes and errors, and the same results up to round-off.
+/// The code that factors matrices for [`Direct`](crate::Direct) and decomposes them for
+/// [`Dense`](crate::Dense). Both engines have the same recipes and errors, and the same results up to
+/// round-off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
     /// faer if this crate is built with its feature `faer`, otherwise [`Own`](Self::Own).
@@ -43,7 +44,7 @@ pub(crate) fn plan(
     }
 }
 
-/// Bytes of scratch for decompositions of size n.
+/// The number of bytes of scratch for decompositions of size n.
 pub(crate) fn scratch(engine: Engine, n: usize) -> usize {
     match engine {
         #[cfg(feature = "faer")]

@@ -103,16 +103,14 @@ impl<V: Vector> NullSpace<V> {
 /// Any method for symmetric singular systems, with right-hand side, preconditioned residuals and solution
 /// kept orthogonal to the null space.
 ///
-/// Solves A x = b − N Nᵀ b and returns the solution orthogonal to the null space, which is the shortest. If
-/// ‖Nᵀ b‖ alone keeps ‖b − A x‖ above the tolerance, the solve ends as
+/// Solves A x = b − N Nᵀ b and returns the solution orthogonal to the null space, which is the shortest
+/// solution. If ‖Nᵀ b‖ alone keeps ‖b − A x‖ above the tolerance, the solve ends as
 /// [`Inconsistent`](Outcome::Inconsistent) once the remaining system is solved. If N is not in the null space
-/// of A, the solve ends as [`Stagnated`](Outcome::Stagnated). Residuals in the report are those of b;
-/// monitors receive ‖r‖ / ‖b − N Nᵀ b‖.
-/// *Use* for pure Neumann problems, free bodies and graph Laplacians. *Not* for unsymmetric A whose null
-/// space differs from that of Aᵀ.
-/// *Cost* one reduction and two passes over the null-space vectors per application of M; per solve one more
-/// residual and one more reduction of x; 2 more vectors.
-/// *Reference* Kaasschieter 1988, "Preconditioned conjugate gradients for solving singular systems".
+/// of A, the solve ends as [`Stagnated`](Outcome::Stagnated). Residuals in the report refer to b; monitors
+/// receive ‖r‖ / ‖b − N Nᵀ b‖. *Use* for pure Neumann problems, free bodies and graph Laplacians. *Not* for
+/// unsymmetric A whose null space differs from that of Aᵀ. *Cost* one reduction and two passes over the
+/// null-space vectors per application of M; per solve one more residual and one more reduction of x; 2 more
+/// vectors. *Reference* Kaasschieter 1988, "Preconditioned conjugate gradients for solving singular systems".
 ///
 /// ```
 /// use coarsen_core::{Identity, Outcome, from_fn};

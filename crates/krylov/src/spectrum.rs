@@ -21,13 +21,12 @@ use crate::tridiagonal::Tridiagonal;
 /// Lanczos approaches the largest eigenvalue from below, so the estimate is multiplied by `safety`. Chebyshev
 /// smoothing and the damping of a prolongation need a tight upper bound. Ten steps find the eigenvalue within
 /// a few per cent. The power method would need more, since its convergence factor is the ratio of the two
-/// largest eigenvalues. Stiff contacts and slivers of a mesh have eigenvectors localised on a few nodes, to
-/// which a start vector contributes little. So further steps follow while a step raises the estimate by more
-/// than a twelfth, or while the increments decrease so slowly that all remaining ones together would exceed
-/// this limit.
-/// *Cost* `steps` applies of A and D⁻¹, up to 4 `steps` while the estimate rises, 2 waits per step; 4
-/// vectors, which are kept: a second estimate allocates nothing.
-/// *Reference* Tamstorf, Jones & McCormick 2015, §7 and §11 (ten steps); van der Vorst 1982.
+/// largest eigenvalues. Stiff contacts and slivers of a mesh have eigenvectors localised on a few nodes, and
+/// a start vector has small components along these eigenvectors. So further steps follow while a step raises
+/// the estimate by more than a twelfth, or while the increments decrease so slowly that all remaining ones
+/// together would exceed this limit. *Cost* `steps` applies of A and D⁻¹, up to 4 `steps` while the estimate
+/// rises, 2 waits per step; 4 vectors, which are kept: a second estimate allocates nothing. *Reference*
+/// Tamstorf, Jones & McCormick 2015, §7 and §11 (ten steps); van der Vorst 1982.
 ///
 /// ```
 /// use coarsen_core::{Identity, from_fn};

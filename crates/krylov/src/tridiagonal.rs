@@ -5,12 +5,13 @@
 
 use coarsen_core::RitzValues;
 
-/// Rows kept: later rows change the extreme eigenvalues little.
+/// The number of rows kept: later rows change the extreme eigenvalues little.
 pub(crate) const KEPT: usize = 1024;
 
-/// The largest number of bisections, and the relative width that ends them earlier: six digits exceed the
-/// accuracy of the estimate.
+/// The largest number of bisections.
 const BISECTIONS: usize = 64;
+
+/// The relative width of the interval that ends bisection: six digits exceed the accuracy of the estimate.
 const WIDTH: f64 = 1e-6;
 
 /// A symmetric tridiagonal matrix that grows row by row, up to `KEPT` rows.

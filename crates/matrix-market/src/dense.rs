@@ -5,7 +5,6 @@ use coarsen_sparse::SparseError;
 /// A dense matrix stored by columns, as in array files. A column is a right-hand side, a coordinate axis or a
 /// near-kernel vector.
 /// *Memory* 8 bytes per entry.
-/// *Memory* 8 bytes an entry.
 ///
 /// ```
 /// use coarsen_matrix_market::Dense;

@@ -11,7 +11,7 @@ pub enum Proposal<T> {
     /// The natural step along d is 1: d comes from a model of f.
     Unit,
     /// The length of d is arbitrary: the driver predicts the first trial from the last step; without a last
-    /// step it tries this one.
+    /// step it tries this step.
     Scaled(T),
     /// No d is available.
     Refused(Refusal),
@@ -52,14 +52,14 @@ pub trait Direction<V: Vector, F: ?Sized> {
         Ok(())
     }
 
-    /// Learns that the step s = α d along the last proposed d was taken and changed the gradient by y.
+    /// Records that the step s = α d along the last proposed d was taken and changed the gradient by y.
     fn learn(&mut self, s: &V, y: &V, alpha: V::Real) {
         let _ = (s, y, alpha);
     }
 
-    /// Learns that the step s of another direction was taken and changed the gradient by y.
+    /// Records that the step s of another direction was taken and changed the gradient by y.
     ///
-    /// Data about the last proposal of this direction are invalid. The default forgets everything.
+    /// Data about the last proposal of this direction are invalid. The default drops all data.
     fn witness(&mut self, s: &V, y: &V) {
         let _ = (s, y);
         self.forget();
@@ -74,7 +74,7 @@ pub trait Direction<V: Vector, F: ?Sized> {
         false
     }
 
-    /// The iterations of all linear solves so far, a number that never decreases.
+    /// The number of iterations of all linear solves so far, which never decreases.
     fn inner_iterations(&self) -> usize {
         0
     }

@@ -16,8 +16,8 @@ pub trait Linearize<V: Vector>: Objective<V> {
         x: &V,
     ) -> Result<(&dyn LinearOperator<V>, &mut dyn Preconditioner<V>), DescentError>;
 
-    /// As [`linearize`](Self::linearize), with the preconditioner rebuilt from this Hessian; the same for
-    /// a constant preconditioner.
+    /// [`linearize`](Self::linearize), with the preconditioner rebuilt from this Hessian; no difference for a
+    /// constant preconditioner.
     ///
     /// # Errors
     /// [`DescentError::Linearize`] if the preconditioner cannot be built; the old one is then still in use.

@@ -28,7 +28,8 @@ pub enum Forcing<T> {
     /// gradients of stiff parts do not determine η. Wang et al. 2020 (HOT), §5.3.
     /// Deviation: the inner solve measures its residual in the Euclidean norm.
     Preconditioned {
-        /// τ: the paper uses the tolerance of Li et al. 2019 (a Euclidean one) for the stiffest material.
+        /// τ: the paper uses the tolerance of Li et al. 2019 (in the Euclidean norm) for the stiffest
+        /// material.
         floor: T,
     },
 }
@@ -66,9 +67,9 @@ pub struct Newton<V: Vector, K> {
 enum Hessian {
     /// The only Hessian, or no choice made yet.
     Given,
-    /// The exact one.
+    /// The exact Hessian.
     Exact,
-    /// The positive definite approximation, after the exact one failed.
+    /// The positive definite approximation, after the exact Hessian failed.
     StandIn,
 }
 
@@ -199,7 +200,7 @@ impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newt
         <Self as Direction<V, F>>::witness(self, s, y);
     }
 
-    /// A step of another direction changes x just as an own step does.
+    /// A step of another direction changes x like an own step.
     fn witness(&mut self, _: &V, _: &V) {
         self.hessian = Hessian::Given;
         self.chosen = false;

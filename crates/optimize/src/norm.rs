@@ -72,7 +72,7 @@ impl<V: Vector> Norm<V> {
 /// Weights 1 / (cᵢ √n) for each of the `components` of n nodes with the characteristic forces cᵢ = `forces`.
 ///
 /// ‖W ∇f‖₂ is then the root mean square of force / characteristic force over the nodes. Nodes of a mesh have
-/// cᵢ = ℓᵢ ξᵢ, nodes of a grid the same with a common ℓᵢ; if x are velocities, multiply cᵢ by the time step.
+/// cᵢ = ℓᵢ ξᵢ, nodes of a grid have a common ℓᵢ; if x are velocities, multiply cᵢ by the time step.
 ///
 /// # Errors
 /// [`Error::Parameter`] for a force that is not positive and finite.

@@ -18,8 +18,9 @@ const SHARE: usize = 8;
 /// ‖∇f‖ must fall to this share to count as progress when f no longer falls.
 const PROGRESS: f64 = 0.9;
 
-/// The most failures at one x. A direction of a chain fails at most twice, and the chain starts again after a
-/// refresh, so a chain of eight is tried completely. The limit also ends a direction that always retreats.
+/// The maximum number of failures at one x. A direction of a chain fails at most twice, and the chain starts
+/// again after a refresh, so a chain of eight is tried completely. The limit also ends a direction that
+/// always retreats.
 const RECOVERIES: usize = 32;
 
 /// The largest factor between the predicted first step and the step of equal first-order decrease.
@@ -59,12 +60,13 @@ pub(crate) struct DescentState<T> {
     last: Option<Last<T>>,
     met: Option<Criterion>,
     pace: Pace,
-    /// ‖∇f‖ at the last progress; `idle` counts the steps since.
+    /// ‖∇f‖ at the last progress.
     mark: T,
+    /// The number of steps since the last progress.
     idle: usize,
     /// The last iterate passed to the monitor, plus one.
     shown: usize,
-    /// Failures at this iterate.
+    /// The number of failures at this iterate.
     failures: usize,
 }
 

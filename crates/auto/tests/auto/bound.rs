@@ -12,7 +12,7 @@ use proptest::prelude::*;
 /// The behaviour of a preconditioner, chosen by the adversary.
 #[derive(Clone, Debug)]
 struct Secret {
-    /// The number of iterations that it takes.
+    /// The number of iterations until convergence.
     takes: usize,
     /// How it ends if it fails.
     fails: Option<End>,

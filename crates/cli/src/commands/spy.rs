@@ -16,8 +16,10 @@ use crate::console::{count, say};
 use crate::error::Failure;
 use crate::input::system::Input;
 
-/// Maximum number of pixels along a side, frame included, and the width of the frame.
+/// The maximum number of pixels along a side, frame included.
 const SIDE: usize = 1200;
+
+/// The width of the frame in pixels.
 const FRAME: usize = 8;
 
 /// Maximum number of pixels for an entry of a small matrix.
@@ -26,9 +28,13 @@ const ZOOM: usize = 24;
 /// Nodes of a part for `--reorder parts`.
 const PART: usize = 500;
 
-/// Paper, edge, and the ink of a full pixel.
+/// The colour of an empty pixel.
 const PAPER: [u8; 3] = [255, 255, 255];
+
+/// The colour of the frame.
 const EDGE: [u8; 3] = [200, 200, 200];
+
+/// The colour of the fullest pixel.
 const INK: [u8; 3] = [8, 29, 88];
 
 /// The darkness of a pixel with a single entry: visible, and much lighter than a full pixel.

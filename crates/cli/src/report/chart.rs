@@ -9,8 +9,10 @@ use super::table::{Row, Table};
 use crate::arguments::{Method, Precond};
 use crate::error::Failure;
 
-/// Width and height in pixels, and the part of the width for the names.
+/// The width and height in pixels.
 const SIZE: (u32, u32) = (1200, 520);
+
+/// The part of the width for the names.
 const NAMES: u32 = 260;
 
 /// Decades shown below the tolerance; smaller residuals have no meaning for the comparison.

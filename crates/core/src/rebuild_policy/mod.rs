@@ -104,13 +104,16 @@ pub struct RebuildPolicy {
     patience: usize,
     /// The last decisions, at most twice [`RebuildPolicy::KEPT`].
     log: Vec<Decision>,
-    /// The number of decisions dropped from the log, and the count of each action over the whole run.
+    /// The number of decisions dropped from the log.
     forgotten: usize,
+    /// The number of times each action was decided, over the whole run.
     counts: [usize; 4],
 }
 
-/// Builds in a row after keeping failed: the initial number and the largest.
+/// The number of builds in a row after keeping the preconditioner failed for the first time.
 const PATIENCE: usize = 4;
+
+/// The largest number of builds in a row after repeated failures.
 const MOST: usize = 16;
 
 impl Default for RebuildPolicy {

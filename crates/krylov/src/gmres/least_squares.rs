@@ -111,7 +111,7 @@ mod tests {
             problem.start(5.0, 2);
             problem.work.push(3.0);
             problem.push(4.0, 1e-15);
-            // The column (3, 4) again, which the first rotation turns to (5, noise).
+            // The column (3, 4) again, which the first rotation turns into (5, noise).
             problem.work.clear();
             problem.work.extend([3.0 - 0.8 * noise, 4.0 + 0.6 * noise]);
             assert!((problem.push(0.0, 1e-15) - 4.0).abs() < 1e-15, "{noise}");

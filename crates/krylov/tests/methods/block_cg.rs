@@ -186,7 +186,7 @@ fn a_solve_that_failed_does_not_spoil_the_next() {
     }
 }
 
-/// An operator whose products are NaN and whose residuals are those of A.
+/// An operator whose products are NaN and whose residuals are correct.
 struct Half<'a> {
     a: &'a Dense<f64>,
 }

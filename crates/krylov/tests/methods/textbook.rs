@@ -76,8 +76,8 @@ impl Case {
         (seen, norms)
     }
 
-    /// The iterates of a method are those of the reference, and the reported norms are those of their
-    /// residuals.
+    /// The iterates of a method equal the reference iterates, and the reported norms are their residual
+    /// norms.
     fn assert_same(&self, name: &str, method: &mut dyn Krylov<Numbers>, reference: &[Numbers]) {
         let (seen, norms) = self.looks(method);
         for (k, x) in reference.iter().enumerate() {

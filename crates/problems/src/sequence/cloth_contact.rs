@@ -34,20 +34,25 @@ const SHELL: f64 = 1.06;
 /// θ in the last step.
 const TURN: f64 = 0.02;
 
-/// The height of the sheet outside the pressed part, m, and the width of the transition beyond ρ, m.
+/// The height of the sheet outside the pressed part, m.
 const LIFT: f64 = 4e-3;
+
+/// The width of the transition beyond ρ, m.
 const FRONT: f64 = 0.1;
 
-/// Amplitude of the wrinkles outside the pressed part, m; noise on each coordinate, in units of the spacing.
+/// The amplitude of the wrinkles outside the pressed part, m.
 const WRINKLE: f64 = 5e-4;
+
+/// The noise on each coordinate, in units of the spacing.
 const NOISE: f64 = 0.02;
 
 /// The seed of the noise.
 const SEED: u64 = 3;
 
 pub(super) struct ClothContact {
-    /// Vertices along a side of the sheet, and of the shell.
+    /// The number of vertices along a side of the sheet.
     side: usize,
+    /// The number of vertices along a side of the shell.
     shell: usize,
     /// (u, v) of every vertex, relative to the centre of its sheet.
     flat: Vec<[f64; 2]>,

@@ -13,8 +13,10 @@ use crate::{NumpyRandom, ProblemError};
 /// The number of sheets.
 const LAYERS: usize = 4;
 
-/// Distance between sheets, m; amplitude of their waves, m.
+/// The distance between sheets, m.
 const DISTANCE: f64 = 0.01;
+
+/// The amplitude of the waves of the sheets, m.
 const WAVE: f64 = 0.003;
 
 /// The largest distance between vertex and face of a spring, in cells.

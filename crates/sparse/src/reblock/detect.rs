@@ -7,8 +7,10 @@ use coarsen_core::parallel::{self, tree};
 use super::{LARGEST, ROWS};
 use crate::Pattern;
 
-/// The sample of a pattern: this many runs of this many scalar rows each.
+/// The number of runs of consecutive rows in the sample of a pattern.
 pub(super) const RUNS: usize = 16;
+
+/// The number of scalar rows per run.
 pub(super) const RUN: usize = 480;
 
 /// Storage of a scalar pattern in b x b blocks.
