@@ -9,8 +9,8 @@
 //! cargo bench -p coarsen-benches --bench small
 //! ```
 //!
-//! *Output* medians: microseconds of a solve to 1e-8 on one thread and on all, their ratio, and microseconds
-//! per iteration.
+//! *Output* medians: microseconds of a solve to 1e-8 on one thread and on all threads, their ratio, and
+//! microseconds per iteration.
 
 use std::time::Instant;
 

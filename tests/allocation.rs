@@ -1,5 +1,5 @@
 //! The second solve, the second update and the second descent do not allocate, with one thread and with two
-//! threads of a pool.
+//! threads.
 
 mod common;
 mod counting;

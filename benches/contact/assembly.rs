@@ -17,7 +17,7 @@ const CONTACTS: u32 = 33_334;
 /// The number of entries of each reference vector.
 const LARGE: usize = 1 << 24;
 
-/// The number of calls, of which the fastest counts.
+/// The number of calls; the fastest call counts.
 const CALLS: usize = 15;
 
 /// Two triangles per cell.

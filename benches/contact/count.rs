@@ -23,7 +23,7 @@ const STEPS: usize = 6;
 /// The residual of §8.3.
 const TOLERANCE: f64 = 5e-4;
 
-/// Pairs, iterations, seconds including setup.
+/// The numbers of pairs and iterations, and the seconds including setup.
 type Point = (f64, f64, f64);
 
 pub(crate) fn count(words: &[String]) -> Outcome<()> {

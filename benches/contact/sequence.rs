@@ -16,7 +16,7 @@ const STEPS: usize = 20;
 /// The relative residual of every solve (Li et al. 2020, §3.2.2).
 const TOLERANCE: f64 = 1e-2;
 
-/// Totals of a run: iterations, seconds of setups and of solves, and the decisions of the policy.
+/// The totals of a run: iterations, seconds of setups and of solves, and the decisions of the policy.
 struct Sums {
     iterations: usize,
     setup: f64,

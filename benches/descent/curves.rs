@@ -13,7 +13,7 @@ use crate::plot;
 pub(crate) const METHODS: [&str; 6] = ["gradient", "agd", "lbfgs", "ncg", "newton-32", "newton-inexact"];
 const INVERSES: [&str; 4] = ["jacobi", "block-jacobi", "sa", "mas"];
 
-/// Cells across the bar: 93 x 24 x 24 nodes, with one face fixed.
+/// The number of cells across the bar: 93 x 24 x 24 nodes, with one face fixed.
 const CELLS: usize = 23;
 
 /// Young's modulus in Pa.

@@ -27,8 +27,8 @@ pub(crate) fn run() {
     for power in 5..=10 {
         let middle = 10.0_f64.powi(power);
         let scene = || Scene::bar_step(CELLS, [ENDS, middle], STEP).expect("a bar");
-        // HOT uses one hierarchy, from the Hessian at the start. The other is updated when the descent
-        // becomes slower.
+        // HOT uses one hierarchy, from the Hessian at the start. The other hierarchy is updated when the
+        // descent becomes slower.
         let [once, refreshed] = [Refresh::Never, Refresh::WhenSlower(1)].map(|refresh| {
             let Scene { body, start: mut x } = scene();
             let norm = norm(&body);

@@ -77,7 +77,7 @@ fn every_preconditioner_solves_the_filtered_system() {
     }
 }
 
-/// The same in f32, for storage and arithmetic, on every backend that supports it.
+/// Every preconditioner in f32, for storage and arithmetic, on every backend that supports f32.
 #[test]
 fn every_preconditioner_does_in_few_digits() {
     let p = problem("elasticity3d:5");

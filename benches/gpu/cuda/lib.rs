@@ -81,7 +81,7 @@ fn checked(call: &str, code: i32) -> Result<(), i32> {
     }
 }
 
-/// The status of a result.
+/// Converts a result to a status.
 fn ended(done: Result<(), i32>) -> i32 {
     done.err().unwrap_or(SUCCESS)
 }

@@ -32,7 +32,7 @@ impl Dense {
         Ok(Self { rows, columns, values })
     }
 
-    /// As [`new`](Self::new), for values whose number has been checked.
+    /// [`new`](Self::new) for values whose number has been checked.
     pub(super) fn from_parts(rows: usize, columns: usize, values: Vec<f64>) -> Self {
         debug_assert_eq!(rows * columns, values.len());
         Self { rows, columns, values }

@@ -43,8 +43,8 @@ pub enum Forcing<T> {
 /// everywhere, convergence is linear where the exact Hessian is indefinite. *Use* if Hessians are cheap
 /// compared with the solve, or if high accuracy is required. *Cost* 1 Hessian, 1 inner solve; one more
 /// Hessian at a refresh if the objective has two Hessians, since the preconditioner is built from the
-/// positive definite one; 1 vector and those of the inner method. *Reference* Nocedal & Wright 2006, §7.1,
-/// Algorithm 7.1; Wang et al. 2020 (HOT), Algorithm 1; projection on demand: Longva, Löschner,
+/// positive definite one; 1 vector, and the vectors of the inner method. *Reference* Nocedal & Wright 2006,
+/// §7.1, Algorithm 7.1; Wang et al. 2020 (HOT), Algorithm 1; projection on demand: Longva, Löschner,
 /// Fernández-Fernández, Larionov, Ascher & Bender 2023, "Pitfalls of projection".
 ///
 /// See [`Linearized`](crate::Linearized) for an example.

@@ -19,7 +19,7 @@ const DEGREE: f64 = 8.0;
 /// The shift of the diagonal, which is the smallest eigenvalue.
 const SHIFT: f64 = 1e-4;
 
-/// Seed of the points.
+/// The seed of the points.
 const SEED: u64 = 5;
 
 /// The matrix L + 10⁻⁴ I with the Laplacian L of a connected random geometric graph of N nodes, unit weights.
@@ -124,7 +124,7 @@ impl Cells {
 mod tests {
     use super::*;
 
-    /// The edges are those found by testing all pairs of points.
+    /// The edges equal the edges found by testing all pairs of points.
     #[test]
     fn close_points_are_joined() {
         for n in [1, 2, 5, 300] {

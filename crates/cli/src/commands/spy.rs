@@ -22,10 +22,10 @@ const SIDE: usize = 1200;
 /// The width of the frame in pixels.
 const FRAME: usize = 8;
 
-/// Maximum number of pixels for an entry of a small matrix.
+/// The maximum number of pixels for an entry of a small matrix.
 const ZOOM: usize = 24;
 
-/// Nodes of a part for `--reorder parts`.
+/// The number of nodes of a part for `--reorder parts`.
 const PART: usize = 500;
 
 /// The colour of an empty pixel.
@@ -62,7 +62,7 @@ pub(crate) fn run(options: &Spy) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The requested order of block rows; none for the given order.
+/// The requested order of block rows; `None` for the given order.
 fn order(options: &Spy, input: &Input) -> Result<Option<Permutation>, Failure> {
     let a = &input.matrix;
     let order = match options.reorder {
@@ -87,7 +87,7 @@ fn order(options: &Spy, input: &Input) -> Result<Option<Permutation>, Failure> {
 struct Picture {
     width: usize,
     height: usize,
-    /// Pixels for each entry; 1 if a pixel holds several entries.
+    /// The number of pixels for each entry; 1 if a pixel holds several entries.
     zoom: usize,
     counts: Vec<u32>,
 }

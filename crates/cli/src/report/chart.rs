@@ -15,7 +15,7 @@ const SIZE: (u32, u32) = (1200, 520);
 /// The part of the width for the names.
 const NAMES: u32 = 260;
 
-/// Decades shown below the tolerance; smaller residuals have no meaning for the comparison.
+/// The decades shown below the tolerance; smaller residuals have no meaning for the comparison.
 const BELOW: f64 = 1e-2;
 
 /// The colour of a method, the same in every picture. The palette is that of Okabe & Ito, which colour-blind

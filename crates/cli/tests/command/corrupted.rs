@@ -18,7 +18,7 @@ use flate2::write::GzEncoder;
 /// The number of damaged files.
 const FILES: u64 = 300;
 
-/// The time limit for each.
+/// The time limit per file.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Small matrices of every kind: definite, indefinite, singular, unsymmetric, pattern, rectangular, complex.

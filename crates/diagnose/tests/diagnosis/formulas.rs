@@ -76,7 +76,7 @@ fn a_diagnosis_does_not_depend_on_blocks() {
     let all = [
         // x = (1, −1, 0, 0) has xᵀAx = 0 and (Ax)₂ ≠ 0.
         [[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0], [0.0, 1.0, 5.0, 1.0], [0.0, 0.0, 1.0, 5.0]],
-        // The same in the last two rows, and across blocks.
+        // Such an x for the last two rows, and for rows in different blocks.
         [[5.0, 1.0, 0.0, 0.0], [1.0, 5.0, 1.0, 0.0], [0.0, 1.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0]],
         [[5.0, 1.0, 0.0, 0.5], [1.0, 4.0, 2.0, 0.0], [0.0, 2.0, 1.0, 1.0], [0.5, 0.0, 1.0, 7.0]],
         // A negative minor in the second block, a dominant matrix, and one whose row sums vanish.

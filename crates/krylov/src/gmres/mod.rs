@@ -3,7 +3,7 @@
 //! | symbol | here | |
 //! |---|---|---|
 //! | v_j | `basis` | orthonormal basis of the Krylov space of A M⁻¹ |
-//! | z_j | `directions` | M⁻¹ v_j: only the last if not flexible |
+//! | z_j | `directions` | M⁻¹ v_j: for all j when flexible, otherwise only the last |
 //! | w | `w` | A z_j, orthogonalised in place: it becomes v_{j+1} |
 //! | h_ij | `problem.work` | column j of the Hessenberg matrix |
 //! | β, y | | first entry of the right-hand side; the minimiser |

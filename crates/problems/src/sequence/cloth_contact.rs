@@ -22,16 +22,16 @@ use crate::cloth::Sheet;
 use crate::grid::Grid;
 use crate::{NumpyRandom, ProblemError};
 
-/// R, m.
+/// The radius R, m.
 const RADIUS: f64 = 0.5;
 
-/// δ, m.
+/// The gap δ, m.
 const GAP: f64 = 1e-3;
 
-/// Side of the shell, m: that of the sheet plus the rotation of the sphere.
+/// The side of the shell, m: the side of the sheet plus the rotation of the sphere.
 const SHELL: f64 = 1.06;
 
-/// θ in the last step.
+/// The angle θ in the last step.
 const TURN: f64 = 0.02;
 
 /// The height of the sheet outside the pressed part, m.
@@ -57,7 +57,7 @@ pub(super) struct ClothContact {
     /// (u, v) of every vertex, relative to the centre of its sheet.
     flat: Vec<[f64; 2]>,
     noise: Vec<[f64; 3]>,
-    /// Vertices of the sheet in increasing order of s.
+    /// The vertices of the sheet in increasing order of s.
     inside_out: Vec<u32>,
 }
 

@@ -22,7 +22,7 @@ const WAVE: f64 = 0.003;
 /// The largest distance between vertex and face of a spring, in cells.
 const REACH: usize = 2;
 
-/// In every step one spring in this many is drawn again.
+/// In every step one spring in `RENEWED` is drawn again.
 const RENEWED: usize = 20;
 
 /// The number of wavelengths that pass during all steps.
