@@ -1,4 +1,4 @@
-//! Assembly of the matrix of one step: element matrices on a fixed pattern, contacts on a new one.
+//! Assembly of the matrix of one step: element matrices on a fixed pattern, contacts on a new pattern.
 
 use std::hint::black_box;
 

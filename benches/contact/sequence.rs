@@ -1,5 +1,5 @@
-//! Twenty steps with a preconditioner that is rebuilt in every step, compared with one that is kept, patched
-//! or updated by a [`RebuildPolicy`].
+//! Twenty steps with a preconditioner that is rebuilt in every step, compared with a preconditioner that is
+//! kept, patched or updated by a [`RebuildPolicy`].
 
 use std::time::Instant;
 

@@ -31,7 +31,7 @@ const END: f64 = 1e-6;
 /// The time limit of a run in seconds.
 const LIMIT: f64 = 45.0;
 
-/// Times in seconds and relative errors of one run.
+/// The times in seconds and the relative errors of one run.
 pub(crate) struct Curve {
     pub(crate) name: &'static str,
     pub(crate) points: Vec<(f64, f64)>,

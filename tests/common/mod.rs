@@ -53,7 +53,7 @@ macro_rules! recipes {
     };
 }
 
-/// Every preconditioner in f64. To test a new one, add a line to the macro above.
+/// Every preconditioner in f64. To test a new preconditioner, add a line to the macro above.
 pub(crate) fn recipes() -> Vec<Recipe<f64>> {
     with_devices(
         recipes!(Cpu::new()),

@@ -85,7 +85,7 @@ fn every_driver_lands_on_the_floor() {
     }
 }
 
-/// Rebuilds the preconditioner for a new pattern, and updates it for an old one.
+/// Rebuilds the preconditioner for a new pattern, and updates it for an old pattern.
 #[test]
 fn a_follower_takes_a_new_pattern() {
     let rope = |pairs: &[[u32; 2]]| {

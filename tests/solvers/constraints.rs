@@ -338,7 +338,8 @@ fn ties_do_not_join_aggregates() {
     }
 }
 
-/// A preconditioner updated to changed filters takes at most a third more iterations than a newly built one.
+/// A preconditioner updated to changed filters takes at most a third more iterations than a newly built
+/// preconditioner.
 #[test]
 fn updates_follow_filters_that_move() {
     let p = problem("cloth:12");

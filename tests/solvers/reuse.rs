@@ -343,7 +343,7 @@ fn a_bottom_follows_a_matrix_that_becomes_singular() {
 }
 
 /// For an unsymmetric matrix no level uses half storage, after a build and after an update: the cycles equal
-/// those of plain loops over whole rows.
+/// cycles of plain loops over whole rows.
 #[test]
 fn halves_never_stand_for_unsymmetric_blocks() {
     let a = problem("elasticity3d:7").matrix;

@@ -18,7 +18,7 @@ pub enum End {
     Limit,
     /// Storage in f32 may be the cause of the failure.
     Rounding,
-    /// The preconditioner could not be set up, or the method broke down with it.
+    /// The preconditioner could not be set up, or the method broke down.
     Broken,
     /// The matrix is not positive definite.
     Indefinite,
@@ -31,13 +31,13 @@ pub enum End {
 /// An event of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
-    /// A preconditioner was given up in favour of another one.
+    /// A preconditioner was replaced by another preconditioner.
     GivenUp {
         /// The preconditioner.
         kind: Kind,
         /// The number of iterations done.
         after: usize,
-        /// The forecast of the total number of iterations with it.
+        /// The forecast of the total number of iterations with this preconditioner.
         total: f64,
         /// The next preconditioner.
         next: Kind,

@@ -113,8 +113,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Runs a method without a meter, with the first preconditioner that can be set up, and with the next one
-    /// after a breakdown or stagnation.
+    /// Runs a method without a meter, with the first preconditioner that can be set up, and with the next
+    /// preconditioner after a breakdown or stagnation.
     pub(crate) fn unwatched(&mut self, method: Method, kinds: &[Kind]) -> Result<(Kind, End), AutoError> {
         let (mut failed, mut ended) = (None, None);
         for &kind in kinds {

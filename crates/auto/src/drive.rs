@@ -3,9 +3,7 @@
 //! | step | method |
 //! |---|---|
 //! | 1 | conjugate gradients with a cheap preconditioner, as long as their forecast is cheaper than the next method |
-//! | 2 | the preconditioners of the plan; the next one if an attempt ends without a solution. If the forecast
-//! of the first preconditioner is more than four times the last forecast of the trial, the trial continues;
-//! if it then exceeds its forecast, the first preconditioner continues |
+//! | 2 | the preconditioners of the plan; the next one if an attempt ends without a solution. If the forecast of the first preconditioner is more than four times the last forecast of the trial, the trial continues; if it then exceeds its forecast, the first preconditioner continues |
 //! | 3 | the factor, when [`Rental`] decides so |
 //! | 4 | if no factor is possible: smoothed aggregation and IC(0) in turns, each turn twice as long as the last |
 //!
@@ -104,7 +102,7 @@ struct Drive<'a, 'o, S> {
     rental: Rental,
     events: Vec<Event>,
     done: usize,
-    /// The forecast of the remaining work of the trial when it was given up.
+    /// The forecast of the remaining work of the trial when it was stopped.
     promised_by_trial: f64,
 }
 
@@ -146,7 +144,7 @@ impl<S: Steps> Drive<'_, '_, S> {
         self.turns()
     }
 
-    /// Continues the trial after `kind` was given up. If the trial exceeds its forecast, continues `kind`,
+    /// Continues the trial after `kind` was stopped. If the trial exceeds its forecast, continues `kind`,
     /// compared with the factor only.
     fn trial_again(&mut self, kind: Kind, budget: f64) -> Result<Option<(Last, End)>, S::Error> {
         if let Some(done) = self.attempt(self.plan.trial, Against::Turns { budget })? {
@@ -163,7 +161,7 @@ impl<S: Steps> Drive<'_, '_, S> {
         let costs = &self.plan.costs;
         match kind {
             Kind::SmoothedAggregation => costs.hierarchy(),
-            // Without an estimate, the trial is given up only if its forecast exceeds the iteration limit.
+            // Without an estimate, the trial is stopped only if its forecast exceeds the iteration limit.
             _ => f64::INFINITY,
         }
     }

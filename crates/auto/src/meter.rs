@@ -30,7 +30,8 @@ pub(crate) const FIRST_TURN: f64 = 2.0;
 /// its length if that forecast exceeds this many turns.
 const HOPELESS: f64 = 4.0;
 
-/// The function that orders the matrix; returns the sizes of its factor, or the reason why it has none.
+/// The function that orders the matrix; returns the sizes of its factor, or the reason why no factor is
+/// possible.
 pub type Order<'a> = dyn FnMut() -> Result<Figures, NoFactor> + 'a;
 
 /// The reason why a method was stopped.
@@ -45,13 +46,14 @@ pub(crate) enum Verdict {
     Turn,
 }
 
-/// The trial continues when the forecast of the current method exceeds that of the trial by this factor.
+/// The trial continues when the forecast of the current method exceeds the forecast of the trial by this
+/// factor.
 const BACK: f64 = 4.0;
 
 /// The alternatives to a running method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Against {
-    /// A factor, and the trial with its forecast when it was given up; the forecast is infinite if the trial
+    /// A factor, and the trial with its forecast when it was stopped; the forecast is infinite if the trial
     /// is no alternative.
     Factor { trial: f64 },
     /// A factor, and a stronger preconditioner with the costs of its setup and of setup and iterations.

@@ -16,9 +16,7 @@
 //!
 //! | rule | when |
 //! |---|---|
-//! | order | after an iteration: R ≥ C₀ and the forecast for the remaining iterations is above the estimated
-//! cost of the factor, or R ≥ 2 C₀. Before a setup, with R ≥ O/2: R with the setup would exceed 2 C₀, or the
-//! estimated factor is cheaper than a hierarchy. The setup counts as rent if it has no alternative |
+//! | order | after an iteration: R ≥ C₀ and the forecast for the remaining iterations is above the estimated cost of the factor, or R ≥ 2 C₀. Before a setup, with R ≥ O/2: R with the setup would exceed 2 C₀, or the estimated factor is cheaper than a hierarchy. The setup counts as rent if it has no alternative |
 //! | buy | after an iteration: R ≥ C/2 and the forecast for the remaining iterations is above 1.2 F, or R ≥ C and the forecast is above F/2, or R ≥ 2 C. Before a setup: R with the setup would exceed 2 C |
 //!
 //! **The bound.** If iterations end the solve: R ≤ 2 C + g, and O was paid only if R ≥ O/2, so the total work

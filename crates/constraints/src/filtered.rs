@@ -112,8 +112,8 @@ fn structure<T: Real>(
 ///
 /// x = y + z, where z is the shortest vector with C z = d, and y solves (S A S + σ (I − S)) y = S (b − A z).
 /// This system has the same size and block size as A. It is symmetric positive definite if A is. Its
-/// condition number is never larger than that of A, because σ lies in the field of values of A.
-/// [`solve`](Self::solve) performs all steps. [`right_hand_side`](Self::right_hand_side),
+/// condition number is never larger than the condition number of A, because σ lies in the field of values of
+/// A. [`solve`](Self::solve) performs all steps. [`right_hand_side`](Self::right_hand_side),
 /// [`start`](Self::start) and [`recover`](Self::recover) are the individual steps, for example for vectors on
 /// a device.
 ///

@@ -90,7 +90,7 @@ impl Numeric {
     }
 }
 
-/// σ of a group, within the field of values of A; 1 if A has no positive diagonal block there.
+/// σ of a group, within the field of values of A; 1 if A has no positive diagonal block in the group.
 fn scale<T: Real>(a: &Bsr<T>, f: &Factors, g: usize, softest: f64) -> f64 {
     let (b, nodes) = (f.block, f.groups.nodes(g));
     let quotient = |(&i, q): (&u32, &[f64])| -> f64 {

@@ -33,7 +33,7 @@ impl Row {
         self.entries == 0 && self.diagonal != 0.0
     }
 
-    /// |a_ii| − Σ|a_ij|; 0 if that is round-off.
+    /// |a_ii| − Σ|a_ij|; 0 if this difference is round-off.
     pub(super) fn slack(&self, tolerance: f64) -> f64 {
         let slack = self.diagonal.abs() - self.off;
         if self.off.is_finite() && slack.abs() <= tolerance * self.off { 0.0 } else { slack }

@@ -140,7 +140,7 @@ fn components(pattern: &Pattern) -> Classes {
     Classes::new(count as usize, parent).expect("components are numbered below their count")
 }
 
-/// Returns the root of a node and halves the path to it.
+/// Returns the root of a node and halves the path to the root.
 fn root(parent: &mut [u32], mut i: u32) -> u32 {
     while parent[i as usize] != i {
         let up = parent[parent[i as usize] as usize];

@@ -82,7 +82,7 @@ pub enum DirectError {
         /// The scalar column.
         column: usize,
     },
-    /// A factorisation for symmetric matrices met an unsymmetric one.
+    /// A factorisation for symmetric matrices was given an unsymmetric matrix.
     #[error(
         "the matrix is not symmetric: ({row}, {column}) is {here:e}, ({column}, {row}) is {there:e}; \
          eliminate Dirichlet rows and columns alike, or factor with Method::Lu"

@@ -35,7 +35,7 @@ impl<T: Real, B: Backend> Setup<T, B> for Direct {
 /// pattern is factored from the beginning.
 ///
 /// *Deviation* from a new build: with [`Method::Auto`](crate::Method::Auto) a method that works is kept even
-/// if a build would now choose a cheaper one.
+/// if a build would now choose a cheaper method.
 impl<T: Real> Update<T> for Factor {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;

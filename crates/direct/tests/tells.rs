@@ -8,7 +8,7 @@ use coarsen_sparse::{Bsr, assembly};
 
 use common::{build, floating, small};
 
-/// The figures tested are those of the memory layout of faer.
+/// The tested figures apply to the memory layout of faer.
 const ENGINE: Engine = Engine::Fastest;
 
 /// A symmetric matrix from the nonzero entries on and below the diagonal.

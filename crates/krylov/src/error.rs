@@ -4,7 +4,7 @@
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NullSpaceError {
-    /// A vector in the span of the previous ones, or zero.
+    /// A vector in the span of the previous vectors, or zero.
     #[error(
         "vector {vector} of the null space depends on the previous vectors: only {share:.1e} of its length is orthogonal to them; remove it, or choose rotations about the centre of mass"
     )]

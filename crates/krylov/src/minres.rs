@@ -11,8 +11,8 @@
 //! | η | `eta` | last entry of the rotated right-hand side of the least-squares problem |
 //! | | `unit` | 1, or a power of two near ‖A‖ (see `scale`); v, γ, δ and α belong to A / unit |
 //!
-//! Letters and the order of steps are those of Elman, Silvester & Wathen 2014, Algorithm 4.1, which is Paige
-//! & Saunders 1975 with a preconditioner.
+//! Letters and the order of steps follow Elman, Silvester & Wathen 2014, Algorithm 4.1, which is Paige &
+//! Saunders 1975 with a preconditioner.
 
 use std::mem;
 

@@ -38,7 +38,7 @@ impl<V: Vector> NullSpace<V> {
     /// The span of `vectors`, orthonormalised by two passes of classical Gram–Schmidt.
     ///
     /// # Errors
-    /// [`NullSpaceError::Dependent`] for a vector within √EPSILON of the span of the previous ones,
+    /// [`NullSpaceError::Dependent`] for a vector within √EPSILON of the span of the previous vectors,
     /// [`NullSpaceError::Length`], [`NullSpaceError::NotFinite`], [`NullSpaceError::Place`] (with
     /// [`Error::Layout`] for vectors of different layouts).
     pub fn new(vectors: Vec<V>) -> Result<Self, NullSpaceError> {
@@ -107,10 +107,12 @@ impl<V: Vector> NullSpace<V> {
 /// solution. If ‖Nᵀ b‖ alone keeps ‖b − A x‖ above the tolerance, the solve ends as
 /// [`Inconsistent`](Outcome::Inconsistent) once the remaining system is solved. If N is not in the null space
 /// of A, the solve ends as [`Stagnated`](Outcome::Stagnated). Residuals in the report refer to b; monitors
-/// receive ‖r‖ / ‖b − N Nᵀ b‖. *Use* for pure Neumann problems, free bodies and graph Laplacians. *Not* for
-/// unsymmetric A whose null space differs from that of Aᵀ. *Cost* one reduction and two passes over the
-/// null-space vectors per application of M; per solve one more residual and one more reduction of x; 2 more
-/// vectors. *Reference* Kaasschieter 1988, "Preconditioned conjugate gradients for solving singular systems".
+/// receive ‖r‖ / ‖b − N Nᵀ b‖.
+/// *Use* for pure Neumann problems, free bodies and graph Laplacians. *Not* for unsymmetric A whose null
+/// space differs from that of Aᵀ.
+/// *Cost* one reduction and two passes over the null-space vectors per application of M; per solve one more
+/// residual and one more reduction of x; 2 more vectors.
+/// *Reference* Kaasschieter 1988, "Preconditioned conjugate gradients for solving singular systems".
 ///
 /// ```
 /// use coarsen_core::{Identity, Outcome, from_fn};

@@ -12,7 +12,7 @@
 //! | κ = (A p, p) | `curvature` | δ − β² κ with κ of the previous step |
 //! | α, β | `alpha`, `beta` | step length; coefficient of the old direction |
 //!
-//! Letters at line ends are those of Chronopoulos & Gear 1989, Algorithm 2.2, with a preconditioner.
+//! Letters at line ends follow Chronopoulos & Gear 1989, Algorithm 2.2, with a preconditioner.
 
 use coarsen_core::{
     Class, Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, Report, Scalar, Stop, Vector,

@@ -24,9 +24,10 @@ use crate::tridiagonal::Tridiagonal;
 /// largest eigenvalues. Stiff contacts and slivers of a mesh have eigenvectors localised on a few nodes, and
 /// a start vector has small components along these eigenvectors. So further steps follow while a step raises
 /// the estimate by more than a twelfth, or while the increments decrease so slowly that all remaining ones
-/// together would exceed this limit. *Cost* `steps` applies of A and D⁻¹, up to 4 `steps` while the estimate
-/// rises, 2 waits per step; 4 vectors, which are kept: a second estimate allocates nothing. *Reference*
-/// Tamstorf, Jones & McCormick 2015, §7 and §11 (ten steps); van der Vorst 1982.
+/// together would exceed this limit.
+/// *Cost* `steps` applies of A and D⁻¹, up to 4 `steps` while the estimate rises, 2 waits per step; 4
+/// vectors, which are kept: a second estimate allocates nothing.
+/// *Reference* Tamstorf, Jones & McCormick 2015, §7 and §11 (ten steps); van der Vorst 1982.
 ///
 /// ```
 /// use coarsen_core::{Identity, from_fn};
@@ -138,7 +139,7 @@ impl<V: Vector> SpectralRadius<V> {
 }
 
 /// Whether an estimate has converged, from its last three values: increments that decrease by the factor q
-/// add up to q / (1 − q) times the last one.
+/// add up to q / (1 − q) times the last increment.
 fn settled([first, second, third]: [f64; 3]) -> bool {
     let (before, last) = (second - first, third - second);
     let rest = last * last / (before - last);

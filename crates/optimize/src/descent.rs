@@ -27,10 +27,11 @@ use crate::{
 /// never raises f by more than the noise of the line search (256 times the round-off of f by default), and
 /// only if the predicted decrease is less than a few times that noise. A direction that does not descend, or
 /// whose line search fails, is replaced by a safer one ([`Direction::retreat`]), then tried again with a new
-/// preconditioner. If that fails too, the descent ends. *Cost* per iteration: the cost of the direction, a
-/// value per trial step, 1 gradient, 4 inner products in 2 waits (3 waits if the line search needs slopes), 5
-/// passes; 4 vectors. After the first `minimize` of a given size this method allocates nothing; refreshing a
-/// preconditioner may. *Reference* Nocedal & Wright 2006, chapter 3.
+/// preconditioner. If that fails too, the descent ends.
+/// *Cost* per iteration: the cost of the direction, a value per trial step, 1 gradient, 4 inner products in 2
+/// waits (3 waits if the line search needs slopes), 5 passes; 4 vectors. After the first `minimize` of a
+/// given size this method allocates nothing; refreshing a preconditioner may.
+/// *Reference* Nocedal & Wright 2006, chapter 3.
 ///
 /// ```
 /// use coarsen_core::Stop;

@@ -121,7 +121,7 @@ pub(crate) fn cautious<V: Vector>(g: &V) -> V::Real {
     g.norm().max(V::Real::of(1.0)).recip()
 }
 
-/// Returns an error if the size of a preconditioner is not that of x.
+/// Returns an error if the size of a preconditioner differs from the size of x.
 pub(crate) fn fits<V: Vector>(inverse: &impl Preconditioner<V>, x: &V) -> Result<(), Error> {
     let (expected, found) = (x.size(), inverse.size().unwrap_or(x.size()));
     let what = "the preconditioner of a direction";

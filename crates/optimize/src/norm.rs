@@ -48,7 +48,7 @@ impl<V: Vector> Norm<V> {
         Ok(Self(Some(Weights { scaled: weights.like()?, weights })))
     }
 
-    /// Returns the norm of a gradient. *Panics* if its length differs from that of the weights.
+    /// Returns the norm of a gradient. *Panics* if its length differs from the number of weights.
     pub fn of(&mut self, g: &V) -> V::Real {
         let Some(Weights { weights, scaled }) = &mut self.0 else { return g.norm() };
         let [one, zero] = [1.0, 0.0].map(|v| g.scalar(V::Real::of(v)));

@@ -234,7 +234,7 @@ impl<T: Real> DescentState<T> {
         Ok(true)
     }
 
-    /// Counts a step that ends at gradient norm `norm`; `round_off` is that of its energy.
+    /// Counts a step that ends at gradient norm `norm`; `round_off` is the round-off of its energy.
     pub(crate) fn advance(
         &mut self,
         criteria: &Criteria<T>,

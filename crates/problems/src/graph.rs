@@ -108,7 +108,7 @@ impl Cells {
         ((x * self.side as f64) as usize).min(self.side - 1)
     }
 
-    /// The points in the cell of p and the cells around it.
+    /// The points in the cell of p and in all cells around this cell.
     fn around(&self, p: [f64; 3]) -> impl Iterator<Item = usize> {
         let near = |x: f64| self.line(x).saturating_sub(1)..self.side.min(self.line(x) + 2);
         let columns = near(p[1]);

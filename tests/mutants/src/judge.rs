@@ -1,5 +1,5 @@
-//! Runs the test programs for each mutant: first the programs of its own crate, then those of the workspace,
-//! fast ones before slow ones.
+//! Runs the test programs for each mutant: first the programs of its own crate, then the programs of the
+//! workspace, fast ones before slow ones.
 
 use std::process::{Command, Stdio};
 use std::sync::Mutex;

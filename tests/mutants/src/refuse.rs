@@ -147,8 +147,8 @@ mod tests {
             (&[span(true, "A {"), span(false, "3)")], &[], &[3], &[]),
             (&[span(true, "A {")], &[span(true, "3)"), span(true, "1)")], &[3], &[]),
             (&[out], &[], &[2], &[]),
-            // No span points into a mutant: the next one in the function is chosen, otherwise the previous
-            // one.
+            // No span points into a mutant: the next mutant in the function is chosen, otherwise the previous
+            // mutant.
             (&[span(true, "A {")], &[], &[], &[3]),
             (&[span(true, "0; (2")], &[], &[], &[2]),
             (&[span(true, "1 }")], &[], &[], &[2]),

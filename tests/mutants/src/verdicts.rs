@@ -11,8 +11,8 @@ use crate::files;
 /// The result of the tests for a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Verdict {
-    /// A test of its own crate failed, or one of its programs took more than five times its time without the
-    /// mutant plus ten seconds.
+    /// A test of the mutant's crate failed, or one of its programs took more than five times its time without
+    /// the mutant plus ten seconds.
     Own,
     /// A test of another crate failed or took too long.
     Workspace,

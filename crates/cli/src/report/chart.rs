@@ -18,7 +18,7 @@ const NAMES: u32 = 260;
 /// The decades shown below the tolerance; smaller residuals have no meaning for the comparison.
 const BELOW: f64 = 1e-2;
 
-/// The colour of a method, the same in every picture. The palette is that of Okabe & Ito, which colour-blind
+/// The colour of a method, the same in every picture. The palette is by Okabe & Ito, which colour-blind
 /// people can distinguish, without yellow, which is hard to see on white; brown and grey are added.
 fn colour(row: &Row) -> RGBColor {
     match row.precond {

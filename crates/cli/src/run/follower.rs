@@ -20,7 +20,8 @@ const LARGE: usize = 100_000;
 /// The number of unknowns above which `auto` uses smoothed aggregation, from the same table.
 const LARGEST: usize = 250_000;
 
-/// The choice of `auto` by number of unknowns and its reason; `asked` if options select a form of domains.
+/// The choice of `auto` by the number of unknowns, and the reason; `asked` if options select a form of
+/// domains.
 fn automatic(unknowns: usize, asked: bool) -> (Precond, &'static str) {
     match unknowns {
         _ if asked => (Precond::Mas, " (auto, in the requested form)"),

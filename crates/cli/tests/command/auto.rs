@@ -1,4 +1,5 @@
-//! The choice of `auto` without options. `crates/auto/tests` compares its work with that of the best method.
+//! The choice of `auto` without options. `crates/auto/tests` compares its work with the work of the best
+//! method.
 
 use coarsen::matrix_market::{Symmetry, write};
 

@@ -69,7 +69,7 @@ fn below(random: &mut NumpyRandom, n: usize) -> usize {
     (random.uniform() * n as f64) as usize
 }
 
-/// Changes a text in one to three places, and returns a description.
+/// Changes a text at one to three positions, and returns a description.
 fn damage(text: &mut Vec<u8>, random: &mut NumpyRandom) -> String {
     let mut how = String::new();
     for _ in 0..=below(random, 3) {

@@ -27,8 +27,8 @@ impl<F: Objective<Vec<f64>> + SystemAt> Hosted<F> {
         Self::new(objective, Follower::constant(Box::new(Identity)))
     }
 
-    /// Uses the exact Hessian first, and the projected Hessian if the exact one is indefinite (Longva et al.
-    /// 2023).
+    /// Uses the exact Hessian first, and the projected Hessian if the exact Hessian is indefinite (Longva et
+    /// al. 2023).
     pub fn projecting_on_demand(self) -> Self {
         Self { on_demand: true, ..self }
     }

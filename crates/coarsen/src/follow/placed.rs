@@ -67,8 +67,8 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
         Ok(Self { objective, on: on.clone(), inverse, hessian, pattern, points, numbers, on_demand: false })
     }
 
-    /// Uses the exact Hessian first, and the projected Hessian if the exact one is indefinite (Longva et al.
-    /// 2023).
+    /// Uses the exact Hessian first, and the projected Hessian if the exact Hessian is indefinite (Longva et
+    /// al. 2023).
     pub fn projecting_on_demand(self) -> Self {
         Self { on_demand: true, ..self }
     }

@@ -134,8 +134,8 @@ impl Constraints {
             return Err(ConstraintError::Vanishing { constraint: self.len(), nodes });
         }
         let square: f64 = direction.iter().map(|d| (d / longest).powi(2)).sum();
-        // Projects every axis except the one nearest to the direction onto the complement of the direction: a
-        // basis of the space orthogonal to the line.
+        // Projects every axis except the axis nearest to the direction onto the complement of the direction:
+        // a basis of the space orthogonal to the line.
         for r in (0..self.block).filter(|&r| r != steepest) {
             let share = direction[r] / longest / square;
             let part = |c: usize| f64::from(u8::from(c == r)) - share * direction[c] / longest;

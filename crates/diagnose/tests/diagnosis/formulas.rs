@@ -70,7 +70,7 @@ fn blocks<const N: usize>(rows: [[f64; N]; N], b: usize) -> Bsr<f64> {
     from_triplets_blocked(N, N, (b, b), &entries).unwrap()
 }
 
-/// The diagnosis of a matrix in blocks equals that of its scalars.
+/// The diagnosis of a matrix in blocks equals the diagnosis of its scalars.
 #[test]
 fn a_diagnosis_does_not_depend_on_blocks() {
     let all = [

@@ -32,7 +32,7 @@ pub(super) struct Ldlt {
     work: Work,
 }
 
-/// Vectors of a factorisation and of a solve.
+/// The vectors of a factorisation and of a solve.
 struct Work {
     /// The computed part of row k of L D.
     y: Vec<f64>,

@@ -31,7 +31,7 @@ impl LeastSquares {
     }
 
     /// Adds the column whose upper part is in `work` and whose subdiagonal entry is `last`; returns the norm
-    /// of the residual. A column that depends on the previous ones up to `round_off` does not reduce it.
+    /// of the residual. A column that depends on the previous columns up to `round_off` does not reduce it.
     pub(super) fn push(&mut self, last: f64, round_off: f64) -> f64 {
         let j = self.rotations.len();
         self.work.push(last);

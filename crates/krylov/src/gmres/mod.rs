@@ -3,13 +3,13 @@
 //! | symbol | here | |
 //! |---|---|---|
 //! | v_j | `basis` | orthonormal basis of the Krylov space of A M⁻¹ |
-//! | z_j | `directions` | M⁻¹ v_j: for all j when flexible, otherwise only the last |
+//! | z_j | `directions` | M⁻¹ v_j: for all j if flexible, otherwise the last one only |
 //! | w | `w` | A z_j, orthogonalised in place: it becomes v_{j+1} |
 //! | h_ij | `problem.work` | column j of the Hessenberg matrix |
 //! | β, y | | first entry of the right-hand side; the minimiser |
 //! | | `unit` | 1, or a power of two near ‖A‖ (see `scale`); w, h_ij and y belong to A / unit |
 //!
-//! Step numbers at line ends are those of Saad 2003, Algorithm 9.5 (without flexibility) and 9.6 (with it).
+//! Step numbers at line ends follow Saad 2003, Algorithm 9.5 (without flexibility) and 9.6 (with it).
 //! *Deviation*: Gram–Schmidt is classical, so that all h_ij of a column need one reduction, and repeated
 //! after cancellation.
 

@@ -159,7 +159,7 @@ fn constant_matrices_descend() {
     assert!(first.iterations.abs_diff(second.iterations) <= 1);
 }
 
-/// The same code in single precision.
+/// Every driver in single precision.
 #[test]
 fn every_driver_runs_in_f32() {
     let stop = Stop { max_iterations: 20_000, ..Stop::absolute(1e-3_f32) };

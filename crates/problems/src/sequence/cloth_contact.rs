@@ -85,7 +85,8 @@ impl ClothContact {
         self.inside_out.len() * k / (steps - 1).max(1)
     }
 
-    /// The triangle of the shell below a point of the flat shell, and barycentric coordinates in it.
+    /// The triangle of the shell below a point of the flat shell, and the barycentric coordinates of the
+    /// point.
     fn below(&self, [x, y]: [f64; 2]) -> ([u32; 3], [f64; 3]) {
         let cells = self.shell - 1;
         let scaled = |x: f64| ((x / SHELL + 0.5) * cells as f64).clamp(0.0, cells as f64);

@@ -44,7 +44,7 @@ pub fn from_triplets<T: Real>(
 }
 
 /// The square matrix of the scalar entries (i, j, a) and of the mirrored entries (j, i, `sign` · a) for i ≠
-/// j. Duplicates are summed in the order of the list, mirrored entries after the others.
+/// j. Duplicates are summed in the order of the list, mirrored entries after all listed entries.
 ///
 /// *Use* for one triangle of a symmetric matrix (`sign` = 1) or of a skew-symmetric matrix (−1). The triangle
 /// is not checked: entries on either side of the diagonal are mirrored.

@@ -112,7 +112,7 @@ impl<T: Real, V: Real, F: FnMut(usize, &[V])> Kernel<V> for RowProducts<'_, T, V
 }
 
 impl<T: Real> Bsr<T> {
-    /// Calls `then(at, part)` for consecutive parts of A x; fused kernels are built on it.
+    /// Calls `then(at, part)` for consecutive parts of A x; fused kernels use this function.
     ///
     /// A part is a few whole block rows, in scalars; `at` is its first scalar row, relative to the first row
     /// of `rows`.

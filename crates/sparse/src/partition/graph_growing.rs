@@ -42,8 +42,8 @@ struct Growth<'a> {
     graph: &'a Graph,
     /// The region of each node, identified by the first part in it.
     region: Vec<u32>,
-    /// The decrease of the cut if a node joins the growing half: its edges into that half minus its edges
-    /// into the rest of the region.
+    /// The decrease of the cut if a node joins the growing half: its edges into this half minus its edges
+    /// into the remaining region.
     gain: Vec<i64>,
     search: Search,
 }

@@ -29,8 +29,8 @@ pub struct Blocking {
 
 /// The storage of a scalar pattern in blocks of 1, 2, …, 12, for all sizes that tile it, in increasing order.
 ///
-/// Stored zeros count as entries. *Cost* one pass over the pattern per size, parallel, with scratch of
-/// constant size.
+/// Stored zeros count as entries.
+/// *Cost* one pass over the pattern per size, parallel, with scratch of constant size.
 ///
 /// ```
 /// use coarsen_sparse::{Zeros, Bsr, block_sizes};

@@ -20,7 +20,7 @@ const ROWS: usize = 1024;
 ///
 /// *Use* if contact changes too often to build a new matrix each time: preconditioners that receive both
 /// parts can be repaired locally. For other preconditioners use [`merge`](Self::merge). *Cost* of a product:
-/// that of A and that of the contact blocks.
+/// a product with A, and one with the contact blocks.
 ///
 /// *Reference* Wu et al. 2022, §4.2; Li et al. 2020, "P-Cloth", §3.2.
 ///

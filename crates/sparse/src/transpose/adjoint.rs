@@ -22,8 +22,8 @@ const ROWS: usize = 1024;
 ///
 /// *Use* for occasional products (least squares, tests of symmetry); for many products, [`Bsr::transpose`] is
 /// several times faster. Products accumulate in `V`; the bits do not depend on the number of threads.
-/// *Memory* that of the plan, which is shared through its `Arc`. *Traffic* several times that of y = A x,
-/// plus 12 bytes per block.
+/// *Memory* the plan, which is shared through its `Arc`. *Traffic* several times that of y = A x, plus 12
+/// bytes per block.
 ///
 /// ```
 /// use coarsen_core::LinearOperator;

@@ -43,7 +43,8 @@ pub struct Assembly {
     places: Vec<u32>,
 }
 
-/// Consecutive entries of the stream that belong to one row, such as those of a row of an element matrix.
+/// Consecutive entries of the stream that belong to one row, such as the entries of a row of an element
+/// matrix.
 #[derive(Clone, Copy, Debug)]
 struct EntryRun {
     /// The first entry.
