@@ -362,8 +362,7 @@ fn a_near_kernel_can_be_found() {
     assert!(found <= constants + 4, "without smoothing: found {found}, constants {constants}");
 }
 
-/// If there are more vectors than nodes in an aggregate, the setup reports a stall and factors no large
-/// matrix.
+/// If vectors outnumber the nodes of an aggregate, the setup reports a stall and factors no large matrix.
 #[test]
 fn a_stall_is_named_before_it_is_factored() {
     let p = problem("poisson3d:30");

@@ -64,7 +64,7 @@ const ORDERING_NODE: f64 = 5e3;
 /// The cost of the search for separators per stored block and root of the width in nodes, for blocks.
 const ORDERING_BLOCK: f64 = 250.0;
 
-/// [`ORDERING_BLOCK`] for scalar matrices.
+/// `ORDERING_BLOCK` for scalar matrices.
 const ORDERING_SCALAR: f64 = 100.0;
 
 /// The cost of a factor per unknown.

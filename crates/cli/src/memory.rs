@@ -9,7 +9,7 @@ static COUNTING: Counting = Counting;
 /// The number of bytes allocated now.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
-/// The maximum of [`HELD`] since the last [`peak_of`] began.
+/// The maximum of `HELD` since the last [`peak_of`] began.
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 /// The system allocator with counters.

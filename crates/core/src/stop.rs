@@ -5,7 +5,7 @@ use crate::{Error, Real};
 /// The stopping rule of every iterative method: ‖b − A x‖₂ ≤ max(relative · ‖b‖₂, absolute), within a number
 /// of iterations.
 ///
-/// The norm is the norm of the residual, not of the preconditioned residual, so tolerances have the same
+/// The rule uses the norm of the residual, not of the preconditioned residual, so tolerances have the same
 /// meaning for every preconditioner. With a tolerance of 0 the solve runs to the attainable accuracy and ends
 /// as [`Stagnated`](crate::Outcome::Stagnated).
 ///

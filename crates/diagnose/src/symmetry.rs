@@ -146,7 +146,7 @@ fn is_quiet<T: Real>(here: &[T], mirror: &[T], roots: (&[f64], &[f64]), most: f6
     }
 }
 
-/// [`is_quiet`] for blocks of size B, without a branch per entry.
+/// `is_quiet` for blocks of size B, without a branch per entry.
 fn are_quiet<T: Real, const B: usize>(
     here: &[T],
     mirror: &[T],

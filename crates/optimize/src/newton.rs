@@ -112,7 +112,7 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
         }
     }
 
-    /// Resets the forcing term to that of a first step; call it when the objective changes.
+    /// Resets the forcing term to its value at a first step; call it when the objective changes.
     pub fn forget(&mut self) {
         self.last = None;
         self.chosen = false;

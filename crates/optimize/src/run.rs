@@ -10,9 +10,11 @@ use crate::{
     Proposal, Refresh, Refusal, Start, Step, Verdict,
 };
 
-/// The descent stagnates after `PATIENCE` steps without progress, or after 1/`SHARE` of the steps so far if
-/// that is more, since a method that takes thousands of steps progresses slowly.
+/// The minimum number of steps without progress after which the descent stagnates.
 const PATIENCE: usize = 20;
+
+/// The descent stagnates only after 1/`SHARE` of the steps so far brought no progress, since a method that
+/// takes thousands of steps progresses slowly.
 const SHARE: usize = 8;
 
 /// ‖∇f‖ must fall to this share to count as progress when f no longer falls.

@@ -44,7 +44,7 @@ pub(crate) fn arranged<'a, X: Copy + Send + Sync>(
     Cow::Owned(y)
 }
 
-/// The inverse of [`arranged`]: a vector in the order of the input.
+/// The inverse of `arranged`: a vector in the order of the input.
 pub(crate) fn restored(order: Option<&Permutation>, size: usize, x: Vec<f64>) -> Vec<f64> {
     let Some(order) = order else { return x };
     let mut y = x.clone();
@@ -52,7 +52,7 @@ pub(crate) fn restored(order: Option<&Permutation>, size: usize, x: Vec<f64>) ->
     y
 }
 
-/// [`arranged`] for the vectors of a near-kernel or null space.
+/// `arranged` for the vectors of a near-kernel or null space.
 pub(crate) fn arranged_modes<'a>(
     order: Option<&Permutation>,
     size: usize,

@@ -78,7 +78,7 @@ pub(crate) fn coarsen(words: &str) -> Done {
     fed(words, b"")
 }
 
-/// [`coarsen`] with `input` on the standard input.
+/// Runs `coarsen` with `input` on the standard input.
 pub(crate) fn fed(words: &str, input: &[u8]) -> Done {
     let mut child = Command::new(env!("CARGO_BIN_EXE_coarsen"))
         .args(words.split_whitespace())

@@ -8,7 +8,7 @@ use super::Follower;
 
 /// An objective that owns its Hessian, and a preconditioner of the Hessian, for Newton's method.
 ///
-/// *Cost* of a Hessian: the cost in the objective, without a copy.
+/// *Cost* of a Hessian: as in the objective, without a copy.
 pub struct Hosted<F> {
     /// The objective.
     pub objective: F,

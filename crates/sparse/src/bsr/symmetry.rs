@@ -148,7 +148,7 @@ fn each_pair<T: Real>(here: &[T], there: &[T], b: usize, f: impl Fn(T, T) -> boo
     }
 }
 
-/// [`each_pair`] for a block size known at compile time, without a branch per entry.
+/// `each_pair` for a block size known at compile time, without a branch per entry.
 #[inline(always)]
 fn each_of<T: Real, const B: usize>(here: &[T], there: &[T], f: impl Fn(T, T) -> bool) -> bool {
     let (here, there) = (&here[..B * B], &there[..B * B]);
