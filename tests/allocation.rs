@@ -1,5 +1,5 @@
 //! The second solve, the second update and the second descent do not allocate, with one thread and with two
-//! threads of a pool.
+//! threads.
 
 mod common;
 mod counting;
@@ -96,7 +96,7 @@ fn main() {
             let relaxed = systems.iter().flat_map(|a| recipes().into_iter().map(move |r| (a, r)));
             let all = relaxed.chain(multigrids().into_iter().map(|r| (&a, r)));
             // Allocations of the device driver are not counted here; on a device, `OpenCl::counters` counts
-            // those of this library.
+            // the allocations of this library.
             for (a, (name, build)) in all.filter(|(_, (name, _))| !name.starts_with("opencl")) {
                 if is_slow(name, a) {
                     continue;

@@ -1,5 +1,5 @@
-//! Twenty steps with a preconditioner that is rebuilt in every step, compared with one that is kept, patched
-//! or updated by a [`RebuildPolicy`].
+//! Twenty steps with a preconditioner that is rebuilt in every step, compared with a preconditioner that is
+//! kept, patched or updated by a [`RebuildPolicy`].
 
 use std::time::Instant;
 
@@ -10,11 +10,13 @@ use coarsen_sparse::System;
 
 use crate::{Built, Outcome, build};
 
-/// The number of steps, and the relative residual of every solve (Li et al. 2020, §3.2.2).
+/// The number of steps.
 const STEPS: usize = 20;
+
+/// The relative residual of every solve (Li et al. 2020, §3.2.2).
 const TOLERANCE: f64 = 1e-2;
 
-/// Totals of a run: iterations, seconds of setups and of solves, and the decisions of the policy.
+/// The totals of a run: iterations, seconds of setups and of solves, and the decisions of the policy.
 struct Sums {
     iterations: usize,
     setup: f64,

@@ -65,7 +65,7 @@ fn names(lines: &[Line], x: (f64, f64), y: (f64, f64)) -> Vec<Option<(f64, f64)>
     let mut placed = Vec::<(f64, f64)>::new();
     for k in order {
         let mut here = (1.06 * end(k).0, 1.05 * end(k).1);
-        // From the lowest up, so that only labels at or below can overlap.
+        // From the lowest label upwards, so that only labels at or below can overlap.
         for there in &placed {
             let beside = here.0 < there.0 * wide && there.0 < here.0 * wide;
             if beside && here.1 < there.1 * high && there.1 < here.1 * high {

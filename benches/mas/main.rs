@@ -115,7 +115,7 @@ where
     Ok(Box::new(recipe.build_from(system, &on)?))
 }
 
-/// Iterations, and seconds for setup and solve.
+/// The number of iterations, and the seconds for setup and solve.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     iterations: usize,

@@ -9,8 +9,10 @@ use coarsen_sparse::System;
 use crate::figures::TOLERANCE;
 use crate::{Outcome, until};
 
-/// The number of steps, and the ages of the orders in steps.
+/// The number of steps.
 const STEPS: usize = 100;
+
+/// The ages of the orders in steps.
 const AGES: [usize; 5] = [0, 10, 20, 50, 99];
 
 /// Solves the last step of a falling, rotating sheet, with node orders from the positions of earlier steps

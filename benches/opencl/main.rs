@@ -14,8 +14,8 @@
 //!
 //! *Output* a table of the minimum times of several samples: ms, GB/s, and the percentages of both
 //! references.
-//! Times on a device are from the first launch of a batch to the end of the last; they include launches but
-//! no transfers.
+//! Times on a device are from the first launch of a batch to the end of the last launch; they include
+//! launches but no transfers.
 
 mod iterations;
 mod kernels;

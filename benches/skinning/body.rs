@@ -9,7 +9,7 @@ use coarsen_mesh::Mesh;
 
 use crate::Outcome;
 
-/// h, s.
+/// The time step h, s.
 const STEP: f64 = 1.0 / 30.0;
 
 /// Gravity, m/s², along the axis on which the body stands.
@@ -19,7 +19,7 @@ pub(crate) type Energy = Plus<Tetrahedra<CoRotational>, Attachments>;
 
 /// A body in motion.
 pub(crate) struct Body {
-    /// Vertices at rest.
+    /// The mesh of the body at rest.
     pub(crate) mesh: Mesh,
     pub(crate) f: ImplicitEuler<Energy>,
     pub(crate) x: Vec<f64>,
@@ -27,7 +27,7 @@ pub(crate) struct Body {
     up: usize,
 }
 
-/// The mesh of 13K vertices, or cubes of which so many fill its longest side; 1 high.
+/// The mesh of 13K vertices, or a mesh of cubes with `cells` cubes along its longest side; height 1.
 pub(crate) fn armadillo(cells: Option<usize>) -> Outcome<Mesh> {
     let data = std::env::var_os("COARSEN_DATA").map(PathBuf::from).ok_or("COARSEN_DATA is not set")?;
     let mesh = coarsen_mesh::read_tetrahedra(data.join("meshes/ipc_Armadillo13K.msh.gz"))?.oriented();
@@ -59,7 +59,7 @@ impl Body {
         Ok(Self { mesh, f, v: vec![0.0; x.len()], x, up })
     }
 
-    /// Begins a frame at x + h v, and returns −∇g there: the right-hand side of its first iteration.
+    /// Begins a frame at x + h v, and returns −∇g there: the right-hand side of the first iteration.
     pub(crate) fn begin(&mut self) -> Outcome<Vec<f64>> {
         let mut gravity = [0.0; 3];
         gravity[self.up] = GRAVITY;

@@ -1,4 +1,4 @@
-//! Table 3 and Fig. 3: the error that is left after three symmetric Gauss-Seidel sweeps and an exact coarse
+//! Table 3 and Fig. 3: the error that remains after three symmetric Gauss-Seidel sweeps and an exact coarse
 //! solve.
 //!
 //! ρ = ‖ε̃‖ / ‖ε‖ with ε = A⁻¹b − x₁ after the sweeps and ε̃ = ε − U (UᵀAU)⁻¹ Uᵀ A ε.
@@ -27,7 +27,7 @@ struct Coarse {
     u: Bsr<f64>,
     transpose: Bsr<f64>,
     factor: Factor,
-    /// Sums over frames of the squares of ρ in the 2-norm and in the energy norm.
+    /// The sums over frames of the squares of ρ in the 2-norm and in the energy norm.
     squares: [f64; 2],
     cells: String,
 }
@@ -48,7 +48,7 @@ pub(crate) fn run() -> Outcome<()> {
     for _ in 0..FRAMES {
         let b = body.begin()?;
         exact.solve(&b, &mut direction)?;
-        sweeps.apply(&b, &mut x1); // from zero
+        sweeps.apply(&b, &mut x1); // from a zero guess
         epsilon.iter_mut().zip(&direction).zip(&x1).for_each(|((e, x), y)| *e = x - y);
         a.apply(&epsilon, &mut r);
         for (coarse, _) in &mut coarse {

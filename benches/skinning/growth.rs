@@ -8,8 +8,8 @@ use coarsen::prelude::*;
 use crate::Outcome;
 use crate::body::{Body, armadillo};
 
-/// Cubes along the longest side, and the handles of the paper's row of this size, from fine to coarse; ms of a
-/// frame of the paper (RTX 2080).
+/// The number of cubes along the longest side; the numbers of handles of the paper for this size, from fine
+/// to coarse; ms per frame of the paper (RTX 2080).
 const SIZES: [(usize, &[usize], f64); 6] = [
     (25, &[10], 3.3),
     (48, &[25], 4.3),
@@ -61,7 +61,7 @@ pub(crate) fn run() -> Outcome<()> {
     Ok(())
 }
 
-/// Of a line through points, by least squares.
+/// The slope of a line through points, by least squares.
 fn slope(points: &[(f64, f64)]) -> f64 {
     let n = points.len() as f64;
     let mean = points.iter().fold((0.0, 0.0), |m, p| (m.0 + p.0 / n, m.1 + p.1 / n));

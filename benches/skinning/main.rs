@@ -1,13 +1,13 @@
-//! The figures and tables of Xian, Tong & Liu 2019, and which hierarchy is the fastest where.
+//! The figures and tables of Xian, Tong & Liu 2019, and the fastest hierarchy for each problem.
 //!
-//! - `errors`: Table 3 and Fig. 3. The error that an exact coarse solve leaves, for constant and smooth
-//!   weights, affine and constant coordinates; nonzeros of the coarse matrices.
+//! - `errors`: Table 3 and Fig. 3. The error that remains after an exact coarse solve, for constant and
+//!   smooth weights, affine and constant coordinates; nonzeros of the coarse matrices.
 //! - `growth`: Fig. 6 and 7, Table 1. The armadillo at sizes from 1.2K to 127K vertices: bytes, iterations,
 //!   times.
 //! - `stiffness`: Fig. 9. The reduction of the residual by a cycle, for μ from 5e2 to 2.56e5.
 //! - `which`: smoothed aggregation, multilevel Schwarz, skinning, block Jacobi and a factor on soft bodies,
-//!   sheets and elasticity, at three time steps: setup, update, solve, memory. Rows are appended to a file, and
-//!   rows that it has are not run again.
+//!   sheets and elasticity, at three time steps: setup, update, solve, memory. Rows are appended to a file,
+//!   and rows in this file are not run again.
 //!
 //! ```text
 //! COARSEN_DATA=... cargo bench -p coarsen-benches --bench skinning -- errors
@@ -15,7 +15,7 @@
 //! ```
 //!
 //! Two threads of the machine. The material is that of Table 4: co-rotational with μ = 500, λ = 0, density 1,
-//! attachments of stiffness 1, h = 1/30 s. The height of the paper's mesh is not published; here it is 1.
+//! attachments of stiffness 1, h = 1/30 s. The paper does not give the height of its mesh; here it is 1.
 
 mod body;
 mod errors;

@@ -1,4 +1,4 @@
-//! Which hierarchy is the fastest where.
+//! The fastest hierarchy for each problem.
 
 use std::fs::{OpenOptions, read_to_string};
 use std::io::Write;
@@ -11,7 +11,7 @@ use coarsen::problems::{Options, Problem};
 use crate::Outcome;
 
 const TOLERANCE: f64 = 1e-6;
-/// Limit of a factor.
+/// The memory limit of a factor in bytes.
 const FACTOR: usize = 16 << 30;
 const LIMIT: usize = 3000;
 

@@ -53,7 +53,7 @@ macro_rules! recipes {
     };
 }
 
-/// Every preconditioner in f64. To test a new one, add a line to the macro above.
+/// Every preconditioner in f64. To test a new preconditioner, add a line to the macro above.
 pub(crate) fn recipes() -> Vec<Recipe<f64>> {
     with_devices(
         recipes!(Cpu::new()),
@@ -163,8 +163,8 @@ pub(crate) fn small_sa(cycle: Cycle) -> Multigrid<SmoothedAggregation> {
 
 /// Multilevel additive Schwarz with domains small enough for several levels.
 pub(crate) fn small_mas() -> Schwarz {
-    // All couplings have the same weight. Otherwise new values would give different domains after a build
-    // than after an update.
+    // All couplings have the same weight. Otherwise a build and an update would give different domains for
+    // new values.
     let coupling = Coupling::Adjacency;
     Schwarz { domain: 8, coarse: Coarse::Domains, coupling, ..Schwarz::multilevel() }
 }

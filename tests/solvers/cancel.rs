@@ -54,7 +54,7 @@ fn cancelled_setups_leave_what_was_there() {
 static RAISED: Cancel = Cancel::new();
 static DEEPEST: AtomicUsize = AtomicUsize::new(0);
 
-/// Raises the flag on the second level.
+/// A coarsening that raises the flag on the second level.
 #[derive(Clone)]
 struct Raising;
 

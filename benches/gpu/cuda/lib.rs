@@ -7,7 +7,7 @@
 //! ```
 //!
 //! `benches/gpu/run.sh` uses it if it finds no OpenCL driver; the platform name in the table shows this. The
-//! kernels have the same sources, with `opencl.cuh` in front; everything else (queues, formats, solvers) is
+//! kernels have the same sources, with `opencl.cuh` in front; all other code (queues, formats, solvers) is
 //! the same program. The handle of a buffer is its device address, so kernel arguments are passed unchanged.
 //! Work is submitted in order to the default stream. Every process compiles its programs.
 //!
@@ -81,7 +81,7 @@ fn checked(call: &str, code: i32) -> Result<(), i32> {
     }
 }
 
-/// The status of a result.
+/// Converts a result to a status.
 fn ended(done: Result<(), i32>) -> i32 {
     done.err().unwrap_or(SUCCESS)
 }

@@ -16,8 +16,8 @@ use crate::{Costs, Kind, Method, NoFactor, attainable};
 ///
 /// *Use* for a system that is solved once, or to find a solver for many similar systems. For a sequence of
 /// systems with the same pattern, a solver that is kept and updated is cheaper. *Cost* at most three times
-/// that of all methods tried and three times that of a sparse factor, in the units of [`Costs`], if a factor
-/// is possible ([`Rental`](crate::Rental)). Memory of one hierarchy, or of one factor up to `memory`.
+/// the cost of all methods tried and three times the cost of a sparse factor, in the units of [`Costs`], if a
+/// factor is possible ([`Rental`](crate::Rental)). Memory of one hierarchy, or of one factor up to `memory`.
 ///
 /// ```
 /// use coarsen_auto::{Auto, Method};
@@ -87,11 +87,11 @@ pub struct Solved {
     pub tolerance: f64,
     /// The smallest residual that f64 allows at this x, if the solve ended because it is above the tolerance.
     pub floor: Option<f64>,
-    /// Iterations of all methods.
+    /// The number of iterations of all methods.
     pub iterations: usize,
     /// The method that ended the solve.
     pub method: Method,
-    /// Its preconditioner.
+    /// The preconditioner of this method.
     pub kind: Kind,
     /// The choice and its reasons.
     pub choice: Choice,
@@ -100,7 +100,7 @@ pub struct Solved {
 }
 
 impl Solved {
-    /// The report itself if the tolerance was reached.
+    /// Returns the report itself if the tolerance was reached.
     ///
     /// # Errors
     /// [`AutoError::NotConverged`] for every other outcome.
@@ -234,7 +234,7 @@ impl Auto {
         let scaled = |v: &[f64]| v.iter().map(|v| v / scale).collect::<Vec<f64>>();
         let (b, mut guess) = (scaled(b), scaled(x));
         if guess.iter().any(|v| !v.is_finite()) {
-            guess.fill(0.0); // a guess that overflows after scaling by b is worse than zero
+            guess.fill(0.0); // if the guess overflows after scaling by b, zeros are better
         }
         let part = System { matrix: &whole, contact: None, ..system };
         let mut work = Work::new(part, &b, guess, (self.tolerance, self.max_iterations), floats);

@@ -137,7 +137,7 @@ impl fmt::Display for Reason {
 pub struct Choice {
     /// The method that is expected to solve the system.
     pub method: Method,
-    /// Its preconditioners, never empty: the first preconditioner that can be set up is used.
+    /// The preconditioners of the method, never empty: the first preconditioner that can be set up is used.
     pub preconds: Vec<Kind>,
     /// The reason for the method.
     pub why: Reason,
@@ -154,7 +154,7 @@ pub struct Plan {
     pub costs: Costs,
     /// The cheap preconditioner of the first attempt.
     pub trial: Kind,
-    /// Later preconditioners, the strongest first; never empty.
+    /// Later preconditioners, from the strongest to the weakest; never empty.
     pub kinds: Vec<Kind>,
     /// The method: conjugate gradients, or flexible conjugate gradients for a variable preconditioner.
     pub method: Method,
@@ -166,7 +166,7 @@ pub struct Plan {
 
 impl Choice {
     /// Chooses for a square matrix of `n` unknowns. `measure` computes the costs and is called only if there
-    /// are alternatives; its argument tells whether a factor is an alternative.
+    /// are alternatives; its argument states whether a factor is an alternative.
     pub fn new(wish: Wish, n: usize, diagnosis: &Diagnosis, measure: impl FnOnce(bool) -> Costs) -> Self {
         let values = diagnosis.values.as_ref();
         let definite = values.filter(|v| v.symmetry.holds() && maybe_positive(v));
@@ -239,7 +239,7 @@ impl Plan {
     }
 }
 
-/// One-level preconditioners for definite matrices, the strongest first.
+/// One-level preconditioners for definite matrices, from the strongest to the weakest.
 pub(crate) const ONE_LEVEL: [Kind; 3] = [Kind::Ic0, Kind::BlockJacobi, Kind::Jacobi];
 
 fn maybe_positive(values: &Values) -> bool {

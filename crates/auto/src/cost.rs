@@ -18,50 +18,69 @@ use coarsen_sparse::{Bsr, Pattern};
 
 use crate::Kind;
 
-/// Vector entries that an iteration of CG reads and writes per unknown, counted like entries of A.
+/// The number of vector entries that an iteration of CG reads and writes per unknown, counted like entries of
+/// A.
 const PER_ROW: f64 = 20.0;
 
-/// An iteration of CG with block Jacobi: cost for each entry of s, and a constant.
+/// The cost of an iteration of CG with block Jacobi per entry of s.
 const ITERATION: f64 = 2.4;
+
+/// The constant cost of a setup or an iteration.
 const START: f64 = 4e4;
 
-/// Cost in products with A: of a cycle, per unit of operator complexity; of an iteration with IC(0), whose
-/// sweeps are serial.
+/// The cost of a cycle per unit of operator complexity, in products with A.
 const CYCLE: f64 = 3.5;
+
+/// The cost of an iteration with IC(0), whose sweeps are serial, in products with A.
 const SWEEPS: f64 = 3.5;
 
-/// Cost of setups for each entry of s: diagonal blocks, IC(0), ILU(0).
+/// The setup cost of diagonal blocks per entry of s.
 const INVERSES: f64 = 10.0;
+
+/// The setup cost of IC(0) or ILU(0) per entry of s.
 const INCOMPLETE: f64 = 100.0;
 
-/// Setup of smoothed aggregation: cost for each entry of s with blocks and with scalars, and a constant.
+/// The setup cost of smoothed aggregation per entry of s, for matrices in blocks.
 const BLOCKS: f64 = 300.0;
+
+/// The setup cost of smoothed aggregation per entry of s, for scalar matrices.
 const SCALARS: f64 = 350.0;
+
+/// The constant setup cost of smoothed aggregation.
 const HIERARCHY_START: f64 = 2e7;
 
-/// Expected iterations with smoothed aggregation: for even couplings (most systems), and for scalar systems
-/// with the most uneven couplings.
+/// The expected number of iterations with smoothed aggregation for even couplings, as in most systems.
 const ITERATIONS: f64 = 30.0;
+
+/// The expected number of iterations for scalar systems with the most uneven couplings.
 const UNEVEN: f64 = 70.0;
 
-/// Assumed operator complexity of a hierarchy before it is built.
+/// The assumed operator complexity of a hierarchy before it is built.
 const COMPLEXITY: f64 = 1.5;
 
-/// Ordering: cost per node; and cost of the search for separators, per stored block times the root of the
-/// width in nodes, with blocks and with scalars.
+/// The cost of the ordering per node.
 const ORDERING_NODE: f64 = 5e3;
+
+/// The cost of the search for separators per stored block and root of the width in nodes, for blocks.
 const ORDERING_BLOCK: f64 = 250.0;
+
+/// `ORDERING_BLOCK` for scalar matrices.
 const ORDERING_SCALAR: f64 = 100.0;
 
-/// A factor: cost per unknown, per entry of L (solves included), and per operation.
+/// The cost of a factor per unknown.
 const FACTOR_ROW: f64 = 1.3e4;
+
+/// The cost of a factor per entry of L, solves included.
 const FACTOR_ENTRY: f64 = 200.0;
+
+/// The cost of a factor per operation.
 const FACTOR_FLOP: f64 = 0.6;
 
-/// Operations of a factor divided by w³ (n/w)^½, and its entries divided by n w (w/n)^¼. Both formulas lie
-/// between those of a band matrix and those of a square or cube under nested dissection, with a largest front
-/// of width w and smaller other fronts.
+/// The number of operations of a factor divided by w³ (n/w)^½. The formula lies between the formulas for a
+/// band matrix and for a square or cube under nested dissection, with a largest front of width w.
 const WIDTH_FLOPS: f64 = 6.0;
+
+/// The number of entries of a factor divided by n w (w/n)^¼, a formula between the same two cases.
 const WIDTH_ENTRIES: f64 = 1.5;
 
 /// Costs of the methods for a symmetric system that may be positive definite.
@@ -79,8 +98,8 @@ pub struct Costs {
     pub block: usize,
     /// The evenness of the couplings in a row: 1 if all are equal, near 0 if a few dominate; 1 for blocks.
     pub evenness: f64,
-    /// The width w of the graph, as of a band: unknowns divided by the number of levels of a breadth-first
-    /// search; infinite if not computed.
+    /// The width w of the graph, like the width of a band: the number of unknowns divided by the number of
+    /// levels of a breadth-first search; infinite if not computed.
     pub width: f64,
 }
 
@@ -165,7 +184,7 @@ impl Costs {
     }
 }
 
-/// Number of rows that [`evenness`] samples.
+/// The number of rows that [`evenness`] samples.
 const SAMPLE: usize = 4096;
 
 /// The mean coupling |a_ij| / √(a_ii a_jj) of a scalar row divided by the strongest coupling of the row,

@@ -18,7 +18,7 @@ pub enum End {
     Limit,
     /// Storage in f32 may be the cause of the failure.
     Rounding,
-    /// The preconditioner could not be set up, or the method broke down with it.
+    /// The preconditioner could not be set up, or the method broke down.
     Broken,
     /// The matrix is not positive definite.
     Indefinite,
@@ -31,13 +31,13 @@ pub enum End {
 /// An event of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
-    /// A preconditioner was given up in favour of another one.
+    /// A preconditioner was replaced by another preconditioner.
     GivenUp {
         /// The preconditioner.
         kind: Kind,
-        /// Iterations done.
+        /// The number of iterations done.
         after: usize,
-        /// The forecast of its total number of iterations.
+        /// The forecast of the total number of iterations with this preconditioner.
         total: f64,
         /// The next preconditioner.
         next: Kind,
@@ -51,30 +51,30 @@ pub enum Event {
     Failed {
         /// The preconditioner.
         kind: Kind,
-        /// How it ended.
+        /// How the attempt ended.
         end: End,
     },
     /// The matrix was ordered.
     Ordered {
-        /// Work of ordering and factor.
+        /// The work of ordering and factor.
         work: f64,
-        /// Sizes of the factor.
+        /// The size of the factor.
         figures: Figures,
     },
     /// No factor is possible.
     NoFactor(NoFactor),
     /// A factor was computed.
     Bought {
-        /// Work spent on setups and iterations before.
+        /// The work spent on setups and iterations before.
         rent: f64,
-        /// Work of ordering and factor.
+        /// The work of ordering and factor.
         price: f64,
     },
     /// A turn ended.
     Turn {
         /// The preconditioner.
         kind: Kind,
-        /// The iterations of this turn.
+        /// The number of iterations of this turn.
         iterations: usize,
     },
 }
@@ -152,7 +152,7 @@ pub enum Last {
 pub struct Course {
     /// The last method.
     pub last: Last,
-    /// How it ended.
+    /// How the last method ended.
     pub end: End,
     /// The events in order.
     pub events: Vec<Event>,

@@ -34,7 +34,7 @@ pub(crate) struct Work<'a> {
     pub(crate) x: Vec<f64>,
     /// ‖b − A x‖ / ‖b‖ of `x`.
     pub(crate) residual: f64,
-    /// Iterations in total.
+    /// The total number of iterations.
     pub(crate) iterations: usize,
     /// How the last attempt ended.
     pub(crate) outcome: Outcome,
@@ -55,7 +55,7 @@ impl<'a> Work<'a> {
         Self { system, b, tolerance, floats, left, kept, ordered, x, residual, iterations, outcome }
     }
 
-    /// A.
+    /// The matrix A.
     pub(crate) fn matrix(&self) -> &'a Bsr<f64> {
         self.system.matrix
     }
@@ -113,8 +113,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Runs a method without a meter, with the first preconditioner that can be set up, and with the next one
-    /// after a breakdown or stagnation.
+    /// Runs a method without a meter, with the first preconditioner that can be set up, and with the next
+    /// preconditioner after a breakdown or stagnation.
     pub(crate) fn unwatched(&mut self, method: Method, kinds: &[Kind]) -> Result<(Kind, End), AutoError> {
         let (mut failed, mut ended) = (None, None);
         for &kind in kinds {

@@ -3,7 +3,7 @@
 //! | step | method |
 //! |---|---|
 //! | 1 | conjugate gradients with a cheap preconditioner, as long as their forecast is cheaper than the next method |
-//! | 2 | the preconditioners of the plan; the next one if an attempt ends without a solution. If the forecast of the first is more than four times the last forecast of the trial, the trial again; if the trial then exceeds its forecast, the first again |
+//! | 2 | the preconditioners of the plan; the next one if an attempt ends without a solution. If the forecast of the first preconditioner is more than four times the last forecast of the trial, the trial continues; if it then exceeds its forecast, the first preconditioner continues |
 //! | 3 | the factor, when [`Rental`] decides so |
 //! | 4 | if no factor is possible: smoothed aggregation and IC(0) in turns, each turn twice as long as the last |
 //!
@@ -30,7 +30,7 @@ pub struct Step {
 /// The result of a factorisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Factored {
-    /// How it ended.
+    /// How the factorisation ended.
     pub end: End,
     /// Whether there were two factorisations because Cholesky failed.
     pub twice: bool,
@@ -70,8 +70,8 @@ pub struct Terms {
 
 /// Solves by a plan; `order` orders the matrix for a factor, at most once.
 ///
-/// *Cost* at most three times that of all methods tried and three times that of the factor, if a factor is
-/// possible ([`Rental`]).
+/// *Cost* at most three times the cost of all methods tried and three times the cost of the factor, if a
+/// factor is possible ([`Rental`]).
 ///
 /// # Errors
 /// The errors of `steps`.
@@ -102,7 +102,7 @@ struct Drive<'a, 'o, S> {
     rental: Rental,
     events: Vec<Event>,
     done: usize,
-    /// The forecast of the remaining work of the trial when it was given up.
+    /// The forecast of the remaining work of the trial when it was stopped.
     promised_by_trial: f64,
 }
 
@@ -144,7 +144,7 @@ impl<S: Steps> Drive<'_, '_, S> {
         self.turns()
     }
 
-    /// Continues the trial after `kind` was given up. If the trial exceeds its forecast, continues `kind`,
+    /// Continues the trial after `kind` was stopped. If the trial exceeds its forecast, continues `kind`,
     /// compared with the factor only.
     fn trial_again(&mut self, kind: Kind, budget: f64) -> Result<Option<(Last, End)>, S::Error> {
         if let Some(done) = self.attempt(self.plan.trial, Against::Turns { budget })? {
@@ -161,12 +161,12 @@ impl<S: Steps> Drive<'_, '_, S> {
         let costs = &self.plan.costs;
         match kind {
             Kind::SmoothedAggregation => costs.hierarchy(),
-            // Without an estimate, the trial is given up only if its forecast exceeds the iteration limit.
+            // Without an estimate, the trial is stopped only if its forecast exceeds the iteration limit.
             _ => f64::INFINITY,
         }
     }
 
-    /// Orders the matrix if that is not done yet.
+    /// Orders the matrix unless it is ordered already.
     fn ordered(&mut self) {
         if matches!(self.rental.price(), Price::Unknown { .. }) {
             order(self.plan, &mut self.rental, self.order, &mut self.events);
@@ -283,7 +283,7 @@ impl<S: Steps> Drive<'_, '_, S> {
         self.events.push(Event::Bought { rent: self.rental.ledger.rent(), price: whole });
         self.rental.ledger.charge(Item::Factor, factor);
         let Factored { end, twice } = self.steps.factor()?;
-        // The price is that of one Cholesky factor; a failed Cholesky factor costs more and is outside the
+        // The price covers one Cholesky factor; the extra cost of a failed Cholesky factor is outside the
         // bound.
         if twice {
             self.rental.ledger.charge(Item::Factor, factor);
@@ -305,7 +305,7 @@ impl<S: Steps> Drive<'_, '_, S> {
             .collect();
         let mut kinds: Vec<Kind> =
             self.plan.kinds.iter().copied().filter(|kind| !failed.contains(kind)).collect();
-        // The first may have had its turn before the ordering showed that no factor is possible.
+        // The first preconditioner may have had a turn before the ordering showed that no factor is possible.
         let begun =
             matches!(self.events.last(), Some(Event::Turn { kind, .. }) if kinds.first() == Some(kind));
         let mut at = usize::from(begun);

@@ -7,10 +7,10 @@
 //! | κ | `condition` | condition number of M⁻¹A, estimated from below by Ritz values |
 //! | ε | `goal` = ln ε | tolerance for the relative residual |
 //!
-//! The forecast is a weighted geometric mean of two. The first, k + (ln ε − ln ‖rₖ‖) / s, is too high on a
-//! plateau before the smallest eigenvalue is found, and too low if convergence slows down later. The second,
-//! ½ √κ ln(2/ε) (Saad 2003, (6.128)), is too low until the smallest eigenvalue is found, and too high if only
-//! few eigenvalues are small.
+//! The forecast is a weighted geometric mean of two forecasts. The first, k + (ln ε − ln ‖rₖ‖) / s, is too
+//! high on a plateau before the smallest eigenvalue is found, and too low if convergence slows down later.
+//! The second, ½ √κ ln(2/ε) (Saad 2003, (6.128)), is too low until the smallest eigenvalue is found, and too
+//! high if only few eigenvalues are small.
 
 /// The weight of the slope in the forecast; the condition number has the remaining weight.
 const SLOPE: f64 = 0.3;

@@ -11,10 +11,11 @@ use crate::ledger::Item;
 use crate::rent::{Advice, NoFactor, Price, Rental};
 use crate::{Forecast, Kind, Plan};
 
-/// Iterations before the first forecast.
+/// The number of iterations before the first forecast.
 const LEAST: usize = 10;
 
-/// Iterations before the first forecast of smoothed aggregation; every later iteration makes a forecast.
+/// The number of iterations before the first forecast of smoothed aggregation; every later iteration makes a
+/// forecast.
 const LEAST_OF_A_HIERARCHY: usize = 8;
 
 /// Pairs (fraction, multiple): while the work so far is at most this fraction of the cost of the next
@@ -25,11 +26,12 @@ const PATIENCE: [(f64, f64); 5] = [(0.05, 4.0), (0.10, 2.5), (0.15, 1.6), (0.20,
 /// The length of the first turn, relative to the expected cost of smoothed aggregation.
 pub(crate) const FIRST_TURN: f64 = 2.0;
 
-/// A turn is extended by half if the forecast of the rest is at most half a turn, and ends at half its length
-/// if that forecast exceeds this many turns.
+/// A turn is extended by half if the forecast of the remaining work is at most half a turn, and ends at half
+/// its length if that forecast exceeds this many turns.
 const HOPELESS: f64 = 4.0;
 
-/// The function that orders the matrix; returns the sizes of its factor, or the reason why it has none.
+/// The function that orders the matrix; returns the sizes of its factor, or the reason why no factor is
+/// possible.
 pub type Order<'a> = dyn FnMut() -> Result<Figures, NoFactor> + 'a;
 
 /// The reason why a method was stopped.
@@ -44,13 +46,14 @@ pub(crate) enum Verdict {
     Turn,
 }
 
-/// The trial continues when the forecast of the current method exceeds that of the trial by this factor.
+/// The trial continues when the forecast of the current method exceeds the forecast of the trial by this
+/// factor.
 const BACK: f64 = 4.0;
 
 /// The alternatives to a running method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Against {
-    /// A factor, and the trial with its forecast when it was given up; the forecast is infinite if the trial
+    /// A factor, and the trial with its forecast when it was stopped; the forecast is infinite if the trial
     /// is no alternative.
     Factor { trial: f64 },
     /// A factor, and a stronger preconditioner with the costs of its setup and of setup and iterations.
@@ -205,7 +208,7 @@ pub(crate) fn order(plan: &Plan, rental: &mut Rental, order: &mut Order<'_>, eve
 }
 
 impl Meter<'_> {
-    /// Iterations before the first forecast.
+    /// The number of iterations before the first forecast.
     pub(crate) fn first(kind: Kind) -> usize {
         if kind == Kind::SmoothedAggregation { LEAST_OF_A_HIERARCHY } else { LEAST }
     }

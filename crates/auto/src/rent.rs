@@ -16,7 +16,7 @@
 //!
 //! | rule | when |
 //! |---|---|
-//! | order | after an iteration: R ≥ C₀ and the forecast for the remaining iterations is above the estimated cost of the factor, or R ≥ 2 C₀. Before a setup, with R ≥ O/2: R with the setup would exceed 2 C₀, or the estimated factor is cheaper than a hierarchy. The setup counts as rent if there is no alternative to it |
+//! | order | after an iteration: R ≥ C₀ and the forecast for the remaining iterations is above the estimated cost of the factor, or R ≥ 2 C₀. Before a setup, with R ≥ O/2: R with the setup would exceed 2 C₀, or the estimated factor is cheaper than a hierarchy. The setup counts as rent if it has no alternative |
 //! | buy | after an iteration: R ≥ C/2 and the forecast for the remaining iterations is above 1.2 F, or R ≥ C and the forecast is above F/2, or R ≥ 2 C. Before a setup: R with the setup would exceed 2 C |
 //!
 //! **The bound.** If iterations end the solve: R ≤ 2 C + g, and O was paid only if R ≥ O/2, so the total work
@@ -32,13 +32,13 @@ use crate::ledger::{Item, Ledger};
 /// The reason why no factor is possible.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoFactor {
-    /// An option or the system excludes it: a null space, a precision, a device.
+    /// An option or the system excludes a factor: a null space, a precision, a device.
     Unwanted,
-    /// Its fill-in depends on the pivots, as for LU.
+    /// The fill-in depends on the pivots, as for LU.
     Unknown,
-    /// It needs more bytes than allowed.
+    /// The factor needs more bytes than allowed.
     TooLarge {
-        /// The number of bytes that it needs.
+        /// The number of bytes of the factor.
         bytes: usize,
         /// The memory limit.
         allowed: usize,

@@ -74,7 +74,8 @@ pub(crate) enum Failure {
         "{option} is an option of --precond {precond}, which is not compared here because {why}; leave the option out"
     )]
     NotCompared { option: &'static str, precond: &'static str, why: &'static str },
-    /// A preconditioner that changes from one application to the next, and a method that needs a fixed one.
+    /// A preconditioner that changes from one application to the next, and a method that needs a fixed
+    /// preconditioner.
     #[error(
         "--sa-cycle k is a variable preconditioner, and {method} needs a fixed one; use --method fcg, or another cycle"
     )]
@@ -118,7 +119,7 @@ pub(crate) enum Failure {
     /// Coordinates for a number of nodes that does not divide the unknowns.
     #[error("{}: {nodes} rows, one for each node, do not divide the {n} unknowns; the file seems to belong to another system", file.display())]
     Nodes { file: PathBuf, nodes: usize, n: usize },
-    /// Coordinates of so few nodes that each would have implausibly many unknowns.
+    /// Coordinates of so few nodes that each node would have implausibly many unknowns.
     #[error(
         "{}: {nodes} rows, one for each node, give each node {size} of the {n} unknowns; the file seems to belong to another system; \
          if {size} is right, give --block-size {size}", file.display()

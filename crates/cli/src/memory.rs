@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Bytes allocated now, and their maximum since the last [`peak_of`] began.
+/// The number of bytes allocated now.
 static HELD: AtomicUsize = AtomicUsize::new(0);
+
+/// The maximum of `HELD` since the last [`peak_of`] began.
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 /// The system allocator with counters.

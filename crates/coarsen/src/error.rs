@@ -39,7 +39,7 @@ use crate::Unavailable;
 #[error(transparent)]
 #[non_exhaustive]
 pub enum AnyError {
-    /// Shapes, ranges, devices.
+    /// Sizes that do not match, parameters out of range, and device failures.
     Core(#[from] Error),
     /// A solve that did not reach its tolerance.
     NotConverged(#[from] NotConverged),
@@ -71,7 +71,7 @@ pub enum AnyError {
     /// A descent that did not reach its tolerance.
     #[cfg(feature = "optimize")]
     NotMinimized(#[from] NotMinimized),
-    /// A problem of the gallery that cannot be made.
+    /// A problem of the gallery that cannot be generated.
     #[cfg(feature = "gallery")]
     Problem(#[from] ProblemError),
     /// A body whose elements have no volume, or whose parts do not fit.

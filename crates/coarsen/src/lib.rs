@@ -24,7 +24,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | this one | basic traits and types: [`Vector`], [`LinearOperator`], [`Preconditioner`], [`Stop`], [`Report`] |
+//! | this crate | basic traits and types: [`Vector`], [`LinearOperator`], [`Preconditioner`], [`Stop`], [`Report`] |
 //! | [`sparse`] | host matrices, assembly, products, graphs, near-kernels |
 //! | [`matrix_market`] | Matrix Market files |
 //! | [`constraints`] | linear constraints on x, by projection; prescribed values |

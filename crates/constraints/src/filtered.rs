@@ -15,8 +15,8 @@ use super::{ConstraintError, Constraints};
 /// Options of prefiltering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefilter {
-    /// The maximum number of nodes in a group. S A S is dense between them, and the cost of S grows with the
-    /// square of their number.
+    /// The maximum number of nodes in a group. S A S is dense between these nodes, and the cost of S grows
+    /// with the square of their number.
     pub largest_group: usize,
 }
 
@@ -112,8 +112,8 @@ fn structure<T: Real>(
 ///
 /// x = y + z, where z is the shortest vector with C z = d, and y solves (S A S + σ (I − S)) y = S (b − A z).
 /// This system has the same size and block size as A. It is symmetric positive definite if A is. Its
-/// condition number is never larger than that of A, because σ lies in the field of values of A.
-/// [`solve`](Self::solve) performs all steps. [`right_hand_side`](Self::right_hand_side),
+/// condition number is never larger than the condition number of A, because σ lies in the field of values of
+/// A. [`solve`](Self::solve) performs all steps. [`right_hand_side`](Self::right_hand_side),
 /// [`start`](Self::start) and [`recover`](Self::recover) are the individual steps, for example for vectors on
 /// a device.
 ///
@@ -140,19 +140,19 @@ fn structure<T: Real>(
 #[derive(Clone, Debug)]
 pub struct Filtered<T> {
     projector: Projector,
-    /// S A S + σ (I − S).
+    /// The filtered matrix S A S + σ (I − S).
     matrix: Bsr<T>,
     /// The pattern of an empty placeholder, which replaces `matrix` while an update moves its parts out.
     nowhere: Arc<Pattern>,
     /// The pattern of A.
     source: Arc<Pattern>,
-    /// S K.
+    /// The near-kernel S K.
     near_kernel: NearKernel,
     /// A merged with its contact, if it has contact.
     merged: Option<Bsr<T>>,
-    /// A z; empty if z = 0.
+    /// The product A z; empty if z = 0.
     az: Vec<f64>,
-    /// S (b − A z) of the last solve.
+    /// The right-hand side S (b − A z) of the last solve.
     c: Vec<T>,
     scratch: Vec<f64>,
     symbolic: Symbolic,
@@ -271,7 +271,7 @@ impl<T: Real> Filtered<T> {
     }
 
     /// The filtered matrix with its near-kernel and the links of A, for building a preconditioner.
-    /// `positions` are those of the nodes, as without constraints.
+    /// `positions` are the positions of the nodes, as without constraints.
     pub fn system<'s>(&'s self, positions: Option<&'s [[f64; 3]]>) -> System<'s, T> {
         // Deviation: aggregates are built from the couplings of A only. Constrained nodes can slide past each
         // other, which a common coarse node would prevent: 44 iterations instead of 15 in a fold.
@@ -332,7 +332,8 @@ impl<T: Real> Filtered<T> {
         Ok(())
     }
 
-    /// y ← S y + z: the solution of the full system from that of the filtered one; S removes round-off only.
+    /// y ← S y + z: the solution of the full system from the solution of the filtered system; S removes
+    /// round-off only.
     ///
     /// # Errors
     /// [`Error::Shape`] for a vector of a wrong length.

@@ -117,7 +117,7 @@ fn sort(
     *starts = buckets.into_starts();
 }
 
-/// Returns the root of node i and shortens the paths it follows.
+/// Returns the root of node i and shortens the paths to the root.
 fn root(parent: &mut [u32], mut i: u32) -> u32 {
     while parent[i as usize] != i {
         let above = parent[parent[i as usize] as usize];

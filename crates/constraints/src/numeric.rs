@@ -21,7 +21,7 @@ const SHARE: f64 = 0.1;
 /// σ of a group without a positive diagonal block.
 const NO_SCALE: f64 = 1.0;
 
-/// Rows per task of the sum.
+/// The number of rows per task of the sum.
 const LEAF: usize = 1024;
 
 /// Memory of the numeric phase.
@@ -62,7 +62,7 @@ impl Numeric {
                 add_complement(f, g, i, scales[g], pattern.row(i), row);
             }
         });
-        // The rest is for groups of several nodes.
+        // Only groups of several nodes need the following steps.
         refill(&mut self.starts, groups.count() + 1, 0);
         for g in 0..groups.count() {
             let columns = if groups.is_wide(g) { pattern.row(groups.nodes(g)[0] as usize).len() } else { 0 };
@@ -90,7 +90,7 @@ impl Numeric {
     }
 }
 
-/// σ of a group, within the field of values of A; 1 if A has no positive diagonal block there.
+/// σ of a group, within the field of values of A; 1 if A has no positive diagonal block in the group.
 fn scale<T: Real>(a: &Bsr<T>, f: &Factors, g: usize, softest: f64) -> f64 {
     let (b, nodes) = (f.block, f.groups.nodes(g));
     let quotient = |(&i, q): (&u32, &[f64])| -> f64 {
@@ -103,7 +103,7 @@ fn scale<T: Real>(a: &Bsr<T>, f: &Factors, g: usize, softest: f64) -> f64 {
     if mean > 0.0 && mean.is_finite() { mean.min(softest.max(SHARE * mean)) } else { NO_SCALE }
 }
 
-/// The mean Rayleigh quotient of the b translations.
+/// The mean Rayleigh quotient of the translations, one per unknown of a node.
 fn translations<T: Real>(a: &Bsr<T>) -> f64 {
     let b = a.block().0;
     let leaf = |rows: Range<usize>| -> f64 {

@@ -9,7 +9,7 @@ use super::factor::Factors;
 use super::groups::NONE;
 use super::{ConstraintError, Constraints};
 
-/// Nodes per task.
+/// The number of nodes per task.
 const LEAF: usize = 2048;
 
 /// The orthogonal projector S = I − Cᵀ (C Cᵀ)⁻¹ C onto the vectors with C x = 0, and the shortest z with C z
@@ -61,8 +61,8 @@ impl Projector {
         Ok(projector)
     }
 
-    /// Replaces the constraints, which may be on other nodes. Allocates only if there are more than in all
-    /// earlier updates.
+    /// Replaces the constraints, which may be on other nodes. Allocates only if there are more constraints
+    /// than in all earlier updates.
     ///
     /// # Errors
     /// As [`new`](Self::new). On error, the old projector is kept.
@@ -127,7 +127,7 @@ impl Projector {
         });
     }
 
-    /// z of a node; `None` for a node without constraints, where z = 0.
+    /// The part of z at a node; `None` for a node without constraints, where z = 0.
     #[inline]
     pub(super) fn given(&self, node: usize) -> Option<&[f64]> {
         let Factors { block: b, groups, z, .. } = &self.factors;
@@ -169,7 +169,7 @@ impl Projector {
         }
     }
 
-    /// The same as `node` for k vectors; x and `rows` have k numbers per unknown.
+    /// The function `node` for k vectors; x and `rows` have k numbers per unknown.
     pub(super) fn node_columns(&self, node: usize, k: usize, x: &[f64], rows: &mut [f64]) {
         let Factors { block: b, groups, .. } = &self.factors;
         rows.copy_from_slice(&x[node * b * k..(node + 1) * b * k]);

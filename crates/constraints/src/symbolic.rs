@@ -1,6 +1,6 @@
 //! The pattern of S A S.
 //!
-//! Filters of single nodes scale rows and columns, so the pattern is that of A. A group of several nodes
+//! Filters of single nodes scale rows and columns, so the pattern of A is kept. A group of several nodes
 //! couples its rows and columns: a row that contains one of its nodes contains all of them, and all rows of
 //! the group have the same columns.
 
@@ -18,13 +18,13 @@ const END: u32 = u32::MAX;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Symbolic {
     /// The start of each column list. A row has a list if it is in no group of several nodes but contains a
-    /// node of such a group. The lists of the groups follow those of the rows.
+    /// node of such a group. The lists of the groups follow the lists of the rows.
     bounds: Vec<usize>,
     /// The columns: each list is sorted and padded with [`END`].
     wide: Vec<u32>,
     offsets: Vec<usize>,
     indices: Vec<u32>,
-    /// A replaced pattern that was still in use elsewhere.
+    /// A replaced pattern that is still in use elsewhere.
     lent: Option<Arc<Pattern>>,
 }
 
@@ -123,7 +123,7 @@ impl Symbolic {
     }
 }
 
-/// Rows per task of the count.
+/// The number of rows per task of the count.
 const LEAF: usize = 1024;
 
 /// Replaces counts by their running sums.

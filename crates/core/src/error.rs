@@ -2,7 +2,7 @@
 
 use crate::{Class, NotConverged};
 
-/// The property of a class, in the words of an error message.
+/// The text of an error message for the property of a class.
 fn needs(class: Class) -> &'static str {
     match class {
         Class::Symmetric => "symmetric positive definite and fixed",
@@ -22,7 +22,7 @@ pub enum Error {
         what: &'static str,
         /// The size that the other object requires.
         expected: usize,
-        /// Its own size.
+        /// The size of this object.
         found: usize,
     },
     /// A vector of the right length with another layout.
@@ -36,20 +36,20 @@ pub enum Error {
     /// A square operator is needed.
     #[error("the operator is {rows} x {columns}, but a square one is needed")]
     NotSquare {
-        /// Rows found.
+        /// The number of rows found.
         rows: usize,
-        /// Columns found.
+        /// The number of columns found.
         columns: usize,
     },
     /// NaN or infinity in the input.
     #[error("{what} holds NaN or infinity at index {index}; check the code that computed it")]
     NotFinite {
-        /// The object that holds it.
+        /// The object that contains the NaN or infinity.
         what: &'static str,
-        /// Its index, in scalars.
+        /// The index of the entry, in scalars.
         index: usize,
     },
-    /// Values of another sparsity pattern.
+    /// The sparsity pattern differs from the expected pattern.
     #[error("{what} has another sparsity pattern than the object it updates; build that object again")]
     Pattern {
         /// The object.
@@ -62,7 +62,7 @@ pub enum Error {
     Range {
         /// The object.
         what: &'static str,
-        /// Its largest value.
+        /// The largest value of the object.
         value: f64,
         /// The precision of the storage.
         storage: &'static str,
@@ -70,7 +70,7 @@ pub enum Error {
     /// A count does not fit its index type.
     #[error("{what}: {count} exceeds the limit {limit}; split the system, or use larger blocks")]
     TooLarge {
-        /// What is counted.
+        /// The quantity that is counted.
         what: &'static str,
         /// The count found.
         count: usize,
@@ -82,7 +82,7 @@ pub enum Error {
         "{what}: {count} entries are needed, but the capacity is {capacity}; create it again with a capacity of {count}"
     )]
     Capacity {
-        /// What is counted.
+        /// The quantity that is counted.
         what: &'static str,
         /// The count found.
         count: usize,
@@ -124,9 +124,9 @@ pub enum Error {
         "{needed} bytes of device memory are needed, but {available} are free; take a smaller system, f32 storage, or another device"
     )]
     Memory {
-        /// Bytes requested.
+        /// The number of bytes requested.
         needed: u64,
-        /// Bytes that are free, or the largest size of a buffer if that is less.
+        /// The number of free bytes, or the largest size of a buffer if it is smaller.
         available: u64,
     },
     /// The compiler of a device could not compile a program.

@@ -5,10 +5,10 @@ use crate::Real;
 use crate::parallel::{self, tree};
 use crate::simd::{self, Kernel, Set};
 
-/// Numbers processed in parallel: enough to fill two of the widest registers.
+/// The number of values processed in parallel: enough to fill two of the widest registers.
 const LANES: usize = 16;
 
-/// The largest absolute value, 0 for none; NaN if a value is NaN or infinite.
+/// The largest absolute value, 0 for an empty slice; NaN if a value is NaN or infinite.
 ///
 /// *Cost* one pass, limited by memory bandwidth; several threads for long vectors.
 ///

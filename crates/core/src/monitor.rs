@@ -7,9 +7,9 @@ use crate::{Real, Vector};
 
 /// The state of a running solve, as a monitor receives it.
 pub struct Iteration<'a, V: Vector> {
-    /// Iterations done so far; 0 is the starting guess.
+    /// The number of iterations done so far; 0 for the starting guess.
     pub number: usize,
-    /// ‖r‖₂ of the recurrence.
+    /// ‖r‖₂, the residual norm of the recurrence.
     pub residual: V::Real,
     /// ‖r‖₂ / ‖b‖₂; ‖r‖₂ if b = 0.
     pub relative: V::Real,

@@ -42,12 +42,12 @@ impl<M: Preconditioner<Vec<f32>>> Narrow<M> {
 }
 
 impl<M> Narrow<M> {
-    /// M.
+    /// The preconditioner M.
     pub fn get(&self) -> &M {
         &self.m
     }
 
-    /// M, to update it.
+    /// Mutable access to M, for updates.
     pub fn get_mut(&mut self) -> &mut M {
         &mut self.m
     }

@@ -1,4 +1,4 @@
-//! f(x), to be minimised.
+//! The objective f(x), to be minimised.
 
 use num_traits::Float;
 
@@ -25,7 +25,7 @@ use crate::{Real, Vector};
 /// assert!(Parabola.max_step(&vec![3.0], &vec![1.0]).is_infinite());
 /// ```
 pub trait Objective<V: Vector> {
-    /// f(x).
+    /// Returns f(x).
     fn value(&mut self, x: &V) -> V::Real;
 
     /// A bound on the round-off of `value`, the last result of [`value`](Self::value); it may be wrong by a

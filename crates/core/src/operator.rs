@@ -1,4 +1,4 @@
-//! y = A x.
+//! Linear operators: y = A x.
 
 use std::marker::PhantomData;
 
@@ -22,7 +22,7 @@ use crate::{Dot, Vector};
 /// assert_eq!(y, [2.0, 4.0]);
 /// ```
 pub trait LinearOperator<V: Vector> {
-    /// Rows and columns, in scalars, summed over all ranks.
+    /// The numbers of rows and columns, in scalars, summed over all ranks.
     fn shape(&self) -> (usize, usize);
 
     /// y = A x.

@@ -1,4 +1,4 @@
-//! z = M⁻¹ r.
+//! Preconditioners: z = M⁻¹ r.
 
 use crate::{Dot, Vector};
 
@@ -15,8 +15,8 @@ pub enum Class {
 }
 
 impl Class {
-    /// The end of an error message: the property of a preconditioner of this class if the class `needed` is
-    /// required, and methods that accept it.
+    /// The end of an error message if the class `needed` is required: the property of a preconditioner of
+    /// this class, and methods that accept it.
     pub(crate) fn instead_of(self, needed: Class) -> &'static str {
         match (self, needed) {
             (Self::Variable, Self::Symmetric) => {

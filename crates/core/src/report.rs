@@ -98,9 +98,9 @@ impl fmt::Display for Outcome {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use = "a solve can end without convergence: call .converged()? or .usable()?"]
 pub struct Report<T> {
-    /// How it ended.
+    /// How the solve ended.
     pub outcome: Outcome,
-    /// Iterations done.
+    /// The number of iterations done.
     pub iterations: usize,
     /// ‖b − A x₀‖₂ / ‖b‖₂ of the starting guess (divided by 1 if b = 0).
     pub initial_residual: T,
@@ -113,7 +113,7 @@ pub struct Report<T> {
 }
 
 impl<T: Real> Report<T> {
-    /// The report itself if the tolerance was reached.
+    /// Returns the report itself if the tolerance was reached.
     ///
     /// # Errors
     /// [`NotConverged`] for every other outcome.
@@ -121,7 +121,8 @@ impl<T: Real> Report<T> {
         if self.outcome == Outcome::Converged { Ok(Accepted(self)) } else { Err(self.into()) }
     }
 
-    /// The report itself if x is usable: converged, at the iteration limit, stagnated or stopped, and finite.
+    /// Returns the report itself if x is usable: converged, at the iteration limit, stagnated or stopped, and
+    /// finite.
     ///
     /// # Errors
     /// [`NotConverged`] for breakdowns, divergence and systems without a solution.
@@ -172,9 +173,9 @@ impl<T: Real> fmt::Display for Accepted<T> {
 #[derive(Clone, Copy, PartialEq, thiserror::Error)]
 #[error("{outcome} after {iterations} iterations at relative residual {true_residual:.2e} (asked {tolerance:.1e}): {}", .outcome.advice())]
 pub struct NotConverged {
-    /// How it ended.
+    /// How the solve ended.
     pub outcome: Outcome,
-    /// Iterations done.
+    /// The number of iterations done.
     pub iterations: usize,
     /// ‖b − A x‖₂ / ‖b‖₂ of the returned x.
     pub true_residual: f64,

@@ -38,7 +38,7 @@ impl Sample {
     /// The maximum number of rows listed.
     pub const NAMED: usize = 5;
 
-    /// A sample of the given rows; `None` if there are none.
+    /// A sample of the given rows; `None` without rows.
     pub(super) fn of(rows: impl Iterator<Item = usize>) -> Option<Self> {
         let mut sample = Self { count: 0, rows: Vec::new() };
         for row in rows {

@@ -1,4 +1,4 @@
-//! Diagnosis of a matrix before it is solved with: errors, and properties that affect the choice of a method.
+//! Diagnosis of a matrix before the solve: errors, and properties that affect the choice of a method.
 //!
 //! | file | what |
 //! |---|---|

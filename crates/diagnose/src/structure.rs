@@ -10,11 +10,11 @@ use super::Finding;
 /// Sizes, blocks, components and memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Structure {
-    /// Scalar rows.
+    /// The number of scalar rows.
     pub rows: usize,
-    /// Scalar columns.
+    /// The number of scalar columns.
     pub columns: usize,
-    /// Rows and columns of a block.
+    /// The numbers of rows and columns of a block.
     pub block: (usize, usize),
     /// The number of stored scalars, including zeros.
     pub stored: usize,
@@ -32,7 +32,7 @@ pub struct Structure {
     /// For a square scalar matrix, the larger block size recommended by
     /// [`detect_block_size`](coarsen_sparse::detect_block_size).
     pub blocking: Option<Blocking>,
-    /// Memory in bytes.
+    /// The memory in bytes of matrices, vectors and factors.
     pub memory: Memory,
 }
 
@@ -57,7 +57,7 @@ impl Structure {
     /// speed, while sparse methods are limited by memory traffic.
     const DENSE: f64 = 0.25;
 
-    /// Also returns the components, for square patterns.
+    /// Computes the properties, and the components of a square pattern.
     pub(super) fn of<T: Real>(a: &Bsr<T>) -> (Self, Option<Classes>) {
         let ((rows, columns), (pattern, block)) = (a.shape(), (a.pattern(), a.block()));
         let lengths = (0..pattern.rows()).map(|i| pattern.range(i).len() * block.1);
@@ -140,7 +140,7 @@ fn components(pattern: &Pattern) -> Classes {
     Classes::new(count as usize, parent).expect("components are numbered below their count")
 }
 
-/// Returns the root of a node and halves the path to it.
+/// Returns the root of a node and halves the path to the root.
 fn root(parent: &mut [u32], mut i: u32) -> u32 {
     while parent[i as usize] != i {
         let up = parent[parent[i as usize] as usize];

@@ -21,7 +21,7 @@ pub struct Symmetry {
     pub relative: f64,
     /// The pair (i, j) of the largest difference, with a_ij and a_ji.
     pub worst: Option<(usize, usize, f64, f64)>,
-    /// As `relative`, without the rows and columns of unknowns whose row has only a diagonal entry.
+    /// `relative`, computed without the rows and columns of unknowns whose row has only a diagonal entry.
     pub relative_unconstrained: f64,
     /// The round-off of the matrix; smaller differences are ignored.
     pub tolerance: f64,
@@ -34,8 +34,9 @@ struct Part {
     worst: Option<(usize, usize, f64, f64)>,
     relative: f64,
     unconstrained: f64,
-    /// The number of blocks below the diagonal, and of blocks above it whose transposed block is stored.
+    /// The number of blocks below the diagonal.
     below: usize,
+    /// The number of blocks above the diagonal whose transposed block is stored.
     mirrored: usize,
     /// The entry above the diagonal with the largest ratio, and the root of this ratio, reduced to allow for
     /// the rounding of [`Facts::roots`].
@@ -44,7 +45,8 @@ struct Part {
 }
 
 impl Symmetry {
-    /// Also returns the pair of rows with the largest ratio, for [`Definiteness`](super::Definiteness).
+    /// Compares A with Aᵀ; also returns the pair of rows with the largest ratio, for
+    /// [`Definiteness`](super::Definiteness).
     pub(super) fn of<T: Real>(a: &Bsr<T>, facts: &Facts) -> (Self, Option<Pair>) {
         let compared = |triangle: Triangle| {
             let leaf = |rows: Range<usize>| {
@@ -90,8 +92,8 @@ impl Symmetry {
     }
 }
 
-/// The blocks to compare: those on and above the diagonal, or those below it without a stored transposed
-/// block.
+/// The blocks to compare: blocks on and above the diagonal, or blocks below the diagonal without a stored
+/// transposed block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Triangle {
     Above,
@@ -144,7 +146,7 @@ fn is_quiet<T: Real>(here: &[T], mirror: &[T], roots: (&[f64], &[f64]), most: f6
     }
 }
 
-/// The same for blocks of size B, without a branch per entry.
+/// `is_quiet` for blocks of size B, without a branch per entry.
 fn are_quiet<T: Real, const B: usize>(
     here: &[T],
     mirror: &[T],
@@ -188,7 +190,7 @@ impl Part {
     }
 }
 
-/// Joins two parts; of equal differences, the earlier one is kept.
+/// Joins two parts; if two differences are equal, the earlier one is kept.
 fn join(p: Part, q: Part) -> Part {
     let later = q.relative > p.relative;
     Part {

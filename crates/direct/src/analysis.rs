@@ -71,7 +71,7 @@ impl Analysis {
         analysis.finish(&a)
     }
 
-    /// Factors the checked matrix; if a method fails, tries the next one.
+    /// Factors the checked matrix; if a method fails, tries the next method.
     pub(crate) fn finish(self, a: &Bsr<f64>) -> Result<Factor, DirectError> {
         let Self { direct, mut method, mut factors, .. } = self;
         let mut refused = None;

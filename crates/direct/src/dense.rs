@@ -1,8 +1,8 @@
 //! A⁺ of small matrices, also singular ones.
 //!
 //! A⁺ = V Λ⁺ Vᵀ for symmetric A = V Λ Vᵀ, and A⁺ = V Σ⁺ Uᵀ for any other A = U Σ Vᵀ. Λ⁺ and Σ⁺ contain the
-//! inverses of all values above a tolerance and 0 for the others. A⁺ b is the shortest x that minimises ‖b −
-//! A x‖: the solution on a coarse grid without supports has no component of rigid motion.
+//! inverses of all values above a tolerance and 0 for all other values. A⁺ b is the shortest x that minimises
+//! ‖b − A x‖: the solution on a coarse grid without supports has no component of rigid motion.
 
 use coarsen_core::{Class, Preconditioner, Real};
 use coarsen_sparse::Bsr;
@@ -106,7 +106,7 @@ pub struct PseudoInverse {
 }
 
 impl PseudoInverse {
-    /// The recipe that built it.
+    /// The recipe that built the inverse.
     pub(crate) fn recipe(&self) -> Dense {
         self.recipe
     }
@@ -116,8 +116,8 @@ impl PseudoInverse {
         self.rank
     }
 
-    /// The eigenvalues of a symmetric matrix in ascending order, or the singular values of any other in
-    /// descending order.
+    /// The eigenvalues of a symmetric matrix in ascending order, or the singular values of any other matrix
+    /// in descending order.
     pub fn spectrum(&self) -> &[f64] {
         &self.spectrum
     }

@@ -6,8 +6,9 @@ use crate::factorization::Factorization;
 use crate::spectral::Spectral;
 use crate::{DirectError, Method, own};
 
-/// The code that factors for [`Direct`](crate::Direct) and decomposes for [`Dense`](crate::Dense). Both
-/// engines have the same recipes and errors, and the same results up to round-off.
+/// The code that factors matrices for [`Direct`](crate::Direct) and decomposes them for
+/// [`Dense`](crate::Dense). Both engines have the same recipes and errors, and the same results up to
+/// round-off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
     /// faer if this crate is built with its feature `faer`, otherwise [`Own`](Self::Own).
@@ -17,8 +18,8 @@ pub enum Engine {
     /// and singular values by plain loops.
     ///
     /// *Use* for coarsest grids and subdomains if building faer takes too long. It has no dense blocks, so
-    /// its factorisations take longer than those of faer if fill is large: measured on one thread of a shared
-    /// Xeon, 1.4 to 3.2 times as long on `poisson2d:140` and `poisson2d:60`, 4.4 on `poisson3d:17`, 12 on
+    /// its factorisations take longer than by faer if fill is large: measured on one thread of a shared Xeon,
+    /// 1.4 to 3.2 times as long on `poisson2d:140` and `poisson2d:60`, 4.4 on `poisson3d:17`, 12 on
     /// `elasticity3d:11` (4752 unknowns, 0.28 s).
     Own,
 }
@@ -43,7 +44,7 @@ pub(crate) fn plan(
     }
 }
 
-/// Bytes of scratch for decompositions of size n.
+/// The number of bytes of scratch for decompositions of size n.
 pub(crate) fn scratch(engine: Engine, n: usize) -> usize {
     match engine {
         #[cfg(feature = "faer")]

@@ -19,9 +19,9 @@ pub enum DirectError {
         "the matrix is {rows} x {columns}, but a square one is needed; for least squares form AᵀA or add rows"
     )]
     NotSquare {
-        /// Rows found.
+        /// The number of rows found.
         rows: usize,
-        /// Columns found.
+        /// The number of columns found.
         columns: usize,
     },
     /// Square blocks are needed.
@@ -29,9 +29,9 @@ pub enum DirectError {
         "the blocks are {rows} x {columns}, but square ones are needed; convert the matrix with Bsr::reblock"
     )]
     Blocks {
-        /// Rows of a block.
+        /// The number of rows of a block.
         rows: usize,
-        /// Columns of a block.
+        /// The number of columns of a block.
         columns: usize,
     },
     /// A vector of the wrong length.
@@ -82,7 +82,7 @@ pub enum DirectError {
         /// The scalar column.
         column: usize,
     },
-    /// A factorisation for symmetric matrices met an unsymmetric one.
+    /// A factorisation for symmetric matrices was given an unsymmetric matrix.
     #[error(
         "the matrix is not symmetric: ({row}, {column}) is {here:e}, ({column}, {row}) is {there:e}; \
          eliminate Dirichlet rows and columns alike, or factor with Method::Lu"
@@ -124,7 +124,7 @@ pub enum DirectError {
          a floating part or a missing constraint: fix an unknown, or take a Krylov method with the null space given"
     )]
     Singular {
-        /// A scalar row that depends on the others.
+        /// A scalar row that depends on other rows.
         row: usize,
         /// ‖b − A x‖ / ‖b‖ of a trial solve along the near-kernel; infinite if there is no finite trial
         /// solve.
@@ -147,8 +147,8 @@ pub enum DirectError {
     /// The factor does not fit into memory.
     #[error("{bytes} bytes for the factor are not to be had; take an iterative method, or a smaller system")]
     Memory {
-        /// Bytes requested. If the engine does not report them, an estimate from the bytes of A; with much
-        /// fill the request was larger.
+        /// The number of bytes requested. If the engine does not report it, an estimate from the bytes of A;
+        /// with much fill the request was larger.
         bytes: usize,
     },
     /// The eigenvalue or singular value iteration did not converge.
@@ -156,7 +156,7 @@ pub enum DirectError {
         "the spectral decomposition of a {size} x {size} matrix did not converge; its values may overflow: scale it"
     )]
     Spectrum {
-        /// Size of the matrix.
+        /// The size of the matrix.
         size: usize,
     },
 }

@@ -47,7 +47,7 @@ impl Factor {
         Self { fallback: refused, ..self }
     }
 
-    /// The recipe that built it.
+    /// The recipe that built the factor.
     pub fn recipe(&self) -> Direct {
         self.recipe
     }
@@ -67,14 +67,14 @@ impl Factor {
         self.fallback.as_ref()
     }
 
-    /// Entries, bytes and operations of the factorisation.
+    /// The numbers of entries, bytes and operations of the factorisation.
     pub fn figures(&self) -> Figures {
         let figures = self.factors.figures();
         let copies = size_of_val(self.matrix.values()) + size_of_val(self.spare.values());
         Figures { bytes: figures.bytes + copies + 4 * size_of_val(&self.work.b[..]), ..figures }
     }
 
-    /// Signs of the eigenvalues; unknown for LU.
+    /// The numbers of positive and negative eigenvalues; unknown for LU.
     pub fn inertia(&self) -> Option<Inertia> {
         self.pivots.inertia
     }

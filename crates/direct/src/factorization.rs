@@ -71,22 +71,22 @@ impl Signs {
 /// inertia).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inertia {
-    /// Positive eigenvalues.
+    /// The number of positive eigenvalues.
     pub positive: usize,
-    /// Negative eigenvalues.
+    /// The number of negative eigenvalues.
     pub negative: usize,
 }
 
 /// The size of a factorisation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
-    /// Entries of L, diagonal included; unknown for LU, whose fill depends on its pivots.
+    /// The number of entries of L, diagonal included; unknown for LU, whose fill depends on its pivots.
     pub nnz: Option<usize>,
-    /// Bytes of the factor, its structure and its copy of the matrix; for LU without L and U.
+    /// The number of bytes of the factor, its structure and its copy of the matrix; for LU without L and U.
     pub bytes: usize,
-    /// Bytes of the buffer for dense products, about twice the last-level cache; 0 without dense products.
-    /// Each thread that factors keeps one buffer for all its factors.
+    /// The number of bytes of the buffer for dense products, about twice the last-level cache; 0 without
+    /// dense products. Each thread that factors keeps one buffer for all its factors.
     pub products: usize,
-    /// Multiplications and additions of the numeric factorisation; unknown for LU.
+    /// The number of multiplications and additions of the numeric factorisation; unknown for LU.
     pub flops: Option<f64>,
 }

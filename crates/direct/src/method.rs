@@ -3,9 +3,9 @@
 /// A factorisation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// The cheapest suitable one: Cholesky for symmetric matrices with a positive diagonal; LDLᵀ for other
-    /// symmetric matrices, or if Cholesky fails or is not accurate; LU for unsymmetric matrices, or if LDLᵀ
-    /// is not accurate.
+    /// The cheapest suitable factorisation: Cholesky for symmetric matrices with a positive diagonal; LDLᵀ
+    /// for other symmetric matrices, or if Cholesky fails or is not accurate; LU for unsymmetric matrices, or
+    /// if LDLᵀ is not accurate.
     #[default]
     Auto,
     /// A = L Lᵀ, for symmetric positive definite matrices.

@@ -6,10 +6,11 @@ use coarsen_sparse::Bsr;
 use crate::factorization::{Factorization, Pivots};
 use crate::{DirectError, Method};
 
-/// Relative pivots above this need no trial solve: the condition number of the scaled matrix is far from 1 /
-/// ε.
+/// If all relative pivots exceed this value, no trial solve is needed: the condition number of the scaled
+/// matrix is far from 1 / ε.
 const STRONG_PIVOT: f64 = 1e-10;
-/// A trial solve along the near-kernel with a larger relative residual has fewer than three digits left.
+/// If a trial solve along the near-kernel has a larger relative residual, it has fewer than three correct
+/// digits.
 const SINGULAR: f64 = 1e-3;
 /// The relative residual at which refinement stops.
 const EXACT: f64 = f64::EPSILON;
@@ -20,11 +21,11 @@ pub struct Solved {
     /// ‖b − A x‖ / ‖b‖, recomputed from the given matrix in `f64` before x is rounded to the type of its
     /// entries.
     pub relative_residual: f64,
-    /// Steps of iterative refinement taken.
+    /// The number of steps of iterative refinement.
     pub refinements: usize,
 }
 
-/// Vectors of a refined solve.
+/// The vectors of a refined solve.
 pub(crate) struct Work {
     pub(crate) b: Vec<f64>,
     pub(crate) x: Vec<f64>,

@@ -31,11 +31,11 @@ impl<T: Real, B: Backend> Setup<T, B> for Direct {
     }
 }
 
-/// New values on the same pattern are factored in the memory of the old ones ([`Factor::refactor`]); a new
+/// New values on the same pattern are factored in the memory of the old factor ([`Factor::refactor`]); a new
 /// pattern is factored from the beginning.
 ///
 /// *Deviation* from a new build: with [`Method::Auto`](crate::Method::Auto) a method that works is kept even
-/// if a build would now choose a cheaper one.
+/// if a build would now choose a cheaper method.
 impl<T: Real> Update<T> for Factor {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;

@@ -4,7 +4,7 @@ use crate::DirectError;
 
 /// A, and the memory for its decomposition; matrices are stored by columns.
 pub(crate) struct Parts<'a> {
-    /// A.
+    /// The matrix A.
     pub(crate) full: &'a [f64],
     /// Λ in ascending order, or Σ in descending order.
     pub(crate) spectrum: &'a mut [f64],

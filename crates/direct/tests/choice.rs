@@ -60,7 +60,7 @@ fn a_cholesky_factor_of_no_use_gives_way() {
         assert!(matches!(factor.fallback(), Some(DirectError::Singular { .. })));
         reproduces(&mut factor, &a);
     }
-    // The same after an update to this matrix, and to an indefinite one.
+    // The results after an update to this matrix, and to an indefinite matrix.
     let mut sound = a.clone();
     let values = [3.0, 1.0, 1.0, 1.0, 3.0, 1.0, 1.0, 1.0, 3.0];
     sound.values_mut().copy_from_slice(&values);

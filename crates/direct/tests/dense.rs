@@ -147,7 +147,7 @@ fn the_spectrum_has_an_order() {
     assert!(near(inverse.spectrum(), &[-1.0, 2.0, 3.0]), "{:?}", inverse.spectrum());
     let skew = assembly::from_triplets(2, 2, &[(0, 1, 2.0), (1, 0, -5.0)]).unwrap();
     assert!(near(usual().invert(&skew).unwrap().spectrum(), &[5.0, 2.0]));
-    // An eigenvalue below tolerance times the largest counts as 0, whatever its sign.
+    // An eigenvalue below tolerance times the largest counts as 0, for either sign.
     let rough = dense(1e-3);
     let inverse = rough.invert(&diagonal(&[1e6, -10.0, 5e5])).unwrap();
     assert_eq!((inverse.rank(), Preconditioner::<Vec<f64>>::class(&inverse)), (2, Class::Symmetric));

@@ -53,7 +53,7 @@ const SPD: [&str; 29] = [
     "wathenSmall",
 ];
 
-/// The matrix of a name; prints the reason if there is none.
+/// The matrix of a name; `None`, with the reason printed, if it cannot be read.
 fn read(name: &str) -> Option<Bsr<f64>> {
     let Ok(folder) = std::env::var("COARSEN_DATA") else {
         println!("skipped: COARSEN_DATA does not name the data folder");

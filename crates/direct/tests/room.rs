@@ -65,7 +65,7 @@ fn full(n: u32) -> Bsr<f64> {
     assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
 }
 
-/// If the system reports its caches, the requested size is that of the buffer or slightly more; a thread
+/// If the system reports its caches, the requested size is the size of the buffer or slightly more; a thread
 /// allocates it once.
 #[test]
 fn the_buffer_is_as_large_as_what_is_asked_for() {

@@ -8,7 +8,7 @@ use coarsen_sparse::{Bsr, assembly};
 
 use common::{build, floating, small};
 
-/// The figures tested are those of the memory layout of faer.
+/// The tested figures apply to the memory layout of faer.
 const ENGINE: Engine = Engine::Fastest;
 
 /// A symmetric matrix from the nonzero entries on and below the diagonal.
@@ -21,8 +21,8 @@ fn symmetric(n: u32, value: impl Fn(u32, u32) -> f64) -> Bsr<f64> {
     assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
 }
 
-/// Each step reduces the residual. The first step that does not is undone and not counted, and no further
-/// step follows, whatever the limit.
+/// Each step reduces the residual. The first step that does not reduce it is undone and not counted, and no
+/// further step follows, for any limit.
 #[test]
 fn refinement_goes_on_while_the_residual_falls() {
     const MOST: usize = 20;
@@ -141,7 +141,7 @@ fn the_weakest_pivot_is_told() {
     let a = small(&[&[4.0, 2.0], &[2.0, 3.0]]);
     let (row, ratio) = build(Method::Cholesky, &a).unwrap().weakest_pivot().unwrap();
     assert!(row < 2 && (ratio - 2.0 / 3.0).abs() < 1e-14, "{row} {ratio}");
-    // Rows 1 and 3 are nearly equal; the others are not coupled.
+    // Rows 1 and 3 are nearly equal; the other rows are not coupled.
     let a = small(&[
         &[7.0, 0.0, 0.0, 0.0],
         &[0.0, 2.0, 0.0, 2.0],
@@ -172,8 +172,8 @@ fn pivots_of_two_are_eigenvalues() {
     }
 }
 
-/// Each row of a block of order 2 has one eigenvalue: if all signs change, the weakest pivot is that of the
-/// other row.
+/// Each row of a block of order 2 has one eigenvalue: if all signs change, the weakest pivot is the pivot of
+/// the other row.
 #[test]
 fn a_block_of_two_has_a_pivot_for_each_row() {
     for (p, q, s) in [(0.25, 3.0, 0.5), (0.5, -6.0, 0.125), (1.0, 4.0, 2.0)] {
@@ -188,7 +188,7 @@ fn a_block_of_two_has_a_pivot_for_each_row() {
     }
 }
 
-/// Among rows with equal pivots, LDLᵀ and Cholesky report the same one.
+/// If rows have equal pivots, LDLᵀ and Cholesky report the same row.
 #[test]
 fn of_equal_pivots_one_is_named() {
     for a in [
@@ -200,7 +200,7 @@ fn of_equal_pivots_one_is_named() {
     }
 }
 
-/// The weakest pivot of dense blocks: two rows are nearly dependent, all others are nearly uncoupled.
+/// The weakest pivot of dense blocks: two rows are nearly dependent, all other rows are nearly uncoupled.
 #[test]
 fn the_weakest_pivot_of_a_dense_block() {
     for (low, high) in [(17, 41), (0, 149), (90, 91)] {
@@ -303,8 +303,8 @@ fn a_diagonal_that_is_not_stored_is_not_positive() {
     }
 }
 
-/// An eigenvalue of exactly minus the tolerance counts as 0, and so do those of the zero matrix: A⁺ stays
-/// symmetric and positive semidefinite.
+/// An eigenvalue of exactly minus the tolerance counts as 0, as do the eigenvalues of the zero matrix: A⁺
+/// stays symmetric and positive semidefinite.
 #[test]
 fn eigenvalues_at_the_tolerance_are_none() {
     let a = small(&[&[1.0, 0.0], &[0.0, -0.25]]);

@@ -8,9 +8,9 @@
 //! | p̂, ŝ | `y` | M⁻¹ p, then M⁻¹ s |
 //! | v, t | `v`, `t` | A p̂, A ŝ |
 //! | ρ, α, β, ω | `rho`, `alpha`, `beta`, `omega` | |
-//! | | `unit` | 1, or a power of two near ‖A‖ (see `scale`); v, t, α and ω are those of A / unit |
+//! | | `unit` | 1, or a power of two near ‖A‖ (see `scale`); v, t, α and ω belong to A / unit |
 //!
-//! Names are those of van der Vorst 1992; (s, t) and the like are inner products.
+//! Names follow van der Vorst 1992; (s, t) etc. are inner products.
 
 use coarsen_core::{
     Class, Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector,

@@ -10,7 +10,7 @@
 //! | (A p, p) | `curvature` | |
 //! | α, β | `alpha`, `beta` | step length; coefficient of the old direction |
 //!
-//! Step numbers at line ends are those of Saad 2003, Algorithm 9.1.
+//! Step numbers at line ends follow Saad 2003, Algorithm 9.1.
 
 use std::ops::ControlFlow;
 
@@ -56,8 +56,8 @@ pub struct Cg<V: Vector = Vec<f64>> {
     /// − A x. The direction is kept unless the two differ too much. *Use* with
     /// [`MixedPrecision`](coarsen_core::MixedPrecision): products with the rounded A make r differ more and
     /// more from b − A x. 1e-2 suits f32. `None`, the default, replaces nothing.
-    /// *Cost* one residual, one pass over r and x, and one wait per replacement. After the first one there is
-    /// no condition estimate.
+    /// *Cost* one residual, one pass over r and x, and one wait per replacement. After the first replacement
+    /// there is no condition estimate.
     /// *Reference* van der Vorst & Ye 2000, SIAM J. Sci. Comput. 22.
     pub replace_residual: Option<V::Real>,
     workspace: Workspace<V, 5>,

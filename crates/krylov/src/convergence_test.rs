@@ -18,7 +18,7 @@
 //! A convergence test ends only the recurrence, not the solve. The residual is then recomputed, and the solve
 //! ends or goes on:
 //!
-//! - The residual is within the tolerance: `Converged`, whatever stopped the recurrence.
+//! - The residual is within the tolerance: `Converged`, for any reason to stop the recurrence.
 //! - The recurrence had a residual r with A r nearly zero, and the recomputed residual has not decreased
 //!   since: `Inconsistent`, with the iterate of that residual.
 //! - The recurrence converged, but the recomputed residual is above the tolerance: the method restarts from
@@ -41,8 +41,8 @@ use num_traits::{Float, one, zero};
 use crate::scale::{self, Size};
 use crate::start::{Spare, check_finite, round_off};
 
-/// If the recomputed residual exceeds that of the recurrence by this factor, it is no longer conjugate to the
-/// direction, and the direction is dropped.
+/// If the recomputed residual exceeds the residual of the recurrence by this factor, it is no longer
+/// conjugate to the direction, and the direction is dropped.
 const ASTRAY: f64 = 1.5;
 
 /// The state of one solve.
@@ -68,7 +68,7 @@ pub(crate) struct ConvergenceTest<'a, V: Vector> {
     threshold: V::Real,
     /// ‖b − A x₀‖
     initial: V::Real,
-    /// ‖b − A x‖ at the last restart; in the end, that of the returned x.
+    /// ‖b − A x‖ at the last restart; at the end, the residual norm of the returned x.
     truth: V::Real,
     /// ‖b − A x‖ at the last restart or replacement: the first residual of the recurrence.
     known: V::Real,
@@ -118,7 +118,7 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         }
     }
 
-    /// At the iteration limit, returns the iterate of smallest residual instead of the last one.
+    /// At the iteration limit, returns the iterate of smallest residual instead of the last iterate.
     pub(crate) fn smallest_residual(self) -> Self {
         Self { smallest: true, ..self }
     }
@@ -249,14 +249,14 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         None
     }
 
-    /// Whether the residual of the recurrence is at most this share of the last recomputed one.
+    /// Whether the residual of the recurrence is at most this share of the last recomputed residual.
     pub(crate) fn has_fallen(&self, residual: V::Real, share: V::Real) -> bool {
         residual <= share * self.known
     }
 
     /// Recomputes r = b − A x during a run whose recurrence has the norm `residual`. Returns whether the two
     /// differ so much that the direction must be dropped; `Break` if the recomputed residual has not halved
-    /// since the last one.
+    /// since the last recomputation.
     pub(crate) fn replace(&mut self, residual: V::Real, x: &V, r: &mut V) -> ControlFlow<(), bool> {
         let norm = measure(self.a, self.load(), x, r);
         self.replaced = true;
@@ -371,7 +371,7 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         scale::restore(x, self.power, r);
     }
 
-    /// Restores the safe iterate if the last one is not finite or has a larger residual.
+    /// Restores the safe iterate if the last iterate is not finite or has a larger residual.
     fn choose(&mut self, end: Outcome, x: &mut V, r: &mut V) {
         let ruined = self.truth > self.initial / V::Real::EPSILON.sqrt();
         let doubt = match end {

@@ -9,8 +9,8 @@
 //! |---|---|
 //! | [`krylov`](Krylov) | the trait of all methods |
 //! | [`cg`](Cg) | symmetric positive definite A, fixed M; the template for a new method |
-//! | [`single_reduction_cg`](SingleReductionCg) | the same with one reduction per iteration |
-//! | [`block_cg`](BlockCg) | the same for several right-hand sides |
+//! | [`single_reduction_cg`](SingleReductionCg) | conjugate gradients with one reduction per iteration |
+//! | [`block_cg`](BlockCg) | conjugate gradients for several right-hand sides |
 //! | [`flexible_cg`](FlexibleCg) | symmetric positive definite A, variable M |
 //! | [`minres`](Minres) | symmetric indefinite A |
 //! | [`gmres`](Gmres) | general A; restarted, flexible on request |

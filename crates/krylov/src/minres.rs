@@ -9,10 +9,10 @@
 //! | c, s | `c`, `s` | cosines and sines of the Givens rotations of this step and the previous one |
 //! | w | `w`, `w0` | search directions |
 //! | η | `eta` | last entry of the rotated right-hand side of the least-squares problem |
-//! | | `unit` | 1, or a power of two near ‖A‖ (see `scale`); v, γ, δ and α are those of A / unit |
+//! | | `unit` | 1, or a power of two near ‖A‖ (see `scale`); v, γ, δ and α belong to A / unit |
 //!
-//! Letters and the order of steps are those of Elman, Silvester & Wathen 2014, Algorithm 4.1, which is Paige
-//! & Saunders 1975 with a preconditioner.
+//! Letters and the order of steps follow Elman, Silvester & Wathen 2014, Algorithm 4.1, which is Paige &
+//! Saunders 1975 with a preconditioner.
 
 use std::mem;
 

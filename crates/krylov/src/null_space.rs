@@ -38,7 +38,7 @@ impl<V: Vector> NullSpace<V> {
     /// The span of `vectors`, orthonormalised by two passes of classical Gram–Schmidt.
     ///
     /// # Errors
-    /// [`NullSpaceError::Dependent`] for a vector within √EPSILON of the span of the previous ones,
+    /// [`NullSpaceError::Dependent`] for a vector within √EPSILON of the span of the previous vectors,
     /// [`NullSpaceError::Length`], [`NullSpaceError::NotFinite`], [`NullSpaceError::Place`] (with
     /// [`Error::Layout`] for vectors of different layouts).
     pub fn new(vectors: Vec<V>) -> Result<Self, NullSpaceError> {
@@ -103,11 +103,11 @@ impl<V: Vector> NullSpace<V> {
 /// Any method for symmetric singular systems, with right-hand side, preconditioned residuals and solution
 /// kept orthogonal to the null space.
 ///
-/// Solves A x = b − N Nᵀ b and returns the solution orthogonal to the null space, which is the shortest. If
-/// ‖Nᵀ b‖ alone keeps ‖b − A x‖ above the tolerance, the solve ends as
+/// Solves A x = b − N Nᵀ b and returns the solution orthogonal to the null space, which is the shortest
+/// solution. If ‖Nᵀ b‖ alone keeps ‖b − A x‖ above the tolerance, the solve ends as
 /// [`Inconsistent`](Outcome::Inconsistent) once the remaining system is solved. If N is not in the null space
-/// of A, the solve ends as [`Stagnated`](Outcome::Stagnated). Residuals in the report are those of b;
-/// monitors receive ‖r‖ / ‖b − N Nᵀ b‖.
+/// of A, the solve ends as [`Stagnated`](Outcome::Stagnated). Residuals in the report refer to b; monitors
+/// receive ‖r‖ / ‖b − N Nᵀ b‖.
 /// *Use* for pure Neumann problems, free bodies and graph Laplacians. *Not* for unsymmetric A whose null
 /// space differs from that of Aᵀ.
 /// *Cost* one reduction and two passes over the null-space vectors per application of M; per solve one more

@@ -47,8 +47,8 @@ pub(crate) fn fit<V: Vector>(b: &V, square: V::Real, scaled: &mut V) -> Size {
     Size::Power(power)
 }
 
-/// Replaces x by x / power, or by zeros if that overflows: zeros are then the better guess. Returns `false`,
-/// with x unchanged, if x is not finite.
+/// Replaces x by x / power, or by zeros if the quotient overflows: zeros are then a better guess. Returns
+/// `false`, with x unchanged, if x is not finite.
 pub(crate) fn divide<V: Vector>(x: &mut V, power: f64, scratch: &mut V) -> bool {
     if !is_finite(x, scratch) {
         return false;

@@ -72,7 +72,7 @@ impl<V: Vector, const N: usize> Workspace<V, N> {
         Ok(self.with_spare(b)?.0)
     }
 
-    /// The vectors, and storage for one more.
+    /// The vectors, and storage for one more vector.
     pub(crate) fn with_spare(&mut self, b: &V) -> Result<(&mut [V; N], &mut Spare<V>), Error> {
         grow(&mut self.vectors, N, b)?;
         let vectors = self.vectors.first_chunk_mut().expect("grow makes N vectors");
@@ -80,11 +80,11 @@ impl<V: Vector, const N: usize> Workspace<V, N> {
     }
 }
 
-/// A vector that few solves need, allocated by the first of them.
+/// A vector that few solves need, allocated by the first of these solves.
 pub(crate) struct Spare<V>(Vec<V>);
 
 impl<V: Vector> Spare<V> {
-    /// The vector, allocated if there is none like b.
+    /// The vector, allocated unless a vector like b exists.
     pub(crate) fn like(&mut self, b: &V) -> Result<&mut V, Error> {
         grow(&mut self.0, 1, b)?;
         Ok(&mut self.0[0])

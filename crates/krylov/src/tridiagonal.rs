@@ -5,12 +5,13 @@
 
 use coarsen_core::RitzValues;
 
-/// Rows kept: later rows change the extreme eigenvalues little.
+/// The number of rows kept: later rows change the extreme eigenvalues little.
 pub(crate) const KEPT: usize = 1024;
 
-/// The largest number of bisections, and the relative width that ends them earlier: six digits exceed the
-/// accuracy of the estimate.
+/// The largest number of bisections.
 const BISECTIONS: usize = 64;
+
+/// The relative width of the interval that ends bisection: six digits exceed the accuracy of the estimate.
 const WIDTH: f64 = 1e-6;
 
 /// A symmetric tridiagonal matrix that grows row by row, up to `KEPT` rows.
@@ -29,7 +30,7 @@ impl Tridiagonal {
         self.rows.reserve_exact(KEPT);
     }
 
-    /// Adds the row with diagonal entry `alpha`, coupled to the one above by `beta`.
+    /// Adds the row with diagonal entry `alpha`, coupled to the previous row by `beta`.
     pub(crate) fn push(&mut self, alpha: f64, beta: f64) {
         if self.rows.len() < KEPT {
             let square = if self.rows.is_empty() { 0.0 } else { beta * beta };
@@ -39,7 +40,7 @@ impl Tridiagonal {
 
     /// Adds the row of one step of conjugate gradients with ρ = rᵀz and pᵀAp (Saad 2003, §6.7.3).
     ///
-    /// A step with a value that is not positive is omitted: the process ends there.
+    /// A step with a value that is not positive is omitted: it ends the process.
     pub(crate) fn push_step(&mut self, rho: f64, curvature: f64) {
         let (rho0, curvature0) = std::mem::replace(&mut self.last, (rho, curvature));
         if !(rho > 0.0 && curvature > 0.0) {

@@ -54,7 +54,7 @@ pub(super) fn to_dense(header: &Header, values: Vec<f64>) -> Dense {
     dense
 }
 
-/// The sparse matrix of the nonzero entries of a dense one.
+/// The sparse matrix of the nonzero entries of a dense matrix.
 pub(super) fn nonzeros(dense: &Dense) -> Result<Bsr<f64>, SparseError> {
     let mut entries = Vec::new();
     for j in 0..dense.columns() {

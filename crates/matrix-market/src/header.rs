@@ -58,7 +58,7 @@ pub(super) struct Header {
     pub(super) columns: usize,
     /// The number of entries in the body.
     pub(super) entries: usize,
-    /// The number of the size line.
+    /// The line number of the size line.
     pub(super) line: usize,
 }
 
@@ -198,7 +198,7 @@ impl Header {
         self.check_extent(self.rows.max(self.columns), FREE_ROWS)
     }
 
-    /// The same for a dense matrix.
+    /// Checks that the declared entries justify the sizes of a dense matrix.
     pub(super) fn check_dense(&self) -> Result<(), Problem> {
         self.check_extent(self.rows.saturating_mul(self.columns), FREE_PLACES)
     }

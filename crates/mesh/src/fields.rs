@@ -41,7 +41,7 @@ impl<'a> Fields<'a> {
         Self { bytes, at: 0, comments: false, encoding: Encoding::Text }
     }
 
-    /// As `new`, but comments from `#` to the end of the line are skipped.
+    /// `new`, but comments from `#` to the end of the line are skipped.
     pub(super) fn with_comments(bytes: &'a [u8]) -> Self {
         Self { comments: true, ..Self::new(bytes) }
     }
@@ -64,7 +64,7 @@ impl<'a> Fields<'a> {
         self.at
     }
 
-    /// The rest of the line, without its end; `None` at the end of the file.
+    /// The remaining part of the line, without its end; `None` at the end of the file.
     pub(super) fn line(&mut self) -> Option<&'a [u8]> {
         let rest = &self.bytes[self.at..];
         if rest.is_empty() {

@@ -9,7 +9,8 @@ use flate2::read::MultiGzDecoder;
 use super::fields::Fault;
 use super::{Mesh, Problem, ReadError, medit, msh, obj, ply, tetgen, vtk};
 
-/// The maximum number of decompressed bytes, since a small file can decompress to a very large one.
+/// The maximum number of decompressed bytes, since a small file can decompress to a very large number of
+/// bytes.
 const LIMIT: u64 = 1 << 32;
 
 /// The first bytes of every gzip stream (RFC 1952, §2.3.1).

@@ -62,7 +62,7 @@ pub struct Mesh {
 
 impl Mesh {
     /// Checks that positions are finite, and that the corners of each element exist and are distinct. Every
-    /// reader calls it.
+    /// reader calls this method.
     ///
     /// # Errors
     /// [`MeshError`] for the first invalid vertex or element.

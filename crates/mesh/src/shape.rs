@@ -47,7 +47,7 @@ impl Mesh {
         Self { positions, triangles: Vec::new(), tetrahedra }
     }
 
-    /// Orients every tetrahedron to positive volume by swapping corners 2 and 3 where necessary.
+    /// Orients every tetrahedron to positive volume by swapping corners 2 and 3 if necessary.
     pub fn oriented(mut self) -> Self {
         for t in &mut self.tetrahedra {
             let [a, b, c, d] = t.map(|i| self.positions[i as usize]);

@@ -62,7 +62,7 @@ enum Omega<T> {
 /// The growth factor of α after a step that was not shortened.
 const GROWTH: f64 = 1.05;
 
-/// (g, d) must be below this share of −α (g, P⁻¹ g).
+/// (g, d) must be below this multiple of −α (g, P⁻¹ g).
 const DESCENT: f64 = 1e-2;
 
 impl<V: Vector, P: Preconditioner<V>> AcceleratedGradient<V, P> {

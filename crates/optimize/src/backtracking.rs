@@ -30,7 +30,7 @@ const FLATTER: f64 = 0.9;
 pub struct Backtracking<T> {
     /// c₁, in (0, 1/2).
     pub armijo: T,
-    /// Bounds of the factor between two trials, in (0, 1).
+    /// The bounds of the factor between two trials, in (0, 1).
     pub shrink: [T; 2],
     /// ε in units of [`Start::round_off`], 1 or more.
     pub noise: T,

@@ -33,7 +33,7 @@ pub struct Disagreement<T> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`] when x and d differ in length, [`Error::Device`] when vectors cannot be made.
+/// [`Error::Shape`] when x and d differ in length, [`Error::Device`] when vectors cannot be allocated.
 pub fn check_gradient<V, F>(f: &mut F, x: &V, d: &V) -> Result<Disagreement<V::Real>, Error>
 where
     V: Vector,
@@ -59,7 +59,8 @@ where
 /// *Cost* 4 gradients per step size; 2 vectors.
 ///
 /// # Errors
-/// [`Error::NotSquare`], [`Error::Shape`] when sizes differ, [`Error::Device`] when vectors cannot be made.
+/// [`Error::NotSquare`], [`Error::Shape`] when sizes differ, [`Error::Device`] when vectors cannot be
+/// allocated.
 pub fn check_hessian<V, F>(
     f: &mut F,
     hessian: &dyn LinearOperator<V>,
@@ -108,7 +109,7 @@ fn like<V: Vector>(x: &V, d: &V) -> Result<V, Error> {
     x.like()
 }
 
-/// φ′(0) of fourth order: (8 (φ(h) − φ(−h)) − (φ(2h) − φ(−2h))) / 12 h.
+/// The fourth-order approximation of φ′(0): (8 (φ(h) − φ(−h)) − (φ(2h) − φ(−2h))) / 12 h.
 fn stencil<T: Real>(phi: &mut impl FnMut(T) -> T, h: T) -> T {
     let two = h + h;
     let (near, far) = (phi(h) - phi(-h), phi(two) - phi(-two));

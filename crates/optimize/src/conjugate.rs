@@ -63,12 +63,12 @@ pub struct NonlinearCg<V: Vector, P> {
     last: Option<Last<V::Real>>,
 }
 
-/// Data of the last step.
+/// The data of the last step.
 struct Last<T> {
     rho: T,
     slope: T,
     square: T,
-    /// The last direction was −M⁻¹ g, so no safer direction exists.
+    /// Whether the last direction was −M⁻¹ g, so that no safer direction exists.
     restarted: bool,
 }
 

@@ -12,7 +12,7 @@ use crate::{DescentError, Direction, Preconditioned, Proposal, Refusal};
 /// A bounds the Hessian from above (a weighted Laplacian plus M/h²), so that steps of 1 descend.
 /// *Use* when A is too large to factor; with a factorisation, [`Gradient::fixed`](crate::Gradient::fixed)
 /// needs no inner iterations.
-/// *Cost* 1 inner solve; 1 vector and those of the inner method.
+/// *Cost* 1 inner solve; 1 vector, and the vectors of the inner method.
 /// *Reference* Xian, Tong & Liu 2019, Algorithm 1 with Eq. 3; Bouaziz et al. 2014.
 ///
 /// ```

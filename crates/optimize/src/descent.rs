@@ -23,7 +23,7 @@ use crate::{
 /// Minimises an objective: direction, step length, step, until a criterion is met.
 ///
 /// Stops at ‖∇f‖ ≤ max(`stop.relative` ‖∇f(x₀)‖, `stop.absolute`) in the norm [`norm`](Self::norm), at the
-/// other criteria that are set, or when no step succeeds; [`DescentReport::outcome`] tells which. A step
+/// other criteria that are set, or when no step succeeds; [`DescentReport::outcome`] gives the reason. A step
 /// never raises f by more than the noise of the line search (256 times the round-off of f by default), and
 /// only if the predicted decrease is less than a few times that noise. A direction that does not descend, or
 /// whose line search fails, is replaced by a safer one ([`Direction::retreat`]), then tried again with a new

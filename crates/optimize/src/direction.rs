@@ -11,7 +11,7 @@ pub enum Proposal<T> {
     /// The natural step along d is 1: d comes from a model of f.
     Unit,
     /// The length of d is arbitrary: the driver predicts the first trial from the last step; without a last
-    /// step it tries this one.
+    /// step it tries this step.
     Scaled(T),
     /// No d is available.
     Refused(Refusal),
@@ -52,14 +52,14 @@ pub trait Direction<V: Vector, F: ?Sized> {
         Ok(())
     }
 
-    /// Learns that the step s = α d along the last proposed d was taken and changed the gradient by y.
+    /// Records that the step s = α d along the last proposed d was taken and changed the gradient by y.
     fn learn(&mut self, s: &V, y: &V, alpha: V::Real) {
         let _ = (s, y, alpha);
     }
 
-    /// Learns that the step s of another direction was taken and changed the gradient by y.
+    /// Records that the step s of another direction was taken and changed the gradient by y.
     ///
-    /// Data about the last proposal of this direction are invalid. The default forgets everything.
+    /// Data about the last proposal of this direction are invalid. The default drops all data.
     fn witness(&mut self, s: &V, y: &V) {
         let _ = (s, y);
         self.forget();
@@ -74,7 +74,7 @@ pub trait Direction<V: Vector, F: ?Sized> {
         false
     }
 
-    /// The iterations of all linear solves so far, a number that never decreases.
+    /// The number of iterations of all linear solves so far, which never decreases.
     fn inner_iterations(&self) -> usize {
         0
     }
@@ -121,7 +121,7 @@ pub(crate) fn cautious<V: Vector>(g: &V) -> V::Real {
     g.norm().max(V::Real::of(1.0)).recip()
 }
 
-/// Returns an error if the size of a preconditioner is not that of x.
+/// Returns an error if the size of a preconditioner differs from the size of x.
 pub(crate) fn fits<V: Vector>(inverse: &impl Preconditioner<V>, x: &V) -> Result<(), Error> {
     let (expected, found) = (x.size(), inverse.size().unwrap_or(x.size()));
     let what = "the preconditioner of a direction";

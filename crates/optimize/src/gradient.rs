@@ -10,8 +10,8 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 /// With M = I this is steepest descent. With a factored constant matrix it is the global step of Projective
 /// Dynamics. With a preconditioner of the Hessian it is a Newton method with one iteration per linear system.
 /// *Use* `fixed` for an M that bounds the Hessian from above (Projective Dynamics), so that steps of 1
-/// descend. Use `scaled` for a preconditioner whose scale differs from that of the Hessian (additive Schwarz,
-/// undamped Jacobi). Otherwise use [`Lbfgs`](crate::Lbfgs), which costs little more.
+/// descend. Use `scaled` for a preconditioner whose scale differs from the scale of the Hessian (additive
+/// Schwarz, undamped Jacobi). Otherwise use [`Lbfgs`](crate::Lbfgs), which costs little more.
 /// *Cost* 1 apply of M; 1 vector.
 /// *Reference* Nocedal & Wright 2006, §2.2; Xian, Tong & Liu 2019, Eq. 3; Bouaziz et al. 2014.
 ///

@@ -11,9 +11,9 @@ pub(crate) const NOISE: f64 = 256.0;
 ///
 /// Evaluating at the last α again costs nothing.
 pub trait Ray<T> {
-    /// φ(α).
+    /// Returns φ(α).
     fn value(&mut self, alpha: T) -> T;
-    /// φ′(α).
+    /// Returns φ′(α).
     fn slope(&mut self, alpha: T) -> T;
 }
 
@@ -37,9 +37,9 @@ pub struct Start<T> {
 /// An accepted step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step<T> {
-    /// α.
+    /// The step length α.
     pub alpha: T,
-    /// φ(α).
+    /// The value φ(α).
     pub value: T,
 }
 

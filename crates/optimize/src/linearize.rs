@@ -5,7 +5,7 @@ use coarsen_core::{LinearOperator, Objective, Preconditioner, Vector};
 use crate::DescentError;
 
 /// An objective with a Hessian, or a positive definite approximation of it (a projected Hessian,
-/// Gauss-Newton), and a preconditioner of it.
+/// Gauss-Newton), and a preconditioner of this matrix.
 pub trait Linearize<V: Vector>: Objective<V> {
     /// The Hessian at x, and the preconditioner as of the last refresh.
     ///
@@ -16,11 +16,12 @@ pub trait Linearize<V: Vector>: Objective<V> {
         x: &V,
     ) -> Result<(&dyn LinearOperator<V>, &mut dyn Preconditioner<V>), DescentError>;
 
-    /// As [`linearize`](Self::linearize), with the preconditioner rebuilt from this Hessian; the same for
-    /// a constant preconditioner.
+    /// [`linearize`](Self::linearize), with the preconditioner rebuilt from this Hessian; no difference for a
+    /// constant preconditioner.
     ///
     /// # Errors
-    /// [`DescentError::Linearize`] if the preconditioner cannot be built; the old one is then still in use.
+    /// [`DescentError::Linearize`] if the preconditioner cannot be built; the old preconditioner is then
+    /// still in use.
     fn relinearize(
         &mut self,
         x: &V,

@@ -16,7 +16,7 @@ pub struct Iterate<'a, V: Vector> {
     pub gradient: V::Real,
     /// α of the last step; 0 at the start.
     pub alpha: V::Real,
-    /// Evaluations of f and of ∇f so far.
+    /// The numbers of evaluations of f and of ∇f so far.
     pub evaluations: [usize; 2],
     /// x.
     pub x: &'a V,

@@ -28,7 +28,8 @@ pub enum Forcing<T> {
     /// gradients of stiff parts do not determine η. Wang et al. 2020 (HOT), §5.3.
     /// Deviation: the inner solve measures its residual in the Euclidean norm.
     Preconditioned {
-        /// τ: the paper uses the tolerance of Li et al. 2019 (a Euclidean one) for the stiffest material.
+        /// τ: the paper uses the tolerance of Li et al. 2019 (in the Euclidean norm) for the stiffest
+        /// material.
         floor: T,
     },
 }
@@ -42,8 +43,8 @@ pub enum Forcing<T> {
 /// everywhere, convergence is linear where the exact Hessian is indefinite. *Use* if Hessians are cheap
 /// compared with the solve, or if high accuracy is required. *Cost* 1 Hessian, 1 inner solve; one more
 /// Hessian at a refresh if the objective has two Hessians, since the preconditioner is built from the
-/// positive definite one; 1 vector and those of the inner method. *Reference* Nocedal & Wright 2006, §7.1,
-/// Algorithm 7.1; Wang et al. 2020 (HOT), Algorithm 1; projection on demand: Longva, Löschner,
+/// positive definite one; 1 vector, and the vectors of the inner method. *Reference* Nocedal & Wright 2006,
+/// §7.1, Algorithm 7.1; Wang et al. 2020 (HOT), Algorithm 1; projection on demand: Longva, Löschner,
 /// Fernández-Fernández, Larionov, Ascher & Bender 2023, "Pitfalls of projection".
 ///
 /// See [`Linearized`](crate::Linearized) for an example.
@@ -66,9 +67,9 @@ pub struct Newton<V: Vector, K> {
 enum Hessian {
     /// The only Hessian, or no choice made yet.
     Given,
-    /// The exact one.
+    /// The exact Hessian.
     Exact,
-    /// The positive definite approximation, after the exact one failed.
+    /// The positive definite approximation, after the exact Hessian failed.
     StandIn,
 }
 
@@ -111,7 +112,7 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
         }
     }
 
-    /// Resets the forcing term to that of a first step; call it when the objective changes.
+    /// Resets the forcing term to its value at a first step; call it when the objective changes.
     pub fn forget(&mut self) {
         self.last = None;
         self.chosen = false;
@@ -199,7 +200,7 @@ impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newt
         <Self as Direction<V, F>>::witness(self, s, y);
     }
 
-    /// A step of another direction changes x just as an own step does.
+    /// A step of another direction changes x like an own step.
     fn witness(&mut self, _: &V, _: &V) {
         self.hessian = Hessian::Given;
         self.chosen = false;

@@ -48,7 +48,7 @@ impl<V: Vector> Norm<V> {
         Ok(Self(Some(Weights { scaled: weights.like()?, weights })))
     }
 
-    /// Returns the norm of a gradient. *Panics* if its length differs from that of the weights.
+    /// Returns the norm of a gradient. *Panics* if its length differs from the number of weights.
     pub fn of(&mut self, g: &V) -> V::Real {
         let Some(Weights { weights, scaled }) = &mut self.0 else { return g.norm() };
         let [one, zero] = [1.0, 0.0].map(|v| g.scalar(V::Real::of(v)));
@@ -72,7 +72,7 @@ impl<V: Vector> Norm<V> {
 /// Weights 1 / (cᵢ √n) for each of the `components` of n nodes with the characteristic forces cᵢ = `forces`.
 ///
 /// ‖W ∇f‖₂ is then the root mean square of force / characteristic force over the nodes. Nodes of a mesh have
-/// cᵢ = ℓᵢ ξᵢ, nodes of a grid the same with a common ℓᵢ; if x are velocities, multiply cᵢ by the time step.
+/// cᵢ = ℓᵢ ξᵢ, nodes of a grid have a common ℓᵢ; if x are velocities, multiply cᵢ by the time step.
 ///
 /// # Errors
 /// [`Error::Parameter`] for a force that is not positive and finite.

@@ -13,7 +13,7 @@ pub(crate) struct Along<'a, V: Vector, F: ?Sized> {
     trial: &'a mut V,
     /// ∇f at `trial`, if `differentiated`.
     g: &'a mut V,
-    /// Evaluations of f and ∇f.
+    /// The numbers of evaluations of f and ∇f.
     evaluations: &'a mut [usize; 2],
     at: Option<V::Real>,
     value: Option<V::Real>,

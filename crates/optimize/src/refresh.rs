@@ -87,7 +87,7 @@ pub trait Preconditioned<V: Vector> {
     /// The type of the preconditioner.
     type Inverse;
 
-    /// The preconditioner, to be changed; data that depend on the old preconditioner are dropped.
+    /// Mutable access to the preconditioner; data that depend on the old preconditioner are dropped.
     fn inverse_mut(&mut self) -> &mut Self::Inverse;
 }
 

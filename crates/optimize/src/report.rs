@@ -134,16 +134,16 @@ impl fmt::Display for DescentOutcome {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use = "a descent can end without convergence: call .converged()? or .usable()?"]
 pub struct DescentReport<T> {
-    /// How it ended.
+    /// How the descent ended.
     pub outcome: DescentOutcome,
-    /// Steps taken.
+    /// The number of steps taken.
     pub iterations: usize,
-    /// Iterations of linear solves, including those of refused proposals
+    /// The number of iterations of linear solves, including those of refused proposals
     /// ([`Direction::inner_iterations`](crate::Direction::inner_iterations)).
     pub inner: usize,
-    /// Evaluations of f.
+    /// The number of evaluations of f.
     pub values: usize,
-    /// Evaluations of ∇f.
+    /// The number of evaluations of ∇f.
     pub gradients: usize,
     /// The number of changes to a safer direction (memory dropped, momentum stopped, fallback used).
     pub retreats: usize,
@@ -162,7 +162,7 @@ pub struct DescentReport<T> {
 }
 
 impl<T: Real> DescentReport<T> {
-    /// The report itself if a criterion was met.
+    /// Returns the report itself if a criterion was met.
     ///
     /// # Errors
     /// [`NotMinimized`] for every other outcome.
@@ -174,11 +174,11 @@ impl<T: Real> DescentReport<T> {
         }
     }
 
-    /// The report itself if x is usable: converged, at the iteration limit, stopped, stagnated, or with a
-    /// slope within round-off.
+    /// Returns the report itself if x is usable: converged, at the iteration limit, stopped, stagnated, or
+    /// with a slope within round-off.
     ///
     /// # Errors
-    /// [`NotMinimized`] for the others; x is then the last accepted point.
+    /// [`NotMinimized`] for all other outcomes; x is then the last accepted point.
     pub fn usable(self) -> Result<Minimized<T>, NotMinimized> {
         match self.outcome {
             DescentOutcome::Converged(_)
@@ -228,9 +228,9 @@ impl<T: Real> fmt::Display for Minimized<T> {
 #[derive(Clone, Copy, PartialEq, thiserror::Error)]
 #[error("{outcome} after {iterations} iterations at gradient {gradient:.2e} (asked {tolerance:.1e}): {}", .outcome.advice())]
 pub struct NotMinimized {
-    /// How it ended.
+    /// How the descent ended.
     pub outcome: DescentOutcome,
-    /// Steps taken.
+    /// The number of steps taken.
     pub iterations: usize,
     /// ‖∇f(x)‖ of the returned x.
     pub gradient: f64,

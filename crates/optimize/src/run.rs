@@ -10,16 +10,19 @@ use crate::{
     Proposal, Refresh, Refusal, Start, Step, Verdict,
 };
 
-/// The descent stagnates after `PATIENCE` steps without progress, or after 1/`SHARE` of the steps so far if
-/// that is more, since a method that takes thousands of steps progresses slowly.
+/// The minimum number of steps without progress after which the descent stagnates.
 const PATIENCE: usize = 20;
+
+/// The descent stagnates only after 1/`SHARE` of the steps so far brought no progress, since a method that
+/// takes thousands of steps progresses slowly.
 const SHARE: usize = 8;
 
 /// ‖∇f‖ must fall to this share to count as progress when f no longer falls.
 const PROGRESS: f64 = 0.9;
 
-/// The most failures at one x. A direction of a chain fails at most twice, and the chain starts again after a
-/// refresh, so a chain of eight is tried completely. The limit also ends a direction that always retreats.
+/// The maximum number of failures at one x. A direction of a chain fails at most twice, and the chain starts
+/// again after a refresh, so a chain of eight is tried completely. The limit also ends a direction that
+/// always retreats.
 const RECOVERIES: usize = 32;
 
 /// The largest factor between the predicted first step and the step of equal first-order decrease.
@@ -59,12 +62,13 @@ pub(crate) struct DescentState<T> {
     last: Option<Last<T>>,
     met: Option<Criterion>,
     pace: Pace,
-    /// ‖∇f‖ at the last progress; `idle` counts the steps since.
+    /// ‖∇f‖ at the last progress.
     mark: T,
+    /// The number of steps since the last progress.
     idle: usize,
     /// The last iterate passed to the monitor, plus one.
     shown: usize,
-    /// Failures at this iterate.
+    /// The number of failures at this iterate.
     failures: usize,
 }
 
@@ -232,7 +236,7 @@ impl<T: Real> DescentState<T> {
         Ok(true)
     }
 
-    /// Counts a step that ends at gradient norm `norm`; `round_off` is that of its energy.
+    /// Counts a step that ends at gradient norm `norm`; `round_off` is the round-off of its energy.
     pub(crate) fn advance(
         &mut self,
         criteria: &Criteria<T>,

@@ -58,7 +58,7 @@ pub fn anisotropic2d(n: usize) -> Result<Problem, ProblemError> {
     Ok(Problem { name: format!("anisotropic2d:{n}"), matrix, positions, near_kernel, constraints: None })
 }
 
-/// The weights towards (x + p − 1, y + q − 1).
+/// The weights of the neighbours (x + p − 1, y + q − 1).
 fn stencil(epsilon: f64, theta: f64) -> [[f64; 3]; 3] {
     let (s, c) = theta.sin_cos();
     let (xx, yy, xy) = (c * c + epsilon * s * s, epsilon * c * c + s * s, (1.0 - epsilon) * c * s);
@@ -94,8 +94,8 @@ mod tests {
         }
     }
 
-    /// Rows sum to zero. At 60 degrees couplings along (1, 1) and y are strong, those along (1, −1) and x are
-    /// positive.
+    /// Rows sum to zero. At 60 degrees couplings along (1, 1) and y are strong; couplings along (1, −1) and x
+    /// are positive.
     #[test]
     fn rotated_stencil() {
         let s = stencil(WEAK, ANGLE);

@@ -25,10 +25,10 @@ const LEAST_JUMP: f64 = 1e-12;
 /// E of the soft elements, Pa.
 const YOUNG: f64 = 1e5;
 
-/// ν.
+/// The Poisson ratio ν.
 const POISSON: f64 = 0.3;
 
-/// Elements along the side of a block of equal stiffness.
+/// The number of elements along the side of a block of equal stiffness.
 const BLOCK: usize = 5;
 
 /// The seed of the matrices on which other libraries were measured.
@@ -176,7 +176,7 @@ mod tests {
         }
     }
 
-    /// Nodes without a held neighbour feel no force under rigid motions.
+    /// Rigid motions cause no force at nodes without a held neighbour.
     #[test]
     fn rigid_motions_cost_nothing_away_from_the_wall() {
         use coarsen_core::LinearOperator;

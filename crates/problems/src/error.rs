@@ -9,7 +9,7 @@ use crate::names;
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProblemError {
-    /// A name that is not in the gallery.
+    /// The name is not in the gallery.
     #[error("there is no problem `{name}`; problems are {}, garment:FILE, softbody:FILE; sequences of systems are {}", names::SYSTEMS.join(", "), names::SEQUENCES.join(", "))]
     Unknown {
         /// The name found.

@@ -8,7 +8,8 @@
 //!
 //! > K_ab = a T B_aᵀ C B_b Tᵀ    (2)
 //!
-//! Only bending (Bergou et al. 2006) resists motion normal to the plane. For the two triangles at an edge:
+//! Motion normal to the plane is resisted only by bending (Bergou et al. 2006). For the two triangles at an
+//! edge:
 //!
 //! > K_ab = 3 k / (A₀ + A₁) c_a c_b I    (3)
 //!
@@ -24,15 +25,15 @@ use coarsen_sparse::{Contacts, NearKernel, Sum};
 
 use crate::{Problem, ProblemError};
 
-/// E times the thickness, N/m.
+/// Young's modulus E times the thickness, N/m.
 const STRETCH: f64 = 5e3;
-/// ν.
+/// The Poisson ratio ν.
 const POISSON: f64 = 0.3;
-/// k, N m.
+/// The bending stiffness k, N m.
 const BENDING: f64 = 5e-5;
 /// Mass per area, kg/m².
 const DENSITY: f64 = 0.2;
-/// κ in units of `STRETCH`.
+/// The stiffness κ of contact springs in units of `STRETCH`.
 const CONTACT: f64 = 1000.0;
 /// The range of the reach of contact springs, in mean edge lengths; above it nearly all vertices are joined.
 const REACH: std::ops::RangeInclusive<f64> = 1e-3..=4.0;

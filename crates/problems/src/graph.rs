@@ -19,7 +19,7 @@ const DEGREE: f64 = 8.0;
 /// The shift of the diagonal, which is the smallest eigenvalue.
 const SHIFT: f64 = 1e-4;
 
-/// Seed of the points.
+/// The seed of the points.
 const SEED: u64 = 5;
 
 /// The matrix L + 10⁻⁴ I with the Laplacian L of a connected random geometric graph of N nodes, unit weights.
@@ -108,7 +108,7 @@ impl Cells {
         ((x * self.side as f64) as usize).min(self.side - 1)
     }
 
-    /// The points in the cell of p and the cells around it.
+    /// The points in the cell of p and in all cells around this cell.
     fn around(&self, p: [f64; 3]) -> impl Iterator<Item = usize> {
         let near = |x: f64| self.line(x).saturating_sub(1)..self.side.min(self.line(x) + 2);
         let columns = near(p[1]);
@@ -124,7 +124,7 @@ impl Cells {
 mod tests {
     use super::*;
 
-    /// The edges are those found by testing all pairs of points.
+    /// The edges equal the edges found by testing all pairs of points.
     #[test]
     fn close_points_are_joined() {
         for n in [1, 2, 5, 300] {

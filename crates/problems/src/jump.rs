@@ -10,7 +10,7 @@ use coarsen_sparse::NearKernel;
 use crate::grid::Grid;
 use crate::{NumpyRandom, Problem, ProblemError, rows};
 
-/// Cells along the side of a block of equal coefficient.
+/// The number of cells along the side of a block of equal coefficient.
 const BLOCK: usize = 8;
 
 /// log₁₀ of the coefficient is uniform in 0 .. DECADES.

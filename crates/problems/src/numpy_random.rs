@@ -4,8 +4,8 @@
 //! matrices here. The generator has two parts:
 //!
 //! - `SeedSequence`: every word of the seed is hashed into a pool of four words, then every word of the pool
-//!   into every other (O'Neill 2015, `seed_seq_fe`: multiplicative hashing with running constants, which are
-//!   those of NumPy's source).
+//!   into every other (O'Neill 2015, `seed_seq_fe`: multiplicative hashing with the running constants of
+//!   NumPy's source).
 //! - `PCG64`: a 128-bit linear congruential generator with the output permutation XSL-RR (O'Neill 2014, *PCG:
 //!   a family of simple fast space-efficient statistically good algorithms*, HMC-CS-2014-0905).
 //!
@@ -112,7 +112,7 @@ fn fold(x: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Seed and `np.random.default_rng(seed).random(3)`.
+    /// Seeds, each with `np.random.default_rng(seed).random(3)`.
     const DRAWS: [(u64, [f64; 3]); 4] = [
         (0, [0.6369616873214543, 0.2697867137638703, 0.04097352393619469]),
         (7, [0.625095466604667, 0.8972138009695755, 0.7756856902451935]),

@@ -14,7 +14,7 @@ const MOVES: f64 = 1e-3;
 /// fixed, one third slide on lines and one third on planes in random directions, with prescribed
 /// displacements of up to a millimetre.
 ///
-/// The matrix is that of the cloth without constraints; [`Problem::prefilter`] imposes them.
+/// The matrix does not include the constraints; [`Problem::prefilter`] imposes them.
 ///
 /// ```
 /// let p = coarsen_problems::pinned(21, 0.002, 0.3)?;

@@ -35,7 +35,7 @@ pub struct Problem {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Options {
     /// `cloth`, `pinned`, `garment`, `softbody`: the time step in seconds; by default 0.002 for cloth and
-    /// pinned, 0.01 for the others.
+    /// pinned, 0.01 for the other problems.
     pub dt: Option<f64>,
     /// `elasticity3d`: the stiffness ratio of hard and soft blocks; by default 1, a homogeneous body.
     pub jump: Option<f64>,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use coarsen_core::parallel;
 use coarsen_sparse::{Bsr, Pattern, SparseError};
 
-/// Block rows per task.
+/// The number of block rows per task.
 const CHUNK: usize = 1024;
 
 /// A block row under construction.

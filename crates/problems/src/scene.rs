@@ -6,13 +6,13 @@ use coarsen_mesh::Mesh;
 use crate::ProblemError;
 use crate::grid::Grid;
 
-/// E in Pa.
+/// Young's modulus E in Pa.
 const YOUNG: f64 = 1e5;
 
-/// ν.
+/// The Poisson ratio ν.
 const POISSON: f64 = 0.4;
 
-/// ρ in kg/m³.
+/// The density ρ in kg/m³.
 const DENSITY: f64 = 1000.0;
 
 /// The angle by which the end of the twisted bar is turned.
@@ -128,7 +128,7 @@ fn twist(p: [f64; 3]) -> [f64; 3] {
     about_axis(p, TWIST * (p[0] / 4.0).powi(3))
 }
 
-/// p turned about the axis of the bar.
+/// Turns p about the axis of the bar.
 fn about_axis([x, y, z]: [f64; 3], angle: f64) -> [f64; 3] {
     let ((s, c), (y, z)) = (angle.sin_cos(), (y - 0.5, z - 0.5));
     [x, 0.5 + c * y - s * z, 0.5 + s * y + c * z]

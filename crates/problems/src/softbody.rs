@@ -3,7 +3,8 @@
 //! > A = M + Δt² K    (1)
 //!
 //! with the projected Hessian K of [`Tetrahedra`]. The linear body uses [`CoRotational`] at rest, which has
-//! the same Hessian as linear elasticity; the other uses [`NeoHookean`] (Bonet & Wood 2008) in a bent state.
+//! the same Hessian as linear elasticity; the nonlinear body uses [`NeoHookean`] (Bonet & Wood 2008) in a
+//! bent state.
 
 use coarsen_elastic::{CoRotational, Curvature, Density, Lame, NeoHookean, Potential, Tetrahedra};
 use coarsen_mesh::Mesh;
@@ -12,11 +13,11 @@ use coarsen_sparse::{Bsr, NearKernel};
 use crate::grid::Grid;
 use crate::{Problem, ProblemError};
 
-/// E, Pa.
+/// Young's modulus E, Pa.
 const YOUNG: f64 = 5e5;
-/// ν.
+/// The Poisson ratio ν.
 const POISSON: f64 = 0.4;
-/// Density, kg/m³.
+/// The density, kg/m³.
 const DENSITY: f64 = 1000.0;
 /// The longest side of a body of a file, m.
 const SIDE: f64 = 1.0;
@@ -51,7 +52,7 @@ pub fn softbody(
     body(format!("softbody:{stem} dt={dt}"), mesh, dt, material, young)
 }
 
-/// As [`softbody`], for a cube of N³ cells of five tetrahedra each.
+/// The problem [`softbody`] for a cube of N³ cells of five tetrahedra each.
 ///
 /// ```
 /// use coarsen_problems::{Material, softcube};
@@ -117,7 +118,7 @@ fn body(
     Ok(Problem { name, matrix, positions: deformed, near_kernel, constraints: None })
 }
 
-/// Computes (1).
+/// Computes the system (1).
 fn step<D: Density>(mut body: Tetrahedra<D>, x: &[[f64; 3]], dt: f64) -> Result<Bsr<f64>, ProblemError> {
     let mut matrix = Bsr::zeros(body.pattern().clone(), (3, 3))?;
     body.add_hessian(x.as_flattened(), Curvature::Projected, matrix.values_mut());

@@ -13,7 +13,7 @@ use crate::system::check_points;
 /// The number of cells along the longest side: three coordinates of 20 bits use 60 of 64 bits.
 pub const CELLS: u32 = 1 << 20;
 
-/// Bits sorted per pass; five passes in all.
+/// The number of bits sorted per pass; five passes in total.
 const DIGIT: u32 = 12;
 
 /// The order of points along the curve: `order[k]` is the k-th point. Points in the same cell keep their

@@ -30,10 +30,10 @@ pub struct Pattern {
     fingerprint: OnceLock<u64>,
 }
 
-/// Rows checked per task.
+/// The number of rows checked per task.
 const LEAF: usize = 4096;
 
-/// In rows of up to this many blocks a linear search is faster than a binary search.
+/// The largest number of blocks in a row for which a linear search is faster than a binary search.
 const SHORT: usize = 16;
 
 /// Checks that the offsets of row `row` lie in the list and that its columns are increasing.
@@ -187,7 +187,7 @@ impl Pattern {
         })
     }
 
-    /// The offsets and indices.
+    /// Returns the offsets and indices.
     pub fn into_parts(self) -> (Vec<usize>, Vec<u32>) {
         (self.offsets, self.indices)
     }

@@ -149,7 +149,7 @@ impl<T: Real> Prolongation<T> {
         }
     }
 
-    /// Bytes of values and pattern.
+    /// The number of bytes of values and pattern.
     pub fn bytes(&self) -> usize {
         let pattern = self.pattern();
         size_of_val(self.values()) + size_of_val(pattern.offsets()) + size_of_val(pattern.indices())

@@ -6,7 +6,7 @@ use coarsen_core::parallel::{self, Pieces, each};
 
 use crate::{Pattern, SparseError};
 
-/// Block rows per leaf: a few kilobytes for scalars, tens of kilobytes for 6x6 blocks.
+/// The number of block rows per leaf: a few kilobytes for scalars, tens of kilobytes for 6x6 blocks.
 pub(crate) const LEAF: usize = 128;
 
 /// Some block rows of a matrix with `size` numbers per block, written by one task.

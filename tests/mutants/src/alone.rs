@@ -15,7 +15,7 @@ use crate::lines::Lines;
 use crate::mutant::Mutant;
 use crate::verdicts::{Asked, Verdict, Verdicts};
 
-/// Judges the mutants; those that do not compile are added to `unviable`.
+/// Judges the mutants; mutants that do not compile are added to `unviable`.
 pub(crate) fn all(
     folder: &Path,
     timed: &[Timed],

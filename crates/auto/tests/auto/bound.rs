@@ -12,7 +12,7 @@ use proptest::prelude::*;
 /// The behaviour of a preconditioner, chosen by the adversary.
 #[derive(Clone, Debug)]
 struct Secret {
-    /// The number of iterations that it takes.
+    /// The number of iterations until convergence.
     takes: usize,
     /// How it ends if it fails.
     fails: Option<End>,
@@ -157,8 +157,8 @@ proptest! {
     }
 }
 
-/// A cheap trial continues because its forecast is below that of the hierarchy, then stagnates. The hierarchy
-/// then ends the solve.
+/// A cheap trial continues because its forecast is below the forecast of the hierarchy, then stagnates. The
+/// hierarchy then ends the solve.
 #[test]
 fn a_trial_that_breaks_its_promise_gives_way() {
     let costs = Costs {

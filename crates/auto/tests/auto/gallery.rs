@@ -36,7 +36,7 @@ const PROBLEMS: [&str; 21] = [
 
 const TOLERANCE: f64 = 1e-8;
 
-/// Work of about half a millisecond.
+/// The work of about half a millisecond.
 const SMALL: f64 = 1e7;
 
 /// The work of a preconditioner from setup to convergence; infinite without convergence.

@@ -22,7 +22,7 @@ pub(crate) struct Solid<'a> {
 }
 
 impl Solid<'_> {
-    /// Nodes in each direction.
+    /// The number of nodes in each direction.
     fn nodes(&self) -> [usize; 3] {
         self.cells.map(|n| self.order * n + 1)
     }

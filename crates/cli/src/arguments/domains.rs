@@ -125,7 +125,7 @@ fn coupling(text: &str) -> Result<CouplingName, String> {
     super::value::share(text).map(CouplingName::Strength)
 }
 
-/// Unknowns that `--mas-coarse exact` solves as one system.
+/// The number of unknowns up to which `--mas-coarse exact` solves a level as one system.
 const EXACT: usize = 60_000;
 
 impl Domains {

@@ -10,7 +10,7 @@ use crate::input::ready::Ready;
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
     pub(crate) method: Method,
-    /// Preconditioners to try: the first that can be set up is used. Never empty.
+    /// The preconditioners to try, never empty: the first that can be set up is used.
     pub(crate) preconds: Vec<Precond>,
     /// The reason for the method and the reason for the preconditioner, one line each.
     pub(crate) because: [String; 2],
@@ -40,8 +40,8 @@ pub(crate) fn choose(ready: &Ready<'_>, wish: Wish) -> Choice {
 }
 
 impl Choice {
-    /// Chooses. `measure` computes the costs and is called only if there are alternatives; its argument says
-    /// whether a factor is one of them.
+    /// Chooses. `measure` computes the costs and is called only if there are alternatives; its argument
+    /// states whether a factor is an alternative.
     pub(crate) fn new(
         wish: Wish,
         n: usize,

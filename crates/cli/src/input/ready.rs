@@ -14,10 +14,10 @@ use super::system::Input;
 use crate::arguments::{Given, NullSpace};
 use crate::error::Failure;
 
-/// Tolerance for ‖A v‖ of a null vector, relative to ‖|A| |v|‖. Files have 6 digits or more.
+/// The tolerance for ‖A v‖ of a null vector, relative to ‖|A| |v|‖. Files have 6 digits or more.
 pub(crate) const NULL: f64 = 1e-6;
 
-/// Maximum number of unknowns per node that the number of coordinates may imply: shells have 6, several
+/// The maximum number of unknowns per node that the number of coordinates may imply: shells have 6, several
 /// coupled fields a few more.
 const MOST: usize = 12;
 
@@ -41,8 +41,7 @@ pub(crate) struct Ready<'a> {
 }
 
 impl<'a> Ready<'a> {
-    /// Analyses the matrix, converts it to blocks and reorders it if that saves time and `renumber` allows
-    /// it.
+    /// Analyses the matrix, converts it to blocks and reorders it if this saves time and `renumber` is true.
     pub(crate) fn new(given: &Given, input: &'a Input, renumber: bool) -> Result<Self, Failure> {
         let (parsed, mut looks) = (Instant::now(), Looks::default());
         let block = looks.time("block size", || block_size(given, input))?;
@@ -116,7 +115,7 @@ fn block_size(given: &Given, input: &Input) -> Result<usize, Failure> {
 }
 
 /// The null space: the vectors of the file, or constants. The constants are one vector per unknown of a node
-/// if A maps all of these to zero, otherwise a single vector.
+/// if A maps all these vectors to zero, otherwise a single vector.
 fn null_space(
     given: &Given,
     input: &Input,

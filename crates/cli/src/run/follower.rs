@@ -13,14 +13,15 @@ use crate::arguments::overlap::Overlap;
 use crate::arguments::{Follow, Precision, Precond, Solve};
 use crate::error::Failure;
 
-/// Number of unknowns above which `auto` uses a hierarchy over the domains, from the table by size in
+/// The number of unknowns above which `auto` uses a hierarchy over the domains, from the table by size in
 /// `benches/README.md`, with contact that changes in each step.
 const LARGE: usize = 100_000;
 
-/// Number of unknowns above which `auto` uses smoothed aggregation, from the same table.
+/// The number of unknowns above which `auto` uses smoothed aggregation, from the same table.
 const LARGEST: usize = 250_000;
 
-/// The choice of `auto` by number of unknowns and its reason; `asked` if options select a form of domains.
+/// The choice of `auto` by the number of unknowns, and the reason; `asked` if options select a form of
+/// domains.
 fn automatic(unknowns: usize, asked: bool) -> (Precond, &'static str) {
     match unknowns {
         _ if asked => (Precond::Mas, " (auto, in the requested form)"),

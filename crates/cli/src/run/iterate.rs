@@ -15,7 +15,7 @@ use super::stage::Stage;
 use crate::arguments::{Method, name};
 use crate::error::of_device;
 
-/// Maximum number of continuations of a solve whose residual in `f64` is still above the tolerance.
+/// The maximum number of continuations of a solve whose residual in `f64` is still above the tolerance.
 const CONTINUATIONS: usize = 3;
 
 /// Solves `job` at the place `on`, watched by `meter` if several attempts are made.
@@ -111,7 +111,7 @@ fn numbers<V: Real>(x: Vec<f64>, scale: f64) -> Vec<V> {
     x.into_iter().map(|v| V::of(v / scale)).collect()
 }
 
-/// The first preconditioner that can be set up; notes the errors of those before it.
+/// The first preconditioner that can be set up; records the errors of the preconditioners before it.
 fn first_built<B: Stage>(
     job: &Job<'_>,
     on: &B,

@@ -30,7 +30,7 @@ pub(crate) struct Job<'a> {
     pub(crate) b: &'a [f64],
     pub(crate) x0: Option<&'a [f64]>,
     pub(crate) method: Method,
-    /// Preconditioners to try; the first that can be set up is used.
+    /// The preconditioners to try; the first that can be set up is used.
     pub(crate) preconds: Vec<Precond>,
     /// The recipe of [`Precond::Sa`].
     pub(crate) aggregation: Multigrid<SmoothedAggregation>,
@@ -46,9 +46,9 @@ pub(crate) struct Job<'a> {
     pub(crate) tolerance: f64,
     pub(crate) max_iterations: usize,
     pub(crate) progress: &'a Progress,
-    /// Start of the setup, when the matrix was parsed.
+    /// The start of the setup, when the matrix was parsed.
     pub(crate) begun: Instant,
-    /// Start of this attempt; later than `begun` if there were others before.
+    /// The start of this attempt; later than `begun` if other attempts came before.
     pub(crate) since: Cell<Mark>,
     /// Times of the analysis steps. The report lists them separately from setup and solve.
     pub(crate) looks: &'a RefCell<Looks>,
@@ -113,7 +113,7 @@ impl<'a> Job<'a> {
 pub(crate) struct Grids {
     pub(crate) levels: usize,
     pub(crate) operator_complexity: f64,
-    /// One line for each level.
+    /// One line per level.
     pub(crate) table: String,
 }
 

@@ -13,7 +13,7 @@ use crate::arguments::{Method, Precision, Precond};
 use crate::console::count;
 use crate::input::looks::Mark;
 
-/// An attempt that was followed by another.
+/// An attempt that was followed by another attempt.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Try {
     pub(crate) method: Method,
@@ -47,18 +47,18 @@ pub(crate) struct Solution {
     pub(crate) precision: Precision,
     pub(crate) x: Vec<f64>,
     pub(crate) ending: Ending,
-    /// ‖b − A x‖ / ‖b‖ of this x in `f64`, with A as it was read.
+    /// ‖b − A x‖ / ‖b‖ of x in `f64`, with A as it was read.
     pub(crate) residual: f64,
     pub(crate) iterations: usize,
-    /// Relative residuals in the method, the starting guess first.
+    /// The relative residuals in the method, the starting guess first.
     pub(crate) history: Vec<f64>,
-    /// Times of these residuals, in seconds since the start of the setup.
+    /// The times of these residuals, in seconds since the start of the setup.
     pub(crate) times: Vec<f64>,
     pub(crate) grids: Option<Grids>,
     pub(crate) condition: Option<f64>,
     /// Whether a Cholesky factorisation failed.
     pub(crate) refactored: bool,
-    /// The attempts before this one; it started from their x.
+    /// The attempts before this attempt, which started from their x.
     pub(crate) tries: Vec<Try>,
     pub(crate) setup_seconds: f64,
     pub(crate) solve_seconds: f64,

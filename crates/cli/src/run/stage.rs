@@ -15,7 +15,7 @@ use crate::arguments::domains::Form;
 /// on model problems.
 pub(crate) const OVER_RELAXATION: f64 = 1.3;
 
-/// A preconditioner, and its levels if it has levels.
+/// A preconditioner, and its levels if it has several.
 pub(crate) type Built<V> = (Box<dyn Preconditioner<V>>, Option<Grids>);
 
 /// A place at which the command can solve.
@@ -74,7 +74,7 @@ impl<V: Real, S: Real> Stage for Cpu<V, S> {
 }
 
 /// The preconditioners that are generic over a place;
-/// [`Stages::builds`](crate::decision::places::Stages::builds) excludes the others.
+/// [`Stages::builds`](crate::decision::places::Stages::builds) excludes all others.
 pub(crate) fn anywhere<B: Backend>(
     precond: Precond,
     job: &Job<'_>,

@@ -1,4 +1,5 @@
-//! The choice of `auto` without options. `crates/auto/tests` compares its work with that of the best method.
+//! The choice of `auto` without options. `crates/auto/tests` compares its work with the work of the best
+//! method.
 
 use coarsen::matrix_market::{Symmetry, write};
 
@@ -39,7 +40,7 @@ fn scales_do_not_hide_the_near_kernel() {
     assert!(scrambled <= 2 * plain + 4, "{scrambled} {plain}");
 }
 
-/// Without a factor the cost of a wrong forecast has no bound, and the report says so.
+/// Without a factor the cost of a wrong forecast has no bound, and the report states this.
 #[test]
 fn where_no_bound_is_claimed_the_report_says_so() {
     const N: usize = 20_100;

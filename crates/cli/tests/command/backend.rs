@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Folder, coarsen, solve};
 
-/// Whether this build supports devices and this machine has one; if one is required, tests are not skipped.
+/// Whether this build supports devices and this machine has one; if a device is required, tests are not
+/// skipped.
 pub(crate) fn has_device() -> bool {
     let done = coarsen("devices");
     let has = done.code == 0;
@@ -86,7 +87,7 @@ fn a_device_solves_what_the_cpu_solves() {
     assert!(done.code == 0 && done.out.contains("cg + sa, opencl") && done.out.contains("cg + sa, cpu"));
 }
 
-/// Multilevel domains in every precision: the iterations of the CPU, plus or minus one.
+/// Multilevel domains in every precision take as many iterations as on the CPU, plus or minus one.
 #[test]
 fn a_device_applies_domains() {
     if !has_device() {

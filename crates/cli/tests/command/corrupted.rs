@@ -18,7 +18,7 @@ use flate2::write::GzEncoder;
 /// The number of damaged files.
 const FILES: u64 = 300;
 
-/// The time limit for each.
+/// The time limit per file.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Small matrices of every kind: definite, indefinite, singular, unsymmetric, pattern, rectangular, complex.
@@ -69,7 +69,7 @@ fn below(random: &mut NumpyRandom, n: usize) -> usize {
     (random.uniform() * n as f64) as usize
 }
 
-/// Changes a text in one to three places, and returns a description.
+/// Changes a text at one to three positions, and returns a description.
 fn damage(text: &mut Vec<u8>, random: &mut NumpyRandom) -> String {
     let mut how = String::new();
     for _ in 0..=below(random, 3) {

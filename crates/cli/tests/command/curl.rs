@@ -30,7 +30,7 @@ pub(crate) fn gram(
 /// Cᵀ C + ε M on the edges of a grid of n³ cells; C maps edges to faces.
 pub(crate) fn curl(seed: u64, n: usize, mass: f64) -> Bsr<f64> {
     let m = n + 1;
-    // Edges along x, y, z: the direction of the edge has n places, the others n + 1.
+    // Edges along x, y, z: n edges in the direction of the edge, n + 1 in the other directions.
     let extent = |d: usize| -> [usize; 3] { std::array::from_fn(|e| if e == d { n } else { m }) };
     let of_each = n * m * m;
     let edge = |d: usize, at: [usize; 3]| {

@@ -190,7 +190,7 @@ fn a_dump_keeps_contact_and_backend() {
     }
 }
 
-/// Earlier attempts are reported separately from the last one.
+/// Earlier attempts are reported separately from the last attempt.
 #[test]
 fn attempts_before_the_last_are_reported_apart() {
     let folder = Folder::new();
@@ -275,7 +275,7 @@ fn every_step_before_the_method_has_its_line() {
 }
 
 /// Reading, setup, solve and tries add up to the time of the command. A busy machine may delay the command
-/// between two of them, so the best of three runs counts.
+/// between two of these steps, so the best of three runs counts.
 #[test]
 fn the_seconds_of_the_lines_are_those_of_the_command() {
     let folder = Folder::new();

@@ -22,8 +22,8 @@ const VARIABLE: &str = "COARSEN_BACKEND";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackendChoice {
     /// The backend that `COARSEN_BACKEND` names. If the variable is not set: the first accelerator that
-    /// supports the requested precision, otherwise the first other device that does. The CPU if there is no
-    /// such device, or if the vector kernels do not compile for it.
+    /// supports the requested precision, otherwise the first other device that supports it. The CPU if there
+    /// is no such device, or if the vector kernels do not compile for it.
     #[default]
     Auto,
     /// The CPU.
@@ -48,7 +48,7 @@ pub enum Unavailable {
         "this program was built without OpenCL; build it with the Cargo feature `opencl`, or use the backend cpu"
     )]
     NotBuilt,
-    /// A device number that is too large.
+    /// The device number is too large.
     #[error("there is no OpenCL device {index}: {count} devices were found, numbered from 0")]
     Index {
         /// The requested number.
@@ -56,7 +56,7 @@ pub enum Unavailable {
         /// The number of devices.
         count: usize,
     },
-    /// No device, or one that cannot be used.
+    /// There is no device, or the device cannot be used.
     #[cfg(feature = "opencl")]
     #[error(transparent)]
     OpenCl(#[from] OpenClError),
@@ -141,10 +141,10 @@ impl BackendChoice {
 enum Decided {
     Cpu,
     /// The first accelerator that supports the requested precision, otherwise the first other device that
-    /// does, otherwise the CPU.
+    /// supports it, otherwise the CPU.
     #[cfg(feature = "opencl")]
     Any,
-    /// The same without the CPU.
+    /// The devices of `Any`, but not the CPU.
     #[cfg(feature = "opencl")]
     First,
     #[cfg(feature = "opencl")]
@@ -152,7 +152,7 @@ enum Decided {
 }
 
 impl Decided {
-    /// The choice if nothing is requested.
+    /// The choice if the environment variable is not set.
     #[cfg(feature = "opencl")]
     const ANY: Self = Self::Any;
 

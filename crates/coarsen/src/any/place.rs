@@ -50,7 +50,7 @@ impl AnyBackend<f64, f64> {
     /// Returns the requested place, in `f64`.
     ///
     /// # Errors
-    /// [`Unavailable`], which names what is missing.
+    /// [`Unavailable`], which names the missing part.
     pub fn choose(choice: BackendChoice) -> Result<Self, Unavailable> {
         choice.open(Cpu::new())
     }
@@ -69,7 +69,7 @@ impl AnyBackend<f32, f32> {
     /// Returns the requested place, in `f32` throughout; devices without `f64` are included.
     ///
     /// # Errors
-    /// [`Unavailable`], which names what is missing.
+    /// [`Unavailable`], which names the missing part.
     pub fn choose_single(choice: BackendChoice) -> Result<Self, Unavailable> {
         choice.open(Cpu::single())
     }

@@ -45,7 +45,7 @@ impl<V: Vector> Follower<V> {
     /// changes.
     ///
     /// # Errors
-    /// Those of the recipe and of the system.
+    /// The errors of the recipe and of the system.
     pub fn build<F: SystemAt>(
         f: &mut F,
         x: &[f64],

@@ -52,7 +52,7 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
     ///
     /// # Errors
     /// [`DescentError`]: [`Error::Memory`](coarsen_core::Error::Memory) and other failures of the place, and
-    /// those of the system.
+    /// the errors of the system.
     pub fn new(
         mut objective: F,
         x: &[f64],
@@ -67,7 +67,8 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
         Ok(Self { objective, on: on.clone(), inverse, hessian, pattern, points, numbers, on_demand: false })
     }
 
-    /// Uses the exact Hessian first, and the projected Hessian if that is indefinite (Longva et al. 2023).
+    /// Uses the exact Hessian first, and the projected Hessian if the exact Hessian is indefinite (Longva et
+    /// al. 2023).
     pub fn projecting_on_demand(self) -> Self {
         Self { on_demand: true, ..self }
     }
@@ -90,7 +91,7 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
 }
 
 impl<F, B: Backend<Real = f64>> Placed<F, B> {
-    /// Reads x to the host; NaN if the place fails.
+    /// Reads x to the host; x becomes NaN if the place fails.
     fn look(&mut self, x: &B::Vector) {
         if self.on.read(x, &mut self.points).is_err() {
             self.points.fill(f64::NAN);
@@ -112,7 +113,7 @@ impl<F: Objective<Vec<f64>>, B: Backend<Real = f64>> Objective<B::Vector> for Pl
         self.look(x);
         self.objective.gradient(&self.points, &mut self.numbers);
         if self.on.write(&self.numbers, g).is_err() {
-            g.fill(f64::NAN); // ends the descent; the gradient of the last point would not
+            g.fill(f64::NAN); // ends the descent; the old gradient would not
         }
     }
 

@@ -40,7 +40,7 @@ pub struct Constraints {
     terms: Vec<u32>,
     /// The b coefficients of each term: C.
     coefficients: Vec<f64>,
-    /// d.
+    /// The values d.
     values: Vec<f64>,
     /// Differences of values up to this size are round-off, in the unit of x.
     resolution: f64,
@@ -65,7 +65,7 @@ impl Constraints {
     }
 
     /// Sets the tolerance for the values of dependent constraints: values that differ by `resolution` or less
-    /// agree. The default is 1e-14. Its unit is that of x, for rows of unit length.
+    /// agree. The default is 1e-14, in the unit of x, for rows of unit length.
     ///
     /// *Use* if values are computed from numbers that are not of size 1. Example: two contacts of one vertex
     /// both have gap 0, but their computed gaps differ by the round-off of the vertex position. All values
@@ -134,8 +134,8 @@ impl Constraints {
             return Err(ConstraintError::Vanishing { constraint: self.len(), nodes });
         }
         let square: f64 = direction.iter().map(|d| (d / longest).powi(2)).sum();
-        // Projects every axis except the one nearest to the direction onto the complement of the direction: a
-        // basis of the space orthogonal to the line.
+        // Projects every axis except the axis nearest to the direction onto the complement of the direction:
+        // a basis of the space orthogonal to the line.
         for r in (0..self.block).filter(|&r| r != steepest) {
             let share = direction[r] / longest / square;
             let part = |c: usize| f64::from(u8::from(c == r)) - share * direction[c] / longest;
@@ -164,8 +164,8 @@ impl Constraints {
         self.along(normal, &[(vertex, 1.0), (face[0], -u), (face[1], -v), (face[2], -w)], gap)
     }
 
-    /// Adds a contact of two edges: `normal` · (the point at s of the first − the point at t of the second) =
-    /// `gap`, with `at` = [s, t] in 0..1.
+    /// Adds a contact of two edges: `normal` · (the point at s of the first edge − the point at t of the
+    /// second edge) = `gap`, with `at` = [s, t] in 0..1.
     pub fn edge_edge(
         &mut self,
         first: [usize; 2],
@@ -258,7 +258,7 @@ impl Constraints {
         self.terms[range].iter().map(|&i| i as usize).zip(coefficients)
     }
 
-    /// d of constraint k.
+    /// The value d of constraint k.
     pub(super) fn value(&self, k: usize) -> f64 {
         self.values[k]
     }

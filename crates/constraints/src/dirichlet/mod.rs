@@ -128,7 +128,7 @@ impl Dirichlet {
     }
 
     /// A ← S A S + I − S and b ← S (b − A g) + g, in place. The pattern does not change; fixed rows and
-    /// columns become those of the identity.
+    /// columns become rows and columns of the identity.
     ///
     /// *Use* if the size of the system must not change, or if values change between steps. If the other
     /// eigenvalues are far from 1, use a coarsening that detects the identity rows, or
@@ -146,7 +146,7 @@ impl Dirichlet {
         Ok(())
     }
 
-    /// A ← S A S + I − S, for the matrix only.
+    /// A ← S A S + I − S, without a right-hand side.
     ///
     /// # Errors
     /// As [`impose`](Self::impose).
@@ -173,7 +173,7 @@ impl Dirichlet {
         BlockRows::new(pattern.offsets(), b * b, a.values_mut()).for_each(pattern.len() * b * b, clear);
     }
 
-    /// b ← S (b − A g) + g, for the right-hand side only; A is the unmodified matrix.
+    /// b ← S (b − A g) + g, without changing the matrix; A is the unmodified matrix.
     ///
     /// # Errors
     /// [`DirichletError::Fit`] for a wrong size.
@@ -262,7 +262,8 @@ impl Dirichlet {
     }
 }
 
-/// The reduced system of the free unknowns, and the map to the full one; created by [`Dirichlet::eliminate`].
+/// The reduced system of the free unknowns, and the map to the full system; created by
+/// [`Dirichlet::eliminate`].
 ///
 /// ```
 /// use coarsen_constraints::Dirichlet;

@@ -96,8 +96,7 @@ fn complement(s: &impl LinearOperator<Vec<f64>>) -> Vec<Vec<f64>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Ã = S A S + W diag(σ) Wᵀ; its solution is that of the eliminated system; its condition number is not
-    /// larger.
+    /// Ã = S A S + W diag(σ) Wᵀ has the solution of the eliminated system and no larger condition number.
     #[test]
     fn the_filtered_system_is_the_eliminated_one(size in 0_usize..4, count in 0_usize..7, seed: u64) {
         let (nodes, b) = ([24, 14, 12, 7][size], [1, 2, 3, 6][size]);

@@ -21,11 +21,11 @@ use crate::Error;
 
 pub use shared::Shared;
 
-/// Entries per leaf of a reduction over vectors.
+/// The number of entries per leaf of a reduction over vectors.
 pub const LEAF: usize = 4096;
 
-/// Scalar operations below which a loop stays on the calling thread: 25 µs of memory traffic, about the cost
-/// of entering a pool.
+/// The number of scalar operations below which a loop stays on the calling thread: 25 µs of memory traffic,
+/// about the cost of entering a pool.
 pub const THRESHOLD: usize = 1 << 16;
 
 /// The largest number of leaves in a task that does not fork further.
@@ -90,9 +90,9 @@ fn both(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
 ///
 /// All parts of a tuple have the same length.
 pub trait Pieces: Sized + Send {
-    /// The common length.
+    /// The number of entries.
     fn extent(&self) -> usize;
-    /// The first `mid` entries and the rest.
+    /// Splits into the first `mid` entries and the remaining entries.
     fn cut(self, mid: usize) -> (Self, Self);
 }
 

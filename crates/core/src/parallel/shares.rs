@@ -60,7 +60,7 @@ pub fn leaves<P: Pieces, R: Send>(
     }
 }
 
-/// The results of all leaves, combined along the tree of [`tree`](super::tree); `None` for an empty list.
+/// Combines the results of all leaves along the tree of [`tree`](super::tree); `None` for an empty list.
 pub fn combine<R: Clone>(leaves: &[R], by: &impl Fn(R, R) -> R) -> Option<R> {
     match leaves {
         [] => None,
@@ -77,8 +77,8 @@ mod tests {
     use super::super::{LEAF, threads, tree};
     use super::*;
 
-    /// Shares of uneven length, one of them empty. Cut at leaf boundaries, they give the bits of the whole;
-    /// cut within a leaf, they agree to round-off.
+    /// Tests shares of uneven length, one of them empty. Shares cut at leaf boundaries give the same bits as
+    /// the whole vector; shares cut within a leaf agree to round-off.
     #[test]
     fn shares_add_up_to_the_whole() {
         let x: Vec<f64> = (0..300_001).map(|i| (f64::from(i) * 0.37).sin()).collect();

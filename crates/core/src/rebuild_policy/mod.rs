@@ -34,11 +34,11 @@ pub struct Decision {
     pub action: Action,
     /// Whether it is the first decision.
     pub first: bool,
-    /// Iterations of the previous solve, if known.
+    /// The number of iterations of the previous solve, if known.
     pub before: Option<usize>,
-    /// Iterations above which the preconditioner counts as stale.
+    /// The number of iterations above which the preconditioner counts as stale.
     pub limit: Option<usize>,
-    /// Iterations of the solve after the decision, once known.
+    /// The number of iterations of the solve after the decision, once known.
     pub iterations: Option<usize>,
 }
 
@@ -61,13 +61,13 @@ impl fmt::Display for Decision {
 
 /// Keeps a preconditioner until the extra iterations cost more than a build, and records its decisions.
 ///
-/// The iterations of the first solve after a build are the mark. Iterations of later solves above the mark
-/// count as lost and are summed. While the sum is at most `price`, the preconditioner is kept, or patched if
-/// rows changed. Above `price`, all values are updated. This schedule is the cheapest if losses grow steadily
-/// from step to step. If a single solve loses more than the price, keeping the preconditioner does not pay:
-/// the next four decisions are builds, then keeping is tried again. Each further failure in a row doubles
-/// that number, up to sixteen. So a run costs little more than one that builds in every step. Decisions
-/// depend on iteration counts, not on time: the same run takes the same decisions.
+/// The number of iterations of the first solve after a build is the mark. Iterations of later solves above
+/// the mark count as lost and are summed. While the sum is at most `price`, the preconditioner is kept, or
+/// patched if rows changed. Above `price`, all values are updated. This schedule is the cheapest if losses
+/// grow steadily from step to step. If a single solve loses more than the price, keeping the preconditioner
+/// does not pay: the next four decisions are builds, then keeping is tried again. Each further failure in a
+/// row doubles that number, up to sixteen. So a run costs little more than one that builds in every step.
+/// Decisions depend on iteration counts, not on time: the same run takes the same decisions.
 ///
 /// *Use* one for each preconditioner, in a loop of solves with a system that changes slowly. Nonlinear
 /// methods have their own policy within one minimisation.
@@ -95,22 +95,25 @@ pub struct RebuildPolicy {
     /// Extra cost of a build over a patch, in iterations: seconds of setup divided by seconds of an
     /// iteration. The default is 25; for cloth, smoothed aggregation needs 20 and multilevel Schwarz 33.
     pub price: usize,
-    /// Iterations of the first solve after a build.
+    /// The number of iterations of the first solve after a build.
     mark: Option<usize>,
-    /// Iterations above the mark since the last build or update.
+    /// The number of iterations above the mark since the last build or update.
     lost: usize,
     /// The number of builds before the preconditioner is kept again: now, and after the next failure.
     waiting: usize,
     patience: usize,
     /// The last decisions, at most twice [`RebuildPolicy::KEPT`].
     log: Vec<Decision>,
-    /// The number of decisions dropped from the log, and the count of each action over the whole run.
+    /// The number of decisions dropped from the log.
     forgotten: usize,
+    /// The number of times each action was decided, over the whole run.
     counts: [usize; 4],
 }
 
-/// Builds in a row after keeping failed: the initial number and the largest.
+/// The number of builds in a row after keeping the preconditioner failed for the first time.
 const PATIENCE: usize = 4;
+
+/// The largest number of builds in a row after repeated failures.
 const MOST: usize = 16;
 
 impl Default for RebuildPolicy {
@@ -129,10 +132,10 @@ impl Default for RebuildPolicy {
 }
 
 impl RebuildPolicy {
-    /// The number of last decisions that the log keeps at least; it keeps at most twice this number.
+    /// The minimum number of last decisions in the log; the log keeps at most twice this number.
     pub const KEPT: usize = 256;
 
-    /// Decides before the next solve; `touched` states whether some rows changed more than the others.
+    /// Decides before the next solve; `touched` states whether some rows changed more than other rows.
     ///
     /// If [`learn`](Self::learn) was not called after the last decision, that solve counts as failed, and the
     /// decision is a build.

@@ -11,7 +11,7 @@ fn actions(iterations: &[usize]) -> (Vec<Action>, RebuildPolicy) {
     (iterations.iter().map(decide).collect(), policy)
 }
 
-/// A loss equal to the price keeps the preconditioner and a larger one does not, whether it occurs in one
+/// A loss equal to the price keeps the preconditioner and a larger loss does not, whether it occurs in one
 /// solve or in several.
 #[test]
 fn what_is_lost_adds_up_to_the_price() {

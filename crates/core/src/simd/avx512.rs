@@ -22,7 +22,7 @@ impl Avx512 {
         found.then_some(Self(()))
     }
 
-    /// The kernel, inlined into a function that may use the instructions.
+    /// Runs the kernel, inlined into a function that may use the instructions.
     #[inline]
     pub(super) fn call<V: Real, K: Kernel<V>>(self, kernel: K) -> K::Output
     where
@@ -35,7 +35,7 @@ impl Avx512 {
         {
             kernel.run(set)
         }
-        // SAFETY: the token proves that `detect` found them.
+        // SAFETY: the token proves that `detect` found the instructions.
         unsafe { inner(kernel, self) }
     }
 }
@@ -219,7 +219,7 @@ pieces!(rounded_four, f64, __m128, |p| _mm256_cvtpd_ps(four::<N>(p)));
 pieces!(rounded_eight, f64, __m256, |p| _mm512_cvtpd_ps(eight::<N>(p)));
 
 /// Writes the first N lanes in the same pieces as they are loaded, so that each later load reads from one
-/// store. The same holds for the functions below.
+/// store. The functions below do the same.
 #[inline(always)]
 unsafe fn put_four<const N: usize>(to: *mut f64, r: __m256d) {
     // SAFETY: the caller's promises: the instructions exist, N numbers are writable, and each branch writes
@@ -303,7 +303,7 @@ unsafe fn put_eight_singles<const N: usize>(to: *mut f32, r: __m256) {
     }
 }
 
-/// Sums the first N lanes; so do the functions below.
+/// Sums the first N lanes, like the functions below.
 #[inline(always)]
 unsafe fn sum_four<const N: usize>(r: __m256d) -> f64 {
     // SAFETY: the caller has a register, hence the instructions.

@@ -45,15 +45,15 @@ pub trait Pack<V: Real>: Copy {
     /// self · a + b, rounded once if the set has an instruction for it.
     fn mul_add(self, a: Self, b: Self) -> Self;
 
-    /// The sum of the first N lanes, in a fixed order; the others are ignored.
+    /// The sum of the first N lanes, in a fixed order; the other lanes are ignored.
     fn sum_first<const N: usize>(self) -> V;
 }
 
 /// An instruction set: the packs it offers for vectors of `V`.
 pub trait Set<V: Real>: Copy + Send + Sync + 'static {
-    /// Four lanes.
+    /// The pack of four lanes.
     type Four: Pack<V, Set = Self>;
-    /// Eight lanes.
+    /// The pack of eight lanes.
     type Eight: Pack<V, Set = Self>;
 
     /// a b + c for single numbers.
@@ -65,6 +65,6 @@ pub trait Kernel<V: Real> {
     /// The type of the result.
     type Output;
 
-    /// The code.
+    /// Runs the kernel with an instruction set.
     fn run<I: Set<V>>(self, set: I) -> Self::Output;
 }

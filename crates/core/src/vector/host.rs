@@ -10,7 +10,7 @@ use crate::parallel::{self, LEAF, each, tree};
 use crate::simd::{self, Kernel, Set};
 use crate::{Dot, Error, Real, Vector};
 
-/// Independent partial sums of a leaf.
+/// The number of independent partial sums of a leaf.
 const LANES: usize = 16;
 
 /// N sums over a leaf; `term` computes the N summands of index i from `(x[i], y[i])`.

@@ -47,7 +47,7 @@ pub trait Vector: Sized + 'static {
     fn like(&self) -> Result<Self, Error>;
 
     /// Whether both have the same length, device and shares on each rank, so that operations may combine
-    /// them. Methods check their arguments and the vectors they keep between solves with it.
+    /// them. Methods use it to check their arguments and the vectors kept between solves.
     fn same_layout(&self, other: &Self) -> bool;
 
     /// A number as a scalar of this vector's device.
@@ -102,13 +102,14 @@ pub trait Vector: Sized + 'static {
     /// Waits until all work on this vector is done.
     ///
     /// # Errors
-    /// [`Error::Device`] if some of it failed.
+    /// [`Error::Device`] if some of this work failed.
     fn sync(&self) -> Result<(), Error>;
 
     /// The index in the whole vector of the first entry that is NaN or infinite. Methods call it after a norm
     /// that is not finite: 1 pass, and a wait.
     ///
-    /// `None` if all entries are finite, or if the implementation cannot find the index; the default cannot.
+    /// `None` if all entries are finite, or if the implementation cannot find the index; the default returns
+    /// `None`.
     fn first_not_finite(&self) -> Option<usize> {
         None
     }

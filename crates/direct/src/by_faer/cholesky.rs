@@ -35,8 +35,8 @@ impl Cholesky {
         Ok(Self { lower, symbolic, l: Vec::new(), scratch: MemBuffer::new(faer::dyn_stack::StackReq::EMPTY) })
     }
 
-    /// Pivots L_kk² relative to a_kk: the share of a_kk that remains after the elimination of the rows before
-    /// k.
+    /// The pivots L_kk² relative to a_kk: the share of a_kk that remains after the elimination of the rows
+    /// before k.
     fn pivots(&self) -> Pivots {
         let n = self.lower.size();
         let mut weakest = (0, f64::INFINITY);
@@ -80,7 +80,7 @@ impl Factorization for Cholesky {
         match done {
             Ok(_) => Ok(self.pivots()),
             Err(LltError::NonPositivePivot { index }) => {
-                // The entrywise factorisation counts pivots from 1, the supernodal one from 0.
+                // The entrywise factorisation numbers pivots from 1, the supernodal factorisation from 0.
                 let k =
                     index - usize::from(matches!(self.symbolic.raw(), SymbolicCholeskyRaw::Simplicial(_)));
                 let row = self.symbolic.perm().map_or(k, |p| p.arrays().0[k]);
@@ -121,8 +121,8 @@ fn diagonal(symbolic: &SymbolicCholesky<usize>, l: &[f64], mut f: impl FnMut(usi
     }
 }
 
-/// Entries of L, bytes held with `extra` bytes in addition to L, and multiplications and additions of the
-/// factorisation (Σ c² over columns of c entries).
+/// The numbers of entries of L, of bytes (those of L and `extra`), and of multiplications and additions (Σ c²
+/// over columns of c entries).
 pub(crate) fn figures(symbolic: &SymbolicCholesky<usize>, lower: &Columns, extra: usize) -> Figures {
     let (mut nnz, mut flops, mut indices) = (0, 0.0, 0);
     match symbolic.raw() {

@@ -80,7 +80,7 @@ impl Columns {
         }
     }
 
-    /// Bytes held.
+    /// The number of bytes held.
     pub(crate) fn bytes(&self) -> usize {
         8 * (self.starts.len() + self.rows.len() + self.values.len())
     }

@@ -12,7 +12,7 @@ use crate::spectral::{Parts, Spectral};
 pub(crate) struct Decompositions(MemBuffer);
 
 impl Decompositions {
-    /// Bytes of scratch for matrices of size n.
+    /// The number of bytes of scratch for matrices of size n.
     pub(crate) fn bytes(n: usize) -> usize {
         scratch(n).unaligned_bytes_required()
     }

@@ -18,7 +18,7 @@ use crate::DirectError;
 /// The size of a product that needs the buffer; smaller products do not.
 const SIDE: usize = 32;
 
-/// The size of the last-level cache if the system does not report it: that of a large desktop.
+/// The assumed size of the last-level cache if the system does not report it, as in a large desktop computer.
 const UNKNOWN: usize = 64 << 20;
 
 /// The smallest size that faer assumes for the last-level cache.
@@ -29,7 +29,7 @@ thread_local! {
     static READY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Allocates the buffer of this thread if it has none yet.
+/// Allocates the buffer of this thread unless it exists.
 pub(crate) fn reserve() -> Result<(), DirectError> {
     if READY.get() {
         return Ok(());
@@ -46,13 +46,14 @@ pub(crate) fn reserve() -> Result<(), DirectError> {
     Ok(())
 }
 
-/// Bytes of the buffer, or slightly more.
+/// The number of bytes of the buffer, or slightly more.
 pub(crate) fn buffer() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| room_for(last_cache(&caches(), cores(&cpuinfo()))))
 }
 
-/// Bytes of the buffer for a last-level cache of `last_cache` bytes: 64 KiB more than faer uses.
+/// The number of bytes of the buffer for a last-level cache of `last_cache` bytes: 64 KiB more than faer
+/// uses.
 fn room_for(last_cache: usize) -> usize {
     2 * last_cache + (1 << 16)
 }
@@ -117,7 +118,7 @@ fn cpuinfo() -> String {
     fs::read_to_string("/proc/cpuinfo").unwrap_or_default()
 }
 
-/// The number of cores of all sockets in this description; the number of threads if it is not there.
+/// The number of cores of all sockets in this description; the number of threads if the description lacks it.
 fn cores(text: &str) -> usize {
     let (mut socket, mut cores) = (0, BTreeMap::new());
     for (name, value) in text.lines().filter_map(|line| line.split_once(':')) {
@@ -172,7 +173,7 @@ mod tests {
         assert_eq!(cores("model name : unknown"), available_parallelism().map_or(1, usize::from));
     }
 
-    /// Bytes of address space in use.
+    /// The number of bytes of address space in use.
     #[cfg(target_os = "linux")]
     fn taken() -> usize {
         let status = fs::read_to_string("/proc/self/status").unwrap();
@@ -187,7 +188,7 @@ mod tests {
         let before = taken();
         reserve().unwrap();
         let first = taken() - before;
-        // Threads of the other tests may start at the same time, and the allocator reserves 64 MiB for each.
+        // Other tests may start threads at the same time, and the allocator reserves 64 MiB for each thread.
         let others = (1 << 20) + 3 * (64 << 20);
         assert!(first <= buffer() + others && 4 * first >= buffer(), "{first} of {}", buffer());
         reserve().unwrap();

@@ -17,7 +17,7 @@ use super::rows::{row, sizes};
 use crate::DirectError;
 use crate::factorization::{Factorization, Figures, Pivots, Signs};
 
-/// With this α the growth in one step of order 2 equals that in two steps of order 1.
+/// With this α the growth in one step of order 2 equals the growth in two steps of order 1.
 const ALPHA: f64 = 0.640_388_203_202_207_6;
 
 /// The lower triangle of a full matrix by columns, which L and B overwrite.

@@ -16,7 +16,7 @@ use crate::DirectError;
 use crate::factorization::{Factorization, Figures, Inertia, Pivots, Signs};
 
 /// The smallest accepted |pivot| relative to the entries of its row, if D may be negative: half of the digits
-/// remain, and refinement recovers the others.
+/// remain, and refinement recovers the other half.
 const SMALLEST: f64 = 1e-8;
 
 /// The structure of L, and L and D once they are computed.
@@ -32,7 +32,7 @@ pub(super) struct Ldlt {
     work: Work,
 }
 
-/// Vectors of a factorisation and of a solve.
+/// The vectors of a factorisation and of a solve.
 struct Work {
     /// The computed part of row k of L D.
     y: Vec<f64>,
@@ -45,7 +45,7 @@ struct Work {
 }
 
 impl Ldlt {
-    /// Plans the factorisation of a matrix that must be positive definite.
+    /// Plans the factorisation of a positive definite matrix; other matrices are errors.
     pub(super) fn definite(a: &Bsr<f64>) -> Result<Self, DirectError> {
         Self::plan(a, true)
     }
@@ -70,8 +70,8 @@ impl Ldlt {
         seen[k] = k as u32;
         for (i, at) in structure.column(k) {
             y[i] += a.values()[at];
-            // The path from i to the first visited column, in reverse: columns must follow those that they
-            // depend on.
+            // The path from i to the first visited column, in reverse: columns must follow the columns on
+            // which they depend.
             let (mut i, mut length) = (i, 0);
             while seen[i] != k as u32 {
                 seen[i] = k as u32;

@@ -65,8 +65,9 @@ impl Triangle {
 pub(super) struct Lu {
     /// The column of Aᵀ that is eliminated in each step.
     order: Vec<u32>,
-    /// The step in which each row of Aᵀ is the pivot, and the pivot row of each step.
+    /// The step in which each row of Aᵀ is the pivot.
     step: Vec<u32>,
+    /// The pivot row of each step.
     pivot: Vec<u32>,
     l: Triangle,
     u: Triangle,

@@ -9,7 +9,7 @@
 //! | A_i, nodes connected to i by an entry of A | `variables[i]` |
 //! | E_i, elements that i belongs to | `elements[i]` |
 //! | L_e, nodes of an element | `members[e]` |
-//! | \|i\|, nodes that i represents | `weight[i]`, 0 once it is eliminated or merged |
+//! | \|i\|, the number of nodes that i represents | `weight[i]`, 0 once it is eliminated or merged |
 //! | d_i, approximate degree | `degree[i]` |
 //!
 //! *Reference* Amestoy, Davis and Duff 1996, "An approximate minimum degree ordering algorithm", algorithm 2.
@@ -62,8 +62,9 @@ struct Quotient {
     queue: BTreeSet<(u32, u32)>,
     merged: Vec<Vec<u32>>,
     left: u32,
-    /// The last step that visited each node, and each element.
+    /// The last step that visited each node.
     seen: Vec<u32>,
+    /// The last step that visited each element.
     counted: Vec<u32>,
     /// |L_e \ L_p| of the elements counted in the step that eliminates p.
     outside: Vec<u32>,

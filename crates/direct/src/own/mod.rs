@@ -54,7 +54,7 @@ pub(crate) fn plan(method: Method, a: &Bsr<f64>) -> Result<Box<dyn Factorization
 pub(crate) struct Decompositions(Vec<f64>);
 
 impl Decompositions {
-    /// Bytes of scratch for matrices of size n.
+    /// The number of bytes of scratch for matrices of size n.
     pub(crate) fn bytes(n: usize) -> usize {
         16 * n
     }

@@ -1,8 +1,8 @@
-//! The rows that can be nonzero in the solution of L x = b: those that can be reached in the graph of L.
+//! The rows that can be nonzero in the solution of L x = b: the rows that can be reached in the graph of L.
 //!
-//! In this graph edges lead from each row that is already a pivot to the rows of its column of L. The rows of
-//! x are those that can be reached from the entries of b, and the reverse of the order in which the search
-//! leaves them is an order for the substitution.
+//! In this graph edges lead from each row that is already a pivot to the rows of its column of L. The nonzero
+//! rows of x can be reached from the entries of b. The reverse of the order in which the search leaves them
+//! is an order for the substitution.
 //!
 //! *Reference* Gilbert and Peierls 1988, "Sparse partial pivoting in time proportional to arithmetic
 //! operations"; Davis 2006, section 3.2.
@@ -67,12 +67,12 @@ impl Reach {
         }
     }
 
-    /// All rows of this step, each after the rows that it depends on.
+    /// All rows of this step, each after the rows on which it depends.
     pub(super) fn rows(&self) -> &[u32] {
         &self.found[self.top..]
     }
 
-    /// Bytes held.
+    /// The number of bytes held.
     pub(super) fn bytes(&self) -> usize {
         4 * (self.seen.len() + self.found.len()) + 16 * self.path.len()
     }

@@ -9,7 +9,7 @@ pub(super) fn zeros<T: Clone + Default>(n: usize) -> Result<Vec<T>, DirectError>
     Ok(values)
 }
 
-/// Sets `values` to n zeros, in its current memory if that is enough.
+/// Sets `values` to n zeros, in its current memory if it is large enough.
 pub(super) fn fill<T: Clone + Default>(values: &mut Vec<T>, n: usize) -> Result<(), DirectError> {
     values.clear();
     let bytes = n.saturating_mul(size_of::<T>());

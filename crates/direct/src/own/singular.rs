@@ -22,7 +22,7 @@ const ROUNDS: usize = 60;
 /// singular values. Matrices are stored by columns.
 pub(super) fn rotate(g: &mut [f64], v: &mut [f64], sigma: &mut [f64]) -> Result<(), DirectError> {
     let n = sigma.len();
-    // Scaled, so that squares neither overflow nor underflow.
+    // Scaled so that squares neither overflow nor underflow.
     let scale = power_of_two(g.iter().fold(0.0, |most, x| x.abs().max(most)));
     g.iter_mut().for_each(|x| *x /= scale);
     v.fill(0.0);

@@ -21,9 +21,11 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) struct Structure {
     /// The row of A that is eliminated in each step.
     pub(super) order: Vec<u32>,
-    /// Columns of the upper triangle of C: starts, rows and indices of values.
+    /// The start of each column of the upper triangle of C.
     starts: Vec<usize>,
+    /// The rows of the entries of these columns.
     rows: Vec<u32>,
+    /// The indices of these entries in the values of A.
     places: Vec<usize>,
     pub(super) parent: Vec<u32>,
     /// The starts of the columns of L without its unit diagonal.
@@ -109,7 +111,7 @@ impl Structure {
         self.columns.last().copied().unwrap_or(0)
     }
 
-    /// Bytes held.
+    /// The number of bytes held.
     pub(super) fn bytes(&self) -> usize {
         4 * (self.order.len() + self.rows.len() + self.parent.len())
             + 8 * (self.starts.len() + self.places.len() + self.columns.len())

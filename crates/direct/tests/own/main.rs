@@ -1,5 +1,5 @@
-//! `Engine::Own`: the tests of all factors and pseudo-inverses again, its reports, and its results against
-//! those of faer.
+//! `Engine::Own`: the tests of all factors and pseudo-inverses again, its reports, and its results compared
+//! with the results of faer.
 
 #![allow(
     clippy::duplicate_mod,

@@ -83,7 +83,7 @@ mod tests {
         let mut y = product(&g, &[1.0, -2.0, 3.0], [3, 3, 1]);
         factor.solve(&mut y);
         assert!(y.iter().zip([1.0, -2.0, 3.0]).all(|(y, x)| (y - x).abs() < 1e-14));
-        // The third column is the sum of the others; each column has a different unit.
+        // The third column is the sum of the first two; each column has a different unit.
         let (b, unit) = ([[1.0, 0.0], [2.0, 1.0], [3.0, 1.0]], [1.0, 1e-9, 1e6]);
         let g: Vec<f64> = (0..9)
             .map(|k| unit[k / 3] * unit[k % 3] * (b[k / 3][0] * b[k % 3][0] + b[k / 3][1] * b[k % 3][1]))

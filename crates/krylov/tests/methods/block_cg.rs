@@ -35,7 +35,8 @@ fn solutions_equal_the_dense_ones() {
     }
 }
 
-/// With one column the iterates are those of conjugate gradients; with more, a column needs fewer iterations.
+/// With one column the iterates equal those of conjugate gradients; with several columns, each needs fewer
+/// iterations.
 #[test]
 fn columns_help_each_other() {
     let n = 80;
@@ -186,7 +187,7 @@ fn a_solve_that_failed_does_not_spoil_the_next() {
     }
 }
 
-/// An operator whose products are NaN and whose residuals are those of A.
+/// An operator whose products are NaN and whose residuals are correct.
 struct Half<'a> {
     a: &'a Dense<f64>,
 }

@@ -5,7 +5,7 @@ use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace,
 
 use crate::common::{Dense, Scaling, distance, gmres, random, richardson, spread};
 
-/// Second differences without boundary conditions: constants are its null space.
+/// Second differences without boundary conditions: the null space consists of the constants.
 fn neumann(n: usize) -> Dense<f64> {
     Dense::from_fn(n, |i, j| match i.abs_diff(j) {
         0 => f64::from(u8::from(i > 0)) + f64::from(u8::from(i + 1 < n)),

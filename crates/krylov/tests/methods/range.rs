@@ -141,7 +141,7 @@ fn projected_systems() {
     });
 }
 
-/// Sizes of b at which r·r underflows although b·b does not.
+/// Sizes of b for which r·r underflows although b·b does not.
 #[test]
 fn squares_that_vanish_are_no_solutions() {
     let a = Dense::<f64>::with_spectrum(&spread(N, 1.0, 1e3), 5);

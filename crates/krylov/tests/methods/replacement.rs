@@ -98,8 +98,8 @@ fn a_residual_astray_drops_the_direction() {
     }
 }
 
-/// A recomputed residual that has not halved while that of the recurrence decreased ends the run, not the
-/// solve.
+/// If the recomputed residual has not halved while the residual of the recurrence decreased, the run ends,
+/// not the solve.
 #[test]
 fn a_fall_that_is_none_is_refuted() {
     let hopeless = Inexact::new(40, 1e4, 0.5);

@@ -28,7 +28,7 @@ fn singular_systems_without_their_null_space() {
     }
 }
 
-/// The residual of GMRES at a breakdown is that of a least-squares solution, not 0.
+/// At a breakdown the residual of GMRES is the residual of a least-squares solution, not 0.
 #[test]
 fn gmres_tells_what_a_breakdown_leaves() {
     let a = Dense::<f64>::diagonal(&[1.0, 0.0, 0.0]);

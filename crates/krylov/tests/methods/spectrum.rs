@@ -58,7 +58,7 @@ fn what_has_no_radius_is_refused() {
     refused(&a, -1.0, &mut exact(1.0, 5));
     refused(&Dense::diagonal(&[0.0, 0.0]), 1.0, &mut exact(1.0, 5));
     refused(&Dense::diagonal(&[1.0, f64::NAN]), 1.0, &mut exact(1.0, 5));
-    // D is positive on the start vector, but not on the next one.
+    // D is positive on the start vector, but not on the next vector.
     let steep = Dense::<f64>::diagonal(&[1.0, 1.0, 100.0]);
     let mut d = Scaling { d: vec![1.0, 1.0, -0.1], class: Class::Symmetric };
     let late = exact(1.0, 5).estimate(&steep, &mut d, &vec![1.0; 3]);

@@ -123,7 +123,7 @@ impl LinearOperator<Far> for Diagonal {
     }
 }
 
-/// Iterations, waits and reads of a solve, and its solution.
+/// The numbers of iterations, waits and reads of a solve, and its solution.
 fn solve(method: &mut dyn Krylov<Far>, d: &[f64], look_every: usize) -> (usize, usize, usize, Vec<f64>) {
     *method.stop_mut() = Stop { look_every, ..Stop::relative(1e-9) };
     let a = Diagonal(Far(d.to_vec(), 0));

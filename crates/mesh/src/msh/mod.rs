@@ -103,8 +103,8 @@ enum Shape {
     Tetrahedron,
 }
 
-/// Number, shape and node count of the supported element types; corners come first, then the nodes of edges,
-/// faces and the interior.
+/// The number, shape and node count of the supported element types; corners come first, then the nodes of
+/// edges, faces and the interior.
 const TYPES: [(i64, Shape, usize); 25] = [
     (15, Shape::Point, 1),
     (1, Shape::Line, 2),

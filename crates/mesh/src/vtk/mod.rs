@@ -103,7 +103,7 @@ fn strip(fields: &Fields<'_>, strip: &[u32], mesh: &mut Mesh) -> Result<(), Faul
 
 /// Skips the metadata of an array, up to an empty line.
 fn metadata(fields: &mut Fields<'_>) {
-    fields.line(); // the rest of the current line
+    fields.line(); // the remaining part of the current line
     while fields.line().is_some_and(|line| !line.trim_ascii().is_empty()) {}
 }
 

@@ -71,9 +71,9 @@ impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
         Self { initial, gathered: false, gamma: None, pairs, alphas, numbers, r: Vec::new() }
     }
 
-    /// Gathers inner products: two reductions per direction instead of 2 m, and one more per step. It pays
-    /// on machines where a reduction costs more than a pass. The direction is the same up to round-off.
-    /// Stored pairs are dropped.
+    /// Gathers inner products: two reductions per direction instead of 2 m, and one more per step. It pays if
+    /// a reduction costs more than a pass. The direction is the same up to round-off. Stored pairs are
+    /// dropped.
     pub fn gathering(mut self) -> Self {
         self.gathered = true;
         self.forget();

@@ -9,7 +9,7 @@ pub(super) struct Pair<V: Vector> {
     pub(super) rho: V::Real,
 }
 
-/// At most `window` pairs; a new one replaces the oldest.
+/// At most `window` pairs; a new pair replaces the oldest.
 pub(super) struct Pairs<V: Vector> {
     window: usize,
     stored: Vec<Pair<V>>,
@@ -19,7 +19,7 @@ pub(super) struct Pairs<V: Vector> {
     products: Vec<V::Real>,
 }
 
-/// Inner products per reduction.
+/// The number of inner products per reduction.
 const BATCH: usize = 8;
 
 impl<V: Vector> Pairs<V> {
@@ -48,7 +48,7 @@ impl<V: Vector> Pairs<V> {
         self.window
     }
 
-    /// Pair a, the oldest being 0.
+    /// Pair a; pair 0 is the oldest.
     pub(super) fn get(&self, a: usize) -> &Pair<V> {
         &self.stored[self.slot(a)]
     }

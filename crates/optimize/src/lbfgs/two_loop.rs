@@ -39,7 +39,7 @@ pub(super) fn in_sequence<V: Vector>(
     }
 }
 
-/// The same with two reductions, one for the inner products with g and one for the inner products with H₀ q;
+/// r = H q with two reductions, one for the inner products with g and one for the inner products with H₀ q;
 /// all other inner products are in the table of (s_a, y_b).
 ///
 /// From q_a = g − Σ_{b > a} α_b y_b follows (s_a, q_a) = (s_a, g) − Σ_{b > a} α_b (s_a, y_b), and in the

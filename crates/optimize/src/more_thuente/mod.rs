@@ -48,7 +48,7 @@ pub struct MoreThuente<T> {
     /// Relative width of the interval at which the search ends.
     pub width: T,
     /// The difference of energies that is attributed to round-off, in units of [`Start::round_off`]. If the
-    /// predicted decrease is less than 16 times this, slopes are compared instead of values.
+    /// predicted decrease is less than 16 times this difference, slopes are compared instead of values.
     pub noise: T,
     /// The largest number of trials.
     pub trials: usize,

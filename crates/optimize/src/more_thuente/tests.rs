@@ -167,7 +167,7 @@ fn a_spent_budget_is_told_from_round_off() {
     assert!(matches!(near, LineSearchFailure::RoundOff { .. }), "{near}");
 }
 
-/// No point is evaluated twice, and none beyond a point with no finite value.
+/// No point is evaluated twice, and no point beyond a point without a finite value.
 #[test]
 fn a_wall_is_not_run_into_again() {
     for edge in [0.3, 2.0, 7.7] {

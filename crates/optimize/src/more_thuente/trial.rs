@@ -108,7 +108,7 @@ fn discriminant<T: Real>(a: Point<T>, b: Point<T>) -> (T, T) {
     (s * square.max(T::zero()).sqrt(), theta)
 }
 
-/// The minimiser of the cubic through values and slopes of a and b; a is the lower one.
+/// The minimiser of the cubic through values and slopes of a and b; a is the lower point.
 fn cubic<T: Real>(a: Point<T>, b: Point<T>) -> T {
     let (gamma, theta) = discriminant(a, b);
     let gamma = if b.alpha < a.alpha { -gamma } else { gamma };
@@ -117,7 +117,7 @@ fn cubic<T: Real>(a: Point<T>, b: Point<T>) -> T {
     a.alpha + p / q * (b.alpha - a.alpha)
 }
 
-/// The minimiser of the same cubic if it lies beyond p on the way from l.
+/// The minimiser of the cubic through l and p if it lies beyond p on the way from l.
 fn cubic_forward<T: Real>(l: Point<T>, p: Point<T>) -> Option<T> {
     let (gamma, theta) = discriminant(l, p);
     let gamma = if p.alpha > l.alpha { -gamma } else { gamma };

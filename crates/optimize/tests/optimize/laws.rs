@@ -102,7 +102,7 @@ fn rosenbrock_in_2_and_10_000_dimensions() {
         let solve = |name: &str, f: &mut dyn FnMut(&mut Vec<f64>) -> DescentReport<f64>| {
             let mut x = Rosenbrock::start::<f64>(n);
             if n > 2 {
-                // Every pair of variables has another starting point.
+                // Every pair of variables has a different starting point.
                 x.iter_mut().zip(noise(n, 5)).for_each(|(x, noise)| *x += 0.2 * noise);
             }
             let report = f(&mut x);
@@ -159,7 +159,7 @@ fn constant_matrices_descend() {
     assert!(first.iterations.abs_diff(second.iterations) <= 1);
 }
 
-/// The same code in single precision.
+/// Every driver in single precision.
 #[test]
 fn every_driver_runs_in_f32() {
     let stop = Stop { max_iterations: 20_000, ..Stop::absolute(1e-3_f32) };

@@ -8,13 +8,13 @@ use super::{BENDING, FABRIC};
 use crate::NumpyRandom;
 use crate::grid::Grid;
 
-/// Sag of the middle line between the bars, m.
+/// The sag of the middle line between the bars, m.
 const SAG: f64 = -0.06;
 
-/// Amplitude of the wrinkles, m.
+/// The amplitude of the wrinkles, m.
 const WRINKLE: f64 = 0.003;
 
-/// Noise on each coordinate in units of the grid spacing.
+/// The noise on each coordinate in units of the grid spacing.
 const NOISE: f64 = 0.02;
 
 /// The seed of the matrices on which other libraries were measured.
@@ -28,7 +28,7 @@ pub(crate) struct Sheet {
     pub(crate) rest: Vec<[f64; 2]>,
     /// x: positions in space, m.
     pub(crate) positions: Vec<[f64; 3]>,
-    /// Vertices of each triangle, counter-clockwise in (u, v).
+    /// The vertices of each triangle, counter-clockwise in (u, v).
     pub(crate) triangles: Vec<[u32; 3]>,
 }
 
@@ -97,7 +97,7 @@ fn triangles(grid: &Grid, n: usize) -> Vec<[u32; 3]> {
     cells.clone().map(|c| corners(c)[0]).chain(cells.map(|c| corners(c)[1])).collect()
 }
 
-/// The elements at each vertex, each with its corner there.
+/// The elements at each vertex, each with the number of its corner at this vertex.
 pub(super) struct Incidence {
     starts: Vec<usize>,
     elements: Vec<(u32, u8)>,
@@ -119,7 +119,7 @@ impl Incidence {
         Self { starts, elements }
     }
 
-    /// The elements at vertex i, each with its corner there.
+    /// The elements at vertex i, each with the number of its corner at this vertex.
     pub(super) fn of(&self, i: usize) -> impl Iterator<Item = (usize, usize)> {
         self.elements[self.starts[i]..self.starts[i + 1]].iter().map(|&(e, a)| (e as usize, usize::from(a)))
     }

@@ -22,37 +22,42 @@ use crate::cloth::Sheet;
 use crate::grid::Grid;
 use crate::{NumpyRandom, ProblemError};
 
-/// R, m.
+/// The radius R, m.
 const RADIUS: f64 = 0.5;
 
-/// δ, m.
+/// The gap δ, m.
 const GAP: f64 = 1e-3;
 
-/// Side of the shell, m: that of the sheet plus the rotation of the sphere.
+/// The side of the shell, m: the side of the sheet plus the rotation of the sphere.
 const SHELL: f64 = 1.06;
 
-/// θ in the last step.
+/// The angle θ in the last step.
 const TURN: f64 = 0.02;
 
-/// The height of the sheet outside the pressed part, m, and the width of the transition beyond ρ, m.
+/// The height of the sheet outside the pressed part, m.
 const LIFT: f64 = 4e-3;
+
+/// The width of the transition beyond ρ, m.
 const FRONT: f64 = 0.1;
 
-/// Amplitude of the wrinkles outside the pressed part, m; noise on each coordinate, in units of the spacing.
+/// The amplitude of the wrinkles outside the pressed part, m.
 const WRINKLE: f64 = 5e-4;
+
+/// The noise on each coordinate, in units of the spacing.
 const NOISE: f64 = 0.02;
 
 /// The seed of the noise.
 const SEED: u64 = 3;
 
 pub(super) struct ClothContact {
-    /// Vertices along a side of the sheet, and of the shell.
+    /// The number of vertices along a side of the sheet.
     side: usize,
+    /// The number of vertices along a side of the shell.
     shell: usize,
     /// (u, v) of every vertex, relative to the centre of its sheet.
     flat: Vec<[f64; 2]>,
     noise: Vec<[f64; 3]>,
-    /// Vertices of the sheet in increasing order of s.
+    /// The vertices of the sheet in increasing order of s.
     inside_out: Vec<u32>,
 }
 
@@ -80,7 +85,8 @@ impl ClothContact {
         self.inside_out.len() * k / (steps - 1).max(1)
     }
 
-    /// The triangle of the shell below a point of the flat shell, and barycentric coordinates in it.
+    /// The triangle of the shell below a point of the flat shell, and the barycentric coordinates of the
+    /// point.
     fn below(&self, [x, y]: [f64; 2]) -> ([u32; 3], [f64; 3]) {
         let cells = self.shell - 1;
         let scaled = |x: f64| ((x / SHELL + 0.5) * cells as f64).clamp(0.0, cells as f64);

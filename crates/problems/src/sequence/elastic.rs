@@ -11,7 +11,7 @@ use crate::cloth::{DENSITY, Sheet};
 /// all contacts.
 const HEAVY: f64 = 1e12;
 
-/// E = M + Δt² K of a moving sheet.
+/// The elastic part E = M + Δt² K of a moving sheet.
 pub(super) struct Elastic {
     pub(super) sheet: Sheet,
     /// The number of triangles of cloth; later triangles are heavy.

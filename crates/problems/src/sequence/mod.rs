@@ -27,7 +27,7 @@ use elastic::Elastic;
 use motion::Motion;
 use stack::Stack;
 
-/// κ / k: the stiffness ratio of contact and membrane.
+/// The stiffness ratio κ / k of contact and membrane.
 const STIFFER: f64 = 1000.0;
 
 /// A sequence of systems. Every step changes the matrix values, the contacts with their pattern, and the
@@ -220,7 +220,7 @@ impl Sequence {
         &self.near_kernel
     }
 
-    /// E + C as an operator.
+    /// The system matrix E + C as an operator.
     pub fn sum(&self) -> Sum<'_, f64> {
         Sum { elastic: self.elastic(), contact: &self.contact }
     }

@@ -13,14 +13,16 @@ use crate::{NumpyRandom, ProblemError};
 /// The number of sheets.
 const LAYERS: usize = 4;
 
-/// Distance between sheets, m; amplitude of their waves, m.
+/// The distance between sheets, m.
 const DISTANCE: f64 = 0.01;
+
+/// The amplitude of the waves of the sheets, m.
 const WAVE: f64 = 0.003;
 
 /// The largest distance between vertex and face of a spring, in cells.
 const REACH: usize = 2;
 
-/// In every step one spring in this many is drawn again.
+/// In every step one spring in `RENEWED` is drawn again.
 const RENEWED: usize = 20;
 
 /// The number of wavelengths that pass during all steps.

@@ -130,7 +130,7 @@ fn parts_belong_together() {
     }
 }
 
-/// Near-kernel vectors cause no force where no constraint and no inertia act.
+/// Near-kernel vectors cause no force at nodes without constraint and inertia.
 #[test]
 fn near_kernels_are_right() {
     for p in small() {

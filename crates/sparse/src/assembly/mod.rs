@@ -44,7 +44,7 @@ pub fn from_triplets<T: Real>(
 }
 
 /// The square matrix of the scalar entries (i, j, a) and of the mirrored entries (j, i, `sign` · a) for i ≠
-/// j. Duplicates are summed in the order of the list, mirrored entries after the others.
+/// j. Duplicates are summed in the order of the list, mirrored entries after all listed entries.
 ///
 /// *Use* for one triangle of a symmetric matrix (`sign` = 1) or of a skew-symmetric matrix (−1). The triangle
 /// is not checked: entries on either side of the diagonal are mirrored.
@@ -149,7 +149,7 @@ fn count_blocks(
     }
 }
 
-/// The four steps for blocks at `places`, each given with the number of its entry (below `count`).
+/// Runs the four steps for blocks at `places`, each given with the number of its entry (below `count`).
 /// `add(number, sum)` adds the values of an entry to `sum`.
 fn assemble<T: Real, I: Iterator<Item = (usize, (u32, u32))>>(
     (rows, columns): (usize, usize),
@@ -230,7 +230,8 @@ fn assemble<T: Real, I: Iterator<Item = (usize, (u32, u32))>>(
     Bsr::new(Arc::new(Pattern::new(columns, offsets, indices)?), block, values)
 }
 
-/// Rows per piece of work: large enough that a list of pieces is small compared to a list of rows.
+/// The number of rows per piece of work: large enough that a list of pieces is small compared to a list of
+/// rows.
 const PIECE: usize = 64;
 
 /// The offsets of the rows of each piece, including the end of its last row.
@@ -239,7 +240,7 @@ fn bounds(offsets: &[usize]) -> impl Iterator<Item = &[usize]> {
     (0..rows).step_by(PIECE).map(move |first| &offsets[first..=(first + PIECE).min(rows)])
 }
 
-/// As [`bounds`], as a parallel iterator.
+/// [`bounds`] as a parallel iterator.
 fn bounds_parallel(offsets: &[usize]) -> impl IndexedParallelIterator<Item = &[usize]> {
     let rows = offsets.len() - 1;
     let piece = move |k: usize| &offsets[k * PIECE..=((k + 1) * PIECE).min(rows)];

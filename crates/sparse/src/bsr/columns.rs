@@ -13,10 +13,10 @@ use coarsen_core::{Compiled, Real};
 
 use crate::Bsr;
 
-/// Columns per pass: their sums fit the vector registers.
+/// The number of columns per pass: their sums fit the vector registers.
 const PANEL: usize = 8;
 
-/// Scalar rows per leaf.
+/// The number of scalar rows per leaf.
 const ROWS: usize = 512;
 
 impl<T: Real> Bsr<T> {

@@ -130,7 +130,7 @@ impl<T: Real> Bsr<T> {
         self.values.len()
     }
 
-    /// Bytes of values, columns and offsets.
+    /// The number of bytes of values, columns and offsets.
     pub fn bytes(&self) -> usize {
         size_of_val(&self.values[..])
             + size_of_val(self.pattern.indices())
@@ -196,7 +196,7 @@ impl<T: Real> Bsr<T> {
         Bsr { pattern: self.pattern.clone(), block: self.block, values }
     }
 
-    /// The pattern, the block size and the values.
+    /// Returns the pattern, the block size and the values.
     pub fn into_parts(self) -> (Arc<Pattern>, (usize, usize), Vec<T>) {
         (self.pattern, self.block, self.values)
     }

@@ -7,7 +7,7 @@ use coarsen_core::{Compiled, Real};
 
 use crate::Bsr;
 
-/// Block rows per task.
+/// The number of block rows per task.
 const LEAF: usize = 4096;
 
 type Pair<T> = fn(&Bsr<T>, T) -> Option<(usize, usize)>;
@@ -148,7 +148,7 @@ fn each_pair<T: Real>(here: &[T], there: &[T], b: usize, f: impl Fn(T, T) -> boo
     }
 }
 
-/// The same for a block size known at compile time, without a branch per entry.
+/// `each_pair` for a block size known at compile time, without a branch per entry.
 #[inline(always)]
 fn each_of<T: Real, const B: usize>(here: &[T], there: &[T], f: impl Fn(T, T) -> bool) -> bool {
     let (here, there) = (&here[..B * B], &there[..B * B]);

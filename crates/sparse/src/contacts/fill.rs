@@ -25,16 +25,17 @@ use crate::SparseError;
 /// The number of pieces the contacts are divided into, independent of the number of threads.
 const PIECES: usize = 16;
 
-/// The minimum number of rows in a bucket and the maximum number of buckets. Their counters fit the
-/// first-level cache.
+/// The minimum number of rows in a bucket.
 const ROWS: usize = 512;
+
+/// The maximum number of buckets; their counters fit the first-level cache.
 const BUCKETS: usize = 256;
 
 /// A source of blocks: element e in 0..`count()` adds blocks (r, c) for all r in `rows(e)` and c in
 /// `columns(e)`.
 pub(super) trait Elements<T>: Sync {
     fn count(&self) -> usize;
-    /// At most [`Stencil::MOST`](crate::Stencil::MOST) rows.
+    /// The rows of element e, at most [`Stencil::MOST`](crate::Stencil::MOST).
     fn rows(&self, e: usize) -> &[u32];
     fn columns(&self, e: usize) -> &[u32];
     /// The error of element e, if it is invalid.

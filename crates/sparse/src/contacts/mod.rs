@@ -114,7 +114,7 @@ impl<T: Real> Contacts<T> {
     /// gained or lost a block.
     ///
     /// Preconditioners use this list in `patch`. Rows with changed values but unchanged columns are not
-    /// listed. *Cost* one pass over the places of both sets.
+    /// listed. *Cost* one pass over the block positions of both sets.
     ///
     /// ```
     /// use coarsen_sparse::{Contacts, Stencil};

@@ -34,7 +34,7 @@ pub struct NearKernel {
 pub struct Quality {
     /// ‖A b‖ / ‖ |A| |b| ‖ over all rows: 0 for a kernel vector, 1 without cancellation.
     pub all: f64,
-    /// The same over the free rows, which annihilate constants; `None` without free rows.
+    /// ‖A b‖ / ‖ |A| |b| ‖ over the free rows, which annihilate constants; `None` without free rows.
     pub free: Option<f64>,
 }
 
@@ -224,11 +224,11 @@ impl NearKernel {
 
     /// Returns how well `a` annihilates each vector.
     ///
-    /// For a vector b, this is the norm of A b relative to that of |A| |b|, over all rows and over the *free*
-    /// rows only. A row is free if its sums over each component of a block vanish (up to 1e-6 of the absolute
-    /// sum), so that neither a constraint nor inertia acts on it. Rows next to a constraint do not annihilate
-    /// rigid motions, so only free rows can detect wrong modes. On free rows the result is round-off for the
-    /// rigid-body modes of a body at rest, and up to 1 for wrong signs or a wrong order.
+    /// For a vector b, this is the norm of A b relative to the norm of |A| |b|, over all rows and over the
+    /// *free* rows only. A row is free if its sums over each component of a block vanish (up to 1e-6 of the
+    /// absolute sum), so that neither a constraint nor inertia acts on it. Rows next to a constraint do not
+    /// annihilate rigid motions, so only free rows can detect wrong modes. On free rows the result is
+    /// round-off for the rigid-body modes of a body at rest, and up to 1 for wrong signs or a wrong order.
     ///
     /// *Cost* k products with A and k with |A|, in one pass over A.
     ///

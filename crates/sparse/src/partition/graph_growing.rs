@@ -42,8 +42,8 @@ struct Growth<'a> {
     graph: &'a Graph,
     /// The region of each node, identified by the first part in it.
     region: Vec<u32>,
-    /// The decrease of the cut if a node joins the growing half: its edges into that half minus its edges
-    /// into the rest of the region.
+    /// The decrease of the cut if a node joins the growing half: its edges into this half minus its edges
+    /// into the remaining region.
     gain: Vec<i64>,
     search: Search,
 }
@@ -70,7 +70,7 @@ impl Growth<'_> {
     }
 
     /// Returns the first `count` nodes to join. The next node is always the node of the front that increases
-    /// the cut least; of equal nodes, the oldest.
+    /// the cut least; among equal nodes, it is the oldest.
     fn grow(&mut self, nodes: &[u32], name: u32, count: usize) -> Vec<u32> {
         for &i in nodes {
             let neighbours = self.graph.neighbours(i as usize).iter();

@@ -17,7 +17,7 @@ use crate::{Bsr, Pattern, SparseError, fits};
 pub struct NotAPermutation {
     /// The position in the list.
     pub position: usize,
-    /// The number found there.
+    /// The number found at this position.
     pub index: u32,
     /// The length of the list.
     pub length: usize,
@@ -33,7 +33,7 @@ impl std::fmt::Debug for NotAPermutation {
 /// A permutation of 0..n and its inverse, checked at construction.
 ///
 /// It is the matrix P with (P x)\[new\] = x\[old\]. It is constructed from the list of old numbers in their
-/// new order, for example in Morton order, by colour, or by domain. Numbers are those of nodes: vectors are
+/// new order, for example in Morton order, by colour, or by domain. The numbers refer to nodes: vectors are
 /// permuted in groups of b scalars.
 ///
 /// *Memory* 8 bytes per number.

@@ -7,8 +7,10 @@ use coarsen_core::parallel::{self, tree};
 use super::{LARGEST, ROWS};
 use crate::Pattern;
 
-/// The sample of a pattern: this many runs of this many scalar rows each.
+/// The number of runs of consecutive rows in the sample of a pattern.
 pub(super) const RUNS: usize = 16;
+
+/// The number of scalar rows per run.
 pub(super) const RUN: usize = 480;
 
 /// Storage of a scalar pattern in b x b blocks.
@@ -21,14 +23,14 @@ pub struct Blocking {
     /// The fraction of entries of stored blocks that are in the scalar pattern, in 0..=1; 1 for a matrix
     /// without entries.
     pub fill: f64,
-    /// Bytes of the matrix with `f64` values: 8 b² + 4 per block and 8 per block row.
+    /// The number of bytes of the matrix with `f64` values: 8 b² + 4 per block and 8 per block row.
     pub bytes: usize,
 }
 
 /// The storage of a scalar pattern in blocks of 1, 2, …, 12, for all sizes that tile it, in increasing order.
 ///
-/// Stored zeros count as entries. *Cost* one pass over the pattern per size, parallel, with scratch of
-/// constant size.
+/// Stored zeros count as entries.
+/// *Cost* one pass over the pattern per size, parallel, with scratch of constant size.
 ///
 /// ```
 /// use coarsen_sparse::{Zeros, Bsr, block_sizes};

@@ -13,14 +13,14 @@ use coarsen_core::{Compiled, Dot, LinearOperator, Real, products};
 use crate::rows::BlockRows;
 use crate::{Bsr, Contacts, Pattern, SparseError, fits};
 
-/// Scalar rows per leaf, as in the product with the matrix alone.
+/// The number of scalar rows per leaf, as in the product with the matrix alone.
 const ROWS: usize = 1024;
 
 /// A + C as one operator: an elastic matrix A with a fixed pattern, and contact blocks C that change.
 ///
 /// *Use* if contact changes too often to build a new matrix each time: preconditioners that receive both
 /// parts can be repaired locally. For other preconditioners use [`merge`](Self::merge). *Cost* of a product:
-/// that of A and that of the contact blocks.
+/// a product with A, and one with the contact blocks.
 ///
 /// *Reference* Wu et al. 2022, §4.2; Li et al. 2020, "P-Cloth", §3.2.
 ///

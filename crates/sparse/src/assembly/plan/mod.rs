@@ -43,7 +43,8 @@ pub struct Assembly {
     places: Vec<u32>,
 }
 
-/// Consecutive entries of the stream that belong to one row, such as those of a row of an element matrix.
+/// Consecutive entries of the stream that belong to one row, such as the entries of a row of an element
+/// matrix.
 #[derive(Clone, Copy, Debug)]
 struct EntryRun {
     /// The first entry.
@@ -55,7 +56,7 @@ struct EntryRun {
 /// Prefetch distance for entries, in rows.
 const AHEAD: usize = 4;
 
-/// Bytes of a cache line.
+/// The number of bytes of a cache line.
 const LINE: usize = 64;
 
 impl Assembly {
@@ -156,7 +157,7 @@ impl Assembly {
         self.places.is_empty()
     }
 
-    /// Bytes of the plan, without its pattern.
+    /// The number of bytes of the plan, without its pattern.
     pub fn bytes(&self) -> usize {
         size_of_val(&self.starts[..]) + size_of_val(&self.runs[..]) + size_of_val(&self.places[..])
     }

@@ -99,7 +99,7 @@ impl<T: Real> GalerkinPlan<T> {
         &self.transpose
     }
 
-    /// Bytes of the plan, without the patterns of A, P and A_c.
+    /// The number of bytes of the plan, without the patterns of A, P and A_c.
     pub fn bytes(&self) -> usize {
         let pattern = self.transpose.pattern();
         let lists = size_of_val(pattern.offsets()) + size_of_val(pattern.indices());

@@ -48,7 +48,7 @@ impl<T: Real> Worker<T> {
         }
     }
 
-    /// Bytes of scratch.
+    /// The number of bytes of scratch.
     pub(super) fn bytes(&self) -> usize {
         self.sum.bytes() + self.q.bytes() + 4 * self.order.capacity()
     }
