@@ -12,7 +12,7 @@
 //! | `transfer` | copies between host and device |
 //! | `compile`, `cache` | programs, compiled or read from disk |
 //! | `handle` | objects of the driver and their release |
-//! | [`error`](OpenClError) | the reasons why a place cannot be made |
+//! | [`error`](OpenClError) | the errors of making a place |
 
 mod cache;
 mod compile;
