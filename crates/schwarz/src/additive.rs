@@ -178,7 +178,7 @@ impl AdditiveSchwarz {
         if self.inner == Inner::Factors {
             a.check_finite()?;
         } else {
-            // Inverses are stored as the recipe says; the inverses of sweeps have the precision of the vectors.
+            // Dense inverses are stored as in the recipe, inverses for sweeps in the precision of vectors.
             let single = match self.inner {
                 Inner::Inverses => self.storage == Storage::Single,
                 _ => V::NAME == f32::NAME,
