@@ -122,7 +122,7 @@ pub enum SweepDirection {
 
 /// A matrix of a place.
 pub trait Matrix<B: Backend>: LinearOperator<B::Vector> + Send {
-    /// y = a A x + b y; if b = 0, the old y is not read.
+    /// Computes y = a A x + b y; if b = 0, the old y is not read.
     fn apply_add(&self, a: B::Real, x: &B::Vector, b: B::Real, y: &mut B::Vector);
 
     /// One sweep of x_i ← x_i + ω D_i (b − A x)_i in place, over all row sets in the direction of `sweep`.
@@ -177,7 +177,7 @@ pub trait Blocks<B: Backend>: Send {
     /// Returns the number of blocks.
     fn count(&self) -> usize;
 
-    /// z_k = a D_k r_k + b z_k for every block k; if b = 0, the old z is not read.
+    /// Computes z_k = a D_k r_k + b z_k for every block k; if b = 0, the old z is not read.
     fn apply(&self, a: B::Real, r: &B::Vector, b: B::Real, z: &mut B::Vector);
 
     /// Replaces the values of the same number and size of blocks.

@@ -24,10 +24,10 @@ pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
     /// Returns A, with which the cycle computes residuals.
     fn operator(&self) -> &dyn LinearOperator<B::Vector>;
 
-    /// x = N b: one step from x = 0. The old x is not read.
+    /// Computes x = N b: one step from x = 0. The old x is not read.
     fn pre_smooth(&mut self, b: &B::Vector, x: &mut B::Vector);
 
-    /// x ← x + N (b − A x): one step from the given x.
+    /// Computes x ← x + N (b − A x): one step from the given x.
     fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector);
 
     /// Computes and checks everything that depends on the new A. The numbers in use stay unchanged.
@@ -53,7 +53,7 @@ pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
         self.operator().residual(b, x, r);
     }
 
-    /// x ← x + Nᵀ (b − A x), after the coarse correction. *Override* if N is not its own adjoint.
+    /// Computes x ← x + Nᵀ (b − A x), after the coarse correction. *Override* if N is not its own adjoint.
     fn post_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
         self.smooth(b, x);
     }

@@ -11,10 +11,10 @@ use crate::{Backend, Matrix, SetupError};
 /// *Implement* if a place has kernels for weights or identities; [`MatrixTransfer`] works at every place.
 /// *Panics* on vectors of another length.
 pub trait Transfer<T: Real, B: Backend>: Send {
-    /// x ← x + P x_c.
+    /// Computes x ← x + P x_c.
     fn prolong_add(&self, coarse: &B::Vector, x: &mut B::Vector);
 
-    /// r_c = Pᵀ r.
+    /// Computes r_c = Pᵀ r.
     fn restrict(&self, r: &B::Vector, coarse: &mut B::Vector);
 
     /// Returns P, if it is stored as a matrix of the place.

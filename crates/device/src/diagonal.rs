@@ -38,7 +38,7 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
     ///
     /// # Errors
     /// [`Error::Parameter`] for an ω that is not finite and positive, [`Error::TooLarge`] from 2³¹ block rows
-    /// on, [`Error::Memory`] if D does not fit, [`Error::Build`] of the driver, and those of
+    /// on, [`Error::Memory`] if D does not fit, [`Error::Build`] of the driver, and the errors of
     /// [`check`](Self::check).
     pub fn new(a: &impl BlockRows<V, S>, omega: f64) -> Result<Self, SetupError> {
         if !(omega > 0.0 && omega.is_finite()) {
@@ -114,7 +114,7 @@ pub(crate) struct Inversion {
 /// The names of the kernels.
 const NAMES: [&str; 2] = ["coarsen_diagonal", "coarsen_row_sums"];
 
-/// The kernels for the blocks of `a` and for their inverses `d`.
+/// Returns the kernels for the blocks of `a` and for their inverses `d`.
 fn module<V: Real, S: Real>(a: &Operand<'_, V>, d: &DeviceBlocks<V, S>) -> Module {
     let (size, tiny) = (d.size, S::EPSILON.wide() * d.size as f64);
     let options = format!(

@@ -68,7 +68,7 @@ pub trait Driver: Send {
     /// kernels named in `kernels`.
     ///
     /// Sources are OpenCL C 1.2. A driver for another language must define the OpenCL keywords and functions
-    /// (`__kernel`, `__global`, `get_global_id`, `barrier`) before them.
+    /// (`__kernel`, `__global`, `get_global_id`, `barrier`) before the sources.
     ///
     /// # Errors
     /// [`Error::Build`] with the log of the compiler, and [`Error::Device`] if a call fails.
@@ -92,7 +92,7 @@ pub trait Driver: Send {
     /// As above.
     fn finish(&mut self) -> Result<(), Error>;
 
-    /// Returns the work-group size stored for these options, by this process or an earlier one.
+    /// Returns the work-group size that this process or an earlier process stored for these options.
     fn kept_local(&self, _options: &str) -> Option<usize> {
         None
     }

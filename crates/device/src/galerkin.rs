@@ -41,7 +41,7 @@ pub struct DeviceGalerkin<V: Real> {
     right: List,
     left: List,
     slots: Buffer,
-    /// Unknowns without a basis function, grouped by node.
+    /// The unknowns without a basis function, grouped by node.
     dead: List,
     dead_slots: Buffer,
     /// The numbers of rows and columns of a block of P.

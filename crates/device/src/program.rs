@@ -35,7 +35,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) struct Module {
     pub(crate) sources: &'static [&'static str],
     pub(crate) kernels: &'static [&'static str],
-    /// Definitions `-D NAME=VALUE` in addition to those of the place.
+    /// The definitions `-D NAME=VALUE` in addition to the definitions of the place.
     pub(crate) options: String,
 }
 

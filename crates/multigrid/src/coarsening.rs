@@ -170,7 +170,8 @@ pub trait Coarsening<T: Real>: Clone {
         false
     }
 
-    /// A ← A + T on a copy `a` of the matrix of a level that [has a term](Self::has_term), within its pattern.
+    /// Adds the term: A ← A + T on a copy `a` of the matrix of a level that [has a term](Self::has_term),
+    /// within its pattern.
     ///
     /// # Errors
     /// [`SetupError`] with the row or node at fault.

@@ -320,7 +320,7 @@ mod tests {
         }
     }
 
-    /// A shuffled sheet couples all chunks, and of an unsymmetric matrix half cannot be stored: both use
+    /// A shuffled sheet couples all chunks, and half storage requires a symmetric matrix; both cases use
     /// Chebyshev.
     #[test]
     fn what_does_not_fit_is_left_to_chebyshev() {

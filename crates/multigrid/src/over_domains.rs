@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    /// z = ω S r + P A₁⁻¹ Pᵀ r: the sum of two levels.
+    /// An additive cycle is z = ω S r + P A₁⁻¹ Pᵀ r, the sum of two levels.
     #[test]
     fn an_additive_cycle_is_the_sum_of_its_levels() {
         let (p, on) = (cloth(20, 0.01).unwrap(), Cpu::new());

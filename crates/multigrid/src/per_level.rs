@@ -8,9 +8,9 @@ use crate::{Grid, SmootherRecipe, Smoothing};
 
 /// A smoother for each level, with the number of its steps before and after the coarse correction.
 ///
-/// *Use* for settings such as those of Xian, Tong & Liu 2019, Table 1: the entry "direct/J(10)/J(5)/J(5)",
-/// from coarse to fine, is three levels of damped block Jacobi with 5, 5 and 10 steps. The symmetric GS(3) of
-/// that table costs as much as `GaussSeidel` with `sweeps: 6`, which sweeps forward before the correction and
+/// *Use* for settings such as in Xian, Tong & Liu 2019, Table 1: the entry "direct/J(10)/J(5)/J(5)", from
+/// coarse to fine, is three levels of damped block Jacobi with 5, 5 and 10 steps. The symmetric GS(3) of that
+/// table costs as much as `GaussSeidel` with `sweeps: 6`, which sweeps forward before the correction and
 /// backward after it. *Cost* of a step: one product with the matrix of the level.
 ///
 /// ```

@@ -38,7 +38,7 @@ pub struct PlainAggregation {
 }
 
 impl Default for PlainAggregation {
-    /// θ = 1/4.
+    /// Returns θ = 1/4.
     fn default() -> Self {
         Self { theta: 0.25 }
     }

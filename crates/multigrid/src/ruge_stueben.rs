@@ -35,7 +35,7 @@ pub struct RugeStueben {
 }
 
 impl Default for RugeStueben {
-    /// θ = 1/4.
+    /// Returns θ = 1/4.
     fn default() -> Self {
         Self { theta: 0.25 }
     }

@@ -13,7 +13,7 @@ use ocl::core::{self, ProgramInfo, ProgramInfoResult};
 
 use coarsen_device::Device;
 
-/// The environment variable that names the folder of caches; an empty name disables the cache.
+/// The environment variable with the path of the folder of caches; an empty path disables the cache.
 const FOLDER: &str = "COARSEN_CACHE";
 
 /// The cache of one device.

@@ -2,8 +2,8 @@
 //!
 //! [`default_device`] returns an [`OpenCl`], which is a [`coarsen_device::OnDevice`]; [`devices`] lists the
 //! devices. Vectors, matrices and preconditioners come from that crate. This crate implements its
-//! [`Driver`](coarsen_device::Driver). It builds and links without OpenCL installed; the error of [`devices`]
-//! then names the missing part.
+//! [`Driver`](coarsen_device::Driver). It builds and links without OpenCL installed; [`devices`] then returns
+//! an error with the missing part.
 //!
 //! | file | what |
 //! |---|---|

@@ -202,7 +202,7 @@ impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
         }
     }
 
-    /// d ← β d + ω M (b − A x), x ← x + d.
+    /// Computes d ← β d + ω M (b − A x), x ← x + d.
     fn step(&mut self, omega: f64, beta: f64, b: &B::Vector, x: &mut B::Vector) {
         let (omega, beta) = (B::Real::of(omega), B::Real::of(beta));
         self.a.relax_into(&self.m, omega, beta, b, x, &mut self.d, &mut self.ahead);

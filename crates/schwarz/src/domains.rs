@@ -12,7 +12,7 @@
 
 use crate::links::Links;
 
-/// The number that stands for no domain.
+/// The value for nodes in no domain.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// The nodes of each domain, and the domain of each node.

@@ -149,7 +149,7 @@ fn multiply_out<E: Real, I: Set<E>>(set: I, w: &mut Workspace<E>, n: usize) {
     }
 }
 
-/// c += l r.
+/// Computes c += l r.
 #[inline(always)]
 fn accumulate<E: Real, I: Set<E>>(set: I, c: &mut Tile<E>, l: &Tile<E>, r: &Tile<E>) {
     let mut columns = [I::Eight::zero(set); SIDE];

@@ -73,7 +73,7 @@ impl Exact {
         Ok(())
     }
 
-    /// x = A⁻¹ b.
+    /// Computes x = A⁻¹ b.
     pub(crate) fn solve<V: Real>(&mut self, b: &Vec<V>, x: &mut Vec<V>) {
         self.factor.apply(b, x);
     }

@@ -38,7 +38,7 @@ impl Coupling {
     }
 }
 
-/// Rows of neighbours with weights; a coupling of weight 0 is ignored.
+/// The neighbours of each node, row by row, with weights; a coupling of weight 0 is ignored.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
     starts: Vec<usize>,

@@ -10,7 +10,7 @@ use coarsen_sparse::{Bsr, Pattern};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coarse {
     /// By one sparse factor, on the first level whose factor is small compared with the inverses of the
-    /// domains. Application and setup of the factor then cost less than those of the domains.
+    /// domains. The factor then costs less than the domains, in application and in setup.
     Auto,
     /// By domains, as on every other level; with enough levels there is one domain.
     Domains,

@@ -21,9 +21,9 @@ use crate::plan::Plan;
 /// 96 rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Packed {
-    /// Values of 4 bytes.
+    /// The values in `f32`, 4 bytes each.
     Single(Vec<f32>),
-    /// Values of 8 bytes.
+    /// The values in `f64`, 8 bytes each.
     Double(Vec<f64>),
 }
 
@@ -104,8 +104,8 @@ pub type Top<'a, R> = dyn FnMut(&Vec<R>, &mut Vec<R>) + 'a;
 
 /// Multilevel domains at a place whose vectors are `V`.
 pub trait Domains<V: Vector>: Send {
-    /// z = Σ_l w_l C_lᵀ (Σ_d S_dᵀ A_d⁻¹ S_d) C_l r + C_tᵀ top(C_t r) over `levels`, and the diagonal inverses
-    /// of nodes in no domain.
+    /// Computes z = Σ_l w_l C_lᵀ (Σ_d S_dᵀ A_d⁻¹ S_d) C_l r + C_tᵀ top(C_t r) over `levels`, and applies the
+    /// diagonal inverses of nodes in no domain.
     ///
     /// C_l sums the values of the nodes of a supernode. `top` is called only if the plan has a level that is
     /// solved as one system. *Cost* one pass over the inverses, two passes over r, one over z.

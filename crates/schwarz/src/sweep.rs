@@ -64,7 +64,7 @@ impl<V: Real, S: Real> DomainSweep<'_, V, S> {
         }
     }
 
-    /// x_i ← x_i + D_i (b − A x)_i.
+    /// Computes x_i ← x_i + D_i (b − A x)_i.
     #[inline]
     pub(crate) fn relax(&self, place: usize, first: usize, x: &mut [V], work: &mut [V]) {
         match self.matrix.block().0 {

@@ -148,7 +148,7 @@ fn relax_into<V: Real, S: Real>(
     each(pieces, (ROWS / size).max(1), parallel::worth_product(a.nnz()), &body);
 }
 
-/// The same step for a few rows, with A x already computed.
+/// A step of relaxation for a few rows, with A x already computed.
 struct Step<'a, V, S> {
     d: &'a [S],
     size: usize,
@@ -177,7 +177,7 @@ impl<V: Real, S: Real> Kernel<V> for Step<'_, V, S> {
 }
 
 impl<V: Real, S: Real> Step<'_, V, S> {
-    /// `B` is the block size, or 0 if it is known only at run time.
+    /// Computes blocks of size `B`, or of any size if `B` is 0.
     #[inline(always)]
     fn blocks<I: Set<V>, const B: usize>(self, set: I) {
         let Self { d, omega, beta, ax, b, x, s, y, .. } = self;

@@ -79,7 +79,7 @@ impl<V: Real, S: Real> Kernel<V> for Chunk<'_, V, S> {
 }
 
 impl<V: Real, S: Real> Chunk<'_, V, S> {
-    /// x_i += ω D_i (b − A x)_i for the rows of a chunk, in the order of the sweep.
+    /// Computes x_i += ω D_i (b − A x)_i for the rows of a chunk, in the order of the sweep.
     #[inline(always)]
     fn rows<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
         for k in 0..self.rows.len() {

@@ -33,7 +33,7 @@ pub(super) struct WeightTransfer<S> {
 /// The weights of one side, row by row.
 struct Side<S> {
     pattern: Arc<Pattern>,
-    /// Blocks of m numbers; empty if P consists of identities.
+    /// The blocks of m weights; empty if P consists of identities.
     weights: Vec<S>,
     m: usize,
 }

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | 1 | index table allocating: count | room for a number of entries that no step exceeds |
 //! | 2 | index filling | a key for each entry: row and column |
-//! | 3 | index compacting: sort each row, remove duplicates | a stable sort by digits; the first entry of each key names a block |
+//! | 3 | index compacting: sort each row, remove duplicates | a stable sort by digits; the first entry of each key represents a block |
 //! | 4 | value table allocating, by the longest row | blocks and the longest row are counted and compared with the capacity of the target |
 //! | 5 | value filling | each block gathers its entries, in the order of the stream |
 //!
@@ -118,7 +118,7 @@ impl<V: Real> DeviceStream<V> {
     /// Returns an empty stream with room for `capacity` contacts between `nodes` nodes.
     ///
     /// # Errors
-    /// As [`of_blocks`](Self::of_blocks).
+    /// The errors of [`of_blocks`](Self::of_blocks).
     pub fn of_contacts<S>(on: &OnDevice<V, S>, nodes: usize, capacity: usize) -> Result<Self, Error> {
         Self::new(&on.plain(), nodes, capacity, PAIRS)
     }
@@ -185,7 +185,8 @@ impl<V: Real> DeviceStream<V> {
     /// block k of the values.
     ///
     /// # Errors
-    /// As [`write_blocks`](Self::write_blocks), and [`Error::Pattern`] for a contact that names a node twice.
+    /// The errors of [`write_blocks`](Self::write_blocks), and [`Error::Pattern`] for a contact with the same
+    /// node twice.
     pub fn write_contacts(&mut self, contacts: &[Stencil]) -> Result<(), Error> {
         self.check("DeviceStream of blocks", PAIRS, contacts.len(), "contacts of a stream")?;
         self.staging.clear();

@@ -109,7 +109,7 @@ pub(crate) struct Places {
 }
 
 impl<V: Real, S: Real> DeviceMatrix<V, S> {
-    /// Replaces the values by those of a stream in device memory. Blocks without an entry in the stream
+    /// Replaces the values by the sums of a stream in device memory. Blocks without an entry in the stream
     /// become zero. Does not transfer data or wait.
     ///
     /// Preconditioners can then be updated on the device too:

@@ -107,8 +107,8 @@ impl<'a, V: Real> Operand<'a, V> {
         self
     }
 
-    /// The number of values if every row had one block. The number of groups of a reduction depends on it, as
-    /// it depends on the length for a vector.
+    /// Returns the number of values if every row had one block. The number of groups of a reduction depends
+    /// on this number, as it depends on the length of a vector.
     pub(crate) fn work(&self) -> usize {
         self.rows * self.block.0 * self.block.1
     }
@@ -162,13 +162,13 @@ impl<'a, V: Real> Operand<'a, V> {
         d.assert_fits(self.on, n, size, method);
     }
 
-    /// y = A x.
+    /// Computes y = A x.
     pub(crate) fn apply(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) {
         self.assert_fits(x, y);
         self.by_rows(Product::Multiply, &[x, y].map(|v| Arg::Memory(&v.memory)));
     }
 
-    /// y = A x, x·y and the sum of |x y|, in one pass.
+    /// Computes y = A x, x·y and the sum of |x y|, in one pass.
     pub(crate) fn apply_dot(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) -> Dot<DeviceScalar<V>> {
         self.assert_fits(x, y);
         assert!(self.shape.0 == self.shape.1, "apply_dot needs a square matrix");
@@ -185,7 +185,7 @@ impl<'a, V: Real> Operand<'a, V> {
         Dot { value, magnitude }
     }
 
-    /// r = b − A x.
+    /// Computes r = b − A x.
     pub(crate) fn residual(&self, b: &DeviceVector<V>, x: &DeviceVector<V>, r: &mut DeviceVector<V>) {
         self.assert_fits(x, r);
         assert_eq!(b.size(), r.size(), "residual: b and r differ in length");
@@ -193,14 +193,14 @@ impl<'a, V: Real> Operand<'a, V> {
         self.by_rows(Product::Residual, &[b, x, r].map(|v| Arg::Memory(&v.memory)));
     }
 
-    /// y = a A x + b y.
+    /// Computes y = a A x + b y.
     pub(crate) fn apply_add(&self, a: V, x: &DeviceVector<V>, b: V, y: &mut DeviceVector<V>) {
         self.assert_fits(x, y);
         let [x, y] = [x, y].map(|v| Arg::Memory(&v.memory));
         self.by_rows(Product::MultiplyAdd, &[Arg::Number(a), x, Arg::Number(b), y]);
     }
 
-    /// s = β s + ω D (b − A x), y = x + s.
+    /// Computes s = β s + ω D (b − A x), y = x + s.
     #[allow(clippy::too_many_arguments)] // the letters of the formula
     pub(crate) fn relax_into<S: Real>(
         &self,

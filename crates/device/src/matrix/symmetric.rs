@@ -29,7 +29,7 @@ use crate::{DeviceScalar, DeviceVector, OnDevice};
 /// per row this is 26 bytes per block instead of 40 for 3x3 blocks of `f32`, and 44 instead of 76 for `f64`.
 /// 1x1 blocks save nothing in `f64` and take more memory in `f32`. *Cost* of a setup and of new values: one
 /// search per block above the diagonal, for its transpose. *Reference* Wu et al. 2022, §7, Fig. 12, for dense
-/// blocks, where a block is kept in fast memory between its two uses.
+/// blocks, which stay in fast memory between their two uses.
 pub struct DeviceSymmetric<V: Real, S: Real = V> {
     on: OnDevice<V>,
     block: usize,
@@ -52,7 +52,7 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
     /// Copies a host matrix to the device, in the layout that suits its rows and the device.
     ///
     /// # Errors
-    /// [`SetupError::Unsymmetric`] names a pair of entries that differ by more than round-off, or a block
+    /// [`SetupError::Unsymmetric`] with a pair of entries that differ by more than round-off, or with a block
     /// whose transpose is missing. [`Error::Range`] for values that `S` cannot hold, [`Error::TooLarge`] from
     /// 2³¹ slots on, [`Error::Memory`] if it does not fit (nothing is allocated then), [`Error::Build`] and
     /// [`Error::Device`] of the driver.

@@ -38,7 +38,7 @@ pub(crate) struct Queue<T> {
     /// Host buffer in which values are arranged before an upload.
     staging: Vec<u64>,
     counters: Counters,
-    /// Whether all enqueued commands have run, because the last command was a blocking one.
+    /// Whether all enqueued commands have run, because the last command was blocking.
     idle: bool,
     failure: Option<Error>,
     of: PhantomData<fn(T)>,

@@ -67,7 +67,7 @@ impl<T: Real> Application<T> {
         self.lists.fine * self.block
     }
 
-    /// z = M⁻¹ r. If the plan has a level that is solved as one system, `solve` solves it, as in
+    /// Computes z = M⁻¹ r. If the plan has a level that is solved as one system, `solve` solves it, as in
     /// [`Domains::apply`](coarsen_schwarz::Domains::apply).
     pub(crate) fn run(&mut self, r: &DeviceVector<T>, solve: &mut Top<'_, T>, z: &mut DeviceVector<T>) {
         let n = self.size();

@@ -54,8 +54,8 @@ impl Form {
 /// The number of domains per item.
 const DOMAINS: usize = 8;
 
-/// The kernels of an application for blocks of `block` unknowns and inverses of up to `tiles` tiles along a
-/// side.
+/// Returns the kernels of an application for blocks of `block` unknowns and inverses of up to `tiles` tiles
+/// along a side.
 pub(crate) fn apply(form: Form, stored: Type, [block, tiles]: [usize; 2]) -> Module {
     let wide = u8::from(form == Form::Item);
     let options = format!("-D STORED={stored} -D BLOCK={block} -D TILES={tiles} -D WIDE={wide}");
@@ -84,8 +84,8 @@ const NUMBERS: [&str; 7] = [
     "coarsen_schwarz_invert",
 ];
 
-/// The kernels of the numeric phase. Inverses are stored in `stored`, the matrix in `values`, in slices of
-/// `slice` rows; domains are eliminated in `work`.
+/// Returns the kernels of the numeric phase. Inverses are stored in `stored`, the matrix in `values`, in
+/// slices of `slice` rows; domains are eliminated in `work`.
 pub(crate) fn numbers(
     form: Form,
     [stored, values, work]: [Type; 3],

@@ -2,9 +2,9 @@
 //!
 //! There is at most one level on which two coupled nodes of the finest level are in the same domain but not
 //! in the same node: on finer levels their domains differ, on coarser levels they belong to the same node. So
-//! each off-diagonal block is used on at most one level, where one work item gathers it. Coarse matrices
-//! store only their diagonal blocks, which are sums over domains of the next finer level. All domains of all
-//! levels are then inverted in one launch.
+//! each off-diagonal block is used on at most one level, and is gathered there by one work item. Coarse
+//! matrices store only their diagonal blocks, which are sums over domains of the next finer level. All
+//! domains of all levels are then inverted in one launch.
 
 use coarsen_core::{Error, Real};
 use coarsen_schwarz::{Arithmetic, Repair, Storage};

@@ -11,7 +11,7 @@ use super::Level;
 use super::coarsest::CoarsestSolve;
 use crate::Cycle;
 
-/// x ≈ A⁻¹ b on the finest of `levels`, from x = 0 or from the given x.
+/// Computes x ≈ A⁻¹ b on the finest of `levels`, from x = 0 or from the given x.
 pub(super) fn cycle<T: Real, B: Backend, X>(
     levels: &mut [Level<T, B, X>],
     bottom: &mut dyn CoarsestSolve<T, B>,
@@ -64,7 +64,7 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
     level.smoother.post_smooth(b, x);
 }
 
-/// Two steps of flexible conjugate gradients on a coarser level, preconditioned by its K-cycle.
+/// Runs two steps of flexible conjugate gradients on a coarser level, preconditioned by its K-cycle.
 ///
 /// c and d are the two directions, v = A c, w = A d; the solution is the combination of c and d with the
 /// smallest energy error.

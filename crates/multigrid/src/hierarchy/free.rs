@@ -117,7 +117,7 @@ impl<T: Real> Free<T> {
         });
     }
 
-    /// Computes S of every node from the rows of P that couple to it.
+    /// Computes S of every node from the rows of P that have entries for the node.
     fn measure(&mut self, a: &Bsr<T>, p: &Prolongation<T>, transpose: &TransposePlan) {
         let k = p.block().1;
         a.copy_diagonal(&mut self.diagonal);

@@ -278,8 +278,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
         self.levels.len() + 1
     }
 
-    /// Returns the stored scalars of all levels divided by those of the finest level: the cost of a cycle in
-    /// products with A.
+    /// Returns the number of stored scalars of all levels divided by the number on the finest level: the cost
+    /// of a cycle in products with A.
     pub fn operator_complexity(&self) -> f64 {
         let finest = self.levels.first().map_or(self.bottom.nnz(), |level| level.host.nnz);
         let all: usize = self.levels.iter().map(|level| level.host.nnz).sum::<usize>() + self.bottom.nnz();

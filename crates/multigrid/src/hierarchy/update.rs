@@ -23,7 +23,7 @@ use crate::{Coarse, Coarsening, Grid, Keep, SmootherRecipe};
 pub(super) struct PreparedLevel<T, X> {
     coarse: Option<Coarse<T, X>>,
     matrix: Bsr<T>,
-    /// Inverses of the diagonal blocks, if the smoother has none.
+    /// The inverses of the diagonal blocks, if the smoother does not provide them.
     inverses: Option<DenseBlocks<T>>,
 }
 

@@ -46,8 +46,7 @@ use lengths::edge_lengths;
 use null_space::Moments;
 pub use weights::Weights;
 
-/// Skinning-space multigrid: handles move their nodes by affine maps of the rest positions, with weights 0 or
-/// 1.
+/// Skinning-space multigrid: handles move their nodes by affine maps of the rest positions.
 ///
 /// Handles are farthest points of the elastic graph, and each node is moved by its nearest handle. *Use* for
 /// elastic bodies and sheets with known rest positions, if values change in every step: P is computed once,
@@ -66,7 +65,7 @@ pub struct Skinning {
     pub nodes_per_handle: usize,
     /// The number of handles per handle of the next level, if `handles` is empty.
     pub handles_per_handle: usize,
-    /// Nodes that are chosen as handles before all others.
+    /// The nodes that are chosen as handles before all other nodes.
     pub given: Vec<u32>,
     /// The metric in which farthest points are chosen.
     pub sampling: Sampling,

@@ -105,7 +105,7 @@ mod tests {
         moments
     }
 
-    /// A body has no such direction, a plane one, a line two and a point three, at any position, and no
+    /// A body has no such direction, a plane has one, a line two and a point three, at any position, and no
     /// direction moves a node.
     #[test]
     fn planes_lines_and_points_have_their_directions() {

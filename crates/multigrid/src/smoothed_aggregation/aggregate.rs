@@ -1,9 +1,9 @@
 //! Aggregates of strongly connected nodes.
 //!
-//! Pass 1 is Algorithm 1 of Tamstorf 2015, whose step numbers stand at line ends. Nodes whose neighbours all
-//! lie in their chunk are visited first, with chunks in parallel; nodes on borders of chunks follow in order.
-//! Pass 2 is the alternative to Algorithm 2 in the same paper: each left-over node joins the aggregate to
-//! which it is most strongly connected. Pass 3 merges aggregates of one or two nodes into a neighbour,
+//! Pass 1 is Algorithm 1 of Tamstorf 2015; its step numbers are given at line ends. Nodes whose neighbours
+//! all lie in their chunk are visited first, with chunks in parallel; nodes on borders of chunks follow in
+//! order. Pass 2 is the alternative to Algorithm 2 in the same paper: each left-over node joins the aggregate
+//! to which it is most strongly connected. Pass 3 merges aggregates of one or two nodes into a neighbour,
 //! because they cannot represent the rotations of a rigid body. Chunks depend only on the number of nodes:
 //! the aggregates are the same for any thread count.
 //!

@@ -99,7 +99,7 @@ fn smooth_prolongation<T: Real>(
     Ok((Bsr::new(Arc::new(Pattern::new(count, offsets, indices)?), (b, k), values)?, plain))
 }
 
-/// Copies the parts into `indices` and `values`, and drops them.
+/// Copies the parts into `indices` and `values`, then drops the parts.
 fn gather<T: Real>(mut parts: Vec<ProlongationRows<T>>, indices: &mut [u32], values: &mut [T]) {
     if parts.len() > 1 {
         let rest = parts.split_off(parts.len() / 2);
@@ -379,7 +379,7 @@ impl<T: Real> Row<T> {
     }
 }
 
-/// C += f M X for a b x b block M and b x k blocks X and C.
+/// Computes C += f M X for a b x b block M and b x k blocks X and C.
 #[inline(always)]
 fn add_product<T: Real>(m: &[T], x: &[T], c: &mut [T], (b, k): (usize, usize), f: T) {
     let (m, x, c) = (&m[..b * b], &x[..b * k], &mut c[..b * k]);

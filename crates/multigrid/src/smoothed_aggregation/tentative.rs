@@ -36,7 +36,7 @@ impl Held<'_> {
 
 /// Q and R of all aggregates.
 pub(super) struct Basis<T> {
-    /// Rows of Q for each scalar unknown of aggregated nodes, aggregate by aggregate.
+    /// The rows of Q for each scalar unknown of aggregated nodes, aggregate by aggregate.
     q: Vec<T>,
     /// The index of a node among aggregated nodes, `u32::MAX` for special nodes.
     at: Vec<u32>,

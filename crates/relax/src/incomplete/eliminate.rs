@@ -104,7 +104,7 @@ impl<T: Real> Kernel<T> for EliminatedRows<'_, T> {
 }
 
 impl<T: Real> EliminatedRows<'_, T> {
-    /// `B` is the block size, or 0 if it is known only at run time.
+    /// Eliminates with block size `B`, or with any block size if `B` is 0.
     #[inline(always)]
     fn fixed<I: Set<T>, const B: usize>(self, set: I) -> Result<(), Fault> {
         let b = if B == 0 { self.b } else { B };
@@ -197,7 +197,7 @@ fn smallest_pivot<T: Real>(d: &[T], b: usize) -> T {
     smallest
 }
 
-/// c = x y for b x b blocks.
+/// Computes c = x y for b x b blocks.
 #[inline(always)]
 fn multiply<T: Real, I: Set<T>>(set: I, x: &[T], y: &[T], c: &mut [T], b: usize) {
     for i in 0..b {
@@ -211,7 +211,7 @@ fn multiply<T: Real, I: Set<T>>(set: I, x: &[T], y: &[T], c: &mut [T], b: usize)
     }
 }
 
-/// c −= x y for b x b blocks.
+/// Computes c −= x y for b x b blocks.
 #[inline(always)]
 fn subtract<T: Real, I: Set<T>>(set: I, x: &[T], y: &[T], c: &mut [T], b: usize) {
     for i in 0..b {

@@ -101,7 +101,7 @@ impl<V: Real, S: Real> Half<'_, V, S> {
         if self.forward { self.forward::<I, P, B>(set) } else { self.backward::<I, P, B>(set) }
     }
 
-    /// yᵢ = rᵢ − Σ_{j<i} Lᵢⱼ yⱼ
+    /// Computes yᵢ = rᵢ − Σ_{j<i} Lᵢⱼ yⱼ
     #[inline(always)]
     fn forward<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
         let (rows, r) = (&self.chunk.rows, self.of.r);
@@ -123,7 +123,7 @@ impl<V: Real, S: Real> Half<'_, V, S> {
         }
     }
 
-    /// zᵢ = Dᵢ⁻¹ (yᵢ − Σ_{j>i} Uᵢⱼ zⱼ)
+    /// Computes zᵢ = Dᵢ⁻¹ (yᵢ − Σ_{j>i} Uᵢⱼ zⱼ)
     #[inline(always)]
     fn backward<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
         let rows = &self.chunk.rows;
@@ -180,7 +180,7 @@ impl<V: Real, S: Real> Half<'_, V, S> {
         }
     }
 
-    /// y −= M x for the block at `at`.
+    /// Computes y −= M x for the block at `at`.
     #[inline(always)]
     fn subtract<I: Set<V>, const B: usize>(&self, set: I, at: usize, x: &[V; B], y: &mut [V; B]) {
         let m = &self.of.lu.values()[at * B * B..(at + 1) * B * B];

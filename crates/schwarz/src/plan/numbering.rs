@@ -15,7 +15,7 @@ use crate::packed::AREA;
 /// lists. *Cost* one pass over the nodes of all levels; about 4 numbers of 4 bytes per node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Numbering {
-    /// The number of the first node of each level with domains, and of the level solved as one system.
+    /// For each level with domains, and for the level solved as one system, the number of its first node.
     pub first: Vec<usize>,
     /// For each coarse level from finer to coarser, its first node and its end node, counted from the first
     /// coarse node.

@@ -46,7 +46,7 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         block
     }
 
-    /// s −= D_i x_i.
+    /// Computes s −= D_i x_i.
     #[inline(always)]
     pub(super) fn less_diagonal<I: Set<V>, const B: usize>(
         &self,
@@ -79,7 +79,7 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         product
     }
 
-    /// s −= Σ A_ij x_j over outer couplings.
+    /// Computes s −= Σ A_ij x_j over outer couplings.
     #[inline(always)]
     pub(super) unsafe fn less_outer<I: Set<V>, const B: usize>(
         &self,
@@ -99,8 +99,8 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         }
     }
 
-    /// s −= Σ A_ij x_j over inner couplings; `ahead` is the prefetch distance in bytes, negative in a
-    /// backward sweep.
+    /// Computes s −= Σ A_ij x_j over inner couplings; `ahead` is the prefetch distance in bytes, negative in
+    /// a backward sweep.
     ///
     /// Works like [`coarsen_sparse::row_product`], which prefetches only forward.
     #[inline(always)]
@@ -138,7 +138,7 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         }
     }
 
-    /// t_j −= A_ijᵀ x_i over inner couplings.
+    /// Computes t_j −= A_ijᵀ x_i over inner couplings.
     #[inline(always)]
     pub(super) unsafe fn give<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
         &self,

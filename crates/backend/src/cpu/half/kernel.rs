@@ -180,8 +180,8 @@ impl<V: Real, S: Real> Task<'_, V, S> {
         }
     }
 
-    /// x_i ← x_i + ω D⁻¹ (s − D x_i), where s is b minus all other couplings of row i. In this form the
-    /// rounding of D⁻¹ does not change the fixed point.
+    /// Computes x_i ← x_i + ω D⁻¹ (s − D x_i), where s is b minus all other couplings of row i. In this form
+    /// the rounding of D⁻¹ does not change the fixed point.
     #[inline(always)]
     unsafe fn relax<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
         &self,

@@ -19,7 +19,7 @@ use iterative::Iterative;
 
 /// The solver of the coarsest level.
 pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
-    /// x ≈ A⁻¹ b; x is overwritten.
+    /// Computes x ≈ A⁻¹ b; x is overwritten.
     fn solve(&mut self, b: &B::Vector, x: &mut B::Vector);
 
     /// Computes new values on the same pattern. After an error the old solver is unchanged.
