@@ -204,7 +204,7 @@ pub trait NumericPlace: Backend {
     fn galerkin(&self, matrices: [&Self::Matrix; 3], dead: &[u32]) -> Result<Self::Galerkin, Error>;
 
     /// Computes A_c = Pᵀ A P for the matrices of the plan. Dead unknowns get the largest diagonal entry of
-    /// their node, or 1 if the node has no other unknown.
+    /// their node, or 1 if all unknowns of the node are dead.
     ///
     /// # Errors
     /// [`Error::Device`] if the place has failed.

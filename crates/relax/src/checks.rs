@@ -22,7 +22,7 @@ pub(crate) fn square<'a, T: Real>(system: &System<'a, T>) -> Result<Cow<'a, Bsr<
     Ok(system.whole()?)
 }
 
-/// Returns [`square`], if in addition every value is finite.
+/// Returns the matrix of [`square`], if in addition every value is finite.
 pub(crate) fn finite<'a, T: Real>(system: &System<'a, T>) -> Result<Cow<'a, Bsr<T>>, SetupError> {
     let a = square(system)?;
     a.check_finite()?;

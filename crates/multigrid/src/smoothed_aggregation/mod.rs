@@ -10,7 +10,7 @@
 //! | P̂, Qᵢ, Rᵢ | tentative prolongation, its local bases; coarse near-kernel | `tentative` |
 //! | | reach of aggregates | `reach` |
 //! | A_F | A without its weak couplings | `filter` |
-//! | P, ω, ρ | smoothed prolongation, ω = 4 / (3 ρ(D⁻¹A)); 4 / 3 and ρ = 2 with A_F, so ω = 2/3 | `smooth` |
+//! | P, ω, ρ | smoothed prolongation, ω = 4 / (3 ρ(D⁻¹A)), or 2/3 with A_F | `smooth` |
 //!
 //! The recipe and its defaults are in `recipe` and `thresholds`, D⁻¹ and ω in `parts`. Step numbers at line
 //! ends are those of Algorithm 3.
