@@ -186,7 +186,7 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
 }
 
 impl<V: Real, S: Real> RowSweep<'_, V, S> {
-    /// As [`rows`](Self::rows), for any block size; the residual of a row is on the stack for blocks up to
+    /// As [`Chunk::rows`], for any block size; the residual of a row is on the stack for blocks up to
     /// 12.
     fn rows_any(&self, rows: Range<usize>, x: Shared<'_, V>) {
         let size = self.a.block().0;
