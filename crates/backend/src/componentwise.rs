@@ -1,8 +1,8 @@
-//! Matrices whose components do not meet: A = a ⊗ I_b.
+//! Matrices whose components are not coupled: A = a ⊗ I_b.
 //!
 //! | symbol | here |
 //! |---|---|
-//! | b | scalars of a node |
+//! | b | the number of scalars of a node |
 //! | a | the scalar matrix, one entry per block of A |
 //! | C | contact, which couples components |
 
@@ -20,7 +20,8 @@ const ROUND_OFF: f64 = 16.0;
 /// attachments, whose stiffness is a multiple of I. a has one number per block of A instead of b², so setup
 /// and memory are those of a scalar problem, and coarse blocks of skinning are 4 x 4 instead of 12 x 12.
 /// Contact C is allowed: a takes the mean of the diagonal of each of its blocks, and the preconditioner then
-/// differs from A by the coupling of the components. A new contact changes the pattern of a and builds anew.
+/// differs from A by the coupling of the components. A new contact changes the pattern of a and causes a
+/// build.
 /// *Cost* of an application: b applications to scalars, and a copy of both vectors. *Reference* Xian, Tong &
 /// Liu 2019, §4.2, where the matrix of Projective Dynamics is the first use.
 ///
@@ -55,13 +56,14 @@ pub struct Componentwise<R> {
     pub scalar: R,
 }
 
-/// Built by [`Componentwise`].
+/// The preconditioner that [`Componentwise`] builds.
 pub struct Components<M, T, V> {
     each: M,
     a: Bsr<T>,
     block: usize,
-    /// One component of the residual and of the correction.
+    /// One component of the residual.
     r: Vec<V>,
+    /// One component of the correction.
     z: Vec<V>,
 }
 
@@ -69,8 +71,8 @@ impl<T: Real, V: Real, B: Backend<Vector = Vec<V>>, R: Setup<T, B>> Setup<T, B> 
     type Built = Components<R::Built, T, V>;
 
     /// # Errors
-    /// As the recipe for scalars, [`SetupError::Coupled`] where a block of A is no multiple of I, and
-    /// [`SetupError::NotSquare`].
+    /// The errors of the recipe for scalars, [`SetupError::Coupled`] if a block of A is not a multiple of I,
+    /// and [`SetupError::NotSquare`].
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
         let a = scalar(&system)?;
         let each = self.scalar.build_from(System { matrix: &a, ..apart(&system) }, on)?;
@@ -94,12 +96,12 @@ impl<M: Update<T>, T: Real, V> Update<T> for Components<M, T, V> {
     }
 }
 
-/// What the scalar system keeps of a system; its matrix is to be replaced.
+/// Returns the data of a system that the scalar system uses; the caller replaces the matrix.
 fn apart<'a, T: Real>(system: &System<'a, T>) -> System<'a, T> {
     System { contact: None, near_kernel: None, ..*system }
 }
 
-/// a: one number per block of A + C.
+/// Returns a, with one number per block of A + C.
 fn scalar<T: Real>(system: &System<'_, T>) -> Result<Bsr<T>, SetupError> {
     let (rows, columns) = system.matrix.block();
     if rows != columns {

@@ -11,10 +11,10 @@ use coarsen_sparse::{Bsr, Pattern};
 
 use crate::{Backend, Blocks, DenseBlocks, Matrix, Reference, RowSets, SweepDirection};
 
-/// Sizes in nodes: zero, one, around a power of two, and large enough for several leaves.
+/// The tested numbers of nodes: zero, one, around a power of two, and large enough for several leaves.
 const NODES: [usize; 6] = [0, 1, 31, 32, 33, 1000];
 
-/// Block sizes: the specialised ones and one without its own kernel.
+/// The tested block sizes: sizes with specialised kernels, and one size without.
 const BLOCKS: [usize; 6] = [1, 2, 3, 5, 6, 12];
 
 /// Defines the conformance tests for a backend value.
@@ -44,12 +44,12 @@ macro_rules! conformance {
     };
 }
 
-/// Pseudo-random entries between -1 and 1, the same in every run.
+/// Returns pseudo-random entries between -1 and 1, the same in every run.
 pub fn noise(n: usize, seed: u64) -> Vec<f64> {
     SplitMix64::new(seed.wrapping_mul(SplitMix64::GAMMA) | 1).numbers(n)
 }
 
-/// A diagonally dominant matrix of n nodes on a ring with far links, in b x b blocks.
+/// Returns a diagonally dominant matrix of n nodes on a ring with far links, in b x b blocks.
 pub fn ring(n: usize, b: usize) -> Bsr<f64> {
     let mut places = Vec::new();
     for i in 0..n as u32 {

@@ -1,10 +1,10 @@
-//! Why a setup failed.
+//! The errors of a setup.
 
 use coarsen_core::{Cancel, Error};
 use coarsen_sparse::{SparseError, System};
 
-/// The reason why a preconditioner cannot be built or updated. After a failed update the old one stays
-/// usable.
+/// The reason why a preconditioner cannot be built or updated. After a failed update the old preconditioner
+/// can still be used.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
@@ -13,13 +13,13 @@ pub enum SetupError {
         "the matrix is {rows} x {columns} in blocks of {block_rows} x {block_columns}, but a preconditioner needs square ones"
     )]
     NotSquare {
-        /// Rows of the matrix.
+        /// The number of rows of the matrix.
         rows: usize,
-        /// Columns of the matrix.
+        /// The number of columns of the matrix.
         columns: usize,
-        /// Rows of a block.
+        /// The number of rows of a block.
         block_rows: usize,
-        /// Columns of a block.
+        /// The number of columns of a block.
         block_columns: usize,
     },
     /// A diagonal entry that is zero or missing.
@@ -29,7 +29,7 @@ pub enum SetupError {
     ZeroDiagonal {
         /// The scalar row.
         row: usize,
-        /// The method that divides by it.
+        /// The method that divides by the entry.
         method: &'static str,
     },
     /// A diagonal block that cannot be inverted.
@@ -39,10 +39,10 @@ pub enum SetupError {
     SingularBlock {
         /// The block row.
         node: usize,
-        /// Its first scalar row.
+        /// The first scalar row of the node.
         first_row: usize,
     },
-    /// A factorisation met an unusable pivot, also after all shifts of the diagonal.
+    /// A factorisation met an unusable pivot, even after all shifts of the diagonal.
     #[error(
         "{method} met a pivot of {pivot:.3e} at row {row}, also after shifting the diagonal by {shift:.1e} of itself; the matrix is not positive definite: use ilu0, or Gmres or Minres without it"
     )]
@@ -56,7 +56,7 @@ pub enum SetupError {
         /// The largest relative shift tried.
         shift: f64,
     },
-    /// Elimination without shifts met a block that it cannot divide by.
+    /// Elimination without shifts met a block by which it cannot divide.
     #[error(
         "{method} met a singular diagonal block at row {row} during elimination; renumber the unknowns, add a little to the diagonal, or use a direct method"
     )]
@@ -78,19 +78,19 @@ pub enum SetupError {
         /// The smallest diagonal entry of the block.
         diagonal: f64,
     },
-    /// A method for symmetric matrices met an unsymmetric one.
+    /// A method for symmetric matrices met an unsymmetric matrix.
     #[error(
         "{method} needs a symmetric matrix, but entries ({row}, {column}) and ({column}, {row}) differ; use ilu0 with Gmres or BiCgStab"
     )]
     Unsymmetric {
         /// The method.
         method: &'static str,
-        /// Scalar row of the worst pair.
+        /// The scalar row of the worst pair.
         row: usize,
-        /// Scalar column of the worst pair.
+        /// The scalar column of the worst pair.
         column: usize,
     },
-    /// A method that can be updated only on the host.
+    /// A method that can only be updated on the host.
     #[error(
         "{method} cannot follow a matrix of a device; update it with the matrix of the host, or take Chebyshev or Gauss-Seidel"
     )]
@@ -98,14 +98,14 @@ pub enum SetupError {
         /// The method.
         method: &'static str,
     },
-    /// A node that had no couplings when domains were chosen has some now.
+    /// A node that had no couplings when domains were chosen has couplings now.
     #[error(
         "node {node} (rows {first_row} and following) had no couplings when domains were chosen and has some now, as a constraint that was released: it is still solved alone; build anew, or update with the matrix of the host"
     )]
     Released {
         /// The block row.
         node: usize,
-        /// Its first scalar row.
+        /// The first scalar row of the node.
         first_row: usize,
     },
     /// A method for matrices a ⊗ I met a block that couples components, or has different diagonal entries.
@@ -135,7 +135,7 @@ pub enum SetupError {
         "the coarsest matrix, of {unknowns} unknowns, can be neither factored nor inverted: {why}; fix a degree of freedom, or allow more levels"
     )]
     Coarsest {
-        /// Its scalar unknowns.
+        /// The number of its scalar unknowns.
         unknowns: usize,
         /// The message of the factorisation.
         why: String,
@@ -155,9 +155,9 @@ pub enum SetupError {
         "coarsening stops at {unknowns} unknowns, whose factor would take {bytes} bytes; give fewer near-kernel vectors, a lower strength θ, or use another preconditioner"
     )]
     Stalled {
-        /// Scalar unknowns of the level that is not coarsened.
+        /// The number of scalar unknowns of the level that is not coarsened.
         unknowns: usize,
-        /// Bytes of its factor.
+        /// The size of its factor in bytes.
         bytes: usize,
     },
     /// A domain of an overlapping Schwarz method that cannot be factored.
@@ -167,12 +167,12 @@ pub enum SetupError {
     Domain {
         /// A node of the domain.
         node: usize,
-        /// Its scalar unknowns.
+        /// The number of scalar unknowns of the domain.
         unknowns: usize,
         /// The message of the factorisation.
         why: String,
     },
-    /// An error on a level of a hierarchy below the finest; rows and nodes are those of that level.
+    /// An error on a coarser level of a hierarchy; rows and nodes are numbered on this level.
     #[error("on level {level} of the hierarchy (0 is the given matrix; rows count on that level): {cause}")]
     Level {
         /// The number of finer levels.

@@ -48,12 +48,12 @@ impl<B: Backend, M> Hosted<B, M> {
         Self { on: on.clone(), method, r: vec![zero(); size], z: vec![zero(); size] }
     }
 
-    /// The host method.
+    /// Returns the host method.
     pub fn method(&self) -> &M {
         &self.method
     }
 
-    /// The host method, mutable.
+    /// Returns the host method, mutable.
     pub fn method_mut(&mut self) -> &mut M {
         &mut self.method
     }
@@ -84,7 +84,7 @@ impl<B: Backend, M: Preconditioner<Vec<B::Real>>> Preconditioner<B::Vector> for 
     }
 }
 
-/// Updates the method, and the length of its vectors if the size of the system changed.
+/// Updates the method, and the length of its vectors if the size of the system has changed.
 impl<T: Real, B: Backend, M: Update<T>> Update<T> for Hosted<B, M> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         let reused = self.method.update_from(system)?;

@@ -1,8 +1,8 @@
-//! Backends: where a solve runs, and how objects built on the host are moved there.
+//! Backends: the places at which a solve runs, and the copies to them of objects built on the host.
 //!
 //! A backend is a value, for example [`Cpu::new()`](Cpu::new) or a device. Setup works on host matrices
-//! ([`Setup`]) and moves its results through [`Backend::matrix`], [`Backend::blocks`] and [`Backend::rows`].
-//! Application uses only the traits of this crate, so that a method is written once for all backends.
+//! ([`Setup`]) and copies its results through [`Backend::matrix`], [`Backend::blocks`] and [`Backend::rows`].
+//! Application uses only the traits of this crate, so a method is written once for all backends.
 //! `conformance!` defines the tests that a backend must pass.
 //!
 //! | file | what |
@@ -16,10 +16,10 @@
 //! | [`cpu`](Cpu) | the CPU: f64, f32, or f64 over f32 storage |
 //! | [`componentwise`](Componentwise) | a method of scalars for A = a ⊗ I |
 //! | [`hosted`](Hosted) | a host method at any place |
-//! | [`range`](check_range) | whether storage can hold values |
+//! | [`range`](check_range) | checks that storage can hold values |
 //! | [`reference`](Reference) | plain loops, for tests |
 //! | [`conformance`](mod@conformance) | the tests of a backend, as a macro |
-//! | [`error`](SetupError) | why a setup failed |
+//! | [`error`](SetupError) | the reasons why a setup failed |
 
 mod backend;
 mod componentwise;

@@ -6,14 +6,14 @@ use coarsen_sparse::Bsr;
 
 use crate::{DenseBlocks, SetupError};
 
-/// Refuses finite values if the largest becomes infinite or zero in storage. Values of which one is not
-/// finite pass; other checks refuse them.
+/// Refuses finite values if the largest becomes infinite or zero in storage. If some value is not finite,
+/// nothing is refused here; other checks refuse it.
 ///
-/// A place makes this check before it stores values. A method of several parts calls it for all parts before
-/// it passes on the first.
+/// A place makes this check before it stores values. A method of several parts makes it for all parts before
+/// it stores the first.
 ///
 /// # Errors
-/// [`Error::Range`] names `what` and its largest value.
+/// [`Error::Range`] with `what` and the largest value.
 ///
 /// ```
 /// use coarsen_backend::check_range;
@@ -27,7 +27,7 @@ pub fn check_range<T: Real, S: Real>(what: &'static str, values: &[T]) -> Result
     within::<T, S>(what, largest(values))
 }
 
-/// [`check_range`] of a matrix, which also refuses values that are not finite. *Cost* one pass for both
+/// Applies [`check_range`] to a matrix, and also refuses values that are not finite. *Cost* one pass for both
 /// checks.
 ///
 /// # Errors
@@ -48,12 +48,13 @@ pub fn check_storable<T: Real, S: Real>(what: &'static str, a: &Bsr<T>) -> Resul
     Ok(within::<T, S>(what, largest)?)
 }
 
-/// [`check_range`] of every row of every block: a row that becomes zero in storage never changes its unknown.
+/// Applies [`check_range`] to every row of every block: a row that becomes zero in storage would never change
+/// its unknown.
 ///
 /// *Cost* one pass, or none if both precisions are the same.
 ///
 /// # Errors
-/// [`Error::Range`] names `what` and the largest value of the first row that storage cannot hold.
+/// [`Error::Range`] with `what` and the largest value of the first row that storage cannot hold.
 ///
 /// ```
 /// use coarsen_backend::{DenseBlocks, check_blocks};
@@ -79,8 +80,8 @@ pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> 
     if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
 }
 
-/// Returns an error if the largest value becomes infinite or zero in storage. NaN, which stands for a value
-/// that is not finite, passes.
+/// Returns an error if the largest value becomes infinite or zero in storage. NaN, which means that a value
+/// is not finite, is accepted.
 fn within<T: Real, S: Real>(what: &'static str, largest: T) -> Result<(), Error> {
     let stored = largest.to::<S>();
     if largest.is_finite() && (stored.is_infinite() || (stored == S::zero() && largest > T::zero())) {

@@ -1,4 +1,4 @@
-//! Plain loops, with which every other backend is compared.
+//! Plain loops with which every other backend is compared.
 //!
 //! The code is serial and not optimised, so that it is easy to check.
 

@@ -11,25 +11,25 @@ use crate::{Backend, Matrix, SetupError};
 /// *Implement* if a place has kernels for weights or identities; [`MatrixTransfer`] works at every place.
 /// *Panics* on vectors of another length.
 pub trait Transfer<T: Real, B: Backend>: Send {
-    /// x ← x + P x_c.
+    /// Computes x ← x + P x_c.
     fn prolong_add(&self, coarse: &B::Vector, x: &mut B::Vector);
 
-    /// r_c = Pᵀ r.
+    /// Computes r_c = Pᵀ r.
     fn restrict(&self, r: &B::Vector, coarse: &mut B::Vector);
 
-    /// P, if it is stored as a matrix of the place.
+    /// Returns P, if it is stored as a matrix of the place.
     fn matrix(&self) -> Option<&B::Matrix> {
         None
     }
 
-    /// Takes new numbers for the same structure; `transpose` is the transpose plan of P's pattern.
+    /// Replaces the numbers; the structure stays the same. `transpose` is the transpose plan of P's pattern.
     ///
     /// # Errors
     /// [`SetupError::Matrix`] or [`SetupError::Place`] for a prolongation of another structure or numbers
-    /// that storage cannot hold. After an error the transfer must take new numbers before it is used.
+    /// that storage cannot hold. After an error the numbers must be replaced before the transfer is used.
     fn set_values(&mut self, p: &Prolongation<T>, transpose: &TransposePlan) -> Result<(), SetupError>;
 
-    /// Bytes of the numbers at the place.
+    /// Returns the size of the numbers at the place in bytes.
     fn bytes(&self) -> usize;
 }
 
@@ -46,7 +46,7 @@ impl<B: Backend> MatrixTransfer<B> {
     /// Copies P and its transpose to the place.
     ///
     /// # Errors
-    /// Those of [`Backend::matrix`].
+    /// The errors of [`Backend::matrix`].
     pub fn new<T: Real>(on: &B, p: &Prolongation<T>, transpose: &TransposePlan) -> Result<Self, SetupError> {
         let p = p.to_matrix()?;
         let bytes = 2 * p.nnz() * size_of::<B::Stored>();

@@ -43,7 +43,7 @@ impl<V: Real, S: Real> NumericPlace for OnDevice<V, S> {
         from.read_values(to)
     }
 
-    /// One wait; two for a matrix of scalars.
+    /// Waits once; twice for a matrix of scalars.
     fn invert_diagonal(
         &self,
         a: &DeviceMatrix<V, S>,

@@ -1,19 +1,19 @@
-//! Multigrid: a hierarchy of smaller and smaller systems, and cycles through it.
+//! Multigrid: a hierarchy of systems of decreasing size, and cycles through the hierarchy.
 //!
 //! A method defines its [`Coarsening`]: from a grid to a prolongation. Setup loop, cycles, reuse and coarsest
 //! solve are common to all methods. Start reading at `hierarchy/cycle.rs` and `smoothed_aggregation/mod.rs`.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`multigrid`](Multigrid) | the recipe: cycle, smoothing, sizes, what an update keeps |
+//! | [`multigrid`](Multigrid) | the recipe: cycle, smoothing, sizes, data that an update keeps |
 //! | [`coarsening`](Coarsening) | the interface of a method |
 //! | [`over_domains`](OverDomains) | domains of multilevel Schwarz as the finest smoother |
 //! | [`hierarchy`](Hierarchy) | the setup loop; `cycle`, `coarsest`, `update`, `patch`, `numeric`, `term`, `free`, `table` |
 //! | [`per_level`](PerLevel) | a smoother for each level |
-//! | [`matrix_free`](MatrixFree) | a finest level that is an operator |
+//! | [`matrix_free`](MatrixFree) | a finest level given as an operator |
 //! | [`smoothed_aggregation`](SmoothedAggregation) | Tamstorf 2015: special nodes, aggregates, local QR, smoothing |
 //! | [`skinning`](Skinning) | Xian 2019: handles, affine coordinates, null spaces |
-//! | [`geometric`](Geometric), [`ruge_stueben`](RugeStueben), [`plain_aggregation`](PlainAggregation) | methods of one file each; copy one for a new method |
+//! | [`geometric`](Geometric), [`ruge_stueben`](RugeStueben), [`plain_aggregation`](PlainAggregation) | methods of one file each; examples for a new method |
 
 mod coarsening;
 mod geometric;

@@ -8,9 +8,9 @@ use crate::{Grid, SmootherRecipe, Smoothing};
 
 /// A smoother for each level, with the number of its steps before and after the coarse correction.
 ///
-/// *Use* for settings such as those of Xian, Tong & Liu 2019, Table 1: the entry "direct/J(10)/J(5)/J(5)",
-/// from coarse to fine, is three levels of damped block Jacobi with 5, 5 and 10 steps. Their symmetric
-/// GS(3) costs as much as `GaussSeidel` with `sweeps: 6`, which sweeps forward before the correction and
+/// *Use* for settings such as in Xian, Tong & Liu 2019, Table 1: the entry "direct/J(10)/J(5)/J(5)", from
+/// coarse to fine, is three levels of damped block Jacobi with 5, 5 and 10 steps. The symmetric GS(3) of that
+/// table costs as much as `GaussSeidel` with `sweeps: 6`, which sweeps forward before the correction and
 /// backward after it. *Cost* of a step: one product with the matrix of the level.
 ///
 /// ```
@@ -28,8 +28,8 @@ use crate::{Grid, SmootherRecipe, Smoothing};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct PerLevel {
-    /// The smoother of each level and its steps, at least 1, from fine to coarse. The last entry also holds
-    /// for all coarser levels.
+    /// The smoother of each level and the number of its steps, at least 1, from fine to coarse. The last
+    /// entry is used for all coarser levels too.
     pub steps: Vec<(Smoothing, usize)>,
 }
 
@@ -50,14 +50,14 @@ fn out_of_range(name: &'static str) -> SetupError {
     Error::Parameter { name, value: 0.0, range: "1 or more" }.into()
 }
 
-/// Several steps of a smoother as one.
+/// Several steps of a smoother as one smoother.
 struct Repeated<T: Real, B: Backend> {
     step: Box<dyn Smoother<T, B>>,
     steps: usize,
 }
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for Repeated<T, B> {
-    /// As many steps before as after, so that a symmetric class stays symmetric.
+    /// Applies the same number of steps before and after, so that a symmetric class stays symmetric.
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
         self.pre_smooth(r, z);
         self.post_smooth(r, z);
@@ -131,7 +131,7 @@ mod tests {
     use coarsen_problems::cloth;
     use coarsen_relax::DampedJacobi;
 
-    /// Two steps are those of a step and a step, and more steps need fewer iterations.
+    /// Two steps equal one step followed by another, and with more steps fewer iterations are needed.
     #[test]
     fn steps_add_up() {
         let (p, on) = (cloth(20, 0.01).unwrap(), Cpu::new());

@@ -1,4 +1,4 @@
-//! Buffers, compiled programs and launches of a queue; `transfer` copies data.
+//! Buffers, compiled programs and launches of a queue; copies are in `transfer`.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -15,7 +15,7 @@ use crate::error::{check, failed};
 use crate::handle::Handle;
 use crate::transfer;
 
-/// One in-order queue.
+/// One in-order queue of an OpenCL device.
 pub(crate) struct OpenClDriver {
     context: Handle<core::Context>,
     queue: Handle<core::CommandQueue>,
@@ -34,7 +34,7 @@ impl OpenClDriver {
     }
 }
 
-/// The buffer in an object.
+/// Returns the OpenCL buffer in an object.
 pub(crate) fn buffer(object: &Object) -> &Mem {
     object.downcast_ref::<Handle<Mem>>().expect("a buffer of OpenCL")
 }

@@ -1,4 +1,4 @@
-//! The errors of making a place.
+//! The errors of making a place on an OpenCL device.
 
 use coarsen_core::Error;
 use coarsen_device::DeviceError;
@@ -29,7 +29,7 @@ impl From<Error> for OpenClError {
     }
 }
 
-/// The error of a failed call with the status of the driver; `call` is the name of the function.
+/// Returns the error of a failed call with the status of the driver; `call` is the name of the function.
 pub(crate) fn failed(call: &'static str) -> impl Fn(ocl::core::Error) -> Error {
     move |e| Error::Device { call, status: e.api_status().map_or(0, |s| s as i32) }
 }

@@ -13,7 +13,7 @@ use ocl::ffi::{self, cl_int};
 /// a failed release, so this type ignores it.
 pub(crate) struct Handle<T: Object>(ManuallyDrop<T>);
 
-/// An object with a reference count of the driver.
+/// An object whose references the driver counts.
 pub(crate) trait Object {
     /// Releases one reference.
     ///

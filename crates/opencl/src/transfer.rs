@@ -1,6 +1,6 @@
 //! Copies between the host and a device.
 //!
-//! If both share memory, buffers are mapped, and the host reads and writes in place.
+//! If both share memory, buffers are mapped, and the host reads and writes them without a copy.
 
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
@@ -87,7 +87,7 @@ pub(crate) fn lend(
     mapping.end()
 }
 
-/// Reads from a buffer, and waits for the data.
+/// Reads from a buffer and waits for the data.
 pub(crate) fn read(queue: &CommandQueue, from: &Mem, start: usize, host: &mut [u8]) -> Result<(), Error> {
     // SAFETY: the call blocks until `host` is written, and the buffer holds `start + host.len()` bytes.
     let status = unsafe {
@@ -106,19 +106,19 @@ pub(crate) fn read(queue: &CommandQueue, from: &Mem, start: usize, host: &mut [u
     check("clEnqueueReadBuffer", status)
 }
 
-/// Overwrites ranges of a buffer, with one wait for all of them.
+/// Overwrites ranges of a buffer. Waits once for all ranges.
 pub(crate) fn write(queue: &CommandQueue, to: &Mem, runs: &[(usize, &[u8])]) -> Result<(), Error> {
     if let [(start, host)] = runs {
         return enqueue_write(queue, to, *start, host, ffi::CL_TRUE);
     }
     let written =
         runs.iter().try_for_each(|(start, host)| enqueue_write(queue, to, *start, host, ffi::CL_FALSE));
-    // The driver may still read, also after an error: wait until it has finished.
+    // The driver may still read `host`, even after an error, so wait until it has finished.
     written.and(finish(queue))
 }
 
-/// Enqueues a write, and waits for it if `blocking`. Otherwise `host` must live, unchanged, until [`finish`]
-/// returns.
+/// Enqueues a write, and waits for it if `blocking`. Otherwise `host` must stay alive and unchanged until
+/// [`finish`] returns.
 fn enqueue_write(
     queue: &CommandQueue,
     to: &Mem,

@@ -9,7 +9,7 @@ use coarsen_backend::Backend;
 use coarsen_core::Vector;
 use coarsen_opencl::{Absent, OpenCl, OpenClError, default_device, devices};
 
-/// Runs the test `name` of this program with one environment variable set, and returns how long that took.
+/// Runs the test `name` of this program with one environment variable set, and returns its duration.
 fn child(name: &str, variable: &str, value: &str) -> Duration {
     let start = Instant::now();
     let done = Command::new(std::env::current_exe().unwrap())
@@ -22,7 +22,8 @@ fn child(name: &str, variable: &str, value: &str) -> Duration {
     start.elapsed()
 }
 
-/// A missing library, and a library without drivers, are errors at once, without a panic or a retry loop.
+/// If the library is missing, or has no drivers, an error is returned at once, without a panic or a retry
+/// loop.
 #[test]
 fn absence_is_an_error() {
     for (name, variable) in [
@@ -41,7 +42,7 @@ fn no_library_is_named() {
     assert_eq!(devices().unwrap_err(), OpenClError::Absent(Absent::Library));
     let why = default_device::<f64>().unwrap_err();
     assert!(why.to_string().contains("no OpenCL library"), "{why}");
-    // Calls without [`coarsen_opencl_loader::probe`] return a status too.
+    // Calls without [`coarsen_opencl_loader::probe`] also return a status.
     let mut platforms = 7;
     // SAFETY: only a count is requested.
     let status = unsafe { ocl::ffi::clGetPlatformIDs(0, std::ptr::null_mut(), &mut platforms) };

@@ -1,4 +1,4 @@
-//! Compiled programs are kept on disk: a process loads the programs that an earlier process compiled.
+//! Compiled programs are stored on disk: a process loads the programs that an earlier process compiled.
 
 mod common;
 
@@ -8,7 +8,7 @@ use std::process::Command;
 use coarsen_backend::{Backend, conformance};
 use coarsen_core::{LinearOperator, Vector};
 
-/// The number of programs that a new process compiles with this folder as its cache.
+/// Returns the number of programs that a new process compiles with this folder as its cache.
 fn compiled(folder: &Path) -> u64 {
     let done = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "a_process", "--ignored", "--nocapture"])
@@ -62,7 +62,7 @@ fn a_second_process_compiles_nothing() {
     }
     assert_eq!(compiled(&folder), 2);
     assert_eq!(compiled(&folder), 0);
-    // The fastest size of work groups is kept in the same folder.
+    // The fastest work-group size is stored in the same folder.
     let tuned = |name| {
         let done = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", name, "--ignored", "--nocapture"])

@@ -29,8 +29,8 @@ fn two_devices_of_a_platform() {
     assert!(done.status.success() && said.contains("3 passed"), "{said}");
 }
 
-/// Two devices of one platform and name that compute in `f64`, so that results agree to the last bit.
-/// Otherwise `None`, with the reason printed if the platform is not PoCL.
+/// Returns two devices of one platform and name that compute in `f64`, so that results agree to the last bit.
+/// Otherwise returns `None`, with the reason printed if the platform is not PoCL.
 fn two() -> Option<[&'static Device; 2]> {
     let able: Vec<&Device> = devices().unwrap().iter().filter(|device| device.computes::<f64>()).collect();
     let alike = |a: &Device, b: &Device| (&a.platform, &a.name) == (&b.platform, &b.name);
@@ -56,7 +56,7 @@ fn each_obeys_the_laws() {
     }
 }
 
-/// Two threads on two devices compute the same bits as one, and have separate counters.
+/// Two threads on two devices compute the same bits as one thread, and have separate counters.
 #[test]
 #[ignore = "run by two_devices_of_a_platform"]
 fn both_solve_at_once() {

@@ -9,7 +9,7 @@
 //! | dₖ | `d`, the correction |
 //! | xₖ | `x` and `ahead` in turn |
 //!
-//! Step numbers at line ends are those of Saad 2003, Algorithm 12.1, with M r in place of r.
+//! Step numbers at line ends are the line numbers of Saad 2003, Algorithm 12.1, with M r instead of r.
 
 use std::mem;
 use std::sync::Arc;
@@ -41,8 +41,8 @@ pub enum Scaling {
 /// A Chebyshev polynomial in M A, with M a block-diagonal approximation of A⁻¹.
 ///
 /// From a zero guess the error polynomial is Tₘ((θ − t)/δ) / Tₘ(θ/δ) of degree m, the smallest on \[α, β\].
-/// It takes m block products and m − 1 products with A. β is the [`Spectrum`]'s bound of ρ(M A). For
-/// symmetric positive definite A the preconditioner is symmetric positive definite as long as β bounds the
+/// It needs m block products and m − 1 products with A. β is the bound of ρ(M A) that [`Spectrum`] computes.
+/// For symmetric positive definite A the preconditioner is symmetric positive definite if β bounds the
 /// spectrum. *Use* if inner products and triangular solves are expensive: on devices and many cores. `ratio`
 /// 30 suits a preconditioner for `Cg`, 4 to 10 a smoother. Degree 1 is [`DampedJacobi`](crate::DampedJacobi),
 /// or [`Spai0`](crate::Spai0); as the preconditioner of conjugate gradients the former equals block Jacobi.
@@ -64,22 +64,22 @@ pub enum Scaling {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Chebyshev {
-    /// Degree m of the error polynomial, at least 1.
+    /// The degree m of the error polynomial, at least 1.
     pub degree: usize,
-    /// β / α, above 1.
+    /// The ratio β / α, above 1.
     pub ratio: f64,
     /// The block diagonal M.
     pub scaling: Scaling,
-    /// Minimum number of generalized Lanczos steps for the spectral radius.
+    /// The minimal number of generalized Lanczos steps for the spectral radius.
     pub lanczos_steps: usize,
-    /// Factor on the estimate, which approaches the radius from below.
+    /// The factor that multiplies the estimate, because the estimate approaches the radius from below.
     pub safety: f64,
-    /// Whether A is known to be symmetric. This saves the pass over A that checks it.
+    /// Whether A is known to be symmetric, which saves the pass over A that checks it.
     pub symmetric: bool,
 }
 
 impl Default for Chebyshev {
-    /// Degree 4 on \[β/30, β\], 6 Lanczos steps, safety 1.1.
+    /// Returns degree 4 on \[β/30, β\], 6 Lanczos steps, safety 1.1.
     fn default() -> Self {
         let scaling = Scaling::Inverse;
         Self { degree: 4, ratio: 30.0, scaling, lanczos_steps: 6, safety: 1.1, symmetric: false }
@@ -87,7 +87,7 @@ impl Default for Chebyshev {
 }
 
 impl Chebyshev {
-    /// The method's name in messages.
+    /// Returns the name of the method in messages.
     fn name(&self) -> &'static str {
         match self.scaling {
             Scaling::Inverse => "chebyshev",
@@ -118,7 +118,7 @@ pub(crate) fn check_ratio(name: &'static str, value: f64) -> Result<(), Error> {
     if fits { Ok(()) } else { Err(Error::Parameter { name, value, range: "above 1" }) }
 }
 
-/// Built by [`Chebyshev`].
+/// The preconditioner and smoother that [`Chebyshev`] builds.
 pub struct ChebyshevPolynomial<T: Real, B: Backend> {
     recipe: Chebyshev,
     on: B,
@@ -167,7 +167,7 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
 }
 
 impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
-    /// β, a bound of the spectrum of M A.
+    /// Returns β, a bound of the spectrum of M A.
     pub fn radius(&self) -> f64 {
         self.radius
     }
@@ -188,10 +188,9 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for ChebyshevPolynomial<T, B
 }
 
 impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
-    /// Steps 4 to 7 for k = 1 to m − 1. The first correction is in `d` and already added to x.
+    /// Runs steps 4 to 7 for k = 1 to m − 1. The first correction is in `d` and already added to x.
     ///
-    /// Unlike in the reference, the residual is computed from x and not by its recurrence, so that a step is
-    /// one pass.
+    /// *Deviation*: the residual is computed from x and not by its recurrence, so that a step is one pass.
     fn iterate(&mut self, b: &B::Vector, x: &mut B::Vector) {
         let [theta, delta] = self.interval();
         let sigma = theta / delta; // 1
@@ -203,14 +202,14 @@ impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
         }
     }
 
-    /// d ← β d + ω M (b − A x), x ← x + d.
+    /// Computes d ← β d + ω M (b − A x), x ← x + d.
     fn step(&mut self, omega: f64, beta: f64, b: &B::Vector, x: &mut B::Vector) {
         let (omega, beta) = (B::Real::of(omega), B::Real::of(beta));
         self.a.relax_into(&self.m, omega, beta, b, x, &mut self.d, &mut self.ahead);
         mem::swap(x, &mut self.ahead);
     }
 
-    /// θ and δ.
+    /// Returns θ and δ.
     fn interval(&self) -> [f64; 2] {
         let (beta, alpha) = (self.radius, self.radius / self.recipe.ratio);
         [0.5 * (beta + alpha), 0.5 * (beta - alpha)]
@@ -229,7 +228,7 @@ impl<T: Real, B: Backend> Smoother<T, B> for ChebyshevPolynomial<T, B> {
     fn pre_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
         let [theta, _] = self.interval();
         if self.recipe.degree == 1 {
-            // d is not needed.
+            // Only x is needed, not d.
             return self.m.apply(B::Real::of(1.0 / theta), b, zero(), x);
         }
         self.m.apply(B::Real::of(1.0 / theta), b, zero(), &mut self.d); // 2

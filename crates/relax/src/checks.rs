@@ -15,14 +15,14 @@ pub(crate) fn omega(name: &'static str, value: f64) -> Result<(), Error> {
     if fits { Ok(()) } else { Err(Error::Parameter { name, value, range: "above 0 and finite" }) }
 }
 
-/// Returns A, or A + C with contact, if it is square, has square blocks and fits the other data of the
+/// Returns A, or A + C if there is contact, if it is square, has square blocks and fits the other data of the
 /// system. Values are not checked.
 pub(crate) fn square<'a, T: Real>(system: &System<'a, T>) -> Result<Cow<'a, Bsr<T>>, SetupError> {
     system.check()?;
     Ok(system.whole()?)
 }
 
-/// The same, if in addition every value is finite.
+/// Returns the matrix of [`square`], if in addition every value is finite.
 pub(crate) fn finite<'a, T: Real>(system: &System<'a, T>) -> Result<Cow<'a, Bsr<T>>, SetupError> {
     let a = square(system)?;
     a.check_finite()?;
@@ -34,18 +34,18 @@ pub(crate) fn same<T: Real>(a: &Bsr<T>, block: usize, pattern: &Arc<Pattern>) ->
     a.block().0 == block && Pattern::same(a.pattern(), pattern)
 }
 
-/// Whether A is symmetric up to the square root of EPSILON, half the digits of its numbers. A preconditioner
-/// of conjugate gradients requires this.
+/// Whether A is symmetric up to the square root of EPSILON, which is half the digits of its numbers. A
+/// preconditioner of conjugate gradients requires this.
 pub(crate) fn symmetric<T: Real>(a: &Bsr<T>) -> bool {
     asymmetric(a).is_none()
 }
 
-/// The first pair of entries that differ by more.
+/// Returns the first pair of entries that differ by more than in [`symmetric`].
 pub(crate) fn asymmetric<T: Real>(a: &Bsr<T>) -> Option<(usize, usize)> {
     a.asymmetric_pair(T::EPSILON.sqrt())
 }
 
-/// β, a bound of ρ(M A), and the class of a polynomial in M A: symmetric if A is.
+/// Returns β, a bound of ρ(M A), and the class of a polynomial in M A: symmetric if A is.
 pub(crate) fn radius_and_class<T: Real>(
     symmetric: bool,
     spectrum: &mut Spectrum<T>,
@@ -57,7 +57,7 @@ pub(crate) fn radius_and_class<T: Real>(
     Ok((radius, class))
 }
 
-/// Updates a smoother in its two phases, or builds anew if the block size or the pattern changed. `prepare`
+/// Updates a smoother in its two phases, or builds again if the block size or the pattern changed. `prepare`
 /// checks that values are finite.
 pub(crate) fn update_in_phases<T: Real, B: Backend, M: Smoother<T, B>>(
     method: &mut M,

@@ -3,7 +3,7 @@
 //! | symbol | field |
 //! |---|---|
 //! | ω | `omega` |
-//! | D = diag(A), or dᵢ = Σⱼ \|aᵢⱼ\| with `l1` | `Diagonal::d` holds ω D⁻¹ |
+//! | D = diag(A), or dᵢ = Σⱼ \|aᵢⱼ\| if `l1` | `Diagonal::d` holds ω D⁻¹ |
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::checks;
 
 /// Damped or l1 Jacobi on scalar unknowns.
 ///
-/// M⁻¹ = ω D⁻¹ with D the diagonal of A, or, with `l1`, dᵢ = Σⱼ |aᵢⱼ|, for which the stationary iteration
+/// M⁻¹ = ω D⁻¹, where D is the diagonal of A or, if `l1`, dᵢ = Σⱼ |aᵢⱼ|, for which the stationary iteration
 /// converges on every symmetric positive definite matrix. Under conjugate gradients ω has no effect. *Use* as
 /// the cheap default; on vector problems [`BlockJacobi`](crate::BlockJacobi) is stronger. *Memory* a vector
-/// on the host and one at the place. *Cost* 3 vector passes per application. *Reference* Saad 2003, §4.1; l1:
-/// Baker, Falgout, Kolev, Yang 2011, SIAM J. Sci. Comput. 33, §5.
+/// on the host and a vector at the place. *Cost* 3 vector passes per application. *Reference* Saad 2003,
+/// §4.1; l1: Baker, Falgout, Kolev, Yang 2011, SIAM J. Sci. Comput. 33, §5.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -34,14 +34,14 @@ use crate::checks;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Jacobi {
-    /// Damping ω, above 0.
+    /// The damping ω, above 0.
     pub omega: f64,
     /// Whether row sums of absolute values replace the diagonal.
     pub l1: bool,
 }
 
 impl Default for Jacobi {
-    /// ω = 1 with the plain diagonal.
+    /// Returns ω = 1 with the plain diagonal.
     fn default() -> Self {
         Self { omega: 1.0, l1: false }
     }
@@ -82,7 +82,7 @@ impl Jacobi {
     }
 }
 
-/// Built by [`Jacobi`]: ω D⁻¹ as a vector of the place.
+/// The preconditioner that [`Jacobi`] builds: ω D⁻¹ as a vector of the place.
 pub struct Diagonal<B: Backend> {
     recipe: Jacobi,
     on: B,

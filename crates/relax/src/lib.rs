@@ -8,18 +8,19 @@
 //! | file | what | places |
 //! |---|---|---|
 //! | [`jacobi`](Jacobi) | D⁻¹, damped or l1, on scalars | any |
-//! | [`block_jacobi`](BlockJacobi) | the same on blocks | any |
+//! | [`block_jacobi`](BlockJacobi) | D⁻¹, damped or l1, on blocks | any |
 //! | [`damped_jacobi`](DampedJacobi) | damped block Jacobi with a computed ω, the cheapest smoother | any |
-//! | [`spai0`](Spai0) | the same with the block diagonal closest to A⁻¹ | any; setup on the host |
-//! | [`chebyshev`](Chebyshev) | a polynomial in M A with M block Jacobi or SPAI-0 | any |
+//! | [`spai0`](Spai0) | damped steps with the block diagonal closest to A⁻¹ | any; setup on the host |
+//! | [`chebyshev`](Chebyshev) | a polynomial in M A, where M is block Jacobi or SPAI-0 | any |
 //! | [`gauss_seidel`](GaussSeidel) | symmetric Gauss-Seidel and SSOR | any |
 //! | [`matrix_free`](MatrixFreeChebyshev) | Jacobi and Chebyshev for operators without a matrix | any |
 //! | [`incomplete`](Ilu0) | [`Ic0`] and [`Ilu0`]: factors on the pattern of A | host |
 //! | `checks` | checks of matrices and parameters, and the update in two phases | host |
 //! | [`spectrum`](Spectrum) | a bound of ρ(D⁻¹A) | host |
 //!
-//! Passes over A (with the vectors of the pass) per step of a smoother. A step starts from zero before the
-//! coarse correction and from a guess after it. The residual between them takes one more pass.
+//! The number of passes over A (with the vectors of the pass) per step of a smoother. A step starts from zero
+//! before the coarse correction and from a guess after it. The residual between the two steps needs one more
+//! pass.
 //!
 //! | smoother | from zero | from a guess |
 //! |---|---|---|

@@ -6,7 +6,7 @@
 //! | α, β, θ, δ, σ₁, ρₖ, dₖ | as in `chebyshev` |
 //! | rₖ | `residual` |
 //!
-//! Step numbers at line ends are those of Saad 2003, Algorithm 12.1, with D⁻¹ r in place of r.
+//! Step numbers at line ends are the line numbers of Saad 2003, Algorithm 12.1, with D⁻¹ r instead of r.
 
 use coarsen_backend::{Backend, SetupError, Smoother, SmootherFacts};
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
@@ -17,14 +17,14 @@ use num_traits::{one, zero};
 use crate::checks;
 use crate::{Chebyshev, Jacobi, Scaling};
 
-/// z = ω D⁻¹ r, made by [`Jacobi::matrix_free`].
+/// The preconditioner z = ω D⁻¹ r, made by [`Jacobi::matrix_free`].
 pub struct DiagonalScaling<V: Vector> {
     inverse: V,
 }
 
 impl Jacobi {
-    /// Jacobi for an operator of which only the diagonal is given. For `l1` the caller gives the row sums of
-    /// absolute values instead.
+    /// Returns Jacobi for an operator without a matrix whose diagonal is given. For `l1` the caller gives the
+    /// row sums of absolute values instead.
     ///
     /// M⁻¹ = ω D⁻¹. *Memory* a vector. *Cost* 3 vector passes per application.
     ///
@@ -42,7 +42,7 @@ impl Jacobi {
     /// ```
     ///
     /// # Errors
-    /// [`SetupError::NotPositive`] names a row whose entry is not positive or not finite; [`Error::Range`] if
+    /// [`SetupError::NotPositive`] with a row whose entry is not positive or not finite; [`Error::Range`] if
     /// the scalar of vectors cannot hold a reciprocal.
     pub fn matrix_free<B: Backend>(
         &self,
@@ -68,7 +68,7 @@ impl<V: Vector> Preconditioner<V> for DiagonalScaling<V> {
     }
 }
 
-/// z = p(D⁻¹A) D⁻¹ r for an operator without a matrix, made by [`Chebyshev::matrix_free`].
+/// The preconditioner z = p(D⁻¹A) D⁻¹ r for an operator without a matrix, made by [`Chebyshev::matrix_free`].
 pub struct MatrixFreeChebyshev<'a, V: Vector> {
     a: &'a (dyn LinearOperator<V> + Sync),
     inverse: DiagonalScaling<V>,
@@ -80,14 +80,14 @@ pub struct MatrixFreeChebyshev<'a, V: Vector> {
 }
 
 impl Chebyshev {
-    /// The polynomial for an operator without a matrix, from its products and its diagonal.
+    /// Returns the polynomial for an operator without a matrix, from its products and its diagonal.
     ///
     /// A must be symmetric positive definite, which is not checked. The spectral radius of D⁻¹A is estimated
-    /// by Lanczos from products with A, and multiplied by `safety`. If that factor is too small, `Cg` reports
+    /// by Lanczos from products with A, and multiplied by `safety`. If this factor is too small, `Cg` reports
     /// an indefinite preconditioner. *Use* for stencils, products of operators, and matrices stored
-    /// elsewhere. *Leave it* if a matrix is available: [`Setup::build`](coarsen_backend::Setup) works on
-    /// blocks, and reads A and vectors in one pass. *Memory* three vectors. *Cost* `lanczos_steps` to four
-    /// times as many products in setup; m − 1 products per application, and 7 vector passes with each.
+    /// elsewhere. *Not* if a matrix is available: [`Setup::build`](coarsen_backend::Setup) works on blocks,
+    /// and reads A and vectors in one pass. *Memory* three vectors. *Cost* `lanczos_steps` to four times as
+    /// many products in setup; m − 1 products per application, and 7 vector passes with each product.
     ///
     /// ```
     /// use coarsen_backend::Cpu;
@@ -107,8 +107,8 @@ impl Chebyshev {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Jacobi::matrix_free`] and of [`SpectralRadius::estimate`]; [`Error::Shape`] for a diagonal
-    /// of another length; [`SetupError::NotHere`] for SPAI-0, which requires the entries of A.
+    /// The errors of [`Jacobi::matrix_free`] and of [`SpectralRadius::estimate`]; [`Error::Shape`] for a
+    /// diagonal of another length; [`SetupError::NotHere`] for SPAI-0, which requires the entries of A.
     pub fn matrix_free<'a, B: Backend>(
         &self,
         a: &'a (dyn LinearOperator<B::Vector> + Sync),
@@ -141,7 +141,7 @@ impl Chebyshev {
 }
 
 impl<V: Vector> MatrixFreeChebyshev<'_, V> {
-    /// β, an upper estimate of the spectrum of D⁻¹A.
+    /// Returns β, an upper estimate of the spectrum of D⁻¹A.
     pub fn radius(&self) -> f64 {
         self.radius
     }
@@ -188,7 +188,7 @@ impl<V: Vector> Preconditioner<V> for MatrixFreeChebyshev<'_, V> {
     }
 }
 
-/// The same polynomial as the smoother of a finest level without a matrix. It cannot be updated from a
+/// Uses the polynomial as the smoother of a finest level without a matrix. It cannot be updated from a
 /// matrix.
 impl<T: Real, B: Backend> Smoother<T, B> for MatrixFreeChebyshev<'_, B::Vector> {
     fn operator(&self) -> &dyn LinearOperator<B::Vector> {
@@ -224,7 +224,7 @@ impl<T: Real, B: Backend> Smoother<T, B> for MatrixFreeChebyshev<'_, B::Vector> 
     }
 }
 
-/// ω / dᵢ for every row.
+/// Returns ω / dᵢ for every row.
 fn inverse<T: Real>(diagonal: &[T], omega: f64, method: &'static str) -> Result<Vec<T>, SetupError> {
     let one = |(row, d): (usize, &T)| {
         if !(*d > T::zero() && d.is_finite()) {

@@ -1,11 +1,11 @@
 //! An upper estimate of the spectrum of D⁻¹A, for the interval of Chebyshev and the damping of a
 //! prolongation.
 //!
-//! A few steps of Lanczos approach ρ(D⁻¹A) from below, so that their result is multiplied by a safety factor.
-//! For scalars ρ(D⁻¹A) ≤ ‖D⁻¹A‖∞ = maxᵢ Σⱼ |aᵢⱼ| / |aᵢᵢ| is a certain bound, which costs one pass over A. On
+//! A few steps of Lanczos approach ρ(D⁻¹A) from below, so their result is multiplied by a safety factor. For
+//! scalars ρ(D⁻¹A) ≤ ‖D⁻¹A‖∞ = maxᵢ Σⱼ |aᵢⱼ| / |aᵢᵢ| is a certain bound, which costs one pass over A. On
 //! dominant rows it is at most 2; it is exact for the 5- and 7-point stencils and a third too large for the
-//! 9-point stencil. The smaller of the two is used, and Lanczos stops once it reaches the bound. The result
-//! bounds ρ unless the error of Lanczos exceeds the factor. In that case a Chebyshev polynomial may be
+//! 9-point stencil. The smaller of the two values is used, and Lanczos stops once it reaches the bound. The
+//! result bounds ρ unless the error of Lanczos exceeds the factor. In that case a Chebyshev polynomial may be
 //! indefinite, which `Cg` reports.
 
 use std::ops::Range;
@@ -17,20 +17,21 @@ use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::Bsr;
 use num_traits::{one, zero};
 
-/// Rows per task.
+/// The number of rows per task.
 const LEAF: usize = 4096;
 
-/// From `MANY` unknowns on, one `SHARE`-th of the rows is tried first.
+/// The smallest number of unknowns for which a part of the rows is tried first.
 const MANY: usize = 1 << 16;
+/// The inverse of the fraction of rows in this part.
 const SHARE: usize = 8;
 
 /// Estimates ρ(D⁻¹A) from above for symmetric A with positive definite diagonal blocks D.
 ///
-/// *Cost* `steps` products with A and D⁻¹, up to four times as many while the estimate rises. Scalars take
-/// one more pass; it is almost the whole cost if an eighth of the rows shows that the bound is reached. The
-/// first use of all of A allocates five vectors and keeps them, so that a second [`bound`](Self::bound)
-/// allocates nothing, unless only then a part of A is not enough. *Reference* row sums: Gershgorin 1931;
-/// Lanczos: Tamstorf, Jones, McCormick 2015, §7.
+/// *Cost* `steps` products with A and D⁻¹, up to four times as many while the estimate rises. Scalars need
+/// one more pass, which is almost the whole cost if an eighth of the rows shows that the bound is reached.
+/// The first use of all of A allocates five vectors and keeps them, so a second [`bound`](Self::bound)
+/// allocates nothing, unless a part of A was sufficient the first time and is not the second time.
+/// *Reference* row sums: Gershgorin 1931; Lanczos: Tamstorf, Jones, McCormick 2015, §7.
 ///
 /// ```
 /// use coarsen_backend::DenseBlocks;
@@ -43,13 +44,13 @@ const SHARE: usize = 8;
 pub struct Spectrum<T: Real> {
     estimate: SpectralRadius<Vec<T>>,
     start: Vec<T>,
-    /// The same for a part of A.
+    /// The estimate for a part of A.
     look: SpectralRadius<Vec<T>>,
     part: Vec<T>,
 }
 
 impl<T: Real> Spectrum<T> {
-    /// An estimate by at least `steps` steps of Lanczos, multiplied by `safety`.
+    /// Returns an estimate by at least `steps` steps of Lanczos, multiplied by `safety`.
     pub fn new(steps: usize, safety: f64) -> Self {
         let [mut estimate, mut look] = [SpectralRadius::default(), SpectralRadius::default()];
         (estimate.steps, estimate.safety) = (steps, safety);
@@ -57,10 +58,10 @@ impl<T: Real> Spectrum<T> {
         Self { estimate, start: Vec::new(), look, part: Vec::new() }
     }
 
-    /// The bound of ρ(D⁻¹A); 1 for an empty matrix.
+    /// Returns the bound of ρ(D⁻¹A); 1 for an empty matrix.
     ///
     /// # Errors
-    /// As [`SpectralRadius::estimate`]: parameters out of range, or an A that is zero or has NaN.
+    /// The errors of [`SpectralRadius::estimate`]: parameters out of range, or an A that is zero or has NaN.
     pub fn bound(&mut self, a: &Bsr<T>, inverses: &DenseBlocks<T>) -> Result<f64, SetupError> {
         if a.shape().0 == 0 {
             return Ok(1.0);
@@ -79,9 +80,9 @@ impl<T: Real> Spectrum<T> {
     /// Whether the estimate for rows and columns in the middle of A reaches a bound for all of A. A principal
     /// block has no larger eigenvalue than A.
     ///
-    /// Lanczos starts in the middle of the block, and each step reaches only the neighbours of the rows
-    /// before. If couplings span at most a few hundredths of all rows, the result is therefore that for all
-    /// of A.
+    /// Lanczos starts in the middle of the block, and each step reaches only the neighbours of the previous
+    /// rows. If couplings span at most a few hundredths of all rows, the result is therefore the same as for
+    /// all of A.
     fn is_reached(&mut self, bound: f64, a: &Bsr<T>, inverses: &DenseBlocks<T>) -> bool {
         let n = a.shape().0;
         if bound == f64::INFINITY || n < MANY {
@@ -101,7 +102,7 @@ impl<T: Real> Spectrum<T> {
         found.is_ok_and(|radius| radius.wide() >= bound)
     }
 
-    /// Bytes of the vectors that Lanczos keeps.
+    /// Returns the size in bytes of the vectors that Lanczos keeps.
     pub fn bytes(&self) -> usize {
         5 * (size_of_val(&self.start[..]) + size_of_val(&self.part[..]))
     }
@@ -142,7 +143,7 @@ impl<T: Real> Preconditioner<Vec<T>> for PrincipalInverses<'_, T> {
         });
     }
 
-    /// Negative entries are found by the caller or by the estimate.
+    /// Negative entries are detected by the caller or by the estimate.
     fn class(&self) -> Class {
         Class::Symmetric
     }
@@ -159,8 +160,8 @@ pub(crate) struct DeviceSpectrum<B: Backend> {
 }
 
 impl<B: NumericPlace> DeviceSpectrum<B> {
-    /// Computes D, the inverses of the diagonal blocks of A, and returns the bound of ρ(D⁻¹A), like
-    /// [`Spectrum::bound`] without the trial on a part of A. The first call allocates.
+    /// Computes D, the inverses of the diagonal blocks of A, and returns the bound of ρ(D⁻¹A), as
+    /// [`Spectrum::bound`] does without the trial on a part of A. The first call allocates.
     pub(crate) fn follow<T: Real>(
         there: &mut Option<Self>,
         of: &Spectrum<T>,
@@ -193,24 +194,24 @@ impl<B: Backend> Preconditioner<B::Vector> for Inverses<'_, B> {
         self.0.apply(one(), r, zero(), z);
     }
 
-    /// The estimate refuses blocks that are not positive definite.
+    /// Blocks that are not positive definite are refused by the estimate.
     fn class(&self) -> Class {
         Class::Symmetric
     }
 
-    /// Unknown; the caller creates vectors of the size of the matrix.
+    /// Returns `None`; the caller creates vectors of the size of the matrix.
     fn size(&self) -> Option<usize> {
         None
     }
 }
 
-/// The bound, or infinity if there is none or it is zero or NaN. For an A that is zero or has NaN the
-/// estimate then returns an error.
+/// Returns the bound, or infinity if there is no bound or it is zero or NaN. For an A that is zero or has NaN
+/// the estimate then returns an error.
 fn usable(bound: Option<f64>) -> f64 {
     bound.filter(|bound| *bound > 0.0).unwrap_or(f64::INFINITY)
 }
 
-/// maxᵢ Σⱼ |aᵢⱼ| / |aᵢᵢ| of a matrix of scalars.
+/// Returns maxᵢ Σⱼ |aᵢⱼ| / |aᵢᵢ| for a matrix of scalars, `None` for blocks.
 fn row_sums<T: Real>(a: &Bsr<T>, inverses: &DenseBlocks<T>) -> Option<f64> {
     if a.block() != (1, 1) {
         return None;
@@ -225,7 +226,7 @@ fn row_sums<T: Real>(a: &Bsr<T>, inverses: &DenseBlocks<T>) -> Option<f64> {
     Some(tree(0..pattern.rows(), LEAF, parallel::worth(a.nnz()), &leaf, &larger).wide())
 }
 
-/// The larger of two numbers, or NaN if one of them is NaN.
+/// Returns the larger of two numbers, or NaN if one of them is NaN.
 fn larger<T: Real>(a: T, b: T) -> T {
     if a.is_nan() || a > b { a } else { b }
 }

@@ -20,7 +20,7 @@ pub(super) struct RowSweep<'a, V, S> {
 }
 
 impl<V: Real, S: Real> RowSweep<'_, V, S> {
-    /// The sweep over all sets. The caller has checked that `rows` belong to the pattern of A, that A is
+    /// Runs the sweep over all sets. The caller has checked that `rows` belong to the pattern of A, that A is
     /// square, and that b, d and x fit A.
     pub(super) fn run(&self, rows: &RowSets, x: &mut [V]) {
         RUN.of::<RowSweepRun<V, S>>()(self, rows, x);
@@ -79,7 +79,7 @@ impl<V: Real, S: Real> Kernel<V> for Chunk<'_, V, S> {
 }
 
 impl<V: Real, S: Real> Chunk<'_, V, S> {
-    /// x_i += ω D_i (b − A x)_i for the rows of a chunk, in the order of the sweep.
+    /// Computes x_i += ω D_i (b − A x)_i for the rows of a chunk, in the order of the sweep.
     #[inline(always)]
     fn rows<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
         for k in 0..self.rows.len() {
@@ -93,13 +93,13 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
         }
     }
 
-    /// The same for 1x1 blocks. In a plain loop a row would wait for the previous row, usually its neighbour,
-    /// for longer than its own sum takes.
+    /// As [`rows`](Self::rows), for 1x1 blocks. In a plain loop a row would wait for the previous row,
+    /// usually its neighbour, for longer than its own sum takes.
     ///
-    /// Therefore the change δₖ of the previous row k is added late: the sum is made with the old xₖ, and then
-    /// δᵢ = ω dᵢ (bᵢ − Σⱼ aᵢⱼ xⱼ) − ω dᵢ aᵢₖ δₖ, so that only one multiplication and addition waits for the
-    /// previous row. k is searched at its position among the columns of the last row, and next to it; if it
-    /// is not there, x is updated first.
+    /// Therefore the change δₖ of the previous row k is added late: the sum uses the old xₖ, and then δᵢ = ω
+    /// dᵢ (bᵢ − Σⱼ aᵢⱼ xⱼ) − ω dᵢ aᵢₖ δₖ, so that only one multiplication and addition waits for the previous
+    /// row. k is searched at its position among the columns of the last row, and at the adjacent positions;
+    /// if k is not found, x is updated first.
     #[inline(always)]
     fn scalars<I: Set<V>>(&self, set: I) {
         let RowSweep { a, d, omega, b, sweep } = *self.of;
@@ -186,7 +186,8 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
 }
 
 impl<V: Real, S: Real> RowSweep<'_, V, S> {
-    /// The same for any block size; the residual of a row is on the stack for blocks up to 12.
+    /// As [`Chunk::rows`], for any block size; the residual of a row is on the stack for blocks up to
+    /// 12.
     fn rows_any(&self, rows: Range<usize>, x: Shared<'_, V>) {
         let size = self.a.block().0;
         let (mut stack, mut heap) = ([V::zero(); 12], Vec::new());

@@ -1,14 +1,14 @@
-//! The inverse of one block.
+//! The inversion of one block.
 
 use coarsen_core::Real;
 
-/// Why a block has no inverse.
+/// The reason why a block has no inverse.
 pub(super) enum Fault {
     NotFinite(usize, usize),
     Singular,
 }
 
-/// Room for one block: on the stack up to 12 x 12, on the heap above.
+/// Memory for one block: on the stack up to 12 x 12, on the heap for larger blocks.
 pub(super) struct Scratch<T> {
     stack: [T; 144],
     heap: Vec<T>,

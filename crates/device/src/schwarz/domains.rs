@@ -17,19 +17,20 @@ use crate::{DeviceVector, OnDevice};
 ///
 /// An application enqueues one kernel per coarse level, one for the domains of all coarse levels, one for the
 /// domains of the finest level, and one for nodes in no domain. It does not allocate or wait, and gives the
-/// same bits every time. If the coarsest level is solved as one system, the host solves it, with two waits
+/// same bits in every run. If the coarsest level is solved as one system, the host solves it, with two waits
 /// per application; [`Coarse::Auto`] therefore selects domains on a device.
 ///
-/// *Memory* the inverses, the lists of the [`Plan`] and two vectors of the coarse levels on the device; a
-/// copy of the inverses on the host. An edit uploads only the level weights and the inverses that changed.
+/// *Memory* on the device the inverses, the lists of the [`Plan`] and two vectors of the coarse levels; on
+/// the host a copy of the inverses. An edit uploads only the level weights and the inverses that changed.
 pub(crate) struct DeviceDomains<T: Real> {
     application: Application<T>,
     plan: Arc<Plan>,
     host: Inverses,
-    /// The level weights and the inverses of nodes in no domain as last uploaded.
+    /// The level weights as last uploaded.
     weights: Vec<f64>,
+    /// The inverses of nodes in no domain as last uploaded.
     left_out: Vec<f64>,
-    /// Contiguous ranges of values to be uploaded.
+    /// The contiguous ranges of values to be uploaded.
     runs: Vec<Range<usize>>,
 }
 
@@ -48,7 +49,7 @@ impl<T: Real> DeviceDomains<T> {
         Ok(domains)
     }
 
-    /// Uploads the changed part.
+    /// Uploads the changed values.
     fn upload(&mut self, changed: Changed<'_>) -> Result<(), Error> {
         let Self { application, plan, host, weights, left_out, runs } = self;
         let mut queue = application.on.queue();

@@ -14,16 +14,16 @@ use crate::memory::Buffer;
 pub(crate) struct Lists {
     /// The number of nodes of the finest level.
     pub(crate) fine: usize,
-    /// For each coarse level from finer to coarser, its first node and the one after its last, counted from
-    /// the first coarse node.
+    /// For each coarse level from finer to coarser, its first node and its end node, counted from the first
+    /// coarse node.
     pub(crate) levels: Vec<[usize; 2]>,
-    /// The number of nodes of the level that is solved as one system; 0 without such a level.
+    /// The number of nodes of the level that is solved as one system; 0 if there is no such level.
     pub(crate) top: usize,
-    /// The number of domains of the finest level, and of all coarse levels.
+    /// The number of domains of the finest level, and the number of domains of all coarse levels.
     pub(crate) domains: [usize; 2],
     /// The number of domains of every level.
     pub(crate) level_domains: Vec<usize>,
-    /// Tiles along a side of the largest inverse.
+    /// The number of tiles along a side of the largest inverse.
     pub(crate) tiles: usize,
     /// The number of values of all inverses.
     pub(crate) values: usize,
@@ -39,8 +39,9 @@ fn few(tiles: usize) -> usize {
     tiles.next_multiple_of(if tiles > 16 { 16 } else { 4 })
 }
 
-/// The number of values of a tile, and its side length.
+/// The number of values of a tile.
 const TILE: usize = 64;
+/// The side length of a tile.
 const SIDE: usize = 8;
 
 impl Lists {
@@ -101,7 +102,7 @@ impl Lists {
         })
     }
 
-    /// The number of nodes of all coarse levels.
+    /// Returns the number of nodes of all coarse levels.
     pub(crate) fn coarse(&self) -> usize {
         self.levels.iter().map(|level| level[1]).max().unwrap_or(0)
     }

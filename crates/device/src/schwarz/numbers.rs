@@ -2,9 +2,9 @@
 //!
 //! There is at most one level on which two coupled nodes of the finest level are in the same domain but not
 //! in the same node: on finer levels their domains differ, on coarser levels they belong to the same node. So
-//! each off-diagonal block is used on at most one level, where one work item gathers it. Coarse matrices
-//! store only their diagonal blocks, which are sums over domains of the next finer level. All domains of all
-//! levels are then inverted in one launch.
+//! each off-diagonal block is used on at most one level, and is gathered there by one work item. Coarse
+//! matrices store only their diagonal blocks, which are sums over domains of the next finer level. All
+//! domains of all levels are then inverted in one launch.
 
 use coarsen_core::{Error, Real};
 use coarsen_schwarz::{Arithmetic, Repair, Storage};
@@ -23,18 +23,18 @@ pub(crate) struct Numbers {
     module: usize,
     /// The smallest trusted pivot of a scaled domain.
     trust: f64,
-    /// The kernels of the first run, in `f32`; `None` without such a run.
+    /// The module number of the kernels of the first run, in `f32`; `None` if there is no such run.
     trial: Option<usize>,
     pub(crate) gathered: Gathered,
     marks: Buffer,
     nodes: usize,
-    /// Buffer for a list of nodes of the finest level.
+    /// A buffer for a list of nodes of the finest level.
     touched: Buffer,
     diagonals: Buffer,
     sizes: Buffer,
     repairs: Buffer,
-    /// For every work group, the first node that has couplings now but had none when the structure was
-    /// chosen.
+    /// For every work group, the first node that has couplings now but had no couplings when the structure
+    /// was chosen.
     released: Buffer,
 }
 
@@ -180,7 +180,7 @@ impl Numbers {
         queue.state()
     }
 
-    /// The repair of every domain, followed by the repair of every node in no domain. Waits once.
+    /// Returns the repair of every domain, followed by the repair of every node in no domain. Waits once.
     pub(crate) fn repairs<T: Real>(&self, of: &Application<T>) -> Result<Vec<Option<Repair>>, Error> {
         let mut codes = vec![0; of.lists.domains[0] + of.lists.domains[1] + of.left_out.count];
         of.on.queue().read_list(&self.repairs, &mut codes)?;
@@ -192,7 +192,8 @@ impl Numbers {
         Ok(codes.into_iter().map(repair).collect())
     }
 
-    /// The first node that has couplings now, but had none when the structure was chosen. Waits once.
+    /// Returns the first node that has couplings now, but had no couplings when the structure was chosen.
+    /// Waits once.
     pub(crate) fn released<T: Real>(&self, of: &Application<T>) -> Result<Option<usize>, Error> {
         let mut queue = of.on.queue();
         let mut first = vec![NONE; queue.groups(of.lists.fine)];

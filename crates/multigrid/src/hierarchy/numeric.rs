@@ -1,7 +1,8 @@
-//! New values on old structure, at the place of the matrix.
+//! New values on an unchanged structure, computed at the place of the matrix.
 //!
-//! From the finest level on: the values of A, its inverted diagonal, the bound of its spectrum, and PᵀAP for
-//! the next level. The host reads a few numbers per level, and the coarsest matrix, which it factors.
+//! For each level from the finest on, the place computes the values of A, its inverted diagonal, the bound of
+//! its spectrum, and PᵀAP for the next level. The host reads a few numbers per level, and the coarsest
+//! matrix, which it factors.
 
 use coarsen_backend::{NumericPlace, SetupError, Smoother, Transfer};
 use coarsen_core::{Error, Real};
@@ -10,10 +11,10 @@ use coarsen_sparse::Bsr;
 use super::{Hierarchy, term};
 use crate::Coarsening;
 
-/// Data for [`Hierarchy::update_on_device`]: which block products make each coarse block, and memory for the
+/// The data for [`Hierarchy::update_on_device`]: the block products of each coarse block, and memory for the
 /// coarsest matrix.
 ///
-/// Valid for the hierarchy that made it, until that is built anew.
+/// Valid for the hierarchy that made it, until that hierarchy is built again.
 pub struct NumericPlan<T: Real, B: NumericPlace> {
     products: Vec<B::Galerkin>,
     /// The correction of each product for the terms of its levels.
@@ -24,7 +25,8 @@ pub struct NumericPlan<T: Real, B: NumericPlace> {
 }
 
 impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
-    /// The plan of all levels. Lists of block products are copied once to the place: 8 bytes per product.
+    /// Returns the plan of all levels. Lists of block products are copied once to the place: 8 bytes per
+    /// product.
     ///
     /// # Errors
     /// [`SetupError::NotHere`] if the method makes its own coarse matrices, or the place does not store P as a
@@ -55,9 +57,10 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
         Ok(NumericPlan { products, offsets, coarsest, host })
     }
 
-    /// Updates to a matrix at the place, with the pattern and layout of the build. Matrices, inverted
-    /// diagonals and bounds of all levels are computed there.
+    /// Updates the hierarchy to a matrix at the place, with the pattern and layout of the build. Matrices,
+    /// inverted diagonals and bounds of all levels are computed at the place.
     ///
+<<<<<<< HEAD
     /// Prolongations stay, as with [`Keep::Transfers`](crate::Keep::Transfers), and so do nodes left out of
     /// aggregation: build anew after constraints are released. Host matrices ([`matrix`](Self::matrix)) stay
     /// those of the last build or update; `update` may follow at any time. Symmetry is not checked: the class
@@ -66,10 +69,19 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     /// size of the build. *Cost*: that of the products;
     /// Chebyshev and damped steps read two numbers per Lanczos step; the coarsest matrix is copied to the
     /// host and its factor or inverse back.
+=======
+    /// Prolongations are kept, as with [`Keep::Transfers`](crate::Keep::Transfers), and so are nodes left out
+    /// of aggregation: build again after constraints are released. Host matrices ([`matrix`](Self::matrix))
+    /// keep the values of the last build or update; `update` can be called at any time. Symmetry is not
+    /// checked: the class is kept, and the caller must ensure that it holds for the new values. *Deviation*
+    /// from `update`: a coarse node that has become free to move gives an error, not a diagonal. *Cost*: the
+    /// Galerkin products; two numbers read per Lanczos step of Chebyshev and damped smoothers; a copy of the
+    /// coarsest matrix to the host, and of its factor or inverse back.
+>>>>>>> prose-r2
     ///
-    /// [`SetupError::Level`] names level and row of an unusable diagonal block, [`SetupError::NotHere`] a
-    /// smoother that updates only on the host, [`SetupError::Coarsest`], and those of the place. After an
-    /// error, update with a valid matrix before using the hierarchy.
+    /// [`SetupError::Level`] with level and row of an unusable diagonal block, [`SetupError::NotHere`] for a
+    /// smoother that updates only on the host, [`SetupError::Coarsest`], and the errors of the place. After
+    /// an error, update with a valid matrix before using the hierarchy.
     pub fn update_on_device(
         &mut self,
         a: &B::Matrix,
@@ -105,12 +117,12 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     }
 }
 
-/// A of a level, as stored by its smoother.
+/// Returns A of a level, as stored by its smoother.
 fn whole<T: Real, B: NumericPlace>(smoother: &dyn Smoother<T, B>) -> Result<&B::Matrix, SetupError> {
     smoother.matrix().ok_or(SetupError::NotHere { method: "a smoother that does not store the whole matrix" })
 }
 
-/// P of a level, as stored by its transfer.
+/// Returns P of a level, as stored by its transfer.
 fn stored<T: Real, B: NumericPlace>(transfer: &dyn Transfer<T, B>) -> Result<&B::Matrix, SetupError> {
     transfer.matrix().ok_or(SetupError::NotHere { method: "a transfer that does not store P as a matrix" })
 }

@@ -1,4 +1,4 @@
-//! A term of a level for its smoother and its coarsest solve, not for the next product.
+//! The matrix A + T of a level, for its smoother and its coarsest solve, not for the next Galerkin product.
 
 use coarsen_backend::SetupError;
 use coarsen_core::Real;
@@ -6,8 +6,8 @@ use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation};
 
 use crate::{Coarsening, Grid};
 
-/// Writes A + T into `seen`, reusing its memory if it has the pattern; `None` if the method has no term for
-/// this level.
+/// Writes A + T into `seen`, whose memory is reused if the pattern is the same; `None` if the method has no
+/// term for this level.
 pub(super) fn see<T: Real, C: Coarsening<T>>(
     coarsening: &C,
     grid: &Grid<'_, T>,

@@ -1,12 +1,12 @@
-//! Handles after a cut: only what the cut touches is sampled again.
+//! Handles after a cut: only the region around the cut is sampled again.
 //!
 //! | symbol | what |
 //! |---|---|
 //! | Ω_l, d(i) | as in `handles` |
 //! | region | all nodes of the handles that control a touched node |
 //!
-//! A shortest path to a handle stays among the nodes of that handle. So an edge that a cut removes changes
-//! distances in the region only, at each level.
+//! A shortest path to a handle runs only through nodes of this handle. So an edge that a cut removes changes
+//! distances only in the region, at each level.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,20 +14,20 @@ use std::sync::Arc;
 
 use super::handles::{Far, Field, Handles, Lengths};
 
-/// A cut through a body whose handles are known: for [`Skinning::cut`](super::Skinning::cut).
+/// A cut through a body whose handles are known, for [`Skinning::cut`](super::Skinning::cut).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cut {
     /// The handles before the cut: [`Controlled::handles`](super::Controlled::handles) of the old hierarchy.
     pub handles: Arc<Handles>,
-    /// The nodes that have lost an edge or are new. New nodes follow the old ones.
+    /// The nodes that have lost an edge or are new. New nodes have higher numbers than old nodes.
     pub touched: Vec<u32>,
 }
 
 impl Handles {
-    /// The handles for a `graph` after a cut. Old handles stay. Where the largest distance of a level would
-    /// grow, or a component has no handle, new handles are added.
+    /// Returns the handles for a `graph` after a cut. Old handles are kept. If the largest distance of a
+    /// level would grow, or a component has no handle, new handles are added.
     ///
-    /// *Cost* Dijkstra's algorithm in the region, and a pass over all nodes, for each level.
+    /// *Cost* for each level, Dijkstra's algorithm in the region and a pass over all nodes.
     pub(super) fn after_cut(&self, graph: &Lengths<'_>, touched: &[u32]) -> Self {
         let nodes = graph.pattern.rows();
         let (mut order, mut place) = (Vec::<u32>::new(), vec![u32::MAX; nodes]);
@@ -65,7 +65,7 @@ impl Handles {
 }
 
 impl Field {
-    /// The same distances with other numbers of handles, and nodes without a distance appended.
+    /// Returns the same distances with other numbers of handles, followed by nodes without a distance.
     fn renumbered(&self, nodes: usize, number: impl Fn(u32) -> u32) -> Self {
         let mut field = Self::new(nodes);
         field.distance[..self.distance.len()].copy_from_slice(&self.distance);
@@ -73,8 +73,8 @@ impl Field {
         field
     }
 
-    /// Computes the distances of the region anew, from its handles and from the nodes around it. Returns the
-    /// region, to look for the farthest node.
+    /// Computes the distances of the region again, from its handles and from the nodes around it. Returns the
+    /// region, in which the farthest node is then searched.
     fn forget(
         &mut self,
         graph: &Lengths<'_>,

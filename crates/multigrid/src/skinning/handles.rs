@@ -3,7 +3,7 @@
 //! | symbol | what |
 //! |---|---|
 //! | Ω_0 | all nodes |
-//! | Ω_l | the handles of level l, Ω_(l+1) ⊂ Ω_l: the first k_l of one order |
+//! | Ω_l | the handles of level l, Ω_(l+1) ⊂ Ω_l: the first k_l handles of one order |
 //! | d(i) | the geodesic distance of node i to the nearest handle |
 
 use std::cmp::Reverse;
@@ -29,12 +29,12 @@ pub(super) struct Lengths<'a> {
     pub(super) lengths: &'a [f64],
 }
 
-/// Distances to the nearest handle, and that handle.
+/// The distance of each node to the nearest handle, and this handle.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
     pub(super) distance: Vec<f64>,
     pub(super) nearest: Vec<u32>,
-    /// Nodes whose neighbours may have to be updated, the nearest first. Empty between updates.
+    /// The nodes whose neighbours may have to be updated, the nearest first. Empty between updates.
     pub(super) front: BinaryHeap<Reverse<(Far, u32)>>,
 }
 
@@ -100,7 +100,7 @@ impl Handles {
         Self::from_fields(order, fields, &reached)
     }
 
-    /// The handles of levels whose distances are known; `counts` are the numbers of handles.
+    /// Returns the handles of levels whose distances are known; `counts` are the numbers of handles.
     pub(super) fn from_fields(order: Vec<u32>, fields: Vec<Field>, counts: &[usize]) -> Self {
         let of = |(level, field): (usize, &Field)| match level {
             0 => field.nearest.clone(),
@@ -110,12 +110,12 @@ impl Handles {
         Self { order, controls, fields }
     }
 
-    /// The number of handles of level `level`; 0 is the level below the finest.
+    /// Returns the number of handles of level `level`; 0 is the level below the finest.
     pub fn count(&self, level: usize) -> usize {
         self.controls[level].iter().max().map_or(0, |&last| last as usize + 1)
     }
 
-    /// Bytes of all lists.
+    /// Returns the size of all lists in bytes.
     pub(super) fn bytes(&self) -> usize {
         let fields = self.fields.iter().map(|f| size_of_val(&f.distance[..]) + size_of_val(&f.nearest[..]));
         let controls = self.controls.iter().map(|c| size_of_val(&c[..]));
@@ -153,7 +153,7 @@ impl Field {
         }
     }
 
-    /// Stores a distance if it is shorter than the stored one, or as short and of an earlier handle.
+    /// Stores a distance if it is shorter than the stored distance, or equal to it with an earlier handle.
     pub(super) fn reach(&mut self, node: u32, d: f64, handle: u32) {
         let i = node as usize;
         if d < self.distance[i] || (d == self.distance[i] && handle < self.nearest[i]) {
@@ -162,8 +162,8 @@ impl Field {
         }
     }
 
-    /// The node farthest from all handles, the first if there are several, or `None` if all distances are 0.
-    /// `candidates` holds an upper bound of each distance.
+    /// Returns the node farthest from all handles, the first if there are several, or `None` if all distances
+    /// are 0. `candidates` holds an upper bound of each distance.
     fn farthest(&self, candidates: &mut BinaryHeap<(Far, Reverse<u32>)>) -> Option<u32> {
         self.tighten(candidates).filter(|(d, _)| *d > 0.0).map(|(_, node)| node)
     }
@@ -173,8 +173,8 @@ impl Field {
         self.tighten(candidates).is_some_and(|(d, _)| d == f64::INFINITY)
     }
 
-    /// The largest distance and its node. Distances only decrease, so that a bound is updated when it is the
-    /// largest.
+    /// Returns the largest distance and its node. Distances only decrease, so a bound is updated only when it
+    /// is the largest.
     pub(super) fn tighten(&self, candidates: &mut BinaryHeap<(Far, Reverse<u32>)>) -> Option<(f64, u32)> {
         while let Some(mut top) = candidates.peek_mut() {
             let (Far(bound), Reverse(node)) = *top;
@@ -192,7 +192,7 @@ impl Field {
 mod tests {
     use super::*;
 
-    /// Nodes on a line at distance 1; `cut` removes one edge.
+    /// Returns nodes on a line at distance 1; `cut` removes one edge.
     fn line(nodes: usize, cut: Option<usize>) -> (Pattern, Vec<f64>) {
         let meet = |i: usize, j: usize| i.abs_diff(j) == 1 && cut.is_none_or(|c| (i < c) == (j < c));
         let mut offsets = vec![0];
@@ -242,8 +242,8 @@ mod tests {
         assert_eq!((handles.order, handles.controls), (vec![0], vec![vec![0; 4]]));
     }
 
-    /// A line is cut in its middle: the part without a handle gets one on each level, distances are those of
-    /// the new graph, and a cut that changes nothing changes nothing.
+    /// A line is cut in its middle: the part without a handle gets a handle on each level, distances are the
+    /// distances of the new graph, and a cut that changes nothing leaves the handles unchanged.
     #[test]
     fn a_cut_samples_its_region_only() {
         let (whole, lengths) = line(40, None);

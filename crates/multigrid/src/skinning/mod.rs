@@ -46,47 +46,48 @@ use lengths::edge_lengths;
 use null_space::Moments;
 pub use weights::Weights;
 
-/// Handles that move their nodes by affine maps of the rest positions, with weights 0 or 1.
+/// Skinning-space multigrid: handles move their nodes by affine maps of the rest positions.
 ///
 /// Handles are farthest points of the elastic graph, and each node is moved by its nearest handle. *Use* for
 /// elastic bodies and sheets with known rest positions, if values change in every step: P is computed once,
-/// and an update multiplies by it without searches. *Leave it* if positions are unknown, or the matrix is not
-/// the stiffness of a body. *Cost* sampling takes about n log n steps for each doubling of the number of
-/// handles. *Memory* P stores 4 numbers per node; coarse blocks are 12 x 12 for blocks of 3, 4 x 4 for
-/// scalars, 6 x 6 for blocks of 2.
+/// and an update multiplies by P without searches. *Not* if positions are unknown, or the matrix is not the
+/// stiffness of a body. *Cost* sampling takes about n log n steps for each doubling of the number of handles.
+/// *Memory* P stores 4 numbers per node; coarse blocks are 12 x 12 for blocks of 3, 4 x 4 for scalars, 6 x 6
+/// for blocks of 2.
 ///
 /// A build fails without rest positions, and for blocks of other sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skinning {
-    /// The number of handles of each level, from fine to coarse; if empty, it follows from the number of
+    /// The number of handles of each level, from fine to coarse; if empty, it is computed from the number of
     /// nodes.
     pub handles: Vec<usize>,
-    /// Nodes per handle of the first level, if `handles` is empty.
+    /// The number of nodes per handle of the first level, if `handles` is empty.
     pub nodes_per_handle: usize,
-    /// Handles per handle of the next level, if `handles` is empty.
+    /// The number of handles per handle of the next level, if `handles` is empty.
     pub handles_per_handle: usize,
-    /// Nodes that are chosen as handles before all others.
+    /// The nodes that are chosen as handles before all other nodes.
     pub given: Vec<u32>,
-    /// The metric of the farthest points.
+    /// The metric in which farthest points are chosen.
     pub sampling: Sampling,
     /// The weights of handles at nodes. Between levels of handles they are always constant.
     pub weights: Weights,
     /// The unknowns of a handle.
     pub coordinates: Coordinates,
-    /// A cut through a body whose handles are known: only what it touches is sampled again. `handles` and
-    /// `given` are then not used.
+    /// A cut through a body whose handles are known: only the region of the cut is sampled again. `handles`
+    /// and `given` are then not used.
     pub cut: Option<Cut>,
     /// One rest position per node; if `None`, the positions of the system.
     pub rest: Option<Arc<[[f64; 3]]>>,
 }
 
-/// The unknowns of a handle.
+/// The kind of unknowns of a handle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Coordinates {
-    /// An affine map: 12 for blocks of 3.
+    /// An affine map: 12 unknowns for blocks of 3.
     #[default]
     Affine,
-    /// A translation: as many as a node has. *Use* to compare (§5.2, tests 3 and 4): cycles are many.
+    /// A translation: the same number of unknowns as a node. *Use* to compare (§5.2, tests 3 and 4); many
+    /// cycles are needed.
     Constant,
 }
 
@@ -113,7 +114,7 @@ impl Default for Skinning {
 #[derive(Clone, Debug)]
 pub struct Controlled {
     handles: Arc<Handles>,
-    /// The coarse level of this step; 0 is the first below the finest.
+    /// The coarse level of this step; 0 is the level below the finest.
     level: usize,
     moments: Vec<Moments>,
     /// The number of a handle, and a direction n that does not move any of its nodes.
@@ -121,7 +122,7 @@ pub struct Controlled {
 }
 
 impl Controlled {
-    /// The handles of all levels.
+    /// Returns the handles of all levels.
     pub fn handles(&self) -> &Arc<Handles> {
         &self.handles
     }
@@ -147,7 +148,7 @@ impl<T: Real> Coarsening<T> for Skinning {
         }
     }
 
-    /// U depends only on rest positions, so that new values do not change it.
+    /// U depends only on rest positions, so it does not change with new values.
     fn refresh(
         &self,
         _: &Grid<'_, T>,
@@ -195,7 +196,7 @@ impl<T: Real> Coarsening<T> for Skinning {
 }
 
 impl Skinning {
-    /// The step to the first level: handles, U and the moments of each handle.
+    /// Returns the step to the first level: handles, U and the moments of each handle.
     fn first<T: Real>(&self, fine: &Grid<'_, T>) -> Result<Option<Coarse<T, Controlled>>, SetupError> {
         let a = fine.a;
         let (nodes, b) = (a.pattern().rows(), a.block().0);
@@ -242,7 +243,7 @@ impl Skinning {
         Ok(Some(step(Prolongation::weights(u, b)?, Controlled::new(handles, 0, moments, axes), &x)))
     }
 
-    /// The number of handles of each level, from fine to coarse.
+    /// Returns the number of handles of each level, from fine to coarse.
     fn counts(&self, nodes: usize) -> Vec<usize> {
         if !self.handles.is_empty() {
             return self.handles.iter().map(|&k| k.clamp(1, nodes.max(1))).collect();
@@ -253,7 +254,7 @@ impl Skinning {
     }
 }
 
-/// The step from one level of handles to the next.
+/// Returns the step from one level of handles to the next.
 fn below<T: Real>(
     fine: &Grid<'_, T>,
     above: &Controlled,
@@ -272,15 +273,15 @@ fn below<T: Real>(
     Ok(Some(Coarse { positions: Some(positions[..count].to_vec()), ..Coarse::new(p, state) }))
 }
 
-/// A step to handles at their rest positions.
+/// Returns a step to handles at their rest positions.
 fn step<T>(p: Prolongation<T>, state: Controlled, x: &[[f64; 3]]) -> Coarse<T, Controlled> {
     let count = state.handles.count(state.level);
     let positions = state.handles.order[..count].iter().map(|&i| x[i as usize]).collect();
     Coarse { positions: Some(positions), ..Coarse::new(p, state) }
 }
 
-/// Positions relative to their mean, scaled to a largest distance of 1, so that products of coordinates keep
-/// the digits of `f32`.
+/// Returns positions relative to their mean, scaled to a largest distance of 1, so that products of
+/// coordinates keep the digits of `f32`.
 fn centred(x: &[[f64; 3]]) -> Result<Vec<[f64; 3]>, SetupError> {
     if let Some(index) = x.iter().position(|x| x.iter().any(|c| !c.is_finite())) {
         return Err(Error::NotFinite { what: "rest positions", index }.into());
@@ -292,7 +293,7 @@ fn centred(x: &[[f64; 3]]) -> Result<Vec<[f64; 3]>, SetupError> {
     Ok(x.iter().map(|x| about(x).map(|c| c * scale)).collect())
 }
 
-/// The entries of n for a block of k: (x, y, z, 1), or (x, y, 1) in the plane.
+/// Returns the entries of n for a block of k: (x, y, z, 1), or (x, y, 1) in the plane.
 fn within(n: &[f64; 4], k: usize) -> Vec<f64> {
     if k == 6 { vec![n[0], n[1], n[3]] } else { n.to_vec() }
 }

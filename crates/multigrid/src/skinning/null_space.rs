@@ -12,11 +12,11 @@
 //! product contains, scaled to its diagonal block. In addition, the test uses positions relative to the
 //! centre of the nodes, so that it does not depend on the position of the body.
 
-/// Eigenvalues of C up to this share of the largest count as 0: the nodes are then within a thousandth of
+/// Eigenvalues of C up to this fraction of the largest count as 0: the nodes are then within a thousandth of
 /// their extent from a plane or line.
 const THIN: f64 = 1e-6;
 
-/// Moments M of a handle: the upper triangle, row by row, for positions in space.
+/// The moments M of a handle: the upper triangle, row by row, for positions in space.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Moments {
     /// Σ x xᵀ: xx, xy, xz, yy, yz, zz.
@@ -43,8 +43,8 @@ impl Moments {
         self.count += other.count;
     }
 
-    /// Orthonormal directions n = (a, −aᵀc) that do not move any of the nodes; `axes` is the dimension of
-    /// space, 2 or 3.
+    /// Returns orthonormal directions n = (a, −aᵀc) that do not move any of the nodes; `axes` is the
+    /// dimension of space, 2 or 3.
     ///
     /// a is an eigenvector of C with eigenvalue 0. The last of the four numbers belongs to the constant.
     pub(super) fn null_space(&self, axes: usize) -> Vec<[f64; 4]> {
@@ -72,8 +72,8 @@ impl Moments {
     }
 }
 
-/// The columns of V with A = V Λ Vᵀ for the leading block of a symmetric matrix, by Jacobi rotations; Λ is
-/// left on the diagonal of A.
+/// Computes the columns of V with A = V Λ Vᵀ for the leading block of a symmetric matrix, by Jacobi
+/// rotations; the diagonal of A becomes Λ.
 fn eigenvectors(a: &mut [[f64; 3]; 3], axes: usize) -> [[f64; 3]; 3] {
     let mut v = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     for _sweep in 0..12 {
@@ -105,8 +105,8 @@ mod tests {
         moments
     }
 
-    /// A body has no such direction, a plane one, a line two and a point three, at any position; none of them
-    /// moves a point.
+    /// A body has no such direction, a plane has one, a line two and a point three, at any position, and no
+    /// direction moves a node.
     #[test]
     fn planes_lines_and_points_have_their_directions() {
         let plane = |u: f64, v: f64| [5.0 + u, 3.0 - v + 0.5 * u, 2.0 * u + v];

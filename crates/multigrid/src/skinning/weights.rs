@@ -19,17 +19,18 @@ pub enum Weights {
     /// block of A once.
     #[default]
     Constant,
-    /// Harmonic weights: ω is 1 at its handle, 0 at all others, and L ω = 0 elsewhere. *Use* to compare: cycles
-    /// are fewer, but coarse matrices are several times denser, and the setup factors L and solves for each
-    /// handle. *Deviation*: the paper takes bounded biharmonic weights, which need a quadratic program for
-    /// each handle. Harmonic weights also lie between 0 and 1 and also add up to 1.
+    /// Harmonic weights: ω is 1 at its handle, 0 at all other handles, and L ω = 0 at all other nodes. *Use*
+    /// to compare: fewer cycles are needed, but coarse matrices are several times denser, and the setup
+    /// factors L and solves for each handle. *Deviation*: the paper uses bounded biharmonic weights, which
+    /// need a quadratic program for each handle. Harmonic weights also lie between 0 and 1 and also add up to
+    /// 1.
     Harmonic,
 }
 
-/// Weights below this are dropped; the others are scaled to add up to 1.
+/// Weights below this value are dropped; the other weights of the node are scaled to add up to 1.
 const NEGLIGIBLE: f64 = 1e-3;
 
-/// ω between nodes (rows) and the handles of the first level (columns).
+/// Returns ω between nodes (rows) and the handles of the first level (columns).
 pub(super) fn weights(
     kind: Weights,
     graph: &Lengths<'_>,
@@ -55,7 +56,7 @@ pub(super) fn weights(
     }
 }
 
-/// The handles with a weight at each node, and the weight.
+/// Returns, for each node, the handles with a nonzero weight, and the weights.
 fn harmonic(graph: &Lengths<'_>, handles: &[u32]) -> Result<Vec<Vec<(u32, f64)>>, SetupError> {
     let nodes = graph.pattern.rows();
     let mut handle_of = vec![u32::MAX; nodes];

@@ -12,7 +12,7 @@ use coarsen_sparse::assembly::{Assembly, from_blocks};
 use coarsen_sparse::{Contacts, Stencil, Sum};
 
 /// Contact sets of the device have the pattern of the host, and its values to round-off; a second assembly
-/// has the same bits.
+/// gives the same bits.
 fn contacts_are_the_hosts<V: Real, S: Real>(on: &OpenCl<V, S>, tolerance: f64) {
     let n = 200;
     for b in [1, 3] {
@@ -49,7 +49,7 @@ fn contacts_are_the_hosts_in_every_precision() {
     contacts_are_the_hosts(&single, 1e-6);
 }
 
-/// Corners of quads between n nodes, with another order of elements in every row.
+/// Returns corners of quads between n nodes, with another order of elements in every row.
 fn quads(n: u32) -> Vec<[u32; 4]> {
     (0..n).map(|e| [e, (e * 7 + 1) % n, (e * 3 + 2) % n, n - 1 - e]).collect()
 }
@@ -92,8 +92,8 @@ fn ell_matrices_are_the_hosts() {
     }
 }
 
-/// After an assembly that does not fit, `check` returns the required size; the old values stay, and a later
-/// assembly that fits succeeds.
+/// After an assembly that does not fit, `check` returns the required size, and the old values are kept; a
+/// later assembly that fits succeeds.
 #[test]
 fn overflow_is_named_and_changes_nothing() {
     let Some(on) = common::place::<f32>() else { return };
@@ -134,7 +134,8 @@ fn overflow_is_named_and_changes_nothing() {
     assert_eq!(contacts.read().unwrap(), before);
 }
 
-/// Sizes beyond any memory are refused before any computation, and streams from 2³¹ on.
+/// Sizes for which memory never suffices are refused before any computation, and so are streams from 2³¹
+/// entries on.
 #[test]
 fn sizes_without_room_are_refused() {
     let Some(on) = common::posing::<f64>(|device| device.memory = 1 << 20) else { return };
@@ -157,8 +158,8 @@ fn sizes_without_room_are_refused() {
     assert_eq!(on.counters(), before);
 }
 
-/// A matrix with a fixed pattern takes values of the device in every layout, and a hierarchy is updated from
-/// it without the host.
+/// A matrix with a fixed pattern is filled with values from the device in every layout, and a hierarchy is
+/// updated from this matrix without the host.
 #[test]
 fn matrices_are_filled_where_they_are() {
     let Some(on) = common::place::<f64>() else { return };
@@ -167,7 +168,7 @@ fn matrices_are_filled_where_they_are() {
     let at: Vec<(u32, u32)> =
         (0..n).flat_map(|i| a.pattern().row(i).iter().map(move |&j| (i as u32, j))).collect();
     let mut stream = DeviceStream::of_blocks(&on, n, 2 * at.len()).unwrap();
-    // Every entry as the sum of two halves.
+    // Every entry is the sum of two halves.
     stream.write_blocks(&[&at[..], &at].concat()).unwrap();
     let half: Vec<f64> = a.values().iter().chain(a.values()).map(|v| 0.5 * v).collect();
     let half = on.vector(&half).unwrap();
@@ -190,7 +191,7 @@ fn matrices_are_filled_where_they_are() {
     stream.write_blocks(&[(0, 0), (0, n as u32 - 1)]).unwrap();
     let values = on.vector(&[3.0, 4.0]).unwrap();
     there.assemble(&stream, &values).unwrap();
-    // Another target of the same stream has this block in its pattern: each target has its own error.
+    // Another target of the same stream has this block in its pattern: every target reports its own errors.
     let corners = [(0, 0), (0, n as u32 - 1), (n as u32 - 1, n as u32 - 1)];
     let corners = from_blocks(n, n, (1, 1), &corners, &[0.0; 3]).unwrap();
     let mut other = on.matrix(&corners).unwrap();

@@ -68,7 +68,7 @@ fn close(found: &[f64], expected: &[f64], tolerance: f64, law: &str) {
     }
 }
 
-/// Coloured single rows, the order of a graphics card, in every layout.
+/// Relaxation by colours of single rows, as on a graphics card, agrees with the reference in every layout.
 #[test]
 fn colours_relax_as_the_reference_does() {
     let Some(on) = common::place::<f64>() else { return };
@@ -94,7 +94,7 @@ fn colours_relax_as_the_reference_does() {
     }
 }
 
-/// Blocks of a coarse solve, too large for one item per block.
+/// Blocks of a coarse solve that are too large for one item per block equal the reference.
 #[test]
 fn large_blocks_equal_the_reference() {
     let Some(on) = common::place::<f64>() else { return };
@@ -113,7 +113,7 @@ fn large_blocks_equal_the_reference() {
     }
 }
 
-/// New values reach every layout.
+/// New values are used in every layout.
 #[test]
 fn values_follow_in_every_layout() {
     let Some(on) = common::place::<f32>() else { return };

@@ -1,11 +1,12 @@
-//! The properties of the driver that a place requires.
+//! Tests of the properties of the driver that a place requires.
 
 use coarsen_core::Error;
 use coarsen_device::{Device, conformance};
 
 use crate::common;
 
-/// The default device, treated as one with its own memory and as one that shares the memory of the host.
+/// The default device, treated as a device with separate memory and as a device that shares the memory of the
+/// host.
 fn devices() -> Vec<Device> {
     let Some(on) = common::place::<f32>() else { return Vec::new() };
     let posing = |shared| Device { shared, ..on.device().clone() };

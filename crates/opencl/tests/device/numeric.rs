@@ -1,4 +1,4 @@
-//! Hierarchies that are updated from a matrix of the device, compared with the update on the host.
+//! Hierarchies that are updated from a matrix in device memory, compared with the update on the host.
 
 use crate::common::{self, difference, problem};
 use coarsen_backend::conformance::noise;
@@ -36,7 +36,8 @@ fn recipe(smoothing: Smoothing) -> Multigrid<SmoothedAggregation> {
     Multigrid { smoothing, coarse_size: 30, ..Multigrid::tamstorf() }
 }
 
-/// The same pattern with another stiffness: S A S with S between 0.8 and 1.2, constant on a node.
+/// Returns a matrix of the same pattern with another stiffness: S A S with S between 0.8 and 1.2, constant on
+/// a node.
 fn stiffened(a: &Bsr<f64>) -> Bsr<f64> {
     let (mut changed, area) = (a.clone(), a.block().0 * a.block().1);
     let s = |i: usize| 1.0 + 0.2 * (i as f64 * 0.9).sin();
@@ -50,7 +51,7 @@ fn stiffened(a: &Bsr<f64>) -> Bsr<f64> {
     changed
 }
 
-/// M⁻¹ r on a device, in the precision of the host.
+/// Returns M⁻¹ r, computed on a device, in the precision of the host.
 fn applied<V: Real, S: Real>(
     on: &OpenCl<V, S>,
     m: &mut impl Preconditioner<<OpenCl<V, S> as Backend>::Vector>,
@@ -90,7 +91,7 @@ fn follows<V: Real, S: Real>(on: &OpenCl<V, S>, name: &str, smoothing: Smoothing
     assert_eq!(report.outcome, Outcome::Converged);
     assert!(report.iterations.abs_diff(expected.iterations) <= 1, "{name}: {}", report.iterations);
 
-    // The same values again: the same bits, and nothing is allocated.
+    // The same values again give the same bits, and nothing is allocated.
     let before = on.counters();
     there.update_on_device(&moved, &mut plan).unwrap();
     assert_eq!(on.counters().allocations, before.allocations);
@@ -101,7 +102,7 @@ fn follows<V: Real, S: Real>(on: &OpenCl<V, S>, name: &str, smoothing: Smoothing
     assert!(difference(&applied(on, &mut there, &r), &applied(on, &mut fresh, &r)) <= tolerance);
 }
 
-/// Smoothers for the tests; on a CPU device the default ordering of Gauss-Seidel is that of the CPU.
+/// Returns smoothers for the tests; on a CPU device, Gauss-Seidel uses the default ordering of the CPU.
 fn smoothings() -> [Smoothing; 3] {
     [
         Smoothing::Chebyshev(Chebyshev { degree: 2, ratio: 4.0, ..Default::default() }),
@@ -138,8 +139,8 @@ fn hierarchies_follow_on_a_card() {
     follows(&card, "elasticity3d:7", chebyshev, 1e-10);
 }
 
-/// Unusable values are named, and a valid matrix restores the hierarchy. Other patterns are refused, and so
-/// are smoothers that are updated only on the host.
+/// Unusable values are reported, and a valid matrix restores the hierarchy. Other patterns are refused, and
+/// so are smoothers that can only be updated on the host.
 #[test]
 fn faults_are_named() {
     let Some(on) = common::place::<f64>() else { return };
@@ -175,7 +176,7 @@ fn faults_are_named() {
     assert_eq!(refused, SetupError::NotHere { method: "spai0" });
 }
 
-/// A hierarchy without coarser levels is only its coarse solve.
+/// A hierarchy without coarser levels consists only of its coarse solve.
 #[test]
 fn one_level_follows() {
     let Some(on) = common::place::<f64>() else { return };
@@ -192,7 +193,7 @@ fn one_level_follows() {
     assert!(difference(&after, &before) < 1e-13);
 }
 
-/// A product of matrices that do not belong together is refused, and the error names the wrong size.
+/// A product of matrices that do not match is refused, and the error names the wrong size.
 #[test]
 fn products_of_other_sizes_are_refused() {
     let Some(on) = common::place::<f64>() else { return };

@@ -1,5 +1,5 @@
 //! Every preconditioner that is generic over a place, set up on the host and applied on the device, equals
-//! that of the CPU.
+//! the preconditioner of the CPU.
 
 use crate::common;
 use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, conformance::noise};
@@ -51,12 +51,12 @@ fn build<B: Backend>(name: &str, a: &Bsr<f64>, on: &B) -> Built<B> {
     })
 }
 
-/// Whether the device sweeps in the order of the CPU. An accelerator sweeps in colours.
+/// Whether the device sweeps in the order of the CPU; an accelerator sweeps in colours.
 fn ordered_alike<V: Real, S: Real>(name: &str, on: &OpenCl<V, S>) -> bool {
     !on.device().accelerator || !(name.contains("gauss-seidel") || name == "ssor")
 }
 
-/// A graph Laplacian with some mass, in symmetric blocks: n nodes on a path with far links.
+/// Returns a graph Laplacian with some mass, in symmetric blocks: n nodes on a path with far links.
 fn graph(n: usize, b: usize) -> Bsr<f64> {
     let mut links = Vec::new();
     for i in 1..n {
@@ -85,7 +85,7 @@ fn problem(name: &str) -> Bsr<f64> {
     Problem::parse(name, &Options::default()).unwrap().matrix
 }
 
-/// Real matrices that these methods can solve.
+/// Returns real matrices that these methods can solve.
 fn real() -> Vec<(String, Bsr<f64>)> {
     common::real(&[
         "nos3",
@@ -140,7 +140,7 @@ fn device_equals_host_in_f64() {
     device_equals_host(&on, &Cpu::new(), 1e-10);
 }
 
-/// The kernels of a graphics card, except sweeps, whose order is different.
+/// The kernels of a graphics card equal the host, except sweeps, whose order is different.
 #[test]
 fn a_card_equals_the_host() {
     let Some(on) = common::posing::<f64>(common::card) else { return };
@@ -180,7 +180,7 @@ fn order_alone_moves_counts() {
             println!("{system}: {name} {forward} forward, {backward} backward");
             forward.abs_diff(backward)
         };
-        // Methods that do not depend on an order of rows.
+        // These methods do not depend on the order of rows.
         let gaps = ["jacobi", "l1-jacobi", "damped", "spai0", "chebyshev"].map(gap);
         assert!(gaps.into_iter().max() >= Some(2), "{system}: {gaps:?}");
     }
@@ -203,8 +203,9 @@ fn solve_for<B: Backend>(name: &str, a: &Bsr<f64>, on: &B, tolerance: f64, b: &[
     }
 }
 
-/// Iterations agree within 1, and within 5 % on two small matrices on which point-wise methods take so many
-/// iterations that the order of sums decides (`order_alone_moves_counts` compares the CPU with itself).
+/// Numbers of iterations differ by at most 1, or by at most 5 % on two small matrices on which point-wise
+/// methods take so many iterations that the order of sums matters (`order_alone_moves_counts` compares the
+/// CPU with itself).
 fn iterations_agree<V: Real>(on: &OpenCl<V>, cpu: &Cpu<V>, tolerance: f64) {
     let problems =
         ["poisson2d:60", "elasticity3d:8", "cloth:25"].map(|name| (name.to_owned(), problem(name)));
@@ -232,7 +233,8 @@ fn iterations_are_those_of_the_cpu_in_f32() {
     iterations_agree(&on, &Cpu::single(), 1e-3);
 }
 
-/// New values reach the device; with unchanged values no bit changes; a failed update keeps the old state.
+/// New values are used by the device; unchanged values give the same bits; a failed update keeps the old
+/// state.
 #[test]
 fn update_equals_rebuild() {
     let Some(on) = common::place::<f64>() else { return };
@@ -260,7 +262,7 @@ fn update_equals_rebuild() {
     }
 }
 
-/// With a whole hierarchy as the preconditioner the host still waits once per iteration, or once per ten
+/// Even with a whole hierarchy as the preconditioner, the host waits only once per iteration, or once per ten
 /// iterations.
 #[test]
 fn cycles_never_wait() {

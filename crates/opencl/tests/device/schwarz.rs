@@ -61,7 +61,8 @@ macro_rules! agrees {
 agrees!(device_equals_host_in_f64, f64, Cpu::new());
 agrees!(device_equals_host_in_f32, f32, Cpu::single());
 
-/// Conjugate gradients take the same iterations as on the host, with one wait per iteration and no
+/// Conjugate gradients take the same number of iterations as on the host, with one wait per iteration and no
+/// allocation.
 /// allocation.
 #[test]
 fn iterations_are_those_of_the_host() {
@@ -108,7 +109,7 @@ fn every_number_of_levels_is_symmetric_and_positive() {
     }
 }
 
-/// Updates and patches on the host reach the device.
+/// Updates and patches of the host change the inverses on the device.
 #[test]
 fn updates_arrive() {
     let Some(on) = common::place::<f64>() else { return };
@@ -126,7 +127,7 @@ fn updates_arrive() {
     assert_eq!(applied(&on, &mut m, &r), before);
 }
 
-/// A patch copies only the domains that it changed. Factors of levels reach the device, too.
+/// A patch copies only the domains that it changed, and the level weights.
 #[test]
 fn what_has_changed_travels_alone() {
     for on in [common::place::<f64>(), common::posing::<f64>(common::card)].into_iter().flatten() {
@@ -167,8 +168,8 @@ fn what_has_changed_travels_alone() {
     }
 }
 
-/// The largest domain of a recipe: its kernels are loops, which compile fast, whereas all tiles of smaller
-/// domains are unrolled.
+/// The kernels of the largest domains of a recipe use loops, which compile fast; for smaller domains, all
+/// tiles are unrolled.
 #[test]
 fn the_largest_domains_are_loops() {
     let Some(here) = common::place::<f32>() else { return };
@@ -185,7 +186,7 @@ fn the_largest_domains_are_loops() {
         assert!(gap < 1e-5, "{gap:.1e}");
         begun.elapsed().as_secs_f64()
     });
-    // Unrolled kernels take 20 times as long as those by items; programs compiled by an earlier run cost
-    // nothing.
+    // Unrolled kernels take 20 times as long to compile as kernels by items. Programs compiled by an earlier
+    // run cost nothing.
     assert!(seconds[0] < 8.0 * seconds[1] + 5.0, "{seconds:?} s");
 }

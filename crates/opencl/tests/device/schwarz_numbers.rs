@@ -1,4 +1,4 @@
-//! Inverses of multilevel domains computed on a device compared with those of the host.
+//! Inverses of multilevel domains computed on a device, compared with the inverses of the host.
 
 use crate::common::{self, applied, chain, difference, in_step, problem};
 use coarsen_backend::conformance::noise;
@@ -9,8 +9,8 @@ use coarsen_opencl::{By, Device, DeviceSchwarz, OpenCl};
 use coarsen_schwarz::{Arithmetic, Coarse, Repair, Schwarz, Storage, Weights};
 use coarsen_sparse::{Bsr, System, assembly};
 
-/// The host computes in `f64` from the same matrix, and both apply their inverses. They agree to the
-/// precision of the stored inverses.
+/// The host computes inverses in `f64` from the same matrix. Applications of both inverses agree to the
+/// precision in which they are stored.
 fn numbers_are_the_hosts<T: Real>(close: f64)
 where
     Cpu<f64>: Backend<Real = f64>,
@@ -52,7 +52,8 @@ fn numbers_are_the_hosts_in_f64() {
     numbers_are_the_hosts::<f64>(1e-9);
 }
 
-/// On real matrices both forms of the kernels compute the inverses of the host and take its iterations.
+/// On real matrices both forms of the kernels compute the inverses of the host and take the same number of
+/// iterations.
 #[test]
 fn real_matrices_have_the_hosts_numbers() {
     let Some(here) = common::place::<f64>() else { return };
@@ -82,8 +83,8 @@ fn numbers_are_the_hosts_in_f32() {
     numbers_are_the_hosts::<f32>(1e-4);
 }
 
-/// An update from a matrix of the place needs no wait or allocation, and equals a build, bit for bit; so does
-/// a patch of all rows.
+/// An update from a matrix of the place needs no wait and no allocation, and equals a build, bit for bit. The
+/// same holds for a patch of all rows.
 #[test]
 fn a_matrix_of_the_place_is_followed_without_a_wait() {
     let Some(here) = common::place::<f64>() else { return };
@@ -115,8 +116,8 @@ fn a_matrix_of_the_place_is_followed_without_a_wait() {
     }
 }
 
-/// Conjugate gradients take the same iterations as with the inverses of the host, also if domains are
-/// eliminated in `f32`.
+/// Conjugate gradients take the same number of iterations as with the inverses of the host, even if domains
+/// are eliminated in `f32`.
 #[test]
 fn iterations_are_those_of_the_host() {
     let Some(here) = common::place::<f64>() else { return };
@@ -137,7 +138,7 @@ fn iterations_are_those_of_the_host() {
     }
 }
 
-/// Pairs of nodes, coupled by the given strengths.
+/// Returns a matrix of pairs of nodes, coupled by the given strengths.
 fn pairs(strengths: &[f64]) -> Bsr<f64> {
     let mut entries = Vec::new();
     for (k, &s) in strengths.iter().enumerate() {
@@ -190,7 +191,7 @@ fn pivots_are_trusted_by_the_precision_there_is() {
 }
 
 /// A semidefinite domain is shifted, and an indefinite domain is replaced by its block diagonal. Both are
-/// named, and z stays finite.
+/// reported, and z stays finite.
 #[test]
 fn domains_that_are_not_positive_are_named() {
     let Some(here) = common::place::<f64>() else { return };
@@ -208,7 +209,7 @@ fn domains_that_are_not_positive_are_named() {
         host.apply(&r, &mut z);
         let found = applied(&on, &mut m, &r);
         assert!(difference(&found, &z) < 1e-5, "{found:?} {z:?}");
-        // NaN that was not checked: only its domain is replaced.
+        // NaN that is not checked: only the domain with NaN is replaced.
         let broken = pairs(&[-0.5, f64::NAN, -0.2, -0.1]);
         m.update_on_device(&on.matrix(&broken).unwrap()).unwrap();
         assert_eq!(m.repairs().unwrap().iter().filter(|r| r.0 == 0).count(), 1);
@@ -216,8 +217,8 @@ fn domains_that_are_not_positive_are_named() {
     }
 }
 
-/// After an update on the device a released constraint is still solved alone, and is named. An update on the
-/// host builds anew, and so does a structure on the device.
+/// After an update on the device a released constraint is still solved alone, and is reported. An update on
+/// the host builds again, and so does an update of a structure chosen by the device.
 #[test]
 fn released_constraints_are_named() {
     let Some(here) = common::place::<f64>() else { return };
@@ -273,8 +274,8 @@ fn what_does_not_fit_is_refused() {
     assert!(matches!(refused, Err(SetupError::ZeroDiagonal { row: 0, .. })), "{refused:?}");
 }
 
-/// Factors of the levels exist only on the host: they are refused if the device computes inverses, and the
-/// error names the method that has them.
+/// Weights of levels exist only on the host: they are refused if the device computes inverses, and the error
+/// names the method that supports them.
 #[test]
 fn factors_of_levels_are_refused() {
     let Some(on) = common::place::<f64>() else { return };

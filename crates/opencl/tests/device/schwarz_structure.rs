@@ -16,13 +16,13 @@ fn all() -> DeviceSchwarz {
     }
 }
 
-/// A as dense rows of scalars.
+/// Returns A as dense rows of scalars.
 fn dense(a: &Bsr<f64>) -> Vec<Vec<f64>> {
     let n = a.shape().0;
     (0..n).map(|i| (0..n).map(|j| a.get(i, j)).collect()).collect()
 }
 
-/// A⁻¹ r by elimination.
+/// Returns A⁻¹ r by elimination.
 fn solved(mut a: Vec<Vec<f64>>, mut r: Vec<f64>) -> Vec<f64> {
     let n = r.len();
     for k in 0..n {
@@ -35,7 +35,7 @@ fn solved(mut a: Vec<Vec<f64>>, mut r: Vec<f64>) -> Vec<f64> {
     (0..n).map(|i| r[i] / a[i][i]).collect()
 }
 
-/// M⁻¹ r by plain loops, as in §5: nodes in the order of a curve, every `m` nodes form a domain, and
+/// Returns M⁻¹ r by plain loops, as in §5: nodes in the order of a curve, every `m` nodes form a domain, and
 /// connected parts are the nodes of the next level. Also returns the number of nodes per level.
 fn by_plain_loops(a: &Bsr<f64>, positions: &[[f64; 3]], m: usize, r: &[f64]) -> (Vec<f64>, Vec<usize>) {
     let (b, n) = (a.block().0, a.pattern().rows());
@@ -108,8 +108,8 @@ fn what_the_device_builds_is_what_plain_loops_build() {
     }
 }
 
-/// Domains with more connected parts than the usual capacity: a build allocates more, and after nodes have
-/// moved `check` returns an error.
+/// If domains have more connected parts than the usual room, a build allocates more; after nodes have moved,
+/// `check` returns an error.
 #[test]
 fn levels_have_room_or_say_so() {
     let Some(here) = common::place::<f64>() else { return };
@@ -144,8 +144,8 @@ fn levels_have_room_or_say_so() {
     }
 }
 
-/// Nodes that have moved are sorted again without a wait or an allocation, and the result equals that of a
-/// build on the device, bit for bit.
+/// Nodes that have moved are sorted again without a wait or an allocation, and the result equals a build on
+/// the device, bit for bit.
 #[test]
 fn nodes_that_moved_are_sorted_without_a_wait() {
     let Some(on) = common::place::<f64>() else { return };
@@ -169,7 +169,8 @@ fn nodes_that_moved_are_sorted_without_a_wait() {
     assert!(matches!(m.restructure_on_device(&a, &on.vector(&[0.0; 3]).unwrap()), Err(Error::Shape { .. })));
 }
 
-/// The structure of the device takes few more iterations than that of the host with the same couplings.
+/// The structure of the device takes few more iterations than the structure of the host with the same
+/// couplings.
 #[test]
 fn iterations_stay_near_those_of_the_host() {
     let Some(on) = common::place::<f64>() else { return };

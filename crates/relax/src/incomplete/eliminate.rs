@@ -2,10 +2,10 @@
 //!
 //! | symbol | meaning |
 //! |---|---|
-//! | Wᵢⱼ | blocks of row i, overwritten by Lᵢⱼ (j < i), Dᵢ (j = i), Uᵢⱼ (j > i) |
+//! | Wᵢⱼ | the blocks of row i, overwritten by Lᵢⱼ (j < i), Dᵢ (j = i), Uᵢⱼ (j > i) |
 //! | Dᵢ⁻¹ | `pivots` |
 //!
-//! Row i reads the rows k < i that it is coupled to. They belong to its own chunk or to an earlier stage.
+//! Row i reads the rows k < i to which it is coupled. They belong to its own chunk or to an earlier stage.
 //!
 //! *Reference* Saad 2003, §10.3, Algorithm 10.4, to which the step numbers in the code refer.
 
@@ -26,10 +26,10 @@ pub(super) struct Fault {
 
 /// Overwrites W = P A Pᵀ with L and U, and `pivots` with the inverses of D.
 ///
-/// With `positive` every Dᵢ must be positive definite. *Cost* about 2 b³ flops per product of two blocks.
+/// If `positive`, every Dᵢ must be positive definite. *Cost* about 2 b³ flops per product of two blocks.
 ///
 /// # Errors
-/// The first fault of the first chunk with a fault, at any number of threads.
+/// The first fault of the first chunk with a fault, for any number of threads.
 pub(super) fn eliminate<T: Real>(
     w: &mut Bsr<T>,
     order: &Order,
@@ -60,7 +60,7 @@ fn eliminate_rows<T: Real>(
     Ok(())
 }
 
-/// Eliminates the chunks of a stage, one task each, and returns the fault of the first.
+/// Eliminates the chunks of a stage, one task each, and returns the fault of the first chunk with a fault.
 fn forked(
     stage: &[Chunk],
     parallel: bool,
@@ -78,7 +78,7 @@ fn forked(
     }
 }
 
-/// The rows of one chunk.
+/// The elimination of the rows of one chunk.
 struct EliminatedRows<'a, T> {
     chunk: &'a Chunk,
     order: &'a Order,
@@ -104,7 +104,7 @@ impl<T: Real> Kernel<T> for EliminatedRows<'_, T> {
 }
 
 impl<T: Real> EliminatedRows<'_, T> {
-    /// `B` is the block size, or 0 if it is known only at run time.
+    /// Eliminates with block size `B`, or with any block size if `B` is 0.
     #[inline(always)]
     fn fixed<I: Set<T>, const B: usize>(self, set: I) -> Result<(), Fault> {
         let b = if B == 0 { self.b } else { B };
@@ -169,8 +169,8 @@ impl<T: Real> EliminatedRows<'_, T> {
     }
 }
 
-/// The smallest pivot of a Cholesky factorisation of a block: positive if the block is positive definite,
-/// otherwise not positive or NaN.
+/// Returns the smallest pivot of a Cholesky factorisation of a block: positive if the block is positive
+/// definite, otherwise not positive or NaN.
 fn smallest_pivot<T: Real>(d: &[T], b: usize) -> T {
     let (mut stack, mut heap) = ([T::zero(); 144], Vec::new());
     let l = match stack.get_mut(..b * b) {
@@ -197,7 +197,7 @@ fn smallest_pivot<T: Real>(d: &[T], b: usize) -> T {
     smallest
 }
 
-/// c = x y for b x b blocks.
+/// Computes c = x y for b x b blocks.
 #[inline(always)]
 fn multiply<T: Real, I: Set<T>>(set: I, x: &[T], y: &[T], c: &mut [T], b: usize) {
     for i in 0..b {
@@ -211,7 +211,7 @@ fn multiply<T: Real, I: Set<T>>(set: I, x: &[T], y: &[T], c: &mut [T], b: usize)
     }
 }
 
-/// c −= x y for b x b blocks.
+/// Computes c −= x y for b x b blocks.
 #[inline(always)]
 fn subtract<T: Real, I: Set<T>>(set: I, x: &[T], y: &[T], c: &mut [T], b: usize) {
     for i in 0..b {

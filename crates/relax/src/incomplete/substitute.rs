@@ -3,14 +3,14 @@
 //! | symbol | here |
 //! |---|---|
 //! | y | `y`: (L + I)⁻¹ r in the order of elimination, then overwritten by z |
-//! | Lᵢⱼ, j < i, Uᵢⱼ, j > i | blocks of row i before and after its diagonal block |
+//! | Lᵢⱼ, j < i, Uᵢⱼ, j > i | the blocks of row i before and after its diagonal block |
 //! | Dᵢ⁻¹ | `pivots` |
 //!
 //! A row depends on the previous row, which is usually its neighbour. All other terms are summed first, and
-//! the previous row is kept in registers, so that rows overlap in the processor except for one product with a
-//! block.
+//! the previous row is kept in registers, so that the computations of consecutive rows overlap in the
+//! processor, except for one product with a block.
 //!
-//! *Traffic* L, U and D once, r, y and z once, y two more times. *Reference* Saad 2003, §10.3.
+//! *Traffic* L, U and D once, r, y and z once, and y two more times. *Reference* Saad 2003, §10.3.
 
 use coarsen_core::parallel::{self, Shared, items};
 use coarsen_core::simd::{self, Kernel, Pack, Set};
@@ -101,7 +101,7 @@ impl<V: Real, S: Real> Half<'_, V, S> {
         if self.forward { self.forward::<I, P, B>(set) } else { self.backward::<I, P, B>(set) }
     }
 
-    /// yᵢ = rᵢ − Σ_{j<i} Lᵢⱼ yⱼ
+    /// Computes yᵢ = rᵢ − Σ_{j<i} Lᵢⱼ yⱼ
     #[inline(always)]
     fn forward<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
         let (rows, r) = (&self.chunk.rows, self.of.r);
@@ -123,7 +123,7 @@ impl<V: Real, S: Real> Half<'_, V, S> {
         }
     }
 
-    /// zᵢ = Dᵢ⁻¹ (yᵢ − Σ_{j>i} Uᵢⱼ zⱼ)
+    /// Computes zᵢ = Dᵢ⁻¹ (yᵢ − Σ_{j>i} Uᵢⱼ zⱼ)
     #[inline(always)]
     fn backward<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
         let rows = &self.chunk.rows;
@@ -155,13 +155,13 @@ impl<V: Real, S: Real> Half<'_, V, S> {
         }
     }
 
-    /// Whether the block at `at` is one of `blocks` and in column j.
+    /// Whether position `at` is in `blocks` and its block is in column j.
     #[inline(always)]
     fn holds(&self, blocks: std::ops::Range<usize>, at: usize, j: usize) -> bool {
         blocks.contains(&at) && self.of.lu.pattern().indices()[at] as usize == j
     }
 
-    /// The sum of blocks `start..end` times their parts of y.
+    /// Returns the sum of the blocks `start..end` times their parts of y.
     #[inline(always)]
     fn product<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
         &self,
@@ -180,7 +180,7 @@ impl<V: Real, S: Real> Half<'_, V, S> {
         }
     }
 
-    /// y −= M x for the block at `at`.
+    /// Computes y −= M x for the block at `at`.
     #[inline(always)]
     fn subtract<I: Set<V>, const B: usize>(&self, set: I, at: usize, x: &[V; B], y: &mut [V; B]) {
         let m = &self.of.lu.values()[at * B * B..(at + 1) * B * B];
@@ -200,7 +200,7 @@ impl<V: Real, S: Real> Half<'_, V, S> {
         }
     }
 
-    /// The same for any block size; a row is on the stack for blocks up to 12.
+    /// Solves for any block size; a row is on the stack for blocks up to 12.
     fn any(&self) {
         let Substitution { lu, pivots, order, r, y, z } = self.of;
         let (b, rows) = (lu.block().0, self.chunk.rows.clone());

@@ -1,5 +1,5 @@
-//! Tests at a place that cuts small systems into chunks and on which the matrix changes: sweeps and factors
-//! in the order of the chunks, and spectral radii.
+//! Tests at a place that divides small systems into chunks and at which the matrix changes: sweeps and
+//! factors in the order of the chunks, and spectral radii.
 
 use std::sync::Arc;
 
@@ -151,8 +151,8 @@ impl NumericPlace for Chunked {
     }
 }
 
-/// A diagonally dominant matrix on a grid of `m` x `m` nodes with the 5-point pattern and blocks of `b`;
-/// `skew` makes it unsymmetric.
+/// Returns a diagonally dominant matrix on a grid of `m` x `m` nodes with the 5-point pattern and blocks of
+/// `b`; `skew` makes it unsymmetric.
 fn grid(m: u32, b: u32, skew: f64) -> Bsr<f64> {
     let mut entries = Vec::new();
     for (i, j) in (0..m * m).flat_map(|i| (0..m * m).map(move |j| (i, j))) {
@@ -175,7 +175,8 @@ fn grid(m: u32, b: u32, skew: f64) -> Bsr<f64> {
     assembly::from_triplets_blocked(size, size, (b as usize, b as usize), &entries).unwrap()
 }
 
-/// z = U⁻¹ L⁻¹ r by elimination of scalars in the order of the chunks, dropping fill outside the blocks of A.
+/// Returns z = U⁻¹ L⁻¹ r by scalar elimination in the order of the chunks, dropping fill outside the blocks
+/// of A.
 fn incomplete(a: &Bsr<f64>, rows: usize, r: &[f64]) -> Vec<f64> {
     let (n, b) = (a.shape().0, a.block().0);
     let order: Vec<usize> = RowSets::chunked(a.pattern(), rows).order().collect();
@@ -201,8 +202,8 @@ fn incomplete(a: &Bsr<f64>, rows: usize, r: &[f64]) -> Vec<f64> {
     z
 }
 
-/// Factors and solutions in several orders: one chunk, two consecutive chunks, and chunks not in natural
-/// order.
+/// Factors and solutions equal plain elimination in several orders: one chunk, two consecutive chunks, and
+/// chunks not in natural order.
 #[test]
 fn incomplete_factors_in_the_order_of_the_place() {
     for b in [1, 2, 3, 4, 6] {

@@ -7,12 +7,13 @@ use coarsen_sparse::{Bsr, assembly};
 
 use crate::common::{applied, right_hand_side};
 
-/// A matrix of one block.
+/// Returns a matrix of one block.
 fn dense<const N: usize>(entries: [[f64; N]; N]) -> Bsr<f64> {
     assembly::from_blocks(N, N, (N, N), &[(0, 0)], entries.as_flattened()).unwrap()
 }
 
-/// A chain of `n` nodes with full blocks of `b`; the right neighbour is `1 + skew` times the left one.
+/// Returns a chain of `n` nodes with full blocks of `b`; the right neighbour is `1 + skew` times the left
+/// neighbour.
 fn chain(n: u32, b: u32, diagonal: f64, skew: f64) -> Bsr<f64> {
     let mut entries = Vec::new();
     for (i, j) in (0..n).flat_map(|i| (i.saturating_sub(1)..(i + 2).min(n)).map(move |j| (i, j))) {
@@ -122,7 +123,7 @@ fn updated_sweeps_are_built_sweeps() {
     }
 }
 
-/// The structure is kept if pattern and block size are unchanged; otherwise everything is built anew.
+/// The structure is kept if pattern and block size are unchanged; otherwise everything is built again.
 #[test]
 fn updates_tell_what_they_keep() {
     fn check<R: Setup<f64, Cpu>>(recipe: &R, name: &str) {
@@ -159,7 +160,7 @@ fn updates_tell_what_they_keep() {
     check(&Ilu0, "ilu0");
 }
 
-/// A prepared matrix changes the radius in the facts at once, and the radius in use only with the commit.
+/// A prepared matrix changes the radius in the facts at once, but the radius in use only with the commit.
 #[test]
 fn a_prepared_matrix_has_its_radius() {
     let radii = |m: &coarsen_relax::ChebyshevPolynomial<f64, Cpu>| (m.radius(), m.facts().radius);
@@ -178,8 +179,8 @@ fn a_prepared_matrix_has_its_radius() {
     }
 }
 
-/// Bytes count A and the blocks at the place, the blocks on the host, two vectors of the place and five of
-/// the estimate.
+/// Bytes count A and the blocks at the place, the blocks on the host, two vectors of the place and five
+/// vectors of the estimate.
 #[test]
 fn bytes_are_those_of_the_arrays() {
     fn check<B: Backend>(on: &B, [stored, real]: [usize; 2])
@@ -204,7 +205,7 @@ fn bytes_are_those_of_the_arrays() {
 }
 
 /// M solves the Lyapunov equation M G + G M = A + Aᵀ of each node, for any block size and for more rows than
-/// one task takes.
+/// in one task.
 #[test]
 fn spai0_solves_its_equation() {
     for (n, b) in [(5, 1), (5, 2), (5, 3), (3, 13), (2100, 1), (1100, 3)] {
@@ -242,7 +243,7 @@ fn spai0_solves_its_equation() {
     let theta = 0.5 * (m.radius() + m.radius() / 30.0);
     let z = applied(&mut m, &vec![0.0, 0.0, theta]);
     assert!((z[0] / -1e-7 - 1.0).abs() < 1e-6 && (z[2] / 1e10 - 1.0).abs() < 1e-6, "{z:?}");
-    // A node with only zeros is named by its first scalar row.
+    // An error for a node with only zeros contains its first scalar row.
     let mut zero = chain(5, 3, 9.0, 0.0);
     zero.values_mut()[9 * 5..9 * 8].fill(0.0); // the three blocks of node 2
     let expected = SetupError::ZeroDiagonal { row: 6, method: "spai0" };
@@ -271,12 +272,12 @@ fn a_spectrum_is_first_looked_for_in_the_middle() {
     assert_eq!(looked_at(0..N), size);
     assert_eq!(looked_at(first..first + size), size);
     assert_eq!(looked_at(first + 3 * size / 8..first + 5 * size / 8), size);
-    // Outside the part, or inside but far from the start of Lanczos: all of A is used.
+    // If the stiff rows are outside the part, or inside but far from the start of Lanczos, all of A is used.
     assert_eq!(looked_at(first + size..first + 3 * size), size + N);
     assert_eq!(looked_at(first..first + size / 4), size + N);
 }
 
-/// The error for a block that stays indefinite with twice its diagonal gives the pivot of its Cholesky
+/// The error for a block that stays indefinite with twice its diagonal contains the pivot of its Cholesky
 /// factorisation.
 #[test]
 fn the_pivot_named_is_that_of_cholesky() {
@@ -306,7 +307,7 @@ fn the_pivot_named_is_that_of_cholesky() {
     name([[1.0, 0.5, 0.25], [0.5, 1.0, 0.5], [0.25, 0.5, -2.0]]);
 }
 
-/// A soft unknown next to a stiff one has a positive pivot.
+/// A soft unknown next to a stiff unknown has a positive pivot.
 #[test]
 fn a_soft_unknown_beside_a_stiff_one_needs_no_shift() {
     for stiff in 0..3 {
@@ -316,7 +317,8 @@ fn a_soft_unknown_beside_a_stiff_one_needs_no_shift() {
     }
 }
 
-/// If a chain is not positive definite, A + α diag(A) is factorised, and exactly, because there is no fill.
+/// If a chain is not positive definite, A + α diag(A) is factorised; the factorisation is exact, because
+/// there is no fill.
 #[test]
 fn the_shift_is_a_share_of_the_diagonal() {
     for (b, diagonal) in [(1, 0.8), (2, 1.1), (3, 1.5)] {

@@ -1,5 +1,5 @@
-//! Each method against its formula in plain loops: polynomials on eigenvectors, sweeps, factors without fill,
-//! and shifts.
+//! Each method compared with its formula in plain loops: polynomials on eigenvectors, sweeps, factors without
+//! fill, and shifts.
 
 use std::f64::consts::PI;
 
@@ -10,7 +10,7 @@ use coarsen_sparse::{Bsr, assembly};
 
 use crate::common::{applied, near, right_hand_side};
 
-/// A diagonally dominant chain of `n` nodes with full blocks of `b`; `skew` makes it unsymmetric.
+/// Returns a diagonally dominant chain of `n` nodes with full blocks of `b`; `skew` makes it unsymmetric.
 fn chain(n: u32, b: u32, skew: f64) -> Bsr<f64> {
     let mut entries = Vec::new();
     for i in 0..n {
@@ -33,7 +33,7 @@ fn chain(n: u32, b: u32, skew: f64) -> Bsr<f64> {
     assembly::from_triplets_blocked(size, size, (b as usize, b as usize), &entries).unwrap()
 }
 
-/// The Chebyshev polynomial T_m at any real number.
+/// Returns the Chebyshev polynomial T_m at any real number.
 fn chebyshev(m: usize, t: f64) -> f64 {
     let (mut low, mut high) = (1.0, t);
     for _ in 0..m {
@@ -123,7 +123,7 @@ fn damped_steps_are_chebyshev_of_degree_one() {
     check(Spai0::default(), Scaling::Spai0);
 }
 
-/// Forward and backward sweeps, node by node.
+/// Forward and backward sweeps equal their loops, node by node.
 #[test]
 fn sweeps_are_their_loops() {
     for (b, skew) in [(1_usize, 0.0), (1, 0.25), (2, 0.0), (3, 0.25)] {
@@ -152,8 +152,8 @@ fn sweeps_are_their_loops() {
             };
             let forward = |x: &mut [f64]| (0..20).for_each(|i| node(x, i));
             let backward = |x: &mut [f64]| (0..20).rev().for_each(|i| node(x, i));
-            // A preconditioner makes pairs of sweeps. A smoother makes all forward sweeps first, and all
-            // backward sweeps after the coarse correction.
+            // A preconditioner makes pairs of sweeps. A smoother makes all forward sweeps before the coarse
+            // correction, and all backward sweeps after it.
             let (mut pairs, mut x, mut smoothed) = (vec![0.0; n], vec![0.0; n], vec![f64::NAN; n]);
             (0..sweeps).for_each(|_| {
                 forward(&mut pairs);
@@ -207,7 +207,7 @@ fn a_shift_is_doubled_until_it_is_enough() {
         .filter(|e| e.2 != 0.0)
         .collect();
     let a = assembly::from_triplets(4, 4, &entries).unwrap();
-    /// L on the pattern, or `None` if a pivot is not positive.
+    /// Returns L on the pattern of A, or `None` if a pivot is not positive.
     fn incomplete(mut a: [[f64; 4]; 4], shift: f64) -> Option<[[f64; 4]; 4]> {
         (0..4).for_each(|i| a[i][i] *= 1.0 + shift);
         let mut l = [[0.0; 4]; 4];
@@ -239,7 +239,7 @@ fn a_shift_is_doubled_until_it_is_enough() {
     }
 }
 
-/// Block Jacobi is the damped inverse of the diagonal blocks, Jacobi that of the diagonal.
+/// Block Jacobi is the damped inverse of the diagonal blocks, Jacobi the damped inverse of the diagonal.
 #[test]
 fn jacobi_inverts_what_is_on_the_diagonal() {
     for b in [1_usize, 2, 5] {

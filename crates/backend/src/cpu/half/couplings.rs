@@ -1,4 +1,4 @@
-//! Contributions of the couplings of one row: to its own sum, and to other rows.
+//! Contributions of the couplings of one row to its own sum and to other rows.
 //!
 //! SAFETY, of all unsafe code here: as in `kernel.rs`.
 
@@ -9,7 +9,7 @@ use coarsen_core::simd::{Pack, Set, prefetch};
 
 use super::matrix::HalfMatrix;
 
-/// The next of the outer rows.
+/// The position in the list of outer rows.
 pub(super) struct Outer {
     pub(super) at: usize,
 }
@@ -33,7 +33,7 @@ impl Outer {
 }
 
 impl<V: Real, S: Real> HalfMatrix<V, S> {
-    /// Positions of the inner couplings of row i.
+    /// Returns the positions of the inner couplings of row i.
     #[inline(always)]
     pub(super) fn inner(&self, i: usize) -> Range<usize> {
         self.layout.inner[i] as usize..self.layout.inner[i + 1] as usize
@@ -46,7 +46,7 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         block
     }
 
-    /// s −= D_i x_i.
+    /// Computes s −= D_i x_i.
     #[inline(always)]
     pub(super) fn less_diagonal<I: Set<V>, const B: usize>(
         &self,
@@ -61,7 +61,7 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         }
     }
 
-    /// D_i⁻¹ s. D_i⁻¹ is symmetric, so that its rows are added up as columns.
+    /// Returns D_i⁻¹ s. D_i⁻¹ is symmetric, so its rows are added up as columns.
     #[inline(always)]
     pub(super) fn solve<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
         &self,
@@ -79,7 +79,7 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         product
     }
 
-    /// s −= Σ A_ij x_j over outer couplings.
+    /// Computes s −= Σ A_ij x_j over outer couplings.
     #[inline(always)]
     pub(super) unsafe fn less_outer<I: Set<V>, const B: usize>(
         &self,
@@ -99,10 +99,10 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         }
     }
 
-    /// s −= Σ A_ij x_j over inner couplings; `ahead` is the prefetch distance in bytes, negative in a
-    /// backward sweep.
+    /// Computes s −= Σ A_ij x_j over inner couplings; `ahead` is the prefetch distance in bytes, negative in
+    /// a backward sweep.
     ///
-    /// Like [`coarsen_sparse::row_product`], which prefetches only forward.
+    /// Works like [`coarsen_sparse::row_product`], which prefetches only forward.
     #[inline(always)]
     pub(super) unsafe fn less_inner<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
         &self,
@@ -138,7 +138,7 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         }
     }
 
-    /// t_j −= A_ijᵀ x_i over inner couplings.
+    /// Computes t_j −= A_ijᵀ x_i over inner couplings.
     #[inline(always)]
     pub(super) unsafe fn give<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
         &self,
@@ -175,7 +175,7 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
     }
 }
 
-/// M v.
+/// Returns M v.
 #[inline(always)]
 fn multiply<V: Real, S: Real, I: Set<V>, const B: usize>(set: I, m: &[S], v: &[V; B]) -> [V; B] {
     let mut product = [V::zero(); B];
@@ -187,7 +187,7 @@ fn multiply<V: Real, S: Real, I: Set<V>, const B: usize>(set: I, m: &[S], v: &[V
     product
 }
 
-/// Block i of a vector.
+/// Returns block i of a vector.
 ///
 /// # Safety
 /// The block must exist, and no other thread may write it.

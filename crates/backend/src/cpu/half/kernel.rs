@@ -2,7 +2,7 @@
 //!
 //! SAFETY, of all unsafe code here: a chunk writes only its own rows. It reads its own rows, and rows of
 //! other sets, which are not written at the same time, because chunks of one set are not coupled
-//! ([`RowSets::chunked`](crate::RowSets::chunked)). Columns are those of the pattern, which is square, and
+//! ([`RowSets::chunked`](crate::RowSets::chunked)). Columns are columns of the pattern, which is square, and
 //! vectors have a block for each column; values have b² numbers per column
 //! ([`Layout::fill`](super::layout::Layout)). The inner columns of a row increase, lie in its chunk and are
 //! smaller than the row.
@@ -15,8 +15,8 @@ use super::couplings::{Outer, get, put};
 use super::layout::Chunk;
 use super::matrix::HalfMatrix;
 
-/// Block sizes with a kernel. For 1x1 blocks sweeps over whole rows are faster: half storage takes more time
-/// for instructions than it saves in memory traffic.
+/// The block sizes with a kernel. For 1x1 blocks sweeps over whole rows are faster: half storage costs more
+/// time for instructions than it saves in memory traffic.
 pub(super) const BLOCKS: [usize; 3] = [2, 3, 6];
 
 /// The prefetch distance of matrix values, in bytes.
@@ -27,7 +27,7 @@ pub(super) const AHEAD: isize = 2048;
 pub(super) enum Pass {
     /// x = (D/ω + L)⁻¹ b from x = 0.
     Alone,
-    /// The same, and r without the couplings to later sets.
+    /// As `Alone`, and computes r without the couplings to later sets.
     Start,
     /// Subtracts the couplings to later sets from r.
     Later,
@@ -180,8 +180,8 @@ impl<V: Real, S: Real> Task<'_, V, S> {
         }
     }
 
-    /// x_i ← x_i + ω D⁻¹ (s − D x_i), where s is b minus all other couplings of row i. In this form the
-    /// rounding of D⁻¹ does not change the fixed point.
+    /// Computes x_i ← x_i + ω D⁻¹ (s − D x_i), where s is b minus all other couplings of row i. In this form
+    /// the rounding of D⁻¹ does not change the fixed point.
     #[inline(always)]
     unsafe fn relax<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
         &self,

@@ -1,7 +1,7 @@
 //! Sweeps over half of a symmetric matrix.
 //!
 //! A = L + D + Lᵀ. A row L_i in the cache is used twice: L_i x is the contribution of earlier rows to row i,
-//! and L_iᵀ x_i the contribution of row i to earlier rows. So a forward sweep from x = 0 with its residual
+//! and L_iᵀ x_i is the contribution of row i to earlier rows. So a forward sweep from x = 0 with its residual
 //! reads half of A once, and so does a backward sweep.
 //!
 //! | symbol | here |
@@ -13,10 +13,10 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `layout` | which couplings are kept, and where |
+//! | `layout` | the couplings that are stored, and their positions |
 //! | `matrix` | the arrays of half a matrix |
 //! | `kernel` | the rows of a chunk: passes of a sweep |
-//! | `product` | the same for products |
+//! | `product` | the rows of a chunk: products |
 //! | `sweep` | passes over all chunks: sweeps and products |
 //! | `smoother` | the smoother |
 //! | `couplings` | contributions of the couplings of a row |

@@ -9,7 +9,7 @@ use crate::{Backend, Cpu, DenseBlocks, Matrix, RowSets, SweepDirection};
 use coarsen_core::parallel::threads;
 use coarsen_sparse::assembly::from_blocks;
 
-/// A symmetric band of n nodes in b x b blocks; some rows lack neighbours.
+/// Returns a symmetric band of n nodes in b x b blocks; some rows have fewer neighbours.
 fn band(n: usize, b: usize) -> Bsr<f64> {
     let coupled = |i: usize, j: usize| i == j || [1, 2, 9].contains(&i.abs_diff(j)) && (i + j) % 11 != 3;
     let places: Vec<(u32, u32)> = (0..n)
