@@ -87,9 +87,9 @@ fn measured(p: &Problem, method: &str) -> Outcome<String> {
     let begin = Instant::now();
     let report = cg.solve(&p.matrix, &mut m, &b, &mut x)?;
     let solve = begin.elapsed().as_secs_f64();
-    let iterations = match report.is_converged() {
-        true => report.iterations.to_string(),
-        false => format!("> {}", report.iterations),
+    let iterations = match report.outcome {
+        coarsen::Outcome::Converged => report.iterations.to_string(),
+        _ => format!("> {}", report.iterations),
     };
     let mib = bytes as f64 / f64::from(1 << 20);
     Ok(format!("| {nodes} | {setup:.4} | {update:.4} | {solve:.4} | {iterations} | {mib:.1} |"))

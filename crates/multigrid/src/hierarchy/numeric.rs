@@ -30,7 +30,7 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     ///
     /// # Errors
     /// [`SetupError::NotHere`] if the method makes its own coarse matrices, or the place does not store P as a
-    /// matrix; and those of the place.
+    /// matrix; and the errors of the place.
     pub fn numeric_plan(&self) -> Result<NumericPlan<T, B>, SetupError> {
         if self.levels.iter().any(|level| level.host.own) {
             return Err(SetupError::NotHere { method: self.recipe.coarsening.name() });
@@ -60,14 +60,14 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     /// Updates the hierarchy to a matrix at the place, with the pattern and layout of the build. Matrices,
     /// inverted diagonals and bounds of all levels are computed at the place.
     ///
-    /// Prolongations stay, as with [`Keep::Transfers`](crate::Keep::Transfers), and so do nodes left out of
-    /// aggregation: build anew after constraints are released. Host matrices ([`matrix`](Self::matrix)) stay
-    /// those of the last build or update; `update` may follow at any time. Symmetry is not checked: the class
-    /// stays, and the caller must ensure that it holds for the new values. *Deviation* from `update`: a
-    /// coarse node that has become free to move gives an error, not a diagonal; and terms of levels keep the
-    /// size of the build. *Cost*: that of the products;
-    /// Chebyshev and damped steps read two numbers per Lanczos step; the coarsest matrix is copied to the
-    /// host and its factor or inverse back.
+    /// Prolongations are kept, as with [`Keep::Transfers`](crate::Keep::Transfers), and so are nodes left out
+    /// of aggregation: build again after constraints are released. Host matrices ([`matrix`](Self::matrix))
+    /// keep the values of the last build or update; `update` can be called at any time. Symmetry is not
+    /// checked: the class is kept, and the caller must ensure that it holds for the new values. *Deviation*
+    /// from `update`: a coarse node that has become free to move gives an error, not a diagonal; and terms of
+    /// levels keep the size of the build. *Cost*: the Galerkin products; two numbers read per Lanczos step of
+    /// Chebyshev and damped smoothers; a copy of the coarsest matrix to the host, and of its factor or inverse
+    /// back.
     ///
     /// [`SetupError::Level`] with level and row of an unusable diagonal block, [`SetupError::NotHere`] for a
     /// smoother that updates only on the host, [`SetupError::Coarsest`], and the errors of the place. After
