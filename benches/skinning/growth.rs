@@ -11,12 +11,12 @@ use crate::body::{Body, armadillo};
 /// The number of cubes along the longest side; the numbers of handles of the paper for this size, from fine
 /// to coarse; ms per frame of the paper (RTX 2080).
 const SIZES: [(usize, &[usize], f64); 6] = [
-    (25, &[10], 3.3),
-    (48, &[25], 4.3),
-    (64, &[50], 5.5),
-    (99, &[500, 25], 11.6),
-    (124, &[1000, 50], 18.1),
-    (138, &[2000, 300, 25], 24.4),
+    (21, &[10], 3.3),
+    (40, &[25], 4.3),
+    (54, &[50], 5.5),
+    (84, &[500, 25], 11.6),
+    (105, &[1000, 50], 18.1),
+    (117, &[2000, 300, 25], 24.4),
 ];
 
 pub(crate) fn run() -> Outcome<()> {

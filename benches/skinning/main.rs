@@ -10,7 +10,7 @@
 //!   and rows in this file are not run again.
 //!
 //! ```text
-//! COARSEN_DATA=... cargo bench -p coarsen-benches --bench skinning -- errors
+//! COARSEN_DATA=... cargo bench -p coarsen-benches --bench skinning -- errors 1.0   # the height
 //! COARSEN_DATA=... cargo bench -p coarsen-benches --bench skinning -- which ROWS.md
 //! ```
 //!
@@ -30,7 +30,7 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let run = || match words.first().map(String::as_str) {
-        Some("errors") => errors::run(),
+        Some("errors") => errors::run(words.get(1).map_or(Ok(1.0), |height| height.parse())?),
         Some("growth") => growth::run(),
         Some("stiffness") => stiffness::run(),
         Some("which") => which::run(words.get(1).map_or("skinning-which.md", String::as_str)),
