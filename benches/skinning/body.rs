@@ -27,13 +27,13 @@ pub(crate) struct Body {
     up: usize,
 }
 
-/// The mesh of 13K vertices, or a mesh of cubes with `cells` cubes along its longest side; height 1.
+/// The mesh of 13K vertices, or a mesh of cubes with `cells` cubes along its longest side; height 2.
 pub(crate) fn armadillo(cells: Option<usize>) -> Outcome<Mesh> {
     let data = std::env::var_os("COARSEN_DATA").map(PathBuf::from).ok_or("COARSEN_DATA is not set")?;
     let mesh = coarsen_mesh::read_tetrahedra(data.join("meshes/ipc_Armadillo13K.msh.gz"))?.oriented();
     Ok(match cells {
-        None => mesh.without_unused().scaled(1.0),
-        Some(cells) => mesh.voxels(cells).map_err(|problem| problem.to_string())?.scaled(1.0),
+        None => mesh.without_unused().scaled(2.0),
+        Some(cells) => mesh.voxels(cells).map_err(|problem| problem.to_string())?.scaled(2.0),
     })
 }
 
