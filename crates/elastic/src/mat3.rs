@@ -46,6 +46,9 @@ pub(crate) struct Svd {
 /// The most sweeps of one-sided Jacobi rotations; three or four suffice, since convergence is quadratic.
 const SWEEPS: usize = 20;
 
+/// The least absolute value of a sum of two singular values that is a divisor.
+const LEAST: f64 = 1e-8;
+
 impl Svd {
     /// One-sided Jacobi: rotates columns of A until they are orthogonal. Golub & Van Loan 2013, §8.6.3.
     pub(crate) fn of(a: &[[f64; 3]; 3]) -> Self {
@@ -82,6 +85,13 @@ impl Svd {
         let u2 = cross(&u0, &u1);
         let sigma = [lengths[order[0]], dot(&b[1], &u1), sign * dot(&b[2], &u2)];
         Self { u: transpose(&[u0, u1, u2]), sigma, v: transpose(&v) }
+    }
+
+    /// σᵢ + σⱼ for each k, with i and j the two others, as divisors: at least [`LEAST`] in absolute value. The
+    /// sum of the smallest pair may vanish, where the curvature of co-rotational energies is unbounded.
+    pub(crate) fn sums(&self) -> [f64; 3] {
+        let [a, b, c] = self.sigma;
+        [b + c, c + a, a + b].map(|sum| if sum.abs() < LEAST { LEAST.copysign(sum) } else { sum })
     }
 }
 

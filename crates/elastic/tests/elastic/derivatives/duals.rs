@@ -3,13 +3,13 @@
 use coarsen_core::{Dual, LinearOperator, Objective};
 use coarsen_elastic::{Bending, Curvature, Fabric, ImplicitEuler, Membrane, Potential};
 
-type D = Dual<f64>;
+pub(super) type D = Dual<f64>;
 
 /// Two triangles over the edge 0 1, with the tips 2 and 3: (u, v).
 const REST: [[f64; 2]; 4] = [[0.0, 0.0], [1.0, 0.2], [0.3, 0.9], [0.6, -0.8]];
 const TRIANGLES: [[u32; 3]; 2] = [[0, 1, 2], [1, 0, 3]];
 
-fn c(v: f64) -> D {
+pub(super) fn c(v: f64) -> D {
     Dual::constant(v)
 }
 
@@ -80,7 +80,7 @@ fn bending(k: f64, x: &[D], g: &mut [D]) -> D {
 }
 
 /// E, ∇E · d and ∇²E d of a potential against `again`, along several d.
-fn check(potential: impl Potential, again: impl Fn(&[D], &mut [D]) -> D, x: &[f64]) {
+pub(super) fn check(potential: impl Potential, again: impl Fn(&[D], &mut [D]) -> D, x: &[f64]) {
     let mut f = ImplicitEuler::equilibrium(potential).unwrap();
     f.curvature = Curvature::Exact;
     let (mut g, mut product) = (vec![0.0; 12], vec![0.0; 12]);
