@@ -14,9 +14,9 @@ use crate::potential::Energy;
 /// *Use* for Projective Dynamics: its global matrix is the Hessian with
 /// [`Curvature::Constant`](crate::Curvature::Constant), and its weight is 2 μ. *Not* for materials that
 /// preserve volume: for small strains ψ is Hooke's law with λ = 0, so a stretched body does not become
-/// thinner. The Hessian is indefinite where two singular values have a sum below 2. *Reference* Chao, Pinkall,
-/// Sanan & Schröder 2010, "A simple geometric model for elastic deformations", ACM TOG 29(4); Bouaziz et al.
-/// 2014; eigensystem: Smith, de Goes & Kim 2019.
+/// thinner. The Hessian is indefinite where two singular values have a sum below 2. *Reference* Chao,
+/// Pinkall, Sanan & Schröder 2010, "A simple geometric model for elastic deformations", ACM TOG 29(4);
+/// Bouaziz et al. 2014; eigensystem: Smith, de Goes & Kim 2019.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arap;
 

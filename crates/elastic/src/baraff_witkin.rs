@@ -51,12 +51,12 @@ pub struct Fibers {
 /// Baraff and Witkin does along two.
 ///
 /// *Use* for anisotropic bodies; no singular values are needed. With k = 2 μ and k' = μ small strains obey
-/// Hooke's law with λ = 0 for any axes, as with [`Arap`](crate::Arap); large strains depend on the axes. *Not*
-/// for materials that preserve volume, and not where elements must recover from inversion: a mirrored element
-/// has no energy. *Cost* of a Hessian: a 9x9 matrix of 3 stretches and 3 shears per element, and its products
-/// with the gradients of 4 corners. *Reference* Baraff & Witkin 1998, §4.2 and
-/// §4.3; eigensystem: T. Kim 2020, "A finite element formulation of Baraff-Witkin cloth", CGF 39(8); bodies:
-/// Wu, Wang & Wang 2022, Table 1.
+/// Hooke's law with λ = 0 for any axes, as with [`Arap`](crate::Arap); large strains depend on the axes.
+/// *Not* for materials that preserve volume, and not where elements must recover from inversion: a mirrored
+/// element has no energy. *Cost* of a Hessian: a 9x9 matrix of 3 stretches and 3 shears per element, and its
+/// products with the gradients of 4 corners. *Reference* Baraff & Witkin 1998, §4; eigensystem: T.
+/// Kim 2020, "A finite element formulation of Baraff-Witkin cloth", CGF 39(8); bodies: Wu, Wang & Wang 2022,
+/// Table 1.
 ///
 /// ```
 /// use coarsen_elastic::{BaraffWitkin, Fibers, Potential};
@@ -289,7 +289,12 @@ mod tests {
         let mut random = SplitMix64::new(8);
         let mut states: Vec<[[f64; 3]; 3]> =
             (0..200).map(|_| [(); 3].map(|()| [(); 3].map(|()| 1.5 * random.number()))).collect();
-        states.extend([AXES, [[0.0; 3]; 3], [AXES[0], AXES[0], [0.0; 3]], [AXES[0], [-0.5, 0.0, 0.0], AXES[1]]]);
+        states.extend([
+            AXES,
+            [[0.0; 3]; 3],
+            [AXES[0], AXES[0], [0.0; 3]],
+            [AXES[0], [-0.5, 0.0, 0.0], AXES[1]],
+        ]);
         for w in &states {
             let mut pairs = [(); 6].map(|()| [[[[[0.0; 3]; 3]; 3]; 3]; 2]);
             for i in 0..3 {
@@ -342,7 +347,8 @@ mod tests {
                 assert!(matches!(body(fibers, AXES), Some(BodyError::Fibers { index: 2, .. })), "{fibers:?}");
             }
         }
-        for (i, j, bad) in [(0, 0, 1.1), (1, 1, f64::NAN), (0, 1, 1e-3), (2, 2, f64::INFINITY), (1, 0, -1e-5)] {
+        for (i, j, bad) in [(0, 0, 1.1), (1, 1, f64::NAN), (0, 1, 1e-3), (2, 2, f64::INFINITY), (1, 0, -1e-5)]
+        {
             let mut axes = AXES;
             axes[i][j] = bad;
             assert!(matches!(body(good, axes), Some(BodyError::Axes { index: 3, .. })), "{i} {j} {bad}");

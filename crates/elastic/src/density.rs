@@ -183,8 +183,8 @@ pub(crate) mod tests {
         assert!(square(&stress).sqrt() < 1e-14, "{stress:?}");
     }
 
-    /// Entries of F that change by a relative h change ψ by a few h times its magnitude, and at rest no term of
-    /// ψ has a slope.
+    /// Entries of F that change by a relative h change ψ by a few h times its magnitude, and at rest no term
+    /// of ψ has a slope.
     pub(crate) fn check_magnitude(density: &impl Density) {
         let (material, h) = (Lame::new(1.0, 0.4), 1e-7);
         let mut random = SplitMix64::new(4);

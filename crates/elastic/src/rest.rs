@@ -61,8 +61,8 @@ impl<M> Rest<M> {
     }
 }
 
-/// ℓᵢ ξᵢ of a node (Wang et al. 2020, HOT, Eq. 9): ξᵢ is the stiffness averaged by volume over the elements at
-/// the node, and ℓᵢ the area of their faces opposite to the node. For an interior node these faces are the
+/// ℓᵢ ξᵢ of a node (Wang et al. 2020, HOT, Eq. 9): ξᵢ is the stiffness averaged by volume over the elements
+/// at the node, and ℓᵢ the area of their faces opposite to the node. For an interior node these faces are the
 /// closed polyhedron of the paper; for a surface node the polyhedron is open, and ℓᵢ is about half as large.
 pub(crate) fn characteristic<M>(
     rest: &[Rest<M>],

@@ -3,10 +3,10 @@
 //! > E = Σ_c w/2 ‖D_c x − p_c‖²,    p_c the nearest admissible shape    (1)
 //! > (M/h² + Σ w DᵀD) x⁺ = M/h² y + Σ w Dᵀp(x)    (2)
 //!
-//! For a tetrahedron D x = F, p is the rotation nearest to F and w = 2 μ V; for a spring D x = x_i − x_j, p has
-//! the length at rest and w = k. The matrix, its right side and the rotations are computed here in another way
-//! than in the library. Bouaziz et al. 2014, "Projective dynamics", ACM TOG 33(4), Eq. 10; springs: Liu et al.
-//! 2013.
+//! For a tetrahedron D x = F, p is the rotation nearest to F and w = 2 μ V; for a spring D x = x_i − x_j, p
+//! has the length at rest and w = k. The matrix, its right side and the rotations are computed here in
+//! another way than in the library. Bouaziz et al. 2014, "Projective dynamics", ACM TOG 33(4), Eq. 10;
+//! springs: Liu et al. 2013.
 
 use coarsen_core::Objective;
 use coarsen_elastic::{Arap, Curvature, ImplicitEuler, Lame, Potential, Spring, Springs, Tetrahedra};
@@ -68,9 +68,8 @@ fn global(terms: &[Term], inertia: &[Option<f64>], y: &[[f64; 3]]) -> Vec<[f64; 
 
 fn cofactor(a: [[f64; 3]; 3]) -> [[f64; 3]; 3] {
     let at = |i: usize, j: usize| a[i % 3][j % 3];
-    [0, 1, 2].map(|i| {
-        [0, 1, 2].map(|j| at(i + 1, j + 1) * at(i + 2, j + 2) - at(i + 1, j + 2) * at(i + 2, j + 1))
-    })
+    [0, 1, 2]
+        .map(|i| [0, 1, 2].map(|j| at(i + 1, j + 1) * at(i + 2, j + 2) - at(i + 1, j + 2) * at(i + 2, j + 1)))
 }
 
 fn determinant(a: [[f64; 3]; 3]) -> f64 {
@@ -129,7 +128,11 @@ fn bar() -> (Mesh, Vec<[f64; 3]>, Vec<[f64; 3]>, Vec<bool>) {
         let [x, y, z] = *p;
         let noise = |k: f64| 0.04 * (7.0 * x + 5.0 * y + 3.0 * z + k).sin();
         let (s, c) = (0.5 * x).sin_cos();
-        if x == 0.0 { *p } else { [1.2 * x + noise(0.0), c * y - s * z + noise(1.0), s * y + c * z + noise(2.0)] }
+        if x == 0.0 {
+            *p
+        } else {
+            [1.2 * x + noise(0.0), c * y - s * z + noise(1.0), s * y + c * z + noise(2.0)]
+        }
     };
     let x: Vec<[f64; 3]> = mesh.positions.iter().map(shaken).collect();
     let v = x.iter().map(|p| [p[1], -p[2], 0.3 + p[0]]).collect();
@@ -145,7 +148,8 @@ fn compare<P: Potential>(potential: P, terms: impl Fn(&[[f64; 3]]) -> Vec<Term>,
     let mut f = ImplicitEuler::new(potential, masses, H).unwrap();
     f.begin(&free(&x), &free(&v), [0.0, -9.81, 0.0]).unwrap();
     let mut inertia = masses.iter().map(|m| m / (H * H));
-    let inertia: Vec<Option<f64>> = held.iter().map(|held| if *held { None } else { inertia.next() }).collect();
+    let inertia: Vec<Option<f64>> =
+        held.iter().map(|held| if *held { None } else { inertia.next() }).collect();
     let fall = [0.0, -9.81 * H * H, 0.0];
     let ahead = |i: usize| [0, 1, 2].map(|k| if held[i] { x[i][k] } else { x[i][k] + H * v[i][k] + fall[k] });
     let y: Vec<[f64; 3]> = (0..x.len()).map(ahead).collect();

@@ -6,8 +6,8 @@ mod solids;
 
 use coarsen_core::{LinearOperator, Objective};
 use coarsen_elastic::{
-    Arap, BaraffWitkin, Bending, CoRotational, Curvature, Fabric, Fibers, FixedCoRotated, ImplicitEuler, Lame,
-    Membrane, NeoHookean, Potential, Spring, Springs, StVenantKirchhoff, StableNeoHookean, Tetrahedra,
+    Arap, BaraffWitkin, Bending, CoRotational, Curvature, Fabric, Fibers, FixedCoRotated, ImplicitEuler,
+    Lame, Membrane, NeoHookean, Potential, Spring, Springs, StVenantKirchhoff, StableNeoHookean, Tetrahedra,
 };
 use coarsen_mesh::Mesh;
 

@@ -2,8 +2,8 @@
 //! from Newton's iteration for the polar decomposition, not from singular values.
 
 use coarsen_elastic::{
-    Arap, BaraffWitkin, Curvature, Energy, Fibers, FixedCoRotated, ImplicitEuler, Lame, Potential, StVenantKirchhoff,
-    Tetrahedra,
+    Arap, BaraffWitkin, Curvature, Energy, Fibers, FixedCoRotated, ImplicitEuler, Lame, Potential,
+    StVenantKirchhoff, Tetrahedra,
 };
 use coarsen_mesh::Mesh;
 
