@@ -87,8 +87,8 @@ impl Svd {
         Self { u: transpose(&[u0, u1, u2]), sigma, v: transpose(&v) }
     }
 
-    /// σᵢ + σⱼ for each k, with i and j the two others, as divisors: at least [`LEAST`]. No sum is negative, but
-    /// the smallest may vanish, where the curvature of co-rotational energies is unbounded.
+    /// σᵢ + σⱼ for each k, with i and j the two others, as divisors: at least [`LEAST`]. No sum is negative,
+    /// but the smallest may vanish, where the curvature of co-rotational energies is unbounded.
     pub(crate) fn sums(&self) -> [f64; 3] {
         let [a, b, c] = self.sigma;
         [b + c, c + a, a + b].map(|sum| sum.max(LEAST))
