@@ -10,8 +10,8 @@ use crate::potential::Energy;
 
 /// Co-rotational linear elasticity: linear in strain, invariant under rotations.
 ///
-/// *Use* for moderate strains. *Not* for strong compression, under which its resistance does not grow: use
-/// [`StableNeoHookean`](crate::StableNeoHookean). The Hessian is indefinite if two singular values have a
+/// *Use* for moderate strains. *Not* for strong compression, where its resistance does not grow: use
+/// [`StableNeoHookean`](crate::StableNeoHookean). The Hessian is indefinite where two singular values have a
 /// small sum. *Reference* Müller & Gross 2004; Sifakis & Barbič 2012, "FEM simulation of 3D deformable
 /// solids", §3.4; eigensystem: Smith, de Goes & Kim 2019, §5.1.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,13 +38,11 @@ impl Density for CoRotational {
 
     fn modes(&self, Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3]) -> Modes {
         let svd = Svd::of(f);
-        let [a, b, c] = svd.sigma;
-        let push = 2.0 * lambda * (a + b + c - 3.0) - 4.0 * mu;
-        // (ψᵢ + ψⱼ) / (σᵢ + σⱼ), unbounded as the sum of the smallest pair tends to 0.
-        let turn = |sum: f64| 2.0 * mu + push / if sum.abs() < 1e-8 { 1e-8_f64.copysign(sum) } else { sum };
+        let push = 2.0 * lambda * (svd.sigma.iter().sum::<f64>() - 3.0) - 4.0 * mu;
+        let turn = |sum: f64| 2.0 * mu + push / sum; // (ψᵢ + ψⱼ) / (σᵢ + σⱼ)
         let stretch: [[f64; 3]; 3] =
             std::array::from_fn(|i| std::array::from_fn(|j| lambda + if i == j { 2.0 * mu } else { 0.0 }));
-        Modes::new(&svd, [2.0 * mu; 3], [turn(b + c), turn(c + a), turn(a + b)], &stretch)
+        Modes::new(&svd, [2.0 * mu; 3], svd.sums().map(turn), &stretch)
     }
 }
 

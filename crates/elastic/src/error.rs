@@ -42,6 +42,28 @@ pub enum BodyError {
         /// μ in Pa.
         mu: f64,
     },
+    /// Moduli of an anisotropic tetrahedron outside their range.
+    #[error(
+        "tetrahedron {index} has the moduli k = {stretch:e} for stretching, k' = {shear:e} for shearing, but both must be positive and finite"
+    )]
+    Fibers {
+        /// Which tetrahedron.
+        index: usize,
+        /// k in Pa.
+        stretch: f64,
+        /// k' in Pa.
+        shear: f64,
+    },
+    /// Axes that are not orthonormal.
+    #[error(
+        "tetrahedron {index} has axes whose products differ from those of orthonormal ones by {gap:.3e}, but at most 1e-6 is allowed; make them orthonormal"
+    )]
+    Axes {
+        /// Which tetrahedron.
+        index: usize,
+        /// The largest |e_i · e_j − δ_ij|.
+        gap: f64,
+    },
     /// A free node without mass.
     #[error(
         "free node {node} has a mass of {mass:e} kg, which must be positive and finite; hold the node, or correct the density"

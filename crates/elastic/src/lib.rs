@@ -1,27 +1,36 @@
 //! Elastic energies for minimisation: values, gradients and Hessians.
 //!
-//! An energy is a [`Potential`]. [`ImplicitEuler`] turns a time step with a potential into an objective for
-//! any descent method.
+//! An energy is a [`Potential`]. [`ImplicitEuler`] turns one time step with it into an objective for any
+//! method of descent.
 //!
 //! | file | what |
 //! |---|---|
 //! | [`density`](Density) | isotropic energy densities, the eigensystem of their Hessians |
-//! | [`corotational`](CoRotational), [`neo_hookean`](StableNeoHookean), [`neo_hookean_log`](NeoHookean) | their densities |
+//! | [`arap`](Arap) | the distance of F to a rotation; Projective Dynamics |
+//! | [`corotational`](CoRotational) | the distance of F to a rotation, and the trace of the strain |
+//! | [`fixed_corotated`](FixedCoRotated) | the distance of F to a rotation, and the volume |
+//! | [`st_venant_kirchhoff`](StVenantKirchhoff) | Hooke's law in the Green strain |
+//! | [`neo_hookean`](StableNeoHookean) | neo-Hookean, finite for inverted elements |
+//! | [`neo_hookean_log`](NeoHookean) | neo-Hookean, infinite for inverted elements |
 //! | [`potential`](Potential) | the trait of energies of nodes |
 //! | [`elements`](Elements) | the loops over elements of K nodes |
 //! | [`tetrahedra`](Tetrahedra) | a density on a mesh |
+//! | [`baraff_witkin`](BaraffWitkin) | tetrahedra that resist stretching and shearing along three axes |
+//! | `rest` | tetrahedra at rest |
 //! | [`membrane`](Membrane), [`bending`](Bending) | cloth |
 //! | [`springs`](Springs) | masses and springs |
 //! | [`attachments`](Attachments) | pins that can be added and removed |
 //! | [`half_space`](HalfSpace), [`penalty`](Penalty), [`barrier`](Barrier) | contact with a plane, and its energies |
-//! | [`plus`](Plus), [`total`](Total) | the sum of two energies; the sum of a list |
+//! | [`plus`](Plus), [`total`](Total) | the sum of two energies; of a list |
 //! | `union` | the union of their sparsity patterns |
 //! | [`implicit_euler`](ImplicitEuler) | inertia and an energy: one time step as an objective |
-//! | `nodes` | numbers of free nodes, positions of held nodes |
+//! | `nodes` | numbers of free nodes, positions of held ones |
 //! | `mat3`, `cubic` | 3x3 matrices; the first root of a cubic |
 //! | [`error`](BodyError) | errors of bodies and meshes |
 
+mod arap;
 mod attachments;
+mod baraff_witkin;
 mod barrier;
 mod bending;
 mod corotational;
@@ -29,6 +38,7 @@ mod cubic;
 mod density;
 mod elements;
 mod error;
+mod fixed_corotated;
 mod half_space;
 mod implicit_euler;
 mod mat3;
@@ -39,18 +49,23 @@ mod nodes;
 mod penalty;
 mod plus;
 mod potential;
+mod rest;
 mod springs;
+mod st_venant_kirchhoff;
 mod tetrahedra;
 mod total;
 mod union;
 
+pub use arap::Arap;
 pub use attachments::Attachments;
+pub use baraff_witkin::{BaraffWitkin, Fibers, Fibrous};
 pub use barrier::Barrier;
 pub use bending::{Bending, Hinge};
 pub use corotational::CoRotational;
 pub use density::{Density, Lame, Modes};
 pub use elements::{Element, Elements, Stiffness};
 pub use error::BodyError;
+pub use fixed_corotated::FixedCoRotated;
 pub use half_space::{HalfSpace, Law};
 pub use implicit_euler::ImplicitEuler;
 pub use membrane::{Curved, Fabric, Membrane, Sheet, Stretched, Triangle};
@@ -60,5 +75,6 @@ pub use penalty::Penalty;
 pub use plus::Plus;
 pub use potential::{Curvature, Energy, Potential, Touching};
 pub use springs::{Spring, Springs};
+pub use st_venant_kirchhoff::StVenantKirchhoff;
 pub use tetrahedra::{Solid, Tetrahedra};
 pub use total::Total;

@@ -46,6 +46,9 @@ pub(crate) struct Svd {
 /// The limit on sweeps of one-sided Jacobi rotations; 3 or 4 suffice, since convergence is quadratic.
 const SWEEPS: usize = 20;
 
+/// The least sum of two singular values that is a divisor.
+const LEAST: f64 = 1e-8;
+
 impl Svd {
     /// One-sided Jacobi: rotates columns of A until they are orthogonal. Golub & Van Loan 2013, §8.6.3.
     pub(crate) fn of(a: &[[f64; 3]; 3]) -> Self {
@@ -82,6 +85,13 @@ impl Svd {
         let u2 = cross(&u0, &u1);
         let sigma = [lengths[order[0]], dot(&b[1], &u1), sign * dot(&b[2], &u2)];
         Self { u: transpose(&[u0, u1, u2]), sigma, v: transpose(&v) }
+    }
+
+    /// σᵢ + σⱼ for each k, with i and j the two others, as divisors: at least [`LEAST`]. No sum is negative,
+    /// but the smallest may vanish, where the curvature of co-rotational energies is unbounded.
+    pub(crate) fn sums(&self) -> [f64; 3] {
+        let [a, b, c] = self.sigma;
+        [b + c, c + a, a + b].map(|sum| sum.max(LEAST))
     }
 }
 
@@ -178,6 +188,16 @@ mod tests {
         ] {
             check(&a);
         }
+    }
+
+    #[test]
+    fn sums_are_positive_divisors() {
+        for (sigma, expected) in [([3.0, 2.0, -1.0], [1.0, 2.0, 5.0]), ([0.0; 3], [LEAST; 3])] {
+            let rows: [[f64; 3]; 3] =
+                std::array::from_fn(|i| std::array::from_fn(|j| if i == j { sigma[i] } else { 0.0 }));
+            assert_eq!(Svd::of(&rows).sums(), expected);
+        }
+        assert_eq!(Svd::of(&[unit(0), [0.0, 0.5, 0.0], [0.0, 0.0, -0.5]]).sums(), [LEAST, 0.5, 1.5]);
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | F = Σ x_a ∇N_aᵀ | `deformation` | deformation gradient, constant in an element |
-//! | ∇N_a | `gradients[a]` | gradient of a shape function at rest |
-//! | V | `volume` | rest volume |
+//! | F = Σ x_a ∇N_aᵀ | `Rest::deformation` | deformation gradient, constant in an element |
+//! | ∇N_a | `Rest::gradients[a]` | gradient of a shape function at rest |
+//! | V | `Rest::volume` | rest volume |
 //!
 //! > E = Σ V ψ(F),  ∂E/∂x_a = Σ V P ∇N_a,  ∂²E/∂x_a∂x_b = Σ V Σ_k λ_k (Q_k ∇N_a)(Q_k ∇N_b)ᵀ    (1)
 //!
@@ -16,9 +16,10 @@ use coarsen_mesh::Mesh;
 use crate::BodyError;
 use crate::cubic::first_root;
 use crate::density::{Density, Lame};
-use crate::elements::{Element, Elements, Stiffness, add_outer, check_corners};
+use crate::elements::{Element, Elements, Stiffness, add_outer};
 use crate::mat3::{cofactor, determinant, dot};
 use crate::potential::{Curvature, Energy};
+use crate::rest::{self, Rest};
 
 /// The deformation gradient of an element at rest.
 const REST: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
@@ -26,28 +27,22 @@ const REST: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 /// The largest share of the distance to the first flat element that a step may cover.
 const SHARE: f64 = 0.9;
 
-/// The energy of a body of linear tetrahedra with one density; each element may have its own moduli.
+/// A body of linear tetrahedra with one energy density; moduli may differ by element.
 ///
-/// Loops over elements run in parallel and are summed in a fixed order, so results are bitwise the same at
-/// any thread count. Evaluations allocate nothing.
+/// All loops run over elements in parallel and are summed in a fixed order: the same bits at any thread
+/// count. Evaluations allocate nothing.
 /// *Cost* of a Hessian: per element an SVD and 9 outer products of length 12; the scatter runs on one thread.
 pub type Tetrahedra<D> = Elements<Solid<D>, 4>;
 
 /// Tetrahedra at rest, and their density.
 pub struct Solid<D> {
     density: D,
-    rest: Vec<Rest>,
-}
-
-struct Rest {
-    gradients: [[f64; 3]; 4],
-    volume: f64,
-    material: Lame,
+    rest: Vec<Rest<Lame>>,
 }
 
 impl<D: Density> Elements<Solid<D>, 4> {
-    /// The body with the mesh as its rest shape, and with `held` nodes; `material` returns the moduli of an
-    /// element from its number.
+    /// The body whose rest shape is the mesh, with `held` nodes; `material` gives the moduli of an element by
+    /// its number.
     ///
     /// # Errors
     /// [`BodyError`] for corners that do not exist, elements without positive volume, moduli of an unstable
@@ -58,51 +53,13 @@ impl<D: Density> Elements<Solid<D>, 4> {
         held: &[bool],
         material: impl Fn(usize) -> Lame,
     ) -> Result<Self, BodyError> {
-        check_corners("tetrahedron", &mesh.tetrahedra, mesh.positions.len())?;
-        let rest = mesh.tetrahedra.iter().enumerate().map(|(index, corners)| {
-            let [a, b, c, d] = corners.map(|c| mesh.positions[c as usize]);
-            let edge = |p: [f64; 3]| -> [f64; 3] { std::array::from_fn(|k| p[k] - a[k]) };
-            let edges = [edge(b), edge(c), edge(d)]; // Dmᵀ
-            let six = determinant(&edges);
-            if !(six.is_finite() && six > 0.0) {
-                return Err(BodyError::Degenerate { what: "tetrahedron", index, measure: six / 6.0 });
-            }
-            let [nb, nc, nd] = cofactor(&edges).map(|row| row.map(|x| x / six)); // Dm⁻¹
-            let na = std::array::from_fn(|k| -(nb[k] + nc[k] + nd[k]));
-            let material = material(index).checked(index)?;
-            Ok(Rest { gradients: [na, nb, nc, nd], volume: six / 6.0, material })
-        });
-        let solid = Solid { density, rest: rest.collect::<Result<_, _>>()? };
-        let elements = Self::of("tetrahedron", solid, mesh.tetrahedra.clone(), held, &mesh.positions)?;
-        match elements.loose() {
-            Some(node) => Err(BodyError::Loose { node }),
-            None => Ok(elements),
-        }
+        let rest = Rest::all(mesh, |e| material(e).checked(e))?;
+        rest::body(Solid { density, rest }, mesh, held)
     }
 
-    /// The mass of each free node in kg for a body of `density` kg/m³: a quarter of each element at the node.
+    /// The mass of each free node in kg, for a body of `density` kg/m³: a quarter of each element around it.
     pub fn masses(&self, density: f64) -> Vec<f64> {
         self.fold(|around| around.map(|(e, _)| 0.25 * density * self.model.rest[e].volume).sum())
-    }
-}
-
-impl Rest {
-    /// F = Σ (x_a − x_0) ∇N_aᵀ, since the ∇N_a add up to zero. Differences of positions stay accurate far
-    /// from the origin.
-    fn deformation(&self, at: &[[f64; 3]; 4]) -> [[f64; 3]; 3] {
-        let term = |i: usize, j: usize| (1..4).map(|a| (at[a][i] - at[0][i]) * self.gradients[a][j]).sum();
-        std::array::from_fn(|i| std::array::from_fn(|j| term(i, j)))
-    }
-
-    /// h += V w ∇N_a·∇N_b I, with the largest eigenvalue w of ∂²ψ/∂F² at rest.
-    fn add_laplacian(&self, density: &impl Density, h: &mut Stiffness<4>) {
-        let weight = density.modes(self.material, &REST).values.iter().copied().fold(0.0, f64::max);
-        for (a, left) in self.gradients.iter().enumerate() {
-            for (b, right) in self.gradients.iter().enumerate() {
-                let entry = self.volume * weight * dot(left, right);
-                (0..3).for_each(|k| h[a][k][b][k] += entry);
-            }
-        }
     }
 }
 
@@ -123,7 +80,9 @@ impl<D: Density> Element<4> for Solid<D> {
     fn add_hessian(&self, e: usize, x: &[[f64; 3]; 4], curvature: Curvature, h: &mut Stiffness<4>) {
         let rest = &self.rest[e];
         if curvature == Curvature::Constant {
-            return rest.add_laplacian(&self.density, h);
+            let values = self.density.modes(rest.material, &REST).values;
+            let weight = values.iter().copied().fold(0.0, f64::max); // bounds ∂²ψ/∂F² at rest from above
+            return rest.add_laplacian(weight, h);
         }
         let modes = self.density.modes(rest.material, &rest.deformation(x));
         for (value, q) in modes.values.iter().zip(&modes.matrices) {
@@ -149,19 +108,11 @@ impl<D: Density> Element<4> for Solid<D> {
         !self.density.inverts()
     }
 
-    /// ξᵢ is ‖∂P/∂F‖ for a stretch at rest, averaged by volume over the elements at the node. ℓᵢ is the total
-    /// area of the faces opposite to the node. For an interior node these faces form the closed polyhedron of
-    /// the paper; for a surface node the polyhedron is open, and ℓᵢ is about half as large.
+    /// The stiffness is ‖∂P/∂F‖ of a stretch at rest.
     fn characteristic(&self, around: &mut dyn Iterator<Item = (usize, usize)>) -> f64 {
-        let stiffness = |e: &Rest| {
-            let modes = self.density.modes(e.material, &REST);
+        rest::characteristic(&self.rest, around, |&material| {
+            let modes = self.density.modes(material, &REST);
             modes.values[6..].iter().map(|v| v * v).sum::<f64>().sqrt()
-        };
-        let [volume, weighted, area] = around.fold([0.0; 3], |[volume, weighted, area], (e, corner)| {
-            let (e, normal) = (&self.rest[e], self.rest[e].gradients[corner]);
-            let face = 3.0 * e.volume * dot(&normal, &normal).sqrt(); // opposite to the corner
-            [volume + e.volume, weighted + e.volume * stiffness(e), area + face]
-        });
-        area * weighted / volume
+        })
     }
 }

@@ -1,4 +1,5 @@
-//! Energies: derivatives compared with differences, and sums of potentials.
+//! Energies: derivatives against differences, sums of potentials, and steps of Projective Dynamics.
 
 mod derivatives;
+mod projective;
 mod sums;

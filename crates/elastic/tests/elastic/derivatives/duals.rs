@@ -1,15 +1,15 @@
-//! Membrane and bending compared with the same energies for dual numbers, exact to round-off.
+//! Membrane and bending against the same energies written for dual numbers: exact to round-off.
 
 use coarsen_core::{Dual, LinearOperator, Objective};
 use coarsen_elastic::{Bending, Curvature, Fabric, ImplicitEuler, Membrane, Potential};
 
-type D = Dual<f64>;
+pub(super) type D = Dual<f64>;
 
-/// The (u, v) of two triangles over the edge 0 1, with the tips 2 and 3.
+/// Two triangles over the edge 0 1, with the tips 2 and 3: (u, v).
 const REST: [[f64; 2]; 4] = [[0.0, 0.0], [1.0, 0.2], [0.3, 0.9], [0.6, -0.8]];
 const TRIANGLES: [[u32; 3]; 2] = [[0, 1, 2], [1, 0, 3]];
 
-fn c(v: f64) -> D {
+pub(super) fn c(v: f64) -> D {
     Dual::constant(v)
 }
 
@@ -22,13 +22,13 @@ fn node(x: &[D], i: u32) -> [D; 3] {
     std::array::from_fn(|k| x[3 * i as usize + k])
 }
 
-/// Area of a triangle at rest, and the gradients of its hat functions.
+/// Area of a triangle at rest, and the gradients of its hats.
 fn hats(t: [u32; 3]) -> (f64, [[f64; 2]; 3]) {
     let p = t.map(|i| REST[i as usize]);
     let edge = |i: usize, j: usize| [p[j][0] - p[i][0], p[j][1] - p[i][1]];
     let (a, b) = (edge(0, 1), edge(0, 2));
     let twice = a[0] * b[1] - a[1] * b[0];
-    // The gradient of a hat function is the opposite edge turned by 90 degrees, divided by twice the area.
+    // The gradient of a hat is the opposite edge turned by 90 degrees, over twice the area.
     let hat = |i: usize, j: usize| edge(i, j).map(|e| e / twice);
     (0.5 * twice.abs(), [hat(1, 2), hat(2, 0), hat(0, 1)].map(|e| [-e[1], e[0]]))
 }
@@ -79,8 +79,8 @@ fn bending(k: f64, x: &[D], g: &mut [D]) -> D {
     c(0.5 * scale) * dot(bend, bend)
 }
 
-/// Compares E, ∇E · d and ∇²E d of a potential with `again`, for several d.
-fn check(potential: impl Potential, again: impl Fn(&[D], &mut [D]) -> D, x: &[f64]) {
+/// E, ∇E · d and ∇²E d of a potential against `again`, along several d.
+pub(super) fn check(potential: impl Potential, again: impl Fn(&[D], &mut [D]) -> D, x: &[f64]) {
     let mut f = ImplicitEuler::equilibrium(potential).unwrap();
     f.curvature = Curvature::Exact;
     let (mut g, mut product) = (vec![0.0; 12], vec![0.0; 12]);
@@ -112,7 +112,7 @@ fn check(potential: impl Potential, again: impl Fn(&[D], &mut [D]) -> D, x: &[f6
 fn membrane_and_bending_agree_with_dual_numbers() {
     let flat = REST.map(|[u, v]| [u, v, 0.0]);
     let held = [false; 4];
-    // Stretched and bent; then compressed, with an indefinite Hessian.
+    // Stretched and bent; and squeezed, where the Hessian is indefinite.
     for stretch in [1.3, 0.6] {
         let x: Vec<f64> = flat
             .iter()

@@ -2,11 +2,12 @@
 //! definiteness of projected Hessians.
 
 mod duals;
+mod solids;
 
 use coarsen_core::{LinearOperator, Objective};
 use coarsen_elastic::{
-    Bending, CoRotational, Curvature, Fabric, ImplicitEuler, Lame, Membrane, NeoHookean, Potential, Spring,
-    Springs, StableNeoHookean, Tetrahedra,
+    Arap, BaraffWitkin, Bending, CoRotational, Curvature, Fabric, Fibers, FixedCoRotated, ImplicitEuler,
+    Lame, Membrane, NeoHookean, Potential, Spring, Springs, StVenantKirchhoff, StableNeoHookean, Tetrahedra,
 };
 use coarsen_mesh::Mesh;
 
@@ -114,7 +115,22 @@ fn bodies() {
     let x = shaken(1.1, 0.05);
     check("co-rotational", Tetrahedra::new(CoRotational, &mesh, &held, material).unwrap(), &x);
     check("neo-Hookean", Tetrahedra::new(NeoHookean, &mesh, &held, material).unwrap(), &x);
+    check("as rigid as possible", Tetrahedra::new(Arap, &mesh, &held, material).unwrap(), &x);
     let squeezed = shaken(0.6, 0.3);
+    check("fixed co-rotated", Tetrahedra::new(FixedCoRotated, &mesh, &held, material).unwrap(), &squeezed);
+    check(
+        "St. Venant-Kirchhoff",
+        Tetrahedra::new(StVenantKirchhoff, &mesh, &held, material).unwrap(),
+        &squeezed,
+    );
+    let fibers = |e: usize| Fibers { stretch: 1.0 + e as f64 % 3.0, shear: 0.7 };
+    let axes = |e: usize| {
+        let (s, c) = (e as f64).sin_cos();
+        [[c, s, 0.0], [0.0, 0.0, 1.0], [s, -c, 0.0]]
+    };
+    for x in [&x, &squeezed] {
+        check("Baraff-Witkin", BaraffWitkin::along(&mesh, &held, fibers, axes).unwrap(), x);
+    }
     check(
         "stable neo-Hookean",
         Tetrahedra::new(StableNeoHookean, &mesh, &held, material).unwrap(),

@@ -1,0 +1,84 @@
+//! As-rigid-as-possible elasticity.
+//!
+//! > ψ = μ ‖F − R‖²,    R the rotation nearest to F    (1)
+//! > P = 2 μ (F − R)    (2)
+//!
+//! In singular values ψ = μ Σ (σᵢ − 1)².
+
+use crate::density::{Density, Lame, Modes};
+use crate::mat3::{Svd, mul_transposed};
+use crate::potential::Energy;
+
+/// As-rigid-as-possible elasticity: the squared distance of F to a rotation; λ is not used.
+///
+/// *Use* for Projective Dynamics: its global matrix is the Hessian with
+/// [`Curvature::Constant`](crate::Curvature::Constant), and its weight is 2 μ. *Not* for materials that
+/// preserve volume: for small strains ψ is Hooke's law with λ = 0, so a stretched body does not become
+/// thinner. The Hessian is indefinite where two singular values have a sum below 2. *Reference* Chao,
+/// Pinkall, Sanan & Schröder 2010, "A simple geometric model for elastic deformations", ACM TOG 29(4);
+/// Bouaziz et al. 2014; eigensystem: Smith, de Goes & Kim 2019.
+///
+/// ```
+/// use coarsen_elastic::{Arap, Lame, Potential, Tetrahedra};
+/// let mut mesh = coarsen_mesh::Mesh::bar([1, 1, 1], 1.0);
+/// let mut cube = Tetrahedra::new(Arap, &mesh, &[false; 8], |_| Lame { lambda: 0.0, mu: 3.0 })?;
+/// mesh.positions.iter_mut().for_each(|p| p[0] *= 2.0); // stretched along x to the double
+/// assert!((cube.energy(mesh.positions.as_flattened()).value - 3.0).abs() < 1e-14); // 3 · 1²
+/// # Ok::<(), coarsen_elastic::BodyError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arap;
+
+impl Density for Arap {
+    fn energy(&self, Lame { mu, .. }: Lame, f: &[[f64; 3]; 3]) -> Energy {
+        let sigma = Svd::of(f).sigma;
+        let value = mu * sigma.iter().map(|s| (s - 1.0).powi(2)).sum::<f64>(); // (1)
+        let term = |s: &f64| 2.0 * mu * (s - 1.0).abs() * (s.abs() + 1.0);
+        Energy { value, magnitude: sigma.iter().map(term).sum() }
+    }
+
+    fn stress(&self, Lame { mu, .. }: Lame, f: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
+        let svd = Svd::of(f);
+        let r = mul_transposed(&svd.u, &svd.v);
+        std::array::from_fn(|i| std::array::from_fn(|j| 2.0 * mu * (f[i][j] - r[i][j]))) // (2)
+    }
+
+    fn modes(&self, Lame { mu, .. }: Lame, f: &[[f64; 3]; 3]) -> Modes {
+        let svd = Svd::of(f);
+        let stretch: [[f64; 3]; 3] =
+            std::array::from_fn(|i| std::array::from_fn(|j| if i == j { 2.0 * mu } else { 0.0 }));
+        Modes::new(&svd, [2.0 * mu; 3], svd.sums().map(|sum| 2.0 * mu - 4.0 * mu / sum), &stretch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CoRotational;
+    use crate::density::tests::{check, check_isotropy, check_magnitude, deformations};
+
+    #[test]
+    fn derivatives_are_those_of_the_energy() {
+        check(&Arap);
+        check_isotropy(&Arap);
+        check_magnitude(&Arap);
+    }
+
+    /// Without λ, which an admissible material may be, the co-rotational energy is the same.
+    #[test]
+    fn co_rotational_elasticity_without_lambda() {
+        let material = Lame::new(3.0, 0.0).checked(0).unwrap();
+        assert_eq!((material.lambda, material.mu), (0.0, 1.5));
+        for f in deformations() {
+            let [one, other] = [Arap.energy(material, &f), CoRotational.energy(material, &f)];
+            assert!((one.value - other.value).abs() <= 1e-15 * one.value);
+        }
+    }
+
+    /// A reflected cube is 2 from the nearest rotation along one axis: ψ = 4 μ.
+    #[test]
+    fn a_reflection_costs_energy() {
+        let f = [[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]];
+        assert!((Arap.energy(Lame { lambda: 0.0, mu: 3.0 }, &f).value - 12.0).abs() < 1e-14);
+    }
+}

@@ -1,0 +1,357 @@
+//! Baraff-Witkin tetrahedra: stretching along three axes, and shearing between them.
+//!
+//! The axes e₁, e₂, e₃ of an element are orthonormal at rest. With w_i = F e_i and ŵ = w / ‖w‖
+//!
+//! > ψ = k/2 Σ_i (‖w_i‖ − 1)² + k'/2 Σ_{i<j} (w_i · w_j)²    (1)
+//! > ∂ψ/∂w_i = k (‖w_i‖ − 1) ŵ_i + k' Σ_{j≠i} (w_i · w_j) w_j    (2)
+//!
+//! The second derivatives of one stretch have the eigenvalues
+//!
+//! > k with the vector ŵ,    k (1 − 1/‖w‖) with all vectors across w    (3)
+//!
+//! Those of one shear, s = w_i · w_j, are k' times a 6x6 matrix for (w_i, w_j), with I = ‖w_i‖² + ‖w_j‖²:
+//!
+//! > g gᵀ + s H,    g = (w_j, w_i),    H swaps the two halves    (4)
+//! > eigenvalues (I ± √(I² + 12 s²)) / 2 = ℓ with the vectors ℓ g + s H g    (5)
+//! > ±s with the vectors (a, ±a), where a is any vector across w_i ± w_j    (6)
+//!
+//! Of (5) the one with the minus sign is never positive. The projection sets the negative eigenvalues of each
+//! stretch and of each shear to 0.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | k, k' | [`Fibers`] | moduli, Pa |
+//! | ∇N_a · e_i | `Rest::gradients[a][i]` | the frame of the axes replaces that of space: F has columns w_i |
+//! | V | `Rest::volume` | rest volume |
+
+use coarsen_mesh::Mesh;
+
+use crate::BodyError;
+use crate::elements::{Element, Elements, Stiffness, add_outer};
+use crate::mat3::{dot, mul_transposed, transpose};
+use crate::potential::{Curvature, Energy};
+use crate::rest::{self, Rest};
+
+/// The largest |e_i · e_j − δ_ij| of axes: enough for axes in single precision.
+const SKEW: f64 = 1e-6;
+
+/// The coordinate axes.
+const AXES: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+
+/// The moduli of a solid of three families of orthogonal fibers, in Pa.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fibers {
+    /// k: resistance to stretching along each axis.
+    pub stretch: f64,
+    /// k': resistance to shearing between two axes.
+    pub shear: f64,
+}
+
+/// A body of tetrahedra that resists stretching along three axes and shearing between them, as the cloth of
+/// Baraff and Witkin does along two.
+///
+/// *Use* for anisotropic bodies; no singular values are needed. With k = 2 μ and k' = μ small strains obey
+/// Hooke's law with λ = 0 for any axes, as with [`Arap`](crate::Arap); large strains depend on the axes.
+/// *Not* for materials that preserve volume, and not where elements must recover from inversion: a mirrored
+/// element has no energy. *Cost* of a Hessian: a 9x9 matrix of 3 stretches and 3 shears per element, and its
+/// products with the gradients of 4 corners. *Reference* Baraff & Witkin 1998, §4; eigensystem: T.
+/// Kim 2020, "A finite element formulation of Baraff-Witkin cloth", CGF 39(8); bodies: Wu, Wang & Wang 2022,
+/// Table 1.
+///
+/// ```
+/// use coarsen_elastic::{BaraffWitkin, Fibers, Potential};
+/// let mut mesh = coarsen_mesh::Mesh::bar([1, 1, 1], 1.0);
+/// let mut cube = BaraffWitkin::new(&mesh, &[false; 8], |_| Fibers { stretch: 6.0, shear: 1.0 })?;
+/// mesh.positions.iter_mut().for_each(|p| p[0] *= 2.0); // stretched along x to the double
+/// assert_eq!(cube.energy(mesh.positions.as_flattened()).value, 3.0); // 6/2 · 1²
+/// # Ok::<(), coarsen_elastic::BodyError>(())
+/// ```
+pub type BaraffWitkin = Elements<Fibrous, 4>;
+
+/// Tetrahedra at rest in the frames of their axes.
+pub struct Fibrous {
+    rest: Vec<Rest<Fibers>>,
+}
+
+impl Elements<Fibrous, 4> {
+    /// The body whose rest shape is the mesh, with `held` nodes and the coordinate axes; `fibers` gives the
+    /// moduli of an element by its number.
+    ///
+    /// # Errors
+    /// [`BodyError`] for corners that do not exist, elements without positive volume, moduli that are not
+    /// positive and finite, and free nodes without an element.
+    pub fn new(mesh: &Mesh, held: &[bool], fibers: impl Fn(usize) -> Fibers) -> Result<Self, BodyError> {
+        Self::along(mesh, held, fibers, |_| AXES)
+    }
+
+    /// The same with the axes e₁, e₂, e₃ of an element by its number; their sense does not matter.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`BodyError::Axes`] for axes that are not orthonormal to 1e-6.
+    pub fn along(
+        mesh: &Mesh,
+        held: &[bool],
+        fibers: impl Fn(usize) -> Fibers,
+        axes: impl Fn(usize) -> [[f64; 3]; 3],
+    ) -> Result<Self, BodyError> {
+        let mut rest = Rest::all(mesh, |e| fibers(e).checked(e))?;
+        for (index, rest) in rest.iter_mut().enumerate() {
+            let axes = axes(index);
+            let gap = |(p, e): (&f64, &f64)| (p - e).abs();
+            let products = mul_transposed(&axes, &axes);
+            let gaps = products.as_flattened().iter().zip(AXES.as_flattened()).map(gap);
+            // f64::max would ignore NaN.
+            let gap = gaps.fold(0.0, |most, gap| if gap > most || gap.is_nan() { gap } else { most });
+            if gap.is_nan() || gap > SKEW {
+                return Err(BodyError::Axes { index, gap });
+            }
+            rest.gradients = rest.gradients.map(|n| axes.map(|axis| dot(&axis, &n)));
+        }
+        rest::body(Fibrous { rest }, mesh, held)
+    }
+
+    /// The mass of each free node in kg, for a body of `density` kg/m³: a quarter of each element around it.
+    pub fn masses(&self, density: f64) -> Vec<f64> {
+        self.fold(|around| around.map(|(e, _)| 0.25 * density * self.model.rest[e].volume).sum())
+    }
+}
+
+impl Fibers {
+    fn checked(self, index: usize) -> Result<Self, BodyError> {
+        let Self { stretch, shear } = self;
+        let good = |v: f64| v.is_finite() && v > 0.0;
+        if good(stretch) && good(shear) { Ok(self) } else { Err(BodyError::Fibers { index, stretch, shear }) }
+    }
+
+    /// ψ.
+    fn energy(self, w: &[[f64; 3]; 3]) -> Energy {
+        let mut energy = Energy::default();
+        for (i, j) in [(0, 1), (1, 2), (2, 0)] {
+            let length = dot(&w[i], &w[i]).sqrt();
+            let (excess, shear) = (length - 1.0, dot(&w[i], &w[j]));
+            let products: f64 = w[i].iter().zip(&w[j]).map(|(a, b)| (a * b).abs()).sum();
+            energy.value += 0.5 * (self.stretch * excess * excess + self.shear * shear * shear); // (1)
+            energy.magnitude += self.stretch * excess.abs() * (length + 1.0);
+            energy.magnitude += 2.0 * self.shear * shear.abs() * products;
+        }
+        energy
+    }
+
+    /// ∂ψ/∂w_i.
+    fn slopes(self, w: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
+        let mut slopes = w.map(|w| {
+            let (unit, length) = direction(&w);
+            unit.map(|u| self.stretch * (length - 1.0) * u) // (2)
+        });
+        for (i, j) in [(0, 1), (1, 2), (2, 0)] {
+            let shear = self.shear * dot(&w[i], &w[j]);
+            for p in 0..3 {
+                slopes[i][p] += shear * w[j][p]; // (2)
+                slopes[j][p] += shear * w[i][p];
+            }
+        }
+        slopes
+    }
+
+    /// ∂²ψ/∂w_i∂w_j, exact or projected.
+    fn curvature(self, w: &[[f64; 3]; 3], exact: bool) -> Stiffness<3> {
+        let mut c = [[[[0.0; 3]; 3]; 3]; 3];
+        (0..3).for_each(|i| add_stretch(self.stretch, exact, i, w, &mut c));
+        let add_shear = if exact { add_exact_shear } else { add_projected_shear };
+        [[0, 1], [1, 2], [2, 0]].into_iter().for_each(|pair| add_shear(self.shear, pair, w, &mut c));
+        c
+    }
+}
+
+/// ŵ and ‖w‖; ŵ = 0 for w = 0.
+fn direction(w: &[f64; 3]) -> ([f64; 3], f64) {
+    let length = dot(w, w).sqrt();
+    (if length > 0.0 { w.map(|w| w / length) } else { [0.0; 3] }, length)
+}
+
+/// c += the second derivatives of the stretch along axis i, by (3).
+fn add_stretch(k: f64, exact: bool, i: usize, w: &[[f64; 3]; 3], c: &mut Stiffness<3>) {
+    let (unit, length) = direction(&w[i]);
+    let tension = k * (1.0 - 1.0 / length);
+    let across = if exact && length > 0.0 { tension } else { tension.max(0.0) };
+    for (p, q) in (0..9).map(|pq| (pq / 3, pq % 3)) {
+        let along = unit[p] * unit[q];
+        c[i][p][i][q] += k * along + across * (if p == q { 1.0 } else { 0.0 } - along); // (3)
+    }
+}
+
+/// c += the second derivatives of the shear between axes i and j, by (4).
+fn add_exact_shear(k: f64, [i, j]: [usize; 2], w: &[[f64; 3]; 3], c: &mut Stiffness<3>) {
+    let mut g = [[0.0; 3]; 3];
+    (g[i], g[j]) = (w[j], w[i]);
+    add_outer(k, &g, c); // (4)
+    let turn = k * dot(&w[i], &w[j]);
+    for p in 0..3 {
+        c[i][p][j][p] += turn; // (4)
+        c[j][p][i][p] += turn;
+    }
+}
+
+/// The same without the negative eigenvalues, by (5) and (6).
+fn add_projected_shear(k: f64, [i, j]: [usize; 2], w: &[[f64; 3]; 3], c: &mut Stiffness<3>) {
+    let (s, squares) = (dot(&w[i], &w[j]), dot(&w[i], &w[i]) + dot(&w[j], &w[j]));
+    let most = 0.5 * (squares + (squares * squares + 12.0 * s * s).sqrt());
+    let mut q = [[0.0; 3]; 3];
+    q[i] = std::array::from_fn(|p| most * w[j][p] + s * w[i][p]); // (5)
+    q[j] = std::array::from_fn(|p| most * w[i][p] + s * w[j][p]);
+    let square = dot(&q[i], &q[i]) + dot(&q[j], &q[j]);
+    if square > 0.0 {
+        add_outer(k * most / square, &q, c);
+    }
+    if s != 0.0 {
+        let sign = s.signum();
+        // ‖w_i ± w_j‖² = I + 2 |s| > 0.
+        let (normal, _) = direction(&std::array::from_fn(|p| w[i][p] + sign * w[j][p]));
+        for (p, q) in (0..9).map(|pq| (pq / 3, pq % 3)) {
+            let across = 0.5 * k * (if p == q { 1.0 } else { 0.0 } - normal[p] * normal[q]); // (6)
+            c[i][p][i][q] += s.abs() * across;
+            c[j][p][j][q] += s.abs() * across;
+            c[i][p][j][q] += s * across;
+            c[j][p][i][q] += s * across;
+        }
+    }
+}
+
+impl Element<4> for Fibrous {
+    const WORK: usize = 400;
+
+    fn energy(&self, e: usize, x: &[[f64; 3]; 4]) -> Energy {
+        let rest = &self.rest[e];
+        rest.volume * rest.material.energy(&transpose(&rest.deformation(x)))
+    }
+
+    fn gradient(&self, e: usize, x: &[[f64; 3]; 4]) -> [[f64; 3]; 4] {
+        let rest = &self.rest[e];
+        let slopes = transpose(&rest.material.slopes(&transpose(&rest.deformation(x))));
+        rest.gradients.map(|n| slopes.map(|row| rest.volume * dot(&row, &n)))
+    }
+
+    fn add_hessian(&self, e: usize, x: &[[f64; 3]; 4], curvature: Curvature, h: &mut Stiffness<4>) {
+        let rest = &self.rest[e];
+        if curvature == Curvature::Constant {
+            // At rest the eigenvalues of (3) and (5) are k, 2 k' and 0 or less.
+            return rest.add_laplacian(rest.material.stretch.max(2.0 * rest.material.shear), h);
+        }
+        let w = transpose(&rest.deformation(x));
+        let c = rest.material.curvature(&w, curvature == Curvature::Exact);
+        for (a, p) in (0..12).map(|ap| (ap / 3, ap % 3)) {
+            let n = rest.gradients[a].map(|n| rest.volume * n);
+            let entry = |j: usize, q: usize| (0..3).map(|i| n[i] * c[i][p][j][q]).sum::<f64>();
+            let left: [[f64; 3]; 3] = std::array::from_fn(|q| std::array::from_fn(|j| entry(j, q)));
+            for (row, n) in h[a][p].iter_mut().zip(&rest.gradients) {
+                (0..3).for_each(|q| row[q] += dot(&left[q], n));
+            }
+        }
+    }
+
+    /// The stiffness is ‖∂P/∂F‖ of the three stretches at rest.
+    fn characteristic(&self, around: &mut dyn Iterator<Item = (usize, usize)>) -> f64 {
+        rest::characteristic(&self.rest, around, |fibers| 3.0_f64.sqrt() * fibers.stretch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coarsen_core::SplitMix64;
+
+    /// A 9x9 matrix of (w₁, w₂, w₃).
+    type Matrix = [[f64; 9]; 9];
+
+    fn matrix(c: Stiffness<3>) -> Matrix {
+        std::array::from_fn(|r| std::array::from_fn(|s| c[r / 3][r % 3][s / 3][s % 3]))
+    }
+
+    /// Whether A + shift I has a Cholesky factor.
+    fn positive(a: &Matrix, shift: f64) -> bool {
+        let mut a = *a;
+        (0..9).for_each(|k| a[k][k] += shift);
+        for k in 0..9 {
+            if a[k][k] <= 0.0 {
+                return false;
+            }
+            for (r, s) in (k + 1..9).flat_map(|r| (k + 1..9).map(move |s| (r, s))) {
+                a[r][s] -= a[r][k] * a[k][s] / a[k][k];
+            }
+        }
+        true
+    }
+
+    /// The projection of A = P − N is the P for which P and N are positive semidefinite and P N = 0, of each
+    /// stretch and of each shear.
+    #[test]
+    fn projections_drop_the_negative_part() {
+        let mut random = SplitMix64::new(8);
+        let mut states: Vec<[[f64; 3]; 3]> =
+            (0..200).map(|_| [(); 3].map(|()| [(); 3].map(|()| 1.5 * random.number()))).collect();
+        states.extend([
+            AXES,
+            [[0.0; 3]; 3],
+            [AXES[0], AXES[0], [0.0; 3]],
+            [AXES[0], [-0.5, 0.0, 0.0], AXES[1]],
+        ]);
+        for w in &states {
+            let mut pairs = [(); 6].map(|()| [[[[[0.0; 3]; 3]; 3]; 3]; 2]);
+            for i in 0..3 {
+                let pair = [i, (i + 1) % 3];
+                add_stretch(2.0, true, i, w, &mut pairs[i][0]);
+                add_stretch(2.0, false, i, w, &mut pairs[i][1]);
+                add_exact_shear(3.0, pair, w, &mut pairs[3 + i][0]);
+                add_projected_shear(3.0, pair, w, &mut pairs[3 + i][1]);
+            }
+            for (k, pair) in pairs.into_iter().enumerate() {
+                let [exact, p] = pair.map(matrix);
+                let n: Matrix = std::array::from_fn(|r| std::array::from_fn(|s| p[r][s] - exact[r][s]));
+                let size = exact.as_flattened().iter().fold(1.0_f64, |m, v| m.max(v.abs()));
+                assert!(positive(&p, 1e-12 * size) && positive(&n, 1e-12 * size), "{k}: {w:?}");
+                for (r, s) in (0..81).map(|rs| (rs / 9, rs % 9)) {
+                    let product: f64 = (0..9).map(|t| p[r][t] * n[t][s]).sum();
+                    assert!(product.abs() < 1e-12 * size * size, "{k}: {product:e} {w:?}");
+                }
+            }
+        }
+    }
+
+    /// w = (3, 0, 0), (1, 1, 0), (0, 0, 0): lengths 3, √2, 0, and one product, 3.
+    #[test]
+    fn one_state_by_hand() {
+        let fibers = Fibers { stretch: 2.0, shear: 4.0 };
+        let w = [[3.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0; 3]];
+        let (root, energy) = (2.0_f64.sqrt(), fibers.energy(&w));
+        assert!((energy.value - (4.0 + (root - 1.0).powi(2) + 1.0 + 18.0)).abs() < 1e-14);
+        let magnitude = 2.0 * (2.0 * 4.0 + (root - 1.0) * (root + 1.0) + 1.0) + 2.0 * 4.0 * 3.0 * 3.0;
+        assert!((energy.magnitude - magnitude).abs() < 1e-13, "{energy:?}");
+        let slopes = fibers.slopes(&w);
+        let pull = 2.0 * (root - 1.0) / root;
+        let expected = [[4.0 + 12.0, 12.0, 0.0], [36.0 + pull, pull, 0.0], [0.0; 3]];
+        let close = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-13;
+        assert!(slopes.as_flattened().iter().zip(expected.as_flattened()).all(close), "{slopes:?}");
+    }
+
+    #[test]
+    fn every_number_is_looked_at() {
+        let mesh = Mesh::bar([1, 1, 1], 1.0);
+        let good = Fibers { stretch: 1.0, shear: 1.0 };
+        let body = |fibers: Fibers, axes: [[f64; 3]; 3]| {
+            let fibers = |e| if e == 2 { fibers } else { good };
+            BaraffWitkin::along(&mesh, &[false; 8], fibers, |e| if e == 3 { axes } else { AXES }).err()
+        };
+        assert_eq!(body(good, [[0.0, -1.0, 0.0], [0.6, 0.0, 0.8], [0.8, 0.0, -0.6]]), None);
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            for fibers in [Fibers { stretch: bad, ..good }, Fibers { shear: bad, ..good }] {
+                assert!(matches!(body(fibers, AXES), Some(BodyError::Fibers { index: 2, .. })), "{fibers:?}");
+            }
+        }
+        for (i, j, bad) in [(0, 0, 1.1), (1, 1, f64::NAN), (0, 1, 1e-3), (2, 2, f64::INFINITY), (1, 0, -1e-5)]
+        {
+            let mut axes = AXES;
+            axes[i][j] = bad;
+            assert!(matches!(body(good, axes), Some(BodyError::Axes { index: 3, .. })), "{i} {j} {bad}");
+        }
+    }
+}

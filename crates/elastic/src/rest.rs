@@ -1,0 +1,107 @@
+//! Linear tetrahedra at rest.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | F = Σ x_a ∇N_aᵀ | `deformation` | deformation gradient, constant in an element |
+//! | ∇N_a | `gradients[a]` | gradient of a shape function at rest |
+//! | V | `volume` | rest volume |
+//!
+//! Sifakis & Barbič 2012, "FEM simulation of 3D deformable solids", chapter 4.
+
+use coarsen_mesh::Mesh;
+
+use crate::BodyError;
+use crate::elements::{Element, Elements, Stiffness, check_corners};
+use crate::mat3::{cofactor, determinant, dot};
+
+/// One tetrahedron at rest, and its moduli.
+pub(crate) struct Rest<M> {
+    pub(crate) gradients: [[f64; 3]; 4],
+    pub(crate) volume: f64,
+    pub(crate) material: M,
+}
+
+impl<M> Rest<M> {
+    /// The tetrahedra of a mesh; `material` gives the checked moduli of an element by its number.
+    pub(crate) fn all(
+        mesh: &Mesh,
+        material: impl Fn(usize) -> Result<M, BodyError>,
+    ) -> Result<Vec<Self>, BodyError> {
+        check_corners("tetrahedron", &mesh.tetrahedra, mesh.positions.len())?;
+        let rest = mesh.tetrahedra.iter().enumerate().map(|(index, corners)| {
+            let [a, b, c, d] = corners.map(|c| mesh.positions[c as usize]);
+            let edge = |p: [f64; 3]| -> [f64; 3] { std::array::from_fn(|k| p[k] - a[k]) };
+            let edges = [edge(b), edge(c), edge(d)]; // Dmᵀ
+            let six = determinant(&edges);
+            if !(six.is_finite() && six > 0.0) {
+                return Err(BodyError::Degenerate { what: "tetrahedron", index, measure: six / 6.0 });
+            }
+            let [nb, nc, nd] = cofactor(&edges).map(|row| row.map(|x| x / six)); // Dm⁻¹
+            let na = std::array::from_fn(|k| -(nb[k] + nc[k] + nd[k]));
+            Ok(Self { gradients: [na, nb, nc, nd], volume: six / 6.0, material: material(index)? })
+        });
+        rest.collect()
+    }
+
+    /// F = Σ (x_a − x_0) ∇N_aᵀ, since the ∇N_a add up to zero. Differences keep all digits far from the
+    /// origin.
+    pub(crate) fn deformation(&self, at: &[[f64; 3]; 4]) -> [[f64; 3]; 3] {
+        let term = |i: usize, j: usize| (1..4).map(|a| (at[a][i] - at[0][i]) * self.gradients[a][j]).sum();
+        std::array::from_fn(|i| std::array::from_fn(|j| term(i, j)))
+    }
+
+    /// h += V w ∇N_a·∇N_b I.
+    pub(crate) fn add_laplacian(&self, weight: f64, h: &mut Stiffness<4>) {
+        for (a, left) in self.gradients.iter().enumerate() {
+            for (b, right) in self.gradients.iter().enumerate() {
+                let entry = self.volume * weight * dot(left, right);
+                (0..3).for_each(|k| h[a][k][b][k] += entry);
+            }
+        }
+    }
+}
+
+/// ℓᵢ ξᵢ of a node (Wang et al. 2020, HOT, Eq. 9): ξᵢ is the stiffness averaged by volume over the elements
+/// at the node, and ℓᵢ the area of their faces opposite to the node. For an interior node these faces are the
+/// closed polyhedron of the paper; for a surface node the polyhedron is open, and ℓᵢ is about half as large.
+pub(crate) fn characteristic<M>(
+    rest: &[Rest<M>],
+    around: &mut dyn Iterator<Item = (usize, usize)>,
+    stiffness: impl Fn(&M) -> f64,
+) -> f64 {
+    let [volume, weighted, area] = around.fold([0.0; 3], |[volume, weighted, area], (e, corner)| {
+        let (e, normal) = (&rest[e], rest[e].gradients[corner]);
+        let face = 3.0 * e.volume * dot(&normal, &normal).sqrt(); // opposite to the corner
+        [volume + e.volume, weighted + e.volume * stiffness(&e.material), area + face]
+    });
+    area * weighted / volume
+}
+
+/// The body of a mesh with `held` nodes; a free node without an element is an error.
+pub(crate) fn body<T: Element<4>>(model: T, mesh: &Mesh, held: &[bool]) -> Result<Elements<T, 4>, BodyError> {
+    let body = Elements::of("tetrahedron", model, mesh.tetrahedra.clone(), held, &mesh.positions)?;
+    match body.loose() {
+        Some(node) => Err(BodyError::Loose { node }),
+        None => Ok(body),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The corner of a unit cube, and that of a box of sides 2, 1, 1 beside it: volumes 1/6 and 2/6; the
+    /// faces opposite to the common corner have the areas √3/2 and 3/2.
+    #[test]
+    fn the_characteristic_force_of_a_corner_by_hand() {
+        let positions =
+            [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [-2.0, 0.0, 0.0]].to_vec();
+        let tetrahedra = vec![[0, 1, 2, 3], [0, 4, 3, 2]];
+        let mesh = Mesh { positions, triangles: Vec::new(), tetrahedra };
+        let rest = Rest::all(&mesh, |e| Ok([1.0, 4.0][e])).unwrap();
+        assert!((rest[0].volume - 1.0 / 6.0).abs() < 1e-16 && (rest[1].volume - 1.0 / 3.0).abs() < 1e-16);
+        let force = characteristic(&rest, &mut [(0, 0), (1, 0)].into_iter(), |&stiffness| stiffness);
+        let (stiffness, area) = ((1.0 + 2.0 * 4.0) / 3.0, 0.5 * 3.0_f64.sqrt() + 1.5);
+        assert!((force - stiffness * area).abs() < 1e-14, "{force}");
+    }
+}
