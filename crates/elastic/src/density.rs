@@ -183,18 +183,26 @@ pub(crate) mod tests {
         assert!(square(&stress).sqrt() < 1e-14, "{stress:?}");
     }
 
-    /// Entries of F that change by a relative h change ψ by a few h times its magnitude, and at rest no term
-    /// of ψ has a slope.
+    /// [`check_change`], and at rest no term of ψ has a slope.
     pub(crate) fn check_magnitude(density: &impl Density) {
+        check_change(density);
+        let rest = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        let energy = density.energy(Lame::new(1.0, 0.4), &rest);
+        assert_eq!(energy, Energy { value: 0.0, magnitude: 0.0 });
+    }
+
+    /// Entries of F that change by a relative h change ψ by a few h times its magnitude.
+    pub(crate) fn check_change(density: &impl Density) {
         let (material, h) = (Lame::new(1.0, 0.4), 1e-7);
         let mut random = SplitMix64::new(4);
         for f in deformations() {
+            if !density.inverts() && determinant(&f) < 0.1 {
+                continue;
+            }
             let near = f.map(|row| row.map(|x| if random.number() > 0.0 { x + h * x } else { x - h * x }));
             let [one, other] = [f, near].map(|f| density.energy(material, &f));
             let change = (one.value - other.value).abs();
             assert!(change < 4.0 * h * one.magnitude, "{change:e} {:e} {f:?}", one.magnitude);
         }
-        let rest = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-        assert_eq!(density.energy(material, &rest), Energy { value: 0.0, magnitude: 0.0 });
     }
 }

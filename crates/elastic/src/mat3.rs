@@ -21,6 +21,12 @@ pub(crate) fn cross(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
+/// Σ |cof(F)_ij F_ij|: the size of the products of det F, which may cancel.
+pub(crate) fn products(f: &[[f64; 3]; 3]) -> f64 {
+    let cofactor = cofactor(f);
+    cofactor.as_flattened().iter().zip(f.as_flattened()).map(|(c, f)| (c * f).abs()).sum()
+}
+
 pub(crate) fn determinant(a: &[[f64; 3]; 3]) -> f64 {
     dot(&a[0], &cross(&a[1], &a[2]))
 }

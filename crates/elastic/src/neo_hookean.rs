@@ -6,7 +6,7 @@
 //! 4/3 μ_Lamé and λ = λ_Lamé + 5/6 μ_Lamé (§3.4). Equation numbers are those of Smith, de Goes & Kim 2018.
 
 use crate::density::{Density, Lame, Modes};
-use crate::mat3::{Svd, cofactor, determinant, square};
+use crate::mat3::{Svd, cofactor, determinant, products, square};
 use crate::potential::Energy;
 
 /// Stable neo-Hookean elasticity: resists compression, preserves volume, and is finite and smooth for
@@ -33,8 +33,7 @@ impl Density for StableNeoHookean {
         let j = determinant(f) - 1.0;
         // (14) minus its value at rest, written so that large terms do not cancel near rest.
         let value = 0.5 * mu * (i - (0.25 * i).ln_1p()) + (0.5 * lambda * j - 0.75 * mu) * j;
-        // I is a sum of squares, J a sum of products that cancel near rest.
-        let magnitude = mu * square(f) + (lambda * j.abs() + mu) * (1.0 + (j + 1.0).abs());
+        let magnitude = mu * square(f) + (lambda * j.abs() + mu) * (1.0 + products(f));
         Energy { value, magnitude }
     }
 
@@ -67,11 +66,12 @@ impl Density for StableNeoHookean {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::density::tests::{check, check_isotropy};
+    use crate::density::tests::{check, check_change, check_isotropy};
 
     #[test]
     fn derivatives_are_those_of_the_energy() {
         check(&StableNeoHookean);
+        check_change(&StableNeoHookean);
         check_isotropy(&StableNeoHookean);
     }
 

@@ -5,7 +5,7 @@
 //! with I = ‖F‖² and J = det F > 0. Its stress is P = μ F + (λ ln J − μ) F⁻ᵀ.
 
 use crate::density::{Density, Lame, Modes};
-use crate::mat3::{Svd, cofactor, determinant, square};
+use crate::mat3::{Svd, cofactor, determinant, products, square};
 use crate::potential::Energy;
 
 /// Neo-Hookean elasticity with unbounded resistance to compression: ψ is infinite for flat and inverted
@@ -28,7 +28,7 @@ impl Density for NeoHookean {
         }
         let log = j.ln_1p();
         let value = 0.5 * mu * i - mu * log + 0.5 * lambda * log * log;
-        let magnitude = mu * square(f) + (lambda * log.abs() + mu) * (1.0 + 1.0 / (1.0 + j));
+        let magnitude = mu * square(f) + (lambda * log.abs() + mu) * (1.0 + products(f) / (1.0 + j));
         Energy { value, magnitude }
     }
 
@@ -60,11 +60,12 @@ impl Density for NeoHookean {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::density::tests::{check, check_isotropy};
+    use crate::density::tests::{check, check_change, check_isotropy};
 
     #[test]
     fn derivatives_are_those_of_the_energy() {
         check(&NeoHookean);
+        check_change(&NeoHookean);
         check_isotropy(&NeoHookean);
     }
 
