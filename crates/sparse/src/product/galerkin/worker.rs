@@ -28,6 +28,8 @@ pub(super) struct Worker<T> {
     /// The stored rows of Q.
     pub(super) q: Kept<T>,
     order: Vec<u32>,
+    /// Rows of a coarse block while they are put in order; empty unless P is stored as weights.
+    pub(super) turned: Vec<T>,
 }
 
 impl<T: Real> Worker<T> {
@@ -45,12 +47,16 @@ impl<T: Real> Worker<T> {
             sum: RowSums::new(coarse),
             q: Kept::new(fine, coarse),
             order: Vec::new(),
+            turned: Vec::new(),
         }
     }
 
     /// The number of bytes of scratch.
     pub(super) fn bytes(&self) -> usize {
-        self.sum.bytes() + self.q.bytes() + 4 * self.order.capacity()
+        self.sum.bytes()
+            + self.q.bytes()
+            + 4 * self.order.capacity()
+            + size_of::<T>() * self.turned.capacity()
     }
 }
 
