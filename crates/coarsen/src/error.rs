@@ -79,6 +79,12 @@ pub enum AnyError {
     Body(#[from] BodyError),
     /// A backend that is not available.
     Unavailable(#[from] Unavailable),
+    /// A matrix of another library that cannot be converted.
+    #[cfg(any(feature = "sprs", feature = "nalgebra-sparse", feature = "faer"))]
+    Interop(#[from] coarsen_interop::InteropError),
+    /// A device that cannot be found or used.
+    #[cfg(feature = "opencl")]
+    OpenCl(#[from] coarsen_opencl::OpenClError),
     /// An error of the program's own input or output.
     Io(#[from] std::io::Error),
 }

@@ -25,6 +25,13 @@ pub struct OnDevice<V, S = V> {
     stored: PhantomData<fn() -> S>,
 }
 
+/// The name of the device.
+impl<V, S> std::fmt::Display for OnDevice<V, S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(&self.shared.device, f)
+    }
+}
+
 struct Shared<V> {
     device: Device,
     queue: Mutex<Queue<V>>,
