@@ -58,7 +58,7 @@ const HELD: u32 = u32::MAX;
 /// // Two cubes of side 1: the second is 0.9 above, so that its lower corners are inside the first.
 /// let mut mesh = Mesh::bar([1, 1, 1], 1.0);
 /// let upper = mesh.clone();
-/// mesh.positions.extend(upper.positions.iter().map(|p| [0.8 * p[0] + 0.1, p[1] + 0.9, 0.8 * p[2] + 0.1]));
+/// mesh.positions.extend(upper.positions.iter().map(|p| [0.5 * p[0] + 0.3, p[1] + 0.9, 0.5 * p[2] + 0.3]));
 /// mesh.tetrahedra.extend(upper.tetrahedra.iter().map(|t| t.map(|v| v + 8)));
 /// let mut contact = BodyContact::new(&mesh, &[false; 16], 200.0)?;
 /// let x = mesh.positions.as_flattened();

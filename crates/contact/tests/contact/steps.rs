@@ -20,7 +20,9 @@ fn minimize<P: Potential>(f: &mut ImplicitEuler<P>, x: &mut Vec<f64>, most: usiz
         d.iter_mut().for_each(|d| *d = -*d);
         let (value, slope) = (values[values.len() - 1], dot(&g, &d));
         let steps = (0..30).map(|k| 0.5_f64.powi(k));
-        let lower = |f: &mut ImplicitEuler<P>, alpha: f64| f.value(&moved(x, alpha, &d)) <= value + 1e-4 * alpha * slope;
+        let lower = |f: &mut ImplicitEuler<P>, alpha: f64| {
+            f.value(&moved(x, alpha, &d)) <= value + 1e-4 * alpha * slope
+        };
         let Some(alpha) = steps.into_iter().find(|&alpha| lower(f, alpha)) else { break };
         *x = moved(x, alpha, &d);
         values.push(f.value(x));
@@ -62,7 +64,8 @@ fn bars_are_pushed_apart() {
 /// A bar falls on another that lies on a floor; at the end both are at rest, and no contact is deep.
 #[test]
 fn a_bar_rests_on_a_bar() {
-    let mesh = together(&[Mesh::bar([3, 2, 1], 0.5), placed(Mesh::bar([2, 2, 1], 0.4), 0.5, [0.6, 0.05, 0.52])]);
+    let mesh =
+        together(&[Mesh::bar([3, 2, 1], 0.5), placed(Mesh::bar([2, 2, 1], 0.4), 0.5, [0.6, 0.05, 0.52])]);
     let n = mesh.positions.len();
     let body = Tetrahedra::new(StableNeoHookean, &mesh, &vec![false; n], |_| Lame::new(1e4, 0.3)).unwrap();
     let masses = body.masses(100.0);
