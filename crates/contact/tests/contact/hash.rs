@@ -27,12 +27,12 @@ fn brute(boxes: &[Aabb], of: &Aabb) -> Vec<u32> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(80))]
 
     /// Exactly the boxes that overlap, each once, for any cell.
     #[test]
     fn the_pairs_are_those_of_all_pairs(
-        all in prop::collection::vec(boxes(), 0..120),
+        all in prop::collection::vec(boxes(), 0..80),
         queries in prop::collection::vec(boxes(), 1..20),
         cell in prop_oneof![Just(None), (0.01..20.0).prop_map(Some), Just(Some(1e-300)), Just(Some(1e300))],
     ) {
