@@ -3,7 +3,7 @@
 //! | symbol | here | |
 //! |---|---|---|
 //! | l | `cell` | side of a cell |
-//! | ⌊x / l⌋ | `coordinate` | number of a cell along an axis |
+//! | x / l | `coordinate` | number of a cell along an axis |
 //! | h(i, j, k) | `bucket` | bucket of a cell |
 //!
 //! Teschner, Heidelberger, Müller, Pomeranets & Gross 2003, "Optimized spatial hashing for collision detection
@@ -265,12 +265,11 @@ impl Grid {
         1 << (32 - self.shift)
     }
 
-    /// ⌊x / l⌋, limited to 32 bits: never decreasing in x, so that boxes that overlap share a cell.
+    /// x / l without its fraction, limited to 32 bits: never decreasing in x, so that boxes that overlap share a
+    /// cell. Cells at 0 are twice as long.
     #[inline]
     fn coordinate(self, x: f64) -> i32 {
-        let scaled = x * self.inverse;
-        let whole = scaled as i32; // towards zero
-        whole.saturating_sub(i32::from(scaled < f64::from(whole)))
+        (x * self.inverse) as i32
     }
 
     #[inline]
