@@ -19,8 +19,8 @@ use crate::{Aabb, Contact, ContactError, SpatialHash};
 /// Candidates are within this multiple of the distance at rest.
 const REACH: f64 = 1.5;
 
-/// The side of a cell in mean extents of triangles: with 1 the search between two armadillos took 1.4 times as
-/// long at depths up to 2% of their height, and twice as long at depths up to 12%.
+/// The side of a cell in mean extents of triangles: with 1 the search between two armadillos took 1.4 times
+/// as long at depths up to 2% of their height, and twice as long at depths up to 12%.
 const WIDE: f64 = 2.0;
 
 /// Half the side of the first box, in cells. Most vertices inside are near the surface.
@@ -59,8 +59,8 @@ impl RestSurface {
 
     /// The contact of a vertex whose place in the body at rest is x, for the positions `at`.
     ///
-    /// `None` where the vertex is a corner of the triangle nearest at rest (an inverted element, no collision)
-    /// and where it is in front of all candidates.
+    /// `None` where the vertex is a corner of the triangle nearest at rest (an inverted element, no
+    /// collision) and where it is in front of all candidates.
     pub(crate) fn leave(
         &self,
         vertex: u32,
@@ -115,7 +115,8 @@ impl RestSurface {
             match best {
                 Some(best) if all || best.distance <= radius * radius => return Some(best),
                 None if all => return None,
-                // Triangles nearer than this one may lie outside of the box; a box of its distance holds them.
+                // Triangles nearer than this one may lie outside of the box; a box of its distance holds
+                // them.
                 Some(best) => radius = best.distance.sqrt() * (1.0 + EQUAL),
                 None => radius *= 2.0,
             }
@@ -139,9 +140,9 @@ impl Near {
         Self { triangle, weights, distance: dot(away, away) }
     }
 
-    /// The direction from x to the nearest point, if x is behind the triangle: its normal, unless that point is
-    /// on an edge or corner. Before an edge between triangles that bend inwards it turns from one normal to the
-    /// other, so that the distance has a continuous gradient.
+    /// The direction from x to the nearest point, if x is behind the triangle: its normal, unless that point
+    /// is on an edge or corner. Before an edge between triangles that bend inwards it turns from one normal
+    /// to the other, so that the distance has a continuous gradient.
     fn outward(&self, x: [f64; 3], at: &[[f64; 3]]) -> Option<[f64; 3]> {
         let corners = self.triangle.map(|v| at[v as usize]);
         let normal = normal(corners)?;
