@@ -125,7 +125,8 @@ fn check_apart<T: Real>(a: &Bsr<T>) -> Result<(), SetupError> {
             let small = T::EPSILON * T::of(ROUND_OFF) * largest;
             let off = |(e, v): (usize, &T)| {
                 let expected = if e % (b + 1) == 0 { block[0] } else { T::zero() };
-                !((*v - expected).abs() <= small)
+                let gap = (*v - expected).abs();
+                gap > small || gap.is_nan()
             };
             if let Some(e) = block.iter().enumerate().position(off) {
                 return Err(SetupError::Coupled { row: i * b + e / b, column: j * b + e % b });

@@ -155,6 +155,7 @@ impl Failure {
             Self::Setup(_) | Self::Descent(_) => 4,
             Self::Constraints(_) | Self::Unsolvable { .. } => 3,
             Self::NotAggregation { .. }
+            | Self::NotSkinning { .. }
             | Self::NotDomains { .. }
             | Self::NothingAdded
             | Self::NotOverlap { .. }

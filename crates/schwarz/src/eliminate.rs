@@ -1,8 +1,8 @@
 //! The inverse of a small symmetric positive definite matrix (Algorithm 1, §6.2), in tiles.
 //!
 //! 1. One-way Gauss-Jordan elimination of \[A | I\] to \[U | L⁻¹\], in place: step k subtracts multiples of
-//! block row k from the rows below it, both in the remaining part of A and in the part that already contains
-//!    L⁻¹. With A = L D Lᵀ, D is on the diagonal.
+//!    block row k from the rows below it, both in the remaining part of A and in the part that already
+//!    contains L⁻¹. With A = L D Lᵀ, D is on the diagonal.
 //! 2. M⁻¹ = L⁻ᵀ D⁻¹ L⁻¹, which is positive definite for any rounding of L⁻¹.
 //!
 //! Deviation: rows, columns and D are processed in blocks of 8, the side of a tile, so that every step is a

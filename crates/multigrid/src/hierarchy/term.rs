@@ -48,7 +48,7 @@ pub(super) fn offset<T: Real>(
     let difference = |(a, seen): Termed<'_, T>| {
         seen.map(|seen| {
             let mut term = seen.clone();
-            term.values_mut().iter_mut().zip(a.values()).for_each(|(t, a)| *t = *t - *a);
+            term.values_mut().iter_mut().zip(a.values()).for_each(|(t, a)| *t -= *a);
             term
         })
     };
@@ -59,6 +59,6 @@ pub(super) fn offset<T: Real>(
         None => Bsr::zeros(coarse.0.pattern().clone(), coarse.0.block())?,
     };
     let product = GalerkinPlan::new(&inherited, p)?.build(&inherited, p)?;
-    offset.values_mut().iter_mut().zip(product.values()).for_each(|(o, t)| *o = *o - *t);
+    offset.values_mut().iter_mut().zip(product.values()).for_each(|(o, t)| *o -= *t);
     Ok(Some(offset))
 }
