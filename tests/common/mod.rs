@@ -143,11 +143,11 @@ pub(crate) fn single_multigrids() -> Vec<Recipe<f32>> {
     ]
 }
 
-/// Skinning with several levels of handles. The rest positions are made up, along a helix: the laws hold at
-/// any positions.
+/// Skinning with several levels of handles. The rest positions are made up, on a lattice: the laws hold at any
+/// positions.
 pub(crate) fn small_skinning(a: &Bsr<f64>) -> Multigrid<Skinning> {
     let nodes = a.pattern().rows();
-    let at = |i: usize| [(0.1 * i as f64).cos(), (0.1 * i as f64).sin(), 0.02 * i as f64];
+    let at = |i: usize| [i % 7, i / 7 % 7, i / 49].map(|c| c as f64);
     let coarsening = Skinning {
         handles: vec![nodes.div_ceil(10), nodes.div_ceil(40)],
         rest: Some((0..nodes).map(at).collect()),

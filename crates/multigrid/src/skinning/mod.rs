@@ -174,8 +174,8 @@ impl<T: Real> Coarsening<T> for Skinning {
             let largest = block.iter().step_by(k + 1).fold(T::zero(), |m, &d| m.max(d));
             let size = if largest > T::zero() { largest } else { T::one() };
             for (_, n) in group {
-                let n = within(n, k);
-                let copies = k / n.len();
+                let (n, m) = within(n, k);
+                let (n, copies) = (&n[..m], k / m);
                 for (row, column) in (0..n.len()).flat_map(|r| (0..n.len()).map(move |c| (r, c))) {
                     let value = size * T::of(n[row] * n[column]);
                     (0..copies).for_each(|e| block[(row * copies + e) * k + column * copies + e] += value);
@@ -293,7 +293,7 @@ fn centred(x: &[[f64; 3]]) -> Result<Vec<[f64; 3]>, SetupError> {
     Ok(x.iter().map(|x| about(x).map(|c| c * scale)).collect())
 }
 
-/// Returns the entries of n for a block of k: (x, y, z, 1), or (x, y, 1) in the plane.
-fn within(n: &[f64; 4], k: usize) -> Vec<f64> {
-    if k == 6 { vec![n[0], n[1], n[3]] } else { n.to_vec() }
+/// The numbers of n for blocks of size k, and how many: (x, y, z, 1), or (x, y, 1) for the plane.
+fn within(n: &[f64; 4], k: usize) -> ([f64; 4], usize) {
+    if k == 6 { ([n[0], n[1], n[3], 0.0], 3) } else { (*n, 4) }
 }
