@@ -24,7 +24,7 @@
 //! | [`plus`](Plus), [`total`](Total) | the sum of two energies; of a list |
 //! | `union` | the union of their sparsity patterns |
 //! | [`implicit_euler`](ImplicitEuler) | inertia and an energy: one time step as an objective |
-//! | `nodes` | numbers of free nodes, positions of held ones |
+//! | [`nodes`](Nodes) | numbers of free nodes, positions of held ones |
 //! | `mat3`, `cubic` | 3x3 matrices; the first root of a cubic |
 //! | [`error`](BodyError) | errors of bodies and meshes |
 
@@ -71,6 +71,7 @@ pub use implicit_euler::ImplicitEuler;
 pub use membrane::{Curved, Fabric, Membrane, Sheet, Stretched, Triangle};
 pub use neo_hookean::StableNeoHookean;
 pub use neo_hookean_log::NeoHookean;
+pub use nodes::Nodes;
 pub use penalty::Penalty;
 pub use plus::Plus;
 pub use potential::{Curvature, Energy, Potential, Touching};

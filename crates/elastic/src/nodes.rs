@@ -10,8 +10,18 @@ use crate::BodyError;
 pub(crate) const HELD: u32 = u32::MAX;
 
 /// The numbers of free nodes, and the positions of held ones.
+///
+/// The unknowns x of an energy are the positions of the free nodes, in the order of the mesh.
+///
+/// ```
+/// use coarsen_elastic::Nodes;
+/// let nodes = Nodes::new(&[true, false], &[[5.0; 3], [0.0; 3]])?;
+/// assert_eq!((nodes.slot(0), nodes.slot(1)), (None, Some(0)));
+/// assert_eq!([0, 1].map(|node| nodes.at(node, &[1.0, 2.0, 3.0])), [[5.0; 3], [1.0, 2.0, 3.0]]);
+/// # Ok::<(), coarsen_elastic::BodyError>(())
+/// ```
 #[derive(Clone, Debug)]
-pub(crate) struct Nodes {
+pub struct Nodes {
     /// The number of each node among the free ones, or [`HELD`].
     pub(crate) slots: Vec<u32>,
     /// Positions of all nodes; those of free nodes are not used.
@@ -20,7 +30,11 @@ pub(crate) struct Nodes {
 }
 
 impl Nodes {
-    pub(crate) fn new(held: &[bool], positions: &[[f64; 3]]) -> Result<Self, BodyError> {
+    /// Nodes at `positions`; those with `held` stay there.
+    ///
+    /// # Errors
+    /// [`BodyError::Length`] for lists of different lengths, [`BodyError::Held`] if no node is free.
+    pub fn new(held: &[bool], positions: &[[f64; 3]]) -> Result<Self, BodyError> {
         if held.len() != positions.len() {
             let (expected, found) = (positions.len(), held.len());
             return Err(BodyError::Length { what: "held nodes", expected, found });
@@ -37,14 +51,31 @@ impl Nodes {
         Ok(Self { slots, held: positions.to_vec(), free: free as usize })
     }
 
-    /// Moves the held nodes; `positions` has all nodes.
-    pub(crate) fn hold(&mut self, positions: &[[f64; 3]]) {
+    /// The number of all nodes.
+    pub fn count(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The number of free nodes.
+    pub fn free(&self) -> usize {
+        self.free
+    }
+
+    /// The number of a node among the free ones; `None` for a held node.
+    #[inline]
+    pub fn slot(&self, node: u32) -> Option<usize> {
+        let slot = self.slots[node as usize];
+        (slot != HELD).then_some(slot as usize)
+    }
+
+    /// Moves the held nodes; `positions` has all nodes. *Panics* on another length.
+    pub fn hold(&mut self, positions: &[[f64; 3]]) {
         self.held.copy_from_slice(positions);
     }
 
     /// The position of a node for positions x of the free nodes.
     #[inline]
-    pub(crate) fn at(&self, node: u32, x: &[f64]) -> [f64; 3] {
+    pub fn at(&self, node: u32, x: &[f64]) -> [f64; 3] {
         match self.slots[node as usize] {
             HELD => self.held[node as usize],
             slot => {
@@ -55,7 +86,7 @@ impl Nodes {
     }
 
     /// The entries of the free nodes, from a list for all nodes.
-    pub(crate) fn gather(&self, all: &[[f64; 3]]) -> Vec<f64> {
+    pub fn gather(&self, all: &[[f64; 3]]) -> Vec<f64> {
         self.slots.iter().zip(all).filter(|(slot, _)| **slot != HELD).flat_map(|(_, p)| *p).collect()
     }
 

@@ -56,6 +56,23 @@ impl Stencil {
         Self { nodes: [a, b, c, d], weights: [1.0 - s, s, t - 1.0, -t], count: 4 }
     }
 
+    /// The same contact with one node fixed: the node is left out, wherever it occurs, and the other weights
+    /// stay.
+    ///
+    /// ```
+    /// use coarsen_sparse::Stencil;
+    /// let touch = Stencil::vertex_face(3, [0, 1, 2], [0.2, 0.3, 0.5]).without(1);
+    /// assert_eq!((touch.nodes(), touch.weights()), (&[3, 0, 2][..], &[1.0, -0.2, -0.5][..]));
+    /// ```
+    pub fn without(self, node: u32) -> Self {
+        let mut kept = Self { nodes: [0; Self::MOST], weights: [0.0; Self::MOST], count: 0 };
+        for (&i, &w) in self.nodes().iter().zip(self.weights()).filter(|(i, _)| **i != node) {
+            (kept.nodes[usize::from(kept.count)], kept.weights[usize::from(kept.count)]) = (i, w);
+            kept.count += 1;
+        }
+        kept
+    }
+
     /// The nodes, in the order of the constructors.
     #[inline]
     pub fn nodes(&self) -> &[u32] {
@@ -89,6 +106,15 @@ mod tests {
         assert!(all.iter().all(|s| s.weights().iter().sum::<f64>() == 0.0));
         assert_eq!(all[2].weights(), [0.75, 0.25, -0.25, -0.75]);
         assert_eq!(all.map(|s| s.nodes().len()), [2, 4, 4]);
+    }
+
+    #[test]
+    fn fixed_nodes_are_left_out() {
+        let touch = Stencil::vertex_face(9, [4, 9, 2], [0.25, 0.25, 0.5]);
+        let rest = touch.without(9);
+        assert_eq!((rest.nodes(), rest.weights()), (&[4, 2][..], &[-0.25, -0.5][..]));
+        assert_eq!(touch.without(7), touch);
+        assert!(rest.without(2).without(4).nodes().is_empty());
     }
 
     #[test]

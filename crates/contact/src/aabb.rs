@@ -1,0 +1,83 @@
+//! Axis-aligned boxes.
+
+/// An axis-aligned box with its boundary.
+///
+/// ```
+/// use coarsen_contact::Aabb;
+/// let edge = Aabb::of([[0.0, 2.0, 0.0], [1.0, 0.0, 0.0]]);
+/// assert_eq!(edge, Aabb { low: [0.0; 3], high: [1.0, 2.0, 0.0] });
+/// assert!(edge.overlaps(&Aabb::of([[1.0, 1.0, 0.1]]).grown(0.1)));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aabb {
+    /// The least coordinates.
+    pub low: [f64; 3],
+    /// The largest coordinates.
+    pub high: [f64; 3],
+}
+
+impl Aabb {
+    /// The box that holds nothing.
+    pub const EMPTY: Self = Self { low: [f64::INFINITY; 3], high: [f64::NEG_INFINITY; 3] };
+
+    /// The smallest box that holds the points; NaN in a coordinate of a point is NaN in the box.
+    pub fn of(points: impl IntoIterator<Item = [f64; 3]>) -> Self {
+        // `f64::min` would drop a NaN.
+        let lower = |a: f64, b: f64| if b < a || b.is_nan() { b } else { a };
+        let higher = |a: f64, b: f64| if b > a || b.is_nan() { b } else { a };
+        points.into_iter().fold(Self::EMPTY, |all, x| Self {
+            low: [0, 1, 2].map(|k| lower(all.low[k], x[k])),
+            high: [0, 1, 2].map(|k| higher(all.high[k], x[k])),
+        })
+    }
+
+    /// The box with `by` added on each side.
+    pub fn grown(self, by: f64) -> Self {
+        Self { low: self.low.map(|x| x - by), high: self.high.map(|x| x + by) }
+    }
+
+    /// Whether both boxes have a point in common.
+    #[inline]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        (0..3).all(|k| self.low[k] <= other.high[k] && other.low[k] <= self.high[k])
+    }
+
+    /// The length of the longest side.
+    pub fn extent(&self) -> f64 {
+        (0..3).map(|k| self.high[k] - self.low[k]).fold(0.0, f64::max)
+    }
+
+    /// Whether the box is not empty and all coordinates are finite.
+    pub fn is_finite(&self) -> bool {
+        (0..3).all(|k| self.low[k].is_finite() && self.high[k].is_finite() && self.low[k] <= self.high[k])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_nan_is_not_lost() {
+        let nan = [0.0, f64::NAN, 0.0];
+        for points in [[nan, [1.0; 3], [2.0; 3]], [[1.0; 3], nan, [2.0; 3]], [[1.0; 3], [2.0; 3], nan]] {
+            let all = Aabb::of(points);
+            assert!(all.low[1].is_nan() && all.high[1].is_nan() && !all.is_finite());
+            assert_eq!((all.low[0], all.high[2]), (0.0, 2.0));
+        }
+        assert!(!Aabb::EMPTY.is_finite() && !Aabb::EMPTY.overlaps(&Aabb::of([[0.0; 3]])));
+    }
+
+    #[test]
+    fn boxes_that_touch_overlap() {
+        let unit = Aabb::of([[0.0; 3], [1.0; 3]]);
+        assert_eq!((unit.extent(), unit.grown(0.5).extent()), (1.0, 2.0));
+        for k in 0..3 {
+            let mut corner = [0.5; 3];
+            corner[k] = 1.0;
+            assert!(unit.overlaps(&Aabb::of([corner])), "{k}");
+            corner[k] = 1.0 + f64::EPSILON;
+            assert!(!unit.overlaps(&Aabb::of([corner])) && !Aabb::of([corner]).overlaps(&unit), "{k}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Bodies of tetrahedra against each other and themselves.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | v; a | `vertex`; `face` | a vertex inside a body; the corners of a triangle of its surface |
+//! | w, n | `weights`, `normal` | the nearest point of that triangle, its outward normal |
+//! | g | `gap` | (x_v − Σ w_a x_a) · n |
+//! | c | `stencil` | ∂g/∂x along n: 1 for v, −w_a for the corners |
+//! | k | `stiffness` | stiffness of the penalty |
+//!
+//! > E = Σ k/2 min(g, 0)²,  ∂E/∂x_i = k g c_i n,  ∂²E/∂x_i∂x_j = k c_i c_j n nᵀ    (1)
+//!
+//! Xian, Tong & Liu 2019, §4.6, where the surface is fixed (c = 1 for v alone).
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use coarsen_core::parallel;
+use coarsen_elastic::{BodyError, Curvature, Energy, Nodes, Potential, Touching};
+use coarsen_mesh::Mesh;
+use coarsen_sparse::{Pattern, Stencil};
+
+use crate::detector::Detector;
+use crate::error::positive;
+use crate::{Contact, ContactError, Penetration};
+
+/// Contacts per leaf of a parallel loop.
+const LEAF: usize = 256;
+
+/// Scalar operations per contact, to decide whether to use threads.
+const WORK: usize = 100;
+
+/// The number that stands for a held node in a stencil.
+const HELD: u32 = u32::MAX;
+
+/// Contact of bodies of tetrahedra with each other and with themselves, with a quadratic penalty.
+///
+/// A vertex of a surface inside a tetrahedron of which it is no corner is pushed out through the triangle of
+/// the surface that was nearest to that point at rest. So a vertex deep inside leaves on the shortest way. The
+/// body at rest has no contacts. Bodies are the connected parts of the mesh. Edges that cross without a vertex
+/// inside are not found. The forces on a vertex and its triangle add up to zero. No friction.
+///
+/// *Detection* The contacts are those at the x of each evaluation; value, gradient and Hessian at one x share
+/// one detection. So E is a function of x, and a line search compares values of one function, for one
+/// detection per trial. The gradient and the Hessian hold w and n: where v projects into the triangle that is
+/// the exact gradient, elsewhere an approximation. E jumps where another triangle becomes the nearest, unless
+/// both are equally far, as in a body without deformation. *Use* [`frozen`](Self::frozen) for the quadratic
+/// energies of Xian et al., whose contacts are detected once per iteration.
+///
+/// *Cost* of a detection: a hash of all vertices of surfaces, one query per tetrahedron, one search per vertex
+/// inside; parallel, with the same bits at any number of threads. It allocates when more is found than before.
+/// *Errors* during evaluations are NaN: positions that are not finite give an energy and a gradient of NaN.
+///
+/// ```
+/// use coarsen_contact::BodyContact;
+/// use coarsen_elastic::Potential;
+/// use coarsen_mesh::Mesh;
+/// // Two cubes of side 1: the second is 0.9 above, so that its lower corners are inside the first.
+/// let mut mesh = Mesh::bar([1, 1, 1], 1.0);
+/// let upper = mesh.clone();
+/// mesh.positions.extend(upper.positions.iter().map(|p| [0.8 * p[0] + 0.1, p[1] + 0.9, 0.8 * p[2] + 0.1]));
+/// mesh.tetrahedra.extend(upper.tetrahedra.iter().map(|t| t.map(|v| v + 8)));
+/// let mut contact = BodyContact::new(&mesh, &[false; 16], 200.0)?;
+/// let x = mesh.positions.as_flattened();
+/// assert_eq!(contact.penetration(x).contacts, 4);
+/// assert!((contact.energy(x).value - 4.0).abs() < 1e-12); // 4 · 200/2 · 0.1²
+/// # Ok::<(), coarsen_contact::ContactError>(())
+/// ```
+pub struct BodyContact {
+    /// Whether the contacts of the last [`detect`](Self::detect) stay, with their w and n, false at first.
+    ///
+    /// Each contact is then a quadratic energy while g < 0. A descent must not go on after a detection: the
+    /// f(x) of its last line search has other contacts, and is often below all values of the next one. Call
+    /// `detect` and then minimise for one iteration, which evaluates f(x) anew. The start of a time step
+    /// ([`Potential::renew`]) detects too.
+    pub frozen: bool,
+    stiffness: f64,
+    nodes: Nodes,
+    pattern: Arc<Pattern>,
+    detector: Detector,
+    /// The positions of all nodes at the last detection; empty before.
+    at: Vec<[f64; 3]>,
+    found: Vec<Contact>,
+}
+
+impl BodyContact {
+    /// The bodies whose rest shapes are the mesh, with `held` nodes, and a stiffness k in N/m for each contact.
+    ///
+    /// # Errors
+    /// [`ContactError`] for a mesh without tetrahedra or with invalid ones, a k that is not positive, and lists
+    /// of different lengths.
+    pub fn new(mesh: &Mesh, held: &[bool], stiffness: f64) -> Result<Self, ContactError> {
+        let stiffness = positive("the stiffness of contact", stiffness)?;
+        let nodes = Nodes::new(held, &mesh.positions)?;
+        let pattern = Arc::new(Pattern::diagonal(nodes.free())?);
+        let (detector, at, found) = (Detector::new(mesh)?, Vec::new(), Vec::new());
+        Ok(Self { frozen: false, stiffness, nodes, pattern, detector, at, found })
+    }
+
+    /// Moves the held nodes; `positions` has one entry per node of the mesh. *Panics* on another length.
+    pub fn hold(&mut self, positions: &[[f64; 3]]) {
+        self.nodes.hold(positions);
+    }
+
+    /// Finds the contacts at x, also where they are [`frozen`](Self::frozen), and returns them sorted by
+    /// vertex. *Panics* on a wrong length.
+    ///
+    /// # Errors
+    /// [`ContactError::Position`] for the first node whose position is not finite. There are no contacts then.
+    pub fn detect(&mut self, x: &[f64]) -> Result<&[Contact], ContactError> {
+        self.check("detect", x);
+        let Self { nodes, detector, at, found, .. } = self;
+        at.clear();
+        at.extend((0..nodes.count() as u32).map(|node| nodes.at(node, x)));
+        if let Err(error) = detector.find(at, found) {
+            at.clear(); // nothing is known about x
+            return Err(error);
+        }
+        Ok(&self.found)
+    }
+
+    /// The number of contacts at x and the largest depth; of the contacts as they are where they are
+    /// [`frozen`](Self::frozen). *Panics* on a wrong length.
+    pub fn penetration(&mut self, x: &[f64]) -> Penetration {
+        if self.look("penetration", x) {
+            let depth = |contact: &Contact| Penetration::of(contact.gap(|node| self.nodes.at(node, x)));
+            self.found.iter().map(depth).fold(Penetration::default(), Penetration::and)
+        } else {
+            Penetration::of(f64::NAN)
+        }
+    }
+
+    fn check(&self, what: &str, x: &[f64]) {
+        assert_eq!(x.len(), 3 * self.nodes.free(), "{what}: wrong length");
+    }
+
+    /// Detects unless the contacts are those of x, or frozen. Returns whether positions are finite.
+    fn look(&mut self, what: &str, x: &[f64]) -> bool {
+        self.check(what, x);
+        let nodes = &self.nodes;
+        let known = |(node, at): (usize, &[f64; 3])| *at == nodes.at(node as u32, x);
+        let same = self.at.len() == nodes.count() && self.at.iter().enumerate().all(known);
+        self.frozen || same || self.detect(x).is_ok()
+    }
+}
+
+impl Potential for BodyContact {
+    fn nodes(&self) -> usize {
+        self.nodes.free()
+    }
+
+    fn pattern(&self) -> &Arc<Pattern> {
+        &self.pattern
+    }
+
+    fn energy(&mut self, x: &[f64]) -> Energy {
+        if !self.look("energy", x) {
+            return Energy { value: f64::NAN, magnitude: f64::NAN };
+        }
+        let Self { nodes, found, stiffness, .. } = self;
+        let energy = |contact: &Contact| {
+            let at = |node: u32| nodes.at(node, x);
+            let gap = contact.gap(at);
+            if gap >= 0.0 {
+                return Energy::default();
+            }
+            *stiffness * Energy { value: 0.5 * gap * gap, magnitude: gap.abs() * contact.magnitude(at) } // (1)
+        };
+        let leaf = |range: Range<usize>| found[range].iter().map(energy).sum::<Energy>();
+        parallel::tree(0..found.len(), LEAF, parallel::worth(found.len() * WORK), &leaf, &|a, b| a + b)
+    }
+
+    fn add_gradient(&mut self, x: &[f64], g: &mut [f64]) {
+        self.check("add_gradient", g);
+        if !self.look("add_gradient", x) {
+            return g.fill(f64::NAN);
+        }
+        for contact in &self.found {
+            let gap = contact.gap(|node| self.nodes.at(node, x));
+            if gap >= 0.0 {
+                continue;
+            }
+            for (node, c) in contact.stencil() {
+                let Some(slot) = self.nodes.slot(node) else { continue };
+                let force = self.stiffness * gap * c;
+                (0..3).for_each(|k| g[3 * slot + k] += force * contact.normal[k]); // (1)
+            }
+        }
+    }
+
+    fn add_hessian(&mut self, _: &[f64], _: Curvature, _: &mut [f64]) {}
+
+    /// The Hessian with w and n held, for each kind of curvature.
+    fn add_contacts(&mut self, x: &[f64], _: Curvature, contacts: &mut Touching) {
+        if !self.look("add_contacts", x) {
+            return;
+        }
+        for contact in &self.found {
+            if contact.gap(|node| self.nodes.at(node, x)) >= 0.0 {
+                continue;
+            }
+            let slot = |node: u32| self.nodes.slot(node).map_or(HELD, |slot| slot as u32);
+            let face = contact.face.map(slot);
+            let stencil = Stencil::vertex_face(slot(contact.vertex), face, contact.weights).without(HELD);
+            if stencil.nodes().is_empty() {
+                continue; // all are held
+            }
+            let n = contact.normal;
+            contacts.push(stencil, n.map(|p| n.map(|q| self.stiffness * (p * q)))); // (1)
+        }
+    }
+
+    fn touches(&self) -> bool {
+        true
+    }
+
+    fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
+        match self.detect(x) {
+            Ok(_) => Ok(false),
+            Err(_) => Err(BodyError::Value { what: "a position", found: f64::NAN, range: "finite" }),
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! A vertex and a triangle.
+//!
+//! > g = (x_v − Σ w_a x_a) · n
+
+use coarsen_mesh::vector::{dot, sub};
+
+use crate::shape::size;
+
+/// A vertex inside a body, and the triangle of the surface through which it leaves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contact {
+    /// v, a node of the mesh.
+    pub vertex: u32,
+    /// The corners of the triangle, counter-clockwise as seen from outside.
+    pub face: [u32; 3],
+    /// w: the barycentric coordinates of the point of the triangle that is nearest to the vertex.
+    pub weights: [f64; 3],
+    /// n: the outward unit normal of the triangle.
+    pub normal: [f64; 3],
+}
+
+impl Contact {
+    /// g for these positions with w and n as they are: negative inside.
+    pub fn gap(&self, at: impl Fn(u32) -> [f64; 3]) -> f64 {
+        let vertex = at(self.vertex);
+        // Σ w_a (x_v − x_a): differences keep all digits far from the origin.
+        self.face.iter().zip(self.weights).map(|(&a, w)| w * dot(sub(vertex, at(a)), self.normal)).sum()
+    }
+
+    /// The magnitude of the terms of g.
+    pub(crate) fn magnitude(&self, at: impl Fn(u32) -> [f64; 3]) -> f64 {
+        let along = |node: u32| {
+            let x = at(node);
+            size(std::array::from_fn(|k| x[k] * self.normal[k]))
+        };
+        along(self.vertex) + self.face.iter().zip(self.weights).map(|(&a, w)| w * along(a)).sum::<f64>()
+    }
+
+    /// The nodes and ∂g/∂x of each along n: 1 and −w.
+    pub fn stencil(&self) -> [(u32, f64); 4] {
+        let ([a, b, c], [u, v, w]) = (self.face, self.weights);
+        [(self.vertex, 1.0), (a, -u), (b, -v), (c, -w)]
+    }
+}

@@ -1,0 +1,77 @@
+//! Errors of boxes, shapes and bodies.
+
+use coarsen_elastic::BodyError;
+use coarsen_mesh::Problem;
+use coarsen_sparse::SparseError;
+
+/// A contact energy or a hash that cannot be made.
+#[derive(Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ContactError {
+    /// A box that is empty, infinite or not a number.
+    #[error("box {index} is empty or not finite; the positions it was made from may have diverged")]
+    Box {
+        /// Its number.
+        index: usize,
+    },
+    /// A position that is not finite.
+    #[error("node {node} of the mesh has a position that is not finite; the time step may have diverged")]
+    Position {
+        /// Its number in the mesh.
+        node: usize,
+    },
+    /// A number outside its range.
+    #[error("{what} is {found}, but must be {range}")]
+    Value {
+        /// The number.
+        what: &'static str,
+        /// The value found.
+        found: f64,
+        /// The range allowed.
+        range: &'static str,
+    },
+    /// More items than their 32-bit numbers can count.
+    #[error("{count} {what} are more than {limit}; divide the scene, or take larger cells")]
+    TooMany {
+        /// The items.
+        what: &'static str,
+        /// How many there are.
+        count: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// A mesh that is not valid, or has no tetrahedra.
+    #[error(transparent)]
+    Mesh(#[from] Problem),
+    /// Nodes that cannot be held or touched.
+    #[error(transparent)]
+    Body(#[from] BodyError),
+    /// The pattern could not be made.
+    #[error(transparent)]
+    Sparse(#[from] SparseError),
+}
+
+/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
+/// sentence.
+impl std::fmt::Debug for ContactError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
+/// Returns an error for a number that is not positive and finite.
+pub(crate) fn positive(what: &'static str, found: f64) -> Result<f64, ContactError> {
+    if found.is_finite() && found > 0.0 {
+        Ok(found)
+    } else {
+        Err(ContactError::Value { what, found, range: "positive and finite" })
+    }
+}
+
+/// Returns an error for a point with a coordinate that is not finite.
+pub(crate) fn finite(what: &'static str, point: [f64; 3]) -> Result<[f64; 3], ContactError> {
+    match point.iter().find(|x| !x.is_finite()) {
+        Some(&found) => Err(ContactError::Value { what, found, range: "finite" }),
+        None => Ok(point),
+    }
+}

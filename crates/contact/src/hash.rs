@@ -1,0 +1,331 @@
+//! A uniform grid of boxes, hashed.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | l | `cell` | side of a cell |
+//! | ⌊x / l⌋ | `coordinate` | number of a cell along an axis |
+//! | h(i, j, k) | `bucket` | bucket of a cell |
+//!
+//! Teschner, Heidelberger, Müller, Pomeranets & Gross 2003, "Optimized spatial hashing for collision detection
+//! of deformable objects", VMV. Each pair is found once, in the first cell that both boxes cover: Dittrich &
+//! Seeger 2000, "Data redundancy and duplicate detection in spatial join processing", ICDE.
+
+use coarsen_core::Buckets;
+use coarsen_core::parallel::{self, Pieces};
+
+use crate::error::positive;
+use crate::{Aabb, ContactError};
+
+/// Boxes per leaf of a parallel loop.
+const LEAF: usize = 1024;
+
+/// Scalar operations per box, to decide whether to use threads.
+const WORK: usize = 32;
+
+/// Boxes with more cells than this are in no cell; every query looks at them.
+const MOST: u64 = 512;
+
+/// Numbered boxes in the cells of a uniform grid.
+///
+/// The memory is used again by each [`rebuild`](Self::rebuild). The cells are computed in parallel, the sort
+/// runs on one thread. The result does not depend on the number of threads.
+/// *Cell size* The mean extent of the boxes, the default, gives a box up to 8 cells and a query of that size
+/// as many. For small boxes that are queried by larger ones, take the extent of the queries. Cells that are
+/// much smaller make large boxes slow: a box of more than 512 cells is in none and is looked at by every
+/// query. *Cost* of a rebuild: a counting sort of all pairs of box and cell, 24 to 40 bytes for each and 52 per
+/// box. Of a query: its cells and the boxes in them; never more than all boxes.
+///
+/// ```
+/// use coarsen_contact::{Aabb, SpatialHash};
+/// let points = [[0.0; 3], [1.0, 0.0, 0.0], [5.0, 0.0, 0.0]];
+/// let mut hash = SpatialHash::default();
+/// hash.rebuild(3, Some(2.0), |i| Aabb::of([points[i]]))?;
+/// let mut found = Vec::new();
+/// hash.query(&Aabb { low: [0.5, -1.0, -1.0], high: [9.0, 1.0, 1.0] }, |i| found.push(i));
+/// assert_eq!(found, [1, 2]);
+/// # Ok::<(), coarsen_contact::ContactError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct SpatialHash {
+    boxes: Vec<Aabb>,
+    grid: Grid,
+    /// The pairs of box and cell before each box.
+    offsets: Vec<u32>,
+    /// The bucket of each pair.
+    keys: Vec<u32>,
+    /// The box of each pair, by bucket: from `starts[b]` to `starts[b + 1]`, in order.
+    sorted: Vec<u32>,
+    starts: Vec<usize>,
+    large: Vec<u32>,
+}
+
+impl SpatialHash {
+    /// Replaces all boxes: `of` gives box i of `count`. `cell` is the side of a cell; by default the mean
+    /// extent of the boxes, and for points the mean distance of as many points on a grid.
+    ///
+    /// # Errors
+    /// [`ContactError::Box`] for the first box that is empty or not finite, [`ContactError::Value`] for a cell
+    /// that is not positive and finite, [`ContactError::TooMany`] for 2³² boxes or pairs of box and cell. The
+    /// hash is then empty.
+    pub fn rebuild(
+        &mut self,
+        count: usize,
+        cell: Option<f64>,
+        of: impl Fn(usize) -> Aabb + Sync,
+    ) -> Result<(), ContactError> {
+        let built = self.build(count, cell, &of);
+        if built.is_err() {
+            self.boxes.clear();
+        }
+        built
+    }
+
+    fn build(
+        &mut self,
+        count: usize,
+        cell: Option<f64>,
+        of: &(impl Fn(usize) -> Aabb + Sync),
+    ) -> Result<(), ContactError> {
+        check_count("boxes", count)?;
+        let parallel = parallel::worth(count * WORK);
+        self.boxes.clear();
+        self.boxes.resize(count, Aabb::EMPTY);
+        let fill = |(range, boxes): (std::ops::Range<usize>, &mut [Aabb])| {
+            range.zip(boxes).for_each(|(i, to)| *to = of(i));
+        };
+        parallel::each((0..count, &mut self.boxes[..]), LEAF, parallel, &fill);
+        if let Some(index) = parallel::position(&self.boxes, |b| !b.is_finite()) {
+            return Err(ContactError::Box { index });
+        }
+        let cell = match cell {
+            Some(cell) => positive("the cell of a spatial hash", cell)?,
+            None => typical(&self.boxes),
+        };
+        let pairs = self.count_cells(Grid::new(cell))?;
+        self.sort(pairs);
+        Ok(())
+    }
+
+    /// The offsets of all boxes, and the list of large ones. Returns the number of pairs of box and cell.
+    fn count_cells(&mut self, grid: Grid) -> Result<usize, ContactError> {
+        let Self { boxes, offsets, large, .. } = self;
+        offsets.clear();
+        offsets.resize(boxes.len() + 1, 0);
+        parallel::map(boxes, &mut offsets[..boxes.len()], |b| grid.cells(b).count().min(MOST + 1) as u32);
+        large.clear();
+        let mut pairs = 0;
+        for (i, offset) in offsets.iter_mut().enumerate() {
+            let own = std::mem::replace(offset, pairs as u32);
+            if u64::from(own) > MOST {
+                large.push(i as u32);
+            } else {
+                pairs += own as usize;
+            }
+        }
+        check_count("pairs of box and cell", pairs)?;
+        self.grid = grid.with_buckets(2 * pairs);
+        Ok(pairs)
+    }
+
+    /// The buckets of all pairs, and the counting sort.
+    fn sort(&mut self, pairs: usize) {
+        let Self { boxes, grid, offsets, keys, sorted, starts, .. } = self;
+        let grid = *grid;
+        keys.clear();
+        keys.resize(pairs, 0);
+        let fill = |part: Keys<'_>| {
+            for (b, ends) in part.boxes.iter().zip(part.offsets.windows(2)) {
+                let mut next = (ends[0] - part.offsets[0]) as usize;
+                if ends[0] == ends[1] {
+                    continue; // a large box
+                }
+                grid.cells(b).for_each(|cell| {
+                    part.keys[next] = grid.bucket(cell);
+                    next += 1;
+                });
+            }
+        };
+        let parallel = parallel::worth(pairs * WORK);
+        parallel::each(Keys { boxes, offsets, keys }, LEAF, parallel, &fill);
+        let mut buckets = Buckets::reuse(std::mem::take(starts), grid.buckets());
+        keys.iter().for_each(|&key| buckets.count(key as usize));
+        sorted.clear();
+        sorted.resize(buckets.sum_up(), 0);
+        for (i, ends) in offsets.windows(2).enumerate() {
+            for &key in &keys[ends[0] as usize..ends[1] as usize] {
+                sorted[buckets.place(key as usize)] = i as u32;
+            }
+        }
+        *starts = buckets.into_starts();
+    }
+
+    /// Calls `visit` once for each box that overlaps `of`, in an order that depends on the boxes alone. A
+    /// query that is not a number overlaps nothing.
+    ///
+    /// ```
+    /// use coarsen_contact::{Aabb, SpatialHash};
+    /// let mut hash = SpatialHash::default();
+    /// hash.rebuild(1000, None, |i| Aabb::of([[i as f64; 3]]).grown(0.4))?;
+    /// let mut found = Vec::new();
+    /// hash.query(&Aabb::of([[7.5; 3]]).grown(1.2), |i| found.push(i));
+    /// assert_eq!(found, [6, 7, 8, 9]);
+    /// # Ok::<(), coarsen_contact::ContactError>(())
+    /// ```
+    #[inline]
+    pub fn query(&self, of: &Aabb, mut visit: impl FnMut(u32)) {
+        let cells = self.grid.cells(of);
+        let count = cells.count();
+        if count == 0 {
+            return; // an empty box
+        }
+        if count > self.boxes.len() as u64 {
+            let overlapping = self.boxes.iter().enumerate().filter(|(_, b)| b.overlaps(of));
+            return overlapping.for_each(|(i, _)| visit(i as u32));
+        }
+        let overlapping = self.large.iter().filter(|i| self.boxes[**i as usize].overlaps(of));
+        overlapping.for_each(|i| visit(*i));
+        cells.for_each(|cell| {
+            let bucket = self.grid.bucket(cell) as usize;
+            let mut last = u32::MAX;
+            for &i in &self.sorted[self.starts[bucket]..self.starts[bucket + 1]] {
+                // Cells of one box in the same bucket follow each other.
+                if std::mem::replace(&mut last, i) == i {
+                    continue;
+                }
+                let b = &self.boxes[i as usize];
+                if b.overlaps(of) && self.grid.first_common(b, &cells) == cell {
+                    visit(i);
+                }
+            }
+        });
+    }
+
+    /// The number of boxes.
+    pub fn len(&self) -> usize {
+        self.boxes.len()
+    }
+
+    /// Whether there are no boxes.
+    pub fn is_empty(&self) -> bool {
+        self.boxes.is_empty()
+    }
+
+    /// The side of a cell.
+    pub fn cell(&self) -> f64 {
+        self.grid.cell
+    }
+}
+
+/// The mean extent of the boxes; of points, the side of a cube for each of them.
+fn typical(boxes: &[Aabb]) -> f64 {
+    let count = boxes.len().max(1) as f64;
+    let mean = boxes.iter().map(Aabb::extent).sum::<f64>() / count;
+    if mean > 0.0 {
+        return mean;
+    }
+    let all = Aabb::of(boxes.iter().flat_map(|b| [b.low, b.high]));
+    if all.extent() > 0.0 { all.extent() / count.cbrt() } else { 1.0 }
+}
+
+fn check_count(what: &'static str, count: usize) -> Result<(), ContactError> {
+    let limit = u32::MAX as usize;
+    if count < limit { Ok(()) } else { Err(ContactError::TooMany { what, count, limit }) }
+}
+
+/// The cells, and the hash function of their buckets.
+#[derive(Clone, Copy, Debug, Default)]
+struct Grid {
+    cell: f64,
+    inverse: f64,
+    /// 32 minus the binary logarithm of the number of buckets.
+    shift: u32,
+}
+
+impl Grid {
+    fn new(cell: f64) -> Self {
+        // Also for a cell that is subnormal the inverse is finite, so that 0 stays 0.
+        Self { cell, inverse: cell.max(f64::MIN_POSITIVE).recip(), shift: 0 }
+    }
+
+    /// At least `count` buckets, and at least 2: a power of two.
+    fn with_buckets(self, count: usize) -> Self {
+        Self { shift: 32 - count.max(2).next_power_of_two().ilog2().min(31), ..self }
+    }
+
+    fn buckets(self) -> usize {
+        1 << (32 - self.shift)
+    }
+
+    /// ⌊x / l⌋, limited to 32 bits: never decreasing in x, so that boxes that overlap share a cell.
+    #[inline]
+    fn coordinate(self, x: f64) -> i32 {
+        let scaled = x * self.inverse;
+        let whole = scaled as i32; // towards zero
+        whole.saturating_sub(i32::from(scaled < f64::from(whole)))
+    }
+
+    #[inline]
+    fn cells(self, of: &Aabb) -> Cells {
+        Cells { low: of.low.map(|x| self.coordinate(x)), high: of.high.map(|x| self.coordinate(x)) }
+    }
+
+    /// The first cell that a box shares with `cells`.
+    #[inline]
+    fn first_common(self, of: &Aabb, cells: &Cells) -> [i32; 3] {
+        std::array::from_fn(|k| self.coordinate(of.low[k]).max(cells.low[k]))
+    }
+
+    /// h: the primes of Teschner et al., then the high bits of a product (Knuth 1998, vol. 3, §6.4).
+    #[inline]
+    fn bucket(self, [i, j, k]: [i32; 3]) -> u32 {
+        let [i, j, k] = [i, j, k].map(|c| c as u32);
+        let mixed = i.wrapping_mul(73_856_093) ^ j.wrapping_mul(19_349_663) ^ k.wrapping_mul(83_492_791);
+        mixed.wrapping_mul(0x9e37_79b1) >> self.shift
+    }
+}
+
+/// The cells between two corners, both included.
+#[derive(Clone, Copy)]
+struct Cells {
+    low: [i32; 3],
+    high: [i32; 3],
+}
+
+impl Cells {
+    #[inline]
+    fn count(&self) -> u64 {
+        let along = |k: usize| (i64::from(self.high[k]) - i64::from(self.low[k]) + 1).max(0) as u64;
+        along(0).saturating_mul(along(1)).saturating_mul(along(2))
+    }
+
+    #[inline]
+    fn for_each(&self, mut f: impl FnMut([i32; 3])) {
+        for i in self.low[0]..=self.high[0] {
+            for j in self.low[1]..=self.high[1] {
+                (self.low[2]..=self.high[2]).for_each(|k| f([i, j, k]));
+            }
+        }
+    }
+}
+
+/// Boxes and the keys of their cells, which are as many as their offsets say.
+struct Keys<'a> {
+    boxes: &'a [Aabb],
+    offsets: &'a [u32],
+    keys: &'a mut [u32],
+}
+
+impl Pieces for Keys<'_> {
+    fn extent(&self) -> usize {
+        self.boxes.len()
+    }
+
+    fn cut(self, mid: usize) -> (Self, Self) {
+        let (boxes, other) = self.boxes.split_at(mid);
+        let (keys, rest) = self.keys.split_at_mut((self.offsets[mid] - self.offsets[0]) as usize);
+        (
+            Self { boxes, offsets: &self.offsets[..=mid], keys },
+            Self { boxes: other, offsets: &self.offsets[mid..], keys: rest },
+        )
+    }
+}

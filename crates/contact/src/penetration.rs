@@ -1,0 +1,37 @@
+//! Counts and depths of contacts.
+
+/// How many contacts there are and how deep the deepest is: a line of a table.
+///
+/// ```
+/// use coarsen_contact::Penetration;
+/// let both = Penetration { contacts: 2, deepest: 0.1 }.and(Penetration { contacts: 1, deepest: 0.3 });
+/// assert_eq!((both, both.to_string()), (Penetration { contacts: 3, deepest: 0.3 }, "3 contacts, 3.000e-1 m deep".into()));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Penetration {
+    /// Contacts with a negative gap.
+    pub contacts: usize,
+    /// The largest depth in m: 0 without contact, NaN where positions are not finite.
+    pub deepest: f64,
+}
+
+impl Penetration {
+    /// A contact of this gap; nothing for a gap of 0 or more.
+    pub(crate) fn of(gap: f64) -> Self {
+        if gap >= 0.0 { Self::default() } else { Self { contacts: usize::from(gap < 0.0), deepest: -gap } }
+    }
+
+    /// The contacts of both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let nan = self.deepest.is_nan() || other.deepest.is_nan();
+        let deepest = if nan { f64::NAN } else { self.deepest.max(other.deepest) };
+        Self { contacts: self.contacts + other.contacts, deepest }
+    }
+}
+
+impl std::fmt::Display for Penetration {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} contacts, {:.3e} m deep", self.contacts, self.deepest)
+    }
+}

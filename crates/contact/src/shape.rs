@@ -1,0 +1,73 @@
+//! The trait of obstacles.
+
+use crate::ContactError;
+use crate::error::{finite, positive};
+
+/// A solid shape by its signed distance d(x), in m.
+///
+/// Positions that are not finite give numbers that are not.
+pub trait Shape: Send + Sync {
+    /// d: positive outside, negative inside.
+    fn distance(&self, x: [f64; 3]) -> f64;
+
+    /// ∇d, the outward unit normal of the nearest point of the surface. Where several are nearest, such as at
+    /// the centre of a sphere, it is one of them.
+    fn normal(&self, x: [f64; 3]) -> [f64; 3];
+
+    /// ∇²d, in 1/m; 0 where it is infinite.
+    fn curvature(&self, x: [f64; 3]) -> [[f64; 3]; 3];
+
+    /// The magnitude of the terms of d: rounding changes d by a few ε times this.
+    fn magnitude(&self, x: [f64; 3]) -> f64;
+}
+
+/// A shape that is chosen at run time.
+impl<S: Shape + ?Sized> Shape for Box<S> {
+    fn distance(&self, x: [f64; 3]) -> f64 {
+        (**self).distance(x)
+    }
+
+    fn normal(&self, x: [f64; 3]) -> [f64; 3] {
+        (**self).normal(x)
+    }
+
+    fn curvature(&self, x: [f64; 3]) -> [[f64; 3]; 3] {
+        (**self).curvature(x)
+    }
+
+    fn magnitude(&self, x: [f64; 3]) -> f64 {
+        (**self).magnitude(x)
+    }
+}
+
+/// The unit vector along v and ‖v‖.
+///
+/// # Errors
+/// [`ContactError::Value`] for a length that is 0 or not finite.
+pub(crate) fn unit(what: &'static str, v: [f64; 3]) -> Result<([f64; 3], f64), ContactError> {
+    // Scaled to size 1, so that squares neither overflow nor vanish.
+    let size = positive(what, finite(what, v)?.iter().fold(0.0, |m: f64, x| m.max(x.abs())))?;
+    let scaled = v.map(|x| x / size);
+    let length = norm(scaled);
+    Ok((scaled.map(|x| x / length), size * length))
+}
+
+/// ‖v‖.
+pub(crate) fn norm(v: [f64; 3]) -> f64 {
+    coarsen_mesh::vector::dot(v, v).sqrt()
+}
+
+/// The sum of the magnitudes of the coordinates.
+pub(crate) fn size(v: [f64; 3]) -> f64 {
+    v.iter().map(|x| x.abs()).sum()
+}
+
+/// (I − Σ u uᵀ) / ρ, over orthogonal unit vectors u: the Hessian of the distance ρ to a point or a line.
+pub(crate) fn across<const N: usize>(units: [[f64; 3]; N], rho: f64) -> [[f64; 3]; 3] {
+    let inverse = if rho > 0.0 { rho.recip() } else { 0.0 };
+    let entry = |p: usize, q: usize| {
+        let along: f64 = units.iter().map(|u| u[p] * u[q]).sum();
+        inverse * (f64::from(p == q) - along)
+    };
+    std::array::from_fn(|p| std::array::from_fn(|q| entry(p, q)))
+}

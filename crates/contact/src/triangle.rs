@@ -1,0 +1,127 @@
+//! Nearest points and normals of triangles, and points inside tetrahedra.
+
+use coarsen_mesh::vector::{cross, dot, sub};
+
+use crate::shape::norm;
+
+/// A point counts as inside a tetrahedron up to this barycentric coordinate below 0: a point on a face between
+/// two tetrahedra must not be missed by both.
+const INSIDE: f64 = -1e-10;
+
+/// The barycentric coordinates of the point of a triangle that is nearest to x. Ericson 2005, "Real-Time
+/// Collision Detection", §5.1.5.
+pub(crate) fn nearest(x: [f64; 3], [a, b, c]: [[f64; 3]; 3]) -> [f64; 3] {
+    let (ab, ac) = (sub(b, a), sub(c, a));
+    let along = |from: [f64; 3]| (dot(ab, sub(x, from)), dot(ac, sub(x, from)));
+    let ((d1, d2), (d3, d4), (d5, d6)) = (along(a), along(b), along(c));
+    if d1 <= 0.0 && d2 <= 0.0 {
+        return [1.0, 0.0, 0.0];
+    }
+    if d3 >= 0.0 && d4 <= d3 {
+        return [0.0, 1.0, 0.0];
+    }
+    if d6 >= 0.0 && d5 <= d6 {
+        return [0.0, 0.0, 1.0];
+    }
+    let [va, vb, vc] = [d3 * d6 - d5 * d4, d5 * d2 - d1 * d6, d1 * d4 - d3 * d2];
+    if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
+        let t = d1 / (d1 - d3);
+        return [1.0 - t, t, 0.0];
+    }
+    if vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
+        let t = d2 / (d2 - d6);
+        return [1.0 - t, 0.0, t];
+    }
+    if va <= 0.0 && d4 >= d3 && d5 >= d6 {
+        let t = (d4 - d3) / ((d4 - d3) + (d5 - d6));
+        return [0.0, 1.0 - t, t];
+    }
+    let [v, w] = [vb, vc].map(|part| part / (va + vb + vc));
+    [1.0 - v - w, v, w]
+}
+
+/// Σ w_a x_a.
+pub(crate) fn combine<const K: usize>(weights: &[f64; K], points: &[[f64; 3]; K]) -> [f64; 3] {
+    std::array::from_fn(|k| weights.iter().zip(points).map(|(w, x)| w * x[k]).sum())
+}
+
+/// The unit normal of a triangle, counter-clockwise as seen from its tip; `None` without an area.
+pub(crate) fn normal([a, b, c]: [[f64; 3]; 3]) -> Option<[f64; 3]> {
+    let n = cross(sub(b, a), sub(c, a));
+    let length = norm(n);
+    (length > 0.0 && length.is_finite()).then(|| n.map(|n| n / length))
+}
+
+/// A tetrahedron, prepared for tests of many points.
+pub(crate) struct Inside {
+    origin: [f64; 3],
+    /// The gradients of the last three barycentric coordinates.
+    gradients: [[f64; 3]; 3],
+}
+
+impl Inside {
+    /// Of a flat tetrahedron nothing is inside.
+    pub(crate) fn new([a, b, c, d]: [[f64; 3]; 4]) -> Self {
+        let [b, c, d] = [b, c, d].map(|x| sub(x, a));
+        let gradients = [cross(c, d), cross(d, b), cross(b, c)];
+        let six = dot(b, gradients[0]);
+        Self { origin: a, gradients: gradients.map(|g| g.map(|g| g / six)) }
+    }
+
+    /// The barycentric coordinates of x, if it is inside.
+    pub(crate) fn coordinates(&self, x: [f64; 3]) -> Option<[f64; 4]> {
+        let [b, c, d] = self.gradients.map(|g| dot(g, sub(x, self.origin)));
+        let all = [1.0 - b - c - d, b, c, d];
+        all.iter().all(|beta| *beta >= INSIDE).then_some(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CORNERS: [[f64; 3]; 3] = [[0.0, 0.0, 1.0], [2.0, 0.0, 1.0], [0.5, 1.5, 1.0]];
+
+    /// No point of a fine grid of the triangle is nearer, for points around it; of a triangle without an area
+    /// as well.
+    #[test]
+    fn no_other_point_is_nearer() {
+        let flat = [CORNERS[0], CORNERS[1], [1.5, 0.0, 1.0]];
+        let point = [CORNERS[1]; 3];
+        let distance = |x: [f64; 3], w: &[f64; 3], t: &[[f64; 3]; 3]| norm(sub(x, combine(w, t)));
+        for triangle in [CORNERS, flat, point] {
+            for (i, j, k) in (0..343).map(|i| (i / 49, i / 7 % 7, i % 7)) {
+                let x = [i, j, k].map(|i| -1.5 + 0.7 * f64::from(i));
+                let w = nearest(x, triangle);
+                assert!(w.iter().all(|w| *w >= 0.0) && (w.iter().sum::<f64>() - 1.0).abs() < 1e-15, "{w:?}");
+                let own = distance(x, &w, &triangle);
+                for (p, q) in (0..400).map(|p| (p / 20, p % 20)).filter(|(p, q)| p + q < 20) {
+                    let [u, v] = [p, q].map(|p| f64::from(p) / 19.0);
+                    assert!(own <= distance(x, &[1.0 - u - v, u, v], &triangle) + 1e-12, "{x:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_point_is_inside_where_no_coordinate_is_negative() {
+        let corners = [[1.0, 0.0, 0.0], [3.0, 0.0, 0.5], [1.0, 2.0, 0.0], [1.0, 0.5, 1.0]];
+        for mirrored in [1.0, -1.0] {
+            let corners = corners.map(|[x, y, z]| [mirrored * x, y, z]);
+            let inside = Inside::new(corners);
+            for beta in [[0.25; 4], [0.1, 0.2, 0.3, 0.4], [0.0, 0.5, 0.5, 0.0], [0.0, 0.0, 0.0, 1.0]] {
+                let found = inside.coordinates(combine(&beta, &corners)).expect("a point inside");
+                assert!(found.iter().zip(beta).all(|(a, b)| (a - b).abs() < 1e-14), "{found:?} {beta:?}");
+            }
+            for k in 0..4 {
+                let mut beta = [0.4; 4];
+                beta[k] = -0.2;
+                assert_eq!(inside.coordinates(combine(&beta, &corners)), None);
+            }
+        }
+        let flat = Inside::new([[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]]);
+        assert_eq!(flat.coordinates([0.3, 0.3, 0.0]), None);
+        assert_eq!(normal(CORNERS), Some([0.0, 0.0, 1.0]));
+        assert_eq!(normal([CORNERS[0], CORNERS[1], CORNERS[1]]), None);
+    }
+}

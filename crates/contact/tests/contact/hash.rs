@@ -1,0 +1,121 @@
+//! Pairs of a spatial hash against all pairs.
+
+use coarsen_contact::{Aabb, ContactError, SpatialHash};
+use coarsen_core::parallel::threads;
+use proptest::prelude::*;
+
+use crate::common::noise;
+
+/// Boxes of all sizes: points, thin ones, the usual, huge ones.
+fn boxes() -> impl Strategy<Value = Aabb> {
+    let side = prop_oneof![Just(0.0), 0.0..1.5, Just(1e-9), 5.0..60.0, Just(1e12), Just(1e300)];
+    let place = prop_oneof![8 => -6.0..6.0, 1 => Just(0.0), 1 => Just(-1e9), 1 => Just(4e18), 1 => Just(-1e305)];
+    let axis = (place, side).prop_map(|(low, side): (f64, f64)| [low, low + side]);
+    [axis.clone(), axis.clone(), axis].prop_map(|[x, y, z]| Aabb { low: [x[0], y[0], z[0]], high: [x[1], y[1], z[1]] })
+}
+
+fn found(hash: &SpatialHash, of: &Aabb) -> Vec<u32> {
+    let mut found = Vec::new();
+    hash.query(of, |i| found.push(i));
+    found
+}
+
+fn brute(boxes: &[Aabb], of: &Aabb) -> Vec<u32> {
+    (0..boxes.len() as u32).filter(|i| boxes[*i as usize].overlaps(of)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Exactly the boxes that overlap, each once, for any cell.
+    #[test]
+    fn the_pairs_are_those_of_all_pairs(
+        all in prop::collection::vec(boxes(), 0..120),
+        queries in prop::collection::vec(boxes(), 1..20),
+        cell in prop_oneof![Just(None), (0.01..20.0).prop_map(Some), Just(Some(1e-300)), Just(Some(1e300))],
+    ) {
+        let mut hash = SpatialHash::default();
+        hash.rebuild(all.len(), cell, |i| all[i]).unwrap();
+        prop_assert_eq!(hash.len(), all.len());
+        for of in queries.iter().chain(&all) {
+            let mut found = found(&hash, of);
+            found.sort_unstable();
+            prop_assert_eq!(found, brute(&all, of));
+        }
+    }
+}
+
+/// Many boxes of one size in few buckets, and queries of many cells: no pair is found twice.
+#[test]
+fn no_pair_is_found_twice() {
+    let at = noise(3 * 4000, 7);
+    let all: Vec<Aabb> = at.as_chunks::<3>().0.iter().map(|p| Aabb::of([*p]).grown(0.04)).collect();
+    let mut hash = SpatialHash::default();
+    for cell in [None, Some(0.01), Some(0.03), Some(0.3), Some(5.0)] {
+        hash.rebuild(all.len(), cell, |i| all[i]).unwrap();
+        for size in [0.0, 0.02, 0.1, 0.4, 2.0] {
+            let of = all[17].grown(size);
+            let mut found = found(&hash, &of);
+            found.sort_unstable();
+            assert_eq!(found, brute(&all, &of), "{cell:?} {size}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_finite_is_named() {
+    let good = Aabb::of([[0.0; 3], [1.0; 3]]);
+    let bad = [
+        Aabb { low: [0.0, f64::NAN, 0.0], ..good },
+        Aabb { high: [1.0, 1.0, f64::INFINITY], ..good },
+        Aabb { low: [2.0, 0.0, 0.0], ..good },
+        Aabb::EMPTY,
+    ];
+    let mut hash = SpatialHash::default();
+    assert!(found(&hash, &good).is_empty() && hash.is_empty());
+    for wrong in bad {
+        hash.rebuild(3, None, |_| good).unwrap();
+        assert_eq!(found(&hash, &good), [0, 1, 2]);
+        assert!(found(&hash, &wrong).len() < 3 || !wrong.high[2].is_finite(), "{wrong:?}");
+        let refused = hash.rebuild(5, None, |i| if i == 3 { wrong } else { good });
+        assert_eq!(refused, Err(ContactError::Box { index: 3 }));
+        assert!(found(&hash, &good).is_empty());
+    }
+    for cell in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(matches!(hash.rebuild(1, Some(cell), |_| good), Err(ContactError::Value { .. })), "{cell}");
+    }
+}
+
+#[test]
+fn the_default_cell_is_the_mean_extent() {
+    let mut hash = SpatialHash::default();
+    hash.rebuild(2, None, |i| Aabb::of([[0.0; 3], [1.0, 2.0 + 2.0 * i as f64, 0.5]])).unwrap();
+    assert_eq!(hash.cell(), 3.0);
+    hash.rebuild(8, None, |i| Aabb::of([[i as f64, 0.0, 0.0]])).unwrap();
+    assert_eq!(hash.cell(), 3.5);
+    hash.rebuild(4, None, |_| Aabb::of([[2.0; 3]])).unwrap();
+    assert_eq!(found(&hash, &Aabb::of([[2.0; 3]])), [0, 1, 2, 3]);
+}
+
+/// The same pairs in the same order, also after another use of the memory.
+#[test]
+fn threads_do_not_change_the_order() {
+    let at = noise(3 * 30_000, 3);
+    let pairs = |n: usize| {
+        threads(n, || {
+            let mut hash = SpatialHash::default();
+            for count in [100, 30_000] {
+                hash.rebuild(count, Some(0.05), |i| {
+                    Aabb::of([[at[3 * i], at[3 * i + 1], at[3 * i + 2]]]).grown(0.01)
+                })
+                .unwrap();
+            }
+            let queries = at.as_chunks::<3>().0.iter().step_by(50);
+            queries.map(|x| found(&hash, &Aabb::of([*x]).grown(0.1))).collect::<Vec<_>>()
+        })
+        .unwrap()
+    };
+    let one = pairs(1);
+    assert!(one.iter().map(Vec::len).sum::<usize>() > 2000);
+    assert!([2, 7].into_iter().all(|n| pairs(n) == one));
+}

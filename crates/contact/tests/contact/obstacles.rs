@@ -1,0 +1,139 @@
+//! Planes, spheres and capsules, and nodes against them.
+
+use coarsen_contact::{Capsule, ContactError, Obstacle, Penetration, Plane, Shape, Sphere};
+use coarsen_core::parallel::threads;
+use coarsen_elastic::{Curvature, ImplicitEuler, Potential};
+use coarsen_sparse::SystemAt;
+
+use crate::common::{check_gradient, check_hessian, gradient, moved, noise};
+
+fn shapes() -> Vec<(&'static str, Box<dyn Shape>)> {
+    vec![
+        ("plane", Box::new(Plane::through([0.1, 0.2, -0.1], [1.0, 2.0, -0.5]).unwrap())),
+        ("sphere", Box::new(Sphere::new([0.2, -0.1, 0.3], 0.6).unwrap())),
+        ("capsule", Box::new(Capsule::new([-0.5, 0.1, 0.0], [0.4, 0.3, -0.2], 0.4).unwrap())),
+    ]
+}
+
+/// Normals and curvatures are differences of distances and normals.
+#[test]
+fn derivatives_of_distances() {
+    let h = 1e-6;
+    for (name, shape) in shapes() {
+        for x in noise(300, 5).as_chunks::<3>().0 {
+            let n = shape.normal(*x);
+            assert!((n.iter().map(|n| n * n).sum::<f64>() - 1.0).abs() < 1e-14, "{name}");
+            let curvature = shape.curvature(*x);
+            for k in 0..3 {
+                let [more, less] = [h, -h].map(|by| {
+                    let mut x = *x;
+                    x[k] += by;
+                    x
+                });
+                let slope = (shape.distance(more) - shape.distance(less)) / (2.0 * h);
+                assert!((slope - n[k]).abs() < 1e-7, "{name} at {x:?}: {slope} for {}", n[k]);
+                let (more, less) = (shape.normal(more), shape.normal(less));
+                for q in 0..3 {
+                    let turn = (more[q] - less[q]) / (2.0 * h);
+                    let size = curvature.as_flattened().iter().fold(1.0, |m: f64, c| m.max(c.abs()));
+                    assert!((turn - curvature[q][k]).abs() < 1e-5 * size * size, "{name} at {x:?}: {turn}");
+                }
+            }
+        }
+    }
+}
+
+/// A point on the axis is as deep as the radius, and its normal is a unit vector that leaves.
+#[test]
+fn the_middle_of_a_shape_has_a_normal() {
+    for axis in [[1.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0, -2.0], [1.0, -1.0, 1.0]] {
+        let capsule = Capsule::new([0.0; 3], axis, 0.5).unwrap();
+        let middle = axis.map(|a| 0.5 * a);
+        let n = capsule.normal(middle);
+        let out: [f64; 3] = std::array::from_fn(|k| middle[k] + 0.5 * n[k]);
+        assert!((capsule.distance(middle) + 0.5).abs() < 1e-15 && capsule.distance(out).abs() < 1e-14, "{axis:?}");
+        assert!(capsule.curvature(middle).as_flattened().iter().all(|c| c.is_finite()));
+    }
+    let sphere = Sphere::new([1.0; 3], 0.5).unwrap();
+    assert_eq!((sphere.distance([1.0; 3]), sphere.distance([1.0, 1.5, 1.0])), (-0.5, 0.0));
+    assert_eq!((sphere.normal([1.0; 3]), sphere.curvature([1.0; 3])), ([0.0, 1.0, 0.0], [[0.0; 3]; 3]));
+}
+
+#[test]
+fn wrong_shapes_are_refused() {
+    let value = |refused: Result<(), ContactError>| matches!(refused, Err(ContactError::Value { .. }));
+    let at = [0.0, 1.0, 2.0];
+    for bad in [0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        assert!(value(Plane::through(at, [bad, 0.0, 0.0]).map(drop)), "{bad}");
+        assert!(value(Sphere::new(at, bad).map(drop)) && value(Capsule::new(at, [9.0; 3], bad).map(drop)), "{bad}");
+        assert!(value(Obstacle::new(1, Sphere::new(at, 1.0).unwrap(), bad).map(drop)), "{bad}");
+        if bad != 0.0 {
+            assert!(value(Plane::through([0.0, bad, 0.0], [0.0, 1.0, 0.0]).map(drop)), "{bad}");
+            assert!(value(Sphere::new([0.0, bad, 0.0], 1.0).map(drop)), "{bad}");
+            assert!(value(Capsule::new(at, [0.0, bad, 0.0], 1.0).map(drop)), "{bad}");
+            assert!(value(Capsule::new([0.0, bad, 0.0], at, 1.0).map(drop)), "{bad}");
+        }
+    }
+    assert!(value(Capsule::new(at, at, 1.0).map(drop)) && value(Sphere::new(at, -1.0).map(drop)));
+    let tiny = Plane::through([0.0; 3], [0.0, 1e-200, 0.0]).unwrap();
+    assert_eq!(tiny.normal(at), [0.0, 1.0, 0.0]);
+}
+
+/// The energy, its gradient and its exact Hessian; the projected Hessian is k n nᵀ.
+#[test]
+fn derivatives_of_obstacles() {
+    let x = noise(3 * 40, 11);
+    for (name, shape) in shapes() {
+        let inside = |x: &[f64; 3]| shape.distance(*x) < 0.0;
+        let count = x.as_chunks().0.iter().filter(|x| inside(x)).count();
+        assert!(count > 3 && count < 40, "{name}: {count}");
+        let deepest = x.as_chunks().0.iter().map(|x| -shape.distance(*x)).fold(0.0, f64::max);
+        let normals: Vec<_> = x.as_chunks().0.iter().filter(|x| inside(x)).map(|x| shape.normal(*x)).collect();
+        let mut obstacle = Obstacle::new(40, shape, 30.0).unwrap();
+        assert_eq!(obstacle.penetration(&x), Penetration { contacts: count, deepest });
+        let energy = obstacle.energy(&x);
+        assert!(energy.value > 0.0 && energy.magnitude >= energy.value);
+        check_gradient(&mut obstacle, &x, 1e-6, 1e-6);
+        let mut f = ImplicitEuler::equilibrium(obstacle).unwrap();
+        let projected = f.system_at(&x).unwrap().contact.clone().unwrap();
+        assert_eq!(projected.places().len(), count, "{name}");
+        for (block, n) in projected.values().as_chunks::<9>().0.iter().zip(normals) {
+            let right = |pq: usize| (block[pq] - 30.0 * n[pq / 3] * n[pq % 3]).abs() < 1e-12;
+            assert!((0..9).all(right), "{name}");
+        }
+        check_hessian(f.potential, &x, 1e-6, 1e-4);
+    }
+}
+
+#[test]
+fn only_listed_nodes_touch_and_shapes_move() {
+    let ball = |y: f64| Sphere::new([0.0, y, 0.0], 1.0).unwrap();
+    let mut some = Obstacle::new(3, ball(0.0), 2.0).unwrap().only(&[2, 0, 2]).unwrap();
+    let x = [0.5, 0.0, 0.0, 0.2, 0.0, 0.0, 0.0, 0.25, 0.0];
+    assert_eq!(some.penetration(&x), Penetration { contacts: 2, deepest: 0.75 });
+    assert_eq!(some.energy(&x).value, 0.25 + 0.5625);
+    assert_eq!(gradient(&mut some, &x), [-1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.5, 0.0]);
+    let mut contacts = Default::default();
+    some.add_contacts(&x, Curvature::Projected, &mut contacts);
+    assert_eq!(contacts.stencils().iter().map(|s| s.nodes()[0]).collect::<Vec<_>>(), [0, 2]);
+    some.set_shape(ball(2.0));
+    assert_eq!((some.penetration(&x), some.energy(&x).value), (Penetration::default(), 0.0));
+    let refused = Obstacle::new(3, ball(0.0), 2.0).unwrap().only(&[1, 3]).err().unwrap();
+    assert!(refused.to_string().starts_with("entry of a list 1 refers to node 3"), "{refused}");
+    let nan = [f64::NAN; 9];
+    assert!(some.penetration(&nan).deepest.is_nan() && some.energy(&nan).value.is_nan());
+    assert!(gradient(&mut some, &nan)[0].is_nan());
+}
+
+#[test]
+fn threads_do_not_change_bits() {
+    let x = moved(&noise(3 * 20_000, 2), 0.3, &noise(3 * 20_000, 4));
+    let run = |n: usize| {
+        threads(n, || {
+            let mut ball = Obstacle::new(20_000, Sphere::new([0.1; 3], 0.8).unwrap(), 3.0).unwrap();
+            (ball.energy(&x), gradient(&mut ball, &x), ball.penetration(&x))
+        })
+        .unwrap()
+    };
+    assert!([2, 7].into_iter().all(|n| run(n) == run(1)));
+}
