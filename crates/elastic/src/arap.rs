@@ -17,6 +17,15 @@ use crate::potential::Energy;
 /// thinner. The Hessian is indefinite where two singular values have a sum below 2. *Reference* Chao,
 /// Pinkall, Sanan & Schröder 2010, "A simple geometric model for elastic deformations", ACM TOG 29(4);
 /// Bouaziz et al. 2014; eigensystem: Smith, de Goes & Kim 2019.
+///
+/// ```
+/// use coarsen_elastic::{Arap, Lame, Potential, Tetrahedra};
+/// let mut mesh = coarsen_mesh::Mesh::bar([1, 1, 1], 1.0);
+/// let mut cube = Tetrahedra::new(Arap, &mesh, &[false; 8], |_| Lame { lambda: 0.0, mu: 3.0 })?;
+/// mesh.positions.iter_mut().for_each(|p| p[0] *= 2.0); // stretched along x to the double
+/// assert!((cube.energy(mesh.positions.as_flattened()).value - 3.0).abs() < 1e-14); // 3 · 1²
+/// # Ok::<(), coarsen_elastic::BodyError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arap;
 

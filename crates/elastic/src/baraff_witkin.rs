@@ -127,7 +127,7 @@ impl Fibers {
     fn energy(self, w: &[[f64; 3]; 3]) -> Energy {
         let mut energy = Energy::default();
         for (i, j) in [(0, 1), (1, 2), (2, 0)] {
-            let (_, length) = direction(&w[i]);
+            let length = dot(&w[i], &w[i]).sqrt();
             let (excess, shear) = (length - 1.0, dot(&w[i], &w[j]));
             let products: f64 = w[i].iter().zip(&w[j]).map(|(a, b)| (a * b).abs()).sum();
             energy.value += 0.5 * (self.stretch * excess * excess + self.shear * shear * shear); // (1)

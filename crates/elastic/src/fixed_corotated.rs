@@ -16,6 +16,13 @@ use crate::potential::Energy;
 /// *Not* where an element must never become flat: ψ is finite there. The Hessian is indefinite under
 /// compression: project it. *Reference* Stomakhin, Howes, Schroeder & Teran 2012, "Energetically consistent
 /// invertible elasticity", SCA; eigensystem by the method of Smith, de Goes & Kim 2019, §4.
+///
+/// ```
+/// use coarsen_elastic::{Density, FixedCoRotated, Lame};
+/// let flat = [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+/// let energy = FixedCoRotated.energy(Lame { lambda: 2.0, mu: 3.0 }, &flat).value;
+/// assert!((energy - 4.0).abs() < 1e-14); // 3 · 1² + 2/2 · 1²
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FixedCoRotated;
 

@@ -46,7 +46,7 @@ pub(crate) struct Svd {
 /// The most sweeps of one-sided Jacobi rotations; three or four suffice, since convergence is quadratic.
 const SWEEPS: usize = 20;
 
-/// The least absolute value of a sum of two singular values that is a divisor.
+/// The least sum of two singular values that is a divisor.
 const LEAST: f64 = 1e-8;
 
 impl Svd {
@@ -87,11 +87,11 @@ impl Svd {
         Self { u: transpose(&[u0, u1, u2]), sigma, v: transpose(&v) }
     }
 
-    /// σᵢ + σⱼ for each k, with i and j the two others, as divisors: at least [`LEAST`] in absolute value.
-    /// The sum of the smallest pair may vanish, where the curvature of co-rotational energies is unbounded.
+    /// σᵢ + σⱼ for each k, with i and j the two others, as divisors: at least [`LEAST`]. No sum is negative, but
+    /// the smallest may vanish, where the curvature of co-rotational energies is unbounded.
     pub(crate) fn sums(&self) -> [f64; 3] {
         let [a, b, c] = self.sigma;
-        [b + c, c + a, a + b].map(|sum| if sum.abs() < LEAST { LEAST.copysign(sum) } else { sum })
+        [b + c, c + a, a + b].map(|sum| sum.max(LEAST))
     }
 }
 
@@ -188,6 +188,16 @@ mod tests {
         ] {
             check(&a);
         }
+    }
+
+    #[test]
+    fn sums_are_positive_divisors() {
+        for (sigma, expected) in [([3.0, 2.0, -1.0], [1.0, 2.0, 5.0]), ([0.0; 3], [LEAST; 3])] {
+            let rows: [[f64; 3]; 3] =
+                std::array::from_fn(|i| std::array::from_fn(|j| if i == j { sigma[i] } else { 0.0 }));
+            assert_eq!(Svd::of(&rows).sums(), expected);
+        }
+        assert_eq!(Svd::of(&[unit(0), [0.0, 0.5, 0.0], [0.0, 0.0, -0.5]]).sums(), [LEAST, 0.5, 1.5]);
     }
 
     #[test]

@@ -29,6 +29,13 @@ use crate::potential::Energy;
 /// Hessian is indefinite under compression. *Reference* Bonet & Wood 2008, *Nonlinear Continuum Mechanics for
 /// Finite Element Analysis*, §6.4.1; Sifakis & Barbič 2012, §3.3; eigensystem by the method of Smith, de Goes
 /// & Kim 2019, §4.
+///
+/// ```
+/// use coarsen_elastic::{Density, Lame, StVenantKirchhoff};
+/// let stretched = [[3.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]; // E = (3² − 1) / 2 = 4 along x
+/// let energy = StVenantKirchhoff.energy(Lame { lambda: 2.0, mu: 3.0 }, &stretched).value;
+/// assert_eq!(energy, 64.0); // 3 · 4² + 2/2 · 4²
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StVenantKirchhoff;
 

@@ -2,7 +2,7 @@
 //! from Newton's iteration for the polar decomposition, not from singular values.
 
 use coarsen_elastic::{
-    Arap, BaraffWitkin, Curvature, Energy, Fibers, FixedCoRotated, ImplicitEuler, Lame, Potential,
+    Arap, BaraffWitkin, BodyError, Curvature, Energy, Fibers, FixedCoRotated, ImplicitEuler, Lame, Potential,
     StVenantKirchhoff, Tetrahedra,
 };
 use coarsen_mesh::Mesh;
@@ -162,6 +162,27 @@ fn solids_agree_with_dual_numbers() {
     }
 }
 
+/// Meshes of which no body can be made, for both kinds of tetrahedra.
+#[test]
+fn meshes_with_faults_are_refused() {
+    let refused = |mesh: &Mesh| {
+        let held = vec![false; mesh.positions.len()];
+        let one = Tetrahedra::new(Arap, mesh, &held, |_| LAME).err();
+        let other = BaraffWitkin::new(mesh, &held, |_| FIBERS).err();
+        assert_eq!(one, other);
+        one
+    };
+    assert_eq!(refused(&mesh()), None);
+    let with = |corners: [u32; 4]| Mesh { tetrahedra: vec![[0, 1, 2, 3], corners], ..mesh() };
+    let inverted = refused(&with([0, 1, 3, 2]));
+    assert!(matches!(inverted, Some(BodyError::Degenerate { index: 1, measure, .. }) if measure < 0.0));
+    assert!(matches!(refused(&with([0, 1, 2, 2])), Some(BodyError::Degenerate { index: 1, .. })));
+    assert!(matches!(refused(&with([0, 1, 2, 4])), Some(BodyError::Node { index: 1, node: 4, .. })));
+    let mut loose = mesh();
+    loose.positions.push([0.0; 3]);
+    assert!(matches!(refused(&loose), Some(BodyError::Loose { node: 4 })));
+}
+
 /// With k = 2 μ and k' = μ, fibers along any axes are as-rigid-as-possible elasticity for small strains: the
 /// same Hessian at rest, constant matrix, characteristic forces and masses.
 #[test]
@@ -182,6 +203,15 @@ fn fibers_of_two_mu_and_mu_are_as_rigid_as_possible() {
     let x = mesh.positions.as_flattened();
     for curvature in [Curvature::Exact, Curvature::Projected, Curvature::Constant] {
         (one.curvature, other.curvature) = (curvature, curvature);
+        close(one.hessian(x).values(), other.hessian(x).values());
+    }
+    // The constant matrix bounds both the stretches, k, and the shears, 2 k'.
+    for (stretch, shear) in [(6.0, 1.0), (1.0, 3.0)] {
+        let woven = BaraffWitkin::along(&mesh, &held, |_| Fibers { stretch, shear }, |_| AXES).unwrap();
+        let solid = Tetrahedra::new(Arap, &mesh, &held, |_| Lame { lambda: 0.0, mu: 3.0 }).unwrap();
+        let mut one = ImplicitEuler::equilibrium(woven).unwrap();
+        let mut other = ImplicitEuler::equilibrium(solid).unwrap();
+        (one.curvature, other.curvature) = (Curvature::Constant, Curvature::Constant);
         close(one.hessian(x).values(), other.hessian(x).values());
     }
     let Energy { value, magnitude } = one.potential.energy(x);
