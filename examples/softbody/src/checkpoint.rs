@@ -89,8 +89,7 @@ pub(crate) fn write(file: &Path, run: u64, state: &State) -> Result<(), Checkpoi
 pub(crate) fn read(file: &Path, run: u64) -> Result<State, CheckpointError> {
     let fail = |error: std::io::Error| CheckpointError::Read { file: file.into(), kind: error.kind() };
     let bytes = std::fs::read(file).map_err(fail)?;
-    let (own, state) =
-        decode(&bytes).map_err(|what| CheckpointError::Damaged { file: file.into(), what })?;
+    let (own, state) = decode(&bytes).map_err(|what| CheckpointError::Damaged { file: file.into(), what })?;
     if own == run { Ok(state) } else { Err(CheckpointError::Other { file: file.into() }) }
 }
 

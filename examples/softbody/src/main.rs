@@ -106,7 +106,8 @@ fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Ro
     let mut show = |state: &State| -> Result<(), Failure> {
         surface.write(folder, state.frame, options.format, &state.x)?;
         if width > 0 {
-            let picture = stage.frame(&state.x, &format!("t = {:.2} s", state.frame as f64 * options.method.dt))?;
+            let picture =
+                stage.frame(&state.x, &format!("t = {:.2} s", state.frame as f64 * options.method.dt))?;
             picture.write_png(folder.join(name(state.frame, "png")))?;
             pictures.push(picture);
         }

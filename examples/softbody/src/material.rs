@@ -84,11 +84,7 @@ impl Material {
     }
 }
 
-fn solid(
-    density: impl Density + 'static,
-    mesh: &Mesh,
-    lame: Lame,
-) -> Result<Box<dyn Potential>, BodyError> {
+fn solid(density: impl Density + 'static, mesh: &Mesh, lame: Lame) -> Result<Box<dyn Potential>, BodyError> {
     Ok(Box::new(Tetrahedra::new(density, mesh, &vec![false; mesh.positions.len()], |_| lame)?))
 }
 

@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use coarsen::mesh::{self, Mesh, MeshError, ReadError};
 use coarsen::mesh::vector::{cross, dot, sub};
+use coarsen::mesh::{self, Mesh, MeshError, ReadError};
 
 /// The environment variable that names the folder of test data.
 const DATA: &str = "COARSEN_DATA";
@@ -39,7 +39,9 @@ pub(crate) enum MeshFault {
         name: String,
     },
     /// The folder of test data is not known.
-    #[error("the mesh {name} is in the folder of test data; set {DATA} to that folder, or use --mesh bar:8 or a file")]
+    #[error(
+        "the mesh {name} is in the folder of test data; set {DATA} to that folder, or use --mesh bar:8 or a file"
+    )]
     NoData {
         /// The mesh.
         name: MeshChoice,
@@ -56,7 +58,9 @@ pub(crate) enum MeshFault {
         source: MeshError,
     },
     /// A tetrahedron whose orientation differs from that of others.
-    #[error("{name}: tetrahedron {element} (from 0, in the order of the file) is inverted: its volume is {volume:.3e}; swap two of its corners, or repair the mesh")]
+    #[error(
+        "{name}: tetrahedron {element} (from 0, in the order of the file) is inverted: its volume is {volume:.3e}; swap two of its corners, or repair the mesh"
+    )]
     Inverted {
         /// The mesh.
         name: MeshChoice,
@@ -66,7 +70,9 @@ pub(crate) enum MeshFault {
         volume: f64,
     },
     /// A vertex without mass.
-    #[error("{name}: no element uses vertex {vertex} (from 0), so it would have no mass; remove it with Mesh::without_unused")]
+    #[error(
+        "{name}: no element uses vertex {vertex} (from 0), so it would have no mass; remove it with Mesh::without_unused"
+    )]
     Unused {
         /// The mesh.
         name: MeshChoice,

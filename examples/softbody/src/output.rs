@@ -116,7 +116,8 @@ pub(crate) struct Surface {
 impl Surface {
     /// The surfaces of bodies.
     pub(crate) fn new(shapes: &[Shape]) -> Self {
-        let mut nodes: Vec<u32> = shapes.iter().flat_map(|shape| shape.triangles.as_flattened()).copied().collect();
+        let mut nodes: Vec<u32> =
+            shapes.iter().flat_map(|shape| shape.triangles.as_flattened()).copied().collect();
         nodes.sort_unstable();
         nodes.dedup();
         let number = |v: u32| nodes.partition_point(|&node| node < v) as u32;
@@ -128,7 +129,13 @@ impl Surface {
     ///
     /// # Errors
     /// [`OutputError::Write`]
-    pub(crate) fn write(&self, folder: &Path, frame: usize, format: Format, x: &[f64]) -> Result<(), OutputError> {
+    pub(crate) fn write(
+        &self,
+        folder: &Path,
+        frame: usize,
+        format: Format,
+        x: &[f64],
+    ) -> Result<(), OutputError> {
         let (extension, bytes) = match format {
             Format::Vtk => ("vtk", self.vtk(x)),
             Format::Obj => ("obj", self.obj(x)),

@@ -11,8 +11,11 @@ use crate::solids::{Patch, round, tiles, unit};
 const BODIES: [[u8; 3]; 6] =
     [[219, 116, 66], [79, 138, 196], [122, 173, 92], [186, 105, 170], [222, 181, 77], [92, 176, 171]];
 
-/// The colours of tiles.
+/// The colours of tiles on the ground.
 const TILES: [[u8; 3]; 2] = [[222, 222, 226], [205, 205, 211]];
+
+/// The colours of tiles on walls.
+const WALLS: [[u8; 3]; 2] = [[236, 236, 240]; 2];
 
 /// The colour of balls and capsules.
 const OBSTACLE: [u8; 3] = [150, 150, 158];
@@ -66,10 +69,13 @@ impl Stage {
         let mut ground = None;
         for solid in obstacles {
             let Solid::Plane { point, normal } = *solid else { continue };
-            if dot(unit(normal), towards) > 0.1 {
-                still.extend(tiles(point, normal, corners).into_iter().zip(TILES));
-                ground = ground.or(Some([point, unit(normal)]).filter(|[_, n]| n[1] > 0.9));
+            let normal = unit(normal);
+            let upwards = normal[1] > 0.9;
+            if dot(normal, towards) > 0.1 {
+                let colours = if upwards { TILES } else { WALLS };
+                still.extend(tiles(point, normal, corners).into_iter().zip(colours));
             }
+            ground = ground.or(Some([point, normal]).filter(|_| upwards));
         }
         still.extend(rounds.into_iter().map(|patch| (patch, OBSTACLE)));
         let corner = |k: usize| [0, 1, 2].map(|axis| corners[k >> axis & 1][axis]);

@@ -18,7 +18,8 @@ impl Setting {
                 let (found, count) = (attachment.body, self.body.len());
                 return Err(SceneError::Missing { index, what: "body", found, count });
             }
-            let value = |key, found, range| Err(SceneError::Value { table: "attachment", index, key, found, range });
+            let value =
+                |key, found, range| Err(SceneError::Value { table: "attachment", index, key, found, range });
             if let Pick::Top(share) = attachment.nodes
                 && !(share > 0.0 && share <= 1.0)
             {
@@ -31,7 +32,8 @@ impl Setting {
             if let Some(turn) = turn.filter(|turn| turn.axis.iter().all(|v| *v == 0.0)) {
                 return value("turn.axis", turn.axis[0], "a vector of positive length");
             }
-            let moving = turn.iter().flat_map(|t| [t.through, t.axis, [t.rate; 3]]).chain([attachment.velocity]);
+            let moving =
+                turn.iter().flat_map(|t| [t.through, t.axis, [t.rate; 3]]).chain([attachment.velocity]);
             if let Some(found) = moving.flatten().find(|v| !v.is_finite()) {
                 return value("velocity or turn", found, "finite");
             }
@@ -64,7 +66,9 @@ fn check_body(index: usize, body: &Body) -> Result<(), SceneError> {
         let (key, range) = ("poisson", "between -1 and 1/2");
         return Err(SceneError::Value { table: "body", index, key, found, range });
     }
-    let vectors = [("rotate", body.rotate), ("centre", body.centre), ("velocity", body.velocity)];
+    let above = [body.above.unwrap_or(0.0); 3];
+    let vectors =
+        [("rotate", body.rotate), ("centre", body.centre), ("above", above), ("velocity", body.velocity)];
     for (key, vector) in vectors {
         if let Some(&found) = vector.iter().find(|v| !v.is_finite()) {
             return Err(SceneError::Value { table: "body", index, key, found, range: "finite" });

@@ -46,7 +46,9 @@ pub(crate) enum SceneError {
         range: &'static str,
     },
     /// An attachment of a body or a node that does not exist.
-    #[error("attachment {index} (from 0) refers to {what} {found}, but there are only {count}, numbered from 0")]
+    #[error(
+        "attachment {index} (from 0) refers to {what} {found}, but there are only {count}, numbered from 0"
+    )]
     Missing {
         /// Which attachment.
         index: usize,
@@ -58,13 +60,17 @@ pub(crate) enum SceneError {
         count: usize,
     },
     /// An attachment that holds nothing.
-    #[error("attachment {index} (from 0) holds no nodes; its box or list is empty, in coordinates of the scene")]
+    #[error(
+        "attachment {index} (from 0) holds no nodes; its box or list is empty, in coordinates of the scene"
+    )]
     Nothing {
         /// Which attachment.
         index: usize,
     },
     /// A material of solids for a mesh of triangles.
-    #[error("body {index} (from 0): the mesh {mesh} has no tetrahedra, which its material needs; use mass-spring")]
+    #[error(
+        "body {index} (from 0): the mesh {mesh} has no tetrahedra, which its material needs; use mass-spring"
+    )]
     Surface {
         /// Which body.
         index: usize,

@@ -39,9 +39,9 @@ impl Setting {
     pub(crate) fn of(options: &Options) -> Result<Self, SceneError> {
         let (mut setting, mesh) = match &options.scene {
             SceneChoice::Swing => (swing::setting(), MeshChoice::Bar(4)),
-            SceneChoice::Pile => (pile::setting(), MeshChoice::Bar(2)),
+            SceneChoice::Pile => (pile::setting(), MeshChoice::Bar(4)),
             SceneChoice::Twist => (twist::setting(), MeshChoice::Bar(6)),
-            SceneChoice::Pachinko => (pachinko::setting(), MeshChoice::Bar(2)),
+            SceneChoice::Pachinko => (pachinko::setting(), MeshChoice::Bar(3)),
             SceneChoice::Hang => (hang::setting(), MeshChoice::Sheet(41)),
             SceneChoice::File(file) => (file::read(file)?, MeshChoice::Bar(4)),
         };

@@ -1,6 +1,6 @@
-//! Bodies that fall on the ground and on each other.
+//! Bodies that fall on the ground and on each other, between four walls.
 
-use super::setting::{Body, GROUND, Setting, View};
+use super::setting::{Body, GROUND, Setting, Solid, View};
 
 /// The angles and the offsets of the bodies, from the lowest one up.
 const BODIES: [([f64; 3], [f64; 2]); 5] = [
@@ -12,18 +12,25 @@ const BODIES: [([f64; 3], [f64; 2]); 5] = [
 ];
 
 /// The distance of two bodies.
-const APART: f64 = 1.05;
+const APART: f64 = 0.1;
+
+/// The distance of the walls from the middle.
+const WALL: f64 = 0.75;
 
 pub(super) fn setting() -> Setting {
-    let body = |(k, (rotate, [x, z])): (usize, ([f64; 3], [f64; 2]))| {
-        let centre = [x, 0.6 + APART * k as f64, z];
-        Body { rotate, centre, ..Body::default() }
+    let body = |(rotate, [x, z]): ([f64; 3], [f64; 2])| Body {
+        rotate,
+        centre: [x, 0.0, z],
+        above: Some(APART),
+        ..Body::default()
     };
-    let corners = Some([[-1.1, 0.0, -1.1], [1.1, 2.4, 1.1]]);
+    let wall = |point: [f64; 3]| Solid::Plane { point, normal: point.map(|x| -x) };
+    let walls = [[-WALL, 0.0, 0.0], [WALL, 0.0, 0.0], [0.0, 0.0, -WALL], [0.0, 0.0, WALL]].map(wall);
+    let corners = Some([[-WALL, 0.0, -WALL], [WALL, 2.0, WALL]]);
     Setting {
-        body: BODIES.into_iter().enumerate().map(body).collect(),
-        obstacle: vec![GROUND],
-        view: View { corners, elevation: 15.0, ..View::default() },
+        body: BODIES.into_iter().map(body).collect(),
+        obstacle: [GROUND].into_iter().chain(walls).collect(),
+        view: View { corners, elevation: 20.0, ..View::default() },
         ..Setting::default()
     }
 }

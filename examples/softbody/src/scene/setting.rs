@@ -83,6 +83,9 @@ pub(crate) struct Body {
     pub(crate) rotate: [f64; 3],
     /// The centre of the box around the body.
     pub(crate) centre: [f64; 3],
+    /// The distance between the highest point of the body before, or y = 0, and the lowest point of this one,
+    /// instead of the height of `centre`.
+    pub(crate) above: Option<f64>,
     /// The initial velocity of all nodes, m/s.
     pub(crate) velocity: [f64; 3],
 }
@@ -98,6 +101,7 @@ impl Default for Body {
             size: 1.0,
             rotate: [0.0; 3],
             centre: [0.0; 3],
+            above: None,
             velocity: [0.0; 3],
         }
     }

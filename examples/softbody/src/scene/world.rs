@@ -75,15 +75,18 @@ impl World {
     /// [`SceneError`] names the body, attachment or obstacle that is not valid.
     pub(crate) fn new(setting: &Setting, meshes: &[Mesh]) -> Result<Self, SceneError> {
         let (mut whole, mut shapes, mut energies) = (Mesh::default(), Vec::new(), Vec::new());
-        let (mut weights, mut velocities, mut stiffest) = (Vec::new(), Vec::new(), 0.0_f64);
+        let (mut weights, mut velocities) = (Vec::new(), Vec::new());
+        let (mut stiffest, mut top) = (0.0_f64, 0.0);
         for (index, (body, mesh)) in setting.body.iter().zip(meshes).enumerate() {
-            let mesh = placed(body, mesh.clone());
+            let mesh = placed(body, mesh.clone(), top);
+            top = mesh.bounds()[1][1];
             let material = body.material.unwrap_or_else(|| Material::fitting(&mesh));
             let moduli = Moduli { young: young(body), poisson: body.poisson.unwrap_or(0.0) };
             let side = body.mesh.as_ref().and_then(MeshChoice::side);
             let energy = material.energy(&mesh, side, moduli);
             let energy = energy.map_err(|source| SceneError::Body { index, source })?;
-            let none = || SceneError::Surface { index, mesh: body.mesh.clone().unwrap_or(MeshChoice::Bar(1)) };
+            let none =
+                || SceneError::Surface { index, mesh: body.mesh.clone().unwrap_or(MeshChoice::Bar(1)) };
             energies.push(energy.ok_or_else(none)?);
             weights.extend(masses(&mesh, body.density.unwrap_or(1.0)));
             velocities.resize(velocities.len() + mesh.positions.len(), body.velocity);
@@ -144,18 +147,20 @@ fn edge(mesh: &Mesh) -> f64 {
     mesh.tetrahedra.iter().map(length).sum::<f64>() / mesh.tetrahedra.len().max(1) as f64
 }
 
-/// The mesh of a body in the scene.
-fn placed(body: &Body, mesh: Mesh) -> Mesh {
+/// The mesh of a body in the scene; `top` is the height of the body before.
+fn placed(body: &Body, mesh: Mesh, top: f64) -> Mesh {
     let mut mesh = mesh.scaled(body.size);
     for (axis, angle) in body.rotate.into_iter().enumerate() {
         let (sin, cos) = angle.to_radians().sin_cos();
         let (a, b) = ((axis + 1) % 3, (axis + 2) % 3);
-        mesh.positions.iter_mut().for_each(|p| (p[a], p[b]) = (cos * p[a] - sin * p[b], sin * p[a] + cos * p[b]));
+        mesh.positions
+            .iter_mut()
+            .for_each(|p| (p[a], p[b]) = (cos * p[a] - sin * p[b], sin * p[a] + cos * p[b]));
     }
     let [low, high] = mesh.bounds();
-    for p in &mut mesh.positions {
-        (0..3).for_each(|k| p[k] += body.centre[k] - 0.5 * (low[k] + high[k]));
-    }
+    let mut shift: [f64; 3] = std::array::from_fn(|k| body.centre[k] - 0.5 * (low[k] + high[k]));
+    shift[1] = body.above.map_or(shift[1], |gap| top + gap - low[1]);
+    mesh.positions.iter_mut().for_each(|p| (0..3).for_each(|k| p[k] += shift[k]));
     mesh
 }
 
