@@ -97,7 +97,11 @@ impl MeshChoice {
             Self::Bar(n) => Mesh::bar([4 * n, *n, *n], 1.0),
             Self::Sheet(n) => sheet(*n),
             Self::File(file) => mesh::read(file)?,
-            Self::Armadillo => self.data("ipc_Armadillo13K.msh.gz")?,
+            Self::Armadillo => {
+                let mut mesh = self.data("ipc_Armadillo13K.msh.gz")?;
+                mesh.positions.iter_mut().for_each(|p| *p = [-p[0], p[1], -p[2]]); // it faces +z
+                mesh
+            }
             Self::Bunny => self.data("gpuipc_bunny.msh.gz")?,
         };
         Ok(self.checked(mesh)?.scaled(1.0))

@@ -74,8 +74,11 @@ pub(crate) struct Method {
     /// Maximum number of iterations of a linear solve in newton and pd.
     #[arg(long, default_value_t = 500, value_parser = at_least_one)]
     pub(crate) inner: usize,
-    /// The descent ends where the mean imbalance of forces corresponds to this strain.
-    #[arg(long, default_value_t = 1e-5, value_parser = not_negative)]
+    /// newton: iterations between two updates of the preconditioner; 0 updates it once in a step.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) refresh: usize,
+    /// The descent ends where the imbalance of forces is this share of the weight, in the mean over the nodes.
+    #[arg(long, default_value_t = 1e-3, value_parser = not_negative)]
     pub(crate) tolerance: f64,
     /// skinning: handles of each level, from fine to coarse. sa, mas: one number, the most levels.
     #[arg(long, value_delimiter = ',', value_name = "N,N,..", value_parser = at_least_one)]

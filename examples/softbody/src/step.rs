@@ -39,6 +39,9 @@ type Step<B> = Placed<ImplicitEuler<Total<Part>>, B>;
 /// The pairs that L-BFGS keeps: Wang et al. 2020 (HOT), §7.1.
 const WINDOW: usize = 8;
 
+/// Standard gravity, m/s²: the unit of the tolerance, also in scenes without gravity.
+const GRAVITY: f64 = 9.81;
+
 /// ρ of the accelerated gradient descent, with a preconditioner.
 const RADIUS: f64 = 0.9;
 
@@ -97,10 +100,13 @@ impl<B: Place<Real = f64>> Stepper<B> {
             Integrator::Ncg => Box::new(MoreThuente::tight()),
             _ => Box::new(Backtracking::default()),
         };
-        let mut descent = Descent::new(search, Stop::absolute(method.tolerance));
-        descent.norm = Norm::weighted(on.vector(&node_weights(&f.characteristic(), 3)?)?)?;
+        let mut norm = Norm::weighted(on.vector(&node_weights(&f.characteristic(), 3)?)?)?;
+        let weight: Vec<f64> = masses.iter().flat_map(|m| [0.0, GRAVITY * m, 0.0]).collect();
+        let tolerance = method.tolerance * norm.of(&on.vector(&weight)?);
+        let mut descent = Descent::new(search, Stop::absolute(tolerance));
+        descent.norm = norm;
         let refresh = match method.integrator {
-            Integrator::Newton => Refresh::Every(1),
+            Integrator::Newton if method.refresh > 0 => Refresh::Every(method.refresh),
             Integrator::Pd => Refresh::Never,
             _ => Refresh::AtStart,
         };

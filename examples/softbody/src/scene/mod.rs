@@ -37,15 +37,20 @@ impl Setting {
     /// # Errors
     /// Those of a scene file.
     pub(crate) fn of(options: &Options) -> Result<Self, SceneError> {
-        let (mut setting, mesh) = match &options.scene {
-            SceneChoice::Swing => (swing::setting(), MeshChoice::Bar(4)),
-            SceneChoice::Pile => (pile::setting(), MeshChoice::Bar(4)),
-            SceneChoice::Twist => (twist::setting(), MeshChoice::Bar(6)),
-            SceneChoice::Pachinko => (pachinko::setting(), MeshChoice::Bar(3)),
-            SceneChoice::Hang => (hang::setting(), MeshChoice::Sheet(41)),
-            SceneChoice::File(file) => (file::read(file)?, MeshChoice::Bar(4)),
+        let mesh = options.mesh.clone().unwrap_or(match &options.scene {
+            SceneChoice::Swing | SceneChoice::Pile | SceneChoice::File(_) => MeshChoice::Bar(4),
+            SceneChoice::Twist => MeshChoice::Bar(6),
+            SceneChoice::Pachinko => MeshChoice::Bar(3),
+            SceneChoice::Hang => MeshChoice::Sheet(41),
+        });
+        let mut setting = match &options.scene {
+            SceneChoice::Swing => swing::setting(&mesh),
+            SceneChoice::Pile => pile::setting(),
+            SceneChoice::Twist => twist::setting(),
+            SceneChoice::Pachinko => pachinko::setting(),
+            SceneChoice::Hang => hang::setting(),
+            SceneChoice::File(file) => file::read(file)?,
         };
-        let mesh = options.mesh.clone().unwrap_or(mesh);
         for body in &mut setting.body {
             body.mesh.get_or_insert_with(|| mesh.clone());
             body.material = body.material.or(options.material);
