@@ -2,13 +2,14 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | v; a | `vertex`; `face` | a vertex inside a body; the corners of a triangle of its surface |
-//! | w, n | `weights`, `normal` | the nearest point of that triangle, its outward normal |
-//! | g | `gap` | (x_v − Σ w_a x_a) · n |
+//! | v; a | `vertex`; `face` | a vertex inside a body; the corners of the nearest triangle of its surface |
+//! | w, n | `weights`, `normal` | the nearest point of that triangle; the direction to it from v |
+//! | g | `gap` | (x_v − Σ w_a x_a) · n, the negative depth |
 //! | c | `stencil` | ∂g/∂x along n: 1 for v, −w_a for the corners |
+//! | P | `resistance` | n nᵀ, where the nearest point is within the triangle |
 //! | k | `stiffness` | stiffness of the penalty |
 //!
-//! > E = Σ k/2 min(g, 0)²,  ∂E/∂x_i = k g c_i n,  ∂²E/∂x_i∂x_j = k c_i c_j n nᵀ    (1)
+//! > E = Σ k/2 min(g, 0)²,  ∂E/∂x_i = k g c_i n,  ∂²E/∂x_i∂x_j = k c_i c_j P    (1)
 //!
 //! Xian, Tong & Liu 2019, §4.6, where the surface is fixed (c = 1 for v alone).
 
@@ -35,17 +36,18 @@ const HELD: u32 = u32::MAX;
 
 /// Contact of bodies of tetrahedra with each other and with themselves, with a quadratic penalty.
 ///
-/// A vertex of a surface inside a tetrahedron of which it is no corner is pushed out through the triangle of
-/// the surface that was nearest to that point at rest. So a vertex deep inside leaves on the shortest way. The
-/// body at rest has no contacts. Bodies are the connected parts of the mesh. Edges that cross without a vertex
-/// inside are not found. The forces on a vertex and its triangle add up to zero. No friction.
+/// A vertex of a surface inside a tetrahedron of which it is no corner is pushed to the nearest point of the
+/// surface. The search begins at that place of the body at rest, so that a vertex leaves on the shortest way at
+/// any depth. A body at rest has no contacts. Bodies are the connected parts of the mesh. Edges that cross
+/// without a vertex inside are not found. The forces and torques on a vertex and its triangle add up to zero.
+/// No friction.
 ///
 /// *Detection* The contacts are those at the x of each evaluation; value, gradient and Hessian at one x share
 /// one detection. So E is a function of x, and a line search compares values of one function, for one
-/// detection per trial. The gradient and the Hessian hold w and n: where v projects into the triangle that is
-/// the exact gradient, elsewhere an approximation. E jumps where another triangle becomes the nearest, unless
-/// both are equally far, as in a body without deformation. *Use* [`frozen`](Self::frozen) for the quadratic
-/// energies of Xian et al., whose contacts are detected once per iteration.
+/// detection per trial. E is continuous, unless strains exceed a factor of 2, and its gradient is exact. Where
+/// two places of the surface are equally far, the gradient jumps, and E has no minimum there. The Hessian does
+/// not contain the turning of n. *Use* [`frozen`](Self::frozen) for the quadratic energies of Xian et al.,
+/// whose contacts are detected once per iteration.
 ///
 /// *Cost* of a detection: a hash of all vertices of surfaces, one query per tetrahedron, one search per vertex
 /// inside; parallel, with the same bits at any number of threads. It allocates when more is found than before.
@@ -58,7 +60,7 @@ const HELD: u32 = u32::MAX;
 /// // Two cubes of side 1: the second is 0.9 above, so that its lower corners are inside the first.
 /// let mut mesh = Mesh::bar([1, 1, 1], 1.0);
 /// let upper = mesh.clone();
-/// mesh.positions.extend(upper.positions.iter().map(|p| [0.8 * p[0] + 0.1, p[1] + 0.9, 0.8 * p[2] + 0.1]));
+/// mesh.positions.extend(upper.positions.iter().map(|p| [0.5 * p[0] + 0.3, p[1] + 0.9, 0.5 * p[2] + 0.3]));
 /// mesh.tetrahedra.extend(upper.tetrahedra.iter().map(|t| t.map(|v| v + 8)));
 /// let mut contact = BodyContact::new(&mesh, &[false; 16], 200.0)?;
 /// let x = mesh.positions.as_flattened();
@@ -69,7 +71,7 @@ const HELD: u32 = u32::MAX;
 pub struct BodyContact {
     /// Whether the contacts of the last [`detect`](Self::detect) stay, with their w and n, false at first.
     ///
-    /// Each contact is then a quadratic energy while g < 0. A descent must not go on after a detection: the
+    /// Each contact is then a quadratic energy while g < 0, with P = n nᵀ. A descent must not go on after a detection: the
     /// f(x) of its last line search has other contacts, and is often below all values of the next one. Call
     /// `detect` and then minimise for one iteration, which evaluates f(x) anew. The start of a time step
     /// ([`Potential::renew`]) detects too.
@@ -190,13 +192,14 @@ impl Potential for BodyContact {
 
     fn add_hessian(&mut self, _: &[f64], _: Curvature, _: &mut [f64]) {}
 
-    /// The Hessian with w and n held, for each kind of curvature.
+    /// The same for each kind of curvature: positive semidefinite.
     fn add_contacts(&mut self, x: &[f64], _: Curvature, contacts: &mut Touching) {
         if !self.look("add_contacts", x) {
             return;
         }
+        let at = |node: u32| self.nodes.at(node, x);
         for contact in &self.found {
-            if contact.gap(|node| self.nodes.at(node, x)) >= 0.0 {
+            if contact.gap(at) >= 0.0 {
                 continue;
             }
             let slot = |node: u32| self.nodes.slot(node).map_or(HELD, |slot| slot as u32);
@@ -205,8 +208,8 @@ impl Potential for BodyContact {
             if stencil.nodes().is_empty() {
                 continue; // all are held
             }
-            let n = contact.normal;
-            contacts.push(stencil, n.map(|p| n.map(|q| self.stiffness * (p * q)))); // (1)
+            let p = if self.frozen { contact.along_normal() } else { contact.resistance(at) };
+            contacts.push(stencil, p.map(|row| row.map(|p| self.stiffness * p))); // (1)
         }
     }
 

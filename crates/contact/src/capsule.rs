@@ -11,6 +11,9 @@ use crate::error::{finite, positive};
 use crate::shape::{across, norm, size, unit};
 use crate::{ContactError, Shape};
 
+/// A point nearer to the axis than this share of its coordinates is on it, up to round-off.
+const AXIS: f64 = 8.0 * f64::EPSILON;
+
 /// The points within a radius of a segment: a peg, a limb. Its normal on the axis is a vector across it.
 ///
 /// ```
@@ -41,12 +44,14 @@ impl Capsule {
         Ok(Self { start, axis, length, radius: positive("the radius of a capsule", radius)? })
     }
 
-    /// x − p, and whether p is inside the segment.
+    /// x − p, 0 on the axis, and whether p is inside the segment.
     fn outward(&self, x: [f64; 3]) -> ([f64; 3], bool) {
         let from = sub(x, self.start);
         let along = dot(from, self.axis);
         let t = along.clamp(0.0, self.length);
-        (std::array::from_fn(|k| from[k] - t * self.axis[k]), t == along)
+        let outward: [f64; 3] = std::array::from_fn(|k| from[k] - t * self.axis[k]);
+        let on_axis = norm(outward) <= AXIS * self.magnitude(x);
+        (if on_axis { [0.0; 3] } else { outward }, t == along)
     }
 }
 

@@ -5,6 +5,7 @@
 use coarsen_mesh::vector::{dot, sub};
 
 use crate::shape::size;
+use crate::triangle::{EQUAL, normal};
 
 /// A vertex inside a body, and the triangle of the surface through which it leaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,7 +16,8 @@ pub struct Contact {
     pub face: [u32; 3],
     /// w: the barycentric coordinates of the point of the triangle that is nearest to the vertex.
     pub weights: [f64; 3],
-    /// n: the outward unit normal of the triangle.
+    /// n: the unit vector from the vertex to that point; the normal of the triangle, unless that point is on an
+    /// edge or corner.
     pub normal: [f64; 3],
 }
 
@@ -36,9 +38,36 @@ impl Contact {
         along(self.vertex) + self.face.iter().zip(self.weights).map(|(&a, w)| w * along(a)).sum::<f64>()
     }
 
+    /// P = ∂²(g²/2)/∂x_v²: n nᵀ, where the nearest point follows the vertex along the triangle; I − u uᵀ, where
+    /// it follows along an edge of direction u; I, where it stays at a corner.
+    pub fn resistance(&self, at: impl Fn(u32) -> [f64; 3]) -> [[f64; 3]; 3] {
+        let cosine = normal(self.face.map(&at)).map_or(1.0, |normal| dot(normal, self.normal));
+        if cosine * cosine >= 1.0 - EQUAL {
+            return self.along_normal();
+        }
+        let mut ends = self.face.iter().zip(self.weights).filter(|(_, w)| *w != 0.0).map(|(&a, _)| at(a));
+        match (ends.next(), ends.next()) {
+            (Some(a), Some(b)) => {
+                let u = sub(b, a);
+                let square = dot(u, u);
+                matrix(|p, q| f64::from(p == q) - u[p] * u[q] / square)
+            }
+            _ => matrix(|p, q| f64::from(p == q)),
+        }
+    }
+
+    /// n nᵀ.
+    pub(crate) fn along_normal(&self) -> [[f64; 3]; 3] {
+        matrix(|p, q| self.normal[p] * self.normal[q])
+    }
+
     /// The nodes and ∂g/∂x of each along n: 1 and −w.
     pub fn stencil(&self) -> [(u32, f64); 4] {
         let ([a, b, c], [u, v, w]) = (self.face, self.weights);
         [(self.vertex, 1.0), (a, -u), (b, -v), (c, -w)]
     }
+}
+
+fn matrix(entry: impl Fn(usize, usize) -> f64) -> [[f64; 3]; 3] {
+    std::array::from_fn(|p| std::array::from_fn(|q| entry(p, q)))
 }

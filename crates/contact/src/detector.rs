@@ -8,11 +8,9 @@
 //!
 //! 1. The vertices of all surfaces are hashed, and each tetrahedron looks for those in its box. They are a few
 //!    points in one cell each, while the boxes of tetrahedra would be a hundred times as many entries.
-//! 2. The point X of the body at rest is mapped to the nearest triangle of its surface at rest, so that also a
-//!    vertex deep inside leaves on the shortest way. McAdams, Zhu, Selle, Empey, Tamstorf, Teran & Sifakis
-//!    2011, "Efficient elasticity for character skinning with contact and collisions", do the same with a
-//!    distance field.
-//! 3. The contact is that of the vertex with this triangle where it is now.
+//! 2. The point X of the body at rest leads to the triangle of its surface through which the vertex leaves, at
+//!    any depth. McAdams, Zhu, Selle, Empey, Tamstorf, Teran & Sifakis 2011, "Efficient elasticity for
+//!    character skinning with contact and collisions", do the same with a distance field at rest.
 
 use std::ops::Range;
 
@@ -21,7 +19,7 @@ use coarsen_mesh::{Mesh, Problem};
 
 use crate::components::bodies;
 use crate::rest_surface::RestSurface;
-use crate::triangle::{Inside, combine, nearest, normal};
+use crate::triangle::{Inside, combine};
 use crate::{Aabb, Contact, ContactError, SpatialHash};
 
 /// Tetrahedra per task.
@@ -125,7 +123,7 @@ impl Detector {
         hits.sort_unstable_by_key(|hit| (hit.vertex, hit.element));
     }
 
-    /// Steps 2 and 3, for each hit.
+    /// Step 2, for each hit.
     fn find_contacts(&mut self, at: &[[f64; 3]]) {
         let Self { tetrahedra, body, rest, surfaces, hits, contacts, .. } = self;
         contacts.clear();
@@ -133,8 +131,7 @@ impl Detector {
         let contact = |hit: &Hit| {
             let corners = &tetrahedra[hit.element as usize];
             let point = combine(&hit.beta, &corners.map(|v| rest[v as usize])); // X
-            let face = surfaces[body[corners[0] as usize] as usize].nearest(point, rest)?;
-            leaving(hit.vertex, face, at)
+            surfaces[body[corners[0] as usize] as usize].leave(hit.vertex, point, rest, at)
         };
         let search = |(hits, contacts): (&[Hit], &mut [Option<Contact>])| {
             hits.iter().zip(contacts).for_each(|(hit, to)| *to = contact(hit));
@@ -165,16 +162,4 @@ fn add_hits(
             hits.push(Hit { vertex, element, beta });
         }
     });
-}
-
-/// The contact of a vertex with the triangle through which it leaves. `None` where the vertex is a corner of
-/// it (an inverted element, no collision), where the triangle has no area, and for a vertex in front of it.
-fn leaving(vertex: u32, face: [u32; 3], at: &[[f64; 3]]) -> Option<Contact> {
-    if face.contains(&vertex) {
-        return None;
-    }
-    let corners = face.map(|v| at[v as usize]);
-    let weights = nearest(at[vertex as usize], corners);
-    let contact = Contact { vertex, face, weights, normal: normal(corners)? };
-    (contact.gap(|node| at[node as usize]) < 0.0).then_some(contact)
 }

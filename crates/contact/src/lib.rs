@@ -19,7 +19,7 @@
 //! | [`obstacle`](Obstacle) | nodes against a shape |
 //! | [`bodies`](BodyContact) | bodies of tetrahedra against each other and themselves |
 //! | `detector` | vertices inside tetrahedra, and the contacts that follow |
-//! | `rest_surface` | the triangle of a surface at rest that is nearest to a point |
+//! | `rest_surface` | the triangle of a surface through which a vertex leaves |
 //! | `components` | the bodies of a mesh |
 //! | [`contact`](Contact) | a vertex and a triangle |
 //! | `triangle` | nearest points and normals |

@@ -32,7 +32,11 @@ impl Plane {
         let (normal, _) = unit("the length of the normal of a plane", normal)?;
         let offset = dot(normal, point);
         if !offset.is_finite() {
-            return Err(ContactError::Value { what: "the offset of a plane", found: offset, range: "finite" });
+            return Err(ContactError::Value {
+                what: "the offset of a plane",
+                found: offset,
+                range: "finite",
+            });
         }
         Ok(Self { normal, offset })
     }

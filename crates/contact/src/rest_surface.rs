@@ -1,30 +1,41 @@
-//! The triangle of a surface at rest that is nearest to a point.
+//! The triangle of a surface through which a vertex leaves.
 //!
-//! A box around the point grows until it holds the nearest triangle for certain.
+//! | symbol | here | |
+//! |---|---|---|
+//! | X | `x` | the place of the vertex in the body at rest |
+//! | d | `distance` | distance of X to the surface at rest |
+//!
+//! At rest a box around X grows until it holds the nearest triangle for certain, so that the search ends at
+//! any depth. The triangles within about 2 d of X are candidates, and the one that is nearest now is taken.
+//! So the depth is a continuous function of the positions, unless strains change the order of distances by a
+//! factor of 2. The triangle nearest at rest alone would be a jump wherever a strained body has two of them.
 
 use coarsen_mesh::vector::{cross, dot, sub};
 
-use crate::triangle::{combine, nearest};
-use crate::{Aabb, ContactError, SpatialHash};
+use crate::triangle::{EQUAL, combine, nearest, normal};
+use crate::{Aabb, Contact, ContactError, SpatialHash};
 
-/// Squared distances that differ by less than this share are equal.
-const EQUAL: f64 = 1e-9;
+/// Candidates are within this multiple of the distance at rest.
+const REACH: f64 = 2.0;
 
-/// The surface of one body at rest.
+/// The surface of one body, in a hash at rest.
 ///
-/// *Cost* of a query: the boxes of triangles within about twice the distance of the point.
+/// *Cost* of a search: the boxes of triangles within about twice the distance, two times.
 pub(crate) struct RestSurface {
     triangles: Vec<[u32; 3]>,
     hash: SpatialHash,
     /// No triangle is farther from a point of the body.
-    reach: f64,
+    size: f64,
 }
 
-/// The best triangle so far.
-struct Best {
-    triangle: u32,
-    /// The squares of the distances to the triangle and to its plane.
+/// A triangle and where it is nearest to a point.
+#[derive(Clone, Copy)]
+struct Near {
+    triangle: [u32; 3],
+    weights: [f64; 3],
+    /// The square of the distance.
     distance: f64,
+    /// The square of the distance to the plane of the triangle.
     level: f64,
 }
 
@@ -34,28 +45,58 @@ impl RestSurface {
         let mut hash = SpatialHash::default();
         hash.rebuild(triangles.len(), None, |i| Aabb::of(corners(&triangles[i])))?;
         let all = Aabb::of(triangles.iter().flat_map(corners));
-        Ok(Self { triangles, hash, reach: 2.0 * all.extent() })
+        Ok(Self { triangles, hash, size: 2.0 * all.extent() })
     }
 
-    /// The corners of the triangle nearest to x, a point of the body; `None` without triangles.
+    /// The contact of a vertex whose place in the body at rest is x, for the positions `at`.
     ///
-    /// Where an edge or corner is nearest, it is the triangle whose plane is farthest from x, so that the
-    /// distance to that plane is continuous in x there.
-    pub(crate) fn nearest(&self, x: [f64; 3], rest: &[[f64; 3]]) -> Option<[u32; 3]> {
+    /// `None` where the vertex is a corner of the triangle nearest at rest (an inverted element, no collision)
+    /// and where it is in front of all candidates.
+    pub(crate) fn leave(
+        &self,
+        vertex: u32,
+        x: [f64; 3],
+        rest: &[[f64; 3]],
+        at: &[[f64; 3]],
+    ) -> Option<Contact> {
+        let first = self.nearest(x, rest)?;
+        if first.triangle.contains(&vertex) {
+            return None;
+        }
+        let place = at[vertex as usize];
+        let mut best: Option<(Near, [f64; 3])> = None;
+        self.hash.query(&Aabb::of([x]).grown(REACH * first.distance.sqrt()), |i| {
+            let triangle = self.triangles[i as usize];
+            let near = Near::new(triangle, place, at);
+            if triangle.contains(&vertex) || best.is_some_and(|(best, _)| !near.replaces(&best)) {
+                return;
+            }
+            if let Some(normal) = near.outward(place, at) {
+                best = Some((near, normal));
+            }
+        });
+        best.map(|(Near { triangle, weights, .. }, normal)| Contact {
+            vertex,
+            face: triangle,
+            weights,
+            normal,
+        })
+    }
+
+    /// The triangle nearest to x at rest; `None` without triangles.
+    fn nearest(&self, x: [f64; 3], rest: &[[f64; 3]]) -> Option<Near> {
         let mut radius = self.hash.cell();
         loop {
-            let mut best: Option<Best> = None;
-            self.hash.query(&Aabb::of([x]).grown(radius), |triangle| {
-                let found = self.measure(triangle, x, rest);
-                if best.as_ref().is_none_or(|best| found.replaces(best)) {
-                    best = Some(found);
+            let mut best: Option<Near> = None;
+            self.hash.query(&Aabb::of([x]).grown(radius), |i| {
+                let near = Near::new(self.triangles[i as usize], x, rest);
+                if best.is_none_or(|best| near.replaces(&best)) {
+                    best = Some(near);
                 }
             });
-            let all = radius > self.reach || radius.is_nan();
+            let all = radius > self.size || radius.is_nan();
             match best {
-                Some(best) if all || best.distance <= radius * radius => {
-                    return Some(self.triangles[best.triangle as usize]);
-                }
+                Some(best) if all || best.distance <= radius * radius => return Some(best),
                 None if all => return None,
                 // Triangles nearer than this one may lie outside of the box; a box of its distance holds them.
                 Some(best) => radius = best.distance.sqrt() * (1.0 + EQUAL),
@@ -63,17 +104,37 @@ impl RestSurface {
             }
         }
     }
-
-    fn measure(&self, triangle: u32, x: [f64; 3], rest: &[[f64; 3]]) -> Best {
-        let corners @ [a, b, c] = self.triangles[triangle as usize].map(|v| rest[v as usize]);
-        let away = sub(x, combine(&nearest(x, corners), &corners));
-        let normal = cross(sub(b, a), sub(c, a));
-        let level = dot(sub(x, a), normal).powi(2) / dot(normal, normal);
-        Best { triangle, distance: dot(away, away), level }
-    }
 }
 
-impl Best {
+impl Near {
+    fn new(triangle: [u32; 3], x: [f64; 3], at: &[[f64; 3]]) -> Self {
+        let corners @ [a, b, c] = triangle.map(|v| at[v as usize]);
+        let weights = nearest(x, corners);
+        let away = sub(x, combine(&weights, &corners));
+        let normal = cross(sub(b, a), sub(c, a));
+        let level = dot(sub(x, a), normal).powi(2) / dot(normal, normal);
+        Self { triangle, weights, distance: dot(away, away), level }
+    }
+
+    /// The direction from x to the nearest point, if x is behind the triangle: its normal, unless that point is
+    /// on an edge or corner. Before an edge between triangles that bend inwards it turns from one normal to the
+    /// other, so that the distance has a continuous gradient.
+    fn outward(&self, x: [f64; 3], at: &[[f64; 3]]) -> Option<[f64; 3]> {
+        let corners = self.triangle.map(|v| at[v as usize]);
+        let normal = normal(corners)?;
+        let depth = -dot(sub(x, corners[0]), normal);
+        if depth <= 0.0 {
+            return None;
+        }
+        if self.level >= self.distance * (1.0 - EQUAL) {
+            return Some(normal);
+        }
+        let out = sub(combine(&self.weights, &corners), x);
+        Some(out.map(|v| v / self.distance.sqrt()))
+    }
+
+    /// Whether it is nearer. Where an edge or corner is nearest, the triangle is taken whose plane is farthest
+    /// from the point: the distance to that plane is then continuous.
     fn replaces(&self, best: &Self) -> bool {
         let nearer = self.distance < best.distance * (1.0 - EQUAL);
         let equal = self.distance <= best.distance * (1.0 + EQUAL);
@@ -100,10 +161,10 @@ mod tests {
             ([1.9, 0.3, 0.29], 2, 0.0),
             ([0.0, 0.3, 0.29], 0, 0.0),
         ] {
-            let found = surface.nearest(x, rest).unwrap();
+            let found = surface.nearest(x, rest).unwrap().triangle;
             assert!(found.iter().all(|&v| rest[v as usize][axis] == side), "{x:?}: {found:?}");
         }
-        assert_eq!(RestSurface::new(Vec::new(), rest).unwrap().nearest([0.0; 3], rest), None);
+        assert!(RestSurface::new(Vec::new(), rest).unwrap().nearest([0.0; 3], rest).is_none());
     }
 
     /// All triangles, against the hash.
@@ -120,7 +181,7 @@ mod tests {
         };
         for t in &mesh.tetrahedra {
             let x = combine(&[0.1, 0.2, 0.3, 0.4], &t.map(|v| rest[v as usize]));
-            let found = distance(x, &surface.nearest(x, rest).unwrap());
+            let found = distance(x, &surface.nearest(x, rest).unwrap().triangle);
             let least = triangles.iter().map(|t| distance(x, t)).fold(f64::INFINITY, f64::min);
             assert!((found - least).abs() < 1e-8 * least, "{found} {least}");
         }

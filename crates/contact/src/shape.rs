@@ -3,9 +3,7 @@
 use crate::ContactError;
 use crate::error::{finite, positive};
 
-/// A solid shape by its signed distance d(x), in m.
-///
-/// Positions that are not finite give numbers that are not.
+/// A solid shape by its signed distance d(x), in m. d of a position that is not a number is not a number.
 pub trait Shape: Send + Sync {
     /// d: positive outside, negative inside.
     fn distance(&self, x: [f64; 3]) -> f64;

@@ -8,6 +8,9 @@ use crate::shape::norm;
 /// two tetrahedra must not be missed by both.
 const INSIDE: f64 = -1e-10;
 
+/// Squares of lengths that differ by less than this share are equal.
+pub(crate) const EQUAL: f64 = 1e-9;
+
 /// The barycentric coordinates of the point of a triangle that is nearest to x. Ericson 2005, "Real-Time
 /// Collision Detection", §5.1.5.
 pub(crate) fn nearest(x: [f64; 3], [a, b, c]: [[f64; 3]; 3]) -> [f64; 3] {

@@ -6,7 +6,7 @@ mod common;
 #[path = "../../../tests/counting/mod.rs"]
 mod counting;
 
-use coarsen_contact::{Aabb, Obstacle, Penetration, Sphere, SpatialHash};
+use coarsen_contact::{Aabb, Obstacle, Penetration, SpatialHash, Sphere};
 use coarsen_elastic::{Curvature, Potential, Touching};
 use common::{contact, crossing, moved, noise};
 use counting::bytes;

@@ -16,8 +16,11 @@ fn force(g: &[f64]) -> [f64; 3] {
 #[test]
 fn bars_at_rest_do_not_touch() {
     let stacked = placed(Mesh::bar([4, 2, 2], 0.5), 0.0, [0.3, 0.2, 1.0]); // face on face
-    for mesh in [Mesh::bar([1, 1, 1], 1.0), Mesh::bar([5, 3, 2], 0.3), together(&[Mesh::bar([4, 2, 2], 0.5), stacked])]
-    {
+    for mesh in [
+        Mesh::bar([1, 1, 1], 1.0),
+        Mesh::bar([5, 3, 2], 0.3),
+        together(&[Mesh::bar([4, 2, 2], 0.5), stacked]),
+    ] {
         for angle in [0.0, 0.4, 2.1] {
             let turned = placed(mesh.clone(), angle, [1e3, -7.0, 0.1]);
             let x = turned.positions.as_flattened().to_vec();
@@ -41,20 +44,80 @@ fn derivatives_with_frozen_contacts() {
     assert!(count > 5, "{count}");
     let g = check_gradient(&mut contact, &x, 1e-4, 1e-9);
     assert!(force(&g).iter().all(|f| f.abs() < 1e-12), "{:?}", force(&g));
-    // Where all gaps are open, nothing is left of the contacts, though they are kept.
-    let apart: Vec<f64> = (0..x.len()).map(|k| x[k] + if k % 3 == 2 && k > 189 { 1.0 } else { 0.0 }).collect();
-    assert_eq!(contact.energy(&apart).value, 0.0);
-    assert!(gradient(&mut contact, &apart).iter().all(|g| *g == 0.0));
-    let mut touching = Touching::default();
-    contact.add_contacts(&apart, Curvature::Projected, &mut touching);
-    assert!(touching.stencils().is_empty());
-    assert_eq!(contact.penetration(&apart), Penetration::default());
     check_hessian(contact, &x, 1e-4, 1e-8);
 }
 
-/// The energy as a function of x, with a detection at each: the gradient is exact where vertices project into
-/// their triangles, forces and torques add up to zero, and the deepest vertex is as deep as its distance to
-/// the surface.
+/// A frozen contact whose gap opens has no energy, no force and no stiffness, though it is kept.
+#[test]
+fn open_gaps_do_not_pull() {
+    let upper = placed(Mesh::bar([2, 2, 2], 0.43), 0.3, [0.9, 0.95, 2.87]);
+    let mesh = together(&[Mesh::bar([1, 1, 1], 3.0), upper]); // contacts with the upper face alone
+    let mut contact = contact(&mesh, 50.0);
+    contact.frozen = true;
+    let lifted = |by: f64| -> Vec<f64> {
+        mesh.positions
+            .iter()
+            .enumerate()
+            .flat_map(|(i, p)| [p[0], p[1], if i < 8 { p[2] } else { p[2] + by }])
+            .collect()
+    };
+    assert_eq!(contact.detect(&lifted(0.0)).unwrap().len(), 9);
+    let mut touching = Touching::default();
+    for (by, open) in [(0.129, false), (0.131, true)] {
+        let x = lifted(by);
+        touching.clear();
+        contact.add_contacts(&x, Curvature::Projected, &mut touching);
+        assert_eq!(touching.stencils().len(), if open { 0 } else { 9 });
+        assert_eq!(contact.energy(&x).value == 0.0, open);
+        assert_eq!(gradient(&mut contact, &x).iter().all(|g| *g == 0.0), open);
+        assert_eq!(contact.penetration(&x).contacts, if open { 0 } else { 9 });
+    }
+}
+
+/// A box of which an octant is cut out, and needles into it through the notch: their tips are nearest to the
+/// inner corner, to inner edges, and to inner faces. Where the box is held, the gradient and the Hessian of the
+/// detected energy are exact.
+#[test]
+fn tips_behind_inner_edges_and_corners() {
+    let mut notched = Mesh::bar([4, 4, 4], 0.5);
+    let positions = notched.positions.clone();
+    let middle =
+        |t: &[u32; 4]| [0, 1, 2].map(|k| t.iter().map(|&v| 0.25 * positions[v as usize][k]).sum::<f64>());
+    notched.tetrahedra.retain(|t| middle(t).iter().any(|x| *x < 1.0));
+    let notched = notched.without_unused();
+    let count = notched.positions.len();
+    let needle = |tip: [f64; 3]| {
+        let far = |by: [f64; 3]| [0, 1, 2].map(|k| tip[k] + 1.3 + 0.1 * k as f64 + by[k]);
+        let positions = vec![tip, far([0.0; 3]), far([0.01, 0.0, 0.0]), far([0.0, 0.0, 0.01])];
+        Mesh { positions, triangles: Vec::new(), tetrahedra: vec![[0, 1, 2, 3]] }.oriented()
+    };
+    let s = 0.5_f64.sqrt();
+    let along = |by: [f64; 3]| {
+        let length = by.iter().map(|b| b * b).sum::<f64>().sqrt();
+        by.map(|b| b / length)
+    };
+    for (tip, depth, normal) in [
+        ([0.9, 0.8, 0.85], 0.0725_f64.sqrt(), along([0.1, 0.2, 0.15])), // the corner (1, 1, 1)
+        ([0.9, 0.9, 1.4], 0.1 * 2.0_f64.sqrt(), [s, s, 0.0]),           // the edge along z
+        ([1.3, 0.7, 0.8], 0.13_f64.sqrt(), along([0.0, 0.3, 0.2])),     // the edge along x
+        ([1.2, 0.9, 1.3], 0.1, [0.0, 1.0, 0.0]),                        // a face
+    ] {
+        let mesh = together(&[notched.clone(), needle(tip)]);
+        let held: Vec<bool> = (0..count + 4).map(|i| i < count).collect();
+        let mut contact = BodyContact::new(&mesh, &held, 10.0).unwrap();
+        let x = mesh.positions[count..].as_flattened().to_vec();
+        let found = contact.detect(&x).unwrap().to_vec();
+        assert_eq!(found.len(), 1, "{found:?}");
+        let gap = found[0].gap(|v| mesh.positions[v as usize]);
+        assert!((gap + depth).abs() < 1e-14, "{tip:?}: {gap}");
+        assert!((0..3).all(|k| (found[0].normal[k] - normal[k]).abs() < 1e-14), "{:?}", found[0]);
+        check_gradient(&mut contact, &x, 1e-6, 1e-8);
+        check_hessian(contact, &x, 1e-6, 1e-7);
+    }
+}
+
+/// The energy as a function of x, with a detection at each: its gradient is exact, forces and torques add up to
+/// zero, and the deepest vertex is as deep as its distance to the surface.
 #[test]
 fn the_gradient_is_that_of_the_detected_energy() {
     let mesh = crossing();
@@ -73,8 +136,8 @@ fn the_gradient_is_that_of_the_detected_energy() {
     assert!(energy.magnitude > energy.value && energy.value > 0.0);
 }
 
-/// A small cube whose corner is at depth 0.9 below the upper face of a long bar, nearer to its side: it leaves
-/// by the side, and not by the face through which it came.
+/// A corner of a cube at a depth of 0.9 below one face of a long bar and of 0.5 below another: it leaves by the
+/// nearer one.
 #[test]
 fn deep_vertices_leave_on_the_shortest_way() {
     let bar = Mesh::bar([8, 4, 4], 0.5); // 4 x 2 x 2
@@ -96,10 +159,9 @@ fn deep_vertices_leave_on_the_shortest_way() {
 #[test]
 fn a_body_touches_itself() {
     let mesh = Mesh::bar([24, 2, 2], 0.25); // 6 long
-    let bent: Vec<f64> = mesh.positions.iter().flat_map(|[x, y, z]| {
-        let (angle, radius) = (x / 6.0 * 6.5, 1.0 + y); // a bit more than a turn, shifted inwards
-        let radius = radius - 0.06 * x;
-        [radius * angle.cos(), radius * angle.sin(), *z + 0.02 * x]
+    let bent = mesh.positions.iter().flat_map(|[x, y, z]| {
+        let (angle, radius) = (1.2 * x, 1.0 + y - 0.06 * x); // a bit more than a turn, inwards
+        [radius * angle.cos(), -radius * angle.sin(), *z + 0.02 * x]
     });
     let x: Vec<f64> = bent.collect();
     let mut contact = contact(&mesh, 10.0);
@@ -108,24 +170,26 @@ fn a_body_touches_itself() {
     let column = |v: u32| v / 9;
     for c in found {
         let (own, other) = (column(c.vertex), column(c.face[0]));
-        assert!(own.min(other) < 4 && own.max(other) > 20, "{c:?}");
+        assert!(own.min(other) < 5 && own.max(other) > 19, "{c:?}");
     }
     let g = gradient(&mut contact, &x);
     assert!(force(&g).iter().all(|f| f.abs() < 1e-12));
     // The two ends are pushed apart.
     let end = |range: std::ops::Range<usize>| force(&g[27 * range.start..27 * range.end]);
     let (first, last) = (end(0..12), end(12..25));
-    assert!(first.iter().zip(last).all(|(a, b)| (a + b).abs() < 1e-12) && first.iter().any(|f| f.abs() > 1e-3));
+    assert!(
+        first.iter().zip(last).all(|(a, b)| (a + b).abs() < 1e-12) && first.iter().any(|f| f.abs() > 1e-3)
+    );
 }
 
 /// An inverted element is no collision: a vertex pushed through its own tetrahedra touches nothing.
 #[test]
 fn inverted_elements_are_not_contacts() {
-    let mesh = Mesh::bar([3, 3, 3], 1.0);
+    let mesh = Mesh::bar([6, 6, 4], 1.0);
     let mut x = mesh.positions.as_flattened().to_vec();
-    let centre = (4 + 1) * 4 + 3; // on the face z = 3
-    assert_eq!(mesh.positions[centre], [1.0, 1.0, 3.0]);
-    x[3 * centre + 2] = 1.7;
+    let centre = (3 * 7 + 3) * 5 + 4;
+    assert_eq!(mesh.positions[centre], [3.0, 3.0, 4.0]);
+    x[3 * centre + 2] = 2.7; // below the node under it
     let contacts = contact(&mesh, 1.0).detect(&x).unwrap().to_vec();
     assert!(contacts.iter().all(|c| c.vertex as usize != centre), "{contacts:?}");
 }
@@ -135,7 +199,8 @@ fn inverted_elements_are_not_contacts() {
 fn contacts_follow_positions() {
     let mesh = crossing();
     let x = mesh.positions.as_flattened().to_vec();
-    let lifted: Vec<f64> = (0..x.len()).map(|k| x[k] + if k % 3 == 2 && k >= 189 { 0.5 } else { 0.0 }).collect();
+    let lifted: Vec<f64> =
+        (0..x.len()).map(|k| x[k] + if k % 3 == 2 && k >= 189 { 0.5 } else { 0.0 }).collect();
     let mut contact = contact(&mesh, 50.0);
     let inside = contact.energy(&x);
     assert!(inside.value > 0.0);

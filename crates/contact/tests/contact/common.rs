@@ -71,7 +71,7 @@ pub(crate) fn check_gradient(potential: &mut impl Potential, x: &[f64], h: f64, 
     g
 }
 
-/// The exact Hessian, contacts included, against differences of gradients.
+/// The Hessian, contacts included, against differences of gradients.
 pub(crate) fn check_hessian(potential: impl Potential, x: &[f64], h: f64, accuracy: f64) {
     let mut f = ImplicitEuler::equilibrium(potential).unwrap();
     f.curvature = Curvature::Exact;

@@ -16,11 +16,13 @@ fn minimize<P: Potential>(f: &mut ImplicitEuler<P>, x: &mut Vec<f64>, most: usiz
         f.gradient(x, &mut g);
         let mut d = vec![0.0; x.len()];
         let a = f.system_at(x).unwrap();
-        Cg::new(Stop::relative(1e-6)).solve(a, &mut Identity, &g, &mut d).unwrap();
+        Cg::new(Stop::relative(1e-6)).solve(a, &mut Identity, &g, &mut d).unwrap().converged().unwrap();
         d.iter_mut().for_each(|d| *d = -*d);
         let (value, slope) = (values[values.len() - 1], dot(&g, &d));
         let steps = (0..30).map(|k| 0.5_f64.powi(k));
-        let lower = |f: &mut ImplicitEuler<P>, alpha: f64| f.value(&moved(x, alpha, &d)) <= value + 1e-4 * alpha * slope;
+        let lower = |f: &mut ImplicitEuler<P>, alpha: f64| {
+            f.value(&moved(x, alpha, &d)) <= value + 1e-4 * alpha * slope
+        };
         let Some(alpha) = steps.into_iter().find(|&alpha| lower(f, alpha)) else { break };
         *x = moved(x, alpha, &d);
         values.push(f.value(x));
@@ -42,7 +44,7 @@ fn bars_are_pushed_apart() {
     let before = step.potential.second.penetration(&x);
     assert!(before.contacts >= 4 && before.deepest > 0.1, "{before}");
     let mut v = vec![0.0; x.len()];
-    for _ in 0..10 {
+    for _ in 0..14 {
         step.begin(&x, &v, [0.0; 3]).unwrap();
         let old = x.clone();
         let values = minimize(&mut step, &mut x, 4);
@@ -50,7 +52,7 @@ fn bars_are_pushed_apart() {
         v = x.iter().zip(&old).map(|(new, old)| (new - old) / h).collect();
     }
     let after = step.potential.second.penetration(&x);
-    assert!(after.deepest < 0.05 * before.deepest, "{before}, then {after}");
+    assert_eq!(after, Penetration::default(), "{before}, then {after}");
     let (up, down) = (x[3 * 45 + 2] - mesh.positions[45][2], x[2] - mesh.positions[0][2]);
     assert!(up > 0.05 && down < 0.0, "{up} {down}");
     for k in 0..3 {
@@ -59,10 +61,11 @@ fn bars_are_pushed_apart() {
     }
 }
 
-/// A bar falls on another that lies on a floor; at the end both are at rest, and no contact is deep.
+/// A bar falls on another that lies on a floor; at the end both have stopped to fall, and no contact is deep.
 #[test]
 fn a_bar_rests_on_a_bar() {
-    let mesh = together(&[Mesh::bar([3, 2, 1], 0.5), placed(Mesh::bar([2, 2, 1], 0.4), 0.5, [0.6, 0.05, 0.52])]);
+    let mesh =
+        together(&[Mesh::bar([3, 2, 1], 0.5), placed(Mesh::bar([2, 2, 1], 0.4), 0.5, [0.6, 0.05, 0.52])]);
     let n = mesh.positions.len();
     let body = Tetrahedra::new(StableNeoHookean, &mesh, &vec![false; n], |_| Lame::new(1e4, 0.3)).unwrap();
     let masses = body.masses(100.0);
@@ -70,16 +73,18 @@ fn a_bar_rests_on_a_bar() {
     let touching = Plus::new(BodyContact::new(&mesh, &vec![false; n], 1e4).unwrap(), floor).unwrap();
     let mut step = ImplicitEuler::new(Plus::new(body, touching).unwrap(), &masses, 0.05).unwrap();
     let (mut x, mut v) = (mesh.positions.as_flattened().to_vec(), vec![0.0; 3 * n]);
-    for _ in 0..30 {
+    for _ in 0..20 {
         step.begin(&x, &v, [0.0, 0.0, -10.0]).unwrap();
         let old = x.clone();
         minimize(&mut step, &mut x, 6);
         v = x.iter().zip(&old).map(|(new, old)| (new - old) / 0.05).collect();
     }
-    let speed = v.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    // Without friction the upper bar may slide, but it does not fall.
+    let (rising, mass) =
+        masses.iter().enumerate().fold((0.0, 0.0), |(p, m), (i, mass)| (p + mass * v[3 * i + 2], m + mass));
     let touching = &mut step.potential.second;
     let [bodies, floor] = [touching.first.penetration(&x), touching.second.penetration(&x)];
-    assert!(speed < 0.05, "{speed}");
+    assert!((rising / mass).abs() < 0.02, "{}", rising / mass);
     for Penetration { contacts, deepest } in [bodies, floor] {
         assert!(contacts > 0 && deepest < 0.03, "{contacts} {deepest}");
     }
