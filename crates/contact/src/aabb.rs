@@ -39,7 +39,15 @@ impl Aabb {
     /// Whether both boxes have a point in common.
     #[inline]
     pub fn overlaps(&self, other: &Self) -> bool {
-        (0..3).all(|k| self.low[k] <= other.high[k] && other.low[k] <= self.high[k])
+        // Without branches: which comparison fails is not predictable.
+        (0..3).fold(true, |all, k| all & (self.low[k] <= other.high[k]) & (other.low[k] <= self.high[k]))
+    }
+
+    /// The square of the distance of a point; 0 inside.
+    #[inline]
+    pub fn square_distance(&self, x: [f64; 3]) -> f64 {
+        let away = [0, 1, 2].map(|k| (self.low[k] - x[k]).max(x[k] - self.high[k]).max(0.0));
+        away[0] * away[0] + away[1] * away[1] + away[2] * away[2]
     }
 
     /// The length of the longest side.
@@ -51,6 +59,12 @@ impl Aabb {
     pub fn is_finite(&self) -> bool {
         (0..3).all(|k| self.low[k].is_finite() && self.high[k].is_finite() && self.low[k] <= self.high[k])
     }
+}
+
+/// The mean length of the longest sides; NaN without boxes.
+pub(crate) fn mean_extent(boxes: impl ExactSizeIterator<Item = Aabb>) -> f64 {
+    let count = boxes.len() as f64;
+    boxes.map(|b| b.extent()).sum::<f64>() / count
 }
 
 #[cfg(test)]
@@ -66,6 +80,16 @@ mod tests {
             assert_eq!((all.low[0], all.high[2]), (0.0, 2.0));
         }
         assert!(!Aabb::EMPTY.is_finite() && !Aabb::EMPTY.overlaps(&Aabb::of([[0.0; 3]])));
+    }
+
+    #[test]
+    fn distances_of_points() {
+        let unit = Aabb::of([[0.0; 3], [1.0; 3]]);
+        for (x, square) in
+            [([0.5; 3], 0.0), ([1.0; 3], 0.0), ([0.5, -2.0, 0.5], 4.0), ([-1.0, 3.0, 4.0], 14.0)]
+        {
+            assert_eq!(unit.square_distance(x), square);
+        }
     }
 
     #[test]

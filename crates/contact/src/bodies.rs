@@ -44,7 +44,7 @@ const HELD: u32 = u32::MAX;
 ///
 /// *Detection* The contacts are those at the x of each evaluation; value, gradient and Hessian at one x share
 /// one detection. So E is a function of x, and a line search compares values of one function, for one
-/// detection per trial. E is continuous, unless strains exceed a factor of 2, and its gradient is exact. Where
+/// detection per trial. E is continuous, unless strains change the ratio of two depths by half, and its gradient is exact. Where
 /// two places of the surface are equally far, the gradient jumps, and E has no minimum there. The Hessian does
 /// not contain the turning of n. *Use* [`frozen`](Self::frozen) for the quadratic energies of Xian et al.,
 /// whose contacts are detected once per iteration.

@@ -10,9 +10,12 @@
 //! of deformable objects", VMV. Each pair is found once, in the first cell that both boxes cover: Dittrich &
 //! Seeger 2000, "Data redundancy and duplicate detection in spatial join processing", ICDE.
 
+use std::ops::Range;
+
 use coarsen_core::Buckets;
 use coarsen_core::parallel::{self, Pieces};
 
+use crate::aabb::mean_extent;
 use crate::error::positive;
 use crate::{Aabb, ContactError};
 
@@ -32,8 +35,8 @@ const MOST: u64 = 512;
 /// *Cell size* The mean extent of the boxes, the default, gives a box up to 8 cells and a query of that size
 /// as many. For small boxes that are queried by larger ones, take the extent of the queries. Cells that are
 /// much smaller make large boxes slow: a box of more than 512 cells is in none and is looked at by every
-/// query. *Cost* of a rebuild: a counting sort of all pairs of box and cell, 24 to 40 bytes for each and 52 per
-/// box. Of a query: its cells and the boxes in them; never more than all boxes.
+/// query. *Cost* of a rebuild: a counting sort of all pairs of box and cell, 8 bytes for each and 68 to 84
+/// per box. Of a query: its cells and the boxes in them; never more than all boxes.
 ///
 /// ```
 /// use coarsen_contact::{Aabb, SpatialHash};
@@ -90,7 +93,7 @@ impl SpatialHash {
         let parallel = parallel::worth(count * WORK);
         self.boxes.clear();
         self.boxes.resize(count, Aabb::EMPTY);
-        let fill = |(range, boxes): (std::ops::Range<usize>, &mut [Aabb])| {
+        let fill = |(range, boxes): (Range<usize>, &mut [Aabb])| {
             range.zip(boxes).for_each(|(i, to)| *to = of(i));
         };
         parallel::each((0..count, &mut self.boxes[..]), LEAF, parallel, &fill);
@@ -123,7 +126,8 @@ impl SpatialHash {
             }
         }
         check_count("pairs of box and cell", pairs)?;
-        self.grid = grid.with_buckets(2 * pairs);
+        // Boxes that share cells make the cells in use fewer than the pairs.
+        self.grid = grid.with_buckets(2 * boxes.len());
         Ok(pairs)
     }
 
@@ -210,6 +214,12 @@ impl SpatialHash {
         self.boxes.is_empty()
     }
 
+    /// Box i. *Panics* where there is none.
+    #[inline]
+    pub fn get(&self, i: u32) -> &Aabb {
+        &self.boxes[i as usize]
+    }
+
     /// The side of a cell.
     pub fn cell(&self) -> f64 {
         self.grid.cell
@@ -218,13 +228,12 @@ impl SpatialHash {
 
 /// The mean extent of the boxes; of points, the side of a cube for each of them.
 fn typical(boxes: &[Aabb]) -> f64 {
-    let count = boxes.len().max(1) as f64;
-    let mean = boxes.iter().map(Aabb::extent).sum::<f64>() / count;
+    let mean = mean_extent(boxes.iter().copied());
     if mean > 0.0 {
         return mean;
     }
-    let all = Aabb::of(boxes.iter().flat_map(|b| [b.low, b.high]));
-    if all.extent() > 0.0 { all.extent() / count.cbrt() } else { 1.0 }
+    let all = Aabb::of(boxes.iter().flat_map(|b| [b.low, b.high])).extent();
+    if all > 0.0 { all / (boxes.len() as f64).cbrt() } else { 1.0 }
 }
 
 fn check_count(what: &'static str, count: usize) -> Result<(), ContactError> {

@@ -6,21 +6,29 @@
 //! | d | `distance` | distance of X to the surface at rest |
 //!
 //! At rest a box around X grows until it holds the nearest triangle for certain, so that the search ends at
-//! any depth. The triangles within about 2 d of X are candidates, and the one that is nearest now is taken.
-//! So the depth is a continuous function of the positions, unless strains change the order of distances by a
-//! factor of 2. The triangle nearest at rest alone would be a jump wherever a strained body has two of them.
+//! any depth. The triangles within 3/2 d of X are candidates, and the one that is nearest now is taken. So
+//! the depth is a continuous function of the positions, unless strains change the ratio of two distances by
+//! half. The triangle nearest at rest alone would be a jump wherever a strained body has two of them.
 
 use coarsen_mesh::vector::{cross, dot, sub};
 
+use crate::aabb::mean_extent;
 use crate::triangle::{EQUAL, combine, nearest, normal};
 use crate::{Aabb, Contact, ContactError, SpatialHash};
 
 /// Candidates are within this multiple of the distance at rest.
-const REACH: f64 = 2.0;
+const REACH: f64 = 1.5;
+
+/// The side of a cell in mean extents of triangles: with 1 the search between two armadillos took 1.4 times as
+/// long at depths up to 2% of their height, and twice as long at depths up to 12%.
+const WIDE: f64 = 2.0;
+
+/// Half the side of the first box, in cells. Most vertices inside are near the surface.
+const FIRST: f64 = 0.15;
 
 /// The surface of one body, in a hash at rest.
 ///
-/// *Cost* of a search: the boxes of triangles within about twice the distance, two times.
+/// *Cost* of a search: the boxes of triangles within about twice the distance, twice.
 pub(crate) struct RestSurface {
     triangles: Vec<[u32; 3]>,
     hash: SpatialHash,
@@ -42,8 +50,11 @@ struct Near {
 impl RestSurface {
     pub(crate) fn new(triangles: Vec<[u32; 3]>, rest: &[[f64; 3]]) -> Result<Self, ContactError> {
         let corners = |t: &[u32; 3]| t.map(|v| rest[v as usize]);
+        let cell = WIDE * mean_extent(triangles.iter().map(|t| Aabb::of(corners(t))));
         let mut hash = SpatialHash::default();
-        hash.rebuild(triangles.len(), None, |i| Aabb::of(corners(&triangles[i])))?;
+        hash.rebuild(triangles.len(), Some(cell).filter(|cell| *cell > 0.0), |i| {
+            Aabb::of(corners(&triangles[i]))
+        })?;
         let all = Aabb::of(triangles.iter().flat_map(corners));
         Ok(Self { triangles, hash, size: 2.0 * all.extent() })
     }
@@ -64,11 +75,16 @@ impl RestSurface {
             return None;
         }
         let place = at[vertex as usize];
+        let reach = REACH * REACH * first.distance;
         let mut best: Option<(Near, [f64; 3])> = None;
         self.hash.query(&Aabb::of([x]).grown(REACH * first.distance.sqrt()), |i| {
             let triangle = self.triangles[i as usize];
+            let far = best.is_some_and(|(best, _)| is_farther(triangle, place, at, best.distance));
+            if far || triangle.contains(&vertex) || self.hash.get(i).square_distance(x) > reach {
+                return;
+            }
             let near = Near::new(triangle, place, at);
-            if triangle.contains(&vertex) || best.is_some_and(|(best, _)| !near.replaces(&best)) {
+            if best.is_some_and(|(best, _)| !near.replaces(&best)) {
                 return;
             }
             if let Some(normal) = near.outward(place, at) {
@@ -85,10 +101,14 @@ impl RestSurface {
 
     /// The triangle nearest to x at rest; `None` without triangles.
     fn nearest(&self, x: [f64; 3], rest: &[[f64; 3]]) -> Option<Near> {
-        let mut radius = self.hash.cell();
+        let mut radius = FIRST * self.hash.cell();
         loop {
             let mut best: Option<Near> = None;
             self.hash.query(&Aabb::of([x]).grown(radius), |i| {
+                let far = |best: Near| self.hash.get(i).square_distance(x) > best.distance * (1.0 + EQUAL);
+                if best.is_some_and(far) {
+                    return;
+                }
                 let near = Near::new(self.triangles[i as usize], x, rest);
                 if best.is_none_or(|best| near.replaces(&best)) {
                     best = Some(near);
@@ -104,6 +124,14 @@ impl RestSurface {
             }
         }
     }
+}
+
+/// Whether a triangle is farther from x than the root of `square` for certain: farther than its longest edge
+/// at corner a allows.
+fn is_farther(triangle: [u32; 3], x: [f64; 3], at: &[[f64; 3]], square: f64) -> bool {
+    let [a, b, c] = triangle.map(|v| at[v as usize]);
+    let [to_x, to_b, to_c] = [sub(x, a), sub(b, a), sub(c, a)].map(|v| dot(v, v));
+    to_x > 2.0 * (1.0 + EQUAL) * (square + to_b.max(to_c)) // (p + q)² ≤ 2 (p² + q²)
 }
 
 impl Near {
