@@ -50,9 +50,19 @@ struct Global<B: Backend> {
 
 impl<B: Backend<Real = f64>> Projective<B> {
     /// The direction at a place, with the function that builds its preconditioner, the stopping rule of the
-    /// global step, and a flag that is set when pins come or go.
-    pub(crate) fn new(on: &B, recipe: Recipe<B::Vector>, stop: Stop<f64>, stale: Rc<Cell<bool>>) -> Self {
-        Self {
+    /// global step, and a flag that is set when pins come or go. A is built for x.
+    ///
+    /// # Errors
+    /// Those of the matrix and the preconditioner.
+    pub(crate) fn new(
+        on: &B,
+        f: &mut ImplicitEuler<Total<Part>>,
+        x: &[f64],
+        recipe: Recipe<B::Vector>,
+        stop: Stop<f64>,
+        stale: Rc<Cell<bool>>,
+    ) -> Result<Self, DescentError> {
+        let mut direction = Self {
             on: on.clone(),
             recipe,
             inner: Cg::new(stop),
@@ -61,10 +71,12 @@ impl<B: Backend<Real = f64>> Projective<B> {
             touching: Touching::default(),
             spare: None,
             global: None,
-            points: Vec::new(),
+            points: x.to_vec(),
             p: None,
             iterations: 0,
-        }
+        };
+        direction.assemble(f)?;
+        Ok(direction)
     }
 
     /// Brings A up to date at `points`.

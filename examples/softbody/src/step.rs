@@ -220,7 +220,7 @@ fn rule<B: Place<Real = f64>>(
     let none = || Follower::constant(Box::new(Identity));
     Ok(match method.integrator {
         Integrator::Pd => {
-            let direction = Projective::new(on, recipe, inner(GLOBAL), stale);
+            let direction = Projective::new(on, &mut f, x, recipe, inner(GLOBAL), stale)?;
             (Placed::new(f, x, none(), on)?, Box::new(direction))
         }
         Integrator::Newton => {
