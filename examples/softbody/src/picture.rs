@@ -17,6 +17,9 @@ const TILES: [[u8; 3]; 2] = [[222, 222, 226], [205, 205, 211]];
 /// The colours of tiles on walls.
 const WALLS: [[u8; 3]; 2] = [[236, 236, 240]; 2];
 
+/// Walls are drawn if the cosine between their normal and the direction to the eye is larger.
+const FACING: f64 = 0.5;
+
 /// The colour of balls and capsules.
 const OBSTACLE: [u8; 3] = [150, 150, 158];
 
@@ -71,7 +74,7 @@ impl Stage {
             let Solid::Plane { point, normal } = *solid else { continue };
             let normal = unit(normal);
             let upwards = normal[1] > 0.9;
-            if dot(normal, towards) > 0.1 {
+            if dot(normal, towards) > if upwards { 0.0 } else { FACING } {
                 let colours = if upwards { TILES } else { WALLS };
                 still.extend(tiles(point, normal, corners).into_iter().zip(colours));
             }
