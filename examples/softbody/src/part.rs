@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use coarsen::elastic::{Attachments, BodyError, Curvature, Energy, Potential, Touching};
 use coarsen::sparse::Pattern;
-use coarsen_contact::{BodyContact, ContactError, Obstacle, Penetration, Shape};
+use coarsen_contact::{BodyContact, Obstacle, Penetration, Shape};
 
 use crate::bodies::Bodies;
 
@@ -33,18 +33,6 @@ impl Part {
     /// The pins, if this part is one.
     pub(crate) fn pins(&mut self) -> Option<&mut Attachments> {
         if let Self::Pins(pins) = self { Some(pins) } else { None }
-    }
-
-    /// Finds the contacts of bodies at x, which then stay until the next call; returns whether there are bodies
-    /// that can touch each other.
-    ///
-    /// # Errors
-    /// [`ContactError::Position`] for a position that is not finite.
-    pub(crate) fn detect(&mut self, x: &[f64]) -> Result<bool, ContactError> {
-        let Self::Contact(contact) = self else { return Ok(false) };
-        contact.frozen = true;
-        contact.detect(x)?;
-        Ok(true)
     }
 
     fn any(&self) -> &dyn Potential {

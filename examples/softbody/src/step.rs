@@ -3,7 +3,8 @@
 //! > minimise f(x) = ½ (x − y)ᵀ M (x − y) / h² + E(x),    y = x_n + h v_n + h² g    (2)
 //!
 //! from x = x_n + h v_n; then v_{n+1} = (x_{n+1} − x_n) / h. The paper has the gravity g as a linear energy,
-//! which is the same. Step numbers at the ends of lines are the lines of Alg. 4.
+//! which is the same. Contacts are found at every x that is evaluated, more often than in line 4, so that a line
+//! search compares values of one function. Step numbers at the ends of lines are the lines of Alg. 4.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -19,7 +20,7 @@ use coarsen::optimize::{
 use coarsen::prelude::*;
 use coarsen::schwarz::Place;
 use coarsen::sparse::SystemAt;
-use coarsen_contact::{ContactError, Penetration};
+use coarsen_contact::Penetration;
 
 use crate::holds::Holds;
 use crate::options::{Integrator, Method, Solver};
@@ -46,7 +47,7 @@ const GRAVITY: f64 = 9.81;
 const RADIUS: f64 = 0.9;
 
 /// The relative accuracy of the global step of Projective Dynamics.
-const GLOBAL: f64 = 1e-2;
+const GLOBAL: f64 = 0.1;
 
 /// A step that leads to NaN.
 #[derive(Debug, thiserror::Error)]
@@ -62,10 +63,6 @@ pub(crate) struct Stepper<B: Place<Real = f64>> {
     f: Step<B>,
     rule: Box<dyn Direction<B::Vector, Step<B>>>,
     descent: Descent<B::Vector, Box<dyn LineSearch<f64>>>,
-    /// The most iterations in a step.
-    most: usize,
-    /// When the preconditioner is updated.
-    refresh: Refresh,
     holds: Holds,
     /// Set when pins come or go.
     stale: Rc<Cell<bool>>,
@@ -103,9 +100,10 @@ impl<B: Place<Real = f64>> Stepper<B> {
         let mut norm = Norm::weighted(on.vector(&node_weights(&f.characteristic(), 3)?)?)?;
         let weight: Vec<f64> = masses.iter().flat_map(|m| [0.0, GRAVITY * m, 0.0]).collect();
         let tolerance = method.tolerance * norm.of(&on.vector(&weight)?);
-        let mut descent = Descent::new(search, Stop::absolute(tolerance));
+        let mut descent =
+            Descent::new(search, Stop { max_iterations: method.iterations, ..Stop::absolute(tolerance) });
         descent.norm = norm;
-        let refresh = match method.integrator {
+        descent.refresh = match method.integrator {
             Integrator::Newton if method.refresh > 0 => Refresh::Every(method.refresh),
             Integrator::Pd => Refresh::Never,
             _ => Refresh::AtStart,
@@ -113,8 +111,7 @@ impl<B: Place<Real = f64>> Stepper<B> {
         let (f, rule) = rule(f, method, recipe, stale.clone(), &state.x, on)?;
         let (x, next) = (on.vector(&state.x)?, state.x.clone());
         clock.take(); // what is built here is no part of a step
-        let (on, most) = (on.clone(), method.iterations);
-        Ok(Self { on, f, rule, descent, most, refresh, holds, stale, clock, masses, gravity, x, next })
+        Ok(Self { on: on.clone(), f, rule, descent, holds, stale, clock, masses, gravity, x, next })
     }
 
     /// Computes the next frame.
@@ -123,7 +120,7 @@ impl<B: Place<Real = f64>> Stepper<B> {
     /// A state that is not finite, and failures of the place; the state is then that before the step.
     pub(crate) fn step(&mut self, state: &mut State) -> Result<Row, Failure> {
         let (start, h, frame) = (Instant::now(), self.f.objective.step(), state.frame + 1);
-        let Self { on, f, rule, holds, .. } = self;
+        let Self { on, f, rule, descent, holds, .. } = self;
         let pins = pins(&mut f.objective.potential);
         if holds.set(frame, h, &state.x, &mut state.anchors, pins)? {
             self.stale.set(true);
@@ -135,8 +132,9 @@ impl<B: Place<Real = f64>> Stepper<B> {
         }
         on.write(&self.next, &mut self.x)?;
         rule.forget();
-        let (outcome, outer, inner) = self.minimize()?;
-        if outcome == DescentOutcome::NotFinite || self.next.iter().any(|x| !x.is_finite()) {
+        let report = descent.minimize(f, &mut **rule, &mut self.x, &mut ())?; // 3 to 15
+        on.read(&self.x, &mut self.next)?;
+        if report.outcome == DescentOutcome::NotFinite || self.next.iter().any(|x| !x.is_finite()) {
             return Err(NotFinite { frame, advice: DescentOutcome::NotFinite.advice() }.into());
         }
         for ((v, x), next) in state.v.iter_mut().zip(&state.x).zip(&self.next) {
@@ -149,7 +147,6 @@ impl<B: Place<Real = f64>> Stepper<B> {
         let setup = self.clock.take().as_secs_f64();
 
         let forces = &mut self.f.objective.potential;
-        detect(forces, &state.x)?;
         state.pinned = self::pins(forces).energy(&state.x).value;
         let touching = forces.parts_mut().iter_mut().map(|part| part.penetration(&state.x));
         let Penetration { contacts, deepest } = touching.fold(Penetration::default(), Penetration::and);
@@ -157,48 +154,17 @@ impl<B: Place<Real = f64>> Stepper<B> {
         Ok(Row {
             frame,
             time: h * frame as f64,
-            outer,
-            inner,
+            outer: report.iterations,
+            inner: report.inner,
             setup,
             solve: (seconds - setup).max(0.0),
             energy: forces.energy(&state.x).value + motion,
             work: state.work,
             contacts,
             penetration: deepest,
-            outcome: outcome.name().to_owned(),
+            outcome: report.outcome.name().to_owned(),
         })
     }
-
-    /// Minimises f from x, and reads x to `next`; returns how it ended, and the iterations of the descent and of
-    /// linear solves.
-    ///
-    /// Where bodies touch each other, their contacts are found before every iteration and stay during it: the
-    /// descent then makes one iteration at a time.
-    fn minimize(&mut self) -> Result<(DescentOutcome, usize, usize), Failure> {
-        let Self { on, f, rule, descent, x, next, most, refresh, .. } = self;
-        (descent.stop.max_iterations, descent.refresh) = (*most, *refresh);
-        let (mut outer, mut inner) = (0, 0);
-        loop {
-            if detect(&mut f.objective.potential, next)? {
-                descent.stop.max_iterations = 1; // 4
-            }
-            let report = descent.minimize(f, &mut **rule, x, &mut ())?; // 3 to 15
-            on.read(x, next)?;
-            (outer, inner) = (outer + report.iterations, inner + report.inner);
-            if report.outcome != DescentOutcome::IterationLimit || outer >= *most {
-                return Ok((report.outcome, outer, inner));
-            }
-            if descent.refresh == Refresh::AtStart {
-                descent.refresh = Refresh::Never;
-            }
-        }
-    }
-}
-
-/// Finds the contacts between bodies at x; returns whether there are bodies that can touch each other.
-fn detect(forces: &mut Total<Part>, x: &[f64]) -> Result<bool, ContactError> {
-    let parts = forces.parts_mut().iter_mut();
-    parts.map(|part| part.detect(x)).try_fold(false, |any, own| Ok(any | own?))
 }
 
 /// The pins among the parts.

@@ -81,8 +81,7 @@ fn scene(name: &str, mesh: &str, frames: usize) -> (Folder, Vec<Row>) {
     for file in ["softbody.gif", "summary.txt", "frames.csv", "frame_0000.png", "frame_0000.vtk"] {
         assert!(folder.0.join(file).exists(), "{name}: {file}");
     }
-    // Contacts between bodies are those found before an iteration; what it brings into contact has an energy
-    // afterwards.
+    // The energy of contact between bodies is not quite continuous: see `BodyContact`.
     check_balance(&rows, if ["pile", "pachinko"].contains(&name) { 0.02 } else { 1e-4 });
     (folder, rows)
 }
@@ -212,10 +211,14 @@ fn bits(rows: &[Row]) -> Vec<Row> {
 fn a_run_continues_to_the_same_bits() {
     let at_once = Folder::new("at-once");
     let pieces = Folder::new("pieces");
-    for integrator in ["newton", "pd", "lbfgs"] {
+    for (scene, integrator) in
+        [("swing", "newton"), ("swing", "agd"), ("twist", "pd"), ("hang", "lbfgs"), ("pile", "newton")]
+    {
         let run = |folder: &Folder, frames: &str, resume: &[&str]| {
-            let fixed = ["--mesh", "bar:1", "--width", "64", "--checkpoint", "2", "--integrator", integrator];
-            folder.run(&[&fixed[..], &["--frames", frames], resume].concat()).unwrap()
+            let mesh = if scene == "hang" { "sheet:5" } else { "bar:1" };
+            let fixed = ["--mesh", mesh, "--width", "64", "--checkpoint", "2", "--scene", scene];
+            let own = ["--integrator", integrator, "--frames", frames];
+            folder.run(&[&fixed[..], &own, resume].concat()).unwrap()
         };
         let whole = run(&at_once, "7", &[]);
         run(&pieces, "3", &[]); // one frame behind the checkpoint
@@ -224,7 +227,7 @@ fn a_run_continues_to_the_same_bits() {
         assert_eq!(bits(&whole), bits(&continued));
         for file in ["frame_0007.vtk", "frame_0007.png", "softbody.gif", "checkpoint.bin"] {
             let [a, b] = [&at_once, &pieces].map(|folder| std::fs::read(folder.0.join(file)).unwrap());
-            assert!(a == b, "{integrator}: {file}");
+            assert!(a == b, "{scene}, {integrator}: {file}");
         }
     }
 }
