@@ -1,16 +1,16 @@
 //! Are small systems as fast on two threads as on one, and what is the cost of a call?
 //!
 //! A fork costs about a microsecond, more than a pass over a thousand unknowns, so loops of small systems
-//! should run on one thread. This bench runs complete solves of 1,000 to 300,000 unknowns on one thread and
-//! on all, interleaved. It also compares conjugate gradients with the variant with one reduction per
+//! should run on one thread. This bench runs complete solves of 1,000 to 300,000 unknowns alternately on one
+//! thread and on all threads. It also compares conjugate gradients with the variant with one reduction per
 //! iteration.
 //!
 //! ```text
 //! cargo bench -p coarsen-benches --bench small
 //! ```
 //!
-//! *Output* medians: microseconds of a solve to 1e-8 on one thread and on all, their ratio, and microseconds
-//! per iteration.
+//! *Output* medians: microseconds of a solve to 1e-8 on one thread and on all threads, their ratio, and
+//! microseconds per iteration.
 
 use std::time::Instant;
 
@@ -21,9 +21,13 @@ use coarsen_problems::{Options, Problem};
 use coarsen_relax::{BlockJacobi, GaussSeidel, Ic0};
 use coarsen_sparse::Bsr;
 
-/// The total time of the repetitions of one solve in seconds, and their minimum and maximum number.
+/// The total time of the repetitions of one solve in seconds.
 const SECONDS: f64 = 0.5;
+
+/// The minimum number of repetitions.
 const LEAST: usize = 5;
+
+/// The maximum number of repetitions.
 const MOST: usize = 501;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -35,7 +35,7 @@ struct Settings {
     double: bool,
     /// Computes the hierarchy in f32.
     single: bool,
-    /// The same, and products with A in f32.
+    /// Computes the hierarchy in f32, and products with A in f32.
     rounded: bool,
     change: Vec<Box<dyn Fn(&mut Multigrid<SmoothedAggregation>) + Sync>>,
 }

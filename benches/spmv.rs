@@ -30,8 +30,10 @@ mod roofline;
 /// The number of entries of each reference vector.
 const LARGE: usize = 16 << 20;
 
-/// The number of samples, and their total time in seconds.
+/// The number of samples.
 const SAMPLES: usize = 10;
+
+/// The total time of the samples in seconds.
 const SECONDS: f64 = 0.2;
 
 /// A line of the table.

@@ -1,20 +1,20 @@
 // A matrix from a stream of blocks, in the five steps of P-Cloth (Li et al. 2020, §3.2.2). Entries are sorted
-// by row and column, stably, so that those of one block are adjacent in the order of the stream. The first of
-// them represents the block, and each block gathers its entries. Counts stay on the device, and nothing is
-// written to a target without enough room. Build options define
+// by row and column, stably, so that the entries of one block are adjacent in the order of the stream. The
+// first of them represents the block, and each block gathers its entries. Counts stay on the device, and
+// nothing is written to a target without enough room. Build options define
 //   STORED  the type of values of the target
-//   BLOCK   rows and columns of a block
-//   SLICE   rows of a slice of the target, see matrix.cl
+//   BLOCK   the number of rows and columns of a block
+//   SLICE   the number of rows in a slice of the target, see matrix.cl
 //
-//   keys[k]      row and column of entry k of the stream as one number, nodes * nodes for none
-//   order[p]     the entry at place p of the sorted stream
-//   heads[p]     blocks that begin before place p, and their total
-//   starts[i]    blocks of the rows before row i, and their total
-//   found[0]     blocks; found[1] the most of a row
+//   keys[k]      row and column of entry k of the stream as one number, nodes * nodes for no entry
+//   order[p]     the entry at position p of the sorted stream
+//   heads[p]     the number of blocks that begin before position p; last the number of all blocks
+//   starts[i]    the number of blocks in the rows before row i; last the number of all blocks
+//   found[0]     the number of blocks; found[1] the largest number in one row
 //   slots[u]     the slot of block u in the target, NONE without room
-//   lacking[0]   whether the target has no place for some block
-// An entry is block k of the stream at a place (PER = 1), or, with PER = 16, one of the 16 pairs of nodes of
-// a contact. Missing nodes of a contact are NONE.
+//   lacking[0]   whether the target has no slot for some block
+// An entry is block k of the stream at a position (PER = 1), or, with PER = 16, one of the 16 pairs of nodes
+// of a contact. Missing nodes of a contact are NONE.
 
 #define AREA (BLOCK * BLOCK)
 #define NONE UINT_MAX
@@ -48,7 +48,7 @@ __kernel void coarsen_assembly_heads(const uint room, const uint nodes, __global
     heads[p] = key < (ulong)nodes * nodes && (p == 0 || key != keys[order[p - 1]]);
 }
 
-// Blocks before each row.                                               Twin: Bucket::sort
+// The number of blocks before each row.                                 Twin: Bucket::sort
 __kernel void coarsen_assembly_rows(const uint room, const uint nodes, __global const uint *order,
                                     __global const ulong *keys, __global const uint *heads,
                                     __global uint *starts) {
@@ -66,7 +66,7 @@ __kernel void coarsen_assembly_rows(const uint room, const uint nodes, __global 
     starts[i] = heads[first];
 }
 
-// The number of blocks, and the most of a row, by one group.            Twin: Fill::compact
+// The number of blocks and the largest number in a row, by one group.   Twin: Fill::compact
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void coarsen_assembly_found(const uint nodes, __global const uint *starts, __global uint *found) {
     __local uint shared[64];
@@ -83,8 +83,9 @@ void coarsen_assembly_found(const uint nodes, __global const uint *starts, __glo
     }
 }
 
-// Rows and columns of a target with room for `blocks` blocks, and `width` of a row; without enough room only
-// the counts are written. Slices of one row have pointers, others lengths. Twin: Targets::fill
+// Rows and columns of a target with room for `blocks` blocks, and `width` blocks per row; without enough room
+// only the counts are written. Slices of one row store pointers, other slices row lengths.
+// Twin: Targets::fill
 __kernel void coarsen_assembly_place(const uint room, const uint nodes, const uint blocks, const uint width,
                                      __global const uint *order, __global const ulong *keys,
                                      __global const uint *heads, __global const uint *starts,
@@ -116,7 +117,7 @@ __kernel void coarsen_assembly_place(const uint room, const uint nodes, const ui
         columns[slot] = (uint)(key % nodes);
 }
 
-// The slots of the blocks of a stream in a matrix that has their places. Twin: Assembly::new
+// The slots of the blocks of a stream in a matrix whose pattern has these blocks. Twin: Assembly::new
 __kernel void coarsen_assembly_find(const uint room, const uint nodes, const uint width,
                                     __global const uint *offsets, __global const uint *lengths,
                                     __global const uint *columns, __global const uint *order,
@@ -143,7 +144,8 @@ __kernel void coarsen_assembly_find(const uint room, const uint nodes, const uin
         *lacking = 1; // all items write the same value
 }
 
-// Values: one entry of the block that begins at place p per item.       Twin: Targets::fill, Assembly::fill
+// Values: each item sums one entry of the block that begins at position p.
+// Twin: Targets::fill, Assembly::fill
 __kernel void coarsen_assembly_sum(const uint room, const uint per, const uint nodes, __global const uint *order,
                                    __global const ulong *keys, __global const uint *heads,
                                    __global const uint *slots, __global const REAL *weights,

@@ -1,8 +1,8 @@
 // Small dense blocks along the diagonal, DSLICE of them side by side: entry e of block i is value
 // ((i / DSLICE) SIZE² + e) DSLICE + i mod DSLICE. Build options define
 //   STORED  the type of values
-//   SIZE    rows and columns of a block
-//   DSLICE  blocks of a slice
+//   SIZE    the number of rows and columns of a block
+//   DSLICE  the number of blocks in a slice
 
 #pragma OPENCL FP_CONTRACT ON
 

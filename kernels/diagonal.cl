@@ -1,7 +1,7 @@
 // Inverses of the diagonal blocks of a matrix in device memory, plain or with a contact part. See matrix.cl
-// for the layout of blocks and blocks.cl for that of inverses. Build options define
+// for the layout of blocks and blocks.cl for the layout of inverses. Build options define
 //   STORED  the type of values
-//   SIZE    rows and columns of a block
+//   SIZE    the number of rows and columns of a block
 //   SLICE, DSLICE, CONTACT  as in matrix.cl
 //   TINY    the largest pivot of a scaled row that counts as round-off
 
@@ -18,7 +18,7 @@
     const ulong n, const uint width, __global const uint *offsets, __global const uint *lengths, \
     __global const uint *columns, __global const STORED *values PART
 
-// Faults of a block; the fault of block i is number FAULTS i + its kind, so there are fewer than 2^31 blocks.
+// Faults of a block: fault `kind` of block i has number FAULTS i + kind, so there are fewer than 2^31 blocks.
 #define SOUND UINT_MAX
 #define SINGULAR 0
 #define NOT_POSITIVE 1
@@ -53,8 +53,8 @@ void coarsen_diagonal_block(const size_t i, MATRIX, SUM *w) {
 #endif
 }
 
-// d = w^-1 by Gauss-Jordan elimination of (S w | S), S the scaling of the rows, with partial pivoting;
-// returns whether w is regular.                                         Twin: dense_blocks::invert
+// d = w^-1 by Gauss-Jordan elimination of (S w | S) with partial pivoting, where S scales the rows; returns
+// whether w is regular.                                                 Twin: dense_blocks::invert
 uint coarsen_invert(SUM *w, SUM *d) {
     uint sound = 1;
     for (uint r = 0; r < SIZE; r++) {
@@ -121,7 +121,7 @@ void coarsen_diagonal(MATRIX, __global STORED *d, __global uint *faults) {
     }
 }
 
-// bounds[group] = the largest sum of |a_ij d_i| over a row of scalars in a group; NaN if any is NaN.
+// bounds[group] = the largest sum of |a_ij d_i| over a row of scalars in a group; NaN if a sum is NaN.
 // Twin: spectrum::row_sums
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_row_sums(MATRIX, __global const STORED *d, __global REAL *bounds) {

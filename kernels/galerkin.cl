@@ -1,8 +1,8 @@
-// A_c = P^T A P with all patterns known: first Q = A P, then P^T Q. Each entry is gathered from a list of
-// block products in a fixed order. Build options define
+// A_c = P^T A P for known patterns: first Q = A P, then P^T Q. Each entry is gathered from a list of block
+// products in a fixed order. Build options define
 //   STORED  the type of values
-//   B, K    rows and columns of a block of P
-//   ASLICE, PSLICE, CSLICE  rows of a slice of A, P and A_c, see matrix.cl
+//   B, K    the numbers of rows and columns of a block of P
+//   ASLICE, PSLICE, CSLICE  the numbers of rows in a slice of A, P and A_c, see matrix.cl
 //
 //   starts[t]    the start of the products of block t
 //   right[2 p], right[2 p + 1]  the slots of A and P of product p of Q
@@ -11,7 +11,7 @@
 
 #pragma OPENCL FP_CONTRACT ON
 
-// Entry e of the block of `area` entries in a slot, in slices of `slice` rows.
+// The position of entry e of the block in a slot, for blocks of `area` entries in slices of `slice` rows.
 #define PLACE(slot, e, area, slice) (((size_t)((slot) / (slice)) * (area) + (e)) * (slice) + (slot) % (slice))
 
 // Rows of Q = A P, one row of a block per item.                         Twin: Factors::make_q
@@ -62,8 +62,8 @@ __kernel void coarsen_galerkin_left(const ulong count, __global const uint *star
         coarse[PLACE(slots[t], r * K + c, K * K, CSLICE)] = (STORED)sum[c];
 }
 
-// Diagonal entries of unknowns without a basis function: the largest of their node, or 1. One node per item;
-// its unknowns are dead[k], starts[i] <= k < starts[i + 1], its block is slots[i].
+// Diagonal entries of unknowns without a basis function: the largest entry of the diagonal of their node, or
+// 1. One node per item; its unknowns are dead[k], starts[i] <= k < starts[i + 1], its block is slots[i].
 // Twin: hierarchy::give_diagonal
 __kernel void coarsen_galerkin_dead(const ulong count, __global const uint *starts, __global const uint *dead,
                                     __global const uint *slots, __global STORED *coarse) {
@@ -75,4 +75,11 @@ __kernel void coarsen_galerkin_dead(const ulong count, __global const uint *star
         largest = fmax(largest, coarse[PLACE(slots[i], r * (K + 1), K * K, CSLICE)]);
     for (uint k = starts[i]; k < starts[i + 1]; k++)
         coarse[PLACE(slots[i], dead[k] * (K + 1), K * K, CSLICE)] = largest > 0 ? largest : 1;
+}
+
+// A_c = A_c + D, stored values in their order.
+__kernel void coarsen_galerkin_add(const ulong count, __global const STORED *d, __global STORED *coarse) {
+    const size_t i = get_global_id(0);
+    if (i < count)
+        coarse[i] += d[i];
 }

@@ -3,9 +3,9 @@
 // block is value ((base + k) ROWS COLS + e) SLICE + lane, with lane = i mod SLICE and base the slots of
 // earlier slices. A slice of one row is plain block CSR. One block row per item. Build options define
 //   STORED  the type of values
-//   ROWS, COLS  of a block
-//   SLICE   rows of a slice
-//   DSLICE  blocks of a slice of D, see blocks.cl
+//   ROWS, COLS  the numbers of rows and columns of a block
+//   SLICE   the number of rows in a slice
+//   DSLICE  the number of blocks in a slice of D, see blocks.cl
 //   HALF    if only the blocks on and above the diagonal of a symmetric matrix are stored, in separate slots:
 //           a slot of `columns` is then a column, and twice the slot of the block, plus one for its transpose
 //   CONTACT if a contact part is added: block k of row i, starts[i] <= k < starts[i + 1], is at column
@@ -15,7 +15,7 @@
 
 #define AREA (ROWS * COLS)
 
-// If three.cl has a faster way; see real.cl for LANES.
+// Whether three.cl has a faster version; see real.cl for LANES.
 #define THREE (ROWS == 3 && COLS == 3 && SLICE == 1 && LANES == 8)
 
 #ifdef CONTACT
@@ -218,8 +218,8 @@ __kernel void coarsen_relax_into(MATRIX, __global const STORED *d, const REAL om
     }
 }
 
-// x_i += omega D_i (b - A x)_i for the rows of chunks `first` to first + count, one chunk per item, in order
-// or backward. Chunks are not coupled, so no item reads entries written by another. Twin: Sweeping::run
+// x_i += omega D_i (b - A x)_i for the rows of chunks `first` to first + count, one chunk per item, forward
+// or backward. Chunks are not coupled, so no item reads entries that another item writes. Twin: Sweeping::run
 __kernel void coarsen_relax(MATRIX, __global const uint *chunks, const uint first, const uint count,
                             const uint backward, __global const STORED *d, const REAL omega,
                             __global const REAL *b, __global REAL *x) {

@@ -1,4 +1,4 @@
-// Sums over vectors, in two launches and bitwise the same in every run.
+// Sums over vectors in two launches, bitwise the same in every run.
 //
 // First each of G work groups sums its range into partial[k G + group], for up to six sums k; G depends only
 // on the length. Then coarsen_total adds the G partial sums in one group.

@@ -1,4 +1,5 @@
-// Arithmetic on slots, one item each. `slots` holds every scalar of a queue; `out` is a slot not read yet.
+// Arithmetic on slots, one item each. `slots` holds every scalar of a queue; `out` is the slot that is
+// written.
 
 // A number of the host as a scalar.                                     Twin: Vector::scalar
 __kernel void coarsen_set(__global REAL *slots, const uint out, const REAL v) {
@@ -25,7 +26,7 @@ __kernel void coarsen_div(__global REAL *slots, const uint out, const uint a, co
     slots[out] = slots[a] / slots[b];
 }
 
-// num / den if den > floor, otherwise 0; NaN in any gives 0             Twin: Scalar::over for f64
+// num / den if den > floor, otherwise 0; also 0 if any of them is NaN   Twin: Scalar::over for f64
 __kernel void coarsen_over(__global REAL *slots, const uint out, const uint num, const uint den, const uint floor) {
     slots[out] = slots[den] > slots[floor] && !isnan(slots[num]) ? slots[num] / slots[den] : 0;
 }

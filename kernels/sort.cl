@@ -1,6 +1,7 @@
 // Prefix sums of a list, and a stable sort by digits, both without atomic operations: every item counts its
-// own entries, counts are summed, and every item then has the places of its entries. Build options define
-//   CHUNK  entries per item
+// own entries, counts are summed, and the sums give every item the positions of its entries. Build options
+// define
+//   CHUNK  the number of entries per item
 
 // sums[k] = the sum of chunk k                                          Twin: morton::sort
 __kernel void coarsen_scan_sums(const uint count, __global const uint *list, __global uint *sums) {
@@ -35,7 +36,7 @@ void coarsen_scan_group(const uint count, __global uint *sums) {
         sums[count] = before;
 }
 
-// Exclusive prefix sums of a list in place, from those of chunks, followed by the total. Twin: morton::sort
+// Exclusive prefix sums of a list in place, from the sums of chunks, then the total. Twin: morton::sort
 __kernel void coarsen_scan_entries(const uint count, __global const uint *sums, __global uint *list) {
     const uint k = get_global_id(0), begin = k * CHUNK;
     if (begin >= count)
@@ -54,7 +55,8 @@ __kernel void coarsen_scan_entries(const uint count, __global const uint *sums, 
 #define DIGIT(key, shift) ((uint)((key) >> (shift)) % DIGITS)
 #define SORTED 64 // keys per item
 
-// The frequency of each digit in the keys of an item: counts[digit items + item]. Twin: morton::sort
+// The number of times that each digit occurs in the keys of an item: counts[digit items + item].
+// Twin: morton::sort
 __kernel void coarsen_sort_count(const uint n, const uint items, const uint shift, __global const uint *order,
                                  __global const ulong *keys, __global uint *counts) {
     const uint item = get_global_id(0);
@@ -69,7 +71,7 @@ __kernel void coarsen_sort_count(const uint n, const uint items, const uint shif
         counts[d * items + item] = found[d];
 }
 
-// Moves every key to the place given by the prefix sums of counts.      Twin: morton::sort
+// Moves every key to the position given by the prefix sums of counts.   Twin: morton::sort
 __kernel void coarsen_sort_move(const uint n, const uint items, const uint shift, __global const uint *order,
                                 __global const ulong *keys, __global const uint *counts, __global uint *to) {
     const uint item = get_global_id(0);

@@ -10,7 +10,7 @@
 #define LOAD(p, i) ((SUM)(p)[i])
 #endif
 
-// LANES entries of a vector, unconverted.
+// LANES entries of a vector, in the type of the vector.
 #if LANES == 8
 #define ENTRIES JOIN(REAL, 8)
 #define GET(p, i) vload8(0, (p) + (i))
@@ -21,15 +21,16 @@
 #define PUT(v, p, i) (p)[i] = (v)
 #endif
 
-// The entries of a group out of n: a range of whole packs for all items, so that a processor reads memory in
+// The number of entries per group out of n: whole packs for all items, so that a processor reads memory in
 // order.
 #define STRETCH ((size_t)WIDTH * LANES)
 #define SHARE(n) (((n) + get_num_groups(0) * STRETCH - 1) / (get_num_groups(0) * STRETCH) * STRETCH)
 #define FIRST(n) min((size_t)(n), get_group_id(0) * SHARE(n))
 #define LAST(n) min((size_t)(n), (get_group_id(0) + 1) * SHARE(n))
-// The packs of an item between two entries, and the remaining entries, fewer than a pack.
+// The packs of an item between two entries.
 #define PACKS(i, first, last) \
     for (size_t i = (first) + LANES * get_local_id(0); i + LANES <= (last); i += STRETCH)
+// The remaining entries, fewer than a pack.
 #define REST(i, first, last) \
     for (size_t i = (first) + ((last) - (first)) / LANES * LANES + get_local_id(0); i < (last); i += WIDTH)
 

@@ -1,5 +1,5 @@
-// Entry-wise vector operations, LANES entries per item, the last entries one by one. Factors are slots; with
-// a factor of 0 old entries are not read.
+// Entry-wise vector operations, LANES entries per item, the last entries one by one. Factors are slots; if a
+// factor is 0, the old entries are not read.
 
 // y = v                                                                 Twin: Vector::fill for Vec
 __kernel void coarsen_fill(const ulong n, __global REAL *y, const REAL v) {

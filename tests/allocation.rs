@@ -1,5 +1,5 @@
 //! The second solve, the second update and the second descent do not allocate, with one thread and with two
-//! threads of a pool.
+//! threads.
 
 mod common;
 mod counting;
@@ -95,8 +95,8 @@ fn main() {
             }
             let relaxed = systems.iter().flat_map(|a| recipes().into_iter().map(move |r| (a, r)));
             let all = relaxed.chain(multigrids().into_iter().map(|r| (&a, r)));
-            // Allocations of the device driver are not counted here; `OpenCl::counters` counts ours on a
-            // device.
+            // Allocations of the device driver are not counted here; on a device, `OpenCl::counters` counts
+            // the allocations of this library.
             for (a, (name, build)) in all.filter(|(_, (name, _))| !name.starts_with("opencl")) {
                 if is_slow(name, a) {
                     continue;
@@ -120,13 +120,13 @@ fn main() {
     from_outside(&a); // last, because threads of the global pool may allocate at any time
 }
 
-/// A factorisation of the grid takes seconds, that of the chain does not. The allocations of a factor do not
+/// A factorisation takes seconds for the grid, but not for the chain. The allocations of a factor do not
 /// depend on the system (`crates/direct/tests/allocation.rs`).
 fn is_slow(name: &str, a: &Bsr<f64>) -> bool {
     name == "cholesky" && a.block() == (1, 1)
 }
 
-/// Updates and applications from a thread outside the pool, where each loop is a job for the pool: only the
+/// Updates and applications from a thread outside the pool. Each loop is then a job for the pool: only the
 /// job queue may allocate.
 fn from_outside(a: &Bsr<f64>) {
     for (name, build) in recipes().into_iter().chain(multigrids()) {
@@ -148,7 +148,7 @@ fn from_outside(a: &Bsr<f64>) {
     }
 }
 
-/// An elastic body with drivers whose preconditioner follows it, as in a time step: values, gradients,
+/// An elastic body and drivers whose preconditioner is updated to it, as in a time step: values, gradients,
 /// Hessians and updates.
 fn bodies(threads: usize) {
     type Soft = Hosted<ImplicitEuler<Tetrahedra<StableNeoHookean>>>;
@@ -192,7 +192,8 @@ fn bodies(threads: usize) {
     }
 }
 
-/// An object reports most of the memory that it allocated, and never more. Small maps are not reported.
+/// The reported memory of an object is most of the memory that it allocated, and never more. Small maps are
+/// not reported.
 fn what_is_held() {
     let [body, sheet, plate] = ["elasticity3d:14", "cloth:61", "poisson2d:120"].map(common::problem);
     let said = |name: &str, bytes: usize, held: usize, least: f64| {

@@ -128,8 +128,8 @@ fn auto_lacks_that_device() {
     assert!(AnyBackend::auto().is_err());
 }
 
-/// Without the environment variable, a build without devices uses the CPU, and a build with devices uses a
-/// device if there is one.
+/// Without the environment variable, a build without devices uses the CPU, and a build with devices uses the
+/// first suitable device, if any.
 #[test]
 fn the_feature_alone_decides() {
     if std::env::var_os("COARSEN_BACKEND").is_some() {

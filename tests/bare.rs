@@ -1,12 +1,12 @@
 //! The library without any feature: multigrid, Schwarz methods, relaxation, `auto` and direct solves with
-//! factors of our own, on systems assembled here. With the default features the same program runs with
-//! factors of faer.
+//! built-in factors, on systems assembled here. With the default features the same program runs with factors
+//! of faer.
 
 use coarsen::auto::Auto;
 use coarsen::direct::{Dense, Engine, Method};
 use coarsen::prelude::*;
 
-/// −Δ on an n x n x n grid with Dirichlet ends; b x b blocks that couple copies of it.
+/// −Δ on an n x n x n grid with Dirichlet boundary; for b > 1, b copies of it, coupled by b x b blocks.
 fn poisson3d(n: u32, b: u32) -> Bsr<f64> {
     let mut entries = Vec::new();
     for at in 0..n * n * n {
@@ -74,7 +74,7 @@ fn multigrid_and_schwarz_solve() -> Result<(), AnyError> {
     solves("Ruge-Stueben", a, &Multigrid::ruge_stueben(), 20)
 }
 
-/// A free body: the coarsest matrix is singular, and its pseudo-inverse takes the place of the factor.
+/// A free body: the coarsest matrix is singular, and its pseudo-inverse replaces the factor.
 #[test]
 fn singular_systems_have_a_hierarchy() -> Result<(), AnyError> {
     let mut a = poisson3d(9, 1);
@@ -113,7 +113,7 @@ fn factors_solve() -> Result<(), AnyError> {
     Ok(())
 }
 
-/// `auto` chooses with the figures of either engine, an unsymmetric system included.
+/// `auto` chooses with the estimates of either factorisation engine, also for an unsymmetric system.
 #[test]
 fn auto_chooses() -> Result<(), AnyError> {
     let mut unsymmetric = poisson3d(10, 1);

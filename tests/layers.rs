@@ -1,6 +1,6 @@
 //! Checks of the architecture: crates depend on lower layers only, import cycles between files are small,
-//! features occur only where they are allowed, files are short, and test builds do not contain dependencies
-//! of the benches.
+//! features occur only in allowed crates, files are short, and test builds do not contain dependencies of the
+//! benches.
 
 #[path = "layers/circles.rs"]
 mod circles;

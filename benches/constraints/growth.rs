@@ -63,7 +63,7 @@ fn draw(lines: &[Line]) -> Outcome<()> {
     let mut heights: Vec<(f64, usize)> =
         lines.iter().enumerate().filter_map(|(k, line)| Some((line.1.last()?.1, k))).collect();
     heights.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // Labels are placed apart even if lines meet.
+    // Keeps labels apart if lines meet.
     let mut above = 0.0_f64;
     let mut at = vec![0.0; lines.len()];
     for (height, k) in heights {

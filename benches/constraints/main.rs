@@ -60,7 +60,7 @@ fn build(method: &str, system: System<'_, f64>) -> Outcome<Box<dyn Prepared<Vec<
     })
 }
 
-/// Iterations, and seconds for filtering, setup and solve.
+/// The number of iterations, and the seconds for filtering, setup and solve.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     iterations: usize,
@@ -78,7 +78,7 @@ fn prefiltered(method: &str, p: &Problem, constraints: &Constraints) -> Outcome<
     Ok(Run::of(&report, begun))
 }
 
-/// The same with constraints only inside the iteration.
+/// Solves with constraints only inside the iteration.
 fn inside(method: &str, p: &Problem, constraints: &Constraints) -> Outcome<Run> {
     let (b, begun) = (p.right_hand_side(1), Instant::now());
     let m = build(method, p.system())?;

@@ -1,4 +1,4 @@
-//! Assembly of the matrix of one step: element matrices on a fixed pattern, contacts on a new one.
+//! Assembly of the matrix of one step: element matrices on a fixed pattern, contacts on a new pattern.
 
 use std::hint::black_box;
 
@@ -8,12 +8,16 @@ use coarsen_sparse::{Bsr, Contacts, Stencil};
 
 use crate::{Outcome, fastest};
 
-/// Vertices per side, vertex-face contacts (three pairs each), entries of the reference vectors.
+/// The number of vertices per side.
 const SIDE: u32 = 601;
+
+/// The number of vertex-face contacts, three pairs each.
 const CONTACTS: u32 = 33_334;
+
+/// The number of entries of each reference vector.
 const LARGE: usize = 1 << 24;
 
-/// The number of calls, of which the fastest counts.
+/// The number of calls; the fastest call counts.
 const CALLS: usize = 15;
 
 /// Two triangles per cell.

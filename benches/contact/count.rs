@@ -17,11 +17,13 @@ const METHODS: [&str; 4] = ["block-jacobi", "ic0", "sa", "mas"];
 const COLOURS: [RGBColor; METHODS.len()] =
     [RGBColor(204, 121, 167), RGBColor(0, 114, 178), RGBColor(213, 94, 0), RGBColor(170, 0, 60)];
 
-/// The number of steps, and the residual of §8.3.
+/// The number of steps.
 const STEPS: usize = 6;
+
+/// The residual of §8.3.
 const TOLERANCE: f64 = 5e-4;
 
-/// Pairs, iterations, seconds including setup.
+/// The numbers of pairs and iterations, and the seconds including setup.
 type Point = (f64, f64, f64);
 
 pub(crate) fn count(words: &[String]) -> Outcome<()> {

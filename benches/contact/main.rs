@@ -22,7 +22,7 @@ use coarsen_relax::{BlockJacobi, Ic0};
 use coarsen_schwarz::Schwarz;
 use coarsen_sparse::System;
 
-/// An error ends the bench.
+/// The result of a benchmark, which ends at the first error.
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// A preconditioner that can be updated.

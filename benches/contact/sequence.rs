@@ -1,4 +1,5 @@
-//! Twenty steps: rebuilt in every step, compared with updated and patched until iterations increase.
+//! Twenty steps with a preconditioner that is rebuilt in every step, compared with a preconditioner that is
+//! kept, patched or updated by a [`RebuildPolicy`].
 
 use std::time::Instant;
 
@@ -9,12 +10,13 @@ use coarsen_sparse::System;
 
 use crate::{Built, Outcome, build};
 
-/// The number of steps, and the relative residual of every solve: that of Li et al. 2020, §3.2.2.
+/// The number of steps.
 const STEPS: usize = 20;
+
+/// The relative residual of every solve (Li et al. 2020, §3.2.2).
 const TOLERANCE: f64 = 1e-2;
 
-/// Iterations, seconds of setup and of solve, and the numbers of builds, updates, patches and steps without
-/// any.
+/// The totals of a run: iterations, seconds of setups and of solves, and the decisions of the policy.
 struct Sums {
     iterations: usize,
     setup: f64,
@@ -62,7 +64,7 @@ pub(crate) fn sequence(words: &[String]) -> Outcome<()> {
 fn run(method: &str, spec: &str, policy: bool) -> Outcome<Sums> {
     let mut s = Sequence::parse(spec, STEPS, &Options::default())?;
     let b = s.right_hand_side(1);
-    // Rows that are not listed in a patch must not change.
+    // The elastic part of the last build or update, for patches: only the rows listed in a patch may change.
     let mut elastic = s.elastic().clone();
     let mut sums = Sums { iterations: 0, setup: 0.0, solve: 0.0, log: RebuildPolicy::default() };
     let mut cg = Cg::new(Stop { max_iterations: 20_000, ..Stop::relative(TOLERANCE) });

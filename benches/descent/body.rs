@@ -49,7 +49,8 @@ pub(crate) fn method(
         body.curvature = Curvature::Constant;
     }
     let m = inverse(precond, &mut body, x);
-    // Newton's method takes the preconditioner of the objective; the other methods have their own.
+    // Newton's method takes the preconditioner of the objective; the other methods have their own
+    // preconditioner.
     let newton: Option<Way> = match name {
         "newton-32" => Some(Box::new(Newton::fixed(32))),
         "newton-inexact" => Some(Box::new(Newton::inexact())),

@@ -13,19 +13,25 @@ use crate::plot;
 pub(crate) const METHODS: [&str; 6] = ["gradient", "agd", "lbfgs", "ncg", "newton-32", "newton-inexact"];
 const INVERSES: [&str; 4] = ["jacobi", "block-jacobi", "sa", "mas"];
 
-/// Cells across the bar: 93 x 24 x 24 nodes, with one face fixed.
+/// The number of cells across the bar: 93 x 24 x 24 nodes, with one face fixed.
 const CELLS: usize = 23;
 
-/// Young's modulus in Pa, and the time step in seconds.
+/// Young's modulus in Pa.
 const YOUNG: f64 = 1e6;
+
+/// The time step in seconds.
 const STEP: f64 = 1.0 / 30.0;
 
-/// The error in the table, the error at which a run ends, and its time limit in seconds.
+/// The first error whose time is printed.
 const ASKED: f64 = 1e-3;
+
+/// The second error whose time is printed; it ends the run.
 const END: f64 = 1e-6;
+
+/// The time limit of a run in seconds.
 const LIMIT: f64 = 45.0;
 
-/// Times in seconds and relative errors of one run.
+/// The times in seconds and the relative errors of one run.
 pub(crate) struct Curve {
     pub(crate) name: &'static str,
     pub(crate) points: Vec<(f64, f64)>,

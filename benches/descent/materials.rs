@@ -7,9 +7,13 @@ use coarsen::problems::Scene;
 
 use crate::body::{Body, inverse, method};
 
-/// Cells across, E of the ends in Pa, the time step in seconds.
+/// The number of cells across the bar.
 const CELLS: usize = 12;
+
+/// Young's modulus of the ends in Pa.
 const ENDS: f64 = 1e5;
+
+/// The time step in seconds.
 const STEP: f64 = 1.0 / 30.0;
 
 /// The tolerance per node in the characteristic norm: Wang et al. 2020, §7.1.
@@ -23,8 +27,8 @@ pub(crate) fn run() {
     for power in 5..=10 {
         let middle = 10.0_f64.powi(power);
         let scene = || Scene::bar_step(CELLS, [ENDS, middle], STEP).expect("a bar");
-        // HOT uses one hierarchy, from the Hessian at the start. The other is updated when the descent
-        // becomes slower.
+        // HOT uses one hierarchy, from the Hessian at the start. The other hierarchy is updated when the
+        // descent becomes slower.
         let [once, refreshed] = [Refresh::Never, Refresh::WhenSlower(1)].map(|refresh| {
             let Scene { body, start: mut x } = scene();
             let norm = norm(&body);

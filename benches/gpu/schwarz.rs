@@ -26,10 +26,10 @@ use coarsen_schwarz::{Coarse, Place, Schwarz};
 
 type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-/// Applications between two readings of the clock.
+/// The number of applications between two readings of the clock.
 const BATCH: usize = 10;
 
-/// Entries of the vectors whose inner product is the reference.
+/// The number of entries of the vectors whose inner product is the reference.
 const READ: usize = 16 << 20;
 
 /// The command-line arguments.

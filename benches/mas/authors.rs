@@ -94,7 +94,7 @@ pub(crate) fn storage() -> Outcome<()> {
     Ok(())
 }
 
-/// Threads and precisions.
+/// The combinations of threads and precisions.
 fn forms(n: usize) -> [(usize, usize, Storage); 4] {
     let (single, double) = (Storage::Single, Storage::Double);
     [(n, 1, single), (n, 1, double), (n, 2, single), (n, 2, double)]

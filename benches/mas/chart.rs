@@ -54,8 +54,8 @@ pub(crate) fn chart(file: &str, title: &str, axes: [&str; 2], lines: &[Line]) ->
     Ok(())
 }
 
-/// The position of each line's label: beside its end, and above labels it would overlap; `x` and `y` are the
-/// ranges of the data.
+/// The position of each line's label: next to its end, and above labels that it would overlap. `x` and `y`
+/// are the ranges of the data.
 fn names(lines: &[Line], x: (f64, f64), y: (f64, f64)) -> Vec<Option<(f64, f64)>> {
     let (wide, high) = ((x.1 / x.0).powf(NAME.0), (y.1 / y.0).powf(NAME.1));
     let mut order: Vec<usize> = (0..lines.len()).filter(|&k| !lines[k].1.is_empty()).collect();
@@ -65,7 +65,7 @@ fn names(lines: &[Line], x: (f64, f64), y: (f64, f64)) -> Vec<Option<(f64, f64)>
     let mut placed = Vec::<(f64, f64)>::new();
     for k in order {
         let mut here = (1.06 * end(k).0, 1.05 * end(k).1);
-        // From the lowest up, so that only labels at or below can overlap.
+        // From the lowest label upwards, so that only labels at or below can overlap.
         for there in &placed {
             let beside = here.0 < there.0 * wide && there.0 < here.0 * wide;
             if beside && here.1 < there.1 * high && there.1 < here.1 * high {

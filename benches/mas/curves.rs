@@ -1,7 +1,7 @@
 //! Relative error against iterations and against time on garments (Fig. 4 and 16).
 //!
-//! The error is that of the paper: (E(x) − E(x*)) / (E(0) − E(x*)), with the quadratic objective E and a
-//! solution x* to a residual of 10⁻⁹.
+//! The error is defined as in the paper: (E(x) − E(x*)) / (E(0) − E(x*)), with the quadratic objective E and
+//! a solution x* to a residual of 10⁻⁹.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -21,7 +21,7 @@ const METHODS: [&str; 9] =
 /// The maximum number of iterations.
 const MOST: usize = 800;
 
-/// An error that suffices for simulation, and a smaller one.
+/// The errors whose times are printed: one that suffices for simulation, and a smaller one.
 const GOALS: [f64; 2] = [1e-3, 1e-6];
 
 /// The T-shirt, about 120,000 vertices.

@@ -9,7 +9,7 @@ use coarsen_schwarz::{AdditiveSchwarz, Coarse, Schwarz};
 use crate::chart::{Line, chart};
 use crate::{METHODS, Outcome, run, until};
 
-/// The residual of §8.3, relative to the initial one.
+/// The residual of §8.3, relative to the initial residual.
 pub(crate) const TOLERANCE: f64 = 5e-4;
 
 /// Fig. 10: domain size M and number of levels L.

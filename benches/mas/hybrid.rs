@@ -12,7 +12,7 @@ use coarsen_schwarz::{Coarse, Schwarz};
 
 use crate::{Outcome, fastest, median};
 
-/// Domains of `nodes` nodes as smoother of smoothed aggregation.
+/// Domains of `nodes` nodes as the smoother of smoothed aggregation.
 fn over(nodes: usize) -> Multigrid<SmoothedAggregation, OverDomains> {
     let mut recipe = Multigrid::over_domains();
     recipe.smoothing.domains.schwarz.domain = nodes;

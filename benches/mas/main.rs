@@ -17,7 +17,7 @@
 //! | `domains` | domain sizes and numbers of levels (Fig. 10) | `figures` |
 //! | `stiffness` | 0.1 to 100 times the stiffness (Fig. 18) | `figures` |
 //! | `growth` | mesh refinement in 2D and 3D (Fig. 19 and 20), plotted to `book/src/methods/mas_growth.svg` | `figures` |
-//! | `weights` | weights of the levels: ones, or those that minimise the energy | `weights` |
+//! | `weights` | weights of the levels: ones, or weights that minimise the energy | `weights` |
 //! | `hybrid` | coarse levels above the finest domains, additive or multiplicative | `hybrid` |
 //! | `shirt`, `dress` | error against iterations and time for garments (Fig. 4 and 16), plotted | `curves` |
 //! | `steps` | compared with smoothed aggregation by size: one solve, new values, changed contact | `steps` |
@@ -115,7 +115,7 @@ where
     Ok(Box::new(recipe.build_from(system, &on)?))
 }
 
-/// Iterations, and seconds for setup and solve.
+/// The number of iterations, and the seconds for setup and solve.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     iterations: usize,

@@ -1,4 +1,4 @@
-//! Orders of nodes computed several steps ago (Fig. 9, §5.3).
+//! Iterations with node orders computed several steps ago (Fig. 9, §5.3).
 
 use coarsen_backend::{Cpu, Setup};
 use coarsen_core::parallel;
@@ -9,12 +9,14 @@ use coarsen_sparse::System;
 use crate::figures::TOLERANCE;
 use crate::{Outcome, until};
 
-/// The number of steps, and the ages of the orders in steps.
+/// The number of steps.
 const STEPS: usize = 100;
+
+/// The ages of the orders in steps.
 const AGES: [usize; 5] = [0, 10, 20, 50, 99];
 
-/// A sheet that falls and rotates: the matrix of the last step, orders from positions of earlier steps, and
-/// orders that do not use positions.
+/// Solves the last step of a falling, rotating sheet, with node orders from the positions of earlier steps
+/// and with node orders that do not use positions.
 pub(crate) fn stale() -> Outcome<()> {
     let mut sequence = Sequence::parse("cloth-contact:150", STEPS, &Options::default())?;
     let mut kept = vec![(0, sequence.positions().to_vec())];

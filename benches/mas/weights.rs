@@ -1,4 +1,4 @@
-//! Weights of the levels: ones, or those that minimise the energy.
+//! Weights of the levels: ones, or weights that minimise the energy.
 
 use std::path::Path;
 use std::time::Instant;
@@ -42,7 +42,7 @@ fn problems() -> Outcome<Vec<(&'static str, Problem)>> {
     Ok(problems)
 }
 
-/// Iterations, seconds, and the weights.
+/// The number of iterations, the seconds, and the weights.
 fn solved(p: &Problem, recipe: &Schwarz) -> Outcome<(usize, f64, String)> {
     let b = p.right_hand_side(1);
     parallel::threads(2, || {

@@ -12,9 +12,10 @@
 //!
 //! `benches/gpu/run.sh` runs the same program, prebuilt, on a machine without a compiler.
 //!
-//! *Output* a table of the minimum times of some samples: ms, GB/s, and the percentages of both references.
-//! Times on a device are from the first launch of a batch to the end of the last; they include launches but
-//! no transfers.
+//! *Output* a table of the minimum times of several samples: ms, GB/s, and the percentages of both
+//! references.
+//! Times on a device are from the first launch of a batch to the end of the last launch; they include
+//! launches but no transfers.
 
 mod iterations;
 mod kernels;

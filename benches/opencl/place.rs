@@ -5,7 +5,7 @@ use std::time::Instant;
 /// The duration of a sample in seconds.
 const SAMPLE: f64 = 0.04;
 
-/// The number of samples, of which the fastest counts.
+/// The number of samples; the fastest sample counts.
 const SAMPLES: usize = 5;
 
 /// The minimum time of `call` in seconds, over samples of many calls; `wait` ends a batch.

@@ -1,4 +1,4 @@
-//! The percentage of the read bandwidth that products reach, as bars in an SVG.
+//! The percentage of the read bandwidth that products reach, as a bar chart in SVG.
 
 use std::fmt::Write;
 

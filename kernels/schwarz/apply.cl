@@ -1,6 +1,6 @@
 // z = sum over levels of w C^T (sum over domains of S^T A^-1 S) C r (Wu, Wang, Wang 2022, §7): first the
-// residuals of the coarse levels, then the domains of all coarse levels at once, then those of the finest
-// level, which also add the coarse corrections.
+// residuals of the coarse levels, then the domains of all coarse levels at once, then the domains of the
+// finest level, which also add the coarse corrections.
 //
 // Deviation: in Fig. 12 and 13 the threads of a warp, which must run in step, walk along rows and columns of
 // the matrix. Here an item of a group has one entry of a tile of 8 x 8 and keeps its own sums of its row and
@@ -38,9 +38,9 @@ REAL coarsen_schwarz_above(const uint i, const uint k, const uint fine, __global
 
 #if !WIDE
 
-// Up to this many tiles along a side all of them, 528, are unrolled, so that sums stay in registers: domains
-// of 256 unknowns. Larger domains use loops: PoCL compiles the 8256 tiles of 1024 unknowns in 35 s unrolled,
-// and in 3 s otherwise.
+// Up to 32 tiles along a side (528 tiles, 256 unknowns), all tiles are unrolled, so that sums stay in
+// registers. Larger domains use loops: PoCL compiles the 8256 tiles of 1024 unknowns in 35 s unrolled, and in
+// 3 s as loops.
 #define UNROLLED 32
 #if TILES <= UNROLLED
 #define BOUND TILES
@@ -48,8 +48,8 @@ REAL coarsen_schwarz_above(const uint i, const uint k, const uint fine, __global
 #define BOUND n
 #endif
 
-// Domain d by a group of 64 items: z = w A^-1 r, plus the correction in `coarse` if above = 1, on the
-// finest level.
+// Domain d by a group of 64 items: z = w A^-1 r, plus, if above = 1 (the finest level), the correction in
+// `coarse`.
 void coarsen_schwarz_tiles(const uint d, DOMAINS, const uint start, __global const REAL *r,
                            __global const REAL *coarse, const uint above, __global REAL *z, __local REAL *x,
                            __local REAL *sums) {
@@ -103,7 +103,7 @@ void coarsen_schwarz_tiles(const uint d, DOMAINS, const uint start, __global con
     }
 }
 
-// The coarse levels: domains from d0 on, one domain per group.          Twin: CpuDomains::apply
+// The coarse levels: `count` domains from d0 on, one domain per group.  Twin: CpuDomains::apply
 __kernel __attribute__((reqd_work_group_size(TILE, 1, 1)))
 void coarsen_schwarz_coarse(const uint d0, const uint count, DOMAINS, __global const REAL *r, __global REAL *z) {
     __local REAL x[TILES * SIDE], sums[TILES * TILE];

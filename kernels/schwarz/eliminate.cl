@@ -65,7 +65,7 @@ void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const uint *ra
     }
     __global STORED *out = packed + (size_t)offsets[domain] * TILE;
     if (least > trust) {
-        // L^-1 has ones on its diagonal and zeros above it.
+        // L^-1 has ones on its diagonal and zeros above the diagonal.
         for (uint i = 0; i < n; i++)
             if (row <= column)
                 a[coarsen_tile(n, i, i) * TILE + t] = row == column;
@@ -174,8 +174,8 @@ WORK coarsen_invert_tile(WIDE_WORK *a) {
     return least;
 }
 
-// The inverse of a matrix of n x n tiles in place; returns the smallest pivot. If it is not positive, `a` is
-// invalid.                                                              Twin: Workspace::invert
+// The inverse of a matrix of n x n tiles in place; returns the smallest pivot. If the pivot is not positive,
+// `a` is invalid.                                                       Twin: Workspace::invert
 WORK coarsen_invert(const uint n, WIDE_WORK *a, WIDE_WORK *q, WIDE_WORK *d, WIDE_WORK *f) {
     WORK least = INFINITY;
     for (uint k = 0; k < n; k++) {

@@ -1,6 +1,6 @@
 // The numbers of multilevel domains from a matrix in device memory (Wu, Wang, Wang 2022, Algorithm 1): the
-// data of each level from the level below, and the inverse of every domain. Nothing is scattered: each value
-// is gathered by the one item that needs it. Build options define, beside those of lists.cl,
+// data of each level from the next finer level, and the inverse of every domain. Nothing is scattered: each
+// value is gathered by the item that needs it. Build options define, in addition to the options of lists.cl,
 //   WORK     the type of an elimination
 //   EPSILON  twice the round-off of the matrix
 //
@@ -8,11 +8,11 @@
 //   starts[p]     the start of the couplings of position p with earlier positions of its domain
 //   inner[2 q]    the slot of coupling q, and the position of the other node
 //   alone[i]      whether node i of the finest level had no couplings when the structure was chosen
-//   marks[i]      whether anything below node i has changed; read only if `some` is 1
+//   marks[i]      whether node i, or a node below it, has changed; read only if `some` is 1
 //
-// Two nodes of the finest level are different nodes on each level up to the one where one domain holds both,
-// and the same node on coarser levels. So each off-diagonal block belongs to one level. Of coarse matrices
-// only the diagonal blocks are stored, which are sums over domains of the level below.
+// Two nodes of the finest level are different nodes up to the level on which one domain contains both, and
+// the same node on coarser levels. So each off-diagonal block belongs to one level. Coarse matrices store
+// only their diagonal blocks, which are sums over domains of the next finer level.
 
 #if WIDE
 #pragma OPENCL FP_CONTRACT ON
@@ -33,7 +33,7 @@
 #define DIAGONAL(i, e) ((i) < fine ? ENTRY(own[i], e) : diagonals[(size_t)((i) - fine) * AREA + (e)])
 
 // Diagonal blocks of nodes s of a coarse level, first <= s < last, and for each of their unknowns the sum of
-// diagonal entries of the finest level; one entry per item.     Twin: Stage::coarse_row, Stage::coarse_sizes
+// diagonal entries of the finest level; one entry per item. Twin: Stage::coarse_row, Stage::coarse_sizes
 __kernel void coarsen_schwarz_diagonals(const uint first, const uint last, NUMBERS,
                                         __global const uint *children, const uint some,
                                         __global const uint *marks, __global SUM *diagonals,
@@ -69,7 +69,7 @@ __kernel void coarsen_schwarz_mark(const uint count, __global const uint *nodes,
         marks[nodes[at]] = 1;
 }
 
-// Clears marks.                                                         Twin: Plan::touched
+// Clears all marks.                                                     Twin: Plan::touched
 __kernel void coarsen_schwarz_clear(const uint count, __global uint *marks) {
     const uint at = get_global_id(0);
     if (at < count)
@@ -113,8 +113,8 @@ WORK coarsen_invert_block(WORK *a) {
     return least;
 }
 
-// The inverse of the scaled diagonal block of node i, or the unit matrix if it is not positive definite;
-// returns whether it is.
+// The inverse of the scaled diagonal block of node i, or the unit matrix if the block is not positive
+// definite; returns whether it is positive definite.
 uint coarsen_schwarz_block(const uint i, NUMBERS, __global const SUM *diagonals, const SUM *scale, WORK *a) {
     for (uint e = 0; e < AREA; e++) {
         const uint row = e / BLOCK, column = e % BLOCK, lower = max(row, column) * BLOCK + min(row, column);
@@ -126,7 +126,7 @@ uint coarsen_schwarz_block(const uint i, NUMBERS, __global const SUM *diagonals,
     return positive;
 }
 
-// 1 / sqrt of diagonal entry k of node i, or 0 if that entry is round-off. Twin: Stage::scales
+// 1 / sqrt of diagonal entry k of node i, or 0 if the entry is round-off. Twin: Stage::scales
 SUM coarsen_schwarz_scale(const uint i, const uint k, const uint fine, __global const uint *own,
                           __global const VALUES *values, __global const SUM *diagonals,
                           __global const SUM *sizes) {
@@ -155,8 +155,8 @@ __kernel void coarsen_schwarz_alone(const uint count, __global const uint *nodes
     }
 }
 
-// released[group] = the first node in a group that had no couplings when the structure was chosen and has
-// some now, or NONE.                                                    Twin: Plan::serves
+// released[group] = the first node in a group that had no couplings when the structure was chosen but has
+// couplings now, or NONE. Twin: Plan::serves
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_schwarz_released(const uint n, ROWS, __global const VALUES *values, __global const uint *alone,
                               __global uint *released) {
@@ -211,13 +211,13 @@ uint coarsen_entry(const uint n, const uint row, const uint column) {
             (scale)[r] == 0 ? 1 : (WORK)(DIAGONAL(i_, row_ * (BLOCK + 1)) * ((scale)[r] * (scale)[r])) + (WORK)(shift); \
     }
 
-// Number of shifts, as fractions of the diagonal: 0, 10, 100, ... times the least trusted pivot.
+// The number of shifts, as fractions of the diagonal: 0, 10, 100, ... times the smallest trusted pivot.
 // Twin: precompute::SHIFTS
 #define ATTEMPTS 5
 
-// The domains that a run inverts: all; all in one attempt, leaving untrusted ones to a run in a wider type;
-// those left.                                                           Twin: Stage::domain
+// The domains that a run inverts: all; all in one attempt, leaving untrusted domains to a run in a wider
+// type; only the domains that were left. Twin: Stage::domain
 #define ALL 0
 #define ONCE 1
 #define LEFT 2
-#define UNTRUSTED 3 // the mark in `repairs` of a domain that is left
+#define UNTRUSTED 3 // the mark in `repairs` of a domain left to the second run

@@ -1,17 +1,17 @@
-// The structure of multilevel domains on the device (Wu, Wang, Wang 2022, §5): NODES consecutive
-// nodes on a Morton curve form a domain, and its connected parts are nodes of the next level. Counts stay on
-// the device. Buffers have room for usual sizes; a level that does not fit is left out and reported. Build
-// options define, beside those of lists.cl,
-//   NODES  nodes of a domain, 32 at most
+// The structure of multilevel domains on the device (Wu, Wang, Wang 2022, §5): NODES consecutive nodes on a
+// Morton curve form a domain, and its connected parts are nodes of the next level. Counts stay on the device.
+// Buffers have room for usual sizes; a level that does not fit is left out and reported. Build options
+// define, in addition to the options of lists.cl,
+//   NODES  the number of nodes in a domain, at most 32
 //
-//   counts[l]             nodes of level l
-//   totals[l]             couplings inside the domains of the levels below l
-//   begins[s], ends[2 e]  the start of the couplings of node s; the slot of coupling e, and its other node
+//   counts[l]             the number of nodes of level l
+//   totals[l]             the number of couplings inside the domains of the levels below l
+//   begins[s], ends[2 e]  the start of the couplings of node s; the slot of coupling e and its other node
 //   position[i]           the position of node i
-//   lacking               a level without room for its nodes, and their number; otherwise 0
+//   lacking               a level without room for its nodes, and the number of its nodes; otherwise 0
 //
-// A level has as many positions as nodes, so that both begin at number `first`. Nodes without couplings
-// (constraints) come last on the curve, or keep their place if there are no positions; they are in domains,
+// A level has as many positions as nodes, so both begin at number `first`. Nodes without couplings
+// (constraints) come last on the curve, or keep their number if there are no positions; they are in domains,
 // but in no node of a coarse level.
 
 #define LEVEL \
@@ -71,7 +71,7 @@ __kernel void coarsen_schwarz_codes(const uint n, __global const REAL *points, _
     ulong code = 0;
     for (uint a = 0; a < 3; a++) {
         const REAL t = (points[3 * (size_t)i + a] - box[a]) / side;
-        // NaN, if all points are equal, is cell 0.
+        // NaN, if all points are equal, becomes cell 0.
         const ulong cell = t > 0 ? min((ulong)(t * 1048576), (ulong)1048575) : 0;
         code |= coarsen_spread(cell) << a;
     }
@@ -154,9 +154,9 @@ __kernel void coarsen_schwarz_ranks(LEVEL, __global const uint *curve, __global 
         rank[level ? k : curve[k]] = k;
 }
 
-// One domain per group: its connected parts, the nodes of each part adjacent, by squaring the matrix of inner
-// couplings until it has all paths. parts[p] is the part of the node at p within its domain, NONE for a node
-// without couplings; `tally` receives the number of parts.              Twin: Domains::grow
+// One domain per group: finds its connected parts by squaring the matrix of inner couplings until it contains
+// all paths, and makes the nodes of each part adjacent. parts[p] is the part of the node at position p within
+// its domain, NONE for a node without couplings; `tally` receives the number of parts. Twin: Domains::grow
 __kernel __attribute__((reqd_work_group_size(NODES, 1, 1)))
 void coarsen_schwarz_split(LEVEL, __global const uint *curve, __global const uint *rank,
                            __global const uint *begins, __global const uint *ends, __global const uint *alone,
@@ -205,8 +205,8 @@ void coarsen_schwarz_split(LEVEL, __global const uint *curve, __global const uin
         tally[2 * room + d] = all_parts;
 }
 
-// The number of couplings of every node inside its domain with earlier positions, and out of it: tally[k] and
-// tally[room + k] for position first + k.                               Twin: Couplings::of
+// The number of couplings of every node with earlier positions of its domain, and with nodes out of its
+// domain: tally[k] and tally[room + k] for position first + k. Twin: Couplings::of
 __kernel void coarsen_schwarz_tally(LEVEL, __global const uint *order, __global const uint *position,
                                     __global const uint *begins, __global const uint *ends,
                                     __global uint *tally) {
@@ -242,8 +242,8 @@ __kernel void coarsen_schwarz_decide(const uint level, const uint room, const ui
     }
 }
 
-// Domains, parents and children; couplings inside domains, and those between domains as couplings of the next
-// level. One position per item.                                         Twin: Plan::new, Couplings::of
+// Domains, parents and children; couplings inside domains; couplings between domains, which become couplings
+// of the next level. One position per item. Twin: Plan::new, Couplings::of
 __kernel void coarsen_schwarz_link(LEVEL, const uint first_domain, const uint fine, const uint above,
                                    __global const uint *totals, __global const uint *tally,
                                    __global const uint *order, __global const uint *position,

@@ -13,7 +13,7 @@
 //! | `reduce.cl` | sums that are bitwise the same in every run |
 //! | `three.cl` | 3x3 blocks on processors |
 //! | `matrix.cl` | products and relaxation with block sparse rows |
-//! | `diagonal.cl` | inverses of their diagonal blocks |
+//! | `diagonal.cl` | inverses of the diagonal blocks of such rows |
 //! | `galerkin.cl` | coarse matrices |
 //! | `sort.cl` | prefix sums of a list, a stable sort |
 //! | `assembly.cl` | matrices from streams of blocks |
@@ -25,7 +25,7 @@ const TREE: &str = include_str!("../tree.cl");
 const THREE: &str = include_str!("../three.cl");
 const SORT: &str = include_str!("../sort.cl");
 
-/// Scalars, entry-wise operations and sums: needed by every place.
+/// The operations on scalars, entry-wise operations and sums, which every place needs.
 pub const VECTOR: [&str; 5] =
     [REAL, TREE, include_str!("../scalar.cl"), include_str!("../vector.cl"), include_str!("../reduce.cl")];
 /// Block sparse matrices of one block size in one layout.

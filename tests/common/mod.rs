@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use coarsen::backend::{Backend, Prepared};
 use coarsen::direct::{Direct, Method};
-use coarsen::multigrid::{PlainAggregation, SmoothedAggregation, Smoothing};
+use coarsen::multigrid::{PlainAggregation, Skinning, SmoothedAggregation, Smoothing};
 use coarsen::prelude::*;
 use coarsen::problems::{Options, Problem};
 use coarsen::relax::{Chebyshev, DampedJacobi, Spai0};
@@ -53,7 +53,7 @@ macro_rules! recipes {
     };
 }
 
-/// Every preconditioner in f64. To test a new one, add a line to the macro above.
+/// Every preconditioner in f64. To test a new preconditioner, add a line to the macro above.
 pub(crate) fn recipes() -> Vec<Recipe<f64>> {
     with_devices(
         recipes!(Cpu::new()),
@@ -117,6 +117,8 @@ pub(crate) fn multigrids() -> Vec<Recipe<f64>> {
             let recipe = Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) };
             build(recipe, a, Cpu::mixed())
         }),
+        ("skinning", |a| build(small_skinning(a), a, Cpu::new())),
+        ("skinning mixed", |a| build(small_skinning(a), a, Cpu::mixed())),
     ];
     with_devices(
         all,
@@ -137,7 +139,21 @@ pub(crate) fn single_multigrids() -> Vec<Recipe<f32>> {
             let recipe = Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) };
             build(recipe, a, Cpu::single())
         }),
+        ("skinning", |a| build(small_skinning(a), a, Cpu::single())),
     ]
+}
+
+/// Skinning with several levels of handles. The rest positions are made up, along a helix: the laws hold at
+/// any positions.
+pub(crate) fn small_skinning(a: &Bsr<f64>) -> Multigrid<Skinning> {
+    let nodes = a.pattern().rows();
+    let at = |i: usize| [(0.1 * i as f64).cos(), (0.1 * i as f64).sin(), 0.02 * i as f64];
+    let coarsening = Skinning {
+        handles: vec![nodes.div_ceil(10), nodes.div_ceil(40)],
+        rest: Some((0..nodes).map(at).collect()),
+        ..Skinning::default()
+    };
+    Multigrid { coarse_size: 0, ..Multigrid::of(coarsening) }
 }
 
 /// Smoothed aggregation with at most 40 unknowns on the coarsest level.
@@ -147,8 +163,8 @@ pub(crate) fn small_sa(cycle: Cycle) -> Multigrid<SmoothedAggregation> {
 
 /// Multilevel additive Schwarz with domains small enough for several levels.
 pub(crate) fn small_mas() -> Schwarz {
-    // All couplings have the same weight. Otherwise new values would give different domains after a build
-    // than after an update.
+    // All couplings have the same weight. Otherwise a build and an update would give different domains for
+    // new values.
     let coupling = Coupling::Adjacency;
     Schwarz { domain: 8, coarse: Coarse::Domains, coupling, ..Schwarz::multilevel() }
 }

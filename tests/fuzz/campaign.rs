@@ -1,4 +1,4 @@
-//! Runs case after case for a given time and checks the limits of each.
+//! Runs one case after the other for a given time and checks the limits of each case.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;

@@ -25,7 +25,7 @@ pub(crate) fn files(place: &Place, kinds: &[&str]) -> Vec<Vec<u8>> {
     found
 }
 
-/// NODE files, each followed by its ELE file.
+/// The NODE files, each followed by its ELE file.
 pub(crate) fn pairs() -> Vec<Vec<u8>> {
     let ele = |node: &Path| PathBuf::from(node.to_string_lossy().replace(".node", ".ele"));
     let nodes = paths(&MESHES, &["node"]);

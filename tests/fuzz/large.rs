@@ -45,7 +45,7 @@ pub(crate) fn meshes() -> Vec<(Format, Vec<u8>)> {
         (Format::Ply, ply),
         (Format::Msh, msh(&same("1 4 0 1 2 3 4\n")).into_bytes()),
         (Format::Medit, medit.into_bytes()),
-        // Cells without corners, and cells with three.
+        // Cells without corners, and cells with three corners.
         (
             Format::Vtk,
             vtk(&format!("CELLS {COUNT} {COUNT}\n{}CELL_TYPES {COUNT}\n{}", same("0\n"), same("0\n")))

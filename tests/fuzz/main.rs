@@ -27,8 +27,8 @@ use coarsen::mesh::{Format, Mesh, ReadError, parse, parse_tetgen};
 use campaign::{Campaign, KIB, MIB};
 use corpus::{MATRICES, MESHES, PAIR};
 
-/// Runs all fuzz tests, or those whose name contains a word of the command line. They run one after the other
-/// and without a harness, whose threads would allocate.
+/// Runs all fuzz tests, or the tests whose name contains a word of the command line. They run one after the
+/// other and without a harness, whose threads would allocate.
 fn main() {
     let attacks: [(&str, fn()); 9] = [
         ("large", large_files_stay_within_their_memory),
@@ -87,7 +87,7 @@ fn meshes(name: &'static str, kind: &str, format: Format) {
     campaign.run(&corpus::files(&MESHES, &[kind]), |bytes| judge(parse(format, bytes)));
 }
 
-/// Both files of a pair, one after the other.
+/// Both files of a pair: first the NODE file, then the ELE file.
 fn tetgen() {
     let campaign = Campaign { name: "tetgen", constant: 16 * KIB };
     campaign.run(&corpus::pairs(), |bytes| {

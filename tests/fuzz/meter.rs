@@ -43,7 +43,7 @@ unsafe impl GlobalAlloc for Meter {
     }
 }
 
-/// The maximum number of bytes that all threads held while `work` ran, beyond those held before, and the
+/// The maximum number of bytes that all threads held while `work` ran, beyond the number held before, and the
 /// result of `work`.
 pub(crate) fn most<R>(work: impl FnOnce() -> R) -> (usize, R) {
     let before = HELD.load(Relaxed);

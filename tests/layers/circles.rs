@@ -91,7 +91,7 @@ impl Crate {
         circles
     }
 
-    /// The modules whose items a file uses, without its own.
+    /// The modules whose items a file uses, without the module of the file.
     fn imported(&self, module: &Module, file: &File) -> BTreeSet<&Module> {
         let own = file.imports.iter().filter(|import| !import.passed_on || word(&file.code, &import.name));
         let found = own.filter_map(|import| self.defines(module, &import.path, 0));

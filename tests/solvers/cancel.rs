@@ -10,7 +10,7 @@ use coarsen::schwarz::AdditiveSchwarz;
 
 use crate::common::{noise, problem, small_mas, small_sa};
 
-/// A build and an update are cancelled. What was built before still gives the same bits.
+/// A build and an update are cancelled. The earlier preconditioner still gives the same bits.
 fn stops<R: Setup<f64, Cpu<f64, f64>>>(recipe: &R) {
     let p = problem("elasticity3d:5");
     let (cancel, on) = (Cancel::new(), Cpu::new());
@@ -54,7 +54,7 @@ fn cancelled_setups_leave_what_was_there() {
 static RAISED: Cancel = Cancel::new();
 static DEEPEST: AtomicUsize = AtomicUsize::new(0);
 
-/// Raises the flag on the second level.
+/// A coarsening that raises the flag on the second level.
 #[derive(Clone)]
 struct Raising;
 

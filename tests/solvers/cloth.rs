@@ -1,4 +1,4 @@
-//! Cloth that falls on a floor: sums of energies, changing contact, and preconditioners that follow both.
+//! Cloth that falls on a floor: sums of energies, changing contact, and preconditioners updated to both.
 
 use coarsen::elastic::{
     Bending, Fabric, HalfSpace, ImplicitEuler, Membrane, Penalty, Plus, Potential, Spring, Springs,
@@ -7,9 +7,13 @@ use coarsen::follow::{Follower, Hosted, Placed, following};
 use coarsen::prelude::*;
 use coarsen::sparse::SystemAt;
 
-/// Vertices per side, spacing in m, time step in s.
+/// The number of vertices per side.
 const SIDE: usize = 7;
+
+/// The spacing in m.
 const H: f64 = 0.05;
+
+/// The time step in s.
 const STEP: f64 = 0.02;
 
 /// A tilted sheet 2 cm above a floor, and its positions.
@@ -81,7 +85,7 @@ fn every_driver_lands_on_the_floor() {
     }
 }
 
-/// Rebuilds the preconditioner for a new pattern, and updates it for an old one.
+/// Rebuilds the preconditioner for a new pattern, and updates it for an old pattern.
 #[test]
 fn a_follower_takes_a_new_pattern() {
     let rope = |pairs: &[[u32; 2]]| {

@@ -77,7 +77,7 @@ fn every_preconditioner_solves_the_filtered_system() {
     }
 }
 
-/// The same in f32, for storage and arithmetic, on every backend that supports it.
+/// Every preconditioner in f32, for storage and arithmetic, on every backend that supports f32.
 #[test]
 fn every_preconditioner_does_in_few_digits() {
     let p = problem("elasticity3d:5");
@@ -338,7 +338,8 @@ fn ties_do_not_join_aggregates() {
     }
 }
 
-/// A preconditioner updated to changed filters takes at most a third more iterations than a newly built one.
+/// A preconditioner updated to changed filters takes at most a third more iterations than a newly built
+/// preconditioner.
 #[test]
 fn updates_follow_filters_that_move() {
     let p = problem("cloth:12");

@@ -88,8 +88,8 @@ fn largest_gap(a: &[f64], b: &[f64]) -> f64 {
 fn every_driver_finds_the_twisted_bar() {
     let mut reference: Option<Vec<f64>> = None;
     let Scene { mut body, start } = Scene::bar_twist(3).unwrap();
-    // With a constant matrix, convergence is that of a Laplacian preconditioner for elasticity. Without
-    // inertia it takes thousands of steps.
+    // With a constant matrix, convergence is as slow as with a Laplacian preconditioner for elasticity.
+    // Without inertia it takes thousands of steps.
     for (name, tight, mut direction) in
         drivers(&mut body, &start).into_iter().filter(|d| d.0 != "constant matrix")
     {

@@ -1,4 +1,4 @@
-//! Products with a rounded matrix, and residuals with the exact one.
+//! Products with a rounded matrix, and residuals with the exact matrix.
 
 use coarsen::backend::{Cpu, Setup};
 use coarsen::krylov::{Cg, Krylov};

@@ -1,4 +1,4 @@
-//! Multigrid: reuse, mesh independence, and correct results where other hierarchies fail.
+//! Multigrid: reuse, mesh independence, and correct results on systems for which other hierarchies fail.
 
 use crate::common::{self, noise, problem, small_sa};
 use coarsen::backend::SetupError;
@@ -102,7 +102,7 @@ fn richer_cycles_take_no_more_iterations() {
     }
 }
 
-/// F-cycles on four or more levels are symmetric like V-cycles; for unsymmetric matrices no cycle is.
+/// F-cycles on four or more levels are symmetric; no cycle is symmetric for an unsymmetric matrix.
 #[test]
 fn cycles_are_as_symmetric_as_they_say() {
     let a = problem("poisson2d:20").matrix;
@@ -247,7 +247,7 @@ fn springs(held: bool) -> (Bsr<f64>, Vec<[f64; 3]>) {
     if held {
         places.push((0, 0));
         values.extend([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0].map(|v: f64| 100.0 * v));
-        // One fixed point prevents translations; two more rows prevent rotations about it.
+        // One fixed point prevents translations; two more rows prevent rotations about this point.
         places.push((at(n - 1, 0, 0), at(n - 1, 0, 0)));
         values.extend([0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
         places.push((at(0, n - 1, 0), at(0, n - 1, 0)));
@@ -307,8 +307,8 @@ fn free_bodies_beside_others_become_points() {
     }
 }
 
-/// Triangles in the plane, each fixed at one corner and free to rotate about it. As coarse nodes they have
-/// singular blocks without a zero on the diagonal.
+/// Triangles in the plane, each fixed at one corner and free to rotate about this corner. As coarse nodes
+/// they have singular blocks without a zero on the diagonal.
 #[test]
 fn bodies_that_turn_about_a_point_become_points() {
     let corners = [[0.0, 0.0, 0.0], [1.0, 0.2, 0.0], [0.3, 0.9, 0.0]];
@@ -362,7 +362,7 @@ fn a_near_kernel_can_be_found() {
     assert!(found <= constants + 4, "without smoothing: found {found}, constants {constants}");
 }
 
-/// With more vectors than an aggregate has nodes, the setup reports a stall and factors no large matrix.
+/// If vectors outnumber the nodes of an aggregate, the setup reports a stall and factors no large matrix.
 #[test]
 fn a_stall_is_named_before_it_is_factored() {
     let p = problem("poisson3d:30");

@@ -86,7 +86,7 @@ fn updates_that_do_not_fit() {
     let recipe = Multigrid { keep: Keep::Aggregates, ..small_sa(Cycle::V) };
     let mut m = recipe.build(&p.matrix, &Cpu::new()).unwrap();
     m.apply(&r, &mut before);
-    let more_modes = m.update(p.system()); // 3 constants, now 6 rigid-body modes
+    let more_modes = m.update(p.system()); // 3 constants are replaced by 6 rigid-body modes
     assert!(matches!(more_modes, Err(SetupError::Place(Error::Shape { expected: 3, found: 6, .. }))));
     m.apply(&r, &mut after);
     assert_eq!(before, after);
@@ -343,7 +343,7 @@ fn a_bottom_follows_a_matrix_that_becomes_singular() {
 }
 
 /// For an unsymmetric matrix no level uses half storage, after a build and after an update: the cycles equal
-/// those of plain loops over whole rows.
+/// cycles of plain loops over whole rows.
 #[test]
 fn halves_never_stand_for_unsymmetric_blocks() {
     let a = problem("elasticity3d:7").matrix;

@@ -71,7 +71,7 @@ struct Compiler {
 }
 
 impl Cuda {
-    /// Both libraries, or the name of a missing one.
+    /// Both libraries, or the name of the missing library.
     pub(crate) fn get() -> Result<&'static Self, &'static str> {
         static CUDA: OnceLock<Result<Cuda, &'static str>> = OnceLock::new();
         CUDA.get_or_init(Self::open).as_ref().map_err(|missing| *missing)

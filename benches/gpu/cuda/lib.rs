@@ -7,7 +7,7 @@
 //! ```
 //!
 //! `benches/gpu/run.sh` uses it if it finds no OpenCL driver; the platform name in the table shows this. The
-//! kernels have the same sources, with `opencl.cuh` in front; everything else (queues, formats, solvers) is
+//! kernels have the same sources, with `opencl.cuh` in front; all other code (queues, formats, solvers) is
 //! the same program. The handle of a buffer is its device address, so kernel arguments are passed unchanged.
 //! Work is submitted in order to the default stream. Every process compiles its programs.
 //!
@@ -81,7 +81,7 @@ fn checked(call: &str, code: i32) -> Result<(), i32> {
     }
 }
 
-/// The status of a result.
+/// Converts a result to a status.
 fn ended(done: Result<(), i32>) -> i32 {
     done.err().unwrap_or(SUCCESS)
 }
@@ -198,7 +198,7 @@ unsafe extern "system" fn clCreateContext(
     _: Handle,
     code: *mut i32,
 ) -> Handle {
-    // SAFETY: there is one device at least.
+    // SAFETY: there is at least one device.
     let device = device_of(unsafe { *devices });
     let mut context = ptr::null_mut();
     let done = Cuda::get().map_or(NO_PLATFORM, |cuda| {
@@ -220,7 +220,7 @@ unsafe extern "system" fn clGetContextInfo(
     value: *mut c_void,
     needed: *mut usize,
 ) -> i32 {
-    // SAFETY: the context is one of ours.
+    // SAFETY: the context was created here.
     let device = unsafe { &*context.cast::<Context>() }.device as usize + 1;
     // SAFETY: the arguments are those of OpenCL.
     unsafe { answer(&device.to_le_bytes(), size, value, needed) }
@@ -257,7 +257,7 @@ unsafe extern "system" fn clCreateBuffer(
     host: *const c_void,
     code: *mut i32,
 ) -> Handle {
-    // SAFETY: the context is one of ours; `host` is null or as long as the buffer.
+    // SAFETY: the context was created here; `host` is null or as long as the buffer.
     let made = unsafe { enter(context) }.and_then(|(cuda, at)| unsafe {
         let mut address = 0;
         if (cuda.allocate)(&mut address, bytes) != 0 {
@@ -349,7 +349,7 @@ unsafe extern "system" fn clEnqueueCopyBuffer(
 
 #[unsafe(no_mangle)]
 unsafe extern "system" fn clFinish(queue: Handle) -> i32 {
-    // SAFETY: the queue is one of ours.
+    // SAFETY: the queue was created here.
     ended(unsafe { enter(queue) }.and_then(|(cuda, _)| {
         // SAFETY: a context is current.
         checked("cuCtxSynchronize", unsafe { (cuda.synchronize)() })

@@ -87,7 +87,7 @@ unsafe extern "system" fn clBuildProgram(
     _: Handle,
     _: Handle,
 ) -> i32 {
-    // SAFETY: the program is one of ours, its options end with 0, and its context exists.
+    // SAFETY: the program was created here, its options end with 0, and its context exists.
     let (program, given, entered) = unsafe {
         let program = &*program.cast::<Program>();
         let context = ptr::with_exposed_provenance_mut::<c_void>(program.context);
@@ -122,7 +122,7 @@ unsafe extern "system" fn clGetProgramBuildInfo(
     value: *mut c_void,
     needed: *mut usize,
 ) -> i32 {
-    // SAFETY: the program is one of ours.
+    // SAFETY: the program was created here.
     let built = unsafe { &*program.cast::<Program>() }.built.lock().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: the arguments are those of OpenCL.
     unsafe { answer(built.log.as_bytes(), size, value, needed) }
@@ -130,13 +130,13 @@ unsafe extern "system" fn clGetProgramBuildInfo(
 
 #[unsafe(no_mangle)]
 unsafe extern "system" fn clReleaseProgram(program: Handle) -> i32 {
-    // SAFETY: the handle is one of ours. The loaded module stays loaded, because kernels may use it.
+    // SAFETY: the handle was created here. The loaded module stays loaded, because kernels may use it.
     unsafe { release::<Program>(program) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "system" fn clCreateKernel(program: Handle, name: *const c_char, code: *mut i32) -> Handle {
-    // SAFETY: the program is one of ours, and its context exists.
+    // SAFETY: the program was created here, and its context exists.
     let made = unsafe {
         let program = &*program.cast::<Program>();
         let module = program.built.lock().unwrap_or_else(PoisonError::into_inner).module;
@@ -154,7 +154,7 @@ unsafe extern "system" fn clCreateKernel(program: Handle, name: *const c_char, c
 
 #[unsafe(no_mangle)]
 unsafe extern "system" fn clReleaseKernel(kernel: Handle) -> i32 {
-    // SAFETY: the handle is one of ours.
+    // SAFETY: the handle was created here.
     unsafe { release::<Kernel>(kernel) }
 }
 
@@ -164,7 +164,7 @@ unsafe extern "system" fn clSetKernelArg(kernel: Handle, at: u32, size: usize, v
         return INVALID;
     }
     let mut word = 0_u64;
-    // SAFETY: the kernel is one of ours, and `value` has `size` bytes, at most one word.
+    // SAFETY: the kernel was created here, and `value` has `size` bytes, at most one word.
     let kernel = unsafe {
         ptr::copy_nonoverlapping(value.cast::<u8>(), (&raw mut word).cast(), size);
         &*kernel.cast::<Kernel>()
@@ -188,7 +188,7 @@ unsafe extern "system" fn clEnqueueNDRangeKernel(
     _: Handle,
     _: Handle,
 ) -> i32 {
-    // SAFETY: queue and kernel are ours, and there is one dimension with a local size.
+    // SAFETY: queue and kernel were created here, and there is one dimension with a local size.
     let (entered, kernel, global, local) =
         unsafe { (enter(queue), &*kernel.cast::<Kernel>(), *global, *local) };
     ended(entered.and_then(|(cuda, _)| {

@@ -2,10 +2,10 @@
 
 use coarsen_sparse::Bsr;
 
-/// ε ‖ |A| |x| + |b| ‖₂ / ‖b‖₂: the residual caused by rounding x and summing b − A x; divided by 1 if b = 0.
+/// The residual from rounding x and summing b − A x: ε ‖ |A| |x| + |b| ‖₂ / ‖b‖₂, divided by 1 if b = 0.
 ///
-/// Below this value a residual computed in f64 consists of round-off, for any method. The value is large if x
-/// is large: if A is so ill-conditioned that A⁻¹ b is larger than b by many orders of magnitude. *Cost* one
+/// Below this value a residual computed in f64 is only round-off, for any method. The value is large if A is
+/// so ill-conditioned that x = A⁻¹ b is larger than b by many orders of magnitude. *Cost* one
 /// product with |A|. *Source* Higham 2002, "Accuracy and Stability of Numerical Algorithms", §7.1 and §12.1.
 ///
 /// ```

@@ -14,10 +14,10 @@ use crate::{Costs, Kind, Method, NoFactor, attainable};
 
 /// Solves a system by the method with the cheapest forecast, and bounds the cost of wrong forecasts.
 ///
-/// *Use* for a system that is solved once, or to find a solver for many similar ones. For a sequence of
-/// systems with one pattern, a solver that is kept and updated is cheaper. *Cost* at most three times that of
-/// the cheaper of the methods tried and a sparse factor, in the units of [`Costs`], if a factor is possible
-/// ([`Rental`](crate::Rental)). Memory of one hierarchy, or of one factor up to `memory`.
+/// *Use* for a system that is solved once, or to find a solver for many similar systems. For a sequence of
+/// systems with the same pattern, a solver that is kept and updated is cheaper. *Cost* at most three times
+/// the cost of all methods tried and three times the cost of a sparse factor, in the units of [`Costs`], if a
+/// factor is possible ([`Rental`](crate::Rental)). Memory of one hierarchy, or of one factor up to `memory`.
 ///
 /// ```
 /// use coarsen_auto::{Auto, Method};
@@ -36,7 +36,7 @@ pub struct Auto {
     pub tolerance: f64,
     /// Maximum number of iterations of all methods together; 5000 by default.
     pub max_iterations: usize,
-    /// Memory limit in bytes for a factor where iterations are an alternative
+    /// Memory limit in bytes for a factor if iterations are an alternative
     /// ([`Wish::memory`](crate::Wish::memory)). The default is [`MEMORY`], independent of the free memory.
     pub memory: usize,
 }
@@ -85,14 +85,13 @@ pub struct Solved {
     pub true_residual: f64,
     /// The requested tolerance.
     pub tolerance: f64,
-    /// The smallest residual that f64 allows at this x, where it is above the tolerance and the solve ended
-    /// because of it.
+    /// The smallest residual that f64 allows at this x, if the solve ended because it is above the tolerance.
     pub floor: Option<f64>,
-    /// Iterations of all methods.
+    /// The number of iterations of all methods.
     pub iterations: usize,
     /// The method that ended the solve.
     pub method: Method,
-    /// Its preconditioner.
+    /// The preconditioner of this method.
     pub kind: Kind,
     /// The choice and its reasons.
     pub choice: Choice,
@@ -101,7 +100,7 @@ pub struct Solved {
 }
 
 impl Solved {
-    /// The report itself if the tolerance was reached.
+    /// Returns the report itself if the tolerance was reached.
     ///
     /// # Errors
     /// [`AutoError::NotConverged`] for every other outcome.
@@ -112,8 +111,8 @@ impl Solved {
         }
     }
 
-    /// The reason why the cost had no bound, if it had none: no factor was possible, or its size is not known
-    /// in advance.
+    /// The reason why the cost had no bound: no factor was possible, or its size is not known in advance.
+    /// `None` if the cost had a bound.
     pub fn unbounded(&self) -> Option<NoFactor> {
         match &self.course {
             Some(course) => course.unbounded,
@@ -157,7 +156,7 @@ pub struct Floor {
 }
 
 impl Floor {
-    /// Up to this floor a system is not ill-conditioned.
+    /// The largest floor of a system that is not ill-conditioned.
     const ORDINARY: f64 = 1e-12;
 }
 
@@ -235,7 +234,7 @@ impl Auto {
         let scaled = |v: &[f64]| v.iter().map(|v| v / scale).collect::<Vec<f64>>();
         let (b, mut guess) = (scaled(b), scaled(x));
         if guess.iter().any(|v| !v.is_finite()) {
-            guess.fill(0.0); // a guess that overflows after scaling by b is worse than zero
+            guess.fill(0.0); // if the guess overflows after scaling by b, zeros are better
         }
         let part = System { matrix: &whole, contact: None, ..system };
         let mut work = Work::new(part, &b, guess, (self.tolerance, self.max_iterations), floats);

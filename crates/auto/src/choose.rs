@@ -2,13 +2,13 @@
 //!
 //! | matrix | method | preconditioner |
 //! |---|---|---|
-//! | symmetric, possibly positive definite | direct up to `QUICK` unknowns; else cg, and direct after work equal to the cost of a factor | block-jacobi as long as its forecast is cheaper, then sa, then weaker ones |
-//! | symmetric, not positive definite | direct up to `HARD` unknowns, else minres | jacobi where the diagonal is positive, else none |
-//! | unsymmetric | direct up to `HARD` unknowns, else gmres | ilu0, else jacobi, else none |
+//! | symmetric, possibly positive definite | direct up to `QUICK` unknowns; otherwise cg, and direct after work equal to the cost of a factor | block-jacobi as long as its forecast is cheaper, then sa, then weaker ones |
+//! | symmetric, not positive definite | direct up to `HARD` unknowns, otherwise minres | jacobi if the diagonal is positive, otherwise none |
+//! | unsymmetric | direct up to `HARD` unknowns, otherwise gmres | ilu0, then jacobi, then none |
 //!
-//! A [`Plan`] starts by a forecast, and [`Rental`](crate::Rental) bounds the cost of wrong forecasts. A
-//! direct method is excluded by these options: a preconditioner, a null space, a precision other than f64, a
-//! device; and by a component without constraints.
+//! A [`Plan`] starts with the cheapest forecast, and [`Rental`](crate::Rental) bounds the cost of wrong
+//! forecasts. A direct method is excluded by the options preconditioner, null space, precision other than f64
+//! and device, and by a component without constraints.
 
 use std::fmt;
 
@@ -17,11 +17,11 @@ use coarsen_diagnose::{Definiteness, Diagnosis, Values};
 use crate::rent::{NoFactor, Price};
 use crate::{Costs, Kind, Method};
 
-/// Number of unknowns up to which a symmetric matrix is factorised at once, since a factor is faster than any
-/// analysis.
+/// The number of unknowns up to which a symmetric matrix is factorised at once, since a factor is faster than
+/// any analysis.
 const QUICK: usize = 300;
 
-/// Number of unknowns up to which a factor is preferred to iterations without a reliable preconditioner.
+/// The number of unknowns up to which a factor is preferred to iterations without a reliable preconditioner.
 const HARD: usize = 20_000;
 
 /// Options for the choice.
@@ -33,9 +33,9 @@ pub struct Wish {
     pub iterate: bool,
     /// Whether smoothed aggregation is variable (a K-cycle).
     pub varies: bool,
-    /// Memory limit in bytes for a factor where iterations are an alternative: for symmetric matrices with
-    /// more than 300 unknowns that may be positive definite. For other matrices with up to 20,000 unknowns no
-    /// other method is reliable, and a factor is always tried.
+    /// Memory limit in bytes for a factor if iterations are an alternative, that is for symmetric matrices
+    /// with more than 300 unknowns that may be positive definite. For other matrices with up to 20,000
+    /// unknowns no other method is reliable, and a factor is always tried.
     pub memory: usize,
 }
 
@@ -51,39 +51,39 @@ impl Default for Wish {
 /// The reason for a choice.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reason {
-    /// It was requested.
+    /// The method or preconditioner was requested.
     Asked,
-    /// A factor is quick for this few unknowns.
+    /// A factor is quick for so few unknowns.
     Quick {
-        /// What the matrix is.
+        /// The properties of the matrix.
         seen: String,
-        /// Its unknowns.
+        /// The number of unknowns.
         unknowns: usize,
     },
     /// A factor is possible for this number of unknowns, and no preconditioner is reliable.
     Few {
-        /// What the matrix is.
+        /// The properties of the matrix.
         seen: String,
-        /// Its unknowns.
+        /// The number of unknowns.
         unknowns: usize,
     },
     /// Properties and size of the matrix.
     Seen {
-        /// What the matrix is.
+        /// The properties of the matrix.
         seen: String,
-        /// Its unknowns.
+        /// The number of unknowns.
         unknowns: usize,
     },
     /// Constants are in the kernel, so the matrix has no Cholesky factor.
     Floats {
-        /// What the matrix is.
+        /// The properties of the matrix.
         seen: String,
     },
     /// Direct methods need no preconditioner.
     NeedsNone,
-    /// The strongest with a cheap setup.
+    /// The strongest preconditioner with a cheap setup.
     QuickSetup,
-    /// Iterations grow slowly with the size.
+    /// The number of iterations grows slowly with the size.
     Scales,
     /// The strongest fixed preconditioner.
     Fixed,
@@ -91,11 +91,11 @@ pub enum Reason {
     CheapDefinite,
     /// The diagonal is positive, and the matrix is not positive definite.
     PositiveDiagonal,
-    /// It accepts unsymmetric matrices.
+    /// The preconditioner accepts unsymmetric matrices.
     Unsymmetric,
-    /// Zeros on the diagonal.
+    /// The diagonal has zeros, by which other preconditioners divide.
     ZeroDiagonal,
-    /// No other is reliable.
+    /// No other preconditioner is reliable.
     NothingSafe,
 }
 
@@ -137,7 +137,7 @@ impl fmt::Display for Reason {
 pub struct Choice {
     /// The method that is expected to solve the system.
     pub method: Method,
-    /// Its preconditioners: the first that can be set up is used. Never empty.
+    /// The preconditioners of the method, never empty: the first preconditioner that can be set up is used.
     pub preconds: Vec<Kind>,
     /// The reason for the method.
     pub why: Reason,
@@ -147,18 +147,18 @@ pub struct Choice {
     pub plan: Option<Plan>,
 }
 
-/// Several ways to solve a system that may be positive definite; the one with the cheapest forecast is first.
+/// Several ways to solve a system that may be positive definite; the cheapest forecast is tried first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// The cost of each.
+    /// The costs of the methods.
     pub costs: Costs,
     /// The cheap preconditioner of the first attempt.
     pub trial: Kind,
-    /// Later preconditioners, the strongest first; never empty.
+    /// Later preconditioners, from the strongest to the weakest; never empty.
     pub kinds: Vec<Kind>,
-    /// Conjugate gradients; flexible for a variable preconditioner.
+    /// The method: conjugate gradients, or flexible conjugate gradients for a variable preconditioner.
     pub method: Method,
-    /// The factor.
+    /// The price of a factor.
     pub price: Price,
     /// Memory limit of the factor in bytes.
     pub memory: usize,
@@ -166,7 +166,7 @@ pub struct Plan {
 
 impl Choice {
     /// Chooses for a square matrix of `n` unknowns. `measure` computes the costs and is called only if there
-    /// are alternatives; its argument says whether a factor is one of them.
+    /// are alternatives; its argument states whether a factor is an alternative.
     pub fn new(wish: Wish, n: usize, diagnosis: &Diagnosis, measure: impl FnOnce(bool) -> Costs) -> Self {
         let values = diagnosis.values.as_ref();
         let definite = values.filter(|v| v.symmetry.holds() && maybe_positive(v));
@@ -189,7 +189,7 @@ impl Choice {
         }
     }
 
-    /// For a matrix that is symmetric and may be positive definite.
+    /// Chooses for a matrix that is symmetric and may be positive definite.
     fn definite(wish: Wish, n: usize, values: &Values, measure: impl FnOnce(bool) -> Costs) -> Self {
         let (seen, floats) = (format!("symmetric, {}", values.definiteness), values.floating > 0);
         let factor = !wish.iterate && !floats;
@@ -239,14 +239,14 @@ impl Plan {
     }
 }
 
-/// One-level preconditioners for definite matrices, the strongest first.
+/// One-level preconditioners for definite matrices, from the strongest to the weakest.
 pub(crate) const ONE_LEVEL: [Kind; 3] = [Kind::Ic0, Kind::BlockJacobi, Kind::Jacobi];
 
 fn maybe_positive(values: &Values) -> bool {
     matches!(values.definiteness, Definiteness::Positive | Definiteness::MaybePositive)
 }
 
-/// Smoothed aggregation; weaker ones follow, for setups that fail.
+/// Smoothed aggregation, then weaker preconditioners in case its setup fails.
 fn hierarchy(wish: Wish) -> (Vec<Kind>, Reason) {
     match (wish.method, wish.varies) {
         // A K-cycle is variable, and cg needs a fixed preconditioner.

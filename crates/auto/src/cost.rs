@@ -2,8 +2,8 @@
 //!
 //! The unit is one byte moved between memory and processor when two cores share 17 GB/s: 60 ps. The constants
 //! are fitted to the seconds that `cargo bench -p coarsen-benches --bench work` prints together with the
-//! work. Only ratios matter, and no clock is used when a system is solved. A factorisation runs on one core;
-//! its constants take this into account.
+//! work. Only ratios matter, and no clock is used when a system is solved. The constants of a factorisation
+//! are for a single core, on which it runs.
 //!
 //! | letter | meaning |
 //! |---|---|
@@ -11,81 +11,100 @@
 //! | nnz | stored scalars of A |
 //! | s | nnz + 20 n, the scalars that an iteration reads and writes |
 //! | w | width: unknowns divided by the number of levels of a breadth-first search |
-//! | \|L\|, f | entries of the factor, its multiplications and additions |
+//! | \|L\|, f | entries of the factor; multiplications and additions of the factorisation |
 
 use coarsen_direct::Figures;
 use coarsen_sparse::{Bsr, Pattern};
 
 use crate::Kind;
 
-/// Vector entries that an iteration of CG reads and writes for each unknown, counted like entries of A.
+/// The number of vector entries that an iteration of CG reads and writes per unknown, counted like entries of
+/// A.
 const PER_ROW: f64 = 20.0;
 
-/// An iteration of CG with block Jacobi: cost for each entry of s, and a constant.
+/// The cost of an iteration of CG with block Jacobi per entry of s.
 const ITERATION: f64 = 2.4;
+
+/// The constant cost of a setup or an iteration.
 const START: f64 = 4e4;
 
-/// Cost of an application in products with A: of a hierarchy, for each unit of its operator complexity; of
-/// IC(0), whose sweeps are serial.
+/// The cost of a cycle per unit of operator complexity, in products with A.
 const CYCLE: f64 = 3.5;
+
+/// The cost of an iteration with IC(0), whose sweeps are serial, in products with A.
 const SWEEPS: f64 = 3.5;
 
-/// Cost of setups for each entry of s: diagonal blocks, IC(0), ILU(0).
+/// The setup cost of diagonal blocks per entry of s.
 const INVERSES: f64 = 10.0;
+
+/// The setup cost of IC(0) or ILU(0) per entry of s.
 const INCOMPLETE: f64 = 100.0;
 
-/// Setup of smoothed aggregation: cost for each entry of s with blocks and with scalars, and a constant.
+/// The setup cost of smoothed aggregation per entry of s, for matrices in blocks.
 const BLOCKS: f64 = 300.0;
+
+/// The setup cost of smoothed aggregation per entry of s, for scalar matrices.
 const SCALARS: f64 = 350.0;
+
+/// The constant setup cost of smoothed aggregation.
 const HIERARCHY_START: f64 = 2e7;
 
-/// Expected iterations with smoothed aggregation: for most systems, and for scalar systems with the most
-/// uneven couplings.
+/// The expected number of iterations with smoothed aggregation for even couplings, as in most systems.
 const ITERATIONS: f64 = 30.0;
+
+/// The expected number of iterations for scalar systems with the most uneven couplings.
 const UNEVEN: f64 = 70.0;
 
-/// Assumed operator complexity of a hierarchy before it is built.
+/// The assumed operator complexity of a hierarchy before it is built.
 const COMPLEXITY: f64 = 1.5;
 
-/// Ordering: cost for each node; and for each stored block times the root of the width in nodes (search for
-/// separators), with blocks and with scalars.
+/// The cost of the ordering per node.
 const ORDERING_NODE: f64 = 5e3;
+
+/// The cost of the search for separators per stored block and root of the width in nodes, for blocks.
 const ORDERING_BLOCK: f64 = 250.0;
+
+/// `ORDERING_BLOCK` for scalar matrices.
 const ORDERING_SCALAR: f64 = 100.0;
 
-/// A factor: cost for each unknown, for each entry of L (solves included), and for each operation.
+/// The cost of a factor per unknown.
 const FACTOR_ROW: f64 = 1.3e4;
+
+/// The cost of a factor per entry of L, solves included.
 const FACTOR_ENTRY: f64 = 200.0;
+
+/// The cost of a factor per operation.
 const FACTOR_FLOP: f64 = 0.6;
 
-/// Operations of a factor divided by w³ (n/w)^½, and its entries divided by n w (w/n)^¼. These lie between a
-/// band matrix and a square or cube with nested dissection, whose largest front has width w and whose other
-/// fronts are smaller.
+/// The number of operations of a factor divided by w³ (n/w)^½. The formula lies between the formulas for a
+/// band matrix and for a square or cube under nested dissection, with a largest front of width w.
 const WIDTH_FLOPS: f64 = 6.0;
+
+/// The number of entries of a factor divided by n w (w/n)^¼, a formula between the same two cases.
 const WIDTH_ENTRIES: f64 = 1.5;
 
 /// Costs of the methods for a symmetric system that may be positive definite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// n.
+    /// The number of unknowns n.
     pub unknowns: f64,
-    /// nnz.
+    /// The number of stored scalars nnz.
     pub entries: f64,
-    /// N.
+    /// The number of nodes N.
     pub nodes: f64,
-    /// Stored blocks of A.
+    /// The number of stored blocks of A.
     pub stored_blocks: f64,
     /// The block size of A.
     pub block: usize,
-    /// Evenness of the couplings of a row: 1 if all are equal, near 0 if a few dominate; 1 for blocks.
+    /// The evenness of the couplings in a row: 1 if all are equal, near 0 if a few dominate; 1 for blocks.
     pub evenness: f64,
-    /// Unknowns divided by the levels of a breadth-first search: the width of a band; infinite if it was not
-    /// computed.
+    /// The width w of the graph, like the width of a band: the number of unknowns divided by the number of
+    /// levels of a breadth-first search; infinite if not computed.
     pub width: f64,
 }
 
 impl Costs {
-    /// Measures a square matrix; its graph only if a factor is an alternative.
+    /// Measures a square matrix, and its graph if a factor is an alternative.
     ///
     /// *Cost* a sample of 4,096 rows, and two breadth-first searches for the width.
     pub fn of(a: &Bsr<f64>, factor: bool) -> Self {
@@ -101,7 +120,7 @@ impl Costs {
         }
     }
 
-    /// Cost of the setup of a preconditioner.
+    /// The cost of the setup of a preconditioner.
     pub fn setup(&self, kind: Kind) -> f64 {
         match kind {
             Kind::Identity => 0.0,
@@ -113,7 +132,8 @@ impl Costs {
         }
     }
 
-    /// Cost of one iteration of conjugate gradients; `complexity` is the operator complexity of a hierarchy.
+    /// The cost of an iteration of conjugate gradients; `complexity` is the operator complexity of a
+    /// hierarchy.
     pub fn iteration(&self, kind: Kind, complexity: f64) -> f64 {
         let product = ITERATION * self.share();
         START
@@ -124,30 +144,30 @@ impl Costs {
             }
     }
 
-    /// Expected cost of setup and iterations of smoothed aggregation, before its setup.
+    /// The expected cost of setup and iterations of smoothed aggregation, before its setup.
     pub fn hierarchy(&self) -> f64 {
         let iterations = ITERATIONS + (UNEVEN - ITERATIONS) * (1.0 - self.evenness).clamp(0.0, 1.0);
         self.setup(Kind::SmoothedAggregation)
             + iterations * self.iteration(Kind::SmoothedAggregation, COMPLEXITY)
     }
 
-    /// O: cost of ordering the matrix and computing the structure of its factor.
+    /// The cost O of ordering the matrix and computing the structure of its factor.
     pub fn ordering(&self) -> f64 {
         let search = if self.block > 1 { ORDERING_BLOCK } else { ORDERING_SCALAR };
         ORDERING_NODE * self.nodes + search * (self.width / self.block as f64).sqrt() * self.stored_blocks
     }
 
-    /// F: cost of a factor of known size and the solve; `None` if the size is not known.
+    /// The cost F of a factor of known size and the solve; `None` if the size is not known.
     pub fn factor(&self, figures: &Figures) -> Option<f64> {
         Some(self.sized(figures.nnz? as f64, figures.flops?))
     }
 
-    /// C₀: lower bound of ordering and factor, without fill-in.
+    /// The lower bound C₀ of the cost of ordering and factor, without fill-in.
     pub fn least(&self) -> f64 {
         self.ordering() + self.sized(0.5 * self.entries, 0.0)
     }
 
-    /// Cost of ordering and factor, estimated from the width of the graph.
+    /// The cost of ordering and factor, estimated from the width of the graph.
     pub fn direct(&self) -> f64 {
         let (n, w) = (self.unknowns, self.width);
         let levels = (n / w.max(1.0)).max(1.0);
@@ -164,11 +184,12 @@ impl Costs {
     }
 }
 
-/// Number of rows that [`evenness`] samples.
+/// The number of rows that [`evenness`] samples.
 const SAMPLE: usize = 4096;
 
-/// The mean coupling |a_ij| / √(a_ii a_jj) of a scalar row divided by its strongest, averaged over rows with
-/// couplings. It does not depend on the units of the unknowns. It is 1 if a diagonal entry is not positive.
+/// The mean coupling |a_ij| / √(a_ii a_jj) of a scalar row divided by the strongest coupling of the row,
+/// averaged over rows with couplings. It does not depend on the units of the unknowns. It is 1 if a diagonal
+/// entry is not positive.
 fn evenness(a: &Bsr<f64>) -> f64 {
     let n = a.shape().0;
     let (mut sum, mut rows) = (0.0, 0_usize);
@@ -190,8 +211,8 @@ fn evenness(a: &Bsr<f64>) -> f64 {
     if rows == 0 { 1.0 } else { sum / rows as f64 }
 }
 
-/// Unknowns divided by the levels of a breadth-first search from an end of the graph, in the component of the
-/// first longest row.
+/// The number of unknowns divided by the number of levels of a breadth-first search from an end of the graph,
+/// in the component of the first longest row.
 ///
 /// *Cost* two searches; the second starts from the last node of the first. The pattern is assumed to be
 /// symmetric.
@@ -216,7 +237,7 @@ struct Search {
 }
 
 impl Search {
-    /// Searches from a root, and counts the levels.
+    /// Searches from a root and returns the number of levels.
     fn levels(&mut self, pattern: &Pattern, root: u32) -> usize {
         self.order.clear();
         self.order.push(root);

@@ -7,37 +7,37 @@ use coarsen_direct::Figures;
 use crate::ledger::Ledger;
 use crate::{Kind, NoFactor};
 
-/// How one attempt ended.
+/// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The true residual is within the tolerance.
     Converged,
-    /// The meter stopped it, or the time limit was reached.
+    /// The meter stopped the attempt, or the time limit was reached.
     Stopped,
     /// The iteration limit was reached.
     Limit,
     /// Storage in f32 may be the cause of the failure.
     Rounding,
-    /// The preconditioner could not be set up, or the method broke down with it.
+    /// The preconditioner could not be set up, or the method broke down.
     Broken,
     /// The matrix is not positive definite.
     Indefinite,
     /// The residual is as small as f64 allows, and above the tolerance.
     Floor,
-    /// The matrix is singular, and b not in its range.
+    /// The matrix is singular, and b is not in its range.
     Singular,
 }
 
-/// One event of a run.
+/// An event of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
-    /// A preconditioner was given up for another one.
+    /// A preconditioner was replaced by another preconditioner.
     GivenUp {
         /// The preconditioner.
         kind: Kind,
-        /// Iterations done.
+        /// The number of iterations done.
         after: usize,
-        /// Forecast of its iterations in total.
+        /// The forecast of the total number of iterations with this preconditioner.
         total: f64,
         /// The next preconditioner.
         next: Kind,
@@ -51,30 +51,30 @@ pub enum Event {
     Failed {
         /// The preconditioner.
         kind: Kind,
-        /// How it ended.
+        /// How the attempt ended.
         end: End,
     },
     /// The matrix was ordered.
     Ordered {
-        /// Work of ordering and factor.
+        /// The work of ordering and factor.
         work: f64,
-        /// Sizes of the factor.
+        /// The size of the factor.
         figures: Figures,
     },
     /// No factor is possible.
     NoFactor(NoFactor),
     /// A factor was computed.
     Bought {
-        /// Work spent on iterations before.
+        /// The work spent on setups and iterations before.
         rent: f64,
-        /// Work of ordering and factor.
+        /// The work of ordering and factor.
         price: f64,
     },
     /// A turn ended.
     Turn {
         /// The preconditioner.
         kind: Kind,
-        /// Its iterations in this turn.
+        /// The number of iterations of this turn.
         iterations: usize,
     },
 }
@@ -147,17 +147,17 @@ pub enum Last {
     Factor,
 }
 
-/// The whole run.
+/// The record of a whole run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Course {
     /// The last method.
     pub last: Last,
-    /// How it ended.
+    /// How the last method ended.
     pub end: End,
     /// The events in order.
     pub events: Vec<Event>,
     /// The work, by item.
     pub ledger: Ledger,
-    /// The reason why the cost has no bound, if it has none.
+    /// The reason why the cost has no bound; `None` if it has a bound.
     pub unbounded: Option<NoFactor>,
 }

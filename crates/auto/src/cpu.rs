@@ -18,30 +18,30 @@ use crate::{AutoError, Kind, Meter, Method, attainable, is_floor};
 /// A preconditioner of vectors in f64, and the operator complexity of a hierarchy.
 type Built = (Box<dyn Preconditioner<Vec<f64>>>, f64);
 
-/// One system, and the best x so far.
+/// A system, and the best x so far.
 pub(crate) struct Work<'a> {
     system: System<'a, f64>,
     b: &'a [f64],
     tolerance: f64,
-    /// Whether constants are in the kernel of a component.
+    /// Whether a component of the graph has constants in its kernel.
     floats: bool,
-    /// Remaining iterations.
+    /// The number of remaining iterations.
     left: usize,
     /// Preconditioners built earlier, for later turns.
     kept: Vec<(Kind, bool, Built)>,
     /// The ordering of the matrix, from the estimate of the factor.
     pub(crate) ordered: Rc<Cell<Option<Analysis>>>,
     pub(crate) x: Vec<f64>,
-    /// ‖b − A x‖ / ‖b‖ of this x.
+    /// ‖b − A x‖ / ‖b‖ of `x`.
     pub(crate) residual: f64,
-    /// Iterations in total.
+    /// The total number of iterations.
     pub(crate) iterations: usize,
     /// How the last attempt ended.
     pub(crate) outcome: Outcome,
 }
 
 impl<'a> Work<'a> {
-    /// A system without contact, b and a guess, all of one size.
+    /// Takes a system without contact, b and a guess, all of the same size.
     pub(crate) fn new(
         system: System<'a, f64>,
         b: &'a [f64],
@@ -55,16 +55,16 @@ impl<'a> Work<'a> {
         Self { system, b, tolerance, floats, left, kept, ordered, x, residual, iterations, outcome }
     }
 
-    /// A.
+    /// The matrix A.
     pub(crate) fn matrix(&self) -> &'a Bsr<f64> {
         self.system.matrix
     }
 
-    /// Takes x if it is better than the one before, and returns how the attempt ended.
+    /// Stores x if it is better than the last x, and returns how the attempt ended.
     fn take(&mut self, x: Vec<f64>, said: Outcome, narrow: bool) -> End {
         let residual = relative_residual(self.system.matrix, self.b, &x);
-        // In conjugate gradients the error in the norm of A decreases in every iteration, even if the
-        // residual does not.
+        // Conjugate gradients reduce the error in the norm of A in every iteration, even if the residual
+        // grows.
         let closer = said == Outcome::Stopped && residual.is_finite();
         if closer || residual <= self.residual || !self.residual.is_finite() {
             (self.x, self.residual) = (x, residual);
@@ -113,8 +113,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// A method without a meter, with the first preconditioner that can be set up; the next one if it breaks
-    /// down or stagnates.
+    /// Runs a method without a meter, with the first preconditioner that can be set up, and with the next
+    /// preconditioner after a breakdown or stagnation.
     pub(crate) fn unwatched(&mut self, method: Method, kinds: &[Kind]) -> Result<(Kind, End), AutoError> {
         let (mut failed, mut ended) = (None, None);
         for &kind in kinds {
@@ -232,7 +232,7 @@ fn krylov(method: Method, stop: Stop<f64>) -> Box<dyn Krylov<Vec<f64>>> {
     }
 }
 
-/// ‖b − A x‖ / ‖b‖, divided by 1 where b = 0; NaN where x is not finite.
+/// ‖b − A x‖ / ‖b‖, divided by 1 if b = 0; NaN if x is not finite.
 fn relative_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
     let (b, x, mut r) = (b.to_vec(), x.to_vec(), vec![0.0; b.len()]);
     a.residual(&b, &x, &mut r);
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn the_next_preconditioner_follows_one_that_breaks_down() {
-        // A cyclic shift: restarted GMRES stagnates on it, and ILU(0) is its exact inverse.
+        // Lower bidiagonal: restarted GMRES stagnates, and ILU(0) is the exact inverse.
         let n = 400_u32;
         let entries: Vec<_> = (0..n)
             .flat_map(|i| [(i, i, 0.97), (i, i.saturating_sub(1), if i > 0 { 1.0 } else { 0.0 })])

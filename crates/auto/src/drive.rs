@@ -1,11 +1,11 @@
-//! Runs a plan: a cheap trial, a hierarchy, a factor, each as long as its forecast is the cheapest.
+//! Runs a plan: a cheap trial, a hierarchy and a factor, each as long as its forecast is the cheapest.
 //!
 //! | step | method |
 //! |---|---|
 //! | 1 | conjugate gradients with a cheap preconditioner, as long as their forecast is cheaper than the next method |
-//! | 2 | the preconditioners of the plan; the next one if an attempt ends without a solution. If the forecast of the first is higher than that of the trial was, the trial again; if the trial then exceeds its forecast, the first again |
+//! | 2 | the preconditioners of the plan; the next one if an attempt ends without a solution. If the forecast of the first preconditioner is more than four times the last forecast of the trial, the trial continues; if it then exceeds its forecast, the first preconditioner continues |
 //! | 3 | the factor, when [`Rental`] decides so |
-//! | 4 | if no factor is possible: smoothed aggregation and IC(0) in turns, each turn twice as long as the one before |
+//! | 4 | if no factor is possible: smoothed aggregation and IC(0) in turns, each turn twice as long as the last |
 //!
 //! Each method starts from the best x so far.
 
@@ -16,7 +16,7 @@ use crate::meter::{Against, FIRST_TURN, Meter, Order, Verdict, order};
 use crate::rent::{Advice, NoFactor, Price, Rental};
 use crate::{Forecast, Kind, Method};
 
-/// One attempt.
+/// An attempt: a method with a preconditioner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The method.
@@ -30,15 +30,15 @@ pub struct Step {
 /// The result of a factorisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Factored {
-    /// How it ended.
+    /// How the factorisation ended.
     pub end: End,
     /// Whether there were two factorisations because Cholesky failed.
     pub twice: bool,
 }
 
-/// Runs the attempts.
+/// The implementation of attempts.
 ///
-/// It stores the best x and starts each attempt from it. It may keep preconditioners for later attempts.
+/// It stores the best x, from which each attempt starts. It may keep preconditioners for later attempts.
 pub trait Steps {
     /// An error that ends the run, such as a failed device.
     type Error;
@@ -47,13 +47,13 @@ pub trait Steps {
     /// [`Meter::look`] breaks.
     ///
     /// # Errors
-    /// Errors of the machine only; the numerical outcome is returned.
+    /// Failures of the machine; a numerical failure is an [`End`].
     fn iterate(&mut self, step: Step, meter: &mut Meter<'_>) -> Result<End, Self::Error>;
 
     /// Factorises the matrix and solves, with refinement from the best x.
     ///
     /// # Errors
-    /// Errors of the machine.
+    /// Failures of the machine.
     fn factor(&mut self) -> Result<Factored, Self::Error>;
 }
 
@@ -70,11 +70,11 @@ pub struct Terms {
 
 /// Solves by a plan; `order` orders the matrix for a factor, at most once.
 ///
-/// *Cost* at most three times that of the cheaper of the methods tried and the factor, if one is possible
-/// ([`Rental`]).
+/// *Cost* at most three times the cost of all methods tried and three times the cost of the factor, if a
+/// factor is possible ([`Rental`]).
 ///
 /// # Errors
-/// Those of `steps`.
+/// The errors of `steps`.
 pub fn drive<S: Steps>(
     plan: &Plan,
     terms: Terms,
@@ -102,11 +102,11 @@ struct Drive<'a, 'o, S> {
     rental: Rental,
     events: Vec<Event>,
     done: usize,
-    /// Forecast of the remaining work of the trial when it was given up.
+    /// The forecast of the remaining work of the trial when it was stopped.
     promised_by_trial: f64,
 }
 
-/// When the trial continues, it may take this many times its forecast before the other method continues.
+/// A continued trial may take this many times its forecast before the other method continues.
 const TRUST: f64 = 2.0;
 
 /// How an attempt ended, and why the meter stopped it.
@@ -126,7 +126,7 @@ impl<S: Steps> Drive<'_, '_, S> {
             if matches!(self.rental.price(), Price::None(_)) {
                 break;
             }
-            // Only once: from then on both are compared with the factor only.
+            // The trial continues only once; afterwards both are compared with the factor only.
             let promised = std::mem::replace(&mut self.promised_by_trial, f64::INFINITY);
             if let Some(done) = self.attempt(kind, Against::Factor { trial: promised })? {
                 return Ok(done);
@@ -144,8 +144,8 @@ impl<S: Steps> Drive<'_, '_, S> {
         self.turns()
     }
 
-    /// Continues the trial, for which `kind` was given up. If the trial exceeds its forecast, continues
-    /// `kind`, compared with the factor only.
+    /// Continues the trial after `kind` was stopped. If the trial exceeds its forecast, continues `kind`,
+    /// compared with the factor only.
     fn trial_again(&mut self, kind: Kind, budget: f64) -> Result<Option<(Last, End)>, S::Error> {
         if let Some(done) = self.attempt(self.plan.trial, Against::Turns { budget })? {
             return Ok(Some(done));
@@ -156,24 +156,24 @@ impl<S: Steps> Drive<'_, '_, S> {
         Ok(None)
     }
 
-    /// Forecast of the total work with a preconditioner.
+    /// The forecast of the total work with a preconditioner.
     fn promised(&self, kind: Kind) -> f64 {
         let costs = &self.plan.costs;
         match kind {
             Kind::SmoothedAggregation => costs.hierarchy(),
-            // For the others, assume about half of the iterations.
+            // Without an estimate, the trial is stopped only if its forecast exceeds the iteration limit.
             _ => f64::INFINITY,
         }
     }
 
-    /// Orders the matrix if that is not done yet.
+    /// Orders the matrix unless it is ordered already.
     fn ordered(&mut self) {
         if matches!(self.rental.price(), Price::Unknown { .. }) {
             order(self.plan, &mut self.rental, self.order, &mut self.events);
         }
     }
 
-    /// Whether the factor is bought before a setup when no other method runs; orders the matrix if the rule
+    /// Whether the factor is bought before a setup while no other method runs; orders the matrix if the rule
     /// requires it.
     fn buys_before(&mut self, setup: f64) -> bool {
         if self.rental.before(setup, true) == Advice::Order {
@@ -283,8 +283,8 @@ impl<S: Steps> Drive<'_, '_, S> {
         self.events.push(Event::Bought { rent: self.rental.ledger.rent(), price: whole });
         self.rental.ledger.charge(Item::Factor, factor);
         let Factored { end, twice } = self.steps.factor()?;
-        // The price is that of the Cholesky factor; the cost of one that fails comes on top and is outside
-        // the bound.
+        // The price covers one Cholesky factor; the extra cost of a failed Cholesky factor is outside the
+        // bound.
         if twice {
             self.rental.ledger.charge(Item::Factor, factor);
         }
@@ -296,7 +296,7 @@ impl<S: Steps> Drive<'_, '_, S> {
         Ok(None)
     }
 
-    /// Smoothed aggregation and IC(0) in turns; one that breaks down gets no more turns.
+    /// Runs smoothed aggregation and IC(0) in turns; a preconditioner that breaks down gets no more turns.
     fn turns(&mut self) -> Result<(Last, End), S::Error> {
         let failed: Vec<Kind> = self
             .events
@@ -305,14 +305,14 @@ impl<S: Steps> Drive<'_, '_, S> {
             .collect();
         let mut kinds: Vec<Kind> =
             self.plan.kinds.iter().copied().filter(|kind| !failed.contains(kind)).collect();
-        // It may have had its first turn before the ordering showed that no factor is possible.
+        // The first preconditioner may have had a turn before the ordering showed that no factor is possible.
         let begun =
             matches!(self.events.last(), Some(Event::Turn { kind, .. }) if kinds.first() == Some(kind));
         let mut at = usize::from(begun);
         let mut budget = FIRST_TURN * self.plan.costs.hierarchy() * if begun { 2.0 } else { 1.0 };
         let mut last = failed.last().copied().unwrap_or(self.plan.trial);
         loop {
-            // Two methods take turns; weaker ones replace one that breaks down.
+            // Two preconditioners take turns; a weaker one replaces one that breaks down.
             let playing = kinds.len().min(2);
             if playing == 0 {
                 return Ok((Last::Iterations(last), End::Broken));

@@ -3,14 +3,14 @@
 //! | letter | here | meaning |
 //! |---|---|---|
 //! | k | `logs.len() − 1` | iterations done |
-//! | s | slope | mean change of ln ‖r‖ in an iteration, over the last half of the iterations |
+//! | s | slope | mean change of ln ‖r‖ per iteration, over the last half of the iterations |
 //! | κ | `condition` | condition number of M⁻¹A, estimated from below by Ritz values |
 //! | ε | `goal` = ln ε | tolerance for the relative residual |
 //!
-//! There are two forecasts of the total. The first, k + (ln ε − ln ‖rₖ‖) / s, is too high on a plateau before
-//! the smallest eigenvalue is found, and too low if convergence slows down later. The second, ½ √κ ln(2/ε)
-//! (Saad 2003, (6.128)), is too low until the smallest eigenvalue is found, and too high if only few
-//! eigenvalues are small. The forecast is a weighted geometric mean of the two.
+//! The forecast is a weighted geometric mean of two forecasts. The first, k + (ln ε − ln ‖rₖ‖) / s, is too
+//! high on a plateau before the smallest eigenvalue is found, and too low if convergence slows down later.
+//! The second, ½ √κ ln(2/ε) (Saad 2003, (6.128)), is too low until the smallest eigenvalue is found, and too
+//! high if only few eigenvalues are small.
 
 /// The weight of the slope in the forecast; the condition number has the remaining weight.
 const SLOPE: f64 = 0.3;
@@ -18,7 +18,7 @@ const SLOPE: f64 = 0.3;
 /// The forecast if the residual does not fall.
 const UNSEEN: f64 = 1e4;
 
-/// Residuals of a running solve, and the forecast from them.
+/// The residuals of a running solve, and the forecast from them.
 #[derive(Clone, Debug)]
 pub struct Forecast {
     /// ln ε.
@@ -33,13 +33,13 @@ impl Forecast {
         Self { goal: tolerance.max(f64::MIN_POSITIVE).ln(), logs: Vec::new() }
     }
 
-    /// Adds the relative residual of the next iteration, the guess first.
+    /// Adds the relative residual of the next iteration, starting with the guess.
     pub fn see(&mut self, relative: f64) {
         self.logs.push(relative.ln());
     }
 
-    /// Iterations in total; `condition` is an estimate of the condition number of M⁻¹A from below. Infinite
-    /// with fewer than two residuals.
+    /// The forecast of the total number of iterations; `condition` is an estimate of the condition number of
+    /// M⁻¹A from below. Without `condition`, the forecast is infinite for fewer than two residuals.
     pub fn total(&self, condition: Option<f64>) -> f64 {
         let drawn = draw_on(&self.logs, self.goal);
         match condition.filter(|c| *c >= 1.0) {

@@ -35,7 +35,7 @@ impl fmt::Display for Method {
 /// A kind of preconditioner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// None.
+    /// No preconditioner.
     Identity,
     /// The diagonal.
     Jacobi,

@@ -11,9 +11,9 @@ pub enum Item {
     Setup(Kind),
     /// A second setup in f64, after f32 failed.
     Retry(Kind),
-    /// Iterations of a Krylov method with it.
+    /// Iterations of a Krylov method with a preconditioner.
     Iterations(Kind),
-    /// Ordering a matrix for a factor and finding the structure of the factor.
+    /// Ordering a matrix and finding the structure of its factor.
     Ordering,
     /// Computing the factor and solving with it.
     Factor,
@@ -31,11 +31,11 @@ impl fmt::Display for Item {
     }
 }
 
-/// Work by item, in the order in which it was begun.
+/// Work by item, in the order in which items were begun.
 ///
 /// The unit is one byte moved between memory and processor; an operation counts as the bytes that could be
 /// moved in the same time ([`cost`](crate::Costs)). Work is computed from sizes and not measured, so the same
-/// matrix is always solved in the same way. *Cost* a few entries; adding is linear in them.
+/// matrix is always solved in the same way. *Cost* of adding: linear in the number of items, which is small.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledger {
     entries: Vec<(Item, f64)>,

@@ -1,9 +1,9 @@
 //! `auto`: automatic choice of a solver, with a bound on the cost of wrong forecasts.
 //!
 //! [`Auto::choose`] analyses a system and returns its choice with the reasons; [`Auto::solve`] solves the
-//! system. The number of iterations of a method is not known before it runs, so forecasts are made while it
-//! runs. A [`Rental`] ensures that the total work is at most three times that of the cheaper of the methods
-//! tried and a sparse factor.
+//! system. The number of iterations of a method is not known in advance, so forecasts are made while it runs.
+//! A [`Rental`] ensures that the total work is at most three times the smaller of the work of all methods
+//! tried and the work of a sparse factor.
 //!
 //! | file | contents |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | [`cost`](Costs) | work of setups, iterations and factors |
 //! | [`forecast`](Forecast) | forecasts of the number of iterations |
 //! | [`ledger`](Ledger) | the work done so far |
-//! | [`rent`](Rental) | when a factor is ordered and bought: the bound |
+//! | [`rent`](Rental) | when a factor is ordered and computed: the bound |
 //! | [`meter`](Meter) | monitors a running method |
 //! | [`drive`](drive()) | the order of attempts |
 //! | [`course`](Course) | the record of a run |

@@ -11,25 +11,27 @@ use crate::ledger::Item;
 use crate::rent::{Advice, NoFactor, Price, Rental};
 use crate::{Forecast, Kind, Plan};
 
-/// Iterations before the first forecast.
+/// The number of iterations before the first forecast.
 const LEAST: usize = 10;
 
-/// The same for smoothed aggregation, for which a forecast follows in every later iteration.
+/// The number of iterations before the first forecast of smoothed aggregation; every later iteration makes a
+/// forecast.
 const LEAST_OF_A_HIERARCHY: usize = 8;
 
-/// When the work so far reaches this fraction of the cost of the next preconditioner, the forecast for the
-/// remaining work may be this many times that cost. Early forecasts are inaccurate and late ones cost
-/// iterations. The numbers are fitted to the gallery with costs perturbed by up to a quarter.
+/// Pairs (fraction, multiple): while the work so far is at most this fraction of the cost of the next
+/// preconditioner, the forecast for the remaining work may be this multiple of that cost. Early forecasts are
+/// inaccurate, late forecasts cost iterations. Fitted to the gallery with costs perturbed by up to a quarter.
 const PATIENCE: [(f64, f64); 5] = [(0.05, 4.0), (0.10, 2.5), (0.15, 1.6), (0.20, 1.2), (f64::INFINITY, 1.0)];
 
-/// Length of the first turn, relative to the expected cost of smoothed aggregation.
+/// The length of the first turn, relative to the expected cost of smoothed aggregation.
 pub(crate) const FIRST_TURN: f64 = 2.0;
 
-/// A turn may be 1.5 times as long if the forecast fits into it, and ends at half if the forecast exceeds
-/// this many turns.
+/// A turn is extended by half if the forecast of the remaining work is at most half a turn, and ends at half
+/// its length if that forecast exceeds this many turns.
 const HOPELESS: f64 = 4.0;
 
-/// Orders the matrix; returns the sizes of its factor, or the reason why there is none.
+/// The function that orders the matrix; returns the sizes of its factor, or the reason why no factor is
+/// possible.
 pub type Order<'a> = dyn FnMut() -> Result<Figures, NoFactor> + 'a;
 
 /// The reason why a method was stopped.
@@ -37,31 +39,32 @@ pub type Order<'a> = dyn FnMut() -> Result<Figures, NoFactor> + 'a;
 pub(crate) enum Verdict {
     /// The factor is bought.
     Buy,
-    /// The next preconditioner, or the earlier trial, has a cheaper forecast; with the forecast of the total
-    /// iterations of this one.
+    /// The next preconditioner, or the earlier trial, has a cheaper forecast. Holds the forecast of the total
+    /// iterations of the stopped method.
     GiveUp(f64),
-    /// Its budget is spent.
+    /// The budget of the turn is spent.
     Turn,
 }
 
-/// The trial continues when the forecast of the current method exceeds that of the trial by this factor.
+/// The trial continues when the forecast of the current method exceeds the forecast of the trial by this
+/// factor.
 const BACK: f64 = 4.0;
 
 /// The alternatives to a running method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Against {
-    /// A factor, and the trial with its forecast when it was given up; infinite if the trial is no longer an
-    /// alternative.
+    /// A factor, and the trial with its forecast when it was stopped; the forecast is infinite if the trial
+    /// is no alternative.
     Factor { trial: f64 },
-    /// A factor, and a stronger preconditioner: cost of its setup, and of setup and iterations.
+    /// A factor, and a stronger preconditioner with the costs of its setup and of setup and iterations.
     Next { setup: f64, whole: f64 },
-    /// Other methods in turns; the work of this turn.
+    /// Other methods in turns, with the work allowed for this turn.
     Turns { budget: f64 },
     /// No alternative.
     Nothing,
 }
 
-/// The monitor of one method with one preconditioner.
+/// The monitor of a method with a preconditioner.
 pub struct Meter<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) rental: &'a mut Rental,
@@ -75,21 +78,21 @@ pub struct Meter<'a> {
     pub(crate) spent: f64,
     pub(crate) done: usize,
     pub(crate) check: usize,
-    /// Total iterations in the last forecast.
+    /// The total number of iterations in the last forecast.
     pub(crate) total: Option<f64>,
     pub(crate) verdict: Option<Verdict>,
 }
 
 impl Meter<'_> {
-    /// Called after the setup; `complexity` is the operator complexity of a hierarchy, and 1 for all others.
+    /// Records the setup; `complexity` is the operator complexity of a hierarchy, otherwise 1.
     pub fn built(&mut self, complexity: f64) {
         self.work = self.plan.costs.iteration(self.kind, complexity);
     }
 
-    /// Called in every iteration; returns `Break` to stop the method.
+    /// Observes an iteration; returns `Break` to stop the method.
     ///
-    /// *Cost* a logarithm, and at about every tenth call a forecast, whose Ritz values take time linear in
-    /// the iterations so far.
+    /// *Cost* a logarithm, and in some calls a forecast, whose Ritz values take time linear in the number of
+    /// iterations so far.
     pub fn look<V: Vector>(&mut self, it: &Iteration<'_, V>) -> ControlFlow<()> {
         let condition = || {
             let [low, high] = it.ritz_values.and_then(RitzValues::extremes)?;
@@ -98,8 +101,8 @@ impl Meter<'_> {
         self.see(it.number, it.relative.wide(), &condition)
     }
 
-    /// [`look`](Self::look) with plain numbers: the iteration (0 for the guess), its relative residual, and
-    /// an estimate of the condition number from below, if there is one.
+    /// As [`look`](Self::look), from plain numbers: the iteration (0 for the guess), its relative residual,
+    /// and an estimate of the condition number from below, if available.
     pub fn see(
         &mut self,
         number: usize,
@@ -118,7 +121,7 @@ impl Meter<'_> {
             let wait = if self.kind == Kind::SmoothedAggregation { 1 } else { (self.done / 10).max(5) };
             self.check = self.done + wait;
         }
-        // Between two forecasts use the last one.
+        // Between two forecasts the last forecast is used.
         let rest = self.total.map(|total| (total - self.done as f64).max(1.0) * self.work);
         self.verdict = self.judge(checked.then_some(self.total).flatten(), rest);
         if self.verdict.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -138,7 +141,7 @@ impl Meter<'_> {
         // If no factor is possible, methods take turns from here on.
         let without = matches!(self.rental.price(), Price::None(_));
         match self.against {
-            // Early forecasts are too high, so first spend the expected total cost.
+            // Early forecasts are too high, so the expected total cost is spent first.
             Against::Factor { trial }
                 if self.spent >= self.plan.costs.hierarchy()
                     && rest.is_some_and(|rest| rest > BACK * trial) =>
@@ -188,7 +191,7 @@ impl Meter<'_> {
 /// Orders the matrix, adds the work, and records the result.
 pub(crate) fn order(plan: &Plan, rental: &mut Rental, order: &mut Order<'_>, events: &mut Vec<Event>) {
     let sized = order().and_then(|figures| {
-        // `products` depends on the caches of the machine and is not used, so that a matrix is always solved
+        // `products` depends on the caches of the machine. It is not used, so that a matrix is always solved
         // in the same way.
         let bytes = figures.bytes;
         if bytes > plan.memory {
@@ -205,7 +208,7 @@ pub(crate) fn order(plan: &Plan, rental: &mut Rental, order: &mut Order<'_>, eve
 }
 
 impl Meter<'_> {
-    /// Iterations before the first forecast.
+    /// The number of iterations before the first forecast.
     pub(crate) fn first(kind: Kind) -> usize {
         if kind == Kind::SmoothedAggregation { LEAST_OF_A_HIERARCHY } else { LEAST }
     }

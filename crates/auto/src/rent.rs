@@ -1,9 +1,9 @@
 //! Renting or buying: when a factor is ordered, and when it is computed.
 //!
-//! Iterations are like rent, and their number is not known in advance. A factor is like a purchase; its price
-//! is known after the ordering. A rule that buys when the rent has reached the price costs at most twice the
-//! cheaper of the two (the ski rental problem). Here a forecast decides when to buy: as early as half of the
-//! price, or as late as twice the price. The cost is then at most three times the cheaper of the two.
+//! This is the ski rental problem. Iterations are the rent, and their number is not known in advance. A
+//! factor is the purchase, and its price is known after the ordering. Buying when the rent has reached the
+//! price costs at most twice the cheaper alternative. Here a forecast decides when to buy, between half of
+//! the price and twice the price; the cost is then at most three times the cheaper alternative.
 //!
 //! | letter | here | meaning |
 //! |---|---|---|
@@ -12,18 +12,18 @@
 //! | F | `factor` | work of the numeric factorisation and the solve |
 //! | C | `whole` = O + F | the total price of a factor |
 //! | C₀ | `least` ≤ C | a lower bound of the price, from the entries of A |
-//! | g | granule | the cost of the most expensive step that cannot be interrupted: an iteration |
+//! | g | granule | the cost of the most expensive iteration, which cannot be interrupted |
 //!
 //! | rule | when |
 //! |---|---|
-//! | order | after an iteration: R ≥ C₀ and the forecast for the remaining iterations is above the estimated cost of the factor, or R ≥ 2 C₀. Before a setup, with R ≥ O/2: R with the setup would exceed 2 C₀, or the estimated factor is cheaper than a hierarchy. The setup counts as rent if there is no alternative to it |
+//! | order | after an iteration: R ≥ C₀ and the forecast for the remaining iterations is above the estimated cost of the factor, or R ≥ 2 C₀. Before a setup, with R ≥ O/2: R with the setup would exceed 2 C₀, or the estimated factor is cheaper than a hierarchy. The setup counts as rent if it has no alternative |
 //! | buy | after an iteration: R ≥ C/2 and the forecast for the remaining iterations is above 1.2 F, or R ≥ C and the forecast is above F/2, or R ≥ 2 C. Before a setup: R with the setup would exceed 2 C |
 //!
 //! **The bound.** If iterations end the solve: R ≤ 2 C + g, and O was paid only if R ≥ O/2, so the total work
 //! is at most 3 R and 3 C + g. If the factor ends the solve: C/2 ≤ R ≤ 2 C + g, so the total work R + C is at
-//! most 3 R and 3 C + g. This holds for any forecasts. A factor without earlier attempts costs C. There is no
-//! bound if no factor is possible: an option excludes it, its fill-in is unknown, it needs too much memory,
-//! or it fails. C does not include an earlier factorisation that failed.
+//! most 3 R and 3 C + g. This holds for any forecasts. A factor without earlier attempts costs C. The bound
+//! does not hold if no factor is possible: an option excludes it, its fill-in is unknown, it needs too much
+//! memory, or it fails. C does not include an earlier factorisation that failed.
 //!
 //! *Reference* Karlin, Manasse, Rudolph, Sleator 1988, "Competitive snoopy caching", Algorithmica 3.
 
@@ -32,13 +32,13 @@ use crate::ledger::{Item, Ledger};
 /// The reason why no factor is possible.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoFactor {
-    /// An option or the system excludes it: a null space, a precision, a device.
+    /// An option or the system excludes a factor: a null space, a precision, a device.
     Unwanted,
-    /// Its fill-in depends on the pivots: LU.
+    /// The fill-in depends on the pivots, as for LU.
     Unknown,
-    /// It needs more bytes than allowed.
+    /// The factor needs more bytes than allowed.
     TooLarge {
-        /// Bytes it needs.
+        /// The number of bytes of the factor.
         bytes: usize,
         /// The memory limit.
         allowed: usize,
@@ -47,27 +47,27 @@ pub enum NoFactor {
     Failed,
 }
 
-/// What is known about the factor.
+/// The price of a factor, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Price {
     /// No factor is possible.
     None(NoFactor),
     /// Not ordered yet.
     Unknown {
-        /// O.
+        /// The work O of the ordering.
         ordering: f64,
-        /// C₀.
+        /// The lower bound C₀ of the price.
         least: f64,
-        /// Estimate of C from the structure.
+        /// The estimate of C from the structure of the matrix.
         promise: f64,
         /// Whether `promise` is less than the expected cost of a hierarchy.
         cheap: bool,
     },
     /// Ordered.
     Known {
-        /// F.
+        /// The work F of the factorisation and the solve.
         factor: f64,
-        /// C.
+        /// The total price C.
         whole: f64,
     },
 }
@@ -101,12 +101,12 @@ pub struct Rental {
 }
 
 impl Rental {
-    /// Without work so far.
+    /// A rental without work so far.
     pub fn new(price: Price) -> Self {
         Self { ledger: Ledger::default(), price }
     }
 
-    /// What is known of the factor.
+    /// The price of the factor, as far as it is known.
     pub fn price(&self) -> Price {
         self.price
     }
@@ -130,7 +130,7 @@ impl Rental {
 
     /// The action before a setup of known work, which cannot be interrupted.
     ///
-    /// `forced` means that no other method is running.
+    /// `forced` states that no other method is running.
     pub fn before(&self, setup: f64, forced: bool) -> Advice {
         let rent = self.ledger.rent();
         match self.price {
@@ -139,7 +139,7 @@ impl Rental {
                 let early = cheap || rent + setup > 2.0 * least;
                 match early {
                     true if rent >= 0.5 * ordering => Advice::Order,
-                    // There is no other work before this setup, so the setup counts as rent.
+                    // No other method can add rent before this setup, so the setup counts as rent.
                     true if forced && rent + setup >= 0.5 * ordering => Advice::Order,
                     true if !forced => Advice::Wait,
                     _ => self.order(rent, None),

@@ -1,4 +1,4 @@
-//! The contract of a place.
+//! The interface of a place.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
 use crate::{DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer};
 
-/// A place where vectors, matrices and small inverses live and meet.
+/// A place that stores vectors, matrices and small inverses and computes with them.
 ///
-/// Precision has two numbers: `Real`, of the vectors and of all sums, and `Stored`, of matrices and blocks,
-/// rounded once on the way in. A value, cheap to clone (a device handle); features only decide which types
-/// exist.
+/// A place has two precisions: `Real` for vectors and all sums, and `Stored` for matrices and blocks, which
+/// are rounded once when they are copied to the place. A backend is a value and cheap to clone (a device
+/// handle). Cargo features only decide which backend types exist.
 ///
 /// ```
 /// use coarsen_backend::{Backend, Cpu};
@@ -39,35 +39,35 @@ pub trait Backend: Clone + Send + 'static {
     /// Row sets of this place.
     type Rows: Send;
 
-    /// What reports call it: `cpu`, `opencl`.
+    /// Returns the name in reports: `cpu`, `opencl`.
     fn name(&self) -> &'static str;
 
-    /// Whether the host waits where it reads a vector: methods then prefer a dense product there to a solve
-    /// here, and smoothers without an order.
+    /// Whether the host must wait to read a vector. If so, methods prefer a dense product at the place to a
+    /// solve on the host, and smoothers that do not depend on an order of rows.
     fn is_remote(&self) -> bool {
         false
     }
 
-    /// A copy of host entries.
+    /// Copies host entries to a new vector.
     ///
     /// # Errors
-    /// [`Error::Device`] when the memory is not to be had; so for all that follow.
+    /// [`Error::Device`] if memory is not available; the other methods that copy return it too.
     fn vector(&self, host: &[Self::Real]) -> Result<Self::Vector, Error>;
 
-    /// A copy of a host matrix, rounded to `Stored`.
+    /// Copies a host matrix, rounded to `Stored`.
     fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<Self::Matrix, Error>;
 
-    /// A copy of host blocks, rounded to `Stored`.
+    /// Copies host blocks, rounded to `Stored`.
     fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<Self::Blocks, Error>;
 
-    /// A copy of row sets.
+    /// Copies row sets.
     fn rows(&self, sets: &RowSets) -> Result<Self::Rows, Error>;
 
-    /// P and Pᵀ, rounded to `Stored`; `transpose` is the plan of P's pattern. The provided one stores two
-    /// matrices.
+    /// Copies P and Pᵀ, rounded to `Stored`; `transpose` is the transpose plan of P's pattern. The default
+    /// stores two matrices.
     ///
     /// # Errors
-    /// As [`matrix`](Self::matrix).
+    /// The errors of [`matrix`](Self::matrix).
     fn transfer<T: Real>(
         &self,
         p: &Prolongation<T>,
@@ -76,18 +76,19 @@ pub trait Backend: Clone + Send + 'static {
         Ok(Box::new(MatrixTransfer::new(self, p, transpose)?))
     }
 
-    /// The row sets that suit this place: a few coloured chunks on a CPU, colours of single rows on a device.
+    /// Returns the row sets that suit this place: a few coloured chunks on a CPU, colours of single rows on a
+    /// device.
     fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets;
 
-    /// A Gauss-Seidel smoother of this place's own, of one sweep a step, for a symmetric A; `None` if sweeps
-    /// over whole rows are better.
+    /// Returns a Gauss-Seidel smoother specific to this place, with one sweep per step, for a symmetric A;
+    /// `None` if sweeps over whole rows are better.
     ///
-    /// The CPU returns one that stores half of A. A [`NumericPlace`] returns `None`, because it writes A
-    /// itself. The caller has checked that A is finite and symmetric to round-off, and ω is between 0 and 2;
-    /// the place does not check again. *Cost* two passes over the pattern and one over half of A.
+    /// The CPU returns a smoother that stores half of A. A [`NumericPlace`] returns `None`, because it writes
+    /// A itself. The caller has checked that A is finite and symmetric to round-off, and that ω is between 0
+    /// and 2; the place does not check again. *Cost* two passes over the pattern and one pass over half of A.
     ///
     /// # Errors
-    /// [`Error::NotSquare`], those of [`matrix`](Self::matrix) and of [`DenseBlocks::inverse_diagonal`].
+    /// [`Error::NotSquare`], the errors of [`matrix`](Self::matrix) and of [`DenseBlocks::inverse_diagonal`].
     fn gauss_seidel<T: Real>(
         &self,
         a: &Bsr<T>,
@@ -97,39 +98,39 @@ pub trait Backend: Clone + Send + 'static {
         Ok(None)
     }
 
-    /// Copies a vector to the host, waiting for it; `host` must have its length.
+    /// Copies a vector to the host and waits for the copy; `host` must have the same length.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another length, [`Error::Device`] when work before it failed.
+    /// [`Error::Shape`] for another length, [`Error::Device`] if earlier work at the place failed.
     fn read(&self, v: &Self::Vector, host: &mut [Self::Real]) -> Result<(), Error>;
 
     /// Copies host entries into an existing vector of the same length.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// The errors of [`read`](Self::read).
     fn write(&self, host: &[Self::Real], v: &mut Self::Vector) -> Result<(), Error>;
 }
 
-/// The direction of a relaxation sweep; a forward one followed by a backward one is symmetric.
+/// The direction of a relaxation sweep. A forward sweep followed by a backward sweep is symmetric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SweepDirection {
-    /// Sets in order, rows in order.
+    /// Sets in order, and rows in order.
     Forward,
-    /// Everything reversed.
+    /// Sets and rows in reverse order.
     Backward,
 }
 
 /// A matrix of a place.
 pub trait Matrix<B: Backend>: LinearOperator<B::Vector> + Send {
-    /// y = a A x + b y; with b = 0 the old y is not read.
+    /// Computes y = a A x + b y; if b = 0, the old y is not read.
     fn apply_add(&self, a: B::Real, x: &B::Vector, b: B::Real, y: &mut B::Vector);
 
     /// One sweep of x_i ← x_i + ω D_i (b − A x)_i in place, over all row sets in the direction of `sweep`.
     ///
-    /// Rows of one chunk see each other's new values (Gauss-Seidel); the sets guarantee that chunks of one
-    /// set are not coupled, so the result does not depend on who runs first. D holds the inverses of the
-    /// diagonal blocks for Gauss-Seidel. *Cost* one pass over A, b, x and D. *Panics* when A is not square or
-    /// the sets belong to another pattern.
+    /// Rows of one chunk use each other's new values (Gauss-Seidel). Chunks of one set are not coupled, so
+    /// that the result does not depend on their order. D holds the inverses of the diagonal blocks for
+    /// Gauss-Seidel. *Cost* one pass over A, b, x and D. *Panics* if A is not square or the sets belong to
+    /// another pattern.
     fn relax(
         &self,
         rows: &B::Rows,
@@ -140,13 +141,13 @@ pub trait Matrix<B: Backend>: LinearOperator<B::Vector> + Send {
         x: &mut B::Vector,
     );
 
-    /// One step of a relaxation that needs no order: s ← β s + ω D (b − A x), y ← x + s. With β = 0 the old s
-    /// is not read.
+    /// One step of a relaxation in which all rows are updated at the same time: s ← β s + ω D (b − A x), y ←
+    /// x + s. If β = 0, the old s is not read.
     ///
-    /// Jacobi and SPAI-0 are β = 0; Chebyshev and heavy-ball iterations keep their last step in s. *Cost* on
-    /// a CPU one pass over A, D, b, x and s, writing s and y; the default makes four passes over vectors
-    /// more. *Panics* when A is not square or D does not fit it.
-    #[allow(clippy::too_many_arguments)] // the letters of the formula
+    /// Jacobi and SPAI-0 use β = 0; Chebyshev and heavy-ball iterations keep their last step in s. *Cost* on
+    /// a CPU one pass over A, D, b, x and s that also writes s and y; the default makes four more passes over
+    /// vectors. *Panics* if A is not square or D has another size.
+    #[allow(clippy::too_many_arguments)] // the symbols of the formula
     fn relax_into(
         &self,
         d: &B::Blocks,
@@ -163,50 +164,50 @@ pub trait Matrix<B: Backend>: LinearOperator<B::Vector> + Send {
         y.axpy(&s.scalar(num_traits::one()), s);
     }
 
-    /// New values for the same pattern.
+    /// Replaces the values; the pattern stays the same.
     ///
     /// # Errors
     /// [`Error::Pattern`] for another pattern, [`Error::Shape`] for another block size, [`Error::Range`] for
-    /// values that storage cannot hold; the old values then stay.
+    /// values that storage cannot hold. The old values are then kept.
     fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error>;
 }
 
-/// Small dense matrices D_k along the diagonal of a place.
+/// Small dense matrices D_k of a block diagonal, stored at a place.
 pub trait Blocks<B: Backend>: Send {
-    /// Blocks stored.
+    /// Returns the number of blocks.
     fn count(&self) -> usize;
 
-    /// z_k = a D_k r_k + b z_k for every block k; with b = 0 the old z is not read.
+    /// Computes z_k = a D_k r_k + b z_k for every block k; if b = 0, the old z is not read.
     fn apply(&self, a: B::Real, r: &B::Vector, b: B::Real, z: &mut B::Vector);
 
-    /// New values for the same number and size of blocks.
+    /// Replaces the values of the same number and size of blocks.
     ///
     /// # Errors
-    /// [`Error::Shape`] otherwise; the old values then stay.
+    /// [`Error::Shape`] otherwise; the old values are then kept.
     fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error>;
 }
 
-/// A place that computes the numeric phase of a setup itself: the matrix changes there, and nothing but small
-/// numbers and the coarsest matrix travels.
-///
-/// Structure stays with the host, which made it. *Implement* where moving values costs more than computing
-/// with them: on a device.
+/// A place that computes the numeric phase of a setup itself: the matrix changes at the place, and only
+/// scalars and the coarsest matrix are copied.
+/// The host computes and keeps the structure. *Implement* if copying values costs more than computing with
+/// them, as on a device.
+/// them, as on a device.
 pub trait NumericPlace: Backend {
-    /// Which blocks of A and P each block of Pᵀ A P is the sum of, for one pattern of each.
+    /// The plan of a product Pᵀ A P for given patterns: the blocks of A and P that contribute to each block.
     type Galerkin;
 
-    /// The plan for the patterns of A, P and A_c = Pᵀ A P; `dead` are scalar unknowns of A_c without a basis
-    /// function, sorted.
+    /// Returns the plan for the patterns of A, P and A_c = Pᵀ A P; `dead` are scalar unknowns of A_c without
+    /// a basis function, sorted.
     ///
     /// # Errors
-    /// [`Error::Shape`] and [`Error::Pattern`] where they do not belong together, and those of a device.
+    /// [`Error::Shape`] and [`Error::Pattern`] if the matrices do not match, and [`Error::Device`].
     fn galerkin(&self, matrices: [&Self::Matrix; 3], dead: &[u32]) -> Result<Self::Galerkin, Error>;
 
-    /// A_c = Pᵀ A P for the matrices that the plan was made for; dead unknowns get a diagonal of the size of
-    /// their node's.
+    /// Computes A_c = Pᵀ A P for the matrices of the plan. Dead unknowns get the largest diagonal entry of
+    /// their node, or 1 if all unknowns of the node are dead.
     ///
     /// # Errors
-    /// [`Error::Device`] when the place has failed.
+    /// [`Error::Device`] if the place has failed.
     fn product(
         &self,
         plan: &Self::Galerkin,
@@ -215,25 +216,30 @@ pub trait NumericPlace: Backend {
         coarse: &mut Self::Matrix,
     ) -> Result<(), Error>;
 
-    /// Values of one matrix for another of the same pattern.
+    /// Computes A_c ← A_c + D for a matrix D of the pattern of A_c, made at this place.
     ///
     /// # Errors
-    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] when the place has
-    /// failed.
+    /// [`Error::Pattern`] for another matrix, [`Error::Device`] when the place has failed.
+    fn add(&self, plan: &Self::Galerkin, d: &Self::Matrix, coarse: &mut Self::Matrix) -> Result<(), Error>;
+
+    /// Copies the values of one matrix to another of the same pattern.
+    ///
+    /// # Errors
+    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] if the place has failed.
     fn copy_values(&self, from: &Self::Matrix, to: &mut Self::Matrix) -> Result<(), Error>;
 
-    /// Values of a matrix for one of the host of the same pattern.
+    /// Copies the values of a matrix to a host matrix of the same pattern.
     ///
     /// # Errors
-    /// As [`copy_values`](Self::copy_values).
+    /// The errors of [`copy_values`](Self::copy_values).
     fn read_values<T: Real>(&self, from: &Self::Matrix, to: &mut Bsr<T>) -> Result<(), Error>;
 
-    /// D = the inverses of the diagonal blocks of A; returns max Σⱼ |aᵢⱼ| / |aᵢᵢ| over the rows of a matrix
-    /// of scalars, a bound of its ρ(D⁻¹A).
+    /// Computes D, the inverses of the diagonal blocks of A. For 1x1 blocks returns max Σⱼ |aᵢⱼ| / |aᵢᵢ| over
+    /// the rows, which is an upper bound of ρ(D⁻¹A).
     ///
     /// # Errors
-    /// As [`DenseBlocks::invert_diagonal`](DenseBlocks::invert_diagonal) and
-    /// [`check_positive`](DenseBlocks::check_positive); D may hold new values then.
+    /// The errors of [`DenseBlocks::invert_diagonal`](DenseBlocks::invert_diagonal) and
+    /// [`check_positive`](DenseBlocks::check_positive). D may then hold new values.
     fn invert_diagonal(
         &self,
         a: &Self::Matrix,

@@ -1,7 +1,8 @@
-//! The laws of a backend: every primitive equals the plain loops of [`Reference`].
+//! Conformance tests of a backend: every primitive equals the plain loops of [`Reference`].
 //!
-//! `coarsen_backend::conformance!(Cpu::mixed(), 1e-6);` in a test file makes one test per law. The second
-//! argument is the tolerance that the precision of the place allows, relative to the size of the terms.
+//! `coarsen_backend::conformance!(Cpu::mixed(), 1e-6);` in a test file defines one test per group of
+//! primitives. The second argument is the tolerance for the precision of the place, relative to the size of
+//! the terms.
 
 use std::sync::Arc;
 
@@ -10,13 +11,13 @@ use coarsen_sparse::{Bsr, Pattern};
 
 use crate::{Backend, Blocks, DenseBlocks, Matrix, Reference, RowSets, SweepDirection};
 
-/// Sizes in nodes: nothing, one, around a power of two, enough for several leaves.
+/// The tested numbers of nodes: zero, one, around a power of two, and large enough for several leaves.
 const NODES: [usize; 6] = [0, 1, 31, 32, 33, 1000];
 
-/// Block sizes: the specialised ones and one without a kernel of its own.
+/// The tested block sizes: sizes with specialised kernels, and one size without.
 const BLOCKS: [usize; 6] = [1, 2, 3, 5, 6, 12];
 
-/// One test per law for a backend value.
+/// Defines the conformance tests for a backend value.
 #[macro_export]
 macro_rules! conformance {
     ($backend:expr, $tolerance:expr) => {
@@ -43,12 +44,12 @@ macro_rules! conformance {
     };
 }
 
-/// Entries between -1 and 1 without a pattern, the same for every run.
+/// Returns pseudo-random entries between -1 and 1, the same in every run.
 pub fn noise(n: usize, seed: u64) -> Vec<f64> {
     SplitMix64::new(seed.wrapping_mul(SplitMix64::GAMMA) | 1).numbers(n)
 }
 
-/// A diagonally dominant matrix of n nodes on a ring with far links, in b x b blocks.
+/// Returns a diagonally dominant matrix of n nodes on a ring with far links, in b x b blocks.
 pub fn ring(n: usize, b: usize) -> Bsr<f64> {
     let mut places = Vec::new();
     for i in 0..n as u32 {
@@ -81,7 +82,7 @@ fn close<B: Backend>(on: &B, found: &B::Vector, expected: &[f64], scale: f64, to
     }
 }
 
-/// Fill, copy, axpby, hadamard, dots, advance.
+/// Tests fill, copy, axpby, hadamard, dots and advance.
 pub fn vectors<B: Backend>(on: &B, tolerance: f64) {
     for n in NODES.into_iter().chain([4096, 10_000]) {
         let [x, y, d] = [1, 2, 3].map(|seed| noise(n, seed));
@@ -126,7 +127,7 @@ pub fn vectors<B: Backend>(on: &B, tolerance: f64) {
     }
 }
 
-/// apply, apply_dot, residual, apply_add, set_values.
+/// Tests apply, apply_dot, residual, apply_add and set_values.
 pub fn products<B: Backend>(on: &B, tolerance: f64) {
     for (n, b) in NODES.into_iter().flat_map(|n| BLOCKS.map(|b| (n, b))) {
         let a = ring(n, b);
@@ -169,7 +170,7 @@ pub fn products<B: Backend>(on: &B, tolerance: f64) {
     }
 }
 
-/// Dense blocks.
+/// Tests dense blocks.
 pub fn blocks<B: Backend>(on: &B, tolerance: f64) {
     for (n, b) in NODES.into_iter().flat_map(|n| BLOCKS.map(|b| (n, b))) {
         let host = DenseBlocks::new(b, noise(n * b * b, 7)).expect("whole blocks");
@@ -190,7 +191,7 @@ pub fn blocks<B: Backend>(on: &B, tolerance: f64) {
     }
 }
 
-/// Relaxation in the order that the place prefers, and in finely chopped orders.
+/// Tests relaxation in the order of the place, in small chunks and in natural order.
 pub fn relaxation<B: Backend>(on: &B, tolerance: f64) {
     for (n, b) in NODES.into_iter().flat_map(|n| BLOCKS.map(|b| (n, b))) {
         let a = ring(n, b);
@@ -222,7 +223,7 @@ pub fn relaxation<B: Backend>(on: &B, tolerance: f64) {
     }
 }
 
-/// What does not fit is an error, and the old state stays.
+/// Tests that wrong sizes are errors and leave the old state unchanged.
 pub fn wrong_sizes<B: Backend>(on: &B) {
     let mut v = on.vector(&real(&[1.0, 2.0])).expect("memory");
     assert!(on.read(&v, &mut [B::Real::default(); 3]).is_err());
@@ -230,7 +231,7 @@ pub fn wrong_sizes<B: Backend>(on: &B) {
     close(on, &v, &[1.0, 2.0], 1.0, 0.0, "write");
     let mut matrix = on.matrix(&ring(4, 1)).expect("memory");
     assert!(matrix.set_values(&ring(5, 1)).is_err());
-    // As many values, in other places.
+    // The same number of values in another pattern.
     let moved: Vec<(u32, u32, f64)> = (0..ring(4, 1).nnz() as u32).map(|k| (k / 4, k % 4, 1.0)).collect();
     let moved = coarsen_sparse::assembly::from_triplets(4, 4, &moved).expect("places are inside the matrix");
     assert_eq!(moved.nnz(), ring(4, 1).nnz());

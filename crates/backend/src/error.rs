@@ -1,9 +1,10 @@
-//! Why a setup failed.
+//! The errors of a setup.
 
 use coarsen_core::{Cancel, Error};
 use coarsen_sparse::{SparseError, System};
 
-/// A preconditioner that cannot be built or updated. After a failed update the old one stays usable.
+/// The reason why a preconditioner cannot be built or updated. After a failed update the old preconditioner
+/// can still be used.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
@@ -12,13 +13,13 @@ pub enum SetupError {
         "the matrix is {rows} x {columns} in blocks of {block_rows} x {block_columns}, but a preconditioner needs square ones"
     )]
     NotSquare {
-        /// Rows of the matrix.
+        /// The number of rows of the matrix.
         rows: usize,
-        /// Columns of the matrix.
+        /// The number of columns of the matrix.
         columns: usize,
-        /// Rows of a block.
+        /// The number of rows of a block.
         block_rows: usize,
-        /// Columns of a block.
+        /// The number of columns of a block.
         block_columns: usize,
     },
     /// A diagonal entry that is zero or missing.
@@ -28,7 +29,7 @@ pub enum SetupError {
     ZeroDiagonal {
         /// The scalar row.
         row: usize,
-        /// The method that divides by it.
+        /// The method that divides by the entry.
         method: &'static str,
     },
     /// A diagonal block that cannot be inverted.
@@ -38,10 +39,10 @@ pub enum SetupError {
     SingularBlock {
         /// The block row.
         node: usize,
-        /// Its first scalar row.
+        /// The first scalar row of the node.
         first_row: usize,
     },
-    /// A factorisation met a pivot it cannot use, and every remedy failed.
+    /// A factorisation met an unusable pivot, even after all shifts of the diagonal.
     #[error(
         "{method} met a pivot of {pivot:.3e} at row {row}, also after shifting the diagonal by {shift:.1e} of itself; the matrix is not positive definite: use ilu0, or Gmres or Minres without it"
     )]
@@ -55,7 +56,7 @@ pub enum SetupError {
         /// The largest relative shift tried.
         shift: f64,
     },
-    /// Elimination without shifts met a block that it cannot divide by.
+    /// Elimination without shifts met a block by which it cannot divide.
     #[error(
         "{method} met a singular diagonal block at row {row} during elimination; renumber the unknowns, add a little to the diagonal, or use a direct method"
     )]
@@ -65,7 +66,7 @@ pub enum SetupError {
         /// The first scalar row of the block.
         row: usize,
     },
-    /// A method for positive definite matrices met a diagonal block that is not.
+    /// A method for positive definite matrices met a diagonal block that is not positive definite.
     #[error(
         "{method} needs a positive definite matrix, but has {diagonal:.3e} on the diagonal of the block at row {row}; use ilu0 under Gmres, or Minres"
     )]
@@ -77,19 +78,19 @@ pub enum SetupError {
         /// The smallest diagonal entry of the block.
         diagonal: f64,
     },
-    /// A method for symmetric matrices met an unsymmetric one.
+    /// A method for symmetric matrices met an unsymmetric matrix.
     #[error(
         "{method} needs a symmetric matrix, but entries ({row}, {column}) and ({column}, {row}) differ; use ilu0 with Gmres or BiCgStab"
     )]
     Unsymmetric {
         /// The method.
         method: &'static str,
-        /// Scalar row of the worst pair.
+        /// The scalar row of the worst pair.
         row: usize,
-        /// Scalar column of the worst pair.
+        /// The scalar column of the worst pair.
         column: usize,
     },
-    /// A method that follows new values on the host alone.
+    /// A method that can only be updated on the host.
     #[error(
         "{method} cannot follow a matrix of a device; update it with the matrix of the host, or take Chebyshev or Gauss-Seidel"
     )]
@@ -97,17 +98,27 @@ pub enum SetupError {
         /// The method.
         method: &'static str,
     },
-    /// A node without couplings, which a structure leaves alone, has some now.
+    /// A node that had no couplings when domains were chosen has couplings now.
     #[error(
         "node {node} (rows {first_row} and following) had no couplings when domains were chosen and has some now, as a constraint that was released: it is still solved alone; build anew, or update with the matrix of the host"
     )]
     Released {
         /// The block row.
         node: usize,
-        /// Its first scalar row.
+        /// The first scalar row of the node.
         first_row: usize,
     },
-    /// A method that works with positions met a system without them.
+    /// A method for matrices a ⊗ I met a block that couples components, or has different diagonal entries.
+    #[error(
+        "entry ({row}, {column}) belongs to a block that is no multiple of the identity, as the matrix of Projective Dynamics has them; build the method without `Componentwise`"
+    )]
+    Coupled {
+        /// The scalar row.
+        row: usize,
+        /// The scalar column.
+        column: usize,
+    },
+    /// A method that requires positions met a system without positions.
     #[error("{method} needs the rest position of every node: give them with `System::positions`")]
     NoPositions {
         /// The method.
@@ -116,7 +127,7 @@ pub enum SetupError {
     /// A matrix that a direct method cannot factor.
     #[error("{why}")]
     Factor {
-        /// What the factorisation said.
+        /// The message of the factorisation.
         why: String,
     },
     /// The coarsest matrix of a hierarchy cannot be solved.
@@ -124,12 +135,12 @@ pub enum SetupError {
         "the coarsest matrix, of {unknowns} unknowns, can be neither factored nor inverted: {why}; fix a degree of freedom, or allow more levels"
     )]
     Coarsest {
-        /// Its scalar unknowns.
+        /// The number of its scalar unknowns.
         unknowns: usize,
-        /// What the factorisation said.
+        /// The message of the factorisation.
         why: String,
     },
-    /// Sets of nodes whose numbers leave one out.
+    /// The numbers of the sets of nodes have a gap.
     #[error(
         "set {set} of {sets} has no node, so that its coarse unknowns would have no equation; number sets 0, 1, 2, ... without gaps"
     )]
@@ -139,14 +150,14 @@ pub enum SetupError {
         /// One more than the largest number.
         sets: usize,
     },
-    /// Coarsening makes no progress, and what is left is too large to factor.
+    /// Coarsening makes no progress, and the matrix of the last level is too large to factor.
     #[error(
         "coarsening stops at {unknowns} unknowns, whose factor would take {bytes} bytes; give fewer near-kernel vectors, a lower strength θ, or use another preconditioner"
     )]
     Stalled {
-        /// Scalar unknowns of the level that is not coarsened.
+        /// The number of scalar unknowns of the level that is not coarsened.
         unknowns: usize,
-        /// Bytes of its factor.
+        /// The size of its factor in bytes.
         bytes: usize,
     },
     /// A domain of an overlapping Schwarz method that cannot be factored.
@@ -154,34 +165,34 @@ pub enum SetupError {
         "A restricted to the domain of {unknowns} unknowns that holds node {node} cannot be factored: {why} (rows count in the domain); other domain sizes, or more overlap, make other restrictions"
     )]
     Domain {
-        /// A node of it.
+        /// A node of the domain.
         node: usize,
-        /// Its scalar unknowns.
+        /// The number of scalar unknowns of the domain.
         unknowns: usize,
-        /// What the factorisation said.
+        /// The message of the factorisation.
         why: String,
     },
-    /// A level of a hierarchy below the finest; rows and nodes are those of that level.
+    /// An error on a coarser level of a hierarchy; rows and nodes are numbered on this level.
     #[error("on level {level} of the hierarchy (0 is the given matrix; rows count on that level): {cause}")]
     Level {
-        /// How many levels lie above.
+        /// The number of finer levels.
         level: usize,
-        /// What went wrong there.
+        /// The error on that level.
         #[source]
         cause: Box<SetupError>,
     },
-    /// The caller ended it: see `System::cancel`. What was built before goes on as it was.
+    /// The caller cancelled the setup, see `System::cancel`. Objects built before are unchanged.
     #[error("the setup was cancelled between two of its steps")]
     Cancelled,
-    /// The matrix itself is broken.
+    /// The matrix is invalid.
     #[error(transparent)]
     Matrix(#[from] SparseError),
-    /// The place refused, or a parameter is out of range.
+    /// The place failed, values do not fit, or a parameter is out of range.
     #[error(transparent)]
     Place(#[from] Error),
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// The same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
 impl std::fmt::Debug for SetupError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
@@ -189,8 +200,8 @@ impl std::fmt::Debug for SetupError {
 }
 
 impl SetupError {
-    /// Whether a setup goes on with its next step: what methods of several steps ask between them, before
-    /// anything that they cannot take back.
+    /// Returns an error if the setup is cancelled. Methods of several steps call it between steps, before
+    /// changes that cannot be undone.
     ///
     /// # Errors
     /// [`SetupError::Cancelled`] once [`System::cancel`] is raised.
@@ -198,8 +209,7 @@ impl SetupError {
         if system.cancel.is_some_and(Cancel::is_cancelled) { Err(Self::Cancelled) } else { Ok(()) }
     }
 
-    /// The same error with the level of a hierarchy on which it happened; level 0 is the given matrix, whose
-    /// rows need no name.
+    /// Adds the level of the hierarchy on which the error occurred. Level 0, the given matrix, is not added.
     pub fn on_level(self, level: usize) -> Self {
         match level {
             0 => self,

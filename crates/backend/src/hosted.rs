@@ -1,4 +1,4 @@
-//! A method of the host at any place.
+//! A host method at any place.
 
 use coarsen_core::{Class, Preconditioner, Real, Vector};
 use coarsen_sparse::System;
@@ -6,13 +6,14 @@ use num_traits::{Float, zero};
 
 use crate::{Backend, Reused, SetupError, Update};
 
-/// A preconditioner of host vectors, for the vectors of a place: reads r, applies, writes z.
+/// A preconditioner of host vectors, applied to vectors of a place: it reads r, applies the method and writes
+/// z.
 ///
-/// *Use* for methods that have no form of their own at a place, as sparse factors. *Not* where the host would
-/// wait often ([`Backend::is_remote`]): each application waits for r. *Cost* two copies of a vector beside
-/// the application, across the bus where the place is remote; two host vectors. No allocation.
+/// *Use* for methods that exist only on the host, such as sparse factors. *Not* if the host would wait often
+/// ([`Backend::is_remote`]): each application waits for r. *Cost* two copies of a vector in addition to the
+/// application, across the bus if the place is remote, without allocation. *Memory* two host vectors.
 ///
-/// A place that fails while numbers are read or written leaves NaN, which ends a solve.
+/// If the place fails while numbers are read or written, z is filled with NaN, which ends a solve.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Hosted};
@@ -42,17 +43,17 @@ pub struct Hosted<B: Backend, M> {
 }
 
 impl<B: Backend, M> Hosted<B, M> {
-    /// `method`, which takes vectors of `size` numbers, at the place `on`.
+    /// Wraps `method`, which takes vectors of `size` numbers, for the place `on`.
     pub fn new(method: M, size: usize, on: &B) -> Self {
         Self { on: on.clone(), method, r: vec![zero(); size], z: vec![zero(); size] }
     }
 
-    /// The method of the host.
+    /// Returns the host method.
     pub fn method(&self) -> &M {
         &self.method
     }
 
-    /// The same, to work with it directly.
+    /// Returns the host method, mutable.
     pub fn method_mut(&mut self) -> &mut M {
         &mut self.method
     }
@@ -83,7 +84,7 @@ impl<B: Backend, M: Preconditioner<Vec<B::Real>>> Preconditioner<B::Vector> for 
     }
 }
 
-/// The method follows; its vectors change their length where the system does.
+/// Updates the method, and the length of its vectors if the size of the system has changed.
 impl<T: Real, B: Backend, M: Update<T>> Update<T> for Hosted<B, M> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         let reused = self.method.update_from(system)?;

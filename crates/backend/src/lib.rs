@@ -1,26 +1,28 @@
-//! Where a solve runs, and how what is built on the host gets there.
+//! Backends: the places at which a solve runs, and the copies to them of objects built on the host.
 //!
-//! A backend is a value: [`Cpu::new()`](Cpu::new), a device. Setup works on host matrices ([`Setup`]) and
-//! moves its results through [`Backend::matrix`], [`Backend::blocks`] and [`Backend::rows`]; application uses
-//! only what the traits here offer, so one text of a method serves every backend. `conformance!` is the suite
-//! that a backend must pass.
+//! A backend is a value, for example [`Cpu::new()`](Cpu::new) or a device. Setup works on host matrices
+//! ([`Setup`]) and copies its results through [`Backend::matrix`], [`Backend::blocks`] and [`Backend::rows`].
+//! Application uses only the traits of this crate, so a method is written once for all backends.
+//! `conformance!` defines the tests that a backend must pass.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`backend`](Backend) | the contract: vectors, [`Matrix`], [`Blocks`], row sets, [`NumericPlace`] |
+//! | [`backend`](Backend) | the interface: vectors, [`Matrix`], [`Blocks`], row sets, [`NumericPlace`] |
 //! | [`smoother`](Smoother) | smoothers of a level: steps from zero and from a guess, update in two phases |
 //! | [`setup`](Setup) | recipes and built objects: build, update |
 //! | [`dense_blocks`](DenseBlocks) | block-diagonal inverses on the host |
-//! | [`transfer`](Transfer) | between two levels of a hierarchy |
-//! | [`row_sets`](RowSets) | rows that may be relaxed at once: coloured chunks |
+//! | [`transfer`](Transfer) | prolongation and restriction between two levels |
+//! | [`row_sets`](RowSets) | rows that can be relaxed in parallel: coloured chunks |
 //! | [`cpu`](Cpu) | the CPU: f64, f32, or f64 over f32 storage |
-//! | [`hosted`](Hosted) | a method of the host at any place |
-//! | [`range`](check_range) | whether values survive being stored |
-//! | [`reference`](Reference) | plain loops, the oracle |
-//! | [`conformance`](mod@conformance) | the laws of a backend, as a macro |
-//! | [`error`](SetupError) | why a setup failed |
+//! | [`componentwise`](Componentwise) | a method of scalars for A = a ⊗ I |
+//! | [`hosted`](Hosted) | a host method at any place |
+//! | [`range`](check_range) | checks that storage can hold values |
+//! | [`reference`](Reference) | plain loops, for tests |
+//! | [`conformance`](mod@conformance) | the tests of a backend, as a macro |
+//! | [`error`](SetupError) | the reasons why a setup failed |
 
 mod backend;
+mod componentwise;
 pub mod conformance;
 mod cpu;
 mod dense_blocks;
@@ -34,6 +36,7 @@ mod smoother;
 mod transfer;
 
 pub use backend::{Backend, Blocks, Matrix, NumericPlace, SweepDirection};
+pub use componentwise::{Components, Componentwise};
 pub use cpu::{Cpu, CpuBlocks, CpuMatrix};
 pub use dense_blocks::DenseBlocks;
 pub use error::SetupError;

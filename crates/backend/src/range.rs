@@ -6,14 +6,14 @@ use coarsen_sparse::Bsr;
 
 use crate::{DenseBlocks, SetupError};
 
-/// Refuses finite values whose largest becomes infinite or zero in storage; values of which one is not finite
-/// are for others to refuse.
+/// Refuses finite values if the largest becomes infinite or zero in storage. If some value is not finite,
+/// nothing is refused here; other checks refuse it.
 ///
-/// What a place checks before it stores, as a function of its own: a method of several parts asks before it
-/// hands on the first.
+/// A place makes this check before it stores values. A method of several parts makes it for all parts before
+/// it stores the first.
 ///
 /// # Errors
-/// [`Error::Range`] names `what` and its largest value.
+/// [`Error::Range`] with `what` and the largest value.
 ///
 /// ```
 /// use coarsen_backend::check_range;
@@ -27,7 +27,8 @@ pub fn check_range<T: Real, S: Real>(what: &'static str, values: &[T]) -> Result
     within::<T, S>(what, largest(values))
 }
 
-/// [`check_range`] of a matrix whose values must be finite. *Cost* one pass for both.
+/// Applies [`check_range`] to a matrix, and also refuses values that are not finite. *Cost* one pass for both
+/// checks.
 ///
 /// # Errors
 /// [`Error::Range`] and [`SparseError::NotFinite`](coarsen_sparse::SparseError::NotFinite).
@@ -47,13 +48,13 @@ pub fn check_storable<T: Real, S: Real>(what: &'static str, a: &Bsr<T>) -> Resul
     Ok(within::<T, S>(what, largest)?)
 }
 
-/// [`check_range`] of every row of every block: a row that is zero in storage leaves its unknown as it is,
-/// whatever other rows hold.
+/// Applies [`check_range`] to every row of every block: a row that becomes zero in storage would never change
+/// its unknown.
 ///
-/// *Cost* one pass, none where both precisions are the same.
+/// *Cost* one pass, or none if both precisions are the same.
 ///
 /// # Errors
-/// [`Error::Range`] names `what` and the largest value of the first such row.
+/// [`Error::Range`] with `what` and the largest value of the first row that storage cannot hold.
 ///
 /// ```
 /// use coarsen_backend::{DenseBlocks, check_blocks};
@@ -74,12 +75,13 @@ pub fn check_blocks<T: Real, S: Real>(what: &'static str, blocks: &DenseBlocks<T
     tree(Groups(values, size), 1024, parallel::worth(values.len()), &fit, &first)
 }
 
-/// Refuses another length than the expected one.
+/// Returns an error if `found` is not `expected`.
 pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
     if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
 }
 
-/// Whether the largest value, NaN for one that is not finite, survives.
+/// Returns an error if the largest value becomes infinite or zero in storage. NaN, which means that a value
+/// is not finite, is accepted.
 fn within<T: Real, S: Real>(what: &'static str, largest: T) -> Result<(), Error> {
     let stored = largest.to::<S>();
     if largest.is_finite() && (stored.is_infinite() || (stored == S::zero() && largest > T::zero())) {

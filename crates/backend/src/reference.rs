@@ -1,6 +1,6 @@
-//! Plain loops: the oracle that every other backend is compared with.
+//! Plain loops with which every other backend is compared.
 //!
-//! Nothing here is fast, parallel or clever; it is meant to be right at a glance.
+//! The code is serial and not optimised, so that it is easy to check.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub struct ReferenceMatrix {
     entries: Vec<(usize, usize, f64)>,
 }
 
-/// Dense blocks as they come.
+/// Dense blocks, stored as on the host.
 #[derive(Clone, Debug)]
 pub struct ReferenceBlocks(DenseBlocks<f64>);
 

@@ -1,16 +1,17 @@
-//! Rows that may be relaxed at once.
+//! Sets of rows that can be relaxed in parallel.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_sparse::Pattern;
 
-/// An order of relaxation: sets one after the other; in a set, chunks at once; in a chunk, rows in order.
+/// An order of relaxation: sets one after the other, the chunks of a set in parallel, the rows of a chunk in
+/// order.
 ///
-/// Chunks of one set are not coupled by the pattern, in either direction, so what a sweep computes does not
-/// depend on threads. On a CPU a few thick chunks in natural order need two or three sets and keep most of
-/// the natural order (slabs of a grid couple only to their neighbours); on a device single rows are coloured.
-/// The number of chunks depends on the matrix alone, never on threads.
+/// Chunks of one set are not coupled by the pattern in either direction, so the result of a sweep does not
+/// depend on threads. On a CPU a few large chunks in natural order need two or three sets and keep most of
+/// the natural order (slabs of a grid couple only to their neighbours). On a device single rows are coloured.
+/// The number of chunks depends only on the matrix, not on threads.
 ///
 /// ```
 /// use coarsen_backend::RowSets;
@@ -29,7 +30,7 @@ pub struct RowSets {
 }
 
 impl RowSets {
-    /// Chunks of `rows` consecutive block rows, coloured greedily in natural order.
+    /// Returns chunks of `rows` consecutive block rows, coloured greedily in natural order.
     ///
     /// *Cost* one pass over the pattern and a list of neighbours per chunk.
     pub fn chunked(pattern: &Arc<Pattern>, rows: usize) -> Self {
@@ -62,22 +63,22 @@ impl RowSets {
         Self { pattern: pattern.clone(), sets }
     }
 
-    /// All rows in natural order: one set of one chunk.
+    /// Returns all rows in natural order: one set of one chunk.
     pub fn natural(pattern: &Arc<Pattern>) -> Self {
         Self::chunked(pattern, pattern.rows())
     }
 
-    /// The pattern they are made for.
+    /// Returns the pattern of the matrix to which the sets belong.
     pub fn pattern(&self) -> &Arc<Pattern> {
         &self.pattern
     }
 
-    /// The sets; each lists its chunks of block rows.
+    /// Returns the sets; each is a list of chunks of block rows.
     pub fn sets(&self) -> &[Vec<Range<usize>>] {
         &self.sets
     }
 
-    /// Every row once, in the order of a forward sweep.
+    /// Returns every row once, in the order of a forward sweep.
     pub fn order(&self) -> impl Iterator<Item = usize> {
         self.sets.iter().flatten().cloned().flatten()
     }
@@ -87,7 +88,7 @@ impl RowSets {
 mod tests {
     use super::*;
 
-    /// The 5-point pattern of an n x n grid.
+    /// Returns the 5-point pattern of an n x n grid.
     fn grid(n: usize) -> Arc<Pattern> {
         let (mut offsets, mut indices) = (vec![0], vec![]);
         for i in 0..n * n {

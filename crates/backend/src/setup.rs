@@ -1,4 +1,4 @@
-//! Recipes and what they build.
+//! Recipes, and updates of the objects that they build.
 
 use coarsen_core::{Identity, Preconditioner, Real, Vector};
 use coarsen_sparse::System;
@@ -7,17 +7,17 @@ use crate::{Backend, SetupError};
 
 /// A recipe: a plain struct of parameters that turns a system into a preconditioner at a place.
 ///
-/// Setup runs on the host, in the scalar of the matrix, and rounds once when it moves its results to `on`.
+/// Setup runs on the host, in the scalar of the matrix, and rounds once when it copies its results to `on`.
 ///
-/// *Errors* name the row or node; see [`SetupError`].
+/// *Errors* contain the row or node; see [`SetupError`].
 pub trait Setup<T: Real, B: Backend> {
-    /// What is built.
+    /// The preconditioner that is built.
     type Built: Preconditioner<B::Vector> + Update<T>;
 
-    /// Builds from all that is known of a system.
+    /// Builds the preconditioner of a system.
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError>;
 
-    /// Builds from a matrix, or from whatever else converts into a [`System`].
+    /// Builds the preconditioner of a matrix, or of anything else that converts into a [`System`].
     fn build<'a>(&self, system: impl Into<System<'a, T>>, on: &B) -> Result<Self::Built, SetupError>
     where
         Self: Sized,
@@ -27,41 +27,43 @@ pub trait Setup<T: Real, B: Backend> {
     }
 }
 
-/// Following a system that changes.
+/// Updates of an object whose system changes.
 pub trait Update<T: Real> {
-    /// Takes new values, and finds out itself whether the structure is still the same.
+    /// Updates to new values, and checks whether the structure is still the same.
     ///
-    /// Every check that can fail runs before the first write: after an error the old state is still usable.
-    /// With unchanged values no bit changes.
+    /// Every check that can fail runs before the first write: after an error the old state can still be used.
+    /// Unchanged values change no bit.
     ///
     /// # Errors
-    /// As the build.
+    /// The errors of the build.
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError>;
 
-    /// Takes new values of some rows: `touched` names, in increasing order, the block rows whose entries or
-    /// contact pairs changed since the last build, update or patch. Both ends of a pair are touched.
+    /// Updates to new values of some rows: `touched` lists, in increasing order, the block rows whose entries
+    /// or contact pairs changed since the last build, update or patch. Both nodes of a changed pair must be
+    /// listed.
     ///
-    /// Rows that are not named are taken to be as they were, and not checked. Where they are not, parts that
-    /// are redone see them as they are and others as they were: the stiffness of pairs that last may turn so,
-    /// at the price of iterations, and NaN shows in the residual of the next solve. Of an elastic matrix that
-    /// drifts as a whole, give the one of the last build or update.
+    /// Rows that are not listed are assumed unchanged and not checked. If such a row has changed, recomputed
+    /// parts use its new values and other parts its old values. This is acceptable for the rotating stiffness
+    /// of lasting pairs, at the cost of more iterations. NaN in such a row appears in the residual of the
+    /// next solve. If an elastic matrix drifts as a whole, pass the matrix of the last build or update.
     ///
-    /// Methods that keep parts apart redo those parts alone; the others update as a whole.
+    /// Methods that consist of separate parts recompute only the affected parts; other methods update as a
+    /// whole.
     ///
     /// # Errors
-    /// As the build.
+    /// The errors of the build.
     fn patch_from(&mut self, system: System<'_, T>, touched: &[u32]) -> Result<Reused, SetupError> {
         let _ = touched;
         self.update_from(system)
     }
 }
 
-/// [`Update::update_from`] for whatever converts into a [`System`].
+/// Provides [`Update::update_from`] for anything that converts into a [`System`].
 pub trait UpdateExt<T: Real>: Update<T> {
-    /// Takes new values of a matrix, or of whatever else converts into a [`System`].
+    /// Updates to new values of a matrix, or of anything else that converts into a [`System`].
     ///
     /// # Errors
-    /// As the build.
+    /// The errors of the build.
     fn update<'a>(&mut self, system: impl Into<System<'a, T>>) -> Result<Reused, SetupError>
     where
         T: 'a,
@@ -69,10 +71,10 @@ pub trait UpdateExt<T: Real>: Update<T> {
         self.update_from(system.into())
     }
 
-    /// Takes new values of some block rows; see [`Update::patch_from`].
+    /// Updates to new values of some block rows; see [`Update::patch_from`].
     ///
     /// # Errors
-    /// As the build.
+    /// The errors of the build.
     fn patch<'a>(&mut self, system: impl Into<System<'a, T>>, touched: &[u32]) -> Result<Reused, SetupError>
     where
         T: 'a,
@@ -83,7 +85,7 @@ pub trait UpdateExt<T: Real>: Update<T> {
 
 impl<T: Real, U: Update<T> + ?Sized> UpdateExt<T> for U {}
 
-/// What is chosen at run time follows as what it is.
+/// Updates the object in the box, which may be chosen at run time.
 impl<T: Real, U: Update<T> + ?Sized> Update<T> for Box<U> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         (**self).update_from(system)
@@ -93,7 +95,7 @@ impl<T: Real, U: Update<T> + ?Sized> Update<T> for Box<U> {
     }
 }
 
-/// What somebody else keeps may be updated by whoever borrows it.
+/// Updates the borrowed object.
 impl<T: Real, U: Update<T> + ?Sized> Update<T> for &mut U {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         (**self).update_from(system)
@@ -103,31 +105,31 @@ impl<T: Real, U: Update<T> + ?Sized> Update<T> for &mut U {
     }
 }
 
-/// No preconditioning follows every system.
+/// Does nothing: no preconditioning needs no update.
 impl<T: Real> Update<T> for Identity {
     fn update_from(&mut self, _: System<'_, T>) -> Result<Reused, SetupError> {
         Ok(Reused::Structure)
     }
 }
 
-/// How much of a setup an update could keep.
+/// The part of a setup that an update has kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reused {
     /// The structure: only numbers were computed.
     Structure,
-    /// All but some parts.
+    /// Everything except some parts.
     Rest {
-        /// Parts computed anew.
+        /// The number of parts computed again.
         redone: usize,
-        /// Parts there are.
+        /// The number of all parts.
         of: usize,
     },
-    /// Nothing: the pattern is another one, and everything was built anew.
+    /// Nothing: the pattern changed, and everything was built again.
     Nothing,
 }
 
-/// A preconditioner that can follow its system: what a program holds when it does not know the method, as
-/// `Box<dyn Prepared<V, T>>`, which is one itself, and so is a `&mut` to one.
+/// A preconditioner that can be updated when its system changes. A program that chooses the method at run
+/// time holds a `Box<dyn Prepared<V, T>>`. The box and a `&mut` to it implement the trait too.
 ///
 /// ```
 /// use coarsen_backend::{Prepared, UpdateExt};

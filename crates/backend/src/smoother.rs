@@ -1,4 +1,4 @@
-//! The contract of a smoother.
+//! The interface of a smoother.
 
 use coarsen_core::{Error, LinearOperator, Preconditioner, Real};
 use coarsen_sparse::Bsr;
@@ -8,77 +8,75 @@ use crate::{Backend, DenseBlocks, NumericPlace, SetupError};
 /// A smoother of A x = b for one level of a hierarchy: x ← x + N (b − A x) before the coarse correction, x ←
 /// x + Nᵀ (b − A x) after it.
 ///
-/// The cycle is symmetric because Nᵀ follows the correction. It is positive definite if N converges in the
-/// energy norm (Tamstorf, Jones, McCormick 2015, §7). Gauss-Seidel sweeps forward before the correction and
-/// backward after it. Polynomials in A are their own adjoints. As a [`Preconditioner`] the smoother is used
-/// alone, from a zero guess.
+/// The cycle is symmetric because Nᵀ is applied after the correction. It is positive definite if N converges
+/// in the energy norm (Tamstorf, Jones, McCormick 2015, §7). Gauss-Seidel sweeps forward before the
+/// correction and backward after it. Polynomials in A are their own adjoints. As a [`Preconditioner`] the
+/// smoother is used alone, from a zero guess.
 ///
 /// *Implement* the six required methods; `crates/relax/src/damped_jacobi.rs` is an example. The provided
-/// methods are optional: they save a pass over A, or pass data to the coarsening. `Box<dyn Smoother<T, B>>`
-/// is what a hierarchy keeps.
+/// methods are optional: they save a pass over A, or pass data to the coarsening. A hierarchy stores a
+/// `Box<dyn Smoother<T, B>>`.
 ///
-/// An update has two phases, so that all levels change together or none does: [`prepare`](Self::prepare)
-/// makes every check, [`commit`](Self::commit) puts the new numbers to use. Both receive the same matrix, of
-/// the pattern and block size of the build. If the second does not follow the first, the smoother works as
-/// before, to the last bit.
+/// An update has two phases, so that either all levels change or none: [`prepare`](Self::prepare) makes every
+/// check, [`commit`](Self::commit) replaces the numbers in use. Both receive the same matrix, with the
+/// pattern and block size of the build. Without `commit` the smoother works as before, to the last bit.
 pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
-    /// A, of which the cycle computes residuals.
+    /// Returns A, with which the cycle computes residuals.
     fn operator(&self) -> &dyn LinearOperator<B::Vector>;
 
-    /// x = N b: one step from x = 0. The old x is not read.
+    /// Computes x = N b: one step from x = 0. The old x is not read.
     fn pre_smooth(&mut self, b: &B::Vector, x: &mut B::Vector);
 
-    /// x ← x + N (b − A x): one step from the given x.
+    /// Computes x ← x + N (b − A x): one step from the given x.
     fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector);
 
-    /// Computes and checks everything that follows from the new A. Numbers that the smoother uses stay as
-    /// they are.
+    /// Computes and checks everything that depends on the new A. The numbers in use stay unchanged.
     ///
     /// # Errors
-    /// As the build. [`SetupError::NotHere`] if the smoother has no matrix.
+    /// The errors of the build. [`SetupError::NotHere`] if the smoother has no matrix.
     fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError>;
 
-    /// Puts into use what [`prepare`](Self::prepare) has computed for the same A.
+    /// Replaces the numbers in use by the results of [`prepare`](Self::prepare) for the same A.
     ///
     /// # Errors
-    /// [`Error::Device`] alone, after which the place cannot be used any more.
+    /// Only [`Error::Device`], after which the place cannot be used any more.
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError>;
 
-    /// Bytes of the numbers on the host and at the place, with the copy of A. Patterns may be shared and do
-    /// not count.
+    /// Returns the bytes of the numbers on the host and at the place, including the copy of A. Patterns may
+    /// be shared and do not count.
     fn bytes(&self) -> usize;
 
-    /// [`pre_smooth`](Self::pre_smooth), and r = b − A x. *Override* if the residual is cheaper in the same
-    /// pass.
+    /// Runs [`pre_smooth`](Self::pre_smooth) and computes r = b − A x. *Override* if the residual is cheaper
+    /// in the same pass.
     fn pre_smooth_residual(&mut self, b: &B::Vector, x: &mut B::Vector, r: &mut B::Vector) {
         self.pre_smooth(b, x);
         self.operator().residual(b, x, r);
     }
 
-    /// x ← x + Nᵀ (b − A x), after the coarse correction. *Override* if N is not its own adjoint.
+    /// Computes x ← x + Nᵀ (b − A x), after the coarse correction. *Override* if N is not its own adjoint.
     fn post_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
         self.smooth(b, x);
     }
 
-    /// A, if it is stored as a matrix of the place.
+    /// Returns A, if it is stored as a matrix of the place.
     fn matrix(&self) -> Option<&B::Matrix> {
         None
     }
 
-    /// By-products of the setup that a coarsening can use.
+    /// Returns by-products of the setup that a coarsening can use.
     fn facts(&self) -> SmootherFacts<'_, T> {
         SmootherFacts::default()
     }
 
     /// Updates from a matrix at the place: `fill` writes its values into the smoother's copy of A, and the
-    /// smoother computes the rest there.
+    /// smoother computes its other numbers at the place.
     ///
-    /// Symmetry is not checked there: the class stays that of the last host matrix, and the caller ensures that
-    /// the new values have it too.
+    /// Symmetry is not checked: the class of the last host matrix is kept, and the caller ensures that it
+    /// holds for the new values.
     ///
     /// # Errors
-    /// As the build, and [`SetupError::NotHere`] if the smoother is updated on the host only. After an error
-    /// it must be updated again before use.
+    /// The errors of the build, and [`SetupError::NotHere`] if the smoother can only be updated on the host.
+    /// After an error the smoother must be updated again before use.
     fn update_on_device(
         &mut self,
         fill: &mut dyn FnMut(&mut B::Matrix) -> Result<(), Error>,
@@ -94,17 +92,17 @@ pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
 /// By-products of a smoother's setup, for the matrix of its build or of its last
 /// [`prepare`](Smoother::prepare).
 pub struct SmootherFacts<'a, T> {
-    /// A bound of ρ(D⁻¹A), D being the block diagonal of A.
+    /// An upper bound of ρ(D⁻¹A), where D is the block diagonal of A.
     pub radius: Option<f64>,
     /// D⁻¹.
     pub inverses: Option<&'a DenseBlocks<T>>,
-    /// The set of each node, from 0 on, for smoothers that solve sets of coupled nodes exactly; `u32::MAX`
-    /// for nodes in no set.
+    /// The set of each node, numbered from 0, for smoothers that solve sets of coupled nodes exactly;
+    /// `u32::MAX` for nodes in no set.
     pub sets: Option<&'a [u32]>,
 }
 
 impl<T> Default for SmootherFacts<'_, T> {
-    /// None.
+    /// Returns facts whose fields are all `None`.
     fn default() -> Self {
         Self { radius: None, inverses: None, sets: None }
     }

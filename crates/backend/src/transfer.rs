@@ -1,4 +1,4 @@
-//! Between two levels at a place.
+//! Transfer between two levels at a place.
 
 use coarsen_core::{LinearOperator, Real};
 use coarsen_sparse::{Prolongation, TransposePlan};
@@ -6,36 +6,36 @@ use num_traits::one;
 
 use crate::{Backend, Matrix, SetupError};
 
-/// P and Pᵀ at a place: what leads between a fine and a coarse level.
+/// P and Pᵀ at a place: the transfer between a fine and a coarse level.
 ///
-/// *Implement* where a place has kernels for weights or identities; [`MatrixTransfer`] serves every place.
+/// *Implement* if a place has kernels for weights or identities; [`MatrixTransfer`] works at every place.
 /// *Panics* on vectors of another length.
 pub trait Transfer<T: Real, B: Backend>: Send {
-    /// x ← x + P x_c.
+    /// Computes x ← x + P x_c.
     fn prolong_add(&self, coarse: &B::Vector, x: &mut B::Vector);
 
-    /// r_c = Pᵀ r.
+    /// Computes r_c = Pᵀ r.
     fn restrict(&self, r: &B::Vector, coarse: &mut B::Vector);
 
-    /// P where it is stored as a matrix of the place.
+    /// Returns P, if it is stored as a matrix of the place.
     fn matrix(&self) -> Option<&B::Matrix> {
         None
     }
 
-    /// New numbers on the same structure; `transpose` is the plan of P's pattern.
+    /// Replaces the numbers; the structure stays the same. `transpose` is the transpose plan of P's pattern.
     ///
     /// # Errors
-    /// [`SetupError::Matrix`] for a prolongation of another structure or numbers that storage cannot hold.
-    /// After an error the transfer must take new numbers before it is used.
+    /// [`SetupError::Matrix`] or [`SetupError::Place`] for a prolongation of another structure or numbers
+    /// that storage cannot hold. After an error the numbers must be replaced before the transfer is used.
     fn set_values(&mut self, p: &Prolongation<T>, transpose: &TransposePlan) -> Result<(), SetupError>;
 
-    /// Bytes of the numbers it holds at the place.
+    /// Returns the size of the numbers at the place in bytes.
     fn bytes(&self) -> usize;
 }
 
-/// P and Pᵀ as two matrices of the place, whatever form P has on the host.
+/// P and Pᵀ as two matrices of the place, for any form of P on the host.
 ///
-/// *Cost* a pass over P for each use. *Memory* all entries of P, twice.
+/// *Cost* one pass over P per use. *Memory* all entries of P, twice.
 pub struct MatrixTransfer<B: Backend> {
     prolongation: B::Matrix,
     restriction: B::Matrix,
@@ -46,7 +46,7 @@ impl<B: Backend> MatrixTransfer<B> {
     /// Copies P and its transpose to the place.
     ///
     /// # Errors
-    /// Those of [`Backend::matrix`].
+    /// The errors of [`Backend::matrix`].
     pub fn new<T: Real>(on: &B, p: &Prolongation<T>, transpose: &TransposePlan) -> Result<Self, SetupError> {
         let p = p.to_matrix()?;
         let bytes = 2 * p.nnz() * size_of::<B::Stored>();

@@ -1,4 +1,4 @@
-//! The CPU obeys the laws of a backend in each of its precisions, and so does the reference itself.
+//! Conformance of the CPU in each precision, and of the reference.
 
 mod double {
     coarsen_backend::conformance!(coarsen_backend::Cpu::new(), 1e-14);
@@ -13,12 +13,13 @@ mod reference {
     coarsen_backend::conformance!(coarsen_backend::Reference, 1e-14);
 }
 
-/// A large sweep over several chunks is the same at 1, 2 and 7 threads, and close to the natural order.
+/// A large sweep over several chunks gives the same bits with 1, 2 and 7 threads, and is close to the natural
+/// order.
 #[test]
 fn relaxation_has_the_same_bits_at_any_thread_count() {
     use coarsen_backend::{Backend, Cpu, DenseBlocks, Matrix, SweepDirection, conformance};
     let n = 100_000;
-    // The ring without its far links: chunks couple to their neighbours only.
+    // The ring without its far links: chunks are coupled only to their neighbours.
     let entries: Vec<(u32, u32, f64)> =
         (0..n).flat_map(|i| [(i, i, 4.0), (i, (i + 1) % n, -1.0), (i, (i + n - 1) % n, -1.5)]).collect();
     let a = coarsen_sparse::assembly::from_triplets(n as usize, n as usize, &entries).unwrap();
@@ -39,7 +40,8 @@ fn relaxation_has_the_same_bits_at_any_thread_count() {
     }
 }
 
-/// Columns beyond the rows would read beyond x.
+/// A matrix that is not square is refused, because columns beyond the number of rows would be read beyond the
+/// end of x.
 #[test]
 #[should_panic(expected = "not square")]
 fn a_wide_matrix_is_not_relaxed() {
@@ -51,7 +53,7 @@ fn a_wide_matrix_is_not_relaxed() {
     on.matrix(&a).unwrap().relax(&rows, SweepDirection::Forward, &d, 1.0, &vec![1.0; 2], &mut vec![0.0; 2]);
 }
 
-/// Values that storage cannot hold are refused by name, not turned into infinity or zero.
+/// Values that storage cannot hold are refused; they do not become infinity or zero.
 #[test]
 fn values_outside_the_range_of_storage_are_refused() {
     use coarsen_backend::{Backend, Cpu, Matrix};
@@ -66,7 +68,7 @@ fn values_outside_the_range_of_storage_are_refused() {
     }
 }
 
-/// So are blocks of which one row would vanish, wherever it is among thousands that storage can hold.
+/// Blocks are refused if one of thousands of rows would become zero or infinite in storage.
 #[test]
 fn blocks_with_a_row_outside_the_range_of_storage_are_refused() {
     use coarsen_backend::{Backend, Blocks, Cpu, DenseBlocks};
@@ -88,7 +90,7 @@ fn blocks_with_a_row_outside_the_range_of_storage_are_refused() {
                 assert!(range(kept.set_values(&host).err()), "{size}, row {row}: {v:e}");
                 assert!(Cpu::new().blocks(&host).is_ok());
             }
-            // A row of zeros is stored as it is.
+            // A row of zeros is accepted.
             assert!(Cpu::mixed().blocks(&blocks(row, 0.0)).is_ok(), "{size}, row {row}");
         }
         assert_eq!(*kept.host(), before);

@@ -24,6 +24,9 @@ pub mod smoothed_aggregation {}
 #[doc = include_str!("../../../book/src/methods/multilevel_additive_schwarz.md")]
 pub mod multilevel_additive_schwarz {}
 
+#[doc = include_str!("../../../book/src/methods/skinning.md")]
+pub mod skinning {}
+
 #[doc = include_str!("../../../book/src/methods/krylov.md")]
 pub mod krylov {}
 

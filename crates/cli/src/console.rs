@@ -13,7 +13,7 @@ pub(crate) fn complain(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Bytes in MiB.
+/// Converts bytes to MiB.
 pub(crate) fn mib(bytes: usize) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }

@@ -55,6 +55,9 @@ pub(crate) enum Failure {
     /// An option of smoothed aggregation, and another preconditioner.
     #[error("{option} is an option of --precond sa; leave it out, or use that preconditioner")]
     NotAggregation { option: &'static str },
+    /// An option of skinning-space multigrid, and another preconditioner.
+    #[error("{option} is an option of --precond skinning; leave it out, or use that preconditioner")]
+    NotSkinning { option: &'static str },
     /// An option of multilevel additive Schwarz, and another preconditioner.
     #[error("{option} is an option of --precond mas; leave it out, or use that preconditioner")]
     NotDomains { option: &'static str },
@@ -71,7 +74,8 @@ pub(crate) enum Failure {
         "{option} is an option of --precond {precond}, which is not compared here because {why}; leave the option out"
     )]
     NotCompared { option: &'static str, precond: &'static str, why: &'static str },
-    /// A preconditioner that changes from one application to the next, and a method that needs a fixed one.
+    /// A preconditioner that changes from one application to the next, and a method that needs a fixed
+    /// preconditioner.
     #[error(
         "--sa-cycle k is a variable preconditioner, and {method} needs a fixed one; use --method fcg, or another cycle"
     )]
@@ -115,7 +119,7 @@ pub(crate) enum Failure {
     /// Coordinates for a number of nodes that does not divide the unknowns.
     #[error("{}: {nodes} rows, one for each node, do not divide the {n} unknowns; the file seems to belong to another system", file.display())]
     Nodes { file: PathBuf, nodes: usize, n: usize },
-    /// Coordinates of so few nodes that each would have implausibly many unknowns.
+    /// Coordinates of so few nodes that each node would have implausibly many unknowns.
     #[error(
         "{}: {nodes} rows, one for each node, give each node {size} of the {n} unknowns; the file seems to belong to another system; \
          if {size} is right, give --block-size {size}", file.display()
@@ -151,6 +155,7 @@ impl Failure {
             Self::Setup(_) | Self::Descent(_) => 4,
             Self::Constraints(_) | Self::Unsolvable { .. } => 3,
             Self::NotAggregation { .. }
+            | Self::NotSkinning { .. }
             | Self::NotDomains { .. }
             | Self::NothingAdded
             | Self::NotOverlap { .. }

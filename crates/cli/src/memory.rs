@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Bytes held now, and the most held since the last [`peak_of`] began.
+/// The number of bytes allocated now.
 static HELD: AtomicUsize = AtomicUsize::new(0);
+
+/// The maximum of `HELD` since the last [`peak_of`] began.
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 /// The system allocator with counters.
@@ -72,7 +74,7 @@ mod tests {
     fn the_peak_is_seen_although_it_is_gone() {
         let (_, bytes) = peak_of(|| drop(vec![1_u8; 50_000_000]));
         assert!(bytes >= 50_000_000, "{bytes}");
-        // Other tests run at the same moment, but none of them holds this much.
+        // Other tests run at the same time, but none of them allocates this much.
         assert!(peak_of(|| ()).1 < 50_000_000);
     }
 }

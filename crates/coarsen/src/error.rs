@@ -39,7 +39,7 @@ use crate::Unavailable;
 #[error(transparent)]
 #[non_exhaustive]
 pub enum AnyError {
-    /// Shapes, ranges, devices.
+    /// Sizes that do not match, parameters out of range, and device failures.
     Core(#[from] Error),
     /// A solve that did not reach its tolerance.
     NotConverged(#[from] NotConverged),
@@ -71,7 +71,7 @@ pub enum AnyError {
     /// A descent that did not reach its tolerance.
     #[cfg(feature = "optimize")]
     NotMinimized(#[from] NotMinimized),
-    /// A problem of the gallery that cannot be made.
+    /// A problem of the gallery that cannot be generated.
     #[cfg(feature = "gallery")]
     Problem(#[from] ProblemError),
     /// A body whose elements have no volume, or whose parts do not fit.
@@ -79,7 +79,13 @@ pub enum AnyError {
     Body(#[from] BodyError),
     /// A backend that is not available.
     Unavailable(#[from] Unavailable),
-    /// A file of the program's own.
+    /// A matrix of another library that cannot be converted.
+    #[cfg(any(feature = "sprs", feature = "nalgebra-sparse", feature = "faer"))]
+    Interop(#[from] coarsen_interop::InteropError),
+    /// A device that cannot be found or used.
+    #[cfg(feature = "opencl")]
+    OpenCl(#[from] coarsen_opencl::OpenClError),
+    /// An error of the program's own input or output.
     Io(#[from] std::io::Error),
 }
 

@@ -6,15 +6,21 @@
 //!
 //! ```
 //! use coarsen::prelude::*;
-//! let problem = coarsen::problems::Problem::parse("poisson2d:20", &Default::default())?;
-//! let a = &problem.matrix; // or matrix_market::read("a.mtx")?
+//! let body = coarsen::problems::Problem::parse("elasticity3d:8", &Default::default())?;
+//! let a = body.matrix; // blocks of 3x3; of a file: matrix_market::read("a.mtx")?.reblock((3, 3), Zeros::Drop)?
 //! let b = vec![1.0; a.shape().0];
 //! let mut x = vec![0.0; b.len()];
-//! let mut m = Ic0::default().build(a, &Cpu::new())?;
-//! let report = Cg::new(Stop::relative(1e-8)).solve(a, &mut m, &b, &mut x)?.converged()?;
+//! let system = System { positions: Some(&body.positions), ..System::from(&a) }; // or &a alone
+//! let mut m = Multigrid::smoothed_aggregation().build(system, &Cpu::new())?;
+//! let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x)?.converged()?;
 //! println!("{report}"); // outcome, iterations, true residual
+//! m.update(&a)?; // new values in the next time step
 //! # Ok::<(), AnyError>(())
 //! ```
+//!
+//! Blocks should have the unknowns of a node: iterations are two to four times as many with 1x1 blocks.
+//! Examples on the pages of other crates import from these crates: `coarsen_krylov::Cg` is
+//! `coarsen::krylov::Cg`. The [`prelude`] has the names that most programs need.
 //!
 //! A program needs `coarsen = { path = ".." }` under `[dependencies]`. Features: `opencl` for devices;
 //! `sprs`, `nalgebra-sparse` and `faer` for conversions. Without optimisation solvers are slow: set
@@ -24,17 +30,19 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | this one | basic traits and types: [`Vector`], [`LinearOperator`], [`Preconditioner`], [`Stop`], [`Report`] |
+//! | this crate | basic traits and types: [`Vector`], [`LinearOperator`], [`Preconditioner`], [`Stop`], [`Report`] |
 //! | [`sparse`] | host matrices, assembly, products, graphs, near-kernels |
 //! | [`matrix_market`] | Matrix Market files |
 //! | [`constraints`] | linear constraints on x, by projection; prescribed values |
 //! | [`diagnose`](mod@diagnose) | checks of a system before it is solved |
-//! | [`krylov`] | `Cg`, `FlexibleCg`, `Minres`, `Gmres`, `BiCgStab`, `Richardson` |
-//! | [`backend`] | where a solve runs; [`AnyBackend`] is chosen at run time |
+//! | [`krylov`] | `Cg`, `FlexibleCg`, `BlockCg`, `SingleReductionCg`, `Minres`, `Gmres`, `BiCgStab`, `Richardson` |
+//! | [`backend`] | the places where a solve runs; [`AnyBackend`] is chosen at run time |
 //! | [`relax`] | Jacobi, block Jacobi, Chebyshev, Gauss-Seidel, SSOR, IC(0), ILU(0) |
 //! | [`schwarz`] | multilevel additive Schwarz |
-//! | [`multigrid`] | hierarchies, cycles, smoothed aggregation |
+//! | [`multigrid`] | hierarchies, cycles, smoothed aggregation, skinning |
 //! | [`direct`] | sparse and dense factorisations |
+//! | [`auto`] | a method chosen by the matrix, with a bound on its cost |
+//! | [`parallel`] | threads: pools, the number of threads |
 //! | [`mesh`] | triangles and tetrahedra from files |
 //! | [`elastic`] | elastic energies, and a time step as an objective |
 //! | [`problems`] | the gallery of test problems |

@@ -9,7 +9,7 @@ use super::error::Names;
 pub struct Density {
     /// The number of constraints: rows of C.
     pub constraints: usize,
-    /// The number of constraints that depend on others and are left out.
+    /// The number of constraints that depend on other constraints and are left out.
     pub dependent: usize,
     /// The nodes of dependent constraints, increasing.
     pub dependent_nodes: Vec<u32>,

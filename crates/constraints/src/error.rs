@@ -29,7 +29,7 @@ pub enum ConstraintError {
     NotFinite {
         /// The constraint.
         constraint: usize,
-        /// Its nodes.
+        /// The nodes of the constraint.
         nodes: Vec<u32>,
     },
     /// Coefficients that are all zero, or that cancel because a node occurs twice.
@@ -41,7 +41,7 @@ pub enum ConstraintError {
     Vanishing {
         /// The constraint.
         constraint: usize,
-        /// Its nodes.
+        /// The nodes of the constraint.
         nodes: Vec<u32>,
     },
     /// A contact of a node with itself.
@@ -55,7 +55,7 @@ pub enum ConstraintError {
         /// The node.
         node: usize,
     },
-    /// A constraint that contradicts others on which it depends.
+    /// A constraint that contradicts other constraints on which it depends.
     #[error(
         "constraint {constraint} requires {asked:.6e}, but constraints {others:?} imply {left:.6e}, on \
          {}; remove one of them, or make their values consistent",
@@ -64,13 +64,13 @@ pub enum ConstraintError {
     Contradiction {
         /// The constraint; its row is scaled to unit length.
         constraint: usize,
-        /// The constraints it is a combination of.
+        /// The constraints of which it is a combination.
         others: Vec<usize>,
         /// The nodes of all of these constraints.
         nodes: Vec<u32>,
         /// The value of the constraint.
         asked: f64,
-        /// The value implied by the others.
+        /// The value implied by the other constraints.
         left: f64,
     },
     /// A group of constraints that connects too many nodes.
@@ -85,7 +85,7 @@ pub enum ConstraintError {
         found: usize,
         /// The limit.
         limit: usize,
-        /// Its first nodes.
+        /// The first nodes of the group.
         nodes: Vec<u32>,
     },
     /// A constrained node without a stored diagonal block.

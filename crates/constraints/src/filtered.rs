@@ -15,8 +15,8 @@ use super::{ConstraintError, Constraints};
 /// Options of prefiltering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefilter {
-    /// The maximum number of nodes in a group. S A S is dense between them, and the cost of S grows with the
-    /// square of their number.
+    /// The maximum number of nodes in a group. S A S is dense between these nodes, and the cost of S grows
+    /// with the square of their number.
     pub largest_group: usize,
 }
 
@@ -112,14 +112,14 @@ fn structure<T: Real>(
 ///
 /// x = y + z, where z is the shortest vector with C z = d, and y solves (S A S + σ (I − S)) y = S (b − A z).
 /// This system has the same size and block size as A. It is symmetric positive definite if A is. Its
-/// condition number is never larger than that of A, because σ lies in the field of values of A.
-/// [`solve`](Self::solve) performs all steps. [`right_hand_side`](Self::right_hand_side),
+/// condition number is never larger than the condition number of A, because σ lies in the field of values of
+/// A. [`solve`](Self::solve) performs all steps. [`right_hand_side`](Self::right_hand_side),
 /// [`start`](Self::start) and [`recover`](Self::recover) are the individual steps, for example for vectors on
 /// a device.
 ///
-/// *Use* with every preconditioner other than a diagonal one. A preconditioner built from A alone moves x off
-/// the constraints, and projecting back cancels most of the step. Build it from [`system`](Self::system),
-/// which contains the near-kernel S K that multigrid needs.
+/// *Use* with every preconditioner other than a diagonal one. A preconditioner built from A alone violates
+/// the constraints, and the projection then cancels most of the step. Build it from [`system`](Self::system),
+/// which contains the near-kernel S K that multigrid requires.
 /// *Cost* of an update: a pass over A, and a product with A if d ≠ 0. *Memory* as much as A.
 /// *Reference* Tamstorf, Jones, McCormick 2015, §8, eq. (3) to (7).
 ///
@@ -140,19 +140,19 @@ fn structure<T: Real>(
 #[derive(Clone, Debug)]
 pub struct Filtered<T> {
     projector: Projector,
-    /// S A S + σ (I − S).
+    /// The filtered matrix S A S + σ (I − S).
     matrix: Bsr<T>,
     /// The pattern of an empty placeholder, which replaces `matrix` while an update moves its parts out.
     nowhere: Arc<Pattern>,
     /// The pattern of A.
     source: Arc<Pattern>,
-    /// S K.
+    /// The near-kernel S K.
     near_kernel: NearKernel,
     /// A merged with its contact, if it has contact.
     merged: Option<Bsr<T>>,
-    /// A z; empty if z = 0.
+    /// The product A z; empty if z = 0.
     az: Vec<f64>,
-    /// S (b − A z) of the last solve.
+    /// The right-hand side S (b − A z) of the last solve.
     c: Vec<T>,
     scratch: Vec<f64>,
     symbolic: Symbolic,
@@ -160,12 +160,12 @@ pub struct Filtered<T> {
 }
 
 impl<T: Real> Filtered<T> {
-    /// Replaces the system, the constraints, or both. Allocates only if either is larger than ever before, if
-    /// contact joins other nodes than before (a new pattern and a matrix for it), or if a replaced pattern is
-    /// still in use elsewhere.
+    /// Replaces the system, the constraints, or both. Allocates only if either is larger than in all earlier
+    /// updates, if contact couples other nodes than before (a new pattern and a new matrix), or if a replaced
+    /// pattern is still in use elsewhere.
     ///
-    /// The pattern remains the same object if the pattern of A, the places of its contact and the groups of
-    /// nodes stay the same. Preconditioners can then be updated.
+    /// The pattern remains the same object if the pattern of A, the pattern of its contact and the groups of
+    /// nodes do not change. Preconditioners can then be updated.
     ///
     /// # Errors
     /// As [`Prefilter::build`]. On error, nothing changes.
@@ -196,7 +196,7 @@ impl<T: Real> Filtered<T> {
             return Err(ConstraintError::NoDiagonal { node: node as usize });
         }
         // Recompute the structure unless it is known. A placeholder replaces the matrix while its parts are
-        // moved out; they fit together again even after an error.
+        // moved out. The parts form a valid matrix even after an error.
         let empty = Bsr::new(self.nowhere.clone(), (b, b), Vec::new())?;
         let (mut place, block, mut values) = std::mem::replace(&mut self.matrix, empty).into_parts();
         let known =
@@ -208,7 +208,6 @@ impl<T: Real> Filtered<T> {
             self.source = a.pattern().clone();
         }
         self.projector.commit(constraints);
-        // The values.
         let pattern = self.matrix.pattern().clone();
         self.numeric.fill(a, &self.projector.factors, &pattern, self.matrix.values_mut()); // (7)
         self.az.clear();
@@ -222,7 +221,7 @@ impl<T: Real> Filtered<T> {
         self.filter_near_kernel(&system)
     }
 
-    /// Merges A with its contact, in the existing memory if the pattern is the same.
+    /// Merges A with its contact, in existing memory if the pattern is the same.
     fn merge(&mut self, system: &System<'_, T>) -> Result<(), ConstraintError> {
         let Some(contact) = system.contact.filter(|contact| !contact.is_empty()) else {
             self.merged = None;
@@ -256,31 +255,31 @@ impl<T: Real> Filtered<T> {
         Ok(())
     }
 
-    /// S A S + σ (I − S): the matrix for the method and its preconditioner.
+    /// The matrix S A S + σ (I − S), for the method and its preconditioner.
     pub fn matrix(&self) -> &Bsr<T> {
         &self.matrix
     }
 
-    /// S K: the near-kernel of the filtered matrix.
+    /// The near-kernel S K of the filtered matrix.
     pub fn near_kernel(&self) -> &NearKernel {
         &self.near_kernel
     }
 
-    /// S.
+    /// The projector S.
     pub fn projector(&self) -> &Projector {
         &self.projector
     }
 
-    /// The filtered matrix with its near-kernel and the links of A, for building a preconditioner. Positions
-    /// are those of the nodes, as without constraints.
+    /// The filtered matrix with its near-kernel and the links of A, for building a preconditioner.
+    /// `positions` are the positions of the nodes, as without constraints.
     pub fn system<'s>(&'s self, positions: Option<&'s [[f64; 3]]>) -> System<'s, T> {
-        // Deviation: aggregates follow the couplings of A only. Constrained nodes can slide past each other,
-        // which a common coarse node would prevent: 44 iterations instead of 15 in a fold.
+        // Deviation: aggregates are built from the couplings of A only. Constrained nodes can slide past each
+        // other, which a common coarse node would prevent: 44 iterations instead of 15 in a fold.
         let links = (self.matrix.pattern().len() != self.source.len()).then_some(&*self.source);
         System { positions, near_kernel: Some(&self.near_kernel), links, ..System::from(&self.matrix) }
     }
 
-    /// Solves A x = b under the constraints. `method` gets the filtered matrix, its right-hand side and a
+    /// Solves A x = b under the constraints. `method` receives the filtered matrix, its right-hand side and a
     /// starting guess to improve. On entry, x is the starting guess. On return, it satisfies C x = d, even if
     /// the method did not converge.
     ///
@@ -305,7 +304,7 @@ impl<T: Real> Filtered<T> {
         Ok(result)
     }
 
-    /// c = S (b − A z).
+    /// c = S (b − A z): the right-hand side of the filtered system.
     ///
     /// # Errors
     /// [`Error::Shape`] for vectors of a wrong length.
@@ -333,7 +332,8 @@ impl<T: Real> Filtered<T> {
         Ok(())
     }
 
-    /// y ← S y + z: the solution of the full system from that of the method; S removes round-off only.
+    /// y ← S y + z: the solution of the full system from the solution of the filtered system; S removes
+    /// round-off only.
     ///
     /// # Errors
     /// [`Error::Shape`] for a vector of a wrong length.

@@ -1,5 +1,5 @@
-//! Connected groups of constraints, which share nodes directly or through others. Each group is factored
-//! independently.
+//! Connected groups of constraints, which share nodes directly or through other constraints. Each group is
+//! factored independently.
 
 use coarsen_core::Buckets;
 
@@ -41,8 +41,8 @@ impl ConstraintGroups {
                 join(&mut self.place, nodes[0], node);
             }
         }
-        // A root is visited before the other nodes of its tree, so its group number is known when they need
-        // it.
+        // A root is visited before the other nodes of its tree, so its group number is known when they are
+        // visited.
         let mut count = 0;
         for i in 0..n {
             if self.of[i] == NONE {
@@ -96,13 +96,13 @@ impl ConstraintGroups {
     }
 }
 
-/// Fills a list with n copies of a value, in its existing memory.
+/// Fills a list with n copies of a value, in existing memory.
 pub(super) fn refill<T: Copy>(list: &mut Vec<T>, n: usize, value: T) {
     list.clear();
     list.resize(n, value);
 }
 
-/// Sorts increasing items into `count` buckets: the start of each bucket, and all items.
+/// Sorts increasing items into `count` buckets. Returns the start of each bucket, and all items.
 fn sort(
     count: usize,
     items: impl Iterator<Item = usize> + Clone,
@@ -117,7 +117,7 @@ fn sort(
     *starts = buckets.into_starts();
 }
 
-/// The root of node i; shortens the paths it follows.
+/// Returns the root of node i and shortens the paths to the root.
 fn root(parent: &mut [u32], mut i: u32) -> u32 {
     while parent[i as usize] != i {
         let above = parent[parent[i as usize] as usize];

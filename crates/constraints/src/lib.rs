@@ -1,12 +1,12 @@
-//! Linear equality constraints, filtered out of a system before it is solved, and prescribed values.
+//! Linear equality constraints, which are filtered out of a system before solving, and prescribed values.
 //!
-//! [`Dirichlet`], in `dirichlet`, imposes or eliminates prescribed values. The rest implements PPCG of
+//! [`Dirichlet`], in `dirichlet`, imposes or eliminates prescribed values. The other files implement PPCG of
 //! Tamstorf, Jones, McCormick 2015, §8.
 //!
 //! | symbol | here | file |
 //! |---|---|---|
 //! | C, d | [`Constraints`]: C x = d | `constraints` |
-//! | | groups of constraints that share nodes, directly or through others | `groups` |
+//! | | groups of constraints that share nodes, directly or through other constraints | `groups` |
 //! | W, z | orthonormal basis of the rows of C; the shortest z with C z = d | `factor` |
 //! | | explanation of a contradictory constraint | `contradiction` |
 //! | S | I − W Wᵀ, the orthogonal projector onto C x = 0: [`Projector`] (eq. 3) | `project` |
@@ -15,7 +15,7 @@
 //! | | statistics of constraints and fill-in: [`Density`] | `density` |
 //!
 //! The paper filters single nodes and notes that general equality constraints are equally simple. Here both
-//! are groups of one or more nodes. Equation numbers at line ends refer to the paper.
+//! are groups of one or more nodes. Equation numbers at the ends of lines refer to the paper.
 
 mod constraints;
 mod contradiction;

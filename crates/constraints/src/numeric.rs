@@ -1,8 +1,8 @@
 //! The values of S A S + σ (I − S), eq. (7).
 //!
 //! With S = I − W Wᵀ, each block row is first projected on the right, group by group: B ← B − (B q) qᵀ for
-//! the columns q of W. Then it is projected on the left. For groups of one node, one task does both for a
-//! row. For groups of several nodes, all their rows must first be projected on the right.
+//! the columns q of W. Then it is projected on the left. For a group of one node, one task does both for its
+//! row. For a group of several nodes, all rows must first be projected on the right.
 
 use std::ops::Range;
 
@@ -13,14 +13,15 @@ use coarsen_sparse::{BlockRows, Bsr, Pattern};
 use super::factor::Factors;
 use super::groups::{NONE, refill};
 
-/// σ as a fraction of the mean diagonal. It lies between the stiff modes that smoothers reduce and the soft
-/// modes that coarse levels reduce, so σ does not stiffen coarse modes that violate the constraints slightly.
+/// σ as a fraction of the stiffness of A in the directions of the constraints. It lies between the stiff
+/// modes that smoothers reduce and the soft modes that coarse levels reduce, so σ does not stiffen coarse
+/// modes that violate the constraints slightly.
 const SHARE: f64 = 0.1;
 
 /// σ of a group without a positive diagonal block.
 const NO_SCALE: f64 = 1.0;
 
-/// Rows per task of the sum.
+/// The number of rows per task of the sum.
 const LEAF: usize = 1024;
 
 /// Memory of the numeric phase.
@@ -40,10 +41,10 @@ impl Numeric {
     ///
     /// σ is a tenth of the stiffness of A in the directions of a group's constraints, which is the mean of qᵀ
     /// A q restricted to one node at a time. It is at least the mean Rayleigh quotient of translations, and
-    /// at most that stiffness.
-    // Deviation: each group has its own σ instead of one for all, so that light and stiff nodes get values of
-    // their own scale. Rayleigh quotients, their means and all values in between lie in the field of values
-    // of A, as the bound on the condition number requires.
+    /// at most this stiffness.
+    // Deviation: one σ per group instead of one for all groups, so that σ has the scale of its nodes, light
+    // or stiff. Rayleigh quotients, their means and all values in between lie in the field of values of A, as
+    // the bound on the condition number requires.
     pub(super) fn fill<T: Real>(&mut self, a: &Bsr<T>, f: &Factors, pattern: &Pattern, values: &mut [T]) {
         let (b, groups) = (f.block, &f.groups);
         self.scales.clear();
@@ -61,7 +62,7 @@ impl Numeric {
                 add_complement(f, g, i, scales[g], pattern.row(i), row);
             }
         });
-        // What follows is for groups of several nodes.
+        // Only groups of several nodes need the following steps.
         refill(&mut self.starts, groups.count() + 1, 0);
         for g in 0..groups.count() {
             let columns = if groups.is_wide(g) { pattern.row(groups.nodes(g)[0] as usize).len() } else { 0 };
@@ -89,7 +90,7 @@ impl Numeric {
     }
 }
 
-/// σ of a group, within the field of values of A; 1 if A has no positive diagonal block there.
+/// σ of a group, within the field of values of A; 1 if A has no positive diagonal block in the group.
 fn scale<T: Real>(a: &Bsr<T>, f: &Factors, g: usize, softest: f64) -> f64 {
     let (b, nodes) = (f.block, f.groups.nodes(g));
     let quotient = |(&i, q): (&u32, &[f64])| -> f64 {
@@ -102,7 +103,7 @@ fn scale<T: Real>(a: &Bsr<T>, f: &Factors, g: usize, softest: f64) -> f64 {
     if mean > 0.0 && mean.is_finite() { mean.min(softest.max(SHARE * mean)) } else { NO_SCALE }
 }
 
-/// The mean Rayleigh quotient of the b translations.
+/// The mean Rayleigh quotient of the translations, one per unknown of a node.
 fn translations<T: Real>(a: &Bsr<T>) -> f64 {
     let b = a.block().0;
     let leaf = |rows: Range<usize>| -> f64 {
@@ -143,7 +144,7 @@ fn right<T: Real>(f: &Factors, columns: &[u32], row: &mut [T]) {
     let (b, groups) = (f.block, &f.groups);
     for (at, &j) in columns.iter().enumerate() {
         let g = groups.of[j as usize];
-        // The columns of a group occur together, from that of its first node on.
+        // A row that contains a column of a group contains all of them; the first node handles the group.
         if g == NONE || groups.place[j as usize] > 0 {
             continue;
         }
@@ -170,7 +171,7 @@ fn right<T: Real>(f: &Factors, columns: &[u32], row: &mut [T]) {
     }
 }
 
-/// B ← S B for one block in the row of a node that is a group of its own.
+/// B ← S B for one block in the row of a group of one node.
 fn left<T: Real>(f: &Factors, g: usize, block: &mut [T]) {
     let b = f.block;
     for q in f.basis(g) {

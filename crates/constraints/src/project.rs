@@ -9,7 +9,7 @@ use super::factor::Factors;
 use super::groups::NONE;
 use super::{ConstraintError, Constraints};
 
-/// Nodes per task.
+/// The number of nodes per task.
 const LEAF: usize = 2048;
 
 /// The orthogonal projector S = I − Cᵀ (C Cᵀ)⁻¹ C onto the vectors with C x = 0, and the shortest z with C z
@@ -17,12 +17,11 @@ const LEAF: usize = 2048;
 ///
 /// It is factored per connected group of constraints: S = I − W Wᵀ, where W is an orthonormal basis of the
 /// rows of C of the group. Pivoting detects dependent constraints, which are left out and listed, and
-/// contradictory ones, which are errors.
+/// contradictory constraints, which are errors.
 /// *Use* as the filter of a modified conjugate gradient method (Baraff & Witkin 1998), or on vectors. To
 /// solve a system, also filter its matrix with [`prefilter`](super::prefilter): with a preconditioner built
 /// from A alone, the projection cancels most of each step.
-/// *Cost* of a product: 4 b m n operations for each node of a group of n nodes with m independent
-/// constraints.
+/// *Cost* of a product: 4 b m n operations per node of a group of n nodes with m independent constraints.
 /// *Reference* Tamstorf, Jones, McCormick 2015, §8, eq. (3).
 ///
 /// ```
@@ -48,7 +47,7 @@ pub struct Projector {
 }
 
 impl Projector {
-    /// The projector for `constraints`. Groups that connect more than `largest_group` nodes are errors.
+    /// Factors `constraints`. Groups that connect more than `largest_group` nodes are errors.
     ///
     /// *Cost* a few passes over nodes and constraints, and m² b n operations for a group of m constraints on
     /// n nodes.
@@ -62,8 +61,8 @@ impl Projector {
         Ok(projector)
     }
 
-    /// Replaces the constraints, which may be on other nodes. Allocates only if there are more than ever
-    /// before.
+    /// Replaces the constraints, which may be on other nodes. Allocates only if there are more constraints
+    /// than in all earlier updates.
     ///
     /// # Errors
     /// As [`new`](Self::new). On error, the old projector is kept.
@@ -128,7 +127,7 @@ impl Projector {
         });
     }
 
-    /// z of a node; `None` for a node without constraints, where z = 0.
+    /// The part of z at a node; `None` for a node without constraints, where z = 0.
     #[inline]
     pub(super) fn given(&self, node: usize) -> Option<&[f64]> {
         let Factors { block: b, groups, z, .. } = &self.factors;
@@ -170,7 +169,7 @@ impl Projector {
         }
     }
 
-    /// The same for k vectors at once; x and `rows` have k numbers per unknown.
+    /// The function `node` for k vectors; x and `rows` have k numbers per unknown.
     pub(super) fn node_columns(&self, node: usize, k: usize, x: &[f64], rows: &mut [f64]) {
         let Factors { block: b, groups, .. } = &self.factors;
         rows.copy_from_slice(&x[node * b * k..(node + 1) * b * k]);

@@ -1,8 +1,8 @@
 //! The pattern of S A S.
 //!
-//! Filters of single nodes scale rows and columns, so the pattern is that of A. A group of several nodes
-//! couples its rows and columns: a row that contains one of its nodes contains all of them, and the rows of
-//! the group all have the same columns.
+//! Filters of single nodes scale rows and columns, so the pattern of A is kept. A group of several nodes
+//! couples its rows and columns: a row that contains one of its nodes contains all of them, and all rows of
+//! the group have the same columns.
 
 use std::sync::Arc;
 
@@ -11,20 +11,20 @@ use coarsen_sparse::{BlockRows, Pattern, SparseError};
 
 use super::groups::{ConstraintGroups, NONE, refill};
 
-/// Fills the end of a list that is longer than its content.
+/// Padding at the end of a list that is longer than its content.
 const END: u32 = u32::MAX;
 
 /// Memory for patterns that change between steps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Symbolic {
     /// The start of each column list. A row has a list if it is in no group of several nodes but contains a
-    /// node of one. The lists of the groups follow those of the rows.
+    /// node of such a group. The lists of the groups follow the lists of the rows.
     bounds: Vec<usize>,
     /// The columns: each list is sorted and padded with [`END`].
     wide: Vec<u32>,
     offsets: Vec<usize>,
     indices: Vec<u32>,
-    /// A replaced pattern that was still in use elsewhere.
+    /// A replaced pattern that is still in use elsewhere.
     lent: Option<Arc<Pattern>>,
 }
 
@@ -112,7 +112,7 @@ impl Symbolic {
         }
     }
 
-    /// Keeps the memory of an unused pattern for reuse, as soon as no one else holds it.
+    /// Keeps the memory of an unused pattern for reuse, as soon as it is not in use elsewhere.
     pub(super) fn retire(&mut self, pattern: Arc<Pattern>) {
         for old in [self.lent.take(), Some(pattern)].into_iter().flatten() {
             match Arc::try_unwrap(old) {
@@ -123,7 +123,7 @@ impl Symbolic {
     }
 }
 
-/// Rows per task of the count.
+/// The number of rows per task of the count.
 const LEAF: usize = 1024;
 
 /// Replaces counts by their running sums.
@@ -135,7 +135,7 @@ fn sum_up(counts: &mut [usize]) {
     }
 }
 
-/// Moves the distinct numbers of a sorted list to the front and returns how many there are.
+/// Moves the distinct numbers of a sorted list to the front and returns their number.
 fn distinct(list: &mut [u32]) -> usize {
     let mut end = 0;
     for at in 0..list.len() {
@@ -148,7 +148,7 @@ fn distinct(list: &mut [u32]) -> usize {
 }
 
 impl ConstraintGroups {
-    /// The nodes of the group of a node, if the group has several.
+    /// The nodes of the group of a node, if the group has several nodes.
     #[inline]
     pub(super) fn wide_nodes(&self, node: usize) -> Option<&[u32]> {
         match self.of[node] {

@@ -6,7 +6,7 @@
 //! | w, n | `weights`, `normal` | the nearest point of that triangle; the direction to it from v |
 //! | g | `gap` | (x_v − Σ w_a x_a) · n, the negative depth |
 //! | c | `stencil` | ∂g/∂x along n: 1 for v, −w_a for the corners |
-//! | P | `resistance` | n nᵀ, where the nearest point is within the triangle |
+//! | P | `resistance` | ∂²(g²/2)/∂x_v²: n nᵀ, where the nearest point is within the triangle |
 //! | k | `stiffness` | stiffness of the penalty |
 //!
 //! > E = Σ k/2 min(g, 0)²,  ∂E/∂x_i = k g c_i n,  ∂²E/∂x_i∂x_j = k c_i c_j P    (1)
@@ -37,27 +37,29 @@ const HELD: u32 = u32::MAX;
 /// Contact of bodies of tetrahedra with each other and with themselves, with a quadratic penalty.
 ///
 /// A vertex of a surface inside a tetrahedron of which it is no corner is pushed to the nearest point of the
-/// surface. The search begins at that place of the body at rest, so that a vertex leaves on the shortest way at
-/// any depth. A body at rest has no contacts. Bodies are the connected parts of the mesh. Edges that cross
+/// surface. The search begins at that place of the body at rest, so that a vertex leaves on the shortest way
+/// at any depth. A body at rest has no contacts. Bodies are the connected parts of the mesh. Edges that cross
 /// without a vertex inside are not found. The forces and torques on a vertex and its triangle add up to zero.
 /// No friction.
 ///
 /// *Detection* The contacts are those at the x of each evaluation; value, gradient and Hessian at one x share
 /// one detection. So E is a function of x, and a line search compares values of one function, for one
-/// detection per trial. E is continuous, unless strains change the ratio of two depths by half, and its gradient is exact. Where
-/// two places of the surface are equally far, the gradient jumps, and E has no minimum there. The Hessian does
-/// not contain the turning of n. *Use* [`frozen`](Self::frozen) for the quadratic energies of Xian et al.,
-/// whose contacts are detected once per iteration.
+/// detection per trial. E is continuous, unless strains change the ratio of two depths by half, and its
+/// gradient is exact. Where two places of the surface are equally far, the gradient jumps, and E has no
+/// minimum there. The Hessian is positive semidefinite, since it does not contain the turning of n. *Use*
+/// [`frozen`](Self::frozen) for the quadratic energies of Xian et al., whose contacts are detected once per
+/// iteration.
 ///
-/// *Cost* of a detection: a hash of all vertices of surfaces, one query per tetrahedron, one search per vertex
-/// inside; parallel, with the same bits at any number of threads. It allocates when more is found than before.
+/// *Cost* of a detection: a hash of all vertices of surfaces, one query per tetrahedron, one search per
+/// vertex inside; parallel, with the same bits at any number of threads. It allocates when more is found than
+/// before.
 /// *Errors* during evaluations are NaN: positions that are not finite give an energy and a gradient of NaN.
 ///
 /// ```
 /// use coarsen_contact::BodyContact;
 /// use coarsen_elastic::Potential;
 /// use coarsen_mesh::Mesh;
-/// // Two cubes of side 1: the second is 0.9 above, so that its lower corners are inside the first.
+/// // A cube, and a small one above it whose lower corners are 0.1 inside.
 /// let mut mesh = Mesh::bar([1, 1, 1], 1.0);
 /// let upper = mesh.clone();
 /// mesh.positions.extend(upper.positions.iter().map(|p| [0.5 * p[0] + 0.3, p[1] + 0.9, 0.5 * p[2] + 0.3]));
@@ -71,10 +73,10 @@ const HELD: u32 = u32::MAX;
 pub struct BodyContact {
     /// Whether the contacts of the last [`detect`](Self::detect) stay, with their w and n, false at first.
     ///
-    /// Each contact is then a quadratic energy while g < 0, with P = n nᵀ. A descent must not go on after a detection: the
-    /// f(x) of its last line search has other contacts, and is often below all values of the next one. Call
-    /// `detect` and then minimise for one iteration, which evaluates f(x) anew. The start of a time step
-    /// ([`Potential::renew`]) detects too.
+    /// Each contact is then a quadratic energy while g < 0, with P = n nᵀ. A descent must not go on after a
+    /// detection: the f(x) of its last line search has other contacts, and is often below all values of the
+    /// next one. Call `detect` and then minimise for one iteration, which evaluates f(x) anew. The start of a
+    /// time step ([`Potential::renew`]) detects too.
     pub frozen: bool,
     stiffness: f64,
     nodes: Nodes,
@@ -86,11 +88,12 @@ pub struct BodyContact {
 }
 
 impl BodyContact {
-    /// The bodies whose rest shapes are the mesh, with `held` nodes, and a stiffness k in N/m for each contact.
+    /// The bodies whose rest shapes are the mesh, with `held` nodes, and a stiffness k in N/m for each
+    /// contact.
     ///
     /// # Errors
-    /// [`ContactError`] for a mesh without tetrahedra or with invalid ones, a k that is not positive, and lists
-    /// of different lengths.
+    /// [`ContactError`] for a mesh without tetrahedra or with invalid ones, a k that is not positive, and
+    /// lists of different lengths.
     pub fn new(mesh: &Mesh, held: &[bool], stiffness: f64) -> Result<Self, ContactError> {
         let stiffness = positive("the stiffness of contact", stiffness)?;
         let nodes = Nodes::new(held, &mesh.positions)?;
@@ -108,7 +111,8 @@ impl BodyContact {
     /// vertex. *Panics* on a wrong length.
     ///
     /// # Errors
-    /// [`ContactError::Position`] for the first node whose position is not finite. There are no contacts then.
+    /// [`ContactError::Position`] for the first node whose position is not finite. There are no contacts
+    /// then.
     pub fn detect(&mut self, x: &[f64]) -> Result<&[Contact], ContactError> {
         self.check("detect", x);
         let Self { nodes, detector, at, found, .. } = self;
@@ -166,7 +170,8 @@ impl Potential for BodyContact {
             if gap >= 0.0 {
                 return Energy::default();
             }
-            *stiffness * Energy { value: 0.5 * gap * gap, magnitude: gap.abs() * contact.magnitude(at) } // (1)
+            let magnitude = gap.abs() * contact.magnitude(at);
+            *stiffness * Energy { value: 0.5 * gap * gap, magnitude } // (1)
         };
         let leaf = |range: Range<usize>| found[range].iter().map(energy).sum::<Energy>();
         parallel::tree(0..found.len(), LEAF, parallel::worth(found.len() * WORK), &leaf, &|a, b| a + b)
@@ -192,7 +197,7 @@ impl Potential for BodyContact {
 
     fn add_hessian(&mut self, _: &[f64], _: Curvature, _: &mut [f64]) {}
 
-    /// The same for each kind of curvature: positive semidefinite.
+    /// The same for each kind of curvature.
     fn add_contacts(&mut self, x: &[f64], _: Curvature, contacts: &mut Touching) {
         if !self.look("add_contacts", x) {
             return;

@@ -16,8 +16,8 @@ pub struct Contact {
     pub face: [u32; 3],
     /// w: the barycentric coordinates of the point of the triangle that is nearest to the vertex.
     pub weights: [f64; 3],
-    /// n: the unit vector from the vertex to that point; the normal of the triangle, unless that point is on an
-    /// edge or corner.
+    /// n: the unit vector from the vertex to that point; the normal of the triangle, unless that point is on
+    /// an edge or corner.
     pub normal: [f64; 3],
 }
 
@@ -38,8 +38,8 @@ impl Contact {
         along(self.vertex) + self.face.iter().zip(self.weights).map(|(&a, w)| w * along(a)).sum::<f64>()
     }
 
-    /// P = ∂²(g²/2)/∂x_v²: n nᵀ, where the nearest point follows the vertex along the triangle; I − u uᵀ, where
-    /// it follows along an edge of direction u; I, where it stays at a corner.
+    /// P = ∂²(g²/2)/∂x_v²: n nᵀ, where the nearest point follows the vertex along the triangle; I − u uᵀ,
+    /// where it follows along an edge of direction u; I, where it stays at a corner.
     pub fn resistance(&self, at: impl Fn(u32) -> [f64; 3]) -> [[f64; 3]; 3] {
         let cosine = normal(self.face.map(&at)).map_or(1.0, |normal| dot(normal, self.normal));
         if cosine * cosine >= 1.0 - EQUAL {

@@ -6,10 +6,11 @@
 //! | β | `beta` | its barycentric coordinates in a tetrahedron that holds it |
 //! | X | | the same point at rest: Σ β_a X_a |
 //!
-//! 1. The vertices of all surfaces are hashed, and each tetrahedron looks for those in its box. The vertices of
-//!    an armadillo fill 9,000 places of the table; the boxes of its tetrahedra would fill forty times as many.
-//! 2. The point X of the body at rest leads to the triangle of its surface through which the vertex leaves, at
-//!    any depth. McAdams, Zhu, Selle, Empey, Tamstorf, Teran & Sifakis 2011, "Efficient elasticity for
+//! 1. The vertices of all surfaces are hashed, and each tetrahedron looks for those in its box. The vertices
+//!    of an armadillo fill 9,000 places of the table; the boxes of its tetrahedra would fill forty times as
+//!    many.
+//! 2. The point X of the body at rest leads to the triangle of its surface through which the vertex leaves,
+//!    at any depth. McAdams, Zhu, Selle, Empey, Tamstorf, Teran & Sifakis 2011, "Efficient elasticity for
 //!    character skinning with contact and collisions", do the same with a distance field at rest.
 
 use std::ops::Range;

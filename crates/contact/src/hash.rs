@@ -3,12 +3,12 @@
 //! | symbol | here | |
 //! |---|---|---|
 //! | l | `cell` | side of a cell |
-//! | ⌊x / l⌋ | `coordinate` | number of a cell along an axis |
+//! | x / l | `coordinate` | number of a cell along an axis |
 //! | h(i, j, k) | `bucket` | bucket of a cell |
 //!
-//! Teschner, Heidelberger, Müller, Pomeranets & Gross 2003, "Optimized spatial hashing for collision detection
-//! of deformable objects", VMV. Each pair is found once, in the first cell that both boxes cover: Dittrich &
-//! Seeger 2000, "Data redundancy and duplicate detection in spatial join processing", ICDE.
+//! Teschner, Heidelberger, Müller, Pomeranets & Gross 2003, "Optimized spatial hashing for collision
+//! detection of deformable objects", VMV. Each pair is found once, in the first cell that both boxes cover:
+//! Dittrich & Seeger 2000, "Data redundancy and duplicate detection in spatial join processing", ICDE.
 
 use std::ops::Range;
 
@@ -67,9 +67,9 @@ impl SpatialHash {
     /// extent of the boxes, and for points the mean distance of as many points on a grid.
     ///
     /// # Errors
-    /// [`ContactError::Box`] for the first box that is empty or not finite, [`ContactError::Value`] for a cell
-    /// that is not positive and finite, [`ContactError::TooMany`] for 2³² boxes or pairs of box and cell. The
-    /// hash is then empty.
+    /// [`ContactError::Box`] for the first box that is empty or not finite, [`ContactError::Value`] for a
+    /// cell that is not positive and finite, [`ContactError::TooMany`] for 2³² boxes or pairs of box and
+    /// cell. The hash is then empty.
     pub fn rebuild(
         &mut self,
         count: usize,
@@ -265,12 +265,11 @@ impl Grid {
         1 << (32 - self.shift)
     }
 
-    /// ⌊x / l⌋, limited to 32 bits: never decreasing in x, so that boxes that overlap share a cell.
+    /// x / l without its fraction, limited to 32 bits: never decreasing in x, so that boxes that overlap
+    /// share a cell. Cells at 0 are twice as long.
     #[inline]
     fn coordinate(self, x: f64) -> i32 {
-        let scaled = x * self.inverse;
-        let whole = scaled as i32; // towards zero
-        whole.saturating_sub(i32::from(scaled < f64::from(whole)))
+        (x * self.inverse) as i32
     }
 
     #[inline]

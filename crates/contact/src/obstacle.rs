@@ -29,9 +29,9 @@ const WORK: usize = 24;
 /// Free nodes against a solid shape, with a quadratic penalty.
 ///
 /// A node penetrates by about its load divided by k. The projected Hessian is k n nᵀ: the term g ∇²g is
-/// negative semidefinite for a convex shape and is in the exact Hessian only. The Hessian changes with the set
-/// of nodes in contact, and is stored apart from the matrix as contacts. No friction, no damping: a moving
-/// obstacle pushes, and does not drag.
+/// negative semidefinite for a convex shape and is in the exact Hessian only. The Hessian changes with the
+/// set of nodes in contact, and is stored apart from the matrix as contacts. No friction, no damping: a
+/// moving obstacle pushes, and does not drag.
 /// *Cost* one pass over the nodes, in parallel, with the same bits at any number of threads; contacts are
 /// listed on one thread. *Use* a list of nodes where only a few can touch.
 ///

@@ -10,7 +10,7 @@
 //! the depth is a continuous function of the positions, unless strains change the ratio of two distances by
 //! half. The triangle nearest at rest alone would be a jump wherever a strained body has two of them.
 
-use coarsen_mesh::vector::{cross, dot, sub};
+use coarsen_mesh::vector::{dot, sub};
 
 use crate::aabb::mean_extent;
 use crate::triangle::{EQUAL, combine, nearest, normal};
@@ -19,8 +19,8 @@ use crate::{Aabb, Contact, ContactError, SpatialHash};
 /// Candidates are within this multiple of the distance at rest.
 const REACH: f64 = 1.5;
 
-/// The side of a cell in mean extents of triangles: with 1 the search between two armadillos took 1.4 times as
-/// long at depths up to 2% of their height, and twice as long at depths up to 12%.
+/// The side of a cell in mean extents of triangles: with 1 the search between two armadillos took 1.4 times
+/// as long at depths up to 2% of their height, and twice as long at depths up to 12%.
 const WIDE: f64 = 2.0;
 
 /// Half the side of the first box, in cells. Most vertices inside are near the surface.
@@ -43,8 +43,6 @@ struct Near {
     weights: [f64; 3],
     /// The square of the distance.
     distance: f64,
-    /// The square of the distance to the plane of the triangle.
-    level: f64,
 }
 
 impl RestSurface {
@@ -61,8 +59,8 @@ impl RestSurface {
 
     /// The contact of a vertex whose place in the body at rest is x, for the positions `at`.
     ///
-    /// `None` where the vertex is a corner of the triangle nearest at rest (an inverted element, no collision)
-    /// and where it is in front of all candidates.
+    /// `None` where the vertex is a corner of the triangle nearest at rest (an inverted element, no
+    /// collision) and where it is in front of all candidates.
     pub(crate) fn leave(
         &self,
         vertex: u32,
@@ -84,7 +82,7 @@ impl RestSurface {
                 return;
             }
             let near = Near::new(triangle, place, at);
-            if best.is_some_and(|(best, _)| !near.replaces(&best)) {
+            if best.is_some_and(|(best, _)| near.distance >= best.distance) {
                 return;
             }
             if let Some(normal) = near.outward(place, at) {
@@ -105,12 +103,11 @@ impl RestSurface {
         loop {
             let mut best: Option<Near> = None;
             self.hash.query(&Aabb::of([x]).grown(radius), |i| {
-                let far = |best: Near| self.hash.get(i).square_distance(x) > best.distance * (1.0 + EQUAL);
-                if best.is_some_and(far) {
+                if best.is_some_and(|best| self.hash.get(i).square_distance(x) >= best.distance) {
                     return;
                 }
                 let near = Near::new(self.triangles[i as usize], x, rest);
-                if best.is_none_or(|best| near.replaces(&best)) {
+                if best.is_none_or(|best| near.distance < best.distance) {
                     best = Some(near);
                 }
             });
@@ -118,7 +115,8 @@ impl RestSurface {
             match best {
                 Some(best) if all || best.distance <= radius * radius => return Some(best),
                 None if all => return None,
-                // Triangles nearer than this one may lie outside of the box; a box of its distance holds them.
+                // Triangles nearer than this one may lie outside of the box; a box of its distance holds
+                // them.
                 Some(best) => radius = best.distance.sqrt() * (1.0 + EQUAL),
                 None => radius *= 2.0,
             }
@@ -136,17 +134,15 @@ fn is_farther(triangle: [u32; 3], x: [f64; 3], at: &[[f64; 3]], square: f64) -> 
 
 impl Near {
     fn new(triangle: [u32; 3], x: [f64; 3], at: &[[f64; 3]]) -> Self {
-        let corners @ [a, b, c] = triangle.map(|v| at[v as usize]);
+        let corners = triangle.map(|v| at[v as usize]);
         let weights = nearest(x, corners);
         let away = sub(x, combine(&weights, &corners));
-        let normal = cross(sub(b, a), sub(c, a));
-        let level = dot(sub(x, a), normal).powi(2) / dot(normal, normal);
-        Self { triangle, weights, distance: dot(away, away), level }
+        Self { triangle, weights, distance: dot(away, away) }
     }
 
-    /// The direction from x to the nearest point, if x is behind the triangle: its normal, unless that point is
-    /// on an edge or corner. Before an edge between triangles that bend inwards it turns from one normal to the
-    /// other, so that the distance has a continuous gradient.
+    /// The direction from x to the nearest point, if x is behind the triangle: its normal, unless that point
+    /// is on an edge or corner. Before an edge between triangles that bend inwards it turns from one normal
+    /// to the other, so that the distance has a continuous gradient.
     fn outward(&self, x: [f64; 3], at: &[[f64; 3]]) -> Option<[f64; 3]> {
         let corners = self.triangle.map(|v| at[v as usize]);
         let normal = normal(corners)?;
@@ -154,19 +150,11 @@ impl Near {
         if depth <= 0.0 {
             return None;
         }
-        if self.level >= self.distance * (1.0 - EQUAL) {
+        if depth * depth >= self.distance * (1.0 - EQUAL) {
             return Some(normal);
         }
         let out = sub(combine(&self.weights, &corners), x);
         Some(out.map(|v| v / self.distance.sqrt()))
-    }
-
-    /// Whether it is nearer. Where an edge or corner is nearest, the triangle is taken whose plane is farthest
-    /// from the point: the distance to that plane is then continuous.
-    fn replaces(&self, best: &Self) -> bool {
-        let nearer = self.distance < best.distance * (1.0 - EQUAL);
-        let equal = self.distance <= best.distance * (1.0 + EQUAL);
-        nearer || equal && self.level > best.level
     }
 }
 
@@ -193,6 +181,14 @@ mod tests {
             assert!(found.iter().all(|&v| rest[v as usize][axis] == side), "{x:?}: {found:?}");
         }
         assert!(RestSurface::new(Vec::new(), rest).unwrap().nearest([0.0; 3], rest).is_none());
+    }
+
+    /// A triangle that ends near x, with its first corner far away, is not far.
+    #[test]
+    fn long_triangles_are_not_left_out() {
+        let at = [[2.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 0.1, 0.0]];
+        let far = |square: f64| is_farther([0, 1, 2], [0.0; 3], &at, square);
+        assert!(!far(1.1) && far(0.9));
     }
 
     /// All triangles, against the hash.

@@ -4,8 +4,8 @@ use coarsen_mesh::vector::{cross, dot, sub};
 
 use crate::shape::norm;
 
-/// A point counts as inside a tetrahedron up to this barycentric coordinate below 0: a point on a face between
-/// two tetrahedra must not be missed by both.
+/// A point counts as inside a tetrahedron up to this barycentric coordinate below 0: a point on a face
+/// between two tetrahedra must not be missed by both.
 const INSIDE: f64 = -1e-10;
 
 /// Squares of lengths that differ by less than this share are equal.

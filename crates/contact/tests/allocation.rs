@@ -23,8 +23,8 @@ fn main() {
     }
 }
 
-/// The least number of bytes of five runs. A repeated allocation occurs in every run; a thread of the pool that
-/// starts late allocates once.
+/// The least number of bytes of five runs. A repeated allocation occurs in every run; a thread of the pool
+/// that starts late allocates once.
 fn least(mut run: impl FnMut()) -> Option<usize> {
     (0..5).map(|_| bytes(&mut run)).min()
 }

@@ -19,31 +19,31 @@
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Buckets {
-    /// In the first pass, the number of items of bucket k at k + 2. In the second pass, the next free
-    /// position of bucket k at k + 1, which in the end is the start of bucket k + 1.
+    /// First pass: entry k + 2 is the number of items of bucket k. Second pass: entry k + 1 is the next free
+    /// position of bucket k; at the end it is the start of bucket k + 1.
     starts: Vec<usize>,
 }
 
 impl Buckets {
-    /// `count` empty buckets.
+    /// Creates `count` empty buckets.
     pub fn new(count: usize) -> Self {
         Self { starts: vec![0; count + 2] }
     }
 
-    /// The same, in memory that [`into_starts`](Self::into_starts) returned before.
+    /// Creates `count` empty buckets, in memory that [`into_starts`](Self::into_starts) returned.
     pub fn reuse(mut memory: Vec<usize>, count: usize) -> Self {
         memory.clear();
         memory.resize(count + 2, 0);
         Self { starts: memory }
     }
 
-    /// First pass: counts one item of a bucket.
+    /// Counts one item of a bucket, in the first pass.
     #[inline]
     pub fn count(&mut self, bucket: usize) {
         self.starts[bucket + 2] += 1;
     }
 
-    /// Between the passes: turns the counts into offsets and returns the number of items.
+    /// Turns the counts into offsets, between the passes; returns the number of items.
     pub fn sum_up(&mut self) -> usize {
         let mut sum = 0;
         for start in &mut self.starts {
@@ -53,7 +53,7 @@ impl Buckets {
         sum
     }
 
-    /// Second pass: the position of the next item of a bucket.
+    /// Returns the position of the next item of a bucket, in the second pass.
     #[inline]
     pub fn place(&mut self, bucket: usize) -> usize {
         let next = &mut self.starts[bucket + 1];
@@ -61,8 +61,8 @@ impl Buckets {
         *next - 1
     }
 
-    /// The start of each bucket, and the end of the last one. Call it after [`place`](Self::place) was called
-    /// for every item.
+    /// Returns the start of each bucket and the end of the last bucket. Call this after
+    /// [`place`](Self::place) was called for every item.
     pub fn into_starts(mut self) -> Vec<usize> {
         self.starts.pop();
         self.starts
@@ -92,7 +92,7 @@ pub fn by_bucket(count: usize, of: impl Iterator<Item = Option<usize>> + Clone) 
 mod tests {
     use super::*;
 
-    /// Against a stable sort.
+    /// Compares with a stable sort.
     #[test]
     fn items_of_a_bucket_keep_their_order() {
         let mut random = crate::SplitMix64::new(3);

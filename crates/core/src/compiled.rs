@@ -2,11 +2,11 @@
 //!
 //! At the optimisation levels of a release build, rustc compiles a generic function again in every crate that
 //! calls it. A static that names the function for both types of [`Real`](crate::Real) is compiled where it is
-//! defined. Programs look the function up in it.
+//! defined. Callers look the function up in this static.
 
 use std::any::Any;
 
-/// One generic function for each of N choices of its types.
+/// A table of one generic function, compiled for N choices of its types.
 ///
 /// *Use* for kernels whose run time is much longer than the lookup of a few nanoseconds. *Memory* 2 N
 /// pointers.
@@ -25,7 +25,8 @@ pub struct Compiled<const N: usize>(pub [&'static (dyn Any + Send + Sync); N]);
 impl<const N: usize> Compiled<N> {
     /// The function of type F.
     ///
-    /// *Panics* where the table has none: a table must list every choice of types that its crate allows.
+    /// *Panics* if the table has no such function: a table must list every choice of types that its crate
+    /// allows.
     pub fn of<F: Any + Copy>(&self) -> F {
         let found = self.0.iter().find_map(|function| function.downcast_ref::<F>());
         *found.unwrap_or_else(|| panic!("not compiled: {}", std::any::type_name::<F>()))

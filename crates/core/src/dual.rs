@@ -4,11 +4,11 @@ use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
 use crate::Real;
 
-/// a + b ε with ε² = 0: f(a + b ε) = f(a) + f′(a) b ε, exact to round-off.
+/// The number a + b ε with ε² = 0: f(a + b ε) = f(a) + f′(a) b ε, exact to round-off.
 ///
-/// *Use* to check a derivative where finite differences are too coarse: write the energy for dual numbers,
-/// with +, −, *, / and the functions below, and evaluate it at [`Dual::along`]. *Reference* Griewank &
-/// Walther 2008, *Evaluating Derivatives*, §3.1.
+/// *Use* to check a derivative if finite differences are not accurate enough: write the energy for dual
+/// numbers, with +, −, *, / and the functions below, and evaluate it at [`Dual::along`]. *Reference* Griewank
+/// & Walther 2008, *Evaluating Derivatives*, §3.1.
 ///
 /// ```
 /// use coarsen_core::Dual;
@@ -18,9 +18,9 @@ use crate::Real;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Dual<T> {
-    /// a.
+    /// The value a.
     pub value: T,
-    /// b.
+    /// The derivative b.
     pub slope: T,
 }
 
@@ -30,7 +30,7 @@ impl<T: Real> Dual<T> {
         Self { value, slope: T::zero() }
     }
 
-    /// x + d ε.
+    /// The vector x + d ε.
     pub fn along(x: &[T], d: &[T]) -> Vec<Self> {
         x.iter().zip(d).map(|(&value, &slope)| Self { value, slope }).collect()
     }

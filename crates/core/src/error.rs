@@ -2,7 +2,7 @@
 
 use crate::{Class, NotConverged};
 
-/// The property of a preconditioner that a class stands for.
+/// The text of an error message for the property of a class.
 fn needs(class: Class) -> &'static str {
     match class {
         Class::Symmetric => "symmetric positive definite and fixed",
@@ -11,7 +11,7 @@ fn needs(class: Class) -> &'static str {
     }
 }
 
-/// A failure of the machine or of the input; how a solve ended is its [`Outcome`](crate::Outcome).
+/// A failure of the machine or of the input. The end of a solve is an [`Outcome`](crate::Outcome) instead.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -22,7 +22,7 @@ pub enum Error {
         what: &'static str,
         /// The size that the other object requires.
         expected: usize,
-        /// Its own size.
+        /// The size of this object.
         found: usize,
     },
     /// A vector of the right length with another layout.
@@ -36,20 +36,20 @@ pub enum Error {
     /// A square operator is needed.
     #[error("the operator is {rows} x {columns}, but a square one is needed")]
     NotSquare {
-        /// Rows found.
+        /// The number of rows found.
         rows: usize,
-        /// Columns found.
+        /// The number of columns found.
         columns: usize,
     },
     /// NaN or infinity in the input.
     #[error("{what} holds NaN or infinity at index {index}; check the code that computed it")]
     NotFinite {
-        /// The object that holds it.
+        /// The object that contains the NaN or infinity.
         what: &'static str,
-        /// Its index, in scalars.
+        /// The index of the entry, in scalars.
         index: usize,
     },
-    /// Values of another sparsity pattern.
+    /// The sparsity pattern differs from the expected pattern.
     #[error("{what} has another sparsity pattern than the object it updates; build that object again")]
     Pattern {
         /// The object.
@@ -62,7 +62,7 @@ pub enum Error {
     Range {
         /// The object.
         what: &'static str,
-        /// Its largest value.
+        /// The largest value of the object.
         value: f64,
         /// The precision of the storage.
         storage: &'static str,
@@ -70,11 +70,11 @@ pub enum Error {
     /// A count does not fit its index type.
     #[error("{what}: {count} exceeds the limit {limit}; split the system, or use larger blocks")]
     TooLarge {
-        /// What is counted.
+        /// The quantity that is counted.
         what: &'static str,
-        /// How many there are.
+        /// The count found.
         count: usize,
-        /// How many there may be.
+        /// The largest count allowed.
         limit: usize,
     },
     /// More entries than a buffer of fixed size can hold; its content is unchanged.
@@ -82,17 +82,17 @@ pub enum Error {
         "{what}: {count} entries are needed, but the capacity is {capacity}; create it again with a capacity of {count}"
     )]
     Capacity {
-        /// What is counted.
+        /// The quantity that is counted.
         what: &'static str,
-        /// How many there are.
+        /// The count found.
         count: usize,
-        /// How many there is room for.
+        /// The capacity of the buffer.
         capacity: usize,
     },
     /// A parameter outside its range.
     #[error("{name} is {value}, but must be {range}")]
     Parameter {
-        /// Its path in code.
+        /// The path of the parameter in code.
         name: &'static str,
         /// The value found.
         value: f64,
@@ -106,7 +106,7 @@ pub enum Error {
     Preconditioner {
         /// The method.
         method: &'static str,
-        /// What it needs.
+        /// The class that it requires.
         needed: Class,
         /// The class of the preconditioner given.
         found: Class,
@@ -119,14 +119,14 @@ pub enum Error {
         /// The status of the driver.
         status: i32,
     },
-    /// More device memory than is left.
+    /// Too little device memory is free.
     #[error(
         "{needed} bytes of device memory are needed, but {available} are free; take a smaller system, f32 storage, or another device"
     )]
     Memory {
-        /// Bytes asked for.
+        /// The number of bytes requested.
         needed: u64,
-        /// Bytes that are free, or the largest size of a buffer where that is less.
+        /// The number of free bytes, or the largest size of a buffer if it is smaller.
         available: u64,
     },
     /// The compiler of a device could not compile a program.
@@ -140,10 +140,10 @@ pub enum Error {
     /// A thread pool could not be started.
     #[error("a pool of {threads} threads could not be started; use fewer threads")]
     Threads {
-        /// The number asked for.
+        /// The number of threads requested.
         threads: usize,
     },
-    /// A solve ended without convergence, and the caller asked for an error.
+    /// A solve ended without convergence, and the caller requested an error.
     #[error(transparent)]
     NotConverged(#[from] NotConverged),
 }
@@ -160,7 +160,7 @@ impl std::fmt::Debug for Error {
 mod tests {
     use super::*;
 
-    /// The advice names methods that accept the preconditioner found, and none that would refuse it.
+    /// The advice names only methods that accept the preconditioner found.
     #[test]
     fn advice_follows_the_class_found() {
         let refusal = |needed, found| Error::Preconditioner { method: "Cg", needed, found }.to_string();

@@ -1,13 +1,14 @@
-//! The largest absolute value of many numbers, and whether all are finite. Every setup begins with it.
+//! The largest absolute value of many numbers, and whether all are finite. Every setup begins with this
+//! check.
 
 use crate::Real;
 use crate::parallel::{self, tree};
 use crate::simd::{self, Kernel, Set};
 
-/// Numbers processed side by side: enough for two of the widest registers.
+/// The number of values processed in parallel: enough to fill two of the widest registers.
 const LANES: usize = 16;
 
-/// The largest absolute value, 0 for none; NaN where a value is NaN or infinite.
+/// The largest absolute value, 0 for an empty slice; NaN if a value is NaN or infinite.
 ///
 /// *Cost* one pass, limited by memory bandwidth; several threads for long vectors.
 ///
@@ -19,7 +20,7 @@ pub fn largest<T: Real>(values: &[T]) -> T {
     tree(values, parallel::LEAF, parallel::worth(values.len()), &|part| simd::run(Largest(part)), &larger)
 }
 
-/// The larger of two, NaN where one is.
+/// The larger of two numbers; NaN if one of them is NaN.
 fn larger<T: Real>(a: T, b: T) -> T {
     if a.is_nan() || a > b { a } else { b }
 }

@@ -10,8 +10,8 @@
 //! | [`scalar`](Scalar) | scalars whose value may still be pending |
 //! | [`dual`](Dual) | numbers that carry a derivative |
 //! | [`vector`](Vector) | vector operations of Krylov methods; `host` implements them for `Vec<T>` |
-//! | [`operator`](LinearOperator) | y = A x; [`from_fn`] for matrix-free ones |
-//! | [`mixed_precision`](MixedPrecision) | a rounded operator for products, the exact one for residuals |
+//! | [`operator`](LinearOperator) | y = A x; [`from_fn`] for matrix-free operators |
+//! | [`mixed_precision`](MixedPrecision) | rounded operator for products, exact operator for residuals |
 //! | [`preconditioner`](Preconditioner) | z = M⁻¹ r |
 //! | [`objective`](Objective) | f(x), to be minimised |
 //! | `narrow` | a preconditioner applied in f32 to vectors in f64 |
@@ -20,7 +20,7 @@
 //! | [`cancel`](Cancel) | cancelling a setup from another thread |
 //! | [`report`](Report) | how a solve ended |
 //! | [`rebuild_policy`](RebuildPolicy) | when to rebuild, update, patch or keep a preconditioner |
-//! | [`parallel`] | loops along a fixed tree: the same bits at any thread count |
+//! | [`parallel`] | loops along a fixed tree: the same bits for any number of threads |
 //! | [`largest`](largest()) | the largest absolute value of many numbers, and whether all are finite |
 //! | [`simd`] | kernels compiled for the instruction set of the machine |
 //! | [`compiled`](Compiled) | kernels compiled once for both types |

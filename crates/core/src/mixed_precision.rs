@@ -1,16 +1,16 @@
-//! A rounded operator for products, the exact one for residuals.
+//! A rounded operator for products, the exact operator for residuals.
 
 use crate::{Dot, Error, LinearOperator, Vector};
 
 /// The operator A with rounded entries in products and exact entries in the residual b − A x.
 ///
 /// Memory bandwidth limits products with a matrix, and f32 storage halves the traffic. The exact residual
-/// corrects the rounding. *Use* in `Cg` with `replace_residual`, where κ(A) is well below 1 / ε of the
-/// rounded storage, as in implicit steps of cloth and soft bodies. *Not* where rounding to f32 makes the
-/// system singular to working precision: the solve then ends as stagnated. *Cost* one rounded product per
-/// iteration, one exact product per residual; memory of both. *Reference* van der Vorst & Ye 2000, SIAM J.
-/// Sci. Comput. 22 (residual replacement); Clark, Babich, Barros, Brower, Rebbi 2010, Comput. Phys. Commun.
-/// 181, §4 (reliable updates in mixed precision).
+/// corrects the rounding. *Use* in `Cg` with `replace_residual`, if κ(A) is well below 1 / ε of the rounded
+/// storage, as in implicit steps of cloth and soft bodies. *Not* if rounding to f32 makes the system singular
+/// to working precision: the solve then ends as stagnated. *Cost* one rounded product per iteration, one
+/// exact product per residual; memory of both matrices. *Reference* van der Vorst & Ye 2000, SIAM J. Sci.
+/// Comput. 22 (residual replacement); Clark, Babich, Barros, Brower, Rebbi 2010, Comput. Phys. Commun. 181,
+/// §4 (reliable updates in mixed precision).
 ///
 /// ```
 /// use coarsen_core::{LinearOperator, MixedPrecision, from_fn};
@@ -29,7 +29,7 @@ pub struct MixedPrecision<'a, A: ?Sized, R: ?Sized> {
 }
 
 impl<'a, A: ?Sized, R: ?Sized> MixedPrecision<'a, A, R> {
-    /// Both must have the same shape, as operators on `V`.
+    /// Combines both operators, which must have the same shape as operators on `V`.
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of rows or columns.

@@ -7,23 +7,23 @@ use crate::{Real, Vector};
 
 /// The state of a running solve, as a monitor receives it.
 pub struct Iteration<'a, V: Vector> {
-    /// Iterations done so far; 0 is the starting guess.
+    /// The number of iterations done so far; 0 for the starting guess.
     pub number: usize,
-    /// ‖r‖₂ of the recurrence.
+    /// ‖r‖₂, the residual norm of the recurrence.
     pub residual: V::Real,
-    /// ‖r‖₂ / ‖b‖₂; ‖r‖₂ where b = 0.
+    /// ‖r‖₂ / ‖b‖₂; ‖r‖₂ if b = 0.
     pub relative: V::Real,
-    /// The current solution, where the method has formed it. `Gmres` forms it only at restarts. If the square
-    /// of ‖b‖₂ overflows or underflows, methods work on a scaled right-hand side, and x is scaled alike.
+    /// The current solution, if the method has formed it. `Gmres` forms it only at restarts. If the square of
+    /// ‖b‖₂ overflows or underflows, methods work on a scaled right-hand side, and x has the same scaling.
     pub x: Option<&'a V>,
-    /// Ritz values of M⁻¹A, where the method computes them (`Cg` with `look_every` = 1).
+    /// Ritz values of M⁻¹A, if the method computes them (`Cg` with `look_every` = 1).
     pub ritz_values: Option<&'a dyn RitzValues>,
 }
 
 /// Eigenvalues of the projection of an operator on the Krylov space of an iteration.
 pub trait RitzValues {
-    /// Estimates of the smallest and the largest eigenvalue, from within the spectrum; `None` before there
-    /// are any.
+    /// Estimates of the smallest and the largest eigenvalue, both inside the spectrum; `None` before the
+    /// first estimate.
     ///
     /// They are computed by this call; its cost grows with the number of iterations, not with the size of the
     /// system.
@@ -36,10 +36,11 @@ impl<V: Vector> fmt::Display for Iteration<'_, V> {
     }
 }
 
-/// Called at every convergence test; `Break` ends the solve as [`Stopped`](crate::Outcome::Stopped).
+/// A function called at every convergence test; `Break` ends the solve as
+/// [`Stopped`](crate::Outcome::Stopped).
 ///
-/// Where ranks share a vector, it is called on all ranks and must return the same on all. `()` does nothing,
-/// a closure is a monitor, [`History`] records the norms.
+/// For a distributed vector it is called on all ranks and must return the same value on each. `()` does
+/// nothing, a closure is a monitor, [`History`] records the norms.
 ///
 /// ```
 /// use coarsen_core::{Iteration, Monitor};
@@ -49,7 +50,7 @@ impl<V: Vector> fmt::Display for Iteration<'_, V> {
 /// assert!(twenty.observe(&look).is_break());
 /// ```
 pub trait Monitor<V: Vector> {
-    /// Called with the current state.
+    /// Receives the current state.
     fn observe(&mut self, it: &Iteration<'_, V>) -> ControlFlow<()>;
 }
 
@@ -81,7 +82,7 @@ impl<V: Vector<Real = T>, T: Real> Monitor<V> for History<T> {
     }
 }
 
-/// A monitor that calls a closure at every k-th iteration; made by [`every`].
+/// A monitor that calls a closure at every k-th iteration; created by [`every`].
 pub struct Every<F> {
     k: usize,
     f: F,

@@ -1,14 +1,14 @@
-//! A preconditioner in f32 under vectors in f64.
+//! A preconditioner in f32 for vectors in f64.
 
 use crate::parallel::{self, LEAF, each};
 use crate::{Class, Error, Preconditioner, Real, largest, power_of_two};
 
-/// M applied in f32, to vectors in f32: z = s M⁻¹ (r / s), where the power of two s scales r into the range
-/// of f32.
+/// M applied in f32, to vectors rounded to f32: z = s M⁻¹ (r / s), where the power of two s scales r into the
+/// range of f32.
 ///
-/// Where memory bandwidth limits a preconditioner, f32 halves its time. The 7 digits of z exceed the accuracy
-/// of z as an approximation of A⁻¹ r. The Krylov method stays in f64, and so does its residual.
-/// *Use* for multigrid and other strong preconditioners of methods in f64. *Not* where M itself needs more
+/// If memory bandwidth limits a preconditioner, f32 halves its run time. The 7 digits of z exceed the
+/// accuracy of z as an approximation of A⁻¹ r. The Krylov method stays in f64, and so does its residual.
+/// *Use* for multigrid and other strong preconditioners of methods in f64. *Not* if M itself needs more
 /// digits than f32 has, such as factorisations of ill-conditioned matrices. Its class is the class of M.
 /// *Cost* three passes over r or z and two vectors in f32.
 /// *Reference* Higham & Mary 2022, Acta Numerica 31 (mixed precision).
@@ -42,12 +42,12 @@ impl<M: Preconditioner<Vec<f32>>> Narrow<M> {
 }
 
 impl<M> Narrow<M> {
-    /// M.
+    /// The preconditioner M.
     pub fn get(&self) -> &M {
         &self.m
     }
 
-    /// M, to update it.
+    /// Mutable access to M, for updates.
     pub fn get_mut(&mut self) -> &mut M {
         &mut self.m
     }

@@ -1,4 +1,4 @@
-//! f(x), to be minimised.
+//! The objective f(x), to be minimised.
 
 use num_traits::Float;
 
@@ -6,9 +6,9 @@ use crate::{Real, Vector};
 
 /// A differentiable function of a vector: an energy, an incremental potential, a misfit.
 ///
-/// Methods take `&mut self`, since an objective owns its scratch memory and no evaluation allocates. The
-/// value is +∞ or NaN at an x outside the domain (an inverted element, a penetration); line searches then
-/// shorten the step.
+/// Methods take `&mut self`: an objective owns its scratch memory, so that no evaluation allocates. The value
+/// is +∞ or NaN at an x outside the domain (an inverted element, a penetration); line searches then shorten
+/// the step.
 ///
 /// ```
 /// use coarsen_core::Objective;
@@ -25,15 +25,15 @@ use crate::{Real, Vector};
 /// assert!(Parabola.max_step(&vec![3.0], &vec![1.0]).is_infinite());
 /// ```
 pub trait Objective<V: Vector> {
-    /// f(x).
+    /// Returns f(x).
     fn value(&mut self, x: &V) -> V::Real;
 
-    /// A bound on the round-off of `value`, the last one that [`value`](Self::value) returned; it may be
-    /// wrong by a small factor.
+    /// A bound on the round-off of `value`, the last result of [`value`](Self::value); it may be wrong by a
+    /// small factor.
     ///
-    /// Where the expected decrease is less than a multiple of this bound, line searches compare slopes
-    /// instead of values. The default is ε |f|. Override it where terms cancel, since a sum is rounded by ε
-    /// times its largest term.
+    /// If the expected decrease is less than a multiple of this bound, line searches compare slopes instead
+    /// of values. The default is ε |f|. Override it if terms cancel, since a sum is rounded by ε times its
+    /// largest term.
     fn round_off(&self, value: V::Real) -> V::Real {
         V::Real::EPSILON * value.abs()
     }

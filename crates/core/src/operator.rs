@@ -1,4 +1,4 @@
-//! y = A x.
+//! Linear operators: y = A x.
 
 use std::marker::PhantomData;
 
@@ -9,7 +9,7 @@ use crate::{Dot, Vector};
 /// The same x gives the same y. An operator may keep scratch memory behind a `RefCell`, such as values
 /// received from other ranks or the intermediate vector of a product. It is then `Send` but not `Sync`;
 /// nothing here requires `Sync`, and `apply` is never called from within itself. Solvers take operators as
-/// `&dyn LinearOperator<V>`; one virtual call per product costs nothing beside the product.
+/// `&dyn LinearOperator<V>`; the cost of one virtual call per product is negligible.
 ///
 /// *Panics* when a vector has the wrong length, as slices do. Solvers check [`shape`](Self::shape) first and
 /// return [`Error::Shape`](crate::Error::Shape).
@@ -22,13 +22,13 @@ use crate::{Dot, Vector};
 /// assert_eq!(y, [2.0, 4.0]);
 /// ```
 pub trait LinearOperator<V: Vector> {
-    /// Rows and columns, in scalars, summed over all ranks.
+    /// The numbers of rows and columns, in scalars, summed over all ranks.
     fn shape(&self) -> (usize, usize);
 
     /// y = A x.
     fn apply(&self, x: &V, y: &mut V);
 
-    /// yⱼ = A xⱼ for all j. *Panics* where the numbers of x and y differ.
+    /// yⱼ = A xⱼ for all j. *Panics* if the numbers of x and y differ.
     ///
     /// The default makes one pass over A per vector; a format may override it with one pass for several.
     fn apply_many(&self, x: &[V], y: &mut [V]) {
@@ -53,7 +53,7 @@ pub trait LinearOperator<V: Vector> {
     }
 }
 
-/// A closure as a square operator; made by [`from_fn`].
+/// A closure as a square operator; created by [`from_fn`].
 pub struct FromFn<V, F> {
     n: usize,
     f: F,

@@ -1,22 +1,22 @@
-//! z = M⁻¹ r.
+//! Preconditioners: z = M⁻¹ r.
 
 use crate::{Dot, Vector};
 
 /// Properties of a preconditioner that a Krylov method may rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// The same symmetric positive (semi-)definite linear map at every application: what `Cg` and `Minres`
-    /// need.
+    /// The same symmetric positive (semi-)definite linear map at every application: required by `Cg` and
+    /// `Minres`.
     Symmetric,
-    /// The same linear map at every application: what `Gmres` and `BiCgStab` need.
+    /// The same linear map at every application: required by `Gmres` and `BiCgStab`.
     Linear,
-    /// Anything else (K-cycles, inner iterations): only `FlexibleCg`, flexible `Gmres` and `Lbfgs` take it.
+    /// Anything else (K-cycles, inner iterations): only `FlexibleCg`, flexible `Gmres` and `Lbfgs` accept it.
     Variable,
 }
 
 impl Class {
-    /// The end of an error message: the property of a preconditioner of this class where the class `needed`
-    /// is required, and methods that accept it.
+    /// The end of an error message if the class `needed` is required: the property of a preconditioner of
+    /// this class, and methods that accept it.
     pub(crate) fn instead_of(self, needed: Class) -> &'static str {
         match (self, needed) {
             (Self::Variable, Self::Symmetric) => {

@@ -9,7 +9,7 @@ use crate::Scalar;
 use crate::simd::Kernel;
 
 pub(crate) mod sealed {
-    /// Implemented in this crate alone.
+    /// Implemented only in this crate.
     pub trait Sealed {}
 }
 

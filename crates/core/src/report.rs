@@ -25,8 +25,8 @@ pub enum Outcome {
     IndefinitePreconditioner,
     /// A recurrence would divide by zero (a singular matrix, or a breakdown of the Lanczos process).
     Breakdown,
-    /// NaN or infinity appeared. In b or x it is [`Error::NotFinite`](crate::Error::NotFinite) where the
-    /// index of the entry can be found.
+    /// NaN or infinity appeared. In b or x it is [`Error::NotFinite`](crate::Error::NotFinite) if the index
+    /// of the entry can be found.
     NotFinite,
     /// The right-hand side is not in the range of a singular A; x solves the least-squares problem.
     Inconsistent,
@@ -93,27 +93,27 @@ impl fmt::Display for Outcome {
 /// The result of a solve: small, `Copy`, and `must_use`.
 ///
 /// [`converged`](Self::converged) turns every other outcome into an error. [`usable`](Self::usable) also
-/// accepts a solve that reached its iteration limit, stagnated, or was stopped by a monitor, as time steppers
-/// do.
+/// accepts a solve that reached its iteration limit, stagnated, or was stopped by a monitor; this suits time
+/// stepping.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use = "a solve can end without convergence: call .converged()? or .usable()?"]
 pub struct Report<T> {
-    /// How it ended.
+    /// How the solve ended.
     pub outcome: Outcome,
-    /// Iterations done.
+    /// The number of iterations done.
     pub iterations: usize,
-    /// ‖b − A x₀‖₂ / ‖b‖₂ of the starting guess (divided by 1 where b = 0).
+    /// ‖b − A x₀‖₂ / ‖b‖₂ of the starting guess (divided by 1 if b = 0).
     pub initial_residual: T,
     /// ‖b − A x‖₂ / ‖b‖₂, recomputed from the returned x.
     pub true_residual: T,
     /// The tolerance requested, on the same scale.
     pub tolerance: T,
-    /// Lower estimate of the condition number of M⁻¹A, where the method computes one.
+    /// A lower estimate of the condition number of M⁻¹A, if the method computes it.
     pub condition: Option<T>,
 }
 
 impl<T: Real> Report<T> {
-    /// The report itself if the tolerance was reached.
+    /// Returns the report itself if the tolerance was reached.
     ///
     /// # Errors
     /// [`NotConverged`] for every other outcome.
@@ -121,7 +121,8 @@ impl<T: Real> Report<T> {
         if self.outcome == Outcome::Converged { Ok(Accepted(self)) } else { Err(self.into()) }
     }
 
-    /// The report itself if x is usable: converged, at the iteration limit, stagnated or stopped, and finite.
+    /// Returns the report itself if x is usable: converged, at the iteration limit, stagnated or stopped, and
+    /// finite.
     ///
     /// # Errors
     /// [`NotConverged`] for breakdowns, divergence and systems without a solution.
@@ -172,9 +173,9 @@ impl<T: Real> fmt::Display for Accepted<T> {
 #[derive(Clone, Copy, PartialEq, thiserror::Error)]
 #[error("{outcome} after {iterations} iterations at relative residual {true_residual:.2e} (asked {tolerance:.1e}): {}", .outcome.advice())]
 pub struct NotConverged {
-    /// How it ended.
+    /// How the solve ended.
     pub outcome: Outcome,
-    /// Iterations done.
+    /// The number of iterations done.
     pub iterations: usize,
     /// ‖b − A x‖₂ / ‖b‖₂ of the returned x.
     pub true_residual: f64,

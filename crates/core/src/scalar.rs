@@ -9,8 +9,9 @@ use crate::Real;
 ///
 /// [`Scalar::read`] and [`Vector::wait_for`](crate::Vector::wait_for) wait for the number. Arithmetic, and
 /// operations that take the scalar as a factor, need not wait: on a device they are enqueued behind it.
-/// Recurrences that use only these (`Cg`, `FlexibleCg`, `Richardson`, Chebyshev) run without waiting. Between
-/// ranks they may wait too, so methods use the result of a reduction as late as possible.
+/// Recurrences that use only these operations (`Cg`, `FlexibleCg`, `Richardson`, Chebyshev) run without
+/// waiting. With several ranks they may wait too, so methods use the result of a reduction as late as
+/// possible.
 ///
 /// ```
 /// use coarsen_core::Scalar;
@@ -26,9 +27,9 @@ pub trait Scalar:
     /// The number itself. Cost: nothing on the host, one wait elsewhere.
     fn read(&self) -> Self::Real;
 
-    /// `self / den` where `den > floor`, else 0.
+    /// `self / den` if `den > floor`, otherwise 0.
     ///
-    /// A step length computed this way freezes the iterate instead of dividing by round-off; the next
+    /// If `den` is round-off, a step length computed this way is 0, so the iterate does not change; the next
     /// convergence test finds the cause. NaN in any of the three also gives 0, so that the iterate stays
     /// finite.
     fn over(&self, den: &Self, floor: &Self) -> Self;

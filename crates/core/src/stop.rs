@@ -5,9 +5,9 @@ use crate::{Error, Real};
 /// The stopping rule of every iterative method: ‖b − A x‖₂ ≤ max(relative · ‖b‖₂, absolute), within a number
 /// of iterations.
 ///
-/// The norm is that of the residual, not of the preconditioned residual, so tolerances have the same meaning
-/// for every preconditioner. With a tolerance of 0 the solve runs to the attainable accuracy and ends as
-/// [`Stagnated`](crate::Outcome::Stagnated).
+/// The rule uses the norm of the residual, not of the preconditioned residual, so tolerances have the same
+/// meaning for every preconditioner. With a tolerance of 0 the solve runs to the attainable accuracy and ends
+/// as [`Stagnated`](crate::Outcome::Stagnated).
 ///
 /// ```
 /// use coarsen_core::Stop;
@@ -20,7 +20,7 @@ pub struct Stop<T> {
     pub relative: T,
     /// Tolerance for ‖r‖₂, in the unit of b.
     pub absolute: T,
-    /// The most iterations; a solve that converges at the last one has converged.
+    /// The largest number of iterations; convergence in the last iteration counts.
     pub max_iterations: usize,
     /// Iterations between two convergence tests, at least 1. A test costs one wait on a device. Between tests
     /// neither the stopping rule nor the monitor is evaluated.
@@ -28,12 +28,12 @@ pub struct Stop<T> {
 }
 
 impl<T: Real> Stop<T> {
-    /// ‖r‖₂ ≤ tolerance · ‖b‖₂ within 5000 iterations.
+    /// The rule ‖r‖₂ ≤ tolerance · ‖b‖₂ within 5000 iterations.
     pub fn relative(tolerance: T) -> Self {
         Self { relative: tolerance, absolute: T::zero(), max_iterations: 5000, look_every: 1 }
     }
 
-    /// ‖r‖₂ ≤ tolerance within 5000 iterations.
+    /// The rule ‖r‖₂ ≤ tolerance within 5000 iterations.
     pub fn absolute(tolerance: T) -> Self {
         Self { relative: T::zero(), absolute: tolerance, ..Self::relative(T::zero()) }
     }

@@ -1,4 +1,4 @@
-//! A device as a [`Backend`]: transfers to it and back, for methods that are generic over a place.
+//! A device as a [`Backend`], which copies data to it and back, for methods that are generic over a place.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl<V: Real, S: Real> Backend for OnDevice<V, S> {
         Ok(DeviceVector { on: self.plain(), memory, n: host.len() })
     }
 
-    /// In the layout of [`Format::suiting`].
+    /// Uses the layout of [`Format::suiting`].
     fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<DeviceMatrix<V, S>, Error> {
         DeviceMatrix::new(self, host, Format::suiting(host.pattern(), self.device()))
     }
@@ -45,7 +45,7 @@ impl<V: Real, S: Real> Backend for OnDevice<V, S> {
         DeviceRows::new(self, sets)
     }
 
-    /// Colours of single rows on an accelerator; on a processor the chunks of [`Cpu`].
+    /// Returns colours of single rows on an accelerator, and the chunks of [`Cpu`] on a processor.
     fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets {
         if self.device().accelerator {
             RowSets::chunked(pattern, 1)

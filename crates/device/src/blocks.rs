@@ -13,7 +13,7 @@ use crate::program::{Entry, Module};
 use crate::queue::{Arg, Items};
 use crate::{DeviceVector, OnDevice};
 
-/// A block with at least this many rows is multiplied by a group of items, a smaller one by one item.
+/// Blocks with at least this many rows are multiplied by a group of items, smaller blocks by one item.
 const LARGE: usize = 33;
 
 /// Blocks D_k in device memory, stored in `S`, applied to vectors of `V`.
@@ -27,12 +27,12 @@ pub struct DeviceBlocks<V: Real, S: Real = V> {
     pub(crate) slice: usize,
     pub(crate) values: Buffer,
     kernel: Entry,
-    /// If the blocks were inverted on the device: the faults of the last inversion.
+    /// The faults of the last inversion, if the blocks were inverted on the device.
     pub(crate) inversion: Option<Inversion>,
     of: PhantomData<S>,
 }
 
-/// The number of blocks in a slice, for a block size.
+/// Returns the number of blocks in a slice for a block size.
 pub(crate) fn slice_of(size: usize, slice: usize) -> usize {
     if size < LARGE { slice } else { 1 }
 }

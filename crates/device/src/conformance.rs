@@ -1,4 +1,4 @@
-//! Tests that every driver must pass, in addition to those of a place
+//! Tests that every driver must pass, in addition to the tests of a place
 //! ([`conformance`](mod@coarsen_backend::conformance)).
 //!
 //! Each function takes a device that supports `f32`, makes places on it, and panics if the contract of
@@ -24,13 +24,13 @@ fn vector(on: &OnDevice<f32>, host: &[f32]) -> crate::DeviceVector<f32> {
     on.vector(host).expect("a vector")
 }
 
-/// Checks that a place still works.
+/// Checks that a place can still be used.
 fn goes_on(on: &OnDevice<f32>) {
     assert_eq!(vector(on, &[3.0, 4.0]).norm(), 5.0);
 }
 
-/// After a launch that the driver rejects, numbers are NaN, and every method with a `Result` returns this
-/// error. The test returns it too.
+/// After a launch that the driver rejects, numbers read are NaN, and every method with a `Result` returns the
+/// error of that launch. This test returns it too.
 pub fn the_first_failure_is_kept(device: &Device) -> Error {
     let on = place::<f32>(device);
     let (mut x, y) = (vector(&on, &[3.0]), vector(&on, &[4.0]));
@@ -115,7 +115,7 @@ pub fn a_build_failure_has_a_log(device: &Device) {
     goes_on(&on);
 }
 
-/// After a panic in a closure that fills a buffer, the place still works.
+/// After a panic in a closure that fills a buffer, the place can still be used.
 pub fn a_panic_gives_a_buffer_back(device: &Device) {
     let on = place::<f32>(device);
     let mut x = vector(&on, &[3.0, 4.0]);
@@ -133,7 +133,7 @@ pub fn lengths_that_differ_are_refused(device: &Device) {
         Err(Error::Shape { expected: e, found: f, .. }) => assert_eq!((e, f), (expected, length)),
         other => panic!("{other:?}"),
     };
-    // A failed place cannot be used again, so each case has its own.
+    // A failed place cannot be used again, so each case makes a new place.
     for case in 0..6 {
         let on = place::<f32>(device);
         let [x, y] = [4, 8].map(|n| vector(&on, &vec![1.0; n]));
@@ -162,7 +162,8 @@ pub fn short_lists_are_padded(device: &Device) {
     assert_eq!(found, [3, 0]);
 }
 
-/// The number of groups of a product follows its values, not its block rows. Needs a device with `f64`.
+/// The number of groups of a product depends on its values, not on its block rows. Requires a device with
+/// `f64`.
 pub fn groups_of_a_product_follow_its_values(device: &Device) {
     let on = place::<f64>(device);
     for (block, groups) in [(1, 26), (3, 229)] {

@@ -16,9 +16,9 @@ pub struct Device {
     pub platform: String,
     /// The version of its driver.
     pub driver: String,
-    /// Compute units: cores of a processor, multiprocessors of a graphics card.
+    /// The number of compute units: cores of a processor, multiprocessors of a graphics card.
     pub units: u32,
-    /// Global memory, in bytes.
+    /// The size of its global memory in bytes.
     pub memory: u64,
     /// Whether it computes in `f64`.
     pub double: bool,
@@ -26,11 +26,11 @@ pub struct Device {
     pub accelerator: bool,
     /// Whether it uses the host's memory. Buffers are then mapped instead of copied.
     pub shared: bool,
-    /// Most bytes of one buffer.
+    /// The largest size of one buffer in bytes.
     pub most: u64,
-    /// Most items in a work group.
+    /// The largest number of items in a work group.
     pub width: usize,
-    /// Bytes of the local memory of a work group.
+    /// The size of the local memory of a work group in bytes.
     pub local: usize,
     /// The API that opens it.
     pub api: Arc<dyn Api>,
@@ -42,7 +42,7 @@ impl Device {
         size_of::<T>() == 4 || self.double
     }
 
-    /// The first accelerator that supports `T`, else the first device that does.
+    /// Returns the first accelerator that supports `T`, or otherwise the first device that does.
     pub fn first<T: Real>(all: &[Self]) -> Option<&Self> {
         let able = || all.iter().filter(|d| d.computes::<T>());
         able().find(|d| d.accelerator).or_else(|| able().next())

@@ -11,21 +11,22 @@ use crate::program::{Entry, Module};
 use crate::queue::{Arg, Items};
 use crate::{DeviceBlocks, DeviceVector, OnDevice};
 
-/// No fault.
+/// The code for no fault.
 const SOUND: u32 = u32::MAX;
 
-/// Kinds of faults.
+/// The number of kinds of faults.
 const FAULTS: u32 = 2;
 
-/// Most rows whose faults are numbered below [`SOUND`].
+/// The largest number of rows whose faults are numbered below [`SOUND`].
 const MOST: usize = (SOUND / FAULTS) as usize;
 
-/// z = ω D⁻¹ r, D the diagonal blocks of a matrix of a place, with or without a contact part, inverted there.
+/// z = ω D⁻¹ r, where D is the diagonal blocks of a matrix of a place, with or without a contact part,
+/// inverted on the device.
 ///
 /// *Use* for a matrix that changes on the device: [`update_on_device`](Self::update_on_device) does not wait.
-/// A singular block is replaced by the unit matrix until the next update; [`check`](Self::check) names it.
-/// *Cost* b² values of memory per node. An update reads the diagonal blocks and writes their inverses, by
-/// elimination with scaled partial pivoting as on the host, in `f64` if the device has it.
+/// A singular block is replaced by the unit matrix until the next update, and [`check`](Self::check) returns
+/// its row. *Cost* b² values of memory per node. An update reads the diagonal blocks and writes their
+/// inverses, by elimination with scaled partial pivoting as on the host, in `f64` if the device has it.
 pub struct DeviceJacobi<V: Real, S: Real = V> {
     blocks: DeviceBlocks<V, S>,
     inversion: Inversion,
@@ -33,11 +34,11 @@ pub struct DeviceJacobi<V: Real, S: Real = V> {
 }
 
 impl<V: Real, S: Real> DeviceJacobi<V, S> {
-    /// Block Jacobi of a matrix; the inverses are checked.
+    /// Returns block Jacobi of a matrix; the inverses are checked.
     ///
     /// # Errors
     /// [`Error::Parameter`] for an ω that is not finite and positive, [`Error::TooLarge`] from 2³¹ block rows
-    /// on, [`Error::Memory`] if D does not fit, [`Error::Build`] of the driver, and those of
+    /// on, [`Error::Memory`] if D does not fit, [`Error::Build`] of the driver, and the errors of
     /// [`check`](Self::check).
     pub fn new(a: &impl BlockRows<V, S>, omega: f64) -> Result<Self, SetupError> {
         if !(omega > 0.0 && omega.is_finite()) {
@@ -55,10 +56,10 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
         Ok(built)
     }
 
-    /// Computes the inverses for another matrix of the same size. No wait.
+    /// Computes the inverses for another matrix of the same size. Does not wait.
     ///
-    /// *Cost* in addition: if `a` and the previous matrix differ in layout or in having a contact part, the
-    /// kernels for `a` are compiled, unless the place has them.
+    /// *Cost* if `a` and the previous matrix differ in layout, or only one of them has a contact part, the
+    /// kernels for `a` are compiled unless the place has them.
     ///
     /// # Errors
     /// [`Error::Shape`] for another size, [`Error::Build`] of the driver, [`Error::Device`] if the place has
@@ -67,7 +68,8 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
         self.inversion.run(&a.operand(), &self.blocks)
     }
 
-    /// Checks that every diagonal block of the last update has an inverse with a positive diagonal. One wait.
+    /// Checks that every diagonal block of the last update has an inverse with a positive diagonal. Waits
+    /// once.
     ///
     /// # Errors
     /// [`SetupError::ZeroDiagonal`], [`SetupError::SingularBlock`] or [`SetupError::NotPositive`] for the
@@ -76,7 +78,7 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
         self.inversion.check(&self.blocks, "block-jacobi")
     }
 
-    /// D⁻¹.
+    /// Returns D⁻¹.
     pub fn inverses(&self) -> &DeviceBlocks<V, S> {
         &self.blocks
     }
@@ -103,15 +105,16 @@ pub(crate) struct Inversion {
     /// The largest row sum of every group.
     bounds: Buffer,
     groups: usize,
-    /// The kernels of the last run; they are compiled for a slice size, with or without contact.
+    /// The module number of the kernels of the last run.
     module: usize,
+    /// The slice size of the last run, and whether it had contact; the kernels are compiled for both.
     made_for: Option<(usize, bool)>,
 }
 
-/// The kernels, in the order of their names.
+/// The names of the kernels.
 const NAMES: [&str; 2] = ["coarsen_diagonal", "coarsen_row_sums"];
 
-/// The kernels for the blocks of `a`, whose inverses are `d`.
+/// Returns the kernels for the blocks of `a` and for their inverses `d`.
 fn module<V: Real, S: Real>(a: &Operand<'_, V>, d: &DeviceBlocks<V, S>) -> Module {
     let (size, tiny) = (d.size, S::EPSILON.wide() * d.size as f64);
     let options = format!(
@@ -161,7 +164,8 @@ impl Inversion {
         queue.state()
     }
 
-    /// The largest Σⱼ |aᵢⱼ dᵢ| over the rows of a matrix of scalars, after [`run`](Self::run). One wait.
+    /// Returns the largest Σⱼ |aᵢⱼ dᵢ| over the rows of a matrix of scalars, after [`run`](Self::run). Waits
+    /// once.
     pub(crate) fn row_sum<V: Real, S: Real>(
         &self,
         a: &Operand<'_, V>,
@@ -178,7 +182,7 @@ impl Inversion {
         Ok(bounds.into_iter().map(Real::wide).fold(0.0, larger))
     }
 
-    /// The first fault of the last run, as an error. One wait.
+    /// Returns the first fault of the last run as an error. Waits once.
     pub(crate) fn check<V: Real, S: Real>(
         &self,
         d: &DeviceBlocks<V, S>,
@@ -197,7 +201,7 @@ impl Inversion {
     }
 }
 
-/// The smallest diagonal entry of the block whose inverse is block `node`.
+/// Returns the smallest diagonal entry of the block whose inverse is block `node`.
 fn smallest<V: Real, S: Real>(d: &DeviceBlocks<V, S>, node: usize) -> Result<f64, Error> {
     let area = d.size * d.size;
     let mut all = vec![S::zero(); d.count.next_multiple_of(d.slice) * area];

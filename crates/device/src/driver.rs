@@ -1,4 +1,4 @@
-//! The traits that an API of devices implements. Only these are written anew for another API.
+//! The traits of an API of devices. Another API needs only new implementations of these traits.
 
 use std::any::Any;
 use std::fmt;
@@ -7,7 +7,7 @@ use coarsen_core::{Error, Real};
 
 use crate::Device;
 
-/// The buffer object of a driver.
+/// A buffer, in the type that the driver chooses.
 pub type Object = Box<dyn Any + Send + Sync>;
 
 /// An API of devices, such as OpenCL.
@@ -43,16 +43,16 @@ pub trait Driver: Send {
     /// As above.
     fn read(&mut self, from: &Object, start: usize, host: &mut [u8]) -> Result<(), Error>;
 
-    /// Writes runs of bytes, each at its offset in the buffer, after all commands enqueued so far. Waits
-    /// once.
+    /// Writes runs of bytes, each at its offset in the buffer, after all commands enqueued so far. Waits once
+    /// for all runs.
     ///
     /// # Errors
     /// As above.
     fn write(&mut self, to: &Object, runs: &[(usize, &[u8])]) -> Result<(), Error>;
 
     /// Maps the first `bytes` bytes of a buffer for the host, after all commands enqueued so far, and unmaps
-    /// them when `with` returns or panics. They are aligned for `f64`. Waits. Called only if the device is
-    /// [`shared`](Device::shared).
+    /// them when `with` returns or panics. The bytes are aligned for `f64`. Waits. Called only if the device
+    /// is [`shared`](Device::shared).
     ///
     /// # Errors
     /// As above; `with` may not have been called then.
@@ -68,10 +68,10 @@ pub trait Driver: Send {
     /// kernels named in `kernels`.
     ///
     /// Sources are OpenCL C 1.2. A driver for another language must define the OpenCL keywords and functions
-    /// (`__kernel`, `__global`, `get_global_id`, `barrier`) before them.
+    /// (`__kernel`, `__global`, `get_global_id`, `barrier`) before the sources.
     ///
     /// # Errors
-    /// [`Error::Build`] with the log of the compiler, and as above.
+    /// [`Error::Build`] with the log of the compiler, and [`Error::Device`] if a call fails.
     fn compile(&mut self, sources: &[&str], kernels: &[&str], options: &str) -> Result<Built, Error>;
 
     /// Enqueues `groups` groups of `local` items.
@@ -92,21 +92,21 @@ pub trait Driver: Send {
     /// As above.
     fn finish(&mut self) -> Result<(), Error>;
 
-    /// The stored work-group size for these options, from this process or an earlier one.
+    /// Returns the work-group size that this process or an earlier process stored for these options.
     fn kept_local(&self, _options: &str) -> Option<usize> {
         None
     }
 
-    /// Stores that size, if the driver has a cache.
+    /// Stores the work-group size for these options, if the driver has a cache.
     fn keep_local(&self, _options: &str, _local: usize) {}
 }
 
 /// How the host uses mapped memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// The host reads.
+    /// The host only reads.
     Read,
-    /// The host overwrites all of it; the old contents are not needed.
+    /// The host overwrites all of the memory; the old contents are not needed.
     Overwrite,
 }
 
@@ -127,7 +127,7 @@ pub enum Argument<'a> {
 
 /// Compiled kernels.
 pub struct Built {
-    /// In the order in which they were requested.
+    /// The kernels in the order in which they were requested.
     pub kernels: Vec<Kernel>,
     /// Whether the compiler ran; `false` if they came from a cache.
     pub fresh: bool,
@@ -137,10 +137,10 @@ pub struct Built {
 pub struct Kernel {
     /// The kernel object of the driver.
     pub object: Box<dyn Any + Send>,
-    /// The type of each parameter, or of the entries that it points to; `None` if the driver does not report
-    /// it. Empty if the driver reports no types.
+    /// The type of each parameter, or of the entries that it points to; `None` for a type that the driver
+    /// does not report. Empty if the driver reports no types at all.
     pub parameters: Vec<Option<Type>>,
-    /// Most items of a work group, at least one.
+    /// The largest number of items in a work group, at least 1.
     pub most: usize,
 }
 
@@ -155,17 +155,17 @@ pub enum Type {
     Index,
     /// `u64`.
     Length,
-    /// Any other type; no argument has it.
+    /// Any other type. No argument has this type.
     Other,
 }
 
 impl Type {
-    /// The type of `T`.
+    /// Returns the type of `T`.
     pub fn of<T: Real>() -> Self {
         if size_of::<T>() == 4 { Self::Single } else { Self::Double }
     }
 
-    /// Bytes of a number.
+    /// Returns the size of a number in bytes.
     pub(crate) fn size(self) -> usize {
         match self {
             Self::Single | Self::Index => 4,

@@ -2,7 +2,7 @@
 
 use coarsen_core::Error;
 
-/// The errors of making a place on a device.
+/// An error of making a place on a device.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
@@ -14,7 +14,7 @@ pub enum DeviceError {
         /// The number of devices.
         found: usize,
     },
-    /// A failing call, kernels that do not compile, or memory that cannot be allocated.
+    /// A failed call, kernels that do not compile, or memory that cannot be allocated.
     #[error(transparent)]
     Core(#[from] Error),
 }
@@ -26,7 +26,7 @@ impl std::fmt::Debug for DeviceError {
     }
 }
 
-/// [`Error::Shape`] unless the lengths are equal.
+/// Returns [`Error::Shape`] unless the lengths are equal.
 pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
     if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
 }

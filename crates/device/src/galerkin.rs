@@ -1,9 +1,9 @@
 //! Pᵀ A P in the memory of the device.
 //!
 //! The host computes the lists of block products from the patterns: see [`GalerkinLists`]. They are uploaded
-//! once. A refresh is two launches with one item per row of a block, and a third if unknowns have no basis
-//! function. The kernels sum in the order of the lists: no atomic operation, no search, and the same bits in
-//! every run.
+//! once. A refresh is two launches with one item per row of a block, and a third launch if some unknowns have
+//! no basis function. The kernels sum in the order of the lists: no atomic operation, no search, and the same
+//! bits in every run.
 
 use std::sync::Arc;
 
@@ -17,36 +17,38 @@ use crate::program::{Entry, Module};
 use crate::queue::{Arg, Items, Queue};
 use crate::{DeviceMatrix, Format, OnDevice};
 
-/// The kernels, in the order of their names.
+/// The kernels, in the order of [`NAMES`].
 #[derive(Clone, Copy)]
 enum Step {
     Right,
     Left,
     Dead,
+    Add,
 }
 
-const NAMES: [&str; 3] = ["coarsen_galerkin_right", "coarsen_galerkin_left", "coarsen_galerkin_dead"];
+const NAMES: [&str; 4] =
+    ["coarsen_galerkin_right", "coarsen_galerkin_left", "coarsen_galerkin_dead", "coarsen_galerkin_add"];
 
 /// A_c = Pᵀ A P for fixed patterns, in device memory: the counterpart of
 /// [`GalerkinPlan`](coarsen_sparse::GalerkinPlan).
 ///
 /// Made by [`NumericPlace::galerkin`](coarsen_backend::NumericPlace::galerkin). *Memory* 8 bytes per block
-/// product, and A P in the precision of vectors. *Cost* as on the host; every block product also reads two
-/// slot numbers.
+/// product, and the values of A P in the precision of vectors. *Cost* as on the host; in addition every block
+/// product reads two slot numbers.
 pub struct DeviceGalerkin<V: Real> {
     on: OnDevice<V>,
     module: usize,
-    /// Patterns and layouts of A, P and A_c.
+    /// The patterns and layouts of A, P and A_c.
     of: [(Arc<Pattern>, Format); 3],
     right: List,
     left: List,
     slots: Buffer,
-    /// Unknowns without a basis function, grouped by node.
+    /// The unknowns without a basis function, grouped by node.
     dead: List,
     dead_slots: Buffer,
-    /// Rows and columns of a block of P.
+    /// The numbers of rows and columns of a block of P.
     block: (usize, usize),
-    /// A P.
+    /// The values of A P.
     q: Buffer,
 }
 
@@ -77,12 +79,12 @@ impl List {
 }
 
 impl<V: Real> DeviceGalerkin<V> {
-    /// The plan for the patterns, layouts and block sizes of A, P and A_c; `dead` are scalar unknowns of A_c
-    /// without a basis function, sorted.
+    /// Returns the plan for the patterns, layouts and block sizes of A, P and A_c. `dead` lists the scalar
+    /// unknowns of A_c without a basis function, sorted.
     ///
     /// # Errors
-    /// [`Error::Shape`] and [`Error::Pattern`] if the matrices do not match, [`Error::TooLarge`] if `u32`
-    /// cannot number products, [`Error::Memory`], [`Error::Build`] and [`Error::Device`].
+    /// [`Error::Shape`] and [`Error::Pattern`] if the matrices do not match, [`Error::TooLarge`] if there are
+    /// more products than `u32` can number, [`Error::Memory`], [`Error::Build`] and [`Error::Device`].
     pub(crate) fn new<S: Real>(
         on: &OnDevice<V, S>,
         [a, p, coarse]: [&DeviceMatrix<V, S>; 3],
@@ -150,7 +152,7 @@ impl<V: Real> DeviceGalerkin<V> {
         })
     }
 
-    /// New values of the coarse matrix. No wait.
+    /// Computes new values of the coarse matrix. Does not wait.
     ///
     /// # Errors
     /// [`Error::Pattern`] for a matrix of another pattern or layout, [`Error::Device`] if the place has
@@ -181,6 +183,29 @@ impl<V: Real> DeviceGalerkin<V> {
         launch(Step::Right, right, self.block.0, &[a, p, q]);
         launch(Step::Left, left, self.block.1, &[slots, p, q, coarse]);
         launch(Step::Dead, dead, 1, &[dead_slots, coarse]);
+        queue.state()
+    }
+
+    /// A_c ← A_c + D. No wait.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub(crate) fn add<S: Real>(
+        &self,
+        d: &DeviceMatrix<V, S>,
+        coarse: &DeviceMatrix<V, S>,
+    ) -> Result<(), Error> {
+        let (pattern, format) = &self.of[2];
+        for m in [d, coarse] {
+            self.on.assert_same(m.on());
+            if !Pattern::same(pattern, m.pattern()) || *format != m.format() {
+                return Err(Error::Pattern { what: "a matrix added to a Galerkin product" });
+            }
+        }
+        let (stored, entry) = (coarse.stored(), Entry { module: self.module, kernel: Step::Add as usize });
+        let all = [Arg::Length(stored), Arg::Memory(d.values()), Arg::Memory(coarse.values())];
+        let mut queue = self.on.queue();
+        queue.launch(entry, Items::Entries(stored), &all);
         queue.state()
     }
 }

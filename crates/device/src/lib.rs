@@ -11,7 +11,7 @@
 //!
 //! Operations without a `Result` cannot report a driver error directly. The queue keeps the first failure and
 //! launches nothing more. Numbers read afterwards are NaN, which ends every solve. `sync`, `like` and the
-//! methods of [`OnDevice`] return the failure as [`Error::Device`](coarsen_core::Error::Device). A failed
+//! methods of [`OnDevice`] return this failure as [`Error::Device`](coarsen_core::Error::Device). A failed
 //! place cannot be used again; make a new one.
 //!
 //! Matrices, blocks and row sets are made by [`Backend`](coarsen_backend::Backend). A method that is generic

@@ -8,27 +8,27 @@ use coarsen_core::{Error, Real};
 use crate::Device;
 use crate::driver::{Driver, Object, Type};
 
-/// Bytes of the smallest buffer; drivers do not allow zero.
+/// The size of the smallest buffer in bytes; drivers reject buffers of 0 bytes.
 const LEAST: usize = 8;
 
 /// The memory of a place: total bytes and bytes in use.
 ///
-/// A driver may accept an allocation that does not fit and fail on first use. So each request is first
-/// compared with the memory that the device reports.
+/// A driver may accept an allocation that does not fit and fail only when the buffer is first used. So each
+/// request is first compared with the memory that the device reports.
 pub(crate) struct Memory {
     all: u64,
-    /// Most bytes of one buffer.
+    /// The largest size of one buffer in bytes.
     most: u64,
     taken: Arc<AtomicU64>,
     /// Whether the host and the device share this memory.
     pub(crate) shared: bool,
 }
 
-/// Device memory and the type of its entries.
+/// A buffer in device memory, and the type of its entries.
 pub(crate) struct Buffer {
     pub(crate) object: Object,
     pub(crate) entry: Type,
-    /// Bytes of the buffer.
+    /// The size of the buffer in bytes.
     size: usize,
     _share: Share,
 }
@@ -64,7 +64,7 @@ impl Memory {
         Self { all: device.memory, most: device.most, taken: Arc::default(), shared: device.shared }
     }
 
-    /// Bytes of all buffers that exist now.
+    /// Returns the total size in bytes of all buffers that exist now.
     pub(crate) fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }
@@ -114,31 +114,31 @@ impl Memory {
 
 /// Converts numbers to another precision, on this thread alone.
 ///
-/// The caller holds the lock of the queue. A pool thread that waits for others runs other tasks meanwhile.
-/// Such a task may lock the same queue, which would deadlock.
+/// The caller holds the lock of the queue. A pool thread that waits runs other tasks meanwhile. Such a task
+/// may lock the same queue, which would deadlock.
 pub(crate) fn convert<T: Real, S: Real>(from: &[T], to: &mut [S]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to());
 }
 
-/// The bytes of numbers.
+/// Views numbers as bytes.
 pub(crate) fn bytes<T: Real>(x: &[T]) -> &[u8] {
     // SAFETY: `Real` is sealed to f32 and f64, which have no padding.
     unsafe { std::slice::from_raw_parts(x.as_ptr().cast(), size_of_val(x)) }
 }
 
-/// The mutable bytes of numbers.
+/// Views numbers as mutable bytes.
 pub(crate) fn bytes_mut<T: Real>(x: &mut [T]) -> &mut [u8] {
     // SAFETY: as in `bytes`; any bytes are valid numbers.
     unsafe { std::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), size_of_val(x)) }
 }
 
-/// The bytes of indices.
+/// Views indices as bytes.
 pub(crate) fn bytes_of_indices(x: &[u32]) -> &[u8] {
     // SAFETY: u32 has no padding.
     unsafe { std::slice::from_raw_parts(x.as_ptr().cast(), size_of_val(x)) }
 }
 
-/// The mutable bytes of indices.
+/// Views indices as mutable bytes.
 pub(crate) fn bytes_of_indices_mut(x: &mut [u32]) -> &mut [u8] {
     // SAFETY: as in `bytes_of_indices`; any bytes are valid indices.
     unsafe { std::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), size_of_val(x)) }

@@ -26,6 +26,15 @@ impl<V: Real, S: Real> NumericPlace for OnDevice<V, S> {
         plan.run(a, p, coarse)
     }
 
+    fn add(
+        &self,
+        plan: &DeviceGalerkin<V>,
+        d: &DeviceMatrix<V, S>,
+        coarse: &mut DeviceMatrix<V, S>,
+    ) -> Result<(), Error> {
+        plan.add(d, coarse)
+    }
+
     fn copy_values(&self, from: &DeviceMatrix<V, S>, to: &mut DeviceMatrix<V, S>) -> Result<(), Error> {
         to.copy_values(from)
     }
@@ -34,7 +43,7 @@ impl<V: Real, S: Real> NumericPlace for OnDevice<V, S> {
         from.read_values(to)
     }
 
-    /// One wait; two for a matrix of scalars.
+    /// Waits once; twice for a matrix of scalars.
     fn invert_diagonal(
         &self,
         a: &DeviceMatrix<V, S>,

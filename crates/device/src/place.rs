@@ -25,13 +25,20 @@ pub struct OnDevice<V, S = V> {
     stored: PhantomData<fn() -> S>,
 }
 
+/// The name of the device.
+impl<V, S> std::fmt::Display for OnDevice<V, S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(&self.shared.device, f)
+    }
+}
+
 struct Shared<V> {
     device: Device,
     queue: Mutex<Queue<V>>,
 }
 
 impl<T: Real> OnDevice<T, T> {
-    /// A place on a device.
+    /// Returns a place on a device.
     ///
     /// # Errors
     /// [`DeviceError::Precision`] if the device lacks `T`, [`DeviceError::Core`] if its compiler rejects the
@@ -45,10 +52,11 @@ impl<T: Real> OnDevice<T, T> {
         Ok(Self { shared, stored: PhantomData })
     }
 
-    /// A place on the first accelerator that supports `T`, else on the first device that does.
+    /// Returns a place on the first accelerator that supports `T`, or otherwise on the first device that
+    /// does.
     ///
     /// # Errors
-    /// [`DeviceError::Precision`] if there is no such device, and those of [`on`](Self::on).
+    /// [`DeviceError::Precision`] if there is no such device, and the errors of [`on`](Self::on).
     pub fn first(devices: &[Device]) -> Result<Self, DeviceError> {
         match Device::first::<T>(devices) {
             Some(device) => Self::on(device),
@@ -56,14 +64,15 @@ impl<T: Real> OnDevice<T, T> {
         }
     }
 
-    /// The same place, storing matrices and blocks in `f32`: half the traffic of a preconditioner.
+    /// Returns the same place, but storing matrices and blocks in `f32`, which halves the traffic of a
+    /// preconditioner.
     pub fn mixed(&self) -> OnDevice<T, f32> {
         OnDevice { shared: self.shared.clone(), stored: PhantomData }
     }
 }
 
 impl<V: Real, S> OnDevice<V, S> {
-    /// The device of the place.
+    /// Returns the device of the place.
     pub fn device(&self) -> &Device {
         &self.shared.device
     }
@@ -71,7 +80,7 @@ impl<V: Real, S> OnDevice<V, S> {
     /// Checks that `bytes` more bytes can be allocated, in several buffers. *Use* before a long setup.
     ///
     /// # Errors
-    /// [`Error::Memory`] holds the number of bytes left.
+    /// [`Error::Memory`] with the number of bytes left.
     pub fn check_room(&self, bytes: u64) -> Result<(), Error> {
         self.queue().check_room(bytes)
     }
@@ -84,7 +93,7 @@ impl<V: Real, S> OnDevice<V, S> {
         self.queue().finish()
     }
 
-    /// Waits, launches and allocations since the place was made.
+    /// Returns the numbers of waits, launches and allocations since the place was made.
     pub fn counters(&self) -> Counters {
         self.queue().counters()
     }
@@ -96,12 +105,12 @@ impl<V: Real, S> OnDevice<V, S> {
         self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same place, storing matrices in the precision of its vectors.
+    /// Returns the same place, but storing matrices in the precision of its vectors.
     pub fn plain(&self) -> OnDevice<V> {
         OnDevice { shared: self.shared.clone(), stored: PhantomData }
     }
 
-    /// The same place, storing matrices in `R`.
+    /// Returns the same place, but storing matrices in `R`.
     pub(crate) fn stored<R>(&self) -> OnDevice<V, R> {
         OnDevice { shared: self.shared.clone(), stored: PhantomData }
     }

@@ -5,36 +5,37 @@ use coarsen_core::{Error, Real};
 use crate::Device;
 use crate::driver::{self, Driver, Type};
 
-/// Most items in a work group of a reduction on an accelerator; a power of two.
+/// The largest number of items in a work group of a reduction on an accelerator; a power of two.
 const WIDTH: usize = 256;
 
-/// The same on a processor, where one core runs all items of a group: a core reads one run of entries in
-/// order.
+/// The number of items in a work group of a reduction on a processor. One core runs all items of a group, and
+/// a single item reads its entries in order.
 const WIDTH_OF_A_CORE: usize = 1;
 
-/// Items in a work group of an entry-wise kernel, unless `tune` has found a better size.
+/// The number of items in a work group of an entry-wise kernel, unless `tune` has found a better size.
 const LOCAL: usize = 256;
 
-/// The smallest and the largest size that `tune` tries.
+/// The smallest and the largest work-group size that `tune` tries.
 const LOCALS: [usize; 2] = [32, 1024];
 
-/// Most groups of a reduction.
+/// The largest number of groups of a reduction.
 const GROUPS: usize = 1024;
 
-/// Entries per group of a reduction.
+/// The number of entries per group of a reduction.
 const ENTRIES: usize = 2048;
 
-/// Rows or blocks of a slice on an accelerator: entries that its items read at the same time are adjacent.
+/// The number of rows or blocks in a slice on an accelerator; entries that its items read at the same time
+/// are adjacent.
 const SLICE: usize = 32;
 
-/// `NONE` of the kernels: no node, or no slot.
+/// The constant `NONE` of the kernels: no node, or no slot.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Sources that are compiled together, and the kernels requested from them.
 pub(crate) struct Module {
     pub(crate) sources: &'static [&'static str],
     pub(crate) kernels: &'static [&'static str],
-    /// Definitions `-D NAME=VALUE` in addition to those of the place.
+    /// The definitions `-D NAME=VALUE` in addition to the definitions of the place.
     pub(crate) options: String,
 }
 
@@ -95,17 +96,17 @@ pub(crate) struct Program {
     /// The definitions used in every module.
     options: String,
     modules: Vec<Compiled>,
-    /// Items in a work group of a reduction.
+    /// The number of items in a work group of a reduction.
     pub(crate) width: usize,
-    /// Items in a work group of an entry-wise kernel.
+    /// The number of items in a work group of an entry-wise kernel.
     pub(crate) local: usize,
-    /// Consecutive entries of one item.
+    /// The number of consecutive entries of one item.
     pub(crate) lanes: usize,
-    /// Rows or blocks of a slice.
+    /// The number of rows or blocks in a slice.
     pub(crate) slice: usize,
     /// The type of partial sums.
     pub(crate) sum: Type,
-    /// Modules that the compiler built; those from the cache do not count.
+    /// The number of modules that were compiled, not loaded from the cache.
     pub(crate) compiled: u64,
 }
 
@@ -136,7 +137,7 @@ impl Program {
         Ok(all)
     }
 
-    /// Work-group sizes that `tune` tries on this device.
+    /// Returns the work-group sizes that `tune` tries on this device.
     pub(crate) fn locals(&self) -> impl Iterator<Item = usize> + use<> {
         let most = self.device.width.min(LOCALS[1]);
         std::iter::successors(Some(LOCALS[0]), |n| Some(2 * n)).take_while(move |&n| n <= most)
@@ -147,7 +148,7 @@ impl Program {
         driver.keep_local(&self.options, self.local);
     }
 
-    /// The number of a module; it is compiled if the place does not have it yet.
+    /// Returns the number of a module and compiles it if the place does not have it yet.
     pub(crate) fn module(&mut self, driver: &mut dyn Driver, wanted: &Module) -> Result<usize, Error> {
         let same =
             |have: &Compiled| std::ptr::eq(have.sources, wanted.sources) && have.options == wanted.options;
@@ -162,18 +163,19 @@ impl Program {
         Ok(self.modules.len() - 1)
     }
 
-    /// A kernel and the types of its parameters.
+    /// Returns a kernel and the types of its parameters.
     pub(crate) fn kernel(&self, entry: Entry) -> &driver::Kernel {
         &self.modules[entry.module].kernels[entry.kernel]
     }
 
-    /// Items in a work group of an entry-wise kernel: the chosen size, or the most that the kernel allows.
+    /// Returns the number of items in a work group of an entry-wise kernel: the chosen size, limited to the
+    /// largest size that the kernel allows.
     pub(crate) fn local_of(&self, entry: Entry) -> usize {
         self.local.min(self.kernel(entry).most)
     }
 
-    /// Work groups of a reduction over `n` entries. It depends on n alone, so that sums have the same bits in
-    /// every run.
+    /// Returns the number of work groups of a reduction over `n` entries. It depends only on n, so that sums
+    /// have the same bits in every run.
     pub(crate) fn groups(&self, n: usize) -> usize {
         n.div_ceil(ENTRIES).clamp(1, GROUPS)
     }

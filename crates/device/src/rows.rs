@@ -9,12 +9,12 @@ use coarsen_sparse::Pattern;
 use crate::OnDevice;
 use crate::memory::Buffer;
 
-/// Row sets in device memory: the first and the end row of each chunk, set after set.
+/// Row sets in device memory: the first row and the end row of each chunk, set after set.
 pub struct DeviceRows<V: Real> {
     pub(crate) on: OnDevice<V>,
     pub(crate) pattern: Arc<Pattern>,
     pub(crate) chunks: Buffer,
-    /// The first chunk of each set, and its number of chunks.
+    /// The first chunk of each set, and the number of its chunks.
     pub(crate) sets: Vec<(u32, u32)>,
 }
 

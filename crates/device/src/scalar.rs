@@ -22,7 +22,8 @@ pub struct DeviceScalar<T: Real> {
 }
 
 impl<T: Real> DeviceScalar<T> {
-    /// A number from the host. The constants 0, 1 and −1 have fixed slots and need no launch.
+    /// Returns a scalar with a number from the host. The constants 0, 1 and −1 have fixed slots and need no
+    /// launch.
     pub(crate) fn known(on: &OnDevice<T>, v: T) -> Self {
         let constant = [(T::zero(), ZERO), (T::one(), ONE), (-T::one(), MINUS_ONE)];
         let mut queue = on.queue();
@@ -41,12 +42,12 @@ impl<T: Real> DeviceScalar<T> {
         Self { on: on.clone(), slot }
     }
 
-    /// N new slots for the results of a reduction.
+    /// Returns N new slots for the results of a reduction.
     pub(crate) fn results<const N: usize>(on: &OnDevice<T>) -> [Self; N] {
         std::array::from_fn(|_| Self { on: on.clone(), slot: on.queue().take() })
     }
 
-    /// A new slot with the result of `kernel` for the operands, three at most.
+    /// Returns a new slot with the result of `kernel` for at most three operands.
     fn computed(kernel: Kernel, operands: &[&Self]) -> Self {
         let on = operands[0].on.clone();
         operands.iter().for_each(|s| on.assert_same(&s.on));

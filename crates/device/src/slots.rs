@@ -1,6 +1,6 @@
 //! Bookkeeping of slots by number; their memory belongs to the queue.
 
-/// Slots at the start; their number doubles when all are taken.
+/// The number of slots at the start; it doubles when all slots are taken.
 const START: usize = 256;
 
 /// The slot of the constant 0.
@@ -10,14 +10,14 @@ pub(crate) const ONE: u32 = 1;
 /// The slot of the constant −1.
 pub(crate) const MINUS_ONE: u32 = 2;
 
-/// The number of users of each slot, and a stack of free slots, at the start with the lowest on top.
+/// The number of users of each slot, and a stack of free slots, with the lowest slot on top at the start.
 pub(crate) struct Slots {
     users: Vec<u32>,
     free: Vec<u32>,
 }
 
 impl Slots {
-    /// All slots are free except those of the constants, which always have a user.
+    /// Returns slots that are all free, except the slots of the constants, which always have a user.
     pub(crate) fn new() -> Self {
         let mut users = vec![0; START];
         users[..=MINUS_ONE as usize].fill(1);
@@ -39,7 +39,7 @@ impl Slots {
         self.free.is_empty()
     }
 
-    /// A slot with one user; [`ZERO`] if all are taken.
+    /// Returns a slot with one user; [`ZERO`] if all are taken.
     pub(crate) fn take(&mut self) -> u32 {
         let slot = self.free.pop().unwrap_or(ZERO);
         self.retain(slot);
@@ -51,7 +51,7 @@ impl Slots {
         self.users[slot as usize] += 1;
     }
 
-    /// Removes a user of a slot; without users the slot is free again.
+    /// Removes a user of a slot; a slot without users is free again.
     pub(crate) fn release(&mut self, slot: u32) {
         self.users[slot as usize] -= 1;
         if self.users[slot as usize] == 0 {

@@ -31,7 +31,7 @@ pub(crate) const NAMES: [&str; 6] = [
     "coarsen_sort_move",
 ];
 
-/// [`NAMES`], then the names of the module's own kernels; `ALL` is the length of both together.
+/// Returns [`NAMES`], then the names of the module's own kernels; `ALL` is the number of all names.
 pub(crate) const fn followed_by<const ALL: usize>(own: &[&'static str]) -> [&'static str; ALL] {
     assert!(ALL == NAMES.len() + own.len());
     let (mut all, mut i) = ([""; ALL], 0);
@@ -42,18 +42,19 @@ pub(crate) const fn followed_by<const ALL: usize>(own: &[&'static str]) -> [&'st
     all
 }
 
-/// Entries per item of a scan: a build option.
+/// The number of entries per item of a scan: a build option.
 pub(crate) const CHUNK: usize = 32;
 
-/// Bits of a digit; below, keys per item.
+/// The number of bits of a digit.
 const DIGIT: usize = 6;
+/// The number of keys per item.
 const SORTED: usize = 64;
 
 /// Keys to be sorted, and the buffers of the sort.
 pub(crate) struct Sorting {
     module: usize,
     count: usize,
-    /// Bits of a key.
+    /// The number of bits of a key.
     bits: usize,
     pub(crate) keys: Buffer,
     orders: [Buffer; 2],
@@ -62,7 +63,8 @@ pub(crate) struct Sorting {
 }
 
 impl Sorting {
-    /// Buffers for `count` keys of `bits` bits, and for scans of up to `longest` entries.
+    /// Compiles the kernels and allocates buffers for `count` keys of `bits` bits, and for scans of up to
+    /// `longest` entries.
     pub(crate) fn new<V: Real>(
         on: &OnDevice<V>,
         module: usize,
@@ -89,7 +91,8 @@ impl Sorting {
         queue.launch(Entry { module: self.module, kernel: step as usize }, items, args);
     }
 
-    /// Replaces each of `count` entries by the sum of those before it; the total follows the last.
+    /// Replaces each of `count` entries by the sum of the entries before it, and writes the total after the
+    /// last entry.
     pub(crate) fn scan<V: Real>(&self, queue: &mut Queue<V>, list: &Buffer, count: usize) {
         let chunks = count.div_ceil(CHUNK);
         let [list, sums] = [list, &self.sums].map(Arg::Memory);
@@ -122,7 +125,7 @@ impl Sorting {
         }
     }
 
-    /// The order computed by [`sort`](Self::sort).
+    /// Returns the order computed by [`sort`](Self::sort).
     pub(crate) fn order(&self) -> &Buffer {
         &self.orders[self.bits.div_ceil(DIGIT) % 2]
     }

@@ -12,13 +12,13 @@ use coarsen_sparse::{Bsr, Pattern, SparseError};
 
 use crate::OnDevice;
 
-/// Rows of the test matrix.
+/// The number of rows of the test matrix.
 const ROWS: usize = 1 << 17;
 
-/// Entries to each side of its diagonal.
+/// The number of entries on each side of its diagonal.
 const BAND: usize = 4;
 
-/// Calls of each kernel; the fastest counts.
+/// The number of calls of each kernel; the fastest call counts.
 const CALLS: usize = 7;
 
 impl<V: Real> OnDevice<V> {
@@ -57,7 +57,7 @@ impl<V: Real> OnDevice<V> {
     }
 }
 
-/// A band matrix with nine entries per row.
+/// Returns a band matrix with nine entries per row.
 fn band<V: Real>() -> Result<Bsr<V>, SparseError> {
     let (mut offsets, mut indices) = (vec![0], Vec::new());
     for i in 0..ROWS {

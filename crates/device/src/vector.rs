@@ -11,17 +11,17 @@ use crate::program::Kernel;
 use crate::queue::{Arg, Items, SUMS};
 use crate::{DeviceScalar, OnDevice};
 
-/// Inner products per pass.
+/// The number of inner products per pass.
 const DOTS: usize = 4;
 
-/// Inner products with magnitudes per pass.
+/// The number of inner products with magnitudes per pass.
 const PAIRS: usize = SUMS / 2;
 
 /// A vector in device memory, made by [`Backend::vector`](coarsen_backend::Backend::vector).
 ///
 /// Operations enqueue kernels and return at once. Entry-wise operations give the same bits as `Vec<T>`; sums
-/// add in another order than the host. The place keeps the first failure; see the documentation of this
-/// crate.
+/// are computed in another order than on the host. The place keeps the first failure; see the documentation
+/// of this crate.
 pub struct DeviceVector<T: Real> {
     pub(crate) on: OnDevice<T>,
     pub(crate) memory: Buffer,
@@ -29,7 +29,7 @@ pub struct DeviceVector<T: Real> {
 }
 
 impl<V: Real, S> OnDevice<V, S> {
-    /// A vector of n zeros.
+    /// Returns a vector of n zeros.
     ///
     /// # Errors
     /// [`Error::Memory`] if there is not enough, [`Error::Device`] if the place has failed.
@@ -43,7 +43,7 @@ impl<V: Real, S> OnDevice<V, S> {
 }
 
 impl<T: Real> DeviceVector<T> {
-    /// The place of the vector.
+    /// Returns the place of the vector.
     pub fn on(&self) -> &OnDevice<T> {
         &self.on
     }
@@ -119,7 +119,7 @@ impl<T: Real> Vector for DeviceVector<T> {
         );
     }
 
-    /// One pass per four vectors in `with`.
+    /// Runs one pass per four vectors in `with`.
     fn dots<const N: usize>(&self, with: [&Self; N]) -> [DeviceScalar<T>; N] {
         self.assert_meets("dots", &with);
         let results = DeviceScalar::results(&self.on);
@@ -142,7 +142,7 @@ impl<T: Real> Vector for DeviceVector<T> {
         Dot { value, magnitude }
     }
 
-    /// One pass per three pairs.
+    /// Runs one pass per three pairs.
     fn dot_magnitudes<const N: usize>(pairs: [(&Self, &Self); N]) -> [Dot<DeviceScalar<T>>; N] {
         let Some(&(first, _)) = pairs.first() else { return pairs.map(|(x, y)| x.dot_magnitude(y)) };
         pairs.iter().for_each(|(x, y)| first.assert_meets("dot_magnitudes", &[x, y]));

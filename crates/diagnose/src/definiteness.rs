@@ -76,7 +76,7 @@ fn off_diagonal<T: Real>(a: &Bsr<T>, i: usize) -> impl Iterator<Item = (usize, u
 }
 
 /// The first pair (i, j) whose 2x2 minor vanishes although rows i and j are not proportional, with a column k
-/// that shows it.
+/// in which they differ.
 fn tight_triple<T: Real>(a: &Bsr<T>, facts: &Facts) -> Option<(usize, usize, usize)> {
     let b = a.block().0;
     let tight = |&e: &(usize, usize, f64)| e.0 < e.1 && (ratio(facts, e) - 1.0).abs() <= facts.tolerance;
@@ -92,7 +92,7 @@ fn tight_triple<T: Real>(a: &Bsr<T>, facts: &Facts) -> Option<(usize, usize, usi
         k.map(|k| (i, j, k))
     };
     // If row j is proportional to row i, both have the same tight pairs. Each row is therefore compared once:
-    // a matrix of ones takes one pass over its entries, not one pass for each row.
+    // a matrix of ones takes one pass over its entries, not one pass per row.
     let mut settled = vec![false; facts.rows.len()];
     (0..a.pattern().rows()).find_map(|i| {
         off_diagonal(a, i).filter(tight).find_map(|pair| {

@@ -16,7 +16,7 @@ pub(super) struct Row {
     pub(super) off: f64,
     /// The number of nonzero off-diagonal entries.
     pub(super) entries: u32,
-    /// The number of these with the sign of the diagonal.
+    /// The number of off-diagonal entries with the sign of the diagonal.
     pub(super) same_sign: u32,
     /// Whether the row sums to zero up to round-off.
     pub(super) sums_vanish: bool,
@@ -33,7 +33,7 @@ impl Row {
         self.entries == 0 && self.diagonal != 0.0
     }
 
-    /// |a_ii| − Σ|a_ij|; 0 if that is round-off.
+    /// |a_ii| − Σ|a_ij|; 0 if this difference is round-off.
     pub(super) fn slack(&self, tolerance: f64) -> f64 {
         let slack = self.diagonal.abs() - self.off;
         if self.off.is_finite() && slack.abs() <= tolerance * self.off { 0.0 } else { slack }
@@ -45,7 +45,7 @@ pub(super) struct Facts {
     pub(super) rows: Vec<Row>,
     /// |a_ii|^-½
     pub(super) roots: Vec<f64>,
-    /// The rows with NaN or infinity, and the first such column of the first row.
+    /// The rows with NaN or infinity, and the first such column of the first of these rows.
     pub(super) not_finite: Option<(Sample, usize)>,
     /// The round-off tolerance, relative to the entries of a row.
     pub(super) tolerance: f64,
@@ -101,7 +101,7 @@ impl Facts {
 struct Sums {
     /// Σ a_ij
     sum: Vec<f64>,
-    /// Σ |a_ij| off the diagonal.
+    /// Σ |a_ij| off the diagonal
     off: Vec<f64>,
     positive: Vec<f64>,
     negative: Vec<f64>,

@@ -38,7 +38,7 @@ impl Sample {
     /// The maximum number of rows listed.
     pub const NAMED: usize = 5;
 
-    /// A sample of the given rows; `None` if there are none.
+    /// A sample of the given rows; `None` without rows.
     pub(super) fn of(rows: impl Iterator<Item = usize>) -> Option<Self> {
         let mut sample = Self { count: 0, rows: Vec::new() };
         for row in rows {
@@ -86,7 +86,7 @@ pub enum Finding {
     NotFinite {
         /// The rows with such values.
         rows: Sample,
-        /// The first such column in the first of these rows.
+        /// The first column with such a value in the first of these rows.
         column: usize,
     },
     /// Rows without nonzero entries: the matrix is singular.
@@ -153,14 +153,14 @@ pub enum Finding {
     Components {
         /// The number of components with several rows.
         count: usize,
-        /// The number of block rows in the largest.
+        /// The number of block rows in the largest component.
         largest: usize,
     },
     /// A scalar matrix that should be stored in blocks.
     Blocks {
         /// The block size.
         size: usize,
-        /// The fraction of each block's entries that is stored.
+        /// The fraction of the entries of the blocks that is stored.
         fill: f64,
     },
     /// A nearly dense matrix, for which dense methods are faster.

@@ -1,4 +1,4 @@
-//! Diagnosis of a matrix before it is solved with: errors, and properties that affect the choice of a method.
+//! Diagnosis of a matrix before the solve: errors, and properties that affect the choice of a method.
 //!
 //! | file | what |
 //! |---|---|
@@ -43,13 +43,14 @@ pub struct Diagnosis {
     pub findings: Vec<Finding>,
 }
 
-/// Inspects a matrix. Never fails, and solves nothing.
+/// Inspects a matrix without solving a system. Never fails.
 ///
-/// It inspects shape, pattern, diagonal, row sums, symmetry and 2x2 minors. Each finding lists the affected
-/// rows and a cure. The absence of findings proves little: the matrix may still be singular or indefinite.
-/// Tolerances are relative to the round-off of `T`, but at least 1e-12, because files are rounded.
+/// The shape, pattern, diagonal, row sums, symmetry and 2x2 minors are inspected. Each finding lists the
+/// affected rows and a cure. The absence of findings proves little: the matrix may still be singular or
+/// indefinite. Tolerances are relative to the round-off of `T`, but at least 1e-12, because values in files
+/// are rounded.
 /// *Cost* two passes over the matrix and one over its pattern, or two over the pattern of a scalar matrix. A
-/// matrix in blocks takes half the time. *Memory* 48 bytes a row, temporarily.
+/// matrix in blocks takes half the time. *Memory* 48 bytes per row, temporarily.
 ///
 /// ```
 /// use coarsen_diagnose::{Definiteness, diagnose};

@@ -2,10 +2,10 @@
 
 use super::facts::Facts;
 
-/// a_ij² / (a_ii a_jj) with i and j.
+/// The ratio a_ij² / (a_ii a_jj), with i and j.
 pub(super) type Pair = (f64, usize, usize);
 
-/// The pair with the larger ratio; of equal pairs, the earlier.
+/// Returns the pair with the larger ratio; if the ratios are equal, the earlier pair.
 pub(super) fn worse(p: Option<Pair>, q: Option<Pair>) -> Option<Pair> {
     match (p, q) {
         (Some(a), Some(b)) => Some(if b.0 > a.0 { b } else { a }),
@@ -13,7 +13,7 @@ pub(super) fn worse(p: Option<Pair>, q: Option<Pair>) -> Option<Pair> {
     }
 }
 
-/// a_ij² / (a_ii a_jj).
+/// The ratio a_ij² / (a_ii a_jj).
 pub(super) fn ratio(facts: &Facts, (i, j, v): (usize, usize, f64)) -> f64 {
     // Two divisions, because the product of two diagonal entries may overflow or underflow.
     (v / facts.rows[i].diagonal).abs() * (v / facts.rows[j].diagonal).abs()

@@ -10,17 +10,17 @@ use super::Finding;
 /// Sizes, blocks, components and memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Structure {
-    /// Scalar rows.
+    /// The number of scalar rows.
     pub rows: usize,
-    /// Scalar columns.
+    /// The number of scalar columns.
     pub columns: usize,
-    /// Rows and columns of a block.
+    /// The numbers of rows and columns of a block.
     pub block: (usize, usize),
     /// The number of stored scalars, including zeros.
     pub stored: usize,
     /// The smallest and largest number of scalars stored in a row; 0 and 0 without rows.
     pub row_lengths: (usize, usize),
-    /// The number of stored scalars divided by that of all entries.
+    /// The number of stored scalars divided by the number of all entries.
     pub density: f64,
     /// The number of connected components of the block graph, including single rows; 0 if the matrix is not
     /// square.
@@ -32,7 +32,7 @@ pub struct Structure {
     /// For a square scalar matrix, the larger block size recommended by
     /// [`detect_block_size`](coarsen_sparse::detect_block_size).
     pub blocking: Option<Blocking>,
-    /// Memory in bytes.
+    /// The memory in bytes of matrices, vectors and factors.
     pub memory: Memory,
 }
 
@@ -57,7 +57,7 @@ impl Structure {
     /// speed, while sparse methods are limited by memory traffic.
     const DENSE: f64 = 0.25;
 
-    /// Also returns the components, for square patterns.
+    /// Computes the properties, and the components of a square pattern.
     pub(super) fn of<T: Real>(a: &Bsr<T>) -> (Self, Option<Classes>) {
         let ((rows, columns), (pattern, block)) = (a.shape(), (a.pattern(), a.block()));
         let lengths = (0..pattern.rows()).map(|i| pattern.range(i).len() * block.1);
@@ -111,7 +111,7 @@ impl Structure {
 /// The connected components of a square pattern, numbered by their first nodes. Nodes i and j are connected
 /// if (i, j) or (j, i) is stored.
 ///
-/// *Cost* one pass over the pattern, 4 bytes a node.
+/// *Cost* one pass over the pattern, 4 bytes per node.
 fn components(pattern: &Pattern) -> Classes {
     // A forest whose roots are the first nodes of their components.
     let mut parent: Vec<u32> = (0..pattern.rows() as u32).collect();
@@ -140,7 +140,7 @@ fn components(pattern: &Pattern) -> Classes {
     Classes::new(count as usize, parent).expect("components are numbered below their count")
 }
 
-/// The root of a node; the path to it is halved.
+/// Returns the root of a node and halves the path to the root.
 fn root(parent: &mut [u32], mut i: u32) -> u32 {
     while parent[i as usize] != i {
         let up = parent[parent[i as usize] as usize];

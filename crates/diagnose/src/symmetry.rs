@@ -21,7 +21,7 @@ pub struct Symmetry {
     pub relative: f64,
     /// The pair (i, j) of the largest difference, with a_ij and a_ji.
     pub worst: Option<(usize, usize, f64, f64)>,
-    /// As `relative`, without the rows and columns of unknowns whose row has only a diagonal entry.
+    /// `relative`, computed without the rows and columns of unknowns whose row has only a diagonal entry.
     pub relative_unconstrained: f64,
     /// The round-off of the matrix; smaller differences are ignored.
     pub tolerance: f64,
@@ -34,8 +34,9 @@ struct Part {
     worst: Option<(usize, usize, f64, f64)>,
     relative: f64,
     unconstrained: f64,
-    /// The number of blocks below the diagonal, and of blocks above it whose transposed block is stored.
+    /// The number of blocks below the diagonal.
     below: usize,
+    /// The number of blocks above the diagonal whose transposed block is stored.
     mirrored: usize,
     /// The entry above the diagonal with the largest ratio, and the root of this ratio, reduced to allow for
     /// the rounding of [`Facts::roots`].
@@ -44,7 +45,8 @@ struct Part {
 }
 
 impl Symmetry {
-    /// Also returns the pair of rows with the largest ratio, for [`Definiteness`](super::Definiteness).
+    /// Compares A with Aᵀ; also returns the pair of rows with the largest ratio, for
+    /// [`Definiteness`](super::Definiteness).
     pub(super) fn of<T: Real>(a: &Bsr<T>, facts: &Facts) -> (Self, Option<Pair>) {
         let compared = |triangle: Triangle| {
             let leaf = |rows: Range<usize>| {
@@ -55,7 +57,7 @@ impl Symmetry {
             tree(0..a.pattern().rows(), 256, parallel::worth(4 * a.nnz()), &leaf, &join)
         };
         let above = compared(Triangle::Above);
-        // If the counts agree, every block below the diagonal has been compared with one above it.
+        // If the counts agree, every block below the diagonal has been compared with its transposed block.
         let whole =
             if above.below == above.mirrored { above } else { join(above, compared(Triangle::Below)) };
         let symmetry = Self {
@@ -90,8 +92,8 @@ impl Symmetry {
     }
 }
 
-/// The blocks to compare: those on and above the diagonal, or those below it without a stored transposed
-/// block.
+/// The blocks to compare: blocks on and above the diagonal, or blocks below the diagonal without a stored
+/// transposed block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Triangle {
     Above,
@@ -132,8 +134,8 @@ fn block_row<T: Real>(a: &Bsr<T>, facts: &Facts, i: usize, triangle: Triangle, p
     }
 }
 
-/// Whether a block equals its transposed block bit for bit and has no larger ratio than `most`, so that it
-/// does not change [`Part`].
+/// Whether a block equals its transposed block and has no larger ratio than `most`, so that it does not
+/// change [`Part`].
 fn is_quiet<T: Real>(here: &[T], mirror: &[T], roots: (&[f64], &[f64]), most: f64) -> bool {
     match roots.0.len() {
         1 => are_quiet::<T, 1>(here, mirror, roots, most),
@@ -144,7 +146,7 @@ fn is_quiet<T: Real>(here: &[T], mirror: &[T], roots: (&[f64], &[f64]), most: f6
     }
 }
 
-/// The same for blocks of size B, without a branch per entry.
+/// `is_quiet` for blocks of size B, without a branch per entry.
 fn are_quiet<T: Real, const B: usize>(
     here: &[T],
     mirror: &[T],
@@ -169,7 +171,7 @@ impl Part {
         let (p, q) = (&facts.rows[i], &facts.rows[j]);
         let scale = (p.diagonal.abs().sqrt() * q.diagonal.abs().sqrt()).max(ij.abs()).max(ji.abs());
         let relative = (ij - ji).abs() / scale;
-        // In a diagonal block each entry counts once, when it is visited itself.
+        // In a diagonal block, (j, i) is visited separately and counts then.
         self.one_sided += usize::from(ij != 0.0 && ji == 0.0);
         self.one_sided += usize::from(!inside && ij == 0.0 && ji != 0.0);
         if relative > self.relative {
@@ -188,7 +190,7 @@ impl Part {
     }
 }
 
-/// Joins two parts; of equal differences, the earlier is kept.
+/// Joins two parts; if two differences are equal, the earlier one is kept.
 fn join(p: Part, q: Part) -> Part {
     let later = q.relative > p.relative;
     Part {

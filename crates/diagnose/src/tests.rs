@@ -66,7 +66,7 @@ fn zero_and_negative_diagonals() {
     assert_eq!((values(&d).zero_diagonal, values(&d).negative_diagonal), (1, 1));
 }
 
-/// In a matrix of ones every pair of rows is tight, and comparing them all would take minutes.
+/// In a matrix of ones every pair of rows is tight, and a comparison of all pairs would take minutes.
 #[test]
 fn rows_in_proportion_are_compared_once() {
     let n = 1500_u32;

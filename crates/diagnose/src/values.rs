@@ -29,7 +29,7 @@ pub struct Values {
     pub fixed: usize,
     /// The number of rows whose only nonzero is a diagonal entry other than 1.
     pub diagonal_only: usize,
-    /// The smallest and largest nonzero |a_ii| of rows with other nonzeros; 0 and 0 if there are none.
+    /// The smallest and largest nonzero |a_ii| of rows with other nonzeros; 0 and 0 without such rows.
     pub diagonal_range: (f64, f64),
     /// The fraction of rows with Σ_j≠i |a_ij| > |a_ii|.
     pub not_dominant: f64,
@@ -51,8 +51,9 @@ pub(super) struct Tally {
     fixed: usize,
     diagonal_only: usize,
     weak: usize,
-    /// The number of off-diagonal nonzeros, and of those with the sign of the diagonal.
+    /// The number of off-diagonal nonzeros.
     off: usize,
+    /// The number of off-diagonal nonzeros with the sign of the diagonal.
     same_sign: usize,
     /// The smallest and largest absolute diagonal entry of rows with other nonzeros.
     range: (f64, f64),

@@ -1,4 +1,4 @@
-//! A matrix that is ordered, and not yet factored.
+//! A matrix that is ordered but not yet factored.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::engine::plan;
 use crate::factorization::Factorization;
 use crate::{Direct, DirectError, Factor, Figures, Method};
 
-/// The ordering of a matrix and the structure of its factor, made by [`Direct::analyse`].
+/// The ordering of a matrix and the structure of its factor, computed by [`Direct::analyse`].
 ///
-/// It says what the factor takes before any number is computed, and becomes the factor without ordering
-/// again.
+/// It gives the size of the factor before any number is computed. [`factor`](Self::factor) reuses the
+/// ordering.
 ///
 /// ```
 /// use coarsen_direct::Direct;
@@ -32,7 +32,7 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Orders `a` for a factorisation that its values were checked for.
+    /// Orders `a` for the factorisation `method`, whose requirements were checked.
     pub(crate) fn new(direct: Direct, method: Method, a: &Bsr<f64>) -> Result<Self, DirectError> {
         Ok(Self {
             direct,
@@ -48,15 +48,16 @@ impl Analysis {
         self.method
     }
 
-    /// What that factorisation needs; sizes of LU are not known beforehand, since fill depends on pivots.
+    /// The size of that factorisation; the size of LU is not known in advance, since its fill depends on
+    /// pivots.
     pub fn figures(&self) -> Figures {
         self.factors.figures()
     }
 
-    /// Factors `a`: the matrix that was analysed, or other values on its pattern.
+    /// Factors `a`: the analysed matrix, or other values on its pattern.
     ///
-    /// *Cost* the numeric factorisation, with an ordering only where another method is taken: other values
-    /// may ask for it, and [`Method::Auto`] leaves a method that fails.
+    /// *Cost* the numeric factorisation, and another ordering if the method changes: other values may require
+    /// another method, and [`Method::Auto`] replaces a method that fails.
     ///
     /// # Errors
     /// As [`Direct::factor`], and [`DirectError::Pattern`] for a matrix of another pattern or block size.
@@ -70,7 +71,7 @@ impl Analysis {
         analysis.finish(&a)
     }
 
-    /// Factors the matrix that was checked, by the next method where one fails.
+    /// Factors the checked matrix; if a method fails, tries the next method.
     pub(crate) fn finish(self, a: &Bsr<f64>) -> Result<Factor, DirectError> {
         let Self { direct, mut method, mut factors, .. } = self;
         let mut refused = None;

@@ -1,11 +1,11 @@
-//! Checks of a matrix before it is factored.
+//! Checks of a matrix before its factorisation.
 
 use coarsen_core::Real;
 use coarsen_sparse::Bsr;
 
 use crate::DirectError;
 
-/// An error with row and column for the first NaN or infinite value.
+/// Returns an error with row and column for the first NaN or infinite value.
 pub(crate) fn check_finite<T: Real>(a: &Bsr<T>) -> Result<(), DirectError> {
     a.check_finite().map_err(|error| match error {
         coarsen_sparse::SparseError::NotFinite { row, column } => DirectError::NotFinite { row, column },
@@ -13,8 +13,8 @@ pub(crate) fn check_finite<T: Real>(a: &Bsr<T>) -> Result<(), DirectError> {
     })
 }
 
-/// Checks |aᵢⱼ − aⱼᵢ| ≤ 64 ε max(|aᵢᵢ|, |aⱼⱼ|), ε of type `T`. An entry of a stiffness matrix is a sum of a
-/// few dozen contributions, added in any order.
+/// Checks that |aᵢⱼ − aⱼᵢ| ≤ 64 ε max(|aᵢᵢ|, |aⱼⱼ|), with ε of type `T`. An entry of a stiffness matrix is a
+/// sum of a few dozen contributions, added in any order.
 pub(crate) fn check_symmetric<T: Real>(a: &Bsr<T>) -> Result<(), DirectError> {
     let Some((row, column)) = a.asymmetric_pair(T::of(64.0) * T::EPSILON) else {
         return Ok(());

@@ -1,8 +1,8 @@
-//! A⁺ of small matrices, singular ones included.
+//! A⁺ of small matrices, also singular ones.
 //!
-//! Symmetric A = V Λ Vᵀ gives A⁺ = V Λ⁺ Vᵀ, any other A = U Σ Vᵀ gives A⁺ = V Σ⁺ Uᵀ; Λ⁺ and Σ⁺ invert what is
-//! above a tolerance and put 0 for the rest. A⁺ b is the shortest of all x that minimise ‖b − A x‖: a coarse
-//! grid without supports is solved up to its rigid motions, and nothing of them is added.
+//! A⁺ = V Λ⁺ Vᵀ for symmetric A = V Λ Vᵀ, and A⁺ = V Σ⁺ Uᵀ for any other A = U Σ Vᵀ. Λ⁺ and Σ⁺ contain the
+//! inverses of all values above a tolerance and 0 for all other values. A⁺ b is the shortest x that minimises
+//! ‖b − A x‖: the solution on a coarse grid without supports has no component of rigid motion.
 
 use coarsen_core::{Class, Preconditioner, Real};
 use coarsen_sparse::Bsr;
@@ -15,8 +15,8 @@ use crate::{DirectError, Engine};
 /// Dense pseudo-inverses for small systems: the coarsest grid, a subdomain, a singular test matrix.
 ///
 /// *Use* up to about a thousand unknowns: building costs 10 n³ operations and 4 n² numbers (20 n³ and 5 n²
-/// when A is not symmetric), applying 2 n². Residuals are about ε κ(A): [`Direct`](crate::Direct) is more
-/// accurate for ill-conditioned regular systems.
+/// if A is not symmetric), applying costs 2 n² operations. Relative residuals are about ε κ(A):
+/// [`Direct`](crate::Direct) is more accurate for ill-conditioned regular systems.
 /// *Reference* Golub and Van Loan 2013, "Matrix Computations", section 5.5.
 ///
 /// ```
@@ -31,10 +31,9 @@ use crate::{DirectError, Engine};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dense {
-    /// Singular values below this, relative to the largest, count as 0: 0 or more and below 1; 1e-12 by
-    /// default.
+    /// Singular values of at most this share of the largest count as 0; in [0, 1), 1e-12 by default.
     pub tolerance: f64,
-    /// Whose code decomposes; [`Engine::Fastest`] by default.
+    /// The engine that computes the decompositions; [`Engine::Fastest`] by default.
     pub engine: Engine,
 }
 
@@ -78,7 +77,7 @@ impl Dense {
     }
 }
 
-/// n² zeros, if there is room for them.
+/// n² zeros, or an error if they do not fit in memory.
 fn square(n: usize, bytes: usize) -> Result<Vec<f64>, DirectError> {
     let mut values = Vec::new();
     values.try_reserve_exact(n.saturating_mul(n)).map_err(|_| DirectError::Memory { bytes })?;
@@ -86,7 +85,7 @@ fn square(n: usize, bytes: usize) -> Result<Vec<f64>, DirectError> {
     Ok(values)
 }
 
-/// A⁺ as a dense matrix, made by [`Dense::invert`]: a preconditioner that costs one dense product.
+/// A⁺ as a dense matrix, created by [`Dense::invert`]; as a preconditioner it costs one dense product.
 pub struct PseudoInverse {
     recipe: Dense,
     rank: usize,
@@ -95,28 +94,30 @@ pub struct PseudoInverse {
     inverse: Vec<f64>,
     /// A by columns.
     full: Vec<f64>,
-    /// V of the eigenvectors, or U.
+    /// The eigenvectors V, or U.
     left: Vec<f64>,
-    /// V of the singular vectors.
+    /// The right singular vectors V.
     right: Vec<f64>,
     /// Λ or Σ.
     spectrum: Vec<f64>,
+    /// A⁺ r, or the spectrum that is being computed.
     sum: Vec<f64>,
     decompositions: Box<dyn Spectral>,
 }
 
 impl PseudoInverse {
-    /// The recipe it was made by.
+    /// The recipe that built the inverse.
     pub(crate) fn recipe(&self) -> Dense {
         self.recipe
     }
 
-    /// How many singular values count as nonzero; the size where A is regular.
+    /// The number of singular values that count as nonzero; n if A is regular.
     pub fn rank(&self) -> usize {
         self.rank
     }
 
-    /// Eigenvalues in rising order for a symmetric matrix, singular values in falling order for any other.
+    /// The eigenvalues of a symmetric matrix in ascending order, or the singular values of any other matrix
+    /// in descending order.
     pub fn spectrum(&self) -> &[f64] {
         &self.spectrum
     }
@@ -126,8 +127,8 @@ impl PseudoInverse {
         &self.inverse
     }
 
-    /// A⁺ of another matrix of the same size; patterns do not matter, and nothing is allocated. After an
-    /// error the old inverse stays.
+    /// Computes A⁺ of another matrix of the same size and any pattern; allocates nothing. After an error the
+    /// old inverse is kept.
     ///
     /// # Errors
     /// As [`Dense::invert`], and [`DirectError::Shape`].
@@ -153,16 +154,18 @@ impl PseudoInverse {
             return Ok(());
         }
         let symmetric = check_symmetric(a).is_ok();
-        let (full, spectrum) = (&self.full[..], &mut self.spectrum[..]);
+        let (full, spectrum) = (&self.full[..], &mut self.sum[..]); // a failure leaves the old spectrum
         let parts = Parts { full, spectrum, left: &mut self.left, right: &mut self.right };
         if symmetric {
             self.decompositions.eigen(parts)?;
+            self.spectrum.copy_from_slice(&self.sum);
             self.right.copy_from_slice(&self.left);
             let largest = self.combine(n);
             let negative = self.spectrum.iter().any(|&l| l < -self.recipe.tolerance * largest);
             self.class = if negative { Class::Linear } else { Class::Symmetric };
         } else {
             self.decompositions.singular(parts)?;
+            self.spectrum.copy_from_slice(&self.sum);
             self.combine(n);
             self.class = Class::Linear;
         }
@@ -200,7 +203,7 @@ impl<V: Real> Preconditioner<Vec<V>> for PseudoInverse {
         z.iter_mut().zip(&self.sum).for_each(|(z, &s)| *z = V::of(s));
     }
 
-    /// Symmetric where A is symmetric without negative eigenvalues; linear otherwise.
+    /// Symmetric if A is symmetric without negative eigenvalues (up to the tolerance); linear otherwise.
     fn class(&self) -> Class {
         self.class
     }

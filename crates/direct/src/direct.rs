@@ -1,4 +1,4 @@
-//! Chooses the factorisation.
+//! The choice of the factorisation.
 
 use coarsen_core::Real;
 use coarsen_sparse::Bsr;
@@ -8,13 +8,13 @@ use crate::{Analysis, DirectError, Engine, Factor, Figures, Method};
 
 /// Direct solution of sparse systems: order, factor, solve.
 ///
-/// *Use* up to some 100,000 unknowns in two dimensions and 20,000 in three, for many right-hand sides, for
-/// indefinite systems, and as the coarsest level; beyond, fill grows like n log n and n^(4/3) and multigrid
-/// wins. Singular systems are refused: take a Krylov method with a null space, or [`Dense`](crate::Dense) for
-/// small ones. *Cost* Cholesky 2D: n log n entries, n^(3/2) operations; 3D: n^(4/3) entries, n² operations.
-/// Those are the bounds of nested dissection; minimum degree, used here, comes near them on meshes and
-/// guarantees nothing. Runs on the calling thread. *Reference* Davis, Rajamanickam and Sid-Lakhdar 2016, "A
-/// survey of direct methods for sparse linear systems".
+/// *Use* up to about 100,000 unknowns in two dimensions and 20,000 in three, for many right-hand sides, for
+/// indefinite systems, and on the coarsest level. For larger systems multigrid is faster, since fill grows
+/// like n log n and n^(4/3). Singular systems are rejected: use a Krylov method with a null space, or
+/// [`Dense`](crate::Dense) for small ones. *Cost* of Cholesky in 2D: n log n entries, n^(3/2) operations; in
+/// 3D: n^(4/3) entries, n² operations. These are the bounds of nested dissection; minimum degree, used here,
+/// is close to them on meshes but has no guarantee. Runs on the calling thread. *Reference* Davis,
+/// Rajamanickam and Sid-Lakhdar 2016, "A survey of direct methods for sparse linear systems".
 ///
 /// ```
 /// use coarsen_direct::{Direct, Method};
@@ -27,14 +27,14 @@ use crate::{Analysis, DirectError, Engine, Factor, Figures, Method};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Direct {
-    /// Which factorisation; [`Method::Auto`] by default.
+    /// The factorisation; [`Method::Auto`] by default.
     pub method: Method,
-    /// At most this many steps of iterative refinement in a solve; 3 by default.
+    /// The largest number of steps of iterative refinement in a solve; 3 by default.
     pub refinements: usize,
-    /// The largest relative residual that a solve may return, above 0, infinite where the caller judges; 1e-6
-    /// by default.
+    /// The largest relative residual that a solve accepts, above 0; 1e-6 by default. Infinity accepts every
+    /// solution.
     pub accept: f64,
-    /// Whose code factors; [`Engine::Fastest`] by default.
+    /// The engine that factors; [`Engine::Fastest`] by default.
     pub engine: Engine,
 }
 
@@ -47,32 +47,32 @@ impl Default for Direct {
 impl Direct {
     /// Factors a square matrix of any square block size, in `f64`.
     ///
-    /// A trial solve along the near-kernel follows wherever the pivots do not show that the matrix is far
-    /// from singular.
+    /// If the pivots do not show that the matrix is far from singular, a trial solve along the near-kernel
+    /// follows.
     ///
     /// # Errors
     /// [`DirectError::Parameter`] for a field out of range; otherwise [`DirectError`] names the row or column
-    /// that is not finite, empty, unsymmetric, not positive or dependent; [`DirectError::Memory`] when the
-    /// factor does not fit.
+    /// that is not finite, empty, unsymmetric, not positive or dependent; [`DirectError::Memory`] if the
+    /// factor does not fit in memory.
     pub fn factor<T: Real>(&self, a: &Bsr<T>) -> Result<Factor, DirectError> {
         let method = self.choose(a)?;
         let a = a.to::<f64>();
         Analysis::new(*self, method, &a)?.finish(&a)
     }
 
-    /// Orders a matrix and finds the structure of its factor; no number is computed.
+    /// Orders a matrix and determines the structure of its factor; computes no numbers.
     ///
-    /// [`Analysis::factor`] goes on from there: the two are [`factor`](Self::factor).
+    /// [`Analysis::factor`] then computes the factor; both steps together are [`factor`](Self::factor).
     ///
     /// # Errors
-    /// As [`factor`](Self::factor), as far as the structure shows.
+    /// Those of [`factor`](Self::factor) that do not require the factorisation.
     pub fn analyse<T: Real>(&self, a: &Bsr<T>) -> Result<Analysis, DirectError> {
         let method = self.choose(a)?;
         Analysis::new(*self, method, &a.to::<f64>())
     }
 
-    /// The method that [`factor`](Self::factor) tries first, and what it will need:
-    /// [`analyse`](Self::analyse) for those who do not factor afterwards.
+    /// The method that [`factor`](Self::factor) tries first, and the size of its factor. To factor
+    /// afterwards, use [`analyse`](Self::analyse) instead.
     ///
     /// # Errors
     /// As [`analyse`](Self::analyse).
@@ -81,7 +81,7 @@ impl Direct {
         Ok((analysis.method(), analysis.figures()))
     }
 
-    /// What [`Method::Auto`] takes where `method` failed.
+    /// The method that [`Method::Auto`] tries after `method` failed.
     pub(crate) fn after(&self, method: Method, error: &DirectError) -> Option<Method> {
         use DirectError::{NotPositiveDefinite, Singular, SmallPivot};
         match (self.method, method, error) {
@@ -120,7 +120,7 @@ impl Direct {
     }
 }
 
-/// Rows and columns without a nonzero.
+/// Returns an error for the first row or column without a nonzero.
 fn check_empty<T: Real>(a: &Bsr<T>) -> Result<(), DirectError> {
     let (r, c) = a.block();
     let (mut rows, mut columns) = (vec![false; a.shape().0], vec![false; a.shape().1]);

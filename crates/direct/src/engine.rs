@@ -1,4 +1,4 @@
-//! Whose code factors and decomposes: that of faer, or our own.
+//! The code that factors and decomposes: faer, or this crate's own code.
 
 use coarsen_sparse::Bsr;
 
@@ -6,19 +6,20 @@ use crate::factorization::Factorization;
 use crate::spectral::Spectral;
 use crate::{DirectError, Method, own};
 
-/// Whose code does the work of [`Direct`](crate::Direct) and [`Dense`](crate::Dense). Recipes and errors are
-/// the same for both, and results up to round-off.
+/// The code that factors matrices for [`Direct`](crate::Direct) and decomposes them for
+/// [`Dense`](crate::Dense). Both engines have the same recipes and errors, and the same results up to
+/// round-off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// faer where this crate is built with its feature `faer`, else our own.
+    /// faer if this crate is built with its feature `faer`, otherwise [`Own`](Self::Own).
     #[default]
     Fastest,
-    /// Our own, which needs no other crate: sparse LDLᵀ and LU that work entry by entry, and dense
-    /// eigenvalues and singular values by plain loops.
+    /// This crate's own code, without other crates: sparse LDLᵀ and LU entry by entry, and dense eigenvalues
+    /// and singular values by plain loops.
     ///
-    /// *Use* for coarsest grids and subdomains where faer is too much to build. It has no dense blocks, so its
-    /// factorisations take longer than faer's where fill is large: measured on one thread of a shared Xeon on
-    /// 2026-11-24, 1.4 to 3.2 times as long on `poisson2d:140` and `poisson2d:60`, 4.4 on `poisson3d:17`, 12 on
+    /// *Use* for coarsest grids and subdomains if building faer takes too long. It has no dense blocks, so
+    /// its factorisations take longer than by faer if fill is large: measured on one thread of a shared Xeon,
+    /// 1.4 to 3.2 times as long on `poisson2d:140` and `poisson2d:60`, 4.4 on `poisson3d:17`, 12 on
     /// `elasticity3d:11` (4752 unknowns, 0.28 s).
     Own,
 }
@@ -43,7 +44,7 @@ pub(crate) fn plan(
     }
 }
 
-/// Bytes of scratch for decompositions of size n.
+/// The number of bytes of scratch for decompositions of size n.
 pub(crate) fn scratch(engine: Engine, n: usize) -> usize {
     match engine {
         #[cfg(feature = "faer")]
@@ -52,7 +53,7 @@ pub(crate) fn scratch(engine: Engine, n: usize) -> usize {
     }
 }
 
-/// Decompositions of size n; `bytes` are named where there is no room for their scratch.
+/// Decompositions of size n, or an error with `bytes` if their scratch does not fit in memory.
 pub(crate) fn decompositions(
     engine: Engine,
     n: usize,

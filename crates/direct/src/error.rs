@@ -1,17 +1,17 @@
-//! What cannot be factored, and why.
+//! Errors of factorisations and direct solves.
 
-/// A matrix that a direct method refuses, or a system it cannot solve.
+/// The reason why a direct method rejects a matrix or cannot solve a system.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DirectError {
-    /// A field of a recipe out of its range.
+    /// A field of a recipe is out of its range.
     #[error("{name} is {value:e}, but must be {range}")]
     Parameter {
         /// The field.
         name: &'static str,
         /// Its value.
         value: f64,
-        /// What it may be.
+        /// The range allowed.
         range: &'static str,
     },
     /// A square matrix is needed.
@@ -19,9 +19,9 @@ pub enum DirectError {
         "the matrix is {rows} x {columns}, but a square one is needed; for least squares form AᵀA or add rows"
     )]
     NotSquare {
-        /// Rows found.
+        /// The number of rows found.
         rows: usize,
-        /// Columns found.
+        /// The number of columns found.
         columns: usize,
     },
     /// Square blocks are needed.
@@ -29,9 +29,9 @@ pub enum DirectError {
         "the blocks are {rows} x {columns}, but square ones are needed; convert the matrix with Bsr::reblock"
     )]
     Blocks {
-        /// Rows of a block.
+        /// The number of rows of a block.
         rows: usize,
-        /// Columns of a block.
+        /// The number of columns of a block.
         columns: usize,
     },
     /// A vector of the wrong length.
@@ -41,7 +41,7 @@ pub enum DirectError {
         what: &'static str,
         /// The size of the system.
         expected: usize,
-        /// Its own length.
+        /// The length found.
         found: usize,
     },
     /// NaN or infinity in the matrix.
@@ -55,13 +55,13 @@ pub enum DirectError {
     /// NaN or infinity in a right-hand side.
     #[error("the right-hand side is not finite at index {index}; look at what computed it")]
     RightHandSide {
-        /// Where, in scalars.
+        /// The index, in scalars.
         index: usize,
     },
     /// A solution outside the range of its vector.
     #[error("the solution overflows {storage} at index {index}; scale the system, or solve in f64")]
     Overflow {
-        /// Where, in scalars.
+        /// The index, in scalars.
         index: usize,
         /// The precision of the vector.
         storage: &'static str,
@@ -82,7 +82,7 @@ pub enum DirectError {
         /// The scalar column.
         column: usize,
     },
-    /// A factorisation for symmetric matrices met an unsymmetric one.
+    /// A factorisation for symmetric matrices was given an unsymmetric matrix.
     #[error(
         "the matrix is not symmetric: ({row}, {column}) is {here:e}, ({column}, {row}) is {there:e}; \
          eliminate Dirichlet rows and columns alike, or factor with Method::Lu"
@@ -92,9 +92,9 @@ pub enum DirectError {
         row: usize,
         /// The scalar column.
         column: usize,
-        /// The value there.
+        /// The value at (row, column).
         here: f64,
-        /// The value at the mirrored place.
+        /// The value at (column, row).
         there: f64,
     },
     /// Cholesky met a pivot that is not positive.
@@ -106,8 +106,8 @@ pub enum DirectError {
         /// The scalar row, in the numbering of the matrix.
         row: usize,
     },
-    /// The LDLᵀ of [`Engine::Own`](crate::Engine::Own), which exchanges no rows of large matrices, met a
-    /// pivot that is too small to divide by.
+    /// The LDLᵀ of [`Engine::Own`](crate::Engine::Own), which does not exchange rows of large matrices, met a
+    /// pivot that is too small.
     #[error(
         "the pivot of row {row} is {ratio:.1e} of the row's largest entry, too small for an LDLᵀ without row exchanges; \
          factor with Method::Auto or Method::Lu, which exchange rows"
@@ -124,12 +124,13 @@ pub enum DirectError {
          a floating part or a missing constraint: fix an unknown, or take a Krylov method with the null space given"
     )]
     Singular {
-        /// A scalar row that depends on the others.
+        /// A scalar row that depends on other rows.
         row: usize,
-        /// ‖b − A x‖ / ‖b‖ of a trial solve along the near-kernel; infinite where a pivot is exactly 0.
+        /// ‖b − A x‖ / ‖b‖ of a trial solve along the near-kernel; infinite if there is no finite trial
+        /// solve.
         residual: f64,
     },
-    /// Refinement could not make the residual small.
+    /// Refinement could not reduce the residual enough.
     #[error(
         "the relative residual stays at {residual:.1e}, above {accepted:.1e}; the system is too ill-conditioned for f64: \
          scale its rows, or raise Direct::accept"
@@ -137,7 +138,7 @@ pub enum DirectError {
     Inaccurate {
         /// ‖b − A x‖ / ‖b‖ reached.
         residual: f64,
-        /// The largest that [`Direct::accept`](crate::Direct::accept) allows.
+        /// The largest value that [`Direct::accept`](crate::Direct::accept) allows.
         accepted: f64,
     },
     /// An update with another sparsity pattern or block size.
@@ -146,8 +147,8 @@ pub enum DirectError {
     /// The factor does not fit into memory.
     #[error("{bytes} bytes for the factor are not to be had; take an iterative method, or a smaller system")]
     Memory {
-        /// Bytes asked for; an estimate from the bytes of A where the engine does not say: with much fill the
-        /// request was larger.
+        /// The number of bytes requested. If the engine does not report it, an estimate from the bytes of A;
+        /// with much fill the request was larger.
         bytes: usize,
     },
     /// The eigenvalue or singular value iteration did not converge.
@@ -155,12 +156,13 @@ pub enum DirectError {
         "the spectral decomposition of a {size} x {size} matrix did not converge; its values may overflow: scale it"
     )]
     Spectrum {
-        /// Size of the matrix.
+        /// The size of the matrix.
         size: usize,
     },
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
+/// sentence.
 impl std::fmt::Debug for DirectError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)

@@ -8,13 +8,13 @@ use crate::factorization::{Factorization, Figures, Inertia, Pivots};
 use crate::refine::{Solved, Work};
 use crate::{Analysis, Direct, DirectError, Method};
 
-/// A factored matrix, made by [`Direct::factor`].
+/// A factored matrix, computed by [`Direct::factor`].
 ///
-/// [`solve`](Self::solve) refines and checks its residual; as a [`Preconditioner`] it is one pair of
-/// triangular solves without refinement, so that it stays linear (and symmetric for symmetric positive
-/// definite matrices), without allocation. [`refactor`](Self::refactor) follows new values.
+/// [`solve`](Self::solve) refines the solution and checks the residual. As a [`Preconditioner`] it is one
+/// pair of triangular solves without refinement and without allocation, which is linear (and symmetric for
+/// symmetric positive definite matrices). [`refactor`](Self::refactor) factors new values.
 ///
-/// *Memory* see [`figures`](Self::figures); two copies of the matrix and four vectors are part of it.
+/// *Memory* see [`figures`](Self::figures); it includes two copies of the matrix and four vectors.
 pub struct Factor {
     method: Method,
     fallback: Option<DirectError>,
@@ -27,7 +27,7 @@ pub struct Factor {
 }
 
 impl Factor {
-    /// Factors `a` as planned, and makes sure that it can be solved with.
+    /// Factors `a` with the planned structure, and checks that it is not singular.
     pub(crate) fn new(
         recipe: Direct,
         method: Method,
@@ -42,12 +42,12 @@ impl Factor {
         Ok(Self { method, fallback: None, factors, pivots, matrix, spare, recipe, work })
     }
 
-    /// Notes why the first choice was left.
+    /// Records why the first method was rejected.
     pub(crate) fn instead_of(self, refused: Option<DirectError>) -> Self {
         Self { fallback: refused, ..self }
     }
 
-    /// The recipe it was made by.
+    /// The recipe that built the factor.
     pub fn recipe(&self) -> Direct {
         self.recipe
     }
@@ -62,48 +62,51 @@ impl Factor {
         self.method
     }
 
-    /// Why a cheaper factorisation was tried first and left, where that happened.
+    /// The error of the cheaper factorisation that was tried first, if it failed.
     pub fn fallback(&self) -> Option<&DirectError> {
         self.fallback.as_ref()
     }
 
-    /// Entries, bytes and operations of the factorisation.
+    /// The numbers of entries, bytes and operations of the factorisation.
     pub fn figures(&self) -> Figures {
         let figures = self.factors.figures();
         let copies = size_of_val(self.matrix.values()) + size_of_val(self.spare.values());
         Figures { bytes: figures.bytes + copies + 4 * size_of_val(&self.work.b[..]), ..figures }
     }
 
-    /// Signs of the eigenvalues; unknown for LU.
+    /// The numbers of positive and negative eigenvalues; unknown for LU.
     pub fn inertia(&self) -> Option<Inertia> {
         self.pivots.inertia
     }
 
-    /// The row whose pivot is smallest against the entries of that row, and the ratio: far below 1 for a part
-    /// that hardly anything holds; unknown for LU.
+    /// The row whose pivot is smallest relative to the entries of that row, and the ratio: far below 1 for a
+    /// part that is nearly unsupported; unknown for LU.
     pub fn weakest_pivot(&self) -> Option<(usize, f64)> {
         self.pivots.weakest
     }
 
-    /// x = A⁻¹ b, refined until the residual stops falling.
+    /// x = A⁻¹ b, refined until the residual no longer decreases.
     ///
     /// x₀ = M b, then x ← x + M (b − A x), at most [`Direct::refinements`] times; the best x is kept. M is
-    /// the factored inverse; b is scaled by a power of two, so that tiny and huge right-hand sides lose
-    /// nothing. *Cost* a step: one pass over L and its transpose, one product with A. No allocation.
+    /// the factored inverse; b is scaled by a power of two, so that very small and very large right-hand
+    /// sides lose no accuracy. *Cost* per step: one pass over L and its transpose, one product with A. No
+    /// allocation.
     /// *Reference* Higham 2002, "Accuracy and Stability of Numerical Algorithms", chapter 12 (fixed
     /// precision).
     ///
     /// # Errors
-    /// [`DirectError::Shape`], [`DirectError::RightHandSide`] for NaN in b, [`DirectError::Inaccurate`] when
-    /// the residual stays above [`Direct::accept`]. x is not touched then.
+    /// [`DirectError::Shape`], [`DirectError::RightHandSide`] for NaN or infinity in b,
+    /// [`DirectError::Inaccurate`] if the residual stays above [`Direct::accept`], [`DirectError::Overflow`]
+    /// for an x outside the range of its type. After an error x is unchanged.
     pub fn solve<V: Real>(&mut self, b: &[V], x: &mut [V]) -> Result<Solved, DirectError> {
         self.solve_with(b, x, false)
     }
 
-    /// [`solve`](Self::solve) from the x that is given: x ← x + M (b − A x).
+    /// [`solve`](Self::solve) from the given x: x ← x + M (b − A x).
     ///
-    /// An x that is close needs fewer steps, and what it has beyond the accuracy of M is kept. One that is
-    /// not finite counts as zeros. *Cost* as [`solve`](Self::solve), and one product with A.
+    /// If x is close to the solution, fewer steps are needed, and its digits beyond the accuracy of M are
+    /// kept. An x that is not finite is replaced by zeros. *Cost* as [`solve`](Self::solve), and one product
+    /// with A.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
@@ -146,12 +149,12 @@ impl Factor {
 
     /// Factors new values on the same pattern, reusing ordering, structure and memory.
     ///
-    /// The method stays, unless [`Method::Auto`] was asked for and it fails: the next one is taken then, as
-    /// [`Direct::factor`] does, and kept from there on.
+    /// The method is kept. If it fails and the recipe has [`Method::Auto`], the next method is used, as in
+    /// [`Direct::factor`], and kept for later updates.
     ///
-    /// *Cost* the numeric factorisation; no allocation, unless another method is taken or the pivots of LU
-    /// choose more fill. After an error the old factor stays in use: it is computed again from the old
-    /// values, bit for bit.
+    /// *Cost* the numeric factorisation; no allocation, unless the method changes or the pivots of LU cause
+    /// more fill. After an error the old factor stays in use: it is computed again from the old values, with
+    /// the same bits.
     ///
     /// # Errors
     /// As [`Direct::factor`] with this factor's [`method`](Self::method), and [`DirectError::Pattern`].

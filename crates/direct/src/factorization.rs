@@ -1,13 +1,13 @@
-//! What the factorisations have in common: their trait, and what they say of themselves.
+//! The trait of all factorisations, and their pivots and sizes.
 
 use coarsen_sparse::Bsr;
 
 use crate::DirectError;
 
-/// One factorisation of one sparsity pattern: what both engines implement.
+/// One factorisation of one sparsity pattern; both engines implement this trait.
 pub(crate) trait Factorization: Send + Sync {
-    /// Computes the factors of a matrix of the planned pattern, in place of older ones; allocates on the
-    /// first call only, as far as the method can promise it.
+    /// Computes the factors of a matrix of the planned pattern and overwrites older ones. Allocates only in
+    /// the first call, except for methods whose fill depends on pivots.
     fn factor(&mut self, a: &Bsr<f64>) -> Result<Pivots, DirectError>;
     /// x = A⁻¹ x.
     fn solve(&mut self, x: &mut [f64]);
@@ -15,19 +15,19 @@ pub(crate) trait Factorization: Send + Sync {
     fn solve_transpose(&mut self, x: &mut [f64]) {
         self.solve(x);
     }
-    /// Sizes, as far as they are known.
+    /// The sizes that are known.
     fn figures(&self) -> Figures;
 }
 
-/// What the pivots say.
+/// Properties of the pivots.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pivots {
     pub(crate) inertia: Option<Inertia>,
-    /// The row whose pivot is smallest against the row's own entries, and that ratio.
+    /// The row whose pivot is smallest relative to the entries of that row, and the ratio.
     pub(crate) weakest: Option<(usize, f64)>,
 }
 
-/// The pivots of B in A = L B Lᵀ, as they are seen one after the other.
+/// The inertia and the weakest pivot of B in A = L B Lᵀ, collected pivot by pivot.
 pub(crate) struct Signs {
     inertia: Inertia,
     weakest: (usize, f64),
@@ -40,7 +40,7 @@ impl Default for Signs {
 }
 
 impl Signs {
-    /// A pivot of order 1 of `row`; `sizes` are max |aᵢⱼ| of each row.
+    /// Adds a pivot of order 1 of `row`; `sizes` are max |aᵢⱼ| of each row.
     pub(crate) fn one(&mut self, row: usize, pivot: f64, sizes: &[f64]) {
         if pivot > 0.0 {
             self.inertia.positive += 1;
@@ -53,7 +53,7 @@ impl Signs {
         }
     }
 
-    /// A pivot [p q; q s] of order 2: its eigenvalues.
+    /// Adds the two eigenvalues of a pivot [p q; q s] of order 2.
     pub(crate) fn two(&mut self, rows: [usize; 2], [p, q, s]: [f64; 3], sizes: &[f64]) {
         let (middle, half) = (0.5 * (p + s), 0.5 * (p - s));
         let radius = half.hypot(q);
@@ -61,31 +61,32 @@ impl Signs {
         self.one(rows[1], middle - radius, sizes);
     }
 
-    /// All of them.
+    /// The result for all pivots added.
     pub(crate) fn pivots(self) -> Pivots {
         Pivots { inertia: Some(self.inertia), weakest: Some(self.weakest) }
     }
 }
 
-/// How many eigenvalues are positive and negative: the signs of the pivots (Sylvester's law of inertia).
+/// The numbers of positive and negative eigenvalues, from the signs of the pivots (Sylvester's law of
+/// inertia).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inertia {
-    /// Positive eigenvalues.
+    /// The number of positive eigenvalues.
     pub positive: usize,
-    /// Negative eigenvalues.
+    /// The number of negative eigenvalues.
     pub negative: usize,
 }
 
 /// The size of a factorisation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
-    /// Entries of L, diagonal included; unknown for LU, whose fill depends on its pivots.
+    /// The number of entries of L, diagonal included; unknown for LU, whose fill depends on its pivots.
     pub nnz: Option<usize>,
-    /// Bytes of the factor, its structure and its copy of the matrix; without L and U for LU.
+    /// The number of bytes of the factor, its structure and its copy of the matrix; for LU without L and U.
     pub bytes: usize,
-    /// Bytes of the buffer for dense products that each thread keeps which factors, about twice its last
-    /// cache; 0 where no dense products are made. One buffer serves all factors of a thread.
+    /// The number of bytes of the buffer for dense products, about twice the last-level cache; 0 without
+    /// dense products. Each thread that factors keeps one buffer for all its factors.
     pub products: usize,
-    /// Multiplications and additions of the numeric factorisation; unknown for LU.
+    /// The number of multiplications and additions of the numeric factorisation; unknown for LU.
     pub flops: Option<f64>,
 }

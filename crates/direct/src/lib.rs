@@ -1,32 +1,32 @@
 //! Direct solves: sparse Cholesky, LDLᵀ and LU, and dense pseudo-inverses for coarse grids; by faer, or by
-//! code of our own.
+//! this crate's own code.
 //!
-//! [`Direct`] looks at a matrix, takes the cheapest factorisation that fits it and says which; the [`Factor`]
-//! solves with iterative refinement, is a preconditioner, and follows new values on the same pattern. Both
-//! are recipes of preconditioners ([`Setup`](coarsen_backend::Setup)) as well: `build` instead of `factor`
-//! and `invert`. Everything is factored in `f64` whatever the matrix holds, and on the calling thread: the
-//! same bits at any thread count.
+//! [`Direct`] chooses the cheapest factorisation for a matrix. The [`Factor`] reports the method, solves with
+//! iterative refinement, is a preconditioner, and can be updated with new values on the same pattern.
+//! [`Direct`] and [`Dense`] are also recipes of preconditioners ([`Setup`](coarsen_backend::Setup)), with
+//! `build` instead of `factor` and `invert`. Every matrix is factored in `f64` and on the calling thread: the
+//! same bits for any number of threads.
 //!
-//! With the feature `faer`, which is on by default, faer does the work, and [`Engine::Own`] asks for our own
-//! code by name. Without it our own code does all of it, and nothing of faer is built. Everything public is
-//! the same.
+//! With the feature `faer`, which is on by default, faer factors and decomposes unless [`Engine::Own`] is
+//! set. Without this feature faer is not built and this crate's own code is always used. The public interface
+//! is the same.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`direct`](Direct) | chooses the factorisation |
+//! | [`direct`](Direct) | the choice of the factorisation |
 //! | [`method`](Method) | the factorisations to choose from |
-//! | [`analysis`](Analysis) | the matrix ordered, and not yet factored |
+//! | [`analysis`](Analysis) | the matrix ordered but not yet factored |
 //! | [`factor`](Factor) | the factored matrix: solve, apply, update |
-//! | `factorization` | what Cholesky, LDLᵀ and LU have in common |
-//! | [`dense`](Dense) | A⁺ of small matrices, singular ones included |
-//! | `spectral` | what A⁺ asks of an engine |
-//! | [`engine`](Engine) | whose code does the work |
-//! | `own` | our own factors and spectra |
-//! | `by_faer` | those of faer |
+//! | `factorization` | the trait of Cholesky, LDLᵀ and LU, their pivots and sizes |
+//! | [`dense`](Dense) | A⁺ of small matrices, also singular ones |
+//! | `spectral` | the decompositions that A⁺ requires of an engine |
+//! | [`engine`](Engine) | faer, or this crate's own code |
+//! | `own` | factorisations and spectra by this crate's own code |
+//! | `by_faer` | factorisations and spectra by faer |
 //! | `refine` | iterative refinement, and the trial solve |
-//! | `check` | what a matrix must be |
-//! | `setup` | factors and inverses as preconditioners that follow their system |
-//! | [`error`](DirectError) | what cannot be factored, and why |
+//! | `check` | checks of a matrix before its factorisation |
+//! | `setup` | factors and inverses as preconditioners that are updated with their system |
+//! | [`error`](DirectError) | errors of factorisations and direct solves |
 
 mod analysis;
 #[cfg(feature = "faer")]

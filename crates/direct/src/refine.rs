@@ -1,4 +1,4 @@
-//! Iterative refinement, and the trial solve that shows whether a factor can be trusted.
+//! Iterative refinement, and the trial solve that detects singular matrices.
 
 use coarsen_core::LinearOperator;
 use coarsen_sparse::Bsr;
@@ -6,24 +6,26 @@ use coarsen_sparse::Bsr;
 use crate::factorization::{Factorization, Pivots};
 use crate::{DirectError, Method};
 
-/// Relative pivots above this need no trial solve: the condition number of the scaled matrix is far from 1 /
-/// ε.
+/// If all relative pivots exceed this value, no trial solve is needed: the condition number of the scaled
+/// matrix is far from 1 / ε.
 const STRONG_PIVOT: f64 = 1e-10;
-/// A trial solve along the near-kernel with a larger relative residual has fewer than three digits left.
+/// If a trial solve along the near-kernel has a larger relative residual, it has fewer than three correct
+/// digits.
 const SINGULAR: f64 = 1e-3;
-/// A relative residual that refinement cannot improve.
+/// The relative residual at which refinement stops.
 const EXACT: f64 = f64::EPSILON;
 
-/// How a direct solve ended.
+/// The result of a direct solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Solved {
-    /// ‖b − A x‖ / ‖b‖, recomputed from the given matrix in `f64` before x is rounded to its own type.
+    /// ‖b − A x‖ / ‖b‖, recomputed from the given matrix in `f64` before x is rounded to the type of its
+    /// entries.
     pub relative_residual: f64,
-    /// Steps of iterative refinement taken.
+    /// The number of steps of iterative refinement.
     pub refinements: usize,
 }
 
-/// Vectors of a refined solve.
+/// The vectors of a refined solve.
 pub(crate) struct Work {
     pub(crate) b: Vec<f64>,
     pub(crate) x: Vec<f64>,
@@ -32,12 +34,12 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// For n unknowns.
+    /// Allocates vectors for n unknowns.
     pub(crate) fn new(n: usize) -> Self {
         Self { b: vec![0.0; n], x: vec![0.0; n], r: vec![0.0; n], previous: vec![0.0; n] }
     }
 
-    /// x = A⁻¹ b with refinement, from the x there is.
+    /// x = A⁻¹ b with refinement, from the current x.
     pub(crate) fn refine(&mut self, factors: &mut dyn Factorization, a: &Bsr<f64>, steps: usize) -> Solved {
         let size = norm(&self.b);
         if size == 0.0 {
@@ -73,8 +75,8 @@ impl Work {
         Solved { relative_residual: best, refinements: steps }
     }
 
-    /// Refuses a singular matrix: two steps of inverse iteration turn any right-hand side to the direction
-    /// that A maps closest to 0, and a solve along it leaves no digits where A is singular to working
+    /// Returns an error for a singular matrix: two steps of inverse iteration turn a random right-hand side
+    /// towards the near-kernel of A, and a solve along it has no correct digits if A is singular to working
     /// precision.
     pub(crate) fn examine(
         &mut self,
@@ -107,11 +109,11 @@ impl Work {
         Err(DirectError::Singular { row, residual })
     }
 
-    /// The row with the largest part in the combination of rows that vanishes: two steps of inverse iteration
-    /// with Aᵀ.
+    /// The row with the largest coefficient in the linear combination of rows that is nearly zero, by two
+    /// steps of inverse iteration with Aᵀ.
     ///
-    /// Where a pivot was exactly 0, on a neighbour of A, its entries changed by relative 1e-10, which has
-    /// none.
+    /// If the trial solve was not finite, a pivot was exactly 0. The entries of A are then perturbed by
+    /// relative 1e-10 and factored again, so that no pivot is 0.
     fn dependent_row(
         &mut self,
         factors: &mut dyn Factorization,
@@ -137,7 +139,8 @@ impl Work {
     }
 }
 
-/// The same numbers of magnitude 1/2 to 1 and either sign at every call (Weyl sequence, golden ratio).
+/// Pseudorandom numbers of magnitude 1/2 to 1 and either sign, the same in every call (Weyl sequence, golden
+/// ratio).
 fn noise(x: &mut [f64]) {
     for (i, v) in x.iter_mut().enumerate() {
         let word = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -1,4 +1,4 @@
-//! Factors and pseudo-inverses as preconditioners that follow their system, at any place.
+//! Factors and pseudo-inverses as preconditioners that are updated with their system, on any backend.
 
 use coarsen_backend::{Backend, Hosted, Reused, Setup, SetupError, Update};
 use coarsen_core::{Error, Real};
@@ -7,7 +7,7 @@ use coarsen_sparse::{SparseError, System};
 use crate::{Dense, Direct, DirectError, Factor, PseudoInverse};
 
 /// The factor of A, or of A + C with contact, as one pair of triangular solves without refinement. It stays
-/// on the host whatever the place: see [`Hosted`].
+/// on the host for every backend: see [`Hosted`].
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup, UpdateExt};
@@ -31,11 +31,11 @@ impl<T: Real, B: Backend> Setup<T, B> for Direct {
     }
 }
 
-/// New values on the same pattern are factored in the memory of the old ones ([`Factor::refactor`]); for
-/// another pattern the recipe factors anew.
+/// New values on the same pattern are factored in the memory of the old factor ([`Factor::refactor`]); a new
+/// pattern is factored from the beginning.
 ///
-/// *Deviation* from a new build: with [`Method::Auto`](crate::Method::Auto) a factor whose method works is
-/// kept, where a build might now choose a cheaper one.
+/// *Deviation* from a new build: with [`Method::Auto`](crate::Method::Auto) a method that works is kept even
+/// if a build would now choose a cheaper method.
 impl<T: Real> Update<T> for Factor {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;
@@ -49,7 +49,7 @@ impl<T: Real> Update<T> for Factor {
     }
 }
 
-/// A⁺ on the host, whatever the place: see [`Hosted`].
+/// A⁺ on the host, for every backend: see [`Hosted`].
 impl<T: Real, B: Backend> Setup<T, B> for Dense {
     type Built = Hosted<B, PseudoInverse>;
 
@@ -60,7 +60,7 @@ impl<T: Real, B: Backend> Setup<T, B> for Dense {
     }
 }
 
-/// A dense inverse keeps no pattern: every system of its size is [`Reused::Structure`].
+/// A dense inverse has no sparsity pattern: the result is [`Reused::Structure`] for every system of its size.
 impl<T: Real> Update<T> for PseudoInverse {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;

@@ -1,20 +1,21 @@
-//! What a pseudo-inverse asks of an engine: A = V Λ Vᵀ, A = U Σ Vᵀ and one product.
+//! The operations that a pseudo-inverse requires of an engine: A = V Λ Vᵀ, A = U Σ Vᵀ and one product.
 
 use crate::DirectError;
 
-/// A, and where its decomposition goes; matrices by columns.
+/// A, and the memory for its decomposition; matrices are stored by columns.
 pub(crate) struct Parts<'a> {
-    /// A.
+    /// The matrix A.
     pub(crate) full: &'a [f64],
-    /// Λ rising, or Σ falling.
+    /// Λ in ascending order, or Σ in descending order.
     pub(crate) spectrum: &'a mut [f64],
-    /// V of the eigenvectors, or U.
+    /// The eigenvectors V, or U.
     pub(crate) left: &'a mut [f64],
-    /// V of the singular vectors.
+    /// The right singular vectors V.
     pub(crate) right: &'a mut [f64],
 }
 
-/// The decompositions of matrices of one size above 0. They allocate nothing but what a thread keeps.
+/// The decompositions of matrices of one size above 0. They allocate nothing except the buffer that each
+/// thread keeps.
 pub(crate) trait Spectral: Send + Sync {
     /// A = V Λ Vᵀ for symmetric A; `right` is scratch.
     fn eigen(&mut self, parts: Parts<'_>) -> Result<(), DirectError>;

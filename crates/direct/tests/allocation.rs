@@ -15,7 +15,7 @@ fn main() {
 }
 
 fn nothing_is_allocated(engine: Engine) {
-    // Small enough for one thread; the larger one is supernodal.
+    // The small matrix uses one thread; the larger one has a supernodal factor.
     for n in [10_u32, 60] {
         let at = |i: u32, j: u32| i * n + j;
         let mut entries = Vec::new();

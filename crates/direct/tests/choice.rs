@@ -1,4 +1,4 @@
-//! One factorisation gives way to another, and an analysis becomes a factor.
+//! The change from one factorisation to another, and the factor of an analysis.
 
 mod common;
 
@@ -8,7 +8,7 @@ use coarsen_sparse::{Bsr, assembly};
 
 use common::{build, direct, small};
 
-/// Whose code this program tests; `tests/own` tests the same laws of the other.
+/// The engine tested here; `tests/own` runs the same tests with the other engine.
 #[allow(dead_code, reason = "tests/own has an engine of its own")]
 const ENGINE: Engine = Engine::Fastest;
 
@@ -34,14 +34,14 @@ fn residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
     norm(&r) / norm(b)
 }
 
-/// Nearly singular by its columns and badly scaled: the pivots of Cholesky stay positive and say nothing,
-/// while LDLᵀ chooses its own.
+/// Nearly singular columns with bad scaling: the pivots of Cholesky stay positive although its factor is
+/// useless, while LDLᵀ chooses other pivots.
 fn misleading() -> Bsr<f64> {
     let [a, b, c] = [6826.666666666666, -0.0026041666666666665, 7.947285970052083e-8];
     small(&[&[a, b, c], &[b, 1.241763432820638e-9, 1e-300], &[c, 1e-300, 4.625929269271485e-18]])
 }
 
-/// A right-hand side of a moderate solution.
+/// Solves for the solution of ones and checks the residual.
 fn reproduces(factor: &mut Factor, a: &Bsr<f64>) {
     let (ones, mut b, mut x) = (vec![1.0; a.shape().0], vec![0.0; a.shape().0], vec![0.0; a.shape().0]);
     a.apply(&ones, &mut b);
@@ -52,7 +52,7 @@ fn reproduces(factor: &mut Factor, a: &Bsr<f64>) {
 #[test]
 fn a_cholesky_factor_of_no_use_gives_way() {
     let a = misleading();
-    let misled = crate::ENGINE == Engine::Fastest; // it is the rounding of faer that a misleads
+    let misled = crate::ENGINE == Engine::Fastest; // Cholesky fails for a only with the rounding of faer
     if misled {
         assert!(matches!(build(Method::Cholesky, &a), Err(DirectError::Singular { .. })));
         let mut factor = build(Method::Auto, &a).unwrap();
@@ -60,7 +60,7 @@ fn a_cholesky_factor_of_no_use_gives_way() {
         assert!(matches!(factor.fallback(), Some(DirectError::Singular { .. })));
         reproduces(&mut factor, &a);
     }
-    // The same where it comes by an update, and to one that is indefinite.
+    // The results after an update to this matrix, and to an indefinite matrix.
     let mut sound = a.clone();
     let values = [3.0, 1.0, 1.0, 1.0, 3.0, 1.0, 1.0, 1.0, 3.0];
     sound.values_mut().copy_from_slice(&values);
@@ -82,7 +82,7 @@ fn a_cholesky_factor_of_no_use_gives_way() {
         assert_eq!(asked.method(), Method::Cholesky);
         reproduces(&mut asked, &sound);
     }
-    // Where nothing helps, the old factor stays.
+    // If every method fails, the old factor is kept.
     let mut zero = sound.clone();
     zero.values_mut().fill(1.0);
     let mut factor = build(Method::Auto, &sound).unwrap();
@@ -91,7 +91,7 @@ fn a_cholesky_factor_of_no_use_gives_way() {
     reproduces(&mut factor, &sound);
 }
 
-/// Ordered once and factored, with the values there were or with others: the same bits as a build.
+/// An analysis, factored with the same or with other values, gives the same bits as a build.
 #[test]
 fn an_analysis_becomes_the_factor() {
     let (a, stiffer) = (laplace(20, 0.0), laplace(20, 0.3));
@@ -110,7 +110,7 @@ fn an_analysis_becomes_the_factor() {
             assert_eq!(z, built, "{method:?}");
         }
     }
-    // Values that ask for another method, and matrices that it was not made for.
+    // Values that require another method, and matrices of another pattern.
     let analyse = |a: &Bsr<f64>| direct(Method::Auto).analyse(a).unwrap();
     let mut skew = a.clone();
     skew.values_mut()[1] = -0.5;

@@ -1,4 +1,4 @@
-//! The four equations of Penrose, and what follows for coarse grids.
+//! The four equations of Penrose, and their consequences for coarse grids.
 
 mod common;
 
@@ -10,13 +10,13 @@ use rand_chacha::ChaCha8Rng;
 
 use common::dense;
 
-/// Whose code this program tests; `tests/own` tests the same laws of the other.
+/// The engine tested here; `tests/own` runs the same tests with the other engine.
 #[allow(dead_code, reason = "tests/own has an engine of its own")]
 const ENGINE: Engine = Engine::Fastest;
 
 const SEED: u64 = 5;
 
-/// The recipe with the tolerance of most programs.
+/// The recipe with the default tolerance.
 fn usual() -> Dense {
     dense(Dense::default().tolerance)
 }
@@ -33,7 +33,7 @@ fn of_rank(n: usize, k: usize, symmetric: bool) -> Bsr<f64> {
     assembly::from_triplets(n, n, &entries).unwrap()
 }
 
-/// Rows of the product of two square matrices given by entries.
+/// The product of two square matrices given by entries, by rows.
 fn product(n: usize, a: impl Fn(usize, usize) -> f64, b: impl Fn(usize, usize) -> f64) -> Vec<f64> {
     (0..n * n).map(|at| (0..n).map(|k| a(at / n, k) * b(k, at % n)).sum()).collect()
 }
@@ -114,7 +114,7 @@ fn a_tolerance_that_leaves_nothing_is_refused() {
     assert_eq!(dense(0.0).invert(&a).unwrap().rank(), 2);
 }
 
-/// Values of blocks land where scalars do, and applying is the product with A⁺.
+/// Block and scalar matrices give the same A⁺, and `apply` is the product with A⁺.
 #[test]
 fn blocks_and_scalars_have_one_inverse() {
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
@@ -147,7 +147,7 @@ fn the_spectrum_has_an_order() {
     assert!(near(inverse.spectrum(), &[-1.0, 2.0, 3.0]), "{:?}", inverse.spectrum());
     let skew = assembly::from_triplets(2, 2, &[(0, 1, 2.0), (1, 0, -5.0)]).unwrap();
     assert!(near(usual().invert(&skew).unwrap().spectrum(), &[5.0, 2.0]));
-    // An eigenvalue below tolerance times the largest counts as 0, whatever its sign.
+    // An eigenvalue below tolerance times the largest counts as 0, for either sign.
     let rough = dense(1e-3);
     let inverse = rough.invert(&diagonal(&[1e6, -10.0, 5e5])).unwrap();
     assert_eq!((inverse.rank(), Preconditioner::<Vec<f64>>::class(&inverse)), (2, Class::Symmetric));

@@ -1,4 +1,4 @@
-//! Laws of every factorisation on generated matrices.
+//! Properties of every factorisation on generated matrices.
 
 mod common;
 
@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 
 use common::{build, direct, floating, small};
 
-/// Whose code this program tests; `tests/own` tests the same laws of the other.
+/// The engine tested here; `tests/own` runs the same tests with the other engine.
 #[allow(dead_code, reason = "tests/own has an engine of its own")]
 const ENGINE: Engine = Engine::Fastest;
 
@@ -199,7 +199,7 @@ fn singular_matrices_are_errors() {
             assert!(known || small && crate::ENGINE == Engine::Own, "{method:?} {error:?}");
         }
     }
-    // Row 2 is the sum of rows 0 and 1: any of the three may be named, row 3 may not.
+    // Row 2 is the sum of rows 0 and 1: the error may name any of these three, but not row 3.
     let a =
         small(&[&[1.0, 2.0, 0.0, 0.0], &[0.0, 1.0, 1.0, 0.0], &[1.0, 3.0, 1.0, 0.0], &[0.0, 0.0, 0.0, 5.0]]);
     assert!(matches!(build(Method::Auto, &a), Err(DirectError::Singular { row: 0..=2, .. })));
@@ -398,7 +398,7 @@ fn an_update_asks_what_a_build_asks() {
     solves(&mut factor, &skew);
 }
 
-/// x = b / a beyond the range of f32 is refused, where b alone is not, and x is left as it was.
+/// If x = b / a is beyond the range of f32 but b is not, the solve returns an error, and x is unchanged.
 #[test]
 fn an_overflow_of_the_storage_is_told() {
     let mut factor = build(Method::Auto, &small(&[&[1.0, 0.0], &[0.0, 1e-10]])).unwrap();
@@ -420,7 +420,7 @@ fn refinement_begins_at_the_guess() {
     let mut plain = vec![f64::NAN; n];
     assert_eq!(factor.solve(&b, &mut plain).unwrap(), from_zeros);
     assert_eq!(x, plain);
-    // What is solved already needs nothing, what is close little, and what is no guess counts as zeros.
+    // A solution needs no step, a close guess few steps, and a guess that is not finite counts as zeros.
     let again = factor.solve_from(&b, &mut x).unwrap();
     assert!(again.relative_residual <= from_zeros.relative_residual && again.refinements == 0, "{again:?}");
     let loose = Direct { refinements: 0, ..direct(Method::Auto) };

@@ -61,7 +61,7 @@ fn child(method: &str) {
     }
 }
 
-/// Bytes of address space of this process.
+/// The number of bytes of address space of this process.
 fn address_space() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmSize:")).unwrap();

@@ -1,7 +1,7 @@
-//! Every square real matrix, solved to the residual that it allows.
+//! Square real matrices, solved to the smallest residual that rounding allows.
 //!
-//! The matrices come from the folder that the environment variable COARSEN_DATA names; without it the tests
-//! pass and say so.
+//! The matrices come from the folder that the environment variable COARSEN_DATA names; without this variable
+//! the tests pass and print a message.
 
 mod common;
 
@@ -17,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 
 use common::direct;
 
-/// Whose code this program tests; `tests/own` tests the same laws of the other.
+/// The engine tested here; `tests/own` runs the same tests with the other engine.
 #[allow(dead_code, reason = "tests/own has an engine of its own")]
 const ENGINE: Engine = Engine::Fastest;
 
@@ -53,7 +53,7 @@ const SPD: [&str; 29] = [
     "wathenSmall",
 ];
 
-/// The matrix of a name, or a printed reason why there is none.
+/// The matrix of a name; `None`, with the reason printed, if it cannot be read.
 fn read(name: &str) -> Option<Bsr<f64>> {
     let Ok(folder) = std::env::var("COARSEN_DATA") else {
         println!("skipped: COARSEN_DATA does not name the data folder");
@@ -65,8 +65,7 @@ fn read(name: &str) -> Option<Bsr<f64>> {
 
 /// Factors, and solves for b random, b = 1 and b = A · random; prints the recomputed relative residuals.
 ///
-/// Returned second: ε ‖|A| |x|‖ / ‖b‖, what rounding x to `f64` leaves of even the exact solution, up to a
-/// small factor.
+/// Also returns ε ‖|A| |x|‖ / ‖b‖: up to a small factor, the residual of the exact solution rounded to `f64`.
 fn solve(name: &str) -> Option<(Method, Vec<(f64, f64)>)> {
     let a = read(name)?;
     let n = a.shape().0;

@@ -1,5 +1,4 @@
-//! Room is asked for where it may be refused: the buffer for dense products before it is made, and the parts
-//! of a factor.
+//! A failed allocation is an error: of the buffer for dense products, and of the parts of a factor.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -9,7 +8,7 @@ use std::ptr::null_mut;
 use coarsen_direct::{Direct, DirectError, Engine, Method};
 use coarsen_sparse::{Bsr, assembly};
 
-/// The system's allocator; each thread notes what is large, and may refuse what is larger than it allows.
+/// The allocator of the system; each thread records large allocations and rejects those above its limit.
 struct Strict;
 
 const LARGE: usize = 1 << 20;
@@ -20,8 +19,8 @@ thread_local! {
     static REFUSED: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: calls are handed to `System` unchanged or refused; notes touch no memory that it hands out, and
-// need none.
+// SAFETY: calls are passed to `System` unchanged or rejected; the records neither allocate nor access memory
+// of `System`.
 unsafe impl GlobalAlloc for Strict {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let size = layout.size();
@@ -46,7 +45,7 @@ unsafe impl GlobalAlloc for Strict {
 #[global_allocator]
 static STRICT: Strict = Strict;
 
-/// −Δ on an n x n grid with blocks of `b` that are full.
+/// −Δ on an n x n grid with full b x b blocks.
 fn grid(n: u32, b: u32) -> Bsr<f64> {
     let mut entries = Vec::new();
     for (i, j) in (0..n * n).flat_map(|i| (0..n * n).map(move |j| (i, j))) {
@@ -66,8 +65,8 @@ fn full(n: u32) -> Bsr<f64> {
     assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
 }
 
-/// As many bytes are asked for as the buffer takes, or a few more, where the system tells its caches; a
-/// thread makes it once.
+/// If the system reports its caches, the requested size is the size of the buffer or slightly more; a thread
+/// allocates it once.
 #[test]
 fn the_buffer_is_as_large_as_what_is_asked_for() {
     if !Path::new("/sys/devices/system/cpu/cpu0/cache/index0/size").exists() {
@@ -82,8 +81,8 @@ fn the_buffer_is_as_large_as_what_is_asked_for() {
     assert_eq!(NOTED.get().0, 2);
 }
 
-/// Where a part of a factor is refused, the bytes named are about those, to a factor of three. Our own engine
-/// asks for fewer parts.
+/// If the allocation of a part of a factor fails, the error gives its size within a factor of three.
+/// `Engine::Own` allocates fewer parts.
 #[test]
 fn refused_memory_is_named() {
     for (engine, parts) in [(Engine::Fastest, 2), (Engine::Own, 1)] {
@@ -98,7 +97,7 @@ fn refusals_are_named(engine: Engine, parts: usize) {
         let recipe = Direct { method, engine, ..Direct::default() };
         recipe.factor(&a).unwrap(); // the buffer of this thread
         let (mut seen, mut allowed) = (Vec::new(), 1_usize << 22);
-        // What holds a copy of A is not asked for, and so not refused.
+        // Copies of A are allocated without a check, so the limit stays above their size.
         while allowed > a.nnz() * 8 + 4096 {
             ALLOWED.set(allowed);
             let built = recipe.factor(&a).map(drop);

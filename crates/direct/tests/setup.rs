@@ -5,7 +5,7 @@ use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real};
 use coarsen_direct::{Dense, Direct, Factor, Method};
 use coarsen_sparse::{Bsr, Contacts, SparseError, System, assembly};
 
-/// A chain of n springs between walls, `stiff` times as hard.
+/// A chain of n springs of stiffness `stiff` between walls.
 fn chain(n: u32, stiff: f64) -> Bsr<f64> {
     let mut entries = vec![(0, 0, stiff), (n - 1, n - 1, stiff)];
     for i in 0..n - 1 {
@@ -43,7 +43,7 @@ fn factors_solve_at_every_precision_of_the_place() {
     assert!(left(&a, &applied::<f32>(&mut single, 20)) < 1e-2);
     assert!(left(&a, &applied::<f64>(&mut dense, 20)) < 1e-10);
     assert_eq!(Preconditioner::<Vec<f64>>::class(&double), Class::Symmetric);
-    // The factor itself refines, and tells what it is.
+    // The factor itself solves with refinement and reports its method.
     let (b, mut x) = (vec![1.0; 20], vec![0.0; 20]);
     assert!(double.method_mut().solve(&b, &mut x).unwrap().relative_residual < 1e-14);
     assert_eq!(double.method().method(), Method::Cholesky);
@@ -77,8 +77,7 @@ fn updates_follow_values_patterns_and_contact() {
     assert!(left(&whole, &applied::<f64>(&mut dense, 20)) < 1e-10);
 }
 
-/// What is wrong with a matrix keeps the variant that all methods report it by; what only a factorisation
-/// knows keeps its sentence.
+/// Errors that all methods report keep their variant; errors of the factorisation alone keep their text.
 #[test]
 fn errors_are_those_of_a_setup() {
     let build = |a: &Bsr<f64>, direct: Direct| -> Result<Hosted<Cpu, Factor>, SetupError> {

@@ -1,4 +1,4 @@
-//! What a factor tells: steps of refinement, rows that depend on others, pivots, figures and bytes.
+//! The reports of a factor: refinement steps, dependent rows, pivots, figures and bytes.
 
 mod common;
 
@@ -8,10 +8,10 @@ use coarsen_sparse::{Bsr, assembly};
 
 use common::{build, floating, small};
 
-/// Figures are those of the layout of faer.
+/// The tested figures apply to the memory layout of faer.
 const ENGINE: Engine = Engine::Fastest;
 
-/// A symmetric matrix of the entries on and below the diagonal that are not 0.
+/// A symmetric matrix from the nonzero entries on and below the diagonal.
 fn symmetric(n: u32, value: impl Fn(u32, u32) -> f64) -> Bsr<f64> {
     let entries: Vec<_> = (0..n)
         .flat_map(|i| (0..n).map(move |j| (i, j)))
@@ -21,8 +21,8 @@ fn symmetric(n: u32, value: impl Fn(u32, u32) -> f64) -> Bsr<f64> {
     assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
 }
 
-/// Each step lowers the residual; the first that does not is taken back and not counted, and no more are
-/// made, however many are allowed.
+/// Each step reduces the residual. The first step that does not reduce it is undone and not counted, and no
+/// further step follows, for any limit.
 #[test]
 fn refinement_goes_on_while_the_residual_falls() {
     const MOST: usize = 20;
@@ -66,8 +66,8 @@ fn refinement_goes_on_while_the_residual_falls() {
     assert!(taken > 0 && stopped > 0, "{taken} steps, {stopped} taken back");
 }
 
-/// A strong pivot needs no trial solve: what is tiny as a whole is factored, and a solution beyond the range
-/// is the fault of the right-hand side.
+/// A strong pivot needs no trial solve: a matrix of tiny entries is factored, and a solution outside the
+/// range is an error of the solve.
 #[test]
 fn what_is_tiny_as_a_whole_is_not_singular() {
     let tiny = 2.0_f64.powi(-1060);
@@ -79,8 +79,8 @@ fn what_is_tiny_as_a_whole_is_not_singular() {
     assert_eq!(x, [3.0]);
 }
 
-/// Where the elimination leaves nothing, the row named is the largest of the combination that vanishes,
-/// whatever the units.
+/// If the remaining matrix is zero, the error names the row with the largest coefficient in the vanishing
+/// combination, for any units.
 #[test]
 fn the_dependent_row_is_found_for_every_order_and_unit() {
     let named = |method: Method, a: &Bsr<f64>, row: usize, what: &str| {
@@ -88,7 +88,7 @@ fn the_dependent_row_is_found_for_every_order_and_unit() {
         let right = matches!(error, Some(DirectError::Singular { row: found, .. }) if found == row);
         assert!(right, "{method:?}, {what}: {error:?}, not {row}");
     };
-    // A tenth of row 0 is row 3; row 4, larger than that or smaller, depends on none.
+    // Row 3 is a tenth of row 0; row 4, with larger or smaller entries, depends on no other row.
     let last = [1.0, 1.0 / 4096.0];
     for (shift, last) in (0..5).flat_map(|shift| last.map(|last| (shift, last))) {
         let rows = [
@@ -111,11 +111,11 @@ fn the_dependent_row_is_found_for_every_order_and_unit() {
             );
         }
     }
-    // Twice one row is the other.
+    // One row is twice the other.
     named(Method::Ldlt, &small(&[&[1.0, 2.0], &[2.0, 4.0]]), 0, "the first of two");
     named(Method::Ldlt, &small(&[&[4.0, 2.0], &[2.0, 1.0]]), 1, "the second of two");
-    // A path that nothing holds: rows times their scales add up to 0. Where the last pivot is 0 to the bit,
-    // it may be that of any row.
+    // A path without supports: the rows divided by their scales add up to 0. The row is checked only if the
+    // last pivot is exactly 0, which depends on round-off.
     let mut exact = 0;
     for (n, row) in (2..12).flat_map(|n| (0..n).map(move |row| (n, row))) {
         let scale = |i: u32| if i == row { 0.125 } else { 1.0 };
@@ -134,14 +134,14 @@ fn the_dependent_row_is_found_for_every_order_and_unit() {
     assert!(exact > 20, "{exact}");
 }
 
-/// The share of its diagonal that the elimination leaves to the weakest row, whatever the order.
+/// The share of the diagonal entry that remains in the weakest row after elimination, for any order.
 #[test]
 fn the_weakest_pivot_is_told() {
     // Schur complements: 3 − 2²/4 = 2 of 3, and 4 − 2²/3 = 8/3 of 4.
     let a = small(&[&[4.0, 2.0], &[2.0, 3.0]]);
     let (row, ratio) = build(Method::Cholesky, &a).unwrap().weakest_pivot().unwrap();
     assert!(row < 2 && (ratio - 2.0 / 3.0).abs() < 1e-14, "{row} {ratio}");
-    // Rows 1 and 3 nearly repeat each other; the others stand alone.
+    // Rows 1 and 3 are nearly equal; the other rows are not coupled.
     let a = small(&[
         &[7.0, 0.0, 0.0, 0.0],
         &[0.0, 2.0, 0.0, 2.0],
@@ -156,8 +156,8 @@ fn the_weakest_pivot_is_told() {
     assert_eq!(build(Method::Lu, &a).unwrap().weakest_pivot(), None);
 }
 
-/// Blocks of two of B hold the eigenvalues of [p q; q s]: both signs are counted, and the smaller one stands
-/// against the largest entry, |q|.
+/// The pivots of a block of order 2 of B are the eigenvalues of [p q; q s]: both signs are counted, and the
+/// smaller one is divided by the largest entry, |q|.
 #[test]
 fn pivots_of_two_are_eigenvalues() {
     for (p, q, s) in
@@ -172,8 +172,8 @@ fn pivots_of_two_are_eigenvalues() {
     }
 }
 
-/// One eigenvalue of a block of two stands for each of its rows: that of the other row is the weakest where
-/// all signs are turned.
+/// Each row of a block of order 2 has one eigenvalue: if all signs change, the weakest pivot is the pivot of
+/// the other row.
 #[test]
 fn a_block_of_two_has_a_pivot_for_each_row() {
     for (p, q, s) in [(0.25, 3.0, 0.5), (0.5, -6.0, 0.125), (1.0, 4.0, 2.0)] {
@@ -188,7 +188,7 @@ fn a_block_of_two_has_a_pivot_for_each_row() {
     }
 }
 
-/// Of rows that are equally strong, LDLᵀ and Cholesky name the same.
+/// If rows have equal pivots, LDLᵀ and Cholesky report the same row.
 #[test]
 fn of_equal_pivots_one_is_named() {
     for a in [
@@ -200,7 +200,7 @@ fn of_equal_pivots_one_is_named() {
     }
 }
 
-/// The weakest pivot of dense blocks: two rows nearly repeat each other, all others stand nearly alone.
+/// The weakest pivot of dense blocks: two rows are nearly dependent, all other rows are nearly uncoupled.
 #[test]
 fn the_weakest_pivot_of_a_dense_block() {
     for (low, high) in [(17, 41), (0, 149), (90, 91)] {
@@ -228,7 +228,7 @@ fn the_weakest_pivot_of_a_dense_block() {
 
 #[test]
 fn figures_count_the_factor() {
-    // Tridiagonal matrices fill nothing: n + n − 1 entries.
+    // Tridiagonal matrices have no fill: n + n − 1 entries.
     let mut a = floating(100);
     a.values_mut()[0] += 1.0;
     let factor = build(Method::Auto, &a).unwrap();
@@ -245,8 +245,8 @@ fn figures_count_the_factor() {
     assert!((figures.flops.unwrap() / 72_000.0 - 1.0).abs() < 0.05);
 }
 
-/// Bytes are those of the arrays: of L, its indices and orders, of the lower triangle by columns, of two
-/// copies of A and four vectors.
+/// The bytes are the sum of all arrays: L, its indices and orders, the lower triangle by columns, two copies
+/// of A and four vectors.
 #[test]
 fn bytes_count_every_array() {
     let n = 100;
@@ -258,7 +258,7 @@ fn bytes_count_every_array() {
     let figures = build(Method::Cholesky, &path).unwrap().figures();
     assert_eq!(figures.bytes, 8 * (lower + factor + 2 * stored + 4 * n));
     assert_eq!((figures.products, figures.flops), (0, Some(4.0 * 99.0 + 1.0)));
-    // A full matrix is one dense block, with four numbers of the block and four vectors of pivots.
+    // A full matrix is one dense block, with four numbers for the block and four vectors for pivots.
     let n = 60_u32;
     let dense: Vec<_> =
         (0..n).flat_map(|i| (0..n).map(move |j| (i, j, if i == j { 60.0 } else { 0.5 }))).collect();
@@ -271,7 +271,7 @@ fn bytes_count_every_array() {
     assert_eq!(figures.flops, Some((1..=n).map(|c| (c * c) as f64).sum()));
 }
 
-/// Full matrices side by side are dense blocks of their own.
+/// Each full diagonal block of a matrix is one dense block.
 #[test]
 fn figures_count_every_dense_block() {
     for (count, size) in [(1, 30), (2, 30), (3, 20)] {
@@ -303,8 +303,8 @@ fn a_diagonal_that_is_not_stored_is_not_positive() {
     }
 }
 
-/// An eigenvalue of exactly minus the tolerance counts as 0, and so do those of the zero matrix: A⁺ stays
-/// symmetric and positive.
+/// An eigenvalue of exactly minus the tolerance counts as 0, as do the eigenvalues of the zero matrix: A⁺
+/// stays symmetric and positive semidefinite.
 #[test]
 fn eigenvalues_at_the_tolerance_are_none() {
     let a = small(&[&[1.0, 0.0], &[0.0, -0.25]]);

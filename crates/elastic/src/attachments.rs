@@ -18,9 +18,9 @@ struct Pin {
     stiffness: f64,
 }
 
-/// Pins that can be added and removed during a simulation: each pulls a free node to a point.
+/// Pins, springs that pull free nodes to points; they can be added and removed during a simulation.
 ///
-/// The Hessian is diagonal, so that the sparsity pattern never changes.
+/// The Hessian is diagonal, so the sparsity pattern never changes.
 /// *Use* for interactive forces such as a mouse. For a node that never moves, use a held node, which has no
 /// unknowns. A node has at most one pin.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub struct Attachments {
 }
 
 impl Attachments {
-    /// No pins, for `nodes` free nodes.
+    /// An empty set of pins for `nodes` free nodes.
     ///
     /// # Errors
     /// [`BodyError::Sparse`] if there are more nodes than a matrix may have rows.
@@ -41,7 +41,7 @@ impl Attachments {
     /// Pins a free node to a point with stiffness k N/m; replaces its previous pin.
     ///
     /// # Errors
-    /// [`BodyError`] for a node that does not exist and a k that is not positive.
+    /// [`BodyError`] if the node does not exist or k is not positive.
     pub fn attach(&mut self, node: usize, point: [f64; 3], stiffness: f64) -> Result<(), BodyError> {
         if node >= self.pattern.rows() {
             let (index, nodes) = (self.pins.len(), self.pattern.rows());
@@ -59,7 +59,7 @@ impl Attachments {
         Ok(())
     }
 
-    /// Removes the pin of a node; returns whether there was one.
+    /// Removes the pin of a node; returns whether the node had a pin.
     pub fn release(&mut self, node: usize) -> bool {
         let found = self.pins.binary_search_by_key(&(node as u32), |pin| pin.node);
         found.map(|at| self.pins.remove(at)).is_ok()

@@ -1,15 +1,15 @@
 //! A logarithmic barrier.
 //!
-//! > φ(d) = −k (d/r − 1)² ln(d/r) for 0 < d < r, else 0    (6)
+//! > φ(d) = −k (d/r − 1)² ln(d/r) for 0 < d < r, 0 for d ≥ r    (6)
 //!
-//! It is infinite for d ≤ 0, and twice continuously differentiable at r.
+//! φ is infinite for d ≤ 0, and twice continuously differentiable at r.
 
 use crate::half_space::Law;
 
 /// The largest share of the distance to the obstacle that a step may cover.
 const SHARE: f64 = 0.9;
 
-/// A barrier that acts below the distance r and is never crossed; the energy of a start beyond it is
+/// A barrier that acts at distances below r and that no step crosses; the energy beyond the obstacle is
 /// infinite.
 ///
 /// *Reference* Li et al. 2020, "Incremental potential contact", ACM TOG 39(4), Eq. 6, here in units of r².

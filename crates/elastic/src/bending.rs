@@ -8,7 +8,7 @@
 //! > c = (c₀₃ + c₀₄, c₀₁ + c₀₂, −c₀₁ − c₀₃, −c₀₂ − c₀₄)    (2)
 //!
 //! where c_ij is the cotangent of the angle between edges e_i and e_j: e₀ = x₀ x₁, e₁ = x₀ x₂, e₂ = x₀ x₃, e₃
-//! = x₁ x₂, e₄ = x₁ x₃. All of these are known at rest, so the Hessian is constant: its blocks are k Q_ab
+//! = x₁ x₂, e₄ = x₁ x₃. They are taken at rest, so the Hessian is constant: its blocks are k Q_ab
 //! times the identity.
 
 use coarsen_mesh::vector::{cross, dot, sub};
@@ -16,7 +16,7 @@ use coarsen_mesh::vector::{cross, dot, sub};
 use crate::elements::{Element, Elements, Stiffness};
 use crate::{BodyError, Curvature, Energy};
 
-/// Two triangles with a common edge.
+/// A hinge: two triangles with a common edge.
 #[derive(Clone, Copy, Debug)]
 pub struct Hinge {
     /// x₀, x₁, x₂, x₃.
@@ -28,12 +28,12 @@ pub struct Hinge {
 }
 
 impl Hinge {
-    /// The hinges of triangles: one for each edge shared by two triangles, edges in increasing order; k is
-    /// the bending stiffness in N m.
+    /// The hinges of `triangles`: one for each edge shared by two triangles, sorted by edge; k is the bending
+    /// stiffness in N m.
     ///
-    /// An edge has no hinge if its two triangles have the same tip, or if one of them has an area that is
-    /// negligible beside the square of the edge. `rest` gives the position of a node at rest; z = 0 for flat
-    /// cloth.
+    /// An edge has no hinge if its two triangles have the same tip, or if the area of a triangle is
+    /// negligible compared with the square of the edge. `rest` returns the position of a node at rest (z = 0
+    /// for flat cloth).
     pub fn all(triangles: &[[u32; 3]], rest: impl Fn(u32) -> [f64; 3], k: f64) -> Vec<Self> {
         let half_edges = |&[a, b, c]: &[u32; 3]| [(a, b, c), (b, c, a), (c, a, b)];
         let mut edges: Vec<([u32; 2], [u32; 3])> = triangles
@@ -79,17 +79,17 @@ fn cotangent(p: [f64; 3], q: [f64; 3], r: [f64; 3]) -> f64 {
     dot(sub(q, p), sub(r, p)) / twice(p, q, r)
 }
 
-/// The hinges of cloth: bending.
+/// The bending energy of cloth, a sum over hinges.
 ///
-/// *Use* with [`Membrane`](crate::Membrane). The energy is quadratic, so its Hessian is a constant.
+/// *Use* with [`Membrane`](crate::Membrane). The energy is quadratic, so its Hessian is constant.
 pub type Bending = Elements<Vec<Hinge>, 4>;
 
 impl Elements<Vec<Hinge>, 4> {
-    /// The hinges of `triangles` whose nodes are at `rest` where nothing is bent, with stiffness k in N m;
-    /// nodes that are `held` stay at their `positions`.
+    /// The bending energy of `triangles` with stiffness k in N m. It is 0 with the nodes at `rest`; `held`
+    /// nodes stay at their `positions`.
     ///
     /// # Errors
-    /// [`BodyError`] for corners that are no nodes and a k that is not positive.
+    /// [`BodyError`] if a corner is no node or k is not positive.
     pub fn new(
         k: f64,
         triangles: &[[u32; 3]],
@@ -147,7 +147,7 @@ impl Element<4> for Vec<Hinge> {
 mod tests {
     use super::*;
 
-    /// A grid of n x n vertices, diagonals all one way.
+    /// A grid of n x n vertices with all diagonals in the same direction.
     fn grid(n: u32) -> Vec<[u32; 3]> {
         let cell = |c: u32| {
             let a = c / (n - 1) * n + c % (n - 1);
@@ -168,7 +168,7 @@ mod tests {
         assert!(Hinge::all(&twice, at(5), 1.0).is_empty());
     }
 
-    /// A flat sheet in any pose is not bent: c annihilates constants, u and v.
+    /// A flat sheet has no bending energy in any pose: c annihilates constants, u and v.
     #[test]
     fn flat_sheets_are_not_bent() {
         for hinge in Hinge::all(&grid(5), at(5), 1.0) {

@@ -1,8 +1,8 @@
 //! The first root of a cubic.
 
-/// The smallest α > 0 with c₀ + c₁ α + c₂ α² + c₃ α³ = 0, rounded down; ∞ where there is none, 0 for c₀ ≤ 0.
+/// The smallest α > 0 with c₀ + c₁ α + c₂ α² + c₃ α³ = 0, rounded down; ∞ if none exists, 0 for c₀ ≤ 0.
 ///
-/// A cubic is monotone between its extrema, where a change of sign is found by bisection.
+/// A cubic is monotone between its extrema, so bisection finds each change of sign there.
 pub(crate) fn first_root(c: [f64; 4]) -> f64 {
     let at = |a: f64| ((c[3] * a + c[2]) * a + c[1]) * a + c[0];
     if c[0].is_nan() || c[0] <= 0.0 {
@@ -15,7 +15,7 @@ pub(crate) fn first_root(c: [f64; 4]) -> f64 {
         }
         low = high;
     }
-    // Beyond the last extremum the sign of the leading coefficient decides.
+    // Beyond the last extremum a root exists only if the leading coefficient is negative.
     let Some(&leading) = c[1..].iter().rev().find(|c| **c != 0.0) else { return f64::INFINITY };
     if leading > 0.0 {
         return f64::INFINITY;
@@ -63,7 +63,7 @@ mod tests {
         assert!((first_root([1.0, -3.0, 2.0, 0.0]) - 0.5).abs() < 1e-12); // (1 - x)(1 - 2x)
         assert!((first_root([1.0, -0.25, 0.0, 0.0]) - 4.0).abs() < 1e-12);
         assert!((first_root([8.0, 0.0, 0.0, -1.0]) - 2.0).abs() < 1e-12);
-        assert!((first_root([1.0, -2.0, 1.0, 0.0]) - 1.0).abs() < 1e-7); // touches
+        assert!((first_root([1.0, -2.0, 1.0, 0.0]) - 1.0).abs() < 1e-7); // double root
         for none in [[1.0, 0.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0], [1.0, 1.0, 1.0, 1.0], [1.0, -1.0, 1.0, 0.0]]
         {
             assert_eq!(first_root(none), f64::INFINITY);

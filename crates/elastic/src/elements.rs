@@ -14,22 +14,22 @@ use crate::{BodyError, Curvature, Energy, Potential};
 /// Elements per leaf of a parallel loop.
 const LEAF: usize = 64;
 
-/// Elements whose Hessians are stored at a time.
+/// The number of element Hessians that are stored at a time.
 const BATCH: usize = 4096;
 
-/// ∂²E/∂x_a∂x_b of one element: `h[a][p][b][q]`, a square matrix row by row.
+/// The Hessian ∂²E/∂x_a∂x_b of an element, `h[a][p][b][q]`: a row-major square matrix.
 pub type Stiffness<const K: usize> = [[[[f64; 3]; K]; 3]; K];
 
 /// The energy of elements with K nodes; each function receives the number of the element and the positions of
 /// its nodes.
 pub trait Element<const K: usize>: Sync {
-    /// Scalar operations per element, to decide whether to use threads.
+    /// The number of scalar operations per element, used to decide whether threads pay off.
     const WORK: usize;
 
-    /// Its energy.
+    /// The energy of an element.
     fn energy(&self, e: usize, x: &[[f64; 3]; K]) -> Energy;
 
-    /// ∂E/∂x_a.
+    /// The gradient ∂E/∂x_a.
     fn gradient(&self, e: usize, x: &[[f64; 3]; K]) -> [[f64; 3]; K];
 
     /// Adds ∂²E/∂x_a∂x_b to `h`, or the approximation that `curvature` selects.
@@ -42,7 +42,7 @@ pub trait Element<const K: usize>: Sync {
     }
 
     /// The characteristic force of a node: a stiffness times an extent. `around` lists the elements at the
-    /// node, with the corner of each that is the node.
+    /// node, each with its corner at the node.
     fn characteristic(&self, around: &mut dyn Iterator<Item = (usize, usize)>) -> f64 {
         let _ = around;
         0.0
@@ -54,12 +54,11 @@ pub trait Element<const K: usize>: Sync {
     }
 }
 
-/// Elements between nodes, some of which are held: a [`Potential`].
+/// A [`Potential`] that sums over elements; some of the nodes are held.
 ///
-/// Loops run over elements in parallel and are summed in a fixed order: the same bits at any thread count.
-/// Evaluations allocate nothing.
-/// *Memory* 8 K² + 24 K bytes per element, and 4,096 Hessians of elements; the scatter of a Hessian runs on
-/// one thread.
+/// Loops over elements run in parallel and are summed in a fixed order, so results are bitwise the same at
+/// any thread count. Evaluations allocate nothing. The scatter of a Hessian runs on one thread.
+/// *Memory* 8 K² + 24 K bytes per element, and 4,096 Hessians of elements.
 pub struct Elements<M, const K: usize> {
     /// The energy of an element.
     pub(crate) model: M,
@@ -75,11 +74,11 @@ pub struct Elements<M, const K: usize> {
 }
 
 impl<M: Element<K>, const K: usize> Elements<M, K> {
-    /// Elements with these `corners` between nodes at `positions`; a node with `held` stays there. `what`
-    /// names an element in errors.
+    /// The potential of elements with these `corners`; `held` nodes stay at their `positions`. `what` names
+    /// an element in errors.
     ///
     /// # Errors
-    /// [`BodyError`] for corners that do not exist, lists of different lengths, and if no node is free.
+    /// [`BodyError`] if a corner does not exist, lists have different lengths, or no node is free.
     pub fn of(
         what: &'static str,
         model: M,
@@ -114,12 +113,12 @@ impl<M: Element<K>, const K: usize> Elements<M, K> {
         self.nodes.hold(positions);
     }
 
-    /// The positions of the free nodes, from a list for all nodes of the mesh: an x.
+    /// The positions x of the free nodes, from a list for all nodes of the mesh.
     pub fn free(&self, all: &[[f64; 3]]) -> Vec<f64> {
         self.nodes.gather(all)
     }
 
-    /// The first free node that belongs to no element, by its number in the mesh.
+    /// The number in the mesh of the first free node that belongs to no element.
     pub fn loose(&self) -> Option<usize> {
         let untouched = |slot: &u32| {
             let slot = *slot as usize;
@@ -128,7 +127,7 @@ impl<M: Element<K>, const K: usize> Elements<M, K> {
         self.nodes.slots.iter().position(untouched)
     }
 
-    /// For each free node, folds the elements at it, with the corner of each, in order.
+    /// For each free node, folds the elements at the node, each with its corner there, in order.
     pub(crate) fn fold<T>(&self, fold: impl Fn(&mut dyn Iterator<Item = (usize, usize)>) -> T) -> Vec<T> {
         let of = |ends: &[usize]| {
             let around = &self.around[ends[0]..ends[1]];

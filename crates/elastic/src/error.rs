@@ -2,20 +2,20 @@
 
 use coarsen_sparse::SparseError;
 
-/// A body, or a mesh, that cannot be made.
+/// The reason why a body or a mesh cannot be created.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BodyError {
     /// A corner or an end that does not exist.
     #[error("{what} {index} refers to node {node}, but there are only {nodes} nodes")]
     Node {
-        /// Tetrahedron or spring.
+        /// The kind of element, such as tetrahedron or spring.
         what: &'static str,
-        /// Which one.
+        /// Its index.
         index: usize,
-        /// The node it names.
+        /// The node that does not exist.
         node: usize,
-        /// How many there are.
+        /// The number of nodes.
         nodes: usize,
     },
     /// An element without volume or length, or inverted.
@@ -23,11 +23,11 @@ pub enum BodyError {
         "{what} {index} has the size {measure:.3e}, which must be positive and finite; reorder its nodes, or remove it"
     )]
     Degenerate {
-        /// Tetrahedron or spring.
+        /// The kind of element, such as tetrahedron or spring.
         what: &'static str,
-        /// Which one.
+        /// Its index.
         index: usize,
-        /// Its volume in m³; its length in m or stiffness in N/m.
+        /// The volume in m³, the length in m or the stiffness in N/m.
         measure: f64,
     },
     /// Moduli of an unstable material.
@@ -35,7 +35,7 @@ pub enum BodyError {
         "tetrahedron {index} has the moduli λ = {lambda:e}, μ = {mu:e}, but μ and λ + 2/3 μ must be positive and finite; take E > 0 and -1 < ν < 1/2"
     )]
     Material {
-        /// Which tetrahedron.
+        /// The index of the tetrahedron.
         index: usize,
         /// λ in Pa.
         lambda: f64,
@@ -103,7 +103,7 @@ pub enum BodyError {
     /// Every node is held.
     #[error("no node is free to move")]
     Held,
-    /// The Hessian could not be made.
+    /// The Hessian could not be allocated.
     #[error(transparent)]
     Sparse(#[from] SparseError),
 }

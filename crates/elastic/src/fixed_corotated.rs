@@ -6,7 +6,7 @@
 //! In singular values ψ = μ Σ (σᵢ − 1)² + λ/2 (σ₀ σ₁ σ₂ − 1)².
 
 use crate::density::{Density, Lame, Modes};
-use crate::mat3::{Svd, cofactor, determinant, mul_transposed};
+use crate::mat3::{Svd, cofactor, determinant, mul_transposed, products};
 use crate::potential::Energy;
 
 /// Fixed co-rotated elasticity: the co-rotational energy with the exact change of volume, finite for inverted
@@ -33,10 +33,7 @@ impl Density for FixedCoRotated {
         let stretch: f64 = sigma.iter().map(|s| (s - 1.0).powi(2)).sum();
         let value = mu * stretch + 0.5 * lambda * growth * growth; // (1)
         let term = |s: &f64| 2.0 * mu * (s - 1.0).abs() * (s.abs() + 1.0);
-        // J is a sum of products, which may cancel.
-        let products: f64 =
-            cofactor(f).as_flattened().iter().zip(f.as_flattened()).map(|(c, f)| (c * f).abs()).sum();
-        let volume = (lambda * growth).abs() * (products + 1.0);
+        let volume = (lambda * growth).abs() * (products(f) + 1.0);
         Energy { value, magnitude: sigma.iter().map(term).sum::<f64>() + volume }
     }
 

@@ -13,9 +13,9 @@ use crate::BodyError;
 use crate::nodes::pattern_of;
 use crate::potential::{Curvature, Energy, Potential, Touching};
 
-/// An energy of the distance to an obstacle, in m; positive outside.
+/// An energy φ of the distance to an obstacle in m, positive outside.
 pub trait Law {
-    /// φ, φ' and φ'' at a distance; all 0 without contact.
+    /// φ, φ' and φ'' at a distance; 0 without contact.
     fn at(&self, distance: f64) -> [f64; 3];
 
     /// The largest α for which `distance + α rate` is valid.
@@ -27,7 +27,7 @@ pub trait Law {
 
 /// The contact energy of all free nodes with a plane.
 ///
-/// Its Hessian changes with the set of nodes in contact, and is stored apart from the matrix as contacts.
+/// Its Hessian changes with the set of nodes in contact and is stored as contacts, not in the matrix.
 /// *Cost* one pass over the nodes, on one thread.
 ///
 /// ```
@@ -38,7 +38,7 @@ pub trait Law {
 /// ```
 #[derive(Clone, Debug)]
 pub struct HalfSpace<L> {
-    /// φ.
+    /// The law φ.
     pub law: L,
     normal: [f64; 3],
     offset: f64,
@@ -50,7 +50,7 @@ impl<L: Law> HalfSpace<L> {
     /// normalised.
     ///
     /// # Errors
-    /// [`BodyError::Value`] for a normal of length 0 and numbers that are not finite.
+    /// [`BodyError::Value`] for a normal of length 0 and for numbers that are not finite.
     pub fn new(nodes: usize, normal: [f64; 3], offset: f64, law: L) -> Result<Self, BodyError> {
         let length = normal.iter().map(|n| n * n).sum::<f64>().sqrt();
         if !(length.is_finite() && length > 0.0 && offset.is_finite()) {

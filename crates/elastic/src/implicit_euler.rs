@@ -27,14 +27,14 @@ use crate::potential::{Curvature, Energy, Potential, Touching};
 /// # Ok::<(), coarsen_elastic::BodyError>(())
 /// ```
 pub struct ImplicitEuler<P> {
-    /// E.
+    /// The potential E.
     pub potential: P,
     /// The kind of Hessian that [`hessian`](Self::hessian) computes.
     pub curvature: Curvature,
-    /// M / h², per node; 0 without inertia.
+    /// M / h² per node; 0 without inertia.
     inertia: Vec<f64>,
     h: f64,
-    /// The magnitude of the last value.
+    /// The magnitude of the terms of the last value.
     magnitude: f64,
     target: Vec<f64>,
     parts: OwnedSystem<f64>,
@@ -42,7 +42,7 @@ pub struct ImplicitEuler<P> {
 }
 
 impl<P: Potential> ImplicitEuler<P> {
-    /// Steps of `h` seconds for nodes of these `masses` in kg.
+    /// The objective for steps of `h` seconds and free nodes with these `masses` in kg.
     ///
     /// # Errors
     /// [`BodyError::Length`], [`BodyError::Mass`] and [`BodyError::Value`] for invalid masses and time steps.
@@ -61,10 +61,10 @@ impl<P: Potential> ImplicitEuler<P> {
         Self::with(potential, masses.iter().map(|m| m / (h * h)).collect(), h)
     }
 
-    /// The energy alone, whose minimum is an equilibrium: h = ∞.
+    /// The potential without inertia (h = ∞); its minimum is an equilibrium.
     ///
     /// # Errors
-    /// [`BodyError::Sparse`] when the Hessian cannot be allocated.
+    /// [`BodyError::Sparse`] if the Hessian cannot be allocated.
     pub fn equilibrium(potential: P) -> Result<Self, BodyError> {
         let none = vec![0.0; potential.nodes()];
         Self::with(potential, none, f64::INFINITY)
@@ -88,29 +88,29 @@ impl<P: Potential> ImplicitEuler<P> {
     }
 
     /// Begins a step from positions x and velocities v under a common acceleration. The potential is updated
-    /// for x, which may change its sparsity pattern: see [`Potential::renew`]. *Panics* on wrong lengths.
+    /// at x, which may change its sparsity pattern: see [`Potential::renew`]. *Panics* on wrong lengths.
     ///
     /// # Errors
-    /// [`BodyError`] when a new pattern cannot be allocated.
+    /// [`BodyError`] if a new pattern cannot be allocated.
     pub fn begin(&mut self, x: &[f64], v: &[f64], acceleration: [f64; 3]) -> Result<(), BodyError> {
         assert!(x.len() == self.target.len() && v.len() == x.len(), "begin: wrong length");
+        if self.potential.renew(x)? {
+            self.parts.matrix = Bsr::zeros(self.potential.pattern().clone(), (3, 3))?;
+        }
         if self.h.is_finite() {
             for (k, y) in self.target.iter_mut().enumerate() {
                 *y = x[k] + self.h * (v[k] + self.h * acceleration[k % 3]); // (2)
             }
         }
-        if self.potential.renew(x)? {
-            self.parts.matrix = Bsr::zeros(self.potential.pattern().clone(), (3, 3))?;
-        }
         Ok(())
     }
 
-    /// h in seconds; ∞ without inertia.
+    /// The time step h in seconds; ∞ without inertia.
     pub fn step(&self) -> f64 {
         self.h
     }
 
-    /// ∇²f(x) without contact; it is stored until the next call. [`SystemAt::system_at`] returns both.
+    /// ∇²f(x) without contacts, stored until the next call; [`SystemAt::system_at`] includes contacts.
     /// *Panics* on a wrong length.
     pub fn hessian(&mut self, x: &[f64]) -> &Bsr<f64> {
         assert_eq!(x.len(), self.target.len(), "hessian: wrong length");
@@ -134,7 +134,7 @@ impl<P: Potential> ImplicitEuler<P> {
         forces
     }
 
-    /// The last Hessian computed; zeros before the first.
+    /// The last Hessian computed; zeros before the first call of [`hessian`](Self::hessian).
     pub fn last_hessian(&self) -> &Bsr<f64> {
         &self.parts.matrix
     }

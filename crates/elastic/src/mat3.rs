@@ -21,6 +21,12 @@ pub(crate) fn cross(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
+/// Σ |cof(F)_ij F_ij|: the size of the products of det F, which may cancel.
+pub(crate) fn products(f: &[[f64; 3]; 3]) -> f64 {
+    let cofactor = cofactor(f);
+    cofactor.as_flattened().iter().zip(f.as_flattened()).map(|(c, f)| (c * f).abs()).sum()
+}
+
 pub(crate) fn determinant(a: &[[f64; 3]; 3]) -> f64 {
     dot(&a[0], &cross(&a[1], &a[2]))
 }
@@ -35,7 +41,7 @@ pub(crate) fn square(a: &[[f64; 3]; 3]) -> f64 {
     a.iter().map(|row| dot(row, row)).sum()
 }
 
-/// A = U diag(σ) Vᵀ with rotations U and V: σ₀ ≥ σ₁ ≥ |σ₂|, σ₂ negative where det A is.
+/// A = U diag(σ) Vᵀ with rotations U and V: σ₀ ≥ σ₁ ≥ |σ₂|, and σ₂ has the sign of det A.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Svd {
     pub(crate) u: [[f64; 3]; 3],
@@ -43,7 +49,7 @@ pub(crate) struct Svd {
     pub(crate) v: [[f64; 3]; 3],
 }
 
-/// The most sweeps of one-sided Jacobi rotations; three or four suffice, since convergence is quadratic.
+/// The limit on sweeps of one-sided Jacobi rotations; 3 or 4 suffice, since convergence is quadratic.
 const SWEEPS: usize = 20;
 
 /// The least sum of two singular values that is a divisor.
@@ -87,8 +93,8 @@ impl Svd {
         Self { u: transpose(&[u0, u1, u2]), sigma, v: transpose(&v) }
     }
 
-    /// σᵢ + σⱼ for each k, with i and j the two others, as divisors: at least [`LEAST`]. No sum is negative, but
-    /// the smallest may vanish, where the curvature of co-rotational energies is unbounded.
+    /// σᵢ + σⱼ for each k, with i and j the two others, as divisors: at least [`LEAST`]. No sum is negative,
+    /// but the smallest may vanish, where the curvature of co-rotational energies is unbounded.
     pub(crate) fn sums(&self) -> [f64; 3] {
         let [a, b, c] = self.sigma;
         [b + c, c + a, a + b].map(|sum| sum.max(LEAST))
@@ -110,8 +116,8 @@ fn rotate(rows: &mut [[f64; 3]; 3], p: usize, q: usize, c: f64, s: f64) {
     }
 }
 
-/// The direction of the part of b orthogonal to the unit vector (or zero) `to`; any orthogonal direction
-/// where that part is zero.
+/// The direction of the part of b orthogonal to `to`, a unit vector or zero; any orthogonal direction if
+/// that part is zero.
 fn direction(b: &[f64; 3], to: &[f64; 3]) -> [f64; 3] {
     let along = dot(b, to);
     let across: [f64; 3] = std::array::from_fn(|k| b[k] - along * to[k]);

@@ -8,22 +8,22 @@
 //!
 //! > E = a (½ k (e_u² + e_v²) + c e_u e_v + ½ k' (w_u · w_v)²)    (2)
 //!
-//! *Deviation*: the paper puts the area inside the condition, so its energies grow with the square of the
-//! area. Here k does not depend on the mesh. The paper has no c, which is the effect of Poisson's ratio: at
-//! rest (2) is a linear membrane in plane stress. The second derivatives, with ŵ = w / ‖w‖ and P = ŵ ŵᵀ, are
+//! *Deviation*: in the paper the condition contains the area, so its energies grow with the square of the
+//! area. Here k does not depend on the mesh. The paper has no c. With c for Poisson's ratio, (2) is near rest
+//! a linear membrane in plane stress. The second derivatives, with ŵ = w / ‖w‖ and P = ŵ ŵᵀ, are
 //!
 //! > a g_a g_b (k P + (k e + c e') / ‖w‖ (I − P)) for each of u and v, with e' of the other direction    (3)
 //! > a c (g_au g_bv ŵ_u ŵ_vᵀ + g_av g_bu ŵ_v ŵ_uᵀ)    (4)
 //! > a k' (d_a d_bᵀ + (w_u · w_v) (g_au g_bv + g_av g_bu) I),  d_a = g_au w_v + g_av w_u    (5)
 //!
-//! The projected Hessian replaces the second term of (3) by 0 where it is negative, which happens under
-//! compression (Choi & Ko 2002), and drops the second term of (5), which is indefinite.
+//! The projected Hessian sets the second term of (3) to 0 if it is negative, which happens under compression
+//! (Choi & Ko 2002), and drops the second term of (5), which is indefinite.
 //!
 //! | symbol | name |
 //! |---|---|
 //! | k, c, k' | [`Fabric`] |
 //! | a | `area` |
-//! | g_a | `slopes[a]`: the gradient of the hat of corner a in (u, v) |
+//! | g_a | `slopes[a]`: the gradient in (u, v) of the hat function of corner a |
 //! | the bracket of (3) divided by k | `hessians`, for u and v |
 //! | d_a | `shears[a]` |
 
@@ -44,7 +44,7 @@ pub struct Fabric {
 }
 
 impl Fabric {
-    /// An isotropic sheet in plane stress: `young` is Young's modulus times the thickness, N/m.
+    /// The moduli of an isotropic sheet in plane stress; `young` is Young's modulus times thickness, N/m.
     pub fn isotropic(young: f64, poisson: f64) -> Self {
         let stretch = young / (1.0 - poisson * poisson);
         Self { stretch, coupling: stretch * poisson, shear: 0.5 * young / (1.0 + poisson) }
@@ -83,8 +83,8 @@ impl Triangle {
         Self { area: 0.5 * det.abs(), slopes }
     }
 
-    /// The triangle that is flat at these positions in space, with u along its first edge; `None` where its
-    /// height is negligible beside its longest side.
+    /// The triangle at rest at these positions in space, with u along its first edge; `None` if its height
+    /// is negligible compared with its longest side.
     pub fn flat([p, q, r]: [[f64; 3]; 3]) -> Option<Self> {
         let normal = cross(sub(q, p), sub(r, p));
         let longest = [sub(q, p), sub(r, q), sub(p, r)].map(|e| dot(e, e)).into_iter().fold(0.0, f64::max);
@@ -119,7 +119,7 @@ pub struct Stretched {
 }
 
 impl Stretched {
-    /// (2).
+    /// The energy (2).
     pub fn energy(&self) -> Energy {
         let Fabric { stretch, coupling, shear } = self.fabric;
         let ([u, v], s) = (self.lengths.map(|l| l - 1.0), dot(self.w[0], self.w[1]));
@@ -132,13 +132,13 @@ impl Stretched {
             + Energy { value: self.triangle.area * density, magnitude: 0.0 }
     }
 
-    /// ∂E/∂x_a.
+    /// The gradient ∂E/∂x_a.
     pub fn gradient(&self) -> [[f64; 3]; 3] {
         let Fabric { stretch, coupling, shear } = self.fabric;
         let ([u, v], s) = (self.lengths.map(|l| l - 1.0), dot(self.w[0], self.w[1]));
         let pulls = [stretch * u + coupling * v, stretch * v + coupling * u];
         let unit = self.units();
-        let slope = |t: usize, c: usize| pulls[t] * unit[t][c] + shear * s * self.w[1 - t][c]; // ∂E/∂w over a
+        let slope = |t: usize, c: usize| pulls[t] * unit[t][c] + shear * s * self.w[1 - t][c]; // ∂E/∂w / a
         let area = self.triangle.area;
         self.triangle
             .slopes
@@ -150,8 +150,11 @@ impl Stretched {
         let Fabric { stretch, coupling, shear } = self.fabric;
         let hessian = |t: usize| {
             let (length, other) = (self.lengths[t], self.lengths[1 - t]);
-            let unit = self.w[t].map(|c| c / length);
-            let across = 1.0 - 1.0 / length + coupling / stretch * (other - 1.0) / length;
+            let unit = unit(self.w[t], length);
+            let across = match length > 0.0 {
+                true => 1.0 - 1.0 / length + coupling / stretch * (other - 1.0) / length,
+                false => 0.0,
+            };
             let tension = if exact { across } else { across.max(0.0) };
             std::array::from_fn(|e| {
                 let p = unit[e / 3] * unit[e % 3];
@@ -175,8 +178,13 @@ impl Stretched {
     }
 
     fn units(&self) -> [[f64; 3]; 2] {
-        [0, 1].map(|s| self.w[s].map(|c| c / self.lengths[s]))
+        [0, 1].map(|s| unit(self.w[s], self.lengths[s]))
     }
+}
+
+/// ŵ; 0 for a collapsed triangle with w = 0, where (2) has no derivative and 0 is a subgradient.
+fn unit(w: [f64; 3], length: f64) -> [f64; 3] {
+    if length > 0.0 { w.map(|c| c / length) } else { [0.0; 3] }
 }
 
 /// The second derivatives of a triangle.
@@ -189,12 +197,12 @@ pub struct Curved {
     hessians: [[f64; 9]; 2],
     units: [[f64; 3]; 2],
     shears: [[f64; 3]; 3],
-    /// k' w_u · w_v for the exact Hessian, else 0.
+    /// k' w_u · w_v for the exact Hessian, 0 for the projected one.
     turn: f64,
 }
 
 impl Curved {
-    /// K_ab, row-major 3x3; K_ba is its transpose to the bit.
+    /// K_ab, row-major 3x3; K_ba is bitwise its transpose.
     pub fn stiffness(&self, a: usize, b: usize) -> [f64; 9] {
         let (g, h, d) = (self.slopes, self.hessians, self.shears);
         let Fabric { stretch, coupling, shear } = self.fabric;
@@ -215,7 +223,7 @@ impl Curved {
     }
 }
 
-/// Triangles of one fabric: stretching and shearing of cloth.
+/// The energy of stretching and shearing of cloth, a sum over triangles of one fabric.
 ///
 /// *Use* with [`Bending`](crate::Bending), added by [`Plus`](crate::Plus). *Cost* of a Hessian: 9 blocks of
 /// 3x3 per triangle.
@@ -236,16 +244,15 @@ pub type Membrane = Elements<Sheet, 3>;
 pub struct Sheet {
     fabric: Fabric,
     triangles: Vec<Triangle>,
-    /// Lengths of the edges opposite to each corner at rest, from slopes: 2 a ‖g‖.
+    /// The length at rest of the edge opposite to each corner: 2 a ‖g‖.
     opposite: Vec<[f64; 3]>,
 }
 
 impl Elements<Sheet, 3> {
-    /// Cloth with (u, v) of every node in `rest`; `held` nodes stay at their `positions`.
+    /// Cloth with the (u, v) of every node in `rest`; `held` nodes stay at their `positions`.
     ///
     /// # Errors
-    /// [`BodyError`] for moduli out of range, corners that do not exist, and triangles without area in the
-    /// flat cloth.
+    /// [`BodyError`] for moduli out of range, corners that do not exist, and triangles without area at rest.
     pub fn new(
         fabric: Fabric,
         triangles: &[[u32; 3]],
@@ -258,7 +265,7 @@ impl Elements<Sheet, 3> {
         Self::from_rest(fabric, triangles, flat, held, positions)
     }
 
-    /// Cloth at rest at the given positions, each triangle flat in its own plane.
+    /// Cloth at rest at the given positions in space, with (u, v) in the plane of each triangle.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -292,7 +299,7 @@ impl Elements<Sheet, 3> {
         Self::of("triangle", sheet, corners.to_vec(), held, positions)
     }
 
-    /// The mass of each free node in kg, for cloth of `density` kg/m²: a third of each triangle around it.
+    /// The mass of each free node in kg, for cloth of `density` kg/m²: a third of each triangle at the node.
     pub fn masses(&self, density: f64) -> Vec<f64> {
         self.fold(|around| around.map(|(e, _)| density * self.model.triangles[e].area / 3.0).sum())
     }
@@ -325,7 +332,7 @@ impl Element<3> for Sheet {
         }
     }
 
-    /// k times the lengths of the edges opposite to the node.
+    /// k times the total length of the edges opposite to the node.
     fn characteristic(&self, around: &mut dyn Iterator<Item = (usize, usize)>) -> f64 {
         around.map(|(e, corner)| self.fabric.stretch * self.opposite[e][corner]).sum()
     }
@@ -347,6 +354,18 @@ mod tests {
         let k = stretched(|[u, v]| [u, v, 0.0]);
         assert_eq!((k.area, k.slopes), (0.125, [[-2.0, 0.0], [2.0, -2.0], [0.0, 2.0]]));
         assert_eq!(k.stiffness(0, 0), [5e3 * 0.5, 0.0, 0.0, 0.0, 1e3 * 0.5, 0.0, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_collapsed_triangle_has_finite_derivatives() {
+        let fabric = Fabric { coupling: 1e3, ..FABRIC };
+        for x in [[[1.0, 2.0, 3.0]; 3], REST.map(|[_, v]| [0.0, v, 0.0])] {
+            let at = Triangle::new(REST).at(fabric, &x);
+            assert!(at.gradient().iter().flatten().all(|g| g.is_finite()));
+            for (exact, a, b) in [(true, 0, 1), (false, 0, 1), (false, 1, 1)] {
+                assert!(at.curvature(exact).stiffness(a, b).iter().all(|k| k.is_finite()));
+            }
+        }
     }
 
     #[test]

@@ -6,13 +6,13 @@
 //! 4/3 μ_Lamé and λ = λ_Lamé + 5/6 μ_Lamé (§3.4). Equation numbers are those of Smith, de Goes & Kim 2018.
 
 use crate::density::{Density, Lame, Modes};
-use crate::mat3::{Svd, cofactor, determinant, square};
+use crate::mat3::{Svd, cofactor, determinant, products, square};
 use crate::potential::Energy;
 
 /// Stable neo-Hookean elasticity: resists compression, preserves volume, and is finite and smooth for
 /// inverted elements.
 ///
-/// *Use* as the default for soft bodies. Its Hessian is indefinite under strong compression: project it.
+/// *Use* as the default for soft bodies. Project its Hessian, which is indefinite under strong compression.
 /// *Reference* Smith, de Goes & Kim 2018, "Stable Neo-Hookean flesh simulation", ACM TOG 37(2), Eq. 14 and
 /// §4.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,10 +31,9 @@ impl Density for StableNeoHookean {
             |p: usize, q: usize| if p == q { (f[p][p] - 1.0) * (f[p][p] + 1.0) } else { f[p][q] * f[p][q] };
         let i: f64 = (0..9).map(|pq| excess(pq / 3, pq % 3)).sum(); // I - 3
         let j = determinant(f) - 1.0;
-        // (14) minus its value at rest, written so that terms of the size of a modulus do not cancel there.
+        // (14) minus its value at rest, written so that large terms do not cancel near rest.
         let value = 0.5 * mu * (i - (0.25 * i).ln_1p()) + (0.5 * lambda * j - 0.75 * mu) * j;
-        // I is a sum of squares, J a sum of products that cancel at rest.
-        let magnitude = mu * square(f) + (lambda * j.abs() + mu) * (1.0 + (j + 1.0).abs());
+        let magnitude = mu * square(f) + (lambda * j.abs() + mu) * (1.0 + products(f));
         Energy { value, magnitude }
     }
 
@@ -67,15 +66,16 @@ impl Density for StableNeoHookean {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::density::tests::{check, check_isotropy};
+    use crate::density::tests::{check, check_change, check_isotropy};
 
     #[test]
     fn derivatives_are_those_of_the_energy() {
         check(&StableNeoHookean);
+        check_change(&StableNeoHookean);
         check_isotropy(&StableNeoHookean);
     }
 
-    /// Small strains obey Hooke's law: stretch e along x has the stress (λ + 2 μ) e along x and λ e across.
+    /// Small strains obey Hooke's law: a stretch e along x gives the stress (λ + 2 μ) e in x and λ e in y, z.
     #[test]
     fn small_strains_are_linear() {
         let (material, e) = (Lame { lambda: 2.0, mu: 3.0 }, 1e-6);

@@ -5,14 +5,14 @@
 //! with I = ‖F‖² and J = det F > 0. Its stress is P = μ F + (λ ln J − μ) F⁻ᵀ.
 
 use crate::density::{Density, Lame, Modes};
-use crate::mat3::{Svd, cofactor, determinant, square};
+use crate::mat3::{Svd, cofactor, determinant, products, square};
 use crate::potential::Energy;
 
-/// Neo-Hookean elasticity that resists compression without bound: ψ is infinite where an element is flat or
-/// inverted.
+/// Neo-Hookean elasticity with unbounded resistance to compression: ψ is infinite for flat and inverted
+/// elements.
 ///
-/// *Use* where no element may ever invert, with a line search that respects the largest step; the energy of a
-/// start with an inverted element is infinite. Otherwise use [`StableNeoHookean`](crate::StableNeoHookean).
+/// *Use* if no element may invert, with a line search that respects the largest step; the start must not have
+/// inverted elements. Otherwise use [`StableNeoHookean`](crate::StableNeoHookean).
 /// *Reference* Bonet & Wood 2008, *Nonlinear Continuum Mechanics for Finite Element Analysis*, §6.4.3.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NeoHookean;
@@ -28,7 +28,7 @@ impl Density for NeoHookean {
         }
         let log = j.ln_1p();
         let value = 0.5 * mu * i - mu * log + 0.5 * lambda * log * log;
-        let magnitude = mu * square(f) + (lambda * log.abs() + mu) * (1.0 + 1.0 / (1.0 + j));
+        let magnitude = mu * square(f) + (lambda * log.abs() + mu) * (1.0 + products(f) / (1.0 + j));
         Energy { value, magnitude }
     }
 
@@ -60,15 +60,16 @@ impl Density for NeoHookean {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::density::tests::{check, check_isotropy};
+    use crate::density::tests::{check, check_change, check_isotropy};
 
     #[test]
     fn derivatives_are_those_of_the_energy() {
         check(&NeoHookean);
+        check_change(&NeoHookean);
         check_isotropy(&NeoHookean);
     }
 
-    /// Small strains obey Hooke's law: stretch e along x has the stress (λ + 2 μ) e along x and λ e across.
+    /// Small strains obey Hooke's law: a stretch e along x gives the stress (λ + 2 μ) e in x and λ e in y, z.
     #[test]
     fn small_strains_are_linear() {
         let (material, e) = (Lame { lambda: 2.0, mu: 3.0 }, 1e-6);

@@ -1,4 +1,4 @@
-//! Free nodes, and the positions of held ones.
+//! Free nodes, and the positions of held nodes.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::BodyError;
 /// The slot of a held node.
 pub(crate) const HELD: u32 = u32::MAX;
 
-/// The numbers of free nodes, and the positions of held ones.
+/// The numbers of free nodes, and the positions of held nodes.
 ///
 /// The unknowns x of an energy are the positions of the free nodes, in the order of the mesh.
 ///
@@ -22,9 +22,9 @@ pub(crate) const HELD: u32 = u32::MAX;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Nodes {
-    /// The number of each node among the free ones, or [`HELD`].
+    /// The number of each node among the free nodes, or [`HELD`].
     pub(crate) slots: Vec<u32>,
-    /// Positions of all nodes; those of free nodes are not used.
+    /// The positions of all nodes; entries of free nodes are not used.
     held: Vec<[f64; 3]>,
     pub(crate) free: usize,
 }

@@ -8,12 +8,12 @@ use crate::BodyError;
 use crate::potential::{Curvature, Energy, Potential, Touching, shorter};
 use crate::union::{Map, add_hessian, union};
 
-/// A + B of two types; three parts are nested: `Plus::new(Plus::new(a, b)?, c)?`.
+/// The sum A + B of two types; three parts are nested: `Plus::new(Plus::new(a, b)?, c)?`.
 ///
-/// Its sparsity pattern is the union of both. A part whose pattern equals the union adds its Hessian in
-/// place; the other adds it through a map. Put the part with the largest pattern first. *Memory* the Hessian
-/// of a part once more, where its pattern is smaller than the union. *Use* [`Total`](crate::Total) for a list
-/// whose length is known only at run time.
+/// Its sparsity pattern is the union of both patterns. A part whose pattern equals the union adds its Hessian
+/// in place, other parts add it through a map. Put the part with the largest pattern first. *Memory* a second
+/// copy of the Hessian of each part whose pattern is smaller than the union. *Use* [`Total`](crate::Total)
+/// for a list whose length is known only at run time.
 ///
 /// ```
 /// use coarsen_elastic::{Attachments, Plus, Potential, Spring, Springs};
@@ -25,9 +25,9 @@ use crate::union::{Map, add_hessian, union};
 /// # Ok::<(), coarsen_elastic::BodyError>(())
 /// ```
 pub struct Plus<A, B> {
-    /// A.
+    /// The potential A.
     pub first: A,
-    /// B.
+    /// The potential B.
     pub second: B,
     pattern: Arc<Pattern>,
     maps: [Option<Map>; 2],
@@ -37,7 +37,7 @@ impl<A: Potential, B: Potential> Plus<A, B> {
     /// The sum of two energies of the same nodes.
     ///
     /// # Errors
-    /// [`BodyError::Length`] where their numbers of nodes differ.
+    /// [`BodyError::Length`] if their numbers of nodes differ.
     pub fn new(first: A, second: B) -> Result<Self, BodyError> {
         let (expected, found) = (first.nodes(), second.nodes());
         if expected != found {
@@ -49,7 +49,7 @@ impl<A: Potential, B: Potential> Plus<A, B> {
         Ok(plus)
     }
 
-    /// The union of both patterns.
+    /// Recomputes the union of both patterns and the maps to it.
     fn unite(&mut self) -> Result<(), BodyError> {
         let parts = [self.first.pattern(), self.second.pattern()];
         self.pattern = union(&parts)?;

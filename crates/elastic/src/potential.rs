@@ -11,7 +11,7 @@ use crate::BodyError;
 /// The kind of Hessian.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Curvature {
-    /// Negative eigenvalues of every element are set to 0: positive semidefinite (Teran et al. 2005).
+    /// The positive semidefinite Hessian with negative eigenvalues of elements set to 0 (Teran et al. 2005).
     #[default]
     Projected,
     /// The exact Hessian.
@@ -25,9 +25,9 @@ pub enum Curvature {
 /// An energy in J, and the magnitude of its terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Energy {
-    /// E.
+    /// The energy E.
     pub value: f64,
-    /// Σ |t ∂E/∂t| over the terms t of E: rounding changes E by a few ε times this, also where E is near 0.
+    /// Σ |t ∂E/∂t| over the terms t of E: rounding changes E by a few ε times this, even if E is near 0.
     pub magnitude: f64,
 }
 
@@ -48,7 +48,7 @@ impl Sum for Energy {
 impl Mul<Energy> for f64 {
     type Output = Energy;
 
-    /// Multiplies by a weight of 0 or more.
+    /// Multiplies by a weight, which must be 0 or more.
     fn mul(self, Energy { value, magnitude }: Energy) -> Energy {
         Energy { value: self * value, magnitude: self * magnitude }
     }
@@ -62,7 +62,7 @@ pub struct Touching {
 }
 
 impl Touching {
-    /// Adds a contact between free nodes with K = ∂²E/∂g² of its gap g.
+    /// Adds a contact between free nodes, with K = ∂²E/∂g² for its gap g.
     pub fn push(&mut self, stencil: Stencil, k: [[f64; 3]; 3]) {
         self.stencils.push(stencil);
         self.stiffness.extend_from_slice(k.as_flattened());
@@ -79,7 +79,7 @@ impl Touching {
         &self.stencils
     }
 
-    /// K of each, 3x3.
+    /// The 3x3 matrices K of all contacts.
     pub fn stiffness(&self) -> &[f64] {
         &self.stiffness
     }
@@ -90,22 +90,22 @@ pub trait Potential {
     /// The number of free nodes.
     fn nodes(&self) -> usize;
 
-    /// The block pattern of the Hessian: pairs of free nodes in a common element, and the diagonal.
+    /// The block pattern of the Hessian: all pairs of free nodes in a common element, and the diagonal.
     fn pattern(&self) -> &Arc<Pattern>;
 
-    /// E(x). *Panics* on a wrong length, as do the gradient and the Hessian.
+    /// The energy E(x). *Panics* on a wrong length, as do the gradient and the Hessian.
     fn energy(&mut self, x: &[f64]) -> Energy;
 
-    /// g += ∇E(x), in N.
+    /// Adds the gradient: g += ∇E(x), in N.
     fn add_gradient(&mut self, x: &[f64], g: &mut [f64]);
 
-    /// values += ∇²E(x) in N/m: the values of a matrix of this pattern in 3x3 blocks.
+    /// Adds the Hessian: values += ∇²E(x) in N/m, for a matrix with this pattern and 3x3 blocks.
     fn add_hessian(&mut self, x: &[f64], curvature: Curvature, values: &mut [f64]);
 
     /// Appends the contacts at x with their stiffness: the part of ∇²E outside the pattern, which changes
     /// with x.
     ///
-    /// [`ImplicitEuler`](crate::ImplicitEuler) passes it to the preconditioner apart from the matrix.
+    /// [`ImplicitEuler`](crate::ImplicitEuler) passes contacts and matrix separately to the preconditioner.
     fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
         let _ = (x, curvature, contacts);
     }
@@ -122,19 +122,19 @@ pub trait Potential {
         f64::INFINITY
     }
 
-    /// Called with the x at the start of a time step. A potential whose elements change with x finds them
-    /// here. Returns whether [`pattern`](Self::pattern) has changed.
+    /// Updates the elements for the x at the start of a time step, if they depend on x. Returns whether
+    /// [`pattern`](Self::pattern) has changed.
     ///
     /// # Errors
-    /// [`BodyError`] when the new pattern cannot be allocated.
+    /// [`BodyError`] if the new pattern cannot be allocated.
     fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
         let _ = x;
         Ok(false)
     }
 
     /// Adds the characteristic force of each free node in N: ℓᵢ ξᵢ of Wang et al. 2020 (HOT), Eq. 9, without
-    /// the time step, since x are positions. A gradient divided by it measures strain, in stiff and in soft
-    /// parts. Potentials without an extent (pins, obstacles) add nothing.
+    /// the time step, since x are positions. The gradient divided by this force measures strain, in stiff and
+    /// in soft parts. Potentials without an extent (pins, obstacles) add nothing.
     fn add_characteristic(&self, forces: &mut [f64]) {
         let _ = forces;
     }

@@ -90,8 +90,8 @@ pub(crate) fn body<T: Element<4>>(model: T, mesh: &Mesh, held: &[bool]) -> Resul
 mod tests {
     use super::*;
 
-    /// The corner of a unit cube, and that of a box of sides 2, 1, 1 beside it: volumes 1/6 and 2/6; the faces
-    /// opposite to the common corner have the areas √3/2 and 3/2.
+    /// The corner of a unit cube, and that of a box of sides 2, 1, 1 beside it: volumes 1/6 and 2/6; the
+    /// faces opposite to the common corner have the areas √3/2 and 3/2.
     #[test]
     fn the_characteristic_force_of_a_corner_by_hand() {
         let positions =

@@ -10,10 +10,10 @@ use crate::elements::{Element, Elements, Stiffness};
 use crate::mat3::dot;
 use crate::potential::{Curvature, Energy};
 
-/// One spring.
+/// A spring between two nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spring {
-    /// The nodes it joins.
+    /// The nodes at the ends.
     pub ends: [u32; 2],
     /// k, N/m.
     pub stiffness: f64,
@@ -21,7 +21,7 @@ pub struct Spring {
     pub length: f64,
 }
 
-/// Springs between nodes.
+/// The energy of springs between nodes.
 ///
 /// *Cost* of value, gradient and Hessian: linear in the number of springs. *Reference* Provot 1995; Liu et
 /// al. 2013, "Fast simulation of mass-spring systems", ACM TOG 32(6); projection: Choi & Ko 2002.
@@ -36,7 +36,7 @@ pub struct Spring {
 pub type Springs = Elements<Vec<Spring>, 2>;
 
 impl Elements<Vec<Spring>, 2> {
-    /// Springs between nodes at `positions`; `held` nodes stay there.
+    /// The energy of `springs`; `held` nodes stay at their `positions`.
     ///
     /// # Errors
     /// [`BodyError`] for ends that do not exist, and stiffnesses or lengths that are not positive and finite.
@@ -52,7 +52,7 @@ impl Elements<Vec<Spring>, 2> {
     }
 }
 
-/// n and ℓ; n = 0 where both ends coincide.
+/// n and ℓ; n = 0 if both ends coincide.
 fn along([a, b]: &[[f64; 3]; 2]) -> ([f64; 3], f64) {
     let d: [f64; 3] = std::array::from_fn(|k| a[k] - b[k]);
     let length = dot(&d, &d).sqrt();
@@ -89,7 +89,7 @@ impl Element<2> for Vec<Spring> {
         }
     }
 
-    /// Half of k times the length at rest for either end.
+    /// Half of k L per end.
     fn characteristic(&self, around: &mut dyn Iterator<Item = (usize, usize)>) -> f64 {
         around.map(|(e, _)| 0.5 * self[e].stiffness * self[e].length).sum()
     }

@@ -8,12 +8,12 @@ use crate::BodyError;
 use crate::potential::{Curvature, Energy, Potential, Touching, shorter};
 use crate::union::{Map, add_hessian, union};
 
-/// Σ E_k of one or more energies of the same nodes, of one type or boxed.
+/// The sum Σ E_k of one or more energies of the same nodes, of one type or boxed.
 ///
-/// Its sparsity pattern is the union of all. A part whose pattern equals the union adds its Hessian in place;
-/// the others add it through a map. Put the part with the largest pattern first. *Memory* the Hessian of a
-/// part once more, where its pattern is smaller than the union. *Use* for parts that are chosen at run time;
-/// [`Plus`](crate::Plus) adds two parts whose types are known.
+/// Its sparsity pattern is the union of all patterns. A part whose pattern equals the union adds its Hessian
+/// in place, other parts add it through a map. Put the part with the largest pattern first. *Memory* a second
+/// copy of the Hessian of each part whose pattern is smaller than the union. *Use* for parts that are chosen
+/// at run time; [`Plus`](crate::Plus) adds two parts whose types are known.
 ///
 /// ```
 /// use coarsen_elastic::{Attachments, Potential, Spring, Springs, Total};
@@ -55,13 +55,13 @@ impl<P: Potential> Total<P> {
         &self.parts
     }
 
-    /// The parts, to change their parameters. Their sparsity patterns may change in
-    /// [`renew`](Potential::renew) only.
+    /// The parts, to change their parameters. Their sparsity patterns may only change in
+    /// [`renew`](Potential::renew).
     pub fn parts_mut(&mut self) -> &mut [P] {
         &mut self.parts
     }
 
-    /// The union of all patterns.
+    /// Recomputes the union of all patterns and the maps to it.
     fn unite(&mut self) -> Result<(), BodyError> {
         let patterns: Vec<_> = self.parts.iter().map(P::pattern).collect();
         self.pattern = union(&patterns)?;
@@ -113,7 +113,7 @@ impl<P: Potential> Potential for Total<P> {
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
-        // Also after an error: parts before it may have new patterns.
+        // Also after an error, since earlier parts may have new patterns.
         if renewed || failed.is_some() {
             self.unite()?;
         }

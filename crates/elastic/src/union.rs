@@ -8,7 +8,7 @@ use crate::BodyError;
 use crate::nodes::pattern_of;
 use crate::potential::{Curvature, Potential};
 
-/// The union of one or more patterns of the same size: the first itself where it holds the others.
+/// The union of one or more patterns of the same size; the first pattern itself if it contains the others.
 pub(crate) fn union(parts: &[&Arc<Pattern>]) -> Result<Arc<Pattern>, BodyError> {
     let (first, others) = (parts[0], &parts[1..]);
     let places = |p: &'_ Arc<Pattern>| -> Vec<(u32, u32)> {
@@ -29,7 +29,7 @@ pub(crate) struct Map {
 }
 
 impl Map {
-    /// `None` where both patterns are the same.
+    /// `None` if both patterns are equal.
     pub(crate) fn new(part: &Arc<Pattern>, union: &Arc<Pattern>) -> Option<Self> {
         if part == union {
             return None;
@@ -41,7 +41,7 @@ impl Map {
     }
 }
 
-/// Adds the Hessian of a part to the values of the union: in place without a map.
+/// Adds the Hessian of a part to the values of the union; in place if there is no map.
 pub(crate) fn add_hessian(
     part: &mut impl Potential,
     map: Option<&mut Map>,

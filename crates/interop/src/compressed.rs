@@ -7,8 +7,8 @@ use coarsen_sparse::{Bsr, Pattern, TransposePlan, Zeros, assembly};
 
 use crate::InteropError;
 
-/// Offsets, columns and values of the scalar rows of a matrix. The arrays are moved if blocks are 1x1 and the
-/// pattern is not shared.
+/// The offsets, columns and values of the scalar rows of a matrix. The arrays are moved if blocks are 1x1 and
+/// the pattern is not shared.
 pub(crate) fn into_rows<T: Real>(a: Bsr<T>) -> Result<(Vec<usize>, Vec<u32>, Vec<T>), InteropError> {
     let scalars = if a.block() == (1, 1) { a } else { a.reblock((1, 1), Zeros::Keep)? };
     let (pattern, _, values) = scalars.into_parts();
@@ -21,12 +21,12 @@ pub(crate) fn into_columns<T: Real>(a: &Bsr<T>) -> Result<(Vec<usize>, Vec<u32>,
     into_rows(transpose(a)?)
 }
 
-/// Aᵀ.
+/// The transpose Aᵀ.
 pub(crate) fn transpose<T: Real>(a: &Bsr<T>) -> Result<Bsr<T>, InteropError> {
     Ok(TransposePlan::new(a.pattern())?.build(a)?)
 }
 
-/// A matrix from compressed rows whose arrays have our types.
+/// A matrix from compressed rows with the array types of [`Bsr`].
 pub(crate) fn from_parts<T: Real>(
     columns: usize,
     (offsets, indices, values): (Vec<usize>, Vec<u32>, Vec<T>),

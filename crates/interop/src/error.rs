@@ -24,7 +24,7 @@ pub enum InteropError {
          found {found} with last value {end}"
     )]
     Offsets {
-        /// The number of block rows + 1.
+        /// The number of block rows plus 1.
         expected: usize,
         /// The number of entries of the matrix.
         entries: usize,
@@ -39,9 +39,9 @@ pub enum InteropError {
          reblock it to (1, 1) first"
     )]
     Blocks {
-        /// Rows of a block.
+        /// The number of rows of a block.
         rows: usize,
-        /// Columns of a block.
+        /// The number of columns of a block.
         columns: usize,
     },
     /// Invalid compressed rows.

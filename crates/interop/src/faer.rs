@@ -1,9 +1,9 @@
 //! Conversions for `faer`, whose matrices have one integer type for offsets and columns, and may have
 //! unsorted rows and gaps between rows.
 //!
-//! Our columns are `u32` and our offsets `usize`, so no index type of faer can borrow both. [`view`] borrows
-//! columns and values and takes the offsets, 4 bytes a row, from [`narrow_offsets`]. The owned conversions
-//! move offsets and values, and convert the columns to `usize`, the usual type of faer.
+//! [`Bsr`] has `u32` columns and `usize` offsets, so that no index type of faer can borrow both. [`view`]
+//! borrows columns and values and takes the offsets, 4 bytes per row, from [`narrow_offsets`]. The owned
+//! conversions move offsets and values, and convert the columns to `usize`, the usual type of faer.
 
 use ::faer::Index;
 use ::faer::sparse::{
@@ -61,7 +61,7 @@ pub fn view<'a, T: Real>(
 /// The matrix by rows. Values and offsets are moved if blocks are 1x1 and the pattern is not shared.
 ///
 /// # Errors
-/// [`InteropError::Sparse`] if there are too many scalars for our index types.
+/// [`InteropError::Sparse`] if there are too many scalars for the index types of [`Bsr`].
 pub fn into_row_mat<T: Real>(a: Bsr<T>) -> Result<SparseRowMat<usize, T>, InteropError> {
     let (rows, columns) = a.shape();
     let (offsets, indices, values) = into_rows(a)?;

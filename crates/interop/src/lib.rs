@@ -1,8 +1,8 @@
 //! Conversions to and from other sparse matrix libraries, each behind a feature with the name of the library.
 //!
-//! Our matrices are compressed rows in blocks, with `u32` columns and `usize` offsets. Arrays are borrowed or
-//! moved if possible; a different index type costs one pass over the indices. Exports convert blocks to
-//! scalars and keep stored zeros. Imports are checked and have 1x1 blocks;
+//! [`Bsr`](coarsen_sparse::Bsr) stores compressed rows in blocks, with `u32` columns and `usize` offsets.
+//! Arrays are borrowed or moved if possible; a different index type costs one pass over the indices. Exports
+//! convert blocks to scalars and keep stored zeros. Imports are checked and have 1x1 blocks;
 //! [`Bsr::reblock`](coarsen_sparse::Bsr::reblock) converts them to larger blocks.
 //!
 //! | module | feature | borrowed | moved | copied |

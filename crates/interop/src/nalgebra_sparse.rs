@@ -1,6 +1,6 @@
 //! Conversions for `nalgebra-sparse`, whose matrices are owned and have `usize` indices.
 //!
-//! The library has no borrowed matrix type. Offsets and values are moved; columns are converted (8 bytes an
+//! The library has no borrowed matrix type. Offsets and values are moved; columns are converted (8 bytes per
 //! entry).
 
 use ::nalgebra_sparse::{CooMatrix, CscMatrix, CsrMatrix};

@@ -1,6 +1,6 @@
 //! Conversions for `sprs`, whose matrices are CSR or CSC at run time and have any integer type as index.
 //!
-//! `CsMatI<T, u32, usize>` has our array types and is viewed or moved without a copy. Prefer it to
+//! `CsMatI<T, u32, usize>` has the array types of [`Bsr`] and is viewed or moved without a copy. Prefer it to
 //! `CsMat<T>`, whose `usize` columns cost 12 bytes of traffic per entry to convert.
 
 use std::ops::Deref;
@@ -52,7 +52,7 @@ pub fn to_csc<T: Real>(a: &Bsr<T>) -> Result<CsMatI<T, u32, usize>, InteropError
         .map_err(|(_, indices, _, _)| refused(indices.len()))
 }
 
-/// A matrix from CSR or CSC with our index types; the arrays of CSR are moved.
+/// A matrix from CSR or CSC with the index types of [`Bsr`]; the arrays of CSR are moved.
 ///
 /// # Errors
 /// [`InteropError::Sparse`] for the first row that is not sorted, or a size beyond `u32`.

@@ -120,7 +120,7 @@ fn through_faer() {
 
 #[test]
 fn faer_rows_with_gaps_and_disorder() {
-    // Row 0 has (2, 5.0), (0, 1.0) and an unused third place; row 1 has (1, 7.0).
+    // Row 0 has (2, 5.0), (0, 1.0) and an unused third entry; row 1 has (1, 7.0).
     let (offsets, lengths, columns) = ([0_u32, 3, 4], [2_u32, 1], [2_u32, 0, 9, 1]);
     let symbolic = ::faer::sparse::SymbolicSparseRowMatRef::new_unsorted_checked(
         2,

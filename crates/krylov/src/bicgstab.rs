@@ -2,15 +2,15 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | r, s | `r` | residual, after the first half of a step called s |
+//! | r, s | `r` | residual; called s after the first half of a step |
 //! | r̂₀ | `shadow` | fixed shadow residual |
 //! | p | `p` | search direction |
 //! | p̂, ŝ | `y` | M⁻¹ p, then M⁻¹ s |
 //! | v, t | `v`, `t` | A p̂, A ŝ |
 //! | ρ, α, β, ω | `rho`, `alpha`, `beta`, `omega` | |
-//! | | `unit` | 1, or a power of two near ‖A‖ where squares would overflow or underflow: v, t, α and ω are those of A / unit |
+//! | | `unit` | 1, or a power of two near ‖A‖ (see `scale`); v, t, α and ω belong to A / unit |
 //!
-//! Names are those of van der Vorst 1992; (s, t) and the like are inner products.
+//! Names follow van der Vorst 1992; (s, t) etc. are inner products.
 
 use coarsen_core::{
     Class, Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector,
@@ -24,14 +24,15 @@ use crate::start::{Workspace, check, round_off};
 
 /// BiCGStab for general A, preconditioned from the right.
 ///
-/// The residual polynomial is the product of the biconjugate-gradient polynomial and of one whose factors
-/// minimise the residual of each step. Recurrences are short for unsymmetric systems, but the residual norm
-/// is not monotone. Without convergence the method returns the iterate of smallest residual (within a factor
-/// 2).
+/// The residual polynomial is the product of the biconjugate-gradient polynomial and a polynomial whose
+/// factors minimise the residual of each step. Recurrences are short for unsymmetric systems, but the
+/// residual norm is not monotone. Without convergence the method returns the iterate of smallest residual
+/// (within a factor 2).
 /// *Use* for unsymmetric systems when the vectors of [`Gmres`](crate::Gmres) do not fit in memory. For
-/// symmetric systems use a method with short optimal recurrences.
-/// *Outcome* inner products that vanish within round-off restart the method from the recomputed residual; if
-/// the previous run made no progress, the solve ends as [`Breakdown`](Outcome::Breakdown).
+/// symmetric systems use [`Cg`](crate::Cg) or [`Minres`](crate::Minres), which are optimal with short
+/// recurrences.
+/// *Outcome* if an inner product vanishes within round-off, the method restarts from the recomputed residual;
+/// if the previous run made no progress, the solve ends as [`Breakdown`](Outcome::Breakdown).
 /// *Cost* per iteration: 2 applies of A, 2 of M, 5 reductions, 6 axpby, 3 waits; 7 vectors.
 /// *Reference* van der Vorst 1992; Saad 2003, §7.4.2, Algorithm 7.7.
 ///

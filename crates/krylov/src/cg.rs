@@ -10,7 +10,7 @@
 //! | (A p, p) | `curvature` | |
 //! | α, β | `alpha`, `beta` | step length; coefficient of the old direction |
 //!
-//! Step numbers at line ends are those of Saad 2003, Algorithm 9.1.
+//! Step numbers at line ends follow Saad 2003, Algorithm 9.1.
 
 use std::ops::ControlFlow;
 
@@ -34,10 +34,10 @@ use crate::tridiagonal::Tridiagonal;
 /// indefinite A [`Minres`](crate::Minres), for unsymmetric A [`Gmres`](crate::Gmres).
 /// *Outcome* if the curvature pᵀAp is below its round-off, x stays unchanged. A negative curvature ends as
 /// [`IndefiniteOperator`](Outcome::IndefiniteOperator), a vanishing one as [`Breakdown`](Outcome::Breakdown).
-/// *Cost* per iteration: 1 apply of A, 1 of M, 3 reductions; one wait per convergence test; 5 vectors. Beside
-/// A and M, 11 passes over vectors: 6 for x and r with (r, r), 3 for p, 2 for (r, z) unless M computes it; (A
-/// p, p) is computed with A p. (Delaying the update of x until the next p would save a pass, but monitors and
-/// restarts would then see an old x.)
+/// *Cost* per iteration: 1 apply of A, 1 of M, 3 reductions; one wait per convergence test; 5 vectors. In
+/// addition to A and M, 11 passes over vectors: 6 for x and r with (r, r), 3 for p, 2 for (r, z) unless M
+/// computes it; (A p, p) is computed with A p. (Delaying the update of x until the next p would save a pass,
+/// but monitors and restarts would then receive an old x.)
 /// *Reference* Saad 2003, §9.2, Algorithm 9.1.
 ///
 /// ```
@@ -53,11 +53,11 @@ pub struct Cg<V: Vector = Vec<f64>> {
     /// The stopping rule; with `look_every` above 1 there is no condition estimate.
     pub stop: Stop<V::Real>,
     /// If ‖r‖ at a convergence test is at most this share of the last recomputed residual, r is replaced by b
-    /// − A x. The direction is kept unless the two differ too much. For operators that are
-    /// [`MixedPrecision`](coarsen_core::MixedPrecision), whose rounded products let r drift from b − A x; 1e-2 suits f32.
-    /// `None`, the default, replaces nothing.
-    /// *Cost* one residual, one pass over r and x, and one wait per replacement. After the first one there is
-    /// no condition estimate.
+    /// − A x. The direction is kept unless the two differ too much. *Use* with
+    /// [`MixedPrecision`](coarsen_core::MixedPrecision): products with the rounded A make r differ more and
+    /// more from b − A x. 1e-2 suits f32. `None`, the default, replaces nothing.
+    /// *Cost* one residual, one pass over r and x, and one wait per replacement. After the first replacement
+    /// there is no condition estimate.
     /// *Reference* van der Vorst & Ye 2000, SIAM J. Sci. Comput. 22.
     pub replace_residual: Option<V::Real>,
     workspace: Workspace<V, 5>,
@@ -70,7 +70,7 @@ impl<V: Vector> Cg<V> {
         Self { stop, replace_residual: None, workspace: Workspace::new(), lanczos: Tridiagonal::default() }
     }
 
-    /// Estimates of the extreme eigenvalues of M⁻¹A from the last solve, from within the spectrum; needs
+    /// Estimates of the extreme eigenvalues of M⁻¹A from the last solve, both inside the spectrum; requires
     /// `look_every` = 1.
     ///
     /// The α and β of the iteration determine a Lanczos matrix (Saad 2003, §6.7.3); its first 1024 rows are
@@ -107,7 +107,7 @@ impl<V: Vector> Krylov<V> for Cg<V> {
         let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor);
         let unit = b.scalar(round_off());
 
-        // Each pass of the loop runs Algorithm 9.1 from r = b − A x; another pass begins where round-off has
+        // Each pass of the loop runs Algorithm 9.1 from r = b − A x; another pass begins if round-off has
         // made r inaccurate.
         while test.goes_on(x, r)? {
             let mut rho = m.apply_dot(r, z); // 1
@@ -146,7 +146,7 @@ impl<V: Vector> Krylov<V> for Cg<V> {
                 let next = m.apply_dot(r, z); // 6
                 let beta = next.value.over(&rho.value, &rho.floor(&unit)); // 7
                 // Deviation: after a step with α = 0, r, z and rho are unchanged, so β is 1, and `alive` = 0
-                // keeps p. The next convergence test then finds the curvature that caused it.
+                // keeps p. The next convergence test then detects the curvature that caused α = 0.
                 let alive = curvature.value.over(&curvature.value, &floor); // 1 or 0
                 if std::mem::take(&mut anew) {
                     p.copy(z); // 1, from the recomputed residual

@@ -15,20 +15,21 @@
 //! test.report(x)
 //! ```
 //!
-//! A convergence test does not end the solve, but only the recurrence. The residual is then recomputed, and
-//! the solve ends or goes on:
+//! A convergence test ends only the recurrence, not the solve. The residual is then recomputed, and the solve
+//! ends or goes on:
 //!
-//! - It is within the tolerance: `Converged`, whatever stopped the recurrence.
+//! - The residual is within the tolerance: `Converged`, for any reason to stop the recurrence.
 //! - The recurrence had a residual r with A r nearly zero, and the recomputed residual has not decreased
 //!   since: `Inconsistent`, with the iterate of that residual.
 //! - The recurrence converged, but the recomputed residual is above the tolerance: the method restarts from
-//!   it. If the last run did not halve it: `Stagnated`.
-//! - The recurrence broke down: restart if the run made progress, else `Breakdown` (`Stagnated` from the
-//!   second run on).
-//! - Every other reason is the outcome, and `Diverged` if the residual has grown too much for a restart.
+//!   it. If the last run did not halve the residual: `Stagnated`.
+//! - The recurrence broke down: restart if the run made progress, otherwise `Breakdown` (`Stagnated` from
+//!   the second run on).
+//! - Any other reason is itself the outcome, or the outcome is `Diverged` if the residual has grown too
+//!   much.
 //!
-//! `safe` holds the last finite iterate whose residual had halved: a few dozen copies per solve. So x never
-//! contains NaN on return.
+//! `safe` holds the last finite iterate whose residual had halved since the last copy: a few dozen copies per
+//! solve. So x never contains NaN on return.
 
 use std::ops::ControlFlow;
 
@@ -40,8 +41,8 @@ use num_traits::{Float, one, zero};
 use crate::scale::{self, Size};
 use crate::start::{Spare, check_finite, round_off};
 
-/// If the recomputed residual is this many times that of the recurrence, it is no longer conjugate to the
-/// direction, which is dropped.
+/// If the recomputed residual exceeds the residual of the recurrence by this factor, it is no longer
+/// conjugate to the direction, and the direction is dropped.
 const ASTRAY: f64 = 1.5;
 
 /// The state of one solve.
@@ -50,26 +51,26 @@ pub(crate) struct ConvergenceTest<'a, V: Vector> {
     a: &'a dyn LinearOperator<V>,
     b: &'a V,
     monitor: &'a mut dyn Monitor<V>,
-    /// The iterate returned if the current one is not finite or worse.
+    /// The iterate returned if the current one is not finite or has a larger residual.
     safe: &'a mut V,
     /// ‖r‖ of `safe`.
     saved: V::Real,
-    /// b / power, where power ≠ 1.
+    /// b / power, if power ≠ 1.
     spare: &'a mut Spare<V>,
     /// The divisor of x and b during the solve: 1, unless b·b overflows or underflows.
     power: f64,
     /// Whether the iterate of smallest residual is returned at the iteration limit; methods that minimise
     /// another norm return the last iterate.
     smallest: bool,
-    /// ‖b‖, divided by `power` like every norm here, or 1 where b = 0.
+    /// ‖b‖, divided by `power` like every norm here, or 1 if b = 0.
     scale: V::Real,
     /// ‖r‖ that ends the solve.
     threshold: V::Real,
     /// ‖b − A x₀‖
     initial: V::Real,
-    /// ‖b − A x‖ at the last restart; in the end, that of the returned x.
+    /// ‖b − A x‖ at the last restart; at the end, the residual norm of the returned x.
     truth: V::Real,
-    /// The same, or ‖r‖ at the last replacement: the start of the recurrence.
+    /// ‖b − A x‖ at the last restart or replacement: the first residual of the recurrence.
     known: V::Real,
     replaced: bool,
     /// ‖r‖ at the last convergence test.
@@ -78,7 +79,7 @@ pub(crate) struct ConvergenceTest<'a, V: Vector> {
     held: bool,
     iterations: usize,
     runs: usize,
-    /// Why the recurrence stopped; `Converged` is still to be checked. `None`: it finished a cycle.
+    /// Why the recurrence stopped; `Converged` must still be checked. `None`: a cycle is complete.
     verdict: Option<Outcome>,
 }
 
@@ -117,13 +118,13 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         }
     }
 
-    /// At the iteration limit, returns the iterate of smallest residual instead of the last one.
+    /// At the iteration limit, returns the iterate of smallest residual instead of the last iterate.
     pub(crate) fn smallest_residual(self) -> Self {
         Self { smallest: true, ..self }
     }
 
-    /// Sets r = b − A x, both divided by a power of two where b requires it. Returns whether to run from
-    /// there; `false` once the report is ready.
+    /// Sets r = b − A x, both divided by a power of two if b requires it. Returns whether the method must run
+    /// from this x; `false` once the report is ready.
     ///
     /// # Errors
     /// Those of [`Vector::like`] when a scaled b cannot be allocated; [`Error::NotFinite`] for b and the
@@ -174,8 +175,8 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         }
     }
 
-    /// Whether the stored residual is the least attainable: the recomputed one is not below it, and it is
-    /// more than round-off of b.
+    /// Whether the stored residual is the least attainable: the recomputed residual is not smaller, and the
+    /// stored one is more than round-off of b.
     fn is_least(&self, norm: V::Real) -> bool {
         let rest = V::Real::EPSILON.sqrt();
         self.held
@@ -190,7 +191,7 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
     }
 
     /// A convergence test with r·r of the recurrence and inner products that must be positive, each with the
-    /// outcome of a negative value. `Break` ends the run.
+    /// outcome for a negative value. `Break` ends the run.
     pub(crate) fn look(
         &mut self,
         rr: V::Real,
@@ -200,7 +201,7 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         self.look_at(rr, positive, x, None)
     }
 
-    /// The same, with Ritz values of M⁻¹A.
+    /// [`look`](Self::look) with Ritz values of M⁻¹A.
     pub(crate) fn look_at(
         &mut self,
         rr: V::Real,
@@ -223,7 +224,7 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
             return Some(Outcome::NotFinite);
         }
         let stopped = self.observe(residual, x, ritz_values).is_break();
-        // Below EPSILON of its start, the recurrence no longer approximates the residual.
+        // Below EPSILON times its first value, the recurrence no longer approximates the residual.
         if residual <= self.threshold.max(V::Real::EPSILON * self.known) {
             return Some(Outcome::Converged);
         }
@@ -248,14 +249,14 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         None
     }
 
-    /// Whether the residual of the recurrence is at most this share of the last recomputed one.
+    /// Whether the residual of the recurrence is at most this share of the last recomputed residual.
     pub(crate) fn has_fallen(&self, residual: V::Real, share: V::Real) -> bool {
         residual <= share * self.known
     }
 
     /// Recomputes r = b − A x during a run whose recurrence has the norm `residual`. Returns whether the two
     /// differ so much that the direction must be dropped; `Break` if the recomputed residual has not halved
-    /// since the last one.
+    /// since the last recomputation.
     pub(crate) fn replace(&mut self, residual: V::Real, x: &V, r: &mut V) -> ControlFlow<(), bool> {
         let norm = measure(self.a, self.load(), x, r);
         self.replaced = true;
@@ -263,7 +264,7 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
             self.known = norm;
             return ControlFlow::Continue(norm > V::Real::of(ASTRAY) * residual);
         }
-        self.verdict = Some(Outcome::Converged); // the recomputed residual will decide
+        self.verdict = Some(Outcome::Converged); // checked with the recomputed residual
         ControlFlow::Break(())
     }
 
@@ -370,7 +371,7 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         scale::restore(x, self.power, r);
     }
 
-    /// Restores the safe iterate where the last one is not finite or worse.
+    /// Restores the safe iterate if the last iterate is not finite or has a larger residual.
     fn choose(&mut self, end: Outcome, x: &mut V, r: &mut V) {
         let ruined = self.truth > self.initial / V::Real::EPSILON.sqrt();
         let doubt = match end {
@@ -433,8 +434,8 @@ fn measure<V: Vector>(a: &dyn LinearOperator<V>, b: &V, x: &V, r: &mut V) -> V::
     length(a, b, x, r, [rr, rx])
 }
 
-/// ‖r‖ from r·r, also where that underflows. r·x includes every entry of x, so the result is not finite where
-/// x, r or r·r is not.
+/// ‖r‖ from r·r, also if r·r underflows. r·x includes every entry of x, so the result is not finite if x, r
+/// or r·r is not finite.
 fn length<V: Vector>(a: &dyn LinearOperator<V>, b: &V, x: &V, r: &mut V, [rr, rx]: [V::Real; 2]) -> V::Real {
     if !rr.is_finite() {
         return rr;

@@ -1,17 +1,17 @@
 //! Errors of null spaces.
 
-/// Vectors that do not span a null space.
+/// The reason why vectors cannot span a null space.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NullSpaceError {
-    /// A vector in the span of the previous ones, or zero.
+    /// A vector in the span of the previous vectors, or zero.
     #[error(
         "vector {vector} of the null space depends on the previous vectors: only {share:.1e} of its length is orthogonal to them; remove it, or choose rotations about the centre of mass"
     )]
     Dependent {
         /// The index of the vector.
         vector: usize,
-        /// The share of its length that is orthogonal to the others.
+        /// The share of its length that is orthogonal to the other vectors.
         share: f64,
     },
     /// A vector of another length than the first.
@@ -21,9 +21,9 @@ pub enum NullSpaceError {
     Length {
         /// The index of the vector.
         vector: usize,
-        /// The size of the first one.
+        /// The size of the first vector.
         expected: usize,
-        /// Its own size.
+        /// The size of this vector.
         found: usize,
     },
     /// NaN or infinity.

@@ -9,7 +9,7 @@
 //! | (w, r) | `rho` | |
 //! | (d, A d) | `curvature` | |
 //!
-//! Letters at line ends are those of Notay 2000, Algorithm FCG(1).
+//! Letters at line ends follow Notay 2000, Algorithm FCG(1).
 
 use coarsen_core::{
     Class, Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, Report, Scalar, Stop, Vector,
@@ -21,12 +21,12 @@ use crate::start::{Workspace, check, round_off};
 
 /// Conjugate gradients for symmetric positive definite A and a preconditioner that may vary.
 ///
-/// Each direction is made conjugate to the previous one explicitly: β = (z, A p) / (p, A p). This is the
-/// Polak–Ribière formula −(z, r − r_old) / (z_old, r_old) without a copy of the old residual. With a fixed M
-/// the method is [`Cg`](crate::Cg) up to round-off. *Use* with K-cycles, inner iterations or single-precision
-/// cycles as preconditioner. For a fixed M, [`Cg`](crate::Cg) saves a reduction and estimates the condition
-/// number. *Cost* per iteration: 1 apply of A, 1 of M, 4 reductions, 3 axpby; one wait per convergence test;
-/// 5 vectors. *Reference* Notay 2000, "Flexible conjugate gradients", FCG(1).
+/// Each direction is made conjugate to the previous direction explicitly: β = (z, A p) / (p, A p). This is
+/// the Polak–Ribière formula −(z, r − r_old) / (z_old, r_old) without a copy of the old residual. With a
+/// fixed M the method is [`Cg`](crate::Cg) up to round-off. *Use* with K-cycles, inner iterations or
+/// single-precision cycles as preconditioner. For a fixed M, [`Cg`](crate::Cg) saves a reduction and
+/// estimates the condition number. *Cost* per iteration: 1 apply of A, 1 of M, 4 reductions, 3 axpby; one
+/// wait per convergence test; 5 vectors. *Reference* Notay 2000, "Flexible conjugate gradients", FCG(1).
 ///
 /// ```
 /// use coarsen_core::{Identity, from_fn};
@@ -95,7 +95,7 @@ impl<V: Vector> Krylov<V> for FlexibleCg<V> {
                 rho = m.apply_dot(r, z); // w = B(r)
                 let beta = z.dot(q).over(&curvature.value, &floor); // (w, A d) / (d, A d)
                 // Deviation: after a step with α = 0, `alive` and β are 0 and p is kept, so that the next
-                // convergence test finds the curvature that caused it.
+                // convergence test detects the curvature that caused α = 0.
                 let alive = curvature.value.over(&curvature.value, &floor); // 1 or 0
                 let keep = one.clone() + -alive.clone() + -beta;
                 p.axpby(&alive, z, &keep); // d = w − β d

@@ -5,7 +5,7 @@ use coarsen_core::{Error, LinearOperator, Monitor, Preconditioner, Report, Stop,
 /// An iterative method for A x = b; object-safe.
 ///
 /// On entry x is the starting guess. On return it is the solution. At the iteration limit, or when a monitor
-/// stops the solve, it is the last iterate (for `BiCgStab`, `Minres` and `Richardson` that of smallest
+/// stops the solve, it is the last iterate (for `BiCgStab`, `Minres` and `Richardson` the iterate of smallest
 /// residual). For every other outcome, divergence included, it is the best finite iterate found; it is never
 /// NaN unless the guess was. The residual in the report is recomputed from x.
 ///
@@ -31,13 +31,13 @@ pub trait Krylov<V: Vector> {
     /// Solves A x = b with preconditioner M from the guess x; `monitor` is called at every convergence test.
     ///
     /// A right-hand side of zeros gives x = 0 in 0 iterations; an exact guess is returned in 0 iterations.
-    /// [`Report::outcome`] tells how the solve ended.
+    /// [`Report::outcome`] states how the solve ended.
     ///
     /// # Errors
     /// Before anything is written: [`Error::NotSquare`], [`Error::Shape`], [`Error::Layout`],
     /// [`Error::Parameter`] for the stopping rule and the fields of the method, [`Error::Preconditioner`] for
     /// a class that the method cannot use, and [`Error::NotFinite`] with the index of the first NaN or
-    /// infinity in b or x, where it can be found. Later only [`Error::Device`] and [`Error::Memory`].
+    /// infinity in b or x, if it can be found. Later only [`Error::Device`] and [`Error::Memory`].
     fn solve_with(
         &mut self,
         a: &dyn LinearOperator<V>,

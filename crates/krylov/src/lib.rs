@@ -1,17 +1,17 @@
 //! Krylov methods. Convergence is checked by recomputing the residual.
 //!
-//! Each method is one file that follows its paper. Shared code is in two files: [`Krylov`] is the trait of
-//! all methods; `convergence_test` runs convergence tests, restarts from the recomputed residual and determines the
-//! outcome. Methods are written against the traits of `coarsen-core` alone, so that the same code runs on
-//! host, device and distributed vectors. Types in their signatures are re-exported.
+//! Each method is one file that follows its paper. [`Krylov`] is the trait of all methods; `convergence_test`
+//! tests convergence, restarts from the recomputed residual and determines the outcome. Methods are written
+//! against the traits of `coarsen-core` alone, so that the same code runs on host, device and distributed
+//! vectors. Types in their signatures are re-exported.
 //!
 //! | file | what |
 //! |---|---|
 //! | [`krylov`](Krylov) | the trait of all methods |
-//! | [`cg`](Cg) | symmetric positive definite A, fixed M: the file to copy for a new method |
-//! | [`single_reduction_cg`](SingleReductionCg) | the same with one reduction per iteration |
-//! | [`block_cg`](BlockCg) | the same for several right-hand sides |
-//! | [`flexible_cg`](FlexibleCg) | the same A, an M that varies |
+//! | [`cg`](Cg) | symmetric positive definite A, fixed M; the template for a new method |
+//! | [`single_reduction_cg`](SingleReductionCg) | conjugate gradients with one reduction per iteration |
+//! | [`block_cg`](BlockCg) | conjugate gradients for several right-hand sides |
+//! | [`flexible_cg`](FlexibleCg) | symmetric positive definite A, variable M |
 //! | [`minres`](Minres) | symmetric indefinite A |
 //! | [`gmres`](Gmres) | general A; restarted, flexible on request |
 //! | [`bicgstab`](BiCgStab) | general A, short recurrences |

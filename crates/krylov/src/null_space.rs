@@ -38,7 +38,7 @@ impl<V: Vector> NullSpace<V> {
     /// The span of `vectors`, orthonormalised by two passes of classical Gram–Schmidt.
     ///
     /// # Errors
-    /// [`NullSpaceError::Dependent`] for a vector within √EPSILON of the span of the previous ones,
+    /// [`NullSpaceError::Dependent`] for a vector within √EPSILON of the span of the previous vectors,
     /// [`NullSpaceError::Length`], [`NullSpaceError::NotFinite`], [`NullSpaceError::Place`] (with
     /// [`Error::Layout`] for vectors of different layouts).
     pub fn new(vectors: Vec<V>) -> Result<Self, NullSpaceError> {
@@ -73,13 +73,12 @@ impl<V: Vector> NullSpace<V> {
         &self.vectors
     }
 
-    /// x −= N Nᵀ x. *Cost* one reduction for all vectors, one pass over them for it and one to subtract; no
-    /// wait.
+    /// x −= N Nᵀ x. *Cost* one reduction for all vectors, two passes over them; no wait.
     pub fn project(&self, x: &mut V) {
         self.project_by(x, &mut Vec::new());
     }
 
-    /// The same; `shares` is set to −Nᵀ x.
+    /// Projects x as [`project`](Self::project) does, and sets `shares` to −Nᵀ x.
     fn project_by(&self, x: &mut V, shares: &mut Vec<V::Scalar>) {
         shares.clear();
         if self.vectors.is_empty() {
@@ -101,13 +100,13 @@ impl<V: Vector> NullSpace<V> {
     }
 }
 
-/// Any method on a symmetric singular system, with right-hand side, preconditioned residuals and solution
+/// Any method for symmetric singular systems, with right-hand side, preconditioned residuals and solution
 /// kept orthogonal to the null space.
 ///
-/// Solves A x = b − N Nᵀ b and returns the solution orthogonal to the null space, which is the shortest. If
-/// ‖Nᵀ b‖ alone keeps ‖b − A x‖ above the tolerance, the solve ends as
-/// [`Inconsistent`](Outcome::Inconsistent) once the remaining system is solved. Vectors that are not in the
-/// null space of A end as [`Stagnated`](Outcome::Stagnated). Residuals in the report are those of b; monitors
+/// Solves A x = b − N Nᵀ b and returns the solution orthogonal to the null space, which is the shortest
+/// solution. If ‖Nᵀ b‖ alone keeps ‖b − A x‖ above the tolerance, the solve ends as
+/// [`Inconsistent`](Outcome::Inconsistent) once the remaining system is solved. If N is not in the null space
+/// of A, the solve ends as [`Stagnated`](Outcome::Stagnated). Residuals in the report refer to b; monitors
 /// receive ‖r‖ / ‖b − N Nᵀ b‖.
 /// *Use* for pure Neumann problems, free bodies and graph Laplacians. *Not* for unsymmetric A whose null
 /// space differs from that of Aᵀ.
@@ -137,7 +136,7 @@ pub struct Projected<V: Vector, K> {
 }
 
 impl<V: Vector, K: Krylov<V>> Projected<V, K> {
-    /// A method, and the null space to project out.
+    /// Combines a method with the null space to project out.
     pub fn new(method: K, null_space: NullSpace<V>) -> Self {
         Self { method, null_space, workspace: Workspace::new(), shares: Vec::new() }
     }
@@ -240,7 +239,7 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
     }
 }
 
-/// The report of a right-hand side or a guess with NaN or infinity whose index cannot be found, before x is
+/// The report for NaN or infinity in the right-hand side or the guess whose index cannot be found; x is not
 /// written.
 fn not_finite<T: Real>(stop: &Stop<T>) -> Report<T> {
     Report {

@@ -9,7 +9,7 @@ use crate::Krylov;
 use crate::convergence_test::ConvergenceTest;
 use crate::start::{Workspace, check};
 
-/// Richardson iteration, to run a multigrid cycle or a smoother on its own.
+/// Richardson iteration, to run a multigrid cycle or a smoother as a solver.
 ///
 /// Each iteration multiplies the error by I − ω M⁻¹A; it converges when all eigenvalues of this matrix lie
 /// inside the unit circle. The residual is computed from x in every iteration. *Use* to measure the

@@ -1,10 +1,10 @@
 //! Right-hand sides whose squares overflow or underflow.
 //!
-//! The square of ‖b‖ = 1e-160 underflows in `f64`, that of 1e-20 in `f32`. Such a system is solved as A (x /
-//! s) = b / s with the power of two s near ‖b‖, which loses no accuracy; x is multiplied by s at the end.
-//! Methods that need the square of A p divide these products by a power of two in the same way, the `unit` of
-//! A. An ordinary solve costs one comparison more. In `f32` a solve with ‖A‖² above 2e19 costs one pass more
-//! per product.
+//! The square of ‖b‖ = 1e-160 underflows in `f64`, the square of 1e-20 in `f32`. Such a system is solved as A
+//! (x / s) = b / s with the power of two s near ‖b‖, which loses no accuracy; x is multiplied by s at the
+//! end. Methods that need the square of A p divide these products by a power of two in the same way, the
+//! `unit` of A. An ordinary solve costs one more comparison. In `f32` a solve with ‖A‖² above 2e19 costs one
+//! more pass per product.
 
 use std::ops::ControlFlow;
 
@@ -47,8 +47,8 @@ pub(crate) fn fit<V: Vector>(b: &V, square: V::Real, scaled: &mut V) -> Size {
     Size::Power(power)
 }
 
-/// Replaces x by x / power, or by zeros where that overflows: zeros are then the better guess. Returns
-/// `false`, with x unchanged, where x is not finite.
+/// Replaces x by x / power, or by zeros if the quotient overflows: zeros are then a better guess. Returns
+/// `false`, with x unchanged, if x is not finite.
 pub(crate) fn divide<V: Vector>(x: &mut V, power: f64, scratch: &mut V) -> bool {
     if !is_finite(x, scratch) {
         return false;
@@ -76,8 +76,8 @@ pub(crate) fn round<V: Vector>(x: &mut V, power: f64, scratch: &mut V) {
     multiply(scratch, power.recip(), x);
 }
 
-/// Replaces v by v / unit: a product with A where products with A / unit are summed. x is any vector without
-/// NaN and infinity.
+/// Replaces a product v with A by v / unit, the product with A / unit. x is any vector without NaN and
+/// infinity.
 pub(crate) fn shrink<V: Vector>(v: &mut V, unit: f64, x: &V) {
     if unit != 1.0 {
         v.axpby(&v.scalar(zero()), x, &v.scalar(V::Real::of(unit.recip())));
@@ -144,7 +144,7 @@ impl<V: Vector> Monitor<V> for Unscaled<'_, V> {
     }
 }
 
-/// A power of two that scales the smallest numbers to where their squares do not underflow; its reciprocal
+/// A power of two that scales the smallest numbers so that their squares do not underflow; its reciprocal
 /// scales the largest numbers.
 fn far<T: Real>() -> f64 {
     2.0_f64.powi((0.7 * T::max_value().wide().log2()) as i32)

@@ -19,12 +19,13 @@ use crate::tridiagonal::Tridiagonal;
 /// An estimate of the spectral radius of D⁻¹A for symmetric A and symmetric positive definite D.
 ///
 /// Lanczos approaches the largest eigenvalue from below, so the estimate is multiplied by `safety`. Chebyshev
-/// smoothing and the damping of a prolongation need an upper bound that is close. Ten steps find the
-/// eigenvalue within a few per cent. The power method would not, since its rate is the ratio of the two
-/// largest eigenvalues. Stiff contacts and slivers of a mesh have eigenvectors localised on a few nodes, to
-/// which a start vector contributes little. So further steps follow while a step raises the estimate by more
-/// than a twelfth, or while the increments decrease so slowly that the remaining ones would add as much.
-/// *Cost* `steps` applies of A and D⁻¹, or up to four times as many while the estimate rises, 2 waits each; 4
+/// smoothing and the damping of a prolongation need a tight upper bound. Ten steps find the eigenvalue within
+/// a few per cent. The power method would need more, since its convergence factor is the ratio of the two
+/// largest eigenvalues. Stiff contacts and slivers of a mesh have eigenvectors localised on a few nodes, and
+/// a start vector has small components along these eigenvectors. So further steps follow while a step raises
+/// the estimate by more than a twelfth, or while the increments decrease so slowly that all remaining ones
+/// together would exceed this limit.
+/// *Cost* `steps` applies of A and D⁻¹, up to 4 `steps` while the estimate rises, 2 waits per step; 4
 /// vectors, which are kept: a second estimate allocates nothing.
 /// *Reference* Tamstorf, Jones & McCormick 2015, §7 and §11 (ten steps); van der Vorst 1982.
 ///
@@ -138,7 +139,7 @@ impl<V: Vector> SpectralRadius<V> {
 }
 
 /// Whether an estimate has converged, from its last three values: increments that decrease by the factor q
-/// add up to q / (1 − q) times the last one.
+/// add up to q / (1 − q) times the last increment.
 fn settled([first, second, third]: [f64; 3]) -> bool {
     let (before, last) = (second - first, third - second);
     let rest = last * last / (before - last);

@@ -67,12 +67,12 @@ impl<V: Vector, const N: usize> Workspace<V, N> {
         Self { vectors: Vec::new(), spare: Spare(Vec::new()) }
     }
 
-    /// The vectors; they hold old values.
+    /// The vectors, which contain old values.
     pub(crate) fn like(&mut self, b: &V) -> Result<&mut [V; N], Error> {
         Ok(self.with_spare(b)?.0)
     }
 
-    /// The same, and storage for one more vector.
+    /// The vectors, and storage for one more vector.
     pub(crate) fn with_spare(&mut self, b: &V) -> Result<(&mut [V; N], &mut Spare<V>), Error> {
         grow(&mut self.vectors, N, b)?;
         let vectors = self.vectors.first_chunk_mut().expect("grow makes N vectors");
@@ -80,11 +80,11 @@ impl<V: Vector, const N: usize> Workspace<V, N> {
     }
 }
 
-/// A vector that few solves need, allocated by the first that does.
+/// A vector that few solves need, allocated by the first of these solves.
 pub(crate) struct Spare<V>(Vec<V>);
 
 impl<V: Vector> Spare<V> {
-    /// The vector, allocated if there is none like b.
+    /// The vector, allocated unless a vector like b exists.
     pub(crate) fn like(&mut self, b: &V) -> Result<&mut V, Error> {
         grow(&mut self.0, 1, b)?;
         Ok(&mut self.0[0])

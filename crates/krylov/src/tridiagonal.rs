@@ -1,16 +1,17 @@
 //! The eigenvalues of a Lanczos matrix by Sturm sequences.
 //!
 //! The count of eigenvalues below s is the number of negative pivots of T − s I = L D Lᵀ (Golub & Van Loan
-//! 2013, §8.4); bisection on it needs no memory.
+//! 2013, §8.4); bisection with this count needs no memory.
 
 use coarsen_core::RitzValues;
 
-/// Rows kept: later rows change the extreme eigenvalues little.
+/// The number of rows kept: later rows change the extreme eigenvalues little.
 pub(crate) const KEPT: usize = 1024;
 
-/// The most bisections, and the relative width that ends them earlier: six digits exceed the accuracy of the
-/// estimate.
+/// The largest number of bisections.
 const BISECTIONS: usize = 64;
+
+/// The relative width of the interval that ends bisection: six digits exceed the accuracy of the estimate.
 const WIDTH: f64 = 1e-6;
 
 /// A symmetric tridiagonal matrix that grows row by row, up to `KEPT` rows.
@@ -29,7 +30,7 @@ impl Tridiagonal {
         self.rows.reserve_exact(KEPT);
     }
 
-    /// Adds the row with diagonal entry `alpha`, coupled to the one above by `beta`.
+    /// Adds the row with diagonal entry `alpha`, coupled to the previous row by `beta`.
     pub(crate) fn push(&mut self, alpha: f64, beta: f64) {
         if self.rows.len() < KEPT {
             let square = if self.rows.is_empty() { 0.0 } else { beta * beta };
@@ -39,7 +40,7 @@ impl Tridiagonal {
 
     /// Adds the row of one step of conjugate gradients with ρ = rᵀz and pᵀAp (Saad 2003, §6.7.3).
     ///
-    /// A step with a value that is not positive is omitted: the process ends there.
+    /// A step with a value that is not positive is omitted: it ends the process.
     pub(crate) fn push_step(&mut self, rho: f64, curvature: f64) {
         let (rho0, curvature0) = std::mem::replace(&mut self.last, (rho, curvature));
         if !(rho > 0.0 && curvature > 0.0) {
@@ -83,9 +84,9 @@ impl Tridiagonal {
 }
 
 impl RitzValues for Tridiagonal {
-    /// The smallest and the largest eigenvalue; `None` without rows, or where one is not finite.
+    /// The smallest and the largest eigenvalue; `None` without rows, or if a row is not finite.
     ///
-    /// To six digits. *Cost* 40 to 128 Sturm counts of one division per row.
+    /// Accurate to six digits. *Cost* 40 to 128 Sturm counts of one division per row.
     fn extremes(&self) -> Option<[f64; 2]> {
         let n = self.rows.len();
         let couple = |j: usize| self.rows.get(j).map_or(0.0, |row| row.1.sqrt());

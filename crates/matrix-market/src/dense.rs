@@ -4,8 +4,7 @@ use coarsen_sparse::SparseError;
 
 /// A dense matrix stored by columns, as in array files. A column is a right-hand side, a coordinate axis or a
 /// near-kernel vector.
-///
-/// *Memory* 8 bytes an entry.
+/// *Memory* 8 bytes per entry.
 ///
 /// ```
 /// use coarsen_matrix_market::Dense;
@@ -33,7 +32,7 @@ impl Dense {
         Ok(Self { rows, columns, values })
     }
 
-    /// As [`new`](Self::new), for values whose number has been checked.
+    /// [`new`](Self::new) for values whose number has been checked.
     pub(super) fn from_parts(rows: usize, columns: usize, values: Vec<f64>) -> Self {
         debug_assert_eq!(rows * columns, values.len());
         Self { rows, columns, values }

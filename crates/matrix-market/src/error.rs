@@ -166,7 +166,7 @@ pub enum Problem {
         rows: usize,
         /// The declared number of entries.
         entries: usize,
-        /// The largest number of rows that they can reach, including the mirrored triangle.
+        /// The largest number of rows that the entries can reach, including the mirrored triangle.
         filled: usize,
     },
     /// A declared size that is far larger than the number of entries.

@@ -5,8 +5,8 @@ use coarsen_sparse::{Bsr, SparseError, assembly};
 use super::Dense;
 use super::header::{Header, Structure};
 
-/// The sparse matrix of coordinate entries. Duplicates are summed in the order of the file, and mirrored ones
-/// in the same order, so a symmetric file gives an exactly symmetric matrix.
+/// The sparse matrix of coordinate entries. Duplicates are summed in the order of the file, in both
+/// triangles, so a symmetric file gives an exactly symmetric matrix.
 pub(super) fn to_sparse(header: &Header, mut entries: Vec<(u32, u32, f64)>) -> Result<Bsr<f64>, SparseError> {
     entries.shrink_to_fit(); // a growing list can have twice the necessary capacity
     match header.structure.mirror() {
@@ -54,7 +54,7 @@ pub(super) fn to_dense(header: &Header, values: Vec<f64>) -> Dense {
     dense
 }
 
-/// The sparse matrix of the nonzero entries of a dense one.
+/// The sparse matrix of the nonzero entries of a dense matrix.
 pub(super) fn nonzeros(dense: &Dense) -> Result<Bsr<f64>, SparseError> {
     let mut entries = Vec::new();
     for j in 0..dense.columns() {

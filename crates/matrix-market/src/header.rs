@@ -13,16 +13,16 @@ use super::number::whole;
 use super::read::text::{is_comment, quote, words};
 
 /// The number of rows or columns that a sparse matrix may have in addition to [`HOLLOW`] times its entries;
-/// assembly uses about 80 bytes for each.
+/// assembly uses about 80 bytes per row.
 const FREE_ROWS: usize = 1 << 20;
 
-/// The number of entries that a dense matrix may have in addition to [`HOLLOW`] times the stored ones, at 8
-/// bytes each.
+/// The number of entries that a dense matrix may have in addition to [`HOLLOW`] times the stored entries, at
+/// 8 bytes each.
 const FREE_PLACES: usize = 1 << 24;
 
 /// If a matrix has more rows, columns or dense entries than this number times its stored entries, the size
-/// line is considered damaged. Beyond the first 100 MB, memory therefore grows with entries actually read,
-/// not with declared numbers.
+/// line is considered damaged. Beyond the first 100 MB, memory therefore grows with the entries that are
+/// read, not with declared sizes.
 const HOLLOW: usize = 16;
 
 /// The format word of the banner.
@@ -58,7 +58,7 @@ pub(super) struct Header {
     pub(super) columns: usize,
     /// The number of entries in the body.
     pub(super) entries: usize,
-    /// The number of the size line.
+    /// The line number of the size line.
     pub(super) line: usize,
 }
 
@@ -198,7 +198,7 @@ impl Header {
         self.check_extent(self.rows.max(self.columns), FREE_ROWS)
     }
 
-    /// The same for a dense matrix.
+    /// Checks that the declared entries justify the sizes of a dense matrix.
     pub(super) fn check_dense(&self) -> Result<(), Problem> {
         self.check_extent(self.rows.saturating_mul(self.columns), FREE_PLACES)
     }

@@ -15,7 +15,8 @@
 //! symmetric file may contain either triangle, but not both. Duplicate entries are summed. Stored zeros are
 //! kept.
 //!
-//! Writing: `real`, `coordinate` (`symmetric` if the matrix is) or `array`; plain or gzip, by the extension.
+//! Writing: `real`, `coordinate` (`symmetric` if the matrix is) or `array`; plain or gzip, depending on the
+//! extension.
 //!
 //! *Reference* Boisvert, Pozo, Remington 1996, "The Matrix Market exchange formats: initial design", NISTIR
 //! 5935.
@@ -40,7 +41,8 @@ pub use self::write::{Symmetry, write, write_dense, write_vector};
 /// Reads a matrix from a plain or gzip file, with 1x1 blocks. Rectangular matrices are allowed.
 ///
 /// For a symmetric file, both triangles are filled. For an array file, the nonzero entries are stored. *Use*
-/// [`read_system`] for a matrix to solve with, which checks that it can be one; [`Source`] for other streams.
+/// [`read_system`] for a system to solve, which also checks the shape and the number of entries; [`Source`]
+/// for other streams.
 ///
 /// # Errors
 /// [`ReadError`] gives the file, the line, the problem and the cure.
@@ -48,10 +50,10 @@ pub fn read(path: impl AsRef<Path>) -> Result<Bsr<f64>, ReadError> {
     Source::open(path)?.matrix()
 }
 
-/// Reads the matrix of a square system, as [`read`].
+/// Reads the matrix of a square system; otherwise as [`read`].
 ///
-/// A rectangular matrix, or one with too few entries to reach all rows, is an error at the size line, before
-/// memory is allocated for the declared sizes.
+/// A rectangular matrix, or a matrix with too few entries to reach all rows, is an error at the size line,
+/// before memory is allocated for the declared sizes.
 ///
 /// # Errors
 /// As [`read`], [`Problem::Rectangular`] and [`Problem::EmptyRows`].

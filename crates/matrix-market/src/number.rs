@@ -13,7 +13,8 @@ const POWERS: [f64; 23] = [
 /// The number of decimal digits that always fits `u64`.
 const DIGITS: usize = 19;
 
-/// The unsigned integer at the start of `text`, and the rest; `None` without digits or beyond `u64`.
+/// The unsigned integer at the start of `text`, and the remaining text; `None` without digits or beyond
+/// `u64`.
 #[inline]
 pub(super) fn whole(text: &[u8]) -> Option<(u64, &[u8])> {
     let (mut n, mut rest) = (0, text);
@@ -21,8 +22,8 @@ pub(super) fn whole(text: &[u8]) -> Option<(u64, &[u8])> {
     (1..=DIGITS).contains(&digits).then_some((n, rest))
 }
 
-/// The nearest `f64` to the decimal number at the start of `text`, and the rest; `None` if there is no
-/// number.
+/// The nearest `f64` to the decimal number at the start of `text`, and the remaining text; `None` if it does
+/// not start with a number.
 ///
 /// The exponent letter is e, E, or the Fortran letters d, D. Numbers beyond the range of `f64` give infinity.
 #[inline]

@@ -26,7 +26,7 @@ pub enum Symmetry {
 ///
 /// All stored scalars are written, including zeros, in the shortest decimals that are read back to the same
 /// number; only −0 becomes 0. The file is written under a temporary name and renamed, so a partial file never
-/// appears. *Cost* about 0.2 µs a scalar, several times that with gzip.
+/// appears. *Cost* about 0.2 µs per scalar, several times as much with gzip.
 ///
 /// ```
 /// use coarsen_matrix_market::{self as matrix_market, Symmetry};

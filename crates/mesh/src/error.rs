@@ -75,13 +75,13 @@ pub enum Problem {
         /// The error of the decompressor.
         kind: ErrorKind,
     },
-    /// A file that exceeds the size limit.
+    /// The file exceeds the size limit.
     #[error("the file has more than {limit} bytes; divide the mesh into smaller files")]
     TooLarge {
         /// The limit.
         limit: u64,
     },
-    /// An unknown extension.
+    /// The extension is unknown.
     #[error(
         "unknown extension `{found}`, expected obj, ply, msh, mesh, node, ele or vtk, with or without \
          .gz; rename or convert the file"
@@ -144,7 +144,7 @@ pub enum Problem {
          to their corners)"
     )]
     Element {
-        /// The number of the type in the format.
+        /// The number of the element type in the format.
         kind: i64,
     },
     /// A version or an encoding of the format that is not supported.

@@ -27,7 +27,7 @@ pub(super) enum Encoding {
 
 /// A position in the bytes of a file.
 ///
-/// Memory is never allocated for a declared count: lists grow as they are read.
+/// No memory is allocated for a declared count: lists grow as they are read.
 pub(super) struct Fields<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -41,7 +41,7 @@ impl<'a> Fields<'a> {
         Self { bytes, at: 0, comments: false, encoding: Encoding::Text }
     }
 
-    /// The same, with comments from `#` to the end of the line skipped.
+    /// `new`, but comments from `#` to the end of the line are skipped.
     pub(super) fn with_comments(bytes: &'a [u8]) -> Self {
         Self { comments: true, ..Self::new(bytes) }
     }
@@ -64,7 +64,7 @@ impl<'a> Fields<'a> {
         self.at
     }
 
-    /// The rest of the line, without its end; `None` at the end of the file.
+    /// The remaining part of the line, without its end; `None` at the end of the file.
     pub(super) fn line(&mut self) -> Option<&'a [u8]> {
         let rest = &self.bytes[self.at..];
         if rest.is_empty() {
@@ -123,7 +123,7 @@ impl<'a> Fields<'a> {
         Err(self.fault(Problem::Word { expected, found: quote(word) }))
     }
 
-    /// A number as text, whatever the encoding; used for sizes in headers.
+    /// A number as text in any encoding, used for sizes in headers.
     pub(super) fn text<T: FromStr>(&mut self, what: &'static str) -> Result<T, Fault> {
         let word = self.expect(what)?;
         number(word).ok_or_else(|| self.fault(Problem::Number { what, found: quote(word) }))

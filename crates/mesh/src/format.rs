@@ -9,7 +9,8 @@ use flate2::read::MultiGzDecoder;
 use super::fields::Fault;
 use super::{Mesh, Problem, ReadError, medit, msh, obj, ply, tetgen, vtk};
 
-/// The maximum number of decompressed bytes: a small file can decompress to a very large one.
+/// The maximum number of decompressed bytes, since a small file can decompress to a very large number of
+/// bytes.
 const LIMIT: u64 = 1 << 32;
 
 /// The first bytes of every gzip stream (RFC 1952, §2.3.1).
@@ -31,7 +32,7 @@ pub enum Format {
 }
 
 /// Reads a mesh; the extension selects the format: `obj`, `ply`, `msh`, `mesh`, `vtk`, or a pair of `node`
-/// and `ele`, either of which may be given. A final extension `.gz` is ignored; compressed files are detected
+/// and `ele`, of which either path may be given. A final extension `.gz` is ignored; gzip files are detected
 /// by their first bytes.
 ///
 /// Polygons are divided into fans of triangles. Points and lines are skipped. Curved elements (of higher
@@ -128,7 +129,7 @@ fn blame(file: &Path, fault: Fault) -> ReadError {
     ReadError { file: file.into(), place: fault.place, problem: fault.problem }
 }
 
-/// The final check of the whole mesh, whose errors have no place.
+/// Checks the whole mesh; errors have no place.
 fn finish(mesh: Mesh, file: &Path) -> Result<Mesh, ReadError> {
     match mesh.check() {
         Ok(()) => Ok(mesh),

@@ -1,8 +1,8 @@
 //! Readers of mesh files: points, triangles and tetrahedra, checked when they are read.
 //!
 //! The gallery, the command and the examples all use these readers. They accept valid files of any program.
-//! For an invalid file, they return the place, the problem and the cure. Memory is never allocated for a
-//! count that is only declared.
+//! For an invalid file they return the place, the problem and the cure. No memory is allocated for a count
+//! that is only declared.
 //!
 //! | file | format |
 //! |---|---|
@@ -15,6 +15,7 @@
 //! | `format` | detection of the format; reading of the bytes |
 //! | `fields` | words, numbers and bytes of a file with their places |
 //! | `surface` | boundary, unused vertices, bounding box |
+//! | `voxels` | meshes of cubes |
 //! | `shape` | generated bars; scaled, oriented and refined meshes |
 //! | [`vector`] | operations on 3D vectors |
 //! | `error` | errors of files and meshes |
@@ -30,6 +31,7 @@ mod shape;
 mod surface;
 mod tetgen;
 pub mod vector;
+mod voxels;
 mod vtk;
 
 pub use error::{MeshError, Place, Problem, ReadError};
@@ -60,7 +62,7 @@ pub struct Mesh {
 
 impl Mesh {
     /// Checks that positions are finite, and that the corners of each element exist and are distinct. Every
-    /// reader calls it.
+    /// reader calls this method.
     ///
     /// # Errors
     /// [`MeshError`] for the first invalid vertex or element.
@@ -81,7 +83,7 @@ impl Mesh {
         self.check_holds("triangles", self.triangles.len())
     }
 
-    /// Checks that there is at least one tetrahedron, and that all have a volume, as in
+    /// Checks that there is at least one tetrahedron, and that every tetrahedron has a volume, as in
     /// [`check_volumes`](Self::check_volumes).
     ///
     /// # Errors
@@ -107,7 +109,7 @@ impl Mesh {
             let [a, b, c, d] = t.map(|v| self.positions[v as usize]);
             let edges = [sub(b, a), sub(c, a), sub(d, a), sub(c, b), sub(d, b), sub(d, c)];
             let size = edges.as_flattened().iter().fold(0.0_f64, |m, x| m.max(x.abs()));
-            // Scaled to size 1, so that nothing overflows.
+            // Scaled to size 1 to avoid overflow.
             let [p, q, r] = [0, 1, 2].map(|k| edges[k].map(|x| x / size));
             let volume = dot(cross(p, q), r).abs();
             !(size.is_finite() && volume > FLAT)
@@ -119,9 +121,9 @@ impl Mesh {
     }
 }
 
-/// The smallest six-fold volume of a tetrahedron of size 1 that is not considered flat. Coordinates of 16
-/// digits leave 1e-16 in a plane. Coordinates of 32 bits leave 1e-8, which cannot be distinguished from a
-/// thin tetrahedron.
+/// The smallest six-fold volume of a tetrahedron of size 1 that is not considered flat. Four points in a
+/// plane give 1e-16 with coordinates of 16 digits; with coordinates of 32 bits they give 1e-8, which cannot
+/// be distinguished from a thin tetrahedron.
 const FLAT: f64 = 1e-13;
 
 /// Checks that corners exist and are distinct.

@@ -5,7 +5,7 @@
 use super::fields::{Fault, Fields, number, quote};
 use super::{Mesh, Problem};
 
-/// Volume elements other than tetrahedra, of any order.
+/// The keywords of volume elements other than tetrahedra, of any order.
 const VOLUMES: [&[u8]; 4] = [b"hexahedra", b"hexaedra", b"prisms", b"pyramids"];
 
 pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {

@@ -5,7 +5,8 @@
 use super::fields::{Fault, Fields, number, quote};
 use super::{Mesh, Problem};
 
-/// The position of a face, and the end of its corners in the list of all; a face may refer to later vertices.
+/// The position of a face, and the end of its corners in the list of all corners. A face may refer to later
+/// vertices, so corners are checked after the last line.
 struct Face {
     at: usize,
     end: usize,

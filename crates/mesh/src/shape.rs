@@ -8,22 +8,29 @@ use super::vector::{cross, dot, sub};
 /// The six edge paths from corner 000 to corner 111 of a cube: Kuhn's subdivision, the same in every cell.
 const PATHS: [[usize; 2]; 6] = [[0, 1], [0, 2], [1, 0], [1, 2], [2, 0], [2, 1]];
 
+/// All cells of a box; x varies slowest.
+fn cells([nx, ny, nz]: [usize; 3]) -> impl Iterator<Item = [usize; 3]> {
+    (0..nx).flat_map(move |x| (0..ny).flat_map(move |y| (0..nz).map(move |z| [x, y, z])))
+}
+
 impl Mesh {
-    /// A box of cells of side h from the origin, each divided into six tetrahedra around a diagonal; x varies
-    /// slowest.
+    /// A box of cubic cells of side h with a corner at the origin, each cell divided into six tetrahedra
+    /// around a diagonal; x varies slowest.
     ///
     /// ```
     /// let bar = coarsen_mesh::Mesh::bar([4, 1, 1], 0.5);
     /// assert_eq!((bar.positions.len(), bar.tetrahedra.len()), (20, 24));
     /// ```
-    pub fn bar([nx, ny, nz]: [usize; 3], h: f64) -> Self {
+    pub fn bar(cells: [usize; 3], h: f64) -> Self {
+        Self::cubes(cells, h, |_| true)
+    }
+
+    /// The cells of a box for which `keep` holds, with all nodes of the box.
+    pub(crate) fn cubes([nx, ny, nz]: [usize; 3], h: f64, keep: impl Fn([usize; 3]) -> bool) -> Self {
         let number = |[x, y, z]: [usize; 3]| ((x * (ny + 1) + y) * (nz + 1) + z) as u32;
-        let cells = |[nx, ny, nz]: [usize; 3]| {
-            (0..nx).flat_map(move |x| (0..ny).flat_map(move |y| (0..nz).map(move |z| [x, y, z])))
-        };
         let positions = cells([nx + 1, ny + 1, nz + 1]).map(|p| p.map(|c| c as f64 * h)).collect();
         let mut tetrahedra = Vec::with_capacity(6 * nx * ny * nz);
-        for cell in cells([nx, ny, nz]) {
+        for cell in cells([nx, ny, nz]).filter(|&cell| keep(cell)) {
             for path in PATHS {
                 let mut at = cell;
                 let mut corner = |axis: usize| {
@@ -40,7 +47,7 @@ impl Mesh {
         Self { positions, triangles: Vec::new(), tetrahedra }
     }
 
-    /// Orients every tetrahedron to positive volume by swapping corners 2 and 3 where necessary.
+    /// Orients every tetrahedron to positive volume by swapping corners 2 and 3 if necessary.
     pub fn oriented(mut self) -> Self {
         for t in &mut self.tetrahedra {
             let [a, b, c, d] = t.map(|i| self.positions[i as usize]);

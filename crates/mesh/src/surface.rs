@@ -81,8 +81,8 @@ mod tests {
         Mesh { positions, triangles: Vec::new(), tetrahedra: vec![[1, 2, 3, 4], [2, 3, 4, 5]] }
     }
 
-    /// The volume enclosed by the boundary (divergence theorem) equals that of the tetrahedra, so all faces
-    /// point outwards.
+    /// The volume enclosed by the boundary (divergence theorem) equals the volume of the tetrahedra, so all
+    /// faces point outwards.
     #[test]
     fn the_surface_encloses_the_volume() {
         let mesh = pair();

@@ -1,5 +1,5 @@
-//! TetGen NODE and ELE: a count and a list in each. The files of Triangle, its two-dimensional predecessor,
-//! have the same layout.
+//! TetGen NODE and ELE files: a count and a list in each. The files of Triangle, the two-dimensional
+//! predecessor of TetGen, have the same layout.
 //!
 //! *Reference* Si 2015, "TetGen, a Delaunay-based quality tetrahedral mesh generator", ACM TOMS 41(2);
 //! manual, §5.2.
@@ -7,7 +7,7 @@
 use super::fields::{Fault, Fields};
 use super::{Mesh, Problem};
 
-/// The vertices of a NODE file, numbered from 0 or 1 like its first vertex.
+/// The vertices of a NODE file; the first vertex gives the base of the numbers, 0 or 1.
 pub(super) struct Vertices {
     pub(super) positions: Vec<[f64; 3]>,
     base: i64,
@@ -44,7 +44,7 @@ pub(super) fn vertices(bytes: &[u8]) -> Result<Vertices, Fault> {
     Ok(Vertices { positions, base })
 }
 
-/// The mesh of an ELE file: tetrahedra of TetGen, or triangles of Triangle.
+/// The mesh of an ELE file: tetrahedra from TetGen, or triangles from Triangle.
 pub(super) fn mesh(bytes: &[u8], vertices: Vertices) -> Result<Mesh, Fault> {
     let Vertices { positions, base } = vertices;
     let mut fields = Fields::with_comments(bytes);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use coarsen_mesh::{Format, Mesh, Place, Problem, ReadError, parse, parse_tetgen, read};
 use proptest::prelude::*;
 
-/// Name, vertices, triangles, tetrahedra; `None` if the index of the data folder does not give it.
+/// Name, vertices, triangles, tetrahedra; `None` if the index of the data folder does not give the number.
 const FILES: [(&str, usize, Option<usize>, usize); 14] = [
     ("c3d_spot.obj.gz", 2930, Some(5856), 0),
     ("diffcloth_dress-v5k-f10k.obj.gz", 5563, Some(10180), 0),
@@ -89,7 +89,7 @@ const SAMPLES: [(Format, &[u8]); 8] = [
     (Format::Vtk, VTK5),
 ];
 
-/// A file of each format and encoding; `tests/fuzz` starts from them.
+/// The corpus has a file of each format and encoding, from which `tests/fuzz` starts.
 #[test]
 fn every_file_of_the_corpus_is_good() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
@@ -102,7 +102,7 @@ fn every_file_of_the_corpus_is_good() {
     assert!(seen > 25, "{seen} files");
 }
 
-/// The result of a damaged file must be a consistent mesh or an error with a text.
+/// Checks that the result of a damaged file is a consistent mesh or an error with a text.
 fn harmless(result: Result<Mesh, ReadError>) {
     match result {
         Ok(mesh) => assert_eq!(mesh.check(), Ok(())),
@@ -137,7 +137,7 @@ fn curved_tetrahedra_and_triangles_of_ele_files() {
     );
 }
 
-/// Bytes to overwrite at random places of a sample.
+/// The bytes to overwrite at random positions of a sample.
 fn damage() -> impl Strategy<Value = Vec<(usize, u8)>> {
     let byte = prop_oneof![any::<u8>(), prop::sample::select(&b"0123456789-.$e \n"[..])];
     prop::collection::vec((any::<usize>(), byte), 1..6)

@@ -1,10 +1,10 @@
-//! The interface of a multigrid method: from a grid to the next coarser one.
+//! The interface of a multigrid method: the step from a grid to the next coarser grid.
 
 use coarsen_backend::{DenseBlocks, SetupError};
-use coarsen_core::{Error, Real};
+use coarsen_core::{Cancel, Error, Real};
 use coarsen_sparse::{Bsr, NearKernel, Pattern, Prolongation, System};
 
-/// One level: matrix, near-kernel, geometry.
+/// One level: its matrix, near-kernel and geometry.
 #[derive(Clone, Copy, Debug)]
 pub struct Grid<'a, T> {
     /// The matrix of this level, square in square blocks.
@@ -13,23 +13,25 @@ pub struct Grid<'a, T> {
     pub near_kernel: Option<&'a NearKernel>,
     /// One point per node, if known.
     pub positions: Option<&'a [[f64; 3]]>,
-    /// A bound of ρ(D⁻¹A), D the block diagonal of A, if the smoother has computed one.
+    /// An upper bound of ρ(D⁻¹A), where D is the block diagonal of A, if the smoother has computed it.
     pub radius: Option<f64>,
-    /// The set of each node, `u32::MAX` for nodes in none, if the smoother solves sets of nodes exactly. The
-    /// errors left to the coarser grid are smooth across these sets.
+    /// The set of each node, `u32::MAX` for nodes in no set, if the smoother solves sets of nodes exactly.
+    /// The errors that remain are smooth across these sets.
     pub sets: Option<&'a [u32]>,
     /// The inverses of the diagonal blocks, if the smoother has them.
     pub inverses: Option<&'a DenseBlocks<T>>,
     /// The neighbours of each node, if they differ from the pattern of A.
     pub links: Option<&'a Pattern>,
-    /// The finest matrix without contact, if contact is kept apart.
+    /// The finest matrix without contact, if contact is stored separately.
     pub elastic: Option<&'a Bsr<T>>,
-    /// The number of levels above; 0 is the finest.
+    /// If it is raised, the setup of this level ends.
+    pub cancel: Option<&'a Cancel>,
+    /// The number of finer levels; 0 for the finest level.
     pub depth: usize,
 }
 
 impl<'a, T: Real> Grid<'a, T> {
-    /// A finest level with a matrix and no further data.
+    /// Returns a finest level with a matrix and no further data.
     pub fn new(a: &'a Bsr<T>) -> Self {
         Self {
             a,
@@ -40,17 +42,19 @@ impl<'a, T: Real> Grid<'a, T> {
             inverses: None,
             links: None,
             elastic: None,
+            cancel: None,
             depth: 0,
         }
     }
 
-    /// The finest level of a system; `a` is its matrix including contact.
+    /// Returns the finest level of a system; `a` is its matrix including contact.
     pub fn finest(system: &System<'a, T>, a: &'a Bsr<T>) -> Self {
-        let System { matrix, contact, near_kernel, positions, links, .. } = *system;
-        Self { near_kernel, positions, links, elastic: contact.map(|_| matrix), ..Self::new(a) }
+        let System { matrix, contact, near_kernel, positions, links, cancel } = *system;
+        let elastic = contact.map(|_| matrix);
+        Self { near_kernel, positions, links, elastic, cancel, ..Self::new(a) }
     }
 
-    /// The level at `depth`, whose matrix is `a`; `coarse` is the step from depth − 1.
+    /// Returns the level at `depth` with the matrix `a`; `coarse` is the step from `depth` − 1.
     pub(crate) fn below<X>(coarse: &'a Coarse<T, X>, a: &'a Bsr<T>, depth: usize) -> Self {
         let (near_kernel, positions) = (coarse.near_kernel.as_ref(), coarse.positions.as_deref());
         Self { near_kernel, positions, links: coarse.links.as_ref(), depth, ..Self::new(a) }
@@ -58,13 +62,13 @@ impl<'a, T: Real> Grid<'a, T> {
 }
 
 impl<T> Grid<'_, T> {
-    /// Whether the near-kernel was inherited from the grid above.
+    /// Whether the near-kernel comes from the next finer grid.
     pub(crate) fn inherits(&self) -> bool {
         self.depth > 0 && self.near_kernel.is_some()
     }
 }
 
-/// The step from a grid to the next coarser one; `X` is private data of the method.
+/// The step from a grid to the next coarser grid; `X` is private data of the method.
 #[derive(Clone, Debug)]
 pub struct Coarse<T, X = ()> {
     /// P: from coarse to fine unknowns, in blocks of b x k, as weights or as identities.
@@ -75,18 +79,18 @@ pub struct Coarse<T, X = ()> {
     pub positions: Option<Vec<[f64; 3]>>,
     /// The neighbours of each coarse node, if the finer grid has `links`.
     pub links: Option<Pattern>,
-    /// Sorted coarse scalar unknowns without a basis function. Their columns of P are zero; the hierarchy
-    /// gives them a diagonal entry of the size of those of their node.
+    /// The coarse scalar unknowns without a basis function, sorted. Their columns of P are zero; the
+    /// hierarchy gives them a diagonal entry of the size of the other diagonal entries of the node.
     pub dead: Vec<u32>,
-    /// The aggregate of each fine node, `u32::MAX` for nodes solved by relaxation alone; only for methods
-    /// with aggregates.
+    /// The aggregate of each fine node, `u32::MAX` for nodes that only relaxation solves; `None` for methods
+    /// without aggregates.
     pub aggregates: Option<Vec<u32>>,
-    /// Data of the method about this step, for the next coarser grid and for updates.
+    /// The data of the method for this step, used on the next coarser grid and in updates.
     pub state: X,
 }
 
 impl<T, X> Coarse<T, X> {
-    /// A step with a prolongation and no further data.
+    /// Returns a step with a prolongation and no further data.
     pub fn new(prolongation: impl Into<Prolongation<T>>, state: X) -> Self {
         let prolongation = prolongation.into();
         let (near_kernel, positions, links) = (None, None, None);
@@ -96,32 +100,32 @@ impl<T, X> Coarse<T, X> {
 
 /// The interface of a multigrid method.
 ///
-/// The hierarchy does the rest: Galerkin products, smoothers, cycles, reuse. *Implement*
-/// [`coarsen`](Self::coarsen) and [`name`](Self::name), and others only to improve on the default. *Copy*
-/// [`Geometric`](crate::Geometric), [`RugeStueben`](crate::RugeStueben) or
-/// [`PlainAggregation`](crate::PlainAggregation): one file each.
+/// The hierarchy provides Galerkin products, smoothers, cycles and reuse. *Implement*
+/// [`coarsen`](Self::coarsen) and [`name`](Self::name), and other methods only to improve on the default.
+/// *Copy* [`Geometric`](crate::Geometric), [`RugeStueben`](crate::RugeStueben) or
+/// [`PlainAggregation`](crate::PlainAggregation), which have one file each.
 pub trait Coarsening<T: Real>: Clone {
-    /// Data kept with each step beside the transfers; `()` for none.
+    /// The data stored with each step in addition to the transfers; `()` for no data.
     type State: Clone;
 
-    /// The next coarser grid, or `None` if this one cannot be coarsened further. `above` is the state of the
-    /// step to `fine`, `None` on the finest.
+    /// Returns the next coarser grid, or `None` if the grid cannot be coarsened further. `above` is the state
+    /// of the step to `fine`, `None` on the finest level.
     ///
     /// # Errors
-    /// [`SetupError`] names the row or node at fault.
+    /// [`SetupError`] with the row or node at fault.
     fn coarsen(
         &self,
         fine: &Grid<'_, T>,
         above: Option<&Self::State>,
     ) -> Result<Option<Coarse<T, Self::State>>, SetupError>;
 
-    /// New values of P for new values of the grid, on the pattern of `coarse`.
+    /// Computes new values of P for new values of the grid, on the pattern of `coarse`.
     ///
-    /// By default coarsens anew, and takes the values if the pattern is the same.
+    /// The default coarsens again and takes the new values if the pattern is the same.
     ///
     /// # Errors
-    /// As [`coarsen`](Self::coarsen), and [`Error::Pattern`] if the new P has another pattern; `coarse` is
-    /// then unchanged.
+    /// The errors of [`coarsen`](Self::coarsen), and [`Error::Pattern`] if the new P has another pattern;
+    /// `coarse` is then unchanged.
     fn refresh(
         &self,
         fine: &Grid<'_, T>,
@@ -138,14 +142,13 @@ pub trait Coarsening<T: Real>: Clone {
         Ok(())
     }
 
-    /// The matrix of the coarse grid, if the method makes its own: discretised there, or assembled by
-    /// particles. `None` for the Galerkin product PᵀAP.
-    ///
-    /// It must be square, with the unknowns and blocks of the columns of P. In an update it must have the
-    /// pattern of the build. Otherwise the hierarchy returns an error.
+    /// Returns the matrix of the coarse grid, if the method makes it itself, by discretisation or by assembly
+    /// from particles. `None` for the Galerkin product PᵀAP.
+    /// The matrix must be square, with the unknowns and blocks of the columns of P. In an update it must have
+    /// the pattern of the build. Otherwise the hierarchy returns an error.
     ///
     /// # Errors
-    /// [`SetupError`] names the row or node at fault.
+    /// [`SetupError`] with the row or node at fault.
     fn matrix(
         &self,
         fine: &Grid<'_, T>,
@@ -156,38 +159,40 @@ pub trait Coarsening<T: Real>: Clone {
     }
 
     /// Whether a level has a term T that only its smoother and its coarsest solve use: they work with A + T,
-    /// and PᵀAP is made of A alone.
+    /// while PᵀAP is computed from A alone.
     ///
-    /// `above` is what the step to this level has kept, none on the finest. *Use* to make free motions of a
-    /// coarse level regular: added to A itself, such a term would stiffen real motions of every level below.
-    /// The hierarchy then leaves singular diagonal blocks of this level to the method. No level by default.
+    /// `above` is the state of the step to this level, `None` on the finest level. *Use* to make free motions
+    /// of a coarse level regular: such a term in A itself would stiffen real motions of every coarser level.
+    /// With a term, the hierarchy leaves singular diagonal blocks of this level to the method. By default no
+    /// level has a term.
     fn has_term(&self, above: Option<&Self::State>) -> bool {
         let _ = above;
         false
     }
 
-    /// A ← A + T on a copy `a` of the matrix of a level that [has a term](Self::has_term), within its pattern.
+    /// Adds the term: A ← A + T on a copy `a` of the matrix of a level that [has a term](Self::has_term),
+    /// within its pattern.
     ///
     /// # Errors
-    /// [`SetupError`] names the row or node that stands in the way.
+    /// [`SetupError`] with the row or node at fault.
     fn add_term(&self, a: &mut Bsr<T>, above: Option<&Self::State>) -> Result<(), SetupError> {
         let _ = (a, above);
         Ok(())
     }
 
-    /// The state of a step after a change of contact: the same nodes, the pattern `before` replaced by
-    /// `after`.
+    /// Returns the state of a step after a change of contact: the nodes are the same, and the pattern
+    /// `before` becomes `after`.
     fn carried(&self, state: &Self::State, before: &Pattern, after: &Pattern) -> Self::State {
         let _ = (before, after);
         state.clone()
     }
 
-    /// Bytes of the state of a step.
+    /// Returns the size in bytes of the state of a step.
     fn state_bytes(&self, state: &Self::State) -> usize {
         let _ = state;
         0
     }
 
-    /// The name in tables.
+    /// Returns the name printed in tables.
     fn name(&self) -> &'static str;
 }

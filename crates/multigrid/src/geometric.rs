@@ -2,8 +2,8 @@
 //!
 //! | symbol | here |
 //! |---|---|
-//! | h, H = 2 h | the grid of the finest level, the next coarser one |
-//! | P | weights ½, 1, ½ along each axis, multiplied over the axes, for all unknowns of a node alike |
+//! | h, H = 2 h | the mesh widths of the finest level and of the next coarser level |
+//! | P | weights ½, 1, ½ along each axis, multiplied over the axes, the same for all unknowns of a node |
 //!
 //! *Reference* Briggs, Henson & McCormick 2000, "A multigrid tutorial", 2nd edition, ch. 3.
 
@@ -13,13 +13,13 @@ use coarsen_sparse::{Prolongation, SparseError, assembly};
 
 use crate::{Coarse, Coarsening, Grid};
 
-/// The grid has interior points only; boundary values are given. Coarse points are the second, fourth, ... of
-/// each axis.
+/// Multigrid on a structured grid of interior points; boundary values are given. Coarse points are the
+/// second, fourth, ... point of each axis.
 ///
-/// The coarse matrix is PᵀAP. *Use* on structured grids of one mesh width; the contraction of a cycle does
-/// not depend on it. *Cost*: 9 (2D) or 27 (3D) weights of P per coarse point, levels of a quarter or an
-/// eighth of the points. *Leave it* where coefficients jump or one axis is much stiffer: algebraic methods
-/// adapt to both.
+/// The coarse matrix is PᵀAP. *Use* on structured grids with one mesh width; the contraction of a cycle does
+/// not depend on the mesh width. *Cost*: 9 (2D) or 27 (3D) weights of P per coarse point; each level has a
+/// quarter or an eighth of the points of the next finer level. *Not* for coefficients that jump or one axis
+/// that is much stiffer: algebraic methods adapt to both.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -35,12 +35,13 @@ use crate::{Coarse, Coarsening, Grid};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometric {
-    /// Points along each axis on the finest level, the first axis varying fastest; 1 for an absent axis.
+    /// The number of points along each axis on the finest level, the first axis varying fastest; 1 for an
+    /// absent axis.
     pub points: [usize; 3],
 }
 
 impl<T: Real> Coarsening<T> for Geometric {
-    /// Points along each axis of the coarse grid.
+    /// The number of points along each axis of the coarse grid.
     type State = [usize; 3];
 
     fn coarsen(
@@ -73,8 +74,8 @@ impl<T: Real> Coarsening<T> for Geometric {
 }
 
 impl Geometric {
-    /// P from every second point of a grid, for `unknowns` per point, and the points of the coarse grid along
-    /// each axis; `None` if no axis has more than two.
+    /// Returns P from every second point of a grid, for `unknowns` per point, and the number of points of the
+    /// coarse grid along each axis; `None` if no axis has more than two points.
     ///
     /// # Errors
     /// If the matrix of weights is too large.
@@ -109,12 +110,13 @@ impl Geometric {
     }
 }
 
-/// The index of a point, the first axis varying fastest.
+/// Returns the index of a point, the first axis varying fastest.
 fn index(at: [usize; 3], of: [usize; 3]) -> u32 {
     ((at[2] * of[1] + at[1]) * of[0] + at[0]) as u32
 }
 
-/// The coarse points on both sides of a fine one along an axis, with weights; `None` beyond the boundary.
+/// Returns the coarse points on both sides of a fine point along an axis, with weights; `None` beyond the
+/// boundary.
 fn along(i: usize, fine: usize, coarse: usize) -> [Option<(usize, f64)>; 2] {
     if coarse == fine {
         return [Some((i, 1.0)), None];

@@ -1,18 +1,19 @@
-//! Multigrid: a hierarchy of smaller and smaller systems, and cycles through it.
+//! Multigrid: a hierarchy of systems of decreasing size, and cycles through the hierarchy.
 //!
 //! A method defines its [`Coarsening`]: from a grid to a prolongation. Setup loop, cycles, reuse and coarsest
 //! solve are common to all methods. Start reading at `hierarchy/cycle.rs` and `smoothed_aggregation/mod.rs`.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`multigrid`](Multigrid) | the recipe: cycle, smoothing, sizes, what an update keeps |
+//! | [`multigrid`](Multigrid) | the recipe: cycle, smoothing, sizes, data that an update keeps |
 //! | [`coarsening`](Coarsening) | the interface of a method |
 //! | [`over_domains`](OverDomains) | domains of multilevel Schwarz as the finest smoother |
 //! | [`hierarchy`](Hierarchy) | the setup loop; `cycle`, `coarsest`, `update`, `patch`, `numeric`, `term`, `free`, `table` |
-//! | [`matrix_free`](MatrixFree) | a finest level that is an operator |
+//! | [`per_level`](PerLevel) | a smoother for each level |
+//! | [`matrix_free`](MatrixFree) | a finest level given as an operator |
 //! | [`smoothed_aggregation`](SmoothedAggregation) | Tamstorf 2015: special nodes, aggregates, local QR, smoothing |
 //! | [`skinning`](Skinning) | Xian 2019: handles, affine coordinates, null spaces |
-//! | [`geometric`](Geometric), [`ruge_stueben`](RugeStueben), [`plain_aggregation`](PlainAggregation) | methods of one file each; copy one for a new method |
+//! | [`geometric`](Geometric), [`ruge_stueben`](RugeStueben), [`plain_aggregation`](PlainAggregation) | methods of one file each; examples for a new method |
 
 mod coarsening;
 mod geometric;
@@ -20,6 +21,7 @@ mod hierarchy;
 mod matrix_free;
 mod multigrid;
 mod over_domains;
+mod per_level;
 mod plain_aggregation;
 mod ruge_stueben;
 mod skinning;
@@ -31,7 +33,8 @@ pub use hierarchy::{Hierarchy, NumericPlan};
 pub use matrix_free::MatrixFree;
 pub use multigrid::{Coarsest, Cycle, JacobiCg, Keep, Multigrid, SmootherRecipe, Smoothing};
 pub use over_domains::OverDomains;
+pub use per_level::PerLevel;
 pub use plain_aggregation::PlainAggregation;
 pub use ruge_stueben::RugeStueben;
-pub use skinning::{Controlled, Handles, Sampling, Skinning};
+pub use skinning::{Controlled, Coordinates, Cut, Handles, Sampling, Skinning, Weights};
 pub use smoothed_aggregation::{Modes, SmoothedAggregation, Spread, Spreading, Thresholds};

@@ -7,12 +7,12 @@ use num_traits::zero;
 
 use crate::{Coarsening, Hierarchy, Multigrid, SmootherRecipe};
 
-/// A V-cycle whose finest level is an operator: made by [`Multigrid::under`].
+/// A V-cycle whose finest level is an operator, made by [`Multigrid::under`].
 ///
 /// The smoother holds the operator. The caller provides the coarse matrix: rediscretised, or assembled from
 /// the products of A with the columns of P. *Cost* of an application: two steps of the smoother, one residual
 /// of the operator, two transfers, and a cycle of the hierarchy below. *Memory*: one vector of the finest
-/// level and two of the next.
+/// level and two vectors of the next level.
 pub struct MatrixFree<T: Real, B: Backend, M, H> {
     smoother: M,
     transfer: Box<dyn Transfer<T, B>>,
@@ -23,9 +23,11 @@ pub struct MatrixFree<T: Real, B: Backend, M, H> {
 }
 
 impl<C, S> Multigrid<C, S> {
-    /// A finest level that is an operator, over the hierarchy built by this recipe for its coarse system.
+    /// Returns a cycle whose finest level is an operator, above the hierarchy that this recipe builds for the
+    /// coarse system.
     ///
-    /// `prolongation` maps from the unknowns of `coarse` to those of the operator. The cycle is symmetric
+    /// `prolongation` maps from the unknowns of `coarse` to the unknowns of the operator. The cycle is
+    /// symmetric
     /// positive definite if the smoother is self-adjoint and converges in energy, and P and the coarse matrix
     /// belong to the same operator.
     ///
@@ -55,7 +57,8 @@ impl<C, S> Multigrid<C, S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Shape`] if P does not map from the coarse system to the operator, and those of the build.
+    /// [`Error::Shape`] if P does not map from the coarse system to the operator, and the errors of the
+    /// build.
     pub fn under<'a, T, B, M>(
         &self,
         smoother: M,
@@ -95,12 +98,12 @@ impl<C, S> Multigrid<C, S> {
 }
 
 impl<T: Real, B: Backend, M, H> MatrixFree<T, B, M, H> {
-    /// The hierarchy of the coarse system.
+    /// Returns the hierarchy of the coarse system.
     pub fn below(&self) -> &H {
         &self.below
     }
 
-    /// The smoother of the finest level, to set another operator.
+    /// Returns the smoother of the finest level, to set another operator.
     pub fn smoother_mut(&mut self) -> &mut M {
         &mut self.smoother
     }

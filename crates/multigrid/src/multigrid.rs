@@ -7,13 +7,12 @@ use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Scaling, Spai0};
 use crate::{Geometric, Grid, PlainAggregation, RugeStueben, Skinning, SmoothedAggregation, Spread};
 
 /// A multigrid method: a coarsening, a smoother, a cycle.
-///
-/// One cycle is the preconditioner. It is symmetric: the smoother is symmetric, and the same before and after
-/// the coarse correction. It is positive definite if the smoother converges in energy. A K-cycle is variable
-/// and needs `FlexibleCg`. *Use* for elliptic systems from some ten thousand unknowns on, where iterations of
-/// one-level methods grow with size. *Cost* of an application: `operator complexity` times the work of the
-/// smoother on A, some 6 to 10 products with A; memory 2 to 3 times A. *Reference* Tamstorf, Jones, McCormick
-/// 2015, §4.
+/// One cycle is the preconditioner. It is symmetric, because the smoother is symmetric and the same before
+/// and after the coarse correction. It is positive definite if the smoother converges in energy. A K-cycle is
+/// variable and needs `FlexibleCg`. *Use* for elliptic systems with more than some ten thousand unknowns, for
+/// which one-level methods need more iterations the larger the system is. *Cost* of an application: `operator
+/// complexity` times the work of the smoother on A, some 6 to 10 products with A; memory 2 to 3 times A.
+/// *Reference* Tamstorf, Jones, McCormick 2015, §4.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -29,30 +28,30 @@ use crate::{Geometric, Grid, PlainAggregation, RugeStueben, Skinning, SmoothedAg
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Multigrid<C, S = Smoothing> {
-    /// How a grid becomes a coarser one.
+    /// The method that makes the next coarser grid.
     pub coarsening: C,
     /// The order in which levels are visited.
     pub cycle: Cycle,
     /// The smoother of each level.
     pub smoothing: S,
-    /// Maximal number of levels, at least 1; 1 is the coarse solve alone.
+    /// The maximal number of levels, at least 1; with 1 only the coarse solve remains.
     pub levels: usize,
-    /// Scalar unknowns up to which a level becomes the coarsest.
+    /// The largest number of scalar unknowns for which a level becomes the coarsest.
     pub coarse_size: usize,
-    /// What an update keeps.
+    /// The data that an update keeps.
     pub keep: Keep,
     /// The solver of the coarsest level.
     pub coarsest: Coarsest,
 }
 
 impl Multigrid<SmoothedAggregation> {
-    /// Smoothed aggregation as benchmarked: a symmetric V-cycle, with smoother and reach of aggregates fitted
-    /// to each level.
+    /// Returns smoothed aggregation as benchmarked: a symmetric V-cycle, with smoother and reach of
+    /// aggregates fitted to each level.
     ///
     /// *Use* on `Cpu::mixed()`, which stores the hierarchy in f32 with half the memory and traffic; on
     /// `Cpu::new()` if A is so ill-conditioned that its rounding to f32 is indefinite. Devices use another
-    /// smoother than a CPU ([`Smoothing::Fitted`]), so iterations differ: use [`tamstorf`](Self::tamstorf) to
-    /// compare places.
+    /// smoother than a CPU ([`Smoothing::Fitted`]), so numbers of iterations differ: use
+    /// [`tamstorf`](Self::tamstorf) to compare places.
     pub fn smoothed_aggregation() -> Self {
         Self {
             coarsening: SmoothedAggregation::default(),
@@ -65,12 +64,12 @@ impl Multigrid<SmoothedAggregation> {
         }
     }
 
-    /// Smoothed aggregation with the smoother of Tamstorf 2015 at every place: Chebyshev of degree 2 before
-    /// and after the correction. Aggregates reach strong neighbours.
+    /// Returns smoothed aggregation with the smoother of Tamstorf 2015 at every place: Chebyshev of degree 2
+    /// before and after the correction. Aggregates contain the strong neighbours of their root.
     ///
     /// The polynomial covers the upper tenth of the spectrum: \[β/30, β\] needs twice as many iterations on
-    /// smooth problems. *Use* for few iterations, or the same at all places. The default needs a tenth to two
-    /// fifths more, each faster on a CPU.
+    /// smooth problems. *Use* for few iterations, or for the same number at all places. The default needs 10
+    /// % to 40 % more iterations, but each is faster on a CPU.
     pub fn tamstorf() -> Self {
         let coarsening = SmoothedAggregation { spread: Spread::Neighbours, ..SmoothedAggregation::default() };
         Self { coarsening, smoothing: Smoothing::Chebyshev(SECOND), ..Self::smoothed_aggregation() }
@@ -78,48 +77,58 @@ impl Multigrid<SmoothedAggregation> {
 }
 
 impl Multigrid<Geometric> {
-    /// A grid of so many points along each axis, the first varying fastest, 1 for an absent axis.
-    /// Gauss-Seidel forward before and backward after the correction.
+    /// Returns multigrid on a grid with `points` points along each axis, the first varying fastest, 1 for an
+    /// absent axis. Gauss-Seidel sweeps forward before and backward after the correction.
     pub fn geometric(points: [usize; 3]) -> Self {
         Multigrid::of(Geometric { points })
     }
 }
 
 impl Multigrid<RugeStueben> {
-    /// Classical algebraic multigrid with θ = 1/4, Gauss-Seidel forward before and backward after the
-    /// correction.
+    /// Returns classical algebraic multigrid with θ = 1/4 and Gauss-Seidel, forward before and backward after
+    /// the correction.
     pub fn ruge_stueben() -> Self {
         Multigrid::of(RugeStueben::default())
     }
 }
 
 impl Multigrid<PlainAggregation> {
-    /// Double pairwise aggregation with a K-cycle, to be used with `FlexibleCg`.
+    /// Returns double pairwise aggregation with a K-cycle, to be used with `FlexibleCg`.
     pub fn plain_aggregation() -> Self {
         Self { cycle: Cycle::K, ..Multigrid::of(PlainAggregation::default()) }
     }
 }
 
 impl Multigrid<Skinning> {
-    /// Skinning-space multigrid with handles fitted to the number of nodes; block Gauss-Seidel forward before
-    /// and backward after the correction.
+    /// Returns skinning-space multigrid with the number of handles fitted to the number of nodes, and a
+    /// smoother fitted to each level.
     pub fn skinning() -> Self {
-        Multigrid::of(Skinning::default())
+        Self { smoothing: Smoothing::Fitted, ..Multigrid::of(Skinning::default()) }
     }
 
-    /// The same with so many handles on each level, from fine to coarse; the last level is solved directly.
+    /// Returns skinning-space multigrid with `handles[k]` handles on the k-th coarse level, from fine to
+    /// coarse; the last level is solved directly.
     pub fn skinning_levels(handles: &[usize]) -> Self {
         let coarsening = Skinning { handles: handles.to_vec(), ..Skinning::default() };
-        Self { coarse_size: 0, ..Multigrid::of(coarsening) }
+        Self { coarsening, coarse_size: 0, ..Self::skinning() }
     }
 }
 
 impl<C> Multigrid<C> {
-    /// A symmetric V-cycle of a coarsening: Gauss-Seidel forward before and backward after the correction.
+    /// Returns a symmetric V-cycle of a coarsening with Gauss-Seidel, forward before and backward after the
+    /// correction.
     pub fn of(coarsening: C) -> Self {
         let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
         let (levels, coarse_size, keep, coarsest) = (20, 500, Keep::Transfers, Coarsest::Factor);
         Self { coarsening, cycle: Cycle::V, smoothing, levels, coarse_size, keep, coarsest }
+    }
+}
+
+impl<C, S> Multigrid<C, S> {
+    /// Replaces the recipe for the smoothers.
+    pub fn smoothed_by<R>(self, smoothing: R) -> Multigrid<C, R> {
+        let Self { coarsening, cycle, levels, coarse_size, keep, coarsest, .. } = self;
+        Multigrid { coarsening, cycle, smoothing, levels, coarse_size, keep, coarsest }
     }
 }
 
@@ -130,30 +139,31 @@ pub enum Cycle {
     V,
     /// Two visits of the coarser level per visit of a level.
     W,
-    /// A V-cycle, an F-cycle and a V-cycle on the coarser level per visit of a level. An F-cycle and a
-    /// V-cycle alone are not symmetric.
+    /// A V-cycle, an F-cycle and a V-cycle on the coarser level per visit of a level. An F-cycle followed by
+    /// one V-cycle would not be symmetric.
     F,
-    /// All levels correct the same residual, and the corrections are summed: z = N b + P (the same below) Pᵀ
-    /// b.
+    /// All levels correct the same residual, and the corrections are summed: z = N b + P z_c, where z_c is
+    /// the result of the next coarser level for Pᵀ b.
     ///
-    /// Levels are independent, and iterations are more. Domains relax once; any other smoother N relaxes
-    /// before and after, to be symmetric. *Reference* Wu, Wang, Wang 2022, §4.1; Bramble, Pasciak, Xu 1990,
-    /// "Parallel multilevel preconditioners", Math. Comp. 55.
+    /// Levels are independent, but more iterations are needed. Domains relax once; any other smoother N
+    /// relaxes before and after, to be symmetric. *Reference* Wu, Wang, Wang 2022, §4.1; Bramble, Pasciak, Xu
+    /// 1990, "Parallel multilevel preconditioners", Math. Comp. 55.
     Additive,
     /// Two flexible conjugate gradient steps on each coarser level (Notay & Vassilevski 2008); not linear.
     K,
 }
 
-/// What an update keeps of the old hierarchy if the pattern of A is the same.
+/// The data that an update keeps of the old hierarchy if the pattern of A is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// The prolongations: products, smoothers and the coarse factor are recomputed. The cheapest.
+    /// The prolongations: products, smoothers and the coarse factor are recomputed. This is the cheapest
+    /// choice.
     Transfers,
-    /// The aggregates: prolongations get new values too. Nodes left out of aggregation stay so: rebuild after
-    /// constraints are released. Allocates. A patch keeps the prolongations nonetheless. A method whose new P
-    /// has another pattern returns an error: build anew.
+    /// The aggregates: prolongations get new values too. Nodes left out of aggregation remain so: build again
+    /// after constraints are released. Allocates. A patch keeps the prolongations nonetheless. A method whose
+    /// new P has another pattern returns an error: build again.
     Aggregates,
-    /// Nothing: bitwise the result of a build.
+    /// Nothing: the result is bitwise equal to a build.
     Nothing,
 }
 
@@ -169,18 +179,19 @@ pub enum Coarsest {
 
 /// Conjugate gradients with block Jacobi on the coarsest level, from x = 0.
 ///
-/// *Use* where that level changes in every step, or is too large for a factor. *Cost* of an iteration: one
-/// product with its matrix, and two numbers to wait for. *Reference* Wang et al. 2020 (HOT), §5.
+/// *Use* if the coarsest level changes in every step, or is too large for a factor. *Cost* of an iteration:
+/// one product with the matrix of this level, and two numbers to wait for. *Reference* Wang et al. 2020
+/// (HOT), §5.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JacobiCg {
-    /// Stop once ‖r‖ in the norm of D⁻¹ is at most this share of ‖b‖; above 0 and below 1.
+    /// Stops once ‖r‖ in the norm of D⁻¹ is at most this fraction of ‖b‖; above 0 and below 1.
     pub reduction: f64,
-    /// Maximal iterations, at least 1.
+    /// The maximal number of iterations, at least 1.
     pub max_iterations: usize,
 }
 
 impl Default for JacobiCg {
-    /// Half of the residual, as in the paper, and 10,000 iterations.
+    /// Reduces the residual to one half, as in the paper, in at most 10,000 iterations.
     fn default() -> Self {
         Self { reduction: 0.5, max_iterations: 10_000 }
     }
@@ -191,9 +202,9 @@ impl Default for JacobiCg {
 pub enum Smoothing {
     /// Symmetric block Gauss-Seidel or SSOR.
     GaussSeidel(GaussSeidel),
-    /// A Chebyshev polynomial in M A, M block Jacobi or SPAI-0.
+    /// A Chebyshev polynomial in M A, where M is block Jacobi or SPAI-0.
     Chebyshev(Chebyshev),
-    /// Damped block Jacobi, the cheapest.
+    /// Damped block Jacobi, the cheapest smoother.
     DampedJacobi(DampedJacobi),
     /// A damped step of SPAI-0.
     Spai0(Spai0),
@@ -203,7 +214,7 @@ pub enum Smoothing {
     Fitted,
 }
 
-/// Degree 2 on the upper tenth of the spectrum.
+/// Chebyshev of degree 2 on the upper tenth of the spectrum.
 const SECOND: Chebyshev = Chebyshev {
     degree: 2,
     ratio: 10.0,
@@ -215,16 +226,16 @@ const SECOND: Chebyshev = Chebyshev {
 
 /// A recipe for the smoothers of all levels of a hierarchy.
 pub trait SmootherRecipe<T: Real, B: Backend>: Clone {
-    /// The smoother of a level.
+    /// Returns the smoother of a level.
     ///
     /// # Errors
-    /// Names the row or node that the smoother cannot use.
+    /// [`SetupError`] with the row or node that the smoother cannot use.
     fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<T, B>>, SetupError>;
 }
 
 impl<T: Real, B: Backend> SmootherRecipe<T, B> for Smoothing {
-    /// PᵀAP is symmetric if A is, so polynomials check the symmetry of the finest level only. Half storage is
-    /// more sensitive: every level is checked.
+    /// PᵀAP is symmetric if A is, so for polynomials only the symmetry of the finest level is checked. Half
+    /// storage is more sensitive: every level is checked.
     fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<T, B>>, SetupError> {
         let (a, below) = (grid.a, grid.depth > 0);
         Ok(match *self {
@@ -309,7 +320,8 @@ mod tests {
         }
     }
 
-    /// A shuffled sheet couples all chunks; an unsymmetric matrix cannot be halved.
+    /// A shuffled sheet couples all chunks, and half storage requires a symmetric matrix; both cases use
+    /// Chebyshev.
     #[test]
     fn what_does_not_fit_is_left_to_chebyshev() {
         let p = Problem::parse("cloth:121", &Default::default()).unwrap();

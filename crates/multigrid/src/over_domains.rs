@@ -1,5 +1,5 @@
-//! Domains of multilevel Schwarz in a hierarchy: they relax on the finest level, and each is one node of the
-//! next level.
+//! Domains of multilevel Schwarz as a smoother of a hierarchy, in which each domain is one node of the next
+//! level.
 
 use coarsen_backend::{Setup, SetupError, Smoother};
 use coarsen_core::Real;
@@ -8,14 +8,15 @@ use coarsen_sparse::System;
 
 use crate::{Cycle, Grid, Modes, Multigrid, SmoothedAggregation, SmootherRecipe, Smoothing};
 
-/// Small dense domains on the finest levels, another smoother below.
+/// A smoother of small dense domains on the finest levels, and another smoother on coarser levels.
 ///
 /// A domain is solved exactly and becomes one node of the next level, with the rigid-body modes of its nodes.
-/// That level is so small that all levels below cost less than the domains. The cycle is multiplicative
-/// between levels, while [`Schwarz`] is additive. *Use* where [`Schwarz`] is used and iterations must not
-/// grow with the mesh. A must be symmetric positive definite. *Cost* of a cycle: two passes over the inverses
-/// and two over A, and about a fifth of that for the levels below. *Reference* Wu, Wang, Wang 2022, §5 and
-/// §6, for the domains; Smith, Bjørstad, Gropp 1996, "Domain Decomposition", §3, for hybrid forms.
+/// This level is so small that it and all coarser levels cost less than the domains. The cycle is
+/// multiplicative between levels, while [`Schwarz`] is additive. *Use* in place of [`Schwarz`] if iterations
+/// must not grow with the mesh. A must be symmetric positive definite. *Cost* of a cycle: two passes over the
+/// inverses and two passes over A, and about a fifth of this cost for the coarser levels. *Reference* Wu,
+/// Wang, Wang 2022, §5 and §6, for the domains; Smith, Bjørstad, Gropp 1996, "Domain Decomposition", §3, for
+/// hybrid forms.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -33,9 +34,9 @@ use crate::{Cycle, Grid, Modes, Multigrid, SmoothedAggregation, SmootherRecipe, 
 pub struct OverDomains {
     /// The domains.
     pub domains: DampedDomains,
-    /// Number of levels with domains, from the finest on.
+    /// The number of levels with domains, counted from the finest.
     pub levels: usize,
-    /// The smoother of the other levels.
+    /// The smoother of the levels without domains.
     pub below: Smoothing,
 }
 
@@ -44,13 +45,15 @@ impl<T: Real, B: Place> SmootherRecipe<T, B> for OverDomains {
         if grid.depth >= self.levels {
             return self.below.smoother(grid, on);
         }
-        let system = System { positions: grid.positions, ..System::from(grid.a) };
+        let Grid { a, positions, cancel, .. } = *grid;
+        let system = System { positions, cancel, ..System::from(a) };
         Ok(Box::new(self.domains.build_from(system, on)?))
     }
 }
 
 impl Multigrid<SmoothedAggregation, OverDomains> {
-    /// Domains of 16 nodes on the finest level, smoothed aggregation of their rigid-body modes below.
+    /// Returns domains of 16 nodes on the finest level, and smoothed aggregation of their rigid-body modes on
+    /// coarser levels.
     ///
     /// Larger domains need more iterations here: each is one node of the next level, and the errors that this
     /// node cannot represent grow with the domain.
@@ -69,13 +72,13 @@ impl Multigrid<SmoothedAggregation, OverDomains> {
         }
     }
 
-    /// Multilevel additive Schwarz with the rigid-body modes of each supernode instead of constants: six
-    /// unknowns per supernode in 3D.
+    /// Returns multilevel additive Schwarz with the rigid-body modes of each supernode instead of constants:
+    /// six unknowns per supernode in 3D.
     ///
-    /// Coarse levels then represent rotations of a stiff region, which constants cannot (§8.6 leaves a richer
-    /// coarse space to future work). *Use* for heterogeneous stiffness where levels must be independent;
-    /// otherwise [`over_domains`](Self::over_domains) needs fewer iterations. *Cost*: four times the values
-    /// of the coarse level; setup more than twice that of [`Schwarz`].
+    /// Coarse levels then represent rotations of a stiff region, which constants cannot represent (§8.6
+    /// leaves a richer coarse space to future work). *Use* for heterogeneous stiffness if levels must be
+    /// independent; otherwise [`over_domains`](Self::over_domains) needs fewer iterations. *Cost*: four times
+    /// the values of the coarse level; a setup more than twice as long as for [`Schwarz`].
     pub fn additive() -> Self {
         let over = Self::over_domains();
         let smoothing =
@@ -83,11 +86,11 @@ impl Multigrid<SmoothedAggregation, OverDomains> {
         Self { cycle: Cycle::Additive, smoothing, ..over }
     }
 
-    /// Multilevel Schwarz with multiplicative levels: domains of 32 nodes on every level, constants between
-    /// levels.
+    /// Returns multilevel Schwarz with multiplicative levels: domains of 32 nodes on every level, and
+    /// constants between levels.
     ///
-    /// *Leave it* for [`over_domains`](Self::over_domains) if blocks are 2x2 or 3x3 and positions are known:
-    /// constants need some three times as many iterations on cloth.
+    /// *Not* for 2x2 or 3x3 blocks with known positions, for which [`over_domains`](Self::over_domains) is
+    /// better: with constants, cloth needs some three times as many iterations.
     pub fn hybrid() -> Self {
         let over = Self::over_domains();
         Self {
@@ -106,7 +109,7 @@ impl Multigrid<SmoothedAggregation, OverDomains> {
 mod tests {
     use super::*;
     use coarsen_backend::{Cpu, Reused, UpdateExt};
-    use coarsen_core::{LinearOperator, Preconditioner, Stop};
+    use coarsen_core::{Cancel, LinearOperator, Preconditioner, Stop};
     use coarsen_krylov::{Cg, Krylov};
     use coarsen_problems::{Problem, cloth, poisson2d};
     use coarsen_sparse::Prolongation;
@@ -134,6 +137,19 @@ mod tests {
     }
 
     #[test]
+    fn domains_are_cancelled_between_their_steps() {
+        let (p, cancel) = (cloth(10, 0.01).unwrap(), Cancel::new());
+        let smoother = |grid: &Grid<'_, f64>| {
+            let on = Cpu::<f64, f64>::default();
+            Multigrid::over_domains().smoothing.smoother(grid, &on).map(|_| ())
+        };
+        let grid = Grid { cancel: Some(&cancel), ..Grid::new(&p.matrix) };
+        assert_eq!(smoother(&grid), Ok(()));
+        cancel.cancel();
+        assert_eq!(smoother(&grid), Err(SetupError::Cancelled));
+    }
+
+    #[test]
     fn every_domain_is_a_node_of_the_next_level() {
         let p = poisson2d(40).unwrap();
         let m = Multigrid { coarse_size: 20, ..Multigrid::over_domains() }
@@ -146,7 +162,7 @@ mod tests {
         assert!(sizes.iter().all(|&n| n <= 16));
         assert_eq!(m.matrix(1).unwrap().pattern().rows(), sizes.iter().filter(|&&n| n > 0).count());
         let p0 = m.prolongation(0).unwrap();
-        assert_eq!(p0.pattern().len(), 1600); // P is not smoothed: one block a row
+        assert_eq!(p0.pattern().len(), 1600); // P is not smoothed: one block per row
     }
 
     #[test]
@@ -166,7 +182,7 @@ mod tests {
         }
     }
 
-    /// z = ω S r + P A₁⁻¹ Pᵀ r: the sum of two levels.
+    /// An additive cycle is z = ω S r + P A₁⁻¹ Pᵀ r, the sum of two levels.
     #[test]
     fn an_additive_cycle_is_the_sum_of_its_levels() {
         let (p, on) = (cloth(20, 0.01).unwrap(), Cpu::new());

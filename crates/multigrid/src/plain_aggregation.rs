@@ -2,12 +2,12 @@
 //!
 //! | symbol | here |
 //! |---|---|
-//! | w_ij | coupling strength of two nodes: −trace(A_ij) |
+//! | w_ij | the coupling strength of two nodes: −trace(A_ij) |
 //! | 𝒜 | aggregates: pairs of nodes, then pairs of pairs |
 //!
 //! *Reference* Notay 2010, "An aggregation-based algebraic multigrid method", ETNA 37, Algorithms 2 and 3.
 //! *Deviations*: nodes are visited in the order of their numbers; a pair must be strong for both nodes; the
-//! second pass sums the strengths of the first instead of a Galerkin product.
+//! second pass sums the strengths of the first pass instead of computing a Galerkin product.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use coarsen_sparse::{Pattern, Prolongation};
 use crate::smoothed_aggregation::{centroids, links};
 use crate::{Coarse, Coarsening, Grid};
 
-/// A node with a diagonal above this multiple of the sum of its couplings is left to relaxation (Notay 2010,
-/// §3).
+/// A node whose diagonal exceeds this multiple of the sum of its couplings is solved by relaxation only
+/// (Notay 2010, §3).
 const DOMINANT: f64 = 5.0;
 
 /// Double pairwise aggregation without smoothing.
@@ -28,16 +28,17 @@ const DOMINANT: f64 = 5.0;
 /// P has one identity block per node, stored as the number of the aggregate. A Galerkin product only adds
 /// blocks, and coarse rows stay short. Two-level contraction depends on the aggregates alone, but V-cycles
 /// depend on the number of levels: *use* it with [`Cycle::K`](crate::Cycle::K) and `FlexibleCg`. *Cost* of a
-/// level: nnz times the logarithm of a row's length; operator complexity about 1.3 to 1.5. *Leave it* for
-/// elasticity: constants miss rotations. Rows that dominate all their couplings are left to relaxation.
+/// level: nnz times the logarithm of the length of a row; operator complexity about 1.3 to 1.5. *Not* for
+/// elasticity, because constants do not represent rotations. Rows that dominate all their couplings are
+/// solved by relaxation only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlainAggregation {
-    /// A pair needs a strength of at least this share of the largest of either node.
+    /// The strength of a pair must be at least this fraction of the largest strength of either node.
     pub theta: f64,
 }
 
 impl Default for PlainAggregation {
-    /// θ = 1/4.
+    /// Returns θ = 1/4.
     fn default() -> Self {
         Self { theta: 0.25 }
     }
@@ -85,7 +86,7 @@ impl<T: Real> Coarsening<T> for PlainAggregation {
         Ok(Some(Coarse { positions, links, aggregates: Some(aggregates), ..Coarse::new(p, ()) }))
     }
 
-    /// P does not depend on values of A; only positions of the coarse nodes are new.
+    /// P does not depend on values of A; only the positions of the coarse nodes are new.
     fn refresh(&self, fine: &Grid<'_, T>, _: Option<&()>, coarse: &mut Coarse<T>) -> Result<(), SetupError> {
         let count = coarse.prolongation.pattern().columns();
         let aggregates = coarse.aggregates.as_deref();
@@ -99,8 +100,8 @@ impl<T: Real> Coarsening<T> for PlainAggregation {
 }
 
 impl PlainAggregation {
-    /// Pairs each node that is not `alone`, in order of numbers, with the free node of largest strength, if
-    /// strong enough for both. Returns the pair of each node, and the number of pairs.
+    /// Pairs each node that is not `alone`, in order of numbers, with the unpaired node of largest strength,
+    /// if the strength is sufficient for both. Returns the pair of each node, and the number of pairs.
     fn pairs(&self, graph: &[BTreeMap<u32, f64>], alone: &[bool]) -> (Vec<u32>, usize) {
         let strongest: Vec<f64> =
             graph.iter().map(|row| row.values().fold(0.0, |m: f64, &w| m.max(w))).collect();
@@ -127,7 +128,7 @@ impl PlainAggregation {
     }
 }
 
-/// The coupling strengths between aggregates.
+/// Returns the coupling strengths between aggregates.
 fn joined(graph: &[BTreeMap<u32, f64>], aggregates: &[u32], count: usize) -> Vec<BTreeMap<u32, f64>> {
     let mut sums = vec![BTreeMap::new(); count];
     for (row, &g) in graph.iter().zip(aggregates).filter(|(_, g)| **g != u32::MAX) {

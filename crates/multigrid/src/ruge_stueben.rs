@@ -2,10 +2,10 @@
 //!
 //! | symbol | here |
 //! |---|---|
-//! | Sᵢ | unknowns that i depends on strongly, `strong` |
-//! | Sᵢᵀ | unknowns that depend strongly on i, `influences` |
-//! | C, F | coarse unknowns, the others |
-//! | λᵢ | how useful i is in C: \|Sᵢᵀ ∩ U\| + 2 \|Sᵢᵀ ∩ F\|, U the undecided unknowns |
+//! | Sᵢ | the unknowns on which i depends strongly, `strong` |
+//! | Sᵢᵀ | the unknowns that depend strongly on i, `influences` |
+//! | C, F | the coarse unknowns, all other unknowns |
+//! | λᵢ | the priority of i for C: \|Sᵢᵀ ∩ U\| + 2 \|Sᵢᵀ ∩ F\|, where U is the undecided unknowns |
 //! | α, β | factors of the weights of negative and positive couplings |
 //!
 //! *Reference* Ruge & Stüben 1987, "Algebraic multigrid", in: Multigrid Methods, SIAM, §4.6; direct
@@ -21,21 +21,21 @@ use coarsen_sparse::{Bsr, assembly};
 
 use crate::{Coarse, Coarsening, Grid};
 
-/// The first pass of Ruge and Stüben, and direct interpolation.
+/// Classical algebraic multigrid: the first pass of Ruge and Stüben, and direct interpolation.
 ///
-/// *Use* for scalar problems that are close to M-matrices: diffusion with jumps, anisotropy, graphs. *Leave
-/// it* for elasticity, where an unknown cannot represent the others of a neighbouring node, and where
+/// *Use* for scalar problems that are close to M-matrices: diffusion with jumps, anisotropy, graphs. *Not*
+/// for elasticity, in which an unknown cannot represent the other unknowns of a neighbouring node, and not if
 /// constraints couple nodes: use [`SmoothedAggregation`](crate::SmoothedAggregation). *Cost* of a level: four
-/// passes over A, and nnz log n to order by λ. Coarse matrices are larger than those of aggregation: an
-/// operator complexity of 2 to 3 on grids.
+/// passes over A, and nnz log n to order by λ. Coarse matrices are larger than with aggregation: an operator
+/// complexity of 2 to 3 on grids.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RugeStueben {
-    /// Unknown i depends strongly on j if |aᵢⱼ| is at least this share of the largest of its row.
+    /// Unknown i depends strongly on j if |aᵢⱼ| is at least this fraction of the largest |aᵢₖ| of its row.
     pub theta: f64,
 }
 
 impl Default for RugeStueben {
-    /// θ = 1/4.
+    /// Returns θ = 1/4.
     fn default() -> Self {
         Self { theta: 0.25 }
     }
@@ -50,7 +50,7 @@ enum Side {
 }
 
 impl<T: Real> Coarsening<T> for RugeStueben {
-    /// The number on the coarse grid of each unknown of C, `u32::MAX` for F.
+    /// The number of each unknown of C on the coarse grid, `u32::MAX` for F.
     type State = Vec<u32>;
 
     fn coarsen(
@@ -92,7 +92,7 @@ impl<T: Real> Coarsening<T> for RugeStueben {
         Ok(Some(Coarse { positions, ..Coarse::new(p, numbers) }))
     }
 
-    /// New weights on the same pattern.
+    /// Computes new weights on the same pattern.
     fn refresh(
         &self,
         fine: &Grid<'_, T>,
@@ -124,7 +124,7 @@ impl<T: Real> Coarsening<T> for RugeStueben {
 }
 
 impl RugeStueben {
-    /// Sᵢ of every unknown.
+    /// Returns Sᵢ of every unknown.
     fn strong<T: Real>(&self, a: &Bsr<T>) -> Vec<Vec<u32>> {
         let row = |i: usize| {
             let others = || a.row(i).filter(move |(j, _)| *j != i).map(|(j, v)| (j as u32, v[0].abs()));
@@ -136,8 +136,8 @@ impl RugeStueben {
     }
 }
 
-/// C and F by the first pass: the unknown of largest λ joins C, those that depend on it join F, and λ grows
-/// for those that the new F unknowns depend on.
+/// Splits unknowns into C and F by the first pass: the unknown of largest λ joins C, the unknowns that depend
+/// on it join F, and λ grows for the unknowns on which the new F unknowns depend.
 fn split(strong: &[Vec<u32>]) -> Vec<Side> {
     let n = strong.len();
     let mut influences = vec![Vec::new(); n];
@@ -173,8 +173,8 @@ fn split(strong: &[Vec<u32>]) -> Vec<Side> {
     sides
 }
 
-/// Row i of P: weights −α aᵢⱼ / aᵢᵢ for negative and −β aᵢⱼ / aᵢᵢ for positive couplings among those used,
-/// passed to `add`.
+/// Computes row i of P and passes it to `add`: weights −α aᵢⱼ / aᵢᵢ for negative and −β aᵢⱼ / aᵢᵢ for
+/// positive couplings among the couplings used.
 fn interpolate<T: Real>(
     a: &Bsr<T>,
     i: usize,
@@ -198,7 +198,7 @@ fn interpolate<T: Real>(
         return Err(SetupError::NotPositive { method, row: i, diagonal });
     }
     if some[1].is_zero() {
-        diagonal += all[1]; // positive couplings to no coarse unknown: added to aᵢᵢ
+        diagonal += all[1]; // positive couplings, if none leads to a coarse unknown, are added to aᵢᵢ
     }
     let ratio = [0, 1].map(|s| if some[s].is_zero() { T::zero() } else { all[s] / some[s] });
     for (j, v) in a.row(i).filter(|(j, _)| *j != i && used(*j)) {

@@ -1,15 +1,15 @@
-//! The OpenCL functions that `cl-sys` declares for OpenCL 1.2, each passing its call on to the library of the
+//! The OpenCL functions that `cl-sys` declares for OpenCL 1.2. Each forwards its call to the library of the
 //! machine.
 //!
-//! Parameters bear the names of the standard; all pointers, handles and callbacks are one type, because
-//! passing a call on needs their size alone.
+//! Parameters have the names of the standard. All pointers, handles and callbacks have one type, because only
+//! their size matters for forwarding.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;
 
 use crate::{PLATFORM_NOT_FOUND, symbol};
 
-/// A handle, an address or a callback: opaque here.
+/// A handle, an address or a callback.
 type Pointer = *mut c_void;
 
 /// Functions that return a status.
@@ -323,7 +323,7 @@ handle! {
     clCreateFromGLTexture3D(context: Pointer, flags: u64, texture_target: u32, miplevel: i32, texture: u32);
 }
 
-/// The one function of another shape: an address or null.
+/// The only other function: it returns an address or null.
 #[unsafe(no_mangle)]
 unsafe extern "system" fn clGetExtensionFunctionAddressForPlatform(
     platform: Pointer,

@@ -1,18 +1,18 @@
-//! OpenCL found when a program runs, not when it is linked.
+//! OpenCL, loaded when a program runs and not when it is linked.
 //!
-//! The crate `ocl` asks the linker for `libOpenCL` and calls its functions by name, so a program that may use
-//! a device would not even link on a machine without an OpenCL development package. This crate defines every
-//! such function itself: each looks up its namesake in the OpenCL library of the machine at its first call
-//! and passes the call on. Where there is no library, calls return the status −1001 (no platform).
+//! The crate `ocl` links `libOpenCL` and calls its functions by name, so that a program would not link on a
+//! machine without an OpenCL development package. This crate defines all these functions itself: at its first
+//! call each looks up the function of the same name in the OpenCL library of the machine, and then forwards
+//! calls to it. Without a library, calls return the status −1001 (no platform).
 //!
-//! Call [`probe`] before anything else of OpenCL. It answers at once, while `ocl::Platform::list` sleeps ten
-//! seconds and panics where there is no platform; and a program that refers to nothing in this crate does not
-//! get its functions linked in.
+//! Call [`probe`] before any other call of OpenCL. It returns at once, whereas `ocl::Platform::list` sleeps
+//! ten seconds and panics if there is no platform. In addition, the functions of this crate are only linked
+//! into programs that refer to it.
 //!
 //! | file | what |
 //! |---|---|
-//! | `lib.rs` | which library, and whether there is a platform |
-//! | `forward.rs` | the functions that pass calls on (macOS links its framework instead) |
+//! | `lib.rs` | the choice of the library, and the test for a platform |
+//! | `forward.rs` | the functions that forward calls (macOS links its framework instead) |
 
 #[cfg(not(target_os = "macos"))]
 mod forward;
@@ -25,7 +25,7 @@ use libloading::Library;
 /// The environment variable that names the OpenCL library to load, instead of the usual ones.
 pub const LIBRARY_VARIABLE: &str = "COARSEN_OPENCL_LIB";
 
-/// What an ICD loader is called, most specific first.
+/// The names of an ICD loader, most specific first.
 #[cfg(windows)]
 const NAMES: &[&str] = &["OpenCL.dll"];
 #[cfg(target_os = "macos")]
@@ -40,33 +40,33 @@ const PLATFORM_NOT_FOUND: i32 = -1001;
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Absent {
-    /// No library by any of the usual names, or by the name in [`LIBRARY_VARIABLE`].
+    /// No library with one of the usual names, or with the name in [`LIBRARY_VARIABLE`].
     #[error(
         "no OpenCL library can be loaded; install a driver and its ICD loader (libOpenCL.so.1, OpenCL.dll), or name the library in COARSEN_OPENCL_LIB"
     )]
     Library,
-    /// The library is there, but lists no platform.
+    /// The library exists, but lists no platform.
     #[error(
         "the OpenCL library lists no platform (status {status}); install a driver, such as the package pocl-opencl-icd, and look at OCL_ICD_VENDORS"
     )]
     Platform {
-        /// What `clGetPlatformIDs` returned.
+        /// The status that `clGetPlatformIDs` returned.
         status: i32,
     },
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// The same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
 impl std::fmt::Debug for Absent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
     }
 }
 
-/// Whether this machine has an OpenCL platform, without waiting and without a panic; returns how many.
+/// Returns the number of OpenCL platforms of this machine, without a retry loop or a panic.
 ///
-/// The machine is asked once in a process, by one thread: not every driver bears being loaded by two threads.
-/// *Cost* the first call loads the library and its drivers (some start a compiler, which takes a while),
-/// later ones nothing.
+/// One thread queries the machine, once per process, because some drivers cannot be loaded by two threads.
+/// *Cost* the first call loads the library and its drivers (some start a compiler, which takes time); later
+/// calls cost nothing.
 ///
 /// ```
 /// match coarsen_opencl_loader::probe() {
@@ -76,7 +76,7 @@ impl std::fmt::Debug for Absent {
 /// ```
 ///
 /// # Errors
-/// [`Absent`] says whether the library or a driver is missing.
+/// [`Absent`] names the missing part: the library or a driver.
 pub fn probe() -> Result<u32, Absent> {
     static PLATFORMS: OnceLock<Result<u32, Absent>> = OnceLock::new();
     *PLATFORMS.get_or_init(ask)
@@ -84,10 +84,10 @@ pub fn probe() -> Result<u32, Absent> {
 
 fn ask() -> Result<u32, Absent> {
     type GetPlatformIds = unsafe extern "system" fn(u32, *mut *mut c_void, *mut u32) -> i32;
-    // SAFETY: the type above is that of the OpenCL standard.
+    // SAFETY: the type above is the type in the OpenCL standard.
     let get = unsafe { symbol::<GetPlatformIds>("clGetPlatformIDs") }.ok_or(Absent::Library)?;
     let mut platforms = 0;
-    // SAFETY: with no room for entries only the count is written.
+    // SAFETY: without an array for entries only the count is written.
     match unsafe { get(0, std::ptr::null_mut(), &mut platforms) } {
         0 if platforms > 0 => Ok(platforms),
         0 => Err(Absent::Platform { status: PLATFORM_NOT_FOUND }),
@@ -99,8 +99,7 @@ fn ask() -> Result<u32, Absent> {
 fn library() -> Option<&'static Library> {
     static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
     let load = || {
-        // SAFETY: loading runs the initialisers of an OpenCL library, which is what its installer trusts it
-        // to do.
+        // SAFETY: loading runs the initialisers of an OpenCL library that was installed on this machine.
         let open = |name: &std::ffi::OsStr| unsafe { Library::new(name) }.ok();
         match std::env::var_os(LIBRARY_VARIABLE) {
             Some(name) => open(&name),
@@ -110,11 +109,11 @@ fn library() -> Option<&'static Library> {
     LIBRARY.get_or_init(load).as_ref()
 }
 
-/// The function `name` of that library.
+/// The function `name` of the OpenCL library.
 ///
 /// # Safety
-/// `F` must be the type of that function.
+/// `F` must be the type of this function.
 unsafe fn symbol<F: Copy>(name: &str) -> Option<F> {
-    // SAFETY: the caller vouches for the type, and the library is never unloaded.
+    // SAFETY: the caller ensures the type, and the library is never unloaded.
     unsafe { library()?.get::<F>(name.as_bytes()) }.ok().map(|f| *f)
 }

@@ -1,4 +1,4 @@
-//! All threads hear the same answer, the ones that ask while drivers are being loaded too.
+//! All threads get the same result, also those that call while drivers are being loaded.
 
 use std::sync::Barrier;
 

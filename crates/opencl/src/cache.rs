@@ -1,9 +1,9 @@
-//! Compiled programs on disk, so that a second process compiles nothing.
+//! A cache of compiled programs on disk, so that a second process compiles nothing.
 //!
-//! The folder is `opencl` in the folder of `COARSEN_CACHE`, else in `coarsen` of the user's cache
+//! The folder is `opencl` in the folder of `COARSEN_CACHE`, otherwise in `coarsen` in the cache of the user
 //! (`XDG_CACHE_HOME`, `~/.cache`, `LOCALAPPDATA`). A file holds the program of one driver for one list of
-//! sources and one list of options; its name is computed from all three. If nothing can be read or written,
-//! programs are compiled: this is never an error.
+//! sources and one list of options; its name is computed from all three. If the folder cannot be read or
+//! written, programs are compiled; this is never an error.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use ocl::core::{self, ProgramInfo, ProgramInfoResult};
 
 use coarsen_device::Device;
 
-/// The environment variable that names the folder of caches; empty for none.
+/// The environment variable with the path of the folder of caches; an empty path disables the cache.
 const FOLDER: &str = "COARSEN_CACHE";
 
 /// The cache of one device.
@@ -28,19 +28,19 @@ impl Cache {
         Self { folder: folder(), device }
     }
 
-    /// The name of a program.
+    /// Returns the key from which the file name of a program is made.
     pub(crate) fn key(&self, options: &str, sources: &[&str]) -> u64 {
         digest(&(env!("CARGO_PKG_VERSION"), &self.device, options, sources))
     }
 
-    /// The program that an earlier process stored, if the file is complete.
+    /// Returns the program that an earlier process stored, if the file is complete.
     pub(crate) fn load(&self, key: u64) -> Option<Vec<u8>> {
         let file = fs::read(self.file(key)?).ok()?;
         let (head, binary) = file.split_first_chunk()?;
         (u64::from_le_bytes(*head) == digest(&binary)).then(|| binary.to_vec())
     }
 
-    /// Stores a program in one step: another process reads all of it or nothing.
+    /// Stores a program in one step: another process reads either the complete file or no file.
     pub(crate) fn store(&self, key: u64, program: &core::Program) {
         let Some(file) = self.file(key) else { return };
         let Ok(ProgramInfoResult::Binaries(binaries)) =
@@ -52,13 +52,13 @@ impl Cache {
         write(&file, &[&digest(&&binary[..]).to_le_bytes()[..], &binary].concat());
     }
 
-    /// The stored size of work groups that was the fastest for these options.
+    /// Returns the stored work-group size that is fastest for these options.
     pub(crate) fn local(&self, options: &str) -> Option<usize> {
         let file = self.file(self.key(options, &[]))?.with_extension("local");
         fs::read_to_string(file).ok()?.trim().parse().ok()
     }
 
-    /// Stores the size of work groups.
+    /// Stores the work-group size for these options.
     pub(crate) fn store_local(&self, options: &str, local: usize) {
         if let Some(file) = self.file(self.key(options, &[])) {
             write(&file.with_extension("local"), format!("{local}\n").as_bytes());
@@ -70,7 +70,7 @@ impl Cache {
     }
 }
 
-/// Writes a file in one step, or not at all.
+/// Writes the complete file in one step, or nothing.
 fn write(file: &Path, bytes: &[u8]) {
     let draft = file.with_extension(format!("{}", process::id()));
     let written = file.parent().map(fs::create_dir_all).is_some_and(|made| made.is_ok())

@@ -13,8 +13,8 @@ use crate::cache::Cache;
 use crate::error::failed;
 use crate::handle::Handle;
 
-/// With version 1.2 one vendor no longer miscompiles array parameters; a launch checks types by the argument
-/// info.
+/// Version 1.2, because one vendor miscompiles array parameters of later versions. The argument info is
+/// needed for the type check of launches.
 const OPTIONS: &str = "-cl-std=CL1.2 -cl-kernel-arg-info";
 
 /// The compiler of a device, and its cache of programs.
@@ -26,7 +26,7 @@ pub(crate) struct Compiler {
 }
 
 impl Compiler {
-    /// The kernels of a program, from the cache if it has them.
+    /// Returns the kernels of a program, from the cache if it is stored there.
     pub(crate) fn compile(
         &self,
         context: &core::Context,
@@ -56,7 +56,7 @@ impl Compiler {
         Ok(Built { kernels: kernels.collect::<Result<_, Error>>()?, fresh })
     }
 
-    /// A program that an earlier process left, if the driver still takes it.
+    /// Returns a program stored by an earlier process, if the driver still accepts it.
     fn load(&self, context: &core::Context, key: u64, options: &str) -> Option<Handle<core::Program>> {
         let binary = self.cache.load(key)?;
         let program = core::create_program_with_binary(context, &[self.device], &[&binary]).ok()?;
@@ -105,12 +105,12 @@ fn parameter_types(kernel: &core::Kernel) -> core::Result<Vec<Option<Type>>> {
     };
     let type_of = |k| match core::get_kernel_arg_info(kernel, k, KernelArgInfo::TypeName, None) {
         Ok(KernelArgInfoResult::TypeName(name)) => spelled(name.trim_matches(['\0', ' ', '*'])),
-        _ => None, // a program from the cache need not know it
+        _ => None, // programs from the cache may have no argument info
     };
     Ok((0..count).map(type_of).collect())
 }
 
-/// The type of this name in OpenCL C.
+/// Returns the type with this name in OpenCL C.
 fn spelled(name: &str) -> Option<Type> {
     let known = [Type::Single, Type::Double, Type::Index, Type::Length];
     let found = known.into_iter().find(|known| known.to_string() == name).unwrap_or(Type::Other);

@@ -15,7 +15,7 @@ use crate::error::failed;
 #[derive(Debug)]
 struct OpenClDevice {
     id: DeviceId,
-    /// The context of all places on this device, once there is one.
+    /// The context that all places on this device share; made for the first place.
     context: Mutex<Option<core::Context>>,
 }
 
@@ -26,10 +26,10 @@ impl Api for OpenClDevice {
 }
 
 impl OpenClDevice {
-    /// The context that all places on this device share.
+    /// Returns the context that all places on this device share.
     ///
-    /// The list of devices keeps it until the process ends. PoCL 3.1 releases its devices with the last
-    /// context, and a thread that queries a device meanwhile crashes.
+    /// The list of devices keeps the context until the process ends, because PoCL 3.1 releases its devices
+    /// with the last context, and a thread that queries a device at that time crashes.
     fn context(&self) -> Result<core::Context, Error> {
         let mut kept = self.context.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(context) = &*kept {
@@ -41,9 +41,9 @@ impl OpenClDevice {
     }
 }
 
-/// All OpenCL devices of this machine, platform after platform, as the drivers list them.
+/// Returns all OpenCL devices of this machine, by platform, in the order of the drivers.
 ///
-/// One thread queries the drivers, once in a process: PoCL 3.1 reports no devices while another thread
+/// One thread queries the drivers, once per process, because PoCL 3.1 reports no devices while another thread
 /// initialises them.
 ///
 /// ```
@@ -54,18 +54,18 @@ impl OpenClDevice {
 /// ```
 ///
 /// # Errors
-/// [`OpenClError::Absent`] at once if there is no platform; [`OpenClError::Device`] if a call of a driver
-/// fails.
+/// [`OpenClError::Absent`] if there is no platform, without a delay; [`OpenClError::Device`] if a call of a
+/// driver fails.
 pub fn devices() -> Result<&'static [Device], OpenClError> {
     static DEVICES: OnceLock<Result<Vec<Device>, OpenClError>> = OnceLock::new();
     DEVICES.get_or_init(ask).as_deref().map_err(Clone::clone)
 }
 
-/// A place on the first accelerator that computes in `T`, else on the first device that does.
+/// Returns a place on the first accelerator that computes in `T`, otherwise on the first device that does.
 ///
-/// *Cost* a new place compiles the kernels of vectors, and the first matrix of a block size compiles those of
-/// its products: a few tenths of a second each the first time, a millisecond if they are in the cache (a
-/// folder of the user, or the folder in `COARSEN_CACHE`).
+/// *Cost* a new place compiles the kernels of vectors, and the first matrix of a block size compiles the
+/// kernels of its products: a few tenths of a second each the first time, a millisecond if they are in the
+/// cache (a folder of the user, or the folder in `COARSEN_CACHE`).
 ///
 /// ```
 /// use coarsen_backend::Backend;
@@ -77,7 +77,7 @@ pub fn devices() -> Result<&'static [Device], OpenClError> {
 /// ```
 ///
 /// # Errors
-/// [`OpenClError::Absent`] without a platform, and those of [`OnDevice::first`].
+/// [`OpenClError::Absent`] if there is no platform, and the errors of [`OnDevice::first`].
 pub fn default_device<T: Real>() -> Result<OnDevice<T>, OpenClError> {
     Ok(OnDevice::first(devices()?)?)
 }
@@ -89,16 +89,16 @@ fn ask() -> Result<Vec<Device>, OpenClError> {
         let name = core::get_platform_info(platform, PlatformInfo::Name)
             .map_err(failed("clGetPlatformInfo"))?
             .to_string();
-        // A platform without devices answers with an error, not with an empty list.
+        // For a platform without devices this returns an error, not an empty list.
         for id in core::get_device_ids(platform, Some(DeviceType::ALL), None).unwrap_or_default() {
-            // One that cannot say what it is can compute nothing; the others can.
+            // A device that does not report its properties is left out.
             devices.extend(describe(id, &name).ok());
         }
     }
     Ok(devices)
 }
 
-/// The properties of a device.
+/// Returns the properties of a device.
 fn describe(id: DeviceId, platform: &str) -> Result<Device, OpenClError> {
     let bytes =
         |info: DeviceInfo| core::get_device_info_raw(id, info as u32).map_err(failed("clGetDeviceInfo"));

@@ -1,4 +1,4 @@
-//! Buffers, compiled programs and launches of a queue; `transfer` copies data.
+//! Buffers, compiled programs and launches of a queue; copies are in `transfer`.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -15,12 +15,12 @@ use crate::error::{check, failed};
 use crate::handle::Handle;
 use crate::transfer;
 
-/// One in-order queue.
+/// One in-order queue of an OpenCL device.
 pub(crate) struct OpenClDriver {
     context: Handle<core::Context>,
     queue: Handle<core::CommandQueue>,
     compiler: Compiler,
-    /// Whether the device works in the memory of the host.
+    /// Whether the device shares the memory of the host.
     shared: bool,
 }
 
@@ -34,7 +34,7 @@ impl OpenClDriver {
     }
 }
 
-/// The buffer behind an object.
+/// Returns the OpenCL buffer in an object.
 pub(crate) fn buffer(object: &Object) -> &Mem {
     object.downcast_ref::<Handle<Mem>>().expect("a buffer of OpenCL")
 }
@@ -45,7 +45,7 @@ impl Driver for OpenClDriver {
         let place = if self.shared { ffi::CL_MEM_ALLOC_HOST_PTR } else { 0 };
         let source = host.map_or(ptr::null(), <[u8]>::as_ptr);
         let mut status = 0;
-        // SAFETY: `source` is null or as long as the buffer, and is copied before the call returns.
+        // SAFETY: `source` is null or has the length of the buffer, and is copied before the call returns.
         let mem = unsafe {
             let flags = ffi::CL_MEM_READ_WRITE | copy | place;
             let source = source.cast::<c_void>().cast_mut();
@@ -107,7 +107,7 @@ impl Driver for OpenClDriver {
             check("clSetKernelArg", status)?;
         }
         let global = groups * local;
-        // SAFETY: all arguments are set, to buffers as long as the lengths given with them; the queue retains
+        // SAFETY: all arguments are set, and buffers have the lengths passed with them; the queue retains
         // them.
         let status = unsafe {
             ffi::clEnqueueNDRangeKernel(

@@ -1,4 +1,4 @@
-//! The errors of making a place.
+//! The errors of making a place on an OpenCL device.
 
 use coarsen_core::Error;
 use coarsen_device::DeviceError;
@@ -11,12 +11,12 @@ pub enum OpenClError {
     /// This machine has no OpenCL.
     #[error(transparent)]
     Absent(#[from] Absent),
-    /// No device computes in the precision asked for, or one of them fails.
+    /// No device computes in the required precision, or a device fails.
     #[error(transparent)]
     Device(#[from] DeviceError),
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// The same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
 impl std::fmt::Debug for OpenClError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
@@ -29,12 +29,12 @@ impl From<Error> for OpenClError {
     }
 }
 
-/// The error of a failed call with the status of the driver; `call` is the name of the function.
+/// Returns the error of a failed call with the status of the driver; `call` is the name of the function.
 pub(crate) fn failed(call: &'static str) -> impl Fn(ocl::core::Error) -> Error {
     move |e| Error::Device { call, status: e.api_status().map_or(0, |s| s as i32) }
 }
 
-/// An error if a call returned a `status` that is a failure.
+/// Returns an error if the `status` of a call is a failure.
 pub(crate) fn check(call: &'static str, status: i32) -> Result<(), Error> {
     if status == 0 { Ok(()) } else { Err(Error::Device { call, status }) }
 }

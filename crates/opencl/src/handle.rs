@@ -9,11 +9,11 @@ use ocl::ffi::{self, cl_int};
 /// An object of the driver.
 ///
 /// The types of `ocl` panic if a release fails, and releases fail once a device is lost. Such a panic would
-/// hide a typed error that is being returned, or end the process while another panic unwinds. A caller cannot
-/// act on a failed release, so this type ignores it.
+/// hide a typed error that is being returned, or end the process during another panic. A caller cannot act on
+/// a failed release, so this type ignores it.
 pub(crate) struct Handle<T: Object>(ManuallyDrop<T>);
 
-/// An object with a reference count of the driver.
+/// An object whose references the driver counts.
 pub(crate) trait Object {
     /// Releases one reference.
     ///
@@ -38,42 +38,42 @@ impl<T: Object> Deref for Handle<T> {
 
 impl<T: Object> Drop for Handle<T> {
     fn drop(&mut self) {
-        // SAFETY: the object in here has one reference, whose own drop never runs.
+        // SAFETY: the object holds one reference, and its own `drop` never runs.
         let _ = unsafe { self.0.release() };
     }
 }
 
 impl Object for Mem {
     unsafe fn release(&self) -> cl_int {
-        // SAFETY: as the trait says.
+        // SAFETY: by the contract of the trait.
         unsafe { ffi::clReleaseMemObject(self.as_ptr()) }
     }
 }
 
 impl Object for Kernel {
     unsafe fn release(&self) -> cl_int {
-        // SAFETY: as the trait says.
+        // SAFETY: by the contract of the trait.
         unsafe { ffi::clReleaseKernel(self.as_ptr()) }
     }
 }
 
 impl Object for Program {
     unsafe fn release(&self) -> cl_int {
-        // SAFETY: as the trait says.
+        // SAFETY: by the contract of the trait.
         unsafe { ffi::clReleaseProgram(self.as_ptr()) }
     }
 }
 
 impl Object for CommandQueue {
     unsafe fn release(&self) -> cl_int {
-        // SAFETY: as the trait says.
+        // SAFETY: by the contract of the trait.
         unsafe { ffi::clReleaseCommandQueue(self.as_ptr()) }
     }
 }
 
 impl Object for Context {
     unsafe fn release(&self) -> cl_int {
-        // SAFETY: as the trait says.
+        // SAFETY: by the contract of the trait.
         unsafe { ffi::clReleaseContext(self.as_ptr()) }
     }
 }

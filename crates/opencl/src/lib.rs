@@ -1,9 +1,9 @@
 //! OpenCL devices as places: [`coarsen_device`] over OpenCL.
 //!
 //! [`default_device`] returns an [`OpenCl`], which is a [`coarsen_device::OnDevice`]; [`devices`] lists the
-//! devices. Vectors, matrices and preconditioners are those of that crate. This crate implements its
-//! [`Driver`](coarsen_device::Driver). It builds and links without OpenCL installed; the error of [`devices`]
-//! then names the missing part.
+//! devices. Vectors, matrices and preconditioners come from that crate. This crate implements its
+//! [`Driver`](coarsen_device::Driver). It builds and links without OpenCL installed; [`devices`] then returns
+//! an error with the missing part.
 //!
 //! | file | what |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | `transfer` | copies between host and device |
 //! | `compile`, `cache` | programs, compiled or read from disk |
 //! | `handle` | objects of the driver and their release |
-//! | [`error`](OpenClError) | the reasons why a place cannot be made |
+//! | [`error`](OpenClError) | the errors of making a place |
 
 mod cache;
 mod compile;

@@ -1,6 +1,6 @@
 //! Copies between the host and a device.
 //!
-//! If both share one memory, buffers are mapped, and the host reads and writes in place.
+//! If both share memory, buffers are mapped, and the host reads and writes them without a copy.
 
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
@@ -13,8 +13,8 @@ use ocl::ffi;
 
 use crate::error::check;
 
-/// A mapped buffer, which is unmapped in any case. Without this, a panic of the caller would leave it mapped,
-/// and its next use would be undefined.
+/// A mapped buffer, which is always unmapped. Otherwise a panic of the caller would leave it mapped, and its
+/// next use would be undefined.
 struct Mapping<'a> {
     queue: &'a CommandQueue,
     buffer: &'a Mem,
@@ -30,7 +30,7 @@ impl Mapping<'_> {
 
     fn unmap(&self) -> i32 {
         let (queue, buffer) = (self.queue.as_ptr(), self.buffer.as_ptr());
-        // SAFETY: `there` is a mapping of this buffer; `end` and `drop` take it, so that nobody uses it
+        // SAFETY: `there` is a mapping of this buffer; `end` and `drop` consume it, so that it is not used
         // afterwards.
         unsafe { ffi::clEnqueueUnmapMemObject(queue, buffer, self.there, 0, ptr::null(), ptr::null_mut()) }
     }
@@ -38,21 +38,21 @@ impl Mapping<'_> {
 
 impl Drop for Mapping<'_> {
     fn drop(&mut self) {
-        // A panic is on its way, which says more than this status.
+        // A panic is in progress, which is more important than this status.
         let _ = self.unmap();
     }
 }
 
-/// Enqueues to = from.
+/// Enqueues a copy of `from` to `to`.
 pub(crate) fn copy(queue: &CommandQueue, from: &Mem, to: &Mem, bytes: usize) -> Result<(), Error> {
     let (queue, from, to) = (queue.as_ptr(), from.as_ptr(), to.as_ptr());
-    // SAFETY: both buffers are of `bytes` bytes or more, and the queue retains them.
+    // SAFETY: both buffers hold `bytes` bytes or more, and the queue retains them.
     let status =
         unsafe { ffi::clEnqueueCopyBuffer(queue, from, to, 0, 0, bytes, 0, ptr::null(), ptr::null_mut()) };
     check("clEnqueueCopyBuffer", status)
 }
 
-/// Maps the first `bytes` bytes of a buffer, after all work enqueued before. Waits.
+/// Waits for all earlier work, maps the first `bytes` bytes of a buffer and calls `with` on them.
 pub(crate) fn lend(
     queue: &CommandQueue,
     buffer: &Mem,
@@ -82,12 +82,12 @@ pub(crate) fn lend(
     };
     check("clEnqueueMapBuffer", status)?;
     let mapping = Mapping { queue, buffer, there };
-    // SAFETY: the mapping is of so many bytes, and nobody else's until it ends.
+    // SAFETY: the mapping has `bytes` bytes, and no other code uses it until it ends.
     with(unsafe { slice::from_raw_parts_mut(there.cast::<u8>(), bytes) });
     mapping.end()
 }
 
-/// Reads from a buffer, waiting for it.
+/// Reads from a buffer and waits for the data.
 pub(crate) fn read(queue: &CommandQueue, from: &Mem, start: usize, host: &mut [u8]) -> Result<(), Error> {
     // SAFETY: the call blocks until `host` is written, and the buffer holds `start + host.len()` bytes.
     let status = unsafe {
@@ -106,18 +106,18 @@ pub(crate) fn read(queue: &CommandQueue, from: &Mem, start: usize, host: &mut [u
     check("clEnqueueReadBuffer", status)
 }
 
-/// Overwrites stretches of a buffer, with one wait for all of them.
+/// Overwrites ranges of a buffer. Waits once for all ranges.
 pub(crate) fn write(queue: &CommandQueue, to: &Mem, runs: &[(usize, &[u8])]) -> Result<(), Error> {
     if let [(start, host)] = runs {
         return enqueue_write(queue, to, *start, host, ffi::CL_TRUE);
     }
     let written =
         runs.iter().try_for_each(|(start, host)| enqueue_write(queue, to, *start, host, ffi::CL_FALSE));
-    // The driver may still read: nobody leaves before it is done, whether all was enqueued or not.
+    // The driver may still read `host`, even after an error, so wait until it has finished.
     written.and(finish(queue))
 }
 
-/// Enqueues a write, and waits for it where it is `blocking`; else `host` must live, unchanged, until
+/// Enqueues a write, and waits for it if `blocking`. Otherwise `host` must stay alive and unchanged until
 /// [`finish`] returns.
 fn enqueue_write(
     queue: &CommandQueue,
@@ -126,8 +126,8 @@ fn enqueue_write(
     host: &[u8],
     blocking: u32,
 ) -> Result<(), Error> {
-    // SAFETY: the buffer holds as many bytes from there on, and `host` is read before this returns, or lives
-    // until its caller has waited.
+    // SAFETY: the buffer holds `start + host.len()` bytes, and `host` is read before this returns, or lives
+    // until the caller has waited.
     let status = unsafe {
         ffi::clEnqueueWriteBuffer(
             queue.as_ptr(),

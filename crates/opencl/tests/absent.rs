@@ -9,7 +9,7 @@ use coarsen_backend::Backend;
 use coarsen_core::Vector;
 use coarsen_opencl::{Absent, OpenCl, OpenClError, default_device, devices};
 
-/// Runs the test `name` of this program with one environment variable set, and returns how long that took.
+/// Runs the test `name` of this program with one environment variable set, and returns its duration.
 fn child(name: &str, variable: &str, value: &str) -> Duration {
     let start = Instant::now();
     let done = Command::new(std::env::current_exe().unwrap())
@@ -22,7 +22,8 @@ fn child(name: &str, variable: &str, value: &str) -> Duration {
     start.elapsed()
 }
 
-/// No library, and a library without drivers: named at once, without a panic and without a retry loop.
+/// If the library is missing, or has no drivers, an error is returned at once, without a panic or a retry
+/// loop.
 #[test]
 fn absence_is_an_error() {
     for (name, variable) in [
@@ -41,13 +42,13 @@ fn no_library_is_named() {
     assert_eq!(devices().unwrap_err(), OpenClError::Absent(Absent::Library));
     let why = default_device::<f64>().unwrap_err();
     assert!(why.to_string().contains("no OpenCL library"), "{why}");
-    // Even unprobed calls come back with a status.
+    // Calls without [`coarsen_opencl_loader::probe`] also return a status.
     let mut platforms = 7;
-    // SAFETY: a count is asked for, nothing else.
+    // SAFETY: only a count is requested.
     let status = unsafe { ocl::ffi::clGetPlatformIDs(0, std::ptr::null_mut(), &mut platforms) };
     assert_eq!((status, platforms), (-1001, 7));
     let mut status = 0;
-    // SAFETY: no library is there to use the arguments; the status is a valid address.
+    // SAFETY: there is no library that uses the arguments; the status is a valid address.
     let context = unsafe {
         ocl::ffi::clCreateContext(
             std::ptr::null(),
@@ -71,7 +72,7 @@ fn no_platform_is_named() {
     }
 }
 
-/// PoCL shows the processor as two devices when asked to; each is a place of its own.
+/// PoCL can show the processor as two devices; each is a separate place.
 #[test]
 fn two_devices_are_two_places() {
     if common::place::<f32>().is_some_and(|on| on.device().platform.contains("Portable Computing")) {

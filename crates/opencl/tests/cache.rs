@@ -1,4 +1,4 @@
-//! Compiled programs are kept on disk: what one process compiled the next one loads.
+//! Compiled programs are stored on disk: a process loads the programs that an earlier process compiled.
 
 mod common;
 
@@ -8,7 +8,7 @@ use std::process::Command;
 use coarsen_backend::{Backend, conformance};
 use coarsen_core::{LinearOperator, Vector};
 
-/// Programs that a new process compiles with this folder as its cache.
+/// Returns the number of programs that a new process compiles with this folder as its cache.
 fn compiled(folder: &Path) -> u64 {
     let done = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "a_process", "--ignored", "--nocapture"])
@@ -54,7 +54,7 @@ fn a_second_process_compiles_nothing() {
     let folder = std::env::temp_dir().join(format!("coarsen-cache-{}", std::process::id()));
     assert_eq!(compiled(&folder), 2, "vectors, and blocks of 3");
     assert_eq!(compiled(&folder), 0);
-    // A file that is not whole is not believed.
+    // An incomplete file is not used.
     for file in std::fs::read_dir(folder.join("opencl")).unwrap() {
         let file = file.unwrap().path();
         let whole = std::fs::read(&file).unwrap();
@@ -62,7 +62,7 @@ fn a_second_process_compiles_nothing() {
     }
     assert_eq!(compiled(&folder), 2);
     assert_eq!(compiled(&folder), 0);
-    // What was found to suit the device is kept beside them.
+    // The fastest work-group size is stored in the same folder.
     let tuned = |name| {
         let done = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", name, "--ignored", "--nocapture"])
@@ -77,7 +77,7 @@ fn a_second_process_compiles_nothing() {
     assert!(files.any(|file| kept(&file.unwrap().path())));
     tuned("a_process");
     std::fs::remove_dir_all(&folder).unwrap();
-    // No cache at all: a file where the folder should be.
+    // Without a cache: a file in place of the folder.
     let file = folder.with_extension("file");
     std::fs::write(&file, "").unwrap();
     assert_eq!(compiled(&file), 2);

@@ -1,5 +1,5 @@
-//! The kernels as CUDA (`benches/gpu/cuda`): without a card there is none, at once and with a reason; on a
-//! card that g++ plays they do what the CPU does.
+//! The kernels as CUDA (`benches/gpu/cuda`): without a card an error with a reason is returned at once; on a
+//! card simulated with g++ the results equal the results of the CPU.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -14,7 +14,7 @@ use coarsen_opencl::{
 use coarsen_problems::{Options, Problem};
 use coarsen_schwarz::{Coarse, Schwarz};
 
-/// OpenCL over CUDA, which a plain `cargo test` builds with the examples.
+/// Returns the library of OpenCL over CUDA, which a plain `cargo test` builds with the examples.
 fn library() -> Option<PathBuf> {
     let test = std::env::current_exe().unwrap();
     let library = test.ancestors().nth(2).unwrap().join("examples/libopencl_on_cuda.so");
@@ -25,7 +25,7 @@ fn library() -> Option<PathBuf> {
     None
 }
 
-/// Runs a test of this file over that library, where CUDA is looked for in `folder` too.
+/// Runs a test of this file with this library; CUDA is searched in `folder` too.
 fn over_cuda(library: &Path, folder: &Path, name: &str) -> Output {
     Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", name, "--nocapture"])
@@ -83,8 +83,8 @@ fn kernels_are_cuda_too() {
     passed(&done);
 }
 
-/// What a matrix of the card is filled with, and what follows it: a stream of blocks, diagonal inverses, the
-/// Galerkin products of a hierarchy.
+/// Tests a matrix that is assembled on the card from a stream of blocks, and diagonal inverses and Galerkin
+/// products of a hierarchy computed from this matrix.
 fn assembled_there(on: &OpenCl<f64>) {
     let p = Problem::parse("poisson2d:12", &Options::default()).unwrap();
     let (pattern, n) = (p.matrix.pattern(), p.matrix.pattern().rows());
@@ -121,8 +121,8 @@ fn assembled_there(on: &OpenCl<f64>) {
     assert!(close(&applied(&mut jacobi), &expected), "block Jacobi");
 }
 
-/// Vectors, products, assembly and what follows from it, and conjugate gradients with domains that the card
-/// chooses and inverts.
+/// Tests vectors, products, assembly and updates from the assembled matrix, and conjugate gradients with
+/// domains whose structure and inverses are computed on the card.
 #[test]
 #[ignore = "run by kernels_are_cuda_too"]
 fn a_played_card_does_what_the_cpu_does() {

@@ -1,4 +1,4 @@
-//! `benches/gpu/run.sh` with benches that are scripts: what was measured is kept, and what failed is named.
+//! `benches/gpu/run.sh` with scripts as benches: measurements are kept, and failed benches are reported.
 
 #![cfg(unix)]
 
@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs, process};
 
-/// Runs the script with a bench that prints "figures" where it may; its code, and the table where there is
-/// one.
+/// Runs the script with two benches; a bench with `true` succeeds and prints "figures". Returns the exit
+/// code, and the table if there is one.
 fn run(folder: &Path, benches: [(&str, bool); 2]) -> (Option<i32>, Option<String>) {
     for (name, sound) in benches {
         let file = folder.join(name);

@@ -22,11 +22,11 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 ///
 /// ω₁ = 1, ω₂ = 2 / (2 − ρ²), ω_{k+1} = 4 / (4 − ρ² ω_k): the Chebyshev semi-iteration, for ρ near 1
 /// heavy-ball momentum. An iteration needs one reduction and a few passes. The step length α adapts to the
-/// line search: it shrinks with every shortened step, also one shortened by a bound of the objective, and
-/// grows slowly otherwise. It is kept when P changes. *Deviation* the authors test the energy every eighth
-/// iteration and return to a copy. Here every step has a line search, and the acceleration restarts
-/// (O'Donoghue & Candès 2015, §3.2) where the direction no longer descends, where a step was shortened, and
-/// after a failure. So a ρ that is too large costs little. *Use* on devices where reductions are expensive;
+/// line search: it shrinks after every shortened step (including steps shortened by a bound of the objective)
+/// and grows slowly otherwise. α is kept when P changes. *Deviation* the authors test the energy in every
+/// eighth iteration and return to a copy. Here every step has a line search, and the acceleration restarts
+/// (O'Donoghue & Candès 2015, §3.2) if the direction does not descend, after a shortened step, and after a
+/// failure. A ρ that is too large therefore costs little. *Use* on devices where reductions are expensive;
 /// otherwise use [`Lbfgs`](crate::Lbfgs), which needs no ρ. *Cost* 1 apply of P⁻¹, 1 reduction, 3 passes; 2
 /// vectors. *Reference* Wang & Yang 2016, "Descent methods for elastic body simulation on the GPU", ACM TOG
 /// 35(6), §4; Wang 2015.
@@ -41,7 +41,7 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```
 pub struct AcceleratedGradient<V: Vector, P> {
-    /// P⁻¹.
+    /// The preconditioner, applied as P⁻¹.
     pub inverse: P,
     /// ρ, in [0, 1).
     pub radius: V::Real,
@@ -62,17 +62,17 @@ enum Omega<T> {
 /// The growth factor of α after a step that was not shortened.
 const GROWTH: f64 = 1.05;
 
-/// (g, d) must be below this share of −α (g, P⁻¹ g).
+/// (g, d) must be below this multiple of −α (g, P⁻¹ g).
 const DESCENT: f64 = 1e-2;
 
 impl<V: Vector, P: Preconditioner<V>> AcceleratedGradient<V, P> {
-    /// The method for ρ = `radius`, in [0, 1); the authors tune it by hand, 0.99 to 0.9999.
+    /// The method with ρ = `radius`, in [0, 1). The authors tune ρ by hand, between 0.99 and 0.9999.
     pub fn new(radius: V::Real, inverse: P) -> Self {
         Self { inverse, radius, tau: num_traits::one(), omega: Omega::First, kept: Vec::new() }
     }
 
-    /// The next step uses no momentum; call it when the objective changes. α is kept, since the next step of
-    /// a simulation has the same scale.
+    /// Drops the momentum; call it when the objective changes. α is kept, since the next step of a simulation
+    /// has the same scale.
     pub fn forget(&mut self) {
         self.omega = Omega::First;
     }
@@ -124,7 +124,7 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Accelerated
         }
     }
 
-    /// A step of another direction does not update α, and it is not used as momentum.
+    /// A step of another direction neither updates α nor serves as momentum.
     fn witness(&mut self, _: &V, _: &V) {
         self.omega = Omega::First;
     }

@@ -11,30 +11,30 @@ use coarsen_core::{Error, Real};
 use crate::line_search::{NOISE, first_trial, within};
 use crate::{LineSearch, LineSearchFailure, Ray, Start, Step};
 
-/// σ of Hager & Zhang: the largest share of the first slope after a shortened step.
+/// σ of Hager & Zhang: after a shortened step, φ′(α) must be at least this multiple of φ′(0).
 const FLATTER: f64 = 0.9;
 
-/// Steps back from the first trial until φ(α) ≤ φ(0) + c₁ α φ′(0).
+/// Backtracking: shortens the first trial until φ(α) ≤ φ(0) + c₁ α φ′(0).
 ///
 /// The next trial minimises the parabola through φ(0), φ′(0) and φ(α), limited to between a tenth and half of
-/// α. A value that is not finite counts as too high. Where the decrease predicted by the slope is below the
+/// α. A value that is not finite counts as too high. If the decrease predicted by the slope is below the
 /// round-off of the energy, values cannot be compared. A step then must satisfy the approximate Wolfe
-/// conditions φ(α) ≤ φ(0) + ε and (2 c₁ − 1) φ′(0) ≥ φ′(α) ≥ 0.9 φ′(0) (the first trial need not satisfy the
-/// second bound), and the parabola is fitted to both slopes. *Use* with directions whose natural step is 1
+/// conditions φ(α) ≤ φ(0) + ε and (2 c₁ − 1) φ′(0) ≥ φ′(α) ≥ 0.9 φ′(0) (the second bound does not apply to
+/// the first trial), and the parabola is fitted to both slopes. *Use* with directions whose natural step is 1
 /// (Newton, L-BFGS with a preconditioner), and with energies that bound steps. For nonlinear conjugate
-/// gradients use [`MoreThuente`](crate::MoreThuente), which also lengthens steps. *Cost* one value per trial;
-/// one gradient more where the decrease is below round-off. *Reference* Nocedal & Wright 2006, §3.5 and
+/// gradients use [`MoreThuente`](crate::MoreThuente), which also lengthens steps. *Cost* one value per trial,
+/// and one gradient if the decrease is below round-off. *Reference* Nocedal & Wright 2006, §3.5 and
 /// Algorithm 3.1; Hager & Zhang 2005, "A new conjugate gradient method with guaranteed descent and an
 /// efficient line search", (4.1) and (4.4).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Backtracking<T> {
     /// c₁, in (0, 1/2).
     pub armijo: T,
-    /// Bounds of the factor between two trials, in (0, 1).
+    /// The bounds of the factor between two trials, in (0, 1).
     pub shrink: [T; 2],
     /// ε in units of [`Start::round_off`], 1 or more.
     pub noise: T,
-    /// The most trials.
+    /// The largest number of trials.
     pub trials: usize,
 }
 
@@ -118,8 +118,8 @@ impl<T: Real> Backtracking<T> {
         here <= (T::of(2.0) * self.armijo - T::one()) * slope && (whole || here >= T::of(FLATTER) * slope)
     }
 
-    /// The minimiser of the parabola as a share of α, safeguarded; a cautious share where there is no
-    /// minimiser.
+    /// The factor from α to the next trial: the minimiser of the parabola, limited to `shrink`, or a small
+    /// factor if the parabola has no minimiser.
     fn keep(&self, share: T) -> T {
         let [low, high] = self.shrink;
         if share.is_finite() && share > T::zero() { share.max(low).min(high) } else { low.max(high * high) }
@@ -175,8 +175,7 @@ mod tests {
         assert!(matches!(failure, LineSearchFailure::Blocked { most } if most.is_nan()), "{failure}");
     }
 
-    /// 1e6 - 1e-12 α under a bound of 1/4: nothing can be seen, and the slope does not change before the
-    /// bound.
+    /// 1e6 - 1e-12 α, with a step bound of 1/4: all values round to 1e6, and the slope is constant.
     #[test]
     fn a_bound_is_no_cut() {
         let bounded = Start { most: 0.25, ..start(1e6, -1e-12) };
@@ -224,8 +223,8 @@ mod tests {
         assert_eq!(uphill, LineSearchFailure::Ascent { slope: 1.0 });
     }
 
-    /// 1e6 + (α − 0.3)² 1e-9: the first step rises by too little to be seen, and its slope is steeper than
-    /// the first.
+    /// 1e6 + (α − 0.3)² 1e-9: the rise at the first trial is below round-off, and the slope there is steeper
+    /// than at 0.
     #[test]
     fn the_slope_judges_cut_steps_too() {
         let mut phi = Of(|a: f64| 1e6 + 1e-9 * (a - 0.3).powi(2), |a: f64| 2e-9 * (a - 0.3));
@@ -233,8 +232,8 @@ mod tests {
         assert!(step.alpha > 0.05 && step.alpha < 0.6, "{step:?}");
     }
 
-    /// (α − 0.3)² 1e-13 in values that are rounded by 1e-12 around zero: the slopes find the minimiser, if
-    /// the objective tells.
+    /// (α − 0.3)² 1e-13 in values rounded to multiples of 1e-12: the slopes find the minimiser if the
+    /// objective returns its round-off.
     #[test]
     fn round_off_near_zero_is_not_relative() {
         let rounded = |a: f64| 1e-12 * (1e6 * a).sin().abs();
@@ -245,7 +244,7 @@ mod tests {
         assert!(matches!(untold, Err(LineSearchFailure::RoundOff { .. })), "{untold:?}");
     }
 
-    /// 1e6 + (α − 1)² 1e-12: no value differs, the slope decides.
+    /// 1e6 + (α − 1)² 1e-12: all values round to 1e6, so the slope decides.
     #[test]
     fn the_slope_judges_below_round_off() {
         let mut phi = Of(|a: f64| 1e6 + 1e-12 * (a - 1.0).powi(2), |a: f64| 2e-12 * (a - 1.0));

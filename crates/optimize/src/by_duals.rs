@@ -4,7 +4,7 @@ use coarsen_core::{Dual, Error, LinearOperator, Objective, Real, Vector};
 
 use crate::Disagreement;
 
-/// Compares ∇f(x)·d with the slope of `again`, the same function for dual numbers, along d: exact to
+/// Compares ∇f(x)·d with the slope along d of `again`, the same function for dual numbers: exact to
 /// round-off.
 ///
 /// ```
@@ -37,8 +37,8 @@ where
     Ok(Disagreement::exact(g.dot(d), again(&Dual::along(x, d)).slope))
 }
 
-/// Compares eᵀ H d with e · the slopes of `again`, which writes the gradient for dual numbers, along d: exact
-/// to round-off.
+/// Compares eᵀ H d with the inner product of e and the slopes along d of `again`, which writes the gradient
+/// for dual numbers: exact to round-off.
 ///
 /// # Errors
 /// [`Error::Shape`] when sizes differ.

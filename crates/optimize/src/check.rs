@@ -4,12 +4,12 @@ use coarsen_core::{Error, LinearOperator, Objective, Real, Scalar, Vector};
 
 /// The difference between a derivative and its finite-difference approximation.
 ///
-/// The best agreement over all steps tried: long steps have truncation errors, short ones round-off.
+/// It is the best agreement over all steps tried: long steps have truncation errors, short steps round-off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Disagreement<T> {
     /// The smallest relative error found.
     pub error: T,
-    /// The step of that difference; 0 for dual numbers.
+    /// The step with the smallest error; 0 for dual numbers.
     pub step: T,
     /// The derivative along d under test.
     pub given: T,
@@ -20,8 +20,8 @@ pub struct Disagreement<T> {
 /// Compares ∇f(x)·d with differences of f of fourth order, over steps from 2⁻² to 2⁻²⁶ of the length of d.
 ///
 /// A correct gradient in `f64` gives an error below 1e-9, in `f32` below 1e-3, unless f is rough at x. A
-/// wrong gradient gives its own relative error. Where ∇f·d is itself round-off, as at a minimiser, the check
-/// is inconclusive. Choose d as long as a typical step, and random, so that no error is orthogonal to it.
+/// wrong gradient gives the relative error of ∇f·d. If ∇f·d is only round-off, as at a minimiser, the check
+/// is inconclusive. Choose a random d as long as a typical step, so that no error is orthogonal to it.
 /// *Cost* 4 values per step size, 1 gradient; 2 vectors.
 /// *Reference* Nocedal & Wright 2006, §8.1.
 ///
@@ -33,7 +33,7 @@ pub struct Disagreement<T> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`] when x and d differ in length, [`Error::Device`] when vectors cannot be made.
+/// [`Error::Shape`] when x and d differ in length, [`Error::Device`] when vectors cannot be allocated.
 pub fn check_gradient<V, F>(f: &mut F, x: &V, d: &V) -> Result<Disagreement<V::Real>, Error>
 where
     V: Vector,
@@ -55,11 +55,12 @@ where
 /// Compares eᵀ H d with differences of ∇f(x)·e along d, for an operator H that should be the Hessian of f at
 /// x.
 ///
-/// For a symmetric H and random e ≠ d any error shows. A projected Hessian differs where it was projected.
+/// For a symmetric H and random e ≠ d every error is found. A projected Hessian fails this check.
 /// *Cost* 4 gradients per step size; 2 vectors.
 ///
 /// # Errors
-/// [`Error::NotSquare`], [`Error::Shape`] when sizes differ, [`Error::Device`] when vectors cannot be made.
+/// [`Error::NotSquare`], [`Error::Shape`] when sizes differ, [`Error::Device`] when vectors cannot be
+/// allocated.
 pub fn check_hessian<V, F>(
     f: &mut F,
     hessian: &dyn LinearOperator<V>,
@@ -108,7 +109,7 @@ fn like<V: Vector>(x: &V, d: &V) -> Result<V, Error> {
     x.like()
 }
 
-/// φ′(0) of fourth order: (8 (φ(h) − φ(−h)) − (φ(2h) − φ(−2h))) / 12 h.
+/// The fourth-order approximation of φ′(0): (8 (φ(h) − φ(−h)) − (φ(2h) − φ(−2h))) / 12 h.
 fn stencil<T: Real>(phi: &mut impl FnMut(T) -> T, h: T) -> T {
     let two = h + h;
     let (near, far) = (phi(h) - phi(-h), phi(two) - phi(-two));

@@ -20,15 +20,15 @@ use num_traits::Float;
 use crate::direction::{fits, minus, vectors};
 use crate::{DescentError, Direction, Preconditioned, Proposal};
 
-/// The formula for β, the coefficient of the last direction.
+/// The formula for β, the weight of the last direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Beta {
     /// max(0, (y, z) / (g_old, z_old)) (Polak–Ribière), which restarts after bad steps. Nocedal & Wright
     /// 2006, (5.44), (5.45).
     PolakRibierePlus,
-    /// (y, z) / (y, p) − (y, M⁻¹ y) (p, g) / (y, p)², not below ½ (g, p) / (p, M p): Dai & Kou 2013, (2.11)
-    /// with their choice of τ, closest to the self-scaled memoryless quasi-Newton direction, and with their
+    /// (y, z) / (y, p) − (y, M⁻¹ y) (p, g) / (y, p)², at least ½ (g, p) / (p, M p): Dai & Kou 2013, (2.11)
+    /// with their τ, which is closest to the self-scaled memoryless quasi-Newton direction, and with their
     /// truncation from below.
     #[default]
     DaiKou,
@@ -37,9 +37,9 @@ pub enum Beta {
 /// Preconditioned nonlinear conjugate gradients: p = −z + β p.
 ///
 /// On a quadratic, with exact line searches, both β give linear conjugate gradients. The method restarts with
-/// p = −z after a refresh of the preconditioner, for a β that is not finite, and where (g, p) ≥ −10⁻³ (g, z),
+/// p = −z after a refresh of the preconditioner, for a β that is not finite, and if (g, p) ≥ −10⁻³ (g, z),
 /// since p then hardly descends. *Use* with [`MoreThuente::tight`](crate::MoreThuente::tight) and a fixed
-/// symmetric M, where memory is scarce or reductions are expensive; [`Lbfgs`](crate::Lbfgs) needs fewer
+/// symmetric M, if memory is scarce or reductions are expensive; [`Lbfgs`](crate::Lbfgs) needs fewer
 /// evaluations. *Cost* 1 apply of M, 1 reduction, 2 passes; 3 vectors. *Reference* Dai & Kou 2013, "A
 /// nonlinear conjugate gradient algorithm with an optimal property and an improved Wolfe line search", SIAM
 /// J. Optim. 23(1); Nocedal & Wright 2006, §5.2.
@@ -55,20 +55,20 @@ pub enum Beta {
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```
 pub struct NonlinearCg<V: Vector, P> {
-    /// β.
+    /// The formula for β.
     pub beta: Beta,
-    /// M.
+    /// The preconditioner, applied as M⁻¹.
     pub inverse: P,
     kept: Vec<V>,
     last: Option<Last<V::Real>>,
 }
 
-/// Data of the last step.
+/// The data of the last step.
 struct Last<T> {
     rho: T,
     slope: T,
     square: T,
-    /// The last direction was −M⁻¹ g: there is no safer one.
+    /// Whether the last direction was −M⁻¹ g, so that no safer direction exists.
     restarted: bool,
 }
 
@@ -79,12 +79,12 @@ const TRUNCATION: f64 = 0.5;
 const DESCENT: f64 = 1e-3;
 
 impl<V: Vector, P: Preconditioner<V>> NonlinearCg<V, P> {
-    /// The method with a β and a preconditioner.
+    /// The method with a formula for β and a preconditioner.
     pub fn new(beta: Beta, inverse: P) -> Self {
         Self { beta, inverse, kept: Vec::new(), last: None }
     }
 
-    /// The next direction is −M⁻¹ g; call it when the objective changes.
+    /// Restarts: the next direction is −M⁻¹ g. Call it when the objective changes.
     pub fn forget(&mut self) {
         self.last = None;
     }
@@ -118,7 +118,7 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for NonlinearCg
                     Beta::DaiKou => {
                         let beta = (yz - (yz - gz_old + *rho) * gp / yp) / yp;
                         let least = V::Real::of(TRUNCATION) * gp / *square;
-                        if beta < least { least } else { beta } // NaN stays and causes a restart
+                        if beta < least { least } else { beta } // a NaN is kept and causes a restart
                     }
                 }
             }
@@ -152,7 +152,7 @@ impl<V: Vector, P: Preconditioner<V>> Preconditioned<V> for NonlinearCg<V, P> {
     type Inverse = P;
 
     fn inverse_mut(&mut self) -> &mut P {
-        self.last = None; // y of two preconditioners is meaningless
+        self.last = None; // rho and slope refer to the old preconditioner
         &mut self.inverse
     }
 }

@@ -12,7 +12,7 @@ use crate::{DescentError, Direction, Preconditioned, Proposal, Refusal};
 /// A bounds the Hessian from above (a weighted Laplacian plus M/h²), so that steps of 1 descend.
 /// *Use* when A is too large to factor; with a factorisation, [`Gradient::fixed`](crate::Gradient::fixed)
 /// needs no inner iterations.
-/// *Cost* 1 inner solve; 1 vector and those of the inner method.
+/// *Cost* 1 inner solve; 1 vector, and the vectors of the inner method.
 /// *Reference* Xian, Tong & Liu 2019, Algorithm 1 with Eq. 3; Bouaziz et al. 2014.
 ///
 /// ```
@@ -26,7 +26,7 @@ use crate::{DescentError, Direction, Preconditioned, Proposal, Refusal};
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```
 pub struct Constant<V: Vector, A, M, K> {
-    /// A.
+    /// The matrix A.
     pub matrix: A,
     /// The preconditioner of A.
     pub inverse: M,
@@ -37,7 +37,7 @@ pub struct Constant<V: Vector, A, M, K> {
 }
 
 impl<V: Vector, A: LinearOperator<V>, M: Preconditioner<V>, K: Krylov<V>> Constant<V, A, M, K> {
-    /// Matrix, preconditioner and inner method.
+    /// The direction from a matrix, its preconditioner and an inner method.
     pub fn new(matrix: A, inverse: M, inner: K) -> Self {
         Self { matrix, inverse, inner, iterations: 0, p: Vec::new() }
     }

@@ -23,13 +23,13 @@ use crate::{
 /// Minimises an objective: direction, step length, step, until a criterion is met.
 ///
 /// Stops at ‖∇f‖ ≤ max(`stop.relative` ‖∇f(x₀)‖, `stop.absolute`) in the norm [`norm`](Self::norm), at the
-/// other criteria that are set, or when no step succeeds; [`DescentReport::outcome`] tells which. A step
-/// never raises f by more than the noise of the line search (256 times its round-off by default), and only
-/// where the predicted decrease is less than a few times that noise. A direction that does not descend, or
+/// other criteria that are set, or when no step succeeds; [`DescentReport::outcome`] gives the reason. A step
+/// never raises f by more than the noise of the line search (256 times the round-off of f by default), and
+/// only if the predicted decrease is less than a few times that noise. A direction that does not descend, or
 /// whose line search fails, is replaced by a safer one ([`Direction::retreat`]), then tried again with a new
 /// preconditioner. If that fails too, the descent ends.
 /// *Cost* per iteration: the cost of the direction, a value per trial step, 1 gradient, 4 inner products in 2
-/// waits (one more where the line search needs slopes), 5 passes; 4 vectors. After the first `minimize` of a
+/// waits (3 waits if the line search needs slopes), 5 passes; 4 vectors. After the first `minimize` of a
 /// given size this method allocates nothing; refreshing a preconditioner may.
 /// *Reference* Nocedal & Wright 2006, chapter 3.
 ///
@@ -45,11 +45,12 @@ use crate::{
 pub struct Descent<V: Vector, L> {
     /// The line search.
     pub search: L,
-    /// Tolerance of the gradient and the most iterations; it is tested in every iteration.
+    /// The tolerance of the gradient and the limit on iterations, both tested in every iteration.
     pub stop: Stop<V::Real>,
-    /// Converged when a step lowers f by at most this share of |f|; 0 disables the criterion.
+    /// The largest decrease of f in a step, as a share of |f|, that counts as convergence; 0 disables the
+    /// criterion.
     pub decrease: V::Real,
-    /// Converged when ‖s‖₂ of a step is at most this, in the unit of x; 0 disables the criterion.
+    /// The largest ‖s‖₂ of a step, in the unit of x, that counts as convergence; 0 disables the criterion.
     pub step: V::Real,
     /// When the preconditioner of the direction is rebuilt.
     pub refresh: Refresh,
@@ -73,14 +74,14 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
         }
     }
 
-    /// Minimises f from x, which is set to the last accepted point: finite if the start was.
+    /// Minimises f from x and sets x to the last accepted point, which is finite if the start is.
     ///
-    /// The direction keeps its data about f for the next call: call [`forget`](Direction::forget) when f is
-    /// another function then.
+    /// The direction keeps its data about f for the next call; call [`forget`](Direction::forget) before a
+    /// call with another function.
     ///
     /// # Errors
-    /// [`DescentError`] for wrong parameters, failures of the machine, of a Hessian's assembly or of a
-    /// preconditioner's setup; every other ending is in the report.
+    /// [`DescentError`] for wrong parameters, and for failures of the machine, of a Hessian's assembly or of
+    /// a preconditioner's setup; all other outcomes are in the report.
     pub fn minimize<F, D>(
         &mut self,
         f: &mut F,

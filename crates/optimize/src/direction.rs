@@ -10,10 +10,10 @@ use crate::{DescentError, Refusal};
 pub enum Proposal<T> {
     /// The natural step along d is 1: d comes from a model of f.
     Unit,
-    /// The length of d is arbitrary: the driver takes the scale of the last step over and begins with this
-    /// step.
+    /// The length of d is arbitrary: the driver predicts the first trial from the last step; without a last
+    /// step it tries this step.
     Scaled(T),
-    /// There is no d.
+    /// No d is available.
     Refused(Refusal),
 }
 
@@ -34,15 +34,15 @@ pub enum Proposal<T> {
 /// }
 /// ```
 pub trait Direction<V: Vector, F: ?Sized> {
-    /// d, from x and g = ∇f(x).
+    /// Computes d from x and g = ∇f(x).
     ///
     /// # Errors
     /// [`DescentError`] for failures of the machine, of the Hessian's assembly or of the preconditioner's
-    /// setup; a direction that cannot be used is a [`Proposal::Refused`].
+    /// setup. A direction that cannot be used is no error but a [`Proposal::Refused`].
     fn propose(&mut self, f: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError>;
 
-    /// Allocates vectors for steps from x, and returns to the first choice if the last descent ended on
-    /// another one. A descent calls it before its first step.
+    /// Allocates vectors for steps from x, and undoes the retreats of the last descent. A descent calls it
+    /// before its first step.
     ///
     /// # Errors
     /// [`DescentError`] for parameters outside their range, a preconditioner of another size, and failed
@@ -52,29 +52,29 @@ pub trait Direction<V: Vector, F: ?Sized> {
         Ok(())
     }
 
-    /// The step s = α d along the d last proposed was taken, and the gradient has changed by y.
+    /// Records that the step s = α d along the last proposed d was taken and changed the gradient by y.
     fn learn(&mut self, s: &V, y: &V, alpha: V::Real) {
         let _ = (s, y, alpha);
     }
 
-    /// The step s of another rule was taken, and the gradient has changed by y.
+    /// Records that the step s of another direction was taken and changed the gradient by y.
     ///
-    /// Data about this rule's own last proposal are void. The default forgets everything.
+    /// Data about the last proposal of this direction are invalid. The default drops all data.
     fn witness(&mut self, s: &V, y: &V) {
         let _ = (s, y);
         self.forget();
     }
 
-    /// Drops all data of earlier steps: the objective has changed.
+    /// Drops all data of earlier steps, because the objective has changed.
     fn forget(&mut self) {}
 
-    /// Makes the next proposal at this x a safer one; returns false if there is none. After 32 failures at
-    /// one x the driver stops calling it.
+    /// Makes the next proposal at this x a safer one; returns false if no safer direction exists. After 32
+    /// failures at the same x the driver stops calling this method.
     fn retreat(&mut self) -> bool {
         false
     }
 
-    /// Iterations of all linear solves so far; never decreases.
+    /// The number of iterations of all linear solves so far, which never decreases.
     fn inner_iterations(&self) -> usize {
         0
     }
@@ -116,12 +116,12 @@ impl<V: Vector, F: ?Sized, D: Direction<V, F> + ?Sized> Direction<V, F> for Box<
     }
 }
 
-/// The first step along a gradient of unknown scale: it moves x by 1, or by ‖g‖ where that is shorter.
+/// The first step along a gradient of unknown scale: it moves x by the smaller of 1 and ‖g‖.
 pub(crate) fn cautious<V: Vector>(g: &V) -> V::Real {
     g.norm().max(V::Real::of(1.0)).recip()
 }
 
-/// An error unless the size of a preconditioner is that of x.
+/// Returns an error if the size of a preconditioner differs from the size of x.
 pub(crate) fn fits<V: Vector>(inverse: &impl Preconditioner<V>, x: &V) -> Result<(), Error> {
     let (expected, found) = (x.size(), inverse.size().unwrap_or(x.size()));
     let what = "the preconditioner of a direction";

@@ -2,8 +2,8 @@
 
 use std::error::Error as Source;
 
-/// A failure of the machine or of the input; how a descent ended is its
-/// [`DescentOutcome`](crate::DescentOutcome).
+/// A failure of the machine or of the input. The ending of a descent is a
+/// [`DescentOutcome`](crate::DescentOutcome) instead.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DescentError {
@@ -13,7 +13,7 @@ pub enum DescentError {
     /// A Hessian could not be assembled, or its preconditioner could not be built.
     #[error("the Hessian or the preconditioner at the current x could not be built")]
     Linearize(#[source] Box<dyn Source + Send + Sync>),
-    /// A descent ended without convergence, and the caller asked for an error.
+    /// A descent ended without convergence, and the caller requested an error.
     #[error(transparent)]
     NotMinimized(#[from] crate::NotMinimized),
 }

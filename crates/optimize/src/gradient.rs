@@ -5,13 +5,13 @@ use coarsen_core::{Identity, Preconditioner, Vector};
 use crate::direction::{cautious, fits, minus, vectors};
 use crate::{DescentError, Direction, Preconditioned, Proposal};
 
-/// d = −M⁻¹ ∇f(x).
+/// The direction d = −M⁻¹ ∇f(x).
 ///
 /// With M = I this is steepest descent. With a factored constant matrix it is the global step of Projective
 /// Dynamics. With a preconditioner of the Hessian it is a Newton method with one iteration per linear system.
 /// *Use* `fixed` for an M that bounds the Hessian from above (Projective Dynamics), so that steps of 1
-/// descend. Use `scaled` for a preconditioner whose scale is not that of the Hessian (additive Schwarz,
-/// undamped Jacobi). Otherwise prefer [`Lbfgs`](crate::Lbfgs), which costs little more.
+/// descend. Use `scaled` for a preconditioner whose scale differs from the scale of the Hessian (additive
+/// Schwarz, undamped Jacobi). Otherwise use [`Lbfgs`](crate::Lbfgs), which costs little more.
 /// *Cost* 1 apply of M; 1 vector.
 /// *Reference* Nocedal & Wright 2006, §2.2; Xian, Tong & Liu 2019, Eq. 3; Bouaziz et al. 2014.
 ///
@@ -24,7 +24,7 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```
 pub struct Gradient<V: Vector, P> {
-    /// M.
+    /// The preconditioner, applied as M⁻¹.
     pub inverse: P,
     first: First,
     z: Vec<V>,
@@ -38,19 +38,19 @@ enum First {
 }
 
 impl<V: Vector> Gradient<V, Identity> {
-    /// d = −∇f(x).
+    /// Steepest descent: d = −∇f(x).
     pub fn steepest() -> Self {
         Self { inverse: Identity, first: First::Cautious, z: Vec::new() }
     }
 }
 
 impl<V: Vector, P: Preconditioner<V>> Gradient<V, P> {
-    /// d = −M⁻¹ ∇f(x), every step tried at 1: a constant or well-scaled M.
+    /// d = −M⁻¹ ∇f(x) with a first trial of 1, for a constant or well-scaled M.
     pub fn fixed(inverse: P) -> Self {
         Self { inverse, first: First::Unit, z: Vec::new() }
     }
 
-    /// d = −M⁻¹ ∇f(x), the scale of each step carried over from the last.
+    /// d = −M⁻¹ ∇f(x) with a first trial predicted from the last step.
     pub fn scaled(inverse: P) -> Self {
         Self { inverse, first: First::Scaled, z: Vec::new() }
     }

@@ -2,7 +2,7 @@
 //!
 //! A [`Descent`] combines a [`Direction`] and a [`LineSearch`]. Every linear method of the workspace can be
 //! part of a direction: the initial inverse Hessian of [`Lbfgs`], the metric of [`NonlinearCg`], the inner
-//! solve of [`Newton`]. The code uses the vector traits of `coarsen-core` alone, so that it runs on
+//! solve of [`Newton`]. The code uses only the vector traits of `coarsen-core`, so it runs on
 //! `Vec<f64>`, `Vec<f32>` and device vectors.
 //!
 //! | file | what |

@@ -3,7 +3,7 @@
 use coarsen_core::{Error, Real};
 
 /// The difference of energies that is attributed to round-off, in multiples of
-/// [`Objective::round_off`](coarsen_core::Objective::round_off). Hager & Zhang 2005 allow 10⁻⁶ |f|, which
+/// [`Objective::round_off`](coarsen_core::Objective::round_off). Hager & Zhang 2005 use 10⁻⁶ |f|, which
 /// would let energies rise visibly.
 pub(crate) const NOISE: f64 = 256.0;
 
@@ -11,9 +11,9 @@ pub(crate) const NOISE: f64 = 256.0;
 ///
 /// Evaluating at the last α again costs nothing.
 pub trait Ray<T> {
-    /// φ(α).
+    /// Returns φ(α).
     fn value(&mut self, alpha: T) -> T;
-    /// φ′(α).
+    /// Returns φ′(α).
     fn slope(&mut self, alpha: T) -> T;
 }
 
@@ -26,20 +26,20 @@ pub struct Start<T> {
     pub round_off: T,
     /// φ′(0) < 0.
     pub slope: T,
-    /// The step to try first, above 0; `most` where it is larger than that.
+    /// The step to try first, above 0; limited to `most`.
     pub first: T,
-    /// Steps below this one do not change x in floating point; 0 where unknown.
+    /// The step below which x does not change in floating point; 0 if unknown.
     pub least: T,
-    /// The largest step allowed, by the objective.
+    /// The largest step that the objective allows.
     pub most: T,
 }
 
 /// An accepted step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step<T> {
-    /// α.
+    /// The step length α.
     pub alpha: T,
-    /// φ(α).
+    /// The value φ(α).
     pub value: T,
 }
 
@@ -53,7 +53,7 @@ pub enum LineSearchFailure {
         /// φ′(0).
         slope: f64,
     },
-    /// No step may be taken at all.
+    /// No positive step is allowed.
     #[error("the longest step to be tried, {most:.3e}, is not above zero")]
     Blocked {
         /// The bound of the objective, or the step to try first.
@@ -75,9 +75,9 @@ pub enum LineSearchFailure {
     /// The limit on evaluations is reached.
     #[error("{evaluations} evaluations found no step; the last was {alpha:.3e}")]
     Exhausted {
-        /// Points tried.
+        /// The number of steps tried.
         evaluations: usize,
-        /// The last one.
+        /// The last step tried.
         alpha: f64,
     },
 }
@@ -135,13 +135,13 @@ pub trait LineSearch<T> {
     /// Finds a step along φ from `start`.
     ///
     /// # Errors
-    /// [`LineSearchFailure`] tells why no step was found.
+    /// [`LineSearchFailure`] if no step was found.
     fn search(&mut self, phi: &mut dyn Ray<T>, start: &Start<T>) -> Result<Step<T>, LineSearchFailure>;
 
-    /// Checks that the parameters are in their ranges; a descent calls it before it begins.
+    /// Checks that the parameters are in their ranges; every descent calls it first.
     ///
     /// # Errors
-    /// [`Error::Parameter`] names a parameter outside its range.
+    /// [`Error::Parameter`] for a parameter outside its range.
     fn validate(&self) -> Result<(), Error> {
         Ok(())
     }

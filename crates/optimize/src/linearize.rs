@@ -5,7 +5,7 @@ use coarsen_core::{LinearOperator, Objective, Preconditioner, Vector};
 use crate::DescentError;
 
 /// An objective with a Hessian, or a positive definite approximation of it (a projected Hessian,
-/// Gauss-Newton), and a preconditioner of it.
+/// Gauss-Newton), and a preconditioner of this matrix.
 pub trait Linearize<V: Vector>: Objective<V> {
     /// The Hessian at x, and the preconditioner as of the last refresh.
     ///
@@ -16,11 +16,12 @@ pub trait Linearize<V: Vector>: Objective<V> {
         x: &V,
     ) -> Result<(&dyn LinearOperator<V>, &mut dyn Preconditioner<V>), DescentError>;
 
-    /// The same, with the preconditioner rebuilt from this Hessian; equals [`linearize`](Self::linearize) for
-    /// a constant preconditioner.
+    /// [`linearize`](Self::linearize), with the preconditioner rebuilt from this Hessian; no difference for a
+    /// constant preconditioner.
     ///
     /// # Errors
-    /// [`DescentError::Linearize`] when it cannot be built; the old one is then still in use.
+    /// [`DescentError::Linearize`] if the preconditioner cannot be built; the old preconditioner is then
+    /// still in use.
     fn relinearize(
         &mut self,
         x: &V,
@@ -29,20 +30,20 @@ pub trait Linearize<V: Vector>: Objective<V> {
     }
 
     /// Whether [`relinearize`](Self::relinearize) at x would change the preconditioner: false for a constant
-    /// one and for one that was just built at x. A second call at the same x returns true for a
+    /// preconditioner and if it was just built at x. A second call at the same x returns true for a
     /// preconditioner that can be rebuilt, since the first rebuild did not help.
     ///
     /// # Errors
-    /// [`DescentError::Core`] where x cannot be read.
+    /// [`DescentError::Core`] if x cannot be read.
     fn renews(&mut self, x: &V) -> Result<bool, DescentError> {
         let _ = x;
         Ok(true)
     }
 
-    /// Makes later Hessians positive definite approximations, or the exact ones again; returns false where
-    /// there is no choice.
+    /// Makes later Hessians positive definite approximations (`true`) or exact (`false`); returns false if
+    /// the objective has only one Hessian.
     ///
-    /// Newton's method uses the exact one first. It uses the approximation after negative curvature, and
+    /// Newton's method first uses the exact Hessian. It uses the approximation after negative curvature, and
     /// whenever the preconditioner is rebuilt.
     fn project(&mut self, stand_in: bool) -> bool {
         let _ = stand_in;
@@ -87,7 +88,7 @@ pub trait Linearize<V: Vector>: Objective<V> {
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```
 pub struct Linearized<F, A, M, Assemble, Update> {
-    /// f.
+    /// The objective f.
     pub objective: F,
     /// The Hessian as last assembled.
     pub hessian: A,
@@ -115,8 +116,8 @@ impl<F, A, M, Assemble, Update> Linearized<F, A, M, Assemble, Update> {
         Self { renews: false, ..self }
     }
 
-    /// With two Hessians: after `project(f, true)` `assemble` writes a positive definite approximation, after
-    /// `project(f, false)` the exact one.
+    /// Offers two Hessians: after `project(f, true)`, `assemble` writes a positive definite approximation;
+    /// after `project(f, false)`, the exact Hessian.
     pub fn projecting(self, project: fn(&mut F, bool)) -> Self {
         Self { project: Some(project), ..self }
     }

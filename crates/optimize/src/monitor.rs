@@ -1,4 +1,4 @@
-//! Monitors: called while a descent runs.
+//! Monitors: functions called while a descent runs.
 
 use std::ops::ControlFlow;
 
@@ -6,7 +6,7 @@ use coarsen_core::{Real, Vector};
 
 /// The state of a running descent, as a monitor receives it.
 pub struct Iterate<'a, V: Vector> {
-    /// Steps taken so far; 0 is the start.
+    /// The number of steps so far; 0 at the start.
     pub number: usize,
     /// f(x).
     pub value: V::Real,
@@ -16,7 +16,7 @@ pub struct Iterate<'a, V: Vector> {
     pub gradient: V::Real,
     /// α of the last step; 0 at the start.
     pub alpha: V::Real,
-    /// Evaluations of f and of ∇f so far.
+    /// The numbers of evaluations of f and of ∇f so far.
     pub evaluations: [usize; 2],
     /// x.
     pub x: &'a V,
@@ -24,20 +24,20 @@ pub struct Iterate<'a, V: Vector> {
     pub g: &'a V,
 }
 
-/// The reason of a monitor that ends the descent.
+/// The reason why a monitor ends the descent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Its own criterion is met.
+    /// The criterion of the monitor is met.
     Converged,
     /// The caller stops the descent.
     Stop,
 }
 
-/// Called at every iterate, including the first and the last, unless f or its gradient is not finite there;
-/// `Break` ends the descent.
+/// A function called at every iterate, including the first and the last, if f and its gradient are finite
+/// there; `Break` ends the descent.
 ///
-/// `()` does nothing, a closure is a monitor, a pair calls two monitors, [`DescentHistory`] records the
-/// numbers.
+/// `()` does nothing, a closure is a monitor, a pair calls two monitors, [`DescentHistory`] records f and
+/// ‖∇f‖.
 ///
 /// ```
 /// use coarsen_core::Stop;
@@ -49,7 +49,7 @@ pub enum Verdict {
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```
 pub trait DescentMonitor<V: Vector> {
-    /// Called with the current state.
+    /// Receives the current state.
     fn observe(&mut self, it: &Iterate<'_, V>) -> ControlFlow<Verdict>;
 }
 
@@ -73,7 +73,7 @@ impl<V: Vector, A: DescentMonitor<V>, B: DescentMonitor<V>> DescentMonitor<V> fo
     }
 }
 
-/// f and ‖∇f‖ of every iterate, in the norm of the descent, the start first; it allocates as it grows.
+/// The history of f and of ‖∇f‖ in the norm of the descent, from the start on; it allocates as it grows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescentHistory<T> {
     /// f(x).

@@ -21,36 +21,37 @@ pub enum Forcing<T> {
     /// The stopping rule of the inner method: a fixed tolerance, or a fixed number of iterations.
     AsGiven,
     /// η = γ (‖g‖ / ‖g_old‖)^2 with γ = 0.9, at least γ η_old² while that is above 0.1, at most 0.5.
-    /// Converges quadratically up to a factor and wastes no inner iterations far from the solution. Eisenstat
+    /// Converges quadratically up to a factor and saves inner iterations far from the solution. Eisenstat
     /// & Walker 1996, (2.6) and §2.1.
     EisenstatWalker,
-    /// η = min(1/2, √max(√(gᵀM⁻¹g), τ)): the preconditioner weighs stiff and soft parts, so that stiff parts
-    /// do not force the tolerance that soft parts need. Wang et al. 2020 (HOT), §5.3.
+    /// η = min(1/2, √max(√(gᵀM⁻¹g), τ)): the preconditioner scales stiff and soft parts, so that the large
+    /// gradients of stiff parts do not determine η. Wang et al. 2020 (HOT), §5.3.
     /// Deviation: the inner solve measures its residual in the Euclidean norm.
     Preconditioned {
-        /// τ: the paper uses the tolerance of Li et al. 2019 (a Euclidean one) for the stiffest material.
+        /// τ: the paper uses the tolerance of Li et al. 2019 (in the Euclidean norm) for the stiffest
+        /// material.
         floor: T,
     },
 }
 
-/// Newton's method: d = −H⁻¹ ∇f, by a Krylov method.
+/// Newton's method: d = −H⁻¹ ∇f, solved by a Krylov method.
 ///
 /// Near a minimiser with a positive definite Hessian every exact step squares the error. Far from it an inner
 /// solve may find negative curvature. The direction is then refused ([`Refusal::Inner`]). It is computed
-/// again with a positive definite approximation where the objective has one ([`Linearize::project`]:
+/// again with a positive definite approximation if the objective has one ([`Linearize::project`]:
 /// projection on demand), or [`OrElse`](crate::OrElse) uses its fallback. With an approximate Hessian
-/// everywhere, convergence is linear where the exact Hessian is indefinite. *Use* where Hessians are cheap
-/// compared with the solve, or where high accuracy is required. *Cost* 1 Hessian, 1 inner solve; one Hessian
-/// more where a refresh meets an objective with two Hessians, since the preconditioner is built from the
-/// positive definite one; 1 vector and those of the inner method. *Reference* Nocedal & Wright 2006, §7.1,
-/// Algorithm 7.1; Wang et al. 2020 (HOT), Algorithm 1; projection on demand: Longva, Löschner,
+/// everywhere, convergence is linear where the exact Hessian is indefinite. *Use* if Hessians are cheap
+/// compared with the solve, or if high accuracy is required. *Cost* 1 Hessian, 1 inner solve; one more
+/// Hessian at a refresh if the objective has two Hessians, since the preconditioner is built from the
+/// positive definite one; 1 vector, and the vectors of the inner method. *Reference* Nocedal & Wright 2006,
+/// §7.1, Algorithm 7.1; Wang et al. 2020 (HOT), Algorithm 1; projection on demand: Longva, Löschner,
 /// Fernández-Fernández, Larionov, Ascher & Bender 2023, "Pitfalls of projection".
 ///
 /// See [`Linearized`](crate::Linearized) for an example.
 pub struct Newton<V: Vector, K> {
     /// The inner method.
     pub inner: K,
-    /// Its tolerance.
+    /// The rule for the tolerance of the inner method.
     pub forcing: Forcing<V::Real>,
     inner_iterations: usize,
     last: Option<Last<V::Real>>,
@@ -61,14 +62,14 @@ pub struct Newton<V: Vector, K> {
     p: Vec<V>,
 }
 
-/// The Hessian of the next proposal, where [`Linearize::project`] offers a choice.
+/// The Hessian of the next proposal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hessian {
-    /// The only one.
+    /// The only Hessian, or no choice made yet.
     Given,
-    /// The exact one.
+    /// The exact Hessian.
     Exact,
-    /// The positive definite approximation, after the exact one failed.
+    /// The positive definite approximation, after the exact Hessian failed.
     StandIn,
 }
 
@@ -78,18 +79,18 @@ struct Last<T> {
 }
 
 impl<V: Vector> Newton<V, Cg<V>> {
-    /// Inner systems solved almost to the precision: 1e-12 in `f64`, 1e-5 in `f32`.
+    /// Newton's method with inner systems solved to 1e-12 in `f64`, 1e-5 in `f32`.
     pub fn exact() -> Self {
         let tolerance = V::Real::of(if V::Real::EPSILON.wide() > 1e-10 { 1e-5 } else { 1e-12 });
         Self::with(Cg::new(Stop::relative(tolerance)), Forcing::AsGiven)
     }
 
-    /// Inner systems solved to the accuracy that the outer iteration needs.
+    /// Newton's method with inner systems solved to the accuracy that the outer iteration needs.
     pub fn inexact() -> Self {
         Self::with(Cg::default(), Forcing::EisenstatWalker)
     }
 
-    /// A fixed number of inner iterations (Wu, Wang & Wang 2022, §4.3; 32 in their Table 1).
+    /// Newton's method with a fixed number of inner iterations (Wu, Wang & Wang 2022, §4.3; 32 in Table 1).
     pub fn fixed(iterations: usize) -> Self {
         let stop = Stop { max_iterations: iterations, ..Stop::relative(num_traits::zero()) };
         Self::with(Cg::new(stop), Forcing::AsGiven)
@@ -97,7 +98,7 @@ impl<V: Vector> Newton<V, Cg<V>> {
 }
 
 impl<V: Vector, K: Krylov<V>> Newton<V, K> {
-    /// Any inner method; `FlexibleCg` for preconditioners that vary.
+    /// Newton's method with any inner method; use `FlexibleCg` for preconditioners that vary.
     pub fn with(inner: K, forcing: Forcing<V::Real>) -> Self {
         Self {
             inner,
@@ -111,7 +112,7 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
         }
     }
 
-    /// Resets the forcing term to that of a first step; call it when the objective changes.
+    /// Resets the forcing term to its value at a first step; call it when the objective changes.
     pub fn forget(&mut self) {
         self.last = None;
         self.chosen = false;
@@ -135,7 +136,7 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
         eta
     }
 
-    /// H p = g up to the forcing term, and d = −p.
+    /// Solves H p = g to the forcing term, and sets d = −p.
     fn solve<F: Linearize<V> + ?Sized>(
         &mut self,
         f: &mut F,
@@ -199,7 +200,7 @@ impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newt
         <Self as Direction<V, F>>::witness(self, s, y);
     }
 
-    /// A step of another rule changes x just as an own step does.
+    /// A step of another direction changes x like an own step.
     fn witness(&mut self, _: &V, _: &V) {
         self.hessian = Hessian::Given;
         self.chosen = false;

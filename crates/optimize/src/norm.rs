@@ -7,7 +7,7 @@ use crate::line_search::within;
 
 /// ‖W ∇f‖₂ with a diagonal W, or ‖∇f‖₂: the norm for stopping, refreshing, stagnation and the report.
 ///
-/// *Use* weights where f has stiff and soft parts. [`node_weights`] of characteristic forces give the
+/// *Use* weights if f has stiff and soft parts. [`node_weights`] of characteristic forces give the
 /// node-wise characteristic norm of Wang et al. 2020 (HOT), Eq. 9. A tolerance is then a strain, in stiff and
 /// in soft parts (1e-7 in their §7.1).
 /// *Cost* of weights: 3 passes and one reduction per step, 2 vectors.
@@ -48,7 +48,7 @@ impl<V: Vector> Norm<V> {
         Ok(Self(Some(Weights { scaled: weights.like()?, weights })))
     }
 
-    /// The norm of a gradient. *Panics* on another length.
+    /// Returns the norm of a gradient. *Panics* if its length differs from the number of weights.
     pub fn of(&mut self, g: &V) -> V::Real {
         let Some(Weights { weights, scaled }) = &mut self.0 else { return g.norm() };
         let [one, zero] = [1.0, 0.0].map(|v| g.scalar(V::Real::of(v)));
@@ -56,7 +56,7 @@ impl<V: Vector> Norm<V> {
         scaled.norm()
     }
 
-    /// An error unless there is a weight for every scalar of x.
+    /// Returns an error if the number of weights is not the size of x.
     pub(crate) fn fits(&self, x: &V) -> Result<(), Error> {
         match &self.0 {
             Some(Weights { weights, .. }) if weights.size() != x.size() => Err(Error::Shape {
@@ -69,11 +69,10 @@ impl<V: Vector> Norm<V> {
     }
 }
 
-/// Weights 1 / (cᵢ √n) for each of the `components` of n nodes. ‖W ∇f‖₂ is then the root mean square of force
-/// / characteristic force over the nodes.
+/// Weights 1 / (cᵢ √n) for each of the `components` of n nodes with the characteristic forces cᵢ = `forces`.
 ///
-/// Nodes of a mesh have cᵢ = ℓᵢ ξᵢ, nodes of a grid the same with a common ℓᵢ; where x are velocities,
-/// multiply cᵢ by the time step.
+/// ‖W ∇f‖₂ is then the root mean square of force / characteristic force over the nodes. Nodes of a mesh have
+/// cᵢ = ℓᵢ ξᵢ, nodes of a grid have a common ℓᵢ; if x are velocities, multiply cᵢ by the time step.
 ///
 /// # Errors
 /// [`Error::Parameter`] for a force that is not positive and finite.

@@ -4,10 +4,10 @@ use coarsen_core::Vector;
 
 use crate::{DescentError, Direction, Proposal};
 
-/// The first direction; the second one for one step where the first is refused, does not descend, or its line
-/// search fails.
+/// The first direction, with the second as a fallback for one step if the first is refused, does not descend,
+/// or its line search fails.
 ///
-/// Both learn from every step and are told whether it was their own. Chains nest: `OrElse::new(newton,
+/// Both directions learn from every step. Chains nest: `OrElse::new(newton,
 /// OrElse::new(lbfgs, Gradient::steepest()))`. *Use* for Hessians that may be indefinite far from the
 /// solution. *Reference* the fallback list of PolySolve.
 ///

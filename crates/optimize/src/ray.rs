@@ -4,16 +4,16 @@ use coarsen_core::{Objective, Scalar, Vector};
 
 use crate::{Ray, Step};
 
-/// φ(α) = f(x + α d); the last point is stored, so that nothing is evaluated twice.
+/// φ(α) = f(x + α d). The last point is stored, so that repeated evaluations there are free.
 pub(crate) struct Along<'a, V: Vector, F: ?Sized> {
     f: &'a mut F,
     x: &'a V,
     d: &'a V,
     /// x + α d of the last α.
     trial: &'a mut V,
-    /// ∇f there, where `differentiated`.
+    /// ∇f at `trial`, if `differentiated`.
     g: &'a mut V,
-    /// Evaluations of f and ∇f.
+    /// The numbers of evaluations of f and ∇f.
     evaluations: &'a mut [usize; 2],
     at: Option<V::Real>,
     value: Option<V::Real>,
@@ -37,14 +37,14 @@ impl<'a, V: Vector, F: Objective<V> + ?Sized> Along<'a, V, F> {
         Self { f, x, d, trial, g, evaluations, at, value, round_off, differentiated: false, slope }
     }
 
-    /// Stores the point of an accepted step in `trial` and its gradient in `g`; returns the round-off of its
-    /// energy, if the energy was evaluated.
+    /// Stores the point of an accepted step in `trial` and its gradient in `g`; returns the round-off of the
+    /// last energy, if an energy was evaluated.
     pub(crate) fn settle(&mut self, step: Step<V::Real>) -> (Step<V::Real>, Option<V::Real>) {
         self.differentiate(step.alpha);
         (step, self.round_off)
     }
 
-    /// ∇f at α.
+    /// Evaluates ∇f at α.
     fn differentiate(&mut self, alpha: V::Real) {
         self.go(alpha);
         if !self.differentiated {

@@ -12,35 +12,35 @@ use crate::{DescentError, Direction, Proposal};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refresh {
-    /// Only after a failure: the caller refreshes, or the preconditioner is a constant one.
+    /// Only after a failure: the caller refreshes, or the preconditioner is constant.
     #[default]
     Never,
     /// Before the first iteration of every `minimize`: once per time step (Wang et al. 2020, Algorithm 3).
     AtStart,
     /// Before iterations 0, k, 2k, …; 0 counts as 1 (Wu, Wang & Wang 2022, §4.3: 8).
     Every(usize),
-    /// Before the first iteration, and when convergence has slowed down. The reduction of ‖∇f‖ over this many
-    /// iterations is compared with that over the first such stretch after the last refresh. The
-    /// preconditioner is rebuilt if ‖∇f‖ rose or its reduction in orders of magnitude was less than half; 0
-    /// counts as 1.
+    /// Before the first iteration, and when convergence has slowed down. The reduction of ‖∇f‖ over every n
+    /// iterations is compared with the reduction over the first n iterations after the last refresh. The
+    /// preconditioner is rebuilt if ‖∇f‖ rose, or if its reduction in orders of magnitude was less than half
+    /// as large; 0 counts as 1.
     WhenSlower(usize),
 }
 
 /// The age of the preconditioner, and the contraction measured for [`Refresh::WhenSlower`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
-    /// The iteration of the last refresh; none in this descent if the caller built the preconditioner.
+    /// The iteration of the last refresh; `None` before the first refresh of this descent.
     born: Option<usize>,
-    /// The last iteration tested, plus one: every iteration is tested once, however often it is tried.
+    /// The last iteration tested, plus one: an iteration that is tried again is not tested again.
     judged: usize,
-    /// log ‖∇f‖ at the start of this stretch.
+    /// log ‖∇f‖ at the start of the current n iterations.
     mark: f64,
-    /// Change of it over the first stretch after a refresh.
+    /// The change of log ‖∇f‖ over the first n iterations after a refresh.
     first: f64,
 }
 
 impl Pace {
-    /// Whether the policy asks for a refresh before iteration `k`, at gradient norm `norm`.
+    /// Whether the policy requires a refresh before iteration `k`, at gradient norm `norm`.
     pub(crate) fn due<T: Real>(&mut self, policy: Refresh, k: usize, norm: T) -> bool {
         if self.judged > k {
             return false;
@@ -82,20 +82,20 @@ impl Pace {
     }
 }
 
-/// A direction with a preconditioner of its own.
+/// A direction that owns a preconditioner.
 pub trait Preconditioned<V: Vector> {
-    /// The type of M.
+    /// The type of the preconditioner.
     type Inverse;
 
-    /// M, to change it: data that depend on the old one are dropped.
+    /// Mutable access to the preconditioner; data that depend on the old preconditioner are dropped.
     fn inverse_mut(&mut self) -> &mut Self::Inverse;
 }
 
 /// A direction with a preconditioner that depends on x: `update(f, x, m)` rebuilds m from the curvature of f
 /// at x and returns whether m changed.
 ///
-/// [`Descent::refresh`](crate::Descent::refresh) sets when. Newton's method needs no such wrapper: its
-/// [`Linearize`](crate::Linearize) has the matrix.
+/// [`Descent::refresh`](crate::Descent::refresh) sets when `update` is called. Newton's method does not need
+/// this wrapper, since [`Linearize`](crate::Linearize) rebuilds its preconditioner.
 ///
 /// ```
 /// use coarsen_core::{Identity, Stop};
@@ -180,7 +180,7 @@ mod tests {
         assert!(refreshes(Refresh::Never, &[1.0; 20]).is_empty());
     }
 
-    /// A tenth each iteration at first, then a fifth less each: half as fast would be a third.
+    /// ‖∇f‖ falls to a tenth in each of 6 iterations, then to 0.8; half the rate would be 10^(-1/2) ≈ 0.32.
     #[test]
     fn when_the_contraction_worsens() {
         let mut norm = 1.0;
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(refreshes(Refresh::WhenSlower(2), &norms), [0, 8]);
     }
 
-    /// A full step that turns a stiff part: the gradient is a hundred times larger behind it.
+    /// ‖∇f‖ rises by a factor of 100 in the first iteration, as after a full step that rotates a stiff part.
     #[test]
     fn when_the_first_stretch_rises() {
         assert_eq!(refreshes(Refresh::WhenSlower(1), &[1.0, 100.0, 1.0, 1e-2, 1e-4]), [0, 1]);

@@ -13,7 +13,7 @@ use crate::LineSearchFailure;
 pub enum Criterion {
     /// ‖∇f‖ is within the tolerance, in the norm of the descent.
     Gradient,
-    /// The monitor's own criterion is met.
+    /// The criterion of the monitor is met.
     Monitor,
     /// The last step lowered f by at most [`Descent::decrease`](crate::Descent) |f|.
     Decrease,
@@ -30,7 +30,7 @@ pub enum Refusal {
         /// ∇f·d.
         slope: f64,
     },
-    /// ∇f·d is within its own round-off, on either side of zero.
+    /// ∇f·d, positive or negative, is within its round-off.
     RoundOff {
         /// ∇f·d.
         slope: f64,
@@ -75,7 +75,7 @@ pub enum DescentOutcome {
 }
 
 impl DescentOutcome {
-    /// The name in machine-readable reports: snake case.
+    /// The name in machine-readable reports, in snake case.
     pub fn name(self) -> &'static str {
         match self {
             Self::Converged(_) => "converged",
@@ -88,7 +88,7 @@ impl DescentOutcome {
         }
     }
 
-    /// The likely cause and the cure, one sentence each; empty when converged.
+    /// The likely cause and the cure, one sentence each; empty if converged.
     pub fn advice(self) -> &'static str {
         match self {
             Self::Converged(_) => "",
@@ -130,20 +130,20 @@ impl fmt::Display for DescentOutcome {
     }
 }
 
-/// The result of a descent: small, `Copy`, and `must_use`.
+/// The result of a descent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use = "a descent can end without convergence: call .converged()? or .usable()?"]
 pub struct DescentReport<T> {
-    /// How it ended.
+    /// How the descent ended.
     pub outcome: DescentOutcome,
-    /// Steps taken.
+    /// The number of steps taken.
     pub iterations: usize,
-    /// Iterations of linear solves, including those of refused proposals
+    /// The number of iterations of linear solves, including those of refused proposals
     /// ([`Direction::inner_iterations`](crate::Direction::inner_iterations)).
     pub inner: usize,
-    /// Evaluations of f.
+    /// The number of evaluations of f.
     pub values: usize,
-    /// Evaluations of ∇f.
+    /// The number of evaluations of ∇f.
     pub gradients: usize,
     /// The number of changes to a safer direction (memory dropped, momentum stopped, fallback used).
     pub retreats: usize,
@@ -162,7 +162,7 @@ pub struct DescentReport<T> {
 }
 
 impl<T: Real> DescentReport<T> {
-    /// The report itself if a criterion was met.
+    /// Returns the report itself if a criterion was met.
     ///
     /// # Errors
     /// [`NotMinimized`] for every other outcome.
@@ -174,11 +174,11 @@ impl<T: Real> DescentReport<T> {
         }
     }
 
-    /// The report itself if x is usable: converged, at the iteration limit, stopped, stagnated, or with a
-    /// slope within round-off.
+    /// Returns the report itself if x is usable: converged, at the iteration limit, stopped, stagnated, or
+    /// with a slope within round-off.
     ///
     /// # Errors
-    /// [`NotMinimized`] for the others; x is then the last accepted point.
+    /// [`NotMinimized`] for all other outcomes; x is then the last accepted point.
     pub fn usable(self) -> Result<Minimized<T>, NotMinimized> {
         match self.outcome {
             DescentOutcome::Converged(_)
@@ -228,9 +228,9 @@ impl<T: Real> fmt::Display for Minimized<T> {
 #[derive(Clone, Copy, PartialEq, thiserror::Error)]
 #[error("{outcome} after {iterations} iterations at gradient {gradient:.2e} (asked {tolerance:.1e}): {}", .outcome.advice())]
 pub struct NotMinimized {
-    /// How it ended.
+    /// How the descent ended.
     pub outcome: DescentOutcome,
-    /// Steps taken.
+    /// The number of steps taken.
     pub iterations: usize,
     /// ‖∇f(x)‖ of the returned x.
     pub gradient: f64,

@@ -10,16 +10,19 @@ use crate::{
     Proposal, Refresh, Refusal, Start, Step, Verdict,
 };
 
-/// The descent stagnates after this many steps without progress, or after this share of the steps so far,
-/// since a method that takes thousands of steps progresses slowly.
+/// The minimum number of steps without progress after which the descent stagnates.
 const PATIENCE: usize = 20;
+
+/// The descent stagnates only after 1/`SHARE` of the steps so far brought no progress, since a method that
+/// takes thousands of steps progresses slowly.
 const SHARE: usize = 8;
 
-/// ‖∇f‖ must fall to this share to count as progress where f no longer falls.
+/// ‖∇f‖ must fall to this share to count as progress when f no longer falls.
 const PROGRESS: f64 = 0.9;
 
-/// The most failures at one x. A link of a chain fails at most twice, and the chain begins again after a
-/// refresh, so that eight links are tried in full. A direction that always offers a safer one ends as well.
+/// The maximum number of failures at one x. A direction of a chain fails at most twice, and the chain starts
+/// again after a refresh, so a chain of eight is tried completely. The limit also ends a direction that
+/// always retreats.
 const RECOVERIES: usize = 32;
 
 /// The largest factor between the predicted first step and the step of equal first-order decrease.
@@ -32,7 +35,7 @@ pub(crate) struct Criteria<T> {
     pub(crate) step: T,
 }
 
-/// A direction that descends: the start of the line search, and ‖d‖₂.
+/// A descent direction: the start of its line search, and ‖d‖₂.
 pub(crate) struct Aim<T> {
     pub(crate) start: Start<T>,
     length: T,
@@ -59,12 +62,13 @@ pub(crate) struct DescentState<T> {
     last: Option<Last<T>>,
     met: Option<Criterion>,
     pace: Pace,
-    /// ‖∇f‖ at the last progress, and steps since.
+    /// ‖∇f‖ at the last progress.
     mark: T,
+    /// The number of steps since the last progress.
     idle: usize,
     /// The last iterate passed to the monitor, plus one.
     shown: usize,
-    /// Failures at this iterate.
+    /// The number of failures at this iterate.
     failures: usize,
 }
 
@@ -136,7 +140,7 @@ impl<T: Real> DescentState<T> {
         }
     }
 
-    /// Rebuilds the preconditioner where the policy requires it.
+    /// Rebuilds the preconditioner if the policy requires it.
     pub(crate) fn refresh_if_due<V, F, D>(
         &mut self,
         policy: Refresh,
@@ -155,7 +159,7 @@ impl<T: Real> DescentState<T> {
         Ok(())
     }
 
-    /// A direction from x, unless it is refused or does not descend.
+    /// Computes a descent direction from x, or the reason why none is available.
     pub(crate) fn aim<V, F, D>(
         &self,
         f: &mut F,
@@ -196,7 +200,7 @@ impl<T: Real> DescentState<T> {
         Ok(Ok(Aim { start: Start { value, round_off, slope, first, least, most }, length }))
     }
 
-    /// The first step along a direction without a scale: Nocedal & Wright 2006, §3.5.
+    /// Predicts the first step along a direction without a scale: Nocedal & Wright 2006, §3.5.
     fn predict(&self, slope: T) -> Option<T> {
         let last = self.last.as_ref()?;
         let same = last.alpha * last.slope / slope; // equal first-order decrease
@@ -206,7 +210,7 @@ impl<T: Real> DescentState<T> {
         (guess.is_finite() && guess > T::zero()).then_some(guess)
     }
 
-    /// After a failure at x: returns whether a safer direction or a new preconditioner is available.
+    /// Recovers from a failure at x; returns whether a safer direction or a new preconditioner is available.
     pub(crate) fn recover<V, F, D>(
         &mut self,
         f: &mut F,
@@ -232,7 +236,7 @@ impl<T: Real> DescentState<T> {
         Ok(true)
     }
 
-    /// Counts a step that ends at gradient norm `norm`; `round_off` is that of its energy.
+    /// Counts a step that ends at gradient norm `norm`; `round_off` is the round-off of its energy.
     pub(crate) fn advance(
         &mut self,
         criteria: &Criteria<T>,

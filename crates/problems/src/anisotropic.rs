@@ -1,9 +1,9 @@
 //! Anisotropic diffusion whose strong direction is not aligned with the grid.
 //!
-//! −div(Q diag(1, ε) Qᵀ grad u) = f, Q the rotation by θ, with bilinear (Q1) elements on squares. Strong
-//! couplings are not along grid lines, so coarsening along axes fails, and the strength of connection is
-//! tested: Trottenberg, Oosterlee & Schüller 2001, *Multigrid*; PyAMG's `diffusion_stencil_2d(type='FE')` is
-//! the same stencil.
+//! −div(Q diag(1, ε) Qᵀ grad u) = f with the rotation Q by θ, by bilinear (Q1) elements on squares. Strong
+//! couplings are not along grid lines, so coarsening along axes fails; the problem tests the strength of
+//! connection: Trottenberg, Oosterlee & Schüller 2001, *Multigrid*. PyAMG's
+//! `diffusion_stencil_2d(type='FE')` is the same stencil.
 
 use std::f64::consts::FRAC_PI_3;
 
@@ -12,10 +12,10 @@ use coarsen_sparse::NearKernel;
 use crate::grid::Grid;
 use crate::{Problem, ProblemError, rows};
 
-/// ε: diffusion across the strong direction over diffusion along it.
+/// ε: the ratio of diffusion across and along the strong direction.
 const WEAK: f64 = 1e-3;
 
-/// θ: from the x axis to the strong direction, 60 degrees.
+/// θ: the angle from the x axis to the strong direction, 60 degrees.
 const ANGLE: f64 = FRAC_PI_3;
 
 /// Q1 elements for anisotropic diffusion (θ = 60 degrees, ε = 10⁻³) on N x N interior points, u = 0 on the
@@ -30,7 +30,7 @@ const ANGLE: f64 = FRAC_PI_3;
 /// | **x** | (k_xx − 2 k_yy)/3 | 4 (k_xx + k_yy)/3 | (k_xx − 2 k_yy)/3 |
 /// | **x + h** | −(k_xx + k_yy)/6 + k_xy/2 | (k_yy − 2 k_xx)/3 | −(k_xx + k_yy)/6 − k_xy/2 |
 ///
-/// Some couplings are positive: the matrix is not an M-matrix.
+/// Some couplings are positive, so the matrix is not an M-matrix.
 ///
 /// ```
 /// let p = coarsen_problems::anisotropic2d(10)?;
@@ -58,7 +58,7 @@ pub fn anisotropic2d(n: usize) -> Result<Problem, ProblemError> {
     Ok(Problem { name: format!("anisotropic2d:{n}"), matrix, positions, near_kernel, constraints: None })
 }
 
-/// The weights towards (x + p − 1, y + q − 1).
+/// The weights of the neighbours (x + p − 1, y + q − 1).
 fn stencil(epsilon: f64, theta: f64) -> [[f64; 3]; 3] {
     let (s, c) = theta.sin_cos();
     let (xx, yy, xy) = (c * c + epsilon * s * s, epsilon * c * c + s * s, (1.0 - epsilon) * c * s);
@@ -72,7 +72,7 @@ fn stencil(epsilon: f64, theta: f64) -> [[f64; 3]; 3] {
 mod tests {
     use super::*;
 
-    /// Without anisotropy: the 9-point Q1 Laplacian, 8/3 and −1/3.
+    /// Without anisotropy the stencil is the 9-point Q1 Laplacian, 8/3 and −1/3.
     #[test]
     fn isotropic_stencil() {
         for (k, v) in stencil(1.0, 0.7).as_flattened().iter().enumerate() {
@@ -94,8 +94,8 @@ mod tests {
         }
     }
 
-    /// Rows sum to zero, the stencil is isotropic only for an isotropic tensor, and the strong diagonal of 60
-    /// degrees is (1, 1).
+    /// Rows sum to zero. At 60 degrees couplings along (1, 1) and y are strong; couplings along (1, −1) and x
+    /// are positive.
     #[test]
     fn rotated_stencil() {
         let s = stencil(WEAK, ANGLE);

@@ -5,7 +5,7 @@
 //!
 //! > K_ab = ∫ λ ∇N_a ∇N_bᵀ + μ ∇N_b ∇N_aᵀ + μ (∇N_a · ∇N_b) I    (1)
 //!
-//! by 2 x 2 x 2 Gauss points, exact on cubes. K_ba = K_abᵀ holds to the bit, and so does A = Aᵀ.
+//! by 2 x 2 x 2 Gauss points, exact on cubes. K_ba = K_abᵀ and A = Aᵀ hold bitwise.
 //!
 //! | symbol | name |
 //! |---|---|
@@ -19,23 +19,23 @@ use coarsen_sparse::NearKernel;
 use crate::grid::Grid;
 use crate::{NumpyRandom, Problem, ProblemError, rows};
 
-/// The smallest `jump`, and the inverse of the largest.
+/// The smallest `jump`; its inverse is the largest.
 const LEAST_JUMP: f64 = 1e-12;
 
-/// E in Pa, of the soft elements.
+/// E of the soft elements, Pa.
 const YOUNG: f64 = 1e5;
 
-/// ν.
+/// The Poisson ratio ν.
 const POISSON: f64 = 0.3;
 
-/// Elements along the side of a block of one stiffness.
+/// The number of elements along the side of a block of equal stiffness.
 const BLOCK: usize = 5;
 
-/// The seed of the matrices that other libraries were measured with.
+/// The seed of the matrices on which other libraries were measured.
 const SEED: u64 = 11;
 
-/// The unit cube of N³ trilinear hexahedra (E = 10⁵ Pa, ν = 0.3), its face x = 0 held and eliminated; 3x3
-/// blocks.
+/// Linear elasticity of the unit cube of N³ trilinear hexahedra (E = 10⁵ Pa, ν = 0.3), with the face x = 0
+/// held and eliminated; 3x3 blocks.
 ///
 /// Unknowns are the displacements of the N (N + 1)² free nodes. With `jump` ≠ 1, each block of 5³ elements is
 /// hard (E times `jump`) or soft with equal probability, drawn by [`NumpyRandom`] with seed 11, one draw per
@@ -49,8 +49,9 @@ const SEED: u64 = 11;
 ///
 /// # Errors
 /// [`ProblemError::Size`] for n = 0, or for `jump` ≠ 1 and n not a multiple of 5; [`ProblemError::Value`] for
-/// a `jump` that is not positive and finite; [`ProblemError::Contrast`] for one beyond 1e12 or its inverse,
-/// where round-off of hard elements exceeds the stiffness of soft ones; [`ProblemError::TooLarge`].
+/// a `jump` that is not positive and finite; [`ProblemError::Contrast`] for a `jump` above 1e12 or below
+/// 1e-12, for which round-off of hard elements exceeds the stiffness of soft elements;
+/// [`ProblemError::TooLarge`].
 pub fn elasticity3d(n: usize, jump: f64) -> Result<Problem, ProblemError> {
     ProblemError::check_positive("jump", jump)?;
     if !(LEAST_JUMP..=1.0 / LEAST_JUMP).contains(&jump) {
@@ -148,8 +149,7 @@ fn gradients(point: [f64; 3], h: f64) -> [[f64; 3]; 8] {
 mod tests {
     use super::*;
 
-    /// A block of side h stretched by 1 along x: nodal forces are stress times area over four, σ_xx = λ + 2
-    /// μ.
+    /// An element of side h under unit strain in x: nodal forces are σ_xx h² / 4 with σ_xx = λ + 2 μ.
     #[test]
     fn one_element_under_uniform_strain() {
         let h = 0.25;
@@ -176,7 +176,7 @@ mod tests {
         }
     }
 
-    /// Nodes beyond the second plane have no held neighbour: rigid motions cause no force there.
+    /// Rigid motions cause no force at nodes without a held neighbour.
     #[test]
     fn rigid_motions_cost_nothing_away_from_the_wall() {
         use coarsen_core::LinearOperator;

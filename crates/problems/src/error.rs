@@ -5,11 +5,11 @@ use coarsen_sparse::SparseError;
 
 use crate::names;
 
-/// A problem that cannot be generated.
+/// The reason why a problem cannot be generated.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProblemError {
-    /// A name that is not in the gallery.
+    /// The name is not in the gallery.
     #[error("there is no problem `{name}`; problems are {}, garment:FILE, softbody:FILE; sequences of systems are {}", names::SYSTEMS.join(", "), names::SEQUENCES.join(", "))]
     Unknown {
         /// The name found.
@@ -46,7 +46,7 @@ pub enum ProblemError {
         size: usize,
         /// The smallest size.
         least: usize,
-        /// The size must be a multiple of this.
+        /// The number of which the size must be a multiple.
         multiple: usize,
     },
     /// An option that the problem does not have.
@@ -83,7 +83,7 @@ pub enum ProblemError {
     Contrast {
         /// The ratio found.
         found: f64,
-        /// The largest; the smallest is its inverse.
+        /// The largest ratio; the smallest is its inverse.
         limit: f64,
     },
     /// A sequence without a step.
@@ -92,14 +92,14 @@ pub enum ProblemError {
     /// A file without a mesh, or with a mesh of the wrong kind.
     #[error(transparent)]
     Mesh(#[from] coarsen_mesh::ReadError),
-    /// More unknowns than the gallery generates.
+    /// More unknowns than the limit of the gallery.
     #[error("{problem}:{size} has more than {limit} unknowns; use a smaller size")]
     TooLarge {
         /// The problem.
         problem: &'static str,
         /// The size found.
         size: usize,
-        /// The most unknowns.
+        /// The largest number of unknowns.
         limit: usize,
     },
     /// A body that cannot be created.
@@ -122,10 +122,10 @@ impl std::fmt::Debug for ProblemError {
 }
 
 impl ProblemError {
-    /// The most unknowns of a problem, so that a mistyped size does not use all memory.
+    /// The limit on unknowns, so that a mistyped size does not use all memory.
     pub(crate) const MOST: usize = 1 << 28;
 
-    /// [`ProblemError::Size`] unless `size` is at least `least` and a multiple of `multiple`.
+    /// Returns [`ProblemError::Size`] unless `size` is at least `least` and a multiple of `multiple`.
     pub(crate) fn check_size(
         problem: &'static str,
         size: usize,
@@ -138,7 +138,7 @@ impl ProblemError {
         Ok(())
     }
 
-    /// [`ProblemError::Value`] unless `found` is positive and finite.
+    /// Returns [`ProblemError::Value`] unless `found` is positive and finite.
     pub(crate) fn check_positive(option: &'static str, found: f64) -> Result<(), Self> {
         if !(found.is_finite() && found > 0.0) {
             return Err(Self::Value { option, found });

@@ -2,19 +2,19 @@
 //!
 //! > A = M + Δt² K    (1)
 //!
-//! as assembled by the simulator of Wu, Wang & Wang 2022, §4.2. Stretching and bending are those of
-//! [`coarsen_elastic`] at rest, where every triangle is a linear membrane in its own plane, with the tangents
+//! as assembled by the simulator of Wu, Wang & Wang 2022, §4.2. Stretching and bending come from
+//! [`coarsen_elastic`] at rest. There every triangle is a linear membrane in its own plane, with the tangents
 //! T = (t₁ t₂), 3 x 2, and the plane stress matrix C:
 //!
 //! > K_ab = a T B_aᵀ C B_b Tᵀ    (2)
 //!
-//! Only bending (Bergou et al. 2006) resists a motion across the plane, with c of the two triangles at an
+//! Motion normal to the plane is resisted only by bending (Bergou et al. 2006). For the two triangles at an
 //! edge:
 //!
 //! > K_ab = 3 k / (A₀ + A₁) c_a c_b I    (3)
 //!
-//! Springs join vertices that are close in space and not coupled by the mesh, a thousand times as stiff as
-//! the material:
+//! Springs, a thousand times as stiff as the material, join vertices that are close in space and not coupled
+//! by (2) or (3):
 //!
 //! > ±κ n nᵀ    (4)
 
@@ -25,27 +25,27 @@ use coarsen_sparse::{Contacts, NearKernel, Sum};
 
 use crate::{Problem, ProblemError};
 
-/// E times the thickness, N/m.
+/// Young's modulus E times the thickness, N/m.
 const STRETCH: f64 = 5e3;
-/// ν.
+/// The Poisson ratio ν.
 const POISSON: f64 = 0.3;
-/// k, N m.
+/// The bending stiffness k, N m.
 const BENDING: f64 = 5e-5;
 /// Mass per area, kg/m².
 const DENSITY: f64 = 0.2;
-/// κ in units of `STRETCH`.
+/// The stiffness κ of contact springs in units of `STRETCH`.
 const CONTACT: f64 = 1000.0;
-/// The largest reach of contact springs, in mean edge lengths: beyond it nearly all vertices would be joined.
+/// The range of the reach of contact springs, in mean edge lengths; above it nearly all vertices are joined.
 const REACH: std::ops::RangeInclusive<f64> = 1e-3..=4.0;
 /// The longest side of the garment, m.
 const SIDE: f64 = 1.5;
 
-/// The matrix of an implicit Euler step of Δt = `dt` seconds for the triangles of a file that
+/// The implicit Euler step of Δt = `dt` seconds for a garment, the triangles of a file that
 /// [`coarsen_mesh::read`] can read; 3x3 blocks, no vertex held. Every triangle is divided into four,
 /// `divisions` times, and the garment is scaled to 1.5 m.
 ///
-/// With `contact` > 0, vertices without a common edge and closer than `contact` mean edge lengths are joined
-/// by springs a thousand times as stiff as the membrane.
+/// With `contact` > 0, springs a thousand times as stiff as the membrane join vertices that are closer than
+/// `contact` mean edge lengths and not coupled by membrane or bending.
 ///
 /// # Errors
 /// [`ProblemError::Mesh`] for the file, [`ProblemError::Value`] for a `dt` that is not positive and finite or
@@ -94,13 +94,13 @@ pub fn garment(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Pr
     Ok(Problem { name, matrix, positions: mesh.positions, near_kernel, constraints: None })
 }
 
-/// A triangle flat in its own plane; `None` where its height is negligible beside its longest side.
+/// A triangle at rest; `None` if its height is negligible compared with its longest side.
 fn flat(x: &[[f64; 3]], t: [u32; 3]) -> Option<Triangle> {
     Triangle::flat(t.map(|i| x[i as usize]))
 }
 
-/// Triangles without area are allowed if their vertices belong to other triangles too; otherwise a vertex has
-/// no mass.
+/// Checks that every vertex has mass: triangles without area are allowed only if each of their vertices also
+/// belongs to a triangle with area.
 fn check_mass(mesh: &Mesh, divisions: usize) -> Result<(), MeshError> {
     let mut heavy = vec![false; mesh.positions.len()];
     for t in mesh.triangles.iter().filter(|&&t| flat(&mesh.positions, t).is_some()) {
@@ -115,7 +115,7 @@ fn check_mass(mesh: &Mesh, divisions: usize) -> Result<(), MeshError> {
     }
 }
 
-/// (2) and the mass of one triangle; both are 0 for triangles without area.
+/// Adds (2) and the mass of a triangle; both are 0 for triangles without area.
 fn membrane(x: &[[f64; 3]], t: [u32; 3], dt: f64, places: &mut Vec<(u32, u32)>, values: &mut Vec<f64>) {
     let Some(triangle) = flat(x, t) else { return };
     let curved = triangle.at(Fabric::isotropic(STRETCH, POISSON), &t.map(|i| x[i as usize])).curvature(false);
@@ -129,7 +129,7 @@ fn membrane(x: &[[f64; 3]], t: [u32; 3], dt: f64, places: &mut Vec<(u32, u32)>, 
     }
 }
 
-/// (3) of one hinge.
+/// Adds (3) of a hinge.
 fn bending(hinge: &Hinge, dt: f64, places: &mut Vec<(u32, u32)>, values: &mut Vec<f64>) {
     for (a, b) in (0..16).map(|ab| (ab / 4, ab % 4)) {
         places.push((hinge.corners[a], hinge.corners[b]));
@@ -137,12 +137,12 @@ fn bending(hinge: &Hinge, dt: f64, places: &mut Vec<(u32, u32)>, values: &mut Ve
     }
 }
 
-/// The hinges of a garment whose given shape is at rest.
+/// The hinges of a garment with the given shape at rest.
 fn hinges(mesh: &Mesh) -> Vec<Hinge> {
     Hinge::all(&mesh.triangles, |i| mesh.positions[i as usize], BENDING)
 }
 
-/// (4) between vertices closer than `share` mean edge lengths that the matrix does not couple.
+/// (4) for all pairs of vertices closer than `share` mean edge lengths that the matrix does not couple.
 fn springs_between(
     mesh: &Mesh,
     matrix: &coarsen_sparse::Bsr<f64>,
@@ -211,12 +211,12 @@ mod tests {
                 assert!((f - expected).abs() < 1e-10, "{axis} {k}: {f}");
             }
         }
-        // Rotation in the plane: only inertial forces.
+        // A rotation in the plane causes only inertial forces.
         let f = force(&|p| [-p[1], p[0], 0.0]);
         for (i, p) in x.iter().enumerate() {
             assert!((f[3 * i] + mass(i) * p[1]).abs() < 1e-9 && (f[3 * i + 1] - mass(i) * p[0]).abs() < 1e-9);
         }
-        // Tilting causes no bending force.
+        // A tilt causes no bending force.
         let f = force(&|p| [0.0, 0.0, p[0]]);
         assert!(x.iter().enumerate().all(|(i, p)| (f[3 * i + 2] - mass(i) * p[0]).abs() < 1e-12));
         assert!(a.asymmetric_pair(1e-12).is_none());

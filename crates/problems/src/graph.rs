@@ -1,7 +1,7 @@
 //! A network without a grid.
 //!
-//! The graph joins n points, uniform in the unit square, that lie closer than r: a random geometric graph
-//! (Penrose 2003, *Random Geometric Graphs*). Rows vary in length, and node numbers are unrelated to
+//! A random geometric graph (Penrose 2003, *Random Geometric Graphs*): n points are uniform in the unit
+//! square, and points closer than r are joined. Rows vary in length, and node numbers are unrelated to
 //! positions. A tour through strips (Beardwood, Halton & Hammersley 1959) keeps the graph connected where
 //! points are sparse.
 
@@ -13,21 +13,20 @@ use coarsen_sparse::NearKernel;
 use crate::grid::Grid;
 use crate::{NumpyRandom, Problem, ProblemError, rows};
 
-/// Neighbours of a point far from the boundary, on average: n π r² = DEGREE.
+/// The mean number of neighbours far from the boundary: n π r² = DEGREE.
 const DEGREE: f64 = 8.0;
 
-/// The shift of the diagonal: the smallest eigenvalue.
+/// The shift of the diagonal, which is the smallest eigenvalue.
 const SHIFT: f64 = 1e-4;
 
-/// Seed of the points.
+/// The seed of the points.
 const SEED: u64 = 5;
 
-/// L + 10⁻⁴ I for the Laplacian L of a connected random geometric graph of N nodes with unit weights.
+/// The matrix L + 10⁻⁴ I with the Laplacian L of a connected random geometric graph of N nodes, unit weights.
 ///
-/// Node i lies at (x, y), two uniform draws of [`NumpyRandom`] with seed 5, nodes in order. It is joined to
-/// all nodes within r = (8 / (π N))^½, and to its two neighbours in the tour. The constant vector is an exact
-/// eigenvector, with the smallest
-/// eigenvalue 10⁻⁴.
+/// The coordinates (x, y) of a node are two uniform draws of [`NumpyRandom`] with seed 5, in the order of
+/// nodes. A node is joined to all nodes within r = (8 / (π N))^½, and to its two neighbours in a tour through
+/// all nodes. The constant vector is an exact eigenvector, with the smallest eigenvalue 10⁻⁴.
 ///
 /// ```
 /// let p = coarsen_problems::graph(1000)?;
@@ -65,8 +64,8 @@ fn distance2(a: [f64; 3], b: [f64; 3]) -> f64 {
     (a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1])
 }
 
-/// The previous and the next node of each node, along a tour that sweeps strips of width (3 / n)^½ up and
-/// down in turn.
+/// The previous and the next node of each node in a tour that alternately runs up and down strips of width
+/// (3 / n)^½.
 fn tour(positions: &[[f64; 3]]) -> Vec<[Option<usize>; 2]> {
     let n = positions.len();
     let strips = (n as f64 / 3.0).sqrt().ceil();
@@ -87,8 +86,8 @@ fn tour(positions: &[[f64; 3]]) -> Vec<[Option<usize>; 2]> {
     tour
 }
 
-/// Points sorted into square cells no smaller than r, so that all points within r lie in the 3 x 3 cells
-/// around.
+/// Points sorted into square cells of side r or more, so that all points within r of a point lie in the 3 x 3
+/// cells around it.
 struct Cells {
     side: usize,
     starts: Vec<usize>,
@@ -104,12 +103,12 @@ impl Cells {
         cells
     }
 
-    /// The line of cells that holds a coordinate.
+    /// The index of the row or column of cells that contains a coordinate.
     fn line(&self, x: f64) -> usize {
         ((x * self.side as f64) as usize).min(self.side - 1)
     }
 
-    /// The points in the cell of p and the cells around it.
+    /// The points in the cell of p and in all cells around this cell.
     fn around(&self, p: [f64; 3]) -> impl Iterator<Item = usize> {
         let near = |x: f64| self.line(x).saturating_sub(1)..self.side.min(self.line(x) + 2);
         let columns = near(p[1]);
@@ -125,7 +124,7 @@ impl Cells {
 mod tests {
     use super::*;
 
-    /// Checked against all pairs of points, without cells.
+    /// The edges equal the edges found by testing all pairs of points.
     #[test]
     fn close_points_are_joined() {
         for n in [1, 2, 5, 300] {

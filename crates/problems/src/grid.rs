@@ -2,8 +2,7 @@
 
 use crate::ProblemError;
 
-/// Points (x, y, z) with x < extents[0], y < extents[1], z < extents[2]; point (x, y, z) is number (x e₁ + y)
-/// e₂ + z.
+/// Points (x, y, z) with x < e₀, y < e₁, z < e₂ for `extents` e; the number of a point is (x e₁ + y) e₂ + z.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
     extents: [usize; 3],
@@ -32,13 +31,13 @@ impl Grid {
         (x * self.extents[1] + y) * self.extents[2] + z
     }
 
-    /// The point of a number.
+    /// The point with number i.
     pub(crate) fn at(&self, i: usize) -> [usize; 3] {
         let [_, e1, e2] = self.extents;
         [i / (e1 * e2), i / e2 % e1, i % e2]
     }
 
-    /// The numbers of the neighbours along an axis, on the lower and the upper side, where they exist.
+    /// The numbers of the lower and the upper neighbour along an axis, if they exist.
     pub(crate) fn neighbours(&self, i: usize, axis: usize) -> [Option<usize>; 2] {
         let stride: usize = self.extents[axis + 1..].iter().product();
         let x = self.at(i)[axis];

@@ -1,22 +1,22 @@
-//! Diffusion with a discontinuous coefficient: −div(k grad u) = f with k constant in blocks of cells and
-//! random between blocks.
+//! Diffusion with a discontinuous coefficient: −div(k grad u) = f, with k constant in each block of cells and
+//! random for each block.
 //!
 //! Cell-centred finite volumes with harmonic means on faces, exact for flow across a layered medium: Eymard,
-//! Gallouët & Herbin 2000, *Finite Volume Methods*. A coefficient over many decades is the classical test of
-//! robustness (Alcouffe, Brandt, Dendy & Painter 1981).
+//! Gallouët & Herbin 2000, *Finite Volume Methods*. A coefficient that varies over many decades is the
+//! classical test of robustness (Alcouffe, Brandt, Dendy & Painter 1981).
 
 use coarsen_sparse::NearKernel;
 
 use crate::grid::Grid;
 use crate::{NumpyRandom, Problem, ProblemError, rows};
 
-/// Cells along the side of a block with one coefficient.
+/// The number of cells along the side of a block of equal coefficient.
 const BLOCK: usize = 8;
 
 /// log₁₀ of the coefficient is uniform in 0 .. DECADES.
 const DECADES: f64 = 6.0;
 
-/// The seed of the matrices that other libraries were measured with.
+/// The seed of the matrices on which other libraries were measured.
 const SEED: u64 = 7;
 
 /// Finite volumes on N x N x N cells whose coefficient jumps over six decades between blocks of 8³ cells.
@@ -75,8 +75,8 @@ fn coefficients(cells: &Grid, side: usize) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// One block: a constant coefficient, so k times the 7-point Laplacian with boundary faces of half a
-    /// cell.
+    /// With a single block the coefficient is constant: k times the 7-point Laplacian, with the boundary half
+    /// a cell away.
     #[test]
     fn one_block_is_a_scaled_laplacian() {
         let a = jump3d(8).unwrap().matrix;

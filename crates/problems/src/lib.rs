@@ -1,21 +1,21 @@
 //! A gallery of symmetric positive definite systems, used by tests, benches, book and command line.
 //!
-//! Every problem has a position per node and a near-kernel, for multigrid. Its matrix equals the one that the
-//! other libraries were measured with, up to round-off in every entry, random coefficients included.
+//! Every problem has a position per node and a near-kernel, for multigrid. Up to round-off in every entry,
+//! its matrix equals the matrix on which other libraries were measured, including random coefficients.
 //!
 //! | problem | contents | unknowns | file |
 //! |---|---|---|---|
-//! | `poisson2d:N` `poisson3d:N` | 5 and 7 points, fixed boundary | N², N³ | [`poisson`](poisson2d) |
+//! | `poisson2d:N` `poisson3d:N` | 5 and 7 points, u = 0 on the boundary | N², N³ | [`poisson`](poisson2d) |
 //! | `anisotropic2d:N` | Q1, diffusion a thousand times larger along 60 degrees than across | N² | [`anisotropic`](anisotropic2d) |
-//! | `jump3d:N` | 7 points, coefficient that jumps over six decades | N³ | [`jump`](jump3d) |
+//! | `jump3d:N` | 7-point diffusion, coefficient that jumps over six decades | N³ | [`jump`](jump3d) |
 //! | `elasticity3d:N` | Q1 hexahedra, one face held, 3x3 blocks; option `jump` | 3 N (N + 1)² | [`elasticity`](elasticity3d) |
 //! | `cloth:N` | implicit Euler step of a sheet, 3x3 blocks; option `dt` | 3 N² | [`cloth`](cloth()) |
-//! | `pinned:N` | the same; a share of the vertices is fixed, or slides along lines or planes; options `dt`, `share` | 3 N² | [`pinned`](pinned()) |
+//! | `pinned:N` | `cloth` with a share of the vertices fixed or sliding along lines or planes; options `dt`, `share` | 3 N² | [`pinned`](pinned()) |
 //! | `garment:FILE` | implicit Euler step of a garment, 3x3 blocks; `garment:FILE@K` divides triangles K times, `garment:FILE@K@F` also joins vertices closer than F mean edge lengths by contact springs; option `dt` | 3 vertices | [`garment`](garment()) |
 //! | `softbody:FILE` `softbody:N` | implicit Euler step of neo-Hookean tetrahedra, 3x3 blocks; option `dt` | 3 vertices | [`softbody`](softbody()) |
 //! | `graph:N` | Laplacian of a random geometric graph, shifted | N | [`graph`](graph()) |
 //!
-//! A [`Sequence`] changes from step to step:
+//! The system of a [`Sequence`] changes from step to step:
 //!
 //! | sequence | contents | unknowns | file |
 //! |---|---|---|---|

@@ -1,11 +1,11 @@
 //! The random numbers of NumPy's `default_rng(seed)`, bit for bit.
 //!
-//! Other libraries were measured on matrices generated with NumPy; the same draws give the same matrices
-//! here. The generator has two parts:
+//! Other libraries were measured on matrices generated with NumPy; the same random numbers give the same
+//! matrices here. The generator has two parts:
 //!
-//! - `SeedSequence`: a pool of four words into which every word of the seed is hashed, then every word into
-//!   every other (O'Neill 2015, `seed_seq_fe`: multiplicative hashing with running constants; they are those
-//!   of NumPy's source).
+//! - `SeedSequence`: every word of the seed is hashed into a pool of four words, then every word of the pool
+//!   into every other (O'Neill 2015, `seed_seq_fe`: multiplicative hashing with the running constants of
+//!   NumPy's source).
 //! - `PCG64`: a 128-bit linear congruential generator with the output permutation XSL-RR (O'Neill 2014, *PCG:
 //!   a family of simple fast space-efficient statistically good algorithms*, HMC-CS-2014-0905).
 //!
@@ -15,13 +15,13 @@
 //! | a | `MULTIPLIER` |
 //! | c | `increment`, odd |
 
-/// a of s ← a s + c modulo 2¹²⁸.
+/// The multiplier a of s ← a s + c modulo 2¹²⁸.
 const MULTIPLIER: u128 = 0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645;
 
-/// NumPy's `default_rng(seed)`: the generator PCG64 seeded through `SeedSequence`.
+/// The generator of NumPy's `default_rng(seed)`: PCG64 seeded through `SeedSequence`.
 ///
-/// Reproduces `random()` and `uniform(low, high)` of NumPy's `Generator`. Normal numbers use another
-/// algorithm than NumPy's, see [`normal`](Self::normal). *Not* for cryptography.
+/// It reproduces `random()` and `uniform(low, high)` of NumPy's `Generator`, but not its normal numbers: see
+/// [`normal`](Self::normal). *Not* for cryptography.
 ///
 /// *Cost* one 128-bit multiplication per number; 32 bytes.
 ///
@@ -65,7 +65,7 @@ impl NumpyRandom {
         low + (high - low) * self.uniform()
     }
 
-    /// A standard normal number, by the cosine half of Box and Muller's transform (1958).
+    /// A standard normal number, by the cosine of the Box-Muller transform (1958).
     ///
     /// *Deviation*: NumPy uses a ziggurat with tables, so its numbers differ; the distribution is the same.
     pub fn normal(&mut self) -> f64 {
@@ -94,7 +94,7 @@ fn seed_sequence(seed: u64) -> [u64; 4] {
     std::array::from_fn(|i| u64::from(words[2 * i + 1]) << 32 | u64::from(words[2 * i]))
 }
 
-/// A hash of words whose constant changes with every word.
+/// A hash of words with a constant that changes with every word.
 fn hasher(mut constant: u32, multiplier: u32) -> impl FnMut(u32) -> u32 {
     move |word| {
         let mixed = word ^ constant;
@@ -112,7 +112,7 @@ fn fold(x: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Seed and `np.random.default_rng(seed).random(3)`.
+    /// Seeds, each with `np.random.default_rng(seed).random(3)`.
     const DRAWS: [(u64, [f64; 3]); 4] = [
         (0, [0.6369616873214543, 0.2697867137638703, 0.04097352393619469]),
         (7, [0.625095466604667, 0.8972138009695755, 0.7756856902451935]),

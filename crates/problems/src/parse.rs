@@ -10,7 +10,7 @@ impl Problem {
     /// file instead.
     pub const NAMES: [&str; 8] = names::SYSTEMS;
 
-    /// The problem with a name NAME:SIZE, as a user types it.
+    /// The problem with a name NAME:SIZE, as typed by a user.
     ///
     /// *Use* the functions of the same names if the problem is known at compile time.
     /// *Cost* linear in the stored entries. `graph` is by far the slowest, since its memory accesses are
@@ -19,7 +19,7 @@ impl Problem {
     /// # Errors
     /// [`ProblemError::Spec`] for a text of another form, [`ProblemError::Unknown`] for an unknown name,
     /// [`ProblemError::NotSystem`] for the name of a sequence, [`ProblemError::Option`] for an option that
-    /// the problem does not have, otherwise as the function of that name.
+    /// the problem does not have, and the errors of the function of that name.
     pub fn parse(spec: &str, options: &Options) -> Result<Self, ProblemError> {
         let malformed = || ProblemError::Spec { found: spec.to_owned() };
         let (name, size) = spec.split_once(':').ok_or_else(malformed)?;

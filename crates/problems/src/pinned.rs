@@ -10,11 +10,11 @@ const SEED: u64 = 8;
 /// The prescribed displacement of constrained vertices, in metres.
 const MOVES: f64 = 1e-3;
 
-/// [`cloth`](cloth()) with constraints on a random `share` of its free vertices: one third fixed points, one
-/// third lines and one third planes in random directions, with prescribed displacements of up to a
-/// millimetre.
+/// The problem [`cloth`](cloth()) with constraints on a random `share` of its free vertices: one third are
+/// fixed, one third slide on lines and one third on planes in random directions, with prescribed
+/// displacements of up to a millimetre.
 ///
-/// The matrix is that of the cloth alone; [`Problem::prefilter`] imposes the constraints on it.
+/// The matrix does not include the constraints; [`Problem::prefilter`] imposes them.
 ///
 /// ```
 /// let p = coarsen_problems::pinned(21, 0.002, 0.3)?;

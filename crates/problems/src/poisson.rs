@@ -1,6 +1,6 @@
 //! −Δu = f by finite differences.
 //!
-//! The model problem of multigrid, and the easiest one. Trottenberg, Oosterlee & Schüller 2001, *Multigrid*.
+//! This is the model problem of multigrid: Trottenberg, Oosterlee & Schüller 2001, *Multigrid*.
 
 use coarsen_sparse::NearKernel;
 
@@ -9,8 +9,8 @@ use crate::{Problem, ProblemError, rows};
 
 /// The 5-point Laplacian on the N x N interior points of the unit square, u = 0 on its boundary.
 ///
-/// 4 on the diagonal, −1 towards each neighbour: h² (−Δ) with h = 1 / (N + 1). Eigenvalues lie in (0, 8); the
-/// condition number is about 0.4 (N + 1)².
+/// The entries are 4 on the diagonal and −1 for each neighbour: h² (−Δ) with h = 1 / (N + 1). Eigenvalues lie
+/// in (0, 8); the condition number is about 0.4 (N + 1)².
 ///
 /// ```
 /// let p = coarsen_problems::poisson2d(10)?;
@@ -26,7 +26,7 @@ pub fn poisson2d(n: usize) -> Result<Problem, ProblemError> {
 
 /// The 7-point Laplacian on the N x N x N interior points of the unit cube, u = 0 on its boundary.
 ///
-/// 6 on the diagonal, −1 towards each neighbour: h² (−Δ) with h = 1 / (N + 1).
+/// The entries are 6 on the diagonal and −1 for each neighbour: h² (−Δ) with h = 1 / (N + 1).
 ///
 /// ```
 /// let p = coarsen_problems::poisson3d(10)?;
@@ -67,7 +67,7 @@ mod tests {
         let a = poisson2d(3).unwrap().matrix;
         assert_eq!(a.pattern().row(4), [1, 3, 4, 5, 7]);
         assert_eq!(a.row(4).map(|(_, v)| v[0]).collect::<Vec<_>>(), [-1.0, -1.0, 4.0, -1.0, -1.0]);
-        assert_eq!(a.pattern().row(2), [1, 2, 5]); // no wrap from the end of one line to the start of the next
+        assert_eq!(a.pattern().row(2), [1, 2, 5]); // no coupling between ends of lines
         let a = poisson3d(3).unwrap().matrix;
         assert_eq!(a.pattern().row(13), [4, 10, 12, 13, 14, 16, 22]);
         assert_eq!(a.get(13, 13), 6.0);

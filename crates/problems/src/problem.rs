@@ -18,24 +18,24 @@ use crate::NumpyRandom;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// NAME:SIZE with the time step of `cloth` and a `jump` that is not 1, as in `cloth:101 dt=0.002`,
+    /// NAME:SIZE with the time step of `cloth` and a `jump` other than 1, such as `cloth:101 dt=0.002` or
     /// `elasticity3d:10 jump=10000`.
     pub name: String,
     /// The matrix, in its natural blocks: 3x3 for displacements, 1x1 otherwise.
     pub matrix: Bsr<f64>,
     /// One point per block row, in metres; 2D points have z = 0.
     pub positions: Vec<[f64; 3]>,
-    /// Constants, or rigid-body modes about the centroid with zeros on held rows.
+    /// The near-kernel: constants, or rigid-body modes about the centroid with zeros on held rows.
     pub near_kernel: NearKernel,
     /// Constraints on x, if any: see [`prefilter`](Self::prefilter).
     pub constraints: Option<Constraints>,
 }
 
-/// Options of a problem beside its size; `None` selects the default.
+/// Options of a problem in addition to its size; `None` selects the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Options {
     /// `cloth`, `pinned`, `garment`, `softbody`: the time step in seconds; by default 0.002 for cloth and
-    /// pinned, 0.01 for the others.
+    /// pinned, 0.01 for the other problems.
     pub dt: Option<f64>,
     /// `elasticity3d`: the stiffness ratio of hard and soft blocks; by default 1, a homogeneous body.
     pub jump: Option<f64>,
@@ -44,12 +44,12 @@ pub struct Options {
 }
 
 impl Problem {
-    /// Standard normal numbers, one per row: [`random_vector`] of the matrix' size.
+    /// A right-hand side of standard normal numbers: a [`random_vector`] of the size of the matrix.
     pub fn right_hand_side(&self, seed: u64) -> Vec<f64> {
         random_vector(self.matrix.shape().0, seed)
     }
 
-    /// The system with its constraints imposed, if it has any.
+    /// The system with its constraints imposed; `None` without constraints.
     ///
     /// # Errors
     /// As [`coarsen_constraints::prefilter`]; constraints of the gallery never contradict each other.
@@ -67,9 +67,10 @@ impl Problem {
     }
 }
 
-/// n standard normal numbers: successive calls of [`NumpyRandom::normal`] with a seed.
+/// A vector of n standard normal numbers: successive calls of [`NumpyRandom::normal`] with a seed.
 ///
-/// A right-hand side with all frequencies. These numbers differ from NumPy's `standard_normal`.
+/// *Use* as a right-hand side that contains all frequencies. These numbers differ from NumPy's
+/// `standard_normal`.
 ///
 /// ```
 /// assert_eq!(coarsen_problems::random_vector(3, 1), coarsen_problems::random_vector(5, 1)[..3]);

@@ -1,8 +1,8 @@
 //! Assembly row by row.
 //!
 //! Each block row sums its element blocks in a fixed order, directly in its final position. No list of
-//! element blocks is stored, rows are independent, and the bits do not depend on the number of threads. If
-//! the element blocks satisfy K_ji = K_ijᵀ to the bit, so does the matrix.
+//! element blocks is stored, rows are independent, and results are bitwise the same for any number of
+//! threads. If the element blocks satisfy K_ji = K_ijᵀ bitwise, so does the matrix.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use coarsen_core::parallel;
 use coarsen_sparse::{Bsr, Pattern, SparseError};
 
-/// Block rows per task.
+/// The number of block rows per task.
 const CHUNK: usize = 1024;
 
 /// A block row under construction.
@@ -22,7 +22,7 @@ pub(crate) struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Adds a row-major block to the block in `column`, which is initially 0.
+    /// Adds a row-major block to the block in `column`; new blocks start at 0.
     pub(crate) fn add(&mut self, column: usize, block: &[f64]) {
         self.block(column).iter_mut().zip(block).for_each(|(sum, v)| *sum += v);
     }
@@ -33,7 +33,7 @@ impl Row<'_> {
         self.block(column).iter_mut().step_by(step).for_each(|sum| *sum += s);
     }
 
-    /// The block in `column`; columns stay sorted, and grids visit most columns in order.
+    /// The block in `column`, inserted if it is new; insertion is cheap since most columns come in order.
     fn block(&mut self, column: usize) -> &mut [f64] {
         let column = column as u32;
         let at = self.start + self.indices[self.start..].partition_point(|&j| j < column);

@@ -1,4 +1,4 @@
-//! Soft bodies, to test methods of minimisation.
+//! Soft bodies to test minimisation methods.
 
 use coarsen_elastic::{BodyError, ImplicitEuler, Lame, StableNeoHookean, Tetrahedra};
 use coarsen_mesh::Mesh;
@@ -6,19 +6,19 @@ use coarsen_mesh::Mesh;
 use crate::ProblemError;
 use crate::grid::Grid;
 
-/// E in Pa.
+/// Young's modulus E in Pa.
 const YOUNG: f64 = 1e5;
 
-/// ν.
+/// The Poisson ratio ν.
 const POISSON: f64 = 0.4;
 
-/// ρ in kg/m³.
+/// The density ρ in kg/m³.
 const DENSITY: f64 = 1000.0;
 
 /// The angle by which the end of the twisted bar is turned.
 const TWIST: f64 = std::f64::consts::FRAC_PI_2;
 
-/// The angle by which the outer quarters of the stepping bar are twisted.
+/// The angle by which each outer quarter of the stepping bar is twisted.
 const TURN: f64 = 0.3;
 
 /// The factor by which the armadillo is stretched along its height.
@@ -36,11 +36,11 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// The equilibrium of a bar of 4N x N x N cells, 4 m long, with both ends held and one of them turned by
-    /// a quarter. The start is a twist that grows with the cube of the length.
+    /// The equilibrium of a bar of 4N x N x N cells, 4 m long, with both ends held and one end turned by 90
+    /// degrees. The start is a twist with an angle proportional to x³.
     ///
     /// # Errors
-    /// [`ProblemError`] for n = 0 and bodies too large.
+    /// [`ProblemError`] for n = 0 and bodies that are too large.
     pub fn bar_twist(n: usize) -> Result<Self, ProblemError> {
         let mesh = bar("bar-twist", n)?;
         let twisted: Vec<[f64; 3]> = mesh.positions.iter().map(|&p| twist(p)).collect();
@@ -52,12 +52,12 @@ impl Scene {
         Ok(Self { body: ImplicitEuler::equilibrium(tetrahedra)?, start })
     }
 
-    /// The same bar with one end held, in one implicit Euler step of `h` seconds. Young's modulus is `ends`
-    /// Pa in the outer quarters and `middle` Pa between them. It starts without velocity, with its outer
-    /// quarters twisted; the middle is turned and has no strain.
+    /// The implicit Euler step of `h` seconds of the same bar with one end held. Young's modulus is `ends` Pa
+    /// in the outer quarters and `middle` Pa between them. The bar starts without velocity and with twisted
+    /// outer quarters; the middle is rotated without strain.
     ///
     /// # Errors
-    /// [`ProblemError`] for n = 0, bodies too large, and numbers that are not positive.
+    /// [`ProblemError`] for n = 0, bodies that are too large, and numbers that are not positive.
     pub fn bar_step(n: usize, [ends, middle]: [f64; 2], h: f64) -> Result<Self, ProblemError> {
         let least = ends.min(middle);
         if !(least > 0.0 && ends.is_finite() && middle.is_finite()) {
@@ -77,11 +77,11 @@ impl Scene {
         Self::stepping(tetrahedra, &turned, h)
     }
 
-    /// The body of a mesh file, scaled to 1 m, stretched by half along y and released, in steps of `h`
-    /// seconds.
+    /// The implicit Euler step of `h` seconds of the body of a mesh file, scaled to 1 m and released from a
+    /// stretch by half its length along y.
     ///
     /// # Errors
-    /// [`ProblemError`] for the file, and numbers that are not positive.
+    /// [`ProblemError`] for the file, and for numbers that are not positive.
     pub fn stretched(file: &str, h: f64) -> Result<Self, ProblemError> {
         let mesh = coarsen_mesh::read_tetrahedra(file)?.scaled(1.0).oriented();
         let material = Lame::new(YOUNG, POISSON);
@@ -91,7 +91,7 @@ impl Scene {
         Self::stepping(tetrahedra, &stretched, h)
     }
 
-    /// At rest at `positions`, in steps of h.
+    /// A step of h seconds from `positions` with zero velocity.
     fn stepping(
         tetrahedra: Tetrahedra<StableNeoHookean>,
         positions: &[[f64; 3]],
@@ -104,7 +104,7 @@ impl Scene {
         Ok(Self { body, start })
     }
 
-    /// The positions of the start, for preconditioner builders.
+    /// The nodes at the start, for preconditioner builders.
     pub fn points(&self) -> Vec<[f64; 3]> {
         self.start.as_chunks().0.to_vec()
     }
@@ -123,12 +123,12 @@ fn nodes_where(mesh: &Mesh, is: impl Fn(&[f64; 3]) -> bool) -> Vec<bool> {
     mesh.positions.iter().map(is).collect()
 }
 
-/// A quarter turn at x = 4, growing with the cube of x.
+/// The twist about the axis of the bar: an angle proportional to x³, 90 degrees at x = 4.
 fn twist(p: [f64; 3]) -> [f64; 3] {
     about_axis(p, TWIST * (p[0] / 4.0).powi(3))
 }
 
-/// p turned about the axis of the bar.
+/// Turns p about the axis of the bar.
 fn about_axis([x, y, z]: [f64; 3], angle: f64) -> [f64; 3] {
     let ((s, c), (y, z)) = (angle.sin_cos(), (y - 0.5, z - 0.5));
     [x, 0.5 + c * y - s * z, 0.5 + s * y + c * z]

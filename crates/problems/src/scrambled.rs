@@ -4,10 +4,10 @@ use coarsen_sparse::{Bsr, Permutation};
 
 use crate::{ProblemError, random_vector};
 
-/// P D A D Pᵀ: D multiplies all unknowns of a node by a power of 10 from 10⁻² to 10², P shuffles the nodes.
+/// The matrix P D A D Pᵀ: D multiplies all unknowns of a node by 10⁻² to 10², P shuffles the nodes.
 ///
-/// Definiteness, sparsity and the scaled couplings a_ij / √(a_ii a_jj) are those of A; the order and the
-/// units of A are hidden.
+/// Definiteness, number of entries and the scaled couplings a_ij / √(a_ii a_jj) stay the same; the order and
+/// the units of A are hidden.
 /// *Use* to test a solver on a matrix without other information.
 /// *Cost* two passes over the matrix.
 ///

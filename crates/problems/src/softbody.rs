@@ -2,8 +2,9 @@
 //!
 //! > A = M + Δt² K    (1)
 //!
-//! with K the projected Hessian of [`Tetrahedra`]. The linear body is the co-rotational one at rest, where
-//! the two have the same Hessian; the other is [`NeoHookean`] (Bonet & Wood 2008) in a bent state.
+//! with the projected Hessian K of [`Tetrahedra`]. The linear body uses [`CoRotational`] at rest, which has
+//! the same Hessian as linear elasticity; the nonlinear body uses [`NeoHookean`] (Bonet & Wood 2008) in a
+//! bent state.
 
 use coarsen_elastic::{CoRotational, Curvature, Density, Lame, NeoHookean, Potential, Tetrahedra};
 use coarsen_mesh::Mesh;
@@ -12,11 +13,11 @@ use coarsen_sparse::{Bsr, NearKernel};
 use crate::grid::Grid;
 use crate::{Problem, ProblemError};
 
-/// E, Pa.
+/// Young's modulus E, Pa.
 const YOUNG: f64 = 5e5;
-/// ν.
+/// The Poisson ratio ν.
 const POISSON: f64 = 0.4;
-/// Density, kg/m³.
+/// The density, kg/m³.
 const DENSITY: f64 = 1000.0;
 /// The longest side of a body of a file, m.
 const SIDE: f64 = 1.0;
@@ -32,11 +33,11 @@ pub enum Material {
     NeoHookean,
 }
 
-/// The matrix of an implicit Euler step of Δt = `dt` seconds for the tetrahedra of a file that
-/// [`coarsen_mesh::read`] can read; 3x3 blocks, no vertex held. The body is scaled to 1 m.
+/// The implicit Euler step of Δt = `dt` seconds for the tetrahedra of a file that [`coarsen_mesh::read`] can
+/// read; 3x3 blocks, no vertex held. The body is scaled to 1 m.
 ///
-/// `young` scales the stiffness of each element, as a function of its number and centroid; `|_, _| 1.0` is a
-/// homogeneous body.
+/// `young` returns the factor of the stiffness of an element from its number and centroid; `|_, _| 1.0` gives
+/// a homogeneous body.
 ///
 /// # Errors
 /// [`ProblemError::Mesh`] for the file, [`ProblemError::Value`] for a `dt` that is not positive and finite.
@@ -51,7 +52,7 @@ pub fn softbody(
     body(format!("softbody:{stem} dt={dt}"), mesh, dt, material, young)
 }
 
-/// The same for a cube of N³ cells of five tetrahedra each.
+/// The problem [`softbody`] for a cube of N³ cells of five tetrahedra each.
 ///
 /// ```
 /// use coarsen_problems::{Material, softcube};
@@ -117,7 +118,7 @@ fn body(
     Ok(Problem { name, matrix, positions: deformed, near_kernel, constraints: None })
 }
 
-/// (1).
+/// Computes the system (1).
 fn step<D: Density>(mut body: Tetrahedra<D>, x: &[[f64; 3]], dt: f64) -> Result<Bsr<f64>, ProblemError> {
     let mut matrix = Bsr::zeros(body.pattern().clone(), (3, 3))?;
     body.add_hessian(x.as_flattened(), Curvature::Projected, matrix.values_mut());

@@ -11,11 +11,11 @@ use crate::checks;
 
 /// Damped or l1 block Jacobi: M⁻¹ = ω blockdiag(A)⁻¹, one block per node.
 ///
-/// With `l1` the stationary iteration converges on every symmetric positive definite matrix. Invariant under
-/// a change of basis in each node, which point Jacobi is not. *Use* for displacement and velocity systems,
-/// with the nodes as blocks; on 1x1 blocks it is [`Jacobi`](crate::Jacobi). *Cost* b² values a node of
-/// memory, here and at the place; one pass over them and 2 vector passes an application. *Reference* Saad
-/// 2003, §4.1.1; l1: Baker, Falgout, Kolev, Yang 2011, SIAM J. Sci. Comput. 33, §5.
+/// With `l1` the stationary iteration converges on every symmetric positive definite matrix. Unlike point
+/// Jacobi it is invariant under a change of basis in each node. *Use* for displacement and velocity systems,
+/// with the nodes as blocks; on 1x1 blocks it is [`Jacobi`](crate::Jacobi). *Memory* b² values per node, on
+/// the host and at the place. *Cost* one pass over the inverses and 2 vector passes per application.
+/// *Reference* Saad 2003, §4.1.1; l1: Baker, Falgout, Kolev, Yang 2011, SIAM J. Sci. Comput. 33, §5.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -30,24 +30,24 @@ use crate::checks;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockJacobi {
-    /// Damping ω, above 0; without effect under conjugate gradients.
+    /// The damping ω, above 0; it has no effect under conjugate gradients.
     pub omega: f64,
     /// Whether the absolute row sums outside a diagonal block are added to its diagonal.
     pub l1: bool,
 }
 
 impl Default for BlockJacobi {
-    /// ω = 1 with the plain diagonal blocks.
+    /// Returns ω = 1 with the plain diagonal blocks.
     fn default() -> Self {
         Self { omega: 1.0, l1: false }
     }
 }
 
 impl BlockJacobi {
-    /// D⁻¹ into existing blocks, and what M promises; every entry of A must be finite.
+    /// Writes D⁻¹ into existing blocks, and returns the class of M. Checks that every entry of A is finite.
     fn invert<T: Real>(&self, a: &Bsr<T>, inverses: &mut DenseBlocks<T>) -> Result<Class, SetupError> {
         if self.l1 {
-            inverses.invert_l1_diagonal(a, "l1 block-jacobi")?; // sums all of A, and sees what is not finite
+            inverses.invert_l1_diagonal(a, "l1 block-jacobi")?; // sums all of A, and finds NaN and infinity
         } else {
             a.check_finite()?;
             inverses.invert_diagonal(a, "block-jacobi")?;
@@ -57,7 +57,7 @@ impl BlockJacobi {
     }
 }
 
-/// Whether block (i, i) of A is symmetric up to the square root of EPSILON of its entries.
+/// Whether block (i, i) of A is symmetric up to the square root of EPSILON, relative to its entries.
 fn symmetric_diagonal_block<T: Real>(a: &Bsr<T>, i: usize) -> bool {
     let b = a.block().0;
     let Some(block) = a.pattern().find(i, i).map(|k| a.value(k)) else { return true };
@@ -65,7 +65,7 @@ fn symmetric_diagonal_block<T: Real>(a: &Bsr<T>, i: usize) -> bool {
     (0..b).all(|r| (0..r).all(|c| (block[r * b + c] - block[c * b + r]).abs() <= allowed))
 }
 
-/// What [`BlockJacobi`] builds: the inverses of the diagonal blocks at the place.
+/// The preconditioner that [`BlockJacobi`] builds: the inverses of the diagonal blocks at the place.
 pub struct BlockDiagonal<T, B: Backend> {
     recipe: BlockJacobi,
     on: B,

@@ -1,4 +1,4 @@
-//! Chebyshev: z = p(M A) M r with a polynomial that is small where the error is large.
+//! Chebyshev: z = p(M A) M r with the polynomial p whose error polynomial is smallest on an interval.
 //!
 //! | symbol | here |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | dₖ | `d`, the correction |
 //! | xₖ | `x` and `ahead` in turn |
 //!
-//! Step numbers at line ends are those of Saad 2003, Algorithm 12.1, with M r for r.
+//! Step numbers at line ends are the line numbers of Saad 2003, Algorithm 12.1, with M r instead of r.
 
 use std::mem;
 use std::sync::Arc;
@@ -32,22 +32,23 @@ pub enum Scaling {
     /// The inverses of the diagonal blocks.
     #[default]
     Inverse,
-    /// The symmetric blocks that make ‖I − M A‖ least in the Frobenius norm; less where a row is far from
-    /// diagonal dominance. A pass over A more in setup. Bröker & Grote 2002.
+    /// The symmetric blocks that minimise ‖I − M A‖ in the Frobenius norm. They are smaller than the inverses
+    /// in rows far from diagonal dominance. *Cost* one more pass over A in setup. *Reference* Bröker & Grote
+    /// 2002.
     Spai0,
 }
 
-/// A Chebyshev polynomial in M A, M a block diagonal near A⁻¹.
+/// A Chebyshev polynomial in M A, with M a block-diagonal approximation of A⁻¹.
 ///
 /// From a zero guess the error polynomial is Tₘ((θ − t)/δ) / Tₘ(θ/δ) of degree m, the smallest on \[α, β\].
-/// It takes m block products and m − 1 products with A. β is the [`Spectrum`]'s bound of ρ(M A). For
-/// symmetric positive definite A the preconditioner is symmetric positive definite as long as β bounds the
-/// spectrum. *Use* where inner products and triangular solves are expensive: on devices and many cores.
-/// `ratio` 30 suits a preconditioner for `Cg`, 4 to 10 a smoother. Degree 1 is
-/// [`DampedJacobi`](crate::DampedJacobi), or [`Spai0`](crate::Spai0); alone, under conjugate gradients, it is
-/// block Jacobi. *Cost* a copy of A, b² values a node and 2 vectors of memory at the place, b² values a node
-/// and 5 vectors on the host, 5/8 of one if row sums bound the spectrum of scalars. An application reads A m
-/// − 1 times from a zero guess and m times else, each time in one pass that also reads M and 3 vectors and
+/// It needs m block products and m − 1 products with A. β is the bound of ρ(M A) that [`Spectrum`] computes.
+/// For symmetric positive definite A the preconditioner is symmetric positive definite if β bounds the
+/// spectrum. *Use* if inner products and triangular solves are expensive: on devices and many cores. `ratio`
+/// 30 suits a preconditioner for `Cg`, 4 to 10 a smoother. Degree 1 is [`DampedJacobi`](crate::DampedJacobi),
+/// or [`Spai0`](crate::Spai0); as the preconditioner of conjugate gradients the former equals block Jacobi.
+/// *Memory* at the place a copy of A, b² values per node and 2 vectors; on the host b² values per node and 5
+/// vectors, or 5/8 of one vector if row sums bound the spectrum of scalars. *Cost* an application reads A m −
+/// 1 times from a zero guess and m times otherwise, each time in one pass that also reads M and 3 vectors and
 /// writes 2. *Reference* Saad 2003, §12.3.2, Algorithm 12.1; Tamstorf, Jones, McCormick 2015, §7 (smoother
 /// and spectral radius); Adams, Brezina, Hu, Tuminaro 2003, J. Comput. Phys. 188.
 ///
@@ -63,22 +64,22 @@ pub enum Scaling {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Chebyshev {
-    /// Degree m of the error polynomial, at least 1.
+    /// The degree m of the error polynomial, at least 1.
     pub degree: usize,
-    /// β / α, above 1.
+    /// The ratio β / α, above 1.
     pub ratio: f64,
-    /// M.
+    /// The block diagonal M.
     pub scaling: Scaling,
-    /// Generalized Lanczos steps for the spectral radius, at least.
+    /// The minimal number of generalized Lanczos steps for the spectral radius.
     pub lanczos_steps: usize,
-    /// Factor on the estimate, which comes from below.
+    /// The factor that multiplies the estimate, because the estimate approaches the radius from below.
     pub safety: f64,
-    /// A is known to be symmetric. This saves the pass over A that checks it.
+    /// Whether A is known to be symmetric, which saves the pass over A that checks it.
     pub symmetric: bool,
 }
 
 impl Default for Chebyshev {
-    /// Degree 4 on \[β/30, β\], 6 Lanczos steps, safety 1.1.
+    /// Returns degree 4 on \[β/30, β\], 6 Lanczos steps, safety 1.1.
     fn default() -> Self {
         let scaling = Scaling::Inverse;
         Self { degree: 4, ratio: 30.0, scaling, lanczos_steps: 6, safety: 1.1, symmetric: false }
@@ -86,7 +87,7 @@ impl Default for Chebyshev {
 }
 
 impl Chebyshev {
-    /// The method's name in messages.
+    /// Returns the name of the method in messages.
     fn name(&self) -> &'static str {
         match self.scaling {
             Scaling::Inverse => "chebyshev",
@@ -117,7 +118,7 @@ pub(crate) fn check_ratio(name: &'static str, value: f64) -> Result<(), Error> {
     if fits { Ok(()) } else { Err(Error::Parameter { name, value, range: "above 1" }) }
 }
 
-/// Built by [`Chebyshev`].
+/// The preconditioner and smoother that [`Chebyshev`] builds.
 pub struct ChebyshevPolynomial<T: Real, B: Backend> {
     recipe: Chebyshev,
     on: B,
@@ -127,7 +128,7 @@ pub struct ChebyshevPolynomial<T: Real, B: Backend> {
     on_device: Option<DeviceSpectrum<B>>,
     radius: f64,
     class: Class,
-    /// β and the class of what is prepared.
+    /// β and the class of the prepared matrix.
     next: (f64, Class),
     a: B::Matrix,
     m: B::Blocks,
@@ -166,7 +167,7 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
 }
 
 impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
-    /// β, a bound of the spectrum of M A.
+    /// Returns β, a bound of the spectrum of M A.
     pub fn radius(&self) -> f64 {
         self.radius
     }
@@ -187,9 +188,9 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for ChebyshevPolynomial<T, B
 }
 
 impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
-    /// Steps 4 to 7 for k = 1 to m − 1, the first correction being in `d` and already in x.
+    /// Runs steps 4 to 7 for k = 1 to m − 1. The first correction is in `d` and already added to x.
     ///
-    /// Deviation: the residual is computed from x instead of from its recurrence, so that a step is one pass.
+    /// *Deviation*: the residual is computed from x and not by its recurrence, so that a step is one pass.
     fn iterate(&mut self, b: &B::Vector, x: &mut B::Vector) {
         let [theta, delta] = self.interval();
         let sigma = theta / delta; // 1
@@ -201,14 +202,14 @@ impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
         }
     }
 
-    /// d ← β d + ω M (b − A x), x ← x + d.
+    /// Computes d ← β d + ω M (b − A x), x ← x + d.
     fn step(&mut self, omega: f64, beta: f64, b: &B::Vector, x: &mut B::Vector) {
         let (omega, beta) = (B::Real::of(omega), B::Real::of(beta));
         self.a.relax_into(&self.m, omega, beta, b, x, &mut self.d, &mut self.ahead);
         mem::swap(x, &mut self.ahead);
     }
 
-    /// θ and δ.
+    /// Returns θ and δ.
     fn interval(&self) -> [f64; 2] {
         let (beta, alpha) = (self.radius, self.radius / self.recipe.ratio);
         [0.5 * (beta + alpha), 0.5 * (beta - alpha)]
@@ -227,7 +228,7 @@ impl<T: Real, B: Backend> Smoother<T, B> for ChebyshevPolynomial<T, B> {
     fn pre_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
         let [theta, _] = self.interval();
         if self.recipe.degree == 1 {
-            // Nothing follows that needs d.
+            // Only x is needed, not d.
             return self.m.apply(B::Real::of(1.0 / theta), b, zero(), x);
         }
         self.m.apply(B::Real::of(1.0 / theta), b, zero(), &mut self.d); // 2

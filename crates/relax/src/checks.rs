@@ -1,4 +1,4 @@
-//! What every recipe asks before it reads a matrix.
+//! Checks that every recipe makes before it reads a matrix.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,43 +9,43 @@ use coarsen_sparse::{Bsr, Pattern, System};
 
 use crate::Spectrum;
 
-/// Refuses a damping that no convergent iteration has.
+/// Refuses a damping factor that is not above 0 and finite.
 pub(crate) fn omega(name: &'static str, value: f64) -> Result<(), Error> {
     let fits = value > 0.0 && value.is_finite();
     if fits { Ok(()) } else { Err(Error::Parameter { name, value, range: "above 0 and finite" }) }
 }
 
-/// A, or A + C with contact: square, in square blocks, and all that is known of it fits. Values are not
-/// looked at.
+/// Returns A, or A + C if there is contact, if it is square, has square blocks and fits the other data of the
+/// system. Values are not checked.
 pub(crate) fn square<'a, T: Real>(system: &System<'a, T>) -> Result<Cow<'a, Bsr<T>>, SetupError> {
     system.check()?;
     Ok(system.whole()?)
 }
 
-/// The same, and every value is finite.
+/// Returns the matrix of [`square`], if in addition every value is finite.
 pub(crate) fn finite<'a, T: Real>(system: &System<'a, T>) -> Result<Cow<'a, Bsr<T>>, SetupError> {
     let a = square(system)?;
     a.check_finite()?;
     Ok(a)
 }
 
-/// Whether `a` has the blocks and the pattern of a method that was built before.
+/// Whether `a` has the block size and the pattern of a method built before.
 pub(crate) fn same<T: Real>(a: &Bsr<T>, block: usize, pattern: &Arc<Pattern>) -> bool {
     a.block().0 == block && Pattern::same(a.pattern(), pattern)
 }
 
-/// Whether A is symmetric up to the square root of EPSILON: half the digits of its numbers, which a
-/// preconditioner of conjugate gradients needs.
+/// Whether A is symmetric up to the square root of EPSILON, which is half the digits of its numbers. A
+/// preconditioner of conjugate gradients requires this.
 pub(crate) fn symmetric<T: Real>(a: &Bsr<T>) -> bool {
     asymmetric(a).is_none()
 }
 
-/// The first pair that is not.
+/// Returns the first pair of entries that differ by more than in [`symmetric`].
 pub(crate) fn asymmetric<T: Real>(a: &Bsr<T>) -> Option<(usize, usize)> {
     a.asymmetric_pair(T::EPSILON.sqrt())
 }
 
-/// β, a bound of ρ(M A), and the class of a polynomial in M A: symmetric if A is.
+/// Returns β, a bound of ρ(M A), and the class of a polynomial in M A: symmetric if A is.
 pub(crate) fn radius_and_class<T: Real>(
     symmetric: bool,
     spectrum: &mut Spectrum<T>,
@@ -57,7 +57,7 @@ pub(crate) fn radius_and_class<T: Real>(
     Ok((radius, class))
 }
 
-/// Updates a smoother in its two phases, or builds anew if the block size or the pattern changed. `prepare`
+/// Updates a smoother in its two phases, or builds again if the block size or the pattern changed. `prepare`
 /// checks that values are finite.
 pub(crate) fn update_in_phases<T: Real, B: Backend, M: Smoother<T, B>>(
     method: &mut M,

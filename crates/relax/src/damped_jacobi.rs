@@ -1,4 +1,4 @@
-//! Damped block Jacobi: x ← x + ω D⁻¹ (b − A x), with an ω that is computed.
+//! Damped block Jacobi: x ← x + ω D⁻¹ (b − A x), with a computed ω.
 //!
 //! | symbol | here |
 //! |---|---|
@@ -21,19 +21,19 @@ use crate::chebyshev::check_ratio;
 use crate::spectrum::DeviceSpectrum;
 use crate::{Spectrum, checks};
 
-/// The name in messages.
+/// The name of the method in messages.
 const METHOD: &str = "damped jacobi";
 
 /// Damped block Jacobi with a computed ω, the cheapest smoother.
 ///
-/// ω = 2 / (β + β/r) with β a bound of ρ(D⁻¹A) and r the `ratio`. It minimises the largest |1 − ω t| for t in
-/// \[β/r, β\]. A guessed ω is not safe: elastic systems have ρ of 3 and more, where ω = 0.7 diverges. *Use*
-/// as the smoother of a hierarchy, for scalars or on devices. *Leave it* for [`Chebyshev`](crate::Chebyshev)
-/// if iterations must be few. Alone, under conjugate gradients, ω has no effect and
-/// [`BlockJacobi`](crate::BlockJacobi) is cheaper. *Cost* at the place a copy of A, b² values a node and 2
-/// vectors; on the host b² values a node and 5 vectors, 5/8 of one if row sums bound the spectrum of scalars.
-/// A step reads A once, in a pass that also reads D⁻¹ and 3 vectors and writes 2; a step from zero does not
-/// read A. *Reference* Saad 2003, §4.1; Tamstorf, Jones, McCormick 2015, §7, for β.
+/// ω = 2 / (β + β/r), where β is a bound of ρ(D⁻¹A) and r is the `ratio`. It minimises the largest |1 − ω t|
+/// for t in \[β/r, β\]. A guessed ω is not safe: elastic systems have ρ of 3 and more, and ω = 0.7 diverges.
+/// *Use* as the smoother of a hierarchy, for scalars or on devices. *Not* if iterations must be few: use
+/// [`Chebyshev`](crate::Chebyshev). If it is the preconditioner of conjugate gradients, ω has no effect and
+/// [`BlockJacobi`](crate::BlockJacobi) is cheaper. *Memory* at the place a copy of A, b² values per node and
+/// 2 vectors; on the host b² values per node and 5 vectors, or 5/8 of one vector if row sums bound the
+/// spectrum of scalars. *Cost* a step reads A once, in a pass that also reads D⁻¹ and 3 vectors and writes 2;
+/// a step from zero does not read A. *Reference* Saad 2003, §4.1; Tamstorf, Jones, McCormick 2015, §7, for β.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup, Smoother};
@@ -47,25 +47,25 @@ const METHOD: &str = "damped jacobi";
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DampedJacobi {
-    /// r = β / α, above 1: the step damps errors in the upper part \[α, β\] of the spectrum.
+    /// The ratio r = β / α, above 1: the step damps errors in the upper part \[α, β\] of the spectrum.
     pub ratio: f64,
-    /// Generalized Lanczos steps for β, at least.
+    /// The minimal number of generalized Lanczos steps for β.
     pub lanczos_steps: usize,
-    /// Factor on the Lanczos estimate, which comes from below.
+    /// The factor that multiplies the Lanczos estimate, because the estimate approaches β from below.
     pub safety: f64,
-    /// A is known to be symmetric. This saves the pass over A that checks it.
+    /// Whether A is known to be symmetric, which saves the pass over A that checks it.
     pub symmetric: bool,
 }
 
 impl Default for DampedJacobi {
-    /// \[β/4, β\], ω = 1.6 / β: the error falls to 0.6 or less on the upper three quarters of the spectrum. 6
-    /// Lanczos steps, safety 1.1.
+    /// Returns \[β/4, β\], ω = 1.6 / β: the error falls to 0.6 or less on the upper three quarters of the
+    /// spectrum. 6 Lanczos steps, safety 1.1.
     fn default() -> Self {
         Self { ratio: 4.0, lanczos_steps: 6, safety: 1.1, symmetric: false }
     }
 }
 
-/// Built by [`DampedJacobi`].
+/// The smoother that [`DampedJacobi`] builds.
 pub struct DampedBlockJacobi<T: Real, B: Backend> {
     recipe: DampedJacobi,
     on: B,
@@ -73,8 +73,9 @@ pub struct DampedBlockJacobi<T: Real, B: Backend> {
     inverses: DenseBlocks<T>,
     spectrum: Spectrum<T>,
     on_device: Option<DeviceSpectrum<B>>,
-    /// β and the class of the matrix in use, and of the one that is prepared.
+    /// β and the class of the matrix in use.
     used: (f64, Class),
+    /// β and the class of the prepared matrix.
     next: (f64, Class),
     a: B::Matrix,
     d: B::Blocks,
@@ -111,12 +112,12 @@ impl<T: Real, B: Backend> Setup<T, B> for DampedJacobi {
 }
 
 impl<T: Real, B: Backend> DampedBlockJacobi<T, B> {
-    /// β, a bound of the spectrum of D⁻¹A.
+    /// Returns β, a bound of the spectrum of D⁻¹A.
     pub fn radius(&self) -> f64 {
         self.used.0
     }
 
-    /// ω.
+    /// Returns the damping ω.
     pub fn omega(&self) -> f64 {
         1.0 / (0.5 * (self.used.0 + self.used.0 / self.recipe.ratio))
     }

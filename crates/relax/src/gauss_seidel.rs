@@ -20,14 +20,14 @@ use crate::checks;
 /// Symmetric Gauss-Seidel on blocks, or SSOR with ω ≠ 1.
 ///
 /// M = ω/(2 − ω) (D/ω + L) D⁻¹ (D/ω + U): one forward and one backward sweep from a zero guess. On a CPU rows
-/// are taken in natural order inside a few thick chunks. Chunks are coloured so that those of one colour are
-/// not coupled. The bits are therefore the same at any number of threads, and convergence is close to that of
-/// the natural order. *Use* for symmetric positive definite systems. It is stronger than block Jacobi, weaker
-/// than [`Ic0`](crate::Ic0), and cannot break down. *Cost* b² values a node on the host; at the place a copy
-/// of A and b² values a node; a pass over A for each sweep. If A is symmetric and the place has
-/// [a smoother of its own](Backend::gauss_seidel) that stores half of A, the copy and the passes are half as
-/// large, and the residual after the first sweep from zero is free. *Reference* Saad 2003, §4.1 and §10.2,
-/// (10.10).
+/// are visited in natural order inside a few large chunks. Chunks of one colour are not coupled. The result
+/// is therefore the same, to the last bit, with any number of threads, and convergence is close to the
+/// convergence in natural order. *Use* for symmetric positive definite systems. It is stronger than block
+/// Jacobi, weaker than [`Ic0`](crate::Ic0), and cannot break down. *Memory* b² values per node on the host;
+/// at the place a copy of A and b² values per node. *Cost* one pass over A per sweep. If A is symmetric and
+/// the place has [a smoother](Backend::gauss_seidel) that stores half of A, the copy and the passes are half
+/// as large, and the residual after the first sweep from zero has no extra cost. *Reference* Saad 2003, §4.1
+/// and §10.2, (10.10).
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -42,24 +42,24 @@ use crate::checks;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GaussSeidel {
-    /// Relaxation factor ω, above 0 and below 2.
+    /// The relaxation factor ω, above 0 and below 2.
     pub omega: f64,
-    /// Pairs of sweeps an application, at least 1.
+    /// The number of pairs of sweeps per application, at least 1.
     pub sweeps: usize,
-    /// A is known to be symmetric. This saves the pass over A that checks it.
+    /// Whether A is known to be symmetric, which saves the pass over A that checks it.
     pub symmetric: bool,
 }
 
 impl Default for GaussSeidel {
-    /// One pair of sweeps with ω = 1: symmetric Gauss-Seidel.
+    /// Returns one pair of sweeps with ω = 1: symmetric Gauss-Seidel.
     fn default() -> Self {
         Self { omega: 1.0, sweeps: 1, symmetric: false }
     }
 }
 
 impl GaussSeidel {
-    /// Whether A is symmetric to round-off, so that half of it can be stored, and to half of the digits, as
-    /// `Cg` needs.
+    /// Returns whether A is symmetric to round-off, which half storage requires, and to half of the digits,
+    /// which `Cg` requires.
     fn symmetry<T: Real>(&self, a: &Bsr<T>) -> Symmetry {
         let to_round_off = self.symmetric || a.asymmetric_pair(T::EPSILON * T::of(1024.0)).is_none();
         Symmetry { to_round_off, to_half_digits: to_round_off || checks::symmetric(a) }
@@ -76,11 +76,11 @@ impl GaussSeidel {
         Ok(())
     }
 
-    /// The place's own smoother ([`Backend::gauss_seidel`]), or `None` if A is not symmetric to round-off or
-    /// the place has none for it.
+    /// Returns the smoother of the place ([`Backend::gauss_seidel`]), or `None` if A is not symmetric to
+    /// round-off or the place has no such smoother for A.
     ///
     /// # Errors
-    /// As the build.
+    /// The errors of the build.
     pub fn build_half<T: Real, B: Backend>(
         &self,
         a: &Bsr<T>,
@@ -121,19 +121,20 @@ struct Symmetry {
     to_half_digits: bool,
 }
 
-/// Built by [`GaussSeidel`]: A, the inverses of its diagonal blocks and the order of its rows, at the place.
+/// The preconditioner and smoother that [`GaussSeidel`] builds: A, the inverses of its diagonal blocks and
+/// the order of its rows, at the place.
 pub struct SymmetricGaussSeidel<T: Real, B: Backend> {
     recipe: GaussSeidel,
     on: B,
     pattern: Arc<Pattern>,
     block: usize,
-    /// One sweep a step: [`RowGaussSeidel`], or the place's own.
+    /// One sweep per step: [`RowGaussSeidel`], or the smoother of the place.
     sweeps: Box<dyn Smoother<T, B>>,
     own: bool,
-    /// Replaces `sweeps` at the next commit, after a change of symmetry.
+    /// The smoother that replaces `sweeps` at the next commit, after a change of symmetry.
     successor: Option<Box<dyn Smoother<T, B>>>,
     symmetry: Symmetry,
-    /// The symmetry of the matrix that is prepared.
+    /// The symmetry of the prepared matrix.
     next: Symmetry,
 }
 
@@ -196,12 +197,12 @@ impl<T: Real, B: Backend> Smoother<T, B> for SymmetricGaussSeidel<T, B> {
         self.operator().residual(b, x, r);
     }
 
-    /// Forward sweeps.
+    /// Runs forward sweeps.
     fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
         (0..self.recipe.sweeps).for_each(|_| self.sweeps.smooth(b, x));
     }
 
-    /// Backward sweeps.
+    /// Runs backward sweeps.
     fn post_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
         (0..self.recipe.sweeps).for_each(|_| self.sweeps.post_smooth(b, x));
     }
@@ -288,7 +289,7 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for RowGaussSeidel<T, B> {
         self.post_smooth(r, z);
     }
 
-    /// That of a symmetric A.
+    /// Returns the class for a symmetric A.
     fn class(&self) -> Class {
         self.class
     }
@@ -359,7 +360,7 @@ mod tests {
     use coarsen_backend::{Cpu, UpdateExt};
     use coarsen_problems::elasticity3d;
 
-    /// Half of A is stored as long as A is symmetric, and no longer.
+    /// Half of A is stored only while A is symmetric.
     #[test]
     fn an_update_that_is_not_symmetric_sweeps_whole_rows() {
         let a = elasticity3d(3, 1.0).unwrap().matrix;

@@ -3,7 +3,7 @@
 //! | symbol | field |
 //! |---|---|
 //! | ω | `omega` |
-//! | D = diag(A), or dᵢ = Σⱼ \|aᵢⱼ\| with `l1` | `Diagonal::d` holds ω D⁻¹ |
+//! | D = diag(A), or dᵢ = Σⱼ \|aᵢⱼ\| if `l1` | `Diagonal::d` holds ω D⁻¹ |
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::checks;
 
 /// Damped or l1 Jacobi on scalar unknowns.
 ///
-/// M⁻¹ = ω D⁻¹ with D the diagonal of A, or, with `l1`, dᵢ = Σⱼ |aᵢⱼ|, for which the stationary iteration
-/// converges on every symmetric positive definite matrix. Under conjugate gradients ω is without effect.
-/// *Use* as the cheap honest default; on vector problems [`BlockJacobi`](crate::BlockJacobi) is stronger.
-/// *Cost* a vector of memory, here and at the place; 3 vector passes an application. *Reference* Saad 2003,
+/// M⁻¹ = ω D⁻¹, where D is the diagonal of A or, if `l1`, dᵢ = Σⱼ |aᵢⱼ|, for which the stationary iteration
+/// converges on every symmetric positive definite matrix. Under conjugate gradients ω has no effect. *Use* as
+/// the cheap default; on vector problems [`BlockJacobi`](crate::BlockJacobi) is stronger. *Memory* a vector
+/// on the host and a vector at the place. *Cost* 3 vector passes per application. *Reference* Saad 2003,
 /// §4.1; l1: Baker, Falgout, Kolev, Yang 2011, SIAM J. Sci. Comput. 33, §5.
 ///
 /// ```
@@ -34,22 +34,22 @@ use crate::checks;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Jacobi {
-    /// Damping ω, above 0.
+    /// The damping ω, above 0.
     pub omega: f64,
-    /// Whether row sums of absolute values stand in for the diagonal.
+    /// Whether row sums of absolute values replace the diagonal.
     pub l1: bool,
 }
 
 impl Default for Jacobi {
-    /// ω = 1 with the plain diagonal.
+    /// Returns ω = 1 with the plain diagonal.
     fn default() -> Self {
         Self { omega: 1.0, l1: false }
     }
 }
 
 impl Jacobi {
-    /// ω dᵢ⁻¹ for every row of a finite A into `d`, and what M promises; nothing is written when a row has
-    /// none, or one that V cannot hold.
+    /// Writes ω dᵢ⁻¹ for every row of a finite A to `d`, and returns the class of M. Nothing is written if a
+    /// diagonal entry is zero or V cannot hold ω dᵢ⁻¹.
     fn invert<T: Real, V: Real>(&self, a: &Bsr<T>, d: &mut [V]) -> Result<Class, SetupError> {
         let b = a.block().0;
         let entry = |row: usize| -> T {
@@ -74,7 +74,7 @@ impl Jacobi {
                 return Err(Error::Range { what: "the inverted diagonal", value, storage: V::NAME }.into());
             }
             if diagonal < T::zero() {
-                class = Class::Linear; // no inner product
+                class = Class::Linear; // M is not positive definite
             }
         }
         d.iter_mut().enumerate().for_each(|(row, d)| *d = V::of(self.omega / entry(row).wide()));
@@ -82,7 +82,7 @@ impl Jacobi {
     }
 }
 
-/// What [`Jacobi`] builds: ω D⁻¹ as a vector of the place.
+/// The preconditioner that [`Jacobi`] builds: ω D⁻¹ as a vector of the place.
 pub struct Diagonal<B: Backend> {
     recipe: Jacobi,
     on: B,

@@ -1,27 +1,28 @@
-//! Relaxation: cheap preconditioners that see a row and its neighbours, and the smoothers of every multilevel
-//! method.
+//! Relaxation: cheap preconditioners that combine a row with its neighbours, and the smoothers of all
+//! multilevel methods.
 //!
 //! Each file holds a recipe (a plain struct of parameters) and the object that it builds. All methods work on
-//! blocks of the matrix's block size. [`DampedJacobi`] is the file to copy for a new smoother, [`Jacobi`] the
-//! one for a new preconditioner.
+//! blocks of the matrix's block size. Copy [`DampedJacobi`] for a new smoother and [`Jacobi`] for a new
+//! preconditioner.
 //!
 //! | file | what | places |
 //! |---|---|---|
 //! | [`jacobi`](Jacobi) | D⁻¹, damped or l1, on scalars | any |
-//! | [`block_jacobi`](BlockJacobi) | the same on blocks | any |
+//! | [`block_jacobi`](BlockJacobi) | D⁻¹, damped or l1, on blocks | any |
 //! | [`damped_jacobi`](DampedJacobi) | damped block Jacobi with a computed ω, the cheapest smoother | any |
-//! | [`spai0`](Spai0) | the same with the block diagonal closest to A⁻¹ | any; setup on the host |
-//! | [`chebyshev`](Chebyshev) | a polynomial in M A, M block Jacobi or SPAI-0 | any |
+//! | [`spai0`](Spai0) | damped steps with the block diagonal closest to A⁻¹ | any; setup on the host |
+//! | [`chebyshev`](Chebyshev) | a polynomial in M A, where M is block Jacobi or SPAI-0 | any |
 //! | [`gauss_seidel`](GaussSeidel) | symmetric Gauss-Seidel and SSOR | any |
 //! | [`matrix_free`](MatrixFreeChebyshev) | Jacobi and Chebyshev for operators without a matrix | any |
 //! | [`incomplete`](Ilu0) | [`Ic0`] and [`Ilu0`]: factors on the pattern of A | host |
 //! | `checks` | checks of matrices and parameters, and the update in two phases | host |
 //! | [`spectrum`](Spectrum) | a bound of ρ(D⁻¹A) | host |
 //!
-//! Passes over A that one step of a smoother takes, with the vectors of the pass. A step starts from zero
-//! before the coarse correction and from a guess after it. The residual between them takes one more pass.
+//! The number of passes over A (with the vectors of the pass) per step of a smoother. A step starts from zero
+//! before the coarse correction and from a guess after it. The residual between the two steps needs one more
+//! pass.
 //!
-//! | smoother | from zero | else |
+//! | smoother | from zero | from a guess |
 //! |---|---|---|
 //! | [`DampedJacobi`], [`Spai0`] | 0 | 1 |
 //! | [`Chebyshev`] of degree m | m − 1 | m |

@@ -2,11 +2,11 @@
 //!
 //! | symbol | here |
 //! |---|---|
-//! | D⁻¹ | `inverse`, from a diagonal that the caller knows |
+//! | D⁻¹ | `inverse`, from the diagonal given by the caller |
 //! | α, β, θ, δ, σ₁, ρₖ, dₖ | as in `chebyshev` |
 //! | rₖ | `residual` |
 //!
-//! Step numbers at line ends are those of Saad 2003, Algorithm 12.1, with D⁻¹ r for r.
+//! Step numbers at line ends are the line numbers of Saad 2003, Algorithm 12.1, with D⁻¹ r instead of r.
 
 use coarsen_backend::{Backend, SetupError, Smoother, SmootherFacts};
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
@@ -17,16 +17,16 @@ use num_traits::{one, zero};
 use crate::checks;
 use crate::{Chebyshev, Jacobi, Scaling};
 
-/// z = ω D⁻¹ r, made by [`Jacobi::matrix_free`].
+/// The preconditioner z = ω D⁻¹ r, made by [`Jacobi::matrix_free`].
 pub struct DiagonalScaling<V: Vector> {
     inverse: V,
 }
 
 impl Jacobi {
-    /// Jacobi for an operator whose diagonal is all that is known of it; of `l1`, the caller gives the row
-    /// sums.
+    /// Returns Jacobi for an operator without a matrix whose diagonal is given. For `l1` the caller gives the
+    /// row sums of absolute values instead.
     ///
-    /// M⁻¹ = ω D⁻¹. *Cost* a vector of memory; 3 vector passes an application.
+    /// M⁻¹ = ω D⁻¹. *Memory* a vector. *Cost* 3 vector passes per application.
     ///
     /// ```
     /// use coarsen_backend::Cpu;
@@ -42,8 +42,8 @@ impl Jacobi {
     /// ```
     ///
     /// # Errors
-    /// [`SetupError::NotPositive`] names a row whose entry is not positive or not finite; [`Error::Range`]
-    /// one whose reciprocal V cannot hold.
+    /// [`SetupError::NotPositive`] with a row whose entry is not positive or not finite; [`Error::Range`] if
+    /// the scalar of vectors cannot hold a reciprocal.
     pub fn matrix_free<B: Backend>(
         &self,
         diagonal: &[B::Real],
@@ -68,7 +68,7 @@ impl<V: Vector> Preconditioner<V> for DiagonalScaling<V> {
     }
 }
 
-/// z = p(D⁻¹A) D⁻¹ r for an operator without a matrix, made by [`Chebyshev::matrix_free`].
+/// The preconditioner z = p(D⁻¹A) D⁻¹ r for an operator without a matrix, made by [`Chebyshev::matrix_free`].
 pub struct MatrixFreeChebyshev<'a, V: Vector> {
     a: &'a (dyn LinearOperator<V> + Sync),
     inverse: DiagonalScaling<V>,
@@ -80,14 +80,14 @@ pub struct MatrixFreeChebyshev<'a, V: Vector> {
 }
 
 impl Chebyshev {
-    /// The polynomial for an operator of which products and the diagonal are known.
+    /// Returns the polynomial for an operator without a matrix, from its products and its diagonal.
     ///
-    /// A must be symmetric positive definite: nothing here can look. The spectral radius of D⁻¹A is found by
-    /// Lanczos, from products with A alone, times `safety`; a factor that is too small shows as an indefinite
-    /// preconditioner in `Cg`. *Use* for stencils, products of operators, and matrices that live elsewhere.
-    /// *Leave it* where a matrix is at hand: [`Setup::build`](coarsen_backend::Setup) works on blocks, and
-    /// reads A and vectors in one pass. *Cost* three vectors of memory; `lanczos_steps` to four times as many
-    /// products in setup; an application takes m − 1 products and 7 vector passes beside each.
+    /// A must be symmetric positive definite, which is not checked. The spectral radius of D⁻¹A is estimated
+    /// by Lanczos from products with A, and multiplied by `safety`. If this factor is too small, `Cg` reports
+    /// an indefinite preconditioner. *Use* for stencils, products of operators, and matrices stored
+    /// elsewhere. *Not* if a matrix is available: [`Setup::build`](coarsen_backend::Setup) works on blocks,
+    /// and reads A and vectors in one pass. *Memory* three vectors. *Cost* `lanczos_steps` to four times as
+    /// many products in setup; m − 1 products per application, and 7 vector passes with each product.
     ///
     /// ```
     /// use coarsen_backend::Cpu;
@@ -107,8 +107,8 @@ impl Chebyshev {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Jacobi::matrix_free`] and of [`SpectralRadius::estimate`]; [`Error::Shape`] for a diagonal
-    /// of another length; [`SetupError::NotHere`] for SPAI-0, which looks at entries.
+    /// The errors of [`Jacobi::matrix_free`] and of [`SpectralRadius::estimate`]; [`Error::Shape`] for a
+    /// diagonal of another length; [`SetupError::NotHere`] for SPAI-0, which requires the entries of A.
     pub fn matrix_free<'a, B: Backend>(
         &self,
         a: &'a (dyn LinearOperator<B::Vector> + Sync),
@@ -141,14 +141,14 @@ impl Chebyshev {
 }
 
 impl<V: Vector> MatrixFreeChebyshev<'_, V> {
-    /// β, an estimate from above of the spectrum of D⁻¹A.
+    /// Returns β, an upper estimate of the spectrum of D⁻¹A.
     pub fn radius(&self) -> f64 {
         self.radius
     }
 }
 
 impl<V: Vector> MatrixFreeChebyshev<'_, V> {
-    /// The polynomial for A x = b, from x = 0 whatever x held, or from the x given.
+    /// Applies the polynomial for A x = b, from x = 0 or from the given x.
     fn iterate(&mut self, b: &V, x: &mut V, from_zero: bool) {
         let number = |v: f64| b.scalar(V::Real::of(v));
         let (beta, alpha) = (self.radius, self.radius / self.ratio);
@@ -188,7 +188,7 @@ impl<V: Vector> Preconditioner<V> for MatrixFreeChebyshev<'_, V> {
     }
 }
 
-/// The same polynomial as the smoother of a finest level without a matrix. It cannot be updated from a
+/// Uses the polynomial as the smoother of a finest level without a matrix. It cannot be updated from a
 /// matrix.
 impl<T: Real, B: Backend> Smoother<T, B> for MatrixFreeChebyshev<'_, B::Vector> {
     fn operator(&self) -> &dyn LinearOperator<B::Vector> {
@@ -203,7 +203,7 @@ impl<T: Real, B: Backend> Smoother<T, B> for MatrixFreeChebyshev<'_, B::Vector> 
         self.iterate(b, x, false);
     }
 
-    /// The operator belongs to the caller, and no matrix describes its changes.
+    /// Always fails: the operator belongs to the caller, and no matrix describes its changes.
     ///
     /// # Errors
     /// [`SetupError::NotHere`], always.
@@ -224,7 +224,7 @@ impl<T: Real, B: Backend> Smoother<T, B> for MatrixFreeChebyshev<'_, B::Vector> 
     }
 }
 
-/// ω / dᵢ for every row.
+/// Returns ω / dᵢ for every row.
 fn inverse<T: Real>(diagonal: &[T], omega: f64, method: &'static str) -> Result<Vec<T>, SetupError> {
     let one = |(row, d): (usize, &T)| {
         if !(*d > T::zero() && d.is_finite()) {

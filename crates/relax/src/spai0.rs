@@ -1,14 +1,14 @@
-//! SPAI-0: the block diagonal M that makes M A closest to the identity.
+//! SPAI-0: the block diagonal M for which M A is closest to the identity.
 //!
 //! | symbol | meaning |
 //! |---|---|
-//! | Mᵢ | block of M, symmetric |
+//! | Mᵢ | the block of M of node i, symmetric |
 //! | Gᵢ | Σⱼ Aᵢⱼ Aᵢⱼᵀ, the Gram matrix of the rows of node i |
-//! | Q, γ | eigenvectors and eigenvalues of Gᵢ |
+//! | Q, γ | the eigenvectors and eigenvalues of Gᵢ |
 //!
-//! ‖I − M A‖²_F falls apart into nodes. Over symmetric Mᵢ its gradient vanishes where Mᵢ Gᵢ + Gᵢ Mᵢ = Aᵢᵢ +
-//! Aᵢᵢᵀ, a Lyapunov equation, whose solution is positive definite where Aᵢᵢ is. In the eigenvectors of Gᵢ it
-//! is (Qᵀ Mᵢ Q)ₖₗ = (Qᵀ(Aᵢᵢ + Aᵢᵢᵀ)Q)ₖₗ / (γₖ + γₗ). For 1x1 blocks Mᵢ = aᵢᵢ / Σⱼ aᵢⱼ².
+//! ‖I − M A‖²_F is a sum over nodes. For symmetric Mᵢ its gradient vanishes if Mᵢ Gᵢ + Gᵢ Mᵢ = Aᵢᵢ + Aᵢᵢᵀ, a
+//! Lyapunov equation, whose solution is positive definite if Aᵢᵢ is. In the basis of eigenvectors of Gᵢ the
+//! solution is (Qᵀ Mᵢ Q)ₖₗ = (Qᵀ(Aᵢᵢ + Aᵢᵢᵀ)Q)ₖₗ / (γₖ + γₗ). For 1x1 blocks Mᵢ = aᵢᵢ / Σⱼ aᵢⱼ².
 //!
 //! *Reference* Bröker & Grote 2002, Appl. Numer. Math. 41, §3 (scalars).
 
@@ -19,13 +19,14 @@ use coarsen_sparse::{Bsr, System};
 
 use crate::{Chebyshev, ChebyshevPolynomial, Scaling};
 
-/// One damped step of SPAI-0: x ← x + ω M (b − A x), M the symmetric block diagonal that makes ‖I − M A‖
-/// least in the Frobenius norm.
+/// One damped step of SPAI-0: x ← x + ω M (b − A x), where M is the symmetric block diagonal that minimises
+/// ‖I − M A‖ in the Frobenius norm.
 ///
-/// ω = 2 / (β + β/4) as in [`DampedJacobi`](crate::DampedJacobi), with β a bound of ρ(M A). *Use* as a
-/// smoother if rows are far from diagonal dominance: M is smaller than D⁻¹ there. *Leave it* on devices that
-/// compute the setup: M is found on the host. *Cost* as [`DampedJacobi`](crate::DampedJacobi), and one more
-/// pass over A in setup. *Reference* Bröker & Grote 2002, Appl. Numer. Math. 41, §3 (scalars).
+/// ω = 2 / (β + β/4) as in [`DampedJacobi`](crate::DampedJacobi), where β is a bound of ρ(M A). *Use* as a
+/// smoother if rows are far from diagonal dominance: in such rows M is smaller than D⁻¹. *Not* on devices
+/// that compute the setup, because M is computed on the host. *Cost* as for
+/// [`DampedJacobi`](crate::DampedJacobi), and one more pass over A in setup. *Reference* Bröker & Grote 2002,
+/// Appl. Numer. Math. 41, §3 (scalars).
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup, Smoother};
@@ -38,12 +39,12 @@ use crate::{Chebyshev, ChebyshevPolynomial, Scaling};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spai0 {
-    /// A is known to be symmetric. This saves the pass over A that checks it.
+    /// Whether A is known to be symmetric, which saves the pass over A that checks it.
     pub symmetric: bool,
 }
 
 impl<T: Real, B: Backend> Setup<T, B> for Spai0 {
-    /// The polynomial of degree 1 is this step.
+    /// The step is the Chebyshev polynomial of degree 1.
     type Built = ChebyshevPolynomial<T, B>;
 
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
@@ -53,16 +54,17 @@ impl<T: Real, B: Backend> Setup<T, B> for Spai0 {
     }
 }
 
-/// The most sweeps of the Jacobi eigenvalue iteration, which converges quadratically: five are the rule.
+/// The maximal number of sweeps of the Jacobi eigenvalue iteration. It converges quadratically, usually in
+/// five sweeps.
 const SWEEPS: usize = 30;
 
-/// Entries of a block that find room on the stack.
+/// The largest number of entries of a block that is stored on the stack.
 const STACK: usize = 144;
 
 /// Fills the blocks of M, in parallel.
 ///
 /// # Errors
-/// [`SetupError::ZeroDiagonal`] names the first row of a node without a diagonal block, or of zeros alone.
+/// [`SetupError::ZeroDiagonal`] with the first row of a node that has no diagonal block, or only zeros.
 pub(crate) fn spai0<T: Real>(a: &Bsr<T>, m: &mut DenseBlocks<T>) -> Result<(), SetupError> {
     let b = m.size();
     let leaf = |(rows, m): (std::ops::Range<usize>, Groups<&mut [T]>)| {
@@ -79,7 +81,7 @@ pub(crate) fn spai0<T: Real>(a: &Bsr<T>, m: &mut DenseBlocks<T>) -> Result<(), S
         for (i, m) in rows.zip(m.0.chunks_exact_mut(b * b)) {
             let missing = SetupError::ZeroDiagonal { row: i * b, method: "spai0" };
             let diagonal = a.value(a.pattern().find(i, i).ok_or(missing)?);
-            // In units of the largest entry, so that no square leaves the range.
+            // Entries are divided by the largest entry, so that no square leaves the range.
             let scale = a.row(i).flat_map(|(_, v)| v).fold(0.0_f64, |s, v| s.max(v.wide().abs()));
             if scale == 0.0 {
                 return Err(SetupError::ZeroDiagonal { row: i * b, method: "spai0" });
@@ -126,8 +128,8 @@ pub(crate) fn spai0<T: Real>(a: &Bsr<T>, m: &mut DenseBlocks<T>) -> Result<(), S
     tree(pieces, 1024, parallel, &leaf, &|left: Result<(), SetupError>, right| left.and(right))
 }
 
-/// G = Q diag(γ) Qᵀ by cyclic Jacobi rotations (Golub & Van Loan 2013, §8.5.2): γ ends on the diagonal of
-/// `g`.
+/// Computes G = Q diag(γ) Qᵀ by cyclic Jacobi rotations (Golub & Van Loan 2013, §8.5.2), with γ on the
+/// diagonal of `g`.
 fn diagonalise(g: &mut [f64], q: &mut [f64], b: usize) {
     q.fill(0.0);
     q.iter_mut().step_by(b + 1).for_each(|d| *d = 1.0);
@@ -167,7 +169,7 @@ mod tests {
     use super::*;
     use coarsen_backend::conformance::{noise, ring};
 
-    /// ‖(I − M A) of the rows of node i‖²_F.
+    /// Returns ‖(I − M A) of the rows of node i‖²_F.
     fn distance(a: &Bsr<f64>, m: &[f64], i: usize, b: usize) -> f64 {
         let mut sum = 0.0;
         for (j, block) in a.row(i) {
@@ -211,7 +213,7 @@ mod tests {
         }
     }
 
-    /// A node without neighbours is inverted, whatever the units of another unknown of it.
+    /// A node without neighbours is inverted, even if one of its unknowns is in much smaller units.
     #[test]
     fn a_large_unknown_hides_no_coupling_of_others() {
         for (b, large) in [3, 4, 5, 6].into_iter().flat_map(|b| (0..b).map(move |large| (b, large))) {

@@ -1,12 +1,12 @@
-//! An estimate from above of the spectrum of D⁻¹A: what Chebyshev's interval and the damping of a
-//! prolongation rest on.
+//! An upper estimate of the spectrum of D⁻¹A, for the interval of Chebyshev and the damping of a
+//! prolongation.
 //!
 //! A few steps of Lanczos approach ρ(D⁻¹A) from below, so their result is multiplied by a safety factor. For
-//! scalars ρ(D⁻¹A) ≤ ‖D⁻¹A‖∞ = maxᵢ Σⱼ |aᵢⱼ| / |aᵢᵢ| costs one pass over A and is a bound for certain: on
-//! dominant rows it is at most 2, exact for the 5- and 7-point stencils and a third too large for the 9-point
-//! one. The smaller of the two is taken, and Lanczos stops once it is the bound. It bounds ρ unless Lanczos
-//! is off by more than the factor: `Cg` would meet a Chebyshev polynomial that is not positive as an
-//! indefinite preconditioner, and say so.
+//! scalars ρ(D⁻¹A) ≤ ‖D⁻¹A‖∞ = maxᵢ Σⱼ |aᵢⱼ| / |aᵢᵢ| is a certain bound, which costs one pass over A. On
+//! dominant rows it is at most 2; it is exact for the 5- and 7-point stencils and a third too large for the
+//! 9-point stencil. The smaller of the two values is used, and Lanczos stops once it reaches the bound. The
+//! result bounds ρ unless the error of Lanczos exceeds the factor. In that case a Chebyshev polynomial may be
+//! indefinite, which `Cg` reports.
 
 use std::ops::Range;
 
@@ -17,20 +17,21 @@ use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::Bsr;
 use num_traits::{one, zero};
 
-/// Rows that one task adds up.
+/// The number of rows per task.
 const LEAF: usize = 4096;
 
-/// Unknowns from which a first look is taken, and the share of them that it sees.
+/// The smallest number of unknowns for which a part of the rows is tried first.
 const MANY: usize = 1 << 16;
+/// The inverse of the fraction of rows in this part.
 const SHARE: usize = 8;
 
 /// Estimates ρ(D⁻¹A) from above for symmetric A with positive definite diagonal blocks D.
 ///
-/// *Cost* `steps` products with A and D⁻¹, up to four times as many while the estimate rises; for scalars one
-/// pass more, which is almost all where an eighth of the rows shows that the bound is reached. Room for five
-/// vectors is made when all of A is first looked at and kept, so a second [`bound`](Self::bound) allocates
-/// nothing, unless the part is the first time not enough. *Reference* row sums: Gershgorin 1931; Lanczos:
-/// Tamstorf, Jones, McCormick 2015, §7.
+/// *Cost* `steps` products with A and D⁻¹, up to four times as many while the estimate rises. Scalars need
+/// one more pass, which is almost the whole cost if an eighth of the rows shows that the bound is reached.
+/// The first use of all of A allocates five vectors and keeps them, so a second [`bound`](Self::bound)
+/// allocates nothing, unless a part of A was sufficient the first time and is not the second time.
+/// *Reference* row sums: Gershgorin 1931; Lanczos: Tamstorf, Jones, McCormick 2015, §7.
 ///
 /// ```
 /// use coarsen_backend::DenseBlocks;
@@ -43,13 +44,13 @@ const SHARE: usize = 8;
 pub struct Spectrum<T: Real> {
     estimate: SpectralRadius<Vec<T>>,
     start: Vec<T>,
-    /// The same for a part of A.
+    /// The estimate for a part of A.
     look: SpectralRadius<Vec<T>>,
     part: Vec<T>,
 }
 
 impl<T: Real> Spectrum<T> {
-    /// Lanczos takes `steps` steps at least, and its estimate is multiplied by `safety`.
+    /// Returns an estimate by at least `steps` steps of Lanczos, multiplied by `safety`.
     pub fn new(steps: usize, safety: f64) -> Self {
         let [mut estimate, mut look] = [SpectralRadius::default(), SpectralRadius::default()];
         (estimate.steps, estimate.safety) = (steps, safety);
@@ -57,10 +58,10 @@ impl<T: Real> Spectrum<T> {
         Self { estimate, start: Vec::new(), look, part: Vec::new() }
     }
 
-    /// The bound; 1 for an empty matrix.
+    /// Returns the bound of ρ(D⁻¹A); 1 for an empty matrix.
     ///
     /// # Errors
-    /// As [`SpectralRadius::estimate`]: fields out of range, an A of zeros or with NaN.
+    /// The errors of [`SpectralRadius::estimate`]: parameters out of range, or an A that is zero or has NaN.
     pub fn bound(&mut self, a: &Bsr<T>, inverses: &DenseBlocks<T>) -> Result<f64, SetupError> {
         if a.shape().0 == 0 {
             return Ok(1.0);
@@ -76,11 +77,11 @@ impl<T: Real> Spectrum<T> {
         Ok(self.estimate.estimate(a, &mut &*inverses, &self.start)?.wide())
     }
 
-    /// Whether the estimate for rows and columns in the middle of A reaches a bound for all of it: a
-    /// principal block has no larger eigenvalue than the whole.
+    /// Whether the estimate for rows and columns in the middle of A reaches a bound for all of A. A principal
+    /// block has no larger eigenvalue than A.
     ///
-    /// Lanczos starts in the middle of these, and some steps later has seen no more than the neighbours of
-    /// neighbours, so that where couplings reach a few hundredths of all rows it finds what it would find in
+    /// Lanczos starts in the middle of the block, and each step reaches only the neighbours of the previous
+    /// rows. If couplings span at most a few hundredths of all rows, the result is therefore the same as for
     /// all of A.
     fn is_reached(&mut self, bound: f64, a: &Bsr<T>, inverses: &DenseBlocks<T>) -> bool {
         let n = a.shape().0;
@@ -101,13 +102,13 @@ impl<T: Real> Spectrum<T> {
         found.is_ok_and(|radius| radius.wide() >= bound)
     }
 
-    /// Bytes of the room that Lanczos keeps.
+    /// Returns the size in bytes of the vectors that Lanczos keeps.
     pub fn bytes(&self) -> usize {
         5 * (size_of_val(&self.start[..]) + size_of_val(&self.part[..]))
     }
 }
 
-/// Rows of a matrix of scalars, and the columns of the same numbers.
+/// A principal block of a matrix of scalars.
 struct PrincipalBlock<'a, T> {
     a: &'a Bsr<T>,
     rows: Range<usize>,
@@ -131,7 +132,7 @@ impl<T: Real> LinearOperator<Vec<T>> for PrincipalBlock<'_, T> {
     }
 }
 
-/// Its inverted diagonal.
+/// The inverted diagonal of a principal block.
 struct PrincipalInverses<'a, T>(&'a [T]);
 
 impl<T: Real> Preconditioner<Vec<T>> for PrincipalInverses<'_, T> {
@@ -142,7 +143,7 @@ impl<T: Real> Preconditioner<Vec<T>> for PrincipalInverses<'_, T> {
         });
     }
 
-    /// The caller looks for negative entries, or the estimate does.
+    /// Negative entries are detected by the caller or by the estimate.
     fn class(&self) -> Class {
         Class::Symmetric
     }
@@ -152,15 +153,15 @@ impl<T: Real> Preconditioner<Vec<T>> for PrincipalInverses<'_, T> {
     }
 }
 
-/// The same at a place that computes the numeric phase itself.
+/// A [`Spectrum`] at a place that computes the numeric phase itself.
 pub(crate) struct DeviceSpectrum<B: Backend> {
     estimate: SpectralRadius<B::Vector>,
     start: B::Vector,
 }
 
 impl<B: NumericPlace> DeviceSpectrum<B> {
-    /// D = the inverses of the diagonal blocks of A, and the bound of ρ(D⁻¹A), as [`Spectrum::bound`] finds
-    /// it but for the look at a part; room is made by the first call.
+    /// Computes D, the inverses of the diagonal blocks of A, and returns the bound of ρ(D⁻¹A), as
+    /// [`Spectrum::bound`] does without the trial on a part of A. The first call allocates.
     pub(crate) fn follow<T: Real>(
         there: &mut Option<Self>,
         of: &Spectrum<T>,
@@ -185,7 +186,7 @@ impl<B: NumericPlace> DeviceSpectrum<B> {
     }
 }
 
-/// D⁻¹ of a place.
+/// D⁻¹ at a place.
 struct Inverses<'a, B: Backend>(&'a B::Blocks);
 
 impl<B: Backend> Preconditioner<B::Vector> for Inverses<'_, B> {
@@ -193,23 +194,24 @@ impl<B: Backend> Preconditioner<B::Vector> for Inverses<'_, B> {
         self.0.apply(one(), r, zero(), z);
     }
 
-    /// Blocks that are not positive definite show in the estimate, which refuses them.
+    /// Blocks that are not positive definite are refused by the estimate.
     fn class(&self) -> Class {
         Class::Symmetric
     }
 
-    /// Blocks do not tell; the caller makes the vectors of the matrix they come from.
+    /// Returns `None`; the caller creates vectors of the size of the matrix.
     fn size(&self) -> Option<usize> {
         None
     }
 }
 
-/// A bound, infinity for none; of an A of zeros or with NaN there is none, and its estimate says so.
+/// Returns the bound, or infinity if there is no bound or it is zero or NaN. For an A that is zero or has NaN
+/// the estimate then returns an error.
 fn usable(bound: Option<f64>) -> f64 {
     bound.filter(|bound| *bound > 0.0).unwrap_or(f64::INFINITY)
 }
 
-/// maxᵢ Σⱼ |aᵢⱼ| / |aᵢᵢ| of a matrix of scalars.
+/// Returns maxᵢ Σⱼ |aᵢⱼ| / |aᵢᵢ| for a matrix of scalars, `None` for blocks.
 fn row_sums<T: Real>(a: &Bsr<T>, inverses: &DenseBlocks<T>) -> Option<f64> {
     if a.block() != (1, 1) {
         return None;
@@ -224,7 +226,7 @@ fn row_sums<T: Real>(a: &Bsr<T>, inverses: &DenseBlocks<T>) -> Option<f64> {
     Some(tree(0..pattern.rows(), LEAF, parallel::worth(a.nnz()), &leaf, &larger).wide())
 }
 
-/// The larger of two numbers, NaN where one is.
+/// Returns the larger of two numbers, or NaN if one of them is NaN.
 fn larger<T: Real>(a: T, b: T) -> T {
     if a.is_nan() || a > b { a } else { b }
 }
@@ -246,7 +248,7 @@ mod tests {
         }
     }
 
-    /// The bound of a stencil shows in a few rows, that of a wider one is too large for any.
+    /// A part of the rows reaches the bound for the 5- and 7-point stencils, but not for the 9-point stencil.
     #[test]
     fn a_look_at_some_rows_spares_the_others() {
         for spec in ["poisson2d:260", "poisson3d:60"] {
@@ -257,7 +259,7 @@ mod tests {
             assert_eq!(bound, 2.0, "{spec}");
             assert!(spectrum.start.is_empty(), "{spec}");
         }
-        // All nine neighbours alike: the bound is 2, ρ about 1.5.
+        // The 9-point stencil with equal weights: the bound is 2, ρ about 1.5.
         let n = 260_u32;
         let near = |i: u32| i.saturating_sub(1)..(i + 2).min(n);
         let entries: Vec<(u32, u32, f64)> = (0..n * n)

@@ -3,7 +3,7 @@
 //! | symbol | here |
 //! |---|---|
 //! | R_d, nodes of domain d and its overlap | `cover.nodes` between `cover.starts` |
-//! | R̃_d, the own nodes among these | `cover.own` |
+//! | R̃_d, the nodes of domain d without its overlap | `cover.own` |
 //! | diag(R_d A R_dᵀ) | `restricted` |
 //! | R_d r of all domains | `residual` |
 //! | (R_d A R_dᵀ)⁻¹ R_d r | `correction` |
@@ -29,15 +29,15 @@ use crate::source::Source;
 /// The name of this method in errors.
 pub(crate) const METHOD: &str = "additive schwarz";
 
-/// One-level additive Schwarz: M⁻¹ = Σ_d R_dᵀ (R_d A R_dᵀ)⁻¹ R_d, where domains overlap by some layers of
+/// One-level additive Schwarz: M⁻¹ = Σ_d R_dᵀ (R_d A R_dᵀ)⁻¹ R_d, with domains that overlap by some layers of
 /// nodes.
 ///
 /// In the restricted form each domain corrects only its own nodes, M⁻¹ = Σ_d R̃_dᵀ (R_d A R_dᵀ)⁻¹ R_d. It
 /// usually takes fewer iterations but is not symmetric: use it with `Gmres` or `BiCgStab`. Without overlap
-/// both forms are the same. *Use* where [`Schwarz`](crate::Schwarz) cannot be used (unsymmetric matrices), or
-/// to measure the effect of its coarse levels: the number of iterations grows with the number of domains
-/// across the mesh. *Cost* a copy of the parts of A inside domains, and the cost of [`Inner`]; a node of the
-/// overlap counts once for each domain with it. *Reference* Wu, Wang, Wang 2022, §3.2 and §6.1; Cai and
+/// both forms are the same. *Use* if [`Schwarz`](crate::Schwarz) cannot be used (unsymmetric matrices), or to
+/// measure the effect of its coarse levels: the number of iterations grows with the number of domains across
+/// the mesh. *Cost* a copy of the parts of A inside domains, and the cost of [`Inner`]; a node of the overlap
+/// counts once for each domain that contains it. *Reference* Wu, Wang, Wang 2022, §3.2 and §6.1; Cai and
 /// Sarkis 1999, "A restricted additive Schwarz preconditioner for general sparse linear systems", SIAM J.
 /// Sci. Comput. 21(2), 792–797.
 ///
@@ -54,24 +54,24 @@ pub(crate) const METHOD: &str = "additive schwarz";
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdditiveSchwarz {
-    /// M: maximal number of nodes of a domain, without its overlap.
+    /// M: the maximal number of nodes of a domain, without its overlap.
     pub domain: usize,
-    /// Layers of neighbours in the pattern that are added to the own nodes of a domain.
+    /// The number of layers of neighbours in the pattern that are added to the own nodes of a domain.
     pub overlap: usize,
     /// Whether a domain corrects only its own nodes.
     pub restricted: bool,
-    /// How domains are solved.
+    /// The solver of the domains.
     pub inner: Inner,
     /// The order of the nodes from which domains grow.
     pub order: Order,
-    /// The couplings along which they grow.
+    /// The couplings along which domains grow.
     pub coupling: Coupling,
     /// The precision of stored dense inverses.
     pub storage: Storage,
 }
 
 impl AdditiveSchwarz {
-    /// Symmetric: domains of 32 nodes and one layer, solved by dense inverses.
+    /// Returns the symmetric form: domains of 32 nodes and one layer, solved by dense inverses.
     pub fn overlapping() -> Self {
         Self {
             domain: 32,
@@ -84,13 +84,14 @@ impl AdditiveSchwarz {
         }
     }
 
-    /// Restricted, for any matrix: domains of 256 nodes and one layer, solved by sparse factors.
+    /// Returns the restricted form, for any matrix: domains of 256 nodes and one layer, solved by sparse
+    /// factors.
     pub fn restricted() -> Self {
         Self { domain: 256, restricted: true, inner: Inner::Factors, ..Self::overlapping() }
     }
 
-    /// Domains without overlap, each relaxed by eight multicolour Gauss-Seidel sweeps (Wu et al. 2022, §6.1:
-    /// 256 to 3,820 nodes).
+    /// Returns domains without overlap, each relaxed by eight multicolour Gauss-Seidel sweeps (Wu et al.
+    /// 2022, §6.1: 256 to 3,820 nodes).
     pub fn swept(domain: usize) -> Self {
         Self { domain, overlap: 0, inner: Inner::Sweeps { pairs: 4 }, ..Self::overlapping() }
     }
@@ -171,13 +172,13 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
 }
 
 impl AdditiveSchwarz {
-    /// The class of the preconditioner for this matrix, found from its values.
+    /// Returns the class of the preconditioner for this matrix, found from its values.
     fn check<T: Real, V: Real>(&self, a: &Bsr<T>) -> Result<Class, SetupError> {
         let pair = a.asymmetric_pair(T::EPSILON.sqrt());
         if self.inner == Inner::Factors {
             a.check_finite()?;
         } else {
-            // Inverses have the storage of the recipe; those of sweeps have the precision of the vectors.
+            // Dense inverses are stored as in the recipe, inverses for sweeps in the precision of vectors.
             let single = match self.inner {
                 Inner::Inverses => self.storage == Storage::Single,
                 _ => V::NAME == f32::NAME,
@@ -196,17 +197,17 @@ impl AdditiveSchwarz {
 }
 
 impl<T: Real, V: Real, S: Real> OverlappingDomains<T, V, S> {
-    /// Number of domains.
+    /// Returns the number of domains.
     pub fn domains(&self) -> usize {
         self.cover.count()
     }
 
-    /// The sum of the nodes of all domains, divided by the number of nodes.
+    /// Returns the number of nodes of all domains, divided by the number of nodes.
     pub fn redundancy(&self) -> f64 {
         self.cover.nodes.len() as f64 / self.pattern.rows().max(1) as f64
     }
 
-    /// Bytes of maps, of the parts of A and of their solvers.
+    /// Returns the size in bytes of maps, of the parts of A and of their solvers.
     pub fn bytes(&self) -> usize {
         self.cover.bytes()
             + size_of_val(&self.from[..])

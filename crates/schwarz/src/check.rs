@@ -13,18 +13,18 @@ use crate::source::Source;
 /// The name of this method in errors.
 pub(crate) const METHOD: &str = "multilevel additive schwarz";
 
-/// Diagonal entries whose inverses `f32` can store with a margin.
+/// The diagonal entries whose inverses `f32` can store with a margin.
 const SINGLE: Range<f64> = 1e-30..1e30;
 
-/// Nodes per leaf.
+/// The number of nodes per leaf.
 const NODES: usize = 1024;
 
-/// The results of a check, and its scratch memory, kept for the next check.
+/// The results of a check, and its scratch memory, which the next check reuses.
 #[derive(Clone, Debug)]
 pub(crate) struct Checked<T> {
     /// The inverses of the diagonal blocks of nodes in no domain.
     pub(crate) left_out: Vec<f64>,
-    /// The same after the last check that succeeded: a failed check is undone from here.
+    /// `left_out` after the last check that succeeded, to undo a failed check.
     passed: Vec<f64>,
     block: Vec<T>,
     wide: Vec<f64>,
@@ -59,7 +59,7 @@ pub(crate) fn check<T: Real>(
     Ok(())
 }
 
-/// The same for some rows; all other rows are unchanged since their check.
+/// Checks only some rows; all other rows are unchanged since their last check.
 pub(crate) fn check_rows<T: Real>(
     source: Source<'_, T>,
     rows: &[u32],
@@ -84,7 +84,7 @@ pub(crate) fn check_rows<T: Real>(
     Ok(())
 }
 
-/// The inverse of the diagonal block of a node in no domain.
+/// Returns the inverse of the diagonal block of a node in no domain.
 fn alone<T: Real>(
     source: Source<'_, T>,
     left_out: &[u32],
@@ -101,7 +101,7 @@ fn alone<T: Real>(
         return Err(SetupError::SingularBlock { node: i, first_row: i * b });
     }
     for k in 0..b * b {
-        inverse[k] = inverse[(k / b).max(k % b) * b + (k / b).min(k % b)]; // symmetric to the bit
+        inverse[k] = inverse[(k / b).max(k % b) * b + (k / b).min(k % b)]; // symmetric to the last bit
     }
     Ok(())
 }

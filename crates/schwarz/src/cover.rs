@@ -12,24 +12,24 @@ use coarsen_sparse::{Bsr, Graph, Pattern, SparseError, coloring};
 use crate::domains::{Domains, NONE};
 use crate::links::Links;
 
-/// Domains with their overlap.
+/// The domains with their overlap.
 #[derive(Clone, Debug)]
 pub(crate) struct Cover {
     /// The node of each place, domain by domain.
     pub(crate) nodes: Vec<u32>,
-    /// The first place of each domain, and the end of the last.
+    /// The first place of each domain, and the end of the last domain.
     pub(crate) starts: Vec<u32>,
     /// The places of each node, in the order of domains.
     pub(crate) places: Vec<u32>,
-    /// The start of each node in `places`, and the end of the last.
+    /// The start of each node in `places`, and the end of the last node.
     pub(crate) of_node: Vec<usize>,
-    /// The place of each node in the domain that it was grown in.
+    /// The place of each node in the domain from which it was grown.
     pub(crate) own: Vec<u32>,
 }
 
 impl Cover {
-    /// Domains of up to `most` nodes grown along `links`, each extended by `layers` layers of neighbours in
-    /// the pattern. Nodes that are not `coupled` get domains of their own.
+    /// Grows domains of up to `most` nodes along `links` and extends each by `layers` layers of neighbours in
+    /// the pattern. Nodes that are not `coupled` get separate domains.
     pub(crate) fn grow(
         links: &Links,
         coupled: &[bool],
@@ -78,17 +78,17 @@ impl Cover {
         (self.of_node, self.places) = by_bucket(n, self.nodes.iter().map(|&i| Some(i as usize)));
     }
 
-    /// Number of domains.
+    /// Returns the number of domains.
     pub(crate) fn count(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Nodes of the largest domain, including its overlap.
+    /// Returns the number of nodes of the largest domain, including its overlap.
     pub(crate) fn largest(&self) -> usize {
         self.starts.windows(2).map(|s| (s[1] - s[0]) as usize).max().unwrap_or(0)
     }
 
-    /// The pattern of all restrictions, and for each of its blocks the block of A.
+    /// Returns the pattern of all restrictions, and for each of its blocks the number of the block of A.
     pub(crate) fn restrict(&self, pattern: &Pattern) -> Result<(Pattern, Vec<u32>), SparseError> {
         bounded("blocks of the matrix", pattern.len())?;
         let (mut offsets, mut indices, mut from) = (vec![0], Vec::new(), Vec::new());
@@ -115,7 +115,7 @@ impl Cover {
         Ok((Pattern::new(self.nodes.len(), offsets, indices)?, from))
     }
 
-    /// Sorts the places of each domain by colour; places of one colour are not coupled.
+    /// Sorts the places of each domain by colour; places of the same colour are not coupled.
     pub(crate) fn colour(&mut self, pattern: &Pattern) -> Result<(), SetupError> {
         let (restricted, _) = self.restrict(pattern)?;
         let classes = coloring::greedy(&Graph::of(&restricted)?);
@@ -134,14 +134,14 @@ impl Cover {
         Ok(())
     }
 
-    /// Bytes.
+    /// Returns the size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let numbers = self.nodes.len() + self.starts.len() + self.places.len() + self.own.len();
         4 * numbers + size_of_val(&self.of_node[..])
     }
 }
 
-/// A count as a 32-bit index.
+/// Converts a count to a 32-bit index.
 fn bounded(what: &'static str, count: usize) -> Result<u32, SparseError> {
     u32::try_from(count).map_err(|_| SparseError::TooLarge { what, count, limit: u32::MAX as usize })
 }

@@ -12,14 +12,14 @@ use crate::packed::{MOST, SIDE, multiply};
 use crate::place::{Changed, Domains, Inverses, Packed, Place, Top};
 use crate::plan::{Floor, Plan};
 
-/// Domains per leaf.
+/// The number of domains per leaf.
 const DOMAINS: usize = 32;
 
 /// Multilevel domains in memory.
 struct CpuDomains<V> {
     plan: Arc<Plan>,
     inverses: Inverses,
-    /// Residual and correction of each coarse level.
+    /// The residual and the correction of each coarse level.
     coarse: Vec<[Vec<V>; 2]>,
 }
 
@@ -67,7 +67,7 @@ impl<V: Real> Domains<Vec<V>> for CpuDomains<V> {
     }
 }
 
-/// The sum of the values of the nodes of each domain.
+/// Sums the values of the nodes of each domain.
 fn restrict<V: Real>(plan: &Plan, level: usize, fine: &[V], coarse: &mut [V]) {
     let (b, domains) = (plan.block(), &plan.floors[level].domains);
     let leaf = |(range, coarse): (Range<usize>, Groups<&mut [V]>)| {
@@ -82,7 +82,7 @@ fn restrict<V: Real>(plan: &Plan, level: usize, fine: &[V], coarse: &mut [V]) {
     each((0..domains.count(), Groups(coarse, b)), 64, parallel::worth(2 * fine.len()), &leaf);
 }
 
-/// z = w A_d⁻¹ r on every domain, plus the correction of the coarser level.
+/// Computes z = w A_d⁻¹ r on every domain, plus the correction of the coarser level.
 fn solve<V: Real>(
     plan: &Plan,
     level: usize,
@@ -106,8 +106,8 @@ fn solve<V: Real>(
     }
 }
 
-/// Data to solve domains. Tasks write z in parallel, each at its own nodes: a node is in one domain
-/// (`Domains::grow`), and a domain is in one task.
+/// The data to solve domains. Tasks write z in parallel, each only at the nodes of its domains: a node is in
+/// one domain (`Domains::grow`), and a domain is in one task.
 struct Step<'a, V, S> {
     floor: &'a Floor,
     b: usize,
@@ -143,7 +143,8 @@ fn solve_domains<V: Real, S: Real>(step: &Step<'_, V, S>, range: Range<usize>) {
     }
 }
 
-/// Some domains one after the other; `B` is the block size if it is a common one, else 0.
+/// A range of domains, solved one after the other; `B` is the block size if it has its own kernel, otherwise
+/// 0.
 struct Domain<'a, V, S, const B: usize> {
     step: &'a Step<'a, V, S>,
     range: Range<usize>,
@@ -156,7 +157,8 @@ impl<V: Real, S: Real, const B: usize> Kernel<V> for Domain<'_, V, S, B> {
     fn run<I: Set<V>>(self, set: I) {
         let step = self.step;
         let b = if B == 0 { step.b } else { B };
-        // y follows x directly: at a distance of a page, loads of one would wait for stores of the other.
+        // y follows x directly: with an offset of a page, loads of one array would wait for stores of the
+        // other.
         let mut room = [V::zero(); 2 * MOST];
         for d in self.range {
             let nodes = step.floor.domains.nodes(d);
@@ -173,8 +175,8 @@ impl<V: Real, S: Real, const B: usize> Kernel<V> for Domain<'_, V, S, B> {
                 for k in 0..b {
                     let more = step.coarser.map_or(V::zero(), |c| c[d * b + k]);
                     // SAFETY: node i is below the number of nodes of the level, and z has b entries for each
-                    // (asserted by `apply` for the finest level, allocated so for the others); only this task
-                    // writes them, see `Step`.
+                    // node (asserted by `apply` for the finest level, allocated so for the other levels);
+                    // only this task writes these entries, see `Step`.
                     unsafe { *step.z.get().add(first + k) = step.weight * y[k] + more };
                 }
             }

@@ -9,7 +9,7 @@ use crate::packed::{AREA, SIDE, entry, side, tile};
 /// The smallest pivot of a diagonal block with a unit diagonal that counts as positive definite.
 const POSITIVE: f64 = 1e-6;
 
-/// Adds the scaled block at nodes (a, c), c ≤ a, of a domain; only its lower part if a = c.
+/// Adds the scaled block at nodes (a, c), c ≤ a, of a domain; if a = c, only its lower part.
 #[inline(always)]
 pub(crate) fn add<T: Real, E: Real>(w: &mut [E], n: usize, [a, c]: [usize; 2], block: &[T], scale: &[f64]) {
     match block.len() {
@@ -21,7 +21,7 @@ pub(crate) fn add<T: Real, E: Real>(w: &mut [E], n: usize, [a, c]: [usize; 2], b
     }
 }
 
-/// `B` is the block size if it is a common one, else 0.
+/// As [`add`]; `B` is the block size if it has its own kernel, otherwise 0.
 #[inline(always)]
 fn add_block<const B: usize, T: Real, E: Real>(
     w: &mut [E],
@@ -34,7 +34,7 @@ fn add_block<const B: usize, T: Real, E: Real>(
     let (rows, columns) = (&scale[a * b..(a + 1) * b], &scale[c * b..(c + 1) * b]);
     for q in 0..b {
         let column = c * b + q;
-        // The index of an entry is the sum of a part from its column and a part from its row.
+        // The index of an entry is the sum of a part for its column and a part for its row.
         let first = tile(n, column / SIDE, column / SIDE) - column / SIDE * AREA + column % SIDE * SIDE;
         for p in if a == c { q } else { 0 }..b {
             let row = a * b + p;
@@ -44,7 +44,7 @@ fn add_block<const B: usize, T: Real, E: Real>(
     }
 }
 
-/// Copies the part of a tile above the diagonal to that below it.
+/// Copies the part of a tile above the diagonal to the part below the diagonal.
 pub(crate) fn mirror<E: Real>(tile: &mut [E]) {
     for column in 0..SIDE {
         for row in 0..column {
@@ -69,8 +69,8 @@ pub(crate) fn write<E: Real, S: Real>(m: &[E], scale: &[f64], n: usize, out: &mu
     }
 }
 
-/// Replaces a scaled matrix by the inverses of its diagonal blocks; a block that is not positive is replaced
-/// by its diagonal.
+/// Replaces a scaled matrix by the inverses of its diagonal blocks; a block that is not positive definite is
+/// replaced by its diagonal.
 pub(crate) fn block_diagonal(w: &mut Workspace<f64>, b: usize, n: usize) {
     let rows = n * SIDE;
     let mut inverses = vec![0.0; rows.next_multiple_of(b) * b];
@@ -115,7 +115,7 @@ pub(crate) fn block_diagonal(w: &mut Workspace<f64>, b: usize, n: usize) {
 mod tests {
     use super::*;
 
-    /// Nodes 0 and 2 of a domain of 2x2 blocks, through tiles and back, scaled.
+    /// Nodes 0 and 2 of a domain of 2x2 blocks are copied to tiles and back, scaled.
     #[test]
     fn blocks_find_their_places() {
         let (n, scale) =

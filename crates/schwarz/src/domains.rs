@@ -2,27 +2,27 @@
 //! the next level (§5.2).
 //!
 //! A domain starts with the first free node of the order. It grows by the free node that has the largest
-//! share of its couplings in the domain (the first in the order among equals), until it is full or no coupled
-//! node is free. Nearly surrounded nodes are taken first, so that few pockets remain. A domain is connected,
-//! so a supernode needs no splitting, and disjoint bodies are never in one domain (Fig. 6).
+//! fraction of its couplings in the domain (among equal nodes the first in the order), until it is full or no
+//! coupled node is free. Nearly surrounded nodes are added first, so that few pockets remain. A domain is
+//! connected, so a supernode needs no splitting, and disjoint bodies are never in one domain (Fig. 6).
 //!
 //! Deviation: Wu et al. cut the order after every M nodes and split each piece into its connected parts,
-//! which gives supernodes of half the size wherever the curve jumps. Growth gives full domains. A pocket that
-//! remains between full domains is joined with a neighbour and the union is divided again.
+//! which gives supernodes of half the size if the curve jumps. Growth gives full domains. A pocket that
+//! remains between full domains is joined with a neighbour, and the union is divided again.
 
 use crate::links::Links;
 
-/// No domain.
+/// The value for nodes in no domain.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// The nodes of each domain, and the domain of each node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Domains {
-    /// Nodes, domain by domain.
+    /// The nodes, domain by domain.
     order: Vec<u32>,
-    /// The start of each domain in `order`, and the end of the last.
+    /// The start of each domain in `order`, and the end of the last domain.
     starts: Vec<u32>,
-    /// The domain of each node and its index there; `NONE` for nodes in no domain.
+    /// The domain of each node and its index in the domain; `NONE` for nodes in no domain.
     at: Vec<[u32; 2]>,
 }
 
@@ -37,47 +37,48 @@ impl Domains {
         growth.finish()
     }
 
-    /// Domains of consecutive nodes; `starts` has the first node of each, and the number of nodes at the end.
+    /// Returns domains of consecutive nodes; `starts` has the first node of each domain, and the number of
+    /// nodes at the end.
     pub(crate) fn stretches(starts: &[u32]) -> Self {
         let at =
             starts.windows(2).enumerate().flat_map(|(d, s)| (0..s[1] - s[0]).map(move |k| [d as u32, k]));
         Self { order: (0..starts[starts.len() - 1]).collect(), starts: starts.to_vec(), at: at.collect() }
     }
 
-    /// Number of domains.
+    /// Returns the number of domains.
     pub(crate) fn count(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Number of nodes, including those in no domain.
+    /// Returns the number of nodes, including nodes in no domain.
     pub(crate) fn size(&self) -> usize {
         self.at.len()
     }
 
-    /// The nodes of domain d.
+    /// Returns the nodes of domain d.
     #[inline]
     pub(crate) fn nodes(&self, d: usize) -> &[u32] {
         &self.order[self.starts[d] as usize..self.starts[d + 1] as usize]
     }
 
-    /// The domain of node i, or `NONE`.
+    /// Returns the domain of node i, or `NONE`.
     #[inline]
     pub(crate) fn of(&self, i: usize) -> u32 {
         self.at[i][0]
     }
 
-    /// The domain of node i, or `NONE`, and its index there.
+    /// Returns the domain of node i, or `NONE`, and its index in the domain.
     #[inline]
     pub(crate) fn at(&self, i: usize) -> [u32; 2] {
         self.at[i]
     }
 
-    /// Nodes of the largest domain.
+    /// Returns the number of nodes of the largest domain.
     pub(crate) fn largest(&self) -> usize {
         (0..self.count()).map(|d| self.nodes(d).len()).max().unwrap_or(0)
     }
 
-    /// Bytes.
+    /// Returns the size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         4 * (self.order.len() + self.starts.len()) + 8 * self.at.len()
     }
@@ -89,7 +90,7 @@ struct Growth<'a> {
     /// The rank of each node in the order.
     rank: Vec<u32>,
     most: usize,
-    /// The domain of each node; `NONE` while it is free, `NONE - 1` if it needs none.
+    /// The domain of each node; `NONE` while the node is free, `NONE - 1` if it needs no domain.
     of: Vec<u32>,
     lists: Vec<Vec<u32>>,
     /// The sum of the couplings of a node to the growing set.
@@ -111,7 +112,7 @@ impl<'a> Growth<'a> {
         Self { links, rank, most, of, lists: Vec::new(), pull, whole, frontier: Vec::new() }
     }
 
-    /// Grows a domain from `seed`, unless that node has a domain.
+    /// Grows a domain from `seed`, unless `seed` is already in a domain.
     fn domain(&mut self, seed: u32) {
         if self.of[seed as usize] == NONE {
             let name = self.lists.len() as u32;
@@ -155,8 +156,8 @@ impl<'a> Growth<'a> {
         Some(i)
     }
 
-    /// Joins every domain of at most half the size with the neighbour to which it is coupled most strongly.
-    /// If the union is too large, it is divided again.
+    /// Joins every domain of at most half the maximal size with the neighbour to which it is most strongly
+    /// coupled. A union that is too large is divided again.
     fn join_pockets(&mut self) {
         for d in 0..self.lists.len() {
             if 2 * self.lists[d].len() > self.most || self.lists[d].is_empty() {
@@ -187,7 +188,7 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// The domain with the strongest couplings to d.
+    /// Returns the domain with the strongest couplings to d.
     fn neighbour(&self, d: usize) -> Option<usize> {
         let mut found: Vec<(u32, f32)> = Vec::new();
         for &i in &self.lists[d] {

@@ -1,13 +1,13 @@
 //! The inverse of a small symmetric positive definite matrix (Algorithm 1, §6.2), in tiles.
 //!
 //! 1. One-way Gauss-Jordan elimination of \[A | I\] to \[U | L⁻¹\], in place: step k subtracts multiples of
-//!    block row k from the rows below it, both in the remaining part of A and in the part that is already
-//!    L⁻¹. With A = L D Lᵀ, D is on the diagonal.
+//!    block row k from the rows below it, both in the remaining part of A and in the part that already
+//!    contains L⁻¹. With A = L D Lᵀ, D is on the diagonal.
 //! 2. M⁻¹ = L⁻ᵀ D⁻¹ L⁻¹, which is positive definite for any rounding of L⁻¹.
 //!
-//! Deviation: rows, columns and D are taken in blocks of 8, the side of a tile, so that every step is a
-//! product of tiles in registers. Both stages together take m³ / 2 multiplications; two row reductions would
-//! take m³.
+//! Deviation: rows, columns and D are processed in blocks of 8, the side of a tile, so that every step is a
+//! product of tiles in registers. Both stages together need m³ / 2 multiplications; two row reductions would
+//! need m³.
 //!
 //! | symbol | name |
 //! |---|---|
@@ -21,12 +21,12 @@ use coarsen_core::simd::{self, Kernel, Pack, Set};
 
 use crate::packed::{SIDE, load, side, store, tile_number as tile};
 
-/// A tile by columns.
+/// A tile, stored by columns.
 type Tile<E> = [[E; SIDE]; SIDE];
 
-/// Workspace for one matrix and its elimination.
+/// A workspace for one matrix and its elimination.
 pub(crate) struct Workspace<E> {
-    /// The matrix, packed; its inverse after [`invert`](Self::invert).
+    /// The packed matrix; after [`invert`](Self::invert) its inverse.
     a: Vec<Tile<E>>,
     q: Vec<Tile<E>>,
     d: Vec<Tile<E>>,
@@ -34,7 +34,7 @@ pub(crate) struct Workspace<E> {
 }
 
 impl<E: Real> Workspace<E> {
-    /// Workspace for matrices of up to `m` rows.
+    /// Returns a workspace for matrices of up to `m` rows.
     pub(crate) fn new(m: usize) -> Self {
         let zeros = vec![[[E::zero(); SIDE]; SIDE]; tile(side(m), side(m), side(m))];
         let tiles = vec![[[E::zero(); SIDE]; SIDE]; side(m)];
@@ -46,18 +46,19 @@ impl<E: Real> Workspace<E> {
         self.a[..tile(side, side, side)].fill([[E::zero(); SIDE]; SIDE]);
     }
 
-    /// The packed values.
+    /// Returns the packed values.
     pub(crate) fn values(&self) -> &[E] {
         self.a.as_flattened().as_flattened()
     }
 
-    /// The packed values, mutable.
+    /// Returns the packed values, mutable.
     pub(crate) fn values_mut(&mut self) -> &mut [E] {
         self.a.as_flattened_mut().as_flattened_mut()
     }
 
-    /// Replaces the matrix, whose diagonal tiles are whole, by its inverse; returns the smallest pivot. If it
-    /// is not positive, the matrix is not positive definite to round-off, and `a` is invalid.
+    /// Replaces the matrix, whose diagonal tiles are stored whole, by its inverse; returns the smallest
+    /// pivot. If the pivot is not positive, the matrix is not positive definite to round-off, and `a` is
+    /// invalid.
     pub(crate) fn invert(&mut self, side: usize) -> E {
         simd::run(Invert { w: self, side })
     }
@@ -82,7 +83,7 @@ impl<E: Real> Kernel<E> for Invert<'_, E> {
     }
 }
 
-/// Stage 1; returns the smallest pivot.
+/// Runs stage 1; returns the smallest pivot.
 #[inline(always)]
 fn reduce<E: Real, I: Set<E>>(set: I, w: &mut Workspace<E>, n: usize) -> E {
     let zero = E::zero();
@@ -119,7 +120,7 @@ fn reduce<E: Real, I: Set<E>>(set: I, w: &mut Workspace<E>, n: usize) -> E {
     least
 }
 
-/// Stage 2, from the top row: row i of M⁻¹ needs only rows below i of L⁻¹.
+/// Runs stage 2 from the top row: row i of M⁻¹ needs only rows below i of L⁻¹.
 #[inline(always)]
 fn multiply_out<E: Real, I: Set<E>>(set: I, w: &mut Workspace<E>, n: usize) {
     let Workspace { a, q, d, f } = w;
@@ -148,7 +149,7 @@ fn multiply_out<E: Real, I: Set<E>>(set: I, w: &mut Workspace<E>, n: usize) {
     }
 }
 
-/// c += l r.
+/// Computes c += l r.
 #[inline(always)]
 fn accumulate<E: Real, I: Set<E>>(set: I, c: &mut Tile<E>, l: &Tile<E>, r: &Tile<E>) {
     let mut columns = [I::Eight::zero(set); SIDE];
@@ -169,7 +170,7 @@ fn transpose<E: Real>(t: &Tile<E>) -> Tile<E> {
     std::array::from_fn(|column| std::array::from_fn(|row| t[row][column]))
 }
 
-/// Copies the part of a tile above the diagonal to that below it.
+/// Copies the part of a tile above the diagonal to the part below the diagonal.
 #[inline(always)]
 fn mirror<E: Real>(t: &mut Tile<E>) {
     for column in 0..SIDE {
@@ -179,7 +180,7 @@ fn mirror<E: Real>(t: &mut Tile<E>) {
     }
 }
 
-/// The inverse of one tile by Gauss-Jordan elimination; returns the smallest pivot.
+/// Inverts one tile by Gauss-Jordan elimination; returns the smallest pivot.
 #[inline(always)]
 fn invert_tile<E: Real, I: Set<E>>(set: I, t: &mut Tile<E>) -> E {
     let (zero, one) = (E::zero(), E::one());
@@ -211,7 +212,7 @@ mod tests {
     use crate::packed::{entry, tile};
     use coarsen_backend::conformance::noise;
 
-    /// B Bᵀ + I for a random B of m rows.
+    /// Returns B Bᵀ + I for a random B of m rows.
     fn positive(m: usize) -> Vec<f64> {
         let b = noise(m * m, m as u64);
         let dot = |i: usize, j: usize| (0..m).map(|k| b[i * m + k] * b[j * m + k]).sum::<f64>();

@@ -1,7 +1,7 @@
 //! The exact coarse solve: the coarsest level as one system, by a sparse Cholesky factor.
 //!
-//! Deviation: Wu et al. cut every level into domains, the coarsest too; their §6.1 notes that an exact coarse
-//! solve would converge faster.
+//! Deviation: Wu et al. divide every level into domains, including the coarsest; their §6.1 notes that an
+//! exact coarse solve would converge faster.
 
 use coarsen_backend::SetupError;
 use coarsen_core::{Preconditioner, Real};
@@ -11,7 +11,8 @@ use coarsen_sparse::{Bsr, Contacts, Sum};
 use crate::domains::NONE;
 use crate::plan::Plan;
 
-/// Shares of the diagonal that are added to a singular matrix (a free body of several supernodes).
+/// The fractions of the diagonal that are added in turn to a singular matrix (a free body of several
+/// supernodes).
 const SHIFTS: [f64; 3] = [0.0, 1e-10, 1e-7];
 
 /// A diagonal entry below this multiple of EPSILON times the sum of its terms is round-off.
@@ -27,11 +28,11 @@ pub(crate) struct Exact {
 }
 
 impl Exact {
-    /// Factors the matrix of the level after the last one with domains; `sizes` are, for each of its
+    /// Factors the matrix of the level after the last level with domains; `sizes` are, for each of its
     /// unknowns, the sums of diagonal entries of the finest level.
     ///
     /// # Errors
-    /// [`SetupError::Coarsest`] if it is not positive definite, even after shifts.
+    /// [`SetupError::Coarsest`] if the matrix is not positive definite, even after shifts.
     pub(crate) fn build<T: Real>(
         plan: &Plan,
         matrix: &Bsr<T>,
@@ -46,10 +47,10 @@ impl Exact {
         Ok(Self { factor, contact: mapped, wide, shift })
     }
 
-    /// New values.
+    /// Factors new values.
     ///
     /// # Errors
-    /// As [`build`](Self::build); the old factor then stays.
+    /// The errors of [`build`](Self::build); the old factor is then kept.
     pub(crate) fn update<T: Real>(
         &mut self,
         plan: &Plan,
@@ -72,17 +73,17 @@ impl Exact {
         Ok(())
     }
 
-    /// x = A⁻¹ b.
+    /// Computes x = A⁻¹ b.
     pub(crate) fn solve<V: Real>(&mut self, b: &Vec<V>, x: &mut Vec<V>) {
         self.factor.apply(b, x);
     }
 
-    /// The share of the diagonal that was added.
+    /// Returns the fraction of the diagonal that was added.
     pub(crate) fn shift(&self) -> f64 {
         self.shift
     }
 
-    /// Bytes of the factor and its copies of the matrix.
+    /// Returns the size in bytes of the factor and its copies of the matrix.
     pub(crate) fn bytes(&self) -> usize {
         self.factor.figures().bytes
     }
@@ -132,7 +133,7 @@ fn factored<T: Real, R>(
     Err(SetupError::Coarsest { unknowns: whole.shape().0, why })
 }
 
-/// Contact blocks between supernodes of the coarsest level.
+/// Computes the contact blocks between supernodes of the coarsest level.
 fn map<T: Real>(plan: &Plan, contact: &Contacts<T>, mapped: &mut Contacts<f64>) -> Result<(), SetupError> {
     let (maps, area) = (plan.maps(plan.levels()), plan.block().pow(2));
     let (mut places, mut values) = (Vec::new(), Vec::new());

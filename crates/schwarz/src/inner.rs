@@ -30,10 +30,10 @@ pub enum Inner {
     ///
     /// *Cost* two passes over the parts of A per pair.
     Sweeps {
-        /// At least 1.
+        /// The number of pairs, at least 1.
         pairs: usize,
     },
-    /// Exact, by one sparse factor per domain: for any matrix with regular restrictions. *Cost* that of
+    /// Exact, by one sparse factor per domain: for any matrix whose restrictions are regular. *Cost* as for
     /// [`Direct`], on all threads.
     Factors,
 }
@@ -47,7 +47,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Factors its matrix again; after an error the old factor stays.
+    /// Factors its matrix again; after an error the old factor is kept.
     fn follow(&mut self) -> Result<(), DirectError> {
         if self.factor.refactor(&self.matrix).is_err() {
             self.factor = Direct::default().factor(&self.matrix)?;
@@ -64,8 +64,8 @@ pub(crate) enum Solver<T: Real, V: Real, S: Real> {
 }
 
 impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
-    /// The solvers for the block-diagonal matrix `restricted` of all domains of `a`, which must be checked
-    /// before.
+    /// Builds the solvers for the block-diagonal matrix `restricted` of all domains of `a`, which must be
+    /// checked before.
     pub(crate) fn new(
         inner: Inner,
         storage: Storage,
@@ -111,7 +111,8 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
         })
     }
 
-    /// The weakest class of the domains' solvers: an indefinite domain has a factor that defines no norm.
+    /// Returns the weakest class of the solvers of all domains: the factor of an indefinite domain defines no
+    /// norm.
     pub(crate) fn class(&self) -> Class {
         match self {
             Self::Factors(parts) => {
@@ -122,7 +123,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
         }
     }
 
-    /// New values.
+    /// Computes new values.
     pub(crate) fn update(
         &mut self,
         a: &Bsr<T>,
@@ -159,7 +160,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
         }
     }
 
-    /// x = A_d⁻¹ b on every domain d, or its approximation by sweeps.
+    /// Computes x = A_d⁻¹ b on every domain d, or an approximation by sweeps.
     pub(crate) fn solve(&mut self, cover: &Cover, b: &Vec<V>, x: &mut Vec<V>) {
         match self {
             Self::Inverses(domains) => domains.apply(b, x),
@@ -191,7 +192,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
         }
     }
 
-    /// Bytes.
+    /// Returns the size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Inverses(domains) => domains.bytes(),
@@ -208,7 +209,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
     }
 }
 
-/// Copies the inverse of the diagonal block of its node to each place.
+/// Copies to each place the inverse of the diagonal block of its node.
 fn spread<T: Real, V: Real>(inverses: &DenseBlocks<T>, cover: &Cover, to: &mut [V]) {
     let area = inverses.size().pow(2);
     for (&i, to) in cover.nodes.iter().zip(to.chunks_exact_mut(area)) {
@@ -217,7 +218,7 @@ fn spread<T: Real, V: Real>(inverses: &DenseBlocks<T>, cover: &Cover, to: &mut [
 }
 
 impl Cover {
-    /// The matrix of one domain.
+    /// Returns the matrix of one domain.
     fn part<T: Real>(&self, d: usize, restricted: &Bsr<T>) -> Result<Bsr<f64>, SetupError> {
         let (places, pattern) = (self.starts[d] as usize..self.starts[d + 1] as usize, restricted.pattern());
         let blocks = pattern.offsets()[places.start]..pattern.offsets()[places.end];

@@ -1,4 +1,4 @@
-//! Schwarz methods: the unknowns are covered by small domains, and each is solved exactly.
+//! Schwarz methods: small domains cover the unknowns, and each domain is solved exactly.
 //!
 //! [`Schwarz::multilevel`] follows Wu, Wang, Wang 2022, "A GPU-based multilevel additive Schwarz
 //! preconditioner for cloth and deformable body simulation"; each step of the paper is a file.
@@ -11,17 +11,17 @@
 //! | `domains` | domains of a few connected nodes (§5.1, §5.2) |
 //! | [`plan`](Plan) | the coarse space: levels and maps between them (§5.2); [`numbering`](Numbering) has its lists for devices |
 //! | `source`, `touching` | rows of A + C; contact on coarse levels (§4.2, §6.3) |
-//! | `precompute` | the domain matrices of one level and their inverses (Algorithm 1); `tasks` divides them among threads, `numbers` goes from level to level |
+//! | `precompute` | the domain matrices of one level and their inverses (Algorithm 1); `tasks` divides them among threads, `numbers` runs it level by level |
 //! | `dense` | conversion of a domain matrix between blocks and tiles |
 //! | `eliminate` | one-way Gauss-Jordan elimination (§6.2) |
 //! | `packed` | packed symmetric matrices and their product (§7.1) |
 //! | [`place`](Place) | the operations that a place implements; `cpu` and `reference` implement them on the host |
 //! | `exact` | the coarsest level as one system |
 //! | [`step`](DampedDomains) | one level of domains as the smoother of a hierarchy |
-//! | `structure` | the plan and the checks, without inverses: the first half of a build, and all of the host part for a place that computes the inverses itself |
-//! | [`subdomains`](Subdomains) | the built preconditioner and its application (§7); `update` takes new values (§6.3), `check` refuses bad ones first |
+//! | `structure` | the plan and the checks, without inverses: the first half of a build, or the host part for a place that computes the inverses |
+//! | [`subdomains`](Subdomains) | the built preconditioner and its application (§7); `update` computes new values (§6.3) after `check` has refused invalid ones |
 //! | [`additive`](AdditiveSchwarz) | one level with overlap, plain or restricted; `cover` has its domains, [`inner`](Inner) solves them exactly, or by the sweeps of `sweep` |
-//! | `weights` | the factors of the levels |
+//! | `weights` | the weights of the levels |
 //! | `table` | the table of levels that `Display` prints |
 
 mod additive;

@@ -14,14 +14,14 @@ pub enum Coupling {
     /// Every stored block that is not zero, all with the same weight (§5.2: topological proximity or
     /// contact).
     Adjacency,
-    /// ‖A_ij‖ / (‖A_ii‖ ‖A_jj‖)^½ in the Frobenius norm; a coupling below `theta` times the strongest of each
-    /// of its two nodes is ignored.
+    /// ‖A_ij‖ / (‖A_ii‖ ‖A_jj‖)^½ in the Frobenius norm; a coupling is ignored if it is below `theta` times
+    /// the strongest coupling of each of its two nodes.
     ///
     /// If a diagonal block is zero, as for a Lagrange multiplier, the coupling has strength 1. Domains follow
-    /// stiff directions and do not extend from a stiff region into a soft one. (§8.6 leaves this to future
+    /// stiff directions and do not extend from a stiff region into a soft region. (§8.6 leaves this to future
     /// work.)
     Strength {
-        /// In 0..1; with 0, couplings have weights and none is ignored.
+        /// The threshold, in 0..1; with 0, couplings have weights and no coupling is ignored.
         theta: f64,
     },
 }
@@ -38,7 +38,7 @@ impl Coupling {
     }
 }
 
-/// Rows of neighbours with weights; a coupling of weight 0 is ignored.
+/// The neighbours of each node, row by row, with weights; a coupling of weight 0 is ignored.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
     starts: Vec<usize>,
@@ -46,12 +46,12 @@ pub(crate) struct Links {
     weight: Vec<f32>,
 }
 
-/// Rows per task.
+/// The number of rows per task.
 const CHUNK: usize = 2048;
 
 impl Links {
-    /// The links of a matrix, and whether each node has any; nodes without links are constrained and need no
-    /// domain.
+    /// Returns the links of a matrix, and whether each node has any; nodes without links are constrained and
+    /// need no domain.
     pub(crate) fn of<T: Real>(source: Source<'_, T>, coupling: Coupling) -> (Self, Vec<bool>) {
         let n = source.nodes();
         let worth = parallel::worth(source.matrix.nnz());
@@ -89,7 +89,7 @@ impl Links {
         (links, coupled)
     }
 
-    /// No links between `nodes` nodes.
+    /// Returns no links between `nodes` nodes.
     pub(crate) fn none(nodes: usize) -> Self {
         Self { starts: vec![0; nodes + 1], ..Self::default() }
     }
@@ -100,7 +100,7 @@ impl Links {
         self.weight.push(weight);
     }
 
-    /// Adds a neighbour by contact, unless the row already has it.
+    /// Adds a neighbour by contact, unless the row already contains this neighbour.
     fn add(&mut self, j: u32, weight: f32) {
         let row = self.starts[self.starts.len() - 1];
         match self.to[row..].iter().position(|&k| k == j) {
@@ -117,7 +117,7 @@ impl Links {
         self
     }
 
-    /// Sets weights below theta times the largest of both their rows to 0.
+    /// Sets weights to 0 that are below theta times the largest weight of both their rows.
     fn drop_weak(&mut self, theta: f32) {
         let n = self.starts.len() - 1;
         let largest: Vec<f32> = (0..n).map(|i| self.row(i).map(|l| l.1).fold(0.0, f32::max)).collect();
@@ -134,19 +134,19 @@ impl Links {
         self.starts.len() - 1
     }
 
-    /// The neighbours of node i with their weights, without i.
+    /// Returns the neighbours of node i with their weights, without i.
     #[inline]
     pub(crate) fn row(&self, i: usize) -> impl Iterator<Item = (u32, f32)> {
         let range = self.starts[i]..self.starts[i + 1];
         self.to[range.clone()].iter().copied().zip(self.weight[range].iter().copied())
     }
 
-    /// The columns of row i, in increasing order on coarse levels.
+    /// Returns the columns of row i, in increasing order on coarse levels.
     pub(crate) fn columns(&self, i: usize) -> &[u32] {
         &self.to[self.starts[i]..self.starts[i + 1]]
     }
 
-    /// The links between domains, with summed weights, as in C A Cᵀ.
+    /// Returns the links between domains, with summed weights, as in C A Cᵀ.
     pub(crate) fn coarsen(&self, domains: &Domains) -> Self {
         let leaf = |rows: Range<usize>| {
             let mut links = Self { starts: vec![0], ..Self::default() };
@@ -195,7 +195,7 @@ fn join(mut a: Vec<f64>, mut b: Vec<f64>) -> Vec<f64> {
     a
 }
 
-/// The Frobenius norm.
+/// Returns the Frobenius norm.
 fn norm<T: Real>(block: &[T]) -> f64 {
     block.iter().map(|v| v.wide() * v.wide()).sum::<f64>().sqrt()
 }
@@ -222,8 +222,8 @@ mod tests {
         assert_eq!(links.row(3).collect::<Vec<_>>(), [(2, 1.0), (4, 0.0)]);
     }
 
-    /// Contact with the last neighbour, with one between others, and with a node that is no neighbour, in a
-    /// row with earlier contact.
+    /// Contact with the last neighbour, with a neighbour between others, and with a node that is not a
+    /// neighbour, in a row with earlier contact.
     #[test]
     fn contact_between_neighbours_is_no_second_link() {
         let a = chain();

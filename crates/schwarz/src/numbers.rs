@@ -15,11 +15,11 @@ use crate::source::Source;
 use crate::tasks::Room;
 use crate::touching::{Buckets, Touching};
 
-/// Host data of the numeric phase.
+/// The host data of the numeric phase.
 pub(crate) struct Numbers<T> {
-    /// A_(1), A_(2), ...: those that a level needs.
+    /// The matrices A_(1), A_(2), ... that a level needs.
     pub(crate) coarse: Vec<Bsr<T>>,
-    /// For each unknown of these, the sum of diagonal entries of the finest level.
+    /// For each unknown of these matrices, the sum of diagonal entries of the finest level.
     pub(crate) sizes: Vec<Vec<T>>,
     /// The repair of each domain of each level.
     pub(crate) repairs: Vec<Vec<Option<Repair>>>,
@@ -46,7 +46,7 @@ impl<T: Real> Numbers<T> {
         })
     }
 
-    /// Computes all levels, or the domains `which` of each.
+    /// Computes all levels, or on each level only the domains `which`.
     pub(crate) fn compute(
         &mut self,
         recipe: &Schwarz,

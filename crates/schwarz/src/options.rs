@@ -1,4 +1,4 @@
-//! The parameters of the recipe that are enumerations, and the repairs that a build reports.
+//! The parameters of the recipe that are enumerations, and the repairs of domain matrices.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use coarsen_core::Real;
 use coarsen_direct::{Direct, Method};
 use coarsen_sparse::{Bsr, Pattern};
 
-/// How the coarsest level is solved.
+/// The solver of the coarsest level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coarse {
     /// By one sparse factor, on the first level whose factor is small compared with the inverses of the
-    /// domains. Its application and setup then cost less than those of the domains.
+    /// domains. The factor then costs less than the domains, in application and in setup.
     Auto,
     /// By domains, as on every other level; with enough levels there is one domain.
     Domains,
     /// By one sparse factor, on the first level that is small enough.
     Exact {
-        /// Maximal number of unknowns of that level.
+        /// The maximal number of unknowns of this level.
         unknowns: usize,
     },
 }
@@ -45,9 +45,9 @@ pub enum Storage {
 }
 
 impl Storage {
-    /// The least pivot of a matrix with a unit diagonal whose elimination in `f64` is trusted.
+    /// Returns the smallest pivot of a matrix with a unit diagonal whose elimination in `f64` is trusted.
     ///
-    /// An inverse that is stored in `f32` stays positive definite above 10⁻⁶.
+    /// If the pivot is above 10⁻⁶, an inverse stored in `f32` stays positive definite.
     pub fn least_pivot(self) -> f64 {
         match self {
             Self::Single => 1e-6,
@@ -55,7 +55,7 @@ impl Storage {
         }
     }
 
-    /// The choice that stores values of `S`.
+    /// Returns the choice that stores values of `S`.
     pub(crate) fn of<S: Real>() -> Self {
         if S::NAME == f32::NAME { Self::Single } else { Self::Double }
     }
@@ -72,21 +72,21 @@ pub enum Arithmetic {
 }
 
 impl Arithmetic {
-    /// The least pivot of a matrix with a unit diagonal whose elimination in `f32` is trusted: below it, a
-    /// domain is repeated in `f64`.
+    /// The smallest pivot of a matrix with a unit diagonal whose elimination in `f32` is trusted; with a
+    /// smaller pivot, the domain is repeated in `f64`.
     pub const LEAST_PIVOT_SINGLE: f64 = 1e-3;
 }
 
-/// The factors of the levels.
+/// The weights of the levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weights {
-    /// 1 for each (§4.1).
+    /// 1 for each level (§4.1).
     #[default]
     Ones,
-    /// The non-negative factors that minimise the energy of the error for one random residual. Levels overlap
-    /// and correct some errors twice; such a level gets a smaller factor, or 0.
+    /// The non-negative weights that minimise the energy of the error for one random residual. Levels overlap
+    /// and correct some errors twice; such a level gets a smaller weight, or 0.
     ///
-    /// A patch keeps the factors. *Cost* an application and a product with A for each level, per build and
+    /// A patch keeps the weights. *Cost* an application and a product with A for each level, per build and
     /// per update.
     Energy,
 }
@@ -94,9 +94,9 @@ pub enum Weights {
 /// The repair of a domain matrix that is not positive definite to round-off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
-    /// A fraction of the diagonal was added to it: the matrix is semidefinite, or nearly so.
+    /// A fraction of the diagonal was added to the matrix, which is semidefinite, or nearly so.
     Shifted,
-    /// Its diagonal blocks replaced it: the matrix is indefinite.
+    /// The matrix was replaced by its diagonal blocks, because it is indefinite.
     BlockDiagonal,
 }
 
@@ -106,12 +106,12 @@ const QUICK: usize = 500;
 /// A level of more unknowns is never factored, and the structure of its factor is not computed.
 const LARGE: usize = 60_000;
 
-/// Maximal operations of a factorisation per value of the inverses: about half of those of their
-/// elimination.
+/// The largest number of operations of a factorisation per value of the inverses: about half of the
+/// operations of their elimination.
 const OPERATIONS: f64 = 40.0;
 
-/// Whether the factor of a pattern has at most a quarter of `values` entries and costs less than their
-/// elimination.
+/// Whether the factor of a pattern has at most a quarter of `values` entries and costs less than the
+/// elimination of the inverses.
 fn is_small(pattern: &Arc<Pattern>, block: usize, values: usize) -> bool {
     let ones = vec![1.0_f32; pattern.len() * block * block];
     let figures = Bsr::new(pattern.clone(), (block, block), ones).ok().and_then(|a| {

@@ -6,10 +6,11 @@ use coarsen_sparse::{Graph, System, morton};
 
 use crate::links::Links;
 
-/// The order of nodes: domains grow from the first free node, and take the first of equally coupled nodes.
+/// The order of nodes: domains grow from the first free node, and among equally coupled nodes the first is
+/// added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// `Curve` if the system has positions, else `Graph`.
+    /// `Curve` if the system has positions, otherwise `Graph`.
     #[default]
     Auto,
     /// Along a Morton curve through the positions: 2²⁰ cubic cells per axis, 60-bit codes, a radix sort.
@@ -19,12 +20,12 @@ pub enum Order {
     Graph,
     /// The Cuthill-McKee order of the strong couplings only, which numbers nodes of a stiff region closely.
     Strong,
-    /// The numbering of the matrix.
+    /// The numbering of the nodes in the matrix.
     Natural,
 }
 
 impl Order {
-    /// The order that `Auto` selects.
+    /// Returns the order that `Auto` selects.
     pub(crate) fn resolve<T: Real>(self, system: &System<'_, T>) -> Self {
         match (self, system.positions) {
             (Self::Auto, Some(_)) => Self::Curve,
@@ -33,10 +34,10 @@ impl Order {
         }
     }
 
-    /// The nodes in this order.
+    /// Returns the nodes in this order.
     ///
     /// # Errors
-    /// Those of [`morton::order`] for the positions.
+    /// The errors of [`morton::order`] for the positions.
     pub(crate) fn of<T: Real>(self, system: &System<'_, T>, links: &Links) -> Result<Vec<u32>, SetupError> {
         Ok(match (self.resolve(system), system.positions) {
             (Self::Curve, Some(positions)) => morton::order(positions)?,
@@ -81,8 +82,8 @@ mod tests {
         assert_eq!(order(Order::Natural, &placed), [0, 1, 2]);
     }
 
-    /// Two chains, 0 2 4 and 1 3 5, with couplings a thousand times weaker between them: one chain comes
-    /// after the other.
+    /// Two chains, 0 2 4 and 1 3 5, are coupled a thousand times more weakly to each other than inside: one
+    /// chain comes after the other.
     #[test]
     fn strong_parts_stand_together() {
         let mut entries: Vec<(u32, u32, f64)> = (0..6).map(|i| (i, i, 2.0)).collect();

@@ -1,56 +1,56 @@
 //! Symmetric matrices packed in tiles, and their product with a vector (§7.1, Fig. 11 to 13).
 //!
 //! A symmetric matrix of m rows is cut into tiles of 8 x 8. Tiles on and below the diagonal are stored by
-//! block columns, each tile by columns; diagonal tiles are stored whole. A 96 x 96 matrix takes 4,992 values
+//! block columns, each tile by columns; diagonal tiles are stored whole. A 96 x 96 matrix needs 4,992 values
 //! instead of 9,216.
 //!
-//! Deviation: in Wu et al. each thread of a warp walks one row away from the diagonal, so that no two write
-//! the same entry at once. A CPU core has wide registers instead: it reads a tile T once and adds T x_J to
-//! y_I and Tᵀ x_I to y_J. The eight columns of the second product stay in registers along the whole block
-//! column.
+//! Deviation: in Wu et al. each thread of a warp starts from the diagonal and walks along one row, so that no
+//! two threads write the same entry at once. A CPU core has wide registers instead: it reads a tile T once
+//! and adds T x_J to y_I and Tᵀ x_I to y_J. The eight columns of the second product stay in registers along
+//! the whole block column.
 
 use coarsen_core::Real;
 use coarsen_core::simd::{Pack, Set, prefetch};
 
-/// Rows and columns of a tile.
+/// The number of rows and columns of a tile.
 pub(crate) const SIDE: usize = 8;
 
-/// Values of a tile.
+/// The number of values of a tile.
 pub(crate) const AREA: usize = SIDE * SIDE;
 
-/// Rows of the largest domain.
+/// The number of rows of the largest domain.
 pub(crate) const MOST: usize = 1024;
 
-/// Tiles along a side of a matrix of `m` rows.
+/// Returns the number of tiles along a side of a matrix of `m` rows.
 pub(crate) fn side(m: usize) -> usize {
     m.div_ceil(SIDE)
 }
 
-/// Values of a packed matrix of `m` rows.
+/// Returns the number of values of a packed matrix of `m` rows.
 pub(crate) fn length(m: usize) -> usize {
     side(m) * (side(m) + 1) / 2 * AREA
 }
 
-/// Prefetch distance of a matrix in bytes: two pages, because the prefetchers of a processor stop at the end
-/// of one. After the last tiles the next matrix is prefetched.
+/// The prefetch distance of a matrix in bytes: two pages, because the prefetchers of a processor stop at the
+/// end of a page. After the last tiles the next matrix is prefetched.
 const AHEAD: usize = 8192;
 
-/// Bytes of a cache line.
+/// The size of a cache line in bytes.
 const LINE: usize = 64;
 
-/// The index of tile (i, j), i ≥ j, of a matrix with `side` tiles along a side.
+/// Returns the start of tile (i, j), i ≥ j, of a matrix with `side` tiles along a side.
 #[inline(always)]
 pub(crate) fn tile(side: usize, i: usize, j: usize) -> usize {
     tile_number(side, i, j) * AREA
 }
 
-/// The same, counted in tiles.
+/// Returns the index of tile (i, j), counted in tiles.
 #[inline(always)]
 pub(crate) fn tile_number(side: usize, i: usize, j: usize) -> usize {
     j * (2 * side + 1 - j) / 2 + (i - j)
 }
 
-/// The index of entry (row, column), row ≥ column.
+/// Returns the index of entry (row, column), row ≥ column.
 #[inline(always)]
 pub(crate) fn entry(side: usize, row: usize, column: usize) -> usize {
     tile(side, row / SIDE, column / SIDE) + column % SIDE * SIDE + row % SIDE
@@ -70,9 +70,9 @@ pub(crate) fn store<V: Real, I: Set<V>>(pack: I::Eight, to: &mut [V; SIDE]) {
     unsafe { pack.store(to.as_mut_ptr()) }
 }
 
-/// y = M x, reading each stored value once; to be inlined into a kernel.
+/// Computes y = M x, reading each stored value once; to be inlined into a kernel.
 ///
-/// `x` and `y` are padded to whole tiles; the padding of y is that of M times x.
+/// `x` and `y` are padded to whole tiles; the padding of y is the product of M with x there.
 #[inline(always)]
 pub(crate) fn multiply<V: Real, S: Real, I: Set<V>>(set: I, m: &[S], x: &[V], y: &mut [V]) {
     debug_assert!(x.len() == y.len() && x.len().is_multiple_of(SIDE) && m.len() == length(x.len()));

@@ -1,10 +1,10 @@
 //! The operations of multilevel domains that a place implements.
 //!
-//! A place implements [`Place::domains`] and returns its own type as a [`Domains`];
-//! [`Subdomains`](crate::Subdomains) uses only that trait. A device keeps the lists of the [`Plan`] and the
+//! A place implements [`Place::domains`] and returns a type that implements [`Domains`];
+//! [`Subdomains`](crate::Subdomains) uses only this trait. A device keeps the lists of the [`Plan`] and the
 //! packed inverses in its memory and uses one work group per domain: gather and sum for the restriction, the
 //! packed product from local memory, and one scatter for the prolongation. No step needs atomic operations,
-//! since a node is in one domain only.
+//! because a node is in only one domain.
 
 use std::sync::Arc;
 
@@ -16,19 +16,19 @@ use crate::plan::Plan;
 
 /// The values of packed inverses, in the precision of the recipe.
 ///
-/// The matrix of m rows is cut into tiles of 8 x 8, padded with zeros. Tiles on and below the diagonal are
+/// A matrix of m rows is cut into tiles of 8 x 8, padded with zeros. Tiles on and below the diagonal are
 /// stored by block columns, each tile by columns; diagonal tiles are stored whole. *Memory* 4,992 values for
 /// 96 rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Packed {
-    /// 4 bytes per value.
+    /// The values in `f32`, 4 bytes each.
     Single(Vec<f32>),
-    /// 8 bytes per value.
+    /// The values in `f64`, 8 bytes each.
     Double(Vec<f64>),
 }
 
 impl Packed {
-    /// `count` zeros in the given precision.
+    /// Returns `count` zeros in the given precision.
     pub(crate) fn zeros(storage: Storage, count: usize) -> Self {
         match storage {
             Storage::Single => Self::Single(vec![0.0; count]),
@@ -36,7 +36,7 @@ impl Packed {
         }
     }
 
-    /// Values stored.
+    /// Returns the number of values.
     pub fn count(&self) -> usize {
         match self {
             Self::Single(values) => values.len(),
@@ -44,7 +44,7 @@ impl Packed {
         }
     }
 
-    /// Bytes of the values.
+    /// Returns the size of the values in bytes.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Single(values) => size_of_val(&values[..]),
@@ -52,7 +52,7 @@ impl Packed {
         }
     }
 
-    /// Value k.
+    /// Returns value k.
     pub(crate) fn get(&self, k: usize) -> f64 {
         match self {
             Self::Single(values) => f64::from(values[k]),
@@ -61,25 +61,25 @@ impl Packed {
     }
 }
 
-/// All values used by an application.
+/// All values that an application uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inverses {
     /// For each level, the inverses of its domains one after the other.
     pub packed: Vec<Packed>,
     /// The inverse diagonal blocks of nodes in no domain, row-major.
     pub left_out: Vec<f64>,
-    /// The factor of each level.
+    /// The weight of each level.
     pub weights: Vec<f64>,
 }
 
 /// The part of [`Inverses`] that an edit changes.
 #[derive(Clone, Copy, Debug)]
 pub enum Changed<'a> {
-    /// All of it.
+    /// All values.
     All,
     /// The inverses of these domains of each level, in increasing order, and of nodes in no domain.
     Domains(&'a [Vec<u32>]),
-    /// The factors of the levels.
+    /// The weights of the levels.
     Weights,
 }
 
@@ -91,7 +91,7 @@ pub trait Place: Backend {
     /// [`Error::Device`] if the memory cannot be allocated.
     fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<Box<dyn Domains<Self::Vector>>, Error>;
 
-    /// The solver of the coarsest level at this place, if the recipe has `asked`.
+    /// Returns the solver of the coarsest level at this place, if the recipe has `asked`.
     ///
     /// A remote place uses domains for [`Coarse::Auto`], because a sparse factor is solved on the host.
     fn coarse(&self, asked: Coarse) -> Coarse {
@@ -104,11 +104,11 @@ pub type Top<'a, R> = dyn FnMut(&Vec<R>, &mut Vec<R>) + 'a;
 
 /// Multilevel domains at a place whose vectors are `V`.
 pub trait Domains<V: Vector>: Send {
-    /// z = Σ_l w_l C_lᵀ (Σ_d S_dᵀ A_d⁻¹ S_d) C_l r + C_tᵀ top(C_t r) over `levels`, and the diagonal inverses
-    /// of nodes in no domain.
+    /// Computes z = Σ_l w_l C_lᵀ (Σ_d S_dᵀ A_d⁻¹ S_d) C_l r + C_tᵀ top(C_t r) over `levels`, and applies the
+    /// diagonal inverses of nodes in no domain.
     ///
-    /// C_l sums the values of the nodes of a supernode. `top` is called only if the plan has a level that
-    /// is solved as one system. *Cost* one pass over the inverses, two over r, one over z.
+    /// C_l sums the values of the nodes of a supernode. `top` is called only if the plan has a level that is
+    /// solved as one system. *Cost* one pass over the inverses, two passes over r, one over z.
     fn apply(&mut self, r: &V, top: &mut Top<'_, V::Real>, z: &mut V);
 
     /// Changes a part of the inverses; a device changes its copy on the host and uploads only that part.

@@ -1,13 +1,13 @@
 //! The numeric phase (§6, Algorithm 1): matrices of the levels, restricted to domains and inverted, one
 //! domain after the other.
 //!
-//! A domain d of level l reads the rows of its nodes. The blocks inside the domain form the matrix that is
+//! Domain d of level l reads the rows of its nodes. The blocks inside the domain form the matrix that is
 //! inverted. All blocks of these rows form row d of A_(l+1) = C A_(l) Cᵀ, which no other domain writes. So
-//! all domains of a level run in parallel, and the next level follows.
+//! all domains of a level are computed in parallel, and then the next level.
 //!
 //! Each matrix is scaled to a unit diagonal before it is inverted, so that its pivots measure its distance
-//! from singular in any units. A matrix with too small a pivot is inverted in `f64`, then with a fraction of
-//! its diagonal added, and finally replaced by its diagonal blocks.
+//! from a singular matrix in any units. A matrix with too small a pivot is inverted in `f64`, then with a
+//! fraction of its diagonal added, and finally replaced by its diagonal blocks.
 
 use coarsen_core::parallel::each;
 use coarsen_core::{Compiled, Real};
@@ -23,23 +23,23 @@ use crate::source::Source;
 use crate::tasks::{Room, Targets, Tasks};
 use crate::touching::Buckets;
 
-/// The shifts, as multiples of the least trusted pivot; each is a fraction of the diagonal.
+/// The shifts, as multiples of the smallest trusted pivot; each is a fraction of the diagonal.
 const SHIFTS: [f64; 4] = [10.0, 100.0, 1e3, 1e4];
 
 /// A diagonal entry of a coarse matrix is round-off if it is below this multiple of EPSILON times the sum of
-/// its terms: the body is free.
+/// its terms; the body is then free.
 const ROUND_OFF: f64 = 64.0;
 
 /// The input of the numeric phase of one level.
 pub(crate) struct Stage<'a, T> {
     pub(crate) plan: &'a Plan,
     pub(crate) level: usize,
-    /// The matrix of the level, including contact on the finest.
+    /// The matrix of the level, including contact on the finest level.
     pub(crate) source: Source<'a, T>,
-    /// For every unknown of the level, the sum of its diagonal entries on the finest; empty on the finest
-    /// level.
+    /// For every unknown of the level, the sum of its diagonal entries on the finest level; empty on the
+    /// finest level.
     pub(crate) sizes: &'a [T],
-    /// Contact blocks inside the domains of coarse levels.
+    /// The contact blocks inside the domains of coarse levels.
     pub(crate) contact: Option<Buckets<'a, T>>,
     pub(crate) arithmetic: Arithmetic,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Stage<'a, T> {
 pub(crate) struct Next<'a, T> {
     /// The values of A_(l+1).
     pub(crate) values: &'a mut [T],
-    /// Sums of diagonal entries for each unknown of A_(l+1).
+    /// The sums of diagonal entries for each unknown of A_(l+1).
     pub(crate) sizes: &'a mut [T],
 }
 
@@ -64,7 +64,7 @@ static RUN: Compiled<2> = Compiled([
 
 impl<T: Real> Stage<'_, T> {
     /// Computes the inverses of the domains `which`, in increasing order, and their rows of the next level,
-    /// if any.
+    /// if there is one.
     pub(crate) fn run(
         &self,
         which: &[u32],
@@ -135,7 +135,7 @@ impl<T: Real> Stage<'_, T> {
         }
     }
 
-    /// 1 / √a_kk for every unknown of domain d, or 0 if its diagonal is round-off.
+    /// Computes 1 / √a_kk for every unknown of domain d, or 0 if its diagonal is round-off.
     fn scales(&self, d: usize, room: &mut Room<T>) {
         let Room { scale, diagonal, .. } = room;
         let b = self.source.block();
@@ -187,7 +187,7 @@ impl<T: Real> Stage<'_, T> {
         Some(Repair::BlockDiagonal)
     }
 
-    /// S (A_d + shift diag) S, S = `scale`; rows of the unit matrix where a scale is 0.
+    /// Computes S (A_d + shift diag) S, S = `scale`; rows of the unit matrix if a scale is 0.
     fn assemble<E: Real>(&self, d: usize, scale: &[f64], shift: f64, w: &mut Workspace<E>) {
         let (domains, b) = (&self.plan.floors[self.level].domains, self.source.block());
         let nodes = domains.nodes(d);
@@ -222,7 +222,7 @@ impl<T: Real> Stage<'_, T> {
         }
     }
 
-    /// Row d of C A Cᵀ, without contact.
+    /// Computes row d of C A Cᵀ, without contact.
     fn coarse_row(&self, d: usize, row: &mut [T]) {
         let floor = &self.plan.floors[self.level];
         let (columns, area) = (floor.coarse.row(d), row.len() / floor.coarse.row(d).len());
@@ -244,7 +244,7 @@ impl<T: Real> Stage<'_, T> {
         }
     }
 
-    /// The sums of diagonal entries for the unknowns of supernode d.
+    /// Computes the sums of diagonal entries for the unknowns of supernode d.
     fn coarse_sizes(&self, d: usize, diagonal: &mut [T], sums: &mut [T]) {
         let b = sums.len();
         sums.fill(T::zero());

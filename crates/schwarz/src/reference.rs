@@ -22,7 +22,7 @@ impl Place for Reference {
 }
 
 impl ReferenceDomains {
-    /// The correction of a level and all coarser ones.
+    /// Returns the correction of a level and all coarser levels.
     #[allow(clippy::ptr_arg)] // `top` takes vectors of the place
     fn correction(&self, level: usize, r: &Vec<f64>, top: &mut Top<'_, f64>) -> Vec<f64> {
         let (plan, b) = (&self.plan, self.plan.block());

@@ -1,4 +1,4 @@
-//! The recipe.
+//! The recipe of multilevel additive Schwarz.
 
 use std::num::NonZeroUsize;
 
@@ -19,8 +19,8 @@ use crate::packed::MOST;
 /// *Use* for systems that change from step to step (implicit time steps with contact): a setup costs a few
 /// products with A, and [`patch`](coarsen_backend::UpdateExt::patch) recomputes only the domains that
 /// changed. The number of iterations grows with the mesh; use multigrid for one solve of a large elliptic
-/// system. A must be symmetric positive definite; only one triangle of it is read. *Cost* about `domain` · b
-/// / 2 stored values per unknown, each read once per application; a setup takes about m³ / 2 operations per
+/// system. A must be symmetric positive definite; only one triangle is read. *Cost* about `domain` · b / 2
+/// stored values per unknown, each read once per application; a setup takes about m³ / 2 operations per
 /// domain of m unknowns. *Reference* Wu, Wang, Wang 2022, "A GPU-based multilevel additive Schwarz
 /// preconditioner for cloth and deformable body simulation", ACM Trans. Graph. 41(4), 63: §5 to §7.
 ///
@@ -38,25 +38,26 @@ use crate::packed::MOST;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Schwarz {
-    /// M: maximal number of nodes of a domain; 32 by default.
+    /// M: the maximal number of nodes of a domain; 32 by default.
     pub domain: usize,
-    /// L: maximal number of levels with domains, including the finest; 8 by default, which is enough to reach
-    /// a single domain. One level with [`Coarse::Domains`] is one-level additive Schwarz without overlap.
+    /// L: the maximal number of levels with domains, including the finest; 8 by default, which is enough to
+    /// reach a single domain. One level with [`Coarse::Domains`] is one-level additive Schwarz without
+    /// overlap.
     pub levels: usize,
     /// The order of the nodes from which domains grow.
     pub order: Order,
-    /// The couplings along which domains grow; by default those above a quarter of the strongest, so that
-    /// stiff contact lies inside domains.
+    /// The couplings along which domains grow; by default couplings above a quarter of the strongest
+    /// coupling, so that stiff contact lies inside domains.
     ///
     /// An update keeps the domains that were chosen for the first values; see [`refresh`](Self::refresh).
     pub coupling: Coupling,
-    /// How the coarsest level is solved.
+    /// The solver of the coarsest level.
     pub coarse: Coarse,
     /// The precision of the stored inverses.
     pub storage: Storage,
     /// The precision in which the inverses are computed.
     pub arithmetic: Arithmetic,
-    /// The factors of the levels.
+    /// The weights of the levels.
     pub weights: Weights,
     /// The number of updates and patches after which order and domains are chosen again (§5.3: ten); `None`
     /// never chooses them again.
@@ -64,7 +65,7 @@ pub struct Schwarz {
 }
 
 impl Schwarz {
-    /// Multilevel additive Schwarz with domains of 32 nodes.
+    /// Returns multilevel additive Schwarz with domains of 32 nodes.
     pub fn multilevel() -> Self {
         Self {
             domain: 32,

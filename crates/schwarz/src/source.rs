@@ -1,9 +1,9 @@
-//! The matrix of a level by rows of blocks: elastic blocks, and on the finest level also those of contact.
+//! The matrix of a level by rows of blocks: elastic blocks, and on the finest level also contact blocks.
 
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Contacts, Pattern, System};
 
-/// A + C by rows, without merging them.
+/// A + C by rows, without merging A and C.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a, T> {
     pub(crate) matrix: &'a Bsr<T>,
@@ -11,12 +11,12 @@ pub(crate) struct Source<'a, T> {
 }
 
 impl<'a, T: Real> Source<'a, T> {
-    /// A matrix without contact.
+    /// Returns a matrix without contact.
     pub(crate) fn new(matrix: &'a Bsr<T>) -> Self {
         Self { matrix, contact: None }
     }
 
-    /// A system; the caller keeps `starts`, so that its memory is reused.
+    /// Returns a system; the caller keeps `starts`, so that its memory is reused.
     pub(crate) fn of(system: &System<'a, T>, starts: &'a mut Vec<u32>) -> Self {
         let Some(contact) = system.contact.filter(|c| !c.is_empty()) else { return Self::new(system.matrix) };
         starts.clear();
@@ -30,7 +30,7 @@ impl<'a, T: Real> Source<'a, T> {
         self.matrix.pattern().rows()
     }
 
-    /// Unknowns per node.
+    /// Returns the number of unknowns per node.
     pub(crate) fn block(&self) -> usize {
         self.matrix.block().0
     }
@@ -39,7 +39,7 @@ impl<'a, T: Real> Source<'a, T> {
         self.matrix.pattern()
     }
 
-    /// Contact blocks of row i: (column, values).
+    /// Returns the contact blocks of row i: (column, values).
     pub(crate) fn contact(&self, i: usize) -> impl Iterator<Item = (usize, &'a [T])> + use<'a, T> {
         self.contact.into_iter().flat_map(move |(contact, starts)| {
             let area = contact.block().pow(2);
@@ -49,7 +49,7 @@ impl<'a, T: Real> Source<'a, T> {
         })
     }
 
-    /// Blocks of row i of the matrix without contact: (column, values).
+    /// Returns the blocks of row i of the matrix without contact: (column, values).
     #[inline]
     pub(crate) fn elastic(&self, i: usize) -> impl Iterator<Item = (usize, &'a [T])> + use<'a, T> {
         let area = self.block().pow(2);
@@ -58,12 +58,12 @@ impl<'a, T: Real> Source<'a, T> {
         self.pattern().row(i).iter().map(|&j| j as usize).zip(values)
     }
 
-    /// All blocks of row i; blocks of a repeated column are summed.
+    /// Returns all blocks of row i; blocks of a repeated column must be summed.
     pub(crate) fn row(&self, i: usize) -> impl Iterator<Item = (usize, &'a [T])> + use<'a, T> {
         self.elastic(i).chain(self.contact(i))
     }
 
-    /// Adds the diagonal block of node i to `d`; returns whether one is stored.
+    /// Adds the diagonal block of node i to `d`; returns whether a diagonal block is stored.
     pub(crate) fn diagonal(&self, i: usize, d: &mut [T]) -> bool {
         let stored = self.pattern().find(i, i).map(|k| self.matrix.value(k));
         let touching = self.contact(i).filter(|(j, _)| *j == i).map(|(_, block)| block);

@@ -1,11 +1,11 @@
-//! One level of domains as a smoother: x ← x + ω M (b − A x), M = Σ_d S_dᵀ A_d⁻¹ S_d, with computed ω.
+//! One level of domains as a smoother: x ← x + ω M (b − A x), M = Σ_d S_dᵀ A_d⁻¹ S_d, with a computed ω.
 //!
-//! A node in no domain is solved by its own block, without ω.
+//! A node in no domain is solved by its own diagonal block, without ω.
 //!
 //! | symbol | here |
 //! |---|---|
-//! | ρ | `radius`, of M A |
-//! | ω | `factor` / ρ, kept as the weight of the level |
+//! | ρ | `radius` of M A |
+//! | ω | `factor` / ρ, stored as the weight of the level |
 
 use coarsen_backend::{Matrix, Reused, Setup, SetupError, Smoother, SmootherFacts, Update};
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
@@ -21,14 +21,15 @@ use crate::subdomains::Subdomains;
 
 /// Damped domains as a smoother: ω = `factor` / ρ(M A), so that the step converges in energy.
 ///
-/// A domain of 32 nodes leaves errors that are smooth across it, so the next coarser grid may have one node
-/// per domain ([`SmootherFacts::sets`]): a hierarchy over domains needs few levels and little memory. ρ is
+/// After a step, errors are smooth across domains of 32 nodes, so the next coarser grid may have one node per
+/// domain ([`SmootherFacts::sets`]): a hierarchy over domains needs few levels and little memory. ρ is
 /// between 1 and the number of domains that meet, about 2 on sheets. *Use* as the finest smoother of a
 /// hierarchy; as a sole preconditioner of conjugate gradients, damping has no effect. Contact is merged into
-/// A. Rebuild after constraints are released: nodes without couplings at the build stay in no domain. *Cost*
-/// of a step from zero: one pass over the inverses; other steps also read A. Setup is that of the domains, a
-/// copy of A at the place, and `lanczos_steps` steps for ρ, or more while it rises. *Reference* Wu, Wang,
-/// Wang 2022, §5 and §6, for M; Smith, Bjørstad, Gropp 1996, "Domain Decomposition", §3.2, for the damping.
+/// A. Build again after constraints are released: nodes without couplings at the build remain in no domain.
+/// *Cost* of a step from zero: one pass over the inverses; other steps also read A. The setup costs as much
+/// as the domains, a copy of A at the place, and `lanczos_steps` steps for ρ, or more while ρ rises.
+/// *Reference* Wu, Wang, Wang 2022, §5 and §6, for M; Smith, Bjørstad, Gropp 1996, "Domain Decomposition",
+/// §3.2, for the damping.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -44,20 +45,20 @@ pub struct DampedDomains {
     pub schwarz: Schwarz,
     /// ω ρ, above 0 and below 2.
     pub factor: f64,
-    /// Minimal number of generalized Lanczos steps for ρ.
+    /// The minimal number of generalized Lanczos steps for ρ.
     pub lanczos_steps: usize,
-    /// Factor on the estimate of ρ, a lower bound.
+    /// The factor that multiplies the estimate of ρ, because the estimate is a lower bound.
     pub safety: f64,
 }
 
 impl Default for DampedDomains {
-    /// Domains of 32 nodes, ω = 1.6 / ρ, 6 Lanczos steps, safety 1.1.
+    /// Returns domains of 32 nodes, ω = 1.6 / ρ, 6 Lanczos steps, safety 1.1.
     fn default() -> Self {
         Self { schwarz: Schwarz::multilevel(), factor: 1.6, lanczos_steps: 6, safety: 1.1 }
     }
 }
 
-/// Result of [`DampedDomains`].
+/// The smoother that [`DampedDomains`] builds.
 pub struct DomainStep<T: Real, B: Place> {
     recipe: DampedDomains,
     domains: Subdomains<T, B>,
@@ -113,12 +114,12 @@ impl<T: Real, B: Place> Setup<T, B> for DampedDomains {
 }
 
 impl<T: Real, B: Place> DomainStep<T, B> {
-    /// ρ, an estimate of the spectral radius of M A.
+    /// Returns ρ, an estimate of the spectral radius of M A.
     pub fn radius(&self) -> f64 {
         self.radius
     }
 
-    /// The domains.
+    /// Returns the domains.
     pub fn domains(&self) -> &Subdomains<T, B> {
         &self.domains
     }

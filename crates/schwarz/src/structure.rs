@@ -1,5 +1,5 @@
-//! The plan and the checks, without inverses: the first half of a build, and the whole host part for a place
-//! that computes the inverses itself.
+//! The plan and the checks, without inverses: the first half of a build, or the whole host part for a place
+//! that computes the inverses.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::schwarz::Schwarz;
 use crate::source::Source;
 
 impl Schwarz {
-    /// The levels and domains of a system, without inverses.
+    /// Returns the levels and domains of a system, without inverses.
     ///
     /// *Cost* a few products with A.
     ///
@@ -28,14 +28,14 @@ impl Schwarz {
     /// ```
     ///
     /// # Errors
-    /// As a build.
+    /// The errors of a build.
     pub fn plan<T: Real>(&self, system: System<'_, T>) -> Result<Plan, SetupError> {
         self.validate(system.matrix.block().0)?;
         system.check()?;
         Ok(self.structure(system, self.coarse)?.0)
     }
 
-    /// The levels and domains of a system, and the results of its checks.
+    /// Returns the levels and domains of a system, and the results of its checks.
     pub(crate) fn structure<T: Real>(
         &self,
         system: System<'_, T>,
@@ -57,10 +57,10 @@ impl Schwarz {
         Ok((Plan::new(source.block(), links, &order, &coupled, limits)?, checked))
     }
 
-    /// The checks of an update, if the nodes `left_out` are in no domain.
+    /// Runs the checks of an update, if the nodes `left_out` are in no domain.
     ///
     /// # Errors
-    /// As an update.
+    /// The errors of an update.
     pub fn check<T: Real>(&self, left_out: &[u32], system: System<'_, T>) -> Result<(), SetupError> {
         self.validate(system.matrix.block().0)?;
         let mut starts = Vec::new();

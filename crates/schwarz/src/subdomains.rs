@@ -19,7 +19,7 @@ use crate::source::Source;
 
 /// The preconditioner that [`Schwarz`] builds: dense inverses of small domains on every level.
 ///
-/// `Display` prints the table of levels: nodes, domains, repairs, bytes, factors of the levels, age of order
+/// `Display` prints the table of levels: nodes, domains, repairs, bytes, weights of the levels, age of order
 /// and domains, seconds.
 pub struct Subdomains<T: Real, B: Place> {
     pub(crate) recipe: Schwarz,
@@ -29,14 +29,14 @@ pub struct Subdomains<T: Real, B: Place> {
     pub(crate) domains: Box<dyn Domains<B::Vector>>,
     pub(crate) numbers: Numbers<T>,
     pub(crate) top: Option<Exact>,
-    /// The factor of each level, with that of `top` at the end.
+    /// The weight of each level, with the weight of `top` at the end.
     pub(crate) weights: Vec<f64>,
     bytes: usize,
     pub(crate) seconds: Seconds,
     pub(crate) updates: usize,
 }
 
-/// Seconds of the parts of the last setup.
+/// The seconds of the parts of the last setup.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seconds {
     pub(crate) structure: Duration,
@@ -51,7 +51,7 @@ impl<T: Real, B: Place> Setup<T, B> for Schwarz {
         self.validate(system.matrix.block().0)?;
         system.check()?;
         match Subdomains::new(self, system, on, on.coarse(self.coarse)) {
-            // If the coarsest level cannot be factored, it is cut into domains like the others.
+            // If the coarsest level cannot be factored, it is divided into domains like all other levels.
             Err(SetupError::Coarsest { .. }) => Subdomains::new(self, system, on, Coarse::Domains),
             built => built,
         }
@@ -68,7 +68,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         Ok(built)
     }
 
-    /// Builds on a given plan, for a system that has been checked.
+    /// Builds the preconditioner on a given plan, for a system that has been checked.
     pub(crate) fn on_plan(
         recipe: &Schwarz,
         plan: Arc<Plan>,
@@ -120,27 +120,27 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         })
     }
 
-    /// Levels, domains and maps.
+    /// Returns the levels, domains and maps.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The place of the inverses.
+    /// Returns the place of the inverses.
     pub(crate) fn place(&self) -> &B {
         &self.on
     }
 
-    /// The recipe.
+    /// Returns the recipe.
     pub fn recipe(&self) -> &Schwarz {
         &self.recipe
     }
 
-    /// The matrix of a coarse level, without contact; `None` if no level uses it.
+    /// Returns the matrix of a coarse level, without contact; `None` if no level uses it.
     pub fn matrix(&self, level: usize) -> Option<&Bsr<T>> {
         self.numbers.coarse.get(level.checked_sub(1)?)
     }
 
-    /// The domains whose matrices were not positive definite to round-off: (level, domain, repair).
+    /// Returns the domains whose matrices were not positive definite to round-off: (level, domain, repair).
     pub fn repairs(&self) -> impl Iterator<Item = (usize, usize, Repair)> + '_ {
         let of_level = |(level, repairs): (usize, &'_ Vec<Option<Repair>>)| {
             let named: Vec<_> =
@@ -150,12 +150,12 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         self.numbers.repairs.iter().enumerate().flat_map(of_level)
     }
 
-    /// Bytes of inverses, level matrices, maps and the coarse factor.
+    /// Returns the size in bytes of inverses, level matrices, maps and the coarse factor.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The number of updates and patches since order and domains were chosen.
+    /// Returns the number of updates and patches since order and domains were chosen.
     pub fn age(&self) -> usize {
         self.updates
     }
@@ -180,7 +180,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         )
     }
 
-    /// Recomputes some domains of every level, or all, from values that have been checked.
+    /// Recomputes some domains of every level, or all domains, from values that have been checked.
     ///
     /// # Errors
     /// [`SetupError::Coarsest`] if the coarsest level can no longer be factored: the domains are then new and
@@ -227,8 +227,8 @@ impl<T: Real, B: Place> Preconditioner<B::Vector> for Subdomains<T, B> {
         );
     }
 
-    /// The inverses and their sum are bitwise symmetric; a domain that is not positive definite uses its
-    /// diagonal blocks.
+    /// The inverses and their sum are bitwise symmetric; for a domain that is not positive definite, its
+    /// diagonal blocks are used.
     fn class(&self) -> Class {
         Class::Symmetric
     }

@@ -1,4 +1,4 @@
-//! Sweeps over domains, and their vectors.
+//! Gauss-Seidel sweeps inside domains, and vectors over places.
 
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ impl<V: Send> Pieces for Stretches<'_, V> {
 }
 
 impl<'a, V> Stretches<'a, V> {
-    /// The entries of each domain, and their range in the whole vector.
+    /// Returns the entries of each domain, and their range in the whole vector.
     pub(crate) fn each(self) -> impl Iterator<Item = (Range<usize>, &'a mut [V])> {
         let (block, mut rest) = (self.block, self.values);
         self.starts.windows(2).map(move |s| {
@@ -51,7 +51,7 @@ pub(crate) struct DomainSweep<'a, V, S> {
 }
 
 impl<V: Real, S: Real> DomainSweep<'_, V, S> {
-    /// All sweeps of one domain before the next, so that its part of A stays in the cache.
+    /// Runs all sweeps of one domain before the next domain, so that its part of A stays in the cache.
     pub(crate) fn domains(&self, x: Stretches<'_, V>, work: Stretches<'_, V>) {
         let block = self.matrix.block().0;
         for ((range, x), (_, work)) in x.each().zip(work.each()) {
@@ -64,7 +64,7 @@ impl<V: Real, S: Real> DomainSweep<'_, V, S> {
         }
     }
 
-    /// x_i ← x_i + D_i (b − A x)_i.
+    /// Computes x_i ← x_i + D_i (b − A x)_i.
     #[inline]
     pub(crate) fn relax(&self, place: usize, first: usize, x: &mut [V], work: &mut [V]) {
         match self.matrix.block().0 {
@@ -75,7 +75,7 @@ impl<V: Real, S: Real> DomainSweep<'_, V, S> {
         }
     }
 
-    /// `B` is the block size if it is a common one, else 0.
+    /// As [`relax`](Self::relax); `B` is the block size if it has its own kernel, otherwise 0.
     #[inline(always)]
     pub(crate) fn relax_block<const B: usize>(
         &self,

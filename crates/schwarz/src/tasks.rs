@@ -1,4 +1,4 @@
-//! Tasks of a level: ranges of domains, with workspace and output of each.
+//! The tasks of a level: ranges of domains, each with its workspace and output.
 
 use coarsen_core::Real;
 use coarsen_core::parallel::Pieces;
@@ -53,7 +53,7 @@ impl<T: Real, S: Real> Pieces for Targets<'_, T, S> {
     }
 }
 
-/// Workspace for the domains of one task; reused.
+/// The workspace for the domains of one task; it is reused.
 pub(crate) struct Room<T> {
     pub(crate) single: Workspace<f32>,
     pub(crate) double: Workspace<f64>,
@@ -61,14 +61,14 @@ pub(crate) struct Room<T> {
     pub(crate) diagonal: Vec<T>,
 }
 
-/// Maximal number of tasks of a level.
+/// The maximal number of tasks of a level.
 const ROOMS: usize = 32;
 
-/// Domains per workspace.
+/// The number of domains per workspace.
 const DOMAINS: usize = 16;
 
 impl<T: Real> Room<T> {
-    /// Workspaces for the largest domains of a plan.
+    /// Returns workspaces for the largest domains of a plan.
     pub(crate) fn of(plan: &Plan, arithmetic: Arithmetic) -> Vec<Self> {
         let rows = (0..plan.levels()).map(|level| plan.rows(level)).max().unwrap_or(0);
         let domains = plan.floors.iter().map(|floor| floor.domains.count()).max().unwrap_or(0);
@@ -83,7 +83,7 @@ impl<T: Real> Room<T> {
     }
 }
 
-/// Domains and their workspaces, split together.
+/// The domains and their workspaces, which are split together.
 pub(crate) struct Tasks<'a, T, S> {
     pub(crate) targets: Targets<'a, T, S>,
     pub(crate) rooms: &'a mut [Room<T>],

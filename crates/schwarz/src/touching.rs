@@ -1,6 +1,6 @@
 //! Contact on coarse levels (§6.3): the contact blocks inside each domain.
 //!
-//! Contact is stored apart from the matrices of the levels, because changing pairs would change their
+//! Contact is stored separately from the matrices of the levels, because changing pairs would change their
 //! patterns. A level needs only the blocks with both ends in one domain; they are sorted by domain.
 
 use coarsen_core::{Buckets as Sorted, Real};
@@ -13,7 +13,7 @@ use crate::plan::Plan;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Touching {
     starts: Vec<usize>,
-    /// The block, and the indices of its ends in the domain.
+    /// For each block, its number and the indices of its ends in the domain.
     blocks: Vec<[u32; 3]>,
     scratch: Vec<[u32; 4]>,
 }
@@ -51,7 +51,7 @@ impl Touching {
     }
 }
 
-/// Contact blocks by domain.
+/// The contact blocks by domain.
 #[derive(Clone, Copy)]
 pub(crate) struct Buckets<'a, T> {
     pub(crate) contacts: &'a Contacts<T>,
@@ -59,7 +59,7 @@ pub(crate) struct Buckets<'a, T> {
 }
 
 impl<'a, T: Real> Buckets<'a, T> {
-    /// The blocks inside domain d: the indices of their ends, and their values.
+    /// Returns the blocks inside domain d: the indices of their ends, and their values.
     pub(crate) fn of(&self, d: usize) -> impl Iterator<Item = (usize, usize, &'a [T])> + use<'a, T> {
         let range = self.touching.starts[d]..self.touching.starts[d + 1];
         let area = self.contacts.block().pow(2);

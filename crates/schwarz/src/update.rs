@@ -1,4 +1,4 @@
-//! Updates of domains: all new values, or those of some rows.
+//! Updates of domains: new values of all rows, or of some rows.
 
 use coarsen_backend::{Reused, Setup, SetupError, Update};
 use coarsen_core::Real;
@@ -10,8 +10,8 @@ use crate::source::Source;
 use crate::subdomains::Subdomains;
 
 impl<T: Real, B: Place> Subdomains<T, B> {
-    /// Updates the values, or builds anew if the coarsest level can no longer be factored: a build then cuts
-    /// that level into domains. Returns whether values were updated.
+    /// Updates the values, or builds again if the coarsest level can no longer be factored: a build then
+    /// divides this level into domains. Returns whether values were updated.
     ///
     /// # Errors
     /// Errors of positions are reported before anything changes. If the build fails for another reason (the

@@ -1,8 +1,8 @@
-//! The factors of the levels, from the remaining energy of the error.
+//! The weights of the levels, computed from the remaining energy of the error.
 //!
-//! With z_l = C_lᵀ (Σ_d S_dᵀ A_d⁻¹ S_d) C_l r for one residual r, the correction Σ w_l z_l leaves the error e
-//! of A e = r with the energy ‖e − Σ w_l z_l‖²_A = ‖e‖²_A − 2 Σ w_l z_l·r + Σ w_l w_k z_l·A z_k. Its minimum
-//! needs products with A, not e itself.
+//! With z_l = C_lᵀ (Σ_d S_dᵀ A_d⁻¹ S_d) C_l r for one residual r, the correction Σ w_l z_l reduces the error
+//! e of A e = r to the energy ‖e − Σ w_l z_l‖²_A = ‖e‖²_A − 2 Σ w_l z_l·r + Σ w_l w_k z_l·A z_k. Its minimum
+//! requires products with A, not e.
 //!
 //! | symbol | here |
 //! |---|---|
@@ -20,7 +20,7 @@ use crate::place::{Changed, Place};
 use crate::subdomains::Subdomains;
 
 impl<T: Real, B: Place> Subdomains<T, B> {
-    /// Sets the factors of the recipe.
+    /// Sets the weights of the recipe.
     pub(crate) fn weigh(&mut self, system: System<'_, T>) -> Result<(), SetupError> {
         if self.recipe().weights == Weights::Ones {
             return Ok(());
@@ -35,8 +35,8 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         }
     }
 
-    /// The best factors for one random residual, from the correction of each level alone. Leaves the factors
-    /// of the domains at those of the last level.
+    /// Returns the best weights for one random residual, from the separate correction of each level. The
+    /// weights of the domains are those of the last level afterwards.
     fn least_energy(&mut self, system: System<'_, T>) -> Result<Vec<f64>, SetupError> {
         let count = self.weights.len();
         let (b, n) = (self.plan().block(), self.plan().nodes(0) * self.plan().block());
@@ -68,7 +68,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         Ok(least_energy(&work, &energy))
     }
 
-    /// The factor of each level; that of the level solved as one system comes last.
+    /// Returns the weight of each level; the weight of the level solved as one system comes last.
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
@@ -82,9 +82,9 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     }
 }
 
-/// The w ≥ 0 that minimises wᵀ E w − 2 w·g with a positive factor of the finest level, which makes the
-/// operator definite. Every subset of the other levels is tried: E w = g is solved on it, and a positive
-/// solution is a candidate. All factors are 1 for more than a dozen levels.
+/// Returns the w ≥ 0 that minimises wᵀ E w − 2 w·g with a positive weight of the finest level, which makes
+/// the operator definite. For every subset of the other levels, E w = g is solved, and a positive solution is
+/// a candidate. All weights are 1 for more than a dozen levels.
 fn least_energy(g: &[f64], e: &[Vec<f64>]) -> Vec<f64> {
     let n = g.len();
     let (mut gain, mut best) = (0.0, vec![1.0; n]);
@@ -100,7 +100,7 @@ fn least_energy(g: &[f64], e: &[Vec<f64>]) -> Vec<f64> {
     best
 }
 
-/// E w = g on the levels `kept`, by elimination; `None` if a pivot is not positive.
+/// Solves E w = g on the levels `kept`, by elimination; `None` if a pivot is not positive.
 fn solve(g: &[f64], e: &[Vec<f64>], kept: &[usize]) -> Option<Vec<f64>> {
     let n = kept.len();
     let mut a: Vec<Vec<f64>> =
@@ -132,7 +132,8 @@ mod tests {
     #[test]
     fn the_least_energy_by_hand() {
         assert_eq!(least_energy(&[2.0, 3.0], &[vec![1.0, 0.0], vec![0.0, 2.0]]), [2.0, 1.5]);
-        // The second level has the same correction, but larger: 1 x 1 and x² − 2 x remain.
+        // The second level has the same direction of correction but another length: candidates are 1 x 1 and
+        // x² − 2 x.
         assert_eq!(least_energy(&[4.0, 1.0], &[vec![2.0, 3.0], vec![3.0, 5.0]]), [2.0, 0.0]);
         assert_eq!(least_energy(&[1.0, 1.0], &[vec![1.0, 1.0], vec![1.0, 1.0]]), [1.0, 0.0], "singular");
         assert_eq!(
@@ -142,7 +143,7 @@ mod tests {
         );
     }
 
-    /// A level dropped in one subset may be best in another: the third replaces the second.
+    /// A level that is dropped in one subset may be best in another: the third level replaces the second.
     #[test]
     fn every_choice_of_levels_is_tried() {
         let e =

@@ -4,7 +4,7 @@ use coarsen_core::{Error, by_bucket};
 
 /// A class for each node: the result of colourings, partitions and connected components.
 ///
-/// *Memory* 4 bytes a node.
+/// *Memory* 4 bytes per node.
 ///
 /// ```
 /// use coarsen_sparse::Classes;

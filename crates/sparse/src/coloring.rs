@@ -2,12 +2,12 @@
 
 use crate::{Classes, Graph};
 
-/// A distance-1 colouring: neighbours have different colours. Greedy first fit in the order of the nodes.
+/// A distance-1 colouring by greedy first fit in the order of the nodes: neighbours have different colours.
 ///
-/// Uses at most one colour more than the largest degree; about 7 on triangle meshes, 2 on grids.
+/// Uses at most one colour more than the largest degree: about 7 colours on triangle meshes, 2 on grids.
 /// Deterministic.
-/// *Use* for Gauss-Seidel on devices and for parallel assembly. With few threads the natural order converges
-/// faster.
+/// *Use* for Gauss-Seidel on devices and for parallel assembly. With few threads, Gauss-Seidel in natural
+/// order converges faster.
 /// *Cost* one pass over the edges.
 ///
 /// ```

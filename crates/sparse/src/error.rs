@@ -79,13 +79,13 @@ pub enum SparseError {
     /// A block size that does not divide the matrix, or is 0.
     #[error("blocks of {block_rows} x {block_columns} do not tile a matrix of {rows} x {columns}")]
     BlockSize {
-        /// Rows of the matrix.
+        /// The number of rows of the matrix.
         rows: usize,
-        /// Columns of the matrix.
+        /// The number of columns of the matrix.
         columns: usize,
-        /// Rows of a block.
+        /// The number of rows of a block.
         block_rows: usize,
-        /// Columns of a block.
+        /// The number of columns of a block.
         block_columns: usize,
     },
     /// More rows, columns or blocks than the index type can count.

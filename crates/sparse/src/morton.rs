@@ -10,10 +10,10 @@ use coarsen_core::parallel::{self, LEAF, each};
 
 use crate::system::check_points;
 
-/// Cells along each axis: three coordinates of 20 bits use 60 of 64 bits.
+/// The number of cells along the longest side: three coordinates of 20 bits use 60 of 64 bits.
 pub const CELLS: u32 = 1 << 20;
 
-/// Bits sorted per pass; five passes in all.
+/// The number of bits sorted per pass; five passes in total.
 const DIGIT: u32 = 12;
 
 /// The order of points along the curve: `order[k]` is the k-th point. Points in the same cell keep their
@@ -34,12 +34,11 @@ pub fn order(points: &[[f64; 3]]) -> Result<Vec<u32>, Error> {
     Ok(sort(&codes(points)?))
 }
 
-/// The Morton code of each point: the bits of x, y and z interleaved, x lowest, with 2²⁰ cells along each
-/// axis of the bounding box.
+/// The Morton code of each point: the interleaved bits of its cell coordinates x, y and z, x lowest.
 ///
-/// Deviation: Wu et al. divide each side of the box into 2²⁰ cells. Here cells are cubes, 2²⁰ along the
-/// longest side, so that noise across a thin sheet does not separate neighbours on its surface. 2D points
-/// have z = 0. Points closer than a cell can share a code.
+/// Deviation: Wu et al. divide each side of the bounding box into 2²⁰ cells. Here cells are cubes, 2²⁰ along
+/// the longest side, so that noise across a thin sheet does not separate neighbours on its surface. 2D points
+/// have z = 0. Points closer than a cell can have the same code.
 ///
 /// # Errors
 /// [`Error::NotFinite`] gives the index of the point. [`Error::Parameter`] if the longest side of the box
@@ -94,7 +93,7 @@ pub fn sort(codes: &[u64]) -> Vec<u32> {
     from
 }
 
-/// The smallest and largest coordinates. For no points the box is empty.
+/// The smallest and largest coordinates. Without points, the box is empty.
 pub(crate) fn bounding_box(points: &[[f64; 3]]) -> ([f64; 3], [f64; 3]) {
     let worth = parallel::worth(3 * points.len());
     let leaf = |range: Range<usize>| {

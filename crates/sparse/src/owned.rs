@@ -1,4 +1,4 @@
-//! A system that owns its parts, and the trait of objectives that assemble one.
+//! A system that owns its parts, and the trait of objectives that assemble such a system.
 
 use coarsen_core::{Dot, LinearOperator, Real};
 

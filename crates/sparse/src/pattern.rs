@@ -13,7 +13,7 @@ use crate::SparseError;
 /// same structure ([`same`](Self::same)). Fields are private and are checked once at construction; the
 /// unchecked indexing in kernels relies on these checks.
 ///
-/// *Memory* 8 bytes a row and 4 a block.
+/// *Memory* 8 bytes per row and 4 per block.
 ///
 /// ```
 /// use coarsen_sparse::Pattern;
@@ -30,10 +30,10 @@ pub struct Pattern {
     fingerprint: OnceLock<u64>,
 }
 
-/// Rows that one task checks.
+/// The number of rows checked per task.
 const LEAF: usize = 4096;
 
-/// In rows of up to this many blocks a linear search is faster than a binary search.
+/// The largest number of blocks in a row for which a linear search is faster than a binary search.
 const SHORT: usize = 16;
 
 /// Checks that the offsets of row `row` lie in the list and that its columns are increasing.
@@ -115,7 +115,7 @@ impl Pattern {
         self.indices.is_empty()
     }
 
-    /// Row offsets: `rows() + 1` of them, from 0 to `len()`.
+    /// The row offsets: `rows() + 1` numbers, from 0 to `len()`.
     #[inline]
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
@@ -154,7 +154,7 @@ impl Pattern {
     /// A 64-bit hash of the structure, computed once.
     pub fn fingerprint(&self) -> u64 {
         *self.fingerprint.get_or_init(|| {
-            // FNV-1a over 64-bit words: one multiplication a word, and differing patterns are very unlikely
+            // FNV-1a over 64-bit words: one multiplication per word, and different patterns are very unlikely
             // to collide.
             let step = |h: u64, w: u64| (h ^ w).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
             let h = step(0xcbf2_9ce4_8422_2325, self.columns as u64);
@@ -165,13 +165,13 @@ impl Pattern {
 
     /// Whether two patterns are equal: the same object, or equal contents.
     ///
-    /// *Cost* nothing for the same object, one comparison of hashes for different patterns, all entries for
-    /// equal ones.
+    /// *Cost* nothing for the same object, one comparison of hashes for different patterns, a comparison of
+    /// all entries for equal patterns.
     pub fn same(a: &Arc<Self>, b: &Arc<Self>) -> bool {
         Arc::ptr_eq(a, b) || **a == **b
     }
 
-    /// Whether (i, j) is stored exactly when (j, i) is. *Cost* one access to another row for each entry.
+    /// Whether (i, j) is stored exactly when (j, i) is stored. *Cost* one access to another row per entry.
     pub fn is_symmetric(&self) -> bool {
         if self.rows() != self.columns {
             return false;
@@ -187,7 +187,7 @@ impl Pattern {
         })
     }
 
-    /// The offsets and indices.
+    /// Returns the offsets and indices.
     pub fn into_parts(self) -> (Vec<usize>, Vec<u32>) {
         (self.offsets, self.indices)
     }

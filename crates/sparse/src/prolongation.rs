@@ -149,7 +149,7 @@ impl<T: Real> Prolongation<T> {
         }
     }
 
-    /// Bytes of values and pattern.
+    /// The number of bytes of values and pattern.
     pub fn bytes(&self) -> usize {
         let pattern = self.pattern();
         size_of_val(self.values()) + size_of_val(pattern.offsets()) + size_of_val(pattern.indices())
@@ -181,8 +181,8 @@ impl<T: Real> Prolongation<T> {
         Ok(Cow::Owned(whole))
     }
 
-    /// The same numbers with the shared pattern of `old`; `None` if `old` has another kind, pattern or block
-    /// size.
+    /// Returns this prolongation with the shared pattern of `old`; `None` if `old` has another form, pattern
+    /// or block size.
     pub fn on_structure_of(self, old: &Self) -> Option<Self> {
         if self.block() != old.block() || !Pattern::same(self.pattern(), old.pattern()) {
             return None;

@@ -6,13 +6,13 @@ use coarsen_core::parallel::{self, Pieces, each};
 
 use crate::{Pattern, SparseError};
 
-/// Block rows per leaf: a few kilobytes for scalars, a few tens for 6x6 blocks.
+/// The number of block rows per leaf: a few kilobytes for scalars, tens of kilobytes for 6x6 blocks.
 pub(crate) const LEAF: usize = 128;
 
 /// Some block rows of a matrix with `size` numbers per block, written by one task.
 ///
 /// Rows differ in length, so `offsets` (of the whole matrix, non-decreasing) gives the boundaries. The
-/// division into tasks depends on the number of rows only, so results have the same bits with any number of
+/// division into tasks depends only on the number of rows, so results have the same bits for any number of
 /// threads.
 ///
 /// ```
@@ -56,7 +56,7 @@ impl<'a, T> BlockRows<'a, T> {
         each(self, LEAF, parallel::worth(work), &|leaf: Self| leaf.in_order(&body));
     }
 
-    /// Calls `body(i, values of block row i)` for one row after the other. *Panics* if `offsets` decrease.
+    /// Calls `body(i, values of block row i)` row by row. *Panics* if `offsets` decrease.
     pub fn in_order(self, mut body: impl FnMut(usize, &mut [T])) {
         let mut rest = self.values;
         for i in self.rows {

@@ -24,17 +24,17 @@ use crate::{Bsr, Contacts, NearKernel, Pattern, SparseError, Sum};
 pub struct System<'a, T> {
     /// The square matrix A; the system matrix if there is no contact.
     pub matrix: &'a Bsr<T>,
-    /// C, if the system matrix is A + C. Methods that do not use the parts call [`whole`](System::whole).
+    /// C, if the system matrix is A + C. Methods that require one matrix call [`whole`](System::whole).
     pub contact: Option<&'a Contacts<T>>,
     /// One point per block row, in any unit of length. 2D points have z = 0.
     pub positions: Option<&'a [[f64; 3]]>,
     /// Vectors v with ‖A v‖ small relative to ‖|A| |v|‖: one row per scalar unknown.
     pub near_kernel: Option<&'a NearKernel>,
-    /// The neighbours of each node, if they differ from the pattern of A: constraints couple nodes that can
-    /// move relative to each other. Aggregates follow these links; domains of Schwarz methods follow the
-    /// entries of A.
+    /// The neighbours of each node, if they differ from the pattern of A, for example because constraints
+    /// couple nodes that can move relative to each other. Aggregates are built from these links, domains of
+    /// Schwarz methods from the entries of A.
     pub links: Option<&'a Pattern>,
-    /// A flag that, once raised, ends long builds and updates between two of their steps.
+    /// A flag that cancels long builds and updates; it is checked between their steps.
     pub cancel: Option<&'a Cancel>,
 }
 

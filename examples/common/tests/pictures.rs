@@ -21,7 +21,7 @@ fn near(a: [u8; 3], b: [u8; 3], by: u8) -> bool {
     a.iter().zip(b).all(|(a, b)| a.abs_diff(b) <= by)
 }
 
-/// A file of its own in the temporary folder.
+/// The path of a separate file in the temporary folder.
 fn file(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("coarsen-{}-{name}", std::process::id()))
 }

@@ -2,8 +2,8 @@
 //! tests of the mutant's crate are built again.
 //!
 //! The tree and the target folder are separate, in `alone`, so that the build with all other mutants is kept.
-//! Of the workspace only the tests of `coarsen` judge these mutants, because each program must be built again
-//! for each mutant.
+//! Besides the tests of the own crate, only those of `coarsen` are run, because each program must be built
+//! again for each mutant.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::lines::Lines;
 use crate::mutant::Mutant;
 use crate::verdicts::{Asked, Verdict, Verdicts};
 
-/// Judges the mutants; those that do not compile are added to `unviable`.
+/// Judges the mutants; mutants that do not compile are added to `unviable`.
 pub(crate) fn all(
     folder: &Path,
     timed: &[Timed],

@@ -13,7 +13,7 @@ use crate::mutant::{CRATES, Mutant};
 use crate::refuse::{Files, Refused};
 use crate::{files, place, schema};
 
-/// Packages whose tests judge, in addition to those of the sample's own crates.
+/// Packages whose tests judge mutants, in addition to the tests of the sample's own crates.
 const JUDGES: [&str; 8] = [
     "coarsen-matrix-market",
     "coarsen-constraints",
@@ -120,9 +120,9 @@ fn git(arguments: &[&str]) -> Result<String, Error> {
 /// Mutants that are not in the programs, with the reason.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct LeftOut {
-    /// Mutants that do not compile.
+    /// The mutants that do not compile.
     pub(crate) unviable: BTreeSet<u32>,
-    /// Mutants left out only because they are nearest to an error. They are tried again.
+    /// Mutants left out only because they are nearest to an error. These mutants are tried again.
     guessed: BTreeSet<u32>,
     /// Mutants that cannot be part of a schema and are judged one at a time.
     pub(crate) alone: BTreeSet<u32>,

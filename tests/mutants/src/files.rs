@@ -26,7 +26,7 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
     serde_json::from_str(&text(path)?).map_err(|e| Error::Json(path.display().to_string(), e))
 }
 
-/// As `read`, or the default if the file does not exist.
+/// The function `read`, or the default if the file does not exist.
 pub(crate) fn read_or_default<T: DeserializeOwned + Default>(path: &Path) -> Result<T, Error> {
     if path.exists() { read(path) } else { Ok(T::default()) }
 }

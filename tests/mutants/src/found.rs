@@ -1,5 +1,5 @@
-//! The places in a file where a mutant can query at run time whether it is active. There are none in code
-//! that the compiler evaluates.
+//! The positions in a file at which a mutant can query at run time whether it is active. Code that the
+//! compiler evaluates has no such position.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -154,7 +154,7 @@ fn is_opaque(output: &ReturnType) -> bool {
     opaque.0
 }
 
-/// Whether an expression is a `let`, or a chain of binary operators that contains one.
+/// Whether an expression is a `let`, or a chain of binary operators that contains a `let`.
 fn has_let(e: &Expr) -> bool {
     match e {
         Expr::Let(_) => true,

@@ -1,5 +1,5 @@
-//! Runs the test programs for each mutant: first those of its own crate, then those of the workspace, fast
-//! ones before slow ones.
+//! Runs the test programs for each mutant: first the programs of its own crate, then the programs of the
+//! workspace, fast ones before slow ones.
 
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -69,8 +69,8 @@ pub(crate) fn all(
     Ok(())
 }
 
-/// Runs the programs of the mutant's own crate, then all others that may contain it. The others are skipped
-/// if they caught it before.
+/// Runs the programs of the mutant's own crate, then all other programs that may contain it. These are
+/// skipped if they caught the mutant before.
 fn judge(timed: &[Timed], mutant: &Mutant, before: Option<Verdict>, own: bool) -> Result<Verdict, Error> {
     let of = |program: &Program| program.package == mutant.package;
     if caught(timed.iter().filter(|(p, _)| of(p)), Some(mutant.number))? {
@@ -84,7 +84,7 @@ fn judge(timed: &[Timed], mutant: &Mutant, before: Option<Verdict>, own: bool) -
 }
 
 /// Whether a program may contain the mutant's crate. `CRATES` is ordered by layer; other packages are above
-/// all of them.
+/// all crates of the list.
 fn sees(program: &Program, mutant: &Mutant) -> bool {
     let layer =
         |package: &str| CRATES.iter().position(|c| package["coarsen-".len().min(package.len())..] == **c);
@@ -107,7 +107,7 @@ pub(crate) fn caught<'a>(
     Ok(false)
 }
 
-/// The time limit of a program with a mutant, from its time without.
+/// The time limit of a program with a mutant, from its time without a mutant.
 fn allowed(seconds: Duration) -> Duration {
     seconds * 5 + Duration::from_secs(10)
 }
@@ -158,8 +158,8 @@ fn quiet(program: &Program, mutant: Option<u32>) -> Command {
     command
 }
 
-/// Runs all programs with one mutant and prints their output. The time limit of each is that of the slowest
-/// program that judges.
+/// Runs all programs with one mutant and prints their output. The time limit of each is the time limit of the
+/// slowest program that judges.
 pub(crate) fn show(programs: &[Program], mutant: &Mutant, limit: u64) -> Result<(), Error> {
     println!("{}", mutant.name);
     let limit = allowed(Duration::from_secs(limit));

@@ -1,6 +1,6 @@
 //! Mutation tests of a sample, in one build.
 //!
-//! `cargo mutants` changes one place of the source, builds and tests, and repeats this for each mutant:
+//! `cargo mutants` changes one position in the source, builds and tests, and repeats this for each mutant:
 //! eleven hours for the sample of this project. This program compiles the whole list of mutants at once, each
 //! behind a query of the environment (mutant schemata: Untch, Offutt, Harrold 1993). Each test program is
 //! then run once per mutant:

@@ -8,15 +8,15 @@ use serde::Deserialize;
 use crate::found::Found;
 use crate::schema::Mark;
 
-/// The files as compiled, with the marks of each.
+/// The files as compiled, with the marks of each file.
 pub(crate) type Files = BTreeMap<String, (String, Vec<Mark>)>;
 
 /// The mutants with compiler errors.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Refused {
-    /// An error points into these mutants.
+    /// The mutants that contain a compiler error.
     pub(crate) named: BTreeSet<u32>,
-    /// These mutants are nearest to an error outside all mutants, so they are only suspected.
+    /// The mutants nearest to an error outside all mutants, which are only suspected.
     pub(crate) guessed: BTreeSet<u32>,
     /// Errors that do not concern a mutant.
     pub(crate) unexplained: String,
@@ -40,8 +40,8 @@ impl Refused {
         self.named.is_empty() && self.guessed.is_empty()
     }
 
-    /// Adds the mutants that contain the error. If there are none, adds the first mutant that its labels and
-    /// help messages point to, else the nearest.
+    /// Adds the mutants that contain the error. If no mutant contains it, adds the first mutant that its
+    /// labels and help messages point to, otherwise the nearest mutant.
     fn add(&mut self, error: &Message, files: &Files) {
         let (about, mut others): (Vec<_>, Vec<_>) = error.spans.iter().partition(|s| s.is_primary);
         others.extend(error.children.iter().flat_map(|c| &c.spans));
@@ -69,8 +69,8 @@ fn around(span: &Span, files: &Files) -> Option<u32> {
     }
 }
 
-/// The next mutant in the same function, or the previous one if there is none. If the span is in no function,
-/// the whole file is searched. An error in a signature precedes the mutant that causes it.
+/// The next mutant in the same function, or the previous mutant if there is no next one. If the span is in no
+/// function, the whole file is searched. An error in a signature precedes the mutant that causes it.
 fn nearest(span: &Span, files: &Files) -> Option<u32> {
     let (text, marks) = files.get(&span.file_name)?;
     let at = span.byte_start;
@@ -87,7 +87,7 @@ struct Line {
     message: Message,
 }
 
-/// A compiler message, or a note or help message of one.
+/// A compiler message, or its note or help message.
 #[derive(Deserialize)]
 struct Message {
     level: String,
@@ -147,7 +147,8 @@ mod tests {
             (&[span(true, "A {"), span(false, "3)")], &[], &[3], &[]),
             (&[span(true, "A {")], &[span(true, "3)"), span(true, "1)")], &[3], &[]),
             (&[out], &[], &[2], &[]),
-            // No span points into a mutant: the next one in the function is chosen, else the previous one.
+            // No span points into a mutant: the next mutant in the function is chosen, otherwise the previous
+            // mutant.
             (&[span(true, "A {")], &[], &[], &[3]),
             (&[span(true, "0; (2")], &[], &[], &[2]),
             (&[span(true, "1 }")], &[], &[], &[2]),

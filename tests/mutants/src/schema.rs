@@ -14,7 +14,7 @@ pub(crate) struct Mark {
     pub(crate) range: Range<usize>,
 }
 
-/// The new text, and the marks of the mutants.
+/// The new text, and the mark of each mutant.
 pub(crate) fn render(source: &str, mut edits: Vec<Edit>) -> (String, Vec<Mark>) {
     // At equal positions, insertions come before expressions, and longer expressions before shorter ones.
     edits.sort_by_key(|e| (e.range.start, !e.inserts(), Reverse(e.range.end), e.number));

@@ -11,10 +11,10 @@ use crate::files;
 /// The result of the tests for a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Verdict {
-    /// A test of its own crate failed, or one of its programs took more than five times its time without the
-    /// mutant plus ten seconds.
+    /// A test of the mutant's crate failed, or one of its programs took more than five times its time without
+    /// the mutant plus ten seconds.
     Own,
-    /// The same for a test of another crate.
+    /// A test of another crate failed or took too long.
     Workspace,
     /// No test failed.
     Survives,
@@ -26,7 +26,7 @@ pub(crate) struct Asked {
     pub(crate) commit: String,
     /// The time limit in seconds; programs that take longer without a mutant do not judge.
     pub(crate) limit: u64,
-    /// Only the tests of a mutant's own crate are run.
+    /// Whether only the tests of a mutant's own crate are run.
     pub(crate) own: bool,
 }
 
@@ -37,8 +37,8 @@ struct Judged {
 }
 
 impl Judged {
-    /// Whether other tests may give a different result. Added or sharper tests still catch what was caught
-    /// before.
+    /// Whether other tests may give a different result. Added or sharper tests still catch the mutants that
+    /// were caught before.
     fn is_open(&self, asked: &Asked) -> bool {
         let more = self.asked.commit != asked.commit || self.asked.limit < asked.limit;
         match self.verdict {
@@ -49,7 +49,7 @@ impl Judged {
     }
 }
 
-/// Verdicts by number.
+/// The verdicts by number of the mutant.
 pub(crate) struct Verdicts {
     path: PathBuf,
     of: BTreeMap<u32, Judged>,

@@ -90,8 +90,8 @@ fn distance(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).fold(0.0_f64, |m, (x, y)| m.max((x - y).abs())) / largest
 }
 
-/// Every method takes as many iterations as with one host vector, finds the same solution and reports the
-/// same on all ranks.
+/// Every method takes as many iterations as with one host vector, finds the same solution and gives the same
+/// report on all ranks.
 #[test]
 fn krylov_methods_do_not_know_of_ranks() {
     let stop = Stop::relative(1e-10);

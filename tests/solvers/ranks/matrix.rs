@@ -1,5 +1,5 @@
-//! The rows of a matrix on one rank: the columns of its own unknowns, those of other ranks, and the received
-//! entries of x.
+//! The rows of a matrix on one rank: the columns of its own unknowns, the columns of other ranks, and the
+//! received entries of x.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl Rows {
         Ok(Self { on, shape: (n, m), pattern, own, others, ghosts, received })
     }
 
-    /// The halo exchange: each rank posts its own entries of x and receives the missing ones.
+    /// The halo exchange: each rank posts its own entries of x and receives the missing entries.
     fn receive(&self, x: &Share) {
         assert!(x.on.is_same(&self.on) && x.n == self.shape.1, "a vector of another layout");
         let (all, c) = (self.on.world.gather(self.on.rank, "a halo", x.own.clone()), self.own.block().1);

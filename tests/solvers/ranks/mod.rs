@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `world` | communication of ranks |
 //! | `vector` | shares of vectors, and sums over them |
-//! | `matrix` | rows, halo, relaxation rank after rank |
+//! | `matrix` | rows, halo exchange, relaxation by one rank at a time |
 //! | `mod` | the backend |
 //! | `laws` | the tests |
 
@@ -25,8 +25,8 @@ use matrix::{Diagonal, Rows};
 use vector::{Ranks, Share};
 use world::World;
 
-/// Divisions among the ranks: even, uneven, with an empty rank at either end or in between, and a single
-/// rank.
+/// Weights that divide vectors among the ranks: even, uneven, with an empty rank at either end or in between,
+/// and a single rank.
 const SHARES: [&[usize]; 6] = [&[1, 1], &[3, 1], &[1, 0], &[0, 1], &[2, 0, 1], &[1]];
 
 /// Runs `f` on every rank and returns the results.

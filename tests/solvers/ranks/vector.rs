@@ -10,8 +10,8 @@ use coarsen_core::products;
 
 use super::world::World;
 
-/// Entries per leaf of reductions. Shares are divided between leaves, and between the nodes of blocks of 1,
-/// 2, 3, 5, 6 and 12.
+/// The number of entries per leaf of reductions. Shares are divided between leaves, and between the nodes of
+/// blocks of 1, 2, 3, 5, 6 and 12.
 pub(super) const LEAF: usize = 60;
 
 /// One rank: its number, and the division of vectors among ranks.
@@ -43,7 +43,7 @@ impl Ranks {
     }
 }
 
-/// Entries `range(n)` of a vector of length n.
+/// The entries `range(n)` of a vector of length n.
 pub(super) struct Share {
     pub(super) on: Ranks,
     pub(super) n: usize,

@@ -61,7 +61,7 @@ impl World {
         board.last.clone()
     }
 
-    /// The same for sums over all ranks; counts as a reduction.
+    /// `gather` for sums over all ranks; counts as a reduction.
     pub(super) fn reduce(&self, rank: usize, own: Vec<f64>) -> Arc<Vec<Vec<f64>>> {
         if rank == 0 {
             self.reductions.fetch_add(1, Relaxed);

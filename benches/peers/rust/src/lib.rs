@@ -1,4 +1,5 @@
-//! Reading of a system and printing of results, shared by the drivers; the formats are those of `system.py`.
+//! Reading of a system and printing of results, shared by the drivers; the formats are defined in
+//! `system.py`.
 
 use std::fs;
 use std::time::Instant;

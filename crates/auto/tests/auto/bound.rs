@@ -1,5 +1,5 @@
 //! The bound, tested with an adversary that chooses iterations, forecasts, sizes and failures: the work is at
-//! most three times that of the cheaper of the methods tried and the factor.
+//! most three times the smaller of the work of all methods tried and the work of the factor.
 
 use std::convert::Infallible;
 
@@ -12,13 +12,13 @@ use proptest::prelude::*;
 /// The behaviour of a preconditioner, chosen by the adversary.
 #[derive(Clone, Debug)]
 struct Secret {
-    /// Iterations that it takes.
+    /// The number of iterations until convergence.
     takes: usize,
-    /// How it ends instead, where it fails.
+    /// How it ends if it fails.
     fails: Option<End>,
     /// Operator complexity.
     complexity: f64,
-    /// The residuals that it reports, repeated; false values, all above the tolerance.
+    /// The residuals that it reports, in a cycle; they are false and all above the tolerance.
     shows: Vec<f64>,
     /// The condition number that it reports.
     condition: Option<f64>,
@@ -117,7 +117,7 @@ proptest! {
         prop_assert_eq!(course.unbounded, None);
         let whole = costs.ordering() + costs.factor(&figures).unwrap();
         let (spent, rent) = (course.ledger.spent(), course.ledger.rent());
-        // The methods tried cost at least the rent; a failed method costs infinitely much.
+        // The methods tried cost at least the rent; a failed method has infinite cost.
         let tried = if rent > 0.0 && adversary.alive { rent } else { f64::INFINITY };
         let best = tried.min(whole);
         prop_assert!(
@@ -129,8 +129,8 @@ proptest! {
         }
     }
 
-    /// Without a factor two preconditioners take turns, each twice as long as before, and one that can solve
-    /// the system does.
+    /// Without a factor two preconditioners take turns, each turn twice as long as the last, and the
+    /// preconditioner that can solve the system ends the solve.
     #[test]
     fn turns_end_with_whoever_can(
         costs in costs(),
@@ -157,8 +157,8 @@ proptest! {
     }
 }
 
-/// A cheap trial continues because its forecast is below that of the hierarchy. It stagnates, and then the
-/// hierarchy ends the solve.
+/// A cheap trial continues because its forecast is below the forecast of the hierarchy, then stagnates. The
+/// hierarchy then ends the solve.
 #[test]
 fn a_trial_that_breaks_its_promise_gives_way() {
     let costs = Costs {

@@ -1,4 +1,4 @@
-//! The work of `Auto` on scrambled problems, compared with the best method. Work is computed and not timed.
+//! The work of `Auto` on scrambled problems, compared with the best method. Work is computed, not timed.
 
 use coarsen_auto::{Auto, Costs, Kind};
 use coarsen_backend::{Cpu, Setup};
@@ -36,10 +36,10 @@ const PROBLEMS: [&str; 21] = [
 
 const TOLERANCE: f64 = 1e-8;
 
-/// Work of about half a millisecond.
+/// The work of about half a millisecond.
 const SMALL: f64 = 1e7;
 
-/// Work of a preconditioner from setup to convergence; infinite if it does not converge.
+/// The work of a preconditioner from setup to convergence; infinite without convergence.
 fn iterated(
     a: &Bsr<f64>,
     b: &Vec<f64>,
@@ -100,7 +100,7 @@ fn auto_spends_at_most_twice_the_work_of_the_best() {
     assert!(mean <= 1.25, "{mean:.2} in the geometric mean");
 }
 
-/// Every solve of a matrix runs in the same way and counts the same work.
+/// Two solves of the same matrix run in the same way and count the same work.
 #[test]
 fn work_depends_on_the_matrix_alone() {
     let a = scrambled(&Problem::parse("jump3d:16", &Options::default()).unwrap().matrix, 5).unwrap();

@@ -1,4 +1,4 @@
-//! The choice of a method: what it costs at most, and what it takes on known systems.
+//! The choice of a method: the bound of its cost, and its work on known systems.
 
 mod bound;
 mod gallery;

@@ -13,14 +13,13 @@ use crate::{
     Backend, DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer, check_blocks, check_range,
 };
 
-/// Nodes that a relaxation cuts into chunks at least: smaller systems are one chunk, which is the natural
-/// order itself.
+/// The smallest number of nodes that is divided into chunks. A smaller system is one chunk in natural order.
 const CUT: usize = 8192;
 
-/// Nodes of four chunks, two for each of two colours, where there are enough of them.
+/// The number of nodes per four chunks, two for each of two colours, in large systems.
 const FOUR: usize = 16384;
 
-/// The most chunks: more would only shorten the natural order inside them.
+/// The maximal number of chunks. More chunks would only shorten the natural order inside them.
 const CHUNKS: usize = 32;
 
 impl<V: Real, S: Real> Backend for Cpu<V, S> {
@@ -64,15 +63,16 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
         })
     }
 
-    /// Four chunks from 8192 nodes on, then as many times four, up to 32, as leave 4096 nodes or more in
-    /// each: slabs take two colours as a rule, and halves of even length keep two threads busy.
+    /// Returns one chunk below 8192 nodes, otherwise a multiple of four chunks: at least 4 and at most 32,
+    /// with at least 4096 nodes per chunk if there are more than 4. Slabs usually need two colours, and an
+    /// even number of chunks per colour keeps two threads busy.
     fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets {
         let n = pattern.rows();
         let count = if n < CUT { 1 } else { (4 * (n / FOUR).max(1)).min(CHUNKS) };
         RowSets::chunked(pattern, n.div_ceil(count))
     }
 
-    /// Over half of A, for blocks of 2, 3 or 6, if most couplings are inside chunks.
+    /// Returns Gauss-Seidel over half of A for blocks of 2, 3 or 6, if most couplings are inside chunks.
     fn gauss_seidel<T: Real>(
         &self,
         a: &Bsr<T>,

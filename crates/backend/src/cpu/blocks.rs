@@ -10,7 +10,7 @@ use super::Cpu;
 use crate::range::same_length;
 use crate::{Blocks, DenseBlocks, check_blocks};
 
-/// Nodes per leaf.
+/// The number of nodes per leaf.
 const NODES: usize = 1024;
 
 /// Block-diagonal inverses on the CPU, stored in `S`, applied to `Vec<V>`.
@@ -25,12 +25,12 @@ impl<V: Real, S: Real> CpuBlocks<V, S> {
         Self { d, of: PhantomData }
     }
 
-    /// The blocks themselves.
+    /// Returns the stored blocks.
     pub fn host(&self) -> &DenseBlocks<S> {
         &self.d
     }
 
-    /// The kernel for blocks of B x B.
+    /// Computes blocks of B x B.
     #[inline(always)]
     fn leaf<const B: usize>(&self, nodes: Range<usize>, a: V, r: &[V], b: V, z: &mut [V]) {
         let blocks = self.d.values()[nodes.start * B * B..nodes.end * B * B].chunks_exact(B * B);
@@ -45,7 +45,7 @@ impl<V: Real, S: Real> CpuBlocks<V, S> {
         }
     }
 
-    /// The same for any size.
+    /// Computes blocks of any size.
     fn leaf_any(&self, nodes: Range<usize>, a: V, r: &[V], b: V, z: &mut [V]) {
         let size = self.d.size();
         for ((k, r), z) in nodes.zip(r.chunks_exact(size)).zip(z.chunks_exact_mut(size)) {

@@ -13,7 +13,7 @@ use super::{Cpu, CpuBlocks};
 use crate::range::same_length;
 use crate::{Matrix, RowSets, SweepDirection, check_range};
 
-/// Scalar rows per leaf, as in the product.
+/// The number of scalar rows per leaf, as in the product.
 const ROWS: usize = 1024;
 
 /// A matrix on the CPU, stored in `S`, applied to `Vec<V>`.
@@ -28,7 +28,7 @@ impl<V: Real, S: Real> CpuMatrix<V, S> {
         Self { a, of: PhantomData }
     }
 
-    /// The matrix itself.
+    /// Returns the stored matrix.
     pub fn host(&self) -> &Bsr<S> {
         &self.a
     }
@@ -118,7 +118,7 @@ static RELAX_INTO: Compiled<3> = Compiled([
     &(relax_into as RelaxInto<f64, f64>),
 ]);
 
-/// s = ω D (b − A x) + β s and y = x + s.
+/// Computes s = ω D (b − A x) + β s and y = x + s.
 fn relax_into<V: Real, S: Real>(
     a: &Bsr<S>,
     d: &[S],
@@ -148,7 +148,7 @@ fn relax_into<V: Real, S: Real>(
     each(pieces, (ROWS / size).max(1), parallel::worth_product(a.nnz()), &body);
 }
 
-/// The same on a few rows, A x being known.
+/// A step of relaxation for a few rows, with A x already computed.
 struct Step<'a, V, S> {
     d: &'a [S],
     size: usize,
@@ -177,12 +177,12 @@ impl<V: Real, S: Real> Kernel<V> for Step<'_, V, S> {
 }
 
 impl<V: Real, S: Real> Step<'_, V, S> {
-    /// `B` is the block size, or 0 when it is known at run time only.
+    /// Computes blocks of size `B`, or of any size if `B` is 0.
     #[inline(always)]
     fn blocks<I: Set<V>, const B: usize>(self, set: I) {
         let Self { d, omega, beta, ax, b, x, s, y, .. } = self;
         let (size, n) = (if B == 0 { self.size } else { B }, ax.len());
-        // Slices of one length that the compiler knows, so that it sees no bounds to check.
+        // Slices of equal length, so that the compiler removes the bounds checks.
         let (d, b, x, s, y) = (&d[..n * size], &b[..n], &x[..n], &mut s[..n], &mut y[..n]);
         for i in (0..n).step_by(size) {
             for r in i..i + size {

@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `place` | the value |
+//! | `place` | the type [`Cpu`] |
 //! | `backend` | the operations of a place |
 //! | `blocks`, `matrix`, `weights` | block diagonals, matrices, transfers by weights |
 //! | `sweep` | Gauss-Seidel sweeps over whole rows |

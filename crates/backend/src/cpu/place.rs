@@ -2,10 +2,10 @@
 
 use std::marker::PhantomData;
 
-/// The CPU: vectors are `Vec<V>`, matrices and blocks are stored in `S`, sums are made in `V`.
+/// The CPU: vectors are `Vec<V>`, matrices and blocks are stored in `S`, sums are computed in `V`.
 ///
-/// Storing a preconditioner in `f32` under `f64` vectors halves its traffic; the accuracy of a solve is that
-/// of the system matrix and the vectors, not of the preconditioner.
+/// Storing a preconditioner in `f32` under `f64` vectors halves its memory traffic. The accuracy of a solve
+/// depends on the system matrix and the vectors, not on the preconditioner.
 ///
 /// ```
 /// use coarsen_backend::{Backend, Cpu};
@@ -16,21 +16,21 @@ use std::marker::PhantomData;
 pub struct Cpu<V = f64, S = V>(PhantomData<(V, S)>);
 
 impl Cpu<f64, f64> {
-    /// `f64` throughout.
+    /// Returns `f64` throughout.
     pub fn new() -> Self {
         Self(PhantomData)
     }
 }
 
 impl Cpu<f64, f32> {
-    /// `f64` vectors and sums over `f32` storage.
+    /// Returns `f64` vectors and sums over `f32` storage.
     pub fn mixed() -> Self {
         Self(PhantomData)
     }
 }
 
 impl Cpu<f32, f32> {
-    /// `f32` throughout.
+    /// Returns `f32` throughout.
     pub fn single() -> Self {
         Self(PhantomData)
     }

@@ -20,8 +20,8 @@ pub(super) struct RowSweep<'a, V, S> {
 }
 
 impl<V: Real, S: Real> RowSweep<'_, V, S> {
-    /// The sweep over all sets. The caller has checked that `rows` are of the pattern of A, A is square, and
-    /// b, d and x fit it.
+    /// Runs the sweep over all sets. The caller has checked that `rows` belong to the pattern of A, that A is
+    /// square, and that b, d and x fit A.
     pub(super) fn run(&self, rows: &RowSets, x: &mut [V]) {
         RUN.of::<RowSweepRun<V, S>>()(self, rows, x);
     }
@@ -79,11 +79,12 @@ impl<V: Real, S: Real> Kernel<V> for Chunk<'_, V, S> {
 }
 
 impl<V: Real, S: Real> Chunk<'_, V, S> {
-    /// x_i += ω D_i (b − A x)_i for the rows of a chunk, in the order of the sweep.
+    /// Computes x_i += ω D_i (b − A x)_i for the rows of a chunk, in the order of the sweep.
     #[inline(always)]
     fn rows<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
         for k in 0..self.rows.len() {
-            // Not an iterator: its closure would be compiled apart, without the instructions of the set.
+            // Not an iterator: its closure would be compiled as a separate function, without the instructions
+            // of the set.
             let i = match self.of.sweep {
                 SweepDirection::Forward => self.rows.start + k,
                 SweepDirection::Backward => self.rows.end - 1 - k,
@@ -92,13 +93,13 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
         }
     }
 
-    /// The same for 1x1 blocks, where a row would wait for the row before it, as a rule its neighbour, longer
-    /// than its own sum takes.
+    /// As [`rows`](Self::rows), for 1x1 blocks. In a plain loop a row would wait for the previous row,
+    /// usually its neighbour, for longer than its own sum takes.
     ///
-    /// The change δ of the row before is kept back instead: the sum is made with the old entry, and then δᵢ =
-    /// ω dᵢ (bᵢ − Σⱼ aᵢⱼ xⱼ) − ω dᵢ aᵢₖ δₖ with k the row before, one multiplication and addition from row to
-    /// row. The place of k among the columns is that of the last row, give or take one; where it is not
-    /// there, x is brought up to date first.
+    /// Therefore the change δₖ of the previous row k is added late: the sum uses the old xₖ, and then δᵢ = ω
+    /// dᵢ (bᵢ − Σⱼ aᵢⱼ xⱼ) − ω dᵢ aᵢₖ δₖ, so that only one multiplication and addition waits for the previous
+    /// row. k is searched at its position among the columns of the last row, and at the adjacent positions;
+    /// if k is not found, x is updated first.
     #[inline(always)]
     fn scalars<I: Set<V>>(&self, set: I) {
         let RowSweep { a, d, omega, b, sweep } = *self.of;
@@ -121,7 +122,7 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
                 guess -= 1;
                 true
             } else {
-                // Where the neighbour before the diagonal is in a row of a symmetric pattern.
+                // The usual position of the previous row in a symmetric pattern.
                 guess = match sweep {
                     SweepDirection::Forward => (columns.len() / 2).saturating_sub(1),
                     SweepDirection::Backward => columns.len() / 2 + 1,
@@ -129,7 +130,7 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
                 false
             };
             let near = found && k > 0;
-            // SAFETY: as in `row`; `before` is a row of this chunk where k > 0.
+            // SAFETY: as in `row`; `before` is a row of this chunk if k > 0.
             unsafe {
                 if k > 0 && !near {
                     *x.add(before) = pending;
@@ -152,7 +153,7 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
             SweepDirection::Backward => self.rows.start,
         };
         if !self.rows.is_empty() {
-            // SAFETY: the row of this chunk that came last.
+            // SAFETY: `last` is a row of this chunk.
             unsafe { *x.add(last) = pending };
         }
     }
@@ -163,8 +164,8 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
         let blocks = a.pattern().range(i);
         let columns = &a.pattern().indices()[blocks.clone()];
         // SAFETY: every column is below the number of block rows (Pattern::new; A is square) and x has as
-        // many blocks of B; values has B² numbers a block (Bsr::new). The rows of x that are read belong to
-        // this chunk, which this call alone writes, or to another set, which nobody writes now: chunks of one
+        // many blocks of B; values has B² numbers per block (Bsr::new). The rows of x that are read belong to
+        // this chunk, which only this call writes, or to another set, which is not written now: chunks of one
         // set are not coupled (RowSets::chunked, for this very pattern). Nothing is read beyond a block of x.
         let sums = unsafe {
             let values = a.values().as_ptr().add(blocks.start * B * B);
@@ -185,7 +186,8 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
 }
 
 impl<V: Real, S: Real> RowSweep<'_, V, S> {
-    /// The same for any block size; the residual of a row is on the stack for blocks up to 12.
+    /// As [`Chunk::rows`], for any block size; the residual of a row is on the stack for blocks up to
+    /// 12.
     fn rows_any(&self, rows: Range<usize>, x: Shared<'_, V>) {
         let size = self.a.block().0;
         let (mut stack, mut heap) = ([V::zero(); 12], Vec::new());
@@ -201,14 +203,14 @@ impl<V: Real, S: Real> RowSweep<'_, V, S> {
             for (j, block) in self.a.row(i) {
                 for (r, row) in r.iter_mut().zip(block.chunks_exact(size)) {
                     for (c, v) in row.iter().enumerate() {
-                        // SAFETY: as in `rows`.
+                        // SAFETY: as in `row`.
                         *r -= v.to::<V>() * unsafe { *x.get().add(j * size + c) };
                     }
                 }
             }
             for (k, row) in self.d[i * size * size..(i + 1) * size * size].chunks_exact(size).enumerate() {
                 let step = row.iter().zip(&*r).fold(V::zero(), |s, (d, &r)| s + d.to::<V>() * r);
-                // SAFETY: as in `rows`.
+                // SAFETY: as in `row`.
                 unsafe { *x.get().add(i * size + k) += self.omega * step };
             }
         });

@@ -1,9 +1,9 @@
-//! Transfers by weights and identities: P is never multiplied out.
+//! Transfers by weights and identities, without the blocks of P.
 //!
 //! | symbol | what |
 //! |---|---|
 //! | w | the m weights between a fine and a coarse node; 1 for identities |
-//! | d | unknowns of a fine node; a coarse node has m d |
+//! | d | the number of unknowns of a fine node; a coarse node has m d unknowns |
 //!
 //! x_i += Σ_J Σ_a w_iJ[a] x_J[a], and r_J[a] = Σᵢ w_iJ[a] r_i, each for d unknowns.
 
@@ -18,13 +18,14 @@ use super::Cpu;
 use crate::range::same_length;
 use crate::{SetupError, Transfer, check_range};
 
-/// Nodes a leaf.
+/// The number of nodes per leaf.
 const LEAF: usize = 512;
 
 /// W ⊗ I_d and its transpose.
 pub(super) struct WeightTransfer<S> {
-    /// Weights of each fine node, and of each coarse node; one `1` each where P is made of identities.
+    /// The weights by fine node.
     down: Side<S>,
+    /// The weights by coarse node.
     up: Side<S>,
     copies: usize,
 }
@@ -32,13 +33,13 @@ pub(super) struct WeightTransfer<S> {
 /// The weights of one side, row by row.
 struct Side<S> {
     pattern: Arc<Pattern>,
-    /// Blocks of m numbers, or none where all are 1.
+    /// The blocks of m weights; empty if P consists of identities.
     weights: Vec<S>,
     m: usize,
 }
 
 impl<S: Real> Side<S> {
-    /// The weights of entry `at`.
+    /// Returns the weights of entry `at`.
     #[inline(always)]
     fn of<'a>(&'a self, at: usize, one: &'a [S; 1]) -> &'a [S] {
         if self.weights.is_empty() { one } else { &self.weights[at * self.m..(at + 1) * self.m] }
@@ -46,7 +47,7 @@ impl<S: Real> Side<S> {
 }
 
 impl<S: Real> WeightTransfer<S> {
-    /// `None` where P has whole blocks.
+    /// Returns `None` if P has whole blocks.
     pub(super) fn new<T: Real>(
         p: &Prolongation<T>,
         transpose: &TransposePlan,

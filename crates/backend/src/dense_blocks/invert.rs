@@ -1,14 +1,14 @@
-//! The inverse of one block.
+//! The inversion of one block.
 
 use coarsen_core::Real;
 
-/// Why a block has no inverse.
+/// The reason why a block has no inverse.
 pub(super) enum Fault {
     NotFinite(usize, usize),
     Singular,
 }
 
-/// Room for one block: on the stack up to 12 x 12, on the heap above.
+/// Memory for one block: on the stack up to 12 x 12, on the heap for larger blocks.
 pub(super) struct Scratch<T> {
     stack: [T; 144],
     heap: Vec<T>,
@@ -27,9 +27,9 @@ impl<T: Real> Scratch<T> {
     }
 }
 
-/// `d` = `w`⁻¹ for b x b row-major blocks, by Gauss-Jordan elimination of (S W | S) with S the scaling of the
-/// rows and partial pivoting; `w` is destroyed.
-#[inline(always)] // so that the loops know b
+/// Computes `d` = `w`⁻¹ for b x b row-major blocks by Gauss-Jordan elimination of (S W | S) with partial
+/// pivoting. S scales the rows. `w` is overwritten.
+#[inline(always)] // makes b a constant in the loops
 pub(super) fn invert<T: Real>(w: &mut [T], d: &mut [T], b: usize) -> Result<(), Fault> {
     let (w, d) = (&mut w[..b * b], &mut d[..b * b]);
     if let Some(at) = w.iter().position(|v| !v.is_finite()) {

@@ -9,10 +9,10 @@ use coarsen_sparse::{Bsr, SparseError};
 use crate::SetupError;
 use invert::{Fault, Scratch, invert};
 
-/// Small dense matrices D_k of b x b, one per node, row-major: what block Jacobi, Gauss-Seidel and incomplete
-/// factorisations multiply by.
+/// Small dense matrices D_k of b x b, one per node, row-major. Block Jacobi, Gauss-Seidel and incomplete
+/// factorisations multiply by them.
 ///
-/// *Memory* b² values a node.
+/// *Memory* b² values per node.
 ///
 /// ```
 /// use coarsen_backend::DenseBlocks;
@@ -36,10 +36,10 @@ static INVERT_L1: Compiled<2> =
     Compiled([&(DenseBlocks::invert_l1 as Invert<f32>), &(DenseBlocks::invert_l1 as Invert<f64>)]);
 
 impl<T: Real> DenseBlocks<T> {
-    /// Blocks of `size` x `size` from their values, block after block.
+    /// Returns blocks of `size` x `size` from their values, block after block.
     ///
     /// # Errors
-    /// [`SparseError::Length`] when the values are not whole blocks.
+    /// [`SparseError::Length`] if the values are not whole blocks.
     pub fn new(size: usize, values: Vec<T>) -> Result<Self, SparseError> {
         let area = size * size;
         if area == 0 || !values.len().is_multiple_of(area) {
@@ -49,16 +49,16 @@ impl<T: Real> DenseBlocks<T> {
         Ok(Self { size, values })
     }
 
-    /// The inverses of the diagonal blocks of A, in parallel.
+    /// Returns the inverses of the diagonal blocks of A, computed in parallel.
     ///
     /// Gauss-Jordan elimination with scaled partial pivoting (Golub & Van Loan 2013, §3.5.2: rows scaled to a
-    /// largest entry of 1), in the scalar of A. A pivot below b · EPSILON of its scaled row is a singular
-    /// block, so that a soft or constrained unknown beside stiff ones is none. `method` names the caller in
-    /// messages.
+    /// largest entry of 1), in the scalar of A. A block is singular if a pivot of the scaled rows is at most
+    /// b · EPSILON. Because of the scaling, soft or constrained unknowns next to stiff ones are accepted.
+    /// `method` names the caller in messages.
     ///
     /// # Errors
     /// [`SetupError::ZeroDiagonal`] (1 x 1 blocks, or a missing block), [`SetupError::SingularBlock`],
-    /// [`SetupError::NotSquare`], and [`SparseError::NotFinite`] name the place.
+    /// [`SetupError::NotSquare`], and [`SparseError::NotFinite`], each with the position.
     pub fn inverse_diagonal(a: &Bsr<T>, method: &'static str) -> Result<Self, SetupError> {
         let b = square_block(a)?;
         let mut inverses = Self { size: b, values: vec![T::zero(); a.shape().0 * b] };
@@ -66,25 +66,26 @@ impl<T: Real> DenseBlocks<T> {
         Ok(inverses)
     }
 
-    /// [`inverse_diagonal`](Self::inverse_diagonal) into existing blocks, without allocation for blocks up to
-    /// 12 x 12.
+    /// Computes [`inverse_diagonal`](Self::inverse_diagonal) into existing blocks, without allocation for
+    /// blocks up to 12 x 12.
     ///
     /// # Errors
-    /// As there, and [`SparseError::Length`] when A has another number or size of diagonal blocks. Some
-    /// blocks may hold new values then: what an update hands on to a place it hands on after success only.
+    /// The errors of [`inverse_diagonal`](Self::inverse_diagonal), and [`SparseError::Length`] if A has
+    /// another number or size of diagonal blocks. After an error some blocks may hold new values: an update
+    /// passes blocks to a place only after success.
     pub fn invert_diagonal(&mut self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
         INVERT.of::<Invert<T>>()(self, a, method)
     }
 
-    /// The inverses of Aᵢᵢ + diag(sᵢ), sᵢ the sums of absolute values of each scalar row outside its diagonal
-    /// block.
+    /// Computes the inverses of Aᵢᵢ + diag(sᵢ), where sᵢ is, for each scalar row, the sum of absolute values
+    /// outside the diagonal block.
     ///
-    /// What l1 relaxation divides by: M = blockdiag(A) + diag(s) satisfies xᵀMx ≥ xᵀAx for symmetric A, so
-    /// that the stationary iteration converges (Baker, Falgout, Kolev, Yang 2011, §5).
+    /// l1 relaxation divides by M = blockdiag(A) + diag(s), which satisfies xᵀMx ≥ xᵀAx for symmetric A, so
+    /// the stationary iteration converges (Baker, Falgout, Kolev, Yang 2011, §5).
     ///
     /// # Errors
-    /// As [`invert_diagonal`](Self::invert_diagonal), [`SparseError::NotFinite`] for an entry anywhere in A,
-    /// and [`Error::Range`] where sums of finite entries overflow.
+    /// The errors of [`invert_diagonal`](Self::invert_diagonal), [`SparseError::NotFinite`] for an entry
+    /// anywhere in A, and [`Error::Range`] if sums of finite entries overflow.
     pub fn invert_l1_diagonal(&mut self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
         INVERT_L1.of::<Invert<T>>()(self, a, method)
     }
@@ -104,7 +105,7 @@ impl<T: Real> DenseBlocks<T> {
         })
         .map_err(|fault| match fault {
             SetupError::Matrix(SparseError::NotFinite { .. }) => match a.check_finite() {
-                Err(entry) => entry.into(), // the sums say that there is one, not where
+                Err(entry) => entry.into(), // the sums do not give the position
                 Ok(()) => {
                     let value = f64::INFINITY;
                     Error::Range { what: "the sum of absolute values of a row", value, storage: T::NAME }
@@ -115,7 +116,7 @@ impl<T: Real> DenseBlocks<T> {
         })
     }
 
-    /// Inverts the diagonal blocks after `adjust(i, block)`.
+    /// Inverts the diagonal blocks after `adjust(i, block)` has changed them.
     fn invert_adjusted(
         &mut self,
         a: &Bsr<T>,
@@ -157,8 +158,8 @@ impl<T: Real> DenseBlocks<T> {
         tree(pieces, 1024, parallel, &leaf, &|left: Result<(), SetupError>, right| left.and(right))
     }
 
-    /// `d` = `a`⁻¹ for one row-major block of `size` x `size`; false when `a` is singular to round-off or not
-    /// finite.
+    /// Writes to `d` the inverse of `a`, one row-major block of `size` x `size`. Returns `false` if `a` is
+    /// singular to round-off or not finite.
     pub fn invert_one(a: &[T], d: &mut [T], size: usize) -> bool {
         match size {
             1 => invert(&mut [a[0]], d, 1).is_ok(),
@@ -171,7 +172,7 @@ impl<T: Real> DenseBlocks<T> {
         }
     }
 
-    /// z_k = D_k r_k on the host, parallel: for setup phases. *Panics* on a wrong length.
+    /// Computes z_k = D_k r_k on the host in parallel, for setup phases. *Panics* on a wrong length.
     pub fn multiply(&self, r: &[T], z: &mut [T]) {
         let b = self.size;
         assert!(r.len() == self.count() * b && z.len() == r.len(), "multiply: lengths differ");
@@ -185,8 +186,8 @@ impl<T: Real> DenseBlocks<T> {
         each(pieces, 1024, parallel::worth(self.values.len()), &leaf);
     }
 
-    /// What a block-diagonal preconditioner made of these inverses promises: symmetric, unless a diagonal
-    /// entry is not positive, which no inverse of a positive definite block has.
+    /// Returns the class of a block-diagonal preconditioner with these inverses: symmetric if all diagonal
+    /// entries are positive, as in every inverse of a positive definite block.
     pub fn class(&self) -> Class {
         let area = self.size * self.size;
         let positive = |d: Groups<&[T]>| {
@@ -197,11 +198,12 @@ impl<T: Real> DenseBlocks<T> {
         if positive { Class::Symmetric } else { Class::Linear }
     }
 
-    /// Whether these inverses of the diagonal blocks of `a` may belong to a positive definite matrix;
-    /// `method` names the caller.
+    /// Returns an error if these inverses of the diagonal blocks of `a` cannot belong to a positive definite
+    /// matrix. `method` names the caller.
     ///
     /// # Errors
-    /// [`SetupError::NotPositive`] names the first block that does not.
+    /// [`SetupError::NotPositive`] for the first block whose inverse has a diagonal entry that is not
+    /// positive.
     pub fn check_positive(&self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
         let b = self.size;
         if self.class() == Class::Symmetric {
@@ -214,40 +216,40 @@ impl<T: Real> DenseBlocks<T> {
         Err(SetupError::NotPositive { method, row, diagonal })
     }
 
-    /// Rows and columns of a block.
+    /// Returns the number of rows of a block, which is also the number of columns.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     pub fn count(&self) -> usize {
         self.values.len() / (self.size * self.size)
     }
 
-    /// All values, block after block, row-major.
+    /// Returns all values, block after block, row-major.
     pub fn values(&self) -> &[T] {
         &self.values
     }
 
-    /// The values of block k.
+    /// Returns the values of block k.
     #[inline]
     pub fn block(&self, k: usize) -> &[T] {
         let area = self.size * self.size;
         &self.values[k * area..(k + 1) * area]
     }
 
-    /// All values, to be changed in place.
+    /// Returns all values, mutable.
     pub fn values_mut(&mut self) -> &mut [T] {
         &mut self.values
     }
 
-    /// The same blocks in another precision.
+    /// Returns the same blocks in another precision.
     pub fn to<U: Real>(&self) -> DenseBlocks<U> {
         DenseBlocks { size: self.size, values: self.values.iter().map(|v| v.to()).collect() }
     }
 }
 
-/// D on host vectors: what estimates of the spectrum of D⁻¹A ask for in setup phases.
+/// Applies D to host vectors, for estimates of the spectrum of D⁻¹A in setup phases.
 impl<T: Real> Preconditioner<Vec<T>> for &DenseBlocks<T> {
     fn apply(&mut self, r: &Vec<T>, z: &mut Vec<T>) {
         self.multiply(r, z);
@@ -262,7 +264,7 @@ impl<T: Real> Preconditioner<Vec<T>> for &DenseBlocks<T> {
     }
 }
 
-/// z_k = D_k r_k for consecutive blocks of b x b.
+/// Computes z_k = D_k r_k for consecutive blocks of b x b.
 #[inline(always)]
 fn multiply<T: Real>(d: &[T], r: &[T], z: &mut [T], b: usize) {
     for ((d, r), z) in d.chunks_exact(b * b).zip(r.chunks_exact(b)).zip(z.chunks_exact_mut(b)) {
@@ -272,7 +274,7 @@ fn multiply<T: Real>(d: &[T], r: &[T], z: &mut [T], b: usize) {
     }
 }
 
-/// The block size of a square matrix of square blocks.
+/// Returns the block size of a square matrix of square blocks.
 ///
 /// # Errors
 /// [`SetupError::NotSquare`] otherwise.

@@ -20,8 +20,8 @@ const fn hard(name: &'static str, make: fn(u64) -> Bsr<f64>) -> Hard {
     Hard { name, make, memory: None }
 }
 
-/// Shells, slivers, beams of quadratic bricks, contact, curls, jumps, nearly incompressible solids; the last
-/// three with little memory.
+/// Shells, slivers, beams of quadratic bricks, contact, curls, jumps, nearly incompressible solids. The last
+/// three have a low memory limit.
 pub(crate) const ALL: [Hard; 20] = [
     hard("shell-roof", |seed| shell(seed, 1, [100, 100, 1], 0.01)),
     hard("shell-quadratic", |seed| shell(seed, 2, [30, 30, 1], 0.01)),
@@ -59,7 +59,7 @@ fn shell(seed: u64, order: usize, cells: [usize; 3], thickness: f64) -> Bsr<f64>
 /// The biharmonic operator on a grid whose bending stiffness varies: D² = Lᵀ S L.
 fn plate(seed: u64, n: usize) -> Bsr<f64> {
     let stiff: Vec<f64> = uniform(n * n, seed).iter().map(|u| 10_f64.powf(u - 0.5)).collect();
-    // A row of L: the point and its neighbours inside; a clamped edge outside.
+    // A row of L: the point and its neighbours inside; outside, a clamped edge.
     let row = |i: usize| {
         let (x, y) = (i / n, i % n);
         let near = [
@@ -113,8 +113,8 @@ fn rotor(seed: u64) -> Bsr<f64> {
     Solid { order: 2, cells: [60, 4, 4], map: &map, young: &young, poisson: Some(0.3) }.matrix()
 }
 
-/// A stack of soft and hard cubes, joined by stiff springs between pairs of nodes; only the first is fixed to
-/// the ground.
+/// A stack of soft and hard cubes, joined by stiff springs between pairs of nodes; only the first cube is
+/// fixed to the ground.
 fn stack(seed: u64, cubes: usize, n: usize, stiffness: f64) -> Bsr<f64> {
     let u = uniform(cubes, seed);
     let free = |young: f64| {
@@ -133,8 +133,8 @@ fn stack(seed: u64, cubes: usize, n: usize, stiffness: f64) -> Bsr<f64> {
             }
         }
     }
-    // Faces of (n + 1)² nodes: the last layer of a cube meets the first of the next, at random points, along
-    // random normals.
+    // Faces of (n + 1)² nodes: the last layer of a cube meets the first layer of the next cube, at random
+    // points, along random normals.
     let face = (n + 1) * (n + 1);
     for cube in 1..cubes {
         let picks = uniform(5 * face, seed + cube as u64);

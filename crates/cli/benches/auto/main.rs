@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The default seed of the hard systems is 1. `auto` solves first; methods of `compare` are stopped at 1.2
-//! times its time, since a slower one is not the best. Results are stored in `target/tmp/auto-SEED`, with
+//! times its time, since a slower method is not the best. Results are stored in `target/tmp/auto-SEED`, with
 //! files for each system, so that an interrupted run can continue.
 //!
 //! *Output* one row for each system: unknowns, the last method of `auto` and its seconds, the best row and
@@ -50,7 +50,7 @@ const GALLERY: [(&str, [usize; 3]); 7] = [
     ("poisson3d", [20, 40, 64]),
 ];
 
-/// Seconds that are subtracted: the overhead of a process.
+/// The seconds that are subtracted: the overhead of a process.
 const SMALL: f64 = 0.02;
 
 fn main() {
@@ -107,8 +107,8 @@ fn real() -> Vec<(String, String)> {
     files
 }
 
-/// A row of the table; `None` for a matrix that cannot be symmetric positive definite, or if no method solves
-/// the system.
+/// A row of the table; `None` if the matrix cannot be symmetric positive definite or no method solves the
+/// system.
 fn row(folder: &Folder, name: &str, file: &dyn Fn() -> String, memory: Option<u32>) -> Option<f64> {
     let reports = ["solve", "compare"].map(|command| folder.path(&format!("{name}.{command}.json")));
     let matrix = if reports.iter().all(|report| report.exists()) { String::new() } else { file() };
@@ -139,7 +139,7 @@ fn row(folder: &Folder, name: &str, file: &dyn Fn() -> String, memory: Option<u3
     Some(ratio)
 }
 
-/// Seconds of setups and iterations of all attempts, and of the analysis steps that not every row of
+/// The seconds of setups and iterations of all attempts, and of the analysis steps that not every row of
 /// `compare` takes.
 fn seconds_of_auto(solved: &Value) -> f64 {
     const OWN: [&str; 4] = ["forecasts", "ordering for a factor", "range of f32", "f32 copy"];
@@ -151,7 +151,7 @@ fn seconds_of_auto(solved: &Value) -> f64 {
     part(solved) + list(&solved["tries"]).iter().map(part).sum::<f64>() - looks
 }
 
-/// A stored report, or a new one; `None` if the command writes none.
+/// A stored report, or a new report; `None` if the command writes none.
 fn report(path: &Path, make: &dyn Fn(&Path)) -> Option<Value> {
     if !path.exists() {
         make(path);

@@ -3,17 +3,17 @@
 //! > K_ab = ∫ λ g_a g_bᵀ + μ g_b g_aᵀ + μ (g_a · g_b) I,    g_a = ∇N_a    (1)
 //! > k_ab = ∫ E g_a · g_b    (2)
 //!
-//! By Gauss points, 2 or 3 a direction. Nodes of the first layer, x = 0, are held.
+//! Integrated by Gauss points, 2 or 3 per direction. Nodes of the first layer, x = 0, are fixed.
 
 use coarsen::sparse::Bsr;
 use coarsen::sparse::assembly::from_blocks;
 
 /// A body of mapped cells.
 pub(crate) struct Solid<'a> {
-    /// 1: 8 nodes an element; 2: 27.
+    /// 1 for 8 nodes per element, 2 for 27.
     pub(crate) order: usize,
     pub(crate) cells: [usize; 3],
-    /// From the unit cube to space.
+    /// The map from the unit cube to space.
     pub(crate) map: &'a dyn Fn([f64; 3]) -> [f64; 3],
     /// Young's modulus of a cell, by its number; the conductivity of diffusion.
     pub(crate) young: &'a dyn Fn(usize) -> f64,
@@ -22,7 +22,7 @@ pub(crate) struct Solid<'a> {
 }
 
 impl Solid<'_> {
-    /// Nodes in each direction.
+    /// The number of nodes in each direction.
     fn nodes(&self) -> [usize; 3] {
         self.cells.map(|n| self.order * n + 1)
     }

@@ -24,7 +24,7 @@ pub(crate) struct Aggregation {
     /// 2x2, 3x3 or 6x6 blocks; otherwise chebyshev]
     #[arg(long, value_enum)]
     pub(crate) sa_smoother: Option<SmootherName>,
-    /// Radius of aggregates, in strong couplings [default: 1; 2 for scalars where a coarse matrix would be
+    /// Radius of aggregates, in strong couplings [default: 1; 2 for scalars if a coarse matrix would be
     /// half full]
     #[arg(long, value_name = "1|2", value_parser = clap::value_parser!(u32).range(1..=2))]
     pub(crate) sa_spread: Option<u32>,
@@ -34,7 +34,7 @@ pub(crate) struct Aggregation {
     /// Unknowns up to which a level is solved directly [default: 500]
     #[arg(long, value_name = "N")]
     pub(crate) sa_coarse_size: Option<usize>,
-    /// Near-kernel: `known` (the given vectors, else rigid-body modes, else constants, scaled like the
+    /// Near-kernel: `known` (the given vectors, otherwise rigid-body modes or constants, scaled like the
     /// matrix), `constants`, or K vectors computed by relaxation [default: known]
     #[arg(long, value_name = "known|constants|found:K")]
     pub(crate) sa_modes: Option<ModesName>,

@@ -21,7 +21,7 @@ pub(crate) struct Domains {
     /// [default: the first level with a small factor]
     #[arg(long, value_name = "N")]
     pub(crate) mas_exact: Option<usize>,
-    /// Coarse levels: domains, a factor, or smoothed aggregation [default: a factor where it is small, else
+    /// Coarse levels: domains, a factor, or smoothed aggregation [default: a factor if it is small, otherwise
     /// domains]
     #[arg(long, value_enum, conflicts_with = "mas_exact")]
     pub(crate) mas_coarse: Option<CoarseName>,
@@ -48,7 +48,7 @@ pub(crate) struct Domains {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum CoarseName {
-    /// A factor where it is small, else domains
+    /// A factor if it is small, otherwise domains
     Auto,
     /// Domains on every level
     Domains,
@@ -70,7 +70,7 @@ pub(crate) enum Form {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum OrderName {
-    /// Morton order where there are coordinates, else Cuthill-McKee order
+    /// Morton order if there are coordinates, otherwise Cuthill-McKee order
     Auto,
     /// Morton order of the coordinates
     Curve,
@@ -125,7 +125,7 @@ fn coupling(text: &str) -> Result<CouplingName, String> {
     super::value::share(text).map(CouplingName::Strength)
 }
 
-/// Unknowns that `--mas-coarse exact` solves as one system.
+/// The number of unknowns up to which `--mas-coarse exact` solves a level as one system.
 const EXACT: usize = 60_000;
 
 impl Domains {

@@ -7,6 +7,7 @@ pub(crate) mod minimize;
 mod names;
 pub(crate) mod overlap;
 pub(crate) mod place;
+pub(crate) mod skinning;
 mod value;
 
 pub(crate) use command::{Arguments, Command, Compare, Devices, Generate, Given, Info, Solve, Source, Spy};

@@ -45,6 +45,8 @@ pub(crate) enum Precond {
     Chebyshev,
     /// Multigrid by smoothed aggregation
     Sa,
+    /// Multigrid in skinning space, for elastic bodies whose rest positions are known
+    Skinning,
     /// Multilevel additive Schwarz
     Mas,
     /// One level of additive Schwarz, with overlap

@@ -30,7 +30,7 @@ pub(crate) enum InnerName {
     Factors,
 }
 
-/// Nodes up to which a domain is inverted by default.
+/// The number of nodes up to which a domain is inverted by default.
 const SMALL: usize = 64;
 
 impl Overlap {

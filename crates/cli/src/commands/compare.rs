@@ -29,7 +29,7 @@ use crate::run::job::Job;
 use crate::run::progress::Progress;
 use crate::run::solution::Solution;
 
-/// Operations a second of a sparse factorisation on one core.
+/// The number of operations per second of a sparse factorisation on one core.
 const SPEED: f64 = 3e10;
 
 /// `coarsen compare`.
@@ -68,7 +68,7 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
     let looked = ready.parsed.elapsed().as_secs_f64();
     let mut rows = Vec::new();
     let places = stages.iter().enumerate().flat_map(|(at, on)| pairs.iter().map(move |&pair| (at, on, pair)));
-    // A direct method runs on the CPU, also if the others run on a device.
+    // A direct method runs on the CPU, also if the other methods run on a device.
     let fits = |(at, on, (method, precond)): &(usize, &Stages, (Method, Precond))| match method {
         Method::Direct => *at == 0,
         _ => on.builds(*precond),
@@ -84,7 +84,7 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
             job.again();
             job.deadline = Some(begun + Duration::from_secs_f64(options.limit));
             if let Some(why) = left_out(&job, options.limit, given.memory()) {
-                job.ordered.take(); // later runs are timed with an ordering of their own
+                job.ordered.take(); // later runs compute and time their own ordering
                 return Ok(Solution::new(&job, "cpu").fail(&job, why));
             }
             let mut solution = attempt(&job, on, Precision::Auto, &ready.diagnosis, None)?;
@@ -103,7 +103,7 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
 }
 
 /// The reason not to start a factorisation, from its structure: it exceeds the memory limit, or takes longer
-/// than `limit` seconds. It cannot be interrupted once it runs.
+/// than `limit` seconds. A running factorisation cannot be interrupted.
 fn left_out(job: &Job<'_>, limit: f64, allowed: usize) -> Option<Ending> {
     if job.method != Method::Direct {
         return None;

@@ -7,7 +7,7 @@ use crate::arguments::Devices;
 use crate::console::say;
 use crate::error::Failure;
 
-/// Lists the devices; if there is none, explains how to install one.
+/// Lists the devices; without devices, explains how to install a driver.
 #[cfg(feature = "opencl")]
 pub(crate) fn run(options: &Devices) -> Result<ExitCode, Failure> {
     use coarsen::opencl::OpenCl;

@@ -37,7 +37,7 @@ fn look(options: &Solve) -> Result<ExitCode, Failure> {
     }
     input.b = vec![0.0; input.matrix.shape().0];
     let ready = Ready::new(&options.given, &input, true)?;
-    // Print the diagnosis of the matrix as it was read; the choice uses that of its blocks.
+    // Print the diagnosis of the matrix as it was read; the choice uses the diagnosis of its blocks.
     say(&format!("{}{}\n", described(&diagnose(&input.matrix)), factor(&ready.matrix)));
     let choice = decide(options, &Stages::Cpu, &ready)?;
     say(&format!("solve would use\n  {}\n  {}\n", choice.because[0], choice.because[1]));

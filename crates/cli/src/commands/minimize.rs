@@ -28,7 +28,7 @@ const ARMADILLO: &str = "meshes/ipc_Armadillo13K.msh.gz";
 /// The time step of armadillo-stretch in seconds.
 const STEP: f64 = 1.0 / 30.0;
 
-/// Pairs of L-BFGS: Wang et al. 2020, §5.1.
+/// The number of pairs of L-BFGS: Wang et al. 2020, §5.1.
 const WINDOW: usize = 8;
 
 /// The estimate of the spectral radius for the accelerated gradient method.

@@ -93,7 +93,7 @@ struct SolveRun<'a> {
 }
 
 impl<'a> SolveRun<'a> {
-    /// Analyses, chooses and solves; reorders the nodes where that saves time and `renumber` allows it.
+    /// Analyses, chooses and solves; reorders the nodes if this saves time and `renumber` is true.
     fn new(
         options: &Solve,
         stages: &Stages,

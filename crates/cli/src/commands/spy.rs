@@ -16,19 +16,25 @@ use crate::console::{count, say};
 use crate::error::Failure;
 use crate::input::system::Input;
 
-/// Maximum number of pixels along a side, frame included, and the width of the frame.
+/// The maximum number of pixels along a side, frame included.
 const SIDE: usize = 1200;
+
+/// The width of the frame in pixels.
 const FRAME: usize = 8;
 
-/// Maximum number of pixels for an entry of a small matrix.
+/// The maximum number of pixels for an entry of a small matrix.
 const ZOOM: usize = 24;
 
-/// Nodes of a part for `--reorder parts`.
+/// The number of nodes of a part for `--reorder parts`.
 const PART: usize = 500;
 
-/// Paper, edge, and the ink of a full pixel.
+/// The colour of an empty pixel.
 const PAPER: [u8; 3] = [255, 255, 255];
+
+/// The colour of the frame.
 const EDGE: [u8; 3] = [200, 200, 200];
+
+/// The colour of the fullest pixel.
 const INK: [u8; 3] = [8, 29, 88];
 
 /// The darkness of a pixel with a single entry: visible, and much lighter than a full pixel.
@@ -56,7 +62,7 @@ pub(crate) fn run(options: &Spy) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The requested order of block rows; none for the given order.
+/// The requested order of block rows; `None` for the given order.
 fn order(options: &Spy, input: &Input) -> Result<Option<Permutation>, Failure> {
     let a = &input.matrix;
     let order = match options.reorder {
@@ -81,7 +87,7 @@ fn order(options: &Spy, input: &Input) -> Result<Option<Permutation>, Failure> {
 struct Picture {
     width: usize,
     height: usize,
-    /// Pixels for each entry; 1 if a pixel holds several entries.
+    /// The number of pixels for each entry; 1 if a pixel holds several entries.
     zoom: usize,
     counts: Vec<u32>,
 }

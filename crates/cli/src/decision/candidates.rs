@@ -30,6 +30,7 @@ pub(crate) fn candidates(ready: &Ready<'_>, options: &Compare) -> Vec<(Method, P
             (Precond::Ssor, true),
             (Precond::Ic0, true),
             (Precond::Chebyshev, true),
+            (Precond::Skinning, ready.positions.is_some() && (2..=3).contains(&ready.matrix.block().0)),
             (Precond::Mas, true),
             (Precond::As, true),
         ];
@@ -62,14 +63,16 @@ pub(crate) fn check_words(
     stages: &[Stages],
     pairs: &[(Method, Precond)],
 ) -> Result<(), Failure> {
-    let Given { aggregation, domains, overlap, .. } = &options.given;
+    let Given { aggregation, domains, overlap, skinning, .. } = &options.given;
     let of_matrix = match ready.diagnosis.is_symmetric() {
         true => "the matrix is not positive definite",
         false => "the matrix is not symmetric",
     };
     let of_place = "it works on the CPU only";
+    let of_body = "it needs positions, blocks of 2 or 3, and a positive definite matrix";
     for (words, precond, by, why) in [
         (aggregation.words(), "sa", &[Precond::Sa][..], of_matrix),
+        (skinning.words(), "skinning", &[Precond::Skinning], of_body),
         (domains.words(), "mas", &[Precond::Mas], of_matrix),
         (overlap.words(), "as and ras", &[Precond::As, Precond::Ras], of_place),
     ] {

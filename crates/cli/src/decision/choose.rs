@@ -1,4 +1,4 @@
-//! The choice of method and preconditioner: from the command line, else by `coarsen::auto`.
+//! The choice of method and preconditioner: from the command line, otherwise by `coarsen::auto`.
 
 use coarsen::auto::{Costs, Course, Event, Kind, Last, NoFactor, Plan, Reason};
 use coarsen::diagnose::Diagnosis;
@@ -10,13 +10,13 @@ use crate::input::ready::Ready;
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
     pub(crate) method: Method,
-    /// Preconditioners to try: the first that can be set up is used. Never empty.
+    /// The preconditioners to try, never empty: the first that can be set up is used.
     pub(crate) preconds: Vec<Precond>,
-    /// A line on the method, a line on the preconditioner.
+    /// The reason for the method and the reason for the preconditioner, one line each.
     pub(crate) because: [String; 2],
-    /// The plan for several attempts, where `auto` decides.
+    /// The plan for several attempts, if `auto` decides.
     pub(crate) plan: Option<Plan>,
-    /// The reason why the cost has no bound, where `auto` chooses the preconditioner and there is no plan.
+    /// The reason why the cost has no bound, if `auto` chooses the preconditioner and there is no plan.
     pub(crate) unbounded: Option<NoFactor>,
 }
 
@@ -40,8 +40,8 @@ pub(crate) fn choose(ready: &Ready<'_>, wish: Wish) -> Choice {
 }
 
 impl Choice {
-    /// Chooses. `measure` computes the costs and is called only if there are alternatives; its argument says
-    /// whether a factor is one of them.
+    /// Chooses. `measure` computes the costs and is called only if there are alternatives; its argument
+    /// states whether a factor is an alternative.
     pub(crate) fn new(
         wish: Wish,
         n: usize,

@@ -11,8 +11,7 @@ use crate::input::ready::Ready;
 /// Decides how to solve a system; `solve` acts on the decision and `info` prints it.
 ///
 /// # Errors
-/// For options that the decision would ignore, and for a finding that excludes all methods where `auto`
-/// decides.
+/// For options that the decision would ignore, and for a finding that excludes all methods if `auto` decides.
 pub(crate) fn decide(options: &Solve, stages: &Stages, ready: &Ready<'_>) -> Result<Choice, Failure> {
     let given = &options.given;
     if options.method == Method::Auto {
@@ -100,6 +99,9 @@ pub(crate) fn used(given: &Given, preconds: &[Precond], hint: bool) -> Result<()
     given.domains.check()?;
     if let Some(option) = first(given.overlap.words(), &[Precond::As, Precond::Ras]) {
         return Err(Failure::NotOverlap { option });
+    }
+    if let Some(option) = first(given.skinning.words(), &[Precond::Skinning]) {
+        return Err(Failure::NotSkinning { option });
     }
     match first(given.aggregation.words(), &[Precond::Sa]).filter(|_| !hint) {
         Some(option) => Err(Failure::NotAggregation { option }),

@@ -41,7 +41,7 @@ impl Looks {
         }
     }
 
-    /// Adds those of another list.
+    /// Adds the steps of another list.
     pub(crate) fn add(&mut self, others: &Self) {
         others.0.iter().for_each(|look| self.note(look.step, look.seconds));
     }
@@ -51,12 +51,12 @@ impl Looks {
         Mark { at: Instant::now(), looked: self.seconds() }
     }
 
-    /// Seconds since the start, without analysis steps in between.
+    /// The seconds since the start, without analysis steps in between.
     pub(crate) fn since(&self, mark: Mark) -> f64 {
         (mark.at.elapsed().as_secs_f64() - (self.seconds() - mark.looked)).max(0.0)
     }
 
-    /// Seconds of all steps.
+    /// The seconds of all steps.
     pub(crate) fn seconds(&self) -> f64 {
         self.0.iter().map(|look| look.seconds).sum()
     }

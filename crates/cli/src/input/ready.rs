@@ -14,11 +14,11 @@ use super::system::Input;
 use crate::arguments::{Given, NullSpace};
 use crate::error::Failure;
 
-/// Tolerance for ‖A v‖ of a null vector, relative to ‖|A| |v|‖. Files have 6 digits or more.
+/// The tolerance for ‖A v‖ of a null vector, relative to ‖|A| |v|‖. Files have 6 digits or more.
 pub(crate) const NULL: f64 = 1e-6;
 
-/// The most unknowns of a node that the number of coordinates may imply: shells have 6, several coupled
-/// fields a few more.
+/// The maximum number of unknowns per node that the number of coordinates may imply: shells have 6, several
+/// coupled fields a few more.
 const MOST: usize = 12;
 
 /// An input and its analysis before a method is chosen.
@@ -27,7 +27,7 @@ pub(crate) struct Ready<'a> {
     pub(crate) diagnosis: Diagnosis,
     /// The matrix in blocks, renumbered by `order`.
     pub(crate) matrix: Cow<'a, Bsr<f64>>,
-    /// The order of the nodes in `matrix` and its vectors, where it differs from the input.
+    /// The order of the nodes in `matrix` and its vectors, if it differs from the input.
     pub(crate) order: Option<Permutation>,
     pub(crate) positions: Option<Cow<'a, [[f64; 3]]>>,
     pub(crate) near_kernel: Option<Cow<'a, NearKernel>>,
@@ -41,8 +41,7 @@ pub(crate) struct Ready<'a> {
 }
 
 impl<'a> Ready<'a> {
-    /// Analyses the matrix, converts it to blocks and reorders it where that saves time and `renumber` allows
-    /// it.
+    /// Analyses the matrix, converts it to blocks and reorders it if this saves time and `renumber` is true.
     pub(crate) fn new(given: &Given, input: &'a Input, renumber: bool) -> Result<Self, Failure> {
         let (parsed, mut looks) = (Instant::now(), Looks::default());
         let block = looks.time("block size", || block_size(given, input))?;
@@ -83,7 +82,7 @@ impl<'a> Ready<'a> {
     }
 }
 
-/// The block size: the option, else from the coordinates, else that of the problem, else from the pattern.
+/// The block size: the option, otherwise from the coordinates, the problem or the pattern, in this order.
 fn block_size(given: &Given, input: &Input) -> Result<usize, Failure> {
     let n = input.b.len();
     let natural = input.matrix.block().0;
@@ -115,8 +114,8 @@ fn block_size(given: &Given, input: &Input) -> Result<usize, Failure> {
     }
 }
 
-/// The null space: the vectors of the file, or constants. There is one constant per unknown of a node if A
-/// maps all of them to zero, else one in all.
+/// The null space: the vectors of the file, or constants. The constants are one vector per unknown of a node
+/// if A maps all these vectors to zero, otherwise a single vector.
 fn null_space(
     given: &Given,
     input: &Input,

@@ -8,14 +8,14 @@ use std::borrow::Cow;
 
 use coarsen::sparse::{Bsr, Graph, NearKernel, Permutation};
 
-/// Unknowns up to which all data fit into a cache.
+/// The number of unknowns up to which all data fit into a cache.
 const SMALL: usize = 20_000;
 
-/// Mean distance of an entry from the diagonal, relative to the number of unknowns, above which an order
+/// The mean distance of an entry from the diagonal, relative to the number of unknowns, above which an order
 /// counts as scattered. Random orders have 1/3.
 const FAR: f64 = 0.1;
 
-/// The reverse Cuthill-McKee order of a matrix whose entries are scattered; `None` where they are not.
+/// The reverse Cuthill-McKee order of a matrix whose entries are scattered; `None` for other matrices.
 pub(crate) fn order(a: &Bsr<f64>) -> Option<Permutation> {
     let n = a.shape().0;
     if n <= SMALL || spread(a) <= FAR * n as f64 {
@@ -44,7 +44,7 @@ pub(crate) fn arranged<'a, X: Copy + Send + Sync>(
     Cow::Owned(y)
 }
 
-/// The inverse: a vector in the order of the input.
+/// The inverse of `arranged`: a vector in the order of the input.
 pub(crate) fn restored(order: Option<&Permutation>, size: usize, x: Vec<f64>) -> Vec<f64> {
     let Some(order) = order else { return x };
     let mut y = x.clone();
@@ -52,7 +52,7 @@ pub(crate) fn restored(order: Option<&Permutation>, size: usize, x: Vec<f64>) ->
     y
 }
 
-/// The same for vectors of a near-kernel or null space.
+/// `arranged` for the vectors of a near-kernel or null space.
 pub(crate) fn arranged_modes<'a>(
     order: Option<&Permutation>,
     size: usize,

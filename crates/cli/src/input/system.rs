@@ -26,7 +26,7 @@ pub(crate) struct Input {
     pub(crate) near_kernel: Option<NearKernel>,
     /// The null space vectors of a file.
     pub(crate) null_space: Option<NearKernel>,
-    /// The constraints by which all of these were projected.
+    /// The constraints by which the matrix and the vectors were projected.
     pub(crate) filter: Option<Filtered<f64>>,
 }
 
@@ -58,7 +58,7 @@ impl Input {
         Ok(input)
     }
 
-    /// The matrix and the coordinates only; `read` says which matrices of a file are accepted.
+    /// The matrix and the coordinates only; `read` decides which matrices of a file are accepted.
     pub(crate) fn matrix(
         named: &Named,
         read: impl FnOnce(Source) -> Result<Bsr<f64>, ReadError>,
@@ -134,7 +134,7 @@ fn columns(path: &Path, n: usize) -> Result<NearKernel, Failure> {
     Ok(NearKernel::from_columns(&columns)?)
 }
 
-/// A + C, C from a file that has entries in few rows.
+/// The sum A + C; the file of C has entries in few rows.
 fn sum(a: &Bsr<f64>, path: &Path) -> Result<Bsr<f64>, Failure> {
     let (n, c) = (a.shape().0, open(path)?.matrix()?);
     rows(path, "as many as the matrix has", n, c.shape().0)?;

@@ -9,18 +9,21 @@ use super::table::{Row, Table};
 use crate::arguments::{Method, Precond};
 use crate::error::Failure;
 
-/// Width and height in pixels, and the part of the width for the names.
+/// The width and height in pixels.
 const SIZE: (u32, u32) = (1200, 520);
+
+/// The part of the width for the names.
 const NAMES: u32 = 260;
 
-/// Decades shown below the tolerance; smaller residuals have no meaning for the comparison.
+/// The decades shown below the tolerance; smaller residuals have no meaning for the comparison.
 const BELOW: f64 = 1e-2;
 
-/// The colour of a method, the same in every picture. The palette is that of Okabe & Ito, which colour-blind
+/// The colour of a method, the same in every picture. The palette is by Okabe & Ito, which colour-blind
 /// people can distinguish, without yellow, which is hard to see on white; brown and grey are added.
 fn colour(row: &Row) -> RGBColor {
     match row.precond {
         Precond::Sa => RGBColor(213, 94, 0),
+        Precond::Skinning => RGBColor(100, 60, 160),
         Precond::Mas => RGBColor(170, 0, 60),
         Precond::As | Precond::Ras => RGBColor(120, 90, 20),
         Precond::Ic0 | Precond::Ilu0 => RGBColor(0, 114, 178),

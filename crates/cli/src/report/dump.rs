@@ -22,7 +22,7 @@ use crate::input::system::Input;
 struct Options<'a> {
     /// The command line of the run.
     command: Vec<String>,
-    /// The command line that repeats the run from this folder; none if a file could not be read.
+    /// The command line that repeats the run from this folder; `None` if a file could not be read.
     again: Option<Vec<String>>,
     options: &'a Solve,
     threads: usize,
@@ -54,14 +54,14 @@ pub(crate) fn write(
     write_json(&folder.join("options.json"), &described)
 }
 
-/// Writes the vectors of a near-kernel or null space, one column for each.
+/// Writes the vectors of a near-kernel or null space, one column per vector.
 pub(crate) fn write_columns(file: &Path, vectors: &NearKernel) -> Result<(), Failure> {
     let columns = (0..vectors.vectors()).flat_map(|j| vectors.column(j)).collect();
     let dense = Dense::new(vectors.size(), vectors.vectors(), columns).map_err(std::io::Error::other);
     Ok(matrix_market::write_dense(file, &dense.map_err(Failure::write(file))?)?)
 }
 
-/// Writes points, one row for each.
+/// Writes points, one row per point.
 pub(crate) fn write_points(file: &Path, points: &[[f64; 3]]) -> Result<(), Failure> {
     let axes = (0..3).flat_map(|axis| points.iter().map(move |p| p[axis])).collect();
     let dense = Dense::new(points.len(), 3, axes).map_err(std::io::Error::other);
@@ -123,9 +123,8 @@ fn again(options: &Solve, (threads, stages): (usize, &Stages), input: &Input) ->
     add("--memory", given.memory_mib.to_string());
     add("--tol", format!("{:e}", given.tol));
     add("--max-iterations", given.max_iterations.to_string());
-    let methods =
-        given.aggregation.words().into_iter().chain(given.domains.words()).chain(given.overlap.words());
-    for (option, value) in methods {
+    let multigrid = given.aggregation.words().into_iter().chain(given.skinning.words());
+    for (option, value) in multigrid.chain(given.domains.words()).chain(given.overlap.words()) {
         words.extend([option.to_owned(), value].into_iter().filter(|word| !word.is_empty())); // a flag has no value
     }
     words

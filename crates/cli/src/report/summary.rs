@@ -32,7 +32,7 @@ pub(crate) struct Setting<'a> {
 pub(crate) struct Report {
     source: String,
     n: usize,
-    /// Stored entries, both triangles.
+    /// The number of stored entries, both triangles.
     nnz: usize,
     block_size: usize,
     method: Method,
@@ -41,15 +41,15 @@ pub(crate) struct Report {
     precision: Precision,
     threads: usize,
     read_seconds: f64,
-    /// Seconds from the parsed matrix to the first iteration: analysis and preconditioner or factors, without
-    /// `tries`.
+    /// The seconds from the parsed matrix to the first iteration: analysis and preconditioner or factors,
+    /// without `tries`.
     setup_seconds: f64,
     /// The analysis of the matrix, a part of the setup: each step with its seconds.
     looks: Looks,
     solve_seconds: f64,
-    /// Seconds of the command, from its start to this report.
+    /// The seconds of the command, from its start to this report.
     total_seconds: f64,
-    /// Iterations of the last method; for a direct method, steps of refinement.
+    /// The number of iterations of the last method; for a direct method, of refinement steps.
     iterations: usize,
     /// Earlier attempts, with their own iterations and seconds.
     tries: Vec<Try>,
@@ -58,12 +58,12 @@ pub(crate) struct Report {
     /// |b - A x| / |b| in f64, with the matrix as it was read and the x that is written.
     true_relative_residual: f64,
     pub(crate) outcome: &'static str,
-    /// Cause and remedy; empty when converged.
+    /// The cause and the remedy; empty when converged.
     pub(crate) advice: String,
     pub(crate) history: Vec<f64>,
-    /// Levels of a hierarchy; 1 without one.
+    /// The number of levels of a hierarchy; 1 without a hierarchy.
     levels: usize,
-    /// Entries of the matrices of all levels divided by those of the finest.
+    /// The number of entries of the matrices of all levels divided by the number for the finest matrix.
     operator_complexity: f64,
     /// The table of levels, as text.
     #[serde(skip)]
@@ -141,7 +141,7 @@ impl Report {
     }
 }
 
-/// The peak memory of this process, where the operating system reports it.
+/// The peak memory of this process, if the operating system reports it.
 fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

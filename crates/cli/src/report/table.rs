@@ -22,17 +22,17 @@ pub(crate) struct Row {
     several: bool,
     /// Whether `auto` would choose it.
     pub(crate) auto: bool,
-    /// Seconds of the setup of the last attempt.
+    /// The seconds of the setup of the last attempt.
     setup_seconds: f64,
-    /// Seconds of the iterations of the last attempt.
+    /// The seconds of the iterations of the last attempt.
     solve_seconds: f64,
-    /// Seconds of all attempts.
+    /// The seconds of all attempts.
     pub(crate) total_seconds: f64,
-    /// Iterations of the last attempt; for a direct method, steps of refinement.
+    /// The number of iterations of the last attempt; for a direct method, of refinement steps.
     pub(crate) iterations: usize,
     /// The attempts before the last, with their own iterations and seconds.
     tries: Vec<Try>,
-    /// Peak memory, vectors included.
+    /// The peak memory, vectors included.
     memory_bytes: usize,
     pub(crate) outcome: &'static str,
     advice: String,
@@ -40,7 +40,7 @@ pub(crate) struct Row {
     levels: usize,
     operator_complexity: f64,
     pub(crate) history: Vec<f64>,
-    /// Times of the residuals in the history, in seconds from the start of the setup.
+    /// The times of the residuals in the history, in seconds from the start of the setup.
     pub(crate) times: Vec<f64>,
 }
 
@@ -99,21 +99,21 @@ pub(crate) fn label((method, precond): (Method, Precond), backend: Option<&str>)
     }
 }
 
-/// All methods, the fastest first.
+/// All methods, from the fastest to the slowest.
 #[derive(Serialize)]
 pub(crate) struct Table {
     pub(crate) source: String,
     pub(crate) n: usize,
     nnz: usize,
-    /// The constraints by which it was projected.
+    /// The constraints by which the system was projected.
     filtered: Option<String>,
     block_size: usize,
     threads: usize,
     pub(crate) tolerance: f64,
     limit_seconds: f64,
-    /// Seconds of the common analysis of the matrix: diagnosis, conversion to blocks.
+    /// The seconds of the common analysis of the matrix: diagnosis, conversion to blocks.
     looking_seconds: f64,
-    /// Seconds of `auto` beyond that, choice and solution.
+    /// The seconds of `auto` after this analysis: choice and solution.
     auto_seconds: f64,
     /// The outcome of `auto`.
     auto_outcome: &'static str,

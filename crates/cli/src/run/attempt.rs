@@ -1,4 +1,4 @@
-//! One attempt at a system, in the requested precision or in one that suffices.
+//! One attempt at a system, in the requested precision or in a precision that suffices.
 
 use coarsen::auto::Meter;
 use coarsen::backend::Cpu;
@@ -63,7 +63,7 @@ fn in_double<D: Stage, M: Stage>(
     Ok(solution)
 }
 
-/// Tries a preconditioner in f32 first where that is suitable, and in f64 if it does not converge.
+/// Tries a preconditioner in f32 first if f32 is suitable, and in f64 if the solve does not converge.
 ///
 /// Storage in f32 halves the memory traffic of a preconditioner. It is used if the values fit and the method
 /// is a conjugate gradient method. If rounding makes the preconditioner indefinite, as for very

@@ -50,7 +50,7 @@ pub(crate) fn by_choice(
     Ok(solution)
 }
 
-/// The events as lines, with a line where the cost has no bound.
+/// The events as lines, with an additional line if the cost has no bound.
 fn told(course: &Course) -> Vec<String> {
     let said = course.events.iter().any(|event| matches!(event, Event::NoFactor(_)));
     let unbounded = course.unbounded.filter(|_| !said).map(Event::NoFactor);
@@ -63,14 +63,14 @@ struct Attempts<'a> {
     given: &'a Given,
     place: Place<'a>,
     progress: &'a Progress,
-    /// Iterations done.
+    /// The number of iterations so far.
     done: usize,
-    /// The last attempt with the best x of all, and the attempts before it.
+    /// The last attempt with the best x of all attempts; its `tries` are the attempts before it.
     best: Option<Solution>,
 }
 
 impl Attempts<'_> {
-    /// One attempt from the best x; returns how it ended.
+    /// Makes one attempt from the best x; returns how it ended.
     fn make(
         &mut self,
         (method, precond, precision): (Method, Precond, Precision),
@@ -114,7 +114,7 @@ impl Steps for Attempts<'_> {
     }
 }
 
-/// Converts an ending for `auto`; `narrow` if the preconditioner is stored in f32 and f64 can still be tried.
+/// Converts an ending for `auto`; `narrow` if the preconditioner is stored in f32 and f64 was not tried.
 fn ended(solution: &Solution, narrow: bool) -> End {
     match &solution.ending {
         Ending::Method(Outcome::Converged) => End::Converged,

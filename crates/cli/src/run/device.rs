@@ -11,8 +11,8 @@ use super::stage::{Built, Operator, Stage, anywhere, domains};
 use crate::arguments::Precond;
 use crate::arguments::domains::Form;
 
-/// Bytes of a hierarchy as a multiple of those of its matrix. Transfers, coarser levels, diagonal blocks and
-/// vectors take as much as the matrix.
+/// The bytes of a hierarchy as a multiple of the bytes of its matrix. Transfers, coarser levels, diagonal
+/// blocks and vectors take as much as the matrix.
 const HIERARCHY: u64 = 3;
 
 impl<V: Real, S: Real> Stage for OpenCl<V, S> {
@@ -43,12 +43,12 @@ impl<V: Real, S: Real> Stage for OpenCl<V, S> {
     }
 }
 
-/// Bytes of the matrix, of a dozen vectors, and of the preconditioner.
+/// The number of bytes of the matrix, of a dozen vectors, and of the preconditioner.
 fn needed<V: Real, S: Real>(on: &OpenCl<V, S>, a: &Bsr<f64>, precond: Precond, form: &Form) -> u64 {
     let inner = on.matrix_bytes(a);
     let domains = |recipe: &Schwarz| on.domain_bytes(recipe, a);
     let preconditioner = match (precond, form) {
-        (Precond::Sa, _) => HIERARCHY * inner,
+        (Precond::Sa | Precond::Skinning, _) => HIERARCHY * inner,
         (Precond::Mas, Form::Additive(recipe)) => domains(recipe),
         (Precond::Mas, Form::Multiplicative(over)) => {
             HIERARCHY * inner + domains(&over.smoothing.domains.schwarz)
@@ -76,7 +76,7 @@ fn computed_on_device<V: Real, S: Real>(
     Ok((Box::new(built), Some(grids)))
 }
 
-/// One line for each level.
+/// One line per level.
 fn table<V: Real, S: Real>(
     built: &DeviceSubdomains<V, S>,
     nodes: &[usize],

@@ -10,7 +10,7 @@ use coarsen::krylov::NullSpaceError;
 
 use crate::console::mib;
 
-/// The end of a solve. All but [`Outcome::Converged`] are exit code 4.
+/// The end of a solve. Every end except [`Outcome::Converged`] gives exit code 4.
 #[derive(Clone, Debug)]
 pub(crate) enum Ending {
     /// The outcome of the method, checked by the residual in `f64`.
@@ -80,7 +80,7 @@ impl Ending {
     }
 }
 
-/// Cause and remedy; empty when converged.
+/// The cause and the remedy; empty when converged.
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,7 +1,7 @@
 //! The preconditioner of a sequence, and its update in each step.
 
 use coarsen::backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, Update};
-use coarsen::multigrid::{Multigrid, SmoothedAggregation};
+use coarsen::multigrid::{Multigrid, Skinning, SmoothedAggregation};
 use coarsen::problems::Sequence;
 use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen::sparse::{Bsr, System};
@@ -13,14 +13,15 @@ use crate::arguments::overlap::Overlap;
 use crate::arguments::{Follow, Precision, Precond, Solve};
 use crate::error::Failure;
 
-/// Number of unknowns above which `auto` uses a hierarchy over the domains, from the table by size in
+/// The number of unknowns above which `auto` uses a hierarchy over the domains, from the table by size in
 /// `benches/README.md`, with contact that changes in each step.
 const LARGE: usize = 100_000;
 
-/// Number of unknowns above which `auto` uses smoothed aggregation, from the same table.
+/// The number of unknowns above which `auto` uses smoothed aggregation, from the same table.
 const LARGEST: usize = 250_000;
 
-/// The choice of `auto` by number of unknowns and its reason; `asked` if options select a form of domains.
+/// The choice of `auto` by the number of unknowns, and the reason; `asked` if options select a form of
+/// domains.
 fn automatic(unknowns: usize, asked: bool) -> (Precond, &'static str) {
     match unknowns {
         _ if asked => (Precond::Mas, " (auto, in the requested form)"),
@@ -45,6 +46,8 @@ pub(crate) struct Follower {
     follow: Follow,
     mixed: bool,
     aggregation: Multigrid<SmoothedAggregation>,
+    /// At the positions of the first step: new positions change no transfer.
+    skinning: Multigrid<Skinning>,
     /// The reason for the choice of `auto`.
     because: &'static str,
     domains: Form,
@@ -66,11 +69,14 @@ impl Follower {
         } else {
             options.given.domains.recipe()
         };
+        let mut skinning = options.given.skinning.recipe();
+        skinning.coarsening.rest = Some(sequence.positions().into());
         Self {
             precond,
             follow: options.follow,
             mixed: options.precision == Precision::Mixed,
             aggregation: options.given.aggregation.recipe(),
+            skinning,
             because,
             domains,
             overlap: options.given.overlap.clone(),
@@ -151,6 +157,7 @@ impl Follower {
         let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
         match self.precond {
             Precond::Sa => boxed(&self.aggregation, system, on),
+            Precond::Skinning => boxed(&self.skinning, system, on),
             Precond::Mas | Precond::Auto => match &self.domains {
                 Form::Additive(recipe) => boxed(recipe, system, on),
                 Form::Multiplicative(recipe) => boxed(&**recipe, system, on),

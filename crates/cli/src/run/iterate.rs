@@ -15,10 +15,10 @@ use super::stage::Stage;
 use crate::arguments::{Method, name};
 use crate::error::of_device;
 
-/// Maximum number of continuations of a solve whose residual in `f64` is still above the tolerance.
+/// The maximum number of continuations of a solve whose residual in `f64` is still above the tolerance.
 const CONTINUATIONS: usize = 3;
 
-/// Solves `job` at the place `on`, watched by `meter` where several attempts are made.
+/// Solves `job` at the place `on`, watched by `meter` if several attempts are made.
 ///
 /// # Errors
 /// Of the device only; a solve that does not converge is recorded in the solution.
@@ -91,8 +91,8 @@ pub(crate) fn iterate<B: Stage>(
         if report.outcome == Outcome::Stopped && !solution.ending.converged() && !told {
             solution.ending = Ending::TimeLimit;
         }
-        // The residual may be just above the tolerance when it is summed in another order or precision. Then
-        // continue from this x with a smaller tolerance.
+        // Summed in another order or precision, the residual may be just above the tolerance. The solve then
+        // continues from this x with a smaller tolerance.
         if solution.ending.converged() || report.outcome != Outcome::Converged {
             break;
         }
@@ -111,7 +111,7 @@ fn numbers<V: Real>(x: Vec<f64>, scale: f64) -> Vec<V> {
     x.into_iter().map(|v| V::of(v / scale)).collect()
 }
 
-/// The first preconditioner that can be set up; notes the errors of those before it.
+/// The first preconditioner that can be set up; records the errors of the preconditioners before it.
 fn first_built<B: Stage>(
     job: &Job<'_>,
     on: &B,

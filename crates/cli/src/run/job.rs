@@ -7,7 +7,7 @@ use std::time::Instant;
 use coarsen::Real;
 use coarsen::backend::Backend;
 use coarsen::direct::Analysis;
-use coarsen::multigrid::{Coarsening, Hierarchy, Multigrid, SmoothedAggregation, SmootherRecipe};
+use coarsen::multigrid::{Coarsening, Hierarchy, Multigrid, Skinning, SmoothedAggregation, SmootherRecipe};
 use coarsen::sparse::{Bsr, NearKernel, Permutation, System};
 
 use super::progress::Progress;
@@ -25,15 +25,17 @@ pub(crate) struct Job<'a> {
     pub(crate) system: System<'a, f64>,
     /// The matrix as it was read, for the residual. All vectors here are in its order.
     pub(crate) original: &'a Bsr<f64>,
-    /// The order of the nodes in `system` and `null_space`, where it differs.
+    /// The order of the nodes in `system` and `null_space`, if it differs from the input.
     pub(crate) order: Option<&'a Permutation>,
     pub(crate) b: &'a [f64],
     pub(crate) x0: Option<&'a [f64]>,
     pub(crate) method: Method,
-    /// Preconditioners to try; the first that can be set up is used.
+    /// The preconditioners to try; the first that can be set up is used.
     pub(crate) preconds: Vec<Precond>,
     /// The recipe of [`Precond::Sa`].
     pub(crate) aggregation: Multigrid<SmoothedAggregation>,
+    /// The recipe of [`Precond::Skinning`].
+    pub(crate) skinning: Multigrid<Skinning>,
     /// The recipe of [`Precond::Mas`].
     pub(crate) domains: Form,
     /// The recipe of [`Precond::As`], and its restricted form for [`Precond::Ras`].
@@ -44,9 +46,9 @@ pub(crate) struct Job<'a> {
     pub(crate) tolerance: f64,
     pub(crate) max_iterations: usize,
     pub(crate) progress: &'a Progress,
-    /// Start of the setup, when the matrix was parsed.
+    /// The start of the setup, when the matrix was parsed.
     pub(crate) begun: Instant,
-    /// Start of this attempt; later than `begun` if there were others before.
+    /// The start of this attempt; later than `begun` if other attempts came before.
     pub(crate) since: Cell<Mark>,
     /// Times of the analysis steps. The report lists them separately from setup and solve.
     pub(crate) looks: &'a RefCell<Looks>,
@@ -69,6 +71,7 @@ impl<'a> Job<'a> {
             method: Method::Cg,
             preconds: vec![Precond::None],
             aggregation: given.aggregation.recipe(),
+            skinning: given.skinning.recipe(),
             domains: given.domains.recipe(),
             overlap: given.overlap.clone(),
             null_space: ready.null_space.clone(),
@@ -110,7 +113,7 @@ impl<'a> Job<'a> {
 pub(crate) struct Grids {
     pub(crate) levels: usize,
     pub(crate) operator_complexity: f64,
-    /// One line for each level.
+    /// One line per level.
     pub(crate) table: String,
 }
 

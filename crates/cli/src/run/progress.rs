@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Steps of the bar for a decade of the residual.
+/// The number of steps of the bar per decade of the residual.
 const DECADE: f64 = 100.0;
 
-/// The current phase of a run, on standard error if that is a terminal.
+/// The current phase of a run, on standard error if it is a terminal.
 pub(crate) struct Progress {
     bar: ProgressBar,
     /// The prefix of every message: the name of the running method.

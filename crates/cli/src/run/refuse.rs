@@ -7,7 +7,7 @@ use super::job::Job;
 use crate::arguments::Method;
 use crate::input::ready::NULL;
 
-/// The reason why a method cannot be used on this matrix, if its diagnosis shows one.
+/// The reason why a method cannot be used on this matrix, if its diagnosis shows a reason.
 pub(crate) fn refuse(method: Method, diagnosis: &Diagnosis) -> Option<Ending> {
     let values = diagnosis.values.as_ref()?;
     let symmetric = matches!(method, Method::Cg | Method::Fcg | Method::Minres);

@@ -13,7 +13,7 @@ use crate::arguments::{Method, Precision, Precond};
 use crate::console::count;
 use crate::input::looks::Mark;
 
-/// An attempt that was followed by another.
+/// An attempt that was followed by another attempt.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Try {
     pub(crate) method: Method,
@@ -43,22 +43,22 @@ pub(crate) struct Solution {
     pub(crate) method: Method,
     pub(crate) backend: &'static str,
     pub(crate) precond: Precond,
-    /// The method that ran, never `auto`.
+    /// The precision of the solve, never `auto`.
     pub(crate) precision: Precision,
     pub(crate) x: Vec<f64>,
     pub(crate) ending: Ending,
-    /// ‖b − A x‖ / ‖b‖ of this x in `f64`, with A as it was read.
+    /// ‖b − A x‖ / ‖b‖ of x in `f64`, with A as it was read.
     pub(crate) residual: f64,
     pub(crate) iterations: usize,
-    /// Relative residuals in the method, the starting guess first.
+    /// The relative residuals in the method, the starting guess first.
     pub(crate) history: Vec<f64>,
-    /// Times of these residuals, in seconds since the start of the setup.
+    /// The times of these residuals, in seconds since the start of the setup.
     pub(crate) times: Vec<f64>,
     pub(crate) grids: Option<Grids>,
     pub(crate) condition: Option<f64>,
     /// Whether a Cholesky factorisation failed.
     pub(crate) refactored: bool,
-    /// The attempts before this one; it started from their x.
+    /// The attempts before this attempt, which started from their x.
     pub(crate) tries: Vec<Try>,
     pub(crate) setup_seconds: f64,
     pub(crate) solve_seconds: f64,
@@ -118,7 +118,7 @@ impl Solution {
         }
     }
 
-    /// Adds the attempt before, from whose x it started, and keeps the better x of the two.
+    /// Adds the earlier attempt, from whose x this attempt started, and keeps the better x of the two.
     pub(crate) fn after(mut self, before: Self) -> Self {
         let tried = before.tried();
         // In conjugate gradients the error in the norm of A decreases in every iteration, even if the
@@ -127,7 +127,7 @@ impl Solution {
         if !stopped && self.residual > before.residual {
             (self.x, self.residual) = (before.x, before.residual);
         }
-        // Its first residual is the last one of the attempt before.
+        // The first residual of this attempt is the last residual of the earlier attempt.
         let first = self.history.len().min(1);
         self.history.splice(..first, before.history);
         self.times.splice(..first, before.times);
@@ -175,7 +175,7 @@ impl Solution {
     }
 }
 
-/// ‖b − A x‖ / ‖b‖, divided by 1 where b = 0; NaN where x is not finite.
+/// ‖b − A x‖ / ‖b‖, divided by 1 if b = 0; NaN if x is not finite.
 pub(crate) fn relative_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
     if x.iter().any(|v| !v.is_finite()) {
         return f64::NAN;
@@ -187,7 +187,7 @@ pub(crate) fn relative_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
     norm(&r) / if size > 0.0 { size } else { 1.0 }
 }
 
-/// ‖v‖₂, without overflow or underflow of the squares; NaN where v is not finite.
+/// ‖v‖₂, without overflow or underflow of the squares; NaN if v is not finite.
 fn norm(v: &[f64]) -> f64 {
     let largest = v.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
     if v.iter().any(|v| !v.is_finite()) {

@@ -1,7 +1,7 @@
 //! Places for the command, and the preconditioners that they support.
 
 use coarsen::backend::{Backend, Cpu, Setup, SetupError};
-use coarsen::multigrid::{Multigrid, SmoothedAggregation, SmootherRecipe};
+use coarsen::multigrid::{Coarsening, Multigrid, SmootherRecipe};
 use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen::schwarz::Place;
 use coarsen::sparse::{Bsr, System};
@@ -15,7 +15,7 @@ use crate::arguments::domains::Form;
 /// on model problems.
 pub(crate) const OVER_RELAXATION: f64 = 1.3;
 
-/// A preconditioner, and its levels if it has levels.
+/// A preconditioner, and its levels if it has several.
 pub(crate) type Built<V> = (Box<dyn Preconditioner<V>>, Option<Grids>);
 
 /// A place at which the command can solve.
@@ -55,7 +55,8 @@ impl<B: Backend> Operator<'_, B> {
 impl<V: Real, S: Real> Stage for Cpu<V, S> {
     fn build(&self, precond: Precond, job: &Job<'_>) -> Result<Built<Vec<V>>, SetupError> {
         Ok(match precond {
-            Precond::Sa if V::NAME != S::NAME => return narrow_hierarchy(job),
+            Precond::Sa if V::NAME != S::NAME => return narrow_hierarchy(&job.aggregation, job),
+            Precond::Skinning if V::NAME != S::NAME => return narrow_hierarchy(&job.skinning, job),
             Precond::Mas => return domains(&job.domains, job.system, self),
             Precond::Ic0 => (Box::new(Ic0::default().build_from(job.system, self)?), None),
             Precond::Ilu0 => (Box::new(Ilu0.build_from(job.system, self)?), None),
@@ -73,7 +74,7 @@ impl<V: Real, S: Real> Stage for Cpu<V, S> {
 }
 
 /// The preconditioners that are generic over a place;
-/// [`Stages::builds`](crate::decision::places::Stages::builds) excludes the others.
+/// [`Stages::builds`](crate::decision::places::Stages::builds) excludes all others.
 pub(crate) fn anywhere<B: Backend>(
     precond: Precond,
     job: &Job<'_>,
@@ -83,6 +84,7 @@ pub(crate) fn anywhere<B: Backend>(
     let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
     let one_level: Box<dyn Preconditioner<B::Vector>> = match precond {
         Precond::Sa => return hierarchy(&job.aggregation, system, on),
+        Precond::Skinning => return hierarchy(&job.skinning, system, on),
         Precond::Jacobi => Box::new(Jacobi::default().build_from(system, on)?),
         Precond::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, on)?),
         Precond::Gs => Box::new(GaussSeidel::default().build_from(system, on)?),
@@ -99,22 +101,29 @@ pub(crate) fn anywhere<B: Backend>(
     Ok((one_level, None))
 }
 
-fn hierarchy<B: Backend, S: SmootherRecipe<f64, B> + 'static>(
-    recipe: &Multigrid<SmoothedAggregation, S>,
+fn hierarchy<B: Backend, C, S>(
+    recipe: &Multigrid<C, S>,
     system: System<'_, f64>,
     on: &B,
-) -> Result<Built<B::Vector>, SetupError> {
+) -> Result<Built<B::Vector>, SetupError>
+where
+    C: Coarsening<f64> + 'static,
+    S: SmootherRecipe<f64, B> + 'static,
+{
     let built = recipe.build_from(system, on)?;
     let grids = Grids::of(&built);
     Ok((Box::new(built), Some(grids)))
 }
 
 /// A hierarchy that is computed and applied in f32, for vectors in f64.
-fn narrow_hierarchy<V: Real>(job: &Job<'_>) -> Result<Built<Vec<V>>, SetupError> {
+fn narrow_hierarchy<V: Real, C: Coarsening<f32> + 'static>(
+    recipe: &Multigrid<C>,
+    job: &Job<'_>,
+) -> Result<Built<Vec<V>>, SetupError> {
     let System { positions, near_kernel, links, .. } = job.system;
     let matrix = job.time("f32 copy", || job.system.matrix.to::<f32>());
     let system = System { positions, near_kernel, links, ..System::from(&matrix) };
-    let built = job.aggregation.build_from(system, &Cpu::single())?;
+    let built = recipe.build_from(system, &Cpu::single())?;
     let grids = Grids::of(&built);
     Ok((Box::new(Narrow::new(built, matrix.shape().0)?), Some(grids)))
 }

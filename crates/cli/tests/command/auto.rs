@@ -1,4 +1,5 @@
-//! The choice of `auto` without options. `crates/auto/tests` compares its work with that of the best method.
+//! The choice of `auto` without options. `crates/auto/tests` compares its work with the work of the best
+//! method.
 
 use coarsen::matrix_market::{Symmetry, write};
 
@@ -39,7 +40,7 @@ fn scales_do_not_hide_the_near_kernel() {
     assert!(scrambled <= 2 * plain + 4, "{scrambled} {plain}");
 }
 
-/// Without a factor the cost of a wrong forecast has no bound, and the report says so.
+/// Without a factor the cost of a wrong forecast has no bound, and the report states this.
 #[test]
 fn where_no_bound_is_claimed_the_report_says_so() {
     const N: usize = 20_100;
@@ -68,7 +69,7 @@ fn where_no_bound_is_claimed_the_report_says_so() {
         let told = told(&words);
         assert!(matches!(&told[..], [note] if note.contains(why)), "{words}: {told:?}");
     }
-    // No note where a factor is possible, or where the options leave no choice to `auto`.
+    // No note if a factor is possible, or if the options leave no choice to `auto`.
     for words in [hard.as_str(), "--problem poisson2d:10", "--problem poisson2d:30 --precond jacobi"] {
         assert_eq!(told(words), [""; 0], "{words}");
     }

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Folder, coarsen, solve};
 
-/// Whether this build supports devices and this machine has one; if one is required, tests are not skipped.
+/// Whether this build supports devices and this machine has one; if a device is required, tests are not
+/// skipped.
 pub(crate) fn has_device() -> bool {
     let done = coarsen("devices");
     let has = done.code == 0;
@@ -86,7 +87,7 @@ fn a_device_solves_what_the_cpu_solves() {
     assert!(done.code == 0 && done.out.contains("cg + sa, opencl") && done.out.contains("cg + sa, cpu"));
 }
 
-/// Multilevel domains in every precision: the iterations of the CPU, plus or minus one.
+/// Multilevel domains in every precision take as many iterations as on the CPU, plus or minus one.
 #[test]
 fn a_device_applies_domains() {
     if !has_device() {
@@ -113,7 +114,7 @@ fn a_device_applies_domains() {
     assert!(done.code == 0 && done.out.contains("cg + mas, opencl") && done.out.contains("cg + mas, cpu"));
 }
 
-/// The second of two devices, where PoCL shows the processor as two.
+/// The second of two devices, if PoCL shows the processor as two.
 #[test]
 fn a_device_is_taken_by_its_number() {
     if !has_device() {

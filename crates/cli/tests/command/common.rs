@@ -43,8 +43,8 @@ impl Folder {
         self.file(name, &text)
     }
 
-    /// A ring of springs that is nearly singular, and indefinite after rounding to f32, with a load; both as
-    /// arguments of the command.
+    /// A ring of springs that is nearly singular, and indefinite after rounding to f32, with a load; matrix
+    /// and load as arguments of the command.
     pub(crate) fn spoilt_by_rounding(&self) -> String {
         const N: usize = 2000;
         const STEP: f64 = f32::EPSILON as f64;
@@ -78,7 +78,7 @@ pub(crate) fn coarsen(words: &str) -> Done {
     fed(words, b"")
 }
 
-/// The same with something on the standard input.
+/// Runs `coarsen` with `input` on the standard input.
 pub(crate) fn fed(words: &str, input: &[u8]) -> Done {
     let mut child = Command::new(env!("CARGO_BIN_EXE_coarsen"))
         .args(words.split_whitespace())
@@ -87,7 +87,7 @@ pub(crate) fn fed(words: &str, input: &[u8]) -> Done {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let _ = child.stdin.take().unwrap().write_all(input); // it may end before it has read all
+    let _ = child.stdin.take().unwrap().write_all(input); // the command may end before it has read everything
     let output = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Done { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
@@ -101,13 +101,13 @@ pub(crate) fn solve(folder: &Folder, words: &str) -> (Done, Value) {
     (done, report)
 }
 
-/// Iterations of all attempts.
+/// The number of iterations of all attempts.
 pub(crate) fn iterations(report: &Value) -> u64 {
     let of = |part: &Value| part["iterations"].as_u64().unwrap();
     of(report) + report["tries"].as_array().unwrap().iter().map(of).sum::<u64>()
 }
 
-/// Seconds of setup and solve of all attempts, of a report or a row.
+/// The seconds of setup and solve of all attempts, of a report or a row.
 pub(crate) fn seconds(report: &Value) -> f64 {
     let of = |part: &Value| part["setup_seconds"].as_f64().unwrap() + part["solve_seconds"].as_f64().unwrap();
     of(report) + report["tries"].as_array().unwrap().iter().map(of).sum::<f64>()

@@ -90,7 +90,7 @@ fn unsymmetric_and_indefinite_matrices_have_their_methods() {
     }
 }
 
-/// An option must belong to a row of the table; otherwise it is rejected.
+/// An option must belong to a row of the table; otherwise it is an error.
 #[test]
 fn options_of_methods_that_do_not_run_are_refused() {
     let folder = Folder::new();

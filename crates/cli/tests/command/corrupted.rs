@@ -18,10 +18,10 @@ use flate2::write::GzEncoder;
 /// The number of damaged files.
 const FILES: u64 = 300;
 
-/// The time limit for each.
+/// The time limit per file.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Small ones of every kind: definite, indefinite, singular, unsymmetric, pattern, rectangular, complex.
+/// Small matrices of every kind: definite, indefinite, singular, unsymmetric, pattern, rectangular, complex.
 const ORIGINALS: [&str; 14] = [
     "bcsstk01",
     "bcsstk02",
@@ -69,7 +69,7 @@ fn below(random: &mut NumpyRandom, n: usize) -> usize {
     (random.uniform() * n as f64) as usize
 }
 
-/// Changes a text in one to three places, and returns a description.
+/// Changes a text at one to three positions, and returns a description.
 fn damage(text: &mut Vec<u8>, random: &mut NumpyRandom) -> String {
     let mut how = String::new();
     for _ in 0..=below(random, 3) {
@@ -121,7 +121,7 @@ fn mutate(text: &mut [u8], random: &mut NumpyRandom) -> String {
     how
 }
 
-/// Runs the command; `None` when it had to be stopped.
+/// Runs the command; `None` if it exceeded the time limit.
 fn run(file: &Path, x: &Path, options: &[&str]) -> Option<(i32, String)> {
     let mut child = Command::new(env!("CARGO_BIN_EXE_coarsen"))
         .args(["solve", "--quiet", "--threads", "1", "--rhs", "ones", "--max-iterations", "300", "--out"])
@@ -186,7 +186,7 @@ fn damaged_files_are_refused_or_solved_or_explained() {
         };
         let (file, x) = (folder.join("a.mtx"), folder.join("x.mtx"));
         std::fs::write(&file, &bytes).unwrap();
-        let _ = std::fs::remove_file(&x); // of the file before
+        let _ = std::fs::remove_file(&x); // of the previous file
         let options = OPTIONS[seed as usize % OPTIONS.len()];
         let case = format!("seed {seed}, {}{how}, {options:?}", ORIGINALS[which]);
         let (code, said) = run(&file, &x, options).unwrap_or_else(|| panic!("{case}: still running"));

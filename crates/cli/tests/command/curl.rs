@@ -6,7 +6,7 @@ use coarsen::problems::random_vector;
 use coarsen::sparse::Bsr;
 use coarsen::sparse::assembly::from_triplets;
 
-/// A number in (0, 1) for each of `n`.
+/// `n` numbers in (0, 1).
 pub(crate) fn uniform(n: usize, seed: u64) -> Vec<f64> {
     random_vector(n, seed).iter().map(|v| 0.5 + v.atan() / PI).collect()
 }
@@ -27,10 +27,10 @@ pub(crate) fn gram(
     from_triplets(n, n, &entries).expect("entries of the grid")
 }
 
-/// Cᵀ C + ε M on the edges of a grid of n³ cells: C takes edges to faces.
+/// Cᵀ C + ε M on the edges of a grid of n³ cells; C maps edges to faces.
 pub(crate) fn curl(seed: u64, n: usize, mass: f64) -> Bsr<f64> {
     let m = n + 1;
-    // Edges along x, y, z: the direction of the edge has n places, the others n + 1.
+    // Edges along x, y, z: n edges in the direction of the edge, n + 1 in the other directions.
     let extent = |d: usize| -> [usize; 3] { std::array::from_fn(|e| if e == d { n } else { m }) };
     let of_each = n * m * m;
     let edge = |d: usize, at: [usize; 3]| {

@@ -2,7 +2,7 @@
 
 use crate::common::{Folder, coarsen, solve};
 
-/// Two tetrahedra on a common face, as points and corners from 0.
+/// Two tetrahedra on a common face, as points and as corners counted from 0.
 const POINTS: [[f64; 3]; 5] =
     [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]];
 const TETRAHEDRA: [[usize; 4]; 2] = [[0, 1, 2, 3], [1, 2, 3, 4]];
@@ -18,7 +18,7 @@ fn corners(base: usize, head: impl Fn(usize) -> String, end: &str) -> String {
     TETRAHEDRA.iter().enumerate().map(line).collect()
 }
 
-/// The same body in every format for tetrahedra; the files to be named.
+/// The same body in every format for tetrahedra; returns the names of the files.
 fn bodies(folder: &Folder) -> Vec<String> {
     let none = |_: usize| String::new();
     let from_one = |k: usize| format!("{} ", k + 1);
@@ -84,7 +84,7 @@ fn a_garment_is_the_same_in_every_format() {
     }
 }
 
-/// Ten nodes of one curved tetrahedron: its four corners.
+/// A curved tetrahedron of ten nodes is read as its four corners.
 #[test]
 fn curved_elements_are_read_by_their_corners() {
     let folder = Folder::new();

@@ -190,7 +190,7 @@ fn a_dump_keeps_contact_and_backend() {
     }
 }
 
-/// Earlier attempts are reported separately from the last one.
+/// Earlier attempts are reported separately from the last attempt.
 #[test]
 fn attempts_before_the_last_are_reported_apart() {
     let folder = Folder::new();
@@ -274,8 +274,8 @@ fn every_step_before_the_method_has_its_line() {
     }
 }
 
-/// Reading, setup, solve and tries add up to the time of the command. A busy machine may delay it between two
-/// of them, so the best of three runs counts.
+/// Reading, setup, solve and tries add up to the time of the command. A busy machine may delay the command
+/// between two of these steps, so the best of three runs counts.
 #[test]
 fn the_seconds_of_the_lines_are_those_of_the_command() {
     let folder = Folder::new();
@@ -304,8 +304,8 @@ fn the_seconds_of_the_lines_are_those_of_the_command() {
     }
 }
 
-/// An error names the row of the file. So a reordered system whose setup fails is tried again in the order of
-/// the file.
+/// An error names the row of the file. For this, a reordered system whose setup fails is solved again in the
+/// order of the file.
 #[test]
 fn a_run_in_another_order_is_counted_as_well() {
     const N: usize = 20_011;

@@ -5,7 +5,7 @@ use coarsen::problems::{Options, Problem, scrambled};
 
 use crate::common::Folder;
 
-/// The scrambled matrix of a problem, alone in a file.
+/// The scrambled matrix of a problem, in a file without a right-hand side.
 pub(crate) fn file(folder: &Folder, spec: &str) -> String {
     let a = scrambled(&Problem::parse(spec, &Options::default()).unwrap().matrix, 11).unwrap();
     let path = folder.path("scrambled.mtx");

@@ -20,7 +20,7 @@ fn every_preconditioner_follows_in_every_way() {
     }
 }
 
-/// The first step has no contact, and in the last one of `stack` contact alone couples the sheets.
+/// The first step has no contact; in the last step of `stack` the sheets are coupled by contact alone.
 #[test]
 fn empty_sets_and_pairs_across_bodies_are_solved() {
     for precond in ["jacobi", "ic0", "sa", "mas"] {
@@ -78,7 +78,7 @@ fn what_a_sequence_ignores_is_refused() {
         let done = coarsen(&format!("solve {words}"));
         assert!(done.code == 2 && done.err.contains(cause), "{words}: {} {}", done.code, done.err);
     }
-    // With `auto` they are a hint, since `auto` uses smoothed aggregation for large sequences.
+    // With `auto` these options are a hint, since `auto` uses smoothed aggregation for large sequences.
     let hinted = coarsen("solve --problem cloth-contact:12 --steps 2 --tol 1e-4 --sa-theta 0.3");
     assert_eq!(hinted.code, 0, "{}", hinted.err);
     let spent = coarsen("solve --problem cloth-contact:12 --steps 3 --precond jacobi --max-iterations 2");

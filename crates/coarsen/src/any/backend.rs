@@ -1,4 +1,4 @@
-//! Everything that a backend does, on the CPU or a device.
+//! The operations of a backend, on the CPU or a device.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::smoother::CpuSmoother;
 use super::transfer::HostTransfer;
 use super::vector::AnyVector;
 
-/// Calls what is in either variant, and wraps what comes back in the variant of the same name.
+/// Calls a function on the value in either variant, and wraps the result in the variant of the same name.
 macro_rules! wrapped {
     ($self:ident, $kind:ident, $on:ident => $call:expr) => {
         match $self {

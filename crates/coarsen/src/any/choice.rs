@@ -22,14 +22,14 @@ const VARIABLE: &str = "COARSEN_BACKEND";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackendChoice {
     /// The backend that `COARSEN_BACKEND` names. If the variable is not set: the first accelerator that
-    /// supports the requested precision, else the first such device. The CPU if there is no such device, or
-    /// if the vector kernels do not compile for it.
+    /// supports the requested precision, otherwise the first other device that supports it. The CPU if there
+    /// is no such device, or if the vector kernels do not compile for it.
     #[default]
     Auto,
     /// The CPU.
     Cpu,
-    /// A device by its number in the list of devices; without a number, the first accelerator, else the first
-    /// device.
+    /// A device by its number in the list of devices; without a number, the first accelerator, otherwise the
+    /// first device.
     OpenCl(Option<usize>),
 }
 
@@ -48,7 +48,7 @@ pub enum Unavailable {
         "this program was built without OpenCL; build it with the Cargo feature `opencl`, or use the backend cpu"
     )]
     NotBuilt,
-    /// A device number that is too large.
+    /// The device number is too large.
     #[error("there is no OpenCL device {index}: {count} devices were found, numbered from 0")]
     Index {
         /// The requested number.
@@ -56,7 +56,7 @@ pub enum Unavailable {
         /// The number of devices.
         count: usize,
     },
-    /// No device, or one that cannot be used.
+    /// There is no device, or the device cannot be used.
     #[cfg(feature = "opencl")]
     #[error(transparent)]
     OpenCl(#[from] OpenClError),
@@ -95,7 +95,7 @@ impl BackendChoice {
     pub(super) fn open<V: Real>(self, cpu: Cpu<V>) -> Result<AnyBackend<V>, Unavailable> {
         Ok(match self.decided()? {
             Decided::Cpu => AnyBackend::Cpu(cpu),
-            // A device for which kernels do not compile, or that lacks `V`, is not used.
+            // A device that does not compile the kernels or does not support `V` is not used.
             #[cfg(feature = "opencl")]
             Decided::Any => default_device().map_or(AnyBackend::Cpu(cpu), AnyBackend::OpenCl),
             #[cfg(feature = "opencl")]
@@ -140,11 +140,11 @@ impl BackendChoice {
 
 enum Decided {
     Cpu,
-    /// The first accelerator that supports the requested precision, else the first device that does, else the
-    /// CPU.
+    /// The first accelerator that supports the requested precision, otherwise the first other device that
+    /// supports it, otherwise the CPU.
     #[cfg(feature = "opencl")]
     Any,
-    /// The same without the CPU.
+    /// The devices of `Any`, but not the CPU.
     #[cfg(feature = "opencl")]
     First,
     #[cfg(feature = "opencl")]
@@ -152,7 +152,7 @@ enum Decided {
 }
 
 impl Decided {
-    /// The choice where nothing is requested.
+    /// The choice if the environment variable is not set.
     #[cfg(feature = "opencl")]
     const ANY: Self = Self::Any;
 

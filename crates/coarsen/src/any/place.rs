@@ -12,9 +12,9 @@ use super::choice::{BackendChoice, Unavailable};
 /// The CPU or, with the feature `opencl`, a device; chosen at run time.
 ///
 /// An enum that implements [`Backend`](coarsen_backend::Backend). A program that uses it is compiled once and
-/// runs at the place that [`auto`](Self::auto) or a [`BackendChoice`] selects. *Cost* one `match` for each vector
-/// operation. Operations on vectors of different places *panic*. `Display` prints the name of the place.
-/// *Use* in programs; a library should take `impl Backend`.
+/// runs at the place that [`auto`](Self::auto) or a [`BackendChoice`] selects. *Cost* one `match` for each
+/// vector operation. Operations on vectors of different places *panic*. `Display` prints the name of the
+/// place. *Use* in programs; a library should take `impl Backend`.
 ///
 /// ```
 /// use coarsen::prelude::*;
@@ -38,23 +38,24 @@ pub enum AnyBackend<V: Real = f64, S: Real = V> {
 }
 
 impl AnyBackend<f64, f64> {
-    /// The device that [`BackendChoice::Auto`] leads to, in `f64`.
+    /// Returns the device that [`BackendChoice::Auto`] selects, in `f64`.
     ///
     /// # Errors
-    /// [`Unavailable`] only where the environment variable `COARSEN_BACKEND` asks for what is not there.
+    /// [`Unavailable`] only if the environment variable `COARSEN_BACKEND` requires a backend that is not
+    /// available.
     pub fn auto() -> Result<Self, Unavailable> {
         Self::choose(BackendChoice::Auto)
     }
 
-    /// The place asked for, in `f64`.
+    /// Returns the requested place, in `f64`.
     ///
     /// # Errors
-    /// [`Unavailable`] says what is missing.
+    /// [`Unavailable`], which names the missing part.
     pub fn choose(choice: BackendChoice) -> Result<Self, Unavailable> {
         choice.open(Cpu::new())
     }
 
-    /// The same place, storing matrices and blocks in `f32`.
+    /// Returns the same place, storing matrices and blocks in `f32`.
     pub fn mixed(&self) -> AnyBackend<f64, f32> {
         match self {
             Self::Cpu(_) => AnyBackend::Cpu(Cpu::mixed()),
@@ -65,16 +66,16 @@ impl AnyBackend<f64, f64> {
 }
 
 impl AnyBackend<f32, f32> {
-    /// The place asked for, in `f32` throughout: a device without `f64` is one of them.
+    /// Returns the requested place, in `f32` throughout; devices without `f64` are included.
     ///
     /// # Errors
-    /// [`Unavailable`] says what is missing.
+    /// [`Unavailable`], which names the missing part.
     pub fn choose_single(choice: BackendChoice) -> Result<Self, Unavailable> {
         choice.open(Cpu::single())
     }
 }
 
-/// `cpu`, or `opencl` with what its device says of itself.
+/// `cpu`, or `opencl` and the description of the device.
 impl<V: Real, S: Real> fmt::Display for AnyBackend<V, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

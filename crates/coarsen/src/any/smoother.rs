@@ -1,4 +1,4 @@
-//! Smoothers that the CPU alone has.
+//! Smoothers that only the CPU has.
 
 use coarsen_backend::{Cpu, SetupError, Smoother, SmootherFacts};
 use coarsen_core::{Class, LinearOperator, Preconditioner, Real};

@@ -32,19 +32,20 @@ pub struct Follower<V: Vector = Vec<f64>> {
     inverse: Built<V>,
     recipe: Option<Recipe<V>>,
     pattern: Option<Arc<Pattern>>,
-    /// The x it was built at, until the first call of `follow`.
+    /// The x at which the preconditioner was built, until the first call of `follow`.
     built_at: Option<Vec<f64>>,
 }
 
-/// The function that builds it.
+/// The function that builds the preconditioner.
 type Recipe<V> = Box<dyn FnMut(System<'_, f64>) -> Result<Built<V>, SetupError>>;
 
 impl<V: Vector> Follower<V> {
-    /// Builds from the system of `f` at x. `recipe` receives the matrix, the contact part and the positions,
-    /// from which setups compute rigid-body modes. It is stored and called again when the pattern changes.
+    /// Builds a follower from the system of `f` at x. `recipe` receives the matrix, the contact part and the
+    /// positions, from which setups compute rigid-body modes. It is stored and called again if the pattern
+    /// changes.
     ///
     /// # Errors
-    /// Those of the recipe, and of the system.
+    /// The errors of the recipe and of the system.
     pub fn build<F: SystemAt>(
         f: &mut F,
         x: &[f64],
@@ -56,13 +57,13 @@ impl<V: Vector> Follower<V> {
         Ok(Self { inverse, recipe: Some(Box::new(recipe)), pattern: Some(pattern), built_at })
     }
 
-    /// A preconditioner that never changes.
+    /// Returns a preconditioner that never changes.
     pub fn constant(inverse: Built<V>) -> Self {
         Self { inverse, recipe: None, pattern: None, built_at: None }
     }
 
-    /// Updates to the system at x and returns whether anything changed. Does nothing for a constant one, or
-    /// in the first call if x is the point it was built at.
+    /// Updates the preconditioner to the system at x and returns whether anything changed. Does nothing for a
+    /// constant preconditioner, or in the first call if x is the point at which the preconditioner was built.
     ///
     /// *Cost* an assembly and an update, which may allocate.
     ///
@@ -76,13 +77,13 @@ impl<V: Vector> Follower<V> {
         Ok(due)
     }
 
-    /// Whether an update to x is needed: not for a constant one, and not in the first call at the x it was
-    /// built at.
+    /// Whether an update to x is needed: not for a constant preconditioner, and not in the first call at the
+    /// x at which the preconditioner was built.
     pub(super) fn is_due(&mut self, x: &[f64]) -> bool {
         !(self.recipe.is_none() || self.built_at.take().is_some_and(|at| at == x))
     }
 
-    /// Updates to a system, unless it is constant.
+    /// Updates the preconditioner to a system, unless it is constant.
     pub(super) fn update(&mut self, system: System<'_, f64>) -> Result<(), DescentError> {
         let Some(recipe) = &mut self.recipe else { return Ok(()) };
         self.built_at = None;

@@ -8,7 +8,7 @@ use super::Follower;
 
 /// An objective that owns its Hessian, and a preconditioner of the Hessian, for Newton's method.
 ///
-/// *Cost* of a Hessian: that of the objective, without a copy.
+/// *Cost* of a Hessian: as in the objective, without a copy.
 pub struct Hosted<F> {
     /// The objective.
     pub objective: F,
@@ -17,17 +17,18 @@ pub struct Hosted<F> {
 }
 
 impl<F: Objective<Vec<f64>> + SystemAt> Hosted<F> {
-    /// An objective that always uses its default Hessian.
+    /// Returns an objective that always uses its default Hessian.
     pub fn new(objective: F, inverse: Follower) -> Self {
         Self { objective, inverse, on_demand: false }
     }
 
-    /// An objective without a preconditioner, for methods that have their own.
+    /// Returns an objective without a preconditioner, for methods that have their own preconditioner.
     pub fn bare(objective: F) -> Self {
         Self::new(objective, Follower::constant(Box::new(Identity)))
     }
 
-    /// Uses the exact Hessian first, and the projected one where that is indefinite (Longva et al. 2023).
+    /// Uses the exact Hessian first, and the projected Hessian if the exact Hessian is indefinite (Longva et
+    /// al. 2023).
     pub fn projecting_on_demand(self) -> Self {
         Self { on_demand: true, ..self }
     }

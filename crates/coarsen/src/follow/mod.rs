@@ -6,7 +6,7 @@
 //! | `follower` | [`Follower`] | a preconditioner of the system at x |
 //! | | [`following`] | a direction around a follower |
 //! | `here` | [`Hosted`] | an objective and a follower, for Newton's method |
-//! | `placed` | [`Placed`] | the same, with vectors and products at any place |
+//! | `placed` | [`Placed`] | `Hosted` with vectors and products at any place |
 
 mod follower;
 mod here;
@@ -26,10 +26,10 @@ pub trait Follows<V> {
     /// The type that provides the system.
     type Host: SystemAt;
 
-    /// The provider of the system, and x on the host.
+    /// Returns the provider of the system, and x on the host.
     ///
     /// # Errors
-    /// Those of the place that holds x.
+    /// The errors of the place that holds x.
     fn host_at<'a>(&'a mut self, x: &'a V) -> Result<(&'a mut Self::Host, &'a [f64]), DescentError>;
 }
 

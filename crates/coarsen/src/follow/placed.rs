@@ -17,8 +17,8 @@ use super::{Follower, Follows};
 ///
 /// [`Hosted`](super::Hosted) takes the same steps with `Vec<f64>`, without a copy. If the place fails, the
 /// points become NaN, which ends the descent; reading x afterwards returns the error. *Cost* an evaluation
-/// moves 3 numbers a node each way, a Hessian its values, a refresh the points once more; buffers of 6
-/// numbers a node and a second copy of the matrix.
+/// moves 3 numbers per node each way, a Hessian its values, a refresh the points once more; buffers of 6
+/// numbers per node and a second copy of the matrix.
 ///
 /// ```
 /// use coarsen::follow::{Follower, Placed, following};
@@ -47,11 +47,12 @@ pub struct Placed<F, B: Backend> {
 }
 
 impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
-    /// An objective that always uses its default Hessian, the preconditioner for Newton's method, and the
-    /// place.
+    /// Returns an objective that always uses its default Hessian; `inverse` is the preconditioner for
+    /// Newton's method, `on` the place.
     ///
     /// # Errors
-    /// [`DescentError`]: [`Error::Memory`](coarsen_core::Error::Memory) and other failures of the place, and those of the system.
+    /// [`DescentError`]: [`Error::Memory`](coarsen_core::Error::Memory) and other failures of the place, and
+    /// the errors of the system.
     pub fn new(
         mut objective: F,
         x: &[f64],
@@ -66,7 +67,8 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
         Ok(Self { objective, on: on.clone(), inverse, hessian, pattern, points, numbers, on_demand: false })
     }
 
-    /// Uses the exact Hessian first, and the projected one where that is indefinite (Longva et al. 2023).
+    /// Uses the exact Hessian first, and the projected Hessian if the exact Hessian is indefinite (Longva et
+    /// al. 2023).
     pub fn projecting_on_demand(self) -> Self {
         Self { on_demand: true, ..self }
     }
@@ -89,7 +91,7 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
 }
 
 impl<F, B: Backend<Real = f64>> Placed<F, B> {
-    /// Reads x to the host; NaN if the place fails.
+    /// Reads x to the host; x becomes NaN if the place fails.
     fn look(&mut self, x: &B::Vector) {
         if self.on.read(x, &mut self.points).is_err() {
             self.points.fill(f64::NAN);
@@ -111,7 +113,7 @@ impl<F: Objective<Vec<f64>>, B: Backend<Real = f64>> Objective<B::Vector> for Pl
         self.look(x);
         self.objective.gradient(&self.points, &mut self.numbers);
         if self.on.write(&self.numbers, g).is_err() {
-            g.fill(f64::NAN); // ends the descent; the gradient of the last point would not
+            g.fill(f64::NAN); // ends the descent; the old gradient would not
         }
     }
 

@@ -11,7 +11,7 @@ const CANCELLED: f64 = 1e-12;
 /// Linear equality constraints C x = d on nodal unknowns: filters of single nodes, vertex-face or edge-edge
 /// contacts, or any sparse rows.
 ///
-/// [`Projector`](super::Projector) and [`prefilter`](super::prefilter) take the list. [`clear`](Self::clear)
+/// [`Projector`](super::Projector) and [`prefilter`](super::prefilter) use this list. [`clear`](Self::clear)
 /// keeps its memory for the next step. Constraints are numbered from 0 in the order in which they are added.
 /// The scale of a row does not matter. Unknowns and values have the units of x: in a time step these are
 /// displacements or velocities, not positions.
@@ -40,7 +40,7 @@ pub struct Constraints {
     terms: Vec<u32>,
     /// The b coefficients of each term: C.
     coefficients: Vec<f64>,
-    /// d.
+    /// The values d.
     values: Vec<f64>,
     /// Differences of values up to this size are round-off, in the unit of x.
     resolution: f64,
@@ -65,11 +65,11 @@ impl Constraints {
     }
 
     /// Sets the tolerance for the values of dependent constraints: values that differ by `resolution` or less
-    /// agree. The default is 1e-14. Its unit is that of x, for rows of unit length.
+    /// agree. The default is 1e-14, in the unit of x, for rows of unit length.
     ///
     /// *Use* if values are computed from numbers that are not of size 1. Example: two contacts of one vertex
-    /// both have the gap 0, but their computed gaps differ by the round-off of its position. All values are
-    /// then round-off, and their own size gives no tolerance.
+    /// both have gap 0, but their computed gaps differ by the round-off of the vertex position. All values
+    /// are then round-off, so they give no scale for a tolerance.
     ///
     /// # Errors
     /// [`Error::Parameter`] for a negative number or NaN.
@@ -105,7 +105,7 @@ impl Constraints {
         self.values.clear();
     }
 
-    /// A fixed point: x of `node` is `value`. Adds one constraint per unknown.
+    /// Adds a fixed point: x of `node` is `value`. This is one constraint per unknown.
     ///
     /// # Errors
     /// As [`equation`](Self::equation); the same holds for the methods below.
@@ -119,7 +119,8 @@ impl Constraints {
         Ok(())
     }
 
-    /// A line: x of `node` lies on the line through `value` along `direction`. Adds b − 1 constraints.
+    /// Adds a line: x of `node` lies on the line through `value` along `direction`. These are b − 1
+    /// constraints.
     pub fn line(&mut self, node: usize, direction: &[f64], value: &[f64]) -> Result<(), ConstraintError> {
         self.check_block("direction of a line", direction.len())?;
         self.check_block("value on a line", value.len())?;
@@ -133,8 +134,8 @@ impl Constraints {
             return Err(ConstraintError::Vanishing { constraint: self.len(), nodes });
         }
         let square: f64 = direction.iter().map(|d| (d / longest).powi(2)).sum();
-        // Projects every axis but the one nearest to the direction onto the complement of the direction: a
-        // basis of the space orthogonal to the line.
+        // Projects every axis except the axis nearest to the direction onto the complement of the direction:
+        // a basis of the space orthogonal to the line.
         for r in (0..self.block).filter(|&r| r != steepest) {
             let share = direction[r] / longest / square;
             let part = |c: usize| f64::from(u8::from(c == r)) - share * direction[c] / longest;
@@ -144,13 +145,13 @@ impl Constraints {
         Ok(())
     }
 
-    /// A plane: `normal` · x of `node` = `offset`.
+    /// Adds a plane: `normal` · x of `node` = `offset`.
     pub fn plane(&mut self, node: usize, normal: &[f64], offset: f64) -> Result<(), ConstraintError> {
         self.equation(&[(node, normal)], offset)
     }
 
-    /// A vertex on a face: `normal` · (x of `vertex` − Σ w_k x of `face[k]`) = `gap`, with the barycentric
-    /// coordinates w of the contact point.
+    /// Adds a vertex on a face: `normal` · (x of `vertex` − Σ w_k x of `face[k]`) = `gap`, with the
+    /// barycentric coordinates w of the contact point.
     pub fn vertex_face(
         &mut self,
         vertex: usize,
@@ -163,8 +164,8 @@ impl Constraints {
         self.along(normal, &[(vertex, 1.0), (face[0], -u), (face[1], -v), (face[2], -w)], gap)
     }
 
-    /// Two edges: `normal` · (the point at s of the first − the point at t of the second) = `gap`, with `at`
-    /// = [s, t] in 0..1.
+    /// Adds a contact of two edges: `normal` · (the point at s of the first edge − the point at t of the
+    /// second edge) = `gap`, with `at` = [s, t] in 0..1.
     pub fn edge_edge(
         &mut self,
         first: [usize; 2],
@@ -178,8 +179,8 @@ impl Constraints {
         self.along(normal, &terms, gap)
     }
 
-    /// A general row of C: Σ c · x over the (node, c) in `terms` = `value`. Coefficients of a node that
-    /// occurs twice are added.
+    /// Adds a general row of C: Σ c · x over the (node, c) in `terms` = `value`. Coefficients of a node that
+    /// occurs twice are summed.
     ///
     /// # Errors
     /// [`ConstraintError`] for a node that does not exist, a term that is not finite, a number of
@@ -191,12 +192,12 @@ impl Constraints {
         self.row(terms.iter().map(|&(node, c)| (node, 1.0, c)), value)
     }
 
-    /// Adds all rows of a sparse C, with blocks of any height and b columns: C x = `values`. Empty rows are
-    /// errors, as zero rows are.
+    /// Adds all rows of a sparse C, with blocks of any height and b columns: C x = `values`. An empty row is
+    /// an error, as is a zero row.
     ///
     /// # Errors
-    /// As [`equation`](Self::equation), and [`Error::Shape`] for a wrong number of columns or values. The
-    /// rows before the one in the error remain added.
+    /// As [`equation`](Self::equation), and [`Error::Shape`] for a wrong number of columns or values. Rows
+    /// before the invalid row remain added.
     pub fn rows<T: Real>(&mut self, c: &Bsr<T>, values: &[f64]) -> Result<(), ConstraintError> {
         let ((rows, columns), (height, width)) = (c.shape(), c.block());
         for (what, expected, found) in [
@@ -257,7 +258,7 @@ impl Constraints {
         self.terms[range].iter().map(|&i| i as usize).zip(coefficients)
     }
 
-    /// d of constraint k.
+    /// The value d of constraint k.
     pub(super) fn value(&self, k: usize) -> f64 {
         self.values[k]
     }
@@ -308,8 +309,8 @@ impl Constraints {
         }
     }
 
-    /// Completes the row that starts at term `before`. It is an error if all coefficients cancel relative to
-    /// `size`.
+    /// Completes the row that starts at term `before`. Returns an error if all coefficients cancel relative
+    /// to `size`.
     fn finish(&mut self, before: usize, value: f64, size: f64) -> Result<(), ConstraintError> {
         let row = &self.coefficients[before * self.block..];
         let finite = value.is_finite() && row.iter().all(|c| c.is_finite());

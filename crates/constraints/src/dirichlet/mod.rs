@@ -127,11 +127,12 @@ impl Dirichlet {
         (0..self.size()).filter(|&i| self.fixed[i])
     }
 
-    /// A ← S A S + I − S and b ← S (b − A g) + g, in place. The pattern stays; fixed rows and columns become
-    /// those of the identity.
+    /// A ← S A S + I − S and b ← S (b − A g) + g, in place. The pattern does not change; fixed rows and
+    /// columns become rows and columns of the identity.
     ///
-    /// *Use* if the size of the system must stay, or if values change between steps. If the other eigenvalues
-    /// are far from 1, use a coarsening that detects the identity rows, or [eliminate](Self::eliminate) them.
+    /// *Use* if the size of the system must not change, or if values change between steps. If the other
+    /// eigenvalues are far from 1, use a coarsening that detects the identity rows, or
+    /// [eliminate](Self::eliminate) them.
     /// *Cost* one product with A, one pass over A, and one vector.
     ///
     /// # Errors
@@ -145,7 +146,7 @@ impl Dirichlet {
         Ok(())
     }
 
-    /// A ← S A S + I − S, for the matrix only.
+    /// A ← S A S + I − S, without a right-hand side.
     ///
     /// # Errors
     /// As [`impose`](Self::impose).
@@ -172,7 +173,7 @@ impl Dirichlet {
         BlockRows::new(pattern.offsets(), b * b, a.values_mut()).for_each(pattern.len() * b * b, clear);
     }
 
-    /// b ← S (b − A g) + g, for the right-hand side only; A is the unmodified matrix.
+    /// b ← S (b − A g) + g, without changing the matrix; A is the unmodified matrix.
     ///
     /// # Errors
     /// [`DirichletError::Fit`] for a wrong size.
@@ -198,7 +199,7 @@ impl Dirichlet {
     /// The system of the free unknowns, in their old order.
     ///
     /// The block size is kept if every node is entirely fixed or entirely free. Otherwise the reduced matrix
-    /// has 1x1 blocks. *Use* if the set of fixed unknowns stays the same: the reduced system is smaller and
+    /// has 1x1 blocks. *Use* if the set of fixed unknowns does not change: the reduced system is smaller and
     /// better conditioned. *Cost* a copy of the matrix.
     ///
     /// # Errors
@@ -236,7 +237,7 @@ impl Dirichlet {
         Bsr::new(Arc::new(Pattern::new(free.len(), offsets, indices)?), (b, b), values)
     }
 
-    /// Checks for a square matrix with square blocks and for vectors of its size.
+    /// Checks that the matrix is square with square blocks and that the vector has its size.
     fn check_fits<T: Real>(&self, a: &Bsr<T>, b: usize) -> Result<(), Error> {
         for (rows, columns) in [a.shape(), a.block()] {
             if rows != columns {
@@ -261,7 +262,8 @@ impl Dirichlet {
     }
 }
 
-/// The reduced system of the free unknowns, and the map to the full one; created by [`Dirichlet::eliminate`].
+/// The reduced system of the free unknowns, and the map to the full system; created by
+/// [`Dirichlet::eliminate`].
 ///
 /// ```
 /// use coarsen_constraints::Dirichlet;

@@ -2,7 +2,7 @@
 //!
 //! Gram-Schmidt with pivoting by the longest remaining row. Each row is orthogonalised twice, and d is
 //! transformed with it, so that q · x = e for the rows q of Wᵀ. A row that vanishes depends on the rows
-//! before it. Its remaining value shows whether it contradicts them.
+//! before it; its remaining value shows whether it contradicts them.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::contradiction::explain;
 use super::groups::{ConstraintGroups, refill};
 use super::{ConstraintError, Constraints};
 
-/// A unit row whose remainder is shorter than this is dependent. Normals computed in f32 are no more
+/// A unit row is dependent if its remainder is shorter than this. Normals computed in f32 are not more
 /// accurate.
 pub(super) const SPANNED: f64 = 1e-6;
 
@@ -20,10 +20,10 @@ pub(super) const SPANNED: f64 = 1e-6;
 /// the group, or by at most [`Constraints::agree_within`].
 const AGREED: f64 = 1e-6;
 
-/// Groups per task.
+/// The number of groups per task.
 const LEAF: usize = 64;
 
-/// The number of nodes of a group in an error.
+/// The maximum number of nodes of a group in an error message.
 const SHOWN: usize = 8;
 
 /// The groups, and I − S = W Wᵀ of each.
@@ -45,7 +45,7 @@ pub(super) struct Factors {
     pub(super) z: Vec<f64>,
     /// Dependent constraints, which are left out; increasing.
     pub(super) dependent: Vec<u32>,
-    /// Their nodes, increasing and distinct.
+    /// The nodes of dependent constraints, increasing and distinct.
     pub(super) dependent_nodes: Vec<u32>,
 }
 
@@ -185,7 +185,7 @@ fn orthogonalise(
     let count = members.len();
     for p in 0..count {
         let remains = |k: usize| norm(&q[k * size..(k + 1) * size]);
-        // Takes the first of equal rows, so that orthogonal rows keep their order.
+        // Selects the first of equal rows, so that orthogonal rows keep their order.
         let longest = (p + 1..count).fold((p, remains(p)), |best, k| {
             let length = remains(k);
             if length > best.1 { (k, length) } else { best }
@@ -214,7 +214,7 @@ fn orthogonalise(
     Ok(count)
 }
 
-/// Subtracts from `row` its component along a unit vector and returns that component.
+/// Subtracts from `row` its component along a unit vector, and returns this component.
 pub(super) fn subtract(row: &mut [f64], unit: &[f64]) -> f64 {
     let share: f64 = row.iter().zip(unit).map(|(r, q)| r * q).sum();
     row.iter_mut().zip(unit).for_each(|(r, q)| *r -= share * q);
@@ -237,7 +237,7 @@ fn combine(q: &mut [f64], e: &[f64], z: &mut [f64], rank: usize) {
 
 pub(super) fn norm(v: &[f64]) -> f64 {
     let largest = v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
-    // Scaled, so that squares of coefficients in any unit neither overflow nor underflow.
+    // Scaled so that squares of coefficients in any unit neither overflow nor underflow.
     if largest == 0.0 { 0.0 } else { largest * v.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt() }
 }
 

@@ -96,8 +96,7 @@ fn complement(s: &impl LinearOperator<Vec<f64>>) -> Vec<Vec<f64>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Ã = S A S + W diag(σ) Wᵀ; its solution is that of the eliminated system; its condition number is not
-    /// larger.
+    /// Ã = S A S + W diag(σ) Wᵀ has the solution of the eliminated system and no larger condition number.
     #[test]
     fn the_filtered_system_is_the_eliminated_one(size in 0_usize..4, count in 0_usize..7, seed: u64) {
         let (nodes, b) = ([24, 14, 12, 7][size], [1, 2, 3, 6][size]);
@@ -112,7 +111,7 @@ proptest! {
         let s = Dense::new(n, |i, j| f64::from(u8::from(i == j)) - w.iter().map(|q| q[i] * q[j]).sum::<f64>());
         let sas = s.times(&da).times(&s);
         let rest = Dense::new(n, |i, j| df.at(i, j) - sas.at(i, j));
-        // Ã − S A S has its range in that of W and is symmetric up to round-off.
+        // Ã − S A S maps into the range of W, and Ã is symmetric up to round-off.
         let other = rest.times(&s);
         prop_assert!(other.v.iter().all(|v| v.abs() < 1e-12 * scale));
         prop_assert!((0..n * n).all(|e| (df.at(e / n, e % n) - df.at(e % n, e / n)).abs() < 1e-12 * scale));

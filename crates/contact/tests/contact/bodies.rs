@@ -75,8 +75,8 @@ fn open_gaps_do_not_pull() {
 }
 
 /// A box of which an octant is cut out, and needles into it through the notch: their tips are nearest to the
-/// inner corner, to inner edges, and to inner faces. Where the box is held, the gradient and the Hessian of the
-/// detected energy are exact.
+/// inner corner, to inner edges, and to inner faces. Where the box is held, the gradient and the Hessian of
+/// the detected energy are exact.
 #[test]
 fn tips_behind_inner_edges_and_corners() {
     let mut notched = Mesh::bar([4, 4, 4], 0.5);
@@ -116,8 +116,8 @@ fn tips_behind_inner_edges_and_corners() {
     }
 }
 
-/// The energy as a function of x, with a detection at each: its gradient is exact, forces and torques add up to
-/// zero, and the deepest vertex is as deep as its distance to the surface.
+/// The energy as a function of x, with a detection at each: its gradient is exact, forces and torques add up
+/// to zero, and the deepest vertex is as deep as its distance to the surface.
 #[test]
 fn the_gradient_is_that_of_the_detected_energy() {
     let mesh = crossing();
@@ -136,8 +136,8 @@ fn the_gradient_is_that_of_the_detected_energy() {
     assert!(energy.magnitude > energy.value && energy.value > 0.0);
 }
 
-/// A corner of a cube at a depth of 0.9 below one face of a long bar and of 0.5 below another: it leaves by the
-/// nearer one.
+/// A corner of a cube at a depth of 0.9 below one face of a long bar and of 0.5 below another: it leaves by
+/// the nearer one.
 #[test]
 fn deep_vertices_leave_on_the_shortest_way() {
     let bar = Mesh::bar([8, 4, 4], 0.5); // 4 x 2 x 2

@@ -1,14 +1,14 @@
-//! Parallel loops along a fixed tree: the same bits at any thread count.
+//! Parallel loops along a fixed tree: the same bits for any number of threads.
 //!
 //! Every loop over a vector is cut into leaves of a fixed length, and results are combined along a fixed
 //! binary tree. The number of threads decides which thread computes a leaf, but not the order of additions.
-//! So 1, 2 and 7 threads give the same bits. Another SIMD width may give others: bits are fixed per machine.
+//! So 1, 2 and 7 threads give the same bits. Machines of another SIMD width may give other bits.
 //!
 //! The library configures no thread pool. Loops under [`THRESHOLD`] scalar operations, and products under
-//! four times as many ([`worth_product`]), stay on the calling thread. Longer ones use the caller's current
-//! pool. Entering a pool from outside costs 10 to 20 µs, and rayon allocates 1.5 KB at every 63rd such entry.
-//! So a program should wrap its whole loop once in [`threads`]; inside, a fork costs almost no time and
-//! allocates nothing.
+//! four times this limit ([`worth_product`]), stay on the calling thread. Longer ones use the caller's
+//! current pool. Entering a pool from outside costs 10 to 20 µs, and rayon allocates 1.5 KB at every 63rd
+//! such entry. So a program should wrap its whole loop once in [`threads`]; inside it, a fork costs almost no
+//! time and allocates nothing.
 
 mod shared;
 mod shares;
@@ -21,14 +21,14 @@ use crate::Error;
 
 pub use shared::Shared;
 
-/// Entries per leaf of a reduction over vectors.
+/// The number of entries per leaf of a reduction over vectors.
 pub const LEAF: usize = 4096;
 
-/// Scalar operations below which a loop stays on the calling thread: 25 µs of memory traffic, about the cost
-/// of entering a pool.
+/// The number of scalar operations below which a loop stays on the calling thread: 25 µs of memory traffic,
+/// about the cost of entering a pool.
 pub const THRESHOLD: usize = 1 << 16;
 
-/// Leaves of one task that does not fork further.
+/// The largest number of leaves in a task that does not fork further.
 const GRAIN: usize = 4;
 
 /// Whether `work` scalar operations are enough for more than one thread of the current pool.
@@ -43,8 +43,8 @@ pub fn worth(work: usize) -> bool {
 ///
 /// The limit is four times the [`THRESHOLD`] of loops over vectors. With a lower limit, products of small
 /// matrices with short rows would run on several threads while loops over their vectors run on one. That
-/// thread would fetch half of each result from the cache of another core: 29,791 unknowns in rows of seven
-/// took 1.1 to 1.3 times as long on two fast cores.
+/// thread would fetch half of each result from the cache of another core: with 29,791 unknowns and seven
+/// entries per row, this took 1.1 to 1.3 times as long on two fast cores.
 pub fn worth_product(nnz: usize) -> bool {
     worth(nnz / 4)
 }
@@ -64,9 +64,9 @@ pub fn threads<R: Send>(n: usize, f: impl FnOnce() -> R + Send) -> Result<R, Err
     Ok(pool.map_err(|_| Error::Threads { threads: n })?.install(f))
 }
 
-/// Runs both functions, on two threads where the current pool has one free.
+/// Runs both functions, on two threads if the current pool has a free thread.
 ///
-/// This is `rayon::join` behind trait objects, so that its code is compiled once and not for each pair of
+/// This is `rayon::join` behind trait objects, so that its code is compiled once instead of for each pair of
 /// closures.
 ///
 /// ```
@@ -86,13 +86,13 @@ fn both(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
     rayon::join(a, b);
 }
 
-/// Slices, ranges and tuples of them: data that a loop can split.
+/// Data that a loop can split: slices, ranges and tuples of these.
 ///
 /// All parts of a tuple have the same length.
 pub trait Pieces: Sized + Send {
-    /// The common length.
+    /// The number of entries.
     fn extent(&self) -> usize;
-    /// The first `mid` entries and the rest.
+    /// Splits into the first `mid` entries and the remaining entries.
     fn cut(self, mid: usize) -> (Self, Self);
 }
 
@@ -124,7 +124,7 @@ impl Pieces for Range<usize> {
     }
 }
 
-/// A slice of groups of `k` entries, split between groups only: the scalars of block rows.
+/// A slice of groups of `k` entries, split only between groups, such as the scalars of block rows.
 pub struct Groups<S>(pub S, pub usize);
 
 impl<T: Sync> Pieces for Groups<&[T]> {
@@ -195,13 +195,13 @@ pub fn tree<P: Pieces, R: Send>(
     combine(a, b)
 }
 
-/// Calls `leaf` on consecutive pieces of `length` entries, on several threads when `parallel`.
+/// Calls `leaf` on consecutive pieces of `length` entries, on several threads if `parallel`.
 pub fn each<P: Pieces>(pieces: P, length: usize, parallel: bool, leaf: &(impl Fn(P) + Sync)) {
     tree(pieces, length, parallel, leaf, &|(), ()| ());
 }
 
-/// `to[i]` = `f(from[i])`, on several threads for long slices: copies and conversions of data larger than a
-/// cache.
+/// `to[i]` = `f(from[i])`, on several threads for long slices; for copies and conversions of data larger than
+/// a cache.
 ///
 /// *Panics* on slices of different lengths.
 pub fn map<A: Sync, B: Send>(from: &[A], to: &mut [B], f: impl Fn(&A) -> B + Sync) {
@@ -217,7 +217,7 @@ pub fn position<A: Sync>(of: &[A], f: impl Fn(&A) -> bool + Sync) -> Option<usiz
     tree((0..of.len(), of), LEAF, worth(of.len()), &leaf, &|left, right| left.or(right))
 }
 
-/// Calls `f` with every item, on several threads when `parallel`: for a few expensive items, one task each.
+/// Calls `f` with every item, on several threads if `parallel`, one task per item; for a few expensive items.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicUsize, Ordering};

@@ -20,7 +20,7 @@ use std::marker::PhantomData;
 /// assert_eq!(x, [0, 10, 20, 30]);
 /// ```
 ///
-/// The slice cannot be used in the meantime:
+/// The slice cannot be used while the pointer is in use:
 ///
 /// ```compile_fail,E0506
 /// use coarsen_core::parallel::Shared;

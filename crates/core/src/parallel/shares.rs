@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::{GRAIN, Pieces, join};
 
-/// The indices of the leaves of [`tree`](super::tree) that contain entries `first..first + n` of a longer vector.
+/// The indices of the leaves of [`tree`](super::tree) that contain entries `first..first + n` of a longer
+/// vector.
 ///
 /// ```
 /// assert_eq!(coarsen_core::parallel::leaves_of(4096, 5000, 4096), 1..3);
@@ -19,9 +20,9 @@ pub fn leaves_of(first: usize, n: usize, length: usize) -> Range<usize> {
 /// [`leaves_of`].
 ///
 /// If every share begins and ends at a leaf boundary, [`combine`] of the results of all shares equals
-/// [`tree`](super::tree) of the whole vector to the last bit, so that sums do not depend on the number of ranks. A leaf
-/// that is cut in two has a partial result in both shares.
-/// *Panics* where `into` has another length.
+/// [`tree`](super::tree) of the whole vector to the last bit, so that sums do not depend on the number of
+/// ranks. A leaf that is cut in two has a partial result in both shares.
+/// *Panics* if `into` has another length.
 ///
 /// ```
 /// use coarsen_core::parallel::{combine, leaves, tree};
@@ -59,7 +60,7 @@ pub fn leaves<P: Pieces, R: Send>(
     }
 }
 
-/// The results of all leaves, combined along the binary tree of [`tree`](super::tree); `None` for an empty list.
+/// Combines the results of all leaves along the tree of [`tree`](super::tree); `None` for an empty list.
 pub fn combine<R: Clone>(leaves: &[R], by: &impl Fn(R, R) -> R) -> Option<R> {
     match leaves {
         [] => None,
@@ -76,8 +77,8 @@ mod tests {
     use super::super::{LEAF, threads, tree};
     use super::*;
 
-    /// Shares of uneven length, one of them empty. Cut at leaf boundaries, they give the bits of the whole;
-    /// cut within a leaf, they agree to round-off.
+    /// Tests shares of uneven length, one of them empty. Shares cut at leaf boundaries give the same bits as
+    /// the whole vector; shares cut within a leaf agree to round-off.
     #[test]
     fn shares_add_up_to_the_whole() {
         let x: Vec<f64> = (0..300_001).map(|i| (f64::from(i) * 0.37).sin()).collect();

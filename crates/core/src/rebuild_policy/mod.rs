@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What to do with a preconditioner before a solve.
+/// The treatment of a preconditioner before a solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Build it again: structure and values.
@@ -27,18 +27,18 @@ impl Action {
     }
 }
 
-/// A decision before a solve, its grounds, and the iterations of the solve.
+/// A decision before a solve, its reasons, and the iterations of the solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The action decided.
     pub action: Action,
     /// Whether it is the first decision.
     pub first: bool,
-    /// Iterations of the previous solve, where known.
+    /// The number of iterations of the previous solve, if known.
     pub before: Option<usize>,
-    /// Iterations above which the preconditioner counts as stale.
+    /// The number of iterations above which the preconditioner counts as stale.
     pub limit: Option<usize>,
-    /// Iterations of the solve after the decision, once known.
+    /// The number of iterations of the solve after the decision, once known.
     pub iterations: Option<usize>,
 }
 
@@ -61,16 +61,16 @@ impl fmt::Display for Decision {
 
 /// Keeps a preconditioner until the extra iterations cost more than a build, and records its decisions.
 ///
-/// The iterations of the first solve after a build are the mark. Iterations of later solves above the mark
-/// are lost, and losses are summed. While the sum is at most `price`, the preconditioner is kept, or patched
-/// where rows changed. Above it, all values are updated. This schedule is the cheapest one where losses grow
-/// steadily from step to step. If a single solve loses more than the price, keeping the preconditioner does
-/// not pay: the next four decisions are builds, then keeping is tried again. Each further failure in a row
-/// doubles that number, up to sixteen. So a run costs little more than one that builds in every step.
-/// Decisions depend on iterations alone, not on a clock: the same run takes the same decisions.
+/// The number of iterations of the first solve after a build is the mark. Iterations of later solves above
+/// the mark count as lost and are summed. While the sum is at most `price`, the preconditioner is kept, or
+/// patched if rows changed. Above `price`, all values are updated. This schedule is the cheapest if losses
+/// grow steadily from step to step. If a single solve loses more than the price, keeping the preconditioner
+/// does not pay: the next four decisions are builds, then keeping is tried again. Each further failure in a
+/// row doubles that number, up to sixteen. So a run costs little more than one that builds in every step.
+/// Decisions depend on iteration counts, not on time: the same run takes the same decisions.
 ///
 /// *Use* one for each preconditioner, in a loop of solves with a system that changes slowly. Nonlinear
-/// methods have a policy of their own within one minimisation.
+/// methods have their own policy within one minimisation.
 /// *Reference* Wu, Wang & Wang 2022, §5.3 and §6.3 build the structure every ten steps and patch in between;
 /// here the iterations of the solves decide.
 ///
@@ -93,24 +93,27 @@ impl fmt::Display for Decision {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RebuildPolicy {
     /// Extra cost of a build over a patch, in iterations: seconds of setup divided by seconds of an
-    /// iteration. The default is 25; smoothed aggregation and multilevel Schwarz on cloth take 20 and 33.
+    /// iteration. The default is 25; for cloth, smoothed aggregation needs 20 and multilevel Schwarz 33.
     pub price: usize,
-    /// Iterations of the first solve after a build.
+    /// The number of iterations of the first solve after a build.
     mark: Option<usize>,
-    /// Iterations above the mark since the last build or update.
+    /// The number of iterations above the mark since the last build or update.
     lost: usize,
-    /// Builds to come before the preconditioner is kept again, and their number after the next failure.
+    /// The number of builds before the preconditioner is kept again: now, and after the next failure.
     waiting: usize,
     patience: usize,
-    /// The last decisions, [`RebuildPolicy::KEPT`] to twice as many.
+    /// The last decisions, at most twice [`RebuildPolicy::KEPT`].
     log: Vec<Decision>,
-    /// The number of decisions dropped from the log, and the count of each action over all.
+    /// The number of decisions dropped from the log.
     forgotten: usize,
+    /// The number of times each action was decided, over the whole run.
     counts: [usize; 4],
 }
 
-/// Builds in a row after keeping failed: at first, and at most.
+/// The number of builds in a row after keeping the preconditioner failed for the first time.
 const PATIENCE: usize = 4;
+
+/// The largest number of builds in a row after repeated failures.
 const MOST: usize = 16;
 
 impl Default for RebuildPolicy {
@@ -129,10 +132,10 @@ impl Default for RebuildPolicy {
 }
 
 impl RebuildPolicy {
-    /// The log holds at least so many of the last decisions, and at most twice as many.
+    /// The minimum number of last decisions in the log; the log keeps at most twice this number.
     pub const KEPT: usize = 256;
 
-    /// Decides before the next solve; `touched` tells whether some rows changed more than the others.
+    /// Decides before the next solve; `touched` states whether some rows changed more than other rows.
     ///
     /// If [`learn`](Self::learn) was not called after the last decision, that solve counts as failed, and the
     /// decision is a build.
@@ -180,7 +183,7 @@ impl RebuildPolicy {
         }
     }
 
-    /// Records the iterations of the solve after the last decision. Call it where the solve converged. The
+    /// Records the iterations of the solve after the last decision. Call it if the solve converged. The
     /// iterations of a failed solve do not measure the preconditioner; without a call the next decision is a
     /// build.
     pub fn learn(&mut self, iterations: usize) {

@@ -11,7 +11,7 @@ fn actions(iterations: &[usize]) -> (Vec<Action>, RebuildPolicy) {
     (iterations.iter().map(decide).collect(), policy)
 }
 
-/// A loss equal to the price keeps the preconditioner and a larger one does not, whether it comes in one
+/// A loss equal to the price keeps the preconditioner and a larger loss does not, whether it occurs in one
 /// solve or in several.
 #[test]
 fn what_is_lost_adds_up_to_the_price() {
@@ -32,7 +32,7 @@ fn a_build_may_have_no_price() {
     assert_eq!((policy.count(Action::Build), policy.count(Action::Keep)), (1, 2));
 }
 
-/// A system that becomes harder: a build sets a new mark, so that builds do not go on for ever.
+/// A system that becomes harder: a build sets a new mark, so that building ends.
 #[test]
 fn a_harder_system_moves_the_mark() {
     use Action::{Build, Patch};
@@ -44,7 +44,8 @@ fn a_harder_system_moves_the_mark() {
     assert!(text.contains("patch: 40 iterations, within 65"), "{text}");
 }
 
-/// Where only a build helps, almost all actions are builds; where keeping costs nothing, only the first is.
+/// If only a build helps, almost all actions are builds; if keeping costs nothing, only the first action is a
+/// build.
 #[test]
 fn keeping_is_tried_less_often_the_more_often_it_fails() {
     let run = |worse: usize| {

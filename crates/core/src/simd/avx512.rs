@@ -22,7 +22,7 @@ impl Avx512 {
         found.then_some(Self(()))
     }
 
-    /// The kernel, inlined into a function that may use the instructions.
+    /// Runs the kernel, inlined into a function that may use the instructions.
     #[inline]
     pub(super) fn call<V: Real, K: Kernel<V>>(self, kernel: K) -> K::Output
     where
@@ -35,7 +35,7 @@ impl Avx512 {
         {
             kernel.run(set)
         }
-        // SAFETY: the token proves that `detect` found them.
+        // SAFETY: the token proves that `detect` found the instructions.
         unsafe { inner(kernel, self) }
     }
 }
@@ -69,7 +69,7 @@ macro_rules! pack {
 
             #[inline(always)]
             unsafe fn store(self, to: *mut $real) {
-                // SAFETY: see the top of this file; as many numbers as lanes are writable at `to`.
+                // SAFETY: see the top of this file; one number per lane is writable at `to`.
                 unsafe { $store(to, self.0) }
             }
 
@@ -81,7 +81,7 @@ macro_rules! pack {
 
             #[inline(always)]
             unsafe fn load<S: Real>(_: Avx512, from: *const S) -> Self {
-                // SAFETY: see the top of this file; as many numbers as lanes are readable at `from`.
+                // SAFETY: see the top of this file; one number per lane is readable at `from`.
                 Self(unsafe { if single::<S>() { $all32(from.cast()) } else { $all64(from.cast()) } })
             }
 
@@ -218,8 +218,8 @@ pieces!(widened_eight, f32, __m512d, |p| _mm512_cvtps_pd(eight_singles::<N>(p)))
 pieces!(rounded_four, f64, __m128, |p| _mm256_cvtpd_ps(four::<N>(p)));
 pieces!(rounded_eight, f64, __m256, |p| _mm512_cvtpd_ps(eight::<N>(p)));
 
-/// Writes the first N lanes in the pieces in which they are loaded, so that a later load finds each piece in
-/// one store. The same holds for the functions below.
+/// Writes the first N lanes in the same pieces as they are loaded, so that each later load reads from one
+/// store. The functions below do the same.
 #[inline(always)]
 unsafe fn put_four<const N: usize>(to: *mut f64, r: __m256d) {
     // SAFETY: the caller's promises: the instructions exist, N numbers are writable, and each branch writes
@@ -303,7 +303,7 @@ unsafe fn put_eight_singles<const N: usize>(to: *mut f32, r: __m256) {
     }
 }
 
-/// Sums the first N lanes, as do the functions below.
+/// Sums the first N lanes, like the functions below.
 #[inline(always)]
 unsafe fn sum_four<const N: usize>(r: __m256d) -> f64 {
     // SAFETY: the caller has a register, hence the instructions.

@@ -4,18 +4,18 @@
 //! newest instructions. A [`Kernel`] is written once over [`Pack`]s of lanes. [`run`] compiles it for each
 //! instruction set of the target and selects one at run time. The selection depends on the machine alone, so
 //! bits do not change between calls. They may differ between machines, because a fused multiply-add rounds
-//! once where two instructions round twice.
+//! once and two separate instructions round twice.
 //!
 //! | file | lanes |
 //! |---|---|
 //! | `pack` | the traits: packs, instruction sets, kernels |
-//! | `plain` | arrays, whose loops the compiler vectorises; with AVX2 and FMA where the machine has them |
+//! | `plain` | arrays, whose loops the compiler vectorises; with AVX2 and FMA if the machine has them |
 //! | `avx512` | registers |
 //! | [`twelve`](Twelve) | packs of eight and of four lanes together |
 //!
 //! Lanes are loaded whole or in pieces, never gathered and never under a mask. On Zen 5 a gather of eight
-//! lanes takes longer than eight loads, and a masked load as long as several: with masks the product of 3x3
-//! blocks took 2.5 times as long.
+//! lanes takes longer than eight loads, and a masked load takes as long as several loads: with masks the
+//! product of 3x3 blocks took 2.5 times as long.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -92,7 +92,7 @@ mod tests {
     #[derive(Clone, Copy)]
     struct Eight<const N: usize>;
 
-    /// 1, 2, 3, ... through a pack.
+    /// Loads 1, 2, 3, ... into a pack, computes with it and stores it.
     fn check<V: Real, S: Real, P: Pack<V>, const N: usize>(set: P::Set) {
         let from: Vec<S> = (1..=8).map(|k| S::of(f64::from(k))).collect();
         let exact = V::of((N * (N + 1) / 2) as f64);

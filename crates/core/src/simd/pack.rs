@@ -21,7 +21,7 @@ pub trait Pack<V: Real>: Copy {
     /// Writes all lanes.
     ///
     /// # Safety
-    /// As many numbers as there are lanes are writable at `to`.
+    /// `LANES` numbers are writable at `to`.
     unsafe fn store(self, to: *mut V);
 
     /// Writes the first N lanes only.
@@ -33,7 +33,7 @@ pub trait Pack<V: Real>: Copy {
     /// The numbers at `from`, rounded to V.
     ///
     /// # Safety
-    /// As many numbers as there are lanes are readable at `from`.
+    /// `LANES` numbers are readable at `from`.
     unsafe fn load<S: Real>(set: Self::Set, from: *const S) -> Self;
 
     /// The first N numbers at `from`, rounded to V, and 0 in the other lanes.
@@ -42,18 +42,18 @@ pub trait Pack<V: Real>: Copy {
     /// N numbers are readable at `from`, and N is at most the number of lanes.
     unsafe fn load_first<S: Real, const N: usize>(set: Self::Set, from: *const S) -> Self;
 
-    /// self · a + b, rounded once where the set has an instruction for it.
+    /// self · a + b, rounded once if the set has an instruction for it.
     fn mul_add(self, a: Self, b: Self) -> Self;
 
-    /// The sum of the first N lanes, in a fixed order; the others are ignored.
+    /// The sum of the first N lanes, in a fixed order; the other lanes are ignored.
     fn sum_first<const N: usize>(self) -> V;
 }
 
 /// An instruction set: the packs it offers for vectors of `V`.
 pub trait Set<V: Real>: Copy + Send + Sync + 'static {
-    /// Four lanes.
+    /// The pack of four lanes.
     type Four: Pack<V, Set = Self>;
-    /// Eight lanes.
+    /// The pack of eight lanes.
     type Eight: Pack<V, Set = Self>;
 
     /// a b + c for single numbers.
@@ -65,6 +65,6 @@ pub trait Kernel<V: Real> {
     /// The type of the result.
     type Output;
 
-    /// The code.
+    /// Runs the kernel with an instruction set.
     fn run<I: Set<V>>(self, set: I) -> Self::Output;
 }

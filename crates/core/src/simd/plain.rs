@@ -21,14 +21,14 @@ impl Avx2 {
         (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")).then_some(Self(()))
     }
 
-    /// The kernel, inlined into a function that may use the instructions.
+    /// Runs the kernel, inlined into a function that may use the instructions.
     #[inline]
     pub(super) fn call<V: Real, K: Kernel<V>>(self, kernel: K) -> K::Output {
         #[target_feature(enable = "avx2,fma")]
         fn inner<V: Real, K: Kernel<V>>(kernel: K, set: Avx2) -> K::Output {
             kernel.run(set)
         }
-        // SAFETY: the token proves that `detect` found both.
+        // SAFETY: the token proves that `detect` found both instruction sets.
         unsafe { inner(kernel, self) }
     }
 }

@@ -6,7 +6,7 @@ use super::Pack;
 use crate::Real;
 
 /// Twelve lanes in two packs, for rows of twelve numbers such as the affine motion of a node in three
-/// dimensions. It is loaded and stored whole.
+/// dimensions. All twelve lanes are loaded and stored together.
 ///
 /// ```
 /// use coarsen_core::simd::{Kernel, Pack, Set, Twelve, run};

@@ -10,10 +10,10 @@ use crate::parallel::{self, LEAF, each, tree};
 use crate::simd::{self, Kernel, Set};
 use crate::{Dot, Error, Real, Vector};
 
-/// Independent partial sums of a leaf.
+/// The number of independent partial sums of a leaf.
 const LANES: usize = 16;
 
-/// Σ over a leaf of N terms, which `term` computes from `(x[i], y[i])`.
+/// N sums over a leaf; `term` computes the N summands of index i from `(x[i], y[i])`.
 struct Leaf<'a, T, F> {
     x: &'a [T],
     y: &'a [T],
@@ -46,9 +46,9 @@ impl<T: Real, F: Fn(f64, f64) -> [f64; N], const N: usize> Kernel<T> for Leaf<'_
     }
 }
 
-/// Σ xᵢyᵢ and Σ |xᵢyᵢ| of one leaf, for operators that sum these along with their product.
+/// Σ xᵢyᵢ and Σ |xᵢyᵢ| of one leaf, for operators that compute these sums together with their product.
 ///
-/// *Panics* when the lengths differ.
+/// *Panics* if the lengths differ.
 ///
 /// ```
 /// assert_eq!(coarsen_core::products(&[1.0, 2.0], &[3.0, -1.0]), [1.0, 5.0]);

@@ -12,12 +12,12 @@ use crate::{Dot, Error, Real, Scalar};
 /// vector.
 ///
 /// Operations may return before their work is done, and sums are pending [`Scalar`]s. An implementation may
-/// wait where a scalar is used: where it is read, or where an operation takes it as a factor.
-/// [`wait_for`](Self::wait_for) waits once for several. Operations require vectors of the [same
+/// wait when a scalar is used: when it is read, or when an operation takes it as a factor.
+/// [`wait_for`](Self::wait_for) waits once for several scalars. Operations require vectors of the [same
 /// layout](Self::same_layout) and *panic* otherwise, as slices do.
 ///
 /// A vector may be one rank's share of a longer vector. All ranks then call the same operations in the same
-/// order. Every query but [`local_size`](Self::local_size) returns the same on all ranks, since methods
+/// order. Every query except [`local_size`](Self::local_size) returns the same on all ranks, since methods
 /// branch on the results and all ranks must take the same branch.
 ///
 /// ```
@@ -47,7 +47,7 @@ pub trait Vector: Sized + 'static {
     fn like(&self) -> Result<Self, Error>;
 
     /// Whether both have the same length, device and shares on each rank, so that operations may combine
-    /// them. Methods check their arguments and the vectors they keep between solves with it.
+    /// them. Methods use it to check their arguments and the vectors kept between solves.
     fn same_layout(&self, other: &Self) -> bool;
 
     /// A number as a scalar of this vector's device.
@@ -68,8 +68,8 @@ pub trait Vector: Sized + 'static {
     /// self · with\[k\] for all k, in one pass over self and one reduction.
     fn dots<const N: usize>(&self, with: [&Self; N]) -> [Self::Scalar; N];
 
-    /// Appends self · with\[k\] for all k to `sums`, with the bits of [`dot`](Self::dot), in one reduction
-    /// where overridden.
+    /// Appends self · with\[k\] for all k to `sums`, bitwise equal to [`dot`](Self::dot); in one reduction if
+    /// overridden.
     ///
     /// The default makes one pass over self and one reduction for every four vectors.
     fn dots_with(&self, with: &[Self], sums: &mut Vec<Self::Scalar>) {
@@ -78,8 +78,9 @@ pub trait Vector: Sized + 'static {
         sums.extend(rest.iter().map(|y| self.dot(y)));
     }
 
-    /// self += Σₖ a\[k\] x\[k\], added in this order, with the bits of as many calls of [`axpy`](Self::axpy).
-    /// *Panics* where the numbers of factors and vectors differ.
+    /// self += Σₖ a\[k\] x\[k\], added in this order, bitwise equal to one call of [`axpy`](Self::axpy) per
+    /// vector.
+    /// *Panics* if the numbers of factors and vectors differ.
     ///
     /// The default makes 3 passes per vector; implementations override it with one loop over self.
     fn axpys(&mut self, a: &[Self::Scalar], x: &[Self]) {
@@ -90,7 +91,7 @@ pub trait Vector: Sized + 'static {
     /// Σ xᵢyᵢ and Σ |xᵢyᵢ| in one pass.
     fn dot_magnitude(&self, y: &Self) -> Dot<Self::Scalar>;
 
-    /// [`dot_magnitude`](Self::dot_magnitude) of several pairs, in one reduction where overridden.
+    /// [`dot_magnitude`](Self::dot_magnitude) of several pairs, in one reduction if overridden.
     fn dot_magnitudes<const N: usize>(pairs: [(&Self, &Self); N]) -> [Dot<Self::Scalar>; N] {
         pairs.map(|(x, y)| x.dot_magnitude(y))
     }
@@ -101,13 +102,14 @@ pub trait Vector: Sized + 'static {
     /// Waits until all work on this vector is done.
     ///
     /// # Errors
-    /// [`Error::Device`] when some of it failed.
+    /// [`Error::Device`] if some of this work failed.
     fn sync(&self) -> Result<(), Error>;
 
     /// The index in the whole vector of the first entry that is NaN or infinite. Methods call it after a norm
     /// that is not finite: 1 pass, and a wait.
     ///
-    /// `None` where there is none, and where the implementation cannot find it; the default cannot.
+    /// `None` if all entries are finite, or if the implementation cannot find the index; the default returns
+    /// `None`.
     fn first_not_finite(&self) -> Option<usize> {
         None
     }
@@ -118,7 +120,7 @@ pub trait Vector: Sized + 'static {
         s
     }
 
-    /// ‖x‖₂; waits for it. Overflow and underflow of the squares are not prevented.
+    /// ‖x‖₂; waits for its value. Overflow and underflow of the squares are not prevented.
     fn norm(&self) -> Self::Real {
         num_traits::Float::sqrt(self.dot(self).read())
     }

@@ -1,4 +1,4 @@
-//! Products of single numbers by the instruction set of the machine, and shared slices.
+//! Fused multiply-add of single numbers by the instruction set of the machine, and shared slices.
 
 use coarsen_core::Real;
 use coarsen_core::parallel::Shared;
@@ -31,7 +31,7 @@ fn a_shared_slice_begins_where_the_slice_does() {
     let shared = Shared::new(&mut x);
     let copy = shared;
     assert_eq!((shared.get(), copy.get()), (first, first));
-    // SAFETY: the slice has three entries, and nobody else looks at them now.
+    // SAFETY: the slice has three entries, and no other reference to it is in use.
     unsafe { *shared.get().add(2) = 9 };
     assert_eq!(x, [1, 2, 9]);
 }

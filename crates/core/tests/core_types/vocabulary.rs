@@ -139,9 +139,9 @@ fn operators_of_closures_and_of_rounded_copies() {
     let rounded = MixedPrecision::new(&double, &triple).unwrap();
     assert_eq!(LinearOperator::<Vec<f64>>::shape(&rounded), (3, 3));
     r.fill(f64::NAN);
-    rounded.residual(&b, &x, &mut r); // of the exact one
+    rounded.residual(&b, &x, &mut r); // of the exact operator
     assert_eq!(r, [8.0, 16.0, 24.0]);
-    rounded.apply(&x, &mut r); // of the rounded one
+    rounded.apply(&x, &mut r); // of the rounded operator
     assert_eq!(r, [3.0, 6.0, 9.0]);
     assert_eq!(rounded.apply_dot(&x, &mut r), Dot { value: 42.0, magnitude: 42.0 });
     let four = from_fn(4, |x: &Vec<f64>, y: &mut Vec<f64>| y.copy(x));
@@ -178,7 +178,7 @@ fn pieces_are_cut_between_groups() {
     let (a, b) = Groups(&x[..], 3).cut(1);
     assert_eq!((a.0, b.0, a.1, b.1), (&[0, 1, 2][..], &[3, 4, 5, 6, 7, 8, 9, 10, 11][..], 3, 3));
     assert_eq!(Pieces::extent(&&mut x[..]), 12);
-    // Every piece but the last has the length asked for, whether threads are used or not.
+    // Every piece except the last has the requested length, with and without threads.
     for parallel in [false, true] {
         let leaf = |piece: Groups<&mut [usize]>| vec![piece.extent()];
         let join = |a: Vec<usize>, b: Vec<usize>| [a, b].concat();

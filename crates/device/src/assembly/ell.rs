@@ -15,8 +15,8 @@ use crate::memory::Buffer;
 use crate::queue::Arg;
 use crate::{DeviceScalar, DeviceVector, OnDevice};
 
-/// A square matrix in block ELL whose pattern is also assembled in device memory, for meshes that change
-/// there.
+/// A square matrix in block ELL whose pattern and values are assembled in device memory, for meshes that
+/// change on the device.
 ///
 /// All rows have room for the same number of blocks. Unused room takes memory, but no time. *Use*
 /// [`DeviceMatrix::assemble`](crate::DeviceMatrix::assemble) for a fixed pattern: preconditioners can be
@@ -26,10 +26,11 @@ pub struct DeviceEll<V: Real, S: Real = V> {
     on: OnDevice<V>,
     nodes: usize,
     block: usize,
-    /// Most blocks of a row.
+    /// The largest number of blocks in a row.
     width: usize,
-    /// The kernels of assembly and those of products.
+    /// The module number of the kernels of assembly.
     assembly: usize,
+    /// The module number of the kernels of products.
     product: usize,
     offsets: Buffer,
     lengths: Buffer,
@@ -40,12 +41,12 @@ pub struct DeviceEll<V: Real, S: Real = V> {
 }
 
 impl<V: Real, S: Real> DeviceEll<V, S> {
-    /// The zero matrix of `nodes` x `nodes` blocks of `block` x `block`, with room for `longest` blocks in a
-    /// row.
+    /// Returns the zero matrix of `nodes` x `nodes` blocks of `block` x `block`, with room for `longest`
+    /// blocks per row.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a block size or a longest row of 0, [`Error::TooLarge`] if `u32` cannot
-    /// number blocks, [`Error::Memory`] if it does not fit (nothing is allocated then), [`Error::Build`] and
+    /// [`Error::Parameter`] for a block size or a longest row of 0, [`Error::TooLarge`] from 2³² blocks on,
+    /// [`Error::Memory`] if it does not fit (nothing is allocated then), [`Error::Build`] and
     /// [`Error::Device`] of the driver.
     pub fn new(on: &OnDevice<V, S>, nodes: usize, block: usize, longest: usize) -> Result<Self, Error> {
         for (name, size) in [("DeviceEll::block", block), ("DeviceEll::longest", longest)] {
@@ -77,8 +78,8 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         Ok(Self { on, nodes, block, width, assembly, product, offsets, lengths, columns, values, status, of })
     }
 
-    /// Replaces the matrix by the blocks of `stream` with `values`, row-major, block after block. No transfer
-    /// and no wait.
+    /// Replaces the matrix by the blocks of `stream` with `values`, row-major, block after block. Does not
+    /// transfer data or wait.
     ///
     /// If the new matrix does not fit, the old one is kept, and [`check`](Self::check) returns an error.
     /// Values are not checked.
@@ -101,11 +102,11 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         stream.assemble_into(&target, values)
     }
 
-    /// Checks that every row of the last [`assemble`](Self::assemble) had room. One wait.
+    /// Checks that every row of the last [`assemble`](Self::assemble) had room. Waits once.
     ///
     /// # Errors
-    /// [`Error::Capacity`] holds the blocks that the longest row needs; [`Error::Device`] if the place has
-    /// failed.
+    /// [`Error::Capacity`] with the number of blocks that the longest row needs; [`Error::Device`] if the
+    /// place has failed.
     pub fn check(&self) -> Result<(), Error> {
         let mut found = [0; 2];
         self.on.queue().read_list(&self.status, &mut found)?;
@@ -116,7 +117,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         Ok(())
     }
 
-    /// The matrix on the host. Three waits.
+    /// Copies the matrix to the host. Waits three times.
     ///
     /// # Errors
     /// [`Error::Device`] if the place has failed.

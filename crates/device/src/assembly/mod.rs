@@ -1,16 +1,16 @@
 //! Matrices assembled in device memory, in the five steps of P-Cloth (Li et al. 2020, §3.2.2).
 //!
-//! | step | theirs | here |
+//! | step | P-Cloth | here |
 //! |---|---|---|
 //! | 1 | index table allocating: count | room for a number of entries that no step exceeds |
 //! | 2 | index filling | a key for each entry: row and column |
-//! | 3 | index compacting: sort each row, remove duplicates | a stable sort by digits; the first entry of each key names a block |
+//! | 3 | index compacting: sort each row, remove duplicates | a stable sort by digits; the first entry of each key represents a block |
 //! | 4 | value table allocating, by the longest row | blocks and the longest row are counted and compared with the capacity of the target |
 //! | 5 | value filling | each block gathers its entries, in the order of the stream |
 //!
-//! Deviation: they fill by atomic operations. The order of these, and so the last bits of sums, change from
-//! run to run. They also read counts on the host to allocate memory. Here each block has one writer, and
-//! counts stay on the device. A target with too little room is not changed, and its `check` returns an error.
+//! Deviation: P-Cloth fills by atomic operations, whose order, and so the last bits of sums, changes from run
+//! to run. It also reads counts on the host to allocate memory. Here each block has one writer, and counts
+//! stay on the device. A target with too little room is not changed, and its `check` returns an error.
 //!
 //! | file | what |
 //! |---|---|
@@ -34,13 +34,14 @@ use crate::sort::{self, Sorting};
 pub use ell::DeviceEll;
 pub(crate) use target::Places;
 
-/// Most nodes and entries: kernels index a list with the row and the column of every entry by `u32`.
+/// The largest number of nodes and of entries: each entry has two numbers, row and column, in a list that
+/// kernels index by `u32`.
 const LIMIT: usize = i32::MAX as usize;
 
-/// Node pairs of a contact.
+/// The number of node pairs of a contact.
 const PAIRS: usize = Stencil::MOST * Stencil::MOST;
 
-/// The kernels that follow those of the sort, in the order of their names.
+/// The kernels of assembly, in the order of [`NAMES`]; the kernels of the sort come first.
 #[derive(Clone, Copy)]
 enum Step {
     Keys = sort::NAMES.len() as isize,
@@ -64,29 +65,33 @@ const NAMES: [&str; 14] = sort::followed_by(&[
     "coarsen_assembly_clear",
 ]);
 
-/// The kernels for targets with blocks of `block` x `block` stored in `S`, in slices of `slice` rows.
+/// Returns the module number of the kernels for targets with blocks of `block` x `block` stored in `S`, in
+/// slices of `slice` rows.
 pub(crate) fn module<V: Real, S: Real>(on: &OnDevice<V>, block: usize, slice: usize) -> Result<usize, Error> {
     let options =
         format!("-D STORED={} -D BLOCK={block} -D SLICE={slice} -D CHUNK={}", Type::of::<S>(), sort::CHUNK);
     on.queue().module(&Module { sources: &coarsen_kernels::ASSEMBLY, kernels: &NAMES, options })
 }
 
-/// The blocks that a stream of values adds to: positions of blocks, or contacts, sorted in device memory.
+/// The positions of the blocks to which a stream of values adds, given as positions or as contacts and sorted
+/// in device memory.
 ///
 /// The list is uploaded once and sorted on the device. Values in device memory can then be assembled any
 /// number of times, into any number of targets:
 /// [`DeviceContacts::assemble`](crate::DeviceContacts::assemble), [`DeviceEll::assemble`],
-/// [`DeviceMatrix::assemble`](crate::DeviceMatrix::assemble). No count is read on the host. *Cost* of a list:
-/// two launches and a scan of three for each six bits of nodes², over the full capacity. *Memory* 40 bytes
-/// per entry of capacity; a contact has 16 entries. *Reference* Li et al. 2020, "P-Cloth", §3.2.2.
+/// [`DeviceMatrix::assemble`](crate::DeviceMatrix::assemble). No count is read on the host. *Cost* of a new
+/// list: five launches per six bits of nodes² (two and a scan of three), each over the full capacity.
+/// *Memory* 40 bytes per entry of capacity; a contact has 16 entries. *Reference* Li et al. 2020, "P-Cloth",
+/// §3.2.2.
 pub struct DeviceStream<V: Real> {
     on: OnDevice<V>,
     module: usize,
     nodes: usize,
-    /// The capacity and the number of positions or contacts.
+    /// The largest number of positions or contacts.
     capacity: usize,
+    /// The current number of positions or contacts.
     count: usize,
-    /// Entries per position (1) or contact (16).
+    /// The number of entries per position (1) or per contact (16).
     per: usize,
     list: Buffer,
     weights: Buffer,
@@ -100,8 +105,8 @@ pub struct DeviceStream<V: Real> {
 }
 
 impl<V: Real> DeviceStream<V> {
-    /// An empty stream with room for `capacity` blocks at positions (row, column) of `nodes` x `nodes`
-    /// blocks.
+    /// Returns an empty stream with room for `capacity` blocks at positions (row, column) of `nodes` x
+    /// `nodes` blocks.
     ///
     /// # Errors
     /// [`Error::TooLarge`] from 2³¹ nodes or entries on (a contact has 16), [`Error::Memory`] if they do not
@@ -110,10 +115,10 @@ impl<V: Real> DeviceStream<V> {
         Self::new(&on.plain(), nodes, capacity, 1)
     }
 
-    /// An empty stream with room for `capacity` contacts between `nodes` nodes.
+    /// Returns an empty stream with room for `capacity` contacts between `nodes` nodes.
     ///
     /// # Errors
-    /// As [`of_blocks`](Self::of_blocks).
+    /// The errors of [`of_blocks`](Self::of_blocks).
     pub fn of_contacts<S>(on: &OnDevice<V, S>, nodes: usize, capacity: usize) -> Result<Self, Error> {
         Self::new(&on.plain(), nodes, capacity, PAIRS)
     }
@@ -180,7 +185,8 @@ impl<V: Real> DeviceStream<V> {
     /// block k of the values.
     ///
     /// # Errors
-    /// As [`write_blocks`](Self::write_blocks), and [`Error::Pattern`] for a contact that names a node twice.
+    /// The errors of [`write_blocks`](Self::write_blocks), and [`Error::Pattern`] for a contact with the same
+    /// node twice.
     pub fn write_contacts(&mut self, contacts: &[Stencil]) -> Result<(), Error> {
         self.check("DeviceStream of blocks", PAIRS, contacts.len(), "contacts of a stream")?;
         self.staging.clear();
@@ -222,7 +228,7 @@ impl<V: Real> DeviceStream<V> {
         }
     }
 
-    /// Entries of the capacity, at least one.
+    /// The number of entries for which memory is allocated.
     fn room(&self) -> usize {
         self.capacity.max(1) * self.per
     }
@@ -234,7 +240,7 @@ impl<V: Real> DeviceStream<V> {
         self.sort()
     }
 
-    /// Steps 1 to 3. No wait.
+    /// Runs steps 1 to 3. Does not wait.
     fn sort(&mut self) -> Result<(), Error> {
         let [room, count, per, nodes] = [self.room(), self.count, self.per, self.nodes].map(Arg::Count);
         let entries = Items::Entries(self.room());
@@ -253,7 +259,7 @@ impl<V: Real> DeviceStream<V> {
         queue.state()
     }
 
-    /// The number of positions or contacts in the list.
+    /// Returns the number of positions or contacts in the list.
     pub fn len(&self) -> usize {
         self.count
     }
@@ -263,7 +269,8 @@ impl<V: Real> DeviceStream<V> {
         self.count == 0
     }
 
-    /// The number of distinct blocks, and the most of one row: the capacity that a target needs. One wait.
+    /// Returns the number of distinct blocks and the largest number in one row: the capacity that a target
+    /// needs. Waits once.
     ///
     /// # Errors
     /// [`Error::Device`] if the place has failed.

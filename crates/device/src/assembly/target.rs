@@ -1,4 +1,4 @@
-//! Steps 4 and 5: adds blocks of a stream to a target.
+//! Steps 4 and 5: adding the blocks of a stream to a target.
 
 use coarsen_core::{Error, Real, Vector};
 
@@ -9,25 +9,26 @@ use crate::program::Entry;
 use crate::queue::{Arg, Items, Queue};
 use crate::{DeviceContacts, DeviceMatrix, DeviceVector};
 
-/// The rows of a target.
+/// The buffers and the capacity of a target.
 pub(super) struct Target<'a> {
-    /// The kernels for its block size.
+    /// The module number of the kernels for its block size.
     pub(super) module: usize,
-    /// The capacity, in all and per row; the largest index if there is no limit.
+    /// The capacity in blocks; the largest index if there is no limit.
     pub(super) blocks: usize,
+    /// The capacity in blocks per row; the largest index if there is no limit.
     pub(super) width: usize,
     pub(super) nodes: usize,
     pub(super) block: usize,
-    /// Row pointers, or row lengths.
+    /// The row pointers or the row lengths.
     pub(super) rows: &'a Buffer,
     pub(super) columns: &'a Buffer,
     pub(super) values: &'a Buffer,
-    /// The counts found.
+    /// The number of blocks and the length of the longest row that the last assembly found.
     pub(super) status: &'a Buffer,
 }
 
 impl<V: Real> DeviceStream<V> {
-    /// Writes pattern and values of a target if it has room, else only the counts. No wait.
+    /// Writes pattern and values of a target if it has room, otherwise only the counts. Does not wait.
     pub(super) fn assemble_into(&self, to: &Target<'_>, values: &DeviceVector<V>) -> Result<(), Error> {
         self.check_fits(to.nodes, to.block, values)?;
         let [order, keys, heads, starts, found, slots] =
@@ -45,7 +46,7 @@ impl<V: Real> DeviceStream<V> {
         queue.state()
     }
 
-    /// Sums the values of blocks in their slots.
+    /// Adds up the values of each block in its slot.
     fn sum(&self, queue: &mut Queue<V>, module: usize, block: usize, to: &Buffer, values: &DeviceVector<V>) {
         let [order, keys, heads, slots, weights, stream, to] = [
             self.sorting.order(),
@@ -71,8 +72,8 @@ impl<V: Real> DeviceStream<V> {
 }
 
 impl<V: Real, S: Real> DeviceContacts<V, S> {
-    /// Replaces the set by the blocks of `stream`. `values` holds its blocks or stiffnesses, row-major, one
-    /// after the other. No transfer and no wait.
+    /// Replaces the set by the blocks of `stream`. `values` holds the values of its blocks or the stiffnesses
+    /// of its contacts, row-major, one after the other. Does not transfer data or wait.
     ///
     /// If the new set does not fit, the old one is kept, and [`check`](Self::check) returns an error. Values
     /// are not checked.
@@ -98,30 +99,29 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
     }
 }
 
-/// What a matrix needs for assembly in addition to its values.
+/// The data of assembly that a matrix stores in addition to its values.
 pub(crate) struct Places {
     module: usize,
     /// Whether the pattern lacks a block of the last stream.
     lacking: Buffer,
-    /// Whether the values come from that stream.
+    /// Whether the values come from the last stream.
     pub(crate) last: bool,
 }
 
 impl<V: Real, S: Real> DeviceMatrix<V, S> {
-    /// New values from a stream in device memory. Blocks without an entry in the stream become zero. No
-    /// transfer and no wait.
+    /// Replaces the values by the sums of a stream in device memory. Blocks without an entry in the stream
+    /// become zero. Does not transfer data or wait.
     ///
     /// Preconditioners can then be updated on the device too:
     /// [`Hierarchy::update_on_device`](../coarsen_multigrid/struct.Hierarchy.html#method.update_on_device),
-    /// [`DeviceSubdomains::update_on_device`](crate::DeviceSubdomains::update_on_device). Blocks that the
-    /// pattern lacks are left out, and [`check`](Self::check) returns an error then. *Cost* the first call
-    /// for a matrix compiles the kernels for its block size, unless the place has them, and allocates one
-    /// number.
+    /// [`DeviceSubdomains::update_on_device`](crate::DeviceSubdomains::update_on_device). Blocks outside the
+    /// pattern are skipped, and [`check`](Self::check) then returns an error. *Cost* the first call for a
+    /// matrix compiles the kernels for its block size, unless the place has them, and allocates one number.
     ///
     /// # Errors
     /// [`Error::Shape`] unless the matrix is square with square blocks, the stream has its number of nodes,
-    /// and `values` has a block for each position or contact. The first time [`Error::Build`] and
-    /// [`Error::Memory`]. [`Error::Device`] if the place has failed.
+    /// and `values` has a block for each position or contact. [`Error::Build`] and [`Error::Memory`] in the
+    /// first call. [`Error::Device`] if the place has failed.
     pub fn assemble(&mut self, stream: &DeviceStream<V>, values: &DeviceVector<V>) -> Result<(), Error> {
         let (pattern, (rows, columns)) = (self.pattern(), self.block());
         same_length("block columns of a square matrix", pattern.rows(), pattern.columns())?;
@@ -154,11 +154,12 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         state
     }
 
-    /// If the values come from [`assemble`](Self::assemble): checks that the pattern has every block of the
-    /// last stream. One wait.
+    /// Checks that the pattern has every block of the last stream, if the values come from
+    /// [`assemble`](Self::assemble). Waits once.
     ///
     /// # Errors
-    /// [`Error::Pattern`] if it lacks some; these were left out. [`Error::Device`] if the place has failed.
+    /// [`Error::Pattern`] if blocks are missing; they were skipped. [`Error::Device`] if the place has
+    /// failed.
     pub fn check(&self) -> Result<(), Error> {
         let Some(places) = self.places.as_ref().filter(|places| places.last) else { return Ok(()) };
         let mut lacking = [0];

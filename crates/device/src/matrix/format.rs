@@ -1,9 +1,10 @@
 //! Layouts of the rows of a matrix in device memory.
 //!
-//! Items of a graphics card run in step, one per row. What they read at the same time should be adjacent. So
-//! rows are grouped in slices, in which the k-th blocks of all rows are adjacent. Rows are padded to the
-//! longest of the slice (sliced ELLPACK), or to the longest of the matrix (ELLPACK), which needs no table of
-//! slices. A core runs its items one after the other, so it gets row after row.
+//! On a graphics card one item computes one row, and items run in step, so values that they read at the same
+//! time should be adjacent. Rows are therefore grouped in slices, in which the k-th blocks of all rows are
+//! adjacent. Rows are padded to the longest row of the slice (sliced ELLPACK), or to the longest row of the
+//! matrix (ELLPACK), which needs no table of slices. A processor core runs its items one after the other, so
+//! rows are stored one after the other.
 //!
 //! *Reference* Tang, Wang, Liu, Tong, Manocha 2020 (P-Cloth), §3.2.2 (block ELL); Monakov, Lokhmotov,
 //! Avetisyan 2010 (sliced ELL).
@@ -15,13 +16,15 @@ use coarsen_sparse::{Bsr, Pattern};
 use crate::Device;
 use crate::memory::convert;
 
-/// Rows of a slice: the number of items that run in step.
+/// The number of rows in a slice: the items that run in step.
 const SLICE: usize = 32;
 
-/// Most padding of ELLPACK relative to the stored blocks; above it rows are stored as sliced ELLPACK.
+/// The largest padding of ELLPACK relative to the stored blocks; with more padding, rows are stored as sliced
+/// ELLPACK.
 const EVEN: f64 = 0.05;
 
-/// Most padding of sliced ELLPACK relative to the stored blocks; above it rows are stored as block CSR.
+/// The largest padding of sliced ELLPACK relative to the stored blocks; with more padding, rows are stored as
+/// block CSR.
 const UNEVEN: f64 = 1.0;
 
 /// A layout of block rows.
@@ -29,16 +32,16 @@ const UNEVEN: f64 = 1.0;
 pub enum Format {
     /// Row after row: block CSR. No padding.
     Rows,
-    /// Slices of 32 rows, all padded to the longest row.
+    /// Slices of 32 rows, all padded to the longest row of the matrix.
     Ell,
-    /// Slices of 32 rows, each padded to its longest row.
+    /// Slices of 32 rows, each padded to the longest row of the slice.
     Sliced,
 }
 
 impl Format {
-    /// The layout for a pattern on a device. [`Rows`](Self::Rows) on a processor, or if slices would have
-    /// more padding than blocks. Else [`Ell`](Self::Ell) if it has at most 5 % of padding, else
-    /// [`Sliced`](Self::Sliced).
+    /// Returns the layout for a pattern on a device: [`Rows`](Self::Rows) on a processor, or if slices would
+    /// have more padding than blocks; otherwise [`Ell`](Self::Ell) if it has at most 5 % of padding, and
+    /// [`Sliced`](Self::Sliced) if not.
     pub fn suiting(pattern: &Pattern, device: &Device) -> Self {
         let stored = pattern.len() as f64;
         let padding = |format| Layout::slots(pattern, format) as f64 - stored;
@@ -51,7 +54,7 @@ impl Format {
         }
     }
 
-    /// Rows of a slice.
+    /// Returns the number of rows in a slice.
     pub(crate) fn slice(self) -> usize {
         if self == Self::Rows { 1 } else { SLICE }
     }
@@ -61,16 +64,17 @@ impl Format {
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) slice: usize,
-    /// Slots per row in [`Format::Ell`], else 0.
+    /// The number of slots per row in [`Format::Ell`], 0 in other layouts.
     pub(super) width: usize,
-    /// Slots per row, summed over the slices before each slice; last over all slices.
+    /// For each slice, the number of slots per row summed over the slices before it; the last entry is the
+    /// sum over all slices.
     pub(super) offsets: Vec<u32>,
-    /// Slots of all slices.
+    /// The number of slots of all slices.
     pub(super) slots: usize,
 }
 
 impl Layout {
-    /// The layout of a pattern of fewer than 2³² slots.
+    /// Returns the layout of a pattern with fewer than 2³² slots.
     pub(super) fn new(pattern: &Pattern, format: Format) -> Self {
         let slice = format.slice();
         let mut offsets = vec![0; pattern.rows().div_ceil(slice) + 1];
@@ -85,7 +89,7 @@ impl Layout {
         Self { slice, width, offsets, slots }
     }
 
-    /// Slots of a layout.
+    /// Returns the number of slots of a layout.
     pub(super) fn slots(pattern: &Pattern, format: Format) -> usize {
         let slice = format.slice();
         match format {
@@ -94,17 +98,19 @@ impl Layout {
         }
     }
 
-    /// The slot of the first block of row i; each next block of the row is `slice` slots further.
+    /// Returns the slot of the first block of row i; the next blocks of the row follow at a stride of `slice`
+    /// slots.
     pub(super) fn first(&self, i: usize) -> usize {
         self.offsets[i / self.slice] as usize * self.slice + i % self.slice
     }
 
-    /// Blocks of every row; empty if slices have one row, whose offsets give its length.
+    /// Returns the number of blocks in every row; empty if slices have one row, because the offsets then give
+    /// the lengths.
     pub(super) fn lengths(&self, pattern: &Pattern) -> Vec<u32> {
         (0..if self.slice == 1 { 0 } else { pattern.rows() }).map(|i| pattern.row(i).len() as u32).collect()
     }
 
-    /// The columns of all slots.
+    /// Returns the columns of all slots.
     pub(super) fn columns(&self, pattern: &Pattern) -> Vec<u32> {
         let mut columns = vec![0; self.slots];
         for i in 0..pattern.rows() {
@@ -131,7 +137,7 @@ impl Layout {
 }
 
 impl Layout {
-    /// The inverse of [`arrange`](Self::arrange).
+    /// Reads values from their slots: the inverse of [`arrange`](Self::arrange).
     pub(super) fn collect<T: Real, S: Real>(&self, from: &[S], host: &mut Bsr<T>) {
         if self.slice == 1 {
             return parallel::map(from, host.values_mut(), |v| v.to());
@@ -148,7 +154,7 @@ impl Layout {
     }
 }
 
-/// The longest row of every slice.
+/// Returns the length of the longest row of every slice.
 fn widths(pattern: &Pattern, slice: usize) -> impl Iterator<Item = usize> {
     let n = pattern.rows();
     (0..n.div_ceil(slice))

@@ -30,8 +30,8 @@ pub use symmetric::DeviceSymmetric;
 ///
 /// Made by [`Backend::matrix`](coarsen_backend::Backend::matrix), or in a given layout by
 /// [`DeviceMatrix::new`]. One item computes one block row. The block size is a constant of the kernels, which
-/// the first matrix of a size compiles. *Memory* (r c s + 4) bytes per slot, s = bytes of `S`; 4 or 8 bytes
-/// per block row.
+/// are compiled for the first matrix of each block size. *Memory* (r c s + 4) bytes per slot, s = bytes of
+/// `S`; 4 or 8 bytes per block row.
 pub struct DeviceMatrix<V: Real, S: Real = V> {
     on: OnDevice<V>,
     shape: (usize, usize),
@@ -39,24 +39,24 @@ pub struct DeviceMatrix<V: Real, S: Real = V> {
     pattern: Arc<Pattern>,
     format: Format,
     layout: Layout,
-    /// The number of its kernels.
+    /// The module number of its kernels.
     module: usize,
     offsets: Buffer,
     lengths: Buffer,
     columns: Buffer,
     values: Buffer,
-    /// Set by the first [`assemble`](Self::assemble).
+    /// The data of assembly; set by the first [`assemble`](Self::assemble).
     pub(crate) places: Option<Places>,
     of: PhantomData<S>,
 }
 
 impl<V: Real, S: Real> DeviceMatrix<V, S> {
-    /// Bytes of device memory of a matrix of this pattern and block size in a layout.
+    /// Returns the device memory in bytes of a matrix with this pattern and block size in a layout.
     pub(crate) fn bytes(pattern: &Pattern, block: (usize, usize), format: Format) -> usize {
         Layout::slots(pattern, format) * (block.0 * block.1 * size_of::<S>() + 4) + pattern.rows() * 8
     }
 
-    /// A copy of a host matrix in a given layout.
+    /// Copies a host matrix to the device in a given layout.
     ///
     /// # Errors
     /// [`Error::Range`] for values that `S` cannot hold, [`Error::TooLarge`] from 2³² slots on,
@@ -98,33 +98,33 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         })
     }
 
-    /// Rows and columns of a block.
+    /// Returns the numbers of rows and columns of a block.
     pub fn block(&self) -> (usize, usize) {
         self.block
     }
 
-    /// The layout of its rows.
+    /// Returns the layout of its rows.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// The pattern of its blocks.
+    /// Returns the pattern of its blocks.
     pub fn pattern(&self) -> &Arc<Pattern> {
         &self.pattern
     }
 
-    /// The slot of the k-th block of row i.
+    /// Returns the slot of the k-th block of row i.
     pub(crate) fn slot(&self, i: usize, k: usize) -> usize {
         self.layout.first(i) + k * self.layout.slice
     }
 
-    /// The slot of each block of the pattern, row after row.
+    /// Returns the slot of each block of the pattern, row after row.
     pub(crate) fn slots(&self) -> Vec<u32> {
         let row = |i: usize| (0..self.pattern.row(i).len()).map(move |k| self.slot(i, k) as u32);
         (0..self.pattern.rows()).flat_map(row).collect()
     }
 
-    /// Copies the values to a host matrix of the same pattern and block size. One wait.
+    /// Copies the values to a host matrix with the same pattern and block size. Waits once.
     ///
     /// # Errors
     /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] if the place has failed.
@@ -136,8 +136,8 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         Ok(())
     }
 
-    /// Copies the values of another matrix of the place with the same pattern, block size and layout. No
-    /// transfer and no wait.
+    /// Copies the values of another matrix of the place with the same pattern, block size and layout. Does
+    /// not transfer data or wait.
     ///
     /// # Errors
     /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] if the place has failed.
@@ -154,7 +154,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         queue.state()
     }
 
-    /// Notes that values no longer come from the last stream.
+    /// Records that the values no longer come from the last stream.
     pub(super) fn not_assembled(&mut self) {
         if let Some(places) = &mut self.places {
             places.last = false;
@@ -169,27 +169,27 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         same_length("columns of a block", self.block.1, block.1)
     }
 
-    /// The place of the matrix.
+    /// Returns the place of the matrix.
     pub(crate) fn on(&self) -> &OnDevice<V> {
         &self.on
     }
 
-    /// Rows of a slice.
+    /// Returns the number of rows in a slice.
     pub(crate) fn slice(&self) -> usize {
         self.layout.slice
     }
 
-    /// Stored values, padding included.
+    /// Returns the number of stored values, including padding.
     pub(crate) fn stored(&self) -> usize {
         self.layout.slots * self.block.0 * self.block.1
     }
 
-    /// The values of all slots.
+    /// Returns the values of all slots.
     pub(crate) fn values(&self) -> &Buffer {
         &self.values
     }
 
-    /// The first arguments of all kernels.
+    /// Returns the first arguments of all kernels.
     pub(crate) fn args(&self) -> [Arg<'_, V>; 6] {
         let [offsets, lengths, columns, values] =
             [&self.offsets, &self.lengths, &self.columns, &self.values].map(Arg::Memory);

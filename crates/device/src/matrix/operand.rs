@@ -1,4 +1,4 @@
-//! Block rows as arguments of launches: those of a matrix, alone or with a contact part.
+//! Block rows as arguments of launches: the rows of a matrix, alone or with a contact part.
 
 use coarsen_core::{Dot, Error, Real, Vector};
 
@@ -8,8 +8,8 @@ use crate::program::{Entry, Module};
 use crate::queue::{Arg, Items, Queue};
 use crate::{DeviceBlocks, DeviceScalar, DeviceVector, OnDevice};
 
-/// The kernels of block rows, in the order of their names. Rectangular blocks have only those before
-/// `MultiplyDot`.
+/// The kernels of block rows, in the order of their names. Only the kernels before `MultiplyDot` exist for
+/// rectangular blocks.
 #[derive(Clone, Copy)]
 pub(crate) enum Product {
     Multiply,
@@ -29,14 +29,15 @@ const NAMES: [&str; 6] = [
     "coarsen_relax",
 ];
 
-/// Arguments of a matrix, and of its contact part.
+/// The number of arguments of a matrix.
 pub(crate) const PLAIN: usize = 6;
+/// The number of arguments of a matrix with a contact part.
 const MOST: usize = 9;
 
-/// Most arguments that a product adds.
+/// The largest number of arguments that a product adds.
 const ADDED: usize = 8;
 
-/// The parts of block rows.
+/// The parts that block rows consist of.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Parts {
     /// The blocks of a matrix.
@@ -47,7 +48,7 @@ pub(crate) enum Parts {
     Half,
 }
 
-/// The module number of the kernels for block rows stored in `S`, in slices of `slice` rows.
+/// Returns the module number of the kernels for block rows stored in `S`, in slices of `slice` rows.
 pub(crate) fn module<V: Real, S: Real>(
     queue: &mut Queue<V>,
     (rows, cols): (usize, usize),
@@ -68,23 +69,23 @@ pub(crate) fn module<V: Real, S: Real>(
     queue.module(&Module { sources: &coarsen_kernels::MATRIX, kernels, options })
 }
 
-/// Block rows of a place as arguments of launches. Only this crate makes them.
+/// The block rows of an operator of a place, as arguments of launches. Only this crate makes operands.
 pub struct Operand<'a, V: Real> {
     pub(crate) on: &'a OnDevice<V>,
     pub(crate) module: usize,
-    /// Block rows.
+    /// The number of block rows.
     pub(crate) rows: usize,
-    /// Scalar rows and columns.
+    /// The numbers of scalar rows and columns.
     pub(crate) shape: (usize, usize),
     pub(crate) block: (usize, usize),
-    /// Rows of a slice.
+    /// The number of rows in a slice.
     pub(crate) slice: usize,
     head: [Arg<'a, V>; MOST],
     count: usize,
 }
 
 impl<'a, V: Real> Operand<'a, V> {
-    /// Rows whose kernels begin with the arguments `head`.
+    /// Returns rows whose kernels begin with the arguments `head`.
     pub(crate) fn new(
         on: &'a OnDevice<V>,
         module: usize,
@@ -99,15 +100,15 @@ impl<'a, V: Real> Operand<'a, V> {
         Self { on, module, rows, shape, block, slice, head: all, count: PLAIN }
     }
 
-    /// The same rows with a contact part, by the kernels `module`.
+    /// Adds a contact part, computed by the kernels of `module`.
     pub(crate) fn with(mut self, module: usize, contact: [Arg<'a, V>; MOST - PLAIN]) -> Self {
         self.head[PLAIN..].copy_from_slice(&contact);
         (self.module, self.count) = (module, MOST);
         self
     }
 
-    /// Values in one block per row. The number of groups of a reduction follows it, as that of a vector
-    /// follows its length.
+    /// Returns the number of values if every row had one block. The number of groups of a reduction depends
+    /// on this number, as it depends on the length of a vector.
     pub(crate) fn work(&self) -> usize {
         self.rows * self.block.0 * self.block.1
     }
@@ -134,7 +135,7 @@ impl<'a, V: Real> Operand<'a, V> {
         self.give(more, |args| queue.launch(self.entry(product), items, args));
     }
 
-    /// One item per block row.
+    /// Enqueues a product with one item per block row.
     fn by_rows(&self, product: Product, more: &[Arg<'_, V>]) {
         self.launch(&mut self.on.queue(), product, Items::Entries(self.rows), more);
     }
@@ -161,13 +162,13 @@ impl<'a, V: Real> Operand<'a, V> {
         d.assert_fits(self.on, n, size, method);
     }
 
-    /// y = A x.
+    /// Computes y = A x.
     pub(crate) fn apply(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) {
         self.assert_fits(x, y);
         self.by_rows(Product::Multiply, &[x, y].map(|v| Arg::Memory(&v.memory)));
     }
 
-    /// y = A x, x·y and the sum of |x y|.
+    /// Computes y = A x, x·y and the sum of |x y|, in one pass.
     pub(crate) fn apply_dot(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) -> Dot<DeviceScalar<V>> {
         self.assert_fits(x, y);
         assert!(self.shape.0 == self.shape.1, "apply_dot needs a square matrix");
@@ -184,7 +185,7 @@ impl<'a, V: Real> Operand<'a, V> {
         Dot { value, magnitude }
     }
 
-    /// r = b − A x.
+    /// Computes r = b − A x.
     pub(crate) fn residual(&self, b: &DeviceVector<V>, x: &DeviceVector<V>, r: &mut DeviceVector<V>) {
         self.assert_fits(x, r);
         assert_eq!(b.size(), r.size(), "residual: b and r differ in length");
@@ -192,14 +193,14 @@ impl<'a, V: Real> Operand<'a, V> {
         self.by_rows(Product::Residual, &[b, x, r].map(|v| Arg::Memory(&v.memory)));
     }
 
-    /// y = a A x + b y.
+    /// Computes y = a A x + b y.
     pub(crate) fn apply_add(&self, a: V, x: &DeviceVector<V>, b: V, y: &mut DeviceVector<V>) {
         self.assert_fits(x, y);
         let [x, y] = [x, y].map(|v| Arg::Memory(&v.memory));
         self.by_rows(Product::MultiplyAdd, &[Arg::Number(a), x, Arg::Number(b), y]);
     }
 
-    /// s = β s + ω D (b − A x), y = x + s.
+    /// Computes s = β s + ω D (b − A x), y = x + s.
     #[allow(clippy::too_many_arguments)] // the letters of the formula
     pub(crate) fn relax_into<S: Real>(
         &self,
@@ -217,12 +218,12 @@ impl<'a, V: Real> Operand<'a, V> {
 }
 
 mod sealed {
-    /// Implemented in this crate alone, for types whose values are stored in their `S`.
+    /// Implemented only in this crate, for types whose values are stored in their `S`.
     pub trait Sealed {}
 }
 pub(crate) use sealed::Sealed;
 
-/// Operators of a place that are made of block rows: [`DeviceMatrix`](crate::DeviceMatrix),
+/// Operators of a place that consist of block rows: [`DeviceMatrix`](crate::DeviceMatrix),
 /// [`DeviceSum`](crate::DeviceSum), [`DeviceEll`](crate::DeviceEll).
 ///
 /// [`DeviceJacobi`](crate::DeviceJacobi) works for all of them. The trait is sealed because an [`Operand`]
@@ -238,6 +239,6 @@ pub(crate) use sealed::Sealed;
 /// }
 /// ```
 pub trait BlockRows<V: Real, S: Real>: Sealed {
-    /// Its rows.
+    /// Returns the block rows.
     fn operand(&self) -> Operand<'_, V>;
 }

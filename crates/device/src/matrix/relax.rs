@@ -15,7 +15,7 @@ impl<V: Real, S: Real> Matrix<OnDevice<V, S>> for DeviceMatrix<V, S> {
         self.operand().apply_add(a, x, b, y);
     }
 
-    /// One launch per set.
+    /// Enqueues one launch per set.
     fn relax(
         &self,
         rows: &DeviceRows<V>,

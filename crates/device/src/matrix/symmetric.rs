@@ -1,4 +1,4 @@
-//! A symmetric matrix that stores only the blocks on and above the diagonal.
+//! A symmetric matrix of which only the blocks on and above the diagonal are stored.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -20,39 +20,39 @@ use crate::{DeviceScalar, DeviceVector, OnDevice};
 /// the transpose of block (i, j).
 ///
 /// Every row lists all of its blocks and their slots, so an item computes one block row without atomic
-/// operations. The applied matrix is symmetric to the last bit, even if the lower triangle has round-off. If
-/// it has none, a product has the same bits as that of [`DeviceMatrix`](crate::DeviceMatrix). *Use* if memory
-/// is short, under a preconditioner that needs no fine matrix on the device, such as
-/// [`DeviceSchwarz`](crate::DeviceSchwarz). *Not* for speed: both uses of a block read memory unless it is
-/// still in a cache, and transposed blocks are read out of order. *Memory* b² s (m + n) / 2 + 8 m bytes for m
-/// blocks in n block rows, s = bytes of `S`, plus padding. With many blocks per row this is 26 bytes per
-/// block instead of 40 for 3x3 blocks of `f32`, and 44 instead of 76 for `f64`. 1x1 blocks save nothing in
-/// `f64` and take more memory in `f32`. *Cost* of a setup and of new values: a search for the transpose of
-/// every block above the diagonal. *Reference* Wu et al. 2022, §7, Fig. 12, for dense blocks, where a block
-/// is kept in fast memory between its two uses.
+/// operations. The applied matrix is symmetric to the last bit, even if the host matrix is symmetric only up
+/// to round-off. If the host matrix is exactly symmetric, products have the same bits as with
+/// [`DeviceMatrix`](crate::DeviceMatrix). *Use* if memory is short, under a preconditioner that needs no fine
+/// matrix on the device, such as [`DeviceSchwarz`](crate::DeviceSchwarz). *Not* for speed: a block is read
+/// from memory twice unless it is still in a cache, and transposed blocks are read out of order. *Memory* b²
+/// s (m + n) / 2 + 8 m bytes for m blocks in n block rows, s = bytes of `S`, plus padding. With many blocks
+/// per row this is 26 bytes per block instead of 40 for 3x3 blocks of `f32`, and 44 instead of 76 for `f64`.
+/// 1x1 blocks save nothing in `f64` and take more memory in `f32`. *Cost* of a setup and of new values: one
+/// search per block above the diagonal, for its transpose. *Reference* Wu et al. 2022, §7, Fig. 12, for dense
+/// blocks, which stay in fast memory between their two uses.
 pub struct DeviceSymmetric<V: Real, S: Real = V> {
     on: OnDevice<V>,
     block: usize,
     pattern: Arc<Pattern>,
-    /// The layout of the lists: all blocks of a row.
+    /// The layout of the lists, which contain all blocks of a row.
     rows: Layout,
-    /// The layout of the values: the blocks of a row from the diagonal on.
+    /// The layout of the values, which contain the blocks of a row from the diagonal on.
     upper: Layout,
-    /// The number of its kernels.
+    /// The module number of its kernels.
     module: usize,
     offsets: Buffer,
     lengths: Buffer,
-    /// For each block its column, and twice the slot of its values, plus one if it is their transpose.
+    /// For each block its column, and twice the slot of its values, plus 1 if the block is their transpose.
     places: Buffer,
     values: Buffer,
     of: PhantomData<S>,
 }
 
 impl<V: Real, S: Real> DeviceSymmetric<V, S> {
-    /// A copy of a host matrix, in the layout that suits its rows and the device.
+    /// Copies a host matrix to the device, in the layout that suits its rows and the device.
     ///
     /// # Errors
-    /// [`SetupError::Unsymmetric`] names a pair of entries that differ by more than round-off, or a block
+    /// [`SetupError::Unsymmetric`] with a pair of entries that differ by more than round-off, or with a block
     /// whose transpose is missing. [`Error::Range`] for values that `S` cannot hold, [`Error::TooLarge`] from
     /// 2³¹ slots on, [`Error::Memory`] if it does not fit (nothing is allocated then), [`Error::Build`] and
     /// [`Error::Device`] of the driver.
@@ -68,7 +68,7 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
         if count > limit {
             return Err(Error::TooLarge { what: "slots of a device matrix", count, limit }.into());
         }
-        // Only the host computes slots of values, so one width for all rows would save nothing.
+        // The host alone computes slots of values, so one width for all rows would save nothing.
         let stored = if format == Format::Rows { Format::Rows } else { Format::Sliced };
         let (rows, upper) = (Layout::new(pattern, format), Layout::new(&half, stored));
         let mut queue = on.queue();
@@ -84,17 +84,17 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
         Ok(Self { on, block, pattern, rows, upper, module, offsets, lengths, places, values, of })
     }
 
-    /// Rows and columns of a block.
+    /// Returns the number of rows of a block.
     pub fn block(&self) -> usize {
         self.block
     }
 
-    /// The pattern of its blocks in both triangles.
+    /// Returns the pattern of its blocks in both triangles.
     pub fn pattern(&self) -> &Arc<Pattern> {
         &self.pattern
     }
 
-    /// New values for the same pattern. One wait.
+    /// Replaces the values; the pattern stays the same. Waits once.
     ///
     /// # Errors
     /// As in [`new`](Self::new), and [`Error::Pattern`], [`Error::Shape`] for another pattern or block size;
@@ -119,7 +119,7 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
     }
 }
 
-/// The first pair of entries that differ, as an error.
+/// Returns the first pair of entries that differ as an error.
 fn check_symmetric<T: Real>(host: &Bsr<T>) -> Result<(), SetupError> {
     match host.asymmetric_pair(T::EPSILON.sqrt()) {
         None => Ok(()),
@@ -127,7 +127,8 @@ fn check_symmetric<T: Real>(host: &Bsr<T>) -> Result<(), SetupError> {
     }
 }
 
-/// The first block of every row on or right of the diagonal; an error for a block without its transpose.
+/// Returns, for every row, the first block on or right of the diagonal; an error for a block without its
+/// transpose.
 fn from_diagonal(pattern: &Pattern, block: usize) -> Result<Vec<usize>, SetupError> {
     if !pattern.is_symmetric() {
         let alone = |i: usize| pattern.row(i).iter().find(|&&j| pattern.find(j as usize, i).is_none());
@@ -139,7 +140,7 @@ fn from_diagonal(pattern: &Pattern, block: usize) -> Result<Vec<usize>, SetupErr
     Ok((0..pattern.rows()).map(first).collect())
 }
 
-/// The blocks on and above the diagonal.
+/// Returns the pattern of the blocks on and above the diagonal.
 fn upper(pattern: &Pattern, first: &[usize]) -> Result<Pattern, Error> {
     let (mut offsets, mut indices) = (vec![0], Vec::new());
     for (i, &first) in first.iter().enumerate() {
@@ -150,7 +151,7 @@ fn upper(pattern: &Pattern, first: &[usize]) -> Result<Pattern, Error> {
         .map_err(|_| Error::Pattern { what: "the upper triangle" })
 }
 
-/// Column, slot and transposition of every block, in the slots of its row.
+/// Returns column, slot and transposition of every block, in the slots of its row.
 fn places(pattern: &Pattern, first: &[usize], rows: &Layout, upper: &Layout) -> Vec<u32> {
     let mut places = vec![0; 2 * rows.slots];
     for i in 0..pattern.rows() {

@@ -1,18 +1,18 @@
 //! Counts of the commands of a place.
 
-/// Counts since a place was made.
+/// The numbers of commands since a place was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Waits of the host: reads of scalars, transfers and `sync`.
+    /// The number of waits of the host: reads of scalars, transfers and `sync`.
     pub waits: u64,
-    /// Kernels enqueued.
+    /// The number of kernels enqueued.
     pub launches: u64,
-    /// Buffers allocated.
+    /// The number of buffers allocated.
     pub allocations: u64,
-    /// Bytes written into existing buffers.
+    /// The number of bytes written into existing buffers.
     pub sent: u64,
-    /// Programs compiled; those loaded from the cache do not count.
+    /// The number of programs compiled, not loaded from the cache.
     pub compiled: u64,
-    /// Bytes of all buffers that exist now.
+    /// The total size in bytes of all buffers that exist now.
     pub bytes: u64,
 }

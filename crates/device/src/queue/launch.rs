@@ -1,4 +1,4 @@
-//! Launches: arguments are checked and converted to those of the driver.
+//! Launches: arguments are checked and converted to arguments of the driver.
 
 use coarsen_core::{Error, Real};
 
@@ -8,7 +8,7 @@ use crate::memory::Buffer;
 use crate::program::{Entry, Kernel, Program};
 use crate::slots::ZERO;
 
-/// Most arguments of a kernel.
+/// The largest number of arguments of a kernel.
 const ARGUMENTS: usize = 32;
 
 /// An argument of a kernel.
@@ -24,7 +24,7 @@ pub(crate) enum Arg<'a, T> {
     Length(usize),
     /// A slot, or a small count.
     Index(u32),
-    /// A count passed as an index: the queue fails with [`Error::TooLarge`] if it does not fit.
+    /// A count passed as an index: the queue fails with [`Error::TooLarge`] if the count exceeds `u32`.
     Count(usize),
     /// A number from the host.
     Number(T),
@@ -39,17 +39,17 @@ pub(crate) enum Items {
     Entries(usize),
     /// One item per `lanes` entries.
     Packs(usize),
-    /// The given number of groups, of the size for reductions.
+    /// The given number of groups, each of the size for reductions.
     Groups(usize),
-    /// The given numbers of groups and of items per group.
+    /// The given number of groups, and the given number of items per group.
     Shaped(usize, usize),
 }
 
 impl<T: Real> Queue<T> {
-    /// Enqueues a kernel and keeps an error of it. Does nothing for 0 items or after a failure.
+    /// Enqueues a kernel and keeps its error, if it fails. Does nothing for 0 items or after a failure.
     ///
-    /// *Panics* if `args` do not match the declaration of the kernel; that is a bug of this crate, not of its
-    /// user.
+    /// *Panics* if `args` do not match the declaration of the kernel, which is a bug of this crate, not of
+    /// its user.
     pub(crate) fn launch(&mut self, kernel: impl Into<Entry>, items: Items, args: &[Arg<'_, T>]) {
         let nothing =
             matches!(items, Items::Entries(0) | Items::Packs(0) | Items::Groups(0) | Items::Shaped(0, _));
@@ -100,8 +100,8 @@ impl<T: Real> Queue<T> {
         Ok(())
     }
 
-    /// Runs `kernel`, which writes partial sums of its groups to the last of `args`. Their totals go to the
-    /// slots `out`.
+    /// Runs `kernel`, which writes the partial sums of its groups to the last of `args`, and adds them up
+    /// into the slots `out`.
     pub(crate) fn reduce(&mut self, kernel: impl Into<Entry>, n: usize, args: &[Arg<'_, T>], out: &[u32]) {
         let groups = self.program.groups(n);
         self.launch(kernel, Items::Groups(groups), args);

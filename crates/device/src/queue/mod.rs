@@ -1,4 +1,4 @@
-//! The queue: slots, waits and the first failure. `launch` has the launches, `transfer` the transfers.
+//! The queue: slots, waits and the first failure. Launches are in `launch`, transfers in `transfer`.
 
 mod counters;
 mod launch;
@@ -17,7 +17,7 @@ use crate::slots::{MINUS_ONE, ONE, Slots, ZERO};
 pub use counters::Counters;
 pub(crate) use launch::{Arg, Items};
 
-/// Most sums of one reduction.
+/// The largest number of sums of one reduction.
 pub(crate) const SUMS: usize = 6;
 
 /// One in-order queue with its kernels and scalars.
@@ -32,13 +32,13 @@ pub(crate) struct Queue<T> {
     /// The memory of the slots.
     scalars: Buffer,
     slots: Slots,
-    /// Target of [`look`](Self::look) on the host: entry k is for slot k.
+    /// The host buffer that [`look`](Self::look) reads into; entry k is for slot k.
     landing: Vec<T>,
     partial: Buffer,
     /// Host buffer in which values are arranged before an upload.
     staging: Vec<u64>,
     counters: Counters,
-    /// Whether everything enqueued has run, because the last command was a blocking one.
+    /// Whether all enqueued commands have run, because the last command was blocking.
     idle: bool,
     failure: Option<Error>,
     of: PhantomData<fn(T)>,
@@ -81,38 +81,38 @@ impl<T: Real> Queue<T> {
         Counters { compiled: self.program.compiled, bytes: self.memory.taken(), ..self.counters }
     }
 
-    /// Rows or blocks of a slice on this device.
+    /// Returns the number of rows or blocks in a slice on this device.
     pub(crate) fn slice(&self) -> usize {
         self.program.slice
     }
 
-    /// The type of sums.
+    /// Returns the type of sums.
     pub(crate) fn sum(&self) -> Type {
         self.program.sum
     }
 
-    /// The number of a module of kernels, compiled at the first call.
+    /// Returns the number of a module of kernels, which is compiled at the first call.
     pub(crate) fn module(&mut self, wanted: &Module) -> Result<usize, Error> {
         self.state()?;
         self.program.module(&mut *self.driver, wanted)
     }
 
-    /// The types of the parameters of a kernel, if the driver reports them.
+    /// Returns the types of the parameters of a kernel, if the driver reports them.
     pub(crate) fn parameters(&self, kernel: Entry) -> &[Option<Type>] {
         &self.program.kernel(kernel).parameters
     }
 
-    /// Work groups of a reduction over `n` entries.
+    /// Returns the number of work groups of a reduction over `n` entries.
     pub(crate) fn groups(&self, n: usize) -> usize {
         self.program.groups(n)
     }
 
-    /// Items in a work group of an entry-wise kernel.
+    /// Returns the number of items in a work group of an entry-wise kernel.
     pub(crate) fn local(&self) -> usize {
         self.program.local
     }
 
-    /// The work-group sizes that `tune` tries.
+    /// Returns the work-group sizes that `tune` tries.
     pub(crate) fn locals(&self) -> Vec<usize> {
         self.program.locals().collect()
     }
@@ -122,7 +122,7 @@ impl<T: Real> Queue<T> {
         self.program.local = local;
     }
 
-    /// Sets the work-group size of entry-wise kernels, here and in later places.
+    /// Sets the work-group size of entry-wise kernels, for this place and for later places.
     pub(crate) fn keep_local(&mut self, local: usize) {
         self.program.local = local;
         self.program.keep_local(&mut *self.driver);
@@ -133,12 +133,12 @@ impl<T: Real> Queue<T> {
         self.memory.check_room(bytes)
     }
 
-    /// The first failure, if there was one.
+    /// Returns the first failure, if there was one.
     pub(crate) fn state(&self) -> Result<(), Error> {
         self.failure.clone().map_or(Ok(()), Err)
     }
 
-    /// Device memory of at least 8 bytes, initialized with `host` if given.
+    /// Allocates at least 8 bytes of device memory, initialized with `host` if given.
     pub(crate) fn allocate(
         &mut self,
         entry: Type,
@@ -153,13 +153,13 @@ impl<T: Real> Queue<T> {
 
     // ---- slots
 
-    /// A slot for a new scalar.
+    /// Returns a slot for a new scalar.
     pub(crate) fn take(&mut self) -> u32 {
         if self.slots.all_taken() && self.failure.is_none() {
             let grown = self.grow();
             self.keep(grown);
         }
-        // After a failure nothing is computed, so any slot will do.
+        // After a failure nothing is computed, so any slot can be returned.
         self.slots.take()
     }
 
@@ -168,7 +168,7 @@ impl<T: Real> Queue<T> {
         self.slots.retain(slot);
     }
 
-    /// Removes a user of a slot; without users the slot is reused.
+    /// Removes a user of a slot; a slot without users is reused.
     pub(crate) fn release(&mut self, slot: u32) {
         self.slots.release(slot);
     }
@@ -185,13 +185,13 @@ impl<T: Real> Queue<T> {
         Ok(())
     }
 
-    /// Slot = v.
+    /// Sets a slot to v.
     pub(crate) fn set(&mut self, slot: u32, v: T) {
         self.launch(Kernel::Set, Items::One, &[Arg::Slots, Arg::Index(slot), Arg::Number(v)]);
     }
 
-    /// The numbers in some slots. One wait: all slots from the first to the last of them are read in one
-    /// transfer.
+    /// Returns the numbers in some slots. Waits once: all slots from the first to the last of `slots` are
+    /// read in one transfer.
     pub(crate) fn look<const N: usize>(&mut self, slots: [u32; N]) -> [T; N] {
         let (Some(&first), Some(&last)) = (slots.iter().min(), slots.iter().max()) else {
             return [T::nan(); N];

@@ -1,7 +1,6 @@
 //! Transfers between the host and a device.
 //!
-//! If both share one memory, buffers are mapped, and the host reads and writes in place without a second
-//! copy.
+//! If both share one memory, buffers are mapped, and the host reads and writes them without another copy.
 
 use std::ops::Range;
 use std::slice;
@@ -13,7 +12,7 @@ use crate::driver::{Access, Type};
 use crate::memory::{Buffer, bytes, bytes_mut, bytes_of_indices, bytes_of_indices_mut};
 
 impl<T: Real> Queue<T> {
-    /// A list in device memory.
+    /// Uploads a list to a new buffer.
     pub(crate) fn list(&mut self, host: &[u32]) -> Result<Buffer, Error> {
         self.allocate(Type::Index, size_of_val(host), Some(bytes_of_indices(host)))
     }
@@ -33,7 +32,7 @@ impl<T: Real> Queue<T> {
         self.driver.copy(&from.object, &to.object, bytes)
     }
 
-    /// Reads the start of a buffer, waiting for it.
+    /// Reads the start of a buffer and waits for it.
     pub(crate) fn read<S: Real>(&mut self, from: &Buffer, host: &mut [S]) -> Result<(), Error> {
         self.state()?;
         let done = if self.memory.shared {
@@ -45,7 +44,7 @@ impl<T: Real> Queue<T> {
         done
     }
 
-    /// Overwrites the start of a buffer, waiting for it.
+    /// Overwrites the start of a buffer and waits for it.
     pub(crate) fn write<S: Real>(&mut self, to: &Buffer, host: &[S]) -> Result<(), Error> {
         self.state()?;
         let done = if self.memory.shared {
@@ -58,8 +57,7 @@ impl<T: Real> Queue<T> {
         done
     }
 
-    /// Copies the entries `runs` of the host to a buffer, in which the entries of the host begin at entry
-    /// `first`. One wait.
+    /// Copies the entries `runs` of the host to a buffer that holds the entries from `first` on. Waits once.
     pub(crate) fn write_runs<S: Real>(
         &mut self,
         to: &Buffer,
@@ -78,7 +76,7 @@ impl<T: Real> Queue<T> {
         done
     }
 
-    /// Overwrites the start of a list, waiting for it.
+    /// Overwrites the start of a list and waits for it.
     pub(crate) fn write_list(&mut self, to: &Buffer, host: &[u32]) -> Result<(), Error> {
         self.state()?;
         let done = self.write_all(to, bytes_of_indices(host));
@@ -86,7 +84,7 @@ impl<T: Real> Queue<T> {
         done
     }
 
-    /// Reads the start of a list, waiting for it.
+    /// Reads the start of a list and waits for it.
     pub(crate) fn read_list(&mut self, from: &Buffer, host: &mut [u32]) -> Result<(), Error> {
         self.state()?;
         let done = self.read_at(Some(from), 0, bytes_of_indices_mut(host));
@@ -94,8 +92,8 @@ impl<T: Real> Queue<T> {
         done
     }
 
-    /// Lets `fill` write all of the first `count` entries of a buffer, waiting for it. `fill` must stay on
-    /// this thread, see [`convert`](crate::memory::convert).
+    /// Calls `fill` to write all of the first `count` entries of a buffer, and waits for it. `fill` must stay
+    /// on this thread, see [`convert`](crate::memory::convert).
     pub(crate) fn put<S: Real>(
         &mut self,
         to: &Buffer,
@@ -124,7 +122,7 @@ impl<T: Real> Queue<T> {
         done
     }
 
-    /// Maps the first `count` entries of a buffer for the host, after all work enqueued so far. One wait.
+    /// Maps the first `count` entries of a buffer for the host, after all work enqueued so far. Waits once.
     fn mapped<S: Real>(
         &mut self,
         buffer: &Buffer,
@@ -153,7 +151,7 @@ impl<T: Real> Queue<T> {
         })
     }
 
-    /// Reads from a buffer, or from the slots, waiting for it.
+    /// Reads from a buffer, or from the slots, and waits for it.
     pub(super) fn read_at(
         &mut self,
         from: Option<&Buffer>,
@@ -178,7 +176,7 @@ impl<T: Real> Queue<T> {
         self.write_at(to, &[(0, host)])
     }
 
-    /// Overwrites runs of bytes of a buffer. One wait.
+    /// Overwrites runs of bytes of a buffer. Waits once.
     fn write_at(&mut self, to: &Buffer, runs: &[(usize, &[u8])]) -> Result<(), Error> {
         runs.iter().try_for_each(|(start, host)| to.check(*start, host.len()))?;
         self.counters.waits += 1;

@@ -11,25 +11,25 @@ use crate::schwarz::kernels::{self, Apply, Form};
 use crate::schwarz::lists::Lists;
 use crate::{DeviceVector, OnDevice};
 
-/// Levels, inverses, and two vectors of the coarse levels.
+/// The levels, the inverses, and two vectors of the coarse levels.
 pub(crate) struct Application<T: Real> {
     pub(crate) on: OnDevice<T>,
     pub(crate) lists: Lists,
     pub(crate) block: usize,
     pub(crate) form: Form,
     module: usize,
-    /// Inverses of all levels, one after the other.
+    /// The inverses of all levels, one after the other.
     pub(crate) packed: Buffer,
-    /// The factor of every domain, equal on a level.
+    /// The factor of every domain; the same for all domains of a level.
     pub(crate) weights: Buffer,
     pub(crate) left_out: LeftOut,
-    /// Residual and correction of all coarse levels.
+    /// The residual and the correction of all coarse levels.
     coarse: [Buffer; 2],
-    /// The same for the level that is solved as one system, on the host.
+    /// The residual and the correction of the level that the host solves as one system.
     top: [Vec<T>; 2],
 }
 
-/// Nodes in no domain.
+/// The nodes in no domain.
 pub(crate) struct LeftOut {
     pub(crate) count: usize,
     pub(crate) nodes: Buffer,
@@ -37,7 +37,7 @@ pub(crate) struct LeftOut {
 }
 
 impl<T: Real> Application<T> {
-    /// Buffers for inverses of type `stored`.
+    /// Allocates buffers for inverses of type `stored`.
     pub(crate) fn new(
         on: &OnDevice<T>,
         lists: Lists,
@@ -62,12 +62,12 @@ impl<T: Real> Application<T> {
         Ok(Self { on: on.clone(), lists, block, form, module, packed, weights, left_out, coarse, top })
     }
 
-    /// Scalar unknowns of the finest level.
+    /// Returns the number of scalar unknowns of the finest level.
     pub(crate) fn size(&self) -> usize {
         self.lists.fine * self.block
     }
 
-    /// z = M⁻¹ r. If the plan has a level that is solved as one system, `solve` solves it, as in
+    /// Computes z = M⁻¹ r. If the plan has a level that is solved as one system, `solve` solves it, as in
     /// [`Domains::apply`](coarsen_schwarz::Domains::apply).
     pub(crate) fn run(&mut self, r: &DeviceVector<T>, solve: &mut Top<'_, T>, z: &mut DeviceVector<T>) {
         let n = self.size();
@@ -84,7 +84,7 @@ impl<T: Real> Application<T> {
         self.domains(r, z);
     }
 
-    /// The residuals of the coarse levels, finest first.
+    /// Computes the residuals of the coarse levels, finest first.
     fn restrict(&self, r: &DeviceVector<T>) {
         let lists = &self.lists;
         for &[first, last] in &lists.levels {
@@ -101,7 +101,7 @@ impl<T: Real> Application<T> {
     fn solve_top(&mut self, solve: &mut Top<'_, T>) {
         if self.lists.top > 0 {
             let [r, z] = &mut self.top;
-            // The queue keeps a failure; numbers are NaN then.
+            // The queue keeps the failure; later numbers are NaN.
             if self.on.queue().read(&self.coarse[0], r).is_err() {
                 r.fill(T::nan());
             }
@@ -110,7 +110,8 @@ impl<T: Real> Application<T> {
         }
     }
 
-    /// Applies the domains of the coarse levels, then those of the finest, then nodes in no domain.
+    /// Applies the domains of the coarse levels, then the domains of the finest level, then the nodes in no
+    /// domain.
     fn domains(&self, r: &DeviceVector<T>, z: &mut DeviceVector<T>) {
         let (lists, left_out) = (&self.lists, &self.left_out);
         let [fine_domains, coarse_domains] = lists.domains;

@@ -8,12 +8,12 @@ use crate::memory::Buffer;
 use crate::program::NONE;
 use crate::{DeviceMatrix, OnDevice};
 
-/// The blocks that every position gathers: see `kernels/schwarz/numbers.cl`.
+/// The blocks that every position gathers; see `kernels/schwarz/numbers.cl`.
 pub(crate) struct Gathered {
     pub(crate) own: Buffer,
     pub(crate) starts: Buffer,
     pub(crate) inner: Buffer,
-    /// Which nodes have no couplings.
+    /// For each node, whether it has no couplings.
     pub(crate) alone: Buffer,
 }
 
@@ -34,7 +34,7 @@ impl Gathered {
         })
     }
 
-    /// Buffers for the couplings of `blocks` blocks between `positions` positions.
+    /// Allocates buffers for the couplings of `blocks` blocks between `positions` positions.
     pub(crate) fn room<T: Real>(
         on: &OnDevice<T>,
         nodes: usize,

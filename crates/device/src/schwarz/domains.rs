@@ -15,22 +15,22 @@ use crate::{DeviceVector, OnDevice};
 
 /// Inverses of the domains of all levels in device memory, computed on the host.
 ///
-/// An application enqueues one kernel per coarse level, one for the domains of all coarse levels, and one for
-/// those of the finest. It does not allocate or wait, and gives the same bits every time. A level that is
-/// solved as one system is solved by the host, with two waits per application; so [`Coarse::Auto`] selects
-/// domains on a device.
+/// An application enqueues one kernel per coarse level, one for the domains of all coarse levels, one for the
+/// domains of the finest level, and one for nodes in no domain. It does not allocate or wait, and gives the
+/// same bits in every run. If the coarsest level is solved as one system, the host solves it, with two waits
+/// per application; [`Coarse::Auto`] therefore selects domains on a device.
 ///
-/// *Memory* on the device the inverses, the lists of the [`Plan`], and two vectors of the coarse levels; on
-/// the host a copy of the inverses. A change of level factors or of the domains of a patch uploads only
-/// these.
+/// *Memory* on the device the inverses, the lists of the [`Plan`] and two vectors of the coarse levels; on
+/// the host a copy of the inverses. An edit uploads only the level weights and the inverses that changed.
 pub(crate) struct DeviceDomains<T: Real> {
     application: Application<T>,
     plan: Arc<Plan>,
     host: Inverses,
-    /// Host copies of the factors of the levels and of the inverses of nodes in no domain.
+    /// The level weights as last uploaded.
     weights: Vec<f64>,
+    /// The inverses of nodes in no domain as last uploaded.
     left_out: Vec<f64>,
-    /// Runs of inverses to be uploaded.
+    /// The contiguous ranges of values to be uploaded.
     runs: Vec<Range<usize>>,
 }
 
@@ -49,7 +49,7 @@ impl<T: Real> DeviceDomains<T> {
         Ok(domains)
     }
 
-    /// Uploads the changed part.
+    /// Uploads the changed values.
     fn upload(&mut self, changed: Changed<'_>) -> Result<(), Error> {
         let Self { application, plan, host, weights, left_out, runs } = self;
         let mut queue = application.on.queue();
@@ -100,7 +100,7 @@ impl<V: Real, S: Real> Place for OnDevice<V, S> {
         Ok(Box::new(DeviceDomains::new(&self.plain(), plan, inverses)?))
     }
 
-    /// Domains for `Auto`, because the host would solve the level as one system.
+    /// Selects domains for `Auto`, because one system would be solved by the host.
     fn coarse(&self, asked: Coarse) -> Coarse {
         if asked == Coarse::Auto { Coarse::Domains } else { asked }
     }
@@ -111,8 +111,8 @@ impl<V: Real> Domains<DeviceVector<V>> for DeviceDomains<V> {
         self.application.run(r, top, z);
     }
 
-    /// One wait for each level with changed inverses, one for changed factors, and one for nodes in no
-    /// domain.
+    /// Waits once for each level with changed inverses, once for changed weights, and once for changed
+    /// inverses of nodes in no domain.
     fn edit(&mut self, changed: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
         change(&mut self.host);
         self.upload(changed)

@@ -24,7 +24,7 @@ const APPLY: [&str; 4] = [
     "coarsen_schwarz_left_out",
 ];
 
-/// Items of a group that share a domain.
+/// The number of items in a group that shares a domain.
 pub(crate) const GROUP: usize = 64;
 
 /// How domains are distributed over items: two variants of the same kernels.
@@ -37,12 +37,12 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// The form for a device.
+    /// Returns the form for a device.
     pub(crate) fn of(device: &Device) -> Self {
         if device.accelerator { Self::Group } else { Self::Item }
     }
 
-    /// Groups and their size for a number of domains.
+    /// Returns the number of groups and their size for a number of domains.
     pub(crate) fn items(self, domains: usize) -> Items {
         match self {
             Self::Group => Items::Shaped(domains, GROUP),
@@ -51,11 +51,11 @@ impl Form {
     }
 }
 
-/// Domains per item.
+/// The number of domains per item.
 const DOMAINS: usize = 8;
 
-/// The kernels of an application for blocks of `block` unknowns and inverses of up to `tiles` tiles along a
-/// side.
+/// Returns the kernels of an application for blocks of `block` unknowns and inverses of up to `tiles` tiles
+/// along a side.
 pub(crate) fn apply(form: Form, stored: Type, [block, tiles]: [usize; 2]) -> Module {
     let wide = u8::from(form == Form::Item);
     let options = format!("-D STORED={stored} -D BLOCK={block} -D TILES={tiles} -D WIDE={wide}");
@@ -84,8 +84,8 @@ const NUMBERS: [&str; 7] = [
     "coarsen_schwarz_invert",
 ];
 
-/// The kernels of the numeric phase. Inverses are stored in `stored`, the matrix in `values`, in slices of
-/// `slice` rows; domains are eliminated in `work`.
+/// Returns the kernels of the numeric phase. Inverses are stored in `stored`, the matrix in `values`, in
+/// slices of `slice` rows; domains are eliminated in `work`.
 pub(crate) fn numbers(
     form: Form,
     [stored, values, work]: [Type; 3],
@@ -99,17 +99,18 @@ pub(crate) fn numbers(
     Module { sources: &coarsen_kernels::SCHWARZ_NUMBERS, kernels: &NUMBERS, options }
 }
 
-/// Bytes that an application takes per group, with numbers of `size` bytes; an item takes less.
+/// Returns the bytes that an application needs per group, with numbers of `size` bytes; an item needs less.
 pub(crate) fn application(tiles: usize, size: usize) -> usize {
     tiles * (8 + 64) * size
 }
 
-/// Bytes that an item may take of the stack of its thread, usually 8 MiB. Drivers do not check this.
+/// The bytes that an item may use of the stack of its thread, which is usually 8 MiB. Drivers do not check
+/// this.
 const STACK: usize = 4 << 20;
 
 impl Form {
-    /// Bytes that an elimination takes, with numbers of `size` bytes: a packed matrix and three vectors, or
-    /// two such matrices and two columns of tiles in the form `Item`.
+    /// Returns the bytes that an elimination needs, with numbers of `size` bytes: a packed matrix and three
+    /// vectors, or in the form `Item` two packed matrices and two columns of tiles.
     pub(crate) fn elimination(self, tiles: usize, size: usize) -> usize {
         let (packed, scale) = (tiles * (tiles + 1) / 2 * 64, 8 * tiles * size_of::<f64>());
         match self {
@@ -118,7 +119,8 @@ impl Form {
         }
     }
 
-    /// Bytes that one domain may take in a kernel: local memory of a group, or the stack of an item.
+    /// Returns the bytes that a kernel may use for one domain: local memory of a group, or the stack of an
+    /// item.
     pub(crate) fn room(self, device: &Device) -> usize {
         match self {
             Self::Group => device.local,
@@ -126,7 +128,7 @@ impl Form {
         }
     }
 
-    /// Checks that domains of `tiles` tiles along a side, which take `bytes`, fit the device.
+    /// Checks that domains of `tiles` tiles along a side, which need `bytes`, fit the device.
     ///
     /// # Errors
     /// [`Error::Parameter`] if they are too large.
@@ -143,7 +145,7 @@ impl Form {
     }
 }
 
-/// The kernels of the structure that follow those of the sort, in the order of [`BUILD`].
+/// The kernels of the structure, in the order of [`BUILD`]; the kernels of the sort come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Build {
     Box = sort::NAMES.len() as isize,
@@ -175,7 +177,8 @@ const BUILD: [&str; 18] = sort::followed_by(&[
     "coarsen_schwarz_link",
 ]);
 
-/// The kernels of the structure, for a matrix of `values` in slices of `slice` rows and domains of `nodes`.
+/// Returns the kernels of the structure, for a matrix of `values` in slices of `slice` rows and domains of
+/// `nodes` nodes.
 pub(crate) fn structure(values: Type, [block, slice, nodes, chunk]: [usize; 4]) -> Module {
     let options = format!(
         "-D STORED=float -D VALUES={values} -D BLOCK={block} -D TILES=1 -D SLICE={slice} -D NODES={nodes} -D CHUNK={chunk}"

@@ -1,4 +1,4 @@
-//! The lists of a plan in device memory; `kernels/schwarz/lists.cl` defines each.
+//! The lists of a plan in device memory, as defined in `kernels/schwarz/lists.cl`.
 
 use coarsen_core::{Error, Real};
 use coarsen_schwarz::{Numbering, Plan};
@@ -9,23 +9,23 @@ use crate::memory::Buffer;
 
 /// A [`Numbering`] in device memory: levels, domains and maps.
 ///
-/// The level that is solved as one system, if there is one, comes first among the coarse levels. Its entries
-/// are then the first of their vectors.
+/// The nodes of the level that is solved as one system, if any, are numbered first among the coarse nodes, so
+/// that its entries are at the start of coarse vectors.
 pub(crate) struct Lists {
-    /// Nodes of the finest level.
+    /// The number of nodes of the finest level.
     pub(crate) fine: usize,
-    /// The first node and the end node of every coarse level, finest first, counted from the first coarse
-    /// node.
+    /// For each coarse level from finer to coarser, its first node and its end node, counted from the first
+    /// coarse node.
     pub(crate) levels: Vec<[usize; 2]>,
-    /// Nodes of the level that is solved as one system.
+    /// The number of nodes of the level that is solved as one system; 0 if there is no such level.
     pub(crate) top: usize,
-    /// Domains of the finest level, and of all others.
+    /// The number of domains of the finest level, and the number of domains of all coarse levels.
     pub(crate) domains: [usize; 2],
-    /// Domains of every level.
+    /// The number of domains of every level.
     pub(crate) level_domains: Vec<usize>,
-    /// Tiles along a side of the largest inverse.
+    /// The number of tiles along a side of the largest inverse.
     pub(crate) tiles: usize,
-    /// Values of all inverses.
+    /// The number of values of all inverses.
     pub(crate) values: usize,
     pub(crate) order: Buffer,
     pub(crate) ranges: Buffer,
@@ -34,13 +34,14 @@ pub(crate) struct Lists {
     pub(crate) children: Buffer,
 }
 
-/// Rounds tiles up, so that kernels are compiled for few different numbers.
+/// Rounds a number of tiles up, so that few variants of the kernels are compiled.
 fn few(tiles: usize) -> usize {
     tiles.next_multiple_of(if tiles > 16 { 16 } else { 4 })
 }
 
-/// Values of a tile, and rows of it.
+/// The number of values of a tile.
 const TILE: usize = 64;
+/// The side length of a tile.
 const SIDE: usize = 8;
 
 impl Lists {
@@ -65,8 +66,8 @@ impl Lists {
         })
     }
 
-    /// Buffers for levels of up to `rooms` nodes, in domains of `domain` nodes and blocks of `block`
-    /// unknowns.
+    /// Allocates lists for up to `rooms[k]` nodes on level k, in domains of `domain` nodes with `block`
+    /// unknowns per node.
     pub(crate) fn room<T: Real>(
         on: &OnDevice<T>,
         rooms: &[usize],
@@ -101,7 +102,7 @@ impl Lists {
         })
     }
 
-    /// The number of nodes of all coarse levels.
+    /// Returns the number of nodes of all coarse levels.
     pub(crate) fn coarse(&self) -> usize {
         self.levels.iter().map(|level| level[1]).max().unwrap_or(0)
     }

@@ -3,12 +3,12 @@
 //! | file | step |
 //! |---|---|
 //! | `lists` | the plan in device memory |
-//! | `kernels` | the kernels, in two forms with one contract |
+//! | `kernels` | the kernels, in two equivalent forms |
 //! | `apply` | application (§7) |
 //! | `domains` | domains with inverses from the host |
 //! | `structure` | order, domains and levels on the device (§5) |
 //! | `couplings`, `numbers` | inverses from a matrix in device memory (§6) |
-//! | [`recipe`](DeviceSchwarz), [`subdomains`](DeviceSubdomains) | the recipe for such a matrix, and the preconditioner that it builds |
+//! | [`recipe`](DeviceSchwarz), [`subdomains`](DeviceSubdomains) | the recipe for a matrix in device memory, and the preconditioner that it builds |
 //! | `room` | estimates of memory before a setup |
 
 mod apply;

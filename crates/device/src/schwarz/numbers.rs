@@ -1,9 +1,10 @@
 //! The numeric phase (§6, Algorithm 1) from a matrix in device memory.
 //!
-//! Two coupled nodes of the finest level lie in different domains up to some level. On that level one domain
-//! contains both, and on the next one they are one node. So each off-diagonal block belongs to at most one
-//! level, where one item gathers it. Of coarse matrices only the diagonal blocks are stored, which are sums
-//! over domains of the next finer level. All domains of all levels are then inverted in one launch.
+//! There is at most one level on which two coupled nodes of the finest level are in the same domain but not
+//! in the same node: on finer levels their domains differ, on coarser levels they belong to the same node. So
+//! each off-diagonal block is used on at most one level, and is gathered there by one work item. Coarse
+//! matrices store only their diagonal blocks, which are sums over domains of the next finer level. All
+//! domains of all levels are then inverted in one launch.
 
 use coarsen_core::{Error, Real};
 use coarsen_schwarz::{Arithmetic, Repair, Storage};
@@ -22,17 +23,18 @@ pub(crate) struct Numbers {
     module: usize,
     /// The smallest trusted pivot of a scaled domain.
     trust: f64,
-    /// The kernels of a first run in `f32`, if there is one.
+    /// The module number of the kernels of the first run, in `f32`; `None` if there is no such run.
     trial: Option<usize>,
     pub(crate) gathered: Gathered,
     marks: Buffer,
     nodes: usize,
-    /// Buffer for a list of nodes of the finest level.
+    /// A buffer for a list of nodes of the finest level.
     touched: Buffer,
     diagonals: Buffer,
     sizes: Buffer,
     repairs: Buffer,
-    /// For every group the first node that has couplings now, but had none when the structure was chosen.
+    /// For every work group, the first node that has couplings now but had no couplings when the structure
+    /// was chosen.
     released: Buffer,
 }
 
@@ -75,8 +77,8 @@ impl Numbers {
         })
     }
 
-    /// Computes all inverses from a matrix, or with `touched` only those of the domains that contain these
-    /// nodes, on every level. Waits only for the upload of that list.
+    /// Computes the inverses of all domains from a matrix. If `touched` is given, computes on every level
+    /// only the inverses of domains that contain one of these nodes, and waits for the upload of this list.
     pub(crate) fn compute<T: Real, S: Real>(
         &self,
         to: &Application<T>,
@@ -178,7 +180,7 @@ impl Numbers {
         queue.state()
     }
 
-    /// The repair of every domain, then of every node in no domain. One wait.
+    /// Returns the repair of every domain, followed by the repair of every node in no domain. Waits once.
     pub(crate) fn repairs<T: Real>(&self, of: &Application<T>) -> Result<Vec<Option<Repair>>, Error> {
         let mut codes = vec![0; of.lists.domains[0] + of.lists.domains[1] + of.left_out.count];
         of.on.queue().read_list(&self.repairs, &mut codes)?;
@@ -190,7 +192,8 @@ impl Numbers {
         Ok(codes.into_iter().map(repair).collect())
     }
 
-    /// The first node that has couplings now, but had none when the structure was chosen. One wait.
+    /// Returns the first node that has couplings now, but had no couplings when the structure was chosen.
+    /// Waits once.
     pub(crate) fn released<T: Real>(&self, of: &Application<T>) -> Result<Option<usize>, Error> {
         let mut queue = of.on.queue();
         let mut first = vec![NONE; queue.groups(of.lists.fine)];
@@ -212,7 +215,7 @@ struct Work {
     trial: bool,
 }
 
-/// The domains that a run inverts, with the numbers of `kernels/schwarz/numbers.cl`.
+/// The domains that a run inverts: the constants `ALL`, `ONCE` and `LEFT` of `kernels/schwarz/numbers.cl`.
 #[derive(Clone, Copy)]
 enum DomainChoice {
     All,
@@ -220,11 +223,13 @@ enum DomainChoice {
     Left,
 }
 
-/// The smallest trusted pivot in `f32` if no run in `f64` can follow; below it no digits are left.
+/// The smallest trusted pivot in `f32` if no run in `f64` can follow. With a smaller pivot, the
+/// inverse may have no correct digit.
 const TRUST_SINGLE_ALONE: f64 = 1e-5;
 
-/// `f64` if the device has it and the matrix of a domain fits; as on the host, after a trial in `f32` if that
-/// is requested and inverses are stored in `f32`. Else `f32` alone.
+/// Chooses `f64` if the device supports it and the matrix of a domain fits into memory; elimination is then
+/// first tried in `f32`, as on the host, if `arithmetic` requests it and inverses are stored in `f32`.
+/// Otherwise chooses `f32`.
 fn work<T: Real>(
     on: &OnDevice<T>,
     form: Form,

@@ -17,22 +17,22 @@ use crate::{DeviceMatrix, OnDevice};
 /// [`Schwarz`] computed on the device: the inverses and, with [`By::Device`], also order, domains and levels.
 ///
 /// *Use* if the matrix is assembled on the device, or if the device is faster than the host; [`Schwarz`]
-/// builds at any place. The coarsest level is always divided into domains. Contact is merged into the matrix:
-/// a new pair is a new pattern and needs a new build. *Reference* Wu, Wang, Wang 2022, §5 and §6.
+/// works at any place. The coarsest level is always divided into domains. Contact is merged into the matrix,
+/// so a new pair changes the pattern and needs a new build. *Reference* Wu, Wang, Wang 2022, §5 and §6.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceSchwarz {
     /// Domains, levels, precision. `coarse` and `refresh` are ignored; `order` and `coupling` are used with
     /// [`By::Host`] alone. `weights` other than [`Weights::Ones`] give [`Error::Parameter`], because the
     /// elimination writes unweighted inverses.
     pub recipe: Schwarz,
-    /// The side that chooses order, domains and levels.
+    /// Whether the host or the device chooses order, domains and levels.
     pub structure: By,
 }
 
-/// The side that chooses order, domains and levels.
+/// Chooses whether the host or the device computes order, domains and levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum By {
-    /// The host, as [`Schwarz`] does: full domains along strong couplings.
+    /// The host, as [`Schwarz`] does: full domains whose nodes are strongly coupled.
     #[default]
     Host,
     /// The device, as in Wu, Wang, Wang 2022 (§5): consecutive nodes along a Morton curve form domains of at
@@ -70,7 +70,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, OnDevice<V, S>> for DeviceSchwarz {
 }
 
 impl DeviceSchwarz {
-    /// The type that inverses are stored in, and its bytes.
+    /// Returns the type in which inverses are stored, and its size in bytes.
     fn stored(&self) -> (Type, usize) {
         match self.recipe.storage {
             Storage::Single => (Type::of::<f32>(), size_of::<f32>()),
@@ -123,7 +123,7 @@ impl DeviceSchwarz {
         }
     }
 
-    /// Domains chosen by the device, with room for `rooms` nodes on the levels.
+    /// Builds domains that the device chooses, with room for `rooms[k]` nodes on level k.
     fn with_rooms<T: Real, V: Real, S: Real>(
         &self,
         system: System<'_, T>,

@@ -8,30 +8,30 @@ use crate::schwarz::structure::{self, rooms};
 use crate::schwarz::{By, DeviceSchwarz};
 use crate::{DeviceMatrix, Format, OnDevice};
 
-/// Rows and columns of a tile of a packed inverse.
+/// The side length of a tile of a packed inverse.
 const TILE: usize = 8;
 
-/// Numbers per node in lists: order, parent, children, ranges, offsets, gathered blocks, isolation, marks.
+/// The numbers per node in lists: order, parent, children, ranges, offsets, gathered blocks, `alone`, marks.
 const LISTS: usize = 11;
 
-/// The same if the device chooses the structure.
+/// Sizes of lists, in numbers of 4 bytes, if the device chooses the structure.
 mod chosen {
-    /// Per node: order, parent, position, part, mark, start of its couplings; for a coarse node also the two
-    /// ends of its parts.
+    /// Per node: order, parent, position, part, mark, start of its couplings; for a coarse node also the
+    /// range of its children (2).
     pub(super) const NODE: usize = 8;
-    /// Per node of the finest level in addition: own block, isolation, rank, two tallies, two beginnings, a
-    /// key of two numbers, two orders, digits, sums, touched.
+    /// In addition per node of the finest level: `own`, `alone`, `rank`, `tally` (2), `begins` (2), sort key
+    /// (2), sort orders (2), digits, sums, `touched`.
     pub(super) const FINEST: usize = 14;
-    /// Per domain: range, offset, repair, tally, and a factor of two words.
+    /// Per domain: range (2), offset, repair, tally, weight (2).
     pub(super) const DOMAIN: usize = 7;
-    /// Per block: a slot and a node in each of the couplings of a level, of the next level, and inside
-    /// domains.
+    /// Per block: a slot and a node in each of three lists of couplings: of a level, of the next level, and
+    /// inside domains.
     pub(super) const BLOCK: usize = 6;
-    /// Boxes, counts, and the extra entries of lists.
+    /// In bytes: bounding boxes, counts, and the end entries of lists.
     pub(super) const BYTES: usize = 8 << 10;
 }
 
-/// Bytes of a stored value of an inverse.
+/// Returns the size in bytes of a stored value of an inverse.
 fn stored(storage: Storage) -> usize {
     match storage {
         Storage::Single => size_of::<f32>(),
@@ -39,18 +39,18 @@ fn stored(storage: Storage) -> usize {
     }
 }
 
-/// Values of the inverse of a domain of `unknowns` unknowns.
+/// Returns the number of values stored for the inverse of a domain of `unknowns` unknowns.
 fn values(unknowns: usize) -> usize {
     let tiles = unknowns.div_ceil(TILE);
     tiles * (tiles + 1) / 2 * TILE * TILE
 }
 
 impl DeviceSchwarz {
-    /// Bytes that a build from `a` takes at a place, positions included, for [`OnDevice::check_room`] before
-    /// a setup.
+    /// Returns the bytes that a build from `a` allocates on a device, including positions. *Use* with
+    /// [`OnDevice::check_room`] before a setup.
     ///
-    /// If the device chooses the structure, eight parts per domain are counted on every level; a build that
-    /// finds more takes more memory. Else this is [`OnDevice::domain_bytes`]. *Cost* as
+    /// If the device chooses the structure, eight connected parts per domain are assumed on average; a build
+    /// with more parts needs more memory. Otherwise this is [`OnDevice::domain_bytes`]. *Cost* as
     /// [`OnDevice::matrix_bytes`].
     pub fn bytes<T: Real, V: Real, S: Real>(&self, on: &OnDevice<V, S>, a: &Bsr<T>) -> u64 {
         let Schwarz { domain, levels, .. } = self.recipe;
@@ -60,7 +60,7 @@ impl DeviceSchwarz {
         self.bytes_of(on, a, &rooms(a.pattern().rows(), domain.clamp(2, structure::MOST), levels, &[]))
     }
 
-    /// The same with room for `rooms` nodes on the levels.
+    /// Returns [`bytes`](Self::bytes) with room for `rooms[k]` nodes on level k.
     pub(super) fn bytes_of<T: Real, V: Real, S: Real>(
         &self,
         on: &OnDevice<V, S>,
@@ -75,7 +75,7 @@ impl DeviceSchwarz {
             + chosen::FINEST * nodes
             + chosen::DOMAIN * domains
             + chosen::BLOCK * a.pattern().len();
-        // Diagonal blocks and the sizes of their entries, a residual and a correction.
+        // Per coarse node: a diagonal block and its `sizes`, a residual and a correction.
         let coarse = (all - nodes) * (block * (block + 1) * size_of::<f64>() + 2 * block * size_of::<V>());
         let inverses = domains * values(domain * block) * stored(storage);
         let positions = 3 * nodes * size_of::<V>();
@@ -85,16 +85,17 @@ impl DeviceSchwarz {
 }
 
 impl<V: Real, S: Real> OnDevice<V, S> {
-    /// Bytes that a matrix takes on this device, in the layout that
+    /// Returns the bytes that a matrix needs on this device, in the layout that
     /// [`Backend::matrix`](coarsen_backend::Backend::matrix) chooses. *Cost* one pass over its rows.
     pub fn matrix_bytes<T: Real>(&self, a: &Bsr<T>) -> u64 {
         let format = Format::suiting(a.pattern(), self.device());
         DeviceMatrix::<V, S>::bytes(a.pattern(), a.block(), format) as u64
     }
 
-    /// Bytes that multilevel domains of `a` with a structure from the host take on this device, for
-    /// [`check_room`](Self::check_room) before a setup. This is for [`DeviceSchwarz`]; [`Schwarz`] takes
-    /// less. If the device chooses the structure, use [`DeviceSchwarz::bytes`].
+    /// Returns the bytes that multilevel domains of `a` need on this device if the host chooses the
+    /// structure. *Use* with [`check_room`](Self::check_room) before a setup. The result is for
+    /// [`DeviceSchwarz`]; [`Schwarz`] needs less. If the device chooses the structure, use
+    /// [`DeviceSchwarz::bytes`].
     ///
     /// Domains are assumed to be full: every `domain` nodes of b unknowns have a packed inverse of t (t + 1)
     /// / 2 tiles of 64 values, t = ⌈`domain` · b / 8⌉. The coarser levels form a geometric series. A graph
@@ -105,7 +106,7 @@ impl<V: Real, S: Real> OnDevice<V, S> {
         let inverse = values(domain * block) * stored(recipe.storage) + size_of::<V>();
         let node = block * block * size_of::<f64>() + (LISTS + 2 * block) * size_of::<u32>();
         let couplings = a.pattern().len() * size_of::<[u32; 2]>();
-        // The coarser levels together have 1 / (domain - 1) of the nodes of the finest.
+        // The coarser levels together have 1 / (domain - 1) times the nodes of the finest level.
         let finest = nodes.div_ceil(domain) * inverse + nodes * node;
         let all = finest + finest / (domain - 1) + inverse;
         self.matrix_bytes(a) + (all + couplings) as u64

@@ -2,9 +2,9 @@
 //!
 //! Nodes are sorted along a Morton curve, and every M of them form a domain. The connected parts of a domain
 //! are the nodes of the next level, ordered along the curve too. Each step counts, sums the counts and
-//! gathers: no atomic operation, and the same bits every time. Counts stay on the device, so buffers have a
+//! gathers: no atomic operation, and the same bits in every run. Counts stay on the device, so buffers have a
 //! fixed room: eight parts per domain, on average. A level with more nodes is left out and reported by
-//! [`lacking`](Structure::lacking). A build may wait, so it then allocates larger buffers.
+//! [`lacking`](Structure::lacking). Only a build, which may wait, then allocates larger buffers.
 //!
 //! Deviation: Wu et al. sort by 30 bits per pass and number parts by atomic additions.
 
@@ -20,20 +20,20 @@ use crate::schwarz::lists::Lists;
 use crate::sort::{self, Sorting};
 use crate::{DeviceMatrix, DeviceVector, OnDevice};
 
-/// Most nodes of a domain: the bits of the masks used to find connected parts.
+/// The largest number of nodes in a domain: the number of bits of the masks used to find connected parts.
 pub(crate) const MOST: usize = 32;
 
-/// Bits of a key.
+/// The number of bits of a key.
 const KEY: usize = 61;
 
-/// Groups that compute the box around all points.
+/// The number of groups that compute the box around all points.
 const BOXES: usize = 64;
 
-/// Room for connected parts per domain, on average.
+/// The number of connected parts per domain, on average, for which there is room.
 const PARTS: usize = 8;
 
-/// The room for nodes on every level, down to a level that fits one domain. Coarse levels have room for at
-/// least `needed` nodes, finest first.
+/// Returns the room for nodes on every level, down to a level that fits in one domain. Coarse levels have
+/// room for at least `needed` nodes, finest first.
 pub(crate) fn rooms(nodes: usize, domain: usize, levels: usize, needed: &[usize]) -> Vec<usize> {
     let mut rooms = vec![nodes];
     while rooms.len() < levels && rooms[rooms.len() - 1] > domain {
@@ -49,13 +49,13 @@ pub(crate) struct Structure {
     module: usize,
     domain: usize,
     rooms: Vec<usize>,
-    /// Nodes of each level.
+    /// The number of nodes of each level.
     counts: Buffer,
     totals: Buffer,
-    /// A level without room for its nodes, and their number.
+    /// A level without room for its nodes, and the number of these nodes.
     lacking: Buffer,
     bounds: Buffer,
-    /// Codes, and the order along the curve.
+    /// The Morton codes, and the order along the curve.
     sorting: Sorting,
     rank: Buffer,
     position: Buffer,
@@ -66,7 +66,7 @@ pub(crate) struct Structure {
 }
 
 impl Structure {
-    /// Buffers for the structure of a matrix.
+    /// Compiles the kernels and allocates buffers for the structure of a matrix.
     pub(crate) fn new<V: Real, S: Real>(
         on: &OnDevice<V>,
         a: &DeviceMatrix<V, S>,
@@ -109,7 +109,7 @@ impl Structure {
     }
 
     /// Computes levels, domains and couplings of a matrix along the curve through `positions`, three numbers
-    /// per node, or in the numbering of the nodes. No wait.
+    /// per node, or in the numbering of the nodes if there are no positions. Does not wait.
     pub(crate) fn build<V: Real, S: Real>(
         &self,
         a: &DeviceMatrix<V, S>,
@@ -123,7 +123,8 @@ impl Structure {
         queue.state()
     }
 
-    /// The first level of the last build without room for its nodes, their number and the room. One wait.
+    /// Returns the first level of the last build without room for its nodes, the number of nodes and the
+    /// room. Waits once.
     pub(crate) fn lacking<T: Real>(&self, on: &OnDevice<T>) -> Result<Option<Lacking>, Error> {
         let mut found = [0; 2];
         on.queue().read_list(&self.lacking, &mut found)?;
@@ -131,7 +132,7 @@ impl Structure {
         Ok((level > 0).then(|| Lacking { level, count, capacity: self.rooms[level] }))
     }
 
-    /// Nodes of every level; 0 for levels that do not exist. One wait.
+    /// Returns the number of nodes of every level; 0 for levels that do not exist. Waits once.
     pub(crate) fn nodes<T: Real>(&self, on: &OnDevice<T>) -> Result<Vec<usize>, Error> {
         let mut counts = vec![0; self.rooms.len()];
         on.queue().read_list(&self.counts, &mut counts)?;
@@ -207,7 +208,7 @@ impl<V: Real> StructureRun<'_, V> {
         self.launch(Build::Empty, Items::Entries(items), &args);
     }
 
-    /// Finds diagonal blocks, nodes without couplings, and the couplings of the others.
+    /// Finds diagonal blocks, nodes without couplings, and the couplings of all other nodes.
     fn couplings<S: Real>(&mut self, a: &DeviceMatrix<V, S>) {
         let n = self.of.rooms[0];
         let [_, width, offsets, lengths, columns, values] = a.args();
@@ -228,7 +229,7 @@ impl<V: Real> StructureRun<'_, V> {
         );
     }
 
-    /// Morton codes of points (§5.1).
+    /// Computes Morton codes of points (§5.1).
     fn codes(&mut self, n: usize, points: &Buffer) {
         let [points, bounds, alone, codes] =
             [points, &self.of.bounds, &self.to.alone, &self.of.sorting.keys].map(Arg::Memory);

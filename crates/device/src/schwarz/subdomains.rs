@@ -19,21 +19,21 @@ pub struct DeviceSubdomains<V: Real, S: Real = V> {
     pub(super) recipe: DeviceSchwarz,
     pub(super) on: OnDevice<V, S>,
     pub(super) pattern: Arc<Pattern>,
-    /// Device copy of a host matrix.
+    /// The device copy of a host matrix.
     pub(super) matrix: DeviceMatrix<V, S>,
     pub(super) application: Application<V>,
     pub(super) numbers: Numbers,
     pub(super) levels: Levels,
 }
 
-/// The side that holds the structure.
+/// The structure, held by the host or by the device.
 pub(super) enum Levels {
     Host(Plan),
     Device(Box<Structure>),
 }
 
 impl<V: Real, S: Real> DeviceSubdomains<V, S> {
-    /// The number of nodes of every level. One wait if the device chose them.
+    /// Returns the number of nodes of every level. Waits once if the device chose the levels.
     ///
     /// # Errors
     /// [`Error::Device`] if the place has failed.
@@ -47,18 +47,18 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         }
     }
 
-    /// Values of all inverses, unused room included.
+    /// Returns the number of values of all inverses, including unused room.
     pub fn values(&self) -> usize {
         self.application.lists.values
     }
 
-    /// New inverses from a matrix of the place with the pattern and layout of the build. No transfer and no
-    /// wait.
+    /// Computes new inverses from a matrix of the place with the pattern and layout of the build. Does not
+    /// transfer data or wait.
     ///
-    /// Values are not checked: a domain matrix that cannot be inverted is replaced by its diagonal blocks,
-    /// and [`repairs`](Self::repairs) names it. A node without couplings when the structure was chosen (a
-    /// constraint) is solved alone until the next choice; [`check`](Self::check) names one that has couplings
-    /// now.
+    /// Values are not checked: a domain matrix that cannot be inverted is replaced by its diagonal blocks and
+    /// listed by [`repairs`](Self::repairs). A node without couplings when the structure was chosen (a
+    /// constraint) is solved alone until the next choice; [`check`](Self::check) reports such a node if it
+    /// has couplings now.
     ///
     /// # Errors
     /// [`Error::Pattern`] for another pattern or layout, [`Error::Device`] if the place has failed.
@@ -67,11 +67,12 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         self.numbers.compute(&self.application, a, None)
     }
 
-    /// As [`update_on_device`](Self::update_on_device), for the domains that contain one of the block rows
-    /// `touched`, on every level. The list is uploaded.
+    /// Computes new inverses as [`update_on_device`](Self::update_on_device) does, but on every level only
+    /// for the domains that contain one of the block rows `touched`. The list is uploaded.
     ///
     /// # Errors
-    /// As there, and [`Error::Shape`] for a row that does not exist, or for more rows than there are.
+    /// The errors of [`update_on_device`](Self::update_on_device), and [`Error::Shape`] for a row that does
+    /// not exist, or for a list longer than the number of rows.
     pub fn patch_on_device(&mut self, a: &DeviceMatrix<V, S>, touched: &[u32]) -> Result<(), Error> {
         self.check_same(a)?;
         self.check_rows(touched)?;
@@ -79,14 +80,15 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     }
 
     /// Computes order, domains and levels along the curve through `positions`, three numbers per node, and
-    /// all inverses. No transfer and no wait.
+    /// all inverses. Does not transfer data or wait.
     ///
-    /// A level without room for its nodes is left out, with all coarser levels; [`check`](Self::check)
-    /// reports it. If the host chose the structure, it is kept, as in
-    /// [`update_on_device`](Self::update_on_device).
+    /// A level without room for its nodes is left out together with all coarser levels, and
+    /// [`check`](Self::check) then returns an error. If the host chose the structure, the structure is kept,
+    /// as in [`update_on_device`](Self::update_on_device).
     ///
     /// # Errors
-    /// As there, and [`Error::Shape`] for another number of positions.
+    /// The errors of [`update_on_device`](Self::update_on_device), and [`Error::Shape`] for another number of
+    /// positions.
     pub fn restructure_on_device(
         &mut self,
         a: &DeviceMatrix<V, S>,
@@ -98,8 +100,8 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         self.structure(Some(a), Some(positions))
     }
 
-    /// The domains whose matrices were not positive definite up to round-off: (level, domain, repair). One
-    /// wait.
+    /// Returns the domains whose matrices were not positive definite up to round-off: (level, domain,
+    /// repair). Waits once.
     ///
     /// Nodes in no domain come last; their `level` is the number of levels.
     ///
@@ -117,14 +119,14 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         Ok(found)
     }
 
-    /// Checks that the structure is valid for the values and positions of the last update. Two waits.
+    /// Checks that the structure is valid for the values and positions of the last update. Waits twice.
     ///
     /// # Errors
     /// [`Error::Capacity`] if a level has no room for its nodes after
-    /// [`restructure_on_device`](Self::restructure_on_device). It is left out, with all coarser levels; a new
-    /// build allocates enough room. [`SetupError::Released`] names a node that has couplings now, but had
-    /// none when the structure was chosen: M is positive definite, but no domain includes these couplings.
-    /// [`Error::Device`] if the place has failed.
+    /// [`restructure_on_device`](Self::restructure_on_device). The level is left out together with all
+    /// coarser levels; a new build allocates enough room. [`SetupError::Released`] with a node that has
+    /// couplings now, but had no couplings when the structure was chosen: M is positive definite, but no
+    /// domain includes these couplings. [`Error::Device`] if the place has failed.
     pub fn check(&self) -> Result<(), SetupError> {
         if let Some(Lacking { count, capacity, .. }) = self.lacking()? {
             let what = "nodes of a level whose structure a device chooses";
@@ -136,7 +138,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         }
     }
 
-    /// A level without room for its nodes.
+    /// Returns a level without room for its nodes, if there is one.
     pub(super) fn lacking(&self) -> Result<Option<Lacking>, Error> {
         match &self.levels {
             Levels::Host(_) => Ok(None),
@@ -144,8 +146,8 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         }
     }
 
-    /// Computes the structure, if the device chooses it, and the inverses, from `a` or from the matrix
-    /// uploaded last.
+    /// Computes the structure, if the device chooses it, and the inverses, from `a` or, without `a`, from the
+    /// matrix uploaded last.
     pub(super) fn structure(
         &mut self,
         a: Option<&DeviceMatrix<V, S>>,
@@ -196,7 +198,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         touched.map_or(Ok(()), |rows| self.check_rows(rows))?;
         self.matrix.set_values(&whole)?;
         self.numbers.compute(&self.application, &self.matrix, touched)?;
-        // For a structure from the host, `Plan::serves` has checked this.
+        // For a structure from the host, `Plan::serves` has already checked this.
         if matches!(self.levels, Levels::Device(_)) && self.numbers.released(&self.application)?.is_some() {
             *self = self.recipe.build_from(merged, &self.on)?;
             return Ok(Reused::Nothing);
@@ -210,8 +212,8 @@ impl<V: Real, S: Real> Preconditioner<DeviceVector<V>> for DeviceSubdomains<V, S
         self.application.run(r, &mut |_, _| {}, z);
     }
 
-    /// The inverses and their sum are symmetric to the last bit. A domain that is not positive definite uses
-    /// its diagonal blocks.
+    /// The inverses and their sum are symmetric to the last bit. For a domain that is not positive definite,
+    /// its diagonal blocks are used.
     fn class(&self) -> Class {
         Class::Symmetric
     }

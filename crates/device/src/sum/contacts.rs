@@ -18,20 +18,20 @@ use crate::queue::Arg;
 /// [`Contacts`].
 ///
 /// Each row has a pointer to its blocks, so a product gathers them in order: no atomic operation, and the
-/// same bits in every run. The capacity is fixed; choose a number of blocks that no step exceeds. *Use* in a
-/// [`DeviceSum`](crate::DeviceSum). *Memory* (b² s + 4) bytes per block of capacity, s = bytes of `S`; 4
+/// same bits in every run. The capacity is fixed; choose the largest number of blocks that can occur. *Use*
+/// in a [`DeviceSum`](crate::DeviceSum). *Memory* (b² s + 4) bytes per block of capacity, s = bytes of `S`; 4
 /// bytes per node.
 pub struct DeviceContacts<V: Real, S: Real = V> {
     pub(crate) on: OnDevice<V>,
     pub(crate) nodes: usize,
     pub(crate) block: usize,
     pub(crate) capacity: usize,
-    /// The kernels of assembly.
+    /// The module number of the kernels of assembly.
     pub(crate) module: usize,
     pub(crate) starts: Buffer,
     pub(crate) places: Buffer,
     pub(crate) values: Buffer,
-    /// Blocks that the last [`assemble`](Self::assemble) found.
+    /// The number of blocks that the last [`assemble`](Self::assemble) found.
     pub(crate) status: Buffer,
     /// Whether the set comes from [`assemble`](Self::assemble).
     pub(crate) assembled: bool,
@@ -41,12 +41,12 @@ pub struct DeviceContacts<V: Real, S: Real = V> {
 }
 
 impl<V: Real, S: Real> DeviceContacts<V, S> {
-    /// The empty set of `nodes` nodes with `block` unknowns each, with room for `capacity` blocks.
+    /// Returns the empty set of `nodes` nodes with `block` unknowns each, with room for `capacity` blocks.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a block size of 0, [`Error::TooLarge`] if `u32` cannot number nodes or
-    /// blocks, [`Error::Memory`] if it does not fit (nothing is allocated then), [`Error::Build`] and
-    /// [`Error::Device`] of the driver.
+    /// [`Error::Parameter`] for a block size of 0, [`Error::TooLarge`] if there are more nodes or blocks than
+    /// `u32` can number, [`Error::Memory`] if it does not fit (nothing is allocated then), [`Error::Build`]
+    /// and [`Error::Device`] of the driver.
     pub fn new(on: &OnDevice<V, S>, nodes: usize, block: usize, capacity: usize) -> Result<Self, Error> {
         if block == 0 {
             return Err(Error::Parameter { name: "DeviceContacts::block", value: 0.0, range: "1 or more" });
@@ -116,11 +116,11 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
         queue.put(&self.values, host.values().len(), |to: &mut [S]| convert(host.values(), to))
     }
 
-    /// Checks that the set [assembled](Self::assemble) last had room. One wait.
+    /// Checks that the set had room in the last [`assemble`](Self::assemble). Waits once.
     ///
     /// # Errors
-    /// [`Error::Capacity`] holds its number of blocks; the previous set is kept. [`Error::Device`] if the
-    /// place has failed.
+    /// [`Error::Capacity`] with the number of blocks found; the previous set is kept. [`Error::Device`] if
+    /// the place has failed.
     pub fn check(&self) -> Result<(), Error> {
         let mut found = [0; 2];
         if self.assembled {
@@ -130,26 +130,26 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
         if count > capacity { Err(Error::Capacity { what, count, capacity }) } else { Ok(()) }
     }
 
-    /// Nodes of the set.
+    /// Returns the number of nodes of the set.
     pub fn nodes(&self) -> usize {
         self.nodes
     }
 
-    /// Unknowns of a node.
+    /// Returns the number of unknowns of a node.
     pub fn block(&self) -> usize {
         self.block
     }
 
-    /// Most blocks of a set.
+    /// Returns the largest number of blocks of a set.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// The (row, column) pairs and the values of all blocks. Three waits.
+    /// Returns the (row, column) pairs and the values of all blocks. Waits three times.
     ///
     /// # Errors
     /// [`Error::Device`] if the place has failed.
-    #[allow(clippy::type_complexity)] // what `Contacts` calls places and values
+    #[allow(clippy::type_complexity)] // as in `Contacts`
     pub fn read(&self) -> Result<(Vec<(u32, u32)>, Vec<S>), Error> {
         let mut queue = self.on.queue();
         let mut starts = vec![0; self.nodes + 1];
@@ -163,7 +163,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
         Ok((places.collect(), values))
     }
 
-    /// The arguments for kernels of matrices with a contact part.
+    /// Returns the arguments for kernels of matrices with a contact part.
     pub(crate) fn args(&self) -> [Arg<'_, V>; 3] {
         [&self.starts, &self.places, &self.values].map(Arg::Memory)
     }

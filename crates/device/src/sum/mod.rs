@@ -14,9 +14,9 @@ pub use contacts::DeviceContacts;
 ///
 /// An item computes a block row of A and then the contact blocks of that row, which are stored row after row:
 /// one pass, one launch, and the same bits in every run. A row without contact costs the read of a pointer.
-/// *Use* if contact changes so often that a matrix of a new pattern does not pay off. Gauss-Seidel needs row
-/// sets of the merged pattern: use [`Sum::merge`](coarsen_sparse::Sum::merge). *Reference* Wu et al. 2022,
-/// §4.2; Li et al. 2020, "P-Cloth", §3.2.
+/// *Use* if contact changes so often that a new matrix for each pattern would cost more. Gauss-Seidel needs
+/// row sets of the merged pattern: use [`Sum::merge`](coarsen_sparse::Sum::merge). *Reference* Wu et al.
+/// 2022, §4.2; Li et al. 2020, "P-Cloth", §3.2.
 #[derive(Debug)]
 pub struct DeviceSum<'a, V: Real, S: Real = V> {
     elastic: &'a DeviceMatrix<V, S>,
@@ -25,7 +25,8 @@ pub struct DeviceSum<'a, V: Real, S: Real = V> {
 }
 
 impl<'a, V: Real, S: Real> DeviceSum<'a, V, S> {
-    /// The sum of two parts of one place. The first call compiles the kernels; later ones cost nothing.
+    /// Returns the sum of two parts of one place. The first call compiles the kernels; later calls cost
+    /// nothing.
     ///
     /// # Errors
     /// [`Error::Shape`] unless A is square with square blocks and C has its number of nodes and block size;
@@ -42,15 +43,15 @@ impl<'a, V: Real, S: Real> DeviceSum<'a, V, S> {
         Ok(Self { elastic, contact, module })
     }
 
-    /// y = a (A + C) x + b y; with b = 0 the old y is not read.
+    /// Computes y = a (A + C) x + b y; if b = 0, the old y is not read.
     pub fn apply_add(&self, a: V, x: &DeviceVector<V>, b: V, y: &mut DeviceVector<V>) {
         self.operand().apply_add(a, x, b, y);
     }
 
-    /// One step of a relaxation without an order of rows: s ← β s + ω D (b − (A + C) x), y ← x + s, in one
-    /// pass. With β = 0 the old s is not read.
+    /// One step of a relaxation in which all rows are updated at the same time: s ← β s + ω D (b − (A + C)
+    /// x), y ← x + s, in one pass. If β = 0, the old s is not read.
     ///
-    /// *Panics* if D does not fit; [`DeviceJacobi`](crate::DeviceJacobi) computes the D of the sum.
+    /// *Panics* if D has another size; [`DeviceJacobi`](crate::DeviceJacobi) computes D of the sum.
     #[allow(clippy::too_many_arguments)] // the letters of the formula
     pub fn relax_into(
         &self,

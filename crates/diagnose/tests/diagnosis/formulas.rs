@@ -70,13 +70,13 @@ fn blocks<const N: usize>(rows: [[f64; N]; N], b: usize) -> Bsr<f64> {
     from_triplets_blocked(N, N, (b, b), &entries).unwrap()
 }
 
-/// The diagnosis of a matrix in blocks equals that of its scalars.
+/// The diagnosis of a matrix in blocks equals the diagnosis of its scalars.
 #[test]
 fn a_diagnosis_does_not_depend_on_blocks() {
     let all = [
         // x = (1, −1, 0, 0) has xᵀAx = 0 and (Ax)₂ ≠ 0.
         [[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0], [0.0, 1.0, 5.0, 1.0], [0.0, 0.0, 1.0, 5.0]],
-        // The same in the last two rows, and across blocks.
+        // Such an x for the last two rows, and for rows in different blocks.
         [[5.0, 1.0, 0.0, 0.0], [1.0, 5.0, 1.0, 0.0], [0.0, 1.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0]],
         [[5.0, 1.0, 0.0, 0.5], [1.0, 4.0, 2.0, 0.0], [0.0, 2.0, 1.0, 1.0], [0.5, 0.0, 1.0, 7.0]],
         // A negative minor in the second block, a dominant matrix, and one whose row sums vanish.

@@ -1,8 +1,8 @@
 //! A = L Lᵀ for symmetric positive definite A.
 //!
-//! P A Pᵀ = L Lᵀ with an approximate minimum degree ordering P; by dense supernodes where L is dense enough
-//! for them, else entry by entry. No pivoting is needed: the factorisation is backward stable for every
-//! positive definite matrix, and it fails exactly when A is not positive definite to working precision.
+//! P A Pᵀ = L Lᵀ with an approximate minimum degree ordering P; by dense supernodes if L is dense enough for
+//! them, otherwise entry by entry. No pivoting is needed: the factorisation is backward stable for every
+//! positive definite matrix, and it fails if and only if A is not positive definite to working precision.
 //!
 //! *Reference* Davis 2006, "Direct Methods for Sparse Linear Systems", chapter 4; George and Liu 1981.
 
@@ -28,14 +28,15 @@ pub(crate) struct Cholesky {
 }
 
 impl Cholesky {
-    /// Orders A and finds the structure of L; no number is computed yet.
+    /// Orders A and determines the structure of L; computes no numbers yet.
     pub(crate) fn plan(a: &Bsr<f64>) -> Result<Self, DirectError> {
         let lower = Columns::new(a, Part::Lower);
         let symbolic = analyse(a, &lower, SupernodalThreshold::AUTO)?;
         Ok(Self { lower, symbolic, l: Vec::new(), scratch: MemBuffer::new(faer::dyn_stack::StackReq::EMPTY) })
     }
 
-    /// Pivots L_kk² against a_kk: their ratio is the part of row k that the rows before it leave.
+    /// The pivots L_kk² relative to a_kk: the share of a_kk that remains after the elimination of the rows
+    /// before k.
     fn pivots(&self) -> Pivots {
         let n = self.lower.size();
         let mut weakest = (0, f64::INFINITY);
@@ -79,7 +80,7 @@ impl Factorization for Cholesky {
         match done {
             Ok(_) => Ok(self.pivots()),
             Err(LltError::NonPositivePivot { index }) => {
-                // The entrywise factorisation counts pivots from 1, the supernodal one from 0.
+                // The entrywise factorisation numbers pivots from 1, the supernodal factorisation from 0.
                 let k =
                     index - usize::from(matches!(self.symbolic.raw(), SymbolicCholeskyRaw::Simplicial(_)));
                 let row = self.symbolic.perm().map_or(k, |p| p.arrays().0[k]);
@@ -100,7 +101,7 @@ impl Factorization for Cholesky {
     }
 }
 
-/// Whether L is made of dense blocks.
+/// Whether L consists of dense blocks.
 fn is_supernodal(symbolic: &SymbolicCholesky<usize>) -> bool {
     matches!(symbolic.raw(), SymbolicCholeskyRaw::Supernodal(_))
 }
@@ -120,7 +121,7 @@ fn diagonal(symbolic: &SymbolicCholesky<usize>, l: &[f64], mut f: impl FnMut(usi
     }
 }
 
-/// Entries of L, bytes held with `extra` bytes beside L, and multiplications of the factorisation (Σ c²/2
+/// The numbers of entries of L, of bytes (those of L and `extra`), and of multiplications and additions (Σ c²
 /// over columns of c entries).
 pub(crate) fn figures(symbolic: &SymbolicCholesky<usize>, lower: &Columns, extra: usize) -> Figures {
     let (mut nnz, mut flops, mut indices) = (0, 0.0, 0);

@@ -1,7 +1,7 @@
 //! A block matrix as scalar compressed columns, and its fill-reducing ordering.
 //!
-//! Rows of A are columns of Aᵀ. For symmetric A that is A itself, and the entries right of the diagonal of
-//! row i are the entries below the diagonal of column i: no transpose is ever formed.
+//! Rows of A are columns of Aᵀ. For symmetric A, Aᵀ is A, and the entries right of the diagonal in row i are
+//! the entries below the diagonal in column i. So no transpose is formed.
 
 use coarsen_sparse::Bsr;
 use faer::Side;
@@ -15,12 +15,12 @@ use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
 
 use crate::DirectError;
 
-/// Which scalars of a row are taken.
+/// The scalars of each row that are used.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Part {
-    /// Row i from its diagonal on: the lower triangle by columns of a symmetric matrix.
+    /// Row i from its diagonal on: the lower triangle of a symmetric matrix, by columns.
     Lower,
-    /// All of row i: the transpose by columns.
+    /// All of row i: the transpose, by columns.
     Transpose,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// The part of a square matrix, with its values.
+    /// Copies the part of a square matrix, with its values.
     pub(crate) fn new(a: &Bsr<f64>, part: Part) -> Self {
         let n = a.shape().0;
         let (mut starts, mut rows) = (vec![0; n + 1], Vec::with_capacity(a.nnz()));
@@ -47,7 +47,7 @@ impl Columns {
         Self { part, starts, rows, values }
     }
 
-    /// New values on the same pattern.
+    /// Copies new values on the same pattern.
     pub(crate) fn refill(&mut self, a: &Bsr<f64>) {
         let mut places = self.values.iter_mut();
         scalars(a, self.part, |_, _, v| {
@@ -57,12 +57,12 @@ impl Columns {
         });
     }
 
-    /// Rows.
+    /// The number of rows.
     pub(crate) fn size(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// a_ii where it is stored, else 0; for [`Part::Lower`].
+    /// a_ii if it is stored, otherwise 0; for [`Part::Lower`].
     pub(crate) fn diagonal(&self, i: usize) -> f64 {
         let first = self.starts[i];
         if first < self.starts[i + 1] && self.rows[first] == i { self.values[first] } else { 0.0 }
@@ -80,24 +80,24 @@ impl Columns {
         }
     }
 
-    /// Bytes held.
+    /// The number of bytes held.
     pub(crate) fn bytes(&self) -> usize {
         8 * (self.starts.len() + self.rows.len() + self.values.len())
     }
 
-    /// The structure, as faer sees it.
+    /// The structure as a type of faer.
     pub(crate) fn structure(&self) -> SymbolicSparseColMatRef<'_, usize> {
         let n = self.size();
         SymbolicSparseColMatRef::new_checked(n, n, &self.starts, None, &self.rows)
     }
 
-    /// The matrix, as faer sees it.
+    /// The matrix as a type of faer.
     pub(crate) fn matrix(&self) -> SparseColMatRef<'_, usize, f64> {
         SparseColMatRef::new(self.structure(), &self.values)
     }
 }
 
-/// Calls `f(i, j, a_ij)` for the stored scalars of a part, row by row, columns rising.
+/// Calls `f(i, j, a_ij)` for the stored scalars of a part, row by row, with ascending columns.
 fn scalars(a: &Bsr<f64>, part: Part, mut f: impl FnMut(usize, usize, f64)) {
     let (r, c) = a.block();
     for i in 0..a.shape().0 {

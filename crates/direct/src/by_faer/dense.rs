@@ -12,18 +12,18 @@ use crate::spectral::{Parts, Spectral};
 pub(crate) struct Decompositions(MemBuffer);
 
 impl Decompositions {
-    /// Bytes for matrices of size n.
+    /// The number of bytes of scratch for matrices of size n.
     pub(crate) fn bytes(n: usize) -> usize {
         scratch(n).unaligned_bytes_required()
     }
 
-    /// Scratch for matrices of size n; `bytes` are named where there is none.
+    /// Scratch for matrices of size n, or an error with `bytes` if it does not fit in memory.
     pub(crate) fn new(n: usize, bytes: usize) -> Result<Self, DirectError> {
         MemBuffer::try_new(scratch(n)).map(Self).map_err(|_| DirectError::Memory { bytes })
     }
 }
 
-/// What either decomposition of an n x n matrix needs beside its results.
+/// The scratch that either decomposition of an n x n matrix requires.
 fn scratch(n: usize) -> StackReq {
     if n == 0 {
         return StackReq::EMPTY;

@@ -1,8 +1,8 @@
-//! A = L B Lᵀ for symmetric A, definite or not: B has blocks of order 1 and 2.
+//! A = L B Lᵀ for symmetric A, definite or indefinite: B has blocks of order 1 and 2.
 //!
 //! P A Pᵀ = L B Lᵀ with an approximate minimum degree ordering, refined inside each dense supernode by the
 //! pivoting of Bunch and Kaufman. Pivots cannot leave their supernode, so stability is not guaranteed: the
-//! caller tries the factor out and takes LU where it fails.
+//! caller checks the factor with a trial solve and uses LU if it fails.
 //!
 //! *Reference* Bunch and Kaufman 1977, "Some stable methods for calculating inertia and solving symmetric
 //! linear systems"; Schenk and Gärtner 2006 for pivoting inside supernodes.
@@ -21,18 +21,18 @@ use super::room::room;
 use crate::DirectError;
 use crate::factorization::{Factorization, Figures, Pivots, Signs};
 
-/// Chooses supernodes whatever the fill; the entrywise variant does not pivot.
+/// Always chooses supernodes, since the entrywise variant does not pivot.
 const SUPERNODES: SupernodalThreshold = SupernodalThreshold(-1.0);
 
 /// The lower triangle of A, the structure of L, and L and B once they are computed.
 pub(crate) struct Ldlt {
     lower: Columns,
-    /// max |aᵢⱼ| of each row: what a pivot is measured against.
+    /// max |aᵢⱼ| of each row, to which its pivot is compared.
     sizes: Vec<f64>,
     symbolic: SymbolicCholesky<usize>,
     /// L, with the diagonal of B in place of its unit diagonal.
     l: Vec<f64>,
-    /// The off-diagonal entries of B: b_{k+1,k} at k for a block of order 2, else 0.
+    /// The off-diagonal entries of B: b_{k+1,k} at k for a block of order 2, otherwise 0.
     below: Vec<f64>,
     order: Vec<usize>,
     inverse: Vec<usize>,
@@ -40,7 +40,7 @@ pub(crate) struct Ldlt {
 }
 
 impl Ldlt {
-    /// Orders A and finds the structure of L; no number is computed yet.
+    /// Orders A and determines the structure of L; computes no numbers yet.
     pub(crate) fn plan(a: &Bsr<f64>) -> Result<Self, DirectError> {
         let lower = Columns::new(a, Part::Lower);
         let symbolic = analyse(a, &lower, SUPERNODES)?;

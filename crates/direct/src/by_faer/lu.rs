@@ -1,8 +1,8 @@
 //! A = L U with row exchanges, for unsymmetric A and for symmetric A that LDLᵀ cannot handle.
 //!
 //! Aᵀ is factored, because the rows of A are its columns: Pr Aᵀ Pc = L U with a column ordering Pc by
-//! approximate minimum degree of A Aᵀ (it bounds the fill for every choice of pivots) and partial pivoting
-//! Pr. Solves use the transpose. Zero diagonals need no care.
+//! approximate minimum degree of A Aᵀ (which bounds the fill for every choice of pivots) and partial pivoting
+//! Pr. Solves use the transpose. Zero diagonals need no special treatment.
 //!
 //! *Reference* Davis, Gilbert, Larimore and Ng 2004, "A column approximate minimum degree ordering
 //! algorithm"; Demmel, Eisenstat, Gilbert, Li and Liu 1999, "A supernodal approach to sparse partial
@@ -29,7 +29,7 @@ pub(crate) struct Lu {
 }
 
 impl Lu {
-    /// Orders A; no number is computed yet.
+    /// Orders A; computes no numbers yet.
     pub(crate) fn plan(a: &Bsr<f64>) -> Result<Self, DirectError> {
         let transpose = Columns::new(a, Part::Transpose);
         let symbolic = factorize_symbolic_lu(transpose.structure(), LuSymbolicParams::default())
@@ -41,7 +41,7 @@ impl Lu {
 impl Factorization for Lu {
     fn factor(&mut self, a: &Bsr<f64>) -> Result<Pivots, DirectError> {
         self.transpose.refill(a);
-        products::reserve()?; // faer alone knows whether it makes L and U of dense blocks
+        products::reserve()?; // faer decides whether L and U have dense blocks
         let request = self
             .symbolic
             .factorize_numeric_lu_scratch::<f64>(Par::Seq, Spec::default())

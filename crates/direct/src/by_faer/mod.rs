@@ -4,11 +4,11 @@
 //! |---|---|
 //! | `cholesky` | A = L Lᵀ for symmetric positive definite A |
 //! | `ldlt` | A = L B Lᵀ for symmetric A, pivots of order 1 and 2 |
-//! | `lu` | A = L U with row exchanges, for everything else |
+//! | `lu` | A = L U with row exchanges, for all other matrices |
 //! | `dense` | eigenvalues and singular values of small matrices |
 //! | `columns` | block matrices as scalar columns, and their ordering |
-//! | `products` | the buffer for dense products, asked for where it may be refused |
-//! | `room` | room for factors and scratch |
+//! | `products` | the buffer for dense products, allocated so that a failure is an error |
+//! | `room` | memory for factors and scratch |
 
 mod cholesky;
 mod columns;

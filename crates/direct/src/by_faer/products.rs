@@ -1,8 +1,8 @@
-//! Room for the dense products of faer, asked for where it may be refused.
+//! Memory for the dense products of faer, requested so that a failed allocation is an error.
 //!
-//! faer multiplies dense blocks in a buffer of each thread, about twice the last cache, and makes it at the
-//! first product of the thread by an allocation that ends the process where it fails. So as much is asked for
-//! here before, given back, and the buffer made at once.
+//! faer multiplies dense blocks in a buffer per thread, about twice the size of the last-level cache. It
+//! allocates the buffer in the first product of the thread, and the process ends if this fails. So this file
+//! first allocates and releases the same amount with an error check, and then makes faer allocate its buffer.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -15,21 +15,21 @@ use faer::{Accum, MatMut, MatRef, Par};
 
 use crate::DirectError;
 
-/// Side of a product that is too large for the small ones, which need no buffer.
+/// The size of a product that needs the buffer; smaller products do not.
 const SIDE: usize = 32;
 
-/// The last cache where the system does not say: that of a large desktop.
+/// The assumed size of the last-level cache if the system does not report it, as in a large desktop computer.
 const UNKNOWN: usize = 64 << 20;
 
-/// What faer takes for the last cache at least.
+/// The smallest size that faer assumes for the last-level cache.
 const LEAST: usize = 2 << 20;
 
 thread_local! {
-    /// Whether this thread has its buffer.
+    /// Whether this thread has a buffer.
     static READY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Makes the buffer of this thread, where it has none yet.
+/// Allocates the buffer of this thread unless it exists.
 pub(crate) fn reserve() -> Result<(), DirectError> {
     if READY.get() {
         return Ok(());
@@ -46,19 +46,21 @@ pub(crate) fn reserve() -> Result<(), DirectError> {
     Ok(())
 }
 
-/// Bytes of the buffer, or somewhat more.
+/// The number of bytes of the buffer, or slightly more.
 pub(crate) fn buffer() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| room_for(last_cache(&caches(), cores(&cpuinfo()))))
 }
 
-/// Bytes of the buffer beside a last cache of so many: 64 KiB more than faer takes.
+/// The number of bytes of the buffer for a last-level cache of `last_cache` bytes: 64 KiB more than faer
+/// uses.
 fn room_for(last_cache: usize) -> usize {
     2 * last_cache + (1 << 16)
 }
 
-/// What faer takes for the last cache of so many cores: the share of a thread in it for each thread of all
-/// cores, and no less than 4 of the second cache.
+/// The size that faer assumes for the last-level cache of `cores` cores: the third-level share of one thread
+/// times the threads of all cores, and at least the second-level share of one thread times the threads of 4
+/// cores.
 fn last_cache(caches: &[Cache], cores: usize) -> usize {
     let share = |level: usize| {
         caches.iter().filter(|c| c.level == level).map(|c| c.bytes / c.shared.max(1)).max().unwrap_or(0)
@@ -70,14 +72,14 @@ fn last_cache(caches: &[Cache], cores: usize) -> usize {
     }
 }
 
-/// A cache of a processor, and how many processors share it.
+/// A cache of a processor, and the number of processors that share it.
 struct Cache {
     level: usize,
     bytes: usize,
     shared: usize,
 }
 
-/// The data caches of all processors, where Linux says so.
+/// The data caches of all processors, if Linux reports them.
 fn caches() -> Vec<Cache> {
     let within = |folder: &Path, name: &str| -> Vec<PathBuf> {
         let all = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -111,12 +113,12 @@ impl Cache {
     }
 }
 
-/// What Linux says of its processors.
+/// The description of the processors by Linux.
 fn cpuinfo() -> String {
     fs::read_to_string("/proc/cpuinfo").unwrap_or_default()
 }
 
-/// Cores of all sockets in such a text; threads where it does not say.
+/// The number of cores of all sockets in this description; the number of threads if the description lacks it.
 fn cores(text: &str) -> usize {
     let (mut socket, mut cores) = (0, BTreeMap::new());
     for (name, value) in text.lines().filter_map(|line| line.split_once(':')) {
@@ -142,13 +144,13 @@ mod tests {
         Cache { level, bytes, shared }
     }
 
-    /// A machine by its caches and cores, and its last cache by the rule of faer.
+    /// Machines given by caches and cores, and the last-level cache by the rule of faer.
     #[test]
     fn the_last_cache_is_what_faer_takes() {
-        // Two threads a core, eight cores that share 16 MiB: 16 MiB / 16 a thread, for 16 threads.
+        // Two threads per core, eight cores that share 16 MiB: 16 MiB / 16 per thread, for 16 threads.
         let desktop = [cache(1, 32 * KIB, 2), cache(2, 512 * KIB, 2), cache(3, 16_384 * KIB, 16)];
         assert_eq!(last_cache(&desktop, 8), 16_384 * KIB);
-        // Four threads a core, 1 MiB of second-level cache and no third level: four times the second.
+        // Four threads per core, 1 MiB of second-level cache and no third level: four times the second.
         let second = [cache(1, 32 * KIB, 4), cache(2, 1024 * KIB, 4)];
         assert_eq!(last_cache(&second, 2), 4096 * KIB);
         // Four second-level caches of 2 MiB are more than the third-level cache of 4 MiB that both cores
@@ -171,7 +173,7 @@ mod tests {
         assert_eq!(cores("model name : unknown"), available_parallelism().map_or(1, usize::from));
     }
 
-    /// Bytes of address space.
+    /// The number of bytes of address space in use.
     #[cfg(target_os = "linux")]
     fn taken() -> usize {
         let status = fs::read_to_string("/proc/self/status").unwrap();
@@ -179,21 +181,21 @@ mod tests {
         1024 * line.trim_end_matches("kB").trim().parse::<usize>().unwrap()
     }
 
-    /// What is asked for is what faer takes, and a second call takes nothing.
+    /// faer uses the requested size, and a second call allocates nothing.
     #[cfg(target_os = "linux")]
     #[test]
     fn the_buffer_is_as_large_as_what_is_asked_for() {
         let before = taken();
         reserve().unwrap();
         let first = taken() - before;
-        // Threads of the other tests may begin meanwhile, and the allocator reserves 64 MiB for each.
+        // Other tests may start threads at the same time, and the allocator reserves 64 MiB for each thread.
         let others = (1 << 20) + 3 * (64 << 20);
         assert!(first <= buffer() + others && 4 * first >= buffer(), "{first} of {}", buffer());
         reserve().unwrap();
         assert!(taken() - before <= first + others);
     }
 
-    /// Sizes have units, and processors that share a cache are counted over ranges and single numbers.
+    /// Sizes with units, and lists of processors with ranges and single numbers.
     #[test]
     fn a_cache_is_read_as_linux_writes_it() {
         let folder = std::env::temp_dir().join(format!("coarsen-cache-{}", std::process::id()));

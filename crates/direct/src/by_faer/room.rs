@@ -1,10 +1,10 @@
-//! Room for a factor and for scratch, asked for where it may be refused.
+//! Memory for a factor and for scratch, requested so that a failed allocation is an error.
 
 use faer::dyn_stack::{MemBuffer, StackReq};
 
 use crate::DirectError;
 
-/// Makes room for `length` values and for the scratch that `request` asks for, on the first call.
+/// Allocates `length` values and the scratch of `request`, on the first call.
 pub(crate) fn room(
     values: &mut Vec<f64>,
     length: usize,

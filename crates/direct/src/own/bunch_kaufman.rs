@@ -17,14 +17,14 @@ use super::rows::{row, sizes};
 use crate::DirectError;
 use crate::factorization::{Factorization, Figures, Pivots, Signs};
 
-/// The growth of a step of order 2 is then that of two steps of order 1.
+/// With this α the growth in one step of order 2 equals the growth in two steps of order 1.
 const ALPHA: f64 = 0.640_388_203_202_207_6;
 
-/// The lower triangle of a full matrix by columns, in place of which L and B come.
+/// The lower triangle of a full matrix by columns, which L and B overwrite.
 pub(super) struct BunchKaufman {
     n: usize,
     l: Vec<f64>,
-    /// b_{k+1,k} at k for a block of order 2, else 0.
+    /// b_{k+1,k} at k for a block of order 2, otherwise 0.
     below: Vec<f64>,
     order: Vec<usize>,
     sizes: Vec<f64>,
@@ -32,14 +32,14 @@ pub(super) struct BunchKaufman {
 }
 
 impl BunchKaufman {
-    /// Asks for the vectors; n² values follow with the first factor.
+    /// Allocates the vectors; the n² values are allocated by the first factorisation.
     pub(super) fn plan(a: &Bsr<f64>) -> Result<Self, DirectError> {
         let n = a.shape().0;
         let (below, order) = (zeros(n)?, zeros(n)?);
         Ok(Self { n, l: Vec::new(), below, order, sizes: zeros(n)?, y: zeros(n)? })
     }
 
-    /// c_ij of the symmetric matrix.
+    /// Entry (i, j) of the symmetric matrix.
     fn at(&self, i: usize, j: usize) -> f64 {
         self.l[i.min(j) * self.n + i.max(j)]
     }
@@ -50,10 +50,10 @@ impl BunchKaufman {
         entries.fold((i, 0.0), |most, next| if next.1 > most.1 { next } else { most })
     }
 
-    /// The row that is moved to the end of the pivot of step k, and the order of the pivot.
+    /// The row to exchange with the last row of the pivot of step k, and the order of the pivot.
     fn choose(&self, k: usize) -> (usize, usize) {
         let (own, (r, lambda)) = (self.at(k, k).abs(), self.largest(k, k));
-        // A matrix that has overflowed keeps its order; the trial solve refuses its factor.
+        // If the matrix has overflowed, rows keep their order; the trial solve then rejects the factor.
         if r == k || own >= ALPHA * lambda || !(own.is_finite() && lambda.is_finite()) {
             return (k, 1);
         }
@@ -67,7 +67,7 @@ impl BunchKaufman {
         }
     }
 
-    /// Exchanges rows and columns p < q, also of what is computed of L.
+    /// Exchanges rows and columns p < q, also in the computed part of L.
     fn exchange(&mut self, p: usize, q: usize) {
         let n = self.n;
         self.order.swap(p, q);
@@ -77,7 +77,7 @@ impl BunchKaufman {
         self.l.swap(p * n + p, q * n + q);
     }
 
-    /// Subtracts L B Lᵀ of a pivot of order 1 from what is left, and leaves L in column k.
+    /// Subtracts L B Lᵀ of a pivot of order 1 from the remaining matrix, and stores L in column k.
     fn eliminate_one(&mut self, k: usize) {
         let (done, rest) = self.l.split_at_mut((k + 1) * self.n);
         let column = &mut done[k * self.n..];
@@ -90,7 +90,7 @@ impl BunchKaufman {
         }
     }
 
-    /// The same for a pivot of order 2.
+    /// Subtracts L B Lᵀ of a pivot of order 2, and stores L in columns k and k + 1.
     fn eliminate_two(&mut self, k: usize) {
         let (done, rest) = self.l.split_at_mut((k + 2) * self.n);
         let (first, second) = done[k * self.n..].split_at_mut(self.n);
@@ -143,7 +143,7 @@ impl Factorization for BunchKaufman {
                 self.exchange(k + step - 1, row);
             }
             if step == 1 && self.at(k, k) == 0.0 {
-                // Nothing is left in this row: L keeps its zeros, and the trial solve shows the zero of B.
+                // The remaining column is zero: L keeps its zeros, and the trial solve detects the zero of B.
                 self.below[k] = 0.0;
             } else if step == 1 {
                 self.eliminate_one(k);

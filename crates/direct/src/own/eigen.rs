@@ -15,11 +15,11 @@ use coarsen_core::power_of_two;
 
 use crate::DirectError;
 
-/// Steps for one eigenvalue; two are usual.
+/// The largest number of steps per eigenvalue; two are usual.
 const STEPS: usize = 60;
 
-/// T = Qᵀ A Q with diagonal `d` and subdiagonal `e`: e_k joins k and k + 1. `a` is lost, and `q` is Q by
-/// columns.
+/// T = Qᵀ A Q with diagonal `d` and subdiagonal `e`: e_k couples k and k + 1. `a` is overwritten, and `q` is
+/// Q by columns.
 pub(super) fn tridiagonalise(a: &mut [f64], q: &mut [f64], d: &mut [f64], e: &mut [f64], scales: &mut [f64]) {
     let n = d.len();
     for k in 0..n {
@@ -37,8 +37,8 @@ pub(super) fn tridiagonalise(a: &mut [f64], q: &mut [f64], d: &mut [f64], e: &mu
     accumulate(a, q, scales);
 }
 
-/// v and β with (I − β v vᵀ) x = α e₁; v takes the place of x, and α and β are returned. x is scaled, so that
-/// no square leaves the range.
+/// v and β with (I − β v vᵀ) x = α e₁; v overwrites x, and α and β are returned. x is scaled, so that squares
+/// neither overflow nor underflow.
 fn reflector(x: &mut [f64]) -> (f64, f64) {
     let size = power_of_two(x.iter().fold(0.0, |most, v| v.abs().max(most)));
     if x[1..].iter().all(|v| *v == 0.0) {
@@ -51,7 +51,7 @@ fn reflector(x: &mut [f64]) -> (f64, f64) {
     (alpha * size, 2.0 / dot(x, x))
 }
 
-/// A₂₂ − v wᵀ − w vᵀ, for the rows and columns behind k.
+/// A₂₂ − v wᵀ − w vᵀ, for the rows and columns after k.
 fn reflect_both_sides(a: &mut [f64], k: usize, n: usize, beta: f64, w: &mut [f64]) {
     let (done, rest) = a.split_at_mut((k + 1) * n);
     let (v, w) = (&done[k * n + k + 1..], &mut w[k + 1..]);
@@ -68,7 +68,7 @@ fn reflect_both_sides(a: &mut [f64], k: usize, n: usize, beta: f64, w: &mut [f64
     }
 }
 
-/// Q = H₀ H₁ …, from the last reflection back: reflection k touches rows and columns behind k alone.
+/// Q = H₀ H₁ …, from the last reflection to the first: reflection k changes only rows and columns after k.
 fn accumulate(a: &[f64], q: &mut [f64], scales: &[f64]) {
     let n = scales.len();
     q.fill(0.0);
@@ -82,7 +82,7 @@ fn accumulate(a: &[f64], q: &mut [f64], scales: &[f64]) {
     }
 }
 
-/// T = V Λ Vᵀ: `d` becomes Λ, and the columns of `q` are turned along.
+/// T = V Λ Vᵀ: `d` becomes Λ, and the columns of `q` are rotated in the same way.
 pub(super) fn diagonalise(d: &mut [f64], e: &mut [f64], q: &mut [f64]) -> Result<(), DirectError> {
     let n = d.len();
     let size = (0..n).fold(0.0, |most: f64, k| most.max(d[k].abs()).max(e[k].abs()));
@@ -118,7 +118,7 @@ fn step(d: &mut [f64], e: &mut [f64], q: &mut [f64], l: usize, m: usize) {
         let r = f.hypot(g);
         e[i + 1] = r;
         if r == 0.0 {
-            // The matrix falls apart here.
+            // The matrix splits into two blocks here.
             d[i + 1] -= p;
             e[m] = 0.0;
             return;
@@ -139,7 +139,7 @@ fn step(d: &mut [f64], e: &mut [f64], q: &mut [f64], l: usize, m: usize) {
     e[m] = 0.0;
 }
 
-/// Sorts values with their columns of each of the `matrices`, so that none comes `before` an earlier one.
+/// Sorts the values and the corresponding columns of all `matrices` by the order `before`.
 pub(super) fn sort(values: &mut [f64], matrices: &mut [&mut [f64]], before: impl Fn(f64, f64) -> bool) {
     let n = values.len();
     for k in 0..n {

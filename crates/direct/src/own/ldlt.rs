@@ -1,8 +1,8 @@
-//! A = L D Lᵀ of a sparse symmetric matrix, row by row and without exchanges.
+//! A = L D Lᵀ of a sparse symmetric matrix, row by row and without row exchanges.
 //!
-//! Row k of L solves L₁ D₁ l = c, where L₁ and D₁ are the rows before and c is column k of the ordered matrix
-//! above its diagonal; then d_k = c_kk − lᵀ D₁ l. With D > 0 it is Cholesky without square roots, which needs
-//! no exchanges; an indefinite matrix may meet a small pivot, and is refused then.
+//! Row k of L solves L₁ D₁ l = c, where L₁ and D₁ are the previous rows and c is column k of the ordered
+//! matrix above its diagonal; then d_k = c_kk − lᵀ D₁ l. With D > 0 this is Cholesky without square roots,
+//! which needs no exchanges. An indefinite matrix may have a small pivot, which is an error.
 //!
 //! *Reference* Davis 2005, "Algorithm 849: a concise sparse Cholesky factorization package"; Davis 2006,
 //! section 4.7.
@@ -15,42 +15,42 @@ use super::structure::Structure;
 use crate::DirectError;
 use crate::factorization::{Factorization, Figures, Inertia, Pivots, Signs};
 
-/// The least |pivot| against the entries of its row where D may be negative: with it half of the digits are
-/// left, and refinement brings the others back.
+/// The smallest accepted |pivot| relative to the entries of its row, if D may be negative: half of the digits
+/// remain, and refinement recovers the other half.
 const SMALLEST: f64 = 1e-8;
 
-/// The structure of L; L and D once they are computed.
+/// The structure of L, and L and D once they are computed.
 pub(super) struct Ldlt {
     definite: bool,
     structure: Structure,
-    /// L below its unit diagonal, by columns.
+    /// L by columns, without its unit diagonal.
     rows: Vec<u32>,
     values: Vec<f64>,
     d: Vec<f64>,
-    /// a_ii, or max |aᵢⱼ| of each row where A may be indefinite.
+    /// a_ii, or max |aᵢⱼ| of each row if A may be indefinite.
     sizes: Vec<f64>,
     work: Work,
 }
 
-/// Vectors of a factorisation and of a solve.
+/// The vectors of a factorisation and of a solve.
 struct Work {
-    /// Row k of L D, as far as it is computed.
+    /// The computed part of row k of L D.
     y: Vec<f64>,
-    /// The columns with an entry in row k, in the order of the tree.
+    /// The columns with an entry in row k, sorted along the elimination tree.
     pattern: Vec<u32>,
-    /// The last row that saw a column.
+    /// For each column, the last row that visited it.
     seen: Vec<u32>,
-    /// Entries of each column so far.
+    /// The number of entries of each column so far.
     filled: Vec<u32>,
 }
 
 impl Ldlt {
-    /// For a matrix that must be positive definite.
+    /// Plans the factorisation of a positive definite matrix; other matrices are errors.
     pub(super) fn definite(a: &Bsr<f64>) -> Result<Self, DirectError> {
         Self::plan(a, true)
     }
 
-    /// For one that need not be.
+    /// Plans the factorisation of a matrix that may be indefinite.
     pub(super) fn indefinite(a: &Bsr<f64>) -> Result<Self, DirectError> {
         Self::plan(a, false)
     }
@@ -62,14 +62,16 @@ impl Ldlt {
         Ok(Self { definite, structure, rows, values, d: zeros(n)?, sizes: zeros(n)?, work })
     }
 
-    /// Row k: the columns with entries in it come last in `pattern`, from the returned place on.
+    /// Finds the columns with entries in row k and stores them at the end of `pattern`, from the returned
+    /// index on.
     fn gather(&mut self, a: &Bsr<f64>, k: usize) -> usize {
         let (structure, Work { y, pattern, seen, .. }) = (&self.structure, &mut self.work);
         let mut top = pattern.len();
         seen[k] = k as u32;
         for (i, at) in structure.column(k) {
             y[i] += a.values()[at];
-            // The path from i to what was seen, turned round: rows of L come after those they depend on.
+            // The path from i to the first visited column, in reverse: columns must follow the columns on
+            // which they depend.
             let (mut i, mut length) = (i, 0);
             while seen[i] != k as u32 {
                 seen[i] = k as u32;
@@ -83,7 +85,7 @@ impl Ldlt {
         top
     }
 
-    /// Solves for row k of L and its pivot.
+    /// Computes row k of L and returns its pivot.
     fn eliminate(&mut self, k: usize, top: usize) -> f64 {
         let Work { y, pattern, filled, .. } = &mut self.work;
         let mut d = std::mem::take(&mut y[k]);
@@ -103,7 +105,7 @@ impl Ldlt {
         d
     }
 
-    /// Whether a pivot may be divided by.
+    /// Returns an error if a pivot is too small.
     fn check(&self, k: usize, d: f64) -> Result<(), DirectError> {
         let row = self.structure.order[k] as usize;
         if self.definite {
@@ -113,7 +115,7 @@ impl Ldlt {
         if ratio >= SMALLEST { Ok(()) } else { Err(DirectError::SmallPivot { row, ratio }) }
     }
 
-    /// D against the diagonal of A, or against its rows.
+    /// The signs of D, and its sizes relative to the diagonal or the rows of A.
     fn pivots(&self) -> Pivots {
         let order = self.structure.order.iter().map(|&row| row as usize);
         if self.definite {
@@ -158,7 +160,7 @@ impl Factorization for Ldlt {
         Ok(self.pivots())
     }
 
-    /// P x, then L, D and Lᵀ one after the other, then Pᵀ.
+    /// x = Pᵀ L⁻ᵀ D⁻¹ L⁻¹ P x.
     fn solve(&mut self, x: &mut [f64]) {
         let (order, y) = (&self.structure.order, &mut self.work.y);
         y.iter_mut().zip(order).for_each(|(y, &i)| *y = x[i as usize]);

@@ -1,7 +1,7 @@
 //! A = L U of a sparse matrix with row exchanges, column by column.
 //!
-//! Aᵀ is factored, because the rows of A are its columns: P Aᵀ Q = L U. Column k of U and L is the solution
-//! of L x = a with the columns of L there are; its largest entry among the rows that are no pivots yet
+//! Aᵀ is factored, because its columns are the rows of A: P Aᵀ Q = L U. Column k of U and L is the solution
+//! of L x = a with the previous columns of L. Its largest entry among the rows that are not pivots yet
 //! becomes the pivot. Q is a minimum degree ordering of the graph of A Aᵀ, which bounds the fill for every
 //! choice of pivots.
 //!
@@ -18,8 +18,8 @@ use super::structure::NONE;
 use crate::DirectError;
 use crate::factorization::{Factorization, Figures, Pivots};
 
-/// Columns of A with more than this many times √n blocks are left out of the graph of A Aᵀ, as they would
-/// join all rows.
+/// Columns of A with more than this many times √n blocks are left out of the graph of A Aᵀ, since they would
+/// connect all rows.
 const DENSE: f64 = 10.0;
 
 /// A triangle by columns.
@@ -43,7 +43,7 @@ impl Triangle {
         self.starts.push(0);
     }
 
-    /// Makes room for a column of at most `entries`.
+    /// Reserves memory for a column of at most `entries` entries.
     fn reserve(&mut self, entries: usize) -> Result<(), DirectError> {
         more(&mut self.starts, 2)?;
         more(&mut self.rows, entries)?;
@@ -60,13 +60,14 @@ impl Triangle {
     }
 }
 
-/// The order of the columns of Aᵀ; L without its unit diagonal, U without its diagonal, once they are
-/// computed.
+/// The order of the columns of Aᵀ, and, once computed, L without its unit diagonal and U without its
+/// diagonal.
 pub(super) struct Lu {
-    /// The column of Aᵀ that is eliminated k-th.
+    /// The column of Aᵀ that is eliminated in each step.
     order: Vec<u32>,
-    /// The step that a row of Aᵀ was the pivot of, and the row of each step.
+    /// The step in which each row of Aᵀ is the pivot.
     step: Vec<u32>,
+    /// The pivot row of each step.
     pivot: Vec<u32>,
     l: Triangle,
     u: Triangle,
@@ -76,7 +77,7 @@ pub(super) struct Lu {
 }
 
 impl Lu {
-    /// Orders A; no number is computed yet.
+    /// Orders A; computes no numbers yet.
     pub(super) fn plan(a: &Bsr<f64>) -> Result<Self, DirectError> {
         let (n, b) = (a.shape().0, a.block().0 as u32);
         let order = minimum_degree(&rows_that_share(a)?);
@@ -92,7 +93,7 @@ impl Lu {
         })
     }
 
-    /// x of L x = a_k, for the rows that are reached.
+    /// Solves L x = a_k for the rows that can be nonzero.
     fn solve_column(&mut self, a: &Bsr<f64>, k: u32) {
         self.reach.start();
         let stored = row(a, self.order[k as usize] as usize);
@@ -109,8 +110,7 @@ impl Lu {
         }
     }
 
-    /// Moves x to column k of U and L, with the largest entry of L as pivot; `None` where no row is left to
-    /// be one.
+    /// Moves x to column k of U and L, with the largest entry of L as pivot; `None` if no row remains.
     fn split_column(&mut self, k: u32) -> Option<()> {
         let mut pivot: Option<(u32, f64)> = None;
         for &i in self.reach.rows() {
@@ -125,7 +125,7 @@ impl Lu {
         (self.step[row as usize], self.pivot[k as usize], self.diagonal[k as usize]) = (k, row, d);
         for &i in self.reach.rows() {
             let x = std::mem::take(&mut self.x[i as usize]);
-            // Where nothing is left, d is 0 and so is x: the trial solve shows it.
+            // If the remaining column is zero, d and x are 0; the trial solve detects it.
             if self.step[i as usize] == NONE && x != 0.0 {
                 self.l.push(i, x / d);
             }
@@ -172,12 +172,12 @@ impl Factorization for Lu {
                 return Err(DirectError::Singular { row, residual: f64::INFINITY });
             }
         }
-        // All rows are pivots now: L is named by steps, as U is.
+        // All rows are pivots now: the rows of L are numbered by steps, like those of U.
         self.l.rows.iter_mut().for_each(|i| *i = self.step[*i as usize]);
         Ok(Pivots { inertia: None, weakest: None })
     }
 
-    /// A = Q Uᵀ Lᵀ P: Qᵀ x, then Uᵀ from the first row on and Lᵀ from the last, then Pᵀ.
+    /// x = Pᵀ L⁻ᵀ U⁻ᵀ Qᵀ x, since A = Q Uᵀ Lᵀ P; Uᵀ from the first row on, Lᵀ from the last.
     fn solve(&mut self, x: &mut [f64]) {
         let y = &mut self.x;
         y.iter_mut().zip(&self.order).for_each(|(y, &i)| *y = x[i as usize]);
@@ -191,7 +191,7 @@ impl Factorization for Lu {
         self.pivot.iter().zip(&*y).for_each(|(&i, y)| x[i as usize] = *y);
     }
 
-    /// Aᵀ = Pᵀ L U Qᵀ: P x, then L and U by columns, then Q.
+    /// x = Q U⁻¹ L⁻¹ P x, since Aᵀ = Pᵀ L U Qᵀ; L and U by columns.
     fn solve_transpose(&mut self, x: &mut [f64]) {
         let y = &mut self.x;
         y.iter_mut().zip(&self.pivot).for_each(|(y, &i)| *y = x[i as usize]);

@@ -1,15 +1,15 @@
-//! An order of elimination that keeps fill small: approximate minimum degree in a quotient graph.
+//! An elimination order with small fill: approximate minimum degree in a quotient graph.
 //!
-//! The node with the fewest neighbours in the graph of what is left is eliminated next; its neighbours become
-//! a clique. Cliques are not stored as edges but as *elements*: the list L_e of nodes that the elimination of
-//! e joined.
+//! The node with the fewest neighbours in the graph of the remaining matrix is eliminated next; its
+//! neighbours become a clique. Cliques are not stored as edges but as *elements*: the list L_e of nodes that
+//! the elimination of e connected.
 //!
 //! | symbol | name here |
 //! |---|---|
-//! | A_i, nodes joined to i by an entry of A | `variables[i]` |
+//! | A_i, nodes connected to i by an entry of A | `variables[i]` |
 //! | E_i, elements that i belongs to | `elements[i]` |
 //! | L_e, nodes of an element | `members[e]` |
-//! | \|i\|, nodes that i stands for | `weight[i]`, 0 once it is eliminated or merged |
+//! | \|i\|, the number of nodes that i represents | `weight[i]`, 0 once it is eliminated or merged |
 //! | d_i, approximate degree | `degree[i]` |
 //!
 //! *Reference* Amestoy, Davis and Duff 1996, "An approximate minimum degree ordering algorithm", algorithm 2.
@@ -21,8 +21,8 @@ use coarsen_sparse::Graph;
 /// Nodes with more than this many times √n neighbours are eliminated last.
 const DENSE: f64 = 10.0;
 
-/// The nodes in their order of elimination. *Cost* somewhat above the edges of the graph times the logarithm
-/// of its nodes.
+/// The nodes in elimination order. *Cost* slightly above the number of edges times the logarithm of the
+/// number of nodes.
 pub(super) fn minimum_degree(graph: &Graph) -> Vec<u32> {
     let n = graph.nodes();
     let most = 16.max((DENSE * (n as f64).sqrt()) as usize);
@@ -36,7 +36,7 @@ pub(super) fn minimum_degree(graph: &Graph) -> Vec<u32> {
     expand(&order, &quotient.merged).into_iter().chain(dense).collect()
 }
 
-/// Each node followed by those that were merged into it.
+/// Each node of `order`, followed by the nodes that were merged into it.
 fn expand(order: &[u32], merged: &[Vec<u32>]) -> Vec<u32> {
     let (mut all, mut stack) = (Vec::with_capacity(merged.len()), Vec::new());
     for &p in order {
@@ -49,23 +49,24 @@ fn expand(order: &[u32], merged: &[Vec<u32>]) -> Vec<u32> {
     all
 }
 
-/// The graph of what is left.
+/// The quotient graph of the remaining matrix.
 struct Quotient {
     variables: Vec<Vec<u32>>,
     elements: Vec<Vec<u32>>,
     members: Vec<Vec<u32>>,
     weight: Vec<u32>,
-    /// Nodes of an element, counted by weight; 0 once it is part of another.
+    /// The weight of all nodes of an element; 0 once it is part of another element.
     size: Vec<u32>,
     degree: Vec<u32>,
-    /// Nodes by degree.
+    /// Nodes sorted by degree.
     queue: BTreeSet<(u32, u32)>,
     merged: Vec<Vec<u32>>,
     left: u32,
-    /// The step that saw a node last, and an element.
+    /// The last step that visited each node.
     seen: Vec<u32>,
+    /// The last step that visited each element.
     counted: Vec<u32>,
-    /// |L_e \ L_p| of elements that step p counted.
+    /// |L_e \ L_p| of the elements counted in the step that eliminates p.
     outside: Vec<u32>,
     step: u32,
 }
@@ -95,7 +96,7 @@ impl Quotient {
         }
     }
 
-    /// Makes an element of p, which has left the queue.
+    /// Turns p, which was removed from the queue, into an element.
     fn eliminate(&mut self, p: u32) {
         self.step += 1;
         self.left -= self.weight[p as usize];
@@ -111,7 +112,7 @@ impl Quotient {
         self.members[p as usize] = joined;
     }
 
-    /// L_p = (A_p ∪ ⋃ L_e over e in E_p) \ {p}; the elements of p become part of p.
+    /// Returns L_p = (A_p ∪ ⋃ L_e over e in E_p) \ {p}; the elements of p become part of p.
     fn join(&mut self, p: u32) -> Vec<u32> {
         let mut near = std::mem::take(&mut self.variables[p as usize]);
         for e in std::mem::take(&mut self.elements[p as usize]) {
@@ -124,7 +125,7 @@ impl Quotient {
         near
     }
 
-    /// |L_e \ L_p| for every element that a node of L_p belongs to.
+    /// Computes |L_e \ L_p| for every element that a node of L_p belongs to.
     fn count_outside(&mut self, joined: &[u32]) {
         for &i in joined {
             for &e in &self.elements[i as usize] {
@@ -137,7 +138,8 @@ impl Quotient {
         }
     }
 
-    /// A_i loses what L_p covers, E_i what is inside p; then d_i is bounded anew.
+    /// Removes from A_i the nodes of L_p and from E_i the elements inside p, adds p to E_i, and updates the
+    /// bound d_i.
     fn renew(&mut self, i: u32, p: u32, size: u32) {
         let at = i as usize;
         let (weight, seen, step) = (&self.weight, &self.seen, self.step);
@@ -156,8 +158,8 @@ impl Quotient {
         self.degree[at] = degree;
     }
 
-    /// Nodes of L_p with the same neighbours and elements are one from now on. Both lists are in the order of
-    /// elimination or of numbers, so that equal sets are equal lists.
+    /// Merges nodes of L_p with the same neighbours and elements. Both lists are sorted by number or by
+    /// elimination, so that equal sets are equal lists.
     fn merge(&mut self, joined: &[u32]) {
         let sum = |list: &[u32]| list.iter().fold(0_u64, |s, &v| s + u64::from(v));
         let key = |i: u32| sum(&self.variables[i as usize]) + sum(&self.elements[i as usize]);
@@ -179,7 +181,7 @@ impl Quotient {
         }
     }
 
-    /// j becomes part of i.
+    /// Merges j into i.
     fn absorb(&mut self, i: usize, j: usize) {
         self.queue.remove(&(self.degree[j], j as u32));
         self.queue.remove(&(self.degree[i], i as u32));

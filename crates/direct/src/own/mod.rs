@@ -1,17 +1,17 @@
-//! Factors and spectra of our own, by plain loops in the order of the textbooks.
+//! This crate's own factorisations and spectra, by plain loops as in the textbooks.
 //!
 //! | file | what |
 //! |---|---|
-//! | `minimum_degree` | the order of elimination, by approximate degrees in a quotient graph |
+//! | `minimum_degree` | the elimination order, by approximate degrees in a quotient graph |
 //! | `structure` | the ordered matrix, its elimination tree, and the entries of L in each column |
-//! | `ldlt` | A = L D Lᵀ row by row, without exchanges: positive definite matrices, and large indefinite ones |
+//! | `ldlt` | A = L D Lᵀ row by row, without exchanges: positive definite and large indefinite matrices |
 //! | `bunch_kaufman` | A = L B Lᵀ of a full matrix, pivots of order 1 and 2 |
 //! | `lu` | A = L U column by column, with row exchanges |
-//! | `reach` | which columns of L a column of U takes part in |
+//! | `reach` | the rows that can be nonzero in the solution of L x = b |
 //! | `eigen` | A = V Λ Vᵀ by Householder reflections and QL steps |
 //! | `singular` | A = U Σ Vᵀ by plane rotations of columns |
 //! | `rows` | the scalars of a row of blocks |
-//! | `room` | memory, asked for before it is taken |
+//! | `room` | memory whose failed allocation is an error |
 //!
 //! *Reference* Davis 2006, "Direct Methods for Sparse Linear Systems"; George and Liu 1981, "Computer
 //! Solution of Large Sparse Positive Definite Systems"; Golub and Van Loan 2013, "Matrix Computations".
@@ -36,8 +36,8 @@ use bunch_kaufman::BunchKaufman;
 use ldlt::Ldlt;
 use lu::Lu;
 
-/// Unknowns up to which an indefinite matrix is factored as a full one, which may exchange rows: 8 MB and n³
-/// / 3 = 0.3 Gflop.
+/// The number of unknowns up to which an indefinite matrix is factored as a full matrix with row exchanges: 8
+/// MB and n³ / 3 = 0.3 Gflop.
 const FULL: usize = 1000;
 
 /// Orders `a` for a factorisation.
@@ -50,16 +50,16 @@ pub(crate) fn plan(method: Method, a: &Bsr<f64>) -> Result<Box<dyn Factorization
     })
 }
 
-/// Scratch for either decomposition of a full matrix: two numbers a row.
+/// Scratch for either decomposition of a full matrix: two numbers per row.
 pub(crate) struct Decompositions(Vec<f64>);
 
 impl Decompositions {
-    /// Bytes for matrices of size n.
+    /// The number of bytes of scratch for matrices of size n.
     pub(crate) fn bytes(n: usize) -> usize {
         16 * n
     }
 
-    /// Scratch for matrices of size n; `bytes` are named where there is none.
+    /// Scratch for matrices of size n, or an error with `bytes` if it does not fit in memory.
     pub(crate) fn new(n: usize, bytes: usize) -> Result<Self, DirectError> {
         room::zeros(2 * n).map(Self).map_err(|_| DirectError::Memory { bytes })
     }
@@ -81,7 +81,7 @@ impl Spectral for Decompositions {
         singular::rotate(parts.left, parts.right, parts.spectrum)
     }
 
-    /// One column of the product after the other, so that columns of `right` are read in order.
+    /// Column by column, so that the columns of `right` are read in order.
     fn multiply(&self, n: usize, right: &[f64], left: &[f64], product: &mut [f64]) {
         for (j, column) in product.chunks_exact_mut(n).enumerate() {
             column.fill(0.0);

@@ -1,8 +1,8 @@
-//! Which columns of L a column of U takes part in: what can be reached in the graph of L.
+//! The rows that can be nonzero in the solution of L x = b: the rows that can be reached in the graph of L.
 //!
-//! In that graph an edge leads from a row that is a pivot already to the rows of its column of L. The rows
-//! that are reached from the entries of b are those of x in L x = b, and the reverse of the order in which
-//! they are left sorts them.
+//! In this graph edges lead from each row that is already a pivot to the rows of its column of L. The nonzero
+//! rows of x can be reached from the entries of b. The reverse of the order in which the search leaves them
+//! is an order for the substitution.
 //!
 //! *Reference* Gilbert and Peierls 1988, "Sparse partial pivoting in time proportional to arithmetic
 //! operations"; Davis 2006, section 3.2.
@@ -13,11 +13,11 @@ use crate::DirectError;
 
 /// A depth-first search without recursion.
 pub(super) struct Reach {
-    /// The step that saw a row last.
+    /// The last step that visited each row.
     seen: Vec<u32>,
-    /// Rows on the way from the start, and the next entry of the column of each.
+    /// The rows on the path from the start, each with the next entry of its column.
     path: Vec<(u32, usize)>,
-    /// Rows that were left, from the end on.
+    /// The rows that the search has left, stored from the end.
     found: Vec<u32>,
     top: usize,
 }
@@ -28,18 +28,18 @@ impl Reach {
         Ok(Self { seen: zeros(n)?, path, found: zeros(n)?, top: n })
     }
 
-    /// Forgets all rows.
+    /// Marks all rows as not visited.
     pub(super) fn clear(&mut self) {
         self.seen.fill(NONE);
     }
 
-    /// Starts step k.
+    /// Starts a new step.
     pub(super) fn start(&mut self) {
         self.top = self.found.len();
     }
 
-    /// Adds what is reached from `row`: `step[i]` is the step that row i was the pivot of, and column k of L
-    /// has its `rows` from `starts[k]` on.
+    /// Adds the rows that can be reached from `row` in step k: `step[i]` is the step in which row i was the
+    /// pivot, and the `rows` of column s of L begin at `starts[s]`.
     pub(super) fn add(&mut self, k: u32, row: usize, step: &[u32], starts: &[usize], rows: &[u32]) {
         if self.seen[row] == k {
             return;
@@ -67,12 +67,12 @@ impl Reach {
         }
     }
 
-    /// All rows of this step: each after those whose columns it takes part in.
+    /// All rows of this step, each after the rows on which it depends.
     pub(super) fn rows(&self) -> &[u32] {
         &self.found[self.top..]
     }
 
-    /// Bytes held.
+    /// The number of bytes held.
     pub(super) fn bytes(&self) -> usize {
         4 * (self.seen.len() + self.found.len()) + 16 * self.path.len()
     }

@@ -1,15 +1,15 @@
-//! Memory, asked for before it is taken.
+//! Memory whose failed allocation is an error.
 
 use crate::DirectError;
 
-/// n zeros, or the bytes that are not to be had.
+/// n zeros, or an error with the bytes requested.
 pub(super) fn zeros<T: Clone + Default>(n: usize) -> Result<Vec<T>, DirectError> {
     let mut values = Vec::new();
     fill(&mut values, n)?;
     Ok(values)
 }
 
-/// Makes `values` n zeros, in the memory they have where that is enough.
+/// Sets `values` to n zeros, in its current memory if it is large enough.
 pub(super) fn fill<T: Clone + Default>(values: &mut Vec<T>, n: usize) -> Result<(), DirectError> {
     values.clear();
     let bytes = n.saturating_mul(size_of::<T>());
@@ -18,7 +18,7 @@ pub(super) fn fill<T: Clone + Default>(values: &mut Vec<T>, n: usize) -> Result<
     Ok(())
 }
 
-/// Makes room for `more` values behind those that are there, twice as much as there was at least.
+/// Reserves memory for `more` values after the present ones; the capacity at least doubles when it grows.
 pub(super) fn more<T>(values: &mut Vec<T>, more: usize) -> Result<(), DirectError> {
     let bytes = values.len().saturating_add(more.max(values.len())).saturating_mul(size_of::<T>());
     values.try_reserve(more).map_err(|_| DirectError::Memory { bytes })

@@ -2,7 +2,7 @@
 
 use coarsen_sparse::Bsr;
 
-/// The scalars of row i that are stored, columns rising, and where their values are.
+/// The columns of the stored scalars of row i in ascending order, and the indices of their values.
 pub(super) fn row(a: &Bsr<f64>, i: usize) -> impl Iterator<Item = (usize, usize)> {
     let ((r, c), pattern) = (a.block(), a.pattern());
     let blocks = pattern.offsets()[i / r]..pattern.offsets()[i / r + 1];

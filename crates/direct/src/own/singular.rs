@@ -15,19 +15,19 @@ use coarsen_core::power_of_two;
 use super::eigen::{dot, sort};
 use crate::DirectError;
 
-/// Most sweeps over all pairs; six to ten are usual.
+/// The largest number of sweeps over all pairs; six to ten are usual.
 const ROUNDS: usize = 60;
 
 /// Computes singular values in descending order. `g` holds A and becomes U, with zero columns for zero
 /// singular values. Matrices are stored by columns.
 pub(super) fn rotate(g: &mut [f64], v: &mut [f64], sigma: &mut [f64]) -> Result<(), DirectError> {
     let n = sigma.len();
-    // Scaled, so that squares neither overflow nor underflow.
+    // Scaled so that squares neither overflow nor underflow.
     let scale = power_of_two(g.iter().fold(0.0, |most, x| x.abs().max(most)));
     g.iter_mut().for_each(|x| *x /= scale);
     v.fill(0.0);
     (0..n).for_each(|i| v[i * n + i] = 1.0);
-    // A column with a squared norm below this is round-off of the others and is not rotated.
+    // A column with a squared norm below this value is round-off and is not rotated.
     let none = (f64::EPSILON * n as f64).powi(2) * dot(g, g);
     let mut rounds = 0;
     while round(g, v, n, none) {
@@ -45,7 +45,7 @@ pub(super) fn rotate(g: &mut [f64], v: &mut [f64], sigma: &mut [f64]) -> Result<
     Ok(())
 }
 
-/// Rotates every pair of columns that is not orthogonal; returns whether there was one.
+/// Rotates every pair of columns that is not orthogonal; returns whether there was such a pair.
 fn round(g: &mut [f64], v: &mut [f64], n: usize, none: f64) -> bool {
     let mut turned = false;
     for p in 0..n {
@@ -68,7 +68,7 @@ fn round(g: &mut [f64], v: &mut [f64], n: usize, none: f64) -> bool {
     turned
 }
 
-/// Columns p < q.
+/// Columns p < q of a matrix.
 fn pair(matrix: &mut [f64], p: usize, q: usize, n: usize) -> (&mut [f64], &mut [f64]) {
     let (head, tail) = matrix.split_at_mut(q * n);
     (&mut head[p * n..(p + 1) * n], &mut tail[..n])

@@ -1,8 +1,8 @@
-//! The ordered symmetric matrix, its elimination tree, and how many entries of L each column has.
+//! The ordered symmetric matrix, its elimination tree, and the number of entries in each column of L.
 //!
-//! C = P A Pᵀ is kept as the columns of its upper triangle: column k holds the places of c_ik with i ≤ k
-//! among the values of A. In the elimination tree the parent of i is the first row below i with an entry in
-//! column i of L; row k of L has its entries on the paths from the i of column k of C up to k.
+//! C = P A Pᵀ is stored as the columns of its upper triangle: column k contains the indices of c_ik with i ≤
+//! k in the values of A. In the elimination tree the parent of i is the first row below i with an entry in
+//! column i of L. The entries of row k of L are on the paths from the rows i of column k of C to k.
 //!
 //! *Reference* Liu 1990, "The role of elimination trees in sparse factorization"; Davis 2006, sections 4.1
 //! and 4.2.
@@ -17,21 +17,23 @@ use crate::DirectError;
 /// No parent: the root of a tree.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What is known of L before any number is computed.
+/// The structure of L, known before any number is computed.
 pub(super) struct Structure {
-    /// The row of A that is eliminated k-th.
+    /// The row of A that is eliminated in each step.
     pub(super) order: Vec<u32>,
-    /// Columns of the upper triangle of C: starts, rows and places of values.
+    /// The start of each column of the upper triangle of C.
     starts: Vec<usize>,
+    /// The rows of the entries of these columns.
     rows: Vec<u32>,
+    /// The indices of these entries in the values of A.
     places: Vec<usize>,
     pub(super) parent: Vec<u32>,
-    /// Where the columns of L start, its unit diagonal left out.
+    /// The starts of the columns of L without its unit diagonal.
     pub(super) columns: Vec<usize>,
 }
 
 impl Structure {
-    /// Orders A, whose pattern is symmetric, block by block.
+    /// Orders the blocks of A, whose pattern is symmetric.
     pub(super) fn of(a: &Bsr<f64>) -> Result<Self, DirectError> {
         let (n, b) = (a.shape().0, a.block().0 as u32);
         if n >= NONE as usize {
@@ -54,7 +56,7 @@ impl Structure {
         Ok(structure)
     }
 
-    /// The upper triangle of C by columns: counted, summed and filled.
+    /// Computes the upper triangle of C by columns: counts, sums, and fills.
     fn permute(&mut self, a: &Bsr<f64>, inverse: &[u32]) -> Result<(), DirectError> {
         let upper = || {
             (0..inverse.len()).flat_map(|i| row(a, i).map(move |(j, at)| (i, j, at))).filter_map(
@@ -77,7 +79,7 @@ impl Structure {
         Ok(())
     }
 
-    /// The tree, and the entries of each column of L, which are counted row by row.
+    /// Computes the tree, and counts the entries of each column of L row by row.
     fn plant(&mut self, n: usize) -> Result<(), DirectError> {
         let mut seen: Vec<u32> = zeros(n)?;
         for k in 0..n as u32 {
@@ -98,18 +100,18 @@ impl Structure {
         Ok(())
     }
 
-    /// Column k of the upper triangle of C: rows, and places of their values in A.
+    /// Column k of the upper triangle of C: rows, and indices of their values in A.
     pub(super) fn column(&self, k: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
         let range = self.starts[k]..self.starts[k + 1];
         self.rows[range.clone()].iter().zip(&self.places[range]).map(|(&i, &at)| (i as usize, at))
     }
 
-    /// Entries of L below its diagonal.
+    /// The number of entries of L below its diagonal.
     pub(super) fn below(&self) -> usize {
         self.columns.last().copied().unwrap_or(0)
     }
 
-    /// Bytes held.
+    /// The number of bytes held.
     pub(super) fn bytes(&self) -> usize {
         4 * (self.order.len() + self.rows.len() + self.parent.len())
             + 8 * (self.starts.len() + self.places.len() + self.columns.len())

@@ -1,4 +1,4 @@
-//! What the tests of factors share: matrices of a few rows, paths, and a build by one method.
+//! Shared parts of the tests of factors: small matrices, paths, and a build by one method.
 
 #![allow(dead_code, reason = "no test uses all of it")]
 
@@ -15,7 +15,7 @@ pub(crate) fn small(rows: &[&[f64]]) -> Bsr<f64> {
     assembly::from_triplets(rows.len(), rows.len(), &entries).unwrap()
 }
 
-/// A path graph's Laplacian: singular, kernel of constants.
+/// The Laplacian of a path graph: singular, with the constants as null space.
 pub(crate) fn floating(n: u32) -> Bsr<f64> {
     let entries: Vec<_> =
         (1..n).flat_map(|i| [(i, i, 1.0), (i - 1, i - 1, 1.0), (i, i - 1, -1.0), (i - 1, i, -1.0)]).collect();
@@ -26,12 +26,12 @@ pub(crate) fn build(method: Method, a: &Bsr<f64>) -> Result<Factor, DirectError>
     direct(method).factor(a)
 }
 
-/// The recipe of a method, by the engine that the program tests.
+/// The recipe of a method, with the engine under test.
 pub(crate) fn direct(method: Method) -> Direct {
     Direct { method, engine: crate::ENGINE, ..Direct::default() }
 }
 
-/// Pseudo-inverses by the engine that the program tests.
+/// The recipe of pseudo-inverses, with the engine under test.
 pub(crate) fn dense(tolerance: f64) -> Dense {
     Dense { tolerance, engine: crate::ENGINE }
 }

@@ -1,4 +1,4 @@
-//! Our own results against those of the engine that is taken without asking: faer's, where it is built.
+//! The results of `Engine::Own` against those of the default engine: faer, if it is built.
 
 use coarsen_core::Preconditioner;
 use coarsen_direct::{Dense, Direct, Engine, Method};
@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 
 const SEED: u64 = 11;
 
-/// A random matrix with about `row` entries a row and `diagonal` added; b x b blocks.
+/// A random matrix with about `row` entries per row and `diagonal` added to the diagonal; b x b blocks.
 fn random(nodes: u32, b: u32, row: u32, diagonal: f64, symmetric: bool) -> Bsr<f64> {
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     let n = nodes * b;
@@ -24,7 +24,8 @@ fn random(nodes: u32, b: u32, row: u32, diagonal: f64, symmetric: bool) -> Bsr<f
     assembly::from_triplets_blocked(n, n, (b, b), &entries).unwrap()
 }
 
-/// The same with every second sign of the diagonal turned: indefinite, and regular without exchanges.
+/// The same matrix with the sign of every second diagonal entry changed: indefinite, and factored without row
+/// exchanges.
 fn alternating(mut a: Bsr<f64>) -> Bsr<f64> {
     let (n, b) = (a.shape().0, a.block().0);
     for i in (1..n).step_by(2) {
@@ -53,7 +54,7 @@ fn factors_agree() {
         (Method::Cholesky, random(60, 3, 2, 30.0, true)),
         (Method::Ldlt, alternating(random(150, 1, 3, 9.0, true))),
         (Method::Ldlt, alternating(random(40, 3, 2, 9.0, true))),
-        (Method::Ldlt, random(1100, 1, 1, -9.0, true)), // as a sparse one
+        (Method::Ldlt, random(1100, 1, 1, -9.0, true)), // factored as a sparse matrix
         (Method::Lu, random(200, 1, 4, 1.0, false)),
         (Method::Lu, random(60, 3, 2, 0.5, false)),
     ] {
@@ -84,7 +85,7 @@ fn inverses_agree() {
     }
 }
 
-/// Values near both ends of the range, and spectra over many decades.
+/// Values near both ends of the exponent range, and spectra over many decades.
 #[test]
 fn spectra_do_not_depend_on_units() {
     for symmetric in [true, false] {
@@ -108,7 +109,8 @@ fn spectra_do_not_depend_on_units() {
     assert!((inverse.spectrum()[0] / 1e-11 - 1.0).abs() < 1e-12);
 }
 
-/// Entries whose products overflow or underflow: exact where the matrix is well conditioned, else an error.
+/// Entries whose products overflow or underflow: accurate if the matrix is well conditioned, otherwise an
+/// error.
 #[test]
 fn the_ends_of_the_range_are_met_without_a_panic() {
     let ldlt = Direct { method: Method::Ldlt, engine: Engine::Own, ..Direct::default() };

@@ -1,5 +1,5 @@
-//! Our own engine: all laws of factors and pseudo-inverses again, what it tells of itself, and its results
-//! against those of faer.
+//! `Engine::Own`: the tests of all factors and pseudo-inverses again, its reports, and its results compared
+//! with the results of faer.
 
 #![allow(
     clippy::duplicate_mod,
@@ -8,7 +8,7 @@
 
 use coarsen_direct::Engine;
 
-/// Whose code the laws test here.
+/// The engine tested here.
 const ENGINE: Engine = Engine::Own;
 
 #[path = "../choice.rs"]

@@ -1,4 +1,4 @@
-//! What our own factors tell: figures, pivots, and what they refuse.
+//! The reports of factors by `Engine::Own`: figures, pivots and errors.
 
 use coarsen_core::{LinearOperator, Preconditioner};
 use coarsen_direct::{DirectError, Inertia, Method};
@@ -34,8 +34,8 @@ fn figures_count_the_factor() {
     }
 }
 
-/// Minimum degree leaves a grid about 31 n² log₂ n / 4 entries, the bound of nested dissection, or less;
-/// bandwidth order leaves n³.
+/// The factor of a grid ordered by minimum degree has less than half of 31 n² log₂ n / 4 entries, the bound
+/// of nested dissection; a bandwidth ordering gives n³.
 #[test]
 fn fill_of_grids_grows_slowly() {
     for n in [20, 40, 80] {
@@ -45,8 +45,7 @@ fn fill_of_grids_grows_slowly() {
     }
 }
 
-/// A star, whose centre is eliminated last, fills nothing, and neither does a node that is joined to all of a
-/// grid.
+/// A star has no fill, since its centre is eliminated last.
 #[test]
 fn dense_rows_come_last() {
     let n = 3000_u32;
@@ -61,8 +60,8 @@ fn dense_rows_come_last() {
     assert!(factor.solve(&b, &mut x).unwrap().relative_residual < 1e-14);
 }
 
-/// Pairs joined by zero diagonals: a full matrix exchanges rows, a large one says that it does not, and
-/// `Auto` goes on to LU.
+/// Pairs of unknowns with zero diagonals: a small matrix is factored as full with row exchanges, a large one
+/// gives an error, and `Auto` then uses LU.
 #[test]
 fn a_small_pivot_is_told() {
     let saddle = |pairs: u32| {
@@ -84,7 +83,7 @@ fn a_small_pivot_is_told() {
     assert_eq!(product, b);
 }
 
-/// Blocks of order 2 have the eigenvalues of [p q; q s].
+/// The pivots of blocks of order 2 are the eigenvalues of [p q; q s].
 #[test]
 fn pivots_of_two_are_eigenvalues() {
     for (p, q, s) in [(0.0, 1.0, 0.0), (1.0, 4.0, 2.0), (-1.0, 5.0, 0.5), (0.25, -3.0, -1.0)] {
@@ -97,7 +96,7 @@ fn pivots_of_two_are_eigenvalues() {
     }
 }
 
-/// The row that depends on others is named from a combination that vanishes, as the other engine names it.
+/// The error names a row of the vanishing combination, the same row as with the other engine.
 #[test]
 fn the_dependent_row_is_found() {
     let rows: [&[f64]; 4] =
@@ -106,8 +105,7 @@ fn the_dependent_row_is_found() {
     assert!(matches!(error, Some(DirectError::Singular { row: 3, .. })), "{error:?}");
 }
 
-/// The transposed solve finds it, and is the adjoint of the other: yᵀ A⁻¹ x = xᵀ A⁻ᵀ y is seen by the factor
-/// of Aᵀ.
+/// yᵀ A⁻¹ x = xᵀ A⁻ᵀ y with the factors of A and of Aᵀ.
 #[test]
 fn a_factor_of_the_transpose_is_the_adjoint() {
     let rows: [&[f64]; 4] =

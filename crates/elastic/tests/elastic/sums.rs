@@ -16,7 +16,7 @@ fn springs(pairs: &[[u32; 2]]) -> Springs {
 
 const X: [f64; 12] = [0.0, -0.1, 0.0, 1.2, 0.05, 0.0, 1.9, 0.5, 0.3, 3.0, 0.2, 0.1];
 
-/// ∇f by differences of f, and A + C by differences of ∇f.
+/// Checks ∇f by differences of f, and A + C by differences of ∇f.
 fn check<P: Potential>(f: &mut ImplicitEuler<P>) {
     let (x, h) = (X.to_vec(), 1e-6);
     f.curvature = Curvature::Exact;
@@ -59,7 +59,7 @@ fn a_sum_has_the_derivatives_of_its_parts() {
     check(&mut f);
     let contact = f.system_at(&X).unwrap().contact.clone().unwrap();
     assert_eq!(contact.places(), [(0, 0)]); // on the floor and near the wall
-    // The wall bounds steps, the floor does not.
+    // Only the wall bounds steps.
     let d: Vec<f64> = (0..12).map(|k| if k % 3 == 0 { -1.0 } else { -5.0 }).collect();
     assert!((f.max_step(&X.to_vec(), &d) - 0.9 * 0.3).abs() < 1e-12);
     // A pin is removed, and another one is added; the pattern stays.
@@ -80,7 +80,7 @@ fn parts_of_other_sizes_are_refused() {
     assert!(HalfSpace::new(4, [0.0; 3], 0.0, Penalty { stiffness: 1.0 }).is_err());
 }
 
-/// A spring between the two nodes that are nearest at the start of a step.
+/// A spring between the two nodes that are closest to each other at the start of a step.
 struct Nearest(Springs);
 
 impl Potential for Nearest {
@@ -100,6 +100,9 @@ impl Potential for Nearest {
         self.0.add_hessian(x, curvature, values);
     }
     fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
+        if let Some(&found) = x.iter().find(|x| !x.is_finite()) {
+            return Err(BodyError::Value { what: "a position", found, range: "finite" });
+        }
         let gap = |i: usize, j: usize| (0..3).map(|k| (x[3 * i + k] - x[3 * j + k]).powi(2)).sum::<f64>();
         let pairs = (0..16).map(|k| (k / 4, k % 4)).filter(|(i, j)| i < j);
         let near = pairs.min_by(|a, b| gap(a.0, a.1).total_cmp(&gap(b.0, b.1))).unwrap();
@@ -123,6 +126,18 @@ fn patterns_follow_what_is_near() {
     assert!(f.hessian(&moved).pattern().find(2, 3).is_some());
 }
 
+/// A step that cannot begin leaves the objective unchanged.
+#[test]
+fn a_failed_begin_changes_nothing() {
+    let both = Plus::new(springs(&[[0, 1], [1, 2]]), Nearest(springs(&[[0, 3]]))).unwrap();
+    let mut f = ImplicitEuler::new(both, &[1.0; 4], 0.1).unwrap();
+    f.begin(&X, &[0.0; 12], [0.0; 3]).unwrap();
+    let (before, mut bad) = (f.value(&X.to_vec()), X);
+    bad[4] = f64::NAN;
+    assert!(f.begin(&bad, &[1.0; 12], [0.0; 3]).is_err());
+    assert_eq!(f.value(&X.to_vec()), before);
+}
+
 /// A list of boxed parts has the values and derivatives of the nested sum, and forwards every method to its
 /// parts.
 #[test]
@@ -141,7 +156,7 @@ fn a_list_of_boxed_parts_is_a_sum() {
         assert!((one - other).abs() < 1e-14 * one.abs(), "{start}: {one} for {other}");
         let (h, k) = (f.hessian(&x), g.hessian(&x));
         assert_eq!(h.pattern(), k.pattern());
-        // Nested sums are added in another order.
+        // Nested sums add in another order.
         let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-13 * h.get(0, 0);
         assert!(h.values().iter().zip(k.values()).all(near), "{start}");
         let (mut of_f, mut of_g) = (vec![0.0; 12], vec![0.0; 12]);
@@ -152,7 +167,7 @@ fn a_list_of_boxed_parts_is_a_sum() {
         f.begin(&X, &[0.0; 12], [0.0; 3]).unwrap();
         g.begin(&X, &[0.0; 12], [0.0; 3]).unwrap();
     }
-    assert!(f.last_hessian().pattern().find(0, 3).is_none()); // renewed: 1 and 2 are nearest
+    assert!(f.last_hessian().pattern().find(0, 3).is_none()); // renewed: 1 and 2 are closest
     assert!(f.potential.touches() && !f.system_at(&X).unwrap().contact.clone().unwrap().places().is_empty());
     let d: Vec<f64> = (0..12).map(|k| if k % 3 == 0 { -1.0 } else { 0.0 }).collect();
     assert!((f.max_step(&X.to_vec(), &d) - 0.9 * 0.3).abs() < 1e-12);

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | X, B | `x`, `b` | solutions and right-hand sides, one vector per column |
 //! | R = W σ | | residuals B − A X |
-//! | W | `w` | a basis of them, orthonormal in M⁻¹: Wᵀ M⁻¹ W = I |
+//! | W | `w` | a basis of the residuals, orthonormal in M⁻¹: Wᵀ M⁻¹ W = I |
 //! | Z | `z` | M⁻¹ W |
 //! | S | `s` | search directions |
 //! | A S | `q` | |
@@ -12,8 +12,8 @@
 //! | ζ | `zeta` | the triangular factor of the QR of W − A S ξ |
 //! | σ | `sigma` | coefficients of the residuals in the basis W |
 //!
-//! Numbers at line ends are those of Dubrulle 2001, Algorithm BCGrQ, with a preconditioner. *Deviation*:
-//! dependent columns of W − A S ξ are dropped, so S may become narrower.
+//! Numbers at line ends follow Dubrulle 2001, Algorithm BCGrQ, with a preconditioner. *Deviation*: dependent
+//! columns of W − A S ξ are dropped, so S may become narrower.
 
 mod small;
 
@@ -28,8 +28,8 @@ use crate::scale::{self, Size};
 use crate::start::{check, check_finite, grow, round_off};
 use small::{Cholesky, product};
 
-/// A column of W − A S ξ is dropped if at most this share of its square is independent of the others: 1e-6 of
-/// its length. The next recomputed residual includes the resulting error.
+/// A column of W − A S ξ is dropped if at most this share of its square is independent of the other columns:
+/// 1e-6 of its length. The next recomputed residual includes the resulting error.
 const DEPENDENT: f64 = 1e-12;
 
 /// Below this share, one Cholesky QR leaves W less orthogonal than 1e-12, and a second one follows (Yamamoto
@@ -40,16 +40,17 @@ const ONCE: f64 = 1e-4;
 /// sides.
 ///
 /// Each x minimises ‖x − A⁻¹b‖_A over the sum of the Krylov spaces of all columns, whose dimension is k times
-/// that of its own. So the k − 1 smallest eigenvalues of M⁻¹A no longer limit convergence (O'Leary 1980,
-/// Theorem 5). Residuals are stored as an orthonormal basis times a small matrix, so that linearly dependent
-/// columns are harmless. After every run of the recurrence all residuals are recomputed; columns above the
-/// tolerance continue without the others. *Use* for a few right-hand sides (2 to about 20) of the same matrix
-/// that are known at the same time. For a sequence of right-hand sides use [`Cg`](crate::Cg) with the last x
-/// as guess. *Not* for right-hand sides whose squares overflow or underflow: [`Error::Range`]. *Outcome* one
-/// [`Report`] per column; its iterations are those of the block until the column converged. *Cost* per
-/// iteration: k applies of A and of M, about 7 k² passes over vectors, 2 k reductions (3 k at a convergence
-/// test), two waits; 5 k vectors, and a few k x k matrices, which are allocated. It pays where k products at
-/// once cost less than k separate products, or where the saved iterations cost more than the passes.
+/// the dimension for one column. So the k − 1 smallest eigenvalues of M⁻¹A no longer limit convergence
+/// (O'Leary 1980, Theorem 5). Residuals are stored as an orthonormal basis times a small matrix, so that
+/// linearly dependent columns are harmless. After every run of the recurrence all residuals are recomputed;
+/// columns above the tolerance continue without the converged columns. *Use* for a few right-hand sides (2 to
+/// about 20) of the same matrix that are known at the same time. For a sequence of right-hand sides use
+/// [`Cg`](crate::Cg) with the previous x as guess. *Not* for right-hand sides whose squares overflow or
+/// underflow: [`Error::Range`]. *Outcome* one [`Report`] per column; it counts the iterations of the block
+/// until the column converged. *Cost* per iteration: k applies of A and of M, about 7 k² passes over vectors,
+/// 2 k reductions (3 k at a convergence test), two waits; 5 k vectors, and a few k x k matrices, which are
+/// allocated. It pays if k products at once cost less than k separate products, or if the saved iterations
+/// cost more than the passes.
 /// *Reference* O'Leary 1980, Linear Algebra Appl. 29; Dubrulle 2001, "Retooling the method of block conjugate
 /// gradients", ETNA 12, Algorithm BCGrQ.
 ///
@@ -84,7 +85,7 @@ struct Column {
     scale: f64,
     threshold: f64,
     initial: f64,
-    /// ‖b − A x‖ when it was last recomputed.
+    /// ‖b − A x‖ at the last recomputation.
     truth: f64,
     /// ‖r‖ of the recurrence.
     seen: f64,
@@ -119,7 +120,8 @@ impl<V: Vector> BlockCg<V> {
         self.solve_with(a, m, b, x, &mut |_| ControlFlow::Continue(()))
     }
 
-    /// The same; `look` receives ‖r‖ / ‖b‖ of each column at every convergence test and may end the solve.
+    /// [`solve`](Self::solve) with a function `look` that receives ‖r‖ / ‖b‖ of each column at every
+    /// convergence test and may end the solve.
     ///
     /// # Errors
     /// Those of [`solve`](Self::solve).
@@ -187,7 +189,7 @@ impl<V: Vector> BlockCg<V> {
     }
 
     /// Recomputes the residuals and decides which columns are done, and with which outcome. The residuals of
-    /// the others are stored in W; their indices are returned.
+    /// the remaining columns are stored in W; their indices are returned.
     fn judge(
         &mut self,
         a: &dyn LinearOperator<V>,
@@ -309,8 +311,8 @@ impl<V: Vector> BlockCg<V> {
         }
     }
 
-    /// Makes the first `count` columns of W orthonormal in M⁻¹, and those of Z equal to M⁻¹ W. Returns ζ by
-    /// rows, with W before = W after · ζ; it has as many rows as there are independent columns.
+    /// Makes the first `count` columns of W orthonormal in M⁻¹, and the same columns of Z equal to M⁻¹ W.
+    /// Returns ζ by rows, with W before = W after · ζ; it has one row per independent column.
     fn orthonormalise(&mut self, m: &mut dyn Preconditioner<V>, count: usize) -> Result<Vec<f64>, Outcome> {
         for (w, z) in self.w[..count].iter().zip(&mut self.z) {
             m.apply(w, z);

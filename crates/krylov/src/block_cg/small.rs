@@ -65,7 +65,7 @@ impl Cholesky {
     }
 }
 
-/// A B for A of m rows and B of `columns` columns.
+/// A B for A with m rows and B with `columns` columns.
 pub(super) fn product(a: &[f64], b: &[f64], [m, n, columns]: [usize; 3]) -> Vec<f64> {
     let entry = |i: usize, j: usize| (0..n).map(|k| a[i * n + k] * b[k * columns + j]).sum();
     (0..m * columns).map(|at| entry(at / columns, at % columns)).collect()
@@ -83,7 +83,7 @@ mod tests {
         let mut y = product(&g, &[1.0, -2.0, 3.0], [3, 3, 1]);
         factor.solve(&mut y);
         assert!(y.iter().zip([1.0, -2.0, 3.0]).all(|(y, x)| (y - x).abs() < 1e-14));
-        // The third column is the sum of the others, in any units.
+        // The third column is the sum of the first two; each column has a different unit.
         let (b, unit) = ([[1.0, 0.0], [2.0, 1.0], [3.0, 1.0]], [1.0, 1e-9, 1e6]);
         let g: Vec<f64> = (0..9)
             .map(|k| unit[k / 3] * unit[k % 3] * (b[k / 3][0] * b[k % 3][0] + b[k / 3][1] * b[k % 3][1]))

@@ -31,7 +31,7 @@ impl LeastSquares {
     }
 
     /// Adds the column whose upper part is in `work` and whose subdiagonal entry is `last`; returns the norm
-    /// of the residual. A column that depends on the previous ones up to `round_off` does not reduce it.
+    /// of the residual. A column that depends on the previous columns up to `round_off` does not reduce it.
     pub(super) fn push(&mut self, last: f64, round_off: f64) -> f64 {
         let j = self.rotations.len();
         self.work.push(last);
@@ -102,8 +102,8 @@ mod tests {
         assert_eq!(problem.solve(1e-16), [0.0]);
     }
 
-    /// H = [3 3; 4 4; 0 0]: the second column is the first, up to round-off, and shortens (5, 0, 0) no
-    /// further.
+    /// H = [3 3; 4 4; 0 0]: the second column equals the first up to round-off and does not reduce the
+    /// residual further.
     #[test]
     fn a_breakdown_reports_the_residual_that_is_left() {
         for noise in [0.0, 1e-17, -1e-17] {
@@ -111,7 +111,7 @@ mod tests {
             problem.start(5.0, 2);
             problem.work.push(3.0);
             problem.push(4.0, 1e-15);
-            // The column (3, 4) again, which the first rotation turns to (5, noise).
+            // The column (3, 4) again, which the first rotation turns into (5, noise).
             problem.work.clear();
             problem.work.extend([3.0 - 0.8 * noise, 4.0 + 0.6 * noise]);
             assert!((problem.push(0.0, 1e-15) - 4.0).abs() < 1e-15, "{noise}");

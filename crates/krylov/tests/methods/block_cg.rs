@@ -35,7 +35,8 @@ fn solutions_equal_the_dense_ones() {
     }
 }
 
-/// With one column the iterates are those of conjugate gradients; with more, a column needs fewer iterations.
+/// With one column the iterates equal those of conjugate gradients; with several columns, each needs fewer
+/// iterations.
 #[test]
 fn columns_help_each_other() {
     let n = 80;
@@ -59,8 +60,8 @@ fn columns_help_each_other() {
     }
 }
 
-/// The energy norm of each column is the least over the sum of the Krylov spaces: after one step, over the
-/// span of all right-hand sides.
+/// The error of each column is the least in the energy norm over the sum of the Krylov spaces: after one
+/// step, over the span of all right-hand sides.
 #[test]
 fn one_step_is_the_projection_on_all_right_hand_sides() {
     let (n, k) = (12, 3);
@@ -165,7 +166,7 @@ fn misfits_are_refused_and_looks_may_stop() {
     assert!(reports.iter().all(|report| (report.outcome, report.iterations) == (Outcome::Stopped, 3)));
 }
 
-/// A solve that meets NaN leaves nothing in the vectors of the method that a later solve could read.
+/// A solve that ends with NaN does not affect later solves, which reuse its vectors.
 #[test]
 fn a_solve_that_failed_does_not_spoil_the_next() {
     let n = 20;
@@ -186,7 +187,7 @@ fn a_solve_that_failed_does_not_spoil_the_next() {
     }
 }
 
-/// Products are NaN, residuals are those of A.
+/// An operator whose products are NaN and whose residuals are correct.
 struct Half<'a> {
     a: &'a Dense<f64>,
 }

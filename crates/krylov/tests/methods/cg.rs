@@ -306,7 +306,7 @@ fn single_precision_reaches_what_it_can() {
     assert_eq!(report.outcome, Outcome::Stagnated);
 }
 
-/// 2 I on vectors of any precision, as block matrices are.
+/// The operator 2 I on vectors of any precision, like block matrices.
 struct Twice(usize);
 
 impl<T: Real> LinearOperator<Vec<T>> for Twice {
@@ -330,7 +330,7 @@ fn user_code_names_no_type() -> Result<(), Error> {
     Ok(())
 }
 
-/// The iterates of a method, one after the other.
+/// The iterates of a method, in order.
 fn iterates(method: &mut dyn Krylov<Vec<f64>>, a: &Dense<f64>, d: &[f64], b: &Vec<f64>) -> Vec<Vec<f64>> {
     let (mut list, mut x) = (Vec::new(), vec![0.0; b.len()]);
     let mut keep = |look: &Iteration<'_, Vec<f64>>| {
@@ -344,8 +344,8 @@ fn iterates(method: &mut dyn Krylov<Vec<f64>>, a: &Dense<f64>, d: &[f64], b: &Ve
 
 #[test]
 fn one_reduction_gives_the_same_iterates() {
-    // Two runs that round differently drift apart, as the Lanczos process does; the first ten steps test the
-    // recurrence.
+    // Different round-off makes two runs diverge from each other, as in the Lanczos process; so only the
+    // first ten steps are compared.
     for (n, condition) in [(30, 50.0), (80, 1e4)] {
         let a = Dense::with_spectrum(&spread(n, 1.0, condition), 9);
         let (b, d) = (random(n, 2), random(n, 5).iter().map(|v| 1.5 + v).collect::<Vec<_>>());

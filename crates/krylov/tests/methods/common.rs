@@ -95,12 +95,12 @@ pub(crate) fn random(n: usize, seed: u64) -> Vec<f64> {
     SplitMix64::new(seed.wrapping_mul(SplitMix64::GAMMA)).numbers(n)
 }
 
-/// n eigenvalues between low and high, evenly in the logarithm.
+/// n eigenvalues between low and high, evenly spaced in the logarithm.
 pub(crate) fn spread(n: usize, low: f64, high: f64) -> Vec<f64> {
     (0..n).map(|i| low * (high / low).powf(i as f64 / (n - 1) as f64)).collect()
 }
 
-/// The largest difference of two vectors as a share of the larger one's largest entry.
+/// The largest difference of two vectors, divided by the largest entry of y.
 pub(crate) fn distance<T: Real>(x: &[T], y: &[f64]) -> f64 {
     let size = y.iter().fold(0.0_f64, |s, v| s.max(v.abs()));
     x.iter().zip(y).fold(0.0_f64, |s, (x, y)| s.max((x.wide() - y).abs())) / size
@@ -113,14 +113,14 @@ pub(crate) fn gmres<T: Real>(stop: Stop<T>, restart: usize, flexible: bool) -> G
     method
 }
 
-/// Richardson iteration with its field set.
+/// Richardson iteration with its fields set.
 pub(crate) fn richardson<T: Real>(stop: Stop<T>, omega: f64) -> Richardson<Vec<T>> {
     let mut method = richardson_on(omega);
     method.stop = stop;
     method
 }
 
-/// The same for any vector.
+/// Richardson iteration for any vector type.
 pub(crate) fn richardson_on<V: Vector>(omega: f64) -> Richardson<V> {
     let mut method = Richardson::default();
     method.omega = V::Real::of(omega);

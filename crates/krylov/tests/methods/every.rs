@@ -25,7 +25,7 @@ fn methods<T: Real>(stop: Stop<T>) -> Vec<(&'static str, Method<T>)> {
     ]
 }
 
-/// Eigenvalues between 1 and 10: every method converges on it.
+/// A system with eigenvalues between 1 and 10, for which every method converges.
 fn easy<T: Real>(n: usize) -> (Dense<T>, Vec<T>) {
     let b = random(n, 77).iter().map(|&v| T::of(v)).collect();
     (Dense::with_spectrum(&spread(n, 1.0, 10.0), 5), b)

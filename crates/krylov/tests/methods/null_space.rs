@@ -5,7 +5,7 @@ use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace,
 
 use crate::common::{Dense, Scaling, distance, gmres, random, richardson, spread};
 
-/// Second differences without boundary conditions: constants are its null space.
+/// Second differences without boundary conditions: the null space consists of the constants.
 fn neumann(n: usize) -> Dense<f64> {
     Dense::from_fn(n, |i, j| match i.abs_diff(j) {
         0 => f64::from(u8::from(i > 0)) + f64::from(u8::from(i + 1 < n)),
@@ -145,7 +145,8 @@ fn vectors_that_span_nothing_are_named() {
     assert!(matches!(shape, Err(Error::Shape { what: "the null space", expected: 5, found: 4 })));
 }
 
-/// A null-space component of b just above the tolerance ends as inconsistent; one just below is ignored.
+/// A null-space component of b just above the tolerance ends the solve as inconsistent; a component just
+/// below it is ignored.
 #[test]
 fn a_part_at_the_tolerance_decides() {
     let n = 16;
@@ -193,7 +194,7 @@ fn the_rest_is_solved_to_half_the_tolerance_at_least() {
         let mut m = Scaling { d: d.clone(), class: Class::Symmetric };
         let report = method.solve(&a, &mut m, &b, &mut vec![0.0; n]).unwrap();
         assert_eq!(report.outcome, outcome, "{share}: {report}");
-        // Richardson converges slowly: it stops within a few per cent of the tolerance.
+        // Richardson converges slowly, so its last residual is within a few per cent of the tolerance.
         let threshold = tolerance * b.iter().map(|v| v * v).sum::<f64>().sqrt() / size;
         let asked =
             (threshold * threshold - (share * tolerance).powi(2)).max(threshold * threshold / 4.0).sqrt();
@@ -203,7 +204,7 @@ fn the_rest_is_solved_to_half_the_tolerance_at_least() {
     }
 }
 
-/// A monitor receives the iterates, except where b is so small that a scaled system is solved.
+/// A monitor receives the iterates, unless b is so small that a scaled system is solved.
 #[test]
 fn monitors_see_the_iterates_in_the_unit_of_the_caller() {
     let a = neumann(24);

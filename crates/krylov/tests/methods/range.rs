@@ -120,8 +120,8 @@ fn singular_law<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i
                 assert!(x.iter().all(|x| x.is_finite()), "{told}");
                 let solved = report.outcome == Outcome::Converged;
                 assert!(!solved || truth <= 1.01 * tolerance, "{told}, but {truth:e}");
-                // Steps of a few per cent end so close to the threshold that round-off of the projections can
-                // lift the residual above it.
+                // Each step reduces the residual by a few per cent, so the last residual is so close to the
+                // threshold that round-off of the projections can lift it above.
                 let near = name == "Richardson" && truth <= 1.01 * tolerance;
                 assert!(solved || near || !must(ea, eb), "{told}");
             }
@@ -141,7 +141,7 @@ fn projected_systems() {
     });
 }
 
-/// Sizes of b at which r·r underflows although b·b does not.
+/// Sizes of b for which r·r underflows although b·b does not.
 #[test]
 fn squares_that_vanish_are_no_solutions() {
     let a = Dense::<f64>::with_spectrum(&spread(N, 1.0, 1e3), 5);
@@ -247,7 +247,7 @@ fn inconsistent_systems_of_any_size() {
     }
 }
 
-/// A factor of a power of two in A changes no digit of x, even the square root of the smallest number.
+/// A power of two as factor of A changes no digit of x, even if it is the square root of the smallest number.
 #[test]
 fn gmres_keeps_every_digit_of_a_tiny_matrix() {
     let (a, b, tiny) =
@@ -274,7 +274,7 @@ fn a_tiny_system_that_is_solved_has_converged() {
     }
 }
 
-/// Each step doubles the residual. A growth by 2²⁶ does not count as divergence, a larger one does.
+/// Each step doubles the residual. A growth by 2²⁶ does not count as divergence; a larger growth does.
 #[test]
 fn a_residual_has_diverged_beyond_the_root_of_the_precision() {
     let a = Dense::<f64>::diagonal(&[3.0]);

@@ -27,7 +27,7 @@ impl Inexact {
         Self { a, wrong, residuals: Cell::new(0) }
     }
 
-    /// A solve, and how many residuals it took.
+    /// Solves; also returns the number of residuals computed.
     fn solve(&self, replace: Option<f64>, tolerance: f64) -> (Report<f64>, usize) {
         let n = self.a.n;
         let mut method = Cg::new(Stop::relative(tolerance));
@@ -53,7 +53,7 @@ impl LinearOperator<Numbers> for Inexact {
     }
 }
 
-/// Where the recurrence is accurate, the direction is kept: dropping it would cost a fifth to a half more
+/// If the recurrence is accurate, the direction is kept: dropping it would cost a fifth to a half more
 /// iterations.
 #[test]
 fn a_residual_that_agrees_keeps_the_direction() {
@@ -67,14 +67,14 @@ fn a_residual_that_agrees_keeps_the_direction() {
             replaced.iterations <= plain.iterations + plain.iterations / 12,
             "{share}: {replaced}, but {plain}"
         );
-        // One whenever the residual has decreased by the share since the last one, up to 1e-10 in all.
+        // One residual per decrease by the factor `share`, until the total decrease is 1e-10.
         let most = 2 + (1e-10_f64.ln() / share.ln()).floor() as usize;
         assert!((most / 2..=most).contains(&residuals), "{share}: {residuals} residuals, {most} at most");
     }
 }
 
-/// Where products are rounded, the recurrence converges to a wrong residual, and every restart costs a run;
-/// with replacement it continues.
+/// If products are rounded, the recurrence converges to a wrong residual and must restart; with replacement
+/// it continues.
 #[test]
 fn replacement_saves_the_runs_that_rounding_costs() {
     let rounded = Inexact::new(80, 100.0, 1e-5);
@@ -88,7 +88,7 @@ fn replacement_saves_the_runs_that_rounding_costs() {
     }
 }
 
-/// A very inaccurate residual is not conjugate to the direction, which must be dropped.
+/// A residual that differs much from the recurrence is not conjugate to the direction, which must be dropped.
 #[test]
 fn a_residual_astray_drops_the_direction() {
     for (error, share) in [(1e-3, 1e-4), (0.02, 1e-2)] {
@@ -98,8 +98,8 @@ fn a_residual_astray_drops_the_direction() {
     }
 }
 
-/// A recomputed residual that has not halved while that of the recurrence decreased ends the run, not the
-/// solve.
+/// If the recomputed residual has not halved while the residual of the recurrence decreased, the run ends,
+/// not the solve.
 #[test]
 fn a_fall_that_is_none_is_refuted() {
     let hopeless = Inexact::new(40, 1e4, 0.5);

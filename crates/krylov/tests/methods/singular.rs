@@ -22,13 +22,13 @@ fn singular_systems_without_their_null_space() {
         assert_eq!(report.outcome, Outcome::Converged);
     }
     for report in run([1.0, 1.0, 1.0, 1.0]) {
-        // BiCGStab drifts along the null vector until it overflows.
+        // BiCGStab adds multiples of the null vector until x overflows.
         let ends = [Outcome::Breakdown, Outcome::Stagnated, Outcome::NotFinite];
         assert!(ends.contains(&report.outcome) && report.true_residual <= 1.0, "{report}");
     }
 }
 
-/// The residual of GMRES at a breakdown is that of a least-squares solution, not 0.
+/// At a breakdown the residual of GMRES is the residual of a least-squares solution, not 0.
 #[test]
 fn gmres_tells_what_a_breakdown_leaves() {
     let a = Dense::<f64>::diagonal(&[1.0, 0.0, 0.0]);
@@ -117,7 +117,7 @@ fn least_squares_solutions_of_larger_systems() {
     }
 }
 
-/// Eigenvectors of tiny eigenvalues are not taken for a null space.
+/// Eigenvectors of tiny eigenvalues do not count as a null space.
 #[test]
 fn minres_does_not_call_ill_conditioned_systems_singular() {
     fn go<T: Real>(d: &[f64], b: &[f64], tolerance: f64) {
@@ -133,7 +133,7 @@ fn minres_does_not_call_ill_conditioned_systems_singular() {
     {
         let mut d = spread(n, least, 1.0);
         d.iter_mut().step_by(2).for_each(|d| *d *= signs);
-        // Mostly along the eigenvectors of the smallest eigenvalues.
+        // b lies mostly along the eigenvectors of the smallest eigenvalues.
         for share in [1.0, 1e-3, 1e-6] {
             let b: Vec<f64> = (0..n).map(|i| if i < 4 { 1.0 } else { share }).collect();
             go::<f64>(&d, &b, 1e-8);
@@ -149,7 +149,7 @@ fn minres_does_not_call_ill_conditioned_systems_singular() {
     }
 }
 
-/// Every method reports a singular Laplacian as singular, with the text of the command.
+/// For a singular Laplacian, the advice of every method mentions singularity, the null space and the remedy.
 #[test]
 fn singular_laplacians_are_named() {
     let n = 24;
@@ -194,7 +194,7 @@ fn round_off_is_not_inconsistent() {
         b.iter_mut().for_each(|b| *b -= mean);
         let mut x = vec![0.0; n];
         let report = Minres::new(Stop::relative(0.0)).solve(&a, &mut Identity, &b, &mut x).unwrap();
-        let ends = [Outcome::Stagnated, Outcome::IterationLimit]; // the null-space component in the round-off of r never decreases
+        let ends = [Outcome::Stagnated, Outcome::IterationLimit]; // r keeps a null-space component
         assert!(ends.contains(&report.outcome), "{report}");
         assert!(report.true_residual < 1e-11, "{report}");
     }

@@ -58,7 +58,7 @@ fn what_has_no_radius_is_refused() {
     refused(&a, -1.0, &mut exact(1.0, 5));
     refused(&Dense::diagonal(&[0.0, 0.0]), 1.0, &mut exact(1.0, 5));
     refused(&Dense::diagonal(&[1.0, f64::NAN]), 1.0, &mut exact(1.0, 5));
-    // D is positive on the start vector, but not on the next one.
+    // D is positive on the start vector, but not on the next vector.
     let steep = Dense::<f64>::diagonal(&[1.0, 1.0, 100.0]);
     let mut d = Scaling { d: vec![1.0, 1.0, -0.1], class: Class::Symmetric };
     let late = exact(1.0, 5).estimate(&steep, &mut d, &vec![1.0; 3]);
@@ -69,7 +69,7 @@ fn what_has_no_radius_is_refused() {
 
 #[test]
 fn the_start_vector_is_splitmix64_of_the_index() {
-    // The first outputs of the generator with seed 0 (Steele, Lea & Flood 2014; the reference code of Vigna).
+    // The first outputs of the generator with seed 0 (Steele, Lea & Flood 2014; reference code of Vigna).
     let outputs =
         [0xe220_a839_7b1d_cdaf_u64, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f, 0xf88b_b8a8_724c_81ec];
     let expected: Vec<f64> = outputs.iter().map(|z| (z >> 11) as f64 / 2.0_f64.powi(52) - 1.0).collect();
@@ -93,7 +93,7 @@ impl LinearOperator<Vec<f64>> for Counted {
     }
 }
 
-/// The estimate from the usual start vector, and the products that it took.
+/// The estimate from the usual start vector, and the number of products.
 fn counted(d: Vec<f64>, mut radius: SpectralRadius<Vec<f64>>) -> (f64, usize) {
     let a = Counted(d, Cell::new(0));
     let found = radius.estimate(&a, &mut Identity, &start_vector(a.0.len())).unwrap();
@@ -102,15 +102,15 @@ fn counted(d: Vec<f64>, mut radius: SpectralRadius<Vec<f64>>) -> (f64, usize) {
 
 #[test]
 fn no_step_follows_one_that_ends_the_process() {
-    // A number times the identity maps the start vector on itself, without round-off: the Krylov space has
-    // one dimension.
+    // A multiple of the identity maps the start vector to a multiple of itself, without round-off: the Krylov
+    // space has one dimension.
     for scale in [4.0, 2.0_f64.powi(300), 2.0_f64.powi(-300)] {
         let a = Counted(vec![scale; 16], Cell::new(0));
         let found = exact(1.0, 10).estimate(&a, &mut Identity, &vec![1.0; 16]).unwrap();
         assert_eq!((found, a.1.get()), (scale, 1));
     }
-    // Many distinct eigenvalues: `steps` steps where the last ones raise the estimate little, more where they
-    // do not.
+    // Many distinct eigenvalues: `steps` steps if the last steps raise the estimate little, more steps
+    // otherwise.
     let (_, products) = counted(
         (0..60).map(|i| if i == 0 { 4.0 } else { 1.0 + 1e-3 * f64::from(i) }).collect(),
         exact(1.0, 10),
@@ -131,12 +131,12 @@ fn a_ceiling_that_is_reached_is_the_result() {
     let spread: Vec<f64> = spread(50, 0.1, 4.0);
     let (free, products) = counted(spread.clone(), exact(1.0, 10));
     assert!((3.9..=4.0).contains(&free) && products == 10);
-    // Far below: the first estimate, of one step, reaches it.
+    // A bound far below the radius: the first estimate, after one step, reaches it.
     assert_eq!(counted(spread.clone(), below(0.1, 1.0)), (0.1, 1));
     // Reached only with the safety factor, and before the tenth step.
     let (found, products) = counted(spread.clone(), below(4.0, 1.2));
     assert!(found == 4.0 && products < 10, "{found} in {products}");
-    // Never reached: the result is that without a bound.
+    // Never reached: the result is the same as without a bound.
     assert_eq!(counted(spread, below(100.0, 1.0)), (free, 10));
     for no_ceiling in [0.0, -1.0, f64::NAN] {
         let a = Dense::<f64>::diagonal(&[1.0, 2.0]);

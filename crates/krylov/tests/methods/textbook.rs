@@ -61,7 +61,7 @@ impl Case {
         (0..=STEPS).map(run).collect()
     }
 
-    /// The same as monitors receive them, with the reported residual norms.
+    /// The iterates that monitors receive, and the reported residual norms.
     fn looks(&self, method: &mut dyn Krylov<Numbers>) -> (Vec<Numbers>, Numbers) {
         let (mut seen, mut norms) = (Vec::new(), Vec::new());
         let mut monitor = |it: &Iteration<'_, Numbers>| {
@@ -76,8 +76,8 @@ impl Case {
         (seen, norms)
     }
 
-    /// The iterates of a method are those of the reference, and the reported norms are those of their
-    /// residuals.
+    /// The iterates of a method equal the reference iterates, and the reported norms are their residual
+    /// norms.
     fn assert_same(&self, name: &str, method: &mut dyn Krylov<Numbers>, reference: &[Numbers]) {
         let (seen, norms) = self.looks(method);
         for (k, x) in reference.iter().enumerate() {
@@ -135,7 +135,7 @@ fn conjugate_gradients_are_those_of_the_book() {
     }
 }
 
-/// M⁻¹ = diag(d), and in every other application half of it for even unknowns.
+/// M⁻¹ = diag(d); in every other application the entries of even unknowns are halved.
 struct Varying {
     d: Numbers,
     calls: usize,
@@ -161,7 +161,7 @@ fn vary(d: &[f64], call: usize, r: &[f64]) -> Numbers {
     (0..N).map(|i| half(i) * d[i] * r[i]).collect()
 }
 
-/// Notay 2000, Algorithm FCG(1): a direction is made conjugate to the last one, for any M.
+/// Notay 2000, Algorithm FCG(1): a direction is made conjugate to the last direction, for any M.
 #[test]
 fn flexible_conjugate_gradients_are_those_of_the_paper() {
     for seed in 1..6 {

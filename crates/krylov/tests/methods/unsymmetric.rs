@@ -111,7 +111,8 @@ fn gmres_says_when_restarts_are_too_short() {
 
 #[test]
 fn gmres_keeps_its_basis_orthogonal() {
-    // Nearly parallel A v and v: one Gram-Schmidt pass loses the basis, and with it the residual estimate.
+    // Nearly parallel A v and v: with one Gram-Schmidt pass the basis is not orthogonal, and the residual
+    // estimate is wrong.
     let n = 40;
     let mut d = vec![1.0; n];
     d.iter_mut().enumerate().for_each(|(i, d)| *d += 1e-9 * i as f64);

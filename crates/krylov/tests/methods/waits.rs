@@ -19,7 +19,7 @@ fn count(of: &'static std::thread::LocalKey<Cell<usize>>) {
     of.with(|c| c.set(c.get() + 1));
 }
 
-/// A number that costs a wait.
+/// A number that costs a wait to read.
 #[derive(Clone)]
 struct Promise(f64);
 
@@ -53,7 +53,7 @@ impl Scalar for Promise {
     }
 }
 
-/// Numbers at one of several places.
+/// Numbers on one of several mock devices.
 struct Far(Vec<f64>, usize);
 
 impl Far {
@@ -123,7 +123,7 @@ impl LinearOperator<Far> for Diagonal {
     }
 }
 
-/// Iterations, waits and reads of a solve, and its solution.
+/// The numbers of iterations, waits and reads of a solve, and its solution.
 fn solve(method: &mut dyn Krylov<Far>, d: &[f64], look_every: usize) -> (usize, usize, usize, Vec<f64>) {
     *method.stop_mut() = Stop { look_every, ..Stop::relative(1e-9) };
     let a = Diagonal(Far(d.to_vec(), 0));
@@ -210,8 +210,8 @@ fn a_method_follows_its_system_to_another_place() {
     }
 }
 
-/// A device that cannot find the index of an entry that is not finite gives the outcome instead of the error,
-/// and x is unchanged.
+/// A device that cannot find the index of an entry that is not finite causes the outcome `NotFinite` instead
+/// of the error, and x is unchanged.
 #[test]
 fn what_is_not_finite_is_an_outcome_where_no_entry_can_be_named() {
     let n = 20;

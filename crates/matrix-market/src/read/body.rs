@@ -13,7 +13,7 @@ use super::text::is_comment;
 use crate::Problem;
 use crate::header::{Header, Structure};
 
-/// Bytes per piece: half a millisecond of parsing; fits the second-level cache.
+/// The number of bytes per piece: half a millisecond of parsing; fits the second-level cache.
 const PIECE: usize = 1 << 16;
 
 /// The approximate size of the shortest entry in bytes; used to estimate the number of entries in a piece.
@@ -69,7 +69,7 @@ impl<'a, R: Record> Body<'a, R> {
         Ok(())
     }
 
-    /// Returns the records, if their number is the declared one.
+    /// Returns the records if their number equals the declared number.
     pub(super) fn finish(self) -> Result<Vec<R>, (usize, Problem)> {
         let (expected, found) = (self.header.entries, self.records.len());
         if found < expected {
@@ -83,7 +83,7 @@ impl<'a, R: Record> Body<'a, R> {
         self.lines
     }
 
-    /// Whether an independently parsed piece is valid after the records before it.
+    /// Whether an independently parsed piece is valid after the records before this piece.
     fn continues_with(&self, next: &Self) -> bool {
         self.records.len() + next.records.len() <= self.header.entries
             && (self.triangle.is_none() || next.triangle.is_none() || self.triangle == next.triangle)

@@ -21,10 +21,10 @@ use super::{Dense, Problem, ReadError};
 
 /// A Matrix Market stream: a file, the standard input, or any type that implements `Read`.
 ///
-/// A stream with a gzip header is decompressed, whatever its name. Text is parsed in batches of one megabyte,
-/// on the threads of the current pool; the result does not depend on their number. *Memory* 24 bytes per
-/// stored entry of a coordinate file (32 if symmetric), in addition to the result. Declared sizes alone do
-/// not use memory.
+/// A stream with a gzip header is decompressed, independently of its name. Text is parsed in batches of one
+/// megabyte, on the threads of the current pool; the result does not depend on their number. *Memory* 24
+/// bytes per stored entry of a coordinate file (32 if symmetric), in addition to the result. Declared sizes
+/// alone do not use memory.
 ///
 /// ```
 /// use coarsen_matrix_market::Source;
@@ -77,8 +77,9 @@ impl Source {
         self.sparse(Header::check_system)
     }
 
-    /// As [`matrix`](Self::matrix), and also returns the error that [`system`](Self::system) would return.
-    /// *Use* to inspect matrices that cannot be solved with.
+    /// Reads a matrix as [`matrix`](Self::matrix), and also returns the error that [`system`](Self::system)
+    /// would return.
+    /// *Use* to inspect matrices that are not valid systems.
     ///
     /// # Errors
     /// As [`matrix`](Self::matrix).

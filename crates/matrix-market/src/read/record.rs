@@ -92,7 +92,7 @@ impl Record for f64 {
     }
 }
 
-/// The finite value at the start of `text`, and the rest.
+/// The finite value at the start of `text`, and the remaining text.
 #[inline]
 fn value(text: &[u8], field: Field) -> Option<(f64, &[u8])> {
     let (value, rest) = real(text)?;
@@ -146,7 +146,7 @@ fn blanks(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The text after the end of the line, if only blanks come before it.
+/// The text after the end of the line; `None` unless only blanks come before the end.
 #[inline]
 fn line_end(text: &[u8]) -> Option<&[u8]> {
     match after_blanks(text) {

@@ -6,7 +6,8 @@ use flate2::read::MultiGzDecoder;
 
 use crate::Problem;
 
-/// Bytes read at a time. The whole text is never in memory: one batch is parsed while the next is read.
+/// The number of bytes read at a time. The whole text is never in memory: one batch is parsed while the next
+/// is read.
 const BATCH: usize = 1 << 20;
 
 /// The maximum length of a line; comments in real files are much shorter.

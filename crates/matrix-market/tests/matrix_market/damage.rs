@@ -8,7 +8,7 @@ use coarsen_sparse::Bsr;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// A way to damage a file.
+/// A kind of damage to a file.
 #[derive(Clone, Debug)]
 enum Damage {
     Flip(usize, u8),

@@ -37,7 +37,7 @@ fn parser_files_do_what_their_names_say() {
             let problem = result.unwrap_err().problem;
             assert!(matches!(problem, Problem::Complex | Problem::Hermitian), "{name}: {problem}");
         } else if name == "russell__ok_rectangular.mtx" {
-            // This file counts from 0; its own reader accepts that.
+            // Indices in this file start at 0, as its own reader accepts.
             let error = result.unwrap_err();
             assert_eq!((error.line, error.problem), (Some(4), Problem::ZeroIndex { what: "row" }));
         } else {

@@ -6,7 +6,8 @@ use std::path::Path;
 use coarsen_matrix_market as matrix_market;
 use coarsen_sparse::{NearKernel, Permutation, Zeros, detect_block_size};
 
-/// Dropped zeros leave the 3x3 blocks of `hypre_beam_tet_2475` 83 % full and those of `pyamg_bar` 70 % full.
+/// Dropped zeros leave the 3x3 blocks of `hypre_beam_tet_2475` 83 % full and the blocks of `pyamg_bar` 70 %
+/// full.
 const KNOWN: [(&str, usize); 12] = [
     ("1138_bus", 1),
     ("bcsstk14", 6),

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `mod` | the header; skipping of other sections |
 //! | `version2` | `$Nodes` and `$Elements` as flat lists |
-//! | `version4` | the same in blocks, one per geometric entity |
+//! | `version4` | `$Nodes` and `$Elements` in blocks, one per geometric entity |
 //!
 //! *Reference* Geuzaine & Remacle 2009, "Gmsh", Int. J. Numer. Meth. Engng 79(11); Gmsh reference manual,
 //! §"MSH file format" and §"MSH file format version 2 (Legacy)".
@@ -103,8 +103,8 @@ enum Shape {
     Tetrahedron,
 }
 
-/// Number, shape and node count of the supported element types; corners come first, then the nodes of edges,
-/// faces and the interior.
+/// The number, shape and node count of the supported element types; corners come first, then the nodes of
+/// edges, faces and the interior.
 const TYPES: [(i64, Shape, usize); 25] = [
     (15, Shape::Point, 1),
     (1, Shape::Line, 2),
@@ -173,7 +173,7 @@ mod tests {
 
     const POINTS: [[f64; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
-    /// Builds the numbers of a binary file in either byte order.
+    /// Builds the bytes of a binary file in either byte order.
     struct Bytes {
         bytes: Vec<u8>,
         big: bool,

@@ -6,7 +6,7 @@
 use super::fields::{Encoding, Fault, Fields, number, quote};
 use super::{Mesh, Problem};
 
-/// Cells: the end of the corners of each, and all corners.
+/// Cells: the end of the corners of each cell, and all corners.
 #[derive(Default)]
 struct Cells {
     ends: Vec<usize>,
@@ -103,11 +103,11 @@ fn strip(fields: &Fields<'_>, strip: &[u32], mesh: &mut Mesh) -> Result<(), Faul
 
 /// Skips the metadata of an array, up to an empty line.
 fn metadata(fields: &mut Fields<'_>) {
-    fields.line(); // the rest of the current line
+    fields.line(); // the remaining part of the current line
     while fields.line().is_some_and(|line| !line.trim_ascii().is_empty()) {}
 }
 
-/// Skips arrays of the whole file, such as the time.
+/// Skips arrays that belong to the whole file, such as the time.
 fn field(fields: &mut Fields<'_>) -> Result<(), Fault> {
     fields.expect("the name of a field")?;
     for _ in 0..fields.text::<usize>("the number of arrays")? {

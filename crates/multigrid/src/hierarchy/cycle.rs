@@ -1,7 +1,7 @@
 //! One cycle: smooth, correct on the coarser level, smooth.
 //!
 //! *Reference* Tamstorf, Jones, McCormick 2015, §4; K-cycle: Notay & Vassilevski 2008, Numer. Linear Algebra
-//! Appl. 15, Algorithm 3.2, always with two steps, so that no scalar is read.
+//! Appl. 15, Algorithm 3.2, always with two steps, so that no scalar is read on the host.
 
 use coarsen_backend::Backend;
 use coarsen_core::{Real, Scalar, Vector};
@@ -11,7 +11,7 @@ use super::Level;
 use super::coarsest::CoarsestSolve;
 use crate::Cycle;
 
-/// x ≈ A⁻¹ b on the finest of `levels`, from x = 0 or from the given x.
+/// Computes x ≈ A⁻¹ b on the finest of `levels`, from x = 0 or from the given x.
 pub(super) fn cycle<T: Real, B: Backend, X>(
     levels: &mut [Level<T, B, X>],
     bottom: &mut dyn CoarsestSolve<T, B>,
@@ -40,7 +40,7 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
     }
     level.transfer.restrict(&level.residual, &mut level.coarse_b);
     let (coarse_b, coarse_x) = (&level.coarse_b, &mut level.coarse_x);
-    let again = !coarser.is_empty(); // a second direct solve changes nothing
+    let again = !coarser.is_empty(); // a second direct solve would change nothing
     match (kind, &mut level.krylov) {
         (Cycle::K, Some(vectors)) if again => krylov(coarser, bottom, vectors, coarse_b, coarse_x),
         (Cycle::W, _) => {
@@ -50,7 +50,7 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
             }
         }
         (Cycle::F, _) if again => {
-            // Deviation: a V-cycle before as well, since (I − M_V A)(I − M_F A) alone is not symmetric, as
+            // Deviation: a V-cycle comes first, because (I − M_V A)(I − M_F A) alone is not symmetric, as
             // `Cg` requires.
             cycle(coarser, bottom, Cycle::V, coarse_b, coarse_x, true);
             cycle(coarser, bottom, Cycle::F, coarse_b, coarse_x, false);
@@ -64,10 +64,10 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
     level.smoother.post_smooth(b, x);
 }
 
-/// Two steps of flexible conjugate gradients on a coarser level, preconditioned by its K-cycle.
+/// Runs two steps of flexible conjugate gradients on a coarser level, preconditioned by its K-cycle.
 ///
 /// c and d are the two directions, v = A c, w = A d; the solution is the combination of c and d with the
-/// least energy error.
+/// smallest energy error.
 fn krylov<T: Real, B: Backend, X>(
     levels: &mut [Level<T, B, X>],
     bottom: &mut dyn CoarsestSolve<T, B>,
@@ -88,7 +88,7 @@ fn krylov<T: Real, B: Backend, X>(
     levels[0].smoother.operator().apply(x, w);
     let beta = x.dot(w);
     let share = gamma.over(&rho, &nothing);
-    // Below this share of β, ρ₂ is cancellation error: d adds no direction to c.
+    // Below this fraction of β, ρ₂ is cancellation error, and d adds no direction to c.
     let floor = beta.clone() * b.scalar(B::Real::of(64.0 * B::Real::EPSILON.wide()));
     let rho2 = beta + -(gamma * share.clone());
     let step = second.over(&rho2, &floor);

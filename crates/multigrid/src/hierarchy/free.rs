@@ -1,11 +1,12 @@
-//! A diagonal for free motions: bodies that are free or held at one point, reduced to one coarse node.
+//! Diagonal terms for free motions: bodies that are free or held at one point and that became one coarse
+//! node.
 //!
 //! | symbol | what |
 //! |---|---|
 //! | G | diagonal block of PᵀAP, k x k |
-//! | S | diag(pᵀ diag(A) p) over the columns p of P of that node |
+//! | S | diag(pᵀ diag(A) p) over the columns p of P that belong to this node |
 //! | C | S^(−1/2) G S^(−1/2), whose largest eigenvalues are of the order of 1 |
-//! | L, V | C = L Lᵀ up to round-off, L of fewer columns than C; C V = 0 |
+//! | L, V | C = L Lᵀ up to round-off, where L has fewer columns than C; C V = 0 |
 
 use std::ops::Range;
 
@@ -13,23 +14,24 @@ use coarsen_core::parallel::{self, Groups, each, tree};
 use coarsen_core::{Real, largest};
 use coarsen_sparse::{Bsr, Prolongation, TransposePlan};
 
-/// Coarse nodes per task.
+/// The number of coarse nodes per task.
 const LEAF: usize = 256;
 
-/// Pivots of C below this multiple of EPSILON count as 0: sums of some ten terms, twice.
+/// Pivots of C below this multiple of EPSILON count as 0: the round-off of two sums of some ten terms.
 const ROUND_OFF: f64 = 64.0;
 
-/// Maximal unknowns of a coarse node for the quick test, and the factor above round-off that its pivots need.
+/// The largest number of unknowns per coarse node for the quick test.
 const LARGEST: usize = 6;
+/// The factor above round-off that the pivots of the quick test need.
 const MARGIN: f64 = 64.0;
 
-/// Workspace to test one block at a time.
+/// Workspace to test one diagonal block at a time.
 pub(super) struct Free<T> {
     /// diag(A).
     diagonal: Vec<T>,
     /// pᵀ diag(A) p of every column p of P.
     sizes: Vec<T>,
-    /// Coarse nodes whose C may be singular.
+    /// For each coarse node, whether its C may be singular.
     suspects: Vec<bool>,
     /// C, then L.
     c: Vec<T>,
@@ -40,7 +42,7 @@ pub(super) struct Free<T> {
 }
 
 impl<T: Real> Free<T> {
-    /// Workspace for a fine and a coarse matrix.
+    /// Returns a workspace for a fine and a coarse matrix.
     pub(super) fn new(a: &Bsr<T>, coarse: &Bsr<T>) -> Self {
         let (n, k) = (coarse.shape().0, coarse.block().0);
         let zeros = |n: usize| vec![T::zero(); n];
@@ -56,9 +58,9 @@ impl<T: Real> Free<T> {
 
     /// Adds Sᵛ V Vᵀ Sᵛ, v = 1/2, to every singular diagonal block of `coarse` = PᵀAP.
     ///
-    /// For semidefinite A, vᵀ Pᵀ A P v = 0 means A P v = 0. A solvable system has no right-hand side along P
-    /// v, so the added term makes the block regular and changes nothing else. An indefinite block is left
-    /// unchanged and refused elsewhere.
+    /// For semidefinite A, vᵀ Pᵀ A P v = 0 implies A P v = 0. The right-hand side of a solvable system has no
+    /// component along P v, so the added term makes the block regular and changes nothing else. An indefinite
+    /// block is left unchanged; it is reported elsewhere.
     pub(super) fn hold(
         &mut self,
         coarse: &mut Bsr<T>,
@@ -100,7 +102,7 @@ impl<T: Real> Free<T> {
         }
     }
 
-    /// Marks nodes whose C may be singular.
+    /// Marks the nodes whose C may be singular.
     fn suspect(&mut self, coarse: &Bsr<T>) {
         let (k, pattern, sizes) = (coarse.block().0, coarse.pattern(), &self.sizes);
         let pieces = (0..pattern.rows(), &mut self.suspects[..]);
@@ -115,7 +117,7 @@ impl<T: Real> Free<T> {
         });
     }
 
-    /// S of every node, from the rows of P that reach it.
+    /// Computes S of every node from the rows of P that have entries for the node.
     fn measure(&mut self, a: &Bsr<T>, p: &Prolongation<T>, transpose: &TransposePlan) {
         let k = p.block().1;
         a.copy_diagonal(&mut self.diagonal);
@@ -128,7 +130,8 @@ impl<T: Real> Free<T> {
     }
 }
 
-/// Whether no scalar C is near 0, tested with an upper bound of S from the largest entries of A and P.
+/// Whether no scalar C is near 0, tested with an upper bound of S computed from the largest entries of A and
+/// P.
 fn stiff<T: Real>(coarse: &Bsr<T>, a: &Bsr<T>, p: &Prolongation<T>, transpose: &TransposePlan) -> bool {
     let step = if p.values().is_empty() { T::one() } else { largest(p.values()) };
     let tiny = T::of(MARGIN * ROUND_OFF * T::EPSILON.wide()) * largest(a.values()) * step * step;
@@ -142,8 +145,8 @@ fn stiff<T: Real>(coarse: &Bsr<T>, a: &Bsr<T>, p: &Prolongation<T>, transpose: &
     tree(0..pattern.rows(), LEAF, parallel::worth(coarse.nnz()), &leaf, &|left, right| left && right)
 }
 
-/// Whether C is certainly regular. The product of pivots, each over the largest diagonal entry, bounds the
-/// smallest pivot of complete pivoting from below; it must be well above round-off.
+/// Whether C is certainly regular. The product of the pivots, each divided by the largest diagonal entry, is
+/// a lower bound of the smallest pivot of complete pivoting; it must be well above round-off.
 fn regular<T: Real>(g: &[T], sizes: &[T]) -> bool {
     let (k, mut c) = (sizes.len(), [T::zero(); LARGEST * LARGEST]);
     if k > LARGEST || sizes.iter().any(|&s| s <= T::zero()) {
@@ -171,8 +174,8 @@ fn regular<T: Real>(g: &[T], sizes: &[T]) -> bool {
     smallest > T::of(MARGIN * ROUND_OFF * T::EPSILON.wide())
 }
 
-/// Cholesky with complete pivoting in rows of `k`, in place of C; returns the rank, which is full for an
-/// indefinite C.
+/// Computes Cholesky with complete pivoting in rows of `k`, in place of C; returns the rank, which is full
+/// for an indefinite C.
 ///
 /// *Reference* Higham 2002, "Accuracy and Stability of Numerical Algorithms", §10.3.
 fn factor<T: Real>(c: &mut [T], k: usize, order: &mut [usize]) -> usize {
@@ -197,7 +200,8 @@ fn factor<T: Real>(c: &mut [T], k: usize, order: &mut [usize]) -> usize {
     n
 }
 
-/// v with C v = 0: 1 at `free`, 0 at the other free indices, and −L₁₁⁻ᵀ l above, l the row of L at `free`.
+/// Computes v with C v = 0: 1 at `free`, 0 at the other free indices, and −L₁₁⁻ᵀ l before them, where l is
+/// the row of L at `free`.
 fn null_vector<T: Real>(l: &[T], k: usize, rank: usize, free: usize, v: &mut [T]) {
     v[rank..].fill(T::zero());
     v[free] = T::one();
@@ -212,7 +216,7 @@ mod tests {
     use super::*;
     use coarsen_sparse::assembly;
 
-    /// One coarse node; P = I, so that PᵀAP = A.
+    /// Returns one coarse node with P = I, so that PᵀAP = A.
     fn held(block: [f64; 9]) -> Vec<f64> {
         let a = assembly::from_blocks(3, 3, (3, 3), &[(0, 0)], &block).unwrap();
         let mut coarse = a.clone();
@@ -228,7 +232,8 @@ mod tests {
         let v = held([2.0, 2.0, 0.0, 2.0, 2.0, 0.0, 0.0, 0.0, 1.0]);
         let expected = [3.0, 1.0, 0.0, 1.0, 3.0, 0.0, 0.0, 0.0, 1.0];
         assert!(v.iter().zip(expected).all(|(v, e)| (v - e).abs() < 1e-14), "{v:?}");
-        // Two free motions of three unknowns: the values on (1, 1, 1) stay, and the block becomes regular.
+        // Three unknowns with two free motions: the values on (1, 1, 1) are kept, and the block becomes
+        // regular.
         let v = held([1.0; 9]);
         let times_ones: Vec<f64> = v.chunks_exact(3).map(|row| row.iter().sum()).collect();
         assert!(times_ones.iter().all(|s| (s - 3.0_f64).abs() < 1e-14), "{times_ones:?}");
@@ -260,7 +265,7 @@ mod tests {
         }
     }
 
-    /// The scalar test, from the largest entries only, never passes a node that the exact test marks.
+    /// The scalar test, which uses only the largest entries, passes no node that the exact test marks.
     #[test]
     fn scalars_are_spared_only_where_nothing_is_free() {
         let look = |diagonal: [f64; 2], coupling: f64| {

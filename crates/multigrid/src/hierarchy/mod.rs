@@ -1,14 +1,14 @@
-//! The built hierarchy: the setup loop.
+//! The hierarchy and its setup loop.
 //!
 //! | file | step |
 //! |---|---|
 //! | `mod` | from a system to levels |
 //! | `cycle` | V, W, F and K |
-//! | `update` | new values on old structure |
-//! | [`numeric`](NumericPlan) | the same at the place of the matrix |
-//! | `patch` | new couplings on old transfers |
+//! | `update` | new values on an unchanged structure |
+//! | [`numeric`](NumericPlan) | new values computed at the place of the matrix |
+//! | `patch` | new couplings with unchanged transfers |
 //! | `free` | a diagonal for free bodies that became one coarse node |
-//! | `term` | matrix terms for smoothers, not for products |
+//! | `term` | matrix terms used by smoothers but not by Galerkin products |
 //! | `coarsest` | the coarse solve: a factor, a pseudo-inverse, conjugate gradients |
 //! | `table` | the printed tables |
 
@@ -36,11 +36,11 @@ use coarsest::{CoarsestSolve, check_stalled};
 use free::Free;
 pub use numeric::NumericPlan;
 
-/// Result of [`Multigrid`]: levels from fine to coarse, and a solve of the coarsest. The default parameters
-/// are those of smoothed aggregation in f64 on the CPU.
+/// The preconditioner that [`Multigrid`] builds: levels from fine to coarse, and a solver of the coarsest
+/// level. The default parameters are smoothed aggregation in f64 on the CPU.
 ///
-/// `Display` prints the table of levels (unknowns, nonzeros, dead unknowns, bytes) and of the steps of the
-/// last setup (seconds, bytes). Bytes are those of matrices, vectors, factors and plans of Galerkin products.
+/// `Display` prints a table of the levels (unknowns, nonzeros, dead unknowns, bytes) and a table of the steps
+/// of the last setup (seconds, bytes). Bytes count matrices, vectors, factors and plans of Galerkin products.
 pub struct Hierarchy<T: Real = f64, B: Backend = Cpu, C: Coarsening<T> = SmoothedAggregation, S = Smoothing> {
     recipe: Multigrid<C, S>,
     on: B,
@@ -53,7 +53,7 @@ pub struct Hierarchy<T: Real = f64, B: Backend = Cpu, C: Coarsening<T> = Smoothe
     seconds: Seconds,
 }
 
-/// One level above the coarsest: its smoother and the transfer to the next.
+/// One level above the coarsest: its smoother and the transfer to the next coarser level.
 struct Level<T: Real, B: Backend, X> {
     smoother: Box<dyn Smoother<T, B>>,
     transfer: Box<dyn Transfer<T, B>>,
@@ -66,13 +66,13 @@ struct Level<T: Real, B: Backend, X> {
     host: Host<T, X>,
 }
 
-/// Data of a level on the host, for updates.
+/// The data of a level on the host, for updates.
 struct Host<T: Real, X> {
     coarse: Coarse<T, X>,
     galerkin: GalerkinPlan<T>,
     /// The matrix of the next coarser level.
     matrix: Bsr<T>,
-    /// Whether the method made the matrix.
+    /// Whether the method made this matrix.
     own: bool,
     next: Option<update::PreparedLevel<T, X>>,
     free: Free<T>,
@@ -91,7 +91,7 @@ impl<T: Real, B: Backend, C: Coarsening<T> + 'static, S: SmootherRecipe<T, B> + 
     }
 }
 
-/// Times of the steps of the last setup.
+/// The times of the steps of the last setup.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seconds {
     coarsening: Duration,
@@ -101,7 +101,7 @@ struct Seconds {
 }
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
-    /// The setup loop: coarsen until the coarsest level is small enough or cannot be coarsened.
+    /// Builds all levels: coarsens until the coarsest level is small enough or cannot be coarsened.
     pub(crate) fn build(recipe: Multigrid<C, S>, system: System<'_, T>, on: &B) -> Result<Self, SetupError> {
         recipe.validate()?;
         system.check()?;
@@ -112,7 +112,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             SetupError::unless_cancelled(&system)?;
             let grid = match levels.last().map(|level| &level.host) {
                 None => Grid::finest(&system, &finest),
-                Some(host) => host.grid(levels.len()),
+                Some(host) => Grid { cancel: system.cancel, ..host.grid(levels.len()) },
             };
             if levels.len() + 1 >= recipe.levels || grid.a.shape().0 <= recipe.coarse_size {
                 break;
@@ -182,7 +182,7 @@ fn solver<T: Real, B: Backend, C: Coarsening<T>, S>(
 }
 
 impl<T: Real, X> Host<T, X> {
-    /// The coarse matrix is `own` if the method made one, otherwise PᵀAP.
+    /// Returns a level whose coarse matrix is `own` if the method made one, otherwise PᵀAP.
     fn new<C: Coarsening<T, State = X>>(
         a: &Bsr<T>,
         coarse: Coarse<T, X>,
@@ -205,7 +205,7 @@ impl<T: Real, X> Host<T, X> {
         Ok(Self { coarse, galerkin, matrix, own: is_own, next: None, free, unknowns, nnz, special })
     }
 
-    /// The next coarser grid.
+    /// Returns the next coarser grid.
     fn grid(&self, depth: usize) -> Grid<'_, T> {
         Grid::below(&self.coarse, &self.matrix, depth)
     }
@@ -228,10 +228,10 @@ fn checked<T: Real>(own: Bsr<T>, p: &Prolongation<T>) -> Result<Bsr<T>, SetupErr
     Ok(own)
 }
 
-/// Dead unknowns have zero rows and columns in PᵀAP. A diagonal entry of the size of the others makes them
-/// harmless in any units.
+/// Gives dead unknowns, which have zero rows and columns in PᵀAP, a diagonal entry as large as the other
+/// diagonal entries, which makes them harmless in any units.
 ///
-/// That size is the largest diagonal entry of the node, or 1 if the node has no live unknown.
+/// The entry is the largest diagonal entry of the node, or 1 if all unknowns of the node are dead.
 fn give_diagonal<T: Real>(a: &mut Bsr<T>, dead: &[u32]) {
     let (k, pattern) = (a.block().0, a.pattern().clone());
     for &unknown in dead {
@@ -273,35 +273,42 @@ impl<T: Real, B: Backend, X> Level<T, B, X> {
 }
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
-    /// Number of levels, including the coarsest.
+    /// Returns the number of levels, including the coarsest.
     pub fn levels(&self) -> usize {
         self.levels.len() + 1
     }
 
-    /// Stored scalars of all levels relative to those of the finest: the cost of a cycle in products with A.
+    /// Returns the number of stored scalars of all levels divided by the number on the finest level: the cost
+    /// of a cycle in products with A.
     pub fn operator_complexity(&self) -> f64 {
         let finest = self.levels.first().map_or(self.bottom.nnz(), |level| level.host.nnz);
         let all: usize = self.levels.iter().map(|level| level.host.nnz).sum::<usize>() + self.bottom.nnz();
         all as f64 / finest.max(1) as f64
     }
 
-    /// The matrix of a level: 1 is the next coarser one. The finest belongs to the caller: `None` for 0.
+    /// Returns the matrix of a level; 1 is the level below the finest. `None` for level 0, whose matrix
+    /// belongs to the caller.
     pub fn matrix(&self, level: usize) -> Option<&Bsr<T>> {
         self.levels.get(level.checked_sub(1)?).map(|above| &above.host.matrix)
     }
 
-    /// P from level `level` + 1 to level `level`.
+    /// Returns P from level `level` + 1 to level `level`.
     pub fn prolongation(&self, level: usize) -> Option<&Prolongation<T>> {
         self.levels.get(level).map(|level| &level.host.coarse.prolongation)
     }
 
-    /// The aggregate of each node of a level, `u32::MAX` for nodes solved by relaxation alone; `None` if the
-    /// method has no aggregates.
+    /// Returns the aggregate of each node of a level, `u32::MAX` for nodes that only relaxation solves;
+    /// `None` if the method has no aggregates.
     pub fn aggregates(&self, level: usize) -> Option<&[u32]> {
         self.levels.get(level)?.host.coarse.aggregates.as_deref()
     }
 
-    /// Coarse unknowns without a basis function, over all levels.
+    /// Returns the data of the method for the step from a level to the next coarser level.
+    pub fn state(&self, level: usize) -> Option<&C::State> {
+        Some(&self.levels.get(level)?.host.coarse.state)
+    }
+
+    /// Returns the number of coarse unknowns without a basis function, over all levels.
     pub fn dead(&self) -> usize {
         self.levels.iter().map(|level| level.host.coarse.dead.len()).sum()
     }
@@ -316,8 +323,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Preconditioner<B::Vector> for Hie
         match self.recipe.cycle {
             Cycle::K if self.levels.len() > 1 => Class::Variable,
             _ if self.bottom.class() == Class::Variable => Class::Variable,
-            // PᵀAP is symmetric if A is, up to round-off that a factor of the coarsest level may detect: use
-            // the class of the finest level.
+            // PᵀAP is symmetric if A is, up to round-off that a factor of the coarsest level may detect, so
+            // the class of the finest level is used.
             _ => self.levels.first().map_or(self.bottom.class(), |level| level.smoother.class()),
         }
     }
@@ -327,7 +334,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Preconditioner<B::Vector> for Hie
     }
 }
 
-/// Runs `f` and adds its time.
+/// Runs `f` and adds its duration to `total`.
 fn timed<R>(total: &mut Duration, f: impl FnOnce() -> R) -> R {
     let start = Instant::now();
     let result = f();

@@ -1,35 +1,38 @@
-//! New values on old structure, at the place of the matrix.
+//! New values on an unchanged structure, computed at the place of the matrix.
 //!
-//! From the finest level on: the values of A, its inverted diagonal, the bound of its spectrum, and PᵀAP for
-//! the next level. The host reads a few numbers per level, and the coarsest matrix, which it factors.
+//! For each level from the finest on, the place computes the values of A, its inverted diagonal, the bound of
+//! its spectrum, and PᵀAP for the next level. The host reads a few numbers per level, and the coarsest
+//! matrix, which it factors.
 
 use coarsen_backend::{NumericPlace, SetupError, Smoother, Transfer};
 use coarsen_core::{Error, Real};
 use coarsen_sparse::Bsr;
 
-use super::Hierarchy;
+use super::{Hierarchy, term};
 use crate::Coarsening;
 
-/// Data for [`Hierarchy::update_on_device`]: which block products make each coarse block, and memory for the
+/// The data for [`Hierarchy::update_on_device`]: the block products of each coarse block, and memory for the
 /// coarsest matrix.
 ///
-/// Valid for the hierarchy that made it, until that is built anew.
+/// Valid for the hierarchy that made it, until that hierarchy is built again.
 pub struct NumericPlan<T: Real, B: NumericPlace> {
     products: Vec<B::Galerkin>,
+    /// The correction of each product for the terms of its levels.
+    offsets: Vec<Option<B::Matrix>>,
     /// The coarsest matrix at the place; `None` for a hierarchy of one level.
     coarsest: Option<B::Matrix>,
     host: Bsr<T>,
 }
 
 impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
-    /// The plan of all levels. Lists of block products are copied once to the place: 8 bytes per product.
+    /// Returns the plan of all levels. Lists of block products are copied once to the place: 8 bytes per
+    /// product.
     ///
     /// # Errors
-    /// [`SetupError::NotHere`] if the method makes its own coarse matrices or terms, or the place does not
-    /// store P as a matrix; and those of the place.
+    /// [`SetupError::NotHere`] if the method makes its own coarse matrices, or the place does not store P as a
+    /// matrix; and the errors of the place.
     pub fn numeric_plan(&self) -> Result<NumericPlan<T, B>, SetupError> {
-        let termed = self.levels.iter().any(|level| level.seen.is_some()) || self.seen.is_some();
-        if termed || self.levels.iter().any(|level| level.host.own) {
+        if self.levels.iter().any(|level| level.host.own) {
             return Err(SetupError::NotHere { method: self.recipe.coarsening.name() });
         }
         let last = self.levels.last().map(|level| &level.host.matrix);
@@ -39,29 +42,36 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
         };
         let coarsest = last.map(|matrix| self.on.matrix(matrix)).transpose()?;
         let mut products = Vec::with_capacity(self.levels.len());
+        let mut offsets = Vec::with_capacity(self.levels.len());
         for (l, level) in self.levels.iter().enumerate() {
             let next = self.levels.get(l + 1).map(|next| whole(&*next.smoother)).transpose()?;
             let Some(coarse) = next.or(coarsest.as_ref()) else { break };
             let matrices = [whole(&*level.smoother)?, stored(&*level.transfer)?, coarse];
             products.push(self.on.galerkin(matrices, &level.host.coarse.dead)?);
+            let fine = l.checked_sub(1).map(|above| (&self.levels[above].host.matrix, level.seen.as_ref()));
+            let seen = self.levels.get(l + 1).map_or(&self.seen, |next| &next.seen);
+            let host = &level.host;
+            let offset = term::offset(fine, &host.coarse.prolongation, (&host.matrix, seen.as_ref()))?;
+            offsets.push(offset.map(|offset| self.on.matrix(&offset)).transpose()?);
         }
-        Ok(NumericPlan { products, coarsest, host })
+        Ok(NumericPlan { products, offsets, coarsest, host })
     }
 
-    /// Updates to a matrix at the place, with the pattern and layout of the build. Matrices, inverted
-    /// diagonals and bounds of all levels are computed there.
+    /// Updates the hierarchy to a matrix at the place, with the pattern and layout of the build. Matrices,
+    /// inverted diagonals and bounds of all levels are computed at the place.
     ///
-    /// Prolongations stay, as with [`Keep::Transfers`](crate::Keep::Transfers), and so do nodes left out of
-    /// aggregation: build anew after constraints are released. Host matrices ([`matrix`](Self::matrix)) stay
-    /// those of the last build or update; `update` may follow at any time. Symmetry is not checked: the class
-    /// stays, and the caller must ensure that it holds for the new values. *Deviation* from `update`: a
-    /// coarse node that has become free to move gives an error, not a diagonal. *Cost*: that of the products;
-    /// Chebyshev and damped steps read two numbers per Lanczos step; the coarsest matrix is copied to the
-    /// host and its factor or inverse back.
+    /// Prolongations are kept, as with [`Keep::Transfers`](crate::Keep::Transfers), and so are nodes left out
+    /// of aggregation: build again after constraints are released. Host matrices ([`matrix`](Self::matrix))
+    /// keep the values of the last build or update; `update` can be called at any time. Symmetry is not
+    /// checked: the class is kept, and the caller must ensure that it holds for the new values. *Deviation*
+    /// from `update`: a coarse node that has become free to move gives an error, not a diagonal; and terms of
+    /// levels keep the size of the build. *Cost*: the Galerkin products; two numbers read per Lanczos step of
+    /// Chebyshev and damped smoothers; a copy of the coarsest matrix to the host, and of its factor or inverse
+    /// back.
     ///
-    /// [`SetupError::Level`] names level and row of an unusable diagonal block, [`SetupError::NotHere`] a
-    /// smoother that updates only on the host, [`SetupError::Coarsest`], and those of the place. After an
-    /// error, update with a valid matrix before using the hierarchy.
+    /// [`SetupError::Level`] with level and row of an unusable diagonal block, [`SetupError::NotHere`] for a
+    /// smoother that updates only on the host, [`SetupError::Coarsest`], and the errors of the place. After
+    /// an error, update with a valid matrix before using the hierarchy.
     pub fn update_on_device(
         &mut self,
         a: &B::Matrix,
@@ -77,13 +87,18 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
             let above = above.transpose().map_err(|cause: SetupError| cause.on_level(l))?;
             let fill = &mut |to: &mut B::Matrix| match above.zip(plan.products[..l].last()) {
                 None => on.copy_values(a, to),
-                Some(((a, p), product)) => on.product(product, a, p, to),
+                Some(((a, p), product)) => {
+                    on.product(product, a, p, to)?;
+                    plan.offsets[l - 1].iter().try_for_each(|offset| on.add(product, offset, to))
+                }
             };
             here[0].smoother.update_on_device(fill).map_err(|cause| cause.on_level(l))?;
         }
         match (levels.last(), plan.products.last(), &mut plan.coarsest) {
             (Some(fine), Some(product), Some(coarsest)) => {
                 on.product(product, whole(&*fine.smoother)?, stored(&*fine.transfer)?, coarsest)?;
+                let offset = plan.offsets.last().and_then(Option::as_ref);
+                offset.map_or(Ok(()), |offset| on.add(product, offset, coarsest))?;
                 on.read_values(coarsest, &mut plan.host)?;
             }
             _ => on.read_values(a, &mut plan.host)?,
@@ -92,12 +107,12 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     }
 }
 
-/// A of a level, as stored by its smoother.
+/// Returns A of a level, as stored by its smoother.
 fn whole<T: Real, B: NumericPlace>(smoother: &dyn Smoother<T, B>) -> Result<&B::Matrix, SetupError> {
     smoother.matrix().ok_or(SetupError::NotHere { method: "a smoother that does not store the whole matrix" })
 }
 
-/// P of a level, as stored by its transfer.
+/// Returns P of a level, as stored by its transfer.
 fn stored<T: Real, B: NumericPlace>(transfer: &dyn Transfer<T, B>) -> Result<&B::Matrix, SetupError> {
     transfer.matrix().ok_or(SetupError::NotHere { method: "a transfer that does not store P as a matrix" })
 }

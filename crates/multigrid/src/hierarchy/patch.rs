@@ -1,9 +1,9 @@
-//! New couplings on old transfers, when contact changes.
+//! New couplings with unchanged transfers, for changes of contact.
 //!
 //! A pair of nodes that begins to touch changes the pattern of A and of every PᵀAP, but not the nodes. The
 //! expensive part of setup (strength, aggregates, smoothed P) is kept; products, smoothers and the coarse
-//! factor are recomputed. Aggregates ignore the new couplings, so iterations grow slowly as contact moves on:
-//! a policy decides when to build again.
+//! factor are recomputed. Aggregates ignore the new couplings, so the number of iterations grows slowly as
+//! contact moves; a policy decides when to build again.
 //!
 //! All results are computed before anything changes: after an error the old hierarchy is bitwise unchanged.
 

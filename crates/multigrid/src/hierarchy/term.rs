@@ -1,13 +1,13 @@
-//! A term of a level for its smoother and its coarsest solve, not for the next product.
+//! The matrix A + T of a level, for its smoother and its coarsest solve, not for the next Galerkin product.
 
 use coarsen_backend::SetupError;
 use coarsen_core::Real;
-use coarsen_sparse::{Bsr, Pattern};
+use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation};
 
 use crate::{Coarsening, Grid};
 
-/// Writes A + T into `seen`, reusing its memory if it has the pattern; `None` if the method has no term for
-/// this level.
+/// Writes A + T into `seen`, whose memory is reused if the pattern is the same; `None` if the method has no
+/// term for this level.
 pub(super) fn see<T: Real, C: Coarsening<T>>(
     coarsening: &C,
     grid: &Grid<'_, T>,
@@ -31,4 +31,34 @@ pub(super) fn see<T: Real, C: Coarsening<T>>(
     coarsening.add_term(sum, above)?;
     sum.check_finite()?;
     Ok(())
+}
+
+/// A matrix of a level, and the same with its term T if it has one.
+pub(super) type Termed<'a, T> = (&'a Bsr<T>, Option<&'a Bsr<T>>);
+
+/// T of the coarse level − Pᵀ T P of the finer one, on the pattern of PᵀAP; `None` if both are zero.
+///
+/// Added to Pᵀ (A + T) P, a product of matrices with their terms, this gives PᵀAP with the term of the coarse
+/// level. `fine` is `None` for the finest level, which has no term.
+pub(super) fn offset<T: Real>(
+    fine: Option<Termed<'_, T>>,
+    p: &Prolongation<T>,
+    coarse: Termed<'_, T>,
+) -> Result<Option<Bsr<T>>, SetupError> {
+    let difference = |(a, seen): Termed<'_, T>| {
+        seen.map(|seen| {
+            let mut term = seen.clone();
+            term.values_mut().iter_mut().zip(a.values()).for_each(|(t, a)| *t -= *a);
+            term
+        })
+    };
+    let own = difference(coarse);
+    let Some(inherited) = fine.and_then(difference) else { return Ok(own) };
+    let mut offset = match own {
+        Some(own) => own,
+        None => Bsr::zeros(coarse.0.pattern().clone(), coarse.0.block())?,
+    };
+    let product = GalerkinPlan::new(&inherited, p)?.build(&inherited, p)?;
+    offset.values_mut().iter_mut().zip(product.values()).for_each(|(o, t)| *o -= *t);
+    Ok(Some(offset))
 }

@@ -1,14 +1,15 @@
-//! New values on old structure, in two phases.
+//! New values on an unchanged structure, in two phases.
 //!
 //! 1. *Prepare*: level by level, new prolongations (unless kept), Galerkin products and data of smoothers go
 //!    into spare memory. The diagonal of every level must be positive, and all values must fit the storage of
 //!    the place. The coarsest matrix is factored last. An error here leaves the old hierarchy bitwise
 //!    unchanged.
-//! 2. *Commit*: spare and old are swapped; smoothers and transfers follow. Only a device can fail now.
+//! 2. *Commit*: spare and old data are swapped, and smoothers and transfers are updated. Only a device can
+//!    fail now.
 //!
 //! The first update allocates the spare memory, which is kept. With `Keep::Transfers` later updates allocate
-//! nothing unless the symmetry of a matrix changes, or row sums start or cease to bound the spectrum of
-//! scalars.
+//! nothing unless the symmetry of a matrix changes, or row sums of scalars start or cease to bound the
+//! spectrum.
 
 use coarsen_backend::{Backend, DenseBlocks, Reused, SetupError, SmootherFacts, Update, check_range};
 use coarsen_core::{Error, Real};
@@ -18,11 +19,11 @@ use std::mem;
 use super::{Hierarchy, Host, Level, Seconds, checked, give_diagonal, term, timed};
 use crate::{Coarse, Coarsening, Grid, Keep, SmootherRecipe};
 
-/// Spare memory of a level.
+/// The spare memory of a level.
 pub(super) struct PreparedLevel<T, X> {
     coarse: Option<Coarse<T, X>>,
     matrix: Bsr<T>,
-    /// Inverses of the diagonal blocks, if the smoother has none.
+    /// The inverses of the diagonal blocks, if the smoother does not provide them.
     inverses: Option<DenseBlocks<T>>,
 }
 
@@ -32,10 +33,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Update<T> f
         self.follow(system, &*system.whole()?)
     }
 
-    /// Keeps every prolongation if the pattern is another one on the same nodes, as after a change of
-    /// contact.
-    ///
-    /// For the same pattern, this is an update.
+    /// Keeps every prolongation if the pattern is different but the nodes are the same, as after a change of
+    /// contact. For the same pattern, this is an update.
     fn patch_from(&mut self, system: System<'_, T>, touched: &[u32]) -> Result<Reused, SetupError> {
         system.check()?;
         let nodes = system.matrix.pattern().rows();
@@ -52,13 +51,13 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Update<T> f
         }
         finest.check_finite()?;
         self.reshape(system, &finest)?;
-        // The parts are transfers, products and the coarsest solve.
+        // The parts counted are transfers, products and the coarsest solve.
         Ok(Reused::Rest { redone: self.levels.len() + 1, of: 2 * self.levels.len() + 1 })
     }
 }
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
-    /// New values of the finest matrix; another pattern causes a build.
+    /// Updates the values of the finest matrix; another pattern causes a build.
     fn follow(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<Reused, SetupError> {
         finest.check_finite()?;
         let same = finest.block().0 == self.block && Pattern::same(finest.pattern(), &self.pattern);
@@ -98,8 +97,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
 }
 
 impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
-    /// Computes the new level into spare memory; returns the next coarser grid, and the state of the step
-    /// there.
+    /// Computes the new level into spare memory; returns the next coarser grid, and the state of the step to
+    /// it.
     fn prepare<'a, C: Coarsening<T, State = X>>(
         &'a mut self,
         coarsening: &C,
@@ -119,7 +118,7 @@ impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
         Ok((Grid::below(coarse, a, fine.depth + 1), &coarse.state))
     }
 
-    /// Replaces the values in use by those prepared.
+    /// Replaces the values in use by the prepared values.
     fn commit(&mut self) -> Result<(), SetupError> {
         let host = &mut self.host;
         let Some(next) = &mut host.next else { return Ok(()) };
@@ -133,14 +132,14 @@ impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
 }
 
 impl<T: Real, X: Clone> Host<T, X> {
-    /// Bytes of the spare memory.
+    /// Returns the size of the spare memory in bytes.
     pub(super) fn spare_bytes(&self) -> usize {
         let inverses = |next: &PreparedLevel<T, X>| next.inverses.as_ref().map_or(0, |d| d.values().len());
         let values = |next: &PreparedLevel<T, X>| next.matrix.values().len() + inverses(next);
         self.next.as_ref().map_or(0, values) * size_of::<T>()
     }
 
-    /// The next coarser matrix, and the step to it.
+    /// Computes the next coarser matrix and the step to it.
     fn prepare<C: Coarsening<T, State = X>>(
         &mut self,
         coarsening: &C,

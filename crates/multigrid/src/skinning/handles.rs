@@ -3,7 +3,7 @@
 //! | symbol | what |
 //! |---|---|
 //! | Ω_0 | all nodes |
-//! | Ω_l | the handles of level l, Ω_(l+1) ⊂ Ω_l: the first k_l of one order |
+//! | Ω_l | the handles of level l, Ω_(l+1) ⊂ Ω_l: the first k_l handles of one order |
 //! | d(i) | the geodesic distance of node i to the nearest handle |
 
 use std::cmp::Reverse;
@@ -11,14 +11,16 @@ use std::collections::BinaryHeap;
 
 use coarsen_sparse::Pattern;
 
-/// The handles of all levels, and who controls whom.
+/// The handles of all levels, and the handle that controls each node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Handles {
-    /// The nodes that are handles, in the order in which they were chosen.
+    /// The nodes that are handles, in the order of their choice.
     pub order: Vec<u32>,
-    /// For each level, from fine to coarse, the handle that controls each node of the finer level. Handles
-    /// have the numbers of their places in `order`.
+    /// For each level, from fine to coarse, the handle that controls each node of the finer level. The number
+    /// of a handle is its position in `order`.
     pub controls: Vec<Vec<u32>>,
+    /// The distances of all nodes on each level, from which a cut starts.
+    pub(super) fields: Vec<Field>,
 }
 
 /// The edges of a graph and their lengths, in the order of the pattern.
@@ -27,17 +29,24 @@ pub(super) struct Lengths<'a> {
     pub(super) lengths: &'a [f64],
 }
 
-/// Distances to the nearest handle, and that handle.
-struct Field {
-    distance: Vec<f64>,
-    nearest: Vec<u32>,
-    /// Nodes whose distance may pass on to their neighbours, the nearest first.
-    front: BinaryHeap<Reverse<(Far, u32)>>,
+/// The distance of each node to the nearest handle, and this handle.
+#[derive(Clone, Debug)]
+pub(super) struct Field {
+    pub(super) distance: Vec<f64>,
+    pub(super) nearest: Vec<u32>,
+    /// The nodes whose neighbours may have to be updated, the nearest first. Empty between updates.
+    pub(super) front: BinaryHeap<Reverse<(Far, u32)>>,
 }
 
-/// A distance that is at least 0, ordered.
-#[derive(Clone, Copy)]
-struct Far(f64);
+impl PartialEq for Field {
+    fn eq(&self, other: &Self) -> bool {
+        self.distance == other.distance && self.nearest == other.nearest
+    }
+}
+
+/// A nonnegative distance with a total order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Far(pub(super) f64);
 
 impl PartialEq for Far {
     fn eq(&self, other: &Self) -> bool {
@@ -60,17 +69,19 @@ impl Ord for Far {
 }
 
 impl Handles {
-    /// The handles of levels of `counts` handles, from fine to coarse, beginning with `given`.
+    /// Chooses the handles, beginning with `given`; `counts` is the number of handles of each level, from
+    /// fine to coarse.
     ///
-    /// A count is lowered to the nodes that have a distance from all others, and raised to the components of
-    /// the graph, which get a handle each. The same graph gives the same handles. *Cost* one update of
-    /// distances a handle, about n log n steps in all for each doubling of the handles.
+    /// A count is reduced to the number of nodes at different positions, and increased to the number of
+    /// components of the graph, because each component gets a handle. The same graph gives the same handles.
+    /// *Cost* one update of distances per handle, in total about n log n steps for each doubling of the
+    /// number of handles.
     pub(super) fn sample(graph: &Lengths<'_>, counts: &[usize], given: &[u32]) -> Self {
         let nodes = graph.pattern.rows();
         let mut field = Field::new(nodes);
         let mut farthest: BinaryHeap<(Far, Reverse<u32>)> =
             (0..nodes as u32).map(|i| (Far(f64::INFINITY), Reverse(i))).collect();
-        let (mut order, mut snapshots) = (Vec::<u32>::new(), Vec::<Vec<u32>>::new());
+        let (mut order, mut fields, mut reached) = (Vec::<u32>::new(), Vec::new(), Vec::new());
         let mut given = given.iter().copied();
         for &count in counts.iter().rev() {
             while order.len() < count || field.unreached(&mut farthest) {
@@ -81,30 +92,39 @@ impl Handles {
                     order.push(next);
                 }
             }
-            snapshots.push(field.nearest.clone());
+            fields.push(field.clone());
+            reached.push(order.len());
         }
-        snapshots.reverse();
-        let mut finer: Option<usize> = None; // handles of the finer level
-        let mut controls = Vec::with_capacity(counts.len());
-        for nearest in snapshots {
-            let count = nearest.iter().max().map_or(0, |&last| last as usize + 1);
-            controls.push(match finer {
-                None => nearest,
-                Some(finer) => order[..finer].iter().map(|&i| nearest[i as usize]).collect(),
-            });
-            finer = Some(count);
-        }
-        Self { order, controls }
+        fields.reverse();
+        reached.reverse();
+        Self::from_fields(order, fields, &reached)
     }
 
-    /// The number of handles of level `level`; 0 is the level below the finest.
+    /// Returns the handles of levels whose distances are known; `counts` are the numbers of handles.
+    pub(super) fn from_fields(order: Vec<u32>, fields: Vec<Field>, counts: &[usize]) -> Self {
+        let of = |(level, field): (usize, &Field)| match level {
+            0 => field.nearest.clone(),
+            _ => order[..counts[level - 1]].iter().map(|&i| field.nearest[i as usize]).collect(),
+        };
+        let controls = fields.iter().enumerate().map(of).collect();
+        Self { order, controls, fields }
+    }
+
+    /// Returns the number of handles of level `level`; 0 is the level below the finest.
     pub fn count(&self, level: usize) -> usize {
         self.controls[level].iter().max().map_or(0, |&last| last as usize + 1)
+    }
+
+    /// Returns the size of all lists in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let fields = self.fields.iter().map(|f| size_of_val(&f.distance[..]) + size_of_val(&f.nearest[..]));
+        let controls = self.controls.iter().map(|c| size_of_val(&c[..]));
+        size_of_val(&self.order[..]) + fields.sum::<usize>() + controls.sum::<usize>()
     }
 }
 
 impl Field {
-    fn new(nodes: usize) -> Self {
+    pub(super) fn new(nodes: usize) -> Self {
         Self {
             distance: vec![f64::INFINITY; nodes],
             nearest: vec![u32::MAX; nodes],
@@ -112,32 +132,38 @@ impl Field {
         }
     }
 
-    /// Updates the distances around a new handle: Dijkstra's algorithm, which ends where another handle is
-    /// nearer.
-    fn add(&mut self, graph: &Lengths<'_>, node: u32, handle: u32) {
+    /// Updates the distances around a new handle by Dijkstra's algorithm, which stops at nodes that are
+    /// nearer to another handle.
+    pub(super) fn add(&mut self, graph: &Lengths<'_>, node: u32, handle: u32) {
         self.reach(node, 0.0, handle);
+        self.spread(graph);
+    }
+
+    /// Updates neighbours until no distance becomes shorter.
+    pub(super) fn spread(&mut self, graph: &Lengths<'_>) {
         while let Some(Reverse((Far(d), i))) = self.front.pop() {
             let i = i as usize;
             if d > self.distance[i] {
                 continue;
             }
+            let handle = self.nearest[i];
             for at in graph.pattern.range(i) {
                 self.reach(graph.pattern.indices()[at], d + graph.lengths[at], handle);
             }
         }
     }
 
-    /// Takes a distance if it is shorter than the present one.
-    fn reach(&mut self, node: u32, d: f64, handle: u32) {
+    /// Stores a distance if it is shorter than the stored distance, or equal to it with an earlier handle.
+    pub(super) fn reach(&mut self, node: u32, d: f64, handle: u32) {
         let i = node as usize;
-        if d < self.distance[i] {
+        if d < self.distance[i] || (d == self.distance[i] && handle < self.nearest[i]) {
             (self.distance[i], self.nearest[i]) = (d, handle);
             self.front.push(Reverse((Far(d), node)));
         }
     }
 
-    /// The node farthest from all handles, the first of several. `candidates` holds an upper bound of each
-    /// distance.
+    /// Returns the node farthest from all handles, the first if there are several, or `None` if all distances
+    /// are 0. `candidates` holds an upper bound of each distance.
     fn farthest(&self, candidates: &mut BinaryHeap<(Far, Reverse<u32>)>) -> Option<u32> {
         self.tighten(candidates).filter(|(d, _)| *d > 0.0).map(|(_, node)| node)
     }
@@ -147,8 +173,9 @@ impl Field {
         self.tighten(candidates).is_some_and(|(d, _)| d == f64::INFINITY)
     }
 
-    /// The largest distance and its node. Distances only fall, so bounds are renewed when they come up.
-    fn tighten(&self, candidates: &mut BinaryHeap<(Far, Reverse<u32>)>) -> Option<(f64, u32)> {
+    /// Returns the largest distance and its node. Distances only decrease, so a bound is updated only when it
+    /// is the largest.
+    pub(super) fn tighten(&self, candidates: &mut BinaryHeap<(Far, Reverse<u32>)>) -> Option<(f64, u32)> {
         while let Some(mut top) = candidates.peek_mut() {
             let (Far(bound), Reverse(node)) = *top;
             let d = self.distance[node as usize];
@@ -165,7 +192,7 @@ impl Field {
 mod tests {
     use super::*;
 
-    /// Nodes in a line, one apart.
+    /// Returns nodes on a line at distance 1; `cut` removes one edge.
     fn line(nodes: usize, cut: Option<usize>) -> (Pattern, Vec<f64>) {
         let meet = |i: usize, j: usize| i.abs_diff(j) == 1 && cut.is_none_or(|c| (i < c) == (j < c));
         let mut offsets = vec![0];
@@ -206,12 +233,35 @@ mod tests {
         assert_eq!(handles.count(1), 2);
     }
 
-    /// Nodes at the place of a handle are no handles, so that no handle controls nothing.
+    /// Nodes at the position of a handle do not become handles, so that every handle controls a node.
     #[test]
     fn more_handles_than_places_are_not_found() {
         let (pattern, mut lengths) = line(4, None);
         lengths.fill(0.0);
         let handles = Handles::sample(&Lengths { pattern: &pattern, lengths: &lengths }, &[4], &[]);
         assert_eq!((handles.order, handles.controls), (vec![0], vec![vec![0; 4]]));
+    }
+
+    /// A line is cut in its middle: the part without a handle gets a handle on each level, distances are the
+    /// distances of the new graph, and a cut that changes nothing leaves the handles unchanged.
+    #[test]
+    fn a_cut_samples_its_region_only() {
+        let (whole, lengths) = line(40, None);
+        let before = Handles::sample(&Lengths { pattern: &whole, lengths: &lengths }, &[10, 2], &[]);
+        let same = before.after_cut(&Lengths { pattern: &whole, lengths: &lengths }, &[19, 20]);
+        assert_eq!(same, before);
+        let (parts, lengths) = line(40, Some(17));
+        let after = before.after_cut(&Lengths { pattern: &parts, lengths: &lengths }, &[16, 17]);
+        for (level, field) in after.fields.iter().enumerate() {
+            let handles = &after.order[..after.count(level)];
+            for i in 0..40_usize {
+                let same = |h: &&u32| (**h < 17) == (i < 17);
+                let d = handles.iter().filter(same).map(|&h| i.abs_diff(h as usize)).min().unwrap();
+                assert_eq!(field.distance[i], d as f64);
+                assert_eq!(i.abs_diff(handles[field.nearest[i] as usize] as usize), d);
+            }
+        }
+        assert_eq!(&after.order[..2], &before.order[..2]);
+        assert!(after.order.len() <= before.order.len() + 2);
     }
 }

@@ -5,13 +5,13 @@ use coarsen_sparse::{Bsr, Pattern};
 
 use super::handles::Lengths;
 
-/// The metric in which handles are the farthest points.
+/// The metric in which farthest points are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
-    /// Distances along edges at rest: for bodies of one material (§4.1).
+    /// The lengths of edges at rest, for bodies of one material (§4.1).
     Uniform,
-    /// Edges of weak coupling are longer: ‖x_i − x_j‖ (‖A_ii‖ ‖A_jj‖)^½ / ‖A_ij‖. Handles then keep to one
-    /// side of a jump of stiffness.
+    /// The lengths ‖x_i − x_j‖ (‖A_ii‖ ‖A_jj‖)^½ / ‖A_ij‖: edges with weak coupling are longer. A handle then
+    /// controls nodes on one side of a jump of stiffness.
     Stiffness,
 }
 
@@ -27,7 +27,7 @@ impl Graph<'_> {
     }
 }
 
-/// The graph of the couplings of A between nodes at x.
+/// Returns the graph of the couplings of A between nodes at x.
 pub(super) fn edge_lengths<'a, T: Real>(sampling: Sampling, a: &'a Bsr<T>, x: &[[f64; 3]]) -> Graph<'a> {
     let norm = |block: &[T]| block.iter().map(|v| v.wide() * v.wide()).sum::<f64>().sqrt();
     let diagonal: Vec<f64> = match sampling {

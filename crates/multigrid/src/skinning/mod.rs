@@ -4,28 +4,33 @@
 //! |---|---|
 //! | Ω_l, k_l | the handles of level l and their number |
 //! | X_i | the homogeneous rest position of node i: (x, y, z, 1) |
-//! | U | P of the finest level: block (i, j) is X_iᵀ ⊗ I_3, 3 x 12, for the handle j nearest to node i |
+//! | ω_ij | the weight of handle j at node i: by default 1 for the nearest handle, 0 for all others |
+//! | U | P of the finest level: block (i, j) is ω_ij X_iᵀ ⊗ I_3, 3 x 12 |
 //! | U_l | P between handles: blocks I_12 |
 //! | q | the unknowns of a handle: the columns of an affine map, 12 numbers |
-//! | n | directions of a handle that move none of its nodes |
+//! | n | directions of a handle that do not move any of its nodes |
 //!
 //! | file | step |
 //! |---|---|
 //! | `handles` | farthest points of the elastic graph, nested (§4.1) |
-//! | `lengths` | the lengths of its edges |
+//! | `lengths` | the lengths of the edges of the graph |
+//! | `cut` | handles after a cut |
+//! | `weights` | constant or smooth weights of handles (§4.2) |
 //! | `mod` | coordinates and transfers (§4.2) |
-//! | `null_space` | directions without a node that they move (§4.4) |
+//! | `null_space` | directions that move no node (§4.4) |
 //!
-//! The Galerkin product (§4.3) is that of `coarsen_sparse::GalerkinPlan` for weights: A_ij adds (X_i X_jᵀ) ⊗
-//! A_ij to the blocks of two handles (eq. 7, with its factors in the order of §4.2). Smoothers and the coarse
-//! solve (§4.5) are those of [`Multigrid`](crate::Multigrid).
+//! The Galerkin product (§4.3) is computed by `coarsen_sparse::GalerkinPlan` for weights: A_ij adds (X_i
+//! X_jᵀ) ⊗ A_ij to the blocks of two handles (eq. 7, with its factors in the order of §4.2). Smoothers and
+//! the coarse solve (§4.5) come from [`Multigrid`](crate::Multigrid).
 //!
 //! *Reference* Xian, Tong & Liu 2019, "A Scalable Galerkin Multigrid Method for Real-time Simulation of
 //! Deformable Objects", ACM TOG 38(6):162.
 
+mod cut;
 mod handles;
 mod lengths;
 mod null_space;
+mod weights;
 
 use std::sync::Arc;
 
@@ -34,59 +39,91 @@ use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern, Prolongation};
 
 use crate::{Coarse, Coarsening, Grid};
+pub use cut::Cut;
 pub use handles::Handles;
 pub use lengths::Sampling;
 use lengths::edge_lengths;
 use null_space::Moments;
+pub use weights::Weights;
 
-/// Handles that move their nodes by affine maps of the rest positions, with weights 0 or 1.
+/// Skinning-space multigrid: handles move their nodes by affine maps of the rest positions.
 ///
-/// Handles are farthest points of the elastic graph, and each node follows its nearest handle. *Use* for
-/// elastic bodies and sheets whose rest positions are known, when values change in every step: P is computed
-/// once, and an update multiplies by it without searches. *Cost* of the sampling about n log n steps for each
-/// doubling of the handles; P stores 4 numbers a node; coarse blocks are 12 x 12 for blocks of 3, 4 x 4 for
-/// scalars, 6 x 6 for blocks of 2. *Leave it* where positions are unknown, or the matrix is no stiffness of a
-/// body.
+/// Handles are farthest points of the elastic graph, and each node is moved by its nearest handle. *Use* for
+/// elastic bodies and sheets with known rest positions, if values change in every step: P is computed once,
+/// and an update multiplies by P without searches. *Not* if positions are unknown, or the matrix is not the
+/// stiffness of a body. *Cost* sampling takes about n log n steps for each doubling of the number of handles.
+/// *Memory* P stores 4 numbers per node; coarse blocks are 12 x 12 for blocks of 3, 4 x 4 for scalars, 6 x 6
+/// for blocks of 2.
 ///
-/// *Errors* of a build: no rest positions, and blocks of other sizes.
+/// A build fails without rest positions, and for blocks of other sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skinning {
-    /// The handles of each level, from fine to coarse; none to fit them to the number of nodes.
+    /// The number of handles of each level, from fine to coarse; if empty, it is computed from the number of
+    /// nodes.
     pub handles: Vec<usize>,
-    /// Nodes of each handle of the first level, where the handles are fitted.
+    /// The number of nodes per handle of the first level, if `handles` is empty.
     pub nodes_per_handle: usize,
-    /// Handles of each handle of the next level, where they are fitted.
+    /// The number of handles per handle of the next level, if `handles` is empty.
     pub handles_per_handle: usize,
-    /// Nodes that are handles on every level, before all others.
+    /// The nodes that are chosen as handles before all other nodes.
     pub given: Vec<u32>,
-    /// The metric of the farthest points.
+    /// The metric in which farthest points are chosen.
     pub sampling: Sampling,
-    /// One rest position a node; without them, the positions of the system that is built.
+    /// The weights of handles at nodes. Between levels of handles they are always constant.
+    pub weights: Weights,
+    /// The unknowns of a handle.
+    pub coordinates: Coordinates,
+    /// A cut through a body whose handles are known: only the region of the cut is sampled again. `handles`
+    /// and `given` are then not used.
+    pub cut: Option<Cut>,
+    /// One rest position per node; if `None`, the positions of the system.
     pub rest: Option<Arc<[[f64; 3]]>>,
+}
+
+/// The kind of unknowns of a handle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Coordinates {
+    /// An affine map: 12 unknowns for blocks of 3.
+    #[default]
+    Affine,
+    /// A translation: the same number of unknowns as a node. *Use* to compare (§5.2, tests 3 and 4); many
+    /// cycles are needed.
+    Constant,
 }
 
 impl Default for Skinning {
     fn default() -> Self {
-        let (nodes_per_handle, handles_per_handle) = (40, 8);
+        let (nodes_per_handle, handles_per_handle) = (80, 8);
         let (handles, given, sampling) = (Vec::new(), Vec::new(), Sampling::Uniform);
-        Self { handles, nodes_per_handle, handles_per_handle, given, sampling, rest: None }
+        let (weights, coordinates) = (Weights::Constant, Coordinates::Affine);
+        Self {
+            handles,
+            nodes_per_handle,
+            handles_per_handle,
+            given,
+            sampling,
+            weights,
+            coordinates,
+            cut: None,
+            rest: None,
+        }
     }
 }
 
-/// What a level of [`Skinning`] keeps.
+/// The state of a level of [`Skinning`].
 #[derive(Clone, Debug)]
 pub struct Controlled {
     handles: Arc<Handles>,
-    /// The level that this step leads to; 0 is the first below the finest.
+    /// The coarse level of this step; 0 is the level below the finest.
     level: usize,
     moments: Vec<Moments>,
-    /// Directions n of each handle that move none of its nodes, and the handle.
+    /// The number of a handle, and a direction n that does not move any of its nodes.
     still: Vec<(u32, [f64; 4])>,
 }
 
 impl Controlled {
-    /// The handles of all levels.
-    pub fn handles(&self) -> &Handles {
+    /// Returns the handles of all levels.
+    pub fn handles(&self) -> &Arc<Handles> {
         &self.handles
     }
 
@@ -111,7 +148,7 @@ impl<T: Real> Coarsening<T> for Skinning {
         }
     }
 
-    /// U depends on rest positions only, so new values change nothing of it.
+    /// U depends only on rest positions, so it does not change with new values.
     fn refresh(
         &self,
         _: &Grid<'_, T>,
@@ -149,7 +186,8 @@ impl<T: Real> Coarsening<T> for Skinning {
     }
 
     fn state_bytes(&self, state: &Controlled) -> usize {
-        size_of_val(&state.moments[..]) + size_of_val(&state.still[..])
+        let handles = if state.level == 0 { state.handles.bytes() } else { 0 }; // shared by all levels
+        handles + size_of_val(&state.moments[..]) + size_of_val(&state.still[..])
     }
 
     fn name(&self) -> &'static str {
@@ -158,7 +196,7 @@ impl<T: Real> Coarsening<T> for Skinning {
 }
 
 impl Skinning {
-    /// The first level: handles, U and the moments of each handle.
+    /// Returns the step to the first level: handles, U and the moments of each handle.
     fn first<T: Real>(&self, fine: &Grid<'_, T>) -> Result<Option<Coarse<T, Controlled>>, SetupError> {
         let a = fine.a;
         let (nodes, b) = (a.pattern().rows(), a.block().0);
@@ -172,8 +210,9 @@ impl Skinning {
             let (what, expected) = ("unknowns of a node, for affine motions of space,", 3);
             return Err(Error::Shape { what, expected, found: b }.into());
         }
-        if let Some(&node) = self.given.iter().find(|&&i| i as usize >= nodes) {
-            let what = "nodes that are given as handles";
+        let cut = self.cut.iter().flat_map(|cut| cut.touched.iter().chain(&cut.handles.order));
+        if let Some(&node) = self.given.iter().chain(cut).find(|&&i| i as usize >= nodes) {
+            let what = "nodes that are given as handles or by a cut";
             return Err(Error::Shape { what, expected: nodes, found: node as usize + 1 }.into());
         }
         let x = centred(rest)?;
@@ -182,18 +221,29 @@ impl Skinning {
             return Ok(None);
         }
         let graph = edge_lengths(self.sampling, fine.elastic.unwrap_or(a), &x);
-        let handles = Arc::new(Handles::sample(&graph.view(), &counts, &self.given));
-        let count = handles.count(0);
-        let pattern = Pattern::new(count, (0..=nodes).collect(), handles.controls[0].clone())?;
+        let handles = Arc::new(match &self.cut {
+            None => Handles::sample(&graph.view(), &counts, &self.given),
+            Some(cut) => cut.handles.after_cut(&graph.view(), &cut.touched),
+        });
+        let (pattern, weights) = weights::weights(self.weights, &graph.view(), &handles)?;
         let axes = if b == 2 { 2 } else { 3 };
-        let weights = x.iter().flat_map(|x| x[..axes].iter().copied().chain([1.0])).map(T::of).collect();
-        let u = Bsr::new(Arc::new(pattern), (1, axes + 1), weights)?;
-        let mut moments = vec![Moments::default(); count];
-        x.iter().zip(&handles.controls[0]).for_each(|(&x, &j)| moments[j as usize].add(x));
+        let spanned = if self.coordinates == Coordinates::Affine { axes } else { 0 };
+        let mut moments = vec![Moments::default(); if spanned > 0 { handles.count(0) } else { 0 }];
+        let mut values = Vec::with_capacity((spanned + 1) * weights.len());
+        for (i, x) in x.iter().enumerate() {
+            for at in pattern.range(i) {
+                let w = weights[at];
+                values.extend(x[..spanned].iter().map(|x| T::of(w * x)).chain([T::of(w)]));
+                if let Some(moments) = moments.get_mut(pattern.indices()[at] as usize) {
+                    moments.add(*x, w);
+                }
+            }
+        }
+        let u = Bsr::new(Arc::new(pattern), (1, spanned + 1), values)?;
         Ok(Some(step(Prolongation::weights(u, b)?, Controlled::new(handles, 0, moments, axes), &x)))
     }
 
-    /// The handles of each level, from fine to coarse.
+    /// Returns the number of handles of each level, from fine to coarse.
     fn counts(&self, nodes: usize) -> Vec<usize> {
         if !self.handles.is_empty() {
             return self.handles.iter().map(|&k| k.clamp(1, nodes.max(1))).collect();
@@ -204,7 +254,7 @@ impl Skinning {
     }
 }
 
-/// A level of handles below another.
+/// Returns the step from one level of handles to the next.
 fn below<T: Real>(
     fine: &Grid<'_, T>,
     above: &Controlled,
@@ -214,7 +264,7 @@ fn below<T: Real>(
     let Some(controls) = handles.controls.get(level) else { return Ok(None) };
     let (count, k) = (handles.count(level), fine.a.block().0);
     let pattern = Pattern::new(count, (0..=controls.len()).collect(), controls.clone())?;
-    let mut moments = vec![Moments::default(); count];
+    let mut moments = vec![Moments::default(); if above.moments.is_empty() { 0 } else { count }];
     above.moments.iter().zip(controls).for_each(|(m, &j)| moments[j as usize].join(m));
     let axes = if k == 6 { 2 } else { 3 };
     let p = Prolongation::identities(Arc::new(pattern), k)?;
@@ -223,15 +273,15 @@ fn below<T: Real>(
     Ok(Some(Coarse { positions: Some(positions[..count].to_vec()), ..Coarse::new(p, state) }))
 }
 
-/// A step to handles at their rest positions.
+/// Returns a step to handles at their rest positions.
 fn step<T>(p: Prolongation<T>, state: Controlled, x: &[[f64; 3]]) -> Coarse<T, Controlled> {
     let count = state.handles.count(state.level);
     let positions = state.handles.order[..count].iter().map(|&i| x[i as usize]).collect();
     Coarse { positions: Some(positions), ..Coarse::new(p, state) }
 }
 
-/// Positions about their centre, the farthest at a distance of 1, so that products of coordinates keep the
-/// digits of `f32`.
+/// Returns positions relative to their mean, scaled to a largest distance of 1, so that products of
+/// coordinates keep the digits of `f32`.
 fn centred(x: &[[f64; 3]]) -> Result<Vec<[f64; 3]>, SetupError> {
     if let Some(index) = x.iter().position(|x| x.iter().any(|c| !c.is_finite())) {
         return Err(Error::NotFinite { what: "rest positions", index }.into());
@@ -243,7 +293,7 @@ fn centred(x: &[[f64; 3]]) -> Result<Vec<[f64; 3]>, SetupError> {
     Ok(x.iter().map(|x| about(x).map(|c| c * scale)).collect())
 }
 
-/// The numbers of n that belong to a block of k: (x, y, z, 1), or (x, y, 1) for the plane.
+/// Returns the entries of n for a block of k: (x, y, z, 1), or (x, y, 1) in the plane.
 fn within(n: &[f64; 4], k: usize) -> Vec<f64> {
     if k == 6 { vec![n[0], n[1], n[3]] } else { n.to_vec() }
 }

@@ -1,39 +1,39 @@
-//! Directions of a handle that move none of its nodes (§4.4).
+//! Directions of a handle that do not move any of its nodes (§4.4).
 //!
 //! | symbol | what |
 //! |---|---|
 //! | X | the homogeneous rest position (x, 1) of a node |
-//! | M | Σ X Xᵀ over the nodes that a handle controls, m x m |
-//! | c, C | their centre and Σ (x − c) (x − c)ᵀ |
+//! | M | Σ ω² X Xᵀ over the nodes that a handle moves, m x m |
+//! | c, C | the centre of these nodes and Σ (x − c) (x − c)ᵀ |
 //! | n | a direction with Xᵀ n = 0 for all these nodes: a plane that contains them |
 //!
-//! *Deviation* from the paper, which adds n nᵀ to the first coarse matrix once: in a product with the next
-//! transfer, that term would stiffen motions that other handles do make. Here each level has a term of its
-//! own, which no product contains, and of the size of its diagonal block. And the test is made about the
-//! centre of the nodes, so that it does not depend on where the body is.
+//! *Deviation* from the paper: the paper adds n nᵀ once, to the first coarse matrix. The product with the
+//! next transfer would then stiffen motions of other handles. Here each level has its own term, which no
+//! product contains, scaled to its diagonal block. In addition, the test uses positions relative to the
+//! centre of the nodes, so that it does not depend on the position of the body.
 
-/// Eigenvalues of C below this share of the largest are 0: nodes within a thousandth of their extent from a
-/// plane, line or point.
+/// Eigenvalues of C up to this fraction of the largest count as 0: the nodes are then within a thousandth of
+/// their extent from a plane or line.
 const THIN: f64 = 1e-6;
 
-/// Moments M of a handle: the upper triangle, row by row, for positions in space.
+/// The moments M of a handle: the upper triangle, row by row, for positions in space.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Moments {
     /// Σ x xᵀ: xx, xy, xz, yy, yz, zz.
     second: [f64; 6],
     /// Σ x.
     first: [f64; 3],
-    /// The number of nodes.
+    /// Σ ω², the number of nodes for constant weights.
     count: f64,
 }
 
 impl Moments {
-    /// Adds a node.
-    pub(super) fn add(&mut self, [x, y, z]: [f64; 3]) {
-        let products = [x * x, x * y, x * z, y * y, y * z, z * z];
-        self.second.iter_mut().zip(products).for_each(|(s, p)| *s += p);
-        self.first.iter_mut().zip([x, y, z]).for_each(|(s, p)| *s += p);
-        self.count += 1.0;
+    /// Adds a node that the handle moves with weight ω.
+    pub(super) fn add(&mut self, [x, y, z]: [f64; 3], weight: f64) {
+        let (products, square) = ([x * x, x * y, x * z, y * y, y * z, z * z], weight * weight);
+        self.second.iter_mut().zip(products).for_each(|(s, p)| *s += square * p);
+        self.first.iter_mut().zip([x, y, z]).for_each(|(s, p)| *s += square * p);
+        self.count += square;
     }
 
     /// Adds the nodes of another handle.
@@ -43,10 +43,10 @@ impl Moments {
         self.count += other.count;
     }
 
-    /// Orthonormal directions n = (a, −aᵀc) that move none of the nodes; `axes` is the dimension of space, 2 or
-    /// 3.
+    /// Returns orthonormal directions n = (a, −aᵀc) that do not move any of the nodes; `axes` is the
+    /// dimension of space, 2 or 3.
     ///
-    /// a is an eigenvector of C whose eigenvalue is 0. The last of the four numbers belongs to the constant.
+    /// a is an eigenvector of C with eigenvalue 0. The last of the four numbers belongs to the constant.
     pub(super) fn null_space(&self, axes: usize) -> Vec<[f64; 4]> {
         let c = self.first.map(|sum| sum / self.count);
         let [xx, xy, xz, yy, yz, zz] = self.second;
@@ -72,8 +72,8 @@ impl Moments {
     }
 }
 
-/// The columns of V with A = V Λ Vᵀ for the leading block of a symmetric matrix, by Jacobi's rotations; Λ is
-/// the diagonal of what is left in A.
+/// Computes the columns of V with A = V Λ Vᵀ for the leading block of a symmetric matrix, by Jacobi
+/// rotations; the diagonal of A becomes Λ.
 fn eigenvectors(a: &mut [[f64; 3]; 3], axes: usize) -> [[f64; 3]; 3] {
     let mut v = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     for _sweep in 0..12 {
@@ -101,12 +101,12 @@ mod tests {
 
     fn of(points: &[[f64; 3]]) -> Moments {
         let mut moments = Moments::default();
-        points.iter().for_each(|&x| moments.add(x));
+        points.iter().for_each(|&x| moments.add(x, 1.0));
         moments
     }
 
-    /// A body has no such direction, a plane one, a line two, a point three, wherever they are; and all move
-    /// none of the points.
+    /// A body has no such direction, a plane has one, a line two and a point three, at any position, and no
+    /// direction moves a node.
     #[test]
     fn planes_lines_and_points_have_their_directions() {
         let plane = |u: f64, v: f64| [5.0 + u, 3.0 - v + 0.5 * u, 2.0 * u + v];

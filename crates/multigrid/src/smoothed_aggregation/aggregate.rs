@@ -1,13 +1,13 @@
 //! Aggregates of strongly connected nodes.
 //!
-//! Pass 1 is Algorithm 1 of Tamstorf 2015; step numbers at line ends are its own. Nodes whose neighbours all
-//! lie in their chunk go first, chunks in parallel; nodes on borders of chunks follow in order. Pass 2 is the
-//! alternative named beside Algorithm 2: each left-over node joins the aggregate it is most strongly
-//! connected to. Pass 3 merges aggregates of one or two nodes into a neighbour, since they cannot hold the
-//! rotations of a rigid body. Chunks depend on the number of nodes only: the aggregates are the same for any
-//! thread count.
+//! Pass 1 is Algorithm 1 of Tamstorf 2015; its step numbers are given at line ends. Nodes whose neighbours
+//! all lie in their chunk are visited first, with chunks in parallel; nodes on borders of chunks follow in
+//! order. Pass 2 is the alternative to Algorithm 2 in the same paper: each left-over node joins the aggregate
+//! to which it is most strongly connected. Pass 3 merges aggregates of one or two nodes into a neighbour,
+//! because they cannot represent the rotations of a rigid body. Chunks depend only on the number of nodes:
+//! the aggregates are the same for any thread count.
 //!
-//! Until they are numbered, aggregates are identified by their root, the node they grew from.
+//! Until aggregates are numbered, they are identified by their root, the node from which they grew.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,7 +17,7 @@ use coarsen_sparse::Pattern;
 
 const NONE: u32 = u32::MAX;
 
-/// Nodes per chunk.
+/// The number of nodes per chunk.
 const CHUNK: usize = 8192;
 
 /// The input of aggregation: weight and strong flag of each stored block.
@@ -28,7 +28,7 @@ pub(super) struct Couplings<'a> {
 }
 
 impl Couplings<'_> {
-    /// The stored off-diagonal blocks of row i: neighbour, weight, whether strong.
+    /// Returns the stored off-diagonal blocks of row i: neighbour, weight, whether strong.
     pub(super) fn of(&self, i: usize) -> impl Iterator<Item = (usize, f32, bool)> {
         let range = self.pattern.range(i);
         let stored = self.weights[range.clone()].iter().zip(&self.strong[range]).zip(self.pattern.row(i));
@@ -41,9 +41,9 @@ impl Couplings<'_> {
     }
 }
 
-/// The aggregate of each node, `u32::MAX` for special ones, and their number; numbered in the order of their
-/// roots. None has fewer than `smallest` nodes unless it has no neighbour. With `twice`, aggregates reach
-/// second neighbours.
+/// Returns the aggregate of each node, `u32::MAX` for special nodes, and the number of aggregates; they are
+/// numbered in the order of their roots. No aggregate has fewer than `smallest` nodes unless it has no
+/// neighbour. If `twice`, aggregates contain second neighbours.
 pub(super) fn aggregate(
     a: &Couplings<'_>,
     special: &[bool],
@@ -66,14 +66,15 @@ pub(super) fn aggregate(
     for i in (0..n).filter(|&i| border[i]) {
         grow(a, special, twice, i, 0, &mut root);
     }
-    // Pass 2 reads pass 1 only, so that chains do not grow in one direction.
+    // Pass 2 reads only the result of pass 1, so that chains do not grow in one direction.
     let mut of = root.clone();
     each((0..n, &mut of[..]), CHUNK, a.worth(), &|(chunk, of): (Range<usize>, &mut [u32])| {
         for (i, of) in chunk.zip(of).filter(|(i, of)| **of == NONE && !special[*i]) {
             *of = strongest(a, i, |j, strong| strong && root[j] != NONE).map_or(NONE, |j| root[j]);
         }
     });
-    // Nodes without a strong free neighbour: they join an aggregate by any coupling, or become one alone.
+    // Nodes without a strong neighbour that is not special join an aggregate by any coupling, or become an
+    // aggregate.
     for i in (0..n).filter(|&i| !special[i]) {
         if of[i] == NONE {
             of[i] = strongest(a, i, |j, _| of[j] != NONE).map_or(i as u32, |j| of[j]);
@@ -85,10 +86,10 @@ pub(super) fn aggregate(
     number(of, sizes)
 }
 
-/// Makes node i the root of its strong free neighbours if it has some and none is taken; `root` starts at
-/// node `first`.
+/// Makes node i the root of its strong neighbours that are not special, if there are any and none belongs to
+/// an aggregate; `root` starts at node `first`.
 ///
-/// With `twice`, free neighbours of neighbours within `root` join as well.
+/// If `twice`, free neighbours of neighbours within `root` join as well.
 fn grow(a: &Couplings<'_>, special: &[bool], twice: bool, i: usize, first: usize, root: &mut [u32]) {
     let neighbours = |i: usize| a.of(i).filter(|&(j, _, strong)| strong && !special[j]).map(|(j, ..)| j); // 5
     if root[i - first] == NONE
@@ -108,8 +109,8 @@ fn grow(a: &Couplings<'_>, special: &[bool], twice: bool, i: usize, first: usize
     }
 }
 
-/// The neighbour of i of largest weight for which `eligible`, given its strong flag, is true; the first of
-/// equals.
+/// Returns the neighbour of i of largest weight for which `eligible`, called with its strong flag, is true;
+/// the first one among equal weights.
 fn strongest(a: &Couplings<'_>, i: usize, eligible: impl Fn(usize, bool) -> bool) -> Option<usize> {
     let mut best: Option<(usize, f32)> = None;
     for (j, weight, strong) in a.of(i) {
@@ -120,10 +121,10 @@ fn strongest(a: &Couplings<'_>, i: usize, eligible: impl Fn(usize, bool) -> bool
     best.map(|b| b.0)
 }
 
-/// Pass 3: an aggregate of fewer than `smallest` nodes joins, as a whole, the one of its strongest outward
-/// coupling.
+/// Pass 3: an aggregate of fewer than `smallest` nodes is merged as a whole into the aggregate at the other
+/// end of its strongest outward coupling.
 ///
-/// `sizes` is the number of nodes of each root.
+/// `sizes` is the number of nodes of the aggregate of each root.
 fn dissolve_small(a: &Couplings<'_>, smallest: usize, of: &mut [u32], sizes: &mut [u32]) {
     let small = |size: u32| (1..smallest as u32).contains(&size);
     let mut members = BTreeMap::<u32, Vec<usize>>::new();
@@ -150,7 +151,7 @@ fn dissolve_small(a: &Couplings<'_>, smallest: usize, of: &mut [u32], sizes: &mu
     }
 }
 
-/// Replaces roots by numbers; `sizes` is the number of nodes of each root.
+/// Replaces roots by numbers; `sizes` is the number of nodes of the aggregate of each root.
 fn number(mut of: Vec<u32>, mut sizes: Vec<u32>) -> (Vec<u32>, usize) {
     let mut count = 0;
     for size in sizes.iter_mut().filter(|size| **size > 0) {

@@ -1,13 +1,13 @@
 //! Aggregates of strongly connected nodes, and the couplings that smooth P (Algorithm 3, steps 5 and 6).
 //!
-//! | strategy | aggregates follow | P is smoothed along | where |
+//! | strategy | aggregates are based on | P is smoothed along | used if |
 //! |---|---|---|---|
 //! | whole | the strength of the recipe | all couplings | few couplings are weak, many nodes are tied, or filtering is off |
-//! | filtered | norms of couplings | strong ones | many couplings are weak: sheets, rotated layers |
-//! | filtered, stiff | the strength of the recipe | strong ones | the same, with nodes held by contact in one direction, which look special by norms |
+//! | filtered | norms of couplings | strong couplings | many couplings are weak: sheets, rotated layers |
+//! | filtered, stiff | the strength of the recipe | strong couplings | many couplings are weak, and contact holds nodes in one direction; by norms these nodes would be special |
 //!
-//! For scalars norms and the strength of the recipe are the same weights. Levels below a whole level are
-//! whole; a level below a filtered one is whole only if many nodes are tied.
+//! For scalars, norms and the strength of the recipe are the same weights. Levels below a whole level are
+//! whole; a level below a filtered level is whole only if many nodes are tied.
 
 use coarsen_backend::SetupError;
 use coarsen_core::Real;
@@ -20,13 +20,13 @@ use super::special::{self, Special};
 use super::{filter, links};
 use crate::Grid;
 
-/// Whether each stored coupling of the fine matrix spreads the columns of P; empty if all do.
+/// Whether each stored coupling of the fine matrix spreads the columns of P; empty if all couplings do.
 pub type Spreading = Vec<bool>;
 
-/// The coarse nodes of a level.
+/// The aggregates of a level, which are its coarse nodes.
 pub(super) struct Aggregates {
     pub(super) special: Special,
-    /// The aggregate of each node, `u32::MAX` for special ones.
+    /// The aggregate of each node, `u32::MAX` for special nodes.
     pub(super) of: Vec<u32>,
     pub(super) count: usize,
     pub(super) spreading: Spreading,
@@ -60,11 +60,12 @@ impl Aggregates {
         Ok(Self { special, of, count, spreading })
     }
 
-    /// The sets of a smoother as aggregates. Each must have a node: an empty one would be a zero column of P.
+    /// Uses the sets of a smoother as aggregates. Each set must have a node: an empty set would be a zero
+    /// column of P.
     pub(super) fn given<T: Real>(a: &Bsr<T>, sets: &[u32]) -> Result<Self, SetupError> {
         let numbered = || sets.iter().filter(|&&s| s != u32::MAX).map(|&s| s as usize);
         let count = numbered().max().map_or(0, |last| last + 1);
-        // Among more sets than nodes at least one is empty, so a longer list is not needed.
+        // If there are more sets than nodes, at least one set is empty, so a longer list is not needed.
         let mut taken = vec![false; count.min(sets.len() + 1)];
         numbered().for_each(|s| taken.get_mut(s).into_iter().for_each(|taken| *taken = true));
         if let Some(set) = taken.iter().position(|&taken| !taken) {
@@ -76,16 +77,16 @@ impl Aggregates {
     }
 }
 
-/// The connection of nodes.
+/// The connections between nodes.
 struct Connection {
-    /// One per stored coupling.
+    /// The weight of each stored coupling.
     weights: Vec<f32>,
     special: Special,
     spreading: Spreading,
 }
 
 impl Connection {
-    /// The first strategy that applies: filtered; filtered, stiff; whole.
+    /// Uses the first strategy that applies: filtered; filtered, stiff; whole.
     fn find<T: Real>(
         recipe: &SmoothedAggregation,
         fine: &Grid<'_, T>,

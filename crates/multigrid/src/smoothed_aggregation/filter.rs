@@ -3,11 +3,11 @@
 //!
 //! If many couplings are weak, smoothing along them makes P and PᵀAP fuller, and D contains stiffness against
 //! motions that P̂ already represents. On cloth this is bending stiffness, which sums to zero when neighbours
-//! move together. A weak A_ij is added to the diagonal times s_j / s_i, s the size of the translations of K
-//! at a node: for scalars A_F K = A K, for blocks this holds for translations of one direction. D_F is then
-//! the stiffness against strong neighbours. Rows with no weak or no strong coupling, or with an unusable D_F,
-//! are those of A. *Reference* Vaněk, Mandel & Brezina 1996, "Algebraic multigrid by smoothed aggregation",
-//! §5.1, on blocks; θ as there, halved from level to level.
+//! move together. A weak A_ij is added to the diagonal times s_j / s_i, where s is the size of the
+//! translations of K at a node: for scalars A_F K = A K, for blocks this holds for translations of one
+//! direction. D_F is then the stiffness against strong neighbours. Rows with no weak or no strong coupling,
+//! or with an unusable D_F, are the rows of A. *Reference* Vaněk, Mandel & Brezina 1996, "Algebraic multigrid
+//! by smoothed aggregation", §5.1, here for blocks, with the same θ, halved from level to level.
 
 use std::ops::Range;
 
@@ -19,16 +19,16 @@ use super::tentative::Held;
 use super::thresholds::Thresholds;
 use crate::Grid;
 
-/// Nodes per task.
+/// The number of nodes per task.
 const LEAF: usize = 1024;
 
-/// The strength measure for filtering on a level.
+/// Returns the strength measure for filtering on a level.
 pub(super) fn measure(at: &Thresholds, depth: usize) -> Strength {
     Strength::Symmetric { theta: at.weak * 0.5_f64.powi(depth.min(60) as i32) }
 }
 
-/// The couplings that smooth P, by their `weights`; `None` for all of them: if few are weak on the finest
-/// level, or many nodes are tied.
+/// Returns, for each coupling, whether it smooths P, by the `weights`; `None` if all couplings do: if few are
+/// weak on the finest level, or many nodes are tied.
 pub(super) fn strong<T: Real>(
     at: &Thresholds,
     fine: &Grid<'_, T>,
@@ -42,10 +42,10 @@ pub(super) fn strong<T: Real>(
     filtered.then_some(strong)
 }
 
-/// Marks all couplings of tied nodes as strong. A stiff coupling, as from contact, makes all others look
-/// weak, even in directions in which it does not hold.
+/// Marks all couplings of tied nodes as strong. A stiff coupling, for example from contact, makes all other
+/// couplings look weak, even in directions in which the stiff coupling does not act.
 ///
-/// False if many nodes are tied: all couplings should then smooth P.
+/// Returns `false` if many nodes are tied: all couplings should then smooth P.
 fn keep_tied(at: &Thresholds, pattern: &Pattern, weights: &[f32], strong: &mut [bool]) -> bool {
     let columns = pattern.indices();
     let is_tied =
@@ -71,8 +71,8 @@ fn keep_tied(at: &Thresholds, pattern: &Pattern, weights: &[f32], strong: &mut [
     true
 }
 
-/// Whether enough couplings are weak to drop them. Rows without a strong one, as in a stencil of many equal
-/// neighbours, do not count.
+/// Whether enough couplings are weak to drop them. Rows without a strong coupling, as in a stencil of many
+/// equal neighbours, do not count.
 fn many_weak(at: &Thresholds, pattern: &Pattern, weights: &[f32], strong: &[bool]) -> bool {
     let count = |rows: Range<usize>| {
         let (mut coupled, mut weak) = (0, 0);
@@ -93,7 +93,7 @@ fn many_weak(at: &Thresholds, pattern: &Pattern, weights: &[f32], strong: &[bool
     weak as f64 > at.many_weak * coupled as f64
 }
 
-/// s of every node of `block` unknowns.
+/// Returns s of every node of `block` unknowns.
 pub(super) fn sizes<T: Real>(modes: Held<'_>, block: usize) -> Vec<T> {
     let k = modes.vectors;
     let size = |node: usize| {
@@ -159,7 +159,7 @@ mod tests {
         ));
     }
 
-    /// Rows of A that sum to zero on K have P K_c = K, for any scaling of the unknowns.
+    /// If rows of A sum to zero on K, then P K_c = K, for any scaling of the unknowns.
     #[test]
     fn a_near_kernel_is_kept_where_nothing_holds_it() {
         let n = 40;
@@ -184,7 +184,7 @@ mod tests {
         }
     }
 
-    /// Contact holds one node in one direction; in the others it moves with its neighbours.
+    /// Contact holds a node in one direction; in the other directions the node moves with its neighbours.
     #[test]
     fn a_node_that_is_stiff_in_one_direction_is_not_left_alone() {
         let problem = coarsen_problems::Problem::parse("cloth:21", &Default::default()).unwrap();
@@ -197,7 +197,7 @@ mod tests {
         assert_ne!(m.aggregates(0).unwrap()[node], u32::MAX);
     }
 
-    /// Springs along existing couplings, each a thousand times as stiff.
+    /// The stiffness of some existing couplings is multiplied by a thousand.
     #[test]
     fn stiff_pairs_keep_their_couplings_and_many_of_them_all() {
         let problem = coarsen_problems::Problem::parse("cloth:41", &Default::default()).unwrap();

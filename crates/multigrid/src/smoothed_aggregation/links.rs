@@ -1,6 +1,6 @@
-//! Which nodes may share an aggregate: neighbours, if the caller provides links.
+//! The nodes that may share an aggregate: only neighbours, if the caller provides links.
 //!
-//! Constraints couple nodes that are no neighbours and move past each other. One coarse node for both would
+//! Constraints couple nodes that are not neighbours and move past each other. One coarse node for both would
 //! move them together, so aggregates ignore such couplings on all levels.
 
 use coarsen_sparse::{Pattern, SparseError};
@@ -19,7 +19,7 @@ pub(super) fn keep(links: &Pattern, pattern: &Pattern, weights: &mut [f32]) {
     }
 }
 
-/// Neighbours among `count` aggregates: those that contain neighbouring nodes.
+/// Returns the neighbours of each of `count` aggregates: the aggregates that contain neighbouring nodes.
 pub(crate) fn coarsen(links: &Pattern, aggregates: &[u32], count: usize) -> Result<Pattern, SparseError> {
     let mut rows = vec![Vec::new(); count];
     for (i, &own) in aggregates.iter().enumerate().filter(|(_, g)| **g != u32::MAX) {
@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn neighbours_alone_count_and_so_do_their_aggregates() {
         let chain = Pattern::new(4, vec![0, 2, 5, 8, 10], vec![0, 1, 0, 1, 2, 1, 2, 3, 2, 3]).unwrap();
-        // The ends are tied.
+        // The two ends are tied by a constraint.
         let tied = Pattern::new(4, vec![0, 3, 6, 9, 12], vec![0, 1, 3, 0, 1, 2, 1, 2, 3, 0, 2, 3]).unwrap();
         let mut weights = vec![1.0; 12];
         keep(&chain, &tied, &mut weights);

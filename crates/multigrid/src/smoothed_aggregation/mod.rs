@@ -3,14 +3,14 @@
 //! | symbol | here | file |
 //! |---|---|---|
 //! | K | near-kernel, n x κ | `near_kernel`, `scaled` |
-//! | 𝒮 | special nodes, left to relaxation | `special` |
+//! | 𝒮 | special nodes, solved by relaxation only | `special` |
 //! | S | strength of connection | `coarsen_sparse::Strength`, chosen in `connection` |
 //! | 𝒜ᵢ | aggregates | `aggregate` |
-//! | | which nodes may share an aggregate | `links` |
+//! | | nodes that may share an aggregate | `links` |
 //! | P̂, Qᵢ, Rᵢ | tentative prolongation, its local bases; coarse near-kernel | `tentative` |
 //! | | reach of aggregates | `reach` |
 //! | A_F | A without its weak couplings | `filter` |
-//! | P, ω, ρ | smoothed prolongation, ω = 4 / (3 ρ(D⁻¹A)), 2/3 with A_F | `smooth` |
+//! | P, ω, ρ | smoothed prolongation, ω = 4 / (3 ρ(D⁻¹A)), or 2/3 with A_F | `smooth` |
 //!
 //! The recipe and its defaults are in `recipe` and `thresholds`, D⁻¹ and ω in `parts`. Step numbers at line
 //! ends are those of Algorithm 3.
@@ -83,8 +83,8 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         REFRESH.of::<Refresh<T>>()(self, fine, coarse)
     }
 
-    /// New couplings spread as far as P has columns for them, so that D has the stiffness of contact that A
-    /// has. If stiff contact is left out like weak couplings, iterations are a quarter more.
+    /// New couplings spread P if P has columns for them, so that D includes the stiffness of contact, as A
+    /// does. If stiff contact were dropped like weak couplings, a quarter more iterations would be needed.
     fn carried(&self, spreading: &Spreading, before: &Pattern, after: &Pattern) -> Spreading {
         if spreading.is_empty() {
             return Vec::new();
@@ -169,7 +169,7 @@ impl SmoothedAggregation {
 }
 
 impl SmoothedAggregation {
-    /// A_F of the couplings that spread; `None` if all do.
+    /// Returns A_F from the couplings that spread P; `None` if all couplings do.
     fn filter<'a, T: Real>(
         &self,
         strong: &'a [bool],
@@ -187,8 +187,8 @@ impl SmoothedAggregation {
         nodes < self.rotations_from.saturating_mul(count)
     }
 
-    /// K of this level, and the number of vectors to use. On the finest level K is chosen and relaxed,
-    /// without rotations if aggregates are `small`; on lower levels it is inherited.
+    /// Returns K of this level, and the number of vectors to use. On the finest level K is chosen and
+    /// relaxed, without rotations if aggregates are `small`; on coarser levels it is inherited.
     fn kernel<'a, T: Real>(
         &self,
         fine: &Grid<'a, T>,
@@ -203,7 +203,7 @@ impl SmoothedAggregation {
     }
 }
 
-/// The centre of each aggregate: the positions of the coarse nodes.
+/// Returns the centre of each aggregate, which is the position of the coarse node.
 pub(crate) fn centroids(positions: &[[f64; 3]], aggregates: &[u32], count: usize) -> Vec<[f64; 3]> {
     let (mut sums, mut sizes) = (vec![[0.0; 3]; count], vec![0.0_f64; count]);
     for (x, &g) in positions.iter().zip(aggregates).filter(|(_, g)| **g != u32::MAX) {
@@ -226,7 +226,7 @@ mod tests {
         coarsen_problems::Problem::parse(spec, &Default::default()).unwrap().matrix
     }
 
-    /// An empty set would give a zero column of P, detected one level later.
+    /// A set without a node would give a zero column of P, which is detected one level later.
     #[test]
     fn a_set_without_a_node_is_named() {
         let a = problem("poisson2d:4");

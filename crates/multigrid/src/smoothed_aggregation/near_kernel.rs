@@ -16,10 +16,11 @@ use super::scaled::scaled_to_diagonal;
 use super::special::Special;
 use crate::Grid;
 
-/// Nodes per task.
+/// The number of nodes per task.
 const LEAF: usize = 1024;
 
-/// K for the finest level, and the number of vectors to use: translations alone for `small` aggregates.
+/// Returns K for the finest level, and the number of vectors to use: only the translations for `small`
+/// aggregates.
 pub(super) fn choose<'a, T: Real>(
     recipe: &SmoothedAggregation,
     fine: &Grid<'a, T>,
@@ -53,13 +54,13 @@ pub(super) fn choose<'a, T: Real>(
     Ok((modes, vectors))
 }
 
-/// Whether vectors are rigid-body modes: vector c < b moves only unknown c of the nodes, up to constraints,
-/// and the others are rotations.
+/// Whether vectors are rigid-body modes: vector c < b moves only unknown c of the nodes, except at
+/// constraints, and the other vectors are rotations.
 ///
 /// The b x b values of the first b vectors at a node then form a projector: the identity, 0 at a held node, I
-/// − n nᵀ at a node that slides on a plane. Nodes coupled by constraints may have any matrix, so half of all
-/// nodes suffice. The other vectors must be rotations; vectors given by a user are kept. In 2D any third
-/// vector could be a rotation, so positions are required.
+/// − n nᵀ at a node that slides on a plane. Nodes coupled by constraints may have any matrix, so it is
+/// sufficient if half of all nodes have a projector. The other vectors must be rotations; other vectors given
+/// by a user are kept. In 2D any third vector could be a rotation, so positions are required.
 fn are_rigid(modes: &NearKernel, b: usize, positions: Option<&[[f64; 3]]>) -> bool {
     let k = modes.vectors();
     let turn = match (b, k, positions) {
@@ -81,11 +82,11 @@ fn are_rigid(modes: &NearKernel, b: usize, positions: Option<&[[f64; 3]]>) -> bo
     2 * tree(nodes, LEAF, worth, &others, &|left, right| left + right) <= count
 }
 
-/// The 2D rotation closest to the third of three vectors at free nodes: v = c + ω (−y, x).
+/// The 2D rotation that is closest to the third of three vectors at free nodes: v = c + ω (−y, x).
 struct Turn {
     rate: f64,
     shift: [f64; 2],
-    /// The largest displacement component of that vector.
+    /// The largest displacement component of the third vector.
     size: f64,
 }
 
@@ -109,7 +110,7 @@ impl Turn {
         Self { rate, shift: [u + rate * y, v - rate * x], size }
     }
 
-    /// Whether a node moves by this rotation; always true for nodes that are not free.
+    /// Whether a node moves by this rotation; `true` for nodes that are not free.
     fn fits(&self, rows: &[f64], x: [f64; 3]) -> bool {
         const ROUND_OFF: f64 = 1e-6; // files hold six digits or more
         let off = [rows[2] - self.shift[0] + self.rate * x[1], rows[5] - self.shift[1] - self.rate * x[0]];
@@ -117,7 +118,7 @@ impl Turn {
     }
 }
 
-/// The first b vectors.
+/// Returns the first b vectors.
 fn first(modes: &NearKernel, b: usize) -> Result<NearKernel, SetupError> {
     let rows = modes.values().chunks_exact(modes.vectors());
     Ok(NearKernel::from_rows(b, rows.flat_map(|row| row[..b].iter().copied()).collect())?)
@@ -141,7 +142,7 @@ fn is_free(rows: &[f64], b: usize, k: usize) -> bool {
 }
 
 /// Whether the columns after the first three may be 3D rotations. At a free node p they are ω × p, normal to
-/// p, so their determinant is zero. Always true for nodes that are not free.
+/// p, so their determinant is zero. Returns `true` for nodes that are not free.
 fn is_rotation(rows: &[f64], b: usize, k: usize) -> bool {
     const ROUND_OFF: f64 = 1e-10;
     if !is_free(rows, b, k) {
@@ -153,15 +154,15 @@ fn is_rotation(rows: &[f64], b: usize, k: usize) -> bool {
     minors.sum::<f64>().abs() <= ROUND_OFF * lengths.product::<f64>()
 }
 
-/// Distinct random columns.
+/// Returns distinct random columns.
 fn random(n: usize, count: usize) -> Result<NearKernel, SetupError> {
     let all = start_vector::<f64>(n * count);
     let columns: Vec<&[f64]> = all.chunks_exact(n.max(1)).collect();
     Ok(NearKernel::from_columns(&columns)?)
 }
 
-/// Damped Jacobi sweeps K ← K − ω D⁻¹ A K with constrained rows held at zero: K then satisfies the boundary
-/// conditions, unlike exact rigid modes.
+/// Runs damped Jacobi sweeps K ← K − ω D⁻¹ A K with constrained rows held at zero: unlike exact rigid modes,
+/// K then satisfies the boundary conditions.
 fn relax<T: Real>(
     a: &Bsr<T>,
     parts: &Parts<'_, T>,
@@ -203,7 +204,7 @@ mod tests {
         let modes = NearKernel::rigid_body_modes(&points, 3).unwrap();
         assert!(are_rigid(&modes, 3, None));
         assert_eq!(first(&modes, 3).unwrap(), NearKernel::constants(24, 3).unwrap());
-        // Every node slides on a plane with the normal (0.6, 0, 0.8); the first is held.
+        // Every node slides on a plane with the normal (0.6, 0, 0.8); the first node is held.
         let normal = [0.6, 0.0, 0.8];
         let mut values = modes.values().to_vec();
         for rows in values.chunks_exact_mut(18) {
@@ -223,7 +224,7 @@ mod tests {
         assert!(!are_rigid(&NearKernel::from_rows(6, values).unwrap(), 3, None));
     }
 
-    /// In 2D only positions distinguish a rotation, about any point and at any rate, from another vector.
+    /// In 2D only positions distinguish a rotation (about any point, at any rate) from another vector.
     #[test]
     fn a_third_vector_in_the_plane_need_not_be_a_turn() {
         let positions: Vec<[f64; 3]> =

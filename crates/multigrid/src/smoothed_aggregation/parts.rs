@@ -9,14 +9,16 @@ use coarsen_relax::Spectrum;
 use super::recipe::{Modes, SmoothedAggregation};
 use crate::Grid;
 
-/// D⁻¹ and the factors of a level.
+/// D⁻¹ and the damping factors of a level.
 pub(super) struct Parts<'a, T: Real> {
     pub(super) inverses: Cow<'a, DenseBlocks<T>>,
     pub(super) omega: f64,
-    /// The same with A_F: ρ(D_F⁻¹A_F) is 2, since row sums vanish except for mass, and couplings pull.
+    /// ω with A_F: ρ(D_F⁻¹A_F) is 2, because row sums vanish except for mass, and off-diagonal entries are
+    /// negative.
     pub(super) omega_filtered: f64,
-    /// Sweeps on A K = 0, and their ω.
+    /// The number of sweeps on A K = 0.
     pub(super) sweeps: usize,
+    /// ω of these sweeps.
     pub(super) relaxing: f64,
 }
 
@@ -49,8 +51,8 @@ impl<'a, T: Real> Parts<'a, T> {
         let rho = match fine.radius {
             Some(radius) => radius,
             None => {
-                // Rows with weak couplings are made with A_F, whose ρ is known. The sweeps that compute K
-                // diverge if ρ is too small.
+                // Rows with weak couplings use A_F, whose ρ is known. The sweeps that compute K diverge if ρ
+                // is too small.
                 let half = filtered && !found;
                 let steps = if half { recipe.lanczos_steps.div_ceil(2) } else { recipe.lanczos_steps };
                 Spectrum::new(steps, recipe.safety).bound(fine.a, &inverses)? // 3

@@ -1,9 +1,9 @@
-//! The reach of aggregates: whether aggregates of strong neighbours give a coarse matrix that is too full.
+//! The reach of aggregates: whether aggregates of strong neighbours make the coarse matrix too full.
 //!
-//! PᵀAP couples aggregates whose nodes are up to three neighbours apart, since P and A reach one each. In 2D
-//! rows then keep their length. In 3D a stencil of 7 becomes one of 27, and a coarse matrix of an eighth of
-//! the nodes has half of the entries. Aggregates twice as wide cost up to two iterations there and save a
-//! third of the setup.
+//! PᵀAP couples aggregates whose nodes are up to three neighbours apart, because P, A and Pᵀ each add one. In
+//! 2D the length of rows then does not grow. In 3D a stencil of 7 becomes a stencil of 27, and a coarse
+//! matrix with an eighth of the nodes has half of the entries. In this case aggregates of twice the width
+//! need up to two more iterations and save a third of the setup.
 
 use std::ops::Range;
 
@@ -13,15 +13,15 @@ use coarsen_sparse::Pattern;
 use super::aggregate::Couplings;
 use super::thresholds::Thresholds;
 
-/// Rows per task.
+/// The number of rows per task.
 const LEAF: usize = 1024;
 
-/// Number of sampled coarse rows.
+/// The number of sampled coarse rows.
 const SAMPLES: usize = 32;
 
-/// Whether a matrix of scalars should get wider aggregates than these.
+/// Whether a matrix of scalars should get wider aggregates than the given ones.
 ///
-/// *Cost* a pass over the aggregates and the flags; 32 coarse rows.
+/// *Cost* a pass over the aggregates and the flags, and 32 coarse rows.
 pub(super) fn too_full(at: &Thresholds, a: &Couplings<'_>, aggregates: &[u32], count: usize) -> bool {
     let look = |rows: Range<usize>| {
         let couplings = rows.flat_map(|i| a.of(i));
@@ -32,7 +32,7 @@ pub(super) fn too_full(at: &Thresholds, a: &Couplings<'_>, aggregates: &[u32], c
     strong as f64 > at.even * all as f64 && filled(a.pattern, aggregates, count) > at.full
 }
 
-/// Entries of PᵀAP as a share of those of A, estimated from a few coarse rows.
+/// Estimates the entries of PᵀAP divided by the entries of A from a few coarse rows.
 fn filled(pattern: &Pattern, aggregates: &[u32], count: usize) -> f64 {
     let step = count.div_ceil(SAMPLES).max(1);
     let mut samples = vec![Vec::new(); count.div_ceil(step)];
@@ -44,7 +44,7 @@ fn filled(pattern: &Pattern, aggregates: &[u32], count: usize) -> f64 {
     for mut nodes in samples {
         for _ in 0..3 {
             nodes = nodes.iter().flat_map(|&i| pattern.row(i as usize).iter().copied()).collect();
-            nodes.retain(|&i| aggregates[i as usize] != u32::MAX); // P has no row there
+            nodes.retain(|&i| aggregates[i as usize] != u32::MAX); // such a node has no row in P
             nodes.sort_unstable();
             nodes.dedup();
         }

@@ -14,46 +14,47 @@ use super::thresholds::Thresholds;
 /// *Reference* Tamstorf, Jones, McCormick 2015, §5, Algorithms 1 to 3; Vaněk, Mandel, Brezina 1996.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SmoothedAggregation {
-    /// The strength that aggregates are based on.
+    /// The measure of strength on which aggregates are based.
     pub strength: Strength,
     /// The reach of aggregates.
     pub spread: Spread,
-    /// A node is left to relaxation if its couplings, scaled by the diagonal, sum to less than this.
+    /// A node is solved by relaxation only if its couplings, scaled by the diagonal, sum to less than this
+    /// value.
     pub dominance: f64,
     /// The choice of near-kernel.
     pub modes: Modes,
-    /// Mean number of nodes of an aggregate from which rotations are used. Below it, rigid-body modes are cut
-    /// to translations, since six unknowns for ten nodes of three make a coarse matrix larger than the fine
-    /// one. 0 keeps rotations always.
+    /// The smallest mean number of nodes per aggregate for which rotations are used. For smaller aggregates,
+    /// rigid-body modes are cut to translations, because six unknowns for ten nodes of three unknowns make a
+    /// coarse matrix larger than the fine matrix. With 0, rotations are always used.
     pub rotations_from: usize,
-    /// Damped Jacobi sweeps on A K = 0 before the finest level is coarsened, for a guessed K. None for a K
-    /// given by the system (`Modes::Known`) or for chosen constants, which are used unchanged except at
-    /// constraints, and none if aggregates are the sets of a smoother.
+    /// The number of damped Jacobi sweeps on A K = 0 before the finest level is coarsened, for a guessed K.
+    /// No sweeps are made for a K given by the system (`Modes::Known`) or for chosen constants, which are
+    /// used unchanged except at constraints, and none if aggregates are the sets of a smoother.
     pub kernel_sweeps: usize,
-    /// ω ρ(D⁻¹A) of the prolongation smoother, ρ = 2 with A_F; 4/3 is the classical choice, 0 leaves P̂
+    /// ω ρ(D⁻¹A) of the prolongation smoother, with ρ = 2 for A_F; 4/3 is the classical choice, 0 leaves P̂
     /// unsmoothed.
     pub omega: f64,
-    /// The same if aggregates are the sets of a smoother. Smoothing saves every fifth iteration on domains of
-    /// 16 nodes and makes a build 1.6 to 1.9 times as long.
+    /// ω ρ(D⁻¹A) if aggregates are the sets of a smoother. Smoothing saves a fifth of the iterations on
+    /// domains of 16 nodes and makes a build 1.6 to 1.9 times as long.
     pub omega_of_sets: f64,
-    /// Blocks of P below this share of the largest in their row are dropped.
+    /// Blocks of P below this fraction of the largest in their row are dropped.
     pub prune: f64,
     /// Whether P is smoothed without weak couplings, on all levels, if about half of the couplings of the
     /// finest level are weak. Aggregates of block matrices are then based on the norms of couplings, already
     /// computed for this, with θ of `strength`.
     pub filter: bool,
-    /// Minimal number of generalized Lanczos steps for ρ(D⁻¹A) if the smoother has no bound; half as many
+    /// The minimal number of generalized Lanczos steps for ρ(D⁻¹A) if the smoother has no bound; half of it
     /// with A_F.
     pub lanczos_steps: usize,
-    /// Factor on the estimate of ρ(D⁻¹A), a lower bound.
+    /// The factor that multiplies the estimate of ρ(D⁻¹A), because the estimate is a lower bound.
     pub safety: f64,
-    /// Numerical thresholds.
+    /// The numerical thresholds.
     pub thresholds: Thresholds,
 }
 
 impl Default for SmoothedAggregation {
-    /// θ = 0.48 relative to the strongest coupling, 4/(3ρ) as in Tamstorf 2015; 6 Lanczos steps if the
-    /// smoother has no bound.
+    /// Returns θ = 0.48 relative to the strongest coupling and 4/(3ρ) as in Tamstorf 2015; 6 Lanczos steps if
+    /// the smoother has no bound.
     fn default() -> Self {
         Self {
             strength: Strength::SpectralRadius { theta: 0.48 },
@@ -73,15 +74,16 @@ impl Default for SmoothedAggregation {
     }
 }
 
-/// The reach of an aggregate from its root node.
+/// The distance that an aggregate reaches from its root node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
-    /// Strong neighbours of the root (Tamstorf 2015, Algorithm 1).
+    /// The strong neighbours of the root (Tamstorf 2015, Algorithm 1).
     Neighbours,
-    /// Their strong neighbours too: fewer levels and cheaper products, but more iterations.
+    /// Also the strong neighbours of these neighbours: fewer levels and cheaper products, but more
+    /// iterations.
     Second,
     /// Second neighbours on levels of scalars if couplings are even and first neighbours would give a coarse
-    /// matrix of about half the entries of the fine one, as in 3D. A cube then takes three quarters of the
+    /// matrix of about half the entries of the fine matrix, as in 3D. A cube then needs three quarters of the
     /// memory, two thirds of the setup and up to two more iterations.
     Fitted,
 }
@@ -89,19 +91,20 @@ pub enum Spread {
 /// The source of the near-kernel of the finest level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modes {
-    /// That of the system if given. Otherwise rigid-body modes if positions are known and blocks are 2x2 or
-    /// 3x3, or else one constant per unknown of a block; both are divided by the scale of each node if that
-    /// clearly lowers their energy, as on D A D.
+    /// The near-kernel of the system if given. Otherwise rigid-body modes if positions are known and blocks
+    /// are 2x2 or 3x3, or otherwise one constant per unknown of a block; both are divided by the scale of
+    /// each node if this clearly lowers their energy, as for D A D.
     Known,
     /// One constant per unknown of a block.
     Constants,
-    /// This many vectors, computed by relaxing random ones on A x = 0 (Tamstorf 2015, §6; Brezina et al.
-    /// 2004).
+    /// The given number of vectors, computed by relaxing random vectors on A x = 0 (Tamstorf 2015, §6;
+    /// Brezina et al. 2004).
     Found(usize),
 }
 
 impl SmoothedAggregation {
-    /// Checks fields that later steps do not check; θ, Lanczos steps and safety are checked where used.
+    /// Checks the fields that later steps do not check; θ, Lanczos steps and safety are checked when they are
+    /// used.
     pub(super) fn validate(&self) -> Result<(), Error> {
         let within = [
             ("SmoothedAggregation::dominance", self.dominance, f64::MAX, "0 or more"),

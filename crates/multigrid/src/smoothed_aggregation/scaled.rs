@@ -1,8 +1,9 @@
-//! Modes of a matrix with scaled unknowns.
+//! Near-kernel modes of a matrix with scaled unknowns.
 //!
-//! A discretisation A has constants or rigid-body modes V; after scaling of nodes, D A D has D⁻¹ V. The scale
-//! of a node follows from its diagonal block. V is tried unchanged and with each node divided by the root of
-//! its mean diagonal, and the one of lower energy, vᵀ A v / vᵀ diag(A) v, is used.
+//! If a discretisation A has constants or rigid-body modes V, the scaled matrix D A D has the modes D⁻¹ V.
+//! The scale of a node is computed from its diagonal block. Two candidates are compared, V unchanged and V
+//! divided at each node by the root of its mean diagonal, and the one with the lower energy, vᵀ A v / vᵀ
+//! diag(A) v, is used.
 
 use std::ops::Range;
 
@@ -13,10 +14,11 @@ use coarsen_sparse::{Bsr, NearKernel};
 
 use super::thresholds::Thresholds;
 
-/// Nodes per task.
+/// The number of nodes per task.
 const LEAF: usize = 2048;
 
-/// V or D⁻¹ V. *Cost*: one pass over the diagonal, and two products with V if the scales of the nodes differ.
+/// Returns V or D⁻¹ V. *Cost*: one pass over the diagonal, and two products with V if the scales of the nodes
+/// differ.
 pub(super) fn scaled_to_diagonal<T: Real>(
     at: &Thresholds,
     a: &Bsr<T>,
@@ -40,13 +42,13 @@ pub(super) fn scaled_to_diagonal<T: Real>(
     Ok(if clearly { scaled } else { modes })
 }
 
-/// 1 / √(mean diagonal) of a node; 1 if that is not positive and finite.
+/// Returns 1 / √(mean diagonal) of a node; 1 if the mean is not positive and finite.
 fn scale<T: Real>(diagonal: &[T]) -> f64 {
     let mean = diagonal.iter().map(|d| d.wide().abs()).sum::<f64>() / diagonal.len() as f64;
     if mean > 0.0 && mean.is_finite() { 1.0 / mean.sqrt() } else { 1.0 }
 }
 
-/// The mean of vᵀ A v / vᵀ diag(A) v over the vectors.
+/// Returns the mean of vᵀ A v / vᵀ diag(A) v over the vectors.
 fn energy<T: Real>(a: &Bsr<T>, diagonal: &[T], modes: &NearKernel) -> f64 {
     let k = modes.vectors();
     let mut product = vec![0.0; modes.values().len()];
@@ -75,7 +77,7 @@ mod tests {
     use super::*;
     use coarsen_problems::{elasticity3d, poisson2d};
 
-    /// D A D with D = 10^(k mod 5 - 2) at node k.
+    /// Returns D A D with D = 10^(k mod 5 - 2) at node k.
     fn rescaled(a: &Bsr<f64>) -> Bsr<f64> {
         let (pattern, block, mut values) = a.clone().into_parts();
         let d = |k: usize| 10.0_f64.powi(k as i32 % 5 - 2);

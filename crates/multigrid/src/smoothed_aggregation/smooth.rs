@@ -1,9 +1,9 @@
 //! P = (I − ω D⁻¹A) P̂ (Tamstorf 2015, §5).
 //!
-//! Row i of P reaches the aggregates of i and of its neighbours. Rows of special nodes are empty, so coarse
-//! corrections do not change them. D is the block diagonal: it keeps the sparsity pattern of A P̂ and
-//! respects the local nature of A. Blocks that are small relative to the largest of their row are pruned when
-//! P is built; an update keeps the pattern. With A_F for A (`filter`), D is its block diagonal.
+//! Row i of P has blocks for the aggregates of i and of its neighbours. Rows of special nodes are empty, so
+//! coarse corrections do not change them. D is the block diagonal: it keeps the sparsity pattern of A P̂ and
+//! the local structure of A. Blocks that are small relative to the largest block of their row are pruned when
+//! P is built; an update keeps the pattern. If A_F replaces A (`filter`), D is the block diagonal of A_F.
 
 use std::mem;
 use std::ops::Range;
@@ -20,22 +20,22 @@ use super::tentative::Basis;
 /// The pattern of a row of P.
 #[derive(Clone, Copy)]
 pub(super) enum RowPattern<'a> {
-    /// The aggregates of its neighbours, except blocks below this share of the largest of the row.
+    /// The aggregates of the neighbours, without blocks below this fraction of the largest block of the row.
     Pruned(f64),
-    /// Only its own aggregate: P̂ unchanged.
+    /// Only the aggregate of the node: P̂ unchanged.
     Own,
     /// The pattern of an existing P.
     Pattern(&'a Pattern),
 }
 
-/// Rows per task, enough to amortise its buffers.
+/// The number of rows per task, large enough to amortise its buffers.
 const ROWS: usize = 2048;
 
-/// Up to this many columns of a row are sorted by insertion.
+/// The largest number of columns of a row that is sorted by insertion.
 const FEW: usize = 12;
 
-/// The smoothed prolongation in blocks of b x κ, to `count` aggregates, and the rows made with A although
-/// some of their couplings are weak.
+/// Returns the smoothed prolongation in blocks of b x κ, to `count` aggregates, and the rows computed with A
+/// although some of their couplings are weak.
 pub(super) fn smooth<T: Real>(
     a: &Bsr<T>,
     parts: &Parts<'_, T>,
@@ -99,7 +99,7 @@ fn smooth_prolongation<T: Real>(
     Ok((Bsr::new(Arc::new(Pattern::new(count, offsets, indices)?), (b, k), values)?, plain))
 }
 
-/// Copies the parts into place, and drops them.
+/// Copies the parts into `indices` and `values`, then drops the parts.
 fn gather<T: Real>(mut parts: Vec<ProlongationRows<T>>, indices: &mut [u32], values: &mut [T]) {
     if parts.len() > 1 {
         let rest = parts.split_off(parts.len() / 2);
@@ -129,18 +129,19 @@ struct ProlongationRows<T> {
     plain: Vec<u32>,
 }
 
-/// Data for A_F.
+/// The data for A_F.
 pub(super) struct Filter<'a, T> {
-    /// The off-diagonal couplings that it keeps.
+    /// The off-diagonal couplings that A_F keeps.
     pub(super) strong: &'a [bool],
     /// s of each node.
     pub(super) sizes: Vec<T>,
-    /// [`Thresholds::pull`](super::Thresholds::pull) and [`growth`](super::Thresholds::growth).
+    /// [`Thresholds::pull`](super::Thresholds::pull).
     pub(super) pull: f64,
+    /// [`Thresholds::growth`](super::Thresholds::growth).
     pub(super) growth: f64,
 }
 
-/// Inputs common to all rows.
+/// The inputs common to all rows.
 struct ProlongationSmoother<'a, T: Real> {
     a: &'a Bsr<T>,
     parts: &'a Parts<'a, T>,
@@ -166,7 +167,7 @@ impl<T: Real, const B: usize, const K: usize> simd::Kernel<T> for SmoothRows<'_,
 }
 
 impl<T: Real> ProlongationSmoother<'_, T> {
-    /// Block rows of P with blocks of B x K, or of any size for 0 x 0.
+    /// Computes block rows of P with blocks of B x K, or of any size for 0 x 0.
     #[inline(always)]
     fn rows<const B: usize, const K: usize>(&self, range: Range<usize>) -> ProlongationRows<T> {
         let size = if B == 0 { self.a.block().0 * self.basis.columns } else { B * K };
@@ -189,7 +190,8 @@ impl<T: Real> ProlongationSmoother<'_, T> {
                 limit = T::of(share) * largest(&row.sizes);
             }
             for &(g, at) in &row.order {
-                // The own aggregate stays even if K vanishes on it: its coarse node needs a row.
+                // The aggregate of the node is kept even if K vanishes on it, because its coarse node needs a
+                // row.
                 if g == self.aggregates[i] || row.sizes.get(at as usize).is_none_or(|&s| s > limit) {
                     rows.columns.push(g);
                     rows.values.extend_from_slice(&row.values[at as usize * size..][..size]);
@@ -200,7 +202,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         rows
     }
 
-    /// Block row i of P; false if it is made with A although some of its couplings are weak.
+    /// Computes block row i of P; `false` if it is computed with A although some of its couplings are weak.
     #[inline(always)]
     fn row<const B: usize, const K: usize>(&self, i: usize, row: &mut Row<T>) -> bool {
         let (b, k) = if B == 0 { (self.a.block().0, self.basis.columns) } else { (B, K) };
@@ -220,10 +222,10 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         filter.is_none()
     }
 
-    /// Block row i of P = (I − ω D_F⁻¹A_F) P̂.
+    /// Computes block row i of P = (I − ω D_F⁻¹A_F) P̂.
     ///
-    /// False if no coupling is strong, D_F does not balance them, a diagonal entry of D_F⁻¹ is not positive,
-    /// or, when P is built, entries become large.
+    /// Returns `false` if no coupling is strong, D_F does not balance the couplings, a diagonal entry of
+    /// D_F⁻¹ is not positive, or, when P is built, entries become large.
     #[inline(always)]
     fn filtered<const B: usize, const K: usize>(
         &self,
@@ -282,7 +284,8 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         }
     }
 
-    /// (A P̂)ᵢ with blocks `of` the place, column and value of stored ones; empty for a special node.
+    /// Computes (A P̂)ᵢ, where `of` gives index, column and value of the stored blocks; empty for a special
+    /// node.
     #[inline(always)]
     fn product<'s>(
         &'s self,
@@ -318,7 +321,8 @@ impl<T: Real> ProlongationSmoother<'_, T> {
     }
 }
 
-/// Workspace for one block row of P: columns with their places, (A P̂)ᵢ, Pᵢ; D_F of the node and its inverse.
+/// The workspace for one block row of P: columns with their places, (A P̂)ᵢ, Pᵢ; D_F of the node and its
+/// inverse.
 #[derive(Default)]
 struct Row<T> {
     order: Vec<(u32, u32)>,
@@ -346,7 +350,7 @@ impl<T: Real> Row<T> {
         }
     }
 
-    /// −ω D⁻¹ (A P̂)ᵢ.
+    /// Computes −ω D⁻¹ (A P̂)ᵢ.
     #[inline(always)]
     fn step(&mut self, d: &[T], (b, k): (usize, usize), omega: f64) {
         for (row, ap) in self.values.chunks_exact_mut(b * k).zip(self.ap.chunks_exact(b * k)) {
@@ -359,7 +363,7 @@ impl<T: Real> Row<T> {
         self.order.iter().position(|&(c, _)| c == column)
     }
 
-    /// Sorts the columns, usually few.
+    /// Sorts the columns, which are usually few.
     #[inline(always)]
     fn sort(&mut self) {
         if self.order.len() > FEW {
@@ -375,7 +379,7 @@ impl<T: Real> Row<T> {
     }
 }
 
-/// C += f M X for a b x b block M and b x k blocks X and C.
+/// Computes C += f M X for a b x b block M and b x k blocks X and C.
 #[inline(always)]
 fn add_product<T: Real>(m: &[T], x: &[T], c: &mut [T], (b, k): (usize, usize), f: T) {
     let (m, x, c) = (&m[..b * b], &x[..b * k], &mut c[..b * k]);
@@ -387,7 +391,7 @@ fn add_product<T: Real>(m: &[T], x: &[T], c: &mut [T], (b, k): (usize, usize), f
     }
 }
 
-/// The largest absolute value, 0 for none.
+/// Returns the largest absolute value, 0 for an empty list.
 #[inline(always)]
 fn largest<T: Real>(values: &[T]) -> T {
     let larger = |m: T, v: T| if v > m { v } else { m };

@@ -1,7 +1,7 @@
-//! Special nodes: nodes solved by relaxation alone are left out of coarse levels (Tamstorf 2015, §5, the set
-//! 𝒮).
+//! Special nodes: nodes that relaxation alone solves are left out of coarse levels (Tamstorf 2015, §5, the
+//! set 𝒮).
 //!
-//! Constraints are detected per scalar row: a node may be held in one direction and free in two.
+//! Constraints are detected per scalar row: a node may be held in one direction and free in two directions.
 
 use std::ops::Range;
 
@@ -9,20 +9,20 @@ use coarsen_core::Real;
 use coarsen_core::parallel::{self, Groups, each};
 use coarsen_sparse::{Bsr, Pattern};
 
-/// Nodes per task.
+/// The number of nodes per task.
 const LEAF: usize = 1024;
 
-/// Nodes and rows left out of aggregation.
+/// The nodes and rows left out of aggregation.
 pub(super) struct Special {
-    /// Nodes with constraints only or with weak couplings.
+    /// For each node, whether it has only constraints or only weak couplings.
     pub(super) nodes: Vec<bool>,
-    /// Scalar rows that are constraints: zero beside the diagonal.
+    /// For each scalar row, whether it is a constraint: zero except on the diagonal.
     pub(super) rows: Vec<bool>,
 }
 
 impl Special {
-    /// A node is special if all its rows are constraints, or if its scaled couplings sum to s < `dominance`:
-    /// one Jacobi sweep reduces its error by s.
+    /// Finds special nodes: all rows are constraints, or the scaled couplings sum to s < `dominance`, so that
+    /// one Jacobi sweep reduces the error of the node by the factor s.
     pub(super) fn find<T: Real>(a: &Bsr<T>, weights: &[f32], dominance: f64) -> Self {
         let (b, pattern, rows) = (a.block().0, a.pattern(), rows(a));
         let mut nodes = vec![false; pattern.rows()];
@@ -37,7 +37,8 @@ impl Special {
         Self { nodes, rows }
     }
 
-    /// The rows in which a near-kernel is held; none for an inherited one, which is already held.
+    /// Returns the rows in which a near-kernel is held; empty for an inherited near-kernel, which is already
+    /// held.
     pub(super) fn held(&self, inherited: bool) -> &[bool] {
         if inherited { &[] } else { &self.rows }
     }
@@ -50,7 +51,7 @@ impl Special {
     }
 }
 
-/// Which scalar rows are zero beside the diagonal, up to round-off.
+/// Returns, for each scalar row, whether it is zero except on the diagonal, up to round-off.
 pub(super) fn rows<T: Real>(a: &Bsr<T>) -> Vec<bool> {
     let b = a.block().0;
     let mut constrained = vec![true; a.shape().0];

@@ -1,8 +1,8 @@
-//! The tentative prolongation: a local QR of the near-kernel on each aggregate, rank-revealing.
+//! The tentative prolongation: a rank-revealing local QR of the near-kernel on each aggregate.
 //!
-//! Kᵢ = Qᵢ Rᵢ by modified Gram-Schmidt, twice. A column almost spanned by those before it (one or two nodes,
-//! nodes on a line, partly held nodes) gets a zero column of Q and is marked dead. R still holds its
-//! coefficients in the others, so K = P̂ R to that accuracy on every aggregate.
+//! Kᵢ = Qᵢ Rᵢ by modified Gram-Schmidt, twice. A column that is almost spanned by the columns before it (one
+//! or two nodes, nodes on a line, partly held nodes) gets a zero column of Q and is marked dead. R still
+//! contains its coefficients in the other columns, so K = P̂ R to that accuracy on every aggregate.
 
 use std::ops::Range;
 
@@ -13,21 +13,21 @@ use coarsen_sparse::NearKernel;
 
 use super::thresholds::Thresholds;
 
-/// Aggregates per task.
+/// The number of aggregates per task.
 const LEAF: usize = 64;
 
-/// K with zeros in constrained rows, which no coarse level may move.
+/// K with zeros in constrained rows, which coarse levels must not move.
 #[derive(Clone, Copy)]
 pub(super) struct Held<'a> {
     pub(super) modes: &'a NearKernel,
     /// The number of vectors to use.
     pub(super) vectors: usize,
-    /// Which rows are held, empty for none.
+    /// For each row, whether it is held; empty if no row is held.
     pub(super) rows: &'a [bool],
 }
 
 impl Held<'_> {
-    /// The value of vector c at scalar unknown i.
+    /// Returns the value of vector c at scalar unknown i.
     #[inline(always)]
     pub(super) fn value(&self, i: usize, c: usize) -> f64 {
         if self.rows.get(i) == Some(&true) { 0.0 } else { self.modes.row(i)[c] }
@@ -36,22 +36,22 @@ impl Held<'_> {
 
 /// Q and R of all aggregates.
 pub(super) struct Basis<T> {
-    /// Rows of Q for each scalar unknown of aggregated nodes, aggregate by aggregate.
+    /// The rows of Q for each scalar unknown of aggregated nodes, aggregate by aggregate.
     q: Vec<T>,
-    /// The index of a node among aggregated nodes, `u32::MAX` for special ones.
+    /// The index of a node among aggregated nodes, `u32::MAX` for special nodes.
     at: Vec<u32>,
-    /// Unknowns of a node.
+    /// The number of unknowns of a node.
     block: usize,
-    /// κ, the columns.
+    /// κ, the number of columns.
     pub(super) columns: usize,
-    /// Coarse scalar unknowns without a basis function.
+    /// The coarse scalar unknowns without a basis function.
     pub(super) dead: Vec<u32>,
     /// R of each aggregate: the near-kernel of the coarse level.
     r: Vec<f64>,
 }
 
 impl<T: Real> Basis<T> {
-    /// The rows of Q of a node, b x κ; `None` for special ones.
+    /// Returns the rows of Q of a node, b x κ; `None` for special nodes.
     #[inline(always)]
     pub(super) fn rows(&self, node: usize) -> Option<&[T]> {
         let size = self.block * self.columns;
@@ -59,13 +59,13 @@ impl<T: Real> Basis<T> {
         (at != u32::MAX as usize).then(|| &self.q[at * size..(at + 1) * size])
     }
 
-    /// K of the coarse level.
+    /// Returns K of the coarse level.
     pub(super) fn near_kernel(&self) -> Result<NearKernel, SetupError> {
         Ok(NearKernel::from_rows(self.columns, self.r.clone())?)
     }
 }
 
-/// Q and R for nodes of `block` unknowns in `count` aggregates.
+/// Computes Q and R for nodes of `block` unknowns in `count` aggregates.
 pub(super) fn tentative<T: Real>(
     at: &Thresholds,
     modes: Held<'_>,
@@ -99,8 +99,8 @@ pub(super) fn tentative<T: Real>(
     Basis { q, at: places, block, columns: k, dead, r }
 }
 
-/// Kᵢ = Qᵢ Rᵢ on the nodes of one aggregate. A column is dead if at most the share `spanned` of its length is
-/// left; `local` is scratch.
+/// Computes Kᵢ = Qᵢ Rᵢ on the nodes of one aggregate. A column is dead if at most the fraction `spanned` of
+/// its length is left; `local` is scratch.
 fn factor<T: Real>(
     (modes, spanned): (Held<'_>, f64),
     block: usize,
@@ -108,7 +108,7 @@ fn factor<T: Real>(
     local: &mut Vec<f64>,
     (q, r, live): (&mut [T], &mut [f64], &mut [bool]),
 ) {
-    // Columns of K on this aggregate, one after the other.
+    // The columns of K on this aggregate, one after the other.
     let (k, m) = (modes.vectors, nodes.len() * block);
     let rows = || nodes.iter().flat_map(|&i| i as usize * block..(i as usize + 1) * block);
     local.clear();
@@ -143,12 +143,12 @@ fn norm(v: &[f64]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
 
-/// The nodes of each aggregate, in order: start offsets and the list.
+/// Returns the nodes of each aggregate, in order: start offsets and the list.
 fn members(aggregates: &[u32], count: usize) -> (Vec<usize>, Vec<u32>) {
     by_bucket(count, aggregates.iter().map(|&g| (g != u32::MAX).then_some(g as usize)))
 }
 
-/// Consecutive aggregates with their rows of Q, which can be split between aggregates.
+/// Consecutive aggregates and their rows of Q, which can be split between aggregates.
 struct Shares<'a, T> {
     aggregates: Range<usize>,
     starts: &'a [usize],
@@ -176,7 +176,7 @@ impl<T: Send> Pieces for Shares<'_, T> {
 mod tests {
     use super::*;
 
-    /// K = P̂ R on aggregated nodes, and P̂ᵀP̂ = I except for dead columns.
+    /// Checks that K = P̂ R on aggregated nodes, and P̂ᵀP̂ = I except for dead columns.
     fn check(modes: &NearKernel, block: usize, aggregates: &[u32], count: usize) -> Basis<f64> {
         let basis = tentative::<f64>(
             &Thresholds::default(),
@@ -217,8 +217,8 @@ mod tests {
     #[test]
     fn rigid_modes_of_points_lines_and_bodies() {
         let line = |n: usize| (0..n).map(|i| [i as f64, 2.0 * i as f64, 0.0]).collect::<Vec<_>>();
-        // One node has no rotation (3 dead), nodes on a line rotate about two axes (1 dead), four nodes in
-        // space about three.
+        // A single node has no rotation (3 dead), nodes on a line rotate about two axes (1 dead), and four
+        // nodes in space rotate about three axes.
         for (positions, dead) in [
             (line(1), 3),
             (line(2), 1),

@@ -97,13 +97,16 @@ impl Blocks<Far> for FarBlocks {
     }
 }
 
-/// No products: the hierarchies here have one level.
+/// Galerkin products are not needed: the hierarchies here have one level.
 impl NumericPlace for Far {
     type Galerkin = ();
     fn galerkin(&self, _: [&FarMatrix; 3], _: &[u32]) -> Result<(), Error> {
         Ok(())
     }
     fn product(&self, _: &(), _: &FarMatrix, _: &FarMatrix, _: &mut FarMatrix) -> Result<(), Error> {
+        unreachable!("a product")
+    }
+    fn add(&self, _: &(), _: &FarMatrix, _: &mut FarMatrix) -> Result<(), Error> {
         unreachable!("a product")
     }
     fn copy_values(&self, _: &FarMatrix, _: &mut FarMatrix) -> Result<(), Error> {
@@ -131,7 +134,7 @@ impl NumericPlace for Far {
     }
 }
 
-/// A path with springs of different stiffness, held only by `hold`; `skew` makes it unsymmetric.
+/// Returns a path with springs of different stiffness, held only by `hold`; `skew` makes it unsymmetric.
 fn path(n: u32, hold: f64, skew: f64, stiffness: f64) -> Bsr<f64> {
     let mut entries: Vec<_> = (0..n).map(|i| (i, i, hold)).collect();
     for i in 0..n - 1 {
@@ -148,8 +151,8 @@ fn least_squares(a: &Bsr<f64>, r: &[f64], x: &Vec<f64>) -> bool {
     near(&times(a, x), &wanted) && x.iter().sum::<f64>().abs() < 1e-9
 }
 
-/// Regular and singular values of one pattern in turn, symmetric or not: solved as by a build, on the host
-/// and at a remote place.
+/// Regular and singular values of one pattern in turn, symmetric or not, are solved as after a build, on the
+/// host and at a remote place.
 #[test]
 fn coarse_solves_follow_their_values() {
     let (n, recipe) = (14, given(vec![], 1));
@@ -197,7 +200,7 @@ fn coarse_solves_follow_their_values() {
     }
 }
 
-/// The class of a cycle is that of the finest level, whatever the levels below.
+/// The class of a cycle is the class of the finest level, for any coarser levels.
 #[test]
 fn the_finest_matrix_decides_the_class() {
     let recipe = Multigrid { coarse_size: 5, ..Multigrid::tamstorf() };
@@ -208,7 +211,7 @@ fn the_finest_matrix_decides_the_class() {
     }
 }
 
-/// A matrix at the place updates the hierarchy by its own plan only.
+/// A matrix at the place updates only the hierarchy whose plan is used.
 #[test]
 fn a_hierarchy_of_one_level_follows_at_its_place() {
     let (n, r) = (14, noise(14, 4));
@@ -223,8 +226,8 @@ fn a_hierarchy_of_one_level_follows_at_its_place() {
     assert!(refused.to_string().contains("the numeric plan of another hierarchy"), "{refused}");
 }
 
-/// With C w = 0 for PᵀAP scaled by S = diag(pᵀ diag(A) p), the coarse matrix is PᵀAP + S w wᵀ S / wᵀ S w,
-/// whichever columns of P move freely.
+/// If C w = 0 for PᵀAP scaled by S = diag(pᵀ diag(A) p), the coarse matrix is PᵀAP + S w wᵀ S / wᵀ S w, for
+/// any columns of P that move freely.
 #[test]
 fn free_motions_get_a_diagonal() {
     let (n, k) = (12, 4);

@@ -1,4 +1,4 @@
-//! Smoothed aggregation against plain loops of its formulas: bases, smoothing with A and with A_F,
+//! Smoothed aggregation compared with plain loops of its formulas: bases, smoothing with A and with A_F,
 //! near-kernels, aggregates.
 
 use coarsen_backend::conformance::noise;
@@ -22,7 +22,7 @@ fn product(a: &Dense, b: &Dense) -> Dense {
     a.iter().map(|row| (0..b[0].len()).map(|j| entry(row, j)).collect()).collect()
 }
 
-/// A⁻¹ B by elimination; A is small.
+/// Returns A⁻¹ B by elimination; A is small.
 fn solve(mut a: Dense, mut b: Dense) -> Dense {
     let n = a.len();
     for p in 0..n {
@@ -38,7 +38,7 @@ fn solve(mut a: Dense, mut b: Dense) -> Dense {
     (0..n).map(|i| b[i].iter().map(|v| v / a[i][i]).collect()).collect()
 }
 
-/// D⁻¹ M, D the block diagonal of A.
+/// Returns D⁻¹ M, where D is the block diagonal of A.
 fn scaled(a: &Dense, b: usize, m: &Dense) -> Dense {
     let of = |i: usize| {
         let rows = i * b..(i + 1) * b;
@@ -47,8 +47,8 @@ fn scaled(a: &Dense, b: usize, m: &Dense) -> Dense {
     (0..a.len() / b).flat_map(of).collect()
 }
 
-/// A symmetric matrix in blocks of `b`, with `own` on the diagonal and couplings to eight neighbours on a
-/// ring, half of them weak.
+/// Returns a symmetric matrix in blocks of `b`, with `own` on the diagonal and couplings to eight neighbours
+/// on a ring, half of them weak.
 fn ring(nodes: usize, b: usize, own: &dyn Fn(usize) -> f64, seed: u64) -> Bsr<f64> {
     let (mut entries, values) = (Vec::new(), noise(nodes * 5 * b * b, seed));
     for i in 0..nodes {
@@ -72,7 +72,7 @@ fn ring(nodes: usize, b: usize, own: &dyn Fn(usize) -> f64, seed: u64) -> Bsr<f6
     assembly::from_triplets_blocked(nodes * b, nodes * b, (b, b), &entries).unwrap()
 }
 
-/// The same with unknown `row` held: zero beside the diagonal.
+/// Returns the matrix with unknown `row` held: zero except on the diagonal.
 fn held(a: &Bsr<f64>, row: usize) -> Bsr<f64> {
     let (pattern, (b, _), mut values) = a.clone().into_parts();
     for i in 0..pattern.rows() {
@@ -87,8 +87,8 @@ fn held(a: &Bsr<f64>, row: usize) -> Bsr<f64> {
     Bsr::new(pattern, (b, b), values).unwrap()
 }
 
-/// P̂ and R: on the rows of each aggregate K = Q R with orthonormal columns of Q and a positive diagonal of
-/// R.
+/// Returns P̂ and R: on the rows of each aggregate K = Q R with orthonormal columns of Q and a positive
+/// diagonal of R.
 fn tentative(k: &Dense, b: usize, aggregates: &[u32], count: usize) -> (Dense, Dense) {
     let columns = k[0].len();
     let (mut q, mut r) =
@@ -125,8 +125,8 @@ fn off(x: &Dense, y: &Dense) -> f64 {
     x.iter().flatten().zip(y.iter().flatten()).fold(0.0_f64, |m, (x, y)| m.max((x - y).abs())) / size
 }
 
-/// Zeroes blocks other than the own one that are at most `share` of the largest of their row; returns their
-/// number.
+/// Zeroes the blocks, except the block of the node's own aggregate, that are at most `share` of the largest
+/// block of their row; returns their number.
 fn pruned(p: &mut Dense, (b, k): (usize, usize), aggregates: &[u32], share: f64) -> usize {
     let (count, mut gone) = (p[0].len() / k, 0);
     for i in 0..p.len() / b {
@@ -144,8 +144,8 @@ fn pruned(p: &mut Dense, (b, k): (usize, usize), aggregates: &[u32], share: f64)
     gone
 }
 
-/// P = (I − ω/ρ D⁻¹A) P̂ over given sets, in blocks of any size, with a K of any scale. K is held where A is
-/// held on the finest level only; on other levels it is held already.
+/// P = (I − ω/ρ D⁻¹A) P̂ over given sets, in blocks of any size, with a K of any scale. On the finest level K
+/// is held in the rows in which A is held; on other levels it is already held.
 #[test]
 fn prolongations_are_their_formula() {
     let (nodes, omega, radius) = (18, 1.1, 2.3);
@@ -287,7 +287,7 @@ fn modes_follow_the_scale_of_a_matrix_where_that_saves_energy() {
 }
 
 /// Rows of P with A_F: weak couplings times s_j / s_i are added to the diagonal, and ω/2 replaces ω/ρ. Rows
-/// with no weak or no strong coupling, too much pull or too large a result are made with A.
+/// with no weak or no strong coupling, too much pull or too large a result use A.
 #[test]
 fn weak_couplings_are_lumped() {
     let (nodes, omega, radius) = (60, 1.2, 2.5);

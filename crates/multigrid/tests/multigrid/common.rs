@@ -14,7 +14,7 @@ pub(crate) fn problem(spec: &str) -> Problem {
     Problem::parse(spec, &Default::default()).unwrap()
 }
 
-/// A finest level with A and a radius.
+/// Returns a finest level with A and a radius.
 pub(crate) fn grid(a: &Bsr<f64>) -> Grid<'_, f64> {
     Grid { radius: Some(2.0), ..Grid::new(a) }
 }

@@ -1,5 +1,5 @@
-//! What a coarsening may define beyond P: the form of P, a term of a level, and the solver of the coarsest
-//! level.
+//! The parts that a coarsening may define in addition to P: the form of P, a term of a level, and the solver
+//! of the coarsest level.
 
 use crate::common;
 use coarsen_backend::conformance::noise;
@@ -14,7 +14,7 @@ use coarsen_sparse::{Bsr, GalerkinPlan, Prolongation};
 
 use crate::common::{applied, dot, problem};
 
-/// The method inside, with P in whole blocks.
+/// The inner method, with P in whole blocks.
 #[derive(Clone)]
 struct Whole<C>(C);
 
@@ -40,7 +40,7 @@ fn of<C>(coarsening: C) -> Multigrid<C> {
     Multigrid { coarse_size: 20, ..Multigrid::of(coarsening) }
 }
 
-/// A cycle with weights or identities equals the one with their blocks, at every place, also after updates.
+/// A cycle with weights or identities equals the cycle with whole blocks, at every place, also after updates.
 #[test]
 fn the_form_of_a_prolongation_changes_nothing_but_memory() {
     fn law<C: Coarsening<f64> + 'static>(method: C, a: &Bsr<f64>, tolerance: f64) {
@@ -104,7 +104,7 @@ impl Coarsening<f64> for Stiffened {
 }
 
 /// On two levels the coarsest solve uses A_c + c I: z = P (PᵀAP + c I)⁻¹ Pᵀ r between the sweeps. On three
-/// levels the third matrix is made of PᵀAP alone.
+/// levels the third matrix is computed from PᵀAP alone.
 #[test]
 fn a_term_is_seen_on_its_level_and_not_below() {
     let a = problem("poisson2d:20").matrix;
@@ -118,7 +118,7 @@ fn a_term_is_seen_on_its_level_and_not_below() {
     let r = noise(400, 3);
     let (with, without) = (applied(&mut m, &r), applied(&mut plain, &r));
     assert!(with.iter().zip(&without).any(|(a, b)| (a - b).abs() > 1e-3));
-    // The same from a method whose own matrix includes the term.
+    // A method whose own matrix includes the term gives the same result.
     let mut explicit = Multigrid { levels: 2, ..of(Explicit(0.7)) }.build(&a, &Cpu::new()).unwrap();
     let explicit = applied(&mut explicit, &r);
     assert!(with.iter().zip(&explicit).all(|(a, b)| (a - b).abs() < 1e-12));
@@ -127,7 +127,7 @@ fn a_term_is_seen_on_its_level_and_not_below() {
     let expected = Multigrid { levels: 3, ..of(PlainAggregation::default()) }.build(&a, &Cpu::new()).unwrap();
     assert_eq!(three.matrix(2).unwrap(), expected.matrix(2).unwrap());
 
-    // Unchanged values change no bit; other values equal a build.
+    // Unchanged values change no bit; for other values an update equals a build.
     m.update(&a).unwrap();
     assert_eq!(applied(&mut m, &r), with);
     let mut doubled = a.clone();
@@ -137,7 +137,7 @@ fn a_term_is_seen_on_its_level_and_not_below() {
     assert_eq!(applied(&mut m, &r), applied(&mut fresh, &r));
 }
 
-/// The coarse matrix of plain aggregation plus c I.
+/// Plain aggregation whose own coarse matrix includes c I.
 #[derive(Clone)]
 struct Explicit(f64);
 
@@ -187,7 +187,7 @@ fn a_term_that_is_not_finite_is_refused() {
     assert!(error.contains("row 0, column 0 is not finite"), "{error}");
 }
 
-/// With half of the residual on the coarsest level flexible CG converges. Methods that need a fixed
+/// If the coarsest level reduces its residual by half, flexible CG converges. Methods that need a fixed
 /// preconditioner refuse the variable cycle.
 #[test]
 fn the_coarsest_level_may_be_solved_by_iterations() {
@@ -221,7 +221,7 @@ fn the_coarsest_level_may_be_solved_by_iterations() {
     assert!(not_a_number.iter().all(|z| z.is_nan()));
 }
 
-/// One level: the coarsest solve alone reaches its reduction in the norm of D⁻¹.
+/// On one level, the coarsest solve alone reaches its reduction in the norm of D⁻¹.
 #[test]
 fn iterations_end_at_the_reduction_asked_for() {
     let a = problem("poisson2d:30").matrix;
@@ -257,7 +257,8 @@ fn settings_of_the_coarsest_solve_are_checked() {
     }
 }
 
-/// The five-point stencil as an operator over a hierarchy of PᵀAP takes as many iterations as the matrix.
+/// The five-point stencil as an operator above a hierarchy of PᵀAP takes the same number of iterations as the
+/// matrix.
 #[test]
 fn a_finest_level_may_be_an_operator() {
     let n = 63_usize;

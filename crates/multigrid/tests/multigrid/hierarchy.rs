@@ -1,4 +1,5 @@
-//! A hierarchy against its formulas: cycles as plain recursions, Galerkin products, and where levels end.
+//! A hierarchy compared with its formulas: cycles as plain recursions, Galerkin products, and the end of
+//! coarsening.
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, Setup, SetupError, Smoother, UpdateExt};
@@ -8,7 +9,7 @@ use coarsen_sparse::{Bsr, Prolongation, assembly};
 
 use crate::common::{SSOR, applied, back, dot, given, minus, near, problem, solved, times};
 
-/// The matrices and prolongations of a hierarchy; checks that every matrix below the finest is PᵀAP.
+/// Returns the matrices and prolongations of a hierarchy; checks that every matrix below the finest is PᵀAP.
 fn levels<C: Coarsening<f64>, S>(
     a: &Bsr<f64>,
     m: &Hierarchy<f64, Cpu, C, S>,
@@ -25,7 +26,8 @@ fn levels<C: Coarsening<f64>, S>(
     all
 }
 
-/// x ≈ A⁻¹ b on the first of these levels, from x = 0 or from the given x, by the definition of each cycle.
+/// Computes x ≈ A⁻¹ b on the first of these levels, from x = 0 or from the given x, by the definition of each
+/// cycle.
 fn cycle(all: &[(Bsr<f64>, Option<Bsr<f64>>)], kind: Cycle, b: &Vec<f64>, x: &mut Vec<f64>, zero: bool) {
     let (a, Some(p)) = &all[0] else {
         return x.clone_from(&solved(&all[0].0, b));
@@ -49,7 +51,7 @@ fn cycle(all: &[(Bsr<f64>, Option<Bsr<f64>>)], kind: Cycle, b: &Vec<f64>, x: &mu
             .iter()
             .for_each(|&(kind, zero)| cycle(coarser, kind, &r, &mut y, zero)),
         Cycle::K if more => {
-            // The combination of two directions with the least energy of the error.
+            // The combination of two directions with the smallest energy of the error.
             let (mut c, mut d) = (y.clone(), y.clone());
             cycle(coarser, kind, &r, &mut c, true);
             let ac = times(&coarser[0].0, &c);
@@ -70,7 +72,8 @@ fn cycle(all: &[(Bsr<f64>, Option<Bsr<f64>>)], kind: Cycle, b: &Vec<f64>, x: &mu
     }
 }
 
-/// Built, and updated with kept transfers and with kept aggregates.
+/// Cycles equal their recursions after a build, and after updates with kept transfers and with kept
+/// aggregates.
 #[test]
 fn cycles_are_their_recursions() {
     let a = problem("poisson2d:16").matrix;
@@ -106,8 +109,8 @@ fn cycles_are_their_recursions() {
     }
 }
 
-/// Setup ends at the maximal number of levels, at a small enough matrix, or if no method can coarsen. In the
-/// last case the matrix is factored only if that is cheap.
+/// The setup ends at the maximal number of levels, at a small enough matrix, or if the method cannot coarsen.
+/// In the last case the matrix is factored only if this is cheap.
 #[test]
 fn levels_end_where_they_are_told_to() {
     let a = problem("poisson2d:40").matrix;
@@ -125,8 +128,8 @@ fn levels_end_where_they_are_told_to() {
         let m = Multigrid { coarse_size, levels: 20, ..sa }.build(&a, &Cpu::new()).unwrap();
         assert_eq!(m.levels(), levels, "of {coarse_size} unknowns");
     }
-    // A 2D grid is factored in a few times its own bytes; a random graph is not, unless it is the intended
-    // coarse solve.
+    // The factor of a 2D grid takes a few times the bytes of the matrix. A random graph is too expensive to
+    // factor, unless it is the intended coarse solve.
     let n = 1600;
     let ends = noise(8 * n, 9);
     let mut entries: Vec<_> = (0..n as u32).map(|i| (i, i, 20.0)).collect();

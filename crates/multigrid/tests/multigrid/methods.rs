@@ -1,4 +1,4 @@
-//! The small methods: their convergence, and that the hierarchy handles them like smoothed aggregation.
+//! The small methods: their convergence, and their use in a hierarchy.
 
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ fn solved<C: Coarsening<f64> + 'static>(
     (report.converged().unwrap().iterations, m)
 }
 
-/// Cycles alone: ten digits take 14 in 2D and 17 in 3D, so a cycle reduces the residual to a fifth or a
-/// quarter for any mesh width.
+/// Ten digits take 14 cycles in 2D and 17 in 3D, without a Krylov method, so a cycle reduces the residual to
+/// a fifth or a quarter for any mesh width.
 #[test]
 fn the_contraction_of_a_geometric_cycle_does_not_depend_on_the_mesh() {
     let cycles = |spec: &str, points: [usize; 3]| {
@@ -71,7 +71,7 @@ fn a_k_cycle_over_plain_aggregates_hardly_grows() {
     assert!(iterations.iter().all(|&its| its <= 14), "{iterations:?}");
 }
 
-/// Aggregates have at most four nodes, all coupled, and every node is in one.
+/// Aggregates have at most four nodes, all coupled, and every node is in an aggregate.
 #[test]
 fn plain_aggregates_are_pairs_of_pairs() {
     let a = problem("elasticity3d:8").matrix;
@@ -91,7 +91,7 @@ fn plain_aggregates_are_pairs_of_pairs() {
     assert!(matches!(p, Prolongation::Identities(_)) && p.block() == (3, 3) && columns == aggregates);
 }
 
-/// 3 x 3 blocks a I are three copies of the scalar system, solved by three copies of the scalar cycle.
+/// Blocks a I of 3 x 3 are three copies of the scalar system, solved by three copies of the scalar cycle.
 #[test]
 fn weights_act_on_every_unknown_of_a_node() {
     let scalar = problem("poisson2d:41").matrix;
@@ -114,7 +114,7 @@ fn weights_act_on_every_unknown_of_a_node() {
 
 #[test]
 fn cycles_are_symmetric_and_positive() {
-    /// The cycle in one precision: symmetric, positive, and bitwise equal after an update to unchanged
+    /// Checks a cycle in one precision: symmetric, positive, and bitwise equal after an update to unchanged
     /// values.
     fn holds<T, V, S, C>(recipe: &Multigrid<C>, a: &Bsr<T>, on: Cpu<V, S>, tolerance: f64)
     where
@@ -149,8 +149,8 @@ fn cycles_are_symmetric_and_positive() {
     law(Multigrid::of(PlainAggregation::default()), &a);
 }
 
-/// Stronger and weaker couplings than those of `a`, and a dominant diagonal: Ruge-Stueben would choose other
-/// unknowns.
+/// Returns stronger and weaker couplings than in `a`, and a dominant diagonal: Ruge-Stueben would choose
+/// other unknowns.
 fn other_values(a: &Bsr<f64>) -> Bsr<f64> {
     let mut other = a.clone();
     for i in 0..a.shape().0 {
@@ -184,8 +184,8 @@ impl Coarsening<f64> for Anew {
     }
 }
 
-/// New weights between the old unknowns: direct interpolation reproduces constants where rows sum to zero.
-/// Small, since a singular coarsest level is inverted densely.
+/// New weights between the old unknowns: direct interpolation reproduces constants if rows sum to zero. The
+/// problem is small, because a singular coarsest level is inverted densely.
 #[test]
 fn new_values_are_interpolated_between_the_same_unknowns() {
     let a = problem("jump3d:8").matrix;
@@ -216,8 +216,8 @@ fn new_values_are_interpolated_between_the_same_unknowns() {
     assert_eq!(plain.update(&free).unwrap(), Reused::Structure);
 }
 
-/// The default `refresh` gives the P of a build if the pattern stays; otherwise an error, and the old
-/// hierarchy.
+/// The default `refresh` gives the P of a build if the pattern is unchanged; otherwise an error, and the old
+/// hierarchy is kept.
 #[test]
 fn a_coarsening_without_a_refresh_is_asked_again() {
     let a = problem("jump3d:16").matrix;
@@ -258,7 +258,7 @@ fn what_is_not_positive_is_named() {
     law(Multigrid::plain_aggregation(), &a);
 }
 
-/// Held rows without couplings are in no aggregate. No aggregate holds two nodes that are coupled but not
+/// Held rows without couplings are in no aggregate. No aggregate contains two nodes that are coupled but not
 /// neighbours.
 #[test]
 fn plain_aggregates_leave_out_what_is_held_or_tied() {
@@ -303,7 +303,7 @@ fn what_does_not_fit_is_refused() {
     }
 }
 
-/// Bilinear transfers with the five-point matrix on every grid, times a factor changed by an update.
+/// Bilinear transfers with the five-point matrix on every grid, times a factor that an update changes.
 #[derive(Clone)]
 struct Discretised(Geometric);
 
@@ -334,8 +334,8 @@ impl Coarsening<f64> for Discretised {
     }
 }
 
-/// Rows of five on every level, while PᵀAP has nine, and equally good cycles. Updates are bitwise equal to a
-/// build.
+/// With own coarse matrices, rows have five entries on every level, while PᵀAP has nine, and cycles are
+/// equally good. Updates are bitwise equal to a build.
 #[test]
 fn a_method_may_bring_its_own_coarse_matrices() {
     let recipe = |n: usize| Multigrid::of(Discretised(Geometric { points: [n, n, 1] }));
@@ -358,7 +358,7 @@ fn a_method_may_bring_its_own_coarse_matrices() {
     assert_eq!(applied(&mut m, &r), before);
 }
 
-/// The coarse matrix belongs to another grid than P.
+/// A method whose coarse matrix belongs to another grid than P.
 #[test]
 fn coarse_matrices_that_do_not_fit_are_refused() {
     #[derive(Clone)]

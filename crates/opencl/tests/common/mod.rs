@@ -1,6 +1,6 @@
-//! A place to test on, or the reason why there is none.
+//! Places for tests, and common functions of the tests.
 
-#![allow(dead_code)] // each test file uses its share
+#![allow(dead_code)] // each test file uses a part
 
 use std::path::PathBuf;
 
@@ -11,9 +11,9 @@ use coarsen_opencl::{Device, DeviceError, OpenCl, OpenClError, default_device};
 use coarsen_problems::{Options, Problem};
 use coarsen_sparse::{Bsr, Stencil, assembly};
 
-/// The default device; `None`, with the reason printed, where there is no OpenCL or no device for `T`.
+/// Returns the default device; `None`, with the reason printed, if there is no OpenCL or no device for `T`.
 ///
-/// With `COARSEN_REQUIRE_OPENCL` set, as on machines that must test it, a missing device is a failure.
+/// If `COARSEN_REQUIRE_OPENCL` is set, a missing device is a failure.
 pub(crate) fn place<T: Real>() -> Option<OpenCl<T>> {
     match default_device() {
         Ok(on) => Some(on),
@@ -26,19 +26,20 @@ pub(crate) fn place<T: Real>() -> Option<OpenCl<T>> {
     }
 }
 
-/// The same device, posing as another: kernels and transfers are those that `pose` asks for.
+/// Returns the default device with properties changed by `pose`, which selects other kernels and transfers.
 pub(crate) fn posing<T: Real>(pose: impl Fn(&mut Device)) -> Option<OpenCl<T>> {
     let mut device = place::<T>()?.device().clone();
     pose(&mut device);
     Some(OpenCl::on(&device).unwrap())
 }
 
-/// A graphics card of its own memory: items in step, slices, staged transfers.
+/// Makes a device look like a graphics card with separate memory: items in lockstep, slices, staged
+/// transfers.
 pub(crate) fn card(device: &mut Device) {
     (device.accelerator, device.shared) = (true, false);
 }
 
-/// Real matrices by name, or a printed reason why there are none.
+/// Returns real matrices by name; if there are none, the reason is printed.
 pub(crate) fn real(names: &[&str]) -> Vec<(String, Bsr<f64>)> {
     let Some(folder) = std::env::var_os("COARSEN_DATA").map(PathBuf::from).filter(|f| f.is_dir()) else {
         println!("COARSEN_DATA names no folder, so there are no real matrices");
@@ -48,12 +49,12 @@ pub(crate) fn real(names: &[&str]) -> Vec<(String, Bsr<f64>)> {
     names.iter().map(|&name| (name.to_owned(), read(name))).collect()
 }
 
-/// A problem of the gallery.
+/// Returns a problem of the gallery.
 pub(crate) fn problem(name: &str) -> Problem {
     Problem::parse(name, &Options::default()).unwrap()
 }
 
-/// M⁻¹ r on a device.
+/// Returns M⁻¹ r, computed on a device.
 pub(crate) fn applied<T: Real, S: Real>(
     on: &OpenCl<T, S>,
     m: &mut impl Preconditioner<<OpenCl<T, S> as Backend>::Vector>,
@@ -65,14 +66,14 @@ pub(crate) fn applied<T: Real, S: Real>(
     found
 }
 
-/// ‖a − b‖ / ‖b‖.
+/// Returns ‖a − b‖ / ‖b‖.
 pub(crate) fn difference<T: Real>(a: &[T], b: &[T]) -> f64 {
     let size = b.iter().map(|v| v.wide() * v.wide()).sum::<f64>().sqrt();
     let gap = a.iter().zip(b).map(|(a, b)| (a.wide() - b.wide()).powi(2)).sum::<f64>().sqrt();
     if size > 0.0 { gap / size } else { gap }
 }
 
-/// A chain of n nodes on a line, of 2 x 2 blocks, its last node fixed.
+/// Returns a chain of n nodes on a line, with 2 x 2 blocks and a fixed last node.
 pub(crate) fn chain(n: usize) -> (Bsr<f64>, Vec<[f64; 3]>) {
     let mut places: Vec<(u32, u32)> = (0..n as u32).map(|i| (i, i)).collect();
     let mut values: Vec<f64> = (0..n).flat_map(|i| [2.1 + (i % 3) as f64 * 0.1, 0.3, 0.3, 2.2]).collect();
@@ -84,14 +85,14 @@ pub(crate) fn chain(n: usize) -> (Bsr<f64>, Vec<[f64; 3]>) {
     (a, (0..n).map(|i| [i as f64, 0.0, 0.0]).collect())
 }
 
-/// The same device, taken for one whose items run in step.
+/// Returns the same device, treated as a device whose items run in lockstep.
 pub(crate) fn in_step<T: Real>(on: &OpenCl<T>) -> OpenCl<T> {
     let mut device = on.device().clone();
     device.accelerator = true;
     OpenCl::on(&device).unwrap()
 }
 
-/// Contacts of every kind between n nodes, and a stiffness of b x b each.
+/// Returns contacts of every kind between n nodes, and a stiffness of b x b for each contact.
 pub(crate) fn touching(n: u32, count: u32, b: usize, seed: u32) -> (Vec<Stencil>, Vec<f64>) {
     let node = |k: u32| (k.wrapping_mul(2_654_435_761).wrapping_add(seed) >> 7) % n;
     let contacts = (0..count).map(|k| match (k % 3, node(5 * k)) {

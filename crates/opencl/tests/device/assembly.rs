@@ -1,4 +1,4 @@
-//! Matrices and contact sets made on a device, against the host's.
+//! Matrices and contact sets assembled on a device, compared with the host.
 
 use crate::common;
 use coarsen_backend::conformance::noise;
@@ -11,7 +11,8 @@ use coarsen_problems::{Options, Problem};
 use coarsen_sparse::assembly::{Assembly, from_blocks};
 use coarsen_sparse::{Contacts, Stencil, Sum};
 
-/// Device sets have the host's pattern, and its values to round-off; the same again have the same bits.
+/// Contact sets of the device have the pattern of the host, and its values to round-off; a second assembly
+/// gives the same bits.
 fn contacts_are_the_hosts<V: Real, S: Real>(on: &OpenCl<V, S>, tolerance: f64) {
     let n = 200;
     for b in [1, 3] {
@@ -48,7 +49,7 @@ fn contacts_are_the_hosts_in_every_precision() {
     contacts_are_the_hosts(&single, 1e-6);
 }
 
-/// Corners of quads between n nodes, all rows meeting their elements in another order.
+/// Returns corners of quads between n nodes, with another order of elements in every row.
 fn quads(n: u32) -> Vec<[u32; 4]> {
     (0..n).map(|e| [e, (e * 7 + 1) % n, (e * 3 + 2) % n, n - 1 - e]).collect()
 }
@@ -57,7 +58,7 @@ fn places(corners: &[[u32; 4]]) -> Vec<(u32, u32)> {
     corners.iter().flat_map(|c| c.iter().flat_map(move |&i| c.iter().map(move |&j| (i, j)))).collect()
 }
 
-/// An ELL matrix has the host's pattern and values, at all sizes, and multiplies as the host's does.
+/// An ELL matrix has the pattern, values and products of the host, at all sizes.
 #[test]
 fn ell_matrices_are_the_hosts() {
     let Some(on) = common::place::<f64>() else { return };
@@ -91,8 +92,8 @@ fn ell_matrices_are_the_hosts() {
     }
 }
 
-/// What does not fit is named with its cure when it is asked for; what was there before still is, and what
-/// fits comes next.
+/// After an assembly that does not fit, `check` returns the required size, and the old values are kept; a
+/// later assembly that fits succeeds.
 #[test]
 fn overflow_is_named_and_changes_nothing() {
     let Some(on) = common::place::<f32>() else { return };
@@ -119,8 +120,7 @@ fn overflow_is_named_and_changes_nothing() {
     contacts.assemble(&stream, &ones(2)).unwrap();
     contacts.check().unwrap();
     assert_eq!(contacts.read().unwrap(), before);
-    // More than the list has room for, nodes that do not exist, and lists of another kind are refused at
-    // once.
+    // Too many contacts, nodes that do not exist, and lists of another kind are refused at once.
     let (too_many, _) = common::touching(40, 31, 1, 1);
     let refused = stream.write_contacts(&too_many).unwrap_err();
     assert_eq!(refused, Error::Capacity { what: "contacts of a stream", count: 31, capacity: 30 });
@@ -134,7 +134,8 @@ fn overflow_is_named_and_changes_nothing() {
     assert_eq!(contacts.read().unwrap(), before);
 }
 
-/// Sizes that nothing has room for are refused before anything is computed from them, streams from 2³¹ on.
+/// Sizes for which memory never suffices are refused before any computation, and so are streams from 2³¹
+/// entries on.
 #[test]
 fn sizes_without_room_are_refused() {
     let Some(on) = common::posing::<f64>(|device| device.memory = 1 << 20) else { return };
@@ -157,8 +158,8 @@ fn sizes_without_room_are_refused() {
     assert_eq!(on.counters(), before);
 }
 
-/// A matrix of a known pattern takes values of the device in every layout; a hierarchy follows it without the
-/// host.
+/// A matrix with a fixed pattern is filled with values from the device in every layout, and a hierarchy is
+/// updated from this matrix without the host.
 #[test]
 fn matrices_are_filled_where_they_are() {
     let Some(on) = common::place::<f64>() else { return };
@@ -167,7 +168,7 @@ fn matrices_are_filled_where_they_are() {
     let at: Vec<(u32, u32)> =
         (0..n).flat_map(|i| a.pattern().row(i).iter().map(move |&j| (i as u32, j))).collect();
     let mut stream = DeviceStream::of_blocks(&on, n, 2 * at.len()).unwrap();
-    // Every entry in two halves.
+    // Every entry is the sum of two halves.
     stream.write_blocks(&[&at[..], &at].concat()).unwrap();
     let half: Vec<f64> = a.values().iter().chain(a.values()).map(|v| 0.5 * v).collect();
     let half = on.vector(&half).unwrap();
@@ -185,12 +186,12 @@ fn matrices_are_filled_where_they_are() {
     let mut plan = m.numeric_plan().unwrap();
     there.assemble(&stream, &half).unwrap();
     m.update_on_device(&there, &mut plan).unwrap();
-    // A place that the matrix has not is left out, and found when it is asked for; places without an entry
+    // A block outside the pattern of the matrix is left out and reported by `check`; blocks without an entry
     // become zero.
     stream.write_blocks(&[(0, 0), (0, n as u32 - 1)]).unwrap();
     let values = on.vector(&[3.0, 4.0]).unwrap();
     there.assemble(&stream, &values).unwrap();
-    // Another target of the same stream has the place: each answers for itself.
+    // Another target of the same stream has this block in its pattern: every target reports its own errors.
     let corners = [(0, 0), (0, n as u32 - 1), (n as u32 - 1, n as u32 - 1)];
     let corners = from_blocks(n, n, (1, 1), &corners, &[0.0; 3]).unwrap();
     let mut other = on.matrix(&corners).unwrap();
@@ -201,7 +202,7 @@ fn matrices_are_filled_where_they_are() {
     there.read_values(&mut zero).unwrap();
     assert_eq!(zero.get(0, 0), 3.0);
     assert_eq!(zero.values().iter().filter(|v| **v != 0.0).count(), 1);
-    // Again, nothing is compiled or allocated; the fault ends with values of another source.
+    // A second assembly compiles and allocates nothing; the error disappears with values from another source.
     let before = on.counters();
     there.assemble(&stream, &values).unwrap();
     let after = on.counters();
@@ -211,7 +212,7 @@ fn matrices_are_filled_where_they_are() {
     there.check().unwrap();
 }
 
-/// The listing of the book: a time step whose matrix, contact and preconditioner never leave the device.
+/// The listing of the book: a time step with matrix, contact and preconditioner on the device.
 #[test]
 fn a_step_stays_on_the_device() {
     let Some(on) = common::place::<f64>() else { return };
@@ -222,11 +223,11 @@ fn a_step_stays_on_the_device() {
         let nodes = host.pattern().rows();
         let mut a = on.matrix(host)?;
         let mut m = Multigrid::tamstorf().build(problem.system(), &on)?;
-        let mut plan = m.numeric_plan()?; // which products make which coarse block
+        let mut plan = m.numeric_plan()?; // the products of each coarse block
         let row = |i: usize| host.pattern().row(i).iter().map(move |&j| (i as u32, j));
         let places: Vec<(u32, u32)> = (0..nodes).flat_map(row).collect();
         let mut elements = DeviceStream::of_blocks(&on, nodes, places.len())?;
-        elements.write_blocks(&places)?; // where the blocks of a stream go
+        elements.write_blocks(&places)?; // the positions of the blocks of a stream
         let mut touching = DeviceStream::of_contacts(&on, nodes, 64)?; // room for 64 contacts
         let mut contact = DeviceContacts::new(&on, nodes, 3, 16 * 64)?; // and for their blocks
         // ANCHOR_END: once
@@ -235,13 +236,13 @@ fn a_step_stays_on_the_device() {
         let b = on.vector(&problem.right_hand_side(1))?;
         let mut x = on.zeros(3 * nodes)?;
         // ANCHOR: step
-        a.assemble(&elements, &computed)?; // a vector of blocks that the device has; nobody waits
+        a.assemble(&elements, &computed)?; // a vector of blocks on the device; no wait
         touching.write_contacts(&[Stencil::point_point(3, 390)])?;
-        contact.assemble(&touching, &normal)?; // one stiffness a contact
-        m.update_on_device(&a, &mut plan)?; // all levels, where they are
+        contact.assemble(&touching, &normal)?; // one stiffness per contact
+        m.update_on_device(&a, &mut plan)?; // all levels, on the device
         let sum = DeviceSum::new(&a, &contact)?; // A + C, in one pass
         let report = Cg::new(Stop::relative(1e-8)).solve(&sum, &mut m, &b, &mut x)?.converged()?;
-        contact.check()?; // whether there was room
+        contact.check()?; // whether the capacity was sufficient
         // ANCHOR_END: step
         assert!(report.iterations < 100);
         let mut set = Contacts::new(nodes, 3)?;

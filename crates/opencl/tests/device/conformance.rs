@@ -1,4 +1,4 @@
-//! A device obeys the laws of a place in each of its precisions, as the CPU does.
+//! A device passes the conformance tests of a place in each precision, as the CPU does.
 
 use crate::common;
 use coarsen_backend::{
@@ -7,7 +7,7 @@ use coarsen_backend::{
 use coarsen_core::{Real, Vector};
 use coarsen_opencl::{DeviceMatrix, Format, OpenCl};
 
-/// The suite at a place that may not be there.
+/// The conformance tests at a place that may be missing.
 macro_rules! suite {
     ($name:ident, $place:expr, $tolerance:expr) => {
         mod $name {
@@ -44,7 +44,7 @@ macro_rules! suite {
 suite!(double, common::place::<f64>(), 1e-14);
 suite!(mixed, common::place::<f64>().map(|on| on.mixed()), 1e-6);
 suite!(single, common::place::<f32>(), 1e-6);
-// What a graphics card runs, and one without f64.
+// The kernels of a graphics card, and of a card without f64.
 suite!(card, common::posing::<f64>(common::card), 1e-14);
 suite!(card_mixed, common::posing::<f64>(common::card).map(|on| on.mixed()), 1e-6);
 suite!(
@@ -68,7 +68,7 @@ fn close(found: &[f64], expected: &[f64], tolerance: f64, law: &str) {
     }
 }
 
-/// Single rows in colours, what a graphics card takes, in every layout.
+/// Relaxation by colours of single rows, as on a graphics card, agrees with the reference in every layout.
 #[test]
 fn colours_relax_as_the_reference_does() {
     let Some(on) = common::place::<f64>() else { return };
@@ -94,7 +94,7 @@ fn colours_relax_as_the_reference_does() {
     }
 }
 
-/// Blocks of a coarse solve: too large for an item each.
+/// Blocks of a coarse solve that are too large for one item per block equal the reference.
 #[test]
 fn large_blocks_equal_the_reference() {
     let Some(on) = common::place::<f64>() else { return };
@@ -113,7 +113,7 @@ fn large_blocks_equal_the_reference() {
     }
 }
 
-/// New values reach every layout.
+/// New values are used in every layout.
 #[test]
 fn values_follow_in_every_layout() {
     let Some(on) = common::place::<f32>() else { return };

@@ -1,4 +1,5 @@
-//! Descent methods by one text on `Vec<f64>`, `Vec<f32>` and device vectors: the same minimiser.
+//! Descent methods with the same generic code on `Vec<f64>`, `Vec<f32>` and device vectors find the same
+//! minimiser.
 
 use crate::common;
 use coarsen_backend::Backend;
@@ -10,7 +11,7 @@ use coarsen_optimize::{
     Linearized, MoreThuente, Newton, NonlinearCg, OrElse, Refresh,
 };
 
-/// Σ ½ aᵢ xᵢ² + ¼ xᵢ⁴ − bᵢ xᵢ over any vector.
+/// Σ ½ aᵢ xᵢ² + ¼ xᵢ⁴ − bᵢ xᵢ for any type of vector.
 struct Quartic<V> {
     a: V,
     b: V,
@@ -64,7 +65,7 @@ fn assemble<V: Vector>(f: &mut Quartic<V>, x: &V, hessian: &mut Diagonal<V>) -> 
     Ok(())
 }
 
-/// Every driver, and whether it wants a tight line search.
+/// Returns every direction, and whether it requires a tight line search.
 fn drivers<V: Vector>(above: &dyn Fn() -> V) -> Vec<(&'static str, bool, Box<dyn Direction<V, Curved<V>>>)> {
     let inner = Cg::new(Stop::relative(V::Real::of(1e-3)));
     vec![

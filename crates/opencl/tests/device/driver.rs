@@ -1,11 +1,12 @@
-//! The driver keeps the promises that a place relies on.
+//! Tests of the properties of the driver that a place requires.
 
 use coarsen_core::Error;
 use coarsen_device::{Device, conformance};
 
 use crate::common;
 
-/// The default device, as it is and as a device with memory of its own and as one in that of the host.
+/// The default device, treated as a device with separate memory and as a device that shares the memory of the
+/// host.
 fn devices() -> Vec<Device> {
     let Some(on) = common::place::<f32>() else { return Vec::new() };
     let posing = |shared| Device { shared, ..on.device().clone() };

@@ -1,5 +1,5 @@
-//! What runs on one device, against the host: one program, because every test here compiles most of the
-//! library.
+//! Tests on one device, compared with the host. They form one program, because every test compiles most of
+//! the library.
 
 #[path = "../common/mod.rs"]
 mod common;

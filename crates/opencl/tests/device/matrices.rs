@@ -1,4 +1,4 @@
-//! Products of device matrices against the host's: blocks, rectangular and empty ones too.
+//! Products of device matrices compared with the host, also for rectangular and empty matrices.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,7 +12,7 @@ fn wave<T: Real>(n: usize) -> Vec<T> {
     (0..n).map(|i| T::of((i as f64 * 1.3).sin())).collect()
 }
 
-/// About five blocks a row, at scattered places; duplicates are summed.
+/// Returns a matrix with about five blocks per row, at scattered positions; duplicates are summed.
 fn scattered<T: Real>(rows: usize, columns: usize, block: (usize, usize)) -> Bsr<T> {
     let places: Vec<_> =
         (0..5 * rows).map(|k| ((k / 5) as u32, ((k * k + k / 5) % columns) as u32)).collect();
@@ -82,7 +82,7 @@ fn products_agree_with_the_host_in_f32() {
     products_agree::<f32>();
 }
 
-/// Symmetric: the diagonal, its neighbours, and with `far` > 0 a block anywhere in each of so many rows.
+/// Returns a symmetric matrix: the diagonal, its neighbours, and a block in any column in each of `far` rows.
 fn symmetric<T: Real>(n: usize, block: usize, far: usize) -> Bsr<T> {
     let (mut places, mut values) = (Vec::new(), Vec::new());
     let entry = |i: usize, j: usize| ((i * 7 + j * 13) as f64 * 0.3).sin();
@@ -99,11 +99,11 @@ fn symmetric<T: Real>(n: usize, block: usize, far: usize) -> Bsr<T> {
     assembly::from_blocks(block * n, block * n, (block, block), &places, &values).unwrap()
 }
 
-/// One triangle gives the bits of both, on a processor and on what poses as a card, before and after new
-/// values.
+/// A product with one stored triangle equals a product with both triangles, bit for bit, on a processor and
+/// on a device treated as a card, before and after new values.
 fn one_triangle_is_enough<T: Real, S: Real>(places: [Option<OpenCl<T, S>>; 2]) {
     for on in places.into_iter().flatten() {
-        // Scattered rows, rows in a band, and those of a mesh, which lie in slices on a card.
+        // Scattered rows, rows of a band, and rows of a mesh, which a card stores in slices.
         let scattered = [(0, 1), (1, 3), (33, 1), (100, 3), (40, 6)].map(|(n, b)| symmetric::<T>(n, b, n));
         let meshes = ["elasticity3d:8", "poisson2d:40"].map(|name| common::problem(name).matrix.to::<T>());
         let mut formats = Vec::new();
@@ -137,7 +137,7 @@ fn one_triangle_is_enough<T: Real, S: Real>(places: [Option<OpenCl<T, S>>; 2]) {
             whole.apply(&x, &mut y);
             half.apply(&x, &mut z);
             same(&y, &z);
-            // The lower triangle does not count, in diagonal blocks either.
+            // The lower triangle is not read, not even in diagonal blocks.
             for i in 0..n {
                 let first = new.pattern().range(i).start;
                 for (k, j) in new.pattern().row(i).to_vec().into_iter().enumerate() {
@@ -182,7 +182,7 @@ fn one_triangle_takes_less_memory_and_symmetry_to_start_with() {
     let whole = bytes(&|| taken.borrow_mut().0 = on.matrix(&host).ok());
     let half = bytes(&|| taken.borrow_mut().1 = DeviceSymmetric::new(&on, &host).ok());
     assert!(0 < half && half < whole * 7 / 10, "{half} bytes instead of {whole}");
-    // A pair of entries that differ, and an entry that has no mirror image.
+    // Two symmetric entries that differ, and an entry without its transposed entry.
     let differs =
         assembly::from_triplets(2, 2, &[(0, 0, 1.0_f32), (0, 1, 2.0), (1, 0, 2.1), (1, 1, 1.0)]).unwrap();
     let alone = assembly::from_triplets(2, 2, &[(0, 0, 1.0_f32), (0, 1, 0.0), (1, 1, 1.0)]).unwrap();
@@ -204,11 +204,12 @@ fn one_triangle_takes_less_memory_and_symmetry_to_start_with() {
     assert_eq!(found[0], found[1]);
 }
 
-/// A thread that waits for another takes up work of the same pool meanwhile, which may want the same place.
+/// A thread that waits for another thread may execute other work of the same pool, which may use the same
+/// place.
 #[test]
 fn threads_of_a_pool_share_a_place() {
     let Some(on) = common::place::<f64>() else { return };
-    let a = scattered::<f64>(8000, 8000, (3, 3)); // so large that a loop over its values is cut
+    let a = scattered::<f64>(8000, 8000, (3, 3)); // so large that a loop over its values is split
     let x = wave::<f64>(8000 * 3);
     let made = parallel::threads(2, || {
         let leaf = |range: std::ops::Range<usize>| {
@@ -240,7 +241,7 @@ fn memory_is_estimated() {
     let before = on.counters();
     let left = on.device().memory - before.bytes;
     assert!(matches!(on.check_room(left + 1), Err(Error::Memory { available, .. }) if available == left));
-    // One long row makes every row of the even layout as long.
+    // With one long row, all rows are padded to its length in the layout of even rows.
     let n = 1 << 17;
     let long =
         assembly::from_triplets(n, n, &(0..n as u32).map(|j| (7, j, 1.0_f32)).collect::<Vec<_>>()).unwrap();

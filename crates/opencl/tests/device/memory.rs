@@ -1,5 +1,5 @@
-//! What a setup takes is known before it: estimates hold, and a device that is too small is refused with
-//! nothing on it.
+//! The memory of a setup is estimated in advance: the estimates are upper bounds, and a device that is too
+//! small is refused before any allocation.
 
 use crate::common;
 use coarsen_backend::{Backend, Setup, SetupError};
@@ -12,7 +12,7 @@ fn problem(name: &str) -> Problem {
     Problem::parse(name, &Options::default()).unwrap()
 }
 
-/// No less than what is taken, and less than twice as much.
+/// An estimate is at least the memory used, and less than twice as much.
 #[test]
 fn estimates_are_close_from_above() {
     let places = [common::place::<f64>(), common::posing::<f64>(common::card)];
@@ -40,7 +40,7 @@ fn estimates_are_close_from_above() {
     }
 }
 
-/// Domains that do not fit are refused before anything is moved, and the place goes on.
+/// Domains that do not fit are refused before any copy, and the place can still be used.
 #[test]
 fn domains_of_a_full_device_are_refused() {
     let p = problem("cloth:60");

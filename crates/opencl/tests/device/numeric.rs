@@ -1,4 +1,4 @@
-//! Hierarchies that follow a matrix of the device, against the host's update.
+//! Hierarchies that are updated from a matrix in device memory, compared with the update on the host.
 
 use crate::common::{self, difference, problem};
 use coarsen_backend::conformance::noise;
@@ -10,11 +10,34 @@ use coarsen_opencl::OpenCl;
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Spai0};
 use coarsen_sparse::{Bsr, System, assembly};
 
+/// Skinning of a body, and of a sheet, whose flat handles have terms on every level. A term keeps the size of
+/// the build on the device, and moves no node: applications agree nonetheless.
+#[test]
+fn hierarchies_of_handles_follow() {
+    let Some(on) = common::place::<f64>() else { return };
+    for (name, handles) in [("elasticity3d:7", [40, 8]), ("cloth:21", [60, 10])] {
+        let p = problem(name);
+        let (changed, n) = (stiffened(&p.matrix), p.matrix.shape().0);
+        let chebyshev = Smoothing::Chebyshev(Chebyshev { degree: 2, ratio: 4.0, ..Default::default() });
+        let recipe = Multigrid { smoothing: chebyshev, ..Multigrid::skinning_levels(&handles) };
+        let mut host = recipe.build(p.system(), &Cpu::<f64>::new()).unwrap();
+        host.update(System { matrix: &changed, ..p.system() }).unwrap();
+        let mut there = recipe.build(p.system(), &on).unwrap();
+        let mut plan = there.numeric_plan().unwrap();
+        there.update_on_device(&on.matrix(&changed).unwrap(), &mut plan).unwrap();
+        let (r, mut z) = (noise(n, 3), vec![0.0; n]);
+        host.apply(&r, &mut z);
+        let gap = difference(&applied(&on, &mut there, &r), &z);
+        assert!(gap <= 1e-9, "{name}: {gap:e}");
+    }
+}
+
 fn recipe(smoothing: Smoothing) -> Multigrid<SmoothedAggregation> {
     Multigrid { smoothing, coarse_size: 30, ..Multigrid::tamstorf() }
 }
 
-/// The same places, other stiffness: S A S with S between 0.8 and 1.2, constant on a node.
+/// Returns a matrix of the same pattern with another stiffness: S A S with S between 0.8 and 1.2, constant on
+/// a node.
 fn stiffened(a: &Bsr<f64>) -> Bsr<f64> {
     let (mut changed, area) = (a.clone(), a.block().0 * a.block().1);
     let s = |i: usize| 1.0 + 0.2 * (i as f64 * 0.9).sin();
@@ -28,7 +51,7 @@ fn stiffened(a: &Bsr<f64>) -> Bsr<f64> {
     changed
 }
 
-/// M⁻¹ r on a device, in the precision of the host.
+/// Returns M⁻¹ r, computed on a device, in the precision of the host.
 fn applied<V: Real, S: Real>(
     on: &OpenCl<V, S>,
     m: &mut impl Preconditioner<<OpenCl<V, S> as Backend>::Vector>,
@@ -38,8 +61,8 @@ fn applied<V: Real, S: Real>(
     common::applied(on, m, &r).into_iter().map(Real::wide).collect()
 }
 
-/// New values that never leave the device give what the host's update gives: the same application to
-/// round-off, and as many iterations.
+/// An update with values on the device equals the update of the host: the same application to round-off, and
+/// the same number of iterations.
 fn follows<V: Real, S: Real>(on: &OpenCl<V, S>, name: &str, smoothing: Smoothing, tolerance: f64) {
     let p = problem(name);
     let (a, changed) = (&p.matrix, stiffened(&p.matrix));
@@ -68,18 +91,18 @@ fn follows<V: Real, S: Real>(on: &OpenCl<V, S>, name: &str, smoothing: Smoothing
     assert_eq!(report.outcome, Outcome::Converged);
     assert!(report.iterations.abs_diff(expected.iterations) <= 1, "{name}: {}", report.iterations);
 
-    // The same values again: the same bits, and nothing is allocated.
+    // The same values again give the same bits, and nothing is allocated.
     let before = on.counters();
     there.update_on_device(&moved, &mut plan).unwrap();
     assert_eq!(on.counters().allocations, before.allocations);
     assert_eq!(applied(on, &mut there, &r), found);
-    // What the host knows still follows from the host.
+    // The host can still update the hierarchy.
     there.update(p.system()).unwrap();
     let mut fresh = recipe(smoothing).build(p.system(), on).unwrap();
     assert!(difference(&applied(on, &mut there, &r), &applied(on, &mut fresh, &r)) <= tolerance);
 }
 
-/// The default ordering of Gauss-Seidel is that of the CPU where the device is one.
+/// Returns smoothers for the tests; on a CPU device, Gauss-Seidel uses the default ordering of the CPU.
 fn smoothings() -> [Smoothing; 3] {
     [
         Smoothing::Chebyshev(Chebyshev { degree: 2, ratio: 4.0, ..Default::default() }),
@@ -116,8 +139,8 @@ fn hierarchies_follow_on_a_card() {
     follows(&card, "elasticity3d:7", chebyshev, 1e-10);
 }
 
-/// What has no use is named, and a sound matrix mends it; other patterns are refused, and so is what follows
-/// on the host alone.
+/// Unusable values are reported, and a valid matrix restores the hierarchy. Other patterns are refused, and
+/// so are smoothers that can only be updated on the host.
 #[test]
 fn faults_are_named() {
     let Some(on) = common::place::<f64>() else { return };
@@ -153,7 +176,7 @@ fn faults_are_named() {
     assert_eq!(refused, SetupError::NotHere { method: "spai0" });
 }
 
-/// A hierarchy without coarser levels is its coarse solve.
+/// A hierarchy without coarser levels consists only of its coarse solve.
 #[test]
 fn one_level_follows() {
     let Some(on) = common::place::<f64>() else { return };
@@ -170,7 +193,7 @@ fn one_level_follows() {
     assert!(difference(&after, &before) < 1e-13);
 }
 
-/// A product of what does not belong together is refused with what does not fit.
+/// A product of matrices that do not match is refused, and the error names the wrong size.
 #[test]
 fn products_of_other_sizes_are_refused() {
     let Some(on) = common::place::<f64>() else { return };

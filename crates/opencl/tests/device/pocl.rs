@@ -1,8 +1,7 @@
-//! The proof that no signature forbids a device: the conjugate gradients of the host, the very same text, on
-//! a device.
+//! Conjugate gradients on a device, with the same generic code as on the host.
 //!
-//! The system is the five-point Laplacian on a square, its unknowns scaled by 1 to 7, so that Jacobi has work
-//! to do.
+//! The system is the five-point Laplacian on a square, with unknowns scaled by 1 to 7, so that Jacobi has an
+//! effect.
 
 use crate::common;
 use coarsen_backend::{Backend, Setup};
@@ -12,7 +11,7 @@ use coarsen_opencl::OpenCl;
 use coarsen_relax::Jacobi;
 use coarsen_sparse::{Bsr, assembly};
 
-/// Unknowns along an edge.
+/// The number of unknowns along an edge.
 const EDGE: usize = 48;
 
 fn poisson<T: Real>() -> Bsr<T> {
@@ -35,7 +34,7 @@ fn load<T: Real>() -> Vec<T> {
     (0..EDGE * EDGE).map(|i| T::of((i as f64 * 0.7).sin())).collect()
 }
 
-/// Jacobi on any place, by the operations of the place.
+/// Jacobi at any place, by vector operations.
 struct Diagonal<V: Vector>(V);
 
 impl<V: Vector> Preconditioner<V> for Diagonal<V> {
@@ -53,7 +52,7 @@ impl<V: Vector> Preconditioner<V> for Diagonal<V> {
     }
 }
 
-/// The same text for every place.
+/// Solves with the same code for every place.
 fn solve<V: Vector>(
     cg: &mut Cg<V>,
     a: &dyn LinearOperator<V>,
@@ -73,7 +72,7 @@ fn on_the_host<T: Real>(stop: Stop<T>) -> (Report<T>, Vec<T>) {
     (report, x)
 }
 
-/// Two solves by one `Cg`, looking every `look_every` iterations.
+/// Runs two solves by one `Cg`, which reads the residual every `look_every` iterations.
 fn on_the_device<T: Real>(on: &OpenCl<T>, stop: Stop<T>) -> (Report<T>, Vec<T>) {
     let host = poisson::<T>();
     let (a, b, mut m) =
@@ -84,7 +83,7 @@ fn on_the_device<T: Real>(on: &OpenCl<T>, stop: Stop<T>) -> (Report<T>, Vec<T>) 
         let report = solve(&mut cg, &a, &mut m, &b, &mut x);
         let after = on.counters();
         let looks = report.iterations.div_ceil(stop.look_every) as u64;
-        // A look costs one wait; the true residuals at both ends one each.
+        // Each read costs one wait, and the true residuals at the start and at the end cost one wait each.
         assert_eq!(after.waits - before.waits, looks + 2, "{report}");
         let mut found = vec![T::nan(); EDGE * EDGE];
         on.read(&x, &mut found).unwrap();
@@ -96,7 +95,7 @@ fn on_the_device<T: Real>(on: &OpenCl<T>, stop: Stop<T>) -> (Report<T>, Vec<T>) 
     (again.0, again.1)
 }
 
-/// The distance of the two solutions as a share of their size must be below `close`.
+/// Checks that the relative distance of the two solutions is at most `close`.
 fn the_place_does_not_matter<T: Real>(tolerance: f64, close: f64) {
     let Some(on) = common::place::<T>() else { return };
     let stop = Stop::relative(T::of(tolerance));
@@ -122,7 +121,7 @@ fn cg_in_f32_does_what_it_does_on_the_host() {
     the_place_does_not_matter::<f32>(1e-4, 1e-4);
 }
 
-/// Looking every tenth iteration, a hundred iterations wait twelve times.
+/// If the residual is read every tenth iteration, a hundred iterations wait twelve times.
 #[test]
 fn the_host_rarely_waits() {
     let Some(on) = common::place::<f64>() else { return };

@@ -1,5 +1,5 @@
-//! Every preconditioner that is generic over a place: set up on the host, applied on the device, the same as
-//! on the CPU.
+//! Every preconditioner that is generic over a place, set up on the host and applied on the device, equals
+//! the preconditioner of the CPU.
 
 use crate::common;
 use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, conformance::noise};
@@ -51,12 +51,12 @@ fn build<B: Backend>(name: &str, a: &Bsr<f64>, on: &B) -> Built<B> {
     })
 }
 
-/// Where a device sweeps in colours, the CPU sweeps in another order.
+/// Whether the device sweeps in the order of the CPU; an accelerator sweeps in colours.
 fn ordered_alike<V: Real, S: Real>(name: &str, on: &OpenCl<V, S>) -> bool {
     !on.device().accelerator || !(name.contains("gauss-seidel") || name == "ssor")
 }
 
-/// A graph Laplacian with some mass, in symmetric blocks: n nodes on a path with far links.
+/// Returns a graph Laplacian with some mass, in symmetric blocks: n nodes on a path with far links.
 fn graph(n: usize, b: usize) -> Bsr<f64> {
     let mut links = Vec::new();
     for i in 1..n {
@@ -85,7 +85,7 @@ fn problem(name: &str) -> Bsr<f64> {
     Problem::parse(name, &Options::default()).unwrap().matrix
 }
 
-/// Real matrices that the methods here can solve.
+/// Returns real matrices that these methods can solve.
 fn real() -> Vec<(String, Bsr<f64>)> {
     common::real(&[
         "nos3",
@@ -102,7 +102,7 @@ fn applied<B: Backend>(on: &B, m: &mut dyn Preconditioner<B::Vector>, r: &[f64])
     let r: Vec<B::Real> = r.iter().map(|&v| B::Real::of(v)).collect();
     let r = on.vector(&r).unwrap();
     let mut z = r.like().unwrap();
-    z.fill(B::Real::of(f64::NAN)); // whatever was there must not matter
+    z.fill(B::Real::of(f64::NAN)); // the old values must not matter
     m.apply(&r, &mut z);
     let mut host = vec![B::Real::of(0.0); z.size()];
     on.read(&z, &mut host).unwrap();
@@ -140,7 +140,7 @@ fn device_equals_host_in_f64() {
     device_equals_host(&on, &Cpu::new(), 1e-10);
 }
 
-/// The kernels of a graphics card, but for sweeps, whose order is another.
+/// The kernels of a graphics card equal the host, except sweeps, whose order is different.
 #[test]
 fn a_card_equals_the_host() {
     let Some(on) = common::posing::<f64>(common::card) else { return };
@@ -159,10 +159,11 @@ fn device_equals_host_in_f32() {
     device_equals_host(&on, &Cpu::single(), 1e-3);
 }
 
-/// Real matrices on which round-off moves the count of iterations.
+/// Real matrices on which round-off changes the number of iterations.
 const SENSITIVE: [&str; 2] = ["bcsstk01", "polyfem_A_2"];
 
-/// On those two, counts move by two or more on the CPU alone when nothing but the order of sums changes.
+/// On these two matrices the number of iterations changes by two or more even on the CPU if only the order of
+/// sums changes.
 #[test]
 fn order_alone_moves_counts() {
     for (system, a) in real().into_iter().filter(|(name, _)| SENSITIVE.contains(&name.as_str())) {
@@ -179,7 +180,7 @@ fn order_alone_moves_counts() {
             println!("{system}: {name} {forward} forward, {backward} backward");
             forward.abs_diff(backward)
         };
-        // Those that know no order.
+        // These methods do not depend on the order of rows.
         let gaps = ["jacobi", "l1-jacobi", "damped", "spai0", "chebyshev"].map(gap);
         assert!(gaps.into_iter().max() >= Some(2), "{system}: {gaps:?}");
     }
@@ -202,9 +203,9 @@ fn solve_for<B: Backend>(name: &str, a: &Bsr<f64>, on: &B, tolerance: f64, b: &[
     }
 }
 
-/// Within 1; on two small matrices that point-wise methods take more iterations for than there are good
-/// digits, within one in twenty: there the order of a sum decides (`order_alone_moves_counts` has the CPU
-/// against itself).
+/// Numbers of iterations differ by at most 1, or by at most 5 % on two small matrices on which point-wise
+/// methods take so many iterations that the order of sums matters (`order_alone_moves_counts` compares the
+/// CPU with itself).
 fn iterations_agree<V: Real>(on: &OpenCl<V>, cpu: &Cpu<V>, tolerance: f64) {
     let problems =
         ["poisson2d:60", "elasticity3d:8", "cloth:25"].map(|name| (name.to_owned(), problem(name)));
@@ -232,7 +233,8 @@ fn iterations_are_those_of_the_cpu_in_f32() {
     iterations_agree(&on, &Cpu::single(), 1e-3);
 }
 
-/// New values reach the device; with unchanged ones no bit changes; a failed update keeps the old state.
+/// New values are used by the device; unchanged values give the same bits; a failed update keeps the old
+/// state.
 #[test]
 fn update_equals_rebuild() {
     let Some(on) = common::place::<f64>() else { return };
@@ -260,7 +262,8 @@ fn update_equals_rebuild() {
     }
 }
 
-/// With a whole hierarchy inside an iteration the host still waits once in an iteration, or once in ten.
+/// Even with a whole hierarchy as the preconditioner, the host waits only once per iteration, or once per ten
+/// iterations.
 #[test]
 fn cycles_never_wait() {
     let Some(on) = common::place::<f64>() else { return };
@@ -280,7 +283,7 @@ fn cycles_never_wait() {
             let after = on.counters();
             assert_eq!((report.outcome, report.iterations), (Outcome::IterationLimit, 10), "{name}");
             println!("{name}: {} launches in {}", after.launches - before.launches, report.iterations);
-            // The true residuals at both ends wait once each.
+            // The true residuals at the start and the end wait once each.
             assert_eq!(after.waits - before.waits, 10 / look_every as u64 + 2, "{name}");
             assert_eq!(after.allocations, before.allocations, "{name}");
         }

@@ -1,4 +1,4 @@
-//! Multilevel additive Schwarz on a device against the host's, with inverses from the host.
+//! Multilevel additive Schwarz on a device compared with the host, with inverses from the host.
 
 use std::time::Instant;
 
@@ -13,8 +13,8 @@ use coarsen_sparse::System;
 
 const SIZES: [usize; 7] = [0, 1, 2, 31, 32, 33, 1000];
 
-/// The device and the host apply the same inverses, and agree to round-off of sums of some hundred terms; in
-/// both forms of the kernels.
+/// The device and the host apply the same inverses, and agree to the round-off of sums of some hundred terms,
+/// in both forms of the kernels.
 macro_rules! agrees {
     ($name:ident, $real:ty, $host:expr) => {
         #[test]
@@ -61,8 +61,9 @@ macro_rules! agrees {
 agrees!(device_equals_host_in_f64, f64, Cpu::new());
 agrees!(device_equals_host_in_f32, f32, Cpu::single());
 
-/// Conjugate gradients take the iterations they take on the host, with one wait an iteration and nothing
-/// allocated.
+/// Conjugate gradients take the same number of iterations as on the host, with one wait per iteration and no
+/// allocation.
+/// allocation.
 #[test]
 fn iterations_are_those_of_the_host() {
     let Some(on) = common::place::<f64>() else { return };
@@ -90,7 +91,7 @@ fn iterations_are_those_of_the_host() {
     }
 }
 
-/// M is symmetric and positive, whatever the level.
+/// M is symmetric and positive for every number of levels.
 #[test]
 fn every_number_of_levels_is_symmetric_and_positive() {
     let Some(on) = common::place::<f64>() else { return };
@@ -108,7 +109,7 @@ fn every_number_of_levels_is_symmetric_and_positive() {
     }
 }
 
-/// Updates and patches of the host arrive.
+/// Updates and patches of the host change the inverses on the device.
 #[test]
 fn updates_arrive() {
     let Some(on) = common::place::<f64>() else { return };
@@ -126,7 +127,7 @@ fn updates_arrive() {
     assert_eq!(applied(&on, &mut m, &r), before);
 }
 
-/// A patch moves the domains that it changed, factors of levels move no inverse, and nothing else does.
+/// A patch copies only the domains that it changed, and the level weights.
 #[test]
 fn what_has_changed_travels_alone() {
     for on in [common::place::<f64>(), common::posing::<f64>(common::card)].into_iter().flatten() {
@@ -167,8 +168,8 @@ fn what_has_changed_travels_alone() {
     }
 }
 
-/// The largest domain that a recipe may have: its kernels are loops, which are compiled soon, where all tiles
-/// of smaller ones are unrolled.
+/// The kernels of the largest domains of a recipe use loops, which compile fast; for smaller domains, all
+/// tiles are unrolled.
 #[test]
 fn the_largest_domains_are_loops() {
     let Some(here) = common::place::<f32>() else { return };
@@ -185,6 +186,7 @@ fn the_largest_domains_are_loops() {
         assert!(gap < 1e-5, "{gap:.1e}");
         begun.elapsed().as_secs_f64()
     });
-    // Unrolled it takes 20 times as long as by items; what an earlier run has compiled costs nothing.
+    // Unrolled kernels take 20 times as long to compile as kernels by items. Programs compiled by an earlier
+    // run cost nothing.
     assert!(seconds[0] < 8.0 * seconds[1] + 5.0, "{seconds:?} s");
 }

@@ -1,4 +1,4 @@
-//! Numbers of multilevel domains computed on a device against those of the host.
+//! Inverses of multilevel domains computed on a device, compared with the inverses of the host.
 
 use crate::common::{self, applied, chain, difference, in_step, problem};
 use coarsen_backend::conformance::noise;
@@ -9,8 +9,8 @@ use coarsen_opencl::{By, Device, DeviceSchwarz, OpenCl};
 use coarsen_schwarz::{Arithmetic, Coarse, Repair, Schwarz, Storage, Weights};
 use coarsen_sparse::{Bsr, System, assembly};
 
-/// The host computes in `f64` from the same matrix, and both apply what they have: the bound is that of what
-/// is stored.
+/// The host computes inverses in `f64` from the same matrix. Applications of both inverses agree to the
+/// precision in which they are stored.
 fn numbers_are_the_hosts<T: Real>(close: f64)
 where
     Cpu<f64>: Backend<Real = f64>,
@@ -52,7 +52,8 @@ fn numbers_are_the_hosts_in_f64() {
     numbers_are_the_hosts::<f64>(1e-9);
 }
 
-/// On matrices of others, both forms of the kernels have the host's inverses, and need its iterations.
+/// On real matrices both forms of the kernels compute the inverses of the host and take the same number of
+/// iterations.
 #[test]
 fn real_matrices_have_the_hosts_numbers() {
     let Some(here) = common::place::<f64>() else { return };
@@ -82,8 +83,8 @@ fn numbers_are_the_hosts_in_f32() {
     numbers_are_the_hosts::<f32>(1e-4);
 }
 
-/// A matrix of the place is followed without a wait or an allocation, and gives what a build gives, bit for
-/// bit; a patch of all rows too.
+/// An update from a matrix of the place needs no wait and no allocation, and equals a build, bit for bit. The
+/// same holds for a patch of all rows.
 #[test]
 fn a_matrix_of_the_place_is_followed_without_a_wait() {
     let Some(here) = common::place::<f64>() else { return };
@@ -115,8 +116,8 @@ fn a_matrix_of_the_place_is_followed_without_a_wait() {
     }
 }
 
-/// Conjugate gradients take the iterations they take with the inverses of the host, also where domains are
-/// eliminated in `f32`.
+/// Conjugate gradients take the same number of iterations as with the inverses of the host, even if domains
+/// are eliminated in `f32`.
 #[test]
 fn iterations_are_those_of_the_host() {
     let Some(here) = common::place::<f64>() else { return };
@@ -137,7 +138,7 @@ fn iterations_are_those_of_the_host() {
     }
 }
 
-/// Pairs of nodes that are coupled by these strengths.
+/// Returns a matrix of pairs of nodes, coupled by the given strengths.
 fn pairs(strengths: &[f64]) -> Bsr<f64> {
     let mut entries = Vec::new();
     for (k, &s) in strengths.iter().enumerate() {
@@ -147,7 +148,7 @@ fn pairs(strengths: &[f64]) -> Bsr<f64> {
     assembly::from_triplets(2 * strengths.len(), 2 * strengths.len(), &entries).unwrap()
 }
 
-/// Where `f32` would lose digits, domains are eliminated again in `f64`, by the rule of the host.
+/// If `f32` would lose digits, domains are eliminated again in `f64`, by the rule of the host.
 #[test]
 fn domains_that_single_precision_loses_are_repeated() {
     let Some(here) = common::place::<f64>() else { return };
@@ -167,7 +168,7 @@ fn domains_that_single_precision_loses_are_repeated() {
     }
 }
 
-/// A device without `f64` trusts an elimination in `f32` down to pivots of 1e-5; one that has it, down to
+/// A device without `f64` accepts pivots down to 1e-5 in `f32`; a device with `f64` accepts pivots down to
 /// 1e-6 in `f64`.
 #[test]
 fn pivots_are_trusted_by_the_precision_there_is() {
@@ -189,8 +190,8 @@ fn pivots_are_trusted_by_the_precision_there_is() {
     }
 }
 
-/// A domain that is semidefinite is shifted, one that is indefinite replaced by its diagonal; both are named,
-/// and z stays finite.
+/// A semidefinite domain is shifted, and an indefinite domain is replaced by its block diagonal. Both are
+/// reported, and z stays finite.
 #[test]
 fn domains_that_are_not_positive_are_named() {
     let Some(here) = common::place::<f64>() else { return };
@@ -208,7 +209,7 @@ fn domains_that_are_not_positive_are_named() {
         host.apply(&r, &mut z);
         let found = applied(&on, &mut m, &r);
         assert!(difference(&found, &z) < 1e-5, "{found:?} {z:?}");
-        // Numbers that no check has seen: the domain falls back, and nothing else.
+        // NaN that is not checked: only the domain with NaN is replaced.
         let broken = pairs(&[-0.5, f64::NAN, -0.2, -0.1]);
         m.update_on_device(&on.matrix(&broken).unwrap()).unwrap();
         assert_eq!(m.repairs().unwrap().iter().filter(|r| r.0 == 0).count(), 1);
@@ -216,8 +217,8 @@ fn domains_that_are_not_positive_are_named() {
     }
 }
 
-/// A constraint that is released stays alone where nobody waits, and is named; an update of the host builds
-/// anew, and so does a structure of the device.
+/// After an update on the device a released constraint is still solved alone, and is reported. An update on
+/// the host builds again, and so does an update of a structure chosen by the device.
 #[test]
 fn released_constraints_are_named() {
     let Some(here) = common::place::<f64>() else { return };
@@ -273,8 +274,8 @@ fn what_does_not_fit_is_refused() {
     assert!(matches!(refused, Err(SetupError::ZeroDiagonal { row: 0, .. })), "{refused:?}");
 }
 
-/// Factors of the levels are the host's: refused where inverses are computed here, with the method that has
-/// them.
+/// Weights of levels exist only on the host: they are refused if the device computes inverses, and the error
+/// names the method that supports them.
 #[test]
 fn factors_of_levels_are_refused() {
     let Some(on) = common::place::<f64>() else { return };
@@ -284,7 +285,7 @@ fn factors_of_levels_are_refused() {
         let refused = DeviceSchwarz { recipe, structure }.build(p.system(), &on).err().unwrap();
         let parameter =
             matches!(refused, SetupError::Place(Error::Parameter { name: "Schwarz::weights", .. }));
-        assert!(parameter && refused.to_string().contains("Schwarz itself"), "{refused}");
+        assert!(parameter && refused.to_string().contains("Schwarz supports Weights::Energy"), "{refused}");
     }
     assert!(recipe.build(p.system(), &on).is_ok());
 }

@@ -16,13 +16,13 @@ fn all() -> DeviceSchwarz {
     }
 }
 
-/// A as rows of scalars.
+/// Returns A as dense rows of scalars.
 fn dense(a: &Bsr<f64>) -> Vec<Vec<f64>> {
     let n = a.shape().0;
     (0..n).map(|i| (0..n).map(|j| a.get(i, j)).collect()).collect()
 }
 
-/// A⁻¹ r by elimination.
+/// Returns A⁻¹ r by elimination.
 fn solved(mut a: Vec<Vec<f64>>, mut r: Vec<f64>) -> Vec<f64> {
     let n = r.len();
     for k in 0..n {
@@ -35,8 +35,8 @@ fn solved(mut a: Vec<Vec<f64>>, mut r: Vec<f64>) -> Vec<f64> {
     (0..n).map(|i| r[i] / a[i][i]).collect()
 }
 
-/// M⁻¹ by plain loops, as §5 says: the order of a curve, every `m` nodes a domain, connected parts the next
-/// nodes.
+/// Returns M⁻¹ r by plain loops, as in §5: nodes in the order of a curve, every `m` nodes form a domain, and
+/// connected parts are the nodes of the next level. Also returns the number of nodes per level.
 fn by_plain_loops(a: &Bsr<f64>, positions: &[[f64; 3]], m: usize, r: &[f64]) -> (Vec<f64>, Vec<usize>) {
     let (b, n) = (a.block().0, a.pattern().rows());
     let coupled = |i: usize, j: usize| a.pattern().find(i, j).is_some() && i != j;
@@ -108,8 +108,8 @@ fn what_the_device_builds_is_what_plain_loops_build() {
     }
 }
 
-/// Domains that fall into more parts than there is usually room for: a build makes room, and nodes that have
-/// moved so are told of.
+/// If domains have more connected parts than the usual room, a build allocates more; after nodes have moved,
+/// `check` returns an error.
 #[test]
 fn levels_have_room_or_say_so() {
     let Some(here) = common::place::<f64>() else { return };
@@ -120,7 +120,7 @@ fn levels_have_room_or_say_so() {
     let along = |place: fn(u32) -> u32| -> Vec<[f64; 3]> {
         (0..n).map(|i| [f64::from(2 * place(i / 2) + i % 2), 0.0, 0.0]).collect()
     };
-    // Neighbours in pairs, each pair among strangers.
+    // In `far`, consecutive pairs of the chain are far from each other.
     let (near, far) = (along(|pair| pair), along(|pair| pair * 37 % 320));
     let r = noise(n as usize, 3);
     for on in [here.clone(), in_step(&here)] {
@@ -144,8 +144,8 @@ fn levels_have_room_or_say_so() {
     }
 }
 
-/// Nodes that move are sorted anew without a wait or an allocation, and give what a build there gives, bit
-/// for bit.
+/// Nodes that have moved are sorted again without a wait or an allocation, and the result equals a build on
+/// the device, bit for bit.
 #[test]
 fn nodes_that_moved_are_sorted_without_a_wait() {
     let Some(on) = common::place::<f64>() else { return };
@@ -169,8 +169,8 @@ fn nodes_that_moved_are_sorted_without_a_wait() {
     assert!(matches!(m.restructure_on_device(&a, &on.vector(&[0.0; 3]).unwrap()), Err(Error::Shape { .. })));
 }
 
-/// The structure of the device costs iterations beside that of the host with the same couplings, but not
-/// many.
+/// The structure of the device takes few more iterations than the structure of the host with the same
+/// couplings.
 #[test]
 fn iterations_stay_near_those_of_the_host() {
     let Some(on) = common::place::<f64>() else { return };
@@ -224,7 +224,7 @@ fn small_and_fixed_systems_have_a_structure() {
     assert!(matches!(large.build(p.system(), &on), Err(SetupError::Place(Error::Parameter { .. }))));
 }
 
-/// The code of the book.
+/// The listing of the book.
 #[test]
 fn the_book_runs() -> Result<(), Box<dyn std::error::Error>> {
     let Some(on) = common::place::<f64>() else { return Ok(()) };
@@ -238,7 +238,8 @@ fn the_book_runs() -> Result<(), Box<dyn std::error::Error>> {
     let mut x = b.like()?;
     println!("{}", cg.solve(&a, &mut m, &b, &mut x)?.converged()?);
 
-    // 2. Order, domains, levels and inverses by the device, from a matrix and positions that live there.
+    // 2. Order, domains, levels and inverses computed on the device, from a matrix and positions stored
+    //   there.
     let mut m = DeviceSchwarz { structure: By::Device, ..DeviceSchwarz::default() }.build(p.system(), &on)?;
     let positions = on.vector(&p.positions.concat())?;
     m.restructure_on_device(&a, &positions)?; // every ten steps (§5.3): nodes have moved

@@ -1,4 +1,4 @@
-//! A matrix plus contact on a device against the host's, in every precision and layout.
+//! A matrix plus contact on a device compared with the host, in every precision and layout.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use coarsen_opencl::{
 };
 use coarsen_sparse::{Bsr, Contacts, Pattern, Stencil, Sum, assembly};
 
-/// A place that keeps the farther half of every row of a square matrix as contact.
+/// A place that stores the farther half of every row of a square matrix as contact.
 #[derive(Clone)]
 struct Split<V, S>(OpenCl<V, S>);
 
-/// The two parts there, and on the host a matrix of all places.
+/// A matrix on the device: its two parts and the whole matrix.
 struct SplitMatrix<V: Real, S: Real> {
     whole: DeviceMatrix<V, S>,
     elastic: DeviceMatrix<V, S>,
     contact: DeviceContacts<V, S>,
 }
 
-/// A and C with A + C = `host`.
+/// Returns A and C with A + C = `host`.
 fn split<T: Real>(host: &Bsr<T>) -> (Bsr<T>, Contacts<T>) {
     let (n, b) = (host.pattern().rows(), host.block().0);
     let mut parts = [(Vec::new(), Vec::new()), (Vec::new(), Vec::new())];
@@ -34,7 +34,7 @@ fn split<T: Real>(host: &Bsr<T>) -> (Bsr<T>, Contacts<T>) {
             places.push((i as u32, j as u32));
             values.extend_from_slice(block);
         }
-        // A diagonal block is in both.
+        // A diagonal block is stored in both parts.
         if let Some(k) = host.pattern().find(i, i).filter(|_| i % 2 == 0) {
             for (places, values) in &mut parts {
                 if places.last() != Some(&(i as u32, i as u32)) && !places.contains(&(i as u32, i as u32)) {
@@ -139,7 +139,7 @@ impl<V: Real, S: Real> Matrix<Split<V, S>> for SplitMatrix<V, S> {
         self.sum().apply_add(a, x, b, y);
     }
 
-    /// Row sets are those of the merged pattern.
+    /// The row sets are row sets of the merged pattern.
     fn relax(
         &self,
         rows: &DeviceRows<V>,
@@ -173,7 +173,8 @@ impl<V: Real, S: Real> Matrix<Split<V, S>> for SplitMatrix<V, S> {
     }
 }
 
-/// Products and relaxation of a sum are those of the merged matrix, row after row and in slices.
+/// Products and relaxation of a sum equal products and relaxation of the merged matrix, by rows and in
+/// slices.
 macro_rules! conforms {
     ($name:ident, $real:ty, $kind:expr, $tolerance:expr) => {
         #[test]
@@ -196,8 +197,8 @@ fn read<T: Real>(on: &OpenCl<T>, v: &DeviceVector<T>) -> Vec<T> {
     host
 }
 
-/// Contact comes and goes in the same memory: products follow, the bits of two runs agree, and nothing is
-/// allocated.
+/// Contact sets are replaced in the same memory: products are correct, two runs agree bit for bit, and
+/// nothing is allocated.
 fn sets_are_replaced(on: &OpenCl<f64>) {
     let (n, b) = (200, 3);
     let a = ring(n, b);
@@ -239,7 +240,7 @@ fn sets_are_replaced_on_a_card() {
     sets_are_replaced(&on);
 }
 
-/// What does not fit is named with its cure, and the old set stays.
+/// A set that does not fit is an error that contains the required size, and the old set is kept.
 #[test]
 fn overflow_is_named_and_changes_nothing() {
     let Some(on) = common::place::<f32>() else { return };
@@ -262,7 +263,7 @@ fn overflow_is_named_and_changes_nothing() {
     assert!(matches!(DeviceSum::new(&elastic, &contact), Err(Error::Shape { .. })));
 }
 
-/// Inverses of diagonal blocks are the host's, of a matrix in every layout and of a sum.
+/// Inverses of diagonal blocks equal the inverses of the host, for a matrix in every layout and for a sum.
 fn diagonals_are_the_hosts<V: Real>(tolerance: f64) {
     let Some(here) = common::place::<V>() else { return };
     let card = common::posing::<V>(common::card).unwrap();
@@ -307,7 +308,8 @@ fn diagonals_are_the_hosts_in_f32() {
     diagonals_are_the_hosts::<f32>(1e-6);
 }
 
-/// A block without an inverse is named; so is one that no positive definite matrix has.
+/// A block without an inverse is reported, and so is a block that cannot belong to a positive definite
+/// matrix.
 #[test]
 fn faulty_diagonals_are_named() {
     let Some(on) = common::place::<f64>() else { return };
@@ -328,7 +330,8 @@ fn faulty_diagonals_are_named() {
     assert!(DeviceJacobi::new(&there, 0.0).is_err());
 }
 
-/// Conjugate gradients on a sum with block Jacobi of the sum: the iterations of the host's merged matrix.
+/// Conjugate gradients on a sum, with block Jacobi of the sum, take the same number of iterations as on the
+/// host with the merged matrix.
 #[test]
 fn solves_run_on_sums() {
     let Some(on) = common::place::<f64>() else { return };

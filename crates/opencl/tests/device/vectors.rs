@@ -1,4 +1,4 @@
-//! Every vector operation against `Vec`, at sizes around those of work groups.
+//! Every vector operation compared with `Vec`, at lengths around the size of a work group.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,10 +9,10 @@ use coarsen_krylov::{Cg, Krylov};
 use coarsen_opencl::{DeviceError, DeviceVector, OpenCl};
 use coarsen_sparse::Bsr;
 
-/// Empty, one, around a vector register, around nothing; the last needs several work groups that loop.
+/// Lengths 0, 1, around 32, and larger; the last length takes several work groups that loop.
 const SIZES: [usize; 7] = [0, 1, 31, 32, 33, 1000, 100_003];
 
-/// Entries with signs and sizes that differ from vector to vector.
+/// Returns entries with signs and sizes that differ from vector to vector.
 fn entries<T: Real>(n: usize, seed: usize) -> Vec<T> {
     (0..n).map(|i| T::of(((i * (seed + 3) + 7 * seed) as f64).sin() * (seed + 1) as f64)).collect()
 }
@@ -23,8 +23,8 @@ fn read<T: Real>(v: &DeviceVector<T>) -> Vec<T> {
     host
 }
 
-/// Runs the same operations on the host and on the device, from the same four vectors; entries must agree bit
-/// for bit and sums of n terms, 16 at most, to their round-off.
+/// Runs the same operations on the host and on the device, from the same four vectors. Entries must agree bit
+/// for bit, and sums of n terms, at most 16 sums, to round-off.
 fn agree<T: Real>(
     on: &OpenCl<T>,
     host: impl Fn(&mut [Vec<T>; 4]) -> Vec<T>,
@@ -45,7 +45,7 @@ fn agree<T: Real>(
     }
 }
 
-/// The same generic text for both places.
+/// Runs the same generic code at both places.
 macro_rules! both {
     ($on:expr, |$v:ident| $body:expr) => {
         agree($on, |$v: &mut [Vec<_>; 4]| $body, |$v: &mut [DeviceVector<_>; 4]| $body)
@@ -111,7 +111,8 @@ fn laws_at<T: Real>(on: &OpenCl<T>) {
     }
 }
 
-/// Three pairs are one reduction, of two launches, with the bits that each has alone.
+/// Three pairs are reduced together in two launches, and each result has the same bits as a separate
+/// reduction.
 #[test]
 fn pairs_share_a_reduction() {
     for on in [common::place::<f32>(), common::posing::<f32>(common::card)].into_iter().flatten() {
@@ -144,7 +145,7 @@ fn operations_agree_with_the_host_in_f32() {
     laws::<f32>();
 }
 
-/// One wait for a whole expression, whatever it computes.
+/// A whole expression of scalars waits once.
 #[test]
 fn scalars_are_lazy() {
     let Some(on) = common::place::<f64>() else { return };
@@ -168,7 +169,8 @@ fn scalars_are_lazy() {
     }
 }
 
-/// Slots are reused; when many live at once, their number grows and they keep their values.
+/// Slots are reused; if many scalars exist at the same time, the number of slots grows and the values are
+/// kept.
 #[test]
 fn scalars_are_reused() {
     let Some(on) = common::place::<f32>() else { return };
@@ -184,7 +186,7 @@ fn scalars_are_reused() {
     assert!(on.counters().allocations > before);
 }
 
-/// A zero factor does not read what was there.
+/// If a factor is zero, the old values are not read.
 #[test]
 fn zero_factor_ignores_old_entries() {
     let Some(on) = common::place::<f64>() else { return };
@@ -196,7 +198,7 @@ fn zero_factor_ignores_old_entries() {
     assert_eq!(read(&y), [9.0]);
 }
 
-/// Sums in single precision do not lose digits with length where the device has `f64`.
+/// Sums of single-precision vectors do not lose digits with increasing length if the device has `f64`.
 #[test]
 fn single_precision_sums_in_double() {
     let Some(on) = common::place::<f32>().filter(|on| on.device().double) else { return };
@@ -206,7 +208,7 @@ fn single_precision_sums_in_double() {
     assert!((f64::from(x.dot(&x).read()) - exact).abs() < 1e-7 * exact);
 }
 
-/// Memory that is not to be had is an error of that call and leaves the place usable.
+/// If memory is not available, the call returns an error and the place can still be used.
 #[test]
 fn failures_are_typed() {
     let Some(on) = common::place::<f64>() else { return };
@@ -225,7 +227,7 @@ fn failures_are_typed() {
     assert_eq!((x.norm(), x.sync()), (13.0, Ok(())));
 }
 
-/// Blocks of which one row would vanish in f32 are refused, and the old ones stay.
+/// Blocks with a row that becomes zero in f32 are refused, and the old blocks are kept.
 #[test]
 fn blocks_beyond_the_range_are_refused() {
     let Some(on) = common::place::<f32>() else { return };
@@ -251,7 +253,7 @@ fn blocks_beyond_the_range_are_refused() {
     }
 }
 
-/// A number that is none is found where it stands, and the first of several.
+/// A NaN or infinite entry is found with its position, the first one if there are several.
 #[test]
 fn what_is_not_finite_is_found() {
     for on in [common::place::<f64>(), common::posing::<f64>(common::card)].into_iter().flatten() {
@@ -268,7 +270,8 @@ fn what_is_not_finite_is_found() {
     }
 }
 
-/// A method names the entry of b, or of the guess, as it does on the host, and leaves x.
+/// A method reports the entry of b or of the guess that is not finite, as on the host, and leaves x
+/// unchanged.
 #[test]
 fn methods_name_what_is_not_finite() {
     let Some(on) = common::place::<f64>() else { return };
@@ -298,7 +301,7 @@ fn places_do_not_mix() {
     assert_eq!((read(&x), x.sync()), (vec![1.0], Ok(())));
 }
 
-/// A device without `f64` is refused for `f64`, before anything is compiled, and serves `f32`.
+/// A place of `f64` on a device without `f64` is refused before anything is compiled; a place of `f32` works.
 #[test]
 fn a_device_without_double_is_refused() {
     let Some(on) = common::place::<f32>() else { return };
@@ -310,7 +313,7 @@ fn a_device_without_double_is_refused() {
     assert_eq!(on.vector(&[3.0, 4.0]).unwrap().norm(), 5.0);
 }
 
-/// A device that is nearly full refuses what does not fit, and keeps what it has.
+/// A device that is nearly full refuses objects that do not fit, and existing objects stay valid.
 #[test]
 fn a_full_device_says_what_is_left() {
     let Some(on) = common::posing::<f64>(|device| device.memory = 1 << 20) else { return };

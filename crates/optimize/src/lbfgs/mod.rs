@@ -27,11 +27,11 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 /// Limited-memory BFGS: d = −H ∇f, with H formed from H₀ and the last `window` steps.
 ///
 /// H₀ is one application of a preconditioner of the Hessian: a multigrid cycle (Wang et al. 2020, Algorithm
-/// 3), multilevel additive Schwarz, a direct factorisation of an old Hessian. It may vary, and it is not
+/// 3), multilevel additive Schwarz, or a direct factorisation of an old Hessian. H₀ may vary, and it is not
 /// scaled. Without a preconditioner ([`scaled`](Self::scaled)) H₀ = γ I. Pairs with (y, s) ≤ round-off have
 /// no curvature and are skipped, so that H stays positive definite. After a failure all pairs are dropped.
-/// *Use* as the first choice for large smooth problems: one gradient and one application of H₀ per iteration,
-/// no Hessian.
+/// *Use* as the first choice for large smooth problems. An iteration needs one gradient and one application
+/// of H₀, but no Hessian.
 /// *Cost* 1 apply of H₀, 2 m reductions and 2 m axpby without a wait; 2 m + 1 vectors, allocated before the
 /// first step.
 /// *Reference* Nocedal & Wright 2006, §7.2, Algorithm 7.4; Wang et al. 2020 (HOT), §5.1.
@@ -46,7 +46,7 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```
 pub struct Lbfgs<V: Vector, P> {
-    /// H₀.
+    /// The initial inverse Hessian H₀.
     pub initial: P,
     gathered: bool,
     gamma: Option<V::Real>,
@@ -57,22 +57,22 @@ pub struct Lbfgs<V: Vector, P> {
 }
 
 impl<V: Vector> Lbfgs<V, Identity> {
-    /// H₀ = γ I, with the γ of the newest pair: Nocedal & Wright 2006, (7.20).
+    /// The method with H₀ = γ I and the γ of the newest pair: Nocedal & Wright 2006, (7.20).
     pub fn scaled(window: usize) -> Self {
         Self { gamma: Some(num_traits::one()), ..Self::new(window, Identity) }
     }
 }
 
 impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
-    /// The method with the memory of `window` steps (HOT: 8) around `initial`; 0 leaves `initial` alone.
+    /// The method with H₀ = `initial` and the last `window` steps (HOT: 8); with 0 steps H = H₀.
     pub fn new(window: usize, initial: P) -> Self {
         let numbers = vec![V::Real::of(0.0); 2 * window];
         let (pairs, alphas) = (Pairs::new(window), Vec::with_capacity(window));
         Self { initial, gathered: false, gamma: None, pairs, alphas, numbers, r: Vec::new() }
     }
 
-    /// Uses two reductions of many inner products instead of 2 m of one, and one more per step, for machines
-    /// where a reduction costs more than a pass. The direction is the same up to round-off. Stored pairs are
+    /// Gathers inner products: two reductions per direction instead of 2 m, and one more per step. It pays if
+    /// a reduction costs more than a pass. The direction is the same up to round-off. Stored pairs are
     /// dropped.
     pub fn gathering(mut self) -> Self {
         self.gathered = true;
@@ -80,7 +80,7 @@ impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
         self
     }
 
-    /// Allocates the pairs of x; pairs and γ of vectors of another size are dropped.
+    /// Allocates pairs of vectors like x; pairs and γ of another size are dropped.
     fn room(&mut self, x: &V) -> Result<(), DescentError> {
         let known = self.pairs.len();
         self.pairs.prepare(x)?;
@@ -96,7 +96,7 @@ impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
         self.gamma = self.gamma.map(|_| num_traits::one());
     }
 
-    /// Pairs in use.
+    /// The number of pairs in use.
     pub fn pairs(&self) -> usize {
         self.pairs.len()
     }
@@ -128,7 +128,7 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Lbfgs<V, P>
         <Self as Direction<V, F>>::witness(self, s, y);
     }
 
-    /// A pair is useful whichever rule proposed the step.
+    /// A pair is useful no matter which direction proposed the step.
     fn witness(&mut self, s: &V, y: &V) {
         let (sy, yy) = (s.dot_magnitude(y), y.dot(y));
         let [sy, magnitude, yy] = V::wait_for([&sy.value, &sy.magnitude, &yy]);

@@ -9,7 +9,7 @@ pub(super) struct Pair<V: Vector> {
     pub(super) rho: V::Real,
 }
 
-/// At most `window` pairs; a new one replaces the oldest.
+/// At most `window` pairs; a new pair replaces the oldest.
 pub(super) struct Pairs<V: Vector> {
     window: usize,
     stored: Vec<Pair<V>>,
@@ -19,7 +19,7 @@ pub(super) struct Pairs<V: Vector> {
     products: Vec<V::Real>,
 }
 
-/// Inner products per reduction.
+/// The number of inner products per reduction.
 const BATCH: usize = 8;
 
 impl<V: Vector> Pairs<V> {
@@ -48,7 +48,7 @@ impl<V: Vector> Pairs<V> {
         self.window
     }
 
-    /// Pair a, the oldest being 0.
+    /// Pair a; pair 0 is the oldest.
     pub(super) fn get(&self, a: usize) -> &Pair<V> {
         &self.stored[self.slot(a)]
     }
@@ -68,7 +68,7 @@ impl<V: Vector> Pairs<V> {
         self.window > 0 && self.stored.len() == self.window
     }
 
-    /// Copies a pair, if memory is allocated.
+    /// Stores a copy of a pair; memory must be allocated.
     pub(super) fn push(&mut self, s: &V, y: &V, rho: V::Real) {
         let slot = self.slot(self.count);
         let pair = &mut self.stored[slot];
@@ -82,7 +82,7 @@ impl<V: Vector> Pairs<V> {
         }
     }
 
-    /// The inner products of the newest pair with all others.
+    /// Computes the inner products of the newest pair with all pairs.
     pub(super) fn multiply(&mut self) {
         let newest = self.count - 1;
         let mut dots = [V::Real::of(0.0); BATCH];

@@ -1,12 +1,12 @@
 //! H g by the two loops, in sequence or with few reductions.
 //!
-//! Step numbers at line ends are the lines of Nocedal & Wright 2006, Algorithm 7.4.
+//! Numbers at line ends are the lines of Nocedal & Wright 2006, Algorithm 7.4.
 
 use coarsen_core::{Preconditioner, Vector};
 
 use super::pairs::Pairs;
 
-/// r = H₀ q, times γ.
+/// r = H₀ q, times γ if given.
 fn initial<V: Vector>(h0: &mut dyn Preconditioner<V>, gamma: Option<V::Real>, q: &mut V, r: &mut V) {
     h0.apply(q, r); // 6
     if let Some(gamma) = gamma {
@@ -39,8 +39,8 @@ pub(super) fn in_sequence<V: Vector>(
     }
 }
 
-/// The same with two reductions, one for the inner products with g and one for those with H₀ q; the others
-/// are in the table of (s, y).
+/// r = H q with two reductions, one for the inner products with g and one for the inner products with H₀ q;
+/// all other inner products are in the table of (s_a, y_b).
 ///
 /// From q_a = g − Σ_{b > a} α_b y_b follows (s_a, q_a) = (s_a, g) − Σ_{b > a} α_b (s_a, y_b), and in the
 /// second loop (y_a, r_a) = (y_a, H₀ q) + Σ_{b < a} (α_b − β_b)(s_b, y_a).

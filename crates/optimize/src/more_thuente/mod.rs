@@ -5,12 +5,11 @@
 //! | φ(α) − φ(0) | `p.value`, `rise` | energy along the direction |
 //! | ψ(α) = φ(α) − φ(0) − μ φ′(0) α | `tilted` | auxiliary function of stage one |
 //! | μ | `decrease` | required share of the first-order decrease |
-//! | η | `curvature` | largest share of the first slope at the end |
+//! | η | `curvature` | bound of the slope of an accepted step, as a share of the first slope |
 //! | α_l, α_u | `low`, `high` | ends of the interval I; α_l has the least value so far |
 //! | δ | [`SHRINK`] | factor by which I must shrink in two trials |
 //!
-//! Step numbers at line ends are those of the search algorithm of Moré & Thuente 1994, §2; `trial` holds its
-//! §4.
+//! Numbers at line ends are equations of Moré & Thuente 1994; `trial` implements its §4.
 
 mod trial;
 
@@ -23,11 +22,11 @@ use trial::{Interval, Point};
 /// δ of §4: two trials must shrink the interval by this factor, or it is halved.
 const SHRINK: f64 = 0.66;
 
-/// Before a minimiser is bracketed, trials grow at least and at most by these factors of the last increase
-/// (§4: δ_max = 4; the lower one from the authors' code in MINPACK-2).
+/// Before a minimiser is bracketed, trials grow by at least and at most these multiples of the distance from
+/// α_l (§4: δ_max = 4; the lower bound is from the authors' code in MINPACK-2).
 const GROW: [f64; 2] = [1.1, 4.0];
 
-/// How close to a point with no finite value a falling φ is followed, as a share of the step.
+/// A falling φ is followed to within this share of the step from a point with no finite value.
 const NEAR: f64 = 0.1;
 
 /// Decreases of φ below this multiple of its round-off are computed from slopes.
@@ -35,9 +34,9 @@ const BLUR: f64 = 16.0;
 
 /// Finds α with φ(α) ≤ φ(0) + μ α φ′(0) and |φ′(α)| ≤ η |φ′(0)|: the strong Wolfe conditions.
 ///
-/// Safeguarded cubic and quadratic interpolation in an interval that is proved to contain such a point, or
-/// steps up to the bound of the objective. Where round-off or the limit on trials ends the search first, it
-/// returns the lowest point with sufficient decrease. *Use* with nonlinear conjugate gradients (η = 0.1) and
+/// It uses safeguarded cubic and quadratic interpolation in an interval that is proved to contain such a
+/// point, or steps up to the bound of the objective. If round-off or the limit on trials ends the search
+/// first, it returns the lowest point if its decrease is sufficient. *Use* with nonlinear CG (η = 0.1) and
 /// L-BFGS without a preconditioner (η = 0.9). *Cost* one value and one gradient per trial. *Reference* Moré &
 /// Thuente 1994, "Line search algorithms with guaranteed sufficient decrease", ACM TOMS 20(3).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,11 +47,10 @@ pub struct MoreThuente<T> {
     pub curvature: T,
     /// Relative width of the interval at which the search ends.
     pub width: T,
-    /// The difference of energies that is attributed to round-off, in units of the round-off from the
-    /// objective. Where the predicted decrease is less than a few times this, slopes are compared instead of
-    /// values.
+    /// The difference of energies that is attributed to round-off, in units of [`Start::round_off`]. If the
+    /// predicted decrease is less than 16 times this difference, slopes are compared instead of values.
     pub noise: T,
-    /// The most trials.
+    /// The largest number of trials.
     pub trials: usize,
 }
 
@@ -70,7 +68,7 @@ impl<T: Real> Default for MoreThuente<T> {
 }
 
 impl<T: Real> MoreThuente<T> {
-    /// η = 0.1: close enough to the minimiser along the line for conjugate gradients.
+    /// The search with η = 0.1, close enough to the minimiser along the line for conjugate gradients.
     pub fn tight() -> Self {
         Self { curvature: T::of(0.1), ..Self::default() }
     }
@@ -95,8 +93,8 @@ impl<T: Real> LineSearch<T> for MoreThuente<T> {
             let value = phi.value(alpha);
             let slope_here = if value.is_finite() { phi.slope(alpha) } else { T::nan() };
             if !slope_here.is_finite() {
-                // Deviation: the paper has no points without a finite value; here they bound the search but
-                // are not ends of the interval.
+                // Deviation: in the paper all values are finite; here a point without a finite value bounds
+                // the search but is no end of the interval.
                 wall = if alpha > interval.low.alpha { alpha } else { wall };
                 let shorter = interval.low.alpha + (alpha - interval.low.alpha) * T::of(0.25);
                 if shorter <= least || shorter == interval.low.alpha || shorter == alpha {

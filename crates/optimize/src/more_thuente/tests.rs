@@ -59,7 +59,7 @@ fn two_scales(a: f64, b1: f64, b2: f64) -> [f64; 2] {
     [gamma(b1) * r1 + gamma(b2) * r2, -gamma(b1) * (1.0 - a) / r1 + gamma(b2) * a / r2]
 }
 
-/// Steps found from 1e-3, 0.1, 10 and 1000, with their numbers of trials.
+/// The steps found from the first trials 1e-3, 0.1, 10 and 1000, and the numbers of trials.
 fn table(f: fn(f64) -> [f64; 2], decrease: f64, curvature: f64) -> [(f64, usize); 4] {
     let mut search = MoreThuente { decrease, curvature, ..MoreThuente::default() };
     [1e-3, 0.1, 10.0, 1e3].map(|first| {
@@ -81,7 +81,7 @@ fn table(f: fn(f64) -> [f64; 2], decrease: f64, curvature: f64) -> [(f64, usize)
     })
 }
 
-/// Agreement with the two digits that the tables print.
+/// Checks agreement with the two digits that the tables print.
 fn agrees(found: [(f64, usize); 4], steps: [f64; 4], trials: [usize; 4]) {
     for k in 0..4 {
         assert!((found[k].0 - steps[k]).abs() <= 0.05 * steps[k], "{found:?}, expected {steps:?}");
@@ -126,7 +126,7 @@ fn a_line_that_falls_for_ever_is_followed_to_the_bound() {
     assert_eq!(MoreThuente::default().search(&mut phi, &start).unwrap().alpha, 1e3);
     let endless = Start { most: f64::INFINITY, ..start };
     let found = MoreThuente { trials: 5, ..MoreThuente::default() }.search(&mut phi, &endless).unwrap();
-    assert!(found.alpha > 100.0); // the lowest point seen
+    assert!(found.alpha > 100.0); // the lowest trial
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_spent_budget_is_told_from_round_off() {
     assert!(matches!(near, LineSearchFailure::RoundOff { .. }), "{near}");
 }
 
-/// No point is evaluated twice, and none beyond a point with no finite value.
+/// No point is evaluated twice, and no point beyond a point without a finite value.
 #[test]
 fn a_wall_is_not_run_into_again() {
     for edge in [0.3, 2.0, 7.7] {
@@ -195,8 +195,7 @@ fn points_without_an_energy_bound_the_search() {
     assert!(step.alpha > 0.2 && step.alpha < 0.3);
 }
 
-/// φ = |α − 1| has no slope that is small enough, so only the width of the interval ends the search at the
-/// kink.
+/// φ = |α − 1| has no slope small enough, so only the width of the interval ends the search.
 #[test]
 fn a_wide_interval_is_given_up_early() {
     let trials = |width: f64| {

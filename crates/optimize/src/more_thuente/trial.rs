@@ -41,7 +41,7 @@ impl<T: Real> Interval<T> {
         [if self.low.alpha.is_zero() { T::zero() } else { least }, farthest]
     }
 
-    /// `f` on the interval of ψ(α) = φ(α) − c α instead of φ.
+    /// Applies `f` with ψ(α) = φ(α) − c α in place of φ.
     pub(super) fn tilted(&mut self, c: T, f: impl FnOnce(&mut Self, Point<T>) -> T, p: Point<T>) -> T {
         let tilt = |p: Point<T>, c: T| Point { value: p.value - c * p.alpha, slope: p.slope - c, ..p };
         (self.low, self.high) = (tilt(self.low, c), tilt(self.high, c));
@@ -60,7 +60,7 @@ impl<T: Real> Interval<T> {
         let opposite = p.slope * l.slope < T::zero();
 
         let alpha = if p.value > l.value {
-            // Case 1: higher than the best
+            // Case 1: higher than α_l
             self.bracketed = true;
             let (c, q) = (cubic(l, p), quadratic(l, p));
             if (c - l.alpha).abs() < (q - l.alpha).abs() { c } else { c + (q - c) * half }
@@ -80,7 +80,7 @@ impl<T: Real> Interval<T> {
                 farther(c, s, p.alpha).max(least).min(most)
             }
         } else if self.bracketed {
-            // Case 4: lower, and no gentler
+            // Case 4: lower, with a slope of the same sign that is not gentler
             cubic(p, self.high)
         } else if beyond {
             most
@@ -100,7 +100,7 @@ impl<T: Real> Interval<T> {
     }
 }
 
-/// γ of the cubic through two points, and θ; without a real minimiser γ is 0.
+/// γ and θ of the cubic through two points; γ is 0 if the cubic has no real minimiser.
 fn discriminant<T: Real>(a: Point<T>, b: Point<T>) -> (T, T) {
     let theta = T::of(3.0) * (a.value - b.value) / (b.alpha - a.alpha) + a.slope + b.slope;
     let s = theta.abs().max(a.slope.abs()).max(b.slope.abs());
@@ -108,7 +108,7 @@ fn discriminant<T: Real>(a: Point<T>, b: Point<T>) -> (T, T) {
     (s * square.max(T::zero()).sqrt(), theta)
 }
 
-/// The minimiser of the cubic through values and slopes of a and b; a is the lower one.
+/// The minimiser of the cubic through values and slopes of a and b; a is the lower point.
 fn cubic<T: Real>(a: Point<T>, b: Point<T>) -> T {
     let (gamma, theta) = discriminant(a, b);
     let gamma = if b.alpha < a.alpha { -gamma } else { gamma };
@@ -117,7 +117,7 @@ fn cubic<T: Real>(a: Point<T>, b: Point<T>) -> T {
     a.alpha + p / q * (b.alpha - a.alpha)
 }
 
-/// The minimiser of that cubic if it lies beyond p, as seen from l.
+/// The minimiser of the cubic through l and p if it lies beyond p on the way from l.
 fn cubic_forward<T: Real>(l: Point<T>, p: Point<T>) -> Option<T> {
     let (gamma, theta) = discriminant(l, p);
     let gamma = if p.alpha > l.alpha { -gamma } else { gamma };

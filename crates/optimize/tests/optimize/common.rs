@@ -13,7 +13,7 @@ pub(crate) struct Quadratic {
 }
 
 impl Quadratic {
-    /// Eigenvalues from 1 to `condition`, evenly in the logarithm, and a preconditioner that is A.
+    /// Eigenvalues from 1 to `condition`, equally spaced in the logarithm, and the preconditioner A.
     pub(crate) fn spread(n: usize, condition: f64) -> (Self, Inverse) {
         let a: Vec<f64> = (0..n).map(|i| condition.powf(i as f64 / (n - 1) as f64)).collect();
         (Self { a: a.clone(), b: noise(n, 9) }, Inverse(a))
@@ -137,7 +137,7 @@ impl<T: Real> LinearOperator<Vec<T>> for Tridiagonal<T> {
     }
 }
 
-/// Numbers between −1 and 1, the same ones every time.
+/// Reproducible numbers between −1 and 1.
 pub(crate) fn noise(n: usize, seed: u64) -> Vec<f64> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {

@@ -31,7 +31,7 @@ fn energies_that_are_not_finite_are_reported() {
     assert_eq!(steepest(&mut nan, &mut vec![1.0; 3]).outcome, DescentOutcome::NotFinite);
     let mut bad_gradient = Of(|_: &[f64]| 1.0, |_: &[f64], g: &mut [f64]| g.fill(f64::INFINITY));
     assert_eq!(steepest(&mut bad_gradient, &mut vec![1.0; 3]).outcome, DescentOutcome::NotFinite);
-    // Finite at the start only.
+    // f is finite only at the start.
     let mut lonely =
         Of(|x: &[f64]| if x[0] == 1.0 { 1.0 } else { f64::NAN }, |_: &[f64], g: &mut [f64]| g.fill(1.0));
     let mut x = vec![1.0; 3];
@@ -141,7 +141,7 @@ fn what_no_longer_falls_has_stagnated() {
     assert!(report.usable().is_ok());
 }
 
-/// M⁻¹, NaN from the fourth application on.
+/// A preconditioner that gives NaN from the fourth application on.
 struct Broken(usize);
 
 impl Preconditioner<Vec<f64>> for Broken {
@@ -160,7 +160,7 @@ impl Preconditioner<Vec<f64>> for Broken {
     }
 }
 
-/// A lost device or an overflowed factorisation: every rule ends and keeps the last x.
+/// If the preconditioner gives NaN (a lost device, an overflow), every rule ends and keeps the last x.
 #[test]
 fn preconditioners_that_turn_nan_end_a_descent() {
     for from in [3, 0] {
@@ -210,7 +210,7 @@ fn a_mended_preconditioner_leaves_no_nan() {
     }
 }
 
-/// A rule that always offers a safer direction but has none.
+/// A rule that always retreats but never descends.
 struct Boaster;
 
 impl<F: ?Sized> Direction<Vec<f64>, F> for Boaster {
@@ -237,7 +237,7 @@ fn safer_directions_are_not_sought_for_ever() {
     assert_eq!(report.retreats, 32); // the limit of `Direction::retreat`
 }
 
-/// A preconditioner of another size, no inner iterations: errors before anything is computed.
+/// A preconditioner of another size and a limit of 0 inner iterations are errors before any computation.
 #[test]
 fn what_does_not_fit_is_refused() {
     struct Three;
@@ -337,8 +337,7 @@ fn other_criteria_end_a_descent_too() {
         _ => std::ops::ControlFlow::Continue(()),
     };
     assert_eq!(ends(with(0.0, 0.0), &mut content), DescentOutcome::Converged(Criterion::Monitor));
-    // A norm that is a thousandth of the Euclidean one, as seen by the monitor, the stopping rule and the
-    // report.
+    // The norm is a thousandth of the Euclidean norm in the monitor, the stopping rule and the report.
     let mut weighted = with(0.0, 0.0);
     weighted.stop = Stop::absolute(1e-5);
     weighted.norm = Norm::weighted(vec![1e-3; N]).unwrap();
@@ -360,8 +359,8 @@ fn other_criteria_end_a_descent_too() {
     assert!(matches!(negative, Err(DescentError::Core(coarsen_core::Error::Parameter { .. }))));
 }
 
-/// With steps of half a per cent the energy stops falling visibly long before the gradient does, which takes
-/// 21 steps for each tenth.
+/// With steps of half a per cent the decrease of the energy is below round-off long before the gradient is
+/// small; the gradient takes 21 steps to fall by a tenth.
 #[test]
 fn slow_methods_are_given_their_time() {
     struct Timid;

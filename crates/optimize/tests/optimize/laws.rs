@@ -102,7 +102,7 @@ fn rosenbrock_in_2_and_10_000_dimensions() {
         let solve = |name: &str, f: &mut dyn FnMut(&mut Vec<f64>) -> DescentReport<f64>| {
             let mut x = Rosenbrock::start::<f64>(n);
             if n > 2 {
-                // Every pair of variables has another starting point.
+                // Every pair of variables has a different starting point.
                 x.iter_mut().zip(noise(n, 5)).for_each(|(x, noise)| *x += 0.2 * noise);
             }
             let report = f(&mut x);
@@ -151,7 +151,7 @@ fn constant_matrices_descend() {
     let mut x = noise(N, 2);
     let factored = &mut Gradient::fixed(Inverse(above.clone()));
     let first = descent.minimize(&mut f, factored, &mut x, &mut ()).unwrap().converged().unwrap();
-    assert_eq!(first.values, first.iterations + 1); // never cut
+    assert_eq!(first.values, first.iterations + 1); // no step was shortened
     let matrix = Quadratic { a: above, b: vec![0.0; N] };
     let mut solved = Constant::new(matrix, Identity, Cg::new(Stop::relative(1e-10)));
     let mut x = noise(N, 2);
@@ -159,7 +159,7 @@ fn constant_matrices_descend() {
     assert!(first.iterations.abs_diff(second.iterations) <= 1);
 }
 
-/// The same code in single precision.
+/// Every driver in single precision.
 #[test]
 fn every_driver_runs_in_f32() {
     let stop = Stop { max_iterations: 20_000, ..Stop::absolute(1e-3_f32) };
@@ -203,7 +203,7 @@ fn every_driver_runs_in_f32() {
     close("chain", &x);
 }
 
-/// Where the exact Hessian is indefinite, its approximation is used for one step, and counted.
+/// If the exact Hessian is indefinite, its approximation is used for one step, and the retreat is counted.
 #[test]
 fn hessians_are_projected_on_demand() {
     /// Σ ¼ x⁴ − ½ x², with its Hessian 3 x² − 1.
@@ -285,7 +285,7 @@ fn gathered_reductions_give_the_same_directions() {
     }
 }
 
-/// The next body may have another size.
+/// The size may change between two calls.
 #[test]
 fn drivers_follow_a_change_of_size() {
     let mut lbfgs = Lbfgs::scaled(4);

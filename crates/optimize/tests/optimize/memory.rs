@@ -7,8 +7,8 @@ use coarsen_optimize::*;
 
 const N: usize = 40;
 
-/// Steepest descent that is refused every `period`-th time, always for 1. It checks that the steps it learns
-/// are its own.
+/// Steepest descent that refuses every `period`-th proposal. It checks that it learns only from its own
+/// steps.
 struct Picky {
     period: usize,
     asked: usize,
@@ -67,10 +67,10 @@ fn steps_of_others_do_not_set_the_scale() {
     let (mut f, inverse) = Quadratic::spread(N, 10.0);
     let mut chain = OrElse::new(Picky::new(201), AcceleratedGradient::new(0.9, inverse.clone()));
     let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 1), &mut ()).unwrap();
-    assert_eq!((report.retreats, report.values), (1, report.iterations + 1), "{report}"); // no step was cut
+    assert_eq!((report.retreats, report.values), (1, report.iterations + 1), "{report}"); // no step shortened
 
-    // The 11th step is one of conjugate gradients: along -M⁻¹g, which is exact here, whatever was proposed
-    // before.
+    // The 11th step is by conjugate gradients, along -M⁻¹g, which is exact here; earlier proposals have no
+    // effect.
     let exact = MoreThuente { decrease: 1e-10, curvature: 1e-9, ..MoreThuente::default() };
     let mut descent = Descent::new(exact, Stop { max_iterations: 11, ..stop });
     let mut chain = OrElse::new(Picky::new(11), NonlinearCg::new(Beta::PolakRibierePlus, inverse));
@@ -97,7 +97,7 @@ impl Preconditioner<Vec<f64>> for Wrong {
     }
 }
 
-/// The preconditioner given to a descent may be old: a failure at the first x rebuilds it.
+/// A failure at the first x rebuilds the preconditioner, which may be old.
 #[test]
 fn a_failure_at_the_start_asks_for_a_refresh() {
     let (mut f, _) = Quadratic::spread(N, 10.0);
@@ -114,7 +114,7 @@ fn a_failure_at_the_start_asks_for_a_refresh() {
     }
 }
 
-/// A chain tries its first link again after a refresh, and begins with it after a descent that failed.
+/// A chain tries its first link again after a refresh, and also after a failed descent.
 #[test]
 fn a_refreshed_link_is_tried_again() {
     let (mut f, _) = Quadratic::spread(N, 10.0);
@@ -127,7 +127,7 @@ fn a_refreshed_link_is_tried_again() {
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
     let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 3), &mut ()).unwrap();
     assert_eq!(report.converged().unwrap().refreshes, 1);
-    assert_eq!(report.retreats, 1); // to the second link, without success, before the refresh
+    assert_eq!(report.retreats, 1); // before the refresh, to the second link, which fails
 
     let mut chain = OrElse::new(Gradient::fixed(Wrong(-1.0)), Gradient::fixed(Wrong(-1.0)));
     let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 3), &mut ()).unwrap();
@@ -157,7 +157,7 @@ fn constant_preconditioners_are_not_refreshed() {
     assert_eq!((report.refreshes, assembled), (0, 1));
 }
 
-/// The same for a direction whose update changes nothing: a failure is not tried again.
+/// A direction whose update changes nothing is not tried again after a failure.
 #[test]
 fn what_does_not_change_is_not_refreshed() {
     let (mut f, _) = Quadratic::spread(N, 10.0);
@@ -190,7 +190,7 @@ fn another_size_is_another_problem() {
     assert_eq!(proposed(&mut lbfgs, 5), -1.0);
 }
 
-/// A first step of zero, below it or NaN is refused, not taken.
+/// A first step that is zero, negative or NaN is refused.
 #[test]
 fn first_steps_lie_above_zero() {
     struct Fall;
@@ -233,7 +233,7 @@ fn forcing_terms_belong_to_a_point() {
     assert!((etas[2] - 0.009).abs() < 1e-12 && etas[2] == etas[3], "{etas:?}");
 }
 
-/// A step s of 1; f only names the type of objective.
+/// Learns a step s with α = 1; f only fixes the type of the objective.
 fn learn<F>(rule: &mut impl Direction<Vec<f64>, F>, _: &F, s: &Vec<f64>, y: &Vec<f64>) {
     rule.learn(s, y, 1.0);
 }

@@ -132,7 +132,7 @@ fn conjugate_directions_follow_their_definition() {
     assert!(seen.iter().all(|&seen| seen > 50), "{seen:?}");
 }
 
-/// The safer direction is −M⁻¹ g, and there is no safer one after it.
+/// The safer direction is −M⁻¹ g, and no safer direction follows it.
 #[test]
 fn conjugate_directions_retreat_once() {
     let mut rule = NonlinearCg::new(Beta::PolakRibierePlus, Identity);
@@ -164,7 +164,7 @@ fn bfgs(h: &[[f64; N]; N], s: &[f64], y: &[f64]) -> [[f64; N]; N] {
     new
 }
 
-/// Proposals of a rule that remembers `window` pairs, around H₀ = γ I where that is `scaled`, otherwise the
+/// Compares a rule that remembers `window` pairs with BFGS, with H₀ = γ I if `scaled`, otherwise the
 /// inverse of `INITIAL`.
 fn lbfgs_is_bfgs(rule: &mut impl Direction<Vec<f64>, ()>, window: usize, scaled: bool) {
     let mut pairs: Vec<[Vec<f64>; 2]> = Vec::new();
@@ -244,7 +244,7 @@ impl Direction<Vec<f64>, ()> for Told {
     }
 }
 
-/// A boxed rule behaves like the rule; one without a method for steps of others forgets its data.
+/// A boxed rule behaves like the rule; a rule without a method for steps of other rules drops its data.
 #[test]
 fn a_box_passes_on_what_a_rule_is_told() {
     let mut rule = Told::default();
@@ -278,7 +278,7 @@ impl<F: ?Sized> Direction<Vec<f64>, F> for Downhill {
     }
 }
 
-/// Takes the given steps, and records the first trial of each search.
+/// A line search that takes the given steps and records the first trial of each search.
 struct Given<'a> {
     steps: &'a [f64],
     begun: Vec<Start<f64>>,
@@ -292,12 +292,12 @@ impl LineSearch<f64> for Given<'_> {
     }
 }
 
-/// Along a direction without a scale: the minimiser of the parabola of the last fall, within a factor of ten
-/// of the step of equal first-order decrease (Nocedal & Wright 2006, §3.5).
+/// Along a direction without a scale, the first step minimises the parabola of the last decrease, within a
+/// factor of ten of the step of equal first-order decrease (Nocedal & Wright 2006, §3.5).
 #[test]
 fn first_steps_are_predicted_from_the_last() {
-    // f = ½ a x² in one unknown: g = a x, d = −g, slope −g². The step of 0.28 leaves the parabola a share of
-    // 2 − 0.28 a = 0.04.
+    // f = ½ a x² in one unknown: g = a x, d = −g, slope −g². After the step of 0.28 the parabola predicts 2 −
+    // 0.28 a = 0.04 of the step of equal decrease, so the bound of a tenth applies.
     let steps = [0.05, 0.1, 0.28, 1e-5, 0.03, 0.02, 0.02];
     let search = Given { steps: &steps, begun: Vec::new() };
     let stop = Stop { max_iterations: steps.len(), ..Stop::absolute(0.0) };
@@ -320,7 +320,7 @@ fn first_steps_are_predicted_from_the_last() {
     }
     assert_eq!((descent.search.begun.len(), clamped), (steps.len(), 1));
 
-    // A decrease near zero, and one far larger than the slope predicts.
+    // A decrease near zero, and a decrease far larger than the slope predicts.
     for (value, times) in [(-1e-9, 0.1), (-50.0, 10.0)] {
         struct Falls(f64);
         impl Objective<Vec<f64>> for Falls {

@@ -1,21 +1,21 @@
 //! One implicit Euler step of a sheet of cloth that hangs between two bars.
 //!
-//! A Newton step of implicit Euler solves (Baraff & Witkin 1998, *Large Steps in Cloth Simulation*, §3; as in
+//! A Newton step of implicit Euler solves (Baraff & Witkin 1998, *Large Steps in Cloth Simulation*, §3; also
 //! Tamstorf, Jones & McCormick 2015, *Smoothed Aggregation Multigrid for Cloth Simulation*, and Wu, Wang &
 //! Wang 2022, *A GPU-Based Multilevel Additive Schwarz Preconditioner for Cloth and Deformable Body
 //! Simulation*)
 //!
 //! > A Δx = b,  A = M + Δt² K    (1)
 //!
-//! with lumped masses M and the stiffness K of stretching, shearing and bending. Stretching over inertia is
-//! about k Δt² / (ρ h²) with the spacing h = 1 / (N − 1): 1,000 for N = 101 and Δt = 0.002 s, growing as Δt²
-//! N².
+//! with lumped masses M and the stiffness K of stretching, shearing and bending. The ratio of stretching and
+//! inertia is about k Δt² / (ρ h²) with the spacing h = 1 / (N − 1): 1,000 for N = 101 and Δt = 0.002 s,
+//! growing as Δt² N².
 //!
 //! | file | what |
 //! |---|---|
 //! | [`sheet`] | vertices, triangles, hinges, and the elements at each vertex |
 //!
-//! Stretching, shearing and bending are those of [`coarsen_elastic`].
+//! Stretching, shearing and bending come from [`coarsen_elastic`].
 
 mod sheet;
 
@@ -27,7 +27,7 @@ use crate::{Problem, ProblemError, rows};
 use sheet::Incidence;
 pub(crate) use sheet::Sheet;
 
-/// Stretching and shearing.
+/// Stretching and shearing stiffness, N/m.
 pub(crate) const FABRIC: Fabric = Fabric { stretch: 5e3, coupling: 0.0, shear: 1e3 };
 
 /// Bending stiffness, N m.
@@ -36,14 +36,14 @@ const BENDING: f64 = 5e-5;
 /// Mass per area, kg/m².
 pub(crate) const DENSITY: f64 = 0.2;
 
-/// An implicit Euler step of Δt = `dt` seconds for a sheet of N x N vertices, 1 m x 1 m; 3x3 blocks.
+/// The implicit Euler step of Δt = `dt` seconds for a sheet of N x N vertices, 1 m x 1 m; 3x3 blocks.
 ///
-/// The sheet sags and is wrinkled, and its vertices deviate from the grid by up to 2 % of its spacing. The
-/// sides u = 0 and u = 1 are held: their rows are identities without couplings. Stretching 5·10³ N/m,
-/// shearing 10³ N/m, bending
-/// 5·10⁻⁵ N m, 0.2 kg/m². The near-kernel holds the rigid-body modes about the centroid, zero on held rows.
+/// The sheet sags and is wrinkled, and its vertices deviate from the grid by up to 2 % of the grid spacing.
+/// The sides u = 0 and u = 1 are held: their rows are identities without couplings. The stiffness is 5·10³
+/// N/m for stretching, 10³ N/m for shearing, 5·10⁻⁵ N m for bending; the mass is 0.2 kg/m². The near-kernel
+/// holds the rigid-body modes about the centroid, zero on held rows.
 ///
-/// *Use* dt = 0.002 or 0.010, as in the measurements of the other libraries.
+/// *Use* dt = 0.002 or 0.010, as in the measurements of other libraries.
 ///
 /// ```
 /// let p = coarsen_problems::cloth(21, 0.01)?;
@@ -118,8 +118,7 @@ mod tests {
         }
     }
 
-    /// Away from the bars K annihilates translations, so that A c = M c: the mass of the cells around, 0.2
-    /// h².
+    /// Away from the bars K annihilates translations, so A c = M c, the mass of the cells around: 0.2 h².
     #[test]
     fn translations_feel_only_mass() {
         let n = 9;
@@ -134,7 +133,7 @@ mod tests {
                     v[axis]
                 })
                 .sum();
-            let expected = DENSITY * 3.0 / 8.0; // three lines of the eight that the sheet is wide
+            let expected = DENSITY * 3.0 / 8.0; // three of the eight lines of cells
             assert!((total - expected).abs() < 1e-10, "axis {axis}: {total} for {expected}");
         }
     }

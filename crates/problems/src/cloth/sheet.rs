@@ -1,4 +1,4 @@
-//! The sheet: a square grid cut into triangles with alternating diagonals.
+//! The sheet: a square grid of cells, divided into triangles along alternating diagonals.
 
 use std::f64::consts::PI;
 
@@ -8,16 +8,16 @@ use super::{BENDING, FABRIC};
 use crate::NumpyRandom;
 use crate::grid::Grid;
 
-/// Sag of the middle line between the bars, m.
+/// The sag of the middle line between the bars, m.
 const SAG: f64 = -0.06;
 
-/// Amplitude of the wrinkles, m.
+/// The amplitude of the wrinkles, m.
 const WRINKLE: f64 = 0.003;
 
-/// Noise on each coordinate in units of the grid spacing.
+/// The noise on each coordinate in units of the grid spacing.
 const NOISE: f64 = 0.02;
 
-/// The seed of the matrices that other libraries were measured with.
+/// The seed of the matrices on which other libraries were measured.
 const SEED: u64 = 3;
 
 /// A triangulated sheet at rest and in space.
@@ -28,12 +28,12 @@ pub(crate) struct Sheet {
     pub(crate) rest: Vec<[f64; 2]>,
     /// x: positions in space, m.
     pub(crate) positions: Vec<[f64; 3]>,
-    /// Vertices of each triangle, counter-clockwise in (u, v).
+    /// The vertices of each triangle, counter-clockwise in (u, v).
     pub(crate) triangles: Vec<[u32; 3]>,
 }
 
 impl Sheet {
-    /// N x N vertices, v fastest.
+    /// The sheet of N x N vertices, v fastest.
     pub(crate) fn new(grid: Grid, n: usize) -> Self {
         let h = 1.0 / (n - 1) as f64;
         let at = |i: usize| {
@@ -50,8 +50,7 @@ impl Sheet {
         Self { bar: n, rest, positions, triangles: triangles(&grid, n) }
     }
 
-    /// Several flat sheets of N x N vertices without held ones, each given with its side length, numbered
-    /// consecutively.
+    /// Several flat sheets of N x N free vertices, numbered consecutively; N and side differ by sheet.
     pub(crate) fn several(sheets: &[(Grid, usize, f64)]) -> Self {
         let mut all = Self { bar: 0, rest: Vec::new(), positions: Vec::new(), triangles: Vec::new() };
         for (grid, n, length) in sheets {
@@ -71,7 +70,7 @@ impl Sheet {
             .curvature(false)
     }
 
-    /// One hinge for each edge inside, edges in increasing order.
+    /// One hinge for each inner edge, sorted by edge.
     pub(crate) fn hinges(&self) -> Vec<Hinge> {
         let flat = |i: u32| {
             let [u, v] = self.rest[i as usize];
@@ -86,7 +85,7 @@ impl Sheet {
     }
 }
 
-/// The first triangles of all cells, then the second ones; the diagonals alternate like a chessboard.
+/// The first triangles of all cells, then the second triangles; diagonals alternate like a chessboard.
 fn triangles(grid: &Grid, n: usize) -> Vec<[u32; 3]> {
     let corners = |cell: usize| {
         let (i, j) = (cell / (n - 1), cell % (n - 1));
@@ -98,7 +97,7 @@ fn triangles(grid: &Grid, n: usize) -> Vec<[u32; 3]> {
     cells.clone().map(|c| corners(c)[0]).chain(cells.map(|c| corners(c)[1])).collect()
 }
 
-/// The elements at each vertex, and the corner of each that is the vertex.
+/// The elements at each vertex, each with the number of its corner at this vertex.
 pub(super) struct Incidence {
     starts: Vec<usize>,
     elements: Vec<(u32, u8)>,
@@ -120,7 +119,7 @@ impl Incidence {
         Self { starts, elements }
     }
 
-    /// The elements at vertex i, with the corner of each that is i.
+    /// The elements at vertex i, each with the number of its corner at this vertex.
     pub(super) fn of(&self, i: usize) -> impl Iterator<Item = (usize, usize)> {
         self.elements[self.starts[i]..self.starts[i + 1]].iter().map(|&(e, a)| (e as usize, usize::from(a)))
     }

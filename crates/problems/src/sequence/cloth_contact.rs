@@ -2,9 +2,9 @@
 //!
 //! The sheet is 1 m x 1 m. Within arc length ρ of its centre it is pressed on the sphere; elsewhere it is 4
 //! mm above the sphere and wrinkled. ρ grows so that in step k of n the share k / (n − 1) of the vertices is
-//! in contact, each with the face of the sphere below it. The sphere is a shell with half as many vertices
-//! per side, of which only the part below the sheet exists. It is so heavy that it moves as prescribed. It
-//! turns slowly, so that vertices slide from face to face.
+//! in contact, each with the face of the sphere below it. The sphere is represented by a shell below the
+//! sheet, with half as many vertices per side. Its mass is so large that it moves as prescribed. It turns
+//! slowly, so that vertices slide from face to face.
 //!
 //! | symbol | name |
 //! |---|---|
@@ -22,38 +22,42 @@ use crate::cloth::Sheet;
 use crate::grid::Grid;
 use crate::{NumpyRandom, ProblemError};
 
-/// R, m.
+/// The radius R, m.
 const RADIUS: f64 = 0.5;
 
-/// δ, m.
+/// The gap δ, m.
 const GAP: f64 = 1e-3;
 
-/// Side of the shell, m: that of the sheet plus the rotation of the sphere.
+/// The side of the shell, m: the side of the sheet plus the rotation of the sphere.
 const SHELL: f64 = 1.06;
 
-/// θ in the last step.
+/// The angle θ in the last step.
 const TURN: f64 = 0.02;
 
-/// The height of the sheet where it is not pressed, m, and the width of the transition beyond ρ, m.
+/// The height of the sheet outside the pressed part, m.
 const LIFT: f64 = 4e-3;
+
+/// The width of the transition beyond ρ, m.
 const FRONT: f64 = 0.1;
 
-/// Amplitude of the wrinkles where the sheet is not pressed, m; noise on each coordinate in units of the
-/// spacing.
+/// The amplitude of the wrinkles outside the pressed part, m.
 const WRINKLE: f64 = 5e-4;
+
+/// The noise on each coordinate, in units of the spacing.
 const NOISE: f64 = 0.02;
 
 /// The seed of the noise.
 const SEED: u64 = 3;
 
 pub(super) struct ClothContact {
-    /// Vertices along a side of the sheet, and of the shell.
+    /// The number of vertices along a side of the sheet.
     side: usize,
+    /// The number of vertices along a side of the shell.
     shell: usize,
     /// (u, v) of every vertex, relative to the centre of its sheet.
     flat: Vec<[f64; 2]>,
     noise: Vec<[f64; 3]>,
-    /// Vertices of the sheet in the order of s.
+    /// The vertices of the sheet in increasing order of s.
     inside_out: Vec<u32>,
 }
 
@@ -76,12 +80,13 @@ impl ClothContact {
         Ok((Self { side: n, shell, flat, noise, inside_out }, sheet))
     }
 
-    /// Vertices in contact in step k.
+    /// The number of vertices in contact in step k.
     fn touching(&self, k: usize, steps: usize) -> usize {
         self.inside_out.len() * k / (steps - 1).max(1)
     }
 
-    /// The triangle of the shell below a point of the flat shell, and barycentric coordinates in it.
+    /// The triangle of the shell below a point of the flat shell, and the barycentric coordinates of the
+    /// point.
     fn below(&self, [x, y]: [f64; 2]) -> ([u32; 3], [f64; 3]) {
         let cells = self.shell - 1;
         let scaled = |x: f64| ((x / SHELL + 0.5) * cells as f64).clamp(0.0, cells as f64);
@@ -141,7 +146,7 @@ impl Motion for ClothContact {
     }
 }
 
-/// θ.
+/// The angle θ of the sphere in step k.
 fn turned(k: usize, steps: usize) -> f64 {
     TURN * k as f64 / (steps - 1).max(1) as f64
 }
@@ -159,7 +164,7 @@ fn rotate([x, y]: [f64; 2], angle: f64) -> [f64; 2] {
 mod tests {
     use super::*;
 
-    /// The face found belongs to the shell, and the weighted sum of its corners is the point.
+    /// The face below a point belongs to the shell, and the weighted sum of its corners is the point.
     #[test]
     fn faces_below_are_those_of_the_shell() {
         let (motion, sheet) = ClothContact::new(9).unwrap();

@@ -7,14 +7,14 @@ use coarsen_sparse::{Bsr, SparseError};
 
 use crate::cloth::{DENSITY, Sheet};
 
-/// The density ratio of a body with prescribed motion: its inertia is far above the stiffness of all
-/// contacts.
+/// The density ratio of bodies with prescribed motion to cloth: their inertia is far above the stiffness of
+/// all contacts.
 const HEAVY: f64 = 1e12;
 
-/// E = M + Δt² K of a sheet that moves.
+/// The elastic part E = M + Δt² K of a moving sheet.
 pub(super) struct Elastic {
     pub(super) sheet: Sheet,
-    /// The number of triangles of cloth; later ones are heavy.
+    /// The number of triangles of cloth; later triangles are heavy.
     light: usize,
     pub(super) matrix: Bsr<f64>,
     triangles: Vec<Curved>,
@@ -23,8 +23,7 @@ pub(super) struct Elastic {
 }
 
 impl Elastic {
-    /// The pattern, and storage for values. The stream of blocks has those of triangles, then those of
-    /// hinges.
+    /// The pattern, and storage for values. Blocks of triangles are assembled first, then blocks of hinges.
     pub(super) fn new(sheet: Sheet, light: usize) -> Result<Self, SparseError> {
         let hinges = sheet.hinges();
         let nodes = sheet.positions.len();
@@ -44,7 +43,7 @@ impl Elastic {
         Ok(Self { sheet, light, matrix, triangles, hinges, plan })
     }
 
-    /// New values for the positions of the sheet.
+    /// Recomputes the values for the positions of the sheet.
     pub(super) fn assemble(&mut self, dt: f64) -> Result<(), SparseError> {
         let Self { sheet, light, matrix, triangles, hinges, plan } = self;
         let numbers = 0..triangles.len();
@@ -79,7 +78,7 @@ impl Elastic {
 
 #[cfg(test)]
 impl Elastic {
-    /// The sum of M over all nodes.
+    /// The total mass.
     pub(super) fn mass(&self) -> f64 {
         let density = |t: usize| if t < self.light { DENSITY } else { DENSITY * HEAVY };
         self.triangles.iter().enumerate().map(|(t, triangle)| density(t) * triangle.area).sum()

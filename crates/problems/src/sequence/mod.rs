@@ -3,8 +3,8 @@
 //! > A_k = E(x_k) + C_k,  E = M + Δt² K    (1)
 //!
 //! with the elastic part of [`cloth`](crate::cloth()) on a constant pattern, and Δt² κ n nᵀ for every contact
-//! with normal n. κ is a thousand times the stiffness of the membrane (Wu, Wang & Wang 2022, §8). There is no
-//! time integration: positions follow a formula, so that every step is independent of the solver.
+//! with normal n. κ is a thousand times the stiffness of the membrane (Wu, Wang & Wang 2022, §8). Positions
+//! follow a formula instead of time integration, so that every step is independent of the solver.
 //!
 //! | file | what |
 //! |---|---|
@@ -27,11 +27,11 @@ use elastic::Elastic;
 use motion::Motion;
 use stack::Stack;
 
-/// κ / k: the stiffness ratio of contact and membrane.
+/// The stiffness ratio κ / k of contact and membrane.
 const STIFFER: f64 = 1000.0;
 
-/// A sequence of systems: in every step the matrix values, the contacts with their pattern, and the positions
-/// change.
+/// A sequence of systems. Every step changes the matrix values, the contacts with their pattern, and the
+/// positions.
 ///
 /// ```
 /// use coarsen_problems::{Options, Sequence};
@@ -64,7 +64,7 @@ impl Sequence {
     /// The names that [`parse`](Self::parse) accepts.
     pub const NAMES: [&str; 2] = names::SEQUENCES;
 
-    /// Whether NAME of a text NAME:SIZE is that of a sequence.
+    /// Whether a text NAME:SIZE names a sequence.
     pub fn is_named(spec: &str) -> bool {
         spec.split_once(':').is_some_and(|(name, _)| Self::NAMES.contains(&name))
     }
@@ -72,8 +72,8 @@ impl Sequence {
     /// The sequence of a text NAME:SIZE at its first step; the time step is 0.01 s by default.
     ///
     /// # Errors
-    /// As [`Problem::parse`](crate::Problem::parse) with [`ProblemError::NotSequence`] for the name of a
-    /// single system, and [`ProblemError::Steps`] for no step.
+    /// As [`Problem::parse`](crate::Problem::parse), [`ProblemError::NotSequence`] for the name of a single
+    /// system, and [`ProblemError::Steps`] for `steps` = 0.
     pub fn parse(spec: &str, steps: usize, options: &Options) -> Result<Self, ProblemError> {
         let malformed = || ProblemError::Spec { found: spec.to_owned() };
         let (name, size) = spec.split_once(':').ok_or_else(malformed)?;
@@ -124,9 +124,9 @@ impl Sequence {
         Ok(sequence)
     }
 
-    /// Advances to the next step; returns false, without a change, after the last one.
+    /// Advances to the next step; after the last step returns false and changes nothing.
     ///
-    /// *Cost* one assembly: of the elastic values in place, and of the contacts with their pattern.
+    /// *Cost* one assembly of the elastic values in place, and of the contacts with their pattern.
     ///
     /// # Errors
     /// [`ProblemError::Sparse`] for a time step so large that values overflow.
@@ -141,7 +141,7 @@ impl Sequence {
         Ok(true)
     }
 
-    /// (1) for the current step.
+    /// Computes (1) for the current step.
     fn make(&mut self) -> Result<(), ProblemError> {
         let positions = &mut self.elastic.sheet.positions;
         self.motion.place(self.step, self.steps, positions);
@@ -175,7 +175,7 @@ impl Sequence {
         self.step
     }
 
-    /// Pairs of nodes in contact: three per contact of a vertex with a face.
+    /// The number of pairs of nodes in contact: three per contact of a vertex with a face.
     pub fn pairs(&self) -> usize {
         self.stencils.iter().map(|stencil| stencil.nodes().len() - 1).sum()
     }
@@ -190,17 +190,17 @@ impl Sequence {
         &self.stiffness
     }
 
-    /// E.
+    /// The elastic part E.
     pub fn elastic(&self) -> &Bsr<f64> {
         &self.elastic.matrix
     }
 
-    /// C.
+    /// The contact part C.
     pub fn contact(&self) -> &Contacts<f64> {
         &self.contact
     }
 
-    /// Block rows whose contact pairs changed in this step, in increasing order.
+    /// The block rows with contact pairs that changed in this step, in increasing order.
     pub fn touched(&self) -> &[u32] {
         &self.touched
     }
@@ -210,7 +210,7 @@ impl Sequence {
         &self.elastic.sheet.positions
     }
 
-    /// Triangles of all sheets, for pictures.
+    /// The triangles of all sheets, for pictures.
     pub fn triangles(&self) -> &[[u32; 3]] {
         &self.elastic.sheet.triangles
     }
@@ -220,7 +220,7 @@ impl Sequence {
         &self.near_kernel
     }
 
-    /// E + C as an operator.
+    /// The system matrix E + C as an operator.
     pub fn sum(&self) -> Sum<'_, f64> {
         Sum { elastic: self.elastic(), contact: &self.contact }
     }
@@ -235,7 +235,7 @@ impl Sequence {
         }
     }
 
-    /// Standard normal numbers, one per row: [`random_vector`] of the matrix' size, the same in every step.
+    /// A [`random_vector`] of the size of the matrix as a right-hand side, the same in every step.
     pub fn right_hand_side(&self, seed: u64) -> Vec<f64> {
         random_vector(self.elastic().shape().0, seed)
     }
@@ -250,7 +250,7 @@ mod tests {
         Sequence::parse(spec, steps, &Options::default()).unwrap()
     }
 
-    /// The whole matrix is symmetric to the bit in every step, and translations cause only inertial forces.
+    /// E + C is bitwise symmetric in every step, and translations cause only inertial forces.
     #[test]
     fn every_step_is_symmetric_and_annihilates_translations() {
         for spec in ["cloth-contact:9", "stack:6"] {

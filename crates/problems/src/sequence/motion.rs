@@ -6,7 +6,7 @@ use coarsen_sparse::Stencil;
 pub(super) trait Motion: Send + Sync {
     /// Writes the positions of the vertices in step k of `steps`.
     fn place(&self, k: usize, steps: usize, positions: &mut [[f64; 3]]);
-    /// Appends the contacts of that step, with a unit normal each.
+    /// Appends the contacts of step k, each with a unit normal.
     fn touch(
         &mut self,
         k: usize,

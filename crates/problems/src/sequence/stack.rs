@@ -1,5 +1,5 @@
 //! Four sheets, one above the other, with springs between random vertices and faces of neighbouring sheets.
-//! One in twenty springs changes in every step.
+//! In every step one spring in twenty changes.
 
 use std::f64::consts::PI;
 
@@ -10,17 +10,19 @@ use crate::cloth::Sheet;
 use crate::grid::Grid;
 use crate::{NumpyRandom, ProblemError};
 
-/// Sheets.
+/// The number of sheets.
 const LAYERS: usize = 4;
 
-/// Distance between them, m; amplitude of their waves, m.
+/// The distance between sheets, m.
 const DISTANCE: f64 = 0.01;
+
+/// The amplitude of the waves of the sheets, m.
 const WAVE: f64 = 0.003;
 
 /// The largest distance between vertex and face of a spring, in cells.
 const REACH: usize = 2;
 
-/// In every step one in this many springs is drawn again.
+/// In every step one spring in `RENEWED` is drawn again.
 const RENEWED: usize = 20;
 
 /// The number of wavelengths that pass during all steps.
@@ -53,7 +55,7 @@ impl Stack {
         Ok((stack, sheet))
     }
 
-    /// Draws spring number k: between sheet k mod 3 and the next.
+    /// Draws spring number k, between sheet k mod 3 and the next sheet.
     fn draw(&mut self, k: usize) -> Stencil {
         let (n, layer) = (self.side, k % (LAYERS - 1));
         let mut below = |count: usize| ((self.random.uniform() * count as f64) as usize).min(count - 1);

@@ -4,7 +4,7 @@ use coarsen_core::parallel;
 use coarsen_problems::{Options, Problem};
 use coarsen_sparse::Bsr;
 
-/// Each problem and option, in sizes for dense checks.
+/// Every problem with every option, small enough for dense checks.
 fn small() -> Vec<Problem> {
     let usual = Options::default();
     let jump = Options { jump: Some(1e4), ..usual };
@@ -28,8 +28,8 @@ fn small() -> Vec<Problem> {
     .into()
 }
 
-/// Problems on meshes, whose elements are summed in any order. `which` gives tests that run in parallel
-/// different files.
+/// Problems on meshes, which sum their elements in any order. `which` selects the file, since parallel tests
+/// must use different files.
 fn on_meshes(which: usize) -> Vec<Problem> {
     let long = Options { dt: Some(0.1), ..Options::default() };
     let folded = folded(which);
@@ -62,7 +62,7 @@ fn folded(which: usize) -> String {
     format!("garment:{}", file.display())
 }
 
-/// Close layers resist separation along the line between them.
+/// Contact springs couple close layers along their normal.
 #[test]
 fn contact_joins_what_is_near() {
     let usual = Options::default();
@@ -130,7 +130,7 @@ fn parts_belong_together() {
     }
 }
 
-/// Near-kernel vectors cause no force where neither constraints nor inertia act.
+/// Near-kernel vectors cause no force at nodes without constraint and inertia.
 #[test]
 fn near_kernels_are_right() {
     for p in small() {

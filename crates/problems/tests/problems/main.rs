@@ -1,4 +1,4 @@
-//! The gallery: laws of its systems, and the numbers of other libraries.
+//! The gallery: laws of its systems, and agreement with the matrices of other libraries.
 
 mod laws;
 mod peers;

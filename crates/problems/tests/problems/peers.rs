@@ -1,6 +1,6 @@
-//! The gallery agrees with the Python generator of the matrices that other libraries were measured with.
+//! The gallery agrees with the Python generator of the matrices on which other libraries were measured.
 //!
-//! Each fingerprint is printed by NumPy 2.4, SciPy and PyAMG 5.4 from the matrix A of the generator, for
+//! NumPy 2.4, SciPy and PyAMG 5.4 print each fingerprint from the matrix A of the generator, for
 //! example `A, X, B = elast3d(6)`:
 //!
 //! ```text
@@ -15,7 +15,7 @@
 
 use coarsen_problems::{Options, Problem};
 
-/// No option.
+/// No options.
 const NONE: Options = Options { dt: None, jump: None, share: None };
 
 struct Fingerprint {

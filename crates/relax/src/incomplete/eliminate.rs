@@ -2,12 +2,12 @@
 //!
 //! | symbol | meaning |
 //! |---|---|
-//! | Wᵢⱼ | blocks of row i, becoming Lᵢⱼ (j < i), Dᵢ (j = i), Uᵢⱼ (j > i) |
+//! | Wᵢⱼ | the blocks of row i, overwritten by Lᵢⱼ (j < i), Dᵢ (j = i), Uᵢⱼ (j > i) |
 //! | Dᵢ⁻¹ | `pivots` |
 //!
-//! Row i reads rows k < i that it is coupled to: they belong to its own chunk or to a stage before.
+//! Row i reads the rows k < i to which it is coupled. They belong to its own chunk or to an earlier stage.
 //!
-//! *Reference* Saad 2003, §10.3, Algorithm 10.4; step numbers in the code are his.
+//! *Reference* Saad 2003, §10.3, Algorithm 10.4, to which the step numbers in the code refer.
 
 use coarsen_backend::DenseBlocks;
 use coarsen_core::parallel::{self, Shared};
@@ -18,7 +18,7 @@ use coarsen_sparse::{Bsr, Pattern};
 use super::Order;
 use super::order::Chunk;
 
-/// A pivot that cannot be used: its row in the order of elimination, and how large it is.
+/// An unusable pivot: its row in the order of elimination, and its value.
 pub(super) struct Fault {
     pub(super) row: usize,
     pub(super) pivot: f64,
@@ -26,11 +26,10 @@ pub(super) struct Fault {
 
 /// Overwrites W = P A Pᵀ with L and U, and `pivots` with the inverses of D.
 ///
-/// With `positive` every Dᵢ must be positive definite. *Cost* about 2 b³ flops for each pair of blocks that
-/// meet.
+/// If `positive`, every Dᵢ must be positive definite. *Cost* about 2 b³ flops per product of two blocks.
 ///
 /// # Errors
-/// The first fault of the first chunk that has one, at any number of threads.
+/// The first fault of the first chunk with a fault, for any number of threads.
 pub(super) fn eliminate<T: Real>(
     w: &mut Bsr<T>,
     order: &Order,
@@ -61,7 +60,7 @@ fn eliminate_rows<T: Real>(
     Ok(())
 }
 
-/// Eliminates every chunk of a stage, one task each; the fault of the first.
+/// Eliminates the chunks of a stage, one task each, and returns the fault of the first chunk with a fault.
 fn forked(
     stage: &[Chunk],
     parallel: bool,
@@ -79,7 +78,7 @@ fn forked(
     }
 }
 
-/// The rows of one chunk.
+/// The elimination of the rows of one chunk.
 struct EliminatedRows<'a, T> {
     chunk: &'a Chunk,
     order: &'a Order,
@@ -105,7 +104,7 @@ impl<T: Real> Kernel<T> for EliminatedRows<'_, T> {
 }
 
 impl<T: Real> EliminatedRows<'_, T> {
-    /// `B` is the block size, or 0 when it is known at run time only.
+    /// Eliminates with block size `B`, or with any block size if `B` is 0.
     #[inline(always)]
     fn fixed<I: Set<T>, const B: usize>(self, set: I) -> Result<(), Fault> {
         let b = if B == 0 { self.b } else { B };
@@ -123,9 +122,10 @@ impl<T: Real> EliminatedRows<'_, T> {
         // 1
         for i in self.chunk.rows.clone() {
             let (start, end) = (offsets[i], offsets[i + 1]);
-            // SAFETY: there are area values a block and area pivots a row (asserted in `eliminate`). Row i
-            // belongs to this chunk, which this call alone writes; a row k < i in its pattern belongs to this
-            // chunk, and differs from row i, or to an earlier stage, which is finished.
+            // SAFETY: there are `area` values per block and `area` pivots per row (asserted in
+            // `eliminate_rows`). Row i belongs to this chunk, which only this call writes; a row k < i in its
+            // pattern belongs to this chunk, and differs from row i, or to an earlier stage, which is
+            // finished.
             let own = unsafe {
                 std::slice::from_raw_parts_mut(self.values.get().add(start * area), (end - start) * area)
             };
@@ -153,7 +153,8 @@ impl<T: Real> EliminatedRows<'_, T> {
                     }
                     // SAFETY: as above.
                     let u = unsafe { std::slice::from_raw_parts(upper.add(u * area), area) };
-                    subtract(set, l, u, &mut own[(to - start) * area..(to - start + 1) * area], b); // 4, 5: Wᵢⱼ −= Lᵢₖ Uₖⱼ
+                    // 4, 5: Wᵢⱼ −= Lᵢₖ Uₖⱼ
+                    subtract(set, l, u, &mut own[(to - start) * area..(to - start + 1) * area], b);
                 }
             }
             let d = &own[(diagonal[i] - start) * area..(diagonal[i] - start + 1) * area];
@@ -168,8 +169,8 @@ impl<T: Real> EliminatedRows<'_, T> {
     }
 }
 
-/// The smallest pivot of a Cholesky factorisation of a block: positive where the block is positive definite.
-/// NaN counts as not.
+/// Returns the smallest pivot of a Cholesky factorisation of a block: positive if the block is positive
+/// definite, otherwise not positive or NaN.
 fn smallest_pivot<T: Real>(d: &[T], b: usize) -> T {
     let (mut stack, mut heap) = ([T::zero(); 144], Vec::new());
     let l = match stack.get_mut(..b * b) {
@@ -196,7 +197,7 @@ fn smallest_pivot<T: Real>(d: &[T], b: usize) -> T {
     smallest
 }
 
-/// c = x y for b x b blocks.
+/// Computes c = x y for b x b blocks.
 #[inline(always)]
 fn multiply<T: Real, I: Set<T>>(set: I, x: &[T], y: &[T], c: &mut [T], b: usize) {
     for i in 0..b {
@@ -210,7 +211,7 @@ fn multiply<T: Real, I: Set<T>>(set: I, x: &[T], y: &[T], c: &mut [T], b: usize)
     }
 }
 
-/// c −= x y for b x b blocks.
+/// Computes c −= x y for b x b blocks.
 #[inline(always)]
 fn subtract<T: Real, I: Set<T>>(set: I, x: &[T], y: &[T], c: &mut [T], b: usize) {
     for i in 0..b {

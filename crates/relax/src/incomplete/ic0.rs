@@ -8,15 +8,15 @@ use crate::checks;
 
 use super::{Factorise, Fault, IncompleteFactor, Order, Workspace, build, eliminate};
 
-/// Incomplete Cholesky without fill, on blocks, with a diagonal shift where a pivot is not positive.
+/// Incomplete Cholesky without fill, on blocks, with a diagonal shift if a pivot is not positive.
 ///
 /// M = (L + I) D (L + I)ᵀ, the factors of ILU(0) on a symmetric matrix (U = D Lᵀ). Both L and U are stored,
-/// because substitution by rows of U runs in parallel and by columns of L does not. Where some Dᵢ is not
-/// positive definite, A + α diag(A) is factorised instead, α = `first_shift` times 1, 2, 4, … up to 1
-/// (Manteuffel 1980): M stays positive definite. *Use* for symmetric positive definite systems of moderate
-/// size and condition. *Cost* memory as A, twice that from the first update on; one pass over it an
-/// application; one elimination per shift tried. *Reference* Meijerink & van der Vorst 1977; Manteuffel 1980,
-/// Math. Comp. 34; Saad 2003, §10.3.
+/// because substitution by rows of U runs in parallel, and substitution by columns of L does not. If some Dᵢ
+/// is not positive definite, A + α diag(A) is factorised instead, with α = `first_shift` times 1, 2, 4, … up
+/// to 1 (Manteuffel 1980), so that M stays positive definite. *Use* for symmetric positive definite systems
+/// of moderate size and condition. *Memory* as much as A, and twice as much from the first update on. *Cost*
+/// one pass over the factors per application; one elimination per shift. *Reference* Meijerink & van der
+/// Vorst 1977; Manteuffel 1980, Math. Comp. 34; Saad 2003, §10.3.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -31,12 +31,12 @@ use super::{Factorise, Fault, IncompleteFactor, Order, Workspace, build, elimina
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ic0 {
-    /// The first shift tried, as a share of the diagonal.
+    /// The first shift that is tried, as a fraction of the diagonal.
     pub first_shift: f64,
 }
 
 impl Default for Ic0 {
-    /// A first shift of 1e-3, as Lin and Moré 1999 take.
+    /// Returns a first shift of 1e-3, as in Lin and Moré 1999.
     fn default() -> Self {
         Self { first_shift: 1e-3 }
     }

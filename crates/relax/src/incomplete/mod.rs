@@ -1,9 +1,9 @@
 //! Incomplete factorisation on the pattern of A: IC(0) and ILU(0), on blocks.
 //!
-//! A ≈ (L + I) D (I + D⁻¹U) with L and U on the strict pattern of A. Rows are taken in the order of the row
-//! sets of the place: sets one after the other, the chunks of a set at once, rows inside a chunk in natural
-//! order. On a CPU a system of fewer than 8192 nodes is one chunk, which is the natural order itself; larger
-//! ones have a few thick chunks.
+//! A ≈ (L + I) D (I + D⁻¹U) with L and U on the strict pattern of A. Rows are eliminated in the order of the
+//! row sets of the place: sets one after the other, the chunks of a set in parallel, rows inside a chunk in
+//! natural order. On a CPU a system of fewer than 8192 nodes is one chunk in natural order; larger systems
+//! have a few large chunks.
 //!
 //! | file | step |
 //! |---|---|
@@ -31,15 +31,15 @@ use substitute::Substitution;
 pub use ic0::Ic0;
 pub use ilu0::Ilu0;
 
-/// What [`Ic0`] and [`Ilu0`] build: incomplete factors of P A Pᵀ on the host.
+/// The preconditioner that [`Ic0`] and [`Ilu0`] build: incomplete factors of P A Pᵀ on the host.
 ///
-/// `R` is the recipe, `T` the scalar of the matrix it follows, `B` a place whose vectors are `Vec`s. *Memory*
-/// as A, and b² values a node; an update needs as much again, in `T`, and keeps it.
+/// `R` is the recipe, `T` the scalar of the matrix, `B` a place whose vectors are `Vec`s. *Memory* as much as
+/// A, and b² values per node. The first update allocates the same amount again, in `T`, and keeps it.
 pub struct IncompleteFactor<R, T, B: Backend> {
     recipe: R,
     on: B,
     order: Order,
-    /// L below the diagonal, U above it; the diagonal is not read.
+    /// L below the diagonal and U above the diagonal; the diagonal is not read.
     factors: Bsr<B::Stored>,
     pivots: DenseBlocks<B::Stored>,
     workspace: Option<Workspace<T>>,
@@ -48,7 +48,7 @@ pub struct IncompleteFactor<R, T, B: Backend> {
     shift: f64,
 }
 
-/// Where a factorisation is made, in the scalar of the matrix; kept from the first update on.
+/// The workspace of a factorisation, in the scalar of the matrix. It is kept after the first update.
 struct Workspace<T> {
     factors: Bsr<T>,
     pivots: DenseBlocks<T>,
@@ -70,16 +70,16 @@ impl<T: Real> Workspace<T> {
     }
 }
 
-/// How a recipe factorises.
+/// The factorisation that a recipe defines.
 trait Factorise: Copy + Send {
-    /// The method's name in messages.
+    /// The name of the method in messages.
     const NAME: &'static str;
 
-    /// Fills the workspace with the factors of a finite A; returns what M promises and the relative diagonal
-    /// shift used.
+    /// Fills the workspace with the factors of a finite A; returns the class of M and the relative diagonal
+    /// shift.
     ///
     /// # Errors
-    /// [`SetupError`] names the row; the workspace is then garbage.
+    /// [`SetupError`] with the row; the contents of the workspace are then undefined.
     fn factorise<T: Real>(
         &self,
         a: &Bsr<T>,
@@ -88,7 +88,7 @@ trait Factorise: Copy + Send {
     ) -> Result<(Class, f64), SetupError>;
 }
 
-/// Factorises in the order that the place prefers.
+/// Builds the factors in the order of the place.
 fn build<R: Factorise, T: Real, B: Backend>(
     recipe: R,
     system: System<'_, T>,
@@ -115,8 +115,8 @@ fn build<R: Factorise, T: Real, B: Backend>(
 }
 
 impl<R, T, B: Backend> IncompleteFactor<R, T, B> {
-    /// The share of the diagonal that was added to it before the factorisation succeeded; 0 where none was
-    /// needed.
+    /// Returns the diagonal shift with which the factorisation succeeded, as a fraction of the diagonal; 0 if
+    /// no shift was needed.
     pub fn shift(&self) -> f64 {
         self.shift
     }
@@ -172,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    /// The entries of row i of a product of block matrices given by their scalar rows, at `columns`.
+    /// Returns the entries at `columns` of a row of the product L U, computed from this row of L and from U.
     fn row_of_product(l: &[(usize, f64)], u: &dyn Fn(usize, usize) -> f64, columns: &[usize]) -> Vec<f64> {
         columns.iter().map(|&j| l.iter().map(|&(k, v)| v * u(k, j)).sum()).collect()
     }

@@ -1,4 +1,4 @@
-//! The order of elimination: P A Pᵀ, and which rows may be substituted at once.
+//! The order of elimination: P A Pᵀ, and the rows that can be processed in parallel.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,24 +7,24 @@ use coarsen_backend::{RowSets, SetupError};
 use coarsen_core::{Error, Real, parallel};
 use coarsen_sparse::{Bsr, Pattern, Permutation, PermutePlan};
 
-/// Rows that one task takes in order.
+/// The rows that one task processes in order.
 pub(super) struct Chunk {
-    /// Block rows of P A Pᵀ.
+    /// The block rows of P A Pᵀ.
     pub(super) rows: Range<usize>,
-    /// The block row of A that the first of them is; the others follow it.
+    /// The block row of A of the first row; the other rows follow it.
     first: usize,
 }
 
 impl Chunk {
-    /// The block row of A that row i of P A Pᵀ, one of this chunk, is.
+    /// Returns the block row of A for row i of P A Pᵀ, a row of this chunk.
     #[inline(always)]
     pub(super) fn old(&self, i: usize) -> usize {
         i - self.rows.start + self.first
     }
 }
 
-/// Rows renumbered in the order of the row sets; each stage is one set, its chunks contiguous in the new
-/// numbering.
+/// The rows renumbered in the order of the row sets. Each stage is one set; its chunks are contiguous in the
+/// new numbering.
 pub(super) struct Order {
     of: Arc<Pattern>,
     pattern: Arc<Pattern>,
@@ -34,10 +34,10 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// The order of row sets; `method` needs every diagonal block.
+    /// Returns the order of the row sets. Every diagonal block must exist; `method` names the caller.
     ///
     /// # Errors
-    /// [`SetupError::ZeroDiagonal`] names the first row without a diagonal block.
+    /// [`SetupError::ZeroDiagonal`] with the first row without a diagonal block.
     pub(super) fn new(sets: &RowSets, block: usize, method: &'static str) -> Result<Self, SetupError> {
         let of = sets.pattern();
         let mut start = 0;
@@ -71,22 +71,22 @@ impl Order {
         Ok(order)
     }
 
-    /// The pattern of A.
+    /// Returns the pattern of A.
     pub(super) fn of(&self) -> &Arc<Pattern> {
         &self.of
     }
 
-    /// The pattern of P A Pᵀ.
+    /// Returns the pattern of P A Pᵀ.
     pub(super) fn pattern(&self) -> &Arc<Pattern> {
         &self.pattern
     }
 
-    /// Where the diagonal block of each row is stored.
+    /// Returns the position of the diagonal block of each row.
     pub(super) fn diagonal(&self) -> &[usize] {
         &self.diagonal
     }
 
-    /// The stages in order; chunks of one stage do not depend on each other.
+    /// Returns the stages in order; chunks of one stage do not depend on each other.
     pub(super) fn stages(&self) -> &[Vec<Chunk>] {
         &self.stages
     }
@@ -95,12 +95,12 @@ impl Order {
         self.renumbering.is_none()
     }
 
-    /// The block row of A that row i of P A Pᵀ is.
+    /// Returns the block row of A for row i of P A Pᵀ.
     pub(super) fn old(&self, i: usize) -> usize {
         self.renumbering.as_ref().map_or(i, |(p, _)| p.to_old(i))
     }
 
-    /// The values of P A Pᵀ.
+    /// Writes the values of P A Pᵀ.
     pub(super) fn gather<T: Real>(&self, a: &Bsr<T>, to: &mut Bsr<T>) -> Result<(), SetupError> {
         match &self.renumbering {
             None => parallel::map(a.values(), to.values_mut(), |v| *v),

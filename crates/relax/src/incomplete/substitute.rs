@@ -3,13 +3,14 @@
 //! | symbol | here |
 //! |---|---|
 //! | y | `y`: (L + I)⁻¹ r in the order of elimination, then overwritten by z |
-//! | Lᵢⱼ, j < i, Uᵢⱼ, j > i | blocks of row i before and after its diagonal block |
+//! | Lᵢⱼ, j < i, Uᵢⱼ, j > i | the blocks of row i before and after its diagonal block |
 //! | Dᵢ⁻¹ | `pivots` |
 //!
-//! A row waits for the row before it, as a rule its neighbour. All other terms are summed first, and the
-//! neighbour comes from registers, so that rows overlap in the processor except for one product with a block.
+//! A row depends on the previous row, which is usually its neighbour. All other terms are summed first, and
+//! the previous row is kept in registers, so that the computations of consecutive rows overlap in the
+//! processor, except for one product with a block.
 //!
-//! *Traffic* L, U and D once, r, y and z once, y twice more. *Reference* Saad 2003, §10.3.
+//! *Traffic* L, U and D once, r, y and z once, and y two more times. *Reference* Saad 2003, §10.3.
 
 use coarsen_core::parallel::{self, Shared, items};
 use coarsen_core::simd::{self, Kernel, Pack, Set};
@@ -19,7 +20,7 @@ use coarsen_sparse::{Bsr, row_product};
 use super::Order;
 use super::order::Chunk;
 
-/// What a substitution reads and writes.
+/// The data of a substitution.
 #[derive(Clone, Copy)]
 pub(super) struct Substitution<'a, V, S> {
     lu: &'a Bsr<S>,
@@ -31,8 +32,8 @@ pub(super) struct Substitution<'a, V, S> {
 }
 
 impl<'a, V: Real, S: Real> Substitution<'a, V, S> {
-    /// Solves with L and U; `y` is scratch as long as r, or empty where the order is the natural one and z
-    /// serves as y.
+    /// Solves with L and U. `y` is scratch of the length of r, or empty if the order is natural and z serves
+    /// as y.
     ///
     /// *Panics* on a wrong length.
     pub(super) fn run(
@@ -72,7 +73,7 @@ static RUN: Compiled<4> = Compiled([
     &(Substitution::<f64, f64>::substitute as Substitute<f64, f64>),
 ]);
 
-/// One chunk of the solution with L, or with U.
+/// The solution with L or with U for one chunk.
 struct Half<'a, V, S> {
     of: Substitution<'a, V, S>,
     chunk: &'a Chunk,
@@ -100,7 +101,7 @@ impl<V: Real, S: Real> Half<'_, V, S> {
         if self.forward { self.forward::<I, P, B>(set) } else { self.backward::<I, P, B>(set) }
     }
 
-    /// yᵢ = rᵢ − Σ_{j<i} Lᵢⱼ yⱼ
+    /// Computes yᵢ = rᵢ − Σ_{j<i} Lᵢⱼ yⱼ
     #[inline(always)]
     fn forward<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
         let (rows, r) = (&self.chunk.rows, self.of.r);
@@ -122,7 +123,7 @@ impl<V: Real, S: Real> Half<'_, V, S> {
         }
     }
 
-    /// zᵢ = Dᵢ⁻¹ (yᵢ − Σ_{j>i} Uᵢⱼ zⱼ)
+    /// Computes zᵢ = Dᵢ⁻¹ (yᵢ − Σ_{j>i} Uᵢⱼ zⱼ)
     #[inline(always)]
     fn backward<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
         let rows = &self.chunk.rows;
@@ -134,7 +135,7 @@ impl<V: Real, S: Real> Half<'_, V, S> {
             let far = self.product::<I, P, B>(set, start + usize::from(near), end);
             let (mut y, mut z) = ([V::zero(); B], [V::zero(); B]);
             for k in 0..B {
-                // SAFETY: row i belongs to this chunk, which this call alone writes.
+                // SAFETY: row i belongs to this chunk, which only this call writes.
                 y[k] = unsafe { *self.of.y.get().add(i * B + k) } - far[k];
             }
             if near {
@@ -154,13 +155,13 @@ impl<V: Real, S: Real> Half<'_, V, S> {
         }
     }
 
-    /// Whether the block at `at` is one of `blocks` and in column j.
+    /// Whether position `at` is in `blocks` and its block is in column j.
     #[inline(always)]
     fn holds(&self, blocks: std::ops::Range<usize>, at: usize, j: usize) -> bool {
         blocks.contains(&at) && self.of.lu.pattern().indices()[at] as usize == j
     }
 
-    /// Σ of blocks `start..end` times their parts of y.
+    /// Returns the sum of the blocks `start..end` times their parts of y.
     #[inline(always)]
     fn product<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
         &self,
@@ -169,17 +170,17 @@ impl<V: Real, S: Real> Half<'_, V, S> {
         end: usize,
     ) -> [V; B] {
         let columns = &self.of.lu.pattern().indices()[start..end];
-        // SAFETY: values has B² numbers a block (Bsr::new), every column is below the number of block rows
+        // SAFETY: values has B² numbers per block (Bsr::new), every column is below the number of block rows
         // (Pattern::new; lu is square) and y has as many blocks of B (asserted in `run`). The rows of y that
-        // are read belong to this chunk, which this call alone writes, or to another stage, which nobody
-        // writes now: chunks of one stage are not coupled (RowSets). Nothing is read beyond a block of y.
+        // are read belong to this chunk, which only this call writes, or to another stage, which is not
+        // written now: chunks of one stage are not coupled (RowSets). Nothing is read beyond a block of y.
         unsafe {
             let values = self.of.lu.values().as_ptr().add(start * B * B);
             row_product::<V, S, I, P, B, B, false>(set, values, columns, self.of.y.get())
         }
     }
 
-    /// y −= M x for the block at `at`.
+    /// Computes y −= M x for the block at `at`.
     #[inline(always)]
     fn subtract<I: Set<V>, const B: usize>(&self, set: I, at: usize, x: &[V; B], y: &mut [V; B]) {
         let m = &self.of.lu.values()[at * B * B..(at + 1) * B * B];
@@ -190,17 +191,16 @@ impl<V: Real, S: Real> Half<'_, V, S> {
         }
     }
 
-    /// Block row i of `to` becomes v.
+    /// Writes v to block row i of `to`.
     #[inline(always)]
     fn store<const B: usize>(&self, i: usize, v: &[V; B], to: Shared<'_, V>) {
         for k in 0..B {
-            // SAFETY: row i belongs to this chunk in y, and its old number in z: this call alone writes
-            // either.
+            // SAFETY: row i of y, and its old row of z, belong to this chunk; only this call writes them.
             unsafe { *to.get().add(i * B + k) = v[k] };
         }
     }
 
-    /// The same for any block size; a row is on the stack for blocks up to 12.
+    /// Solves for any block size; a row is on the stack for blocks up to 12.
     fn any(&self) {
         let Substitution { lu, pivots, order, r, y, z } = self.of;
         let (b, rows) = (lu.block().0, self.chunk.rows.clone());

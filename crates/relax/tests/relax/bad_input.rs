@@ -1,4 +1,4 @@
-//! Bad parameters and bad matrices are named; M promises no more than it keeps.
+//! Errors report bad parameters and bad matrices; unsymmetric blocks change the class of M.
 
 use coarsen_backend::{Cpu, Setup, SetupError, Update};
 use coarsen_core::{Class, Error, Preconditioner};
@@ -25,8 +25,8 @@ fn damping_must_be_positive() {
     }
 }
 
-/// What a recipe says in f32 of a matrix that it refuses: in a build, and in an update, which leaves what was
-/// there.
+/// Returns the errors of a recipe in f32 for a bad matrix: of the build, and of an update, which leaves the
+/// old state unchanged.
 fn refusals<S: Setup<f64, Single>>(recipe: &S, good: &Bsr<f64>, bad: &Bsr<f64>) -> [Option<SetupError>; 2] {
     let mut kept = recipe.build(good, &Single::single()).unwrap();
     let applied = |m: &mut S::Built| {
@@ -45,12 +45,13 @@ fn out_of_range(error: &Option<SetupError>) -> bool {
     matches!(error, Some(SetupError::Place(Error::Range { storage: "f32", .. })))
 }
 
-/// Two scalars.
+/// Returns a matrix of two scalars.
 fn two(d: f64, off: f64) -> Bsr<f64> {
     assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, off), (1, 0, 1.0), (1, 1, d)]).unwrap()
 }
 
-/// Three nodes of two unknowns in a row: the diagonal block of the second, and an entry between the last two.
+/// Returns a chain of three nodes of two unknowns: `block` is the diagonal block of the second node,
+/// `between` an entry of the coupling of the second node to the third.
 fn three(block: [[f64; 2]; 2], between: f64) -> Bsr<f64> {
     let places = [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 1), (2, 2)];
     let [[p, q], [r, s]] = block;
@@ -61,7 +62,7 @@ fn three(block: [[f64; 2]; 2], between: f64) -> Bsr<f64> {
     assembly::from_blocks(6, 6, (2, 2), &places, &values).unwrap()
 }
 
-/// A diagonal whose inverse f32 cannot hold is named in a build and in an update.
+/// A diagonal whose inverse f32 cannot hold is refused in a build and in an update.
 #[test]
 fn diagonals_beyond_the_range() {
     for l1 in [false, true] {
@@ -76,7 +77,7 @@ fn diagonals_beyond_the_range() {
     }
 }
 
-/// One row of one block suffices, whatever the blocks beside it hold.
+/// A block with one such row is refused, for any values of the other blocks.
 #[test]
 fn blocks_beyond_the_range() {
     let good = three([[4.0, 1.0], [1.0, 4.0]], 0.0);
@@ -88,7 +89,7 @@ fn blocks_beyond_the_range() {
         let errors = refusals(&recipe, &good, &a);
         assert!(errors.iter().all(out_of_range), "{block:?}, l1 {l1}: {errors:?}");
     }
-    // The inverse of a soft row is too large, its row of SPAI-0 too small.
+    // The inverse of a soft row is too large, the corresponding row of SPAI-0 is too small.
     for (what, good, bad) in
         [("blocks", &good, &three(soft, 0.0)), ("scalars", &two(4.0, 1.0), &two(1e-50, 1.0))]
     {
@@ -101,7 +102,7 @@ fn blocks_beyond_the_range() {
     }
 }
 
-/// Values that are no numbers are named where they stand, beside the diagonal too.
+/// NaN and infinity are refused with their position, including entries outside the diagonal.
 #[test]
 fn numbers_that_are_none() {
     let blocks = three([[4.0, 1.0], [1.0, 4.0]], 0.0);
@@ -128,7 +129,7 @@ fn numbers_that_are_none() {
     }
 }
 
-/// Finite entries whose sum is not are no entries to look for.
+/// If the sum of finite entries overflows, the error names no entry.
 #[test]
 fn sums_of_a_row_that_overflow() {
     let error = BlockJacobi { omega: 1.0, l1: true }.build(&two(1e308, 1e308), &Cpu::new()).err();

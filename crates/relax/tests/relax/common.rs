@@ -1,4 +1,4 @@
-//! What the tests of relaxation share: a right-hand side, what M makes of it, and how near that is.
+//! Common functions of the tests of relaxation: a right-hand side, M applied to it, and a comparison.
 
 use coarsen_core::Preconditioner;
 

@@ -1,4 +1,4 @@
-//! Relaxation: formulas of the textbooks, promises, places and refusals.
+//! Tests of relaxation: textbook formulas, properties of built objects, places and errors.
 
 mod bad_input;
 mod common;

@@ -1,5 +1,5 @@
-//! At a place of its own, which cuts small systems into chunks and follows a matrix that changes there:
-//! sweeps and factors in that order, radii found there.
+//! Tests at a place that divides small systems into chunks and at which the matrix changes: sweeps and
+//! factors in the order of the chunks, and spectral radii.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use coarsen_sparse::{Bsr, Pattern, assembly};
 
 use crate::common::{applied, near, right_hand_side};
 
-/// Vectors and matrices of the host; chunks of so many rows.
+/// A place with vectors and matrices of the host, and chunks of the given number of rows.
 #[derive(Clone)]
 struct Chunked(usize);
 
@@ -127,6 +127,9 @@ impl NumericPlace for Chunked {
     fn product(&self, _: &(), _: &Stored, _: &Stored, _: &mut Stored) -> Result<(), Error> {
         unreachable!("no smoother multiplies matrices")
     }
+    fn add(&self, _: &(), _: &Stored, _: &mut Stored) -> Result<(), Error> {
+        unreachable!("no smoother multiplies matrices")
+    }
     fn copy_values(&self, from: &Stored, to: &mut Stored) -> Result<(), Error> {
         to.0.values_mut().copy_from_slice(from.0.values());
         Ok(())
@@ -148,7 +151,8 @@ impl NumericPlace for Chunked {
     }
 }
 
-/// A grid of `m` x `m` nodes, five neighbours each, blocks of `b`, dominant; `skew` makes it unsymmetric.
+/// Returns a diagonally dominant matrix on a grid of `m` x `m` nodes with the 5-point pattern and blocks of
+/// `b`; `skew` makes it unsymmetric.
 fn grid(m: u32, b: u32, skew: f64) -> Bsr<f64> {
     let mut entries = Vec::new();
     for (i, j) in (0..m * m).flat_map(|i| (0..m * m).map(move |j| (i, j))) {
@@ -171,8 +175,8 @@ fn grid(m: u32, b: u32, skew: f64) -> Bsr<f64> {
     assembly::from_triplets_blocked(size, size, (b as usize, b as usize), &entries).unwrap()
 }
 
-/// z = U⁻¹ L⁻¹ r by elimination of scalars in the order of the chunks, with what falls outside the blocks of
-/// A dropped.
+/// Returns z = U⁻¹ L⁻¹ r by scalar elimination in the order of the chunks, dropping fill outside the blocks
+/// of A.
 fn incomplete(a: &Bsr<f64>, rows: usize, r: &[f64]) -> Vec<f64> {
     let (n, b) = (a.shape().0, a.block().0);
     let order: Vec<usize> = RowSets::chunked(a.pattern(), rows).order().collect();
@@ -198,8 +202,8 @@ fn incomplete(a: &Bsr<f64>, rows: usize, r: &[f64]) -> Vec<f64> {
     z
 }
 
-/// Factors and their solutions in any order: one chunk, two that follow each other, and chunks that are taken
-/// out of turn.
+/// Factors and solutions equal plain elimination in several orders: one chunk, two consecutive chunks, and
+/// chunks not in natural order.
 #[test]
 fn incomplete_factors_in_the_order_of_the_place() {
     for b in [1, 2, 3, 4, 6] {
@@ -225,7 +229,7 @@ fn incomplete_factors_in_the_order_of_the_place() {
     }
 }
 
-/// A smoother that follows a matrix at its place becomes the one that is built for it.
+/// A smoother updated at its place equals the smoother built for the new matrix.
 #[test]
 fn smoothers_follow_a_matrix_at_its_place() {
     for b in [1, 2] {

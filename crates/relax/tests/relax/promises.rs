@@ -1,5 +1,4 @@
-//! What built objects tell of themselves: classes, bytes, radii, what an update keeps, and which blocks and
-//! spectra they take.
+//! Properties of built objects: classes, bytes, radii, reuse in updates, blocks and spectra.
 
 use coarsen_backend::{Backend, Cpu, DenseBlocks, Reused, Setup, SetupError, Smoother, UpdateExt};
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner};
@@ -8,12 +7,13 @@ use coarsen_sparse::{Bsr, assembly};
 
 use crate::common::{applied, right_hand_side};
 
-/// A matrix of one block.
+/// Returns a matrix of one block.
 fn dense<const N: usize>(entries: [[f64; N]; N]) -> Bsr<f64> {
     assembly::from_blocks(N, N, (N, N), &[(0, 0)], entries.as_flattened()).unwrap()
 }
 
-/// A chain of `n` nodes with full blocks of `b`; the right neighbour is `1 + skew` times the left one.
+/// Returns a chain of `n` nodes with full blocks of `b`; the right neighbour is `1 + skew` times the left
+/// neighbour.
 fn chain(n: u32, b: u32, diagonal: f64, skew: f64) -> Bsr<f64> {
     let mut entries = Vec::new();
     for (i, j) in (0..n).flat_map(|i| (i.saturating_sub(1)..(i + 2).min(n)).map(move |j| (i, j))) {
@@ -35,7 +35,7 @@ fn class<P: Preconditioner<Vec<f64>>>(m: &P) -> Class {
     m.class()
 }
 
-/// Every pair of a block counts, against the largest entry of the block.
+/// Every pair of entries of a block is compared, relative to the largest entry of the block.
 #[test]
 fn block_jacobi_is_symmetric_where_its_blocks_are() {
     let built = |a: &Bsr<f64>| class(&BlockJacobi::default().build(a, &Cpu::new()).unwrap());
@@ -74,7 +74,7 @@ fn parameters_at_their_ends_are_refused() {
     assert!(Ic0 { first_shift: 1.0 }.build(&a, &on).is_ok());
 }
 
-/// Chebyshev promises symmetry where A has it, or is said to have it.
+/// Chebyshev has the class symmetric if A is symmetric or declared symmetric.
 #[test]
 fn polynomials_are_symmetric_where_the_matrix_is() {
     let built = |skew: f64, symmetric: bool| {
@@ -88,7 +88,7 @@ fn polynomials_are_symmetric_where_the_matrix_is() {
     assert_eq!((built(0.1, false), built(0.1, true)), (Class::Linear, Class::Symmetric));
 }
 
-/// Half of A stands for all of it up to 1024 ε of its entries; the sweeps count as symmetric up to √ε.
+/// Half of A is stored if A is symmetric up to 1024 ε; sweeps have the class symmetric up to √ε.
 #[test]
 fn sweeps_over_half_ask_for_symmetry_to_round_off() {
     for (skew, half, expected) in [
@@ -106,7 +106,7 @@ fn sweeps_over_half_ask_for_symmetry_to_round_off() {
     }
 }
 
-/// Between symmetric and unsymmetric values, and between two of a kind, an update is a build.
+/// An update equals a build, also if the values change between symmetric and unsymmetric.
 #[test]
 fn updated_sweeps_are_built_sweeps() {
     let on = Cpu::new();
@@ -123,7 +123,7 @@ fn updated_sweeps_are_built_sweeps() {
     }
 }
 
-/// The structure is kept where pattern and block size are; otherwise all is built anew.
+/// The structure is kept if pattern and block size are unchanged; otherwise everything is built again.
 #[test]
 fn updates_tell_what_they_keep() {
     fn check<R: Setup<f64, Cpu>>(recipe: &R, name: &str) {
@@ -133,13 +133,13 @@ fn updates_tell_what_they_keep() {
         let mut m = recipe.build(&start, &on).unwrap();
         stiffer.values_mut().iter_mut().for_each(|v| *v *= 1.5);
         let shorter = chain(7, 2, 9.0, 0.0);
-        // Node i is coupled to itself alone.
+        // Node i is coupled only to itself.
         let places: Vec<(u32, u32)> = (0..8).map(|i| (i, i)).collect();
         let blocks: Vec<f64> = (0..8).flat_map(|i| [3.0 + f64::from(i), 1.0, 1.0, 2.0]).collect();
         let apart = assembly::from_blocks(16, 16, (2, 2), &places, &blocks).unwrap();
         for (a, expected) in [
             (&stiffer, Reused::Structure),
-            (&apart, Reused::Nothing), // another pattern of as many nodes
+            (&apart, Reused::Nothing), // another pattern on 8 nodes
             (&start, Reused::Nothing),
             (&chain(8, 1, 9.0, 0.0), Reused::Nothing), // the same pattern, blocks of another size
             (&chain(8, 3, 9.0, 0.0), Reused::Nothing),
@@ -160,7 +160,7 @@ fn updates_tell_what_they_keep() {
     check(&Ilu0, "ilu0");
 }
 
-/// What is prepared has a radius of its own until it is committed.
+/// A prepared matrix changes the radius in the facts at once, but the radius in use only with the commit.
 #[test]
 fn a_prepared_matrix_has_its_radius() {
     let radii = |m: &coarsen_relax::ChebyshevPolynomial<f64, Cpu>| (m.radius(), m.facts().radius);
@@ -179,8 +179,8 @@ fn a_prepared_matrix_has_its_radius() {
     }
 }
 
-/// Copies of A and of the blocks where they are stored, the blocks here, and vectors: two of the place and
-/// five of the estimate.
+/// Bytes count A and the blocks at the place, the blocks on the host, two vectors of the place and five
+/// vectors of the estimate.
 #[test]
 fn bytes_are_those_of_the_arrays() {
     fn check<B: Backend>(on: &B, [stored, real]: [usize; 2])
@@ -204,8 +204,8 @@ fn bytes_are_those_of_the_arrays() {
     check(&Cpu::single(), [4, 4]);
 }
 
-/// M of blocks of any size, and of more rows than one task takes, solves the Lyapunov equation M G + G M =
-/// A + Aᵀ of each node.
+/// M solves the Lyapunov equation M G + G M = A + Aᵀ of each node, for any block size and for more rows than
+/// in one task.
 #[test]
 fn spai0_solves_its_equation() {
     for (n, b) in [(5, 1), (5, 2), (5, 3), (3, 13), (2100, 1), (1100, 3)] {
@@ -215,7 +215,7 @@ fn spai0_solves_its_equation() {
             .build(&a, &Cpu::new())
             .unwrap();
         let theta = 0.5 * (m.radius() + m.radius() / 30.0);
-        // Column q of every block at once.
+        // Column q of all blocks.
         let columns: Vec<Vec<f64>> = (0..b)
             .map(|q| {
                 let unit = (0..n * b).map(|i| if i % b == q { theta } else { 0.0 }).collect();
@@ -235,23 +235,23 @@ fn spai0_solves_its_equation() {
             }
         }
     }
-    // A row 1e-10 as large as the others, almost orthogonal to them: M₀₂ (γ₀ + γ₂) = −1e-17 M₂₂ up to parts
-    // of 1e-10.
+    // A row 1e-10 as large as the others, almost orthogonal to them: M₀₂ (γ₀ + γ₂) = −1e-17 M₂₂ up to a
+    // relative error of 1e-10.
     let a = dense([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1e-17, 0.0, 1e-10]]);
     let recipe = Chebyshev { degree: 1, scaling: Scaling::Spai0, ..Chebyshev::default() };
     let mut m = recipe.build(&a, &Cpu::new()).unwrap();
     let theta = 0.5 * (m.radius() + m.radius() / 30.0);
     let z = applied(&mut m, &vec![0.0, 0.0, theta]);
     assert!((z[0] / -1e-7 - 1.0).abs() < 1e-6 && (z[2] / 1e10 - 1.0).abs() < 1e-6, "{z:?}");
-    // Rows of zeros alone are named by their first scalar.
+    // An error for a node with only zeros contains its first scalar row.
     let mut zero = chain(5, 3, 9.0, 0.0);
     zero.values_mut()[9 * 5..9 * 8].fill(0.0); // the three blocks of node 2
     let expected = SetupError::ZeroDiagonal { row: 6, method: "spai0" };
     assert_eq!(recipe.build(&zero, &Cpu::new()).err(), Some(expected));
 }
 
-/// Stiff rows show in the middle eighth of all, where Lanczos starts: the room of that part is then all that
-/// is made.
+/// If the middle eighth, where Lanczos starts, contains the stiff rows, vectors are allocated only for this
+/// part.
 #[test]
 fn a_spectrum_is_first_looked_for_in_the_middle() {
     const N: usize = 1 << 16;
@@ -272,12 +272,13 @@ fn a_spectrum_is_first_looked_for_in_the_middle() {
     assert_eq!(looked_at(0..N), size);
     assert_eq!(looked_at(first..first + size), size);
     assert_eq!(looked_at(first + 3 * size / 8..first + 5 * size / 8), size);
-    // Beside the part, and in it but far from where Lanczos starts: all of A is looked at.
+    // If the stiff rows are outside the part, or inside but far from the start of Lanczos, all of A is used.
     assert_eq!(looked_at(first + size..first + 3 * size), size + N);
     assert_eq!(looked_at(first..first + size / 4), size + N);
 }
 
-/// A block that stays indefinite with twice its diagonal is named by the pivot of its Cholesky factorisation.
+/// The error for a block that stays indefinite with twice its diagonal contains the pivot of its Cholesky
+/// factorisation.
 #[test]
 fn the_pivot_named_is_that_of_cholesky() {
     let name = |block: [[f64; 3]; 3]| {
@@ -306,7 +307,7 @@ fn the_pivot_named_is_that_of_cholesky() {
     name([[1.0, 0.5, 0.25], [0.5, 1.0, 0.5], [0.25, 0.5, -2.0]]);
 }
 
-/// What is soft beside what is stiff is positive all the same.
+/// A soft unknown next to a stiff unknown has a positive pivot.
 #[test]
 fn a_soft_unknown_beside_a_stiff_one_needs_no_shift() {
     for stiff in 0..3 {
@@ -316,7 +317,8 @@ fn a_soft_unknown_beside_a_stiff_one_needs_no_shift() {
     }
 }
 
-/// Where a chain is not positive definite, what is factorised is A + α diag(A), exactly, since nothing fills.
+/// If a chain is not positive definite, A + α diag(A) is factorised; the factorisation is exact, because
+/// there is no fill.
 #[test]
 fn the_shift_is_a_share_of_the_diagonal() {
     for (b, diagonal) in [(1, 0.8), (2, 1.1), (3, 1.5)] {

@@ -1,5 +1,5 @@
-//! Each method against its formula in plain loops: polynomials on eigenvectors, sweeps, factors that fill
-//! nothing, and shifts.
+//! Each method compared with its formula in plain loops: polynomials on eigenvectors, sweeps, factors without
+//! fill, and shifts.
 
 use std::f64::consts::PI;
 
@@ -10,8 +10,7 @@ use coarsen_sparse::{Bsr, assembly};
 
 use crate::common::{applied, near, right_hand_side};
 
-/// A chain of `n` nodes with blocks of `b`: dominant, with every entry of a block filled; `skew` makes it
-/// unsymmetric.
+/// Returns a diagonally dominant chain of `n` nodes with full blocks of `b`; `skew` makes it unsymmetric.
 fn chain(n: u32, b: u32, skew: f64) -> Bsr<f64> {
     let mut entries = Vec::new();
     for i in 0..n {
@@ -34,7 +33,7 @@ fn chain(n: u32, b: u32, skew: f64) -> Bsr<f64> {
     assembly::from_triplets_blocked(size, size, (b as usize, b as usize), &entries).unwrap()
 }
 
-/// T_m of any real number.
+/// Returns the Chebyshev polynomial T_m at any real number.
 fn chebyshev(m: usize, t: f64) -> f64 {
     let (mut low, mut high) = (1.0, t);
     for _ in 0..m {
@@ -43,7 +42,7 @@ fn chebyshev(m: usize, t: f64) -> f64 {
     low
 }
 
-/// On an eigenvector of D⁻¹A with value λ the error is multiplied by T_m((θ − λ)/δ) / T_m(θ/δ).
+/// On an eigenvector of D⁻¹A with eigenvalue λ the error is multiplied by T_m((θ − λ)/δ) / T_m(θ/δ).
 #[test]
 fn chebyshev_multiplies_errors_by_its_polynomial() {
     let n = 30;
@@ -78,7 +77,7 @@ fn chebyshev_multiplies_errors_by_its_polynomial() {
             let expected: Vec<f64> = v.iter().map(|v| left * v).collect();
             assert!(near(&x, &expected), "relaxing, degree {} of mode {k}", recipe.degree);
         }
-        // A and M scale against each other: β stays, also in an update.
+        // If A is scaled, M is scaled inversely: β is unchanged, also in an update.
         let mut four = a.clone();
         four.values_mut().iter_mut().for_each(|v| *v *= 4.0);
         let r = right_hand_side(n as usize);
@@ -88,8 +87,8 @@ fn chebyshev_multiplies_errors_by_its_polynomial() {
     }
 }
 
-/// Damped Jacobi and SPAI-0 are the polynomials of degree 1, to the last bit: built, updated, from zero and
-/// from a guess.
+/// Damped Jacobi and SPAI-0 equal the polynomials of degree 1 to the last bit: after a build and an update,
+/// from zero and from a guess.
 #[test]
 fn damped_steps_are_chebyshev_of_degree_one() {
     fn check<R: Setup<f64, Cpu>>(recipe: R, scaling: Scaling)
@@ -124,7 +123,7 @@ fn damped_steps_are_chebyshev_of_degree_one() {
     check(Spai0::default(), Scaling::Spai0);
 }
 
-/// Forward and backward sweeps, node by node.
+/// Forward and backward sweeps equal their loops, node by node.
 #[test]
 fn sweeps_are_their_loops() {
     for (b, skew) in [(1_usize, 0.0), (1, 0.25), (2, 0.0), (3, 0.25)] {
@@ -134,7 +133,7 @@ fn sweeps_are_their_loops() {
         for (omega, sweeps) in [(1.0, 1), (1.3, 1), (0.8, 2)] {
             let mut m = GaussSeidel { omega, sweeps, symmetric: false }.build(&a, &Cpu::new()).unwrap();
             let node = |x: &mut [f64], i: usize| {
-                // (1 − ω) x + ω D⁻¹ (r − what the others hold), the block solved by elimination.
+                // (1 − ω) x + ω D⁻¹ (r − couplings to other nodes); the block is solved by elimination.
                 let mut block: Vec<Vec<f64>> = (0..b)
                     .map(|p| {
                         let row = i * b + p;
@@ -153,8 +152,8 @@ fn sweeps_are_their_loops() {
             };
             let forward = |x: &mut [f64]| (0..20).for_each(|i| node(x, i));
             let backward = |x: &mut [f64]| (0..20).rev().for_each(|i| node(x, i));
-            // A preconditioner makes pairs of sweeps; a smoother makes all forward, and all backward after
-            // the coarse correction.
+            // A preconditioner makes pairs of sweeps. A smoother makes all forward sweeps before the coarse
+            // correction, and all backward sweeps after it.
             let (mut pairs, mut x, mut smoothed) = (vec![0.0; n], vec![0.0; n], vec![f64::NAN; n]);
             (0..sweeps).for_each(|_| {
                 forward(&mut pairs);
@@ -174,7 +173,7 @@ fn sweeps_are_their_loops() {
     }
 }
 
-/// A chain fills nothing: incomplete factors are complete, whatever the block size, and M⁻¹ = A.
+/// A chain has no fill: incomplete factors are complete for any block size, and M⁻¹ = A.
 #[test]
 fn factors_that_fill_nothing_are_exact() {
     for b in 1..=7 {
@@ -198,7 +197,7 @@ fn factors_that_fill_nothing_are_exact() {
     }
 }
 
-/// IC(0) of Kershaw's matrix has a negative pivot: the diagonal grows by the first shift, doubled until all
+/// IC(0) of Kershaw's matrix has a negative pivot: the first shift of the diagonal is doubled until all
 /// pivots are positive.
 #[test]
 fn a_shift_is_doubled_until_it_is_enough() {
@@ -208,7 +207,7 @@ fn a_shift_is_doubled_until_it_is_enough() {
         .filter(|e| e.2 != 0.0)
         .collect();
     let a = assembly::from_triplets(4, 4, &entries).unwrap();
-    /// L of the entries of the pattern, `None` where a pivot is not positive.
+    /// Returns L on the pattern of A, or `None` if a pivot is not positive.
     fn incomplete(mut a: [[f64; 4]; 4], shift: f64) -> Option<[[f64; 4]; 4]> {
         (0..4).for_each(|i| a[i][i] *= 1.0 + shift);
         let mut l = [[0.0; 4]; 4];
@@ -240,7 +239,7 @@ fn a_shift_is_doubled_until_it_is_enough() {
     }
 }
 
-/// The inverse of the blocks on the diagonal, damped; and of the diagonal alone.
+/// Block Jacobi is the damped inverse of the diagonal blocks, Jacobi the damped inverse of the diagonal.
 #[test]
 fn jacobi_inverts_what_is_on_the_diagonal() {
     for b in [1_usize, 2, 5] {
@@ -257,8 +256,8 @@ fn jacobi_inverts_what_is_on_the_diagonal() {
     }
 }
 
-/// Without the matrix: the same polynomial as with it, to the round-off of another order of sums; degree 1
-/// and `Jacobi` are the diagonal.
+/// Matrix-free Chebyshev equals its recurrence with the matrix up to round-off; matrix-free `Jacobi` equals
+/// `Jacobi`.
 #[test]
 fn matrix_free_methods_are_those_of_the_matrix() {
     let a = chain(60, 1, 0.0);

@@ -17,8 +17,8 @@ pub use numbering::{Couplings, Numbering};
 /// The data of multilevel domains that does not depend on values, as plain lists that a device may keep.
 ///
 /// Level 0 is the finest. A level has nodes, and domains of a few connected nodes; domain d of a level is
-/// node d of the next one. Nodes without couplings (constraints) are in no domain. Vectors of coarse levels
-/// hold `block` unknowns per node, in the numbering of their level.
+/// node d of the next level. Nodes without couplings (constraints) are in no domain. Vectors of coarse levels
+/// have `block` unknowns per node, in the numbering of their level.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -36,9 +36,9 @@ pub struct Plan {
     block: usize,
     pub(crate) floors: Vec<Floor>,
     left_out: Vec<u32>,
-    /// For each level except the finest, the node of every node of the finest: map_(l).
+    /// For each level except the finest, the node to which each node of the finest level belongs: map_(l).
     maps: Vec<Vec<u32>>,
-    /// Whether the level after the last one with domains is solved as one system.
+    /// Whether the level after the last level with domains is solved as one system.
     top: bool,
 }
 
@@ -46,21 +46,21 @@ pub struct Plan {
 #[derive(Clone, Debug)]
 pub(crate) struct Floor {
     pub(crate) domains: Domains,
-    /// The start of the inverse of each domain, and the end of the last.
+    /// The start of the inverse of each domain, and the end of the last inverse.
     pub(crate) offsets: Vec<usize>,
     /// The pattern of the matrix of the next level.
     pub(crate) coarse: Arc<Pattern>,
-    /// 0, 1, 2, ...: every domain.
+    /// The numbers 0, 1, 2, ... of all domains.
     pub(crate) all: Vec<u32>,
     pub(crate) nodes: usize,
 }
 
-/// When to stop adding levels.
+/// The limits at which no more levels are added.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Maximal number of nodes of a domain.
+    /// The maximal number of nodes of a domain.
     pub(crate) domain: usize,
-    /// Maximal number of levels with domains.
+    /// The maximal number of levels with domains.
     pub(crate) levels: usize,
     /// The solver of the coarsest level.
     pub(crate) top: Coarse,
@@ -102,7 +102,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// One level whose domains are uncoupled ranges of nodes; `starts` also has the end of the last.
+    /// Returns one level whose domains are uncoupled ranges of nodes; `starts` also has the end of the last
+    /// domain.
     pub(crate) fn apart(block: usize, starts: &[u32]) -> Result<Self, SparseError> {
         let domains = Domains::stretches(starts);
         let mut plan = Self { block, floors: Vec::new(), left_out: Vec::new(), maps: Vec::new(), top: false };
@@ -129,52 +130,52 @@ impl Plan {
         Ok(())
     }
 
-    /// Unknowns per node.
+    /// Returns the number of unknowns per node.
     pub fn block(&self) -> usize {
         self.block
     }
 
-    /// Number of levels with domains.
+    /// Returns the number of levels with domains.
     pub fn levels(&self) -> usize {
         self.floors.len()
     }
 
-    /// Number of nodes of a level; level `levels()` is the one solved as one system, if any.
+    /// Returns the number of nodes of a level; level `levels()` is the level solved as one system, if any.
     pub fn nodes(&self, level: usize) -> usize {
         self.floors.get(level).map_or_else(|| self.top_nodes(), |floor| floor.nodes)
     }
 
-    /// Number of domains of a level.
+    /// Returns the number of domains of a level.
     pub fn domains(&self, level: usize) -> usize {
         self.floors[level].domains.count()
     }
 
-    /// The nodes of a domain.
+    /// Returns the nodes of a domain.
     pub fn members(&self, level: usize, domain: usize) -> &[u32] {
         self.floors[level].domains.nodes(domain)
     }
 
-    /// The domain of a node, its supernode on the next level.
+    /// Returns the domain of a node, which is its supernode on the next level.
     pub fn domain_of(&self, level: usize, node: usize) -> Option<usize> {
         Some(self.floors[level].domains.of(node)).filter(|&d| d != NONE).map(|d| d as usize)
     }
 
-    /// The start of the packed inverse of each domain of a level, and the end of the last.
+    /// Returns the start of the packed inverse of each domain of a level, and the end of the last inverse.
     pub fn offsets(&self, level: usize) -> &[usize] {
         &self.floors[level].offsets
     }
 
-    /// Nodes in no domain, which are solved by their diagonal blocks.
+    /// Returns the nodes in no domain, which are solved by their diagonal blocks.
     pub fn left_out(&self) -> &[u32] {
         &self.left_out
     }
 
-    /// Nodes of the level solved as one system; 0 if there is none.
+    /// Returns the number of nodes of the level solved as one system; 0 if there is no such level.
     pub fn top_nodes(&self) -> usize {
         if self.top { self.floors.last().map_or(0, |floor| floor.domains.count()) } else { 0 }
     }
 
-    /// The node of a level for node i of the finest level: map_(l).
+    /// Returns the node of a level to which node i of the finest level belongs: map_(l).
     pub fn map(&self, level: usize, node: usize) -> Option<usize> {
         match level {
             0 => (self.floors[0].domains.of(node) != NONE).then_some(node),
@@ -182,7 +183,7 @@ impl Plan {
         }
     }
 
-    /// The domains of every level with at least one of these nodes of the finest.
+    /// Returns, for every level, the domains that contain at least one of these nodes of the finest level.
     ///
     /// # Errors
     /// [`Error::Shape`] for a node that does not exist.
@@ -204,22 +205,22 @@ impl Plan {
         Ok(self.floors.iter().map(step).collect())
     }
 
-    /// [`map`](Self::map) as a list, for coarse levels.
+    /// Returns [`map`](Self::map) as a list, for coarse levels.
     pub(crate) fn maps(&self, level: usize) -> &[u32] {
         &self.maps[level - 1]
     }
 
-    /// Rows of the largest inverse of a level, in whole tiles.
+    /// Returns the number of rows of the largest inverse of a level, in whole tiles.
     pub(crate) fn rows(&self, level: usize) -> usize {
         packed::side(self.floors[level].domains.largest() * self.block) * packed::SIDE
     }
 
-    /// Values of all inverses.
+    /// Returns the number of values of all inverses.
     pub fn values(&self) -> usize {
         self.floors.iter().map(|floor| floor.offsets[floor.offsets.len() - 1]).sum()
     }
 
-    /// Bytes of lists and maps.
+    /// Returns the size of lists and maps in bytes.
     pub fn bytes(&self) -> usize {
         let floor = |f: &Floor| {
             f.domains.bytes()
@@ -236,7 +237,7 @@ impl Plan {
     }
 }
 
-/// The pattern of C A Cᵀ: links and the diagonal.
+/// Returns the pattern of C A Cᵀ: links and the diagonal.
 fn pattern(links: &Links, count: usize) -> Result<Pattern, SparseError> {
     let mut offsets = Vec::with_capacity(count + 1);
     let mut indices = Vec::new();

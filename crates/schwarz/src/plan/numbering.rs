@@ -15,22 +15,22 @@ use crate::packed::AREA;
 /// lists. *Cost* one pass over the nodes of all levels; about 4 numbers of 4 bytes per node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Numbering {
-    /// The number of the first node of each level with domains, and of the level solved as one system.
+    /// For each level with domains, and for the level solved as one system, the number of its first node.
     pub first: Vec<usize>,
-    /// For each coarse level from finer to coarser, its first node and the one after its last, counted from
-    /// the first coarse node.
+    /// For each coarse level from finer to coarser, its first node and its end node, counted from the first
+    /// coarse node.
     pub levels: Vec<[usize; 2]>,
     /// The node at each position.
     pub order: Vec<u32>,
-    /// The first position of each domain, and the one after its last.
+    /// The first position of each domain, and the position after its last.
     pub ranges: Vec<u32>,
     /// The start of the packed inverse of each domain, in tiles of 64 values.
     pub offsets: Vec<u32>,
-    /// The node of the next level for each node; `u32::MAX` for none.
+    /// The node of the next level that contains each node; `u32::MAX` if there is none.
     pub parent: Vec<u32>,
-    /// For each coarse node, the range of positions of its nodes: the first, and the one after the last.
+    /// For each coarse node, the range of positions of its nodes: the first, and the position after the last.
     pub children: Vec<u32>,
-    /// Unknowns of the largest domain.
+    /// The number of unknowns of the largest domain.
     pub largest: usize,
 }
 
@@ -41,19 +41,19 @@ pub struct Numbering {
 pub struct Couplings {
     /// The diagonal block of each node; `u32::MAX` if it is not stored.
     pub own: Vec<u32>,
-    /// The start of the couplings of each position in `inner`, and the end of the last.
+    /// The start of the couplings of each position in `inner`, and the end of the last couplings.
     pub starts: Vec<u32>,
-    /// For each coupling its block, and the other position in the same domain, which is the earlier one.
+    /// For each coupling, its block and the earlier of its two positions in the domain.
     pub inner: Vec<[u32; 2]>,
     /// 1 for every node in no domain, otherwise 0.
     pub alone: Vec<u32>,
 }
 
 impl Plan {
-    /// The levels as lists over one numbering of all nodes.
+    /// Returns the levels as lists over one numbering of all nodes.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] if `u32` cannot number all nodes, or the tiles of all inverses.
+    /// [`Error::TooLarge`] if there are more nodes, or more tiles of all inverses, than `u32` can number.
     pub fn numbering(&self) -> Result<Numbering, Error> {
         let (fine, top, last) = (self.nodes(0), self.top_nodes(), self.levels());
         let mut first = vec![0];
@@ -102,11 +102,11 @@ impl Plan {
         Ok(lists)
     }
 
-    /// The blocks of a matrix from which the domains of all levels are assembled, for a pattern of the plan's
-    /// nodes and a numbering of the plan.
+    /// Returns the blocks of a matrix from which the domains of all levels are assembled, for a pattern of
+    /// the plan's nodes and a numbering of the plan.
     ///
-    /// Nodes i and j of the finest level belong to different nodes on each level up to the one where one
-    /// domain holds both, and to the same node on all coarser levels. So block (i, j), i ≠ j, is part of an
+    /// Nodes i and j of the finest level belong to different nodes up to the level on which one domain
+    /// contains both, and to the same node on all coarser levels. So block (i, j), i ≠ j, is part of an
     /// off-diagonal block (s, t) of a domain on at most one level. It is listed at the later of the two
     /// positions. The lower triangles of all domains are thus gathered without coarse matrices. *Cost* two
     /// passes over the blocks, each with a walk through the levels.
@@ -114,7 +114,7 @@ impl Plan {
         let mut position = vec![NONE; numbering.parent.len()];
         numbering.order.iter().enumerate().for_each(|(p, &i)| position[i as usize] = p as u32);
         let own = (0..pattern.rows()).map(|i| pattern.find(i, i).map_or(NONE, |k| k as u32)).collect();
-        // The position at which a block is gathered, and the other one.
+        // Returns the position at which a block is gathered, and the other position.
         let place = |i: usize, j: usize| {
             let (mut s, mut t) = (i, j);
             for level in 0..self.levels() {
@@ -161,7 +161,8 @@ mod tests {
     use crate::plan::Limits;
     use coarsen_problems::{Problem, cloth, poisson2d};
 
-    /// Plans of three and more levels: with nodes in no domain, and with a level solved as one system.
+    /// Returns plans of three and more levels: with nodes in no domain, and with a level solved as one
+    /// system.
     fn plans() -> [(Plan, Problem); 2] {
         let (sheet, square) = (cloth(30, 0.01).unwrap(), poisson2d(30).unwrap());
         let all = Limits { domain: 8, levels: 9, top: Coarse::Domains };

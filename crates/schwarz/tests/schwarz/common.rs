@@ -1,4 +1,4 @@
-//! The systems that these tests share, and what they ask of vectors.
+//! The systems and vector functions that these tests share.
 
 use coarsen_core::Preconditioner;
 use coarsen_problems::{Options, Problem};
@@ -8,12 +8,12 @@ pub(crate) fn problem(name: &str) -> Problem {
     Problem::parse(name, &Options::default()).unwrap()
 }
 
-/// Grids, bodies, sheets, jumps and a graph.
+/// Returns grids, bodies, sheets, jumps and a graph.
 pub(crate) fn problems() -> Vec<Problem> {
     ["poisson2d:23", "elasticity3d:6", "cloth:21", "jump3d:8", "graph:500"].map(problem).into()
 }
 
-/// Numbers in `f64` throughout.
+/// Returns a recipe with `f64` throughout.
 pub(crate) fn exact() -> Schwarz {
     Schwarz {
         storage: Storage::Double,
@@ -34,7 +34,7 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// ‖a − b‖₂ / ‖b‖₂.
+/// Returns ‖a − b‖₂ / ‖b‖₂.
 pub(crate) fn difference(a: &[f64], b: &[f64]) -> f64 {
     let size = dot(b, b).sqrt();
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt() / size

@@ -1,5 +1,5 @@
-//! Damped domains against their formula, where a factor of the coarsest level is worth it, and what a patch
-//! refuses.
+//! Damped domains compared with their formula, the choice of a factor for the coarsest level, and patches
+//! that are refused.
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Setup, SetupError, Smoother, UpdateExt};
@@ -10,8 +10,8 @@ use coarsen_sparse::{Contacts, Sum, System};
 
 use crate::common::{applied, difference, exact, problem};
 
-/// x ← x + ω M (b − A x), ω = factor / ρ, M the domains of one level of A and its contact together; nodes in
-/// no domain are solved, ω is 1 there.
+/// A step is x ← x + ω M (b − A x), ω = factor / ρ, with the domains M of one level of A plus contact; for
+/// nodes in no domain, the diagonal block is solved and ω = 1.
 #[test]
 fn a_step_is_its_formula() {
     let p = problem("cloth:15");
@@ -55,8 +55,8 @@ fn a_step_is_its_formula() {
     assert!(difference(&start, &r) < 1e-13);
 }
 
-/// `Coarse::Auto` factors the first level of at most 500 unknowns, or whose factor has a quarter of the
-/// values below and at most 40 operations for each.
+/// `Coarse::Auto` factors the first level that has at most 500 unknowns, or whose factor has at most a
+/// quarter of the values of the finer inverses and needs at most 40 operations per value.
 #[test]
 fn a_factor_is_taken_where_it_is_small() {
     for (spec, domain) in [("poisson2d:180", 16), ("poisson3d:20", 4), ("poisson2d:40", 16)] {
@@ -82,7 +82,7 @@ fn a_factor_is_taken_where_it_is_small() {
     }
 }
 
-/// Values of touched rows are looked at, beside the diagonal too.
+/// Values of touched rows are checked, including values outside the diagonal.
 #[test]
 fn a_patch_refuses_what_is_not_finite() {
     let p = problem("cloth:15");

@@ -1,4 +1,4 @@
-//! Domains against their formulas in dense loops: blocks of any size, the exact coarse solve, repairs,
+//! Domains compared with their formulas in dense loops: blocks of any size, the exact coarse solve, repairs,
 //! pockets, bodies that float, bytes.
 
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use coarsen_sparse::{Bsr, Contacts, Sum, System, assembly};
 
 use crate::common::{applied, difference, exact};
 
-/// A chain of nodes in full blocks, symmetric, `own` on the diagonal and couplings of about `across`.
+/// Returns a chain of nodes in full blocks, symmetric, with `own` on the diagonal and couplings of about
+/// `across`.
 fn chain(nodes: usize, b: usize, own: &dyn Fn(usize) -> f64, across: f64, seed: u64) -> Bsr<f64> {
     let (values, mut entries) = (noise(2 * nodes * b * b, seed), Vec::new());
     for i in 0..nodes {
@@ -29,7 +30,7 @@ fn chain(nodes: usize, b: usize, own: &dyn Fn(usize) -> f64, across: f64, seed: 
     assembly::from_triplets_blocked(nodes * b, nodes * b, (b, b), &entries).unwrap()
 }
 
-/// A⁻¹ r of a dense matrix.
+/// Returns A⁻¹ r for a dense matrix.
 fn solved(a: &[Vec<f64>], r: &[f64]) -> Vec<f64> {
     let n = r.len();
     let entries: Vec<_> = (0..n * n).map(|k| ((k / n) as u32, (k % n) as u32, a[k / n][k % n])).collect();
@@ -42,8 +43,8 @@ fn solved(a: &[Vec<f64>], r: &[f64]) -> Vec<f64> {
     x
 }
 
-/// Σ_l C_lᵀ Σ_d S_dᵀ (S_d A_l S_dᵀ)⁻¹ S_d C_l r over the levels, and C_tᵀ `top`(A_t)⁻¹ C_t r of the one that
-/// is solved as one system.
+/// Returns Σ_l C_lᵀ Σ_d S_dᵀ (S_d A_l S_dᵀ)⁻¹ S_d C_l r over the levels, plus C_tᵀ `top`(A_t)⁻¹ C_t r of the
+/// level that is solved as one system.
 fn formula(a: &Bsr<f64>, plan: &Plan, r: &[f64], top: &dyn Fn(&mut Vec<Vec<f64>>)) -> Vec<f64> {
     let (b, n) = (plan.block(), a.shape().0);
     let mut z = vec![0.0; n];
@@ -77,7 +78,8 @@ fn formula(a: &Bsr<f64>, plan: &Plan, r: &[f64], top: &dyn Fn(&mut Vec<Vec<f64>>
     z
 }
 
-/// With domains on all levels and with a factor of the coarsest, whatever the size of the blocks.
+/// An application equals its formula, with domains on all levels and with a factor of the coarsest level, for
+/// any block size.
 #[test]
 fn an_application_is_its_formula_in_blocks_of_any_size() {
     for b in [1, 2, 3, 4, 6, 7] {
@@ -94,7 +96,7 @@ fn an_application_is_its_formula_in_blocks_of_any_size() {
     }
 }
 
-/// What is a little indefinite gets 10⁻⁷ of its diagonal where 10⁻¹⁰ are not enough.
+/// A slightly indefinite matrix gets a shift of 10⁻⁷ of its diagonal if 10⁻¹⁰ is not sufficient.
 #[test]
 fn the_coarsest_level_is_shifted_by_what_is_needed() {
     let n = 96_u32;
@@ -114,7 +116,7 @@ fn the_coarsest_level_is_shifted_by_what_is_needed() {
     assert!(off < 1e-5, "{off:.1e}");
 }
 
-/// In a domain that is indefinite each node is solved by its own block, and by its diagonal where that is
+/// In an indefinite domain each node is solved by its own diagonal block, or by its diagonal if the block is
 /// indefinite too.
 #[test]
 fn an_indefinite_domain_is_solved_block_by_block() {
@@ -145,8 +147,8 @@ fn an_indefinite_domain_is_solved_block_by_block() {
     }
 }
 
-/// A domain of at most half the size is joined with its neighbour, and both are divided anew where they are
-/// too many for one.
+/// A domain of at most half the size is joined with its neighbour, and a union with too many nodes for one
+/// domain is divided again.
 #[test]
 fn pockets_are_joined() {
     let sizes = |nodes: usize| {
@@ -160,7 +162,7 @@ fn pockets_are_joined() {
     assert_eq!((sizes(4), sizes(5), sizes(6), sizes(7)), (vec![4], vec![2, 3], vec![3, 3], vec![3, 4]));
 }
 
-/// Every unknown of a block has a diagonal entry that is looked at.
+/// The diagonal entries of all unknowns of a block are checked.
 #[test]
 fn diagonals_of_large_blocks_are_checked() {
     for b in [2, 6, 7, 8] {
@@ -180,7 +182,8 @@ fn diagonals_of_large_blocks_are_checked() {
     }
 }
 
-/// Springs between scalars, in domains of every level: parts and their sum are the same operator.
+/// Springs between scalars, in domains of every level: the sum of two parts and the merged matrix give the
+/// same operator.
 #[test]
 fn contact_of_scalars_takes_part_on_every_level() {
     let a = chain(120, 1, &|r| 3.0 + (r % 3) as f64, -1.0, 3);
@@ -201,8 +204,8 @@ fn contact_of_scalars_takes_part_on_every_level() {
     }
 }
 
-/// Two bodies that nothing holds: the smaller one is a node without stiffness where the larger one still has
-/// several, and gets nothing there.
+/// Two bodies without constraints: on a level on which the larger body still has several nodes, the smaller
+/// body is one node without stiffness and gets no correction.
 #[test]
 fn a_body_that_became_a_node_is_left_alone() {
     let (n, first) = (260_u32, 200);
@@ -218,7 +221,7 @@ fn a_body_that_became_a_node_is_left_alone() {
     let (level, plan) = (m.plan().levels() - 1, m.plan());
     let node = plan.map(level, 250).unwrap();
     assert!(level > 1 && plan.nodes(level) > 2 && m.matrix(level).unwrap().get(node, node) == 0.0);
-    // r of the smaller body alone: what all levels but the last say.
+    // r is zero except on the smaller body: the result is the sum of all levels except the last.
     let r: Vec<f64> =
         noise(n as usize, 4).iter().enumerate().map(|(i, v)| if i < 200 { 0.0 } else { *v }).collect();
     let mut below = Schwarz { levels: level, ..recipe }.build(&a, &Cpu::new()).unwrap();
@@ -227,7 +230,7 @@ fn a_body_that_became_a_node_is_left_alone() {
     assert!(z.iter().all(|v| v.is_finite()) && difference(&z, &applied(&mut below, &r)) < 1e-12);
 }
 
-/// The coarsest level is asked for where there is one, once, with the sums of its nodes.
+/// The solver of the coarsest level is called once, with the sums of its nodes, if there is such a level.
 #[test]
 fn what_solves_the_coarsest_level_is_called_where_there_is_one() {
     let a = chain(60, 2, &|_| 6.0, -0.5, 3);
@@ -256,7 +259,7 @@ fn what_solves_the_coarsest_level_is_called_where_there_is_one() {
     }
 }
 
-/// Lists, maps, matrices and numbers, one by one.
+/// Bytes are the sum of lists, maps, matrices and values.
 #[test]
 fn bytes_are_those_of_the_parts() {
     let (nodes, b) = (90, 2);
@@ -279,7 +282,7 @@ fn bytes_are_those_of_the_parts() {
         let top = m.matrix(plan.levels()).map_or(0, |a| Direct::default().factor(a).unwrap().figures().bytes);
         assert_eq!((m.bytes(), top > 0), (lists + matrices + stored + top, coarse != Coarse::Domains));
     }
-    // One domain of all nodes and its overlap, of which there is none.
+    // One domain of all nodes, for which the overlap is empty.
     let blocks = a.pattern().len();
     for inner in [Inner::Inverses, Inner::Sweeps { pairs: 2 }, Inner::Factors] {
         let recipe = AdditiveSchwarz {
@@ -294,7 +297,7 @@ fn bytes_are_those_of_the_parts() {
         let solver = match inner {
             Inner::Inverses => {
                 let tiles = (nodes * b).div_ceil(8);
-                // A plan of one level: domains, offsets, the pattern of a next level.
+                // A plan of one level has domains, offsets and the pattern of a next level.
                 8 * 64 * tiles * (tiles + 1) / 2 + 4 * (nodes + 2) + 8 * nodes + 8 * 4 + 4 * 2
             }
             Inner::Sweeps { .. } => a.bytes() + 8 * 2 * nodes * b * b + 8 * nodes * b,

@@ -1,5 +1,4 @@
-//! What multilevel domains must obey: explicit triple products, plain loops, patch and update, disjoint
-//! bodies.
+//! Laws of multilevel domains: explicit triple products, plain loops, patch and update, disjoint bodies.
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reference, Setup, UpdateExt};
@@ -10,7 +9,7 @@ use coarsen_sparse::{Bsr, System, assembly};
 
 use crate::common::{applied, difference, exact, problem, problems};
 
-/// C_l A C_lᵀ by plain loops over all blocks.
+/// Returns C_l A C_lᵀ by plain loops over all blocks.
 fn explicit(a: &Bsr<f64>, plan: &Plan, level: usize) -> Vec<f64> {
     let (b, n) = (a.block().0, plan.nodes(level));
     let mut dense = vec![0.0; n * b * n * b];
@@ -41,7 +40,7 @@ fn level_matrices_are_triple_products() {
     }
 }
 
-/// z = Σ_l C_lᵀ Σ_d S_dᵀ (S_d A_l S_dᵀ)⁻¹ S_d C_l r: every domain's part solves its explicit matrix.
+/// z = Σ_l C_lᵀ Σ_d S_dᵀ (S_d A_l S_dᵀ)⁻¹ S_d C_l r: the part of every domain solves its explicit matrix.
 #[test]
 fn one_application_is_the_sum_of_exact_solves() {
     for p in problems() {
@@ -125,7 +124,7 @@ fn one_domain_is_solved_exactly() {
     assert!(difference(&applied(&mut m, &b), &x) > 1e-3);
 }
 
-/// Two sheets, one above the other: what pulls on one does not move the other (Fig. 6).
+/// Two sheets, one above the other: a force on one sheet does not move the other (Fig. 6).
 #[test]
 fn disjoint_bodies_do_not_couple() {
     let p = problem("cloth:15");
@@ -241,7 +240,7 @@ fn bad_parameters_are_named() {
     assert!(m.patch(&p.matrix, &[100_000]).is_err());
 }
 
-/// Factors of least energy leave no more of the energy of the probe than ones do, and make no operator
+/// Weights of least energy leave at most as much energy of the probe as weights of 1, and make no operator
 /// indefinite.
 #[test]
 fn weights_leave_the_least_energy() {
@@ -275,8 +274,8 @@ fn weights_leave_the_least_energy() {
     }
 }
 
-/// Stiff springs anywhere have eigenvectors of few nodes, which the first Lanczos steps hardly see: the
-/// damped step converges all the same.
+/// Stiff springs have eigenvectors of few nodes, which the first Lanczos steps hardly detect; the damped step
+/// converges nevertheless.
 #[test]
 fn damping_finds_eigenvectors_of_few_nodes() {
     let mut s = Sequence::parse("stack:20", 4, &Options::default()).unwrap();
@@ -291,8 +290,7 @@ fn damping_finds_eigenvectors_of_few_nodes() {
     }
 }
 
-/// Three chains without anything that holds them: their domains are singular, and the table counts them among
-/// the shifted ones.
+/// Three chains without constraints: their domains are singular, and the table counts them as shifted.
 #[test]
 fn the_table_counts_repairs() {
     let (chains, nodes) = (3_u32, 8_u32);

@@ -1,4 +1,4 @@
-//! What one level of overlapping domains must obey: symmetry, exactness, restriction, threads, real matrices.
+//! Laws of one level of overlapping domains: symmetry, exactness, restriction, threads, real matrices.
 
 use std::path::Path;
 
@@ -35,7 +35,7 @@ fn the_operator_is_symmetric_and_positive() {
     }
 }
 
-/// One domain is A⁻¹, whatever else is asked for; sweeps come near it.
+/// One domain gives A⁻¹ for all other parameters; sweeps come near A⁻¹.
 #[test]
 fn one_domain_is_solved_exactly() {
     let p = problem("poisson2d:7");
@@ -53,7 +53,7 @@ fn one_domain_is_solved_exactly() {
     }
 }
 
-/// z = Σ_d R_dᵀ (R_d A R_dᵀ)⁻¹ R_d r does not depend on how a domain is solved exactly.
+/// z = Σ_d R_dᵀ (R_d A R_dᵀ)⁻¹ R_d r is the same for all exact solvers of domains.
 #[test]
 fn inverses_and_factors_agree() {
     for p in problems() {
@@ -80,7 +80,7 @@ fn without_overlap_restriction_changes_nothing() {
             assert_eq!(applied(&mut m, &r), applied(&mut n, &r));
             assert_eq!(n.class(), Class::Symmetric);
         }
-        // Nor does it differ from one level of multilevel Schwarz, where every node has couplings.
+        // If every node has couplings, the result also equals one level of multilevel Schwarz.
         let (one, coupling) = (recipe(Inner::Inverses, 0), Coupling::Adjacency);
         let mut m = AdditiveSchwarz { coupling, ..one }.build(p.system(), &Cpu::new()).unwrap();
         let levels = Schwarz { levels: 1, coarse: Coarse::Domains, coupling, ..Schwarz::multilevel() };
@@ -90,7 +90,8 @@ fn without_overlap_restriction_changes_nothing() {
     }
 }
 
-/// Overlap pays, and restriction pays more; what is restricted is refused by methods that need symmetry.
+/// Overlap saves iterations, and restriction saves more; restricted forms are refused by methods that need
+/// symmetry.
 #[test]
 fn overlap_saves_iterations() {
     let p = problem("poisson2d:60");
@@ -137,7 +138,7 @@ fn an_update_is_a_build() {
     }
 }
 
-/// Unsymmetric matrices of reservoirs and circuits.
+/// Restricted domains converge on unsymmetric matrices of reservoirs and circuits.
 #[test]
 fn restricted_domains_converge_on_real_matrices() {
     let Some(folder) = std::env::var_os("COARSEN_DATA") else {
@@ -187,7 +188,7 @@ fn what_cannot_be_done_is_named() {
     assert!(text(inverses, &negative).starts_with("additive schwarz"), "{}", text(inverses, &negative));
 }
 
-/// A domain larger than the matrix is the whole of it; nodes without couplings share domains.
+/// A domain larger than the matrix contains all nodes; nodes without couplings share domains.
 #[test]
 fn domains_of_any_size() {
     let p = problem("poisson2d:7");
@@ -201,7 +202,7 @@ fn domains_of_any_size() {
     assert!(difference(&applied(&mut m, &r), &[1.0; 1000]) < 1e-14);
 }
 
-/// A multiplier has no diagonal, and couplings with it count all the same.
+/// A multiplier has no diagonal, and its couplings are used nevertheless.
 #[test]
 fn saddle_points_have_domains() {
     let mut entries: Vec<(u32, u32, f64)> = (0..40).map(|i| (i, i, 2.0)).collect();
@@ -221,7 +222,7 @@ fn swept_domains_have_eight_sweeps_and_no_layer() {
     assert_eq!((recipe.domain, recipe.overlap, recipe.inner), (256, 0, Inner::Sweeps { pairs: 4 }));
 }
 
-/// Without nodes in no domain, the pattern alone decides.
+/// If every node is in a domain, only the pattern is compared.
 #[test]
 fn a_plan_serves_its_own_pattern_only() {
     let [a, other] = ["poisson2d:9", "poisson2d:10"].map(problem);
@@ -231,7 +232,8 @@ fn a_plan_serves_its_own_pattern_only() {
     assert!(!plan.serves(a.matrix.pattern(), other.system()));
 }
 
-/// A factor of an indefinite domain defines no inner product, whatever the symmetry of A; an update finds it too.
+/// The factor of an indefinite domain defines no inner product, even if A is symmetric; an update detects
+/// this too.
 #[test]
 fn factors_of_indefinite_domains_are_not_symmetric_preconditioners() {
     let p = coarsen_problems::poisson2d(12).unwrap();

@@ -1,4 +1,4 @@
-//! What contact and patches must obey.
+//! Laws of contact and patches.
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, Setup, SetupError, UpdateExt};
@@ -8,7 +8,7 @@ use coarsen_sparse::{Contacts, Sum, System, assembly};
 
 use crate::common::{applied, difference, exact, problem};
 
-/// Springs between nodes that are far apart in the mesh.
+/// Returns springs between nodes that are far apart in the mesh.
 fn springs(p: &Problem, count: usize, seed: u64, stiffness: f64) -> (Vec<(u32, u32)>, Vec<f64>) {
     let n = p.matrix.pattern().rows();
     let ends = noise(2 * count, seed);
@@ -56,7 +56,7 @@ fn contact_takes_part_on_every_level() {
     }
 }
 
-/// A patch of the rows that changed equals an update of all, and touches few domains.
+/// A patch of the changed rows equals an update of all rows, and recomputes few domains.
 #[test]
 fn patch_equals_update_on_the_same_maps() {
     let p = problem("cloth:45");
@@ -91,7 +91,7 @@ fn patch_equals_update_on_the_same_maps() {
     }
 }
 
-/// What a refused patch had computed before it was refused is not taken up by the next one.
+/// Results computed by a refused patch are not used by the next patch.
 #[test]
 fn a_refused_patch_leaves_nothing_behind() {
     let p = problem("cloth:25"); // two sides of it are held: rows of the identity
@@ -111,7 +111,7 @@ fn a_refused_patch_leaves_nothing_behind() {
     assert_eq!(applied(&mut m, &r), before);
 }
 
-/// Where the coarsest level can be factored no more, an update is a build.
+/// If the coarsest level can no longer be factored, an update is a build.
 #[test]
 fn a_coarsest_level_without_a_factor_is_built_anew() {
     let n = 200;
@@ -136,8 +136,8 @@ fn a_coarsest_level_without_a_factor_is_built_anew() {
     assert_eq!(applied(&mut m, &r), applied(&mut fresh, &r));
 }
 
-/// A held node is in no domain: what contact couples to it stays outside on every level, only its diagonal
-/// block counts.
+/// A held node is in no domain: contact couplings with it are ignored on every level, and only the diagonal
+/// block of contact is used.
 #[test]
 fn contact_with_a_held_node_stays_outside() {
     let p = problem("cloth:25");

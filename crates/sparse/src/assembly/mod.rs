@@ -44,10 +44,10 @@ pub fn from_triplets<T: Real>(
 }
 
 /// The square matrix of the scalar entries (i, j, a) and of the mirrored entries (j, i, `sign` · a) for i ≠
-/// j. Duplicates are summed in the order of the list, mirrored entries after the others.
+/// j. Duplicates are summed in the order of the list, mirrored entries after all listed entries.
 ///
-/// *Use* for one triangle of a symmetric matrix (`sign` = 1) or of a skew-symmetric one (−1). The triangle is
-/// not checked: entries on either side of the diagonal are mirrored.
+/// *Use* for one triangle of a symmetric matrix (`sign` = 1) or of a skew-symmetric matrix (−1). The triangle
+/// is not checked: entries on either side of the diagonal are mirrored.
 /// *Cost* that of [`from_triplets`] for all entries, without storing the mirrored list.
 ///
 /// # Errors
@@ -88,8 +88,8 @@ pub fn from_triplets_blocked<T: Real>(
 /// The matrix of a stream of dense blocks: block k has the block position `places[k]` and the row-major
 /// values `values[k·r·c .. (k + 1)·r·c]`. Duplicates are summed in the order of the stream.
 ///
-/// Finite elements produce such streams: one block for each pair of nodes of an element. `rows` and `columns`
-/// are in scalars, as for every matrix: n nodes of three unknowns give 3 n rows. `places` are in blocks: with
+/// Finite elements produce such streams: one block per pair of nodes of an element. `rows` and `columns` are
+/// in scalars, as for every matrix: n nodes of three unknowns give 3 n rows. `places` are in blocks: with
 /// `rows` = n, nodes from n / 3 on lie outside the matrix.
 ///
 /// # Errors
@@ -149,8 +149,8 @@ fn count_blocks(
     }
 }
 
-/// The four steps for blocks at `places`, each given with the number of its entry (below `count`).
-/// `add(number, sum)` adds the values of an entry.
+/// Runs the four steps for blocks at `places`, each given with the number of its entry (below `count`).
+/// `add(number, sum)` adds the values of an entry to `sum`.
 fn assemble<T: Real, I: Iterator<Item = (usize, (u32, u32))>>(
     (rows, columns): (usize, usize),
     block: (usize, usize),
@@ -230,7 +230,8 @@ fn assemble<T: Real, I: Iterator<Item = (usize, (u32, u32))>>(
     Bsr::new(Arc::new(Pattern::new(columns, offsets, indices)?), block, values)
 }
 
-/// Rows per piece of work: large enough that a list of pieces is small compared to a list of rows.
+/// The number of rows per piece of work: large enough that a list of pieces is small compared to a list of
+/// rows.
 const PIECE: usize = 64;
 
 /// The offsets of the rows of each piece, including the end of its last row.
@@ -239,7 +240,7 @@ fn bounds(offsets: &[usize]) -> impl Iterator<Item = &[usize]> {
     (0..rows).step_by(PIECE).map(move |first| &offsets[first..=(first + PIECE).min(rows)])
 }
 
-/// The same as a parallel iterator.
+/// [`bounds`] as a parallel iterator.
 fn bounds_parallel(offsets: &[usize]) -> impl IndexedParallelIterator<Item = &[usize]> {
     let rows = offsets.len() - 1;
     let piece = move |k: usize| &offsets[k * PIECE..=((k + 1) * PIECE).min(rows)];

@@ -1,10 +1,10 @@
 //! Y = A X: several right-hand sides in one pass over the matrix.
 //!
 //! A product with one vector is limited by the memory traffic of the matrix. With k vectors, the same traffic
-//! is used for k times the arithmetic. X is stored row by row (the k values of an unknown are contiguous), so
-//! the inner loop over columns needs no gather. A single core that already streams the matrix at full
-//! bandwidth gains little: with 3x3 blocks and SSE2 code, 4 columns took the time of 3 single products, and 8
-//! columns that of 7. The gain grows with the number of cores that share the memory.
+//! serves k times the arithmetic. X is stored row by row (the k values of an unknown are contiguous), so the
+//! inner loop over columns requires no gather. If a single core already streams the matrix at full bandwidth,
+//! the gain is small: with 3x3 blocks and SSE2 code, 4 columns took the time of 3 single products, and 8
+//! columns the time of 7. The gain grows with the number of cores that share the memory.
 
 use std::ops::Range;
 
@@ -13,10 +13,10 @@ use coarsen_core::{Compiled, Real};
 
 use crate::Bsr;
 
-/// Columns per pass: their sums fit the vector registers.
+/// The number of columns per pass: their sums fit the vector registers.
 const PANEL: usize = 8;
 
-/// Scalar rows per leaf.
+/// The number of scalar rows per leaf.
 const ROWS: usize = 512;
 
 impl<T: Real> Bsr<T> {
@@ -24,9 +24,9 @@ impl<T: Real> Bsr<T> {
     ///
     /// *Use* for rigid-body modes, block Lanczos, several loads. *Traffic* that of one product with a vector
     /// for up to 8 columns. More columns are computed in panels of 8, each with one pass over A. Products
-    /// accumulate in `V`, in the order of the row. The bits of a column depend neither on k nor on threads,
-    /// but may differ from those of [`apply`](coarsen_core::LinearOperator::apply), which sums blocks in a
-    /// different order.
+    /// accumulate in `V`, in the order of the row. The bits of a column depend neither on k nor on the number
+    /// of threads, but may differ from those of [`apply`](coarsen_core::LinearOperator::apply), which sums
+    /// blocks in a different order.
     ///
     /// *Panics* unless `x` has k times as many entries as A has columns, and `y` k times as many as A has
     /// rows.

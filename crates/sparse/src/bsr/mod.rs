@@ -24,8 +24,8 @@ use crate::{Pattern, SparseError};
 /// [`LinearOperator`](coarsen_core::LinearOperator) on `Vec<V>` for every pair of `T` and `V`; products
 /// accumulate in `V`.
 ///
-/// *Memory* (r c s + 4) bytes a block and 8 a block row, s = bytes of T: 8.4 bytes a scalar entry for 3x3
-/// `f64` against 12 for CSR.
+/// *Memory* (r c s + 4) bytes per block and 8 per block row, s = bytes of T: 8.4 bytes per scalar entry for
+/// 3x3 `f64` blocks, 12 for CSR.
 ///
 /// ```
 /// use coarsen_core::LinearOperator;
@@ -120,7 +120,7 @@ impl<T: Real> Bsr<T> {
         &self.values
     }
 
-    /// Mutable access to all values; the pattern stays.
+    /// Mutable access to all values; the pattern does not change.
     pub fn values_mut(&mut self) -> &mut [T] {
         &mut self.values
     }
@@ -130,7 +130,7 @@ impl<T: Real> Bsr<T> {
         self.values.len()
     }
 
-    /// Bytes of values, columns and offsets.
+    /// The number of bytes of values, columns and offsets.
     pub fn bytes(&self) -> usize {
         size_of_val(&self.values[..])
             + size_of_val(self.pattern.indices())
@@ -196,7 +196,7 @@ impl<T: Real> Bsr<T> {
         Bsr { pattern: self.pattern.clone(), block: self.block, values }
     }
 
-    /// The pattern, the block size and the values.
+    /// Returns the pattern, the block size and the values.
     pub fn into_parts(self) -> (Arc<Pattern>, (usize, usize), Vec<T>) {
         (self.pattern, self.block, self.values)
     }

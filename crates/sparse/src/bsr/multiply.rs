@@ -14,10 +14,11 @@ use coarsen_core::{Compiled, Dot, LinearOperator, Real, products};
 
 use super::{Bsr, row_product};
 
-/// Scalar rows per leaf: a few hundred kilobytes of matrix, enough work to amortise a fork.
+/// The number of scalar rows per leaf: a few hundred kilobytes of matrix, enough work to amortise a fork.
 const ROWS: usize = 1024;
 
-/// Scalar rows whose products are buffered, so that the fused operation runs over several rows at once.
+/// The number of scalar rows whose products are buffered, so that the fused operation runs over several rows
+/// at once.
 const BATCH: usize = 96;
 
 /// Multiplies some block rows with x; see [`Bsr::row_products`].
@@ -111,7 +112,7 @@ impl<T: Real, V: Real, F: FnMut(usize, &[V])> Kernel<V> for RowProducts<'_, T, V
 }
 
 impl<T: Real> Bsr<T> {
-    /// Calls `then(at, part)` for consecutive parts of A x; fused kernels are built on it.
+    /// Calls `then(at, part)` for consecutive parts of A x; fused kernels use this function.
     ///
     /// A part is a few whole block rows, in scalars; `at` is its first scalar row, relative to the first row
     /// of `rows`.
@@ -151,7 +152,7 @@ impl<T: Real> Bsr<T> {
         each(rows, self.leaf_rows(), parallel::worth_product(self.nnz()), leaf);
     }
 
-    /// Block rows per leaf.
+    /// The number of block rows per leaf.
     pub(super) fn leaf_rows(&self) -> usize {
         (ROWS / self.block.0).max(1)
     }

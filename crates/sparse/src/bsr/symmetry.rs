@@ -7,7 +7,7 @@ use coarsen_core::{Compiled, Real};
 
 use crate::Bsr;
 
-/// Block rows per task.
+/// The number of block rows per task.
 const LEAF: usize = 4096;
 
 type Pair<T> = fn(&Bsr<T>, T) -> Option<(usize, usize)>;
@@ -23,8 +23,9 @@ impl<T: Real> Bsr<T> {
     /// EPSILON is a suitable tolerance. A matrix or block that is not square is not symmetric, and the result
     /// is (0, 0). NaN is not equal to any number.
     /// *Cost* one pass over A; the transposed block of each block below the diagonal is usually in the cache.
-    /// Couplings that cross a stretch of 4096 block rows take a binary search. A second, serial pass follows
-    /// if values differ, or if a block is stored without its transposed block, even if it is zero.
+    /// Couplings between different stretches of 4096 block rows require a binary search. A second, serial
+    /// pass follows if values differ, or if a block is stored without its transposed block, even if it is
+    /// zero.
     ///
     /// ```
     /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, 2.0), (1, 1, 1.0)])?;
@@ -56,8 +57,8 @@ impl<T: Real> Bsr<T> {
                 (!close).then_some((i * b + r, j * b + c))
             })
         };
-        // Whether lower block (i, j) agrees with its transposed block. Most blocks agree bit for bit, or up
-        // to a tolerance relative to each entry, so this is tested first.
+        // Whether lower block (i, j) agrees with its transposed block. Most blocks agree exactly, or up to a
+        // tolerance relative to each entry, so this is tested first.
         let alike = |i: usize, j: usize, here: &[T], there: &[T]| {
             if mirrored(here, there, b) || near(here, there, b, tolerance) {
                 return true;
@@ -71,8 +72,8 @@ impl<T: Real> Bsr<T> {
         // Compares lower blocks with their transposed blocks, whose rows are still in a cache.
         let lower = |rows: Range<usize>| {
             let mut seen = Seen { alike: true, ..Seen::default() };
-            // As i grows, the transposed blocks of rows i are consecutive in row j; the next position is kept
-            // for the rows of this stretch.
+            // As i grows, the transposed blocks of rows i are consecutive in row j; the next position is
+            // stored for each row j of this stretch.
             let mut next = [0_u32; LEAF];
             for i in rows.clone() {
                 let range = pattern.range(i);
@@ -120,13 +121,13 @@ impl<T: Real> Bsr<T> {
     }
 }
 
-/// Whether a block equals the transpose of another bit for bit.
+/// Whether a block equals the transpose of another block exactly.
 #[inline]
 fn mirrored<T: Real>(here: &[T], there: &[T], b: usize) -> bool {
     each_pair(here, there, b, |here, there| here == there)
 }
 
-/// Whether a block equals the transpose of another up to `tolerance` times the larger of two entries.
+/// Whether a block equals the transpose of another block up to `tolerance` times the larger of two entries.
 #[inline]
 fn near<T: Real>(here: &[T], there: &[T], b: usize, tolerance: T) -> bool {
     each_pair(here, there, b, |here, there| {
@@ -147,7 +148,7 @@ fn each_pair<T: Real>(here: &[T], there: &[T], b: usize, f: impl Fn(T, T) -> boo
     }
 }
 
-/// The same for a block size known at compile time, without a branch per entry.
+/// `each_pair` for a block size known at compile time, without a branch per entry.
 #[inline(always)]
 fn each_of<T: Real, const B: usize>(here: &[T], there: &[T], f: impl Fn(T, T) -> bool) -> bool {
     let (here, there) = (&here[..B * B], &there[..B * B]);

@@ -11,8 +11,8 @@
 //!
 //! Deviation: the paper fills indices and values by atomic operations, so their order, and the last bits of a
 //! sum, change from run to run. Here one task writes each range and each row, and sums follow the order of
-//! the contacts, so the bits do not depend on the number of threads. Rows have their own lengths; the paper
-//! pads them to the longest row for the GPU.
+//! the contacts, so the bits do not depend on the number of threads. Rows are not padded; the paper pads them
+//! to the longest row for the GPU.
 
 use std::ops::Range;
 
@@ -25,16 +25,17 @@ use crate::SparseError;
 /// The number of pieces the contacts are divided into, independent of the number of threads.
 const PIECES: usize = 16;
 
-/// The minimum number of rows in a bucket and the maximum number of buckets. Their counters fit the
-/// first-level cache.
+/// The minimum number of rows in a bucket.
 const ROWS: usize = 512;
+
+/// The maximum number of buckets; their counters fit the first-level cache.
 const BUCKETS: usize = 256;
 
 /// A source of blocks: element e in 0..`count()` adds blocks (r, c) for all r in `rows(e)` and c in
 /// `columns(e)`.
 pub(super) trait Elements<T>: Sync {
     fn count(&self) -> usize;
-    /// At most [`Stencil::MOST`](crate::Stencil::MOST) rows.
+    /// The rows of element e, at most [`Stencil::MOST`](crate::Stencil::MOST).
     fn rows(&self, e: usize) -> &[u32];
     fn columns(&self, e: usize) -> &[u32];
     /// The error of element e, if it is invalid.
@@ -49,7 +50,7 @@ type Entry = (u32, u32);
 /// Storage for the five steps, reused by later calls.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fill {
-    /// The number of entries of each piece in each bucket, later their ends.
+    /// The number of entries of each piece in each bucket; after step 2, the end of these entries.
     counts: Vec<u32>,
     /// The start of the entries of each piece, and the end of the last.
     starts: Vec<usize>,

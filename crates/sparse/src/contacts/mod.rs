@@ -18,19 +18,19 @@ pub use stencil::Stencil;
 /// Blocks of b x b at pairs of nodes, sorted by row and column: the contributions of contact, friction or
 /// temporary springs to the matrix of a body.
 ///
-/// The set is replaced as a whole and keeps its capacity, so a simulation does not allocate once it has met
-/// its largest set. [`assemble`](Self::assemble) computes it from contacts, [`replace`](Self::replace) from
-/// blocks. Every block is stored explicitly: a contact between nodes i and j gives the four blocks (i, i),
-/// (i, j), (j, i) and (j, j). A set made by `replace` is symmetric only if the caller passes both (i, j) and
-/// (j, i), as transposes of each other.
+/// The set is replaced as a whole and keeps its capacity, so a simulation does not allocate after its largest
+/// set. [`assemble`](Self::assemble) computes it from contacts, [`replace`](Self::replace) from blocks. Every
+/// block is stored explicitly: a contact between nodes i and j gives the four blocks (i, i), (i, j), (j, i)
+/// and (j, j). A set created by `replace` is symmetric only if the caller passes both (i, j) and (j, i), as
+/// transposes of each other.
 ///
-/// *Use* for sets that are small compared to the matrix. Add a large, lasting set to the matrix with
-/// [`Sum::merge`](crate::Sum::merge). *Memory* (b² s + 8) bytes a block, s = bytes of T, and about 32 bytes
-/// an entry for computing the next set.
+/// *Use* for sets that are small compared to the matrix. Add a large set that rarely changes to the matrix
+/// with [`Sum::merge`](crate::Sum::merge). *Memory* (b² s + 8) bytes per block, s = bytes of T, and about 32
+/// bytes per entry for computing the next set.
 ///
 /// *Reference* Wu et al. 2022, "A GPU-based multilevel additive Schwarz preconditioner for cloth and
-/// deformable body simulation", §4.2: contact is stored apart from the matrix, whose structure does not
-/// change. Li et al. 2020, "P-Cloth", §3.2.2: the filling.
+/// deformable body simulation", §4.2: contact is stored separately from the matrix, whose structure does not
+/// change. Li et al. 2020, "P-Cloth", §3.2.2: filling.
 ///
 /// ```
 /// use coarsen_sparse::Contacts;
@@ -75,8 +75,8 @@ impl<T: Real> Contacts<T> {
     ///
     /// Contacts that share a pair of nodes are summed in the order of the list. The set is symmetric if every
     /// K is symmetric. *Cost* a pass over the contacts, a sort of each row, a pass over the blocks; parallel,
-    /// with the same bits for any number of threads. No allocation unless the set or the temporary storage
-    /// has to grow.
+    /// with the same bits for any number of threads. Allocates only if the set or the temporary storage must
+    /// grow.
     ///
     /// # Errors
     /// [`SparseError::Length`] unless there are b² values per contact, [`SparseError::Row`] for a node that
@@ -113,8 +113,8 @@ impl<T: Real> Contacts<T> {
     /// Lists, in increasing order, the block rows whose columns differ from those of `before`: rows that
     /// gained or lost a block.
     ///
-    /// Preconditioners take this list in `patch`. Rows with changed values but unchanged columns are not
-    /// listed. *Cost* one pass over the places of both sets.
+    /// Preconditioners use this list in `patch`. Rows with changed values but unchanged columns are not
+    /// listed. *Cost* one pass over the block positions of both sets.
     ///
     /// ```
     /// use coarsen_sparse::{Contacts, Stencil};

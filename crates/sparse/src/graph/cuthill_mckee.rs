@@ -46,7 +46,7 @@ impl Graph {
         order
     }
 
-    /// The reverse Cuthill-McKee order: the same bandwidth, less fill-in in a factorisation.
+    /// The reverse Cuthill-McKee order: the same bandwidth, but less fill-in in a factorisation.
     pub fn reverse_cuthill_mckee(&self) -> Vec<u32> {
         let mut order = self.cuthill_mckee();
         order.reverse();

@@ -78,8 +78,8 @@ impl Graph {
     }
 }
 
-/// Scratch for repeated searches: the cost of a search grows with the edges it visits, not with the size of
-/// the graph.
+/// Scratch for repeated searches: the cost of a search is proportional to the edges it visits, not to the
+/// size of the graph.
 pub(crate) struct Search {
     seen: Vec<u32>,
     stamp: u32,

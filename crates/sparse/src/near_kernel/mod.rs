@@ -14,7 +14,7 @@ use crate::system::check_points;
 /// The vectors need not be orthogonal or normalised. Rows of unknowns fixed by boundary conditions are zero
 /// ([`constrain`](Self::constrain)).
 ///
-/// *Memory* 8 k bytes an unknown.
+/// *Memory* 8 k bytes per unknown.
 ///
 /// ```
 /// use coarsen_sparse::NearKernel;
@@ -34,7 +34,7 @@ pub struct NearKernel {
 pub struct Quality {
     /// ‖A b‖ / ‖ |A| |b| ‖ over all rows: 0 for a kernel vector, 1 without cancellation.
     pub all: f64,
-    /// The same over the free rows, which annihilate constants; `None` if there are no free rows.
+    /// ‖A b‖ / ‖ |A| |b| ‖ over the free rows, which annihilate constants; `None` without free rows.
     pub free: Option<f64>,
 }
 
@@ -133,7 +133,7 @@ impl NearKernel {
         Ok(())
     }
 
-    /// The near-kernel with the given vectors, one slice each.
+    /// The near-kernel of the given vectors, one slice per vector.
     ///
     /// # Errors
     /// [`Error::Shape`] for vectors of different lengths, [`Error::NotFinite`] gives the index of the
@@ -153,7 +153,7 @@ impl NearKernel {
         Ok(Self { vectors: columns.len(), values })
     }
 
-    /// The near-kernel with the given values, row by row.
+    /// The near-kernel of the given values, row by row.
     ///
     /// # Errors
     /// [`Error::Shape`] unless the length is a multiple of `vectors`, [`Error::NotFinite`] gives the index of
@@ -190,7 +190,7 @@ impl NearKernel {
         self.values.clone_from(&other.values);
     }
 
-    /// Mutable access to all values, row by row. The caller keeps them finite.
+    /// Mutable access to all values, row by row. The caller must keep them finite.
     pub fn values_mut(&mut self) -> &mut [f64] {
         &mut self.values
     }
@@ -206,8 +206,8 @@ impl NearKernel {
         self.values.iter().skip(j).step_by(self.vectors).copied().collect()
     }
 
-    /// Sets the rows of fixed unknowns to zero. Their error is zero, so a coarse correction must not change
-    /// them.
+    /// Sets the rows of fixed unknowns to zero. The error of fixed unknowns is zero, so a coarse correction
+    /// must not change them.
     ///
     /// # Errors
     /// [`Error::Parameter`] for the first unknown that does not exist. On error, nothing changes.
@@ -222,13 +222,13 @@ impl NearKernel {
         Ok(())
     }
 
-    /// Measures how well `a` annihilates each vector.
+    /// Returns how well `a` annihilates each vector.
     ///
-    /// For a vector b, returns the norm of A b relative to that of |A| |b|, over all rows and over the *free*
-    /// rows only. A row is free if its sums over each component of a block vanish (up to 1e-6 of the absolute
-    /// sum), so that neither a constraint nor inertia acts on it. Rows next to a constraint do not annihilate
-    /// rigid motions, so only free rows can detect wrong modes. There the result is round-off for the
-    /// rigid-body modes of a body at rest, and up to 1 for wrong signs or a wrong order.
+    /// For a vector b, this is the norm of A b relative to the norm of |A| |b|, over all rows and over the
+    /// *free* rows only. A row is free if its sums over each component of a block vanish (up to 1e-6 of the
+    /// absolute sum), so that neither a constraint nor inertia acts on it. Rows next to a constraint do not
+    /// annihilate rigid motions, so only free rows can detect wrong modes. On free rows the result is
+    /// round-off for the rigid-body modes of a body at rest, and up to 1 for wrong signs or a wrong order.
     ///
     /// *Cost* k products with A and k with |A|, in one pass over A.
     ///

@@ -42,14 +42,14 @@ struct Growth<'a> {
     graph: &'a Graph,
     /// The region of each node, identified by the first part in it.
     region: Vec<u32>,
-    /// The decrease of the cut if a node joins the growing half: its edges into that half minus its edges
-    /// into the rest of the region.
+    /// The decrease of the cut if a node joins the growing half: its edges into this half minus its edges
+    /// into the remaining region.
     gain: Vec<i64>,
     search: Search,
 }
 
 impl Growth<'_> {
-    /// A node that has joined the growing half belongs to no region.
+    /// The entry in `region` of a node that has joined the growing half.
     const JOINED: u32 = u32::MAX;
 
     /// Orders `nodes` so that each part is a contiguous range; `name` identifies their region.
@@ -69,8 +69,8 @@ impl Growth<'_> {
         self.bisect(second, second_name, parts - p);
     }
 
-    /// The first `count` nodes to join. The next is always the node of the front that increases the cut
-    /// least; of equals, the oldest.
+    /// Returns the first `count` nodes to join. The next node is always the node of the front that increases
+    /// the cut least; among equal nodes, it is the oldest.
     fn grow(&mut self, nodes: &[u32], name: u32, count: usize) -> Vec<u32> {
         for &i in nodes {
             let neighbours = self.graph.neighbours(i as usize).iter();

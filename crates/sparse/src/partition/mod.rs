@@ -3,7 +3,7 @@
 //! | function | input | parts |
 //! |---|---|---|
 //! | [`coordinate_bisection`] | positions | boxes; fast; independent of the matrix |
-//! | [`graph_growing`] | the graph | halves grown so that the cut stays short |
+//! | [`graph_growing`] | the graph | halves grown so that the cut stays small |
 //!
 //! Both bisect n nodes and p parts recursively, so that the sizes of any two parts differ by at most one.
 //! With n ≥ p no part is empty. Neither minimises the cut; [`cut`] returns its size.

@@ -17,7 +17,7 @@ use crate::{Bsr, Pattern, SparseError, fits};
 pub struct NotAPermutation {
     /// The position in the list.
     pub position: usize,
-    /// The number found there.
+    /// The number found at this position.
     pub index: u32,
     /// The length of the list.
     pub length: usize,
@@ -33,10 +33,10 @@ impl std::fmt::Debug for NotAPermutation {
 /// A permutation of 0..n and its inverse, checked at construction.
 ///
 /// It is the matrix P with (P x)\[new\] = x\[old\]. It is constructed from the list of old numbers in their
-/// new order: Morton order, colours one after the other, domains of a partition. Numbers are nodes: vectors
-/// are permuted in groups of b scalars.
+/// new order, for example in Morton order, by colour, or by domain. The numbers refer to nodes: vectors are
+/// permuted in groups of b scalars.
 ///
-/// *Memory* 8 bytes a number.
+/// *Memory* 8 bytes per number.
 ///
 /// ```
 /// use coarsen_sparse::Permutation;
@@ -83,7 +83,7 @@ impl Permutation {
         Ok(Self { new: old.clone(), old })
     }
 
-    /// P⁻¹ = Pᵀ.
+    /// The inverse permutation P⁻¹ = Pᵀ.
     pub fn inverse(&self) -> Self {
         Self { old: self.new.clone(), new: self.old.clone() }
     }
@@ -149,8 +149,8 @@ fn gather<X: Copy + Send + Sync>(from: &[u32], b: usize, x: &[X], y: &mut [X]) {
 /// For each block of P A Qᵀ, the index of its block in A: the symbolic phase of a permutation, for one
 /// pattern of A.
 ///
-/// *Use* if the values of A change and its pattern stays. For a single matrix use [`Bsr::permute`].
-/// *Memory* 12 bytes a block. *Cost* of [`new`](Self::new): a sort within each row; of
+/// *Use* if the values of A change but its pattern does not. For a single matrix use [`Bsr::permute`].
+/// *Memory* 12 bytes per block. *Cost* of [`new`](Self::new): a sort within each row; of
 /// [`update`](Self::update): one read and one write of the values, parallel, no allocation.
 ///
 /// ```

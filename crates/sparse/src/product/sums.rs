@@ -5,7 +5,7 @@ use coarsen_core::Real;
 
 use crate::SparseError;
 
-/// Marks a column without a block; [`Rows`] never has this many entries.
+/// Marks a column without a block; [`RowSums`] never has this many entries.
 const NONE: u32 = u32::MAX;
 
 /// Sparse rows of blocks; the columns of a row are in order of first appearance. Within a block, each row is
@@ -14,7 +14,7 @@ const NONE: u32 = u32::MAX;
 pub(super) struct RowSums<T> {
     /// The number of entries of all rows.
     pub(super) len: usize,
-    /// The columns of all entries. Longer than `len`: the values of unused entries are zero.
+    /// The columns of all entries. Can be longer than `len`; the values of unused entries are zero.
     pub(super) columns: Vec<u32>,
     pub(super) values: Vec<T>,
     /// The index of the block of each column in the last row, or [`NONE`].

@@ -7,8 +7,10 @@ use coarsen_core::parallel::{self, tree};
 use super::{LARGEST, ROWS};
 use crate::Pattern;
 
-/// The sample of a pattern: this many runs of this many scalar rows each.
+/// The number of runs of consecutive rows in the sample of a pattern.
 pub(super) const RUNS: usize = 16;
+
+/// The number of scalar rows per run.
 pub(super) const RUN: usize = 480;
 
 /// Storage of a scalar pattern in b x b blocks.
@@ -21,14 +23,14 @@ pub struct Blocking {
     /// The fraction of entries of stored blocks that are in the scalar pattern, in 0..=1; 1 for a matrix
     /// without entries.
     pub fill: f64,
-    /// Bytes of the matrix with `f64` values: 8 b² + 4 per block and 8 per block row.
+    /// The number of bytes of the matrix with `f64` values: 8 b² + 4 per block and 8 per block row.
     pub bytes: usize,
 }
 
 /// The storage of a scalar pattern in blocks of 1, 2, …, 12, for all sizes that tile it, in increasing order.
 ///
-/// Stored zeros count as entries. *Cost* one pass over the pattern per size, parallel, with scratch of
-/// constant size.
+/// Stored zeros count as entries.
+/// *Cost* one pass over the pattern per size, parallel, with scratch of constant size.
 ///
 /// ```
 /// use coarsen_sparse::{Zeros, Bsr, block_sizes};
@@ -42,12 +44,12 @@ pub fn block_sizes(scalars: &Pattern) -> Vec<Blocking> {
     sizes(scalars).map(|size| Blocking::counted(scalars, size, std::slice::from_ref(&whole))).collect()
 }
 
-/// The best block size for a scalar pattern: the one with the fewest bytes, the larger one if equal. Only
-/// sizes whose blocks are at least half full are considered.
+/// The best block size for a scalar pattern: the size that needs the fewest bytes, and the larger size if two
+/// need the same number. Only sizes whose blocks are at least half full are considered.
 ///
 /// Memory traffic determines the cost of a product with a vector. Blocks and scalars are equally fast at a
-/// fill of 0.75 (2x2), 0.70 (3x3) or 0.68 (6x6), a little less if rows are short. The rule detects the
-/// unknowns of a node if they are numbered consecutively, as in most simulations (3 in elasticity, 6 in
+/// fill of 0.75 (2x2), 0.70 (3x3) or 0.68 (6x6), slightly less if rows are short. The rule detects the number
+/// of unknowns per node if they are numbered consecutively, as in most simulations (3 in elasticity, 6 in
 /// shells), even if an assembler has dropped zeros. A numbering by component (all x, then all y) must be
 /// permuted first. Chains of nodes are not mistaken for larger nodes: two neighbours on a grid fill only half
 /// of their common blocks.
@@ -102,7 +104,7 @@ impl Blocking {
         Self { size, blocks, fill, bytes: blocks * (8 * size * size + 4) + rows / size * 8 }
     }
 
-    /// The candidate with the fewest bytes among those at least half full, the larger one if equal.
+    /// The candidate with the fewest bytes among those at least half full; if equal, the larger block size.
     fn fewest_bytes(of: impl DoubleEndedIterator<Item = Self>) -> Option<Self> {
         let half_full = |b: &Self| b.blocks > 0 && b.fill >= 0.5;
         of.rev().filter(half_full).min_by_key(|b| b.bytes)

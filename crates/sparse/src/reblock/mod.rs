@@ -22,7 +22,7 @@ pub use detect::{Blocking, block_sizes, detect_block_size};
 /// The largest block size considered: two sets of rigid-body modes of a 3D shell or beam node.
 const LARGEST: usize = 12;
 
-/// Block rows per leaf of the parallel loops.
+/// The number of block rows per leaf of the parallel loops.
 const ROWS: usize = 128;
 
 /// The treatment of stored zeros.

@@ -1,7 +1,7 @@
 //! Small dense matrices in batches of eight: inverse square roots and spectral radii.
 //!
 //! A [`Lanes`] holds the same entry of eight matrices, so a loop over lanes compiles to one vector
-//! instruction. All eight matrices go through the same steps, including zero and missing blocks.
+//! instruction. All eight matrices, including zero and missing blocks, go through the same steps.
 
 /// The number of matrices in a batch.
 pub(super) const LANES: usize = 8;
@@ -116,9 +116,9 @@ fn rotate(m: &mut [Lanes], x: usize, y: usize, cos: &Lanes, sin: &Lanes) {
 
 /// ρ(L B R) by the ratio of powers, ρ = lim (‖M²ᵖ‖ / ‖Mᵖ‖)^(1/p) with p = 8.
 ///
-/// The ratio of M¹⁶ and M⁸ is accurate unless several eigenvalues lie within a fifth of the largest. M is
-/// first scaled to ‖M‖ = 1, so that no power overflows. If ρ is below 1e-9 of ‖M‖, so that M is far from
-/// normal, the result is zero.
+/// The ratio of M¹⁶ and M⁸ is accurate unless several eigenvalues are within a fifth of the largest. M is
+/// first scaled to ‖M‖ = 1, so that no power overflows. If ρ is below 1e-9 of ‖M‖ (M is far from normal), the
+/// result is zero.
 /// `m` contains B and is overwritten; `square` is scratch.
 #[inline(always)]
 pub(super) fn spectral_radius(

@@ -39,7 +39,7 @@ pub enum Strength {
     /// ρ(A_ii^−½ A_ij A_jj^−½) > θ max_k≠i ρ(A_ii^−½ A_ik A_kk^−½), in the row of i or in the row of j:
     /// relative to the strongest coupling.
     ///
-    /// For every θ, a node with a coupling has at least one strong coupling. Cloth uses θ = 0.48.
+    /// For every θ, a node with a coupling has at least one strong coupling. For cloth θ = 0.48 is used.
     /// *Use* for elasticity, where the components of a block differ in size. Diagonal blocks are replaced by
     /// the matrices with the absolute values of their eigenvalues; directions with eigenvalue zero do not
     /// couple.

@@ -1,8 +1,8 @@
 //! The sum of a static matrix and a small, changing set of blocks.
 //!
 //! A product makes one pass over the block rows. Each leaf of the fixed tree multiplies its rows of the
-//! matrix and then adds its contact blocks. The bits therefore do not depend on threads, and the extra cost
-//! is that of the contact blocks.
+//! matrix and then adds its contact blocks. The bits therefore do not depend on the number of threads, and
+//! the extra cost is that of the contact blocks.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use coarsen_core::{Compiled, Dot, LinearOperator, Real, products};
 use crate::rows::BlockRows;
 use crate::{Bsr, Contacts, Pattern, SparseError, fits};
 
-/// Scalar rows per leaf, as in the product with the matrix alone.
+/// The number of scalar rows per leaf, as in the product with the matrix alone.
 const ROWS: usize = 1024;
 
 /// A + C as one operator: an elastic matrix A with a fixed pattern, and contact blocks C that change.
 ///
-/// *Use* while contact changes so often that rebuilding a matrix does not pay: preconditioners that receive
-/// both parts can be repaired locally. For others use [`merge`](Self::merge). *Cost* of a product: that of A
-/// and that of the contact blocks.
+/// *Use* if contact changes too often to build a new matrix each time: preconditioners that receive both
+/// parts can be repaired locally. For other preconditioners use [`merge`](Self::merge). *Cost* of a product:
+/// a product with A, and one with the contact blocks.
 ///
 /// *Reference* Wu et al. 2022, §4.2; Li et al. 2020, "P-Cloth", §3.2.
 ///
@@ -106,7 +106,7 @@ impl<T: Real> Sum<'_, T> {
 
     /// Writes A + C into a matrix whose pattern contains both; its remaining blocks become zero.
     ///
-    /// *Use* if the set of possible contacts is known, or if contact keeps its places for several steps.
+    /// *Use* if the set of possible contacts is known, or if contact keeps its pattern for several steps.
     /// Nothing is allocated, and objects that depend on the pattern of the target stay valid.
     ///
     /// # Errors

@@ -1,11 +1,11 @@
 //! y = Aᵀ x without storing Aᵀ.
 //!
-//! Scattering row by row into y would need atomics, whose bits depend on threads, or one copy of y per task
-//! with an extra reduction. Gathering by columns through a [`TransposePlan`] needs neither: each entry of y
-//! is one sum in the order of the rows of A. In return, the blocks of A are read out of order and each cache
-//! line is read for several columns. On a 27-point grid y = Aᵀ x took 4 times as long as y = A x with 3x3
-//! blocks, and 10 times as long with scalars. If Aᵀ is applied often, such as a restriction, store it with
-//! [`Bsr::transpose`], or with a [`TransposePlan`] if the values change.
+//! Scattering row by row into y would require atomics, whose bits depend on threads, or one copy of y per
+//! task with an extra reduction. Gathering by columns through a [`TransposePlan`] requires neither: each
+//! entry of y is one sum in the order of the rows of A. In return, the blocks of A are read out of order and
+//! each cache line is read for several columns. On a 27-point grid y = Aᵀ x took 4 times as long as y = A x
+//! with 3x3 blocks, and 10 times as long with scalars. If Aᵀ is applied often, such as a restriction, store
+//! it with [`Bsr::transpose`], or with a [`TransposePlan`] if the values change.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use coarsen_core::{LinearOperator, Real};
 
 use crate::{Bsr, Pattern, SparseError, TransposePlan};
 
-/// Scalar entries of y per leaf, as in the product with A.
+/// The number of scalar entries of y per leaf, as in the product with A.
 const ROWS: usize = 1024;
 
 /// Aᵀ as an operator on `Vec<V>` that reads the values of A.
 ///
 /// *Use* for occasional products (least squares, tests of symmetry); for many products, [`Bsr::transpose`] is
 /// several times faster. Products accumulate in `V`; the bits do not depend on the number of threads.
-/// *Memory* that of the plan, which is shared through its `Arc`. *Traffic* several times that of y = A x,
-/// plus 12 bytes a block.
+/// *Memory* the plan, which is shared through its `Arc`. *Traffic* several times that of y = A x, plus 12
+/// bytes per block.
 ///
 /// ```
 /// use coarsen_core::LinearOperator;
@@ -79,7 +79,7 @@ impl<'a, T: Real> Adjoint<'a, T> {
         }
     }
 
-    /// The same for any block size.
+    /// `leaf` for any block size.
     fn leaf_any<V: Real>(&self, columns: Range<usize>, x: &[V], y: &mut [V]) {
         let (r, c) = self.a.block();
         let (pattern, source) = (self.plan.pattern(), self.plan.source());

@@ -18,12 +18,12 @@ use crate::{Bsr, Pattern, SparseError, fits};
 /// Block k of Aᵀ is the transpose of block `source()[k]` of A. The rows of Aᵀ are sorted because the rows of
 /// A are visited in order.
 ///
-/// *Use* if the values of A change and its pattern stays, or to traverse A by columns
+/// *Use* if the values of A change but its pattern does not, or to traverse A by columns
 /// ([`Adjoint`](crate::Adjoint), [`GalerkinPlan`](crate::GalerkinPlan)). For a single transpose use
 /// [`Bsr::transpose`].
-/// *Memory* 12 bytes a block and 8 a block column. *Cost* of [`new`](Self::new): two passes over the pattern,
-/// the second in every thread; of [`update`](Self::update): one read and one write of the values, parallel,
-/// no allocation.
+/// *Memory* 12 bytes per block and 8 per block column. *Cost* of [`new`](Self::new): two passes over the
+/// pattern, the second in every thread; of [`update`](Self::update): one read and one write of the values,
+/// parallel, no allocation.
 ///
 /// ```
 /// use coarsen_sparse::{TransposePlan, assembly};

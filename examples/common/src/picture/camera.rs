@@ -54,7 +54,8 @@ pub struct Fitted {
 }
 
 impl Camera {
-    /// Moves the camera so that all points just fit into a picture with `aspect` = width / height.
+    /// Returns the camera at the distance where all points just fit into a picture with `aspect` = width /
+    /// height.
     pub fn fit(&self, points: &[[f64; 3]], aspect: f64) -> Fitted {
         let (az, el) = (self.azimuth.to_radians(), self.elevation.clamp(-90.0, 90.0).to_radians());
         let (east, north, up) = ((self.up + 1) % 3, (self.up + 2) % 3, self.up % 3);

@@ -1,4 +1,4 @@
-//! What the couplings of one row take from a sum, and give to others.
+//! Contributions of the couplings of one row to its own sum and to other rows.
 //!
 //! SAFETY, of all unsafe code here: as in `kernel.rs`.
 
@@ -9,13 +9,13 @@ use coarsen_core::simd::{Pack, Set, prefetch};
 
 use super::matrix::HalfMatrix;
 
-/// Which of the outer rows comes next.
+/// The position in the list of outer rows.
 pub(super) struct Outer {
     pub(super) at: usize,
 }
 
 impl Outer {
-    /// Whether row i is it.
+    /// Whether row i is the next outer row.
     #[inline(always)]
     pub(super) fn is<V, S>(&self, half: &HalfMatrix<V, S>, i: usize) -> bool {
         half.layout.outer_rows.get(self.at).is_some_and(|&row| row as usize == i)
@@ -33,7 +33,7 @@ impl Outer {
 }
 
 impl<V: Real, S: Real> HalfMatrix<V, S> {
-    /// Places of the inner couplings of row i.
+    /// Returns the positions of the inner couplings of row i.
     #[inline(always)]
     pub(super) fn inner(&self, i: usize) -> Range<usize> {
         self.layout.inner[i] as usize..self.layout.inner[i + 1] as usize
@@ -46,7 +46,7 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         block
     }
 
-    /// s −= D_i x_i.
+    /// Computes s −= D_i x_i.
     #[inline(always)]
     pub(super) fn less_diagonal<I: Set<V>, const B: usize>(
         &self,
@@ -61,7 +61,7 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         }
     }
 
-    /// D_i⁻¹ s; the inverse of a symmetric block is so too, and its rows are added up as columns.
+    /// Returns D_i⁻¹ s. D_i⁻¹ is symmetric, so its rows are added up as columns.
     #[inline(always)]
     pub(super) fn solve<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
         &self,
@@ -79,7 +79,7 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         product
     }
 
-    /// s −= Σ A_ij x_j over outer couplings.
+    /// Computes s −= Σ A_ij x_j over outer couplings.
     #[inline(always)]
     pub(super) unsafe fn less_outer<I: Set<V>, const B: usize>(
         &self,
@@ -99,10 +99,10 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         }
     }
 
-    /// s −= Σ A_ij x_j over inner couplings; `ahead` says how far, in bytes, a sweep of this direction will
-    /// be soon.
+    /// Computes s −= Σ A_ij x_j over inner couplings; `ahead` is the prefetch distance in bytes, negative in
+    /// a backward sweep.
     ///
-    /// As [`coarsen_sparse::row_product`], but that reads forward only.
+    /// Works like [`coarsen_sparse::row_product`], which prefetches only forward.
     #[inline(always)]
     pub(super) unsafe fn less_inner<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
         &self,
@@ -115,7 +115,7 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         let columns = &self.layout.inner_columns[places.clone()];
         let Some((&last, others)) = columns.split_last() else { return };
         let mut sums = [P::zero(set); B];
-        // SAFETY: see the top of `kernel.rs`. What follows a block of x or A, but for the last, is another
+        // SAFETY: see the top of `kernel.rs`. Every block of x or A except the last is followed by another
         // block of this chunk.
         unsafe {
             let values = self.inner.as_ptr().add(places.start * B * B);
@@ -138,7 +138,7 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         }
     }
 
-    /// t_j −= A_ijᵀ x_i over inner couplings.
+    /// Computes t_j −= A_ijᵀ x_i over inner couplings.
     #[inline(always)]
     pub(super) unsafe fn give<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
         &self,
@@ -149,8 +149,8 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
     ) {
         let columns = &self.layout.inner_columns[places.clone()];
         let Some((&last, others)) = columns.split_last() else { return };
-        // SAFETY: see the top of `kernel.rs`. A pack reads into the block after it, which is there but for
-        // the last.
+        // SAFETY: see the top of `kernel.rs`. A pack reads into the next block, which exists for every block
+        // except the last.
         unsafe {
             let values = self.inner.as_ptr().add(places.start * B * B);
             let mut less = [P::zero(set); B];
@@ -175,7 +175,7 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
     }
 }
 
-/// M v.
+/// Returns M v.
 #[inline(always)]
 fn multiply<V: Real, S: Real, I: Set<V>, const B: usize>(set: I, m: &[S], v: &[V; B]) -> [V; B] {
     let mut product = [V::zero(); B];
@@ -187,15 +187,15 @@ fn multiply<V: Real, S: Real, I: Set<V>, const B: usize>(set: I, m: &[S], v: &[V
     product
 }
 
-/// Block i of a vector.
+/// Returns block i of a vector.
 ///
 /// # Safety
-/// It is there, and nobody writes it.
+/// The block must exist, and no other thread may write it.
 #[inline(always)]
 pub(super) unsafe fn get<V: Real, const B: usize>(v: *mut V, i: usize) -> [V; B] {
     let mut block = [V::zero(); B];
     for k in 0..B {
-        // SAFETY: as the caller promises.
+        // SAFETY: by the contract of this function.
         block[k] = unsafe { *v.add(i * B + k) };
     }
     block
@@ -204,11 +204,11 @@ pub(super) unsafe fn get<V: Real, const B: usize>(v: *mut V, i: usize) -> [V; B]
 /// Writes block i of a vector.
 ///
 /// # Safety
-/// It is there, and nobody else reads or writes it.
+/// The block must exist, and no other thread may read or write it.
 #[inline(always)]
 pub(super) unsafe fn put<V: Real, const B: usize>(v: *mut V, i: usize, block: &[V; B]) {
     for k in 0..B {
-        // SAFETY: as the caller promises.
+        // SAFETY: by the contract of this function.
         unsafe { *v.add(i * B + k) = block[k] };
     }
 }

@@ -1,10 +1,11 @@
-//! The rows of a chunk: what each pass reads and writes.
+//! Passes over the rows of a chunk.
 //!
-//! SAFETY, of all unsafe code here: a chunk writes rows of its own alone; it reads its own rows, and rows of
-//! other sets that nobody writes meanwhile, since chunks of one set are not coupled
-//! ([`RowSets::chunked`](crate::RowSets::chunked)). Columns are those of the pattern, which is square, and
-//! vectors have a block for each; values have b² numbers a column ([`Layout::fill`](super::layout::Layout)).
-//! Inner columns rise and lie in the chunk below their row.
+//! SAFETY, of all unsafe code here: a chunk writes only its own rows. It reads its own rows, and rows of
+//! other sets, which are not written at the same time, because chunks of one set are not coupled
+//! ([`RowSets::chunked`](crate::RowSets::chunked)). Columns are columns of the pattern, which is square, and
+//! vectors have a block for each column; values have b² numbers per column
+//! ([`Layout::fill`](super::layout::Layout)). The inner columns of a row increase, lie in its chunk and are
+//! smaller than the row.
 
 use coarsen_core::Real;
 use coarsen_core::parallel::Shared;
@@ -14,27 +15,27 @@ use super::couplings::{Outer, get, put};
 use super::layout::Chunk;
 use super::matrix::HalfMatrix;
 
-/// Block sizes with a kernel. Single entries take more instructions so than memory would take time: whole
-/// rows are faster.
+/// The block sizes with a kernel. For 1x1 blocks sweeps over whole rows are faster: half storage costs more
+/// time for instructions than it saves in memory traffic.
 pub(super) const BLOCKS: [usize; 3] = [2, 3, 6];
 
-/// How far ahead of its use the matrix is asked for, in bytes.
+/// The prefetch distance of matrix values, in bytes.
 pub(super) const AHEAD: isize = 2048;
 
-/// What is done with the rows of a chunk.
+/// The operation on the rows of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
     /// x = (D/ω + L)⁻¹ b from x = 0.
     Alone,
-    /// The same, and r without what later sets give.
+    /// As `Alone`, and computes r without the couplings to later sets.
     Start,
-    /// r less what later sets give.
+    /// Subtracts the couplings to later sets from r.
     Later,
     /// r = b − Lᵀ x inside the chunk.
     Upper,
     /// A forward sweep after `Upper`.
     Forward,
-    /// A backward sweep; r is room.
+    /// A backward sweep; r is workspace.
     Backward,
 }
 
@@ -153,9 +154,10 @@ impl<V: Real, S: Real> Task<'_, V, S> {
     fn backward<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
         let (half, x, t) = (self.of, self.x.get(), self.r.get());
         let mut outer = Outer { at: self.chunk.outer.end };
-        let mut begun = self.chunk.rows.end; // rows of t from here on hold b less what is given
+        let mut begun = self.chunk.rows.end; // t is initialised from this row on
         for k in 0..self.chunk.rows.len() {
-            // Not an iterator: its closure would be compiled apart, without the instructions of the set.
+            // Not an iterator: its closure would be compiled as a separate function, without the instructions
+            // of the set.
             let i = self.chunk.rows.end - 1 - k;
             // SAFETY: see the top of this file.
             unsafe {
@@ -178,8 +180,8 @@ impl<V: Real, S: Real> Task<'_, V, S> {
         }
     }
 
-    /// x_i ← x_i + ω D⁻¹ (s − D x_i), s being b less all couplings of row i: what D⁻¹ loses by being rounded
-    /// is not taken for a solution.
+    /// Computes x_i ← x_i + ω D⁻¹ (s − D x_i), where s is b minus all other couplings of row i. In this form
+    /// the rounding of D⁻¹ does not change the fixed point.
     #[inline(always)]
     unsafe fn relax<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
         &self,

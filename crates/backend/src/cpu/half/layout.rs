@@ -1,8 +1,8 @@
-//! Which couplings a half matrix keeps, and where.
+//! The layout of a half matrix: the couplings that it stores, and their positions.
 //!
 //! Rows are cut into the chunks of a [`RowSets`]. A coupling inside a chunk is stored once, with the row of
-//! the larger index; one between chunks is stored with both of its rows, so that a chunk writes nothing of
-//! another's.
+//! the larger index. A coupling between chunks is stored with both rows, so that a chunk writes only its own
+//! rows.
 
 use std::ops::Range;
 use std::slice::from_raw_parts_mut;
@@ -14,42 +14,43 @@ use coarsen_sparse::{Bsr, Pattern};
 
 use crate::{DenseBlocks, RowSets};
 
-/// Rows of one task of a pass over the pattern.
+/// The number of rows per task of a pass over the pattern.
 const LEAF: usize = 1024;
 
-/// Share of the couplings that must be inside chunks for half storage to be worth its second pass over
-/// vectors.
+/// The minimal fraction of couplings inside chunks. With a smaller fraction, half storage does not compensate
+/// for its second pass over vectors.
 const INSIDE: f64 = 0.6;
 
-/// The most sets that chunks may need: with more, too few of them run at once.
+/// The maximal number of sets of chunks. With more sets, too few chunks run in parallel.
 const SETS: usize = 4;
 
-/// One chunk: its rows, and which of the outer rows are among them.
+/// One chunk: its rows, and the range in `outer_rows` of its rows with outer couplings.
 #[derive(Clone, Debug)]
 pub(super) struct Chunk {
     pub(super) rows: Range<usize>,
     pub(super) outer: Range<usize>,
 }
 
-/// Places of blocks.
+/// The positions of all blocks.
 pub(super) struct Layout {
     pub(super) pattern: Arc<Pattern>,
-    /// Chunks of the same set are not coupled.
+    /// The chunks of each set; chunks of the same set are not coupled.
     pub(super) sets: Vec<Vec<Chunk>>,
-    /// Couplings of each row to smaller rows of its chunk.
+    /// For each row, the start of its couplings to smaller rows of its chunk.
     pub(super) inner: Vec<u32>,
     pub(super) inner_columns: Vec<u32>,
-    /// Rows that are coupled to other chunks, in order; their couplings, those to earlier sets first, and
-    /// where those to later ones begin.
+    /// The rows that are coupled to other chunks, in order.
     pub(super) outer_rows: Vec<u32>,
+    /// For each of these rows, the start of its outer couplings; couplings to earlier sets come first.
     pub(super) outer: Vec<u32>,
+    /// For each of these rows, the start of its couplings to later sets.
     pub(super) later: Vec<u32>,
     pub(super) outer_columns: Vec<u32>,
-    /// Where in the pattern each of them comes from.
+    /// The position of each outer coupling in the pattern.
     outer_from: Vec<u32>,
 }
 
-/// Rows of a chunk, and the number of its set.
+/// The number of rows of a chunk, and the set of each chunk.
 struct Chunks {
     size: usize,
     set: Vec<u32>,
@@ -66,14 +67,15 @@ impl Chunks {
         Self { size, set }
     }
 
-    /// The rows of the chunk of row i; the last chunk is taken to be as long as the others.
+    /// Returns the rows of the chunk of row i; the last chunk is assumed to be as long as all other chunks.
     fn of(&self, i: usize) -> Range<usize> {
         let start = i / self.size * self.size;
         start..start + self.size
     }
 }
 
-/// Entries of a row that are left of its chunk, inside and left of the diagonal, and right of the chunk.
+/// Returns the positions of the entries of a row left of its chunk, inside the chunk and left of the
+/// diagonal, and right of the chunk.
 fn parts(pattern: &Pattern, i: usize, chunk: &Range<usize>) -> [Range<usize>; 3] {
     let (entries, columns) = (pattern.range(i), pattern.row(i));
     let at = |limit: usize| entries.start + columns.iter().take_while(|&&j| (j as usize) < limit).count();
@@ -86,15 +88,15 @@ fn parts(pattern: &Pattern, i: usize, chunk: &Range<usize>) -> [Range<usize>; 3]
 }
 
 impl Layout {
-    /// The layout for rows in the order of `sets`; `None` where half storage does not pay, a row lacks its
-    /// diagonal block, or 32 bits do not hold the places.
+    /// Returns the layout for rows in the order of `sets`; `None` if half storage does not pay off, a row has
+    /// no diagonal block, or positions exceed 32 bits.
     pub(super) fn new(sets: &RowSets) -> Option<Self> {
         let pattern = sets.pattern();
         let (n, chunks) = (pattern.rows(), Chunks::new(sets));
         if pattern.len() > u32::MAX as usize || sets.sets().len() > SETS {
             return None;
         }
-        let mut counts = vec![[0_u32; 3]; n]; // couplings kept, couplings beside, whether the diagonal block is missing
+        let mut counts = vec![[0_u32; 3]; n]; // inner, outer couplings; 1 without diagonal
         let parallel = parallel::worth(pattern.len());
         each((0..n, &mut counts[..]), LEAF, parallel, &|(rows, counts): (Range<usize>, &mut [[u32; 3]])| {
             for (i, count) in rows.zip(counts) {
@@ -150,7 +152,7 @@ impl Layout {
         let mut inner_columns = vec![0; kept];
         let to = Shared::new(&mut inner_columns);
         layout.by_row(|_, inside, place| {
-            // SAFETY: each row has its own places, as many as it keeps.
+            // SAFETY: each row has separate positions, one per coupling that it stores.
             let to = unsafe { from_raw_parts_mut(to.get().add(place), inside.len()) };
             to.copy_from_slice(&pattern.indices()[inside]);
         });
@@ -158,8 +160,8 @@ impl Layout {
         Some(layout)
     }
 
-    /// Calls `f` with every row, the entries of the pattern that it keeps, and the place of the first; chunks
-    /// at once.
+    /// Calls `f` with every row, the entries of the pattern that the row stores, and the position of the
+    /// first entry. The chunks of a set run in parallel.
     fn by_row(&self, f: impl Fn(usize, Range<usize>, usize) + Sync) {
         for set in &self.sets {
             items(set, parallel::worth(self.pattern.len()), &|chunk: &Chunk| {
@@ -175,12 +177,12 @@ impl Layout {
         }
     }
 
-    /// Values of all blocks, rounded: inner, outer and diagonal ones.
+    /// Writes the values of all inner, outer and diagonal blocks, rounded.
     pub(super) fn fill<T: Real, S: Real>(&self, a: &Bsr<T>, [inner, outer, diagonal]: [&mut [S]; 3]) {
         let area = a.block().0.pow(2);
         let (inner, diagonal) = (Shared::new(inner), Shared::new(diagonal));
         self.by_row(|i, inside, place| {
-            // SAFETY: each row has its own places, b² values each, and its own diagonal block.
+            // SAFETY: each row has separate positions, b² values each, and its own diagonal block.
             let (inner, own) = unsafe {
                 let inner = inner.get().add(place * area);
                 let own = diagonal.get().add(i * area);
@@ -188,7 +190,7 @@ impl Layout {
             };
             let from = &a.values()[inside.start * area..inside.end * area];
             inner.iter_mut().zip(from).for_each(|(to, v)| *to = v.to());
-            // Its diagonal block comes next: `new` has looked.
+            // The diagonal block follows in the pattern, as `new` has checked.
             own.iter_mut().zip(a.value(inside.end)).for_each(|(to, v)| *to = v.to());
         });
         let pieces = (&self.outer_from[..], Groups(outer, area));
@@ -199,7 +201,7 @@ impl Layout {
         });
     }
 
-    /// Bytes of the places.
+    /// Returns the size in bytes of all lists of positions.
     pub(super) fn bytes(&self) -> usize {
         let lists = [&self.inner, &self.inner_columns, &self.outer_rows, &self.outer, &self.later];
         let all = lists.into_iter().chain([&self.outer_columns, &self.outer_from]);
@@ -207,7 +209,7 @@ impl Layout {
     }
 }
 
-/// The symmetric part of D⁻¹, rounded.
+/// Copies the symmetric part of D⁻¹, rounded.
 pub(super) fn copy_symmetric<T: Real, S: Real>(from: &DenseBlocks<T>, to: &mut [S]) {
     let (b, area) = (from.size(), from.size().pow(2));
     let pieces = (Groups(from.values(), area), Groups(to, area));

@@ -9,9 +9,9 @@ use crate::{DenseBlocks, check_blocks, check_range};
 
 /// A symmetric matrix of which one half is stored.
 ///
-/// *Cost* of memory half of A, the other half of couplings between chunks, 2 b² values a node and a vector. A
-/// sweep reads that half; one forward from an x that is not 0 reads it twice, and the residual after a
-/// forward sweep from zero costs nothing more. *Reference* Eisenstat 1981, "Efficient implementation of a
+/// *Memory* half of A, the other half of couplings between chunks, 2 b² values per node and a vector. *Cost*
+/// a sweep reads this half once; a forward sweep from a nonzero x reads it twice. The residual after a
+/// forward sweep from zero has no extra cost. *Reference* Eisenstat 1981, "Efficient implementation of a
 /// class of preconditioned conjugate gradient methods", for the same saving in SSOR.
 pub(super) struct HalfMatrix<V, S> {
     pub(super) layout: Layout,
@@ -25,11 +25,11 @@ pub(super) struct HalfMatrix<V, S> {
 }
 
 impl<V: Real, S: Real> HalfMatrix<V, S> {
-    /// Half of A, and D⁻¹.
+    /// Returns half of A, and D⁻¹.
     ///
     /// # Errors
-    /// [`Error::NotSquare`] and [`Error::Shape`] if A and D do not belong together, [`Error::Range`] for
-    /// values that storage cannot hold.
+    /// [`Error::NotSquare`] and [`Error::Shape`] if A and D do not match, [`Error::Range`] for values that
+    /// storage cannot hold.
     pub(super) fn new<T: Real>(layout: Layout, a: &Bsr<T>, d: &DenseBlocks<T>) -> Result<Self, Error> {
         let (block, nodes) = (a.block().0, a.pattern().rows());
         if a.shape().0 != a.shape().1 || a.block().1 != block {
@@ -60,10 +60,10 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         layout::copy_symmetric(d, &mut self.inverses);
     }
 
-    /// New values for the same pattern. The caller has checked the range of both.
+    /// Replaces the values; the pattern stays the same. The caller has checked the range of A and D.
     ///
     /// # Errors
-    /// [`Error::Pattern`] and [`Error::Shape`] for those of another matrix; the old values then stay.
+    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix. The old values are then kept.
     pub(super) fn set_values<T: Real>(&mut self, a: &Bsr<T>, d: &DenseBlocks<T>) -> Result<(), Error> {
         if !Pattern::same(a.pattern(), &self.layout.pattern) {
             return Err(Error::Pattern { what: "new values of a matrix that is swept" });
@@ -76,7 +76,7 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         Ok(())
     }
 
-    /// Bytes of all arrays.
+    /// Returns the size of all arrays in bytes.
     pub(super) fn bytes(&self) -> usize {
         let values = [&self.inner, &self.outer, &self.diagonal, &self.inverses];
         let values: usize = values.iter().map(|list| size_of_val(&list[..])).sum();

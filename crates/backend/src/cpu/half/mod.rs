@@ -1,25 +1,25 @@
 //! Sweeps over half of a symmetric matrix.
 //!
-//! A = L + D + Lᵀ. A row of L that is in the cache serves twice: L_i x takes what rows before it give to row
-//! i, and L_iᵀ x_i is what it gives to them. So a forward sweep from x = 0 and its residual read half of A
-//! once, and so does a backward sweep.
+//! A = L + D + Lᵀ. A row L_i in the cache is used twice: L_i x is the contribution of earlier rows to row i,
+//! and L_iᵀ x_i is the contribution of row i to earlier rows. So a forward sweep from x = 0 with its residual
+//! reads half of A once, and so does a backward sweep.
 //!
 //! | symbol | here |
 //! |---|---|
 //! | L inside chunks, between chunks | `inner`, `outer` |
 //! | D, D⁻¹ | `diagonal`, `inverses` |
 //! | ω | `omega` |
-//! | r, t | residual; b less what rows done before give, `room` |
+//! | r, t | residual; b minus the contributions of finished rows, `room` |
 //!
 //! | file | |
 //! |---|---|
-//! | `layout` | which couplings are kept, and where |
+//! | `layout` | the couplings that are stored, and their positions |
 //! | `matrix` | the arrays of half a matrix |
 //! | `kernel` | the rows of a chunk: passes of a sweep |
-//! | `product` | the same for products |
+//! | `product` | the rows of a chunk: products |
 //! | `sweep` | passes over all chunks: sweeps and products |
-//! | `smoother` | the smoother that is made of them |
-//! | `couplings` | what the couplings of a row take and give |
+//! | `smoother` | the smoother |
+//! | `couplings` | contributions of the couplings of a row |
 
 mod couplings;
 mod kernel;

@@ -11,7 +11,7 @@ use super::kernel::AHEAD;
 use super::layout::Chunk;
 use super::matrix::HalfMatrix;
 
-/// y = A x, or b − A x, for one chunk.
+/// The product y = A x, or b − A x, for one chunk.
 pub(super) struct Product<'a, V, S> {
     pub(super) of: &'a HalfMatrix<V, S>,
     pub(super) chunk: &'a Chunk,
@@ -37,10 +37,10 @@ impl<V: Real, S: Real> Product<'_, V, S> {
     #[inline(always)]
     fn rows<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
         let (half, x, y) = (self.of, self.x.as_ptr(), self.y.get());
-        // Rows give −A x, which is turned where there is no b.
+        // The loop computes b − A x, or without b −A x, whose sign is changed below.
         let mut outer = Outer { at: self.chunk.outer.start };
         for i in self.chunk.rows.clone() {
-            // SAFETY: see the top of `kernel.rs`; nobody writes x.
+            // SAFETY: see the top of `kernel.rs`; x is not written.
             unsafe {
                 let mut s = self.b.map_or([V::zero(); B], |b| half.block_of::<B>(b, i));
                 if outer.is(half, i) {

@@ -15,7 +15,8 @@ use crate::{
 /// backward sweep after it.
 ///
 /// *Cost* a forward sweep from zero and its residual read half of A once, and so does a backward sweep. A
-/// forward sweep from another x reads it twice. *Memory* that of the half, and b² values a node on the host.
+/// forward sweep from another x reads this half twice. *Memory* as for `HalfMatrix`, and b² values per node
+/// on the host.
 pub(in crate::cpu) struct HalfGaussSeidel<T, V, S> {
     half: HalfMatrix<V, S>,
     omega: V,
@@ -24,8 +25,8 @@ pub(in crate::cpu) struct HalfGaussSeidel<T, V, S> {
 }
 
 impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
-    /// `None` if sweeps over whole rows are better: for blocks without a kernel, and orders with many
-    /// couplings between chunks.
+    /// Returns `None` if sweeps over whole rows are better: for blocks without a kernel, and for orders with
+    /// many couplings between chunks.
     ///
     /// # Errors
     /// See [`Backend::gauss_seidel`](crate::Backend::gauss_seidel).
@@ -45,7 +46,7 @@ impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
 }
 
 impl<T: Real, V: Real, S: Real> Preconditioner<Vec<V>> for HalfGaussSeidel<T, V, S> {
-    /// One symmetric pair of sweeps.
+    /// Applies one symmetric pair of sweeps.
     fn apply(&mut self, r: &Vec<V>, z: &mut Vec<V>) {
         self.pre_smooth(r, z);
         self.post_smooth(r, z);

@@ -13,7 +13,7 @@ use super::product::Product;
 use crate::SweepDirection;
 
 impl<V: Real, S: Real> HalfMatrix<V, S> {
-    /// One sweep x_i ← x_i + ω D_i⁻¹ (b − A x)_i from the given x.
+    /// Runs one sweep x_i ← x_i + ω D_i⁻¹ (b − A x)_i from the given x.
     pub(super) fn sweep(&mut self, direction: SweepDirection, omega: V, b: &[V], x: &mut [V]) {
         let mut room = mem::take(&mut self.room);
         let pass = match direction {
@@ -27,20 +27,20 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         self.room = room;
     }
 
-    /// One forward sweep from x = 0. The old x is not read.
+    /// Runs one forward sweep from x = 0. The old x is not read.
     pub(super) fn sweep_from_zero(&mut self, omega: V, b: &[V], x: &mut [V]) {
         let mut room = mem::take(&mut self.room);
         self.pass(SweepDirection::Forward, Pass::Alone, omega, b, x, &mut room);
         self.room = room;
     }
 
-    /// The same, and r = b − A x.
+    /// Runs one forward sweep from x = 0, and computes r = b − A x.
     pub(super) fn sweep_from_zero_residual(&self, omega: V, b: &[V], x: &mut [V], r: &mut [V]) {
         self.pass(SweepDirection::Forward, Pass::Start, omega, b, x, r);
         self.pass(SweepDirection::Forward, Pass::Later, omega, b, x, r);
     }
 
-    /// A pass over all chunks, set after set in the direction of the sweep. Writes x and r.
+    /// Runs a pass over all chunks, set after set in the direction of the sweep. Writes x and r.
     fn pass(&self, direction: SweepDirection, pass: Pass, omega: V, b: &[V], x: &mut [V], r: &mut [V]) {
         PASS.of::<PassOver<V, S>>()(self, direction, pass, omega, b, x, r);
     }
@@ -68,7 +68,7 @@ fn pass_over_chunks<V: Real, S: Real>(
     let parallel = parallel::worth(half.inner.len() + half.outer.len());
     let (x, r) = (Shared::new(x), Shared::new(r));
     let set = |set: &Vec<Chunk>| {
-        // Chunks of one set write their own rows of x and r. All else that they read is in rows of other
+        // Chunks of one set write their own rows of x and r. All other rows that they read belong to other
         // sets.
         items(set, parallel, &|chunk| simd::run(Task { of: half, chunk, pass, omega, b, x, r }));
     };
@@ -104,7 +104,7 @@ static PRODUCT: Compiled<3> = Compiled([
     &(product_over_chunks as ProductOver<f64, f64>),
 ]);
 
-/// y = A x, or b − A x.
+/// Computes y = A x, or b − A x.
 fn product_over_chunks<V: Real, S: Real>(half: &HalfMatrix<V, S>, b: Option<&[V]>, x: &[V], y: &mut [V]) {
     let parallel = parallel::worth(half.inner.len() + half.outer.len());
     let y = Shared::new(y);

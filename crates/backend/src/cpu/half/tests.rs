@@ -9,7 +9,7 @@ use crate::{Backend, Cpu, DenseBlocks, Matrix, RowSets, SweepDirection};
 use coarsen_core::parallel::threads;
 use coarsen_sparse::assembly::from_blocks;
 
-/// A symmetric band of n nodes in b x b blocks; some rows lack neighbours.
+/// Returns a symmetric band of n nodes in b x b blocks; some rows have fewer neighbours.
 fn band(n: usize, b: usize) -> Bsr<f64> {
     let coupled = |i: usize, j: usize| i == j || [1, 2, 9].contains(&i.abs_diff(j)) && (i + j) % 11 != 3;
     let places: Vec<(u32, u32)> = (0..n)
@@ -40,7 +40,7 @@ fn same(found: &[f64], expected: &[f64], what: &str) {
     assert!(gap < 1e-12 * size, "{what}: {gap:e}");
 }
 
-/// Every pass equals that over whole rows in the same order.
+/// Every pass equals the pass over whole rows in the same order.
 #[test]
 fn halves_do_what_whole_rows_do() {
     for (b, n) in kernel::BLOCKS.into_iter().flat_map(|b| [0, 1, 30, 200].map(|n| (b, n))) {
@@ -81,7 +81,7 @@ fn halves_do_what_whole_rows_do() {
     }
 }
 
-/// What D⁻¹ loses in storage costs a sweep accuracy, not its residual or its fixed point.
+/// The rounding of D⁻¹ in storage affects the accuracy of a sweep, but not its residual or fixed point.
 #[test]
 fn stiff_blocks_in_f32_keep_residuals_and_solutions() {
     let mut a = band(200, 3);

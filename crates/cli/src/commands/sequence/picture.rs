@@ -24,7 +24,7 @@ const ACTIONS: [(&str, RGBColor); 4] = [
     ("keep", RGBColor(0, 158, 115)),
 ];
 
-/// Setup and solve.
+/// The parts of the time and their colours.
 const PARTS: [(&str, RGBColor); 2] = [("setup", RGBColor(213, 94, 0)), ("solve", RGBColor(86, 180, 233))];
 
 type Drawn = Result<(), Box<dyn std::error::Error + Send + Sync>>;

@@ -15,9 +15,9 @@ use crate::run::follower::Follower;
 #[derive(Serialize)]
 pub(crate) struct Row {
     pub(crate) step: usize,
-    /// Pairs of nodes in contact.
+    /// The number of pairs of nodes in contact.
     pub(crate) pairs: usize,
-    /// Block rows whose pairs appeared or disappeared.
+    /// The number of block rows with changed pairs.
     pub(crate) touched: usize,
     pub(crate) action: &'static str,
     /// The reason for the action.

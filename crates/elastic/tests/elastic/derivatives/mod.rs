@@ -1,5 +1,5 @@
-//! Gradients against differences of energies, Hessians against differences of gradients, and the definiteness
-//! of projected Hessians.
+//! Gradients compared with differences of energies, Hessians with differences of gradients, and the
+//! definiteness of projected Hessians.
 
 mod duals;
 mod solids;
@@ -11,7 +11,7 @@ use coarsen_elastic::{
 };
 use coarsen_mesh::Mesh;
 
-/// Numbers in [-1, 1), the same each time.
+/// Reproducible numbers in [-1, 1).
 fn noise(n: usize, seed: u64) -> Vec<f64> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -27,7 +27,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// A sheet of n x n vertices of spacing h, diagonals all one way: (u, v) and triangles.
+/// (u, v) and triangles of a sheet of n x n vertices with spacing h and parallel diagonals.
 fn sheet(n: usize, h: f64) -> (Vec<[f64; 2]>, Vec<[u32; 3]>) {
     let rest = (0..n * n).map(|i| [(i / n) as f64 * h, (i % n) as f64 * h]).collect();
     let cell = |c: usize| {
@@ -67,7 +67,7 @@ fn check(name: &str, potential: impl Potential, x: &[f64]) {
             let (p, mut v, mut y) = (f.hessian(x).clone(), d.clone(), vec![0.0; n]);
             let most = p.diagonal().iter().fold(0.0_f64, |m, v| m.max(v.abs()));
             for _ in 0..60 {
-                // Towards the lowest eigenvalue: shifted power steps.
+                // Shifted power steps towards the lowest eigenvalue.
                 p.apply(&v, &mut y);
                 assert!(dot(&v, &y) > -1e-9 * most * dot(&v, &v), "{name}, {curvature:?}: {:e}", dot(&v, &y));
                 v.iter_mut().zip(&y).for_each(|(v, y)| *v = 6.0 * most * *v - y);
@@ -83,7 +83,7 @@ fn cloth() {
     let (rest, triangles) = sheet(5, 0.25);
     let flat: Vec<[f64; 3]> = rest.iter().map(|&[u, v]| [u, v, 0.0]).collect();
     let held: Vec<bool> = (0..25).map(|i| i < 5).collect();
-    // Stretched and wrinkled; and squeezed.
+    // Stretched and wrinkled, then compressed.
     for (stretch, shake) in [(1.2, 0.03), (0.7, 0.05)] {
         let noise = noise(75, 7);
         let x: Vec<f64> =

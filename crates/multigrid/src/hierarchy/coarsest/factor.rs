@@ -1,7 +1,7 @@
 //! The coarse solve: a sparse factor, or a dense pseudo-inverse if the system is singular.
 //!
-//! At a remote place the dense inverse is moved there: the whole cycle is enqueued, and the host need not
-//! wait.
+//! At a remote place the dense inverse is copied to the place, so that the whole cycle is enqueued and the
+//! host need not wait.
 
 use std::marker::PhantomData;
 
@@ -13,16 +13,20 @@ use num_traits::{Float, one, zero};
 
 use super::CoarsestSolve;
 
-/// Unknowns up to which a singular system gets a dense pseudo-inverse, whose setup costs n³.
+/// The largest number of unknowns for which a singular system gets a dense pseudo-inverse, whose setup costs
+/// n³.
 const DENSE_SINGULAR: usize = 3000;
 
-/// Unknowns up to which a dense product at a remote place replaces a solve on the host: 32 MiB in `f64`.
+/// The largest number of unknowns for which a dense product at a remote place replaces a solve on the host:
+/// 32 MiB in `f64`.
 const DENSE_THERE: usize = 2000;
 
-/// A factor or a pseudo-inverse of the coarsest matrix.
+/// A factor or a pseudo-inverse of the coarsest matrix, and its copy at the place.
 pub(super) struct Factored<T, B: Backend> {
     on: B,
     solver: Solver,
+    /// The class of the operator that the cycle applies.
+    class: Class,
     /// A⁺ at a remote place.
     there: Option<B::Blocks>,
     host_b: Vec<B::Real>,
@@ -37,13 +41,13 @@ enum Solver {
 }
 
 impl Solver {
-    /// A factor, or the pseudo-inverse for the least-squares solution of least norm: singular systems of free
-    /// bodies and of pure Neumann problems are valid input.
+    /// Returns a factor, or for a singular matrix the pseudo-inverse, which gives the least-squares solution
+    /// of least norm: singular systems of free bodies and of pure Neumann problems are valid input.
     fn build<T: Real>(a: &Bsr<T>) -> Result<Self, SetupError> {
         let unknowns = a.shape().0;
         match Direct::default().factor(a) {
             Ok(factor) => Ok(Self::Sparse(Box::new(factor))),
-            // A pseudo-inverse takes as much memory and more time.
+            // A pseudo-inverse needs as much memory and more time.
             Err(cause) if unknowns > DENSE_SINGULAR || matches!(cause, DirectError::Memory { .. }) => {
                 Err(coarsest(unknowns, cause))
             }
@@ -54,7 +58,7 @@ impl Solver {
         }
     }
 
-    /// A⁺ in row-major order.
+    /// Returns A⁺ in row-major order.
     fn inverse(&mut self, n: usize) -> Result<DenseBlocks<f64>, SetupError> {
         let mut columns = match self {
             Self::Dense(inverse) => inverse.values().to_vec(),
@@ -69,10 +73,7 @@ impl Solver {
                 columns
             }
         };
-        let symmetric = match self {
-            Self::Dense(inverse) => Preconditioner::<Vec<f64>>::class(inverse) == Class::Symmetric,
-            Self::Sparse(factor) => Preconditioner::<Vec<f64>>::class(&**factor) == Class::Symmetric,
-        };
+        let symmetric = self.class() == Class::Symmetric;
         for i in 0..n {
             for j in 0..i {
                 let (above, below) = (columns[i * n + j], columns[j * n + i]);
@@ -84,7 +85,14 @@ impl Solver {
         Ok(DenseBlocks::new(n, columns)?)
     }
 
-    /// New values in the old memory.
+    fn class(&self) -> Class {
+        match self {
+            Self::Dense(inverse) => Preconditioner::<Vec<f64>>::class(inverse),
+            Self::Sparse(factor) => Preconditioner::<Vec<f64>>::class(&**factor),
+        }
+    }
+
+    /// Computes new values in the old memory.
     fn update<T: Real>(&mut self, a: &Bsr<T>) -> Result<(), DirectError> {
         match self {
             Self::Dense(inverse) => inverse.reinvert(a),
@@ -97,8 +105,8 @@ fn coarsest(unknowns: usize, cause: DirectError) -> SetupError {
     SetupError::Coarsest { unknowns, why: cause.to_string() }
 }
 
-/// Whether a level that cannot be coarsened may be factored: only if the factor takes at most `MANY` times
-/// the bytes of the level, as for a matrix that relaxation alone solves.
+/// Checks that a level that cannot be coarsened may be factored: the factor must take at most `MANY` times
+/// the bytes of the level. It does, for example, if relaxation alone solves the matrix.
 pub(crate) fn check_stalled<T: Real>(a: &Bsr<T>) -> Result<(), SetupError> {
     const MANY: usize = 16;
     match Direct::default().estimate(a) {
@@ -119,6 +127,7 @@ impl<T: Real, B: Backend> Factored<T, B> {
         };
         Ok(Self {
             on: on.clone(),
+            class: solver.class(),
             solver,
             there,
             host_b: zeros.clone(),
@@ -130,7 +139,7 @@ impl<T: Real, B: Backend> Factored<T, B> {
 }
 
 impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
-    /// x = A⁺ b. If the device fails, x becomes NaN, which ends the solve.
+    /// Computes x = A⁺ b. If the device fails, x becomes NaN, which ends the solve.
     fn solve(&mut self, b: &B::Vector, x: &mut B::Vector) {
         if let Some(inverse) = &self.there {
             return inverse.apply(one(), b, zero(), x);
@@ -145,14 +154,14 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         }
     }
 
-    /// New values on the same pattern, usually with the solver that a build would choose. *Deviation*: if the
-    /// old values were singular and the new ones are regular with a contrast above 1e12, the pseudo-inverse
-    /// stays; a build would use a factor. Trying a factor each time would allocate. Eigenvalues cannot
-    /// decide: those of a free body are up to some 1e-13 of the largest, from round-off of the products
-    /// above.
+    /// Computes new values on the same pattern, usually with the solver that a build would choose.
+    /// *Deviation*: if the old values were singular and the new values are regular with a contrast above
+    /// 1e12, the pseudo-inverse is kept; a build would use a factor. Trying a factor each time would
+    /// allocate. Eigenvalues are no criterion, because those of a free body are up to some 1e-13 of the
+    /// largest, from round-off of the products of finer levels.
     ///
-    /// After an error the old solver is unchanged. At a remote place the cycle uses the inverse there alone,
-    /// and that inverse is unchanged.
+    /// After an error the old solver is unchanged. At a remote place the cycle uses only the inverse at the
+    /// place, which is then unchanged too.
     ///
     /// Allocates if a system changes between regular and singular, and for an inverse moved to a remote
     /// place.
@@ -163,8 +172,8 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
             Solver::Dense(inverse) if updated.is_ok() && inverse.rank() < self.host_b.len() => (),
             Solver::Dense(_) => match Direct::default().factor(a) {
                 Ok(factor) => self.solver = Solver::Sparse(Box::new(factor)),
-                // The matrix is regular by its eigenvalues but too ill-conditioned for a factor: keep the
-                // pseudo-inverse.
+                // The eigenvalues show that the matrix is regular, but it is too ill-conditioned for a
+                // factor: keep the pseudo-inverse.
                 Err(_) => updated.map_err(|cause| coarsest(self.host_b.len(), cause))?,
             },
             Solver::Sparse(_) => (),
@@ -172,6 +181,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         if let Some(there) = &mut self.there {
             there.set_values(&self.solver.inverse(self.host_b.len())?)?;
         }
+        self.class = self.solver.class();
         Ok(())
     }
 
@@ -183,7 +193,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         self.nnz
     }
 
-    /// Bytes of the factor or inverse, its copies of the matrix and its vectors.
+    /// Returns the size in bytes of the factor or inverse, its copies of the matrix and its vectors.
     fn bytes(&self) -> usize {
         let n = self.host_b.len();
         let solver = match &self.solver {
@@ -194,15 +204,11 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         solver + there + 2 * n * size_of::<B::Real>()
     }
 
-    /// The class of the solver.
     fn class(&self) -> Class {
-        match &self.solver {
-            Solver::Dense(inverse) => Preconditioner::<Vec<B::Real>>::class(inverse),
-            Solver::Sparse(factor) => Preconditioner::<Vec<B::Real>>::class(&**factor),
-        }
+        self.class
     }
 
-    /// The name in tables.
+    /// Returns the name printed in tables.
     fn kind(&self) -> &'static str {
         match self.solver {
             Solver::Dense(_) => "pseudo-inverse",

@@ -7,7 +7,7 @@
 //! | ρ = r·z | the squared norm of the stopping test: ‖r‖² in D⁻¹ |
 //!
 //! *Reference* Wang et al. 2020 (HOT), §5: the coarsest solve stops at half of √(bᵀD⁻¹b). Step numbers are
-//! those of Saad 2003, Algorithm 9.1.
+//! the line numbers of Saad 2003, Algorithm 9.1.
 
 use coarsen_backend::{Backend, Blocks, DenseBlocks, Matrix, SetupError, check_blocks, check_storable};
 use coarsen_core::{Class, LinearOperator, Real, Scalar, Vector};
@@ -52,7 +52,7 @@ impl<T: Real, B: Backend> Iterative<T, B> {
 }
 
 impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
-    /// A residual that is not finite makes x so too, and the outer solve ends with the reason.
+    /// If the residual is not finite, x is not finite either, and the outer solve ends with the reason.
     fn solve(&mut self, b: &B::Vector, x: &mut B::Vector) {
         let Self { recipe, a, d, r, z, p, q, .. } = self;
         let number = |v: B::Real| b.scalar(v);

@@ -19,29 +19,29 @@ use iterative::Iterative;
 
 /// The solver of the coarsest level.
 pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
-    /// x ≈ A⁻¹ b; x is overwritten.
+    /// Computes x ≈ A⁻¹ b; x is overwritten.
     fn solve(&mut self, b: &B::Vector, x: &mut B::Vector);
 
-    /// New values on the same pattern. After an error the old solver is unchanged.
+    /// Computes new values on the same pattern. After an error the old solver is unchanged.
     fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError>;
 
-    /// The class of the solver.
+    /// Returns the class of the solver.
     fn class(&self) -> Class;
 
-    /// Unknowns.
+    /// Returns the number of unknowns.
     fn size(&self) -> usize;
 
-    /// Stored scalars of A.
+    /// Returns the number of stored scalars of A.
     fn nnz(&self) -> usize;
 
-    /// Bytes held.
+    /// Returns the size in bytes of the solver.
     fn bytes(&self) -> usize;
 
-    /// The name in tables.
+    /// Returns the name printed in tables.
     fn kind(&self) -> &'static str;
 }
 
-/// The solver chosen by the recipe.
+/// Builds the solver that the recipe chooses.
 pub(super) fn build<T: Real, B: Backend>(
     recipe: Coarsest,
     a: &Bsr<T>,

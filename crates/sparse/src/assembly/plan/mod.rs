@@ -1,7 +1,7 @@
 //! Repeated assembly of matrices with a fixed pattern.
 //!
-//! Rows gather: each row stores which entries of the stream belong to it and their positions. One task writes
-//! a row, in the order of the stream. There are no atomics, no colours and no copies of the matrix, and the
+//! Each row stores the numbers of its entries in the stream and their positions in the row. One task writes a
+//! row, in the order of the stream. There are no atomics, no colours and no copies of the matrix, and the
 //! bits do not depend on the number of threads.
 
 use std::ops::Range;
@@ -13,11 +13,11 @@ use coarsen_core::{Buckets, Real, simd};
 use crate::rows::{BlockRows, LEAF};
 use crate::{Bsr, Pattern, SparseError, fits};
 
-/// The plan of assembling a matrix from a stream of blocks: computed once for a mesh, used in every step.
+/// The plan for assembling a matrix from a stream of blocks: computed once per mesh, used in every step.
 ///
 /// Entry k of the stream is added to block `places[k]`, as in [`from_blocks`](super::from_blocks), in
 /// parallel over rows.
-/// *Use* if the mesh stays and its element matrices change, as in the elastic part of a simulation.
+/// *Use* if the mesh does not change but its element matrices do, as in the elastic part of a simulation.
 /// *Cost* of filling: the stream is read once, if entries of neighbouring rows are close to each other; the
 /// matrix is written once.
 /// *Memory* 4 bytes per entry and 8 per run of consecutive entries in a row; triangles have a third as many
@@ -35,7 +35,7 @@ use crate::{Bsr, Pattern, SparseError, fits};
 #[derive(Clone, Debug)]
 pub struct Assembly {
     pattern: Arc<Pattern>,
-    /// Where the runs of each row start; the last entry is the total.
+    /// The start of the runs of each row; the last entry is the total.
     starts: Vec<usize>,
     /// All runs, and a sentinel.
     runs: Vec<EntryRun>,
@@ -43,19 +43,20 @@ pub struct Assembly {
     places: Vec<u32>,
 }
 
-/// Consecutive entries of the stream that belong to one row, such as those of a row of an element matrix.
+/// Consecutive entries of the stream that belong to one row, such as the entries of a row of an element
+/// matrix.
 #[derive(Clone, Copy, Debug)]
 struct EntryRun {
     /// The first entry.
     entry: u32,
-    /// Where the positions of the entries start in `places`.
+    /// The start of the positions of the entries in `places`.
     at: u32,
 }
 
 /// Prefetch distance for entries, in rows.
 const AHEAD: usize = 4;
 
-/// Bytes of a cache line.
+/// The number of bytes of a cache line.
 const LINE: usize = 64;
 
 impl Assembly {
@@ -156,7 +157,7 @@ impl Assembly {
         self.places.is_empty()
     }
 
-    /// Bytes of the plan without its pattern.
+    /// The number of bytes of the plan, without its pattern.
     pub fn bytes(&self) -> usize {
         size_of_val(&self.starts[..]) + size_of_val(&self.runs[..]) + size_of_val(&self.places[..])
     }
@@ -169,7 +170,7 @@ impl Assembly {
         Bsr::zeros(self.pattern.clone(), (b, b))
     }
 
-    /// Sums a stream of row-major blocks into `target` and overwrites its old values.
+    /// Sums a stream of row-major blocks into `target`; its old values are overwritten.
     ///
     /// # Errors
     /// [`SparseError::Pattern`] for a target with a different pattern, [`SparseError::Length`] unless the
@@ -197,8 +198,8 @@ impl Assembly {
         }
     }
 
-    /// Sums blocks computed on the fly: `add(k, sum)` adds the block of entry k. *Use* if computing element
-    /// matrices is faster than reading them.
+    /// Sums blocks computed on the fly: `add(k, sum)` adds the block of entry k to `sum`. *Use* if computing
+    /// element matrices is faster than reading them.
     ///
     /// # Errors
     /// [`SparseError::Pattern`] for a target with a different pattern. On error, nothing is written.

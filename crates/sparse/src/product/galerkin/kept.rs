@@ -7,14 +7,14 @@ use coarsen_core::{Real, simd};
 use crate::SparseError;
 use crate::product::sums::RowSums;
 
-/// Gaps are not closed below this number of entries.
+/// The number of entries below which gaps are not closed.
 const ROOM: usize = 4096;
 
-/// Rows of Q. A row is kept until every coarse row of the task that needs it has used it.
+/// Rows of Q. A row is kept until every coarse row of the task that requires it has used it.
 #[derive(Clone, Debug)]
 pub(super) struct Kept<T> {
     pub(super) rows: RowSums<T>,
-    /// The first fine row that the task needs; `at` contains the places of this row and of those after it.
+    /// The first fine row that the task needs; `at` contains the places of this row and of the rows after it.
     first: usize,
     at: Vec<Place>,
     /// The fine rows in the order in which they are stored.
@@ -50,7 +50,8 @@ impl<T: Real> Kept<T> {
         self.at[fine - self.first].times > 0
     }
 
-    /// Completes the last row as row `fine`, to be used once for each of the `columns` of P in `asking`.
+    /// Completes the last row as row `fine`. Each of `columns` (the columns of its row of P) that lies in
+    /// `asking` uses it once.
     #[inline(always)]
     pub(super) fn keep(&mut self, fine: usize, columns: &[u32], asking: &Range<usize>) {
         let start = self.order.last().map_or(0, |&last| self.at[last as usize - self.first].entries().end);
@@ -82,8 +83,8 @@ impl<T: Real> Kept<T> {
         (&self.rows.columns[start..end], &self.rows.values[start * size..end * size])
     }
 
-    /// Makes room for a row of up to `blocks`. Closes the gaps of dropped rows if they take more than a third
-    /// of the storage.
+    /// Makes room for a row of up to `blocks` blocks. Closes the gaps of dropped rows if they take more than
+    /// a third of the storage.
     #[inline(always)]
     pub(super) fn room(&mut self, blocks: usize, size: usize) -> Result<(), SparseError> {
         if self.rows.len > ROOM + self.live + self.live / 2 {
@@ -110,7 +111,7 @@ impl<T: Real> Kept<T> {
         rows.len = end;
     }
 
-    /// Drops all rows; none may still be needed.
+    /// Drops all rows; no row may still be needed.
     pub(super) fn clear(&mut self, size: usize) {
         self.order.clear();
         self.close(size);
@@ -132,7 +133,7 @@ mod tests {
         kept.room(1, 1).unwrap();
     }
 
-    /// One row is needed until the end, all others once; the storage of dropped rows is reused.
+    /// One row is needed until the end, all other rows once; the storage of dropped rows is reused.
     #[test]
     fn gaps_are_closed() {
         let (fine, columns) = (1000, 64);

@@ -1,4 +1,4 @@
-//! Which blocks make which blocks of Q = A P and of A_c = Pᵀ Q: the lists for a device that has the values.
+//! Lists of the block products in Q = A P and A_c = Pᵀ Q, for a device that holds the values.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use crate::{Pattern, SparseError, TransposePlan, fits};
 
 /// The block products of Q = A P and A_c = Pᵀ Q for one pattern of A and one of P.
 ///
-/// Block numbers count the blocks of a pattern, row after row. Every entry of Q and A_c is a sum in the order
-/// of these lists, with no search and no atomic operation. *Use* where the values of A and P are in the
-/// memory of a device; on the host, [`GalerkinPlan`](crate::GalerkinPlan) needs no lists. *Cost* one sort of
-/// each row; 8 bytes a block product.
+/// Block numbers count the blocks of a pattern, row after row. Every block of Q and A_c is a sum in the order
+/// of these lists, without search and without atomic operations. *Use* if the values of A and P are in device
+/// memory; on the host, [`GalerkinPlan`](crate::GalerkinPlan) requires no lists. *Cost* one sort per row.
+/// *Memory* 8 bytes per block product.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -23,10 +23,10 @@ use crate::{Pattern, SparseError, TransposePlan, fits};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GalerkinLists {
-    /// For each block of Q, the blocks of A and of P whose products it is the sum of.
+    /// For each block of Q, the pairs (block of A, block of P) whose products are summed.
     pub right: ProductList,
-    /// For each block of A_c, the blocks of P and of Q: it is the sum of the products of the transpose of the
-    /// first with the second.
+    /// For each block of A_c, the pairs (block of P, block of Q): the products of the transposed first block
+    /// with the second block are summed.
     pub left: ProductList,
     /// The pattern of A_c.
     pub coarse: Pattern,
@@ -35,7 +35,7 @@ pub struct GalerkinLists {
 /// Pairs of factors for each block of a product.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProductList {
-    /// Where the pairs of each block begin in `factors`; one more for the end.
+    /// The start of the pairs of each block in `factors`, and the end of the last.
     pub starts: Vec<u32>,
     /// The numbers of the two blocks that are multiplied.
     pub factors: Vec<[u32; 2]>,
@@ -45,8 +45,8 @@ impl GalerkinLists {
     /// The lists for the patterns of A and P.
     ///
     /// # Errors
-    /// [`SparseError::Shape`] unless A is square and P has its rows, [`SparseError::TooLarge`] where `u32`
-    /// cannot number block products.
+    /// [`SparseError::Shape`] unless A is square and P has as many block rows, [`SparseError::TooLarge`] if
+    /// `u32` cannot count the block products.
     pub fn new(a: &Pattern, p: &Arc<Pattern>) -> Result<Self, SparseError> {
         fits::sizes([
             ("Galerkin product, block columns of A", a.rows(), a.columns()),
@@ -85,7 +85,7 @@ impl ProductList {
         Self { starts: vec![0], factors: Vec::new() }
     }
 
-    /// Blocks of the product.
+    /// The number of blocks of the product.
     pub fn count(&self) -> usize {
         self.starts.len() - 1
     }
@@ -95,8 +95,7 @@ impl ProductList {
         &self.factors[self.starts[block] as usize..self.starts[block + 1] as usize]
     }
 
-    /// Appends a row: its products by column, in increasing columns, and those of one column in the order
-    /// they came in.
+    /// Appends a row. Products are sorted by column; products of the same column keep their order.
     fn row(
         &mut self,
         products: &mut Vec<(u32, [u32; 2])>,

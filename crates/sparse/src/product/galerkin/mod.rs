@@ -1,7 +1,7 @@
 //! The coarse matrix Pᵀ A P, computed by coarse rows.
 //!
 //! Row I of A_c is the sum of P_iIᵀ (A P)_i over the fine rows i with P_iI ≠ 0. A row of A P is computed when
-//! a coarse row first needs it and dropped after its last use, so A P is never stored as a whole. Only a
+//! a coarse row first requires it and dropped after its last use, so A P is never stored as a whole. Only a
 //! window of its rows exists at a time, and it stays in the cache if neighbours have nearby numbers.
 //!
 //! | symbol | what | blocks |
@@ -38,7 +38,7 @@ pub use lists::{GalerkinLists, ProductList};
 use weights::Weighted;
 use worker::{Factors, Worker};
 
-/// Minimum work for a task of its own, in blocks of P.
+/// The minimum work per task, in blocks of P.
 const SHARE: usize = 4096;
 
 /// The plan of Pᵀ A P for one pattern of A and one of P.
@@ -49,7 +49,7 @@ const SHARE: usize = 4096;
 /// (J, I) are summed in different orders, so for a symmetric A, A_c is symmetric up to round-off, not bit for
 /// bit.
 /// *Cost* 2 b² k operations per block product of A P, 2 b k² per block product of Pᵀ Q, and one look-up each.
-/// *Memory* 12 bytes per block of P. Each thread uses 12 bytes per fine row between its first and last, 8
+/// *Memory* 12 bytes per block of P. Each thread uses 12 bytes per row from its first to its last fine row, 8
 /// bytes per coarse row, and at most twice the rows of Q in use plus 5000 blocks.
 ///
 /// *Reference* Briggs, Henson & McCormick 2000, "A multigrid tutorial", 2nd edition, ch. 8: the Galerkin
@@ -99,7 +99,7 @@ impl<T: Real> GalerkinPlan<T> {
         &self.transpose
     }
 
-    /// Bytes of the plan, without the patterns of A, P and A_c.
+    /// The number of bytes of the plan, without the patterns of A, P and A_c.
     pub fn bytes(&self) -> usize {
         let pattern = self.transpose.pattern();
         let lists = size_of_val(pattern.offsets()) + size_of_val(pattern.indices());
@@ -157,8 +157,8 @@ impl<T: Real> GalerkinPlan<T> {
         Bsr::new(pattern, (k, k), values)
     }
 
-    /// Writes the values of A_c into `coarse`, which was created by the last [`build`](Self::build). No
-    /// allocation.
+    /// Writes the values of A_c into `coarse`, which was created by the last [`build`](Self::build). Does not
+    /// allocate.
     ///
     /// # Errors
     /// [`SparseError::Pattern`] if A, P or `coarse` has a different pattern than the plan,

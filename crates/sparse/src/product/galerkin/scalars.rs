@@ -1,5 +1,5 @@
-//! The algorithm for scalar matrices. Looking up a column costs more than multiplying, so this version does
-//! no other work.
+//! The algorithm for scalar matrices. Looking up a column costs more than multiplying, so this version omits
+//! the general treatment of blocks.
 
 use coarsen_core::{Real, simd};
 

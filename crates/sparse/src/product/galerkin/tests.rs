@@ -149,7 +149,7 @@ fn bytes_are_those_of_all_parts() {
     assert_eq!(plan.bytes(), lists + scratch); // no order before the first product
 }
 
-/// Q = A P and A_c = Pᵀ Q, entry by entry from the lists, are the products by plain loops.
+/// Q = A P and A_c = Pᵀ Q, computed from the lists, equal the products computed by plain loops.
 #[test]
 fn lists_make_the_products() {
     for (seed, (b, k)) in (1..).zip([(1, 1), (3, 3), (3, 6), (2, 3)]) {

@@ -6,6 +6,9 @@
 //! | Q_iJ | Σⱼ w_jJ ⊗ A_ij, d x (m d) |
 //! | (A_c)_IJ | Σᵢ w_iIᵀ ⊗ Q_iJ, (m d) x (m d) |
 //!
+//! Blocks of d rows are summed weight by weight, each with the d x d numbers of a block of A in a row, so that
+//! the inner loops are long. A finished coarse row is then put in order.
+//!
 //! With m = 4 and w = (X, 1), the homogeneous rest position times a weight, fine nodes i and j contribute
 //! (X_i X_jᵀ) ⊗ A_ij: Xian, Tong & Liu 2019, §4.2.
 
@@ -74,7 +77,7 @@ impl<T: Real> Weighted<'_, T> {
                         let range = self.p.pattern.range(j);
                         for (&column, at) in self.p.pattern.indices()[range.clone()].iter().zip(range) {
                             let block = q.rows.block(column, d * k);
-                            add_row::<T, D>((d, k), self.p.row_of_weights(at), a, block);
+                            add_row::<T, D>(d, self.p.row_of_weights(at), a, block);
                         }
                     }
                     q.keep(fine, self.p.pattern.row(fine), rows);
@@ -89,6 +92,7 @@ impl<T: Real> Weighted<'_, T> {
                     }
                 }
             }
+            worker.in_order(d, k);
             done.row(worker, coarse);
             worker.sum.clear(k * k);
         }
@@ -101,13 +105,30 @@ impl<T: Real> Weighted<'_, T> {
     }
 }
 
-/// Q_iJ += w ⊗ A_ij.
+/// Q_iJ += w ⊗ A_ij, weight by weight.
 #[inline(always)]
-fn add_row<T: Real, const D: usize>((d, k): (usize, usize), weights: &[T], a: &[T], q: &mut [T]) {
-    let d = if D == 0 { d } else { D };
-    for (a, q) in a.chunks_exact(d).zip(q.chunks_exact_mut(k)) {
-        for (&w, q) in weights.iter().zip(q.chunks_exact_mut(d)) {
-            q.iter_mut().zip(a).for_each(|(q, &a)| *q += w * a);
+fn add_row<T: Real, const D: usize>(d: usize, weights: &[T], a: &[T], q: &mut [T]) {
+    let area = if D == 0 { d * d } else { D * D };
+    for (&w, q) in weights.iter().zip(q.chunks_exact_mut(area)) {
+        q.iter_mut().zip(&a[..area]).for_each(|(q, &a)| *q += w * a);
+    }
+}
+
+impl<T: Real> Worker<T> {
+    /// Puts the blocks of a coarse row, which are summed weight by weight, into row-major order.
+    fn in_order(&mut self, d: usize, k: usize) {
+        let Self { sum, turned, .. } = self;
+        if d == 1 || d == k {
+            return; // one order is the other
+        }
+        turned.resize(d * k, T::zero());
+        for rows in sum.values[..sum.len * k * k].chunks_exact_mut(d * k) {
+            turned.copy_from_slice(rows);
+            for (r, row) in rows.chunks_exact_mut(k).enumerate() {
+                for (to, from) in row.chunks_exact_mut(d).zip(turned.chunks_exact(d * d)) {
+                    to.copy_from_slice(&from[r * d..(r + 1) * d]);
+                }
+            }
         }
     }
 }

@@ -28,6 +28,8 @@ pub(super) struct Worker<T> {
     /// The stored rows of Q.
     pub(super) q: Kept<T>,
     order: Vec<u32>,
+    /// Rows of a coarse block while they are put in order; empty unless P is stored as weights.
+    pub(super) turned: Vec<T>,
 }
 
 impl<T: Real> Worker<T> {
@@ -45,12 +47,16 @@ impl<T: Real> Worker<T> {
             sum: RowSums::new(coarse),
             q: Kept::new(fine, coarse),
             order: Vec::new(),
+            turned: Vec::new(),
         }
     }
 
-    /// Bytes of scratch.
+    /// The number of bytes of scratch.
     pub(super) fn bytes(&self) -> usize {
-        self.sum.bytes() + self.q.bytes() + 4 * self.order.capacity()
+        self.sum.bytes()
+            + self.q.bytes()
+            + 4 * self.order.capacity()
+            + size_of::<T>() * self.turned.capacity()
     }
 }
 
@@ -61,7 +67,7 @@ pub(super) struct Factors<'a, T> {
     pub(super) transpose: &'a TransposePlan,
 }
 
-/// The output of a coarse row. Called through `dyn` once a row, so that each kernel is compiled once.
+/// The output of a coarse row. Called through `dyn` once per row, so that each kernel is compiled once.
 pub(super) trait Done<T> {
     /// Takes `worker.sum`, which is coarse row `coarse`.
     fn row(&mut self, worker: &mut Worker<T>, coarse: usize);

@@ -1,0 +1,73 @@
+//! Fig. 6 and 7, Table 1: armadillos of 1.2K to 127K vertices.
+
+use std::time::Instant;
+
+use coarsen::multigrid::{Grid, SmootherRecipe};
+use coarsen::prelude::*;
+
+use crate::Outcome;
+use crate::body::{Body, armadillo};
+
+/// The number of cubes along the longest side; the numbers of handles of the paper for this size, from fine
+/// to coarse; ms per frame of the paper (RTX 2080).
+const SIZES: [(usize, &[usize], f64); 6] = [
+    (21, &[10], 3.3),
+    (40, &[25], 4.3),
+    (54, &[50], 5.5),
+    (84, &[500, 25], 11.6),
+    (105, &[1000, 50], 18.1),
+    (117, &[2000, 300, 25], 24.4),
+];
+
+pub(crate) fn run() -> Outcome<()> {
+    println!("| vertices | elements | handles | bytes | iterations | setup s | frame ms | paper ms |");
+    println!("|---:|---:|---|---:|---:|---:|---:|---:|");
+    let mut points = Vec::new();
+    for (cells, paper, paper_ms) in SIZES {
+        let mut body = Body::new(armadillo(Some(cells))?, 500.0)?;
+        let a = body.matrix();
+        for handles in [paper, &[]] {
+            let (nodes, elements) = (body.mesh.positions.len(), body.mesh.tetrahedra.len());
+            let rest = body.mesh.positions.clone();
+            let system = System { positions: Some(&rest), ..System::from(&a) };
+            let recipe =
+                if handles.is_empty() { Multigrid::skinning() } else { Multigrid::skinning_levels(handles) };
+            let begin = Instant::now();
+            let mut m = recipe.build(system, &Cpu::mixed())?;
+            let setup = begin.elapsed().as_secs_f64();
+            let smoother = recipe.smoothing.smoother(&Grid::new(&a), &Cpu::mixed())?;
+            let bytes = m.bytes() - smoother.bytes();
+            let b = body.begin()?;
+            let mut x = vec![0.0; b.len()];
+            let report = Cg::new(Stop::relative(1e-6)).solve(&a, &mut m, &b, &mut x)?.converged()?;
+            let (begin, frames) = (Instant::now(), 5);
+            for _ in 0..frames {
+                let b = body.begin()?;
+                m.apply(&b, &mut x); // one cycle, as in the paper
+                body.end(&x);
+            }
+            let frame = 1e3 * begin.elapsed().as_secs_f64() / f64::from(frames);
+            let name = if handles.is_empty() { "fitted".to_owned() } else { format!("{handles:?}") };
+            println!(
+                "| {nodes} | {elements} | {name} | {bytes} | {} | {setup:.3} | {frame:.1} | {paper_ms} |",
+                report.iterations
+            );
+            if handles.is_empty() {
+                points.push(((elements as f64).ln(), (bytes as f64).ln()));
+            }
+        }
+    }
+    println!("\nslope of bytes against elements, fitted handles: {:.3} (paper 1.012)", slope(&points));
+    Ok(())
+}
+
+/// The slope of a line through points, by least squares.
+fn slope(points: &[(f64, f64)]) -> f64 {
+    let n = points.len() as f64;
+    let mean = points.iter().fold((0.0, 0.0), |m, p| (m.0 + p.0 / n, m.1 + p.1 / n));
+    let (xy, xx) = points.iter().fold((0.0, 0.0), |s, p| {
+        let (x, y) = (p.0 - mean.0, p.1 - mean.1);
+        (s.0 + x * y, s.1 + x * x)
+    });
+    xy / xx
+}

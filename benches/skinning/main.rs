@@ -1,0 +1,50 @@
+//! The figures and tables of Xian, Tong & Liu 2019, and the fastest hierarchy for each problem.
+//!
+//! - `errors`: Table 3 and Fig. 3. The error that remains after an exact coarse solve, for constant and
+//!   smooth weights, affine and constant coordinates; nonzeros of the coarse matrices.
+//! - `growth`: Fig. 6 and 7, Table 1. The armadillo at sizes from 1.2K to 127K vertices: bytes, iterations,
+//!   times.
+//! - `stiffness`: Fig. 9. The reduction of the residual by a cycle, for μ from 5e2 to 2.56e5.
+//! - `which`: smoothed aggregation, multilevel Schwarz, skinning, block Jacobi and a factor on soft bodies,
+//!   sheets and elasticity, at three time steps: setup, update, solve, memory. Rows are appended to a file,
+//!   and rows in this file are not run again.
+//!
+//! ```text
+//! COARSEN_DATA=... cargo bench -p coarsen-benches --bench skinning -- errors 2.0   # the height
+//! COARSEN_DATA=... cargo bench -p coarsen-benches --bench skinning -- which ROWS.md
+//! ```
+//!
+//! Two threads of the machine. The material is that of Table 4: co-rotational with μ = 500, λ = 0, density 1,
+//! attachments of stiffness 1, h = 1/30 s. The paper does not give the height of its mesh; here it is 2.
+
+mod body;
+mod errors;
+mod growth;
+mod stiffness;
+mod which;
+
+use std::process::ExitCode;
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let run = || match words.first().map(String::as_str) {
+        Some("errors") => errors::run(words.get(1).map_or(Ok(2.0), |height| height.parse())?),
+        Some("growth") => growth::run(),
+        Some("stiffness") => stiffness::run(),
+        Some("which") => which::run(words.get(1).map_or("skinning-which.md", String::as_str)),
+        _ => Err("choose errors, growth, stiffness or which".into()),
+    };
+    match coarsen::parallel::threads(2, run) {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(error)) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! A smoother and a number of steps for each level.
+
+use coarsen_backend::{Backend, NumericPlace, SetupError, Smoother, SmootherFacts};
+use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real};
+use coarsen_sparse::Bsr;
+
+use crate::{Grid, SmootherRecipe, Smoothing};
+
+/// A smoother for each level, with the number of its steps before and after the coarse correction.
+///
+/// *Use* for settings such as in Xian, Tong & Liu 2019, Table 1: the entry "direct/J(10)/J(5)/J(5)", from
+/// coarse to fine, is three levels of damped block Jacobi with 5, 5 and 10 steps. The symmetric GS(3) of that
+/// table costs as much as `GaussSeidel` with `sweeps: 6`, which sweeps forward before the correction and
+/// backward after it. *Cost* of a step: one product with the matrix of the level.
+///
+/// ```
+/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_core::Preconditioner;
+/// use coarsen_multigrid::{Multigrid, PerLevel, Smoothing};
+/// let p = coarsen_problems::Problem::parse("cloth:20", &Default::default())?;
+/// let jacobi = Smoothing::DampedJacobi(Default::default());
+/// let smoothing = PerLevel { steps: vec![(jacobi, 5), (jacobi, 10)] };
+/// let mut m = Multigrid::skinning_levels(&[40, 8]).smoothed_by(smoothing).build(p.system(), &Cpu::new())?;
+/// let mut z = vec![0.0; 1200];
+/// m.apply(&vec![1.0; 1200], &mut z);
+/// assert!(z.iter().all(|z| z.is_finite()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct PerLevel {
+    /// The smoother of each level and the number of its steps, at least 1, from fine to coarse. The last
+    /// entry is used for all coarser levels too.
+    pub steps: Vec<(Smoothing, usize)>,
+}
+
+impl<T: Real, B: Backend> SmootherRecipe<T, B> for PerLevel {
+    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<T, B>>, SetupError> {
+        let Some(&(smoothing, steps)) = self.steps.get(grid.depth).or(self.steps.last()) else {
+            return Err(out_of_range("PerLevel::steps (levels)"));
+        };
+        match steps {
+            0 => Err(out_of_range("PerLevel::steps")),
+            1 => smoothing.smoother(grid, on),
+            _ => Ok(Box::new(Repeated { step: smoothing.smoother(grid, on)?, steps })),
+        }
+    }
+}
+
+fn out_of_range(name: &'static str) -> SetupError {
+    Error::Parameter { name, value: 0.0, range: "1 or more" }.into()
+}
+
+/// Several steps of a smoother as one smoother.
+struct Repeated<T: Real, B: Backend> {
+    step: Box<dyn Smoother<T, B>>,
+    steps: usize,
+}
+
+impl<T: Real, B: Backend> Preconditioner<B::Vector> for Repeated<T, B> {
+    /// Applies the same number of steps before and after, so that a symmetric class stays symmetric.
+    fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
+        self.pre_smooth(r, z);
+        self.post_smooth(r, z);
+    }
+
+    fn class(&self) -> Class {
+        self.step.class()
+    }
+
+    fn size(&self) -> Option<usize> {
+        self.step.size()
+    }
+}
+
+impl<T: Real, B: Backend> Smoother<T, B> for Repeated<T, B> {
+    fn operator(&self) -> &dyn LinearOperator<B::Vector> {
+        self.step.operator()
+    }
+
+    fn pre_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        self.step.pre_smooth(b, x);
+        (1..self.steps).for_each(|_| self.step.smooth(b, x));
+    }
+
+    fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        (0..self.steps).for_each(|_| self.step.smooth(b, x));
+    }
+
+    fn post_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        (0..self.steps).for_each(|_| self.step.post_smooth(b, x));
+    }
+
+    fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+        self.step.prepare(a)
+    }
+
+    fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+        self.step.commit(a)
+    }
+
+    fn bytes(&self) -> usize {
+        self.step.bytes()
+    }
+
+    fn matrix(&self) -> Option<&B::Matrix> {
+        self.step.matrix()
+    }
+
+    fn facts(&self) -> SmootherFacts<'_, T> {
+        self.step.facts()
+    }
+
+    fn update_on_device(
+        &mut self,
+        fill: &mut dyn FnMut(&mut B::Matrix) -> Result<(), Error>,
+    ) -> Result<(), SetupError>
+    where
+        B: NumericPlace,
+    {
+        self.step.update_on_device(fill)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Multigrid;
+    use coarsen_backend::{Cpu, Setup};
+    use coarsen_core::Stop;
+    use coarsen_krylov::{Cg, Krylov};
+    use coarsen_problems::cloth;
+    use coarsen_relax::DampedJacobi;
+
+    /// Two steps equal one step followed by another, and with more steps fewer iterations are needed.
+    #[test]
+    fn steps_add_up() {
+        let (p, on) = (cloth(20, 0.01).unwrap(), Cpu::new());
+        let b = p.right_hand_side(1);
+        let jacobi = Smoothing::DampedJacobi(DampedJacobi::default());
+        let grid = Grid::new(&p.matrix);
+        let of = |steps| PerLevel { steps: vec![(jacobi, steps)] };
+        let (mut one, mut two) = (of(1).smoother(&grid, &on).unwrap(), of(2).smoother(&grid, &on).unwrap());
+        let (mut x, mut y) = (vec![0.0; b.len()], vec![0.0; b.len()]);
+        one.pre_smooth(&b, &mut x);
+        one.smooth(&b, &mut x);
+        two.pre_smooth(&b, &mut y);
+        assert_eq!(x, y);
+        let [few, many] = [1, 5].map(|steps| {
+            let recipe = Multigrid::skinning_levels(&[40, 8]).smoothed_by(of(steps));
+            let (mut m, mut x) = (recipe.build(p.system(), &on).unwrap(), vec![0.0; b.len()]);
+            let report = Cg::new(Stop::relative(1e-8)).solve(&p.matrix, &mut m, &b, &mut x).unwrap();
+            report.converged().unwrap().iterations
+        });
+        assert!(3 * many < 2 * few, "{few} -> {many}");
+    }
+
+    #[test]
+    fn no_steps_are_refused() {
+        let p = cloth(5, 0.01).unwrap();
+        let grid = Grid::new(&p.matrix);
+        for steps in [vec![], vec![(Smoothing::Fitted, 0)]] {
+            assert!(PerLevel { steps }.smoother(&grid, &Cpu::<f64, f64>::default()).is_err());
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Weights of the handles at the nodes (§4.2).
+//!
+//! | symbol | here |
+//! |---|---|
+//! | ω_ij | the weight of handle j at node i; Σ_j ω_ij = 1 |
+//! | ℓ_ij | the length of the edge between nodes i and j |
+//! | L | the graph Laplacian: −1/ℓ_ij for an edge, and rows that add up to 0 |
+
+use coarsen_backend::SetupError;
+use coarsen_direct::Direct;
+use coarsen_sparse::{Pattern, assembly};
+
+use super::handles::{Handles, Lengths};
+
+/// The weights with which handles move nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Weights {
+    /// 1 for the nearest handle, 0 for all others. Coarse matrices stay sparse, and an update multiplies each
+    /// block of A once.
+    #[default]
+    Constant,
+    /// Harmonic weights: ω is 1 at its handle, 0 at all other handles, and L ω = 0 at all other nodes. *Use*
+    /// to compare: fewer cycles are needed, but coarse matrices are several times denser, and the setup
+    /// factors L and solves for each handle. *Deviation*: the paper uses bounded biharmonic weights, which
+    /// need a quadratic program for each handle. Harmonic weights also lie between 0 and 1 and also add up to
+    /// 1.
+    Harmonic,
+}
+
+/// Weights below this value are dropped; the other weights of the node are scaled to add up to 1.
+const NEGLIGIBLE: f64 = 1e-3;
+
+/// Returns ω between nodes (rows) and the handles of the first level (columns).
+pub(super) fn weights(
+    kind: Weights,
+    graph: &Lengths<'_>,
+    handles: &Handles,
+) -> Result<(Pattern, Vec<f64>), SetupError> {
+    let (nodes, count) = (graph.pattern.rows(), handles.count(0));
+    match kind {
+        Weights::Constant => {
+            let pattern = Pattern::new(count, (0..=nodes).collect(), handles.controls[0].clone())?;
+            Ok((pattern, vec![1.0; nodes]))
+        }
+        Weights::Harmonic => {
+            let rows = harmonic(graph, &handles.order[..count])?;
+            let mut offsets = vec![0];
+            offsets.extend(rows.iter().scan(0, |sum, row| {
+                *sum += row.len();
+                Some(*sum)
+            }));
+            let columns = rows.iter().flatten().map(|&(j, _)| j).collect();
+            let values = rows.iter().flatten().map(|&(_, w)| w).collect();
+            Ok((Pattern::new(count, offsets, columns)?, values))
+        }
+    }
+}
+
+/// Returns, for each node, the handles with a nonzero weight, and the weights.
+fn harmonic(graph: &Lengths<'_>, handles: &[u32]) -> Result<Vec<Vec<(u32, f64)>>, SetupError> {
+    let nodes = graph.pattern.rows();
+    let mut handle_of = vec![u32::MAX; nodes];
+    handles.iter().enumerate().for_each(|(j, &i)| handle_of[i as usize] = j as u32);
+    let mut free_of = vec![u32::MAX; nodes];
+    let free: Vec<usize> = (0..nodes).filter(|&i| handle_of[i] == u32::MAX).collect();
+    free.iter().enumerate().for_each(|(f, &i)| free_of[i] = f as u32);
+    let mut rows: Vec<Vec<(u32, f64)>> =
+        handle_of.iter().map(|&j| if j == u32::MAX { Vec::new() } else { vec![(j, 1.0)] }).collect();
+    let shortest = graph.lengths.iter().copied().filter(|&l| l > 0.0).fold(f64::INFINITY, f64::min);
+    let mut laplacian = Vec::new();
+    let mut pulls = vec![Vec::new(); handles.len()]; // −L between free nodes and each handle
+    for (f, &i) in free.iter().enumerate() {
+        let mut sum = 0.0;
+        for at in graph.pattern.range(i) {
+            let j = graph.pattern.indices()[at] as usize;
+            let stiffness = shortest / graph.lengths[at].max(1e-3 * shortest); // coincident nodes are tied
+            if j == i || stiffness == 0.0 {
+                continue;
+            }
+            sum += stiffness;
+            match handle_of[j] {
+                u32::MAX => laplacian.push((f as u32, free_of[j], -stiffness)),
+                handle => pulls[handle as usize].push((f, stiffness)),
+            }
+        }
+        laplacian.push((f as u32, f as u32, sum));
+    }
+    if free.is_empty() {
+        return Ok(rows);
+    }
+    let laplacian = assembly::from_triplets(free.len(), free.len(), &laplacian)?;
+    let mut factor = Direct::default().factor(&laplacian)?;
+    let (mut b, mut w) = (vec![0.0; free.len()], vec![0.0; free.len()]);
+    for (j, pulls) in pulls.iter().enumerate() {
+        pulls.iter().for_each(|&(f, stiffness)| b[f] += stiffness);
+        factor.solve(&b, &mut w)?;
+        pulls.iter().for_each(|&(f, _)| b[f] = 0.0);
+        for (&i, &w) in free.iter().zip(&w).filter(|(_, w)| **w > NEGLIGIBLE) {
+            rows[i].push((j as u32, w));
+        }
+    }
+    for row in &mut rows {
+        let sum: f64 = row.iter().map(|(_, w)| w).sum();
+        row.iter_mut().for_each(|(_, w)| *w /= sum);
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// On a line, harmonic weights are linear between handles.
+    #[test]
+    fn harmonic_weights_of_a_line_are_linear() {
+        let nodes = 9;
+        let neighbours = |i: usize| (0..nodes).filter(move |&j| i.abs_diff(j) == 1);
+        let indices: Vec<u32> = (0..nodes).flat_map(|i| neighbours(i).map(|j| j as u32)).collect();
+        let mut offsets = vec![0];
+        (0..nodes).for_each(|i| offsets.push(offsets[i] + neighbours(i).count()));
+        let pattern = Pattern::new(nodes, offsets, indices).unwrap();
+        let lengths = vec![0.5; pattern.len()];
+        let graph = Lengths { pattern: &pattern, lengths: &lengths };
+        let handles = Handles::sample(&graph, &[3], &[]); // nodes 0, 8, 4
+        let (found, values) = weights(Weights::Harmonic, &graph, &handles).unwrap();
+        let row = |i: usize| -> Vec<(u32, f64)> {
+            found.range(i).map(|at| (found.indices()[at], values[at])).collect()
+        };
+        for (i, expected) in [(0, vec![(0, 1.0)]), (1, vec![(0, 0.75), (2, 0.25)]), (4, vec![(2, 1.0)])] {
+            let near = row(i).iter().zip(&expected).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < 1e-12);
+            assert!(near && row(i).len() == expected.len(), "{i}: {:?}", row(i));
+        }
+        let (found, values) = weights(Weights::Constant, &graph, &handles).unwrap();
+        assert_eq!((found.indices(), values), (&handles.controls[0][..], vec![1.0; nodes]));
+    }
+}
