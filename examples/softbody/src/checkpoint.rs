@@ -43,7 +43,10 @@ pub(crate) enum CheckpointError {
         kind: ErrorKind,
     },
     /// It is not what was written.
-    #[error("{}: the checkpoint is damaged ({what}), so the run cannot continue; nothing was changed", file.display())]
+    #[error(
+        "{}: the checkpoint is damaged ({what}), so the run cannot continue; nothing was changed",
+        file.display()
+    )]
     Damaged {
         /// The file.
         file: PathBuf,
@@ -52,8 +55,8 @@ pub(crate) enum CheckpointError {
     },
     /// It belongs to another run.
     #[error(
-        "{}: the checkpoint belongs to a run with another scene, mesh, method or backend; use the options of that run, or \
-         another --out", file.display()
+        "{}: the checkpoint belongs to a run with another scene, mesh, method or backend; use the options of \
+         that run, or another --out", file.display()
     )]
     Other {
         /// The file.
@@ -193,7 +196,12 @@ mod tests {
 
         /// A byte that changes, bytes that are missing, and bytes that follow.
         #[test]
-        fn damage_is_found(state in states(), at in any::<prop::sample::Index>(), flip in 1_u8..=255, cut in 1_usize..40) {
+        fn damage_is_found(
+            state in states(),
+            at in any::<prop::sample::Index>(),
+            flip in 1_u8..=255,
+            cut in 1_usize..40,
+        ) {
             let bytes = encode(7, &state);
             let mut changed = bytes.clone();
             changed[at.index(bytes.len())] ^= flip;

@@ -1,8 +1,8 @@
 //! Soft bodies and cloth in time. Copy this example to start your own.
 //!
-//! A step is an optimisation problem (`step.rs`): inertia, elastic energies (`material.rs`), pins (`holds.rs`),
-//! obstacles and contact (`part.rs`), minimised by a method of descent around any preconditioner (`solver.rs`).
-//! Scenes are data (`scene`): five are built in, others come from TOML files.
+//! A step is an optimisation problem (`step.rs`): inertia, elastic energies (`material.rs`), pins
+//! (`holds.rs`), obstacles and contact (`part.rs`), minimised by a method of descent around any
+//! preconditioner (`solver.rs`). Scenes are data (`scene`): five are built in, others come from TOML files.
 //!
 //! *Reference* Xian, Tong & Liu 2019, "A Scalable Galerkin Multigrid Method for Real-time Simulation of
 //! Deformable Objects", ACM TOG 38(6):162.

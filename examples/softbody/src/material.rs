@@ -51,7 +51,8 @@ impl Material {
         if mesh.tetrahedra.is_empty() { Self::MassSpring } else { Self::NeoHookean }
     }
 
-    /// The elastic energy of a mesh at rest, or of a sheet with `side` vertices along a side; `None` for a material of tetrahedra and a mesh without.
+    /// The elastic energy of a mesh at rest, or of a sheet with `side` vertices along a side; `None` for a
+    /// material of tetrahedra and a mesh without.
     ///
     /// # Errors
     /// [`BodyError`] names the element, spring or modulus that is not valid.
@@ -165,8 +166,8 @@ fn cloth(mesh: &Mesh, k: f64) -> HashMap<[u32; 2], f64> {
     stiffness
 }
 
-/// Springs along the edges of tetrahedra: an edge of length L has the stiffness Σ E V / L², over the volumes V
-/// of the tetrahedra around it. A network with edges in all directions then has Young's modulus E, and
+/// Springs along the edges of tetrahedra: an edge of length L has the stiffness Σ E V / L², over the volumes
+/// V of the tetrahedra around it. A network with edges in all directions then has Young's modulus E, and
 /// Poisson's ratio 1/4, as all networks of springs.
 fn network(mesh: &Mesh, young: f64) -> HashMap<[u32; 2], f64> {
     let at = |v: u32| mesh.positions[v as usize];

@@ -33,14 +33,20 @@ pub(crate) enum MeshChoice {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MeshFault {
     /// A name without meaning.
-    #[error("`{name}`: expected bar:N with N from 1 to {}, sheet:N with N from 2 to {}, armadillo, bunny or a file", MOST[0], MOST[1])]
+    #[error(
+        "`{name}`: expected bar:N with N from 1 to {}, sheet:N with N from 2 to {}, armadillo, bunny or \
+         a file",
+        MOST[0],
+        MOST[1]
+    )]
     Name {
         /// The name.
         name: String,
     },
     /// The folder of test data is not known.
     #[error(
-        "the mesh {name} is in the folder of test data; set {DATA} to that folder, or use --mesh bar:8 or a file"
+        "the mesh {name} is in the folder of test data; set {DATA} to that folder, or use --mesh bar:8 \
+         or a file"
     )]
     NoData {
         /// The mesh.
@@ -59,7 +65,8 @@ pub(crate) enum MeshFault {
     },
     /// A tetrahedron whose orientation differs from that of others.
     #[error(
-        "{name}: tetrahedron {element} (from 0, in the order of the file) is inverted: its volume is {volume:.3e}; swap two of its corners, or repair the mesh"
+        "{name}: tetrahedron {element} (from 0, in the order of the file) is inverted: its volume is \
+         {volume:.3e}; swap two of its corners, or repair the mesh"
     )]
     Inverted {
         /// The mesh.
@@ -71,7 +78,8 @@ pub(crate) enum MeshFault {
     },
     /// A vertex without mass.
     #[error(
-        "{name}: no element uses vertex {vertex} (from 0), so it would have no mass; remove it with Mesh::without_unused"
+        "{name}: no element uses vertex {vertex} (from 0), so it would have no mass; remove it with \
+         Mesh::without_unused"
     )]
     Unused {
         /// The mesh.

@@ -17,8 +17,8 @@ pub(crate) struct Options {
     /// Scene: swing, pile, twist, pachinko, hang, or a scene file.
     #[arg(long, default_value = "swing", value_name = "NAME|FILE.toml")]
     pub(crate) scene: SceneChoice,
-    /// Mesh of the bodies: armadillo or bunny (of the folder COARSEN_DATA), bar:N with N cells across, sheet:N
-    /// with N vertices along a side, or a file. The default depends on the scene.
+    /// Mesh of the bodies: armadillo or bunny (of the folder COARSEN_DATA), bar:N with N cells across,
+    /// sheet:N with N vertices along a side, or a file. The default depends on the scene.
     #[arg(long, value_name = "FILE|NAME|bar:N|sheet:N")]
     pub(crate) mesh: Option<MeshChoice>,
     /// Material of the bodies; by default neo-hookean for tetrahedra and mass-spring for sheets.
@@ -77,7 +77,7 @@ pub(crate) struct Method {
     /// newton: iterations between two updates of the preconditioner; 0 updates it once in a step.
     #[arg(long, default_value_t = 0)]
     pub(crate) refresh: usize,
-    /// The descent ends where the imbalance of forces is this share of the weight, in the mean over the nodes.
+    /// The descent ends where the imbalance of forces is this share of the weight, in the mean of the nodes.
     #[arg(long, default_value_t = 1e-3, value_parser = not_negative)]
     pub(crate) tolerance: f64,
     /// skinning: handles of each level, from fine to coarse. sa, mas: one number, the most levels.

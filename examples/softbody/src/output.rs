@@ -25,22 +25,26 @@ pub(crate) enum Format {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OutputError {
     /// A file or folder that cannot be written.
-    #[error("{}: cannot be written ({kind}); check the folder, its permissions and the free space", file.display())]
+    #[error(
+        "{}: cannot be written ({kind}); check the folder, its permissions and the free space",
+        file.display()
+    )]
     Write {
         /// The file.
         file: PathBuf,
         /// The error of the operating system.
         kind: ErrorKind,
     },
-    /// A table whose frames do not reach the checkpoint.
-    #[error("{}: line {line} is not that of frame {frame}, so the run cannot continue; nothing was changed", file.display())]
+    /// A table that does not reach the checkpoint.
+    #[error(
+        "{}: line {line} is missing or is not that of its frame, so the run cannot continue; nothing was changed",
+        file.display()
+    )]
     Table {
         /// The file.
         file: PathBuf,
-        /// The line, from 1.
+        /// The line, from 1: that of frame 1 is the second.
         line: usize,
-        /// The frame that belongs there.
-        frame: usize,
     },
 }
 
@@ -67,11 +71,11 @@ impl Table {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
         let mut lines = text.lines();
         if lines.next() != Some(Row::HEADER) {
-            return Err(OutputError::Table { file, line: 1, frame: 0 });
+            return Err(OutputError::Table { file, line: 1 });
         }
         let row = |frame: usize| {
             let row = lines.next().and_then(|line| line.parse().ok()).filter(|row: &Row| row.frame == frame);
-            row.ok_or_else(|| OutputError::Table { file: file.clone(), line: frame + 1, frame })
+            row.ok_or_else(|| OutputError::Table { file: file.clone(), line: frame + 1 })
         };
         (1..=frames).map(row).collect()
     }

@@ -3,8 +3,8 @@
 //! > minimise f(x) = ½ (x − y)ᵀ M (x − y) / h² + E(x),    y = x_n + h v_n + h² g    (2)
 //!
 //! from x = x_n + h v_n; then v_{n+1} = (x_{n+1} − x_n) / h. The paper has the gravity g as a linear energy,
-//! which is the same. Contacts are found at every x that is evaluated, more often than in line 4, so that a line
-//! search compares values of one function. Step numbers at the ends of lines are the lines of Alg. 4.
+//! which is the same. Contacts are found at every x that is evaluated, more often than in line 4, so that a
+//! line search compares values of one function. Step numbers at the ends of lines are the lines of Alg. 4.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -270,7 +270,7 @@ fn what_cannot_continue_is_refused_and_kept() {
     std::fs::write(&table, rows.lines().take(3).map(|line| format!("{line}\n")).collect::<String>()).unwrap();
     let before = contents(&folder.0);
     let error = resume(&[]);
-    let missing = matches!(error.downcast_ref(), Some(OutputError::Table { line: 4, frame: 3, .. }));
+    let missing = matches!(error.downcast_ref(), Some(OutputError::Table { line: 4, .. }));
     assert!(missing && before == contents(&folder.0), "{error}");
     std::fs::write(&table, rows).unwrap();
     std::fs::remove_file(folder.0.join("frame_0002.png")).unwrap();
@@ -282,7 +282,8 @@ fn what_cannot_continue_is_refused_and_kept() {
 #[test]
 fn attachments_of_a_scene_file_come_and_go() {
     let folder = Folder::new("attachments");
-    let text = "[[body]]\nmesh = \"bar:1\"\nyoung = 1e6\n\n[[attachment]]\nnodes = { top = 1.0 }\nuntil = 3\n\n\
+    let text = "[[body]]\nmesh = \"bar:1\"\nyoung = 1e6\n\n\
+                [[attachment]]\nnodes = { top = 1.0 }\nuntil = 3\n\n\
                 [[attachment]]\nnodes = { list = [0] }\nfrom = 5\nvelocity = [0.0, 3.0, 0.0]\n";
     let scene = folder.write("scene.toml", text);
     let rows = folder.run(&["--scene", &scene, "--frames", "7", "--width", "0"]).unwrap();

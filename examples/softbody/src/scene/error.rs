@@ -13,7 +13,10 @@ use crate::meshes::{MeshChoice, MeshFault};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SceneError {
     /// A file that cannot be read.
-    #[error("{}: cannot be read ({kind}); a scene is swing, pile, twist, pachinko, hang or a TOML file", file.display())]
+    #[error(
+        "{}: cannot be read ({kind}); a scene is swing, pile, twist, pachinko, hang or a TOML file",
+        file.display()
+    )]
     Read {
         /// The file.
         file: PathBuf,
