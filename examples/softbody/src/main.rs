@@ -11,14 +11,29 @@
 //!
 //! ```text
 //! cargo run --release -p softbody                                                  # a bar swings
-//! cargo run --release -p softbody -- --mesh armadillo --integrator pd --solver skinning --levels 50
-//! cargo run --release -p softbody -- --scene hang --mesh sheet:201 --iterations 4  # the cloth of the paper
-//! cargo run --release -p softbody -- --scene pile --mesh bunny --out pile
-//! cargo run --release -p softbody -- --scene pile --mesh bunny --out pile --resume # after an interruption
+//! cargo run --release -p softbody -- --mesh armadillo --young 3e4 --solver skinning --levels 1000,50
+//! cargo run --release -p softbody -- --scene hang --mesh sheet:201 --iterations 4 --solver skinning
+//! cargo run --release -p softbody -- --scene hang --mesh sheet:201 --integrator pd --solver direct
+//! cargo run --release -p softbody -- --scene pile --mesh bunny --dt 0.0167 --out pile
+//! cargo run --release -p softbody -- --scene pile --mesh bunny --dt 0.0167 --out pile --resume
 //! ```
 //!
-//! A run writes `frames.csv`, `summary.txt`, `frame_0000.vtk` and `frame_0000.png` for each frame,
-//! `softbody.gif` and, every few frames, `checkpoint.bin`.
+//! The last one continues a run that was interrupted. A run writes `frames.csv`, `summary.txt`,
+//! `frame_0000.vtk` and `frame_0000.png` for each frame, `softbody.gif` and, every few frames,
+//! `checkpoint.bin`. Output of the first run, on two cores:
+//!
+//! ```text
+//! 425 nodes, 1536 tetrahedra in 1 bodies, on cpu
+//!                               mean       least      median        most
+//! outer iterations            5.8417      3.0000      6.0000      8.0000
+//! inner iterations           22.7833     13.0000     22.0000     37.0000
+//! setup, s                    0.0018      0.0000      0.0015      0.0058
+//! solve, s                    0.0215      0.0090      0.0208      0.0413
+//! frames per second          45.5049     23.3011     44.4248     95.6195
+//! energy, J                 723.7313    672.4687    706.5078    855.6033
+//! penetration, mm             0.0000      0.0000      0.0000      0.0000
+//! 120 of 120 frames converged
+//! ```
 
 mod bodies;
 mod checkpoint;

@@ -1,4 +1,7 @@
 //! Bodies that fall on the ground and on each other, between four walls.
+//!
+//! A step of 1/30 s moves a falling body by a quarter of the thickness of a bar. Edges of bars can then cross
+//! before a vertex is inside, and stay crossed; with `--dt 0.0167` they do not.
 
 use super::setting::{Body, GROUND, Setting, Solid, View};
 
