@@ -95,13 +95,17 @@ impl<'a, T: Real> System<'a, T> {
 
     /// The system matrix: A itself, or A + C as a new matrix.
     ///
-    /// *Cost* nothing without contact, otherwise a copy of A.
+    /// *Cost* nothing without contact or with an empty set, otherwise a copy of A.
     ///
     /// # Errors
     /// As [`Sum::merge`].
     pub fn whole(&self) -> Result<Cow<'a, Bsr<T>>, SparseError> {
         match self.contact {
             None => Ok(Cow::Borrowed(self.matrix)),
+            Some(contact) if contact.is_empty() => {
+                Sum { elastic: self.matrix, contact }.check()?;
+                Ok(Cow::Borrowed(self.matrix))
+            }
             Some(contact) => Ok(Cow::Owned(Sum { elastic: self.matrix, contact }.merge()?)),
         }
     }
@@ -167,5 +171,7 @@ mod tests {
         assert_eq!(system.check(), Ok(()));
         assert_eq!(system.whole().unwrap().values(), [1.0, 3.0, 3.0, 1.0]);
         assert!(matches!(System::from(&a).whole(), Ok(Cow::Borrowed(_))));
+        contact.replace(&[], &[]).unwrap();
+        assert!(matches!(System::from(&Sum { elastic: &a, contact: &contact }).whole(), Ok(Cow::Borrowed(_))));
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use examples_common::Picture;
-use examples_common::picture::{Animation, Camera, Colours, Drawing, PictureError, Projection};
+use examples_common::picture::{Animation, Camera, Colours, Drawing, PictureError, Projection, Solid};
 
 const SQUARE: [[f64; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
 const HALVES: [[u32; 3]; 2] = [[0, 1, 2], [0, 2, 3]];
@@ -130,8 +130,50 @@ fn a_png_comes_back() {
     let mut reader = png::Decoder::new(read).read_info().unwrap();
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
     reader.next_frame(&mut pixels).unwrap();
-    std::fs::remove_file(path).unwrap();
     assert_eq!(pixels, picture.pixels().as_flattened());
+    assert_eq!(Picture::read_png(&path).unwrap(), picture);
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    assert!(matches!(Picture::read_png(&path), Err(PictureError::Read { .. })));
+    std::fs::remove_file(&path).unwrap();
+    assert!(matches!(Picture::read_png(&path), Err(PictureError::Read { .. })));
+}
+
+/// Solids have their own colours, hide each other, and do not move the camera.
+#[test]
+fn solids_are_seen_by_a_camera_that_stays() {
+    let drawing = Drawing { shading: 0.0, ..small() }.flat();
+    let view = [[0.0, 0.0, 0.0], [4.0, 3.0, 0.0]];
+    let (red, blue) = ([200, 30, 20], [10, 60, 180]);
+    let draw = |low: f64| {
+        let floor = SQUARE.map(|[x, y, _]| [4.0 * x, 3.0 * y, -0.1]);
+        let tile = SQUARE.map(|[x, y, _]| [low + x, 1.0 + y, 0.0]);
+        let solid = |positions, colour| Solid { positions, triangles: &HALVES, colour };
+        drawing.solids(&view, &[solid(&tile, red), solid(&floor, blue)]).unwrap()
+    };
+    // 120 x 90 pixels for 4 x 3: 30 pixels are one unit.
+    for low in [0.0, 1.0, 2.0] {
+        let picture = draw(low);
+        for column in 0..4 {
+            let seen = if f64::from(column) == low { red } else { blue };
+            let pixel = picture.pixel(30 * column as usize + 15, 45);
+            assert!(near(pixel, seen, 1), "{low}, {column}: {pixel:?}");
+        }
+    }
+    let lost = Solid { positions: &SQUARE, triangles: &[[0, 1, 4]], colour: red };
+    assert_eq!(drawing.solids(&view, &[lost]), Err(PictureError::Corner { triangle: 0 }));
+}
+
+/// A floor that reaches behind the eye is drawn as far as it is seen, and nothing else.
+#[test]
+fn behind_the_eye_is_nothing() {
+    let camera = Camera { azimuth: 0.0, elevation: 5.0, up: 1, projection: Projection::Perspective(40.0) };
+    let drawing = Drawing { camera, ..small() };
+    let view = [[-1.0; 3], [1.0; 3]];
+    let behind = [[-1.0, 0.0, 400.0], [1.0, 0.0, 400.0], [0.0, 1.0, 500.0]];
+    let solid = Solid { positions: &behind, triangles: &[[0, 1, 2]], colour: [0; 3] };
+    let picture = drawing.solids(&view, &[solid]).unwrap();
+    assert!(picture.pixels().iter().all(|p| *p == drawing.background));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The settings of a picture.
 
-use super::raster::{self, Frame, Surface};
+use super::raster::{self, Frame, Paint, Surface};
 use super::{Camera, Colours, Picture, PictureError, Projection, bar};
 
 /// The settings for drawing values on a mesh. Change the fields that differ from the default.
@@ -75,17 +75,10 @@ impl Drawing {
         if values.len() != positions.len() {
             return Err(PictureError::Values { expected: positions.len(), found: values.len() });
         }
-        if self.width == 0 || self.height == 0 {
-            return Err(PictureError::Size { width: self.width, height: self.height, limit: u32::MAX });
-        }
-        let finite = |v: usize| values[v].is_finite() && positions[v].iter().all(|x| x.is_finite());
-        if let Some(index) = (0..values.len()).find(|&v| !finite(v)) {
+        if let Some(index) = values.iter().position(|v| !v.is_finite()) {
             return Err(PictureError::NotFinite { index });
         }
-        let inside = |t: &[u32; 3]| t.iter().all(|&v| (v as usize) < values.len());
-        if let Some(triangle) = triangles.iter().position(|t| !inside(t)) {
-            return Err(PictureError::Corner { triangle });
-        }
+        self.check(positions, triangles)?;
         let range = self.range.unwrap_or_else(|| {
             let ends = [f64::INFINITY, f64::NEG_INFINITY];
             let [low, high] = values.iter().fold(ends, |[low, high], &v| [low.min(v), high.max(v)]);
@@ -103,11 +96,27 @@ impl Drawing {
             height: (self.height as f64 - margin - 2.6 * letter).max(1.0), // space for the caption
         };
         let camera = self.camera.fit(positions, frame.width / frame.height);
-        let surface = Surface { positions, triangles, values: &scaled };
-        let mut picture = raster::draw(&surface, self, &camera, frame);
+        let surface = Surface { positions, triangles, paint: Paint::Values(&scaled) };
+        let mut picture = raster::draw(&[surface], self, &camera, frame);
         let scale = Frame { left: frame.left + frame.width + 1.8 * letter, width: beside, ..frame };
         bar::draw(&mut picture, self, range, scale);
         Ok(picture)
+    }
+
+    /// Returns an error for a picture without pixels, positions that are not finite and corners that do not
+    /// exist.
+    pub(super) fn check(&self, positions: &[[f64; 3]], triangles: &[[u32; 3]]) -> Result<(), PictureError> {
+        if self.width == 0 || self.height == 0 {
+            return Err(PictureError::Size { width: self.width, height: self.height, limit: u32::MAX });
+        }
+        if let Some(index) = positions.iter().position(|x| x.iter().any(|x| !x.is_finite())) {
+            return Err(PictureError::NotFinite { index });
+        }
+        let outside = |t: &[u32; 3]| t.iter().any(|&v| v as usize >= positions.len());
+        match triangles.iter().position(outside) {
+            Some(triangle) => Err(PictureError::Corner { triangle }),
+            None => Ok(()),
+        }
     }
 
     /// Draws values on a regular grid of columns x rows points; the first row is at the bottom.

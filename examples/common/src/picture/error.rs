@@ -15,6 +15,14 @@ pub enum PictureError {
         /// The error of the operating system.
         kind: ErrorKind,
     },
+    /// A picture file that cannot be read.
+    #[error("{}: cannot be read as a picture ({kind}); it may be damaged or of another program", file.display())]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// The error of the operating system, or [`ErrorKind::InvalidData`].
+        kind: ErrorKind,
+    },
     /// An empty picture, or one that exceeds the limits of its format.
     #[error("the picture has {width} x {height} pixels, but each side must be 1 to {limit}")]
     Size {

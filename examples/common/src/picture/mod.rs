@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `drawing` | [`Drawing`]: the settings of a picture; [`Drawing::mesh`] and [`Drawing::field`] draw it |
+//! | `solids` | [`Solid`]: surfaces of one colour; [`Drawing::solids`] draws them |
 //! | `raster` | rasterisation of triangles with depth test; shading, isolines, edges |
 //! | `camera` | direction of view and projection |
 //! | `colour` | colour maps |
@@ -20,10 +21,11 @@ mod colour;
 mod drawing;
 mod error;
 mod raster;
+mod solids;
 mod text;
 
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufReader, BufWriter, ErrorKind};
 use std::path::Path;
 
 pub use animation::Animation;
@@ -31,6 +33,7 @@ pub use camera::{Camera, Projection};
 pub use colour::Colours;
 pub use drawing::Drawing;
 pub use error::PictureError;
+pub use solids::Solid;
 
 /// A rectangle of pixels, row by row from the top left; each pixel is red, green and blue in sRGB.
 ///
@@ -126,6 +129,26 @@ impl Picture {
             writer.finish()
         });
         written.map_err(|error| PictureError::write(path)(error.into()))
+    }
+
+    /// Reads a PNG file that [`write_png`](Self::write_png) wrote.
+    ///
+    /// # Errors
+    /// [`PictureError::Read`] if the file cannot be read, is damaged, or has another kind of pixels.
+    pub fn read_png(path: impl AsRef<Path>) -> Result<Self, PictureError> {
+        let path = path.as_ref();
+        let fail = |kind| PictureError::Read { file: path.into(), kind };
+        let damaged = |_| fail(ErrorKind::InvalidData);
+        let file = File::open(path).map_err(|error| fail(error.kind()))?;
+        let mut reader = png::Decoder::new(BufReader::new(file)).read_info().map_err(damaged)?;
+        let &png::Info { width, height, color_type, bit_depth, .. } = reader.info();
+        if (color_type, bit_depth) != (png::ColorType::Rgb, png::BitDepth::Eight) {
+            return Err(fail(ErrorKind::InvalidData));
+        }
+        let (width, height) = (width as usize, height as usize);
+        let mut pixels = vec![[0; 3]; width * height];
+        reader.next_frame(pixels.as_flattened_mut()).map_err(damaged)?;
+        Ok(Self { width, height, pixels })
     }
 
     /// The width and height as integers of a format with sides up to `limit`.

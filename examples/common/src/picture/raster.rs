@@ -24,11 +24,24 @@ const PEN: f64 = 0.55;
 /// How much an isoline darkens the surface.
 const INK: f64 = 0.45;
 
-/// The surface to draw: one value from 0 to 1 per vertex.
+/// How near to the eye a corner may be, as the perspective scale; triangles that reach closer, or behind the
+/// eye, are left out.
+const NEAREST: f64 = 50.0;
+
+/// A surface to draw.
 pub(super) struct Surface<'a> {
     pub(super) positions: &'a [[f64; 3]],
     pub(super) triangles: &'a [[u32; 3]],
-    pub(super) values: &'a [f64],
+    pub(super) paint: Paint<'a>,
+}
+
+/// The colour of a surface.
+#[derive(Clone, Copy)]
+pub(super) enum Paint<'a> {
+    /// One value from 0 to 1 per vertex, on the colour map of the drawing.
+    Values(&'a [f64]),
+    /// One colour, in sRGB from 0 to 1.
+    Colour([f64; 3]),
 }
 
 /// A rectangle in the picture: left, top, width and height in pixels.
@@ -60,8 +73,8 @@ struct Corner {
     normal: [f64; 3],
 }
 
-/// Draws a surface into a frame of a new picture.
-pub(super) fn draw(surface: &Surface<'_>, drawing: &Drawing, camera: &Fitted, frame: Frame) -> Picture {
+/// Draws surfaces into a frame of a new picture.
+pub(super) fn draw(surfaces: &[Surface<'_>], drawing: &Drawing, camera: &Fitted, frame: Frame) -> Picture {
     let side = drawing.samples.clamp(1, 8);
     let (width, height) = (drawing.width * side, drawing.height * side);
     let background = to_light(drawing.background.map(|c| f64::from(c) / 255.0));
@@ -72,24 +85,30 @@ pub(super) fn draw(surface: &Surface<'_>, drawing: &Drawing, camera: &Fitted, fr
         light: vec![background; width * height],
         depth: vec![f64::NEG_INFINITY; width * height],
     };
-    let normals = normals(surface);
-    let corners: Vec<Corner> = (0..surface.positions.len())
-        .map(|v| {
-            let [x, y, depth] = camera.project(surface.positions[v]);
-            Corner {
-                x: frame.left + 0.5 * (1.0 + x) * frame.width,
-                y: frame.top + 0.5 * (1.0 - y) * frame.height,
-                depth,
-                nearness: camera.nearness(depth),
-                value: surface.values[v],
-                normal: camera.axes().map(|axis| dot(axis, normals[v])),
-            }
-        })
-        .collect();
-    for t in surface.triangles {
-        samples.triangle(t.map(|v| corners[v as usize]), drawing);
+    for surface in surfaces {
+        let corners = corners(surface, camera, frame);
+        for t in surface.triangles {
+            samples.triangle(t.map(|v| corners[v as usize]), surface.paint, drawing);
+        }
     }
     samples.resolve(drawing)
+}
+
+/// The projected vertices of a surface.
+fn corners(surface: &Surface<'_>, camera: &Fitted, frame: Frame) -> Vec<Corner> {
+    let normals = normals(surface);
+    let corner = |v: usize| {
+        let [x, y, depth] = camera.project(surface.positions[v]);
+        Corner {
+            x: frame.left + 0.5 * (1.0 + x) * frame.width,
+            y: frame.top + 0.5 * (1.0 - y) * frame.height,
+            depth,
+            nearness: camera.nearness(depth),
+            value: if let Paint::Values(values) = surface.paint { values[v] } else { 0.0 },
+            normal: camera.axes().map(|axis| dot(axis, normals[v])),
+        }
+    };
+    (0..surface.positions.len()).map(corner).collect()
 }
 
 /// The area-weighted mean normal of the triangles around each vertex.
@@ -106,10 +125,10 @@ fn normals(surface: &Surface<'_>) -> Vec<[f64; 3]> {
 }
 
 impl Samples {
-    fn triangle(&mut self, [a, b, c]: [Corner; 3], drawing: &Drawing) {
+    fn triangle(&mut self, [a, b, c]: [Corner; 3], paint: Paint<'_>, drawing: &Drawing) {
         let double = (b.x - a.x) * (c.y - a.y) - (c.x - a.x) * (b.y - a.y);
-        if double == 0.0 || !double.is_finite() {
-            return; // seen edge-on
+        if double == 0.0 || !double.is_finite() || [a, b, c].iter().any(|c| c.nearness > NEAREST) {
+            return; // seen edge-on, or at the eye
         }
         // Barycentric coordinates decrease from 1 at a corner to 0 at the opposite edge, `height` pixels
         // away.
@@ -161,7 +180,11 @@ impl Samples {
                 if to_edge < PEN {
                     light *= 1.0 - drawing.edges.clamp(0.0, 1.0);
                 }
-                self.light[at] = to_light(drawing.colours.at(value)).map(|l| l * light as f32);
+                let colour = match paint {
+                    Paint::Values(_) => drawing.colours.at(value),
+                    Paint::Colour(colour) => colour,
+                };
+                self.light[at] = to_light(colour).map(|l| l * light as f32);
             }
         }
     }

@@ -1,0 +1,125 @@
+//! Attachments in time: which nodes are pinned in a frame, and where.
+
+use std::ops::Range;
+
+use coarsen::elastic::{Attachments, BodyError};
+use coarsen::mesh::vector::{cross, dot, sub};
+
+/// Nodes that are pinned for some frames, to where they are before the first one or to points that move from
+/// there.
+#[derive(Clone, Debug)]
+pub(crate) struct Hold {
+    /// The nodes, in numbers of the scene.
+    pub(crate) nodes: Vec<u32>,
+    /// The frames, which count from 1.
+    pub(crate) frames: Range<usize>,
+    /// N/m for each node.
+    pub(crate) stiffness: f64,
+    /// m/s.
+    pub(crate) velocity: [f64; 3],
+    /// A point of the axis, its unit vector, and the rate in radians per second.
+    pub(crate) turn: Option<([f64; 3], [f64; 3], f64)>,
+}
+
+impl Hold {
+    /// Where a node is pulled to, `time` seconds after it was at `anchor`.
+    fn target(&self, anchor: [f64; 3], time: f64) -> [f64; 3] {
+        let turned = match self.turn {
+            None => anchor,
+            Some((through, axis, rate)) => {
+                // Rodrigues: r cos θ + (a × r) sin θ + a (a · r)(1 − cos θ)
+                let (r, (sin, cos)) = (sub(anchor, through), (rate * time).sin_cos());
+                let (across, along) = (cross(axis, r), dot(axis, r) * (1.0 - cos));
+                std::array::from_fn(|k| through[k] + r[k] * cos + across[k] * sin + axis[k] * along)
+            }
+        };
+        std::array::from_fn(|k| turned[k] + time * self.velocity[k])
+    }
+}
+
+/// The pins of a scene as they are in the current frame.
+pub(crate) struct Holds {
+    list: Vec<Hold>,
+    /// Which of them hold.
+    active: Vec<bool>,
+}
+
+impl Holds {
+    /// Attachments of which none holds yet.
+    pub(crate) fn new(list: Vec<Hold>) -> Self {
+        Self { active: vec![false; list.len()], list }
+    }
+
+    /// Sets the pins of a frame, from the positions x before it; `anchors` has the positions at which each
+    /// attachment began. Returns whether pins were added or removed: whether their Hessian changed.
+    ///
+    /// # Errors
+    /// [`BodyError`] for a pin that is not valid.
+    pub(crate) fn set(
+        &mut self,
+        frame: usize,
+        h: f64,
+        x: &[f64],
+        anchors: &mut [Vec<[f64; 3]>],
+        pins: &mut Attachments,
+    ) -> Result<bool, BodyError> {
+        let now: Vec<bool> = self.list.iter().map(|hold| hold.frames.contains(&frame)).collect();
+        let changed = now != self.active;
+        for (hold, _) in self.list.iter().zip(&now).filter(|(_, now)| !**now) {
+            hold.nodes.iter().for_each(|&node| _ = pins.release(node as usize));
+        }
+        for ((hold, anchors), _) in self.list.iter().zip(anchors).zip(&now).filter(|(_, now)| **now) {
+            if anchors.is_empty() {
+                let at = |&node: &u32| std::array::from_fn(|k| x[3 * node as usize + k]);
+                anchors.extend(hold.nodes.iter().map(at));
+            }
+            let time = h * (frame + 1 - hold.frames.start) as f64;
+            for (&node, &anchor) in hold.nodes.iter().zip(&*anchors) {
+                pins.attach(node as usize, hold.target(anchor, time), hold.stiffness)?;
+            }
+        }
+        self.active = now;
+        Ok(changed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coarsen::elastic::Potential;
+    use std::f64::consts::FRAC_PI_2;
+
+    fn hold(frames: Range<usize>) -> Hold {
+        Hold { nodes: vec![1], frames, stiffness: 2.0, velocity: [0.0; 3], turn: None }
+    }
+
+    #[test]
+    fn pins_come_and_go() {
+        let mut pins = Attachments::new(3).unwrap();
+        let mut holds = Holds::new(vec![hold(2..4)]);
+        let (x, mut anchors) = ([0.5; 9], vec![Vec::new()]);
+        let mut lengths = Vec::new();
+        for frame in 1..=5 {
+            let changed = holds.set(frame, 0.1, &x, &mut anchors, &mut pins).unwrap();
+            lengths.push((pins.len(), changed));
+        }
+        assert_eq!(lengths, [(0, false), (1, true), (1, false), (0, true), (0, false)]);
+        assert_eq!(anchors, [vec![[0.5; 3]]]);
+    }
+
+    /// The anchor is where the node was before the first frame, also when it has moved since.
+    #[test]
+    fn points_move_from_their_anchors() {
+        let mut pins = Attachments::new(3).unwrap();
+        let turn = Some(([0.0; 3], [0.0, 0.0, 1.0], 10.0 * FRAC_PI_2));
+        let mut holds = Holds::new(vec![Hold { velocity: [0.0, 0.0, 20.0], turn, ..hold(3..9) }]);
+        let mut anchors = vec![Vec::new()];
+        let mut x = [0.0; 9];
+        x[3] = 1.0;
+        holds.set(3, 0.1, &x, &mut anchors, &mut pins).unwrap();
+        let at = |p: [f64; 3]| [[0.0; 3], p, [0.0; 3]].as_flattened().to_vec();
+        assert!(pins.energy(&at([0.0, 1.0, 2.0])).value < 1e-20);
+        holds.set(4, 0.1, &[7.0; 9], &mut anchors, &mut pins).unwrap();
+        assert!(pins.energy(&at([-1.0, 0.0, 4.0])).value < 1e-20);
+    }
+}

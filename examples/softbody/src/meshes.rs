@@ -1,0 +1,209 @@
+//! The meshes of bodies: generated, from a file, or from the folder of test data.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use coarsen::mesh::vector::{cross, dot, sub};
+use coarsen::mesh::{self, Mesh, MeshError, ReadError};
+
+/// The environment variable that names the folder of test data.
+const DATA: &str = "COARSEN_DATA";
+
+/// The most cells across a bar, and vertices along a side of a sheet.
+const MOST: [usize; 2] = [100, 2000];
+
+/// A mesh by name.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) enum MeshChoice {
+    /// The armadillo of the test data.
+    Armadillo,
+    /// The bunny of the test data.
+    Bunny,
+    /// A bar of 4 N x N x N cells.
+    Bar(usize),
+    /// A sheet of N x N vertices.
+    Sheet(usize),
+    /// A file of tetrahedra or triangles.
+    File(PathBuf),
+}
+
+/// A mesh that cannot be simulated.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum MeshFault {
+    /// A name without meaning.
+    #[error(
+        "`{name}`: expected bar:N with N from 1 to {}, sheet:N with N from 2 to {}, armadillo, bunny or \
+         a file",
+        MOST[0],
+        MOST[1]
+    )]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// The folder of test data is not known.
+    #[error(
+        "the mesh {name} is in the folder of test data; set {DATA} to that folder, or use --mesh bar:8 \
+         or a file"
+    )]
+    NoData {
+        /// The mesh.
+        name: MeshChoice,
+    },
+    /// A file that cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// An element that is not valid.
+    #[error("{name}: {source}")]
+    Element {
+        /// The mesh.
+        name: MeshChoice,
+        /// What is wrong with it.
+        source: MeshError,
+    },
+    /// A tetrahedron whose orientation differs from that of others.
+    #[error(
+        "{name}: tetrahedron {element} (from 0, in the order of the file) is inverted: its volume is \
+         {volume:.3e}; swap two of its corners, or repair the mesh"
+    )]
+    Inverted {
+        /// The mesh.
+        name: MeshChoice,
+        /// The tetrahedron.
+        element: usize,
+        /// Its signed volume.
+        volume: f64,
+    },
+    /// A vertex without mass.
+    #[error(
+        "{name}: no element uses vertex {vertex} (from 0), so it would have no mass; remove it with \
+         Mesh::without_unused"
+    )]
+    Unused {
+        /// The mesh.
+        name: MeshChoice,
+        /// The vertex.
+        vertex: usize,
+    },
+    /// A file without elements.
+    #[error("{name}: has neither tetrahedra nor triangles")]
+    Empty {
+        /// The mesh.
+        name: MeshChoice,
+    },
+}
+
+impl MeshChoice {
+    /// Reads or generates the mesh: positive tetrahedra or, without tetrahedra, triangles; every vertex is
+    /// used. Its longest side is 1.
+    ///
+    /// A file whose tetrahedra are all negative has the other convention and is turned.
+    pub(crate) fn load(&self) -> Result<Mesh, MeshFault> {
+        let mesh = match self {
+            Self::Bar(n) => Mesh::bar([4 * n, *n, *n], 1.0),
+            Self::Sheet(n) => sheet(*n),
+            Self::File(file) => mesh::read(file)?,
+            Self::Armadillo => {
+                let mut mesh = self.data("ipc_Armadillo13K.msh.gz")?;
+                mesh.positions.iter_mut().for_each(|p| *p = [-p[0], p[1], -p[2]]); // it faces +z
+                mesh
+            }
+            Self::Bunny => self.data("gpuipc_bunny.msh.gz")?,
+        };
+        Ok(self.checked(mesh)?.scaled(1.0))
+    }
+
+    /// The number of vertices along a side of a sheet.
+    pub(crate) fn side(&self) -> Option<usize> {
+        if let Self::Sheet(n) = self { Some(*n) } else { None }
+    }
+
+    fn data(&self, file: &str) -> Result<Mesh, MeshFault> {
+        let folder = std::env::var_os(DATA).ok_or_else(|| MeshFault::NoData { name: self.clone() })?;
+        Ok(mesh::read(PathBuf::from(folder).join("meshes").join(file))?)
+    }
+
+    fn checked(&self, mut mesh: Mesh) -> Result<Mesh, MeshFault> {
+        let name = || self.clone();
+        mesh.check_volumes().map_err(|source| MeshFault::Element { name: name(), source })?;
+        let volume = |t: &[u32; 4]| {
+            let [a, b, c, d] = t.map(|v| mesh.positions[v as usize]);
+            dot(cross(sub(b, a), sub(c, a)), sub(d, a)) / 6.0
+        };
+        let volumes: Vec<f64> = mesh.tetrahedra.iter().map(volume).collect();
+        let turned = volumes.iter().all(|v| *v < 0.0);
+        if let Some(element) = volumes.iter().position(|v| *v < 0.0).filter(|_| !turned) {
+            return Err(MeshFault::Inverted { name: name(), element, volume: volumes[element] });
+        }
+        if mesh.tetrahedra.is_empty() {
+            if mesh.triangles.is_empty() {
+                return Err(MeshFault::Empty { name: name() });
+            }
+        } else {
+            mesh.triangles = Vec::new();
+            mesh = mesh.oriented();
+        }
+        let mut used = vec![false; mesh.positions.len()];
+        let corners = mesh.tetrahedra.as_flattened().iter().chain(mesh.triangles.as_flattened());
+        corners.for_each(|&v| used[v as usize] = true);
+        match used.iter().position(|used| !used) {
+            Some(vertex) => Err(MeshFault::Unused { name: name(), vertex }),
+            None => Ok(mesh),
+        }
+    }
+}
+
+/// The unit square in the plane y = 0 with n x n vertices, x varying fastest; the diagonals of the cells
+/// alternate.
+fn sheet(n: usize) -> Mesh {
+    let at = |k: usize| k as f64 / (n - 1) as f64;
+    let positions = (0..n * n).map(|v| [at(v % n), 0.0, at(v / n)]).collect();
+    let cell = |c: usize| {
+        let (i, j) = (c % (n - 1), c / (n - 1));
+        let [a, b, c, d] = [(i, j), (i + 1, j), (i, j + 1), (i + 1, j + 1)].map(|(i, j)| (j * n + i) as u32);
+        if (i + j).is_multiple_of(2) { [[a, c, b], [b, c, d]] } else { [[a, d, b], [a, c, d]] }
+    };
+    let triangles = (0..(n - 1) * (n - 1)).flat_map(cell).collect();
+    Mesh { positions, triangles, tetrahedra: Vec::new() }
+}
+
+impl FromStr for MeshChoice {
+    type Err = MeshFault;
+
+    fn from_str(text: &str) -> Result<Self, MeshFault> {
+        let wrong = || MeshFault::Name { name: text.to_owned() };
+        let count = |digits: &str, least, most| {
+            digits.parse().ok().filter(|n| (least..=most).contains(n)).ok_or_else(wrong)
+        };
+        match (text, text.split_once(':')) {
+            ("armadillo", _) => Ok(Self::Armadillo),
+            ("bunny", _) => Ok(Self::Bunny),
+            (_, Some(("bar", n))) => Ok(Self::Bar(count(n, 1, MOST[0])?)),
+            (_, Some(("sheet", n))) => Ok(Self::Sheet(count(n, 2, MOST[1])?)),
+            _ if text.contains(['.', '/']) => Ok(Self::File(text.into())),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl TryFrom<String> for MeshChoice {
+    type Error = MeshFault;
+
+    fn try_from(text: String) -> Result<Self, MeshFault> {
+        text.parse()
+    }
+}
+
+impl fmt::Display for MeshChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Armadillo => f.write_str("armadillo"),
+            Self::Bunny => f.write_str("bunny"),
+            Self::Bar(n) => write!(f, "bar:{n}"),
+            Self::Sheet(n) => write!(f, "sheet:{n}"),
+            Self::File(file) => file.display().fmt(f),
+        }
+    }
+}

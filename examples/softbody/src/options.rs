@@ -1,0 +1,171 @@
+//! Command-line options.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, Parser, ValueEnum};
+use coarsen::BackendChoice;
+
+use crate::material::Material;
+use crate::meshes::MeshChoice;
+use crate::output::Format;
+use crate::scene::SceneChoice;
+
+/// Soft bodies and cloth in time.
+#[derive(Clone, Debug, Parser)]
+pub(crate) struct Options {
+    /// Scene: swing, pile, twist, pachinko, hang, or a scene file.
+    #[arg(long, default_value = "swing", value_name = "NAME|FILE.toml")]
+    pub(crate) scene: SceneChoice,
+    /// Mesh of the bodies: armadillo or bunny (of the folder COARSEN_DATA), bar:N with N cells across,
+    /// sheet:N with N vertices along a side, or a file. The default depends on the scene.
+    #[arg(long, value_name = "FILE|NAME|bar:N|sheet:N")]
+    pub(crate) mesh: Option<MeshChoice>,
+    /// Material of the bodies; by default neo-hookean for tetrahedra and mass-spring for sheets.
+    #[arg(long, value_enum)]
+    pub(crate) material: Option<Material>,
+    /// Young's modulus in Pa.
+    #[arg(long, default_value_t = 1e5, value_parser = positive)]
+    pub(crate) young: f64,
+    /// Poisson's ratio.
+    #[arg(long, default_value_t = 0.45, value_parser = ratio, allow_hyphen_values = true)]
+    pub(crate) poisson: f64,
+    /// Density in kg/m³; sheets are 1 mm thick.
+    #[arg(long, default_value_t = 1000.0, value_parser = positive)]
+    pub(crate) density: f64,
+    /// How a step is computed.
+    #[command(flatten)]
+    pub(crate) method: Method,
+    /// Number of frames, one for each time step.
+    #[arg(long, default_value_t = 120)]
+    pub(crate) frames: usize,
+    /// Number of threads; 0 uses one per core.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) threads: usize,
+    /// Folder for all files that are written.
+    #[arg(long, default_value = "softbody-out", value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Continues from the checkpoint in the folder, to the same bits as without an interruption.
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Format of the surface that is written for each frame.
+    #[arg(long, value_enum, default_value_t = Format::Vtk)]
+    pub(crate) format: Format,
+    /// Width of the pictures in pixels; 0 draws none.
+    #[arg(long, default_value_t = 640, value_parser = clap::value_parser!(u16).range(0..=4096))]
+    pub(crate) width: u16,
+}
+
+/// What decides the bits of a run beside the scene.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Method {
+    /// Time step in seconds.
+    #[arg(long, default_value_t = 1.0 / 30.0, value_parser = positive)]
+    pub(crate) dt: f64,
+    /// Method of descent.
+    #[arg(long, value_enum, default_value_t = Integrator::Newton)]
+    pub(crate) integrator: Integrator,
+    /// Preconditioner of the linear systems.
+    #[arg(long, value_enum, default_value_t = Solver::Sa)]
+    pub(crate) solver: Solver,
+    /// Maximum number of iterations of the descent in a step.
+    #[arg(long, default_value_t = 20, value_parser = at_least_one)]
+    pub(crate) iterations: usize,
+    /// Maximum number of iterations of a linear solve in newton and pd.
+    #[arg(long, default_value_t = 500, value_parser = at_least_one)]
+    pub(crate) inner: usize,
+    /// newton: iterations between two updates of the preconditioner; 0 updates it once in a step.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) refresh: usize,
+    /// The descent ends where the imbalance of forces is this share of the weight, in the mean of the nodes.
+    #[arg(long, default_value_t = 1e-3, value_parser = not_negative)]
+    pub(crate) tolerance: f64,
+    /// skinning: handles of each level, from fine to coarse. sa, mas: one number, the most levels.
+    #[arg(long, value_delimiter = ',', value_name = "N,N,..", value_parser = at_least_one)]
+    pub(crate) levels: Vec<usize>,
+    /// Frames between two checkpoints; the solver is built anew at each.
+    #[arg(long, default_value_t = 10, value_parser = at_least_one)]
+    pub(crate) checkpoint: usize,
+    /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N.
+    #[arg(long, default_value = "cpu")]
+    pub(crate) backend: Place,
+}
+
+/// The methods of descent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Integrator {
+    /// Newton's method with projected Hessians.
+    Newton,
+    /// Projective Dynamics: a constant matrix.
+    Pd,
+    /// L-BFGS around the preconditioner.
+    Lbfgs,
+    /// Nonlinear conjugate gradients.
+    Ncg,
+    /// Gradient descent with Chebyshev acceleration.
+    Agd,
+}
+
+/// The preconditioners.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Solver {
+    /// Skinning-space multigrid.
+    Skinning,
+    /// Multilevel additive Schwarz.
+    Mas,
+    /// Smoothed aggregation.
+    Sa,
+    /// Inverses of the diagonal blocks.
+    BlockJacobi,
+    /// Symmetric Gauss-Seidel.
+    Gs,
+    /// A Chebyshev polynomial.
+    Chebyshev,
+    /// A sparse factor.
+    Direct,
+    /// The one with the least work on the first system.
+    Auto,
+}
+
+/// The available backends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    /// The CPU in f64.
+    Cpu,
+    /// Vectors in f64, matrices in f32.
+    Mixed,
+    /// A backend selected by name.
+    Named(BackendChoice),
+}
+
+impl FromStr for Place {
+    type Err = coarsen::Unavailable;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "cpu" => Ok(Self::Cpu),
+            "mixed" => Ok(Self::Mixed),
+            _ => text.parse().map(Self::Named),
+        }
+    }
+}
+
+/// Parses a positive number.
+fn positive(text: &str) -> Result<f64, &'static str> {
+    text.parse().ok().filter(|x: &f64| *x > 0.0 && x.is_finite()).ok_or("expected a number above 0")
+}
+
+/// Parses a nonnegative number.
+fn not_negative(text: &str) -> Result<f64, &'static str> {
+    text.parse().ok().filter(|x: &f64| *x >= 0.0 && x.is_finite()).ok_or("expected 0 or a positive number")
+}
+
+/// Parses Poisson's ratio.
+fn ratio(text: &str) -> Result<f64, &'static str> {
+    text.parse().ok().filter(|x: &f64| *x > -1.0 && *x < 0.5).ok_or("expected a number between -1 and 0.5")
+}
+
+/// Parses a count.
+fn at_least_one(text: &str) -> Result<usize, &'static str> {
+    text.parse().ok().filter(|n| *n > 0).ok_or("expected a whole number of 1 or more")
+}

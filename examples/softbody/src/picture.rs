@@ -1,0 +1,122 @@
+//! Pictures of frames: bodies with their shadows, ground and obstacles.
+
+use coarsen::mesh::vector::{dot, sub};
+use examples_common::Picture;
+use examples_common::picture::{Camera, Drawing, PictureError, Projection, Solid as Painted};
+
+use crate::scene::{Shape, Solid, View};
+use crate::solids::{Patch, round, tiles, unit};
+
+/// The colours of bodies, in turn.
+const BODIES: [[u8; 3]; 6] =
+    [[219, 116, 66], [79, 138, 196], [122, 173, 92], [186, 105, 170], [222, 181, 77], [92, 176, 171]];
+
+/// The colours of tiles on the ground.
+const TILES: [[u8; 3]; 2] = [[222, 222, 226], [205, 205, 211]];
+
+/// The colours of tiles on walls.
+const WALLS: [[u8; 3]; 2] = [[236, 236, 240]; 2];
+
+/// Walls are drawn if the cosine between their normal and the direction to the eye is larger.
+const FACING: f64 = 0.5;
+
+/// The colour of balls and capsules.
+const OBSTACLE: [u8; 3] = [150, 150, 158];
+
+/// The colour of shadows.
+const SHADOW: [u8; 3] = [150, 150, 156];
+
+/// The height of shadows above the ground, in units of the view.
+const LIFT: f64 = 1e-3;
+
+/// The vertical angle of view in degrees.
+const ANGLE: f64 = 30.0;
+
+/// What does not change between frames.
+pub(crate) struct Stage {
+    drawing: Drawing,
+    view: Vec<[f64; 3]>,
+    still: Vec<(Patch, [u8; 3])>,
+    /// A point of the ground and its normal.
+    ground: Option<[[f64; 3]; 2]>,
+    lift: f64,
+    /// The triangles of each body.
+    bodies: Vec<Vec<[u32; 3]>>,
+}
+
+impl Stage {
+    /// The stage of a scene: its view, obstacles, bodies and their initial positions, for pictures `width`
+    /// pixels wide.
+    pub(crate) fn new(
+        view: &View,
+        obstacles: &[Solid],
+        shapes: &[Shape],
+        positions: &[[f64; 3]],
+        width: usize,
+    ) -> Self {
+        let rounds: Vec<Patch> = obstacles.iter().filter_map(round).collect();
+        let seen = || positions.iter().chain(rounds.iter().flat_map(|patch| &patch.positions));
+        let ends = [[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]];
+        let around = seen().fold(ends, |[low, high], p| {
+            [[0, 1, 2].map(|k| low[k].min(p[k])), [0, 1, 2].map(|k| high[k].max(p[k]))]
+        });
+        let corners = view.corners.unwrap_or(around);
+        let size = sub(corners[1], corners[0]);
+
+        // With y upwards, the camera counts its azimuth from +z towards +x.
+        let (azimuth, elevation) = (view.azimuth, view.elevation);
+        let camera = Camera { azimuth, elevation, up: 1, projection: Projection::Perspective(ANGLE) };
+        let (az, el) = (azimuth.to_radians(), elevation.to_radians());
+        let towards = [el.cos() * az.sin(), el.sin(), el.cos() * az.cos()];
+        let mut still: Vec<(Patch, [u8; 3])> = Vec::new();
+        let mut ground = None;
+        for solid in obstacles {
+            let Solid::Plane { point, normal } = *solid else { continue };
+            let normal = unit(normal);
+            let upwards = normal[1] > 0.9;
+            if dot(normal, towards) > if upwards { 0.0 } else { FACING } {
+                let colours = if upwards { TILES } else { WALLS };
+                still.extend(tiles(point, normal, corners).into_iter().zip(colours));
+            }
+            ground = ground.or(Some([point, normal]).filter(|_| upwards));
+        }
+        still.extend(rounds.into_iter().map(|patch| (patch, OBSTACLE)));
+        let corner = |k: usize| [0, 1, 2].map(|axis| corners[k >> axis & 1][axis]);
+        Self {
+            drawing: Drawing { width, height: width * 3 / 4, samples: 2, camera, ..Drawing::default() },
+            view: (0..8).map(corner).collect(),
+            still,
+            ground,
+            lift: LIFT * dot(size, size).sqrt(),
+            bodies: shapes.iter().map(|shape| shape.triangles.clone()).collect(),
+        }
+    }
+
+    /// The picture of positions x, with a line of text.
+    ///
+    /// # Errors
+    /// [`PictureError`] for positions that are not finite.
+    pub(crate) fn frame(&self, x: &[f64], caption: &str) -> Result<Picture, PictureError> {
+        let positions: &[[f64; 3]] = x.as_chunks().0;
+        let dropped: Vec<[f64; 3]> = self.ground.map_or(Vec::new(), |[point, normal]| {
+            let drop = |p: &[f64; 3]| {
+                let height = dot(sub(*p, point), normal) - self.lift;
+                [0, 1, 2].map(|k| p[k] - height.max(0.0) * normal[k])
+            };
+            positions.iter().map(drop).collect()
+        });
+        let mut solids: Vec<Painted<'_>> = Vec::new();
+        for (Patch { positions, triangles }, colour) in &self.still {
+            solids.push(Painted { positions, triangles, colour: *colour });
+        }
+        for (body, triangles) in self.bodies.iter().enumerate() {
+            solids.push(Painted { positions, triangles, colour: BODIES[body % BODIES.len()] });
+            if self.ground.is_some() {
+                solids.push(Painted { positions: &dropped, triangles, colour: SHADOW });
+            }
+        }
+        let mut picture = self.drawing.solids(&self.view, &solids)?;
+        self.drawing.caption(&mut picture, caption);
+        Ok(picture)
+    }
+}

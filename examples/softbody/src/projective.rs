@@ -1,0 +1,160 @@
+//! Projective Dynamics: descent with a constant matrix.
+//!
+//! > A = M/h² + L + pins + C,    d = −A⁻¹ ∇f
+//!
+//! where L is the weighted Laplacian of each element that bounds its Hessian from above, and C the stiffness
+//! of the contacts at x. For `arap` and springs one iteration is a local and a global step (Bouaziz et al.
+//! 2014; Liu, Bouaziz & Kavan 2017). L is assembled when pins come or go. The preconditioner or factor is
+//! updated then, and when contacts change: Xian, Tong & Liu 2019, Alg. 4, line 10.
+
+use std::cell::Cell;
+use std::mem::swap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use coarsen::backend::Matrix;
+use coarsen::elastic::{Curvature, ImplicitEuler, Potential, Total, Touching};
+use coarsen::follow::{Built, Placed};
+use coarsen::optimize::{DescentError, Direction, Proposal, Refusal};
+use coarsen::prelude::*;
+use coarsen::sparse::{Contacts, OwnedSystem, Pattern};
+
+use crate::part::Part;
+use crate::solver::Recipe;
+
+/// The global step of Projective Dynamics, solved by conjugate gradients with a preconditioner; with a factor
+/// they take one iteration.
+pub(crate) struct Projective<B: Backend> {
+    on: B,
+    recipe: Recipe<B::Vector>,
+    inner: Cg<B::Vector>,
+    /// Whether pins have come or gone.
+    stale: Rc<Cell<bool>>,
+    system: Option<OwnedSystem<f64>>,
+    touching: Touching,
+    /// Storage for the next set of contacts.
+    spare: Option<Contacts<f64>>,
+    global: Option<Global<B>>,
+    /// x on the host.
+    points: Vec<f64>,
+    p: Option<B::Vector>,
+    iterations: usize,
+}
+
+/// A at the place, and what solves it.
+struct Global<B: Backend> {
+    matrix: B::Matrix,
+    pattern: Arc<Pattern>,
+    inverse: Built<B::Vector>,
+}
+
+impl<B: Backend<Real = f64>> Projective<B> {
+    /// The direction at a place, with the function that builds its preconditioner, the stopping rule of the
+    /// global step, and a flag that is set when pins come or go. A is built for x.
+    ///
+    /// # Errors
+    /// Those of the matrix and the preconditioner.
+    pub(crate) fn new(
+        on: &B,
+        f: &mut ImplicitEuler<Total<Part>>,
+        x: &[f64],
+        recipe: Recipe<B::Vector>,
+        stop: Stop<f64>,
+        stale: Rc<Cell<bool>>,
+    ) -> Result<Self, DescentError> {
+        let mut direction = Self {
+            on: on.clone(),
+            recipe,
+            inner: Cg::new(stop),
+            stale,
+            system: None,
+            touching: Touching::default(),
+            spare: None,
+            global: None,
+            points: x.to_vec(),
+            p: None,
+            iterations: 0,
+        };
+        direction.assemble(f)?;
+        Ok(direction)
+    }
+
+    /// Brings A up to date at `points`.
+    fn assemble(&mut self, f: &mut ImplicitEuler<Total<Part>>) -> Result<(), DescentError> {
+        let mut changed = self.stale.take() || self.system.is_none();
+        if changed {
+            f.curvature = Curvature::Constant;
+            let matrix = f.hessian(&self.points).clone();
+            let new = || Contacts::new(f.potential.nodes(), 3).map_err(DescentError::linearize);
+            let contact = if f.potential.touches() { Some(new()?) } else { None };
+            self.spare.clone_from(&contact);
+            self.system = Some(OwnedSystem { contact, ..OwnedSystem::from(matrix) });
+        }
+        let Some(system) = &mut self.system else { return Ok(()) };
+        if let (Some(old), Some(new)) = (&mut system.contact, &mut self.spare) {
+            self.touching.clear();
+            f.potential.add_contacts(&self.points, Curvature::Constant, &mut self.touching);
+            let (stencils, stiffness) = (self.touching.stencils(), self.touching.stiffness());
+            new.assemble(stencils, stiffness).map_err(DescentError::linearize)?;
+            if old.places() != new.places() || old.values() != new.values() {
+                swap(old, new);
+                changed = true;
+            }
+        }
+        if !changed {
+            return Ok(());
+        }
+        system.positions.clear();
+        system.positions.extend_from_slice(self.points.as_chunks().0);
+        let view = system.system();
+        let whole = view.whole().map_err(DescentError::linearize)?;
+        let Some(global) = &mut self.global else {
+            let inverse = (self.recipe)(view).map_err(DescentError::linearize)?;
+            let (matrix, pattern) = (self.on.matrix(&whole)?, whole.pattern().clone());
+            self.global = Some(Global { matrix, pattern, inverse });
+            return Ok(());
+        };
+        if global.pattern == *whole.pattern() {
+            global.matrix.set_values(&whole).map_err(DescentError::linearize)?;
+        } else {
+            (global.matrix, global.pattern) = (self.on.matrix(&whole)?, whole.pattern().clone());
+        }
+        global.inverse.update_from(view).map_err(DescentError::linearize)?;
+        Ok(())
+    }
+}
+
+impl<B: Backend<Real = f64>> Direction<B::Vector, Placed<ImplicitEuler<Total<Part>>, B>> for Projective<B> {
+    fn propose(
+        &mut self,
+        f: &mut Placed<ImplicitEuler<Total<Part>>, B>,
+        x: &B::Vector,
+        g: &B::Vector,
+        d: &mut B::Vector,
+    ) -> Result<Proposal<f64>, DescentError> {
+        self.points.resize(x.size(), 0.0);
+        self.on.read(x, &mut self.points)?;
+        self.assemble(&mut f.objective)?;
+        let p = match &mut self.p {
+            Some(p) => p,
+            none => none.insert(x.like()?),
+        };
+        let Some(Global { matrix, inverse, .. }) = &mut self.global else {
+            return Ok(Proposal::Refused(Refusal::NotFinite));
+        };
+        p.fill(0.0);
+        let report = self.inner.solve(matrix, inverse, g, p)?;
+        self.iterations += report.iterations;
+        Ok(match report.outcome {
+            Outcome::Converged | Outcome::IterationLimit | Outcome::Stagnated => {
+                d.scaled(&g.scalar(-1.0), p);
+                Proposal::Unit
+            }
+            outcome => Proposal::Refused(Refusal::Inner(outcome)),
+        })
+    }
+
+    fn inner_iterations(&self) -> usize {
+        self.iterations
+    }
+}

@@ -1,0 +1,154 @@
+//! The table of frames: a line of the file `frames.csv` for each, and a summary.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A frame.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Row {
+    /// The frame, from 1.
+    pub(crate) frame: usize,
+    /// Its time in s.
+    pub(crate) time: f64,
+    /// Iterations of the descent.
+    pub(crate) outer: usize,
+    /// Iterations of linear solves.
+    pub(crate) inner: usize,
+    /// Seconds in which preconditioners were built and updated.
+    pub(crate) setup: f64,
+    /// The other seconds of the step.
+    pub(crate) solve: f64,
+    /// Kinetic, elastic, pin, contact and gravitational energy, J.
+    pub(crate) energy: f64,
+    /// The work that pins have done since the start, J.
+    pub(crate) work: f64,
+    /// Contacts, and the deepest in m.
+    pub(crate) contacts: usize,
+    /// The largest depth of a contact, m.
+    pub(crate) penetration: f64,
+    /// How the descent ended.
+    pub(crate) outcome: String,
+}
+
+impl Row {
+    /// The first line of the file.
+    pub(crate) const HEADER: &str =
+        "frame,time,outer,inner,setup_s,solve_s,fps,energy,work,contacts,penetration,outcome";
+
+    /// Frames per second.
+    pub(crate) fn fps(&self) -> f64 {
+        (self.setup + self.solve).max(1e-9).recip()
+    }
+}
+
+/// The line of the file, in numbers that come back as they are.
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { frame, time, outer, inner, setup, solve, .. } = self;
+        let Self { energy, work, contacts, penetration, outcome, .. } = self;
+        write!(f, "{frame},{time},{outer},{inner},{setup:.6},{solve:.6},{:.3},", self.fps())?;
+        write!(f, "{energy:e},{work:e},{contacts},{penetration:e},{outcome}")
+    }
+}
+
+impl FromStr for Row {
+    type Err = ();
+
+    fn from_str(line: &str) -> Result<Self, ()> {
+        let fields: Vec<&str> = line.split(',').collect();
+        let &[frame, time, outer, inner, setup, solve, _, energy, work, contacts, penetration, outcome] =
+            &fields[..]
+        else {
+            return Err(());
+        };
+        let count = |text: &str| text.parse::<usize>().map_err(drop);
+        let number = |text: &str| text.parse::<f64>().map_err(drop);
+        Ok(Self {
+            frame: count(frame)?,
+            time: number(time)?,
+            outer: count(outer)?,
+            inner: count(inner)?,
+            setup: number(setup)?,
+            solve: number(solve)?,
+            energy: number(energy)?,
+            work: number(work)?,
+            contacts: count(contacts)?,
+            penetration: number(penetration)?,
+            outcome: outcome.to_owned(),
+        })
+    }
+}
+
+/// The table at the end of a run.
+pub(crate) struct Summary<'a>(pub(crate) &'a [Row]);
+
+impl fmt::Display for Summary<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = self.0;
+        let line = |f: &mut fmt::Formatter<'_>, name: &str, of: &dyn Fn(&Row) -> f64| {
+            let mut values: Vec<f64> = rows.iter().map(of).collect();
+            values.sort_unstable_by(f64::total_cmp);
+            let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+            let at = |share: f64| values.get((share * (values.len() as f64 - 1.0)) as usize).copied();
+            let [low, middle, high] = [0.0, 0.5, 1.0].map(|share| at(share).unwrap_or(0.0));
+            writeln!(f, "{name:<22}{mean:>12.4}{low:>12.4}{middle:>12.4}{high:>12.4}")
+        };
+        writeln!(f, "{:<22}{:>12}{:>12}{:>12}{:>12}", "", "mean", "least", "median", "most")?;
+        line(f, "outer iterations", &|row| row.outer as f64)?;
+        line(f, "inner iterations", &|row| row.inner as f64)?;
+        line(f, "setup, s", &|row| row.setup)?;
+        line(f, "solve, s", &|row| row.solve)?;
+        line(f, "frames per second", &Row::fps)?;
+        line(f, "energy, J", &|row| row.energy)?;
+        line(f, "penetration, mm", &|row| 1e3 * row.penetration)?;
+        let converged = rows.iter().filter(|row| row.outcome == "converged").count();
+        write!(f, "{converged} of {} frames converged", rows.len())?;
+        let mut other: Vec<&str> =
+            rows.iter().map(|row| row.outcome.as_str()).filter(|outcome| *outcome != "converged").collect();
+        other.sort_unstable();
+        for group in other.chunk_by(|a, b| a == b) {
+            write!(f, ", {} ended as {}", group.len(), group[0].replace('_', " "))?;
+        }
+        writeln!(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(frame: usize, outcome: &str) -> Row {
+        Row {
+            frame,
+            time: 0.1 * frame as f64,
+            outer: 3,
+            inner: 40,
+            setup: 0.25,
+            solve: 0.75,
+            energy: -1.0 / 3.0,
+            work: 1e-17,
+            contacts: 2,
+            penetration: 1e-3,
+            outcome: outcome.to_owned(),
+        }
+    }
+
+    #[test]
+    fn lines_come_back() {
+        let row = row(7, "converged");
+        assert_eq!(row.to_string().parse(), Ok(row.clone()));
+        assert_eq!(row.to_string().split(',').count(), Row::HEADER.split(',').count());
+        for damaged in ["", "1,2", "a,0,0,0,0,0,0,0,0,0,0,b", &format!("{row},1")] {
+            assert_eq!(damaged.parse::<Row>(), Err(()), "{damaged}");
+        }
+    }
+
+    #[test]
+    fn summaries_count_how_frames_ended() {
+        let rows = [row(1, "converged"), row(2, "iteration_limit"), row(3, "iteration_limit")];
+        let text = Summary(&rows).to_string();
+        assert!(text.contains("1 of 3 frames converged, 2 ended as iteration limit"), "{text}");
+        assert!(text.contains("frames per second") && text.contains("1.0000"), "{text}");
+        assert!(!Summary(&[]).to_string().contains("NaN"));
+    }
+}

@@ -1,0 +1,111 @@
+//! Errors of scenes.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use coarsen::AnyError;
+use coarsen::elastic::BodyError;
+use coarsen_contact::ContactError;
+
+use crate::meshes::{MeshChoice, MeshFault};
+
+/// A scene that cannot be read, or has no meaning.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SceneError {
+    /// A file that cannot be read.
+    #[error(
+        "{}: cannot be read ({kind}); a scene is swing, pile, twist, pachinko, hang or a TOML file",
+        file.display()
+    )]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// The error of the operating system.
+        kind: ErrorKind,
+    },
+    /// A file that is not a scene: a line, a column and what was expected there.
+    #[error("{}: {what}", file.display())]
+    Format {
+        /// The file.
+        file: PathBuf,
+        /// The message of the parser, with the line.
+        what: toml::de::Error,
+    },
+    /// A scene without bodies.
+    #[error("the scene has no bodies; add a table [[body]]")]
+    Empty,
+    /// A number without meaning.
+    #[error("{table} {index} (from 0): {key} is {found}, but must be {range}")]
+    Value {
+        /// `body`, `attachment` or `obstacle`.
+        table: &'static str,
+        /// Which one.
+        index: usize,
+        /// The key.
+        key: &'static str,
+        /// The value.
+        found: f64,
+        /// The values allowed.
+        range: &'static str,
+    },
+    /// An attachment of a body or a node that does not exist.
+    #[error(
+        "attachment {index} (from 0) refers to {what} {found}, but there are only {count}, numbered from 0"
+    )]
+    Missing {
+        /// Which attachment.
+        index: usize,
+        /// `body` or `node`.
+        what: &'static str,
+        /// The number.
+        found: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// An attachment that holds nothing.
+    #[error(
+        "attachment {index} (from 0) holds no nodes; its box or list is empty, in coordinates of the scene"
+    )]
+    Nothing {
+        /// Which attachment.
+        index: usize,
+    },
+    /// A material of solids for a mesh of triangles.
+    #[error(
+        "body {index} (from 0): the mesh {mesh} has no tetrahedra, which its material needs; use mass-spring"
+    )]
+    Surface {
+        /// Which body.
+        index: usize,
+        /// Its mesh.
+        mesh: MeshChoice,
+    },
+    /// A mesh that cannot be simulated.
+    #[error(transparent)]
+    Mesh(#[from] MeshFault),
+    /// A body whose elements or moduli are not valid.
+    #[error("body {index} (from 0): {source}")]
+    Body {
+        /// Which body.
+        index: usize,
+        /// What is wrong with it.
+        source: BodyError,
+    },
+    /// An obstacle that is not valid.
+    #[error("obstacle {index} (from 0): {source}")]
+    Obstacle {
+        /// Which obstacle.
+        index: usize,
+        /// What is wrong with it.
+        source: ContactError,
+    },
+    /// Bodies that cannot touch each other.
+    #[error(transparent)]
+    Contact(#[from] ContactError),
+    /// Potentials that cannot be added.
+    #[error(transparent)]
+    Sum(#[from] BodyError),
+    /// A pattern that cannot be made.
+    #[error(transparent)]
+    Any(#[from] AnyError),
+}

@@ -1,0 +1,217 @@
+//! The data of a scene.
+//!
+//! Lengths are in m, y points upwards, angles are in degrees.
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use serde::Deserialize;
+
+use crate::material::Material;
+use crate::meshes::MeshChoice;
+
+/// A scene by name.
+#[derive(Clone, Debug)]
+pub(crate) enum SceneChoice {
+    /// A body that is pinned at its top, under gravity.
+    Swing,
+    /// Bodies that fall on the ground and on each other.
+    Pile,
+    /// A bar whose ends turn.
+    Twist,
+    /// Bodies that fall through rows of pins.
+    Pachinko,
+    /// A sheet that is pinned at two corners.
+    Hang,
+    /// A scene file.
+    File(PathBuf),
+}
+
+impl FromStr for SceneChoice {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(match text {
+            "swing" => Self::Swing,
+            "pile" => Self::Pile,
+            "twist" => Self::Twist,
+            "pachinko" => Self::Pachinko,
+            "hang" => Self::Hang,
+            file => Self::File(file.into()),
+        })
+    }
+}
+
+/// A scene.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Setting {
+    /// The acceleration of all nodes, m/s².
+    pub(crate) gravity: Option<[f64; 3]>,
+    /// Whether bodies of tetrahedra touch each other and themselves; by default if there are several.
+    pub(crate) contact: Option<bool>,
+    /// The stiffness of contacts in N/m; by default ten times Young's modulus times the length of an edge.
+    pub(crate) contact_stiffness: Option<f64>,
+    /// The bodies, in the order of their nodes.
+    pub(crate) body: Vec<Body>,
+    /// Nodes that are pinned for some time.
+    pub(crate) attachment: Vec<Attachment>,
+    /// Solids that do not move.
+    pub(crate) obstacle: Vec<Solid>,
+    /// The view of the pictures.
+    pub(crate) view: View,
+}
+
+/// A body: a mesh of longest side `size`, turned and then moved.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Body {
+    /// The mesh; by default that of the command line.
+    pub(crate) mesh: Option<MeshChoice>,
+    /// The material; by default that of the command line.
+    pub(crate) material: Option<Material>,
+    /// Young's modulus, Pa.
+    pub(crate) young: Option<f64>,
+    /// Poisson's ratio.
+    pub(crate) poisson: Option<f64>,
+    /// Density, kg/m³.
+    pub(crate) density: Option<f64>,
+    /// The longest side before the body is turned.
+    pub(crate) size: f64,
+    /// Angles of rotations about the axes x, y and z, one after the other.
+    pub(crate) rotate: [f64; 3],
+    /// The centre of the box around the body.
+    pub(crate) centre: [f64; 3],
+    /// The distance between the highest point of the body before, or y = 0, and the lowest point of this one,
+    /// instead of the height of `centre`.
+    pub(crate) above: Option<f64>,
+    /// The initial velocity of all nodes, m/s.
+    pub(crate) velocity: [f64; 3],
+}
+
+impl Default for Body {
+    fn default() -> Self {
+        Self {
+            mesh: None,
+            material: None,
+            young: None,
+            poisson: None,
+            density: None,
+            size: 1.0,
+            rotate: [0.0; 3],
+            centre: [0.0; 3],
+            above: None,
+            velocity: [0.0; 3],
+        }
+    }
+}
+
+/// Nodes of a body that are pinned to where they are when the attachment begins, or to points that move from
+/// there.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Attachment {
+    /// The body, from 0.
+    #[serde(default)]
+    pub(crate) body: usize,
+    /// Its nodes.
+    pub(crate) nodes: Pick,
+    /// The first frame; frames count from 1.
+    #[serde(default)]
+    pub(crate) from: usize,
+    /// The first frame without the attachment; by default it stays.
+    pub(crate) until: Option<usize>,
+    /// N/m for each node; by default 100 times Young's modulus times the size of the body (for sheets the
+    /// thickness), divided by the number of nodes.
+    pub(crate) stiffness: Option<f64>,
+    /// The velocity of the points, m/s.
+    #[serde(default)]
+    pub(crate) velocity: [f64; 3],
+    /// The rotation of the points.
+    pub(crate) turn: Option<Turn>,
+}
+
+impl Attachment {
+    /// Nodes of the first body, pinned where they are for the whole run.
+    pub(super) fn new(nodes: Pick) -> Self {
+        Self { body: 0, nodes, from: 0, until: None, stiffness: None, velocity: [0.0; 3], turn: None }
+    }
+}
+
+/// Some nodes of a body, by their initial positions in the scene.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Pick {
+    /// The highest nodes: this share of all, at least one; among equally high ones those of smallest x, then
+    /// of smallest z.
+    Top(f64),
+    /// The nodes inside a box, from its lowest to its highest corner.
+    Box([[f64; 3]; 2]),
+    /// The node nearest to a point.
+    Nearest([f64; 3]),
+    /// Nodes by number, from 0 within the body.
+    List(Vec<u32>),
+}
+
+/// A rotation about an axis.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Turn {
+    /// A point of the axis.
+    pub(crate) through: [f64; 3],
+    /// The direction of the axis.
+    pub(crate) axis: [f64; 3],
+    /// Degrees per second.
+    pub(crate) rate: f64,
+}
+
+/// An obstacle.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) enum Solid {
+    /// Everything below a plane.
+    Plane {
+        /// A point of the plane.
+        point: [f64; 3],
+        /// The outward normal.
+        normal: [f64; 3],
+    },
+    /// A ball.
+    Sphere {
+        /// Its centre.
+        centre: [f64; 3],
+        /// Its radius.
+        radius: f64,
+    },
+    /// A cylinder with round ends.
+    Capsule {
+        /// One end of its axis.
+        from: [f64; 3],
+        /// The other end.
+        to: [f64; 3],
+        /// Its radius.
+        radius: f64,
+    },
+}
+
+/// The ground at y = 0.
+pub(crate) const GROUND: Solid = Solid::Plane { point: [0.0; 3], normal: [0.0, 1.0, 0.0] };
+
+/// The view of the pictures: a box that fills them, and the direction.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct View {
+    /// Two corners of the box; by default around bodies, balls and capsules.
+    pub(crate) corners: Option<[[f64; 3]; 2]>,
+    /// The angle around the vertical axis: 0 looks from +z, 90 from +x.
+    pub(crate) azimuth: f64,
+    /// The angle above the horizon.
+    pub(crate) elevation: f64,
+}
+
+impl Default for View {
+    fn default() -> Self {
+        Self { corners: None, azimuth: 25.0, elevation: 12.0 }
+    }
+}

@@ -1,0 +1,31 @@
+//! A body that is pinned at its top and falls under gravity: Xian, Tong & Liu 2019, Fig. 6.
+//!
+//! The armadillo hangs by its ears, as in the paper. A bar is pinned at one end of its upper edge.
+
+use super::setting::{Attachment, Body, GROUND, Pick, Setting, View};
+use crate::meshes::MeshChoice;
+
+/// The share of nodes that are pinned.
+const PINNED: f64 = 0.02;
+
+/// A box around the ears of the armadillo of size 1, from the centre of the box around it.
+const EARS: [[f64; 3]; 2] = [[-0.12, 0.4, 0.1], [0.17, 0.51, 0.25]];
+
+/// The height of the centre of the body.
+const HEIGHT: f64 = 1.4;
+
+pub(super) fn setting(mesh: &MeshChoice) -> Setting {
+    let (x, nodes, corners) = if *mesh == MeshChoice::Armadillo {
+        let ears = EARS.map(|[x, y, z]| [x, y + HEIGHT, z]);
+        (0.0, Pick::Box(ears), [[-0.7, 0.2, -0.5], [0.7, HEIGHT + 0.6, 0.5]])
+    } else {
+        (0.5, Pick::Top(PINNED), [[-1.1, 0.0, -0.5], [1.1, HEIGHT + 0.7, 0.5]])
+    };
+    Setting {
+        body: vec![Body { centre: [x, HEIGHT, 0.0], ..Body::default() }],
+        attachment: vec![Attachment::new(nodes)],
+        obstacle: vec![GROUND],
+        view: View { corners: Some(corners), ..View::default() },
+        ..Setting::default()
+    }
+}

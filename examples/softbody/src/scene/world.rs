@@ -1,0 +1,230 @@
+//! Nodes, masses and potentials of a scene.
+
+use std::f64::consts::PI;
+use std::ops::Range;
+
+use coarsen::elastic::{Attachments, Total};
+use coarsen::mesh::Mesh;
+use coarsen::mesh::vector::{dot, sub};
+use coarsen_contact::{BodyContact, Capsule, ContactError, Obstacle, Plane, Shape as Obstructs, Sphere};
+
+use super::error::SceneError;
+use super::setting::{Attachment, Body, Pick, Setting, Solid};
+use crate::bodies::Bodies;
+use crate::holds::Hold;
+use crate::material::{Material, Moduli, THICKNESS, masses};
+use crate::meshes::MeshChoice;
+use crate::part::Part;
+
+/// The stiffness of all pins of an attachment together, in units of Young's modulus times the size.
+const PIN: f64 = 100.0;
+
+/// The stiffness of a contact, in units of Young's modulus times the length of an edge.
+const CONTACT: f64 = 10.0;
+
+/// A body to draw and to write.
+pub(crate) struct Shape {
+    /// Its nodes.
+    pub(crate) nodes: Range<usize>,
+    /// Its surface, in numbers of the scene.
+    pub(crate) triangles: Vec<[u32; 3]>,
+}
+
+/// A scene to be simulated; all nodes are free.
+pub(crate) struct World {
+    /// Initial positions, which are those at rest.
+    pub(crate) positions: Vec<[f64; 3]>,
+    /// Initial velocities.
+    pub(crate) velocities: Vec<[f64; 3]>,
+    /// The mass of each node, kg.
+    pub(crate) masses: Vec<f64>,
+    /// The bodies.
+    pub(crate) shapes: Vec<Shape>,
+    /// The attachments.
+    pub(crate) holds: Vec<Hold>,
+    /// All energies but that of gravity.
+    pub(crate) forces: Total<Part>,
+    /// m/s².
+    pub(crate) gravity: [f64; 3],
+}
+
+impl Setting {
+    /// The meshes of all bodies; each file is read once.
+    ///
+    /// # Errors
+    /// [`SceneError::Mesh`] names the mesh and what is wrong with it.
+    pub(crate) fn meshes(&self) -> Result<Vec<Mesh>, SceneError> {
+        let mut meshes: Vec<Mesh> = Vec::new();
+        for (index, body) in self.body.iter().enumerate() {
+            let known = self.body[..index].iter().position(|other| other.mesh == body.mesh);
+            let mesh = match (known, &body.mesh) {
+                (Some(known), _) => meshes[known].clone(),
+                (None, Some(choice)) => choice.load()?,
+                (None, None) => MeshChoice::Bar(1).load()?,
+            };
+            meshes.push(mesh);
+        }
+        Ok(meshes)
+    }
+}
+
+impl World {
+    /// The nodes and potentials of a scene with these meshes of its bodies.
+    ///
+    /// # Errors
+    /// [`SceneError`] names the body, attachment or obstacle that is not valid.
+    pub(crate) fn new(setting: &Setting, meshes: &[Mesh]) -> Result<Self, SceneError> {
+        let (mut whole, mut shapes, mut energies) = (Mesh::default(), Vec::new(), Vec::new());
+        let (mut weights, mut velocities) = (Vec::new(), Vec::new());
+        let (mut stiffest, mut top) = (0.0_f64, 0.0);
+        for (index, (body, mesh)) in setting.body.iter().zip(meshes).enumerate() {
+            let mesh = placed(body, mesh.clone(), top);
+            top = mesh.bounds()[1][1];
+            let material = body.material.unwrap_or_else(|| Material::fitting(&mesh));
+            let moduli = Moduli { young: young(body), poisson: body.poisson.unwrap_or(0.0) };
+            let side = body.mesh.as_ref().and_then(MeshChoice::side);
+            let energy = material.energy(&mesh, side, moduli);
+            let energy = energy.map_err(|source| SceneError::Body { index, source })?;
+            let none =
+                || SceneError::Surface { index, mesh: body.mesh.clone().unwrap_or(MeshChoice::Bar(1)) };
+            energies.push(energy.ok_or_else(none)?);
+            weights.extend(masses(&mesh, body.density.unwrap_or(1.0)));
+            velocities.resize(velocities.len() + mesh.positions.len(), body.velocity);
+            stiffest = stiffest.max(CONTACT * young(body) * thickness(&mesh, edge(&mesh)));
+
+            let first = whole.positions.len() as u32;
+            let triangles = mesh.surface().into_iter().map(|t| t.map(|v| first + v)).collect();
+            shapes.push(Shape { nodes: first as usize..first as usize + mesh.positions.len(), triangles });
+            whole.tetrahedra.extend(mesh.tetrahedra.iter().map(|t| t.map(|v| first + v)));
+            whole.positions.extend(mesh.positions);
+        }
+        let n = whole.positions.len();
+        let stiffness = setting.contact_stiffness.unwrap_or(stiffest);
+        let mut parts = vec![Part::Bodies(Bodies::new(energies)?), Part::Pins(Attachments::new(n)?)];
+        for (index, solid) in setting.obstacle.iter().enumerate() {
+            let obstacle = shape(solid).and_then(|shape| Obstacle::new(n, shape, stiffness));
+            parts.push(Part::Obstacle(obstacle.map_err(|source| SceneError::Obstacle { index, source })?));
+        }
+        if setting.contact.unwrap_or(setting.body.len() > 1) && !whole.tetrahedra.is_empty() {
+            parts.push(Part::Contact(Box::new(BodyContact::new(&whole, &vec![false; n], stiffness)?)));
+        }
+        let hold = |(index, attachment): (usize, &Attachment)| {
+            let body = &setting.body[attachment.body];
+            let size = thickness(&meshes[attachment.body], body.size);
+            hold(index, attachment, &shapes[attachment.body], PIN * young(body) * size, &whole.positions)
+        };
+        let holds = setting.attachment.iter().enumerate().map(hold).collect::<Result<_, _>>()?;
+        let (forces, gravity) = (Total::new(parts)?, setting.gravity.unwrap_or_default());
+        Ok(Self { positions: whole.positions, velocities, masses: weights, shapes, holds, forces, gravity })
+    }
+
+    /// The energy of all nodes but for the elastic, pin and contact energies: kinetic and of gravity, J.
+    pub(crate) fn motion(masses: &[f64], gravity: [f64; 3], x: &[f64], v: &[f64]) -> f64 {
+        let node = |i: usize| {
+            let (x, v) = (&x[3 * i..3 * i + 3], &v[3 * i..3 * i + 3]);
+            (0..3).map(|k| masses[i] * (0.5 * v[k] * v[k] - gravity[k] * x[k])).sum::<f64>()
+        };
+        (0..masses.len()).map(node).sum()
+    }
+}
+
+fn young(body: &Body) -> f64 {
+    body.young.unwrap_or(1.0)
+}
+
+/// A length of a solid, or the thickness of a sheet.
+fn thickness(mesh: &Mesh, length: f64) -> f64 {
+    if mesh.tetrahedra.is_empty() { THICKNESS } else { length }
+}
+
+/// The mean length of the first edge of each tetrahedron, m.
+fn edge(mesh: &Mesh) -> f64 {
+    let at = |v: u32| mesh.positions[v as usize];
+    let length = |t: &[u32; 4]| {
+        let d = sub(at(t[0]), at(t[1]));
+        dot(d, d).sqrt()
+    };
+    mesh.tetrahedra.iter().map(length).sum::<f64>() / mesh.tetrahedra.len().max(1) as f64
+}
+
+/// The mesh of a body in the scene; `top` is the height of the body before.
+fn placed(body: &Body, mesh: Mesh, top: f64) -> Mesh {
+    let mut mesh = mesh.scaled(body.size);
+    for (axis, angle) in body.rotate.into_iter().enumerate() {
+        let (sin, cos) = angle.to_radians().sin_cos();
+        let (a, b) = ((axis + 1) % 3, (axis + 2) % 3);
+        mesh.positions
+            .iter_mut()
+            .for_each(|p| (p[a], p[b]) = (cos * p[a] - sin * p[b], sin * p[a] + cos * p[b]));
+    }
+    let [low, high] = mesh.bounds();
+    let mut shift: [f64; 3] = std::array::from_fn(|k| body.centre[k] - 0.5 * (low[k] + high[k]));
+    shift[1] = body.above.map_or(shift[1], |gap| top + gap - low[1]);
+    mesh.positions.iter_mut().for_each(|p| (0..3).for_each(|k| p[k] += shift[k]));
+    mesh
+}
+
+/// The shape of an obstacle.
+fn shape(solid: &Solid) -> Result<Box<dyn Obstructs>, ContactError> {
+    Ok(match *solid {
+        Solid::Plane { point, normal } => Box::new(Plane::through(point, normal)?),
+        Solid::Sphere { centre, radius } => Box::new(Sphere::new(centre, radius)?),
+        Solid::Capsule { from, to, radius } => Box::new(Capsule::new(from, to, radius)?),
+    })
+}
+
+/// An attachment of nodes by their numbers; `stiffness` is that of all together.
+fn hold(
+    index: usize,
+    attachment: &Attachment,
+    shape: &Shape,
+    stiffness: f64,
+    positions: &[[f64; 3]],
+) -> Result<Hold, SceneError> {
+    let Range { start, end } = shape.nodes;
+    let own = &positions[start..end];
+    let numbers = 0..own.len() as u32;
+    let nodes: Vec<u32> = match &attachment.nodes {
+        Pick::Top(share) => {
+            let count = ((share * own.len() as f64).ceil() as usize).clamp(1, own.len());
+            let mut nodes: Vec<u32> = numbers.collect();
+            // Rotations round: heights that differ by less than 1e-6 m are the same.
+            let micro = |i: u32| own[i as usize].map(|c| (1e6 * c).round() as i64);
+            nodes.sort_by_key(|&i| (-micro(i)[1], micro(i)[0], micro(i)[2], i));
+            nodes.truncate(count);
+            nodes
+        }
+        Pick::Box([low, high]) => {
+            let inside = |i: &u32| (0..3).all(|k| (low[k]..=high[k]).contains(&own[*i as usize][k]));
+            numbers.filter(inside).collect()
+        }
+        Pick::Nearest(point) => {
+            let square = |i: u32| {
+                let d = sub(own[i as usize], *point);
+                dot(d, d)
+            };
+            numbers.min_by(|&i, &j| square(i).total_cmp(&square(j))).into_iter().collect()
+        }
+        Pick::List(list) => {
+            if let Some(&node) = list.iter().find(|&&i| i as usize >= own.len()) {
+                let (found, count) = (node as usize, own.len());
+                return Err(SceneError::Missing { index, what: "node", found, count });
+            }
+            list.clone()
+        }
+    };
+    if nodes.is_empty() {
+        return Err(SceneError::Nothing { index });
+    }
+    let turn = attachment.turn.map(|turn| {
+        let length = dot(turn.axis, turn.axis).sqrt();
+        (turn.through, turn.axis.map(|a| a / length), turn.rate * PI / 180.0)
+    });
+    Ok(Hold {
+        stiffness: attachment.stiffness.unwrap_or(stiffness / nodes.len() as f64),
+        nodes: nodes.into_iter().map(|i| start as u32 + i).collect(),
+        frames: attachment.from.max(1)..attachment.until.unwrap_or(usize::MAX),
+        velocity: attachment.velocity,
+        turn,
+    })
+}

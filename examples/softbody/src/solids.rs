@@ -1,0 +1,125 @@
+//! Triangles of obstacles, to be drawn.
+
+use std::f64::consts::PI;
+
+use coarsen::mesh::vector::{cross, dot, sub};
+
+use crate::scene::Solid;
+
+/// Segments around a ball or a capsule, and from one pole to the other.
+const SEGMENTS: [usize; 2] = [32, 16];
+
+/// Tiles along a side of the part of a plane that is drawn.
+const TILES: usize = 32;
+
+/// The size of that part, in units of the diagonal of the view.
+const REACH: f64 = 3.0;
+
+/// Triangles of one colour.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Patch {
+    /// The vertices.
+    pub(crate) positions: Vec<[f64; 3]>,
+    /// The corners of each triangle.
+    pub(crate) triangles: Vec<[u32; 3]>,
+}
+
+impl Patch {
+    /// Adds the two triangles of a quadrilateral.
+    fn quad(&mut self, corners: [[f64; 3]; 4]) {
+        let first = self.positions.len() as u32;
+        self.positions.extend(corners);
+        self.triangles.extend([[0, 1, 2], [0, 2, 3]].map(|t| t.map(|v| first + v)));
+    }
+}
+
+/// A ball, or the points within a radius of a segment; `None` for a plane.
+pub(crate) fn round(solid: &Solid) -> Option<Patch> {
+    let (from, to, radius) = match *solid {
+        Solid::Sphere { centre, radius } => (centre, centre, radius),
+        Solid::Capsule { from, to, radius } => (from, to, radius),
+        Solid::Plane { .. } => return None,
+    };
+    let along = sub(to, from);
+    let axis = if dot(along, along) > 0.0 { unit(along) } else { [0.0, 1.0, 0.0] };
+    let [s, t] = across(axis);
+    let [around, rings] = SEGMENTS;
+    let mut patch = Patch::default();
+    for ring in 0..=rings + 1 {
+        // Two rings at the equator, one for each end of the axis.
+        let (end, k) = if ring <= rings / 2 { (from, ring) } else { (to, ring - 1) };
+        let (sin, cos) = (PI * k as f64 / rings as f64).sin_cos();
+        for segment in 0..around {
+            let (y, x) = (2.0 * PI * segment as f64 / around as f64).sin_cos();
+            let point = |k: usize| end[k] + radius * (sin * (x * s[k] + y * t[k]) - cos * axis[k]);
+            patch.positions.push([0, 1, 2].map(point));
+        }
+    }
+    let number = |ring: usize, segment: usize| (ring * around + segment % around) as u32;
+    for (ring, segment) in (0..=rings).flat_map(|ring| (0..around).map(move |segment| (ring, segment))) {
+        let [a, b] = [number(ring, segment), number(ring, segment + 1)];
+        let [c, d] = [number(ring + 1, segment), number(ring + 1, segment + 1)];
+        patch.triangles.extend([[a, c, b], [b, c, d]]);
+    }
+    Some(patch)
+}
+
+/// The tiles of a plane around a view, in two colours like a chessboard.
+pub(crate) fn tiles(point: [f64; 3], normal: [f64; 3], view: [[f64; 3]; 2]) -> [Patch; 2] {
+    let normal = unit(normal);
+    let [s, t] = across(normal);
+    let [low, high] = view;
+    let middle: [f64; 3] = std::array::from_fn(|k| 0.5 * (low[k] + high[k]));
+    let depth = dot(sub(middle, point), normal);
+    let centre: [f64; 3] = std::array::from_fn(|k| middle[k] - depth * normal[k]);
+    let size = REACH * dot(sub(high, low), sub(high, low)).sqrt() / TILES as f64;
+    let mut patches = [Patch::default(), Patch::default()];
+    let corner = |i: usize, j: usize| -> [f64; 3] {
+        let [a, b] = [i, j].map(|i| size * (i as f64 - 0.5 * TILES as f64));
+        std::array::from_fn(|k| centre[k] + a * s[k] + b * t[k])
+    };
+    for (i, j) in (0..TILES * TILES).map(|tile| (tile / TILES, tile % TILES)) {
+        let corners = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)].map(|(i, j)| corner(i, j));
+        patches[(i + j) % 2].quad(corners);
+    }
+    patches
+}
+
+/// v / ‖v‖.
+pub(crate) fn unit(v: [f64; 3]) -> [f64; 3] {
+    let length = dot(v, v).sqrt();
+    v.map(|v| v / length)
+}
+
+/// Two unit vectors across a unit vector and each other; along the other axes for a coordinate axis.
+fn across(axis: [f64; 3]) -> [[f64; 3]; 2] {
+    let least = (1..3).fold(0, |m, k| if axis[k].abs() < axis[m].abs() { k } else { m });
+    let s = unit(cross(axis, std::array::from_fn(|k| f64::from(k == least))));
+    [s, cross(axis, s)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The triangles of a capsule enclose its volume, within the error of 32 segments.
+    #[test]
+    fn capsules_are_closed() {
+        let solid = Solid::Capsule { from: [1.0, 0.0, 0.0], to: [1.0, 2.0, 2.0], radius: 0.5 };
+        let Patch { positions, triangles } = round(&solid).unwrap();
+        let at = |v: u32| positions[v as usize];
+        let volume: f64 = triangles.iter().map(|t| dot(at(t[0]), cross(at(t[1]), at(t[2]))) / 6.0).sum();
+        let expected = PI * 0.25 * (8.0_f64.sqrt() + 4.0 / 3.0 * 0.5);
+        assert!((0.97..1.0).contains(&(volume.abs() / expected)), "{volume} of {expected}");
+    }
+
+    #[test]
+    fn tiles_lie_in_their_plane() {
+        let view = [[-1.0; 3], [1.0, 2.0, 3.0]];
+        let patches = tiles([0.0, -2.0, 0.0], [0.0, 3.0, 0.0], view);
+        let points = || patches.iter().flat_map(|patch| &patch.positions);
+        assert_eq!(points().count(), 4 * TILES * TILES);
+        assert!(points().all(|p| (p[1] + 2.0).abs() < 1e-12));
+        assert!(points().any(|p| p[0] > 1.0) && points().any(|p| p[2] < -1.0));
+    }
+}

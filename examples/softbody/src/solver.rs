@@ -1,0 +1,159 @@
+//! Preconditioners by name.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use coarsen::auto::{Auto, AutoError, Kind, Method as Chosen};
+use coarsen::backend::{SetupError, Update};
+use coarsen::follow::Built;
+use coarsen::prelude::*;
+use coarsen::schwarz::Place;
+use coarsen::{Dot, Vector};
+
+use crate::options::{Method, Solver};
+
+/// The accuracy of the trial solve for `auto`: linear solves inside a step are rough.
+const TRIAL: f64 = 1e-3;
+
+/// A function that builds the preconditioner of a system.
+pub(crate) type Recipe<V> = Box<dyn FnMut(System<'_, f64>) -> Result<Built<V>, SetupError>>;
+
+/// Levels for a solver without levels.
+#[derive(Debug, thiserror::Error)]
+#[error("--levels has {count} numbers, but {solver:?} takes {takes}")]
+pub(crate) struct LevelsError {
+    solver: Solver,
+    count: usize,
+    takes: &'static str,
+}
+
+/// The time that setups have taken.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Clock(Rc<Cell<Duration>>);
+
+impl Clock {
+    /// The time since the last call.
+    pub(crate) fn take(&self) -> Duration {
+        self.0.take()
+    }
+
+    fn time<T>(&self, run: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let done = run();
+        self.0.set(self.0.get() + start.elapsed());
+        done
+    }
+}
+
+impl Method {
+    /// Checks that the levels fit the solver.
+    ///
+    /// # Errors
+    /// [`LevelsError`]
+    pub(crate) fn check(&self) -> Result<(), LevelsError> {
+        let (most, takes) = match self.solver {
+            Solver::Skinning => (usize::MAX, "one for each level"),
+            Solver::Sa | Solver::Mas => (1, "one: the most levels"),
+            _ => (0, "none"),
+        };
+        let (solver, count) = (self.solver, self.levels.len());
+        if count > most { Err(LevelsError { solver, count, takes }) } else { Ok(()) }
+    }
+
+    /// The function that builds the preconditioner; `rest` has the positions at rest.
+    pub(crate) fn recipe<B: Place<Real = f64>>(
+        &self,
+        solver: Solver,
+        rest: Arc<[[f64; 3]]>,
+        on: &B,
+        clock: &Clock,
+    ) -> Recipe<B::Vector> {
+        let (levels, on, clock) = (self.levels.clone(), on.clone(), clock.clone());
+        Box::new(move |system| {
+            let inner = clock.time(|| build(solver, &levels, &rest, system, &on))?;
+            Ok(Box::new(Clocked { inner, clock: clock.clone() }))
+        })
+    }
+}
+
+fn build<B: Place<Real = f64>>(
+    solver: Solver,
+    levels: &[usize],
+    rest: &Arc<[[f64; 3]]>,
+    system: System<'_, f64>,
+    on: &B,
+) -> Result<Built<B::Vector>, SetupError> {
+    Ok(match solver {
+        Solver::Skinning => {
+            let mut recipe =
+                if levels.is_empty() { Multigrid::skinning() } else { Multigrid::skinning_levels(levels) };
+            recipe.coarsening.rest = Some(rest.clone());
+            Box::new(recipe.build_from(system, on)?)
+        }
+        Solver::Mas => {
+            let recipe = Schwarz::multilevel();
+            let levels = levels.first().copied().unwrap_or(recipe.levels);
+            Box::new(Schwarz { levels, ..recipe }.build_from(system, on)?)
+        }
+        Solver::Sa | Solver::Auto => {
+            let recipe = Multigrid::smoothed_aggregation();
+            let levels = levels.first().copied().unwrap_or(recipe.levels);
+            Box::new(Multigrid { levels, ..recipe }.build_from(system, on)?)
+        }
+        Solver::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, on)?),
+        Solver::Gs => Box::new(GaussSeidel::default().build_from(system, on)?),
+        Solver::Chebyshev => Box::new(Chebyshev::default().build_from(system, on)?),
+        Solver::Direct => Box::new(Direct::default().build_from(system, on)?),
+    })
+}
+
+/// The solver with the least work on a system, among a factor, smoothed aggregation and one-level methods.
+///
+/// *Cost* a solve to three digits. The work is counted, not timed, so that a run has the same bits again.
+///
+/// # Errors
+/// [`AutoError`] where nothing can be set up.
+pub(crate) fn choose(system: System<'_, f64>) -> Result<Solver, AutoError> {
+    let n = system.matrix.shape().0;
+    let (b, mut x) = (vec![1.0; n], vec![0.0; n]);
+    let solved = Auto { tolerance: TRIAL, ..Auto::default() }.solve(system, &b, &mut x)?;
+    Ok(match (solved.method, solved.kind) {
+        (Chosen::Direct, _) => Solver::Direct,
+        (_, Kind::SmoothedAggregation) => Solver::Sa,
+        (_, Kind::Ic0 | Kind::Ilu0) => Solver::Gs,
+        _ => Solver::BlockJacobi,
+    })
+}
+
+/// A preconditioner whose updates are timed.
+struct Clocked<V: Vector> {
+    inner: Built<V>,
+    clock: Clock,
+}
+
+impl<V: Vector> Preconditioner<V> for Clocked<V> {
+    fn apply(&mut self, r: &V, z: &mut V) {
+        self.inner.apply(r, z);
+    }
+
+    fn apply_dot(&mut self, r: &V, z: &mut V) -> Dot<V::Scalar> {
+        self.inner.apply_dot(r, z)
+    }
+
+    fn class(&self) -> Class {
+        Preconditioner::<V>::class(&self.inner)
+    }
+
+    fn size(&self) -> Option<usize> {
+        Preconditioner::<V>::size(&self.inner)
+    }
+}
+
+impl<V: Vector> Update<f64> for Clocked<V> {
+    fn update_from(&mut self, system: System<'_, f64>) -> Result<Reused, SetupError> {
+        let Self { inner, clock } = self;
+        clock.time(|| inner.update_from(system))
+    }
+}

@@ -1,0 +1,212 @@
+//! A time step: Xian, Tong & Liu 2019, Alg. 4.
+//!
+//! > minimise f(x) = ½ (x − y)ᵀ M (x − y) / h² + E(x),    y = x_n + h v_n + h² g    (2)
+//!
+//! from x = x_n + h v_n; then v_{n+1} = (x_{n+1} − x_n) / h. The paper has the gravity g as a linear energy,
+//! which is the same. Contacts are found at every x that is evaluated, more often than in line 4, so that a
+//! line search compares values of one function. Step numbers at the ends of lines are the lines of Alg. 4.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use coarsen::elastic::{Attachments, ImplicitEuler, Potential, Total};
+use coarsen::follow::{Follower, Placed, following};
+use coarsen::optimize::{
+    AcceleratedGradient, Beta, DescentOutcome, Direction, Forcing, LineSearch, NonlinearCg, Norm,
+    node_weights,
+};
+use coarsen::prelude::*;
+use coarsen::schwarz::Place;
+use coarsen::sparse::SystemAt;
+use coarsen_contact::Penetration;
+
+use crate::holds::Holds;
+use crate::options::{Integrator, Method, Solver};
+use crate::part::Part;
+use crate::projective::Projective;
+use crate::rows::Row;
+use crate::scene::World;
+use crate::solver::{Clock, Recipe, choose};
+use crate::state::State;
+
+/// The error of a run.
+pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// The objective of a step, with its vectors at a place.
+type Step<B> = Placed<ImplicitEuler<Total<Part>>, B>;
+
+/// The pairs that L-BFGS keeps: Wang et al. 2020 (HOT), §7.1.
+const WINDOW: usize = 8;
+
+/// Standard gravity, m/s²: the unit of the tolerance, also in scenes without gravity.
+const GRAVITY: f64 = 9.81;
+
+/// ρ of the accelerated gradient descent, with a preconditioner.
+const RADIUS: f64 = 0.9;
+
+/// The relative accuracy of the global step of Projective Dynamics.
+const GLOBAL: f64 = 0.1;
+
+/// A step that leads to NaN.
+#[derive(Debug, thiserror::Error)]
+#[error("frame {frame} has no finite energy: {advice}; take a smaller --dt")]
+struct NotFinite {
+    frame: usize,
+    advice: &'static str,
+}
+
+/// A scene with the solver of its steps.
+pub(crate) struct Stepper<B: Place<Real = f64>> {
+    on: B,
+    f: Step<B>,
+    rule: Box<dyn Direction<B::Vector, Step<B>>>,
+    descent: Descent<B::Vector, Box<dyn LineSearch<f64>>>,
+    holds: Holds,
+    /// Set when pins come or go.
+    stale: Rc<Cell<bool>>,
+    clock: Clock,
+    masses: Vec<f64>,
+    gravity: [f64; 3],
+    /// x at the place, and the next x on the host.
+    x: B::Vector,
+    next: Vec<f64>,
+}
+
+impl<B: Place<Real = f64>> Stepper<B> {
+    /// The solver of the steps from a state: everything is built anew, so that a run that continues here
+    /// computes the same bits.
+    ///
+    /// # Errors
+    /// Those of potentials, preconditioners and the place.
+    pub(crate) fn new(world: World, state: &mut State, method: &Method, on: &B) -> Result<Self, Failure> {
+        let World { positions, masses, holds, forces, gravity, .. } = world;
+        let (clock, stale) = (Clock::default(), Rc::new(Cell::new(true)));
+        let mut f = ImplicitEuler::new(forces, &masses, method.dt)?;
+        let mut holds = Holds::new(holds);
+        let anchors = &mut state.anchors;
+        holds.set(state.frame + 1, method.dt, &state.x, anchors, pins(&mut f.potential))?;
+
+        let solver = match method.solver {
+            Solver::Auto => choose(f.system_at(&state.x)?.system())?,
+            given => given,
+        };
+        let recipe = method.recipe(solver, Arc::from(positions), on, &clock);
+        let search: Box<dyn LineSearch<f64>> = match method.integrator {
+            Integrator::Ncg => Box::new(MoreThuente::tight()),
+            _ => Box::new(Backtracking::default()),
+        };
+        let mut norm = Norm::weighted(on.vector(&node_weights(&f.characteristic(), 3)?)?)?;
+        let weight: Vec<f64> = masses.iter().flat_map(|m| [0.0, GRAVITY * m, 0.0]).collect();
+        let tolerance = method.tolerance * norm.of(&on.vector(&weight)?);
+        let mut descent =
+            Descent::new(search, Stop { max_iterations: method.iterations, ..Stop::absolute(tolerance) });
+        descent.norm = norm;
+        descent.refresh = match method.integrator {
+            Integrator::Newton if method.refresh > 0 => Refresh::Every(method.refresh),
+            Integrator::Pd => Refresh::Never,
+            _ => Refresh::AtStart,
+        };
+        let (f, rule) = rule(f, method, recipe, stale.clone(), &state.x, on)?;
+        let (x, next) = (on.vector(&state.x)?, state.x.clone());
+        clock.take(); // what is built here is no part of a step
+        Ok(Self { on: on.clone(), f, rule, descent, holds, stale, clock, masses, gravity, x, next })
+    }
+
+    /// Computes the next frame.
+    ///
+    /// # Errors
+    /// A state that is not finite, and failures of the place; the state is then that before the step.
+    pub(crate) fn step(&mut self, state: &mut State) -> Result<Row, Failure> {
+        let (start, h, frame) = (Instant::now(), self.f.objective.step(), state.frame + 1);
+        let Self { on, f, rule, descent, holds, .. } = self;
+        let pins = pins(&mut f.objective.potential);
+        if holds.set(frame, h, &state.x, &mut state.anchors, pins)? {
+            self.stale.set(true);
+        } // 1
+        let pinned = pins.energy(&state.x).value;
+        f.objective.begin(&state.x, &state.v, self.gravity)?;
+        for ((next, x), v) in self.next.iter_mut().zip(&state.x).zip(&state.v) {
+            *next = x + h * v; // 2
+        }
+        on.write(&self.next, &mut self.x)?;
+        rule.forget();
+        let report = descent.minimize(f, &mut **rule, &mut self.x, &mut ())?; // 3 to 15
+        on.read(&self.x, &mut self.next)?;
+        if report.outcome == DescentOutcome::NotFinite || self.next.iter().any(|x| !x.is_finite()) {
+            return Err(NotFinite { frame, advice: DescentOutcome::NotFinite.advice() }.into());
+        }
+        for ((v, x), next) in state.v.iter_mut().zip(&state.x).zip(&self.next) {
+            *v = (next - x) / h; // 17
+        }
+        state.x.copy_from_slice(&self.next); // 16
+        state.work += pinned - state.pinned;
+        state.frame = frame;
+        let seconds = start.elapsed().as_secs_f64();
+        let setup = self.clock.take().as_secs_f64();
+
+        let forces = &mut self.f.objective.potential;
+        state.pinned = self::pins(forces).energy(&state.x).value;
+        let touching = forces.parts_mut().iter_mut().map(|part| part.penetration(&state.x));
+        let Penetration { contacts, deepest } = touching.fold(Penetration::default(), Penetration::and);
+        let motion = World::motion(&self.masses, self.gravity, &state.x, &state.v);
+        Ok(Row {
+            frame,
+            time: h * frame as f64,
+            outer: report.iterations,
+            inner: report.inner,
+            setup,
+            solve: (seconds - setup).max(0.0),
+            energy: forces.energy(&state.x).value + motion,
+            work: state.work,
+            contacts,
+            penetration: deepest,
+            outcome: report.outcome.name().to_owned(),
+        })
+    }
+}
+
+/// The pins among the parts.
+fn pins(forces: &mut Total<Part>) -> &mut Attachments {
+    let pins = forces.parts_mut().iter_mut().find_map(Part::pins);
+    pins.expect("every scene has a list of pins")
+}
+
+/// The method of descent, and the objective with the preconditioner that it needs.
+fn rule<B: Place<Real = f64>>(
+    mut f: ImplicitEuler<Total<Part>>,
+    method: &Method,
+    recipe: Recipe<B::Vector>,
+    stale: Rc<Cell<bool>>,
+    x: &[f64],
+    on: &B,
+) -> Result<(Step<B>, Box<dyn Direction<B::Vector, Step<B>>>), Failure> {
+    let inner = |relative| Stop { max_iterations: method.inner, ..Stop::relative(relative) };
+    let none = || Follower::constant(Box::new(Identity));
+    Ok(match method.integrator {
+        Integrator::Pd => {
+            let direction = Projective::new(on, &mut f, x, recipe, inner(GLOBAL), stale)?;
+            (Placed::new(f, x, none(), on)?, Box::new(direction))
+        }
+        Integrator::Newton => {
+            let inverse = Follower::build(&mut f, x, recipe)?;
+            let direction = Newton::with(Cg::new(inner(0.5)), Forcing::EisenstatWalker);
+            (Placed::new(f, x, inverse, on)?, Box::new(direction))
+        }
+        Integrator::Lbfgs => {
+            let inverse = Follower::build(&mut f, x, recipe)?;
+            (Placed::new(f, x, none(), on)?, Box::new(following(Lbfgs::new(WINDOW, inverse))))
+        }
+        Integrator::Ncg => {
+            let inverse = Follower::build(&mut f, x, recipe)?;
+            let direction = NonlinearCg::new(Beta::DaiKou, inverse);
+            (Placed::new(f, x, none(), on)?, Box::new(following(direction)))
+        }
+        Integrator::Agd => {
+            let inverse = Follower::build(&mut f, x, recipe)?;
+            let direction = AcceleratedGradient::new(RADIUS, inverse);
+            (Placed::new(f, x, none(), on)?, Box::new(following(direction)))
+        }
+    })
+}

@@ -1,0 +1,439 @@
+//! Small runs of the program.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Parser, ValueEnum};
+use coarsen::mesh;
+use coarsen::prelude::*;
+
+use crate::checkpoint::CheckpointError;
+use crate::material::Material;
+use crate::meshes::{MeshChoice, MeshFault};
+use crate::options::{Integrator, Options, Solver};
+use crate::output::OutputError;
+use crate::rows::Row;
+use crate::run;
+use crate::scene::SceneError;
+use crate::step::Failure;
+
+/// A folder that is removed at the end of a test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("coarsen-softbody-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    /// Runs the program with this folder for its files.
+    fn run(&self, arguments: &[&str]) -> Result<Vec<Row>, Failure> {
+        run(Cpu::new(), &self.options(arguments))
+    }
+
+    fn options(&self, arguments: &[&str]) -> Options {
+        let fixed = ["softbody", "--out", self.0.to_str().expect("a temporary folder in text")];
+        Options::parse_from(fixed.iter().chain(arguments))
+    }
+
+    /// A file with this text.
+    fn write(&self, name: &str, text: &str) -> String {
+        let file = self.0.join(name);
+        std::fs::write(&file, text).unwrap();
+        file.to_str().expect("a temporary folder in text").to_owned()
+    }
+
+    /// The positions of the surface after a frame.
+    fn surface(&self, frame: usize) -> Vec<[f64; 3]> {
+        mesh::read(self.0.join(format!("frame_{frame:04}.vtk"))).unwrap().positions
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Energies are finite, and grow by no more than the work of the pins, up to a share of all energy.
+fn check_balance(rows: &[Row], share: f64) {
+    let size = rows.iter().map(|row| row.energy.abs().max(row.work.abs())).fold(0.0, f64::max);
+    for pair in rows.windows(2) {
+        let (gain, work) = (pair[1].energy - pair[0].energy, pair[1].work - pair[0].work);
+        assert!(gain <= work + share * size, "{}\n{}", pair[0], pair[1]);
+    }
+    assert!(rows.iter().all(|row| row.energy.is_finite() && row.penetration.is_finite()));
+}
+
+/// The largest distance of points of the same number.
+fn distance(a: &[[f64; 3]], b: &[[f64; 3]]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let gap = |(a, b): (&f64, &f64)| (a - b).abs();
+    a.as_flattened().iter().zip(b.as_flattened()).map(gap).fold(0.0, f64::max)
+}
+
+/// Runs a built-in scene for a few frames, with small pictures.
+fn scene(name: &str, mesh: &str, frames: usize) -> (Folder, Vec<Row>) {
+    let folder = Folder::new(name);
+    let frames = frames.to_string();
+    let rows = folder.run(&["--scene", name, "--mesh", mesh, "--frames", &frames, "--width", "64"]).unwrap();
+    for file in ["softbody.gif", "summary.txt", "frames.csv", "frame_0000.png", "frame_0000.vtk"] {
+        assert!(folder.0.join(file).exists(), "{name}: {file}");
+    }
+    // The energy of contact between bodies is not quite continuous: see `BodyContact`.
+    check_balance(&rows, if ["pile", "pachinko"].contains(&name) { 0.02 } else { 1e-4 });
+    (folder, rows)
+}
+
+#[test]
+fn a_bar_swings() {
+    let (folder, rows) = scene("swing", "bar:1", 8);
+    assert!(rows.iter().all(|row| row.outcome == "converged" && row.outer <= 6));
+    let lowest = |frame| folder.surface(frame).iter().map(|p| p[1]).fold(f64::INFINITY, f64::min);
+    let highest = |frame| folder.surface(frame).iter().map(|p| p[1]).fold(0.0, f64::max);
+    assert!(lowest(8) < lowest(0) - 0.1, "{} {}", lowest(0), lowest(8));
+    assert!((highest(8) - highest(0)).abs() < 0.02); // it is pinned there
+}
+
+#[test]
+fn ends_of_a_bar_turn() {
+    let (folder, rows) = scene("twist", "bar:1", 4);
+    assert!(rows.iter().all(|row| row.outcome == "converged" && row.work > 0.0 && row.energy > 0.0));
+    // After 4/30 s both ends have turned by 12 degrees, in opposite directions.
+    let (before, after) = (folder.surface(0), folder.surface(4));
+    let angle = |p: &[f64; 3]| (p[2]).atan2(p[1] - 0.4).to_degrees();
+    for (before, after) in before.iter().zip(&after).filter(|(p, _)| p[0].abs() > 0.49) {
+        let turned = (angle(after) - angle(before)).rem_euclid(360.0);
+        let expected = if before[0] < 0.0 { 12.0 } else { 348.0 };
+        assert!((turned - expected).abs() < 0.5, "{before:?}: {turned}");
+    }
+}
+
+#[test]
+fn a_sheet_hangs() {
+    let (folder, rows) = scene("hang", "sheet:6", 8);
+    let corners = |frame: usize| [0, 5].map(|v: usize| folder.surface(frame)[v]);
+    assert!(distance(&corners(0), &corners(8)) < 0.01);
+    assert!(rows[7].energy < rows[0].energy && folder.surface(8)[35][1] < 1.2);
+}
+
+#[test]
+fn bodies_pile_up() {
+    let (folder, rows) = scene("pile", "bar:1", 7);
+    assert!(rows[6].contacts > 0);
+    let ends = folder.surface(7).iter().map(|p| p[1]).fold([9.0_f64, 0.0], |[l, h], y| [l.min(y), h.max(y)]);
+    assert!(ends[0] > -0.1 && ends[1] < 2.6, "{ends:?}");
+}
+
+#[test]
+fn bodies_fall_through_pins() {
+    let (_, rows) = scene("pachinko", "bar:1", 9);
+    assert!(rows[8].contacts > 0 && rows[8].penetration < 0.1);
+}
+
+/// Without gravity and pins nothing moves: rest is rest, for every material.
+#[test]
+fn bodies_at_rest_stay() {
+    let folder = Folder::new("rest");
+    let file =
+        folder.write("rest.toml", "gravity = [0.0, 0.0, 0.0]\n[[body]]\nrotate = [10.0, 20.0, 30.0]\n");
+    for material in Material::value_variants() {
+        let name = material.to_possible_value().unwrap();
+        let arguments = ["--scene", &file, "--mesh", "bar:1", "--frames", "2", "--width", "0"];
+        let rows = folder.run(&[&arguments[..], &["--material", name.get_name()]].concat()).unwrap();
+        assert!(distance(&folder.surface(0), &folder.surface(2)) < 1e-9, "{material:?}");
+        assert!(rows.iter().all(|row| row.energy.abs() < 1e-9 && row.outcome == "converged"), "{material:?}");
+    }
+}
+
+/// Every material bends under its weight, and its energy does not grow.
+#[test]
+fn every_material_swings() {
+    let folder = Folder::new("materials");
+    for material in Material::value_variants() {
+        let name = material.to_possible_value().unwrap();
+        let arguments = ["--mesh", "bar:1", "--frames", "4", "--width", "0", "--material", name.get_name()];
+        check_balance(&folder.run(&arguments).unwrap(), 1e-4);
+        assert!(distance(&folder.surface(0), &folder.surface(4)) > 0.02, "{material:?}");
+    }
+}
+
+/// All methods of descent minimise the same energy.
+#[test]
+fn methods_of_descent_agree() {
+    let folder = Folder::new("descent");
+    let mut found = Vec::new();
+    for integrator in Integrator::value_variants() {
+        let name = integrator.to_possible_value().unwrap();
+        let fixed = ["--mesh", "bar:1", "--frames", "3", "--width", "0", "--material", "arap"];
+        let own = ["--integrator", name.get_name(), "--iterations", "400", "--tolerance", "1e-5"];
+        let rows = folder.run(&[&fixed[..], &own].concat()).unwrap();
+        assert!(rows.iter().all(|row| row.outcome == "converged"), "{integrator:?}: {}", rows[2]);
+        found.push(folder.surface(3));
+    }
+    assert!(found.iter().all(|x| distance(x, &found[0]) < 1e-5));
+}
+
+/// All solvers lead to the same minimum.
+#[test]
+fn solvers_agree() {
+    let folder = Folder::new("solvers");
+    let mut found = Vec::new();
+    for solver in Solver::value_variants() {
+        let name = solver.to_possible_value().unwrap();
+        let fixed = ["--mesh", "bar:2", "--frames", "2", "--width", "0", "--tolerance", "1e-6"];
+        let rows = folder.run(&[&fixed[..], &["--solver", name.get_name()]].concat()).unwrap();
+        assert!(rows.iter().all(|row| row.outcome == "converged"), "{solver:?}: {}", rows[1]);
+        found.push(folder.surface(2));
+    }
+    assert!(found.iter().all(|x| distance(x, &found[0]) < 1e-6));
+}
+
+#[test]
+fn threads_do_not_change_bits() {
+    let surface = |n: usize| {
+        let folder = Folder::new(&format!("threads{n}"));
+        let arguments = ["--mesh", "bar:5", "--frames", "1", "--width", "0", "--solver", "skinning"];
+        threads(n, || folder.run(&arguments).map(drop)).unwrap().unwrap();
+        folder.surface(1)
+    };
+    assert_eq!(surface(1), surface(3));
+}
+
+/// Rows without the columns that are times.
+fn bits(rows: &[Row]) -> Vec<Row> {
+    rows.iter().map(|row| Row { setup: 0.0, solve: 0.0, ..row.clone() }).collect()
+}
+
+/// A run that continues, also after frames behind its checkpoint, has the same bits, table and animation.
+#[test]
+fn a_run_continues_to_the_same_bits() {
+    let at_once = Folder::new("at-once");
+    let pieces = Folder::new("pieces");
+    for (scene, integrator) in
+        [("swing", "newton"), ("swing", "agd"), ("twist", "pd"), ("hang", "lbfgs"), ("pile", "newton")]
+    {
+        let run = |folder: &Folder, frames: &str, resume: &[&str]| {
+            let mesh = if scene == "hang" { "sheet:5" } else { "bar:1" };
+            let fixed = ["--mesh", mesh, "--width", "64", "--checkpoint", "2", "--scene", scene];
+            let own = ["--integrator", integrator, "--frames", frames];
+            folder.run(&[&fixed[..], &own, resume].concat()).unwrap()
+        };
+        let whole = run(&at_once, "7", &[]);
+        run(&pieces, "3", &[]); // one frame behind the checkpoint
+        run(&pieces, "5", &["--resume"]);
+        let continued = run(&pieces, "7", &["--resume"]);
+        assert_eq!(bits(&whole), bits(&continued));
+        for file in ["frame_0007.vtk", "frame_0007.png", "softbody.gif", "checkpoint.bin"] {
+            let [a, b] = [&at_once, &pieces].map(|folder| std::fs::read(folder.0.join(file)).unwrap());
+            assert!(a == b, "{scene}, {integrator}: {file}");
+        }
+    }
+}
+
+/// The files of a folder and their contents.
+fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut contents: Vec<_> = files.map(|file| (file.clone(), std::fs::read(&file).unwrap())).collect();
+    contents.sort();
+    contents
+}
+
+#[test]
+fn what_cannot_continue_is_refused_and_kept() {
+    let folder = Folder::new("refused");
+    let fixed = ["--mesh", "bar:1", "--frames", "4", "--width", "32", "--checkpoint", "2"];
+    let resume = |more: &[&str]| folder.run(&[&fixed[..], &["--resume"], more].concat()).unwrap_err();
+    let checkpoint = |error: &Failure| error.downcast_ref::<CheckpointError>().map(|_| error.to_string());
+    let text = checkpoint(&resume(&[])).unwrap();
+    assert!(text.contains("run without --resume"), "{text}");
+
+    folder.run(&fixed).unwrap();
+    let text = checkpoint(&resume(&["--young", "2e5"])).unwrap();
+    assert!(text.contains("another scene"), "{text}");
+    let file = folder.0.join("checkpoint.bin");
+    let good = std::fs::read(&file).unwrap();
+    for damage in [0, 24, 60, good.len() - 1] {
+        let mut bad = good.clone();
+        bad[damage] ^= 4;
+        std::fs::write(&file, bad).unwrap();
+        let before = contents(&folder.0);
+        let text = checkpoint(&resume(&[])).unwrap();
+        assert!(text.contains("damaged") && text.contains("nothing was changed"), "{text}");
+        assert!(before == contents(&folder.0));
+    }
+    std::fs::write(&file, &good).unwrap();
+
+    let table = folder.0.join("frames.csv");
+    let rows = std::fs::read_to_string(&table).unwrap();
+    std::fs::write(&table, rows.lines().take(3).map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    let before = contents(&folder.0);
+    let error = resume(&[]);
+    let missing = matches!(error.downcast_ref(), Some(OutputError::Table { line: 4, .. }));
+    assert!(missing && before == contents(&folder.0), "{error}");
+    std::fs::write(&table, rows).unwrap();
+    std::fs::remove_file(folder.0.join("frame_0002.png")).unwrap();
+    let error = resume(&[]);
+    assert!(error.to_string().contains("frame_0002.png"), "{error}");
+}
+
+/// Pins that go in frame 3 let the body fall.
+#[test]
+fn attachments_of_a_scene_file_come_and_go() {
+    let folder = Folder::new("attachments");
+    let text = "[[body]]\nmesh = \"bar:1\"\nyoung = 1e6\n\n\
+                [[attachment]]\nnodes = { top = 1.0 }\nuntil = 3\n\n\
+                [[attachment]]\nnodes = { list = [0] }\nfrom = 5\nvelocity = [0.0, 3.0, 0.0]\n";
+    let scene = folder.write("scene.toml", text);
+    let rows = folder.run(&["--scene", &scene, "--frames", "7", "--width", "0"]).unwrap();
+    let height = |frame: usize| folder.surface(frame)[0][1] - folder.surface(0)[0][1];
+    let heights: Vec<f64> = (0..8).map(height).collect();
+    assert!(heights[2].abs() < 1e-3, "{heights:?}");
+    assert!(heights[4] < -0.02 && heights[4] < heights[3], "{heights:?}");
+    assert!((heights[7] - heights[4] - 0.3).abs() < 0.02, "{heights:?}");
+    assert!(rows[6].work > 0.0);
+    check_balance(&rows, 1e-4);
+}
+
+#[test]
+fn faults_of_scene_files_are_named() {
+    let folder = Folder::new("scene-faults");
+    let message = |text: &str| {
+        let scene = folder.write("scene.toml", text);
+        let error = folder.run(&["--scene", &scene, "--frames", "1", "--width", "0"]).unwrap_err();
+        assert!(error.downcast_ref::<SceneError>().is_some(), "{error}");
+        error.to_string()
+    };
+    let body = "[[body]]\nmesh = \"bar:1\"\n";
+    for (text, expected) in [
+        (format!("{body}yung = 1e5\n"), &["line 3", "yung", "young"][..]),
+        (format!("{body}[[attachment]]\nnodes = {{ tob = 0.1 }}\n"), &["line 4", "tob", "top"]),
+        (format!("{body}[[obstacle]]\nsphere = {{ centre = [0.0, 0.0, 0.0] }}\n"), &["line 4", "radius"]),
+        ("[[body]]\nmesh = \"bar:0\"\n".to_owned(), &["line 2", "bar:N"]),
+        ("[[body]]\nmaterial = \"jelly\"\n".to_owned(), &["line 2", "jelly", "neo-hookean"]),
+        ("gravity = [0.0, 0.0, -9.81]\n".to_owned(), &["no bodies"]),
+        (format!("{body}poisson = 0.5\n"), &["body 0", "poisson", "0.5"]),
+        (format!("{body}[[attachment]]\nbody = 1\nnodes = {{ top = 0.1 }}\n"), &["attachment 0", "body 1"]),
+        (
+            format!("{body}[[attachment]]\nnodes = {{ list = [20] }}\n"),
+            &["attachment 0", "node 20", "only 20"],
+        ),
+        (
+            format!("{body}[[attachment]]\nnodes = {{ box = [[5.0, 5.0, 5.0], [6.0, 6.0, 6.0]] }}\n"),
+            &["holds no nodes"],
+        ),
+        (
+            format!("{body}[[obstacle]]\nsphere = {{ centre = [0.0, 0.0, 0.0], radius = -1.0 }}\n"),
+            &["obstacle 0", "radius"],
+        ),
+        (
+            "[[body]]\nmesh = \"sheet:3\"\nmaterial = \"arap\"\n".to_owned(),
+            &["body 0", "sheet:3", "mass-spring"],
+        ),
+    ] {
+        let message = message(&text);
+        assert!(expected.iter().all(|word| message.contains(word)), "{text}\n{message}");
+    }
+    let error = folder.run(&["--scene", "nowhere.toml"]).unwrap_err();
+    assert!(error.to_string().contains("nowhere.toml"), "{error}");
+}
+
+/// The example of `scene/file.rs` is a scene.
+#[test]
+fn the_documented_scene_runs() {
+    let source = include_str!("scene/file.rs");
+    let text = source.split("//! ```").nth(1).expect("a listing").replace("//! ", "").replace("//!", "");
+    let folder = Folder::new("documented");
+    let scene = folder.write("scene.toml", text.trim_start_matches("toml"));
+    let rows = folder.run(&["--scene", &scene, "--frames", "1", "--width", "32"]).unwrap();
+    assert_eq!(rows.len(), 1);
+}
+
+#[test]
+fn faults_of_meshes_are_named() {
+    let folder = Folder::new("mesh-faults");
+    let load = |text: &str| MeshChoice::File(folder.write("body.mesh", text).into()).load();
+    let points =
+        "MeshVersionFormatted 2\nDimension 3\nVertices 5\n0 0 0 0\n1 0 0 0\n0 1 0 0\n0 0 1 0\n1 1 1 0\n";
+    let good = "Tetrahedra 2\n1 2 3 4 0\n2 3 4 5 0\nEnd\n";
+    let mesh = load(&format!("{points}{good}")).unwrap();
+    assert_eq!((mesh.positions.len(), mesh.tetrahedra.len()), (5, 2));
+    // The other convention, in all tetrahedra.
+    assert!(load(&format!("{points}Tetrahedra 2\n2 1 3 4 0\n3 2 4 5 0\nEnd\n")).is_ok());
+    let fault = load(&format!("{points}Tetrahedra 2\n1 2 3 4 0\n3 2 4 5 0\nEnd\n")).unwrap_err();
+    assert!(matches!(fault, MeshFault::Inverted { element: 1, .. }), "{fault}");
+    let fault = load(&format!("{points}Tetrahedra 1\n1 2 3 4 0\nEnd\n")).unwrap_err();
+    assert!(matches!(fault, MeshFault::Unused { vertex: 4, .. }), "{fault}");
+    let flat = "Vertices 4\n0 0 0 0\n1 0 0 0\n0 1 0 0\n1 1 0 0\nTetrahedra 1\n1 2 3 4 0\nEnd\n";
+    let fault = load(&format!("MeshVersionFormatted 2\nDimension 3\n{flat}")).unwrap_err();
+    assert!(
+        matches!(fault, MeshFault::Element { .. }) && fault.to_string().contains("tetrahedron 0"),
+        "{fault}"
+    );
+    let fault = load(&format!("{points}End\n")).unwrap_err();
+    assert!(matches!(fault, MeshFault::Empty { .. }), "{fault}");
+    assert!(matches!(MeshChoice::File("nowhere.msh".into()).load(), Err(MeshFault::Read(_))));
+    for name in ["bar:0", "bar:x", "sheet:1", "octopus"] {
+        let fault = name.parse::<MeshChoice>().unwrap_err();
+        assert!(fault.to_string().contains(name), "{fault}");
+    }
+}
+
+#[test]
+fn arguments_without_meaning_are_refused() {
+    let wrong = [
+        ["--dt", "0"],
+        ["--young", "nan"],
+        ["--poisson", "0.5"],
+        ["--iterations", "0"],
+        ["--levels", "100,0"],
+        ["--material", "jelly"],
+        ["--solver", "magic"],
+        ["--mesh", "bar:0"],
+    ];
+    for [name, value] in wrong {
+        assert!(Options::try_parse_from(["softbody", name, value]).is_err(), "{name} {value}");
+    }
+    let folder = Folder::new("levels");
+    let error = folder.run(&["--solver", "gs", "--levels", "3", "--frames", "1"]).unwrap_err();
+    assert!(error.to_string().contains("--levels"), "{error}");
+}
+
+/// The bunny of the test data falls; without the data, the message tells how to get it.
+#[test]
+fn meshes_of_the_test_data_are_read() {
+    if std::env::var_os("COARSEN_DATA").is_none() {
+        let fault = MeshChoice::Bunny.load().unwrap_err();
+        assert!(fault.to_string().contains("COARSEN_DATA"), "{fault}");
+        println!("skipped: COARSEN_DATA is not set to a folder of test data");
+        return;
+    }
+    let folder = Folder::new("bunny");
+    let arguments = ["--mesh", "bunny", "--frames", "1", "--width", "32", "--solver", "skinning"];
+    let rows = folder.run(&[&arguments[..], &["--levels", "40,8"]].concat()).unwrap();
+    assert!(rows[0].outcome == "converged" && rows[0].outer <= 4, "{}", rows[0]);
+    let armadillo = MeshChoice::Armadillo.load().unwrap();
+    assert_eq!((armadillo.positions.len(), armadillo.tetrahedra.len()), (13_230, 54_985));
+}
+
+/// Matrices in f32 change the way, not the result.
+#[test]
+fn places_agree() {
+    let folder = Folder::new("places");
+    let fixed = ["--mesh", "bar:2", "--frames", "2", "--width", "0", "--tolerance", "1e-5"];
+    folder.run(&fixed).unwrap();
+    let cpu = folder.surface(2);
+    run(Cpu::mixed(), &folder.options(&fixed)).unwrap();
+    assert!(distance(&cpu, &folder.surface(2)) < 1e-5);
+    let name = "auto";
+    let on = AnyBackend::choose(name.parse().unwrap()).unwrap();
+    for integrator in ["newton", "pd"] {
+        let own = ["--integrator", integrator, "--material", "arap"];
+        let arguments = [&fixed[..], &own].concat();
+        folder.run(&arguments).unwrap();
+        let cpu = folder.surface(2);
+        run(on.clone(), &folder.options(&arguments)).unwrap();
+        assert!(distance(&cpu, &folder.surface(2)) < 1e-4, "{integrator}");
+    }
+}
