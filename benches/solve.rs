@@ -5,13 +5,16 @@
 //! cargo bench -p coarsen-benches --bench solve -- cloth:201 --smoother gs --modes constants --levels
 //! ```
 //!
-//! `--single` also computes the hierarchy in f32. `--rounded` also uses A in f32 for products, with residuals
-//! of the exact A. A problem is NAME:SIZE, with @DT for the time step of a cloth in seconds and ^JUMP for the
-//! stiffness contrast of a body. Each run builds smoothed aggregation stored in f32, and solves by conjugate
-//! gradients in f64 to a true relative residual of 1e-8. It prints medians over the runs: seconds of setup,
-//! of an update with kept transfers and of the solve, iterations, and bytes of the preconditioner. It also
-//! prints the total time as a number of products y = A x on one thread in the same run, which is less
-//! sensitive to changes in the speed of the machine.
+//! A problem is NAME:SIZE, with @DT for the time step in seconds and ^JUMP for the stiffness contrast of
+//! `elasticity3d`. Each run builds smoothed aggregation and solves by conjugate gradients in f64 to a true
+//! relative residual of 1e-8. The hierarchy is computed in f64 and stored in f32; `--double` stores it in
+//! f64, and `--single` computes it in f32. `--rounded` computes both the hierarchy and the products with A in
+//! f32; residuals are recomputed with A in f64.
+//!
+//! The columns are the median seconds of setup, update and solve, and the iterations and MiB of the last run.
+//! An update keeps the transfers; it is not timed with `--single` and `--rounded`. The last column is setup
+//! plus solve time, divided by the time of one product y = A x on one thread. This ratio depends less on the
+//! speed of the machine.
 
 use std::time::Instant;
 
@@ -40,7 +43,7 @@ struct Settings {
     change: Vec<Box<dyn Fn(&mut Multigrid<SmoothedAggregation>) + Sync>>,
 }
 
-/// The rows of the record.
+/// The problems that run by default.
 const PROBLEMS: [&str; 14] = [
     "poisson2d:1000",
     "poisson3d:100",
@@ -82,7 +85,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Builds and solves several times.
+/// Builds and solves `settings.runs` times, and prints one row.
 fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
     name: &str,
     problem: &Problem,
@@ -127,7 +130,7 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
             let mut m = recipe.build_from(system, on)?;
             iterations = solve_with(a, &mut m)?;
             (table, bytes) = (m.to_string(), m.bytes());
-            m.update_from(system)?; // allocates its memory
+            m.update_from(system)?; // not timed: the first update allocates
             let again = Instant::now();
             m.update_from(system)?;
             update.push(again.elapsed().as_secs_f64());

@@ -1,4 +1,4 @@
-//! The armadillo of the paper at any size, hung by its ears.
+//! The armadillo of Xian, Tong & Liu 2019 at any resolution, attached at its ears.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,10 @@ use coarsen_mesh::Mesh;
 
 use crate::Outcome;
 
-/// The time step h, s.
+/// The time step h in seconds.
 const STEP: f64 = 1.0 / 30.0;
 
-/// Gravity, m/s², along the axis on which the body stands.
+/// Gravity in m/s², along the longest side of the bounding box.
 const GRAVITY: f64 = -9.81;
 
 pub(crate) type Energy = Plus<Tetrahedra<CoRotational>, Attachments>;
@@ -27,7 +27,8 @@ pub(crate) struct Body {
     up: usize,
 }
 
-/// The mesh of 13K vertices, or a mesh of cubes with `cells` cubes along its longest side; height 2.
+/// Returns the mesh of 13K vertices, or this mesh filled with divided cubes, `cells` along the longest side.
+/// The longest side is scaled to 2.
 pub(crate) fn armadillo(cells: Option<usize>) -> Outcome<Mesh> {
     let data = std::env::var_os("COARSEN_DATA").map(PathBuf::from).ok_or("COARSEN_DATA is not set")?;
     let mesh = coarsen_mesh::read_tetrahedra(data.join("meshes/ipc_Armadillo13K.msh.gz"))?.oriented();
@@ -38,7 +39,7 @@ pub(crate) fn armadillo(cells: Option<usize>) -> Outcome<Mesh> {
 }
 
 impl Body {
-    /// The body at rest, attached at the highest hundredth of its vertices.
+    /// Creates the body at rest, attached at the highest 1 % of its vertices.
     pub(crate) fn new(mesh: Mesh, mu: f64) -> Outcome<Self> {
         let [low, high] = mesh.bounds();
         let up = (0..3).max_by(|&a, &b| (high[a] - low[a]).total_cmp(&(high[b] - low[b]))).unwrap_or(1);
@@ -59,7 +60,7 @@ impl Body {
         Ok(Self { mesh, f, v: vec![0.0; x.len()], x, up })
     }
 
-    /// Begins a frame at x + h v, and returns −∇g there: the right-hand side of the first iteration.
+    /// Begins a time step and returns −∇f(x + h v), the right-hand side of the first iteration.
     pub(crate) fn begin(&mut self) -> Outcome<Vec<f64>> {
         let mut gravity = [0.0; 3];
         gravity[self.up] = GRAVITY;
@@ -70,7 +71,7 @@ impl Body {
         Ok(g.into_iter().map(|g| -g).collect())
     }
 
-    /// Ends the frame with the direction of one iteration.
+    /// Ends the time step after one iteration: x increases by h v + `direction`, and v is this increase / h.
     pub(crate) fn end(&mut self, direction: &[f64]) {
         for ((x, v), d) in self.x.iter_mut().zip(&mut self.v).zip(direction) {
             let next = *x + STEP * *v + d;
@@ -79,7 +80,7 @@ impl Body {
         }
     }
 
-    /// The system of Projective Dynamics: M/h² + L with attachments.
+    /// The matrix of Projective Dynamics, M/h² + L, where L includes the attachments.
     pub(crate) fn matrix(&mut self) -> Bsr<f64> {
         let x = self.x.clone();
         self.f.hessian(&x).clone()

@@ -1,8 +1,8 @@
 //! Generic kernels, compiled once in the crate that defines them.
 //!
 //! At the optimisation levels of a release build, rustc compiles a generic function again in every crate that
-//! calls it. A static that names the function for both types of [`Real`](crate::Real) is compiled where it is
-//! defined. Callers look the function up in this static.
+//! calls it. A static that names the function for both types of [`Real`](crate::Real) compiles it once, in
+//! the crate that defines the static. Callers look up the function in this static.
 
 use std::any::Any;
 
@@ -25,8 +25,8 @@ pub struct Compiled<const N: usize>(pub [&'static (dyn Any + Send + Sync); N]);
 impl<const N: usize> Compiled<N> {
     /// The function of type F.
     ///
-    /// *Panics* if the table has no such function: a table must list every choice of types that its crate
-    /// allows.
+    /// *Panics* if the table has no such function: a table must list the function for every choice of types
+    /// that the crate allows.
     pub fn of<F: Any + Copy>(&self) -> F {
         let found = self.0.iter().find_map(|function| function.downcast_ref::<F>());
         *found.unwrap_or_else(|| panic!("not compiled: {}", std::any::type_name::<F>()))

@@ -5,7 +5,7 @@ use crate::Real;
 use crate::parallel::{self, tree};
 use crate::simd::{self, Kernel, Set};
 
-/// The number of values processed in parallel: enough to fill two of the widest registers.
+/// The number of values per step of the loop: two of the widest registers for `f64`, one for `f32`.
 const LANES: usize = 16;
 
 /// The largest absolute value, 0 for an empty slice; NaN if a value is NaN or infinite.

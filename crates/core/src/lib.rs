@@ -1,8 +1,7 @@
-//! The vocabulary of `coarsen`: vectors, operators, preconditioners, stopping rules and reports.
+//! The basic traits and types of `coarsen`: vectors, operators, preconditioners, stopping rules and reports.
 //!
-//! Methods such as conjugate gradients and descent are written against these traits alone, so that the same
-//! code runs on `Vec<f64>`, on device vectors and on distributed vectors. This crate has no matrix format and
-//! no backend.
+//! Methods such as conjugate gradients and descent use only these traits, so that the same code runs on
+//! `Vec<f64>`, on device vectors and on distributed vectors. This crate has no matrix format and no backend.
 //!
 //! | file | what |
 //! |---|---|
@@ -13,17 +12,17 @@
 //! | [`operator`](LinearOperator) | y = A x; [`from_fn`] for matrix-free operators |
 //! | [`mixed_precision`](MixedPrecision) | rounded operator for products, exact operator for residuals |
 //! | [`preconditioner`](Preconditioner) | z = M⁻¹ r |
-//! | [`objective`](Objective) | f(x), to be minimised |
+//! | [`objective`](Objective) | a function f(x) to be minimised |
 //! | `narrow` | a preconditioner applied in f32 to vectors in f64 |
 //! | [`stop`](Stop) | the stopping rule |
 //! | [`monitor`](Monitor) | functions called while a solve runs |
 //! | [`cancel`](Cancel) | cancelling a setup from another thread |
 //! | [`report`](Report) | how a solve ended |
 //! | [`rebuild_policy`](RebuildPolicy) | when to rebuild, update, patch or keep a preconditioner |
-//! | [`parallel`] | loops along a fixed tree: the same bits for any number of threads |
+//! | [`parallel`] | parallel loops along a fixed tree; the same bits for any number of threads |
 //! | [`largest`](largest()) | the largest absolute value of many numbers, and whether all are finite |
 //! | [`simd`] | kernels compiled for the instruction set of the machine |
-//! | [`compiled`](Compiled) | kernels compiled once for both types |
+//! | [`compiled`](Compiled) | kernels compiled once for both `f32` and `f64` |
 //! | [`buckets`](Buckets) | counting sort |
 //! | [`random`](SplitMix64) | reproducible pseudorandom numbers |
 //! | [`error`](Error) | failures of the machine or of the input |

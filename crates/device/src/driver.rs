@@ -1,4 +1,4 @@
-//! The traits of an API of devices. Another API needs only new implementations of these traits.
+//! The traits of a device API. Another API needs only new implementations of these traits.
 
 use std::any::Any;
 use std::fmt;
@@ -7,12 +7,12 @@ use coarsen_core::{Error, Real};
 
 use crate::Device;
 
-/// A buffer, in the type that the driver chooses.
+/// A buffer; the driver chooses the concrete type.
 pub type Object = Box<dyn Any + Send + Sync>;
 
-/// An API of devices, such as OpenCL.
+/// A device API, such as OpenCL.
 pub trait Api: Send + Sync + fmt::Debug {
-    /// Opens one queue on one of its devices.
+    /// Opens one queue on a device of this API.
     ///
     /// # Errors
     /// [`Error::Device`] if a call fails.
@@ -22,40 +22,40 @@ pub trait Api: Send + Sync + fmt::Debug {
 /// One queue of commands on a device. Commands run in the order in which they were enqueued.
 ///
 /// Lengths and types are checked before a driver is called: buffers are long enough, and arguments have the
-/// types that [`compile`](Self::compile) returned. A driver gets only objects that it made.
+/// types that [`compile`](Self::compile) returned. A driver receives only objects that it created.
 pub trait Driver: Send {
     /// Allocates a buffer of `bytes` bytes, at least 8. If `host` is given, it has the same length and is
     /// copied into the buffer before the call returns.
     ///
     /// # Errors
-    /// [`Error::Device`] if a call fails, as for all methods.
+    /// [`Error::Device`] if a call of the API fails. This holds for all methods.
     fn allocate(&mut self, bytes: usize, host: Option<&[u8]>) -> Result<Object, Error>;
 
-    /// Enqueues a copy of the first `bytes` bytes of a buffer.
+    /// Enqueues a copy of the first `bytes` bytes of `from` to the start of `to`.
     ///
     /// # Errors
     /// As above.
     fn copy(&mut self, from: &Object, to: &Object, bytes: usize) -> Result<(), Error>;
 
-    /// Reads the bytes from `start` on, after all commands enqueued so far. Waits.
+    /// Reads `host.len()` bytes from offset `start`, after all commands enqueued so far, and waits for them.
     ///
     /// # Errors
     /// As above.
     fn read(&mut self, from: &Object, start: usize, host: &mut [u8]) -> Result<(), Error>;
 
-    /// Writes runs of bytes, each at its offset in the buffer, after all commands enqueued so far. Waits once
-    /// for all runs.
+    /// Writes runs of bytes, each at the given offset in the buffer, after all commands enqueued so far.
+    /// Waits once for all runs.
     ///
     /// # Errors
     /// As above.
     fn write(&mut self, to: &Object, runs: &[(usize, &[u8])]) -> Result<(), Error>;
 
     /// Maps the first `bytes` bytes of a buffer for the host, after all commands enqueued so far, and unmaps
-    /// them when `with` returns or panics. The bytes are aligned for `f64`. Waits. Called only if the device
-    /// is [`shared`](Device::shared).
+    /// them when `with` returns or panics. The bytes are aligned for `f64`. Waits for the mapping. Called
+    /// only if the device is [`shared`](Device::shared).
     ///
     /// # Errors
-    /// As above; `with` may not have been called then.
+    /// As above. If an error is returned, `with` may or may not have been called.
     fn lend(
         &mut self,
         memory: &Object,
@@ -74,7 +74,7 @@ pub trait Driver: Send {
     /// [`Error::Build`] with the log of the compiler, and [`Error::Device`] if a call fails.
     fn compile(&mut self, sources: &[&str], kernels: &[&str], options: &str) -> Result<Built, Error>;
 
-    /// Enqueues `groups` groups of `local` items.
+    /// Enqueues a kernel with `groups` work groups of `local` items each.
     ///
     /// # Errors
     /// As above.
@@ -115,13 +115,13 @@ pub enum Access {
 pub enum Argument<'a> {
     /// A buffer.
     Memory(&'a Object),
-    /// A number of [`Type::Index`].
+    /// A number of type [`Type::Index`].
     Index(u32),
-    /// A number of [`Type::Length`].
+    /// A number of type [`Type::Length`].
     Length(u64),
-    /// A number of [`Type::Single`].
+    /// A number of type [`Type::Single`].
     Single(f32),
-    /// A number of [`Type::Double`].
+    /// A number of type [`Type::Double`].
     Double(f64),
 }
 
@@ -129,7 +129,7 @@ pub enum Argument<'a> {
 pub struct Built {
     /// The kernels in the order in which they were requested.
     pub kernels: Vec<Kernel>,
-    /// Whether the compiler ran; `false` if they came from a cache.
+    /// Whether the compiler ran; `false` if the kernels came from a cache.
     pub fresh: bool,
 }
 

@@ -6,11 +6,11 @@ use coarsen_sparse::Bsr;
 use crate::factorization::{Factorization, Pivots};
 use crate::{DirectError, Method};
 
-/// If all relative pivots exceed this value, no trial solve is needed: the condition number of the scaled
-/// matrix is far from 1 / ε.
+/// If all relative pivots of a Cholesky factorisation exceed this value, no trial solve is needed: the
+/// condition number of the scaled matrix is far from 1 / ε.
 const STRONG_PIVOT: f64 = 1e-10;
-/// If a trial solve along the near-kernel has a larger relative residual, it has fewer than three correct
-/// digits.
+/// The largest relative residual of a trial solve for which A counts as regular. With a larger residual, the
+/// trial solution has fewer than three correct digits.
 const SINGULAR: f64 = 1e-3;
 /// The relative residual at which refinement stops.
 const EXACT: f64 = f64::EPSILON;
@@ -18,8 +18,8 @@ const EXACT: f64 = f64::EPSILON;
 /// The result of a direct solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Solved {
-    /// ‖b − A x‖ / ‖b‖, recomputed from the given matrix in `f64` before x is rounded to the type of its
-    /// entries.
+    /// ‖b − A x‖ / ‖b‖, computed in `f64` from the given matrix A, before x is rounded to the type of the
+    /// caller's vector.
     pub relative_residual: f64,
     /// The number of steps of iterative refinement.
     pub refinements: usize,
@@ -39,7 +39,8 @@ impl Work {
         Self { b: vec![0.0; n], x: vec![0.0; n], r: vec![0.0; n], previous: vec![0.0; n] }
     }
 
-    /// x = A⁻¹ b with refinement, from the current x.
+    /// Solves A x = b with at most `steps` refinements, starting from the current x. Stops early if the
+    /// residual no longer decreases, and keeps the best x.
     pub(crate) fn refine(&mut self, factors: &mut dyn Factorization, a: &Bsr<f64>, steps: usize) -> Solved {
         let size = norm(&self.b);
         if size == 0.0 {
@@ -75,9 +76,11 @@ impl Work {
         Solved { relative_residual: best, refinements: steps }
     }
 
-    /// Returns an error for a singular matrix: two steps of inverse iteration turn a random right-hand side
-    /// towards the near-kernel of A, and a solve along it has no correct digits if A is singular to working
-    /// precision.
+    /// Returns an error if A is singular to working precision.
+    ///
+    /// The right-hand side b of the trial solve is A⁻¹ times a pseudorandom vector. If A is nearly singular,
+    /// b lies mostly in the near-kernel, and the relative residual of the trial solve is large. Overwrites b
+    /// and x.
     pub(crate) fn examine(
         &mut self,
         factors: &mut dyn Factorization,
@@ -109,11 +112,11 @@ impl Work {
         Err(DirectError::Singular { row, residual })
     }
 
-    /// The row with the largest coefficient in the linear combination of rows that is nearly zero, by two
-    /// steps of inverse iteration with Aᵀ.
+    /// Returns the row with the largest coefficient in a linear combination of rows that is nearly zero. Two
+    /// steps of inverse iteration with Aᵀ compute this combination.
     ///
-    /// If the trial solve was not finite, a pivot was exactly 0. The entries of A are then perturbed by
-    /// relative 1e-10 and factored again, so that no pivot is 0.
+    /// If A⁻¹ times a vector was not finite, a pivot was exactly 0. A copy of A whose entries have relative
+    /// perturbations of at most 1e-10 is then factored, so that no pivot is 0.
     fn dependent_row(
         &mut self,
         factors: &mut dyn Factorization,
@@ -139,8 +142,8 @@ impl Work {
     }
 }
 
-/// Pseudorandom numbers of magnitude 1/2 to 1 and either sign, the same in every call (Weyl sequence, golden
-/// ratio).
+/// Fills x with pseudorandom numbers of magnitude 1/2 to 1 and both signs, the same in every call (Weyl
+/// sequence, golden ratio).
 fn noise(x: &mut [f64]) {
     for (i, v) in x.iter_mut().enumerate() {
         let word = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -149,7 +152,7 @@ fn noise(x: &mut [f64]) {
     }
 }
 
-/// ‖v‖₂ in the order of the entries.
+/// ‖v‖₂, summed in the order of the entries.
 fn norm(v: &[f64]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
 }

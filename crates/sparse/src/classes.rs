@@ -27,11 +27,11 @@ pub struct Members {
 }
 
 impl Classes {
-    /// `of[i]` is the class of node i, below `count`.
+    /// Creates `count` classes, where node i is in class `of[i] < count`.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a class not below `count`, [`Error::TooLarge`] for more nodes than `u32` can
-    /// count.
+    /// [`Error::Parameter`] if a class is not below `count`, [`Error::TooLarge`] for more than `u32::MAX`
+    /// nodes.
     pub fn new(count: usize, of: Vec<u32>) -> Result<Self, Error> {
         let limit = u32::MAX as usize;
         if of.len() > limit {
@@ -75,7 +75,7 @@ impl Members {
         &self.nodes[self.offsets[class]..self.offsets[class + 1]]
     }
 
-    /// The offset of each class in [`nodes`](Self::nodes): one more entry than there are classes.
+    /// The offset of each class in [`nodes`](Self::nodes), followed by the number of nodes.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }

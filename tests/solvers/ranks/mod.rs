@@ -3,7 +3,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `world` | communication of ranks |
+//! | `world` | communication between ranks |
 //! | `vector` | shares of vectors, and sums over them |
 //! | `matrix` | rows, halo exchange, relaxation by one rank at a time |
 //! | `mod` | the backend |

@@ -1,4 +1,4 @@
-//! Every vector operation compared with `Vec`, at lengths around the size of a work group.
+//! Every device vector operation compared with `Vec`, at lengths around the size of a work group.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,7 +9,8 @@ use coarsen_krylov::{Cg, Krylov};
 use coarsen_opencl::{DeviceError, DeviceVector, OpenCl};
 use coarsen_sparse::Bsr;
 
-/// Lengths 0, 1, around 32, and larger; the last length takes several work groups that loop.
+/// Vector lengths. A reduction over the last length takes several work groups, and each item adds several
+/// entries.
 const SIZES: [usize; 7] = [0, 1, 31, 32, 33, 1000, 100_003];
 
 /// Returns entries with signs and sizes that differ from vector to vector.
@@ -23,8 +24,8 @@ fn read<T: Real>(v: &DeviceVector<T>) -> Vec<T> {
     host
 }
 
-/// Runs the same operations on the host and on the device, from the same four vectors. Entries must agree bit
-/// for bit, and sums of n terms, at most 16 sums, to round-off.
+/// Runs the same operations on the host and on the device, from the same four vectors. The vectors must agree
+/// bit for bit afterwards, and the returned numbers up to 16 (n + 1) ε.
 fn agree<T: Real>(
     on: &OpenCl<T>,
     host: impl Fn(&mut [Vec<T>; 4]) -> Vec<T>,
@@ -45,7 +46,7 @@ fn agree<T: Real>(
     }
 }
 
-/// Runs the same generic code at both places.
+/// Runs the same generic code on the host and on the device.
 macro_rules! both {
     ($on:expr, |$v:ident| $body:expr) => {
         agree($on, |$v: &mut [Vec<_>; 4]| $body, |$v: &mut [DeviceVector<_>; 4]| $body)
@@ -111,7 +112,7 @@ fn laws_at<T: Real>(on: &OpenCl<T>) {
     }
 }
 
-/// Three pairs are reduced together in two launches, and each result has the same bits as a separate
+/// Two or three pairs are reduced together in two launches, and each result has the same bits as a separate
 /// reduction.
 #[test]
 fn pairs_share_a_reduction() {
@@ -145,7 +146,7 @@ fn operations_agree_with_the_host_in_f32() {
     laws::<f32>();
 }
 
-/// A whole expression of scalars waits once.
+/// Arithmetic with scalars does not wait, and seven results are read with one wait.
 #[test]
 fn scalars_are_lazy() {
     let Some(on) = common::place::<f64>() else { return };
@@ -169,8 +170,8 @@ fn scalars_are_lazy() {
     }
 }
 
-/// Slots are reused; if many scalars exist at the same time, the number of slots grows and the values are
-/// kept.
+/// The slots of dropped scalars are reused. If many scalars exist at the same time, slots are added and all
+/// values are kept.
 #[test]
 fn scalars_are_reused() {
     let Some(on) = common::place::<f32>() else { return };
@@ -208,7 +209,7 @@ fn single_precision_sums_in_double() {
     assert!((f64::from(x.dot(&x).read()) - exact).abs() < 1e-7 * exact);
 }
 
-/// If memory is not available, the call returns an error and the place can still be used.
+/// Wrong lengths and requests for too much memory return an error, and the backend can still be used.
 #[test]
 fn failures_are_typed() {
     let Some(on) = common::place::<f64>() else { return };
@@ -227,7 +228,7 @@ fn failures_are_typed() {
     assert_eq!((x.norm(), x.sync()), (13.0, Ok(())));
 }
 
-/// Blocks with a row that becomes zero in f32 are refused, and the old blocks are kept.
+/// Blocks with a row that overflows or becomes zero in f32 are refused, and the old blocks are kept.
 #[test]
 fn blocks_beyond_the_range_are_refused() {
     let Some(on) = common::place::<f32>() else { return };
@@ -253,7 +254,7 @@ fn blocks_beyond_the_range_are_refused() {
     }
 }
 
-/// A NaN or infinite entry is found with its position, the first one if there are several.
+/// The position of the first NaN or infinite entry is found.
 #[test]
 fn what_is_not_finite_is_found() {
     for on in [common::place::<f64>(), common::posing::<f64>(common::card)].into_iter().flatten() {
@@ -270,8 +271,7 @@ fn what_is_not_finite_is_found() {
     }
 }
 
-/// A method reports the entry of b or of the guess that is not finite, as on the host, and leaves x
-/// unchanged.
+/// A Krylov method reports an entry of b or of the initial x that is not finite, and leaves x unchanged.
 #[test]
 fn methods_name_what_is_not_finite() {
     let Some(on) = common::place::<f64>() else { return };
@@ -301,7 +301,8 @@ fn places_do_not_mix() {
     assert_eq!((read(&x), x.sync()), (vec![1.0], Ok(())));
 }
 
-/// A place of `f64` on a device without `f64` is refused before anything is compiled; a place of `f32` works.
+/// On a device without `f64`, a backend in `f64` is refused before anything is compiled, and a backend in
+/// `f32` works.
 #[test]
 fn a_device_without_double_is_refused() {
     let Some(on) = common::place::<f32>() else { return };

@@ -1,4 +1,4 @@
-//! kryst: conjugate gradients with the preconditioner from the configuration.
+//! kryst: conjugate gradients with the preconditioner named on the command line.
 
 use std::sync::Arc;
 
