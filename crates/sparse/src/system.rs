@@ -172,6 +172,9 @@ mod tests {
         assert_eq!(system.whole().unwrap().values(), [1.0, 3.0, 3.0, 1.0]);
         assert!(matches!(System::from(&a).whole(), Ok(Cow::Borrowed(_))));
         contact.replace(&[], &[]).unwrap();
-        assert!(matches!(System::from(&Sum { elastic: &a, contact: &contact }).whole(), Ok(Cow::Borrowed(_))));
+        assert!(matches!(
+            System::from(&Sum { elastic: &a, contact: &contact }).whole(),
+            Ok(Cow::Borrowed(_))
+        ));
     }
 }

@@ -11,7 +11,8 @@ pub enum Sampling {
     /// The lengths of edges at rest, for bodies of one material (§4.1).
     Uniform,
     /// The lengths ‖x_i − x_j‖ (‖A_ii‖ ‖A_jj‖)^½ / ‖A_ij‖: edges with weak coupling are longer. A handle then
-    /// controls nodes on one side of a jump of stiffness.
+    /// controls nodes on one side of a jump of stiffness. *Use* for bodies whose regions of equal stiffness hold
+    /// many handles; with the default 80 nodes per handle it saved no iteration in eight regions of 250 nodes.
     Stiffness,
 }
 

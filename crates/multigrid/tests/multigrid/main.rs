@@ -7,3 +7,4 @@ mod common;
 mod contract;
 mod hierarchy;
 mod methods;
+mod skinning;

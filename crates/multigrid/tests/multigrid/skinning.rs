@@ -1,0 +1,126 @@
+//! Skinning: rest positions, heterogeneous bodies, cuts, components.
+
+use std::sync::Arc;
+
+use coarsen_backend::{Componentwise, Cpu, Setup, SetupError, UpdateExt};
+use coarsen_core::{Preconditioner, Stop};
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_multigrid::{Cut, Multigrid, Sampling, Skinning};
+use coarsen_problems::{Material, Problem, cloth, softcube};
+use coarsen_sparse::{Bsr, Pattern, System, assembly};
+
+fn iterations(a: &Bsr<f64>, m: &mut impl Preconditioner<Vec<f64>>) -> usize {
+    let b: Vec<f64> = (0..a.shape().0).map(|i| ((i * 7919) % 101) as f64 - 50.0).collect();
+    let mut x = vec![0.0; b.len()];
+    Cg::new(Stop::relative(1e-6)).solve(a, m, &b, &mut x).unwrap().converged().unwrap().iterations
+}
+
+fn system<'a>(p: &'a Problem, a: &'a Bsr<f64>) -> System<'a, f64> {
+    System { positions: Some(&p.positions), ..System::from(a) }
+}
+
+/// U has the same bits after an update, even if the system has other positions.
+#[test]
+fn rest_positions_are_read_once() {
+    let p = softcube(5, 0.03, Material::Linear, &|_, _| 1.0).unwrap();
+    let mut m = Multigrid::skinning_levels(&[20, 4]).build(system(&p, &p.matrix), &Cpu::new()).unwrap();
+    let before = m.prolongation(0).unwrap().clone();
+    let moved: Vec<[f64; 3]> = p.positions.iter().map(|x| x.map(|c| 3.0 - c * c)).collect();
+    m.update(System { positions: Some(&moved), ..System::from(&p.matrix) }).unwrap();
+    assert_eq!(m.prolongation(0).unwrap(), &before);
+}
+
+/// Eight cubes of alternating stiffness, with a contrast of 1000, and handles much smaller than a cube.
+#[test]
+fn handles_by_stiffness_suit_heterogeneous_bodies() {
+    let hard = |x: [f64; 3]| (0..3).filter(|&k| x[k] > 0.5).count() % 2 == 0;
+    let p = softcube(12, 0.3, Material::Linear, &|_, x| if hard(x) { 1e3 } else { 1.0 }).unwrap();
+    let [uniform, stiffness] = [Sampling::Uniform, Sampling::Stiffness].map(|sampling| {
+        let coarsening = Skinning { sampling, nodes_per_handle: 30, ..Skinning::default() };
+        let recipe = Multigrid { coarsening, ..Multigrid::skinning() };
+        iterations(&p.matrix, &mut recipe.build(system(&p, &p.matrix), &Cpu::new()).unwrap())
+    });
+    assert!(5 * stiffness <= 4 * uniform, "{uniform} -> {stiffness}");
+}
+
+/// A sheet that is cut to half of its width: old handles stay, and cycles are as good as with fresh handles.
+#[test]
+fn a_cut_needs_few_new_handles() {
+    let n = 40;
+    let p = cloth(n, 0.01).unwrap();
+    let apart = |i: usize, j: usize| (i / n < n / 2) != (j / n < n / 2) && i % n < n / 2 && j % n < n / 2;
+    let (mut places, mut values, mut touched) = (Vec::new(), Vec::new(), Vec::new());
+    for i in 0..n * n {
+        for (j, block) in p.matrix.row(i) {
+            if apart(i, j) {
+                touched.push(i as u32);
+            } else {
+                places.push((i as u32, j as u32));
+                values.extend_from_slice(block);
+            }
+        }
+    }
+    touched.dedup();
+    let cut = assembly::from_blocks(3 * n * n, 3 * n * n, (3, 3), &places, &values).unwrap();
+    assert!(!Pattern::same(cut.pattern(), p.matrix.pattern()));
+    let (recipe, on) = (Multigrid::skinning(), Cpu::new());
+    let before = recipe.build(system(&p, &p.matrix), &on).unwrap();
+    let handles = before.state(0).unwrap().handles().clone();
+    let old = handles.order.len();
+    let coarsening = Skinning { cut: Some(Cut { handles, touched }), ..Skinning::default() };
+    let mut after = Multigrid { coarsening, ..Multigrid::skinning() }.build(system(&p, &cut), &on).unwrap();
+    let now = after.state(0).unwrap().handles();
+    assert!(now.order.len() <= old + 4, "{old} -> {}", now.order.len());
+    let mut fresh = recipe.build(system(&p, &cut), &on).unwrap();
+    let [patched, fresh] = [iterations(&cut, &mut after), iterations(&cut, &mut fresh)];
+    assert!(5 * patched <= 6 * fresh, "{patched} of {fresh}");
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let p = softcube(3, 0.03, Material::Linear, &|_, _| 1.0).unwrap();
+    let on = Cpu::<f64>::new();
+    let alone = Multigrid { coarse_size: 10, ..Multigrid::skinning() };
+    assert_eq!(alone.build(&p.matrix, &on).err(), Some(SetupError::NoPositions { method: "skinning" }));
+    let with = |coarsening| Multigrid { coarsening, coarse_size: 10, ..Multigrid::skinning() };
+    for coarsening in [
+        Skinning { rest: Some(Arc::new([[0.0; 3]; 2])), ..Skinning::default() },
+        Skinning { rest: Some(vec![[f64::NAN; 3]; 64].into()), ..Skinning::default() },
+        Skinning { given: vec![64], ..Skinning::default() },
+    ] {
+        assert!(with(coarsening).build(system(&p, &p.matrix), &on).is_err());
+    }
+}
+
+/// A = a ⊗ I₃: the scalar hierarchy needs as many iterations as the one of blocks, and a block that couples
+/// components is named.
+#[test]
+fn components_are_solved_one_by_one() {
+    let p = softcube(8, 0.03, Material::Linear, &|_, _| 1.0).unwrap();
+    let mut a = p.matrix.clone();
+    for block in a.values_mut().chunks_exact_mut(9) {
+        let mean = (block[0] + block[4] + block[8]) / 3.0;
+        (0..9).for_each(|e| block[e] = if e % 4 == 0 { mean } else { 0.0 });
+    }
+    let recipe = Multigrid { coarse_size: 0, ..Multigrid::skinning() };
+    let each = Componentwise { scalar: recipe.clone() };
+    let (on, rest) = (Cpu::new(), system(&p, &a));
+    let mut m = each.build(rest, &on).unwrap();
+    let blocks = iterations(&a, &mut recipe.build(rest, &on).unwrap());
+    let apart = iterations(&a, &mut m);
+    assert!(apart.abs_diff(blocks) <= blocks.div_ceil(3), "{apart} of {blocks}");
+    let (r, mut z) = (vec![1.0; a.shape().0], vec![0.0; a.shape().0]);
+    m.apply(&r, &mut z);
+    let mut twice = a.clone();
+    twice.values_mut().iter_mut().for_each(|v| *v *= 2.0);
+    m.update(system(&p, &twice)).unwrap();
+    let mut half = z.clone();
+    m.apply(&r, &mut half);
+    assert!(z.iter().zip(&half).all(|(z, half)| (z - 2.0 * half).abs() <= 1e-12 * z.abs().max(1e-3)));
+    let refused = each.build(system(&p, &p.matrix), &on).err().unwrap();
+    assert!(matches!(refused, SetupError::Coupled { .. }), "{refused}");
+    assert!(m.update(system(&p, &p.matrix)).is_err());
+    let mut same = z.clone();
+    m.apply(&r, &mut same);
+    assert_eq!(same, half, "after an error");
+}
