@@ -77,7 +77,7 @@ __kernel void coarsen_galerkin_dead(const ulong count, __global const uint *star
         coarse[PLACE(slots[i], dead[k] * (K + 1), K * K, CSLICE)] = largest > 0 ? largest : 1;
 }
 
-// A_c = A_c + D, stored values in their order.
+// A_c = A_c + D, stored values in their order.                         Twin: term::offset
 __kernel void coarsen_galerkin_add(const ulong count, __global const STORED *d, __global STORED *coarse) {
     const size_t i = get_global_id(0);
     if (i < count)

@@ -33,7 +33,7 @@ impl Density for StableNeoHookean {
         let j = determinant(f) - 1.0;
         // (14) minus its value at rest, written so that large terms do not cancel near rest.
         let value = 0.5 * mu * (i - (0.25 * i).ln_1p()) + (0.5 * lambda * j - 0.75 * mu) * j;
-        let magnitude = mu * square(f) + (lambda * j.abs() + mu) * (1.0 + products(f));
+        let magnitude = mu * square(f) + (lambda * j.abs() + mu) * products(f);
         Energy { value, magnitude }
     }
 

@@ -28,7 +28,7 @@ impl Density for NeoHookean {
         }
         let log = j.ln_1p();
         let value = 0.5 * mu * i - mu * log + 0.5 * lambda * log * log;
-        let magnitude = mu * square(f) + (lambda * log.abs() + mu) * (1.0 + products(f) / (1.0 + j));
+        let magnitude = mu * square(f) + (lambda * log.abs() + mu) * products(f) / (1.0 + j);
         Energy { value, magnitude }
     }
 
