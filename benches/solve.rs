@@ -1,7 +1,7 @@
 //! How long does it take to solve a problem of the gallery, including setup?
 //!
 //! ```text
-//! cargo bench -p coarsen-benches --bench solve -- cloth:317@0.01 poisson3d:100           # these problems, our recipe for each
+//! cargo bench -p coarsen-benches --bench solve -- cloth:317@0.01 poisson3d:100           # these problems, the recorded recipe for each
 //! cargo bench -p coarsen-benches --bench solve -- cloth:201 --smoother gs --modes constants --levels
 //! ```
 //!

@@ -1,4 +1,4 @@
-//! The figures and tables of Xian, Tong & Liu 2019, and the fastest hierarchy for each problem.
+//! The figures and tables of Xian, Tong & Liu 2019, and five preconditioners on bodies, sheets and cubes.
 //!
 //! - `errors`: Table 3 and Fig. 3. The error that remains after an exact coarse solve, for constant and
 //!   smooth weights, affine and constant coordinates; nonzeros of the coarse matrices.
