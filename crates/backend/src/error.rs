@@ -119,7 +119,7 @@ pub enum SetupError {
         column: usize,
     },
     /// A method that requires positions met a system without positions.
-    #[error("{method} needs the rest position of every node: give them with `System::positions`")]
+    #[error("{method} needs the rest position of every node: set `System::positions` (`--coordinates` in the command)")]
     NoPositions {
         /// The method.
         method: &'static str,
