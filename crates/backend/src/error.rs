@@ -119,7 +119,9 @@ pub enum SetupError {
         column: usize,
     },
     /// A method that requires positions met a system without positions.
-    #[error("{method} needs the rest position of every node: set `System::positions` (`--coordinates` in the command)")]
+    #[error(
+        "{method} needs the rest position of every node: set `System::positions` (`--coordinates` in the command)"
+    )]
     NoPositions {
         /// The method.
         method: &'static str,
