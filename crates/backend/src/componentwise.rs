@@ -57,9 +57,8 @@ pub struct Componentwise<R> {
 }
 
 /// The preconditioner that [`Componentwise`] builds.
-pub struct Components<M, T, V> {
+pub struct Components<M, V> {
     each: M,
-    a: Bsr<T>,
     block: usize,
     /// One component of the residual.
     r: Vec<V>,
@@ -68,7 +67,7 @@ pub struct Components<M, T, V> {
 }
 
 impl<T: Real, V: Real, B: Backend<Vector = Vec<V>>, R: Setup<T, B>> Setup<T, B> for Componentwise<R> {
-    type Built = Components<R::Built, T, V>;
+    type Built = Components<R::Built, V>;
 
     /// # Errors
     /// The errors of the recipe for scalars, [`SetupError::Coupled`] if a block of A is not a multiple of I,
@@ -78,21 +77,19 @@ impl<T: Real, V: Real, B: Backend<Vector = Vec<V>>, R: Setup<T, B>> Setup<T, B> 
         let each = self.scalar.build_from(System { matrix: &a, ..apart(&system) }, on)?;
         let (n, block) = (a.shape().0, system.matrix.block().0);
         let zeros = vec![V::zero(); n];
-        Ok(Components { each, a, block, r: zeros.clone(), z: zeros })
+        Ok(Components { each, block, r: zeros.clone(), z: zeros })
     }
 }
 
-impl<M: Update<T>, T: Real, V> Update<T> for Components<M, T, V> {
+impl<M: Update<T>, T: Real, V> Update<T> for Components<M, V> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         let next = scalar(&system)?;
-        if next.shape() != self.a.shape() || system.matrix.block().0 != self.block {
-            let (what, expected) = ("rows of the matrix", self.block * self.a.shape().0);
+        if next.shape().0 != self.r.len() || system.matrix.block().0 != self.block {
+            let (what, expected) = ("rows of the matrix", self.block * self.r.len());
             let found = system.matrix.shape().0;
             return Err(coarsen_core::Error::Shape { what, expected, found }.into());
         }
-        let reused = self.each.update_from(System { matrix: &next, ..apart(&system) })?;
-        self.a = next;
-        Ok(reused)
+        self.each.update_from(System { matrix: &next, ..apart(&system) })
     }
 }
 
@@ -136,7 +133,7 @@ fn check_apart<T: Real>(a: &Bsr<T>) -> Result<(), SetupError> {
     Ok(())
 }
 
-impl<M: Preconditioner<Vec<V>>, T: Real, V: Real> Preconditioner<Vec<V>> for Components<M, T, V> {
+impl<M: Preconditioner<Vec<V>>, V: Real> Preconditioner<Vec<V>> for Components<M, V> {
     fn apply(&mut self, r: &Vec<V>, z: &mut Vec<V>) {
         let Self { each, block, r: of_r, z: of_z, .. } = self;
         assert!(r.len() == *block * of_r.len() && z.len() == r.len(), "apply: wrong length");

@@ -151,9 +151,10 @@ impl Stretched {
         let hessian = |t: usize| {
             let (length, other) = (self.lengths[t], self.lengths[1 - t]);
             let unit = unit(self.w[t], length);
-            let across = match length > 0.0 {
-                true => 1.0 - 1.0 / length + coupling / stretch * (other - 1.0) / length,
-                false => 0.0,
+            let across = if length > 0.0 {
+                1.0 - 1.0 / length + coupling / stretch * (other - 1.0) / length
+            } else {
+                0.0
             };
             let tension = if exact { across } else { across.max(0.0) };
             std::array::from_fn(|e| {

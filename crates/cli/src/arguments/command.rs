@@ -12,7 +12,7 @@ use super::domains::Domains;
 use super::minimize::Minimize;
 use super::names::{Follow, Method, Precision, Precond, Reorder};
 use super::overlap::Overlap;
-use super::skinning::Handles;
+use super::skinning::Sampled;
 use super::value::{NullSpace, Rhs, Wanted, seconds, svg, tolerance};
 
 /// Exit codes, as `--help` prints them.
@@ -124,7 +124,7 @@ pub(crate) struct Given {
     pub(crate) overlap: Overlap,
     #[command(flatten)]
     #[serde(flatten)]
-    pub(crate) skinning: Handles,
+    pub(crate) skinning: Sampled,
     /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: Option<u32>,

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Options of skinning-space multigrid; `None` means the default of the library.
 #[derive(Clone, Debug, Default, Args, Serialize)]
 #[command(next_help_heading = "Skinning-space multigrid")]
-pub(crate) struct Handles {
+pub(crate) struct Sampled {
     /// Number of handles of each level, from fine to coarse, as 1000,50 [default: a handle for 80 nodes, then
     /// for 8 handles]
     #[arg(long, value_name = "K,K,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
@@ -26,7 +26,7 @@ pub(crate) enum SamplingName {
     Stiffness,
 }
 
-impl Handles {
+impl Sampled {
     /// The recipe.
     pub(crate) fn recipe(&self) -> Multigrid<Skinning> {
         let mut recipe = match &self.skinning_handles {
@@ -58,9 +58,9 @@ mod tests {
 
     #[test]
     fn words_are_those_of_the_command_line() {
-        assert_eq!(Handles::default().recipe(), Multigrid::skinning());
-        assert!(Handles::default().words().is_empty());
-        let given = Handles {
+        assert_eq!(Sampled::default().recipe(), Multigrid::skinning());
+        assert!(Sampled::default().words().is_empty());
+        let given = Sampled {
             skinning_handles: Some(vec![100, 10]),
             skinning_sampling: Some(SamplingName::Stiffness),
         };

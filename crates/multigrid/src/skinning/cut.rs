@@ -50,8 +50,7 @@ impl Handles {
             let mut field = self.fields[level].renumbered(nodes, |j| place[self.order[j as usize] as usize]);
             let mut candidates = field.forget(graph, touched, &order);
             added.iter().for_each(|&node| field.add(graph, node, place[node as usize]));
-            while let Some((d, node)) = field.tighten(&mut candidates).filter(|(d, _)| *d > bound) {
-                debug_assert!(d > 0.0);
+            while let Some((_, node)) = field.tighten(&mut candidates).filter(|(d, _)| *d > bound) {
                 field.add(graph, node, order.len() as u32);
                 append(node, &mut order, &mut place);
             }

@@ -116,6 +116,11 @@ impl Handles {
     }
 
     /// Returns the size of all lists in bytes.
+    /// The number of nodes of the graph.
+    pub(super) fn nodes(&self) -> usize {
+        self.fields.first().map_or(0, |field| field.distance.len())
+    }
+
     pub(super) fn bytes(&self) -> usize {
         let fields = self.fields.iter().map(|f| size_of_val(&f.distance[..]) + size_of_val(&f.nearest[..]));
         let controls = self.controls.iter().map(|c| size_of_val(&c[..]));

@@ -210,6 +210,10 @@ impl Skinning {
             let (what, expected) = ("unknowns of a node, for affine motions of space,", 3);
             return Err(Error::Shape { what, expected, found: b }.into());
         }
+        if let Some(found) = self.cut.as_ref().map(|cut| cut.handles.nodes()).filter(|&old| old > nodes) {
+            let what = "nodes of the handles before a cut (at most those after it)";
+            return Err(Error::Shape { what, expected: nodes, found }.into());
+        }
         let cut = self.cut.iter().flat_map(|cut| cut.touched.iter().chain(&cut.handles.order));
         if let Some(&node) = self.given.iter().chain(cut).find(|&&i| i as usize >= nodes) {
             let what = "nodes that are given as handles or by a cut";

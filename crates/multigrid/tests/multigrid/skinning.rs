@@ -71,6 +71,13 @@ fn a_cut_needs_few_new_handles() {
     let mut after = Multigrid { coarsening, ..Multigrid::skinning() }.build(system(&p, &cut), &on).unwrap();
     let now = after.state(0).unwrap().handles();
     assert!(now.order.len() <= old + 4, "{old} -> {}", now.order.len());
+    let smaller = cloth(n - 1, 0.01).unwrap();
+    let coarsening = Skinning {
+        cut: Some(Cut { handles: before.state(0).unwrap().handles().clone(), touched: vec![] }),
+        ..Skinning::default()
+    };
+    let refused = Multigrid { coarsening, ..Multigrid::skinning() };
+    assert!(refused.build(system(&smaller, &smaller.matrix), &on).is_err(), "nodes that are gone");
     let mut fresh = recipe.build(system(&p, &cut), &on).unwrap();
     let [patched, fresh] = [iterations(&cut, &mut after), iterations(&cut, &mut fresh)];
     assert!(5 * patched <= 6 * fresh, "{patched} of {fresh}");
