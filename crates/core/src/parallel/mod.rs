@@ -182,15 +182,29 @@ pub fn tree<P: Pieces, R: Send>(
     leaf: &(impl Fn(P) -> R + Sync),
     combine: &(impl Fn(R, R) -> R + Sync),
 ) -> R {
+    subtree(pieces, length, parallel, leaf, combine)
+}
+
+/// [`tree`] behind trait objects, so that it is compiled once for each type of pieces and results instead of
+/// once for each leaf.
+fn subtree<P: Pieces, R: Send>(
+    pieces: P,
+    length: usize,
+    parallel: bool,
+    leaf: &(dyn Fn(P) -> R + Sync),
+    combine: &(dyn Fn(R, R) -> R + Sync),
+) -> R {
     let leaves = pieces.extent().div_ceil(length);
     if leaves <= 1 {
         return leaf(pieces);
     }
     let (left, right) = pieces.cut(leaves / 2 * length);
     let (a, b) = if parallel && leaves > GRAIN {
-        join(|| tree(left, length, true, leaf, combine), || tree(right, length, true, leaf, combine))
+        let half = |pieces| move || subtree(pieces, length, true, leaf, combine);
+        join(half(left), half(right))
     } else {
-        (tree(left, length, false, leaf, combine), tree(right, length, false, leaf, combine))
+        let half = |pieces| subtree(pieces, length, false, leaf, combine);
+        (half(left), half(right))
     };
     combine(a, b)
 }
