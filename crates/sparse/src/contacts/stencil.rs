@@ -3,8 +3,8 @@
 /// A contact between points of a mesh: nodes a with weights w_a, the gap g = Σ_a w_a x_a, and the energy ½ gᵀ
 /// K g.
 ///
-/// Its Hessian adds w_a w_c K to block (a, c) for every pair of its nodes. A point on a triangle or edge is a
-/// convex combination of the corners. The weights of a contact between two moving parts therefore sum to
+/// The Hessian of the energy has the block w_a w_c K for every pair of nodes (a, c). A point on a triangle or
+/// edge is a convex combination of the corners. So the weights of a contact between two moving parts sum to
 /// zero, and a common translation does not change the gap.
 ///
 /// *Reference* Bridson, Fedkiw, Anderson 2002, "Robust treatment of collisions, contact and friction for
@@ -56,7 +56,7 @@ impl Stencil {
         Self { nodes: [a, b, c, d], weights: [1.0 - s, s, t - 1.0, -t], count: 4 }
     }
 
-    /// The same contact with one node fixed: the node is left out, wherever it occurs, and the other weights
+    /// The same contact with one node fixed: every occurrence of the node is removed, and the other weights
     /// stay.
     ///
     /// ```

@@ -60,7 +60,7 @@ fn kronecker_blocks_are_as_strong_as_scalars() {
     assert_eq!(strength.graph(&a).unwrap(), strength.graph(&blocks).unwrap());
 }
 
-/// For scalars both criteria compare the same numbers.
+/// For scalars both criteria compare the same weights.
 #[test]
 fn scalars_have_one_weight() {
     let a = anisotropic(7, 0.3);
