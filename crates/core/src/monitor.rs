@@ -13,9 +13,8 @@ pub struct Iteration<'a, V: Vector> {
     pub residual: V::Real,
     /// ‖r‖₂ / ‖b‖₂; ‖r‖₂ if b = 0.
     pub relative: V::Real,
-    /// The current solution, if the method has computed it. `Gmres` computes it only at restarts. If the
-    /// square of ‖b‖₂ overflows or underflows, methods scale the right-hand side, and x is scaled in the same
-    /// way.
+    /// The current solution, if the method has computed it. `Gmres` computes it only at restarts. `None` also
+    /// if the square of ‖b‖₂ overflows or underflows, since methods then solve a scaled system.
     pub x: Option<&'a V>,
     /// Ritz values of M⁻¹A, if the method computes them (`Cg` with `look_every` = 1).
     pub ritz_values: Option<&'a dyn RitzValues>,

@@ -43,7 +43,7 @@ fn gmres_tells_what_a_breakdown_leaves() {
     }
 }
 
-/// Second differences without boundary conditions, under a load at one end.
+/// Second differences without boundary conditions, with a load at one end.
 #[test]
 fn minres_ends_at_a_least_squares_solution() {
     for n in [2, 3, 10, 40, 101, 150] {
@@ -81,7 +81,8 @@ fn minres_ends_at_a_least_squares_solution() {
     }
 }
 
-/// Second differences on a square grid, without boundary conditions: any number of steps, in both precisions.
+/// Second differences on a square grid, without boundary conditions. They are solved with any number of
+/// steps, in both precisions.
 #[test]
 fn least_squares_solutions_of_larger_systems() {
     fn go<T: Real>(k: usize, load: &[f64]) {
@@ -179,7 +180,7 @@ fn singular_laplacians_are_named() {
     }
 }
 
-/// With a tolerance of zero, the last residual of a consistent system is round-off, not an inconsistency.
+/// With a tolerance of zero, the last residual of a consistent system is round-off and not an inconsistency.
 #[test]
 fn round_off_is_not_inconsistent() {
     let n = 24;
