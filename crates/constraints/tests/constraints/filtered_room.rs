@@ -16,7 +16,7 @@ thread_local! {
     static REFUSED: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: calls are passed to `Memory` unchanged or fail; the thread-local counters do not access allocated
+// SAFETY: calls are passed to `Memory` unchanged or fail. The thread-local counters do not access allocated
 // memory and do not allocate.
 unsafe impl GlobalAlloc for Strict {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -52,7 +52,7 @@ fn ring(reach: u32) -> Bsr<f64> {
     assembly::from_blocks(3 * NODES as usize, 3 * NODES as usize, (3, 3), &places, &values).unwrap()
 }
 
-/// Planes for single nodes, and contacts that connect `tied` consecutive faces into one group.
+/// Planes for single nodes, and contacts that connect `tied` consecutive faces to one group.
 fn held(tied: usize) -> Constraints {
     let mut c = Constraints::new(NODES as usize, 3).unwrap();
     for i in [3, 40, 77] {
@@ -75,7 +75,7 @@ fn shown(filtered: &mut Filtered<f64>) -> impl PartialEq + std::fmt::Debug + use
     (filtered.matrix().clone(), filtered.near_kernel().clone(), filtered.density(), c.unwrap(), x)
 }
 
-/// Updates a system to another one. At first, memory is insufficient for the new values.
+/// Updates a system to another system. At first, memory is insufficient for the new values.
 fn refused<'a>(name: &str, before: (System<'a, f64>, &Constraints), after: (System<'a, f64>, &Constraints)) {
     let mut filtered = prefilter(before.0, before.1).unwrap();
     let mut fresh = prefilter(after.0, after.1).unwrap();
