@@ -43,9 +43,9 @@ impl Numeric {
     /// σ is a tenth of the stiffness of A in the directions of a group's constraints, but at least the mean
     /// Rayleigh quotient of translations, and at most the stiffness. The stiffness is the mean of qᵀ A q
     /// restricted to one node at a time.
-    // Deviation: the paper has one σ for all groups. Here each group has its own σ, so that σ has the scale of
-    // its nodes, light or stiff. Rayleigh quotients, their means and all values in between lie in the field of
-    // values of A, as the bound on the condition number requires.
+    // Deviation: the paper has one σ for all groups. Here each group has its own σ, so that σ has the scale
+    // of its nodes, light or stiff. Rayleigh quotients, their means and all values in between lie in the
+    // field of values of A, as the bound on the condition number requires.
     pub(super) fn fill<T: Real>(&mut self, a: &Bsr<T>, f: &Factors, pattern: &Pattern, values: &mut [T]) {
         let (b, groups) = (f.block, &f.groups);
         self.scales.clear();
