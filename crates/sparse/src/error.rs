@@ -98,7 +98,7 @@ pub enum SparseError {
         /// The largest number allowed.
         limit: usize,
     },
-    /// Two operands of different sizes.
+    /// Two operands whose sizes do not match.
     #[error("{what}: expected {expected}, found {found}")]
     Shape {
         /// The operation and the operand.

@@ -175,6 +175,7 @@ impl Dirichlet {
     }
 
     /// b ← S (b − A g) + g. The matrix must be the original A; it does not change.
+    ///
     /// # Errors
     /// [`DirichletError::Fit`] if a size is wrong.
     pub fn lift<T: Real>(&self, a: &Bsr<T>, b: &mut [T]) -> Result<(), DirichletError> {

@@ -80,6 +80,7 @@ impl<T: Real> Kernel<T> for Advance<'_, T> {
         for k in 0..x.len().min(p.len()) {
             x[k] += a * p[k];
         }
+        // This pass reads r from the first-level cache.
         Leaf { x: r, y: r, term: |a: f64, b: f64| [a * b] }.run(set)
     }
 }

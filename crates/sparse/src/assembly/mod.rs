@@ -1,9 +1,9 @@
 //! Assembly of matrices from streams of entries.
-//! 2. Scatter the entry numbers to their rows, in stream order.
+//!
 //! 1. Count the entries of each row.
-//! 4. Gather: each stored block is the sum of its entries, in stream order.
+//! 2. Scatter the entry numbers to their rows, in stream order.
 //! 3. Sort each row by column (stable) and mark duplicates.
-//! 4. Gather: each stored block is the sum of its entries, in the order of the stream.
+//! 4. Gather: each stored block is the sum of its entries, in stream order.
 //!
 //! Steps 3 and 4 run in parallel over rows, without atomics, so the bits do not depend on the number of
 //! threads. An [`Assembly`] stores the result of the first three steps for a pattern that is filled
