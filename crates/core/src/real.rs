@@ -58,8 +58,8 @@ pub trait Real:
 /// The largest power of two that is at most v, limited to 2⁻¹⁰²² … 2¹⁰²²; 1 if v is not a positive finite
 /// number.
 ///
-/// Dividing a system or a residual by this number is exact. Afterwards squares neither overflow nor
-/// underflow.
+/// Dividing a system or a residual by this number is exact and brings it to a size whose square neither
+/// overflows nor underflows.
 ///
 /// ```
 /// use coarsen_core::power_of_two;

@@ -27,14 +27,14 @@ use crate::start::{Workspace, check, round_off};
 /// M.
 ///
 /// The iterates equal the iterates of [`Cg`](crate::Cg) up to round-off. Since directions are conjugate, (A
-/// p, p) is computed from (A u, u), and (r, u), (A u, u) and (r, r) need only one reduction. Round-off in
-/// this recurrence loses some of the last digits. In practice, restarts from the recomputed residual recover
-/// about the same attainable accuracy. *Use* if a reduction costs much more than a pass over a vector: on
-/// several machines or on a device. On one machine with shared memory [`Cg`](crate::Cg) is as fast or faster.
-/// *Outcome* as for [`Cg`](crate::Cg); if the curvature is only round-off, x does not change. *Cost* per
-/// iteration: 1 application of A, 1 of M, 13 passes over vectors in addition to A and M ([`Cg`](crate::Cg):
-/// 11), 1 reduction; one wait per convergence test; 6 vectors. At the end there is one more application of M
-/// and of A than in `Cg`.
+/// p, p) follows from (A u, u) by a recurrence. The inner products (r, u), (A u, u) and (r, r) then need only
+/// one reduction. Round-off in the recurrence loses some of the last digits. In practice, restarts from the
+/// recomputed residual give about the same attainable accuracy as `Cg`. *Use* if a reduction costs much more
+/// than a pass over a vector: on several machines or on a device. On one machine with shared memory
+/// [`Cg`](crate::Cg) is as fast or faster. *Outcome* as for [`Cg`](crate::Cg); if the curvature is only
+/// round-off, x does not change. *Cost* per iteration: 1 application of A, 1 of M, 13 passes over vectors in
+/// addition to A and M ([`Cg`](crate::Cg): 11), 1 reduction; one wait per convergence test; 6 vectors. At the
+/// end there is one more application of M and of A than in `Cg`.
 /// *Reference* Chronopoulos & Gear 1989, "s-step iterative methods for symmetric linear systems", J. Comput.
 /// Appl. Math. 25, §2.
 ///

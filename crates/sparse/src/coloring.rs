@@ -21,7 +21,7 @@ use crate::{Classes, Graph};
 ///
 /// *Reference* Saad 2003, §3.3.3, "greedy multicoloring".
 pub fn greedy(graph: &Graph) -> Classes {
-    const NONE: u32 = u32::MAX; // there are fewer colours
+    const NONE: u32 = u32::MAX; // marks a node without colour; there are fewer colours
     let mut of = vec![NONE; graph.nodes()];
     let mut used_by: Vec<u32> = vec![]; // for each colour, the last node with a neighbour of this colour
     for i in 0..graph.nodes() {

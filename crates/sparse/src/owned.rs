@@ -22,7 +22,7 @@ use crate::{Bsr, Contacts, NearKernel, SparseError, Sum, System};
 pub struct OwnedSystem<T> {
     /// A.
     pub matrix: Bsr<T>,
-    /// C, if there can be contact.
+    /// C, if contact can occur.
     pub contact: Option<Contacts<T>>,
     /// One point per block row; empty if unknown.
     pub positions: Vec<[f64; 3]>,

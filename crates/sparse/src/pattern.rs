@@ -171,7 +171,7 @@ impl Pattern {
         Arc::ptr_eq(a, b) || **a == **b
     }
 
-    /// Whether (i, j) is stored exactly when (j, i) is stored. *Cost* one access to another row per entry.
+    /// Whether (j, i) is stored for every stored (i, j). *Cost* one access to another row per entry.
     pub fn is_symmetric(&self) -> bool {
         if self.rows() != self.columns {
             return false;

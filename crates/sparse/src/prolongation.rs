@@ -6,7 +6,7 @@
 //! | b x k | the size of a block of P |
 //! | w | a row of m weights |
 //! | I_d | the identity of d unknowns |
-//! | ⊗ | the Kronecker product: a 1 x m block ⊗ I_d is d x (m d) |
+//! | ⊗ | the Kronecker product: if w is 1 x m, w ⊗ I_d is d x (m d) |
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::{Bsr, Pattern, SparseError, TransposePlan};
 /// *Use* [`Blocks`](Self::Blocks) if the entries of a block are independent, as in smoothed aggregation. Use
 /// [`Weights`](Self::Weights) if all unknowns of a node are interpolated with the same weights, as on grids
 /// and in skinning. Use [`Identities`](Self::Identities) if a coarse node represents a set of fine nodes.
-/// *Memory* b k numbers per block, m numbers, or none, respectively; and 4 bytes per block for its column.
+/// *Memory* per block 4 bytes for its column, and b k numbers, m numbers or no numbers, respectively.
 ///
 /// ```
 /// use coarsen_sparse::{Prolongation, assembly};

@@ -46,7 +46,7 @@ impl<'a, T> BlockRows<'a, T> {
         Self { rows: 0..offsets.len() - 1, values, offsets, size }
     }
 
-    /// Calls `body(i, values of block row i)`, on several threads if `work`, the total number of scalar
+    /// Calls `body(i, values of block row i)`. Uses several threads if `work`, the total number of scalar
     /// operations, is large enough.
     ///
     /// *Cost* only the calls of `body`; no allocation. *Panics* if `offsets` decrease.

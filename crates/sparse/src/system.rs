@@ -30,9 +30,9 @@ pub struct System<'a, T> {
     pub positions: Option<&'a [[f64; 3]]>,
     /// Vectors v with ‖A v‖ small relative to ‖|A| |v|‖: one row per scalar unknown.
     pub near_kernel: Option<&'a NearKernel>,
-    /// The neighbours of each node, if they differ from the pattern of A. An example are constraints that
-    /// couple nodes which can move relative to each other. Aggregates are built from these links, domains of
-    /// Schwarz methods from the entries of A.
+    /// The neighbours of each node, if they differ from the pattern of A. They differ, for example, if
+    /// constraints couple nodes that can move relative to each other. Aggregates are built from these links,
+    /// domains of Schwarz methods from the entries of A.
     pub links: Option<&'a Pattern>,
     /// A flag that cancels long builds and updates; it is checked between their steps.
     pub cancel: Option<&'a Cancel>,

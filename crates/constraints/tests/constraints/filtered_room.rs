@@ -8,7 +8,7 @@ use std::sync::Arc;
 use coarsen_constraints::{ConstraintError, Constraints, Filtered, prefilter};
 use coarsen_sparse::{Bsr, Contacts, SparseError, Sum, System, assembly};
 
-/// The system allocator, which fails allocations larger than the limit of the current thread.
+/// The system allocator with a limit for each thread: larger allocations fail.
 struct Strict;
 
 thread_local! {
@@ -64,7 +64,7 @@ fn held(tied: usize) -> Constraints {
     c
 }
 
-/// Everything observable of a filtered system.
+/// All data of a filtered system that a caller can observe.
 fn shown(filtered: &mut Filtered<f64>) -> impl PartialEq + std::fmt::Debug + use<> {
     let b: Vec<f64> = (0..3 * NODES).map(|i| f64::from(i).sin()).collect();
     let mut x = b.clone();

@@ -2,15 +2,15 @@
 //!
 //! A crate is compiled for the oldest processor of its target, but loops limited by memory bandwidth need the
 //! newest instructions. A [`Kernel`] is written once over [`Pack`]s of lanes. [`run`] compiles it for each
-//! instruction set of the target and selects one at run time. The selection depends on the machine alone, so
-//! bits do not change between calls. They may differ between machines, because a fused multiply-add rounds
+//! instruction set of the target and selects one at run time. The selection depends only on the machine, so
+//! every call gives the same bits. Two machines may give different bits, because a fused multiply-add rounds
 //! once and two separate instructions round twice.
 //!
-//! | file | lanes |
+//! | file | content |
 //! |---|---|
 //! | `pack` | the traits: packs, instruction sets, kernels |
-//! | `plain` | arrays, whose loops the compiler vectorises; for AVX2 and FMA if the machine has them |
-//! | `avx512` | AVX-512 registers |
+//! | `plain` | packs as arrays, whose loops the compiler vectorises (with AVX2 and FMA if available) |
+//! | `avx512` | packs as AVX-512 registers |
 //! | [`twelve`](Twelve) | twelve lanes: a pack of eight and a pack of four |
 //!
 //! Lanes are loaded whole or in pieces, without gathers and masks. On Zen 5 a gather of eight lanes takes

@@ -1,4 +1,4 @@
-//! The contract of conjugate gradients.
+//! Tests of conjugate gradients.
 
 use std::ops::ControlFlow;
 

@@ -69,7 +69,7 @@ impl<T: Real> LinearOperator<Vec<T>> for Dense<T> {
     }
 }
 
-/// M⁻¹ = a diagonal matrix that claims any class.
+/// M⁻¹ as a diagonal matrix, declared as any class.
 pub(crate) struct Scaling<V> {
     pub(crate) d: V,
     pub(crate) class: Class,
@@ -106,14 +106,14 @@ pub(crate) fn distance<T: Real>(x: &[T], y: &[f64]) -> f64 {
     x.iter().zip(y).fold(0.0_f64, |s, (x, y)| s.max((x.wide() - y).abs())) / size
 }
 
-/// GMRES with its fields set.
+/// GMRES with the given fields.
 pub(crate) fn gmres<T: Real>(stop: Stop<T>, restart: usize, flexible: bool) -> Gmres<Vec<T>> {
     let mut method = Gmres::new(stop);
     (method.restart, method.flexible) = (restart, flexible);
     method
 }
 
-/// Richardson iteration with its fields set.
+/// Richardson iteration with the given fields.
 pub(crate) fn richardson<T: Real>(stop: Stop<T>, omega: f64) -> Richardson<Vec<T>> {
     let mut method = richardson_on(omega);
     method.stop = stop;

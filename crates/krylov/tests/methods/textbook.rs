@@ -1,4 +1,4 @@
-//! The first iterates of every method, compared with its source written in plain loops.
+//! The first iterates of every method, compared with the algorithm of its source written in plain loops.
 
 use std::ops::ControlFlow;
 
@@ -49,7 +49,7 @@ impl Case {
         r.iter().zip(&self.d).map(|(r, d)| r * d).collect()
     }
 
-    /// x after each number of steps, beginning with the guess, each from a solve with that iteration limit.
+    /// x after 0, 1, 2, … steps, each from a solve with this number as iteration limit.
     fn iterates(&self, method: &mut dyn Krylov<Numbers>) -> Vec<Numbers> {
         let run = |steps| {
             *method.stop_mut() = Stop { max_iterations: steps, ..Stop::relative(1e-14) };
@@ -241,15 +241,15 @@ fn richardson_is_the_stationary_iteration() {
     }
 }
 
-/// The least-squares solution of min ‖r − C y‖, column by column, by the normal equations.
+/// The least-squares solution of min ‖r − C y‖ by the normal equations, where `columns` are the columns of C.
 fn least(columns: &[Numbers], r: &[f64]) -> Numbers {
     let k = columns.len();
     let normal = Dense::<f64>::from_fn(k, |i, j| dot(&columns[i], &columns[j]));
     normal.solve(&columns.iter().map(|c| dot(c, r)).collect::<Vec<_>>())
 }
 
-/// x₀ + the combination of z, B z, B² z, … (orthogonalised) whose residual is least in the norm of `weight`,
-/// where B = M⁻¹ A.
+/// x₀ + the combination of z, B z, B² z, … with B = M⁻¹ A whose residual is least in the norm of `weight`.
+/// The vectors are orthogonalised.
 fn minimal_residuals(case: &Case, weight: &[f64]) -> Vec<Numbers> {
     let r = case.residual(&case.x0);
     let scaled = |v: &[f64]| v.iter().zip(weight).map(|(v, w)| v * w.sqrt()).collect::<Numbers>();

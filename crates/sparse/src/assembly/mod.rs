@@ -24,8 +24,8 @@ pub use plan::Assembly;
 /// The matrix of scalar entries (row, column, value); duplicates are summed in the order of the list.
 ///
 /// Zeros are stored, so the pattern does not depend on values. Sums start at +0, so a −0 becomes +0; this can
-/// only change the sign of zeros computed from it. *Cost* about 30 bytes of memory traffic per entry and a
-/// sort within each row.
+/// only change the sign of later results that are zero. *Cost* about 30 bytes of memory traffic per entry and
+/// a sort within each row.
 ///
 /// ```
 /// let a = coarsen_sparse::assembly::from_triplets(1, 1, &[(0, 0, 1.0), (0, 0, 2.0)])?;
@@ -114,7 +114,7 @@ pub fn from_blocks<T: Real>(
     assemble(blocks, block, places.len(), &|| places.iter().copied().enumerate(), &add)
 }
 
-/// [`from_blocks`] for square blocks given as arrays of rows, as assembly loops compute them.
+/// As [`from_blocks`], for square blocks given as arrays of rows, which assembly loops usually compute.
 ///
 /// ```
 /// let spring = [[2.0, 0.5], [0.5, 1.0]];
@@ -134,7 +134,7 @@ pub fn from_square_blocks<T: Real, const B: usize>(
     from_blocks(rows, columns, (B, B), places, blocks.as_flattened().as_flattened())
 }
 
-/// The numbers of block rows and block columns for a number of scalars. Block sizes are limited to `u32`, so
+/// The numbers of block rows and block columns for sizes in scalars. Block sizes are limited to `u32`, so
 /// that their product fits `usize`.
 fn count_blocks(
     (rows, columns): (usize, usize),
@@ -235,7 +235,7 @@ fn assemble<T: Real, I: Iterator<Item = (usize, (u32, u32))>>(
 /// rows.
 const PIECE: usize = 64;
 
-/// The offsets of the rows of each piece, including the end of its last row.
+/// The offsets of the rows of each piece, including the end of the last row of the piece.
 fn bounds(offsets: &[usize]) -> impl Iterator<Item = &[usize]> {
     let rows = offsets.len() - 1;
     (0..rows).step_by(PIECE).map(move |first| &offsets[first..=(first + PIECE).min(rows)])

@@ -22,8 +22,8 @@ const ROWS: usize = 512;
 impl<T: Real> Bsr<T> {
     /// Y = A X for k columns, X and Y row-major: entry (i, c) of X is `x[i·k + c]`.
     ///
-    /// *Use* for rigid-body modes, block Lanczos or several loads. *Traffic* for up to 8 columns that of one
-    /// product with a vector. More columns are computed in panels of 8, with one pass over A for each panel.
+    /// *Use* for rigid-body modes, block Lanczos or several loads. *Traffic* for up to 8 columns as for a
+    /// product with one vector. More columns are computed in groups of 8, with one pass over A per group.
     /// Products are accumulated in `V`, in the order of the row. The bits of a column depend neither on k nor
     /// on the number of threads. They may differ from those of
     /// [`apply`](coarsen_core::LinearOperator::apply), which sums blocks in another order.

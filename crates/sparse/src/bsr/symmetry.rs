@@ -20,8 +20,8 @@ impl<T: Real> Bsr<T> {
     ///
     /// (dᵢ dⱼ)^½ bounds the contributions of positive semidefinite elements to aᵢⱼ. So the test ignores the
     /// round-off of an assembly, whatever the units of the unknowns. The square root of EPSILON is a suitable
-    /// tolerance. If the matrix or its blocks are not square, the result is (0, 0). NaN is not equal to any
-    /// number.
+    /// tolerance. If the matrix or its blocks are not square, the result is (0, 0). A NaN counts as a
+    /// difference.
     /// *Cost* one pass over A; the transposed block of each block below the diagonal is usually in the cache.
     /// Blocks that couple two different ranges of 4096 block rows need a binary search. A second, serial pass
     /// follows if values differ or if a block is stored without its transposed block, even if that block is

@@ -92,8 +92,8 @@ impl<T: Real> Contacts<T> {
         fill.run(*nodes, size, &Touching { contacts, stiffness, size }, places, values)
     }
 
-    /// Replaces the set by blocks. Block k has the position (row node, column node) = `places[k]` and the
-    /// row-major values `values[k·b² .. (k + 1)·b²]`. Duplicates are summed in the order of the list.
+    /// Replaces the set by blocks. `places[k]` is the row node and the column node of block k. Its row-major
+    /// values are `values[k·b² .. (k + 1)·b²]`. Duplicates are summed in the order of the list.
     ///
     /// *Cost* as [`assemble`](Self::assemble).
     ///

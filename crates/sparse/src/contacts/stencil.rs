@@ -50,8 +50,8 @@ impl Stencil {
         }
     }
 
-    /// g = (1 − s) x_a + s x_b − (1 − t) x_c − t x_d, for the point with parameter s on edge a b and t on
-    /// edge c d.
+    /// g = (1 − s) x_a + s x_b − (1 − t) x_c − t x_d: the difference between the point at s on edge (a, b)
+    /// and the point at t on edge (c, d).
     pub const fn edge_edge([a, b]: [u32; 2], s: f64, [c, d]: [u32; 2], t: f64) -> Self {
         Self { nodes: [a, b, c, d], weights: [1.0 - s, s, t - 1.0, -t], count: 4 }
     }

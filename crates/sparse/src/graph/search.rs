@@ -46,7 +46,7 @@ impl Graph {
     /// # Ok::<(), coarsen_sparse::SparseError>(())
     /// ```
     pub fn components(&self) -> Classes {
-        const NONE: u32 = u32::MAX; // there are fewer components
+        const NONE: u32 = u32::MAX; // marks a node without component; there are fewer components
         let mut of = vec![NONE; self.nodes()];
         let (mut count, mut queue) = (0, Vec::new());
         for root in 0..self.nodes() {

@@ -105,7 +105,7 @@ mod tests {
         assert!(matches!(coordinate_bisection(&positions, 0), Err(Error::Parameter { .. })));
         assert!(matches!(coordinate_bisection(&positions, 1 << 40), Err(Error::TooLarge { .. })));
         assert_eq!(coordinate_bisection(&[], 3).unwrap().sizes(), [0, 0, 0]);
-        let many = u32::MAX as usize; // this would take seconds and gigabytes if each empty part had a cost
+        let many = u32::MAX as usize; // this would take seconds and gigabytes if every empty part had a cost
         assert_eq!(graph_growing(&graph, many).unwrap().count(), many);
         assert_eq!(coordinate_bisection(&positions, many).unwrap().count(), many);
     }

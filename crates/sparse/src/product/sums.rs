@@ -88,7 +88,7 @@ impl<T: Real> RowSums<T> {
         self.columns[start..self.len].iter().for_each(|&j| self.place[j as usize] = NONE);
     }
 
-    /// The columns of the row in order of first appearance, if there is only one row.
+    /// The columns of the only row, in order of first appearance. There must be exactly one row.
     #[inline(always)]
     pub(super) fn columns(&self) -> &[u32] {
         &self.columns[..self.len]
@@ -100,7 +100,7 @@ impl<T: Real> RowSums<T> {
         &self.values[self.place[column as usize] as usize * size..][..size]
     }
 
-    /// Drops the row, if there is only one.
+    /// Drops the only row. There must be exactly one row.
     #[inline(always)]
     pub(super) fn clear(&mut self, size: usize) {
         self.end(0);

@@ -50,10 +50,10 @@ pub fn block_sizes(scalars: &Pattern) -> Vec<Blocking> {
 ///
 /// Memory traffic determines the cost of a product with a vector. Blocks and scalars are equally fast at a
 /// fill of 0.75 (2x2), 0.70 (3x3) or 0.68 (6x6), slightly less if rows are short. The rule detects the number
-/// of unknowns per node if they are numbered consecutively, as in most simulations (3 in elasticity, 6 in
-/// shells). It also works if an assembler has dropped zeros. A numbering by component (all x, then all y)
-/// must be permuted first. Chains of nodes are not mistaken for larger nodes: two neighbours on a grid fill
-/// only half of their common blocks.
+/// of unknowns per node (3 in elasticity, 6 in shells) if these are numbered consecutively, as in most
+/// simulations. It does so even if an assembler has dropped zeros. A numbering by component (all x, then all
+/// y) must be permuted first. Chains of nodes are not mistaken for larger nodes: two neighbours on a grid
+/// fill only half of their common blocks.
 /// For a large pattern, a sample of its rows selects the size, and one pass over all rows compares that size
 /// with scalars.
 /// *Cost* one pass over the pattern, and one per size over a sample. If the pass over all rows contradicts

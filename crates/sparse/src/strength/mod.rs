@@ -12,8 +12,8 @@ use crate::rows::{BlockRows, LEAF};
 use crate::{Bsr, Graph, Pattern};
 use radii::radii;
 
-/// A criterion for strong coupling of two nodes of a block matrix. The threshold θ ranges from 0 (every
-/// stored nonzero value is strong) to 1.
+/// A criterion for strong coupling of two nodes of a block matrix. The threshold θ lies between 0 and 1; with
+/// θ = 0, every stored nonzero value is strong.
 ///
 /// Both criteria compare blocks scaled by the diagonal, so they do not depend on units. A node whose
 /// off-diagonal blocks are all zero (a Dirichlet row) has no strong couplings.
@@ -39,10 +39,10 @@ pub enum Strength {
     /// the row of i or in the row of j.
     ///
     /// For every θ, a node with a coupling has at least one strong coupling. For cloth θ = 0.48 is used.
-    /// *Use* for elasticity, where the components of a block differ in size. The absolute values of the
-    /// eigenvalues of the diagonal blocks are used. Directions with eigenvalue zero do not couple.
-    /// *Reference* Tamstorf, Jones & McCormick 2015, §5. Deviation: their criterion is not symmetric; here i
-    /// and j are connected if s_ij or s_ji is strong.
+    /// *Use* for elasticity, where the components of a block differ in size. For the powers −½, the
+    /// eigenvalues of the diagonal blocks are replaced by their absolute values. Directions with eigenvalue
+    /// zero do not couple. *Reference* Tamstorf, Jones & McCormick 2015, §5. Deviation: their criterion is
+    /// not symmetric; here i and j are connected if s_ij or s_ji is strong.
     SpectralRadius {
         /// θ, in 0..1.
         theta: f64,

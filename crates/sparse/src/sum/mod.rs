@@ -155,7 +155,7 @@ impl<T: Real> Sum<'_, T> {
         Ok(())
     }
 
-    /// Writes the values of A + C into a matrix that contains all blocks, as already checked.
+    /// Writes the values of A + C into a matrix that is known to contain all blocks.
     fn fill(&self, target: &mut Bsr<T>) {
         let (pattern, size) = (target.pattern().clone(), self.contact.block().pow(2));
         BlockRows::new(pattern.offsets(), size, target.values_mut()).for_each(

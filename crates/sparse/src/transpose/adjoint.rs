@@ -1,11 +1,12 @@
 //! y = Aᵀ x without storing Aᵀ.
 //!
-//! Scattering row by row into y would require atomics, whose bits depend on the threads, or one copy of y per
-//! task with an extra reduction. Gathering by columns through a [`TransposePlan`] requires neither: each
-//! entry of y is one sum in the order of the rows of A. The disadvantage is that the blocks of A are read out
-//! of order, and each cache line is read for several columns. On a 27-point grid y = Aᵀ x took 4 times as
-//! long as y = A x with 3x3 blocks, and 10 times as long with scalars. If Aᵀ is applied often, as for a
-//! restriction, store it with [`Bsr::transpose`], or with a [`TransposePlan`] if the values change.
+//! Scattering row by row into y would require atomic additions, whose order and result depend on the threads,
+//! or one copy of y per task and an extra reduction. Gathering by columns through a [`TransposePlan`]
+//! requires neither: each entry of y is one sum in the order of the rows of A. As a disadvantage, the blocks
+//! of A are read out of order, and each cache line is read for several columns. On a 27-point grid y = Aᵀ x
+//! took 4 times as long as y = A x with 3x3 blocks, and 10 times as long with scalars. If Aᵀ is applied
+//! often, as for a restriction, store it with [`Bsr::transpose`], or with a [`TransposePlan`] if the values
+//! change.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,8 +23,7 @@ const ROWS: usize = 1024;
 ///
 /// *Use* for occasional products (least squares, tests of symmetry). For many products, [`Bsr::transpose`] is
 /// several times faster. Products are accumulated in `V`; the bits do not depend on the number of threads.
-/// *Memory* only the plan, which is shared through its `Arc`. *Traffic* several times that of y = A x, plus
-/// 12 bytes per block.
+/// *Memory* only the shared plan. *Traffic* several times that of y = A x, plus 12 bytes per block.
 ///
 /// ```
 /// use coarsen_core::LinearOperator;

@@ -36,7 +36,7 @@ pub(super) fn add_in_registers<T: Real, R: Pack<T>, const Y: usize, const X: usi
     c: &mut [T],
 ) {
     let c = &mut c[..Y * R::LANES];
-    // SAFETY: C has Y rows of a pack, guaranteed by the line above.
+    // SAFETY: C has Y rows with the length of a pack, guaranteed by the line above.
     let mut sums: [R; Y] = std::array::from_fn(|y| unsafe { R::load(set, c.as_ptr().add(y * R::LANES)) });
     for x in 0..X {
         let right = right(x);

@@ -6,10 +6,10 @@ use crate::{Pattern, SparseError, TransposePlan, fits};
 
 /// The block products of Q = A P and A_c = Pᵀ Q for one pattern of A and one of P.
 ///
-/// Blocks of a pattern are numbered row after row. Every block of Q and A_c is a sum in the order of these
-/// lists, computed without search and without atomic operations. *Use* if the values of A and P are in device
-/// memory; on the host, [`GalerkinPlan`](crate::GalerkinPlan) needs no lists. *Cost* one sort per row.
-/// *Memory* 8 bytes per block product.
+/// Blocks of a pattern are numbered row after row. Every block of Q and A_c is summed in the order of its
+/// list, without search and without atomic operations. *Use* if the values of A and P are in device memory;
+/// on the host, [`GalerkinPlan`](crate::GalerkinPlan) needs no lists. *Cost* one sort per row. *Memory* 8
+/// bytes per block product.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -25,8 +25,8 @@ use crate::{Pattern, SparseError, TransposePlan, fits};
 pub struct GalerkinLists {
     /// For each block of Q, the pairs (block of A, block of P) whose products are summed.
     pub right: ProductList,
-    /// For each block of A_c, the pairs (block of P, block of Q). The block is the sum of the products Pᵀ Q
-    /// of these pairs.
+    /// For each block of A_c, the pairs (block of P, block of Q). The block of A_c is the sum of the products
+    /// of the transposed first block and the second block.
     pub left: ProductList,
     /// The pattern of A_c.
     pub coarse: Pattern,

@@ -157,8 +157,8 @@ impl<T: Real> GalerkinPlan<T> {
         Bsr::new(pattern, (k, k), values)
     }
 
-    /// Writes the values of A_c into `coarse`, which was created by the last [`build`](Self::build), without
-    /// allocating.
+    /// Writes the values of A_c into `coarse`, which was created by the last [`build`](Self::build). Does not
+    /// allocate.
     ///
     /// # Errors
     /// [`SparseError::Pattern`] if A, P or `coarse` has another pattern than the plan, [`SparseError::Shape`]

@@ -60,7 +60,7 @@ fn empty_rows_and_columns_are_nothing() {
         let mut coarse = plan.build(&empty, &p).unwrap();
         assert_eq!(coarse.nnz(), 0);
         plan.update(&empty, &p, &mut coarse).unwrap();
-        // Half of the fine nodes have no row in P, and every other coarse node has no column.
+        // Half of the rows of P are empty, and so is every other column.
         let a = exact(random::matrix(12, 12, (b, b), 4, 5));
         let offsets = (0..=12).map(|i: usize| i.div_ceil(2)).collect();
         let few = Arc::new(Pattern::new(6, offsets, (0..6).map(|i| i / 2 * 2).collect()).unwrap());

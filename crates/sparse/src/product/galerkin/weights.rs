@@ -1,4 +1,4 @@
-//! The algorithm for blocks of P of the form w ⊗ I_d or I_d: products cost a factor d less than with full
+//! The algorithm for blocks of P of the form w ⊗ I_d or I_d. Products cost a factor d less than with full
 //! blocks.
 //!
 //! | symbol | what |
@@ -9,8 +9,8 @@
 //! The d rows of a block are summed weight by weight. For each weight, the d x d numbers of a block of A are
 //! consecutive, so that the inner loops are long. A finished coarse row is then brought into row-major order.
 //!
-//! With m = 4 and w = (X, 1), the homogeneous rest position times a weight, fine nodes i and j contribute
-//! (X_i X_jᵀ) ⊗ A_ij: Xian, Tong & Liu 2019, §4.2.
+//! In skinning, m = 4 and w is a weight times X, the homogeneous rest position (x, y, z, 1). If the weights
+//! are 1, fine nodes i and j contribute (X_i X_jᵀ) ⊗ A_ij: Xian, Tong & Liu 2019, §4.2.
 
 use coarsen_core::{Real, simd};
 
@@ -174,7 +174,7 @@ mod tests {
                 let mut plan = GalerkinPlan::new(&a, &p).unwrap();
                 let mut found = plan.build(&a, &p).unwrap();
                 assert_eq!(found, expected, "{d}, {m}");
-                let other = exact(random::matrix(30, 30, (d, d), 4, seed)); // the same pattern
+                let other = exact(random::matrix(30, 30, (d, d), 4, seed)); // another matrix with the same pattern
                 let twice =
                     Bsr::new(a.pattern().clone(), (d, d), other.values().iter().map(|v| 2.0 * v).collect());
                 plan.update(&twice.unwrap(), &p, &mut found).unwrap();
