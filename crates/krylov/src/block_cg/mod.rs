@@ -29,7 +29,7 @@ use crate::start::{check, check_finite, grow, round_off};
 use small::{Cholesky, product};
 
 /// A column of W − A S ξ is dropped if its part independent of the other columns is at most 1e-6 of its
-/// length. This is the square of 1e-6. The next recomputed residual includes the resulting error.
+/// length. The constant is the square of 1e-6. The next recomputed residual includes the resulting error.
 const DEPENDENT: f64 = 1e-12;
 
 /// Below this fraction, the orthogonality error of W after one Cholesky QR exceeds 1e-12, so a second
@@ -46,11 +46,11 @@ const ONCE: f64 = 1e-4;
 /// recomputed. Columns above the tolerance then continue without the converged columns. *Use* for a few
 /// right-hand sides (2 to about 20) of the same matrix that are known at the same time. For a sequence of
 /// right-hand sides use [`Cg`](crate::Cg) with the previous x as guess. *Not* for right-hand sides whose
-/// squares overflow or underflow: [`Error::Range`]. *Outcome* one [`Report`] per column; its iterations are
-/// those of the block until the column converged. *Cost* per iteration: k applications of A and of M, about 7
-/// k² passes over vectors, 2 k reductions (3 k at a convergence test), two waits; 5 k vectors. A few k x k
-/// matrices are allocated. The method pays off if k products at once cost less than k separate products, or
-/// if the saved iterations cost more than the passes.
+/// squares overflow or underflow: [`Error::Range`]. *Outcome* one [`Report`] per column; it counts the
+/// iterations of the block until the column converged. *Cost* per iteration: k applications of A and of M,
+/// about 7 k² passes over vectors, 2 k reductions (3 k at a convergence test), two waits; 5 k vectors. A few
+/// k x k matrices are allocated. The method pays off if k products at once cost less than k separate
+/// products, or if the saved iterations cost more than the passes.
 /// *Reference* O'Leary 1980, Linear Algebra Appl. 29; Dubrulle 2001, "Retooling the method of block conjugate
 /// gradients", ETNA 12, Algorithm BCGrQ.
 ///

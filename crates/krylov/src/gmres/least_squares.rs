@@ -7,7 +7,7 @@ pub(super) struct LeastSquares {
     r: Vec<f64>,
     /// (c, s) of each rotation.
     rotations: Vec<(f64, f64)>,
-    /// The rotated right-hand side; it has one entry more than R has columns.
+    /// The rotated right-hand side, with one entry more than R has columns.
     g: Vec<f64>,
     /// The largest absolute value of the entries of R.
     largest: f64,

@@ -174,7 +174,7 @@ mod tests {
                 let mut plan = GalerkinPlan::new(&a, &p).unwrap();
                 let mut found = plan.build(&a, &p).unwrap();
                 assert_eq!(found, expected, "{d}, {m}");
-                let other = exact(random::matrix(30, 30, (d, d), 4, seed)); // another matrix with the same pattern
+                let other = exact(random::matrix(30, 30, (d, d), 4, seed)); // of the same pattern
                 let twice =
                     Bsr::new(a.pattern().clone(), (d, d), other.values().iter().map(|v| 2.0 * v).collect());
                 plan.update(&twice.unwrap(), &p, &mut found).unwrap();
