@@ -15,9 +15,9 @@ const LEAF: usize = 2048;
 /// The orthogonal projector S = I − Cᵀ (C Cᵀ)⁻¹ C onto the vectors with C x = 0, and the shortest z with C z
 /// = d.
 ///
-/// S is factored for each connected group of constraints: S = I − W Wᵀ, where W is an orthonormal basis of
-/// the rows of C in the group. Pivoting detects dependent constraints. These are left out and listed.
-/// Contradictory constraints are errors.
+/// S is computed separately for each connected group of constraints: S = I − W Wᵀ, where W is an orthonormal
+/// basis of the rows of C in the group. Pivoting detects dependent constraints. These are left out and
+/// listed. Contradictory constraints are errors.
 /// *Use* as the filter of a modified conjugate gradient method (Baraff & Witkin 1998), or on vectors. To
 /// solve a system, also filter its matrix with [`prefilter`](super::prefilter). With a preconditioner built
 /// from A alone, the projection cancels most of each step.

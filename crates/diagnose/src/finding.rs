@@ -144,7 +144,7 @@ pub enum Finding {
     },
     /// Off-diagonal entries with the sign of the diagonal. A is then not an M-matrix.
     PositiveOffDiagonal {
-        /// The fraction of nonzero off-diagonal entries.
+        /// The number of these entries as a fraction of the nonzero off-diagonal entries.
         share: f64,
         /// The rows with such entries.
         rows: Sample,
@@ -165,7 +165,7 @@ pub enum Finding {
     },
     /// A nearly dense matrix, for which dense methods are faster.
     Dense {
-        /// The fraction of all entries that is stored.
+        /// The number of stored entries as a fraction of all entries.
         density: f64,
     },
 }

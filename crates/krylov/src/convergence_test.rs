@@ -27,8 +27,8 @@
 //!   second run on).
 //! - Any other reason is the outcome, or `Diverged` if the residual has grown too much.
 //!
-//! `safe` stores a finite iterate. It is replaced when the residual has halved, a few dozen times per solve. So
-//! a returned x never contains NaN.
+//! `safe` stores a finite iterate. It is replaced when the residual has halved, a few dozen times per solve.
+//! So a returned x never contains NaN.
 
 use std::ops::ControlFlow;
 

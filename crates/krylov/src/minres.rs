@@ -35,10 +35,10 @@ use crate::start::{Workspace, check, round_off};
 /// the method returns the iterate of smallest residual (within a factor 2). *Outcome* a negative (v, M⁻¹ v)
 /// ends as [`IndefinitePreconditioner`](Outcome::IndefinitePreconditioner). If A is singular and b is not in
 /// its range, the solve ends as [`Inconsistent`](Outcome::Inconsistent), and x is the least-squares solution.
-/// The method detects this if A r is nearly zero for a residual r ≠ 0 that no further step reduces while x
-/// grows. *Cost* per iteration: 1 application of A, 1 of M, 3 reductions, 7 axpby, 2 waits and one per
-/// convergence test; 8 vectors. *Reference* Paige & Saunders 1975, §5; Choi, Paige & Saunders 2011, SIAM J.
-/// Sci. Comput. 33, §3 (‖A r‖ by the recurrence); Elman, Silvester & Wathen 2014, §4.1, Algorithm 4.1.
+/// The sign of this is a residual r ≠ 0 with A r nearly zero: further steps do not reduce it, and x grows.
+/// *Cost* per iteration: 1 application of A, 1 of M, 3 reductions, 7 axpby, 2 waits and one per convergence
+/// test; 8 vectors. *Reference* Paige & Saunders 1975, §5; Choi, Paige & Saunders 2011, SIAM J. Sci. Comput.
+/// 33, §3 (‖A r‖ by the recurrence); Elman, Silvester & Wathen 2014, §4.1, Algorithm 4.1.
 ///
 /// ```
 /// use coarsen_core::{Identity, from_fn};
@@ -81,8 +81,8 @@ impl<V: Vector> Krylov<V> for Minres<V> {
         let ([r, v, v0, z, q, w, w0, safe], spare) = self.workspace.with_spare(b)?;
         let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor).smallest_residual();
         let number = |value: f64| b.scalar(V::Real::of(value));
-        // A lower bound of ‖A‖ in the norm of M⁻¹, over all runs. (A run that starts from a least-squares
-        // residual gives no bound.)
+        // A lower bound of ‖A‖ in the norm of M⁻¹. It is kept over all runs, since a run that starts from a
+        // least-squares residual gives no bound.
         let (mut norm, mut unit) = (0.0_f64, None);
 
         while test.goes_on(x, r)? {

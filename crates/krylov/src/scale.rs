@@ -83,7 +83,7 @@ pub(crate) fn shrink<V: Vector>(v: &mut V, unit: f64, x: &V) {
     }
 }
 
-/// The unit of A from its first product v = A p; v is divided by the unit. `squares` are approximations of
+/// The unit of A from its first product v = A p; v is divided by this unit. `squares` are approximations of
 /// p·v and of v·v / p·p.
 pub(crate) fn unit_of<V: Vector>(v: &mut V, squares: [V::Real; 2], scratch: &mut V) -> f64 {
     let mut far = squares.into_iter().find(|square| !square.is_zero() && !is_ordinary(*square));

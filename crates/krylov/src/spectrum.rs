@@ -24,7 +24,7 @@ use crate::tridiagonal::Tridiagonal;
 /// two largest eigenvalues. Stiff contacts and slivers of a mesh have eigenvectors localised on a few nodes,
 /// and the start vector has small components along them. So further steps follow while a step raises the
 /// estimate by more than a twelfth. They also follow while the increments decrease so slowly that all
-/// remaining increments together would exceed a twelfth.
+/// remaining increments together would exceed this limit.
 /// *Cost* `steps` applications of A and D⁻¹, up to 4 `steps` while the estimate rises, 2 waits per step; 4
 /// vectors. The vectors are kept, so that a second estimate allocates nothing.
 /// *Reference* Tamstorf, Jones & McCormick 2015, §7 and §11 (ten steps); van der Vorst 1982.
@@ -59,7 +59,7 @@ pub struct SpectralRadius<V: Vector = Vec<f64>> {
 /// with slivers 1.05 from the fourth to the tenth step.
 const RISE: f64 = 13.0 / 12.0;
 
-/// If a step raises the estimate by less than this fraction, it is always the last step.
+/// The estimate has also converged if the last step raises it by less than this fraction.
 const LITTLE: f64 = 0.005;
 
 /// The largest number of steps, as a multiple of `steps`.

@@ -27,7 +27,7 @@ pub(super) enum Encoding {
 
 /// A position in the bytes of a file.
 ///
-/// A declared count allocates no memory: lists grow as they are read.
+/// Lists grow as they are read, so a wrong count in the file allocates no memory.
 pub(super) struct Fields<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -196,7 +196,7 @@ impl<'a> Fields<'a> {
         if x.is_finite() { Ok(x) } else { Err(self.fault(Problem::NotFinite)) }
     }
 
-    /// Converts a number to a count.
+    /// Converts a number to a count; a negative number is an error.
     pub(super) fn count(&self, value: i64, what: &'static str) -> Result<usize, Fault> {
         usize::try_from(value).map_err(|_| self.fault(Problem::Number { what, found: value.to_string() }))
     }

@@ -6,7 +6,7 @@
 use super::fields::{Encoding, Fault, Fields, number, quote};
 use super::{Mesh, Problem};
 
-/// Cells: the corners of all cells, and where the corners of each cell end.
+/// Cells: the corners of all cells, and the end of the corners of each cell.
 #[derive(Default)]
 struct Cells {
     ends: Vec<usize>,
