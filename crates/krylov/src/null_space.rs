@@ -105,7 +105,7 @@ impl<V: Vector> NullSpace<V> {
 ///
 /// Solves A x = b − N Nᵀ b and returns the solution orthogonal to the null space, which is the shortest
 /// solution. If ‖Nᵀ b‖ alone keeps ‖b − A x‖ above the tolerance, the solve ends as
-/// [`Inconsistent`](Outcome::Inconsistent) once the remaining system is solved. If N is not in the null space
+/// [`Inconsistent`](Outcome::Inconsistent) once the projected system is solved. If N is not in the null space
 /// of A, the solve ends as [`Stagnated`](Outcome::Stagnated). Residuals in the report refer to b; monitors
 /// receive ‖r‖ / ‖b − N Nᵀ b‖.
 /// *Use* for pure Neumann problems, free bodies and graph Laplacians. *Not* if A is unsymmetric and its null
@@ -187,8 +187,8 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         let threshold =
             Stop { absolute: scale::tolerance(stop.absolute, power), ..stop }.threshold(bb.sqrt());
 
-        // The residual of the remaining system and the null-space part of b together must be within the
-        // threshold. If this is impossible, the remaining system is solved to half of the threshold.
+        // The residual of the projected system and the null-space part of b together must be within the
+        // threshold. If this is impossible, the projected system is solved to half of the threshold.
         let square = threshold * threshold;
         let within = (square - part).max(square / V::Real::of(4.0)).sqrt();
         *self.method.stop_mut() = Stop { relative: zero(), absolute: within, ..stop };

@@ -1,7 +1,7 @@
 //! The eigenvalues of a Lanczos matrix by Sturm sequences.
 //!
 //! The number of eigenvalues below s is the number of negative pivots of T − s I = L D Lᵀ (Golub & Van Loan
-//! 2013, §8.4). Bisection with this number needs no memory.
+//! 2013, §8.4). Bisection that uses this count needs no memory.
 
 use coarsen_core::RitzValues;
 

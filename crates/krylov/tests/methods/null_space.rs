@@ -167,7 +167,7 @@ fn a_part_at_the_tolerance_decides() {
     }
 }
 
-/// If the null-space component of b uses up most of the tolerance, the remaining system is solved to half of
+/// If the null-space component of b uses up most of the tolerance, the projected system is solved to half of
 /// the tolerance, and no further.
 #[test]
 fn the_rest_is_solved_to_half_the_tolerance_at_least() {

@@ -27,7 +27,7 @@ impl Inexact {
         Self { a, wrong, residuals: Cell::new(0) }
     }
 
-    /// Solves; also returns the number of residuals computed.
+    /// Solves the system and also returns the number of residuals that were computed.
     fn solve(&self, replace: Option<f64>, tolerance: f64) -> (Report<f64>, usize) {
         let n = self.a.n;
         let mut method = Cg::new(Stop::relative(tolerance));
@@ -88,8 +88,8 @@ fn replacement_saves_the_runs_that_rounding_costs() {
     }
 }
 
-/// If the recomputed residual differs much from the recurrence, it is not conjugate to the direction, which
-/// is dropped.
+/// If the recomputed residual differs much from the recurrence, the direction is no longer conjugate to it
+/// and is dropped.
 #[test]
 fn a_residual_astray_drops_the_direction() {
     for (error, share) in [(1e-3, 1e-4), (0.02, 1e-2)] {
