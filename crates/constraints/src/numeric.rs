@@ -40,9 +40,9 @@ impl Numeric {
     /// Writes S A S + σ (I − S) to `values`, which belong to `pattern`. The values are computed in `f64` and
     /// rounded once, or twice in groups of several nodes.
     ///
-    /// σ is a tenth of the stiffness of A in the directions of a group's constraints, but at least the mean
-    /// Rayleigh quotient of translations, and at most the stiffness. The stiffness is the mean of qᵀ A q
-    /// restricted to one node at a time.
+    /// σ is a tenth of the stiffness of A in the directions of a group's constraints, or the mean Rayleigh
+    /// quotient of translations if that is larger, but never more than the stiffness. The stiffness is the
+    /// mean of qᵀ A q restricted to one node at a time.
     // Deviation: the paper has one σ for all groups. Here each group has its own σ, so that σ has the scale
     // of its nodes, light or stiff. Rayleigh quotients, their means and all values in between lie in the
     // field of values of A, as the bound on the condition number requires.

@@ -107,7 +107,7 @@ pub struct Report<T> {
     pub true_residual: T,
     /// The requested tolerance for `true_residual`.
     pub tolerance: T,
-    /// A lower bound on the condition number of M⁻¹A up to round-off, if the method computes one.
+    /// An estimate of the condition number of M⁻¹A from below, if the method computes it.
     pub condition: Option<T>,
 }
 

@@ -11,8 +11,8 @@ use coarsen_core::{Error, LinearOperator, Monitor, Preconditioner, Report, Stop,
 ///
 /// A method keeps its vectors after the first solve. A later solve with the same size and layout allocates
 /// nothing. Outside a thread pool this does not hold for loops over more than
-/// [`THRESHOLD`](coarsen_core::parallel::THRESHOLD) entries: each loop enters the pool, and rayon allocates
-/// 1.5 KB at every 63rd entry. To avoid this, wrap the program in
+/// [`THRESHOLD`](coarsen_core::parallel::THRESHOLD) entries: each of these loops enters the pool, and rayon
+/// allocates 1.5 KB every 63 times. To avoid this, wrap the program in
 /// [`threads`](coarsen_core::parallel::threads).
 ///
 /// b may have any magnitude. If ‖b‖₂² overflows or underflows, x and b are divided by a power of two during
