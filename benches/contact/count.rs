@@ -20,7 +20,7 @@ const COLOURS: [RGBColor; METHODS.len()] =
 /// The number of steps.
 const STEPS: usize = 6;
 
-/// The residual of §8.3.
+/// The relative residual at which solves stop, as in §8.3 of the paper.
 const TOLERANCE: f64 = 5e-4;
 
 /// The numbers of pairs and iterations, and the seconds including setup.
