@@ -7,7 +7,7 @@
 //! | FIGURE | what | file |
 //! |---|---|---|
 //! | `assembly` | assembly of one step with 361K vertices and 100K contact pairs, compared with memory bandwidth | `assembly` |
-//! | `sequence` | 20 steps of `cloth-contact:300` with SA, MAS, and MAS as the smoother of SA; the preconditioner is rebuilt in every step, or updated by a policy | `sequence` |
+//! | `sequence` | 20 steps of `cloth-contact:300` with SA, MAS, and MAS as smoother of SA: rebuilt in every step, or updated by a policy | `sequence` |
 //! | `count` | iterations and time against the number of contacts (Wu et al. 2022, Fig. 21), plotted to `book/src/methods/contact_count.svg` | `count` |
 
 mod assembly;

@@ -20,7 +20,7 @@
 //! | `weights` | weights of the levels: ones, or weights that minimise the energy | `weights` |
 //! | `hybrid` | coarse levels above the finest domains, additive or multiplicative | `hybrid` |
 //! | `shirt`, `dress` | error against iterations and time for garments (Fig. 4 and 16), plotted | `curves` |
-//! | `steps` | comparison with smoothed aggregation for several sizes: one solve, new values, changed contact | `steps` |
+//! | `steps` | compared with smoothed aggregation by size: one solve, new values, changed contact | `steps` |
 //! | `cholesky` | setup, compared with a sparse Cholesky factorisation | `steps` |
 //! | `contact` | increasing contact (Fig. 21), and patches | `contact` |
 //! | `heterogeneous` | equal, random and regional stiffness (Fig. 23) | `figures` |
