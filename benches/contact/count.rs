@@ -10,7 +10,7 @@ use plotters::prelude::*;
 
 use crate::{Outcome, build};
 
-/// The paper also uses block Jacobi with one block per node.
+/// The preconditioners compared. As in the paper, block Jacobi has one block per node.
 const METHODS: [&str; 4] = ["block-jacobi", "ic0", "sa", "mas"];
 
 /// The colours of the methods, as in the figures of the command.
