@@ -70,7 +70,8 @@ impl Animation {
         Ok(())
     }
 
-    /// A palette of 255 colours for all but the background, from evenly distributed pixels of all frames.
+    /// A palette of 255 colours for all pixels except the background, computed from evenly distributed pixels
+    /// of all frames.
     fn palette(&self, background: [u8; 3]) -> NeuQuant {
         let drawn = || self.frames.iter().flat_map(|f| f.pixels()).filter(|p| **p != background);
         let step = drawn().count().div_ceil(LEARNT).max(1);
