@@ -58,7 +58,7 @@ impl<T: Real, B: Backend> Setup<T, B> for Spai0 {
 /// five sweeps.
 const SWEEPS: usize = 30;
 
-/// The largest number of entries of a block that is stored on the stack.
+/// The largest number of entries of a block whose workspace is on the stack.
 const STACK: usize = 144;
 
 /// Fills the blocks of M, in parallel.
@@ -213,7 +213,8 @@ mod tests {
         }
     }
 
-    /// A node without neighbours is inverted, even if one of its unknowns is in much smaller units.
+    /// For a node without neighbours M is the inverse of its block, even if one unknown is much stiffer than
+    /// the others.
     #[test]
     fn a_large_unknown_hides_no_coupling_of_others() {
         for (b, large) in [3, 4, 5, 6].into_iter().flat_map(|b| (0..b).map(move |large| (b, large))) {

@@ -10,7 +10,7 @@ use super::Cpu;
 use crate::range::same_length;
 use crate::{Blocks, DenseBlocks, check_blocks};
 
-/// The number of nodes per leaf.
+/// The number of nodes per leaf of a parallel loop.
 const NODES: usize = 1024;
 
 /// Block-diagonal inverses on the CPU, stored in `S`, applied to `Vec<V>`.

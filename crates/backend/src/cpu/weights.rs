@@ -18,7 +18,7 @@ use super::Cpu;
 use crate::range::same_length;
 use crate::{SetupError, Transfer, check_range};
 
-/// The number of nodes per leaf.
+/// The number of nodes per leaf of a parallel loop.
 const LEAF: usize = 512;
 
 /// W ⊗ I_d and its transpose.
@@ -30,7 +30,7 @@ pub(super) struct WeightTransfer<S> {
     copies: usize,
 }
 
-/// The weights of one side, row by row.
+/// The weights of P or of Pᵀ, row by row.
 struct Side<S> {
     pattern: Arc<Pattern>,
     /// The blocks of m weights; empty if P consists of identities.

@@ -1,4 +1,4 @@
-//! Elimination row by row, dropping all fill (the IKJ variant), the chunks of a stage in parallel.
+//! Elimination row by row without fill (the IKJ variant); the chunks of a stage run in parallel.
 //!
 //! | symbol | meaning |
 //! |---|---|
@@ -29,7 +29,7 @@ pub(super) struct Fault {
 /// If `positive`, every Dᵢ must be positive definite. *Cost* about 2 b³ flops per product of two blocks.
 ///
 /// # Errors
-/// The first fault of the first chunk with a fault, for any number of threads.
+/// The fault of the first chunk with a fault, for any number of threads.
 pub(super) fn eliminate<T: Real>(
     w: &mut Bsr<T>,
     order: &Order,
