@@ -1,8 +1,8 @@
 //! OpenCL C sources as constants.
 //!
-//! The driver of the device compiles them, each list of this crate as one program. Every kernel has the
-//! prefix `coarsen_` (a kernel called `dot` would collide with the language) and names its Rust counterpart
-//! as its twin.
+//! The driver of the device compiles each list of this crate as one program. Every kernel has the prefix
+//! `coarsen_`, because a kernel called `dot` would collide with the language. A comment above each kernel
+//! names its twin, the Rust function that computes the same.
 //!
 //! | file | what |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! Machines without OpenCL, and machines with two devices, imitated by the environment of a child process.
+//! Machines without OpenCL and machines with two devices, simulated by environment variables of a child
+//! process.
 
 mod common;
 

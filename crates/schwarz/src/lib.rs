@@ -18,9 +18,10 @@
 //! | [`place`](Place) | the operations that a place implements; `cpu` and `reference` implement them on the host |
 //! | `exact` | the coarsest level as one system |
 //! | [`step`](DampedDomains) | one level of domains as the smoother of a hierarchy |
-//! | `structure` | the plan and the checks, without inverses: the first half of a build; for a place that computes the inverses, all work of the host |
+//! | `structure` | the plan and the checks: a build without inverses, which a place may compute |
 //! | [`subdomains`](Subdomains) | the built preconditioner and its application (§7); `update` computes new values (§6.3) after `check` has refused invalid ones |
-//! | [`additive`](AdditiveSchwarz) | one level with overlap, plain or restricted; `cover` has its domains, [`inner`](Inner) solves them exactly or by the sweeps of `sweep` |
+//! | [`additive`](AdditiveSchwarz), `cover` | one level with overlap, plain or restricted; its domains |
+//! | [`inner`](Inner), `sweep` | the solvers of its domains: inverses, sweeps, factors; the sweeps |
 //! | `weights` | the weights of the levels |
 //! | `table` | the table of levels that `Display` prints |
 

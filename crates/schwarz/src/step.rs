@@ -89,7 +89,7 @@ impl<T: Real, B: Place> Setup<T, B> for DampedDomains {
             ..self.schwarz
         };
         let whole = system.whole()?;
-        let merged = System { contact: None, matrix: &whole, ..system }; // without contact: an update must find this pattern
+        let merged = System { contact: None, matrix: &whole, ..system }; // the pattern of updates
         let domains = one_level.build_from(merged, on)?;
         let plan = domains.plan();
         let sets = (0..plan.nodes(0)).map(|i| plan.domain_of(0, i).map_or(u32::MAX, |d| d as u32)).collect();
