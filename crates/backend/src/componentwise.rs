@@ -69,8 +69,9 @@ pub struct Components<M, V> {
 impl<T: Real, V: Real, B: Backend<Vector = Vec<V>>, R: Setup<T, B>> Setup<T, B> for Componentwise<R> {
     type Built = Components<R::Built, V>;
 
-    /// # Errors The errors of the scalar recipe, [`SetupError::Coupled`] if a block of A is not a multiple of
-    /// I, and [`SetupError::NotSquare`].
+    /// # Errors
+    /// The errors of the scalar recipe, [`SetupError::Coupled`] if a block of A is not a multiple of I, and
+    /// [`SetupError::NotSquare`].
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
         let a = scalar(&system)?;
         let each = self.scalar.build_from(System { matrix: &a, ..apart(&system) }, on)?;

@@ -32,7 +32,7 @@ pub struct DeviceBlocks<V: Real, S: Real = V> {
     of: PhantomData<S>,
 }
 
-/// Returns the number of blocks in a slice for a block size.
+/// Returns the number of blocks of `size` x `size` in a slice.
 pub(crate) fn slice_of(size: usize, slice: usize) -> usize {
     if size < LARGE { slice } else { 1 }
 }

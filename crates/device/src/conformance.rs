@@ -162,8 +162,8 @@ pub fn short_lists_are_padded(device: &Device) {
     assert_eq!(found, [3, 0]);
 }
 
-/// The number of groups of a product depends on its values, not on its block rows. Requires a device with
-/// `f64`.
+/// The number of groups of a product depends on the number of values of the matrix, not on its block rows.
+/// Requires a device with `f64`.
 pub fn groups_of_a_product_follow_its_values(device: &Device) {
     let on = place::<f64>(device);
     for (block, groups) in [(1, 26), (3, 229)] {

@@ -108,7 +108,7 @@ pub(crate) struct Inversion {
     groups: usize,
     /// The number of the module with the kernels of the last run.
     module: usize,
-    /// The slice size of the last run, and whether it had contact; the kernels are compiled for both.
+    /// The slice size of the last run, and whether there was a contact part; the kernels depend on both.
     made_for: Option<(usize, bool)>,
 }
 

@@ -27,7 +27,8 @@ pub trait Driver: Send {
     /// Allocates a buffer of `bytes` bytes, at least 8. If `host` is given, it has the same length and is
     /// copied into the buffer before the call returns.
     ///
-    /// # Errors [`Error::Device`] if a call of the API fails. The same holds for all other methods.
+    /// # Errors
+    /// [`Error::Device`] if a call of the API fails. The same holds for all other methods.
     fn allocate(&mut self, bytes: usize, host: Option<&[u8]>) -> Result<Object, Error>;
 
     /// Enqueues a copy of the first `bytes` bytes of `from` to the start of `to`.

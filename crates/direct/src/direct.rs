@@ -50,9 +50,10 @@ impl Direct {
     /// A trial solve along the near-kernel checks the factor, unless the pivots show that A is far from
     /// singular.
     ///
-    /// # Errors [`DirectError::Parameter`] for a field out of range, and [`DirectError::Memory`] if the
-    /// factor does not fit in memory. The other errors name the row or column that is not finite, empty,
-    /// unsymmetric, not positive or dependent.
+    /// # Errors
+    /// [`DirectError::Parameter`] for a field out of range, and [`DirectError::Memory`] if the factor does
+    /// not fit in memory. The other errors name the row or column that is not finite, empty, unsymmetric, not
+    /// positive or dependent.
     pub fn factor<T: Real>(&self, a: &Bsr<T>) -> Result<Factor, DirectError> {
         let method = self.choose(a)?;
         let a = a.to::<f64>();

@@ -18,9 +18,9 @@
 //! | `checks` | checks of matrices and parameters, and the update in two phases | host |
 //! | [`spectrum`](Spectrum) | a bound of ρ(D⁻¹A) | host |
 //!
-//! The second table counts the passes over A, and over the vectors of the pass, per step of a smoother. A
-//! step starts from zero before the coarse correction and from a guess after it. The residual between the two
-//! steps needs one more pass.
+//! The second table counts the passes per step of a smoother. A pass reads A and some vectors. A step starts
+//! from zero before the coarse correction and from a guess after it. The residual between the two steps needs
+//! one more pass.
 //!
 //! | smoother | from zero | from a guess |
 //! |---|---|---|

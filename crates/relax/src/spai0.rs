@@ -64,7 +64,8 @@ const STACK: usize = 144;
 /// Fills the blocks of M, in parallel.
 ///
 /// # Errors
-/// [`SetupError::ZeroDiagonal`] with the first row of a node that has no diagonal block, or only zeros.
+/// [`SetupError::ZeroDiagonal`] with the first row of a node whose diagonal block is missing or whose blocks
+/// are all zero.
 pub(crate) fn spai0<T: Real>(a: &Bsr<T>, m: &mut DenseBlocks<T>) -> Result<(), SetupError> {
     let b = m.size();
     let leaf = |(rows, m): (std::ops::Range<usize>, Groups<&mut [T]>)| {

@@ -53,7 +53,7 @@ pub(crate) fn mirror<E: Real>(tile: &mut [E]) {
     }
 }
 
-/// Writes S M S to storage.
+/// Writes the matrix M, scaled to S M S, to storage.
 pub(crate) fn write<E: Real, S: Real>(m: &[E], scale: &[f64], n: usize, out: &mut [S]) {
     for j in 0..n {
         for i in j..n {

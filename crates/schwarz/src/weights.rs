@@ -143,8 +143,7 @@ mod tests {
         );
     }
 
-    /// A level that is left out of one subset may be in the best subset: here the third level replaces the
-    /// second.
+    /// All subsets of the levels are tried: here the third level without the second is best.
     #[test]
     fn every_choice_of_levels_is_tried() {
         let e =

@@ -69,9 +69,10 @@ impl<T: Real> DenseBlocks<T> {
     /// Overwrites these blocks with the result of [`inverse_diagonal`](Self::inverse_diagonal). Does not
     /// allocate for blocks up to 12 x 12.
     ///
-    /// # Errors The errors of [`inverse_diagonal`](Self::inverse_diagonal), and [`SparseError::Length`] if A
-    /// has another number or size of diagonal blocks. After an error some blocks may already be overwritten,
-    /// so an update copies blocks to a place only after success.
+    /// # Errors
+    /// The errors of [`inverse_diagonal`](Self::inverse_diagonal), and [`SparseError::Length`] if A has
+    /// another number or size of diagonal blocks. After an error some blocks may already be overwritten, so
+    /// an update copies blocks to a place only after success.
     pub fn invert_diagonal(&mut self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
         INVERT.of::<Invert<T>>()(self, a, method)
     }

@@ -45,9 +45,10 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
     /// Returns the zero matrix of `nodes` x `nodes` blocks of `block` x `block`, with room for `longest`
     /// blocks per row.
     ///
-    /// # Errors [`Error::Parameter`] for a block size or a longest row of 0, [`Error::TooLarge`] from 2³²
-    /// blocks on, [`Error::Memory`] if the matrix does not fit (nothing is allocated then), [`Error::Build`]
-    /// and [`Error::Device`] of the driver.
+    /// # Errors
+    /// [`Error::Parameter`] for a block size or a longest row of 0, [`Error::TooLarge`] from 2³² blocks on,
+    /// [`Error::Memory`] if the matrix does not fit (nothing is allocated then), [`Error::Build`] and
+    /// [`Error::Device`] of the driver.
     pub fn new(on: &OnDevice<V, S>, nodes: usize, block: usize, longest: usize) -> Result<Self, Error> {
         for (name, size) in [("DeviceEll::block", block), ("DeviceEll::longest", longest)] {
             if size == 0 {

@@ -170,7 +170,8 @@ impl<V: Real> DeviceStream<V> {
     /// Replaces the positions: block k of the values is added to block (row, column) = `places[k]`. Values
     /// with the same position are summed in the order given.
     ///
-    /// # Errors The old positions are kept after [`Error::Capacity`] for more positions than the capacity,
+    /// # Errors
+    /// The old positions are kept after [`Error::Capacity`] for more positions than the capacity,
     /// [`Error::Shape`] for a row or column that does not exist, and [`Error::Parameter`] for a stream of
     /// contacts. [`Error::Device`] if the place has failed.
     pub fn write_blocks(&mut self, places: &[(u32, u32)]) -> Result<(), Error> {

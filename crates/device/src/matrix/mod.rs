@@ -58,7 +58,8 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
 
     /// Copies a host matrix to the device in a given layout.
     ///
-    /// # Errors [`Error::Range`] for values that `S` cannot hold, [`Error::TooLarge`] from 2³² slots on,
+    /// # Errors
+    /// [`Error::Range`] for values that `S` cannot hold, [`Error::TooLarge`] from 2³² slots on,
     /// [`Error::Memory`] if the matrix does not fit (nothing is allocated then), [`Error::Build`] and
     /// [`Error::Device`] of the driver.
     pub fn new<T: Real>(on: &OnDevice<V, S>, host: &Bsr<T>, format: Format) -> Result<Self, Error> {

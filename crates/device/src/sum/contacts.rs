@@ -43,8 +43,9 @@ pub struct DeviceContacts<V: Real, S: Real = V> {
 impl<V: Real, S: Real> DeviceContacts<V, S> {
     /// Returns the empty set of `nodes` nodes with `block` unknowns each, with room for `capacity` blocks.
     ///
-    /// # Errors [`Error::Parameter`] for a block size of 0, [`Error::TooLarge`] if there are more nodes or
-    /// blocks than `u32` can number, [`Error::Memory`] if the set does not fit (nothing is allocated then),
+    /// # Errors
+    /// [`Error::Parameter`] for a block size of 0, [`Error::TooLarge`] if there are more nodes or blocks than
+    /// `u32` can number, [`Error::Memory`] if the set does not fit (nothing is allocated then),
     /// [`Error::Build`] and [`Error::Device`] of the driver.
     pub fn new(on: &OnDevice<V, S>, nodes: usize, block: usize, capacity: usize) -> Result<Self, Error> {
         if block == 0 {
@@ -87,7 +88,8 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
 
     /// Replaces the set: uploads rows, columns and values, and allocates nothing on the device.
     ///
-    /// # Errors The old set is kept after [`Error::Shape`] for another number of nodes or block size,
+    /// # Errors
+    /// The old set is kept after [`Error::Shape`] for another number of nodes or block size,
     /// [`Error::Capacity`] for more blocks than the capacity, and [`Error::Range`] for values that `S` cannot
     /// hold. [`Error::Device`] if the place has failed.
     pub fn replace<T: Real>(&mut self, host: &Contacts<T>) -> Result<(), Error> {

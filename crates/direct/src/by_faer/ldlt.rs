@@ -31,7 +31,7 @@ pub(crate) struct Ldlt {
     /// max |aᵢⱼ| of each row, to which its pivot is compared.
     sizes: Vec<f64>,
     symbolic: SymbolicCholesky<usize>,
-    /// L, with the diagonal of B in place of its unit diagonal.
+    /// L, with the diagonal of B in place of the unit diagonal of L.
     l: Vec<f64>,
     /// The off-diagonal entries of B: b_{k+1,k} at k for a block of order 2, otherwise 0.
     below: Vec<f64>,

@@ -12,8 +12,8 @@ fn dense<const N: usize>(entries: [[f64; N]; N]) -> Bsr<f64> {
     assembly::from_blocks(N, N, (N, N), &[(0, 0)], entries.as_flattened()).unwrap()
 }
 
-/// Returns a chain of `n` nodes with full blocks of `b`; the right neighbour is `1 + skew` times the left
-/// neighbour.
+/// Returns a chain of `n` nodes with full blocks of `b`; the coupling to the right neighbour is `1 + skew`
+/// times that to the left neighbour.
 fn chain(n: u32, b: u32, diagonal: f64, skew: f64) -> Bsr<f64> {
     let mut entries = Vec::new();
     for (i, j) in (0..n).flat_map(|i| (i.saturating_sub(1)..(i + 2).min(n)).map(move |j| (i, j))) {
