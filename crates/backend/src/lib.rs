@@ -1,4 +1,4 @@
-//! Backends: the places at which solves run, and the copies that they make of objects built on the host.
+//! Backends: the places at which solves run, with copies of the objects that were built on the host.
 //!
 //! A backend is a value, for example [`Cpu::new()`](Cpu::new) or a device. Setup works on host matrices
 //! ([`Setup`]) and copies its results through [`Backend::matrix`], [`Backend::blocks`] and [`Backend::rows`].

@@ -14,7 +14,7 @@ use crate::{Backend, DenseBlocks, NumericPlace, SetupError};
 /// [`Preconditioner`]: it is then used alone, from a zero guess.
 ///
 /// *Implement* the six required methods; `crates/relax/src/damped_jacobi.rs` is an example. The provided
-/// methods are optional: they save a pass over A, or pass data to the coarsening. A hierarchy stores a
+/// methods are optional: they save a pass over A, or give data to the coarsening. A hierarchy stores a
 /// `Box<dyn Smoother<T, B>>`.
 ///
 /// An update has two phases, so that either all levels change or none: [`prepare`](Self::prepare) makes every

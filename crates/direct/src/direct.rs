@@ -65,7 +65,7 @@ impl Direct {
     /// [`Analysis::factor`] then computes the factor; both steps together are [`factor`](Self::factor).
     ///
     /// # Errors
-    /// The errors of [`factor`](Self::factor) that need no factorisation to be found.
+    /// The errors of [`factor`](Self::factor), except those that the factorisation itself finds.
     pub fn analyse<T: Real>(&self, a: &Bsr<T>) -> Result<Analysis, DirectError> {
         let method = self.choose(a)?;
         Analysis::new(*self, method, &a.to::<f64>())

@@ -18,10 +18,10 @@
 //! | [`place`](Place) | the operations that a place implements; `cpu` and `reference` implement them on the host |
 //! | `exact` | the coarsest level as one system |
 //! | [`step`](DampedDomains) | one level of domains as the smoother of a hierarchy |
-//! | `structure` | the plan and the checks: a build without inverses, which a place may compute |
+//! | `structure` | the plan and the checks, without inverses |
 //! | [`subdomains`](Subdomains) | the built preconditioner and its application (§7); `update` computes new values (§6.3) after `check` has refused invalid ones |
 //! | [`additive`](AdditiveSchwarz), `cover` | one level with overlap, plain or restricted; its domains |
-//! | [`inner`](Inner), `sweep` | the solvers of its domains: inverses, sweeps, factors; the sweeps |
+//! | [`inner`](Inner), `sweep` | the solvers of these domains: inverses, factors or sweeps |
 //! | `weights` | the weights of the levels |
 //! | `table` | the table of levels that `Display` prints |
 

@@ -89,7 +89,7 @@ impl Links {
         (links, coupled)
     }
 
-    /// Returns no links between `nodes` nodes.
+    /// Returns `nodes` nodes without links.
     pub(crate) fn none(nodes: usize) -> Self {
         Self { starts: vec![0; nodes + 1], ..Self::default() }
     }

@@ -24,12 +24,12 @@ use crate::subdomains::Subdomains;
 /// After a step, errors are smooth on the scale of a domain of 32 nodes, so the next coarser grid may have
 /// one node per domain ([`SmootherFacts::sets`]). A hierarchy over domains therefore needs few levels and
 /// little memory. ρ is between 1 and the number of domains that meet, about 2 on sheets. *Use* as the finest
-/// smoother of a hierarchy; for a preconditioner of conjugate gradients without a hierarchy, damping has no
-/// effect. Contact is merged into A. Build again after constraints are released: nodes without couplings at
-/// the build remain in no domain. *Cost* of a step from zero: one pass over the inverses; other steps also
-/// read A. The setup costs as much as that of the domains, a copy of A at the place, and `lanczos_steps`
-/// steps for ρ, or more while ρ grows. *Reference* Wu, Wang, Wang 2022, §5 and §6, for M; Smith, Bjørstad,
-/// Gropp 1996, "Domain Decomposition", §3.2, for the damping.
+/// smoother of a hierarchy. Damping has no effect if this is the only preconditioner of conjugate gradients.
+/// Contact is merged into A. Build again after constraints are released: nodes without couplings at the build
+/// remain in no domain. *Cost* of a step from zero: one pass over the inverses; other steps also read A. The
+/// setup costs as much as that of the domains, a copy of A at the place, and `lanczos_steps` steps for ρ, or
+/// more while ρ grows. *Reference* Wu, Wang, Wang 2022, §5 and §6, for M; Smith, Bjørstad, Gropp 1996,
+/// "Domain Decomposition", §3.2, for the damping.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};

@@ -1,5 +1,5 @@
-//! The plan and the checks, without inverses. They are the first half of a build; for a place that computes
-//! the inverses, they are all work of the host.
+//! The plan and the checks, without inverses. A build begins with them; if a place computes the inverses, the
+//! host does nothing else.
 
 use std::sync::Arc;
 

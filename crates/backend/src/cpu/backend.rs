@@ -16,7 +16,7 @@ use crate::{
 /// The smallest number of nodes that is divided into chunks. A smaller system is one chunk in natural order.
 const CUT: usize = 8192;
 
-/// The number of nodes for each four chunks of a large system. Four chunks are two for each of two colours.
+/// The number of nodes for every four chunks of a large system: two chunks of each of two colours.
 const FOUR: usize = 16384;
 
 /// The maximal number of chunks. With more and shorter chunks, less of the natural order would be kept.

@@ -23,9 +23,9 @@ const LEAF: usize = 512;
 
 /// W ⊗ I_d and its transpose.
 pub(super) struct WeightTransfer<S> {
-    /// The weights by fine node.
+    /// The weights of every fine node.
     down: Side<S>,
-    /// The weights by coarse node.
+    /// The weights of every coarse node.
     up: Side<S>,
     copies: usize,
 }

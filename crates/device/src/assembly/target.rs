@@ -109,8 +109,8 @@ pub(crate) struct Places {
 }
 
 impl<V: Real, S: Real> DeviceMatrix<V, S> {
-    /// Replaces the values by the sums of a stream in device memory. Blocks without an entry in the stream
-    /// become zero. Does not transfer data or wait.
+    /// Replaces the values of every block by the sum of its entries in a stream in device memory. Blocks
+    /// without an entry become zero. Does not transfer data or wait.
     ///
     /// Preconditioners can then be updated on the device too:
     /// [`Hierarchy::update_on_device`](../coarsen_multigrid/struct.Hierarchy.html#method.update_on_device),

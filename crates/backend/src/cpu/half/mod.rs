@@ -9,8 +9,8 @@
 //! | L inside chunks, between chunks | `inner`, `outer` |
 //! | D, D⁻¹ | `diagonal`, `inverses` |
 //! | ω | `omega` |
-//! | r | the residual |
-//! | t, `room` | b minus the contributions of finished rows |
+//! | r, the residual | `r` |
+//! | t, b minus the contributions of finished rows | `room` |
 //!
 //! | file | |
 //! |---|---|
