@@ -43,7 +43,7 @@ pub const DENSE: [&str; 3] = [REAL, TREE, include_str!("../dense.cl")];
 
 const SCHWARZ_LISTS: &str = include_str!("../schwarz/lists.cl");
 
-/// The numbers of multilevel domains from a matrix.
+/// The inverses of multilevel domains, computed from a matrix.
 pub const SCHWARZ_NUMBERS: [&str; 4] =
     [REAL, SCHWARZ_LISTS, include_str!("../schwarz/numbers.cl"), include_str!("../schwarz/eliminate.cl")];
 /// The structure of multilevel domains.

@@ -206,7 +206,7 @@ impl SetupError {
     /// changes that cannot be undone.
     ///
     /// # Errors
-    /// [`SetupError::Cancelled`] once [`System::cancel`] is raised.
+    /// [`SetupError::Cancelled`] if the caller has cancelled through [`System::cancel`].
     pub fn unless_cancelled<T>(system: &System<'_, T>) -> Result<(), Self> {
         if system.cancel.is_some_and(Cancel::is_cancelled) { Err(Self::Cancelled) } else { Ok(()) }
     }

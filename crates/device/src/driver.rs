@@ -1,4 +1,4 @@
-//! The traits of a device API. To support another API, only these traits are implemented again.
+//! The traits of a device API. Another API needs only new implementations of these traits.
 
 use std::any::Any;
 use std::fmt;

@@ -113,6 +113,7 @@ impl Memory {
 }
 
 /// Converts numbers to another precision, on this thread alone.
+///
 /// The caller holds the lock of the queue. A thread of a pool that waits runs other tasks meanwhile. Such a
 /// task may lock the same queue, which would be a deadlock.
 pub(crate) fn convert<T: Real, S: Real>(from: &[T], to: &mut [S]) {

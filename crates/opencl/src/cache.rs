@@ -2,8 +2,8 @@
 //!
 //! The folder is `opencl` in the folder of `COARSEN_CACHE`, otherwise in `coarsen` in the cache of the user
 //! (`XDG_CACHE_HOME`, `~/.cache`, `LOCALAPPDATA`). A file contains the program of one driver for one list of
-//! sources and one list of options; its name is computed from all three. If the folder cannot be read or
-//! written, programs are compiled without an error.
+//! sources and one list of options; its name is computed from all three. A folder that cannot be read or
+//! written is no error: programs are then compiled.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};

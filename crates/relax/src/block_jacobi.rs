@@ -16,6 +16,7 @@ use crate::checks;
 /// systems, with the nodes as blocks; on 1x1 blocks it is [`Jacobi`](crate::Jacobi). *Memory* b² values per
 /// node, on the host and at the place. *Cost* one pass over the inverses and 2 vector passes per application.
 /// *Reference* Saad 2003, §4.1.1; l1: Baker, Falgout, Kolev, Yang 2011, SIAM J. Sci. Comput. 33, §5.
+///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
 /// use coarsen_core::Preconditioner;

@@ -35,8 +35,8 @@ pub(crate) const METHOD: &str = "additive schwarz";
 /// In the restricted form each domain corrects only its own nodes, M⁻¹ = Σ_d R̃_dᵀ (R_d A R_dᵀ)⁻¹ R_d. It
 /// usually takes fewer iterations but is not symmetric: use it with `Gmres` or `BiCgStab`. Without overlap
 /// both forms are the same. The number of iterations grows with the number of domains across the mesh. *Use*
-/// for unsymmetric matrices, which [`Schwarz`](crate::Schwarz) does not accept, or to measure the effect of
-/// its coarse levels. *Cost* a copy of the parts of A inside domains, and the cost of [`Inner`]; a node of
+/// for unsymmetric matrices, for which [`Schwarz`](crate::Schwarz) cannot be used, or to measure the effect
+/// of its coarse levels. *Cost* a copy of the parts of A inside domains, and the cost of [`Inner`]; a node of
 /// the overlap counts once for each domain that contains it. *Reference* Wu, Wang, Wang 2022, §3.2 and §6.1;
 /// Cai and Sarkis 1999, "A restricted additive Schwarz preconditioner for general sparse linear systems",
 /// SIAM J. Sci. Comput. 21(2), 792–797.

@@ -23,7 +23,7 @@ pub(crate) struct Cover {
     pub(crate) places: Vec<u32>,
     /// For each node, the start of its places in `places`; then the end of the last node.
     pub(crate) of_node: Vec<usize>,
-    /// The place of each node in the domain that it is an own node of.
+    /// The place of each node in its own domain, the one that contains it without the overlap.
     pub(crate) own: Vec<u32>,
 }
 

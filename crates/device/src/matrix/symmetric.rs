@@ -152,7 +152,7 @@ fn upper(pattern: &Pattern, first: &[usize]) -> Result<Pattern, Error> {
         .map_err(|_| Error::Pattern { what: "the upper triangle" })
 }
 
-/// Returns the column, the slot and whether it is transposed, for every block in the slots of its row.
+/// Returns, for every block in the slots of its row, the column and the slot, and whether it is transposed.
 fn places(pattern: &Pattern, first: &[usize], rows: &Layout, upper: &Layout) -> Vec<u32> {
     let mut places = vec![0; 2 * rows.slots];
     for i in 0..pattern.rows() {

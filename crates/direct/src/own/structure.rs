@@ -57,7 +57,8 @@ impl Structure {
         Ok(structure)
     }
 
-    /// Computes the upper triangle of C by columns: counts, sums, and fills.
+    /// Computes the upper triangle of C by columns: counts the entries, sums the counts, and fills the
+    /// columns.
     fn permute(&mut self, a: &Bsr<f64>, inverse: &[u32]) -> Result<(), DirectError> {
         let upper = || {
             (0..inverse.len()).flat_map(|i| row(a, i).map(move |(j, at)| (i, j, at))).filter_map(

@@ -10,8 +10,9 @@ use coarsen_opencl::OpenCl;
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Spai0};
 use coarsen_sparse::{Bsr, System, assembly};
 
-/// Skinning of a body, and of a sheet, whose flat handles have stiffness terms on every level. On the device
-/// a term keeps the size of the build, and moves no node. Applications agree nonetheless.
+/// Skinning of a body, and of a sheet, whose flat handles need a stiffness term on every level. An update on
+/// the device keeps the term of the build. The term acts only on motions of handles that move no node, so
+/// applications agree nonetheless.
 #[test]
 fn hierarchies_of_handles_follow() {
     let Some(on) = common::place::<f64>() else { return };
