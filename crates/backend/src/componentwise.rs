@@ -7,7 +7,7 @@
 //! | C | contact, which couples components |
 
 use coarsen_core::{Class, Preconditioner, Real};
-use coarsen_sparse::{Bsr, System};
+use coarsen_sparse::{Bsr, Contacts, System};
 
 use crate::{Backend, Reused, Setup, SetupError, Update};
 
@@ -73,8 +73,8 @@ impl<T: Real, V: Real, B: Backend<Vector = Vec<V>>, R: Setup<T, B>> Setup<T, B> 
     /// The errors of the scalar recipe, [`SetupError::Coupled`] if a block of A is not a multiple of I, and
     /// [`SetupError::NotSquare`].
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
-        let a = scalar(&system)?;
-        let each = self.scalar.build_from(System { matrix: &a, ..apart(&system) }, on)?;
+        let (a, contact) = scalar(&system)?;
+        let each = self.scalar.build_from(of_scalars(&system, &a, contact.as_ref()), on)?;
         let (n, block) = (a.shape().0, system.matrix.block().0);
         let zeros = vec![V::zero(); n];
         Ok(Components { each, block, r: zeros.clone(), z: zeros })
@@ -83,34 +83,46 @@ impl<T: Real, V: Real, B: Backend<Vector = Vec<V>>, R: Setup<T, B>> Setup<T, B> 
 
 impl<M: Update<T>, T: Real, V> Update<T> for Components<M, V> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
-        let next = scalar(&system)?;
+        let (next, contact) = scalar(&system)?;
         if next.shape().0 != self.r.len() || system.matrix.block().0 != self.block {
             let (what, expected) = ("rows of the matrix", self.block * self.r.len());
             let found = system.matrix.shape().0;
             return Err(coarsen_core::Error::Shape { what, expected, found }.into());
         }
-        self.each.update_from(System { matrix: &next, ..apart(&system) })
+        self.each.update_from(of_scalars(&system, &next, contact.as_ref()))
     }
 }
 
-/// Returns the system without contact and near-kernel, for the scalar matrix; the caller replaces the matrix.
-fn apart<'a, T: Real>(system: &System<'a, T>) -> System<'a, T> {
-    System { contact: None, near_kernel: None, ..*system }
+/// Returns the system with its scalar matrix and contact, without a near-kernel.
+fn of_scalars<'a, T: Real>(
+    system: &System<'a, T>,
+    matrix: &'a Bsr<T>,
+    contact: Option<&'a Contacts<T>>,
+) -> System<'a, T> {
+    System { matrix, contact, near_kernel: None, ..*system }
 }
 
-/// Returns a, with one number per block of A + C.
-fn scalar<T: Real>(system: &System<'_, T>) -> Result<Bsr<T>, SetupError> {
-    let (rows, columns) = system.matrix.block();
+/// Returns a and its contact part, with one number per block: of A, its multiple of I; of C, the mean of the
+/// diagonal.
+fn scalar<T: Real>(system: &System<'_, T>) -> Result<(Bsr<T>, Option<Contacts<T>>), SetupError> {
+    let (a, (rows, columns)) = (system.matrix, system.matrix.block());
     if rows != columns {
-        let (n, m) = system.matrix.shape();
+        let (n, m) = a.shape();
         return Err(SetupError::NotSquare { rows: n, columns: m, block_rows: rows, block_columns: columns });
     }
-    check_apart(system.matrix)?;
-    let whole = system.whole()?;
+    check_apart(a)?;
     let b = rows;
     let mean = |block: &[T]| block.iter().step_by(b + 1).fold(T::zero(), |sum, &v| sum + v) / T::of(b as f64);
-    let values = whole.values().chunks_exact(b * b).map(mean).collect();
-    Ok(Bsr::new(whole.pattern().clone(), (1, 1), values)?)
+    let means = |values: &[T]| -> Vec<T> { values.chunks_exact(b * b).map(mean).collect() };
+    let contact = match system.contact {
+        None => None,
+        Some(c) => {
+            let mut scalars = Contacts::new(c.nodes(), 1)?;
+            scalars.replace(c.places(), &means(c.values()))?;
+            Some(scalars)
+        }
+    };
+    Ok((Bsr::new(a.pattern().clone(), (1, 1), means(a.values()))?, contact))
 }
 
 /// Checks that every block of A is a multiple of I.

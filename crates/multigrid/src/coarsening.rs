@@ -180,6 +180,13 @@ pub trait Coarsening<T: Real>: Clone {
         Ok(())
     }
 
+    /// Returns the method for a build that replaces a hierarchy because the pattern of A has changed.
+    ///
+    /// The default is the same method. *Implement* it if a parameter belongs to one pattern, as a cut does.
+    fn for_another_pattern(&self) -> Self {
+        self.clone()
+    }
+
     /// Returns the state of a step after a change of contact: the nodes are the same, and the pattern
     /// `before` becomes `after`.
     fn carried(&self, state: &Self::State, before: &Pattern, after: &Pattern) -> Self::State {

@@ -35,6 +35,7 @@ use crate::{
 use coarsest::{CoarsestSolve, check_stalled};
 use free::Free;
 pub use numeric::NumericPlan;
+use term::Seen;
 
 /// The preconditioner that [`Multigrid`] builds: levels from fine to coarse, and a solver of the coarsest
 /// level. The default parameters are smoothed aggregation in f64 on the CPU.
@@ -49,7 +50,7 @@ pub struct Hierarchy<T: Real = f64, B: Backend = Cpu, C: Coarsening<T> = Smoothe
     levels: Vec<Level<T, B, C::State>>,
     bottom: Box<dyn CoarsestSolve<T, B>>,
     /// The coarsest matrix with its term, if it has one.
-    seen: Option<Bsr<T>>,
+    seen: Seen<T>,
     seconds: Seconds,
 }
 
@@ -62,7 +63,7 @@ struct Level<T: Real, B: Backend, X> {
     coarse_x: B::Vector,
     krylov: Option<[B::Vector; 3]>,
     /// A with the term of this level, if it has one.
-    seen: Option<Bsr<T>>,
+    seen: Seen<T>,
     host: Host<T, X>,
 }
 
@@ -140,7 +141,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
         SetupError::unless_cancelled(&system)?;
         let (bottom, seen) = timed(&mut seconds.bottom, || solver(&recipe, &levels, (&system, &finest), on))
             .map_err(|cause| cause.on_level(levels.len()))?;
-        let (pattern, block) = (finest.pattern().clone(), finest.block().0);
+        let (pattern, block, seen) = (finest.pattern().clone(), finest.block().0, Seen::new(seen));
         Ok(Self { recipe, on: on.clone(), pattern, block, levels, bottom, seen, seconds })
     }
 }
@@ -266,7 +267,7 @@ impl<T: Real, B: Backend, X> Level<T, B, X> {
             coarse_b,
             krylov,
             smoother,
-            seen,
+            seen: Seen::new(seen),
             host,
         })
     }

@@ -48,10 +48,12 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
             let Some(coarse) = next.or(coarsest.as_ref()) else { break };
             let matrices = [whole(&*level.smoother)?, stored(&*level.transfer)?, coarse];
             products.push(self.on.galerkin(matrices, &level.host.coarse.dead)?);
-            let fine = l.checked_sub(1).map(|above| (&self.levels[above].host.matrix, level.seen.as_ref()));
+            let fine =
+                l.checked_sub(1).map(|above| (&self.levels[above].host.matrix, level.seen.now.as_ref()));
             let seen = self.levels.get(l + 1).map_or(&self.seen, |next| &next.seen);
             let host = &level.host;
-            let offset = term::offset(fine, &host.coarse.prolongation, (&host.matrix, seen.as_ref()))?;
+            let coarse = (&host.matrix, seen.now.as_ref());
+            let offset = term::offset(fine, &host.coarse.prolongation, coarse)?;
             offsets.push(offset.map(|offset| self.on.matrix(&offset)).transpose()?);
         }
         Ok(NumericPlan { products, offsets, coarsest, host })

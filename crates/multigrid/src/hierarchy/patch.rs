@@ -11,6 +11,7 @@ use coarsen_backend::{Backend, SetupError, SmootherFacts};
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, System};
 
+use super::term::Seen;
 use super::{Hierarchy, Host, Level, Seconds, smoother, solver, timed};
 use crate::{Coarse, Coarsening, Grid, SmootherRecipe};
 
@@ -55,7 +56,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
         let (bottom, seen) = timed(&mut seconds.bottom, || solver(recipe, &levels, (&system, finest), on))
             .map_err(|cause| cause.on_level(levels.len()))?;
         let pattern = finest.pattern().clone();
-        (self.levels, self.bottom, self.seen) = (levels, bottom, seen);
+        (self.levels, self.bottom, self.seen) = (levels, bottom, Seen::new(seen));
         (self.pattern, self.seconds) = (pattern, seconds);
         Ok(())
     }

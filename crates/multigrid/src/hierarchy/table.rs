@@ -34,9 +34,7 @@ impl Bytes {
                 + host.galerkin.bytes()
                 + host.spare_bytes()
                 + level.transfer.bytes(),
-            smoothers: level.smoother.bytes()
-                + level.seen.as_ref().map_or(0, |a| size_of_val(a.values()))
-                + vectors * size_of::<B::Real>(),
+            smoothers: level.smoother.bytes() + level.seen.bytes() + vectors * size_of::<B::Real>(),
         }
     }
 
@@ -50,7 +48,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     pub fn bytes(&self) -> usize {
         self.levels.iter().map(|level| Bytes::of(level, &self.recipe.coarsening).all()).sum::<usize>()
             + self.bottom.bytes()
-            + self.seen.as_ref().map_or(0, |a| size_of_val(a.values()))
+            + self.seen.bytes()
     }
 }
 

@@ -1,10 +1,35 @@
 //! The matrix A + T of a level, for its smoother and its coarsest solve, not for the next Galerkin product.
 
+use std::mem;
+
 use coarsen_backend::SetupError;
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation};
 
 use crate::{Coarsening, Grid};
+
+/// A + T of a level: the matrix in use, and the matrix that an update prepares.
+pub(super) struct Seen<T: Real> {
+    /// `None` if the level has no term.
+    pub(super) now: Option<Bsr<T>>,
+    /// Spare memory, which the first update allocates.
+    pub(super) next: Option<Bsr<T>>,
+}
+
+impl<T: Real> Seen<T> {
+    pub(super) fn new(now: Option<Bsr<T>>) -> Self {
+        Self { now, next: None }
+    }
+
+    /// Takes the prepared matrix into use.
+    pub(super) fn commit(&mut self) {
+        mem::swap(&mut self.now, &mut self.next);
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.now.iter().chain(&self.next).map(|a| size_of_val(a.values())).sum()
+    }
+}
 
 /// Writes A + T into `seen`, whose memory is reused if the pattern is the same; `None` if the method has no
 /// term for this level.

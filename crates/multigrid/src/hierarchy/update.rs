@@ -62,7 +62,11 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
         finest.check_finite()?;
         let same = finest.block().0 == self.block && Pattern::same(finest.pattern(), &self.pattern);
         if self.recipe.keep == Keep::Nothing || !same {
-            *self = Self::build(self.recipe.clone(), system, &self.on)?;
+            let mut recipe = self.recipe.clone();
+            if !same {
+                recipe.coarsening = recipe.coarsening.for_another_pattern();
+            }
+            *self = Self::build(recipe, system, &self.on)?;
             return Ok(if same { Reused::Rest { redone: 1, of: 1 } } else { Reused::Nothing });
         }
         let mut seconds = Seconds::default();
@@ -79,14 +83,16 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
         }
         SetupError::unless_cancelled(&system)?; // later steps cannot be undone
         timed(&mut seconds.bottom, || {
-            term::see(&self.recipe.coarsening, &grid, above, &mut self.seen)?;
-            self.bottom.update(self.seen.as_ref().unwrap_or(grid.a))
+            term::see(&self.recipe.coarsening, &grid, above, &mut self.seen.next)?;
+            self.bottom.update(self.seen.next.as_ref().unwrap_or(grid.a))
         })
         .map_err(|cause| cause.on_level(last))?;
 
+        self.seen.commit();
         let mut a: &Bsr<T> = finest;
         for level in &mut self.levels {
-            let seen = level.seen.as_ref().unwrap_or(a);
+            level.seen.commit();
+            let seen = level.seen.now.as_ref().unwrap_or(a);
             timed(&mut seconds.smoothers, || level.smoother.commit(seen))?;
             level.commit()?;
             a = &level.host.matrix;
@@ -107,12 +113,12 @@ impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
         seconds: &mut Seconds,
     ) -> Result<(Grid<'a, T>, &'a X), SetupError> {
         timed(&mut seconds.smoothers, || {
-            term::see(coarsening, fine, above, &mut self.seen)?;
-            self.smoother.prepare(self.seen.as_ref().unwrap_or(fine.a))
+            term::see(coarsening, fine, above, &mut self.seen.next)?;
+            self.smoother.prepare(self.seen.next.as_ref().unwrap_or(fine.a))
         })?;
         let SmootherFacts { radius, inverses, sets } = self.smoother.facts();
         let fine = &Grid { radius, sets, inverses, ..*fine };
-        let seen = self.seen.as_ref().unwrap_or(fine.a);
+        let seen = self.seen.next.as_ref().unwrap_or(fine.a);
         let (a, coarse) = self.host.prepare(coarsening, keep, (fine, above, seen), seconds)?;
         check_range::<T, B::Stored>("the prolongation", coarse.prolongation.values())?;
         Ok((Grid::below(coarse, a, fine.depth + 1), &coarse.state))
@@ -187,5 +193,57 @@ impl<T: Real, X: Clone> Host<T, X> {
             Ok::<_, SetupError>(())
         })?;
         Ok((&next.matrix, coarse))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coarsen_backend::{Cpu, Setup, UpdateExt};
+    use coarsen_problems::cloth;
+    use coarsen_relax::GaussSeidel;
+
+    use super::*;
+    use crate::{Coarsest, JacobiCg, Multigrid, Skinning, Smoothing};
+
+    /// Flat handles have terms on every level. An update that fails on a coarse level, or in the coarsest solve,
+    /// leaves all matrices with terms; one that succeeds replaces them all.
+    #[test]
+    fn a_failed_update_leaves_the_matrices_with_terms() {
+        let p = cloth(21, 0.01).unwrap();
+        let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
+        let coarsest = Coarsest::Iterative(JacobiCg::default());
+        for recipe in [
+            Multigrid { smoothing, ..Multigrid::skinning_levels(&[60, 10]) },
+            Multigrid { smoothing, coarsest, ..Multigrid::skinning_levels(&[60]) },
+        ] {
+            let mut m = recipe.build(p.system(), &Cpu::<f64>::new()).unwrap();
+            let seen = |m: &Hierarchy<f64, Cpu<f64>, Skinning>| -> Vec<Option<Bsr<f64>>> {
+                m.levels
+                    .iter()
+                    .map(|level| &level.seen)
+                    .chain([&m.seen])
+                    .map(|seen| seen.now.clone())
+                    .collect()
+            };
+            let before = seen(&m);
+            assert!(before[0].is_none() && before[1..].iter().all(Option::is_some));
+
+            // Every diagonal block is positive definite, but the products for smooth motions are not.
+            let mut soft = p.matrix.clone();
+            for i in 0..soft.pattern().rows() {
+                let at = soft.pattern().find(i, i).unwrap();
+                soft.values_mut()[9 * at..9 * (at + 1)].iter_mut().for_each(|v| *v *= 0.1);
+            }
+            let failed = m.update(&soft).unwrap_err();
+            assert!(matches!(failed, SetupError::Level { level: 1, .. }), "{failed}");
+            assert_eq!(seen(&m), before);
+
+            let mut doubled = p.matrix.clone();
+            doubled.values_mut().iter_mut().for_each(|v| *v *= 2.0);
+            m.update(&doubled).unwrap();
+            for (now, before) in seen(&m)[1..].iter().flatten().zip(before[1..].iter().flatten()) {
+                assert!(now.values().iter().zip(before.values()).all(|(now, before)| *now == 2.0 * before));
+            }
+        }
     }
 }

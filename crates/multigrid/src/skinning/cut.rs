@@ -18,6 +18,7 @@ use super::handles::{Far, Field, Handles, Lengths};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cut {
     /// The handles before the cut: [`Controlled::handles`](super::Controlled::handles) of the old hierarchy.
+    /// Old nodes keep the rest positions that they had in it.
     pub handles: Arc<Handles>,
     /// The nodes that have lost an edge or are new. New nodes have higher numbers than old nodes.
     pub touched: Vec<u32>,
@@ -59,7 +60,7 @@ impl Handles {
         }
         fields.reverse();
         counts.reverse();
-        Self::from_fields(order, fields, &counts)
+        Self { frame: self.frame, ..Self::from_fields(order, fields, &counts) }
     }
 }
 

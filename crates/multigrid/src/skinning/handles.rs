@@ -11,6 +11,8 @@ use std::collections::BinaryHeap;
 
 use coarsen_sparse::Pattern;
 
+use super::frame::Frame;
+
 /// The handles of all levels, and the handle that controls each node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Handles {
@@ -21,6 +23,8 @@ pub struct Handles {
     pub controls: Vec<Vec<u32>>,
     /// The distances of all nodes on each level, from which a cut starts.
     pub(super) fields: Vec<Field>,
+    /// The unit of the distances.
+    pub(super) frame: Frame,
 }
 
 /// The edges of a graph and their lengths, in the order of the pattern.
@@ -107,7 +111,7 @@ impl Handles {
             _ => order[..counts[level - 1]].iter().map(|&i| field.nearest[i as usize]).collect(),
         };
         let controls = fields.iter().enumerate().map(of).collect();
-        Self { order, controls, fields }
+        Self { order, controls, fields, frame: Frame::AS_GIVEN }
     }
 
     /// Returns the number of handles of level `level`; 0 is the level below the finest.
@@ -115,12 +119,12 @@ impl Handles {
         self.controls[level].iter().max().map_or(0, |&last| last as usize + 1)
     }
 
-    /// Returns the size of all lists in bytes.
     /// The number of nodes of the graph.
     pub(super) fn nodes(&self) -> usize {
         self.fields.first().map_or(0, |field| field.distance.len())
     }
 
+    /// Returns the size of all lists in bytes.
     pub(super) fn bytes(&self) -> usize {
         let fields = self.fields.iter().map(|f| size_of_val(&f.distance[..]) + size_of_val(&f.nearest[..]));
         let controls = self.controls.iter().map(|c| size_of_val(&c[..]));

@@ -12,6 +12,7 @@
 //!
 //! | file | step |
 //! |---|---|
+//! | `frame` | positions about their mean, scaled to at most 1 |
 //! | `handles` | farthest points of the elastic graph, nested (§4.1) |
 //! | `lengths` | the lengths of the edges of the graph |
 //! | `cut` | handles after a cut |
@@ -27,6 +28,7 @@
 //! Deformable Objects", ACM TOG 38(6):162.
 
 mod cut;
+mod frame;
 mod handles;
 mod lengths;
 mod null_space;
@@ -40,6 +42,7 @@ use coarsen_sparse::{Bsr, Pattern, Prolongation};
 
 use crate::{Coarse, Coarsening, Grid};
 pub use cut::Cut;
+use frame::Frame;
 pub use handles::Handles;
 pub use lengths::Sampling;
 use lengths::edge_lengths;
@@ -55,11 +58,11 @@ pub use weights::Weights;
 /// *Memory* P stores 4 numbers per node; coarse blocks are 12 x 12 for blocks of 3, 4 x 4 for scalars, 6 x 6
 /// for blocks of 2.
 ///
-/// A build fails without rest positions, and for blocks of other sizes.
+/// A build fails without rest positions, for blocks of other sizes, and if `handles` do not decrease.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skinning {
-    /// The number of handles of each level, from fine to coarse; if empty, it is computed from the number of
-    /// nodes.
+    /// The number of handles of each level, from fine to coarse and decreasing; if empty, it is computed from the
+    /// number of nodes.
     pub handles: Vec<usize>,
     /// The number of nodes per handle of the first level, if `handles` is empty.
     pub nodes_per_handle: usize,
@@ -74,7 +77,8 @@ pub struct Skinning {
     /// The unknowns of a handle.
     pub coordinates: Coordinates,
     /// A cut through a body whose handles are known: only the region of the cut is sampled again. `handles`
-    /// and `given` are then not used.
+    /// and `given` are then not used. The cut belongs to the pattern of the build: an update with another pattern
+    /// samples all handles again.
     pub cut: Option<Cut>,
     /// One rest position per node; if `None`, the positions of the system.
     pub rest: Option<Arc<[[f64; 3]]>>,
@@ -158,6 +162,10 @@ impl<T: Real> Coarsening<T> for Skinning {
         Ok(())
     }
 
+    fn for_another_pattern(&self) -> Self {
+        Self { cut: None, ..self.clone() }
+    }
+
     fn has_term(&self, above: Option<&Controlled>) -> bool {
         above.is_some_and(|above| !above.still.is_empty())
     }
@@ -219,14 +227,17 @@ impl Skinning {
             let what = "nodes that are given as handles or by a cut";
             return Err(Error::Shape { what, expected: nodes, found: node as usize + 1 }.into());
         }
-        let x = centred(rest)?;
-        let counts = self.counts(nodes);
+        let counts = self.counts(nodes)?;
+        let cut = self.cut.as_ref();
+        // After a cut the old frame, so that old and new distances have one unit.
+        let frame = cut.map_or_else(|| Frame::of(rest), |cut| Ok(cut.handles.frame))?;
+        let x = frame.positions(rest)?;
         if nodes == 0 || counts.is_empty() {
             return Ok(None);
         }
         let graph = edge_lengths(self.sampling, fine.elastic.unwrap_or(a), &x);
-        let handles = Arc::new(match &self.cut {
-            None => Handles::sample(&graph.view(), &counts, &self.given),
+        let handles = Arc::new(match cut {
+            None => Handles { frame, ..Handles::sample(&graph.view(), &counts, &self.given) },
             Some(cut) => cut.handles.after_cut(&graph.view(), &cut.touched),
         });
         let (pattern, weights) = weights::weights(self.weights, &graph.view(), &handles)?;
@@ -244,17 +255,22 @@ impl Skinning {
             }
         }
         let u = Bsr::new(Arc::new(pattern), (1, spanned + 1), values)?;
-        Ok(Some(step(Prolongation::weights(u, b)?, Controlled::new(handles, 0, moments, axes), &x)))
+        let state = Controlled::new(handles, 0, moments, axes);
+        Ok(Some(step(Prolongation::weights(u, b)?, state, &x)))
     }
 
     /// Returns the number of handles of each level, from fine to coarse.
-    fn counts(&self, nodes: usize) -> Vec<usize> {
+    fn counts(&self, nodes: usize) -> Result<Vec<usize>, Error> {
+        if let Some(pair) = self.handles.windows(2).find(|pair| pair[0] <= pair[1]) {
+            let range = "below the number of the finer level (give the levels from fine to coarse)";
+            return Err(Error::Parameter { name: "Skinning::handles", value: pair[1] as f64, range });
+        }
         if !self.handles.is_empty() {
-            return self.handles.iter().map(|&k| k.clamp(1, nodes.max(1))).collect();
+            return Ok(self.handles.iter().map(|&k| k.clamp(1, nodes.max(1))).collect());
         }
         let first = nodes.div_ceil(self.nodes_per_handle.max(1));
         let next = |k: &usize| (*k > 4).then_some(k.div_ceil(self.handles_per_handle.max(2)));
-        std::iter::successors(Some(first), next).collect()
+        Ok(std::iter::successors(Some(first), next).collect())
     }
 }
 
@@ -282,19 +298,6 @@ fn step<T>(p: Prolongation<T>, state: Controlled, x: &[[f64; 3]]) -> Coarse<T, C
     let count = state.handles.count(state.level);
     let positions = state.handles.order[..count].iter().map(|&i| x[i as usize]).collect();
     Coarse { positions: Some(positions), ..Coarse::new(p, state) }
-}
-
-/// Returns positions relative to their mean, scaled to a largest distance of 1, so that products of
-/// coordinates keep the digits of `f32`.
-fn centred(x: &[[f64; 3]]) -> Result<Vec<[f64; 3]>, SetupError> {
-    if let Some(index) = x.iter().position(|x| x.iter().any(|c| !c.is_finite())) {
-        return Err(Error::NotFinite { what: "rest positions", index }.into());
-    }
-    let mean: [f64; 3] = std::array::from_fn(|d| x.iter().map(|x| x[d]).sum::<f64>() / x.len().max(1) as f64);
-    let about = |x: &[f64; 3]| -> [f64; 3] { std::array::from_fn(|d| x[d] - mean[d]) };
-    let size = x.iter().map(|x| about(x).iter().map(|c| c * c).sum::<f64>()).fold(0.0, f64::max).sqrt();
-    let scale = if size > 0.0 { 1.0 / size } else { 1.0 };
-    Ok(x.iter().map(|x| about(x).map(|c| c * scale)).collect())
 }
 
 /// The numbers of n for blocks of size k, and how many: (x, y, z, 1), or (x, y, 1) for the plane.

@@ -23,7 +23,8 @@ pub enum Weights {
     /// to compare: fewer cycles are needed, but coarse matrices are several times denser, and the setup
     /// factors L and solves for each handle. *Deviation*: the paper uses bounded biharmonic weights, which
     /// need a quadratic program for each handle. Harmonic weights also lie between 0 and 1 and also add up to
-    /// 1.
+    /// 1. On a straight rope they are linear, so one motion of all its handles moves no node, and the coarse
+    /// matrix is singular but consistent: use constant weights for ropes.
     Harmonic,
 }
 

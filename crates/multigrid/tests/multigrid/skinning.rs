@@ -5,9 +5,9 @@ use std::sync::Arc;
 use coarsen_backend::{Componentwise, Cpu, Setup, SetupError, UpdateExt};
 use coarsen_core::{Preconditioner, Stop};
 use coarsen_krylov::{Cg, Krylov};
-use coarsen_multigrid::{Cut, Multigrid, Sampling, Skinning};
+use coarsen_multigrid::{Cut, Multigrid, Sampling, Skinning, Weights};
 use coarsen_problems::{Material, Problem, cloth, softcube};
-use coarsen_sparse::{Bsr, Pattern, System, assembly};
+use coarsen_sparse::{Bsr, Contacts, Pattern, Stencil, System, assembly};
 
 fn iterations(a: &Bsr<f64>, m: &mut impl Preconditioner<Vec<f64>>) -> usize {
     let b: Vec<f64> = (0..a.shape().0).map(|i| ((i * 7919) % 101) as f64 - 50.0).collect();
@@ -81,6 +81,10 @@ fn a_cut_needs_few_new_handles() {
     let mut fresh = recipe.build(system(&p, &cut), &on).unwrap();
     let [patched, fresh] = [iterations(&cut, &mut after), iterations(&cut, &mut fresh)];
     assert!(5 * patched <= 6 * fresh, "{patched} of {fresh}");
+
+    // The cut belongs to its pattern: another pattern is sampled as a whole.
+    after.update(system(&p, &p.matrix)).unwrap();
+    assert_eq!(after.state(0).unwrap().handles(), before.state(0).unwrap().handles());
 }
 
 #[test]
@@ -94,6 +98,8 @@ fn what_is_missing_is_named() {
         Skinning { rest: Some(Arc::new([[0.0; 3]; 2])), ..Skinning::default() },
         Skinning { rest: Some(vec![[f64::NAN; 3]; 64].into()), ..Skinning::default() },
         Skinning { given: vec![64], ..Skinning::default() },
+        Skinning { handles: vec![4, 20], ..Skinning::default() },
+        Skinning { handles: vec![20, 20], ..Skinning::default() },
     ] {
         assert!(with(coarsening).build(system(&p, &p.matrix), &on).is_err());
     }
@@ -130,4 +136,57 @@ fn components_are_solved_one_by_one() {
     let mut same = z.clone();
     m.apply(&r, &mut same);
     assert_eq!(same, half, "after an error");
+}
+
+/// Contact does not enter the graph of the handles, and its scalar is the mean of its diagonal.
+#[test]
+fn contact_of_components_stays_apart() {
+    let p = softcube(6, 0.03, Material::Linear, &|_, _| 1.0).unwrap();
+    let mut a = p.matrix.clone();
+    a.values_mut().chunks_exact_mut(9).for_each(|block| {
+        let first = block[0];
+        (0..9).for_each(|e| block[e] = if e % 4 == 0 { first } else { 0.0 });
+    });
+    let nodes = a.pattern().rows();
+    let scalars = a.values().chunks_exact(9).map(|block| block[0]).collect();
+    let scalar = Bsr::new(a.pattern().clone(), (1, 1), scalars).unwrap();
+    let stencils: Vec<Stencil> = (0..9).map(|k| Stencil::point_point(k, nodes as u32 - 1 - k)).collect();
+    let mut contact = Contacts::new(nodes, 3).unwrap();
+    // Twice n nᵀ with n = (1, 1, 1): the mean of the diagonal is 2.
+    contact.assemble(&stencils, &[2.0; 9].repeat(stencils.len())).unwrap();
+    let mut means = Contacts::new(nodes, 1).unwrap();
+    means.assemble(&stencils, &vec![2.0; stencils.len()]).unwrap();
+    let (recipe, on) = (Multigrid { coarse_size: 0, ..Multigrid::skinning_levels(&[20, 4]) }, Cpu::new());
+    let each = Componentwise { scalar: recipe.clone() };
+    let mut m = each.build(System { contact: Some(&contact), ..system(&p, &a) }, &on).unwrap();
+    let mut one = recipe.build(System { contact: Some(&means), ..system(&p, &scalar) }, &on).unwrap();
+    let fresh = recipe.build(system(&p, &scalar), &on).unwrap();
+    assert_eq!(one.state(0).unwrap().handles(), fresh.state(0).unwrap().handles());
+    let r: Vec<f64> = (0..nodes).map(|i| (i as f64).sin()).collect();
+    let (mut z, mut expected) = (vec![0.0; 3 * nodes], vec![0.0; nodes]);
+    m.apply(&r.iter().flat_map(|r| [0.0, *r, 0.0]).collect(), &mut z);
+    one.apply(&r, &mut expected);
+    let largest = expected.iter().fold(0.0, |m: f64, e| m.max(e.abs()));
+    let near = |(z, &e): (&[f64], &f64)| z[0] == 0.0 && z[2] == 0.0 && (z[1] - e).abs() < 1e-12 * largest;
+    assert!(z.chunks(3).zip(&expected).all(near));
+}
+
+/// Harmonic weights of a straight rope are linear, so a motion of all handles moves no node. The coarse matrix
+/// is singular, and the cycle still converges.
+#[test]
+fn a_straight_rope_with_smooth_weights_is_solved() {
+    let n = 200_u32;
+    let places: Vec<(u32, u32)> =
+        (0..n).flat_map(|i| (i.saturating_sub(1)..(i + 2).min(n)).map(move |j| (i, j))).collect();
+    let value = |&(i, j): &(u32, u32)| if i == j { 2.01 } else { -1.0 };
+    let block = |v: f64| (0..9).map(move |e| if e % 4 == 0 { v } else { 0.0 });
+    let values: Vec<f64> = places.iter().flat_map(|place| block(value(place))).collect();
+    let size = 3 * n as usize;
+    let a = assembly::from_blocks(size, size, (3, 3), &places, &values).unwrap();
+    let rest: Vec<[f64; 3]> = (0..n).map(|i| [0.3, 0.4, 0.5].map(|d| d * f64::from(i))).collect();
+    let coarsening = Skinning { weights: Weights::Harmonic, handles: vec![20, 5], ..Skinning::default() };
+    let recipe = Multigrid { coarse_size: 0, coarsening, ..Multigrid::skinning() };
+    let mut m = recipe.build(System { positions: Some(&rest), ..System::from(&a) }, &Cpu::new()).unwrap();
+    let found = iterations(&a, &mut m);
+    assert!(found <= 20, "{found}");
 }
