@@ -176,6 +176,9 @@ mod tests {
         assert!(energy.value > 0.0 && energy == downwards.energy(&x));
         // After an evaluation pins are still found.
         assert!(downwards.release(0) && !downwards.release(0) && !downwards.release(n));
+        let mut without = Attachments::new(n).unwrap();
+        (1..n).filter(kept).for_each(|node| without.attach(node, point(node), 2.0).unwrap());
+        assert_eq!(without.energy(&x), downwards.energy(&x));
         downwards.attach(0, point(0), 2.0).unwrap();
         assert_eq!(energy, downwards.energy(&x));
     }
