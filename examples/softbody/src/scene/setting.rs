@@ -108,7 +108,7 @@ impl Default for Body {
 }
 
 /// Nodes of a body that are pinned to where they are when the attachment begins, or to points that move from
-/// there.
+/// there. A node can be in one attachment at a time.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Attachment {
