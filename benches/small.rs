@@ -1,9 +1,9 @@
 //! Are small systems as fast on two threads as on one, and what is the cost of a call?
 //!
-//! A fork costs about a microsecond, more than a pass over a thousand unknowns, so loops of small systems
-//! should run on one thread. This bench runs complete solves of 1,000 to 300,000 unknowns alternately on one
-//! thread and on all threads. It also compares conjugate gradients with the variant with one reduction per
-//! iteration.
+//! A fork costs about a microsecond, more than a pass over a thousand unknowns, so the loops of small systems
+//! should run on one thread. This benchmark runs complete solves of 1,000 to 300,000 unknowns alternately on
+//! one thread and on all threads. It also compares conjugate gradients with the variant that needs one
+//! reduction per iteration.
 //!
 //! ```text
 //! cargo bench -p coarsen-benches --bench small

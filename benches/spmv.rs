@@ -2,9 +2,9 @@
 //!
 //! A product performs two operations per 8 to 12 bytes of matrix, so memory bandwidth limits it. The
 //! reference is a read-only inner product over two vectors of 128 MiB, larger than any cache. It is measured
-//! again before each row of the table, because the speed of shared machines changes. A kernel counts the
-//! matrix, and each vector it reads or writes, once. Its percentage can slightly exceed 100 % if part of the
-//! matrix stays in a cache between calls.
+//! again before each row of the table, because the speed of shared machines changes. The bytes of a kernel
+//! are those of the matrix and of each vector that it reads or writes, each counted once. The percentage of a
+//! kernel can slightly exceed 100 % if part of the matrix stays in a cache between calls.
 //!
 //! ```text
 //! cargo bench -p coarsen-benches --bench spmv                  # the table

@@ -1,8 +1,8 @@
 //! The times of setups, iterations and factors, compared with the work estimated by `coarsen_auto::Costs`:
 //! `cargo bench -p coarsen-benches --bench work`.
 //!
-//! The constants of `crates/auto/src/cost.rs` are fitted to this table: with them, seconds divided by work
-//! agree in all rows up to a factor of about two.
+//! The constants of `crates/auto/src/cost.rs` are fitted to this table: seconds divided by work agree in all
+//! rows up to a factor of about two.
 
 use std::hint::black_box;
 use std::path::PathBuf;

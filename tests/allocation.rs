@@ -1,4 +1,4 @@
-//! The second solve, the second update and the second descent do not allocate, with one thread and with two
+//! From the second call on, solves, updates and descents do not allocate, with one thread and with two
 //! threads.
 
 mod common;
@@ -34,8 +34,8 @@ fn path() -> Bsr<f64> {
     assembly::from_triplets(n as usize, n as usize, &entries.collect::<Vec<_>>()).unwrap()
 }
 
-/// Cases: six unknowns on coarse nodes, a K-cycle, sweeps over half of the matrix, and a singular coarsest
-/// matrix.
+/// Hierarchies with six unknowns per coarse node, a K-cycle, sweeps over half of the matrix, or a singular
+/// coarsest matrix.
 fn hierarchies_of_blocks(threads: usize) {
     let (body, sheet, free) = (common::problem("elasticity3d:14"), common::problem("cloth:61"), path());
     let elastic = System { positions: Some(&body.positions), ..System::from(&body.matrix) };
@@ -120,13 +120,13 @@ fn main() {
     from_outside(&a); // last, because threads of the global pool may allocate at any time
 }
 
-/// A factorisation takes seconds for the grid, but not for the chain. The allocations of a factor do not
-/// depend on the system (`crates/direct/tests/allocation.rs`).
+/// Whether a case is left out: a factorisation takes seconds for the grid, but not for the chain. The
+/// allocations of a factor do not depend on the system (`crates/direct/tests/allocation.rs`).
 fn is_slow(name: &str, a: &Bsr<f64>) -> bool {
     name == "cholesky" && a.block() == (1, 1)
 }
 
-/// Updates and applications from a thread outside the pool. Each loop is then a job for the pool: only the
+/// Updates and applications from a thread outside the pool. Each loop is then a job for the pool, so only the
 /// job queue may allocate.
 fn from_outside(a: &Bsr<f64>) {
     for (name, build) in recipes().into_iter().chain(multigrids()) {
@@ -148,8 +148,8 @@ fn from_outside(a: &Bsr<f64>) {
     }
 }
 
-/// An elastic body and drivers whose preconditioner is updated to it, as in a time step: values, gradients,
-/// Hessians and updates.
+/// Descents on an elastic body, with updates of the preconditioner, as in a time step: values, gradients,
+/// Hessians and updates do not allocate.
 fn bodies(threads: usize) {
     type Soft = Hosted<ImplicitEuler<Tetrahedra<StableNeoHookean>>>;
     let jacobi = |scene: &mut Scene| {
@@ -177,7 +177,8 @@ fn bodies(threads: usize) {
         descent.norm = Norm::weighted(weights).unwrap();
         descent.stop.max_iterations = 6;
         descent.refresh = Refresh::Every(2);
-        // The steps 0, 2 and 4 refresh. In the first run, step 0 keeps the preconditioner built at the start.
+        // Steps 0, 2 and 4 refresh the preconditioner. In the first run, step 0 keeps the preconditioner
+        // built at the start.
         let mut expected = 2;
         let mut minimize = || {
             x.copy_from_slice(&start);
@@ -192,8 +193,8 @@ fn bodies(threads: usize) {
     }
 }
 
-/// The reported memory of an object is most of the memory that it allocated, and never more. Small maps are
-/// not reported.
+/// An object reports most of the memory that it holds, and never more than it holds. Small maps are not
+/// reported.
 fn what_is_held() {
     let [body, sheet, plate] = ["elasticity3d:14", "cloth:61", "poisson2d:120"].map(common::problem);
     let said = |name: &str, bytes: usize, held: usize, least: f64| {

@@ -9,7 +9,7 @@ use coarsen::schwarz::Coarse;
 use coarsen::{Error, Unavailable};
 use common::{noise, problem, small_sa};
 
-/// The program; it does not depend on a backend.
+/// The program under test; it does not name a backend.
 fn program(on: &AnyBackend) -> (usize, Vec<f64>) {
     let a = problem("elasticity3d:6").matrix;
     let mut m = small_sa(Cycle::V).build(&a, on).unwrap();

@@ -1,6 +1,6 @@
 //! The library without any feature: multigrid, Schwarz methods, relaxation, `auto` and direct solves with
-//! built-in factors, on systems assembled here. With the default features the same program runs with factors
-//! of faer.
+//! built-in factors, on systems assembled here. With the default features the same tests use the factors of
+//! faer.
 
 use coarsen::auto::Auto;
 use coarsen::direct::{Dense, Engine, Method};
@@ -113,7 +113,7 @@ fn factors_solve() -> Result<(), AnyError> {
     Ok(())
 }
 
-/// `auto` chooses with the estimates of either factorisation engine, also for an unsymmetric system.
+/// `auto` works with the cost estimates of both factorisation engines, also for an unsymmetric system.
 #[test]
 fn auto_chooses() -> Result<(), AnyError> {
     let mut unsymmetric = poisson3d(10, 1);

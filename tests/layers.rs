@@ -132,7 +132,7 @@ fn asks_for_feature(source: &str, allowed: bool) -> Option<usize> {
     while let Some(found) = source[from..].find("cfg") {
         let at = from + found;
         from = at + 3;
-        // matches cfg(..), cfg!(..) and cfg_attr(..)
+        // The search matches cfg(..), cfg!(..) and cfg_attr(..).
         let rest = source[from..].trim_start_matches("_attr");
         let rest = if allowed { rest } else { rest.trim_start_matches('!') };
         let Some(condition) = rest.strip_prefix('(') else { continue };
@@ -152,7 +152,7 @@ fn asks_for_feature(source: &str, allowed: bool) -> Option<usize> {
 
 #[test]
 fn conditions_on_features_are_found_wherever_they_stand() {
-    // The word is assembled here, so that this file does not contain it.
+    // The attribute is assembled here, so that this file does not contain it.
     let with = |condition: &str| format!("//! A file.\n#[{}({condition})]\nmod a;\n", "cfg");
     for asks in [
         "feature = \"a\"",
@@ -193,7 +193,7 @@ fn no_circle_of_imports_has_more_than_three_files() {
     assert!(large.is_empty(), "files that import each other:\n  {}", large.join("\nand\n  "));
 }
 
-/// The folders of the command are layers: a file imports only from its own folder and the folders before it.
+/// The folders of the command are layers: a file imports only from its own folder and from lower folders.
 #[test]
 fn the_command_imports_from_earlier_folders_only() {
     let folder = root().join("crates/cli/src");

@@ -14,7 +14,7 @@ const COLOURS: [RGBColor; METHODS.len()] =
     [RGBColor(213, 94, 0), RGBColor(170, 0, 60), RGBColor(204, 121, 167)];
 const FILE: &str = "book/src/methods/constraints_growth.svg";
 
-/// A name and points.
+/// The name of a line and its points.
 type Line = (String, Vec<(f64, f64)>);
 
 pub(crate) fn growth() -> Outcome<()> {
@@ -38,7 +38,7 @@ pub(crate) fn growth() -> Outcome<()> {
     draw(&lines)
 }
 
-/// Colours distinguish methods; lines without prefiltering are thin.
+/// Draws the lines. Colours distinguish methods; lines without prefiltering are thin.
 fn draw(lines: &[Line]) -> Outcome<()> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(FILE);
     let all = || lines.iter().flat_map(|line| line.1.iter().map(|p| p.1));
@@ -63,7 +63,7 @@ fn draw(lines: &[Line]) -> Outcome<()> {
     let mut heights: Vec<(f64, usize)> =
         lines.iter().enumerate().filter_map(|(k, line)| Some((line.1.last()?.1, k))).collect();
     heights.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // Keeps labels apart if lines meet.
+    // Separates the labels of lines that end at nearly the same value.
     let mut above = 0.0_f64;
     let mut at = vec![0.0; lines.len()];
     for (height, k) in heights {

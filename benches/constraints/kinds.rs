@@ -5,12 +5,11 @@ use coarsen::problems::{NumpyRandom, Problem, cloth, pinned};
 
 use crate::Outcome;
 
-/// The kinds of constraints: four from contact, and two with directions that do not occur in contact and do
-/// not fit the sheet.
+/// The kinds of constraints: four as they occur in contact, and two whose directions do not occur in contact.
 pub(crate) const KINDS: [&str; 6] =
     ["points, lines, planes", "a table", "a body", "a fold", "steep planes", "random ties"];
 
-/// The sheet, with constraints of a kind on a fraction of its vertices.
+/// Returns the sheet, with constraints of one kind on a fraction of its vertices.
 pub(crate) fn constrained(kind: &str, n: usize, dt: f64, share: f64) -> Outcome<(Problem, Constraints)> {
     let p = cloth(n, dt)?;
     let mut c = Constraints::new(n * n, 3)?;
@@ -35,8 +34,8 @@ pub(crate) fn constrained(kind: &str, n: usize, dt: f64, share: f64) -> Outcome<
                 c.plane(i, &normal, 0.0)?;
             }
         }
-        // The sheet folded in the middle: vertices of one half in contact with faces of the other, along its
-        // normals.
+        // The sheet is folded in the middle. Vertices of one half are in contact with faces of the other
+        // half, along the normals of the sheet.
         "a fold" => {
             for (row, column) in (0..count / 4).map(|k| (2 * (2 * k / (n - 2)), 2 * k % (n - 2))) {
                 let (i, j) = ((1 + row) * n + column, (n - 3 - row) * n + column);

@@ -1,8 +1,8 @@
 //! Do preconditioners remain effective with constraints?
 //!
-//! Fig. 8 of Tamstorf, Jones, McCormick 2015 on systems of the gallery. Each method is run on the prefiltered
-//! system (PPCG), and with the constraints only inside the iteration, as in Baraff & Witkin 1998: the
-//! preconditioner is built from A, and every vector is projected.
+//! Fig. 8 of Tamstorf, Jones, McCormick 2015 on systems of the gallery. Each method solves the prefiltered
+//! system (PPCG). It also solves with the constraints only inside the iteration, as in Baraff & Witkin 1998:
+//! the preconditioner is built from A, and every vector is projected.
 //!
 //! ```text
 //! cargo bench -p coarsen-benches --bench constraints -- FIGURE

@@ -20,7 +20,7 @@ const LARGE: usize = 1 << 24;
 /// The number of calls; the fastest call counts.
 const CALLS: usize = 15;
 
-/// Two triangles per cell.
+/// The triangles of the sheet, two per cell.
 fn triangles() -> Vec<[u32; 3]> {
     let cell = |c: u32| {
         let i = c / (SIDE - 1) * SIDE + c % (SIDE - 1);
@@ -29,7 +29,7 @@ fn triangles() -> Vec<[u32; 3]> {
     (0..(SIDE - 1) * (SIDE - 1)).flat_map(cell).collect()
 }
 
-/// A folded sheet: vertices of the lower half in contact with mirrored faces of the upper half.
+/// The contacts of a folded sheet: each vertex of the lower half touches the mirrored face of the upper half.
 fn contacts() -> Vec<Stencil> {
     let half = SIDE * (SIDE / 2 - 2);
     let touch = |k: u32| {

@@ -10,7 +10,7 @@ use plotters::prelude::*;
 
 use crate::{Outcome, build};
 
-/// The paper also uses block Jacobi with one block per node.
+/// The preconditioners compared. As in the paper, block Jacobi has one block per node.
 const METHODS: [&str; 4] = ["block-jacobi", "ic0", "sa", "mas"];
 
 /// The colours of the methods, as in the figures of the command.
@@ -20,7 +20,7 @@ const COLOURS: [RGBColor; METHODS.len()] =
 /// The number of steps.
 const STEPS: usize = 6;
 
-/// The residual of §8.3.
+/// The relative residual at which solves stop, as in §8.3 of the paper.
 const TOLERANCE: f64 = 5e-4;
 
 /// The numbers of pairs and iterations, and the seconds including setup.

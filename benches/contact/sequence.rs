@@ -64,7 +64,8 @@ pub(crate) fn sequence(words: &[String]) -> Outcome<()> {
 fn run(method: &str, spec: &str, policy: bool) -> Outcome<Sums> {
     let mut s = Sequence::parse(spec, STEPS, &Options::default())?;
     let b = s.right_hand_side(1);
-    // The elastic part of the last build or update, for patches: only the rows listed in a patch may change.
+    // Patches use the elastic part of the last build or update, because only the rows named in a patch may
+    // change.
     let mut elastic = s.elastic().clone();
     let mut sums = Sums { iterations: 0, setup: 0.0, solve: 0.0, log: RebuildPolicy::default() };
     let mut cg = Cg::new(Stop { max_iterations: 20_000, ..Stop::relative(TOLERANCE) });

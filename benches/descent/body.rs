@@ -11,7 +11,7 @@ pub(crate) type Body = ImplicitEuler<Energy>;
 pub(crate) type Soft = Hosted<Body>;
 type Way = Box<dyn Direction<Vec<f64>, Soft>>;
 
-/// The inner tolerance with the constant matrix.
+/// The tolerance of the linear solves with the constant matrix.
 const INNER: f64 = 1e-2;
 
 /// A preconditioner of the Hessian at x, by name. All are stored in `f32` except `sa-contrast`: contrasts in
@@ -49,8 +49,7 @@ pub(crate) fn method(
         body.curvature = Curvature::Constant;
     }
     let m = inverse(precond, &mut body, x);
-    // Newton's method takes the preconditioner of the objective; the other methods have their own
-    // preconditioner.
+    // In Newton's method the objective owns the preconditioner; in all other methods the direction owns it.
     let newton: Option<Way> = match name {
         "newton-32" => Some(Box::new(Newton::fixed(32))),
         "newton-inexact" => Some(Box::new(Newton::inexact())),

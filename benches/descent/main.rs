@@ -5,9 +5,10 @@
 //!
 //! - `curves`: Fig. 5 of Wu, Wang & Wang 2022. Gradient descent, accelerated gradient, L-BFGS, nonlinear CG
 //!   and Newton (32 inner iterations), each with point Jacobi, block Jacobi, smoothed aggregation and
-//!   multilevel Schwarz updated every eight iterations: (f − f*) / (f₀ − f*) against time, one SVG each.
-//! - `materials`: a bar whose middle is up to 10⁵ times stiffer than its ends (Wang et al. 2020, HOT):
-//!   iterations of L-BFGS with one multigrid cycle as preconditioner, and of Newton with diagonally
+//!   multilevel Schwarz, updated every eight iterations. Draws (f − f*) / (f₀ − f*) against time, one SVG per
+//!   method.
+//! - `materials`: a bar whose middle is up to 10⁵ times stiffer than its ends (Wang et al. 2020, HOT). Counts
+//!   iterations of L-BFGS with one multigrid cycle as preconditioner, and of Newton's method with diagonally
 //!   preconditioned CG.
 //! - `steps`: twenty implicit Euler steps of the stretched armadillo; compares the final states of all
 //!   drivers.

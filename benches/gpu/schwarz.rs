@@ -4,15 +4,15 @@
 //! cargo bench -p coarsen-opencl --bench device_schwarz -- cloth:512 garment:FILE@2
 //! ```
 //!
-//! For every problem and both precisions: milliseconds of a build, an update, an application, a product, and
-//! an iteration of conjugate gradients that checks convergence every tenth iteration. Applications and
-//! products also show their fraction of the bandwidth at which the same backend reads two vectors of 16 Mi
-//! entries, and of the theoretical peak if COARSEN_PEAK gives it in GB/s. An application counts the inverses
-//! and two vectors, a product the matrix and two vectors. `opencl` computes the inverses on the host. `opencl
-//! here` computes them from a matrix on the device. `opencl all` also chooses order, domains and levels on
-//! the device (its build is structure and inverses, without transfers). Times are the minimum of several
-//! runs. `--no-cpu` skips the host, `--small` reads shorter vectors, and `--export FOLDER` writes the first
-//! matrix in the format of `other.py`.
+//! Prints, for every problem and both precisions, the milliseconds of a build, an update, an application, a
+//! product, and an iteration of conjugate gradients; convergence is checked in every tenth iteration. The
+//! bandwidth of applications and products is also given relative to that of reading two vectors of 16 Mi
+//! entries on the same backend, and relative to the theoretical peak if COARSEN_PEAK gives it in GB/s. The
+//! bytes of an application are those of the inverses and two vectors, those of a product the matrix and two
+//! vectors. `opencl` computes the inverses on the host. `opencl here` computes them from a matrix on the
+//! device. `opencl all` also chooses order, domains and levels on the device (its build is structure and
+//! inverses, without transfers). Times are the minimum of several runs. `--no-cpu` skips the host, `--small`
+//! reads shorter vectors, and `--export FOLDER` writes the first matrix in the format of `other.py`.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -137,7 +137,7 @@ fn recipe() -> Schwarz {
     Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() }
 }
 
-/// Inverses computed on the host, for any backend.
+/// Measures with inverses computed on the host, for any backend.
 fn on_host<B: Place>(p: &Problem, on: &B, arguments: &Arguments) -> Outcome {
     let recipe = recipe();
     let mut m = recipe.build(p.system(), on)?;
@@ -147,7 +147,8 @@ fn on_host<B: Place>(p: &Problem, on: &B, arguments: &Arguments) -> Outcome {
     row(p, on, on.name(), [build, update, reading(on, arguments.small)?], values, &mut m)
 }
 
-/// Inverses computed on the host, then on the device, then with the structure also computed on the device.
+/// Measures three variants: inverses computed on the host, on the device, and on the device together with the
+/// structure.
 fn on_device<T: Real>(p: &Problem, on: &OpenCl<T>, arguments: &Arguments) -> Outcome {
     on_host(p, on, arguments)?;
     let read = reading(on, arguments.small)?;

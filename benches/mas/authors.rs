@@ -13,7 +13,7 @@ use coarsen_schwarz::{Coarse, Schwarz, Storage};
 
 use crate::{Outcome, fastest, median};
 
-/// Structure, inverses, application, iterations and total time.
+/// Prints the times of structure, inverses and an application, the iterations and the total time.
 pub(crate) fn authors() -> Outcome<()> {
     let forms = [
         ("mas", Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() }),
@@ -54,8 +54,8 @@ pub(crate) fn authors() -> Outcome<()> {
     Ok(())
 }
 
-/// One level of domains in `f32` and `f64`, compared with the read bandwidth: a read-only inner product over
-/// 256 MiB.
+/// Prints the bandwidth of one level of domains in `f32` and `f64`, compared with a read-only inner product
+/// over 256 MiB.
 pub(crate) fn storage() -> Outcome<()> {
     println!("storage: one level of domains of 32 nodes on cloth; bytes of inverses alone, fastest of 40");
     println!("   n  t storage      MB     ms    GB/s  of the read bandwidth");
@@ -100,8 +100,8 @@ fn forms(n: usize) -> [(usize, usize, Storage); 4] {
     [(n, 1, single), (n, 1, double), (n, 2, single), (n, 2, double)]
 }
 
-/// The time of products with `count` full matrices of 96 rows in `f32`, in panels of 16 rows, without
-/// gathering and scattering, in seconds.
+/// The seconds of products with `count` full 96 x 96 matrices in `f32`, stored in panels of 16 rows, without
+/// gathering and scattering.
 fn full(count: usize) -> f64 {
     let matrices = vec![0.01_f32; count * FULL];
     let (x, mut y) = (vec![0.5_f64; 96], vec![0.0_f64; count]);

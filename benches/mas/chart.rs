@@ -6,10 +6,10 @@ use plotters::prelude::*;
 
 use crate::Outcome;
 
-/// A name and points.
+/// The name of a line and its points.
 pub(crate) type Line = (&'static str, Vec<(f64, f64)>);
 
-/// The size of a label as a fraction of the axes: 100 of 600 pixels, 15 of 330.
+/// The size of a label as a fraction of the axes: 100 of 600 pixels horizontally, 15 of 330 vertically.
 const NAME: (f64, f64) = (0.17, 0.045);
 
 /// Draws lines to a file of this workspace.

@@ -12,7 +12,7 @@ use coarsen_sparse::{Contacts, Sum, System};
 
 use crate::{Outcome, fastest};
 
-/// Springs between random pairs of vertices at most `reach` rows apart, a thousand times as stiff as the
+/// Springs between random pairs of vertices whose indices differ by 5 to 44, a thousand times as stiff as the
 /// membrane.
 pub(crate) fn springs(p: &Problem, side: usize, pairs: usize, seed: u64) -> Outcome<Contacts<f64>> {
     let (mut random, n, dt) = (NumpyRandom::new(seed), side * side, 0.01);
@@ -34,7 +34,7 @@ pub(crate) fn springs(p: &Problem, side: usize, pairs: usize, seed: u64) -> Outc
     Ok(contacts)
 }
 
-/// The springs of seed 3 with the last hundredth replaced, and the vertices whose contacts changed.
+/// The springs of seed 3, of which the last hundredth is replaced, and the vertices whose contacts changed.
 pub(crate) fn replaced(p: &Problem, side: usize, pairs: usize) -> Outcome<(Contacts<f64>, Vec<u32>)> {
     let (before, kept) = (springs(p, side, pairs, 3)?, springs(p, side, pairs - pairs / 100, 3)?);
     let new = springs(p, side, pairs / 100, 4)?;
@@ -50,7 +50,7 @@ pub(crate) fn replaced(p: &Problem, side: usize, pairs: usize) -> Outcome<(Conta
     Ok((next, touched))
 }
 
-/// Fig. 21, and ten successive patches, each after another hundredth of the pairs was replaced.
+/// Prints Fig. 21, and ten successive patches. Before each patch another hundredth of the pairs is replaced.
 pub(crate) fn contact() -> Outcome<()> {
     let side = 317;
     let p = cloth(side, 0.01)?;
@@ -118,8 +118,7 @@ fn row(p: &Problem, side: usize, pairs: usize, name: &str, recipe: &Schwarz) -> 
     Ok(())
 }
 
-/// Replaces a hundredth of the pairs, different ones in each round; returns the vertices whose contacts
-/// changed.
+/// Replaces a hundredth of the pairs, in each round other pairs; returns the vertices whose contacts changed.
 fn exchanged(
     p: &Problem,
     side: usize,

@@ -9,7 +9,7 @@ use coarsen_schwarz::{AdditiveSchwarz, Coarse, Schwarz};
 use crate::chart::{Line, chart};
 use crate::{METHODS, Outcome, run, until};
 
-/// The residual of §8.3, relative to the initial residual.
+/// The residual at which solves stop, relative to the initial residual (§8.3).
 pub(crate) const TOLERANCE: f64 = 5e-4;
 
 /// Fig. 10: domain size M and number of levels L.
@@ -90,7 +90,7 @@ fn table(names: &[String], problems: &[Problem], methods: &[&str]) -> Outcome<Ve
     Ok(all)
 }
 
-/// Fig. 18: stiffness. Multiplying the stiffness by f is equivalent to multiplying the step by √f.
+/// Fig. 18: stiffness. Multiplying the stiffness by f is equivalent to multiplying the time step by √f.
 pub(crate) fn stiffness() -> Outcome<()> {
     println!("stiffness: cloth:201, times 0.1, 1, 10 and 100; iterations, setup + solve in seconds");
     let factors = [0.1, 1.0, 10.0, 100.0];

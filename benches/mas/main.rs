@@ -1,9 +1,9 @@
 //! What does multilevel additive Schwarz cost, and how many iterations does it save?
 //!
 //! Each figure is printed as a table. The reference is Wu, Wang, Wang 2022, or the code of its authors on the
-//! same machine. Except for `authors`, solves stop at 5·10⁻⁴ of the initial residual; `domains`, `stiffness`,
-//! `growth` and `heterogeneous` measure it by its largest entry, as in §8.3. They run on as many threads as
-//! there are cores.
+//! same machine. Except for `authors`, solves stop at 5·10⁻⁴ of the initial residual. In `domains`,
+//! `stiffness`, `growth` and `heterogeneous` the norm of the residual is its largest entry, as in §8.3. All
+//! figures use as many threads as there are cores.
 //!
 //! ```text
 //! cargo bench -p coarsen-benches --bench mas -- FIGURE

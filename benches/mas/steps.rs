@@ -1,5 +1,5 @@
-//! Comparison with smoothed aggregation by size (one solve, new values in each step, changing contact), and
-//! of setup with a sparse Cholesky factorisation.
+//! Comparison with smoothed aggregation for several sizes (one solve, new values in each step, changing
+//! contact), and comparison of the setup with a sparse Cholesky factorisation.
 
 use std::time::Instant;
 

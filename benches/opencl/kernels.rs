@@ -54,7 +54,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
-/// Vector operations of n entries.
+/// Measures vector operations on n entries.
 pub(crate) fn vectors<V: Real>(
     on: &OpenCl<V>,
     n: usize,
@@ -85,7 +85,7 @@ pub(crate) fn vectors<V: Real>(
     Ok(())
 }
 
-/// Products and relaxation with one matrix.
+/// Measures products and relaxation with one matrix.
 pub(crate) fn matrices<V: Real>(
     on: &OpenCl<V>,
     name: &str,

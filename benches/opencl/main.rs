@@ -1,9 +1,9 @@
 //! Do the kernels of a device reach its memory bandwidth, and what does an iteration cost?
 //!
-//! The reference is a read-only inner product over two vectors of 16 Mi entries on the same device. A kernel
-//! counts the matrix, and each vector it reads or writes, once. The CPU kernels run on all threads in the
-//! same run. If the device is the processor of the host (PoCL), the column `of CPU` shows the overhead of
-//! OpenCL.
+//! The reference is a read-only inner product over two vectors of 16 Mi entries on the same device. The bytes
+//! of a kernel are those of the matrix and of each vector that it reads or writes, each counted once. The CPU
+//! kernels use all threads, in the same run. If the device is the processor of the host (PoCL), the column
+//! `of CPU` shows the overhead of OpenCL.
 //!
 //! ```text
 //! cargo bench -p coarsen-benches --bench opencl --features opencl                     # the first device

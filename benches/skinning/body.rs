@@ -27,8 +27,8 @@ pub(crate) struct Body {
     up: usize,
 }
 
-/// Returns the mesh of 13K vertices, or this mesh filled with divided cubes, `cells` along the longest side.
-/// The longest side is scaled to 2.
+/// Returns the mesh of 13K vertices, or with `cells` a voxel mesh of it, with `cells` cubes along the longest
+/// side, each divided into tetrahedra. The longest side is scaled to 2.
 pub(crate) fn armadillo(cells: Option<usize>) -> Outcome<Mesh> {
     let data = std::env::var_os("COARSEN_DATA").map(PathBuf::from).ok_or("COARSEN_DATA is not set")?;
     let mesh = coarsen_mesh::read_tetrahedra(data.join("meshes/ipc_Armadillo13K.msh.gz"))?.oriented();
@@ -60,7 +60,7 @@ impl Body {
         Ok(Self { mesh, f, v: vec![0.0; x.len()], x, up })
     }
 
-    /// Begins a time step and returns −∇f(x + h v), the right-hand side of the first iteration.
+    /// Begins a time step; returns −∇f(x + h v), the right-hand side of the first iteration.
     pub(crate) fn begin(&mut self) -> Outcome<Vec<f64>> {
         let mut gravity = [0.0; 3];
         gravity[self.up] = GRAVITY;

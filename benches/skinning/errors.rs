@@ -1,5 +1,5 @@
-//! Table 3 and Fig. 3: the error that remains after three symmetric Gauss-Seidel sweeps and an exact coarse
-//! solve.
+//! Table 3 and Fig. 3: how much an exact coarse solve reduces the error that three symmetric Gauss-Seidel
+//! sweeps leave.
 //!
 //! ρ = ‖ε̃‖ / ‖ε‖ with ε = A⁻¹b − x₁ after the sweeps and ε̃ = ε − U (UᵀAU)⁻¹ Uᵀ A ε.
 
@@ -14,7 +14,7 @@ use crate::body::{Body, armadillo};
 
 const FRAMES: usize = 10;
 
-/// The tests: handles, coordinates, weights, ρ of the paper.
+/// The rows of the table: number of handles, coordinates, weights, and ρ of the paper.
 const TESTS: [(usize, Coordinates, Weights, &str); 6] = [
     (100, Coordinates::Affine, Weights::Constant, "0.058"),
     (100, Coordinates::Affine, Weights::Harmonic, "0.019"),
@@ -33,7 +33,7 @@ struct Coarse {
     cells: String,
 }
 
-/// For a body of this height.
+/// Prints the table for a body of this height.
 pub(crate) fn run(height: f64) -> Outcome<()> {
     let mut body = Body::new(armadillo(None)?.scaled(height), 500.0)?;
     let a = body.matrix();

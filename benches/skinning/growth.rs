@@ -8,8 +8,8 @@ use coarsen::prelude::*;
 use crate::Outcome;
 use crate::body::{Body, armadillo};
 
-/// The number of cubes along the longest side; the numbers of handles of the paper for this size, from fine
-/// to coarse; ms per frame of the paper (RTX 2080).
+/// For each size: the number of cubes along the longest side; the numbers of handles in the paper, from fine
+/// to coarse; and the ms per frame in the paper (RTX 2080).
 const SIZES: [(usize, &[usize], f64); 6] = [
     (21, &[10], 3.3),
     (40, &[25], 4.3),

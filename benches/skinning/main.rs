@@ -1,20 +1,20 @@
 //! The figures and tables of Xian, Tong & Liu 2019, and five preconditioners on bodies, sheets and cubes.
 //!
-//! - `errors`: Table 3 and Fig. 3. The error that remains after an exact coarse solve, for constant and
-//!   smooth weights, affine and constant coordinates; nonzeros of the coarse matrices.
+//! - `errors`: Table 3 and Fig. 3. The factor by which an exact coarse solve reduces the error, for constant
+//!   and smooth weights and for affine and constant coordinates; nonzeros of the coarse matrices.
 //! - `growth`: Fig. 6 and 7, Table 1. The armadillo at sizes from 1.2K to 127K vertices: bytes, iterations,
 //!   times.
-//! - `stiffness`: Fig. 9. The reduction of the residual by a cycle, for μ from 5e2 to 2.56e5.
+//! - `stiffness`: Fig. 9. The factor by which a cycle reduces the residual, for μ from 5e2 to 2.56e5.
 //! - `which`: smoothed aggregation, multilevel Schwarz, skinning, block Jacobi and a factor on soft bodies,
 //!   sheets and elasticity, at three time steps: setup, update, solve, memory. Rows are appended to a file,
-//!   and rows in this file are not run again.
+//!   and rows that are already in the file are not run again.
 //!
 //! ```text
 //! COARSEN_DATA=... cargo bench -p coarsen-benches --bench skinning -- errors 2.0   # the height
 //! COARSEN_DATA=... cargo bench -p coarsen-benches --bench skinning -- which ROWS.md
 //! ```
 //!
-//! Two threads of the machine. The material is that of Table 4: co-rotational with μ = 500, λ = 0, density 1,
+//! All runs use two threads. The material is that of Table 4: co-rotational with μ = 500, λ = 0, density 1,
 //! attachments of stiffness 1, h = 1/30 s. The paper does not give the height of its mesh; here it is 2.
 
 mod body;

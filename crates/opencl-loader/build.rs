@@ -1,4 +1,4 @@
-//! Satisfies the `-lOpenCL` of `cl-sys` with an empty archive; `src/forward.rs` holds the functions.
+//! Satisfies the `-lOpenCL` of `cl-sys` with an empty archive; the functions are in `src/forward.rs`.
 
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
 //! OpenCL C sources as constants.
 //!
-//! The driver of the device compiles them, each list of this crate as one program. Every kernel has the
-//! prefix `coarsen_` (a kernel called `dot` would collide with the language) and names its Rust counterpart
-//! as its twin.
+//! The driver of the device compiles each list of this crate as one program. Every kernel has the prefix
+//! `coarsen_`, because a kernel called `dot` would collide with the language. A comment above each kernel
+//! names its twin, the Rust function that computes the same.
 //!
 //! | file | what |
 //! |---|---|
@@ -43,7 +43,7 @@ pub const DENSE: [&str; 3] = [REAL, TREE, include_str!("../dense.cl")];
 
 const SCHWARZ_LISTS: &str = include_str!("../schwarz/lists.cl");
 
-/// The numbers of multilevel domains from a matrix.
+/// The inverses of multilevel domains, computed from a matrix.
 pub const SCHWARZ_NUMBERS: [&str; 4] =
     [REAL, SCHWARZ_LISTS, include_str!("../schwarz/numbers.cl"), include_str!("../schwarz/eliminate.cl")];
 /// The structure of multilevel domains.

@@ -1,4 +1,4 @@
-//! Shared by the tests of the facade: the list of preconditioners, the list of systems, the real data.
+//! Shared by the tests of the facade: lists of preconditioners and of systems, and the folder of real data.
 
 #![allow(dead_code)] // each test file uses a part
 
@@ -62,7 +62,7 @@ pub(crate) fn recipes() -> Vec<Recipe<f64>> {
     )
 }
 
-/// With the feature `opencl`, also the same methods on a device.
+/// Adds the same methods on a device, with the feature `opencl`.
 fn with_devices<V>(
     all: Vec<Recipe<V>>,
     #[cfg(feature = "opencl")] devices: fn() -> Vec<Recipe<V>>,
@@ -143,8 +143,8 @@ pub(crate) fn single_multigrids() -> Vec<Recipe<f32>> {
     ]
 }
 
-/// Skinning with several levels of handles. The rest positions are made up, on a lattice: the laws hold at any
-/// positions.
+/// Skinning with several levels of handles. The rest positions are invented points of a lattice, because the
+/// laws hold for any positions.
 pub(crate) fn small_skinning(a: &Bsr<f64>) -> Multigrid<Skinning> {
     let nodes = a.pattern().rows();
     let at = |i: usize| [i % 7, i / 7 % 7, i / 49].map(|c| c as f64);
@@ -174,8 +174,8 @@ pub(crate) fn problem(name: &str) -> Problem {
     Problem::parse(name, &Options::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Small symmetric positive definite systems of every kind: scalar and in blocks, smooth and rough, generated
-/// and real.
+/// Small symmetric positive definite systems of every kind: scalar and block matrices, smooth and rough
+/// coefficients, generated and real.
 pub(crate) fn systems() -> Vec<(String, Bsr<f64>)> {
     let names = [
         "poisson2d:17",

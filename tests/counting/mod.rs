@@ -1,5 +1,5 @@
-//! Counts the bytes allocated by a piece of code, and the bytes it still holds, over all threads of the
-//! process.
+//! Counts the bytes that a piece of code allocates, and the bytes that it does not free, over all threads of
+//! the process.
 //!
 //! Tests that include this file run without a harness (`harness = false`): the main thread of libtest
 //! allocates while a test runs, and its bytes would be counted too.
@@ -7,7 +7,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The system allocator, with a counter of requested bytes.
+/// The system allocator, with counters of requested bytes.
 struct Counting;
 
 static BYTES: AtomicUsize = AtomicUsize::new(0);
@@ -43,7 +43,7 @@ pub(crate) fn bytes(f: impl FnOnce()) -> usize {
     BYTES.load(Ordering::Relaxed) - before
 }
 
-/// The result of `f`, and the number of bytes it holds.
+/// The result of `f`, and the number of bytes that the result holds.
 #[allow(dead_code)] // some programs do not use it
 pub(crate) fn held<R>(f: impl FnOnce() -> R) -> (R, usize) {
     let live = || BYTES.load(Ordering::Relaxed).wrapping_sub(FREED.load(Ordering::Relaxed));

@@ -1,4 +1,4 @@
-//! Runs one case after the other for a given time and checks the limits of each case.
+//! Runs cases one after another for a given time, and checks the limits of time and memory for each case.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -23,11 +23,11 @@ const SECONDS: u64 = 2;
 /// The fuzz test of one reader.
 pub(crate) struct Campaign {
     pub(crate) name: &'static str,
-    /// The number of bytes that the reader may hold for any file.
+    /// The number of bytes that the reader may hold in addition, for any file.
     pub(crate) constant: usize,
 }
 
-/// The running case, for the guard.
+/// The start time and the seed of the running case, for the guard.
 type Running = Arc<Mutex<Option<(Instant, u64)>>>;
 
 fn number(variable: &str) -> Option<u64> {
@@ -88,7 +88,8 @@ impl Campaign {
         file
     }
 
-    /// Aborts the program if a case takes too long, because a loop cannot be interrupted.
+    /// Starts a thread that aborts the program if a case takes too long, because an endless loop cannot be
+    /// interrupted.
     fn guard(&self) -> Running {
         let running: Running = Arc::default();
         let (weak, name) = (Arc::downgrade(&running), self.name);

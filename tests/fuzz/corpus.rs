@@ -15,7 +15,7 @@ pub(crate) const MATRICES: Place = ("crates/matrix-market/tests/corpus", &["mm-p
 /// The separator between the two files of a pair.
 pub(crate) const PAIR: &[u8] = b"\n#=====\n";
 
-/// The maximum size of a file in bytes, uncompressed; with larger files there would be too few cases.
+/// The maximum size of a file in bytes, uncompressed; larger files would leave time for too few cases.
 const LARGEST: usize = 1 << 18;
 
 /// The files with one of these extensions, in alphabetical order.

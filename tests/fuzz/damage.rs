@@ -38,7 +38,7 @@ const WORDS: [&str; 24] = [
 /// Integers whose bytes replace lengths.
 const INTEGERS: [u64; 8] = [0, 1, 3, 255, 65_535, 0x7fff_ffff, 0xffff_ffff, u64::MAX];
 
-/// Bytes with a meaning in some format.
+/// Bytes that have a special meaning in at least one format.
 const BYTES: &[u8] = b"0123456789-+.$e#%/ \n\r\t\0\x01\x7f\xff";
 
 /// Pseudo-random numbers.
@@ -93,7 +93,7 @@ fn damage(bytes: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut Random) {
         }
         9 => {
             let line = bytes[line(bytes, at)].to_vec();
-            // Once, or so many times that it dominates the file.
+            // Once, or so often that the copies dominate the file.
             let times = *random.of(&[1, 2, 10, 1000, 20_000]);
             let times = times.min(LARGEST / line.len().max(1));
             let to = line_start(bytes, random);
@@ -117,8 +117,8 @@ fn damage(bytes: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut Random) {
     }
 }
 
-/// Repeats a line until the file is large and adapts the count in the line before it, so that a short list
-/// becomes long.
+/// Repeats a line until the file is large, and adapts the count in the line before it, so that a short list
+/// becomes a long list.
 fn grow(bytes: &mut Vec<u8>, at: usize) {
     let range = line(bytes, at);
     let (start, copy) = (range.start, bytes[range].to_vec());

@@ -64,7 +64,7 @@ pub(crate) fn meshes() -> Vec<(Format, Vec<u8>)> {
     ]
 }
 
-/// The vertices of a pair.
+/// The NODE file of a pair.
 pub(crate) fn node() -> Vec<u8> {
     format!("{COUNT} 2 0 0\n{}", lines(|k| format!("{k} 0 0\n"))).into_bytes()
 }

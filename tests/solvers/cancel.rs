@@ -1,4 +1,4 @@
-//! Setups that are cancelled between their steps, and the state they leave.
+//! Setups that are cancelled between their steps, and the state that they leave.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -10,7 +10,7 @@ use coarsen::schwarz::AdditiveSchwarz;
 
 use crate::common::{noise, problem, small_mas, small_sa};
 
-/// A build and an update are cancelled. The earlier preconditioner still gives the same bits.
+/// A build and an update are cancelled. Afterwards the earlier preconditioner gives the same bits as before.
 fn stops<R: Setup<f64, Cpu<f64, f64>>>(recipe: &R) {
     let p = problem("elasticity3d:5");
     let (cancel, on) = (Cancel::new(), Cpu::new());

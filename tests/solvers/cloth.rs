@@ -1,4 +1,4 @@
-//! Cloth that falls on a floor: sums of energies, changing contact, and preconditioners updated to both.
+//! Cloth that falls on a floor: sums of energies, changing contact, and updates of preconditioners.
 
 use coarsen::elastic::{
     Bending, Fabric, HalfSpace, ImplicitEuler, Membrane, Penalty, Plus, Potential, Spring, Springs,

@@ -1,5 +1,5 @@
-//! Constraints with every preconditioner: PPCG gives the solution of the eliminated system, and
-//! preconditioners remain effective.
+//! Constraints with every preconditioner: PPCG gives the same solution as elimination, and preconditioners
+//! remain effective.
 
 use crate::common::{mixed_recipes, multigrids, problem, recipes, single_recipes, small_sa};
 use coarsen::constraints::{Dirichlet, Filtered};
@@ -151,8 +151,8 @@ fn every_backend_solves_the_filtered_system() {
     }
 }
 
-/// No contact, a contact of a node with itself, repeated contacts, contacts between bodies, all nodes fixed:
-/// each gives the right result, or an error with the node.
+/// Special cases: no contact, a contact of a node with itself, repeated contacts, all nodes fixed. Each gives
+/// the right result, or an error that names the node.
 #[test]
 fn odd_contacts_and_constraints_are_right_or_refused() {
     let p = problem("cloth:12");
@@ -186,7 +186,7 @@ fn odd_contacts_and_constraints_are_right_or_refused() {
     assert!(close(&twice, &solved(&Sum { elastic: &p.matrix, contact: &contact }), 1e-7));
     (0..2).for_each(|_| c.vertex_face(30, [31, 44, 42], [0.2, 0.3, 0.5], &[0.0, 0.0, 1.0], 0.1).unwrap());
     assert_eq!(prefilter(p.system(), &c).unwrap().density().dependent, 1);
-    // With a different value it is contradictory.
+    // With a different value the constraint is contradictory.
     c.vertex_face(30, [31, 44, 42], [0.2, 0.3, 0.5], &[0.0, 0.0, 1.0], 0.2).unwrap();
     let refused = prefilter(p.system(), &c).unwrap_err();
     assert!(refused.to_string().contains("nodes 30, 31, 42 and 44"), "{refused}");

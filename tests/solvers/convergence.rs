@@ -1,6 +1,6 @@
 //! Upper bounds for the iterations of preconditioned conjugate gradients.
 //!
-//! The bounds are measured counts plus ten per cent, so a method that becomes weaker fails here.
+//! The bounds are measured counts plus ten per cent, so the test fails if a method becomes weaker.
 
 use crate::common::{self, noise, problem, recipes};
 use coarsen::prelude::*;
@@ -115,7 +115,8 @@ fn l1_iterations_converge_unaided() {
     }
 }
 
-/// Damping computed from a bound of the spectrum converges in a case where the usual 0.7 diverges.
+/// With damping computed from a bound of the spectrum, a case converges that diverges with the usual factor
+/// 0.7.
 #[test]
 fn damping_is_found_and_not_guessed() {
     for name in ["elasticity3d:6", "cloth:31"] {

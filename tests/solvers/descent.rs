@@ -26,7 +26,7 @@ fn sa(body: &mut Body, x: &[f64]) -> Follower {
     Follower::build(body, x, move |system| Ok(Box::new(recipe.build_from(system, &Cpu::new())?))).unwrap()
 }
 
-/// Every driver with its line search; `tight` marks those with More-Thuente.
+/// Every driver; the flag marks drivers that use the line search of Moré and Thuente.
 fn drivers(body: &mut Body, x: &[f64]) -> Vec<(&'static str, bool, Way)> {
     vec![
         ("newton", false, Box::new(Newton::inexact())),
@@ -88,8 +88,8 @@ fn largest_gap(a: &[f64], b: &[f64]) -> f64 {
 fn every_driver_finds_the_twisted_bar() {
     let mut reference: Option<Vec<f64>> = None;
     let Scene { mut body, start } = Scene::bar_twist(3).unwrap();
-    // With a constant matrix, convergence is as slow as with a Laplacian preconditioner for elasticity.
-    // Without inertia it takes thousands of steps.
+    // With a constant matrix, convergence is as slow as with a Laplacian preconditioner for elasticity:
+    // without inertia it takes thousands of steps.
     for (name, tight, mut direction) in
         drivers(&mut body, &start).into_iter().filter(|d| d.0 != "constant matrix")
     {
@@ -158,7 +158,7 @@ fn a_placed_body_is_the_same_body() {
     }
 }
 
-/// If a backend fails to take the gradient, no old gradient remains: the descent finds NaN and ends.
+/// If the transfer of a gradient to the backend fails, the gradient becomes NaN and the descent ends.
 #[test]
 fn a_gradient_that_is_not_written_is_not_a_number() {
     let Scene { body, start } = Scene::bar_twist(2).unwrap();
@@ -346,8 +346,8 @@ fn bodies_at_rest_have_no_energy() {
     assert!(mass < 1000.0 && mass > 500.0); // the fixed face has a part of the mass
 }
 
-/// A rigidly rotated body has no energy. Its computed energy is round-off, and |f| itself gives no estimate
-/// of that round-off.
+/// A rigidly rotated body has no energy. Its computed energy is round-off, whose size cannot be estimated
+/// from |f|.
 #[test]
 fn round_off_is_known_near_zero() {
     let mesh = Mesh::bar([3, 2, 2], 0.5);

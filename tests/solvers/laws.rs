@@ -25,7 +25,7 @@ fn for_each<V: Real>(recipes: Vec<Recipe<V>>, mut law: impl FnMut(&str, &Bsr<f64
     }
 }
 
-/// M⁻¹(a r + s) = a M⁻¹r + M⁻¹s; M⁻¹ symmetric; r·M⁻¹r > 0: the assumptions of conjugate gradients.
+/// The assumptions of conjugate gradients: M⁻¹(a r + s) = a M⁻¹r + M⁻¹s, M⁻¹ is symmetric, and r·M⁻¹r > 0.
 fn linear_symmetric_positive<V: Real>(recipes: Vec<Recipe<V>>, tolerance: f64) {
     for_each(recipes, |name, a, (_, build)| {
         let (n, mut m) = (a.shape().0, build(a));
@@ -164,7 +164,7 @@ fn contact_is_not_forgotten() {
     }
 }
 
-/// A failed update reports the place and keeps the old state usable.
+/// A failed update reports the position of the fault and keeps the old state usable.
 #[test]
 fn failed_update_keeps_the_old_state() {
     for_each(recipes().into_iter().chain(multigrids()).collect(), |name, a, (_, build)| {
@@ -208,7 +208,7 @@ fn threads_do_not_change_bits() {
     }
 }
 
-/// Concurrent callers are independent: each gets the same bits as alone.
+/// Concurrent callers are independent: each gets the same bits as a single caller.
 #[test]
 fn solves_at_once_do_not_meet() {
     let problems = ["poisson2d:120", "elasticity3d:12", "cloth:41", "anisotropic2d:260"].map(common::problem);

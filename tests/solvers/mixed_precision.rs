@@ -13,7 +13,8 @@ fn replacing(tolerance: f64) -> Cg<Vec<f64>> {
     cg
 }
 
-/// At most ten per cent more iterations than with the exact matrix, and a correct true residual.
+/// A solve takes at most ten per cent more iterations than with the exact matrix, and its true residual is
+/// correct.
 #[test]
 fn products_in_f32_cost_hardly_an_iteration() {
     for (spec, dt) in

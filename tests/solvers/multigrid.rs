@@ -55,7 +55,7 @@ const GROWTH: [(&str, usize); 8] = [
     ("elasticity3d:40", 11),
 ];
 
-/// At every size, at most 1.1 times the iterations of PyAMG plus one.
+/// Checks at every size that iterations are at most 1.1 times those of PyAMG plus one.
 fn within_pyamg(problems: &[(&str, usize)]) -> Vec<usize> {
     let count = |&(name, pyamg): &(&str, usize)| {
         let count = iterations(name, Multigrid::tamstorf());
@@ -220,8 +220,8 @@ fn awkward_systems_are_solved() {
     m.update(&heavy).unwrap();
 }
 
-/// The stiffness of a free cube of springs (`elasticity3d` fixes one face). Fixed at one node it is regular.
-/// Free, it has six rigid-body modes, which `NullSpace` projects out.
+/// The stiffness of a cube of springs (`elasticity3d` fixes one face), regular if `held`. Otherwise it has
+/// six rigid-body modes, which `NullSpace` projects out.
 fn springs(held: bool) -> (Bsr<f64>, Vec<[f64; 3]>) {
     let n = 6_i32;
     let at = |x: i32, y: i32, z: i32| ((x * n + y) * n + z) as u32;
@@ -284,7 +284,7 @@ fn bodies_held_at_points_and_free_bodies() {
     assert_eq!(cg.solve(&a, &mut m, &b, &mut x).unwrap().outcome, Outcome::Inconsistent);
 }
 
-/// Free chains that become one coarse node each: pᵀAp is round-off there, which must not stop the setup.
+/// Free chains that become one coarse node each. There pᵀAp is round-off, which must not stop the setup.
 #[test]
 fn free_bodies_beside_others_become_points() {
     for lengths in [vec![3; 400], vec![2; 400], [vec![3000], vec![2; 50]].concat()] {
@@ -429,7 +429,7 @@ const PYAMG: [(&str, usize); 29] = [
 ];
 
 /// For each real matrix, multigrid takes at most 1.25 times the iterations of PyAMG plus two, and fewer in
-/// total. Blocks are detected, and the near-kernel is constant vectors.
+/// total. Blocks are detected, and the near-kernel consists of constants.
 #[test]
 fn no_more_iterations_than_pyamg_on_real_matrices() {
     let Some(data) = common::data() else { return };

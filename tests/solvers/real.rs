@@ -89,7 +89,7 @@ fn singular_laplacians_with_their_kernel() {
     }
 }
 
-/// For matrices that violate the assumptions of conjugate gradients, the outcome is the right failure and
+/// For matrices that violate the assumptions of conjugate gradients, the outcome names the failure and is
 /// never convergence.
 #[test]
 fn conjugate_gradients_refuse_what_they_cannot_solve() {

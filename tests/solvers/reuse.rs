@@ -1,4 +1,4 @@
-//! Properties of updates: the same bits for the same values, and the old state, bit for bit, after an error.
+//! Properties of updates: the same values give the same bits, and after an error the old state is unchanged.
 
 use crate::common::{mixed_recipes, noise, problem, small_sa};
 use coarsen::backend::{Reference, SetupError};
@@ -75,8 +75,8 @@ fn assert_triple(coarse: &Bsr<f64>, a: &Bsr<f64>, p: &Prolongation<f64>, what: &
     }
 }
 
-/// An update rebuilds what cannot be kept or returns an error. After an error, the old cycle is available,
-/// bit for bit.
+/// An update rebuilds the parts that cannot be kept, or returns an error. After an error, the old cycle gives
+/// the same bits as before.
 #[test]
 fn updates_that_do_not_fit() {
     let p = problem("elasticity3d:6");

@@ -1,15 +1,15 @@
-//! The part of OpenCL that coarsen calls, on top of a CUDA driver and NVRTC: for benches on machines whose
-//! card has no OpenCL driver.
+//! The part of OpenCL that coarsen calls, implemented with a CUDA driver and NVRTC, for benchmarks on
+//! machines whose card has no OpenCL driver.
 //!
 //! ```text
 //! cargo build --release -p coarsen-opencl --example opencl_on_cuda
 //! COARSEN_OPENCL_LIB=target/release/examples/libopencl_on_cuda.so coarsen devices
 //! ```
 //!
-//! `benches/gpu/run.sh` uses it if it finds no OpenCL driver; the platform name in the table shows this. The
-//! kernels have the same sources, with `opencl.cuh` in front; all other code (queues, formats, solvers) is
-//! the same program. The handle of a buffer is its device address, so kernel arguments are passed unchanged.
-//! Work is submitted in order to the default stream. Every process compiles its programs.
+//! `benches/gpu/run.sh` uses this library if it finds no OpenCL driver; the platform name in the table shows
+//! this. The kernels are compiled from the same sources, preceded by `opencl.cuh`. All other code (queues,
+//! formats, solvers) is unchanged. The handle of a buffer is its device address, so kernel arguments are
+//! passed unchanged. Work is submitted in order to the default stream. Every process compiles its programs.
 //!
 //! | file | what |
 //! |---|---|
@@ -38,7 +38,7 @@ const FAILED: i32 = -5;
 const INVALID: i32 = -30;
 const NO_PLATFORM: i32 = -1001;
 
-/// An OpenCL context, which is also its queue: a device has one in-order queue.
+/// An OpenCL context. It is also the queue of the context, because there is one in-order queue.
 struct Context {
     device: i32,
     context: usize,
@@ -68,7 +68,7 @@ unsafe fn enter<'a>(handle: Handle) -> Result<(&'static Cuda, &'a Context), i32>
     let cuda = Cuda::get().map_err(|_| NO_PLATFORM)?;
     // SAFETY: the caller guarantees the handle; the context is never released.
     let context = unsafe { &*handle.cast::<Context>() };
-    // SAFETY: it is a context of the driver.
+    // SAFETY: `context` is a context of the driver.
     let code = unsafe { (cuda.set_context)(ptr::without_provenance_mut(context.context)) };
     if code == 0 { Ok((cuda, context)) } else { Err(status("cuCtxSetCurrent", code)) }
 }

@@ -10,8 +10,8 @@ use crate::{DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer
 /// A place that stores vectors, matrices and small inverses and computes with them.
 ///
 /// A place has two precisions: `Real` for vectors and all sums, and `Stored` for matrices and blocks, which
-/// are rounded once when they are copied to the place. A backend is a value and cheap to clone (a device
-/// handle). Cargo features only decide which backend types exist.
+/// are rounded once when they are copied to the place. A backend is a value that is cheap to clone, such as a
+/// device handle. Cargo features only decide which backend types exist.
 ///
 /// ```
 /// use coarsen_backend::{Backend, Cpu};
@@ -43,7 +43,7 @@ pub trait Backend: Clone + Send + 'static {
     fn name(&self) -> &'static str;
 
     /// Whether the host must wait to read a vector. If so, methods prefer a dense product at the place to a
-    /// solve on the host, and smoothers that do not depend on an order of rows.
+    /// solve on the host, and smoothers whose result does not depend on an order of rows.
     fn is_remote(&self) -> bool {
         false
     }
@@ -145,8 +145,8 @@ pub trait Matrix<B: Backend>: LinearOperator<B::Vector> + Send {
     /// x + s. If β = 0, the old s is not read.
     ///
     /// Jacobi and SPAI-0 use β = 0; Chebyshev and heavy-ball iterations keep their last step in s. *Cost* on
-    /// a CPU one pass over A, D, b, x and s that also writes s and y; the default makes four more passes over
-    /// vectors. *Panics* if A is not square or D has another size.
+    /// a CPU: one pass that reads A, D, b, x and s and writes s and y. The default implementation makes four
+    /// more passes over vectors. *Panics* if A is not square or D has another size.
     #[allow(clippy::too_many_arguments)] // the symbols of the formula
     fn relax_into(
         &self,
@@ -188,9 +188,9 @@ pub trait Blocks<B: Backend>: Send {
 }
 
 /// A place that computes the numeric phase of a setup itself: the matrix changes at the place, and only
-/// scalars and the coarsest matrix are copied.
+/// scalars and the coarsest matrix are copied to the host.
+///
 /// The host computes and keeps the structure. *Implement* if copying values costs more than computing with
-/// them, as on a device.
 /// them, as on a device.
 pub trait NumericPlace: Backend {
     /// The plan of a product Pᵀ A P for given patterns: the blocks of A and P that contribute to each block.
@@ -203,8 +203,8 @@ pub trait NumericPlace: Backend {
     /// [`Error::Shape`] and [`Error::Pattern`] if the matrices do not match, and [`Error::Device`].
     fn galerkin(&self, matrices: [&Self::Matrix; 3], dead: &[u32]) -> Result<Self::Galerkin, Error>;
 
-    /// Computes A_c = Pᵀ A P for the matrices of the plan. Dead unknowns get the largest diagonal entry of
-    /// their node, or 1 if all unknowns of the node are dead.
+    /// Computes A_c = Pᵀ A P for the matrices of the plan. The diagonal entry of a dead unknown becomes the
+    /// largest diagonal entry of its node, or 1 if all unknowns of the node are dead.
     ///
     /// # Errors
     /// [`Error::Device`] if the place has failed.
@@ -216,7 +216,7 @@ pub trait NumericPlace: Backend {
         coarse: &mut Self::Matrix,
     ) -> Result<(), Error>;
 
-    /// Computes A_c ← A_c + D for a matrix D of the pattern of A_c, made at this place.
+    /// Computes A_c ← A_c + D for a matrix D that was made at this place and has the pattern of A_c.
     ///
     /// # Errors
     /// [`Error::Pattern`] for another matrix, [`Error::Device`] when the place has failed.

@@ -11,19 +11,19 @@ use coarsen_sparse::{Bsr, System};
 
 use crate::{Backend, Reused, Setup, SetupError, Update};
 
-/// Entries of a block of A − a ⊗ I count as 0 up to this multiple of ε times the largest entry of the block.
+/// An entry of A − a ⊗ I counts as 0 up to this multiple of ε times the largest entry of its block.
 const ROUND_OFF: f64 = 16.0;
 
 /// A preconditioner of A = a ⊗ I_b that is built from the scalar matrix a and applied to each component.
 ///
-/// *Use* for the constant matrix M/h² + L of Projective Dynamics (Bouaziz et al. 2014), with or without
-/// attachments, whose stiffness is a multiple of I. a has one number per block of A instead of b², so setup
-/// and memory are those of a scalar problem, and coarse blocks of skinning are 4 x 4 instead of 12 x 12.
-/// Contact C is allowed: a takes the mean of the diagonal of each of its blocks, and the preconditioner then
-/// differs from A by the coupling of the components. A new contact changes the pattern of a and causes a
-/// build.
-/// *Cost* of an application: b applications to scalars, and a copy of both vectors. *Reference* Xian, Tong &
-/// Liu 2019, §4.2, where the matrix of Projective Dynamics is the first use.
+/// *Use* for the constant matrix M/h² + L of Projective Dynamics (Bouaziz et al. 2014), also with attachments
+/// whose stiffness is a multiple of I. The matrix a has one number per block of A instead of b². So setup and
+/// memory are those of a scalar problem, and the coarse blocks of skinning are 4 x 4 instead of 12 x 12.
+/// Contact C is allowed: an entry of a is then the mean of the diagonal of a block of A + C, and the
+/// preconditioner neglects the coupling of components by C. A new contact changes the pattern of a, so that
+/// the scalar method is built again. *Cost* of an application: b applications of the scalar method, and a
+/// copy of both vectors. *Reference* Xian, Tong & Liu 2019, §4.2, which first uses it for the matrix of
+/// Projective Dynamics.
 ///
 /// ```
 /// use coarsen_backend::{Componentwise, Cpu, Setup};
@@ -70,8 +70,8 @@ impl<T: Real, V: Real, B: Backend<Vector = Vec<V>>, R: Setup<T, B>> Setup<T, B> 
     type Built = Components<R::Built, V>;
 
     /// # Errors
-    /// The errors of the recipe for scalars, [`SetupError::Coupled`] if a block of A is not a multiple of I,
-    /// and [`SetupError::NotSquare`].
+    /// The errors of the scalar recipe, [`SetupError::Coupled`] if a block of A is not a multiple of I, and
+    /// [`SetupError::NotSquare`].
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
         let a = scalar(&system)?;
         let each = self.scalar.build_from(System { matrix: &a, ..apart(&system) }, on)?;
@@ -93,7 +93,7 @@ impl<M: Update<T>, T: Real, V> Update<T> for Components<M, V> {
     }
 }
 
-/// Returns the data of a system that the scalar system uses; the caller replaces the matrix.
+/// Returns the system without contact and near-kernel, for the scalar matrix; the caller replaces the matrix.
 fn apart<'a, T: Real>(system: &System<'a, T>) -> System<'a, T> {
     System { contact: None, near_kernel: None, ..*system }
 }

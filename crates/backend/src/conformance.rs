@@ -1,8 +1,8 @@
 //! Conformance tests of a backend: every primitive equals the plain loops of [`Reference`].
 //!
 //! `coarsen_backend::conformance!(Cpu::mixed(), 1e-6);` in a test file defines one test per group of
-//! primitives. The second argument is the tolerance for the precision of the place, relative to the size of
-//! the terms.
+//! primitives. The second argument is the tolerance for the precision of the place. It is relative to the
+//! magnitude of the terms of a sum.
 
 use std::sync::Arc;
 
@@ -11,10 +11,11 @@ use coarsen_sparse::{Bsr, Pattern};
 
 use crate::{Backend, Blocks, DenseBlocks, Matrix, Reference, RowSets, SweepDirection};
 
-/// The tested numbers of nodes: zero, one, around a power of two, and large enough for several leaves.
+/// The tested numbers of nodes: zero, one, around a power of two, and enough for several leaves of a parallel
+/// loop.
 const NODES: [usize; 6] = [0, 1, 31, 32, 33, 1000];
 
-/// The tested block sizes: sizes with specialised kernels, and one size without.
+/// The tested block sizes, with and without specialised kernels.
 const BLOCKS: [usize; 6] = [1, 2, 3, 5, 6, 12];
 
 /// Defines the conformance tests for a backend value.
@@ -49,7 +50,7 @@ pub fn noise(n: usize, seed: u64) -> Vec<f64> {
     SplitMix64::new(seed.wrapping_mul(SplitMix64::GAMMA) | 1).numbers(n)
 }
 
-/// Returns a diagonally dominant matrix of n nodes on a ring with far links, in b x b blocks.
+/// Returns a diagonally dominant matrix of n nodes on a ring with some couplings across it, in b x b blocks.
 pub fn ring(n: usize, b: usize) -> Bsr<f64> {
     let mut places = Vec::new();
     for i in 0..n as u32 {

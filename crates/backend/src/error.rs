@@ -142,7 +142,7 @@ pub enum SetupError {
         /// The message of the factorisation.
         why: String,
     },
-    /// The numbers of the sets of nodes have a gap.
+    /// A set of nodes is empty, although a set with a larger number is not.
     #[error(
         "set {set} of {sets} has no node, so that its coarse unknowns would have no equation; number sets 0, 1, 2, ... without gaps"
     )]
@@ -206,7 +206,7 @@ impl SetupError {
     /// changes that cannot be undone.
     ///
     /// # Errors
-    /// [`SetupError::Cancelled`] once [`System::cancel`] is raised.
+    /// [`SetupError::Cancelled`] if the caller has cancelled through [`System::cancel`].
     pub fn unless_cancelled<T>(system: &System<'_, T>) -> Result<(), Self> {
         if system.cancel.is_some_and(Cancel::is_cancelled) { Err(Self::Cancelled) } else { Ok(()) }
     }

@@ -1,8 +1,8 @@
-//! Backends: the places at which a solve runs, and the copies to them of objects built on the host.
+//! Backends: the places at which solves run, with copies of the objects that were built on the host.
 //!
 //! A backend is a value, for example [`Cpu::new()`](Cpu::new) or a device. Setup works on host matrices
 //! ([`Setup`]) and copies its results through [`Backend::matrix`], [`Backend::blocks`] and [`Backend::rows`].
-//! Application uses only the traits of this crate, so a method is written once for all backends.
+//! Applications and sweeps use only the traits of this crate, so a method is written once for all backends.
 //! `conformance!` defines the tests that a backend must pass.
 //!
 //! | file | what |
@@ -14,7 +14,7 @@
 //! | [`transfer`](Transfer) | prolongation and restriction between two levels |
 //! | [`row_sets`](RowSets) | rows that can be relaxed in parallel: coloured chunks |
 //! | [`cpu`](Cpu) | the CPU: f64, f32, or f64 over f32 storage |
-//! | [`componentwise`](Componentwise) | a method of scalars for A = a ⊗ I |
+//! | [`componentwise`](Componentwise) | a scalar method for A = a ⊗ I |
 //! | [`hosted`](Hosted) | a host method at any place |
 //! | [`range`](check_range) | checks that storage can hold values |
 //! | [`reference`](Reference) | plain loops, for tests |

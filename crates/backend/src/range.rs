@@ -6,11 +6,11 @@ use coarsen_sparse::Bsr;
 
 use crate::{DenseBlocks, SetupError};
 
-/// Refuses finite values if the largest becomes infinite or zero in storage. If some value is not finite,
-/// nothing is refused here; other checks refuse it.
+/// Returns an error if the largest value is finite, but becomes infinite or zero in storage. Values that are
+/// not finite are left to other checks.
 ///
-/// A place makes this check before it stores values. A method of several parts makes it for all parts before
-/// it stores the first.
+/// A place calls this function before it stores values. A method that stores several parts checks all of them
+/// before it stores the first.
 ///
 /// # Errors
 /// [`Error::Range`] with `what` and the largest value.
@@ -80,8 +80,8 @@ pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> 
     if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
 }
 
-/// Returns an error if the largest value becomes infinite or zero in storage. NaN, which means that a value
-/// is not finite, is accepted.
+/// Returns an error if the largest value becomes infinite or zero in storage. NaN is accepted: it means that
+/// some value is not finite.
 fn within<T: Real, S: Real>(what: &'static str, largest: T) -> Result<(), Error> {
     let stored = largest.to::<S>();
     if largest.is_finite() && (stored.is_infinite() || (stored == S::zero() && largest > T::zero())) {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use coarsen_sparse::Pattern;
 
-/// An order of relaxation: sets one after the other, the chunks of a set in parallel, the rows of a chunk in
-/// order.
+/// An order of relaxation: sets run one after the other, the chunks of a set in parallel, and the rows of a
+/// chunk in order.
 ///
-/// Chunks of one set are not coupled by the pattern in either direction, so the result of a sweep does not
-/// depend on threads. On a CPU a few large chunks in natural order need two or three sets and keep most of
-/// the natural order (slabs of a grid couple only to their neighbours). On a device single rows are coloured.
-/// The number of chunks depends only on the matrix, not on threads.
+/// The pattern couples no two chunks of one set, in either direction. So the result of a sweep does not
+/// depend on the number of threads, and neither does the number of chunks. On a CPU a chunk is a large slab
+/// of consecutive rows, which couples only to nearby slabs. Two or three sets then suffice, and most of the
+/// natural order is kept. On a device every chunk is one row, and a set is a colour.
 ///
 /// ```
 /// use coarsen_backend::RowSets;
@@ -32,7 +32,7 @@ pub struct RowSets {
 impl RowSets {
     /// Returns chunks of `rows` consecutive block rows, coloured greedily in natural order.
     ///
-    /// *Cost* one pass over the pattern and a list of neighbours per chunk.
+    /// *Cost* one pass over the pattern, and a list of neighbours per chunk.
     pub fn chunked(pattern: &Arc<Pattern>, rows: usize) -> Self {
         let (n, rows) = (pattern.rows(), rows.max(1));
         let chunks: Vec<Range<usize>> = (0..n).step_by(rows).map(|s| s..(s + rows).min(n)).collect();

@@ -7,7 +7,8 @@ use crate::{Backend, SetupError};
 
 /// A recipe: a plain struct of parameters that turns a system into a preconditioner at a place.
 ///
-/// Setup runs on the host, in the scalar of the matrix, and rounds once when it copies its results to `on`.
+/// Setup runs on the host, in the precision of the matrix, and rounds once when it copies its results to
+/// `on`.
 ///
 /// *Errors* contain the row or node; see [`SetupError`].
 pub trait Setup<T: Real, B: Backend> {
@@ -105,7 +106,7 @@ impl<T: Real, U: Update<T> + ?Sized> Update<T> for &mut U {
     }
 }
 
-/// Does nothing: no preconditioning needs no update.
+/// Does nothing: the identity does not depend on the system.
 impl<T: Real> Update<T> for Identity {
     fn update_from(&mut self, _: System<'_, T>) -> Result<Reused, SetupError> {
         Ok(Reused::Structure)

@@ -10,16 +10,17 @@ use crate::{Backend, DenseBlocks, NumericPlace, SetupError};
 ///
 /// The cycle is symmetric because Nᵀ is applied after the correction. It is positive definite if N converges
 /// in the energy norm (Tamstorf, Jones, McCormick 2015, §7). Gauss-Seidel sweeps forward before the
-/// correction and backward after it. Polynomials in A are their own adjoints. As a [`Preconditioner`] the
-/// smoother is used alone, from a zero guess.
+/// correction and backward after it. Polynomials in A are their own adjoints. A smoother is also a
+/// [`Preconditioner`]: it is then used alone, from a zero guess.
 ///
 /// *Implement* the six required methods; `crates/relax/src/damped_jacobi.rs` is an example. The provided
-/// methods are optional: they save a pass over A, or pass data to the coarsening. A hierarchy stores a
+/// methods are optional: they save a pass over A, or give data to the coarsening. A hierarchy stores a
 /// `Box<dyn Smoother<T, B>>`.
 ///
 /// An update has two phases, so that either all levels change or none: [`prepare`](Self::prepare) makes every
 /// check, [`commit`](Self::commit) replaces the numbers in use. Both receive the same matrix, with the
-/// pattern and block size of the build. Without `commit` the smoother works as before, to the last bit.
+/// pattern and block size of the build. Until `commit` the smoother gives the same results as before, bit for
+/// bit.
 pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
     /// Returns A, with which the cycle computes residuals.
     fn operator(&self) -> &dyn LinearOperator<B::Vector>;

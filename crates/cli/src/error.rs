@@ -133,7 +133,7 @@ pub(crate) enum Failure {
     NoColumns { file: PathBuf },
 }
 
-/// Whether the place failed and not the numerical method.
+/// Whether the error is a failure of the device and not of the numerical method.
 pub(crate) fn of_device(error: &Error) -> bool {
     matches!(error, Error::Device { .. } | Error::Memory { .. } | Error::Build { .. })
 }
@@ -191,7 +191,7 @@ impl Failure {
         words
     }
 
-    /// For `map_err` after writing to `file`.
+    /// Returns a closure for `map_err` that converts an error of writing to `file`.
     pub(crate) fn write(file: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
         |error| Self::File { file: file.to_path_buf(), kind: error.kind() }
     }

@@ -11,7 +11,7 @@
 //! | `report` | `summary`, `table`, `chart` and `plot` for people, `json` for programs, and `dump`, a folder from which a run can be repeated |
 //! | `commands` | one file for each command |
 //!
-//! All of these use `error` (errors of the command line and of files), `console` (printing) and `memory` (an
+//! All folders use `error` (errors of the command line and of files), `console` (printing) and `memory` (an
 //! allocator that counts bytes).
 
 mod arguments;

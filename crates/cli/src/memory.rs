@@ -58,7 +58,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// The result of `work`, and the peak of the bytes it allocated.
+/// The result of `work`, and the maximum number of bytes that were allocated during it.
 pub(crate) fn peak_of<R>(work: impl FnOnce() -> R) -> (R, usize) {
     let before = HELD.load(Relaxed);
     PEAK.store(before, Relaxed);

@@ -7,7 +7,7 @@ use super::{ConstraintError, Constraints};
 /// that explains the contradiction.
 pub(super) fn explain(constraints: &Constraints, members: &[u32], k: u32) -> ConstraintError {
     // A row has one coefficient for each unknown of the group. It is stored with its value and with the
-    // combination of constraints that gives it.
+    // combination of constraints from which it results.
     let others: Vec<usize> = members.iter().filter(|&&m| m != k).map(|&m| m as usize).collect();
     let mut unknowns: Vec<usize> =
         members.iter().flat_map(|&m| constraints.terms(m as usize)).map(|t| t.0).collect();

@@ -7,17 +7,17 @@ use super::error::Names;
 /// Statistics of constraints in a system; `Display` prints one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Density {
-    /// The number of constraints: rows of C.
+    /// The number of constraints (rows of C).
     pub constraints: usize,
     /// The number of constraints that depend on other constraints and are left out.
     pub dependent: usize,
-    /// The nodes of dependent constraints, increasing.
+    /// The nodes of dependent constraints, in increasing order.
     pub dependent_nodes: Vec<u32>,
     /// The rank of C: the number of eliminated unknowns.
     pub rank: usize,
     /// The number of nodes of the system.
     pub nodes: usize,
-    /// The number of nodes in constraints.
+    /// The number of nodes that occur in constraints.
     pub filtered: usize,
     /// The number of connected groups of constraints.
     pub groups: usize,
@@ -30,7 +30,7 @@ pub struct Density {
 }
 
 impl Density {
-    /// The ratio of the numbers of blocks of S A S and of A.
+    /// The number of blocks of S A S divided by that of A.
     pub fn fill(&self) -> f64 {
         self.filled as f64 / self.blocks.max(1) as f64
     }

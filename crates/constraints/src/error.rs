@@ -6,7 +6,7 @@ use coarsen_core::Error;
 
 use coarsen_sparse::SparseError;
 
-/// A constraint that is invalid, contradicts others, or cannot be filtered.
+/// A constraint that is invalid, contradicts other constraints, or cannot be filtered.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConstraintError {
@@ -55,7 +55,7 @@ pub enum ConstraintError {
         /// The node.
         node: usize,
     },
-    /// A constraint that contradicts other constraints on which it depends.
+    /// A constraint that depends on other constraints and contradicts them.
     #[error(
         "constraint {constraint} requires {asked:.6e}, but constraints {others:?} imply {left:.6e}, on \
          {}; remove one of them, or make their values consistent",
@@ -64,11 +64,11 @@ pub enum ConstraintError {
     Contradiction {
         /// The constraint; its row is scaled to unit length.
         constraint: usize,
-        /// The constraints of which it is a combination.
+        /// The constraints whose combination gives the row of this constraint.
         others: Vec<usize>,
         /// The nodes of all of these constraints.
         nodes: Vec<u32>,
-        /// The value of the constraint.
+        /// The value that the constraint requires.
         asked: f64,
         /// The value implied by the other constraints.
         left: f64,

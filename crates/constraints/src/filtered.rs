@@ -15,8 +15,8 @@ use super::{ConstraintError, Constraints};
 /// Options of prefiltering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefilter {
-    /// The maximum number of nodes in a group. S A S is dense between these nodes, and the cost of S grows
-    /// with the square of their number.
+    /// The maximum number of nodes in a group. S A S is dense between the nodes of a group, and the cost of S
+    /// grows with the square of their number.
     pub largest_group: usize,
 }
 
@@ -38,13 +38,13 @@ pub fn prefilter<'a, T: Real>(
 }
 
 impl Prefilter {
-    /// Computes S A S + σ (I − S) for A and constraints C x = d, with all data for solving.
+    /// Computes S A S + σ (I − S) for A and constraints C x = d, with everything that a solve needs.
     ///
     /// *Cost* one pass over A. Groups of several nodes add fill-in, which [`Filtered::density`] reports.
     ///
     /// # Errors
     /// [`ConstraintError`] gives the nodes of contradictory constraints, of groups that are too large, and of
-    /// constrained nodes without a stored diagonal block; [`Error::Shape`] for parts of different sizes.
+    /// constrained nodes without a stored diagonal block; [`Error::Shape`] if the sizes of the parts differ.
     pub fn build<'a, T: Real>(
         &self,
         system: impl Into<System<'a, T>>,
@@ -82,8 +82,8 @@ fn resize<T: Real>(values: &mut Vec<T>, length: usize) -> Result<(), SparseError
     Ok(())
 }
 
-/// Computes the pattern of the filtered matrix and resizes its values. For groups of several nodes, a `known`
-/// pattern is kept. On error, nothing changes.
+/// Computes the pattern of the filtered matrix and resizes its values. If `known`, the pattern is kept for
+/// groups of several nodes. On error, nothing changes.
 fn structure<T: Real>(
     symbolic: &mut Symbolic,
     a: &Bsr<T>,
@@ -92,8 +92,7 @@ fn structure<T: Real>(
     (place, values): (&mut Arc<Pattern>, &mut Vec<T>),
 ) -> Result<(), SparseError> {
     let size = a.block().0 * a.block().1;
-    // The values are resized before the pattern is replaced, so that insufficient memory leaves both
-    // unchanged.
+    // The values are resized before the pattern is replaced. So insufficient memory leaves both unchanged.
     if !(0..groups.count()).any(|g| groups.is_wide(g)) {
         if !Arc::ptr_eq(place, a.pattern()) {
             resize(values, a.pattern().len() * size)?;
@@ -107,19 +106,19 @@ fn structure<T: Real>(
     Ok(())
 }
 
-/// A system A x = b under constraints C x = d, filtered for any method, preconditioner and backend; created
-/// by [`prefilter`].
+/// A system A x = b with constraints C x = d, filtered for any method, preconditioner and backend. Created by
+/// [`prefilter`].
 ///
 /// x = y + z, where z is the shortest vector with C z = d, and y solves (S A S + σ (I − S)) y = S (b − A z).
 /// This system has the same size and block size as A. It is symmetric positive definite if A is. Its
-/// condition number is never larger than the condition number of A, because σ lies in the field of values of
-/// A. [`solve`](Self::solve) performs all steps. [`right_hand_side`](Self::right_hand_side),
-/// [`start`](Self::start) and [`recover`](Self::recover) are the individual steps, for example for vectors on
-/// a device.
+/// condition number is never larger than that of A, because σ lies in the field of values of A.
+/// [`solve`](Self::solve) performs all steps. [`right_hand_side`](Self::right_hand_side),
+/// [`start`](Self::start) and [`recover`](Self::recover) are the single steps, for example for vectors on a
+/// device.
 ///
-/// *Use* with every preconditioner other than a diagonal one. A preconditioner built from A alone violates
-/// the constraints, and the projection then cancels most of the step. Build it from [`system`](Self::system),
-/// which contains the near-kernel S K that multigrid requires.
+/// *Use* with every preconditioner that is not diagonal. A preconditioner built from A alone violates the
+/// constraints, and the projection then cancels most of the step. Build the preconditioner from
+/// [`system`](Self::system), which contains the near-kernel S K that multigrid requires.
 /// *Cost* of an update: a pass over A, and a product with A if d ≠ 0. *Memory* as much as A.
 /// *Reference* Tamstorf, Jones, McCormick 2015, §8, eq. (3) to (7).
 ///
@@ -142,13 +141,13 @@ pub struct Filtered<T> {
     projector: Projector,
     /// The filtered matrix S A S + σ (I − S).
     matrix: Bsr<T>,
-    /// The pattern of an empty placeholder, which replaces `matrix` while an update moves its parts out.
+    /// The empty pattern of the placeholder for `matrix` while an update moves out the parts of `matrix`.
     nowhere: Arc<Pattern>,
     /// The pattern of A.
     source: Arc<Pattern>,
     /// The near-kernel S K.
     near_kernel: NearKernel,
-    /// A merged with its contact, if it has contact.
+    /// A merged with its contact, if there is contact.
     merged: Option<Bsr<T>>,
     /// The product A z; empty if z = 0.
     az: Vec<f64>,
@@ -160,12 +159,12 @@ pub struct Filtered<T> {
 }
 
 impl<T: Real> Filtered<T> {
-    /// Replaces the system, the constraints, or both. Allocates only if either is larger than in all earlier
-    /// updates, if contact couples other nodes than before (a new pattern and a new matrix), or if a replaced
-    /// pattern is still in use elsewhere.
+    /// Replaces the system, the constraints, or both. Memory is allocated only in three cases: the system or
+    /// the constraints are larger than in all earlier updates, contact couples other nodes than before (a new
+    /// pattern and a new matrix), or a replaced pattern is still in use elsewhere.
     ///
-    /// The pattern remains the same object if the pattern of A, the pattern of its contact and the groups of
-    /// nodes do not change. Preconditioners can then be updated.
+    /// If the pattern of A, the pattern of its contact and the groups of nodes do not change, the pattern
+    /// remains the same object. Preconditioners can then be updated.
     ///
     /// # Errors
     /// As [`Prefilter::build`]. On error, nothing changes.
@@ -195,8 +194,8 @@ impl<T: Real> Filtered<T> {
         if let Some(&node) = groups.nodes.iter().find(|&&i| !stored(i)) {
             return Err(ConstraintError::NoDiagonal { node: node as usize });
         }
-        // Recompute the structure unless it is known. A placeholder replaces the matrix while its parts are
-        // moved out. The parts form a valid matrix even after an error.
+        // The structure is recomputed unless it is known. A placeholder replaces the matrix while its parts
+        // are moved out. Even after an error the parts form a valid matrix.
         let empty = Bsr::new(self.nowhere.clone(), (b, b), Vec::new())?;
         let (mut place, block, mut values) = std::mem::replace(&mut self.matrix, empty).into_parts();
         let known =
@@ -221,15 +220,15 @@ impl<T: Real> Filtered<T> {
         self.filter_near_kernel(&system)
     }
 
-    /// Merges A with its contact, in existing memory if the pattern is the same.
+    /// Merges A with its contact, in existing memory if the pattern does not change.
     fn merge(&mut self, system: &System<'_, T>) -> Result<(), ConstraintError> {
         let Some(contact) = system.contact.filter(|contact| !contact.is_empty()) else {
             self.merged = None;
             return Ok(());
         };
         let sum = Sum { elastic: system.matrix, contact };
-        // The target must have exactly the blocks of a newly merged matrix, so that the pattern depends only
-        // on the system and not on earlier ones.
+        // The target must have exactly the blocks of a newly merged matrix. So the pattern depends only on
+        // this system, not on earlier systems.
         let again = self.merged.as_mut().is_some_and(|merged| sum.merge_exactly_into(merged).is_ok());
         if !again {
             self.merged = Some(sum.merge()?);
@@ -273,21 +272,21 @@ impl<T: Real> Filtered<T> {
     /// The filtered matrix with its near-kernel and the links of A, for building a preconditioner.
     /// `positions` are the positions of the nodes, as without constraints.
     pub fn system<'s>(&'s self, positions: Option<&'s [[f64; 3]]>) -> System<'s, T> {
-        // Deviation: aggregates are built from the couplings of A only. Constrained nodes can slide past each
-        // other, which a common coarse node would prevent: 44 iterations instead of 15 in a fold.
+        // Deviation: aggregates are built only from the couplings of A. Constrained nodes can slide past each
+        // other, which a common coarse node would prevent. In a fold this gave 15 iterations instead of 44.
         let links = (self.matrix.pattern().len() != self.source.len()).then_some(&*self.source);
         System { positions, near_kernel: Some(&self.near_kernel), links, ..System::from(&self.matrix) }
     }
 
     /// Solves A x = b under the constraints. `method` receives the filtered matrix, its right-hand side and a
-    /// starting guess to improve. On entry, x is the starting guess. On return, it satisfies C x = d, even if
-    /// the method did not converge.
+    /// starting guess, which it improves. On entry, x is the starting guess. On return, x satisfies C x = d,
+    /// even if the method did not converge.
     ///
-    /// The residual of the method is S (b − A x): constraint forces are excluded. *Cost* two passes over
+    /// The residual of the method is S (b − A x), without the constraint forces. *Cost* two passes over
     /// vectors in addition to the method.
     ///
     /// # Errors
-    /// [`Error::Shape`] for vectors of a wrong length.
+    /// [`Error::Shape`] if a vector has the wrong length.
     pub fn solve<R>(
         &mut self,
         b: &[T],
@@ -304,10 +303,10 @@ impl<T: Real> Filtered<T> {
         Ok(result)
     }
 
-    /// c = S (b − A z): the right-hand side of the filtered system.
+    /// c = S (b − A z), the right-hand side of the filtered system.
     ///
     /// # Errors
-    /// [`Error::Shape`] for vectors of a wrong length.
+    /// [`Error::Shape`] if a vector has the wrong length.
     pub fn right_hand_side<V: Real>(&self, b: &[V], c: &mut [V]) -> Result<(), Error> {
         self.check("right-hand side", b.len())?;
         self.check("filtered right-hand side", c.len())?;
@@ -319,10 +318,10 @@ impl<T: Real> Filtered<T> {
         Ok(())
     }
 
-    /// x ← S (x − z) = S x: the starting guess of the method for a starting guess x of the full system.
+    /// x ← S (x − z) = S x. Converts a starting guess of the full system to a starting guess of the method.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a vector of a wrong length.
+    /// [`Error::Shape`] if the vector has the wrong length.
     pub fn start<V: Real>(&mut self, x: &mut [V]) -> Result<(), Error> {
         self.check("starting guess", x.len())?;
         self.scratch.clear();
@@ -332,11 +331,11 @@ impl<T: Real> Filtered<T> {
         Ok(())
     }
 
-    /// y ← S y + z: the solution of the full system from the solution of the filtered system; S removes
-    /// round-off only.
+    /// y ← S y + z. Converts the solution of the filtered system to the solution of the full system. Here S
+    /// removes only round-off.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a vector of a wrong length.
+    /// [`Error::Shape`] if the vector has the wrong length.
     pub fn recover<V: Real>(&mut self, y: &mut [V]) -> Result<(), Error> {
         self.start(y)?;
         self.projector.complete(y);

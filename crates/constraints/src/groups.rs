@@ -1,11 +1,11 @@
-//! Connected groups of constraints, which share nodes directly or through other constraints. Each group is
-//! factored independently.
+//! Connected groups of constraints. Constraints of a group share nodes, directly or through other
+//! constraints. Each group is factored independently.
 
 use coarsen_core::Buckets;
 
 use super::Constraints;
 
-/// The marker of a node without a group.
+/// Marks a node that is in no group.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Connected groups of constraints, ordered by their smallest node.
@@ -15,13 +15,13 @@ pub(super) struct ConstraintGroups {
     pub(super) of: Vec<u32>,
     /// The index of each node within its group.
     pub(super) place: Vec<u32>,
-    /// The start of the nodes of each group, and the end of the last.
+    /// The start of the nodes of each group, and the end of the last group.
     pub(super) starts: Vec<usize>,
-    /// The nodes of all groups, increasing within each.
+    /// The nodes of all groups, increasing within each group.
     pub(super) nodes: Vec<u32>,
-    /// The start of the constraints of each group, and the end of the last.
+    /// The start of the constraints of each group, and the end of the last group.
     pub(super) rows: Vec<usize>,
-    /// The constraints of all groups, increasing within each until they are factored.
+    /// The constraints of all groups, increasing within each group until they are factored.
     pub(super) members: Vec<u32>,
 }
 
@@ -29,8 +29,8 @@ impl ConstraintGroups {
     /// Computes new groups in the existing memory.
     pub(super) fn find(&mut self, constraints: &Constraints) {
         let n = constraints.nodes();
-        // Until groups are numbered, `place` is a forest: it contains the parent of each node, and roots are
-        // smallest nodes.
+        // Until groups are numbered, `place` is a forest. It contains the parent of each node, and each root
+        // is the smallest node of its tree.
         refill(&mut self.of, n, NONE);
         self.place.clear();
         self.place.extend(0..n as u32);
@@ -41,8 +41,8 @@ impl ConstraintGroups {
                 join(&mut self.place, nodes[0], node);
             }
         }
-        // A root is visited before the other nodes of its tree, so its group number is known when they are
-        // visited.
+        // A root is visited before the other nodes of its tree. So its group number is known when these nodes
+        // are visited.
         let mut count = 0;
         for i in 0..n {
             if self.of[i] == NONE {
@@ -84,13 +84,13 @@ impl ConstraintGroups {
         &self.members[self.rows[g]..self.rows[g + 1]]
     }
 
-    /// Whether group g has several nodes.
+    /// Whether group g has more than one node.
     #[inline]
     pub(super) fn is_wide(&self, g: usize) -> bool {
         self.starts[g + 1] - self.starts[g] > 1
     }
 
-    /// Whether two sets of groups have the same nodes. Constraints are not compared.
+    /// Whether two sets of groups have the same nodes; constraints are not compared.
     pub(super) fn same_nodes(&self, other: &Self) -> bool {
         self.starts == other.starts && self.nodes == other.nodes
     }

@@ -1,7 +1,7 @@
-//! Linear equality constraints, which are filtered out of a system before solving, and prescribed values.
+//! Linear equality constraints, filtered out of a system before it is solved, and prescribed values.
 //!
-//! [`Dirichlet`], in `dirichlet`, imposes or eliminates prescribed values. The other files implement PPCG of
-//! Tamstorf, Jones, McCormick 2015, §8.
+//! [`Dirichlet`], in `dirichlet`, imposes or eliminates prescribed values. The other files implement the
+//! method PPCG of Tamstorf, Jones, McCormick 2015, §8.
 //!
 //! | symbol | here | file |
 //! |---|---|---|
@@ -14,8 +14,8 @@
 //! | c, y | S (b − A z) and x − z: [`Filtered`] | `filtered` |
 //! | | statistics of constraints and fill-in: [`Density`] | `density` |
 //!
-//! The paper filters single nodes and notes that general equality constraints are equally simple. Here both
-//! are groups of one or more nodes. Equation numbers at the ends of lines refer to the paper.
+//! The paper filters single nodes and mentions that general equality constraints are just as simple. Here
+//! both are groups of one or more nodes. Equation numbers at the ends of lines refer to the paper.
 
 mod constraints;
 mod contradiction;

@@ -1,8 +1,8 @@
 //! The values of S A S + σ (I − S), eq. (7).
 //!
-//! With S = I − W Wᵀ, each block row is first projected on the right, group by group: B ← B − (B q) qᵀ for
-//! the columns q of W. Then it is projected on the left. For a group of one node, one task does both for its
-//! row. For a group of several nodes, all rows must first be projected on the right.
+//! With S = I − W Wᵀ, each block row is first projected from the right, group by group: B ← B − (B q) qᵀ for
+//! the columns q of W. Then it is projected from the left. For a group of one node, one task does both for
+//! its row. For a group of several nodes, all rows must be projected from the right first.
 
 use std::ops::Range;
 
@@ -13,9 +13,9 @@ use coarsen_sparse::{BlockRows, Bsr, Pattern};
 use super::factor::Factors;
 use super::groups::{NONE, refill};
 
-/// σ as a fraction of the stiffness of A in the directions of the constraints. It lies between the stiff
-/// modes that smoothers reduce and the soft modes that coarse levels reduce, so σ does not stiffen coarse
-/// modes that violate the constraints slightly.
+/// σ as a fraction of the stiffness of A in the directions of the constraints. Such a σ lies between the
+/// stiff modes, which smoothers reduce, and the soft modes, which coarse levels reduce. So σ does not stiffen
+/// coarse modes that slightly violate the constraints.
 const SHARE: f64 = 0.1;
 
 /// σ of a group without a positive diagonal block.
@@ -27,24 +27,25 @@ const LEAF: usize = 1024;
 /// Memory of the numeric phase.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Numeric {
-    /// The start of Wᵀ (A S) of each group with several nodes, and the end of the last.
+    /// The start of Wᵀ (A S) of each group with several nodes, and the end of the last group.
     starts: Vec<usize>,
-    /// These products, one basis vector after the other, with the columns of the rows of the group.
+    /// The products Wᵀ (A S), one basis vector after the other. The columns are those of the rows of the
+    /// group.
     products: Vec<f64>,
     /// σ of each group.
     scales: Vec<f64>,
 }
 
 impl Numeric {
-    /// Writes S A S + σ (I − S) over `pattern` to `values`. It is computed in `f64` and rounded once, or
-    /// twice in groups of several nodes.
+    /// Writes S A S + σ (I − S) to `values`, which belong to `pattern`. The values are computed in `f64` and
+    /// rounded once, or twice in groups of several nodes.
     ///
-    /// σ is a tenth of the stiffness of A in the directions of a group's constraints, which is the mean of qᵀ
-    /// A q restricted to one node at a time. It is at least the mean Rayleigh quotient of translations, and
-    /// at most this stiffness.
-    // Deviation: one σ per group instead of one for all groups, so that σ has the scale of its nodes, light
-    // or stiff. Rayleigh quotients, their means and all values in between lie in the field of values of A, as
-    // the bound on the condition number requires.
+    /// σ is a tenth of the stiffness of A in the directions of a group's constraints, or the mean Rayleigh
+    /// quotient of translations if that is larger, but never more than the stiffness. The stiffness is the
+    /// mean of qᵀ A q restricted to one node at a time.
+    // Deviation: the paper has one σ for all groups. Here each group has its own σ, so that σ has the scale
+    // of its nodes, light or stiff. Rayleigh quotients, their means and all values in between lie in the
+    // field of values of A, as the bound on the condition number requires.
     pub(super) fn fill<T: Real>(&mut self, a: &Bsr<T>, f: &Factors, pattern: &Pattern, values: &mut [T]) {
         let (b, groups) = (f.block, &f.groups);
         self.scales.clear();
@@ -90,7 +91,7 @@ impl Numeric {
     }
 }
 
-/// σ of a group, within the field of values of A; 1 if A has no positive diagonal block in the group.
+/// σ of a group, in the field of values of A; 1 if A has no positive diagonal block in the group.
 fn scale<T: Real>(a: &Bsr<T>, f: &Factors, g: usize, softest: f64) -> f64 {
     let (b, nodes) = (f.block, f.groups.nodes(g));
     let quotient = |(&i, q): (&u32, &[f64])| -> f64 {
@@ -144,7 +145,7 @@ fn right<T: Real>(f: &Factors, columns: &[u32], row: &mut [T]) {
     let (b, groups) = (f.block, &f.groups);
     for (at, &j) in columns.iter().enumerate() {
         let g = groups.of[j as usize];
-        // A row that contains a column of a group contains all of them; the first node handles the group.
+        // A row that contains one column of a group contains all of them. The first node handles the group.
         if g == NONE || groups.place[j as usize] > 0 {
             continue;
         }
@@ -182,7 +183,7 @@ fn left<T: Real>(f: &Factors, g: usize, block: &mut [T]) {
     }
 }
 
-/// Wᵀ B over the rows of a group of several nodes.
+/// Wᵀ B for the rows of a group of several nodes.
 fn multiply<T: Real>(f: &Factors, g: usize, pattern: &Pattern, values: &[T], products: &mut [f64]) {
     let (b, nodes) = (f.block, f.groups.nodes(g));
     let width = products.len() / f.rank(g);

@@ -15,11 +15,11 @@ const LEAF: usize = 2048;
 /// The orthogonal projector S = I − Cᵀ (C Cᵀ)⁻¹ C onto the vectors with C x = 0, and the shortest z with C z
 /// = d.
 ///
-/// It is factored per connected group of constraints: S = I − W Wᵀ, where W is an orthonormal basis of the
-/// rows of C of the group. Pivoting detects dependent constraints, which are left out and listed, and
-/// contradictory constraints, which are errors.
+/// S is computed separately for each connected group of constraints: S = I − W Wᵀ, where W is an orthonormal
+/// basis of the rows of C in the group. Pivoting detects dependent constraints. These are left out and
+/// listed. Contradictory constraints are errors.
 /// *Use* as the filter of a modified conjugate gradient method (Baraff & Witkin 1998), or on vectors. To
-/// solve a system, also filter its matrix with [`prefilter`](super::prefilter): with a preconditioner built
+/// solve a system, also filter its matrix with [`prefilter`](super::prefilter). With a preconditioner built
 /// from A alone, the projection cancels most of each step.
 /// *Cost* of a product: 4 b m n operations per node of a group of n nodes with m independent constraints.
 /// *Reference* Tamstorf, Jones, McCormick 2015, §8, eq. (3).
@@ -40,14 +40,14 @@ const LEAF: usize = 2048;
 #[derive(Clone, Debug)]
 pub struct Projector {
     pub(super) factors: Factors,
-    /// The result of an update in progress, so that an error leaves `factors` unchanged.
+    /// The result of an update in progress. It is separate, so that an error leaves `factors` unchanged.
     pub(super) next: Factors,
     largest_group: usize,
     pub(super) constraints: usize,
 }
 
 impl Projector {
-    /// Factors `constraints`. Groups that connect more than `largest_group` nodes are errors.
+    /// Factors `constraints`. A group that connects more than `largest_group` nodes is an error.
     ///
     /// *Cost* a few passes over nodes and constraints, and m² b n operations for a group of m constraints on
     /// n nodes.
@@ -61,8 +61,8 @@ impl Projector {
         Ok(projector)
     }
 
-    /// Replaces the constraints, which may be on other nodes. Allocates only if there are more constraints
-    /// than in all earlier updates.
+    /// Replaces the constraints, which may be on other nodes. Memory is allocated only if there are more
+    /// constraints than in all earlier updates.
     ///
     /// # Errors
     /// As [`new`](Self::new). On error, the old projector is kept.
@@ -72,12 +72,12 @@ impl Projector {
         Ok(())
     }
 
-    /// The first half of an update, which can fail.
+    /// The first part of an update, which can fail.
     pub(super) fn prepare(&mut self, constraints: &Constraints) -> Result<(), ConstraintError> {
         self.next.find(constraints, self.largest_group)
     }
 
-    /// The second half of an update, which cannot fail.
+    /// The second part of an update, which cannot fail.
     pub(super) fn commit(&mut self, constraints: &Constraints) {
         std::mem::swap(&mut self.factors, &mut self.next);
         self.constraints = constraints.len();
@@ -88,7 +88,7 @@ impl Projector {
         self.factors.groups.of.len() * self.factors.block
     }
 
-    /// The number of nodes in constraints.
+    /// The number of nodes that occur in constraints.
     pub fn filtered(&self) -> usize {
         self.factors.groups.nodes.len()
     }
@@ -108,17 +108,17 @@ impl Projector {
         (0..self.groups()).map(|g| self.factors.rank(g)).sum()
     }
 
-    /// Dependent constraints, which are left out; increasing.
+    /// The dependent constraints, which are left out, in increasing order.
     pub fn dependent(&self) -> &[u32] {
         &self.factors.dependent
     }
 
-    /// The nodes of dependent constraints, increasing and distinct.
+    /// The nodes of dependent constraints, increasing and without duplicates.
     pub fn dependent_nodes(&self) -> &[u32] {
         &self.factors.dependent_nodes
     }
 
-    /// x ← x + z, for x in the range of S: the result satisfies C x = d. *Panics* for a wrong length.
+    /// x ← x + z, for x in the range of S. The result satisfies C x = d. *Panics* on a wrong length.
     pub fn complete<V: Real>(&self, x: &mut [V]) {
         self.each_node(1, x, |i, x| {
             if let Some(z) = self.given(i) {
@@ -127,7 +127,7 @@ impl Projector {
         });
     }
 
-    /// The part of z at a node; `None` for a node without constraints, where z = 0.
+    /// The entries of z at a node; `None` for a node without constraints, where z = 0.
     #[inline]
     pub(super) fn given(&self, node: usize) -> Option<&[f64]> {
         let Factors { block: b, groups, z, .. } = &self.factors;
@@ -144,7 +144,7 @@ impl Projector {
         self.factors.z.iter().all(|z| *z == 0.0)
     }
 
-    /// y = (S x) of one node, where `x(i)` is scalar i of x.
+    /// y = (S x) at one node, where `x(i)` is scalar i of x.
     #[inline]
     pub(super) fn node<V: Real>(&self, node: usize, x: impl Fn(usize) -> f64, y: &mut [V]) {
         let Factors { block, groups, .. } = &self.factors;
@@ -169,7 +169,7 @@ impl Projector {
         }
     }
 
-    /// The function `node` for k vectors; x and `rows` have k numbers per unknown.
+    /// As `node`, for k vectors; x and `rows` have k numbers per unknown.
     pub(super) fn node_columns(&self, node: usize, k: usize, x: &[f64], rows: &mut [f64]) {
         let Factors { block: b, groups, .. } = &self.factors;
         rows.copy_from_slice(&x[node * b * k..(node + 1) * b * k]);
@@ -189,7 +189,7 @@ impl Projector {
         }
     }
 
-    /// Calls `body` with every node and its part of x, with k numbers per unknown.
+    /// Calls `body` with every node and its entries of x, with k numbers per unknown.
     pub(super) fn each_node<V: Send>(&self, k: usize, x: &mut [V], body: impl Fn(usize, &mut [V]) + Sync) {
         let (expected, part) = (self.size() * k, self.factors.block * k);
         assert_eq!(

@@ -1,8 +1,8 @@
 //! The pattern of S A S.
 //!
-//! Filters of single nodes scale rows and columns, so the pattern of A is kept. A group of several nodes
-//! couples its rows and columns: a row that contains one of its nodes contains all of them, and all rows of
-//! the group have the same columns.
+//! Filters of single nodes only change the values of their rows and columns, so the pattern of A is kept. A
+//! group of several nodes couples its rows and columns. A row that contains one of its nodes contains all of
+//! them, and all rows of the group have the same columns.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use coarsen_sparse::{BlockRows, Pattern, SparseError};
 
 use super::groups::{ConstraintGroups, NONE, refill};
 
-/// Padding at the end of a list that is longer than its content.
+/// Pads a list that is longer than its content.
 const END: u32 = u32::MAX;
 
 /// Memory for patterns that change between steps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Symbolic {
-    /// The start of each column list. A row has a list if it is in no group of several nodes but contains a
+    /// The start of each column list. A row that is in no group of several nodes has a list if it contains a
     /// node of such a group. The lists of the groups follow the lists of the rows.
     bounds: Vec<usize>,
-    /// The columns: each list is sorted and padded with [`END`].
+    /// The column lists. Each is sorted and padded with [`END`].
     wide: Vec<u32>,
     offsets: Vec<usize>,
     indices: Vec<u32>,
@@ -102,7 +102,7 @@ impl Symbolic {
         Pattern::new(a.columns(), parts.0, parts.1)
     }
 
-    /// Replaces the pattern in `place`. The memory of the old pattern is reused for the next.
+    /// Replaces the pattern in `place`. The memory of the old pattern is reused for the next pattern.
     pub(super) fn replace(&mut self, place: &mut Arc<Pattern>, pattern: Pattern) {
         match Arc::get_mut(place) {
             Some(old) => {
@@ -112,7 +112,7 @@ impl Symbolic {
         }
     }
 
-    /// Keeps the memory of an unused pattern for reuse, as soon as it is not in use elsewhere.
+    /// Keeps the memory of a replaced pattern for reuse once the pattern is not in use elsewhere.
     pub(super) fn retire(&mut self, pattern: Arc<Pattern>) {
         for old in [self.lent.take(), Some(pattern)].into_iter().flatten() {
             match Arc::try_unwrap(old) {
@@ -135,7 +135,7 @@ fn sum_up(counts: &mut [usize]) {
     }
 }
 
-/// Moves the distinct numbers of a sorted list to the front and returns their number.
+/// Moves the distinct numbers of a sorted list to the front and returns how many there are.
 fn distinct(list: &mut [u32]) -> usize {
     let mut end = 0;
     for at in 0..list.len() {
@@ -148,7 +148,7 @@ fn distinct(list: &mut [u32]) -> usize {
 }
 
 impl ConstraintGroups {
-    /// The nodes of the group of a node, if the group has several nodes.
+    /// The nodes of the group of a node, if the group has more than one node.
     #[inline]
     pub(super) fn wide_nodes(&self, node: usize) -> Option<&[u32]> {
         match self.of[node] {

@@ -1,5 +1,4 @@
-//! An update of a filtered system with new values and constraints does not allocate, with one thread or
-//! several.
+//! Updates of a filtered system with new values and constraints do not allocate, with one or several threads.
 
 #[path = "../../../tests/counting/mod.rs"]
 mod counting;
@@ -53,8 +52,7 @@ fn main() {
                 }
             };
             numeric();
-            // A repeated allocation occurs in every run; a thread of the pool that starts late allocates
-            // once.
+            // A repeated allocation occurs in every run. A pool thread that starts late allocates only once.
             let least = (0..5).map(|_| bytes(&mut numeric)).min();
             assert_eq!(least, Some(0), "{threads} threads");
         })

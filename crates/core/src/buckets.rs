@@ -1,11 +1,11 @@
 //! Counting sort.
 
-/// Counting sort into numbered buckets, in two passes over the items: [`count`](Self::count) counts each
-/// item, and [`place`](Self::place) returns its position in the sorted list. Items of a bucket keep their
-/// order.
+/// Counting sort into numbered buckets, in two passes over the items. [`count`](Self::count) counts each
+/// item, and [`place`](Self::place) returns the position of each item in the sorted list. Items of a bucket
+/// keep their order.
 ///
-/// *Cost* one list of offsets, and two passes over it and over the items. *Reference* Knuth 1998, vol. 3,
-/// §5.2, algorithm D.
+/// *Cost* one list of offsets; two passes over this list and two over the items. *Reference* Knuth 1998, vol.
+/// 3, §5.2, algorithm D.
 ///
 /// ```
 /// use coarsen_core::Buckets;
@@ -19,8 +19,8 @@
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Buckets {
-    /// First pass: entry k + 2 is the number of items of bucket k. Second pass: entry k + 1 is the next free
-    /// position of bucket k; at the end it is the start of bucket k + 1.
+    /// In the first pass, entry k + 2 is the number of items of bucket k. In the second pass, entry k + 1 is
+    /// the next free position of bucket k; after this pass it is the start of bucket k + 1.
     starts: Vec<usize>,
 }
 
@@ -30,7 +30,7 @@ impl Buckets {
         Self { starts: vec![0; count + 2] }
     }
 
-    /// Creates `count` empty buckets, in memory that [`into_starts`](Self::into_starts) returned.
+    /// Creates `count` empty buckets and reuses memory that [`into_starts`](Self::into_starts) returned.
     pub fn reuse(mut memory: Vec<usize>, count: usize) -> Self {
         memory.clear();
         memory.resize(count + 2, 0);
@@ -70,7 +70,7 @@ impl Buckets {
 }
 
 /// The indices of all items sorted by bucket, and the start of each bucket. `of` gives the bucket of each
-/// item, `None` for an item to leave out.
+/// item, or `None` for an item that is left out.
 ///
 /// ```
 /// let (starts, sorted) = coarsen_core::by_bucket(2, [1, 0, 7, 1].map(|k| (k < 2).then_some(k)).into_iter());

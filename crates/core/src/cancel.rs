@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// A flag that another thread sets, and that long setups read between their steps.
+/// A flag that cancels a setup: another thread sets it, and long setups read it between their steps.
 ///
-/// Pass it to a setup in `System::cancel`; a solve is ended by its [`Monitor`](crate::Monitor). The flag
-/// stays set until it is [reset](Self::reset).
+/// Pass it to a setup in `System::cancel`. To end a solve, use a [`Monitor`](crate::Monitor) instead. The
+/// flag stays set until it is [reset](Self::reset).
 ///
 /// ```
 /// let cancel = coarsen_core::Cancel::new();

@@ -1,14 +1,14 @@
 //! Generic kernels, compiled once in the crate that defines them.
 //!
 //! At the optimisation levels of a release build, rustc compiles a generic function again in every crate that
-//! calls it. A static that names the function for both types of [`Real`](crate::Real) compiles it once, in
-//! the crate that defines the static. Callers look up the function in this static.
+//! calls it. Here a static names the function for both types of [`Real`](crate::Real), so that it is compiled
+//! only in the crate that defines the static. Callers look up the function in this static.
 
 use std::any::Any;
 
 /// A table of one generic function, compiled for N choices of its types.
 ///
-/// *Use* for kernels whose run time is much longer than the lookup of a few nanoseconds. *Memory* 2 N
+/// *Use* for kernels that run much longer than the lookup, which takes a few nanoseconds. *Memory* 2 N
 /// pointers.
 ///
 /// ```
@@ -25,7 +25,7 @@ pub struct Compiled<const N: usize>(pub [&'static (dyn Any + Send + Sync); N]);
 impl<const N: usize> Compiled<N> {
     /// The function of type F.
     ///
-    /// *Panics* if the table has no such function: a table must list the function for every choice of types
+    /// *Panics* if the table has no such function. A table must list the function for every choice of types
     /// that the crate allows.
     pub fn of<F: Any + Copy>(&self) -> F {
         let found = self.0.iter().find_map(|function| function.downcast_ref::<F>());

@@ -6,7 +6,7 @@ use crate::Real;
 
 /// The number a + b ε with ε² = 0: f(a + b ε) = f(a) + f′(a) b ε, exact to round-off.
 ///
-/// *Use* to check a derivative if finite differences are not accurate enough: write the energy for dual
+/// *Use* to check a derivative more accurately than with finite differences. Write the energy for dual
 /// numbers, with +, −, *, / and the functions below, and evaluate it at [`Dual::along`]. *Reference* Griewank
 /// & Walther 2008, *Evaluating Derivatives*, §3.1.
 ///
@@ -30,7 +30,7 @@ impl<T: Real> Dual<T> {
         Self { value, slope: T::zero() }
     }
 
-    /// The vector x + d ε.
+    /// The vector x + d ε, to differentiate along d at x.
     pub fn along(x: &[T], d: &[T]) -> Vec<Self> {
         x.iter().zip(d).map(|(&value, &slope)| Self { value, slope }).collect()
     }

@@ -2,7 +2,7 @@
 
 use crate::{Class, NotConverged};
 
-/// The text of an error message for the property of a class.
+/// The property of a preconditioner of this class, as text of an error message.
 fn needs(class: Class) -> &'static str {
     match class {
         Class::Symmetric => "symmetric positive definite and fixed",
@@ -11,7 +11,8 @@ fn needs(class: Class) -> &'static str {
     }
 }
 
-/// A failure of the machine or of the input. The end of a solve is an [`Outcome`](crate::Outcome) instead.
+/// A failure of the machine or of the input. The way a solve ended is reported as an
+/// [`Outcome`](crate::Outcome).
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -25,7 +26,7 @@ pub enum Error {
         /// The size of this object.
         found: usize,
     },
-    /// A vector of the right length with another layout.
+    /// A vector of the right length but of another layout.
     #[error(
         "{what} has the right length, but is stored on another device or split among ranks in another way; create it with `like`"
     )]
@@ -55,7 +56,7 @@ pub enum Error {
         /// The object.
         what: &'static str,
     },
-    /// Values outside the range of the precision they are stored in.
+    /// A value outside the range of the precision in which it is stored.
     #[error(
         "the largest value of {what} is {value:e}, outside the range of {storage}; scale the system, or store it in f64"
     )]
@@ -77,7 +78,7 @@ pub enum Error {
         /// The largest count allowed.
         limit: usize,
     },
-    /// More entries than a buffer of fixed size can hold; its content is unchanged.
+    /// A buffer of fixed size is too small for the entries; its content is unchanged.
     #[error(
         "{what}: {count} entries are needed, but the capacity is {capacity}; create it again with a capacity of {count}"
     )]
@@ -99,14 +100,14 @@ pub enum Error {
         /// The range allowed.
         range: &'static str,
     },
-    /// A method was given a preconditioner it cannot use.
+    /// A preconditioner that the method cannot use.
     #[error(
         "{method} needs a preconditioner that is {}, but this one {}", needs(*.needed), .found.instead_of(*.needed)
     )]
     Preconditioner {
         /// The method.
         method: &'static str,
-        /// The class that it requires.
+        /// The class that the method requires.
         needed: Class,
         /// The class of the preconditioner given.
         found: Class,
@@ -160,7 +161,7 @@ impl std::fmt::Debug for Error {
 mod tests {
     use super::*;
 
-    /// The advice names only methods that accept the preconditioner found.
+    /// The advice names only methods that accept the given preconditioner.
     #[test]
     fn advice_follows_the_class_found() {
         let refusal = |needed, found| Error::Preconditioner { method: "Cg", needed, found }.to_string();

@@ -5,10 +5,10 @@ use crate::Real;
 use crate::parallel::{self, tree};
 use crate::simd::{self, Kernel, Set};
 
-/// The number of values per step of the loop: two of the widest registers for `f64`, one for `f32`.
+/// The number of values per step of the loop. They fill two of the widest registers for `f64`, one for `f32`.
 const LANES: usize = 16;
 
-/// The largest absolute value, 0 for an empty slice; NaN if a value is NaN or infinite.
+/// The largest absolute value: 0 for an empty slice, NaN if a value is NaN or infinite.
 ///
 /// *Cost* one pass, limited by memory bandwidth; several threads for long vectors.
 ///
@@ -38,7 +38,7 @@ impl<T: Real> Kernel<T> for Largest<'_, T> {
             for lane in 0..LANES {
                 let size = chunk[lane].abs();
                 most[lane] = if size > most[lane] { size } else { most[lane] };
-                bad[lane] += size * T::zero(); // stays NaN after a value that is not finite
+                bad[lane] += size * T::zero(); // stays NaN once a value is not finite
             }
         }
         for v in rest {

@@ -4,13 +4,13 @@ use crate::{Dot, Error, LinearOperator, Vector};
 
 /// The operator A with rounded entries in products and exact entries in the residual b − A x.
 ///
-/// Memory bandwidth limits products with a matrix, and f32 storage halves the traffic. The exact residual
-/// corrects the rounding. *Use* in `Cg` with `replace_residual`, if κ(A) is well below 1 / ε of the rounded
-/// storage, as in implicit steps of cloth and soft bodies. *Not* if rounding to f32 makes the system singular
-/// to working precision: the solve then ends as stagnated. *Cost* one rounded product per iteration, one
-/// exact product per residual; memory of both matrices. *Reference* van der Vorst & Ye 2000, SIAM J. Sci.
-/// Comput. 22 (residual replacement); Clark, Babich, Barros, Brower, Rebbi 2010, Comput. Phys. Commun. 181,
-/// §4 (reliable updates in mixed precision).
+/// Products with a matrix are limited by memory bandwidth, and f32 storage halves the memory traffic. The
+/// exact residual corrects the rounding of the entries. *Use* in `Cg` with `replace_residual`, if κ(A) is
+/// well below 1 / ε of the rounded storage, as in implicit steps of cloth and soft bodies. *Not* if rounding
+/// to f32 makes the system singular to working precision: the solve then ends as stagnated. *Cost* one
+/// rounded product per iteration, one exact product per residual; memory of both matrices.
+/// *Reference* van der Vorst & Ye 2000, SIAM J. Sci. Comput. 22 (residual replacement); Clark, Babich,
+/// Barros, Brower, Rebbi 2010, Comput. Phys. Commun. 181, §4 (reliable updates in mixed precision).
 ///
 /// ```
 /// use coarsen_core::{LinearOperator, MixedPrecision, from_fn};
@@ -29,10 +29,10 @@ pub struct MixedPrecision<'a, A: ?Sized, R: ?Sized> {
 }
 
 impl<'a, A: ?Sized, R: ?Sized> MixedPrecision<'a, A, R> {
-    /// Combines both operators, which must have the same shape as operators on `V`.
+    /// Combines both operators, which must have the same shape.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of rows or columns.
+    /// [`Error::Shape`] if the numbers of rows or columns differ.
     pub fn new<V: Vector>(exact: &'a A, rounded: &'a R) -> Result<Self, Error>
     where
         A: LinearOperator<V>,

@@ -5,28 +5,28 @@ use std::ops::ControlFlow;
 
 use crate::{Real, Vector};
 
-/// The state of a running solve, as a monitor receives it.
+/// The state of a running solve, passed to monitors.
 pub struct Iteration<'a, V: Vector> {
     /// The number of iterations done so far; 0 for the starting guess.
     pub number: usize,
-    /// ‖r‖₂, the residual norm of the recurrence.
+    /// ‖r‖₂, the norm of the recursively updated residual.
     pub residual: V::Real,
     /// ‖r‖₂ / ‖b‖₂; ‖r‖₂ if b = 0.
     pub relative: V::Real,
-    /// The current solution, if the method has formed it. `Gmres` forms it only at restarts. If the square of
-    /// ‖b‖₂ overflows or underflows, methods work on a scaled right-hand side, and x has the same scaling.
+    /// The current solution, if the method has computed it. `Gmres` computes it only at restarts. `None` also
+    /// if the square of ‖b‖₂ overflows or underflows, since methods then solve a scaled system.
     pub x: Option<&'a V>,
     /// Ritz values of M⁻¹A, if the method computes them (`Cg` with `look_every` = 1).
     pub ritz_values: Option<&'a dyn RitzValues>,
 }
 
-/// Eigenvalues of the projection of an operator on the Krylov space of an iteration.
+/// Eigenvalues of the projection of an operator onto the current Krylov space.
 pub trait RitzValues {
-    /// Estimates of the smallest and the largest eigenvalue, both inside the spectrum; `None` before the
-    /// first estimate.
+    /// Estimates of the smallest and the largest eigenvalue; `None` before the first estimate. Both lie
+    /// between the extreme eigenvalues of the operator.
     ///
-    /// They are computed by this call; its cost grows with the number of iterations, not with the size of the
-    /// system.
+    /// They are computed when this function is called. The cost grows with the number of iterations, not with
+    /// the size of the system.
     fn extremes(&self) -> Option<[f64; 2]>;
 }
 
@@ -39,8 +39,8 @@ impl<V: Vector> fmt::Display for Iteration<'_, V> {
 /// A function called at every convergence test; `Break` ends the solve as
 /// [`Stopped`](crate::Outcome::Stopped).
 ///
-/// For a distributed vector it is called on all ranks and must return the same value on each. `()` does
-/// nothing, a closure is a monitor, [`History`] records the norms.
+/// For a distributed vector it is called on all ranks and must return the same value on each rank. `()` does
+/// nothing, a closure is a monitor, and [`History`] records the norms.
 ///
 /// ```
 /// use coarsen_core::{Iteration, Monitor};
@@ -66,9 +66,10 @@ impl<V: Vector, F: FnMut(&Iteration<'_, V>) -> ControlFlow<()>> Monitor<V> for F
     }
 }
 
-/// The relative residual norms of a solve, one per convergence test, beginning with the starting guess.
+/// The relative residual norms of a solve, one per convergence test. The first is the norm for the starting
+/// guess.
 ///
-/// The caller owns it, so that [`Report`](crate::Report) stays small. It allocates as it grows.
+/// The history belongs to the caller and allocates as it grows. [`Report`](crate::Report) stays small.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History<T> {
     /// ‖r‖₂ / ‖b‖₂ at each test.
@@ -88,7 +89,7 @@ pub struct Every<F> {
     f: F,
 }
 
-/// Calls `f` at iterations 0, k, 2k, …; `k` = 0 counts as 1.
+/// Calls `f` at iterations 0, k, 2k, …; `k` = 0 is taken as 1.
 pub fn every<V: Vector, F: FnMut(&Iteration<'_, V>)>(k: usize, f: F) -> Every<F> {
     Every { k: k.max(1), f }
 }

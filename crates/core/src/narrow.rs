@@ -3,14 +3,14 @@
 use crate::parallel::{self, LEAF, each};
 use crate::{Class, Error, Preconditioner, Real, largest, power_of_two};
 
-/// M applied in f32, to vectors rounded to f32: z = s M⁻¹ (r / s), where the power of two s scales r into the
-/// range of f32.
+/// M applied in f32, to vectors rounded to f32: z = s M⁻¹ (r / s). Here s is a power of two that scales r
+/// into the range of f32.
 ///
-/// If memory bandwidth limits a preconditioner, f32 halves its run time. The 7 digits of z exceed the
-/// accuracy of z as an approximation of A⁻¹ r. The Krylov method stays in f64, and so does its residual.
-/// *Use* for multigrid and other strong preconditioners of methods in f64. *Not* if M itself needs more
-/// digits than f32 has, such as factorisations of ill-conditioned matrices. Its class is the class of M.
-/// *Cost* three passes over r or z and two vectors in f32.
+/// If memory bandwidth limits a preconditioner, f32 halves its run time. The 7 digits of f32 suffice, because
+/// z is a less accurate approximation of A⁻¹ r anyway. The Krylov method and its residual stay in f64. *Use*
+/// for multigrid and other strong preconditioners of methods in f64. *Not* if M itself needs more digits than
+/// f32 has, such as factorisations of ill-conditioned matrices. The wrapper has the class of M. *Cost* three
+/// passes over r or z and two vectors in f32.
 /// *Reference* Higham & Mary 2022, Acta Numerica 31 (mixed precision).
 ///
 /// ```
@@ -32,7 +32,7 @@ impl<M: Preconditioner<Vec<f32>>> Narrow<M> {
     /// Wraps M for vectors of length n.
     ///
     /// # Errors
-    /// [`Error::Shape`] for an M of another size.
+    /// [`Error::Shape`] if M has another size.
     pub fn new(m: M, n: usize) -> Result<Self, Error> {
         match m.size() {
             Some(found) if found != n => Err(Error::Shape { what: "M in f32", expected: n, found }),
@@ -63,7 +63,7 @@ impl<V: Real, M: Preconditioner<Vec<f32>>> Preconditioner<Vec<V>> for Narrow<M> 
             z.len()
         );
         let scale = power_of_two(largest(r).wide());
-        let reciprocal = scale.recip(); // exact
+        let reciprocal = scale.recip(); // exact for a power of two
         let down = |(r, to): (&[V], &mut [f32])| {
             to.iter_mut().zip(r).for_each(|(t, r)| *t = (r.wide() * reciprocal) as f32)
         };

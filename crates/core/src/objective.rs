@@ -6,8 +6,8 @@ use crate::{Real, Vector};
 
 /// A differentiable function of a vector: an energy, an incremental potential, a misfit.
 ///
-/// Methods take `&mut self`: an objective owns its scratch memory, so that no evaluation allocates. The value
-/// is +∞ or NaN at an x outside the domain (an inverted element, a penetration); line searches then shorten
+/// Methods take `&mut self`: an objective owns its scratch memory, so that no evaluation allocates. If x is
+/// outside the domain (an inverted element, a penetration), the value is +∞ or NaN, and line searches shorten
 /// the step.
 ///
 /// ```
@@ -28,21 +28,21 @@ pub trait Objective<V: Vector> {
     /// Returns f(x).
     fn value(&mut self, x: &V) -> V::Real;
 
-    /// A bound on the round-off of `value`, the last result of [`value`](Self::value); it may be wrong by a
-    /// small factor.
+    /// A bound on the round-off in `value`, the last result of [`value`](Self::value). The bound may be wrong
+    /// by a small factor.
     ///
     /// If the expected decrease is less than a multiple of this bound, line searches compare slopes instead
-    /// of values. The default is ε |f|. Override it if terms cancel, since a sum is rounded by ε times its
-    /// largest term.
+    /// of values. The default is ε |f|. Override it if terms of a sum cancel, since the round-off is then ε
+    /// times the largest term.
     fn round_off(&self, value: V::Real) -> V::Real {
         V::Real::EPSILON * value.abs()
     }
 
-    /// g = ∇f(x), overwriting g. *Panics* on a wrong length.
+    /// Computes g = ∇f(x) and overwrites g. *Panics* on a wrong length.
     fn gradient(&mut self, x: &V, g: &mut V);
 
-    /// The largest α for which x + α d is known to be admissible, with no collision or inversion on the way;
-    /// ∞ by default. Steps never exceed it.
+    /// The largest step length α such that the path from x to x + α d is known to have no collision or
+    /// inversion; ∞ by default. Steps never exceed it.
     fn max_step(&mut self, x: &V, d: &V) -> V::Real {
         let _ = (x, d);
         V::Real::infinity()

@@ -6,13 +6,13 @@ use crate::{Dot, Vector};
 
 /// A linear map on vectors of type `V`: the system matrix, a product of matrices, or code without a matrix.
 ///
-/// The same x gives the same y. An operator may keep scratch memory behind a `RefCell`, such as values
-/// received from other ranks or the intermediate vector of a product. It is then `Send` but not `Sync`;
-/// nothing here requires `Sync`, and `apply` is never called from within itself. Solvers take operators as
-/// `&dyn LinearOperator<V>`; the cost of one virtual call per product is negligible.
+/// `apply` must give the same y for the same x. An operator may keep scratch memory behind a `RefCell`, such
+/// as values received from other ranks or the intermediate vector of a product. It is then `Send` but not
+/// `Sync`. Nothing here requires `Sync`, and `apply` is never called from within itself. Solvers take
+/// operators as `&dyn LinearOperator<V>`; the cost of one virtual call per product is negligible.
 ///
-/// *Panics* when a vector has the wrong length, as slices do. Solvers check [`shape`](Self::shape) first and
-/// return [`Error::Shape`](crate::Error::Shape).
+/// *Panics* if a vector has the wrong length. Solvers check [`shape`](Self::shape) first and return
+/// [`Error::Shape`](crate::Error::Shape).
 ///
 /// ```
 /// use coarsen_core::{LinearOperator, from_fn};
@@ -28,17 +28,18 @@ pub trait LinearOperator<V: Vector> {
     /// y = A x.
     fn apply(&self, x: &V, y: &mut V);
 
-    /// yⱼ = A xⱼ for all j. *Panics* if the numbers of x and y differ.
+    /// yⱼ = A xⱼ for all j. *Panics* if there are not as many y as x.
     ///
-    /// The default makes one pass over A per vector; a format may override it with one pass for several.
+    /// The default makes one pass over A per vector; a matrix format may override it with one pass for
+    /// several vectors.
     fn apply_many(&self, x: &[V], y: &mut [V]) {
         assert_eq!(x.len(), y.len(), "apply_many: vectors");
         x.iter().zip(y).for_each(|(x, y)| self.apply(x, y));
     }
 
-    /// y = A x, and x·y with Σ|xᵢyᵢ| (the curvature along x and its size), for square A.
+    /// y = A x for a square A. Returns x·y (the curvature along x) and Σ|xᵢyᵢ|.
     ///
-    /// The default makes a second pass over x and y; formats override it to save that traffic.
+    /// The default makes a second pass over x and y; formats override it to avoid this pass.
     fn apply_dot(&self, x: &V, y: &mut V) -> Dot<V::Scalar> {
         self.apply(x, y);
         x.dot_magnitude(y)
@@ -46,7 +47,7 @@ pub trait LinearOperator<V: Vector> {
 
     /// r = b − A x.
     ///
-    /// The default makes a second pass over b and r; formats override it.
+    /// The default makes a second pass over b and r; formats override it to avoid this pass.
     fn residual(&self, b: &V, x: &V, r: &mut V) {
         self.apply(x, r);
         r.axpby(&b.scalar(num_traits::one()), b, &b.scalar(-num_traits::one::<V::Real>()));
@@ -60,10 +61,10 @@ pub struct FromFn<V, F> {
     of: PhantomData<fn(&V)>,
 }
 
-/// The matrix-free operator of size n x n that `f(x, y)` computes: y = A x, overwriting y.
+/// The matrix-free operator of size n x n for a closure `f(x, y)` that computes y = A x and overwrites y.
 ///
 /// *Use* for stencils and products of operators. `Jacobi` and `Chebyshev` have a constructor `matrix_free`
-/// for it; other preconditioners need an assembled matrix that approximates it.
+/// for such operators. Other preconditioners need an assembled matrix that approximates A.
 pub fn from_fn<V: Vector, F: Fn(&V, &mut V)>(n: usize, f: F) -> FromFn<V, F> {
     FromFn { n, f, of: PhantomData }
 }

@@ -5,18 +5,18 @@ use crate::{Dot, Vector};
 /// Properties of a preconditioner that a Krylov method may rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// The same symmetric positive (semi-)definite linear map at every application: required by `Cg` and
+    /// At every application the same symmetric positive (semi-)definite linear map. Required by `Cg` and
     /// `Minres`.
     Symmetric,
-    /// The same linear map at every application: required by `Gmres` and `BiCgStab`.
+    /// At every application the same linear map. Required by `Gmres` and `BiCgStab`.
     Linear,
-    /// Anything else (K-cycles, inner iterations): only `FlexibleCg`, flexible `Gmres` and `Lbfgs` accept it.
+    /// Any other map (K-cycles, inner iterations). Only `FlexibleCg`, flexible `Gmres` and `Lbfgs` accept it.
     Variable,
 }
 
 impl Class {
-    /// The end of an error message if the class `needed` is required: the property of a preconditioner of
-    /// this class, and methods that accept it.
+    /// The end of an error message for a method that requires the class `needed`: what this preconditioner is
+    /// instead, and the methods that accept it.
     pub(crate) fn instead_of(self, needed: Class) -> &'static str {
         match (self, needed) {
             (Self::Variable, Self::Symmetric) => {
@@ -35,8 +35,9 @@ impl Class {
 
 /// An approximation M⁻¹ of A⁻¹.
 ///
-/// `apply` takes `&mut self` because the object owns its scratch vectors: no allocation, no interior
-/// mutability. The trait is not [`LinearOperator`](crate::LinearOperator), so that A cannot be passed for M.
+/// `apply` takes `&mut self`, so that a preconditioner can own scratch vectors and never allocates. A
+/// preconditioner is not a [`LinearOperator`](crate::LinearOperator), so that A cannot be passed for M by
+/// mistake.
 ///
 /// ```
 /// use coarsen_core::{Identity, Preconditioner};
@@ -45,7 +46,7 @@ impl Class {
 /// assert_eq!(z, [1.0, 2.0]);
 /// ```
 ///
-/// Each implementation must give its class and its size:
+/// Each implementation must define `class` and `size`:
 ///
 /// ```compile_fail,E0046
 /// # use coarsen_core::Preconditioner;
@@ -57,7 +58,7 @@ impl Class {
 ///     fn size(&self) -> Option<usize> {
 ///         None
 ///     }
-/// } // no class
+/// } // `class` is missing
 /// ```
 ///
 /// ```compile_fail,E0046
@@ -70,24 +71,25 @@ impl Class {
 ///     fn class(&self) -> Class {
 ///         Class::Symmetric
 ///     }
-/// } // no size
+/// } // `size` is missing
 /// ```
 pub trait Preconditioner<V: Vector> {
-    /// z = M⁻¹ r, overwriting z. *Panics* on a wrong length.
+    /// Computes z = M⁻¹ r and overwrites z. *Panics* on a wrong length.
     fn apply(&mut self, r: &V, z: &mut V);
 
-    /// z = M⁻¹ r, and r·z with Σ|rᵢzᵢ|. The default makes a second pass; cheap preconditioners override it.
+    /// z = M⁻¹ r; returns r·z and Σ|rᵢzᵢ|. The default makes a second pass; cheap preconditioners override
+    /// it.
     fn apply_dot(&mut self, r: &V, z: &mut V) -> Dot<V::Scalar> {
         self.apply(r, z);
         r.dot_magnitude(z)
     }
 
-    /// The properties of this map that methods rely on. There is no default, so that no implementation claims
-    /// a property by accident.
+    /// The properties of this map that methods rely on. There is no default, so that an implementation cannot
+    /// claim a property by accident.
     fn class(&self) -> Class;
 
-    /// The length of its vectors, which solvers check before the first iteration; `None` for a map of vectors
-    /// of any length.
+    /// The length of the vectors, which solvers check before the first iteration; `None` if the
+    /// preconditioner accepts vectors of any length.
     fn size(&self) -> Option<usize>;
 }
 

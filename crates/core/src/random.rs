@@ -24,7 +24,7 @@ impl SplitMix64 {
         Self(seed)
     }
 
-    /// The sequence of seed 0 from output `index` on, for a loop over indices that several threads share.
+    /// The sequence of seed 0 starting at output `index`, for a loop over indices that several threads share.
     #[inline]
     pub fn at(index: u64) -> Self {
         Self(index.wrapping_mul(Self::GAMMA))

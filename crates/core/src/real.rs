@@ -15,8 +15,8 @@ pub(crate) mod sealed {
 
 /// `f32` or `f64`: the entries of vectors and matrices.
 ///
-/// Sealed, so that kernels may rely on plain old data. Conversions go through `f64` with [`Real::of`] and
-/// [`Real::wide`]; a conversion between equal types costs nothing.
+/// The trait is sealed, so that kernels may assume plain old data. Conversions go through `f64` with
+/// [`Real::of`] and [`Real::wide`]; a conversion between equal types costs nothing.
 ///
 /// ```
 /// use coarsen_core::Real;
@@ -37,16 +37,16 @@ pub trait Real:
     + Sync
     + 'static
 {
-    /// `"f32"` or `"f64"`, as reports print it.
+    /// The name in reports: `"f32"` or `"f64"`.
     const NAME: &'static str;
     /// Twice the unit round-off: 2⁻²³ or 2⁻⁵².
     const EPSILON: Self;
 
-    /// The nearest number of this type.
+    /// The number of this type nearest to v.
     fn of(v: f64) -> Self;
-    /// The same number as an `f64`, exact.
+    /// The same number as an `f64`; the conversion is exact.
     fn wide(self) -> f64;
-    /// The nearest number of type `U`.
+    /// The number of type `U` nearest to this number.
     #[inline(always)]
     fn to<U: Real>(self) -> U {
         U::of(self.wide())
@@ -55,11 +55,11 @@ pub trait Real:
     fn dispatch<K: Kernel<Self>>(kernel: K) -> K::Output;
 }
 
-/// The largest power of two that is at most v, within 2^±1022; 1 for zero, negative numbers, infinity and
-/// NaN.
+/// The largest power of two that is at most v, limited to 2⁻¹⁰²² … 2¹⁰²²; 1 if v is not a positive finite
+/// number.
 ///
-/// Systems and residuals of any size are divided by it without rounding, so that their squares neither
-/// overflow nor underflow.
+/// Dividing a system or a residual by this number is exact and brings it to a size whose square neither
+/// overflows nor underflows.
 ///
 /// ```
 /// use coarsen_core::power_of_two;

@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use crate::Real;
 
-/// How a solve ended. Failures of the machine or the input are [`Error`](crate::Error)s instead.
+/// How a solve ended. Failures of the machine or of the input are an [`Error`](crate::Error).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -13,20 +13,19 @@ pub enum Outcome {
     Converged,
     /// The limit on iterations is reached.
     IterationLimit,
-    /// The residual no longer decreases: the tolerance is below the attainable accuracy in this precision for
-    /// this matrix.
+    /// The residual no longer decreases. The tolerance is below the attainable accuracy for this matrix in
+    /// this precision.
     Stagnated,
     /// A monitor ended the solve.
     Stopped,
-    /// A direction p with pᵀAp below zero by more than round-off: A is not positive definite.
+    /// A direction p has pᵀAp < 0 beyond round-off: A is not positive definite.
     IndefiniteOperator,
-    /// A residual r with rᵀM⁻¹r below zero by more than round-off: the preconditioner is not positive
-    /// definite.
+    /// A residual r has rᵀM⁻¹r < 0 beyond round-off: the preconditioner is not positive definite.
     IndefinitePreconditioner,
     /// A recurrence would divide by zero (a singular matrix, or a breakdown of the Lanczos process).
     Breakdown,
-    /// NaN or infinity appeared. In b or x it is [`Error::NotFinite`](crate::Error::NotFinite) if the index
-    /// of the entry can be found.
+    /// NaN or infinity appeared during the solve. If it is in b or x and its index is known, the solve
+    /// returns [`Error::NotFinite`](crate::Error::NotFinite) instead.
     NotFinite,
     /// The right-hand side is not in the range of a singular A; x solves the least-squares problem.
     Inconsistent,
@@ -51,7 +50,7 @@ impl Outcome {
         }
     }
 
-    /// The likely cause and the cure, one sentence each; empty when converged.
+    /// The likely cause and the remedy, one sentence each; empty if converged.
     pub fn advice(self) -> &'static str {
         match self {
             Self::Converged => "",
@@ -90,7 +89,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// The result of a solve: small, `Copy`, and `must_use`.
+/// The result of a solve: small, `Copy` and `must_use`.
 ///
 /// [`converged`](Self::converged) turns every other outcome into an error. [`usable`](Self::usable) also
 /// accepts a solve that reached its iteration limit, stagnated, or was stopped by a monitor; this suits time
@@ -102,18 +101,18 @@ pub struct Report<T> {
     pub outcome: Outcome,
     /// The number of iterations done.
     pub iterations: usize,
-    /// ‖b − A x₀‖₂ / ‖b‖₂ of the starting guess (divided by 1 if b = 0).
+    /// ‖b − A x₀‖₂ / ‖b‖₂ for the starting guess x₀ (divided by 1 if b = 0).
     pub initial_residual: T,
-    /// ‖b − A x‖₂ / ‖b‖₂, recomputed from the returned x.
+    /// ‖b − A x‖₂ / ‖b‖₂ (divided by 1 if b = 0), recomputed from the returned x.
     pub true_residual: T,
-    /// The tolerance requested, on the same scale.
+    /// The requested tolerance for `true_residual`.
     pub tolerance: T,
-    /// A lower estimate of the condition number of M⁻¹A, if the method computes it.
+    /// An estimate of the condition number of M⁻¹A from below, if the method computes it.
     pub condition: Option<T>,
 }
 
 impl<T: Real> Report<T> {
-    /// Returns the report itself if the tolerance was reached.
+    /// Returns the report if the tolerance was reached.
     ///
     /// # Errors
     /// [`NotConverged`] for every other outcome.
@@ -121,8 +120,8 @@ impl<T: Real> Report<T> {
         if self.outcome == Outcome::Converged { Ok(Accepted(self)) } else { Err(self.into()) }
     }
 
-    /// Returns the report itself if x is usable: converged, at the iteration limit, stagnated or stopped, and
-    /// finite.
+    /// Returns the report if x is finite and the solve converged, reached its iteration limit, stagnated or
+    /// was stopped.
     ///
     /// # Errors
     /// [`NotConverged`] for breakdowns, divergence and systems without a solution.
@@ -177,7 +176,7 @@ pub struct NotConverged {
     pub outcome: Outcome,
     /// The number of iterations done.
     pub iterations: usize,
-    /// ‖b − A x‖₂ / ‖b‖₂ of the returned x.
+    /// ‖b − A x‖₂ / ‖b‖₂ for the returned x.
     pub true_residual: f64,
     /// The tolerance requested.
     pub tolerance: f64,

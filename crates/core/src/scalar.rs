@@ -4,19 +4,19 @@ use std::ops::{Add, Div, Mul, Neg};
 
 use crate::Real;
 
-/// A scalar of a recurrence: a number on the host, a queue slot on a device, a pending all-reduce between
-/// machines.
+/// A scalar of a recurrence: a number on the host, a slot in a device queue, or a pending all-reduce among
+/// ranks.
 ///
-/// [`Scalar::read`] and [`Vector::wait_for`](crate::Vector::wait_for) wait for the number. Arithmetic, and
-/// operations that take the scalar as a factor, need not wait: on a device they are enqueued behind it.
+/// [`Scalar::read`] and [`Vector::wait_for`](crate::Vector::wait_for) wait for the number. Arithmetic need
+/// not wait, nor do operations that take the scalar as a factor: on a device they are enqueued behind it.
 /// Recurrences that use only these operations (`Cg`, `FlexibleCg`, `Richardson`, Chebyshev) run without
-/// waiting. With several ranks they may wait too, so methods use the result of a reduction as late as
-/// possible.
+/// waiting. With several ranks these operations may wait too, so methods use the result of a reduction as
+/// late as possible.
 ///
 /// ```
 /// use coarsen_core::Scalar;
 /// assert_eq!(6.0_f64.over(&2.0, &0.0), 3.0);
-/// assert_eq!(6.0_f64.over(&1e-20, &1e-16), 0.0); // under its round-off floor: freeze
+/// assert_eq!(6.0_f64.over(&1e-20, &1e-16), 0.0); // below the round-off floor: no step
 /// ```
 pub trait Scalar:
     Clone + Neg<Output = Self> + Add<Output = Self> + Mul<Output = Self> + Div<Output = Self>
@@ -24,14 +24,14 @@ pub trait Scalar:
     /// The type of the number.
     type Real: Real;
 
-    /// The number itself. Cost: nothing on the host, one wait elsewhere.
+    /// The number itself. Costs nothing on the host and one wait elsewhere.
     fn read(&self) -> Self::Real;
 
     /// `self / den` if `den > floor`, otherwise 0.
     ///
-    /// If `den` is round-off, a step length computed this way is 0, so the iterate does not change; the next
-    /// convergence test finds the cause. NaN in any of the three also gives 0, so that the iterate stays
-    /// finite.
+    /// If `den` is only round-off, a step length computed this way is 0. The iterate then does not change,
+    /// and the next convergence test finds the cause. NaN in any of the three numbers also gives 0, so that
+    /// the iterate stays finite.
     fn over(&self, den: &Self, floor: &Self) -> Self;
 }
 
@@ -53,14 +53,14 @@ macro_rules! number {
 number!(f32);
 number!(f64);
 
-/// An inner product and the magnitude of its terms.
+/// An inner product and the sum of the absolute values of its terms.
 ///
 /// `value` is Σ xᵢyᵢ and `magnitude` is Σ |xᵢyᵢ|, from one pass. The sum is accumulated in `f64` along the
-/// fixed tree. Its longest chain has k additions (a leaf and the levels above it, about a thousand at most),
-/// so its round-off is at most k u · magnitude, u = 2⁻⁵³ (Higham 2002, §4.2). Since roundings have both
-/// signs, √k u · magnitude is observed in practice. The sign of a `value` within a few `EPSILON · magnitude`
-/// of zero is not reliable: see [`Dot::floor`]. Errors already present in x and y, such as cancellation in y
-/// = A x, are not covered.
+/// fixed tree. Its longest chain has k additions: a leaf and the levels above it, about a thousand at most.
+/// So the round-off is at most k u · magnitude with u = 2⁻⁵³ (Higham 2002, §4.2). In practice it is about √k
+/// u · magnitude, since roundings have both signs. The sign of a `value` within a few `EPSILON · magnitude`
+/// of zero is not reliable: see [`Dot::floor`]. Errors already present in x and y are not covered, such as
+/// cancellation in y = A x.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dot<S> {
     /// Σ xᵢ yᵢ
@@ -73,10 +73,11 @@ impl<S: Scalar> Dot<S> {
     /// The multiple of `EPSILON · magnitude` above which the sign of a value is reliable.
     ///
     /// 16 EPSILON is 32 u in `f64`, about √k u for a chain of a thousand additions. In `f32` it covers the
-    /// rounding of the entries, since the sum itself is accumulated in `f64`.
+    /// rounding of the entries, since the sum is accumulated in `f64`.
     pub const ROUNDINGS: f64 = 16.0;
 
-    /// The bound below which this inner product is round-off; `unit` is `ROUNDINGS · EPSILON` as a scalar.
+    /// The bound below which this inner product may be pure round-off; `unit` is `ROUNDINGS · EPSILON` as a
+    /// scalar.
     pub fn floor(&self, unit: &S) -> S {
         self.magnitude.clone() * unit.clone()
     }

@@ -22,8 +22,8 @@ pub struct Stop<T> {
     pub absolute: T,
     /// The largest number of iterations; convergence in the last iteration counts.
     pub max_iterations: usize,
-    /// Iterations between two convergence tests, at least 1. A test costs one wait on a device. Between tests
-    /// neither the stopping rule nor the monitor is evaluated.
+    /// The number of iterations between two convergence tests, at least 1. A test costs one wait on a device.
+    /// Between tests neither the stopping rule nor the monitor is evaluated.
     pub look_every: usize,
 }
 
@@ -38,12 +38,12 @@ impl<T: Real> Stop<T> {
         Self { relative: T::zero(), absolute: tolerance, ..Self::relative(T::zero()) }
     }
 
-    /// The residual norm that ends a solve with ‖b‖₂ = `b`.
+    /// The residual norm at which a solve converges, for ‖b‖₂ = `b`.
     pub fn threshold(&self, b: T) -> T {
         (self.relative * b).max(self.absolute)
     }
 
-    /// Checks that tolerances are not negative or NaN, and that `look_every` is at least 1.
+    /// Checks that the tolerances are not negative or NaN, and that `look_every` is at least 1.
     ///
     /// # Errors
     /// [`Error::Parameter`] names the field.
@@ -63,7 +63,7 @@ impl<T: Real> Stop<T> {
 }
 
 impl<T: Real> Default for Stop<T> {
-    /// Relative 1e-8 in `f64`, 1e-5 in `f32`.
+    /// A relative tolerance of 1e-8 in `f64`, 1e-5 in `f32`.
     fn default() -> Self {
         Self::relative(T::of(if T::EPSILON.wide() > 1e-10 { 1e-5 } else { 1e-8 }))
     }

@@ -18,8 +18,8 @@ const LARGE: usize = 33;
 
 /// Blocks D_k in device memory, stored in `S`, applied to vectors of `V`.
 ///
-/// Blocks below 33 x 33 are stored in slices, entry by entry, if the items of the device run in step; larger
-/// blocks are stored row by row.
+/// Blocks below 33 x 33 are stored in slices, entry by entry, if the items of the device run in lockstep.
+/// Larger blocks are stored row by row.
 pub struct DeviceBlocks<V: Real, S: Real = V> {
     pub(crate) on: OnDevice<V>,
     pub(crate) size: usize,
@@ -32,7 +32,7 @@ pub struct DeviceBlocks<V: Real, S: Real = V> {
     of: PhantomData<S>,
 }
 
-/// Returns the number of blocks in a slice for a block size.
+/// Returns the number of blocks of `size` x `size` in a slice.
 pub(crate) fn slice_of(size: usize, slice: usize) -> usize {
     if size < LARGE { slice } else { 1 }
 }

@@ -30,7 +30,7 @@ fn goes_on(on: &OnDevice<f32>) {
 }
 
 /// After a launch that the driver rejects, numbers read are NaN, and every method with a `Result` returns the
-/// error of that launch. This test returns it too.
+/// error of that launch. This function returns it too.
 pub fn the_first_failure_is_kept(device: &Device) -> Error {
     let on = place::<f32>(device);
     let (mut x, y) = (vector(&on, &[3.0]), vector(&on, &[4.0]));
@@ -68,10 +68,10 @@ pub fn counts_beyond_an_index_are_refused(device: &Device) {
     assert!(matches!(found, Err(Error::TooLarge { count: c, .. }) if c == count), "{found:?}");
 }
 
-/// Arguments whose types or number differ from the declaration of a kernel panic before the driver is called,
-/// and the place still works.
+/// If the types or the number of arguments differ from the declaration of a kernel, the launch panics before
+/// the driver is called, and the place still works.
 ///
-/// Returns `false` if the driver does not report the types of parameters; nothing is tested then.
+/// Returns `false` without a test if the driver does not report the types of parameters.
 pub fn launches_of_other_types_panic(device: &Device) -> bool {
     let on = place::<f32>(device);
     let types = on.queue().parameters(Kernel::Set.into()).to_vec();
@@ -133,7 +133,7 @@ pub fn lengths_that_differ_are_refused(device: &Device) {
         Err(Error::Shape { expected: e, found: f, .. }) => assert_eq!((e, f), (expected, length)),
         other => panic!("{other:?}"),
     };
-    // A failed place cannot be used again, so each case makes a new place.
+    // A failed place cannot be used again, so each case needs a new place.
     for case in 0..6 {
         let on = place::<f32>(device);
         let [x, y] = [4, 8].map(|n| vector(&on, &vec![1.0; n]));
@@ -162,8 +162,8 @@ pub fn short_lists_are_padded(device: &Device) {
     assert_eq!(found, [3, 0]);
 }
 
-/// The number of groups of a product depends on its values, not on its block rows. Requires a device with
-/// `f64`.
+/// The number of groups of a product depends on the number of values of the matrix, not on its block rows.
+/// Requires a device with `f64`.
 pub fn groups_of_a_product_follow_its_values(device: &Device) {
     let on = place::<f64>(device);
     for (block, groups) in [(1, 26), (3, 229)] {

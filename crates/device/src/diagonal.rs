@@ -11,17 +11,17 @@ use crate::program::{Entry, Module};
 use crate::queue::{Arg, Items};
 use crate::{DeviceBlocks, DeviceVector, OnDevice};
 
-/// The code for no fault.
+/// The fault number that means no fault.
 const SOUND: u32 = u32::MAX;
 
 /// The number of kinds of faults.
 const FAULTS: u32 = 2;
 
-/// The largest number of rows whose faults are numbered below [`SOUND`].
+/// The largest number of rows for which all fault numbers are below [`SOUND`].
 const MOST: usize = (SOUND / FAULTS) as usize;
 
-/// z = ω D⁻¹ r, where D is the diagonal blocks of a matrix of a place, with or without a contact part,
-/// inverted on the device.
+/// z = ω D⁻¹ r, where D is the block diagonal of a matrix of a place, inverted on the device. The matrix may
+/// have a contact part.
 ///
 /// *Use* for a matrix that changes on the device: [`update_on_device`](Self::update_on_device) does not wait.
 /// A singular block is replaced by the unit matrix until the next update, and [`check`](Self::check) returns
@@ -58,8 +58,9 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
 
     /// Computes the inverses for another matrix of the same size. Does not wait.
     ///
-    /// *Cost* if `a` and the previous matrix differ in layout, or only one of them has a contact part, the
-    /// kernels for `a` are compiled unless the place has them.
+    /// *Cost* the kernels for `a` are compiled unless the place has compiled them before. Other kernels than
+    /// before are needed if `a` has another layout than the previous matrix, or only one of them has a
+    /// contact part.
     ///
     /// # Errors
     /// [`Error::Shape`] for another size, [`Error::Build`] of the driver, [`Error::Device`] if the place has
@@ -105,9 +106,9 @@ pub(crate) struct Inversion {
     /// The largest row sum of every group.
     bounds: Buffer,
     groups: usize,
-    /// The module number of the kernels of the last run.
+    /// The number of the module with the kernels of the last run.
     module: usize,
-    /// The slice size of the last run, and whether it had contact; the kernels are compiled for both.
+    /// The slice size of the last run, and whether there was a contact part; the kernels depend on both.
     made_for: Option<(usize, bool)>,
 }
 
@@ -164,8 +165,8 @@ impl Inversion {
         queue.state()
     }
 
-    /// Returns the largest Σⱼ |aᵢⱼ dᵢ| over the rows of a matrix of scalars, after [`run`](Self::run). Waits
-    /// once.
+    /// Returns the largest Σⱼ |aᵢⱼ dᵢ| over all rows of a matrix of scalars, for the D of the last
+    /// [`run`](Self::run). Waits once.
     pub(crate) fn row_sum<V: Real, S: Real>(
         &self,
         a: &Operand<'_, V>,

@@ -21,14 +21,14 @@ pub trait Api: Send + Sync + fmt::Debug {
 
 /// One queue of commands on a device. Commands run in the order in which they were enqueued.
 ///
-/// Lengths and types are checked before a driver is called: buffers are long enough, and arguments have the
+/// Lengths and types are checked before a driver is called. Buffers are long enough, and arguments have the
 /// types that [`compile`](Self::compile) returned. A driver receives only objects that it created.
 pub trait Driver: Send {
     /// Allocates a buffer of `bytes` bytes, at least 8. If `host` is given, it has the same length and is
     /// copied into the buffer before the call returns.
     ///
     /// # Errors
-    /// [`Error::Device`] if a call of the API fails. This holds for all methods.
+    /// [`Error::Device`] if a call of the API fails. The same holds for all other methods.
     fn allocate(&mut self, bytes: usize, host: Option<&[u8]>) -> Result<Object, Error>;
 
     /// Enqueues a copy of the first `bytes` bytes of `from` to the start of `to`.
@@ -50,9 +50,9 @@ pub trait Driver: Send {
     /// As above.
     fn write(&mut self, to: &Object, runs: &[(usize, &[u8])]) -> Result<(), Error>;
 
-    /// Maps the first `bytes` bytes of a buffer for the host, after all commands enqueued so far, and unmaps
-    /// them when `with` returns or panics. The bytes are aligned for `f64`. Waits for the mapping. Called
-    /// only if the device is [`shared`](Device::shared).
+    /// Maps the first `bytes` bytes of a buffer for the host, after all commands enqueued so far, and waits
+    /// for the mapping. The bytes are aligned for `f64`. They are unmapped when `with` returns or panics.
+    /// Called only if the device is [`shared`](Device::shared).
     ///
     /// # Errors
     /// As above. If an error is returned, `with` may or may not have been called.
@@ -92,7 +92,7 @@ pub trait Driver: Send {
     /// As above.
     fn finish(&mut self) -> Result<(), Error>;
 
-    /// Returns the work-group size that this process or an earlier process stored for these options.
+    /// Returns the work-group size that this process or an earlier process has stored for these options.
     fn kept_local(&self, _options: &str) -> Option<usize> {
         None
     }
@@ -137,8 +137,8 @@ pub struct Built {
 pub struct Kernel {
     /// The kernel object of the driver.
     pub object: Box<dyn Any + Send>,
-    /// The type of each parameter, or of the entries that it points to; `None` for a type that the driver
-    /// does not report. Empty if the driver reports no types at all.
+    /// The type of each parameter, or of the entries that it points to; `None` if the driver does not report
+    /// the type. Empty if the driver reports no types at all.
     pub parameters: Vec<Option<Type>>,
     /// The largest number of items in a work group, at least 1.
     pub most: usize,

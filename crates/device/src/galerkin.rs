@@ -1,9 +1,9 @@
 //! Pᵀ A P in the memory of the device.
 //!
-//! The host computes the lists of block products from the patterns: see [`GalerkinLists`]. They are uploaded
-//! once. A refresh is two launches with one item per row of a block, and a third launch if some unknowns have
-//! no basis function. The kernels sum in the order of the lists: no atomic operation, no search, and the same
-//! bits in every run.
+//! The host computes the lists of block products from the patterns (see [`GalerkinLists`]) and uploads them
+//! once. An update of the values is two launches with one item per row of a block, and a third launch if some
+//! unknowns have no basis function. The kernels sum in the order of the lists. So they need no atomic
+//! operation and no search, and every run gives the same bits.
 
 use std::sync::Arc;
 
@@ -33,8 +33,8 @@ const NAMES: [&str; 4] =
 /// [`GalerkinPlan`](coarsen_sparse::GalerkinPlan).
 ///
 /// Made by [`NumericPlace::galerkin`](coarsen_backend::NumericPlace::galerkin). *Memory* 8 bytes per block
-/// product, and the values of A P in the precision of vectors. *Cost* as on the host; in addition every block
-/// product reads two slot numbers.
+/// product, and the values of A P in the precision of vectors. *Cost* as on the host; in addition the two
+/// slot numbers of every block product are read.
 pub struct DeviceGalerkin<V: Real> {
     on: OnDevice<V>,
     module: usize,
@@ -66,7 +66,7 @@ impl List {
         Ok(Self { count, starts: queue.list(starts)?, entries: queue.list(entries)? })
     }
 
-    /// Uploads block products, with blocks replaced by the slots of the two factors.
+    /// Uploads block products, with block numbers replaced by the slots of the two factors.
     fn of<V: Real>(
         queue: &mut Queue<V>,
         products: &ProductList,
@@ -186,7 +186,7 @@ impl<V: Real> DeviceGalerkin<V> {
         queue.state()
     }
 
-    /// A_c ← A_c + D. No wait.
+    /// Computes A_c ← A_c + D. Does not wait.
     ///
     /// # Errors
     /// As [`run`](Self::run).

@@ -14,7 +14,7 @@
 //! methods of [`OnDevice`] return this failure as [`Error::Device`](coarsen_core::Error::Device). A failed
 //! place cannot be used again; make a new one.
 //!
-//! Matrices, blocks and row sets are made by [`Backend`](coarsen_backend::Backend). A method that is generic
+//! [`Backend`](coarsen_backend::Backend) makes matrices, blocks and row sets. So a method that is generic
 //! over a backend is set up on the host and applied on the device.
 //!
 //! | file | what |

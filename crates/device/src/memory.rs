@@ -69,7 +69,7 @@ impl Memory {
         self.taken.load(Ordering::Relaxed)
     }
 
-    /// Checks that `needed` more bytes can be allocated, in several buffers.
+    /// Checks that `needed` more bytes can be allocated, in one or several buffers.
     pub(crate) fn check_room(&self, needed: u64) -> Result<(), Error> {
         let available = self.all.saturating_sub(self.taken());
         if needed <= available { Ok(()) } else { Err(Error::Memory { needed, available }) }
@@ -114,8 +114,8 @@ impl Memory {
 
 /// Converts numbers to another precision, on this thread alone.
 ///
-/// The caller holds the lock of the queue. A pool thread that waits runs other tasks meanwhile. Such a task
-/// may lock the same queue, which would deadlock.
+/// The caller holds the lock of the queue. A thread of a pool that waits runs other tasks meanwhile. Such a
+/// task may lock the same queue, which would be a deadlock.
 pub(crate) fn convert<T: Real, S: Real>(from: &[T], to: &mut [S]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to());
 }

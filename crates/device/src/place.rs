@@ -12,14 +12,14 @@ use crate::{Device, DeviceError};
 /// A device as a place: one in-order queue and its compiled kernels. Vectors are of `V`; matrices and blocks
 /// are stored in `S`.
 ///
-/// Clones are the same place. The operands of an operation must be of one place (it *panics* otherwise), and
-/// they keep the place alive. Sums follow a tree that depends on the length alone, in `f64` if the device has
-/// it. So every run on one device gives the same bits.
+/// A clone is the same place. All operands of an operation must belong to one place (it *panics* otherwise),
+/// and they keep the place alive. Sums follow a tree that depends only on the length, in `f64` if the device
+/// has it. So every run on one device gives the same bits.
 ///
 /// *Cost* a new place compiles the kernels of vectors, and the first matrix of a block size compiles the
-/// kernels of its products. Each takes a few tenths of a second the first time, and a millisecond from the
-/// cache (a folder of the user, or the folder in `COARSEN_CACHE`). *Use* one place for as long as possible. A
-/// place may be shared by threads; their commands interleave.
+/// kernels of its products. Each compilation takes a few tenths of a second the first time. Later it takes a
+/// millisecond, because programs are cached in a folder of the user, or in the folder in `COARSEN_CACHE`.
+/// *Use* one place for as long as possible. Threads may share a place; their commands interleave.
 pub struct OnDevice<V, S = V> {
     shared: Arc<Shared<V>>,
     stored: PhantomData<fn() -> S>,
@@ -52,8 +52,8 @@ impl<T: Real> OnDevice<T, T> {
         Ok(Self { shared, stored: PhantomData })
     }
 
-    /// Returns a place on the first accelerator that supports `T`, or otherwise on the first device that
-    /// does.
+    /// Returns a place on the first accelerator that supports `T`, or on the first device that supports `T`
+    /// if there is no such accelerator.
     ///
     /// # Errors
     /// [`DeviceError::Precision`] if there is no such device, and the errors of [`on`](Self::on).
@@ -98,9 +98,9 @@ impl<V: Real, S> OnDevice<V, S> {
         self.queue().counters()
     }
 
-    /// Locks the queue, for one command or a few.
+    /// Locks the queue for one command or a few commands.
     ///
-    /// Cloning or dropping a scalar locks the queue too, so do neither while holding the guard.
+    /// Cloning or dropping a scalar also locks the queue, so do neither while the guard exists.
     pub(crate) fn queue(&self) -> MutexGuard<'_, Queue<V>> {
         self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }

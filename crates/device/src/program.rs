@@ -8,8 +8,8 @@ use crate::driver::{self, Driver, Type};
 /// The largest number of items in a work group of a reduction on an accelerator; a power of two.
 const WIDTH: usize = 256;
 
-/// The number of items in a work group of a reduction on a processor. One core runs all items of a group, and
-/// a single item reads its entries in order.
+/// The number of items in a work group of a reduction on a processor. A core runs all items of a group, and a
+/// single item reads its entries in order.
 const WIDTH_OF_A_CORE: usize = 1;
 
 /// The number of items in a work group of an entry-wise kernel, unless `tune` has found a better size.

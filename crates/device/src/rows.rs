@@ -14,7 +14,7 @@ pub struct DeviceRows<V: Real> {
     pub(crate) on: OnDevice<V>,
     pub(crate) pattern: Arc<Pattern>,
     pub(crate) chunks: Buffer,
-    /// The first chunk of each set, and the number of its chunks.
+    /// For each set, its first chunk and the number of its chunks.
     pub(crate) sets: Vec<(u32, u32)>,
 }
 

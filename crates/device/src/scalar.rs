@@ -14,16 +14,16 @@ use crate::slots::{MINUS_ONE, ONE, ZERO};
 ///
 /// Arithmetic enqueues a kernel of one item that writes a new slot, without a wait. Slots are
 /// reference-counted and reused, so a running recurrence allocates nothing. Reading a scalar waits for the
-/// device; [`Vector::wait_for`](coarsen_core::Vector::wait_for) reads several with one wait. After a failure
-/// of the place a scalar reads as NaN.
+/// device; [`Vector::wait_for`](coarsen_core::Vector::wait_for) reads several scalars with one wait. After a
+/// failure of the place every scalar reads as NaN.
 pub struct DeviceScalar<T: Real> {
     pub(crate) on: OnDevice<T>,
     pub(crate) slot: u32,
 }
 
 impl<T: Real> DeviceScalar<T> {
-    /// Returns a scalar with a number from the host. The constants 0, 1 and −1 have fixed slots and need no
-    /// launch.
+    /// Returns a scalar with a number from the host. The constants 0, 1 and −1 are always in their slots and
+    /// need no launch.
     pub(crate) fn known(on: &OnDevice<T>, v: T) -> Self {
         let constant = [(T::zero(), ZERO), (T::one(), ONE), (-T::one(), MINUS_ONE)];
         let mut queue = on.queue();

@@ -1,6 +1,6 @@
 //! Prefix sums and a stable radix sort, by the kernels of `kernels/sort.cl`.
 //!
-//! Modules that use these kernels list them first.
+//! A module that uses these kernels lists them before its own kernels.
 
 use coarsen_core::{Error, Real};
 

@@ -1,7 +1,7 @@
 //! The best work-group size for a device.
 //!
-//! Entry-wise kernels and products give the same bits for every work-group size; their speed depends on the
-//! device. The group size of sums is fixed, because their bits depend on it.
+//! Entry-wise kernels and products give the same bits for every work-group size, so the fastest size for the
+//! device is used. The group size of sums is fixed, because their bits depend on it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

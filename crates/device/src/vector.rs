@@ -14,12 +14,12 @@ use crate::{DeviceScalar, OnDevice};
 /// The number of inner products per pass.
 const DOTS: usize = 4;
 
-/// The number of inner products with magnitudes per pass.
+/// The number of inner products that are computed with their magnitudes in one pass.
 const PAIRS: usize = SUMS / 2;
 
 /// A vector in device memory, made by [`Backend::vector`](coarsen_backend::Backend::vector).
 ///
-/// Operations enqueue kernels and return at once. Entry-wise operations give the same bits as `Vec<T>`; sums
+/// Operations enqueue kernels and return at once. Entry-wise operations give the same bits as `Vec<T>`. Sums
 /// are computed in another order than on the host. The place keeps the first failure; see the documentation
 /// of this crate.
 pub struct DeviceVector<T: Real> {

@@ -1,4 +1,4 @@
-//! Signs of eigenvalues, as far as the diagonal, dominance and small minors determine them.
+//! Signs of the eigenvalues, as far as the diagonal, dominance and small minors determine them.
 
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Classes};
@@ -49,7 +49,7 @@ impl Definiteness {
     }
 }
 
-/// Whether every row is diagonally dominant, and at least one row of each component strictly.
+/// Whether every row is diagonally dominant and at least one row of each component strictly.
 fn dominates(facts: &Facts, components: &Classes) -> bool {
     let b = facts.rows.len() / components.of().len().max(1);
     let mut strict = vec![false; components.count()];
@@ -60,7 +60,7 @@ fn dominates(facts: &Facts, components: &Classes) -> bool {
         }
         strict[components.of()[i / b] as usize] |= slack > 0.0;
     }
-    // A component of blocks may consist of several unconnected scalar components. Then the proof requires
+    // A component of blocks may consist of several unconnected scalar components. The proof then requires
     // strict dominance in every row.
     let all = || facts.rows.iter().all(|row| row.slack(facts.tolerance) > 0.0);
     if b == 1 { strict.into_iter().all(|s| s) } else { all() }
@@ -75,8 +75,8 @@ fn off_diagonal<T: Real>(a: &Bsr<T>, i: usize) -> impl Iterator<Item = (usize, u
     entries.filter(|&(i, j, v)| i != j && v != 0.0)
 }
 
-/// The first pair (i, j) whose 2x2 minor vanishes although rows i and j are not proportional, with a column k
-/// in which they differ.
+/// The first pair (i, j) whose 2x2 minor vanishes although rows i and j are not proportional, and a column k
+/// in which the rows differ.
 fn tight_triple<T: Real>(a: &Bsr<T>, facts: &Facts) -> Option<(usize, usize, usize)> {
     let b = a.block().0;
     let tight = |&e: &(usize, usize, f64)| e.0 < e.1 && (ratio(facts, e) - 1.0).abs() <= facts.tolerance;
@@ -85,14 +85,14 @@ fn tight_triple<T: Real>(a: &Bsr<T>, facts: &Facts) -> Option<(usize, usize, usi
         let row = |i: usize| a.row(i / b).flat_map(move |(k, _)| k * b..(k + 1) * b);
         let differs = |k: usize| {
             let (ik, jk) = (a.get(i, k).wide(), proportion * a.get(j, k).wide());
-            // Well above round-off: the square of this difference makes the 3x3 minor negative.
+            // Well above round-off, because the square of this difference makes the 3x3 minor negative.
             (ik - jk).abs() > facts.tolerance.sqrt() * facts.rows[i].diagonal.abs()
         };
         let k = row(i).chain(row(j)).find(|&k| k != i && k != j && differs(k));
         k.map(|k| (i, j, k))
     };
-    // If row j is proportional to row i, both have the same tight pairs. Each row is therefore compared once:
-    // a matrix of ones takes one pass over its entries, not one pass per row.
+    // If row j is proportional to row i, both have the same tight pairs, so each row is compared only once. A
+    // matrix of ones then takes one pass over its entries, not one pass per row.
     let mut settled = vec![false; facts.rows.len()];
     (0..a.pattern().rows()).find_map(|i| {
         off_diagonal(a, i).filter(tight).find_map(|pair| {

@@ -28,7 +28,7 @@ impl Row {
         self.entries == 0 && self.diagonal == 0.0
     }
 
-    /// Whether the diagonal entry is the only nonzero of the row.
+    /// Whether the diagonal entry is the only nonzero entry of the row.
     pub(super) fn is_alone(&self) -> bool {
         self.entries == 0 && self.diagonal != 0.0
     }
@@ -45,15 +45,15 @@ pub(super) struct Facts {
     pub(super) rows: Vec<Row>,
     /// |a_ii|^-½
     pub(super) roots: Vec<f64>,
-    /// The rows with NaN or infinity, and the first such column of the first of these rows.
+    /// The rows that contain NaN or infinity, and the first such column of the first of these rows.
     pub(super) not_finite: Option<(Sample, usize)>,
     /// The round-off tolerance, relative to the entries of a row.
     pub(super) tolerance: f64,
 }
 
 impl Facts {
-    /// A finding is reported if the diagonal spans more than this factor. The smallest rows are then below
-    /// the residual tolerance of the largest rows.
+    /// A finding is reported if the diagonal entries span more than this factor. The smallest rows are then
+    /// below the residual tolerance of the largest rows.
     pub(super) const SCALE: f64 = 1e8;
 
     pub(super) fn of<T: Real>(a: &Bsr<T>) -> Self {
@@ -82,7 +82,7 @@ impl Facts {
         facts
     }
 
-    /// A sample of the rows that satisfy a condition.
+    /// A sample of the rows for which `is` is true.
     pub(super) fn sample(&self, is: impl Fn(&Row) -> bool + Sync) -> Option<Sample> {
         let leaf = |rows: Range<usize>| Sample::of(rows.filter(|&i| is(&self.rows[i])));
         tree(0..self.rows.len(), 4096, parallel::worth(self.rows.len()), &leaf, &Sample::join)
@@ -97,7 +97,7 @@ impl Facts {
 }
 
 /// Sums over the blocks of a row, with one array per sum, so that the loop over entries is vectorised. Counts
-/// are stored as exact floating-point numbers.
+/// are floating-point numbers, which are exact.
 struct Sums {
     /// Σ a_ij
     sum: Vec<f64>,
@@ -179,8 +179,8 @@ fn scan<T: Real>(a: &Bsr<T>, i: usize, tolerance: f64, sums: &mut Sums, rows: &m
         row.sums_vanish = size.is_finite() && sum.abs() <= tolerance * size;
         row.entries = positive + negative;
         row.same_sign = if row.diagonal < 0.0 { negative } else { positive };
-        // Infinity and NaN propagate to every sum of absolute values. A sum of finite entries can overflow
-        // too, which `is_finite` checks.
+        // Infinity and NaN propagate to every sum of absolute values. But a sum of finite entries can also
+        // overflow, so `is_finite` checks the entries.
         row.finite = (row.diagonal.abs() + row.off).is_finite() || is_finite(a, i, s);
     }
 }

@@ -1,4 +1,4 @@
-//! Findings, with severity and cure.
+//! Findings, with severity and remedy.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// A sample of scalar rows: their number and the first few.
+/// A sample of scalar rows: the number of rows and the first few of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// The number of rows.
@@ -50,7 +50,7 @@ impl Sample {
         (sample.count > 0).then_some(sample)
     }
 
-    /// Joins samples of earlier and later rows.
+    /// Joins a sample of earlier rows and a sample of later rows.
     pub(super) fn join(earlier: Option<Self>, later: Option<Self>) -> Option<Self> {
         let (mut all, later) = match (earlier, later) {
             (Some(earlier), Some(later)) => (earlier, later),
@@ -86,7 +86,7 @@ pub enum Finding {
     NotFinite {
         /// The rows with such values.
         rows: Sample,
-        /// The first column with such a value in the first of these rows.
+        /// The first column that contains such a value, in the first of these rows.
         column: usize,
     },
     /// Rows without nonzero entries: the matrix is singular.
@@ -117,14 +117,14 @@ pub enum Finding {
     },
     /// A is symmetric, and neither positive nor negative semidefinite.
     Indefinite(Witness),
-    /// Connected components with vanishing row sums: constants are in the kernel, so the matrix is singular.
+    /// Connected components with vanishing row sums. Constants are in the kernel, so the matrix is singular.
     Floating {
         /// The number of such components.
         components: usize,
         /// One row of each of the first few components.
         rows: Sample,
     },
-    /// A diagonal that spans many orders of magnitude; rows with only a diagonal entry are excluded.
+    /// A diagonal that spans many orders of magnitude. Rows with only a diagonal entry are excluded.
     Scale {
         /// The smallest |a_ii| and its row.
         least: (usize, f64),
@@ -137,19 +137,19 @@ pub enum Finding {
     DiagonalOnly(Sample),
     /// Rows with Σ|a_ij| > |a_ii|.
     NotDominant {
-        /// The fraction of all rows.
+        /// The number of these rows as a fraction of all rows.
         share: f64,
-        /// The rows.
+        /// These rows.
         rows: Sample,
     },
-    /// Off-diagonal entries with the sign of the diagonal: A is not an M-matrix.
+    /// Off-diagonal entries with the sign of the diagonal. A is then not an M-matrix.
     PositiveOffDiagonal {
-        /// The fraction of nonzero off-diagonal entries.
+        /// The number of these entries as a fraction of the nonzero off-diagonal entries.
         share: f64,
         /// The rows with such entries.
         rows: Sample,
     },
-    /// Several unconnected components; components of a single row are not counted.
+    /// Several unconnected components. Components of a single row are not counted.
     Components {
         /// The number of components with several rows.
         count: usize,
@@ -160,12 +160,12 @@ pub enum Finding {
     Blocks {
         /// The block size.
         size: usize,
-        /// The fraction of the entries of the blocks that is stored.
+        /// The fraction of the entries of these blocks that is stored.
         fill: f64,
     },
     /// A nearly dense matrix, for which dense methods are faster.
     Dense {
-        /// The fraction of all entries that is stored.
+        /// The number of stored entries as a fraction of all entries.
         density: f64,
     },
 }

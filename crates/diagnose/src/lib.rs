@@ -1,4 +1,4 @@
-//! Diagnosis of a matrix before the solve: errors, and properties that affect the choice of a method.
+//! Diagnosis of a matrix before the solve: errors, and properties that matter for the choice of a method.
 //!
 //! | file | what |
 //! |---|---|
@@ -7,8 +7,8 @@
 //! | `values` | properties of all rows together |
 //! | `symmetry` | comparison of A with Aᵀ |
 //! | `definiteness` | conclusions from the diagonal, dominance and small minors |
-//! | `pair`, `witness` | large couplings; proofs of indefiniteness |
-//! | `finding` | findings, with severity and cure |
+//! | `pair`, `witness` | pairs of rows with large couplings; proofs of indefiniteness |
+//! | `finding` | findings, with severity and remedy |
 
 mod definiteness;
 mod facts;
@@ -43,14 +43,13 @@ pub struct Diagnosis {
     pub findings: Vec<Finding>,
 }
 
-/// Inspects a matrix without solving a system. Never fails.
+/// Inspects a matrix without solving a system; never fails.
 ///
 /// The shape, pattern, diagonal, row sums, symmetry and 2x2 minors are inspected. Each finding lists the
-/// affected rows and a cure. The absence of findings proves little: the matrix may still be singular or
-/// indefinite. Tolerances are relative to the round-off of `T`, but at least 1e-12, because values in files
-/// are rounded.
-/// *Cost* two passes over the matrix and one over its pattern, or two over the pattern of a scalar matrix. A
-/// matrix in blocks takes half the time. *Memory* 48 bytes per row, temporarily.
+/// affected rows and a remedy. A matrix without findings may still be singular or indefinite. Tolerances are
+/// relative to the round-off of `T`, but at least 1e-12, because values in files are rounded.
+/// *Cost* two passes over the matrix and one over its pattern (two over the pattern of a scalar matrix). A
+/// matrix stored in blocks takes half the time. *Memory* 48 bytes per row, temporarily.
 ///
 /// ```
 /// use coarsen_diagnose::{Definiteness, diagnose};

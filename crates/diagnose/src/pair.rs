@@ -5,7 +5,7 @@ use super::facts::Facts;
 /// The ratio a_ij² / (a_ii a_jj), with i and j.
 pub(super) type Pair = (f64, usize, usize);
 
-/// Returns the pair with the larger ratio; if the ratios are equal, the earlier pair.
+/// Returns the pair with the larger ratio, or the first pair if the ratios are equal.
 pub(super) fn worse(p: Option<Pair>, q: Option<Pair>) -> Option<Pair> {
     match (p, q) {
         (Some(a), Some(b)) => Some(if b.0 > a.0 { b } else { a }),

@@ -22,22 +22,22 @@ pub struct Structure {
     pub row_lengths: (usize, usize),
     /// The number of stored scalars divided by the number of all entries.
     pub density: f64,
-    /// The number of connected components of the block graph, including single rows; 0 if the matrix is not
-    /// square.
+    /// The number of connected components of the block graph, including components of one row; 0 if the
+    /// matrix is not square.
     pub components: usize,
     /// The number of connected components with several block rows.
     pub connected: usize,
     /// The number of block rows in the largest component.
     pub largest_component: usize,
-    /// For a square scalar matrix, the larger block size recommended by
-    /// [`detect_block_size`](coarsen_sparse::detect_block_size).
+    /// The block size larger than 1 that [`detect_block_size`](coarsen_sparse::detect_block_size) recommends
+    /// for a square scalar matrix.
     pub blocking: Option<Blocking>,
     /// The memory in bytes of matrices, vectors and factors.
     pub memory: Memory,
 }
 
-/// Memory in bytes, known before setup. The memory of a direct factor requires its symbolic analysis and is
-/// not included.
+/// Memory in bytes, known before setup. The memory of a direct factor is not included, since it requires a
+/// symbolic analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
     /// The matrix in its current block size.
@@ -48,13 +48,13 @@ pub struct Memory {
     pub vector: usize,
     /// The factor of IC(0), one triangle of the scalar matrix; ILU(0) uses twice as much.
     pub incomplete_factor: usize,
-    /// A dense matrix: an upper bound for any factor.
+    /// A dense matrix; this is an upper bound for any factor.
     pub dense: usize,
 }
 
 impl Structure {
-    /// The fraction of stored entries above which dense methods are faster: they run near peak arithmetic
-    /// speed, while sparse methods are limited by memory traffic.
+    /// The fraction of stored entries above which dense methods are faster. Dense methods run near peak
+    /// arithmetic speed, while sparse methods are limited by memory traffic.
     const DENSE: f64 = 0.25;
 
     /// Computes the properties, and the components of a square pattern.
@@ -113,7 +113,7 @@ impl Structure {
 ///
 /// *Cost* one pass over the pattern, 4 bytes per node.
 fn components(pattern: &Pattern) -> Classes {
-    // A forest whose roots are the first nodes of their components.
+    // A forest; the roots are the first nodes of their components.
     let mut parent: Vec<u32> = (0..pattern.rows() as u32).collect();
     for i in 0..pattern.rows() {
         let mut here = root(&mut parent, i as u32);

@@ -14,16 +14,16 @@ use super::{Finding, Sample};
 /// The difference between A and Aᵀ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Symmetry {
-    /// The number of nonzeros a_ij with a_ji = 0, stored or not.
+    /// The number of nonzeros a_ij for which a_ji is zero or not stored.
     pub one_sided: usize,
-    /// The largest |a_ij − a_ji| relative to max(|a_ij|, |a_ji|, (|a_ii a_jj|)^½): 0 for a symmetric matrix;
-    /// independent of scaling.
+    /// The largest |a_ij − a_ji| relative to max(|a_ij|, |a_ji|, (|a_ii a_jj|)^½). It is 0 for a symmetric
+    /// matrix and independent of scaling.
     pub relative: f64,
     /// The pair (i, j) of the largest difference, with a_ij and a_ji.
     pub worst: Option<(usize, usize, f64, f64)>,
-    /// `relative`, computed without the rows and columns of unknowns whose row has only a diagonal entry.
+    /// `relative` without the rows and columns of unknowns whose row has only a diagonal entry.
     pub relative_unconstrained: f64,
-    /// The round-off of the matrix; smaller differences are ignored.
+    /// The round-off of the matrix. Smaller differences are ignored.
     pub tolerance: f64,
 }
 
@@ -38,14 +38,14 @@ struct Part {
     below: usize,
     /// The number of blocks above the diagonal whose transposed block is stored.
     mirrored: usize,
-    /// The entry above the diagonal with the largest ratio, and the root of this ratio, reduced to allow for
-    /// the rounding of [`Facts::roots`].
+    /// The entry above the diagonal with the largest ratio, and the root of this ratio. The root is reduced
+    /// slightly to allow for the rounding of [`Facts::roots`].
     pair: Option<Pair>,
     root: f64,
 }
 
 impl Symmetry {
-    /// Compares A with Aᵀ; also returns the pair of rows with the largest ratio, for
+    /// Compares A with Aᵀ. Also returns the pair of rows with the largest ratio, for
     /// [`Definiteness`](super::Definiteness).
     pub(super) fn of<T: Real>(a: &Bsr<T>, facts: &Facts) -> (Self, Option<Pair>) {
         let compared = |triangle: Triangle| {
@@ -70,7 +70,7 @@ impl Symmetry {
         (symmetry, above.pair)
     }
 
-    /// Whether A = Aᵀ up to half the digits of its numbers, which suffices for CG.
+    /// Whether A = Aᵀ up to half the digits of its numbers, which is enough for CG.
     pub fn holds(&self) -> bool {
         self.relative <= self.tolerance
     }
@@ -92,8 +92,8 @@ impl Symmetry {
     }
 }
 
-/// The blocks to compare: blocks on and above the diagonal, or blocks below the diagonal without a stored
-/// transposed block.
+/// The blocks that are compared: blocks on and above the diagonal, or blocks below the diagonal whose
+/// transposed block is not stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Triangle {
     Above,
@@ -134,8 +134,8 @@ fn block_row<T: Real>(a: &Bsr<T>, facts: &Facts, i: usize, triangle: Triangle, p
     }
 }
 
-/// Whether a block equals its transposed block and has no larger ratio than `most`, so that it does not
-/// change [`Part`].
+/// Whether a block equals its transposed block and has no ratio above `most`. Such a block does not change
+/// [`Part`].
 fn is_quiet<T: Real>(here: &[T], mirror: &[T], roots: (&[f64], &[f64]), most: f64) -> bool {
     match roots.0.len() {
         1 => are_quiet::<T, 1>(here, mirror, roots, most),
@@ -171,7 +171,7 @@ impl Part {
         let (p, q) = (&facts.rows[i], &facts.rows[j]);
         let scale = (p.diagonal.abs().sqrt() * q.diagonal.abs().sqrt()).max(ij.abs()).max(ji.abs());
         let relative = (ij - ji).abs() / scale;
-        // In a diagonal block, (j, i) is visited separately and counts then.
+        // In a diagonal block, (j, i) is visited separately and counted then.
         self.one_sided += usize::from(ij != 0.0 && ji == 0.0);
         self.one_sided += usize::from(!inside && ij == 0.0 && ji != 0.0);
         if relative > self.relative {
@@ -190,7 +190,7 @@ impl Part {
     }
 }
 
-/// Joins two parts; if two differences are equal, the earlier one is kept.
+/// Joins two parts. If two differences are equal, the earlier one is kept.
 fn join(p: Part, q: Part) -> Part {
     let later = q.relative > p.relative;
     Part {

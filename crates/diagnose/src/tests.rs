@@ -1,4 +1,4 @@
-//! Every finding on matrices small enough to check by hand, and the results for real matrices.
+//! Every finding, on matrices small enough to check by hand, and the results for real matrices.
 
 use coarsen_core::parallel;
 use coarsen_sparse::assembly::{from_triplets, from_triplets_blocked};
@@ -66,7 +66,7 @@ fn zero_and_negative_diagonals() {
     assert_eq!((values(&d).zero_diagonal, values(&d).negative_diagonal), (1, 1));
 }
 
-/// In a matrix of ones every pair of rows is tight, and a comparison of all pairs would take minutes.
+/// In a matrix of ones every pair of rows is tight. A comparison of all pairs would take minutes.
 #[test]
 fn rows_in_proportion_are_compared_once() {
     let n = 1500_u32;
@@ -105,8 +105,8 @@ fn tight_pairs_prove_indefiniteness_only_with_a_third() {
     assert_eq!(values(&ones).definiteness, Definiteness::MaybePositive);
 }
 
-/// All symmetric 3x3 matrices with entries −2..=2, compared with their principal minors, which are exact in
-/// integers.
+/// All symmetric 3x3 matrices with entries in −2..=2, compared with their principal minors, which are exact
+/// in integer arithmetic.
 #[test]
 fn what_is_proved_is_true() {
     let mut proved = [0; 3];
@@ -221,7 +221,7 @@ fn huge_entries_do_not_float() {
     assert_eq!(values(&diagnose(&a)).floating, 0);
 }
 
-/// A scalar problem stored in blocks: the kernel consists of constants that are equal for all unknowns.
+/// A scalar problem stored in blocks. The kernel consists of constants that are equal for all unknowns.
 #[test]
 fn laplacians_float_whatever_their_blocks() {
     let n = 8_u32;

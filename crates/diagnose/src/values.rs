@@ -29,7 +29,8 @@ pub struct Values {
     pub fixed: usize,
     /// The number of rows whose only nonzero is a diagonal entry other than 1.
     pub diagonal_only: usize,
-    /// The smallest and largest nonzero |a_ii| of rows with other nonzeros; 0 and 0 without such rows.
+    /// The smallest and largest nonzero |a_ii| of rows with other nonzeros; both are 0 if there are no such
+    /// rows.
     pub diagonal_range: (f64, f64),
     /// The fraction of rows with Σ_j≠i |a_ij| > |a_ii|.
     pub not_dominant: f64,
@@ -110,7 +111,7 @@ impl Tally {
         }
     }
 
-    /// Whether a diagonal entry is zero, in an empty or nonempty row.
+    /// Whether any diagonal entry is zero, in an empty or a nonempty row.
     pub(super) fn any_zero(&self) -> bool {
         self.empty + self.zero_diagonal > 0
     }
@@ -145,7 +146,7 @@ impl Values {
     pub(super) fn findings(&self, facts: &Facts, floating: &[usize]) -> Vec<Finding> {
         let rows = &facts.rows;
         let mut findings = Vec::from_iter(self.symmetry.finding(facts));
-        // A sample takes a pass over the rows, so it is computed only if the count is positive.
+        // A sample costs a pass over the rows, so it is computed only if the count is positive.
         let sample =
             |seen: bool, is: &(dyn Fn(&Row) -> bool + Sync)| if seen { facts.sample(is) } else { None };
         let negative = sample(self.negative_diagonal > 0, &|row| row.diagonal < 0.0);
@@ -180,7 +181,7 @@ impl Values {
     }
 }
 
-/// The first scalar row of each component of several nodes whose row sums all vanish.
+/// The first scalar row of each component that has several nodes and vanishing row sums.
 fn floating(facts: &Facts, components: &Classes) -> Vec<usize> {
     const NONE: usize = usize::MAX;
     let b = facts.rows.len() / components.of().len().max(1);

@@ -6,8 +6,8 @@ use std::fmt;
 /// eigenvalues.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Definiteness {
-    /// All eigenvalues are positive: the diagonal is positive and dominant everywhere, and strictly dominant
-    /// somewhere in each connected component (Gershgorin; Varga 2000, Theorem 1.21), up to round-off.
+    /// All eigenvalues are positive. Up to round-off, the diagonal is positive and dominant in every row, and
+    /// strictly dominant in a row of each connected component (Gershgorin; Varga 2000, Theorem 1.21).
     Positive,
     /// All eigenvalues are negative, by the same criterion.
     Negative,
@@ -37,11 +37,11 @@ pub enum Witness {
     Pair {
         /// The rows i and j.
         rows: (usize, usize),
-        /// a_ij² / (a_ii a_jj), the largest of all pairs; infinite for a zero diagonal.
+        /// a_ij² / (a_ii a_jj), the largest among all pairs; infinite for a zero diagonal entry.
         ratio: f64,
     },
-    /// a_ij² = a_ii a_jj, so x = a_jj e_i − a_ij e_j has xᵀ A x = 0, but (A x)_k ≠ 0: the 3x3 minor is
-    /// negative.
+    /// The 3x3 minor is negative: a_ij² = a_ii a_jj, so x = a_jj e_i − a_ij e_j has xᵀ A x = 0, but (A x)_k ≠
+    /// 0.
     Triple {
         /// The rows i, j and k.
         rows: (usize, usize, usize),

@@ -32,7 +32,7 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Orders `a` for the factorisation `method`, whose requirements were checked.
+    /// Orders `a` for the factorisation `method`; the requirements of the method were checked.
     pub(crate) fn new(direct: Direct, method: Method, a: &Bsr<f64>) -> Result<Self, DirectError> {
         Ok(Self {
             direct,
@@ -48,7 +48,7 @@ impl Analysis {
         self.method
     }
 
-    /// The size of that factorisation; the size of LU is not known in advance, since its fill depends on
+    /// The size of that factorisation. The size of LU is not known in advance, since its fill depends on
     /// pivots.
     pub fn figures(&self) -> Figures {
         self.factors.figures()
@@ -56,7 +56,7 @@ impl Analysis {
 
     /// Factors `a`: the analysed matrix, or other values on its pattern.
     ///
-    /// *Cost* the numeric factorisation, and another ordering if the method changes: other values may require
+    /// *Cost* the numeric factorisation, and another ordering if the method changes. Other values may require
     /// another method, and [`Method::Auto`] replaces a method that fails.
     ///
     /// # Errors

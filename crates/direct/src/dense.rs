@@ -85,7 +85,8 @@ fn square(n: usize, bytes: usize) -> Result<Vec<f64>, DirectError> {
     Ok(values)
 }
 
-/// A⁺ as a dense matrix, created by [`Dense::invert`]; as a preconditioner it costs one dense product.
+/// A⁺ as a dense matrix, created by [`Dense::invert`]; as a preconditioner it is applied by one dense
+/// product.
 pub struct PseudoInverse {
     recipe: Dense,
     rank: usize,
@@ -100,7 +101,7 @@ pub struct PseudoInverse {
     right: Vec<f64>,
     /// Λ or Σ.
     spectrum: Vec<f64>,
-    /// A⁺ r, or the spectrum that is being computed.
+    /// A⁺ r, or the spectrum while it is computed.
     sum: Vec<f64>,
     decompositions: Box<dyn Spectral>,
 }
@@ -154,7 +155,7 @@ impl PseudoInverse {
             return Ok(());
         }
         let symmetric = check_symmetric(a).is_ok();
-        let (full, spectrum) = (&self.full[..], &mut self.sum[..]); // a failure leaves the old spectrum
+        let (full, spectrum) = (&self.full[..], &mut self.sum[..]); // after an error the old spectrum is kept
         let parts = Parts { full, spectrum, left: &mut self.left, right: &mut self.right };
         if symmetric {
             self.decompositions.eigen(parts)?;

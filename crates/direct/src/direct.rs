@@ -47,13 +47,13 @@ impl Default for Direct {
 impl Direct {
     /// Factors a square matrix of any square block size, in `f64`.
     ///
-    /// If the pivots do not show that the matrix is far from singular, a trial solve along the near-kernel
-    /// follows.
+    /// A trial solve along the near-kernel checks the factor, unless the pivots show that A is far from
+    /// singular.
     ///
     /// # Errors
-    /// [`DirectError::Parameter`] for a field out of range; otherwise [`DirectError`] names the row or column
-    /// that is not finite, empty, unsymmetric, not positive or dependent; [`DirectError::Memory`] if the
-    /// factor does not fit in memory.
+    /// [`DirectError::Parameter`] for a field out of range, and [`DirectError::Memory`] if the factor does
+    /// not fit in memory. The other errors name the row or column that is not finite, empty, unsymmetric, not
+    /// positive or dependent.
     pub fn factor<T: Real>(&self, a: &Bsr<T>) -> Result<Factor, DirectError> {
         let method = self.choose(a)?;
         let a = a.to::<f64>();
@@ -65,7 +65,7 @@ impl Direct {
     /// [`Analysis::factor`] then computes the factor; both steps together are [`factor`](Self::factor).
     ///
     /// # Errors
-    /// Those of [`factor`](Self::factor) that do not require the factorisation.
+    /// The errors of [`factor`](Self::factor), except those that the factorisation itself finds.
     pub fn analyse<T: Real>(&self, a: &Bsr<T>) -> Result<Analysis, DirectError> {
         let method = self.choose(a)?;
         Analysis::new(*self, method, &a.to::<f64>())

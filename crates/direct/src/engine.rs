@@ -18,9 +18,9 @@ pub enum Engine {
     /// and singular values by plain loops.
     ///
     /// *Use* for coarsest grids and subdomains if building faer takes too long. It has no dense blocks, so
-    /// its factorisations take longer than by faer if fill is large: measured on one thread of a shared Xeon,
-    /// 1.4 to 3.2 times as long on `poisson2d:140` and `poisson2d:60`, 4.4 on `poisson3d:17`, 12 on
-    /// `elasticity3d:11` (4752 unknowns, 0.28 s).
+    /// its factorisations take longer than those of faer if fill is large. Measured on one thread of a shared
+    /// Xeon, they take 1.4 to 3.2 times as long on `poisson2d:140` and `poisson2d:60`, 4.4 times on
+    /// `poisson3d:17`, and 12 times on `elasticity3d:11` (4752 unknowns, 0.28 s).
     Own,
 }
 

@@ -126,8 +126,8 @@ pub enum DirectError {
     Singular {
         /// A scalar row that depends on other rows.
         row: usize,
-        /// ‖b − A x‖ / ‖b‖ of a trial solve along the near-kernel; infinite if there is no finite trial
-        /// solve.
+        /// ‖b − A x‖ / ‖b‖ of a trial solve along the near-kernel; infinite if the trial solve failed to give
+        /// a finite vector.
         residual: f64,
     },
     /// Refinement could not reduce the residual enough.
@@ -147,8 +147,8 @@ pub enum DirectError {
     /// The factor does not fit into memory.
     #[error("{bytes} bytes for the factor are not to be had; take an iterative method, or a smaller system")]
     Memory {
-        /// The number of bytes requested. If the engine does not report it, an estimate from the bytes of A;
-        /// with much fill the request was larger.
+        /// The number of bytes requested. If the engine does not report it, this is an estimate from the
+        /// bytes of A, which is too small for a factor with much fill.
         bytes: usize,
     },
     /// The eigenvalue or singular value iteration did not converge.

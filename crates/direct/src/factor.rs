@@ -10,11 +10,11 @@ use crate::{Analysis, Direct, DirectError, Method};
 
 /// A factored matrix, computed by [`Direct::factor`].
 ///
-/// [`solve`](Self::solve) refines the solution and checks the residual. As a [`Preconditioner`] it is one
-/// pair of triangular solves without refinement and without allocation, which is linear (and symmetric for
-/// symmetric positive definite matrices). [`refactor`](Self::refactor) factors new values.
+/// [`solve`](Self::solve) refines the solution and checks the residual. As a [`Preconditioner`] the factor is
+/// one pair of triangular solves without refinement and without allocation. It is linear, and symmetric for
+/// symmetric positive definite matrices. [`refactor`](Self::refactor) factors new values.
 ///
-/// *Memory* see [`figures`](Self::figures); it includes two copies of the matrix and four vectors.
+/// *Memory* see [`figures`](Self::figures), which include two copies of the matrix and four vectors.
 pub struct Factor {
     method: Method,
     fallback: Option<DirectError>,
@@ -79,8 +79,8 @@ impl Factor {
         self.pivots.inertia
     }
 
-    /// The row whose pivot is smallest relative to the entries of that row, and the ratio: far below 1 for a
-    /// part that is nearly unsupported; unknown for LU.
+    /// The row whose pivot is smallest relative to the entries of that row, and this ratio; unknown for LU.
+    /// The ratio is far below 1 if a part is nearly unsupported.
     pub fn weakest_pivot(&self) -> Option<(usize, f64)> {
         self.pivots.weakest
     }
@@ -88,11 +88,10 @@ impl Factor {
     /// x = A⁻¹ b, refined until the residual no longer decreases.
     ///
     /// x₀ = M b, then x ← x + M (b − A x), at most [`Direct::refinements`] times; the best x is kept. M is
-    /// the factored inverse; b is scaled by a power of two, so that very small and very large right-hand
+    /// the factored inverse. b is scaled by a power of two, so that very small and very large right-hand
     /// sides lose no accuracy. *Cost* per step: one pass over L and its transpose, one product with A. No
-    /// allocation.
-    /// *Reference* Higham 2002, "Accuracy and Stability of Numerical Algorithms", chapter 12 (fixed
-    /// precision).
+    /// allocation. *Reference* Higham 2002, "Accuracy and Stability of Numerical Algorithms", chapter 12
+    /// (fixed precision).
     ///
     /// # Errors
     /// [`DirectError::Shape`], [`DirectError::RightHandSide`] for NaN or infinity in b,
@@ -104,9 +103,9 @@ impl Factor {
 
     /// [`solve`](Self::solve) from the given x: x ← x + M (b − A x).
     ///
-    /// If x is close to the solution, fewer steps are needed, and its digits beyond the accuracy of M are
-    /// kept. An x that is not finite is replaced by zeros. *Cost* as [`solve`](Self::solve), and one product
-    /// with A.
+    /// If x is close to the solution, fewer steps are needed, and digits of x beyond the accuracy of M are
+    /// kept. An x that is not finite is replaced by zeros. *Cost* as [`solve`](Self::solve), and one more
+    /// product with A.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).

@@ -6,8 +6,8 @@ use crate::DirectError;
 
 /// One factorisation of one sparsity pattern; both engines implement this trait.
 pub(crate) trait Factorization: Send + Sync {
-    /// Computes the factors of a matrix of the planned pattern and overwrites older ones. Allocates only in
-    /// the first call, except for methods whose fill depends on pivots.
+    /// Computes the factors of a matrix of the planned pattern and overwrites the old factors. Allocates only
+    /// in the first call, except for methods whose fill depends on pivots.
     fn factor(&mut self, a: &Bsr<f64>) -> Result<Pivots, DirectError>;
     /// x = A⁻¹ x.
     fn solve(&mut self, x: &mut [f64]);
@@ -15,7 +15,7 @@ pub(crate) trait Factorization: Send + Sync {
     fn solve_transpose(&mut self, x: &mut [f64]) {
         self.solve(x);
     }
-    /// The sizes that are known.
+    /// The sizes of the factorisation, as far as they are known.
     fn figures(&self) -> Figures;
 }
 
@@ -23,7 +23,7 @@ pub(crate) trait Factorization: Send + Sync {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pivots {
     pub(crate) inertia: Option<Inertia>,
-    /// The row whose pivot is smallest relative to the entries of that row, and the ratio.
+    /// The row whose pivot is smallest relative to the entries of that row, and this ratio.
     pub(crate) weakest: Option<(usize, f64)>,
 }
 
@@ -82,7 +82,8 @@ pub struct Inertia {
 pub struct Figures {
     /// The number of entries of L, diagonal included; unknown for LU, whose fill depends on its pivots.
     pub nnz: Option<usize>,
-    /// The number of bytes of the factor, its structure and its copy of the matrix; for LU without L and U.
+    /// The number of bytes of the factor, its structure and its copy of the matrix; for LU, L and U do not
+    /// count.
     pub bytes: usize,
     /// The number of bytes of the buffer for dense products, about twice the last-level cache; 0 without
     /// dense products. Each thread that factors keeps one buffer for all its factors.

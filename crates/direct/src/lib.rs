@@ -4,8 +4,8 @@
 //! [`Direct`] chooses the cheapest factorisation for a matrix. The [`Factor`] reports the method, solves with
 //! iterative refinement, is a preconditioner, and can be updated with new values on the same pattern.
 //! [`Direct`] and [`Dense`] are also recipes of preconditioners ([`Setup`](coarsen_backend::Setup)), with
-//! `build` instead of `factor` and `invert`. Every matrix is factored in `f64` and on the calling thread: the
-//! same bits for any number of threads.
+//! `build` instead of `factor` and `invert`. Every matrix is factored in `f64` and on the calling thread, so
+//! the result has the same bits for any number of threads.
 //!
 //! With the feature `faer`, which is on by default, faer factors and decomposes unless [`Engine::Own`] is
 //! set. Without this feature faer is not built and this crate's own code is always used. The public interface

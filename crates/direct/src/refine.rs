@@ -7,7 +7,7 @@ use crate::factorization::{Factorization, Pivots};
 use crate::{DirectError, Method};
 
 /// If all relative pivots of a Cholesky factorisation exceed this value, no trial solve is needed: the
-/// condition number of the scaled matrix is far from 1 / ε.
+/// condition number of the scaled matrix is far below 1 / ε.
 const STRONG_PIVOT: f64 = 1e-10;
 /// The largest relative residual of a trial solve for which A counts as regular. With a larger residual, the
 /// trial solution has fewer than three correct digits.

@@ -52,7 +52,7 @@ fn reproduces(factor: &mut Factor, a: &Bsr<f64>) {
 #[test]
 fn a_cholesky_factor_of_no_use_gives_way() {
     let a = misleading();
-    let misled = crate::ENGINE == Engine::Fastest; // Cholesky fails for a only with the rounding of faer
+    let misled = crate::ENGINE == Engine::Fastest; // only the rounding of faer misleads Cholesky
     if misled {
         assert!(matches!(build(Method::Cholesky, &a), Err(DirectError::Singular { .. })));
         let mut factor = build(Method::Auto, &a).unwrap();

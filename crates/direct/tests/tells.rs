@@ -66,8 +66,8 @@ fn refinement_goes_on_while_the_residual_falls() {
     assert!(taken > 0 && stopped > 0, "{taken} steps, {stopped} taken back");
 }
 
-/// A strong pivot needs no trial solve: a matrix of tiny entries is factored, and a solution outside the
-/// range is an error of the solve.
+/// If the weakest pivot is strong, no trial solve is made. So a matrix of tiny entries is factored, and a
+/// solution that overflows is an error of the solve.
 #[test]
 fn what_is_tiny_as_a_whole_is_not_singular() {
     let tiny = 2.0_f64.powi(-1060);
@@ -79,8 +79,8 @@ fn what_is_tiny_as_a_whole_is_not_singular() {
     assert_eq!(x, [3.0]);
 }
 
-/// If the remaining matrix is zero, the error names the row with the largest coefficient in the vanishing
-/// combination, for any units.
+/// If the remaining matrix becomes zero, the error names the row with the largest coefficient in the linear
+/// combination of rows that vanishes, for any units.
 #[test]
 fn the_dependent_row_is_found_for_every_order_and_unit() {
     let named = |method: Method, a: &Bsr<f64>, row: usize, what: &str| {
@@ -134,7 +134,8 @@ fn the_dependent_row_is_found_for_every_order_and_unit() {
     assert!(exact > 20, "{exact}");
 }
 
-/// The share of the diagonal entry that remains in the weakest row after elimination, for any order.
+/// The ratio of the weakest pivot is the share of its diagonal entry that remains after elimination, in any
+/// order.
 #[test]
 fn the_weakest_pivot_is_told() {
     // Schur complements: 3 − 2²/4 = 2 of 3, and 4 − 2²/3 = 8/3 of 4.
@@ -172,7 +173,7 @@ fn pivots_of_two_are_eigenvalues() {
     }
 }
 
-/// Each row of a block of order 2 has one eigenvalue: if all signs change, the weakest pivot is the pivot of
+/// Each row of a block of order 2 gets one of its eigenvalues: if all signs change, the weakest pivot is in
 /// the other row.
 #[test]
 fn a_block_of_two_has_a_pivot_for_each_row() {

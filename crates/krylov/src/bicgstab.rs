@@ -2,15 +2,15 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | r, s | `r` | residual; called s after the first half of a step |
+//! | r, s | `r` | residual; called s in the second half of a step |
 //! | r̂₀ | `shadow` | fixed shadow residual |
 //! | p | `p` | search direction |
 //! | p̂, ŝ | `y` | M⁻¹ p, then M⁻¹ s |
 //! | v, t | `v`, `t` | A p̂, A ŝ |
 //! | ρ, α, β, ω | `rho`, `alpha`, `beta`, `omega` | |
-//! | | `unit` | 1, or a power of two near ‖A‖ (see `scale`); v, t, α and ω belong to A / unit |
+//! | | `unit` | 1, or a power of two near ‖A‖ (see `scale`); v, t, α and ω are those of A / unit |
 //!
-//! Names follow van der Vorst 1992; (s, t) etc. are inner products.
+//! Names follow van der Vorst 1992. (s, t) and similar pairs are inner products.
 
 use coarsen_core::{
     Class, Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector,
@@ -25,15 +25,15 @@ use crate::start::{Workspace, check, round_off};
 /// BiCGStab for general A, preconditioned from the right.
 ///
 /// The residual polynomial is the product of the biconjugate-gradient polynomial and a polynomial whose
-/// factors minimise the residual of each step. Recurrences are short for unsymmetric systems, but the
+/// factors minimise the residual of each step. Recurrences are short even for unsymmetric systems, but the
 /// residual norm is not monotone. Without convergence the method returns the iterate of smallest residual
 /// (within a factor 2).
-/// *Use* for unsymmetric systems when the vectors of [`Gmres`](crate::Gmres) do not fit in memory. For
+/// *Use* for unsymmetric systems if the vectors of [`Gmres`](crate::Gmres) do not fit in memory. For
 /// symmetric systems use [`Cg`](crate::Cg) or [`Minres`](crate::Minres), which are optimal with short
 /// recurrences.
-/// *Outcome* if an inner product vanishes within round-off, the method restarts from the recomputed residual;
-/// if the previous run made no progress, the solve ends as [`Breakdown`](Outcome::Breakdown).
-/// *Cost* per iteration: 2 applies of A, 2 of M, 5 reductions, 6 axpby, 3 waits; 7 vectors.
+/// *Outcome* if an inner product vanishes within round-off, the method restarts from the recomputed residual.
+/// If the previous run made no progress, the solve ends as [`Breakdown`](Outcome::Breakdown).
+/// *Cost* per iteration: 2 applications of A, 2 of M, 5 reductions, 6 axpby, 3 waits; 7 vectors.
 /// *Reference* van der Vorst 1992; Saad 2003, §7.4.2, Algorithm 7.7.
 ///
 /// ```
@@ -142,7 +142,7 @@ fn wait<V: Vector>(dot: &Dot<V::Scalar>) -> [V::Real; 2] {
     V::wait_for([&dot.value, &dot.magnitude])
 }
 
-/// Whether an inner product is round-off, given the sum of absolute values of its terms.
+/// Whether an inner product is round-off. `size` is the sum of the absolute values of its terms.
 fn vanishes<T: Real>(value: T, size: T) -> bool {
     value.abs() <= round_off::<T>() * size
 }

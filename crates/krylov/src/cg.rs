@@ -29,15 +29,16 @@ use crate::tridiagonal::Tridiagonal;
 /// Preconditioned conjugate gradients for symmetric positive definite A and M.
 ///
 /// Minimises ‖x − A⁻¹b‖_A over x₀ + the Krylov space of M⁻¹A. After k iterations this error is at most 2 ((√κ
-/// − 1) / (√κ + 1))ᵏ of its initial value, κ the condition number of M⁻¹A.
-/// *Use* with a fixed symmetric preconditioner; for a varying one use [`FlexibleCg`](crate::FlexibleCg), for
-/// indefinite A [`Minres`](crate::Minres), for unsymmetric A [`Gmres`](crate::Gmres).
-/// *Outcome* if the curvature pᵀAp is below its round-off, x stays unchanged. A negative curvature ends as
-/// [`IndefiniteOperator`](Outcome::IndefiniteOperator), a vanishing one as [`Breakdown`](Outcome::Breakdown).
-/// *Cost* per iteration: 1 apply of A, 1 of M, 3 reductions; one wait per convergence test; 5 vectors. In
-/// addition to A and M, 11 passes over vectors: 6 for x and r with (r, r), 3 for p, 2 for (r, z) unless M
-/// computes it; (A p, p) is computed with A p. (Delaying the update of x until the next p would save a pass,
-/// but monitors and restarts would then receive an old x.)
+/// − 1) / (√κ + 1))ᵏ times its initial value, where κ is the condition number of M⁻¹A.
+/// *Use* with a fixed symmetric preconditioner. If it varies, use [`FlexibleCg`](crate::FlexibleCg). For
+/// indefinite A use [`Minres`](crate::Minres), for unsymmetric A [`Gmres`](crate::Gmres).
+/// *Outcome* if the curvature pᵀAp is only round-off, x does not change. Negative curvature ends as
+/// [`IndefiniteOperator`](Outcome::IndefiniteOperator), vanishing curvature as
+/// [`Breakdown`](Outcome::Breakdown).
+/// *Cost* per iteration: 1 application of A, 1 of M, 3 reductions; one wait per convergence test; 5 vectors.
+/// In addition to A and M, 11 passes over vectors: 6 for x and r with (r, r), 3 for p, 2 for (r, z) unless M
+/// computes it. (A p, p) is computed together with A p. Delaying the update of x until the next p would save
+/// a pass, but monitors and restarts would then receive an old x.
 /// *Reference* Saad 2003, §9.2, Algorithm 9.1.
 ///
 /// ```
@@ -50,12 +51,12 @@ use crate::tridiagonal::Tridiagonal;
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
 pub struct Cg<V: Vector = Vec<f64>> {
-    /// The stopping rule; with `look_every` above 1 there is no condition estimate.
+    /// The stopping rule. If `look_every` is above 1, there is no condition estimate.
     pub stop: Stop<V::Real>,
-    /// If ‖r‖ at a convergence test is at most this share of the last recomputed residual, r is replaced by b
-    /// − A x. The direction is kept unless the two differ too much. *Use* with
-    /// [`MixedPrecision`](coarsen_core::MixedPrecision): products with the rounded A make r differ more and
-    /// more from b − A x. 1e-2 suits f32. `None`, the default, replaces nothing.
+    /// If ‖r‖ at a convergence test is at most this fraction of the last recomputed residual, r is replaced
+    /// by b − A x. The direction is kept unless the two residuals differ too much. *Use* with
+    /// [`MixedPrecision`](coarsen_core::MixedPrecision), since products with the rounded A make r differ more
+    /// and more from b − A x. 1e-2 suits f32. With `None`, the default, r is never replaced.
     /// *Cost* one residual, one pass over r and x, and one wait per replacement. After the first replacement
     /// there is no condition estimate.
     /// *Reference* van der Vorst & Ye 2000, SIAM J. Sci. Comput. 22.
@@ -70,11 +71,11 @@ impl<V: Vector> Cg<V> {
         Self { stop, replace_residual: None, workspace: Workspace::new(), lanczos: Tridiagonal::default() }
     }
 
-    /// Estimates of the extreme eigenvalues of M⁻¹A from the last solve, both inside the spectrum; requires
+    /// Estimates of the extreme eigenvalues of M⁻¹A from the last solve, both inside the spectrum. Requires
     /// `look_every` = 1.
     ///
-    /// The α and β of the iteration determine a Lanczos matrix (Saad 2003, §6.7.3); its first 1024 rows are
-    /// kept.
+    /// The α and β of the iteration determine a Lanczos matrix (Saad 2003, §6.7.3). Its first 1024 rows are
+    /// stored.
     pub fn eigenvalues(&self) -> Option<[V::Real; 2]> {
         self.lanczos.extremes().map(|ends| ends.map(V::Real::of))
     }
@@ -107,7 +108,7 @@ impl<V: Vector> Krylov<V> for Cg<V> {
         let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor);
         let unit = b.scalar(round_off());
 
-        // Each pass of the loop runs Algorithm 9.1 from r = b − A x; another pass begins if round-off has
+        // Each pass of the loop runs Algorithm 9.1 from r = b − A x. Another pass begins if round-off has
         // made r inaccurate.
         while test.goes_on(x, r)? {
             let mut rho = m.apply_dot(r, z); // 1
@@ -145,8 +146,8 @@ impl<V: Vector> Krylov<V> for Cg<V> {
 
                 let next = m.apply_dot(r, z); // 6
                 let beta = next.value.over(&rho.value, &rho.floor(&unit)); // 7
-                // Deviation: after a step with α = 0, r, z and rho are unchanged, so β is 1, and `alive` = 0
-                // keeps p. The next convergence test then detects the curvature that caused α = 0.
+                // Deviation: after a step with α = 0, r, z and rho are unchanged. Then β = 1, and `alive` = 0
+                // keeps p. The next convergence test detects the curvature that caused α = 0.
                 let alive = curvature.value.over(&curvature.value, &floor); // 1 or 0
                 if std::mem::take(&mut anew) {
                     p.copy(z); // 1, from the recomputed residual

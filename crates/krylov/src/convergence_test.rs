@@ -1,7 +1,7 @@
 //! Convergence tests, restarts, and the outcome of a solve.
 //!
-//! A method runs its recurrence between two recomputed residuals (conjugate gradients may recompute it more
-//! often, [`ConvergenceTest::replace`]):
+//! A method runs its recurrence between two recomputed residuals. Conjugate gradients may recompute the
+//! residual more often, see [`ConvergenceTest::replace`].
 //!
 //! ```text
 //! while test.goes_on(x, r)? {         r = b − A x; its norm decides: report, or run (again) from here
@@ -16,20 +16,19 @@
 //! ```
 //!
 //! A convergence test ends only the recurrence, not the solve. The residual is then recomputed, and the solve
-//! ends or goes on:
+//! ends or continues:
 //!
-//! - The residual is within the tolerance: `Converged`, for any reason to stop the recurrence.
-//! - The recurrence had a residual r with A r nearly zero, and the recomputed residual has not decreased
-//!   since: `Inconsistent`, with the iterate of that residual.
+//! - The recomputed residual is within the tolerance: `Converged`, whatever stopped the recurrence.
+//! - The recurrence had a residual r with A r nearly zero, and the recomputed residual is no smaller:
+//!   `Inconsistent`, with the iterate of that r.
 //! - The recurrence converged, but the recomputed residual is above the tolerance: the method restarts from
-//!   it. If the last run did not halve the residual: `Stagnated`.
-//! - The recurrence broke down: restart if the run made progress, otherwise `Breakdown` (`Stagnated` from
-//!   the second run on).
-//! - Any other reason is itself the outcome, or the outcome is `Diverged` if the residual has grown too
-//!   much.
+//!   this residual. If the last run did not halve the residual: `Stagnated`.
+//! - The recurrence broke down: restart if the run made progress, otherwise `Breakdown` (`Stagnated` from the
+//!   second run on).
+//! - Any other reason is the outcome, or `Diverged` if the residual has grown too much.
 //!
-//! `safe` holds the last finite iterate whose residual had halved since the last copy: a few dozen copies per
-//! solve. So x never contains NaN on return.
+//! `safe` stores a finite iterate. It is replaced when the residual has halved, a few dozen times per solve.
+//! So a returned x never contains NaN.
 
 use std::ops::ControlFlow;
 
@@ -51,31 +50,31 @@ pub(crate) struct ConvergenceTest<'a, V: Vector> {
     a: &'a dyn LinearOperator<V>,
     b: &'a V,
     monitor: &'a mut dyn Monitor<V>,
-    /// The iterate returned if the current one is not finite or has a larger residual.
+    /// The iterate that is returned if the current iterate is not finite or has a larger residual.
     safe: &'a mut V,
     /// ‖r‖ of `safe`.
     saved: V::Real,
-    /// b / power, if power ≠ 1.
+    /// b / power, used if power ≠ 1.
     spare: &'a mut Spare<V>,
-    /// The divisor of x and b during the solve: 1, unless b·b overflows or underflows.
+    /// The number by which x and b are divided during the solve: 1, unless b·b overflows or underflows.
     power: f64,
     /// Whether the iterate of smallest residual is returned at the iteration limit; methods that minimise
     /// another norm return the last iterate.
     smallest: bool,
-    /// ‖b‖, divided by `power` like every norm here, or 1 if b = 0.
+    /// ‖b‖, or 1 if b = 0. Like every norm here it is divided by `power`.
     scale: V::Real,
-    /// ‖r‖ that ends the solve.
+    /// The residual norm at which the recurrence has converged.
     threshold: V::Real,
     /// ‖b − A x₀‖
     initial: V::Real,
-    /// ‖b − A x‖ at the last restart; at the end, the residual norm of the returned x.
+    /// ‖b − A x‖ at the last restart. At the end, the residual norm of the returned x.
     truth: V::Real,
-    /// ‖b − A x‖ at the last restart or replacement: the first residual of the recurrence.
+    /// ‖b − A x‖ at the last restart or replacement. This is the first residual of the recurrence.
     known: V::Real,
     replaced: bool,
     /// ‖r‖ at the last convergence test.
     seen: V::Real,
-    /// Whether `safe` is kept until the run ends.
+    /// Whether `safe` must not change until the run ends.
     held: bool,
     iterations: usize,
     runs: usize,
@@ -84,7 +83,7 @@ pub(crate) struct ConvergenceTest<'a, V: Vector> {
 }
 
 impl<'a, V: Vector> ConvergenceTest<'a, V> {
-    /// The state of a solve of A x = b; `safe` stores iterates, `spare` a scaled b.
+    /// Starts a solve of A x = b. `safe` stores iterates, `spare` a scaled b.
     pub(crate) fn new(
         stop: Stop<V::Real>,
         a: &'a dyn LinearOperator<V>,
@@ -124,11 +123,10 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
     }
 
     /// Sets r = b − A x, both divided by a power of two if b requires it. Returns whether the method must run
-    /// from this x; `false` once the report is ready.
+    /// (again) from this x; `false` means that the report is ready.
     ///
     /// # Errors
-    /// Those of [`Vector::like`] when a scaled b cannot be allocated; [`Error::NotFinite`] for b and the
-    /// guess.
+    /// As [`Vector::like`] if a scaled b cannot be allocated; [`Error::NotFinite`] for b and the guess.
     pub(crate) fn goes_on(&mut self, x: &mut V, r: &mut V) -> Result<bool, Error> {
         let norm = if self.runs == 0 { self.open(x, r)? } else { measure(self.a, self.load(), x, r) };
         let enough = match self.verdict {
@@ -160,12 +158,12 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         Ok(false)
     }
 
-    /// r = b − A x of the system that is solved, which may be scaled; without a convergence test.
+    /// r = b − A x for the possibly scaled system, without a convergence test.
     pub(crate) fn recompute(&self, x: &V, r: &mut V) {
         self.a.residual(self.load(), x, r);
     }
 
-    /// Stores x as a possible least-squares solution until the run ends; only the first call of a run has an
+    /// Stores x as a possible least-squares solution until the run ends. Only the first call of a run has an
     /// effect.
     pub(crate) fn hold(&mut self, x: &V) {
         if !self.held {
@@ -175,8 +173,8 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         }
     }
 
-    /// Whether the stored residual is the least attainable: the recomputed residual is not smaller, and the
-    /// stored one is more than round-off of b.
+    /// Whether the stored iterate is a least-squares solution: the recomputed residual is not smaller than
+    /// the stored residual, and the stored residual exceeds the round-off of b.
     fn is_least(&self, norm: V::Real) -> bool {
         let rest = V::Real::EPSILON.sqrt();
         self.held
@@ -184,14 +182,14 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
             && self.saved > rest * self.scale
     }
 
-    /// Counts an iteration; returns whether a convergence test is due.
+    /// Counts an iteration. Returns whether a convergence test is due.
     pub(crate) fn step(&mut self) -> bool {
         self.iterations += 1;
         self.iterations.is_multiple_of(self.stop.look_every) || self.iterations >= self.stop.max_iterations
     }
 
-    /// A convergence test with r·r of the recurrence and inner products that must be positive, each with the
-    /// outcome for a negative value. `Break` ends the run.
+    /// A convergence test with r·r of the recurrence. `positive` lists inner products that must be positive,
+    /// each with the outcome if it is negative. `Break` ends the run.
     pub(crate) fn look(
         &mut self,
         rr: V::Real,
@@ -249,14 +247,14 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         None
     }
 
-    /// Whether the residual of the recurrence is at most this share of the last recomputed residual.
+    /// Whether the residual of the recurrence is at most `share` times the last recomputed residual.
     pub(crate) fn has_fallen(&self, residual: V::Real, share: V::Real) -> bool {
         residual <= share * self.known
     }
 
-    /// Recomputes r = b − A x during a run whose recurrence has the norm `residual`. Returns whether the two
-    /// differ so much that the direction must be dropped; `Break` if the recomputed residual has not halved
-    /// since the last recomputation.
+    /// Recomputes r = b − A x during a run; `residual` is the norm in the recurrence. Returns whether the two
+    /// norms differ so much that the direction must be dropped. `Break` if the recomputed residual has not
+    /// halved since the last recomputation.
     pub(crate) fn replace(&mut self, residual: V::Real, x: &V, r: &mut V) -> ControlFlow<(), bool> {
         let norm = measure(self.a, self.load(), x, r);
         self.replaced = true;
@@ -268,7 +266,7 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         ControlFlow::Break(())
     }
 
-    /// Ends the run for a reason found by the method, which then leaves its loop.
+    /// Ends the run for a reason found by the method. The method then leaves its loop.
     pub(crate) fn end(&mut self, verdict: Outcome) {
         self.verdict = Some(verdict);
     }
@@ -278,7 +276,7 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         self.truth
     }
 
-    /// Whether this is the first run, whose Lanczos process starts at x₀ and its residual.
+    /// Whether this is the first run, in which the Lanczos process starts from the residual of x₀.
     pub(crate) fn first_run(&self) -> bool {
         self.runs == 1 && !self.replaced
     }
@@ -296,8 +294,8 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         })
     }
 
-    /// The first residual. Also computes ‖b‖, scales the system if necessary, and returns x = 0 for b = 0
-    /// unless the guess is not finite.
+    /// The first residual. Also computes ‖b‖ and scales the system if necessary. If b = 0, sets x = 0 unless
+    /// the guess is not finite.
     fn open(&mut self, x: &mut V, r: &mut V) -> Result<V::Real, Error> {
         self.a.residual(self.b, x, r);
         let (bb, [rr, rx]) = (self.b.dot(self.b), r.dots([r, x]));
@@ -337,8 +335,8 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         Ok(norm)
     }
 
-    /// The first residual of the scaled system; a guess whose scaled residual cannot be squared is replaced
-    /// by zeros.
+    /// The first residual of the scaled system. If the scaled residual of the guess cannot be squared, the
+    /// guess is replaced by zeros.
     fn first_scaled(&mut self, x: &mut V, r: &mut V) -> V::Real {
         let mut norm = measure(self.a, self.load(), x, r);
         if !norm.is_finite() {
@@ -354,7 +352,7 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         if self.power == 1.0 { self.b } else { self.spare.get().unwrap_or(self.b) }
     }
 
-    /// Returns x in the unit of the caller, with its residual after rounding.
+    /// Converts x to the unit of the caller and computes its residual after rounding.
     fn restore(&mut self, x: &mut V, r: &mut V) {
         if self.power == 1.0 {
             return;
@@ -392,7 +390,7 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
                 self.truth = safe;
             }
             if !self.truth.is_finite() {
-                // x or A x overflowed while the residual of the recurrence decreased; zeros have the finite
+                // x or A x overflowed while the residual of the recurrence decreased. x = 0 has the finite
                 // residual ‖b‖.
                 x.fill(zero());
                 self.truth = measure(self.a, self.load(), x, r);
@@ -421,7 +419,7 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
     }
 }
 
-/// Whether a method may restart after its recurrence stopped for this reason.
+/// Whether a method may restart if its recurrence stopped for this reason.
 fn may_be_mended(verdict: Outcome) -> bool {
     matches!(verdict, Outcome::Converged | Outcome::Breakdown | Outcome::Inconsistent)
 }
@@ -434,7 +432,7 @@ fn measure<V: Vector>(a: &dyn LinearOperator<V>, b: &V, x: &V, r: &mut V) -> V::
     length(a, b, x, r, [rr, rx])
 }
 
-/// ‖r‖ from r·r, also if r·r underflows. r·x includes every entry of x, so the result is not finite if x, r
+/// ‖r‖ from r·r, even if r·r underflows. r·x includes every entry of x, so the result is not finite if x, r
 /// or r·r is not finite.
 fn length<V: Vector>(a: &dyn LinearOperator<V>, b: &V, x: &V, r: &mut V, [rr, rx]: [V::Real; 2]) -> V::Real {
     if !rr.is_finite() {

@@ -4,17 +4,17 @@
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NullSpaceError {
-    /// A vector in the span of the previous vectors, or zero.
+    /// A vector that is zero or in the span of the previous vectors.
     #[error(
         "vector {vector} of the null space depends on the previous vectors: only {share:.1e} of its length is orthogonal to them; remove it, or choose rotations about the centre of mass"
     )]
     Dependent {
         /// The index of the vector.
         vector: usize,
-        /// The share of its length that is orthogonal to the other vectors.
+        /// The fraction of its length that is orthogonal to the previous vectors.
         share: f64,
     },
-    /// A vector of another length than the first.
+    /// A vector whose length differs from that of the first vector.
     #[error(
         "vector {vector} of the null space: found size {found}, expected {expected}; all vectors have one entry per unknown"
     )]

@@ -2,7 +2,7 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | r | `r` | residual b − A u (u of the paper is x) |
+//! | r | `r` | residual b − A u; u in the paper is x here |
 //! | w | `z` | preconditioned residual; the preconditioner may change |
 //! | d | `p` | search direction |
 //! | A d | `q` | |
@@ -21,12 +21,13 @@ use crate::start::{Workspace, check, round_off};
 
 /// Conjugate gradients for symmetric positive definite A and a preconditioner that may vary.
 ///
-/// Each direction is made conjugate to the previous direction explicitly: β = (z, A p) / (p, A p). This is
-/// the Polak–Ribière formula −(z, r − r_old) / (z_old, r_old) without a copy of the old residual. With a
-/// fixed M the method is [`Cg`](crate::Cg) up to round-off. *Use* with K-cycles, inner iterations or
-/// single-precision cycles as preconditioner. For a fixed M, [`Cg`](crate::Cg) saves a reduction and
-/// estimates the condition number. *Cost* per iteration: 1 apply of A, 1 of M, 4 reductions, 3 axpby; one
-/// wait per convergence test; 5 vectors. *Reference* Notay 2000, "Flexible conjugate gradients", FCG(1).
+/// Each direction is made conjugate to the previous direction explicitly: β = (z, A p) / (p, A p). This
+/// equals the Polak–Ribière formula −(z, r − r_old) / (z_old, r_old), but needs no copy of the old residual.
+/// With a fixed M the method equals [`Cg`](crate::Cg) up to round-off. *Use* if the preconditioner is a
+/// K-cycle, an inner iteration or a single-precision cycle. For a fixed M, [`Cg`](crate::Cg) saves a
+/// reduction and estimates the condition number. *Cost* per iteration: 1 application of A, 1 of M, 4
+/// reductions, 3 axpby; one wait per convergence test; 5 vectors.
+/// *Reference* Notay 2000, "Flexible conjugate gradients", FCG(1).
 ///
 /// ```
 /// use coarsen_core::{Identity, from_fn};

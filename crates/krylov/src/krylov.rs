@@ -4,19 +4,20 @@ use coarsen_core::{Error, LinearOperator, Monitor, Preconditioner, Report, Stop,
 
 /// An iterative method for A x = b; object-safe.
 ///
-/// On entry x is the starting guess. On return it is the solution. At the iteration limit, or when a monitor
-/// stops the solve, it is the last iterate (for `BiCgStab`, `Minres` and `Richardson` the iterate of smallest
-/// residual). For every other outcome, divergence included, it is the best finite iterate found; it is never
-/// NaN unless the guess was. The residual in the report is recomputed from x.
+/// On entry x is the starting guess, on return the solution. At the iteration limit, or if a monitor stops
+/// the solve, x is the last iterate (for `BiCgStab`, `Minres` and `Richardson` the iterate of smallest
+/// residual). For every other outcome, including divergence, x is the best finite iterate found. x contains
+/// NaN only if the guess did. The residual in the report is recomputed from x.
 ///
 /// A method keeps its vectors after the first solve. A later solve with the same size and layout allocates
-/// nothing. (Outside a thread pool, loops over more than [`THRESHOLD`](coarsen_core::parallel::THRESHOLD)
-/// entries enter one, and rayon allocates 1.5 KB at every 63rd such entry: wrap the program in
-/// [`threads`](coarsen_core::parallel::threads).)
+/// nothing. Outside a thread pool this does not hold for loops over more than
+/// [`THRESHOLD`](coarsen_core::parallel::THRESHOLD) entries: each of these loops enters the pool, and rayon
+/// allocates 1.5 KB every 63 times. To avoid this, wrap the program in
+/// [`threads`](coarsen_core::parallel::threads).
 ///
 /// b may have any magnitude. If ‖b‖₂² overflows or underflows, x and b are divided by a power of two during
-/// the solve. This costs a vector and a few passes and loses no accuracy. Monitors then receive no x, and a
-/// guess whose scaled residual cannot be squared is replaced by zeros.
+/// the solve. This costs a vector and a few passes and loses no accuracy. Monitors then receive no x. If the
+/// scaled residual of the guess cannot be squared, the guess is replaced by zeros.
 ///
 /// ```
 /// use coarsen_core::{Identity, Stop, from_fn};
@@ -30,7 +31,7 @@ use coarsen_core::{Error, LinearOperator, Monitor, Preconditioner, Report, Stop,
 pub trait Krylov<V: Vector> {
     /// Solves A x = b with preconditioner M from the guess x; `monitor` is called at every convergence test.
     ///
-    /// A right-hand side of zeros gives x = 0 in 0 iterations; an exact guess is returned in 0 iterations.
+    /// If b = 0, the result is x = 0 in 0 iterations. An exact guess is returned in 0 iterations.
     /// [`Report::outcome`] states how the solve ended.
     ///
     /// # Errors
@@ -47,13 +48,13 @@ pub trait Krylov<V: Vector> {
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error>;
 
-    /// The stopping rule, to change it between solves (the forcing terms of an inexact Newton method).
+    /// The stopping rule, for changes between solves (such as the forcing terms of an inexact Newton method).
     fn stop_mut(&mut self) -> &mut Stop<V::Real>;
 
     /// [`solve_with`](Self::solve_with) without a monitor.
     ///
     /// # Errors
-    /// Those of [`solve_with`](Self::solve_with).
+    /// As [`solve_with`](Self::solve_with).
     fn solve(
         &mut self,
         a: &dyn LinearOperator<V>,

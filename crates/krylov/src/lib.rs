@@ -1,9 +1,9 @@
 //! Krylov methods. Convergence is checked by recomputing the residual.
 //!
-//! Each method is one file that follows its paper. [`Krylov`] is the trait of all methods; `convergence_test`
-//! tests convergence, restarts from the recomputed residual and determines the outcome. Methods are written
-//! against the traits of `coarsen-core` alone, so that the same code runs on host, device and distributed
-//! vectors. Types in their signatures are re-exported.
+//! Each method is one file that follows its paper. [`Krylov`] is the trait of all methods. `convergence_test`
+//! tests convergence, restarts from the recomputed residual and determines the outcome. Methods use only the
+//! traits of `coarsen-core`, so that the same code runs on host, device and distributed vectors. Types in
+//! their signatures are re-exported.
 //!
 //! | file | what |
 //! |---|---|

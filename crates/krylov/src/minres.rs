@@ -6,10 +6,10 @@
 //! | z | `z` | M⁻¹ v, normalised so that (z, M z) = 1 |
 //! | γ | `gamma` | length of v in the norm of M⁻¹: off-diagonal of the Lanczos matrix |
 //! | δ | `delta` | (A z, z): diagonal of the Lanczos matrix |
-//! | c, s | `c`, `s` | cosines and sines of the Givens rotations of this step and the previous one |
+//! | c, s | `c`, `s` | cosines and sines of the Givens rotations of the current and the previous step |
 //! | w | `w`, `w0` | search directions |
 //! | η | `eta` | last entry of the rotated right-hand side of the least-squares problem |
-//! | | `unit` | 1, or a power of two near ‖A‖ (see `scale`); v, γ, δ and α belong to A / unit |
+//! | | `unit` | 1, or a power of two near ‖A‖ (see `scale`); v, γ, δ and α are those of A / unit |
 //!
 //! Letters and the order of steps follow Elman, Silvester & Wathen 2014, Algorithm 4.1, which is Paige &
 //! Saunders 1975 with a preconditioner.
@@ -26,19 +26,19 @@ use crate::convergence_test::ConvergenceTest;
 use crate::scale;
 use crate::start::{Workspace, check, round_off};
 
-/// MINRES for symmetric A, indefinite or singular, with symmetric positive definite M.
+/// MINRES for symmetric A, which may be indefinite or singular, with symmetric positive definite M.
 ///
 /// Minimises ‖b − A x‖ in the norm of M⁻¹ over x₀ + the Krylov space of M⁻¹A, by the Lanczos process and
-/// Givens rotations. The stopping rule needs the 2-norm of the residual, which has its own recurrence: r ← s²
-/// r + (c η / γ) v. *Use* for symmetric indefinite systems (saddle points, shifted operators); for positive
-/// definite systems [`Cg`](crate::Cg) is cheaper and as fast. Without convergence it returns the iterate of
-/// smallest residual (within a factor 2). *Outcome* a negative (v, M⁻¹ v) ends as
-/// [`IndefinitePreconditioner`](Outcome::IndefinitePreconditioner). The solve ends as
-/// [`Inconsistent`](Outcome::Inconsistent) if A r is nearly zero for a residual r ≠ 0 that no further step
-/// reduces while x grows: A is singular, b is not in its range, and x is the least-squares solution. *Cost*
-/// per iteration: 1 apply of A, 1 of M, 3 reductions, 7 axpby, 2 waits and one per convergence test; 8
-/// vectors. *Reference* Paige & Saunders 1975, §5; Choi, Paige & Saunders 2011, SIAM J. Sci. Comput. 33, §3
-/// (‖A r‖ by the recurrence); Elman, Silvester & Wathen 2014, §4.1, Algorithm 4.1.
+/// Givens rotations. The stopping rule needs the 2-norm of the residual. The residual therefore has its own
+/// recurrence: r ← s² r + (c η / γ) v. *Use* for symmetric indefinite systems (saddle points, shifted
+/// operators). For positive definite systems [`Cg`](crate::Cg) is cheaper and as fast. Without convergence
+/// the method returns the iterate of smallest residual (within a factor 2). *Outcome* a negative (v, M⁻¹ v)
+/// ends as [`IndefinitePreconditioner`](Outcome::IndefinitePreconditioner). If A is singular and b is not in
+/// its range, the solve ends as [`Inconsistent`](Outcome::Inconsistent), and x is the least-squares solution.
+/// The sign of this is a residual r ≠ 0 with A r nearly zero: further steps do not reduce it, and x grows.
+/// *Cost* per iteration: 1 application of A, 1 of M, 3 reductions, 7 axpby, 2 waits and one per convergence
+/// test; 8 vectors. *Reference* Paige & Saunders 1975, §5; Choi, Paige & Saunders 2011, SIAM J. Sci. Comput.
+/// 33, §3 (‖A r‖ by the recurrence); Elman, Silvester & Wathen 2014, §4.1, Algorithm 4.1.
 ///
 /// ```
 /// use coarsen_core::{Identity, from_fn};
@@ -81,8 +81,8 @@ impl<V: Vector> Krylov<V> for Minres<V> {
         let ([r, v, v0, z, q, w, w0, safe], spare) = self.workspace.with_spare(b)?;
         let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor).smallest_residual();
         let number = |value: f64| b.scalar(V::Real::of(value));
-        // A lower bound of ‖A‖ in the norm of M⁻¹, over all runs: a run that starts from a least-squares
-        // residual gives no bound.
+        // A lower bound of ‖A‖ in the norm of M⁻¹. It is kept over all runs, since a run that starts from a
+        // least-squares residual gives no bound.
         let (mut norm, mut unit) = (0.0_f64, None);
 
         while test.goes_on(x, r)? {
@@ -100,7 +100,7 @@ impl<V: Vector> Krylov<V> for Minres<V> {
             let (mut gamma0, mut eta, mut held) = (1.0, gamma, None);
             let (mut c0, mut c, mut s0, mut s) = (1.0, 1.0, 0.0, 0.0);
             loop {
-                // Deviation: z is not normalised; its factor 1/γ moves into the coefficients.
+                // Deviation: z is not normalised. Its factor 1/γ is part of the coefficients.
                 let [mut product, size] = wait::<V>(&a.apply_dot(z, q));
                 let known = unit.is_some();
                 let unit = *unit.get_or_insert_with(|| {
@@ -129,8 +129,8 @@ impl<V: Vector> Krylov<V> for Minres<V> {
                 let alpha2 = s * delta + c0 * c * gamma;
                 let alpha3 = s0 * gamma;
                 norm = norm.max(delta.abs() + next);
-                // ‖A r‖ / ‖r‖ of the residual before this step: 0 at a least-squares solution, and if α₁ is
-                // 0.
+                // ‖A r‖ / ‖r‖ of the residual before this step. It is 0 at a least-squares solution and if α₁
+                // = 0.
                 let slope = alpha0.hypot(c * next);
                 if held.is_none() && slope <= V::Real::EPSILON.sqrt().wide() * norm {
                     test.hold(x);
@@ -181,7 +181,7 @@ fn wait<V: Vector>(dot: &Dot<V::Scalar>) -> [V::Real; 2] {
     V::wait_for([&dot.value, &dot.magnitude])
 }
 
-/// √(v, M⁻¹ v), or the outcome for a negative or zero (v, M⁻¹ v).
+/// √(v, M⁻¹ v), or the outcome if (v, M⁻¹ v) is negative or zero.
 fn length<V: Vector>(dot: &Dot<V::Scalar>) -> Result<f64, Outcome> {
     let [value, magnitude] = wait::<V>(dot);
     let floor = Dot { value, magnitude }.floor(&round_off());

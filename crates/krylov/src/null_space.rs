@@ -9,8 +9,8 @@ use crate::scale::{self, Size, Unscaled};
 use crate::start::{Workspace, check, check_finite};
 use crate::{Krylov, NullSpaceError};
 
-/// An orthonormal basis N of the null space of a singular A whose transpose has the same null space
-/// (symmetric A).
+/// An orthonormal basis N of the null space of a singular A. Aᵀ must have the same null space, as for
+/// symmetric A.
 ///
 /// ```
 /// use coarsen_krylov::NullSpace;
@@ -28,7 +28,7 @@ impl<V: Vector> NullSpace<V> {
     /// The constant vector: the null space of pure Neumann problems and graph Laplacians.
     ///
     /// # Errors
-    /// [`Error::Device`] when the memory cannot be allocated.
+    /// [`Error::Device`] if the memory cannot be allocated.
     pub fn constants(like: &V) -> Result<Self, Error> {
         let mut v = like.like()?;
         v.fill(V::Real::of((v.size() as f64).sqrt().recip()));
@@ -38,9 +38,9 @@ impl<V: Vector> NullSpace<V> {
     /// The span of `vectors`, orthonormalised by two passes of classical Gram–Schmidt.
     ///
     /// # Errors
-    /// [`NullSpaceError::Dependent`] for a vector within √EPSILON of the span of the previous vectors,
+    /// [`NullSpaceError::Dependent`] if a vector is within √EPSILON of the span of the previous vectors,
     /// [`NullSpaceError::Length`], [`NullSpaceError::NotFinite`], [`NullSpaceError::Place`] (with
-    /// [`Error::Layout`] for vectors of different layouts).
+    /// [`Error::Layout`] if layouts differ).
     pub fn new(vectors: Vec<V>) -> Result<Self, NullSpaceError> {
         let mut space = Self { vectors: Vec::with_capacity(vectors.len()) };
         for (vector, mut v) in vectors.into_iter().enumerate() {
@@ -73,7 +73,7 @@ impl<V: Vector> NullSpace<V> {
         &self.vectors
     }
 
-    /// x −= N Nᵀ x. *Cost* one reduction for all vectors, two passes over them; no wait.
+    /// x −= N Nᵀ x. *Cost* one reduction for all vectors of N, two passes over them; no wait.
     pub fn project(&self, x: &mut V) {
         self.project_by(x, &mut Vec::new());
     }
@@ -89,7 +89,7 @@ impl<V: Vector> NullSpace<V> {
         x.axpys(shares, &self.vectors);
     }
 
-    /// Projects b in place; returns the squared norms of b, of its null-space part, of the remainder, and of
+    /// Projects b in place. Returns the squared norms of b, of its null-space part, of the remainder and of
     /// x.
     fn split(&self, b: &mut V, x: &V, shares: &mut Vec<V::Scalar>) -> [V::Real; 4] {
         let bb = b.dot(b);
@@ -100,17 +100,17 @@ impl<V: Vector> NullSpace<V> {
     }
 }
 
-/// Any method for symmetric singular systems, with right-hand side, preconditioned residuals and solution
-/// kept orthogonal to the null space.
+/// Any method for symmetric singular systems. The right-hand side, the preconditioned residuals and the
+/// solution are kept orthogonal to the null space.
 ///
 /// Solves A x = b − N Nᵀ b and returns the solution orthogonal to the null space, which is the shortest
 /// solution. If ‖Nᵀ b‖ alone keeps ‖b − A x‖ above the tolerance, the solve ends as
-/// [`Inconsistent`](Outcome::Inconsistent) once the remaining system is solved. If N is not in the null space
+/// [`Inconsistent`](Outcome::Inconsistent) once the projected system is solved. If N is not in the null space
 /// of A, the solve ends as [`Stagnated`](Outcome::Stagnated). Residuals in the report refer to b; monitors
 /// receive ‖r‖ / ‖b − N Nᵀ b‖.
-/// *Use* for pure Neumann problems, free bodies and graph Laplacians. *Not* for unsymmetric A whose null
+/// *Use* for pure Neumann problems, free bodies and graph Laplacians. *Not* if A is unsymmetric and its null
 /// space differs from that of Aᵀ.
-/// *Cost* one reduction and two passes over the null-space vectors per application of M; per solve one more
+/// *Cost* per application of M: one reduction and two passes over the null-space vectors. Per solve: one more
 /// residual and one more reduction of x; 2 more vectors.
 /// *Reference* Kaasschieter 1988, "Preconditioned conjugate gradients for solving singular systems".
 ///
@@ -127,7 +127,7 @@ impl<V: Vector> NullSpace<V> {
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
 pub struct Projected<V: Vector, K> {
-    /// The method that solves; its stopping rule applies to the whole system.
+    /// The method that solves the projected system. Its stopping rule applies to the whole system.
     pub method: K,
     /// The null space of A.
     pub null_space: NullSpace<V>,
@@ -136,7 +136,7 @@ pub struct Projected<V: Vector, K> {
 }
 
 impl<V: Vector, K: Krylov<V>> Projected<V, K> {
-    /// Combines a method with the null space to project out.
+    /// Combines a method with the null space that is projected out.
     pub fn new(method: K, null_space: NullSpace<V>) -> Self {
         Self { method, null_space, workspace: Workspace::new(), shares: Vec::new() }
     }
@@ -167,7 +167,7 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
             check_finite(&[("b", b), ("x", x)])?; // before projections spread NaN to all entries
             return Ok(not_finite(&stop));
         }
-        let mut power = 1.0; // the divisor of b and x
+        let mut power = 1.0; // b and x are divided by it
         if !scale::is_ordinary(squares[0]) {
             match scale::fit(b, squares[0], r) {
                 Size::Power(near) if scale::divide(x, near, load) => {
@@ -187,8 +187,8 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         let threshold =
             Stop { absolute: scale::tolerance(stop.absolute, power), ..stop }.threshold(bb.sqrt());
 
-        // The residual of the remaining system and the null-space part of b together must be within the
-        // threshold. If that is not possible, the remaining system is solved to half of the threshold.
+        // The residual of the projected system and the null-space part of b together must be within the
+        // threshold. If this is impossible, the projected system is solved to half of the threshold.
         let square = threshold * threshold;
         let within = (square - part).max(square / V::Real::of(4.0)).sqrt();
         *self.method.stop_mut() = Stop { relative: zero(), absolute: within, ..stop };
@@ -239,8 +239,8 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
     }
 }
 
-/// The report for NaN or infinity in the right-hand side or the guess whose index cannot be found; x is not
-/// written.
+/// The report if the right-hand side or the guess contains NaN or infinity whose index cannot be found; x is
+/// not written.
 fn not_finite<T: Real>(stop: &Stop<T>) -> Report<T> {
     Report {
         outcome: Outcome::NotFinite,

@@ -9,14 +9,15 @@ use crate::Krylov;
 use crate::convergence_test::ConvergenceTest;
 use crate::start::{Workspace, check};
 
-/// Richardson iteration, to run a multigrid cycle or a smoother as a solver.
+/// Richardson iteration, which runs a multigrid cycle or a smoother as a solver.
 ///
-/// Each iteration multiplies the error by I − ω M⁻¹A; it converges when all eigenvalues of this matrix lie
+/// Each iteration multiplies the error by I − ω M⁻¹A. It converges if all eigenvalues of this matrix lie
 /// inside the unit circle. The residual is computed from x in every iteration. *Use* to measure the
-/// convergence factor of a cycle. [`Cg`](crate::Cg) with the same M never needs more iterations on symmetric
-/// positive definite systems. A diverging run returns the iterate of smallest residual (within a factor 2).
-/// *Outcome* [`Stagnated`](Outcome::Stagnated) when a correction is below the round-off of x. *Cost* per
-/// iteration: 1 residual, 1 apply of M, 1 axpby; 3 reductions and one wait per convergence test; 3 vectors.
+/// convergence factor of a cycle. On symmetric positive definite systems, [`Cg`](crate::Cg) with the same M
+/// never needs more iterations. A diverging run returns the iterate of smallest residual (within a factor 2).
+/// *Outcome* [`Stagnated`](Outcome::Stagnated) if a correction is below the round-off of x. *Cost* per
+/// iteration: 1 residual, 1 application of M, 1 axpby; 3 reductions and one wait per convergence test; 3
+/// vectors.
 /// *Reference* Saad 2003, §4.2.1.
 ///
 /// ```

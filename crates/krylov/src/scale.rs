@@ -1,34 +1,34 @@
 //! Right-hand sides whose squares overflow or underflow.
 //!
 //! The square of ‖b‖ = 1e-160 underflows in `f64`, the square of 1e-20 in `f32`. Such a system is solved as A
-//! (x / s) = b / s with the power of two s near ‖b‖, which loses no accuracy; x is multiplied by s at the
-//! end. Methods that need the square of A p divide these products by a power of two in the same way, the
-//! `unit` of A. An ordinary solve costs one more comparison. In `f32` a solve with ‖A‖² above 2e19 costs one
-//! more pass per product.
+//! (x / s) = b / s, where s is a power of two near ‖b‖, so that no accuracy is lost. At the end x is
+//! multiplied by s. Methods that need the square of A p divide these products by a power of two in the same
+//! way. This power is called the `unit` of A. An ordinary solve costs only one more comparison. In `f32` a
+//! solve with ‖A‖² above 2e19 costs one more pass per product.
 
 use std::ops::ControlFlow;
 
 use coarsen_core::{Iteration, Monitor, Real, Vector, power_of_two};
 use num_traits::{Float, Zero, zero};
 
-/// Whether a square is within the inner half of the exponent range. This leaves room for smaller residuals
-/// and for the factor ‖A‖ in inner products with A p.
+/// Whether a square is in the inner half of the exponent range. This leaves room for smaller residuals and
+/// for the factor ‖A‖ in inner products with A p.
 pub(crate) fn is_ordinary<T: Real>(square: T) -> bool {
     square >= T::min_positive_value().sqrt() && square <= T::max_value().sqrt()
 }
 
-/// The cases of right-hand sides that need special treatment.
+/// The right-hand sides that need special treatment.
 pub(crate) enum Size {
     /// All entries are 0.
     Zero,
     /// Some entries are NaN or infinite.
     NotFinite,
-    /// The power of two to divide by.
+    /// A nonzero b must be divided by this power of two.
     Power(f64),
 }
 
-/// Divides b, whose squared norm is `square`, by a power of two near its norm: `scaled` is set to the
-/// quotient.
+/// Divides b by a power of two near its norm and writes the quotient to `scaled`. `square` is the squared
+/// norm of b.
 ///
 /// *Cost* two passes, one reduction and a wait.
 pub(crate) fn fit<V: Vector>(b: &V, square: V::Real, scaled: &mut V) -> Size {
@@ -47,8 +47,8 @@ pub(crate) fn fit<V: Vector>(b: &V, square: V::Real, scaled: &mut V) -> Size {
     Size::Power(power)
 }
 
-/// Replaces x by x / power, or by zeros if the quotient overflows: zeros are then a better guess. Returns
-/// `false`, with x unchanged, if x is not finite.
+/// Replaces x by x / power. If the quotient overflows, x is set to zeros, which are then a better guess.
+/// Returns `false` and leaves x unchanged if x is not finite.
 pub(crate) fn divide<V: Vector>(x: &mut V, power: f64, scratch: &mut V) -> bool {
     if !is_finite(x, scratch) {
         return false;
@@ -70,22 +70,21 @@ pub(crate) fn is_finite<V: Vector>(x: &V, scratch: &mut V) -> bool {
     scratch.norm().is_finite()
 }
 
-/// Rounds x as a multiplication by `power` will round it; x stays divided by `power`.
+/// Rounds x in the same way as a later multiplication by `power` does. x stays divided by `power`.
 pub(crate) fn round<V: Vector>(x: &mut V, power: f64, scratch: &mut V) {
     multiply(x, power, scratch);
     multiply(scratch, power.recip(), x);
 }
 
-/// Replaces a product v with A by v / unit, the product with A / unit. x is any vector without NaN and
-/// infinity.
+/// Replaces a product v = A p by v / unit. x is any vector without NaN and infinity.
 pub(crate) fn shrink<V: Vector>(v: &mut V, unit: f64, x: &V) {
     if unit != 1.0 {
         v.axpby(&v.scalar(zero()), x, &v.scalar(V::Real::of(unit.recip())));
     }
 }
 
-/// The unit of A, from its first product v = A p; `squares` are approximations of p·v and of v·v / p·p. v is
-/// divided by the unit.
+/// The unit of A from its first product v = A p; v is divided by this unit. `squares` are approximations of
+/// p·v and of v·v / p·p.
 pub(crate) fn unit_of<V: Vector>(v: &mut V, squares: [V::Real; 2], scratch: &mut V) -> f64 {
     let mut far = squares.into_iter().find(|square| !square.is_zero() && !is_ordinary(*square));
     if far.is_none() && squares.iter().any(V::Real::is_zero) {
@@ -108,7 +107,7 @@ pub(crate) fn restore<V: Vector>(x: &mut V, power: f64, scratch: &mut V) {
     x.copy(scratch);
 }
 
-/// ‖r‖ of an r whose square underflows; r is unchanged on return. x is any vector without NaN and infinity.
+/// ‖r‖ if its square underflows. r is unchanged on return. x is any vector without NaN and infinity.
 ///
 /// *Cost* two passes over r, one reduction and a wait.
 pub(crate) fn tiny_norm<V: Vector>(r: &mut V, x: &V) -> V::Real {
@@ -119,17 +118,17 @@ pub(crate) fn tiny_norm<V: Vector>(r: &mut V, x: &V) -> V::Real {
     V::Real::of(norm)
 }
 
-/// The absolute tolerance in the scaled system.
+/// The absolute tolerance divided by `power`, for the scaled system.
 pub(crate) fn tolerance<T: Real>(absolute: T, power: f64) -> T {
     if power == 1.0 { absolute } else { T::of((absolute.wide() / power).min(T::max_value().wide())) }
 }
 
-/// A norm of the scaled system in the caller's unit.
+/// A norm of the scaled system converted to the unit of the caller.
 pub(crate) fn unscaled<T: Real>(norm: T, power: f64) -> T {
     if power == 1.0 { norm } else { T::of(norm.wide() * power) }
 }
 
-/// The caller's monitor, which receives residuals in the unit of b and no x.
+/// Passes residuals to the monitor of the caller in the unit of b, and no x if the system is scaled.
 pub(crate) struct Unscaled<'a, V: Vector> {
     pub(crate) monitor: &'a mut dyn Monitor<V>,
     pub(crate) power: f64,
@@ -144,7 +143,7 @@ impl<V: Vector> Monitor<V> for Unscaled<'_, V> {
     }
 }
 
-/// A power of two that scales the smallest numbers so that their squares do not underflow; its reciprocal
+/// A power of two that scales the smallest numbers so that their squares do not underflow. Its reciprocal
 /// scales the largest numbers.
 fn far<T: Real>() -> f64 {
     2.0_f64.powi((0.7 * T::max_value().wide().log2()) as i32)

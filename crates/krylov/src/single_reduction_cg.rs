@@ -6,10 +6,10 @@
 //! | u | `u` | preconditioned residual M⁻¹ r |
 //! | w | `w` | A u |
 //! | p | `p` | search direction |
-//! | s | `s` | A p, by its own recurrence |
+//! | s | `s` | A p, computed by a recurrence |
 //! | γ = (r, u) | `rho` | |
 //! | δ = (w, u) | `delta` | |
-//! | κ = (A p, p) | `curvature` | δ − β² κ with κ of the previous step |
+//! | κ = (A p, p) | `curvature` | δ − β² κ, where κ on the right is that of the previous step |
 //! | α, β | `alpha`, `beta` | step length; coefficient of the old direction |
 //!
 //! Letters at line ends follow Chronopoulos & Gear 1989, Algorithm 2.2, with a preconditioner.
@@ -26,14 +26,15 @@ use crate::start::{Workspace, check, round_off};
 /// Preconditioned conjugate gradients with one reduction per iteration, for symmetric positive definite A and
 /// M.
 ///
-/// The iterates equal the iterates of [`Cg`](crate::Cg) up to round-off. (A p, p) is computed from (A u, u),
-/// because directions are conjugate, so (r, u), (A u, u) and (r, r) need one reduction. Round-off in this
-/// recurrence loses some of the last digits; restarts from the recomputed residual recover about the same
-/// attainable accuracy in practice. *Use* if a reduction costs much more than a pass over a vector: between
-/// machines, or on a device. On one machine with shared memory [`Cg`](crate::Cg) is as fast or faster.
-/// *Outcome* as for [`Cg`](crate::Cg); a curvature below its round-off leaves x unchanged. *Cost* per
-/// iteration: 1 apply of A, 1 of M, 13 passes over vectors in addition to A and M ([`Cg`](crate::Cg): 11), 1
-/// reduction; one wait per convergence test; 6 vectors; at the end one more apply of M and of A than `Cg`.
+/// The iterates equal the iterates of [`Cg`](crate::Cg) up to round-off. Since directions are conjugate, (A
+/// p, p) follows from (A u, u) by a recurrence. The inner products (r, u), (A u, u) and (r, r) then need only
+/// one reduction. Round-off in the recurrence loses some of the last digits. In practice, restarts from the
+/// recomputed residual give about the same attainable accuracy as `Cg`. *Use* if a reduction costs much more
+/// than a pass over a vector: on several machines or on a device. On one machine with shared memory
+/// [`Cg`](crate::Cg) is as fast or faster. *Outcome* as for [`Cg`](crate::Cg); if the curvature is only
+/// round-off, x does not change. *Cost* per iteration: 1 application of A, 1 of M, 13 passes over vectors in
+/// addition to A and M ([`Cg`](crate::Cg): 11), 1 reduction; one wait per convergence test; 6 vectors. At the
+/// end there is one more application of M and of A than in `Cg`.
 /// *Reference* Chronopoulos & Gear 1989, "s-step iterative methods for symmetric linear systems", J. Comput.
 /// Appl. Math. 25, §2.
 ///
@@ -106,8 +107,8 @@ impl<V: Vector> Krylov<V> for SingleReductionCg<V> {
                 }
 
                 beta = next.value.over(&rho.value, &rho.floor(&unit)); // β
-                // Deviation: after a step with α = 0, β is 1, and `alive` = 0 keeps p, s and κ. The next
-                // convergence test then detects the curvature that caused α = 0.
+                // Deviation: after a step with α = 0, β = 1, and `alive` = 0 keeps p, s and κ. The next
+                // convergence test detects the curvature that caused α = 0.
                 alive = curvature.value.over(&curvature.value, &floor); // 1 or 0
                 let frozen = unity.clone() + -alive.clone();
                 let lost = alive.clone() * beta.clone() * beta.clone() * curvature.value.clone();

@@ -1,8 +1,8 @@
 //! The largest eigenvalue of D⁻¹A by the generalized Lanczos method.
 //!
 //! D⁻¹A is not symmetric, but A x = λ D x is a symmetric pencil. Lanczos in the inner product of D⁻¹ needs
-//! two short recurrences and no factorisation of D (van der Vorst 1982). Symbols: `v` Lanczos vector, `z` =
-//! D⁻¹ v, `gamma` = (v, D⁻¹ v)^½ its length, `delta` diagonal of the Lanczos matrix.
+//! two short recurrences and no factorisation of D (van der Vorst 1982). Symbols: `v` is the Lanczos vector,
+//! `z` = D⁻¹ v, `gamma` = (v, D⁻¹ v)^½ the length of v, `delta` the diagonal entry of the Lanczos matrix.
 
 use std::mem;
 use std::ops::Range;
@@ -20,13 +20,13 @@ use crate::tridiagonal::Tridiagonal;
 ///
 /// Lanczos approaches the largest eigenvalue from below, so the estimate is multiplied by `safety`. Chebyshev
 /// smoothing and the damping of a prolongation need a tight upper bound. Ten steps find the eigenvalue within
-/// a few per cent. The power method would need more, since its convergence factor is the ratio of the two
-/// largest eigenvalues. Stiff contacts and slivers of a mesh have eigenvectors localised on a few nodes, and
-/// a start vector has small components along these eigenvectors. So further steps follow while a step raises
-/// the estimate by more than a twelfth, or while the increments decrease so slowly that all remaining ones
-/// together would exceed this limit.
-/// *Cost* `steps` applies of A and D⁻¹, up to 4 `steps` while the estimate rises, 2 waits per step; 4
-/// vectors, which are kept: a second estimate allocates nothing.
+/// a few per cent. The power method would need more steps, since its convergence factor is the ratio of the
+/// two largest eigenvalues. Stiff contacts and slivers of a mesh have eigenvectors localised on a few nodes,
+/// and the start vector has small components along them. So further steps follow while a step raises the
+/// estimate by more than a twelfth. They also follow while the increments decrease so slowly that all
+/// remaining increments together would exceed this limit.
+/// *Cost* `steps` applications of A and D⁻¹, up to 4 `steps` while the estimate rises, 2 waits per step; 4
+/// vectors. The vectors are kept, so that a second estimate allocates nothing.
 /// *Reference* Tamstorf, Jones & McCormick 2015, §7 and §11 (ten steps); van der Vorst 1982.
 ///
 /// ```
@@ -41,10 +41,10 @@ use crate::tridiagonal::Tridiagonal;
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
 pub struct SpectralRadius<V: Vector = Vec<f64>> {
-    /// The least number of Lanczos steps, 1 or more; 10 by default. Values of 1 and 2 mean 3, since three
-    /// estimates are needed to extrapolate.
+    /// The least number of Lanczos steps, at least 1; 10 by default. 1 and 2 have the same effect as 3, since
+    /// three estimates are needed to extrapolate.
     pub steps: usize,
-    /// The factor on the estimate, 1 or more; 1.1 by default.
+    /// The factor applied to the estimate, at least 1; 1.1 by default.
     pub safety: f64,
     /// A known upper bound of the radius, infinity by default. The iteration ends when the estimate times
     /// `safety` reaches it, and the result is the bound.
@@ -54,12 +54,12 @@ pub struct SpectralRadius<V: Vector = Vec<f64>> {
 }
 
 /// The estimate has not converged if the last step, or all remaining steps together, raise it by more than
-/// this factor. Measured factors: 1.04 to 1.07 in the fourth step on sheets, bodies and jumps, and half as
-/// much in each later step; 1.2 to 1.5 in the fourth and fifth step with stiff springs anywhere; 1.05 from
-/// the fourth to the tenth step on a garment with slivers.
+/// this factor. Measured factors: on sheets, bodies and jumps 1.04 to 1.07 in the fourth step and half as
+/// much in each later step; with stiff springs anywhere 1.2 to 1.5 in the fourth and fifth step; on a garment
+/// with slivers 1.05 from the fourth to the tenth step.
 const RISE: f64 = 13.0 / 12.0;
 
-/// A step that raises the estimate by less than this share is the last in any case.
+/// The estimate has also converged if the last step raises it by less than this fraction.
 const LITTLE: f64 = 0.005;
 
 /// The largest number of steps, as a multiple of `steps`.
@@ -73,12 +73,12 @@ impl<V: Vector> Default for SpectralRadius<V> {
 }
 
 impl<V: Vector> SpectralRadius<V> {
-    /// Computes the estimate. The start vector should have a component along every eigenvector
-    /// ([`start_vector`]).
+    /// Computes the estimate. The start vector should have a component along every eigenvector (see
+    /// [`start_vector`]).
     ///
     /// # Errors
-    /// [`Error::NotSquare`], [`Error::Shape`]; [`Error::Parameter`] for the fields, for a D that is not
-    /// positive definite, and for a radius that is 0 or not finite (an A of zeros or with NaN).
+    /// [`Error::NotSquare`], [`Error::Shape`]; [`Error::Parameter`] for an invalid field, if D is not
+    /// positive definite, or if the radius is 0 or not finite (A is zero or contains NaN).
     pub fn estimate(
         &mut self,
         a: &dyn LinearOperator<V>,
@@ -107,7 +107,7 @@ impl<V: Vector> SpectralRadius<V> {
             gamma => return refuse("the length of the start vector in D⁻¹", gamma, "above 0"),
         };
         let mut gamma0 = 1.0;
-        let mut found = [0.0; 3]; // the last estimates
+        let mut found = [0.0; 3]; // the last three estimates
         for step in 1..=self.steps.saturating_mul(LONGEST) {
             let delta = a.apply_dot(z, q).value.read().wide() / (gamma * gamma);
             self.lanczos.push(delta, gamma);
@@ -119,7 +119,7 @@ impl<V: Vector> SpectralRadius<V> {
             if gamma.is_nan() {
                 return refuse("(v, D⁻¹ v) of a Lanczos vector v", gamma, "0 or more; check A and D");
             }
-            let exhausted = gamma <= V::Real::EPSILON.wide() * delta.abs(); // the Krylov space is
+            let exhausted = gamma <= V::Real::EPSILON.wide() * delta.abs(); // the Krylov space is exhausted
             if step + 2 < self.steps && !exhausted && self.ceiling == f64::INFINITY {
                 continue;
             }
@@ -138,8 +138,8 @@ impl<V: Vector> SpectralRadius<V> {
     }
 }
 
-/// Whether an estimate has converged, from its last three values: increments that decrease by the factor q
-/// add up to q / (1 − q) times the last increment.
+/// Whether an estimate has converged, from its last three values. If increments decrease by the factor q, all
+/// remaining increments add up to q / (1 − q) times the last increment.
 fn settled([first, second, third]: [f64; 3]) -> bool {
     let (before, last) = (second - first, third - second);
     let rest = last * last / (before - last);
@@ -147,7 +147,7 @@ fn settled([first, second, third]: [f64; 3]) -> bool {
     first > 0.0 && third <= RISE * second && (shrinking || last <= LITTLE * third)
 }
 
-/// (v, D⁻¹ v)^½; 0 within round-off, NaN when D is not positive definite.
+/// (v, D⁻¹ v)^½; 0 if it is only round-off, NaN if D is not positive definite.
 fn length<V: Vector>(dot: &Dot<V::Scalar>) -> f64 {
     let [value, magnitude] = V::wait_for([&dot.value, &dot.magnitude]).map(Real::wide);
     if value.abs() <= round_off::<V::Real>().wide() * magnitude { 0.0 } else { value.sqrt() }
@@ -171,7 +171,7 @@ pub fn start_vector<T: Real>(n: usize) -> Vec<T> {
 mod tests {
     use super::*;
 
-    /// Estimates for domains of 16 nodes, in the fourth step and later.
+    /// Estimates for domains of 16 nodes, from the fourth step on.
     #[test]
     fn steps_that_do_not_shrink_are_not_the_last() {
         let sheet = [1.829, 1.877, 1.904];

@@ -1,4 +1,4 @@
-//! Checks before the first write, and the vectors that a method keeps between solves.
+//! Checks before the first write, and vectors that a method keeps between solves.
 
 use coarsen_core::{Class, Dot, Error, LinearOperator, Preconditioner, Real, Stop, Vector};
 
@@ -41,7 +41,7 @@ pub(crate) fn check_shapes<V: Vector>(
     Ok(())
 }
 
-/// Returns an error for the first of the named vectors with NaN or infinity; called when a norm was not
+/// Returns an error for the first of the named vectors that contains NaN or infinity. Called if a norm is not
 /// finite.
 pub(crate) fn check_finite<V: Vector>(vectors: &[(&'static str, &V)]) -> Result<(), Error> {
     let find = |&(what, v): &(&'static str, &V)| v.first_not_finite().map(|index| (what, index));
@@ -67,7 +67,7 @@ impl<V: Vector, const N: usize> Workspace<V, N> {
         Self { vectors: Vec::new(), spare: Spare(Vec::new()) }
     }
 
-    /// The vectors, which contain old values.
+    /// The vectors; they contain old values.
     pub(crate) fn like(&mut self, b: &V) -> Result<&mut [V; N], Error> {
         Ok(self.with_spare(b)?.0)
     }
@@ -80,11 +80,11 @@ impl<V: Vector, const N: usize> Workspace<V, N> {
     }
 }
 
-/// A vector that few solves need, allocated by the first of these solves.
+/// A vector that only few solves need, allocated by the first of these solves.
 pub(crate) struct Spare<V>(Vec<V>);
 
 impl<V: Vector> Spare<V> {
-    /// The vector, allocated unless a vector like b exists.
+    /// The vector; it is allocated unless a vector like b exists.
     pub(crate) fn like(&mut self, b: &V) -> Result<&mut V, Error> {
         grow(&mut self.0, 1, b)?;
         Ok(&mut self.0[0])

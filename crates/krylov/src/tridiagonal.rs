@@ -1,30 +1,30 @@
 //! The eigenvalues of a Lanczos matrix by Sturm sequences.
 //!
-//! The count of eigenvalues below s is the number of negative pivots of T − s I = L D Lᵀ (Golub & Van Loan
-//! 2013, §8.4); bisection with this count needs no memory.
+//! The number of eigenvalues below s is the number of negative pivots of T − s I = L D Lᵀ (Golub & Van Loan
+//! 2013, §8.4). Bisection that uses this count needs no memory.
 
 use coarsen_core::RitzValues;
 
-/// The number of rows kept: later rows change the extreme eigenvalues little.
+/// The number of rows that are stored. Later rows change the extreme eigenvalues little.
 pub(crate) const KEPT: usize = 1024;
 
 /// The largest number of bisections.
 const BISECTIONS: usize = 64;
 
-/// The relative width of the interval that ends bisection: six digits exceed the accuracy of the estimate.
+/// The relative width at which bisection ends. Six digits are more than the accuracy of the estimate.
 const WIDTH: f64 = 1e-6;
 
 /// A symmetric tridiagonal matrix that grows row by row, up to `KEPT` rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tridiagonal {
-    /// T_jj, and T_{j,j−1}² (0 for j = 0).
+    /// T_jj and T_{j,j−1}² (0 for j = 0) for each row j.
     rows: Vec<(f64, f64)>,
-    /// ρ and pᵀAp of the last step of conjugate gradients.
+    /// ρ = rᵀz and pᵀAp of the last step of conjugate gradients.
     last: (f64, f64),
 }
 
 impl Tridiagonal {
-    /// Removes all rows and keeps the memory (which the first call allocates).
+    /// Removes all rows and keeps the memory, which the first call allocates.
     pub(crate) fn clear(&mut self) {
         self.rows.clear();
         self.rows.reserve_exact(KEPT);
@@ -40,7 +40,7 @@ impl Tridiagonal {
 
     /// Adds the row of one step of conjugate gradients with ρ = rᵀz and pᵀAp (Saad 2003, §6.7.3).
     ///
-    /// A step with a value that is not positive is omitted: it ends the process.
+    /// A step with a value that is not positive is omitted, because the process ends there.
     pub(crate) fn push_step(&mut self, rho: f64, curvature: f64) {
         let (rho0, curvature0) = std::mem::replace(&mut self.last, (rho, curvature));
         if !(rho > 0.0 && curvature > 0.0) {
@@ -92,7 +92,7 @@ impl RitzValues for Tridiagonal {
         let couple = |j: usize| self.rows.get(j).map_or(0.0, |row| row.1.sqrt());
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for (j, row) in self.rows.iter().enumerate() {
-            let radius = couple(j) + couple(j + 1); // Gerschgorin
+            let radius = couple(j) + couple(j + 1); // by Gershgorin's theorem
             low = low.min(row.0 - radius);
             high = high.max(row.0 + radius);
         }

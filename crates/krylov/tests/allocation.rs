@@ -1,4 +1,4 @@
-//! The second solve of the same length allocates nothing.
+//! A second solve of the same length allocates nothing.
 
 #[path = "../../../tests/counting/mod.rs"]
 mod counting;
@@ -14,7 +14,7 @@ use counting::bytes;
 
 type Method = Box<dyn Krylov<Vec<f64>> + Send>;
 
-/// All methods; Richardson with the given ω.
+/// All methods; Richardson iteration uses the given ω.
 fn methods(stop: Stop<f64>, omega: f64, b: &Vec<f64>) -> [(&'static str, Method); 9] {
     let mut flexible = Gmres::new(stop);
     flexible.flexible = true;
@@ -55,11 +55,11 @@ fn main() {
     let mut estimate = || assert!(radius.estimate(&chain, &mut Identity, &b).unwrap() > 4.0);
     assert!(bytes(&mut estimate) > 0);
     assert_eq!(bytes(&mut estimate), 0);
-    on_several_threads(); // last: the threads of a pool allocate at any time
+    on_several_threads(); // last, since the threads of a pool allocate at any time
 }
 
-/// Systems large enough for several threads: a solve inside a pool allocates nothing, and from outside only
-/// the queue of the pool allocates.
+/// Systems large enough for several threads. Inside a pool a solve allocates nothing. From outside, only the
+/// queue of the pool allocates.
 fn on_several_threads() {
     let n = parallel::THRESHOLD + 5;
     let leaf = |(rows, x, y): (Range<usize>, &[f64], &mut [f64])| {
@@ -77,12 +77,12 @@ fn on_several_threads() {
         };
         let iterations = solve();
         let outside = bytes(|| assert_eq!(solve(), iterations));
-        // Each loop is a job in a queue that allocates a block of 1.5 KB for every 63 jobs: at most fifteen
-        // loops per iteration, and for Gmres four per basis vector, with 15 vectors on average.
+        // Each loop is a job in a queue, which allocates a block of 1.5 KB for every 63 jobs. There are at
+        // most fifteen loops per iteration, and for Gmres four per basis vector, with 15 vectors on average.
         let most = if name.starts_with("Gmres") { 4096 } else { 512 };
         assert!(outside <= most * iterations, "{name}: {outside} bytes in {iterations} iterations");
         let inside = parallel::threads(2, || {
-            solve(); // the threads of the pool allocate their own memory
+            solve(); // lets the threads of the pool allocate their own memory
             bytes(|| assert_eq!(solve(), iterations))
         });
         assert_eq!(inside.unwrap(), 0, "{name}");

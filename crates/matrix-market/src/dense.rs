@@ -32,7 +32,7 @@ impl Dense {
         Ok(Self { rows, columns, values })
     }
 
-    /// [`new`](Self::new) for values whose number has been checked.
+    /// As [`new`](Self::new), for values whose number has been checked.
     pub(super) fn from_parts(rows: usize, columns: usize, values: Vec<f64>) -> Self {
         debug_assert_eq!(rows * columns, values.len());
         Self { rows, columns, values }
@@ -68,7 +68,7 @@ impl Dense {
         self.column(j)[i]
     }
 
-    /// The entry (i, j), for writing.
+    /// Mutable access to the entry (i, j).
     pub(super) fn at(&mut self, i: usize, j: usize) -> &mut f64 {
         &mut self.values[j * self.rows + i]
     }

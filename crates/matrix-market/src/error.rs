@@ -1,4 +1,4 @@
-//! Errors of reading and writing, with the line, the problem and the cure.
+//! Errors of reading and writing, with the line, the problem and the remedy.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use coarsen_sparse::SparseError;
 
-/// An error in a Matrix Market file, printed as `file:line: the problem, what was expected, and the cure`.
+/// An error in a Matrix Market file, printed as `file:line: the problem, what was expected, and the remedy`.
 ///
 /// ```
 /// use coarsen_matrix_market::{Problem, Source};
@@ -15,7 +15,7 @@ use coarsen_sparse::SparseError;
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct ReadError {
-    /// The given path, or `<stdin>`, or `<stream>`.
+    /// The given path, `<stdin>` or `<stream>`.
     pub file: PathBuf,
     /// The line, numbered from 1; `None` if the file could not be opened.
     pub line: Option<usize>,
@@ -42,7 +42,7 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// A problem in a file; `found` is a shortened quotation.
+/// A problem in a file. `found` is a quotation from the file, shortened if necessary.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
@@ -81,7 +81,7 @@ pub enum Problem {
     /// An unknown word in the banner.
     #[error("unknown {what} `{found}` in the banner, expected {expected}; correct the first line")]
     Word {
-        /// The name of the word: object, format, field or symmetry.
+        /// The meaning of the word: object, format, field or symmetry.
         what: &'static str,
         /// The word found.
         found: String,
@@ -156,7 +156,7 @@ pub enum Problem {
         /// The declared number of columns.
         columns: usize,
     },
-    /// A square system with empty rows, which is singular.
+    /// A square system with empty rows; it is singular.
     #[error(
         "some rows are empty: {entries} entries lie in at most {filled} of {rows} rows, so the system is singular; \
          the file is incomplete, or its sizes are wrong"
@@ -166,7 +166,7 @@ pub enum Problem {
         rows: usize,
         /// The declared number of entries.
         entries: usize,
-        /// The largest number of rows that the entries can reach, including the mirrored triangle.
+        /// The largest number of rows that can contain an entry, including entries of the mirrored triangle.
         filled: usize,
     },
     /// A declared size that is far larger than the number of entries.
@@ -199,13 +199,13 @@ pub enum Problem {
         /// The line.
         found: String,
     },
-    /// An index 0.
+    /// An index that is 0.
     #[error("the {what} index is 0, but indices start at 1; if the file counts from 0, add 1 to all indices")]
     ZeroIndex {
         /// Row or column.
         what: &'static str,
     },
-    /// An index that is not a number, is negative, or is outside the matrix.
+    /// An index that is negative, outside the matrix, or not a number.
     #[error(
         "the {what} index must be a whole number from 1 to {limit}, found `{found}`; \
          the line is damaged, or the sizes are wrong"
@@ -294,7 +294,8 @@ impl std::fmt::Debug for Problem {
     }
 }
 
-/// A file that cannot be written. An existing file of that name is unchanged, and no partial file remains.
+/// A file that cannot be written. An existing file of the same name is unchanged, and no partial file
+/// remains.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
@@ -306,7 +307,7 @@ pub enum WriteError {
         /// The error of the operating system.
         kind: ErrorKind,
     },
-    /// A value that is NaN or infinite, which cannot be read back.
+    /// A value that is NaN or infinite and could not be read back.
     #[error(
         "{file}: the value at row {row}, column {column} (numbered from 1, as in the file) is not \
          finite; check the code that computed it"

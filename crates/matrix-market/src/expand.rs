@@ -1,4 +1,4 @@
-//! Expansion of stored entries to the whole matrix: mirrored triangle, sums of duplicates, zeros.
+//! Expansion of stored entries to the whole matrix: mirrors triangles, sums duplicates and adds zeros.
 
 use coarsen_sparse::{Bsr, SparseError, assembly};
 
@@ -8,14 +8,14 @@ use super::header::{Header, Structure};
 /// The sparse matrix of coordinate entries. Duplicates are summed in the order of the file, in both
 /// triangles, so a symmetric file gives an exactly symmetric matrix.
 pub(super) fn to_sparse(header: &Header, mut entries: Vec<(u32, u32, f64)>) -> Result<Bsr<f64>, SparseError> {
-    entries.shrink_to_fit(); // a growing list can have twice the necessary capacity
+    entries.shrink_to_fit(); // while growing, a list can reserve twice the necessary capacity
     match header.structure.mirror() {
         Some(sign) => assembly::from_half(header.rows, &entries, sign),
         None => assembly::from_triplets(header.rows, header.columns, &entries),
     }
 }
 
-/// The dense matrix of coordinate entries, duplicates summed.
+/// The dense matrix of coordinate entries. Duplicates are summed.
 ///
 /// # Errors
 /// [`SparseError::NotFinite`] if duplicates sum to infinity.
@@ -36,7 +36,7 @@ pub(super) fn scatter(header: &Header, entries: &[(u32, u32, f64)]) -> Result<De
     }
 }
 
-/// The dense matrix of an array file, which stores all values or the lower triangle, column by column.
+/// The dense matrix of an array file. The file stores all values or the lower triangle, column by column.
 pub(super) fn to_dense(header: &Header, values: Vec<f64>) -> Dense {
     let (n, structure) = (header.rows, header.structure);
     let Some(sign) = structure.mirror() else {
@@ -68,7 +68,7 @@ pub(super) fn nonzeros(dense: &Dense) -> Result<Bsr<f64>, SparseError> {
 }
 
 impl Structure {
-    /// The factor of the mirrored triangle; `None` if it is not mirrored.
+    /// The factor of mirrored entries; `None` if entries are not mirrored.
     fn mirror(self) -> Option<f64> {
         match self {
             Self::General => None,

@@ -12,17 +12,17 @@ use super::Problem;
 use super::number::whole;
 use super::read::text::{is_comment, quote, words};
 
-/// The number of rows or columns that a sparse matrix may have in addition to [`HOLLOW`] times its entries;
-/// assembly uses about 80 bytes per row.
+/// A sparse matrix may have this many rows or columns in addition to [`HOLLOW`] times its entries. Assembly
+/// uses about 80 bytes per row.
 const FREE_ROWS: usize = 1 << 20;
 
-/// The number of entries that a dense matrix may have in addition to [`HOLLOW`] times the stored entries, at
-/// 8 bytes each.
+/// A dense matrix may have this many entries in addition to [`HOLLOW`] times the stored entries. Each takes 8
+/// bytes.
 const FREE_PLACES: usize = 1 << 24;
 
 /// If a matrix has more rows, columns or dense entries than this number times its stored entries, the size
-/// line is considered damaged. Beyond the first 100 MB, memory therefore grows with the entries that are
-/// read, not with declared sizes.
+/// line is considered damaged. So beyond the first 100 MB, memory grows with the entries that are read, not
+/// with the declared sizes.
 const HOLLOW: usize = 16;
 
 /// The format word of the banner.
@@ -48,7 +48,7 @@ pub(super) enum Structure {
     Skew,
 }
 
-/// The information before the first entry.
+/// The content of the banner and the size line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
     pub(super) format: Format,
@@ -62,7 +62,7 @@ pub(super) struct Header {
     pub(super) line: usize,
 }
 
-/// The three relevant words of the banner.
+/// The format, the field and the symmetry from the banner.
 #[derive(Clone, Copy)]
 pub(super) struct Banner {
     format: Format,
@@ -105,7 +105,7 @@ impl Banner {
         Ok(Self { format, field, structure })
     }
 
-    /// The expected content of the size line.
+    /// The expected content of the size line, for messages.
     pub(super) fn sizes(&self) -> &'static str {
         match self.format {
             Format::Coordinate => "rows columns entries",
@@ -148,7 +148,7 @@ impl Banner {
     }
 }
 
-/// A size within the range of `u32` indices.
+/// Checks that a size is within the range of `u32` indices.
 fn checked(what: &'static str, count: u64) -> Result<usize, Problem> {
     let limit = u64::from(u32::MAX);
     if count > limit {
@@ -185,7 +185,7 @@ impl Header {
         if rows != columns {
             return Err(Problem::Rectangular { rows, columns });
         }
-        // An off-diagonal entry of a symmetric file lies in two rows.
+        // An off-diagonal entry of a symmetric file fills two rows.
         let filled = if self.structure == Structure::General { entries } else { entries.saturating_mul(2) };
         if filled < rows {
             return Err(Problem::EmptyRows { rows, entries, filled });
@@ -193,12 +193,12 @@ impl Header {
         Ok(())
     }
 
-    /// Checks that the declared entries justify the sizes of a sparse matrix.
+    /// Checks that a sparse matrix of the declared sizes has enough declared entries.
     pub(super) fn check_sparse(&self) -> Result<(), Problem> {
         self.check_extent(self.rows.max(self.columns), FREE_ROWS)
     }
 
-    /// Checks that the declared entries justify the sizes of a dense matrix.
+    /// Checks that a dense matrix of the declared sizes has enough declared entries.
     pub(super) fn check_dense(&self) -> Result<(), Problem> {
         self.check_extent(self.rows.saturating_mul(self.columns), FREE_PLACES)
     }

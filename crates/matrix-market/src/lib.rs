@@ -1,4 +1,4 @@
-//! Matrix Market files: the exchange format of sparse matrices.
+//! Matrix Market files, the exchange format of sparse matrices.
 //!
 //! | file | what |
 //! |---|---|
@@ -10,13 +10,13 @@
 //! | `dense` | [`Dense`] |
 //! | `error` | [`ReadError`], [`WriteError`] |
 //!
-//! Reading: `coordinate` and `array`; `real`, `integer` and `pattern` (all values 1); `general`, `symmetric`
-//! and `skew-symmetric`; case-insensitive. Comments and blank lines may occur anywhere after the banner. A
-//! symmetric file may contain either triangle, but not both. Duplicate entries are summed. Stored zeros are
-//! kept.
+//! Reading: `coordinate` and `array`; `real`, `integer` and `pattern` (all values are 1); `general`,
+//! `symmetric` and `skew-symmetric`. Case does not matter. Comments and blank lines may occur anywhere after
+//! the banner. A symmetric file may contain either triangle, but not both. Duplicate entries are summed.
+//! Stored zeros are kept.
 //!
-//! Writing: `real`, `coordinate` (`symmetric` if the matrix is) or `array`; plain or gzip, depending on the
-//! extension.
+//! Writing: `real`; `coordinate` (`symmetric` if the matrix is symmetric) or `array`; plain or gzip,
+//! depending on the extension.
 //!
 //! *Reference* Boisvert, Pozo, Remington 1996, "The Matrix Market exchange formats: initial design", NISTIR
 //! 5935.
@@ -41,19 +41,19 @@ pub use self::write::{Symmetry, write, write_dense, write_vector};
 /// Reads a matrix from a plain or gzip file, with 1x1 blocks. Rectangular matrices are allowed.
 ///
 /// For a symmetric file, both triangles are filled. For an array file, the nonzero entries are stored. *Use*
-/// [`read_system`] for a system to solve, which also checks the shape and the number of entries; [`Source`]
-/// for other streams.
+/// [`read_system`] for a system to solve; it also checks the shape and the number of entries. *Use*
+/// [`Source`] for other streams.
 ///
 /// # Errors
-/// [`ReadError`] gives the file, the line, the problem and the cure.
+/// [`ReadError`] gives the file, the line, the problem and the remedy.
 pub fn read(path: impl AsRef<Path>) -> Result<Bsr<f64>, ReadError> {
     Source::open(path)?.matrix()
 }
 
 /// Reads the matrix of a square system; otherwise as [`read`].
 ///
-/// A rectangular matrix, or a matrix with too few entries to reach all rows, is an error at the size line,
-/// before memory is allocated for the declared sizes.
+/// If the matrix is rectangular or has too few entries to fill all rows, an error is returned at the size
+/// line, before memory is allocated for the declared sizes.
 ///
 /// # Errors
 /// As [`read`], [`Problem::Rectangular`] and [`Problem::EmptyRows`].

@@ -1,4 +1,4 @@
-//! Conversion of text to numbers, with a fast path that is exact.
+//! Conversion of text to numbers, with a fast and exact path.
 //!
 //! A decimal number is m · 10ᵉ. If m < 2⁵³ and |e| ≤ 22, both m and 10^|e| are exact `f64` numbers. One
 //! product or quotient then rounds once, and the result is the nearest `f64` (Clinger 1990, "How to read
@@ -13,8 +13,8 @@ const POWERS: [f64; 23] = [
 /// The number of decimal digits that always fits `u64`.
 const DIGITS: usize = 19;
 
-/// The unsigned integer at the start of `text`, and the remaining text; `None` without digits or beyond
-/// `u64`.
+/// The unsigned integer at the start of `text`, and the remaining text. `None` if there is no digit or if the
+/// number exceeds `u64`.
 #[inline]
 pub(super) fn whole(text: &[u8]) -> Option<(u64, &[u8])> {
     let (mut n, mut rest) = (0, text);
@@ -22,10 +22,10 @@ pub(super) fn whole(text: &[u8]) -> Option<(u64, &[u8])> {
     (1..=DIGITS).contains(&digits).then_some((n, rest))
 }
 
-/// The nearest `f64` to the decimal number at the start of `text`, and the remaining text; `None` if it does
-/// not start with a number.
+/// The `f64` nearest to the decimal number at the start of `text`, and the remaining text; `None` if `text`
+/// does not start with a number.
 ///
-/// The exponent letter is e, E, or the Fortran letters d, D. Numbers beyond the range of `f64` give infinity.
+/// The exponent letter is e, E, d or D (Fortran). Numbers beyond the range of `f64` give infinity.
 #[inline]
 pub(super) fn real(text: &[u8]) -> Option<(f64, &[u8])> {
     let mut rest = text;
@@ -66,7 +66,7 @@ fn slow(word: &[u8]) -> Option<f64> {
     word.parse().or_else(|_| word.replace(['d', 'D'], "e").parse()).ok()
 }
 
-/// Consumes an optional sign; true for minus.
+/// Consumes an optional sign. Returns true for minus.
 #[inline]
 fn sign(text: &mut &[u8]) -> bool {
     match *text {

@@ -1,4 +1,4 @@
-//! Writing: complete files or none, and numbers that are read back with the same bits.
+//! Writing: complete files or none, with numbers that are read back with the same bits.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -14,8 +14,8 @@ use super::{Dense, WriteError};
 /// Whether a file may contain only one triangle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Symmetry {
-    /// The lower triangle, if the matrix equals its transpose exactly, including stored zeros; otherwise the
-    /// whole matrix.
+    /// Only the lower triangle, if the matrix equals its transpose exactly, including stored zeros; otherwise
+    /// the whole matrix.
     #[default]
     Detect,
     /// The whole matrix.
@@ -24,7 +24,7 @@ pub enum Symmetry {
 
 /// Writes a matrix as `coordinate real`; compressed with gzip if the path ends in `.gz`.
 ///
-/// All stored scalars are written, including zeros, in the shortest decimals that are read back to the same
+/// All stored scalars are written, including zeros, as the shortest decimals that are read back as the same
 /// number; only −0 becomes 0. The file is written under a temporary name and renamed, so a partial file never
 /// appears. *Cost* about 0.2 µs per scalar, several times as much with gzip.
 ///
@@ -47,7 +47,7 @@ pub fn write(path: impl AsRef<Path>, a: &Bsr<f64>, symmetry: Symmetry) -> Result
         return Err(WriteError::NotFinite { file: path.into(), row: row + 1, column: column + 1 });
     }
     let symmetric = symmetry == Symmetry::Detect && is_symmetric(a);
-    // The upper triangle by rows is the lower triangle by columns.
+    // The upper triangle row by row is the lower triangle column by column.
     let stored = || scalars(a).filter(|&(i, j, _)| !symmetric || j >= i);
     let (rows, columns) = a.shape();
     replace(path, |out| {
@@ -121,7 +121,7 @@ fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> 
             .and_then(|file| compressed(path, file, fill))
             .and_then(|()| fs::rename(&beside, &place));
         if written.is_err() {
-            // Report the first error. The temporary file may not exist, so an error of its removal is
+            // The first error is reported. The temporary file may not exist, so an error of its removal is
             // ignored.
             let _ = fs::remove_file(&beside);
         }

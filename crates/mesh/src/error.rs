@@ -1,4 +1,4 @@
-//! Errors of mesh files, with the place, the problem and the cure.
+//! Errors of mesh files, with the place, the problem and the remedy.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -13,7 +13,7 @@ pub enum Place {
     Byte(usize),
 }
 
-/// An error in a mesh file, printed as `file:place: the problem, what was expected, and the cure`.
+/// An error in a mesh file, printed as `file:place: the problem, what was expected, and the remedy`.
 ///
 /// ```
 /// use coarsen_mesh::{Format, Place, Problem, parse};
@@ -23,7 +23,7 @@ pub enum Place {
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct ReadError {
-    /// The given path, or `<bytes>`.
+    /// The given path; `<bytes>`, `<node>` or `<ele>` if the file was given as bytes.
     pub file: PathBuf,
     /// The place; `None` if the file could not be opened, or if the error concerns the whole mesh.
     pub place: Option<Place>,
@@ -39,7 +39,7 @@ impl std::fmt::Debug for ReadError {
 }
 
 impl ReadError {
-    /// An error that concerns the whole mesh.
+    /// An error that concerns the whole mesh and has no place.
     pub fn of_whole(file: impl Into<PathBuf>, problem: impl Into<Problem>) -> Self {
         Self { file: file.into(), place: None, problem: problem.into() }
     }
@@ -59,7 +59,7 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// A problem in a file; `found` is a shortened quotation.
+/// A problem in a file. `found` is a quotation from the file, shortened if necessary.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
@@ -150,7 +150,7 @@ pub enum Problem {
     /// A version or an encoding of the format that is not supported.
     #[error("{what} `{found}` is not supported, expected {expected}; export the mesh again")]
     Version {
-        /// The name of the quantity with a version.
+        /// The quantity that has a version.
         what: &'static str,
         /// The version found.
         found: String,

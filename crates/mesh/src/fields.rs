@@ -1,4 +1,4 @@
-//! Words, numbers and bytes of a file with their places.
+//! Words, numbers and bytes of a file, with their places.
 
 use std::str::FromStr;
 
@@ -7,7 +7,7 @@ use super::{Place, Problem, check_distinct};
 /// The maximum length of a quotation in a message, in characters.
 const QUOTED: usize = 40;
 
-/// A problem at a place; [`ReadError`](super::ReadError) adds the file.
+/// A problem and its place; [`ReadError`](super::ReadError) adds the file.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) place: Option<Place>,
@@ -27,7 +27,7 @@ pub(super) enum Encoding {
 
 /// A position in the bytes of a file.
 ///
-/// No memory is allocated for a declared count: lists grow as they are read.
+/// Lists grow as they are read, so a wrong count in the file allocates no memory.
 pub(super) struct Fields<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -41,7 +41,7 @@ impl<'a> Fields<'a> {
         Self { bytes, at: 0, comments: false, encoding: Encoding::Text }
     }
 
-    /// `new`, but comments from `#` to the end of the line are skipped.
+    /// As `new`, but skips comments from `#` to the end of the line.
     pub(super) fn with_comments(bytes: &'a [u8]) -> Self {
         Self { comments: true, ..Self::new(bytes) }
     }
@@ -64,7 +64,7 @@ impl<'a> Fields<'a> {
         self.at
     }
 
-    /// The remaining part of the line, without its end; `None` at the end of the file.
+    /// The rest of the line, without its end; `None` at the end of the file.
     pub(super) fn line(&mut self) -> Option<&'a [u8]> {
         let rest = &self.bytes[self.at..];
         if rest.is_empty() {
@@ -123,7 +123,7 @@ impl<'a> Fields<'a> {
         Err(self.fault(Problem::Word { expected, found: quote(word) }))
     }
 
-    /// A number as text in any encoding, used for sizes in headers.
+    /// A number given as text in any encoding, such as a size in a header.
     pub(super) fn text<T: FromStr>(&mut self, what: &'static str) -> Result<T, Fault> {
         let word = self.expect(what)?;
         number(word).ok_or_else(|| self.fault(Problem::Number { what, found: quote(word) }))
@@ -151,7 +151,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A signed integer of 1, 2, 4 or 8 bytes, or text.
+    /// A signed integer of 1, 2, 4 or 8 bytes, or as text.
     pub(super) fn signed(&mut self, bytes: usize, what: &'static str) -> Result<i64, Fault> {
         if self.encoding == Encoding::Text {
             return self.text(what);
@@ -164,8 +164,8 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// An unsigned integer of 1, 2, 4 or 8 bytes, or text; an error above 2⁶³, which is not a plausible
-    /// count.
+    /// An unsigned integer of 1, 2, 4 or 8 bytes, or as text. Numbers from 2⁶³ on are errors, since they are
+    /// not plausible counts.
     pub(super) fn unsigned(&mut self, bytes: usize, what: &'static str) -> Result<i64, Fault> {
         if self.encoding == Encoding::Text {
             return self.text(what);
@@ -179,7 +179,7 @@ impl<'a> Fields<'a> {
         i64::try_from(value).map_err(|_| self.fault(Problem::Number { what, found: value.to_string() }))
     }
 
-    /// A floating-point number of 4 or 8 bytes, or text.
+    /// A floating-point number of 4 or 8 bytes, or as text.
     pub(super) fn float(&mut self, bytes: usize, what: &'static str) -> Result<f64, Fault> {
         if self.encoding == Encoding::Text {
             return self.text(what);
@@ -190,18 +190,18 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// A coordinate: a finite number of 4 or 8 bytes, or text.
+    /// A coordinate: a finite number of 4 or 8 bytes, or as text.
     pub(super) fn coordinate(&mut self, bytes: usize) -> Result<f64, Fault> {
         let x = self.float(bytes, "coordinate")?;
         if x.is_finite() { Ok(x) } else { Err(self.fault(Problem::NotFinite)) }
     }
 
-    /// Converts a number to a count.
+    /// Converts a number to a count; a negative number is an error.
     pub(super) fn count(&self, value: i64, what: &'static str) -> Result<usize, Fault> {
         usize::try_from(value).map_err(|_| self.fault(Problem::Number { what, found: value.to_string() }))
     }
 
-    /// The corner with number `index`, if vertices are numbered from `base`.
+    /// The corner with number `index` in a numbering that starts at `base`.
     pub(super) fn corner(&self, index: i64, base: i64, vertices: usize) -> Result<u32, Fault> {
         let corner = index.checked_sub(base).and_then(|i| u32::try_from(i).ok());
         match corner.filter(|&c| (c as usize) < vertices) {
@@ -254,7 +254,7 @@ pub(super) fn number<T: FromStr>(word: &[u8]) -> Option<T> {
     std::str::from_utf8(word).ok()?.parse().ok()
 }
 
-/// A quotation for a message: shortened, and with escaped control characters.
+/// A quotation for a message, shortened and with escaped control characters.
 #[cold]
 pub(super) fn quote(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * QUOTED)]);

@@ -9,8 +9,8 @@ use flate2::read::MultiGzDecoder;
 use super::fields::Fault;
 use super::{Mesh, Problem, ReadError, medit, msh, obj, ply, tetgen, vtk};
 
-/// The maximum number of decompressed bytes, since a small file can decompress to a very large number of
-/// bytes.
+/// The maximum number of decompressed bytes. It is needed because a small file can decompress to a huge
+/// number of bytes.
 const LIMIT: u64 = 1 << 32;
 
 /// The first bytes of every gzip stream (RFC 1952, §2.3.1).
@@ -21,26 +21,26 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 pub enum Format {
     /// Wavefront OBJ: vertices and faces; normals, texture coordinates, groups and materials are skipped.
     Obj,
-    /// Stanford PLY, ascii and binary with both byte orders: `vertex` and `face`.
+    /// Stanford PLY, ascii and binary in both byte orders: elements `vertex` and `face`.
     Ply,
     /// Gmsh MSH 2.x and 4.1, ascii and binary.
     Msh,
     /// Medit MESH, ascii, in two and three dimensions.
     Medit,
-    /// VTK legacy, ascii and binary: `POLYDATA` and `UNSTRUCTURED_GRID`, cells of versions 1 to 5.
+    /// VTK legacy, ascii and binary: `POLYDATA` and `UNSTRUCTURED_GRID`, with cells of versions 1 to 5.
     Vtk,
 }
 
-/// Reads a mesh; the extension selects the format: `obj`, `ply`, `msh`, `mesh`, `vtk`, or a pair of `node`
-/// and `ele`, of which either path may be given. A final extension `.gz` is ignored; gzip files are detected
-/// by their first bytes.
+/// Reads a mesh. The extension selects the format: `obj`, `ply`, `msh`, `mesh`, `vtk`, or the pair `node` and
+/// `ele`, for which either path may be given. A final extension `.gz` is ignored; gzip files are detected by
+/// their first bytes.
 ///
 /// Polygons are divided into fans of triangles. Points and lines are skipped. Curved elements (of higher
 /// order) are reduced to their corners. Other element types are errors. Vertices that no element uses are
-/// kept, including the mid-side nodes of curved elements: see [`Mesh::without_unused`].
+/// kept, including the mid-side nodes of curved elements; see [`Mesh::without_unused`].
 ///
 /// # Errors
-/// [`ReadError`] gives the file, the place, the problem and the cure.
+/// [`ReadError`] gives the file, the place, the problem and the remedy.
 pub fn read(path: impl AsRef<Path>) -> Result<Mesh, ReadError> {
     let path = path.as_ref();
     let (base, gz) = match path.extension() {
@@ -66,7 +66,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Mesh, ReadError> {
     parse_as(format, path, &bytes(path)?)
 }
 
-/// Reads only the triangles of a file, at least one, and removes unused vertices.
+/// Reads only the triangles of a file, of which there must be at least one, and removes unused vertices.
 ///
 /// # Errors
 /// As [`read`], and [`Problem::Missing`] for a file without triangles.
@@ -76,7 +76,8 @@ pub fn read_triangles(path: impl AsRef<Path>) -> Result<Mesh, ReadError> {
     Ok(Mesh { tetrahedra: Vec::new(), ..mesh }.without_unused())
 }
 
-/// Reads only the tetrahedra of a file, at least one and each with a volume, and removes unused vertices.
+/// Reads only the tetrahedra of a file and removes unused vertices. There must be a tetrahedron, and none may
+/// be flat.
 ///
 /// # Errors
 /// As [`read`], and the errors of [`Mesh::check_tetrahedra`].
@@ -129,7 +130,7 @@ fn blame(file: &Path, fault: Fault) -> ReadError {
     ReadError { file: file.into(), place: fault.place, problem: fault.problem }
 }
 
-/// Checks the whole mesh; errors have no place.
+/// Checks the whole mesh; an error has no place.
 fn finish(mesh: Mesh, file: &Path) -> Result<Mesh, ReadError> {
     match mesh.check() {
         Ok(()) => Ok(mesh),

@@ -1,8 +1,8 @@
-//! Readers of mesh files: points, triangles and tetrahedra, checked when they are read.
+//! Readers of mesh files. They read points, triangles and tetrahedra, and check them.
 //!
 //! The gallery, the command and the examples all use these readers. They accept valid files of any program.
-//! For an invalid file they return the place, the problem and the cure. No memory is allocated for a count
-//! that is only declared.
+//! For an invalid file they return the place, the problem and the remedy. No memory is allocated for a count
+//! before the entries are read.
 //!
 //! | file | format |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! | `tetgen` | TetGen NODE and ELE |
 //! | `vtk` | VTK legacy, ascii and binary |
 //! | `format` | detection of the format; reading of the bytes |
-//! | `fields` | words, numbers and bytes of a file with their places |
+//! | `fields` | words, numbers and bytes of a file, with their places |
 //! | `surface` | boundary, unused vertices, bounding box |
 //! | `voxels` | meshes of cubes |
 //! | `shape` | generated bars; scaled, oriented and refined meshes |
@@ -41,8 +41,8 @@ pub use format::{Format, parse, parse_tetgen, read, read_tetrahedra, read_triang
 
 /// A mesh of points, triangles and tetrahedra.
 ///
-/// Either list may be empty. A volume mesh may also contain triangles, for example of marked surfaces.
-/// Indices start at 0.
+/// Either list of elements may be empty. A volume mesh may also contain triangles, for example of marked
+/// surfaces. Indices start at 0.
 ///
 /// ```
 /// use coarsen_mesh::{Format, parse};
@@ -83,12 +83,11 @@ impl Mesh {
         self.check_holds("triangles", self.triangles.len())
     }
 
-    /// Checks that there is at least one tetrahedron, and that every tetrahedron has a volume, as in
+    /// Checks that there is at least one tetrahedron and that no tetrahedron is flat, as in
     /// [`check_volumes`](Self::check_volumes).
     ///
     /// # Errors
-    /// [`Problem::Missing`] gives the numbers of elements, [`MeshError::Flat`] the first tetrahedron without
-    /// volume.
+    /// [`Problem::Missing`] gives the numbers of elements, [`MeshError::Flat`] the first flat tetrahedron.
     pub fn check_tetrahedra(&self) -> Result<(), Problem> {
         self.check_holds("tetrahedra", self.tetrahedra.len())?;
         Ok(self.check_volumes()?)
@@ -99,11 +98,11 @@ impl Mesh {
         if count == 0 { Err(Problem::Missing { needed, triangles, tetrahedra }) } else { Ok(()) }
     }
 
-    /// Checks that the volume of each tetrahedron exceeds the round-off of its corners, so that its stiffness
-    /// is finite.
+    /// Checks that no tetrahedron is flat: its volume must exceed the round-off of its corners, so that its
+    /// stiffness is finite.
     ///
     /// # Errors
-    /// [`MeshError::Flat`] gives the first tetrahedron without volume.
+    /// [`MeshError::Flat`] gives the first flat tetrahedron.
     pub fn check_volumes(&self) -> Result<(), MeshError> {
         let flat = |t: &[u32; 4]| {
             let [a, b, c, d] = t.map(|v| self.positions[v as usize]);
@@ -121,8 +120,8 @@ impl Mesh {
     }
 }
 
-/// The smallest six-fold volume of a tetrahedron of size 1 that is not considered flat. Four points in a
-/// plane give 1e-16 with coordinates of 16 digits; with coordinates of 32 bits they give 1e-8, which cannot
+/// The smallest six-fold volume of a tetrahedron of size 1 that does not count as flat. Four points in a
+/// plane give 1e-16 if their coordinates have 16 digits. With 32-bit coordinates they give 1e-8, which cannot
 /// be distinguished from a thin tetrahedron.
 const FLAT: f64 = 1e-13;
 

@@ -5,7 +5,7 @@
 use super::fields::{Fault, Fields, number, quote};
 use super::{Mesh, Problem};
 
-/// The keywords of volume elements other than tetrahedra, of any order.
+/// The keywords of volume elements of any order, other than tetrahedra.
 const VOLUMES: [&[u8]; 4] = [b"hexahedra", b"hexaedra", b"prisms", b"pyramids"];
 
 pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
@@ -80,7 +80,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
                 }));
             }
             b"end" => break,
-            // Other sections (edges, corners, normals, ...) have a count and numbers.
+            // Other sections (edges, corners, normals, ...) consist of a count and numbers.
             other if other[0].is_ascii_alphabetic() => {
                 while fields.peek().is_some_and(|next| number::<f64>(next).is_some()) {
                     fields.word();
@@ -92,7 +92,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
     Ok(mesh)
 }
 
-/// The corners of an element; skips its `middles` mid-side nodes and its reference.
+/// The corners of an element. Skips its `middles` mid-side nodes and its reference number.
 fn element<const N: usize>(
     fields: &mut Fields<'_>,
     vertices: usize,

@@ -5,8 +5,8 @@
 use super::fields::{Fault, Fields, number, quote};
 use super::{Mesh, Problem};
 
-/// The position of a face, and the end of its corners in the list of all corners. A face may refer to later
-/// vertices, so corners are checked after the last line.
+/// The position of a face in the file, and the end of its corners in the list of all corners. A face may
+/// refer to later vertices, so corners are checked after the last line.
 struct Face {
     at: usize,
     end: usize,
@@ -39,7 +39,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
                     let index = word.split(|&byte| byte == b'/').next().unwrap_or(word); // v/vt/vn
                     let index: i64 = number(index)
                         .ok_or_else(|| fault(Problem::Number { what: "corner", found: quote(word) }))?;
-                    // Negative numbers count backwards from the last vertex so far.
+                    // Negative numbers count backwards from the last vertex read so far.
                     let back = index < 0;
                     corners.push(if back { mesh.positions.len() as i64 + index + 1 } else { index });
                 }

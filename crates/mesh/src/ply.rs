@@ -1,11 +1,11 @@
-//! Stanford PLY: a header that declares elements and their properties, then their values.
+//! Stanford PLY. A header declares elements and their properties; their values follow.
 //!
 //! *Reference* Turk 1994, "The PLY Polygon File Format", Stanford University.
 
 use super::fields::{Encoding, Fault, Fields, quote};
 use super::{Mesh, Problem};
 
-/// A number type, with its size in bytes in a binary file.
+/// A number type and its size in bytes in a binary file.
 #[derive(Clone, Copy)]
 enum Type {
     Signed(usize),
@@ -63,7 +63,7 @@ struct Property<'a> {
     value: Type,
 }
 
-/// An element of the header.
+/// An element declared in the header.
 struct Element<'a> {
     name: &'a [u8],
     count: usize,
@@ -174,7 +174,7 @@ fn header<'a>(fields: &mut Fields<'a>) -> Result<(Encoding, Vec<Element<'a>>), F
             return Err(fields.fault(Problem::Word { expected, found }));
         }
     }
-    fields.line(); // of end_header
+    fields.line(); // the rest of the line of end_header
     Ok((encoding, elements))
 }
 

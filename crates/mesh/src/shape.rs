@@ -1,11 +1,11 @@
-//! Generated bars, and meshes with a different size, orientation or resolution.
+//! Generated bars, and meshes with another size, orientation or resolution.
 
 use std::collections::HashMap;
 
 use super::Mesh;
 use super::vector::{cross, dot, sub};
 
-/// The six edge paths from corner 000 to corner 111 of a cube: Kuhn's subdivision, the same in every cell.
+/// The six edge paths from corner 000 to corner 111 of a cube (Kuhn's subdivision), the same in every cell.
 const PATHS: [[usize; 2]; 6] = [[0, 1], [0, 2], [1, 0], [1, 2], [2, 0], [2, 1]];
 
 /// All cells of a box; x varies slowest.
@@ -25,7 +25,7 @@ impl Mesh {
         Self::cubes(cells, h, |_| true)
     }
 
-    /// The cells of a box for which `keep` holds, with all nodes of the box.
+    /// The cells of a box for which `keep` is true, with all nodes of the box.
     pub(crate) fn cubes([nx, ny, nz]: [usize; 3], h: f64, keep: impl Fn([usize; 3]) -> bool) -> Self {
         let number = |[x, y, z]: [usize; 3]| ((x * (ny + 1) + y) * (nz + 1) + z) as u32;
         let positions = cells([nx + 1, ny + 1, nz + 1]).map(|p| p.map(|c| c as f64 * h)).collect();
@@ -66,7 +66,7 @@ impl Mesh {
         self
     }
 
-    /// Divides every triangle into four at the midpoints of its edges; tetrahedra are dropped.
+    /// Divides every triangle into four triangles at the midpoints of its edges. Tetrahedra are dropped.
     pub fn divided(mut self) -> Self {
         let mut middles: HashMap<[u32; 2], u32> = HashMap::new();
         let mut finer = Vec::with_capacity(4 * self.triangles.len());

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::Mesh;
 use super::vector::{cross, dot, sub};
 
-/// The face opposite to each corner of a positively oriented tetrahedron, counter-clockwise as seen from
+/// The face opposite to each corner of a positively oriented tetrahedron, counter-clockwise if seen from
 /// outside.
 const FACES: [[usize; 3]; 4] = [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]];
 
@@ -13,7 +13,7 @@ impl Mesh {
     /// The boundary triangles: all triangles of a surface mesh, or the faces that belong to only one
     /// tetrahedron.
     ///
-    /// Faces of tetrahedra are oriented outwards, for either orientation of the tetrahedron. *Cost* a hash
+    /// Faces of tetrahedra are oriented outwards, whatever the orientation of the tetrahedron. *Cost* a hash
     /// table of all faces.
     pub fn surface(&self) -> Vec<[u32; 3]> {
         if self.tetrahedra.is_empty() {
@@ -81,8 +81,8 @@ mod tests {
         Mesh { positions, triangles: Vec::new(), tetrahedra: vec![[1, 2, 3, 4], [2, 3, 4, 5]] }
     }
 
-    /// The volume enclosed by the boundary (divergence theorem) equals the volume of the tetrahedra, so all
-    /// faces point outwards.
+    /// The volume enclosed by the boundary (by the divergence theorem) equals the volume of the tetrahedra,
+    /// so all faces point outwards.
     #[test]
     fn the_surface_encloses_the_volume() {
         let mesh = pair();

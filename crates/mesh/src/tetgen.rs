@@ -1,4 +1,4 @@
-//! TetGen NODE and ELE files: a count and a list in each. The files of Triangle, the two-dimensional
+//! TetGen NODE and ELE files: each contains a count and a list. The files of Triangle, the two-dimensional
 //! predecessor of TetGen, have the same layout.
 //!
 //! *Reference* Si 2015, "TetGen, a Delaunay-based quality tetrahedral mesh generator", ACM TOMS 41(2);
@@ -7,7 +7,7 @@
 use super::fields::{Fault, Fields};
 use super::{Mesh, Problem};
 
-/// The vertices of a NODE file; the first vertex gives the base of the numbers, 0 or 1.
+/// The vertices of a NODE file. The number of the first vertex, 0 or 1, is the base of the numbering.
 pub(super) struct Vertices {
     pub(super) positions: Vec<[f64; 3]>,
     base: i64,

@@ -4,12 +4,12 @@ use super::vector::{cross, dot, sub};
 use super::{Mesh, Problem};
 
 impl Mesh {
-    /// The cubes whose centre lies in a tetrahedron of this mesh, divided like a [`bar`](Self::bar); `cells`
+    /// The cubes whose centre lies in a tetrahedron of this mesh, divided like a [`bar`](Self::bar). `cells`
     /// cubes, at least 1, fill the longest side of the bounding box.
     ///
-    /// *Use* for the same body at several resolutions. Elements have equal shape, and the surface has steps.
-    /// Parts thinner than a cube may be lost. *Cost* a few operations per cube of the box and per pair of a
-    /// tetrahedron and a cube of its bounding box.
+    /// *Use* for the same body at several resolutions. All elements have the same shape, and the surface has
+    /// steps. Parts thinner than a cube may be lost. *Cost* a few operations for each cube of the box, and
+    /// for each cube in the bounding box of each tetrahedron.
     ///
     /// ```
     /// let bar = coarsen_mesh::Mesh::bar([4, 1, 1], 1.0);
@@ -52,7 +52,7 @@ impl Mesh {
     }
 }
 
-/// Whether a point lies in a tetrahedron of either orientation, its boundary included.
+/// Whether a point lies in a tetrahedron of either orientation or on its boundary.
 fn inside(x: &[[f64; 3]; 4], p: [f64; 3]) -> bool {
     let volume =
         |a: [f64; 3], b: [f64; 3], c: [f64; 3], d: [f64; 3]| dot(cross(sub(b, a), sub(c, a)), sub(d, a));
@@ -66,8 +66,8 @@ fn inside(x: &[[f64; 3]; 4], p: [f64; 3]) -> bool {
 mod tests {
     use super::*;
 
-    /// Filling a bar with cubes gives the bar, for any orientation of its tetrahedra; all elements are
-    /// positive and of equal volume, and inner faces match.
+    /// Filling a bar with cubes gives the bar, for any orientation of its tetrahedra. All elements have the
+    /// same positive volume, and inner faces match.
     #[test]
     fn a_bar_is_filled() {
         let mut bar = Mesh::bar([2, 1, 1], 1.0);

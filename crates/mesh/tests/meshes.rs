@@ -1,11 +1,12 @@
-//! Real mesh files match their index; damaged files give errors.
+//! Tests that real mesh files match their index and that damaged files give errors.
 
 use std::path::PathBuf;
 
 use coarsen_mesh::{Format, Mesh, Place, Problem, ReadError, parse, parse_tetgen, read};
 use proptest::prelude::*;
 
-/// Name, vertices, triangles, tetrahedra; `None` if the index of the data folder does not give the number.
+/// Name, vertices, triangles, tetrahedra. `None` if the index of the data folder does not give the number of
+/// triangles.
 const FILES: [(&str, usize, Option<usize>, usize); 14] = [
     ("c3d_spot.obj.gz", 2930, Some(5856), 0),
     ("diffcloth_dress-v5k-f10k.obj.gz", 5563, Some(10180), 0),
@@ -89,7 +90,7 @@ const SAMPLES: [(Format, &[u8]); 8] = [
     (Format::Vtk, VTK5),
 ];
 
-/// The corpus has a file of each format and encoding, from which `tests/fuzz` starts.
+/// The corpus, from which `tests/fuzz` starts, has a file of each format and encoding.
 #[test]
 fn every_file_of_the_corpus_is_good() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
@@ -102,7 +103,7 @@ fn every_file_of_the_corpus_is_good() {
     assert!(seen > 25, "{seen} files");
 }
 
-/// Checks that the result of a damaged file is a consistent mesh or an error with a text.
+/// Checks that a damaged file gives a consistent mesh or an error with a text.
 fn harmless(result: Result<Mesh, ReadError>) {
     match result {
         Ok(mesh) => assert_eq!(mesh.check(), Ok(())),
@@ -121,7 +122,7 @@ fn samples_are_good_and_every_cut_is_harmless() {
     (0..NODE.len()).for_each(|end| harmless(parse_tetgen(&NODE[..end], ELE)));
 }
 
-/// Second-order elements of TetGen, and triangles of Triangle, with corners numbered from 0.
+/// Second-order elements of TetGen, and triangles of Triangle with corners numbered from 0.
 #[test]
 fn curved_tetrahedra_and_triangles_of_ele_files() {
     let points: String = (0..10).map(|k| format!("{k} {k} 0 0\n")).collect();
@@ -137,7 +138,7 @@ fn curved_tetrahedra_and_triangles_of_ele_files() {
     );
 }
 
-/// The bytes to overwrite at random positions of a sample.
+/// The bytes that overwrite random positions of a sample.
 fn damage() -> impl Strategy<Value = Vec<(usize, u8)>> {
     let byte = prop_oneof![any::<u8>(), prop::sample::select(&b"0123456789-.$e \n"[..])];
     prop::collection::vec((any::<usize>(), byte), 1..6)

@@ -1,5 +1,5 @@
-//! The OpenCL functions that `cl-sys` declares for OpenCL 1.2. Each forwards its call to the library of the
-//! machine.
+//! The OpenCL functions that `cl-sys` declares for OpenCL 1.2. Each function forwards its calls to the
+//! library of the machine.
 //!
 //! Parameters have the names of the standard. All pointers, handles and callbacks have one type, because only
 //! their size matters for forwarding.
@@ -21,8 +21,8 @@ macro_rules! status {
             static FUNCTION: OnceLock<Option<Function>> = OnceLock::new();
             // SAFETY: the table below gives the types of the OpenCL standard.
             match FUNCTION.get_or_init(|| unsafe { symbol(stringify!($name)) }) {
-                // SAFETY: the same arguments go to the function of the same name; the caller answers for
-                // them.
+                // SAFETY: the same arguments go to the function of the same name; the caller guarantees that
+                // they are valid.
                 Some(f) => unsafe { f($($arg),*) },
                 None => PLATFORM_NOT_FOUND,
             }
@@ -39,11 +39,11 @@ macro_rules! handle {
             static FUNCTION: OnceLock<Option<Function>> = OnceLock::new();
             // SAFETY: the table below gives the types of the OpenCL standard.
             match FUNCTION.get_or_init(|| unsafe { symbol(stringify!($name)) }) {
-                // SAFETY: the same arguments go to the function of the same name; the caller answers for
-                // them.
+                // SAFETY: the same arguments go to the function of the same name; the caller guarantees that
+                // they are valid.
                 Some(f) => unsafe { f($($arg,)* errcode_ret) },
                 None => {
-                    // SAFETY: the standard makes errcode_ret null or a valid address.
+                    // SAFETY: by the standard errcode_ret is null or a valid address.
                     if let Some(status) = unsafe { errcode_ret.as_mut() } {
                         *status = PLATFORM_NOT_FOUND;
                     }

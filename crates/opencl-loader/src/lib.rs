@@ -1,13 +1,13 @@
-//! OpenCL, loaded when a program runs and not when it is linked.
+//! OpenCL, loaded when a program runs instead of when it is linked.
 //!
 //! The crate `ocl` links `libOpenCL` and calls its functions by name, so that a program would not link on a
-//! machine without an OpenCL development package. This crate defines all these functions itself: at its first
-//! call each looks up the function of the same name in the OpenCL library of the machine, and then forwards
-//! calls to it. Without a library, calls return the status −1001 (no platform).
+//! machine without an OpenCL development package. This crate defines all these functions itself. The first
+//! call of each function looks up the function of the same name in the OpenCL library of the machine; this
+//! and later calls are forwarded to it. Without a library, calls return the status −1001 (no platform).
 //!
 //! Call [`probe`] before any other call of OpenCL. It returns at once, whereas `ocl::Platform::list` sleeps
-//! ten seconds and panics if there is no platform. In addition, the functions of this crate are only linked
-//! into programs that refer to it.
+//! ten seconds and panics if there is no platform. In addition, the functions of this crate are linked only
+//! into programs that use the crate.
 //!
 //! | file | what |
 //! |---|---|
@@ -65,8 +65,8 @@ impl std::fmt::Debug for Absent {
 /// Returns the number of OpenCL platforms of this machine, without a retry loop or a panic.
 ///
 /// One thread queries the machine, once per process, because some drivers cannot be loaded by two threads.
-/// *Cost* the first call loads the library and its drivers (some start a compiler, which takes time); later
-/// calls cost nothing.
+/// *Cost* the first call loads the library and its drivers, some of which start a compiler. Later calls cost
+/// nothing.
 ///
 /// ```
 /// match coarsen_opencl_loader::probe() {
@@ -95,7 +95,7 @@ fn ask() -> Result<u32, Absent> {
     }
 }
 
-/// The OpenCL library of this machine, loaded once and never unloaded.
+/// Returns the OpenCL library of this machine, which is loaded once and never unloaded.
 fn library() -> Option<&'static Library> {
     static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
     let load = || {
@@ -109,7 +109,7 @@ fn library() -> Option<&'static Library> {
     LIBRARY.get_or_init(load).as_ref()
 }
 
-/// The function `name` of the OpenCL library.
+/// Returns the function `name` of the OpenCL library.
 ///
 /// # Safety
 /// `F` must be the type of this function.

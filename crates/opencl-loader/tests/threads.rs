@@ -1,4 +1,4 @@
-//! All threads get the same result, also those that call while drivers are being loaded.
+//! All threads get the same result, even if they call while drivers are being loaded.
 
 use std::sync::Barrier;
 

@@ -1,9 +1,9 @@
 //! A cache of compiled programs on disk, so that a second process compiles nothing.
 //!
 //! The folder is `opencl` in the folder of `COARSEN_CACHE`, otherwise in `coarsen` in the cache of the user
-//! (`XDG_CACHE_HOME`, `~/.cache`, `LOCALAPPDATA`). A file holds the program of one driver for one list of
-//! sources and one list of options; its name is computed from all three. If the folder cannot be read or
-//! written, programs are compiled; this is never an error.
+//! (`XDG_CACHE_HOME`, `~/.cache`, `LOCALAPPDATA`). A file contains the program of one driver for one list of
+//! sources and one list of options; its name is computed from all three. A folder that cannot be read or
+//! written is no error: programs are then compiled.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ impl Cache {
         (u64::from_le_bytes(*head) == digest(&binary)).then(|| binary.to_vec())
     }
 
-    /// Stores a program in one step: another process reads either the complete file or no file.
+    /// Stores a program. Another process reads either the complete file or no file.
     pub(crate) fn store(&self, key: u64, program: &core::Program) {
         let Some(file) = self.file(key) else { return };
         let Ok(ProgramInfoResult::Binaries(binaries)) =
@@ -70,7 +70,7 @@ impl Cache {
     }
 }
 
-/// Writes the complete file in one step, or nothing.
+/// Writes the file so that other processes find all of it or nothing.
 fn write(file: &Path, bytes: &[u8]) {
     let draft = file.with_extension(format!("{}", process::id()));
     let written = file.parent().map(fs::create_dir_all).is_some_and(|made| made.is_ok())

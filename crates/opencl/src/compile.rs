@@ -13,7 +13,7 @@ use crate::cache::Cache;
 use crate::error::failed;
 use crate::handle::Handle;
 
-/// Version 1.2, because one vendor miscompiles array parameters of later versions. The argument info is
+/// OpenCL C 1.2, because one vendor miscompiles array parameters of later versions. The argument info is
 /// needed for the type check of launches.
 const OPTIONS: &str = "-cl-std=CL1.2 -cl-kernel-arg-info";
 

@@ -41,7 +41,7 @@ impl OpenClDevice {
     }
 }
 
-/// Returns all OpenCL devices of this machine, by platform, in the order of the drivers.
+/// Returns all OpenCL devices of this machine, platform by platform, in the order of the drivers.
 ///
 /// One thread queries the drivers, once per process, because PoCL 3.1 reports no devices while another thread
 /// initialises them.
@@ -61,11 +61,12 @@ pub fn devices() -> Result<&'static [Device], OpenClError> {
     DEVICES.get_or_init(ask).as_deref().map_err(Clone::clone)
 }
 
-/// Returns a place on the first accelerator that computes in `T`, otherwise on the first device that does.
+/// Returns a place on the first accelerator that computes in `T`, or on the first device that does if there
+/// is no such accelerator.
 ///
 /// *Cost* a new place compiles the kernels of vectors, and the first matrix of a block size compiles the
-/// kernels of its products: a few tenths of a second each the first time, a millisecond if they are in the
-/// cache (a folder of the user, or the folder in `COARSEN_CACHE`).
+/// kernels of its products. Each compilation takes a few tenths of a second the first time. Later it takes a
+/// millisecond, because programs are cached in a folder of the user, or in the folder in `COARSEN_CACHE`.
 ///
 /// ```
 /// use coarsen_backend::Backend;
@@ -89,7 +90,7 @@ fn ask() -> Result<Vec<Device>, OpenClError> {
         let name = core::get_platform_info(platform, PlatformInfo::Name)
             .map_err(failed("clGetPlatformInfo"))?
             .to_string();
-        // For a platform without devices this returns an error, not an empty list.
+        // For a platform without devices this is an error, not an empty list.
         for id in core::get_device_ids(platform, Some(DeviceType::ALL), None).unwrap_or_default() {
             // A device that does not report its properties is left out.
             devices.extend(describe(id, &name).ok());

@@ -34,7 +34,7 @@ impl OpenClDriver {
     }
 }
 
-/// Returns the OpenCL buffer in an object.
+/// Returns the OpenCL buffer behind an object of the driver.
 pub(crate) fn buffer(object: &Object) -> &Mem {
     object.downcast_ref::<Handle<Mem>>().expect("a buffer of OpenCL")
 }
@@ -52,7 +52,8 @@ impl Driver for OpenClDriver {
             ffi::clCreateBuffer(self.context.as_ptr(), flags, bytes, source, &mut status)
         };
         check("clCreateBuffer", status)?;
-        // SAFETY: the call succeeded, so `mem` is a buffer with one reference, which the value takes over.
+        // SAFETY: the call succeeded, so `mem` is a buffer with one reference. The returned value owns this
+        // reference.
         Ok(Box::new(Handle::new(unsafe { Mem::from_raw_create_ptr(mem) })))
     }
 
@@ -107,7 +108,7 @@ impl Driver for OpenClDriver {
             check("clSetKernelArg", status)?;
         }
         let global = groups * local;
-        // SAFETY: all arguments are set, and buffers have the lengths passed with them; the queue retains
+        // SAFETY: all arguments are set. Buffers have the lengths passed with them, and the queue retains
         // them.
         let status = unsafe {
             ffi::clEnqueueNDRangeKernel(

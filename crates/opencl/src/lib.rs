@@ -1,9 +1,9 @@
 //! OpenCL devices as places: [`coarsen_device`] over OpenCL.
 //!
 //! [`default_device`] returns an [`OpenCl`], which is a [`coarsen_device::OnDevice`]; [`devices`] lists the
-//! devices. Vectors, matrices and preconditioners come from that crate. This crate implements its
-//! [`Driver`](coarsen_device::Driver). It builds and links without OpenCL installed; [`devices`] then returns
-//! an error with the missing part.
+//! devices. Vectors, matrices and preconditioners are those of `coarsen_device`, and this crate implements
+//! its [`Driver`](coarsen_device::Driver). It builds and links without OpenCL installed. Without OpenCL,
+//! [`devices`] returns an error that names the missing part.
 //!
 //! | file | what |
 //! |---|---|

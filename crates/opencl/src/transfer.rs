@@ -1,6 +1,6 @@
 //! Copies between the host and a device.
 //!
-//! If both share memory, buffers are mapped, and the host reads and writes them without a copy.
+//! If they share memory, buffers are mapped, and the host reads and writes them without a copy.
 
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
@@ -13,8 +13,8 @@ use ocl::ffi;
 
 use crate::error::check;
 
-/// A mapped buffer, which is always unmapped. Otherwise a panic of the caller would leave it mapped, and its
-/// next use would be undefined.
+/// A mapped buffer, which is always unmapped. Otherwise a panic of the caller would leave it mapped, and the
+/// next use of the buffer would be undefined.
 struct Mapping<'a> {
     queue: &'a CommandQueue,
     buffer: &'a Mem,
@@ -30,7 +30,7 @@ impl Mapping<'_> {
 
     fn unmap(&self) -> i32 {
         let (queue, buffer) = (self.queue.as_ptr(), self.buffer.as_ptr());
-        // SAFETY: `there` is a mapping of this buffer; `end` and `drop` consume it, so that it is not used
+        // SAFETY: `there` is a mapping of this buffer. `end` and `drop` consume it, so it is not used
         // afterwards.
         unsafe { ffi::clEnqueueUnmapMemObject(queue, buffer, self.there, 0, ptr::null(), ptr::null_mut()) }
     }
@@ -38,7 +38,7 @@ impl Mapping<'_> {
 
 impl Drop for Mapping<'_> {
     fn drop(&mut self) {
-        // A panic is in progress, which is more important than this status.
+        // The panic in progress is more important than this status.
         let _ = self.unmap();
     }
 }
@@ -126,8 +126,8 @@ fn enqueue_write(
     host: &[u8],
     blocking: u32,
 ) -> Result<(), Error> {
-    // SAFETY: the buffer holds `start + host.len()` bytes, and `host` is read before this returns, or lives
-    // until the caller has waited.
+    // SAFETY: the buffer holds `start + host.len()` bytes. `host` is read before this returns, or lives until
+    // the caller has waited.
     let status = unsafe {
         ffi::clEnqueueWriteBuffer(
             queue.as_ptr(),

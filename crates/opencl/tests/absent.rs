@@ -1,4 +1,5 @@
-//! Machines without OpenCL, and machines with two devices, imitated by the environment of a child process.
+//! Machines without OpenCL and machines with two devices, simulated by environment variables of a child
+//! process.
 
 mod common;
 
@@ -48,7 +49,7 @@ fn no_library_is_named() {
     let status = unsafe { ocl::ffi::clGetPlatformIDs(0, std::ptr::null_mut(), &mut platforms) };
     assert_eq!((status, platforms), (-1001, 7));
     let mut status = 0;
-    // SAFETY: there is no library that uses the arguments; the status is a valid address.
+    // SAFETY: no library receives the arguments, and the address of the status is valid.
     let context = unsafe {
         ocl::ffi::clCreateContext(
             std::ptr::null(),

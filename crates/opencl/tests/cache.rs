@@ -77,7 +77,7 @@ fn a_second_process_compiles_nothing() {
     assert!(files.any(|file| kept(&file.unwrap().path())));
     tuned("a_process");
     std::fs::remove_dir_all(&folder).unwrap();
-    // Without a cache: a file in place of the folder.
+    // A file in place of the folder: there is no cache.
     let file = folder.with_extension("file");
     std::fs::write(&file, "").unwrap();
     assert_eq!(compiled(&file), 2);

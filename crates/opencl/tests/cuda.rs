@@ -1,5 +1,5 @@
-//! The kernels as CUDA (`benches/gpu/cuda`): without a card an error with a reason is returned at once; on a
-//! card simulated with g++ the results equal the results of the CPU.
+//! The kernels as CUDA (`benches/gpu/cuda`). Without a card an error with a reason is returned at once. On a
+//! card simulated with g++, the results equal those of the CPU.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -83,8 +83,8 @@ fn kernels_are_cuda_too() {
     passed(&done);
 }
 
-/// Tests a matrix that is assembled on the card from a stream of blocks, and diagonal inverses and Galerkin
-/// products of a hierarchy computed from this matrix.
+/// Tests a matrix that is assembled on the card from a stream of blocks. Also tests the diagonal inverses and
+/// the Galerkin products of a hierarchy, which are computed from this matrix.
 fn assembled_there(on: &OpenCl<f64>) {
     let p = Problem::parse("poisson2d:12", &Options::default()).unwrap();
     let (pattern, n) = (p.matrix.pattern(), p.matrix.pattern().rows());
@@ -121,8 +121,8 @@ fn assembled_there(on: &OpenCl<f64>) {
     assert!(close(&applied(&mut jacobi), &expected), "block Jacobi");
 }
 
-/// Tests vectors, products, assembly and updates from the assembled matrix, and conjugate gradients with
-/// domains whose structure and inverses are computed on the card.
+/// Tests vectors, products, assembly and updates from the assembled matrix. Also tests conjugate gradients
+/// with domains whose structure and inverses are computed on the card.
 #[test]
 #[ignore = "run by kernels_are_cuda_too"]
 fn a_played_card_does_what_the_cpu_does() {

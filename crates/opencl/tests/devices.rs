@@ -1,7 +1,7 @@
 //! Several devices of one platform: each is a separate place and passes the conformance tests.
 //!
-//! PoCL shows the processor as two devices if `POCL_DEVICES` requires it, and reads the variable once. Tests
-//! with two devices therefore run in a separate process.
+//! PoCL shows the processor as two devices if `POCL_DEVICES` says so, and reads this variable only once.
+//! Tests with two devices therefore run in a separate process.
 
 mod common;
 
@@ -29,8 +29,8 @@ fn two_devices_of_a_platform() {
     assert!(done.status.success() && said.contains("3 passed"), "{said}");
 }
 
-/// Returns two devices of one platform and name that compute in `f64`, so that results agree to the last bit.
-/// Otherwise returns `None`, with the reason printed if the platform is not PoCL.
+/// Returns two devices of one platform that compute in `f64` and have the same name, so that results agree to
+/// the last bit. Otherwise returns `None`, with the reason printed if the platform is not PoCL.
 fn two() -> Option<[&'static Device; 2]> {
     let able: Vec<&Device> = devices().unwrap().iter().filter(|device| device.computes::<f64>()).collect();
     let alike = |a: &Device, b: &Device| (&a.platform, &a.name) == (&b.platform, &b.name);

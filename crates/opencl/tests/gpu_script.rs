@@ -1,4 +1,5 @@
-//! `benches/gpu/run.sh` with scripts as benches: measurements are kept, and failed benches are reported.
+//! `benches/gpu/run.sh` with scripts in place of benches: measurements are kept, and failed benches are
+//! reported.
 
 #![cfg(unix)]
 
@@ -7,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs, process};
 
-/// Runs the script with two benches; a bench with `true` succeeds and prints "figures". Returns the exit
+/// Runs the script with two benches, of which those with `true` succeed and print "figures". Returns the exit
 /// code, and the table if there is one.
 fn run(folder: &Path, benches: [(&str, bool); 2]) -> (Option<i32>, Option<String>) {
     for (name, sound) in benches {

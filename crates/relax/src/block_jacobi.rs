@@ -11,10 +11,10 @@ use crate::checks;
 
 /// Damped or l1 block Jacobi: M⁻¹ = ω blockdiag(A)⁻¹, one block per node.
 ///
-/// With `l1` the stationary iteration converges on every symmetric positive definite matrix. Unlike point
-/// Jacobi it is invariant under a change of basis in each node. *Use* for displacement and velocity systems,
-/// with the nodes as blocks; on 1x1 blocks it is [`Jacobi`](crate::Jacobi). *Memory* b² values per node, on
-/// the host and at the place. *Cost* one pass over the inverses and 2 vector passes per application.
+/// With `l1` the stationary iteration converges for every symmetric positive definite matrix. Unlike point
+/// Jacobi, the method is invariant under a change of basis in each node. *Use* for displacement and velocity
+/// systems, with the nodes as blocks; on 1x1 blocks it is [`Jacobi`](crate::Jacobi). *Memory* b² values per
+/// node, on the host and at the place. *Cost* one pass over the inverses and 2 vector passes per application.
 /// *Reference* Saad 2003, §4.1.1; l1: Baker, Falgout, Kolev, Yang 2011, SIAM J. Sci. Comput. 33, §5.
 ///
 /// ```
@@ -32,7 +32,7 @@ use crate::checks;
 pub struct BlockJacobi {
     /// The damping ω, above 0; it has no effect under conjugate gradients.
     pub omega: f64,
-    /// Whether the absolute row sums outside a diagonal block are added to its diagonal.
+    /// Whether the sums of absolute values outside the diagonal block are added to the diagonal of A.
     pub l1: bool,
 }
 

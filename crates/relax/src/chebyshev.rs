@@ -1,4 +1,4 @@
-//! Chebyshev: z = p(M A) M r with the polynomial p whose error polynomial is smallest on an interval.
+//! Chebyshev: z = p(M A) M r, where the error polynomial of p is the smallest on an interval.
 //!
 //! | symbol | here |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | dₖ | `d`, the correction |
 //! | xₖ | `x` and `ahead` in turn |
 //!
-//! Step numbers at line ends are the line numbers of Saad 2003, Algorithm 12.1, with M r instead of r.
+//! Numbers at line ends are the line numbers of Saad 2003, Algorithm 12.1, with M r instead of r.
 
 use std::mem;
 use std::sync::Arc;
@@ -32,25 +32,26 @@ pub enum Scaling {
     /// The inverses of the diagonal blocks.
     #[default]
     Inverse,
-    /// The symmetric blocks that minimise ‖I − M A‖ in the Frobenius norm. They are smaller than the inverses
-    /// in rows far from diagonal dominance. *Cost* one more pass over A in setup. *Reference* Bröker & Grote
-    /// 2002.
+    /// The symmetric blocks that minimise ‖I − M A‖ in the Frobenius norm. In rows far from diagonal
+    /// dominance they are smaller than the inverses. *Cost* one more pass over A in setup. *Reference* Bröker
+    /// & Grote 2002.
     Spai0,
 }
 
 /// A Chebyshev polynomial in M A, with M a block-diagonal approximation of A⁻¹.
 ///
-/// From a zero guess the error polynomial is Tₘ((θ − t)/δ) / Tₘ(θ/δ) of degree m, the smallest on \[α, β\].
-/// It needs m block products and m − 1 products with A. β is the bound of ρ(M A) that [`Spectrum`] computes.
-/// For symmetric positive definite A the preconditioner is symmetric positive definite if β bounds the
-/// spectrum. *Use* if inner products and triangular solves are expensive: on devices and many cores. `ratio`
-/// 30 suits a preconditioner for `Cg`, 4 to 10 a smoother. Degree 1 is [`DampedJacobi`](crate::DampedJacobi),
-/// or [`Spai0`](crate::Spai0); as the preconditioner of conjugate gradients the former equals block Jacobi.
-/// *Memory* at the place a copy of A, b² values per node and 2 vectors; on the host b² values per node and 5
-/// vectors, or 5/8 of one vector if row sums bound the spectrum of scalars. *Cost* an application reads A m −
-/// 1 times from a zero guess and m times otherwise, each time in one pass that also reads M and 3 vectors and
-/// writes 2. *Reference* Saad 2003, §12.3.2, Algorithm 12.1; Tamstorf, Jones, McCormick 2015, §7 (smoother
-/// and spectral radius); Adams, Brezina, Hu, Tuminaro 2003, J. Comput. Phys. 188.
+/// From a zero guess the error polynomial is Tₘ((θ − t)/δ) / Tₘ(θ/δ), the smallest polynomial of degree m on
+/// \[α, β\]. An application needs m products with M and m − 1 products with A. β is the bound of ρ(M A) that
+/// [`Spectrum`] computes. If A is symmetric positive definite and β bounds the spectrum, the preconditioner
+/// is symmetric positive definite. *Use* if inner products and triangular solves are expensive: on devices
+/// and many cores. A `ratio` of 30 suits a preconditioner for `Cg`, 4 to 10 a smoother. Degree 1 is
+/// [`DampedJacobi`](crate::DampedJacobi), or [`Spai0`](crate::Spai0); as a preconditioner of conjugate
+/// gradients, `DampedJacobi` equals block Jacobi. *Memory* at the place a copy of A, b² values per node and 2
+/// vectors; on the host b² values per node and 5 vectors, or 5/8 of one vector if row sums bound the spectrum
+/// of scalars. *Cost* an application reads A m − 1 times from a zero guess and m times otherwise, each time
+/// in one pass that also reads M and 3 vectors and writes 2. *Reference* Saad 2003, §12.3.2, Algorithm 12.1;
+/// Tamstorf, Jones, McCormick 2015, §7 (smoother and spectral radius); Adams, Brezina, Hu, Tuminaro 2003, J.
+/// Comput. Phys. 188.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -112,7 +113,7 @@ impl Chebyshev {
     }
 }
 
-/// Refuses an interval that is empty or reaches 0.
+/// Returns an error if the interval is empty or reaches 0.
 pub(crate) fn check_ratio(name: &'static str, value: f64) -> Result<(), Error> {
     let fits = value > 1.0 && value.is_finite();
     if fits { Ok(()) } else { Err(Error::Parameter { name, value, range: "above 1" }) }
@@ -190,7 +191,7 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for ChebyshevPolynomial<T, B
 impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
     /// Runs steps 4 to 7 for k = 1 to m − 1. The first correction is in `d` and already added to x.
     ///
-    /// *Deviation*: the residual is computed from x and not by its recurrence, so that a step is one pass.
+    /// *Deviation*: the residual is computed from x, not by its recurrence, so that a step is one pass.
     fn iterate(&mut self, b: &B::Vector, x: &mut B::Vector) {
         let [theta, delta] = self.interval();
         let sigma = theta / delta; // 1

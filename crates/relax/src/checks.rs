@@ -9,38 +9,38 @@ use coarsen_sparse::{Bsr, Pattern, System};
 
 use crate::Spectrum;
 
-/// Refuses a damping factor that is not above 0 and finite.
+/// Returns an error if a damping factor is not finite or not above 0.
 pub(crate) fn omega(name: &'static str, value: f64) -> Result<(), Error> {
     let fits = value > 0.0 && value.is_finite();
     if fits { Ok(()) } else { Err(Error::Parameter { name, value, range: "above 0 and finite" }) }
 }
 
-/// Returns A, or A + C if there is contact, if it is square, has square blocks and fits the other data of the
-/// system. Values are not checked.
+/// Returns A, or A + C if there is contact. Checks that it is square, has square blocks and fits the other
+/// data of the system, but not its values.
 pub(crate) fn square<'a, T: Real>(system: &System<'a, T>) -> Result<Cow<'a, Bsr<T>>, SetupError> {
     system.check()?;
     Ok(system.whole()?)
 }
 
-/// Returns the matrix of [`square`], if in addition every value is finite.
+/// Returns the matrix of [`square`] after checking that every value is finite.
 pub(crate) fn finite<'a, T: Real>(system: &System<'a, T>) -> Result<Cow<'a, Bsr<T>>, SetupError> {
     let a = square(system)?;
     a.check_finite()?;
     Ok(a)
 }
 
-/// Whether `a` has the block size and the pattern of a method built before.
+/// Whether `a` has the block size `block` and the pattern `pattern`.
 pub(crate) fn same<T: Real>(a: &Bsr<T>, block: usize, pattern: &Arc<Pattern>) -> bool {
     a.block().0 == block && Pattern::same(a.pattern(), pattern)
 }
 
-/// Whether A is symmetric up to the square root of EPSILON, which is half the digits of its numbers. A
-/// preconditioner of conjugate gradients requires this.
+/// Whether A is symmetric up to the square root of EPSILON, that is, in half of its digits. A preconditioner
+/// of conjugate gradients requires this.
 pub(crate) fn symmetric<T: Real>(a: &Bsr<T>) -> bool {
     asymmetric(a).is_none()
 }
 
-/// Returns the first pair of entries that differ by more than in [`symmetric`].
+/// Returns the first pair of entries that violates [`symmetric`].
 pub(crate) fn asymmetric<T: Real>(a: &Bsr<T>) -> Option<(usize, usize)> {
     a.asymmetric_pair(T::EPSILON.sqrt())
 }
@@ -57,8 +57,8 @@ pub(crate) fn radius_and_class<T: Real>(
     Ok((radius, class))
 }
 
-/// Updates a smoother in its two phases, or builds again if the block size or the pattern changed. `prepare`
-/// checks that values are finite.
+/// Updates a smoother by its two phases, or builds it again if the block size or the pattern changed.
+/// `prepare` checks that values are finite.
 pub(crate) fn update_in_phases<T: Real, B: Backend, M: Smoother<T, B>>(
     method: &mut M,
     system: System<'_, T>,

@@ -27,13 +27,14 @@ const METHOD: &str = "damped jacobi";
 /// Damped block Jacobi with a computed ω, the cheapest smoother.
 ///
 /// ω = 2 / (β + β/r), where β is a bound of ρ(D⁻¹A) and r is the `ratio`. It minimises the largest |1 − ω t|
-/// for t in \[β/r, β\]. A guessed ω is not safe: elastic systems have ρ of 3 and more, and ω = 0.7 diverges.
+/// for t in \[β/r, β\]. A guessed ω is not safe: for elastic systems ρ is 3 and more, and ω = 0.7 diverges.
 /// *Use* as the smoother of a hierarchy, for scalars or on devices. *Not* if iterations must be few: use
-/// [`Chebyshev`](crate::Chebyshev). If it is the preconditioner of conjugate gradients, ω has no effect and
-/// [`BlockJacobi`](crate::BlockJacobi) is cheaper. *Memory* at the place a copy of A, b² values per node and
-/// 2 vectors; on the host b² values per node and 5 vectors, or 5/8 of one vector if row sums bound the
-/// spectrum of scalars. *Cost* a step reads A once, in a pass that also reads D⁻¹ and 3 vectors and writes 2;
-/// a step from zero does not read A. *Reference* Saad 2003, §4.1; Tamstorf, Jones, McCormick 2015, §7, for β.
+/// [`Chebyshev`](crate::Chebyshev). As a preconditioner of conjugate gradients it equals the cheaper
+/// [`BlockJacobi`](crate::BlockJacobi), since ω has no effect. *Memory* at the place a copy of A, b² values
+/// per node and 2 vectors; on the host b² values per node and 5 vectors, or 5/8 of one vector if row sums
+/// bound the spectrum of scalars. *Cost* a step reads A once, in a pass that also reads D⁻¹ and 3 vectors and
+/// writes 2; a step from zero does not read A. *Reference* Saad 2003, §4.1; Tamstorf, Jones, McCormick 2015,
+/// §7, for β.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup, Smoother};
@@ -58,8 +59,8 @@ pub struct DampedJacobi {
 }
 
 impl Default for DampedJacobi {
-    /// Returns \[β/4, β\], ω = 1.6 / β: the error falls to 0.6 or less on the upper three quarters of the
-    /// spectrum. 6 Lanczos steps, safety 1.1.
+    /// Returns a ratio of 4 (ω = 1.6 / β), 6 Lanczos steps and a safety factor of 1.1. On the upper three
+    /// quarters of the spectrum a step reduces the error to 0.6 or less.
     fn default() -> Self {
         Self { ratio: 4.0, lanczos_steps: 6, safety: 1.1, symmetric: false }
     }

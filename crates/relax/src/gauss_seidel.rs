@@ -20,14 +20,14 @@ use crate::checks;
 /// Symmetric Gauss-Seidel on blocks, or SSOR with ω ≠ 1.
 ///
 /// M = ω/(2 − ω) (D/ω + L) D⁻¹ (D/ω + U): one forward and one backward sweep from a zero guess. On a CPU rows
-/// are visited in natural order inside a few large chunks. Chunks of one colour are not coupled. The result
-/// is therefore the same, to the last bit, with any number of threads, and convergence is close to the
-/// convergence in natural order. *Use* for symmetric positive definite systems. It is stronger than block
-/// Jacobi, weaker than [`Ic0`](crate::Ic0), and cannot break down. *Memory* b² values per node on the host;
-/// at the place a copy of A and b² values per node. *Cost* one pass over A per sweep. If A is symmetric and
-/// the place has [a smoother](Backend::gauss_seidel) that stores half of A, the copy and the passes are half
-/// as large, and the residual after the first sweep from zero has no extra cost. *Reference* Saad 2003, §4.1
-/// and §10.2, (10.10).
+/// are visited in natural order inside a few large chunks, and chunks of one colour are not coupled. So the
+/// result is the same, to the last bit, with any number of threads, and the convergence is close to that of
+/// the natural order. *Use* for symmetric positive definite systems. It is stronger than block Jacobi, weaker
+/// than [`Ic0`](crate::Ic0), and cannot break down. *Memory* b² values per node on the host; at the place a
+/// copy of A and b² values per node. *Cost* one pass over A per sweep. If A is symmetric and the place has [a
+/// smoother](Backend::gauss_seidel) that stores half of A, the copy and the passes are half as large, and the
+/// residual after the first sweep from zero has no extra cost. *Reference* Saad 2003, §4.1 and §10.2,
+/// (10.10).
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -58,8 +58,8 @@ impl Default for GaussSeidel {
 }
 
 impl GaussSeidel {
-    /// Returns whether A is symmetric to round-off, which half storage requires, and to half of the digits,
-    /// which `Cg` requires.
+    /// Tests whether A is symmetric to round-off, which half storage requires, and whether it is symmetric in
+    /// half of its digits, which `Cg` requires.
     fn symmetry<T: Real>(&self, a: &Bsr<T>) -> Symmetry {
         let to_round_off = self.symmetric || a.asymmetric_pair(T::EPSILON * T::of(1024.0)).is_none();
         Symmetry { to_round_off, to_half_digits: to_round_off || checks::symmetric(a) }

@@ -16,11 +16,11 @@ use crate::checks;
 
 /// Damped or l1 Jacobi on scalar unknowns.
 ///
-/// M⁻¹ = ω D⁻¹, where D is the diagonal of A or, if `l1`, dᵢ = Σⱼ |aᵢⱼ|, for which the stationary iteration
-/// converges on every symmetric positive definite matrix. Under conjugate gradients ω has no effect. *Use* as
-/// the cheap default; on vector problems [`BlockJacobi`](crate::BlockJacobi) is stronger. *Memory* a vector
-/// on the host and a vector at the place. *Cost* 3 vector passes per application. *Reference* Saad 2003,
-/// §4.1; l1: Baker, Falgout, Kolev, Yang 2011, SIAM J. Sci. Comput. 33, §5.
+/// M⁻¹ = ω D⁻¹, where D is the diagonal of A or, if `l1`, dᵢ = Σⱼ |aᵢⱼ|. With `l1` the stationary iteration
+/// converges for every symmetric positive definite matrix. Under conjugate gradients ω has no effect. *Use*
+/// as the cheap default; on vector problems [`BlockJacobi`](crate::BlockJacobi) is stronger. *Memory* a
+/// vector on the host and a vector at the place. *Cost* 3 vector passes per application. *Reference* Saad
+/// 2003, §4.1; l1: Baker, Falgout, Kolev, Yang 2011, SIAM J. Sci. Comput. 33, §5.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};

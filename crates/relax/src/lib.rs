@@ -1,8 +1,8 @@
-//! Relaxation: cheap preconditioners that combine a row with its neighbours, and the smoothers of all
+//! Relaxation: cheap preconditioners that combine a row with its neighbours. They are the smoothers of all
 //! multilevel methods.
 //!
-//! Each file holds a recipe (a plain struct of parameters) and the object that it builds. All methods work on
-//! blocks of the matrix's block size. Copy [`DampedJacobi`] for a new smoother and [`Jacobi`] for a new
+//! Each file contains a recipe (a plain struct of parameters) and the object that it builds. All methods work
+//! on blocks of the matrix's block size. Copy [`DampedJacobi`] for a new smoother and [`Jacobi`] for a new
 //! preconditioner.
 //!
 //! | file | what | places |
@@ -18,9 +18,9 @@
 //! | `checks` | checks of matrices and parameters, and the update in two phases | host |
 //! | [`spectrum`](Spectrum) | a bound of ρ(D⁻¹A) | host |
 //!
-//! The number of passes over A (with the vectors of the pass) per step of a smoother. A step starts from zero
-//! before the coarse correction and from a guess after it. The residual between the two steps needs one more
-//! pass.
+//! The second table counts the passes per step of a smoother. A pass reads A and some vectors. A step starts
+//! from zero before the coarse correction and from a guess after it. The residual between the two steps needs
+//! one more pass.
 //!
 //! | smoother | from zero | from a guess |
 //! |---|---|---|

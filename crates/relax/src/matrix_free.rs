@@ -23,8 +23,8 @@ pub struct DiagonalScaling<V: Vector> {
 }
 
 impl Jacobi {
-    /// Returns Jacobi for an operator without a matrix whose diagonal is given. For `l1` the caller gives the
-    /// row sums of absolute values instead.
+    /// Returns Jacobi for an operator without a matrix, from the diagonal of the operator. For `l1`, pass the
+    /// sums of absolute values of each row instead.
     ///
     /// M⁻¹ = ω D⁻¹. *Memory* a vector. *Cost* 3 vector passes per application.
     ///
@@ -43,7 +43,7 @@ impl Jacobi {
     ///
     /// # Errors
     /// [`SetupError::NotPositive`] with a row whose entry is not positive or not finite; [`Error::Range`] if
-    /// the scalar of vectors cannot hold a reciprocal.
+    /// a reciprocal is out of the range of the vectors.
     pub fn matrix_free<B: Backend>(
         &self,
         diagonal: &[B::Real],
@@ -86,8 +86,9 @@ impl Chebyshev {
     /// by Lanczos from products with A, and multiplied by `safety`. If this factor is too small, `Cg` reports
     /// an indefinite preconditioner. *Use* for stencils, products of operators, and matrices stored
     /// elsewhere. *Not* if a matrix is available: [`Setup::build`](coarsen_backend::Setup) works on blocks,
-    /// and reads A and vectors in one pass. *Memory* three vectors. *Cost* `lanczos_steps` to four times as
-    /// many products in setup; m − 1 products per application, and 7 vector passes with each product.
+    /// and reads A and vectors in one pass. *Memory* three vectors. *Cost* from `lanczos_steps` products to
+    /// four times that number in setup; m − 1 products per application, with 7 vector passes for each
+    /// product.
     ///
     /// ```
     /// use coarsen_backend::Cpu;
@@ -164,7 +165,7 @@ impl<V: Vector> MatrixFreeChebyshev<'_, V> {
             x.axpy(&number(1.0), d); // 4
         }
         for _ in 1..self.degree {
-            self.a.residual(b, x, &mut self.residual); // 5, from x instead of the recurrence
+            self.a.residual(b, x, &mut self.residual); // 5, from x, not by the recurrence
             let next = 1.0 / (2.0 * sigma - rho); // 6
             let (omega, keep) = (number(2.0 * next / delta), number(next * rho));
             d.hadamard(&omega, &self.inverse.inverse, &self.residual, &keep); // 7
@@ -203,7 +204,7 @@ impl<T: Real, B: Backend> Smoother<T, B> for MatrixFreeChebyshev<'_, B::Vector> 
         self.iterate(b, x, false);
     }
 
-    /// Always fails: the operator belongs to the caller, and no matrix describes its changes.
+    /// Always returns an error: the operator belongs to the caller, and no matrix describes its changes.
     ///
     /// # Errors
     /// [`SetupError::NotHere`], always.

@@ -58,13 +58,14 @@ impl<T: Real, B: Backend> Setup<T, B> for Spai0 {
 /// five sweeps.
 const SWEEPS: usize = 30;
 
-/// The largest number of entries of a block that is stored on the stack.
+/// The largest number of entries of a block whose workspace is on the stack.
 const STACK: usize = 144;
 
 /// Fills the blocks of M, in parallel.
 ///
 /// # Errors
-/// [`SetupError::ZeroDiagonal`] with the first row of a node that has no diagonal block, or only zeros.
+/// [`SetupError::ZeroDiagonal`] with the first row of a node whose diagonal block is missing or whose blocks
+/// are all zero.
 pub(crate) fn spai0<T: Real>(a: &Bsr<T>, m: &mut DenseBlocks<T>) -> Result<(), SetupError> {
     let b = m.size();
     let leaf = |(rows, m): (std::ops::Range<usize>, Groups<&mut [T]>)| {
@@ -213,7 +214,8 @@ mod tests {
         }
     }
 
-    /// A node without neighbours is inverted, even if one of its unknowns is in much smaller units.
+    /// For a node without neighbours M is the inverse of its block, even if one unknown is much stiffer than
+    /// the others.
     #[test]
     fn a_large_unknown_hides_no_coupling_of_others() {
         for (b, large) in [3, 4, 5, 6].into_iter().flat_map(|b| (0..b).map(move |large| (b, large))) {

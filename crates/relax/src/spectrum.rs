@@ -2,11 +2,11 @@
 //! prolongation.
 //!
 //! A few steps of Lanczos approach ρ(D⁻¹A) from below, so their result is multiplied by a safety factor. For
-//! scalars ρ(D⁻¹A) ≤ ‖D⁻¹A‖∞ = maxᵢ Σⱼ |aᵢⱼ| / |aᵢᵢ| is a certain bound, which costs one pass over A. On
-//! dominant rows it is at most 2; it is exact for the 5- and 7-point stencils and a third too large for the
-//! 9-point stencil. The smaller of the two values is used, and Lanczos stops once it reaches the bound. The
-//! result bounds ρ unless the error of Lanczos exceeds the factor. In that case a Chebyshev polynomial may be
-//! indefinite, which `Cg` reports.
+//! scalars ρ(D⁻¹A) ≤ ‖D⁻¹A‖∞ = maxᵢ Σⱼ |aᵢⱼ| / |aᵢᵢ| is a guaranteed bound, which costs one pass over A. For
+//! diagonally dominant rows this bound is at most 2. It is exact for the 5- and 7-point stencils, and a third
+//! too large for the 9-point stencil. The smaller of the two values is used, and Lanczos stops once it
+//! reaches the bound. The result bounds ρ unless the error of Lanczos exceeds the safety factor. In that case
+//! a Chebyshev polynomial may be indefinite, which `Cg` reports.
 
 use std::ops::Range;
 
@@ -27,11 +27,11 @@ const SHARE: usize = 8;
 
 /// Estimates ρ(D⁻¹A) from above for symmetric A with positive definite diagonal blocks D.
 ///
-/// *Cost* `steps` products with A and D⁻¹, up to four times as many while the estimate rises. Scalars need
-/// one more pass, which is almost the whole cost if an eighth of the rows shows that the bound is reached.
-/// The first use of all of A allocates five vectors and keeps them, so a second [`bound`](Self::bound)
-/// allocates nothing, unless a part of A was sufficient the first time and is not the second time.
-/// *Reference* row sums: Gershgorin 1931; Lanczos: Tamstorf, Jones, McCormick 2015, §7.
+/// *Cost* `steps` products with A and D⁻¹, and up to four times as many while the estimate still grows. For
+/// scalars the row sums need one more pass; the rest is cheap if an eighth of the rows suffices to reach
+/// their bound. The first estimate with all of A allocates five vectors and keeps them for later calls of
+/// [`bound`](Self::bound). *Reference* row sums: Gershgorin 1931; Lanczos: Tamstorf, Jones, McCormick 2015,
+/// §7.
 ///
 /// ```
 /// use coarsen_backend::DenseBlocks;
@@ -77,8 +77,8 @@ impl<T: Real> Spectrum<T> {
         Ok(self.estimate.estimate(a, &mut &*inverses, &self.start)?.wide())
     }
 
-    /// Whether the estimate for rows and columns in the middle of A reaches a bound for all of A. A principal
-    /// block has no larger eigenvalue than A.
+    /// Whether the estimate for rows and columns in the middle of A reaches a bound for all of A. No
+    /// eigenvalue of a principal block is larger than the largest eigenvalue of A.
     ///
     /// Lanczos starts in the middle of the block, and each step reaches only the neighbours of the previous
     /// rows. If couplings span at most a few hundredths of all rows, the result is therefore the same as for
@@ -160,8 +160,8 @@ pub(crate) struct DeviceSpectrum<B: Backend> {
 }
 
 impl<B: NumericPlace> DeviceSpectrum<B> {
-    /// Computes D, the inverses of the diagonal blocks of A, and returns the bound of ρ(D⁻¹A), as
-    /// [`Spectrum::bound`] does without the trial on a part of A. The first call allocates.
+    /// Computes D, the inverses of the diagonal blocks of A, and returns the bound of ρ(D⁻¹A). Unlike
+    /// [`Spectrum::bound`] it does not try a part of A first. The first call allocates.
     pub(crate) fn follow<T: Real>(
         there: &mut Option<Self>,
         of: &Spectrum<T>,
@@ -194,7 +194,7 @@ impl<B: Backend> Preconditioner<B::Vector> for Inverses<'_, B> {
         self.0.apply(one(), r, zero(), z);
     }
 
-    /// Blocks that are not positive definite are refused by the estimate.
+    /// For blocks that are not positive definite the estimate returns an error.
     fn class(&self) -> Class {
         Class::Symmetric
     }

@@ -3,7 +3,7 @@
 //! | symbol | here |
 //! |---|---|
 //! | R_d, nodes of domain d and its overlap | `cover.nodes` between `cover.starts` |
-//! | R̃_d, the nodes of domain d without its overlap | `cover.own` |
+//! | R̃_d, the nodes of domain d without its overlap (its own nodes) | `cover.own` |
 //! | diag(R_d A R_dᵀ) | `restricted` |
 //! | R_d r of all domains | `residual` |
 //! | (R_d A R_dᵀ)⁻¹ R_d r | `correction` |
@@ -34,12 +34,12 @@ pub(crate) const METHOD: &str = "additive schwarz";
 ///
 /// In the restricted form each domain corrects only its own nodes, M⁻¹ = Σ_d R̃_dᵀ (R_d A R_dᵀ)⁻¹ R_d. It
 /// usually takes fewer iterations but is not symmetric: use it with `Gmres` or `BiCgStab`. Without overlap
-/// both forms are the same. *Use* if [`Schwarz`](crate::Schwarz) cannot be used (unsymmetric matrices), or to
-/// measure the effect of its coarse levels: the number of iterations grows with the number of domains across
-/// the mesh. *Cost* a copy of the parts of A inside domains, and the cost of [`Inner`]; a node of the overlap
-/// counts once for each domain that contains it. *Reference* Wu, Wang, Wang 2022, §3.2 and §6.1; Cai and
-/// Sarkis 1999, "A restricted additive Schwarz preconditioner for general sparse linear systems", SIAM J.
-/// Sci. Comput. 21(2), 792–797.
+/// both forms are the same. The number of iterations grows with the number of domains across the mesh. *Use*
+/// for unsymmetric matrices, for which [`Schwarz`](crate::Schwarz) cannot be used, or to measure the effect
+/// of its coarse levels. *Cost* a copy of the parts of A inside domains, and the cost of [`Inner`]; a node of
+/// the overlap counts once for each domain that contains it. *Reference* Wu, Wang, Wang 2022, §3.2 and §6.1;
+/// Cai and Sarkis 1999, "A restricted additive Schwarz preconditioner for general sparse linear systems",
+/// SIAM J. Sci. Comput. 21(2), 792–797.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -56,7 +56,7 @@ pub(crate) const METHOD: &str = "additive schwarz";
 pub struct AdditiveSchwarz {
     /// M: the maximal number of nodes of a domain, without its overlap.
     pub domain: usize,
-    /// The number of layers of neighbours in the pattern that are added to the own nodes of a domain.
+    /// The number of layers of neighbours that are added to the own nodes of a domain.
     pub overlap: usize,
     /// Whether a domain corrects only its own nodes.
     pub restricted: bool,
@@ -90,8 +90,8 @@ impl AdditiveSchwarz {
         Self { domain: 256, restricted: true, inner: Inner::Factors, ..Self::overlapping() }
     }
 
-    /// Returns domains without overlap, each relaxed by eight multicolour Gauss-Seidel sweeps (Wu et al.
-    /// 2022, §6.1: 256 to 3,820 nodes).
+    /// Returns domains without overlap. Eight multicolour Gauss-Seidel sweeps solve each domain approximately
+    /// (Wu et al. 2022, §6.1: 256 to 3,820 nodes).
     pub fn swept(domain: usize) -> Self {
         Self { domain, overlap: 0, inner: Inner::Sweeps { pairs: 4 }, ..Self::overlapping() }
     }
@@ -115,7 +115,7 @@ pub struct OverlappingDomains<T: Real, V: Real, S: Real> {
     pattern: Arc<Pattern>,
     block: usize,
     cover: Cover,
-    /// The block of A that each block of `restricted` copies.
+    /// For each block of `restricted`, the block of A that it copies.
     from: Vec<u32>,
     restricted: Bsr<T>,
     solver: Solver<T, V, S>,
@@ -178,7 +178,8 @@ impl AdditiveSchwarz {
         if self.inner == Inner::Factors {
             a.check_finite()?;
         } else {
-            // Dense inverses are stored as in the recipe, inverses for sweeps in the precision of vectors.
+            // Dense inverses are stored in the precision of the recipe, inverses for sweeps in that of the
+            // vectors.
             let single = match self.inner {
                 Inner::Inverses => self.storage == Storage::Single,
                 _ => V::NAME == f32::NAME,
@@ -202,7 +203,7 @@ impl<T: Real, V: Real, S: Real> OverlappingDomains<T, V, S> {
         self.cover.count()
     }
 
-    /// Returns the number of nodes of all domains, divided by the number of nodes.
+    /// Returns the sum of the sizes of all domains in nodes, divided by the number of nodes.
     pub fn redundancy(&self) -> f64 {
         self.cover.nodes.len() as f64 / self.pattern.rows().max(1) as f64
     }

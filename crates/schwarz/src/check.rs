@@ -13,10 +13,10 @@ use crate::source::Source;
 /// The name of this method in errors.
 pub(crate) const METHOD: &str = "multilevel additive schwarz";
 
-/// The diagonal entries whose inverses `f32` can store with a margin.
+/// The diagonal entries whose inverses `f32` can store with a safe margin.
 const SINGLE: Range<f64> = 1e-30..1e30;
 
-/// The number of nodes per leaf.
+/// The number of nodes per leaf of a parallel loop.
 const NODES: usize = 1024;
 
 /// The results of a check, and its scratch memory, which the next check reuses.
@@ -24,7 +24,7 @@ const NODES: usize = 1024;
 pub(crate) struct Checked<T> {
     /// The inverses of the diagonal blocks of nodes in no domain.
     pub(crate) left_out: Vec<f64>,
-    /// `left_out` after the last check that succeeded, to undo a failed check.
+    /// A copy of `left_out` from the last successful check, to undo a failed check.
     passed: Vec<f64>,
     block: Vec<T>,
     wide: Vec<f64>,
@@ -36,8 +36,8 @@ impl<T> Default for Checked<T> {
     }
 }
 
-/// Checks for finite values, positive diagonals, and invertible diagonal blocks of nodes in no domain; errors
-/// name `method`.
+/// Checks that values are finite, diagonal entries positive, and diagonal blocks of nodes in no domain
+/// invertible; errors name `method`.
 pub(crate) fn check<T: Real>(
     method: &'static str,
     source: Source<'_, T>,
@@ -59,7 +59,7 @@ pub(crate) fn check<T: Real>(
     Ok(())
 }
 
-/// Checks only some rows; all other rows are unchanged since their last check.
+/// Checks some rows only; the caller ensures that all other rows have not changed since their last check.
 pub(crate) fn check_rows<T: Real>(
     source: Source<'_, T>,
     rows: &[u32],
@@ -84,7 +84,7 @@ pub(crate) fn check_rows<T: Real>(
     Ok(())
 }
 
-/// Returns the inverse of the diagonal block of a node in no domain.
+/// Computes the inverse of the diagonal block of a node in no domain.
 fn alone<T: Real>(
     source: Source<'_, T>,
     left_out: &[u32],
@@ -115,7 +115,7 @@ fn finite<T: Real>(source: Source<'_, T>, contact: Option<&Contacts<T>>) -> Resu
     }
 }
 
-/// Checks that the diagonal of node i is stored, positive, and in the range of the storage of its inverse.
+/// Checks that the diagonal of node i is stored and positive, and that storage can hold its inverse.
 fn diagonal<T: Real>(
     method: &'static str,
     source: Source<'_, T>,

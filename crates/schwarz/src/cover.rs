@@ -1,8 +1,8 @@
-//! Overlapping domains, stored one after the other: their nodes, the matrix restricted to each, and the
-//! places of each node.
+//! Overlapping domains: their nodes, and the matrix restricted to each.
 //!
-//! A node of several domains has one *place* in each. The restrictions R_d A R_dᵀ together are one
-//! block-diagonal matrix over places, whose blocks are copies of blocks of A.
+//! A node has one *place* in each domain that contains it. Places are numbered domain by domain. The
+//! restrictions R_d A R_dᵀ together are one block-diagonal matrix over places, whose blocks are copies of
+//! blocks of A.
 
 use coarsen_backend::SetupError;
 use coarsen_core::parallel::{self, Groups, each};
@@ -21,15 +21,15 @@ pub(crate) struct Cover {
     pub(crate) starts: Vec<u32>,
     /// The places of each node, in the order of domains.
     pub(crate) places: Vec<u32>,
-    /// The start of each node in `places`, and the end of the last node.
+    /// For each node, the start of its places in `places`; then the end of the last node.
     pub(crate) of_node: Vec<usize>,
-    /// The place of each node in the domain from which it was grown.
+    /// The place of each node in its own domain, the one that contains it without the overlap.
     pub(crate) own: Vec<u32>,
 }
 
 impl Cover {
-    /// Grows domains of up to `most` nodes along `links` and extends each by `layers` layers of neighbours in
-    /// the pattern. Nodes that are not `coupled` get separate domains.
+    /// Grows domains of up to `most` nodes along `links`, and extends each by `layers` layers of neighbours
+    /// in the pattern. Nodes that are not `coupled` form separate domains of up to `most` nodes.
     pub(crate) fn grow(
         links: &Links,
         coupled: &[bool],
@@ -88,7 +88,7 @@ impl Cover {
         self.starts.windows(2).map(|s| (s[1] - s[0]) as usize).max().unwrap_or(0)
     }
 
-    /// Returns the pattern of all restrictions, and for each of its blocks the number of the block of A.
+    /// Returns the pattern of all restrictions, and the block of A that each of its blocks copies.
     pub(crate) fn restrict(&self, pattern: &Pattern) -> Result<(Pattern, Vec<u32>), SparseError> {
         bounded("blocks of the matrix", pattern.len())?;
         let (mut offsets, mut indices, mut from) = (vec![0], Vec::new(), Vec::new());

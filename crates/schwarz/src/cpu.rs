@@ -12,7 +12,7 @@ use crate::packed::{MOST, SIDE, multiply};
 use crate::place::{Changed, Domains, Inverses, Packed, Place, Top};
 use crate::plan::{Floor, Plan};
 
-/// The number of domains per leaf.
+/// The number of domains per leaf of a parallel loop.
 const DOMAINS: usize = 32;
 
 /// Multilevel domains in memory.
@@ -106,8 +106,8 @@ fn solve<V: Real>(
     }
 }
 
-/// The data to solve domains. Tasks write z in parallel, each only at the nodes of its domains: a node is in
-/// one domain (`Domains::grow`), and a domain is in one task.
+/// The data to solve domains. Tasks write z in parallel, each only at the nodes of its domains. No two tasks
+/// write the same node: a node is in one domain (`Domains::grow`), and a domain is in one task.
 struct Step<'a, V, S> {
     floor: &'a Floor,
     b: usize,
@@ -143,7 +143,7 @@ fn solve_domains<V: Real, S: Real>(step: &Step<'_, V, S>, range: Range<usize>) {
     }
 }
 
-/// A range of domains, solved one after the other; `B` is the block size if it has its own kernel, otherwise
+/// A range of domains, solved one after the other. `B` is the block size if it has its own kernel, otherwise
 /// 0.
 struct Domain<'a, V, S, const B: usize> {
     step: &'a Step<'a, V, S>,
@@ -157,8 +157,8 @@ impl<V: Real, S: Real, const B: usize> Kernel<V> for Domain<'_, V, S, B> {
     fn run<I: Set<V>>(self, set: I) {
         let step = self.step;
         let b = if B == 0 { step.b } else { B };
-        // y follows x directly: with an offset of a page, loads of one array would wait for stores of the
-        // other.
+        // y follows x directly. If x and y were a multiple of a page apart, loads of one would wait for
+        // stores of the other.
         let mut room = [V::zero(); 2 * MOST];
         for d in self.range {
             let nodes = step.floor.domains.nodes(d);
@@ -174,9 +174,9 @@ impl<V: Real, S: Real, const B: usize> Kernel<V> for Domain<'_, V, S, B> {
                 debug_assert!(first + b <= step.z.size());
                 for k in 0..b {
                     let more = step.coarser.map_or(V::zero(), |c| c[d * b + k]);
-                    // SAFETY: node i is below the number of nodes of the level, and z has b entries for each
-                    // node (asserted by `apply` for the finest level, allocated so for the other levels);
-                    // only this task writes these entries, see `Step`.
+                    // SAFETY: node i is below the number of nodes of the level. z has b entries for each
+                    // node, asserted by `apply` for the finest level and allocated so for the other levels.
+                    // Only this task writes these entries, see `Step`.
                     unsafe { *step.z.get().add(first + k) = step.weight * y[k] + more };
                 }
             }

@@ -6,10 +6,10 @@ use coarsen_core::Real;
 use crate::eliminate::Workspace;
 use crate::packed::{AREA, SIDE, entry, side, tile};
 
-/// The smallest pivot of a diagonal block with a unit diagonal that counts as positive definite.
+/// The smallest pivot for which a diagonal block, scaled to a unit diagonal, counts as positive definite.
 const POSITIVE: f64 = 1e-6;
 
-/// Adds the scaled block at nodes (a, c), c ≤ a, of a domain; if a = c, only its lower part.
+/// Adds the scaled block at nodes (a, c), c ≤ a, of a domain. If a = c, only its lower part is added.
 #[inline(always)]
 pub(crate) fn add<T: Real, E: Real>(w: &mut [E], n: usize, [a, c]: [usize; 2], block: &[T], scale: &[f64]) {
     match block.len() {
@@ -34,7 +34,7 @@ fn add_block<const B: usize, T: Real, E: Real>(
     let (rows, columns) = (&scale[a * b..(a + 1) * b], &scale[c * b..(c + 1) * b]);
     for q in 0..b {
         let column = c * b + q;
-        // The index of an entry is the sum of a part for its column and a part for its row.
+        // The index of an entry is the sum of a term for its column and a term for its row.
         let first = tile(n, column / SIDE, column / SIDE) - column / SIDE * AREA + column % SIDE * SIDE;
         for p in if a == c { q } else { 0 }..b {
             let row = a * b + p;
@@ -53,7 +53,7 @@ pub(crate) fn mirror<E: Real>(tile: &mut [E]) {
     }
 }
 
-/// Writes S M S to storage.
+/// Writes the matrix M, scaled to S M S, to storage.
 pub(crate) fn write<E: Real, S: Real>(m: &[E], scale: &[f64], n: usize, out: &mut [S]) {
     for j in 0..n {
         for i in j..n {
@@ -69,8 +69,8 @@ pub(crate) fn write<E: Real, S: Real>(m: &[E], scale: &[f64], n: usize, out: &mu
     }
 }
 
-/// Replaces a scaled matrix by the inverses of its diagonal blocks; a block that is not positive definite is
-/// replaced by its diagonal.
+/// Replaces a scaled matrix by the inverses of its diagonal blocks. If a block is not positive definite, its
+/// diagonal is inverted instead.
 pub(crate) fn block_diagonal(w: &mut Workspace<f64>, b: usize, n: usize) {
     let rows = n * SIDE;
     let mut inverses = vec![0.0; rows.next_multiple_of(b) * b];

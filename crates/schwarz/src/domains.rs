@@ -1,18 +1,19 @@
 //! Domains: small connected sets of nodes that cover a level without overlap (§5.1), and the supernodes of
 //! the next level (§5.2).
 //!
-//! A domain starts with the first free node of the order. It grows by the free node that has the largest
-//! fraction of its couplings in the domain (among equal nodes the first in the order), until it is full or no
-//! coupled node is free. Nearly surrounded nodes are added first, so that few pockets remain. A domain is
-//! connected, so a supernode needs no splitting, and disjoint bodies are never in one domain (Fig. 6).
+//! A domain starts with the first free node of the order. In each step the free node with the largest
+//! fraction of its couplings in the domain is added (among equal nodes the first in the order). Growth ends
+//! when the domain is full or no coupled node is free. Nearly surrounded nodes are added first, so that few
+//! pockets remain. A domain is connected, so a supernode needs no splitting, and disjoint bodies are never in
+//! one domain (Fig. 6).
 //!
-//! Deviation: Wu et al. cut the order after every M nodes and split each piece into its connected parts,
-//! which gives supernodes of half the size if the curve jumps. Growth gives full domains. A pocket that
-//! remains between full domains is joined with a neighbour, and the union is divided again.
+//! Deviation: Wu et al. cut the order after every M nodes and split each piece into its connected parts. This
+//! gives supernodes of half the size if the curve jumps. Growth gives full domains. A pocket that remains
+//! between full domains is joined with a neighbour, and the union is divided again.
 
 use crate::links::Links;
 
-/// The value for nodes in no domain.
+/// The domain of nodes in no domain.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// The nodes of each domain, and the domain of each node.
@@ -171,7 +172,7 @@ impl<'a> Growth<'a> {
                 self.lists[d].clear();
                 continue;
             }
-            // The pocket grows into its neighbour up to half the union; the remaining nodes must be
+            // The pocket grows into its neighbour up to half the union. The remaining nodes must be
             // connected.
             other.iter().for_each(|&i| self.of[i as usize] = d as u32);
             let half = (pocket.len() + other.len()) / 2;

@@ -1,17 +1,17 @@
 //! The inverse of a small symmetric positive definite matrix (Algorithm 1, §6.2), in tiles.
 //!
-//! 1. One-way Gauss-Jordan elimination of \[A | I\] to \[U | L⁻¹\], in place: step k subtracts multiples of
-//!    block row k from the rows below it, both in the remaining part of A and in the part that already
-//!    contains L⁻¹. With A = L D Lᵀ, D is on the diagonal.
-//! 2. M⁻¹ = L⁻ᵀ D⁻¹ L⁻¹, which is positive definite for any rounding of L⁻¹.
+//! 1. One-way Gauss-Jordan elimination of \[A | I\] to \[U | L⁻¹\], in place. Step k subtracts multiples of
+//!    block row k from the rows below it, in the remaining part of A and in the part that already contains
+//!    L⁻¹. With A = L D Lᵀ, the diagonal then contains D.
+//! 2. A⁻¹ = L⁻ᵀ D⁻¹ L⁻¹, which is positive definite for any rounding of L⁻¹.
 //!
 //! Deviation: rows, columns and D are processed in blocks of 8, the side of a tile, so that every step is a
-//! product of tiles in registers. Both stages together need m³ / 2 multiplications; two row reductions would
-//! need m³.
+//! product of tiles in registers. Both stages together need m³ / 2 multiplications. An elimination of the
+//! rows below and above each pivot would need m³.
 //!
 //! | symbol | name |
 //! |---|---|
-//! | A, then L⁻¹ below the diagonal, then M⁻¹ | `a` |
+//! | A, then L⁻¹ below the diagonal, then A⁻¹ | `a` |
 //! | D_k⁻¹ | `d[k]` |
 //! | A_ik D_k⁻¹, the factors of step k | `f[i]` |
 //! | D_k⁻¹ (L⁻¹)_kj | `q` |
@@ -56,9 +56,9 @@ impl<E: Real> Workspace<E> {
         self.a.as_flattened_mut().as_flattened_mut()
     }
 
-    /// Replaces the matrix, whose diagonal tiles are stored whole, by its inverse; returns the smallest
-    /// pivot. If the pivot is not positive, the matrix is not positive definite to round-off, and `a` is
-    /// invalid.
+    /// Replaces the matrix by its inverse and returns the smallest pivot. The diagonal tiles of the matrix
+    /// are stored whole. If the pivot is not positive, the matrix is not positive definite to round-off, and
+    /// `a` is invalid.
     pub(crate) fn invert(&mut self, side: usize) -> E {
         simd::run(Invert { w: self, side })
     }
@@ -120,7 +120,7 @@ fn reduce<E: Real, I: Set<E>>(set: I, w: &mut Workspace<E>, n: usize) -> E {
     least
 }
 
-/// Runs stage 2 from the top row: row i of M⁻¹ needs only rows below i of L⁻¹.
+/// Runs stage 2 from the top row on: row i of A⁻¹ needs only row i and the rows below it of L⁻¹.
 #[inline(always)]
 fn multiply_out<E: Real, I: Set<E>>(set: I, w: &mut Workspace<E>, n: usize) {
     let Workspace { a, q, d, f } = w;

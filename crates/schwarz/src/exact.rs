@@ -11,8 +11,8 @@ use coarsen_sparse::{Bsr, Contacts, Sum};
 use crate::domains::NONE;
 use crate::plan::Plan;
 
-/// The fractions of the diagonal that are added in turn to a singular matrix (a free body of several
-/// supernodes).
+/// The fractions of the diagonal that are added in turn to a singular matrix. A free body of several
+/// supernodes has such a matrix.
 const SHIFTS: [f64; 3] = [0.0, 1e-10, 1e-7];
 
 /// A diagonal entry below this multiple of EPSILON times the sum of its terms is round-off.
@@ -28,8 +28,8 @@ pub(crate) struct Exact {
 }
 
 impl Exact {
-    /// Factors the matrix of the level after the last level with domains; `sizes` are, for each of its
-    /// unknowns, the sums of diagonal entries of the finest level.
+    /// Factors the matrix of the level after the last level with domains. `sizes` contains, for each unknown
+    /// of this matrix, the sum of its diagonal entries on the finest level.
     ///
     /// # Errors
     /// [`SetupError::Coarsest`] if the matrix is not positive definite, even after shifts.

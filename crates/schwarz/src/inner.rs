@@ -22,8 +22,8 @@ use crate::sweep::{DomainSweep, Stretches};
 /// The solver of the domains of [`AdditiveSchwarz`](crate::AdditiveSchwarz).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inner {
-    /// Exact, by dense inverses: for symmetric positive definite matrices, up to 1024 unknowns per domain.
-    /// *Cost* m² / 2 values per domain of m unknowns.
+    /// Exact solves by dense inverses, for symmetric positive definite matrices and up to 1024 unknowns per
+    /// domain. *Cost* m² / 2 values per domain of m unknowns.
     Inverses,
     /// Pairs of a forward and a backward Gauss-Seidel sweep over the colours of the domain; four pairs are
     /// the eight sweeps of §6.1.
@@ -33,8 +33,8 @@ pub enum Inner {
         /// The number of pairs, at least 1.
         pairs: usize,
     },
-    /// Exact, by one sparse factor per domain: for any matrix whose restrictions are regular. *Cost* as for
-    /// [`Direct`], on all threads.
+    /// Exact solves by one sparse factor per domain, for any matrix whose restrictions are regular. *Cost* as
+    /// for [`Direct`], on all threads.
     Factors,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Factors its matrix again; after an error the old factor is kept.
+    /// Factors the matrix of the domain again; after an error the old factor is kept.
     fn follow(&mut self) -> Result<(), DirectError> {
         if self.factor.refactor(&self.matrix).is_err() {
             self.factor = Direct::default().factor(&self.matrix)?;
@@ -64,8 +64,8 @@ pub(crate) enum Solver<T: Real, V: Real, S: Real> {
 }
 
 impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
-    /// Builds the solvers for the block-diagonal matrix `restricted` of all domains of `a`, which must be
-    /// checked before.
+    /// Builds the solvers for the block-diagonal matrix `restricted` of all domains of `a`. The caller has
+    /// checked `a`.
     pub(crate) fn new(
         inner: Inner,
         storage: Storage,
@@ -111,8 +111,8 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
         })
     }
 
-    /// Returns the weakest class of the solvers of all domains: the factor of an indefinite domain defines no
-    /// norm.
+    /// Returns the weakest class of the solvers of all domains. The factor of an indefinite domain defines no
+    /// inner product, so it is only linear.
     pub(crate) fn class(&self) -> Class {
         match self {
             Self::Factors(parts) => {

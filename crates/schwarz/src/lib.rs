@@ -1,4 +1,4 @@
-//! Schwarz methods: small domains cover the unknowns, and each domain is solved exactly.
+//! Schwarz methods: small domains cover the unknowns, and the system of each domain is solved.
 //!
 //! [`Schwarz::multilevel`] follows Wu, Wang, Wang 2022, "A GPU-based multilevel additive Schwarz
 //! preconditioner for cloth and deformable body simulation"; each step of the paper is a file.
@@ -18,9 +18,10 @@
 //! | [`place`](Place) | the operations that a place implements; `cpu` and `reference` implement them on the host |
 //! | `exact` | the coarsest level as one system |
 //! | [`step`](DampedDomains) | one level of domains as the smoother of a hierarchy |
-//! | `structure` | the plan and the checks, without inverses: the first half of a build, or the host part for a place that computes the inverses |
+//! | `structure` | the plan and the checks, without inverses |
 //! | [`subdomains`](Subdomains) | the built preconditioner and its application (§7); `update` computes new values (§6.3) after `check` has refused invalid ones |
-//! | [`additive`](AdditiveSchwarz) | one level with overlap, plain or restricted; `cover` has its domains, [`inner`](Inner) solves them exactly, or by the sweeps of `sweep` |
+//! | [`additive`](AdditiveSchwarz), `cover` | one level with overlap, plain or restricted; its domains |
+//! | [`inner`](Inner), `sweep` | the solvers of these domains: inverses, factors or sweeps |
 //! | `weights` | the weights of the levels |
 //! | `table` | the table of levels that `Display` prints |
 

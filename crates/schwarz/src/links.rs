@@ -14,8 +14,8 @@ pub enum Coupling {
     /// Every stored block that is not zero, all with the same weight (§5.2: topological proximity or
     /// contact).
     Adjacency,
-    /// ‖A_ij‖ / (‖A_ii‖ ‖A_jj‖)^½ in the Frobenius norm; a coupling is ignored if it is below `theta` times
-    /// the strongest coupling of each of its two nodes.
+    /// ‖A_ij‖ / (‖A_ii‖ ‖A_jj‖)^½ in the Frobenius norm. A coupling is ignored if it is below `theta` times
+    /// the strongest coupling of at least one of its two nodes.
     ///
     /// If a diagonal block is zero, as for a Lagrange multiplier, the coupling has strength 1. Domains follow
     /// stiff directions and do not extend from a stiff region into a soft region. (§8.6 leaves this to future
@@ -50,8 +50,8 @@ pub(crate) struct Links {
 const CHUNK: usize = 2048;
 
 impl Links {
-    /// Returns the links of a matrix, and whether each node has any; nodes without links are constrained and
-    /// need no domain.
+    /// Returns the links of a matrix, and whether each node has a link. Nodes without links are constrained
+    /// and need no domain.
     pub(crate) fn of<T: Real>(source: Source<'_, T>, coupling: Coupling) -> (Self, Vec<bool>) {
         let n = source.nodes();
         let worth = parallel::worth(source.matrix.nnz());
@@ -89,7 +89,7 @@ impl Links {
         (links, coupled)
     }
 
-    /// Returns no links between `nodes` nodes.
+    /// Returns `nodes` nodes without links.
     pub(crate) fn none(nodes: usize) -> Self {
         Self { starts: vec![0; nodes + 1], ..Self::default() }
     }
@@ -117,7 +117,7 @@ impl Links {
         self
     }
 
-    /// Sets weights to 0 that are below theta times the largest weight of both their rows.
+    /// Sets a weight to 0 if it is below theta times the largest weight of its two rows.
     fn drop_weak(&mut self, theta: f32) {
         let n = self.starts.len() - 1;
         let largest: Vec<f32> = (0..n).map(|i| self.row(i).map(|l| l.1).fold(0.0, f32::max)).collect();

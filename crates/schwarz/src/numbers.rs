@@ -17,9 +17,9 @@ use crate::touching::{Buckets, Touching};
 
 /// The host data of the numeric phase.
 pub(crate) struct Numbers<T> {
-    /// The matrices A_(1), A_(2), ... that a level needs.
+    /// The matrices A_(1), A_(2), … of the coarse levels that are needed.
     pub(crate) coarse: Vec<Bsr<T>>,
-    /// For each unknown of these matrices, the sum of diagonal entries of the finest level.
+    /// For each unknown of these matrices, the sum of its diagonal entries on the finest level.
     pub(crate) sizes: Vec<Vec<T>>,
     /// The repair of each domain of each level.
     pub(crate) repairs: Vec<Vec<Option<Repair>>>,
@@ -46,7 +46,7 @@ impl<T: Real> Numbers<T> {
         })
     }
 
-    /// Computes all levels, or on each level only the domains `which`.
+    /// Computes all levels; with `which`, only these domains of each level.
     pub(crate) fn compute(
         &mut self,
         recipe: &Schwarz,

@@ -10,7 +10,7 @@ use coarsen_sparse::{Bsr, Pattern};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coarse {
     /// By one sparse factor, on the first level whose factor is small compared with the inverses of the
-    /// domains. The factor then costs less than the domains, in application and in setup.
+    /// domains of finer levels. Applying and computing the factor then cost less than the domains do.
     Auto,
     /// By domains, as on every other level; with enough levels there is one domain.
     Domains,
@@ -22,7 +22,7 @@ pub enum Coarse {
 }
 
 impl Coarse {
-    /// Whether a level of this pattern is solved as one system, if the inverses of the finer levels hold
+    /// Whether a level of this pattern is solved as one system, if the inverses of the finer levels have
     /// `values` values.
     pub(crate) fn takes(self, pattern: &Arc<Pattern>, block: usize, values: usize) -> bool {
         let unknowns = pattern.rows() * block;
@@ -45,7 +45,7 @@ pub enum Storage {
 }
 
 impl Storage {
-    /// Returns the smallest pivot of a matrix with a unit diagonal whose elimination in `f64` is trusted.
+    /// Returns the smallest trusted pivot of the elimination in `f64` of a matrix with a unit diagonal.
     ///
     /// If the pivot is above 10⁻⁶, an inverse stored in `f32` stays positive definite.
     pub fn least_pivot(self) -> f64 {
@@ -64,7 +64,7 @@ impl Storage {
 /// The arithmetic of an elimination.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arithmetic {
-    /// `f32`: slightly faster; a domain with a pivot below 10⁻³ of its diagonal is computed again in `f64`.
+    /// `f32`: slightly faster. A domain with a pivot below 10⁻³ of its diagonal is computed again in `f64`.
     Single,
     /// `f64`.
     #[default]
@@ -72,8 +72,8 @@ pub enum Arithmetic {
 }
 
 impl Arithmetic {
-    /// The smallest pivot of a matrix with a unit diagonal whose elimination in `f32` is trusted; with a
-    /// smaller pivot, the domain is repeated in `f64`.
+    /// The smallest trusted pivot of the elimination in `f32` of a matrix with a unit diagonal. With a
+    /// smaller pivot the domain is computed again in `f64`.
     pub const LEAST_PIVOT_SINGLE: f64 = 1e-3;
 }
 
@@ -83,8 +83,8 @@ pub enum Weights {
     /// 1 for each level (§4.1).
     #[default]
     Ones,
-    /// The non-negative weights that minimise the energy of the error for one random residual. Levels overlap
-    /// and correct some errors twice; such a level gets a smaller weight, or 0.
+    /// The non-negative weights that minimise the energy of the error for one random residual. If two levels
+    /// correct the same error, one of them gets a smaller weight, or 0.
     ///
     /// A patch keeps the weights. *Cost* an application and a product with A for each level, per build and
     /// per update.
@@ -94,7 +94,7 @@ pub enum Weights {
 /// The repair of a domain matrix that is not positive definite to round-off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
-    /// A fraction of the diagonal was added to the matrix, which is semidefinite, or nearly so.
+    /// A fraction of the diagonal was added to the matrix, which is semidefinite or nearly semidefinite.
     Shifted,
     /// The matrix was replaced by its diagonal blocks, because it is indefinite.
     BlockDiagonal,
@@ -106,7 +106,7 @@ const QUICK: usize = 500;
 /// A level of more unknowns is never factored, and the structure of its factor is not computed.
 const LARGE: usize = 60_000;
 
-/// The largest number of operations of a factorisation per value of the inverses: about half of the
+/// The largest number of operations of the factorisation per value of the inverses. This is about half of the
 /// operations of their elimination.
 const OPERATIONS: f64 = 40.0;
 

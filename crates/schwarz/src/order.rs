@@ -6,8 +6,8 @@ use coarsen_sparse::{Graph, System, morton};
 
 use crate::links::Links;
 
-/// The order of nodes: domains grow from the first free node, and among equally coupled nodes the first is
-/// added.
+/// The order of the nodes. A domain starts at the first free node, and the first of several equally coupled
+/// nodes is added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// `Curve` if the system has positions, otherwise `Graph`.
@@ -18,7 +18,7 @@ pub enum Order {
     Curve,
     /// The Cuthill-McKee order of the pattern. *Cost* a few breadth-first searches and a sort of each row.
     Graph,
-    /// The Cuthill-McKee order of the strong couplings only, which numbers nodes of a stiff region closely.
+    /// The Cuthill-McKee order of the strong couplings only. Nodes of a stiff region then have close numbers.
     Strong,
     /// The numbering of the nodes in the matrix.
     Natural,
@@ -82,8 +82,8 @@ mod tests {
         assert_eq!(order(Order::Natural, &placed), [0, 1, 2]);
     }
 
-    /// Two chains, 0 2 4 and 1 3 5, are coupled a thousand times more weakly to each other than inside: one
-    /// chain comes after the other.
+    /// Two chains, 0 2 4 and 1 3 5, are coupled to each other a thousand times more weakly than inside. In
+    /// the order one chain comes after the other.
     #[test]
     fn strong_parts_stand_together() {
         let mut entries: Vec<(u32, u32, f64)> = (0..6).map(|i| (i, i, 2.0)).collect();

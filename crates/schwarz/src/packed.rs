@@ -5,7 +5,7 @@
 //! instead of 9,216.
 //!
 //! Deviation: in Wu et al. each thread of a warp starts from the diagonal and walks along one row, so that no
-//! two threads write the same entry at once. A CPU core has wide registers instead: it reads a tile T once
+//! two threads write the same entry at once. A CPU core has wide registers instead. It reads a tile T once,
 //! and adds T x_J to y_I and Tᵀ x_I to y_J. The eight columns of the second product stay in registers along
 //! the whole block column.
 
@@ -31,7 +31,7 @@ pub(crate) fn length(m: usize) -> usize {
     side(m) * (side(m) + 1) / 2 * AREA
 }
 
-/// The prefetch distance of a matrix in bytes: two pages, because the prefetchers of a processor stop at the
+/// The prefetch distance of a matrix in bytes. Two pages, because the prefetchers of a processor stop at the
 /// end of a page. After the last tiles the next matrix is prefetched.
 const AHEAD: usize = 8192;
 
@@ -72,7 +72,7 @@ pub(crate) fn store<V: Real, I: Set<V>>(pack: I::Eight, to: &mut [V; SIDE]) {
 
 /// Computes y = M x, reading each stored value once; to be inlined into a kernel.
 ///
-/// `x` and `y` are padded to whole tiles; the padding of y is the product of M with x there.
+/// `x` and `y` are padded to whole tiles. The padding rows of M are multiplied as well.
 #[inline(always)]
 pub(crate) fn multiply<V: Real, S: Real, I: Set<V>>(set: I, m: &[S], x: &[V], y: &mut [V]) {
     debug_assert!(x.len() == y.len() && x.len().is_multiple_of(SIDE) && m.len() == length(x.len()));

@@ -2,9 +2,9 @@
 //!
 //! A place implements [`Place::domains`] and returns a type that implements [`Domains`];
 //! [`Subdomains`](crate::Subdomains) uses only this trait. A device keeps the lists of the [`Plan`] and the
-//! packed inverses in its memory and uses one work group per domain: gather and sum for the restriction, the
-//! packed product from local memory, and one scatter for the prolongation. No step needs atomic operations,
-//! because a node is in only one domain.
+//! packed inverses in its memory, and uses one work group per domain. The group gathers and sums for the
+//! restriction, multiplies by the packed inverse in local memory, and scatters for the prolongation. No step
+//! needs atomic operations, because a node is in only one domain.
 
 use std::sync::Arc;
 
@@ -91,9 +91,9 @@ pub trait Place: Backend {
     /// [`Error::Device`] if the memory cannot be allocated.
     fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<Box<dyn Domains<Self::Vector>>, Error>;
 
-    /// Returns the solver of the coarsest level at this place, if the recipe has `asked`.
+    /// Returns the solver of the coarsest level at this place for a recipe with the solver `asked`.
     ///
-    /// A remote place uses domains for [`Coarse::Auto`], because a sparse factor is solved on the host.
+    /// A remote place uses domains for [`Coarse::Auto`], because solves with a sparse factor run on the host.
     fn coarse(&self, asked: Coarse) -> Coarse {
         asked
     }
@@ -111,7 +111,7 @@ pub trait Domains<V: Vector>: Send {
     /// solved as one system. *Cost* one pass over the inverses, two passes over r, one over z.
     fn apply(&mut self, r: &V, top: &mut Top<'_, V::Real>, z: &mut V);
 
-    /// Changes a part of the inverses; a device changes its copy on the host and uploads only that part.
+    /// Changes a part of the inverses. A device changes its copy on the host and uploads only this part.
     ///
     /// # Errors
     /// [`Error::Device`].

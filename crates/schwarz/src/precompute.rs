@@ -1,9 +1,9 @@
 //! The numeric phase (§6, Algorithm 1): matrices of the levels, restricted to domains and inverted, one
 //! domain after the other.
 //!
-//! Domain d of level l reads the rows of its nodes. The blocks inside the domain form the matrix that is
-//! inverted. All blocks of these rows form row d of A_(l+1) = C A_(l) Cᵀ, which no other domain writes. So
-//! all domains of a level are computed in parallel, and then the next level.
+//! The blocks inside domain d of level l, in the rows of its nodes, form the matrix that is inverted. All
+//! blocks of these rows form row d of A_(l+1) = C A_(l) Cᵀ, which no other domain writes. So all domains of a
+//! level are computed in parallel, and then those of the next level.
 //!
 //! Each matrix is scaled to a unit diagonal before it is inverted, so that its pivots measure its distance
 //! from a singular matrix in any units. A matrix with too small a pivot is inverted in `f64`, then with a
@@ -27,7 +27,7 @@ use crate::touching::Buckets;
 const SHIFTS: [f64; 4] = [10.0, 100.0, 1e3, 1e4];
 
 /// A diagonal entry of a coarse matrix is round-off if it is below this multiple of EPSILON times the sum of
-/// its terms; the body is then free.
+/// its terms. Its body is then free.
 const ROUND_OFF: f64 = 64.0;
 
 /// The input of the numeric phase of one level.
@@ -63,8 +63,8 @@ static RUN: Compiled<2> = Compiled([
 ]);
 
 impl<T: Real> Stage<'_, T> {
-    /// Computes the inverses of the domains `which`, in increasing order, and their rows of the next level,
-    /// if there is one.
+    /// Computes the inverses of the domains `which`, given in increasing order, and their rows of the matrix
+    /// of the next level, if there is one.
     pub(crate) fn run(
         &self,
         which: &[u32],
@@ -187,7 +187,8 @@ impl<T: Real> Stage<'_, T> {
         Some(Repair::BlockDiagonal)
     }
 
-    /// Computes S (A_d + shift diag) S, S = `scale`; rows of the unit matrix if a scale is 0.
+    /// Computes S (A_d + shift diag(A_d)) S with S = diag(`scale`). If a scale is 0, the row is that of the
+    /// unit matrix.
     fn assemble<E: Real>(&self, d: usize, scale: &[f64], shift: f64, w: &mut Workspace<E>) {
         let (domains, b) = (&self.plan.floors[self.level].domains, self.source.block());
         let nodes = domains.nodes(d);

@@ -12,9 +12,9 @@ use crate::packed::MOST;
 
 /// Multilevel additive Schwarz: small dense domains on every level, all solved at once.
 ///
-/// M⁻¹ = Σ_l C_lᵀ (Σ_d S_dᵀ (S_d A_l S_dᵀ)⁻¹ S_d) C_l with A_l = C_l A C_lᵀ: S_d picks the nodes of a domain,
-/// C_l sums the nodes of a supernode. On every level the nodes are covered by domains of a few connected
-/// nodes, and each domain is one node of the next level.
+/// M⁻¹ = Σ_l C_lᵀ (Σ_d S_dᵀ (S_d A_l S_dᵀ)⁻¹ S_d) C_l with A_l = C_l A C_lᵀ. S_d selects the nodes of a
+/// domain, and C_l sums over the nodes of a supernode. On every level the nodes are covered by domains of a
+/// few connected nodes, and each domain is one node of the next level.
 ///
 /// *Use* for systems that change from step to step (implicit time steps with contact): a setup costs a few
 /// products with A, and [`patch`](coarsen_backend::UpdateExt::patch) recomputes only the domains that
@@ -41,13 +41,14 @@ pub struct Schwarz {
     /// M: the maximal number of nodes of a domain; 32 by default.
     pub domain: usize,
     /// L: the maximal number of levels with domains, including the finest; 8 by default, which is enough to
-    /// reach a single domain. One level with [`Coarse::Domains`] is one-level additive Schwarz without
-    /// overlap.
+    /// reach a single domain. With one level and [`Coarse::Domains`] this is one-level additive Schwarz
+    /// without overlap.
     pub levels: usize,
     /// The order of the nodes from which domains grow.
     pub order: Order,
-    /// The couplings along which domains grow; by default couplings above a quarter of the strongest
-    /// coupling, so that stiff contact lies inside domains.
+    /// The couplings along which domains grow. By default a coupling must have at least a quarter of the
+    /// strength of the strongest coupling of each of its two nodes, so that stiff contact lies inside
+    /// domains.
     ///
     /// An update keeps the domains that were chosen for the first values; see [`refresh`](Self::refresh).
     pub coupling: Coupling,
@@ -59,8 +60,8 @@ pub struct Schwarz {
     pub arithmetic: Arithmetic,
     /// The weights of the levels.
     pub weights: Weights,
-    /// The number of updates and patches after which order and domains are chosen again (§5.3: ten); `None`
-    /// never chooses them again.
+    /// The number of updates and patches after which order and domains are chosen again (§5.3: ten); if
+    /// `None`, they are kept.
     pub refresh: Option<NonZeroUsize>,
 }
 

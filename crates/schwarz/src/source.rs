@@ -58,7 +58,7 @@ impl<'a, T: Real> Source<'a, T> {
         self.pattern().row(i).iter().map(|&j| j as usize).zip(values)
     }
 
-    /// Returns all blocks of row i; blocks of a repeated column must be summed.
+    /// Returns all blocks of row i; if a column occurs twice, its blocks must be summed.
     pub(crate) fn row(&self, i: usize) -> impl Iterator<Item = (usize, &'a [T])> + use<'a, T> {
         self.elastic(i).chain(self.contact(i))
     }

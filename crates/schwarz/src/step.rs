@@ -21,15 +21,15 @@ use crate::subdomains::Subdomains;
 
 /// Damped domains as a smoother: ω = `factor` / ρ(M A), so that the step converges in energy.
 ///
-/// After a step, errors are smooth across domains of 32 nodes, so the next coarser grid may have one node per
-/// domain ([`SmootherFacts::sets`]): a hierarchy over domains needs few levels and little memory. ρ is
-/// between 1 and the number of domains that meet, about 2 on sheets. *Use* as the finest smoother of a
-/// hierarchy; as a sole preconditioner of conjugate gradients, damping has no effect. Contact is merged into
-/// A. Build again after constraints are released: nodes without couplings at the build remain in no domain.
-/// *Cost* of a step from zero: one pass over the inverses; other steps also read A. The setup costs as much
-/// as the domains, a copy of A at the place, and `lanczos_steps` steps for ρ, or more while ρ rises.
-/// *Reference* Wu, Wang, Wang 2022, §5 and §6, for M; Smith, Bjørstad, Gropp 1996, "Domain Decomposition",
-/// §3.2, for the damping.
+/// After a step, errors are smooth on the scale of a domain of 32 nodes, so the next coarser grid may have
+/// one node per domain ([`SmootherFacts::sets`]). A hierarchy over domains therefore needs few levels and
+/// little memory. ρ is between 1 and the number of domains that meet, about 2 on sheets. *Use* as the finest
+/// smoother of a hierarchy. Damping has no effect if this is the only preconditioner of conjugate gradients.
+/// Contact is merged into A. Build again after constraints are released: nodes without couplings at the build
+/// remain in no domain. *Cost* of a step from zero: one pass over the inverses; other steps also read A. The
+/// setup costs as much as that of the domains, a copy of A at the place, and `lanczos_steps` steps for ρ, or
+/// more while ρ grows. *Reference* Wu, Wang, Wang 2022, §5 and §6, for M; Smith, Bjørstad, Gropp 1996,
+/// "Domain Decomposition", §3.2, for the damping.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -43,7 +43,7 @@ use crate::subdomains::Subdomains;
 pub struct DampedDomains {
     /// The domains; only the finest level is built.
     pub schwarz: Schwarz,
-    /// ω ρ, above 0 and below 2.
+    /// The product ω ρ, above 0 and below 2.
     pub factor: f64,
     /// The minimal number of generalized Lanczos steps for ρ.
     pub lanczos_steps: usize,
@@ -89,7 +89,7 @@ impl<T: Real, B: Place> Setup<T, B> for DampedDomains {
             ..self.schwarz
         };
         let whole = system.whole()?;
-        let merged = System { contact: None, matrix: &whole, ..system }; // an update must find the same pattern
+        let merged = System { contact: None, matrix: &whole, ..system }; // the pattern of updates
         let domains = one_level.build_from(merged, on)?;
         let plan = domains.plan();
         let sets = (0..plan.nodes(0)).map(|i| plan.domain_of(0, i).map_or(u32::MAX, |d| d as u32)).collect();

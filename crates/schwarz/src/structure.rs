@@ -1,5 +1,5 @@
-//! The plan and the checks, without inverses: the first half of a build, or the whole host part for a place
-//! that computes the inverses.
+//! The plan and the checks, without inverses. A build begins with them; if a place computes the inverses, the
+//! host does nothing else.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ impl Schwarz {
         Ok((Plan::new(source.block(), links, &order, &coupled, limits)?, checked))
     }
 
-    /// Runs the checks of an update, if the nodes `left_out` are in no domain.
+    /// Runs the checks of an update; the nodes `left_out` are in no domain.
     ///
     /// # Errors
     /// The errors of an update.

@@ -19,8 +19,8 @@ use crate::source::Source;
 
 /// The preconditioner that [`Schwarz`] builds: dense inverses of small domains on every level.
 ///
-/// `Display` prints the table of levels: nodes, domains, repairs, bytes, weights of the levels, age of order
-/// and domains, seconds.
+/// `Display` prints a table of the levels: nodes, domains, repairs, bytes and weights of the levels, the age
+/// of order and domains, and seconds.
 pub struct Subdomains<T: Real, B: Place> {
     pub(crate) recipe: Schwarz,
     pub(crate) on: B,
@@ -155,7 +155,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         self.bytes
     }
 
-    /// Returns the number of updates and patches since order and domains were chosen.
+    /// Returns the number of updates and patches since the order and the domains were chosen.
     pub fn age(&self) -> usize {
         self.updates
     }
@@ -191,7 +191,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         which: Option<&[Vec<u32>]>,
     ) -> Result<(), SetupError> {
         let Self { recipe, plan, numbers, domains, seconds, .. } = self;
-        SetupError::unless_cancelled(&system)?; // domains are overwritten
+        SetupError::unless_cancelled(&system)?; // from here on domains are overwritten
         let begun = Instant::now();
         domains.edit(which.map_or(Changed::All, Changed::Domains), &mut |inverses| {
             inverses.left_out.copy_from_slice(&numbers.checked.left_out);
@@ -227,8 +227,8 @@ impl<T: Real, B: Place> Preconditioner<B::Vector> for Subdomains<T, B> {
         );
     }
 
-    /// The inverses and their sum are bitwise symmetric; for a domain that is not positive definite, its
-    /// diagonal blocks are used.
+    /// The inverses and their sum are symmetric to the last bit, and they are positive definite: in a domain
+    /// that is not positive definite, the diagonal blocks are inverted.
     fn class(&self) -> Class {
         Class::Symmetric
     }

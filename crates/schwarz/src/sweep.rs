@@ -51,7 +51,8 @@ pub(crate) struct DomainSweep<'a, V, S> {
 }
 
 impl<V: Real, S: Real> DomainSweep<'_, V, S> {
-    /// Runs all sweeps of one domain before the next domain, so that its part of A stays in the cache.
+    /// Runs all sweeps of one domain before those of the next domain, so that its part of A stays in the
+    /// cache.
     pub(crate) fn domains(&self, x: Stretches<'_, V>, work: Stretches<'_, V>) {
         let block = self.matrix.block().0;
         for ((range, x), (_, work)) in x.each().zip(work.each()) {

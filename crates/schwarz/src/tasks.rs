@@ -53,7 +53,7 @@ impl<T: Real, S: Real> Pieces for Targets<'_, T, S> {
     }
 }
 
-/// The workspace for the domains of one task; it is reused.
+/// The workspace for the domains of one task, one domain after the other.
 pub(crate) struct Room<T> {
     pub(crate) single: Workspace<f32>,
     pub(crate) double: Workspace<f64>,

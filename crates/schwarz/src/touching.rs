@@ -1,7 +1,7 @@
 //! Contact on coarse levels (§6.3): the contact blocks inside each domain.
 //!
-//! Contact is stored separately from the matrices of the levels, because changing pairs would change their
-//! patterns. A level needs only the blocks with both ends in one domain; they are sorted by domain.
+//! Contact is not added to the matrices of the levels, because new pairs would change their patterns. A level
+//! needs only the blocks with both ends in one domain. They are sorted by domain.
 
 use coarsen_core::{Buckets as Sorted, Real};
 use coarsen_sparse::Contacts;
@@ -9,7 +9,7 @@ use coarsen_sparse::Contacts;
 use crate::domains::NONE;
 use crate::plan::Plan;
 
-/// The contact blocks inside the domains of a level; memory is reused.
+/// The contact blocks inside the domains of a level; the memory is reused.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Touching {
     starts: Vec<usize>,
@@ -19,8 +19,8 @@ pub(crate) struct Touching {
 }
 
 impl Touching {
-    /// Sorts contact blocks into the domains of a coarse level, or only into the domains `which`, given in
-    /// increasing order.
+    /// Sorts contact blocks into the domains of a coarse level; with `which`, only into these domains, given
+    /// in increasing order.
     pub(crate) fn sort<T: Real>(
         &mut self,
         plan: &Plan,

@@ -10,12 +10,12 @@ use crate::source::Source;
 use crate::subdomains::Subdomains;
 
 impl<T: Real, B: Place> Subdomains<T, B> {
-    /// Updates the values, or builds again if the coarsest level can no longer be factored: a build then
+    /// Updates the values, or builds again if the coarsest level can no longer be factored. A build then
     /// divides this level into domains. Returns whether values were updated.
     ///
     /// # Errors
-    /// Errors of positions are reported before anything changes. If the build fails for another reason (the
-    /// device is full), the domains are new and the factor is old: the operator is still positive definite.
+    /// Errors with a position are found before anything changes. If the build fails for another reason, such
+    /// as a full device, the domains are new and the factor is old; the operator is still positive definite.
     fn follow_or_rebuild(
         &mut self,
         system: System<'_, T>,

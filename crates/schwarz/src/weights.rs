@@ -1,8 +1,8 @@
 //! The weights of the levels, computed from the remaining energy of the error.
 //!
-//! With z_l = C_lᵀ (Σ_d S_dᵀ A_d⁻¹ S_d) C_l r for one residual r, the correction Σ w_l z_l reduces the error
-//! e of A e = r to the energy ‖e − Σ w_l z_l‖²_A = ‖e‖²_A − 2 Σ w_l z_l·r + Σ w_l w_k z_l·A z_k. Its minimum
-//! requires products with A, not e.
+//! For one residual r, level l gives the correction z_l = C_lᵀ (Σ_d S_dᵀ A_d⁻¹ S_d) C_l r. The correction Σ
+//! w_l z_l reduces the error e of A e = r to the energy ‖e − Σ w_l z_l‖²_A = ‖e‖²_A − 2 Σ w_l z_l·r + Σ w_l
+//! w_k z_l·A z_k. The minimum is computed from products with A; e is not needed.
 //!
 //! | symbol | here |
 //! |---|---|
@@ -35,8 +35,8 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         }
     }
 
-    /// Returns the best weights for one random residual, from the separate correction of each level. The
-    /// weights of the domains are those of the last level afterwards.
+    /// Returns the best weights for one random residual, from the separate correction of each level.
+    /// Afterwards the domains have the weights of the last separate correction.
     fn least_energy(&mut self, system: System<'_, T>) -> Result<Vec<f64>, SetupError> {
         let count = self.weights.len();
         let (b, n) = (self.plan().block(), self.plan().nodes(0) * self.plan().block());
@@ -82,9 +82,9 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     }
 }
 
-/// Returns the w ≥ 0 that minimises wᵀ E w − 2 w·g with a positive weight of the finest level, which makes
+/// Returns the w ≥ 0 that minimises wᵀ E w − 2 w·g. The weight of the finest level is positive, which makes
 /// the operator definite. For every subset of the other levels, E w = g is solved, and a positive solution is
-/// a candidate. All weights are 1 for more than a dozen levels.
+/// a candidate. For more than a dozen levels all weights are 1.
 fn least_energy(g: &[f64], e: &[Vec<f64>]) -> Vec<f64> {
     let n = g.len();
     let (mut gain, mut best) = (0.0, vec![1.0; n]);
@@ -132,8 +132,8 @@ mod tests {
     #[test]
     fn the_least_energy_by_hand() {
         assert_eq!(least_energy(&[2.0, 3.0], &[vec![1.0, 0.0], vec![0.0, 2.0]]), [2.0, 1.5]);
-        // The second level has the same direction of correction but another length: candidates are 1 x 1 and
-        // x² − 2 x.
+        // The correction of the second level has the same direction and another length: candidates are 1 x 1
+        // and x² − 2 x.
         assert_eq!(least_energy(&[4.0, 1.0], &[vec![2.0, 3.0], vec![3.0, 5.0]]), [2.0, 0.0]);
         assert_eq!(least_energy(&[1.0, 1.0], &[vec![1.0, 1.0], vec![1.0, 1.0]]), [1.0, 0.0], "singular");
         assert_eq!(
@@ -143,7 +143,7 @@ mod tests {
         );
     }
 
-    /// A level that is dropped in one subset may be best in another: the third level replaces the second.
+    /// All subsets of the levels are tried: here the third level without the second is best.
     #[test]
     fn every_choice_of_levels_is_tried() {
         let e =

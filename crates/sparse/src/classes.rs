@@ -45,7 +45,7 @@ impl Classes {
         }
     }
 
-    /// The number of classes, including empty ones.
+    /// The number of classes, including empty classes.
     pub fn count(&self) -> usize {
         self.count
     }

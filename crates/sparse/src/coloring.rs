@@ -1,11 +1,11 @@
-//! Colourings: nodes of one colour are not coupled, so a sweep can update them in parallel.
+//! Colourings. Nodes of one colour are not coupled, so a sweep can update them in parallel.
 
 use crate::{Classes, Graph};
 
-/// A distance-1 colouring by greedy first fit in the order of the nodes: neighbours have different colours.
+/// A distance-1 colouring: neighbours have different colours. Greedy first fit, in the order of the nodes.
 ///
-/// Uses at most one colour more than the largest degree: about 7 colours on triangle meshes, 2 on grids.
-/// Deterministic.
+/// Uses at most one colour more than the largest degree: about 7 colours on triangle meshes, 2 on grids. The
+/// result is deterministic.
 /// *Use* for Gauss-Seidel on devices and for parallel assembly. With few threads, Gauss-Seidel in natural
 /// order converges faster.
 /// *Cost* one pass over the edges.
@@ -21,9 +21,9 @@ use crate::{Classes, Graph};
 ///
 /// *Reference* Saad 2003, §3.3.3, "greedy multicoloring".
 pub fn greedy(graph: &Graph) -> Classes {
-    const NONE: u32 = u32::MAX; // the number of colours is smaller
+    const NONE: u32 = u32::MAX; // marks a node without colour; there are fewer colours
     let mut of = vec![NONE; graph.nodes()];
-    let mut used_by: Vec<u32> = vec![]; // the last node with a neighbour of this colour
+    let mut used_by: Vec<u32> = vec![]; // for each colour, the last node with a neighbour of this colour
     for i in 0..graph.nodes() {
         for &j in graph.neighbours(i) {
             if let Some(used) = used_by.get_mut(of[j as usize] as usize) {

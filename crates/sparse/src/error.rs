@@ -1,10 +1,10 @@
 //! Errors of matrices and patterns.
 
-/// A matrix, pattern or operation with invalid input.
+/// Invalid input of a matrix, a pattern or an operation.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SparseError {
-    /// Row offsets that do not start at 0, decrease, or do not end at the number of columns stored.
+    /// Row offsets that decrease, do not start at 0, or do not end at the number of stored columns.
     #[error(
         "row offsets are broken at block row {row}: they must start at 0, never decrease, and end at the \
          number of blocks"
@@ -31,7 +31,7 @@ pub enum SparseError {
     Unsorted {
         /// The block row.
         row: usize,
-        /// The column out of order.
+        /// The first column out of order.
         column: usize,
     },
     /// A row outside the matrix.
@@ -47,7 +47,7 @@ pub enum SparseError {
         /// The number of rows.
         rows: usize,
     },
-    /// A contact of a node with itself.
+    /// A contact that contains a node twice.
     #[error(
         "contact {contact} contains node {node} twice; a node cannot be in contact with itself, or with a \
          face or an edge that contains it"
@@ -98,7 +98,7 @@ pub enum SparseError {
         /// The largest number allowed.
         limit: usize,
     },
-    /// Two operands that do not fit together.
+    /// Two operands whose sizes do not match.
     #[error("{what}: expected {expected}, found {found}")]
     Shape {
         /// The operation and the operand.
@@ -108,7 +108,7 @@ pub enum SparseError {
         /// The size found.
         found: usize,
     },
-    /// A plan or a matrix with a different sparsity pattern.
+    /// A plan or a matrix with another sparsity pattern than required.
     #[error("{what} has a different sparsity pattern; build the plan or the matrix again")]
     Pattern {
         /// The object.

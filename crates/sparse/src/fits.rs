@@ -1,4 +1,4 @@
-//! Compact checks that operands fit together.
+//! Short checks that operands fit together.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Sparse block matrices in host memory: the data structures of every setup phase.
+//! Sparse block matrices in host memory, the data structures of every setup phase.
 //!
 //! A matrix is an `Arc<`[`Pattern`]`>` and an array of dense blocks ([`Bsr`]). With 1x1 blocks it is a CSR
 //! matrix. Column indices are `u32`, row offsets `usize`. A pattern is checked once, at construction.

@@ -1,7 +1,7 @@
-//! Morton order: points that are close in space become close in memory.
+//! Morton order: points that are close in space get close positions in memory.
 //!
-//! *Reference* Morton 1966, A computer oriented geodetic data base. Wu et al. 2022 use this order before they
-//! group 32 nodes into a domain.
+//! *Reference* Morton 1966, A computer oriented geodetic data base. Wu et al. 2022 sort nodes in this order
+//! before they group 32 nodes into a domain.
 
 use std::ops::Range;
 
@@ -16,8 +16,8 @@ pub const CELLS: u32 = 1 << 20;
 /// The number of bits sorted per pass; five passes in total.
 const DIGIT: u32 = 12;
 
-/// The order of points along the curve: `order[k]` is the k-th point. Points in the same cell keep their
-/// order.
+/// The order of points along the Morton curve: `order[k]` is the k-th point. Points in the same cell keep
+/// their order.
 ///
 /// *Cost* one pass for the bounding box, one for the codes, up to five passes of a radix sort.
 ///
@@ -34,7 +34,8 @@ pub fn order(points: &[[f64; 3]]) -> Result<Vec<u32>, Error> {
     Ok(sort(&codes(points)?))
 }
 
-/// The Morton code of each point: the interleaved bits of its cell coordinates x, y and z, x lowest.
+/// The Morton code of each point. It interleaves the bits of the cell coordinates x, y and z; x has the
+/// lowest bit.
 ///
 /// Deviation: Wu et al. divide each side of the bounding box into 2²⁰ cells. Here cells are cubes, 2²⁰ along
 /// the longest side, so that noise across a thin sheet does not separate neighbours on its surface. 2D points
@@ -42,8 +43,8 @@ pub fn order(points: &[[f64; 3]]) -> Result<Vec<u32>, Error> {
 ///
 /// # Errors
 /// [`Error::NotFinite`] gives the index of the point. [`Error::Parameter`] if the longest side of the box
-/// overflows, or is zero for several points (the positions were probably never filled). [`Error::TooLarge`]
-/// for more points than `u32` can count.
+/// overflows, or if it is zero for several points (the positions were probably never set).
+/// [`Error::TooLarge`] if there are more points than `u32` can count.
 pub fn codes(points: &[[f64; 3]]) -> Result<Vec<u64>, Error> {
     let limit = u32::MAX as usize;
     if points.len() > limit {
@@ -67,11 +68,11 @@ pub fn codes(points: &[[f64; 3]]) -> Result<Vec<u64>, Error> {
     Ok(codes)
 }
 
-/// The stable order of 60-bit codes: `order[k]` is the index of the k-th smallest code; equal codes keep
+/// The stable order of 60-bit codes: `order[k]` is the index of the k-th smallest code. Equal codes keep
 /// their order.
 ///
-/// *Cost* a radix sort by 12 bits; passes in which all digits are equal are skipped. *Panics* for more codes
-/// than `u32` can count.
+/// *Cost* a radix sort by 12 bits; passes in which all digits are equal are skipped. *Panics* if there are
+/// more codes than `u32` can count.
 pub fn sort(codes: &[u64]) -> Vec<u32> {
     let n = u32::try_from(codes.len()).expect("more codes than u32 can count");
     let mut from: Vec<u32> = (0..n).collect();
@@ -112,7 +113,7 @@ pub(crate) fn bounding_box(points: &[[f64; 3]]) -> ([f64; 3], [f64; 3]) {
     parallel::tree(0..points.len(), LEAF, worth, &leaf, &join)
 }
 
-/// The cell of a coordinate between 0 and 1; a single point gives 0/0 and belongs to cell 0.
+/// The cell of a coordinate between 0 and 1. A single point gives 0/0 = NaN and lies in cell 0.
 fn cell(t: f64) -> u64 {
     ((t * f64::from(CELLS)) as u64).min(u64::from(CELLS) - 1)
 }

@@ -4,7 +4,7 @@ use coarsen_core::{Dot, LinearOperator, Real};
 
 use crate::{Bsr, Contacts, NearKernel, SparseError, Sum, System};
 
-/// A matrix with its contact and geometry, kept between nonlinear iterations. A [`System`] borrows it. As an
+/// A matrix A with contact C and geometry, kept between nonlinear iterations. A [`System`] borrows it. As an
 /// operator it is A + C.
 ///
 /// ```
@@ -22,7 +22,7 @@ use crate::{Bsr, Contacts, NearKernel, SparseError, Sum, System};
 pub struct OwnedSystem<T> {
     /// A.
     pub matrix: Bsr<T>,
-    /// C, if there can be contact.
+    /// C, if contact can occur.
     pub contact: Option<Contacts<T>>,
     /// One point per block row; empty if unknown.
     pub positions: Vec<[f64; 3]>,
@@ -82,10 +82,10 @@ impl<T: Real> LinearOperator<Vec<T>> for OwnedSystem<T> {
 /// An objective that can assemble its Hessian at every x as a system.
 ///
 /// Preconditioners are built and updated from this system. Elastic bodies and cloth implement the trait; the
-/// grid of a material point method can too.
+/// grid of a material point method can implement it too.
 pub trait SystemAt {
-    /// The system at x, valid until the next call. x has the layout of the objective; the positions in the
-    /// system are those of its nodes.
+    /// The system at x, valid until the next call. x has the layout of the objective. The positions in the
+    /// system are those of the nodes at x.
     ///
     /// *Cost* one assembly. *Panics* on a wrong length.
     ///
@@ -94,7 +94,7 @@ pub trait SystemAt {
     fn system_at(&mut self, x: &[f64]) -> Result<&OwnedSystem<f64>, SparseError>;
 
     /// Selects the Hessian of the following systems: a positive definite approximation (`true`) or the exact
-    /// one (`false`). Returns false if there is no choice.
+    /// Hessian (`false`). Returns false if there is no choice.
     fn project(&mut self, stand_in: bool) -> bool {
         let _ = stand_in;
         false

@@ -10,8 +10,8 @@ use crate::SparseError;
 /// The sparsity pattern of a block matrix: for each block row, its block columns in increasing order.
 ///
 /// Matrices share a pattern (`Arc<Pattern>`). Setup phases keep it to detect whether a new matrix has the
-/// same structure ([`same`](Self::same)). Fields are private and are checked once at construction; the
-/// unchecked indexing in kernels relies on these checks.
+/// same structure ([`same`](Self::same)). The private fields are checked once, at construction. Unchecked
+/// indexing in kernels relies on this check.
 ///
 /// *Memory* 8 bytes per row and 4 per block.
 ///
@@ -36,7 +36,7 @@ const LEAF: usize = 4096;
 /// The largest number of blocks in a row for which a linear search is faster than a binary search.
 const SHORT: usize = 16;
 
-/// Checks that the offsets of row `row` lie in the list and that its columns are increasing.
+/// Checks that the offsets of row `row` lie in the list and that the columns of the row are increasing.
 fn check(row: usize, columns: usize, offsets: &[usize], indices: &[u32]) -> Result<(), SparseError> {
     let (start, end) = (offsets[row], offsets[row + 1]);
     if end < start || end > indices.len() {
@@ -57,7 +57,7 @@ fn check(row: usize, columns: usize, offsets: &[usize], indices: &[u32]) -> Resu
 }
 
 impl Pattern {
-    /// A pattern from compressed rows: row i holds `indices[offsets[i]..offsets[i + 1]]`, strictly
+    /// A pattern from compressed rows. Row i has the columns `indices[offsets[i]..offsets[i + 1]]`, strictly
     /// increasing.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ impl Pattern {
         Ok(Self { columns, offsets, indices, fingerprint: OnceLock::new() })
     }
 
-    /// The pattern with one block per diagonal entry.
+    /// The pattern of an n x n block diagonal matrix.
     pub fn diagonal(n: usize) -> Result<Self, SparseError> {
         let limit = u32::MAX as usize;
         if n > limit {
@@ -154,8 +154,8 @@ impl Pattern {
     /// A 64-bit hash of the structure, computed once.
     pub fn fingerprint(&self) -> u64 {
         *self.fingerprint.get_or_init(|| {
-            // FNV-1a over 64-bit words: one multiplication per word, and different patterns are very unlikely
-            // to collide.
+            // FNV-1a over 64-bit words, with one multiplication per word. Different patterns are very
+            // unlikely to collide.
             let step = |h: u64, w: u64| (h ^ w).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
             let h = step(0xcbf2_9ce4_8422_2325, self.columns as u64);
             let h = self.offsets.iter().fold(h, |h, &o| step(h, o as u64));
@@ -165,18 +165,18 @@ impl Pattern {
 
     /// Whether two patterns are equal: the same object, or equal contents.
     ///
-    /// *Cost* nothing for the same object, one comparison of hashes for different patterns, a comparison of
-    /// all entries for equal patterns.
+    /// *Cost* nothing if both are the same object, one comparison of hashes if they differ, a comparison of
+    /// all entries if they are equal.
     pub fn same(a: &Arc<Self>, b: &Arc<Self>) -> bool {
         Arc::ptr_eq(a, b) || **a == **b
     }
 
-    /// Whether (i, j) is stored exactly when (j, i) is stored. *Cost* one access to another row per entry.
+    /// Whether (j, i) is stored for every stored (i, j). *Cost* one access to another row per entry.
     pub fn is_symmetric(&self) -> bool {
         if self.rows() != self.columns {
             return false;
         }
-        // Rows are sorted: as i increases, the entries of row j are requested in increasing order too.
+        // Rows are sorted, so the entries of row j are needed in increasing order as i increases.
         let mut next: Vec<usize> = self.offsets[..self.rows()].to_vec();
         (0..self.rows()).all(|i| {
             self.row(i).iter().all(|&j| {
@@ -210,7 +210,7 @@ impl Eq for Pattern {}
 mod tests {
     use super::*;
 
-    /// Covers short rows (linear search) and long rows (binary search).
+    /// Tests short rows (linear search) and long rows (binary search).
     #[test]
     fn every_block_of_a_row_is_found_and_no_other() {
         for length in [0, 1, SHORT - 1, SHORT, SHORT + 1, 3 * SHORT] {

@@ -6,7 +6,7 @@
 //! | b x k | the size of a block of P |
 //! | w | a row of m weights |
 //! | I_d | the identity of d unknowns |
-//! | ⊗ | the Kronecker product: block (1 x m) ⊗ I_d is d x (m d) |
+//! | ⊗ | the Kronecker product: if w is 1 x m, w ⊗ I_d is d x (m d) |
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::{Bsr, Pattern, SparseError, TransposePlan};
 
 /// A prolongation P, stored in the most compact form.
 ///
-/// *Use* [`Blocks`](Self::Blocks) if the entries of a block are independent, as in smoothed aggregation;
+/// *Use* [`Blocks`](Self::Blocks) if the entries of a block are independent, as in smoothed aggregation. Use
 /// [`Weights`](Self::Weights) if all unknowns of a node are interpolated with the same weights, as on grids
-/// and in skinning; [`Identities`](Self::Identities) if a coarse node represents a set of fine nodes.
-/// *Memory* of a block: b k numbers, m numbers or none, respectively, and 4 bytes for its column.
+/// and in skinning. Use [`Identities`](Self::Identities) if a coarse node represents a set of fine nodes.
+/// *Memory* per block 4 bytes for its column, and b k numbers, m numbers or no numbers, respectively.
 ///
 /// ```
 /// use coarsen_sparse::{Prolongation, assembly};
@@ -40,7 +40,7 @@ pub enum Prolongation<T> {
     Identities(Identities),
 }
 
-/// Rows of weights; each weight applies to all unknowns of a node.
+/// Weights stored in rows; each weight applies to all unknowns of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights<T> {
     rows: Bsr<T>,
@@ -85,10 +85,10 @@ impl<T> From<Bsr<T>> for Prolongation<T> {
 }
 
 impl<T: Real> Prolongation<T> {
-    /// Blocks w ⊗ I_d with d = `copies`; `rows` has blocks of 1 x m. For d = 1 these are full blocks.
+    /// Blocks w ⊗ I_d with d = `copies`. `rows` has blocks of 1 x m. For d = 1 the result has full blocks.
     ///
     /// # Errors
-    /// [`SparseError::Shape`] for blocks of more than one row and for `copies` = 0.
+    /// [`SparseError::Shape`] if blocks have more than one row or if `copies` = 0.
     pub fn weights(rows: Bsr<T>, copies: usize) -> Result<Self, SparseError> {
         if rows.block().0 != 1 {
             let (what, found) = ("rows of a block of weights", rows.block().0);
@@ -181,8 +181,8 @@ impl<T: Real> Prolongation<T> {
         Ok(Cow::Owned(whole))
     }
 
-    /// Returns this prolongation with the shared pattern of `old`; `None` if `old` has another form, pattern
-    /// or block size.
+    /// Returns this prolongation with the shared pattern of `old`; `None` if the form, the pattern or the
+    /// block size differs.
     pub fn on_structure_of(self, old: &Self) -> Option<Self> {
         if self.block() != old.block() || !Pattern::same(self.pattern(), old.pattern()) {
             return None;
@@ -198,9 +198,9 @@ impl<T: Real> Prolongation<T> {
         Some(new)
     }
 
-    /// sᵢ = Σⱼ dⱼ Pⱼᵢ² = (Pᵀ D P)ᵢᵢ for a diagonal matrix D; `transpose` lists the fine rows of each column.
+    /// sᵢ = Σⱼ dⱼ Pⱼᵢ² = (Pᵀ D P)ᵢᵢ for a diagonal matrix D. `transpose` lists the fine rows of each column.
     ///
-    /// `sizes` receives the values for the block columns from `first` on. *Cost* one pass over P.
+    /// The values for the block columns from `first` on are written to `sizes`. *Cost* one pass over P.
     pub fn squared_columns(&self, d: &[T], transpose: &TransposePlan, first: usize, sizes: &mut [T]) {
         let ((b, k), restriction, view) = (self.block(), transpose.pattern(), ProlongationRef::from(self));
         for (j, sizes) in (first..).zip(sizes.chunks_exact_mut(k)) {
@@ -265,7 +265,7 @@ impl<'a, T: Real> From<&'a Prolongation<T>> for ProlongationRef<'a, T> {
 }
 
 impl<T: Real> ProlongationRef<'_, T> {
-    /// The weights of entry `at`: 1 for an identity; empty for a full block.
+    /// The weights of entry `at`: the number 1 for an identity, an empty slice for a full block.
     #[inline(always)]
     pub(crate) fn row_of_weights(&self, at: usize) -> &[T] {
         match &self.form {

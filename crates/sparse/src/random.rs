@@ -1,4 +1,4 @@
-//! Random matrices and vectors for tests of this crate, and of crates above that include this file.
+//! Random matrices and vectors for tests of this crate and of other crates that include this file.
 
 use coarsen_core::SplitMix64;
 use coarsen_sparse::{Bsr, assembly};

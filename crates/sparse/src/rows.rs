@@ -6,12 +6,13 @@ use coarsen_core::parallel::{self, Pieces, each};
 
 use crate::{Pattern, SparseError};
 
-/// The number of block rows per leaf: a few kilobytes for scalars, tens of kilobytes for 6x6 blocks.
+/// The number of block rows per leaf. A leaf has a few kilobytes for scalars, tens of kilobytes for 6x6
+/// blocks.
 pub(crate) const LEAF: usize = 128;
 
 /// Some block rows of a matrix with `size` numbers per block, written by one task.
 ///
-/// Rows differ in length, so `offsets` (of the whole matrix, non-decreasing) gives the boundaries. The
+/// Rows differ in length, so `offsets` (of the whole matrix, non-decreasing) gives their boundaries. The
 /// division into tasks depends only on the number of rows, so results have the same bits for any number of
 /// threads.
 ///
@@ -45,10 +46,10 @@ impl<'a, T> BlockRows<'a, T> {
         Self { rows: 0..offsets.len() - 1, values, offsets, size }
     }
 
-    /// Calls `body(i, values of block row i)`, on several threads if `work`, the total number of scalar
+    /// Calls `body(i, values of block row i)`. Uses several threads if `work`, the total number of scalar
     /// operations, is large enough.
     ///
-    /// *Cost* that of the calls; no allocation. *Panics* if `offsets` decrease.
+    /// *Cost* only the calls of `body`; no allocation. *Panics* if `offsets` decrease.
     pub fn for_each(self, work: usize, body: impl Fn(usize, &mut [T]) + Sync)
     where
         T: Send,

@@ -6,7 +6,7 @@ use coarsen_core::{Cancel, Error, Real};
 
 use crate::{Bsr, Contacts, NearKernel, Pattern, SparseError, Sum};
 
-/// A matrix with optional further data for setup; cheap to copy, and converted from a matrix by `into()`.
+/// A matrix with optional data for setup; cheap to copy, and converted from a matrix by `into()`.
 ///
 /// Builders take `impl Into<System<T>>`: `build(&a)` passes a matrix alone, and `build(System { positions:
 /// Some(&x), ..(&a).into() })` adds positions.
@@ -22,7 +22,7 @@ use crate::{Bsr, Contacts, NearKernel, Pattern, SparseError, Sum};
 /// ```
 #[derive(Debug)]
 pub struct System<'a, T> {
-    /// The square matrix A; the system matrix if there is no contact.
+    /// The square matrix A. It is the system matrix if there is no contact.
     pub matrix: &'a Bsr<T>,
     /// C, if the system matrix is A + C. Methods that require one matrix call [`whole`](System::whole).
     pub contact: Option<&'a Contacts<T>>,
@@ -30,17 +30,17 @@ pub struct System<'a, T> {
     pub positions: Option<&'a [[f64; 3]]>,
     /// Vectors v with ‖A v‖ small relative to ‖|A| |v|‖: one row per scalar unknown.
     pub near_kernel: Option<&'a NearKernel>,
-    /// The neighbours of each node, if they differ from the pattern of A, for example because constraints
-    /// couple nodes that can move relative to each other. Aggregates are built from these links, domains of
-    /// Schwarz methods from the entries of A.
+    /// The neighbours of each node, if they differ from the pattern of A. They differ, for example, if
+    /// constraints couple nodes that can move relative to each other. Aggregates are built from these links,
+    /// domains of Schwarz methods from the entries of A.
     pub links: Option<&'a Pattern>,
     /// A flag that cancels long builds and updates; it is checked between their steps.
     pub cancel: Option<&'a Cancel>,
 }
 
 impl<'a, T: Real> System<'a, T> {
-    /// Checks that the parts fit together: a square matrix of square blocks, contact between its nodes, one
-    /// point per block row, one near-kernel row per scalar row.
+    /// Checks that the parts fit together: a square matrix with square blocks, contact between its nodes, one
+    /// point per block row and one near-kernel row per scalar row.
     ///
     /// *Cost* constant; values are not read.
     ///
@@ -83,7 +83,7 @@ impl<'a, T: Real> System<'a, T> {
         Ok(())
     }
 
-    /// Checks that all positions are finite; updates call it before they write.
+    /// Checks that all positions are finite. Updates call this before they write.
     ///
     /// *Cost* one pass over the positions.
     ///
@@ -95,7 +95,7 @@ impl<'a, T: Real> System<'a, T> {
 
     /// The system matrix: A itself, or A + C as a new matrix.
     ///
-    /// *Cost* nothing without contact or with an empty set, otherwise a copy of A.
+    /// *Cost* nothing without contact or with an empty contact set, otherwise a copy of A.
     ///
     /// # Errors
     /// As [`Sum::merge`].

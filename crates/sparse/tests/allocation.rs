@@ -1,4 +1,4 @@
-//! The numeric phases do not allocate for new values of a known pattern, with one thread or several.
+//! For new values of a known pattern, the numeric phases do not allocate, with one or several threads.
 
 #[path = "../../../tests/counting/mod.rs"]
 mod counting;
@@ -72,8 +72,7 @@ fn main() {
                 Adjoint::new(&p, transpose.clone()).unwrap().apply(&x, &mut coarse_y);
             };
             numeric();
-            // A repeated allocation occurs in every run; a thread of the pool that starts late allocates
-            // once.
+            // A repeated allocation occurs in every run. A pool thread that starts late allocates only once.
             let least = (0..5).map(|_| bytes(&mut numeric)).min();
             assert_eq!(least, Some(0), "{threads} threads");
         })

@@ -6,9 +6,9 @@ use coarsen::AnyError;
 use coarsen::elastic::{BodyError, Curvature, Energy, Potential, Touching};
 use coarsen::sparse::Pattern;
 
-/// The sum of one energy for each body, where the nodes of a body follow those of the body before.
+/// The sum of the energies of several bodies. The nodes of the bodies are numbered one body after the other.
 ///
-/// Its Hessian has one diagonal part for each body, and the values of each follow those of the one before: a
+/// The Hessian is block diagonal with one part per body, and the values of a body are contiguous. So each
 /// body adds its Hessian in place. [`Total`](coarsen::elastic::Total) would add it through a map.
 pub(crate) struct Bodies {
     bodies: Vec<Box<dyn Potential>>,
@@ -16,10 +16,10 @@ pub(crate) struct Bodies {
 }
 
 impl Bodies {
-    /// The sum of energies; none may have contacts.
+    /// Returns the sum of the energies of `bodies`, none of which may have contacts.
     ///
     /// # Errors
-    /// Those of the common pattern.
+    /// An error if the common pattern cannot be created.
     pub(crate) fn new(bodies: Vec<Box<dyn Potential>>) -> Result<Self, AnyError> {
         let (mut offsets, mut indices) = (vec![0], Vec::new());
         let mut first = 0;
@@ -34,7 +34,7 @@ impl Bodies {
         Ok(Self { bodies, pattern: Arc::new(Pattern::new(first as usize, offsets, indices)?) })
     }
 
-    /// Calls `f` with each body and its first entry in a list of three numbers for each node.
+    /// Calls `f` with each body and the range of its entries in a vector of three numbers per node.
     fn each(&mut self, mut f: impl FnMut(&mut dyn Potential, std::ops::Range<usize>)) {
         let mut first = 0;
         for body in &mut self.bodies {
@@ -104,7 +104,7 @@ mod tests {
     use crate::material::{Material, Moduli};
     use crate::meshes::MeshChoice;
 
-    /// Two bodies side by side: energies add up, gradients and Hessians are those of each.
+    /// For two bodies the energies add up, and gradient and Hessian consist of those of the two bodies.
     #[test]
     fn each_body_is_as_it_would_be_alone() {
         let moduli = Moduli { young: 1e3, poisson: 0.3 };

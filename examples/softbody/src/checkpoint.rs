@@ -1,18 +1,18 @@
-//! Checkpoints: the state after a frame as a file.
+//! Checkpoints: files with the state after a frame.
 //!
 //! All numbers have eight bytes, the least significant first:
 //!
 //! | part | contents |
 //! |---|---|
-//! | `MAGIC` | the kind and the version of the file |
-//! | run | a fingerprint of all that decides the bits of the run |
-//! | frame, energy of pins, work | |
+//! | `MAGIC` | identifies the file format and its version |
+//! | run | a fingerprint of all settings that affect the results of the run |
+//! | frame, energy of pins, work of pins | one number each |
 //! | n, x, v | positions and velocities of n / 3 nodes |
-//! | attachments | their number; the number of anchors of each, and these |
-//! | sum | a fingerprint of all before it |
+//! | attachments | their number; for each attachment the number of its anchors, and the anchors |
+//! | sum | a fingerprint of all bytes before it |
 //!
-//! A checkpoint is written to a second file, which then takes the name of the first. So a run that ends while
-//! it writes leaves the last checkpoint as it was.
+//! A checkpoint is written to a temporary file, which then replaces the last checkpoint. So if a run is
+//! interrupted while it writes, the last checkpoint stays unchanged.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -23,10 +23,10 @@ use crate::state::State;
 /// The first bytes of a checkpoint.
 const MAGIC: &[u8; 24] = b"coarsen softbody state 1";
 
-/// A checkpoint that cannot be used. The file is left as it is.
+/// A checkpoint that cannot be read, used or written. An existing file is not changed.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub(crate) enum CheckpointError {
-    /// There is none, or it cannot be read.
+    /// The file does not exist or cannot be read.
     #[error("{}: the checkpoint cannot be read ({kind}); run without --resume to start anew", file.display())]
     Read {
         /// The file.
@@ -34,7 +34,7 @@ pub(crate) enum CheckpointError {
         /// The error of the operating system.
         kind: ErrorKind,
     },
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error("{}: the checkpoint cannot be written ({kind}); the last one is still there", file.display())]
     Write {
         /// The file.
@@ -42,7 +42,7 @@ pub(crate) enum CheckpointError {
         /// The error of the operating system.
         kind: ErrorKind,
     },
-    /// It is not what was written.
+    /// The file is damaged.
     #[error(
         "{}: the checkpoint is damaged ({what}), so the run cannot continue; nothing was changed",
         file.display()
@@ -50,10 +50,10 @@ pub(crate) enum CheckpointError {
     Damaged {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         what: &'static str,
     },
-    /// It belongs to another run.
+    /// The file belongs to a run with other settings.
     #[error(
         "{}: the checkpoint belongs to a run with another scene, mesh, method or backend; use the options of \
          that run, or another --out", file.display()
@@ -64,7 +64,7 @@ pub(crate) enum CheckpointError {
     },
 }
 
-/// The fingerprint of bytes: FNV-1a of 64 bits. A change of one byte always changes it.
+/// The fingerprint of bytes: the 64-bit hash FNV-1a. It changes whenever a single byte changes.
 pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
     let (start, prime) = (0xcbf2_9ce4_8422_2325, 0x0100_0000_01b3);
     bytes.iter().fold(start, |hash: u64, &byte| (hash ^ u64::from(byte)).wrapping_mul(prime))
@@ -73,7 +73,7 @@ pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
 /// Writes a checkpoint of the run with this fingerprint.
 ///
 /// # Errors
-/// [`CheckpointError::Write`]; the last checkpoint is then still there.
+/// [`CheckpointError::Write`]; the last checkpoint is then unchanged.
 pub(crate) fn write(file: &Path, run: u64, state: &State) -> Result<(), CheckpointError> {
     let beside = file.with_extension("part");
     let save = || {
@@ -115,7 +115,7 @@ fn encode(run: u64, state: &State) -> Vec<u8> {
     bytes
 }
 
-/// The fingerprint of the run, and the state; or what is wrong.
+/// Returns the fingerprint of the run and the state, or the fault of the file.
 fn decode(bytes: &[u8]) -> Result<(u64, State), &'static str> {
     let words = bytes.strip_prefix(MAGIC).ok_or("its first bytes are not those of a checkpoint")?;
     let (words, []) = words.as_chunks::<8>() else { return Err("it ends inside a number") };
@@ -143,10 +143,10 @@ fn decode(bytes: &[u8]) -> Result<(u64, State), &'static str> {
     }
 }
 
-/// What is wrong with a file of too few numbers.
+/// The fault of a file with too few numbers.
 const SHORT: &str = "it has fewer numbers than it declares";
 
-/// The numbers that were not read yet.
+/// The numbers that have not been read yet.
 struct Reader<'a>(&'a [[u8; 8]]);
 
 impl Reader<'_> {
@@ -194,7 +194,7 @@ mod tests {
             prop_assert_eq!(decode(&encode(run, &state)), Ok((run, state)));
         }
 
-        /// A byte that changes, bytes that are missing, and bytes that follow.
+        /// Rejects files with a changed byte, with missing bytes and with additional bytes.
         #[test]
         fn damage_is_found(
             state in states(),
@@ -228,7 +228,7 @@ mod tests {
         write(&file, 5, &state).unwrap();
         assert_eq!(read(&file, 5), Ok(state.clone()));
         assert_eq!(read(&file, 6), Err(CheckpointError::Other { file: file.clone() }));
-        // A second file that cannot be written: the first stays.
+        // If the temporary file cannot be written, the last checkpoint stays.
         std::fs::create_dir(file.with_extension("part")).unwrap();
         let failed = write(&file, 5, &State::default());
         assert!(matches!(failed, Err(CheckpointError::Write { .. })), "{failed:?}");

@@ -1,28 +1,29 @@
-//! Attachments in time: which nodes are pinned in a frame, and where.
+//! Attachments over time: which nodes are pinned in a frame, and to which points.
 
 use std::ops::Range;
 
 use coarsen::elastic::{Attachments, BodyError};
 use coarsen::mesh::vector::{cross, dot, sub};
 
-/// Nodes that are pinned for some frames, to where they are before the first one or to points that move from
-/// there.
+/// Nodes that are pinned during some frames. They are pinned to their positions before the first of these
+/// frames, or to points that move away from these positions.
 #[derive(Clone, Debug)]
 pub(crate) struct Hold {
-    /// The nodes, in numbers of the scene.
+    /// The indices of the nodes in the scene.
     pub(crate) nodes: Vec<u32>,
-    /// The frames, which count from 1.
+    /// The frames, counted from 1.
     pub(crate) frames: Range<usize>,
-    /// N/m for each node.
+    /// The stiffness of the pin of each node in N/m.
     pub(crate) stiffness: f64,
-    /// m/s.
+    /// The velocity of the points in m/s.
     pub(crate) velocity: [f64; 3],
-    /// A point of the axis, its unit vector, and the rate in radians per second.
+    /// The rotation of the points: a point on the axis, the unit vector of the axis, and the rate in radians
+    /// per second.
     pub(crate) turn: Option<([f64; 3], [f64; 3], f64)>,
 }
 
 impl Hold {
-    /// Where a node is pulled to, `time` seconds after it was at `anchor`.
+    /// The point to which a node is pinned, `time` seconds after it was at `anchor`.
     fn target(&self, anchor: [f64; 3], time: f64) -> [f64; 3] {
         let turned = match self.turn {
             None => anchor,
@@ -37,21 +38,22 @@ impl Hold {
     }
 }
 
-/// The pins of a scene as they are in the current frame.
+/// The attachments of a scene in the current frame.
 pub(crate) struct Holds {
     list: Vec<Hold>,
-    /// Which of them hold.
+    /// For each attachment, whether it is active.
     active: Vec<bool>,
 }
 
 impl Holds {
-    /// Attachments of which none holds yet.
+    /// Returns attachments that are all inactive.
     pub(crate) fn new(list: Vec<Hold>) -> Self {
         Self { active: vec![false; list.len()], list }
     }
 
-    /// Sets the pins of a frame, from the positions x before it; `anchors` has the positions at which each
-    /// attachment began. Returns whether pins were added or removed: whether their Hessian changed.
+    /// Sets the pins of a frame, where x are the positions before it. `anchors` has the positions of the
+    /// nodes at the start of each attachment. Returns whether attachments began or ended, which changes the
+    /// Hessian.
     ///
     /// # Errors
     /// [`BodyError`] for a pin that is not valid.
@@ -107,7 +109,7 @@ mod tests {
         assert_eq!(anchors, [vec![[0.5; 3]]]);
     }
 
-    /// The anchor is where the node was before the first frame, also when it has moved since.
+    /// The anchor is the position of the node before the first frame, also after the node has moved.
     #[test]
     fn points_move_from_their_anchors() {
         let mut pins = Attachments::new(3).unwrap();

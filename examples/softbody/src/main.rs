@@ -1,8 +1,8 @@
-//! Soft bodies and cloth in time. Copy this example to start your own.
+//! Simulates soft bodies and cloth. Copy this example to start your own.
 //!
-//! A step is an optimisation problem (`step.rs`): inertia, elastic energies (`material.rs`), pins
-//! (`holds.rs`), obstacles and contact (`part.rs`), minimised by a method of descent around any
-//! preconditioner (`solver.rs`). Scenes are data (`scene`): five are built in, others come from TOML files.
+//! A time step minimises the sum of inertia (`step.rs`), elastic energies (`material.rs`), pins (`holds.rs`),
+//! obstacles and contact (`part.rs`). The minimiser is a descent method with any preconditioner
+//! (`solver.rs`). Scenes are data (`scene`): five scenes are built in, others are read from TOML files.
 //!
 //! *Reference* Xian, Tong & Liu 2019, "A Scalable Galerkin Multigrid Method for Real-time Simulation of
 //! Deformable Objects", ACM TOG 38(6):162.
@@ -18,9 +18,9 @@
 //! cargo run --release -p softbody -- --scene pile --mesh bunny --dt 0.0167 --out pile --resume
 //! ```
 //!
-//! The last one continues a run that was interrupted. A run writes `frames.csv`, `summary.txt`,
-//! `frame_0000.vtk` and `frame_0000.png` for each frame, `softbody.gif` and, every few frames,
-//! `checkpoint.bin`. Output of the first run, on two cores:
+//! The last command continues an interrupted run. A run writes `frames.csv`, `summary.txt`, `frame_0000.vtk`
+//! and `frame_0000.png` for each frame, `softbody.gif` and, every few frames, `checkpoint.bin`. Output of the
+//! first run, on two cores:
 //!
 //! ```text
 //! 425 nodes, 1536 tetrahedra in 1 bodies, on cpu
@@ -105,7 +105,7 @@ fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Ro
     let (nodes, elements) = (world.positions.len(), meshes.iter().map(|m| m.tetrahedra.len()).sum::<usize>());
     println!("{nodes} nodes, {elements} tetrahedra in {} bodies, on {}", meshes.len(), on.name());
 
-    // 2. The start, or the last checkpoint: files of an earlier run are read before any is written.
+    // 2. The start, or the last checkpoint. Files of an earlier run are read before any file is written.
     let folder = &options.out;
     let file = folder.join("checkpoint.bin");
     let run = identity(&setting, &options.method, &meshes, &world.positions, on.name());
@@ -135,8 +135,8 @@ fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Ro
         show(&state)?;
     }
 
-    // 3. Frames, from one checkpoint to the next. At each the solver is built anew, also in a run without an
-    //    interruption, so that every run computes the same bits.
+    // 3. Frames, from one checkpoint to the next. The solver is built again at each checkpoint, even if the
+    //    run was not interrupted. So a continued run computes the same bits as an uninterrupted run.
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} frames, {per_sec}, {eta} left  {msg}")?;
     let bar = ProgressBar::new(options.frames as u64).with_style(style);
     bar.set_position(state.frame as u64);

@@ -1,4 +1,4 @@
-//! Materials: from a name and a mesh to an energy, and the masses of nodes.
+//! Materials: the elastic energy of a mesh for a material, and the masses of the nodes.
 
 use std::collections::HashMap;
 
@@ -36,7 +36,7 @@ pub(crate) enum Material {
     MassSpring,
 }
 
-/// The moduli of a body.
+/// The elastic moduli of a body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moduli {
     /// Young's modulus, Pa.
@@ -46,16 +46,17 @@ pub(crate) struct Moduli {
 }
 
 impl Material {
-    /// Neo-Hookean, or springs for a mesh without tetrahedra.
+    /// Returns the default material of a mesh: neo-Hookean for tetrahedra, otherwise springs.
     pub(crate) fn fitting(mesh: &Mesh) -> Self {
         if mesh.tetrahedra.is_empty() { Self::MassSpring } else { Self::NeoHookean }
     }
 
-    /// The elastic energy of a mesh at rest, or of a sheet with `side` vertices along a side; `None` for a
-    /// material of tetrahedra and a mesh without.
+    /// Returns the elastic energy of a mesh whose positions are at rest. `side` is the number of vertices
+    /// along a side if the mesh is a sheet. Returns `None` if the material needs tetrahedra and the mesh has
+    /// none.
     ///
     /// # Errors
-    /// [`BodyError`] names the element, spring or modulus that is not valid.
+    /// [`BodyError`], which names the element, spring or modulus that is not valid.
     pub(crate) fn energy(
         self,
         mesh: &Mesh,
@@ -92,7 +93,8 @@ fn solid(density: impl Density + 'static, mesh: &Mesh, lame: Lame) -> Result<Box
     Ok(Box::new(Tetrahedra::new(density, mesh, &vec![false; mesh.positions.len()], |_| lame)?))
 }
 
-/// The mass of each node in kg: a quarter of each tetrahedron around it, or a third of each triangle.
+/// The mass of each node in kg: a quarter of the mass of each of its tetrahedra, or a third of each of its
+/// triangles.
 pub(crate) fn masses(mesh: &Mesh, density: f64) -> Vec<f64> {
     let at = |v: u32| mesh.positions[v as usize];
     let mut masses = vec![0.0; mesh.positions.len()];
@@ -132,11 +134,11 @@ fn springs(mesh: &Mesh, side: Option<usize>, young: f64) -> Vec<Spring> {
     springs
 }
 
-/// Springs of a sheet of n x n vertices, six for each cell: two along its sides and two along its diagonals
-/// with stiffness k, two over two cells with a fifth of k.
+/// The springs of a sheet of n x n vertices. Each cell has six: two along its sides and two along its
+/// diagonals with stiffness k, and two that span two cells with stiffness k/5.
 ///
-/// *Reference* Provot 1995. 201 x 201 vertices have 240,398; Xian, Tong & Liu 2019 count 240,000, without
-/// those of the far sides.
+/// *Reference* Provot 1995. A sheet of 201 x 201 vertices has 240,398 springs; Xian, Tong & Liu 2019 count
+/// 240,000.
 fn grid(n: usize, k: f64) -> HashMap<[u32; 2], f64> {
     let number = |i: usize, j: usize| (j * n + i) as u32;
     let mut stiffness = HashMap::new();
@@ -153,8 +155,8 @@ fn grid(n: usize, k: f64) -> HashMap<[u32; 2], f64> {
     stiffness
 }
 
-/// Springs of a sheet of triangles: along its edges with stiffness k, and between the two vertices opposite
-/// to an edge with a fifth of k.
+/// The springs of a sheet of triangles: along each edge with stiffness k, and between the two vertices
+/// opposite to an edge with stiffness k/5.
 fn cloth(mesh: &Mesh, k: f64) -> HashMap<[u32; 2], f64> {
     let (mut stiffness, mut across) = (HashMap::new(), Vec::new());
     let mut tips: HashMap<[u32; 2], u32> = HashMap::new();
@@ -169,9 +171,9 @@ fn cloth(mesh: &Mesh, k: f64) -> HashMap<[u32; 2], f64> {
     stiffness
 }
 
-/// Springs along the edges of tetrahedra: an edge of length L has the stiffness Σ E V / L², over the volumes
-/// V of the tetrahedra around it. A network with edges in all directions then has Young's modulus E, and
-/// Poisson's ratio 1/4, as all networks of springs.
+/// The springs along the edges of tetrahedra. An edge of length L has the stiffness Σ E V / L², summed over
+/// the volumes V of the tetrahedra that contain it. A network with edges in all directions then has Young's
+/// modulus E, and Poisson's ratio 1/4 like every isotropic network of springs.
 fn network(mesh: &Mesh, young: f64) -> HashMap<[u32; 2], f64> {
     let at = |v: u32| mesh.positions[v as usize];
     let mut stiffness = HashMap::new();
@@ -206,8 +208,9 @@ mod tests {
         assert!((mass - 1.0).abs() < 1e-12, "{mass}");
     }
 
-    /// A stretch e along x that is held across has the energy (λ + 2 μ)/2 e² per volume, 1.2 E/2 e² where
-    /// Poisson's ratio is 1/4; the edges of a bar of cubes are not quite the same in all directions.
+    /// A strain e along x without lateral strain has the energy (λ + 2 μ)/2 e² per volume, which is 1.2 E/2
+    /// e² for Poisson's ratio 1/4. The tolerance is needed because the edges of a bar of cubes are not
+    /// distributed equally over all directions.
     #[test]
     fn networks_resist_as_their_material() {
         let mut mesh = MeshChoice::Bar(2).load().unwrap();

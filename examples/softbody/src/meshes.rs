@@ -10,7 +10,7 @@ use coarsen::mesh::{self, Mesh, MeshError, ReadError};
 /// The environment variable that names the folder of test data.
 const DATA: &str = "COARSEN_DATA";
 
-/// The most cells across a bar, and vertices along a side of a sheet.
+/// The maximum number of cells across a bar, and of vertices along a side of a sheet.
 const MOST: [usize; 2] = [100, 2000];
 
 /// A mesh by name.
@@ -32,7 +32,7 @@ pub(crate) enum MeshChoice {
 /// A mesh that cannot be simulated.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MeshFault {
-    /// A name without meaning.
+    /// An unknown name.
     #[error(
         "`{name}`: expected bar:N with N from 1 to {}, sheet:N with N from 2 to {}, armadillo, bunny or \
          a file",
@@ -60,10 +60,10 @@ pub(crate) enum MeshFault {
     Element {
         /// The mesh.
         name: MeshChoice,
-        /// What is wrong with it.
+        /// The error of the mesh.
         source: MeshError,
     },
-    /// A tetrahedron whose orientation differs from that of others.
+    /// A tetrahedron whose orientation differs from the other tetrahedra.
     #[error(
         "{name}: tetrahedron {element} (from 0, in the order of the file) is inverted: its volume is \
          {volume:.3e}; swap two of its corners, or repair the mesh"
@@ -96,10 +96,11 @@ pub(crate) enum MeshFault {
 }
 
 impl MeshChoice {
-    /// Reads or generates the mesh: positive tetrahedra or, without tetrahedra, triangles; every vertex is
-    /// used. Its longest side is 1.
+    /// Reads or generates the mesh and scales its longest side to 1. The mesh has tetrahedra of positive
+    /// volume or, without tetrahedra, triangles. Every vertex belongs to an element.
     ///
-    /// A file whose tetrahedra are all negative has the other convention and is turned.
+    /// If all tetrahedra of a file have negative volume, the file uses the opposite orientation, which is
+    /// reversed.
     pub(crate) fn load(&self) -> Result<Mesh, MeshFault> {
         let mesh = match self {
             Self::Bar(n) => Mesh::bar([4 * n, *n, *n], 1.0),
@@ -107,7 +108,7 @@ impl MeshChoice {
             Self::File(file) => mesh::read(file)?,
             Self::Armadillo => {
                 let mut mesh = self.data("ipc_Armadillo13K.msh.gz")?;
-                mesh.positions.iter_mut().for_each(|p| *p = [-p[0], p[1], -p[2]]); // it faces +z
+                mesh.positions.iter_mut().for_each(|p| *p = [-p[0], p[1], -p[2]]); // now it faces +z
                 mesh
             }
             Self::Bunny => self.data("gpuipc_bunny.msh.gz")?,

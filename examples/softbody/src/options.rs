@@ -46,7 +46,7 @@ pub(crate) struct Options {
     /// Folder for all files that are written.
     #[arg(long, default_value = "softbody-out", value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// Continues from the checkpoint in the folder, to the same bits as without an interruption.
+    /// Continue from the checkpoint in the folder; the results are the same as without an interruption.
     #[arg(long)]
     pub(crate) resume: bool,
     /// Format of the surface that is written for each frame.
@@ -57,7 +57,7 @@ pub(crate) struct Options {
     pub(crate) width: u16,
 }
 
-/// What decides the bits of a run beside the scene.
+/// The options that affect the results of a run, apart from the scene.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Method {
     /// Time step in seconds.
@@ -75,16 +75,16 @@ pub(crate) struct Method {
     /// Maximum number of iterations of a linear solve in newton and pd.
     #[arg(long, default_value_t = 500, value_parser = at_least_one)]
     pub(crate) inner: usize,
-    /// newton: iterations between two updates of the preconditioner; 0 updates it once in a step.
+    /// newton: number of iterations between two updates of the preconditioner; 0 updates it once per step.
     #[arg(long, default_value_t = 0)]
     pub(crate) refresh: usize,
-    /// The descent ends where the imbalance of forces is this share of the weight, in the mean of the nodes.
+    /// Tolerance: the descent ends when the mean residual force of the nodes is this share of their weight.
     #[arg(long, default_value_t = 1e-3, value_parser = not_negative)]
     pub(crate) tolerance: f64,
-    /// skinning: handles of each level, from fine to coarse. sa, mas: one number, the most levels.
+    /// skinning: number of handles of each level, from fine to coarse. sa, mas: the maximum number of levels.
     #[arg(long, value_delimiter = ',', value_name = "N,N,..", value_parser = at_least_one)]
     pub(crate) levels: Vec<usize>,
-    /// Frames between two checkpoints; the solver is built anew at each.
+    /// Number of frames between two checkpoints; the solver is built again at each checkpoint.
     #[arg(long, default_value_t = 10, value_parser = at_least_one)]
     pub(crate) checkpoint: usize,
     /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N.
@@ -124,7 +124,7 @@ pub(crate) enum Solver {
     Chebyshev,
     /// A sparse factor.
     Direct,
-    /// The one with the least work on the first system.
+    /// The solver with the least work on the first system.
     Auto,
 }
 

@@ -21,7 +21,7 @@ pub(crate) enum Format {
     None,
 }
 
-/// A file of an earlier run, or one to be written, that cannot be used.
+/// A file of an earlier run that cannot be used, or a file that cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OutputError {
     /// A file or folder that cannot be written.
@@ -49,7 +49,7 @@ pub(crate) enum OutputError {
         /// Those of this run.
         expected: (usize, usize),
     },
-    /// A table that does not reach the checkpoint.
+    /// A table of frames that ends before the checkpoint.
     #[error(
         "{}: line {line} is missing or is not that of its frame, so the run cannot continue; nothing was changed",
         file.display()
@@ -57,26 +57,26 @@ pub(crate) enum OutputError {
     Table {
         /// The file.
         file: PathBuf,
-        /// The line, from 1: that of the start, frame 0, is the second.
+        /// The number of the line, from 1; frame 0 is in line 2.
         line: usize,
     },
 }
 
-/// The name of a file of a frame.
+/// The name of the file of a frame.
 pub(crate) fn name(frame: usize, extension: &str) -> String {
     format!("frame_{frame:04}.{extension}")
 }
 
-/// The table of frames and its file, which grows with each frame.
+/// The table of frames, and its file, to which each frame adds a line.
 pub(crate) struct Table {
     path: PathBuf,
     file: File,
-    /// The start and the frames so far.
+    /// The rows of the start and of all frames so far.
     pub(crate) rows: Vec<Row>,
 }
 
 impl Table {
-    /// The rows of the start and the first frames of an earlier run in a folder.
+    /// Reads the rows of the start and of the first `frames` frames from the folder of an earlier run.
     ///
     /// # Errors
     /// [`OutputError::Table`] if a frame is missing; nothing is changed.
@@ -94,7 +94,7 @@ impl Table {
         (0..=frames).map(row).collect()
     }
 
-    /// A new file in a folder, which is made if necessary, with these rows.
+    /// Writes a new file with these rows; creates the folder if necessary.
     ///
     /// # Errors
     /// [`OutputError::Write`]
@@ -127,12 +127,12 @@ impl Table {
 /// The surface of all bodies, with the nodes that belong to it.
 pub(crate) struct Surface {
     nodes: Vec<u32>,
-    /// For each body, its triangles in numbers of `nodes`.
+    /// The triangles of each body, as indices into `nodes`.
     bodies: Vec<Vec<[u32; 3]>>,
 }
 
 impl Surface {
-    /// The surfaces of bodies.
+    /// Returns the surface of bodies.
     pub(crate) fn new(shapes: &[Shape]) -> Self {
         let mut nodes: Vec<u32> =
             shapes.iter().flat_map(|shape| shape.triangles.as_flattened()).copied().collect();

@@ -1,4 +1,4 @@
-//! The potentials of a scene: one list of bodies, pins, obstacles and contact of bodies.
+//! The potentials of a scene: bodies, pins, obstacles and contact between bodies.
 
 use std::sync::Arc;
 
@@ -8,20 +8,20 @@ use coarsen_contact::{BodyContact, Obstacle, Penetration, Shape};
 
 use crate::bodies::Bodies;
 
-/// One potential of a scene, with its own type where a run changes or questions it.
+/// A potential of a scene. The variants have concrete types, because a run changes pins and queries contacts.
 pub(crate) enum Part {
     /// The elastic bodies.
     Bodies(Bodies),
     /// The pins.
     Pins(Attachments),
-    /// Nodes against an obstacle.
+    /// Contact of nodes with an obstacle.
     Obstacle(Obstacle<Box<dyn Shape>>),
-    /// Bodies of tetrahedra against each other and themselves.
+    /// Contact of bodies of tetrahedra with each other and with themselves.
     Contact(Box<BodyContact>),
 }
 
 impl Part {
-    /// The contacts at x: 0 for bodies and pins.
+    /// The number and depth of the contacts at x; 0 for bodies and pins.
     pub(crate) fn penetration(&mut self, x: &[f64]) -> Penetration {
         match self {
             Self::Bodies(_) | Self::Pins(_) => Penetration::default(),

@@ -17,7 +17,7 @@ const TILES: [[u8; 3]; 2] = [[222, 222, 226], [205, 205, 211]];
 /// The colours of tiles on walls.
 const WALLS: [[u8; 3]; 2] = [[236, 236, 240]; 2];
 
-/// Walls are drawn if the cosine between their normal and the direction to the eye is larger.
+/// A wall is drawn if the cosine of the angle between its normal and the direction to the eye is larger.
 const FACING: f64 = 0.5;
 
 /// The colour of balls and capsules.
@@ -32,7 +32,7 @@ const LIFT: f64 = 1e-3;
 /// The vertical angle of view in degrees.
 const ANGLE: f64 = 30.0;
 
-/// What does not change between frames.
+/// The parts of a picture that do not change between frames.
 pub(crate) struct Stage {
     drawing: Drawing,
     view: Vec<[f64; 3]>,
@@ -63,7 +63,7 @@ impl Stage {
         let corners = view.corners.unwrap_or(around);
         let size = sub(corners[1], corners[0]);
 
-        // With y upwards, the camera counts its azimuth from +z towards +x.
+        // With y upwards, the azimuth of the camera increases from +z towards +x.
         let (azimuth, elevation) = (view.azimuth, view.elevation);
         let camera = Camera { azimuth, elevation, up: 1, projection: Projection::Perspective(ANGLE) };
         let (az, el) = (azimuth.to_radians(), elevation.to_radians());

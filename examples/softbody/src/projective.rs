@@ -2,10 +2,11 @@
 //!
 //! > A = M/h² + L + pins + C,    d = −A⁻¹ ∇f
 //!
-//! where L is the weighted Laplacian of each element that bounds its Hessian from above, and C the stiffness
-//! of the contacts at x. For `arap` and springs one iteration is a local and a global step (Bouaziz et al.
-//! 2014; Liu, Bouaziz & Kavan 2017). L is assembled when pins come or go. The preconditioner or factor is
-//! updated then, and when contacts change: Xian, Tong & Liu 2019, Alg. 4, line 10.
+//! L sums, over the elements, a weighted Laplacian that bounds the Hessian of the element from above. C is
+//! the stiffness of the contacts at x. For `arap` and springs one iteration is a local and a global step
+//! (Bouaziz et al. 2014; Liu, Bouaziz & Kavan 2017). L is assembled again when pins are added or removed. The
+//! preconditioner or factor is updated then, and when contacts change: Xian, Tong & Liu 2019, Alg. 4,
+//! line 10.
 
 use std::cell::Cell;
 use std::mem::swap;
@@ -22,13 +23,13 @@ use coarsen::sparse::{Contacts, OwnedSystem, Pattern};
 use crate::part::Part;
 use crate::solver::Recipe;
 
-/// The global step of Projective Dynamics, solved by conjugate gradients with a preconditioner; with a factor
-/// they take one iteration.
+/// The global step of Projective Dynamics, solved by preconditioned conjugate gradients. With a factor as the
+/// preconditioner they take one iteration.
 pub(crate) struct Projective<B: Backend> {
     on: B,
     recipe: Recipe<B::Vector>,
     inner: Cg<B::Vector>,
-    /// Whether pins have come or gone.
+    /// Whether pins have been added or removed.
     stale: Rc<Cell<bool>>,
     system: Option<OwnedSystem<f64>>,
     touching: Touching,
@@ -41,7 +42,7 @@ pub(crate) struct Projective<B: Backend> {
     iterations: usize,
 }
 
-/// A at the place, and what solves it.
+/// A at the place, and its preconditioner.
 struct Global<B: Backend> {
     matrix: B::Matrix,
     pattern: Arc<Pattern>,
@@ -49,11 +50,12 @@ struct Global<B: Backend> {
 }
 
 impl<B: Backend<Real = f64>> Projective<B> {
-    /// The direction at a place, with the function that builds its preconditioner, the stopping rule of the
-    /// global step, and a flag that is set when pins come or go. A is built for x.
+    /// Returns the direction at the place `on`, with A and its preconditioner built for x. `recipe` builds
+    /// the preconditioner, `stop` is the stopping rule of the global step, and `stale` is set when pins are
+    /// added or removed.
     ///
     /// # Errors
-    /// Those of the matrix and the preconditioner.
+    /// Errors of the matrix and of the preconditioner.
     pub(crate) fn new(
         on: &B,
         f: &mut ImplicitEuler<Total<Part>>,
@@ -79,7 +81,7 @@ impl<B: Backend<Real = f64>> Projective<B> {
         Ok(direction)
     }
 
-    /// Brings A up to date at `points`.
+    /// Updates A and its preconditioner to `points`.
     fn assemble(&mut self, f: &mut ImplicitEuler<Total<Part>>) -> Result<(), DescentError> {
         let mut changed = self.stale.take() || self.system.is_none();
         if changed {

@@ -1,20 +1,20 @@
-//! The table of frames: a line of the file `frames.csv` for each, and a summary.
+//! The table of frames: one line of the file `frames.csv` per frame, and a summary.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A frame.
+/// The results of a frame.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
-    /// The frame; 0 is the start.
+    /// The number of the frame; 0 is the start.
     pub(crate) frame: usize,
-    /// Its time in s.
+    /// The simulated time in s.
     pub(crate) time: f64,
-    /// Iterations of the descent.
+    /// The number of iterations of the descent.
     pub(crate) outer: usize,
-    /// Iterations of linear solves.
+    /// The number of iterations of the linear solves.
     pub(crate) inner: usize,
-    /// Seconds in which preconditioners were built and updated.
+    /// The seconds for building and updating preconditioners.
     pub(crate) setup: f64,
     /// The other seconds of the step.
     pub(crate) solve: f64,
@@ -26,7 +26,7 @@ pub(crate) struct Row {
     pub(crate) elastic: f64,
     /// The work that pins have done since the start, J.
     pub(crate) work: f64,
-    /// Contacts, and the deepest in m.
+    /// The number of contacts.
     pub(crate) contacts: usize,
     /// The largest depth of a contact, m.
     pub(crate) penetration: f64,
@@ -45,7 +45,7 @@ impl Row {
     }
 }
 
-/// The line of the file, in numbers that come back as they are; frames per second are rounded.
+/// The line of the file; all numbers except the frames per second are read back without rounding.
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { frame, time, outer, inner, setup, solve, .. } = self;

@@ -6,13 +6,13 @@ use coarsen::mesh::vector::{cross, dot, sub};
 
 use crate::scene::Solid;
 
-/// Segments around a ball or a capsule, and from one pole to the other.
+/// The number of segments around a ball or a capsule, and from one pole to the other.
 const SEGMENTS: [usize; 2] = [32, 16];
 
-/// Tiles along a side of the part of a plane that is drawn.
+/// The number of tiles along a side of the drawn part of a plane.
 const TILES: usize = 32;
 
-/// The size of that part, in units of the diagonal of the view.
+/// The size of the drawn part, in units of the diagonal of the view.
 const REACH: f64 = 3.0;
 
 /// Triangles of one colour.
@@ -33,7 +33,7 @@ impl Patch {
     }
 }
 
-/// A ball, or the points within a radius of a segment; `None` for a plane.
+/// The triangles of a ball or a capsule; `None` for a plane.
 pub(crate) fn round(solid: &Solid) -> Option<Patch> {
     let (from, to, radius) = match *solid {
         Solid::Sphere { centre, radius } => (centre, centre, radius),
@@ -91,7 +91,8 @@ pub(crate) fn unit(v: [f64; 3]) -> [f64; 3] {
     v.map(|v| v / length)
 }
 
-/// Two unit vectors across a unit vector and each other; along the other axes for a coordinate axis.
+/// Two unit vectors that are orthogonal to a unit vector and to each other. For a coordinate axis they are
+/// along the other two axes.
 fn across(axis: [f64; 3]) -> [[f64; 3]; 2] {
     let least = (1..3).fold(0, |m, k| if axis[k].abs() < axis[m].abs() { k } else { m });
     let s = unit(cross(axis, std::array::from_fn(|k| f64::from(k == least))));
@@ -102,7 +103,7 @@ fn across(axis: [f64; 3]) -> [[f64; 3]; 2] {
 mod tests {
     use super::*;
 
-    /// The triangles of a capsule enclose its volume, within the error of 32 segments.
+    /// The triangles of a capsule enclose its volume, up to the discretisation error of 32 segments.
     #[test]
     fn capsules_are_closed() {
         let solid = Solid::Capsule { from: [1.0, 0.0, 0.0], to: [1.0, 2.0, 2.0], radius: 0.5 };

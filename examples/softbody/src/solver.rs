@@ -14,13 +14,13 @@ use coarsen::{Dot, Vector};
 
 use crate::options::{Method, Solver};
 
-/// The accuracy of the trial solve for `auto`: linear solves inside a step are rough.
+/// The tolerance of the trial solve of `auto`; linear solves in a step need no higher accuracy.
 const TRIAL: f64 = 1e-3;
 
 /// A function that builds the preconditioner of a system.
 pub(crate) type Recipe<V> = Box<dyn FnMut(System<'_, f64>) -> Result<Built<V>, SetupError>>;
 
-/// Levels for a solver without levels.
+/// A number of levels that the solver does not accept.
 #[derive(Debug, thiserror::Error)]
 #[error("--levels has {count} numbers, but {solver:?} takes {takes}")]
 pub(crate) struct LevelsError {
@@ -29,12 +29,12 @@ pub(crate) struct LevelsError {
     takes: &'static str,
 }
 
-/// The time that setups have taken.
+/// The time spent in setups.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clock(Rc<Cell<Duration>>);
 
 impl Clock {
-    /// The time since the last call.
+    /// Returns the setup time since the last call.
     pub(crate) fn take(&self) -> Duration {
         self.0.take()
     }
@@ -48,7 +48,7 @@ impl Clock {
 }
 
 impl Method {
-    /// Checks that the levels fit the solver.
+    /// Checks that the option `--levels` fits the solver.
     ///
     /// # Errors
     /// [`LevelsError`]
@@ -62,7 +62,7 @@ impl Method {
         if count > most { Err(LevelsError { solver, count, takes }) } else { Ok(()) }
     }
 
-    /// The function that builds the preconditioner; `rest` has the positions at rest.
+    /// Returns the function that builds the preconditioner; `rest` has the rest positions.
     pub(crate) fn recipe<B: Place<Real = f64>>(
         &self,
         solver: Solver,
@@ -109,12 +109,14 @@ fn build<B: Place<Real = f64>>(
     })
 }
 
-/// The solver with the least work on a system, among a factor, smoothed aggregation and one-level methods.
+/// Chooses the solver with the least work on a system, among a factor, smoothed aggregation and one-level
+/// methods.
 ///
-/// *Cost* a solve to three digits. The work is counted, not timed, so that a run has the same bits again.
+/// *Cost* a solve to three digits. The work is counted and not timed, so that runs can be repeated with the
+/// same bits.
 ///
 /// # Errors
-/// [`AutoError`] where nothing can be set up.
+/// [`AutoError`] if no solver can be set up.
 pub(crate) fn choose(system: System<'_, f64>) -> Result<Solver, AutoError> {
     let n = system.matrix.shape().0;
     let (b, mut x) = (vec![1.0; n], vec![0.0; n]);

@@ -1,4 +1,4 @@
-//! What a run carries from frame to frame.
+//! The state that a run passes from frame to frame.
 
 use coarsen::elastic::{Potential, Total};
 use coarsen_contact::Penetration;
@@ -10,22 +10,22 @@ use crate::scene::World;
 /// The state after a frame.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct State {
-    /// The frame; 0 is the start.
+    /// The number of the frame; 0 is the start.
     pub(crate) frame: usize,
     /// Positions, three numbers for each node.
     pub(crate) x: Vec<f64>,
     /// Velocities.
     pub(crate) v: Vec<f64>,
-    /// The positions at which each attachment began; empty before.
+    /// The positions of the nodes at the start of each attachment; empty before the start.
     pub(crate) anchors: Vec<Vec<[f64; 3]>>,
     /// The energy of the pins at x, J.
     pub(crate) pinned: f64,
-    /// The work that pins have done by moving, coming and going, J.
+    /// The work in J that pins have done because they moved, were added or were removed.
     pub(crate) work: f64,
 }
 
 impl State {
-    /// The start of a scene.
+    /// The state at the start of a scene.
     pub(crate) fn start(world: &World) -> Self {
         Self {
             x: world.positions.as_flattened().to_vec(),

@@ -2,9 +2,10 @@
 //!
 //! > minimise f(x) = ½ (x − y)ᵀ M (x − y) / h² + E(x),    y = x_n + h v_n + h² g    (2)
 //!
-//! from x = x_n + h v_n; then v_{n+1} = (x_{n+1} − x_n) / h. The paper has the gravity g as a linear energy,
-//! which is the same. Contacts are found at every x that is evaluated, more often than in line 4, so that a
-//! line search compares values of one function. Step numbers at the ends of lines are the lines of Alg. 4.
+//! The descent starts from x = x_n + h v_n, and afterwards v_{n+1} = (x_{n+1} − x_n) / h. The paper adds the
+//! gravity g as a linear energy, which is equivalent. Contacts are detected at every x at which f is
+//! evaluated, more often than in line 4, so that a line search compares values of the same function. Numbers
+//! at the ends of lines are the line numbers of Alg. 4.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -36,13 +37,13 @@ pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// The objective of a step, with its vectors at a place.
 type Step<B> = Placed<ImplicitEuler<Total<Part>>, B>;
 
-/// The pairs that L-BFGS keeps: Wang et al. 2020 (HOT), §7.1.
+/// The number of pairs of L-BFGS: Wang et al. 2020 (HOT), §7.1.
 const WINDOW: usize = 8;
 
-/// Standard gravity, m/s²: the unit of the tolerance, also in scenes without gravity.
+/// Standard gravity in m/s², by which the tolerance is scaled, also in scenes without gravity.
 const GRAVITY: f64 = 9.81;
 
-/// ρ of the accelerated gradient descent, with a preconditioner.
+/// The spectral radius ρ that accelerated gradient descent assumes with a preconditioner.
 const RADIUS: f64 = 0.9;
 
 /// The relative accuracy of the global step of Projective Dynamics.
@@ -56,14 +57,14 @@ struct NotFinite {
     advice: &'static str,
 }
 
-/// A scene with the solver of its steps.
+/// A scene and the solver for its steps.
 pub(crate) struct Stepper<B: Place<Real = f64>> {
     on: B,
     f: Step<B>,
     rule: Box<dyn Direction<B::Vector, Step<B>>>,
     descent: Descent<B::Vector, Box<dyn LineSearch<f64>>>,
     holds: Holds,
-    /// Set when pins come or go.
+    /// Set when pins are added or removed.
     stale: Rc<Cell<bool>>,
     clock: Clock,
     masses: Vec<f64>,
@@ -74,11 +75,11 @@ pub(crate) struct Stepper<B: Place<Real = f64>> {
 }
 
 impl<B: Place<Real = f64>> Stepper<B> {
-    /// The solver of the steps from a state: everything is built anew, so that a run that continues here
-    /// computes the same bits.
+    /// Creates the solver for the steps after `state`. Nothing of an earlier solver is used, so that a run
+    /// continued from a checkpoint computes the same bits.
     ///
     /// # Errors
-    /// Those of potentials, preconditioners and the place.
+    /// Errors of potentials, of preconditioners and of the place.
     pub(crate) fn new(world: World, state: &State, method: &Method, on: &B) -> Result<Self, Failure> {
         let World { positions, masses, holds, forces, gravity, .. } = world;
         let (clock, stale) = (Clock::default(), Rc::new(Cell::new(true)));
@@ -109,14 +110,15 @@ impl<B: Place<Real = f64>> Stepper<B> {
         };
         let (f, rule) = rule(f, method, recipe, stale.clone(), &state.x, on)?;
         let (x, next) = (on.vector(&state.x)?, state.x.clone());
-        clock.take(); // what is built here is no part of a step
+        clock.take(); // the setup here does not count for a step
         Ok(Self { on: on.clone(), f, rule, descent, holds, stale, clock, masses, gravity, x, next })
     }
 
     /// Computes the next frame.
     ///
     /// # Errors
-    /// A state that is not finite, and failures of the place; the state is then that before the step.
+    /// An error if the new positions are not finite or if the place fails. The state is then that before the
+    /// step.
     pub(crate) fn step(&mut self, state: &mut State) -> Result<Row, Failure> {
         let (start, h, frame) = (Instant::now(), self.f.objective.step(), state.frame + 1);
         let Self { on, f, rule, descent, holds, .. } = self;
@@ -160,13 +162,13 @@ impl<B: Place<Real = f64>> Stepper<B> {
     }
 }
 
-/// The pins among the parts.
+/// Returns the part with the pins.
 fn pins(forces: &mut Total<Part>) -> &mut Attachments {
     let pins = forces.parts_mut().iter_mut().find_map(Part::pins);
     pins.expect("every scene has a list of pins")
 }
 
-/// The method of descent, and the objective with the preconditioner that it needs.
+/// Creates the descent direction, and the objective with the preconditioner that the direction needs.
 fn rule<B: Place<Real = f64>>(
     mut f: ImplicitEuler<Total<Part>>,
     method: &Method,

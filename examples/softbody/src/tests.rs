@@ -30,7 +30,7 @@ impl Folder {
         Self(folder)
     }
 
-    /// Runs the program with this folder for its files; row k is that of frame k.
+    /// Runs the program with this folder for its output; row k is that of frame k.
     fn run(&self, arguments: &[&str]) -> Result<Vec<Row>, Failure> {
         run(Cpu::new(), &self.options(arguments))
     }
@@ -40,7 +40,7 @@ impl Folder {
         Options::parse_from(fixed.iter().chain(arguments))
     }
 
-    /// A file with this text.
+    /// Writes a file with this text and returns its path.
     fn write(&self, name: &str, text: &str) -> String {
         let file = self.0.join(name);
         std::fs::write(&file, text).unwrap();
@@ -59,8 +59,8 @@ impl Drop for Folder {
     }
 }
 
-/// Energies are finite. From any frame on, they grow by no more than the work of the pins, up to a share of
-/// the largest kinetic and elastic energy.
+/// Checks that energies are finite, and that from any frame on they grow by no more than the work of the pins
+/// plus a share of the largest kinetic and elastic energy.
 fn check_balance(rows: &[Row], share: f64) {
     let size = rows.iter().map(|row| row.kinetic + row.elastic).fold(0.0, f64::max);
     let mut least = f64::INFINITY;
@@ -73,7 +73,7 @@ fn check_balance(rows: &[Row], share: f64) {
     assert!(rows.iter().all(|row| row.energy.is_finite() && row.penetration.is_finite()));
 }
 
-/// The largest distance of points of the same number.
+/// The largest distance between corresponding points.
 fn distance(a: &[[f64; 3]], b: &[[f64; 3]]) -> f64 {
     assert_eq!(a.len(), b.len());
     let gap = |(a, b): (&f64, &f64)| (a - b).abs();
@@ -139,7 +139,7 @@ fn bodies_fall_through_pins() {
     assert!(rows[45].contacts > 0 && rows.iter().all(|row| row.penetration < 0.1));
 }
 
-/// Without gravity and pins nothing moves: rest is rest, for every material.
+/// Without gravity and pins, a body at rest does not move, for every material.
 #[test]
 fn bodies_at_rest_stay() {
     let folder = Folder::new("rest");
@@ -209,12 +209,13 @@ fn threads_do_not_change_bits() {
     assert_eq!(surface(1), surface(3));
 }
 
-/// Rows without the columns that are times.
+/// The rows without the columns of times.
 fn bits(rows: &[Row]) -> Vec<Row> {
     rows.iter().map(|row| Row { setup: 0.0, solve: 0.0, ..row.clone() }).collect()
 }
 
-/// A run that continues, also after frames behind its checkpoint, has the same bits, table and animation.
+/// A continued run has the same bits, table and animation as an uninterrupted run, also if frames were
+/// computed after the checkpoint.
 fn check_resumption(scene: &str, mesh: &str, integrator: &str) {
     let [at_once, pieces] = ["at-once", "pieces"].map(|name| Folder::new(&format!("{scene}-{name}")));
     let run = |folder: &Folder, frames: &str, resume: &[&str]| {
@@ -223,7 +224,7 @@ fn check_resumption(scene: &str, mesh: &str, integrator: &str) {
         folder.run(&[&fixed[..], &own, resume].concat()).unwrap()
     };
     let whole = run(&at_once, "7", &[]);
-    run(&pieces, "3", &[]); // one frame behind the checkpoint
+    run(&pieces, "3", &[]); // one frame after the checkpoint
     run(&pieces, "5", &["--resume"]);
     let continued = run(&pieces, "7", &["--resume"]);
     assert_eq!(bits(&whole), bits(&continued));
@@ -334,7 +335,7 @@ fn faults_of_scene_files_are_named() {
     assert!(error.to_string().contains("nowhere.toml"), "{error}");
 }
 
-/// The example of `scene/file.rs` is a scene.
+/// The example in `scene/file.rs` is a valid scene.
 #[test]
 fn the_documented_scene_runs() {
     let source = include_str!("scene/file.rs");
@@ -354,7 +355,7 @@ fn faults_of_meshes_are_named() {
     let good = "Tetrahedra 2\n1 2 3 4 0\n2 3 4 5 0\nEnd\n";
     let mesh = load(&format!("{points}{good}")).unwrap();
     assert_eq!((mesh.positions.len(), mesh.tetrahedra.len()), (5, 2));
-    // The other convention, in all tetrahedra.
+    // All tetrahedra have the opposite orientation.
     assert!(load(&format!("{points}Tetrahedra 2\n2 1 3 4 0\n3 2 4 5 0\nEnd\n")).is_ok());
     let fault = load(&format!("{points}Tetrahedra 2\n1 2 3 4 0\n3 2 4 5 0\nEnd\n")).unwrap_err();
     assert!(matches!(fault, MeshFault::Inverted { element: 1, .. }), "{fault}");
@@ -395,7 +396,7 @@ fn arguments_without_meaning_are_refused() {
     assert!(error.to_string().contains("--levels"), "{error}");
 }
 
-/// The bunny of the test data falls; without the data, the message tells how to get it.
+/// The bunny of the test data falls. Without the data, the error message explains how to get it.
 #[test]
 fn meshes_of_the_test_data_are_read() {
     if std::env::var_os("COARSEN_DATA").is_none() {
@@ -412,7 +413,7 @@ fn meshes_of_the_test_data_are_read() {
     assert_eq!((armadillo.positions.len(), armadillo.tetrahedra.len()), (13_230, 54_985));
 }
 
-/// Matrices in f32 change the way, not the result.
+/// With matrices in f32 the iterations may differ, but the result is the same.
 #[test]
 fn places_agree() {
     let folder = Folder::new("places");

@@ -1,9 +1,9 @@
-//! Mutants that cannot be part of a schema. They are judged one at a time: the source is changed, and the
+//! Mutants that cannot be selected at run time. They are judged one at a time: the source is changed, and the
 //! tests of the mutant's crate are built again.
 //!
-//! The tree and the target folder are separate, in `alone`, so that the build with all other mutants is kept.
-//! Besides the tests of the own crate, only those of `coarsen` are run, because each program must be built
-//! again for each mutant.
+//! The source tree and the target folder are in a separate folder `alone`, so that the build with all other
+//! mutants is kept. Apart from the tests of the mutant's crate, only those of `coarsen` are run, because each
+//! program must be built again for each mutant.
 
 use std::path::Path;
 
@@ -82,7 +82,7 @@ fn judge(
     Ok(Some(Verdict::Survives))
 }
 
-/// The rebuilt programs, with the times of the programs they replace.
+/// The rebuilt programs, each with the time of the program that it replaces.
 fn again(timed: &[Timed], built: &[Program]) -> Vec<Timed> {
     let of = |(old, seconds): &Timed| {
         let new = built.iter().find(|new| new.package == old.package && new.name == old.name)?;
@@ -120,7 +120,7 @@ mod tests {
         };
         let timed = [program("a", "quick", "1"), program("b", "quick", "2"), program("a", "slow", "3")];
         let timed: Vec<Timed> = timed.into_iter().zip((1..).map(Duration::from_secs)).collect();
-        // A program that takes too long without a mutant is not in the old list, and does not judge.
+        // A program that takes too long without a mutant is not in the old list, so it is not run.
         let built = [program("a", "slow", "4"), program("a", "slower", "5"), program("a", "quick", "6")];
         let found: Vec<_> = again(&timed, &built).into_iter().map(|(p, s)| (p.path, s.as_secs())).collect();
         assert_eq!(found, [("6".into(), 1), ("4".into(), 3)]);

@@ -13,7 +13,7 @@ use crate::mutant::{CRATES, Mutant};
 use crate::refuse::{Files, Refused};
 use crate::{files, place, schema};
 
-/// Packages whose tests judge mutants, in addition to the tests of the sample's own crates.
+/// Packages whose tests are run on mutants, in addition to the tests of the eight crates of the sample.
 const JUDGES: [&str; 8] = [
     "coarsen-matrix-market",
     "coarsen-constraints",
@@ -24,7 +24,7 @@ const JUDGES: [&str; 8] = [
     "coarsen-auto",
     "coarsen",
 ];
-/// Programs that check files instead of results.
+/// Test programs that are not run, because they check files instead of results.
 const NO_JUDGES: [&str; 4] = ["layers", "book", "backends", "fuzz"];
 
 /// Lints of generated code are ignored.
@@ -61,7 +61,7 @@ pub(crate) fn tree(folder: &Path) -> PathBuf {
     folder.join("tree")
 }
 
-/// The state of the folder.
+/// The state of the folder, stored in `kept.json`.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Kept {
     pub(crate) commit: String,
@@ -70,8 +70,8 @@ pub(crate) struct Kept {
     pub(crate) wanted: usize,
 }
 
-/// Exports the committed tree. Everything is redone if the mutated sources or the requested number of mutants
-/// changed. For any other commit only the build is repeated, and verdicts are kept.
+/// Exports the committed tree. If the mutated sources or the requested number of mutants have changed,
+/// everything starts again. After any other commit only the build is repeated, and the verdicts are kept.
 pub(crate) fn checkout(folder: &Path, fresh: bool, wanted: Option<usize>) -> Result<Kept, Error> {
     let commit = git(&["rev-parse", "--short", "HEAD"])?.trim().to_string();
     let trees: Vec<String> = CRATES.iter().map(|c| format!("{commit}:crates/{c}/src")).collect();
@@ -122,7 +122,7 @@ fn git(arguments: &[&str]) -> Result<String, Error> {
 pub(crate) struct LeftOut {
     /// The mutants that do not compile.
     pub(crate) unviable: BTreeSet<u32>,
-    /// Mutants left out only because they are nearest to an error. These mutants are tried again.
+    /// Mutants left out only because they are nearest to a compiler error. These mutants are tried again.
     guessed: BTreeSet<u32>,
     /// Mutants that cannot be part of a schema and are judged one at a time.
     pub(crate) alone: BTreeSet<u32>,
@@ -188,7 +188,7 @@ pub(crate) fn programs(
     Ok(programs)
 }
 
-/// Writes each file with its mutants, if that changes it.
+/// Writes each file with its mutants, if its content changes.
 fn mutate(
     folder: &Path,
     mutants: &[Mutant],

@@ -1,5 +1,5 @@
-//! The positions in a file at which a mutant can query at run time whether it is active. Code that the
-//! compiler evaluates has no such position.
+//! The positions in a file at which code can query at run time whether a mutant is active. Code that is
+//! evaluated at compile time has no such position.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -9,7 +9,7 @@ use syn::{Arm, BinOp, Block, Expr, ExprBinary, ExprRepeat, ExprUnary, ReturnType
 
 use crate::lines::Lines;
 
-/// The places, by their first byte.
+/// The positions, by their first byte.
 pub(crate) struct Found {
     pub(crate) lines: Lines,
     /// Operators and their operands, by the byte of the operator.

@@ -1,5 +1,5 @@
-//! Runs the test programs for each mutant: first the programs of its own crate, then the programs of the
-//! workspace, fast ones before slow ones.
+//! Runs the test programs for each mutant: first the programs of its crate, then the programs of the
+//! workspace, fast programs before slow programs.
 
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -16,8 +16,8 @@ use crate::verdicts::{Asked, Verdict, Verdicts};
 /// A program and its time without a mutant.
 pub(crate) type Timed = (Program, Duration);
 
-/// The programs whose results count, fast ones first. All pass without a mutant and take no longer than the
-/// limit.
+/// Returns the programs that take no longer than the limit, fast programs first. All of them must pass
+/// without a mutant.
 pub(crate) fn timed(programs: &[Program], limit: u64) -> Result<Vec<Timed>, Error> {
     let mut timed = Vec::new();
     for program in programs {
@@ -69,8 +69,8 @@ pub(crate) fn all(
     Ok(())
 }
 
-/// Runs the programs of the mutant's own crate, then all other programs that may contain it. These are
-/// skipped if they caught the mutant before.
+/// Runs the programs of the mutant's crate, then all other programs that may contain the crate. The other
+/// programs are skipped if they caught the mutant in an earlier run.
 fn judge(timed: &[Timed], mutant: &Mutant, before: Option<Verdict>, own: bool) -> Result<Verdict, Error> {
     let of = |program: &Program| program.package == mutant.package;
     if caught(timed.iter().filter(|(p, _)| of(p)), Some(mutant.number))? {
@@ -140,7 +140,7 @@ fn run(command: &mut Command, limit: Duration) -> Result<Ended, Error> {
 
 fn command(program: &Program, mutant: Option<u32>) -> Command {
     let mut command = Command::new(&program.path);
-    // The first failure decides. Two mutants are judged at a time, so each uses one thread.
+    // A run ends at the first failure. Two mutants are judged at a time, so each program uses one thread.
     command.args(["-Z", "unstable-options", "--fail-fast", "--test-threads=1"]).env("RUSTC_BOOTSTRAP", "1");
     command
         .current_dir(&program.folder)
@@ -158,8 +158,8 @@ fn quiet(program: &Program, mutant: Option<u32>) -> Command {
     command
 }
 
-/// Runs all programs with one mutant and prints their output. The time limit of each is the time limit of the
-/// slowest program that judges.
+/// Runs all programs with one mutant and prints their output. The time limit of each program is that of the
+/// slowest program that `timed` accepts.
 pub(crate) fn show(programs: &[Program], mutant: &Mutant, limit: u64) -> Result<(), Error> {
     println!("{}", mutant.name);
     let limit = allowed(Duration::from_secs(limit));

@@ -1,9 +1,9 @@
 //! Mutation tests of a sample, in one build.
 //!
 //! `cargo mutants` changes one position in the source, builds and tests, and repeats this for each mutant:
-//! eleven hours for the sample of this project. This program compiles the whole list of mutants at once, each
-//! behind a query of the environment (mutant schemata: Untch, Offutt, Harrold 1993). Each test program is
-//! then run once per mutant:
+//! eleven hours for the sample of this project. This program compiles all mutants into one build. A query of
+//! the environment selects the active mutant (mutant schemata: Untch, Offutt, Harrold 1993), and each test
+//! program is run once per mutant:
 //!
 //! ```text
 //! a + b   →   (if crate::mutant_is(7) { (a) - (b) } else if crate::mutant_is(8) { (a) * (b) } else { (a + b) })
@@ -20,19 +20,19 @@
 //! |---|---|
 //! | `sample` | the sample: every K-th mutant of `cargo mutants --list` for each crate |
 //! | `found`, `place` | the bytes that a mutant replaces, and their replacement |
-//! | `schema` | the file with all its mutants in it |
+//! | `schema` | a source file that contains all its mutants |
 //! | `build` | a copy of the tree with these files |
 //! | `refuse` | mutants that do not compile, which are left out |
 //! | `judge` | runs the test programs for each mutant |
-//! | `alone` | mutants that cannot be part of a schema: one build each |
+//! | `alone` | mutants that cannot be selected at run time: one build each |
 //! | `verdicts` | the results, and the tests that were run |
 //! | `mutant`, `error` | mutants; errors |
 //! | `report` | counts, and a line per survivor |
 //!
 //! The program works in `target/mutants` on the committed sources, and resumes if it was interrupted. It
 //! starts again if a commit changes the sources of the eight crates, or with `--fresh` or a different
-//! `--mutants`. After any other commit the tests are built again, and judge the mutants that no test of their
-//! own crate has caught.
+//! `--mutants`. After any other commit the tests are built again, and run on the mutants that no test of
+//! their own crate has caught.
 
 mod alone;
 mod build;

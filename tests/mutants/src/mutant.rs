@@ -16,7 +16,7 @@ pub(crate) struct Mutant {
     pub(crate) genre: Genre,
     pub(crate) replacement: String,
     pub(crate) span: Span,
-    /// The name in `cargo mutants`: place and change in one line.
+    /// The name in `cargo mutants`: position and change in one line.
     pub(crate) name: String,
 }
 

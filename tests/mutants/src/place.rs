@@ -23,9 +23,9 @@ impl Edit {
     }
 }
 
-/// The edits of a file, and the mutants that cannot be part of a schema: a chain with `let` cannot be part of
-/// another expression, removing a field changes the type, and code that the compiler evaluates cannot query
-/// the environment.
+/// The edits of a file, and the mutants that cannot be selected at run time. There are three kinds: a chain
+/// with `let` cannot be part of another expression, removing a field changes the type, and code that is
+/// evaluated at compile time cannot query the environment.
 pub(crate) fn edits(name: &str, source: &str, mutants: &[&Mutant]) -> Result<(Vec<Edit>, Vec<u32>), Error> {
     let found = Found::of(source).map_err(|e| Error::Source(name.to_string(), e))?;
     let (mut edits, mut without) = (Vec::new(), Vec::new());

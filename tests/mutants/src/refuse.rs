@@ -143,7 +143,7 @@ mod tests {
             "expansion": { "span": span(false, "2)") } });
         for (spans, help, named, guessed) in [
             (&[span(true, "1)")][..], &[][..], [1].as_slice(), [].as_slice()),
-            // The label decides, not the mutant before the signature that the error concerns.
+            // The label decides, and not the mutant before the signature with the error.
             (&[span(true, "A {"), span(false, "3)")], &[], &[3], &[]),
             (&[span(true, "A {")], &[span(true, "3)"), span(true, "1)")], &[3], &[]),
             (&[out], &[], &[2], &[]),

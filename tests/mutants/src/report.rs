@@ -6,8 +6,8 @@ use crate::build::LeftOut;
 use crate::mutant::{CRATES, Mutant};
 use crate::verdicts::{Asked, Verdict, Verdicts};
 
-/// The table and the list for the book. With the tests of a mutant's own crate only, mutants caught earlier
-/// by the workspace count as survivors.
+/// The table and the list for the book. If only the tests of a mutant's own crate are used, mutants that the
+/// workspace caught earlier count as survivors.
 pub(crate) fn table(asked: &Asked, mutants: &[&Mutant], verdicts: &Verdicts, left_out: &LeftOut) -> String {
     let verdict = |number: u32| {
         verdicts.get(number).map(|v| if asked.own && v == Verdict::Workspace { Verdict::Survives } else { v })

@@ -24,7 +24,7 @@ pub(crate) enum Verdict {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Asked {
     pub(crate) commit: String,
-    /// The time limit in seconds; programs that take longer without a mutant do not judge.
+    /// The time limit in seconds; programs that take longer without a mutant are not run.
     pub(crate) limit: u64,
     /// Whether only the tests of a mutant's own crate are run.
     pub(crate) own: bool,
@@ -37,8 +37,8 @@ struct Judged {
 }
 
 impl Judged {
-    /// Whether other tests may give a different result. Added or sharper tests still catch the mutants that
-    /// were caught before.
+    /// Whether the mutant must be tested again, because the tests have changed. New tests are assumed to
+    /// catch every mutant that its own crate caught before.
     fn is_open(&self, asked: &Asked) -> bool {
         let more = self.asked.commit != asked.commit || self.asked.limit < asked.limit;
         match self.verdict {

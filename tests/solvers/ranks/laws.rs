@@ -1,4 +1,4 @@
-//! Properties of a backend with several ranks: vectors, every Krylov method, preconditioners, a cycle.
+//! Properties of a backend with several ranks: vectors, every Krylov method, preconditioners, V-cycles.
 
 use coarsen::backend::{Prepared, conformance};
 use coarsen::krylov::{Richardson, SingleReductionCg};
@@ -237,7 +237,7 @@ fn built<R: Setup<f64, Ranks, Built: 'static>>(
     Box::new(recipe.build(a, on).unwrap_or_else(|e| panic!("{e}")))
 }
 
-/// Recipes without special code for ranks, including V-cycles with each smoother.
+/// Recipes that need no special code for ranks, including V-cycles with each smoother.
 const RECIPES: [(&str, Recipe); 7] = [
     ("jacobi", |a, on| built(Jacobi::default(), a, on)),
     ("block-jacobi", |a, on| built(BlockJacobi::default(), a, on)),

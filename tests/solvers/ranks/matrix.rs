@@ -88,7 +88,8 @@ impl Matrix<Ranks> for Rows {
         self.others.apply_add(a, &self.received.borrow(), 1.0, &mut y.own);
     }
 
-    /// The ranks relax each set one after the other, so that a chunk on several ranks is relaxed in order.
+    /// The ranks relax their parts of each set one after the other, so that a chunk that spans several ranks
+    /// is relaxed in order.
     fn relax(
         &self,
         rows: &RowSets,

@@ -16,10 +16,10 @@ use crate::{
 /// The smallest number of nodes that is divided into chunks. A smaller system is one chunk in natural order.
 const CUT: usize = 8192;
 
-/// The number of nodes per four chunks, two for each of two colours, in large systems.
+/// The number of nodes for every four chunks of a large system: two chunks of each of two colours.
 const FOUR: usize = 16384;
 
-/// The maximal number of chunks. More chunks would only shorten the natural order inside them.
+/// The maximal number of chunks. With more and shorter chunks, less of the natural order would be kept.
 const CHUNKS: usize = 32;
 
 impl<V: Real, S: Real> Backend for Cpu<V, S> {

@@ -10,7 +10,7 @@ use super::Cpu;
 use crate::range::same_length;
 use crate::{Blocks, DenseBlocks, check_blocks};
 
-/// The number of nodes per leaf.
+/// The number of nodes per leaf of a parallel loop.
 const NODES: usize = 1024;
 
 /// Block-diagonal inverses on the CPU, stored in `S`, applied to `Vec<V>`.
@@ -30,7 +30,7 @@ impl<V: Real, S: Real> CpuBlocks<V, S> {
         &self.d
     }
 
-    /// Computes blocks of B x B.
+    /// Computes z = a D r + b z for blocks of B x B.
     #[inline(always)]
     fn leaf<const B: usize>(&self, nodes: Range<usize>, a: V, r: &[V], b: V, z: &mut [V]) {
         let blocks = self.d.values()[nodes.start * B * B..nodes.end * B * B].chunks_exact(B * B);
@@ -45,7 +45,7 @@ impl<V: Real, S: Real> CpuBlocks<V, S> {
         }
     }
 
-    /// Computes blocks of any size.
+    /// Computes z = a D r + b z for blocks of any size.
     fn leaf_any(&self, nodes: Range<usize>, a: V, r: &[V], b: V, z: &mut [V]) {
         let size = self.d.size();
         for ((k, r), z) in nodes.zip(r.chunks_exact(size)).zip(z.chunks_exact_mut(size)) {

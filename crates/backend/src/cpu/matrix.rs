@@ -130,7 +130,7 @@ fn relax_into<V: Real, S: Real>(
     let pieces = (0..a.pattern().rows(), Groups(s, size), Groups(y, size));
     let body = |(rows, s, y): (Range<usize>, Groups<&mut [V]>, Groups<&mut [V]>)| {
         let first = rows.start * size;
-        a.row_products(rows, x, |at, ax| {
+        a.row_products(rows, x, &mut |at, ax| {
             let (here, all) = (at..at + ax.len(), first + at..first + at + ax.len());
             simd::run(Step {
                 d: &d[all.start * size..all.end * size],

@@ -16,21 +16,21 @@ use std::marker::PhantomData;
 pub struct Cpu<V = f64, S = V>(PhantomData<(V, S)>);
 
 impl Cpu<f64, f64> {
-    /// Returns `f64` throughout.
+    /// Returns a CPU that computes and stores in `f64`.
     pub fn new() -> Self {
         Self(PhantomData)
     }
 }
 
 impl Cpu<f64, f32> {
-    /// Returns `f64` vectors and sums over `f32` storage.
+    /// Returns a CPU with `f64` vectors and sums, and `f32` storage.
     pub fn mixed() -> Self {
         Self(PhantomData)
     }
 }
 
 impl Cpu<f32, f32> {
-    /// Returns `f32` throughout.
+    /// Returns a CPU that computes and stores in `f32`.
     pub fn single() -> Self {
         Self(PhantomData)
     }

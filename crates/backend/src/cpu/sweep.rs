@@ -93,13 +93,12 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
         }
     }
 
-    /// As [`rows`](Self::rows), for 1x1 blocks. In a plain loop a row would wait for the previous row,
-    /// usually its neighbour, for longer than its own sum takes.
+    /// As [`rows`](Self::rows), for 1x1 blocks. In a plain loop each row would wait for the new x of the
+    /// previous row k, usually its neighbour. This wait would take longer than the sum of the row.
     ///
-    /// Therefore the change δₖ of the previous row k is added late: the sum uses the old xₖ, and then δᵢ = ω
-    /// dᵢ (bᵢ − Σⱼ aᵢⱼ xⱼ) − ω dᵢ aᵢₖ δₖ, so that only one multiplication and addition waits for the previous
-    /// row. k is searched at its position among the columns of the last row, and at the adjacent positions;
-    /// if k is not found, x is updated first.
+    /// So the sum uses the old xₖ, and the change δₖ is added later: δᵢ = ω dᵢ (bᵢ − Σⱼ aᵢⱼ xⱼ) − ω dᵢ aᵢₖ
+    /// δₖ. Only one multiplication and one addition then wait for row k. Column k is searched where the
+    /// previous row was found last, and next to it. If it is not found, x is updated before the sum.
     #[inline(always)]
     fn scalars<I: Set<V>>(&self, set: I) {
         let RowSweep { a, d, omega, b, sweep } = *self.of;

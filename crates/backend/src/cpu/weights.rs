@@ -18,19 +18,19 @@ use super::Cpu;
 use crate::range::same_length;
 use crate::{SetupError, Transfer, check_range};
 
-/// The number of nodes per leaf.
+/// The number of nodes per leaf of a parallel loop.
 const LEAF: usize = 512;
 
 /// W ⊗ I_d and its transpose.
 pub(super) struct WeightTransfer<S> {
-    /// The weights by fine node.
+    /// The weights of every fine node.
     down: Side<S>,
-    /// The weights by coarse node.
+    /// The weights of every coarse node.
     up: Side<S>,
     copies: usize,
 }
 
-/// The weights of one side, row by row.
+/// The weights of P or of Pᵀ, row by row.
 struct Side<S> {
     pattern: Arc<Pattern>,
     /// The blocks of m weights; empty if P consists of identities.

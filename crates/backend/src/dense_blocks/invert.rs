@@ -28,7 +28,7 @@ impl<T: Real> Scratch<T> {
 }
 
 /// Computes `d` = `w`⁻¹ for b x b row-major blocks by Gauss-Jordan elimination of (S W | S) with partial
-/// pivoting. S scales the rows. `w` is overwritten.
+/// pivoting. The diagonal matrix S scales the rows. `w` is overwritten.
 #[inline(always)] // makes b a constant in the loops
 pub(super) fn invert<T: Real>(w: &mut [T], d: &mut [T], b: usize) -> Result<(), Fault> {
     let (w, d) = (&mut w[..b * b], &mut d[..b * b]);

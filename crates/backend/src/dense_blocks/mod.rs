@@ -9,7 +9,7 @@ use coarsen_sparse::{Bsr, SparseError};
 use crate::SetupError;
 use invert::{Fault, Scratch, invert};
 
-/// Small dense matrices D_k of b x b, one per node, row-major. Block Jacobi, Gauss-Seidel and incomplete
+/// Dense b x b matrices D_k, one per node, row-major. Block Jacobi, Gauss-Seidel and incomplete
 /// factorisations multiply by them.
 ///
 /// *Memory* b² values per node.
@@ -51,10 +51,10 @@ impl<T: Real> DenseBlocks<T> {
 
     /// Returns the inverses of the diagonal blocks of A, computed in parallel.
     ///
-    /// Gauss-Jordan elimination with scaled partial pivoting (Golub & Van Loan 2013, §3.5.2: rows scaled to a
-    /// largest entry of 1), in the scalar of A. A block is singular if a pivot of the scaled rows is at most
-    /// b · EPSILON. Because of the scaling, soft or constrained unknowns next to stiff ones are accepted.
-    /// `method` names the caller in messages.
+    /// The method is Gauss-Jordan elimination with scaled partial pivoting, in the precision of A: each row
+    /// is scaled so that its largest entry is 1 (Golub & Van Loan 2013, §3.5.2). A block counts as singular
+    /// if a scaled pivot is at most b · EPSILON. Because of the scaling, soft or constrained unknowns next to
+    /// stiff ones are accepted. `method` names the caller in messages.
     ///
     /// # Errors
     /// [`SetupError::ZeroDiagonal`] (1 x 1 blocks, or a missing block), [`SetupError::SingularBlock`],
@@ -66,13 +66,13 @@ impl<T: Real> DenseBlocks<T> {
         Ok(inverses)
     }
 
-    /// Computes [`inverse_diagonal`](Self::inverse_diagonal) into existing blocks, without allocation for
-    /// blocks up to 12 x 12.
+    /// Overwrites these blocks with the result of [`inverse_diagonal`](Self::inverse_diagonal). Does not
+    /// allocate for blocks up to 12 x 12.
     ///
     /// # Errors
     /// The errors of [`inverse_diagonal`](Self::inverse_diagonal), and [`SparseError::Length`] if A has
-    /// another number or size of diagonal blocks. After an error some blocks may hold new values: an update
-    /// passes blocks to a place only after success.
+    /// another number or size of diagonal blocks. After an error some blocks may already be overwritten, so
+    /// an update copies blocks to a place only after success.
     pub fn invert_diagonal(&mut self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
         INVERT.of::<Invert<T>>()(self, a, method)
     }
@@ -105,7 +105,7 @@ impl<T: Real> DenseBlocks<T> {
         })
         .map_err(|fault| match fault {
             SetupError::Matrix(SparseError::NotFinite { .. }) => match a.check_finite() {
-                Err(entry) => entry.into(), // the sums do not give the position
+                Err(entry) => entry.into(), // a row sum does not tell which entry is not finite
                 Ok(()) => {
                     let value = f64::INFINITY;
                     Error::Range { what: "the sum of absolute values of a row", value, storage: T::NAME }

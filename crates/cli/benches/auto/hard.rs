@@ -1,4 +1,4 @@
-//! Hard systems, generated from a seed, so that each run can use different ones.
+//! Hard systems, generated from a seed, so that runs can use different systems.
 
 use std::f64::consts::PI;
 
@@ -8,8 +8,8 @@ use coarsen::sparse::assembly::from_blocks;
 use crate::curl::{curl, gram, uniform};
 use crate::solid::Solid;
 
-/// A hard system: a function that generates it from a seed, and the memory limit of a factor in MiB if below
-/// the default.
+/// A hard system: a function that generates it from a seed, and the memory limit of a factor in MiB if it is
+/// below the default.
 pub(crate) struct Hard {
     pub(crate) name: &'static str,
     pub(crate) make: fn(u64) -> Bsr<f64>,
@@ -20,8 +20,8 @@ const fn hard(name: &'static str, make: fn(u64) -> Bsr<f64>) -> Hard {
     Hard { name, make, memory: None }
 }
 
-/// Shells, slivers, beams of quadratic bricks, contact, curls, jumps, nearly incompressible solids. The last
-/// three have a low memory limit.
+/// All hard systems: shells, slivers, beams of quadratic bricks, contact, curls, jumps, nearly incompressible
+/// solids. The last three systems have a low memory limit.
 pub(crate) const ALL: [Hard; 20] = [
     hard("shell-roof", |seed| shell(seed, 1, [100, 100, 1], 0.01)),
     hard("shell-quadratic", |seed| shell(seed, 2, [30, 30, 1], 0.01)),
@@ -59,7 +59,7 @@ fn shell(seed: u64, order: usize, cells: [usize; 3], thickness: f64) -> Bsr<f64>
 /// The biharmonic operator on a grid whose bending stiffness varies: D² = Lᵀ S L.
 fn plate(seed: u64, n: usize) -> Bsr<f64> {
     let stiff: Vec<f64> = uniform(n * n, seed).iter().map(|u| 10_f64.powf(u - 0.5)).collect();
-    // A row of L: the point and its neighbours inside; outside, a clamped edge.
+    // A row of L: the point and its neighbours inside the grid. Outside, the edge is clamped.
     let row = |i: usize| {
         let (x, y) = (i / n, i % n);
         let near = [

@@ -1,5 +1,5 @@
-//! The time of `auto`, compared with the best row of `compare`, for every symmetric positive definite matrix
-//! of the data folder, scrambled problems of the gallery, and 20 hard systems from a seed.
+//! Compares the time of `auto` with the best row of `compare`. The systems are every symmetric positive
+//! definite matrix of the data folder, scrambled problems of the gallery, and 20 hard systems from a seed.
 //!
 //! ```text
 //! cargo bench -p coarsen-cli --bench auto -- SEED
@@ -50,7 +50,7 @@ const GALLERY: [(&str, [usize; 3]); 7] = [
     ("poisson3d", [20, 40, 64]),
 ];
 
-/// The seconds that are subtracted: the overhead of a process.
+/// The seconds that are subtracted from the time of `auto`: the overhead of a process.
 const SMALL: f64 = 0.02;
 
 fn main() {
@@ -151,7 +151,7 @@ fn seconds_of_auto(solved: &Value) -> f64 {
     part(solved) + list(&solved["tries"]).iter().map(part).sum::<f64>() - looks
 }
 
-/// A stored report, or a new report; `None` if the command writes none.
+/// Reads the stored report, or makes a new report; `None` if the command writes no report.
 fn report(path: &Path, make: &dyn Fn(&Path)) -> Option<Value> {
     if !path.exists() {
         make(path);

@@ -3,19 +3,19 @@
 //! > K_ab = ∫ λ g_a g_bᵀ + μ g_b g_aᵀ + μ (g_a · g_b) I,    g_a = ∇N_a    (1)
 //! > k_ab = ∫ E g_a · g_b    (2)
 //!
-//! Integrated by Gauss points, 2 or 3 per direction. Nodes of the first layer, x = 0, are fixed.
+//! The integrals use Gauss points, 2 or 3 per direction. The nodes of the first layer, x = 0, are fixed.
 
 use coarsen::sparse::Bsr;
 use coarsen::sparse::assembly::from_blocks;
 
 /// A body of mapped cells.
 pub(crate) struct Solid<'a> {
-    /// 1 for 8 nodes per element, 2 for 27.
+    /// The order of the elements: 1 for 8 nodes, 2 for 27.
     pub(crate) order: usize,
     pub(crate) cells: [usize; 3],
     /// The map from the unit cube to space.
     pub(crate) map: &'a dyn Fn([f64; 3]) -> [f64; 3],
-    /// Young's modulus of a cell, by its number; the conductivity of diffusion.
+    /// Young's modulus of a cell as a function of its number; for diffusion, the conductivity.
     pub(crate) young: &'a dyn Fn(usize) -> f64,
     /// Poisson's ratio, below 1/2; `None` for diffusion.
     pub(crate) poisson: Option<f64>,
@@ -124,7 +124,7 @@ fn gauss(order: usize) -> Vec<(f64, f64)> {
     }
 }
 
-/// Lagrange's polynomials on (0, 1) and their slopes.
+/// The values of Lagrange's polynomials on (0, 1) at x, and their slopes.
 fn shapes(order: usize, x: f64) -> Vec<(f64, f64)> {
     match order {
         1 => vec![(1.0 - x, -1.0), (x, 1.0)],
@@ -136,7 +136,7 @@ fn shapes(order: usize, x: f64) -> Vec<(f64, f64)> {
     }
 }
 
-/// The slope of the shape of node a in the unit cell.
+/// The gradient of the shape function of node a in the unit cell.
 fn slope(shapes: &[Vec<(f64, f64)>; 3], order: usize, a: usize) -> [f64; 3] {
     let per = order + 1;
     let [x, y, z] = [a / (per * per), a / per % per, a % per];

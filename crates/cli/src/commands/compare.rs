@@ -68,7 +68,7 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
     let looked = ready.parsed.elapsed().as_secs_f64();
     let mut rows = Vec::new();
     let places = stages.iter().enumerate().flat_map(|(at, on)| pairs.iter().map(move |&pair| (at, on, pair)));
-    // A direct method runs on the CPU, also if the other methods run on a device.
+    // A direct method always runs on the CPU, even if the other methods run on a device.
     let fits = |(at, on, (method, precond)): &(usize, &Stages, (Method, Precond))| match method {
         Method::Direct => *at == 0,
         _ => on.builds(*precond),
@@ -102,8 +102,8 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
     Ok(Table::new(options, threads, &ready, &auto, looked, rows))
 }
 
-/// The reason not to start a factorisation, from its structure: it exceeds the memory limit, or takes longer
-/// than `limit` seconds. A running factorisation cannot be interrupted.
+/// Returns a reason not to start a factorisation: by its symbolic structure it would exceed the memory limit,
+/// or take longer than `limit` seconds. A running factorisation cannot be interrupted.
 fn left_out(job: &Job<'_>, limit: f64, allowed: usize) -> Option<Ending> {
     if job.method != Method::Direct {
         return None;

@@ -17,8 +17,8 @@ use crate::error::Failure;
 use crate::input::ready::Ready;
 use crate::input::system::Input;
 
-/// `coarsen info`. If `solve` would reject the system, this command prints its results and ends with the same
-/// error.
+/// `coarsen info`. If `solve` would reject the system, this command prints the diagnosis and ends with the
+/// same error.
 pub(crate) fn run(options: &Info) -> Result<ExitCode, Failure> {
     let threads = available_parallelism().map_or(1, usize::from);
     parallel::threads(threads, || look(&Solve::of(&options.matrix)))?

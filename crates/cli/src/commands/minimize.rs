@@ -82,7 +82,7 @@ pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The header of the report, the outcome of the descent, and the relative gradients.
+/// Minimises; returns the header of the report, the outcome of the descent, and the relative gradients.
 fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentReport<f64>, Vec<f64>), Failure> {
     let (problem, Scene { mut body, mut start }) = match options.problem {
         Body::BarTwist(_) if options.mesh.is_some() => return Err(Failure::UnusedMesh),
@@ -94,7 +94,8 @@ fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentRepor
         }
     };
     let inverse = build(options.precond, &mut body, &start, on)?;
-    // In Newton's method the objective holds the preconditioner; the other directions own theirs.
+    // In Newton's method the objective owns the preconditioner; all other directions own their
+    // preconditioner.
     let (own, of_objective) = if options.direction == Way::Newton {
         (Follower::constant(Box::new(Identity)), inverse)
     } else {
@@ -108,7 +109,8 @@ fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentRepor
     descent.refresh = if options.refresh == 0 { Refresh::Never } else { Refresh::Every(options.refresh) };
     let mut history = DescentHistory::default();
     let report = descent.minimize(&mut f, &mut direction, &mut x, &mut history);
-    // The first failure of a device is more informative than the resulting error of the descent.
+    // Returns the first failure of a device, which is more informative than the resulting error of the
+    // descent.
     on.read(&x, &mut start)?;
     let report = report?;
     let relative = history.gradients.iter().map(|g| g / report.initial_gradient).collect();
@@ -121,7 +123,7 @@ fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentRepor
     Ok((text, report, relative))
 }
 
-/// A direction with a preconditioner that is updated to the body, and a suitable line search.
+/// Returns a direction with a preconditioner that is updated to the body, and a suitable line search.
 fn way(
     way: Way,
     precond: Inverse,

@@ -108,7 +108,7 @@ impl<'a> SolveRun<'a> {
         Ok(Self { ready, choice, solution })
     }
 
-    /// Adds the steps and attempts of an earlier run that failed.
+    /// Adds the analysis steps and the attempts of an earlier run that failed.
     fn after(mut self, before: &Self) -> Self {
         self.ready.looks.get_mut().add(&before.ready.looks.borrow());
         let tried = before.solution.tries.iter().copied().chain([before.solution.tried()]);

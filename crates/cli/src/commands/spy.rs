@@ -1,7 +1,7 @@
 //! `coarsen spy`: a picture of the sparsity pattern of a matrix.
 //!
-//! A pixel represents a rectangle of entries; the more nonzeros it contains, the darker it is. A matrix not
-//! larger than [`SIDE`] is drawn with several pixels for each entry.
+//! A pixel represents a rectangle of entries; the more nonzeros it contains, the darker it is. A small matrix
+//! is drawn with several pixels for each entry.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -70,7 +70,7 @@ fn order(options: &Spy, input: &Input) -> Result<Option<Permutation>, Failure> {
         Reorder::Morton => {
             let points = input.positions.as_ref().ok_or(Failure::NoCoordinates)?;
             let nodes = morton::order(points)?;
-            // A file has several scalar rows for each point.
+            // A matrix from a file may have several scalar rows for each point.
             let each = a.pattern().rows().checked_div(nodes.len()).unwrap_or(1) as u32;
             nodes.iter().flat_map(|&node| node * each..(node + 1) * each).collect()
         }
@@ -83,11 +83,11 @@ fn order(options: &Spy, input: &Input) -> Result<Option<Permutation>, Failure> {
     Ok(Some(Permutation::new(order).expect("an order contains each row once")))
 }
 
-/// Entries counted by pixel.
+/// The number of entries in each pixel.
 struct Picture {
     width: usize,
     height: usize,
-    /// The number of pixels for each entry; 1 if a pixel holds several entries.
+    /// The width of an entry in pixels; 1 if a pixel represents several entries.
     zoom: usize,
     counts: Vec<u32>,
 }

@@ -40,8 +40,8 @@ pub(crate) fn choose(ready: &Ready<'_>, wish: Wish) -> Choice {
 }
 
 impl Choice {
-    /// Chooses. `measure` computes the costs and is called only if there are alternatives; its argument
-    /// states whether a factor is an alternative.
+    /// Chooses. `measure` computes the costs and is called only if there is more than one candidate; its
+    /// argument states whether a factor is a candidate.
     pub(crate) fn new(
         wish: Wish,
         n: usize,
@@ -66,7 +66,8 @@ impl Choice {
         Self { method, preconds, because, plan, unbounded }
     }
 
-    /// Removes preconditioners that cannot be used, and records `why` for the first.
+    /// Removes preconditioners that cannot be used. If the first choice changes, `why` becomes part of the
+    /// reason.
     pub(crate) fn keep(&mut self, mut usable: impl FnMut(Precond) -> bool, why: &str) {
         let first = self.preconds[0];
         self.preconds.retain(|&precond| usable(precond));

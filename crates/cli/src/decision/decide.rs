@@ -1,4 +1,4 @@
-//! The decision for a system, and checks for options that it would ignore.
+//! The decision how to solve a system, and checks for options that this decision would ignore.
 
 use coarsen::diagnose::Severity;
 
@@ -11,7 +11,8 @@ use crate::input::ready::Ready;
 /// Decides how to solve a system; `solve` acts on the decision and `info` prints it.
 ///
 /// # Errors
-/// For options that the decision would ignore, and for a finding that excludes all methods if `auto` decides.
+/// For options that the decision would ignore. If `auto` decides, also for a property of the matrix that
+/// excludes all methods.
 pub(crate) fn decide(options: &Solve, stages: &Stages, ready: &Ready<'_>) -> Result<Choice, Failure> {
     let given = &options.given;
     if options.method == Method::Auto {

@@ -12,7 +12,7 @@ pub(crate) struct Look {
     pub(crate) seconds: f64,
 }
 
-/// A start time, and the analysis time until then.
+/// A start time, and the total analysis time before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
     at: Instant,
@@ -51,7 +51,7 @@ impl Looks {
         Mark { at: Instant::now(), looked: self.seconds() }
     }
 
-    /// The seconds since the start, without analysis steps in between.
+    /// The seconds since the start, minus the analysis steps in between.
     pub(crate) fn since(&self, mark: Mark) -> f64 {
         (mark.at.elapsed().as_secs_f64() - (self.seconds() - mark.looked)).max(0.0)
     }

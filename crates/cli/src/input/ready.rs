@@ -14,7 +14,7 @@ use super::system::Input;
 use crate::arguments::{Given, NullSpace};
 use crate::error::Failure;
 
-/// The tolerance for ‖A v‖ of a null vector, relative to ‖|A| |v|‖. Files have 6 digits or more.
+/// The tolerance for ‖A v‖ of a null vector, relative to ‖|A| |v|‖. Numbers in files have at least 6 digits.
 pub(crate) const NULL: f64 = 1e-6;
 
 /// The maximum number of unknowns per node that the number of coordinates may imply: shells have 6, several
@@ -34,7 +34,7 @@ pub(crate) struct Ready<'a> {
     pub(crate) null_space: Option<NearKernel>,
     /// When the matrix was parsed.
     pub(crate) parsed: Instant,
-    /// Times of the analysis, here and later.
+    /// The times of the analysis steps, here and later in the run.
     pub(crate) looks: RefCell<Looks>,
     /// The ordering of `matrix` for a factor.
     pub(crate) ordered: Cell<Option<Analysis>>,

@@ -17,7 +17,7 @@ pub(crate) const DEFAULT_PROBLEM: &str = "elasticity3d:31";
 pub(crate) struct Input {
     /// The file or the problem.
     pub(crate) source: String,
-    /// In 1x1 blocks from a file, in its natural blocks from the gallery.
+    /// The matrix: in 1x1 blocks from a file, in its natural blocks from the gallery.
     pub(crate) matrix: Bsr<f64>,
     pub(crate) b: Vec<f64>,
     pub(crate) x0: Option<Vec<f64>>,
@@ -26,7 +26,7 @@ pub(crate) struct Input {
     pub(crate) near_kernel: Option<NearKernel>,
     /// The null space vectors of a file.
     pub(crate) null_space: Option<NearKernel>,
-    /// The constraints by which the matrix and the vectors were projected.
+    /// The constraints onto which the matrix and the vectors were projected.
     pub(crate) filter: Option<Filtered<f64>>,
 }
 
@@ -58,7 +58,7 @@ impl Input {
         Ok(input)
     }
 
-    /// The matrix and the coordinates only; `read` decides which matrices of a file are accepted.
+    /// Reads only the matrix and the coordinates; `read` determines which kinds of matrices are accepted.
     pub(crate) fn matrix(
         named: &Named,
         read: impl FnOnce(Source) -> Result<Bsr<f64>, ReadError>,

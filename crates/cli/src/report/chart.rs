@@ -15,11 +15,12 @@ const SIZE: (u32, u32) = (1200, 520);
 /// The part of the width for the names.
 const NAMES: u32 = 260;
 
-/// The decades shown below the tolerance; smaller residuals have no meaning for the comparison.
+/// The smallest residual shown, as a fraction of the tolerance; smaller residuals do not matter for the
+/// comparison.
 const BELOW: f64 = 1e-2;
 
-/// The colour of a method, the same in every picture. The palette is by Okabe & Ito, which colour-blind
-/// people can distinguish, without yellow, which is hard to see on white; brown and grey are added.
+/// The colour of a method, the same in every picture. Colour-blind people can distinguish the palette of
+/// Okabe & Ito. Its yellow is hard to see on white and is left out; brown and grey are added.
 fn colour(row: &Row) -> RGBColor {
     match row.precond {
         Precond::Sa => RGBColor(213, 94, 0),

@@ -1,7 +1,7 @@
 //! A folder from which a run can be repeated: matrix, right-hand side, options, versions.
 //!
-//! It is written before the solve, so that it exists even if the solve fails. Numbers are written so that
-//! they are read with the same bits.
+//! It is written before the solve, so that it exists even if the solve fails. Reading the numbers back gives
+//! the same bits.
 
 use std::fs;
 use std::path::Path;
@@ -89,7 +89,7 @@ fn system(folder: &Path, input: &Input) -> Result<(), Failure> {
 /// The arguments after `coarsen` that solve the dumped system in the same way.
 fn again(options: &Solve, (threads, stages): (usize, &Stages), input: &Input) -> Vec<String> {
     let given = &options.given;
-    // The points of a problem imply its own block size, so they are left out for another block size.
+    // The coordinates imply the block size of the problem, so they are left out for a different block size.
     let nodes =
         input.positions.is_some() && (given.source.coordinates.is_some() || given.block_size.is_none());
     let mut words: Vec<String> = ["solve", "A.mtx", "--rhs", "b.mtx"].map(str::to_owned).into();

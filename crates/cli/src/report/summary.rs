@@ -49,7 +49,7 @@ pub(crate) struct Report {
     solve_seconds: f64,
     /// The seconds of the command, from its start to this report.
     total_seconds: f64,
-    /// The number of iterations of the last method; for a direct method, of refinement steps.
+    /// The number of iterations of the last method, or of refinement steps for a direct method.
     iterations: usize,
     /// Earlier attempts, with their own iterations and seconds.
     tries: Vec<Try>,
@@ -63,7 +63,7 @@ pub(crate) struct Report {
     pub(crate) history: Vec<f64>,
     /// The number of levels of a hierarchy; 1 without a hierarchy.
     levels: usize,
-    /// The number of entries of the matrices of all levels divided by the number for the finest matrix.
+    /// The number of entries in the matrices of all levels, divided by the number in the finest matrix.
     operator_complexity: f64,
     /// The table of levels, as text.
     #[serde(skip)]

@@ -20,7 +20,7 @@ pub(crate) struct Row {
     /// Whether labels name the backend.
     #[serde(skip)]
     several: bool,
-    /// Whether `auto` would choose it.
+    /// Whether `auto` would choose this method.
     pub(crate) auto: bool,
     /// The seconds of the setup of the last attempt.
     setup_seconds: f64,
@@ -28,7 +28,7 @@ pub(crate) struct Row {
     solve_seconds: f64,
     /// The seconds of all attempts.
     pub(crate) total_seconds: f64,
-    /// The number of iterations of the last attempt; for a direct method, of refinement steps.
+    /// The number of iterations of the last attempt, or of refinement steps for a direct method.
     pub(crate) iterations: usize,
     /// The attempts before the last, with their own iterations and seconds.
     tries: Vec<Try>,
@@ -45,7 +45,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// With `several` backends, labels name the backend.
+    /// Creates a row; if there are `several` backends, labels name the backend.
     pub(crate) fn new(
         (method, precond): (Method, Precond),
         solution: &Solution,
@@ -105,7 +105,7 @@ pub(crate) struct Table {
     pub(crate) source: String,
     pub(crate) n: usize,
     nnz: usize,
-    /// The constraints by which the system was projected.
+    /// The constraints onto which the system was projected.
     filtered: Option<String>,
     block_size: usize,
     threads: usize,

@@ -47,7 +47,7 @@ pub(crate) fn attempt(
     Ok(solution)
 }
 
-/// Vectors in f64, with a preconditioner in the requested precision.
+/// Solves with vectors in f64 and a preconditioner in the requested precision.
 fn in_double<D: Stage, M: Stage>(
     job: &Job<'_>,
     precision: Precision,
@@ -66,8 +66,8 @@ fn in_double<D: Stage, M: Stage>(
 /// Tries a preconditioner in f32 first if f32 is suitable, and in f64 if the solve does not converge.
 ///
 /// Storage in f32 halves the memory traffic of a preconditioner. It is used if the values fit and the method
-/// is a conjugate gradient method. If rounding makes the preconditioner indefinite, as for very
-/// ill-conditioned matrices, the outcome shows it and the solve is repeated.
+/// is a conjugate gradient method. If rounding makes the preconditioner indefinite, as can happen for very
+/// ill-conditioned matrices, the solve fails and is repeated.
 fn precise_enough<D: Stage, M: Stage>(job: &Job<'_>, double: &D, mixed: &M) -> Result<Solution, Failure> {
     let mut tried = None;
     // Domains have their own option for precision.
@@ -100,7 +100,7 @@ fn precise_enough<D: Stage, M: Stage>(job: &Job<'_>, double: &D, mixed: &M) -> R
     Ok(solution)
 }
 
-/// The step of [`fits`].
+/// The name of the analysis step of [`fits`].
 pub(crate) const RANGE: &str = "range of f32";
 
 /// Whether the values of a matrix and the inverses of its diagonal are well within f32.

@@ -114,7 +114,8 @@ impl Steps for Attempts<'_> {
     }
 }
 
-/// Converts an ending for `auto`; `narrow` if the preconditioner is stored in f32 and f64 was not tried.
+/// Converts an ending for `auto`; `narrow` states that the preconditioner is stored in f32 and that f64 has
+/// not been tried.
 fn ended(solution: &Solution, narrow: bool) -> End {
     match &solution.ending {
         Ending::Method(Outcome::Converged) => End::Converged,

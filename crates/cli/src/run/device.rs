@@ -11,8 +11,8 @@ use super::stage::{Built, Operator, Stage, anywhere, domains};
 use crate::arguments::Precond;
 use crate::arguments::domains::Form;
 
-/// The bytes of a hierarchy as a multiple of the bytes of its matrix. Transfers, coarser levels, diagonal
-/// blocks and vectors take as much as the matrix.
+/// An estimate of the bytes of a hierarchy, as a multiple of the bytes of its matrix. Transfers, coarser
+/// levels, diagonal blocks and vectors take as much as the matrix.
 const HIERARCHY: u64 = 3;
 
 impl<V: Real, S: Real> Stage for OpenCl<V, S> {
@@ -32,7 +32,7 @@ impl<V: Real, S: Real> Stage for OpenCl<V, S> {
             {
                 computed_on_device(recipe, job.system, self)
             }
-            // A factor, computed weights and smoothed aggregation need the host.
+            // These forms need the host: a factor, computed weights and smoothed aggregation.
             (Precond::Mas, form) => domains(form, job.system, self),
             (other, _) => anywhere(other, job, self),
         }
@@ -60,7 +60,7 @@ fn needed<V: Real, S: Real>(on: &OpenCl<V, S>, a: &Bsr<f64>, precond: Precond, f
     on.plain().matrix_bytes(a) + preconditioner + vectors as u64
 }
 
-/// Multilevel domains whose inverses are computed on the device; domains on the coarsest level too.
+/// Multilevel domains whose inverses are computed on the device, with domains on the coarsest level too.
 fn computed_on_device<V: Real, S: Real>(
     recipe: &Schwarz,
     system: System<'_, f64>,

@@ -13,7 +13,7 @@ use crate::arguments::minimize::Inverse;
 /// The material of the scenes.
 pub(crate) type Energy = Tetrahedra<StableNeoHookean>;
 
-/// The body of a scene, for Newton's method too.
+/// The body of a scene, as an objective for all methods including Newton's.
 pub(crate) type Soft = Placed<ImplicitEuler<Energy>, AnyBackend>;
 
 /// The preconditioner of the Hessian at x.

@@ -23,17 +23,18 @@ pub(crate) enum Ending {
     TooLong { seconds: f64 },
     /// Not started, because the factor exceeds its memory limit.
     TooLarge { bytes: usize, allowed: usize },
-    /// The outcome for a matrix with constants in its kernel and no given null space.
+    /// The outcome for a matrix whose kernel contains constants, if no null space is given.
     Singular(Outcome),
-    /// A method for symmetric matrices, and an unsymmetric matrix.
+    /// The method requires a symmetric matrix, but the matrix is unsymmetric.
     Unsymmetric { row: usize, column: usize, here: f64, there: f64 },
-    /// A method for positive definite matrices, and a matrix that is not; the reason.
+    /// The method requires a positive definite matrix, but the matrix is not positive definite, for the given
+    /// reason.
     Indefinite { why: String },
     /// The preconditioner could not be built.
     Setup(SetupError),
     /// The matrix could not be factorised.
     Factor(DirectError),
-    /// The method does not accept the preconditioner or a parameter.
+    /// The method does not accept the preconditioner or one of the parameters.
     Unsuitable(coarsen::Error),
     /// A given vector is not in the null space.
     NotNull { vector: usize, share: f64 },

@@ -10,7 +10,8 @@ use super::ending::Ending;
 use super::job::Job;
 use super::solution::Solution;
 
-/// Accepts any residual: the command compares it with the tolerance later.
+/// The direct method. It accepts any residual, because the command compares the residual with the tolerance
+/// later.
 const DIRECT: Direct =
     Direct { method: Method::Auto, refinements: 3, accept: f64::INFINITY, engine: Engine::Fastest };
 

@@ -20,8 +20,8 @@ const LARGE: usize = 100_000;
 /// The number of unknowns above which `auto` uses smoothed aggregation, from the same table.
 const LARGEST: usize = 250_000;
 
-/// The choice of `auto` by the number of unknowns, and the reason; `asked` if options select a form of
-/// domains.
+/// The choice of `auto` by the number of unknowns, and the reason; `asked` states that options select a form
+/// of domains.
 fn automatic(unknowns: usize, asked: bool) -> (Precond, &'static str) {
     match unknowns {
         _ if asked => (Precond::Mas, " (auto, in the requested form)"),
@@ -46,7 +46,8 @@ pub(crate) struct Follower {
     follow: Follow,
     mixed: bool,
     aggregation: Multigrid<SmoothedAggregation>,
-    /// At the positions of the first step: new positions change no transfer.
+    /// The recipe of skinning with the positions of the first step, so that new positions do not change the
+    /// transfers.
     skinning: Multigrid<Skinning>,
     /// The reason for the choice of `auto`.
     because: &'static str,
@@ -94,12 +95,12 @@ impl Follower {
         self.precond
     }
 
-    /// Text for the report after the name.
+    /// The text after the name of the preconditioner in the report.
     pub(crate) fn because(&self) -> &'static str {
         self.because
     }
 
-    /// Decides, acts on the decision, and returns the reused parts in words.
+    /// Decides, acts on the decision, and returns a text with the reused parts.
     pub(crate) fn follow(
         &mut self,
         sequence: &Sequence,

@@ -21,7 +21,7 @@ const CONTINUATIONS: usize = 3;
 /// Solves `job` at the place `on`, watched by `meter` if several attempts are made.
 ///
 /// # Errors
-/// Of the device only; a solve that does not converge is recorded in the solution.
+/// Only failures of the device. If the solve does not converge, the solution records this.
 pub(crate) fn iterate<B: Stage>(
     job: &Job<'_>,
     on: &B,
@@ -91,8 +91,8 @@ pub(crate) fn iterate<B: Stage>(
         if report.outcome == Outcome::Stopped && !solution.ending.converged() && !told {
             solution.ending = Ending::TimeLimit;
         }
-        // Summed in another order or precision, the residual may be just above the tolerance. The solve then
-        // continues from this x with a smaller tolerance.
+        // The residual in the order and precision of the input may be just above the tolerance. The solve
+        // then continues from this x with a smaller tolerance.
         if solution.ending.converged() || report.outcome != Outcome::Converged {
             break;
         }

@@ -23,7 +23,7 @@ use crate::input::renumber;
 pub(crate) struct Job<'a> {
     /// The matrix in blocks, and additional data.
     pub(crate) system: System<'a, f64>,
-    /// The matrix as it was read, for the residual. All vectors here are in its order.
+    /// The matrix as it was read, for the residual. All vectors of the job are in its order.
     pub(crate) original: &'a Bsr<f64>,
     /// The order of the nodes in `system` and `null_space`, if it differs from the input.
     pub(crate) order: Option<&'a Permutation>,
@@ -41,7 +41,7 @@ pub(crate) struct Job<'a> {
     /// The recipe of [`Precond::As`], and its restricted form for [`Precond::Ras`].
     pub(crate) overlap: Overlap,
     pub(crate) null_space: Option<NearKernel>,
-    /// Whether constants are in the kernel of A, on at least one component.
+    /// Whether A maps the constants on at least one component to zero.
     pub(crate) floats: bool,
     pub(crate) tolerance: f64,
     pub(crate) max_iterations: usize,
@@ -59,7 +59,7 @@ pub(crate) struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    /// A job whose method is set later.
+    /// Creates a job whose method is set later.
     pub(crate) fn of(ready: &'a Ready<'_>, given: &Given, progress: &'a Progress) -> Self {
         let (positions, near_kernel) = (ready.positions.as_deref(), ready.near_kernel.as_deref());
         Self {
@@ -108,7 +108,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// A hierarchy of grids, as a report shows it.
+/// The data of a hierarchy of grids for a report.
 #[derive(Clone, Debug)]
 pub(crate) struct Grids {
     pub(crate) levels: usize,

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// The number of steps of the bar per decade of the residual.
+/// The number of steps of the bar for each factor of ten in the residual.
 const DECADE: f64 = 100.0;
 
 /// The current phase of a run, on standard error if it is a terminal.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// The prefix of every message: the name of the running method.
+    /// The name of the running method, which is the prefix of every message.
     of: RefCell<String>,
 }
 
@@ -46,7 +46,7 @@ impl Progress {
         self.tell(what);
     }
 
-    /// Starts the iterations. From here on the bar shows the decades by which the residual has fallen.
+    /// Starts the iterations. From then on the bar shows by how many decades the residual has fallen.
     pub(crate) fn iterations(&self, tolerance: f64) {
         let style = ProgressStyle::with_template("{msg} [{bar:40}] {elapsed}");
         self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));

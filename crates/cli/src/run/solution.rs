@@ -50,7 +50,7 @@ pub(crate) struct Solution {
     /// ‖b − A x‖ / ‖b‖ of x in `f64`, with A as it was read.
     pub(crate) residual: f64,
     pub(crate) iterations: usize,
-    /// The relative residuals in the method, the starting guess first.
+    /// The relative residuals that the method computed, beginning with the starting guess.
     pub(crate) history: Vec<f64>,
     /// The times of these residuals, in seconds since the start of the setup.
     pub(crate) times: Vec<f64>,
@@ -58,7 +58,7 @@ pub(crate) struct Solution {
     pub(crate) condition: Option<f64>,
     /// Whether a Cholesky factorisation failed.
     pub(crate) refactored: bool,
-    /// The attempts before this attempt, which started from their x.
+    /// The attempts before this attempt, from whose best x it started.
     pub(crate) tries: Vec<Try>,
     pub(crate) setup_seconds: f64,
     pub(crate) solve_seconds: f64,

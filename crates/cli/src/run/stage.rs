@@ -20,7 +20,7 @@ pub(crate) type Built<V> = (Box<dyn Preconditioner<V>>, Option<Grids>);
 
 /// A place at which the command can solve.
 pub(crate) trait Stage: Backend {
-    /// Text for the report after its name.
+    /// The text after the name of the place in the report.
     fn remark(&self) -> Option<String> {
         None
     }
@@ -73,8 +73,8 @@ impl<V: Real, S: Real> Stage for Cpu<V, S> {
     }
 }
 
-/// The preconditioners that are generic over a place;
-/// [`Stages::builds`](crate::decision::places::Stages::builds) excludes all others.
+/// Builds a preconditioner that works at any place;
+/// [`Stages::builds`](crate::decision::places::Stages::builds) excludes all other preconditioners.
 pub(crate) fn anywhere<B: Backend>(
     precond: Precond,
     job: &Job<'_>,

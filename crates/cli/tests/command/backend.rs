@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Folder, coarsen, solve};
 
-/// Whether this build supports devices and this machine has one; if a device is required, tests are not
-/// skipped.
+/// Whether this build supports devices and this machine has a device. Fails if there is none and the
+/// environment requires one.
 pub(crate) fn has_device() -> bool {
     let done = coarsen("devices");
     let has = done.code == 0;

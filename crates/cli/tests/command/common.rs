@@ -29,22 +29,22 @@ impl Folder {
         self.path(name).display().to_string()
     }
 
-    /// A coordinate file of triplets counted from 1.
+    /// Writes a coordinate file; indices count from 1.
     pub(crate) fn matrix(&self, name: &str, n: usize, entries: &[(usize, usize, f64)]) -> String {
         let mut text = format!("%%MatrixMarket matrix coordinate real general\n{n} {n} {}\n", entries.len());
         entries.iter().for_each(|(i, j, v)| text += &format!("{i} {j} {v:e}\n"));
         self.file(name, &text)
     }
 
-    /// An array file of one column.
+    /// Writes an array file with one column.
     pub(crate) fn vector(&self, name: &str, values: &[f64]) -> String {
         let mut text = format!("%%MatrixMarket matrix array real general\n{} 1\n", values.len());
         values.iter().for_each(|v| text += &format!("{v:e}\n"));
         self.file(name, &text)
     }
 
-    /// A ring of springs that is nearly singular, and indefinite after rounding to f32, with a load; matrix
-    /// and load as arguments of the command.
+    /// Writes a ring of springs, which is nearly singular, and indefinite after rounding to f32, and a load.
+    /// Returns both as arguments of the command.
     pub(crate) fn spoilt_by_rounding(&self) -> String {
         const N: usize = 2000;
         const STEP: f64 = f32::EPSILON as f64;

@@ -1,4 +1,4 @@
-//! `compare`: the table, the report, the picture, the limit.
+//! `compare`: the table, the report, the picture, the time limit.
 
 use crate::common::{Folder, coarsen, json, seconds};
 

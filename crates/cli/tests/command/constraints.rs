@@ -28,7 +28,7 @@ fn every_preconditioner_respects_the_constraints() {
     for other in &all[1..] {
         assert!(first.iter().zip(numbers(other)).all(|(a, b)| (a - b).abs() < 1e-6 * size));
     }
-    // Fixed points have their values to about a millimetre.
+    // Fixed points have prescribed values of about a millimetre.
     let given = first.chunks_exact(3).filter(|x| x.iter().all(|v| *v != 0.0 && v.abs() < 2e-3)).count();
     assert!(given >= 40, "{given}");
 }

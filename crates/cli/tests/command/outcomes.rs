@@ -203,7 +203,7 @@ fn tiny_and_huge_right_hand_sides_are_solved() {
     }
 }
 
-/// A curl-curl matrix with a tiny mass term: x is ten orders of magnitude larger than b, and the round-off of
+/// A curl-curl matrix with a tiny mass term. x is ten orders of magnitude larger than b, so the round-off of
 /// the residual is above the tolerance.
 #[test]
 fn what_cannot_be_had_is_said_before_the_iterations_are_spent() {

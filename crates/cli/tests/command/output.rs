@@ -304,8 +304,8 @@ fn the_seconds_of_the_lines_are_those_of_the_command() {
     }
 }
 
-/// An error names the row of the file. For this, a reordered system whose setup fails is solved again in the
-/// order of the file.
+/// An error names the row of the file. For this reason, a reordered system whose setup fails is solved again
+/// in the order of the file.
 #[test]
 fn a_run_in_another_order_is_counted_as_well() {
     const N: usize = 20_011;

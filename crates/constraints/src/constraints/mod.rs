@@ -5,18 +5,18 @@ use coarsen_sparse::Bsr;
 
 use super::ConstraintError;
 
-/// Coefficients below this fraction of the terms they are summed from are treated as 0.
+/// If a sum is below this fraction of its terms, it is treated as 0.
 const CANCELLED: f64 = 1e-12;
 
-/// Linear equality constraints C x = d on nodal unknowns: filters of single nodes, vertex-face or edge-edge
-/// contacts, or any sparse rows.
+/// Linear equality constraints C x = d on nodal unknowns. They are filters of single nodes, vertex-face or
+/// edge-edge contacts, or any sparse rows.
 ///
 /// [`Projector`](super::Projector) and [`prefilter`](super::prefilter) use this list. [`clear`](Self::clear)
-/// keeps its memory for the next step. Constraints are numbered from 0 in the order in which they are added.
-/// The scale of a row does not matter. Unknowns and values have the units of x: in a time step these are
-/// displacements or velocities, not positions.
+/// keeps the memory of the list for the next step. Constraints are numbered from 0 in the order in which they
+/// are added. The scale of a row does not matter. Unknowns and values have the units of x. In a time step
+/// these are displacements or velocities, not positions.
 ///
-/// *Memory* 8 b + 4 bytes per node and constraint, 16 per constraint.
+/// *Memory* 8 b + 4 bytes per node and constraint, 16 bytes per constraint.
 ///
 /// *Reference* Baraff & Witkin 1998, §5.1 (points, lines, planes); Harmon et al. 2008, §3 (vertex-face,
 /// edge-edge); Tamstorf, Jones, McCormick 2015, §8.
@@ -34,15 +34,15 @@ const CANCELLED: f64 = 1e-12;
 pub struct Constraints {
     nodes: usize,
     block: usize,
-    /// The start of the terms of each constraint, and the end of the last.
+    /// The start of the terms of each constraint, and the end of the last constraint.
     starts: Vec<usize>,
     /// The node of each term.
     terms: Vec<u32>,
-    /// The b coefficients of each term: C.
+    /// The b coefficients of each term, which form C.
     coefficients: Vec<f64>,
     /// The values d.
     values: Vec<f64>,
-    /// Differences of values up to this size are round-off, in the unit of x.
+    /// Values that differ by at most this number, in the unit of x, are considered equal.
     resolution: f64,
 }
 
@@ -64,15 +64,15 @@ impl Constraints {
         Ok(Self { nodes, block, starts: vec![0], resolution: RESOLUTION, ..Self::default() })
     }
 
-    /// Sets the tolerance for the values of dependent constraints: values that differ by `resolution` or less
+    /// Sets the tolerance for the values of dependent constraints. Values that differ by at most `resolution`
     /// agree. The default is 1e-14, in the unit of x, for rows of unit length.
     ///
-    /// *Use* if values are computed from numbers that are not of size 1. Example: two contacts of one vertex
-    /// both have gap 0, but their computed gaps differ by the round-off of the vertex position. All values
-    /// are then round-off, so they give no scale for a tolerance.
+    /// *Use* if values are computed from numbers that are not of size 1. For example, two contacts of one
+    /// vertex both have gap 0, but their computed gaps differ by the round-off of the vertex position. All
+    /// values are then round-off and give no scale for a tolerance.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a negative number or NaN.
+    /// [`Error::Parameter`] if `resolution` is negative or NaN.
     ///
     /// ```
     /// use coarsen_constraints::{Constraints, Projector};
@@ -105,10 +105,10 @@ impl Constraints {
         self.values.clear();
     }
 
-    /// Adds a fixed point: x of `node` is `value`. This is one constraint per unknown.
+    /// Fixes a node: x of `node` is `value`. This adds one constraint per unknown.
     ///
     /// # Errors
-    /// As [`equation`](Self::equation); the same holds for the methods below.
+    /// As [`equation`](Self::equation). This also holds for the methods below.
     pub fn point(&mut self, node: usize, value: &[f64]) -> Result<(), ConstraintError> {
         self.check_block("value of a fixed point", value.len())?;
         self.check(node, value)?;
@@ -119,8 +119,8 @@ impl Constraints {
         Ok(())
     }
 
-    /// Adds a line: x of `node` lies on the line through `value` along `direction`. These are b − 1
-    /// constraints.
+    /// Keeps a node on a line: x of `node` lies on the line through `value` along `direction`. This adds b −
+    /// 1 constraints.
     pub fn line(&mut self, node: usize, direction: &[f64], value: &[f64]) -> Result<(), ConstraintError> {
         self.check_block("direction of a line", direction.len())?;
         self.check_block("value on a line", value.len())?;
@@ -134,8 +134,8 @@ impl Constraints {
             return Err(ConstraintError::Vanishing { constraint: self.len(), nodes });
         }
         let square: f64 = direction.iter().map(|d| (d / longest).powi(2)).sum();
-        // Projects every axis except the axis nearest to the direction onto the complement of the direction:
-        // a basis of the space orthogonal to the line.
+        // Projects every axis except the axis nearest to the direction onto the complement of the direction.
+        // The results are a basis of the space orthogonal to the line.
         for r in (0..self.block).filter(|&r| r != steepest) {
             let share = direction[r] / longest / square;
             let part = |c: usize| f64::from(u8::from(c == r)) - share * direction[c] / longest;
@@ -145,13 +145,13 @@ impl Constraints {
         Ok(())
     }
 
-    /// Adds a plane: `normal` · x of `node` = `offset`.
+    /// Keeps a node on a plane: `normal` · x of `node` = `offset`.
     pub fn plane(&mut self, node: usize, normal: &[f64], offset: f64) -> Result<(), ConstraintError> {
         self.equation(&[(node, normal)], offset)
     }
 
-    /// Adds a vertex on a face: `normal` · (x of `vertex` − Σ w_k x of `face[k]`) = `gap`, with the
-    /// barycentric coordinates w of the contact point.
+    /// Adds a contact of a vertex with a face: `normal` · (x of `vertex` − Σ w_k x of `face[k]`) = `gap`,
+    /// with the barycentric coordinates w of the contact point.
     pub fn vertex_face(
         &mut self,
         vertex: usize,
@@ -164,8 +164,8 @@ impl Constraints {
         self.along(normal, &[(vertex, 1.0), (face[0], -u), (face[1], -v), (face[2], -w)], gap)
     }
 
-    /// Adds a contact of two edges: `normal` · (the point at s of the first edge − the point at t of the
-    /// second edge) = `gap`, with `at` = [s, t] in 0..1.
+    /// Adds a contact of two edges: `normal` · (p − q) = `gap`. Here p is the point at s on the first edge
+    /// and q the point at t on the second edge, with `at` = [s, t] in 0..1.
     pub fn edge_edge(
         &mut self,
         first: [usize; 2],
@@ -179,12 +179,12 @@ impl Constraints {
         self.along(normal, &terms, gap)
     }
 
-    /// Adds a general row of C: Σ c · x over the (node, c) in `terms` = `value`. Coefficients of a node that
-    /// occurs twice are summed.
+    /// Adds a general row of C: Σ c · x over the pairs (node, c) in `terms` equals `value`. If a node occurs
+    /// twice, its coefficients are added.
     ///
     /// # Errors
-    /// [`ConstraintError`] for a node that does not exist, a term that is not finite, a number of
-    /// coefficients that differs from the block size, or a zero row. On error, nothing is added.
+    /// [`ConstraintError`] if a node does not exist, a term is not finite, the number of coefficients differs
+    /// from the block size, or the row is zero. On error, nothing is added.
     pub fn equation(&mut self, terms: &[(usize, &[f64])], value: f64) -> Result<(), ConstraintError> {
         for &(_, coefficients) in terms {
             self.check_block("coefficients of a node", coefficients.len())?;
@@ -192,12 +192,12 @@ impl Constraints {
         self.row(terms.iter().map(|&(node, c)| (node, 1.0, c)), value)
     }
 
-    /// Adds all rows of a sparse C, with blocks of any height and b columns: C x = `values`. An empty row is
-    /// an error, as is a zero row.
+    /// Adds all rows of a sparse C: C x = `values`. Blocks of C have any height and b columns. Empty rows and
+    /// zero rows are errors.
     ///
     /// # Errors
-    /// As [`equation`](Self::equation), and [`Error::Shape`] for a wrong number of columns or values. Rows
-    /// before the invalid row remain added.
+    /// As [`equation`](Self::equation), and [`Error::Shape`] if the number of columns or values is wrong.
+    /// Rows before the invalid row remain added.
     pub fn rows<T: Real>(&mut self, c: &Bsr<T>, values: &[f64]) -> Result<(), ConstraintError> {
         let ((rows, columns), (height, width)) = (c.shape(), c.block());
         for (what, expected, found) in [
@@ -235,7 +235,7 @@ impl Constraints {
         self.block
     }
 
-    /// The number of constraints, which are rows of C.
+    /// The number of constraints (rows of C).
     pub fn len(&self) -> usize {
         self.values.len()
     }
@@ -245,7 +245,7 @@ impl Constraints {
         self.values.is_empty()
     }
 
-    /// The nodes of constraint k, in the given order. *Panics* for a constraint that does not exist.
+    /// The nodes of constraint k, in the given order. *Panics* if there is no constraint k.
     pub fn nodes_of(&self, k: usize) -> &[u32] {
         &self.terms[self.starts[k]..self.starts[k + 1]]
     }
@@ -263,7 +263,7 @@ impl Constraints {
         self.values[k]
     }
 
-    /// Adds a row whose coefficients are multiples of one vector, on distinct nodes.
+    /// Adds a row whose coefficients are multiples of `normal`, on distinct nodes.
     fn along(&mut self, normal: &[f64], terms: &[(usize, f64)], gap: f64) -> Result<(), ConstraintError> {
         self.check_block("normal", normal.len())?;
         for (k, &(node, _)) in terms.iter().enumerate() {
@@ -309,8 +309,8 @@ impl Constraints {
         }
     }
 
-    /// Completes the row that starts at term `before`. Returns an error if all coefficients cancel relative
-    /// to `size`.
+    /// Completes the row that starts at term `before`. Returns an error if all coefficients are negligible
+    /// compared to `size`.
     fn finish(&mut self, before: usize, value: f64, size: f64) -> Result<(), ConstraintError> {
         let row = &self.coefficients[before * self.block..];
         let finite = value.is_finite() && row.iter().all(|c| c.is_finite());
@@ -336,7 +336,7 @@ impl Constraints {
         if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
     }
 
-    /// Checks that the node exists and the numbers are finite.
+    /// Checks that the node exists and that the numbers are finite.
     fn check(&self, node: usize, numbers: &[f64]) -> Result<(), ConstraintError> {
         let constraint = self.len();
         if node >= self.nodes {

@@ -2,11 +2,11 @@
 //!
 //! | symbol | here |
 //! |---|---|
-//! | S | the diagonal matrix that is 0 on fixed unknowns and 1 on free ones |
+//! | S | the diagonal matrix that is 0 on fixed and 1 on free unknowns |
 //! | g | the prescribed values, 0 on free unknowns |
 //!
 //! Imposing gives (S A S + I − S) x = S (b − A g) + g, which is symmetric if A is: Tamstorf et al. 2015, eq.
-//! (7), with x = y + g. Eliminating keeps only the free rows and columns.
+//! (7), with x = y + g. Eliminating keeps only the rows and columns of free unknowns.
 
 use std::sync::Arc;
 
@@ -90,10 +90,11 @@ pub struct Dirichlet {
 }
 
 impl Dirichlet {
-    /// Fixes some of `size` scalar unknowns. An unknown may occur twice with the same value.
+    /// Fixes some of `size` scalar unknowns. An unknown may occur twice if the values are equal.
     ///
     /// # Errors
-    /// [`DirichletError`] for the first unknown that is out of range, not finite or contradictory.
+    /// [`DirichletError`] for the first unknown that is out of range, has a value that is not finite, or has
+    /// two different values.
     pub fn new(size: usize, values: impl IntoIterator<Item = (usize, f64)>) -> Result<Self, DirichletError> {
         let (mut fixed, mut given) = (vec![false; size], vec![0.0; size]);
         for (unknown, second) in values {
@@ -122,21 +123,21 @@ impl Dirichlet {
         self.fixed[i]
     }
 
-    /// The fixed unknowns, increasing.
+    /// The fixed unknowns, in increasing order.
     pub fn fixed(&self) -> impl Iterator<Item = usize> {
         (0..self.size()).filter(|&i| self.fixed[i])
     }
 
-    /// A ← S A S + I − S and b ← S (b − A g) + g, in place. The pattern does not change; fixed rows and
-    /// columns become rows and columns of the identity.
+    /// A ← S A S + I − S and b ← S (b − A g) + g, in place. The pattern does not change. Fixed rows and
+    /// columns become those of the identity.
     ///
     /// *Use* if the size of the system must not change, or if values change between steps. If the other
-    /// eigenvalues are far from 1, use a coarsening that detects the identity rows, or
+    /// eigenvalues of A are far from 1, use a coarsening that detects identity rows, or
     /// [eliminate](Self::eliminate) them.
     /// *Cost* one product with A, one pass over A, and one vector.
     ///
     /// # Errors
-    /// [`DirichletError::NoDiagonal`], or [`DirichletError::Fit`] for a wrong size. On error, nothing is
+    /// [`DirichletError::NoDiagonal`], or [`DirichletError::Fit`] if a size is wrong. On error, nothing is
     /// written.
     pub fn impose<T: Real>(&self, a: &mut Bsr<T>, b: &mut [T]) -> Result<(), DirichletError> {
         self.check_fits(a, b.len())?;
@@ -157,7 +158,7 @@ impl Dirichlet {
         Ok(())
     }
 
-    /// A ← S A S + I − S for a checked matrix.
+    /// A ← S A S + I − S, after all checks.
     fn clear<T: Real>(&self, a: &mut Bsr<T>) {
         let (pattern, b) = (a.pattern().clone(), a.block().0);
         let clear = |i: usize, row: &mut [T]| {
@@ -173,17 +174,17 @@ impl Dirichlet {
         BlockRows::new(pattern.offsets(), b * b, a.values_mut()).for_each(pattern.len() * b * b, clear);
     }
 
-    /// b ← S (b − A g) + g, without changing the matrix; A is the unmodified matrix.
+    /// b ← S (b − A g) + g. The matrix must be the original A; it does not change.
     ///
     /// # Errors
-    /// [`DirichletError::Fit`] for a wrong size.
+    /// [`DirichletError::Fit`] if a size is wrong.
     pub fn lift<T: Real>(&self, a: &Bsr<T>, b: &mut [T]) -> Result<(), DirichletError> {
         self.check_fits(a, b.len())?;
         self.lift_checked(a, b);
         Ok(())
     }
 
-    /// b ← S (b − A g) + g for checked operands.
+    /// b ← S (b − A g) + g, after all checks.
     fn lift_checked<T: Real>(&self, a: &Bsr<T>, b: &mut [T]) {
         let mut product = vec![0.0; self.size()];
         a.apply(&self.given, &mut product);
@@ -198,12 +199,12 @@ impl Dirichlet {
 
     /// The system of the free unknowns, in their old order.
     ///
-    /// The block size is kept if every node is entirely fixed or entirely free. Otherwise the reduced matrix
-    /// has 1x1 blocks. *Use* if the set of fixed unknowns does not change: the reduced system is smaller and
-    /// better conditioned. *Cost* a copy of the matrix.
+    /// The block size is kept if all unknowns of a node are fixed or all are free. Otherwise the reduced
+    /// matrix has 1x1 blocks. *Use* if the set of fixed unknowns does not change, since the reduced system is
+    /// smaller and better conditioned. *Cost* a copy of the matrix.
     ///
     /// # Errors
-    /// [`DirichletError::Fit`] for a wrong size.
+    /// [`DirichletError::Fit`] if a size is wrong.
     pub fn eliminate<T: Real>(&self, a: &Bsr<T>, b: &[T]) -> Result<Eliminated<T>, DirichletError> {
         self.check_fits(a, b.len())?;
         let mut lifted = b.to_vec();
@@ -237,7 +238,7 @@ impl Dirichlet {
         Bsr::new(Arc::new(Pattern::new(free.len(), offsets, indices)?), (b, b), values)
     }
 
-    /// Checks that the matrix is square with square blocks and that the vector has its size.
+    /// Checks that the matrix is square with square blocks and that the vector has the size of the matrix.
     fn check_fits<T: Real>(&self, a: &Bsr<T>, b: usize) -> Result<(), Error> {
         for (rows, columns) in [a.shape(), a.block()] {
             if rows != columns {
@@ -290,14 +291,15 @@ impl<T: Real> Eliminated<T> {
         &self.free
     }
 
-    /// The free entries of a vector of the full system, for example a starting guess. *Panics* for a wrong
+    /// The free entries of a vector of the full system, for example of a starting guess. *Panics* on a wrong
     /// length.
     pub fn restrict(&self, x: &[T]) -> Vec<T> {
         assert_eq!(x.len(), self.given.len(), "restrict: wrong length");
         self.free.iter().map(|&i| x[i as usize]).collect()
     }
 
-    /// The full solution: `x` on free unknowns, the prescribed values elsewhere. *Panics* for a wrong length.
+    /// The full solution: `x` on free unknowns and the prescribed values elsewhere. *Panics* on a wrong
+    /// length.
     pub fn recover(&self, x: &[T]) -> Vec<T> {
         assert_eq!(x.len(), self.free.len(), "recover: wrong length");
         let mut full: Vec<T> = self.given.iter().map(|&g| T::of(g)).collect();

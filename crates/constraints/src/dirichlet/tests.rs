@@ -3,7 +3,7 @@ use coarsen_sparse::assembly;
 use super::*;
 use crate::random;
 
-/// A full symmetric matrix of n x n blocks of b x b.
+/// A symmetric matrix of n x n blocks of b x b, all of them stored.
 fn symmetric(n: usize, b: usize) -> Bsr<f64> {
     let v = random::vector(n * b * n * b, 5);
     let size = (n * b) as u32;
@@ -19,7 +19,7 @@ fn product(a: &Bsr<f64>, x: &[f64]) -> Vec<f64> {
     y
 }
 
-/// Both methods keep the solution: with b = A x and g = x on fixed unknowns, x solves the new systems.
+/// Both methods keep the solution. If b = A x and g = x on fixed unknowns, x solves the new systems.
 #[test]
 fn the_solution_is_kept() {
     for (n, b, fixed, block) in [(5, 1, vec![0, 3], 1), (4, 3, vec![3, 4, 5], 3), (4, 3, vec![0, 7], 1)] {

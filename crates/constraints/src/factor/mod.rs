@@ -1,8 +1,8 @@
 //! W and z of each group: an orthonormal basis of the rows of C, and the shortest z with C z = d.
 //!
-//! Gram-Schmidt with pivoting by the longest remaining row. Each row is orthogonalised twice, and d is
-//! transformed with it, so that q · x = e for the rows q of Wᵀ. A row that vanishes depends on the rows
-//! before it; its remaining value shows whether it contradicts them.
+//! Gram-Schmidt with pivoting: the next row is the longest remaining row. Each row is orthogonalised twice. d
+//! is transformed in the same way, so that q · x = e for the rows q of Wᵀ. A row that vanishes depends on the
+//! rows before it. Its remaining value shows whether it contradicts them.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::contradiction::explain;
 use super::groups::{ConstraintGroups, refill};
 use super::{ConstraintError, Constraints};
 
-/// A unit row is dependent if its remainder is shorter than this. Normals computed in f32 are not more
+/// A unit row is dependent if its remainder is shorter than this. Normals computed in f32 are no more
 /// accurate.
 pub(super) const SPANNED: f64 = 1e-6;
 
@@ -26,16 +26,16 @@ const LEAF: usize = 64;
 /// The maximum number of nodes of a group in an error message.
 const SHOWN: usize = 8;
 
-/// The groups, and I − S = W Wᵀ of each.
+/// The groups, and the basis W of each group, with I − S = W Wᵀ.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Factors {
     /// The number of unknowns of a node.
     pub(super) block: usize,
     pub(super) groups: ConstraintGroups,
-    /// The start of Wᵀ of each group, and the end of the last.
+    /// The start of Wᵀ of each group, and the end of the last group.
     starts: Vec<usize>,
-    /// Wᵀ of all groups, row by row; columns are the unknowns of the group's nodes. Each group has space for
-    /// its dependent rows after its basis.
+    /// Wᵀ of all groups, row by row. The columns are the unknowns of the nodes of the group. After its basis,
+    /// each group has space for its dependent rows.
     q: Vec<f64>,
     /// The number of rows of each Wᵀ.
     rank: Vec<u32>,
@@ -43,9 +43,9 @@ pub(super) struct Factors {
     values: Vec<f64>,
     /// z at the nodes of `groups.nodes`.
     pub(super) z: Vec<f64>,
-    /// Dependent constraints, which are left out; increasing.
+    /// The dependent constraints, which are left out, in increasing order.
     pub(super) dependent: Vec<u32>,
-    /// The nodes of dependent constraints, increasing and distinct.
+    /// The nodes of dependent constraints, increasing and without duplicates.
     pub(super) dependent_nodes: Vec<u32>,
 }
 
@@ -135,7 +135,7 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// Factors some groups; returns the first contradictory constraint.
+    /// Factors some groups. Returns the first contradictory constraint.
     fn factor(&self, share: Share<'_>) -> Option<u32> {
         let Share { groups, starts, rows, firsts, mut q, mut members, mut values, mut z, rank, .. } = share;
         for (g, rank) in groups.zip(rank) {
@@ -157,7 +157,7 @@ impl Task<'_> {
         None
     }
 
-    /// Fills the rows of C and d of a group, scaled to unit length.
+    /// Fills in the rows of C and the values d of a group. Rows are scaled to unit length.
     fn fill(&self, members: &[u32], values: &mut [f64], q: &mut [f64], size: usize) {
         let b = self.block;
         for ((&k, value), row) in members.iter().zip(values).zip(q.chunks_exact_mut(size)) {
@@ -185,7 +185,7 @@ fn orthogonalise(
     let count = members.len();
     for p in 0..count {
         let remains = |k: usize| norm(&q[k * size..(k + 1) * size]);
-        // Selects the first of equal rows, so that orthogonal rows keep their order.
+        // If rows have the same length, the first is selected, so that orthogonal rows keep their order.
         let longest = (p + 1..count).fold((p, remains(p)), |best, k| {
             let length = remains(k);
             if length > best.1 { (k, length) } else { best }
@@ -214,14 +214,14 @@ fn orthogonalise(
     Ok(count)
 }
 
-/// Subtracts from `row` its component along a unit vector, and returns this component.
+/// Subtracts the component along a unit vector from `row` and returns this component.
 pub(super) fn subtract(row: &mut [f64], unit: &[f64]) -> f64 {
     let share: f64 = row.iter().zip(unit).map(|(r, q)| r * q).sum();
     row.iter_mut().zip(unit).for_each(|(r, q)| *r -= share * q);
     share
 }
 
-/// z = W e. A group of full rank gets W = I, so that filtering gives exact zeros.
+/// z = W e. For a group of full rank, W is set to I, so that filtering gives exact zeros.
 fn combine(q: &mut [f64], e: &[f64], z: &mut [f64], rank: usize) {
     let size = z.len();
     for (row, e) in q.chunks_exact(size).zip(&e[..rank]) {
@@ -237,11 +237,11 @@ fn combine(q: &mut [f64], e: &[f64], z: &mut [f64], rank: usize) {
 
 pub(super) fn norm(v: &[f64]) -> f64 {
     let largest = v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
-    // Scaled so that squares of coefficients in any unit neither overflow nor underflow.
+    // Scaled, so that squares of coefficients neither overflow nor underflow, whatever the unit.
     if largest == 0.0 { 0.0 } else { largest * v.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt() }
 }
 
-/// Consecutive groups with their data; can be divided between groups.
+/// Consecutive groups with their data. A share can be divided between groups.
 struct Share<'a> {
     groups: Range<usize>,
     starts: &'a [usize],

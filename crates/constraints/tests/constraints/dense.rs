@@ -1,4 +1,4 @@
-//! Small dense matrices, row by row: reference implementations.
+//! Small dense matrices, stored by rows, as reference implementations.
 
 use coarsen_sparse::Bsr;
 
@@ -76,7 +76,7 @@ impl Dense {
     }
 }
 
-/// Orthonormalises vectors, which are the rows of a list, and leaves out dependent ones.
+/// Orthonormalises vectors, given as the rows of a list, and leaves out dependent vectors.
 pub(crate) fn orthonormal(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut done: Vec<Vec<f64>> = Vec::new();
     for row in rows {

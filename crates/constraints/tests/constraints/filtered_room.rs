@@ -8,7 +8,7 @@ use std::sync::Arc;
 use coarsen_constraints::{ConstraintError, Constraints, Filtered, prefilter};
 use coarsen_sparse::{Bsr, Contacts, SparseError, Sum, System, assembly};
 
-/// The system allocator, which fails allocations larger than the limit of the current thread.
+/// The system allocator with a limit for each thread: larger allocations fail.
 struct Strict;
 
 thread_local! {
@@ -16,7 +16,7 @@ thread_local! {
     static REFUSED: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: calls are passed to `Memory` unchanged or fail; the thread-local counters do not access allocated
+// SAFETY: calls are passed to `Memory` unchanged or fail. The thread-local counters do not access allocated
 // memory and do not allocate.
 unsafe impl GlobalAlloc for Strict {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -52,7 +52,7 @@ fn ring(reach: u32) -> Bsr<f64> {
     assembly::from_blocks(3 * NODES as usize, 3 * NODES as usize, (3, 3), &places, &values).unwrap()
 }
 
-/// Planes for single nodes, and contacts that connect `tied` consecutive faces into one group.
+/// Planes for single nodes, and contacts that connect `tied` consecutive faces to one group.
 fn held(tied: usize) -> Constraints {
     let mut c = Constraints::new(NODES as usize, 3).unwrap();
     for i in [3, 40, 77] {
@@ -64,7 +64,7 @@ fn held(tied: usize) -> Constraints {
     c
 }
 
-/// Everything observable of a filtered system.
+/// All data of a filtered system that a caller can observe.
 fn shown(filtered: &mut Filtered<f64>) -> impl PartialEq + std::fmt::Debug + use<> {
     let b: Vec<f64> = (0..3 * NODES).map(|i| f64::from(i).sin()).collect();
     let mut x = b.clone();
@@ -75,7 +75,7 @@ fn shown(filtered: &mut Filtered<f64>) -> impl PartialEq + std::fmt::Debug + use
     (filtered.matrix().clone(), filtered.near_kernel().clone(), filtered.density(), c.unwrap(), x)
 }
 
-/// Updates a system to another one. At first, memory is insufficient for the new values.
+/// Updates a system to another system. At first, memory is insufficient for the new values.
 fn refused<'a>(name: &str, before: (System<'a, f64>, &Constraints), after: (System<'a, f64>, &Constraints)) {
     let mut filtered = prefilter(before.0, before.1).unwrap();
     let mut fresh = prefilter(after.0, after.1).unwrap();

@@ -3,7 +3,7 @@
 use coarsen_constraints::{ConstraintError, Constraints, Projector};
 use coarsen_sparse::assembly;
 
-/// The nodes of a row are those with nonzero coefficients; a stored block that is zero in this row adds no
+/// The nodes of a row are those with nonzero coefficients. A stored block that is zero in this row adds no
 /// node.
 #[test]
 fn rows_of_a_sparse_matrix_name_the_nodes_of_their_nonzeros() {
@@ -41,7 +41,7 @@ fn a_node_named_twice_adds_up() {
     assert_eq!((&x[..2], x[6]), (&[0.0, 0.0][..], 0.0));
 }
 
-/// The implied value is the combination of the other values that gives the row, scaled to unit length.
+/// The implied value is the combination of the other values that gives the row scaled to unit length.
 #[test]
 fn a_contradiction_says_what_the_others_leave() {
     let left = |rows: &[(f64, f64, f64)]| {

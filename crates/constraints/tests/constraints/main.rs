@@ -1,4 +1,4 @@
-//! Constraints and prescribed values: formulas, dense reference algebra, and failing allocations.
+//! Tests constraints and prescribed values: formulas, comparison with dense algebra, and failing allocations.
 
 mod dense;
 mod filtered_room;

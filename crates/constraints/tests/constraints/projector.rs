@@ -1,5 +1,5 @@
-//! The properties of prefiltering, compared with dense algebra: random constraints of every kind, block sizes
-//! 1, 2, 3 and 6.
+//! The properties of prefiltering, compared with dense algebra for random constraints of every kind and block
+//! sizes 1, 2, 3 and 6.
 
 use crate::dense::{Dense, dot, orthonormal};
 use coarsen_constraints::{ConstraintError, Constraints, Prefilter, prefilter};
@@ -25,7 +25,7 @@ impl Numbers {
     }
 }
 
-/// A graph Laplacian with full symmetric positive definite blocks on a ring with chords; the stiffness varies
+/// A graph Laplacian with full symmetric positive definite blocks on a ring with chords. The stiffness varies
 /// by four orders of magnitude.
 fn system(nodes: usize, b: usize, seed: u64) -> Bsr<f64> {
     let mut random = Numbers(seed);
@@ -96,7 +96,8 @@ fn complement(s: &impl LinearOperator<Vec<f64>>) -> Vec<Vec<f64>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Ã = S A S + W diag(σ) Wᵀ has the solution of the eliminated system and no larger condition number.
+    /// Ã = S A S + W diag(σ) Wᵀ has the solution of the eliminated system, and its condition number is no
+    /// larger than that of A.
     #[test]
     fn the_filtered_system_is_the_eliminated_one(size in 0_usize..4, count in 0_usize..7, seed: u64) {
         let (nodes, b) = ([24, 14, 12, 7][size], [1, 2, 3, 6][size]);

@@ -2,7 +2,7 @@
 //!
 //! Every loop over a vector is cut into leaves of a fixed length, and results are combined along a fixed
 //! binary tree. The number of threads decides which thread computes a leaf, but not the order of additions.
-//! So 1, 2 and 7 threads give the same bits. Machines of another SIMD width may give other bits.
+//! So 1, 2 and 7 threads give the same bits. Machines with another SIMD width may give other bits.
 //!
 //! The library configures no thread pool. Loops under [`THRESHOLD`] scalar operations, and products under
 //! four times this limit ([`worth_product`]), stay on the calling thread. Longer ones use the caller's
@@ -24,8 +24,8 @@ pub use shared::Shared;
 /// The number of entries per leaf of a reduction over vectors.
 pub const LEAF: usize = 4096;
 
-/// The number of scalar operations below which a loop stays on the calling thread: 25 µs of memory traffic,
-/// about the cost of entering a pool.
+/// The number of scalar operations below which a loop stays on the calling thread. Such a loop needs at most
+/// 25 µs of memory traffic, about the cost of entering a pool.
 pub const THRESHOLD: usize = 1 << 16;
 
 /// The largest number of leaves in a task that does not fork further.
@@ -33,7 +33,7 @@ const GRAIN: usize = 4;
 
 /// Whether `work` scalar operations are enough for more than one thread of the current pool.
 ///
-/// Tests the size first, since asking rayon for its thread count starts the global pool.
+/// Compares the size first, since asking rayon for its number of threads starts the global pool.
 pub fn worth(work: usize) -> bool {
     work >= THRESHOLD && rayon::current_num_threads() > 1
 }
@@ -43,13 +43,14 @@ pub fn worth(work: usize) -> bool {
 ///
 /// The limit is four times the [`THRESHOLD`] of loops over vectors. With a lower limit, products of small
 /// matrices with short rows would run on several threads while loops over their vectors run on one. That
-/// thread would fetch half of each result from the cache of another core: with 29,791 unknowns and seven
+/// thread would fetch half of each result from the cache of another core. With 29,791 unknowns and seven
 /// entries per row, this took 1.1 to 1.3 times as long on two fast cores.
 pub fn worth_product(nnz: usize) -> bool {
     worth(nnz / 4)
 }
 
-/// Runs `f` inside a new pool of `n` threads (0: one per core), which the library's loops then use.
+/// Runs `f` inside a new pool of `n` threads (0: one thread per core). The loops of the library inside `f`
+/// use this pool.
 ///
 /// ```
 /// let sum = coarsen_core::parallel::threads(2, || 1 + 1)?;
@@ -58,7 +59,7 @@ pub fn worth_product(nnz: usize) -> bool {
 /// ```
 ///
 /// # Errors
-/// [`Error::Threads`] when the threads cannot be started.
+/// [`Error::Threads`] if the threads cannot be started.
 pub fn threads<R: Send>(n: usize, f: impl FnOnce() -> R + Send) -> Result<R, Error> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build();
     Ok(pool.map_err(|_| Error::Threads { threads: n })?.install(f))
@@ -66,8 +67,8 @@ pub fn threads<R: Send>(n: usize, f: impl FnOnce() -> R + Send) -> Result<R, Err
 
 /// Runs both functions, on two threads if the current pool has a free thread.
 ///
-/// This is `rayon::join` behind trait objects, so that its code is compiled once instead of for each pair of
-/// closures.
+/// This function calls `rayon::join` with trait objects, so that its code is compiled once instead of once
+/// for each pair of closures.
 ///
 /// ```
 /// assert_eq!(coarsen_core::parallel::join(|| 1, || "two"), (1, "two"));
@@ -165,8 +166,8 @@ tuple!(A 0, B 1, C 2);
 tuple!(A 0, B 1, C 2, D 3);
 tuple!(A 0, B 1, C 2, D 3, E 4);
 
-/// Calls `leaf` on consecutive pieces of `length` entries (the last may be shorter, and an empty input is one
-/// empty leaf) and combines the results along a fixed binary tree; `parallel` only decides whether subtrees
+/// Calls `leaf` on consecutive pieces of `length` entries and combines the results along a fixed binary tree.
+/// The last piece may be shorter; an empty input is one empty leaf. `parallel` only decides whether subtrees
 /// may run on other threads.
 ///
 /// ```
@@ -182,15 +183,29 @@ pub fn tree<P: Pieces, R: Send>(
     leaf: &(impl Fn(P) -> R + Sync),
     combine: &(impl Fn(R, R) -> R + Sync),
 ) -> R {
+    subtree(pieces, length, parallel, leaf, combine)
+}
+
+/// [`tree`] behind trait objects, so that it is compiled once for each type of pieces and results instead of
+/// once for each leaf.
+fn subtree<P: Pieces, R: Send>(
+    pieces: P,
+    length: usize,
+    parallel: bool,
+    leaf: &(dyn Fn(P) -> R + Sync),
+    combine: &(dyn Fn(R, R) -> R + Sync),
+) -> R {
     let leaves = pieces.extent().div_ceil(length);
     if leaves <= 1 {
         return leaf(pieces);
     }
     let (left, right) = pieces.cut(leaves / 2 * length);
     let (a, b) = if parallel && leaves > GRAIN {
-        join(|| tree(left, length, true, leaf, combine), || tree(right, length, true, leaf, combine))
+        let half = |pieces| move || subtree(pieces, length, true, leaf, combine);
+        join(half(left), half(right))
     } else {
-        (tree(left, length, false, leaf, combine), tree(right, length, false, leaf, combine))
+        let half = |pieces| subtree(pieces, length, false, leaf, combine);
+        (half(left), half(right))
     };
     combine(a, b)
 }
@@ -200,8 +215,8 @@ pub fn each<P: Pieces>(pieces: P, length: usize, parallel: bool, leaf: &(impl Fn
     tree(pieces, length, parallel, leaf, &|(), ()| ());
 }
 
-/// `to[i]` = `f(from[i])`, on several threads for long slices; for copies and conversions of data larger than
-/// a cache.
+/// `to[i]` = `f(from[i])`, on several threads for long slices. Meant for copies and conversions of data
+/// larger than a cache.
 ///
 /// *Panics* on slices of different lengths.
 pub fn map<A: Sync, B: Send>(from: &[A], to: &mut [B], f: impl Fn(&A) -> B + Sync) {
@@ -217,7 +232,8 @@ pub fn position<A: Sync>(of: &[A], f: impl Fn(&A) -> bool + Sync) -> Option<usiz
     tree((0..of.len(), of), LEAF, worth(of.len()), &leaf, &|left, right| left.or(right))
 }
 
-/// Calls `f` with every item, on several threads if `parallel`, one task per item; for a few expensive items.
+/// Calls `f` with every item, one task per item, on several threads if `parallel`. Meant for a few expensive
+/// items.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicUsize, Ordering};

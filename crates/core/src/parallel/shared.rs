@@ -2,12 +2,12 @@
 
 use std::marker::PhantomData;
 
-/// A slice that several threads write at the same time, each at its own entries, as in coloured sweeps and
+/// A slice that several threads write at the same time, each to different entries, as in coloured sweeps and
 /// factorisations.
 ///
-/// It borrows the slice for `'a`, so that the slice cannot be used while a copy of the pointer is in use.
-/// Creating and copying it is safe. Code that reads or writes through it states in a SAFETY comment why no
-/// other thread writes there.
+/// `Shared` borrows the slice for `'a`, so that the slice cannot be used while a copy of the pointer is in
+/// use. Creating and copying it is safe. Code that reads or writes through the pointer states in a SAFETY
+/// comment why no other thread writes to the same entries.
 ///
 /// ```
 /// use coarsen_core::parallel::{self, Shared, items};
@@ -20,7 +20,7 @@ use std::marker::PhantomData;
 /// assert_eq!(x, [0, 10, 20, 30]);
 /// ```
 ///
-/// The slice cannot be used while the pointer is in use:
+/// The compiler rejects code that uses the slice while the pointer is in use:
 ///
 /// ```compile_fail,E0506
 /// use coarsen_core::parallel::Shared;
@@ -37,12 +37,12 @@ pub struct Shared<'a, T> {
 }
 
 impl<'a, T> Shared<'a, T> {
-    /// Shares the slice for as long as the pointer is used.
+    /// Borrows the slice for as long as the pointer is used.
     pub fn new(slice: &'a mut [T]) -> Self {
         Self { at: slice.as_mut_ptr(), size: slice.len(), of: PhantomData }
     }
 
-    /// The address of the first entry. The caller is responsible for every access through it.
+    /// The address of the first entry. The caller must justify every access through this pointer.
     #[inline(always)]
     pub fn get(self) -> *mut T {
         self.at
@@ -63,8 +63,8 @@ impl<T> Clone for Shared<'_, T> {
 
 impl<T> Copy for Shared<'_, T> {}
 
-// SAFETY: the pointer alone accesses nothing; every access through it is unsafe and states why threads do not
-// conflict.
+// SAFETY: the pointer alone accesses nothing. Every access through it is unsafe and justified where it is
+// made.
 unsafe impl<T: Send> Send for Shared<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Shared<'_, T> {}

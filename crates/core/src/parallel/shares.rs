@@ -1,4 +1,4 @@
-//! Sums over a vector that is split among ranks, along the tree of the whole vector.
+//! Sums over a vector that is split among ranks, along the reduction tree of the whole vector.
 
 use std::ops::Range;
 
@@ -16,13 +16,13 @@ pub fn leaves_of(first: usize, n: usize, length: usize) -> Range<usize> {
 }
 
 /// Calls `leaf` on the pieces of one rank's share of a longer vector. The share begins at entry `first` and
-/// is cut at the leaf boundaries of the whole vector. The results are written to `into`, one for each of
-/// [`leaves_of`].
+/// is cut at the leaf boundaries of the whole vector. The result of each leaf in [`leaves_of`] is written to
+/// `into`.
 ///
 /// If every share begins and ends at a leaf boundary, [`combine`] of the results of all shares equals
-/// [`tree`](super::tree) of the whole vector to the last bit, so that sums do not depend on the number of
-/// ranks. A leaf that is cut in two has a partial result in both shares.
-/// *Panics* if `into` has another length.
+/// [`tree`](super::tree) of the whole vector to the last bit. Sums then do not depend on the number of ranks.
+/// A leaf that is cut in two has a partial result in both shares.
+/// *Panics* if `into` has another length than `leaves_of`.
 ///
 /// ```
 /// use coarsen_core::parallel::{combine, leaves, tree};
@@ -30,7 +30,7 @@ pub fn leaves_of(first: usize, n: usize, length: usize) -> Range<usize> {
 /// let (sum, add) = (|x: &[f64]| x.iter().sum::<f64>(), |a, b| a + b);
 /// let mut sums = [0.0; 10];
 /// leaves(&x[..300], 0, 100, false, &sum, &mut sums[..3]); // the first rank
-/// leaves(&x[300..], 300, 100, false, &sum, &mut sums[3..]); // the second
+/// leaves(&x[300..], 300, 100, false, &sum, &mut sums[3..]); // the second rank
 /// assert_eq!(combine(&sums, &add), Some(tree(&x[..], 100, false, &sum, &add)));
 /// ```
 pub fn leaves<P: Pieces, R: Send>(
@@ -60,7 +60,7 @@ pub fn leaves<P: Pieces, R: Send>(
     }
 }
 
-/// Combines the results of all leaves along the tree of [`tree`](super::tree); `None` for an empty list.
+/// Combines the results of all leaves in the order of [`tree`](super::tree); `None` for an empty list.
 pub fn combine<R: Clone>(leaves: &[R], by: &impl Fn(R, R) -> R) -> Option<R> {
     match leaves {
         [] => None,

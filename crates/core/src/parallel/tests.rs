@@ -49,7 +49,7 @@ fn groups_are_cut_between_blocks() {
     assert_eq!(y[6..9], [2, 2, 2]);
 }
 
-/// Only loops that may use several threads enter a pool.
+/// Only loops that may use several threads enter a thread pool.
 #[test]
 fn threads_are_used_only_where_they_may_be() {
     let own = std::thread::current().id();

@@ -1,22 +1,22 @@
-//! When to rebuild, update, patch or keep the preconditioner of a changing system.
+//! When to rebuild, update, patch or keep the preconditioner of a system that changes.
 
 use std::fmt;
 
 /// The treatment of a preconditioner before a solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Build it again: structure and values.
+    /// Build the structure and the values again.
     Build,
     /// Recompute all values; keep the structure.
     Update,
-    /// Recompute the values that local changes affect.
+    /// Recompute only the values affected by local changes.
     Patch,
     /// Keep it unchanged.
     Keep,
 }
 
 impl Action {
-    /// The name in tables.
+    /// The name of the action in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Build => "build",
@@ -27,16 +27,16 @@ impl Action {
     }
 }
 
-/// A decision before a solve, its reasons, and the iterations of the solve.
+/// A decision before a solve, its reasons, and the iterations of the solve after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The action decided.
+    /// The chosen action.
     pub action: Action,
-    /// Whether it is the first decision.
+    /// Whether this is the first decision of the run.
     pub first: bool,
     /// The number of iterations of the previous solve, if known.
     pub before: Option<usize>,
-    /// The number of iterations above which the preconditioner counts as stale.
+    /// The number of iterations of the previous solve above which the preconditioner counts as stale.
     pub limit: Option<usize>,
     /// The number of iterations of the solve after the decision, once known.
     pub iterations: Option<usize>,
@@ -61,18 +61,19 @@ impl fmt::Display for Decision {
 
 /// Keeps a preconditioner until the extra iterations cost more than a build, and records its decisions.
 ///
-/// The number of iterations of the first solve after a build is the mark. Iterations of later solves above
-/// the mark count as lost and are summed. While the sum is at most `price`, the preconditioner is kept, or
-/// patched if rows changed. Above `price`, all values are updated. This schedule is the cheapest if losses
-/// grow steadily from step to step. If a single solve loses more than the price, keeping the preconditioner
-/// does not pay: the next four decisions are builds, then keeping is tried again. Each further failure in a
-/// row doubles that number, up to sixteen. So a run costs little more than one that builds in every step.
-/// Decisions depend on iteration counts, not on time: the same run takes the same decisions.
+/// The reference is the number of iterations of the first solve after a build. Later solves add their excess
+/// over this number to a sum of lost iterations. While the sum is at most `price`, the preconditioner is
+/// kept, or patched if rows changed. Above `price`, all values are updated. This schedule is the cheapest if
+/// the loss grows steadily from step to step. If a single solve loses more than `price`, keeping the
+/// preconditioner does not pay. The next four decisions are then builds, and afterwards keeping is tried
+/// again. Each further failure in a row doubles the number of builds, up to sixteen. So a run costs little
+/// more than a run that builds in every step. Decisions depend on iteration counts, not on time, so they are
+/// reproducible.
 ///
-/// *Use* one for each preconditioner, in a loop of solves with a system that changes slowly. Nonlinear
+/// *Use* one policy for each preconditioner, in a loop of solves with a system that changes slowly. Nonlinear
 /// methods have their own policy within one minimisation.
-/// *Reference* Wu, Wang & Wang 2022, §5.3 and §6.3 build the structure every ten steps and patch in between;
-/// here the iterations of the solves decide.
+/// *Reference* Wu, Wang & Wang 2022, §5.3 and §6.3. They build the structure every ten steps and patch in
+/// between; here the iteration counts decide.
 ///
 /// ```
 /// use coarsen_core::{Action, RebuildPolicy};
@@ -95,11 +96,12 @@ pub struct RebuildPolicy {
     /// Extra cost of a build over a patch, in iterations: seconds of setup divided by seconds of an
     /// iteration. The default is 25; for cloth, smoothed aggregation needs 20 and multilevel Schwarz 33.
     pub price: usize,
-    /// The number of iterations of the first solve after a build.
+    /// The reference: the number of iterations of the first solve after a build.
     mark: Option<usize>,
-    /// The number of iterations above the mark since the last build or update.
+    /// The iterations above `mark`, summed since the last build or update.
     lost: usize,
-    /// The number of builds before the preconditioner is kept again: now, and after the next failure.
+    /// `waiting`: builds left before the preconditioner is kept again. `patience`: builds after the next
+    /// failure.
     waiting: usize,
     patience: usize,
     /// The last decisions, at most twice [`RebuildPolicy::KEPT`].
@@ -110,7 +112,7 @@ pub struct RebuildPolicy {
     counts: [usize; 4],
 }
 
-/// The number of builds in a row after keeping the preconditioner failed for the first time.
+/// The number of builds in a row after the first failure of keeping the preconditioner.
 const PATIENCE: usize = 4;
 
 /// The largest number of builds in a row after repeated failures.
@@ -132,13 +134,13 @@ impl Default for RebuildPolicy {
 }
 
 impl RebuildPolicy {
-    /// The minimum number of last decisions in the log; the log keeps at most twice this number.
+    /// The log keeps at least this many of the last decisions, and at most twice as many.
     pub const KEPT: usize = 256;
 
-    /// Decides before the next solve; `touched` states whether some rows changed more than other rows.
+    /// Decides before the next solve. `touched` states whether some rows changed more than the others.
     ///
-    /// If [`learn`](Self::learn) was not called after the last decision, that solve counts as failed, and the
-    /// decision is a build.
+    /// If [`learn`](Self::learn) was not called after the last decision, the solve after it counts as failed,
+    /// and the decision is a build.
     pub fn decide(&mut self, touched: bool) -> Action {
         let last = self.log.last().copied();
         let before = last.and_then(|last| last.iterations);
@@ -161,7 +163,7 @@ impl RebuildPolicy {
         action
     }
 
-    /// The decision after an action whose solve lost this many iterations.
+    /// The next decision, if the solve after action `last` took `lost` iterations more than the reference.
     fn judge(&mut self, last: Action, lost: usize, touched: bool) -> Action {
         self.lost = self.lost.saturating_add(lost);
         if last != Action::Build {
@@ -183,9 +185,9 @@ impl RebuildPolicy {
         }
     }
 
-    /// Records the iterations of the solve after the last decision. Call it if the solve converged. The
-    /// iterations of a failed solve do not measure the preconditioner; without a call the next decision is a
-    /// build.
+    /// Records the iterations of the solve after the last decision. Call it only if the solve converged,
+    /// since the iterations of a failed solve do not measure the preconditioner. Without a call the next
+    /// decision is a build.
     pub fn learn(&mut self, iterations: usize) {
         let Some(last) = self.log.last_mut() else { return };
         last.iterations = Some(iterations);
@@ -194,8 +196,8 @@ impl RebuildPolicy {
         }
     }
 
-    /// The last decisions in order: all of them up to twice [`KEPT`](Self::KEPT), then at least `KEPT`, so
-    /// that memory stays bounded.
+    /// The last decisions in order: all decisions up to twice [`KEPT`](Self::KEPT), later at least `KEPT` of
+    /// them. So memory stays bounded.
     pub fn log(&self) -> &[Decision] {
         &self.log
     }
@@ -207,7 +209,7 @@ impl RebuildPolicy {
 }
 
 impl fmt::Display for RebuildPolicy {
-    /// One line per decision of the log, numbered from the first of the run.
+    /// One line per decision of the log, numbered from the first decision of the run.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut numbered = (self.forgotten..).zip(&self.log);
         numbered.try_for_each(|(k, decision)| writeln!(f, "{k:>4}  {decision}"))

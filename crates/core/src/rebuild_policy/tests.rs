@@ -11,8 +11,8 @@ fn actions(iterations: &[usize]) -> (Vec<Action>, RebuildPolicy) {
     (iterations.iter().map(decide).collect(), policy)
 }
 
-/// A loss equal to the price keeps the preconditioner and a larger loss does not, whether it occurs in one
-/// solve or in several.
+/// The preconditioner is kept if the loss equals the price, but not if it is larger. The loss may occur in
+/// one solve or in several.
 #[test]
 fn what_is_lost_adds_up_to_the_price() {
     use Action::{Build, Patch, Update};
@@ -21,7 +21,7 @@ fn what_is_lost_adds_up_to_the_price() {
     assert_eq!(actions(&[100, 90, 99, 100, 50, 100]).0[1..], [Patch; 5]);
 }
 
-/// With an unlimited price, any loss keeps the preconditioner.
+/// With an unlimited price, the preconditioner is kept after any loss.
 #[test]
 fn a_build_may_have_no_price() {
     let mut policy = RebuildPolicy { price: usize::MAX, ..RebuildPolicy::default() };
@@ -32,7 +32,7 @@ fn a_build_may_have_no_price() {
     assert_eq!((policy.count(Action::Build), policy.count(Action::Keep)), (1, 2));
 }
 
-/// A system that becomes harder: a build sets a new mark, so that building ends.
+/// If a system becomes harder, a build sets a new reference, and the builds end.
 #[test]
 fn a_harder_system_moves_the_mark() {
     use Action::{Build, Patch};
@@ -44,8 +44,8 @@ fn a_harder_system_moves_the_mark() {
     assert!(text.contains("patch: 40 iterations, within 65"), "{text}");
 }
 
-/// If only a build helps, almost all actions are builds; if keeping costs nothing, only the first action is a
-/// build.
+/// If keeping always fails, almost all actions are builds. If keeping costs nothing, only the first action is
+/// a build.
 #[test]
 fn keeping_is_tried_less_often_the_more_often_it_fails() {
     let run = |worse: usize| {
@@ -60,7 +60,7 @@ fn keeping_is_tried_less_often_the_more_often_it_fails() {
     assert_eq!(run(0), 1);
 }
 
-/// A run of any length takes bounded memory, and its totals stay right.
+/// A run of any length takes bounded memory, and its counts stay right.
 #[test]
 fn the_log_is_bounded() {
     let (mut policy, mut capacity) = (RebuildPolicy::default(), 0);

@@ -1,14 +1,14 @@
-//! Lanes as registers.
+//! Packs of lanes in AVX-512 registers.
 //!
-//! The argument of every SAFETY comment in this file: a token, or a pack that needs a token, exists only if
-//! [`Avx512::detect`] found the instructions.
+//! Every SAFETY comment in this file relies on one fact: a token, or a pack created with a token, exists only
+//! if [`Avx512::detect`] found the instructions.
 
 use std::arch::x86_64::*;
 
 use super::{Kernel, Pack, Set};
 use crate::Real;
 
-/// AVX-512 with short registers; a token of [`Avx512::detect`].
+/// AVX-512 with short registers; a token created by [`Avx512::detect`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Avx512(());
 
@@ -40,12 +40,12 @@ impl Avx512 {
     }
 }
 
-/// Whether a number is an `f32`; [`Real`] is sealed, so any other number is an `f64`.
+/// Whether the type is `f32`; [`Real`] is sealed, so any other type is `f64`.
 const fn single<S: Real>() -> bool {
     size_of::<S>() == 4
 }
 
-/// A register of V.
+/// A register with numbers of type V.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Register<R>(R);
 
@@ -165,15 +165,15 @@ pack!(
     put_eight_singles
 );
 
-// The functions below load the first N numbers in pieces of 1, 2 and 4, since a masked load takes several
-// times as long on Zen 5.
+// The functions below load the first N numbers in pieces of 1, 2 and 4. A masked load takes several times as
+// long on Zen 5.
 macro_rules! pieces {
     ($(#[$doc:meta])* $name:ident, $real:ty, $register:ty, |$p:ident| $load:expr) => {
         $(#[$doc])*
         #[inline(always)]
         unsafe fn $name<const N: usize>($p: *const $real) -> $register {
-            // SAFETY: the caller's promises: the instructions exist, N numbers are readable at the pointer,
-            // and each branch reads no more.
+            // SAFETY: the caller promises the instructions and N readable numbers, and each branch reads no
+            // more.
             unsafe { $load }
         }
     };
@@ -199,7 +199,7 @@ pieces!(eight, f64, __m512d, |p| match N {
 pieces!(two_singles, f32, __m128, |p| match N {
     0 => _mm_setzero_ps(),
     1 => _mm_load_ss(p),
-    _ => _mm_castsi128_ps(_mm_loadl_epi64(p.cast())), // no alignment beyond that of an f32
+    _ => _mm_castsi128_ps(_mm_loadl_epi64(p.cast())), // needs only the alignment of an f32
 });
 pieces!(four_singles, f32, __m128, |p| match N {
     0..=2 => two_singles::<N>(p),
@@ -218,12 +218,11 @@ pieces!(widened_eight, f32, __m512d, |p| _mm512_cvtps_pd(eight_singles::<N>(p)))
 pieces!(rounded_four, f64, __m128, |p| _mm256_cvtpd_ps(four::<N>(p)));
 pieces!(rounded_eight, f64, __m256, |p| _mm512_cvtpd_ps(eight::<N>(p)));
 
-/// Writes the first N lanes in the same pieces as they are loaded, so that each later load reads from one
-/// store. The functions below do the same.
+/// Writes the first N lanes in the pieces in which they will be loaded, so that each later load reads the
+/// result of a single store. The functions below do the same.
 #[inline(always)]
 unsafe fn put_four<const N: usize>(to: *mut f64, r: __m256d) {
-    // SAFETY: the caller's promises: the instructions exist, N numbers are writable, and each branch writes
-    // no more.
+    // SAFETY: the caller promises the instructions and N writable numbers, and each branch writes no more.
     unsafe {
         match N {
             0 => (),
@@ -269,7 +268,7 @@ unsafe fn put_four_singles<const N: usize>(to: *mut f32, r: __m128) {
         match N {
             0 => (),
             1 => _mm_store_ss(to, r),
-            2 => _mm_storel_epi64(to.cast(), _mm_castps_si128(r)), // no alignment beyond that of an f32
+            2 => _mm_storel_epi64(to.cast(), _mm_castps_si128(r)), // needs only the alignment of an f32
             3 => {
                 _mm_storel_epi64(to.cast(), _mm_castps_si128(r));
                 _mm_store_ss(to.add(2), _mm_movehl_ps(r, r));
@@ -306,7 +305,7 @@ unsafe fn put_eight_singles<const N: usize>(to: *mut f32, r: __m256) {
 /// Sums the first N lanes, like the functions below.
 #[inline(always)]
 unsafe fn sum_four<const N: usize>(r: __m256d) -> f64 {
-    // SAFETY: the caller has a register, hence the instructions.
+    // SAFETY: the caller passes a register, so the machine has the instructions.
     unsafe {
         let low = _mm256_castpd256_pd128(r);
         let high = _mm256_extractf128_pd::<1>(r);

@@ -2,20 +2,20 @@
 //!
 //! A crate is compiled for the oldest processor of its target, but loops limited by memory bandwidth need the
 //! newest instructions. A [`Kernel`] is written once over [`Pack`]s of lanes. [`run`] compiles it for each
-//! instruction set of the target and selects one at run time. The selection depends on the machine alone, so
-//! bits do not change between calls. They may differ between machines, because a fused multiply-add rounds
+//! instruction set of the target and selects one at run time. The selection depends only on the machine, so
+//! every call gives the same bits. Two machines may give different bits, because a fused multiply-add rounds
 //! once and two separate instructions round twice.
 //!
-//! | file | lanes |
+//! | file | content |
 //! |---|---|
 //! | `pack` | the traits: packs, instruction sets, kernels |
-//! | `plain` | arrays, whose loops the compiler vectorises; with AVX2 and FMA if the machine has them |
-//! | `avx512` | registers |
-//! | [`twelve`](Twelve) | packs of eight and of four lanes together |
+//! | `plain` | packs as arrays, whose loops the compiler vectorises (with AVX2 and FMA if available) |
+//! | `avx512` | packs as AVX-512 registers |
+//! | [`twelve`](Twelve) | twelve lanes: a pack of eight and a pack of four |
 //!
-//! Lanes are loaded whole or in pieces, never gathered and never under a mask. On Zen 5 a gather of eight
-//! lanes takes longer than eight loads, and a masked load takes as long as several loads: with masks the
-//! product of 3x3 blocks took 2.5 times as long.
+//! Lanes are loaded whole or in pieces, without gathers and masks. On Zen 5 a gather of eight lanes takes
+//! longer than eight loads, and a masked load takes as long as several loads. With masks the product of 3x3
+//! blocks took 2.5 times as long.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -52,7 +52,7 @@ pub fn run<V: Real, K: Kernel<V>>(kernel: K) -> K::Output {
 
 macro_rules! choose {
     ($name:ident, $real:ty) => {
-        /// [`run`] for one type of number.
+        /// [`run`] for one scalar type.
         #[inline]
         pub(crate) fn $name<K: Kernel<$real>>(kernel: K) -> K::Output {
             #[cfg(target_arch = "x86_64")]
@@ -71,11 +71,12 @@ macro_rules! choose {
 choose!(run_f64, f64);
 choose!(run_f32, f32);
 
-/// Prefetches the cache line of `at`, which need not be readable: a hint without effect on results.
+/// Prefetches the cache line of the address `at`. Results do not change, and the address need not be
+/// readable.
 #[inline(always)]
 pub fn prefetch<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch of any address is allowed, and SSE belongs to the target.
+    // SAFETY: a prefetch of any address is allowed, and every x86-64 processor has SSE.
     unsafe {
         std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at.cast());
     }
@@ -110,7 +111,7 @@ mod tests {
         let value = |k: usize| if k < N { 3.0 * (k + 1) as f64 + 1.0 } else { 1.0 };
         assert!((0..P::LANES).all(|k| back[k] == V::of(value(k))), "{N} of {} lanes: {back:?}", P::LANES);
         let mut part = [V::zero(); 9];
-        // SAFETY: eight numbers are writable behind the first, and a pack has no more lanes.
+        // SAFETY: eight numbers are writable after the first, and a pack has no more lanes.
         unsafe { all.store_first::<N>(part.as_mut_ptr().add(1)) };
         let value = |k: usize| if (1..=N).contains(&k) { k as f64 } else { 0.0 };
         assert!((0..9).all(|k| part[k] == V::of(value(k))), "{N} of {} lanes: {part:?}", P::LANES);

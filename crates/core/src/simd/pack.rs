@@ -1,4 +1,4 @@
-//! Packs of lanes, the instruction sets that offer them, and kernels written over both.
+//! Packs of lanes, the instruction sets that offer them, and kernels that use both.
 
 use crate::Real;
 
@@ -42,25 +42,25 @@ pub trait Pack<V: Real>: Copy {
     /// N numbers are readable at `from`, and N is at most the number of lanes.
     unsafe fn load_first<S: Real, const N: usize>(set: Self::Set, from: *const S) -> Self;
 
-    /// self · a + b, rounded once if the set has an instruction for it.
+    /// self · a + b, rounded once if the set has a fused multiply-add.
     fn mul_add(self, a: Self, b: Self) -> Self;
 
     /// The sum of the first N lanes, in a fixed order; the other lanes are ignored.
     fn sum_first<const N: usize>(self) -> V;
 }
 
-/// An instruction set: the packs it offers for vectors of `V`.
+/// An instruction set and the packs it offers for numbers of type `V`.
 pub trait Set<V: Real>: Copy + Send + Sync + 'static {
     /// The pack of four lanes.
     type Four: Pack<V, Set = Self>;
     /// The pack of eight lanes.
     type Eight: Pack<V, Set = Self>;
 
-    /// a b + c for single numbers.
+    /// a b + c for single numbers, rounded once if the set has a fused multiply-add.
     fn mul_add(self, a: V, b: V, c: V) -> V;
 }
 
-/// Code compiled for every instruction set. Mark `run`, and every function it calls, `#[inline(always)]`.
+/// Code compiled for every instruction set. Mark `run` and every function it calls `#[inline(always)]`.
 pub trait Kernel<V: Real> {
     /// The type of the result.
     type Output;

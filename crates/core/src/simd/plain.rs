@@ -1,15 +1,15 @@
-//! Lanes as arrays.
+//! Packs of lanes in arrays.
 
 #[cfg(target_arch = "x86_64")]
 use super::Kernel;
 use super::{Pack, Set};
 use crate::Real;
 
-/// The instructions that every processor of the target has.
+/// Only the instructions that every processor of the target has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plain;
 
-/// AVX2 with fused multiply-add; a token of [`Avx2::detect`].
+/// AVX2 with fused multiply-add; a token created by [`Avx2::detect`].
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Avx2(());

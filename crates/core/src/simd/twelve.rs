@@ -1,4 +1,4 @@
-//! Twelve lanes: eight and four.
+//! Twelve lanes: a pack of eight and a pack of four.
 
 use std::marker::PhantomData;
 

@@ -1,8 +1,8 @@
 //! `Vec<f32>` and `Vec<f64>` as vectors: scalars are plain numbers, and sums run along the fixed tree of
 //! [`parallel`].
 //!
-//! Leaves keep 16 accumulators (enough for AVX-512 and for the latency of an addition) and accumulate in
-//! `f64` for either type, so that `f32` reductions do not lose digits with length.
+//! A leaf sums with 16 accumulators, enough for AVX-512 and for the latency of an addition. Accumulators are
+//! in `f64` for both types, so that reductions in `f32` do not lose digits for long vectors.
 
 use std::ops::Range;
 
@@ -59,7 +59,7 @@ pub fn products<T: Real>(x: &[T], y: &[T]) -> [f64; 2] {
     simd::run(Leaf { x, y, term: |a: f64, b: f64| [a * b, (a * b).abs()] })
 }
 
-/// x += a p and r −= a q of a leaf, and Σ r².
+/// x += a p and r −= a q on one leaf; returns Σ r².
 struct Advance<'a, T> {
     x: &'a mut [T],
     r: &'a mut [T],
@@ -80,7 +80,7 @@ impl<T: Real> Kernel<T> for Advance<'_, T> {
         for k in 0..x.len().min(p.len()) {
             x[k] += a * p[k];
         }
-        // The leaf of r is in the first-level cache.
+        // This pass reads r from the first-level cache.
         Leaf { x: r, y: r, term: |a: f64, b: f64| [a * b] }.run(set)
     }
 }
@@ -107,7 +107,7 @@ impl<T: Real> Kernel<T> for Recur<'_, T> {
     }
 }
 
-/// p = a u + b p, x += c p.
+/// p = a u + b p, then x += c p.
 #[inline(always)]
 fn turn<T: Real>(x: &mut [T], p: &mut [T], u: &[T], [a, b, c]: [T; 3]) {
     let n = x.len().min(p.len()).min(u.len());
@@ -130,7 +130,7 @@ fn add<const N: usize>(a: [f64; N], b: [f64; N]) -> [f64; N] {
     std::array::from_fn(|k| a[k] + b[k])
 }
 
-/// The inner products of x with each of `with`, leaf by leaf.
+/// The inner products of x with each vector of `with`, leaf by leaf.
 fn dots<T: Real, const N: usize>(x: &[T], with: [&[T]; N]) -> [f64; N] {
     let product = |a: f64, b: f64| [a * b];
     let body = |r: Range<usize>| {

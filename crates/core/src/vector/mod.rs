@@ -11,14 +11,14 @@ use crate::{Dot, Error, Real, Scalar};
 /// A vector of reals: `Vec<f64>` on the host, a buffer on a device, or one rank's share of a distributed
 /// vector.
 ///
-/// Operations may return before their work is done, and sums are pending [`Scalar`]s. An implementation may
-/// wait when a scalar is used: when it is read, or when an operation takes it as a factor.
+/// Operations may return before their work is done, and sums are [`Scalar`]s that may be pending. An
+/// implementation may wait when a scalar is used: when it is read, or when an operation takes it as a factor.
 /// [`wait_for`](Self::wait_for) waits once for several scalars. Operations require vectors of the [same
-/// layout](Self::same_layout) and *panic* otherwise, as slices do.
+/// layout](Self::same_layout) and *panic* otherwise.
 ///
 /// A vector may be one rank's share of a longer vector. All ranks then call the same operations in the same
-/// order. Every query except [`local_size`](Self::local_size) returns the same on all ranks, since methods
-/// branch on the results and all ranks must take the same branch.
+/// order. Every query except [`local_size`](Self::local_size) returns the same value on all ranks, so that
+/// all ranks take the same branches.
 ///
 /// ```
 /// use coarsen_core::Vector;
@@ -43,14 +43,15 @@ pub trait Vector: Sized + 'static {
     /// A zero vector on the same device, of the same length and layout.
     ///
     /// # Errors
-    /// [`Error::Device`] when the memory cannot be allocated.
+    /// [`Error::Device`] if the memory cannot be allocated.
     fn like(&self) -> Result<Self, Error>;
 
-    /// Whether both have the same length, device and shares on each rank, so that operations may combine
-    /// them. Methods use it to check their arguments and the vectors kept between solves.
+    /// Whether both vectors have the same length, the same device and the same shares on each rank, so that
+    /// operations may combine them. Methods use it to check their arguments and the vectors kept between
+    /// solves.
     fn same_layout(&self, other: &Self) -> bool;
 
-    /// A number as a scalar of this vector's device.
+    /// The number v as a scalar on the device of this vector.
     fn scalar(&self, v: Self::Real) -> Self::Scalar;
 
     /// Sets every entry to v. 1 pass.
@@ -68,18 +69,17 @@ pub trait Vector: Sized + 'static {
     /// self · with\[k\] for all k, in one pass over self and one reduction.
     fn dots<const N: usize>(&self, with: [&Self; N]) -> [Self::Scalar; N];
 
-    /// Appends self · with\[k\] for all k to `sums`, bitwise equal to [`dot`](Self::dot); in one reduction if
-    /// overridden.
+    /// Appends self · with\[k\] for all k to `sums`, bitwise equal to [`dot`](Self::dot).
     ///
-    /// The default makes one pass over self and one reduction for every four vectors.
+    /// The default makes one pass over self and one reduction for every four vectors. Overrides may use one
+    /// reduction.
     fn dots_with(&self, with: &[Self], sums: &mut Vec<Self::Scalar>) {
         let (groups, rest) = with.as_chunks::<4>();
         groups.iter().for_each(|group| sums.extend(self.dots(group.each_ref())));
         sums.extend(rest.iter().map(|y| self.dot(y)));
     }
 
-    /// self += Σₖ a\[k\] x\[k\], added in this order, bitwise equal to one call of [`axpy`](Self::axpy) per
-    /// vector.
+    /// self += Σₖ a\[k\] x\[k\], bitwise equal to calling [`axpy`](Self::axpy) for each k in order.
     /// *Panics* if the numbers of factors and vectors differ.
     ///
     /// The default makes 3 passes per vector; implementations override it with one loop over self.
@@ -91,12 +91,12 @@ pub trait Vector: Sized + 'static {
     /// Σ xᵢyᵢ and Σ |xᵢyᵢ| in one pass.
     fn dot_magnitude(&self, y: &Self) -> Dot<Self::Scalar>;
 
-    /// [`dot_magnitude`](Self::dot_magnitude) of several pairs, in one reduction if overridden.
+    /// [`dot_magnitude`](Self::dot_magnitude) of several pairs; overrides may use one reduction for all.
     fn dot_magnitudes<const N: usize>(pairs: [(&Self, &Self); N]) -> [Dot<Self::Scalar>; N] {
         pairs.map(|(x, y)| x.dot_magnitude(y))
     }
 
-    /// The values of several scalars, with one wait for all.
+    /// The values of several scalars, with one wait for all of them.
     fn wait_for<const N: usize>(s: [&Self::Scalar; N]) -> [Self::Real; N];
 
     /// Waits until all work on this vector is done.
@@ -105,8 +105,8 @@ pub trait Vector: Sized + 'static {
     /// [`Error::Device`] if some of this work failed.
     fn sync(&self) -> Result<(), Error>;
 
-    /// The index in the whole vector of the first entry that is NaN or infinite. Methods call it after a norm
-    /// that is not finite: 1 pass, and a wait.
+    /// The index of the first NaN or infinite entry, counted in the whole vector. Methods call it if a norm
+    /// is not finite. It costs 1 pass and a wait.
     ///
     /// `None` if all entries are finite, or if the implementation cannot find the index; the default returns
     /// `None`.
@@ -132,18 +132,18 @@ pub trait Vector: Sized + 'static {
 
     /// x += a p and r −= a q, returning r·r: the update of conjugate gradients.
     ///
-    /// The default makes 7 passes; implementations override it with one loop of 6: x and r are read and
-    /// written, p and q read.
+    /// The default makes 7 passes. Implementations override it with one loop of 6 passes: x and r are read
+    /// and written, p and q are read.
     fn advance(x: &mut Self, r: &mut Self, a: &Self::Scalar, p: &Self, q: &Self) -> Self::Scalar {
         x.axpy(a, p);
         r.axpy(&-a.clone(), q);
         r.dot(r)
     }
 
-    /// p = a u + b p, s = a w + b s, then x += c p and r −= c s: the recurrences of conjugate gradients with
-    /// one reduction. With b = 0 the old p and s are not read.
+    /// p = a u + b p, s = a w + b s, then x += c p and r −= c s: the recurrences of single-reduction
+    /// conjugate gradients. With b = 0 the old p and s are not read.
     ///
-    /// The default makes 14 passes; implementations override it with one loop of 10.
+    /// The default makes 14 passes; implementations override it with one loop of 10 passes.
     fn recur(
         x: &mut Self,
         r: &mut Self,

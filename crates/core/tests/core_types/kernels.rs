@@ -1,10 +1,10 @@
-//! Fused multiply-add of single numbers by the instruction set of the machine, and shared slices.
+//! Tests fused multiply-add of single numbers with the instruction set of the machine, and shared slices.
 
 use coarsen_core::Real;
 use coarsen_core::parallel::Shared;
 use coarsen_core::simd::{Kernel, Set, run};
 
-/// a b + c by the best instruction set of this machine.
+/// a b + c with the best instruction set of this machine.
 struct Single<V>(V, V, V);
 
 impl<V: Real> Kernel<V> for Single<V> {
@@ -23,7 +23,7 @@ fn single_numbers_are_multiplied_and_added() {
     }
 }
 
-/// A shared slice points to the slice itself.
+/// The pointer of a shared slice is the address of the slice.
 #[test]
 fn a_shared_slice_begins_where_the_slice_does() {
     let mut x = [1, 2, 3];

@@ -1,5 +1,5 @@
-//! The contracts of the traits: vectors against plain loops, defaults against overrides, operators,
-//! tolerances, reports and their texts.
+//! Tests the contracts of the traits. Vector operations are compared with plain loops, and overrides with
+//! defaults. Also tests operators, tolerances, and reports and their texts.
 
 use coarsen_core::parallel::{self, Groups, Pieces};
 use coarsen_core::{
@@ -7,7 +7,7 @@ use coarsen_core::{
     Outcome, Preconditioner, Report, Stop, Vector, from_fn, power_of_two,
 };
 
-/// A vector that overrides no default.
+/// A vector that uses the default of every provided method.
 #[derive(Clone, Debug, PartialEq)]
 struct Plain(Vec<f64>);
 
@@ -73,7 +73,7 @@ fn vectors_are_their_loops() {
             assert!((0..n).all(|i| z[i] == a * d[i] * x[i] + b * y[i]), "hadamard {a} {b}");
         }
         let mut z = vec![f64::NAN; n];
-        z.axpby(&2.0, &x, &0.0); // b = 0 does not read
+        z.axpby(&2.0, &x, &0.0); // b = 0: the old z is not read
         assert!((0..n).all(|i| z[i] == 2.0 * x[i]));
         Vector::fill(&mut z, 4.0);
         assert!(z.iter().all(|&v| v == 4.0));
@@ -139,9 +139,9 @@ fn operators_of_closures_and_of_rounded_copies() {
     let rounded = MixedPrecision::new(&double, &triple).unwrap();
     assert_eq!(LinearOperator::<Vec<f64>>::shape(&rounded), (3, 3));
     r.fill(f64::NAN);
-    rounded.residual(&b, &x, &mut r); // of the exact operator
+    rounded.residual(&b, &x, &mut r); // with the exact operator
     assert_eq!(r, [8.0, 16.0, 24.0]);
-    rounded.apply(&x, &mut r); // of the rounded operator
+    rounded.apply(&x, &mut r); // with the rounded operator
     assert_eq!(r, [3.0, 6.0, 9.0]);
     assert_eq!(rounded.apply_dot(&x, &mut r), Dot { value: 42.0, magnitude: 42.0 });
     let four = from_fn(4, |x: &Vec<f64>, y: &mut Vec<f64>| y.copy(x));

@@ -18,19 +18,20 @@ use crate::{DeviceScalar, DeviceVector, OnDevice};
 /// A square matrix in block ELL whose pattern and values are assembled in device memory, for meshes that
 /// change on the device.
 ///
-/// All rows have room for the same number of blocks. Unused room takes memory, but no time. *Use*
-/// [`DeviceMatrix::assemble`](crate::DeviceMatrix::assemble) for a fixed pattern: preconditioners can be
-/// updated from that matrix. *Memory* (b² s + 4) bytes per block of capacity, s = bytes of `S`. *Reference*
-/// Li et al. 2020, "P-Cloth", §3.2.2 (block ELL, a value table as wide as the longest row).
+/// All rows have room for the same number of blocks. Unused room takes memory but no time. *Use*
+/// [`DeviceMatrix::assemble`](crate::DeviceMatrix::assemble) instead if the pattern is fixed: preconditioners
+/// can be updated from that matrix. *Memory* (b² s + 4) bytes per block of capacity, where s is the size of
+/// `S` in bytes. *Reference* Li et al. 2020, "P-Cloth", §3.2.2 (block ELL, a value table as wide as the
+/// longest row).
 pub struct DeviceEll<V: Real, S: Real = V> {
     on: OnDevice<V>,
     nodes: usize,
     block: usize,
     /// The largest number of blocks in a row.
     width: usize,
-    /// The module number of the kernels of assembly.
+    /// The number of the module with the kernels of assembly.
     assembly: usize,
-    /// The module number of the kernels of products.
+    /// The number of the module with the kernels of products.
     product: usize,
     offsets: Buffer,
     lengths: Buffer,
@@ -46,7 +47,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
     ///
     /// # Errors
     /// [`Error::Parameter`] for a block size or a longest row of 0, [`Error::TooLarge`] from 2³² blocks on,
-    /// [`Error::Memory`] if it does not fit (nothing is allocated then), [`Error::Build`] and
+    /// [`Error::Memory`] if the matrix does not fit (nothing is allocated then), [`Error::Build`] and
     /// [`Error::Device`] of the driver.
     pub fn new(on: &OnDevice<V, S>, nodes: usize, block: usize, longest: usize) -> Result<Self, Error> {
         for (name, size) in [("DeviceEll::block", block), ("DeviceEll::longest", longest)] {
@@ -102,7 +103,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         stream.assemble_into(&target, values)
     }
 
-    /// Checks that every row of the last [`assemble`](Self::assemble) had room. Waits once.
+    /// Checks that every row had room in the last [`assemble`](Self::assemble). Waits once.
     ///
     /// # Errors
     /// [`Error::Capacity`] with the number of blocks that the longest row needs; [`Error::Device`] if the

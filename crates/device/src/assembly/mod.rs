@@ -2,15 +2,16 @@
 //!
 //! | step | P-Cloth | here |
 //! |---|---|---|
-//! | 1 | index table allocating: count | room for a number of entries that no step exceeds |
+//! | 1 | index table allocating: count | buffers for the largest possible number of entries |
 //! | 2 | index filling | a key for each entry: row and column |
 //! | 3 | index compacting: sort each row, remove duplicates | a stable sort by digits; the first entry of each key represents a block |
 //! | 4 | value table allocating, by the longest row | blocks and the longest row are counted and compared with the capacity of the target |
 //! | 5 | value filling | each block gathers its entries, in the order of the stream |
 //!
-//! Deviation: P-Cloth fills by atomic operations, whose order, and so the last bits of sums, changes from run
-//! to run. It also reads counts on the host to allocate memory. Here each block has one writer, and counts
-//! stay on the device. A target with too little room is not changed, and its `check` returns an error.
+//! Deviation: P-Cloth fills by atomic operations. Their order changes from run to run, and with it the last
+//! bits of sums. It also reads counts on the host to allocate memory. Here each block is written by one item,
+//! and counts stay on the device. A target with too little room is not changed, and its `check` returns an
+//! error.
 //!
 //! | file | what |
 //! |---|---|
@@ -34,8 +35,8 @@ use crate::sort::{self, Sorting};
 pub use ell::DeviceEll;
 pub(crate) use target::Places;
 
-/// The largest number of nodes and of entries: each entry has two numbers, row and column, in a list that
-/// kernels index by `u32`.
+/// The largest number of nodes and of entries. A list has two numbers per entry, row and column, and kernels
+/// index it by `u32`.
 const LIMIT: usize = i32::MAX as usize;
 
 /// The number of node pairs of a contact.
@@ -65,24 +66,24 @@ const NAMES: [&str; 14] = sort::followed_by(&[
     "coarsen_assembly_clear",
 ]);
 
-/// Returns the module number of the kernels for targets with blocks of `block` x `block` stored in `S`, in
-/// slices of `slice` rows.
+/// Returns the number of the module with the kernels for targets with blocks of `block` x `block` stored in
+/// `S`, in slices of `slice` rows.
 pub(crate) fn module<V: Real, S: Real>(on: &OnDevice<V>, block: usize, slice: usize) -> Result<usize, Error> {
     let options =
         format!("-D STORED={} -D BLOCK={block} -D SLICE={slice} -D CHUNK={}", Type::of::<S>(), sort::CHUNK);
     on.queue().module(&Module { sources: &coarsen_kernels::ASSEMBLY, kernels: &NAMES, options })
 }
 
-/// The positions of the blocks to which a stream of values adds, given as positions or as contacts and sorted
-/// in device memory.
+/// The positions of the blocks to which a stream of values adds, sorted in device memory. Positions are given
+/// directly or by contacts.
 ///
 /// The list is uploaded once and sorted on the device. Values in device memory can then be assembled any
 /// number of times, into any number of targets:
 /// [`DeviceContacts::assemble`](crate::DeviceContacts::assemble), [`DeviceEll::assemble`],
 /// [`DeviceMatrix::assemble`](crate::DeviceMatrix::assemble). No count is read on the host. *Cost* of a new
-/// list: five launches per six bits of nodes² (two and a scan of three), each over the full capacity.
-/// *Memory* 40 bytes per entry of capacity; a contact has 16 entries. *Reference* Li et al. 2020, "P-Cloth",
-/// §3.2.2.
+/// list: five launches (two, and three of a scan) per six bits of the number nodes², each over the full
+/// capacity. *Memory* 40 bytes per entry of capacity; a contact has 16 entries. *Reference* Li et al. 2020,
+/// "P-Cloth", §3.2.2.
 pub struct DeviceStream<V: Real> {
     on: OnDevice<V>,
     module: usize,
@@ -133,7 +134,7 @@ impl<V: Real> DeviceStream<V> {
         }
         let entries = capacity.max(1) * per;
         on.check_room((40 * entries + 4 * nodes) as u64)?;
-        // Block and slice sizes belong to targets; steps 1 to 3 do not use them.
+        // Steps 1 to 3 do not use the sizes of blocks and slices, which belong to targets.
         let module = module::<V, V>(on, 1, 1)?;
         let bits = (u128::BITS - ((nodes as u128).pow(2)).leading_zeros()) as usize;
         let sorting = Sorting::new(on, module, entries, bits, entries)?;
@@ -166,13 +167,13 @@ impl<V: Real> DeviceStream<V> {
         Ok(stream)
     }
 
-    /// Replaces the positions: block k of the values is added to block (row, column) = `places[k]`.
-    /// Duplicates are summed in the order given.
+    /// Replaces the positions: block k of the values is added to block (row, column) = `places[k]`. Values
+    /// with the same position are summed in the order given.
     ///
     /// # Errors
-    /// [`Error::Capacity`] for more than the capacity, [`Error::Shape`] for a row or column that does not
-    /// exist, [`Error::Parameter`] for a stream of contacts: the old positions are kept. [`Error::Device`] if
-    /// the place has failed.
+    /// The old positions are kept after [`Error::Capacity`] for more positions than the capacity,
+    /// [`Error::Shape`] for a row or column that does not exist, and [`Error::Parameter`] for a stream of
+    /// contacts. [`Error::Device`] if the place has failed.
     pub fn write_blocks(&mut self, places: &[(u32, u32)]) -> Result<(), Error> {
         self.check("DeviceStream of contacts", 1, places.len(), "blocks of a stream")?;
         self.staging.clear();
@@ -228,7 +229,7 @@ impl<V: Real> DeviceStream<V> {
         }
     }
 
-    /// The number of entries for which memory is allocated.
+    /// Returns the number of entries for which memory is allocated.
     fn room(&self) -> usize {
         self.capacity.max(1) * self.per
     }

@@ -11,7 +11,7 @@ use crate::{DeviceContacts, DeviceMatrix, DeviceVector};
 
 /// The buffers and the capacity of a target.
 pub(super) struct Target<'a> {
-    /// The module number of the kernels for its block size.
+    /// The number of the module with the kernels for its block size.
     pub(super) module: usize,
     /// The capacity in blocks; the largest index if there is no limit.
     pub(super) blocks: usize,
@@ -28,7 +28,7 @@ pub(super) struct Target<'a> {
 }
 
 impl<V: Real> DeviceStream<V> {
-    /// Writes pattern and values of a target if it has room, otherwise only the counts. Does not wait.
+    /// Writes pattern and values of a target if it has enough room, otherwise only the counts. Does not wait.
     pub(super) fn assemble_into(&self, to: &Target<'_>, values: &DeviceVector<V>) -> Result<(), Error> {
         self.check_fits(to.nodes, to.block, values)?;
         let [order, keys, heads, starts, found, slots] =
@@ -72,8 +72,8 @@ impl<V: Real> DeviceStream<V> {
 }
 
 impl<V: Real, S: Real> DeviceContacts<V, S> {
-    /// Replaces the set by the blocks of `stream`. `values` holds the values of its blocks or the stiffnesses
-    /// of its contacts, row-major, one after the other. Does not transfer data or wait.
+    /// Replaces the set by the blocks of `stream`. `values` contains the values of its blocks, or the
+    /// stiffnesses of its contacts: row-major, block after block. Does not transfer data or wait.
     ///
     /// If the new set does not fit, the old one is kept, and [`check`](Self::check) returns an error. Values
     /// are not checked.
@@ -109,14 +109,15 @@ pub(crate) struct Places {
 }
 
 impl<V: Real, S: Real> DeviceMatrix<V, S> {
-    /// Replaces the values by the sums of a stream in device memory. Blocks without an entry in the stream
-    /// become zero. Does not transfer data or wait.
+    /// Replaces the values of every block by the sum of its entries in a stream in device memory. Blocks
+    /// without an entry become zero. Does not transfer data or wait.
     ///
     /// Preconditioners can then be updated on the device too:
     /// [`Hierarchy::update_on_device`](../coarsen_multigrid/struct.Hierarchy.html#method.update_on_device),
     /// [`DeviceSubdomains::update_on_device`](crate::DeviceSubdomains::update_on_device). Blocks outside the
     /// pattern are skipped, and [`check`](Self::check) then returns an error. *Cost* the first call for a
-    /// matrix compiles the kernels for its block size, unless the place has them, and allocates one number.
+    /// matrix allocates one number, and compiles the kernels for its block size unless the place has compiled
+    /// them before.
     ///
     /// # Errors
     /// [`Error::Shape`] unless the matrix is square with square blocks, the stream has its number of nodes,
@@ -154,8 +155,8 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         state
     }
 
-    /// Checks that the pattern has every block of the last stream, if the values come from
-    /// [`assemble`](Self::assemble). Waits once.
+    /// Checks that the pattern contains every block of the last stream. If the values do not come from
+    /// [`assemble`](Self::assemble), there is nothing to check. Waits once.
     ///
     /// # Errors
     /// [`Error::Pattern`] if blocks are missing; they were skipped. [`Error::Device`] if the place has

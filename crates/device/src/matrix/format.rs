@@ -1,10 +1,10 @@
 //! Layouts of the rows of a matrix in device memory.
 //!
-//! On a graphics card one item computes one row, and items run in step, so values that they read at the same
-//! time should be adjacent. Rows are therefore grouped in slices, in which the k-th blocks of all rows are
-//! adjacent. Rows are padded to the longest row of the slice (sliced ELLPACK), or to the longest row of the
-//! matrix (ELLPACK), which needs no table of slices. A processor core runs its items one after the other, so
-//! rows are stored one after the other.
+//! On a graphics card one item computes one row, and items run in lockstep. So values that they read at the
+//! same time should be adjacent. Rows are therefore grouped in slices, in which the k-th blocks of all rows
+//! are adjacent. Rows are padded to the longest row of the slice (sliced ELLPACK), or to the longest row of
+//! the matrix (ELLPACK), which needs no table of slices. A processor core runs its items one after the other,
+//! so rows are stored one after the other.
 //!
 //! *Reference* Tang, Wang, Liu, Tong, Manocha 2020 (P-Cloth), §3.2.2 (block ELL); Monakov, Lokhmotov,
 //! Avetisyan 2010 (sliced ELL).
@@ -16,7 +16,7 @@ use coarsen_sparse::{Bsr, Pattern};
 use crate::Device;
 use crate::memory::convert;
 
-/// The number of rows in a slice: the items that run in step.
+/// The number of rows in a slice, which is the number of items that run in lockstep.
 const SLICE: usize = 32;
 
 /// The largest padding of ELLPACK relative to the stored blocks; with more padding, rows are stored as sliced
@@ -39,9 +39,9 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns the layout for a pattern on a device: [`Rows`](Self::Rows) on a processor, or if slices would
-    /// have more padding than blocks; otherwise [`Ell`](Self::Ell) if it has at most 5 % of padding, and
-    /// [`Sliced`](Self::Sliced) if not.
+    /// Returns the layout for a pattern on a device. On a processor, or if slices would have more padding
+    /// than blocks, this is [`Rows`](Self::Rows). Otherwise it is [`Ell`](Self::Ell) if that has at most 5 %
+    /// of padding, and [`Sliced`](Self::Sliced) if not.
     pub fn suiting(pattern: &Pattern, device: &Device) -> Self {
         let stored = pattern.len() as f64;
         let padding = |format| Layout::slots(pattern, format) as f64 - stored;
@@ -66,8 +66,8 @@ pub(super) struct Layout {
     pub(super) slice: usize,
     /// The number of slots per row in [`Format::Ell`], 0 in other layouts.
     pub(super) width: usize,
-    /// For each slice, the number of slots per row summed over the slices before it; the last entry is the
-    /// sum over all slices.
+    /// For each slice, the sum of the slots per row of all slices before it. The last entry is the sum over
+    /// all slices.
     pub(super) offsets: Vec<u32>,
     /// The number of slots of all slices.
     pub(super) slots: usize,
@@ -98,13 +98,13 @@ impl Layout {
         }
     }
 
-    /// Returns the slot of the first block of row i; the next blocks of the row follow at a stride of `slice`
-    /// slots.
+    /// Returns the slot of the first block of row i. From block to block of a row the slot increases by
+    /// `slice`.
     pub(super) fn first(&self, i: usize) -> usize {
         self.offsets[i / self.slice] as usize * self.slice + i % self.slice
     }
 
-    /// Returns the number of blocks in every row; empty if slices have one row, because the offsets then give
+    /// Returns the number of blocks in every row. Empty if slices have one row, because the offsets then give
     /// the lengths.
     pub(super) fn lengths(&self, pattern: &Pattern) -> Vec<u32> {
         (0..if self.slice == 1 { 0 } else { pattern.rows() }).map(|i| pattern.row(i).len() as u32).collect()
@@ -120,7 +120,7 @@ impl Layout {
         columns
     }
 
-    /// Writes values to their slots, within a slice entry by entry; padding is not written.
+    /// Writes values to their slots. A slice is written entry by entry, and padding is not written.
     pub(super) fn arrange<T: Real, S: Real>(&self, host: &Bsr<T>, to: &mut [S]) {
         if self.slice == 1 {
             return convert(host.values(), to);

@@ -30,8 +30,8 @@ pub use symmetric::DeviceSymmetric;
 ///
 /// Made by [`Backend::matrix`](coarsen_backend::Backend::matrix), or in a given layout by
 /// [`DeviceMatrix::new`]. One item computes one block row. The block size is a constant of the kernels, which
-/// are compiled for the first matrix of each block size. *Memory* (r c s + 4) bytes per slot, s = bytes of
-/// `S`; 4 or 8 bytes per block row.
+/// are compiled for the first matrix of each block size. *Memory* (r c s + 4) bytes per slot for blocks of r
+/// x c, where s is the size of `S` in bytes; 4 or 8 bytes per block row.
 pub struct DeviceMatrix<V: Real, S: Real = V> {
     on: OnDevice<V>,
     shape: (usize, usize),
@@ -39,7 +39,7 @@ pub struct DeviceMatrix<V: Real, S: Real = V> {
     pattern: Arc<Pattern>,
     format: Format,
     layout: Layout,
-    /// The module number of its kernels.
+    /// The number of the module with its kernels.
     module: usize,
     offsets: Buffer,
     lengths: Buffer,
@@ -60,7 +60,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     ///
     /// # Errors
     /// [`Error::Range`] for values that `S` cannot hold, [`Error::TooLarge`] from 2³² slots on,
-    /// [`Error::Memory`] if it does not fit (nothing is allocated then), [`Error::Build`] and
+    /// [`Error::Memory`] if the matrix does not fit (nothing is allocated then), [`Error::Build`] and
     /// [`Error::Device`] of the driver.
     pub fn new<T: Real>(on: &OnDevice<V, S>, host: &Bsr<T>, format: Format) -> Result<Self, Error> {
         check_range::<T, S>("the matrix", host.values())?;

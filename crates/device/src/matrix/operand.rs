@@ -34,7 +34,7 @@ pub(crate) const PLAIN: usize = 6;
 /// The number of arguments of a matrix with a contact part.
 const MOST: usize = 9;
 
-/// The largest number of arguments that a product adds.
+/// The largest number of arguments that a kernel has in addition to those of the rows.
 const ADDED: usize = 8;
 
 /// The parts that block rows consist of.
@@ -48,7 +48,7 @@ pub(crate) enum Parts {
     Half,
 }
 
-/// Returns the module number of the kernels for block rows stored in `S`, in slices of `slice` rows.
+/// Returns the number of the module with the kernels for block rows stored in `S`, in slices of `slice` rows.
 pub(crate) fn module<V: Real, S: Real>(
     queue: &mut Queue<V>,
     (rows, cols): (usize, usize),
@@ -69,7 +69,7 @@ pub(crate) fn module<V: Real, S: Real>(
     queue.module(&Module { sources: &coarsen_kernels::MATRIX, kernels, options })
 }
 
-/// The block rows of an operator of a place, as arguments of launches. Only this crate makes operands.
+/// The block rows of an operator of a place, as arguments of launches. Only this crate can make operands.
 pub struct Operand<'a, V: Real> {
     pub(crate) on: &'a OnDevice<V>,
     pub(crate) module: usize,
@@ -107,8 +107,8 @@ impl<'a, V: Real> Operand<'a, V> {
         self
     }
 
-    /// Returns the number of values if every row had one block. The number of groups of a reduction depends
-    /// on this number, as it depends on the length of a vector.
+    /// Returns the number of values of a matrix with the same rows and one block per row. The number of
+    /// groups of a reduction depends on this number, as it depends on the length of a vector.
     pub(crate) fn work(&self) -> usize {
         self.rows * self.block.0 * self.block.1
     }
@@ -118,7 +118,7 @@ impl<'a, V: Real> Operand<'a, V> {
         self.count == MOST
     }
 
-    /// Calls `launch` with the arguments of the rows, then `more`.
+    /// Calls `launch` with the arguments of the rows, followed by `more`.
     pub(crate) fn give<R>(&self, more: &[Arg<'_, V>], launch: impl FnOnce(&[Arg<'_, V>]) -> R) -> R {
         let mut all = [Arg::Slots; MOST + ADDED];
         all[..self.count].copy_from_slice(&self.head[..self.count]);
@@ -227,7 +227,7 @@ pub(crate) use sealed::Sealed;
 /// [`DeviceSum`](crate::DeviceSum), [`DeviceEll`](crate::DeviceEll).
 ///
 /// [`DeviceJacobi`](crate::DeviceJacobi) works for all of them. The trait is sealed because an [`Operand`]
-/// does not record the type of its values: a wrong implementation could pass rows of `f64` as rows of `f32`.
+/// does not record the type of its values. A wrong implementation could pass rows of `f64` as rows of `f32`.
 ///
 /// ```compile_fail,E0277
 /// use coarsen_device::{BlockRows, DeviceMatrix, Operand};

@@ -22,14 +22,14 @@ use crate::{DeviceScalar, DeviceVector, OnDevice};
 /// Every row lists all of its blocks and their slots, so an item computes one block row without atomic
 /// operations. The applied matrix is symmetric to the last bit, even if the host matrix is symmetric only up
 /// to round-off. If the host matrix is exactly symmetric, products have the same bits as with
-/// [`DeviceMatrix`](crate::DeviceMatrix). *Use* if memory is short, under a preconditioner that needs no fine
+/// [`DeviceMatrix`](crate::DeviceMatrix). *Use* if memory is short and the preconditioner needs no fine
 /// matrix on the device, such as [`DeviceSchwarz`](crate::DeviceSchwarz). *Not* for speed: a block is read
 /// from memory twice unless it is still in a cache, and transposed blocks are read out of order. *Memory* b²
-/// s (m + n) / 2 + 8 m bytes for m blocks in n block rows, s = bytes of `S`, plus padding. With many blocks
-/// per row this is 26 bytes per block instead of 40 for 3x3 blocks of `f32`, and 44 instead of 76 for `f64`.
-/// 1x1 blocks save nothing in `f64` and take more memory in `f32`. *Cost* of a setup and of new values: one
-/// search per block above the diagonal, for its transpose. *Reference* Wu et al. 2022, §7, Fig. 12, for dense
-/// blocks, which stay in fast memory between their two uses.
+/// s (m + n) / 2 + 8 m bytes for m blocks in n block rows, plus padding, where s is the size of `S` in bytes.
+/// With many blocks per row, 3x3 blocks take 26 bytes each instead of 40 in `f32`, and 44 instead of 76 in
+/// `f64`. 1x1 blocks save nothing in `f64` and take more memory in `f32`. *Cost* of a setup and of new
+/// values: for each block above the diagonal, a search for its transpose. *Reference* Wu et al. 2022, §7,
+/// Fig. 12, for dense blocks, which stay in fast memory between their two uses.
 pub struct DeviceSymmetric<V: Real, S: Real = V> {
     on: OnDevice<V>,
     block: usize,
@@ -38,11 +38,12 @@ pub struct DeviceSymmetric<V: Real, S: Real = V> {
     rows: Layout,
     /// The layout of the values, which contain the blocks of a row from the diagonal on.
     upper: Layout,
-    /// The module number of its kernels.
+    /// The number of the module with its kernels.
     module: usize,
     offsets: Buffer,
     lengths: Buffer,
-    /// For each block its column, and twice the slot of its values, plus 1 if the block is their transpose.
+    /// For each block its column, and twice the slot of its values. The latter is increased by 1 for a block
+    /// whose transpose is stored.
     places: Buffer,
     values: Buffer,
     of: PhantomData<S>,
@@ -54,8 +55,8 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
     /// # Errors
     /// [`SetupError::Unsymmetric`] with a pair of entries that differ by more than round-off, or with a block
     /// whose transpose is missing. [`Error::Range`] for values that `S` cannot hold, [`Error::TooLarge`] from
-    /// 2³¹ slots on, [`Error::Memory`] if it does not fit (nothing is allocated then), [`Error::Build`] and
-    /// [`Error::Device`] of the driver.
+    /// 2³¹ slots on, [`Error::Memory`] if the matrix does not fit (nothing is allocated then),
+    /// [`Error::Build`] and [`Error::Device`] of the driver.
     pub fn new<T: Real>(on: &OnDevice<V, S>, host: &Bsr<T>) -> Result<Self, SetupError> {
         check_symmetric(host)?;
         check_range::<T, S>("the matrix", host.values())?;
@@ -68,7 +69,7 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
         if count > limit {
             return Err(Error::TooLarge { what: "slots of a device matrix", count, limit }.into());
         }
-        // The host alone computes slots of values, so one width for all rows would save nothing.
+        // Only the host computes slots of values, so a common width of all rows would save nothing.
         let stored = if format == Format::Rows { Format::Rows } else { Format::Sliced };
         let (rows, upper) = (Layout::new(pattern, format), Layout::new(&half, stored));
         let mut queue = on.queue();
@@ -119,7 +120,7 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
     }
 }
 
-/// Returns the first pair of entries that differ as an error.
+/// Returns an error for the first pair of entries that differ.
 fn check_symmetric<T: Real>(host: &Bsr<T>) -> Result<(), SetupError> {
     match host.asymmetric_pair(T::EPSILON.sqrt()) {
         None => Ok(()),
@@ -127,8 +128,8 @@ fn check_symmetric<T: Real>(host: &Bsr<T>) -> Result<(), SetupError> {
     }
 }
 
-/// Returns, for every row, the first block on or right of the diagonal; an error for a block without its
-/// transpose.
+/// Returns, for every row, the position of the first block on or right of the diagonal. A block without its
+/// transpose is an error.
 fn from_diagonal(pattern: &Pattern, block: usize) -> Result<Vec<usize>, SetupError> {
     if !pattern.is_symmetric() {
         let alone = |i: usize| pattern.row(i).iter().find(|&&j| pattern.find(j as usize, i).is_none());
@@ -151,7 +152,7 @@ fn upper(pattern: &Pattern, first: &[usize]) -> Result<Pattern, Error> {
         .map_err(|_| Error::Pattern { what: "the upper triangle" })
 }
 
-/// Returns column, slot and transposition of every block, in the slots of its row.
+/// Returns, for every block in the slots of its row, the column and the slot, and whether it is transposed.
 fn places(pattern: &Pattern, first: &[usize], rows: &Layout, upper: &Layout) -> Vec<u32> {
     let mut places = vec![0; 2 * rows.slots];
     for i in 0..pattern.rows() {
@@ -167,8 +168,8 @@ fn places(pattern: &Pattern, first: &[usize], rows: &Layout, upper: &Layout) -> 
     places
 }
 
-/// Writes values from the diagonal on to their slots, entry by entry. The lower half of a diagonal block is
-/// the transpose of the upper one. Padding is not written.
+/// Writes the values from the diagonal on to their slots, entry by entry. The lower half of a diagonal block
+/// is replaced by the transpose of its upper half. Padding is not written.
 fn arrange<T: Real, S: Real>(upper: &Layout, host: &Bsr<T>, to: &mut [S]) {
     let (b, slice) = (host.block().0, upper.slice);
     for i in 0..host.pattern().rows() {

@@ -11,7 +11,7 @@ pub struct Counters {
     pub allocations: u64,
     /// The number of bytes written into existing buffers.
     pub sent: u64,
-    /// The number of programs compiled, not loaded from the cache.
+    /// The number of programs that were compiled, not loaded from the cache.
     pub compiled: u64,
     /// The total size in bytes of all buffers that exist now.
     pub bytes: u64,

@@ -20,7 +20,7 @@ pub(crate) enum Arg<'a, T> {
     Slots,
     /// The buffer of partial sums.
     Partial,
-    /// A length.
+    /// A length, passed as `u64`.
     Length(usize),
     /// A slot, or a small count.
     Index(u32),
@@ -35,7 +35,7 @@ pub(crate) enum Arg<'a, T> {
 pub(crate) enum Items {
     /// One item.
     One,
-    /// One item per entry; the last group is filled up.
+    /// One item per entry; the last group may have additional items.
     Entries(usize),
     /// One item per `lanes` entries.
     Packs(usize),
@@ -46,10 +46,10 @@ pub(crate) enum Items {
 }
 
 impl<T: Real> Queue<T> {
-    /// Enqueues a kernel and keeps its error, if it fails. Does nothing for 0 items or after a failure.
+    /// Enqueues a kernel; if this fails, keeps the error. Does nothing for 0 items or after a failure.
     ///
-    /// *Panics* if `args` do not match the declaration of the kernel, which is a bug of this crate, not of
-    /// its user.
+    /// *Panics* if `args` do not match the declaration of the kernel. This is a bug of this crate, not of its
+    /// user.
     pub(crate) fn launch(&mut self, kernel: impl Into<Entry>, items: Items, args: &[Arg<'_, T>]) {
         let nothing =
             matches!(items, Items::Entries(0) | Items::Packs(0) | Items::Groups(0) | Items::Shaped(0, _));

@@ -35,7 +35,7 @@ pub(crate) struct Queue<T> {
     /// The host buffer that [`look`](Self::look) reads into; entry k is for slot k.
     landing: Vec<T>,
     partial: Buffer,
-    /// Host buffer in which values are arranged before an upload.
+    /// The host buffer in which values are arranged before an upload.
     staging: Vec<u64>,
     counters: Counters,
     /// Whether all enqueued commands have run, because the last command was blocking.
@@ -91,7 +91,7 @@ impl<T: Real> Queue<T> {
         self.program.sum
     }
 
-    /// Returns the number of a module of kernels, which is compiled at the first call.
+    /// Returns the number of a module of kernels. The first call for a module compiles it.
     pub(crate) fn module(&mut self, wanted: &Module) -> Result<usize, Error> {
         self.state()?;
         self.program.module(&mut *self.driver, wanted)
@@ -159,7 +159,7 @@ impl<T: Real> Queue<T> {
             let grown = self.grow();
             self.keep(grown);
         }
-        // After a failure nothing is computed, so any slot can be returned.
+        // After a failure no kernel is launched, so any slot can be returned.
         self.slots.take()
     }
 

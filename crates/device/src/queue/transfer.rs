@@ -17,7 +17,7 @@ impl<T: Real> Queue<T> {
         self.allocate(Type::Index, size_of_val(host), Some(bytes_of_indices(host)))
     }
 
-    /// Enqueues to = from.
+    /// Enqueues a copy of `from` to `to`.
     pub(crate) fn copy(&mut self, from: &Buffer, to: &Buffer, bytes: usize) {
         if self.failure.is_none() && bytes > 0 {
             self.idle = false;
@@ -57,7 +57,8 @@ impl<T: Real> Queue<T> {
         done
     }
 
-    /// Copies the entries `runs` of the host to a buffer that holds the entries from `first` on. Waits once.
+    /// Copies the entries `runs` of `host` to a buffer; entry k of `host` belongs to entry `first` + k of the
+    /// buffer. Waits once.
     pub(crate) fn write_runs<S: Real>(
         &mut self,
         to: &Buffer,

@@ -20,7 +20,7 @@ pub(crate) struct Application<T: Real> {
     module: usize,
     /// The inverses of all levels, one after the other.
     pub(crate) packed: Buffer,
-    /// The factor of every domain; the same for all domains of a level.
+    /// The weight of every domain, which is the weight of its level.
     pub(crate) weights: Buffer,
     pub(crate) left_out: LeftOut,
     /// The residual and the correction of all coarse levels.
@@ -101,7 +101,7 @@ impl<T: Real> Application<T> {
     fn solve_top(&mut self, solve: &mut Top<'_, T>) {
         if self.lists.top > 0 {
             let [r, z] = &mut self.top;
-            // The queue keeps the failure; later numbers are NaN.
+            // The queue keeps the failure, and numbers read later are NaN.
             if self.on.queue().read(&self.coarse[0], r).is_err() {
                 r.fill(T::nan());
             }

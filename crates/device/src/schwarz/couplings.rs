@@ -8,7 +8,7 @@ use crate::memory::Buffer;
 use crate::program::NONE;
 use crate::{DeviceMatrix, OnDevice};
 
-/// The blocks that every position gathers; see `kernels/schwarz/numbers.cl`.
+/// The blocks that are gathered at every position; see `kernels/schwarz/numbers.cl`.
 pub(crate) struct Gathered {
     pub(crate) own: Buffer,
     pub(crate) starts: Buffer,

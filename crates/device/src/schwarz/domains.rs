@@ -15,10 +15,10 @@ use crate::{DeviceVector, OnDevice};
 
 /// Inverses of the domains of all levels in device memory, computed on the host.
 ///
-/// An application enqueues one kernel per coarse level, one for the domains of all coarse levels, one for the
-/// domains of the finest level, and one for nodes in no domain. It does not allocate or wait, and gives the
-/// same bits in every run. If the coarsest level is solved as one system, the host solves it, with two waits
-/// per application; [`Coarse::Auto`] therefore selects domains on a device.
+/// An application enqueues one kernel per coarse level for the restriction, one for the domains of all coarse
+/// levels, one for the domains of the finest level, and one for nodes in no domain. It does not allocate or
+/// wait, and every run gives the same bits. If the coarsest level is solved as one system, the host solves
+/// it, with two waits per application. So [`Coarse::Auto`] selects domains on a device.
 ///
 /// *Memory* on the device the inverses, the lists of the [`Plan`] and two vectors of the coarse levels; on
 /// the host a copy of the inverses. An edit uploads only the level weights and the inverses that changed.
@@ -100,7 +100,7 @@ impl<V: Real, S: Real> Place for OnDevice<V, S> {
         Ok(Box::new(DeviceDomains::new(&self.plain(), plan, inverses)?))
     }
 
-    /// Selects domains for `Auto`, because one system would be solved by the host.
+    /// Selects domains for `Auto`, because the host would have to solve a coarsest level as one system.
     fn coarse(&self, asked: Coarse) -> Coarse {
         if asked == Coarse::Auto { Coarse::Domains } else { asked }
     }

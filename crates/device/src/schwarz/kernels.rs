@@ -27,10 +27,10 @@ const APPLY: [&str; 4] = [
 /// The number of items in a group that shares a domain.
 pub(crate) const GROUP: usize = 64;
 
-/// How domains are distributed over items: two variants of the same kernels.
+/// How domains are distributed over items: two forms of the same kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// A group of [`GROUP`] items per domain, with local memory: for devices whose items run in step.
+    /// A group of [`GROUP`] items per domain, with local memory: for devices whose items run in lockstep.
     Group,
     /// One item for several domains, with vector registers: for processors.
     Item,
@@ -109,8 +109,8 @@ pub(crate) fn application(tiles: usize, size: usize) -> usize {
 const STACK: usize = 4 << 20;
 
 impl Form {
-    /// Returns the bytes that an elimination needs, with numbers of `size` bytes: a packed matrix and three
-    /// vectors, or in the form `Item` two packed matrices and two columns of tiles.
+    /// Returns the bytes that an elimination needs, with numbers of `size` bytes. These are a packed matrix
+    /// and three vectors, or in the form `Item` two packed matrices and two columns of tiles.
     pub(crate) fn elimination(self, tiles: usize, size: usize) -> usize {
         let (packed, scale) = (tiles * (tiles + 1) / 2 * 64, 8 * tiles * size_of::<f64>());
         match self {
@@ -119,8 +119,8 @@ impl Form {
         }
     }
 
-    /// Returns the bytes that a kernel may use for one domain: local memory of a group, or the stack of an
-    /// item.
+    /// Returns the bytes that a kernel may use for one domain. They are in the local memory of a group, or on
+    /// the stack of an item.
     pub(crate) fn room(self, device: &Device) -> usize {
         match self {
             Self::Group => device.local,
@@ -128,7 +128,7 @@ impl Form {
         }
     }
 
-    /// Checks that domains of `tiles` tiles along a side, which need `bytes`, fit the device.
+    /// Checks that the device can process domains of `tiles` tiles along a side, which need `bytes`.
     ///
     /// # Errors
     /// [`Error::Parameter`] if they are too large.

@@ -9,8 +9,8 @@ use crate::memory::Buffer;
 
 /// A [`Numbering`] in device memory: levels, domains and maps.
 ///
-/// The nodes of the level that is solved as one system, if any, are numbered first among the coarse nodes, so
-/// that its entries are at the start of coarse vectors.
+/// The nodes of the level that is solved as one system, if any, are the first coarse nodes. So the entries of
+/// this level are at the start of coarse vectors.
 pub(crate) struct Lists {
     /// The number of nodes of the finest level.
     pub(crate) fine: usize,

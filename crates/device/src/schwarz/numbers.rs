@@ -1,10 +1,10 @@
 //! The numeric phase (§6, Algorithm 1) from a matrix in device memory.
 //!
 //! There is at most one level on which two coupled nodes of the finest level are in the same domain but not
-//! in the same node: on finer levels their domains differ, on coarser levels they belong to the same node. So
-//! each off-diagonal block is used on at most one level, and is gathered there by one work item. Coarse
-//! matrices store only their diagonal blocks, which are sums over domains of the next finer level. All
-//! domains of all levels are then inverted in one launch.
+//! in the same node. On finer levels their domains differ; on coarser levels they belong to the same node. So
+//! each off-diagonal block is used on at most one level, and one work item gathers it there. Coarse matrices
+//! store only their diagonal blocks, which are sums over domains of the next finer level. All domains of all
+//! levels are then inverted in one launch.
 
 use coarsen_core::{Error, Real};
 use coarsen_schwarz::{Arithmetic, Repair, Storage};
@@ -23,7 +23,7 @@ pub(crate) struct Numbers {
     module: usize,
     /// The smallest trusted pivot of a scaled domain.
     trust: f64,
-    /// The module number of the kernels of the first run, in `f32`; `None` if there is no such run.
+    /// The number of the module with the kernels of the first run, in `f32`; `None` if there is no such run.
     trial: Option<usize>,
     pub(crate) gathered: Gathered,
     marks: Buffer,
@@ -223,13 +223,13 @@ enum DomainChoice {
     Left,
 }
 
-/// The smallest trusted pivot in `f32` if no run in `f64` can follow. With a smaller pivot, the
-/// inverse may have no correct digit.
+/// The smallest trusted pivot in `f32` if no run in `f64` can follow. With a smaller pivot the inverse may
+/// have no correct digit.
 const TRUST_SINGLE_ALONE: f64 = 1e-5;
 
-/// Chooses `f64` if the device supports it and the matrix of a domain fits into memory; elimination is then
-/// first tried in `f32`, as on the host, if `arithmetic` requests it and inverses are stored in `f32`.
-/// Otherwise chooses `f32`.
+/// Chooses `f64` if the device supports it and the matrix of a domain fits into memory, otherwise `f32`. As
+/// on the host, an elimination in `f64` is first tried in `f32` if `arithmetic` requests it and inverses are
+/// stored in `f32`.
 fn work<T: Real>(
     on: &OnDevice<T>,
     form: Form,

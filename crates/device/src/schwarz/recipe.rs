@@ -16,13 +16,14 @@ use crate::{DeviceMatrix, OnDevice};
 
 /// [`Schwarz`] computed on the device: the inverses and, with [`By::Device`], also order, domains and levels.
 ///
-/// *Use* if the matrix is assembled on the device, or if the device is faster than the host; [`Schwarz`]
-/// works at any place. The coarsest level is always divided into domains. Contact is merged into the matrix,
-/// so a new pair changes the pattern and needs a new build. *Reference* Wu, Wang, Wang 2022, §5 and §6.
+/// *Use* if the matrix is assembled on the device, or if the device is faster than the host. *Not* on other
+/// places, where [`Schwarz`] works. The coarsest level is always divided into domains. Contact is merged into
+/// the matrix, so a new pair changes the pattern and needs a new build. *Reference* Wu, Wang, Wang 2022, §5
+/// and §6.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceSchwarz {
-    /// Domains, levels, precision. `coarse` and `refresh` are ignored; `order` and `coupling` are used with
-    /// [`By::Host`] alone. `weights` other than [`Weights::Ones`] give [`Error::Parameter`], because the
+    /// Domains, levels and precisions. `coarse` and `refresh` are ignored; `order` and `coupling` are used
+    /// only with [`By::Host`]. `weights` other than [`Weights::Ones`] give [`Error::Parameter`], because the
     /// elimination writes unweighted inverses.
     pub recipe: Schwarz,
     /// Whether the host or the device chooses order, domains and levels.
@@ -112,7 +113,8 @@ impl DeviceSchwarz {
         let mut needed = Vec::new();
         loop {
             let built = self.with_rooms(system, on, rooms(nodes, domain, levels, &needed))?;
-            // Each run enlarges the finest level that lacks room, so each level is enlarged at most once.
+            // Each run gives more room to the finest level that lacks room, so each level is enlarged at most
+            // once.
             match built.lacking()? {
                 Some(Lacking { level, count, .. }) => {
                     needed.resize(level, 0);

@@ -11,7 +11,8 @@ use crate::{DeviceMatrix, Format, OnDevice};
 /// The side length of a tile of a packed inverse.
 const TILE: usize = 8;
 
-/// The numbers per node in lists: order, parent, children, ranges, offsets, gathered blocks, `alone`, marks.
+/// The numbers per node in all lists: order, parent, children, ranges, offsets, gathered blocks, `alone`,
+/// marks.
 const LISTS: usize = 11;
 
 /// Sizes of lists, in numbers of 4 bytes, if the device chooses the structure.
@@ -24,8 +25,8 @@ mod chosen {
     pub(super) const FINEST: usize = 14;
     /// Per domain: range (2), offset, repair, tally, weight (2).
     pub(super) const DOMAIN: usize = 7;
-    /// Per block: a slot and a node in each of three lists of couplings: of a level, of the next level, and
-    /// inside domains.
+    /// Per block: a slot and a node in each of three lists of couplings (of a level, of the next level, and
+    /// inside domains).
     pub(super) const BLOCK: usize = 6;
     /// In bytes: bounding boxes, counts, and the end entries of lists.
     pub(super) const BYTES: usize = 8 << 10;
@@ -49,9 +50,9 @@ impl DeviceSchwarz {
     /// Returns the bytes that a build from `a` allocates on a device, including positions. *Use* with
     /// [`OnDevice::check_room`] before a setup.
     ///
-    /// If the device chooses the structure, eight connected parts per domain are assumed on average; a build
-    /// with more parts needs more memory. Otherwise this is [`OnDevice::domain_bytes`]. *Cost* as
-    /// [`OnDevice::matrix_bytes`].
+    /// If the device chooses the structure, an average of eight connected parts per domain is assumed; a
+    /// build with more parts needs more memory. Otherwise the result is that of [`OnDevice::domain_bytes`].
+    /// *Cost* as [`OnDevice::matrix_bytes`].
     pub fn bytes<T: Real, V: Real, S: Real>(&self, on: &OnDevice<V, S>, a: &Bsr<T>) -> u64 {
         let Schwarz { domain, levels, .. } = self.recipe;
         if self.structure == By::Host {
@@ -95,11 +96,11 @@ impl<V: Real, S: Real> OnDevice<V, S> {
     /// Returns the bytes that multilevel domains of `a` need on this device if the host chooses the
     /// structure. *Use* with [`check_room`](Self::check_room) before a setup. The result is for
     /// [`DeviceSchwarz`]; [`Schwarz`] needs less. If the device chooses the structure, use
-    /// [`DeviceSchwarz::bytes`].
+    /// [`DeviceSchwarz::bytes`] instead.
     ///
     /// Domains are assumed to be full: every `domain` nodes of b unknowns have a packed inverse of t (t + 1)
-    /// / 2 tiles of 64 values, t = ⌈`domain` · b / 8⌉. The coarser levels form a geometric series. A graph
-    /// with many small components gives more, but smaller, domains. *Cost* as
+    /// / 2 tiles of 64 values, with t = ⌈`domain` · b / 8⌉. The sizes of the coarser levels form a geometric
+    /// series. A graph with many small components has more, but smaller, domains. *Cost* as
     /// [`matrix_bytes`](Self::matrix_bytes).
     pub fn domain_bytes<T: Real>(&self, recipe: &Schwarz, a: &Bsr<T>) -> u64 {
         let (nodes, block, domain) = (a.pattern().rows(), a.block().0, recipe.domain.max(2));

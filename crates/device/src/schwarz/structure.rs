@@ -1,10 +1,11 @@
 //! The structure (§5) chosen on the device, without transfers.
 //!
-//! Nodes are sorted along a Morton curve, and every M of them form a domain. The connected parts of a domain
-//! are the nodes of the next level, ordered along the curve too. Each step counts, sums the counts and
-//! gathers: no atomic operation, and the same bits in every run. Counts stay on the device, so buffers have a
-//! fixed room: eight parts per domain, on average. A level with more nodes is left out and reported by
-//! [`lacking`](Structure::lacking). Only a build, which may wait, then allocates larger buffers.
+//! Nodes are sorted along a Morton curve, and every M consecutive nodes form a domain. The connected parts of
+//! a domain are the nodes of the next level, ordered along the curve too. Each step counts, sums the counts
+//! and gathers. So it needs no atomic operation, and every run gives the same bits. Counts stay on the
+//! device, so buffers have a fixed room: eight parts per domain, on average. A level with more nodes is left
+//! out and reported by [`lacking`](Structure::lacking). Only a build, which may wait, then allocates larger
+//! buffers.
 //!
 //! Deviation: Wu et al. sort by 30 bits per pass and number parts by atomic additions.
 
@@ -20,7 +21,8 @@ use crate::schwarz::lists::Lists;
 use crate::sort::{self, Sorting};
 use crate::{DeviceMatrix, DeviceVector, OnDevice};
 
-/// The largest number of nodes in a domain: the number of bits of the masks used to find connected parts.
+/// The largest number of nodes in a domain, which is the number of bits of the masks that find connected
+/// parts.
 pub(crate) const MOST: usize = 32;
 
 /// The number of bits of a key.
@@ -29,7 +31,7 @@ const KEY: usize = 61;
 /// The number of groups that compute the box around all points.
 const BOXES: usize = 64;
 
-/// The number of connected parts per domain, on average, for which there is room.
+/// The average number of connected parts per domain for which there is room.
 const PARTS: usize = 8;
 
 /// Returns the room for nodes on every level, down to a level that fits in one domain. Coarse levels have
@@ -123,7 +125,7 @@ impl Structure {
         queue.state()
     }
 
-    /// Returns the first level of the last build without room for its nodes, the number of nodes and the
+    /// Returns the first level of the last build without room for its nodes, the number of its nodes and the
     /// room. Waits once.
     pub(crate) fn lacking<T: Real>(&self, on: &OnDevice<T>) -> Result<Option<Lacking>, Error> {
         let mut found = [0; 2];

@@ -1,4 +1,4 @@
-//! Multilevel domains whose inverses, and optionally structure, are computed on a device.
+//! Multilevel domains whose inverses are computed on a device, and optionally their structure too.
 
 use std::sync::Arc;
 
@@ -55,10 +55,10 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// Computes new inverses from a matrix of the place with the pattern and layout of the build. Does not
     /// transfer data or wait.
     ///
-    /// Values are not checked: a domain matrix that cannot be inverted is replaced by its diagonal blocks and
-    /// listed by [`repairs`](Self::repairs). A node without couplings when the structure was chosen (a
-    /// constraint) is solved alone until the next choice; [`check`](Self::check) reports such a node if it
-    /// has couplings now.
+    /// Values are not checked. A domain matrix that cannot be inverted is replaced by its diagonal blocks and
+    /// listed by [`repairs`](Self::repairs). A node that had no couplings when the structure was chosen (a
+    /// constraint) is solved alone until the structure is chosen again; [`check`](Self::check) reports it if
+    /// it has couplings now.
     ///
     /// # Errors
     /// [`Error::Pattern`] for another pattern or layout, [`Error::Device`] if the place has failed.
@@ -82,7 +82,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// Computes order, domains and levels along the curve through `positions`, three numbers per node, and
     /// all inverses. Does not transfer data or wait.
     ///
-    /// A level without room for its nodes is left out together with all coarser levels, and
+    /// If a level has no room for its nodes, this level and all coarser levels are left out, and
     /// [`check`](Self::check) then returns an error. If the host chose the structure, the structure is kept,
     /// as in [`update_on_device`](Self::update_on_device).
     ///
@@ -123,10 +123,10 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     ///
     /// # Errors
     /// [`Error::Capacity`] if a level has no room for its nodes after
-    /// [`restructure_on_device`](Self::restructure_on_device). The level is left out together with all
-    /// coarser levels; a new build allocates enough room. [`SetupError::Released`] with a node that has
-    /// couplings now, but had no couplings when the structure was chosen: M is positive definite, but no
-    /// domain includes these couplings. [`Error::Device`] if the place has failed.
+    /// [`restructure_on_device`](Self::restructure_on_device). This level and all coarser levels are left
+    /// out; a new build allocates enough room. [`SetupError::Released`] with a node that has couplings now,
+    /// but had no couplings when the structure was chosen. M is then positive definite, but no domain
+    /// includes these couplings. [`Error::Device`] if the place has failed.
     pub fn check(&self) -> Result<(), SetupError> {
         if let Some(Lacking { count, capacity, .. }) = self.lacking()? {
             let what = "nodes of a level whose structure a device chooses";
@@ -146,8 +146,8 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         }
     }
 
-    /// Computes the structure, if the device chooses it, and the inverses, from `a` or, without `a`, from the
-    /// matrix uploaded last.
+    /// Computes the inverses from `a`, or from the matrix uploaded last if there is no `a`. Computes the
+    /// structure too, if the device chooses it.
     pub(super) fn structure(
         &mut self,
         a: Option<&DeviceMatrix<V, S>>,
@@ -212,8 +212,8 @@ impl<V: Real, S: Real> Preconditioner<DeviceVector<V>> for DeviceSubdomains<V, S
         self.application.run(r, &mut |_, _| {}, z);
     }
 
-    /// The inverses and their sum are symmetric to the last bit. For a domain that is not positive definite,
-    /// its diagonal blocks are used.
+    /// The inverses and their sum are symmetric to the last bit, and they are positive definite: in a domain
+    /// that is not positive definite, the diagonal blocks are inverted.
     fn class(&self) -> Class {
         Class::Symmetric
     }

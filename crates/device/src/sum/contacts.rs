@@ -17,16 +17,16 @@ use crate::queue::Arg;
 /// Blocks at pairs of nodes in device memory, sorted by row and column, stored in `S`: the counterpart of
 /// [`Contacts`].
 ///
-/// Each row has a pointer to its blocks, so a product gathers them in order: no atomic operation, and the
-/// same bits in every run. The capacity is fixed; choose the largest number of blocks that can occur. *Use*
-/// in a [`DeviceSum`](crate::DeviceSum). *Memory* (b² s + 4) bytes per block of capacity, s = bytes of `S`; 4
-/// bytes per node.
+/// Each row has a pointer to its blocks, so a product gathers them in order. It needs no atomic operation,
+/// and every run gives the same bits. The capacity is fixed; choose the largest number of blocks that can
+/// occur. *Use* in a [`DeviceSum`](crate::DeviceSum). *Memory* (b² s + 4) bytes per block of capacity, where
+/// s is the size of `S` in bytes; 4 bytes per node.
 pub struct DeviceContacts<V: Real, S: Real = V> {
     pub(crate) on: OnDevice<V>,
     pub(crate) nodes: usize,
     pub(crate) block: usize,
     pub(crate) capacity: usize,
-    /// The module number of the kernels of assembly.
+    /// The number of the module with the kernels of assembly.
     pub(crate) module: usize,
     pub(crate) starts: Buffer,
     pub(crate) places: Buffer,
@@ -35,7 +35,7 @@ pub struct DeviceContacts<V: Real, S: Real = V> {
     pub(crate) status: Buffer,
     /// Whether the set comes from [`assemble`](Self::assemble).
     pub(crate) assembled: bool,
-    /// Host buffer for pointers and columns.
+    /// The host buffer for pointers and columns.
     staging: Vec<u32>,
     of: PhantomData<S>,
 }
@@ -45,8 +45,8 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
     ///
     /// # Errors
     /// [`Error::Parameter`] for a block size of 0, [`Error::TooLarge`] if there are more nodes or blocks than
-    /// `u32` can number, [`Error::Memory`] if it does not fit (nothing is allocated then), [`Error::Build`]
-    /// and [`Error::Device`] of the driver.
+    /// `u32` can number, [`Error::Memory`] if the set does not fit (nothing is allocated then),
+    /// [`Error::Build`] and [`Error::Device`] of the driver.
     pub fn new(on: &OnDevice<V, S>, nodes: usize, block: usize, capacity: usize) -> Result<Self, Error> {
         if block == 0 {
             return Err(Error::Parameter { name: "DeviceContacts::block", value: 0.0, range: "1 or more" });
@@ -86,12 +86,12 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
         })
     }
 
-    /// Replaces the set. No allocation on the device; rows, columns and values are uploaded.
+    /// Replaces the set: uploads rows, columns and values, and allocates nothing on the device.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of nodes or block size, [`Error::Capacity`] for more blocks than
-    /// the capacity, [`Error::Range`] for values that `S` cannot hold: the old set is kept. [`Error::Device`]
-    /// if the place has failed.
+    /// The old set is kept after [`Error::Shape`] for another number of nodes or block size,
+    /// [`Error::Capacity`] for more blocks than the capacity, and [`Error::Range`] for values that `S` cannot
+    /// hold. [`Error::Device`] if the place has failed.
     pub fn replace<T: Real>(&mut self, host: &Contacts<T>) -> Result<(), Error> {
         same_length("nodes of a contact set", self.nodes, host.nodes())?;
         same_length("unknowns of a contact block", self.block, host.block())?;

@@ -12,11 +12,11 @@ pub use contacts::DeviceContacts;
 
 /// A + C in device memory: the counterpart of [`Sum`](coarsen_sparse::Sum).
 ///
-/// An item computes a block row of A and then the contact blocks of that row, which are stored row after row:
-/// one pass, one launch, and the same bits in every run. A row without contact costs the read of a pointer.
-/// *Use* if contact changes so often that a new matrix for each pattern would cost more. Gauss-Seidel needs
-/// row sets of the merged pattern: use [`Sum::merge`](coarsen_sparse::Sum::merge). *Reference* Wu et al.
-/// 2022, §4.2; Li et al. 2020, "P-Cloth", §3.2.
+/// An item computes a block row of A and then the contact blocks of that row, which are stored row after row.
+/// A product is one pass and one launch, and every run gives the same bits. For a row without contact only a
+/// pointer is read. *Use* if contact changes so often that a new matrix for each pattern would cost more.
+/// Gauss-Seidel needs row sets of the merged pattern: use [`Sum::merge`](coarsen_sparse::Sum::merge).
+/// *Reference* Wu et al. 2022, §4.2; Li et al. 2020, "P-Cloth", §3.2.
 #[derive(Debug)]
 pub struct DeviceSum<'a, V: Real, S: Real = V> {
     elastic: &'a DeviceMatrix<V, S>,

@@ -76,10 +76,10 @@ fn a_diagnosis_does_not_depend_on_blocks() {
     let all = [
         // x = (1, −1, 0, 0) has xᵀAx = 0 and (Ax)₂ ≠ 0.
         [[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0], [0.0, 1.0, 5.0, 1.0], [0.0, 0.0, 1.0, 5.0]],
-        // Such an x for the last two rows, and for rows in different blocks.
+        // The same for the last two rows, and for rows in different blocks.
         [[5.0, 1.0, 0.0, 0.0], [1.0, 5.0, 1.0, 0.0], [0.0, 1.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0]],
         [[5.0, 1.0, 0.0, 0.5], [1.0, 4.0, 2.0, 0.0], [0.0, 2.0, 1.0, 1.0], [0.5, 0.0, 1.0, 7.0]],
-        // A negative minor in the second block, a dominant matrix, and one whose row sums vanish.
+        // A negative minor in the second block, a dominant matrix, and a matrix with vanishing row sums.
         [[5.0, 1.0, 0.0, 0.0], [1.0, 5.0, 1.0, 0.0], [0.0, 1.0, 2.0, 3.0], [0.0, 0.0, 3.0, 2.0]],
         [[5.0, 1.0, 0.0, 0.0], [1.0, 5.0, -1.0, 0.0], [0.0, -1.0, 3.0, 1.0], [0.0, 0.0, 1.0, 4.0]],
         [[1.0, -1.0, 0.0, 0.0], [-1.0, 2.0, -1.0, 0.0], [0.0, -1.0, 2.0, -1.0], [0.0, 0.0, -1.0, 1.0]],
@@ -98,7 +98,7 @@ fn a_diagnosis_does_not_depend_on_blocks() {
     }
 }
 
-/// Counts unconstrained paths.
+/// Counts paths without constraints.
 #[test]
 fn floating_components_are_counted() {
     for (count, words) in [(1, "1 connected component at"), (3, "3 connected components at")] {

@@ -1,4 +1,4 @@
-//! The proofs of a diagnosis, and the choice among several.
+//! The proofs of a diagnosis, and the choice among several proofs.
 
 use coarsen_diagnose::{Definiteness, Witness, diagnose};
 use coarsen_sparse::{Bsr, assembly};
@@ -32,7 +32,7 @@ fn the_pair_with_the_largest_ratio_is_named() {
     }
 }
 
-/// Both entries have no transposed entry; one lies above the diagonal, the other below.
+/// Two entries without transposed entry, one above and one below the diagonal.
 #[test]
 fn the_earlier_of_two_equal_differences_is_named() {
     let a = scalars(3, &[(0, 0, 1.0), (1, 1, 1.0), (2, 2, 1.0), (0, 1, 1.0), (2, 0, 1.0)]);
@@ -40,7 +40,7 @@ fn the_earlier_of_two_equal_differences_is_named() {
     assert_eq!((symmetry.worst, symmetry.one_sided), (Some((0, 1, 1.0, 0.0)), 2));
 }
 
-/// x = (1, −1, 0) has xᵀ A x = 0 and (A x)₂ = difference, which must exceed the root of the tolerance.
+/// x = (1, −1, 0) has xᵀ A x = 0 and (A x)₂ = difference, which must exceed the square root of the tolerance.
 #[test]
 fn a_difference_of_round_off_proves_nothing() {
     let root = 1e-12_f64.sqrt();

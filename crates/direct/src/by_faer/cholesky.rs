@@ -1,8 +1,9 @@
 //! A = L Lᵀ for symmetric positive definite A.
 //!
-//! P A Pᵀ = L Lᵀ with an approximate minimum degree ordering P; by dense supernodes if L is dense enough for
-//! them, otherwise entry by entry. No pivoting is needed: the factorisation is backward stable for every
-//! positive definite matrix, and it fails if and only if A is not positive definite to working precision.
+//! P A Pᵀ = L Lᵀ with an approximate minimum degree ordering P. L is computed in dense supernodes if it is
+//! dense enough for them, otherwise entry by entry. No pivoting is needed: the factorisation is backward
+//! stable for every positive definite matrix, and it fails if and only if A is not positive definite to
+//! working precision.
 //!
 //! *Reference* Davis 2006, "Direct Methods for Sparse Linear Systems", chapter 4; George and Liu 1981.
 
@@ -121,8 +122,8 @@ fn diagonal(symbolic: &SymbolicCholesky<usize>, l: &[f64], mut f: impl FnMut(usi
     }
 }
 
-/// The numbers of entries of L, of bytes (those of L and `extra`), and of multiplications and additions (Σ c²
-/// over columns of c entries).
+/// The numbers of entries of L, of bytes (of L and `extra`), and of multiplications and additions. A column
+/// of L with c entries needs c² operations.
 pub(crate) fn figures(symbolic: &SymbolicCholesky<usize>, lower: &Columns, extra: usize) -> Figures {
     let (mut nnz, mut flops, mut indices) = (0, 0.0, 0);
     match symbolic.raw() {

@@ -1,7 +1,7 @@
 //! A block matrix as scalar compressed columns, and its fill-reducing ordering.
 //!
-//! Rows of A are columns of Aᵀ. For symmetric A, Aᵀ is A, and the entries right of the diagonal in row i are
-//! the entries below the diagonal in column i. So no transpose is formed.
+//! A is stored by rows, which are the columns of Aᵀ. For symmetric A the entries right of the diagonal in row
+//! i are the entries below the diagonal in column i. So no transpose is formed.
 
 use coarsen_sparse::Bsr;
 use faer::Side;
@@ -15,7 +15,7 @@ use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
 
 use crate::DirectError;
 
-/// The scalars of each row that are used.
+/// The part of each row that is copied.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Part {
     /// Row i from its diagonal on: the lower triangle of a symmetric matrix, by columns.
@@ -114,7 +114,7 @@ fn scalars(a: &Bsr<f64>, part: Part, mut f: impl FnMut(usize, usize, f64)) {
 
 /// The structure of L for the lower triangle of a symmetric matrix, ordered by approximate minimum degree.
 ///
-/// The ordering works on blocks and is expanded to scalars: the scalars of a block are eliminated together,
+/// The ordering works on blocks and is expanded to scalars. The scalars of a block are eliminated together,
 /// and the graph is smaller by the square of the block size.
 ///
 /// *Reference* Amestoy, Davis and Duff 1996, "An approximate minimum degree ordering algorithm".

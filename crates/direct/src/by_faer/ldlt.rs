@@ -1,8 +1,9 @@
 //! A = L B Lᵀ for symmetric A, definite or indefinite: B has blocks of order 1 and 2.
 //!
-//! P A Pᵀ = L B Lᵀ with an approximate minimum degree ordering, refined inside each dense supernode by the
-//! pivoting of Bunch and Kaufman. Pivots cannot leave their supernode, so stability is not guaranteed: the
-//! caller checks the factor with a trial solve and uses LU if it fails.
+//! P A Pᵀ = L B Lᵀ, where P is an approximate minimum degree ordering. Inside each dense supernode, the
+//! pivoting of Bunch and Kaufman changes the order further. Pivots cannot leave their supernode, so stability
+//! is not guaranteed. The caller therefore checks the factor with a trial solve and uses LU if this check
+//! fails.
 //!
 //! *Reference* Bunch and Kaufman 1977, "Some stable methods for calculating inertia and solving symmetric
 //! linear systems"; Schenk and Gärtner 2006 for pivoting inside supernodes.
@@ -30,7 +31,7 @@ pub(crate) struct Ldlt {
     /// max |aᵢⱼ| of each row, to which its pivot is compared.
     sizes: Vec<f64>,
     symbolic: SymbolicCholesky<usize>,
-    /// L, with the diagonal of B in place of its unit diagonal.
+    /// L, with the diagonal of B in place of the unit diagonal of L.
     l: Vec<f64>,
     /// The off-diagonal entries of B: b_{k+1,k} at k for a block of order 2, otherwise 0.
     below: Vec<f64>,

@@ -1,8 +1,9 @@
 //! A = L U with row exchanges, for unsymmetric A and for symmetric A that LDLᵀ cannot handle.
 //!
-//! Aᵀ is factored, because the rows of A are its columns: Pr Aᵀ Pc = L U with a column ordering Pc by
-//! approximate minimum degree of A Aᵀ (which bounds the fill for every choice of pivots) and partial pivoting
-//! Pr. Solves use the transpose. Zero diagonals need no special treatment.
+//! Aᵀ is factored, because its columns are the rows of A, which are stored: Pr Aᵀ Pc = L U. The column
+//! ordering Pc is an approximate minimum degree ordering of A Aᵀ, which bounds the fill for every choice of
+//! pivots. Pr is the order of partial pivoting. Solves use the transpose. Zero diagonals need no special
+//! treatment.
 //!
 //! *Reference* Davis, Gilbert, Larimore and Ng 2004, "A column approximate minimum degree ordering
 //! algorithm"; Demmel, Eisenstat, Gilbert, Li and Liu 1999, "A supernodal approach to sparse partial

@@ -15,7 +15,7 @@ use faer::{Accum, MatMut, MatRef, Par};
 
 use crate::DirectError;
 
-/// The size of a product that needs the buffer; smaller products do not.
+/// The smallest tested order of a product for which faer uses the buffer.
 const SIDE: usize = 32;
 
 /// The assumed size of the last-level cache if the system does not report it, as in a large desktop computer.
@@ -58,9 +58,9 @@ fn room_for(last_cache: usize) -> usize {
     2 * last_cache + (1 << 16)
 }
 
-/// The size that faer assumes for the last-level cache of `cores` cores: the third-level share of one thread
-/// times the threads of all cores, and at least the second-level share of one thread times the threads of 4
-/// cores.
+/// The size that faer assumes for the last-level cache of `cores` cores. This is the larger of two products:
+/// the third-level cache per thread times the threads of all cores, and the second-level cache per thread
+/// times the threads of 4 cores.
 fn last_cache(caches: &[Cache], cores: usize) -> usize {
     let share = |level: usize| {
         caches.iter().filter(|c| c.level == level).map(|c| c.bytes / c.shared.max(1)).max().unwrap_or(0)
@@ -181,7 +181,7 @@ mod tests {
         1024 * line.trim_end_matches("kB").trim().parse::<usize>().unwrap()
     }
 
-    /// faer uses the requested size, and a second call allocates nothing.
+    /// The buffer of faer has the requested size, and a second call allocates nothing.
     #[cfg(target_os = "linux")]
     #[test]
     fn the_buffer_is_as_large_as_what_is_asked_for() {

@@ -68,7 +68,8 @@ fn reflect_both_sides(a: &mut [f64], k: usize, n: usize, beta: f64, w: &mut [f64
     }
 }
 
-/// Q = H₀ H₁ …, from the last reflection to the first: reflection k changes only rows and columns after k.
+/// Q = H₀ H₁ …, computed from the last reflection to the first: reflection k changes only rows and columns
+/// after k.
 fn accumulate(a: &[f64], q: &mut [f64], scales: &[f64]) {
     let n = scales.len();
     q.fill(0.0);

@@ -1,8 +1,8 @@
 //! A = L D Lᵀ of a sparse symmetric matrix, row by row and without row exchanges.
 //!
-//! Row k of L solves L₁ D₁ l = c, where L₁ and D₁ are the previous rows and c is column k of the ordered
-//! matrix above its diagonal; then d_k = c_kk − lᵀ D₁ l. With D > 0 this is Cholesky without square roots,
-//! which needs no exchanges. An indefinite matrix may have a small pivot, which is an error.
+//! Row k of L is the solution l of L₁ D₁ l = c. Here L₁ and D₁ are the previous rows, and c is column k of
+//! the ordered matrix above its diagonal. Then d_k = c_kk − lᵀ D₁ l. With D > 0 this is Cholesky without
+//! square roots, which needs no exchanges. An indefinite matrix may have a small pivot, which is an error.
 //!
 //! *Reference* Davis 2005, "Algorithm 849: a concise sparse Cholesky factorization package"; Davis 2006,
 //! section 4.7.
@@ -70,8 +70,8 @@ impl Ldlt {
         seen[k] = k as u32;
         for (i, at) in structure.column(k) {
             y[i] += a.values()[at];
-            // The path from i to the first visited column, in reverse: columns must follow the columns on
-            // which they depend.
+            // The path from i to the first visited column, stored in reverse: a column must come after the
+            // columns on which it depends.
             let (mut i, mut length) = (i, 0);
             while seen[i] != k as u32 {
                 seen[i] = k as u32;

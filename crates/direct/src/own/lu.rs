@@ -1,9 +1,9 @@
 //! A = L U of a sparse matrix with row exchanges, column by column.
 //!
-//! Aᵀ is factored, because its columns are the rows of A: P Aᵀ Q = L U. Column k of U and L is the solution
-//! of L x = a with the previous columns of L. Its largest entry among the rows that are not pivots yet
-//! becomes the pivot. Q is a minimum degree ordering of the graph of A Aᵀ, which bounds the fill for every
-//! choice of pivots.
+//! Aᵀ is factored, because its columns are the rows of A, which are stored: P Aᵀ Q = L U. In step k, L x = a
+//! is solved for a column a of Aᵀ and the previous columns of L; x gives column k of U and L. The largest
+//! entry of x among the rows that are not pivots yet becomes the pivot. Q is a minimum degree ordering of the
+//! graph of A Aᵀ, which bounds the fill for every choice of pivots.
 //!
 //! *Reference* Gilbert and Peierls 1988, "Sparse partial pivoting in time proportional to arithmetic
 //! operations"; Davis 2006, chapter 6.
@@ -110,7 +110,7 @@ impl Lu {
         }
     }
 
-    /// Moves x to column k of U and L, with the largest entry of L as pivot; `None` if no row remains.
+    /// Stores x in column k of U and L, with the largest entry of L as pivot; `None` if no row remains.
     fn split_column(&mut self, k: u32) -> Option<()> {
         let mut pivot: Option<(u32, f64)> = None;
         for &i in self.reach.rows() {
@@ -125,7 +125,7 @@ impl Lu {
         (self.step[row as usize], self.pivot[k as usize], self.diagonal[k as usize]) = (k, row, d);
         for &i in self.reach.rows() {
             let x = std::mem::take(&mut self.x[i as usize]);
-            // If the remaining column is zero, d and x are 0; the trial solve detects it.
+            // If the remaining column is zero, d and x are 0, and the trial solve detects the zero pivot.
             if self.step[i as usize] == NONE && x != 0.0 {
                 self.l.push(i, x / d);
             }
@@ -172,12 +172,12 @@ impl Factorization for Lu {
                 return Err(DirectError::Singular { row, residual: f64::INFINITY });
             }
         }
-        // All rows are pivots now: the rows of L are numbered by steps, like those of U.
+        // All rows are pivots now, so the rows of L are renumbered by steps, like those of U.
         self.l.rows.iter_mut().for_each(|i| *i = self.step[*i as usize]);
         Ok(Pivots { inertia: None, weakest: None })
     }
 
-    /// x = Pᵀ L⁻ᵀ U⁻ᵀ Qᵀ x, since A = Q Uᵀ Lᵀ P; Uᵀ from the first row on, Lᵀ from the last.
+    /// x = Pᵀ L⁻ᵀ U⁻ᵀ Qᵀ x, since A = Q Uᵀ Lᵀ P. Uᵀ is solved from the first row on, Lᵀ from the last.
     fn solve(&mut self, x: &mut [f64]) {
         let y = &mut self.x;
         y.iter_mut().zip(&self.order).for_each(|(y, &i)| *y = x[i as usize]);
@@ -191,7 +191,7 @@ impl Factorization for Lu {
         self.pivot.iter().zip(&*y).for_each(|(&i, y)| x[i as usize] = *y);
     }
 
-    /// x = Q U⁻¹ L⁻¹ P x, since Aᵀ = Pᵀ L U Qᵀ; L and U by columns.
+    /// x = Q U⁻¹ L⁻¹ P x, since Aᵀ = Pᵀ L U Qᵀ; both triangles are solved by columns.
     fn solve_transpose(&mut self, x: &mut [f64]) {
         let y = &mut self.x;
         y.iter_mut().zip(&self.pivot).for_each(|(y, &i)| *y = x[i as usize]);

@@ -21,8 +21,7 @@ use coarsen_sparse::Graph;
 /// Nodes with more than this many times √n neighbours are eliminated last.
 const DENSE: f64 = 10.0;
 
-/// The nodes in elimination order. *Cost* slightly above the number of edges times the logarithm of the
-/// number of nodes.
+/// The nodes in elimination order. *Cost* slightly more than m log n operations for m edges and n nodes.
 pub(super) fn minimum_degree(graph: &Graph) -> Vec<u32> {
     let n = graph.nodes();
     let most = 16.max((DENSE * (n as f64).sqrt()) as usize);
@@ -158,8 +157,8 @@ impl Quotient {
         self.degree[at] = degree;
     }
 
-    /// Merges nodes of L_p with the same neighbours and elements. Both lists are sorted by number or by
-    /// elimination, so that equal sets are equal lists.
+    /// Merges nodes of L_p with the same neighbours and the same elements. Neighbours are sorted by number
+    /// and elements by step, so that equal sets are equal lists.
     fn merge(&mut self, joined: &[u32]) {
         let sum = |list: &[u32]| list.iter().fold(0_u64, |s, &v| s + u64::from(v));
         let key = |i: u32| sum(&self.variables[i as usize]) + sum(&self.elements[i as usize]);

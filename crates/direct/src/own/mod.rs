@@ -36,8 +36,8 @@ use bunch_kaufman::BunchKaufman;
 use ldlt::Ldlt;
 use lu::Lu;
 
-/// The number of unknowns up to which an indefinite matrix is factored as a full matrix with row exchanges: 8
-/// MB and n³ / 3 = 0.3 Gflop.
+/// The largest number of unknowns for which an indefinite matrix is factored as a full matrix with row
+/// exchanges. This takes 8 MB and n³ / 3 = 0.3 Gflop.
 const FULL: usize = 1000;
 
 /// Orders `a` for a factorisation.

@@ -1,8 +1,8 @@
 //! The rows that can be nonzero in the solution of L x = b: the rows that can be reached in the graph of L.
 //!
 //! In this graph edges lead from each row that is already a pivot to the rows of its column of L. The nonzero
-//! rows of x can be reached from the entries of b. The reverse of the order in which the search leaves them
-//! is an order for the substitution.
+//! rows of x can be reached from the entries of b. The substitution handles the rows in the reverse of the
+//! order in which the search leaves them.
 //!
 //! *Reference* Gilbert and Peierls 1988, "Sparse partial pivoting in time proportional to arithmetic
 //! operations"; Davis 2006, section 3.2.

@@ -18,7 +18,7 @@ pub(super) fn fill<T: Clone + Default>(values: &mut Vec<T>, n: usize) -> Result<
     Ok(())
 }
 
-/// Reserves memory for `more` values after the present ones; the capacity at least doubles when it grows.
+/// Reserves memory for `more` additional values; the capacity at least doubles when it grows.
 pub(super) fn more<T>(values: &mut Vec<T>, more: usize) -> Result<(), DirectError> {
     let bytes = values.len().saturating_add(more.max(values.len())).saturating_mul(size_of::<T>());
     values.try_reserve(more).map_err(|_| DirectError::Memory { bytes })

@@ -1,8 +1,9 @@
 //! The ordered symmetric matrix, its elimination tree, and the number of entries in each column of L.
 //!
-//! C = P A Pᵀ is stored as the columns of its upper triangle: column k contains the indices of c_ik with i ≤
-//! k in the values of A. In the elimination tree the parent of i is the first row below i with an entry in
-//! column i of L. The entries of row k of L are on the paths from the rows i of column k of C to k.
+//! C = P A Pᵀ is stored as the columns of its upper triangle: for each c_ik with i ≤ k, column k contains i
+//! and the index of c_ik in the values of A. In the elimination tree the parent of i is the first row below i
+//! with an entry in column i of L. Row k of L has its entries in the columns on the tree paths from i to k,
+//! for every row i in column k of C.
 //!
 //! *Reference* Liu 1990, "The role of elimination trees in sparse factorization"; Davis 2006, sections 4.1
 //! and 4.2.
@@ -14,7 +15,7 @@ use super::room::zeros;
 use super::rows::row;
 use crate::DirectError;
 
-/// No parent: the root of a tree.
+/// The parent of a root: none.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// The structure of L, known before any number is computed.
@@ -56,7 +57,8 @@ impl Structure {
         Ok(structure)
     }
 
-    /// Computes the upper triangle of C by columns: counts, sums, and fills.
+    /// Computes the upper triangle of C by columns: counts the entries, sums the counts, and fills the
+    /// columns.
     fn permute(&mut self, a: &Bsr<f64>, inverse: &[u32]) -> Result<(), DirectError> {
         let upper = || {
             (0..inverse.len()).flat_map(|i| row(a, i).map(move |(j, at)| (i, j, at))).filter_map(

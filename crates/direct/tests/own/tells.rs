@@ -60,8 +60,8 @@ fn dense_rows_come_last() {
     assert!(factor.solve(&b, &mut x).unwrap().relative_residual < 1e-14);
 }
 
-/// Pairs of unknowns with zero diagonals: a small matrix is factored as full with row exchanges, a large one
-/// gives an error, and `Auto` then uses LU.
+/// Pairs of unknowns with zero diagonals. A small matrix is factored as a full matrix with row exchanges. A
+/// large matrix gives an error, and `Auto` then uses LU.
 #[test]
 fn a_small_pivot_is_told() {
     let saddle = |pairs: u32| {
@@ -96,7 +96,7 @@ fn pivots_of_two_are_eigenvalues() {
     }
 }
 
-/// The error names a row of the vanishing combination, the same row as with the other engine.
+/// The error names a row of the linear combination that vanishes, the same row as with the other engine.
 #[test]
 fn the_dependent_row_is_found() {
     let rows: [&[f64]; 4] =

@@ -13,7 +13,7 @@
 //! | σ | `sigma` | coefficients of the residuals in the basis W |
 //!
 //! Numbers at line ends follow Dubrulle 2001, Algorithm BCGrQ, with a preconditioner. *Deviation*: dependent
-//! columns of W − A S ξ are dropped, so S may become narrower.
+//! columns of W − A S ξ are dropped, so S may lose columns.
 
 mod small;
 
@@ -28,29 +28,29 @@ use crate::scale::{self, Size};
 use crate::start::{check, check_finite, grow, round_off};
 use small::{Cholesky, product};
 
-/// A column of W − A S ξ is dropped if at most this share of its square is independent of the other columns:
-/// 1e-6 of its length. The next recomputed residual includes the resulting error.
+/// A column of W − A S ξ is dropped if its part independent of the other columns is at most 1e-6 of its
+/// length. The constant is the square of 1e-6. The next recomputed residual includes the resulting error.
 const DEPENDENT: f64 = 1e-12;
 
-/// Below this share, one Cholesky QR leaves W less orthogonal than 1e-12, and a second one follows (Yamamoto
-/// et al. 2015, CholeskyQR2).
+/// Below this fraction, the orthogonality error of W after one Cholesky QR exceeds 1e-12, so a second
+/// Cholesky QR follows (Yamamoto et al. 2015, CholeskyQR2).
 const ONCE: f64 = 1e-4;
 
-/// Preconditioned conjugate gradients for A X = B with symmetric positive definite A and M and k right-hand
-/// sides.
+/// Preconditioned conjugate gradients for A X = B with k right-hand sides and symmetric positive definite A
+/// and M.
 ///
-/// Each x minimises ‖x − A⁻¹b‖_A over the sum of the Krylov spaces of all columns, whose dimension is k times
-/// the dimension for one column. So the k − 1 smallest eigenvalues of M⁻¹A no longer limit convergence
-/// (O'Leary 1980, Theorem 5). Residuals are stored as an orthonormal basis times a small matrix, so that
-/// linearly dependent columns are harmless. After every run of the recurrence all residuals are recomputed;
-/// columns above the tolerance continue without the converged columns. *Use* for a few right-hand sides (2 to
-/// about 20) of the same matrix that are known at the same time. For a sequence of right-hand sides use
-/// [`Cg`](crate::Cg) with the previous x as guess. *Not* for right-hand sides whose squares overflow or
-/// underflow: [`Error::Range`]. *Outcome* one [`Report`] per column; it counts the iterations of the block
-/// until the column converged. *Cost* per iteration: k applies of A and of M, about 7 k² passes over vectors,
-/// 2 k reductions (3 k at a convergence test), two waits; 5 k vectors, and a few k x k matrices, which are
-/// allocated. It pays if k products at once cost less than k separate products, or if the saved iterations
-/// cost more than the passes.
+/// Each x minimises ‖x − A⁻¹b‖_A over the sum of the Krylov spaces of all columns. The dimension of this
+/// space is k times the dimension for one column. So the k − 1 smallest eigenvalues of M⁻¹A no longer limit
+/// convergence (O'Leary 1980, Theorem 5). Residuals are stored as an orthonormal basis times a small matrix,
+/// so that linearly dependent columns are harmless. After every run of the recurrence all residuals are
+/// recomputed. Columns above the tolerance then continue without the converged columns. *Use* for a few
+/// right-hand sides (2 to about 20) of the same matrix that are known at the same time. For a sequence of
+/// right-hand sides use [`Cg`](crate::Cg) with the previous x as guess. *Not* for right-hand sides whose
+/// squares overflow or underflow: [`Error::Range`]. *Outcome* one [`Report`] per column; it counts the
+/// iterations of the block until the column converged. *Cost* per iteration: k applications of A and of M,
+/// about 7 k² passes over vectors, 2 k reductions (3 k at a convergence test), two waits; 5 k vectors. A few
+/// k x k matrices are allocated. The method pays off if k products at once cost less than k separate
+/// products, or if the saved iterations cost more than the passes.
 /// *Reference* O'Leary 1980, Linear Algebra Appl. 29; Dubrulle 2001, "Retooling the method of block conjugate
 /// gradients", ETNA 12, Algorithm BCGrQ.
 ///
@@ -58,7 +58,7 @@ const ONCE: f64 = 1e-4;
 /// use coarsen_core::{Identity, Stop, from_fn};
 /// use coarsen_krylov::BlockCg;
 /// let a = from_fn(3, |x: &Vec<f64>, y: &mut Vec<f64>| (0..3).for_each(|i| y[i] = (i + 1) as f64 * x[i]));
-/// let b = [vec![1.0, 2.0, 3.0], vec![1.0, 0.0, 0.0], vec![2.0, 2.0, 3.0]]; // the last is the sum of the others
+/// let b = [vec![1.0, 2.0, 3.0], vec![1.0, 0.0, 0.0], vec![2.0, 2.0, 3.0]]; // b₃ = b₁ + b₂
 /// let mut x = [vec![0.0; 3], vec![0.0; 3], vec![0.0; 3]];
 /// for report in BlockCg::new(Stop::relative(1e-10)).solve(&a, &mut Identity, &b, &mut x)? {
 ///     report.converged()?;
@@ -73,7 +73,7 @@ pub struct BlockCg<V: Vector = Vec<f64>> {
     z: Vec<V>,
     s: Vec<V>,
     q: Vec<V>,
-    /// The iterates of smallest residual, in case of a breakdown.
+    /// The iterates of smallest residual, returned after a breakdown.
     safe: Vec<V>,
     sums: Vec<V::Scalar>,
 }
@@ -81,15 +81,15 @@ pub struct BlockCg<V: Vector = Vec<f64>> {
 /// The state of a column.
 #[derive(Clone, Copy)]
 struct Column {
-    /// ‖b‖, or 1 for zeros.
+    /// ‖b‖, or 1 if b = 0.
     scale: f64,
     threshold: f64,
     initial: f64,
     /// ‖b − A x‖ at the last recomputation.
     truth: f64,
-    /// ‖r‖ of the recurrence.
+    /// ‖r‖ in the recurrence.
     seen: f64,
-    /// ‖r‖ of the safe iterate.
+    /// ‖r‖ of the iterate in `safe`.
     saved: f64,
     iterations: usize,
     outcome: Option<Outcome>,
@@ -108,8 +108,8 @@ impl<V: Vector> BlockCg<V> {
     /// Solves A xⱼ = bⱼ for all j from the guesses xⱼ; returns one report per column.
     ///
     /// # Errors
-    /// Those of [`Krylov::solve_with`](crate::Krylov::solve_with), and [`Error::Range`] for a right-hand side
-    /// that is too large or too small to be squared.
+    /// As [`Krylov::solve_with`](crate::Krylov::solve_with), and [`Error::Range`] if a right-hand side is too
+    /// large or too small to be squared.
     pub fn solve(
         &mut self,
         a: &dyn LinearOperator<V>,
@@ -124,7 +124,7 @@ impl<V: Vector> BlockCg<V> {
     /// convergence test and may end the solve.
     ///
     /// # Errors
-    /// Those of [`solve`](Self::solve).
+    /// As [`solve`](Self::solve).
     pub fn solve_with(
         &mut self,
         a: &dyn LinearOperator<V>,
@@ -161,7 +161,7 @@ impl<V: Vector> BlockCg<V> {
         Ok(columns.iter().map(Column::report).collect())
     }
 
-    /// The norms of all right-hand sides; checks the input before the first write.
+    /// Checks the input before the first write and computes the norms of all right-hand sides.
     fn open(&mut self, a: &dyn LinearOperator<V>, b: &[V], x: &mut [V]) -> Result<Vec<Column>, Error> {
         let mut columns = Vec::with_capacity(b.len());
         for (b, x) in b.iter().zip(&*x) {
@@ -188,8 +188,8 @@ impl<V: Vector> BlockCg<V> {
         Ok(columns)
     }
 
-    /// Recomputes the residuals and decides which columns are done, and with which outcome. The residuals of
-    /// the remaining columns are stored in W; their indices are returned.
+    /// Recomputes the residuals and decides which columns are finished and with which outcome. Stores the
+    /// residuals of the other columns in W and returns the indices of these columns.
     fn judge(
         &mut self,
         a: &dyn LinearOperator<V>,
@@ -233,7 +233,7 @@ impl<V: Vector> BlockCg<V> {
         active
     }
 
-    /// Runs the recurrence from the residuals in W until all active columns are below the tolerance; returns
+    /// Runs the recurrence from the residuals in W until all active columns are below the tolerance. Returns
     /// why it ended.
     fn run(
         &mut self,
@@ -311,8 +311,8 @@ impl<V: Vector> BlockCg<V> {
         }
     }
 
-    /// Makes the first `count` columns of W orthonormal in M⁻¹, and the same columns of Z equal to M⁻¹ W.
-    /// Returns ζ by rows, with W before = W after · ζ; it has one row per independent column.
+    /// Makes the first `count` columns of W orthonormal in M⁻¹ and sets the same columns of Z to M⁻¹ W.
+    /// Returns ζ by rows, with (old W) = (new W) · ζ. ζ has one row per independent column.
     fn orthonormalise(&mut self, m: &mut dyn Preconditioner<V>, count: usize) -> Result<Vec<f64>, Outcome> {
         for (w, z) in self.w[..count].iter().zip(&mut self.z) {
             m.apply(w, z);
@@ -380,7 +380,7 @@ fn add<V: Vector>(y: &mut V, a: &[f64], x: &[V], factors: &mut Vec<V::Scalar>) {
 }
 
 impl Column {
-    /// Copies an iterate if it is finite and its residual has halved.
+    /// Copies an iterate if it is finite and its residual has halved since the last copy.
     fn keep<V: Vector>(&mut self, x: &V, safe: &mut V, residual: f64) {
         if residual <= 0.5 * self.saved {
             safe.copy(x);

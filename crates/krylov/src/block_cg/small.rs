@@ -1,28 +1,28 @@
-//! Small symmetric matrices on the host, row by row.
+//! Small symmetric matrices on the host, stored by rows.
 
-/// R with PᵀGP = RᵀR, up to the numerical rank: the rows of R, and the order P of the columns.
+/// The factor R of PᵀGP = RᵀR up to the numerical rank, stored by rows, and the order P of the columns.
 pub(super) struct Cholesky {
     n: usize,
     r: Vec<f64>,
-    /// Column j of R belongs to column `order[j]` of G.
+    /// Column j of R corresponds to column `order[j]` of G.
     pub(super) order: Vec<usize>,
     /// The number of pivots above the floor.
     pub(super) rank: usize,
-    /// The smallest accepted pivot as a share of its diagonal entry.
+    /// The smallest accepted pivot as a fraction of its diagonal entry.
     pub(super) least: f64,
-    /// Whether a pivot was below minus the floor: G is not positive semidefinite.
+    /// Whether a pivot was below −floor, so that G is not positive semidefinite.
     pub(super) negative: bool,
 }
 
 impl Cholesky {
-    /// Factors G with complete pivoting: the next pivot is the largest one relative to its original diagonal
-    /// entry. Ends at the first pivot that is at most `floor`.
+    /// Factors G with complete pivoting. The next pivot is the largest relative to its original diagonal
+    /// entry. The factorisation ends at the first pivot that is at most `floor`.
     ///
-    /// *Reference* Higham 2002, §10.3 (complete pivoting), of G scaled to a unit diagonal.
+    /// *Reference* Higham 2002, §10.3 (complete pivoting), for G scaled to a unit diagonal.
     pub(super) fn pivoted(g: &[f64], n: usize, floor: f64) -> Self {
         let size: Vec<f64> = (0..n).map(|i| g[i * n + i].abs()).collect();
         let share = |a: &[f64], i: usize| if size[i] > 0.0 { a[i * n + i] / size[i] } else { 0.0 };
-        let (mut a, mut r) = (g.to_vec(), vec![0.0; n * n]); // columns of R in the order of G, until the end
+        let (mut a, mut r) = (g.to_vec(), vec![0.0; n * n]); // R has the column order of G until the end
         let (mut order, mut rank, mut least, mut negative) = ((0..n).collect::<Vec<_>>(), 0, 1.0, false);
         while rank < n {
             let best = (rank..n).max_by(|&i, &j| share(&a, order[i]).total_cmp(&share(&a, order[j])));
@@ -51,7 +51,7 @@ impl Cholesky {
         &self.r[i * self.n..(i + 1) * self.n]
     }
 
-    /// Replaces y by G⁻¹ y, for a G of full rank.
+    /// Replaces y by G⁻¹ y. G must have full rank.
     pub(super) fn solve(&self, y: &mut [f64]) {
         let mut t = vec![0.0; self.n];
         for i in 0..self.n {
@@ -65,7 +65,7 @@ impl Cholesky {
     }
 }
 
-/// A B for A with m rows and B with `columns` columns.
+/// A B, where A has m rows and B has `columns` columns.
 pub(super) fn product(a: &[f64], b: &[f64], [m, n, columns]: [usize; 3]) -> Vec<f64> {
     let entry = |i: usize, j: usize| (0..n).map(|k| a[i * n + k] * b[k * columns + j]).sum();
     (0..m * columns).map(|at| entry(at / columns, at % columns)).collect()

@@ -1,22 +1,23 @@
 //! min ‖β e₁ − H y‖ for a Hessenberg matrix H that grows column by column.
 
-/// The QR factors of H by Givens rotations (Saad 2003, §6.5.3), in f64 for either type of vectors.
+/// The QR factors of H by Givens rotations (Saad 2003, §6.5.3), in f64 for vectors of either type.
 #[derive(Default)]
 pub(super) struct LeastSquares {
-    /// Columns of R: column j starts at j (j + 1) / 2 and has j + 1 entries.
+    /// The columns of R. Column j starts at j (j + 1) / 2 and has j + 1 entries.
     r: Vec<f64>,
     /// (c, s) of each rotation.
     rotations: Vec<(f64, f64)>,
-    /// The rotated right-hand side, one entry longer than R.
+    /// The rotated right-hand side, with one entry more than R has columns.
     g: Vec<f64>,
-    /// The largest entry of R, in absolute value.
+    /// The largest absolute value of the entries of R.
     largest: f64,
     /// The current column, then the solution.
     pub(super) work: Vec<f64>,
 }
 
 impl LeastSquares {
-    /// Resets the problem: no columns, right-hand side β e₁. The first call allocates memory for `columns`.
+    /// Resets the problem to no columns and the right-hand side β e₁. The first call allocates memory for
+    /// `columns`.
     pub(super) fn start(&mut self, beta: f64, columns: usize) {
         self.r.clear();
         self.rotations.clear();
@@ -30,8 +31,9 @@ impl LeastSquares {
         self.g.push(beta);
     }
 
-    /// Adds the column whose upper part is in `work` and whose subdiagonal entry is `last`; returns the norm
-    /// of the residual. A column that depends on the previous columns up to `round_off` does not reduce it.
+    /// Adds the column whose upper part is in `work` and whose subdiagonal entry is `last`. Returns the norm
+    /// of the residual, which a column that depends on the previous columns up to `round_off` does not
+    /// reduce.
     pub(super) fn push(&mut self, last: f64, round_off: f64) -> f64 {
         let j = self.rotations.len();
         self.work.push(last);
@@ -53,7 +55,7 @@ impl LeastSquares {
         (s * g).abs()
     }
 
-    /// y by back substitution; unknowns whose pivot is round-off (a singular A) are 0.
+    /// y by back substitution. Unknowns whose pivot is only round-off (A is singular) are 0.
     pub(super) fn solve(&mut self, round_off: f64) -> &[f64] {
         let n = self.rotations.len();
         let least = round_off * self.largest;
@@ -102,7 +104,7 @@ mod tests {
         assert_eq!(problem.solve(1e-16), [0.0]);
     }
 
-    /// H = [3 3; 4 4; 0 0]: the second column equals the first up to round-off and does not reduce the
+    /// H = [3 3; 4 4; 0 0]. The second column equals the first up to round-off, so it does not reduce the
     /// residual further.
     #[test]
     fn a_breakdown_reports_the_residual_that_is_left() {
@@ -111,7 +113,7 @@ mod tests {
             problem.start(5.0, 2);
             problem.work.push(3.0);
             problem.push(4.0, 1e-15);
-            // The column (3, 4) again, which the first rotation turns into (5, noise).
+            // The column (3, 4) again. The first rotation turns it into (5, noise).
             problem.work.clear();
             problem.work.extend([3.0 - 0.8 * noise, 4.0 + 0.6 * noise]);
             assert!((problem.push(0.0, 1e-15) - 4.0).abs() < 1e-15, "{noise}");

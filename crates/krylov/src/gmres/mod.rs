@@ -3,15 +3,15 @@
 //! | symbol | here | |
 //! |---|---|---|
 //! | v_j | `basis` | orthonormal basis of the Krylov space of A M⁻¹ |
-//! | z_j | `directions` | M⁻¹ v_j: for all j if flexible, otherwise the last one only |
+//! | z_j | `directions` | M⁻¹ v_j: for all j if flexible, otherwise only for the last j |
 //! | w | `w` | A z_j, orthogonalised in place: it becomes v_{j+1} |
 //! | h_ij | `problem.work` | column j of the Hessenberg matrix |
 //! | β, y | | first entry of the right-hand side; the minimiser |
-//! | | `unit` | 1, or a power of two near ‖A‖ (see `scale`); w, h_ij and y belong to A / unit |
+//! | | `unit` | 1, or a power of two near ‖A‖ (see `scale`); w, h_ij and y are those of A / unit |
 //!
-//! Step numbers at line ends follow Saad 2003, Algorithm 9.5 (without flexibility) and 9.6 (with it).
-//! *Deviation*: Gram–Schmidt is classical, so that all h_ij of a column need one reduction, and repeated
-//! after cancellation.
+//! Step numbers at line ends follow Saad 2003, Algorithm 9.5, and Algorithm 9.6 if flexible. *Deviation*:
+//! Gram–Schmidt is classical, so that all h_ij of a column need one reduction. It is repeated after
+//! cancellation.
 
 mod least_squares;
 
@@ -26,22 +26,23 @@ use crate::scale;
 use crate::start::{Workspace, check, grow, round_off};
 use least_squares::LeastSquares;
 
-/// Gram–Schmidt is repeated when less than this share of w remains: 1/√2 (Reichel & Gragg 1990).
+/// Gram–Schmidt is repeated if less than this fraction of w remains: 1/√2 (Reichel & Gragg 1990).
 const KEPT: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
 /// GMRES(m) for general A, preconditioned from the right.
 ///
 /// Minimises ‖b − A x‖₂ over x₀ + the Krylov space of dimension m, then restarts from the recomputed
-/// residual. The basis is orthogonalised by classical Gram–Schmidt, repeated after cancellation, so that it
-/// is orthogonal to round-off; the least-squares problem is solved by Givens rotations. With preconditioning
-/// from the right the minimised norm is the norm of the stopping rule. *Use* for unsymmetric systems; with
-/// `flexible` also for preconditioners that vary. For symmetric systems use [`Cg`](crate::Cg) or
-/// [`Minres`](crate::Minres), which need a fixed number of vectors. *Outcome* a cycle that does not reduce
-/// the residual ends as [`Stagnated`](Outcome::Stagnated), an exhausted Krylov space without a solution as
-/// [`Breakdown`](Outcome::Breakdown). *Cost* per iteration j of a cycle: 1 apply of A, 1 of M, 2 passes over
-/// j vectors and 3 reductions (4 passes and 5 if Gram–Schmidt is repeated); m + 5 vectors, 2 m + 4 when
-/// flexible. Monitors receive no x. *Reference* Saad & Schultz 1986; Saad 2003, §9.3.2 and §9.4.1, Algorithms
-/// 9.5 and 9.6; Giraud, Langou & Rozložník 2005, Comput. Math. Appl. 50 (classical Gram–Schmidt twice).
+/// residual. Classical Gram–Schmidt, repeated after cancellation, keeps the basis orthogonal to round-off.
+/// Givens rotations solve the least-squares problem. Since M is applied from the right, the minimised norm is
+/// the norm of the stopping rule. *Use* for unsymmetric systems; with `flexible` also for preconditioners
+/// that vary. For symmetric systems use [`Cg`](crate::Cg) or [`Minres`](crate::Minres), which need a fixed
+/// number of vectors. *Outcome* if a cycle does not reduce the residual, the solve ends as
+/// [`Stagnated`](Outcome::Stagnated). If the Krylov space is exhausted without a solution, it ends as
+/// [`Breakdown`](Outcome::Breakdown). *Cost* per iteration j of a cycle: 1 application of A, 1 of M, 2 passes
+/// over j vectors and 3 reductions (4 passes and 5 reductions if Gram–Schmidt is repeated); m + 5 vectors, 2
+/// m + 4 if flexible. Monitors receive no x. *Reference* Saad & Schultz 1986; Saad 2003, §9.3.2 and §9.4.1,
+/// Algorithms 9.5 and 9.6; Giraud, Langou & Rozložník 2005, Comput. Math. Appl. 50 (classical Gram–Schmidt
+/// twice).
 ///
 /// ```
 /// use coarsen_core::{Identity, Stop, from_fn};
@@ -57,9 +58,9 @@ const KEPT: f64 = std::f64::consts::FRAC_1_SQRT_2;
 pub struct Gmres<V: Vector = Vec<f64>> {
     /// The stopping rule.
     pub stop: Stop<V::Real>,
-    /// m, the number of iterations of a cycle, at least 1; 30 by default.
+    /// m, the number of iterations per cycle, at least 1; 30 by default.
     pub restart: usize,
-    /// Whether M may change from one application to the next; all M⁻¹ v_j are then kept.
+    /// Whether M may change between applications. All M⁻¹ v_j are then stored.
     pub flexible: bool,
     workspace: Workspace<V, 3>,
     basis: Vec<V>,
@@ -165,8 +166,8 @@ impl<V: Vector> Krylov<V> for Gmres<V> {
     }
 }
 
-/// Orthogonalises w, whose norm is `before`, against `v`. `h` is set to the coefficients. Returns the norm of
-/// the remainder, 0 if it is round-off.
+/// Orthogonalises w against `v` and writes the coefficients to `h`. `before` is the norm of w. Returns the
+/// norm of the remainder, 0 if it is only round-off.
 fn orthogonalise<V: Vector>(
     v: &[V],
     w: &mut V,

@@ -35,7 +35,7 @@ fn solutions_equal_the_dense_ones() {
     }
 }
 
-/// With one column the iterates equal those of conjugate gradients; with several columns, each needs fewer
+/// With one column the iterates equal those of conjugate gradients. With several columns, each needs fewer
 /// iterations.
 #[test]
 fn columns_help_each_other() {
@@ -60,8 +60,8 @@ fn columns_help_each_other() {
     }
 }
 
-/// The error of each column is the least in the energy norm over the sum of the Krylov spaces: after one
-/// step, over the span of all right-hand sides.
+/// The error of each column is minimal in the energy norm over the sum of the Krylov spaces. After one step
+/// this space is the span of all right-hand sides.
 #[test]
 fn one_step_is_the_projection_on_all_right_hand_sides() {
     let (n, k) = (12, 3);
@@ -74,11 +74,11 @@ fn one_step_is_the_projection_on_all_right_hand_sides() {
     for j in 0..k {
         let ax: Vec<f64> = a.entries.chunks_exact(n).map(|row| dot(row, &x[j])).collect();
         let r: Vec<f64> = b[j].iter().zip(&ax).map(|(b, ax)| b - ax).collect();
-        assert!(b.iter().all(|b| dot(b, &r).abs() < 1e-12)); // Galerkin
+        assert!(b.iter().all(|b| dot(b, &r).abs() < 1e-12)); // Galerkin condition
     }
 }
 
-/// Equal, dependent, nearly dependent and zero right-hand sides, and guesses that are exact, in one block.
+/// One block with equal, dependent, nearly dependent and zero right-hand sides, and with exact guesses.
 #[test]
 fn dependent_columns_are_harmless() {
     let n = 60;

@@ -1,4 +1,4 @@
-//! The contract of conjugate gradients.
+//! Tests of conjugate gradients.
 
 use std::ops::ControlFlow;
 
@@ -75,7 +75,7 @@ fn condition_comes_from_the_coefficients() {
     let mut method = Cg::new(Stop::relative(1e-12));
     let report = method.solve(&a, &mut Identity, &random(80, 2), &mut vec![0.0; 80]).unwrap();
     assert!((report.condition.unwrap() / 1e4 - 1.0).abs() < 0.05);
-    method.stop.look_every = 2; // coefficients are not read in between
+    method.stop.look_every = 2; // coefficients are not read between convergence tests
     let rare = method.solve(&a, &mut Identity, &random(80, 2), &mut vec![0.0; 80]).unwrap();
     assert_eq!((rare.condition, method.eigenvalues()), (None, None));
     method.stop.look_every = 1;
@@ -306,7 +306,7 @@ fn single_precision_reaches_what_it_can() {
     assert_eq!(report.outcome, Outcome::Stagnated);
 }
 
-/// The operator 2 I on vectors of any precision, like block matrices.
+/// The operator 2 I on vectors of either precision, as for block matrices.
 struct Twice(usize);
 
 impl<T: Real> LinearOperator<Vec<T>> for Twice {
@@ -344,7 +344,7 @@ fn iterates(method: &mut dyn Krylov<Vec<f64>>, a: &Dense<f64>, d: &[f64], b: &Ve
 
 #[test]
 fn one_reduction_gives_the_same_iterates() {
-    // Different round-off makes two runs diverge from each other, as in the Lanczos process; so only the
+    // Different round-off makes two runs diverge from each other, as in the Lanczos process. So only the
     // first ten steps are compared.
     for (n, condition) in [(30, 50.0), (80, 1e4)] {
         let a = Dense::with_spectrum(&spread(n, 1.0, condition), 9);

@@ -1,4 +1,4 @@
-//! Small dense systems and a plain solver to compare with.
+//! Small dense systems, and a simple solver for comparison.
 
 use coarsen_core::{Class, LinearOperator, Preconditioner, Real, SplitMix64, Stop, Vector};
 use coarsen_krylov::{Gmres, Richardson};
@@ -19,7 +19,7 @@ impl<T: Real> Dense<T> {
         Self::from_fn(d.len(), |i, j| if i == j { d[i] } else { 0.0 })
     }
 
-    /// Q diag(d) Qᵀ with Q a product of random reflections.
+    /// Q diag(d) Qᵀ, where Q is a product of random reflections.
     pub(crate) fn with_spectrum(d: &[f64], seed: u64) -> Self {
         let n = d.len();
         let mut q: Vec<f64> = (0..n * n).map(|k| f64::from(u8::from(k % (n + 1) == 0))).collect();
@@ -69,7 +69,7 @@ impl<T: Real> LinearOperator<Vec<T>> for Dense<T> {
     }
 }
 
-/// M⁻¹ = a diagonal, of any class.
+/// M⁻¹ as a diagonal matrix, declared as any class.
 pub(crate) struct Scaling<V> {
     pub(crate) d: V,
     pub(crate) class: Class,
@@ -100,20 +100,20 @@ pub(crate) fn spread(n: usize, low: f64, high: f64) -> Vec<f64> {
     (0..n).map(|i| low * (high / low).powf(i as f64 / (n - 1) as f64)).collect()
 }
 
-/// The largest difference of two vectors, divided by the largest entry of y.
+/// The largest difference between two vectors, divided by the largest entry of y.
 pub(crate) fn distance<T: Real>(x: &[T], y: &[f64]) -> f64 {
     let size = y.iter().fold(0.0_f64, |s, v| s.max(v.abs()));
     x.iter().zip(y).fold(0.0_f64, |s, (x, y)| s.max((x.wide() - y).abs())) / size
 }
 
-/// GMRES with its fields set.
+/// GMRES with the given fields.
 pub(crate) fn gmres<T: Real>(stop: Stop<T>, restart: usize, flexible: bool) -> Gmres<Vec<T>> {
     let mut method = Gmres::new(stop);
     (method.restart, method.flexible) = (restart, flexible);
     method
 }
 
-/// Richardson iteration with its fields set.
+/// Richardson iteration with the given fields.
 pub(crate) fn richardson<T: Real>(stop: Stop<T>, omega: f64) -> Richardson<Vec<T>> {
     let mut method = richardson_on(omega);
     method.stop = stop;

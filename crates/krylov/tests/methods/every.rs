@@ -1,4 +1,4 @@
-//! The contract of all methods.
+//! Tests of the contract that all methods share.
 
 use std::ops::ControlFlow;
 

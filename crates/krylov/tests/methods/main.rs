@@ -1,4 +1,4 @@
-//! Every method against its contract, on small dense systems.
+//! Tests every method against its contract, on small dense systems.
 
 mod block_cg;
 mod cg;

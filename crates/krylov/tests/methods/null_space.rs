@@ -5,7 +5,7 @@ use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace,
 
 use crate::common::{Dense, Scaling, distance, gmres, random, richardson, spread};
 
-/// Second differences without boundary conditions: the null space consists of the constants.
+/// Second differences without boundary conditions. The null space consists of the constant vectors.
 fn neumann(n: usize) -> Dense<f64> {
     Dense::from_fn(n, |i, j| match i.abs_diff(j) {
         0 => f64::from(u8::from(i > 0)) + f64::from(u8::from(i + 1 < n)),
@@ -145,8 +145,8 @@ fn vectors_that_span_nothing_are_named() {
     assert!(matches!(shape, Err(Error::Shape { what: "the null space", expected: 5, found: 4 })));
 }
 
-/// A null-space component of b just above the tolerance ends the solve as inconsistent; a component just
-/// below it is ignored.
+/// A null-space component of b just above the tolerance ends the solve as inconsistent. A component just
+/// below the tolerance is ignored.
 #[test]
 fn a_part_at_the_tolerance_decides() {
     let n = 16;
@@ -167,8 +167,8 @@ fn a_part_at_the_tolerance_decides() {
     }
 }
 
-/// If the null-space component of b uses most of the tolerance, the remaining system is solved to half of it,
-/// and no further.
+/// If the null-space component of b uses up most of the tolerance, the projected system is solved to half of
+/// the tolerance, and no further.
 #[test]
 fn the_rest_is_solved_to_half_the_tolerance_at_least() {
     let n = 24;
@@ -184,7 +184,7 @@ fn the_rest_is_solved_to_half_the_tolerance_at_least() {
         (0.9, Outcome::Inconsistent),
         (0.99, Outcome::Inconsistent),
     ] {
-        // ‖Nᵀb‖ is this share of the threshold.
+        // ‖Nᵀb‖ as a fraction of the threshold.
         let tolerance = 1e-3;
         let part = share * tolerance * size / (n as f64).sqrt();
         let b: Vec<f64> = rest.iter().map(|v| v + part).collect();
@@ -224,7 +224,7 @@ fn monitors_see_the_iterates_in_the_unit_of_the_caller() {
     }
 }
 
-/// (v, M⁻¹v) = 0 is a breakdown; a value negative by more than round-off means an indefinite M.
+/// (v, M⁻¹v) = 0 is a breakdown. A value that is negative beyond round-off means that M is indefinite.
 #[test]
 fn minres_tells_a_length_of_zero_from_one_below() {
     let a = Dense::<f64>::diagonal(&[1.0, 2.0]);

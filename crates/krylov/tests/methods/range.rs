@@ -1,4 +1,4 @@
-//! Solves over the whole range of exponents of A and b.
+//! Solves over the whole exponent range of A and b.
 
 use coarsen_core::{Class, Error, Identity, Outcome, Preconditioner, Real, Stop};
 use coarsen_krylov::{
@@ -11,7 +11,7 @@ const N: usize = 12;
 
 type Method<T> = Box<dyn Krylov<Vec<T>>>;
 
-/// Every method, for a matrix with eigenvalues of 1 to 10 times `size`.
+/// Every method, for a matrix with eigenvalues between `size` and 10 `size`.
 fn methods<T: Real>(stop: Stop<T>, size: f64) -> Vec<(&'static str, Method<T>)> {
     vec![
         ("Cg", Box::new(Cg::new(stop))),
@@ -25,7 +25,7 @@ fn methods<T: Real>(stop: Stop<T>, size: f64) -> Vec<(&'static str, Method<T>)> 
     ]
 }
 
-/// The power of two at or below the largest entry, and the entries divided by it.
+/// The largest power of two up to the largest entry, and the entries divided by it.
 fn normalised<T: Real>(v: &[T]) -> (i32, Vec<f64>) {
     let largest = v.iter().fold(0.0_f64, |m, v| m.max(v.wide().abs()));
     let power = if largest > 0.0 { largest.log2().floor() as i32 } else { 0 };
@@ -36,7 +36,7 @@ fn normalised<T: Real>(v: &[T]) -> (i32, Vec<f64>) {
     )
 }
 
-/// ‖b − A x‖ / ‖b‖ without overflow or underflow of products and squares.
+/// ‖b − A x‖ / ‖b‖, computed so that products and squares neither overflow nor underflow.
 fn truth<T: Real>(a: &Dense<T>, b: &[T], x: &[T]) -> f64 {
     let ((pa, a), (pb, b), (px, x)) = (normalised(&a.entries), normalised(b), normalised(x));
     let factor = 2.0_f64.powi((pa + px - pb).clamp(-1000, 400));
@@ -45,14 +45,14 @@ fn truth<T: Real>(a: &Dense<T>, b: &[T], x: &[T]) -> f64 {
     norm(&(0..b.len()).map(r).collect::<Vec<_>>()) / norm(&b)
 }
 
-/// Numbers times 10 to the power of `exponent`, in two steps, since that power may be out of range.
+/// Numbers times 10 to the power of `exponent`, in two steps, since the power itself may be out of range.
 fn sized<T: Real>(v: &[f64], exponent: i32) -> Vec<T> {
     let half = 10.0_f64.powi(exponent / 2);
     v.iter().map(|v| T::of(v * half * 10.0_f64.powi(exponent - exponent / 2))).collect()
 }
 
-/// Solves with A and b scaled by powers of ten. Every converged result must be a solution. Exponents in
-/// `must` must converge.
+/// Solves with A and b scaled by powers of ten. Every result reported as converged must be a solution. The
+/// exponents in `must` must converge.
 fn law<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i32) -> bool) {
     let base = Dense::<f64>::with_spectrum(&spread(N, 1.0, 10.0), 5);
     for &ea in exponents {
@@ -96,7 +96,7 @@ fn single_precision() {
     law::<f32>(&exponents, 1e-4, |ea, eb| ea.abs() <= 20 && (-33..36).contains(&(eb - ea)) && eb > -33);
 }
 
-/// Singular systems: second differences without boundary conditions, and right-hand sides in their range.
+/// Singular systems: second differences without boundary conditions, with right-hand sides in the range of A.
 fn singular_law<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i32) -> bool) {
     let chain = Dense::<f64>::from_fn(N, |i, j| match i.abs_diff(j) {
         0 => f64::from(u8::from(i > 0)) + f64::from(u8::from(i + 1 < N)),
@@ -111,7 +111,7 @@ fn singular_law<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i
         for &eb in exponents {
             let b = sized::<T>(&b, eb);
             for (name, mut method) in methods(Stop::relative(T::of(tolerance)), 10.0_f64.powi(ea)) {
-                method.stop_mut().max_iterations = 3000; // Richardson takes 2000
+                method.stop_mut().max_iterations = 3000; // Richardson needs 2000
                 let mut method = Projected::new(method, NullSpace::constants(&b).unwrap());
                 let mut x = vec![T::zero(); N];
                 let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
@@ -120,7 +120,7 @@ fn singular_law<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i
                 assert!(x.iter().all(|x| x.is_finite()), "{told}");
                 let solved = report.outcome == Outcome::Converged;
                 assert!(!solved || truth <= 1.01 * tolerance, "{told}, but {truth:e}");
-                // Each step reduces the residual by a few per cent, so the last residual is so close to the
+                // Each step reduces the residual by only a few per cent. The last residual is so close to the
                 // threshold that round-off of the projections can lift it above.
                 let near = name == "Richardson" && truth <= 1.01 * tolerance;
                 assert!(solved || near || !must(ea, eb), "{told}");
@@ -141,7 +141,7 @@ fn projected_systems() {
     });
 }
 
-/// Sizes of b for which r·r underflows although b·b does not.
+/// Sizes of b for which r·r underflows but b·b does not.
 #[test]
 fn squares_that_vanish_are_no_solutions() {
     let a = Dense::<f64>::with_spectrum(&spread(N, 1.0, 1e3), 5);
@@ -182,7 +182,7 @@ fn what_is_not_finite_is_no_solution() {
     }
 }
 
-/// An absolute tolerance is in the unit of b, and so are the residuals that monitors receive.
+/// An absolute tolerance is in the unit of b, and so are the residuals passed to monitors.
 #[test]
 fn units_are_those_of_the_caller() {
     let a = Dense::<f64>::with_spectrum(&spread(N, 1.0, 10.0), 5);
@@ -214,7 +214,7 @@ fn units_are_those_of_the_caller() {
     }
 }
 
-/// A residual whose square underflows is not zero.
+/// A residual whose square underflows does not count as zero.
 #[test]
 fn residuals_without_a_square_count() {
     let a = Dense::<f32>::diagonal(&[1.0, 1.0, 2.0]);
@@ -232,7 +232,7 @@ fn residuals_without_a_square_count() {
     }
 }
 
-/// Null-space components are found in right-hand sides of any size.
+/// Null-space components are found in right-hand sides of any magnitude.
 #[test]
 fn inconsistent_systems_of_any_size() {
     let pair = Dense::<f64>::from_fn(2, |i, j| if i == j { 1.0 } else { -1.0 });
@@ -247,7 +247,8 @@ fn inconsistent_systems_of_any_size() {
     }
 }
 
-/// A power of two as factor of A changes no digit of x, even if it is the square root of the smallest number.
+/// If A is multiplied by a power of two, no digit of x changes, even if the factor is the square root of the
+/// smallest number.
 #[test]
 fn gmres_keeps_every_digit_of_a_tiny_matrix() {
     let (a, b, tiny) =
@@ -274,7 +275,7 @@ fn a_tiny_system_that_is_solved_has_converged() {
     }
 }
 
-/// Each step doubles the residual. A growth by 2²⁶ does not count as divergence; a larger growth does.
+/// Each step doubles the residual. Growth by 2²⁶ does not count as divergence; larger growth does.
 #[test]
 fn a_residual_has_diverged_beyond_the_root_of_the_precision() {
     let a = Dense::<f64>::diagonal(&[3.0]);
@@ -285,7 +286,7 @@ fn a_residual_has_diverged_beyond_the_root_of_the_precision() {
     }
 }
 
-/// x near the largest number: r·x overflows although r and x do not.
+/// x is near the largest number, so r·x overflows although r and x do not.
 #[test]
 fn a_large_x_is_finite() {
     let a = Dense::<f64>::diagonal(&[1e-238, 3e-238]);
@@ -298,7 +299,7 @@ fn a_large_x_is_finite() {
     }
 }
 
-/// Products of A with A p overflow, although b·b is in the range.
+/// Inner products with A p overflow, although b·b is in the range.
 #[test]
 fn the_size_of_a_is_seen_beside_a_small_b() {
     let base = Dense::<f64>::with_spectrum(&spread(N, 1.0, 10.0), 5);

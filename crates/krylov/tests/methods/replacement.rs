@@ -9,8 +9,8 @@ use crate::common::{Dense, random, spread};
 
 type Numbers = Vec<f64>;
 
-/// A dense matrix whose products have a relative error of `error` in each entry, and whose residuals are
-/// exact; counts residuals.
+/// A dense matrix whose products have a relative error of `error` in each entry. Its residuals are exact, and
+/// it counts them.
 struct Inexact {
     a: Dense<f64>,
     wrong: Dense<f64>,
@@ -27,7 +27,7 @@ impl Inexact {
         Self { a, wrong, residuals: Cell::new(0) }
     }
 
-    /// Solves; also returns the number of residuals computed.
+    /// Solves the system and also returns the number of residuals that were computed.
     fn solve(&self, replace: Option<f64>, tolerance: f64) -> (Report<f64>, usize) {
         let n = self.a.n;
         let mut method = Cg::new(Stop::relative(tolerance));
@@ -53,7 +53,7 @@ impl LinearOperator<Numbers> for Inexact {
     }
 }
 
-/// If the recurrence is accurate, the direction is kept: dropping it would cost a fifth to a half more
+/// If the recurrence is accurate, the direction is kept. Dropping it would cost a fifth to a half more
 /// iterations.
 #[test]
 fn a_residual_that_agrees_keeps_the_direction() {
@@ -73,7 +73,7 @@ fn a_residual_that_agrees_keeps_the_direction() {
     }
 }
 
-/// If products are rounded, the recurrence converges to a wrong residual and must restart; with replacement
+/// If products are rounded, the recurrence converges to a wrong residual and must restart. With replacement
 /// it continues.
 #[test]
 fn replacement_saves_the_runs_that_rounding_costs() {
@@ -88,7 +88,8 @@ fn replacement_saves_the_runs_that_rounding_costs() {
     }
 }
 
-/// A residual that differs much from the recurrence is not conjugate to the direction, which must be dropped.
+/// If the recomputed residual differs much from the recurrence, the direction is no longer conjugate to it
+/// and is dropped.
 #[test]
 fn a_residual_astray_drops_the_direction() {
     for (error, share) in [(1e-3, 1e-4), (0.02, 1e-2)] {
@@ -98,8 +99,8 @@ fn a_residual_astray_drops_the_direction() {
     }
 }
 
-/// If the recomputed residual has not halved while the residual of the recurrence decreased, the run ends,
-/// not the solve.
+/// If the residual of the recurrence has decreased but the recomputed residual has not halved, the run ends,
+/// but not the solve.
 #[test]
 fn a_fall_that_is_none_is_refuted() {
     let hopeless = Inexact::new(40, 1e4, 0.5);

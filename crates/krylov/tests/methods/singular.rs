@@ -43,7 +43,7 @@ fn gmres_tells_what_a_breakdown_leaves() {
     }
 }
 
-/// Second differences without boundary conditions, under a load at one end.
+/// Second differences without boundary conditions, with a load at one end.
 #[test]
 fn minres_ends_at_a_least_squares_solution() {
     for n in [2, 3, 10, 40, 101, 150] {
@@ -70,7 +70,7 @@ fn minres_ends_at_a_least_squares_solution() {
                     told.contains("the matrix is singular") && told.contains("constants are in its kernel"),
                     "{told}"
                 );
-                let least = (n as f64).sqrt().recip(); // the part along the constants
+                let least = (n as f64).sqrt().recip(); // the component of b along the constants
                 assert!(
                     report.true_residual < 1.5 * least && report.iterations < 2 * n,
                     "{n}, {size}: {report}"
@@ -81,7 +81,7 @@ fn minres_ends_at_a_least_squares_solution() {
     }
 }
 
-/// Second differences on a square grid, without boundary conditions: any number of steps, in both precisions.
+/// Second differences on a square grid without boundary conditions, for several sizes and in both precisions.
 #[test]
 fn least_squares_solutions_of_larger_systems() {
     fn go<T: Real>(k: usize, load: &[f64]) {
@@ -117,7 +117,7 @@ fn least_squares_solutions_of_larger_systems() {
     }
 }
 
-/// Eigenvectors of tiny eigenvalues do not count as a null space.
+/// An ill-conditioned matrix is not reported as singular.
 #[test]
 fn minres_does_not_call_ill_conditioned_systems_singular() {
     fn go<T: Real>(d: &[f64], b: &[f64], tolerance: f64) {
@@ -179,7 +179,7 @@ fn singular_laplacians_are_named() {
     }
 }
 
-/// With a tolerance of zero, the last residual of a consistent system is round-off, not an inconsistency.
+/// With a tolerance of zero, the last residual of a consistent system is round-off and not an inconsistency.
 #[test]
 fn round_off_is_not_inconsistent() {
     let n = 24;

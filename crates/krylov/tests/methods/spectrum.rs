@@ -109,8 +109,8 @@ fn no_step_follows_one_that_ends_the_process() {
         let found = exact(1.0, 10).estimate(&a, &mut Identity, &vec![1.0; 16]).unwrap();
         assert_eq!((found, a.1.get()), (scale, 1));
     }
-    // Many distinct eigenvalues: `steps` steps if the last steps raise the estimate little, more steps
-    // otherwise.
+    // Many distinct eigenvalues. `steps` steps suffice if the last steps raise the estimate little; otherwise
+    // more steps follow.
     let (_, products) = counted(
         (0..60).map(|i| if i == 0 { 4.0 } else { 1.0 + 1e-3 * f64::from(i) }).collect(),
         exact(1.0, 10),
@@ -131,12 +131,12 @@ fn a_ceiling_that_is_reached_is_the_result() {
     let spread: Vec<f64> = spread(50, 0.1, 4.0);
     let (free, products) = counted(spread.clone(), exact(1.0, 10));
     assert!((3.9..=4.0).contains(&free) && products == 10);
-    // A bound far below the radius: the first estimate, after one step, reaches it.
+    // The bound is far below the radius, so the first estimate, after one step, reaches it.
     assert_eq!(counted(spread.clone(), below(0.1, 1.0)), (0.1, 1));
-    // Reached only with the safety factor, and before the tenth step.
+    // The bound is reached only with the safety factor, and before the tenth step.
     let (found, products) = counted(spread.clone(), below(4.0, 1.2));
     assert!(found == 4.0 && products < 10, "{found} in {products}");
-    // Never reached: the result is the same as without a bound.
+    // The bound is never reached: the result is the same as without a bound.
     assert_eq!(counted(spread, below(100.0, 1.0)), (free, 10));
     for no_ceiling in [0.0, -1.0, f64::NAN] {
         let a = Dense::<f64>::diagonal(&[1.0, 2.0]);
@@ -157,7 +157,7 @@ fn a_safety_that_is_no_number_is_refused() {
     }
 }
 
-/// Convergence of the estimate does not depend on the unit of A.
+/// The convergence of the estimate does not depend on the unit of A.
 #[test]
 fn the_unit_of_a_changes_no_step() {
     let hidden = |i: usize| if i == 77 { 3.0 } else { 1.0 + 0.9 * (i as f64 / 20_000.0) };

@@ -1,4 +1,4 @@
-//! The first iterates of every method against its source, written out in plain loops.
+//! The first iterates of every method, compared with the algorithm of its source written in plain loops.
 
 use std::ops::ControlFlow;
 
@@ -49,7 +49,7 @@ impl Case {
         r.iter().zip(&self.d).map(|(r, d)| r * d).collect()
     }
 
-    /// x after each number of steps, beginning with the guess, from solves with that iteration limit.
+    /// x after 0, 1, 2, … steps, each from a solve with this number as iteration limit.
     fn iterates(&self, method: &mut dyn Krylov<Numbers>) -> Vec<Numbers> {
         let run = |steps| {
             *method.stop_mut() = Stop { max_iterations: steps, ..Stop::relative(1e-14) };
@@ -61,7 +61,7 @@ impl Case {
         (0..=STEPS).map(run).collect()
     }
 
-    /// The iterates that monitors receive, and the reported residual norms.
+    /// The iterates passed to monitors, and the reported residual norms.
     fn looks(&self, method: &mut dyn Krylov<Numbers>) -> (Vec<Numbers>, Numbers) {
         let (mut seen, mut norms) = (Vec::new(), Vec::new());
         let mut monitor = |it: &Iteration<'_, Numbers>| {
@@ -76,8 +76,8 @@ impl Case {
         (seen, norms)
     }
 
-    /// The iterates of a method equal the reference iterates, and the reported norms are their residual
-    /// norms.
+    /// The iterates of a method equal the reference iterates, and the reported norms are the norms of their
+    /// residuals.
     fn assert_same(&self, name: &str, method: &mut dyn Krylov<Numbers>, reference: &[Numbers]) {
         let (seen, norms) = self.looks(method);
         for (k, x) in reference.iter().enumerate() {
@@ -135,7 +135,7 @@ fn conjugate_gradients_are_those_of_the_book() {
     }
 }
 
-/// M⁻¹ = diag(d); in every other application the entries of even unknowns are halved.
+/// M⁻¹ = diag(d). In every other application the entries of even unknowns are halved.
 struct Varying {
     d: Numbers,
     calls: usize,
@@ -161,7 +161,7 @@ fn vary(d: &[f64], call: usize, r: &[f64]) -> Numbers {
     (0..N).map(|i| half(i) * d[i] * r[i]).collect()
 }
 
-/// Notay 2000, Algorithm FCG(1): a direction is made conjugate to the last direction, for any M.
+/// Notay 2000, Algorithm FCG(1): each direction is made conjugate to the previous direction, for any M.
 #[test]
 fn flexible_conjugate_gradients_are_those_of_the_paper() {
     for seed in 1..6 {
@@ -191,7 +191,7 @@ fn flexible_conjugate_gradients_are_those_of_the_paper() {
     }
 }
 
-/// van der Vorst 1992, preconditioned from the right.
+/// van der Vorst 1992, with M applied from the right.
 fn stabilised_biconjugate_gradients(case: &Case) -> Vec<Numbers> {
     let (mut x, mut r) = (case.x0.clone(), case.residual(&case.x0));
     let shadow = r.clone();
@@ -241,15 +241,15 @@ fn richardson_is_the_stationary_iteration() {
     }
 }
 
-/// The least-squares solution of min ‖r − C y‖, column by column, by the normal equations.
+/// The least-squares solution of min ‖r − C y‖ by the normal equations, where `columns` are the columns of C.
 fn least(columns: &[Numbers], r: &[f64]) -> Numbers {
     let k = columns.len();
     let normal = Dense::<f64>::from_fn(k, |i, j| dot(&columns[i], &columns[j]));
     normal.solve(&columns.iter().map(|c| dot(c, r)).collect::<Vec<_>>())
 }
 
-/// x₀ + the combination of z, B z, B² z, … (made orthogonal) whose residual is least in the norm of `weight`,
-/// where B = M⁻¹ A.
+/// x₀ + the combination of z, B z, B² z, … with B = M⁻¹ A whose residual is least in the norm of `weight`.
+/// The vectors are orthogonalised.
 fn minimal_residuals(case: &Case, weight: &[f64]) -> Vec<Numbers> {
     let r = case.residual(&case.x0);
     let scaled = |v: &[f64]| v.iter().zip(weight).map(|(v, w)| v * w.sqrt()).collect::<Numbers>();
@@ -277,7 +277,7 @@ fn minimal_residuals(case: &Case, weight: &[f64]) -> Vec<Numbers> {
 fn minres_minimises_over_the_krylov_space() {
     for seed in 1..6 {
         for case in [definite(seed), indefinite(seed)] {
-            let reference = minimal_residuals(&case, &case.d.clone()); // the norm of M⁻¹
+            let reference = minimal_residuals(&case, &case.d.clone()); // in the norm of M⁻¹
             case.assert_same("Minres", &mut Minres::default(), &reference);
         }
     }

@@ -1,12 +1,12 @@
-//! Indefinite and unsymmetric matrices and varying preconditioners: the uses of each method beyond conjugate
-//! gradients.
+//! Indefinite and unsymmetric matrices and varying preconditioners, for which the methods other than
+//! conjugate gradients are meant.
 
 use coarsen_core::{Class, Error, Identity, Outcome, Preconditioner, Stop, Vector};
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, Richardson, SingleReductionCg};
 
 use crate::common::{Dense, Scaling, distance, gmres, random, richardson, spread};
 
-/// A random matrix with its eigenvalues around `shift`.
+/// A random matrix with eigenvalues around `shift`.
 fn unsymmetric(n: usize, shift: f64, seed: u64) -> Dense<f64> {
     let e = random(n * n, seed);
     let size = 1.0 / (n as f64).sqrt();
@@ -111,8 +111,8 @@ fn gmres_says_when_restarts_are_too_short() {
 
 #[test]
 fn gmres_keeps_its_basis_orthogonal() {
-    // Nearly parallel A v and v: with one Gram-Schmidt pass the basis is not orthogonal, and the residual
-    // estimate is wrong.
+    // A v and v are nearly parallel. With one Gram-Schmidt pass the basis would not be orthogonal, and the
+    // residual estimate would be wrong.
     let n = 40;
     let mut d = vec![1.0; n];
     d.iter_mut().enumerate().for_each(|(i, d)| *d += 1e-9 * i as f64);
@@ -131,7 +131,7 @@ fn bicgstab_breaks_down_where_it_must() {
     assert_eq!((report.outcome, report.true_residual), (Outcome::Breakdown, 1.0));
 }
 
-/// Jacobi with a weight that changes from call to call.
+/// Jacobi with a weight that changes with every application.
 struct Moody {
     d: Vec<f64>,
     calls: usize,
@@ -228,13 +228,14 @@ fn what_runs_away_is_called_so() {
                 "{k}, {seed}: {report}"
             );
             assert!(k > 0 || report.outcome == Outcome::Diverged, "{seed}: {report}");
-            let minimises = k == 3; // its residual never grows, for any A
+            let minimises = k == 3; // the residual of this method never grows, for any A
             assert!(minimises || report.usable().is_err(), "{k}, {seed}: {report}");
         }
     }
 }
 
-/// The first reduced residual is orthogonal to the shadow and not zero: BiCGStab restarts from it.
+/// The first reduced residual is orthogonal to the shadow residual and not zero, so BiCGStab restarts from
+/// it.
 #[test]
 fn bicgstab_restarts_where_the_shadow_sees_nothing() {
     let rows = [[1.0, 0.0, 1.0], [1.0, 2.0, 0.0], [0.0, 1.0, 3.0]];

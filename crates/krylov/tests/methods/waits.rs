@@ -1,4 +1,4 @@
-//! A vector with pending scalars: every wait is counted.
+//! A vector with pending scalars, which counts every wait.
 
 use std::cell::Cell;
 use std::ops::{Add, Div, Mul, Neg};
@@ -53,7 +53,7 @@ impl Scalar for Promise {
     }
 }
 
-/// Numbers on one of several mock devices.
+/// A vector on one of several mock devices.
 struct Far(Vec<f64>, usize);
 
 impl Far {
@@ -147,7 +147,7 @@ fn one_wait_a_look_and_no_other_read() {
     ];
     for mut method in methods {
         let (iterations, waits, reads, x) = solve(&mut *method, &d, 1);
-        // One wait for the start, one for the recomputed residual at the end.
+        // One wait at the start, one for the recomputed residual at the end.
         assert_eq!((waits, reads), (iterations + 2, 0));
         let (rare, waits, reads, y) = solve(&mut *method, &d, 10);
         assert!(rare >= iterations && rare < iterations + 10);
@@ -195,7 +195,7 @@ fn all() -> [Box<dyn Krylov<Far>>; 7] {
     ]
 }
 
-/// Vectors kept from a solve on one device are not used on another, even if they have the same length.
+/// Vectors kept from a solve on one device are not used on another device, even if they have the same length.
 #[test]
 fn a_method_follows_its_system_to_another_place() {
     let n = 20;
@@ -210,8 +210,8 @@ fn a_method_follows_its_system_to_another_place() {
     }
 }
 
-/// A device that cannot find the index of an entry that is not finite causes the outcome `NotFinite` instead
-/// of the error, and x is unchanged.
+/// If a device cannot find the index of an entry that is not finite, the outcome is `NotFinite` instead of an
+/// error, and x is unchanged.
 #[test]
 fn what_is_not_finite_is_an_outcome_where_no_entry_can_be_named() {
     let n = 20;

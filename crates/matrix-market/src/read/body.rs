@@ -2,8 +2,8 @@
 //! result.
 //!
 //! A piece is first parsed independently of the text before it. If it contains an error, more entries than
-//! remain, or the wrong triangle, it is parsed again in order, after everything before it. The errors
-//! therefore do not depend on the number of threads.
+//! remain, or the wrong triangle, it is parsed again in order, after everything before it. So errors do not
+//! depend on the number of threads.
 
 use coarsen_core::parallel;
 use rayon::prelude::*;
@@ -13,10 +13,10 @@ use super::text::is_comment;
 use crate::Problem;
 use crate::header::{Header, Structure};
 
-/// The number of bytes per piece: half a millisecond of parsing; fits the second-level cache.
+/// The number of bytes per piece. Parsing takes half a millisecond, and a piece fits the second-level cache.
 const PIECE: usize = 1 << 16;
 
-/// The approximate size of the shortest entry in bytes; used to estimate the number of entries in a piece.
+/// The approximate size of the shortest entry in bytes, used to estimate the number of entries in a piece.
 const SHORTEST: usize = 16;
 
 /// The triangle stored in a symmetric file.
@@ -26,7 +26,7 @@ enum Triangle {
     Upper,
 }
 
-/// The records read so far, and the state that the next record depends on.
+/// The records read so far, and the state on which the next record depends.
 pub(super) struct Body<'a, R> {
     header: &'a Header,
     records: Vec<R>,
@@ -83,7 +83,7 @@ impl<'a, R: Record> Body<'a, R> {
         self.lines
     }
 
-    /// Whether an independently parsed piece is valid after the records before this piece.
+    /// Whether a piece that was parsed independently is valid after the records read so far.
     fn continues_with(&self, next: &Self) -> bool {
         self.records.len() + next.records.len() <= self.header.entries
             && (self.triangle.is_none() || next.triangle.is_none() || self.triangle == next.triangle)

@@ -21,10 +21,10 @@ use super::{Dense, Problem, ReadError};
 
 /// A Matrix Market stream: a file, the standard input, or any type that implements `Read`.
 ///
-/// A stream with a gzip header is decompressed, independently of its name. Text is parsed in batches of one
-/// megabyte, on the threads of the current pool; the result does not depend on their number. *Memory* 24
-/// bytes per stored entry of a coordinate file (32 if symmetric), in addition to the result. Declared sizes
-/// alone do not use memory.
+/// A stream with a gzip header is decompressed, whatever its name. Text is parsed in batches of one megabyte,
+/// on the threads of the current pool; the result does not depend on their number. *Memory* 24 bytes per
+/// stored entry of a coordinate file (32 if symmetric), in addition to the result. Declared sizes alone do
+/// not use memory.
 ///
 /// ```
 /// use coarsen_matrix_market::Source;
@@ -64,7 +64,7 @@ impl Source {
     /// Reads a matrix with 1x1 blocks, possibly rectangular; see [`read`](super::read).
     ///
     /// # Errors
-    /// [`ReadError`] gives the file, the line, the problem and the cure.
+    /// [`ReadError`] gives the file, the line, the problem and the remedy.
     pub fn matrix(self) -> Result<Bsr<f64>, ReadError> {
         self.sparse(Header::check_sparse)
     }
@@ -77,7 +77,7 @@ impl Source {
         self.sparse(Header::check_system)
     }
 
-    /// Reads a matrix as [`matrix`](Self::matrix), and also returns the error that [`system`](Self::system)
+    /// Reads a matrix like [`matrix`](Self::matrix), and also returns the error that [`system`](Self::system)
     /// would return.
     /// *Use* to inspect matrices that are not valid systems.
     ///
@@ -134,7 +134,7 @@ impl Source {
         dense.map_err(|error| ReadError { file, line: Some(header.line), problem: error.into() })
     }
 
-    /// Reads up to the size line and runs `check` on the header.
+    /// Reads the stream up to the size line and runs `check` on the header.
     fn header(self, check: impl Fn(&Header) -> Result<(), Problem>) -> Result<(Header, Opened), ReadError> {
         let Self { file, mut text } = self;
         let fail = |line, problem| ReadError { file: file.clone(), line: Some(line), problem };
@@ -167,11 +167,11 @@ impl Source {
     }
 }
 
-/// A stream after its header.
+/// A stream whose header has been read.
 struct Opened {
     file: PathBuf,
     text: Text,
-    /// Text already read beyond the size line.
+    /// Text that was read beyond the size line.
     batch: Vec<u8>,
 }
 

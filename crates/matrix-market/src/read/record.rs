@@ -1,7 +1,7 @@
 //! A line of the body: an entry `row column value` of a coordinate file, or a value of an array.
 //!
-//! [`Record::take`] is the hot path and only detects invalid lines; [`Record::blame`] parses an invalid line
-//! again to describe the problem.
+//! [`Record::take`] is the hot path and only detects that a line is invalid. [`Record::blame`] parses this
+//! line again to describe the problem.
 
 use crate::Problem;
 use crate::header::{Field, Header, Structure};
@@ -10,11 +10,11 @@ use crate::read::text::{is_blank, quote, words};
 
 /// The content of one line of the body.
 pub(crate) trait Record: Copy + Send {
-    /// Parses and consumes one line of `text`, including its end; `None` if the line is not exactly one
+    /// Parses and consumes one line of `text`, including the line end; `None` if the line is not exactly one
     /// record.
     fn take(text: &mut &[u8], header: &Header) -> Option<Self>;
 
-    /// The problem of a line that [`take`](Self::take) rejected.
+    /// Describes the problem of a line that [`take`](Self::take) rejected.
     fn blame(line: &[u8], header: &Header) -> Problem;
 
     /// Row and column, numbered from 0; `None` for values of an array.
@@ -100,7 +100,7 @@ fn value(text: &[u8], field: Field) -> Option<(f64, &[u8])> {
     (value.is_finite() && (field == Field::Real || is_integer(word))).then_some((value, rest))
 }
 
-/// The value of a whole word, or its problem.
+/// The value of a whole word, or a description of its problem.
 fn blame_value(word: &[u8], field: Field) -> Result<f64, Problem> {
     let found = || quote(word);
     match real(word) {
@@ -146,7 +146,7 @@ fn blanks(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The text after the end of the line; `None` unless only blanks come before the end.
+/// The text after the end of the line; `None` if anything but blanks comes before it.
 #[inline]
 fn line_end(text: &[u8]) -> Option<&[u8]> {
     match after_blanks(text) {

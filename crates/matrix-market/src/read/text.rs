@@ -7,10 +7,10 @@ use flate2::read::MultiGzDecoder;
 use crate::Problem;
 
 /// The number of bytes read at a time. The whole text is never in memory: one batch is parsed while the next
-/// is read.
+/// batch is read.
 const BATCH: usize = 1 << 20;
 
-/// The maximum length of a line; comments in real files are much shorter.
+/// The maximum length of a line. Comments in real files are much shorter.
 const LONGEST: usize = 1 << 20;
 
 /// The first bytes of every gzip stream (RFC 1952, §2.3.1).
@@ -19,7 +19,7 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// The maximum length of a quotation in a message, in characters.
 const QUOTED: usize = 60;
 
-/// A stream divided into batches that end at line ends.
+/// A stream that is divided into batches at line ends.
 pub(crate) struct Text {
     input: Box<dyn Read + Send>,
     compressed: bool,
@@ -52,8 +52,8 @@ impl Text {
         Self { batch: bytes, ..self }
     }
 
-    /// Replaces `batch` by the next whole lines, or empties it at the end of the stream. Adds a missing
-    /// newline at the end of the file.
+    /// Replaces `batch` by the next whole lines, or empties it at the end of the stream. If the last newline
+    /// of the file is missing, it is added.
     pub(super) fn fill(&mut self, batch: &mut Vec<u8>) -> Result<(), Problem> {
         batch.clear();
         batch.append(&mut self.carry);
@@ -115,7 +115,7 @@ pub(super) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r')
 }
 
-/// A quotation for a message: trimmed, shortened, and with escaped control characters.
+/// A quotation for a message, trimmed, shortened and with escaped control characters.
 #[cold]
 pub(crate) fn quote(bytes: &[u8]) -> String {
     let bytes = bytes.trim_ascii();

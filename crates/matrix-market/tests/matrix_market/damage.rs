@@ -1,4 +1,5 @@
-//! Damaged text is rejected with a line number, or is read with the same result as by the reference reader.
+//! Damaged text is rejected with a line number, or it is read with the same result as by the reference
+//! reader.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -58,8 +59,8 @@ impl Damage {
     }
 }
 
-/// The reference reader: the sum of all entries at each place, by words and `str::parse`; `None` for an
-/// invalid file.
+/// The reference reader, which uses words and `str::parse`. Returns the sum of all entries at each position;
+/// `None` for an invalid file.
 fn plain(text: &str) -> Option<BTreeMap<(usize, usize), f64>> {
     let words = |line: &str| -> Vec<String> {
         line.split([' ', '\t', '\r']).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
@@ -177,7 +178,7 @@ proptest! {
         if !gz && let Ok(text) = std::str::from_utf8(&text) {
             let read = Source::new(Cursor::new(text.to_owned())).matrix().map(|a| stored(&a));
             match read {
-                // Declared sizes without enough entries, which the reference reader accepts.
+                // The declared sizes have too few entries, which the reference reader accepts.
                 Err(ReadError { problem: Problem::Hollow { .. } | Problem::TooLarge { .. }, .. }) => {}
                 read => {
                     let plain = plain(text).map(|sums| sums.into_iter().map(|(at, v)| (at, v.to_bits())).collect());

@@ -1,4 +1,4 @@
-//! Real Matrix Market files: valid ones match their index, invalid ones are rejected with a line number.
+//! Real Matrix Market files. Valid files match their index; invalid files are rejected with a line number.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ fn parser_files_do_what_their_names_say() {
             let problem = result.unwrap_err().problem;
             assert!(matches!(problem, Problem::Complex | Problem::Hermitian), "{name}: {problem}");
         } else if name == "russell__ok_rectangular.mtx" {
-            // Indices in this file start at 0, as its own reader accepts.
+            // Indices in this file start at 0, which only the reader that belongs to the file accepts.
             let error = result.unwrap_err();
             assert_eq!((error.line, error.problem), (Some(4), Problem::ZeroIndex { what: "row" }));
         } else {

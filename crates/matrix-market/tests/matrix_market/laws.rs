@@ -13,7 +13,7 @@ use coarsen_sparse::{Bsr, SparseError, assembly};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// The number of cases; they are the same in every run.
+/// The number of cases. The cases are the same in every run.
 fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases,
@@ -52,19 +52,19 @@ fn wrong(text: &str) -> (usize, Problem) {
     (error.line.unwrap(), error.problem)
 }
 
-/// A general coordinate file with these lines after its banner.
+/// A general coordinate file with the given lines after its banner.
 fn general(lines: &str) -> String {
     format!("%%MatrixMarket matrix coordinate real general\n{lines}")
 }
 
 fn finite() -> impl Strategy<Value = f64> {
-    // A sum of entries does not preserve −0.
+    // A sum of entries does not preserve −0, so −0 is left out.
     any::<u64>()
         .prop_map(f64::from_bits)
         .prop_filter("a number", |v| v.is_finite() && (*v != 0.0 || v.is_sign_positive()))
 }
 
-/// Random matrices of up to 20 x 20 blocks, including symmetric ones.
+/// Random matrices of up to 20 x 20 blocks, some of them symmetric.
 fn matrices() -> impl Strategy<Value = Bsr<f64>> {
     let size = (0..=20_usize, 0..=20_usize, 1..=3_usize, any::<bool>());
     size.prop_flat_map(|(n, m, b, symmetric)| {
@@ -210,7 +210,7 @@ fn what_is_wrong_is_said_with_its_line() {
 
 #[test]
 fn declared_sizes_allocate_nothing() {
-    // Each of these sizes would take gigabytes if memory were allocated for it.
+    // Each of these sizes would need gigabytes if memory were allocated for it.
     let rows = u32::MAX;
     assert!(matches!(
         system(&general(&format!("{rows} {rows} 1\n1 1 1\n"))).unwrap_err().problem,

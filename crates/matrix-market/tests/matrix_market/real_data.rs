@@ -1,4 +1,4 @@
-//! Properties of real matrices: the block size (the number of unknowns of a node, 1 for scalar problems) and
+//! Properties of real matrices: the block size (the number of unknowns per node, 1 for scalar problems) and
 //! the rigid-body modes of a bar.
 
 use std::path::Path;
@@ -6,8 +6,7 @@ use std::path::Path;
 use coarsen_matrix_market as matrix_market;
 use coarsen_sparse::{NearKernel, Permutation, Zeros, detect_block_size};
 
-/// Dropped zeros leave the 3x3 blocks of `hypre_beam_tet_2475` 83 % full and the blocks of `pyamg_bar` 70 %
-/// full.
+/// Dropped zeros leave the 3x3 blocks of `hypre_beam_tet_2475` 83 % full and those of `pyamg_bar` 70 % full.
 const KNOWN: [(&str, usize); 12] = [
     ("1138_bus", 1),
     ("bcsstk14", 6),
@@ -43,7 +42,7 @@ fn real_matrices_show_their_nodes() {
     }
 }
 
-/// A real clamped bar with its rigid-body modes: the free rows annihilate these modes, but not wrong ones.
+/// A real clamped bar with its rigid-body modes. The free rows annihilate these modes, but not wrong modes.
 #[test]
 fn a_real_bar_knows_its_modes() {
     let Ok(folder) = std::env::var("COARSEN_DATA") else {

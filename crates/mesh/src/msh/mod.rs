@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `mod` | the header; skipping of other sections |
+//! | `mod` | the header; other sections are skipped |
 //! | `version2` | `$Nodes` and `$Elements` as flat lists |
 //! | `version4` | `$Nodes` and `$Elements` in blocks, one per geometric entity |
 //!
@@ -69,7 +69,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
     Ok(mesh)
 }
 
-/// The vertices, and the map from numbers in the file to vertices.
+/// The vertices, and a map from vertex numbers in the file to indices.
 #[derive(Default)]
 struct Nodes {
     positions: Vec<[f64; 3]>,
@@ -103,8 +103,8 @@ enum Shape {
     Tetrahedron,
 }
 
-/// The number, shape and node count of the supported element types; corners come first, then the nodes of
-/// edges, faces and the interior.
+/// The number, shape and node count of the supported element types. In an element, the corners come first,
+/// then the nodes of edges, faces and the interior.
 const TYPES: [(i64, Shape, usize); 25] = [
     (15, Shape::Point, 1),
     (1, Shape::Line, 2),
@@ -141,8 +141,8 @@ fn shape(fields: &Fields<'_>, kind: i64) -> Result<(Shape, usize), Fault> {
     }
 }
 
-/// Reads the nodes of an element (integers of `bytes` bytes in a binary file) and adds the element that its
-/// corners define.
+/// Reads the nodes of an element and adds the element that its corners define. In a binary file, node numbers
+/// have `bytes` bytes.
 fn element(
     fields: &mut Fields<'_>,
     (shape, count): (Shape, usize),

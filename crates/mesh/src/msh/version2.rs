@@ -20,8 +20,8 @@ pub(super) fn elements(fields: &mut Fields<'_>, nodes: &Nodes, mesh: &mut Mesh) 
     begin(fields)?;
     let mut read = 0;
     while read < count {
-        // A binary file has blocks of one type: type, elements, tags. A text file repeats type and tags for
-        // each element.
+        // A binary file has blocks of elements of one type: type, count, tags. A text file repeats type and
+        // tags for each element.
         let (kind, block, tags) = if fields.encoding == Encoding::Text {
             fields.signed(4, "the number of an element")?;
             (fields.signed(4, "the type of an element")?, 1, fields.signed(4, "the number of tags")?)

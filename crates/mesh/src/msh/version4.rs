@@ -1,4 +1,4 @@
-//! `$Nodes` and `$Elements` of version 4.1: `int` has 4 bytes, `size_t` 8.
+//! `$Nodes` and `$Elements` of version 4.1. `int` has 4 bytes, `size_t` has 8.
 
 use super::super::fields::{Encoding, Fault, Fields};
 use super::{Mesh, Nodes, element, shape};

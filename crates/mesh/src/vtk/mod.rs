@@ -1,12 +1,12 @@
-//! VTK legacy files: `POLYDATA` and `UNSTRUCTURED_GRID`, as text or big-endian bytes.
+//! VTK legacy files: `POLYDATA` and `UNSTRUCTURED_GRID`, in text or in big-endian binary.
 //!
-//! *Reference* Schroeder, Martin, Lorensen 2006, *The Visualization Toolkit*, "VTK File Formats"; since
-//! version 5.1 cells are stored as offsets and connectivity.
+//! *Reference* Schroeder, Martin, Lorensen 2006, *The Visualization Toolkit*, "VTK File Formats". Since
+//! version 5.1, cells are stored as offsets and connectivity.
 
 use super::fields::{Encoding, Fault, Fields, number, quote};
 use super::{Mesh, Problem};
 
-/// Cells: the end of the corners of each cell, and all corners.
+/// Cells: the corners of all cells, and the end of the corners of each cell.
 #[derive(Default)]
 struct Cells {
     ends: Vec<usize>,
@@ -86,7 +86,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
     Ok(mesh)
 }
 
-/// Adds a triangle strip; every other triangle is reversed, so that all have the same orientation.
+/// Adds a triangle strip. Every other triangle is reversed, so that all have the same orientation.
 fn strip(fields: &Fields<'_>, strip: &[u32], mesh: &mut Mesh) -> Result<(), Fault> {
     if strip.len() < 3 {
         return Err(fields.fault(Problem::Corners { corners: strip.len() }));
@@ -101,9 +101,9 @@ fn strip(fields: &Fields<'_>, strip: &[u32], mesh: &mut Mesh) -> Result<(), Faul
     Ok(())
 }
 
-/// Skips the metadata of an array, up to an empty line.
+/// Skips the metadata of an array up to an empty line.
 fn metadata(fields: &mut Fields<'_>) {
-    fields.line(); // the remaining part of the current line
+    fields.line(); // the rest of the current line
     while fields.line().is_some_and(|line| !line.trim_ascii().is_empty()) {}
 }
 
@@ -146,7 +146,7 @@ fn field(fields: &mut Fields<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Moves to the data after a header line; in a binary file the line end is skipped.
+/// Moves to the data after a header line. In a binary file this skips the line end.
 fn data(fields: &mut Fields<'_>) -> Result<(), Fault> {
     if fields.encoding == Encoding::Text { Ok(()) } else { fields.end_line() }
 }
@@ -205,7 +205,7 @@ fn cells(fields: &mut Fields<'_>, version: f64, vertices: usize) -> Result<Cells
     Ok(cells)
 }
 
-/// Parses the header of a list of version 5; returns the bytes per integer.
+/// Parses the header of a list of version 5. Returns the number of bytes per integer.
 fn list(fields: &mut Fields<'_>, name: &'static str) -> Result<usize, Fault> {
     fields.keyword(name)?;
     let bytes = match fields.expect("the type of a list")? {
@@ -220,7 +220,7 @@ fn list(fields: &mut Fields<'_>, name: &'static str) -> Result<usize, Fault> {
     Ok(bytes)
 }
 
-/// Adds the triangles and tetrahedra among the cells, by their types.
+/// Adds those cells that are triangles or tetrahedra, according to their types.
 fn types(fields: &mut Fields<'_>, cells: &Cells, mesh: &mut Mesh) -> Result<(), Fault> {
     let found: usize = fields.text("the number of cell types")?;
     if found != cells.ends.len() {

@@ -26,7 +26,8 @@ pub(crate) fn place<T: Real>() -> Option<OpenCl<T>> {
     }
 }
 
-/// Returns the default device with properties changed by `pose`, which selects other kernels and transfers.
+/// Returns the default device with properties changed by `pose`, so that other kernels and transfers are
+/// used.
 pub(crate) fn posing<T: Real>(pose: impl Fn(&mut Device)) -> Option<OpenCl<T>> {
     let mut device = place::<T>()?.device().clone();
     pose(&mut device);
@@ -85,7 +86,7 @@ pub(crate) fn chain(n: usize) -> (Bsr<f64>, Vec<[f64; 3]>) {
     (a, (0..n).map(|i| [i as f64, 0.0, 0.0]).collect())
 }
 
-/// Returns the same device, treated as a device whose items run in lockstep.
+/// Returns the same device, treated as if its items ran in lockstep.
 pub(crate) fn in_step<T: Real>(on: &OpenCl<T>) -> OpenCl<T> {
     let mut device = on.device().clone();
     device.accelerator = true;

@@ -191,7 +191,7 @@ fn matrices_are_filled_where_they_are() {
     stream.write_blocks(&[(0, 0), (0, n as u32 - 1)]).unwrap();
     let values = on.vector(&[3.0, 4.0]).unwrap();
     there.assemble(&stream, &values).unwrap();
-    // Another target of the same stream has this block in its pattern: every target reports its own errors.
+    // The pattern of another target of the same stream has this block: every target reports its own errors.
     let corners = [(0, 0), (0, n as u32 - 1), (n as u32 - 1, n as u32 - 1)];
     let corners = from_blocks(n, n, (1, 1), &corners, &[0.0; 3]).unwrap();
     let mut other = on.matrix(&corners).unwrap();

@@ -5,8 +5,8 @@ use coarsen_device::{Device, conformance};
 
 use crate::common;
 
-/// The default device, treated as a device with separate memory and as a device that shares the memory of the
-/// host.
+/// Returns the default device twice: treated as a device with separate memory, and as a device that shares
+/// the memory of the host.
 fn devices() -> Vec<Device> {
     let Some(on) = common::place::<f32>() else { return Vec::new() };
     let posing = |shared| Device { shared, ..on.device().clone() };

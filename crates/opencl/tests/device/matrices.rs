@@ -12,7 +12,8 @@ fn wave<T: Real>(n: usize) -> Vec<T> {
     (0..n).map(|i| T::of((i as f64 * 1.3).sin())).collect()
 }
 
-/// Returns a matrix with about five blocks per row, at scattered positions; duplicates are summed.
+/// Returns a matrix with about five blocks per row at scattered positions; blocks at the same position are
+/// summed.
 fn scattered<T: Real>(rows: usize, columns: usize, block: (usize, usize)) -> Bsr<T> {
     let places: Vec<_> =
         (0..5 * rows).map(|k| ((k / 5) as u32, ((k * k + k / 5) % columns) as u32)).collect();
@@ -82,7 +83,7 @@ fn products_agree_with_the_host_in_f32() {
     products_agree::<f32>();
 }
 
-/// Returns a symmetric matrix: the diagonal, its neighbours, and a block in any column in each of `far` rows.
+/// Returns a symmetric matrix: the diagonal, its neighbours, and one more block in each of `far` rows.
 fn symmetric<T: Real>(n: usize, block: usize, far: usize) -> Bsr<T> {
     let (mut places, mut values) = (Vec::new(), Vec::new());
     let entry = |i: usize, j: usize| ((i * 7 + j * 13) as f64 * 0.3).sin();

@@ -10,8 +10,9 @@ use coarsen_opencl::OpenCl;
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Spai0};
 use coarsen_sparse::{Bsr, System, assembly};
 
-/// Skinning of a body, and of a sheet, whose flat handles have terms on every level. A term keeps the size of
-/// the build on the device, and moves no node: applications agree nonetheless.
+/// Skinning of a body, and of a sheet, whose flat handles need a stiffness term on every level. An update on
+/// the device keeps the term of the build. The term acts only on motions of handles that move no node, so
+/// applications agree nonetheless.
 #[test]
 fn hierarchies_of_handles_follow() {
     let Some(on) = common::place::<f64>() else { return };
@@ -61,8 +62,8 @@ fn applied<V: Real, S: Real>(
     common::applied(on, m, &r).into_iter().map(Real::wide).collect()
 }
 
-/// An update with values on the device equals the update of the host: the same application to round-off, and
-/// the same number of iterations.
+/// An update with values on the device equals the update of the host: applications agree to round-off, and
+/// the numbers of iterations are the same.
 fn follows<V: Real, S: Real>(on: &OpenCl<V, S>, name: &str, smoothing: Smoothing, tolerance: f64) {
     let p = problem(name);
     let (a, changed) = (&p.matrix, stiffened(&p.matrix));

@@ -162,8 +162,8 @@ fn device_equals_host_in_f32() {
 /// Real matrices on which round-off changes the number of iterations.
 const SENSITIVE: [&str; 2] = ["bcsstk01", "polyfem_A_2"];
 
-/// On these two matrices the number of iterations changes by two or more even on the CPU if only the order of
-/// sums changes.
+/// On these two matrices, even on the CPU, the number of iterations changes by two or more if only the order
+/// of sums changes.
 #[test]
 fn order_alone_moves_counts() {
     for (system, a) in real().into_iter().filter(|(name, _)| SENSITIVE.contains(&name.as_str())) {
@@ -203,9 +203,9 @@ fn solve_for<B: Backend>(name: &str, a: &Bsr<f64>, on: &B, tolerance: f64, b: &[
     }
 }
 
-/// Numbers of iterations differ by at most 1, or by at most 5 % on two small matrices on which point-wise
-/// methods take so many iterations that the order of sums matters (`order_alone_moves_counts` compares the
-/// CPU with itself).
+/// Numbers of iterations differ by at most 1. They differ by at most 5 % on two small matrices, on which
+/// point-wise methods take so many iterations that the order of sums matters (`order_alone_moves_counts`
+/// compares the CPU with itself).
 fn iterations_agree<V: Real>(on: &OpenCl<V>, cpu: &Cpu<V>, tolerance: f64) {
     let problems =
         ["poisson2d:60", "elasticity3d:8", "cloth:25"].map(|name| (name.to_owned(), problem(name)));

@@ -13,8 +13,8 @@ use coarsen_sparse::System;
 
 const SIZES: [usize; 7] = [0, 1, 2, 31, 32, 33, 1000];
 
-/// The device and the host apply the same inverses, and agree to the round-off of sums of some hundred terms,
-/// in both forms of the kernels.
+/// The device and the host apply the same inverses. In both forms of the kernels the results agree to the
+/// round-off of sums of some hundred terms.
 macro_rules! agrees {
     ($name:ident, $real:ty, $host:expr) => {
         #[test]
@@ -62,7 +62,6 @@ agrees!(device_equals_host_in_f64, f64, Cpu::new());
 agrees!(device_equals_host_in_f32, f32, Cpu::single());
 
 /// Conjugate gradients take the same number of iterations as on the host, with one wait per iteration and no
-/// allocation.
 /// allocation.
 #[test]
 fn iterations_are_those_of_the_host() {
@@ -168,7 +167,7 @@ fn what_has_changed_travels_alone() {
     }
 }
 
-/// The kernels of the largest domains of a recipe use loops, which compile fast; for smaller domains, all
+/// The kernels for the largest domains of a recipe use loops, which compile fast. For smaller domains all
 /// tiles are unrolled.
 #[test]
 fn the_largest_domains_are_loops() {
@@ -186,7 +185,7 @@ fn the_largest_domains_are_loops() {
         assert!(gap < 1e-5, "{gap:.1e}");
         begun.elapsed().as_secs_f64()
     });
-    // Unrolled kernels take 20 times as long to compile as kernels by items. Programs compiled by an earlier
-    // run cost nothing.
+    // Unrolled kernels take 20 times as long to compile as the kernels with one item per domain. Programs
+    // from an earlier run cost nothing.
     assert!(seconds[0] < 8.0 * seconds[1] + 5.0, "{seconds:?} s");
 }

@@ -217,8 +217,8 @@ fn domains_that_are_not_positive_are_named() {
     }
 }
 
-/// After an update on the device a released constraint is still solved alone, and is reported. An update on
-/// the host builds again, and so does an update of a structure chosen by the device.
+/// After an update on the device, a released node is still solved alone, and is reported. An update on the
+/// host builds again, also if the device chose the structure.
 #[test]
 fn released_constraints_are_named() {
     let Some(here) = common::place::<f64>() else { return };

@@ -35,8 +35,9 @@ fn solved(mut a: Vec<Vec<f64>>, mut r: Vec<f64>) -> Vec<f64> {
     (0..n).map(|i| r[i] / a[i][i]).collect()
 }
 
-/// Returns M⁻¹ r by plain loops, as in §5: nodes in the order of a curve, every `m` nodes form a domain, and
-/// connected parts are the nodes of the next level. Also returns the number of nodes per level.
+/// Returns M⁻¹ r by plain loops, as in §5. Nodes are in the order of a curve, every `m` nodes form a domain,
+/// and connected parts of domains are the nodes of the next level. Also returns the number of nodes per
+/// level.
 fn by_plain_loops(a: &Bsr<f64>, positions: &[[f64; 3]], m: usize, r: &[f64]) -> (Vec<f64>, Vec<usize>) {
     let (b, n) = (a.block().0, a.pattern().rows());
     let coupled = |i: usize, j: usize| a.pattern().find(i, j).is_some() && i != j;
@@ -108,8 +109,8 @@ fn what_the_device_builds_is_what_plain_loops_build() {
     }
 }
 
-/// If domains have more connected parts than the usual room, a build allocates more; after nodes have moved,
-/// `check` returns an error.
+/// If domains have more connected parts than there is usually room for, a build allocates more. After nodes
+/// have moved, `check` returns an error instead.
 #[test]
 fn levels_have_room_or_say_so() {
     let Some(here) = common::place::<f64>() else { return };
@@ -169,8 +170,8 @@ fn nodes_that_moved_are_sorted_without_a_wait() {
     assert!(matches!(m.restructure_on_device(&a, &on.vector(&[0.0; 3]).unwrap()), Err(Error::Shape { .. })));
 }
 
-/// The structure of the device takes few more iterations than the structure of the host with the same
-/// couplings.
+/// With the structure of the device, the number of iterations is little larger than with the structure of the
+/// host for the same couplings.
 #[test]
 fn iterations_stay_near_those_of_the_host() {
     let Some(on) = common::place::<f64>() else { return };
@@ -233,13 +234,12 @@ fn the_book_runs() -> Result<(), Box<dyn std::error::Error>> {
     let (a, b) = (on.matrix(&p.matrix)?, on.vector(&p.right_hand_side(1))?);
     let mut cg = Cg::new(Stop { look_every: 10, ..Stop::relative(1e-4) });
 
-    // 1. Set up on the host, applied on the device.
+    // 1. Set up on the host, apply on the device.
     let mut m = Schwarz::multilevel().build(p.system(), &on)?;
     let mut x = b.like()?;
     println!("{}", cg.solve(&a, &mut m, &b, &mut x)?.converged()?);
 
-    // 2. Order, domains, levels and inverses computed on the device, from a matrix and positions stored
-    //   there.
+    // 2. Compute order, domains, levels and inverses on the device, from a matrix and positions stored there.
     let mut m = DeviceSchwarz { structure: By::Device, ..DeviceSchwarz::default() }.build(p.system(), &on)?;
     let positions = on.vector(&p.positions.concat())?;
     m.restructure_on_device(&a, &positions)?; // every ten steps (§5.3): nodes have moved

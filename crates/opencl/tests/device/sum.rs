@@ -13,7 +13,7 @@ use coarsen_opencl::{
 };
 use coarsen_sparse::{Bsr, Contacts, Pattern, Stencil, Sum, assembly};
 
-/// A place that stores the farther half of every row of a square matrix as contact.
+/// A place that stores about a third of the blocks of a square matrix as contact.
 #[derive(Clone)]
 struct Split<V, S>(OpenCl<V, S>);
 

@@ -9,8 +9,8 @@ use coarsen_krylov::{Cg, Krylov};
 use coarsen_opencl::{DeviceError, DeviceVector, OpenCl};
 use coarsen_sparse::Bsr;
 
-/// Vector lengths. A reduction over the last length takes several work groups, and each item adds several
-/// entries.
+/// The lengths of vectors. For the last length a reduction uses several work groups, and each item adds
+/// several entries.
 const SIZES: [usize; 7] = [0, 1, 31, 32, 33, 1000, 100_003];
 
 /// Returns entries with signs and sizes that differ from vector to vector.
@@ -24,8 +24,8 @@ fn read<T: Real>(v: &DeviceVector<T>) -> Vec<T> {
     host
 }
 
-/// Runs the same operations on the host and on the device, from the same four vectors. The vectors must agree
-/// bit for bit afterwards, and the returned numbers up to 16 (n + 1) ε.
+/// Runs the same operations on the host and on the device, from the same four vectors. Afterwards the vectors
+/// must agree bit for bit, and the returned numbers up to 16 (n + 1) ε.
 fn agree<T: Real>(
     on: &OpenCl<T>,
     host: impl Fn(&mut [Vec<T>; 4]) -> Vec<T>,

@@ -1,4 +1,4 @@
-//! Elimination row by row, dropping all fill (the IKJ variant), the chunks of a stage in parallel.
+//! Elimination row by row without fill (the IKJ variant); the chunks of a stage run in parallel.
 //!
 //! | symbol | meaning |
 //! |---|---|
@@ -29,7 +29,7 @@ pub(super) struct Fault {
 /// If `positive`, every Dᵢ must be positive definite. *Cost* about 2 b³ flops per product of two blocks.
 ///
 /// # Errors
-/// The first fault of the first chunk with a fault, for any number of threads.
+/// The fault of the first chunk with a fault, for any number of threads.
 pub(super) fn eliminate<T: Real>(
     w: &mut Bsr<T>,
     order: &Order,
@@ -123,9 +123,8 @@ impl<T: Real> EliminatedRows<'_, T> {
         for i in self.chunk.rows.clone() {
             let (start, end) = (offsets[i], offsets[i + 1]);
             // SAFETY: there are `area` values per block and `area` pivots per row (asserted in
-            // `eliminate_rows`). Row i belongs to this chunk, which only this call writes; a row k < i in its
-            // pattern belongs to this chunk, and differs from row i, or to an earlier stage, which is
-            // finished.
+            // `eliminate_rows`). Row i belongs to this chunk, which only this call writes. A row k < i in its
+            // pattern is another row of this chunk, or a row of an earlier stage, which is finished.
             let own = unsafe {
                 std::slice::from_raw_parts_mut(self.values.get().add(start * area), (end - start) * area)
             };

@@ -10,13 +10,13 @@ use super::{Factorise, Fault, IncompleteFactor, Order, Workspace, build, elimina
 
 /// Incomplete Cholesky without fill, on blocks, with a diagonal shift if a pivot is not positive.
 ///
-/// M = (L + I) D (L + I)ᵀ, the factors of ILU(0) on a symmetric matrix (U = D Lᵀ). Both L and U are stored,
-/// because substitution by rows of U runs in parallel, and substitution by columns of L does not. If some Dᵢ
-/// is not positive definite, A + α diag(A) is factorised instead, with α = `first_shift` times 1, 2, 4, … up
-/// to 1 (Manteuffel 1980), so that M stays positive definite. *Use* for symmetric positive definite systems
-/// of moderate size and condition. *Memory* as much as A, and twice as much from the first update on. *Cost*
-/// one pass over the factors per application; one elimination per shift. *Reference* Meijerink & van der
-/// Vorst 1977; Manteuffel 1980, Math. Comp. 34; Saad 2003, §10.3.
+/// M = (L + I) D (L + I)ᵀ, the factors of ILU(0) on a symmetric matrix (U = D Lᵀ). Both L and U are stored:
+/// substitution by rows of U runs in parallel, and substitution by columns of L does not. If some Dᵢ is not
+/// positive definite, A + α diag(A) is factorised instead, so that M stays positive definite. The shift α is
+/// `first_shift` times 1, 2, 4, … up to 1 (Manteuffel 1980). *Use* for symmetric positive definite systems of
+/// moderate size and condition. *Memory* as much as A, and twice as much from the first update on. *Cost* one
+/// pass over the factors per application; one elimination per shift. *Reference* Meijerink & van der Vorst
+/// 1977; Manteuffel 1980, Math. Comp. 34; Saad 2003, §10.3.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};

@@ -11,9 +11,9 @@ use super::{Factorise, Fault, IncompleteFactor, Order, Workspace, build, elimina
 /// Incomplete LU without fill, on blocks.
 ///
 /// *Use* for unsymmetric systems under `Gmres` or `BiCgStab`. On a symmetric matrix with positive pivots the
-/// preconditioner is symmetric, and `Cg` accepts it; [`Ic0`](super::Ic0) also handles other pivots, by a
-/// shift. *Memory* as much as A, and twice as much from the first update on. *Cost* one pass over the factors
-/// per application. *Reference* Saad 2003, §10.3.2.
+/// preconditioner is symmetric, and `Cg` accepts it. For other pivots [`Ic0`](super::Ic0) shifts the
+/// diagonal. *Memory* as much as A, and twice as much from the first update on. *Cost* one pass over the
+/// factors per application. *Reference* Saad 2003, §10.3.2.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};

@@ -48,7 +48,7 @@ pub struct IncompleteFactor<R, T, B: Backend> {
     shift: f64,
 }
 
-/// The workspace of a factorisation, in the scalar of the matrix. It is kept after the first update.
+/// The workspace of a factorisation, in the precision of the matrix; an update keeps it for later updates.
 struct Workspace<T> {
     factors: Bsr<T>,
     pivots: DenseBlocks<T>,
@@ -63,7 +63,7 @@ impl<T: Real> Workspace<T> {
         })
     }
 
-    /// Refuses factors that storage cannot hold.
+    /// Returns an error if storage cannot hold the factors.
     fn fits<S: Real>(&self) -> Result<(), Error> {
         check_range::<T, S>("the incomplete factor", self.factors.values())?;
         check_blocks::<T, S>("the inverse of the diagonal", &self.pivots)

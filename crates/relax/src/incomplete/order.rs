@@ -23,8 +23,8 @@ impl Chunk {
     }
 }
 
-/// The rows renumbered in the order of the row sets. Each stage is one set; its chunks are contiguous in the
-/// new numbering.
+/// The rows, renumbered in the order of the row sets. Each stage is one set, and each chunk is contiguous in
+/// the new numbering.
 pub(super) struct Order {
     of: Arc<Pattern>,
     pattern: Arc<Pattern>,

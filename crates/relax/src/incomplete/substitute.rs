@@ -6,11 +6,11 @@
 //! | Lᵢⱼ, j < i, Uᵢⱼ, j > i | the blocks of row i before and after its diagonal block |
 //! | Dᵢ⁻¹ | `pivots` |
 //!
-//! A row depends on the previous row, which is usually its neighbour. All other terms are summed first, and
-//! the previous row is kept in registers, so that the computations of consecutive rows overlap in the
-//! processor, except for one product with a block.
+//! A row depends on the previous row, which is usually its neighbour. So all other terms are summed first,
+//! and the previous row is kept in registers. Only one product with a block then waits for the previous row,
+//! and the processor overlaps all other work of consecutive rows.
 //!
-//! *Traffic* L, U and D once, r, y and z once, and y two more times. *Reference* Saad 2003, §10.3.
+//! *Traffic* one pass over L, U, D, r and z, and three passes over y. *Reference* Saad 2003, §10.3.
 
 use coarsen_core::parallel::{self, Shared, items};
 use coarsen_core::simd::{self, Kernel, Pack, Set};

@@ -25,8 +25,8 @@ fn damping_must_be_positive() {
     }
 }
 
-/// Returns the errors of a recipe in f32 for a bad matrix: of the build, and of an update, which leaves the
-/// old state unchanged.
+/// Returns the errors of a recipe in f32 for a bad matrix: the error of a build, and the error of an update.
+/// The failed update must leave the old state unchanged.
 fn refusals<S: Setup<f64, Single>>(recipe: &S, good: &Bsr<f64>, bad: &Bsr<f64>) -> [Option<SetupError>; 2] {
     let mut kept = recipe.build(good, &Single::single()).unwrap();
     let applied = |m: &mut S::Built| {
@@ -77,7 +77,7 @@ fn diagonals_beyond_the_range() {
     }
 }
 
-/// A block with one such row is refused, for any values of the other blocks.
+/// A block with one row out of range is refused, for any values of the other blocks.
 #[test]
 fn blocks_beyond_the_range() {
     let good = three([[4.0, 1.0], [1.0, 4.0]], 0.0);

@@ -1,5 +1,5 @@
-//! Tests at a place that divides small systems into chunks and at which the matrix changes: sweeps and
-//! factors in the order of the chunks, and spectral radii.
+//! Tests at a place that divides small systems into chunks and changes matrices itself: sweeps and factors in
+//! the order of the chunks, and spectral radii.
 
 use std::sync::Arc;
 

@@ -12,8 +12,8 @@ fn dense<const N: usize>(entries: [[f64; N]; N]) -> Bsr<f64> {
     assembly::from_blocks(N, N, (N, N), &[(0, 0)], entries.as_flattened()).unwrap()
 }
 
-/// Returns a chain of `n` nodes with full blocks of `b`; the right neighbour is `1 + skew` times the left
-/// neighbour.
+/// Returns a chain of `n` nodes with full blocks of `b`; the coupling to the right neighbour is `1 + skew`
+/// times that to the left neighbour.
 fn chain(n: u32, b: u32, diagonal: f64, skew: f64) -> Bsr<f64> {
     let mut entries = Vec::new();
     for (i, j) in (0..n).flat_map(|i| (i.saturating_sub(1)..(i + 2).min(n)).map(move |j| (i, j))) {
@@ -235,8 +235,8 @@ fn spai0_solves_its_equation() {
             }
         }
     }
-    // A row 1e-10 as large as the others, almost orthogonal to them: M₀₂ (γ₀ + γ₂) = −1e-17 M₂₂ up to a
-    // relative error of 1e-10.
+    // A row 1e-10 as large as the other rows, and almost orthogonal to them: M₀₂ (γ₀ + γ₂) = −1e-17 M₂₂ up to
+    // a relative error of 1e-10.
     let a = dense([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1e-17, 0.0, 1e-10]]);
     let recipe = Chebyshev { degree: 1, scaling: Scaling::Spai0, ..Chebyshev::default() };
     let mut m = recipe.build(&a, &Cpu::new()).unwrap();
@@ -277,7 +277,7 @@ fn a_spectrum_is_first_looked_for_in_the_middle() {
     assert_eq!(looked_at(first..first + size / 4), size + N);
 }
 
-/// The error for a block that stays indefinite with twice its diagonal contains the pivot of its Cholesky
+/// If a block stays indefinite with twice its diagonal, the error contains the pivot of its Cholesky
 /// factorisation.
 #[test]
 fn the_pivot_named_is_that_of_cholesky() {

@@ -173,7 +173,7 @@ fn sweeps_are_their_loops() {
     }
 }
 
-/// A chain has no fill: incomplete factors are complete for any block size, and M⁻¹ = A.
+/// A chain has no fill, so incomplete factors are complete for any block size and solve with A exactly.
 #[test]
 fn factors_that_fill_nothing_are_exact() {
     for b in 1..=7 {

@@ -14,7 +14,7 @@ use crate::packed;
 
 pub use numbering::{Couplings, Numbering};
 
-/// The data of multilevel domains that does not depend on values, as plain lists that a device may keep.
+/// The data of multilevel domains that does not depend on values, as plain lists that a device can copy.
 ///
 /// Level 0 is the finest. A level has nodes, and domains of a few connected nodes; domain d of a level is
 /// node d of the next level. Nodes without couplings (constraints) are in no domain. Vectors of coarse levels
@@ -55,7 +55,7 @@ pub(crate) struct Floor {
     pub(crate) nodes: usize,
 }
 
-/// The limits at which no more levels are added.
+/// The limits at which the addition of levels ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// The maximal number of nodes of a domain.
@@ -102,8 +102,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Returns one level whose domains are uncoupled ranges of nodes; `starts` also has the end of the last
-    /// domain.
+    /// Returns one level whose domains are ranges of nodes without couplings between them. `starts` contains
+    /// the first node of each domain, then the end of the last domain.
     pub(crate) fn apart(block: usize, starts: &[u32]) -> Result<Self, SparseError> {
         let domains = Domains::stretches(starts);
         let mut plan = Self { block, floors: Vec::new(), left_out: Vec::new(), maps: Vec::new(), top: false };

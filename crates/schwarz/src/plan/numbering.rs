@@ -28,7 +28,8 @@ pub struct Numbering {
     pub offsets: Vec<u32>,
     /// The node of the next level that contains each node; `u32::MAX` if there is none.
     pub parent: Vec<u32>,
-    /// For each coarse node, the range of positions of its nodes: the first, and the position after the last.
+    /// For each coarse node, the range of positions of the nodes in its domain: the first, and the position
+    /// after the last.
     pub children: Vec<u32>,
     /// The number of unknowns of the largest domain.
     pub largest: usize,
@@ -102,8 +103,8 @@ impl Plan {
         Ok(lists)
     }
 
-    /// Returns the blocks of a matrix from which the domains of all levels are assembled, for a pattern of
-    /// the plan's nodes and a numbering of the plan.
+    /// Returns the blocks of a matrix from which the domains of all levels are assembled. `pattern` is a
+    /// pattern of the plan's nodes, and `numbering` the numbering of the plan.
     ///
     /// Nodes i and j of the finest level belong to different nodes up to the level on which one domain
     /// contains both, and to the same node on all coarser levels. So block (i, j), i ≠ j, is part of an
@@ -161,7 +162,7 @@ mod tests {
     use crate::plan::Limits;
     use coarsen_problems::{Problem, cloth, poisson2d};
 
-    /// Returns plans of three and more levels: with nodes in no domain, and with a level solved as one
+    /// Returns two plans of three or more levels: one with nodes in no domain, one with a level solved as one
     /// system.
     fn plans() -> [(Plan, Problem); 2] {
         let (sheet, square) = (cloth(30, 0.01).unwrap(), poisson2d(30).unwrap());

@@ -10,8 +10,8 @@ use coarsen_sparse::{Contacts, Sum, System};
 
 use crate::common::{applied, difference, exact, problem};
 
-/// A step is x ← x + ω M (b − A x), ω = factor / ρ, with the domains M of one level of A plus contact; for
-/// nodes in no domain, the diagonal block is solved and ω = 1.
+/// A step is x ← x + ω M (b − A x), ω = factor / ρ, with the domains M of one level of A plus contact. For
+/// nodes in no domain the diagonal block is solved, with ω = 1.
 #[test]
 fn a_step_is_its_formula() {
     let p = problem("cloth:15");

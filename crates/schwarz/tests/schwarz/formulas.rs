@@ -116,7 +116,7 @@ fn the_coarsest_level_is_shifted_by_what_is_needed() {
     assert!(off < 1e-5, "{off:.1e}");
 }
 
-/// In an indefinite domain each node is solved by its own diagonal block, or by its diagonal if the block is
+/// In an indefinite domain each node is solved by its diagonal block, or by its diagonal if the block is
 /// indefinite too.
 #[test]
 fn an_indefinite_domain_is_solved_block_by_block() {
@@ -204,7 +204,7 @@ fn contact_of_scalars_takes_part_on_every_level() {
     }
 }
 
-/// Two bodies without constraints: on a level on which the larger body still has several nodes, the smaller
+/// Two bodies without constraints. On a level on which the larger body still has several nodes, the smaller
 /// body is one node without stiffness and gets no correction.
 #[test]
 fn a_body_that_became_a_node_is_left_alone() {

@@ -240,8 +240,8 @@ fn bad_parameters_are_named() {
     assert!(m.patch(&p.matrix, &[100_000]).is_err());
 }
 
-/// Weights of least energy leave at most as much energy of the probe as weights of 1, and make no operator
-/// indefinite.
+/// Weights of least energy leave at most as much energy of the probe as weights of 1, and the operator stays
+/// definite.
 #[test]
 fn weights_leave_the_least_energy() {
     for p in problems() {
@@ -274,8 +274,8 @@ fn weights_leave_the_least_energy() {
     }
 }
 
-/// Stiff springs have eigenvectors of few nodes, which the first Lanczos steps hardly detect; the damped step
-/// converges nevertheless.
+/// Eigenvectors of stiff springs have few nonzero nodes, and the first Lanczos steps hardly detect them. The
+/// damped step converges nevertheless.
 #[test]
 fn damping_finds_eigenvectors_of_few_nodes() {
     let mut s = Sequence::parse("stack:20", 4, &Options::default()).unwrap();

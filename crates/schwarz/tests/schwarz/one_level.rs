@@ -90,8 +90,7 @@ fn without_overlap_restriction_changes_nothing() {
     }
 }
 
-/// Overlap saves iterations, and restriction saves more; restricted forms are refused by methods that need
-/// symmetry.
+/// Overlap saves iterations, and restriction saves more. Methods that need symmetry refuse restricted forms.
 #[test]
 fn overlap_saves_iterations() {
     let p = problem("poisson2d:60");
@@ -202,7 +201,7 @@ fn domains_of_any_size() {
     assert!(difference(&applied(&mut m, &r), &[1.0; 1000]) < 1e-14);
 }
 
-/// A multiplier has no diagonal, and its couplings are used nevertheless.
+/// A Lagrange multiplier has no diagonal block, and its couplings are used nevertheless.
 #[test]
 fn saddle_points_have_domains() {
     let mut entries: Vec<(u32, u32, f64)> = (0..40).map(|i| (i, i, 2.0)).collect();
@@ -232,8 +231,8 @@ fn a_plan_serves_its_own_pattern_only() {
     assert!(!plan.serves(a.matrix.pattern(), other.system()));
 }
 
-/// The factor of an indefinite domain defines no inner product, even if A is symmetric; an update detects
-/// this too.
+/// The factor of an indefinite domain defines no inner product, even if A is symmetric. An update detects
+/// such a domain too.
 #[test]
 fn factors_of_indefinite_domains_are_not_symmetric_preconditioners() {
     let p = coarsen_problems::poisson2d(12).unwrap();

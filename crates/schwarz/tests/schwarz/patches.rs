@@ -136,8 +136,8 @@ fn a_coarsest_level_without_a_factor_is_built_anew() {
     assert_eq!(applied(&mut m, &r), applied(&mut fresh, &r));
 }
 
-/// A held node is in no domain: contact couplings with it are ignored on every level, and only the diagonal
-/// block of contact is used.
+/// A held node is in no domain. Its contact couplings to other nodes are ignored on every level; only its
+/// diagonal block of contact is used.
 #[test]
 fn contact_with_a_held_node_stays_outside() {
     let p = problem("cloth:25");

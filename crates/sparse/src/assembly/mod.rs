@@ -1,12 +1,13 @@
 //! Assembly of matrices from streams of entries.
 //!
 //! 1. Count the entries of each row.
-//! 2. Scatter the entry numbers to their rows, in the order of the stream.
+//! 2. Scatter the entry numbers to their rows, in stream order.
 //! 3. Sort each row by column (stable) and mark duplicates.
-//! 4. Gather: each stored block is the sum of its entries, in the order of the stream.
+//! 4. Gather: each stored block is the sum of its entries, in stream order.
 //!
-//! Steps 3 and 4 run in parallel over rows, without atomics: the bits do not depend on the number of threads.
-//! An [`Assembly`] stores the result of the first three steps for a pattern that is filled repeatedly.
+//! Steps 3 and 4 run in parallel over rows, without atomics, so the bits do not depend on the number of
+//! threads. An [`Assembly`] stores the result of the first three steps for a pattern that is filled
+//! repeatedly.
 
 mod plan;
 
@@ -23,8 +24,8 @@ pub use plan::Assembly;
 /// The matrix of scalar entries (row, column, value); duplicates are summed in the order of the list.
 ///
 /// Zeros are stored, so the pattern does not depend on values. Sums start at +0, so a −0 becomes +0; this can
-/// only change the sign of zeros computed from it. *Cost* about 30 bytes of traffic per entry and a sort
-/// within each row.
+/// only change the sign of later results that are zero. *Cost* about 30 bytes of memory traffic per entry and
+/// a sort within each row.
 ///
 /// ```
 /// let a = coarsen_sparse::assembly::from_triplets(1, 1, &[(0, 0, 1.0), (0, 0, 2.0)])?;
@@ -33,7 +34,7 @@ pub use plan::Assembly;
 /// ```
 ///
 /// # Errors
-/// [`SparseError::Row`] or [`SparseError::Column`] for an entry outside the matrix.
+/// [`SparseError::Row`] or [`SparseError::Column`] if an entry lies outside the matrix.
 pub fn from_triplets<T: Real>(
     rows: usize,
     columns: usize,
@@ -44,14 +45,14 @@ pub fn from_triplets<T: Real>(
 }
 
 /// The square matrix of the scalar entries (i, j, a) and of the mirrored entries (j, i, `sign` · a) for i ≠
-/// j. Duplicates are summed in the order of the list, mirrored entries after all listed entries.
+/// j. Duplicates are summed in the order of the list, and mirrored entries come after all listed entries.
 ///
-/// *Use* for one triangle of a symmetric matrix (`sign` = 1) or of a skew-symmetric matrix (−1). The triangle
-/// is not checked: entries on either side of the diagonal are mirrored.
-/// *Cost* that of [`from_triplets`] for all entries, without storing the mirrored list.
+/// *Use* for one triangle of a symmetric matrix (`sign` = 1) or of a skew-symmetric matrix (`sign` = −1). The
+/// triangle is not checked: entries on both sides of the diagonal are mirrored.
+/// *Cost* as [`from_triplets`] for all entries, but the mirrored list is not stored.
 ///
 /// # Errors
-/// [`SparseError::Row`] or [`SparseError::Column`] for an entry outside the matrix.
+/// [`SparseError::Row`] or [`SparseError::Column`] if an entry lies outside the matrix.
 pub fn from_half<T: Real>(n: usize, entries: &[(u32, u32, T)], sign: T) -> Result<Bsr<T>, SparseError> {
     let given = entries.len();
     let places = || {
@@ -68,7 +69,7 @@ pub fn from_half<T: Real>(n: usize, entries: &[(u32, u32, T)], sign: T) -> Resul
 /// zero.
 ///
 /// # Errors
-/// As [`from_triplets`], and [`SparseError::BlockSize`] if blocks do not tile the matrix.
+/// As [`from_triplets`], and [`SparseError::BlockSize`] if the blocks do not tile the matrix.
 pub fn from_triplets_blocked<T: Real>(
     rows: usize,
     columns: usize,
@@ -85,15 +86,15 @@ pub fn from_triplets_blocked<T: Real>(
     assemble(blocks, block, entries.len(), &places, &add)
 }
 
-/// The matrix of a stream of dense blocks: block k has the block position `places[k]` and the row-major
-/// values `values[k·r·c .. (k + 1)·r·c]`. Duplicates are summed in the order of the stream.
+/// The matrix of a stream of dense blocks. Block k has the block position `places[k]` and the row-major
+/// values `values[k·r·c .. (k + 1)·r·c]`. Duplicates are summed in stream order.
 ///
 /// Finite elements produce such streams: one block per pair of nodes of an element. `rows` and `columns` are
-/// in scalars, as for every matrix: n nodes of three unknowns give 3 n rows. `places` are in blocks: with
-/// `rows` = n, nodes from n / 3 on lie outside the matrix.
+/// in scalars, as for every matrix: n nodes of three unknowns give 3 n rows. `places` are in blocks. If
+/// `rows` is n by mistake, nodes from n / 3 on lie outside the matrix.
 ///
 /// # Errors
-/// [`SparseError::Length`] unless there are r·c values per place; otherwise as [`from_triplets_blocked`].
+/// [`SparseError::Length`] unless there are r·c values per place; other errors as [`from_triplets_blocked`].
 pub fn from_blocks<T: Real>(
     rows: usize,
     columns: usize,
@@ -113,7 +114,7 @@ pub fn from_blocks<T: Real>(
     assemble(blocks, block, places.len(), &|| places.iter().copied().enumerate(), &add)
 }
 
-/// [`from_blocks`] for square blocks given as arrays of rows, as assembly loops compute them.
+/// As [`from_blocks`], for square blocks given as arrays of rows, which assembly loops usually compute.
 ///
 /// ```
 /// let spring = [[2.0, 0.5], [0.5, 1.0]];
@@ -133,7 +134,7 @@ pub fn from_square_blocks<T: Real, const B: usize>(
     from_blocks(rows, columns, (B, B), places, blocks.as_flattened().as_flattened())
 }
 
-/// The numbers of block rows and block columns for a number of scalars. Block sizes are limited to `u32`, so
+/// The numbers of block rows and block columns for sizes in scalars. Block sizes are limited to `u32`, so
 /// that their product fits `usize`.
 fn count_blocks(
     (rows, columns): (usize, usize),
@@ -149,8 +150,8 @@ fn count_blocks(
     }
 }
 
-/// Runs the four steps for blocks at `places`, each given with the number of its entry (below `count`).
-/// `add(number, sum)` adds the values of an entry to `sum`.
+/// Runs the four steps for blocks at `places`, each with its entry number (below `count`). `add(number, sum)`
+/// adds the values of the entry to `sum`.
 fn assemble<T: Real, I: Iterator<Item = (usize, (u32, u32))>>(
     (rows, columns): (usize, usize),
     block: (usize, usize),
@@ -186,7 +187,7 @@ fn assemble<T: Real, I: Iterator<Item = (usize, (u32, u32))>>(
     }
     let starts = buckets.into_starts();
 
-    // (column, entry) pairs are unique, so an unstable sort gives the stable order
+    // (column, entry) pairs are unique, so an unstable sort keeps equal columns in stream order
     let mut offsets = vec![0; rows + 1];
     let mut pieces = split(&mut order, &starts, 1);
     let sort = |((piece, sizes), starts): ((&mut &mut [(u32, u32)], &mut [usize]), &[usize])| {
@@ -212,8 +213,8 @@ fn assemble<T: Real, I: Iterator<Item = (usize, (u32, u32))>>(
         |(((piece, starts), indices), values): (((&&mut [(u32, u32)], &[usize]), &mut [u32]), &mut [T])| {
             let rows = starts.windows(2).map(|ends| &piece[ends[0] - starts[0]..ends[1] - starts[0]]);
             let groups = rows.flat_map(|row| row.chunk_by(|a, b| a.0 == b.0));
-            // The pages are written before they are read. A new page that is first read by a sum is mapped
-            // twice, and the second mapping interrupts all threads.
+            // Write the pages before reading them. If the first access to a new page is a read, the page is
+            // mapped twice, and the second mapping interrupts all threads.
             values.fill(T::zero());
             for ((group, index), sum) in groups.zip(indices).zip(values.chunks_exact_mut(size.max(1))) {
                 *index = group[0].0;
@@ -230,11 +231,11 @@ fn assemble<T: Real, I: Iterator<Item = (usize, (u32, u32))>>(
     Bsr::new(Arc::new(Pattern::new(columns, offsets, indices)?), block, values)
 }
 
-/// The number of rows per piece of work: large enough that a list of pieces is small compared to a list of
+/// The number of rows per piece of work, large enough that a list of pieces is small compared to a list of
 /// rows.
 const PIECE: usize = 64;
 
-/// The offsets of the rows of each piece, including the end of its last row.
+/// The offsets of the rows of each piece, including the end of the last row of the piece.
 fn bounds(offsets: &[usize]) -> impl Iterator<Item = &[usize]> {
     let rows = offsets.len() - 1;
     (0..rows).step_by(PIECE).map(move |first| &offsets[first..=(first + PIECE).min(rows)])

@@ -31,7 +31,7 @@ fn entries_outside_are_named() {
     assert!(from_blocks(2, 2, (2, 2), &[(0, 0)], &[1.0]).is_err());
 }
 
-/// Streams of every kind give the same matrix for the same sizes; sizes in blocks are rejected.
+/// Every kind of stream gives the same matrix for the same sizes in scalars; sizes in blocks are rejected.
 #[test]
 fn sizes_count_scalars_whatever_the_stream() {
     let places = [(0, 0), (1, 1), (2, 2), (3, 3), (1, 2)];

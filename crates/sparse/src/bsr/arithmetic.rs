@@ -9,7 +9,7 @@ use crate::{Bsr, Pattern};
 
 /// y = A x in a new vector. Loops that must not allocate use [`apply`](LinearOperator::apply).
 ///
-/// *Panics* unless x has as many entries as A has columns.
+/// *Panics* if the length of x is not the number of columns of A.
 ///
 /// ```
 /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, 1.0), (1, 1, 3.0)])?;
@@ -26,9 +26,9 @@ impl<T: Real, V: Real> Mul<&Vec<V>> for &Bsr<T> {
     }
 }
 
-/// A + B over the union of both patterns. *Cost* one pass over both, serial.
+/// A + B over the union of both patterns. *Cost* one serial pass over A and B.
 ///
-/// *Panics* unless both have the same shape and block size.
+/// *Panics* if the shapes or the block sizes differ.
 ///
 /// ```
 /// use coarsen_sparse::assembly::from_triplets;

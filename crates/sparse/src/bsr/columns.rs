@@ -2,9 +2,9 @@
 //!
 //! A product with one vector is limited by the memory traffic of the matrix. With k vectors, the same traffic
 //! serves k times the arithmetic. X is stored row by row (the k values of an unknown are contiguous), so the
-//! inner loop over columns requires no gather. If a single core already streams the matrix at full bandwidth,
-//! the gain is small: with 3x3 blocks and SSE2 code, 4 columns took the time of 3 single products, and 8
-//! columns the time of 7. The gain grows with the number of cores that share the memory.
+//! inner loop over columns needs no gather. If a single core already reads the matrix at full memory
+//! bandwidth, the gain is small. With 3x3 blocks and SSE2 code, 4 columns took the time of 3 single products,
+//! and 8 columns the time of 7. The gain grows with the number of cores that share the memory.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use coarsen_core::{Compiled, Real};
 
 use crate::Bsr;
 
-/// The number of columns per pass: their sums fit the vector registers.
+/// The number of columns per pass; their sums fit into the vector registers.
 const PANEL: usize = 8;
 
 /// The number of scalar rows per leaf.
@@ -22,11 +22,11 @@ const ROWS: usize = 512;
 impl<T: Real> Bsr<T> {
     /// Y = A X for k columns, X and Y row-major: entry (i, c) of X is `x[i·k + c]`.
     ///
-    /// *Use* for rigid-body modes, block Lanczos, several loads. *Traffic* that of one product with a vector
-    /// for up to 8 columns. More columns are computed in panels of 8, each with one pass over A. Products
-    /// accumulate in `V`, in the order of the row. The bits of a column depend neither on k nor on the number
-    /// of threads, but may differ from those of [`apply`](coarsen_core::LinearOperator::apply), which sums
-    /// blocks in a different order.
+    /// *Use* for rigid-body modes, block Lanczos or several loads. *Traffic* for up to 8 columns as for a
+    /// product with one vector. More columns are computed in groups of 8, with one pass over A per group.
+    /// Products are accumulated in `V`, in the order of the row. The bits of a column depend neither on k nor
+    /// on the number of threads. They may differ from those of
+    /// [`apply`](coarsen_core::LinearOperator::apply), which sums blocks in another order.
     ///
     /// *Panics* unless `x` has k times as many entries as A has columns, and `y` k times as many as A has
     /// rows.
@@ -52,8 +52,8 @@ impl<T: Real> Bsr<T> {
         }
     }
 
-    /// A X for some block rows, with G scalar rows and up to 8 columns at a time; `y` holds only these block
-    /// rows.
+    /// A X for the block rows `rows`, with G scalar rows and up to 8 columns at a time; `y` contains only
+    /// these block rows.
     fn panels<V: Real, const G: usize>(&self, rows: Range<usize>, k: usize, x: &[V], y: &mut [V]) {
         for first in (0..k).step_by(PANEL) {
             let (rows, y) = (rows.clone(), &mut y[..]);

@@ -1,5 +1,5 @@
-//! Y = A X for several vectors. Each leaf of rows of A is read from memory once, and from the cache for all
-//! further vectors.
+//! Y = A X for several vectors. Each leaf of rows of A is read from memory for the first vector and from the
+//! cache for all others.
 
 use std::ops::Range;
 
@@ -23,8 +23,8 @@ static MANY: Compiled<4> = Compiled([
 impl<T: Real> Bsr<T> {
     /// yⱼ = A xⱼ for all j, with the same bits as separate products.
     ///
-    /// *Cost* one pass over A for up to eight vectors. *Panics* on a wrong length, or if the numbers of x and
-    /// y differ.
+    /// *Cost* one pass over A for up to eight vectors. *Panics* on a wrong length, or if there are not as
+    /// many y as x.
     pub(crate) fn multiply_many<V: Real>(&self, x: &[Vec<V>], y: &mut [Vec<V>]) {
         assert_eq!(x.len(), y.len(), "apply_many: vectors");
         x.iter().zip(&*y).for_each(|(x, y)| self.assert_fits(x, y));

@@ -19,13 +19,13 @@ use crate::{Pattern, SparseError};
 
 /// A sparse matrix of dense r x c blocks: a shared [`Pattern`] and values, row-major inside each block.
 ///
-/// Block k of the pattern has the values `values[k·r·c .. (k + 1)·r·c]`. With 1x1 blocks it is a CSR matrix.
-/// Prolongations of smoothed aggregation have rectangular blocks (3x6). It is a
-/// [`LinearOperator`](coarsen_core::LinearOperator) on `Vec<V>` for every pair of `T` and `V`; products
-/// accumulate in `V`.
+/// Block k of the pattern has the values `values[k·r·c .. (k + 1)·r·c]`. With 1x1 blocks the matrix is a CSR
+/// matrix. Prolongations of smoothed aggregation have rectangular blocks (3x6). The matrix is a
+/// [`LinearOperator`](coarsen_core::LinearOperator) on `Vec<V>` for every pair of `T` and `V`. Products are
+/// accumulated in `V`.
 ///
-/// *Memory* (r c s + 4) bytes per block and 8 per block row, s = bytes of T: 8.4 bytes per scalar entry for
-/// 3x3 `f64` blocks, 12 for CSR.
+/// *Memory* (r c s + 4) bytes per block and 8 per block row, where s is the size of T in bytes. This gives
+/// 8.4 bytes per scalar entry for 3x3 `f64` blocks, 12 for CSR.
 ///
 /// ```
 /// use coarsen_core::LinearOperator;
@@ -74,7 +74,8 @@ impl<T: Real> Bsr<T> {
             return Err(SparseError::BlockSize { rows, columns, block_rows: r, block_columns: c });
         }
         let limit = u32::MAX as usize;
-        // A matrix without rows or columns would accept any block size, and r · c could overflow later.
+        // Without this check, a matrix without rows or columns would accept any block size, and r · c could
+        // overflow.
         for (what, count) in
             [("rows", rows.max(1).saturating_mul(r)), ("columns", columns.max(1).saturating_mul(c))]
         {
@@ -85,7 +86,7 @@ impl<T: Real> Bsr<T> {
         Ok(pattern.len() * r * c)
     }
 
-    /// The identity with n block rows of b x b blocks.
+    /// The identity matrix with n block rows of b x b blocks.
     ///
     /// # Errors
     /// As [`zeros`](Self::zeros).
@@ -153,7 +154,8 @@ impl<T: Real> Bsr<T> {
         self.pattern.row(i).iter().map(|&j| j as usize).zip(values)
     }
 
-    /// The scalar at (i, j); 0 if it is not stored. Searches the row, so use it in tests and messages only.
+    /// The scalar at (i, j), 0 if it is not stored. This call searches the row; use it only in tests and
+    /// messages.
     pub fn get(&self, i: usize, j: usize) -> T {
         let (r, c) = self.block;
         match self.pattern.find(i / r, j / c) {
@@ -169,7 +171,7 @@ impl<T: Real> Bsr<T> {
         diagonal
     }
 
-    /// Copies the scalar diagonal into `to`. *Panics* unless `to` has as many entries as the diagonal.
+    /// Copies the scalar diagonal into `to`. *Panics* if `to` has another length than the diagonal.
     pub fn copy_diagonal(&self, to: &mut [T]) {
         let (r, c) = self.block;
         assert_eq!(to.len(), self.shape().0.min(self.shape().1), "copy_diagonal: wrong length");
@@ -251,7 +253,7 @@ mod tests {
         assert!(matches!(huge, Err(SparseError::TooLarge { .. })));
     }
 
-    /// Compares A x with its definition, for block sizes with and without special kernels.
+    /// Compares A x with plain loops, for block sizes with and without special kernels.
     #[test]
     fn products_equal_plain_loops() {
         let blocks =

@@ -22,17 +22,20 @@ const ROWS: usize = 1024;
 const BATCH: usize = 96;
 
 /// Multiplies some block rows with x; see [`Bsr::row_products`].
-struct RowProducts<'a, T, V, F> {
+struct RowProducts<'a, T, V> {
     a: &'a Bsr<T>,
     rows: Range<usize>,
     x: &'a [V],
-    then: F,
+    then: Then<'a, V>,
 }
 
-impl<T: Real, V: Real, F: FnMut(usize, &[V])> RowProducts<'_, T, V, F> {
+/// What follows the product: a call by pointer, so that the kernels of all block sizes are compiled once.
+type Then<'a, V> = &'a mut dyn FnMut(usize, &[V]);
+
+impl<T: Real, V: Real> RowProducts<'_, T, V> {
     /// The kernel for blocks of R x C, with R and C known at compile time.
     #[inline(always)]
-    fn fixed<I, P, const R: usize, const C: usize>(mut self, set: I)
+    fn fixed<I, P, const R: usize, const C: usize>(self, set: I)
     where
         I: Set<V>,
         P: Pack<V, Set = I>,
@@ -65,7 +68,7 @@ impl<T: Real, V: Real, F: FnMut(usize, &[V])> RowProducts<'_, T, V, F> {
 
     /// The kernel for any block size. The sums of a row are on the stack for blocks of up to 12 rows.
     #[inline(always)]
-    fn any(mut self) {
+    fn any(self) {
         let (r, c) = self.a.block;
         let (mut stack, mut heap) = ([V::zero(); 12], Vec::new());
         let ax = match stack.get_mut(..r) {
@@ -90,7 +93,7 @@ impl<T: Real, V: Real, F: FnMut(usize, &[V])> RowProducts<'_, T, V, F> {
     }
 }
 
-impl<T: Real, V: Real, F: FnMut(usize, &[V])> Kernel<V> for RowProducts<'_, T, V, F> {
+impl<T: Real, V: Real> Kernel<V> for RowProducts<'_, T, V> {
     type Output = ();
 
     #[inline(always)]
@@ -116,27 +119,25 @@ impl<T: Real> Bsr<T> {
     ///
     /// A part is a few whole block rows, in scalars; `at` is its first scalar row, relative to the first row
     /// of `rows`.
-    /// *Use* inside a loop of [`parallel`], on one leaf of rows. If `then` is small or marked
-    /// `#[inline(always)]`, it is compiled together with the kernel. *Panics* unless x has as many entries as
-    /// A has columns, or if a row does not exist.
+    /// *Use* inside a loop of [`parallel`], on one leaf of rows. `then` is called once for up to 96 scalar
+    /// rows; it is compiled apart from the kernel, so a long `then` calls [`simd::run`] itself. *Panics* unless
+    /// x has as many entries as A has columns, or if a row does not exist.
     ///
     /// ```
     /// use coarsen_sparse::Bsr;
     /// let mut norm = 0.0;
-    /// Bsr::<f64>::identity(2, 1)?.row_products(0..2, &[3.0, 4.0], |_, ax| norm += ax.iter().map(|v| v * v).sum::<f64>());
+    /// Bsr::<f64>::identity(2, 1)?.row_products(0..2, &[3.0, 4.0], &mut |_, ax| norm += ax.iter().map(|v| v * v).sum::<f64>());
     /// assert_eq!(norm, 25.0);
     /// # Ok::<(), coarsen_sparse::SparseError>(())
     /// ```
-    #[inline]
-    pub fn row_products<V: Real>(&self, rows: Range<usize>, x: &[V], then: impl FnMut(usize, &[V])) {
+    pub fn row_products<V: Real>(&self, rows: Range<usize>, x: &[V], then: &mut dyn FnMut(usize, &[V])) {
         assert_eq!(x.len(), self.shape().1, "row_products: x does not fit A");
-        simd::run(RowProducts { a: self, rows, x, then });
+        PRODUCTS.of::<Products<T, V>>()(self, rows, x, then);
     }
 
     /// (A x) for the block rows `rows`, into `y`, which holds only those rows.
-    #[inline]
     pub(crate) fn multiply_rows<V: Real>(&self, rows: Range<usize>, x: &[V], y: &mut [V]) {
-        self.row_products(rows, x, |at, ax| y[at..at + ax.len()].copy_from_slice(ax));
+        self.row_products(rows, x, &mut |at, ax| y[at..at + ax.len()].copy_from_slice(ax));
     }
 
     /// y = a A x + b y in one pass. With b = 0 the old y is not read.
@@ -168,6 +169,57 @@ impl<T: Real> Bsr<T> {
     }
 }
 
+type Products<T, V> = fn(&Bsr<T>, Range<usize>, &[V], Then<'_, V>);
+
+static PRODUCTS: Compiled<4> = Compiled([
+    &(products_of as Products<f32, f32>),
+    &(products_of as Products<f32, f64>),
+    &(products_of as Products<f64, f32>),
+    &(products_of as Products<f64, f64>),
+]);
+
+fn products_of<T: Real, V: Real>(a: &Bsr<T>, rows: Range<usize>, x: &[V], then: Then<'_, V>) {
+    simd::run(RowProducts { a, rows, x, then });
+}
+
+/// y = a t + b y for the entries of one part; with b = 0 the old y is not read.
+struct Combine<'a, V> {
+    a: V,
+    t: &'a [V],
+    b: V,
+    y: &'a mut [V],
+}
+
+impl<V: Real> Kernel<V> for Combine<'_, V> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Set<V>>(self, _: I) {
+        let (a, b) = (self.a, self.b);
+        for (y, &t) in self.y.iter_mut().zip(self.t) {
+            *y = if b == V::zero() { a * t } else { a * t + b * *y };
+        }
+    }
+}
+
+/// r = b − t for the entries of one part.
+struct Subtract<'a, V> {
+    b: &'a [V],
+    t: &'a [V],
+    r: &'a mut [V],
+}
+
+impl<V: Real> Kernel<V> for Subtract<'_, V> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Set<V>>(self, _: I) {
+        for ((r, &b), &t) in self.r.iter_mut().zip(self.b).zip(self.t) {
+            *r = b - t;
+        }
+    }
+}
+
 type ApplyAdd<T, V> = fn(&Bsr<T>, V, &[V], V, &mut [V]);
 
 static APPLY_ADD: Compiled<4> = Compiled([
@@ -180,10 +232,8 @@ static APPLY_ADD: Compiled<4> = Compiled([
 fn apply_add<T: Real, V: Real>(matrix: &Bsr<T>, a: V, x: &[V], b: V, y: &mut [V]) {
     let rows = (0..matrix.pattern.rows(), Groups(y, matrix.block.0));
     let body = |(rows, y): (Range<usize>, Groups<&mut [V]>)| {
-        matrix.row_products(rows, x, |at, ax| {
-            for (y, &ax) in y.0[at..].iter_mut().zip(ax) {
-                *y = if b == V::zero() { a * ax } else { a * ax + b * *y };
-            }
+        matrix.row_products(rows, x, &mut |at, t| {
+            simd::run(Combine { a, t, b, y: &mut y.0[at..at + t.len()] });
         });
     };
     matrix.each_leaf(rows, &body);
@@ -237,11 +287,9 @@ fn residual<T: Real, V: Real>(a: &Bsr<T>, b: &[V], x: &[V], r: &mut [V]) {
     let k = a.block.0;
     let rows = (0..a.pattern.rows(), Groups(b, k), Groups(r, k));
     let body = |(rows, b, r): (Range<usize>, Groups<&[V]>, Groups<&mut [V]>)| {
-        a.row_products(rows, x, |at, ax| {
-            let own = at..at + ax.len();
-            for ((r, &b), &ax) in r.0[own.clone()].iter_mut().zip(&b.0[own]).zip(ax) {
-                *r = b - ax;
-            }
+        a.row_products(rows, x, &mut |at, t| {
+            let own = at..at + t.len();
+            simd::run(Subtract { b: &b.0[own.clone()], t, r: &mut r.0[own] });
         });
     };
     a.each_leaf(rows, &body);

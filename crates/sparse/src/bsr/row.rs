@@ -3,26 +3,26 @@
 use coarsen_core::Real;
 use coarsen_core::simd::{Pack, Set, prefetch};
 
-/// Prefetch distance for the matrix, in bytes: one page, because hardware prefetchers stop at page
-/// boundaries.
+/// How far ahead the matrix is prefetched, in bytes. It is one page, because hardware prefetchers stop at
+/// page boundaries.
 const MATRIX_AHEAD: usize = 4096;
 
-/// Prefetch distance for x, in bytes beyond the last column of a row. In a banded matrix this is the only
-/// part of x that is not yet in a cache.
+/// How far ahead x is prefetched, in bytes after the last column of a row. In a banded matrix this is the
+/// only part of x that is not yet in a cache.
 const X_AHEAD: usize = 1024;
 
 /// Σₖ Aₖ x_{jₖ} for consecutive blocks of R x C in the block columns `columns`.
 ///
-/// Each scalar row of the blocks has one pack of sums. A block takes one load of x and R loads of A, each
-/// with one multiply-add. Lanes beyond C contain the following numbers in memory and are dropped at the end.
+/// Each scalar row of the blocks has one pack of sums. A block needs one load of x, and R loads of A with one
+/// multiply-add each. Lanes beyond C contain the numbers that follow in memory; they are dropped at the end.
 /// Rows of 1x1 blocks instead take four entries at a time. The order of summation depends only on the block
 /// size and the length of the row. `OVER` permits reading x beyond a block, which is faster. `P` has at least
 /// C lanes. Mark the callers `#[inline(always)]` up to [`Kernel::run`](coarsen_core::simd::Kernel::run).
 ///
 /// # Safety
 /// `values` has R · C numbers for each entry of `columns`, and `columns` is increasing. For every j in
-/// `columns`, x has C numbers from C j on; with `OVER`, it also has C numbers from C (j + 1) on for every j
-/// but the last. No other thread writes to them during the call.
+/// `columns`, x has C numbers from C j on. With `OVER`, x also has C numbers from C (j + 1) on, for every j
+/// except the last. No other thread writes to these numbers during the call.
 #[inline(always)]
 pub unsafe fn row_product<V, S, I, P, const R: usize, const C: usize, const OVER: bool>(
     set: I,
@@ -45,9 +45,9 @@ where
     let Some((&last, others)) = columns.split_last() else { return [V::zero(); R] };
     ahead(x.wrapping_add(last as usize * C), X_AHEAD);
     for (k, &j) in others.iter().enumerate() {
-        // SAFETY: block k is at values + k R C, and x has C numbers at C j, guaranteed by the caller. Both
-        // arrays contain one more block: columns increase, so j is not the last column. A pack has at most 2
-        // C lanes.
+        // SAFETY: the caller guarantees that block k is at values + k R C, and that x has C numbers at C j.
+        // Both arrays contain one more block: columns increase, so j is not the last column. A pack has at
+        // most 2 C lanes.
         unsafe {
             let x = x.add(j as usize * C);
             let x = if OVER { P::load(set, x) } else { P::load_first::<V, C>(set, x) };
@@ -71,7 +71,7 @@ where
     ax
 }
 
-/// The kernel for 1x1 blocks. Short rows, as on grids, are unrolled completely: their lengths repeat, so the
+/// The kernel for 1x1 blocks. Short rows, as on grids, are fully unrolled. Their lengths repeat, so the
 /// branch is predicted well.
 #[inline(always)]
 unsafe fn scalar_row<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>>(
@@ -165,8 +165,8 @@ unsafe fn piece<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>, const N: usize
 ) -> P {
     const { assert!(N <= 4 && P::LANES == 4) };
     let mut at = [V::zero(); 4];
-    // SAFETY: N values and columns are readable and x has an entry at each of the columns, guaranteed by the
-    // caller.
+    // SAFETY: the caller guarantees that N values and columns are readable and that x has an entry at each
+    // column.
     unsafe {
         for k in 0..N {
             at[k] = *x.add(*columns.add(k) as usize);

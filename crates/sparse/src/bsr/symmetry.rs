@@ -18,13 +18,13 @@ impl<T: Real> Bsr<T> {
     /// The first scalar pair (i, j) with |aᵢⱼ − aⱼᵢ| > tolerance · max((dᵢ dⱼ)^½, |aᵢⱼ|, |aⱼᵢ|), or `None` if
     /// A is symmetric. dᵢ is the largest diagonal entry of the diagonal block that contains unknown i.
     ///
-    /// (dᵢ dⱼ)^½ bounds the contributions of positive semidefinite elements to aᵢⱼ. The test therefore
-    /// ignores the round-off of an assembly, independently of the units of the unknowns. The square root of
-    /// EPSILON is a suitable tolerance. A matrix or block that is not square is not symmetric, and the result
-    /// is (0, 0). NaN is not equal to any number.
+    /// (dᵢ dⱼ)^½ bounds the contributions of positive semidefinite elements to aᵢⱼ. So the test ignores the
+    /// round-off of an assembly, whatever the units of the unknowns. The square root of EPSILON is a suitable
+    /// tolerance. If the matrix or its blocks are not square, the result is (0, 0). A NaN counts as a
+    /// difference.
     /// *Cost* one pass over A; the transposed block of each block below the diagonal is usually in the cache.
-    /// Couplings between different stretches of 4096 block rows require a binary search. A second, serial
-    /// pass follows if values differ, or if a block is stored without its transposed block, even if it is
+    /// Blocks that couple two different ranges of 4096 block rows need a binary search. A second, serial pass
+    /// follows if values differ or if a block is stored without its transposed block, even if that block is
     /// zero.
     ///
     /// ```
@@ -58,7 +58,7 @@ impl<T: Real> Bsr<T> {
             })
         };
         // Whether lower block (i, j) agrees with its transposed block. Most blocks agree exactly, or up to a
-        // tolerance relative to each entry, so this is tested first.
+        // tolerance relative to each entry, so these cheaper tests come first.
         let alike = |i: usize, j: usize, here: &[T], there: &[T]| {
             if mirrored(here, there, b) || near(here, there, b, tolerance) {
                 return true;
@@ -72,8 +72,8 @@ impl<T: Real> Bsr<T> {
         // Compares lower blocks with their transposed blocks, whose rows are still in a cache.
         let lower = |rows: Range<usize>| {
             let mut seen = Seen { alike: true, ..Seen::default() };
-            // As i grows, the transposed blocks of rows i are consecutive in row j; the next position is
-            // stored for each row j of this stretch.
+            // As i grows, the transposed blocks of rows i are consecutive in row j. `next` stores the next
+            // position for each row j of this range.
             let mut next = [0_u32; LEAF];
             for i in rows.clone() {
                 let range = pattern.range(i);
@@ -97,7 +97,7 @@ impl<T: Real> Bsr<T> {
                         found.then_some(at)
                     };
                     // An upper block without a transposed block does not advance the position in its row. The
-                    // next lower block then finds no match, and the checks below decide.
+                    // next lower block then finds no match, and the pass at the end decides.
                     if !mirror.is_some_and(|mirror| alike(i, j, self.value(k), self.value(mirror))) {
                         return Seen { alike: false, ..seen };
                     }
@@ -107,11 +107,12 @@ impl<T: Real> Bsr<T> {
         };
         let seen = tree(0..pattern.rows(), LEAF, parallel::worth(2 * self.nnz()), &lower, &Seen::and);
         // If every lower block has a transposed block and there are as many upper as lower blocks, every
-        // upper block has one too.
+        // upper block has a transposed block too.
         if seen.alike && seen.lower == seen.upper {
             return None;
         }
-        // Either a value differs, or a block has no transposed block, which is allowed if it is zero.
+        // Either a value differs, or a block has no transposed block; the latter is allowed if the block is
+        // zero.
         (0..pattern.rows()).find_map(|i| {
             self.row(i).find_map(|(j, here)| {
                 let mirror = pattern.find(j, i);
@@ -127,7 +128,8 @@ fn mirrored<T: Real>(here: &[T], there: &[T], b: usize) -> bool {
     each_pair(here, there, b, |here, there| here == there)
 }
 
-/// Whether a block equals the transpose of another block up to `tolerance` times the larger of two entries.
+/// Whether a block equals the transpose of another block up to `tolerance` times the larger entry of each
+/// pair.
 #[inline]
 fn near<T: Real>(here: &[T], there: &[T], b: usize, tolerance: T) -> bool {
     each_pair(here, there, b, |here, there| {
@@ -161,7 +163,7 @@ fn each_of<T: Real, const B: usize>(here: &[T], there: &[T], f: impl Fn(T, T) ->
     all
 }
 
-/// The result of comparing a stretch of rows.
+/// The result of comparing a range of rows.
 #[derive(Default)]
 struct Seen {
     alike: bool,
@@ -187,7 +189,7 @@ mod tests {
     fn finds_pairs_inside_and_between_blocks() {
         let symmetric =
             [(0, 0, 2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0), (0, 3, 5.0), (3, 0, 5.0), (3, 3, 1.0)];
-        // Blocks of zeros without a transposed block, above and below the diagonal.
+        // Zero blocks without a transposed block, above and below the diagonal.
         for (offsets, indices) in [(vec![0, 2, 3], vec![0, 1, 1]), (vec![0, 1, 3], vec![0, 0, 1])] {
             let pattern = std::sync::Arc::new(crate::Pattern::new(2, offsets, indices.clone()).unwrap());
             for lone in [0.0, 1.0] {
@@ -215,8 +217,8 @@ mod tests {
         assert_eq!(from_triplets(2, 3, &[(0, 0, 1.0)]).unwrap().asymmetric_pair(1e-8), Some((0, 0)));
     }
 
-    /// Differences and blocks without a transposed block: inside a stretch of rows, across stretches, and in
-    /// a later stretch.
+    /// Differences and blocks without a transposed block are found inside a range of rows, across two ranges,
+    /// and in a later range.
     #[test]
     fn stretches_are_seen_whole() {
         let n = 3 * super::LEAF as u32 + 17;

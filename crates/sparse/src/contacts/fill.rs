@@ -9,10 +9,10 @@
 //! | 4 | value table allocating | allocate space for all buckets, reused by later calls |
 //! | 5 | value filling | each bucket sums its rows, in the order of the contacts |
 //!
-//! Deviation: the paper fills indices and values by atomic operations, so their order, and the last bits of a
-//! sum, change from run to run. Here one task writes each range and each row, and sums follow the order of
-//! the contacts, so the bits do not depend on the number of threads. Rows are not padded; the paper pads them
-//! to the longest row for the GPU.
+//! Deviation: the paper fills indices and values by atomic operations, so their order, and with it the last
+//! bits of a sum, change from run to run. Here one task writes each range and each row, and sums follow the
+//! order of the contacts, so the bits do not depend on the number of threads. The paper pads rows to the
+//! longest row for the GPU; here rows are not padded.
 
 use std::ops::Range;
 
@@ -22,52 +22,53 @@ use coarsen_core::{Real, simd};
 use super::sums::{Filling, Targets};
 use crate::SparseError;
 
-/// The number of pieces the contacts are divided into, independent of the number of threads.
+/// The number of pieces into which the contacts are divided, independent of the number of threads.
 const PIECES: usize = 16;
 
 /// The minimum number of rows in a bucket.
 const ROWS: usize = 512;
 
-/// The maximum number of buckets; their counters fit the first-level cache.
+/// The maximum number of buckets, so that their counters fit into the first-level cache.
 const BUCKETS: usize = 256;
 
 /// A source of blocks: element e in 0..`count()` adds blocks (r, c) for all r in `rows(e)` and c in
 /// `columns(e)`.
 pub(super) trait Elements<T>: Sync {
     fn count(&self) -> usize;
-    /// The rows of element e, at most [`Stencil::MOST`](crate::Stencil::MOST).
+    /// The block rows of element e, at most [`Stencil::MOST`](crate::Stencil::MOST).
     fn rows(&self, e: usize) -> &[u32];
     fn columns(&self, e: usize) -> &[u32];
-    /// The error of element e, if it is invalid.
+    /// The error of element e, or `None` if the element is valid.
     fn check(&self, e: usize, nodes: usize) -> Option<SparseError>;
     /// Adds block (`rows(e)[r]`, `columns(e)[c]`) to `sum`.
     fn add(&self, e: usize, r: usize, c: usize, sum: &mut [T]);
 }
 
-/// The contribution of an element to a row: the row, and 4 e + r.
+/// The contribution of element e to row `rows(e)[r]`, stored as this row and the number 4 e + r.
 type Entry = (u32, u32);
 
 /// Storage for the five steps, reused by later calls.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fill {
-    /// The number of entries of each piece in each bucket; after step 2, the end of these entries.
+    /// The number of entries of each piece in each bucket; after step 2, the end of these entries in the
+    /// piece.
     counts: Vec<u32>,
-    /// The start of the entries of each piece, and the end of the last.
+    /// The start of the entries of each piece, and the end of the last piece.
     starts: Vec<usize>,
     entries: Vec<Entry>,
     buckets: Vec<Bucket>,
-    /// The start of the blocks of each bucket, and the end of the last.
+    /// The start of the blocks of each bucket, and the end of the last bucket.
     offsets: Vec<usize>,
 }
 
-/// A range of consecutive rows.
+/// A bucket: a range of consecutive rows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bucket {
-    /// The start of the entries of each row.
+    /// The start of the entries of each row in `entries`.
     pub(super) rows: Vec<u32>,
     /// The values 4 e + r, grouped by row.
     pub(super) entries: Vec<u32>,
-    /// The start of the blocks of each row.
+    /// The start of the blocks of each row in `places`.
     pub(super) blocks: Vec<u32>,
     pub(super) places: Vec<(u32, u32)>,
     columns: Vec<u32>,
@@ -101,7 +102,7 @@ impl Fill {
         Ok(())
     }
 
-    /// Step 1. Stops at the first invalid element; an error changes only `self`.
+    /// Step 1. It stops at the first invalid element; an error changes only `self`.
     fn count<T>(
         &mut self,
         nodes: usize,
@@ -196,7 +197,7 @@ fn piece_of(piece: usize, count: usize) -> Range<usize> {
 }
 
 impl Bucket {
-    /// Groups entries by row, in the order of the elements, since the pieces are consecutive and sorted.
+    /// Groups entries by row. The pieces are consecutive and sorted, so the order of the elements is kept.
     fn sort<'a>(&mut self, first: usize, rows: usize, of_piece: &impl Fn(usize) -> &'a [Entry]) {
         self.rows.clear();
         self.rows.resize(rows + 2, 0);
@@ -233,7 +234,7 @@ impl Bucket {
     }
 }
 
-/// The entries of some pieces, to be written by one task.
+/// The entries of the pieces that one task writes.
 struct Stretches<'a> {
     pieces: Range<usize>,
     starts: &'a [usize],

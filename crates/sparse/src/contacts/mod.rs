@@ -18,19 +18,19 @@ pub use stencil::Stencil;
 /// Blocks of b x b at pairs of nodes, sorted by row and column: the contributions of contact, friction or
 /// temporary springs to the matrix of a body.
 ///
-/// The set is replaced as a whole and keeps its capacity, so a simulation does not allocate after its largest
-/// set. [`assemble`](Self::assemble) computes it from contacts, [`replace`](Self::replace) from blocks. Every
-/// block is stored explicitly: a contact between nodes i and j gives the four blocks (i, i), (i, j), (j, i)
-/// and (j, j). A set created by `replace` is symmetric only if the caller passes both (i, j) and (j, i), as
-/// transposes of each other.
+/// The set is replaced as a whole and keeps its memory, so a simulation no longer allocates once it has had
+/// its largest set. [`assemble`](Self::assemble) computes the set from contacts, [`replace`](Self::replace)
+/// from blocks. Every block is stored explicitly: a contact between nodes i and j gives the four blocks (i,
+/// i), (i, j), (j, i) and (j, j). A set created by `replace` is symmetric only if the caller passes both (i,
+/// j) and its transpose (j, i).
 ///
-/// *Use* for sets that are small compared to the matrix. Add a large set that rarely changes to the matrix
-/// with [`Sum::merge`](crate::Sum::merge). *Memory* (b² s + 8) bytes per block, s = bytes of T, and about 32
-/// bytes per entry for computing the next set.
+/// *Use* for sets that are small compared to the matrix. If a set is large and rarely changes, add it to the
+/// matrix with [`Sum::merge`](crate::Sum::merge). *Memory* (b² s + 8) bytes per block, where s is the size of
+/// T in bytes, and about 32 bytes per entry for computing the next set.
 ///
 /// *Reference* Wu et al. 2022, "A GPU-based multilevel additive Schwarz preconditioner for cloth and
 /// deformable body simulation", §4.2: contact is stored separately from the matrix, whose structure does not
-/// change. Li et al. 2020, "P-Cloth", §3.2.2: filling.
+/// change. Filling: Li et al. 2020, "P-Cloth", §3.2.2.
 ///
 /// ```
 /// use coarsen_sparse::Contacts;
@@ -70,18 +70,18 @@ impl<T: Real> Contacts<T> {
         Ok(Self { nodes, block: b, places: Vec::new(), values: Vec::new(), fill: Fill::default() })
     }
 
-    /// Replaces the set by the blocks of contacts: contact k adds w_a w_c K_k to block (a, c) for every pair
+    /// Replaces the set by the blocks of contacts. Contact k adds w_a w_c K_k to block (a, c) for every pair
     /// of its nodes, with K_k = `stiffness[k·b² .. (k + 1)·b²]`, row-major.
     ///
     /// Contacts that share a pair of nodes are summed in the order of the list. The set is symmetric if every
-    /// K is symmetric. *Cost* a pass over the contacts, a sort of each row, a pass over the blocks; parallel,
-    /// with the same bits for any number of threads. Allocates only if the set or the temporary storage must
-    /// grow.
+    /// K is symmetric. *Cost* a pass over the contacts, a sort of each row and a pass over the blocks. These
+    /// run in parallel, with the same bits for any number of threads. Memory is allocated only if the set or
+    /// the temporary storage must grow.
     ///
     /// # Errors
     /// [`SparseError::Length`] unless there are b² values per contact, [`SparseError::Row`] for a node that
-    /// does not exist, [`SparseError::Itself`] for a contact that contains a node twice. On error, the old
-    /// set is kept.
+    /// does not exist, [`SparseError::Itself`] if a contact contains a node twice. On error, the old set is
+    /// kept.
     pub fn assemble(&mut self, contacts: &[Stencil], stiffness: &[T]) -> Result<(), SparseError> {
         let size = self.block * self.block;
         let (expected, found) = (contacts.len() * size, stiffness.len());
@@ -92,8 +92,8 @@ impl<T: Real> Contacts<T> {
         fill.run(*nodes, size, &Touching { contacts, stiffness, size }, places, values)
     }
 
-    /// Replaces the set by blocks: block k has the position (row node, column node) = `places[k]` and the
-    /// row-major values `values[k·b² .. (k + 1)·b²]`. Duplicates are summed in the order of the list.
+    /// Replaces the set by blocks. `places[k]` is the row node and the column node of block k. Its row-major
+    /// values are `values[k·b² .. (k + 1)·b²]`. Duplicates are summed in the order of the list.
     ///
     /// *Cost* as [`assemble`](Self::assemble).
     ///
@@ -110,8 +110,8 @@ impl<T: Real> Contacts<T> {
         self.fill.run(self.nodes, size, &blocks, &mut self.places, &mut self.values)
     }
 
-    /// Lists, in increasing order, the block rows whose columns differ from those of `before`: rows that
-    /// gained or lost a block.
+    /// Lists in `touched` the block rows whose columns differ from those of `before`, in increasing order.
+    /// These rows have gained or lost a block.
     ///
     /// Preconditioners use this list in `patch`. Rows with changed values but unchanged columns are not
     /// listed. *Cost* one pass over the block positions of both sets.
@@ -186,7 +186,7 @@ impl<T: Real> Contacts<T> {
     }
 }
 
-/// Contacts and their stiffness.
+/// The contacts and their stiffness matrices.
 struct Touching<'a, T> {
     contacts: &'a [Stencil],
     stiffness: &'a [T],
@@ -230,7 +230,7 @@ impl<T: Real> Elements<T> for Touching<'_, T> {
     }
 }
 
-/// Blocks with explicit places.
+/// Blocks with explicit positions.
 struct Blocks<'a, T> {
     places: &'a [(u32, u32)],
     values: &'a [T],

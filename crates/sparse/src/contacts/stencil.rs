@@ -3,8 +3,8 @@
 /// A contact between points of a mesh: nodes a with weights w_a, the gap g = Σ_a w_a x_a, and the energy ½ gᵀ
 /// K g.
 ///
-/// Its Hessian adds w_a w_c K to block (a, c) for every pair of its nodes. A point on a triangle or edge is a
-/// convex combination of the corners. The weights of a contact between two moving parts therefore sum to
+/// The Hessian of the energy has the block w_a w_c K for every pair of nodes (a, c). A point on a triangle or
+/// edge is a convex combination of the corners. So the weights of a contact between two moving parts sum to
 /// zero, and a common translation does not change the gap.
 ///
 /// *Reference* Bridson, Fedkiw, Anderson 2002, "Robust treatment of collisions, contact and friction for
@@ -50,13 +50,13 @@ impl Stencil {
         }
     }
 
-    /// g = (1 − s) x_a + s x_b − (1 − t) x_c − t x_d, for the point with parameter s on edge a b and t on
-    /// edge c d.
+    /// g = (1 − s) x_a + s x_b − (1 − t) x_c − t x_d: the difference between the point at s on edge (a, b)
+    /// and the point at t on edge (c, d).
     pub const fn edge_edge([a, b]: [u32; 2], s: f64, [c, d]: [u32; 2], t: f64) -> Self {
         Self { nodes: [a, b, c, d], weights: [1.0 - s, s, t - 1.0, -t], count: 4 }
     }
 
-    /// The same contact with one node fixed: the node is left out, wherever it occurs, and the other weights
+    /// The same contact with one node fixed: every occurrence of the node is removed, and the other weights
     /// stay.
     ///
     /// ```

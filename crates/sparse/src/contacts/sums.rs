@@ -48,7 +48,7 @@ impl<T: Real, E: Elements<T>> simd::Kernel<T> for Filling<'_, '_, T, E> {
     }
 }
 
-/// The position of `column` in a row that contains this column.
+/// The position of `column` in a row that is known to contain it.
 #[inline(always)]
 fn seek(row: &[(u32, u32)], column: u32) -> usize {
     // Most rows are short; comparing all entries without a branch is then faster than a binary search.

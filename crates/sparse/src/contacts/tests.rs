@@ -24,7 +24,7 @@ fn random_contacts(nodes: u64, count: usize, b: usize, seed: u64) -> (Vec<Stenci
     (contacts, outer.collect())
 }
 
-/// The dense matrix of the same set, by plain loops.
+/// The dense matrix of the same contacts, by plain loops.
 fn plain(n: usize, b: usize, contacts: &[Stencil], stiffness: &[f64]) -> Vec<f64> {
     let mut full = vec![0.0; n * n * b * b];
     for (contact, k) in contacts.iter().zip(stiffness.chunks_exact(b * b)) {
@@ -91,7 +91,7 @@ fn a_contact_with_itself_is_named_and_changes_nothing() {
     assert!(none.is_empty() && none.assemble(&[good], &[0.0; 9]).is_err());
 }
 
-/// A pair listed twice has twice the stiffness.
+/// A pair of nodes listed twice has twice the stiffness.
 #[test]
 fn duplicates_add_up() {
     let mut set = Contacts::new(3, 1).unwrap();

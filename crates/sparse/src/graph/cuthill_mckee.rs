@@ -6,7 +6,7 @@
 use super::{Graph, Search};
 
 impl Graph {
-    /// The Cuthill-McKee order: `order[k]` is the k-th node.
+    /// The Cuthill-McKee order: `order[k]` is the k-th node in the new order.
     ///
     /// Each component is searched breadth-first from a pseudo-peripheral node. Neighbours are visited by
     /// increasing degree, then by index. *Cost* a few searches and a sort of each row.
@@ -46,7 +46,7 @@ impl Graph {
         order
     }
 
-    /// The reverse Cuthill-McKee order: the same bandwidth, but less fill-in in a factorisation.
+    /// The reverse Cuthill-McKee order. It has the same bandwidth but less fill-in in a factorisation.
     pub fn reverse_cuthill_mckee(&self) -> Vec<u32> {
         let mut order = self.cuthill_mckee();
         order.reverse();

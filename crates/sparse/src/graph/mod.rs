@@ -10,11 +10,11 @@ use coarsen_core::{Buckets, Error};
 
 use crate::{Pattern, SparseError};
 
-/// The undirected graph of a square pattern: nodes are block rows; i and j are neighbours if (i, j) or (j, i)
-/// is stored.
+/// The undirected graph of a square pattern. Nodes are block rows, and i and j are neighbours if (i, j) or
+/// (j, i) is stored.
 ///
-/// It has no loops, and neighbours are sorted. Orderings, colourings, partitions and aggregations use it. It
-/// does not depend on values.
+/// The graph has no loops, and neighbours are sorted. It does not depend on values. Orderings, colourings,
+/// partitions and aggregations use it.
 ///
 /// *Memory* 8 bytes per node and 8 per edge.
 ///
@@ -60,10 +60,10 @@ impl Graph {
         Self { offsets, neighbours }
     }
 
-    /// The graph with these edges on `nodes` nodes. Direction, duplicates and loops are ignored.
+    /// The graph with the given edges on `nodes` nodes. Direction, duplicates and loops are ignored.
     ///
     /// # Errors
-    /// [`SparseError::Row`] for the first edge with an end outside the graph, [`SparseError::TooLarge`] for
+    /// [`SparseError::Row`] for the first edge with an end that is not a node, [`SparseError::TooLarge`] for
     /// too many nodes.
     pub fn from_edges(nodes: usize, edges: &[(u32, u32)]) -> Result<Self, SparseError> {
         let limit = u32::MAX as usize;

@@ -29,7 +29,7 @@ impl Levels {
 }
 
 impl Graph {
-    /// The nodes reachable from `root`, by distance. *Panics* if `root` is not a node.
+    /// The nodes reachable from `root`, sorted by distance. *Panics* if `root` is not a node.
     pub fn levels(&self, root: usize) -> Levels {
         assert!(root < self.nodes(), "levels: root {root} of {} nodes", self.nodes());
         let mut search = Search::new(self.nodes());
@@ -46,7 +46,7 @@ impl Graph {
     /// # Ok::<(), coarsen_sparse::SparseError>(())
     /// ```
     pub fn components(&self) -> Classes {
-        const NONE: u32 = u32::MAX; // the number of components is smaller
+        const NONE: u32 = u32::MAX; // marks a node without component; there are fewer components
         let mut of = vec![NONE; self.nodes()];
         let (mut count, mut queue) = (0, Vec::new());
         for root in 0..self.nodes() {
@@ -78,8 +78,8 @@ impl Graph {
     }
 }
 
-/// Scratch for repeated searches: the cost of a search is proportional to the edges it visits, not to the
-/// size of the graph.
+/// Scratch for repeated searches. The cost of a search is proportional to the number of edges it visits, not
+/// to the size of the graph.
 pub(crate) struct Search {
     seen: Vec<u32>,
     stamp: u32,
@@ -93,7 +93,7 @@ impl Search {
         Self { seen: vec![0; nodes], stamp: 0, order: Vec::new(), starts: Vec::new() }
     }
 
-    /// Visits all nodes that `root` reaches through nodes for which `inside` holds.
+    /// Visits all nodes that can be reached from `root` along nodes for which `inside` is true.
     pub(crate) fn from(&mut self, graph: &Graph, root: u32, inside: &impl Fn(u32) -> bool) {
         if self.stamp == u32::MAX {
             self.seen.fill(0);

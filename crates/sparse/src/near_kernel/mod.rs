@@ -1,7 +1,7 @@
 //! The near-kernel: vectors that the operator almost annihilates, such as constants and rigid-body modes.
 //!
 //! Multigrid must reproduce these vectors on every level (Vaněk, Mandel & Brezina 1996). Wrong vectors (a
-//! wrong sign, a different order of unknowns) cost iterations without causing an error.
+//! wrong sign, another order of unknowns) increase the number of iterations without causing an error.
 //! [`NearKernel::quality`] detects them.
 
 use coarsen_core::{Error, Real};
@@ -11,8 +11,8 @@ use crate::system::check_points;
 
 /// k vectors on n scalar unknowns, stored as n rows of k numbers.
 ///
-/// The vectors need not be orthogonal or normalised. Rows of unknowns fixed by boundary conditions are zero
-/// ([`constrain`](Self::constrain)).
+/// The vectors need not be orthogonal or normalised. [`constrain`](Self::constrain) sets the rows of unknowns
+/// fixed by boundary conditions to zero.
 ///
 /// *Memory* 8 k bytes per unknown.
 ///
@@ -34,18 +34,19 @@ pub struct NearKernel {
 pub struct Quality {
     /// ‖A b‖ / ‖ |A| |b| ‖ over all rows: 0 for a kernel vector, 1 without cancellation.
     pub all: f64,
-    /// ‖A b‖ / ‖ |A| |b| ‖ over the free rows, which annihilate constants; `None` without free rows.
+    /// ‖A b‖ / ‖ |A| |b| ‖ over the free rows (rows with zero sum); `None` without free rows.
     pub free: Option<f64>,
 }
 
 impl NearKernel {
-    /// A row is free if its sum is at most this fraction of the sum of its absolute values.
+    /// A row is free if the absolute value of its sum is at most this fraction of the sum of its absolute
+    /// values.
     const FREE: f64 = 1e-6;
 
-    /// `block` vectors, one for each unknown of a node; each is 1 for that unknown at every node and 0
+    /// `block` vectors, one for each unknown of a node. Each vector is 1 for that unknown at every node and 0
     /// elsewhere. `n` is the total number of unknowns.
     ///
-    /// They are the near-kernel of diffusion (`block` = 1) and the translations of elasticity.
+    /// For `block` = 1 this is the near-kernel of diffusion. For elasticity these are the translations.
     ///
     /// # Errors
     /// [`Error::Shape`] unless `block` divides `n`, [`Error::Parameter`] for `block` = 0.
@@ -92,8 +93,8 @@ impl NearKernel {
     /// Rotations about the centroid are orthogonal to translations. If all nodes lie on a line, some
     /// rotations are linearly dependent; for a single node they are zero. Methods that orthogonalise drop
     /// such vectors.
-    /// *Use* for displacements in the order of the axes with `dimension` unknowns per node; not for shells
-    /// with rotations.
+    /// *Use* for displacements in the order of the axes, with `dimension` unknowns per node. *Not* for shells
+    /// with rotational unknowns.
     ///
     /// # Errors
     /// [`Error::Parameter`] unless `dimension` is 2 or 3, [`Error::NotFinite`] gives the index of the point.
@@ -133,7 +134,7 @@ impl NearKernel {
         Ok(())
     }
 
-    /// The near-kernel of the given vectors, one slice per vector.
+    /// The near-kernel with the given vectors, one slice per vector.
     ///
     /// # Errors
     /// [`Error::Shape`] for vectors of different lengths, [`Error::NotFinite`] gives the index of the
@@ -153,7 +154,7 @@ impl NearKernel {
         Ok(Self { vectors: columns.len(), values })
     }
 
-    /// The near-kernel of the given values, row by row.
+    /// The near-kernel with the given values, row by row.
     ///
     /// # Errors
     /// [`Error::Shape`] unless the length is a multiple of `vectors`, [`Error::NotFinite`] gives the index of
@@ -206,8 +207,8 @@ impl NearKernel {
         self.values.iter().skip(j).step_by(self.vectors).copied().collect()
     }
 
-    /// Sets the rows of fixed unknowns to zero. The error of fixed unknowns is zero, so a coarse correction
-    /// must not change them.
+    /// Sets the rows of fixed unknowns to zero. The error of a fixed unknown is zero, so a coarse correction
+    /// must not change it.
     ///
     /// # Errors
     /// [`Error::Parameter`] for the first unknown that does not exist. On error, nothing changes.
@@ -224,10 +225,10 @@ impl NearKernel {
 
     /// Returns how well `a` annihilates each vector.
     ///
-    /// For a vector b, this is the norm of A b relative to the norm of |A| |b|, over all rows and over the
-    /// *free* rows only. A row is free if its sums over each component of a block vanish (up to 1e-6 of the
-    /// absolute sum), so that neither a constraint nor inertia acts on it. Rows next to a constraint do not
-    /// annihilate rigid motions, so only free rows can detect wrong modes. On free rows the result is
+    /// For a vector b, the result is the norm of A b relative to the norm of |A| |b|, over all rows and over
+    /// the *free* rows only. A row is free if its sum over each component of a block vanishes (up to 1e-6 of
+    /// the absolute sum), so that neither a constraint nor inertia acts on it. Rows next to a constraint do
+    /// not annihilate rigid motions, so only free rows can detect wrong modes. On free rows the result is
     /// round-off for the rigid-body modes of a body at rest, and up to 1 for wrong signs or a wrong order.
     ///
     /// *Cost* k products with A and k with |A|, in one pass over A.
@@ -239,7 +240,7 @@ impl NearKernel {
         if columns != self.size() {
             return Err(Error::Shape { what: "near-kernel", expected: columns, found: self.size() });
         }
-        let mut sums = vec![[0.0_f64; 4]; k]; // (A b)², (|A| |b|)², and both over free rows only
+        let mut sums = vec![[0.0_f64; 4]; k]; // (A b)², (|A| |b|)², over all rows and over free rows
         let (mut product, mut size) = (vec![0.0_f64; k], vec![0.0_f64; k]);
         let mut row_sums = vec![0.0_f64; c];
         let mut any_free = false;

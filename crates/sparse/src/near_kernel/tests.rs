@@ -8,8 +8,8 @@ fn grid() -> Vec<[f64; 3]> {
     (0..SIDE * SIDE * SIDE).map(|i| [at(i % SIDE), at(i / SIDE % SIDE), at(i / SIDE / SIDE)]).collect()
 }
 
-/// Unit springs between all nodes of a grid closer than 1: K = Σ d dᵀ. Its kernel consists of the rigid
-/// motions.
+/// Unit springs between all nodes of a grid that are closer than 1: K = Σ d dᵀ. The kernel of K consists of
+/// the rigid motions.
 fn truss(points: &[[f64; 3]], fixed: impl Fn(usize) -> bool) -> Bsr<f64> {
     let (mut places, mut values) = (vec![], vec![]);
     for i in 0..points.len() {

@@ -11,7 +11,7 @@ use crate::system::check_points;
 /// The sizes of any two parts differ by at most one. Points with equal coordinates are ordered by index.
 /// *Use* if positions are known and the mesh is roughly uniform. Parts of curved or branching bodies may be
 /// disconnected.
-/// *Cost* O(n log parts), parallel over halves; the parts do not depend on the number of threads.
+/// *Cost* O(n log parts), parallel over the two halves; the parts do not depend on the number of threads.
 ///
 /// ```
 /// use coarsen_sparse::partition;

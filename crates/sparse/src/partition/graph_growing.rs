@@ -9,7 +9,7 @@ use super::{assign, check, half};
 use crate::graph::Search;
 use crate::{Classes, Graph};
 
-/// Recursive bisection of the graph by greedy growing: the first half starts at a pseudo-peripheral node and
+/// Recursive bisection of the graph by greedy growing. The first half starts at a pseudo-peripheral node and
 /// always adds the node that increases the cut least.
 ///
 /// In a region with several components, the components are filled one after the other. The sizes of any two
@@ -40,10 +40,10 @@ pub fn graph_growing(graph: &Graph, parts: usize) -> Result<Classes, Error> {
 
 struct Growth<'a> {
     graph: &'a Graph,
-    /// The region of each node, identified by the first part in it.
+    /// The region of each node. A region is named after its first part.
     region: Vec<u32>,
-    /// The decrease of the cut if a node joins the growing half: its edges into this half minus its edges
-    /// into the remaining region.
+    /// The decrease of the cut if a node joins the growing half: the number of its edges into this half minus
+    /// the number of its edges into the rest of the region.
     gain: Vec<i64>,
     search: Search,
 }
@@ -52,7 +52,7 @@ impl Growth<'_> {
     /// The entry in `region` of a node that has joined the growing half.
     const JOINED: u32 = u32::MAX;
 
-    /// Orders `nodes` so that each part is a contiguous range; `name` identifies their region.
+    /// Orders `nodes` so that each part is a contiguous range; `name` is the number of their region.
     fn bisect(&mut self, nodes: &mut [u32], name: u32, parts: usize) {
         if parts <= 1 || nodes.len() <= 1 {
             return;
@@ -70,7 +70,7 @@ impl Growth<'_> {
     }
 
     /// Returns the first `count` nodes to join. The next node is always the node of the front that increases
-    /// the cut least; among equal nodes, it is the oldest.
+    /// the cut least. Ties go to the node that entered the front first.
     fn grow(&mut self, nodes: &[u32], name: u32, count: usize) -> Vec<u32> {
         for &i in nodes {
             let neighbours = self.graph.neighbours(i as usize).iter();

@@ -2,11 +2,11 @@
 //!
 //! | function | input | parts |
 //! |---|---|---|
-//! | [`coordinate_bisection`] | positions | boxes; fast; independent of the matrix |
+//! | [`coordinate_bisection`] | positions | boxes; fast; does not use the matrix |
 //! | [`graph_growing`] | the graph | halves grown so that the cut stays small |
 //!
-//! Both bisect n nodes and p parts recursively, so that the sizes of any two parts differ by at most one.
-//! With n ≥ p no part is empty. Neither minimises the cut; [`cut`] returns its size.
+//! Both bisect n nodes and p parts recursively, so that the sizes of any two parts differ by at most one. If
+//! n ≥ p, no part is empty. Neither minimises the cut; [`cut`] returns its size.
 
 mod coordinate_bisection;
 mod graph_growing;
@@ -37,14 +37,14 @@ pub fn cut(graph: &Graph, parts: &Classes) -> usize {
 /// Divides `nodes` nodes and `parts` parts into halves; returns the numbers of nodes and parts in the first
 /// half.
 ///
-/// With nodes = q·parts + r, a first half of p parts has q·p + ⌊r p / parts⌋ nodes. Then both halves again
-/// have q or q + 1 nodes per part.
+/// Let nodes = q·parts + r. If the first half has p parts, it gets q·p + ⌊r p / parts⌋ nodes. Then each half
+/// again has q or q + 1 nodes per part.
 fn half(nodes: usize, parts: usize) -> (usize, usize) {
     let first = parts / 2;
     (nodes / parts * first + nodes % parts * first / parts, first)
 }
 
-/// The partition after bisection, in which the parts are contiguous ranges of `nodes`.
+/// The partition after bisection. Each part is a contiguous range of `nodes`.
 fn assign(nodes: &[u32], parts: usize) -> Result<Classes, Error> {
     fn fill(nodes: &[u32], first: usize, parts: usize, of: &mut [u32]) {
         if parts == 1 || nodes.is_empty() {
@@ -105,7 +105,7 @@ mod tests {
         assert!(matches!(coordinate_bisection(&positions, 0), Err(Error::Parameter { .. })));
         assert!(matches!(coordinate_bisection(&positions, 1 << 40), Err(Error::TooLarge { .. })));
         assert_eq!(coordinate_bisection(&[], 3).unwrap().sizes(), [0, 0, 0]);
-        let many = u32::MAX as usize; // this would take seconds and gigabytes if empty parts had a cost
+        let many = u32::MAX as usize; // this would take seconds and gigabytes if every empty part had a cost
         assert_eq!(graph_growing(&graph, many).unwrap().count(), many);
         assert_eq!(coordinate_bisection(&positions, many).unwrap().count(), many);
     }

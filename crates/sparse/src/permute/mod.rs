@@ -32,9 +32,9 @@ impl std::fmt::Debug for NotAPermutation {
 
 /// A permutation of 0..n and its inverse, checked at construction.
 ///
-/// It is the matrix P with (P x)\[new\] = x\[old\]. It is constructed from the list of old numbers in their
-/// new order, for example in Morton order, by colour, or by domain. The numbers refer to nodes: vectors are
-/// permuted in groups of b scalars.
+/// The permutation is the matrix P with (P x)\[new\] = x\[old\]. It is constructed from the list of old
+/// numbers in their new order, for example in Morton order, by colour, or by domain. The numbers refer to
+/// nodes: vectors are permuted in groups of b scalars.
 ///
 /// *Memory* 8 bytes per number.
 ///
@@ -115,14 +115,14 @@ impl Permutation {
 
     /// y = P x: from the old numbering to the new one, in groups of `b` entries.
     ///
-    /// *Panics* unless x and y have `b · len()` entries each.
+    /// *Panics* if x or y does not have `b · len()` entries.
     pub fn apply<X: Copy + Send + Sync>(&self, b: usize, x: &[X], y: &mut [X]) {
         gather(&self.old, b, x, y);
     }
 
     /// y = Pᵀ x: from the new numbering to the old one, in groups of `b` entries.
     ///
-    /// *Panics* unless x and y have `b · len()` entries each.
+    /// *Panics* if x or y does not have `b · len()` entries.
     pub fn apply_inverse<X: Copy + Send + Sync>(&self, b: usize, x: &[X], y: &mut [X]) {
         gather(&self.new, b, x, y);
     }
@@ -146,8 +146,8 @@ fn gather<X: Copy + Send + Sync>(from: &[u32], b: usize, x: &[X], y: &mut [X]) {
     each((from, Groups(y, b)), LEAF, parallel::worth(n), &body);
 }
 
-/// For each block of P A Qᵀ, the index of its block in A: the symbolic phase of a permutation, for one
-/// pattern of A.
+/// The symbolic phase of a permutation for one pattern of A. For each block of P A Qᵀ it stores the index of
+/// its block in A.
 ///
 /// *Use* if the values of A change but its pattern does not. For a single matrix use [`Bsr::permute`].
 /// *Memory* 12 bytes per block. *Cost* of [`new`](Self::new): a sort within each row; of
@@ -168,10 +168,10 @@ pub struct PermutePlan {
 }
 
 impl PermutePlan {
-    /// The plan of P A Qᵀ for matrices with the pattern `of`: P permutes block rows, Q block columns.
+    /// The plan of P A Qᵀ for matrices with the pattern `of`. P permutes block rows and Q block columns.
     ///
     /// # Errors
-    /// [`SparseError::Shape`] unless P has one entry per block row of A, and Q one per block column.
+    /// [`SparseError::Shape`] unless P has one entry per block row of A and Q has one per block column.
     pub fn new(of: &Arc<Pattern>, p: &Permutation, q: &Permutation) -> Result<Self, SparseError> {
         fits::sizes([
             ("permute, block rows against P", of.rows(), p.len()),

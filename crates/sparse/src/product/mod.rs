@@ -2,8 +2,8 @@
 //!
 //! Row i of C is Σₖ A_ik B_k, where A_ik are the blocks of row i of A and B_k the rows of B. While a row is
 //! computed, an array maps each column to its block, so products are added without a search. A first pass
-//! computes the columns of the rows, a second pass the values. Rows are independent, and each is summed in
-//! the order of A, so the bits do not depend on the number of threads.
+//! computes the columns of all rows, a second pass the values. Rows are independent, and each row is summed
+//! in the order of A, so the bits do not depend on the number of threads.
 //!
 //! | file | what |
 //! |---|---|
@@ -29,10 +29,10 @@ use sums::RowSums;
 
 /// C = A B.
 ///
-/// Blocks of r x m and m x c give blocks of r x c. Every block that the patterns can produce is stored, even
-/// if it is zero. Rows are sorted. *Use* [`GalerkinPlan`] for Pᵀ A P. *Cost* a symbolic pass with a sort of
-/// each row and a numeric pass, each with one look-up per block product. *Memory* that of C and 4 bytes per
-/// column of B for each task; a thread has a few tasks.
+/// Blocks of r x m times blocks of m x c give blocks of r x c. Every block that the patterns can produce is
+/// stored, even if it is zero. Rows are sorted. *Use* [`GalerkinPlan`] for Pᵀ A P. *Cost* a symbolic pass
+/// with a sort of each row and a numeric pass, each with one look-up per block product. *Memory* C itself,
+/// and 4 bytes per column of B for each task; a thread has a few tasks.
 ///
 /// *Reference* Gustavson 1978, "Two fast algorithms for sparse matrices: multiplication and permuted
 /// transposition".
@@ -46,8 +46,8 @@ use sums::RowSums;
 /// ```
 ///
 /// # Errors
-/// [`SparseError::Shape`] unless A has as many block columns as B has block rows, and blocks of A as many
-/// columns as blocks of B have rows.
+/// [`SparseError::Shape`] unless A has as many block columns as B has block rows, and blocks of A have as
+/// many columns as blocks of B have rows.
 pub fn multiply<T: Real>(a: &Bsr<T>, b: &Bsr<T>) -> Result<Bsr<T>, SparseError> {
     let ((r, m), (rows, c)) = (a.block(), b.block());
     fits::sizes([
@@ -57,7 +57,7 @@ pub fn multiply<T: Real>(a: &Bsr<T>, b: &Bsr<T>) -> Result<Bsr<T>, SparseError> 
     let rows = a.pattern().rows();
     let work: usize = (0..rows).map(|i| most(a.pattern(), b.pattern(), i)).sum();
     let leaf = |parallel: bool| {
-        // Few tasks, because each has an array over all columns.
+        // Few tasks, because each task has an array over all columns.
         let tasks = if parallel { 4 * rayon::current_num_threads() } else { 1 };
         (rows.div_ceil(tasks).max(1), parallel)
     };

@@ -1,11 +1,11 @@
-//! One row of C = A B: dense products, each added to the block of its column.
+//! One row of C = A B: dense products, each added to the block of C in its column.
 
 use coarsen_core::Real;
 
 use super::sums::RowSums;
 use crate::Bsr;
 
-/// `kernel(left, right, i, sum)` adds row i of A B to the last row of `sum`, which has enough room.
+/// `kernel(left, right, i, sum)` adds row i of A B to the last row of `sum`, which must have enough room.
 type Kernel<T> = fn(&Bsr<T>, &Bsr<T>, usize, &mut RowSums<T>);
 
 /// The kernel for blocks of r x m and m x c.

@@ -1,20 +1,20 @@
-//! The accumulator of sparse rows used by both products (Gustavson 1978); rows are stored one after the
+//! The accumulator of sparse rows for both matrix products (Gustavson 1978). Rows are stored one after the
 //! other.
 
 use coarsen_core::Real;
 
 use crate::SparseError;
 
-/// Marks a column without a block; [`RowSums`] never has this many entries.
+/// Marks a column without a block. [`RowSums`] never has so many entries.
 const NONE: u32 = u32::MAX;
 
-/// Sparse rows of blocks; the columns of a row are in order of first appearance. Within a block, each row is
+/// Sparse rows of blocks. The columns of a row are in order of first appearance. Within a block, each row is
 /// padded to the length of a pack, and the padding has arbitrary values.
 #[derive(Clone, Debug)]
 pub(super) struct RowSums<T> {
     /// The number of entries of all rows.
     pub(super) len: usize,
-    /// The columns of all entries. Can be longer than `len`; the values of unused entries are zero.
+    /// The columns of all entries. The list can be longer than `len`; the values of unused entries are zero.
     pub(super) columns: Vec<u32>,
     pub(super) values: Vec<T>,
     /// The index of the block of each column in the last row, or [`NONE`].
@@ -51,8 +51,8 @@ impl<T: Real> RowSums<T> {
         Ok(())
     }
 
-    /// The block of a column in the last row; a new block is zero. Requires [`room`](Self::room) for one
-    /// more.
+    /// The block of a column in the last row; a new block is zero. Requires [`room`](Self::room) for one more
+    /// block.
     #[inline(always)]
     pub(super) fn block(&mut self, column: u32, size: usize) -> &mut [T] {
         let at = &mut self.place[column as usize];
@@ -64,7 +64,7 @@ impl<T: Real> RowSums<T> {
         &mut self.values[*at as usize * size..][..size]
     }
 
-    /// Adds f v to the last row, for blocks of one number. Requires room for all entries of v.
+    /// Adds f v to the last row, for 1x1 blocks. Requires room for all entries of v.
     ///
     /// There is no branch on whether a column is new, because it could not be predicted.
     #[inline(always)]
@@ -88,19 +88,19 @@ impl<T: Real> RowSums<T> {
         self.columns[start..self.len].iter().for_each(|&j| self.place[j as usize] = NONE);
     }
 
-    /// The columns of the only row, in order of first appearance.
+    /// The columns of the only row, in order of first appearance. There must be exactly one row.
     #[inline(always)]
     pub(super) fn columns(&self) -> &[u32] {
         &self.columns[..self.len]
     }
 
-    /// The block of a column that the last row contains.
+    /// The block of a column in the last row, which contains this column.
     #[inline(always)]
     pub(super) fn of(&self, column: u32, size: usize) -> &[T] {
         &self.values[self.place[column as usize] as usize * size..][..size]
     }
 
-    /// Drops the only row.
+    /// Drops the only row. There must be exactly one row.
     #[inline(always)]
     pub(super) fn clear(&mut self, size: usize) {
         self.end(0);

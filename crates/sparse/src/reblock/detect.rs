@@ -20,14 +20,15 @@ pub struct Blocking {
     pub size: usize,
     /// The number of stored blocks.
     pub blocks: usize,
-    /// The fraction of entries of stored blocks that are in the scalar pattern, in 0..=1; 1 for a matrix
-    /// without entries.
+    /// The fraction of the entries of stored blocks that are in the scalar pattern, in 0..=1; 1 if there are
+    /// no entries.
     pub fill: f64,
     /// The number of bytes of the matrix with `f64` values: 8 b² + 4 per block and 8 per block row.
     pub bytes: usize,
 }
 
-/// The storage of a scalar pattern in blocks of 1, 2, …, 12, for all sizes that tile it, in increasing order.
+/// The storage of a scalar pattern in blocks of 1, 2, …, 12, for all sizes that tile the matrix, in
+/// increasing order.
 ///
 /// Stored zeros count as entries.
 /// *Cost* one pass over the pattern per size, parallel, with scratch of constant size.
@@ -44,19 +45,19 @@ pub fn block_sizes(scalars: &Pattern) -> Vec<Blocking> {
     sizes(scalars).map(|size| Blocking::counted(scalars, size, std::slice::from_ref(&whole))).collect()
 }
 
-/// The best block size for a scalar pattern: the size that needs the fewest bytes, and the larger size if two
-/// need the same number. Only sizes whose blocks are at least half full are considered.
+/// The best block size for a scalar pattern: the size that needs the fewest bytes, or the larger of two
+/// equally good sizes. Only sizes whose blocks are at least half full are considered.
 ///
 /// Memory traffic determines the cost of a product with a vector. Blocks and scalars are equally fast at a
 /// fill of 0.75 (2x2), 0.70 (3x3) or 0.68 (6x6), slightly less if rows are short. The rule detects the number
-/// of unknowns per node if they are numbered consecutively, as in most simulations (3 in elasticity, 6 in
-/// shells), even if an assembler has dropped zeros. A numbering by component (all x, then all y) must be
-/// permuted first. Chains of nodes are not mistaken for larger nodes: two neighbours on a grid fill only half
-/// of their common blocks.
+/// of unknowns per node (3 in elasticity, 6 in shells) if these are numbered consecutively, as in most
+/// simulations. It does so even if an assembler has dropped zeros. A numbering by component (all x, then all
+/// y) must be permuted first. Chains of nodes are not mistaken for larger nodes: two neighbours on a grid
+/// fill only half of their common blocks.
 /// For a large pattern, a sample of its rows selects the size, and one pass over all rows compares that size
 /// with scalars.
-/// *Cost* one pass over the pattern, and one per size over a sample. If the full pass contradicts the sample,
-/// the cost is that of [`block_sizes`].
+/// *Cost* one pass over the pattern, and one per size over a sample. If the pass over all rows contradicts
+/// the sample, the cost is that of [`block_sizes`].
 ///
 /// ```
 /// use coarsen_sparse::{Pattern, detect_block_size};
@@ -92,7 +93,7 @@ impl Blocking {
         Self::fewest_bytes(block_sizes(scalars).into_iter()).filter(|best| best.size > 1)
     }
 
-    /// Counts blocks of a size in ranges of whole block rows; the ranges are in scalar rows.
+    /// Counts the blocks of one size in ranges of whole block rows. The ranges are in scalar rows.
     fn counted(scalars: &Pattern, size: usize, ranges: &[Range<usize>]) -> Self {
         let (mut blocks, mut entries, mut rows) = (0, 0, 0);
         for range in ranges {
@@ -104,14 +105,15 @@ impl Blocking {
         Self { size, blocks, fill, bytes: blocks * (8 * size * size + 4) + rows / size * 8 }
     }
 
-    /// The candidate with the fewest bytes among those at least half full; if equal, the larger block size.
+    /// The candidate with the fewest bytes among those at least half full; the larger block size if two are
+    /// equal.
     fn fewest_bytes(of: impl DoubleEndedIterator<Item = Self>) -> Option<Self> {
         let half_full = |b: &Self| b.blocks > 0 && b.fill >= 0.5;
         of.rev().filter(half_full).min_by_key(|b| b.bytes)
     }
 }
 
-/// The sizes that tile a pattern.
+/// The block sizes that tile a pattern.
 fn sizes(scalars: &Pattern) -> impl DoubleEndedIterator<Item = usize> {
     (1..=LARGEST).filter(|b| scalars.rows().is_multiple_of(*b) && scalars.columns().is_multiple_of(*b))
 }
@@ -145,8 +147,8 @@ pub(super) fn blocks_of_row(scalars: &Pattern, i: usize, (r, c): (usize, usize))
     blocks
 }
 
-/// Whether the sorted rows of a block row all contain the same columns, in full blocks of c columns, as on
-/// meshes.
+/// Whether the sorted rows of a block row all contain the same columns and these form full blocks of c
+/// columns, as on meshes.
 pub(super) fn is_full(rows: &[&[u32]], c: usize) -> bool {
     let first = rows[0];
     let whole = |block: &[u32]| block[0].is_multiple_of(c as u32) && block[c - 1] - block[0] == c as u32 - 1;
@@ -155,7 +157,7 @@ pub(super) fn is_full(rows: &[&[u32]], c: usize) -> bool {
         && first.chunks_exact(c).all(whole)
 }
 
-/// The number of leading columns less than `start` + c; columns are sorted and at least `start`.
+/// The number of leading columns below `start` + c. Columns are sorted and at least `start`.
 pub(super) fn inside(columns: &[u32], start: usize, c: usize) -> usize {
     // Fast path: the row contains all columns of the block.
     if columns.get(c - 1).is_some_and(|&last| (last as usize) < start + c) {

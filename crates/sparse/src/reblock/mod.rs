@@ -19,7 +19,8 @@ use detect::{blocks_of_row, inside, is_full};
 
 pub use detect::{Blocking, block_sizes, detect_block_size};
 
-/// The largest block size considered: two sets of rigid-body modes of a 3D shell or beam node.
+/// The largest block size considered. It is the size of two sets of rigid-body modes of a 3D shell or beam
+/// node.
 const LARGEST: usize = 12;
 
 /// The number of block rows per leaf of the parallel loops.
@@ -28,18 +29,18 @@ const ROWS: usize = 128;
 /// The treatment of stored zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Zeros {
-    /// Keeps them: the pattern does not depend on values and can be reused when they change.
+    /// Keeps zeros. The pattern does not depend on values and can be reused when they change.
     Keep,
-    /// Drops them, and blocks that contain only zeros: the smallest matrix for these values.
+    /// Drops zeros and zero blocks. The matrix is the smallest for these values.
     Drop,
 }
 
 impl<T: Real> Bsr<T> {
     /// The same matrix in blocks of another size, padded with zeros.
     ///
-    /// Converts between any two sizes that tile the matrix: scalars to 3x3, 6x6 to scalars, 3x3 to 3x6. With
-    /// [`Zeros::Keep`], conversion from 3x3 to scalars and back is the identity. *Cost* two passes over the
-    /// matrix, parallel.
+    /// Converts between any two sizes that tile the matrix, such as scalars to 3x3, 6x6 to scalars, or 3x3 to
+    /// 3x6. With [`Zeros::Keep`], conversion from 3x3 to scalars and back gives the same matrix. *Cost* two
+    /// passes over the matrix, parallel.
     ///
     /// ```
     /// use coarsen_sparse::{Zeros, assembly};
@@ -94,7 +95,7 @@ impl<T: Real> Bsr<T> {
         Ok(blocks)
     }
 
-    /// Converts scalars to blocks and keeps stored zeros: counts, then gathers, row by row.
+    /// Converts scalars to blocks and keeps stored zeros. First counts, then gathers, row by row.
     fn gathered(&self, (r, c): (usize, usize)) -> Result<Self, SparseError> {
         let (scalars, columns) = (self.pattern(), self.shape().1 / c);
         let mut counts = vec![0_usize; scalars.rows() / r];

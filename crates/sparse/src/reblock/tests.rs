@@ -50,7 +50,7 @@ fn gathered_blocks_are_those_of_the_general_way() {
     }
 }
 
-/// A scalar matrix whose sampled rows look like full blocks; only the rows between the runs do not.
+/// A scalar matrix in which the sampled rows look like full blocks but the rows between the samples do not.
 #[test]
 fn a_sample_that_deceives_is_found_out() {
     let n = 6 * 2 * RUNS * RUN;

@@ -1,7 +1,7 @@
 //! Small dense matrices in batches of eight: inverse square roots and spectral radii.
 //!
-//! A [`Lanes`] holds the same entry of eight matrices, so a loop over lanes compiles to one vector
-//! instruction. All eight matrices, including zero and missing blocks, go through the same steps.
+//! A [`Lanes`] stores the same entry of eight matrices, so a loop over lanes compiles to one vector
+//! instruction. All eight matrices go through the same steps, including zero and missing blocks.
 
 /// The number of matrices in a batch.
 pub(super) const LANES: usize = 8;
@@ -31,7 +31,7 @@ fn frobenius(m: &[Lanes]) -> Lanes {
 /// C = A B for b x b matrices.
 #[inline(always)]
 fn multiply(b: usize, left: &[Lanes], right: &[Lanes], out: &mut [Lanes]) {
-    // constant lengths when b is a constant
+    // the lengths are constant if b is a constant
     let (left, right, out) = (&left[..b * b], &right[..b * b], &mut out[..b * b]);
     for r in 0..b {
         for c in 0..b {
@@ -45,7 +45,7 @@ fn multiply(b: usize, left: &[Lanes], right: &[Lanes], out: &mut [Lanes]) {
     }
 }
 
-/// |D|^−½ of symmetric matrices, from the absolute values of their eigenvalues; zero in directions with
+/// |D|^−½ of symmetric matrices, from the absolute values of their eigenvalues. It is zero in directions with
 /// eigenvalue zero.
 ///
 /// `d` is overwritten, `q` is scratch.
@@ -72,8 +72,8 @@ pub(super) fn inverse_root(b: usize, d: &mut [Lanes], q: &mut [Lanes], root: &mu
     }
 }
 
-/// Diagonalises symmetric matrices by cyclic Jacobi rotations: eigenvalues on the diagonals of m,
-/// eigenvectors in the columns of q.
+/// Diagonalises symmetric matrices by cyclic Jacobi rotations. Afterwards the diagonals of m are the
+/// eigenvalues and the columns of q the eigenvectors.
 ///
 /// *Reference* Golub & Van Loan 2013, §8.5, the cyclic-by-row method; convergence is quadratic.
 #[inline(always)]
@@ -114,12 +114,12 @@ fn rotate(m: &mut [Lanes], x: usize, y: usize, cos: &Lanes, sin: &Lanes) {
     }
 }
 
-/// ρ(L B R) by the ratio of powers, ρ = lim (‖M²ᵖ‖ / ‖Mᵖ‖)^(1/p) with p = 8.
+/// ρ(M) of M = L B R by the ratio of powers, ρ = lim (‖M²ᵖ‖ / ‖Mᵖ‖)^(1/p) with p = 8.
 ///
 /// The ratio of M¹⁶ and M⁸ is accurate unless several eigenvalues are within a fifth of the largest. M is
 /// first scaled to ‖M‖ = 1, so that no power overflows. If ρ is below 1e-9 of ‖M‖ (M is far from normal), the
 /// result is zero.
-/// `m` contains B and is overwritten; `square` is scratch.
+/// On entry `m` contains B; it is overwritten. `square` is scratch.
 #[inline(always)]
 pub(super) fn spectral_radius(
     b: usize,

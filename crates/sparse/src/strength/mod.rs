@@ -12,8 +12,8 @@ use crate::rows::{BlockRows, LEAF};
 use crate::{Bsr, Graph, Pattern};
 use radii::radii;
 
-/// A criterion for strong coupling of two nodes of a block matrix. The threshold θ ranges from 0 (every
-/// stored nonzero value is strong) to 1.
+/// A criterion for strong coupling of two nodes of a block matrix. The threshold θ lies between 0 and 1; with
+/// θ = 0, every stored nonzero value is strong.
 ///
 /// Both criteria compare blocks scaled by the diagonal, so they do not depend on units. A node whose
 /// off-diagonal blocks are all zero (a Dirichlet row) has no strong couplings.
@@ -28,23 +28,21 @@ use radii::radii;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Strength {
-    /// ‖A_ij‖ > θ (‖A_ii‖ ‖A_jj‖)^½ in the Frobenius norm: an absolute criterion, with θ around 0.08 on the
-    /// finest level.
+    /// Absolute: ‖A_ij‖ > θ (‖A_ii‖ ‖A_jj‖)^½ in the Frobenius norm, with θ around 0.08 on the finest level.
     ///
-    /// *Reference* Vaněk, Mandel & Brezina 1996, for scalars and with ≥.
+    /// *Reference* Vaněk, Mandel & Brezina 1996, for scalars and with ≥ instead of >.
     Symmetric {
         /// θ, in 0..1.
         theta: f64,
     },
-    /// ρ(A_ii^−½ A_ij A_jj^−½) > θ max_k≠i ρ(A_ii^−½ A_ik A_kk^−½), in the row of i or in the row of j:
-    /// relative to the strongest coupling.
+    /// Relative to the strongest coupling: ρ(A_ii^−½ A_ij A_jj^−½) > θ max_k≠i ρ(A_ii^−½ A_ik A_kk^−½), in
+    /// the row of i or in the row of j.
     ///
     /// For every θ, a node with a coupling has at least one strong coupling. For cloth θ = 0.48 is used.
-    /// *Use* for elasticity, where the components of a block differ in size. Diagonal blocks are replaced by
-    /// the matrices with the absolute values of their eigenvalues; directions with eigenvalue zero do not
-    /// couple.
-    /// *Reference* Tamstorf, Jones & McCormick 2015, §5. Deviation: their criterion is not symmetric; here i
-    /// and j are connected if s_ij or s_ji is strong.
+    /// *Use* for elasticity, where the components of a block differ in size. For the powers −½, the
+    /// eigenvalues of the diagonal blocks are replaced by their absolute values. Directions with eigenvalue
+    /// zero do not couple. *Reference* Tamstorf, Jones & McCormick 2015, §5. Deviation: their criterion is
+    /// not symmetric; here i and j are connected if s_ij or s_ji is strong.
     SpectralRadius {
         /// θ, in 0..1.
         theta: f64,
@@ -54,7 +52,7 @@ pub enum Strength {
 impl Strength {
     /// The symmetric graph of strong couplings: a subgraph of `Graph::of(a.pattern())`.
     ///
-    /// *Cost* that of [`weights`](Self::weights) and a sort of each row.
+    /// *Cost* as [`weights`](Self::weights), and a sort of each row.
     ///
     /// # Errors
     /// As [`weights`](Self::weights).
@@ -75,12 +73,12 @@ impl Strength {
         Graph::symmetrised(pattern.rows(), strong)
     }
 
-    /// Flags the stored blocks that are strong in the row of i or in the row of j: [`graph`](Self::graph) as
-    /// flags, for symmetric matrices. The weights of (i, j) and (j, i) are rounded independently, so a
-    /// coupling exactly at the threshold can be strong in one row only.
+    /// Flags the stored blocks that are strong in the row of i or in the row of j. For symmetric matrices
+    /// these are the edges of [`graph`](Self::graph). The weights of (i, j) and (j, i) are rounded
+    /// independently, so a coupling exactly at the threshold can be strong in only one row.
     ///
-    /// *Cost* two passes over pattern and weights, or one if all rows have the same limit; parallel. *Panics*
-    /// unless there is one weight per block.
+    /// *Cost* two passes over pattern and weights, or one pass if all rows have the same limit; parallel.
+    /// *Panics* unless there is one weight per block.
     pub fn strong(&self, pattern: &Pattern, weights: &[f32]) -> Vec<bool> {
         assert_eq!(weights.len(), pattern.len(), "strength: expected one weight per block");
         let mut strong = vec![false; weights.len()];
@@ -101,7 +99,7 @@ impl Strength {
         strong
     }
 
-    /// The limit of each row: larger weights are strong.
+    /// The limit of each row. Blocks with larger weights are strong.
     fn limits(&self, pattern: &Pattern, weights: &[f32]) -> Vec<f32> {
         assert_eq!(weights.len(), pattern.len(), "strength: expected one weight per block");
         let mut limits = vec![0.0; pattern.rows()];
@@ -128,7 +126,7 @@ impl Strength {
     /// eigendecomposition per node and 12 small products per block.
     ///
     /// # Errors
-    /// [`Error::NotSquare`] if the matrix or its blocks are not square, [`Error::Parameter`] for θ outside
+    /// [`Error::NotSquare`] if the matrix or its blocks are not square, [`Error::Parameter`] if θ is outside
     /// 0..1, [`Error::NotFinite`] gives the index of a stored value.
     pub fn weights<T: Real>(&self, a: &Bsr<T>) -> Result<Vec<f32>, Error> {
         let (Self::Symmetric { theta } | Self::SpectralRadius { theta }) = *self;
@@ -145,7 +143,7 @@ impl Strength {
             Self::Symmetric { .. } => norms(a, &mut weights),
             Self::SpectralRadius { .. } if a.block() == (1, 1) => ratios(a, &mut weights),
             Self::SpectralRadius { .. } => {
-                check_finite(a)?; // a block that is not finite has no inverse square root
+                check_finite(a)?; // a block with NaN or infinity has no inverse square root
                 radii(a, &mut weights);
             }
         }
@@ -189,7 +187,7 @@ fn norms<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     });
 }
 
-/// The Frobenius norm ‖B‖, in three independent sums, which hides the latency of additions.
+/// The Frobenius norm ‖B‖. Three independent sums hide the latency of additions.
 #[inline(always)]
 fn norm<T: Real>(block: &[T]) -> f64 {
     let (chunks, rest) = block.as_chunks::<3>();

@@ -60,7 +60,7 @@ fn kronecker_blocks_are_as_strong_as_scalars() {
     assert_eq!(strength.graph(&a).unwrap(), strength.graph(&blocks).unwrap());
 }
 
-/// For scalars both criteria compare the same numbers.
+/// For scalars both criteria compare the same weights.
 #[test]
 fn scalars_have_one_weight() {
     let a = anisotropic(7, 0.3);
@@ -72,7 +72,7 @@ fn scalars_have_one_weight() {
 
 #[test]
 fn no_coupled_node_is_left_alone() {
-    // node 0 is weak in the row of node 1
+    // Node 0 is weak in the row of node 1.
     let mut entries = vec![(0, 0, 1e6), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 3.0)];
     entries.extend([(1, 2, -1.0), (2, 1, -1.0), (2, 2, 2.0), (3, 3, 1.0), (3, 0, 0.0)]); // node 3 is fixed
     let a = assembly::from_triplets(4, 4, &entries).unwrap();

@@ -1,8 +1,8 @@
 //! The sum of a static matrix and a small, changing set of blocks.
 //!
 //! A product makes one pass over the block rows. Each leaf of the fixed tree multiplies its rows of the
-//! matrix and then adds its contact blocks. The bits therefore do not depend on the number of threads, and
-//! the extra cost is that of the contact blocks.
+//! matrix and then adds its contact blocks. So the bits do not depend on the number of threads, and the extra
+//! cost is that of the contact blocks.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,9 +18,9 @@ const ROWS: usize = 1024;
 
 /// A + C as one operator: an elastic matrix A with a fixed pattern, and contact blocks C that change.
 ///
-/// *Use* if contact changes too often to build a new matrix each time: preconditioners that receive both
+/// *Use* if contact changes too often to build a new matrix each time. Preconditioners that receive both
 /// parts can be repaired locally. For other preconditioners use [`merge`](Self::merge). *Cost* of a product:
-/// a product with A, and one with the contact blocks.
+/// a product with A and one with the contact blocks.
 ///
 /// *Reference* Wu et al. 2022, §4.2; Li et al. 2020, "P-Cloth", §3.2.
 ///
@@ -41,7 +41,7 @@ const ROWS: usize = 1024;
 pub struct Sum<'a, T> {
     /// A: square, with square blocks.
     pub elastic: &'a Bsr<T>,
-    /// C: blocks of the same size between the same nodes.
+    /// C: blocks of the same size as in A, between the same nodes.
     pub contact: &'a Contacts<T>,
 }
 
@@ -55,7 +55,7 @@ static LEAF: Compiled<4> = Compiled([
 ]);
 
 impl<T: Real> Sum<'_, T> {
-    /// Checks that the parts fit together; the other methods check this too.
+    /// Checks that A and C fit together; the other methods check this too.
     ///
     /// # Errors
     /// [`SparseError::Shape`] unless A is square with square blocks, and C has the same nodes and block size.
@@ -104,7 +104,8 @@ impl<T: Real> Sum<'_, T> {
         Ok(merged)
     }
 
-    /// Writes A + C into a matrix whose pattern contains both; its remaining blocks become zero.
+    /// Writes A + C into a matrix whose pattern contains both. Blocks of the target that are in neither
+    /// become zero.
     ///
     /// *Use* if the set of possible contacts is known, or if contact keeps its pattern for several steps.
     /// Nothing is allocated, and objects that depend on the pattern of the target stay valid.
@@ -154,7 +155,7 @@ impl<T: Real> Sum<'_, T> {
         Ok(())
     }
 
-    /// Writes the values of A + C into a matrix that has been checked to contain all blocks.
+    /// Writes the values of A + C into a matrix that is known to contain all blocks.
     fn fill(&self, target: &mut Bsr<T>) {
         let (pattern, size) = (target.pattern().clone(), self.contact.block().pow(2));
         BlockRows::new(pattern.offsets(), size, target.values_mut()).for_each(
@@ -169,7 +170,7 @@ impl<T: Real> Sum<'_, T> {
         );
     }
 
-    /// (A x + C x) for the block rows of one leaf; `y` holds only those rows.
+    /// (A x + C x) for the block rows of one leaf; `y` contains only these rows.
     fn leaf<V: Real>(&self, rows: Range<usize>, x: &[V], y: &mut [V]) {
         LEAF.of::<Leaf<T, V>>()(self, rows, x, y);
     }
@@ -203,7 +204,7 @@ impl<T: Real> Sum<'_, T> {
     }
 }
 
-/// Adds blocks, in order of increasing columns, to a row of a matrix that contains all these columns.
+/// Adds blocks, in order of increasing columns, to a matrix row that contains all these columns.
 fn add_row<'a, T: Real>(columns: &[u32], row: &mut [T], blocks: impl Iterator<Item = (usize, &'a [T])>) {
     let mut at = 0;
     for (j, block) in blocks {

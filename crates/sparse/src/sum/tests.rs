@@ -1,7 +1,7 @@
 use super::*;
 use crate::random;
 
-/// A matrix and a contact set on n nodes; some of their places coincide.
+/// A matrix and a contact set on n nodes; some of their blocks have the same position.
 fn parts(n: usize, b: usize, seed: u64) -> (Bsr<f64>, Contacts<f64>) {
     let elastic = random::matrix(n, n, (b, b), 4, seed);
     let other = random::matrix(n, n, (b, b), 1, seed + 100);

@@ -1,11 +1,12 @@
 //! y = Aᵀ x without storing Aᵀ.
 //!
-//! Scattering row by row into y would require atomics, whose bits depend on threads, or one copy of y per
-//! task with an extra reduction. Gathering by columns through a [`TransposePlan`] requires neither: each
-//! entry of y is one sum in the order of the rows of A. In return, the blocks of A are read out of order and
-//! each cache line is read for several columns. On a 27-point grid y = Aᵀ x took 4 times as long as y = A x
-//! with 3x3 blocks, and 10 times as long with scalars. If Aᵀ is applied often, such as a restriction, store
-//! it with [`Bsr::transpose`], or with a [`TransposePlan`] if the values change.
+//! Scattering row by row into y would require atomic additions, whose order and result depend on the threads,
+//! or one copy of y per task and an extra reduction. Gathering by columns through a [`TransposePlan`]
+//! requires neither: each entry of y is one sum in the order of the rows of A. As a disadvantage, the blocks
+//! of A are read out of order, and each cache line is read for several columns. On a 27-point grid y = Aᵀ x
+//! took 4 times as long as y = A x with 3x3 blocks, and 10 times as long with scalars. If Aᵀ is applied
+//! often, as for a restriction, store it with [`Bsr::transpose`], or with a [`TransposePlan`] if the values
+//! change.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,10 +21,9 @@ const ROWS: usize = 1024;
 
 /// Aᵀ as an operator on `Vec<V>` that reads the values of A.
 ///
-/// *Use* for occasional products (least squares, tests of symmetry); for many products, [`Bsr::transpose`] is
-/// several times faster. Products accumulate in `V`; the bits do not depend on the number of threads.
-/// *Memory* the plan, which is shared through its `Arc`. *Traffic* several times that of y = A x, plus 12
-/// bytes per block.
+/// *Use* for occasional products (least squares, tests of symmetry). For many products, [`Bsr::transpose`] is
+/// several times faster. Products are accumulated in `V`; the bits do not depend on the number of threads.
+/// *Memory* only the shared plan. *Traffic* several times that of y = A x, plus 12 bytes per block.
 ///
 /// ```
 /// use coarsen_core::LinearOperator;
@@ -40,8 +40,8 @@ pub struct Adjoint<'a, T> {
 }
 
 impl<T: Real> Bsr<T> {
-    /// Aᵀ as an operator. Each call plans the transpose: keep the result, or keep the plan and use
-    /// [`Adjoint::new`].
+    /// Aᵀ as an operator. Each call plans the transpose. For several products, keep the result, or keep the
+    /// plan and use [`Adjoint::new`].
     ///
     /// # Errors
     /// As [`TransposePlan::new`].
@@ -51,7 +51,7 @@ impl<T: Real> Bsr<T> {
 }
 
 impl<'a, T: Real> Adjoint<'a, T> {
-    /// Aᵀ with an existing plan, for matrices whose values change.
+    /// Aᵀ from an existing plan, for matrices whose values change.
     ///
     /// # Errors
     /// [`SparseError::Pattern`] if A does not have the pattern of the plan.
@@ -62,8 +62,8 @@ impl<'a, T: Real> Adjoint<'a, T> {
         Ok(Self { a, plan })
     }
 
-    /// (Aᵀ x) for the block columns `columns` of A, with block sizes known at compile time; `y` holds only
-    /// those entries.
+    /// (Aᵀ x) for the block columns `columns` of A, with block sizes known at compile time; `y` contains only
+    /// these entries.
     #[inline(always)]
     fn leaf<V: Real, const R: usize, const C: usize>(&self, columns: Range<usize>, x: &[V], y: &mut [V]) {
         let (pattern, source) = (self.plan.pattern(), self.plan.source());

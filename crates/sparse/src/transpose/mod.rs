@@ -1,4 +1,4 @@
-//! Transposes; [`adjoint`](Adjoint) applies Aᵀ without storing it.
+//! Transposes stored as matrices; [`adjoint`](Adjoint) applies Aᵀ without storing it.
 
 mod adjoint;
 
@@ -12,8 +12,8 @@ use coarsen_core::{Real, parallel};
 use crate::rows::BlockRows;
 use crate::{Bsr, Pattern, SparseError, fits};
 
-/// For each block of Aᵀ, the index of its block in A: the symbolic phase of a transpose, for one pattern of
-/// A.
+/// The symbolic phase of a transpose for one pattern of A. For each block of Aᵀ it stores the index of its
+/// block in A.
 ///
 /// Block k of Aᵀ is the transpose of block `source()[k]` of A. The rows of Aᵀ are sorted because the rows of
 /// A are visited in order.
@@ -22,8 +22,8 @@ use crate::{Bsr, Pattern, SparseError, fits};
 /// ([`Adjoint`](crate::Adjoint), [`GalerkinPlan`](crate::GalerkinPlan)). For a single transpose use
 /// [`Bsr::transpose`].
 /// *Memory* 12 bytes per block and 8 per block column. *Cost* of [`new`](Self::new): two passes over the
-/// pattern, the second in every thread; of [`update`](Self::update): one read and one write of the values,
-/// parallel, no allocation.
+/// pattern; every thread makes the second pass. *Cost* of [`update`](Self::update): one read and one write of
+/// the values, parallel, no allocation.
 ///
 /// ```
 /// use coarsen_sparse::{TransposePlan, assembly};
@@ -116,7 +116,7 @@ impl TransposePlan {
 }
 
 /// A range of columns of A and the corresponding rows of Aᵀ, filled by one task. Every task reads the whole
-/// pattern and writes its own columns only.
+/// pattern but writes only its own columns.
 struct Columns<'a> {
     offsets: &'a [usize],
     columns: Range<usize>,

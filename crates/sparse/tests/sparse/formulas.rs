@@ -12,7 +12,7 @@ fn path(n: u32) -> Bsr<f64> {
     from_triplets(n as usize, n as usize, &entries).unwrap()
 }
 
-/// The sample of a large pattern includes its end.
+/// The sample of a large pattern includes the last rows.
 #[test]
 fn nodes_are_found_behind_a_head_of_scalars() {
     let n = 18_000_usize;

@@ -28,7 +28,7 @@ fn a_pattern_is_empty_where_nothing_is_stored() {
     assert_eq!((some.is_empty(), some.len(), some.rows()), (false, 1, 2));
 }
 
-/// Entries may differ by a fraction of the geometric mean of the two diagonal entries.
+/// Two entries may differ by a fraction of the geometric mean of the two diagonal entries.
 #[test]
 fn the_first_pair_that_differs_is_named() {
     let pair = |rows: [[f64; 3]; 3]| blocks(rows, 1).asymmetric_pair(1e-8);

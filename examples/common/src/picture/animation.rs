@@ -92,8 +92,8 @@ fn write<'a>(
     Ok(())
 }
 
-/// A palette of 255 colours for all but the background, from evenly distributed pixels of all frames, which
-/// must have one size.
+/// A palette of 255 colours for all pixels except the background, computed from evenly distributed pixels of
+/// all frames, which must have one size.
 fn palette<'a>(
     count: usize,
     frame: &impl Fn(usize) -> Result<Cow<'a, Picture>, PictureError>,

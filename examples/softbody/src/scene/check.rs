@@ -1,13 +1,13 @@
-//! Numbers of a scene that have no meaning.
+//! Checks of the numbers of a scene.
 
 use super::error::SceneError;
 use super::setting::{Body, Pick, Setting};
 
 impl Setting {
-    /// Checks all numbers that no later step checks.
+    /// Checks the ranges of all numbers that no later step checks.
     ///
     /// # Errors
-    /// [`SceneError`] for the first one without meaning.
+    /// [`SceneError`] for the first number outside its range.
     pub(super) fn check(&self) -> Result<(), SceneError> {
         if self.body.is_empty() {
             return Err(SceneError::Empty);

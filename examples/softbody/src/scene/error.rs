@@ -9,7 +9,7 @@ use coarsen_contact::ContactError;
 
 use crate::meshes::{MeshChoice, MeshFault};
 
-/// A scene that cannot be read, or has no meaning.
+/// A scene that cannot be read or is not valid.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SceneError {
     /// A file that cannot be read.
@@ -23,7 +23,7 @@ pub(crate) enum SceneError {
         /// The error of the operating system.
         kind: ErrorKind,
     },
-    /// A file that is not a scene: a line, a column and what was expected there.
+    /// A file that is not a scene; the error contains the line, the column and what was expected there.
     #[error("{}: {what}", file.display())]
     Format {
         /// The file.
@@ -34,7 +34,7 @@ pub(crate) enum SceneError {
     /// A scene without bodies.
     #[error("the scene has no bodies; add a table [[body]]")]
     Empty,
-    /// A number without meaning.
+    /// A number outside its range.
     #[error("{table} {index} (from 0): {key} is {found}, but must be {range}")]
     Value {
         /// `body`, `attachment` or `obstacle`.
@@ -57,12 +57,12 @@ pub(crate) enum SceneError {
         index: usize,
         /// `body` or `node`.
         what: &'static str,
-        /// The number.
+        /// The index that was given.
         found: usize,
-        /// How many there are.
+        /// The number of bodies or nodes.
         count: usize,
     },
-    /// An attachment that holds nothing.
+    /// An attachment without nodes.
     #[error(
         "attachment {index} (from 0) holds no nodes; its box or list is empty, in coordinates of the scene"
     )]

@@ -1,12 +1,12 @@
-//! Scenes as data: bodies, attachments, obstacles, gravity, a view. Built-in scenes and scene files are the
-//! same [`Setting`].
+//! Scenes as data: bodies, attachments, obstacles, gravity, a view. A [`Setting`] describes a scene, both for
+//! built-in scenes and for scene files.
 //!
 //! | file | what |
 //! |---|---|
 //! | `setting` | the data |
 //! | `swing`, `pile`, `twist`, `pachinko`, `hang` | the built-in scenes |
 //! | `file` | scenes from TOML files |
-//! | `check` | numbers without meaning |
+//! | `check` | checks of numbers |
 //! | `world` | nodes, masses and potentials of a scene |
 //! | `error` | errors of scenes |
 
@@ -31,11 +31,11 @@ pub(crate) use world::{Shape, World};
 const EARTH: [f64; 3] = [0.0, -9.81, 0.0];
 
 impl Setting {
-    /// The scene of the command line, with every key of every body set, but the material where it follows
-    /// from the mesh.
+    /// Returns the scene of the command line. Every key of every body is set, except the material if it
+    /// depends on the mesh.
     ///
     /// # Errors
-    /// Those of a scene file.
+    /// Errors of a scene file.
     pub(crate) fn of(options: &Options) -> Result<Self, SceneError> {
         let mesh = options.mesh.clone().unwrap_or(match &options.scene {
             SceneChoice::Swing | SceneChoice::Pile | SceneChoice::File(_) => MeshChoice::Bar(4),

@@ -6,10 +6,10 @@
 
 use super::setting::{Body, GROUND, Setting, Solid, View};
 
-/// The distance of two pins of a row, and of two rows.
+/// The distance between pins in a row, and between rows.
 const APART: [f64; 2] = [0.8, 0.6];
 
-/// The rows, from the lowest, and the pins of a row on each side of the middle.
+/// The number of rows, and the number of pins of a row on each side of the middle.
 const ROWS: [usize; 2] = [3, 2];
 
 /// The radius of a pin.
@@ -24,7 +24,7 @@ const DEPTH: f64 = 0.45;
 /// Half of the width between the walls.
 const WIDTH: f64 = 1.8;
 
-/// The angles and the places of the bodies, x and the height above the last row.
+/// The angle of each body, and its position: x, and the height above the highest row.
 const BODIES: [(f64, [f64; 2]); 4] =
     [(10.0, [-0.3, 0.5]), (-40.0, [0.7, 0.7]), (80.0, [0.05, 1.3]), (20.0, [-0.9, 1.6])];
 
@@ -32,7 +32,7 @@ pub(super) fn setting() -> Setting {
     let [rows, side] = ROWS;
     let top = LOWEST + APART[1] * (rows - 1) as f64;
     let pin = |(row, k): (usize, usize)| {
-        // Every second row has one pin less and is shifted by half of a distance.
+        // Every second row has one pin less and is shifted by half the distance between pins.
         let x = APART[0] * (k as f64 - side as f64 + if row % 2 == 1 { 0.5 } else { 0.0 });
         let y = LOWEST + APART[1] * row as f64;
         Solid::Capsule { from: [x, y, -DEPTH], to: [x, y, DEPTH], radius: RADIUS }

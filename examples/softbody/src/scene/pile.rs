@@ -1,11 +1,12 @@
 //! Bodies that fall on the ground and on each other, between four walls.
 //!
-//! A step of 1/30 s moves a falling body by a quarter of the thickness of a bar. Edges of bars can then cross
-//! before a vertex is inside, and stay crossed; with `--dt 0.0167` they do not.
+//! In a step of 1/30 s a falling body moves by a quarter of the thickness of a bar. Edges of two bars can
+//! then cross before a vertex is inside the other bar, and remain crossed. With `--dt 0.0167` this does not
+//! happen.
 
 use super::setting::{Body, GROUND, Setting, Solid, View};
 
-/// The angles and the offsets of the bodies, from the lowest one up.
+/// The angles and the offsets of the bodies, starting with the lowest body.
 const BODIES: [([f64; 3], [f64; 2]); 5] = [
     ([0.0, 20.0, 0.0], [0.0, 0.0]),
     ([0.0, 75.0, 10.0], [0.1, 0.05]),
@@ -14,7 +15,7 @@ const BODIES: [([f64; 3], [f64; 2]); 5] = [
     ([-10.0, 0.0, 20.0], [0.0, 0.1]),
 ];
 
-/// The distance of two bodies.
+/// The distance between successive bodies.
 const APART: f64 = 0.1;
 
 /// The distance of the walls from the middle.

@@ -18,7 +18,7 @@ pub(crate) enum SceneChoice {
     Swing,
     /// Bodies that fall on the ground and on each other.
     Pile,
-    /// A bar whose ends turn.
+    /// A bar whose ends are turned.
     Twist,
     /// Bodies that fall through rows of pins.
     Pachinko,
@@ -49,13 +49,14 @@ impl FromStr for SceneChoice {
 pub(crate) struct Setting {
     /// The acceleration of all nodes, m/s².
     pub(crate) gravity: Option<[f64; 3]>,
-    /// Whether bodies of tetrahedra touch each other and themselves; by default if there are several.
+    /// Whether bodies of tetrahedra have contact with each other and with themselves; by default true if
+    /// there are several.
     pub(crate) contact: Option<bool>,
     /// The stiffness of contacts in N/m; by default ten times Young's modulus times the length of an edge.
     pub(crate) contact_stiffness: Option<f64>,
     /// The bodies, in the order of their nodes.
     pub(crate) body: Vec<Body>,
-    /// Nodes that are pinned for some time.
+    /// Nodes that are pinned during some frames.
     pub(crate) attachment: Vec<Attachment>,
     /// Solids that do not move.
     pub(crate) obstacle: Vec<Solid>,
@@ -63,7 +64,7 @@ pub(crate) struct Setting {
     pub(crate) view: View,
 }
 
-/// A body: a mesh of longest side `size`, turned and then moved.
+/// A body: a mesh whose longest side is scaled to `size`, rotated and then moved.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Body {
@@ -77,14 +78,14 @@ pub(crate) struct Body {
     pub(crate) poisson: Option<f64>,
     /// Density, kg/m³.
     pub(crate) density: Option<f64>,
-    /// The longest side before the body is turned.
+    /// The longest side before the rotation.
     pub(crate) size: f64,
     /// Angles of rotations about the axes x, y and z, one after the other.
     pub(crate) rotate: [f64; 3],
     /// The centre of the box around the body.
     pub(crate) centre: [f64; 3],
-    /// The distance between the highest point of the body before, or y = 0, and the lowest point of this one,
-    /// instead of the height of `centre`.
+    /// The distance of the lowest point of this body above the highest point of the previous body, or above y
+    /// = 0 for the first body. It replaces the height of `centre`.
     pub(crate) above: Option<f64>,
     /// The initial velocity of all nodes, m/s.
     pub(crate) velocity: [f64; 3],
@@ -107,12 +108,12 @@ impl Default for Body {
     }
 }
 
-/// Nodes of a body that are pinned to where they are when the attachment begins, or to points that move from
-/// there. A node can be in one attachment at a time.
+/// Nodes of a body that are pinned to their positions at the start of the attachment, or to points that move
+/// away from these positions. A node can be in one attachment at a time.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Attachment {
-    /// The body, from 0.
+    /// The index of the body, from 0.
     #[serde(default)]
     pub(crate) body: usize,
     /// Its nodes.
@@ -120,10 +121,10 @@ pub(crate) struct Attachment {
     /// The first frame; frames count from 1.
     #[serde(default)]
     pub(crate) from: usize,
-    /// The first frame without the attachment; by default it stays.
+    /// The first frame without the attachment; by default the attachment does not end.
     pub(crate) until: Option<usize>,
-    /// N/m for each node; by default 100 times Young's modulus times the size of the body (for sheets the
-    /// thickness), divided by the number of nodes.
+    /// The stiffness of the pin of each node in N/m. The default is 100 times Young's modulus times the size
+    /// of the body (for sheets the thickness), divided by the number of pinned nodes.
     pub(crate) stiffness: Option<f64>,
     /// The velocity of the points, m/s.
     #[serde(default)]
@@ -133,7 +134,8 @@ pub(crate) struct Attachment {
 }
 
 impl Attachment {
-    /// Nodes of the first body, pinned where they are for the whole run.
+    /// Returns an attachment that pins nodes of the first body to their initial positions during the whole
+    /// run.
     pub(super) fn new(nodes: Pick) -> Self {
         Self { body: 0, nodes, from: 0, until: None, stiffness: None, velocity: [0.0; 3], turn: None }
     }
@@ -143,8 +145,8 @@ impl Attachment {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Pick {
-    /// The highest nodes: this share of all, at least one; among equally high ones those of smallest x, then
-    /// of smallest z.
+    /// This share of all nodes, at least one: the highest nodes. Of equally high nodes, those with the
+    /// smallest x are taken first, then those with the smallest z.
     Top(f64),
     /// The nodes inside a box, from its lowest to its highest corner.
     Box([[f64; 3]; 2]),
@@ -162,7 +164,7 @@ pub(crate) struct Turn {
     pub(crate) through: [f64; 3],
     /// The direction of the axis.
     pub(crate) axis: [f64; 3],
-    /// Degrees per second.
+    /// The rate in degrees per second.
     pub(crate) rate: f64,
 }
 
@@ -202,7 +204,7 @@ pub(crate) const GROUND: Solid = Solid::Plane { point: [0.0; 3], normal: [0.0, 1
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct View {
-    /// Two corners of the box; by default around bodies, balls and capsules.
+    /// Two corners of the box; by default the box contains the bodies, balls and capsules.
     pub(crate) corners: Option<[[f64; 3]; 2]>,
     /// The angle around the vertical axis: 0 looks from +z, 90 from +x.
     pub(crate) azimuth: f64,

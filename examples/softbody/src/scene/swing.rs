@@ -8,7 +8,7 @@ use crate::meshes::MeshChoice;
 /// The share of nodes that are pinned.
 const PINNED: f64 = 0.02;
 
-/// A box around the ears of the armadillo of size 1, from the centre of the box around it.
+/// A box around the ears of the armadillo of size 1, relative to the centre of its bounding box.
 const EARS: [[f64; 3]; 2] = [[-0.12, 0.4, 0.1], [0.17, 0.51, 0.25]];
 
 /// The height of the centre of the body.

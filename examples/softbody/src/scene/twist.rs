@@ -2,7 +2,7 @@
 
 use super::setting::{Attachment, Body, GROUND, Pick, Setting, Turn, View};
 
-/// Degrees per second of each end.
+/// The rate of each end in degrees per second.
 const RATE: f64 = 90.0;
 
 /// The height of the axis.

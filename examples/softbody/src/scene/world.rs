@@ -18,7 +18,7 @@ use crate::meshes::MeshChoice;
 use crate::part::Part;
 use crate::solids::unit;
 
-/// The stiffness of all pins of an attachment together, in units of Young's modulus times the size.
+/// The total stiffness of the pins of an attachment, in units of Young's modulus times the size.
 const PIN: f64 = 100.0;
 
 /// The stiffness of a contact, in units of Young's modulus times the length of an edge.
@@ -26,15 +26,15 @@ const CONTACT: f64 = 10.0;
 
 /// A body to draw and to write.
 pub(crate) struct Shape {
-    /// Its nodes.
+    /// The range of its nodes in the scene.
     pub(crate) nodes: Range<usize>,
-    /// Its surface, in numbers of the scene.
+    /// The triangles of its surface, as indices of nodes of the scene.
     pub(crate) triangles: Vec<[u32; 3]>,
 }
 
-/// A scene to be simulated; all nodes are free.
+/// A scene to be simulated. Pins are springs, so all nodes are unknowns.
 pub(crate) struct World {
-    /// Initial positions, which are those at rest.
+    /// The initial positions, which are also the rest positions.
     pub(crate) positions: Vec<[f64; 3]>,
     /// Initial velocities.
     pub(crate) velocities: Vec<[f64; 3]>,
@@ -44,9 +44,9 @@ pub(crate) struct World {
     pub(crate) shapes: Vec<Shape>,
     /// The attachments.
     pub(crate) holds: Vec<Hold>,
-    /// All energies but that of gravity.
+    /// All energies except gravity.
     pub(crate) forces: Total<Part>,
-    /// m/s².
+    /// The acceleration of gravity in m/s².
     pub(crate) gravity: [f64; 3],
 }
 
@@ -54,7 +54,7 @@ impl Setting {
     /// The meshes of all bodies; each file is read once.
     ///
     /// # Errors
-    /// [`SceneError::Mesh`] names the mesh and what is wrong with it.
+    /// [`SceneError::Mesh`], which names the mesh and the fault.
     pub(crate) fn meshes(&self) -> Result<Vec<Mesh>, SceneError> {
         let mut meshes: Vec<Mesh> = Vec::new();
         for (index, body) in self.body.iter().enumerate() {
@@ -71,10 +71,10 @@ impl Setting {
 }
 
 impl World {
-    /// The nodes and potentials of a scene with these meshes of its bodies.
+    /// Creates the nodes and potentials of a scene; `meshes` has the mesh of each body.
     ///
     /// # Errors
-    /// [`SceneError`] names the body, attachment or obstacle that is not valid.
+    /// [`SceneError`], which names the body, attachment or obstacle that is not valid.
     pub(crate) fn new(setting: &Setting, meshes: &[Mesh]) -> Result<Self, SceneError> {
         let (mut whole, mut shapes, mut energies) = (Mesh::default(), Vec::new(), Vec::new());
         let (mut weights, mut velocities) = (Vec::new(), Vec::new());
@@ -126,7 +126,7 @@ fn young(body: &Body) -> f64 {
     body.young.unwrap_or(1.0)
 }
 
-/// A length of a solid, or the thickness of a sheet.
+/// The length of a solid, or the thickness of a sheet.
 fn thickness(mesh: &Mesh, length: f64) -> f64 {
     if mesh.tetrahedra.is_empty() { THICKNESS } else { length }
 }
@@ -141,7 +141,8 @@ fn edge(mesh: &Mesh) -> f64 {
     mesh.tetrahedra.iter().map(length).sum::<f64>() / mesh.tetrahedra.len().max(1) as f64
 }
 
-/// The mesh of a body in the scene; `top` is the height of the body before.
+/// Moves the mesh of a body to its place in the scene; `top` is the height of the highest point of the
+/// previous body.
 fn placed(body: &Body, mesh: Mesh, top: f64) -> Mesh {
     let mut mesh = mesh.scaled(body.size);
     for (axis, angle) in body.rotate.into_iter().enumerate() {
@@ -167,7 +168,7 @@ fn shape(solid: &Solid) -> Result<Box<dyn Obstructs>, ContactError> {
     })
 }
 
-/// An attachment of nodes by their numbers; `stiffness` is that of all together.
+/// Creates an attachment; `stiffness` is the total stiffness of its nodes.
 fn hold(
     index: usize,
     attachment: &Attachment,
@@ -182,7 +183,7 @@ fn hold(
         Pick::Top(share) => {
             let count = ((share * own.len() as f64).ceil() as usize).clamp(1, own.len());
             let mut nodes: Vec<u32> = numbers.collect();
-            // Rotations round: heights that differ by less than 1e-6 m are the same.
+            // Rotations cause round-off, so heights that differ by less than 1e-6 m count as equal.
             let micro = |i: u32| own[i as usize].map(|c| (1e6 * c).round() as i64);
             nodes.sort_by_key(|&i| (-micro(i)[1], micro(i)[0], micro(i)[2], i));
             nodes.truncate(count);

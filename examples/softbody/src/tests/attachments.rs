@@ -5,7 +5,7 @@ use crate::scene::SceneError;
 
 const BODY: &str = "[[body]]\nmesh = \"bar:1\"\nyoung = 1e6\n\n";
 
-/// Pins that go in frame 3 let the body fall.
+/// After the pins are removed in frame 3, the body falls.
 #[test]
 fn attachments_of_a_scene_file_come_and_go() {
     let folder = Folder::new("attachments");

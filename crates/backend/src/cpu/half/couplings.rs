@@ -9,7 +9,7 @@ use coarsen_core::simd::{Pack, Set, prefetch};
 
 use super::matrix::HalfMatrix;
 
-/// The position in the list of outer rows.
+/// A position in the list of outer rows.
 pub(super) struct Outer {
     pub(super) at: usize,
 }
@@ -149,8 +149,8 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
     ) {
         let columns = &self.layout.inner_columns[places.clone()];
         let Some((&last, others)) = columns.split_last() else { return };
-        // SAFETY: see the top of `kernel.rs`. A pack reads into the next block, which exists for every block
-        // except the last.
+        // SAFETY: see the top of `kernel.rs`. A pack reads beyond its block into the next block, which exists
+        // for every block except the last.
         unsafe {
             let values = self.inner.as_ptr().add(places.start * B * B);
             let mut less = [P::zero(set); B];

@@ -1,9 +1,9 @@
 //! Passes over the rows of a chunk.
 //!
 //! SAFETY, of all unsafe code here: a chunk writes only its own rows. It reads its own rows, and rows of
-//! other sets, which are not written at the same time, because chunks of one set are not coupled
-//! ([`RowSets::chunked`](crate::RowSets::chunked)). Columns are columns of the pattern, which is square, and
-//! vectors have a block for each column; values have b² numbers per column
+//! other sets. Those are not written at the same time, because chunks of one set are not coupled
+//! ([`RowSets::chunked`](crate::RowSets::chunked)). Columns are columns of the pattern, which is square.
+//! Vectors have a block for each column; values have b² numbers per column
 //! ([`Layout::fill`](super::layout::Layout)). The inner columns of a row increase, lie in its chunk and are
 //! smaller than the row.
 

@@ -17,8 +17,8 @@ use crate::{DenseBlocks, RowSets};
 /// The number of rows per task of a pass over the pattern.
 const LEAF: usize = 1024;
 
-/// The minimal fraction of couplings inside chunks. With a smaller fraction, half storage does not compensate
-/// for its second pass over vectors.
+/// The minimal fraction of couplings inside chunks. With a smaller fraction, half storage saves less than its
+/// second pass over vectors costs.
 const INSIDE: f64 = 0.6;
 
 /// The maximal number of sets of chunks. With more sets, too few chunks run in parallel.
@@ -41,9 +41,9 @@ pub(super) struct Layout {
     pub(super) inner_columns: Vec<u32>,
     /// The rows that are coupled to other chunks, in order.
     pub(super) outer_rows: Vec<u32>,
-    /// For each of these rows, the start of its outer couplings; couplings to earlier sets come first.
+    /// For each outer row, the start of its outer couplings; couplings to earlier sets come first.
     pub(super) outer: Vec<u32>,
-    /// For each of these rows, the start of its couplings to later sets.
+    /// For each outer row, the start of its couplings to later sets.
     pub(super) later: Vec<u32>,
     pub(super) outer_columns: Vec<u32>,
     /// The position of each outer coupling in the pattern.
@@ -74,8 +74,8 @@ impl Chunks {
     }
 }
 
-/// Returns the positions of the entries of a row left of its chunk, inside the chunk and left of the
-/// diagonal, and right of the chunk.
+/// Returns the positions of three groups of entries of a row: left of its chunk; inside the chunk and left of
+/// the diagonal; right of the chunk.
 fn parts(pattern: &Pattern, i: usize, chunk: &Range<usize>) -> [Range<usize>; 3] {
     let (entries, columns) = (pattern.range(i), pattern.row(i));
     let at = |limit: usize| entries.start + columns.iter().take_while(|&&j| (j as usize) < limit).count();
@@ -96,7 +96,7 @@ impl Layout {
         if pattern.len() > u32::MAX as usize || sets.sets().len() > SETS {
             return None;
         }
-        let mut counts = vec![[0_u32; 3]; n]; // inner, outer couplings; 1 without diagonal
+        let mut counts = vec![[0_u32; 3]; n]; // inner and outer couplings; 1 if the diagonal is missing
         let parallel = parallel::worth(pattern.len());
         each((0..n, &mut counts[..]), LEAF, parallel, &|(rows, counts): (Range<usize>, &mut [[u32; 3]])| {
             for (i, count) in rows.zip(counts) {
@@ -160,8 +160,9 @@ impl Layout {
         Some(layout)
     }
 
-    /// Calls `f` with every row, the entries of the pattern that the row stores, and the position of the
-    /// first entry. The chunks of a set run in parallel.
+    /// Calls `f(i, entries, place)` for every row i: `entries` are the entries of the pattern inside the
+    /// chunk and left of the diagonal, and `place` is the position of the first of them in `inner`. The
+    /// chunks of a set run in parallel.
     fn by_row(&self, f: impl Fn(usize, Range<usize>, usize) + Sync) {
         for set in &self.sets {
             items(set, parallel::worth(self.pattern.len()), &|chunk: &Chunk| {
@@ -190,7 +191,7 @@ impl Layout {
             };
             let from = &a.values()[inside.start * area..inside.end * area];
             inner.iter_mut().zip(from).for_each(|(to, v)| *to = v.to());
-            // The diagonal block follows in the pattern, as `new` has checked.
+            // In the pattern the diagonal block follows the inner blocks, as `new` has checked.
             own.iter_mut().zip(a.value(inside.end)).for_each(|(to, v)| *to = v.to());
         });
         let pieces = (&self.outer_from[..], Groups(outer, area));

@@ -7,12 +7,12 @@ use super::layout::{self, Layout};
 use crate::range::same_length;
 use crate::{DenseBlocks, check_blocks, check_range};
 
-/// A symmetric matrix of which one half is stored.
+/// Half of a symmetric matrix.
 ///
-/// *Memory* half of A, the other half of couplings between chunks, 2 b² values per node and a vector. *Cost*
-/// a sweep reads this half once; a forward sweep from a nonzero x reads it twice. The residual after a
-/// forward sweep from zero has no extra cost. *Reference* Eisenstat 1981, "Efficient implementation of a
-/// class of preconditioned conjugate gradient methods", for the same saving in SSOR.
+/// *Memory* half of A, and also the other half for couplings between chunks; 2 b² values per node; a vector.
+/// *Cost* a sweep reads the stored half once; a forward sweep from a nonzero x reads it twice. The residual
+/// after a forward sweep from zero has no extra cost. *Reference* Eisenstat 1981, "Efficient implementation
+/// of a class of preconditioned conjugate gradient methods", which saves the same passes in SSOR.
 pub(super) struct HalfMatrix<V, S> {
     pub(super) layout: Layout,
     pub(super) block: usize,

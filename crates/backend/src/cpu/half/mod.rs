@@ -9,7 +9,8 @@
 //! | L inside chunks, between chunks | `inner`, `outer` |
 //! | D, D⁻¹ | `diagonal`, `inverses` |
 //! | ω | `omega` |
-//! | r, t | residual; b minus the contributions of finished rows, `room` |
+//! | r, the residual | `r` |
+//! | t, b minus the contributions of finished rows | `room` |
 //!
 //! | file | |
 //! |---|---|

@@ -37,7 +37,7 @@ impl<V: Real, S: Real> Product<'_, V, S> {
     #[inline(always)]
     fn rows<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
         let (half, x, y) = (self.of, self.x.as_ptr(), self.y.get());
-        // The loop computes b − A x, or without b −A x, whose sign is changed below.
+        // Without b the loop computes −A x, and the sign is changed below.
         let mut outer = Outer { at: self.chunk.outer.start };
         for i in self.chunk.rows.clone() {
             // SAFETY: see the top of `kernel.rs`; x is not written.

@@ -59,7 +59,7 @@ pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
     }
 }
 
-/// All steps.
+/// Solves all steps.
 fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
     let source = &options.given.source;
     let spec = source.problem.as_deref().unwrap_or_default();
@@ -81,8 +81,8 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
         let setup_seconds = begun.elapsed().as_secs_f64();
         let (mut x, begun) = (vec![0.0; b.len()], Instant::now());
         let report = cg.solve(&sequence.sum(), follower.built()?, &b, &mut x)?;
-        // The iterations of a failed solve do not measure the preconditioner. Without a count the next step
-        // builds.
+        // The iterations of a failed solve do not measure the preconditioner. Without an iteration count the
+        // policy builds in the next step.
         if report.outcome == Outcome::Converged {
             policy.learn(report.iterations);
         }

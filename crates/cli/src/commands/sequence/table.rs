@@ -11,7 +11,7 @@ use crate::report::json::Versions;
 
 use crate::run::follower::Follower;
 
-/// One step.
+/// The results of one step.
 #[derive(Serialize)]
 pub(crate) struct Row {
     pub(crate) step: usize,
@@ -45,7 +45,7 @@ pub(crate) struct Table {
     pub(crate) source: String,
     n: usize,
     pub(crate) precond: Precond,
-    /// The reason for the choice of `auto`.
+    /// The reason for the preconditioner that `auto` chose.
     because: &'static str,
     pub(crate) follow: Follow,
     threads: usize,

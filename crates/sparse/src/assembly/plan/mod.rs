@@ -1,7 +1,7 @@
 //! Repeated assembly of matrices with a fixed pattern.
 //!
-//! Each row stores the numbers of its entries in the stream and their positions in the row. One task writes a
-//! row, in the order of the stream. There are no atomics, no colours and no copies of the matrix, and the
+//! The plan stores, for each row, the numbers of its entries in the stream and their positions in the row.
+//! One task writes a row, in stream order. So no atomics, colours or copies of the matrix are needed, and the
 //! bits do not depend on the number of threads.
 
 use std::ops::Range;
@@ -13,15 +13,15 @@ use coarsen_core::{Buckets, Real, simd};
 use crate::rows::{BlockRows, LEAF};
 use crate::{Bsr, Pattern, SparseError, fits};
 
-/// The plan for assembling a matrix from a stream of blocks: computed once per mesh, used in every step.
+/// The plan for assembling a matrix from a stream of blocks, computed once per mesh and used in every step.
 ///
 /// Entry k of the stream is added to block `places[k]`, as in [`from_blocks`](super::from_blocks), in
 /// parallel over rows.
 /// *Use* if the mesh does not change but its element matrices do, as in the elastic part of a simulation.
-/// *Cost* of filling: the stream is read once, if entries of neighbouring rows are close to each other; the
-/// matrix is written once.
-/// *Memory* 4 bytes per entry and 8 per run of consecutive entries in a row; triangles have a third as many
-/// runs as entries.
+/// *Cost* of filling: the stream is read once, if entries of neighbouring rows are near each other in the
+/// stream; the matrix is written once.
+/// *Memory* 4 bytes per entry and 8 per run of consecutive entries in a row. With triangles there are a third
+/// as many runs as entries.
 ///
 /// ```
 /// use coarsen_sparse::assembly::Assembly;
@@ -35,25 +35,24 @@ use crate::{Bsr, Pattern, SparseError, fits};
 #[derive(Clone, Debug)]
 pub struct Assembly {
     pattern: Arc<Pattern>,
-    /// The start of the runs of each row; the last entry is the total.
+    /// The index of the first run of each row; the last entry is the number of runs.
     starts: Vec<usize>,
-    /// All runs, and a sentinel.
+    /// The runs of all rows, followed by a sentinel.
     runs: Vec<EntryRun>,
     /// The position of each entry within its row, in the order of the runs.
     places: Vec<u32>,
 }
 
-/// Consecutive entries of the stream that belong to one row, such as the entries of a row of an element
-/// matrix.
+/// Consecutive entries of the stream that belong to one row, such as one row of an element matrix.
 #[derive(Clone, Copy, Debug)]
 struct EntryRun {
     /// The first entry.
     entry: u32,
-    /// The start of the positions of the entries in `places`.
+    /// The index in `places` of the position of the first entry.
     at: u32,
 }
 
-/// Prefetch distance for entries, in rows.
+/// How many rows ahead entries are prefetched.
 const AHEAD: usize = 4;
 
 /// The number of bytes of a cache line.
@@ -61,12 +60,12 @@ const LINE: usize = 64;
 
 impl Assembly {
     /// The plan of a stream whose entry k goes to block (row, column) = `places[k]` of a matrix of `rows` x
-    /// `columns` blocks. `rows` and `columns` count blocks, as in a [`Pattern`], because a plan applies to
+    /// `columns` blocks. As in a [`Pattern`], `rows` and `columns` count blocks, because a plan applies to
     /// blocks of any size.
     ///
     /// # Errors
-    /// [`SparseError::Row`] or [`SparseError::Column`] for an entry outside the matrix,
-    /// [`SparseError::TooLarge`] for a stream with more entries than `u32` can count.
+    /// [`SparseError::Row`] or [`SparseError::Column`] if an entry lies outside the matrix,
+    /// [`SparseError::TooLarge`] if the stream has more entries than `u32` can count.
     pub fn new(
         rows: usize,
         columns: usize,
@@ -121,7 +120,7 @@ impl Assembly {
                     group.iter_mut().for_each(|[column, entry]| (*column, *entry) = (*entry, place as u32));
                     place += 1;
                 }
-                row.sort_unstable(); // by number in the stream
+                row.sort_unstable(); // in stream order
                 rest = &mut std::mem::take(&mut rest)[place..];
             });
         });
@@ -170,11 +169,11 @@ impl Assembly {
         Bsr::zeros(self.pattern.clone(), (b, b))
     }
 
-    /// Sums a stream of row-major blocks into `target`; its old values are overwritten.
+    /// Sums a stream of row-major blocks into `target` and overwrites its old values.
     ///
     /// # Errors
-    /// [`SparseError::Pattern`] for a target with a different pattern, [`SparseError::Length`] unless the
-    /// stream has one block per entry. On error, nothing is written.
+    /// [`SparseError::Pattern`] if `target` has another pattern, [`SparseError::Length`] unless the stream
+    /// has one block per entry. On error, nothing is written.
     pub fn fill<T: Real>(&self, stream: &[T], target: &mut Bsr<T>) -> Result<(), SparseError> {
         let size = target.block().0 * target.block().1;
         let (expected, found) = (self.places.len() * size, stream.len());
@@ -202,7 +201,7 @@ impl Assembly {
     /// element matrices is faster than reading them.
     ///
     /// # Errors
-    /// [`SparseError::Pattern`] for a target with a different pattern. On error, nothing is written.
+    /// [`SparseError::Pattern`] if `target` has another pattern. On error, nothing is written.
     pub fn fill_with<T: Real>(
         &self,
         target: &mut Bsr<T>,
@@ -211,7 +210,7 @@ impl Assembly {
         self.gather(target, add, |_| ())
     }
 
-    /// The loop of [`fill`](Self::fill) and [`fill_with`](Self::fill_with); `ahead` prefetches the entries of
+    /// The loop of [`fill`](Self::fill) and [`fill_with`](Self::fill_with); `ahead` prefetches entries of
     /// later rows.
     fn gather<T: Real>(
         &self,
@@ -229,7 +228,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// The runs of row i: the entries of each and their positions in the row.
+    /// The runs of row i: for each run its entries and their positions in the row.
     #[inline(always)]
     fn row(&self, i: usize) -> impl Iterator<Item = (Range<usize>, &[u32])> {
         let runs = &self.runs[self.starts[i]..=self.starts[i + 1]];
@@ -241,7 +240,7 @@ impl Assembly {
 }
 
 /// Groups the entries of all rows, in stream order within each row, into runs. Afterwards `starts` counts
-/// runs.
+/// runs instead of entries.
 fn runs(starts: &mut [usize], entries: &[[u32; 2]]) -> (Vec<EntryRun>, Vec<u32>) {
     let mut runs = Vec::new();
     let mut begin = 0;
@@ -259,7 +258,7 @@ fn runs(starts: &mut [usize], entries: &[[u32; 2]]) -> (Vec<EntryRun>, Vec<u32>)
     (runs, entries.iter().map(|entry| entry[1]).collect())
 }
 
-/// Some rows of a target, being gathered.
+/// The rows of a target that one task gathers.
 struct Gather<'a, T, A, P> {
     plan: &'a Assembly,
     rows: BlockRows<'a, T>,
@@ -293,7 +292,7 @@ impl<T: Real, A: Fn(usize, &mut [T]), P: Fn(Range<usize>)> simd::Kernel<T> for G
     }
 }
 
-/// Adds a block whose size is known at compile time.
+/// Adds a block of a size known at compile time.
 #[inline(always)]
 fn add<T: Real, const N: usize>(block: &[T], sum: &mut [T]) {
     if let (Some(block), Some(sum)) = (block.first_chunk::<N>(), sum.first_chunk_mut::<N>()) {

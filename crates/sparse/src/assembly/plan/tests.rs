@@ -1,7 +1,7 @@
 use super::*;
 use crate::assembly::from_blocks;
 
-/// Quads of a closed strip: every row meets its elements in a different order.
+/// The quads of a closed strip. Every row is reached by its elements in a different order.
 fn strip(n: u32) -> Vec<[u32; 4]> {
     (0..n).map(|e| [e, (e * 7 + 1) % n, (e * 3 + 2) % n, (n - e) % n]).collect()
 }

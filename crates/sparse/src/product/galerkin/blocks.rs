@@ -3,7 +3,7 @@
 use coarsen_core::Real;
 use coarsen_core::simd::{self, Pack, Set};
 
-/// Row x of a block whose rows have K numbers, at most the lanes of a pack. Lanes beyond K are arbitrary;
+/// Row x of a block whose rows have K numbers; a pack has at least K lanes. Lanes beyond K are arbitrary, and
 /// sums computed from them are never read.
 #[inline(always)]
 pub(super) fn row<T: Real, R: Pack<T>, const K: usize>(set: R::Set, block: &[T], x: usize) -> R {
@@ -27,7 +27,7 @@ pub(super) fn whole<T: Real, R: Pack<T>>(set: R::Set, block: &[T], x: usize) -> 
     unsafe { R::load(set, row.as_ptr()) }
 }
 
-/// C += L R with L of Y x X. The rows of R and C have the length of a pack. C is read and written once.
+/// C += L R, where L is Y x X. The rows of R and C have the length of a pack. C is read and written once.
 #[inline(always)]
 pub(super) fn add_in_registers<T: Real, R: Pack<T>, const Y: usize, const X: usize>(
     set: R::Set,
@@ -36,7 +36,7 @@ pub(super) fn add_in_registers<T: Real, R: Pack<T>, const Y: usize, const X: usi
     c: &mut [T],
 ) {
     let c = &mut c[..Y * R::LANES];
-    // SAFETY: C has Y rows of a pack, guaranteed by the line above.
+    // SAFETY: C has Y rows with the length of a pack, guaranteed by the line above.
     let mut sums: [R; Y] = std::array::from_fn(|y| unsafe { R::load(set, c.as_ptr().add(y * R::LANES)) });
     for x in 0..X {
         let right = right(x);
@@ -66,7 +66,7 @@ pub(super) fn add<'r, T: Real>(
     }
 }
 
-/// The stored length of a row of a block: whole registers for blocks of P with a special kernel.
+/// The stored length of a row of a block: a whole number of registers for blocks of P with a special kernel.
 pub(super) fn width(block: (usize, usize)) -> usize {
     match block {
         (3, 3) => 4,

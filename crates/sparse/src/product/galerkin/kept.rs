@@ -1,4 +1,4 @@
-//! Storage for rows of Q = A P that coarse rows still need.
+//! Storage for the rows of Q = A P that later coarse rows still need.
 
 use std::ops::Range;
 
@@ -7,14 +7,15 @@ use coarsen_core::{Real, simd};
 use crate::SparseError;
 use crate::product::sums::RowSums;
 
-/// The number of entries below which gaps are not closed.
+/// Gaps are closed only if they take more than this number of entries.
 const ROOM: usize = 4096;
 
-/// Rows of Q. A row is kept until every coarse row of the task that requires it has used it.
+/// Rows of Q. A row is kept until all coarse rows of the task that need it have used it.
 #[derive(Clone, Debug)]
 pub(super) struct Kept<T> {
     pub(super) rows: RowSums<T>,
-    /// The first fine row that the task needs; `at` contains the places of this row and of the rows after it.
+    /// The first fine row that the task needs. `at` contains the places of this row and of the following
+    /// rows.
     first: usize,
     at: Vec<Place>,
     /// The fine rows in the order in which they are stored.
@@ -50,8 +51,8 @@ impl<T: Real> Kept<T> {
         self.at[fine - self.first].times > 0
     }
 
-    /// Completes the last row as row `fine`. Each of `columns` (the columns of its row of P) that lies in
-    /// `asking` uses it once.
+    /// Completes the last row as row `fine`. `columns` are the columns of row `fine` of P. The number of uses
+    /// is the number of these columns in `asking`, the coarse rows of the task.
     #[inline(always)]
     pub(super) fn keep(&mut self, fine: usize, columns: &[u32], asking: &Range<usize>) {
         let start = self.order.last().map_or(0, |&last| self.at[last as usize - self.first].entries().end);
@@ -111,7 +112,7 @@ impl<T: Real> Kept<T> {
         rows.len = end;
     }
 
-    /// Drops all rows; no row may still be needed.
+    /// Drops all rows; no row may still be in use.
     pub(super) fn clear(&mut self, size: usize) {
         self.order.clear();
         self.close(size);
@@ -133,7 +134,7 @@ mod tests {
         kept.room(1, 1).unwrap();
     }
 
-    /// One row is needed until the end, all other rows once; the storage of dropped rows is reused.
+    /// One row is needed until the end, all other rows once. The storage of dropped rows is reused.
     #[test]
     fn gaps_are_closed() {
         let (fine, columns) = (1000, 64);

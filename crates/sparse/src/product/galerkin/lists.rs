@@ -1,4 +1,4 @@
-//! Lists of the block products in Q = A P and A_c = Pᵀ Q, for a device that holds the values.
+//! Lists of the block products in Q = A P and A_c = Pᵀ Q, for a device that stores the values.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use crate::{Pattern, SparseError, TransposePlan, fits};
 
 /// The block products of Q = A P and A_c = Pᵀ Q for one pattern of A and one of P.
 ///
-/// Block numbers count the blocks of a pattern, row after row. Every block of Q and A_c is a sum in the order
-/// of these lists, without search and without atomic operations. *Use* if the values of A and P are in device
-/// memory; on the host, [`GalerkinPlan`](crate::GalerkinPlan) requires no lists. *Cost* one sort per row.
-/// *Memory* 8 bytes per block product.
+/// Blocks of a pattern are numbered row after row. Every block of Q and A_c is summed in the order of its
+/// list, without search and without atomic operations. *Use* if the values of A and P are in device memory;
+/// on the host, [`GalerkinPlan`](crate::GalerkinPlan) needs no lists. *Cost* one sort per row. *Memory* 8
+/// bytes per block product.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -25,17 +25,17 @@ use crate::{Pattern, SparseError, TransposePlan, fits};
 pub struct GalerkinLists {
     /// For each block of Q, the pairs (block of A, block of P) whose products are summed.
     pub right: ProductList,
-    /// For each block of A_c, the pairs (block of P, block of Q): the products of the transposed first block
-    /// with the second block are summed.
+    /// For each block of A_c, the pairs (block of P, block of Q). The block of A_c is the sum of the products
+    /// of the transposed first block and the second block.
     pub left: ProductList,
     /// The pattern of A_c.
     pub coarse: Pattern,
 }
 
-/// Pairs of factors for each block of a product.
+/// Pairs of factors for each block of a matrix product.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProductList {
-    /// The start of the pairs of each block in `factors`, and the end of the last.
+    /// The start of the pairs of each block in `factors`, and the end of the last block.
     pub starts: Vec<u32>,
     /// The numbers of the two blocks that are multiplied.
     pub factors: Vec<[u32; 2]>,

@@ -1,8 +1,8 @@
 //! The coarse matrix Pᵀ A P, computed by coarse rows.
 //!
 //! Row I of A_c is the sum of P_iIᵀ (A P)_i over the fine rows i with P_iI ≠ 0. A row of A P is computed when
-//! a coarse row first requires it and dropped after its last use, so A P is never stored as a whole. Only a
-//! window of its rows exists at a time, and it stays in the cache if neighbours have nearby numbers.
+//! a coarse row first needs it and dropped after its last use, so A P is never stored as a whole. Only a
+//! window of its rows exists at a time. It stays in the cache if neighbouring nodes have nearby numbers.
 //!
 //! | symbol | what | blocks |
 //! |---|---|---|
@@ -13,7 +13,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `mod` | the plan: data of the patterns, and the division of coarse rows among tasks |
+//! | `mod` | the plan: structures computed from the patterns, and the division of coarse rows among tasks |
 //! | `worker` | one task: computes rows of Q and sums coarse rows |
 //! | `blocks` | products of blocks |
 //! | `kept` | storage for rows of Q |
@@ -46,11 +46,11 @@ const SHARE: usize = 4096;
 /// P is a [`Bsr`] or a [`Prolongation`](crate::Prolongation). *Use* on every level of a Galerkin hierarchy:
 /// [`build`](Self::build) once, then [`update`](Self::update) for new values of A or P. Each entry of A_c is
 /// one sum in a fixed order, so equal values give the same bits for any number of threads. Entries (I, J) and
-/// (J, I) are summed in different orders, so for a symmetric A, A_c is symmetric up to round-off, not bit for
-/// bit.
+/// (J, I) are summed in different orders. So if A is symmetric, A_c is symmetric up to round-off, but not bit
+/// for bit.
 /// *Cost* 2 b² k operations per block product of A P, 2 b k² per block product of Pᵀ Q, and one look-up each.
 /// *Memory* 12 bytes per block of P. Each thread uses 12 bytes per row from its first to its last fine row, 8
-/// bytes per coarse row, and at most twice the rows of Q in use plus 5000 blocks.
+/// bytes per coarse row, and storage for 5000 blocks plus at most twice the rows of Q in use.
 ///
 /// *Reference* Briggs, Henson & McCormick 2000, "A multigrid tutorial", 2nd edition, ch. 8: the Galerkin
 /// condition. Row-wise accumulation: Gustavson 1978.
@@ -62,7 +62,7 @@ const SHARE: usize = 4096;
 /// let mut plan = GalerkinPlan::new(&a, &p)?;
 /// let mut coarse = plan.build(&a, &p)?;
 /// assert_eq!(coarse.values(), [2.0]);
-/// plan.update(&a, &p, &mut coarse)?; // for new values: no allocation
+/// plan.update(&a, &p, &mut coarse)?; // new values: no allocation
 /// # Ok::<(), coarsen_sparse::SparseError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -78,8 +78,8 @@ impl<T: Real> GalerkinPlan<T> {
     /// The plan for the patterns and block sizes of A and P; values are not read.
     ///
     /// # Errors
-    /// [`SparseError::Shape`] unless A is square with square blocks, and P has as many block rows as A and
-    /// blocks with as many rows.
+    /// [`SparseError::Shape`] unless A is square with square blocks, P has as many block rows as A, and
+    /// blocks of P have as many rows as blocks of A.
     pub fn new<'p>(a: &Bsr<T>, p: impl Into<ProlongationRef<'p, T>>) -> Result<Self, SparseError> {
         let ProlongationRef { pattern: of, block: (b, k), .. } = p.into();
         fits::sizes([
@@ -94,7 +94,7 @@ impl<T: Real> GalerkinPlan<T> {
         Ok(Self { fine: a.pattern().clone(), transpose, coarse: None, block: (b, k), workers })
     }
 
-    /// The plan of Pᵀ: its pattern, and the source of its blocks.
+    /// The plan of Pᵀ: its pattern, and for each of its blocks the index of the block in P.
     pub fn transpose(&self) -> &TransposePlan {
         &self.transpose
     }
@@ -109,8 +109,8 @@ impl<T: Real> GalerkinPlan<T> {
     /// A_c as a new matrix.
     ///
     /// # Errors
-    /// As [`update`](Self::update), and [`SparseError::TooLarge`] if the rows of A P in use at once have more
-    /// blocks than `u32` can count.
+    /// As [`update`](Self::update), and [`SparseError::TooLarge`] if the rows of A P in use at the same time
+    /// have more blocks than `u32` can count.
     pub fn build<'p>(
         &mut self,
         a: &Bsr<T>,
@@ -161,8 +161,8 @@ impl<T: Real> GalerkinPlan<T> {
     /// allocate.
     ///
     /// # Errors
-    /// [`SparseError::Pattern`] if A, P or `coarse` has a different pattern than the plan,
-    /// [`SparseError::Shape`] if the block sizes differ. On error, nothing is written.
+    /// [`SparseError::Pattern`] if A, P or `coarse` has another pattern than the plan, [`SparseError::Shape`]
+    /// if the block sizes differ. On error, nothing is written.
     pub fn update<'p>(
         &mut self,
         a: &Bsr<T>,
@@ -182,7 +182,7 @@ impl<T: Real> GalerkinPlan<T> {
         REFILL.of::<Refill<T>>()(self, a, p, coarse)
     }
 
-    /// Computes the values, after all checks.
+    /// Computes the values after all checks have passed.
     fn refill(
         &mut self,
         a: &Bsr<T>,
@@ -241,8 +241,8 @@ fn shares(restriction: &Pattern, work: usize) -> Vec<Range<usize>> {
     (0..tasks).map(|t| start(t)..start(t + 1)).collect()
 }
 
-/// Calls `body` for every worker with the values of its coarse rows, in parallel. If `offsets` is empty, so
-/// are the values.
+/// Calls `body` for every worker with the values of its coarse rows, in parallel. If `offsets` is empty, the
+/// values are empty too.
 fn together<T: Real>(
     workers: &mut [Worker<T>],
     (offsets, size): (&[usize], usize),

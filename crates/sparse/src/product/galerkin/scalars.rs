@@ -1,5 +1,5 @@
-//! The algorithm for scalar matrices. Looking up a column costs more than multiplying, so this version omits
-//! the general treatment of blocks.
+//! The algorithm for scalar matrices. Looking up a column costs more than multiplying, so this version has no
+//! loops over blocks.
 
 use coarsen_core::{Real, simd};
 
@@ -7,7 +7,7 @@ use super::worker::{AHEAD, Done, Factors, Worker};
 use crate::SparseError;
 
 impl<T: Real> Factors<'_, T> {
-    /// Sums each coarse row of the worker into its `sum`, for 1 x 1 blocks.
+    /// Sums each coarse row of the worker into `worker.sum`, for 1 x 1 blocks.
     pub(super) fn scalars(&self, worker: &mut Worker<T>, done: &mut dyn Done<T>) -> Result<(), SparseError> {
         let (restriction, source) = (self.transpose.pattern(), self.transpose.source());
         worker.q.clear(1);

@@ -4,7 +4,7 @@ use coarsen_core::parallel;
 
 const SIZES: [(usize, usize); 8] = [(1, 1), (3, 3), (3, 6), (6, 6), (3, 12), (12, 12), (2, 3), (6, 1)];
 
-/// The matrix rounded to multiples of 1/16, whose products and sums are exact even in f32, fused or not.
+/// The matrix rounded to multiples of 1/16. Its products and sums are exact even in f32, fused or not.
 fn exact(mut a: Bsr<f64>) -> Bsr<f64> {
     a.values_mut().iter_mut().for_each(|v| *v = (*v * 16.0).round() / 16.0);
     a
@@ -60,7 +60,7 @@ fn empty_rows_and_columns_are_nothing() {
         let mut coarse = plan.build(&empty, &p).unwrap();
         assert_eq!(coarse.nnz(), 0);
         plan.update(&empty, &p, &mut coarse).unwrap();
-        // Half of the fine nodes have no row in P, and every other coarse node has no column.
+        // Half of the rows of P are empty, and so is every other column.
         let a = exact(random::matrix(12, 12, (b, b), 4, 5));
         let offsets = (0..=12).map(|i: usize| i.div_ceil(2)).collect();
         let few = Arc::new(Pattern::new(6, offsets, (0..6).map(|i| i / 2 * 2).collect()).unwrap());
@@ -146,7 +146,7 @@ fn bytes_are_those_of_all_parts() {
     let lists = 8 * (restriction.rows() + 1) + 4 * restriction.len() + 8 * source.len();
     let scratch: usize = plan.workers.iter().map(|w| w.sum.bytes() + w.q.bytes()).sum();
     assert!(plan.workers.iter().all(|w| w.sum.bytes() > 0 && w.q.bytes() > 0));
-    assert_eq!(plan.bytes(), lists + scratch); // no order before the first product
+    assert_eq!(plan.bytes(), lists + scratch); // the orders of rows are still empty before the first product
 }
 
 /// Q = A P and A_c = Pᵀ Q, computed from the lists, equal the products computed by plain loops.

@@ -1,4 +1,4 @@
-//! The algorithm for blocks of P of the form w ⊗ I_d or I_d: products cost a factor d less than with full
+//! The algorithm for blocks of P of the form w ⊗ I_d or I_d. Products cost a factor d less than with full
 //! blocks.
 //!
 //! | symbol | what |
@@ -6,11 +6,11 @@
 //! | Q_iJ | Σⱼ w_jJ ⊗ A_ij, d x (m d) |
 //! | (A_c)_IJ | Σᵢ w_iIᵀ ⊗ Q_iJ, (m d) x (m d) |
 //!
-//! Blocks of d rows are summed weight by weight, each with the d x d numbers of a block of A in a row, so that
-//! the inner loops are long. A finished coarse row is then put in order.
+//! The d rows of a block are summed weight by weight. For each weight, the d x d numbers of a block of A are
+//! consecutive, so that the inner loops are long. A finished coarse row is then brought into row-major order.
 //!
-//! With m = 4 and w = (X, 1), the homogeneous rest position times a weight, fine nodes i and j contribute
-//! (X_i X_jᵀ) ⊗ A_ij: Xian, Tong & Liu 2019, §4.2.
+//! In skinning, m = 4 and w is a weight times X, the homogeneous rest position (x, y, z, 1). If the weights
+//! are 1, fine nodes i and j contribute (X_i X_jᵀ) ⊗ A_ij: Xian, Tong & Liu 2019, §4.2.
 
 use coarsen_core::{Real, simd};
 
@@ -25,13 +25,13 @@ pub(super) struct Weighted<'a, T> {
 }
 
 impl<T: Real> Weighted<'_, T> {
-    /// Computes the worker's rows of A_c: pattern and values, with sorted columns.
+    /// Computes the pattern and the values of the worker's rows of A_c, with sorted columns.
     pub(super) fn make(&self, worker: &mut Worker<T>) -> Result<(), SparseError> {
         let k = self.p.block.1;
         self.run(worker, &mut Make { k, width: k })
     }
 
-    /// Computes the worker's values of A_c on the pattern from [`make`](Self::make).
+    /// Computes the values of the worker's rows of A_c on the pattern from [`make`](Self::make).
     pub(super) fn refill(
         &self,
         worker: &mut Worker<T>,
@@ -42,7 +42,7 @@ impl<T: Real> Weighted<'_, T> {
         self.run(worker, &mut Refill { k, width: k, pattern, rest: values })
     }
 
-    /// Sums each coarse row of the worker into its `sum`, with unrolled loops for small blocks.
+    /// Sums each coarse row of the worker into `worker.sum`, with unrolled loops for small blocks.
     fn run(&self, worker: &mut Worker<T>, done: &mut dyn Done<T>) -> Result<(), SparseError> {
         let factors = self;
         match self.p.block.0 {
@@ -53,7 +53,7 @@ impl<T: Real> Weighted<'_, T> {
         }
     }
 
-    /// [`run`](Self::run) for `D` unknowns of a fine node; 0 means any number.
+    /// [`run`](Self::run) for `D` unknowns per fine node; `D` = 0 stands for any number.
     #[inline(always)]
     fn rows<const D: usize>(
         &self,
@@ -99,13 +99,13 @@ impl<T: Real> Weighted<'_, T> {
         Ok(())
     }
 
-    /// An upper bound for the blocks in row `fine` of Q.
+    /// An upper bound for the number of blocks in row `fine` of Q.
     fn reach(&self, fine: usize) -> usize {
         self.a.pattern().row(fine).iter().map(|&j| self.p.pattern.range(j as usize).len()).sum()
     }
 }
 
-/// Q_iJ += w ⊗ A_ij, weight by weight.
+/// Q_iJ += w ⊗ A_ij, stored weight by weight.
 #[inline(always)]
 fn add_row<T: Real, const D: usize>(d: usize, weights: &[T], a: &[T], q: &mut [T]) {
     let area = if D == 0 { d * d } else { D * D };
@@ -115,11 +115,11 @@ fn add_row<T: Real, const D: usize>(d: usize, weights: &[T], a: &[T], q: &mut [T
 }
 
 impl<T: Real> Worker<T> {
-    /// Puts the blocks of a coarse row, which are summed weight by weight, into row-major order.
+    /// Brings the blocks of a coarse row from the order by weights into row-major order.
     fn in_order(&mut self, d: usize, k: usize) {
         let Self { sum, turned, .. } = self;
         if d == 1 || d == k {
-            return; // one order is the other
+            return; // both orders are the same
         }
         turned.resize(d * k, T::zero());
         for rows in sum.values[..sum.len * k * k].chunks_exact_mut(d * k) {
@@ -174,7 +174,7 @@ mod tests {
                 let mut plan = GalerkinPlan::new(&a, &p).unwrap();
                 let mut found = plan.build(&a, &p).unwrap();
                 assert_eq!(found, expected, "{d}, {m}");
-                let other = exact(random::matrix(30, 30, (d, d), 4, seed)); // the same pattern
+                let other = exact(random::matrix(30, 30, (d, d), 4, seed)); // of the same pattern
                 let twice =
                     Bsr::new(a.pattern().clone(), (d, d), other.values().iter().map(|v| 2.0 * v).collect());
                 plan.update(&twice.unwrap(), &p, &mut found).unwrap();

@@ -11,15 +11,15 @@ use super::kept::Kept;
 use crate::product::sums::RowSums;
 use crate::{Bsr, Pattern, SparseError, TransposePlan};
 
-/// Prefetch distance for rows of Q, in rows.
+/// How many rows ahead rows of Q are prefetched.
 pub(super) const AHEAD: usize = 3;
 
-/// The coarse rows of a task, its scratch, and its last results.
+/// The coarse rows of a task, its scratch memory, and its last results.
 #[derive(Clone, Debug)]
 pub(super) struct Worker<T> {
     /// The coarse rows.
     pub(super) rows: Range<usize>,
-    /// The result of [`Factors::make`]: the end of each coarse row, columns, values.
+    /// The result of [`Factors::make`]: the end of each coarse row, then columns and values.
     pub(super) ends: Vec<usize>,
     pub(super) columns: Vec<u32>,
     pub(super) values: Vec<T>,
@@ -28,7 +28,7 @@ pub(super) struct Worker<T> {
     /// The stored rows of Q.
     pub(super) q: Kept<T>,
     order: Vec<u32>,
-    /// Rows of a coarse block while they are put in order; empty unless P is stored as weights.
+    /// The rows of a coarse block while they are reordered; empty unless P is stored as weights.
     pub(super) turned: Vec<T>,
 }
 
@@ -67,9 +67,9 @@ pub(super) struct Factors<'a, T> {
     pub(super) transpose: &'a TransposePlan,
 }
 
-/// The output of a coarse row. Called through `dyn` once per row, so that each kernel is compiled once.
+/// The output of a coarse row. It is called through `dyn` once per row, so that each kernel is compiled once.
 pub(super) trait Done<T> {
-    /// Takes `worker.sum`, which is coarse row `coarse`.
+    /// Receives coarse row `coarse` in `worker.sum`.
     fn row(&mut self, worker: &mut Worker<T>, coarse: usize);
 }
 
@@ -123,13 +123,13 @@ impl<T: Real> Done<T> for Refill<'_, T> {
 }
 
 impl<T: Real> Factors<'_, T> {
-    /// Computes the worker's rows of A_c: pattern and values, with sorted columns.
+    /// Computes the pattern and the values of the worker's rows of A_c, with sorted columns.
     pub(super) fn make(&self, worker: &mut Worker<T>) -> Result<(), SparseError> {
         let (block, k) = (self.p.block(), self.p.block().1);
         self.run(worker, &mut Make { k, width: width(block) })
     }
 
-    /// Computes the worker's values of A_c on the pattern from [`make`](Self::make).
+    /// Computes the values of the worker's rows of A_c on the pattern from [`make`](Self::make).
     pub(super) fn refill(
         &self,
         worker: &mut Worker<T>,
@@ -140,7 +140,7 @@ impl<T: Real> Factors<'_, T> {
         self.run(worker, &mut Refill { k, width: width(block), pattern, rest: values })
     }
 
-    /// Sums each coarse row of the worker into its `sum`, with the best instruction set of the machine.
+    /// Sums each coarse row of the worker into `worker.sum`, with the best instruction set of the machine.
     fn run(&self, worker: &mut Worker<T>, done: &mut dyn Done<T>) -> Result<(), SparseError> {
         let factors = self;
         match self.p.block() {
@@ -162,7 +162,7 @@ impl<T: Real> Factors<'_, T> {
         }
     }
 
-    /// [`run`](Self::run) for blocks of P of B x K with rows of a pack, or of any size for 0 x 0.
+    /// [`run`](Self::run) for B x K blocks of P, with rows as long as a pack; 0 x 0 stands for any size.
     #[inline(always)]
     fn rows<R: Pack<T>, const B: usize, const K: usize>(
         &self,
@@ -204,7 +204,8 @@ impl<T: Real> Factors<'_, T> {
         Ok(())
     }
 
-    /// An upper bound for the blocks in row `fine` of Q; prefetches the rows of P for it.
+    /// An upper bound for the number of blocks in row `fine` of Q. Also prefetches the rows of P for this
+    /// row.
     #[inline(always)]
     pub(super) fn reach(&self, fine: usize) -> usize {
         let (p, size) = (self.p.pattern(), self.p.block().0 * self.p.block().1);
