@@ -5,6 +5,9 @@
 //! - `growth`: Fig. 6 and 7, Table 1. The armadillo at sizes from 1.2K to 127K vertices: bytes, iterations,
 //!   times.
 //! - `stiffness`: Fig. 9. The factor by which a cycle reduces the residual, for μ from 5e2 to 2.56e5.
+//! - `curves`: Fig. 10 to 12. The error of a time step against time, for one cycle per iteration, Gauss-Seidel,
+//!   the semi-iterative method of Wang 2015 and conjugate gradients; pictures for the book.
+//! - `sheets`: Fig. 8. Projective Dynamics with a factor and with skinning, and Newton's method, on sheets.
 //! - `which`: smoothed aggregation, multilevel Schwarz, skinning, block Jacobi and a factor on soft bodies,
 //!   sheets and elasticity, at three time steps: setup, update, solve, memory. Rows are appended to a file,
 //!   and rows that are already in the file are not run again.
@@ -18,8 +21,10 @@
 //! attachments of stiffness 1, h = 1/30 s. The paper does not give the height of its mesh; here it is 2.
 
 mod body;
+mod curves;
 mod errors;
 mod growth;
+mod plot;
 mod stiffness;
 mod which;
 
@@ -33,8 +38,10 @@ fn main() -> ExitCode {
         Some("errors") => errors::run(words.get(1).map_or(Ok(2.0), |height| height.parse())?),
         Some("growth") => growth::run(),
         Some("stiffness") => stiffness::run(),
+        Some("curves") => curves::run(),
+        Some("sheets") => curves::sheets(),
         Some("which") => which::run(words.get(1).map_or("skinning-which.md", String::as_str)),
-        _ => Err("choose errors, growth, stiffness or which".into()),
+        _ => Err("choose errors, growth, stiffness, curves, sheets or which".into()),
     };
     match coarsen::parallel::threads(2, run) {
         Ok(Ok(())) => ExitCode::SUCCESS,

@@ -44,9 +44,16 @@ const HELD: u32 = u32::MAX;
 ///
 /// *Detection* The contacts are those at the x of each evaluation; value, gradient and Hessian at one x share
 /// one detection. So E is a function of x, and a line search compares values of one function, for one
-/// detection per trial. E is continuous, unless strains change the ratio of two depths by half, and its
-/// gradient is exact. Where two places of the surface are equally far, the gradient jumps, and E has no
-/// minimum there. The Hessian is positive semidefinite, since it does not contain the turning of n. *Use*
+/// detection per trial. E is continuous, unless strains change the ratio of two depths by half, or a vertex is
+/// pushed through its own elements, and its gradient is exact. Where two places of the surface are equally
+/// far, the gradient jumps, and E has no minimum there.
+///
+/// *Inverted elements* A vertex inside its own body has no contact while a triangle of which it is a corner is
+/// the nearest one at rest: it is then behind inverted elements, whose energy has to push it out. If it is
+/// pushed beyond the middle of the body, a triangle of the other side is the nearest one. It is then in
+/// contact with the other side at its full depth, and E jumps.
+///
+/// The Hessian is positive semidefinite, since it does not contain the turning of n. *Use*
 /// [`frozen`](Self::frozen) for the quadratic energies of Xian et al., whose contacts are detected once per
 /// iteration.
 ///
@@ -143,10 +150,14 @@ impl BodyContact {
     /// Detects unless the contacts are those of x, or frozen. Returns whether positions are finite.
     fn look(&mut self, what: &str, x: &[f64]) -> bool {
         self.check(what, x);
+        if self.frozen {
+            // Nodes without a contact would hide a position that is not finite.
+            return parallel::position(x, |x| !x.is_finite()).is_none();
+        }
         let nodes = &self.nodes;
         let known = |(node, at): (usize, &[f64; 3])| *at == nodes.at(node as u32, x);
         let same = self.at.len() == nodes.count() && self.at.iter().enumerate().all(known);
-        self.frozen || same || self.detect(x).is_ok()
+        same || self.detect(x).is_ok()
     }
 }
 

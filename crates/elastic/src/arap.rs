@@ -67,7 +67,7 @@ mod tests {
     /// Without λ, which an admissible material may be, the co-rotational energy is the same.
     #[test]
     fn co_rotational_elasticity_without_lambda() {
-        let material = Lame::new(3.0, 0.0).checked(0).unwrap();
+        let material = Lame::new(3.0, 0.0).checked(0, &Arap).unwrap();
         assert_eq!((material.lambda, material.mu), (0.0, 1.5));
         for f in deformations() {
             let [one, other] = [Arap.energy(material, &f), CoRotational.energy(material, &f)];

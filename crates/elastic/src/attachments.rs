@@ -10,6 +10,9 @@ use crate::BodyError;
 use crate::nodes::pattern_of;
 use crate::potential::{Curvature, Energy, Potential};
 
+/// The slot of a node without a pin.
+const NONE: u32 = u32::MAX;
+
 /// One pin of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Pin {
@@ -20,13 +23,19 @@ struct Pin {
 
 /// Pins, springs that pull free nodes to points; they can be added and removed during a simulation.
 ///
-/// The Hessian is diagonal, so the sparsity pattern never changes.
+/// The Hessian is diagonal, so the sparsity pattern never changes. A pin is added or removed in constant time;
+/// the first evaluation after that sorts the pins by node, so that sums do not depend on the order of calls.
+/// *Memory* 4 bytes per node and 40 per pin.
 /// *Use* for interactive forces such as a mouse. For a node that never moves, use a held node, which has no
 /// unknowns. A node has at most one pin.
 #[derive(Clone, Debug)]
 pub struct Attachments {
     pattern: Arc<Pattern>,
     pins: Vec<Pin>,
+    /// The index in `pins` of the pin of each node, or [`NONE`].
+    slots: Vec<u32>,
+    /// Whether `pins` is sorted by node.
+    sorted: bool,
 }
 
 impl Attachments {
@@ -35,13 +44,15 @@ impl Attachments {
     /// # Errors
     /// [`BodyError::Sparse`] if there are more nodes than a matrix may have rows.
     pub fn new(nodes: usize) -> Result<Self, BodyError> {
-        Ok(Self { pattern: pattern_of(nodes, (0..nodes as u32).map(|i| (i, i)))?, pins: Vec::new() })
+        let pattern = pattern_of(nodes, (0..nodes as u32).map(|i| (i, i)))?;
+        Ok(Self { pattern, pins: Vec::new(), slots: vec![NONE; nodes], sorted: true })
     }
 
     /// Pins a free node to a point with stiffness k N/m; replaces its previous pin.
     ///
     /// # Errors
-    /// [`BodyError`] if the node does not exist or k is not positive.
+    /// [`BodyError`] if the node does not exist, the point is not finite, or k is not positive. The pins are
+    /// then unchanged.
     pub fn attach(&mut self, node: usize, point: [f64; 3], stiffness: f64) -> Result<(), BodyError> {
         if node >= self.pattern.rows() {
             let (index, nodes) = (self.pins.len(), self.pattern.rows());
@@ -51,18 +62,40 @@ impl Attachments {
             let range = "positive and finite";
             return Err(BodyError::Value { what: "the stiffness of an attachment", found: stiffness, range });
         }
+        if let Some(&found) = point.iter().find(|v| !v.is_finite()) {
+            let what = "a coordinate of the point of an attachment";
+            return Err(BodyError::Value { what, found, range: "finite" });
+        }
         let pin = Pin { node: node as u32, point, stiffness };
-        match self.pins.binary_search_by_key(&pin.node, |pin| pin.node) {
-            Ok(at) => self.pins[at] = pin,
-            Err(at) => self.pins.insert(at, pin),
+        match self.slots[node] {
+            NONE => {
+                self.sorted &= self.pins.last().is_none_or(|last| last.node < pin.node);
+                self.slots[node] = self.pins.len() as u32;
+                self.pins.push(pin);
+            }
+            at => self.pins[at as usize] = pin,
         }
         Ok(())
     }
 
     /// Removes the pin of a node; returns whether the node had a pin.
     pub fn release(&mut self, node: usize) -> bool {
-        let found = self.pins.binary_search_by_key(&(node as u32), |pin| pin.node);
-        found.map(|at| self.pins.remove(at)).is_ok()
+        let Some(at) = self.slots.get(node).copied().filter(|at| *at != NONE) else { return false };
+        self.slots[node] = NONE;
+        self.pins.swap_remove(at as usize);
+        if let Some(moved) = self.pins.get(at as usize) {
+            self.slots[moved.node as usize] = at;
+            self.sorted = false;
+        }
+        true
+    }
+
+    fn sort(&mut self) {
+        if !self.sorted {
+            self.pins.sort_unstable_by_key(|pin| pin.node);
+            self.pins.iter().zip(0..).for_each(|(pin, at)| self.slots[pin.node as usize] = at);
+            self.sorted = true;
+        }
     }
 
     /// The number of pins.
@@ -92,6 +125,8 @@ impl Potential for Attachments {
     }
 
     fn energy(&mut self, x: &[f64]) -> Energy {
+        assert_eq!(x.len(), 3 * self.nodes(), "energy: wrong length");
+        self.sort();
         let energy = |pin: &Pin| {
             let term = |k: usize| {
                 let (gap, at) = (pin.gap(x)[k], x[3 * pin.node as usize + k]);
@@ -104,6 +139,7 @@ impl Potential for Attachments {
     }
 
     fn add_gradient(&mut self, x: &[f64], g: &mut [f64]) {
+        assert!(x.len() == 3 * self.nodes() && g.len() == x.len(), "add_gradient: wrong length");
         for pin in &self.pins {
             let gap = pin.gap(x);
             (0..3).for_each(|k| g[3 * pin.node as usize + k] += pin.stiffness * gap[k]);
@@ -111,8 +147,56 @@ impl Potential for Attachments {
     }
 
     fn add_hessian(&mut self, _: &[f64], _: Curvature, values: &mut [f64]) {
+        assert_eq!(values.len(), 9 * self.pattern.len(), "add_hessian: wrong length");
         for pin in &self.pins {
             (0..3).for_each(|k| values[9 * pin.node as usize + 4 * k] += pin.stiffness);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same pins have the same energy, whatever the order of calls.
+    #[test]
+    fn the_order_of_calls_does_not_change_bits() {
+        let n = 200_000;
+        let point = |node: usize| [0.1 * node as f64, 0.3, -0.7 / (1 + node) as f64];
+        let kept = |node: &usize| node % 3 != 1;
+        let mut upwards = Attachments::new(n).unwrap();
+        (0..n).filter(kept).for_each(|node| upwards.attach(node, point(node), 2.0).unwrap());
+        let mut downwards = Attachments::new(n).unwrap();
+        (0..n).rev().for_each(|node| downwards.attach(node, [9.0; 3], 1.0).unwrap());
+        (0..n).filter(|node| !kept(node)).for_each(|node| assert!(downwards.release(node)));
+        (0..n).rev().filter(kept).for_each(|node| downwards.attach(node, point(node), 2.0).unwrap());
+        assert_eq!(upwards.len(), downwards.len());
+        let x: Vec<f64> = (0..3 * n).map(|k| (k as f64).sin()).collect();
+        let energy = upwards.energy(&x);
+        assert!(energy.value > 0.0 && energy == downwards.energy(&x));
+        // After an evaluation pins are still found.
+        assert!(downwards.release(0) && !downwards.release(0) && !downwards.release(n));
+        let mut without = Attachments::new(n).unwrap();
+        (1..n).filter(kept).for_each(|node| without.attach(node, point(node), 2.0).unwrap());
+        assert_eq!(without.energy(&x), downwards.energy(&x));
+        downwards.attach(0, point(0), 2.0).unwrap();
+        assert_eq!(energy, downwards.energy(&x));
+    }
+
+    #[test]
+    fn pins_without_meaning_are_refused() {
+        let mut pins = Attachments::new(2).unwrap();
+        for bad in [f64::NAN, f64::INFINITY] {
+            assert!(matches!(pins.attach(1, [0.0, bad, 0.0], 1.0), Err(BodyError::Value { .. })), "{bad}");
+            assert!(matches!(pins.attach(1, [0.0; 3], bad), Err(BodyError::Value { .. })), "{bad}");
+        }
+        assert!(matches!(pins.attach(2, [0.0; 3], 1.0), Err(BodyError::Node { node: 2, .. })));
+        assert!(pins.is_empty());
+    }
+
+    #[test]
+    #[should_panic(expected = "wrong length")]
+    fn positions_of_other_nodes_are_refused() {
+        Attachments::new(2).unwrap().energy(&[0.0; 9]);
     }
 }

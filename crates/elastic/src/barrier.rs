@@ -4,7 +4,8 @@
 //!
 //! φ is infinite for d ≤ 0, and twice continuously differentiable at r.
 
-use crate::half_space::Law;
+use crate::BodyError;
+use crate::half_space::{Law, positive};
 
 /// The largest share of the distance to the obstacle that a step may cover.
 const SHARE: f64 = 0.9;
@@ -34,6 +35,11 @@ impl Law for Barrier {
         let slope = -gap * (2.0 * log + gap / d);
         let bend = -2.0 * log - gap / d * (4.0 - gap / d);
         [-k * gap * gap * log, k * slope / r, k * bend / (r * r)]
+    }
+
+    fn check(&self) -> Result<(), BodyError> {
+        positive("the stiffness of a barrier", self.stiffness)?;
+        positive("the reach of a barrier", self.reach)
     }
 
     fn max_step(&self, distance: f64, rate: f64) -> f64 {

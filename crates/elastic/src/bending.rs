@@ -33,7 +33,7 @@ impl Hinge {
     ///
     /// An edge has no hinge if its two triangles have the same tip, or if the area of a triangle is
     /// negligible compared with the square of the edge. `rest` returns the position of a node at rest (z = 0
-    /// for flat cloth).
+    /// for flat cloth). A rest shape that is not flat is not checked; [`Bending::new`] refuses it.
     pub fn all(triangles: &[[u32; 3]], rest: impl Fn(u32) -> [f64; 3], k: f64) -> Vec<Self> {
         let half_edges = |&[a, b, c]: &[u32; 3]| [(a, b, c), (b, c, a), (c, a, b)];
         let mut edges: Vec<([u32; 2], [u32; 3])> = triangles
@@ -68,6 +68,10 @@ impl Hinge {
     }
 }
 
+/// The largest angle between two triangles of flat cloth, in radians: enough for positions in single
+/// precision.
+const FLAT: f64 = 1e-4;
+
 /// Twice the area of a triangle.
 fn twice(p: [f64; 3], q: [f64; 3], r: [f64; 3]) -> f64 {
     let n = cross(sub(q, p), sub(r, p));
@@ -89,7 +93,8 @@ impl Elements<Vec<Hinge>, 4> {
     /// nodes stay at their `positions`.
     ///
     /// # Errors
-    /// [`BodyError`] if a corner is no node or k is not positive.
+    /// [`BodyError`] if a corner is no node or k is not positive, and [`BodyError::Folded`] for two triangles
+    /// whose normals at rest differ by more than 1e-4 rad: the energy would flatten curved cloth.
     pub fn new(
         k: f64,
         triangles: &[[u32; 3]],
@@ -109,12 +114,25 @@ impl Elements<Vec<Hinge>, 4> {
         }
         crate::elements::check_corners("triangle", triangles, rest.len())?;
         let hinges = Hinge::all(triangles, |i| rest[i as usize], k);
+        for hinge in &hinges {
+            let angle = hinge.angle(&hinge.corners.map(|i| rest[i as usize]));
+            if angle > FLAT {
+                return Err(BodyError::Folded { edge: [0, 1].map(|a| hinge.corners[a] as usize), angle });
+            }
+        }
         let corners = hinges.iter().map(|hinge| hinge.corners).collect();
         Self::of("hinge", hinges, corners, held, positions)
     }
 }
 
 impl Hinge {
+    /// The angle θ between the normals of both triangles at these positions at rest, by ‖Σ c_a x_a‖ = 2 ‖e₀‖
+    /// sin(θ/2).
+    fn angle(&self, rest: &[[f64; 3]; 4]) -> f64 {
+        let (bend, edge) = (self.bend(rest), sub(rest[1], rest[0]));
+        2.0 * (0.5 * (dot(bend, bend) / dot(edge, edge)).sqrt()).min(1.0).asin()
+    }
+
     /// Σ c_a x_a.
     fn bend(&self, x: &[[f64; 3]; 4]) -> [f64; 3] {
         std::array::from_fn(|k| (0..4).map(|a| self.weights[a] * x[a][k]).sum())
@@ -146,6 +164,7 @@ impl Element<4> for Vec<Hinge> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Potential;
 
     /// A grid of n x n vertices with all diagonals in the same direction.
     fn grid(n: u32) -> Vec<[u32; 3]> {
@@ -158,6 +177,29 @@ mod tests {
 
     fn at(n: u32) -> impl Fn(u32) -> [f64; 3] {
         move |i| [f64::from(i / n) / 4.0, f64::from(i % n) / 4.0, 0.0]
+    }
+
+    /// A square folded about its diagonal by an angle θ is refused, and a flat one in any plane is not.
+    #[test]
+    fn curved_cloth_is_refused() {
+        let triangles = [[0, 1, 2], [1, 0, 3]];
+        let folded = |angle: f64| {
+            let (sin, cos) = angle.sin_cos();
+            let points = [[0.0, 0.0, 0.0], [0.0, 2.0, 0.0], [-1.0, 1.3, 0.0], [0.7 * cos, 0.4, 0.7 * sin]];
+            let (s, c) = 0.4_f64.sin_cos();
+            points.map(|[x, y, z]| [c * x - s * y + 3.0, s * x + c * y, z + 5.0])
+        };
+        let bending = |rest: &[[f64; 3]; 4]| Bending::new(2.0, &triangles, rest, &[false; 4], rest);
+        for angle in [2e-4, 0.3, 1.6, 3.0] {
+            let refused = bending(&folded(angle)).err();
+            let Some(BodyError::Folded { edge: [0, 1], angle: found }) = refused else {
+                panic!("{angle}: {refused:?}")
+            };
+            assert!((found - angle).abs() < 1e-9, "{found} for {angle}");
+        }
+        let rest = folded(0.0);
+        let energy = bending(&rest).unwrap().energy(rest.as_flattened()).value;
+        assert!(energy < 1e-24, "{energy:e}");
     }
 
     /// By Euler's formula 25 vertices and 32 triangles have 56 edges; 16 of them are the boundary.

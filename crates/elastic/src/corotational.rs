@@ -23,7 +23,7 @@ impl Density for CoRotational {
         let strain: f64 = sigma.iter().sum::<f64>() - 3.0;
         let value =
             mu * sigma.iter().map(|s| (s - 1.0).powi(2)).sum::<f64>() + 0.5 * lambda * strain * strain; // (1)
-        let term = |s: &f64| (mu * (s - 1.0).abs() + lambda * strain.abs()) * (s.abs() + 1.0);
+        let term = |s: &f64| (2.0 * mu * (s - 1.0).abs() + (lambda * strain).abs()) * (s.abs() + 1.0);
         Energy { value, magnitude: sigma.iter().map(term).sum() }
     }
 
@@ -49,12 +49,13 @@ impl Density for CoRotational {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::density::tests::{check, check_isotropy};
+    use crate::density::tests::{check, check_isotropy, check_magnitude};
 
     #[test]
     fn derivatives_are_those_of_the_energy() {
         check(&CoRotational);
         check_isotropy(&CoRotational);
+        check_magnitude(&CoRotational);
     }
 
     /// A stretch e along one axis: ψ = (μ + λ/2) e².
@@ -63,5 +64,10 @@ mod tests {
         let f = [[1.1, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         let energy = CoRotational.energy(Lame { lambda: 2.0, mu: 3.0 }, &f).value;
         assert!((energy - 4.0 * 0.01).abs() < 1e-15);
+        // 2 · 4 · 0.1 · 2.1 and, with either sign of λ, 2 · 0.1 · (2.1 + 2 + 2).
+        for lambda in [2.0, -2.0] {
+            let magnitude = CoRotational.energy(Lame { lambda, mu: 4.0 }, &f).magnitude;
+            assert!((magnitude - 2.9).abs() < 1e-14, "{lambda}: {magnitude}");
+        }
     }
 }

@@ -34,14 +34,17 @@ impl Lame {
         Self { lambda: young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)), mu }
     }
 
-    /// Checks that μ and the bulk modulus λ + 2/3 μ are positive, so that every strain has positive energy.
-    pub(crate) fn checked(self, index: usize) -> Result<Self, BodyError> {
+    /// Checks that μ and the bulk modulus λ + 2/3 μ are positive, so that every small strain has positive
+    /// energy, and that the density is bounded below.
+    pub(crate) fn checked(self, index: usize, density: &impl Density) -> Result<Self, BodyError> {
         let Self { lambda, mu } = self;
         let good = |v: f64| v.is_finite() && v > 0.0;
-        if good(mu) && good(lambda + mu * (2.0 / 3.0)) {
-            Ok(self)
-        } else {
+        if !(good(mu) && good(lambda + mu * (2.0 / 3.0))) {
             Err(BodyError::Material { index, lambda, mu })
+        } else if !density.is_bounded(self) {
+            Err(BodyError::Unbounded { index, lambda, mu })
+        } else {
+            Ok(self)
         }
     }
 }
@@ -56,6 +59,13 @@ pub trait Density: Sync {
 
     /// Whether ψ is finite for inverted elements; if not, steps are limited so that no element becomes flat.
     fn inverts(&self) -> bool {
+        true
+    }
+
+    /// Whether ψ is bounded below for moduli with μ > 0 and λ + 2/3 μ > 0; if not,
+    /// [`Tetrahedra::new`](crate::Tetrahedra::new) refuses the moduli.
+    fn is_bounded(&self, material: Lame) -> bool {
+        let _ = material;
         true
     }
 
@@ -120,6 +130,8 @@ pub(crate) mod tests {
     use crate::mat3::{determinant, mul, square};
     use coarsen_core::SplitMix64;
 
+    const REST: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+
     /// Test deformations: near rest, stretched, sheared, inverted.
     pub(crate) fn deformations() -> Vec<[[f64; 3]; 3]> {
         let mut random = SplitMix64::new(3);
@@ -179,6 +191,7 @@ pub(crate) mod tests {
                 [f, mul(&turn, &mul(&f, &turn))].map(|f| density.energy(material, &f).value);
             assert!((before - after).abs() < 1e-12 * before.abs().max(1.0));
         }
+        assert_eq!(density.energy(material, &REST).value, 0.0);
         let stress = density.stress(material, &turn);
         assert!(square(&stress).sqrt() < 1e-14, "{stress:?}");
     }
@@ -186,23 +199,26 @@ pub(crate) mod tests {
     /// [`check_change`], and at rest no term of ψ has a slope.
     pub(crate) fn check_magnitude(density: &impl Density) {
         check_change(density);
-        let rest = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-        let energy = density.energy(Lame::new(1.0, 0.4), &rest);
+        let energy = density.energy(Lame::new(1.0, 0.4), &REST);
         assert_eq!(energy, Energy { value: 0.0, magnitude: 0.0 });
     }
 
-    /// Entries of F that change by a relative h change ψ by a few h times its magnitude.
+    /// Entries of F that change by a relative h change ψ by a few h times its magnitude, also with λ < 0.
     pub(crate) fn check_change(density: &impl Density) {
-        let (material, h) = (Lame::new(1.0, 0.4), 1e-7);
+        let h = 1e-7;
         let mut random = SplitMix64::new(4);
-        for f in deformations() {
-            if !density.inverts() && determinant(&f) < 0.1 {
-                continue;
+        let materials = [0.4, -0.5].map(|poisson| Lame::new(1.0, poisson));
+        for material in materials.into_iter().filter(|&material| density.is_bounded(material)) {
+            for f in deformations() {
+                if !density.inverts() && determinant(&f) < 0.1 {
+                    continue;
+                }
+                let near =
+                    f.map(|row| row.map(|x| if random.number() > 0.0 { x + h * x } else { x - h * x }));
+                let [one, other] = [f, near].map(|f| density.energy(material, &f));
+                let change = (one.value - other.value).abs();
+                assert!(change < 4.0 * h * one.magnitude, "{change:e} {:e} {f:?}", one.magnitude);
             }
-            let near = f.map(|row| row.map(|x| if random.number() > 0.0 { x + h * x } else { x - h * x }));
-            let [one, other] = [f, near].map(|f| density.energy(material, &f));
-            let change = (one.value - other.value).abs();
-            assert!(change < 4.0 * h * one.magnitude, "{change:e} {:e} {f:?}", one.magnitude);
         }
     }
 }

@@ -42,6 +42,18 @@ pub enum BodyError {
         /// μ in Pa.
         mu: f64,
     },
+    /// Moduli with which the energy density is unbounded below.
+    #[error(
+        "tetrahedron {index} has the moduli λ = {lambda:e}, μ = {mu:e}, but this energy density is unbounded below for λ < 0; take ν >= 0, or another density such as StableNeoHookean"
+    )]
+    Unbounded {
+        /// The index of the tetrahedron.
+        index: usize,
+        /// λ in Pa.
+        lambda: f64,
+        /// μ in Pa.
+        mu: f64,
+    },
     /// Moduli of an anisotropic tetrahedron outside their range.
     #[error(
         "tetrahedron {index} has the moduli k = {stretch:e} for stretching, k' = {shear:e} for shearing, but both must be positive and finite"
@@ -63,6 +75,26 @@ pub enum BodyError {
         index: usize,
         /// The largest |e_i · e_j − δ_ij|.
         gap: f64,
+    },
+    /// A spring with both ends at one node.
+    #[error("spring {index} has both ends at node {node}; remove it, or correct its ends")]
+    Loop {
+        /// The index of the spring.
+        index: usize,
+        /// The node at both ends.
+        node: usize,
+    },
+    /// A hinge that is not flat at rest.
+    #[error(
+        "at rest, the normals of the two triangles at the edge between nodes {} and {} differ by {angle:.3e} rad, but this bending energy is for cloth that is flat at rest, and at most 1e-4 is allowed; pass the flat pattern as the rest shape",
+        edge[0],
+        edge[1]
+    )]
+    Folded {
+        /// The ends of the edge between both triangles.
+        edge: [usize; 2],
+        /// The angle between the normals of both triangles in radians.
+        angle: f64,
     },
     /// A free node without mass.
     #[error(

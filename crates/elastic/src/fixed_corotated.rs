@@ -13,7 +13,8 @@ use crate::potential::Energy;
 /// elements.
 ///
 /// *Use* for large deformations of soft bodies: its resistance to a change of volume grows with the change.
-/// *Not* where an element must never become flat: ψ is finite there. The Hessian is indefinite under
+/// *Not* where an element must never become flat: ψ is finite there. λ must not be negative, since ψ is then
+/// unbounded below. The Hessian is indefinite under
 /// compression: project it. *Reference* Stomakhin, Howes, Schroeder & Teran 2012, "Energetically consistent
 /// invertible elasticity", SCA; eigensystem by the method of Smith, de Goes & Kim 2019, §4.
 ///
@@ -44,6 +45,11 @@ impl Density for FixedCoRotated {
         std::array::from_fn(|i| {
             std::array::from_fn(|j| 2.0 * mu * (f[i][j] - r[i][j]) + pressure * cofactor[i][j]) // (2)
         })
+    }
+
+    /// λ ≥ 0: otherwise λ/2 (J − 1)² tends to −∞ faster than the other term grows.
+    fn is_bounded(&self, Lame { lambda, .. }: Lame) -> bool {
+        lambda >= 0.0
     }
 
     fn modes(&self, Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3]) -> Modes {

@@ -18,10 +18,25 @@ pub trait Law {
     /// φ, φ' and φ'' at a distance; 0 without contact.
     fn at(&self, distance: f64) -> [f64; 3];
 
+    /// Checks the parameters of the law.
+    ///
+    /// # Errors
+    /// [`BodyError::Value`] for the first one outside its range.
+    fn check(&self) -> Result<(), BodyError>;
+
     /// The largest α for which `distance + α rate` is valid.
     fn max_step(&self, distance: f64, rate: f64) -> f64 {
         let _ = (distance, rate);
         f64::INFINITY
+    }
+}
+
+/// Returns an error for a parameter of a law that is not positive and finite.
+pub(crate) fn positive(what: &'static str, found: f64) -> Result<(), BodyError> {
+    if found.is_finite() && found > 0.0 {
+        Ok(())
+    } else {
+        Err(BodyError::Value { what, found, range: "positive and finite" })
     }
 }
 
@@ -38,8 +53,7 @@ pub trait Law {
 /// ```
 #[derive(Clone, Debug)]
 pub struct HalfSpace<L> {
-    /// The law φ.
-    pub law: L,
+    law: L,
     normal: [f64; 3],
     offset: f64,
     pattern: Arc<Pattern>,
@@ -50,8 +64,10 @@ impl<L: Law> HalfSpace<L> {
     /// normalised.
     ///
     /// # Errors
-    /// [`BodyError::Value`] for a normal of length 0 and for numbers that are not finite.
+    /// [`BodyError::Value`] for a normal of length 0, numbers that are not finite, and a law whose parameters
+    /// are out of range.
     pub fn new(nodes: usize, normal: [f64; 3], offset: f64, law: L) -> Result<Self, BodyError> {
+        law.check()?;
         let length = normal.iter().map(|n| n * n).sum::<f64>().sqrt();
         if !(length.is_finite() && length > 0.0 && offset.is_finite()) {
             let range = "of positive length, and both finite";
@@ -63,6 +79,25 @@ impl<L: Law> HalfSpace<L> {
         }
         let pattern = pattern_of(nodes, (0..nodes as u32).map(|i| (i, i)))?;
         Ok(Self { law, normal: normal.map(|n| n / length), offset, pattern })
+    }
+
+    /// The law φ.
+    pub fn law(&self) -> &L {
+        &self.law
+    }
+
+    /// Replaces the law.
+    ///
+    /// # Errors
+    /// [`BodyError::Value`] for parameters out of range; the law before then stays.
+    pub fn set_law(&mut self, law: L) -> Result<(), BodyError> {
+        law.check()?;
+        self.law = law;
+        Ok(())
+    }
+
+    fn check(&self, what: &str, x: &[f64]) {
+        assert_eq!(x.len(), 3 * self.pattern.rows(), "{what}: wrong length");
     }
 
     fn along(&self, v: &[f64]) -> f64 {
@@ -85,6 +120,7 @@ impl<L: Law> Potential for HalfSpace<L> {
     }
 
     fn energy(&mut self, x: &[f64]) -> Energy {
+        self.check("energy", x);
         let energy = |x: &[f64]| {
             let [value, slope, _] = self.law.at(self.distance(x));
             let terms = (0..3).map(|k| (self.normal[k] * x[k]).abs()).sum::<f64>() + self.offset.abs();
@@ -94,6 +130,8 @@ impl<L: Law> Potential for HalfSpace<L> {
     }
 
     fn add_gradient(&mut self, x: &[f64], g: &mut [f64]) {
+        self.check("add_gradient", x);
+        self.check("add_gradient", g);
         for (x, g) in x.chunks_exact(3).zip(g.chunks_exact_mut(3)) {
             let slope = self.law.at(self.distance(x))[1];
             (0..3).for_each(|k| g[k] += slope * self.normal[k]);
@@ -103,6 +141,7 @@ impl<L: Law> Potential for HalfSpace<L> {
     fn add_hessian(&mut self, _: &[f64], _: Curvature, _: &mut [f64]) {}
 
     fn add_contacts(&mut self, x: &[f64], _: Curvature, contacts: &mut Touching) {
+        self.check("add_contacts", x);
         for (i, x) in x.chunks_exact(3).enumerate() {
             let stiffness = self.law.at(self.distance(x))[2];
             if stiffness > 0.0 {
@@ -119,7 +158,51 @@ impl<L: Law> Potential for HalfSpace<L> {
     }
 
     fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
+        self.check("max_step", x);
+        self.check("max_step", d);
         let step = |(x, d): (&[f64], &[f64])| self.law.max_step(self.distance(x), self.along(d));
         x.chunks_exact(3).zip(d.chunks_exact(3)).map(step).fold(f64::INFINITY, f64::min)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Barrier, Penalty};
+
+    const UP: [f64; 3] = [0.0, 1.0, 0.0];
+
+    #[test]
+    fn laws_without_meaning_are_refused() {
+        let good = Penalty { stiffness: 2.0 };
+        let mut floor = HalfSpace::new(1, UP, 0.0, good).unwrap();
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let refused = HalfSpace::new(1, UP, 0.0, Penalty { stiffness: bad }).err();
+            assert!(matches!(refused, Some(BodyError::Value { .. })), "{bad}: {refused:?}");
+            assert!(floor.set_law(Penalty { stiffness: bad }).is_err());
+            for (stiffness, reach) in [(bad, 1.0), (1.0, bad)] {
+                let refused = HalfSpace::new(1, UP, 0.0, Barrier { stiffness, reach }).err();
+                assert!(matches!(refused, Some(BodyError::Value { .. })), "{bad}: {refused:?}");
+            }
+        }
+        assert_eq!(*floor.law(), good);
+        floor.set_law(Penalty { stiffness: 3.0 }).unwrap();
+        assert_eq!(floor.law().stiffness, 3.0);
+    }
+
+    /// A position that is not a number has no energy of 0.
+    #[test]
+    fn nan_is_not_hidden() {
+        let mut floor = HalfSpace::new(1, UP, 0.0, Penalty { stiffness: 2.0 }).unwrap();
+        assert!(floor.energy(&[0.0, f64::NAN, 0.0]).value.is_nan());
+        let mut g = [0.0; 3];
+        floor.add_gradient(&[0.0, f64::NAN, 0.0], &mut g);
+        assert!(g[1].is_nan());
+    }
+
+    #[test]
+    #[should_panic(expected = "energy: wrong length")]
+    fn positions_of_other_nodes_are_refused() {
+        HalfSpace::new(2, UP, 0.0, Penalty { stiffness: 2.0 }).unwrap().energy(&[0.0; 3]);
     }
 }

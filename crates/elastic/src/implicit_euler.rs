@@ -91,12 +91,16 @@ impl<P: Potential> ImplicitEuler<P> {
     /// at x, which may change its sparsity pattern: see [`Potential::renew`]. *Panics* on wrong lengths.
     ///
     /// # Errors
-    /// [`BodyError`] if a new pattern cannot be allocated.
+    /// [`BodyError`] if a new pattern cannot be allocated, or if a part of the potential cannot be updated at
+    /// x. The step before is then still the current one.
     pub fn begin(&mut self, x: &[f64], v: &[f64], acceleration: [f64; 3]) -> Result<(), BodyError> {
         assert!(x.len() == self.target.len() && v.len() == x.len(), "begin: wrong length");
-        if self.potential.renew(x)? {
+        let renewed = self.potential.renew(x);
+        // Also after an error, since a part of a sum may have a new pattern.
+        if renewed.as_ref().is_ok_and(|new| *new) || self.potential.pattern() != self.parts.matrix.pattern() {
             self.parts.matrix = Bsr::zeros(self.potential.pattern().clone(), (3, 3))?;
         }
+        renewed?;
         if self.h.is_finite() {
             for (k, y) in self.target.iter_mut().enumerate() {
                 *y = x[k] + self.h * (v[k] + self.h * acceleration[k % 3]); // (2)

@@ -12,7 +12,8 @@ use crate::potential::Energy;
 /// elements.
 ///
 /// *Use* if no element may invert, with a line search that respects the largest step; the start must not have
-/// inverted elements. Otherwise use [`StableNeoHookean`](crate::StableNeoHookean).
+/// inverted elements. Otherwise use [`StableNeoHookean`](crate::StableNeoHookean). λ must not be negative,
+/// since ψ is then unbounded below.
 /// *Reference* Bonet & Wood 2008, *Nonlinear Continuum Mechanics for Finite Element Analysis*, §6.4.3.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NeoHookean;
@@ -28,7 +29,7 @@ impl Density for NeoHookean {
         }
         let log = j.ln_1p();
         let value = 0.5 * mu * i - mu * log + 0.5 * lambda * log * log;
-        let magnitude = mu * square(f) + (lambda * log.abs() + mu) * products(f) / (1.0 + j);
+        let magnitude = mu * square(f) + ((lambda * log).abs() + mu) * products(f) / (1.0 + j);
         Energy { value, magnitude }
     }
 
@@ -40,6 +41,11 @@ impl Density for NeoHookean {
 
     fn inverts(&self) -> bool {
         false
+    }
+
+    /// λ ≥ 0: otherwise λ/2 ln² J tends to −∞ with J → 0.
+    fn is_bounded(&self, Lame { lambda, .. }: Lame) -> bool {
+        lambda >= 0.0
     }
 
     fn modes(&self, Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3]) -> Modes {

@@ -2,7 +2,8 @@
 //!
 //! > φ(d) = k/2 min(d, 0)²
 
-use crate::half_space::Law;
+use crate::BodyError;
+use crate::half_space::{Law, positive};
 
 /// The energy k/2 times the square of the depth; nodes penetrate by about load / k.
 ///
@@ -15,11 +16,14 @@ pub struct Penalty {
 
 impl Law for Penalty {
     fn at(&self, distance: f64) -> [f64; 3] {
-        if distance < 0.0 {
-            let k = self.stiffness;
-            [0.5 * k * distance * distance, k * distance, k]
-        } else {
-            [0.0; 3]
+        if distance >= 0.0 {
+            return [0.0; 3];
         }
+        let k = self.stiffness;
+        [0.5 * k * distance * distance, k * distance, k]
+    }
+
+    fn check(&self) -> Result<(), BodyError> {
+        positive("the stiffness of a penalty", self.stiffness)
     }
 }

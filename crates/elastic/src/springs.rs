@@ -39,13 +39,17 @@ impl Elements<Vec<Spring>, 2> {
     /// The energy of `springs`; `held` nodes stay at their `positions`.
     ///
     /// # Errors
-    /// [`BodyError`] for ends that do not exist, and stiffnesses or lengths that are not positive and finite.
+    /// [`BodyError`] for ends that do not exist, two ends at one node, and stiffnesses or lengths that are not
+    /// positive and finite.
     pub fn new(springs: Vec<Spring>, held: &[bool], positions: &[[f64; 3]]) -> Result<Self, BodyError> {
         let ends: Vec<[u32; 2]> = springs.iter().map(|s| s.ends).collect();
         for (index, spring) in springs.iter().enumerate() {
             let bad = |v: &f64| !(v.is_finite() && *v > 0.0);
             if let Some(measure) = [spring.stiffness, spring.length].into_iter().find(bad) {
                 return Err(BodyError::Degenerate { what: "spring", index, measure });
+            }
+            if spring.ends[0] == spring.ends[1] {
+                return Err(BodyError::Loop { index, node: spring.ends[0] as usize });
             }
         }
         Self::of("spring", springs, ends, held, positions)
@@ -98,6 +102,13 @@ impl Element<2> for Vec<Spring> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn both_ends_at_one_node_are_refused() {
+        let spring = |ends: [u32; 2]| Spring { ends, stiffness: 1.0, length: 1.0 };
+        let refused = Springs::new(vec![spring([0, 1]), spring([1, 1])], &[false; 2], &[[0.0; 3]; 2]).err();
+        assert_eq!(refused, Some(BodyError::Loop { index: 1, node: 1 }));
+    }
 
     #[test]
     fn every_number_is_looked_at() {

@@ -46,14 +46,14 @@ impl<D: Density> Elements<Solid<D>, 4> {
     ///
     /// # Errors
     /// [`BodyError`] for corners that do not exist, elements without positive volume, moduli of an unstable
-    /// material, and free nodes without an element.
+    /// material or with which the density is unbounded below, and free nodes without an element.
     pub fn new(
         density: D,
         mesh: &Mesh,
         held: &[bool],
         material: impl Fn(usize) -> Lame,
     ) -> Result<Self, BodyError> {
-        let rest = Rest::all(mesh, |e| material(e).checked(e))?;
+        let rest = Rest::all(mesh, |e| material(e).checked(e, &density))?;
         rest::body(Solid { density, rest }, mesh, held)
     }
 

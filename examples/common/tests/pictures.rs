@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use examples_common::Picture;
-use examples_common::picture::{Animation, Camera, Colours, Drawing, PictureError, Projection, Solid};
+use examples_common::picture::{
+    Animation, Camera, Colours, Drawing, PictureError, Projection, Solid, gif_of_files,
+};
 
 const SQUARE: [[f64; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
 const HALVES: [[u32; 3]; 2] = [[0, 1, 2], [0, 2, 3]];
@@ -194,6 +196,15 @@ fn a_gif_comes_back_close() {
         assert!(far < 50, "{far} pixels are far off");
         assert_eq!(frame.buffer[..3], drawing.background);
     }
+    // The same from files.
+    let files: Vec<_> = (0..3).map(|k| file(&format!("frame{k}.png"))).collect();
+    animation.frames.iter().zip(&files).for_each(|(frame, file)| frame.write_png(file).unwrap());
+    let streamed = file("streamed.gif");
+    gif_of_files(&files, 5, &streamed).unwrap();
+    assert!(std::fs::read(&path).unwrap() == std::fs::read(&streamed).unwrap());
+    std::fs::remove_file(&files[1]).unwrap();
+    assert!(matches!(gif_of_files(&files, 5, &streamed), Err(PictureError::Read { .. })));
+    assert_eq!(gif_of_files(&files[..0], 5, &streamed), Err(PictureError::Frame { frame: 0 }));
     let unequal =
         Animation { frames: vec![animation.frames[0].clone(), Picture::new(2, 2, [0; 3])], delay: 5 };
     assert_eq!(unequal.write_gif(file("unequal.gif")), Err(PictureError::Frame { frame: 1 }));

@@ -54,18 +54,20 @@ mod step;
 #[cfg(test)]
 mod tests;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use coarsen::mesh::Mesh;
 use coarsen::prelude::*;
 use coarsen::schwarz;
 use examples_common::Picture;
-use examples_common::picture::Animation;
+use examples_common::picture::gif_of_files;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use checkpoint::fingerprint;
-use options::{Options, Place};
-use output::{Surface, Table, failed, name};
+use options::{Method, Options, Place};
+use output::{OutputError, Surface, Table, failed, name};
 use picture::Stage;
 use rows::{Row, Summary};
 use scene::{Setting, World};
@@ -96,7 +98,7 @@ fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Ro
     options.method.check()?;
     let setting = Setting::of(options)?;
     let meshes = setting.meshes()?;
-    let world = World::new(&setting, &meshes)?;
+    let mut world = World::new(&setting, &meshes)?;
     let surface = Surface::new(&world.shapes);
     let width = usize::from(options.width);
     let stage = Stage::new(&setting.view, &setting.obstacle, &world.shapes, &world.positions, width);
@@ -106,25 +108,26 @@ fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Ro
     // 2. The start, or the last checkpoint. Files of an earlier run are read before any file is written.
     let folder = &options.out;
     let file = folder.join("checkpoint.bin");
-    let run = fingerprint(format!("{setting:?} {:?} {:?}", options.method, world.positions).as_bytes());
+    let run = identity(&setting, &options.method, &meshes, &world.positions, on.name());
+    let picture = |frame| folder.join(name(frame, "png"));
     let (mut state, rows) = if options.resume {
         let state = checkpoint::read(&file, run)?;
         let rows = Table::read(folder, state.frame)?;
+        if width > 0 {
+            (0..=state.frame).try_for_each(|frame| check_picture(picture(frame), stage.size()))?;
+        }
         (state, rows)
     } else {
-        (State::start(&world), Vec::new())
+        let state = State::start(&world);
+        let row = state.row(&mut world.forces, &world.masses, world.gravity, options.method.dt);
+        (state, vec![row])
     };
-    let drawn = if options.resume && width > 0 { 0..state.frame + 1 } else { 0..0 };
-    let picture = |frame| Picture::read_png(folder.join(name(frame, "png")));
-    let mut pictures = drawn.map(picture).collect::<Result<Vec<_>, _>>()?;
     let mut table = Table::create(folder, rows)?;
-    let mut show = |state: &State| -> Result<(), Failure> {
+    let show = |state: &State| -> Result<(), Failure> {
         surface.write(folder, state.frame, options.format, &state.x)?;
         if width > 0 {
-            let picture =
-                stage.frame(&state.x, &format!("t = {:.2} s", state.frame as f64 * options.method.dt))?;
-            picture.write_png(folder.join(name(state.frame, "png")))?;
-            pictures.push(picture);
+            let caption = format!("t = {:.2} s", state.frame as f64 * options.method.dt);
+            stage.frame(&state.x, &caption)?.write_png(picture(state.frame))?;
         }
         Ok(())
     };
@@ -140,7 +143,7 @@ fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Ro
     let mut world = Some(world);
     while state.frame < options.frames {
         let world = world.take().map_or_else(|| World::new(&setting, &meshes), Ok)?;
-        let mut stepper = Stepper::new(world, &mut state, &options.method, &on)?;
+        let mut stepper = Stepper::new(world, &state, &options.method, &on)?;
         let next = (state.frame / options.method.checkpoint + 1) * options.method.checkpoint;
         while state.frame < options.frames.min(next) {
             let row = stepper.step(&mut state)?;
@@ -155,14 +158,28 @@ fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Ro
     }
     bar.finish_and_clear();
 
-    // 4. The animation and the summary.
-    if !pictures.is_empty() {
-        let delay = (100.0 * options.method.dt).round().clamp(2.0, 100.0) as u16;
-        Animation { frames: pictures, delay }.write_gif(folder.join("softbody.gif"))?;
-    }
+    // 4. The summary and the animation.
     let summary = Summary(&table.rows).to_string();
     let path = folder.join("summary.txt");
     std::fs::write(&path, &summary).map_err(failed(&path))?;
+    if width > 0 {
+        let delay = (100.0 * options.method.dt).round().clamp(2.0, 100.0) as u16;
+        let pictures: Vec<PathBuf> = (0..=state.frame).map(picture).collect();
+        gif_of_files(&pictures, delay, folder.join("softbody.gif"))?;
+    }
     println!("{summary}files in {}", folder.display());
     Ok(table.rows)
+}
+
+/// The fingerprint of all that decides the bits of a run: the scene, the method, the meshes, and the place
+/// that was chosen.
+fn identity(setting: &Setting, method: &Method, meshes: &[Mesh], positions: &[[f64; 3]], place: &str) -> u64 {
+    let elements: Vec<_> = meshes.iter().map(|mesh| (&mesh.tetrahedra, &mesh.triangles)).collect();
+    fingerprint(format!("{setting:?} {method:?} {positions:?} {elements:?} {place}").as_bytes())
+}
+
+/// Checks that a picture of an earlier run can be read and has the size of those of this run.
+fn check_picture(file: PathBuf, expected: (usize, usize)) -> Result<(), Failure> {
+    let found = Picture::read_png(&file)?.size();
+    if found == expected { Ok(()) } else { Err(OutputError::Width { file, found, expected }.into()) }
 }

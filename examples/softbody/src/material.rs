@@ -41,7 +41,7 @@ pub(crate) enum Material {
 pub(crate) struct Moduli {
     /// Young's modulus, Pa.
     pub(crate) young: f64,
-    /// Poisson's ratio.
+    /// Poisson's ratio; `arap` and `baraff-witkin` have 0, and springs 1/4.
     pub(crate) poisson: f64,
 }
 
@@ -71,7 +71,10 @@ impl Material {
         if mesh.tetrahedra.is_empty() {
             return Ok(None);
         }
-        let lame = Lame::new(moduli.young, moduli.poisson);
+        let lame = match self {
+            Self::Arap | Self::BaraffWitkin => Lame::new(moduli.young, 0.0), // λ = 0, μ = E/2
+            _ => Lame::new(moduli.young, moduli.poisson),
+        };
         Ok(Some(match self {
             Self::Arap => solid(Arap, mesh, lame)?,
             Self::Corotational => solid(CoRotational, mesh, lame)?,
@@ -217,6 +220,24 @@ mod tests {
         let (found, volume) = (energy.energy(mesh.positions.as_flattened()).value, 1.0 / 16.0);
         let expected = 0.5 * 1.2e-4 * volume;
         assert!((1.0..1.4).contains(&(found / expected)), "{found} of {expected}");
+    }
+
+    /// A small stretch e along x, with the sides free to narrow by Poisson's ratio times e, has the energy E/2
+    /// e² per volume: E is Young's modulus of every solid.
+    #[test]
+    fn solids_have_youngs_modulus() {
+        let (young, e) = (3.0, 1e-4);
+        for material in Material::value_variants().iter().filter(|m| **m != Material::MassSpring) {
+            let mut mesh = MeshChoice::Bar(1).load().unwrap();
+            let moduli = Moduli { young, poisson: 0.3 };
+            let mut energy = material.energy(&mesh, None, moduli).unwrap().unwrap();
+            let poisson = if matches!(material, Material::Arap | Material::BaraffWitkin) { 0.0 } else { 0.3 };
+            let scales = [1.0 + e, 1.0 - poisson * e, 1.0 - poisson * e];
+            mesh.positions.iter_mut().for_each(|p| (0..3).for_each(|k| p[k] *= scales[k]));
+            let (found, volume) = (energy.energy(mesh.positions.as_flattened()).value, 1.0 / 16.0);
+            let expected = 0.5 * young * e * e * volume;
+            assert!((found / expected - 1.0).abs() < 1e-3, "{material:?}: {found:e} of {expected:e}");
+        }
     }
 
     #[test]

@@ -24,10 +24,11 @@ pub(crate) struct Options {
     /// Material of the bodies; by default neo-hookean for tetrahedra and mass-spring for sheets.
     #[arg(long, value_enum)]
     pub(crate) material: Option<Material>,
-    /// Young's modulus in Pa.
+    /// Young's modulus in Pa, for every material.
     #[arg(long, default_value_t = 1e5, value_parser = positive)]
     pub(crate) young: f64,
-    /// Poisson's ratio.
+    /// Poisson's ratio; not used by arap and baraff-witkin, which have 0, and by mass-spring, which has 1/4.
+    /// fixed-corotated needs 0 or more.
     #[arg(long, default_value_t = 0.45, value_parser = ratio, allow_hyphen_values = true)]
     pub(crate) poisson: f64,
     /// Density in kg/m³; sheets are 1 mm thick.

@@ -35,6 +35,20 @@ pub(crate) enum OutputError {
         /// The error of the operating system.
         kind: ErrorKind,
     },
+    /// A picture of another width.
+    #[error(
+        "{}: the picture has {} x {} pixels, but this run draws {} x {}, and an animation needs one size; \
+         continue with --width {}, or with --width 0",
+        file.display(), found.0, found.1, expected.0, expected.1, found.0
+    )]
+    Width {
+        /// The file.
+        file: PathBuf,
+        /// Its width and height.
+        found: (usize, usize),
+        /// Those of this run.
+        expected: (usize, usize),
+    },
     /// A table of frames that ends before the checkpoint.
     #[error(
         "{}: line {line} is missing or is not that of its frame, so the run cannot continue; nothing was changed",
@@ -43,7 +57,7 @@ pub(crate) enum OutputError {
     Table {
         /// The file.
         file: PathBuf,
-        /// The number of the line, from 1; frame 1 is in line 2.
+        /// The number of the line, from 1; frame 0 is in line 2.
         line: usize,
     },
 }
@@ -57,12 +71,12 @@ pub(crate) fn name(frame: usize, extension: &str) -> String {
 pub(crate) struct Table {
     path: PathBuf,
     file: File,
-    /// The rows of all frames so far.
+    /// The rows of the start and of all frames so far.
     pub(crate) rows: Vec<Row>,
 }
 
 impl Table {
-    /// Reads the rows of the first `frames` frames from the folder of an earlier run.
+    /// Reads the rows of the start and of the first `frames` frames from the folder of an earlier run.
     ///
     /// # Errors
     /// [`OutputError::Table`] if a frame is missing; nothing is changed.
@@ -75,9 +89,9 @@ impl Table {
         }
         let row = |frame: usize| {
             let row = lines.next().and_then(|line| line.parse().ok()).filter(|row: &Row| row.frame == frame);
-            row.ok_or_else(|| OutputError::Table { file: file.clone(), line: frame + 1 })
+            row.ok_or_else(|| OutputError::Table { file: file.clone(), line: frame + 2 })
         };
-        (1..=frames).map(row).collect()
+        (0..=frames).map(row).collect()
     }
 
     /// Writes a new file with these rows; creates the folder if necessary.

@@ -92,6 +92,11 @@ impl Stage {
         }
     }
 
+    /// The width and height of all pictures.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        (self.drawing.width, self.drawing.height)
+    }
+
     /// The picture of positions x, with a line of text.
     ///
     /// # Errors

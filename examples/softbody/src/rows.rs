@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// The results of a frame.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
-    /// The number of the frame, from 1.
+    /// The number of the frame; 0 is the start.
     pub(crate) frame: usize,
     /// The simulated time in s.
     pub(crate) time: f64,
@@ -20,20 +20,24 @@ pub(crate) struct Row {
     pub(crate) solve: f64,
     /// Kinetic, elastic, pin, contact and gravitational energy, J.
     pub(crate) energy: f64,
+    /// Kinetic energy, J.
+    pub(crate) kinetic: f64,
+    /// Elastic energy with that of pins and contacts, J.
+    pub(crate) elastic: f64,
     /// The work that pins have done since the start, J.
     pub(crate) work: f64,
     /// The number of contacts.
     pub(crate) contacts: usize,
     /// The largest depth of a contact, m.
     pub(crate) penetration: f64,
-    /// How the descent ended.
+    /// How the descent ended; `start` for frame 0.
     pub(crate) outcome: String,
 }
 
 impl Row {
     /// The first line of the file.
     pub(crate) const HEADER: &str =
-        "frame,time,outer,inner,setup_s,solve_s,fps,energy,work,contacts,penetration,outcome";
+        "frame,time,outer,inner,setup_s,solve_s,fps,energy,kinetic,elastic,work,contacts,penetration,outcome";
 
     /// Frames per second.
     pub(crate) fn fps(&self) -> f64 {
@@ -41,13 +45,13 @@ impl Row {
     }
 }
 
-/// The line of the file; the numbers are read back without rounding.
+/// The line of the file; all numbers except the frames per second are read back without rounding.
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { frame, time, outer, inner, setup, solve, .. } = self;
-        let Self { energy, work, contacts, penetration, outcome, .. } = self;
-        write!(f, "{frame},{time},{outer},{inner},{setup:.6},{solve:.6},{:.3},", self.fps())?;
-        write!(f, "{energy:e},{work:e},{contacts},{penetration:e},{outcome}")
+        let Self { energy, kinetic, elastic, work, contacts, penetration, outcome, .. } = self;
+        write!(f, "{frame},{time},{outer},{inner},{setup:e},{solve:e},{:.3},", self.fps())?;
+        write!(f, "{energy:e},{kinetic:e},{elastic:e},{work:e},{contacts},{penetration:e},{outcome}")
     }
 }
 
@@ -56,11 +60,12 @@ impl FromStr for Row {
 
     fn from_str(line: &str) -> Result<Self, ()> {
         let fields: Vec<&str> = line.split(',').collect();
-        let &[frame, time, outer, inner, setup, solve, _, energy, work, contacts, penetration, outcome] =
+        let &[frame, time, outer, inner, setup, solve, _, energy, kinetic, elastic, ref after @ ..] =
             &fields[..]
         else {
             return Err(());
         };
+        let &[work, contacts, penetration, outcome] = after else { return Err(()) };
         let count = |text: &str| text.parse::<usize>().map_err(drop);
         let number = |text: &str| text.parse::<f64>().map_err(drop);
         Ok(Self {
@@ -71,6 +76,8 @@ impl FromStr for Row {
             setup: number(setup)?,
             solve: number(solve)?,
             energy: number(energy)?,
+            kinetic: number(kinetic)?,
+            elastic: number(elastic)?,
             work: number(work)?,
             contacts: count(contacts)?,
             penetration: number(penetration)?,
@@ -79,14 +86,14 @@ impl FromStr for Row {
     }
 }
 
-/// The table at the end of a run.
+/// The table at the end of a run, of all rows; the start is no frame of it.
 pub(crate) struct Summary<'a>(pub(crate) &'a [Row]);
 
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rows = self.0;
+        let rows: Vec<&Row> = self.0.iter().filter(|row| row.frame > 0).collect();
         let line = |f: &mut fmt::Formatter<'_>, name: &str, of: &dyn Fn(&Row) -> f64| {
-            let mut values: Vec<f64> = rows.iter().map(of).collect();
+            let mut values: Vec<f64> = rows.iter().map(|row| of(row)).collect();
             values.sort_unstable_by(f64::total_cmp);
             let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
             let at = |share: f64| values.get((share * (values.len() as f64 - 1.0)) as usize).copied();
@@ -126,6 +133,8 @@ mod tests {
             setup: 0.25,
             solve: 0.75,
             energy: -1.0 / 3.0,
+            kinetic: 2.0 / 3.0,
+            elastic: 0.1,
             work: 1e-17,
             contacts: 2,
             penetration: 1e-3,
@@ -135,20 +144,22 @@ mod tests {
 
     #[test]
     fn lines_come_back() {
-        let row = row(7, "converged");
+        let row = Row { setup: 1.0 / 7.0, solve: 1e-9 / 3.0, ..row(7, "converged") };
         assert_eq!(row.to_string().parse(), Ok(row.clone()));
         assert_eq!(row.to_string().split(',').count(), Row::HEADER.split(',').count());
-        for damaged in ["", "1,2", "a,0,0,0,0,0,0,0,0,0,0,b", &format!("{row},1")] {
+        for damaged in ["", "1,2", "a,0,0,0,0,0,0,0,0,0,0,0,0,b", &format!("{row},1")] {
             assert_eq!(damaged.parse::<Row>(), Err(()), "{damaged}");
         }
     }
 
     #[test]
     fn summaries_count_how_frames_ended() {
-        let rows = [row(1, "converged"), row(2, "iteration_limit"), row(3, "iteration_limit")];
+        let start = Row { setup: 0.0, solve: 0.0, ..row(0, "start") };
+        let rows = [start, row(1, "converged"), row(2, "iteration_limit"), row(3, "iteration_limit")];
         let text = Summary(&rows).to_string();
         assert!(text.contains("1 of 3 frames converged, 2 ended as iteration limit"), "{text}");
-        assert!(text.contains("frames per second") && text.contains("1.0000"), "{text}");
+        let fps = text.lines().find(|line| line.starts_with("frames per second")).expect("a line");
+        assert_eq!(fps.matches("1.0000").count(), 4, "{text}");
         assert!(!Summary(&[]).to_string().contains("NaN"));
     }
 }

@@ -1,5 +1,10 @@
 //! The state that a run passes from frame to frame.
 
+use coarsen::elastic::{Potential, Total};
+use coarsen_contact::Penetration;
+
+use crate::part::Part;
+use crate::rows::Row;
 use crate::scene::World;
 
 /// The state after a frame.
@@ -27,6 +32,34 @@ impl State {
             v: world.velocities.as_flattened().to_vec(),
             anchors: vec![Vec::new(); world.holds.len()],
             ..Self::default()
+        }
+    }
+
+    /// The row of the table for this state, without iterations and times: energies and contacts.
+    pub(crate) fn row(&self, forces: &mut Total<Part>, masses: &[f64], gravity: [f64; 3], h: f64) -> Row {
+        let touching = forces.parts_mut().iter_mut().map(|part| part.penetration(&self.x));
+        let Penetration { contacts, deepest } = touching.fold(Penetration::default(), Penetration::and);
+        let sum = |node: &dyn Fn(usize, &[f64], &[f64]) -> f64| -> f64 {
+            let nodes = self.x.chunks_exact(3).zip(self.v.chunks_exact(3)).enumerate();
+            nodes.map(|(i, (x, v))| node(i, x, v)).sum()
+        };
+        let kinetic = sum(&|i, _, v| 0.5 * masses[i] * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]));
+        let height = sum(&|i, x, _| masses[i] * (gravity[0] * x[0] + gravity[1] * x[1] + gravity[2] * x[2]));
+        let elastic = forces.energy(&self.x).value;
+        Row {
+            frame: self.frame,
+            time: h * self.frame as f64,
+            outer: 0,
+            inner: 0,
+            setup: 0.0,
+            solve: 0.0,
+            energy: elastic + (kinetic - height),
+            kinetic,
+            elastic,
+            work: self.work,
+            contacts,
+            penetration: deepest,
+            outcome: "start".to_owned(),
         }
     }
 }

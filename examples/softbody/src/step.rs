@@ -21,7 +21,6 @@ use coarsen::optimize::{
 use coarsen::prelude::*;
 use coarsen::schwarz::Place;
 use coarsen::sparse::SystemAt;
-use coarsen_contact::Penetration;
 
 use crate::holds::Holds;
 use crate::options::{Integrator, Method, Solver};
@@ -81,13 +80,13 @@ impl<B: Place<Real = f64>> Stepper<B> {
     ///
     /// # Errors
     /// Errors of potentials, of preconditioners and of the place.
-    pub(crate) fn new(world: World, state: &mut State, method: &Method, on: &B) -> Result<Self, Failure> {
+    pub(crate) fn new(world: World, state: &State, method: &Method, on: &B) -> Result<Self, Failure> {
         let World { positions, masses, holds, forces, gravity, .. } = world;
         let (clock, stale) = (Clock::default(), Rc::new(Cell::new(true)));
         let mut f = ImplicitEuler::new(forces, &masses, method.dt)?;
         let mut holds = Holds::new(holds);
-        let anchors = &mut state.anchors;
-        holds.set(state.frame + 1, method.dt, &state.x, anchors, pins(&mut f.potential))?;
+        let mut anchors = state.anchors.clone(); // those of the next frame, which `step` finds again
+        holds.set(state.frame + 1, method.dt, &state.x, &mut anchors, pins(&mut f.potential))?;
 
         let solver = match method.solver {
             Solver::Auto => choose(f.system_at(&state.x)?.system())?,
@@ -124,7 +123,8 @@ impl<B: Place<Real = f64>> Stepper<B> {
         let (start, h, frame) = (Instant::now(), self.f.objective.step(), state.frame + 1);
         let Self { on, f, rule, descent, holds, .. } = self;
         let pins = pins(&mut f.objective.potential);
-        if holds.set(frame, h, &state.x, &mut state.anchors, pins)? {
+        let mut anchors = state.anchors.clone();
+        if holds.set(frame, h, &state.x, &mut anchors, pins)? {
             self.stale.set(true);
         } // 1
         let pinned = pins.energy(&state.x).value;
@@ -143,6 +143,7 @@ impl<B: Place<Real = f64>> Stepper<B> {
             *v = (next - x) / h; // 17
         }
         state.x.copy_from_slice(&self.next); // 16
+        state.anchors = anchors;
         state.work += pinned - state.pinned;
         state.frame = frame;
         let seconds = start.elapsed().as_secs_f64();
@@ -150,21 +151,13 @@ impl<B: Place<Real = f64>> Stepper<B> {
 
         let forces = &mut self.f.objective.potential;
         state.pinned = self::pins(forces).energy(&state.x).value;
-        let touching = forces.parts_mut().iter_mut().map(|part| part.penetration(&state.x));
-        let Penetration { contacts, deepest } = touching.fold(Penetration::default(), Penetration::and);
-        let motion = World::motion(&self.masses, self.gravity, &state.x, &state.v);
         Ok(Row {
-            frame,
-            time: h * frame as f64,
             outer: report.iterations,
             inner: report.inner,
             setup,
             solve: (seconds - setup).max(0.0),
-            energy: forces.energy(&state.x).value + motion,
-            work: state.work,
-            contacts,
-            penetration: deepest,
             outcome: report.outcome.name().to_owned(),
+            ..state.row(forces, &self.masses, self.gravity, h)
         })
     }
 }

@@ -194,6 +194,39 @@ fn inverted_elements_are_not_contacts() {
     assert!(contacts.iter().all(|c| c.vertex as usize != centre), "{contacts:?}");
 }
 
+/// A vertex is pushed from the upper side through its own elements. Above the middle of the body it has no
+/// contact. Below, it has one with the lower side, at its full depth: at the middle the energy jumps, on both
+/// sides it is continuous.
+#[test]
+fn inverted_vertices_touch_the_other_side_beyond_the_middle() {
+    let mesh = Mesh::bar([6, 6, 4], 1.0);
+    let mut x = mesh.positions.as_flattened().to_vec();
+    let centre = (3 * 7 + 3) * 5 + 4;
+    let mut contact = contact(&mesh, 2.0);
+    let mut last: Option<(f64, f64)> = None;
+    for k in 0..78 {
+        let z = 3.925 - 0.05 * f64::from(k);
+        x[3 * centre..3 * centre + 3].copy_from_slice(&[3.2, 3.1, z]);
+        let found = contact.detect(&x).unwrap();
+        let own: Vec<&Contact> = found.iter().filter(|c| c.vertex as usize == centre).collect();
+        assert_eq!(found.len(), own.len(), "{z}: {found:?}");
+        if z > 2.0 {
+            assert!(own.is_empty(), "{z}: {own:?}");
+        } else {
+            assert_eq!(own.len(), 1, "{z}: {own:?}");
+            assert!(own[0].face.iter().all(|&v| mesh.positions[v as usize][2] == 0.0), "{own:?}");
+            assert_eq!(own[0].normal, [0.0, 0.0, -1.0]);
+        }
+        let energy = contact.energy(&x).value;
+        let depth = if z > 2.0 { 0.0 } else { z };
+        assert!((energy - depth * depth).abs() < 1e-12, "{z}: {energy}");
+        if let Some((before, z_before)) = last {
+            assert_eq!((energy - before).abs() > 1.0, z < 2.0 && z_before > 2.0, "{z}: {before} {energy}");
+        }
+        last = Some((energy, z));
+    }
+}
+
 /// The contacts follow x, and those of the last x are not used for another.
 #[test]
 fn contacts_follow_positions() {
@@ -222,7 +255,22 @@ fn contacts_follow_positions() {
     contact.frozen = true;
     assert_eq!(contact.renew(&lifted), Ok(false)); // detects
     assert_eq!(contact.energy(&x).value, 0.0);
-    contact.detect(&x).unwrap();
+    let found = contact.detect(&x).unwrap().to_vec();
+    assert_eq!(contact.energy(&x), inside);
+    // Frozen contacts: also at a node without a contact.
+    let nodes = mesh.positions.len();
+    let touched = |node: usize| {
+        let touches = |c: &Contact| c.stencil().iter().any(|(other, _)| *other as usize == node);
+        found.iter().any(touches)
+    };
+    let away = (0..nodes).find(|&node| !touched(node)).expect("a node without a contact");
+    for bad in [f64::NAN, f64::INFINITY] {
+        let mut diverged = x.clone();
+        diverged[3 * away] = bad;
+        assert!(contact.energy(&diverged).value.is_nan());
+        assert!(gradient(&mut contact, &diverged)[0].is_nan());
+        assert!(contact.penetration(&diverged).deepest.is_nan());
+    }
     assert_eq!(contact.energy(&x), inside);
 }
 

@@ -81,9 +81,79 @@ fn parts_of_other_sizes_are_refused() {
 }
 
 /// A spring between the two nodes that are closest to each other at the start of a step.
-struct Nearest(Springs);
+struct Nearest {
+    spring: Springs,
+    /// Whether positions that are not finite are an error; otherwise their nodes are far from all others.
+    finite: bool,
+}
+
+impl Nearest {
+    fn new(ends: [u32; 2]) -> Self {
+        Self { spring: springs(&[ends]), finite: true }
+    }
+}
 
 impl Potential for Nearest {
+    fn nodes(&self) -> usize {
+        4
+    }
+    fn pattern(&self) -> &Arc<Pattern> {
+        self.spring.pattern()
+    }
+    fn energy(&mut self, x: &[f64]) -> Energy {
+        self.spring.energy(x)
+    }
+    fn add_gradient(&mut self, x: &[f64], g: &mut [f64]) {
+        self.spring.add_gradient(x, g);
+    }
+    fn add_hessian(&mut self, x: &[f64], curvature: Curvature, values: &mut [f64]) {
+        self.spring.add_hessian(x, curvature, values);
+    }
+    fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
+        if self.finite
+            && let Some(&found) = x.iter().find(|x| !x.is_finite())
+        {
+            return Err(BodyError::Value { what: "a position", found, range: "finite" });
+        }
+        let gap = |i: usize, j: usize| (0..3).map(|k| (x[3 * i + k] - x[3 * j + k]).powi(2)).sum::<f64>();
+        let pairs = (0..16).map(|k| (k / 4, k % 4)).filter(|(i, j)| i < j);
+        let near = pairs.min_by(|a, b| gap(a.0, a.1).total_cmp(&gap(b.0, b.1))).unwrap();
+        self.spring = springs(&[[near.0 as u32, near.1 as u32]]);
+        Ok(true)
+    }
+}
+
+#[test]
+fn patterns_follow_what_is_near() {
+    let both = Plus::new(springs(&[[0, 1], [1, 2]]), Nearest::new([0, 3])).unwrap();
+    let mut f = ImplicitEuler::new(both, &[1.0; 4], 0.1).unwrap();
+    check(&mut f);
+    assert!(f.last_hessian().pattern().find(0, 3).is_some());
+    f.begin(&X, &[0.0; 12], [0.0; 3]).unwrap();
+    check(&mut f);
+    assert!(f.last_hessian().pattern().find(0, 3).is_none()); // 1 and 2 are nearest
+    let mut moved = X;
+    moved[9..].copy_from_slice(&[2.0, 0.6, 0.3]);
+    f.begin(&moved, &[0.0; 12], [0.0; 3]).unwrap();
+    assert!(f.hessian(&moved).pattern().find(2, 3).is_some());
+}
+
+/// A step that cannot begin leaves the objective unchanged.
+#[test]
+fn a_failed_begin_changes_nothing() {
+    let both = Plus::new(springs(&[[0, 1], [1, 2]]), Nearest::new([0, 3])).unwrap();
+    let mut f = ImplicitEuler::new(both, &[1.0; 4], 0.1).unwrap();
+    f.begin(&X, &[0.0; 12], [0.0; 3]).unwrap();
+    let (before, mut bad) = (f.value(&X.to_vec()), X);
+    bad[4] = f64::NAN;
+    assert!(f.begin(&bad, &[1.0; 12], [0.0; 3]).is_err());
+    assert_eq!(f.value(&X.to_vec()), before);
+}
+
+/// A part that fails at positions that are not finite, and follows nothing.
+struct Fails(Springs);
+
+impl Potential for Fails {
     fn nodes(&self) -> usize {
         4
     }
@@ -100,42 +170,33 @@ impl Potential for Nearest {
         self.0.add_hessian(x, curvature, values);
     }
     fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
-        if let Some(&found) = x.iter().find(|x| !x.is_finite()) {
-            return Err(BodyError::Value { what: "a position", found, range: "finite" });
+        match x.iter().find(|x| !x.is_finite()) {
+            Some(&found) => Err(BodyError::Value { what: "a position", found, range: "finite" }),
+            None => Ok(false),
         }
-        let gap = |i: usize, j: usize| (0..3).map(|k| (x[3 * i + k] - x[3 * j + k]).powi(2)).sum::<f64>();
-        let pairs = (0..16).map(|k| (k / 4, k % 4)).filter(|(i, j)| i < j);
-        let near = pairs.min_by(|a, b| gap(a.0, a.1).total_cmp(&gap(b.0, b.1))).unwrap();
-        self.0 = springs(&[[near.0 as u32, near.1 as u32]]);
-        Ok(true)
     }
 }
 
+/// One part of a sum has a new pattern, and another one fails in the same `begin`: the matrix follows the new
+/// pattern, so that the objective can still be used.
 #[test]
-fn patterns_follow_what_is_near() {
-    let both = Plus::new(springs(&[[0, 1], [1, 2]]), Nearest(springs(&[[0, 3]]))).unwrap();
-    let mut f = ImplicitEuler::new(both, &[1.0; 4], 0.1).unwrap();
+fn a_failed_begin_keeps_pattern_and_matrix_together() {
+    let nearest = || Nearest { finite: false, ..Nearest::new([0, 3]) };
+    let rope = || springs(&[[0, 1], [1, 2]]);
+    let nested = Plus::new(nearest(), Fails(springs(&[[0, 1]]))).unwrap();
+    let mut f = ImplicitEuler::new(Plus::new(rope(), nested).unwrap(), &[1.0; 4], 0.1).unwrap();
+    let parts: Vec<Box<dyn Potential>> =
+        vec![Box::new(rope()), Box::new(nearest()), Box::new(Fails(springs(&[[0, 1]])))];
+    let mut g = ImplicitEuler::new(Total::new(parts).unwrap(), &[1.0; 4], 0.1).unwrap();
+    let mut bad = X;
+    (bad[3], bad[9]) = (f64::NAN, 1.9); // now 2 and 3 are closest
+    assert!(f.begin(&bad, &[0.0; 12], [0.0; 3]).is_err());
+    assert!(g.begin(&bad, &[0.0; 12], [0.0; 3]).is_err());
+    for pattern in [f.hessian(&X).pattern(), g.hessian(&X).pattern()] {
+        assert!(pattern.find(0, 3).is_none() && pattern.find(2, 3).is_some());
+    }
     check(&mut f);
-    assert!(f.last_hessian().pattern().find(0, 3).is_some());
-    f.begin(&X, &[0.0; 12], [0.0; 3]).unwrap();
-    check(&mut f);
-    assert!(f.last_hessian().pattern().find(0, 3).is_none()); // 1 and 2 are nearest
-    let mut moved = X;
-    moved[9..].copy_from_slice(&[2.0, 0.6, 0.3]);
-    f.begin(&moved, &[0.0; 12], [0.0; 3]).unwrap();
-    assert!(f.hessian(&moved).pattern().find(2, 3).is_some());
-}
-
-/// A step that cannot begin leaves the objective unchanged.
-#[test]
-fn a_failed_begin_changes_nothing() {
-    let both = Plus::new(springs(&[[0, 1], [1, 2]]), Nearest(springs(&[[0, 3]]))).unwrap();
-    let mut f = ImplicitEuler::new(both, &[1.0; 4], 0.1).unwrap();
-    f.begin(&X, &[0.0; 12], [0.0; 3]).unwrap();
-    let (before, mut bad) = (f.value(&X.to_vec()), X);
-    bad[4] = f64::NAN;
-    assert!(f.begin(&bad, &[1.0; 12], [0.0; 3]).is_err());
-    assert_eq!(f.value(&X.to_vec()), before);
+    check(&mut g);
 }
 
 /// A list of boxed parts has the values and derivatives of the nested sum, and forwards every method to its
@@ -145,9 +206,9 @@ fn a_list_of_boxed_parts_is_a_sum() {
     let rope = || springs(&[[0, 1], [1, 2]]);
     let wall = || HalfSpace::new(4, [1.0, 0.0, 0.0], -0.3, Barrier { stiffness: 2.0, reach: 0.5 }).unwrap();
     let parts: Vec<Box<dyn Potential>> =
-        vec![Box::new(rope()), Box::new(Nearest(springs(&[[0, 3]]))), Box::new(wall())];
+        vec![Box::new(rope()), Box::new(Nearest::new([0, 3])), Box::new(wall())];
     let mut f = ImplicitEuler::new(Total::new(parts).unwrap(), &[1.0; 4], 0.1).unwrap();
-    let nested = Plus::new(Plus::new(rope(), Nearest(springs(&[[0, 3]]))).unwrap(), wall()).unwrap();
+    let nested = Plus::new(Plus::new(rope(), Nearest::new([0, 3])).unwrap(), wall()).unwrap();
     let mut g = ImplicitEuler::new(nested, &[1.0; 4], 0.1).unwrap();
     (f.curvature, g.curvature) = (Curvature::Exact, Curvature::Exact);
     for start in 0..2 {

@@ -33,52 +33,93 @@ impl Animation {
     /// [`PictureError`] if there are no frames, if frames differ in size or have sides above 65535, or if the
     /// file cannot be written.
     pub fn write_gif(&self, path: impl AsRef<Path>) -> Result<(), PictureError> {
-        let path = path.as_ref();
-        let first = self.frames.first().ok_or(PictureError::Frame { frame: 0 })?;
-        if let Some(frame) = self.frames.iter().position(|f| f.size() != first.size()) {
-            return Err(PictureError::Frame { frame });
-        }
-        let (width, height) = first.sides(u32::from(u16::MAX))?;
-        let (width, height) = (width as u16, height as u16);
-        let background = first.pixel(0, 0);
-        let quantiser = self.palette(background);
-        let palette = [quantiser.color_map_rgb(), background.to_vec()].concat();
-        let last = (palette.len() / 3 - 1) as u8;
-        let mut known = HashMap::from([(background, last)]);
+        let frame = |k: usize| Ok(Cow::Borrowed(&self.frames[k]));
+        write(self.frames.len(), frame, self.delay, path.as_ref())
+    }
+}
 
-        let fail = |error| match error {
-            gif::EncodingError::Io(error) => PictureError::write(path)(error),
-            other => PictureError::write(path)(std::io::Error::other(other)),
+/// Writes a GIF file of pictures in PNG files of [`Picture::write_png`]; see [`Animation`].
+///
+/// Only one picture is in memory at a time. *Cost* each file is read three times: to count colours, to choose
+/// the palette, and to write the frame.
+///
+/// # Errors
+/// [`PictureError`] as for [`Animation::write_gif`], and for files that cannot be read.
+pub fn gif_of_files(
+    files: &[impl AsRef<Path>],
+    delay: u16,
+    path: impl AsRef<Path>,
+) -> Result<(), PictureError> {
+    write(files.len(), |k| Picture::read_png(&files[k]).map(Cow::Owned), delay, path.as_ref())
+}
+
+/// Writes the frames 0 to `count` − 1, each of which is made when it is needed.
+fn write<'a>(
+    count: usize,
+    frame: impl Fn(usize) -> Result<Cow<'a, Picture>, PictureError>,
+    delay: u16,
+    path: &Path,
+) -> Result<(), PictureError> {
+    if count == 0 {
+        return Err(PictureError::Frame { frame: 0 });
+    }
+    let first = frame(0)?;
+    let (size, (width, height)) = (first.size(), first.sides(u32::from(u16::MAX))?);
+    let (width, height) = (width as u16, height as u16);
+    let background = first.pixel(0, 0);
+    drop(first);
+    let quantiser = palette(count, &frame, size, background)?;
+    let palette = [quantiser.color_map_rgb(), background.to_vec()].concat();
+    let last = (palette.len() / 3 - 1) as u8;
+    let mut known = HashMap::from([(background, last)]);
+
+    let fail = |error| match error {
+        gif::EncodingError::Io(error) => PictureError::write(path)(error),
+        other => PictureError::write(path)(std::io::Error::other(other)),
+    };
+    let file = File::create(path).map_err(PictureError::write(path))?;
+    let mut encoder = gif::Encoder::new(BufWriter::new(file), width, height, &palette).map_err(fail)?;
+    encoder.set_repeat(gif::Repeat::Infinite).map_err(fail)?;
+    for k in 0..count {
+        let picture = frame(k)?;
+        let index = |&[r, g, b]: &[u8; 3]| {
+            *known.entry([r, g, b]).or_insert_with(|| quantiser.index_of(&[r, g, b, 255]) as u8)
         };
-        let file = File::create(path).map_err(PictureError::write(path))?;
-        let mut encoder = gif::Encoder::new(BufWriter::new(file), width, height, &palette).map_err(fail)?;
-        encoder.set_repeat(gif::Repeat::Infinite).map_err(fail)?;
-        for picture in &self.frames {
-            let index = |&[r, g, b]: &[u8; 3]| {
-                *known.entry([r, g, b]).or_insert_with(|| quantiser.index_of(&[r, g, b, 255]) as u8)
-            };
-            let buffer: Vec<u8> = picture.pixels().iter().map(index).collect();
-            let frame = gif::Frame {
-                width,
-                height,
-                delay: self.delay,
-                buffer: Cow::Owned(buffer),
-                ..Default::default()
-            };
-            encoder.write_frame(&frame).map_err(fail)?;
-        }
-        Ok(())
+        let buffer: Vec<u8> = picture.pixels().iter().map(index).collect();
+        let frame = gif::Frame { width, height, delay, buffer: Cow::Owned(buffer), ..Default::default() };
+        encoder.write_frame(&frame).map_err(fail)?;
     }
+    Ok(())
+}
 
-    /// A palette of 255 colours for all pixels except the background, computed from evenly distributed pixels
-    /// of all frames.
-    fn palette(&self, background: [u8; 3]) -> NeuQuant {
-        let drawn = || self.frames.iter().flat_map(|f| f.pixels()).filter(|p| **p != background);
-        let step = drawn().count().div_ceil(LEARNT).max(1);
-        let mut learnt: Vec<u8> = drawn().step_by(step).flat_map(|&[r, g, b]| [r, g, b, 255]).collect();
-        if learnt.is_empty() {
-            learnt = [background[0], background[1], background[2], 255].to_vec();
+/// A palette of 255 colours for all pixels except the background, computed from evenly distributed pixels of
+/// all frames, which must have one size.
+fn palette<'a>(
+    count: usize,
+    frame: &impl Fn(usize) -> Result<Cow<'a, Picture>, PictureError>,
+    size: (usize, usize),
+    background: [u8; 3],
+) -> Result<NeuQuant, PictureError> {
+    let mut drawn = 0;
+    for k in 0..count {
+        let picture = frame(k)?;
+        if picture.size() != size {
+            return Err(PictureError::Frame { frame: k });
         }
-        NeuQuant::new(1, 255, &learnt)
+        drawn += picture.pixels().iter().filter(|p| **p != background).count();
     }
+    let step = drawn.div_ceil(LEARNT).max(1);
+    let (mut learnt, mut index) = (Vec::new(), 0_usize);
+    for k in 0..count {
+        for &[r, g, b] in frame(k)?.pixels().iter().filter(|p| **p != background) {
+            if index.is_multiple_of(step) {
+                learnt.extend([r, g, b, 255]);
+            }
+            index += 1;
+        }
+    }
+    if learnt.is_empty() {
+        learnt = [background[0], background[1], background[2], 255].to_vec();
+    }
+    Ok(NeuQuant::new(1, 255, &learnt))
 }

@@ -28,7 +28,7 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind};
 use std::path::Path;
 
-pub use animation::Animation;
+pub use animation::{Animation, gif_of_files};
 pub use camera::{Camera, Projection};
 pub use colour::Colours;
 pub use drawing::Drawing;

@@ -25,6 +25,14 @@ impl Setting {
             {
                 return value("nodes.top", share, "above 0 and at most 1");
             }
+            if let Pick::Nearest(point) = &attachment.nodes
+                && let Some(&found) = point.iter().find(|v| !v.is_finite())
+            {
+                return value("nodes.nearest", found, "finite");
+            }
+            if let Some(until) = attachment.until.filter(|until| *until <= attachment.from.max(1)) {
+                return value("until", until as f64, "a frame after the first one of the attachment");
+            }
             if let Some(found) = attachment.stiffness.filter(|k| !(*k > 0.0 && k.is_finite())) {
                 return value("stiffness", found, "positive and finite");
             }

@@ -70,6 +70,23 @@ pub(crate) enum SceneError {
         /// Which attachment.
         index: usize,
     },
+    /// A node in two attachments at a time.
+    #[error(
+        "attachments {first} and {second} (from 0) both hold node {node} of body {body} in frame {frame}; a node \
+         can have one attachment at a time: change nodes, from or until"
+    )]
+    Twice {
+        /// One attachment.
+        first: usize,
+        /// The other attachment.
+        second: usize,
+        /// The body.
+        body: usize,
+        /// The node, from 0 within the body.
+        node: usize,
+        /// The first frame in which both hold the node.
+        frame: usize,
+    },
     /// A material of solids for a mesh of triangles.
     #[error(
         "body {index} (from 0): the mesh {mesh} has no tetrahedra, which its material needs; use mass-spring"

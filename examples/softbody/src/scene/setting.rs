@@ -109,7 +109,7 @@ impl Default for Body {
 }
 
 /// Nodes of a body that are pinned to their positions at the start of the attachment, or to points that move
-/// away from these positions.
+/// away from these positions. A node can be in one attachment at a time.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Attachment {

@@ -1,5 +1,6 @@
 //! Nodes, masses and potentials of a scene.
 
+use std::collections::HashSet;
 use std::f64::consts::PI;
 use std::ops::Range;
 
@@ -15,6 +16,7 @@ use crate::holds::Hold;
 use crate::material::{Material, Moduli, THICKNESS, masses};
 use crate::meshes::MeshChoice;
 use crate::part::Part;
+use crate::solids::unit;
 
 /// The total stiffness of the pins of an attachment, in units of Young's modulus times the size.
 const PIN: f64 = 100.0;
@@ -113,18 +115,10 @@ impl World {
             let size = thickness(&meshes[attachment.body], body.size);
             hold(index, attachment, &shapes[attachment.body], PIN * young(body) * size, &whole.positions)
         };
-        let holds = setting.attachment.iter().enumerate().map(hold).collect::<Result<_, _>>()?;
+        let holds: Vec<Hold> = setting.attachment.iter().enumerate().map(hold).collect::<Result<_, _>>()?;
+        check_holds(&holds, setting, &shapes)?;
         let (forces, gravity) = (Total::new(parts)?, setting.gravity.unwrap_or_default());
         Ok(Self { positions: whole.positions, velocities, masses: weights, shapes, holds, forces, gravity })
-    }
-
-    /// The kinetic and the gravitational energy of all nodes in J.
-    pub(crate) fn motion(masses: &[f64], gravity: [f64; 3], x: &[f64], v: &[f64]) -> f64 {
-        let node = |i: usize| {
-            let (x, v) = (&x[3 * i..3 * i + 3], &v[3 * i..3 * i + 3]);
-            (0..3).map(|k| masses[i] * (0.5 * v[k] * v[k] - gravity[k] * x[k])).sum::<f64>()
-        };
-        (0..masses.len()).map(node).sum()
     }
 }
 
@@ -211,15 +205,19 @@ fn hold(
                 let (found, count) = (node as usize, own.len());
                 return Err(SceneError::Missing { index, what: "node", found, count });
             }
-            list.clone()
+            let mut nodes = list.clone();
+            nodes.sort_unstable();
+            nodes.dedup();
+            nodes
         }
     };
     if nodes.is_empty() {
         return Err(SceneError::Nothing { index });
     }
     let turn = attachment.turn.map(|turn| {
-        let length = dot(turn.axis, turn.axis).sqrt();
-        (turn.through, turn.axis.map(|a| a / length), turn.rate * PI / 180.0)
+        // Squares of very short and very long axes are 0 or infinite.
+        let most = turn.axis.iter().fold(0.0_f64, |most, a| most.max(a.abs()));
+        (turn.through, unit(turn.axis.map(|a| a / most)), turn.rate * PI / 180.0)
     });
     Ok(Hold {
         stiffness: attachment.stiffness.unwrap_or(stiffness / nodes.len() as f64),
@@ -228,4 +226,23 @@ fn hold(
         velocity: attachment.velocity,
         turn,
     })
+}
+
+/// Checks that no node is in two attachments at a time: the second would replace the pin of the first.
+fn check_holds(holds: &[Hold], setting: &Setting, shapes: &[Shape]) -> Result<(), SceneError> {
+    for (second, hold) in holds.iter().enumerate() {
+        for (first, other) in holds[..second].iter().enumerate() {
+            let frame = hold.frames.start.max(other.frames.start);
+            let body = setting.attachment[second].body;
+            if frame >= hold.frames.end.min(other.frames.end) || setting.attachment[first].body != body {
+                continue;
+            }
+            let known: HashSet<u32> = other.nodes.iter().copied().collect();
+            if let Some(&node) = hold.nodes.iter().find(|node| known.contains(node)) {
+                let node = node as usize - shapes[body].nodes.start;
+                return Err(SceneError::Twice { first, second, body, node, frame });
+            }
+        }
+    }
+    Ok(())
 }

@@ -2,6 +2,7 @@
 //! definiteness of projected Hessians.
 
 mod duals;
+mod projections;
 mod solids;
 
 use coarsen_core::{LinearOperator, Objective};

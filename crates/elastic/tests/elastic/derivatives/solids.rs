@@ -2,8 +2,8 @@
 //! from Newton's iteration for the polar decomposition, not from singular values.
 
 use coarsen_elastic::{
-    Arap, BaraffWitkin, BodyError, Curvature, Energy, Fibers, FixedCoRotated, ImplicitEuler, Lame, Potential,
-    StVenantKirchhoff, Tetrahedra,
+    Arap, BaraffWitkin, BodyError, CoRotational, Curvature, Density, Energy, Fibers, FixedCoRotated,
+    ImplicitEuler, Lame, NeoHookean, Potential, StVenantKirchhoff, StableNeoHookean, Tetrahedra,
 };
 use coarsen_mesh::Mesh;
 
@@ -181,6 +181,35 @@ fn meshes_with_faults_are_refused() {
     let mut loose = mesh();
     loose.positions.push([0.0; 3]);
     assert!(matches!(refused(&loose), Some(BodyError::Loose { node: 4 })));
+}
+
+/// Two densities have no lower bound with λ < 0, though small strains have positive energy: the energy of the
+/// first falls without bound where an element becomes flat, that of the second where it grows.
+#[test]
+fn moduli_without_a_lower_bound_are_refused() {
+    fn refused(density: impl Density, lambda: f64) -> Option<BodyError> {
+        Tetrahedra::new(density, &mesh(), &[false; 4], |_| Lame { lambda, mu: 3e3 }).err()
+    }
+    let negative = Lame { lambda: -1e3, mu: 3e3 };
+    let diagonal = |x: f64, y: f64, z: f64| [[x, 0.0, 0.0], [0.0, y, 0.0], [0.0, 0.0, z]];
+    let flat = |z: f64| NeoHookean.energy(negative, &diagonal(1.0, 1.0, z)).value;
+    assert!(flat(0.99) > 0.0 && flat(1e-9) < -5e4 && flat(1e-12) < 1.5 * flat(1e-9));
+    let grown = |s: f64| FixedCoRotated.energy(negative, &diagonal(s, s, s)).value;
+    assert!(grown(1.01) > 0.0 && grown(10.0) < -1e8 && grown(20.0) < 2.0 * grown(10.0));
+    for refused in [refused(NeoHookean, -1e3), refused(FixedCoRotated, -1e3)] {
+        let expected = BodyError::Unbounded { index: 0, lambda: -1e3, mu: 3e3 };
+        assert_eq!(refused, Some(expected));
+    }
+    for accepted in [
+        refused(NeoHookean, 0.0),
+        refused(FixedCoRotated, 0.0),
+        refused(Arap, -1e3),
+        refused(CoRotational, -1e3),
+        refused(StVenantKirchhoff, -1e3),
+        refused(StableNeoHookean, -1e3),
+    ] {
+        assert_eq!(accepted, None);
+    }
 }
 
 /// With k = 2 μ and k' = μ, fibers along any axes are as-rigid-as-possible elasticity for small strains: the

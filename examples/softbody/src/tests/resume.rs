@@ -1,0 +1,92 @@
+//! Runs that continue, and those that cannot.
+
+use super::{Folder, contents};
+use crate::checkpoint::CheckpointError;
+use crate::output::OutputError;
+use crate::scene::{Setting, World};
+use crate::state::State;
+use crate::step::Stepper;
+use crate::{identity, run};
+use coarsen::prelude::*;
+
+/// Pictures of another size cannot be in the same animation: this is found before any frame is computed.
+#[test]
+fn another_width_is_refused_at_once() {
+    let folder = Folder::new("width");
+    let start = |more: &[&str]| {
+        let fixed = ["--mesh", "bar:1", "--checkpoint", "2", "--frames"];
+        folder.run(&[&fixed[..], more].concat())
+    };
+    start(&["2", "--width", "32"]).unwrap();
+    let before = contents(&folder.0);
+    let error = start(&["4", "--width", "64", "--resume"]).unwrap_err();
+    let found = matches!(error.downcast_ref(), Some(OutputError::Width { found: (32, 24), .. }));
+    assert!(found && error.to_string().contains("--width 32"), "{error}");
+    assert!(before == contents(&folder.0));
+    start(&["3", "--width", "0", "--resume"]).unwrap();
+    start(&["4", "--width", "32", "--resume"]).unwrap();
+}
+
+/// The same vertices with other tetrahedra are another run.
+#[test]
+fn other_elements_are_refused() {
+    let folder = Folder::new("elements");
+    let points =
+        "MeshVersionFormatted 2\nDimension 3\nVertices 5\n0 0 0 0\n1 0 0 0\n0 1 0 0\n0 0 1 0\n1 1 1 0\n";
+    let (two, three) = ("1 2 3 4 0\n2 3 4 5 0\n", "1 2 3 5 0\n1 3 4 5 0\n1 4 2 5 0\n");
+    let start = |count: usize, elements: &str, more: &[&str]| {
+        let mesh = folder.write("body.mesh", &format!("{points}Tetrahedra {count}\n{elements}End\n"));
+        let fixed = ["--width", "0", "--checkpoint", "1", "--frames", "2", "--mesh", &mesh];
+        folder.run(&[&fixed[..], more].concat())
+    };
+    start(2, two, &[]).unwrap();
+    start(2, two, &["--resume"]).unwrap();
+    let error = start(3, three, &["--resume"]).unwrap_err();
+    assert!(matches!(error.downcast_ref(), Some(CheckpointError::Other { .. })), "{error}");
+    start(3, three, &[]).unwrap();
+}
+
+/// `--backend auto` may choose another place than in the run before.
+#[test]
+fn the_chosen_place_belongs_to_the_run() {
+    let folder = Folder::new("place");
+    let options = folder.options(&["--mesh", "bar:1", "--backend", "auto"]);
+    let setting = Setting::of(&options).unwrap();
+    let meshes = setting.meshes().unwrap();
+    let of = |place: &str| identity(&setting, &options.method, &meshes, &meshes[0].positions, place);
+    assert!(of("cpu") == of("cpu") && of("cpu") != of("opencl"));
+}
+
+/// A step that fails leaves the state as it was, with attachments that begin in it.
+#[test]
+fn a_failed_step_leaves_the_state() {
+    let folder = Folder::new("failed");
+    let options = folder.options(&["--mesh", "bar:1"]);
+    let setting = Setting::of(&options).unwrap();
+    let meshes = setting.meshes().unwrap();
+    let world = World::new(&setting, &meshes).unwrap();
+    let mut state = State::start(&world);
+    state.v[0] = f64::INFINITY;
+    let before = state.clone();
+    let mut stepper = Stepper::new(world, &state, &options.method, &Cpu::new()).unwrap();
+    let error = stepper.step(&mut state).unwrap_err();
+    assert!(error.to_string().contains("frame 1"), "{error}");
+    assert!(state == before && before.anchors.iter().all(Vec::is_empty));
+    state.v[0] = 0.0;
+    stepper.step(&mut state).unwrap();
+    assert!(state.frame == 1 && !state.anchors[0].is_empty());
+}
+
+/// The table and the summary are there, also where the animation cannot be written.
+#[test]
+fn the_summary_does_not_wait_for_the_animation() {
+    let folder = Folder::new("animation");
+    std::fs::create_dir(folder.0.join("softbody.gif")).unwrap();
+    let options = folder.options(&["--mesh", "bar:1", "--frames", "1", "--width", "32"]);
+    let error = run(Cpu::new(), &options).unwrap_err();
+    assert!(error.to_string().contains("softbody.gif"), "{error}");
+    let summary = std::fs::read_to_string(folder.0.join("summary.txt")).unwrap();
+    assert!(summary.contains("1 of 1 frames converged"), "{summary}");
+    let table = std::fs::read_to_string(folder.0.join("frames.csv")).unwrap();
+    assert_eq!(table.lines().count(), 3, "{table}");
+}
