@@ -56,7 +56,7 @@ pub(super) fn weights(
     }
 }
 
-/// Returns, for each node, the handles with a nonzero weight, and the weights.
+/// Returns, for each node, the handles with a nonzero weight, and these weights.
 fn harmonic(graph: &Lengths<'_>, handles: &[u32]) -> Result<Vec<Vec<(u32, f64)>>, SetupError> {
     let nodes = graph.pattern.rows();
     let mut handle_of = vec![u32::MAX; nodes];
@@ -68,12 +68,12 @@ fn harmonic(graph: &Lengths<'_>, handles: &[u32]) -> Result<Vec<Vec<(u32, f64)>>
         handle_of.iter().map(|&j| if j == u32::MAX { Vec::new() } else { vec![(j, 1.0)] }).collect();
     let shortest = graph.lengths.iter().copied().filter(|&l| l > 0.0).fold(f64::INFINITY, f64::min);
     let mut laplacian = Vec::new();
-    let mut pulls = vec![Vec::new(); handles.len()]; // the columns of −L for the handles, in the rows of the other nodes
+    let mut pulls = vec![Vec::new(); handles.len()]; // columns of −L, one per handle
     for (f, &i) in free.iter().enumerate() {
         let mut sum = 0.0;
         for at in graph.pattern.range(i) {
             let j = graph.pattern.indices()[at] as usize;
-            let stiffness = shortest / graph.lengths[at].max(1e-3 * shortest); // nodes at the same position get a large but finite stiffness
+            let stiffness = shortest / graph.lengths[at].max(1e-3 * shortest); // nodes may coincide
             if j == i || stiffness == 0.0 {
                 continue;
             }
