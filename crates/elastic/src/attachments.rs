@@ -18,11 +18,11 @@ struct Pin {
     stiffness: f64,
 }
 
-/// Pins, springs that pull free nodes to points; they can be added and removed during a simulation.
+/// Pins: springs that pull free nodes to points, and that can be added and removed during a simulation.
 ///
-/// The Hessian is diagonal, so the sparsity pattern never changes.
-/// *Use* for interactive forces such as a mouse. For a node that never moves, use a held node, which has no
-/// unknowns. A node has at most one pin.
+/// The Hessian is diagonal, so the sparsity pattern never changes. A node has at most one pin. *Use* for
+/// interactive forces, such as dragging with a mouse. *Not* for a node that never moves: hold this node,
+/// which then has no unknowns.
 #[derive(Clone, Debug)]
 pub struct Attachments {
     pattern: Arc<Pattern>,
@@ -30,7 +30,7 @@ pub struct Attachments {
 }
 
 impl Attachments {
-    /// An empty set of pins for `nodes` free nodes.
+    /// Returns an empty set of pins for `nodes` free nodes.
     ///
     /// # Errors
     /// [`BodyError::Sparse`] if there are more nodes than a matrix may have rows.
@@ -38,10 +38,10 @@ impl Attachments {
         Ok(Self { pattern: pattern_of(nodes, (0..nodes as u32).map(|i| (i, i)))?, pins: Vec::new() })
     }
 
-    /// Pins a free node to a point with stiffness k N/m; replaces its previous pin.
+    /// Pins a free node to a point, with a stiffness in N/m. A previous pin of the node is replaced.
     ///
     /// # Errors
-    /// [`BodyError`] if the node does not exist or k is not positive.
+    /// [`BodyError`] if the node does not exist or the stiffness is not positive.
     pub fn attach(&mut self, node: usize, point: [f64; 3], stiffness: f64) -> Result<(), BodyError> {
         if node >= self.pattern.rows() {
             let (index, nodes) = (self.pins.len(), self.pattern.rows());
@@ -59,7 +59,7 @@ impl Attachments {
         Ok(())
     }
 
-    /// Removes the pin of a node; returns whether the node had a pin.
+    /// Removes the pin of a node, and returns whether the node had a pin.
     pub fn release(&mut self, node: usize) -> bool {
         let found = self.pins.binary_search_by_key(&(node as u32), |pin| pin.node);
         found.map(|at| self.pins.remove(at)).is_ok()

@@ -22,8 +22,8 @@ pub struct Lame {
 }
 
 impl Lame {
-    /// The moduli from Young's modulus E > 0 in Pa and Poisson's ratio −1 < ν < 1/2. For other values
-    /// [`Tetrahedra::new`](crate::Tetrahedra::new) returns an error.
+    /// Returns the moduli for Young's modulus E > 0 in Pa and Poisson's ratio −1 < ν < 1/2. With other
+    /// values, [`Tetrahedra::new`](crate::Tetrahedra::new) returns an error.
     ///
     /// ```
     /// let soft = coarsen_elastic::Lame::new(1e5, 0.25);
@@ -54,7 +54,7 @@ pub trait Density: Sync {
     /// P(F), the first Piola-Kirchhoff stress.
     fn stress(&self, material: Lame, f: &[[f64; 3]; 3]) -> [[f64; 3]; 3];
 
-    /// Whether ψ is finite for inverted elements; if not, steps are limited so that no element becomes flat.
+    /// Whether ψ is finite for inverted elements. If not, steps are limited so that no element becomes flat.
     fn inverts(&self) -> bool {
         true
     }
@@ -65,10 +65,10 @@ pub trait Density: Sync {
 
 /// The eigensystem ∂²ψ/∂F² = Σ valueₖ vec(Qₖ) vec(Qₖ)ᵀ with orthonormal Qₖ.
 ///
-/// It follows from isotropy: a symmetric and an antisymmetric Q for each pair of singular directions, and
-/// three diagonal Q from a 3x3 matrix. Clamping the values at 0 gives the projection of Teran et al. 2005
-/// without a numerical 9x9 eigensolver. *Reference* Smith, de Goes & Kim 2019, "Analytic eigensystems for
-/// isotropic distortion energies", ACM TOG 38(1), §4.
+/// For an isotropic density it is known in closed form, except for a 3x3 eigenproblem. Each pair of singular
+/// directions gives a symmetric and an antisymmetric Q; the 3x3 matrix gives three diagonal Q. Setting
+/// negative eigenvalues to 0 gives the projection of Teran et al. 2005. *Reference* Smith, de Goes & Kim
+/// 2019, "Analytic eigensystems for isotropic distortion energies", ACM TOG 38(1), §4.
 #[derive(Clone, Copy, Debug)]
 pub struct Modes {
     /// Eigenvalues, Pa.
@@ -78,9 +78,9 @@ pub struct Modes {
 }
 
 impl Modes {
-    /// The modes from derivatives of the density in the frame of the singular directions. For pair k, the two
-    /// directions other than k: `symmetric[k]` = (ψᵢ − ψⱼ) / (σᵢ − σⱼ), `antisymmetric[k]` = (ψᵢ + ψⱼ) / (σᵢ
-    /// + σⱼ); `stretch` = ∂²ψ/∂σᵢ∂σⱼ.
+    /// Returns the modes from derivatives of ψ with respect to the singular values, ψᵢ = ∂ψ/∂σᵢ. With i and j
+    /// the two directions other than k, `symmetric[k]` = (ψᵢ − ψⱼ) / (σᵢ − σⱼ) and `antisymmetric[k]` = (ψᵢ +
+    /// ψⱼ) / (σᵢ + σⱼ); `stretch` = ∂²ψ/∂σᵢ∂σⱼ.
     pub(crate) fn new(
         svd: &Svd,
         symmetric: [f64; 3],
@@ -120,7 +120,7 @@ pub(crate) mod tests {
     use crate::mat3::{determinant, mul, square};
     use coarsen_core::SplitMix64;
 
-    /// Test deformations: near rest, stretched, sheared, inverted.
+    /// Returns test deformations: near rest, stretched, sheared and inverted.
     pub(crate) fn deformations() -> Vec<[[f64; 3]; 3]> {
         let mut random = SplitMix64::new(3);
         let mut any = |size: f64| -> [[f64; 3]; 3] {
@@ -183,7 +183,7 @@ pub(crate) mod tests {
         assert!(square(&stress).sqrt() < 1e-14, "{stress:?}");
     }
 
-    /// [`check_change`], and at rest no term of ψ has a slope.
+    /// Checks as [`check_change`], and that the magnitude of ψ is 0 at rest.
     pub(crate) fn check_magnitude(density: &impl Density) {
         check_change(density);
         let rest = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
@@ -191,7 +191,7 @@ pub(crate) mod tests {
         assert_eq!(energy, Energy { value: 0.0, magnitude: 0.0 });
     }
 
-    /// Entries of F that change by a relative h change ψ by a few h times its magnitude.
+    /// Checks that a relative change h of the entries of F changes ψ by at most a few h times its magnitude.
     pub(crate) fn check_change(density: &impl Density) {
         let (material, h) = (Lame::new(1.0, 0.4), 1e-7);
         let mut random = SplitMix64::new(4);

@@ -15,10 +15,10 @@ use crate::potential::{Curvature, Energy, Potential, Touching};
 
 /// An energy φ of the distance to an obstacle in m, positive outside.
 pub trait Law {
-    /// φ, φ' and φ'' at a distance; 0 without contact.
+    /// φ, φ' and φ'' at a distance. All are 0 without contact.
     fn at(&self, distance: f64) -> [f64; 3];
 
-    /// The largest α for which `distance + α rate` is valid.
+    /// The largest α for which the distance `distance + α rate` is known to be valid; ∞ by default.
     fn max_step(&self, distance: f64, rate: f64) -> f64 {
         let _ = (distance, rate);
         f64::INFINITY
@@ -27,8 +27,8 @@ pub trait Law {
 
 /// The contact energy of all free nodes with a plane.
 ///
-/// Its Hessian changes with the set of nodes in contact and is stored as contacts, not in the matrix.
-/// *Cost* one pass over the nodes, on one thread.
+/// Its Hessian changes with the set of nodes in contact. It is stored as contacts, not in the matrix. *Cost*:
+/// one pass over the nodes on one thread.
 ///
 /// ```
 /// use coarsen_elastic::{HalfSpace, Penalty, Potential};
@@ -46,8 +46,8 @@ pub struct HalfSpace<L> {
 }
 
 impl<L: Law> HalfSpace<L> {
-    /// The half-space n · x ≥ `offset`, in m along the normal, for `nodes` free nodes; the normal is
-    /// normalised.
+    /// Returns the half-space n · x ≥ `offset` for `nodes` free nodes, with `offset` in m and n = `normal` /
+    /// ‖`normal`‖.
     ///
     /// # Errors
     /// [`BodyError::Value`] for a normal of length 0 and for numbers that are not finite.
@@ -69,7 +69,7 @@ impl<L: Law> HalfSpace<L> {
         (0..3).map(|k| self.normal[k] * v[k]).sum()
     }
 
-    /// n · x_i − c of a node.
+    /// n · x − c for the position x of a node.
     fn distance(&self, x: &[f64]) -> f64 {
         self.along(x) - self.offset
     }

@@ -1,4 +1,4 @@
-//! Neo-Hookean elasticity with a logarithm.
+//! Neo-Hookean elasticity with the logarithm of J.
 //!
 //! > ψ = μ/2 (I − 3) − μ ln J + λ/2 ln² J    (6.27)
 //!
@@ -11,9 +11,10 @@ use crate::potential::Energy;
 /// Neo-Hookean elasticity with unbounded resistance to compression: ψ is infinite for flat and inverted
 /// elements.
 ///
-/// *Use* if no element may invert, with a line search that respects the largest step; the start must not have
-/// inverted elements. Otherwise use [`StableNeoHookean`](crate::StableNeoHookean).
-/// *Reference* Bonet & Wood 2008, *Nonlinear Continuum Mechanics for Finite Element Analysis*, §6.4.3.
+/// *Use* if no element may invert. The start must not have inverted elements, and the line search must
+/// respect [`max_step`](crate::Potential::max_step). Otherwise use
+/// [`StableNeoHookean`](crate::StableNeoHookean). *Reference* Bonet & Wood 2008, *Nonlinear Continuum
+/// Mechanics for Finite Element Analysis*, §6.4.3.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NeoHookean;
 

@@ -5,7 +5,7 @@
 //! | G | diagonal block of PᵀAP, k x k |
 //! | S | diag(pᵀ diag(A) p) over the columns p of P that belong to this node |
 //! | C | S^(−1/2) G S^(−1/2), whose largest eigenvalues are of the order of 1 |
-//! | L, V | C = L Lᵀ up to round-off, where L has fewer columns than C; the columns of V span the null space of C |
+//! | L, V | C = L Lᵀ up to round-off, L with fewer columns than C; V spans the null space of C |
 
 use std::ops::Range;
 

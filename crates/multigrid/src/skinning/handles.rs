@@ -3,7 +3,7 @@
 //! | symbol | what |
 //! |---|---|
 //! | Ω_0 | all nodes |
-//! | Ω_l | the handles of level l: the first k_l handles in the order of their choice, so that Ω_(l+1) ⊂ Ω_l |
+//! | Ω_l | the handles of level l: the first k_l of all handles in their order, so that Ω_(l+1) ⊂ Ω_l |
 //! | d(i) | the geodesic distance of node i to the nearest handle |
 
 use std::cmp::Reverse;

@@ -3,7 +3,7 @@
 //! | symbol | what |
 //! |---|---|
 //! | D | the block diagonal of A |
-//! | r, z = D⁻¹ r, p, q = A p | residual, preconditioned residual, direction, product of A and the direction |
+//! | r, z = D⁻¹ r, p, q = A p | residual, preconditioned residual, direction, A times direction |
 //! | ρ = r·z | the squared norm of the stopping test: ‖r‖² in D⁻¹ |
 //!
 //! *Reference* Wang et al. 2020 (HOT), §5: the coarsest solve stops at half of √(bᵀD⁻¹b). Step numbers are
