@@ -22,7 +22,7 @@
 //! | symbol | here | |
 //! |---|---|---|
 //! | k, k' | [`Fibers`] | moduli, Pa |
-//! | ∇N_a · e_i | `Rest::gradients[a][i]` | shape gradient in the frame of the axes, where F has columns w_i |
+//! | ∇N_a · e_i | `Rest::gradients[a][i]` | shape gradient in the frame of the axes; F has columns w_i |
 //! | V | `Rest::volume` | rest volume |
 
 use coarsen_mesh::Mesh;

@@ -18,7 +18,8 @@ pub enum DescentError {
     NotMinimized(#[from] crate::NotMinimized),
 }
 
-/// The text of [`Display`](std::fmt::Display), so that an error returned from `main` prints as a sentence.
+/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
+/// sentence.
 impl std::fmt::Debug for DescentError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)

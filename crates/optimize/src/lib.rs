@@ -7,7 +7,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`descent`](Descent) | the loop; `run` has its counters and stopping tests, `ray` evaluates along a line |
+//! | [`descent`](Descent) | the loop; `run`: counters and stopping tests; `ray`: evaluation along a line |
 //! | [`direction`](Direction) | the trait of directions |
 //! | [`gradient`](Gradient) | steepest descent, and a constant factored matrix |
 //! | [`conjugate`](NonlinearCg) | nonlinear conjugate gradients |

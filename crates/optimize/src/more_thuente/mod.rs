@@ -26,8 +26,8 @@ const SHRINK: f64 = 0.66;
 /// from α_l. The upper bound is δ_max of §4; the lower bound is from the authors' code in MINPACK-2.
 const GROW: [f64; 2] = [1.1, 4.0];
 
-/// If φ keeps falling towards a point α_w where it is not finite, the search ends within this fraction of
-/// α_w.
+/// If φ keeps falling towards a point where it is not finite, a trial α is accepted once this point is at
+/// most this fraction of α away.
 const NEAR: f64 = 0.1;
 
 /// Decreases of φ below this multiple of its round-off are computed from slopes.
