@@ -2,11 +2,12 @@
 
 use coarsen_sparse::Bsr;
 
-/// The residual from rounding x and summing b − A x: ε ‖ |A| |x| + |b| ‖₂ / ‖b‖₂, divided by 1 if b = 0.
+/// Returns the residual that round-off in x and in b − A x causes: ε ‖ |A| |x| + |b| ‖₂ / ‖b‖₂, divided by 1
+/// if b = 0.
 ///
-/// Below this value a residual computed in f64 is only round-off, for any method. The value is large if A is
-/// so ill-conditioned that x = A⁻¹ b is larger than b by many orders of magnitude. *Cost* one
-/// product with |A|. *Source* Higham 2002, "Accuracy and Stability of Numerical Algorithms", §7.1 and §12.1.
+/// With any method, a residual that is computed in f64 is only round-off below this value. The value is large
+/// if A is so ill-conditioned that x = A⁻¹ b is larger than b by many orders of magnitude. *Cost*: one
+/// product with |A|. *Source*: Higham 2002, "Accuracy and Stability of Numerical Algorithms", §7.1 and §12.1.
 ///
 /// ```
 /// let a = coarsen_sparse::assembly::from_triplets(1, 1, &[(0, 0, 1e-3)])?;
@@ -33,7 +34,7 @@ pub fn attainable(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
     f64::EPSILON * norm(&sums, top) / if size > 0.0 { norm(b, size) } else { 1.0 }
 }
 
-/// Whether a residual above `tolerance` is about as small as f64 allows: the floor is not below the
+/// Whether a residual above `tolerance` is about as small as f64 allows: the floor is at or above the
 /// tolerance, and the residual is near the floor.
 pub fn is_floor(floor: f64, tolerance: f64, residual: f64) -> bool {
     /// Iterations stagnate at this multiple of the floor.

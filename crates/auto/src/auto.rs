@@ -12,12 +12,13 @@ use crate::cpu::{DIRECT, Work};
 use crate::drive::{Terms, drive};
 use crate::{Costs, Kind, Method, NoFactor, attainable};
 
-/// Solves a system by the method with the cheapest forecast, and bounds the cost of wrong forecasts.
+/// Solves a system by the method with the cheapest forecast, and limits the cost of wrong forecasts.
 ///
 /// *Use* for a system that is solved once, or to find a solver for many similar systems. For a sequence of
-/// systems with the same pattern, a solver that is kept and updated is cheaper. *Cost* at most three times
-/// the cost of all methods tried and three times the cost of a sparse factor, in the units of [`Costs`], if a
-/// factor is possible ([`Rental`](crate::Rental)). Memory of one hierarchy, or of one factor up to `memory`.
+/// systems with the same pattern, a solver that is kept and updated is cheaper. *Cost*: if a factor is
+/// possible, at most three times the smaller of two costs, that of all methods tried and that of a sparse
+/// factor ([`Rental`](crate::Rental)), in the units of [`Costs`]. *Memory*: one hierarchy, or one factor of
+/// up to `memory` bytes.
 ///
 /// ```
 /// use coarsen_auto::{Auto, Method};
@@ -32,12 +33,13 @@ use crate::{Costs, Kind, Method, NoFactor, attainable};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Auto {
-    /// Tolerance for the relative residual ‖b − A x‖ / ‖b‖; 1e-8 by default.
+    /// The tolerance for the relative residual ‖b − A x‖ / ‖b‖; 1e-8 by default.
     pub tolerance: f64,
-    /// Maximum number of iterations of all methods together; 5000 by default.
+    /// The maximal number of iterations of all methods together; 5000 by default.
     pub max_iterations: usize,
-    /// Memory limit in bytes for a factor if iterations are an alternative
-    /// ([`Wish::memory`](crate::Wish::memory)). The default is [`MEMORY`], independent of the free memory.
+    /// The memory limit in bytes for a factor, if iterations are an alternative
+    /// ([`Wish::memory`](crate::Wish::memory)). The default is [`MEMORY`] and does not depend on the free
+    /// memory.
     pub memory: usize,
 }
 
@@ -54,7 +56,7 @@ pub enum AutoError {
     /// Sizes in the system do not match, or a parameter is out of range.
     #[error(transparent)]
     System(#[from] coarsen_core::Error),
-    /// Elastic part and contact cannot be merged.
+    /// The elastic part and contact cannot be merged.
     #[error(transparent)]
     Contact(#[from] SparseError),
     /// No preconditioner could be set up.
@@ -68,7 +70,8 @@ pub enum AutoError {
     NotConverged(Box<Solved>),
 }
 
-/// The same sentence as [`Display`](std::fmt::Display), since `main` prints errors with `Debug`.
+/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
+/// sentence.
 impl std::fmt::Debug for AutoError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
@@ -85,7 +88,8 @@ pub struct Solved {
     pub true_residual: f64,
     /// The requested tolerance.
     pub tolerance: f64,
-    /// The smallest residual that f64 allows at this x, if the solve ended because it is above the tolerance.
+    /// The smallest residual that f64 allows at this x, if the solve ended because this residual is above the
+    /// tolerance.
     pub floor: Option<f64>,
     /// The number of iterations of all methods.
     pub iterations: usize,
@@ -111,7 +115,7 @@ impl Solved {
         }
     }
 
-    /// The reason why the cost had no bound: no factor was possible, or its size is not known in advance.
+    /// The reason why the cost had no bound: no factor was possible, or its size was not known in advance.
     /// `None` if the cost had a bound.
     pub fn unbounded(&self) -> Option<NoFactor> {
         match &self.course {
@@ -182,7 +186,7 @@ impl fmt::Display for Floor {
 impl Auto {
     /// Returns the first choice of [`solve`](Self::solve) and its reasons, without a setup.
     ///
-    /// *Cost* a diagnosis of the matrix, and breadth-first searches of its graph.
+    /// *Cost*: a diagnosis of the matrix, and breadth-first searches in its graph.
     ///
     /// # Errors
     /// [`AutoError::System`] and [`AutoError::Contact`] if sizes do not match.
@@ -198,9 +202,9 @@ impl Auto {
         Choice::new(wish, a.shape().0, diagnosis, |factor| Costs::of(a, factor))
     }
 
-    /// Solves A x = b from the guess x.
+    /// Solves A x = b, starting with the guess x.
     ///
-    /// Returns the best x for every outcome; [`Solved::true_residual`] is recomputed from it.
+    /// For every outcome, x is the best x so far, and [`Solved::true_residual`] is computed from it.
     ///
     /// # Errors
     /// [`AutoError::System`] for shapes that do not match and for NaN in b, before x is changed;
@@ -234,7 +238,7 @@ impl Auto {
         let scaled = |v: &[f64]| v.iter().map(|v| v / scale).collect::<Vec<f64>>();
         let (b, mut guess) = (scaled(b), scaled(x));
         if guess.iter().any(|v| !v.is_finite()) {
-            guess.fill(0.0); // if the guess overflows after scaling by b, zeros are better
+            guess.fill(0.0); // start from zeros if the scaled guess overflows
         }
         let part = System { matrix: &whole, contact: None, ..system };
         let mut work = Work::new(part, &b, guess, (self.tolerance, self.max_iterations), floats);
@@ -366,7 +370,7 @@ mod tests {
 
     #[test]
     fn iterations_that_are_spent_at_the_floor_are_told_so() {
-        // A chain of springs fixed by one weak spring: x is 4e13 times b.
+        // A chain of springs that one weak spring holds: x is 4e13 times b.
         let n = 400_u32;
         let entries: Vec<(u32, u32, f64)> = (0..n)
             .flat_map(|i| {

@@ -6,9 +6,9 @@
 //! | symmetric, not positive definite | direct up to `HARD` unknowns, otherwise minres | jacobi if the diagonal is positive, otherwise none |
 //! | unsymmetric | direct up to `HARD` unknowns, otherwise gmres | ilu0, then jacobi, then none |
 //!
-//! A [`Plan`] starts with the cheapest forecast, and [`Rental`](crate::Rental) bounds the cost of wrong
-//! forecasts. A direct method is excluded by the options preconditioner, null space, precision other than f64
-//! and device, and by a component without constraints.
+//! A [`Plan`] starts with the method with the cheapest forecast, and [`Rental`](crate::Rental) limits the
+//! cost of wrong forecasts. A direct method is excluded if the caller chooses a preconditioner, a null space,
+//! a precision other than f64 or a device, or if a component of the graph has no constraints.
 
 use std::fmt;
 
@@ -17,25 +17,25 @@ use coarsen_diagnose::{Definiteness, Diagnosis, Values};
 use crate::rent::{NoFactor, Price};
 use crate::{Costs, Kind, Method};
 
-/// The number of unknowns up to which a symmetric matrix is factorised at once, since a factor is faster than
-/// any analysis.
+/// The number of unknowns up to which a symmetric matrix is factorised at once, because a factor is then
+/// faster than any analysis.
 const QUICK: usize = 300;
 
 /// The number of unknowns up to which a factor is preferred to iterations without a reliable preconditioner.
 const HARD: usize = 20_000;
 
-/// Options for the choice.
+/// The options for the choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wish {
     /// The method, if it is prescribed.
     pub method: Option<Method>,
     /// Whether a direct method is excluded.
     pub iterate: bool,
-    /// Whether smoothed aggregation is variable (a K-cycle).
+    /// Whether smoothed aggregation is a variable preconditioner (a K-cycle).
     pub varies: bool,
-    /// Memory limit in bytes for a factor if iterations are an alternative, that is for symmetric matrices
-    /// with more than 300 unknowns that may be positive definite. For other matrices with up to 20,000
-    /// unknowns no other method is reliable, and a factor is always tried.
+    /// The memory limit in bytes for a factor, if iterations are an alternative. They are for symmetric
+    /// matrices with more than 300 unknowns that may be positive definite. For other matrices with up to
+    /// 20,000 unknowns no other method is reliable, and a factor is always tried.
     pub memory: usize,
 }
 
@@ -67,14 +67,14 @@ pub enum Reason {
         /// The number of unknowns.
         unknowns: usize,
     },
-    /// Properties and size of the matrix.
+    /// The properties and the size of the matrix.
     Seen {
         /// The properties of the matrix.
         seen: String,
         /// The number of unknowns.
         unknowns: usize,
     },
-    /// Constants are in the kernel, so the matrix has no Cholesky factor.
+    /// Constants are in the kernel of the matrix, so it has no Cholesky factor.
     Floats {
         /// The properties of the matrix.
         seen: String,
@@ -93,7 +93,7 @@ pub enum Reason {
     PositiveDiagonal,
     /// The preconditioner accepts unsymmetric matrices.
     Unsymmetric,
-    /// The diagonal has zeros, by which other preconditioners divide.
+    /// The diagonal has zeros, and other preconditioners divide by the diagonal.
     ZeroDiagonal,
     /// No other preconditioner is reliable.
     NothingSafe,
@@ -137,7 +137,7 @@ impl fmt::Display for Reason {
 pub struct Choice {
     /// The method that is expected to solve the system.
     pub method: Method,
-    /// The preconditioners of the method, never empty: the first preconditioner that can be set up is used.
+    /// The preconditioners of the method, never empty. The first one that can be set up is used.
     pub preconds: Vec<Kind>,
     /// The reason for the method.
     pub why: Reason,
@@ -147,7 +147,8 @@ pub struct Choice {
     pub plan: Option<Plan>,
 }
 
-/// Several ways to solve a system that may be positive definite; the cheapest forecast is tried first.
+/// Several ways to solve a system that may be positive definite. The method with the cheapest forecast is
+/// tried first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The costs of the methods.
@@ -160,13 +161,13 @@ pub struct Plan {
     pub method: Method,
     /// The price of a factor.
     pub price: Price,
-    /// Memory limit of the factor in bytes.
+    /// The memory limit of the factor in bytes.
     pub memory: usize,
 }
 
 impl Choice {
-    /// Chooses for a square matrix of `n` unknowns. `measure` computes the costs and is called only if there
-    /// are alternatives; its argument states whether a factor is an alternative.
+    /// Chooses for a square matrix of `n` unknowns. `measure` computes the costs, and is called only if there
+    /// are alternatives. Its argument is whether a factor is an alternative.
     pub fn new(wish: Wish, n: usize, diagnosis: &Diagnosis, measure: impl FnOnce(bool) -> Costs) -> Self {
         let values = diagnosis.values.as_ref();
         let definite = values.filter(|v| v.symmetry.holds() && maybe_positive(v));
@@ -320,7 +321,7 @@ mod tests {
             assert_eq!(first(&square(entries), false), (Method::Direct, Kind::Identity), "{entries:?}");
             assert_eq!(first(&square(entries), true), iterative, "{entries:?}");
         }
-        // A component without constraints is singular: no factorisation, even if it is small.
+        // A component without constraints is singular, so the matrix is not factorised, even if it is small.
         assert_eq!(first(&square([1.0, -1.0, -1.0, 1.0]), false), (Method::Cg, Kind::Ic0));
     }
 

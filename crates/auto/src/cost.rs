@@ -1,16 +1,16 @@
-//! The cost of setups, iterations and factors, from sizes and from the pattern of the matrix.
+//! The cost of setups, iterations and factors, computed from sizes and from the pattern of the matrix.
 //!
-//! The unit is one byte moved between memory and processor when two cores share 17 GB/s: 60 ps. The constants
-//! are fitted to the seconds that `cargo bench -p coarsen-benches --bench work` prints together with the
-//! work. Only ratios matter, and no clock is used when a system is solved. The constants of a factorisation
-//! are for a single core, on which it runs.
+//! The unit is one byte moved between memory and processor, which takes 60 ps if two cores share 17 GB/s. The
+//! constants are fitted to the seconds that `cargo bench -p coarsen-benches --bench work` prints together
+//! with the work. Only ratios of costs matter, and no clock is used when a system is solved. A factorisation
+//! runs on one core, so its constants are for one core.
 //!
 //! | letter | meaning |
 //! |---|---|
 //! | n, N | unknowns, nodes (block rows) |
 //! | nnz | stored scalars of A |
 //! | s | nnz + 20 n, the scalars that an iteration reads and writes |
-//! | w | width: unknowns divided by the number of levels of a breadth-first search |
+//! | w | width: the number of unknowns divided by the number of levels of a breadth-first search |
 //! | \|L\|, f | entries of the factor; multiplications and additions of the factorisation |
 
 use coarsen_direct::Figures;
@@ -18,8 +18,8 @@ use coarsen_sparse::{Bsr, Pattern};
 
 use crate::Kind;
 
-/// The number of vector entries that an iteration of CG reads and writes per unknown, counted like entries of
-/// A.
+/// The number of vector entries per unknown that an iteration of CG reads and writes. They count as much as
+/// entries of A.
 const PER_ROW: f64 = 20.0;
 
 /// The cost of an iteration of CG with block Jacobi per entry of s.
@@ -28,7 +28,7 @@ const ITERATION: f64 = 2.4;
 /// The constant cost of a setup or an iteration.
 const START: f64 = 4e4;
 
-/// The cost of a cycle per unit of operator complexity, in products with A.
+/// The cost of a multigrid cycle per unit of operator complexity, in products with A.
 const CYCLE: f64 = 3.5;
 
 /// The cost of an iteration with IC(0), whose sweeps are serial, in products with A.
@@ -49,7 +49,7 @@ const SCALARS: f64 = 350.0;
 /// The constant setup cost of smoothed aggregation.
 const HIERARCHY_START: f64 = 2e7;
 
-/// The expected number of iterations with smoothed aggregation for even couplings, as in most systems.
+/// The expected number of iterations with smoothed aggregation if couplings are even, as in most systems.
 const ITERATIONS: f64 = 30.0;
 
 /// The expected number of iterations for scalar systems with the most uneven couplings.
@@ -61,7 +61,8 @@ const COMPLEXITY: f64 = 1.5;
 /// The cost of the ordering per node.
 const ORDERING_NODE: f64 = 5e3;
 
-/// The cost of the search for separators per stored block and root of the width in nodes, for blocks.
+/// The cost of the search for separators, for matrices in blocks, per stored block times the root of the
+/// width in nodes.
 const ORDERING_BLOCK: f64 = 250.0;
 
 /// `ORDERING_BLOCK` for scalar matrices.
@@ -76,14 +77,15 @@ const FACTOR_ENTRY: f64 = 200.0;
 /// The cost of a factor per operation.
 const FACTOR_FLOP: f64 = 0.6;
 
-/// The number of operations of a factor divided by w³ (n/w)^½. The formula lies between the formulas for a
-/// band matrix and for a square or cube under nested dissection, with a largest front of width w.
+/// The number of operations of a factor divided by w³ (n/w)^½. This formula is between those for a band
+/// matrix and for a square or cube under nested dissection, if the largest front has width w.
 const WIDTH_FLOPS: f64 = 6.0;
 
-/// The number of entries of a factor divided by n w (w/n)^¼, a formula between the same two cases.
+/// The number of entries of a factor divided by n w (w/n)^¼. This formula is between those for the same two
+/// cases.
 const WIDTH_ENTRIES: f64 = 1.5;
 
-/// Costs of the methods for a symmetric system that may be positive definite.
+/// The costs of the methods for a symmetric system that may be positive definite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
     /// The number of unknowns n.
@@ -96,17 +98,18 @@ pub struct Costs {
     pub stored_blocks: f64,
     /// The block size of A.
     pub block: usize,
-    /// The evenness of the couplings in a row: 1 if all are equal, near 0 if a few dominate; 1 for blocks.
+    /// The evenness of the couplings in a row: 1 if all are equal, near 0 if a few dominate, and 1 for
+    /// matrices in blocks.
     pub evenness: f64,
-    /// The width w of the graph, like the width of a band: the number of unknowns divided by the number of
-    /// levels of a breadth-first search; infinite if not computed.
+    /// The width w of the graph, similar to the width of a band: the number of unknowns divided by the number
+    /// of levels of a breadth-first search. Infinite if it was not computed.
     pub width: f64,
 }
 
 impl Costs {
-    /// Measures a square matrix, and its graph if a factor is an alternative.
+    /// Measures a square matrix, and its graph if a factor is an alternative (`factor`).
     ///
-    /// *Cost* a sample of 4,096 rows, and two breadth-first searches for the width.
+    /// *Cost*: a sample of 4,096 rows, and two breadth-first searches for the width.
     pub fn of(a: &Bsr<f64>, factor: bool) -> Self {
         let block = a.block().0;
         Self {
@@ -132,8 +135,8 @@ impl Costs {
         }
     }
 
-    /// The cost of an iteration of conjugate gradients; `complexity` is the operator complexity of a
-    /// hierarchy.
+    /// The cost of an iteration of conjugate gradients; `complexity` is the operator complexity if `kind` is
+    /// a hierarchy.
     pub fn iteration(&self, kind: Kind, complexity: f64) -> f64 {
         let product = ITERATION * self.share();
         START
@@ -157,12 +160,12 @@ impl Costs {
         ORDERING_NODE * self.nodes + search * (self.width / self.block as f64).sqrt() * self.stored_blocks
     }
 
-    /// The cost F of a factor of known size and the solve; `None` if the size is not known.
+    /// The cost F of computing a factor of known size and solving with it; `None` if the size is not known.
     pub fn factor(&self, figures: &Figures) -> Option<f64> {
         Some(self.sized(figures.nnz? as f64, figures.flops?))
     }
 
-    /// The lower bound C₀ of the cost of ordering and factor, without fill-in.
+    /// The lower bound C₀ of the cost of ordering and factor: the cost without fill-in.
     pub fn least(&self) -> f64 {
         self.ordering() + self.sized(0.5 * self.entries, 0.0)
     }
@@ -187,9 +190,9 @@ impl Costs {
 /// The number of rows that [`evenness`] samples.
 const SAMPLE: usize = 4096;
 
-/// The mean coupling |a_ij| / √(a_ii a_jj) of a scalar row divided by the strongest coupling of the row,
-/// averaged over rows with couplings. It does not depend on the units of the unknowns. It is 1 if a diagonal
-/// entry is not positive.
+/// Returns the mean coupling |a_ij| / √(a_ii a_jj) of a scalar row divided by the strongest coupling of the
+/// row, averaged over rows with couplings. It does not depend on the units of the unknowns. It is 1 if a
+/// diagonal entry is not positive.
 fn evenness(a: &Bsr<f64>) -> f64 {
     let n = a.shape().0;
     let (mut sum, mut rows) = (0.0, 0_usize);
@@ -211,11 +214,10 @@ fn evenness(a: &Bsr<f64>) -> f64 {
     if rows == 0 { 1.0 } else { sum / rows as f64 }
 }
 
-/// The number of unknowns divided by the number of levels of a breadth-first search from an end of the graph,
-/// in the component of the first longest row.
+/// Returns the number of unknowns divided by the number of levels of a breadth-first search from an end of
+/// the graph. Only the component of the first longest row is measured.
 ///
-/// *Cost* two searches; the second starts from the last node of the first. The pattern is assumed to be
-/// symmetric.
+/// *Cost*: two searches, the second from the last node of the first. The pattern is assumed to be symmetric.
 fn width(a: &Bsr<f64>) -> f64 {
     let pattern = a.pattern();
     let longest = |i: &usize| (pattern.row(*i).len(), std::cmp::Reverse(*i));
@@ -225,7 +227,7 @@ fn width(a: &Bsr<f64>) -> f64 {
     let end = *search.order.last().expect("a search reaches its root");
     search.seen.fill(false);
     let levels = search.levels(pattern, end);
-    // Only this component is measured.
+    // Only one component is measured.
     (search.order.len() * a.block().0) as f64 / levels as f64
 }
 
@@ -276,7 +278,7 @@ mod tests {
         assert!((15.0..45.0).contains(&w), "{w}");
     }
 
-    /// The true size of the factor after the ordering, compared with the estimate from the width.
+    /// Compares the true size of the factor, known after the ordering, with the estimate from the width.
     #[test]
     fn widths_promise_factors_within_a_factor_of_five() {
         for a in [

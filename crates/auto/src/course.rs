@@ -16,7 +16,7 @@ pub enum End {
     Stopped,
     /// The iteration limit was reached.
     Limit,
-    /// Storage in f32 may be the cause of the failure.
+    /// The attempt failed, possibly because of storage in f32.
     Rounding,
     /// The preconditioner could not be set up, or the method broke down.
     Broken,
@@ -24,25 +24,25 @@ pub enum End {
     Indefinite,
     /// The residual is as small as f64 allows, and above the tolerance.
     Floor,
-    /// The matrix is singular, and b is not in its range.
+    /// The matrix is singular and b is not in its range.
     Singular,
 }
 
 /// An event of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
-    /// A preconditioner was replaced by another preconditioner.
+    /// A preconditioner was given up for another preconditioner.
     GivenUp {
         /// The preconditioner.
         kind: Kind,
-        /// The number of iterations done.
+        /// The number of iterations with this preconditioner.
         after: usize,
         /// The forecast of the total number of iterations with this preconditioner.
         total: f64,
         /// The next preconditioner.
         next: Kind,
     },
-    /// A preconditioner in f32 failed and was repeated in f64.
+    /// An attempt with a preconditioner in f32 failed and was repeated in f64.
     Retried {
         /// The preconditioner.
         kind: Kind,
@@ -70,7 +70,7 @@ pub enum Event {
         /// The work of ordering and factor.
         price: f64,
     },
-    /// A turn ended.
+    /// The turn of a preconditioner ended.
     Turn {
         /// The preconditioner.
         kind: Kind,
@@ -156,7 +156,7 @@ pub struct Course {
     pub end: End,
     /// The events in order.
     pub events: Vec<Event>,
-    /// The work, by item.
+    /// The work of each item.
     pub ledger: Ledger,
     /// The reason why the cost has no bound; `None` if it has a bound.
     pub unbounded: Option<NoFactor>,

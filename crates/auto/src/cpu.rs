@@ -15,10 +15,10 @@ use crate::course::End;
 use crate::drive::{Factored, Step, Steps};
 use crate::{AutoError, Kind, Meter, Method, attainable, is_floor};
 
-/// A preconditioner of vectors in f64, and the operator complexity of a hierarchy.
+/// A preconditioner of vectors in f64, and the operator complexity if it is a hierarchy.
 type Built = (Box<dyn Preconditioner<Vec<f64>>>, f64);
 
-/// A system, and the best x so far.
+/// A system and the best x so far.
 pub(crate) struct Work<'a> {
     system: System<'a, f64>,
     b: &'a [f64],
@@ -41,7 +41,7 @@ pub(crate) struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// Takes a system without contact, b and a guess, all of the same size.
+    /// Returns the state for a system without contact, b and a guess, all of the same size.
     pub(crate) fn new(
         system: System<'a, f64>,
         b: &'a [f64],
@@ -60,11 +60,10 @@ impl<'a> Work<'a> {
         self.system.matrix
     }
 
-    /// Stores x if it is better than the last x, and returns how the attempt ended.
+    /// Stores x if it is better than the stored x, and returns how the attempt ended.
     fn take(&mut self, x: Vec<f64>, said: Outcome, narrow: bool) -> End {
         let residual = relative_residual(self.system.matrix, self.b, &x);
-        // Conjugate gradients reduce the error in the norm of A in every iteration, even if the residual
-        // grows.
+        // Conjugate gradients reduce the error in the A-norm in every iteration, even if the residual grows.
         let closer = said == Outcome::Stopped && residual.is_finite();
         if closer || residual <= self.residual || !self.residual.is_finite() {
             (self.x, self.residual) = (x, residual);
@@ -113,8 +112,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Runs a method without a meter, with the first preconditioner that can be set up, and with the next
-    /// preconditioner after a breakdown or stagnation.
+    /// Runs a method without a meter, with the first preconditioner that can be set up. After a breakdown or
+    /// stagnation, continues with the next preconditioner.
     pub(crate) fn unwatched(&mut self, method: Method, kinds: &[Kind]) -> Result<(Kind, End), AutoError> {
         let (mut failed, mut ended) = (None, None);
         for &kind in kinds {
@@ -154,7 +153,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Accepts a factor of any accuracy; the residual is checked here.
+/// Options that accept a factor of any accuracy, because the residual is checked here.
 pub(crate) const DIRECT: Direct = Direct {
     method: coarsen_direct::Method::Auto,
     refinements: 3,
@@ -232,7 +231,7 @@ fn krylov(method: Method, stop: Stop<f64>) -> Box<dyn Krylov<Vec<f64>>> {
     }
 }
 
-/// ‖b − A x‖ / ‖b‖, divided by 1 if b = 0; NaN if x is not finite.
+/// Returns ‖b − A x‖ / ‖b‖, or ‖A x‖ if b = 0; NaN if x is not finite.
 fn relative_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
     let (b, x, mut r) = (b.to_vec(), x.to_vec(), vec![0.0; b.len()]);
     a.residual(&b, &x, &mut r);
@@ -258,7 +257,7 @@ mod tests {
 
     #[test]
     fn the_next_preconditioner_follows_one_that_breaks_down() {
-        // Lower bidiagonal: restarted GMRES stagnates, and ILU(0) is the exact inverse.
+        // For a lower bidiagonal matrix restarted GMRES stagnates, but ILU(0) is exact.
         let n = 400_u32;
         let entries: Vec<_> = (0..n)
             .flat_map(|i| [(i, i, 0.97), (i, i.saturating_sub(1), if i > 0 { 1.0 } else { 0.0 })])

@@ -1,8 +1,8 @@
-//! Runs a plan: a cheap trial, a hierarchy and a factor, each as long as its forecast is the cheapest.
+//! Runs a plan: a cheap trial, a hierarchy and a factor. Each runs as long as its forecast is the cheapest.
 //!
 //! | step | method |
 //! |---|---|
-//! | 1 | conjugate gradients with a cheap preconditioner, as long as their forecast is cheaper than the next method |
+//! | 1 | the trial: conjugate gradients with a cheap preconditioner, while this is cheaper than the next method |
 //! | 2 | the preconditioners of the plan; the next one if an attempt ends without a solution. If the forecast of the first preconditioner is more than four times the last forecast of the trial, the trial continues; if it then exceeds its forecast, the first preconditioner continues |
 //! | 3 | the factor, when [`Rental`] decides so |
 //! | 4 | if no factor is possible: smoothed aggregation and IC(0) in turns, each turn twice as long as the last |
@@ -36,9 +36,10 @@ pub struct Factored {
     pub twice: bool,
 }
 
-/// The implementation of attempts.
+/// The functions that make attempts.
 ///
-/// It stores the best x, from which each attempt starts. It may keep preconditioners for later attempts.
+/// An implementation stores the best x, from which each attempt starts. It may keep preconditioners for later
+/// attempts.
 pub trait Steps {
     /// An error that ends the run, such as a failed device.
     type Error;
@@ -50,28 +51,28 @@ pub trait Steps {
     /// Failures of the machine; a numerical failure is an [`End`].
     fn iterate(&mut self, step: Step, meter: &mut Meter<'_>) -> Result<End, Self::Error>;
 
-    /// Factorises the matrix and solves, with refinement from the best x.
+    /// Factorises the matrix and solves by it, with refinement from the best x.
     ///
     /// # Errors
     /// Failures of the machine.
     fn factor(&mut self) -> Result<Factored, Self::Error>;
 }
 
-/// Parameters of a run.
+/// The parameters of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terms {
-    /// Tolerance for the relative residual.
+    /// The tolerance for the relative residual.
     pub tolerance: f64,
-    /// Maximum number of iterations in total.
+    /// The maximal total number of iterations.
     pub max_iterations: usize,
     /// Whether preconditioners are first tried in f32.
     pub narrow: bool,
 }
 
-/// Solves by a plan; `order` orders the matrix for a factor, at most once.
+/// Solves a system by a plan; `order` orders the matrix for a factor, and is called at most once.
 ///
-/// *Cost* at most three times the cost of all methods tried and three times the cost of the factor, if a
-/// factor is possible ([`Rental`]).
+/// *Cost*: if a factor is possible, at most three times the smaller of the cost of all methods tried and the
+/// cost of the factor ([`Rental`]).
 ///
 /// # Errors
 /// The errors of `steps`.
@@ -106,7 +107,7 @@ struct Drive<'a, 'o, S> {
     promised_by_trial: f64,
 }
 
-/// A continued trial may take this many times its forecast before the other method continues.
+/// A continued trial may take this multiple of its forecast before the other method continues.
 const TRUST: f64 = 2.0;
 
 /// How an attempt ended, and why the meter stopped it.
@@ -126,7 +127,8 @@ impl<S: Steps> Drive<'_, '_, S> {
             if matches!(self.rental.price(), Price::None(_)) {
                 break;
             }
-            // The trial continues only once; afterwards both are compared with the factor only.
+            // The trial continues only once. Afterwards both preconditioners are compared with the factor
+            // only.
             let promised = std::mem::replace(&mut self.promised_by_trial, f64::INFINITY);
             if let Some(done) = self.attempt(kind, Against::Factor { trial: promised })? {
                 return Ok(done);
@@ -144,8 +146,8 @@ impl<S: Steps> Drive<'_, '_, S> {
         self.turns()
     }
 
-    /// Continues the trial after `kind` was stopped. If the trial exceeds its forecast, continues `kind`,
-    /// compared with the factor only.
+    /// Continues the trial after `kind` was stopped. If the trial exceeds its forecast, `kind` continues and
+    /// is compared with the factor only.
     fn trial_again(&mut self, kind: Kind, budget: f64) -> Result<Option<(Last, End)>, S::Error> {
         if let Some(done) = self.attempt(self.plan.trial, Against::Turns { budget })? {
             return Ok(Some(done));
@@ -173,8 +175,8 @@ impl<S: Steps> Drive<'_, '_, S> {
         }
     }
 
-    /// Whether the factor is bought before a setup while no other method runs; orders the matrix if the rule
-    /// requires it.
+    /// Whether the factor is bought before a setup while no other method runs. Orders the matrix if the rule
+    /// requires this.
     fn buys_before(&mut self, setup: f64) -> bool {
         if self.rental.before(setup, true) == Advice::Order {
             self.ordered();
@@ -182,7 +184,7 @@ impl<S: Steps> Drive<'_, '_, S> {
         self.rental.before(setup, true) == Advice::Buy
     }
 
-    /// Whether a factor, or its ordering, costs more than twice the rent.
+    /// Whether a factor, or its ordering alone, costs more than twice the rent.
     fn is_dear(&mut self) -> bool {
         let rent = self.rental.ledger.rent();
         if matches!(self.rental.price(), Price::Unknown { least, .. } if least <= 2.0 * rent) {
@@ -191,7 +193,7 @@ impl<S: Steps> Drive<'_, '_, S> {
         !matches!(self.rental.price(), Price::Known { whole, .. } if whole <= 2.0 * rent)
     }
 
-    /// Tries a preconditioner, and repeats in f64 if f32 may be the cause of a failure; `None` if another
+    /// Tries a preconditioner, and again in f64 if f32 may be the cause of a failure. `None` if another
     /// attempt should follow.
     fn attempt(&mut self, kind: Kind, against: Against) -> Result<Option<(Last, End)>, S::Error> {
         let setup = self.plan.costs.setup(kind);
@@ -199,7 +201,7 @@ impl<S: Steps> Drive<'_, '_, S> {
         if tried {
             let buys = self.buys_before(setup);
             let price = self.rental.price();
-            // A method that continues is still viable, so the factor waits for enough rent.
+            // A trial that continues may still converge, so the factor waits for enough rent.
             let again = kind == self.plan.trial;
             if buys || !again && matches!(price, Price::Known { whole, .. } if whole < self.promised(kind)) {
                 return self.buy();
@@ -233,8 +235,8 @@ impl<S: Steps> Drive<'_, '_, S> {
             (end @ (End::Converged | End::Stopped | End::Singular), _) => {
                 Ok(Some((Last::Iterations(kind), end)))
             }
-            // Refinement with a factor reaches a lower residual than stagnating iterations; it may cost at
-            // most twice the work so far.
+            // Refinement with a factor reaches a smaller residual than iterations that stagnate. It may cost
+            // at most twice the work so far.
             (End::Floor, _) if self.is_dear() => Ok(Some((Last::Iterations(kind), End::Floor))),
             (end @ (End::Indefinite | End::Limit | End::Floor), _) => {
                 self.events.push(Event::Failed { kind, end });
@@ -276,15 +278,14 @@ impl<S: Steps> Drive<'_, '_, S> {
         Ok((end, verdict))
     }
 
-    /// Solves by the factor; `None` if another attempt should follow.
+    /// Solves by the factor. `None` if another attempt should follow.
     fn buy(&mut self) -> Result<Option<(Last, End)>, S::Error> {
         self.ordered();
         let Price::Known { factor, whole } = self.rental.price() else { return Ok(None) };
         self.events.push(Event::Bought { rent: self.rental.ledger.rent(), price: whole });
         self.rental.ledger.charge(Item::Factor, factor);
         let Factored { end, twice } = self.steps.factor()?;
-        // The price covers one Cholesky factor; the extra cost of a failed Cholesky factor is outside the
-        // bound.
+        // The price covers one factorisation. A Cholesky factorisation that failed is not part of the bound.
         if twice {
             self.rental.ledger.charge(Item::Factor, factor);
         }
@@ -296,7 +297,7 @@ impl<S: Steps> Drive<'_, '_, S> {
         Ok(None)
     }
 
-    /// Runs smoothed aggregation and IC(0) in turns; a preconditioner that breaks down gets no more turns.
+    /// Runs smoothed aggregation and IC(0) in turns. A preconditioner that breaks down gets no more turns.
     fn turns(&mut self) -> Result<(Last, End), S::Error> {
         let failed: Vec<Kind> = self
             .events
@@ -312,7 +313,7 @@ impl<S: Steps> Drive<'_, '_, S> {
         let mut budget = FIRST_TURN * self.plan.costs.hierarchy() * if begun { 2.0 } else { 1.0 };
         let mut last = failed.last().copied().unwrap_or(self.plan.trial);
         loop {
-            // Two preconditioners take turns; a weaker one replaces one that breaks down.
+            // Two preconditioners take turns. If one breaks down, the next weaker preconditioner replaces it.
             let playing = kinds.len().min(2);
             if playing == 0 {
                 return Ok((Last::Iterations(last), End::Broken));

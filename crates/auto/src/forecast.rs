@@ -1,16 +1,16 @@
-//! Forecasts of the total number of iterations of conjugate gradients, from the iterations so far.
+//! Forecasts of the total number of iterations of conjugate gradients, computed from the iterations so far.
 //!
 //! | letter | here | meaning |
 //! |---|---|---|
-//! | k | `logs.len() − 1` | iterations done |
+//! | k | `logs.len() − 1` | the number of iterations so far |
 //! | s | slope | mean change of ln ‖r‖ per iteration, over the last half of the iterations |
-//! | κ | `condition` | condition number of M⁻¹A, estimated from below by Ritz values |
+//! | κ | `condition` | the condition number of M⁻¹A, estimated from below by Ritz values |
 //! | ε | `goal` = ln ε | tolerance for the relative residual |
 //!
-//! The forecast is a weighted geometric mean of two forecasts. The first, k + (ln ε − ln ‖rₖ‖) / s, is too
-//! high on a plateau before the smallest eigenvalue is found, and too low if convergence slows down later.
-//! The second, ½ √κ ln(2/ε) (Saad 2003, (6.128)), is too low until the smallest eigenvalue is found, and too
-//! high if only few eigenvalues are small.
+//! The forecast is a weighted geometric mean of two forecasts. The first is k + (ln ε − ln ‖rₖ‖) / s. It is
+//! too high on a plateau before the smallest eigenvalue is found, and too low if convergence slows down
+//! later. The second is ½ √κ ln(2/ε) (Saad 2003, (6.128)). It is too low until the smallest eigenvalue is
+//! found, and too high if only few eigenvalues are small.
 
 /// The weight of the slope in the forecast; the condition number has the remaining weight.
 const SLOPE: f64 = 0.3;
@@ -18,17 +18,17 @@ const SLOPE: f64 = 0.3;
 /// The forecast if the residual does not fall.
 const UNSEEN: f64 = 1e4;
 
-/// The residuals of a running solve, and the forecast from them.
+/// The residuals of a running solve, and the forecast that follows from them.
 #[derive(Clone, Debug)]
 pub struct Forecast {
     /// ln ε.
     goal: f64,
-    /// ln ‖rₖ‖ / ‖b‖ of every iteration.
+    /// ln(‖rₖ‖ / ‖b‖) of every iteration.
     logs: Vec<f64>,
 }
 
 impl Forecast {
-    /// The forecast of a solve to the relative residual `tolerance`, without residuals so far.
+    /// Returns the forecast of a solve to the relative residual `tolerance`, before the first residual.
     pub fn new(tolerance: f64) -> Self {
         Self { goal: tolerance.max(f64::MIN_POSITIVE).ln(), logs: Vec::new() }
     }
@@ -38,8 +38,8 @@ impl Forecast {
         self.logs.push(relative.ln());
     }
 
-    /// The forecast of the total number of iterations; `condition` is an estimate of the condition number of
-    /// M⁻¹A from below. Without `condition`, the forecast is infinite for fewer than two residuals.
+    /// The forecast of the total number of iterations; `condition` is an estimate from below of the condition
+    /// number of M⁻¹A. Without `condition`, the forecast for fewer than two residuals is infinite.
     pub fn total(&self, condition: Option<f64>) -> f64 {
         let drawn = draw_on(&self.logs, self.goal);
         match condition.filter(|c| *c >= 1.0) {
@@ -52,7 +52,7 @@ impl Forecast {
     }
 }
 
-/// The iteration at which the line through the middle and the end of `logs` reaches `goal`.
+/// Returns the iteration at which the line through the middle and the end of `logs` reaches `goal`.
 fn draw_on(logs: &[f64], goal: f64) -> f64 {
     let Some(last) = logs.len().checked_sub(1) else { return f64::INFINITY };
     let middle = last / 2;

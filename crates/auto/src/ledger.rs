@@ -31,9 +31,9 @@ impl fmt::Display for Item {
     }
 }
 
-/// Work by item, in the order in which items were begun.
+/// The work of each item, in the order in which items were begun.
 ///
-/// The unit is one byte moved between memory and processor; an operation counts as the bytes that could be
+/// The unit is one byte moved between memory and processor. An operation counts as the bytes that could be
 /// moved in the same time ([`cost`](crate::Costs)). Work is computed from sizes and not measured, so the same
 /// matrix is always solved in the same way. *Cost* of adding: linear in the number of items, which is small.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,19 +1,19 @@
 //! `auto`: automatic choice of a solver, with a bound on the cost of wrong forecasts.
 //!
-//! [`Auto::choose`] analyses a system and returns its choice with the reasons; [`Auto::solve`] solves the
+//! [`Auto::choose`] analyses a system and returns a choice with its reasons. [`Auto::solve`] solves the
 //! system. The number of iterations of a method is not known in advance, so forecasts are made while it runs.
-//! A [`Rental`] ensures that the total work is at most three times the smaller of the work of all methods
-//! tried and the work of a sparse factor.
+//! A [`Rental`] ensures that the total work is at most three times the smaller of two values: the work of all
+//! methods tried, and the work of a sparse factor.
 //!
 //! | file | contents |
 //! |---|---|
-//! | [`auto`](Auto) | the entry points: choose, solve |
-//! | [`choose`](Choice) | method and preconditioner from symmetry, definiteness and size, with reasons as data |
-//! | [`cost`](Costs) | work of setups, iterations and factors |
+//! | [`auto`](Auto) | the entry points: choose and solve |
+//! | [`choose`](Choice) | the choice from symmetry, definiteness and size, with its reasons as data |
+//! | [`cost`](Costs) | the work of setups, iterations and factors |
 //! | [`forecast`](Forecast) | forecasts of the number of iterations |
 //! | [`ledger`](Ledger) | the work done so far |
-//! | [`rent`](Rental) | when a factor is ordered and computed: the bound |
-//! | [`meter`](Meter) | monitors a running method |
+//! | [`rent`](Rental) | the rule for ordering and computing a factor, and the bound |
+//! | [`meter`](Meter) | the monitor of a running method |
 //! | [`drive`](drive()) | the order of attempts |
 //! | [`course`](Course) | the record of a run |
 //! | `cpu` | the methods on the CPU, for [`Auto::solve`] |

@@ -14,23 +14,24 @@ use crate::{Forecast, Kind, Plan};
 /// The number of iterations before the first forecast.
 const LEAST: usize = 10;
 
-/// The number of iterations before the first forecast of smoothed aggregation; every later iteration makes a
+/// The number of iterations before the first forecast of smoothed aggregation. Every later iteration makes a
 /// forecast.
 const LEAST_OF_A_HIERARCHY: usize = 8;
 
-/// Pairs (fraction, multiple): while the work so far is at most this fraction of the cost of the next
+/// Pairs (fraction, multiple). While the work so far is at most this fraction of the cost of the next
 /// preconditioner, the forecast for the remaining work may be this multiple of that cost. Early forecasts are
-/// inaccurate, late forecasts cost iterations. Fitted to the gallery with costs perturbed by up to a quarter.
+/// inaccurate, and waiting for late forecasts costs iterations. The pairs are fitted to the gallery with
+/// costs perturbed by up to a quarter.
 const PATIENCE: [(f64, f64); 5] = [(0.05, 4.0), (0.10, 2.5), (0.15, 1.6), (0.20, 1.2), (f64::INFINITY, 1.0)];
 
 /// The length of the first turn, relative to the expected cost of smoothed aggregation.
 pub(crate) const FIRST_TURN: f64 = 2.0;
 
-/// A turn is extended by half if the forecast of the remaining work is at most half a turn, and ends at half
-/// its length if that forecast exceeds this many turns.
+/// If the forecast for the remaining work exceeds this many turns, a turn ends at half its length. If it is
+/// at most half a turn, the turn is extended by half.
 const HOPELESS: f64 = 4.0;
 
-/// The function that orders the matrix; returns the sizes of its factor, or the reason why no factor is
+/// A function that orders the matrix. It returns the sizes of the factor, or the reason why no factor is
 /// possible.
 pub type Order<'a> = dyn FnMut() -> Result<Figures, NoFactor> + 'a;
 
@@ -39,8 +40,8 @@ pub type Order<'a> = dyn FnMut() -> Result<Figures, NoFactor> + 'a;
 pub(crate) enum Verdict {
     /// The factor is bought.
     Buy,
-    /// The next preconditioner, or the earlier trial, has a cheaper forecast. Holds the forecast of the total
-    /// iterations of the stopped method.
+    /// The next preconditioner or the earlier trial has a cheaper forecast. The value is the forecast of the
+    /// total number of iterations of the stopped method.
     GiveUp(f64),
     /// The budget of the turn is spent.
     Turn,
@@ -53,12 +54,13 @@ const BACK: f64 = 4.0;
 /// The alternatives to a running method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Against {
-    /// A factor, and the trial with its forecast when it was stopped; the forecast is infinite if the trial
-    /// is no alternative.
+    /// A factor, and the trial with its forecast when it was stopped. The forecast is infinite if the trial
+    /// is not an alternative.
     Factor { trial: f64 },
-    /// A factor, and a stronger preconditioner with the costs of its setup and of setup and iterations.
+    /// A factor, and a stronger preconditioner. `setup` is the cost of its setup, `whole` the cost of its
+    /// setup and iterations.
     Next { setup: f64, whole: f64 },
-    /// Other methods in turns, with the work allowed for this turn.
+    /// Other methods in turns; `budget` is the allowed work of this turn.
     Turns { budget: f64 },
     /// No alternative.
     Nothing,
@@ -91,7 +93,7 @@ impl Meter<'_> {
 
     /// Observes an iteration; returns `Break` to stop the method.
     ///
-    /// *Cost* a logarithm, and in some calls a forecast, whose Ritz values take time linear in the number of
+    /// *Cost*: a logarithm, and in some calls a forecast, whose Ritz values take time linear in the number of
     /// iterations so far.
     pub fn look<V: Vector>(&mut self, it: &Iteration<'_, V>) -> ControlFlow<()> {
         let condition = || {
@@ -101,8 +103,8 @@ impl Meter<'_> {
         self.see(it.number, it.relative.wide(), &condition)
     }
 
-    /// As [`look`](Self::look), from plain numbers: the iteration (0 for the guess), its relative residual,
-    /// and an estimate of the condition number from below, if available.
+    /// As [`look`](Self::look), but with plain numbers: the iteration (0 for the guess), its relative
+    /// residual and, if available, an estimate of the condition number from below.
     pub fn see(
         &mut self,
         number: usize,
@@ -141,7 +143,7 @@ impl Meter<'_> {
         // If no factor is possible, methods take turns from here on.
         let without = matches!(self.rental.price(), Price::None(_));
         match self.against {
-            // Early forecasts are too high, so the expected total cost is spent first.
+            // Early forecasts are too high, so the expected total cost is spent before they count.
             Against::Factor { trial }
                 if self.spent >= self.plan.costs.hierarchy()
                     && rest.is_some_and(|rest| rest > BACK * trial) =>
@@ -174,7 +176,7 @@ impl Meter<'_> {
         if self.rental.before(setup, false) == Advice::Order {
             self.order();
         }
-        // If a factor is cheaper, continue until half of its price is spent.
+        // If a factor is cheaper than the preconditioner, continue until half of its price is spent.
         let cheaper = matches!(self.rental.price(), Price::Known { whole: factor, .. } if factor < whole);
         match self.rental.before(setup, false) {
             Advice::Buy => Some(Verdict::Buy),
@@ -188,10 +190,10 @@ impl Meter<'_> {
     }
 }
 
-/// Orders the matrix, adds the work, and records the result.
+/// Orders the matrix, adds the work to the ledger, and records the result.
 pub(crate) fn order(plan: &Plan, rental: &mut Rental, order: &mut Order<'_>, events: &mut Vec<Event>) {
     let sized = order().and_then(|figures| {
-        // `products` depends on the caches of the machine. It is not used, so that a matrix is always solved
+        // `products` depends on the caches of the machine. It is ignored, so that a matrix is always solved
         // in the same way.
         let bytes = figures.bytes;
         if bytes > plan.memory {

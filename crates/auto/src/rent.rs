@@ -1,15 +1,15 @@
-//! Renting or buying: when a factor is ordered, and when it is computed.
+//! Renting or buying: the rule for ordering and computing a factor.
 //!
 //! This is the ski rental problem. Iterations are the rent, and their number is not known in advance. A
 //! factor is the purchase, and its price is known after the ordering. Buying when the rent has reached the
-//! price costs at most twice the cheaper alternative. Here a forecast decides when to buy, between half of
-//! the price and twice the price; the cost is then at most three times the cheaper alternative.
+//! price costs at most twice the cheaper alternative. Here a forecast decides when to buy: at a rent between
+//! half of the price and twice the price. The cost is then at most three times the cheaper alternative.
 //!
 //! | letter | here | meaning |
 //! |---|---|---|
-//! | R | [`Ledger::rent`] | work spent on setups and iterations |
-//! | O | `ordering` | work of the ordering |
-//! | F | `factor` | work of the numeric factorisation and the solve |
+//! | R | [`Ledger::rent`] | the work spent on setups and iterations |
+//! | O | `ordering` | the work of the ordering |
+//! | F | `factor` | the work of the numeric factorisation and the solve |
 //! | C | `whole` = O + F | the total price of a factor |
 //! | C₀ | `least` ≤ C | a lower bound of the price, from the entries of A |
 //! | g | granule | the cost of the most expensive iteration, which cannot be interrupted |
@@ -19,11 +19,11 @@
 //! | order | after an iteration: R ≥ C₀ and the forecast for the remaining iterations is above the estimated cost of the factor, or R ≥ 2 C₀. Before a setup, with R ≥ O/2: R with the setup would exceed 2 C₀, or the estimated factor is cheaper than a hierarchy. The setup counts as rent if it has no alternative |
 //! | buy | after an iteration: R ≥ C/2 and the forecast for the remaining iterations is above 1.2 F, or R ≥ C and the forecast is above F/2, or R ≥ 2 C. Before a setup: R with the setup would exceed 2 C |
 //!
-//! **The bound.** If iterations end the solve: R ≤ 2 C + g, and O was paid only if R ≥ O/2, so the total work
-//! is at most 3 R and 3 C + g. If the factor ends the solve: C/2 ≤ R ≤ 2 C + g, so the total work R + C is at
-//! most 3 R and 3 C + g. This holds for any forecasts. A factor without earlier attempts costs C. The bound
-//! does not hold if no factor is possible: an option excludes it, its fill-in is unknown, it needs too much
-//! memory, or it fails. C does not include an earlier factorisation that failed.
+//! **The bound.** If iterations end the solve, R ≤ 2 C + g, and O was paid only if R ≥ O/2. So the total work
+//! is at most 3 R and at most 3 C + g. If the factor ends the solve, C/2 ≤ R ≤ 2 C + g. So the total work R +
+//! C is at most 3 R and at most 3 C + g. This holds for any forecasts. A factor without earlier attempts
+//! costs C. There is no bound if no factor is possible: an option excludes it, its fill-in is unknown, it
+//! needs too much memory, or it fails. C does not include an earlier factorisation that failed.
 //!
 //! *Reference* Karlin, Manasse, Rudolph, Sleator 1988, "Competitive snoopy caching", Algorithmica 3.
 
@@ -32,11 +32,11 @@ use crate::ledger::{Item, Ledger};
 /// The reason why no factor is possible.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoFactor {
-    /// An option or the system excludes a factor: a null space, a precision, a device.
+    /// An option or the system excludes a factor, for example a null space, a precision or a device.
     Unwanted,
     /// The fill-in depends on the pivots, as for LU.
     Unknown,
-    /// The factor needs more bytes than allowed.
+    /// The factor needs more bytes than the limit allows.
     TooLarge {
         /// The number of bytes of the factor.
         bytes: usize,
@@ -52,7 +52,7 @@ pub enum NoFactor {
 pub enum Price {
     /// No factor is possible.
     None(NoFactor),
-    /// Not ordered yet.
+    /// The matrix is not ordered yet.
     Unknown {
         /// The work O of the ordering.
         ordering: f64,
@@ -63,7 +63,7 @@ pub enum Price {
         /// Whether `promise` is less than the expected cost of a hierarchy.
         cheap: bool,
     },
-    /// Ordered.
+    /// The matrix is ordered.
     Known {
         /// The work F of the factorisation and the solve.
         factor: f64,
@@ -101,7 +101,7 @@ pub struct Rental {
 }
 
 impl Rental {
-    /// A rental without work so far.
+    /// Returns a rental without work so far.
     pub fn new(price: Price) -> Self {
         Self { ledger: Ledger::default(), price }
     }
@@ -128,9 +128,9 @@ impl Rental {
         self.price = Price::None(why);
     }
 
-    /// The action before a setup of known work, which cannot be interrupted.
+    /// The action before a setup of known work; a setup cannot be interrupted.
     ///
-    /// `forced` states that no other method is running.
+    /// `forced` means that no other method is running.
     pub fn before(&self, setup: f64, forced: bool) -> Advice {
         let rent = self.ledger.rent();
         match self.price {
@@ -152,7 +152,7 @@ impl Rental {
     }
 
     /// The action after an iteration; `rest` is the forecast for the work of the remaining iterations, if
-    /// known.
+    /// there is one.
     pub fn after(&self, rest: Option<f64>) -> Advice {
         let rent = self.ledger.rent();
         match self.price {

@@ -18,8 +18,8 @@ use coarsen_sparse::SparseError;
 
 use crate::Unavailable;
 
-/// Any error of this library, with the message of the crate it comes from. Use it as the error type of `main`
-/// and of functions.
+/// Any error of this library, with the message of the crate that it comes from. *Use* as the error type of
+/// `main` and of functions.
 ///
 /// It is `Send + Sync`, so it can be returned from a thread pool; `Box<dyn Error>` cannot.
 ///
@@ -89,7 +89,8 @@ pub enum AnyError {
     Io(#[from] std::io::Error),
 }
 
-/// The same sentence as [`Display`](std::fmt::Display), since `main` prints errors with `Debug`.
+/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
+/// sentence.
 impl std::fmt::Debug for AnyError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
@@ -140,7 +141,7 @@ mod tests {
         assert!(matches!(threads(2, inner).unwrap(), Err(AnyError::Sparse(_))));
     }
 
-    /// `&mut` of a preconditioner is a preconditioner, and `Cg` needs no type parameter.
+    /// A mutable reference to a preconditioner is a preconditioner, and `Cg` needs no type parameter.
     #[test]
     fn a_borrowed_preconditioner_serves() {
         struct Sim {

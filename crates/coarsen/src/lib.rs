@@ -1,8 +1,8 @@
 //! Solvers for large sparse linear systems from simulations: cloth, soft bodies, heat, structures, contact.
 //!
-//! A solve has three parts: an operator A; a preconditioner M, built from A at a place ([`backend`]); and a
-//! Krylov method, which owns its work vectors. It returns a [`Report`] with the residual recomputed from the
-//! returned x.
+//! A solve has three parts: an operator A; a preconditioner M, which is built from A at a place
+//! ([`backend`]); and a Krylov method, which owns its work vectors. It returns a [`Report`], whose residual
+//! is recomputed from the returned x.
 //!
 //! ```
 //! use coarsen::prelude::*;
@@ -18,13 +18,13 @@
 //! # Ok::<(), AnyError>(())
 //! ```
 //!
-//! Blocks should have the unknowns of a node: iterations are two to four times as many with 1x1 blocks.
-//! Examples on the pages of other crates import from these crates: `coarsen_krylov::Cg` is
+//! A block should contain the unknowns of one node: with 1x1 blocks, two to four times as many iterations are
+//! needed. Examples on the pages of other crates import from these crates: `coarsen_krylov::Cg` is
 //! `coarsen::krylov::Cg`. The [`prelude`] has the names that most programs need.
 //!
-//! A program needs `coarsen = { path = ".." }` under `[dependencies]`. Features: `opencl` for devices;
-//! `sprs`, `nalgebra-sparse` and `faer` for conversions. Without optimisation solvers are slow: set
-//! `opt-level = 1` in `[profile.dev]`.
+//! A program needs `coarsen = { path = ".." }` under `[dependencies]`. The features are `opencl` for devices,
+//! and `sprs`, `nalgebra-sparse` and `faer` for conversions. Solvers are slow without compiler optimisation,
+//! so set `opt-level = 1` in `[profile.dev]`.
 //!
 //! Each layer is a crate, re-exported here under a short name:
 //!
@@ -33,7 +33,7 @@
 //! | this crate | basic traits and types: [`Vector`], [`LinearOperator`], [`Preconditioner`], [`Stop`], [`Report`] |
 //! | [`sparse`] | host matrices, assembly, products, graphs, near-kernels |
 //! | [`matrix_market`] | Matrix Market files |
-//! | [`constraints`] | linear constraints on x, by projection; prescribed values |
+//! | [`constraints`] | linear constraints on x by projection, and prescribed values |
 //! | [`diagnose`](mod@diagnose) | checks of a system before it is solved |
 //! | [`krylov`] | `Cg`, `FlexibleCg`, `BlockCg`, `SingleReductionCg`, `Minres`, `Gmres`, `BiCgStab`, `Richardson` |
 //! | [`backend`] | the places where a solve runs; [`AnyBackend`] is chosen at run time |
@@ -41,8 +41,8 @@
 //! | [`schwarz`] | multilevel additive Schwarz |
 //! | [`multigrid`] | hierarchies, cycles, smoothed aggregation, skinning |
 //! | [`direct`] | sparse and dense factorisations |
-//! | [`auto`] | a method chosen by the matrix, with a bound on its cost |
-//! | [`parallel`] | threads: pools, the number of threads |
+//! | [`auto`] | automatic choice of a method for a matrix, with a bound on the cost |
+//! | [`parallel`] | threads: pools and the number of threads |
 //! | [`mesh`] | triangles and tetrahedra from files |
 //! | [`elastic`] | elastic energies, and a time step as an objective |
 //! | [`problems`] | the gallery of test problems |

@@ -1,6 +1,6 @@
 //! Axis-aligned boxes.
 
-/// An axis-aligned box with its boundary.
+/// A closed axis-aligned box.
 ///
 /// ```
 /// use coarsen_contact::Aabb;
@@ -10,19 +10,20 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aabb {
-    /// The least coordinates.
+    /// The smallest coordinates.
     pub low: [f64; 3],
     /// The largest coordinates.
     pub high: [f64; 3],
 }
 
 impl Aabb {
-    /// The box that holds nothing.
+    /// The box that contains nothing.
     pub const EMPTY: Self = Self { low: [f64::INFINITY; 3], high: [f64::NEG_INFINITY; 3] };
 
-    /// The smallest box that holds the points; NaN in a coordinate of a point is NaN in the box.
+    /// Returns the smallest box that contains the points. A coordinate that is NaN in a point is NaN in the
+    /// box.
     pub fn of(points: impl IntoIterator<Item = [f64; 3]>) -> Self {
-        // `f64::min` would drop a NaN.
+        // `f64::min` would ignore a NaN.
         let lower = |a: f64, b: f64| if b < a || b.is_nan() { b } else { a };
         let higher = |a: f64, b: f64| if b > a || b.is_nan() { b } else { a };
         points.into_iter().fold(Self::EMPTY, |all, x| Self {
@@ -31,7 +32,7 @@ impl Aabb {
         })
     }
 
-    /// The box with `by` added on each side.
+    /// Returns the box grown by `by` on each side.
     pub fn grown(self, by: f64) -> Self {
         Self { low: self.low.map(|x| x - by), high: self.high.map(|x| x + by) }
     }
@@ -39,11 +40,11 @@ impl Aabb {
     /// Whether both boxes have a point in common.
     #[inline]
     pub fn overlaps(&self, other: &Self) -> bool {
-        // Without branches: which comparison fails is not predictable.
+        // Without branches, because their outcome is not predictable.
         (0..3).fold(true, |all, k| all & (self.low[k] <= other.high[k]) & (other.low[k] <= self.high[k]))
     }
 
-    /// The square of the distance of a point; 0 inside.
+    /// The square of the distance of a point from the box; 0 inside.
     #[inline]
     pub fn square_distance(&self, x: [f64; 3]) -> f64 {
         let away = [0, 1, 2].map(|k| (self.low[k] - x[k]).max(x[k] - self.high[k]).max(0.0));
@@ -61,7 +62,7 @@ impl Aabb {
     }
 }
 
-/// The mean length of the longest sides; NaN without boxes.
+/// Returns the mean extent of boxes; NaN if there are no boxes.
 pub(crate) fn mean_extent(boxes: impl ExactSizeIterator<Item = Aabb>) -> f64 {
     let count = boxes.len() as f64;
     boxes.map(|b| b.extent()).sum::<f64>() / count

@@ -1,17 +1,17 @@
-//! Bodies of tetrahedra against each other and themselves.
+//! Contact of bodies of tetrahedra with each other and with themselves.
 //!
 //! | symbol | here | |
 //! |---|---|---|
 //! | v; a | `vertex`; `face` | a vertex inside a body; the corners of the nearest triangle of its surface |
-//! | w, n | `weights`, `normal` | the nearest point of that triangle; the direction to it from v |
+//! | w, n | `weights`, `normal` | the nearest point of that triangle; the direction from v to this point |
 //! | g | `gap` | (x_v − Σ w_a x_a) · n, the negative depth |
 //! | c | `stencil` | ∂g/∂x along n: 1 for v, −w_a for the corners |
-//! | P | `resistance` | ∂²(g²/2)/∂x_v²: n nᵀ, where the nearest point is within the triangle |
+//! | P | `resistance` | ∂²(g²/2)/∂x_v²; n nᵀ if the nearest point is inside the triangle |
 //! | k | `stiffness` | stiffness of the penalty |
 //!
 //! > E = Σ k/2 min(g, 0)²,  ∂E/∂x_i = k g c_i n,  ∂²E/∂x_i∂x_j = k c_i c_j P    (1)
 //!
-//! Xian, Tong & Liu 2019, §4.6, where the surface is fixed (c = 1 for v alone).
+//! Xian, Tong & Liu 2019, §4.6. There the surface is fixed, and only v has an entry of c.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,22 +25,22 @@ use crate::detector::Detector;
 use crate::error::positive;
 use crate::{Contact, ContactError, Penetration};
 
-/// Contacts per leaf of a parallel loop.
+/// The number of contacts per task of a parallel loop.
 const LEAF: usize = 256;
 
-/// Scalar operations per contact, to decide whether to use threads.
+/// The number of scalar operations per contact, used to decide whether threads pay off.
 const WORK: usize = 100;
 
-/// The number that stands for a held node in a stencil.
+/// The number of every held node in a stencil.
 const HELD: u32 = u32::MAX;
 
-/// Contact of bodies of tetrahedra with each other and with themselves, with a quadratic penalty.
+/// Contact of bodies of tetrahedra with each other and with themselves, by a quadratic penalty.
 ///
-/// A vertex of a surface inside a tetrahedron of which it is no corner is pushed to the nearest point of the
-/// surface. The search begins at that place of the body at rest, so that a vertex leaves on the shortest way
-/// at any depth. A body at rest has no contacts. Bodies are the connected parts of the mesh. Edges that cross
-/// without a vertex inside are not found. The forces and torques on a vertex and its triangle add up to zero.
-/// No friction.
+/// A surface vertex that lies inside a tetrahedron without being its corner is pushed to the nearest point of
+/// the surface. The search for this point starts from the same place in the body at rest, so that the vertex
+/// leaves on the shortest way from any depth. A body at rest has no contacts. Bodies are the connected parts
+/// of the mesh. Edges that cross without a vertex inside a body are not found. The forces and torques on a
+/// vertex and its triangle add up to zero. There is no friction.
 ///
 /// *Detection* The contacts are those at the x of each evaluation; value, gradient and Hessian at one x share
 /// one detection. So E is a function of x, and a line search compares values of one function, for one
@@ -57,16 +57,16 @@ const HELD: u32 = u32::MAX;
 /// [`frozen`](Self::frozen) for the quadratic energies of Xian et al., whose contacts are detected once per
 /// iteration.
 ///
-/// *Cost* of a detection: a hash of all vertices of surfaces, one query per tetrahedron, one search per
-/// vertex inside; parallel, with the same bits at any number of threads. It allocates when more is found than
-/// before.
-/// *Errors* during evaluations are NaN: positions that are not finite give an energy and a gradient of NaN.
+/// *Cost* of a detection: a hash of all surface vertices, one query per tetrahedron, and one search per
+/// vertex inside. A detection runs in parallel, and its result is bitwise the same for any number of threads.
+/// It allocates if it finds more than all detections before. *Errors*: if positions are not finite, energy
+/// and gradient are NaN.
 ///
 /// ```
 /// use coarsen_contact::BodyContact;
 /// use coarsen_elastic::Potential;
 /// use coarsen_mesh::Mesh;
-/// // A cube, and a small one above it whose lower corners are 0.1 inside.
+/// // A cube, and above it a smaller cube whose lower corners are 0.1 inside.
 /// let mut mesh = Mesh::bar([1, 1, 1], 1.0);
 /// let upper = mesh.clone();
 /// mesh.positions.extend(upper.positions.iter().map(|p| [0.5 * p[0] + 0.3, p[1] + 0.9, 0.5 * p[2] + 0.3]));
@@ -78,29 +78,30 @@ const HELD: u32 = u32::MAX;
 /// # Ok::<(), coarsen_contact::ContactError>(())
 /// ```
 pub struct BodyContact {
-    /// Whether the contacts of the last [`detect`](Self::detect) stay, with their w and n, false at first.
+    /// Whether evaluations use the contacts of the last [`detect`](Self::detect) with their w and n;
+    /// initially false.
     ///
-    /// Each contact is then a quadratic energy while g < 0, with P = n nᵀ. A descent must not go on after a
-    /// detection: the f(x) of its last line search has other contacts, and is often below all values of the
-    /// next one. Call `detect` and then minimise for one iteration, which evaluates f(x) anew. The start of a
-    /// time step ([`Potential::renew`]) detects too.
+    /// Each contact then has a quadratic energy while g < 0, with P = n nᵀ. Do not detect within a run of a
+    /// descent method: its last f(x) belongs to the old contacts and is often smaller than all values with
+    /// the new contacts. Call `detect` and then minimise for one iteration, which evaluates f(x) again. The
+    /// start of a time step ([`Potential::renew`]) detects too.
     pub frozen: bool,
     stiffness: f64,
     nodes: Nodes,
     pattern: Arc<Pattern>,
     detector: Detector,
-    /// The positions of all nodes at the last detection; empty before.
+    /// The positions of all nodes at the last detection; empty before the first detection.
     at: Vec<[f64; 3]>,
     found: Vec<Contact>,
 }
 
 impl BodyContact {
-    /// The bodies whose rest shapes are the mesh, with `held` nodes, and a stiffness k in N/m for each
-    /// contact.
+    /// Returns the contact of bodies with the mesh as rest shape and with `held` nodes. Each contact has a
+    /// stiffness k in N/m.
     ///
     /// # Errors
-    /// [`ContactError`] for a mesh without tetrahedra or with invalid ones, a k that is not positive, and
-    /// lists of different lengths.
+    /// [`ContactError`] for a mesh without tetrahedra or with invalid tetrahedra, a k that is not positive,
+    /// and lists of different lengths.
     pub fn new(mesh: &Mesh, held: &[bool], stiffness: f64) -> Result<Self, ContactError> {
         let stiffness = positive("the stiffness of contact", stiffness)?;
         let nodes = Nodes::new(held, &mesh.positions)?;
@@ -114,26 +115,26 @@ impl BodyContact {
         self.nodes.hold(positions);
     }
 
-    /// Finds the contacts at x, also where they are [`frozen`](Self::frozen), and returns them sorted by
+    /// Finds the contacts at x, even if contacts are [`frozen`](Self::frozen), and returns them sorted by
     /// vertex. *Panics* on a wrong length.
     ///
     /// # Errors
-    /// [`ContactError::Position`] for the first node whose position is not finite. There are no contacts
-    /// then.
+    /// [`ContactError::Position`] for the first node whose position is not finite. The list of contacts is
+    /// then empty.
     pub fn detect(&mut self, x: &[f64]) -> Result<&[Contact], ContactError> {
         self.check("detect", x);
         let Self { nodes, detector, at, found, .. } = self;
         at.clear();
         at.extend((0..nodes.count() as u32).map(|node| nodes.at(node, x)));
         if let Err(error) = detector.find(at, found) {
-            at.clear(); // nothing is known about x
+            at.clear(); // forget the last positions
             return Err(error);
         }
         Ok(&self.found)
     }
 
-    /// The number of contacts at x and the largest depth; of the contacts as they are where they are
-    /// [`frozen`](Self::frozen). *Panics* on a wrong length.
+    /// Returns the number of contacts at x and the largest depth. Contacts that are [`frozen`](Self::frozen)
+    /// are not detected again. *Panics* on a wrong length.
     pub fn penetration(&mut self, x: &[f64]) -> Penetration {
         if self.look("penetration", x) {
             let depth = |contact: &Contact| Penetration::of(contact.gap(|node| self.nodes.at(node, x)));
@@ -147,7 +148,8 @@ impl BodyContact {
         assert_eq!(x.len(), 3 * self.nodes.free(), "{what}: wrong length");
     }
 
-    /// Detects unless the contacts are those of x, or frozen. Returns whether positions are finite.
+    /// Detects contacts unless they are frozen or belong to this x already. Returns whether positions are
+    /// finite.
     fn look(&mut self, what: &str, x: &[f64]) -> bool {
         self.check(what, x);
         if self.frozen {
@@ -208,7 +210,7 @@ impl Potential for BodyContact {
 
     fn add_hessian(&mut self, _: &[f64], _: Curvature, _: &mut [f64]) {}
 
-    /// The same for each kind of curvature.
+    /// Adds the same contacts for each kind of curvature.
     fn add_contacts(&mut self, x: &[f64], _: Curvature, contacts: &mut Touching) {
         if !self.look("add_contacts", x) {
             return;
@@ -222,7 +224,7 @@ impl Potential for BodyContact {
             let face = contact.face.map(slot);
             let stencil = Stencil::vertex_face(slot(contact.vertex), face, contact.weights).without(HELD);
             if stencil.nodes().is_empty() {
-                continue; // all are held
+                continue; // all nodes are held
             }
             let p = if self.frozen { contact.along_normal() } else { contact.resistance(at) };
             contacts.push(stencil, p.map(|row| row.map(|p| self.stiffness * p))); // (1)

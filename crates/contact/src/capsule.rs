@@ -1,9 +1,9 @@
-//! A cylinder with round ends.
+//! A cylinder with hemispherical ends.
 //!
 //! > d(x) = ρ − r,  ρ = ‖x − p‖,  p = a + t (b − a),  t = (x − a)·(b − a) / ‖b − a‖² between 0 and 1
 //!
-//! ∇d = n = (x − p) / ρ. Beside the axis ∇²d = (I − n nᵀ − u uᵀ) / ρ with the unit vector u of the axis;
-//! beyond its ends ∇²d = (I − n nᵀ) / ρ.
+//! ∇d = n = (x − p) / ρ. If p is inside the segment, ∇²d = (I − n nᵀ − u uᵀ) / ρ with the unit vector u of
+//! the axis. If p is an end, ∇²d = (I − n nᵀ) / ρ.
 
 use coarsen_mesh::vector::{cross, dot, sub};
 
@@ -11,10 +11,12 @@ use crate::error::{finite, positive};
 use crate::shape::{across, norm, size, unit};
 use crate::{ContactError, Shape};
 
-/// A point nearer to the axis than this share of its coordinates is on it, up to round-off.
+/// A point is on the axis, up to round-off, if its distance from the axis is at most this fraction of the
+/// coordinates.
 const AXIS: f64 = 8.0 * f64::EPSILON;
 
-/// The points within a radius of a segment: a peg, a limb. Its normal on the axis is a vector across it.
+/// The points within a radius of a segment, for example a peg or a limb. On the axis the normal is any unit
+/// vector orthogonal to it.
 ///
 /// ```
 /// use coarsen_contact::{Capsule, Shape};
@@ -32,10 +34,10 @@ pub struct Capsule {
 }
 
 impl Capsule {
-    /// The points within `radius` of the segment from a to b, in m.
+    /// Returns the points within `radius` of the segment from a to b, in m.
     ///
     /// # Errors
-    /// [`ContactError::Value`] for ends that coincide (a [`Sphere`](crate::Sphere)), a radius that is not
+    /// [`ContactError::Value`] for ends that coincide (use a [`Sphere`](crate::Sphere)), a radius that is not
     /// positive, and numbers that are not finite.
     pub fn new(a: [f64; 3], b: [f64; 3], radius: f64) -> Result<Self, ContactError> {
         let start = finite("an end of a capsule", a)?;
@@ -44,7 +46,7 @@ impl Capsule {
         Ok(Self { start, axis, length, radius: positive("the radius of a capsule", radius)? })
     }
 
-    /// x − p, 0 on the axis, and whether p is inside the segment.
+    /// Returns x − p, which is 0 on the axis, and whether p is the projection of x on the axis.
     fn outward(&self, x: [f64; 3]) -> ([f64; 3], bool) {
         let from = sub(x, self.start);
         let along = dot(from, self.axis);
@@ -66,7 +68,7 @@ impl Shape for Capsule {
         if rho != 0.0 {
             return outward.map(|v| v / rho);
         }
-        // Across the axis and a coordinate axis that is not nearly parallel to it.
+        // Orthogonal to the axis and to the coordinate axis that is least parallel to it.
         let least = (1..3).fold(0, |m, k| if self.axis[k].abs() < self.axis[m].abs() { k } else { m });
         let across = cross(self.axis, std::array::from_fn(|k| f64::from(k == least)));
         let length = norm(across);

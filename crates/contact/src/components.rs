@@ -1,10 +1,10 @@
 //! The bodies of a mesh: tetrahedra that are connected through nodes.
 
-/// The body of each node, numbered by their first nodes, and the number of bodies. A node without a
-/// tetrahedron is a body of its own.
+/// Returns the body of each node and the number of bodies. Bodies are numbered in the order of their first
+/// nodes. A node without a tetrahedron is a body.
 ///
-/// *Cost* about linear: union and find with path halving. Tarjan & van Leeuwen 1984, "Worst-case analysis of
-/// set union algorithms".
+/// *Cost*: almost linear, by union-find with path halving. *Reference* Tarjan & van Leeuwen 1984, "Worst-case
+/// analysis of set union algorithms".
 pub(crate) fn bodies(nodes: usize, tetrahedra: &[[u32; 4]]) -> (Vec<u32>, usize) {
     let mut parent: Vec<u32> = (0..nodes as u32).collect();
     for t in tetrahedra {
@@ -16,7 +16,7 @@ pub(crate) fn bodies(nodes: usize, tetrahedra: &[[u32; 4]]) -> (Vec<u32>, usize)
     let mut count = 0;
     let mut body = vec![0; nodes];
     for node in 0..nodes as u32 {
-        // The root of a body is its first node, which has its number by now.
+        // The root of a body is its first node, which is numbered already.
         let root = root(&mut parent, node);
         if root == node {
             body[node as usize] = count;

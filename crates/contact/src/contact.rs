@@ -1,4 +1,4 @@
-//! A vertex and a triangle.
+//! One contact: a vertex and a triangle.
 //!
 //! > g = (x_v − Σ w_a x_a) · n
 
@@ -7,7 +7,7 @@ use coarsen_mesh::vector::{dot, sub};
 use crate::shape::size;
 use crate::triangle::{EQUAL, normal};
 
-/// A vertex inside a body, and the triangle of the surface through which it leaves.
+/// A vertex inside a body, and the surface triangle through which it leaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contact {
     /// v, a node of the mesh.
@@ -22,10 +22,10 @@ pub struct Contact {
 }
 
 impl Contact {
-    /// g for these positions with w and n as they are: negative inside.
+    /// g for these positions with the stored w and n; negative inside.
     pub fn gap(&self, at: impl Fn(u32) -> [f64; 3]) -> f64 {
         let vertex = at(self.vertex);
-        // Σ w_a (x_v − x_a): differences keep all digits far from the origin.
+        // Computed as Σ w_a (x_v − x_a), because differences keep all digits far from the origin.
         self.face.iter().zip(self.weights).map(|(&a, w)| w * dot(sub(vertex, at(a)), self.normal)).sum()
     }
 
@@ -38,8 +38,8 @@ impl Contact {
         along(self.vertex) + self.face.iter().zip(self.weights).map(|(&a, w)| w * along(a)).sum::<f64>()
     }
 
-    /// P = ∂²(g²/2)/∂x_v²: n nᵀ, where the nearest point follows the vertex along the triangle; I − u uᵀ,
-    /// where it follows along an edge of direction u; I, where it stays at a corner.
+    /// P = ∂²(g²/2)/∂x_v². It is n nᵀ if the nearest point is inside the triangle, I − u uᵀ if it is on an
+    /// edge with the direction u, and I if it is a corner.
     pub fn resistance(&self, at: impl Fn(u32) -> [f64; 3]) -> [[f64; 3]; 3] {
         let cosine = normal(self.face.map(&at)).map_or(1.0, |normal| dot(normal, self.normal));
         if cosine * cosine >= 1.0 - EQUAL {
@@ -61,7 +61,7 @@ impl Contact {
         matrix(|p, q| self.normal[p] * self.normal[q])
     }
 
-    /// The nodes and ∂g/∂x of each along n: 1 and −w.
+    /// The four nodes, each with the component of ∂g/∂x along n: 1 for the vertex, −w for the corners.
     pub fn stencil(&self) -> [(u32, f64); 4] {
         let ([a, b, c], [u, v, w]) = (self.face, self.weights);
         [(self.vertex, 1.0), (a, -u), (b, -v), (c, -w)]

@@ -1,17 +1,17 @@
-//! Vertices inside tetrahedra, and the contacts that follow.
+//! The detection of contacts: vertices inside tetrahedra, and the triangles through which they leave.
 //!
 //! | symbol | here | |
 //! |---|---|---|
 //! | x_v | `at[vertex]` | a vertex of a surface |
-//! | β | `beta` | its barycentric coordinates in a tetrahedron that holds it |
-//! | X | | the same point at rest: Σ β_a X_a |
+//! | β | `beta` | its barycentric coordinates in a tetrahedron that contains it |
+//! | X | | the same point of the body at rest: Σ β_a X_a |
 //!
-//! 1. The vertices of all surfaces are hashed, and each tetrahedron looks for those in its box. The vertices
-//!    of an armadillo fill 9,000 places of the table; the boxes of its tetrahedra would fill forty times as
+//! 1. The vertices of all surfaces are hashed. Each tetrahedron queries the vertices in its box. The vertices
+//!    of an armadillo take 9,000 entries of the hash; the boxes of its tetrahedra would take forty times as
 //!    many.
-//! 2. The point X of the body at rest leads to the triangle of its surface through which the vertex leaves,
-//!    at any depth. McAdams, Zhu, Selle, Empey, Tamstorf, Teran & Sifakis 2011, "Efficient elasticity for
-//!    character skinning with contact and collisions", do the same with a distance field at rest.
+//! 2. The triangle through which the vertex leaves is searched from the point X of the body at rest, which
+//!    works at any depth. McAdams, Zhu, Selle, Empey, Tamstorf, Teran & Sifakis 2011, "Efficient elasticity
+//!    for character skinning with contact and collisions", do the same with a distance field at rest.
 
 use std::ops::Range;
 
@@ -24,13 +24,13 @@ use crate::rest_surface::RestSurface;
 use crate::triangle::{Inside, combine};
 use crate::{Aabb, Contact, ContactError, SpatialHash};
 
-/// Tetrahedra per task.
+/// The number of tetrahedra per task.
 const LEAF: usize = 512;
 
-/// Hits per leaf of a parallel loop.
+/// The number of hits per task.
 const FEW: usize = 16;
 
-/// Scalar operations per tetrahedron and per hit, to decide whether to use threads.
+/// The number of scalar operations per tetrahedron and per hit, used to decide whether threads pay off.
 const WORK: usize = 100;
 const SEARCH: usize = 4000;
 
@@ -42,7 +42,7 @@ struct Hit {
     beta: [f64; 4],
 }
 
-/// The bodies of a mesh, and memory for what is found.
+/// The bodies of a mesh, and memory for the results of a detection.
 pub(crate) struct Detector {
     tetrahedra: Vec<[u32; 4]>,
     /// The body of each node.
@@ -50,19 +50,19 @@ pub(crate) struct Detector {
     /// The nodes of all surfaces.
     vertices: Vec<u32>,
     rest: Vec<[f64; 3]>,
-    /// Of each body.
+    /// The surface of each body.
     surfaces: Vec<RestSurface>,
     /// The mean extent of the tetrahedra at rest.
     cell: f64,
     hash: SpatialHash,
-    /// Of each task.
+    /// The hits that each task has found.
     leaves: Vec<Vec<Hit>>,
     hits: Vec<Hit>,
     contacts: Vec<Option<Contact>>,
 }
 
 impl Detector {
-    /// The bodies whose rest shapes are the mesh.
+    /// Returns a detector for the bodies of a mesh, which gives their rest shapes.
     pub(crate) fn new(mesh: &Mesh) -> Result<Self, ContactError> {
         mesh.check().map_err(Problem::from)?;
         mesh.check_tetrahedra()?;
@@ -85,7 +85,7 @@ impl Detector {
         Ok(Self { tetrahedra, body, vertices, rest, surfaces, cell, hash, leaves, hits, contacts })
     }
 
-    /// Replaces `found` by the contacts of these positions, sorted by vertex.
+    /// Replaces `found` by the contacts at these positions, sorted by vertex.
     pub(crate) fn find(&mut self, at: &[[f64; 3]], found: &mut Vec<Contact>) -> Result<(), ContactError> {
         found.clear();
         if let Some(node) = parallel::position(at, |x| x.iter().any(|x| !x.is_finite())) {
@@ -96,7 +96,7 @@ impl Detector {
         self.find_hits(at);
         self.find_contacts(at);
         for contact in self.contacts.iter().flatten() {
-            // A vertex on a face between two tetrahedra is in both.
+            // A vertex on a face between two tetrahedra is found in both.
             let mut same = found.iter().rev().take_while(|other| other.vertex == contact.vertex);
             if !same.any(|other| other.face == contact.face) {
                 found.push(*contact);
@@ -105,7 +105,7 @@ impl Detector {
         Ok(())
     }
 
-    /// Step 1: all vertices inside tetrahedra of which they are no corner.
+    /// Step 1: finds all vertices inside tetrahedra, except for the corners of these tetrahedra.
     fn find_hits(&mut self, at: &[[f64; 3]]) {
         let Self { tetrahedra, vertices, hash, leaves, hits, .. } = self;
         let search = |(range, leaves): (Range<usize>, &mut [Vec<Hit>])| {
@@ -124,7 +124,7 @@ impl Detector {
         hits.sort_unstable_by_key(|hit| (hit.vertex, hit.element));
     }
 
-    /// Step 2, for each hit.
+    /// Step 2: finds the contact of each hit.
     fn find_contacts(&mut self, at: &[[f64; 3]]) {
         let Self { tetrahedra, body, rest, surfaces, hits, contacts, .. } = self;
         contacts.clear();
@@ -142,7 +142,7 @@ impl Detector {
     }
 }
 
-/// Adds the vertices inside one tetrahedron.
+/// Appends the vertices inside one tetrahedron.
 fn add_hits(
     element: u32,
     corners: &[u32; 4],

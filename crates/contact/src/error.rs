@@ -4,11 +4,11 @@ use coarsen_elastic::BodyError;
 use coarsen_mesh::Problem;
 use coarsen_sparse::SparseError;
 
-/// A contact energy or a hash that cannot be made.
+/// The reason why a contact energy or a hash cannot be created.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContactError {
-    /// A box that is empty, infinite or not a number.
+    /// A box that is empty, infinite or NaN.
     #[error("box {index} is empty or not finite; the positions it was made from may have diverged")]
     Box {
         /// Its number.
@@ -27,26 +27,26 @@ pub enum ContactError {
         what: &'static str,
         /// The value found.
         found: f64,
-        /// The range allowed.
+        /// The allowed range.
         range: &'static str,
     },
-    /// More items than their 32-bit numbers can count.
+    /// More items than 32-bit numbers can count.
     #[error("{count} {what} are more than {limit}; divide the scene, or take larger cells")]
     TooMany {
         /// The items.
         what: &'static str,
-        /// How many there are.
+        /// The number of items.
         count: usize,
         /// The limit.
         limit: usize,
     },
-    /// A mesh that is not valid, or has no tetrahedra.
+    /// A mesh that is invalid or has no tetrahedra.
     #[error(transparent)]
     Mesh(#[from] Problem),
-    /// Nodes that cannot be held or touched.
+    /// A list of held or touching nodes that is invalid.
     #[error(transparent)]
     Body(#[from] BodyError),
-    /// The pattern could not be made.
+    /// The sparsity pattern could not be created.
     #[error(transparent)]
     Sparse(#[from] SparseError),
 }

@@ -1,14 +1,15 @@
-//! A uniform grid of boxes, hashed.
+//! A spatial hash: boxes in the cells of a uniform grid.
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | l | `cell` | side of a cell |
-//! | x / l | `coordinate` | number of a cell along an axis |
-//! | h(i, j, k) | `bucket` | bucket of a cell |
+//! | l | `cell` | the side of a cell |
+//! | x / l | `coordinate` | the number of a cell along an axis |
+//! | h(i, j, k) | `bucket` | the bucket of a cell |
 //!
 //! Teschner, Heidelberger, Müller, Pomeranets & Gross 2003, "Optimized spatial hashing for collision
-//! detection of deformable objects", VMV. Each pair is found once, in the first cell that both boxes cover:
-//! Dittrich & Seeger 2000, "Data redundancy and duplicate detection in spatial join processing", ICDE.
+//! detection of deformable objects", VMV. Each pair of boxes is reported once, in the first cell that both
+//! boxes cover: Dittrich & Seeger 2000, "Data redundancy and duplicate detection in spatial join processing",
+//! ICDE.
 
 use std::ops::Range;
 
@@ -19,24 +20,24 @@ use crate::aabb::mean_extent;
 use crate::error::positive;
 use crate::{Aabb, ContactError};
 
-/// Boxes per leaf of a parallel loop.
+/// The number of boxes per task of a parallel loop.
 const LEAF: usize = 1024;
 
-/// Scalar operations per box, to decide whether to use threads.
+/// The number of scalar operations per box, used to decide whether threads pay off.
 const WORK: usize = 32;
 
-/// Boxes with more cells than this are in no cell; every query looks at them.
+/// Boxes that cover more cells than this are large. They are in no cell, and every query tests them.
 const MOST: u64 = 512;
 
-/// Numbered boxes in the cells of a uniform grid.
+/// A spatial hash: numbered boxes in the cells of a uniform grid.
 ///
-/// The memory is used again by each [`rebuild`](Self::rebuild). The cells are computed in parallel, the sort
-/// runs on one thread. The result does not depend on the number of threads.
-/// *Cell size* The mean extent of the boxes, the default, gives a box up to 8 cells and a query of that size
-/// as many. For small boxes that are queried by larger ones, take the extent of the queries. Cells that are
-/// much smaller make large boxes slow: a box of more than 512 cells is in none and is looked at by every
-/// query. *Cost* of a rebuild: a counting sort of all pairs of box and cell, 8 bytes for each and 68 to 84
-/// per box. Of a query: its cells and the boxes in them; never more than all boxes.
+/// Each [`rebuild`](Self::rebuild) reuses the memory. The cells are computed in parallel, and the sort runs
+/// on one thread. The result does not depend on the number of threads. *Cell size*: with the default, the
+/// mean extent of the boxes, a box of this extent covers up to 8 cells. If queries are larger than the boxes,
+/// use the extent of the queries. Much smaller cells make large boxes slow: a box of more than 512 cells is
+/// in no cell, and every query tests it. *Cost* of a rebuild: a counting sort of all pairs of box and cell; 8
+/// bytes per pair and 68 to 84 bytes per box. *Cost* of a query: its cells and the boxes in them, at most all
+/// boxes.
 ///
 /// ```
 /// use coarsen_contact::{Aabb, SpatialHash};
@@ -52,24 +53,26 @@ const MOST: u64 = 512;
 pub struct SpatialHash {
     boxes: Vec<Aabb>,
     grid: Grid,
-    /// The pairs of box and cell before each box.
+    /// For each box, the number of pairs of box and cell of all boxes before it.
     offsets: Vec<u32>,
     /// The bucket of each pair.
     keys: Vec<u32>,
-    /// The box of each pair, by bucket: from `starts[b]` to `starts[b + 1]`, in order.
+    /// The boxes of all pairs, sorted by bucket. Those of bucket b are from `starts[b]` to `starts[b + 1]`,
+    /// in increasing order.
     sorted: Vec<u32>,
     starts: Vec<usize>,
     large: Vec<u32>,
 }
 
 impl SpatialHash {
-    /// Replaces all boxes: `of` gives box i of `count`. `cell` is the side of a cell; by default the mean
-    /// extent of the boxes, and for points the mean distance of as many points on a grid.
+    /// Replaces all boxes by `count` boxes; `of` returns box i. `cell` is the side of a cell. The default is
+    /// the mean extent of the boxes, or for points the distance at which a regular grid would have as many
+    /// points.
     ///
     /// # Errors
     /// [`ContactError::Box`] for the first box that is empty or not finite, [`ContactError::Value`] for a
-    /// cell that is not positive and finite, [`ContactError::TooMany`] for 2³² boxes or pairs of box and
-    /// cell. The hash is then empty.
+    /// cell that is not positive and finite, [`ContactError::TooMany`] for 2³² or more boxes or pairs of box
+    /// and cell. After an error the hash is empty.
     pub fn rebuild(
         &mut self,
         count: usize,
@@ -109,7 +112,8 @@ impl SpatialHash {
         Ok(())
     }
 
-    /// The offsets of all boxes, and the list of large ones. Returns the number of pairs of box and cell.
+    /// Computes the offsets of all boxes and the list of large boxes. Returns the number of pairs of box and
+    /// cell.
     fn count_cells(&mut self, grid: Grid) -> Result<usize, ContactError> {
         let Self { boxes, offsets, large, .. } = self;
         offsets.clear();
@@ -126,12 +130,12 @@ impl SpatialHash {
             }
         }
         check_count("pairs of box and cell", pairs)?;
-        // Boxes that share cells make the cells in use fewer than the pairs.
+        // Boxes share cells, so fewer cells are in use than there are pairs.
         self.grid = grid.with_buckets(2 * boxes.len());
         Ok(pairs)
     }
 
-    /// The buckets of all pairs, and the counting sort.
+    /// Computes the buckets of all pairs and sorts the pairs by bucket with a counting sort.
     fn sort(&mut self, pairs: usize) {
         let Self { boxes, grid, offsets, keys, sorted, starts, .. } = self;
         let grid = *grid;
@@ -163,8 +167,8 @@ impl SpatialHash {
         *starts = buckets.into_starts();
     }
 
-    /// Calls `visit` once for each box that overlaps `of`, in an order that depends on the boxes alone. A
-    /// query that is not a number overlaps nothing.
+    /// Calls `visit` once for each box that overlaps `of`, in an order that depends only on the boxes. A
+    /// query with NaN overlaps nothing.
     ///
     /// ```
     /// use coarsen_contact::{Aabb, SpatialHash};
@@ -192,7 +196,7 @@ impl SpatialHash {
             let bucket = self.grid.bucket(cell) as usize;
             let mut last = u32::MAX;
             for &i in &self.sorted[self.starts[bucket]..self.starts[bucket + 1]] {
-                // Cells of one box in the same bucket follow each other.
+                // Entries of one box in the same bucket are adjacent.
                 if std::mem::replace(&mut last, i) == i {
                     continue;
                 }
@@ -214,7 +218,7 @@ impl SpatialHash {
         self.boxes.is_empty()
     }
 
-    /// Box i. *Panics* where there is none.
+    /// Box i. *Panics* if there is no box i.
     #[inline]
     pub fn get(&self, i: u32) -> &Aabb {
         &self.boxes[i as usize]
@@ -226,7 +230,7 @@ impl SpatialHash {
     }
 }
 
-/// The mean extent of the boxes; of points, the side of a cube for each of them.
+/// Returns the mean extent of the boxes. For points, returns the side of a cube of which each point gets one.
 fn typical(boxes: &[Aabb]) -> f64 {
     let mean = mean_extent(boxes.iter().copied());
     if mean > 0.0 {
@@ -241,22 +245,22 @@ fn check_count(what: &'static str, count: usize) -> Result<(), ContactError> {
     if count < limit { Ok(()) } else { Err(ContactError::TooMany { what, count, limit }) }
 }
 
-/// The cells, and the hash function of their buckets.
+/// The grid of cells, and the hash function that gives their buckets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Grid {
     cell: f64,
     inverse: f64,
-    /// 32 minus the binary logarithm of the number of buckets.
+    /// 32 minus the binary logarithm of the number of buckets, which is a power of two.
     shift: u32,
 }
 
 impl Grid {
     fn new(cell: f64) -> Self {
-        // Also for a cell that is subnormal the inverse is finite, so that 0 stays 0.
+        // The inverse is finite even for a subnormal cell, so that coordinate 0 stays 0.
         Self { cell, inverse: cell.max(f64::MIN_POSITIVE).recip(), shift: 0 }
     }
 
-    /// At least `count` buckets, and at least 2: a power of two.
+    /// Returns the grid with a power of two of buckets: at least `count` and at least 2.
     fn with_buckets(self, count: usize) -> Self {
         Self { shift: 32 - count.max(2).next_power_of_two().ilog2().min(31), ..self }
     }
@@ -265,8 +269,8 @@ impl Grid {
         1 << (32 - self.shift)
     }
 
-    /// x / l without its fraction, limited to 32 bits: never decreasing in x, so that boxes that overlap
-    /// share a cell. Cells at 0 are twice as long.
+    /// x / l without its fraction, limited to 32 bits. It does not decrease with x, so that boxes that
+    /// overlap share a cell. Cells at 0 are twice as long as other cells.
     #[inline]
     fn coordinate(self, x: f64) -> i32 {
         (x * self.inverse) as i32
@@ -283,7 +287,8 @@ impl Grid {
         std::array::from_fn(|k| self.coordinate(of.low[k]).max(cells.low[k]))
     }
 
-    /// h: the primes of Teschner et al., then the high bits of a product (Knuth 1998, vol. 3, §6.4).
+    /// h, computed with the primes of Teschner et al. and then the high bits of a product (Knuth 1998, vol.
+    /// 3, §6.4).
     #[inline]
     fn bucket(self, [i, j, k]: [i32; 3]) -> u32 {
         let [i, j, k] = [i, j, k].map(|c| c as u32);
@@ -292,7 +297,7 @@ impl Grid {
     }
 }
 
-/// The cells between two corners, both included.
+/// All cells from one corner to another, both included.
 #[derive(Clone, Copy)]
 struct Cells {
     low: [i32; 3],
@@ -316,7 +321,7 @@ impl Cells {
     }
 }
 
-/// Boxes and the keys of their cells, which are as many as their offsets say.
+/// Boxes and the keys of their cells. The offsets give the number of keys of each box.
 struct Keys<'a> {
     boxes: &'a [Aabb],
     offsets: &'a [u32],

@@ -1,29 +1,30 @@
-//! Contact by quadratic penalties: nodes against obstacles, bodies against each other and themselves.
+//! Contact by quadratic penalties: of nodes with obstacles, and of bodies with each other and with
+//! themselves.
 //!
 //! [`Obstacle`] and [`BodyContact`] are energies of the gap g of each contact,
 //!
 //! > E = Σ k/2 min(g, 0)²,   ∇²E ≈ Σ k ∇g ∇gᵀ
 //!
-//! (Xian, Tong & Liu 2019, §4.6). Both are a [`Potential`](coarsen_elastic::Potential): they are added to
-//! elastic energies, and their Hessian is stored apart from the matrix. There is no friction.
+//! (Xian, Tong & Liu 2019, §4.6). Both implement [`Potential`](coarsen_elastic::Potential). They are added to
+//! elastic energies, and their Hessian is stored separately from the matrix. There is no friction.
 //!
-//! [`SpatialHash`] finds pairs of boxes that overlap. It knows nothing of bodies. Boxes of triangles and
-//! edges, grown by a distance or swept along a step, are found in the same way as boxes of points.
+//! [`SpatialHash`] finds pairs of boxes that overlap. It does not depend on bodies: it also works for boxes
+//! of triangles and edges, grown by a distance or swept along a step.
 //!
 //! | file | what |
 //! |---|---|
 //! | [`aabb`](Aabb) | axis-aligned boxes |
-//! | [`hash`](SpatialHash) | a uniform grid of boxes, hashed |
+//! | [`hash`](SpatialHash) | a spatial hash of boxes |
 //! | [`shape`](Shape) | the trait of obstacles: distance, normal, curvature |
-//! | [`plane`](Plane), [`sphere`](Sphere), [`capsule`](Capsule) | three of them |
-//! | [`obstacle`](Obstacle) | nodes against a shape |
-//! | [`bodies`](BodyContact) | bodies of tetrahedra against each other and themselves |
-//! | `detector` | vertices inside tetrahedra, and the contacts that follow |
-//! | `rest_surface` | the triangle of a surface through which a vertex leaves |
+//! | [`plane`](Plane), [`sphere`](Sphere), [`capsule`](Capsule) | three shapes |
+//! | [`obstacle`](Obstacle) | contact of nodes with a shape |
+//! | [`bodies`](BodyContact) | contact of bodies of tetrahedra with each other and with themselves |
+//! | `detector` | the detection of contacts |
+//! | `rest_surface` | the surface triangle through which a vertex leaves |
 //! | `components` | the bodies of a mesh |
-//! | [`contact`](Contact) | a vertex and a triangle |
-//! | `triangle` | nearest points and normals |
-//! | [`penetration`](Penetration) | counts and depths, to be printed |
+//! | [`contact`](Contact) | one contact: a vertex and a triangle |
+//! | `triangle` | nearest points and normals of triangles |
+//! | [`penetration`](Penetration) | the number of contacts and the largest depth |
 //! | [`error`](ContactError) | errors of boxes, shapes and bodies |
 
 mod aabb;

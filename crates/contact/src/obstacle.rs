@@ -1,9 +1,9 @@
-//! Nodes against a shape.
+//! Contact of nodes with a shape.
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | g | `gap` | signed distance of a node to the surface: (x − t) · n with the nearest point t |
-//! | n | `normal` | outward normal there |
+//! | g | `gap` | signed distance of a node to the surface: (x − t) · n for the nearest point t |
+//! | n | `normal` | outward normal at t |
 //! | k | `stiffness` | stiffness of the penalty |
 //!
 //! > E = Σ k/2 min(g, 0)²,  ∇E = k g n,  ∇²E = k (n nᵀ + g ∇²g)    (1)
@@ -20,20 +20,20 @@ use coarsen_sparse::{Pattern, Stencil};
 use crate::error::positive;
 use crate::{ContactError, Penetration, Shape};
 
-/// Nodes per leaf of a parallel loop.
+/// The number of nodes per task of a parallel loop.
 const LEAF: usize = 1024;
 
-/// Scalar operations per node, to decide whether to use threads.
+/// The number of scalar operations per node, used to decide whether threads pay off.
 const WORK: usize = 24;
 
-/// Free nodes against a solid shape, with a quadratic penalty.
+/// Contact of free nodes with a solid shape, by a quadratic penalty.
 ///
-/// A node penetrates by about its load divided by k. The projected Hessian is k n nᵀ: the term g ∇²g is
-/// negative semidefinite for a convex shape and is in the exact Hessian only. The Hessian changes with the
-/// set of nodes in contact, and is stored apart from the matrix as contacts. No friction, no damping: a
-/// moving obstacle pushes, and does not drag.
-/// *Cost* one pass over the nodes, in parallel, with the same bits at any number of threads; contacts are
-/// listed on one thread. *Use* a list of nodes where only a few can touch.
+/// A node penetrates by about its load divided by k. The projected Hessian is k n nᵀ. Only the exact Hessian
+/// contains the term k g ∇²g, which is negative semidefinite for a convex shape. The Hessian changes with the
+/// set of nodes in contact. It is stored as contacts, separately from the matrix. There is no friction and no
+/// damping: a moving obstacle pushes nodes but does not drag them. *Cost*: one pass over the nodes. It runs
+/// in parallel, and its result is bitwise the same for any number of threads; contacts are listed on one
+/// thread. *Use* [`only`](Self::only) if only a few nodes can touch the shape.
 ///
 /// ```
 /// use coarsen_contact::{Obstacle, Sphere};
@@ -47,24 +47,24 @@ const WORK: usize = 24;
 pub struct Obstacle<S> {
     shape: S,
     stiffness: f64,
-    /// Whether a node can touch.
+    /// For each free node, whether it can touch the shape.
     touches: Vec<bool>,
     pattern: Arc<Pattern>,
 }
 
 impl<S: Shape> Obstacle<S> {
-    /// All of `nodes` free nodes against a shape with stiffness k N/m.
+    /// Returns the contact of `nodes` free nodes with a shape, with a stiffness k in N/m.
     ///
     /// # Errors
     /// [`ContactError::Value`] for a k that is not positive and finite, [`ContactError::Sparse`] for more
-    /// nodes than a matrix may have rows.
+    /// nodes than the rows that a matrix may have.
     pub fn new(nodes: usize, shape: S, stiffness: f64) -> Result<Self, ContactError> {
         let stiffness = positive("the stiffness of an obstacle", stiffness)?;
         let pattern = Arc::new(Pattern::diagonal(nodes)?);
         Ok(Self { shape, stiffness, touches: vec![true; nodes], pattern })
     }
 
-    /// The same for the free nodes of a list only, in any order.
+    /// Restricts the contact to the free nodes of a list, which may have any order.
     ///
     /// # Errors
     /// [`ContactError::Body`] for a node that does not exist.
@@ -86,7 +86,7 @@ impl<S: Shape> Obstacle<S> {
         &self.shape
     }
 
-    /// Moves or replaces the shape.
+    /// Replaces the shape, for example by the same shape at another position.
     pub fn set_shape(&mut self, shape: S) {
         self.shape = shape;
     }
@@ -114,7 +114,7 @@ impl<S: Shape> Obstacle<S> {
         self.shape.distance(at(i, x))
     }
 
-    /// K = k (n nᵀ + g ∇²g), without the second term unless it is `exact`.
+    /// K = k (n nᵀ + g ∇²g), with the second term only if `exact`.
     fn stiffness(&self, x: [f64; 3], gap: f64, exact: bool) -> [[f64; 3]; 3] {
         let (n, k) = (self.shape.normal(x), self.stiffness);
         let turning = if exact { self.shape.curvature(x) } else { [[0.0; 3]; 3] };

@@ -1,6 +1,6 @@
-//! Counts and depths of contacts.
+//! The number of contacts and the largest depth.
 
-/// How many contacts there are and how deep the deepest is: a line of a table.
+/// The number of contacts and the largest depth, which print as one line.
 ///
 /// ```
 /// use coarsen_contact::Penetration;
@@ -10,19 +10,19 @@
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Penetration {
-    /// Contacts with a negative gap.
+    /// The number of contacts with a negative gap.
     pub contacts: usize,
-    /// The largest depth in m: 0 without contact, NaN where positions are not finite.
+    /// The largest depth in m: 0 without contact, NaN if positions are not finite.
     pub deepest: f64,
 }
 
 impl Penetration {
-    /// A contact of this gap; nothing for a gap of 0 or more.
+    /// Returns the figures of one contact with this gap; a gap of 0 or more is no contact.
     pub(crate) fn of(gap: f64) -> Self {
         if gap >= 0.0 { Self::default() } else { Self { contacts: usize::from(gap < 0.0), deepest: -gap } }
     }
 
-    /// The contacts of both.
+    /// Returns the figures of both sets of contacts together.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let nan = self.deepest.is_nan() || other.deepest.is_nan();

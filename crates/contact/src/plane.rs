@@ -7,9 +7,9 @@ use coarsen_mesh::vector::dot;
 use crate::shape::{size, unit};
 use crate::{ContactError, Shape};
 
-/// The half-space below a plane: a floor or a wall.
+/// The half-space behind a plane: a floor or a wall.
 ///
-/// [`HalfSpace`](coarsen_elastic::HalfSpace) is the same with any energy of the distance.
+/// [`HalfSpace`](coarsen_elastic::HalfSpace) is contact with a plane by any energy of the distance.
 ///
 /// ```
 /// use coarsen_contact::{Plane, Shape};
@@ -24,7 +24,8 @@ pub struct Plane {
 }
 
 impl Plane {
-    /// The plane through a point; the normal is normalised and points out of the solid.
+    /// Returns the half-space behind the plane through a point. `normal` may have any length and points out
+    /// of the solid.
     ///
     /// # Errors
     /// [`ContactError::Value`] for a normal of length 0 and numbers that are not finite.

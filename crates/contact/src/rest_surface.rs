@@ -1,14 +1,15 @@
-//! The triangle of a surface through which a vertex leaves.
+//! The surface triangle through which a vertex leaves.
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | X | `x` | the place of the vertex in the body at rest |
+//! | X | `x` | the position of the vertex in the body at rest |
 //! | d | `distance` | distance of X to the surface at rest |
 //!
-//! At rest a box around X grows until it holds the nearest triangle for certain, so that the search ends at
-//! any depth. The triangles within 3/2 d of X are candidates, and the one that is nearest now is taken. So
-//! the depth is a continuous function of the positions, unless strains change the ratio of two distances by
-//! half. The triangle nearest at rest alone would be a jump wherever a strained body has two of them.
+//! At rest a box around X grows until it certainly contains the nearest triangle, so that the search succeeds
+//! at any depth. The triangles within 3/2 d of X are candidates. The result is the candidate that is nearest
+//! at the current positions. So the depth is a continuous function of the positions, unless strains change
+//! the ratio of two distances by a factor of 3/2. If the result were the triangle nearest at rest, the depth
+//! in a strained body would jump where two triangles are equally near at rest.
 
 use coarsen_mesh::vector::{dot, sub};
 
@@ -16,27 +17,27 @@ use crate::aabb::mean_extent;
 use crate::triangle::{EQUAL, combine, nearest, normal};
 use crate::{Aabb, Contact, ContactError, SpatialHash};
 
-/// Candidates are within this multiple of the distance at rest.
+/// Candidates are within this multiple of the distance d at rest.
 const REACH: f64 = 1.5;
 
-/// The side of a cell in mean extents of triangles: with 1 the search between two armadillos took 1.4 times
+/// The side of a cell in mean extents of triangles. With 1, the search between two armadillos took 1.4 times
 /// as long at depths up to 2% of their height, and twice as long at depths up to 12%.
 const WIDE: f64 = 2.0;
 
-/// Half the side of the first box, in cells. Most vertices inside are near the surface.
+/// Half the side of the first box, in cells. Most vertices inside a body are near the surface.
 const FIRST: f64 = 0.15;
 
-/// The surface of one body, in a hash at rest.
+/// The surface of one body, in a hash of its triangles at rest.
 ///
-/// *Cost* of a search: the boxes of triangles within about twice the distance, twice.
+/// *Cost* of a search: two queries of the boxes of triangles within about twice the distance.
 pub(crate) struct RestSurface {
     triangles: Vec<[u32; 3]>,
     hash: SpatialHash,
-    /// No triangle is farther from a point of the body.
+    /// An upper bound of the distance of any triangle from a point of the body.
     size: f64,
 }
 
-/// A triangle and where it is nearest to a point.
+/// A triangle and its nearest point to a given point.
 #[derive(Clone, Copy)]
 struct Near {
     triangle: [u32; 3],
@@ -57,7 +58,7 @@ impl RestSurface {
         Ok(Self { triangles, hash, size: 2.0 * all.extent() })
     }
 
-    /// The contact of a vertex whose place in the body at rest is x, for the positions `at`.
+    /// Returns the contact, at the positions `at`, of a vertex whose position in the body at rest is x.
     ///
     /// `None` where the vertex is a corner of the triangle nearest at rest (an inverted element, no
     /// collision) and where it is in front of all candidates. The first rule makes E jump if the vertex is
@@ -99,7 +100,7 @@ impl RestSurface {
         })
     }
 
-    /// The triangle nearest to x at rest; `None` without triangles.
+    /// Returns the triangle nearest to x at rest; `None` if there are no triangles.
     fn nearest(&self, x: [f64; 3], rest: &[[f64; 3]]) -> Option<Near> {
         let mut radius = FIRST * self.hash.cell();
         loop {
@@ -117,7 +118,7 @@ impl RestSurface {
             match best {
                 Some(best) if all || best.distance <= radius * radius => return Some(best),
                 None if all => return None,
-                // Triangles nearer than this one may lie outside of the box; a box of its distance holds
+                // Nearer triangles may lie outside of the box. A box with the size of this distance contains
                 // them.
                 Some(best) => radius = best.distance.sqrt() * (1.0 + EQUAL),
                 None => radius *= 2.0,
@@ -126,8 +127,8 @@ impl RestSurface {
     }
 }
 
-/// Whether a triangle is farther from x than the root of `square` for certain: farther than its longest edge
-/// at corner a allows.
+/// Whether a triangle is certainly farther from x than the root of `square`. The test uses corner a and the
+/// longest edge there.
 fn is_farther(triangle: [u32; 3], x: [f64; 3], at: &[[f64; 3]], square: f64) -> bool {
     let [a, b, c] = triangle.map(|v| at[v as usize]);
     let [to_x, to_b, to_c] = [sub(x, a), sub(b, a), sub(c, a)].map(|v| dot(v, v));
@@ -142,9 +143,9 @@ impl Near {
         Self { triangle, weights, distance: dot(away, away) }
     }
 
-    /// The direction from x to the nearest point, if x is behind the triangle: its normal, unless that point
-    /// is on an edge or corner. Before an edge between triangles that bend inwards it turns from one normal
-    /// to the other, so that the distance has a continuous gradient.
+    /// Returns the direction from x to the nearest point if x is behind the triangle, otherwise `None`. This
+    /// is the normal of the triangle unless the nearest point is on an edge or a corner. At a concave edge it
+    /// turns continuously from one normal to the other, so that the distance has a continuous gradient.
     fn outward(&self, x: [f64; 3], at: &[[f64; 3]]) -> Option<[f64; 3]> {
         let corners = self.triangle.map(|v| at[v as usize]);
         let normal = normal(corners)?;
@@ -165,7 +166,7 @@ mod tests {
     use super::*;
     use coarsen_mesh::Mesh;
 
-    /// In a box of 4 x 2 x 2 the nearest face is known.
+    /// The body is a box of 4 x 2 x 2, for which the nearest face is known.
     #[test]
     fn the_nearest_face_of_a_box_is_found_at_any_depth() {
         let mesh = Mesh::bar([8, 4, 4], 0.5);
@@ -185,7 +186,7 @@ mod tests {
         assert!(RestSurface::new(Vec::new(), rest).unwrap().nearest([0.0; 3], rest).is_none());
     }
 
-    /// A triangle that ends near x, with its first corner far away, is not far.
+    /// A triangle near x whose first corner is far away is not skipped.
     #[test]
     fn long_triangles_are_not_left_out() {
         let at = [[2.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 0.1, 0.0]];
@@ -193,7 +194,7 @@ mod tests {
         assert!(!far(1.1) && far(0.9));
     }
 
-    /// All triangles, against the hash.
+    /// The search is compared with a loop over all triangles.
     #[test]
     fn no_triangle_is_nearer() {
         let mut mesh = Mesh::bar([6, 3, 2], 0.5);

@@ -3,23 +3,23 @@
 use crate::ContactError;
 use crate::error::{finite, positive};
 
-/// A solid shape by its signed distance d(x), in m. d of a position that is not a number is not a number.
+/// A solid shape, given by its signed distance d(x) in m. For a position with NaN, d is NaN.
 pub trait Shape: Send + Sync {
-    /// d: positive outside, negative inside.
+    /// d(x): positive outside, negative inside.
     fn distance(&self, x: [f64; 3]) -> f64;
 
-    /// ∇d, the outward unit normal of the nearest point of the surface. Where several are nearest, such as at
-    /// the centre of a sphere, it is one of them.
+    /// ∇d, the outward unit normal at the nearest point of the surface. If several points are nearest, as for
+    /// the centre of a sphere, it is the normal at one of them.
     fn normal(&self, x: [f64; 3]) -> [f64; 3];
 
-    /// ∇²d, in 1/m; 0 where it is infinite.
+    /// ∇²d in 1/m; returns 0 where it is infinite.
     fn curvature(&self, x: [f64; 3]) -> [[f64; 3]; 3];
 
-    /// The magnitude of the terms of d: rounding changes d by a few ε times this.
+    /// The magnitude of the terms of d. Rounding changes d by a few ε times this magnitude.
     fn magnitude(&self, x: [f64; 3]) -> f64;
 }
 
-/// A shape that is chosen at run time.
+/// A boxed shape, for shapes that are chosen at run time.
 impl<S: Shape + ?Sized> Shape for Box<S> {
     fn distance(&self, x: [f64; 3]) -> f64 {
         (**self).distance(x)
@@ -38,12 +38,12 @@ impl<S: Shape + ?Sized> Shape for Box<S> {
     }
 }
 
-/// The unit vector along v and ‖v‖.
+/// Returns the unit vector along v and ‖v‖.
 ///
 /// # Errors
 /// [`ContactError::Value`] for a length that is 0 or not finite.
 pub(crate) fn unit(what: &'static str, v: [f64; 3]) -> Result<([f64; 3], f64), ContactError> {
-    // Scaled to size 1, so that squares neither overflow nor vanish.
+    // v is scaled to size 1, so that squares neither overflow nor underflow.
     let size = positive(what, finite(what, v)?.iter().fold(0.0, |m: f64, x| m.max(x.abs())))?;
     let scaled = v.map(|x| x / size);
     let length = norm(scaled);
@@ -60,7 +60,7 @@ pub(crate) fn size(v: [f64; 3]) -> f64 {
     v.iter().map(|x| x.abs()).sum()
 }
 
-/// (I − Σ u uᵀ) / ρ, over orthogonal unit vectors u: the Hessian of the distance ρ to a point or a line.
+/// Returns (I − Σ u uᵀ) / ρ for orthonormal vectors u: the Hessian of the distance ρ to a point or a line.
 pub(crate) fn across<const N: usize>(units: [[f64; 3]; N], rho: f64) -> [[f64; 3]; 3] {
     let inverse = if rho > 0.0 { rho.recip() } else { 0.0 };
     let entry = |p: usize, q: usize| {

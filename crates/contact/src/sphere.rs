@@ -8,7 +8,7 @@ use crate::error::{finite, positive};
 use crate::shape::{across, norm, size};
 use crate::{ContactError, Shape};
 
-/// A ball around a centre. Its normal at the centre is the y axis.
+/// A ball. The normal at its centre is the y axis.
 ///
 /// ```
 /// use coarsen_contact::{Shape, Sphere};
@@ -23,7 +23,7 @@ pub struct Sphere {
 }
 
 impl Sphere {
-    /// The ball with a centre and a radius in m.
+    /// Returns the ball with this centre and radius, in m.
     ///
     /// # Errors
     /// [`ContactError::Value`] for a radius that is not positive and numbers that are not finite.

@@ -4,15 +4,15 @@ use coarsen_mesh::vector::{cross, dot, sub};
 
 use crate::shape::norm;
 
-/// A point counts as inside a tetrahedron up to this barycentric coordinate below 0: a point on a face
-/// between two tetrahedra must not be missed by both.
+/// A point is inside a tetrahedron if all barycentric coordinates are at least this value. With a limit of 0,
+/// round-off could place a point on a common face outside of both tetrahedra.
 const INSIDE: f64 = -1e-10;
 
-/// Squares of lengths that differ by less than this share are equal.
+/// Squares of lengths with a relative difference below this value count as equal.
 pub(crate) const EQUAL: f64 = 1e-9;
 
-/// The barycentric coordinates of the point of a triangle that is nearest to x. Ericson 2005, "Real-Time
-/// Collision Detection", §5.1.5.
+/// Returns the barycentric coordinates of the point of a triangle that is nearest to x. Ericson 2005,
+/// "Real-Time Collision Detection", §5.1.5.
 pub(crate) fn nearest(x: [f64; 3], [a, b, c]: [[f64; 3]; 3]) -> [f64; 3] {
     let (ab, ac) = (sub(b, a), sub(c, a));
     let along = |from: [f64; 3]| (dot(ab, sub(x, from)), dot(ac, sub(x, from)));
@@ -48,14 +48,15 @@ pub(crate) fn combine<const K: usize>(weights: &[f64; K], points: &[[f64; 3]; K]
     std::array::from_fn(|k| weights.iter().zip(points).map(|(w, x)| w * x[k]).sum())
 }
 
-/// The unit normal of a triangle, counter-clockwise as seen from its tip; `None` without an area.
+/// Returns the unit normal of a triangle whose corners are counter-clockwise as seen from its tip; `None` for
+/// an area of 0.
 pub(crate) fn normal([a, b, c]: [[f64; 3]; 3]) -> Option<[f64; 3]> {
     let n = cross(sub(b, a), sub(c, a));
     let length = norm(n);
     (length > 0.0 && length.is_finite()).then(|| n.map(|n| n / length))
 }
 
-/// A tetrahedron, prepared for tests of many points.
+/// A tetrahedron, prepared to test many points.
 pub(crate) struct Inside {
     origin: [f64; 3],
     /// The gradients of the last three barycentric coordinates.
@@ -63,7 +64,7 @@ pub(crate) struct Inside {
 }
 
 impl Inside {
-    /// Of a flat tetrahedron nothing is inside.
+    /// Returns the test; no point is inside of a flat tetrahedron.
     pub(crate) fn new([a, b, c, d]: [[f64; 3]; 4]) -> Self {
         let [b, c, d] = [b, c, d].map(|x| sub(x, a));
         let gradients = [cross(c, d), cross(d, b), cross(b, c)];
@@ -71,7 +72,7 @@ impl Inside {
         Self { origin: a, gradients: gradients.map(|g| g.map(|g| g / six)) }
     }
 
-    /// The barycentric coordinates of x, if it is inside.
+    /// Returns the barycentric coordinates of x if it is inside.
     pub(crate) fn coordinates(&self, x: [f64; 3]) -> Option<[f64; 4]> {
         let [b, c, d] = self.gradients.map(|g| dot(g, sub(x, self.origin)));
         let all = [1.0 - b - c - d, b, c, d];
@@ -85,8 +86,8 @@ mod tests {
 
     const CORNERS: [[f64; 3]; 3] = [[0.0, 0.0, 1.0], [2.0, 0.0, 1.0], [0.5, 1.5, 1.0]];
 
-    /// No point of a fine grid of the triangle is nearer, for points around it; of a triangle without an area
-    /// as well.
+    /// For points around a triangle, no point of a fine grid on the triangle is nearer. This holds also for a
+    /// triangle of area 0.
     #[test]
     fn no_other_point_is_nearer() {
         let flat = [CORNERS[0], CORNERS[1], [1.5, 0.0, 1.0]];

@@ -1,4 +1,4 @@
-//! Detections and evaluations allocate nothing once as much was found before.
+//! Detections and evaluations allocate nothing unless they find more than before.
 
 #[path = "contact/common.rs"]
 #[allow(dead_code)] // the scenes of other tests
@@ -23,8 +23,8 @@ fn main() {
     }
 }
 
-/// The least number of bytes of five runs. A repeated allocation occurs in every run; a thread of the pool
-/// that starts late allocates once.
+/// Returns the smallest number of allocated bytes of five runs. A repeated allocation occurs in every run,
+/// but a pool thread that starts late allocates only once.
 fn least(mut run: impl FnMut()) -> Option<usize> {
     (0..5).map(|_| bytes(&mut run)).min()
 }

@@ -9,12 +9,12 @@ use crate::density::{Density, Lame, Modes};
 use crate::mat3::{Svd, mul_transposed};
 use crate::potential::Energy;
 
-/// As-rigid-as-possible elasticity: the squared distance of F to a rotation; λ is not used.
+/// As-rigid-as-possible elasticity: μ times the squared distance of F to the nearest rotation; λ is not used.
 ///
 /// *Use* for Projective Dynamics: its global matrix is the Hessian with
 /// [`Curvature::Constant`](crate::Curvature::Constant), and its weight is 2 μ. *Not* for materials that
 /// preserve volume: for small strains ψ is Hooke's law with λ = 0, so a stretched body does not become
-/// thinner. The Hessian is indefinite where two singular values have a sum below 2. *Reference* Chao,
+/// thinner. The Hessian is indefinite if the sum of two singular values is below 2. *Reference* Chao,
 /// Pinkall, Sanan & Schröder 2010, "A simple geometric model for elastic deformations", ACM TOG 29(4);
 /// Bouaziz et al. 2014; eigensystem: Smith, de Goes & Kim 2019.
 ///
@@ -64,7 +64,7 @@ mod tests {
         check_magnitude(&Arap);
     }
 
-    /// Without λ, which an admissible material may be, the co-rotational energy is the same.
+    /// With λ = 0 the co-rotational energy is the same.
     #[test]
     fn co_rotational_elasticity_without_lambda() {
         let material = Lame::new(3.0, 0.0).checked(0, &Arap).unwrap();
@@ -75,7 +75,7 @@ mod tests {
         }
     }
 
-    /// A reflected cube is 2 from the nearest rotation along one axis: ψ = 4 μ.
+    /// A reflected cube has σ = −1 along one axis: ψ = 4 μ.
     #[test]
     fn a_reflection_costs_energy() {
         let f = [[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]];

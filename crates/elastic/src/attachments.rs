@@ -21,7 +21,7 @@ struct Pin {
     stiffness: f64,
 }
 
-/// Pins, springs that pull free nodes to points; they can be added and removed during a simulation.
+/// Pins: springs that pull free nodes to points, and that can be added and removed during a simulation.
 ///
 /// The Hessian is diagonal, so the sparsity pattern never changes. A pin is added or removed in constant time;
 /// the first evaluation after that sorts the pins by node, so that sums do not depend on the order of calls.
@@ -39,7 +39,7 @@ pub struct Attachments {
 }
 
 impl Attachments {
-    /// An empty set of pins for `nodes` free nodes.
+    /// Returns an empty set of pins for `nodes` free nodes.
     ///
     /// # Errors
     /// [`BodyError::Sparse`] if there are more nodes than a matrix may have rows.
@@ -48,7 +48,7 @@ impl Attachments {
         Ok(Self { pattern, pins: Vec::new(), slots: vec![NONE; nodes], sorted: true })
     }
 
-    /// Pins a free node to a point with stiffness k N/m; replaces its previous pin.
+    /// Pins a free node to a point, with a stiffness in N/m. A previous pin of the node is replaced.
     ///
     /// # Errors
     /// [`BodyError`] if the node does not exist, the point is not finite, or k is not positive. The pins are
@@ -78,7 +78,7 @@ impl Attachments {
         Ok(())
     }
 
-    /// Removes the pin of a node; returns whether the node had a pin.
+    /// Removes the pin of a node, and returns whether the node had a pin.
     pub fn release(&mut self, node: usize) -> bool {
         let Some(at) = self.slots.get(node).copied().filter(|at| *at != NONE) else { return false };
         self.slots[node] = NONE;

@@ -1,27 +1,28 @@
-//! Baraff-Witkin tetrahedra: stretching along three axes, and shearing between them.
+//! Baraff-Witkin tetrahedra: energies of stretching along three axes and of shearing between them.
 //!
 //! The axes e₁, e₂, e₃ of an element are orthonormal at rest. With w_i = F e_i and ŵ = w / ‖w‖
 //!
 //! > ψ = k/2 Σ_i (‖w_i‖ − 1)² + k'/2 Σ_{i<j} (w_i · w_j)²    (1)
 //! > ∂ψ/∂w_i = k (‖w_i‖ − 1) ŵ_i + k' Σ_{j≠i} (w_i · w_j) w_j    (2)
 //!
-//! The second derivatives of one stretch have the eigenvalues
+//! The Hessian of one stretch, ½ k (‖w‖ − 1)², has the eigenvalues
 //!
-//! > k with the vector ŵ,    k (1 − 1/‖w‖) with all vectors across w    (3)
+//! > k with the vector ŵ,    k (1 − 1/‖w‖) with all vectors orthogonal to w    (3)
 //!
-//! Those of one shear, s = w_i · w_j, are k' times a 6x6 matrix for (w_i, w_j), with I = ‖w_i‖² + ‖w_j‖²:
+//! The Hessian of one shear, with s = w_i · w_j, is k' times a 6x6 matrix for (w_i, w_j). With I = ‖w_i‖² +
+//! ‖w_j‖² the matrix and its eigenvalues are
 //!
 //! > g gᵀ + s H,    g = (w_j, w_i),    H swaps the two halves    (4)
 //! > eigenvalues (I ± √(I² + 12 s²)) / 2 = ℓ with the vectors ℓ g + s H g    (5)
-//! > ±s with the vectors (a, ±a), where a is any vector across w_i ± w_j    (6)
+//! > ±s with the vectors (a, ±a), where a is any vector orthogonal to w_i ± w_j    (6)
 //!
-//! Of (5) the one with the minus sign is never positive. The projection sets the negative eigenvalues of each
-//! stretch and of each shear to 0.
+//! The eigenvalue (5) with the minus sign is never positive. The projection sets the negative eigenvalues of
+//! each stretch and of each shear to 0.
 //!
 //! | symbol | here | |
 //! |---|---|---|
 //! | k, k' | [`Fibers`] | moduli, Pa |
-//! | ∇N_a · e_i | `Rest::gradients[a][i]` | the frame of the axes replaces that of space: F has columns w_i |
+//! | ∇N_a · e_i | `Rest::gradients[a][i]` | shape gradient in the frame of the axes; F has columns w_i |
 //! | V | `Rest::volume` | rest volume |
 
 use coarsen_mesh::Mesh;
@@ -32,13 +33,13 @@ use crate::mat3::{dot, mul_transposed, transpose};
 use crate::potential::{Curvature, Energy};
 use crate::rest::{self, Rest};
 
-/// The largest |e_i · e_j − δ_ij| of axes: enough for axes in single precision.
+/// The largest allowed |e_i · e_j − δ_ij|, which axes in single precision satisfy.
 const SKEW: f64 = 1e-6;
 
 /// The coordinate axes.
 const AXES: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
-/// The moduli of a solid of three families of orthogonal fibers, in Pa.
+/// The moduli in Pa of a solid with three orthogonal families of fibers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fibers {
     /// k: resistance to stretching along each axis.
@@ -47,16 +48,16 @@ pub struct Fibers {
     pub shear: f64,
 }
 
-/// A body of tetrahedra that resists stretching along three axes and shearing between them, as the cloth of
-/// Baraff and Witkin does along two.
+/// A body of tetrahedra that resists stretching along three axes and shearing between them; the cloth of
+/// Baraff and Witkin has two axes.
 ///
-/// *Use* for anisotropic bodies; no singular values are needed. With k = 2 μ and k' = μ small strains obey
-/// Hooke's law with λ = 0 for any axes, as with [`Arap`](crate::Arap); large strains depend on the axes.
-/// *Not* for materials that preserve volume, and not where elements must recover from inversion: a mirrored
-/// element has no energy. *Cost* of a Hessian: a 9x9 matrix of 3 stretches and 3 shears per element, and its
-/// products with the gradients of 4 corners. *Reference* Baraff & Witkin 1998, §4; eigensystem: T.
-/// Kim 2020, "A finite element formulation of Baraff-Witkin cloth", CGF 39(8); bodies: Wu, Wang & Wang 2022,
-/// Table 1.
+/// *Use* for anisotropic bodies; no singular values are needed. With k = 2 μ and k' = μ, small strains obey
+/// Hooke's law with λ = 0 for any axes, as with [`Arap`](crate::Arap). The energy of large strains depends on
+/// the axes. *Not* for materials that preserve volume. *Not* if elements must recover from inversion, because
+/// a mirrored element has no energy. *Cost* of a Hessian per element: a 9x9 matrix of 3 stretches and 3
+/// shears, and its products with the gradients of 4 corners. *Reference* Baraff & Witkin 1998, §4;
+/// eigensystem: T. Kim 2020, "A finite element formulation of Baraff-Witkin cloth", CGF 39(8); bodies: Wu,
+/// Wang & Wang 2022, Table 1.
 ///
 /// ```
 /// use coarsen_elastic::{BaraffWitkin, Fibers, Potential};
@@ -68,14 +69,14 @@ pub struct Fibers {
 /// ```
 pub type BaraffWitkin = Elements<Fibrous, 4>;
 
-/// Tetrahedra at rest in the frames of their axes.
+/// Tetrahedra at rest, each in the frame of its axes.
 pub struct Fibrous {
     rest: Vec<Rest<Fibers>>,
 }
 
 impl Elements<Fibrous, 4> {
-    /// The body whose rest shape is the mesh, with `held` nodes and the coordinate axes; `fibers` gives the
-    /// moduli of an element by its number.
+    /// Returns a body with the mesh as rest shape, `held` nodes, and the coordinate axes as axes. `fibers`
+    /// returns the moduli of an element, given its number.
     ///
     /// # Errors
     /// [`BodyError`] for corners that do not exist, elements without positive volume, moduli that are not
@@ -84,7 +85,8 @@ impl Elements<Fibrous, 4> {
         Self::along(mesh, held, fibers, |_| AXES)
     }
 
-    /// The same with the axes e₁, e₂, e₃ of an element by its number; their sense does not matter.
+    /// As [`new`](Self::new), but with other axes. `axes` returns the axes e₁, e₂, e₃ of an element, given
+    /// its number; their signs do not matter.
     ///
     /// # Errors
     /// As [`new`](Self::new), and [`BodyError::Axes`] for axes that are not orthonormal to 1e-6.
@@ -110,7 +112,8 @@ impl Elements<Fibrous, 4> {
         rest::body(Fibrous { rest }, mesh, held)
     }
 
-    /// The mass of each free node in kg, for a body of `density` kg/m³: a quarter of each element around it.
+    /// Returns the mass of each free node in kg for a body of `density` kg/m³: a quarter of each element at
+    /// the node.
     pub fn masses(&self, density: f64) -> Vec<f64> {
         self.fold(|around| around.map(|(e, _)| 0.25 * density * self.model.rest[e].volume).sum())
     }
@@ -169,7 +172,7 @@ fn direction(w: &[f64; 3]) -> ([f64; 3], f64) {
     (if length > 0.0 { w.map(|w| w / length) } else { [0.0; 3] }, length)
 }
 
-/// c += the second derivatives of the stretch along axis i, by (3).
+/// Adds the Hessian of the stretch along axis i to c, by (3).
 fn add_stretch(k: f64, exact: bool, i: usize, w: &[[f64; 3]; 3], c: &mut Stiffness<3>) {
     let (unit, length) = direction(&w[i]);
     let tension = k * (1.0 - 1.0 / length);
@@ -180,7 +183,7 @@ fn add_stretch(k: f64, exact: bool, i: usize, w: &[[f64; 3]; 3], c: &mut Stiffne
     }
 }
 
-/// c += the second derivatives of the shear between axes i and j, by (4).
+/// Adds the Hessian of the shear between axes i and j to c, by (4).
 fn add_exact_shear(k: f64, [i, j]: [usize; 2], w: &[[f64; 3]; 3], c: &mut Stiffness<3>) {
     let mut g = [[0.0; 3]; 3];
     (g[i], g[j]) = (w[j], w[i]);
@@ -192,7 +195,7 @@ fn add_exact_shear(k: f64, [i, j]: [usize; 2], w: &[[f64; 3]; 3], c: &mut Stiffn
     }
 }
 
-/// The same without the negative eigenvalues, by (5) and (6).
+/// Adds the projected Hessian of the shear between axes i and j to c, by (5) and (6).
 fn add_projected_shear(k: f64, [i, j]: [usize; 2], w: &[[f64; 3]; 3], c: &mut Stiffness<3>) {
     let (s, squares) = (dot(&w[i], &w[j]), dot(&w[i], &w[i]) + dot(&w[j], &w[j]));
     let most = 0.5 * (squares + (squares * squares + 12.0 * s * s).sqrt());
@@ -249,7 +252,7 @@ impl Element<4> for Fibrous {
         }
     }
 
-    /// The stiffness is ‖∂P/∂F‖ of the three stretches at rest.
+    /// The stiffness is ‖∂P/∂F‖ at rest, for the three stretches.
     fn characteristic(&self, around: &mut dyn Iterator<Item = (usize, usize)>) -> f64 {
         rest::characteristic(&self.rest, around, |fibers| 3.0_f64.sqrt() * fibers.stretch)
     }
@@ -260,7 +263,7 @@ mod tests {
     use super::*;
     use coarsen_core::SplitMix64;
 
-    /// A 9x9 matrix of (w₁, w₂, w₃).
+    /// A 9x9 matrix for the vector (w₁, w₂, w₃).
     type Matrix = [[f64; 9]; 9];
 
     fn matrix(c: Stiffness<3>) -> Matrix {
@@ -282,8 +285,8 @@ mod tests {
         true
     }
 
-    /// The projection of A = P − N is the P for which P and N are positive semidefinite and P N = 0, of each
-    /// stretch and of each shear.
+    /// For each stretch and each shear, the projection of A is P, where A = P − N, P and N are positive
+    /// semidefinite, and P N = 0.
     #[test]
     fn projections_drop_the_negative_part() {
         let mut random = SplitMix64::new(8);
@@ -317,7 +320,7 @@ mod tests {
         }
     }
 
-    /// w = (3, 0, 0), (1, 1, 0), (0, 0, 0): lengths 3, √2, 0, and one product, 3.
+    /// The columns (3, 0, 0), (1, 1, 0), (0, 0, 0) have the lengths 3, √2, 0 and one nonzero product, 3.
     #[test]
     fn one_state_by_hand() {
         let fibers = Fibers { stretch: 2.0, shear: 4.0 };

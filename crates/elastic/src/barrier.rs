@@ -7,13 +7,12 @@
 use crate::BodyError;
 use crate::half_space::{Law, positive};
 
-/// The largest share of the distance to the obstacle that a step may cover.
+/// The largest fraction of the distance to the obstacle that a step may cover.
 const SHARE: f64 = 0.9;
 
-/// A barrier that acts at distances below r and that no step crosses; the energy beyond the obstacle is
-/// infinite.
+/// A barrier that acts at distances below r and that no step crosses; the energy behind it is infinite.
 ///
-/// *Reference* Li et al. 2020, "Incremental potential contact", ACM TOG 39(4), Eq. 6, here in units of r².
+/// *Reference* Li et al. 2020, "Incremental potential contact", ACM TOG 39(4), Eq. 6, here divided by r².
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Barrier {
     /// k, J, positive.

@@ -8,8 +8,8 @@
 //! > c = (c₀₃ + c₀₄, c₀₁ + c₀₂, −c₀₁ − c₀₃, −c₀₂ − c₀₄)    (2)
 //!
 //! where c_ij is the cotangent of the angle between edges e_i and e_j: e₀ = x₀ x₁, e₁ = x₀ x₂, e₂ = x₀ x₃, e₃
-//! = x₁ x₂, e₄ = x₁ x₃. They are taken at rest, so the Hessian is constant: its blocks are k Q_ab
-//! times the identity.
+//! = x₁ x₂, e₄ = x₁ x₃. The cotangents and areas are those at rest, so the Hessian is constant. Its blocks
+//! are k Q_ab times the identity.
 
 use coarsen_mesh::vector::{cross, dot, sub};
 
@@ -28,10 +28,10 @@ pub struct Hinge {
 }
 
 impl Hinge {
-    /// The hinges of `triangles`: one for each edge shared by two triangles, sorted by edge; k is the bending
+    /// Returns the hinges of `triangles` sorted by edge, one for each edge of two triangles; k is the bending
     /// stiffness in N m.
     ///
-    /// An edge has no hinge if its two triangles have the same tip, or if the area of a triangle is
+    /// An edge has no hinge if its two triangles have the same tip, or if the area of one of them is
     /// negligible compared with the square of the edge. `rest` returns the position of a node at rest (z = 0
     /// for flat cloth). A rest shape that is not flat is not checked; [`Bending::new`] refuses it.
     pub fn all(triangles: &[[u32; 3]], rest: impl Fn(u32) -> [f64; 3], k: f64) -> Vec<Self> {
@@ -89,8 +89,8 @@ fn cotangent(p: [f64; 3], q: [f64; 3], r: [f64; 3]) -> f64 {
 pub type Bending = Elements<Vec<Hinge>, 4>;
 
 impl Elements<Vec<Hinge>, 4> {
-    /// The bending energy of `triangles` with stiffness k in N m. It is 0 with the nodes at `rest`; `held`
-    /// nodes stay at their `positions`.
+    /// Returns the bending energy of `triangles` with stiffness k in N m. It is 0 if all nodes are at `rest`.
+    /// `held` nodes stay at their `positions`.
     ///
     /// # Errors
     /// [`BodyError`] if a corner is no node or k is not positive, and [`BodyError::Folded`] for two triangles
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use crate::Potential;
 
-    /// A grid of n x n vertices with all diagonals in the same direction.
+    /// The triangles of a grid of n x n vertices, with all diagonals in the same direction.
     fn grid(n: u32) -> Vec<[u32; 3]> {
         let cell = |c: u32| {
             let a = c / (n - 1) * n + c % (n - 1);
@@ -210,7 +210,7 @@ mod tests {
         assert!(Hinge::all(&twice, at(5), 1.0).is_empty());
     }
 
-    /// A flat sheet has no bending energy in any pose: c annihilates constants, u and v.
+    /// A flat sheet has no bending energy in any pose, because Σ c_a x_a = 0 for constants, u and v.
     #[test]
     fn flat_sheets_are_not_bent() {
         for hinge in Hinge::all(&grid(5), at(5), 1.0) {
@@ -221,8 +221,8 @@ mod tests {
         }
     }
 
-    /// A square folded about its diagonal: all angles are 45 degrees at the edge, so c = (2, 2, −2, −2), A₀ +
-    /// A₁ = h².
+    /// A square is folded about its diagonal. All angles at this edge are 45 degrees, so c = (2, 2, −2, −2)
+    /// and A₀ + A₁ = h².
     #[test]
     fn the_diagonal_of_a_square() {
         let hinges = Hinge::all(&grid(5), at(5), 5e-5);

@@ -10,9 +10,9 @@ use crate::potential::Energy;
 
 /// Co-rotational linear elasticity: linear in strain, invariant under rotations.
 ///
-/// *Use* for moderate strains. *Not* for strong compression, where its resistance does not grow: use
-/// [`StableNeoHookean`](crate::StableNeoHookean). The Hessian is indefinite where two singular values have a
-/// small sum. *Reference* Müller & Gross 2004; Sifakis & Barbič 2012, "FEM simulation of 3D deformable
+/// *Use* for moderate strains. *Not* for strong compression, to which it does not become stiffer: use
+/// [`StableNeoHookean`](crate::StableNeoHookean). The Hessian is indefinite if the sum of two singular values
+/// is small. *Reference* Müller & Gross 2004; Sifakis & Barbič 2012, "FEM simulation of 3D deformable
 /// solids", §3.4; eigensystem: Smith, de Goes & Kim 2019, §5.1.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CoRotational;

@@ -1,8 +1,9 @@
 //! The first root of a cubic.
 
-/// The smallest α > 0 with c₀ + c₁ α + c₂ α² + c₃ α³ = 0, rounded down; ∞ if none exists, 0 for c₀ ≤ 0.
+/// Returns the smallest α > 0 with c₀ + c₁ α + c₂ α² + c₃ α³ = 0, rounded down. Without such an α the result
+/// is ∞, for c₀ ≤ 0 it is 0.
 ///
-/// A cubic is monotone between its extrema, so bisection finds each change of sign there.
+/// A cubic is monotone between its extrema, so bisection finds a change of sign between two extrema.
 pub(crate) fn first_root(c: [f64; 4]) -> f64 {
     let at = |a: f64| ((c[3] * a + c[2]) * a + c[1]) * a + c[0];
     if c[0].is_nan() || c[0] <= 0.0 {
@@ -27,7 +28,7 @@ pub(crate) fn first_root(c: [f64; 4]) -> f64 {
     halve(at, low, high)
 }
 
-/// The positive zeros of the derivative, increasing.
+/// Returns the positive zeros of the derivative in increasing order.
 fn extrema(c: [f64; 4]) -> impl Iterator<Item = f64> {
     let (a, half, b) = (3.0 * c[3], c[2], c[1]); // a x² + 2 half x + b
     let q = half * half - a * b;
@@ -37,7 +38,7 @@ fn extrema(c: [f64; 4]) -> impl Iterator<Item = f64> {
     zeros.into_iter().filter(|z| z.is_finite() && *z > 0.0)
 }
 
-/// The last α before a change of sign between `low`, where `at` is positive, and `high`.
+/// Returns the last α before the change of sign of `at` between `low`, where it is positive, and `high`.
 fn halve(at: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     loop {
         let middle = 0.5 * (low + high);
@@ -58,7 +59,7 @@ mod tests {
 
     #[test]
     fn the_first_root_is_found() {
-        // (1 - x)(2 - x)(3 - x) and others by their roots.
+        // The first polynomial is (1 - x)(2 - x)(3 - x).
         assert!((first_root([6.0, -11.0, 6.0, -1.0]) - 1.0).abs() < 1e-12);
         assert!((first_root([1.0, -3.0, 2.0, 0.0]) - 0.5).abs() < 1e-12); // (1 - x)(1 - 2x)
         assert!((first_root([1.0, -0.25, 0.0, 0.0]) - 4.0).abs() < 1e-12);

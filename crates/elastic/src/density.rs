@@ -22,8 +22,8 @@ pub struct Lame {
 }
 
 impl Lame {
-    /// The moduli from Young's modulus E > 0 in Pa and Poisson's ratio −1 < ν < 1/2. For other values
-    /// [`Tetrahedra::new`](crate::Tetrahedra::new) returns an error.
+    /// Returns the moduli for Young's modulus E > 0 in Pa and Poisson's ratio −1 < ν < 1/2. With other
+    /// values, [`Tetrahedra::new`](crate::Tetrahedra::new) returns an error.
     ///
     /// ```
     /// let soft = coarsen_elastic::Lame::new(1e5, 0.25);
@@ -57,7 +57,7 @@ pub trait Density: Sync {
     /// P(F), the first Piola-Kirchhoff stress.
     fn stress(&self, material: Lame, f: &[[f64; 3]; 3]) -> [[f64; 3]; 3];
 
-    /// Whether ψ is finite for inverted elements; if not, steps are limited so that no element becomes flat.
+    /// Whether ψ is finite for inverted elements. If not, steps are limited so that no element becomes flat.
     fn inverts(&self) -> bool {
         true
     }
@@ -75,10 +75,10 @@ pub trait Density: Sync {
 
 /// The eigensystem ∂²ψ/∂F² = Σ valueₖ vec(Qₖ) vec(Qₖ)ᵀ with orthonormal Qₖ.
 ///
-/// It follows from isotropy: a symmetric and an antisymmetric Q for each pair of singular directions, and
-/// three diagonal Q from a 3x3 matrix. Clamping the values at 0 gives the projection of Teran et al. 2005
-/// without a numerical 9x9 eigensolver. *Reference* Smith, de Goes & Kim 2019, "Analytic eigensystems for
-/// isotropic distortion energies", ACM TOG 38(1), §4.
+/// For an isotropic density it is known in closed form, except for a 3x3 eigenproblem. Each pair of singular
+/// directions gives a symmetric and an antisymmetric Q; the 3x3 matrix gives three diagonal Q. Setting
+/// negative eigenvalues to 0 gives the projection of Teran et al. 2005. *Reference* Smith, de Goes & Kim
+/// 2019, "Analytic eigensystems for isotropic distortion energies", ACM TOG 38(1), §4.
 #[derive(Clone, Copy, Debug)]
 pub struct Modes {
     /// Eigenvalues, Pa.
@@ -88,9 +88,9 @@ pub struct Modes {
 }
 
 impl Modes {
-    /// The modes from derivatives of the density in the frame of the singular directions. For pair k, the two
-    /// directions other than k: `symmetric[k]` = (ψᵢ − ψⱼ) / (σᵢ − σⱼ), `antisymmetric[k]` = (ψᵢ + ψⱼ) / (σᵢ
-    /// + σⱼ); `stretch` = ∂²ψ/∂σᵢ∂σⱼ.
+    /// Returns the modes from derivatives of ψ with respect to the singular values, ψᵢ = ∂ψ/∂σᵢ. With i and j
+    /// the two directions other than k, `symmetric[k]` = (ψᵢ − ψⱼ) / (σᵢ − σⱼ) and `antisymmetric[k]` = (ψᵢ +
+    /// ψⱼ) / (σᵢ + σⱼ); `stretch` = ∂²ψ/∂σᵢ∂σⱼ.
     pub(crate) fn new(
         svd: &Svd,
         symmetric: [f64; 3],
@@ -196,7 +196,7 @@ pub(crate) mod tests {
         assert!(square(&stress).sqrt() < 1e-14, "{stress:?}");
     }
 
-    /// [`check_change`], and at rest no term of ψ has a slope.
+    /// Checks as [`check_change`], and that the magnitude of ψ is 0 at rest.
     pub(crate) fn check_magnitude(density: &impl Density) {
         check_change(density);
         let energy = density.energy(Lame::new(1.0, 0.4), &REST);

@@ -1,6 +1,6 @@
 //! Energies that are sums over elements of K nodes.
 //!
-//! Tetrahedra, springs, triangles and hinges implement [`Element`]; the loops over elements are in this file.
+//! Tetrahedra, springs, triangles and hinges implement [`Element`]. The loops over elements are in this file.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use coarsen_sparse::Pattern;
 use crate::nodes::{HELD, Nodes};
 use crate::{BodyError, Curvature, Energy, Potential};
 
-/// Elements per leaf of a parallel loop.
+/// The number of elements per task of a parallel loop.
 const LEAF: usize = 64;
 
 /// The number of element Hessians that are stored at a time.
 const BATCH: usize = 4096;
 
-/// The Hessian ∂²E/∂x_a∂x_b of an element, `h[a][p][b][q]`: a row-major square matrix.
+/// The Hessian ∂²E/∂x_a∂x_b of an element as `h[a][p][b][q]`, for the components p and q of x_a and x_b.
 pub type Stiffness<const K: usize> = [[[[f64; 3]; K]; 3]; K];
 
-/// The energy of elements with K nodes; each function receives the number of the element and the positions of
-/// its nodes.
+/// The energy of elements with K nodes. Each function gets the number of an element and the positions of its
+/// nodes.
 pub trait Element<const K: usize>: Sync {
     /// The number of scalar operations per element, used to decide whether threads pay off.
     const WORK: usize;
@@ -35,14 +35,14 @@ pub trait Element<const K: usize>: Sync {
     /// Adds ∂²E/∂x_a∂x_b to `h`, or the approximation that `curvature` selects.
     fn add_hessian(&self, e: usize, x: &[[f64; 3]; K], curvature: Curvature, h: &mut Stiffness<K>);
 
-    /// The largest α for which x + α d is known to be valid.
+    /// The largest α for which x + α d is known to be valid; ∞ by default.
     fn max_step(&self, e: usize, x: &[[f64; 3]; K], d: &[[f64; 3]; K]) -> f64 {
         let _ = (e, x, d);
         f64::INFINITY
     }
 
-    /// The characteristic force of a node: a stiffness times an extent. `around` lists the elements at the
-    /// node, each with its corner at the node.
+    /// The characteristic force of a node, a stiffness times an extent. `around` lists the elements at the
+    /// node, each with the number of its corner there.
     fn characteristic(&self, around: &mut dyn Iterator<Item = (usize, usize)>) -> f64 {
         let _ = around;
         0.0
@@ -54,17 +54,17 @@ pub trait Element<const K: usize>: Sync {
     }
 }
 
-/// A [`Potential`] that sums over elements; some of the nodes are held.
+/// A [`Potential`] that is a sum over elements; some of the nodes are held.
 ///
-/// Loops over elements run in parallel and are summed in a fixed order, so results are bitwise the same at
-/// any thread count. Evaluations allocate nothing. The scatter of a Hessian runs on one thread.
-/// *Memory* 8 K² + 24 K bytes per element, and 4,096 Hessians of elements.
+/// Loops over elements run in parallel. Sums have a fixed order, so results are bitwise the same for any
+/// number of threads. Evaluations allocate nothing. Element Hessians are added to the matrix on one thread.
+/// *Memory*: 8 K² + 24 K bytes per element, and 4,096 element Hessians.
 pub struct Elements<M, const K: usize> {
     /// The energy of an element.
     pub(crate) model: M,
     corners: Vec<[u32; K]>,
     pub(crate) nodes: Nodes,
-    /// The elements at each free node as (element, corner), in order, from `starts[i]` to `starts[i + 1]`.
+    /// The elements at free node i as (element, corner), in order, from `starts[i]` to `starts[i + 1]`.
     around: Vec<(u32, u32)>,
     starts: Vec<usize>,
     pattern: Arc<Pattern>,
@@ -74,8 +74,8 @@ pub struct Elements<M, const K: usize> {
 }
 
 impl<M: Element<K>, const K: usize> Elements<M, K> {
-    /// The potential of elements with these `corners`; `held` nodes stay at their `positions`. `what` names
-    /// an element in errors.
+    /// Returns the potential of elements with these `corners`. `held` nodes stay at their `positions`, and
+    /// `what` is the name of an element in errors.
     ///
     /// # Errors
     /// [`BodyError`] if a corner does not exist, lists have different lengths, or no node is free.
@@ -113,12 +113,12 @@ impl<M: Element<K>, const K: usize> Elements<M, K> {
         self.nodes.hold(positions);
     }
 
-    /// The positions x of the free nodes, from a list for all nodes of the mesh.
+    /// Returns the positions x of the free nodes from the positions of all nodes of the mesh.
     pub fn free(&self, all: &[[f64; 3]]) -> Vec<f64> {
         self.nodes.gather(all)
     }
 
-    /// The number in the mesh of the first free node that belongs to no element.
+    /// Returns the number in the mesh of the first free node that belongs to no element.
     pub fn loose(&self) -> Option<usize> {
         let untouched = |slot: &u32| {
             let slot = *slot as usize;
@@ -127,7 +127,8 @@ impl<M: Element<K>, const K: usize> Elements<M, K> {
         self.nodes.slots.iter().position(untouched)
     }
 
-    /// For each free node, folds the elements at the node, each with its corner there, in order.
+    /// Calls `fold` for each free node with the elements at the node, each with the number of its corner
+    /// there.
     pub(crate) fn fold<T>(&self, fold: impl Fn(&mut dyn Iterator<Item = (usize, usize)>) -> T) -> Vec<T> {
         let of = |ends: &[usize]| {
             let around = &self.around[ends[0]..ends[1]];
@@ -240,7 +241,7 @@ impl<M: Element<K>, const K: usize> Potential for Elements<M, K> {
     }
 }
 
-/// h += weight w wᵀ.
+/// Computes h += weight w wᵀ.
 pub(crate) fn add_outer<const K: usize>(weight: f64, w: &[[f64; 3]; K], h: &mut Stiffness<K>) {
     let w = w.as_flattened();
     for (row, &left) in h.as_flattened_mut().iter_mut().zip(w) {

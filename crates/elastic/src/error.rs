@@ -27,7 +27,7 @@ pub enum BodyError {
         what: &'static str,
         /// Its index.
         index: usize,
-        /// The volume in m³, the length in m or the stiffness in N/m.
+        /// Its volume in m³, length in m or stiffness in N/m.
         measure: f64,
     },
     /// Moduli of an unstable material.
@@ -103,7 +103,7 @@ pub enum BodyError {
     Mass {
         /// Its number among the free nodes.
         node: usize,
-        /// Its mass.
+        /// Its mass in kg.
         mass: f64,
     },
     /// A free node that belongs to no element.
@@ -117,9 +117,9 @@ pub enum BodyError {
     Length {
         /// The list.
         what: &'static str,
-        /// Entries needed.
+        /// The number of entries needed.
         expected: usize,
-        /// Entries found.
+        /// The number of entries found.
         found: usize,
     },
     /// A number outside its range.
@@ -129,7 +129,7 @@ pub enum BodyError {
         what: &'static str,
         /// The value found.
         found: f64,
-        /// The range allowed.
+        /// The allowed range.
         range: &'static str,
     },
     /// Every node is held.

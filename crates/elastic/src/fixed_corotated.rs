@@ -9,8 +9,7 @@ use crate::density::{Density, Lame, Modes};
 use crate::mat3::{Svd, cofactor, determinant, mul_transposed, products};
 use crate::potential::Energy;
 
-/// Fixed co-rotated elasticity: the co-rotational energy with the exact change of volume, finite for inverted
-/// elements.
+/// Fixed co-rotated elasticity: the co-rotational energy with the exact change of volume J − 1.
 ///
 /// *Use* for large deformations of soft bodies: its resistance to a change of volume grows with the change.
 /// *Not* where an element must never become flat: ψ is finite there. λ must not be negative, since ψ is then
@@ -79,7 +78,8 @@ mod tests {
         check_magnitude(&FixedCoRotated);
     }
 
-    /// Diagonal F = (2, 1, 1): ψ = μ + λ/2. Flat: the same. Reflected: 4 μ + λ/2 · 4.
+    /// For F = diag(2, 1, 1) and for the flat diag(0, 1, 1), ψ = μ + λ/2. For the reflection diag(−1, 1, 1),
+    /// ψ = 4 μ + λ/2 · 4.
     #[test]
     fn values_by_hand() {
         let at = |x: f64| {
@@ -91,7 +91,7 @@ mod tests {
         }
     }
 
-    /// Small strains obey Hooke's law: stretch e along x has the stress (λ + 2 μ) e along x and λ e across.
+    /// Small strains obey Hooke's law: a stretch e along x gives the stress (λ + 2 μ) e in x and λ e in y, z.
     #[test]
     fn small_strains_are_linear() {
         let (material, e) = (Lame { lambda: 2.0, mu: 3.0 }, 1e-6);

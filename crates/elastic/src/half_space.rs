@@ -15,7 +15,7 @@ use crate::potential::{Curvature, Energy, Potential, Touching};
 
 /// An energy φ of the distance to an obstacle in m, positive outside.
 pub trait Law {
-    /// φ, φ' and φ'' at a distance; 0 without contact.
+    /// φ, φ' and φ'' at a distance. All are 0 without contact.
     fn at(&self, distance: f64) -> [f64; 3];
 
     /// Checks the parameters of the law.
@@ -42,8 +42,8 @@ pub(crate) fn positive(what: &'static str, found: f64) -> Result<(), BodyError> 
 
 /// The contact energy of all free nodes with a plane.
 ///
-/// Its Hessian changes with the set of nodes in contact and is stored as contacts, not in the matrix.
-/// *Cost* one pass over the nodes, on one thread.
+/// Its Hessian changes with the set of nodes in contact. It is stored as contacts, not in the matrix. *Cost*:
+/// one pass over the nodes on one thread.
 ///
 /// ```
 /// use coarsen_elastic::{HalfSpace, Penalty, Potential};
@@ -60,8 +60,8 @@ pub struct HalfSpace<L> {
 }
 
 impl<L: Law> HalfSpace<L> {
-    /// The half-space n · x ≥ `offset`, in m along the normal, for `nodes` free nodes; the normal is
-    /// normalised.
+    /// Returns the half-space n · x ≥ `offset` for `nodes` free nodes, with `offset` in m and n = `normal` /
+    /// ‖`normal`‖.
     ///
     /// # Errors
     /// [`BodyError::Value`] for a normal of length 0, numbers that are not finite, and a law whose parameters
@@ -104,7 +104,7 @@ impl<L: Law> HalfSpace<L> {
         (0..3).map(|k| self.normal[k] * v[k]).sum()
     }
 
-    /// n · x_i − c of a node.
+    /// n · x − c for the position x of a node.
     fn distance(&self, x: &[f64]) -> f64 {
         self.along(x) - self.offset
     }

@@ -2,8 +2,8 @@
 //!
 //! > f(x) = ½ (x − y)ᵀ M (x − y) / h² + E(x),    y = x_n + h v_n + h² a    (2)
 //!
-//! Its minimiser is x_{n+1}, and v_{n+1} = (x_{n+1} − x_n) / h. Martin et al. 2011; Xian, Tong & Liu 2019,
-//! Eq. 2.
+//! with masses M, acceleration a and potential E. The minimiser is x_{n+1}, and v_{n+1} = (x_{n+1} − x_n) /
+//! h. Martin et al. 2011; Xian, Tong & Liu 2019, Eq. 2.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use coarsen_sparse::{Bsr, Contacts, OwnedSystem, SparseError, SystemAt};
 use crate::BodyError;
 use crate::potential::{Curvature, Energy, Potential, Touching};
 
-/// The incremental potential of one time step, or the energy alone.
+/// The objective (2) of one time step, or the potential E without inertia.
 ///
 /// ```
 /// use coarsen_core::Objective;
@@ -31,7 +31,7 @@ pub struct ImplicitEuler<P> {
     pub potential: P,
     /// The kind of Hessian that [`hessian`](Self::hessian) computes.
     pub curvature: Curvature,
-    /// M / h² per node; 0 without inertia.
+    /// M / h² of each node; 0 without inertia.
     inertia: Vec<f64>,
     h: f64,
     /// The magnitude of the terms of the last value.
@@ -42,7 +42,7 @@ pub struct ImplicitEuler<P> {
 }
 
 impl<P: Potential> ImplicitEuler<P> {
-    /// The objective for steps of `h` seconds and free nodes with these `masses` in kg.
+    /// Returns the objective for steps of `h` seconds and free nodes with these `masses` in kg.
     ///
     /// # Errors
     /// [`BodyError::Length`], [`BodyError::Mass`] and [`BodyError::Value`] for invalid masses and time steps.
@@ -61,7 +61,7 @@ impl<P: Potential> ImplicitEuler<P> {
         Self::with(potential, masses.iter().map(|m| m / (h * h)).collect(), h)
     }
 
-    /// The potential without inertia (h = ∞); its minimum is an equilibrium.
+    /// Returns the potential without inertia (h = ∞), whose minimum is an equilibrium.
     ///
     /// # Errors
     /// [`BodyError::Sparse`] if the Hessian cannot be allocated.
@@ -87,8 +87,9 @@ impl<P: Potential> ImplicitEuler<P> {
         })
     }
 
-    /// Begins a step from positions x and velocities v under a common acceleration. The potential is updated
-    /// at x, which may change its sparsity pattern: see [`Potential::renew`]. *Panics* on wrong lengths.
+    /// Begins a step from positions x and velocities v, with the same acceleration for all nodes. The
+    /// potential is renewed at x, which may change its sparsity pattern; see [`Potential::renew`]. *Panics*
+    /// on wrong lengths.
     ///
     /// # Errors
     /// [`BodyError`] if a new pattern cannot be allocated, or if a part of the potential cannot be updated at
@@ -114,8 +115,8 @@ impl<P: Potential> ImplicitEuler<P> {
         self.h
     }
 
-    /// ∇²f(x) without contacts, stored until the next call; [`SystemAt::system_at`] includes contacts.
-    /// *Panics* on a wrong length.
+    /// Computes ∇²f(x) without contacts and stores it until the next call; [`SystemAt::system_at`] includes
+    /// contacts. *Panics* on a wrong length.
     pub fn hessian(&mut self, x: &[f64]) -> &Bsr<f64> {
         assert_eq!(x.len(), self.target.len(), "hessian: wrong length");
         let Self { potential, parts, curvature, inertia, .. } = self;
@@ -138,7 +139,7 @@ impl<P: Potential> ImplicitEuler<P> {
         forces
     }
 
-    /// The last Hessian computed; zeros before the first call of [`hessian`](Self::hessian).
+    /// The last Hessian that was computed; zeros before the first call of [`hessian`](Self::hessian).
     pub fn last_hessian(&self) -> &Bsr<f64> {
         &self.parts.matrix
     }

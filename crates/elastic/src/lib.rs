@@ -1,11 +1,11 @@
 //! Elastic energies for minimisation: values, gradients and Hessians.
 //!
-//! An energy is a [`Potential`]. [`ImplicitEuler`] turns one time step with it into an objective for any
-//! method of descent.
+//! An energy is a [`Potential`]. [`ImplicitEuler`] makes one time step with this energy an objective, which
+//! any method of descent can minimise.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`density`](Density) | isotropic energy densities, the eigensystem of their Hessians |
+//! | [`density`](Density) | isotropic energy densities, and the eigensystem of their Hessians |
 //! | [`arap`](Arap) | the distance of F to a rotation; Projective Dynamics |
 //! | [`corotational`](CoRotational) | the distance of F to a rotation, and the trace of the strain |
 //! | [`fixed_corotated`](FixedCoRotated) | the distance of F to a rotation, and the volume |
@@ -21,11 +21,11 @@
 //! | [`springs`](Springs) | masses and springs |
 //! | [`attachments`](Attachments) | pins that can be added and removed |
 //! | [`half_space`](HalfSpace), [`penalty`](Penalty), [`barrier`](Barrier) | contact with a plane, and its energies |
-//! | [`plus`](Plus), [`total`](Total) | the sum of two energies; of a list |
+//! | [`plus`](Plus), [`total`](Total) | the sum of two energies, and of a list of energies |
 //! | `union` | the union of their sparsity patterns |
 //! | [`implicit_euler`](ImplicitEuler) | inertia and an energy: one time step as an objective |
-//! | [`nodes`](Nodes) | numbers of free nodes, positions of held ones |
-//! | `mat3`, `cubic` | 3x3 matrices; the first root of a cubic |
+//! | [`nodes`](Nodes) | numbers of free nodes, positions of held nodes |
+//! | `mat3`, `cubic` | 3x3 matrices, and the first root of a cubic |
 //! | [`error`](BodyError) | errors of bodies and meshes |
 
 mod arap;

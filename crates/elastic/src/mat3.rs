@@ -1,4 +1,4 @@
-//! 3x3 matrices, row-major, and their signed singular values.
+//! Row-major 3x3 matrices, and their signed singular values.
 
 /// A B.
 #[cfg(test)]
@@ -21,7 +21,7 @@ pub(crate) fn cross(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// Σ |cof(F)_ij F_ij|: the size of the products of det F, which may cancel.
+/// Σ |cof(F)_ij F_ij|: the magnitude of the terms of det F, which may cancel.
 pub(crate) fn products(f: &[[f64; 3]; 3]) -> f64 {
     let cofactor = cofactor(f);
     cofactor.as_flattened().iter().zip(f.as_flattened()).map(|(c, f)| (c * f).abs()).sum()
@@ -49,14 +49,16 @@ pub(crate) struct Svd {
     pub(crate) v: [[f64; 3]; 3],
 }
 
-/// The limit on sweeps of one-sided Jacobi rotations; 3 or 4 suffice, since convergence is quadratic.
+/// The maximal number of sweeps of one-sided Jacobi rotations. Convergence is quadratic, and 3 or 4 sweeps
+/// suffice.
 const SWEEPS: usize = 20;
 
-/// The least sum of two singular values that is a divisor.
+/// The smallest value that is used as divisor for a sum of two singular values.
 const LEAST: f64 = 1e-8;
 
 impl Svd {
-    /// One-sided Jacobi: rotates columns of A until they are orthogonal. Golub & Van Loan 2013, §8.6.3.
+    /// Computes the factors by one-sided Jacobi, which rotates columns of A until they are orthogonal. Golub
+    /// & Van Loan 2013, §8.6.3.
     pub(crate) fn of(a: &[[f64; 3]; 3]) -> Self {
         let mut b = transpose(a); // rows of b are columns of A V
         let mut v = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]; // rows are columns of V
@@ -93,8 +95,9 @@ impl Svd {
         Self { u: transpose(&[u0, u1, u2]), sigma, v: transpose(&v) }
     }
 
-    /// σᵢ + σⱼ for each k, with i and j the two others, as divisors: at least [`LEAST`]. No sum is negative,
-    /// but the smallest may vanish, where the curvature of co-rotational energies is unbounded.
+    /// For each k, σᵢ + σⱼ of the other two directions i and j, but at least [`LEAST`], for use as divisors.
+    /// No sum is negative. If the smallest sum vanishes, the curvature of co-rotational energies is
+    /// unbounded.
     pub(crate) fn sums(&self) -> [f64; 3] {
         let [a, b, c] = self.sigma;
         [b + c, c + a, a + b].map(|sum| sum.max(LEAST))
@@ -116,8 +119,8 @@ fn rotate(rows: &mut [[f64; 3]; 3], p: usize, q: usize, c: f64, s: f64) {
     }
 }
 
-/// The direction of the part of b orthogonal to `to`, a unit vector or zero; any orthogonal direction if
-/// that part is zero.
+/// Returns the direction of the part of b that is orthogonal to `to`, a unit vector or zero. If this part is
+/// zero, returns any orthogonal direction.
 fn direction(b: &[f64; 3], to: &[f64; 3]) -> [f64; 3] {
     let along = dot(b, to);
     let across: [f64; 3] = std::array::from_fn(|k| b[k] - along * to[k]);
@@ -131,7 +134,8 @@ fn direction(b: &[f64; 3], to: &[f64; 3]) -> [f64; 3] {
     across.map(|x| x / length)
 }
 
-/// Eigenvalues and eigenvectors (rows) of a symmetric matrix, by cyclic Jacobi. Golub & Van Loan 2013, §8.5.
+/// Returns the eigenvalues and eigenvectors (as rows) of a symmetric matrix by cyclic Jacobi. Golub & Van
+/// Loan 2013, §8.5.
 pub(crate) fn eigen(a: &[[f64; 3]; 3]) -> ([f64; 3], [[f64; 3]; 3]) {
     let (mut a, mut q) = (*a, [unit(0), unit(1), unit(2)]);
     for _ in 0..SWEEPS {

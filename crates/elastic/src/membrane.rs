@@ -1,29 +1,30 @@
 //! Stretching and shearing of triangles: Baraff & Witkin 1998, *Large Steps in Cloth Simulation*, §4.
 //!
-//! The map from the flat cloth to space has the columns (Eq. 9 of the paper)
+//! The derivatives of the map from the flat cloth to space are (Eq. 9 of the paper)
 //!
 //! > (w_u w_v) = (Δx₁ Δx₂) (Δu₁ Δu₂; Δv₁ Δv₂)⁻¹ = Σ_a x_a g_aᵀ    (1)
 //!
-//! and the energy, with e = ‖w‖ − 1 and a the area at rest, is
+//! With e = ‖w‖ − 1 and the area a at rest, the energy is
 //!
 //! > E = a (½ k (e_u² + e_v²) + c e_u e_v + ½ k' (w_u · w_v)²)    (2)
 //!
-//! *Deviation*: in the paper the condition contains the area, so its energies grow with the square of the
-//! area. Here k does not depend on the mesh. The paper has no c. With c for Poisson's ratio, (2) is near rest
-//! a linear membrane in plane stress. The second derivatives, with ŵ = w / ‖w‖ and P = ŵ ŵᵀ, are
+//! *Deviation*: in the paper the conditions e contain the area, so energies grow with the square of the area,
+//! and k depends on the mesh; here it does not. The paper has no c. With c for Poisson's ratio, (2) is a
+//! linear membrane in plane stress near rest. With ŵ = w / ‖w‖ and P = ŵ ŵᵀ, the second derivatives are the
+//! sum of
 //!
 //! > a g_a g_b (k P + (k e + c e') / ‖w‖ (I − P)) for each of u and v, with e' of the other direction    (3)
 //! > a c (g_au g_bv ŵ_u ŵ_vᵀ + g_av g_bu ŵ_v ŵ_uᵀ)    (4)
 //! > a k' (d_a d_bᵀ + (w_u · w_v) (g_au g_bv + g_av g_bu) I),  d_a = g_au w_v + g_av w_u    (5)
 //!
-//! The projected Hessian sets the second term of (3) to 0 if it is negative, which happens under compression
-//! (Choi & Ko 2002), and drops the second term of (5), which is indefinite.
+//! In the projected Hessian the second term of (3) is 0 if it is negative, which happens under compression
+//! (Choi & Ko 2002). The second term of (5), which is indefinite, is dropped.
 //!
 //! | symbol | name |
 //! |---|---|
 //! | k, c, k' | [`Fabric`] |
 //! | a | `area` |
-//! | g_a | `slopes[a]`: the gradient in (u, v) of the hat function of corner a |
+//! | g_a | `slopes[a]`: the gradient in (u, v) of the shape function of corner a |
 //! | the bracket of (3) divided by k | `hessians`, for u and v |
 //! | d_a | `shears[a]` |
 
@@ -37,14 +38,15 @@ use crate::{BodyError, Curvature, Energy};
 pub struct Fabric {
     /// k: resistance to stretching along u and along v.
     pub stretch: f64,
-    /// c, at most k: coupling of the stretches along u and along v.
+    /// c: coupling of the stretches along u and along v; at most k.
     pub coupling: f64,
     /// k': resistance to shearing.
     pub shear: f64,
 }
 
 impl Fabric {
-    /// The moduli of an isotropic sheet in plane stress; `young` is Young's modulus times thickness, N/m.
+    /// Returns the moduli of an isotropic sheet in plane stress; `young` is Young's modulus times thickness,
+    /// N/m.
     pub fn isotropic(young: f64, poisson: f64) -> Self {
         let stretch = young / (1.0 - poisson * poisson);
         Self { stretch, coupling: stretch * poisson, shear: 0.5 * young / (1.0 + poisson) }
@@ -74,7 +76,7 @@ pub struct Triangle {
 }
 
 impl Triangle {
-    /// The triangle with these corners in the flat cloth, (u, v) in m.
+    /// Returns the triangle with these corners in the flat cloth, (u, v) in m.
     pub fn new([p, q, r]: [[f64; 2]; 3]) -> Self {
         let ([u1, v1], [u2, v2]) = ([q[0] - p[0], q[1] - p[1]], [r[0] - p[0], r[1] - p[1]]);
         let det = u1 * v2 - u2 * v1;
@@ -83,8 +85,8 @@ impl Triangle {
         Self { area: 0.5 * det.abs(), slopes }
     }
 
-    /// The triangle at rest at these positions in space, with u along its first edge; `None` if its height
-    /// is negligible compared with its longest side.
+    /// Returns the triangle that is at rest at these positions in space, with u along its first edge. `None`
+    /// if its height is negligible compared with its longest side.
     pub fn flat([p, q, r]: [[f64; 3]; 3]) -> Option<Self> {
         let normal = cross(sub(q, p), sub(r, p));
         let longest = [sub(q, p), sub(r, q), sub(p, r)].map(|e| dot(e, e)).into_iter().fold(0.0, f64::max);
@@ -98,7 +100,7 @@ impl Triangle {
         Some(Self::new([p, q, r].map(|v| [dot(sub(v, p), t1), dot(sub(v, p), t2)])))
     }
 
-    /// Data for (2) and its derivatives with the corners at x.
+    /// Returns the data for (2) and its derivatives with the corners at x.
     pub fn at(&self, fabric: Fabric, [x0, x1, x2]: &[[f64; 3]; 3]) -> Stretched {
         let [_, g1, g2] = self.slopes;
         let w: [[f64; 3]; 2] =
@@ -145,7 +147,7 @@ impl Stretched {
             .map(|g| std::array::from_fn(|c| area * (g[0] * slope(0, c) + g[1] * slope(1, c))))
     }
 
-    /// Data for the blocks of the Hessian, exact or projected.
+    /// Returns the data for the blocks of the exact or the projected Hessian.
     pub fn curvature(&self, exact: bool) -> Curved {
         let Fabric { stretch, coupling, shear } = self.fabric;
         let hessian = |t: usize| {
@@ -183,7 +185,7 @@ impl Stretched {
     }
 }
 
-/// ŵ; 0 for a collapsed triangle with w = 0, where (2) has no derivative and 0 is a subgradient.
+/// ŵ, or 0 if w = 0 in a collapsed triangle. There (2) has no derivative, and 0 gives a subgradient.
 fn unit(w: [f64; 3], length: f64) -> [f64; 3] {
     if length > 0.0 { w.map(|c| c / length) } else { [0.0; 3] }
 }
@@ -198,12 +200,12 @@ pub struct Curved {
     hessians: [[f64; 9]; 2],
     units: [[f64; 3]; 2],
     shears: [[f64; 3]; 3],
-    /// k' w_u · w_v for the exact Hessian, 0 for the projected one.
+    /// k' w_u · w_v for the exact Hessian, 0 for the projected Hessian.
     turn: f64,
 }
 
 impl Curved {
-    /// K_ab, row-major 3x3; K_ba is bitwise its transpose.
+    /// The row-major 3x3 block K_ab = ∂²E/∂x_a∂x_b. K_ba is bitwise its transpose.
     pub fn stiffness(&self, a: usize, b: usize) -> [f64; 9] {
         let (g, h, d) = (self.slopes, self.hessians, self.shears);
         let Fabric { stretch, coupling, shear } = self.fabric;
@@ -224,10 +226,10 @@ impl Curved {
     }
 }
 
-/// The energy of stretching and shearing of cloth, a sum over triangles of one fabric.
+/// The energy of stretching and shearing of cloth: a sum over triangles of one fabric.
 ///
-/// *Use* with [`Bending`](crate::Bending), added by [`Plus`](crate::Plus). *Cost* of a Hessian: 9 blocks of
-/// 3x3 per triangle.
+/// *Use* together with [`Bending`](crate::Bending), as a sum by [`Plus`](crate::Plus). *Cost* of a Hessian: 9
+/// blocks of 3x3 per triangle.
 ///
 /// ```
 /// use coarsen_elastic::{Fabric, Membrane, Potential};
@@ -241,16 +243,16 @@ impl Curved {
 /// ```
 pub type Membrane = Elements<Sheet, 3>;
 
-/// The triangles of a flat cloth, and their moduli.
+/// The triangles of a flat cloth and their moduli.
 pub struct Sheet {
     fabric: Fabric,
     triangles: Vec<Triangle>,
-    /// The length at rest of the edge opposite to each corner: 2 a ‖g‖.
+    /// For each corner, the length at rest of the opposite edge: 2 a ‖g‖.
     opposite: Vec<[f64; 3]>,
 }
 
 impl Elements<Sheet, 3> {
-    /// Cloth with the (u, v) of every node in `rest`; `held` nodes stay at their `positions`.
+    /// Returns cloth with the (u, v) of every node in `rest`. `held` nodes stay at their `positions`.
     ///
     /// # Errors
     /// [`BodyError`] for moduli out of range, corners that do not exist, and triangles without area at rest.
@@ -266,7 +268,8 @@ impl Elements<Sheet, 3> {
         Self::from_rest(fabric, triangles, flat, held, positions)
     }
 
-    /// Cloth at rest at the given positions in space, with (u, v) in the plane of each triangle.
+    /// Returns cloth that is at rest at the given positions in space, with (u, v) in the plane of each
+    /// triangle.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -300,7 +303,8 @@ impl Elements<Sheet, 3> {
         Self::of("triangle", sheet, corners.to_vec(), held, positions)
     }
 
-    /// The mass of each free node in kg, for cloth of `density` kg/m²: a third of each triangle at the node.
+    /// Returns the mass of each free node in kg for cloth of `density` kg/m²: a third of each triangle at the
+    /// node.
     pub fn masses(&self, density: f64) -> Vec<f64> {
         self.fold(|around| around.map(|(e, _)| density * self.model.triangles[e].area / 3.0).sum())
     }
@@ -333,7 +337,7 @@ impl Element<3> for Sheet {
         }
     }
 
-    /// k times the total length of the edges opposite to the node.
+    /// The characteristic force is k times the total length of the edges opposite to the node.
     fn characteristic(&self, around: &mut dyn Iterator<Item = (usize, usize)>) -> f64 {
         around.map(|(e, corner)| self.fabric.stretch * self.opposite[e][corner]).sum()
     }
@@ -375,7 +379,7 @@ mod tests {
         assert_eq!((k[8], k[0] > 0.0), (0.0, true));
     }
 
-    /// The energy of a stretch e along x, per area, is ½ E / (1 − ν²) e² if the width is fixed, and ½ E e² if
+    /// The energy per area of a stretch e along x is ½ E / (1 − ν²) e² if the width is fixed, and ½ E e² if
     /// the sheet may narrow by ν e.
     #[test]
     fn an_isotropic_sheet_narrows_by_poissons_ratio() {

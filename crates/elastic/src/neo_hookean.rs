@@ -2,8 +2,9 @@
 //!
 //! > ψ = μ/2 (I − 3) + λ/2 (J − α)² − μ/2 log(I + 1),    α = 1 + μ/λ − μ/(4λ)    (14)
 //!
-//! with I = ‖F‖² and J = det F. With this α, F = I has no stress. For small strains ψ is Hooke's law with μ =
-//! 4/3 μ_Lamé and λ = λ_Lamé + 5/6 μ_Lamé (§3.4). Equation numbers are those of Smith, de Goes & Kim 2018.
+//! with I = ‖F‖² and J = det F. With this α the stress is zero at rest. For small strains ψ is Hooke's law if
+//! μ = 4/3 μ_Lamé and λ = λ_Lamé + 5/6 μ_Lamé (§3.4). Equation numbers are those of Smith, de Goes & Kim
+//! 2018.
 
 use crate::density::{Density, Lame, Modes};
 use crate::mat3::{Svd, cofactor, determinant, products, square};
@@ -12,13 +13,13 @@ use crate::potential::Energy;
 /// Stable neo-Hookean elasticity: resists compression, preserves volume, and is finite and smooth for
 /// inverted elements.
 ///
-/// *Use* as the default for soft bodies. Project its Hessian, which is indefinite under strong compression.
+/// *Use* as the default for soft bodies. The Hessian is indefinite under strong compression, so project it.
 /// *Reference* Smith, de Goes & Kim 2018, "Stable Neo-Hookean flesh simulation", ACM TOG 37(2), Eq. 14 and
 /// §4.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StableNeoHookean;
 
-/// μ, λ and α of (14) for Hooke's moduli.
+/// Returns μ, λ and α of (14) for the Lamé moduli.
 fn parameters(Lame { lambda, mu }: Lame) -> [f64; 3] {
     let (mu, lambda) = (4.0 / 3.0 * mu, lambda + 5.0 / 6.0 * mu);
     [mu, lambda, 1.0 + 0.75 * mu / lambda]
@@ -31,7 +32,7 @@ impl Density for StableNeoHookean {
             |p: usize, q: usize| if p == q { (f[p][p] - 1.0) * (f[p][p] + 1.0) } else { f[p][q] * f[p][q] };
         let i: f64 = (0..9).map(|pq| excess(pq / 3, pq % 3)).sum(); // I - 3
         let j = determinant(f) - 1.0;
-        // (14) minus its value at rest, written so that large terms do not cancel near rest.
+        // This is (14) minus its value at rest, in a form without cancellation near rest.
         let value = 0.5 * mu * (i - (0.25 * i).ln_1p()) + (0.5 * lambda * j - 0.75 * mu) * j;
         let magnitude = mu * square(f) + (lambda * j.abs() + mu) * products(f);
         Energy { value, magnitude }

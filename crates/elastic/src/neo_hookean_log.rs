@@ -1,4 +1,4 @@
-//! Neo-Hookean elasticity with a logarithm.
+//! Neo-Hookean elasticity with the logarithm of J.
 //!
 //! > ψ = μ/2 (I − 3) − μ ln J + λ/2 ln² J    (6.27)
 //!

@@ -9,7 +9,7 @@ use crate::BodyError;
 /// The slot of a held node.
 pub(crate) const HELD: u32 = u32::MAX;
 
-/// The numbers of free nodes, and the positions of held nodes.
+/// The numbers of free nodes and the positions of held nodes.
 ///
 /// The unknowns x of an energy are the positions of the free nodes, in the order of the mesh.
 ///
@@ -30,7 +30,7 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Nodes at `positions`; those with `held` stay there.
+    /// Returns nodes at `positions`. The nodes with `held` stay there.
     ///
     /// # Errors
     /// [`BodyError::Length`] for lists of different lengths, [`BodyError::Held`] if no node is free.
@@ -61,19 +61,19 @@ impl Nodes {
         self.free
     }
 
-    /// The number of a node among the free ones; `None` for a held node.
+    /// The number of a node among the free nodes; `None` for a held node.
     #[inline]
     pub fn slot(&self, node: u32) -> Option<usize> {
         let slot = self.slots[node as usize];
         (slot != HELD).then_some(slot as usize)
     }
 
-    /// Moves the held nodes; `positions` has all nodes. *Panics* on another length.
+    /// Moves the held nodes; `positions` has one entry per node of the mesh. *Panics* on another length.
     pub fn hold(&mut self, positions: &[[f64; 3]]) {
         self.held.copy_from_slice(positions);
     }
 
-    /// The position of a node for positions x of the free nodes.
+    /// The position of a node, given the positions x of the free nodes.
     #[inline]
     pub fn at(&self, node: u32, x: &[f64]) -> [f64; 3] {
         match self.slots[node as usize] {
@@ -85,12 +85,12 @@ impl Nodes {
         }
     }
 
-    /// The entries of the free nodes, from a list for all nodes.
+    /// Returns the entries of the free nodes in a list of all nodes.
     pub fn gather(&self, all: &[[f64; 3]]) -> Vec<f64> {
         self.slots.iter().zip(all).filter(|(slot, _)| **slot != HELD).flat_map(|(_, p)| *p).collect()
     }
 
-    /// The displacement of a node for displacements d of the free nodes: zero for a held node.
+    /// The displacement of a node, given the displacements d of the free nodes; zero for a held node.
     #[inline]
     pub(crate) fn along(&self, node: u32, d: &[f64]) -> [f64; 3] {
         match self.slots[node as usize] {
@@ -102,8 +102,8 @@ impl Nodes {
         }
     }
 
-    /// The block pattern of elements of K nodes, and the positions of the K x K blocks of each; `usize::MAX`
-    /// for a block of a held node.
+    /// Returns the block pattern of elements with K nodes, and the positions of the K x K blocks of each
+    /// element. The position is `usize::MAX` for a block of a held node.
     pub(crate) fn pattern<const K: usize>(
         &self,
         elements: &[[u32; K]],
@@ -126,7 +126,8 @@ impl Nodes {
     }
 }
 
-/// The square pattern of n rows with these entries, in any order; duplicates are allowed.
+/// Returns the square pattern of n rows with these entries, which may be in any order and may contain
+/// duplicates.
 pub(crate) fn pattern_of(
     n: usize,
     places: impl Iterator<Item = (u32, u32)>,

@@ -5,7 +5,7 @@
 use crate::BodyError;
 use crate::half_space::{Law, positive};
 
-/// The energy k/2 times the square of the depth; nodes penetrate by about load / k.
+/// The energy k/2 times the square of the penetration depth. Nodes penetrate by about load / k.
 ///
 /// *Reference* Xian, Tong & Liu 2019, §5: its Hessian is k n nᵀ.
 #[derive(Clone, Copy, Debug, PartialEq)]

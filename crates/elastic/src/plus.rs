@@ -8,12 +8,13 @@ use crate::BodyError;
 use crate::potential::{Curvature, Energy, Potential, Touching, shorter};
 use crate::union::{Map, add_hessian, union};
 
-/// The sum A + B of two types; three parts are nested: `Plus::new(Plus::new(a, b)?, c)?`.
+/// The sum A + B of two energies of any types. Sums of three parts are nested: `Plus::new(Plus::new(a, b)?,
+/// c)?`.
 ///
 /// Its sparsity pattern is the union of both patterns. A part whose pattern equals the union adds its Hessian
-/// in place, other parts add it through a map. Put the part with the largest pattern first. *Memory* a second
-/// copy of the Hessian of each part whose pattern is smaller than the union. *Use* [`Total`](crate::Total)
-/// for a list whose length is known only at run time.
+/// in place. Any other part adds it through a map. Put the part with the largest pattern first. *Memory*: a
+/// second copy of the Hessian of each part whose pattern is smaller than the union. *Use*
+/// [`Total`](crate::Total) instead for a list whose length is known only at run time.
 ///
 /// ```
 /// use coarsen_elastic::{Attachments, Plus, Potential, Spring, Springs};
@@ -34,10 +35,10 @@ pub struct Plus<A, B> {
 }
 
 impl<A: Potential, B: Potential> Plus<A, B> {
-    /// The sum of two energies of the same nodes.
+    /// Returns the sum of two energies of the same nodes.
     ///
     /// # Errors
-    /// [`BodyError::Length`] if their numbers of nodes differ.
+    /// [`BodyError::Length`] if the numbers of nodes differ.
     pub fn new(first: A, second: B) -> Result<Self, BodyError> {
         let (expected, found) = (first.nodes(), second.nodes());
         if expected != found {
@@ -97,7 +98,7 @@ impl<A: Potential, B: Potential> Potential for Plus<A, B> {
 
     fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
         let (first, second) = (self.first.renew(x), self.second.renew(x));
-        // Also after an error: the other part may have a new pattern.
+        // After an error of one part, the other part may still have a new pattern.
         if !matches!((&first, &second), (Ok(false), Ok(false))) {
             self.unite()?;
         }

@@ -1,4 +1,4 @@
-//! The trait of energies of nodes.
+//! The trait of energies that depend on the positions of nodes.
 
 use std::iter::Sum;
 use std::ops::{Add, Mul};
@@ -11,14 +11,16 @@ use crate::BodyError;
 /// The kind of Hessian.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Curvature {
-    /// The positive semidefinite Hessian with negative eigenvalues of elements set to 0 (Teran et al. 2005).
+    /// The Hessian with the negative eigenvalues of each element set to 0, which is positive semidefinite
+    /// (Teran et al. 2005).
     #[default]
     Projected,
     /// The exact Hessian.
     Exact,
-    /// A weighted Laplacian that does not depend on x and bounds the exact Hessian at rest from above: the
-    /// constant matrix of Projective Dynamics (Bouaziz et al. 2014; for other energies Liu, Bouaziz & Kavan
-    /// 2017, "Quasi-Newton methods for real-time simulation of hyperelastic materials", ACM TOG 36(3)).
+    /// The constant matrix of Projective Dynamics: a weighted Laplacian that does not depend on x and bounds
+    /// the exact Hessian at rest from above. *Reference* Bouaziz et al. 2014; for other energies Liu, Bouaziz
+    /// & Kavan 2017, "Quasi-Newton methods for real-time simulation of hyperelastic materials", ACM TOG
+    /// 36(3).
     Constant,
 }
 
@@ -27,7 +29,8 @@ pub enum Curvature {
 pub struct Energy {
     /// The energy E.
     pub value: f64,
-    /// Σ |t ∂E/∂t| over the terms t of E: rounding changes E by a few ε times this, even if E is near 0.
+    /// Σ |t ∂E/∂t| over the terms t of E. Rounding changes E by a few ε times this magnitude, even if E is
+    /// near 0.
     pub magnitude: f64,
 }
 
@@ -62,7 +65,7 @@ pub struct Touching {
 }
 
 impl Touching {
-    /// Adds a contact between free nodes, with K = ∂²E/∂g² for its gap g.
+    /// Adds a contact between free nodes with the stiffness K = ∂²E/∂g², where g is its gap.
     pub fn push(&mut self, stencil: Stencil, k: [[f64; 3]; 3]) {
         self.stencils.push(stencil);
         self.stiffness.extend_from_slice(k.as_flattened());
@@ -115,8 +118,8 @@ pub trait Potential {
         false
     }
 
-    /// The largest α for which x + α d is known to be valid, with no inverted element and nothing beyond a
-    /// barrier; ∞ by default.
+    /// The largest α for which x + α d is known to be valid; ∞ by default. Valid means that elements are not
+    /// inverted and that no barrier is crossed.
     fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
         let _ = (x, d);
         f64::INFINITY
@@ -133,14 +136,14 @@ pub trait Potential {
     }
 
     /// Adds the characteristic force of each free node in N: ℓᵢ ξᵢ of Wang et al. 2020 (HOT), Eq. 9, without
-    /// the time step, since x are positions. The gradient divided by this force measures strain, in stiff and
-    /// in soft parts. Potentials without an extent (pins, obstacles) add nothing.
+    /// the time step, since x are positions. The gradient divided by this force measures strain, both in
+    /// stiff and in soft parts. Potentials without an extent (pins, obstacles) add nothing.
     fn add_characteristic(&self, forces: &mut [f64]) {
         let _ = forces;
     }
 }
 
-/// A boxed energy: one type for parts that are chosen at run time.
+/// A boxed energy, for parts that are chosen at run time.
 impl<P: Potential + ?Sized> Potential for Box<P> {
     fn nodes(&self) -> usize {
         (**self).nodes()
@@ -183,7 +186,7 @@ impl<P: Potential + ?Sized> Potential for Box<P> {
     }
 }
 
-/// The shorter of two steps; a step that is NaN is 0.
+/// Returns the shorter of two steps; NaN counts as 0.
 pub(crate) fn shorter(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { 0.0 } else { a.min(b) }
 }

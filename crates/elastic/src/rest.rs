@@ -14,7 +14,7 @@ use crate::BodyError;
 use crate::elements::{Element, Elements, Stiffness, check_corners};
 use crate::mat3::{cofactor, determinant, dot};
 
-/// One tetrahedron at rest, and its moduli.
+/// One tetrahedron at rest and its moduli.
 pub(crate) struct Rest<M> {
     pub(crate) gradients: [[f64; 3]; 4],
     pub(crate) volume: f64,
@@ -22,7 +22,8 @@ pub(crate) struct Rest<M> {
 }
 
 impl<M> Rest<M> {
-    /// The tetrahedra of a mesh; `material` gives the checked moduli of an element by its number.
+    /// Returns the tetrahedra of a mesh. `material` returns the checked moduli of an element, given its
+    /// number.
     pub(crate) fn all(
         mesh: &Mesh,
         material: impl Fn(usize) -> Result<M, BodyError>,
@@ -43,14 +44,14 @@ impl<M> Rest<M> {
         rest.collect()
     }
 
-    /// F = Σ (x_a − x_0) ∇N_aᵀ, since the ∇N_a add up to zero. Differences keep all digits far from the
-    /// origin.
+    /// F, computed as Σ (x_a − x_0) ∇N_aᵀ, since the ∇N_a add up to zero. Differences keep all digits far
+    /// from the origin.
     pub(crate) fn deformation(&self, at: &[[f64; 3]; 4]) -> [[f64; 3]; 3] {
         let term = |i: usize, j: usize| (1..4).map(|a| (at[a][i] - at[0][i]) * self.gradients[a][j]).sum();
         std::array::from_fn(|i| std::array::from_fn(|j| term(i, j)))
     }
 
-    /// h += V w ∇N_a·∇N_b I.
+    /// Adds V w (∇N_a · ∇N_b) I to the blocks of h, with the `weight` w.
     pub(crate) fn add_laplacian(&self, weight: f64, h: &mut Stiffness<4>) {
         for (a, left) in self.gradients.iter().enumerate() {
             for (b, right) in self.gradients.iter().enumerate() {
@@ -61,9 +62,10 @@ impl<M> Rest<M> {
     }
 }
 
-/// ℓᵢ ξᵢ of a node (Wang et al. 2020, HOT, Eq. 9): ξᵢ is the stiffness averaged by volume over the elements
-/// at the node, and ℓᵢ the area of their faces opposite to the node. For an interior node these faces are the
-/// closed polyhedron of the paper; for a surface node the polyhedron is open, and ℓᵢ is about half as large.
+/// Returns ℓᵢ ξᵢ of a node (Wang et al. 2020, HOT, Eq. 9). ξᵢ is the stiffness averaged by volume over the
+/// elements at the node, and ℓᵢ is the area of their faces opposite to the node. For an interior node these
+/// faces are the closed polyhedron of the paper. For a surface node the polyhedron is open, and ℓᵢ is about
+/// half as large.
 pub(crate) fn characteristic<M>(
     rest: &[Rest<M>],
     around: &mut dyn Iterator<Item = (usize, usize)>,
@@ -77,7 +79,7 @@ pub(crate) fn characteristic<M>(
     area * weighted / volume
 }
 
-/// The body of a mesh with `held` nodes; a free node without an element is an error.
+/// Returns the body of a mesh with `held` nodes, or an error if a free node has no element.
 pub(crate) fn body<T: Element<4>>(model: T, mesh: &Mesh, held: &[bool]) -> Result<Elements<T, 4>, BodyError> {
     let body = Elements::of("tetrahedron", model, mesh.tetrahedra.clone(), held, &mesh.positions)?;
     match body.loose() {
@@ -90,8 +92,8 @@ pub(crate) fn body<T: Element<4>>(model: T, mesh: &Mesh, held: &[bool]) -> Resul
 mod tests {
     use super::*;
 
-    /// The corner of a unit cube, and that of a box of sides 2, 1, 1 beside it: volumes 1/6 and 2/6; the
-    /// faces opposite to the common corner have the areas √3/2 and 3/2.
+    /// Two tetrahedra: the corner of a unit cube, and the corner of a box with sides 2, 1, 1 beside it. Their
+    /// volumes are 1/6 and 2/6, and the faces opposite to the common corner have the areas √3/2 and 3/2.
     #[test]
     fn the_characteristic_force_of_a_corner_by_hand() {
         let positions =

@@ -2,8 +2,8 @@
 //!
 //! > E = Σ k/2 (|x_i − x_j| − L)²    (1)
 //!
-//! With ℓ = |x_i − x_j| and n the unit vector along the spring, the block of its Hessian is k n nᵀ + k (1 −
-//! L/ℓ)(I − n nᵀ). The second term is negative in compression, and the projection sets it to 0.
+//! With ℓ = |x_i − x_j| and the unit vector n along the spring, a diagonal block of its Hessian is k n nᵀ + k
+//! (1 − L/ℓ)(I − n nᵀ). The second term is negative in compression, and the projection sets it to 0.
 
 use crate::BodyError;
 use crate::elements::{Element, Elements, Stiffness};
@@ -15,9 +15,9 @@ use crate::potential::{Curvature, Energy};
 pub struct Spring {
     /// The nodes at the ends.
     pub ends: [u32; 2],
-    /// k, N/m.
+    /// k: the stiffness in N/m.
     pub stiffness: f64,
-    /// L, m.
+    /// L: the length at rest in m.
     pub length: f64,
 }
 
@@ -36,7 +36,7 @@ pub struct Spring {
 pub type Springs = Elements<Vec<Spring>, 2>;
 
 impl Elements<Vec<Spring>, 2> {
-    /// The energy of `springs`; `held` nodes stay at their `positions`.
+    /// Returns the energy of `springs`. `held` nodes stay at their `positions`.
     ///
     /// # Errors
     /// [`BodyError`] for ends that do not exist, two ends at one node, and stiffnesses or lengths that are not
@@ -56,7 +56,7 @@ impl Elements<Vec<Spring>, 2> {
     }
 }
 
-/// n and ℓ; n = 0 if both ends coincide.
+/// Returns n and ℓ. If both ends coincide, n = 0.
 fn along([a, b]: &[[f64; 3]; 2]) -> ([f64; 3], f64) {
     let d: [f64; 3] = std::array::from_fn(|k| a[k] - b[k]);
     let length = dot(&d, &d).sqrt();
@@ -93,7 +93,7 @@ impl Element<2> for Vec<Spring> {
         }
     }
 
-    /// Half of k L per end.
+    /// The characteristic force: half of k L for each end of a spring.
     fn characteristic(&self, around: &mut dyn Iterator<Item = (usize, usize)>) -> f64 {
         around.map(|(e, _)| 0.5 * self[e].stiffness * self[e].length).sum()
     }

@@ -10,12 +10,12 @@
 //! | S | `pull` | second Piola-Kirchhoff stress, Pa |
 //! | eᵢ = (σᵢ² − 1) / 2 | | eigenvalues of E |
 //!
-//! With p = λ tr(E) − μ the eigenvalues of ∂²ψ/∂F² are, for the symmetric and antisymmetric matrices of the
-//! pair i, j,
+//! With p = λ tr(E) − μ, the eigenvalues of ∂²ψ/∂F² for the symmetric and antisymmetric matrices of the pair
+//! i, j are
 //!
 //! > p + μ (σᵢ² ± σᵢ σⱼ + σⱼ²)    (4)
 //!
-//! and those of p δᵢⱼ + 3 μ σᵢ² δᵢⱼ + λ σᵢ σⱼ for the diagonal ones (5).
+//! For the diagonal matrices they are the eigenvalues of p δᵢⱼ + 3 μ σᵢ² δᵢⱼ + λ σᵢ σⱼ (5).
 
 use crate::density::{Density, Lame, Modes};
 use crate::mat3::{Svd, mul_transposed, square, transpose};
@@ -23,12 +23,12 @@ use crate::potential::Energy;
 
 /// St. Venant-Kirchhoff elasticity: Hooke's law in the Green strain, a polynomial of degree 4 in F.
 ///
-/// *Use* for large rotations with small strains; it needs no singular values for ψ and P. *Not* for strong
-/// compression, where it becomes softer: an element pressed along one axis resists most at 58 % of its length
-/// (σ² = 1/3), then yields and may invert. A mirrored element has no energy, so it does not recover. The
-/// Hessian is indefinite under compression. *Reference* Bonet & Wood 2008, *Nonlinear Continuum Mechanics for
-/// Finite Element Analysis*, §6.4.1; Sifakis & Barbič 2012, §3.3; eigensystem by the method of Smith, de Goes
-/// & Kim 2019, §4.
+/// *Use* for large rotations with small strains; ψ and P need no singular values. *Not* for strong
+/// compression, under which it becomes softer. The force of an element that is compressed along one axis is
+/// largest at 58 % of its length (σ² = 1/3); beyond that the element yields and may invert. A mirrored
+/// element has no energy, so it does not recover. The Hessian is indefinite under compression. *Reference*
+/// Bonet & Wood 2008, *Nonlinear Continuum Mechanics for Finite Element Analysis*, §6.4.1; Sifakis & Barbič
+/// 2012, §3.3; eigensystem by the method of Smith, de Goes & Kim 2019, §4.
 ///
 /// ```
 /// use coarsen_elastic::{Density, Lame, StVenantKirchhoff};
@@ -39,7 +39,7 @@ use crate::potential::Energy;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StVenantKirchhoff;
 
-/// E from D = F − I, as (D + Dᵀ + DᵀD) / 2: small strains keep their digits.
+/// E, computed from D = F − I as (D + Dᵀ + DᵀD) / 2, so that small strains keep their digits.
 fn strain(f: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
     let columns: [[f64; 3]; 3] = transpose(f);
     let d: [[f64; 3]; 3] = std::array::from_fn(|i| {
@@ -106,8 +106,8 @@ mod tests {
         [[x, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     }
 
-    /// Stretch 3 along x: E = 4, ψ = 16 (μ + λ/2). A mirrored cube has no energy. The force of compression is
-    /// largest at σ² = 1/3.
+    /// A stretch by 3 along x gives E = 4 and ψ = 16 (μ + λ/2). A mirrored cube has no energy. The force
+    /// under compression is largest at σ² = 1/3.
     #[test]
     fn it_yields_under_compression() {
         let material = Lame { lambda: 2.0, mu: 3.0 };
@@ -118,7 +118,7 @@ mod tests {
         assert!((1..40).all(|k| force(0.05 * f64::from(k)) < most) && force(0.01) < 0.1 * most);
     }
 
-    /// Small strains obey Hooke's law, to all digits.
+    /// Small strains obey Hooke's law to all digits.
     #[test]
     fn small_strains_are_linear() {
         let (material, e) = (Lame { lambda: 2.0, mu: 3.0 }, 0.5_f64.powi(30));

@@ -24,14 +24,14 @@ use crate::rest::{self, Rest};
 /// The deformation gradient of an element at rest.
 const REST: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
-/// The largest share of the distance to the first flat element that a step may cover.
+/// The largest fraction of the step to the first flat element that a step may have.
 const SHARE: f64 = 0.9;
 
-/// A body of linear tetrahedra with one energy density; moduli may differ by element.
+/// A body of linear tetrahedra with one energy density; the moduli may differ from element to element.
 ///
-/// All loops run over elements in parallel and are summed in a fixed order: the same bits at any thread
-/// count. Evaluations allocate nothing.
-/// *Cost* of a Hessian: per element an SVD and 9 outer products of length 12; the scatter runs on one thread.
+/// Loops over elements run in parallel. Sums have a fixed order, so results are bitwise the same for any
+/// number of threads. Evaluations allocate nothing. *Cost* of a Hessian: an SVD and 9 outer products of
+/// length 12 per element. Element Hessians are added to the matrix on one thread.
 pub type Tetrahedra<D> = Elements<Solid<D>, 4>;
 
 /// Tetrahedra at rest, and their density.
@@ -41,8 +41,8 @@ pub struct Solid<D> {
 }
 
 impl<D: Density> Elements<Solid<D>, 4> {
-    /// The body whose rest shape is the mesh, with `held` nodes; `material` gives the moduli of an element by
-    /// its number.
+    /// Returns a body with the mesh as rest shape and with `held` nodes. `material` returns the moduli of an
+    /// element, given its number.
     ///
     /// # Errors
     /// [`BodyError`] for corners that do not exist, elements without positive volume, moduli of an unstable
@@ -57,7 +57,8 @@ impl<D: Density> Elements<Solid<D>, 4> {
         rest::body(Solid { density, rest }, mesh, held)
     }
 
-    /// The mass of each free node in kg, for a body of `density` kg/m³: a quarter of each element around it.
+    /// Returns the mass of each free node in kg for a body of `density` kg/m³: a quarter of each element at
+    /// the node.
     pub fn masses(&self, density: f64) -> Vec<f64> {
         self.fold(|around| around.map(|(e, _)| 0.25 * density * self.model.rest[e].volume).sum())
     }
@@ -95,8 +96,8 @@ impl<D: Density> Element<4> for Solid<D> {
         }
     }
 
-    /// det(F + α D) = 0 is a cubic in α: Smith & Schaefer 2015, "Bijective parameterization with free
-    /// boundaries", §3.3.
+    /// The first flat element is a root of det(F + α D), a cubic in α. *Reference* Smith & Schaefer 2015,
+    /// "Bijective parameterization with free boundaries", §3.3.
     fn max_step(&self, e: usize, x: &[[f64; 3]; 4], d: &[[f64; 3]; 4]) -> f64 {
         let (f, d) = (self.rest[e].deformation(x), self.rest[e].deformation(d));
         let along = |a: &[[f64; 3]; 3], b: &[[f64; 3]; 3]| (0..3).map(|i| dot(&a[i], &b[i])).sum();
@@ -108,7 +109,7 @@ impl<D: Density> Element<4> for Solid<D> {
         !self.density.inverts()
     }
 
-    /// The stiffness is ‖∂P/∂F‖ of a stretch at rest.
+    /// The stiffness is ‖∂P/∂F‖ at rest, for the three stretches.
     fn characteristic(&self, around: &mut dyn Iterator<Item = (usize, usize)>) -> f64 {
         rest::characteristic(&self.rest, around, |&material| {
             let modes = self.density.modes(material, &REST);

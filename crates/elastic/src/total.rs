@@ -8,12 +8,12 @@ use crate::BodyError;
 use crate::potential::{Curvature, Energy, Potential, Touching, shorter};
 use crate::union::{Map, add_hessian, union};
 
-/// The sum Σ E_k of one or more energies of the same nodes, of one type or boxed.
+/// The sum Σ E_k of one or more energies of the same nodes; all parts have the same type or are boxed.
 ///
 /// Its sparsity pattern is the union of all patterns. A part whose pattern equals the union adds its Hessian
-/// in place, other parts add it through a map. Put the part with the largest pattern first. *Memory* a second
-/// copy of the Hessian of each part whose pattern is smaller than the union. *Use* for parts that are chosen
-/// at run time; [`Plus`](crate::Plus) adds two parts whose types are known.
+/// in place. Any other part adds it through a map. Put the part with the largest pattern first. *Memory*: a
+/// second copy of the Hessian of each part whose pattern is smaller than the union. *Use* for parts that are
+/// chosen at run time; [`Plus`](crate::Plus) adds two parts whose types are known.
 ///
 /// ```
 /// use coarsen_elastic::{Attachments, Potential, Spring, Springs, Total};
@@ -33,7 +33,7 @@ pub struct Total<P = Box<dyn Potential>> {
 }
 
 impl<P: Potential> Total<P> {
-    /// The sum of `parts`.
+    /// Returns the sum of `parts`.
     ///
     /// # Errors
     /// [`BodyError::Length`] for an empty list and for parts with different numbers of nodes.
@@ -50,12 +50,12 @@ impl<P: Potential> Total<P> {
         Ok(total)
     }
 
-    /// The parts, in the order given.
+    /// The parts in their given order.
     pub fn parts(&self) -> &[P] {
         &self.parts
     }
 
-    /// The parts, to change their parameters. Their sparsity patterns may only change in
+    /// The parts, for example to change their parameters. Their sparsity patterns may only change in
     /// [`renew`](Potential::renew).
     pub fn parts_mut(&mut self) -> &mut [P] {
         &mut self.parts
@@ -113,7 +113,7 @@ impl<P: Potential> Potential for Total<P> {
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
-        // Also after an error, since earlier parts may have new patterns.
+        // After an error of one part, earlier parts may still have new patterns.
         if renewed || failed.is_some() {
             self.unite()?;
         }

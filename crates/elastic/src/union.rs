@@ -8,7 +8,8 @@ use crate::BodyError;
 use crate::nodes::pattern_of;
 use crate::potential::{Curvature, Potential};
 
-/// The union of one or more patterns of the same size; the first pattern itself if it contains the others.
+/// Returns the union of one or more patterns of the same size. This is the first pattern itself if it
+/// contains all others.
 pub(crate) fn union(parts: &[&Arc<Pattern>]) -> Result<Arc<Pattern>, BodyError> {
     let (first, others) = (parts[0], &parts[1..]);
     let places = |p: &'_ Arc<Pattern>| -> Vec<(u32, u32)> {
@@ -22,14 +23,14 @@ pub(crate) fn union(parts: &[&Arc<Pattern>]) -> Result<Arc<Pattern>, BodyError> 
     pattern_of(first.rows(), places(first).into_iter().chain(added))
 }
 
-/// Positions of the blocks of a part in the union, and storage for their values.
+/// The positions of the blocks of a part in the union, and storage for their values.
 pub(crate) struct Map {
     blocks: Vec<usize>,
     values: Vec<f64>,
 }
 
 impl Map {
-    /// `None` if both patterns are equal.
+    /// Returns the map of a part, or `None` if both patterns are equal.
     pub(crate) fn new(part: &Arc<Pattern>, union: &Arc<Pattern>) -> Option<Self> {
         if part == union {
             return None;
@@ -41,7 +42,7 @@ impl Map {
     }
 }
 
-/// Adds the Hessian of a part to the values of the union; in place if there is no map.
+/// Adds the Hessian of a part to the values of the union, in place if there is no map.
 pub(crate) fn add_hessian(
     part: &mut impl Potential,
     map: Option<&mut Map>,

@@ -1,4 +1,4 @@
-//! Conversion between compressed rows and block matrices.
+//! Conversions between compressed rows and block matrices.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use coarsen_sparse::{Bsr, Pattern, TransposePlan, Zeros, assembly};
 
 use crate::InteropError;
 
-/// The offsets, columns and values of the scalar rows of a matrix. The arrays are moved if blocks are 1x1 and
-/// the pattern is not shared.
+/// Returns the offsets, columns and values of the scalar rows of a matrix. The arrays are moved if blocks are
+/// 1x1 and the pattern is not shared.
 pub(crate) fn into_rows<T: Real>(a: Bsr<T>) -> Result<(Vec<usize>, Vec<u32>, Vec<T>), InteropError> {
     let scalars = if a.block() == (1, 1) { a } else { a.reblock((1, 1), Zeros::Keep)? };
     let (pattern, _, values) = scalars.into_parts();
@@ -16,17 +16,18 @@ pub(crate) fn into_rows<T: Real>(a: Bsr<T>) -> Result<(Vec<usize>, Vec<u32>, Vec
     Ok((offsets, indices, values))
 }
 
-/// The scalar columns of a matrix, which are the rows of its transpose.
+/// Returns the offsets, rows and values of the scalar columns of a matrix, which are the rows of its
+/// transpose.
 pub(crate) fn into_columns<T: Real>(a: &Bsr<T>) -> Result<(Vec<usize>, Vec<u32>, Vec<T>), InteropError> {
     into_rows(transpose(a)?)
 }
 
-/// The transpose Aᵀ.
+/// Returns the transpose Aᵀ.
 pub(crate) fn transpose<T: Real>(a: &Bsr<T>) -> Result<Bsr<T>, InteropError> {
     Ok(TransposePlan::new(a.pattern())?.build(a)?)
 }
 
-/// A matrix from compressed rows with the array types of [`Bsr`].
+/// Returns a matrix from compressed rows with the array types of [`Bsr`].
 pub(crate) fn from_parts<T: Real>(
     columns: usize,
     (offsets, indices, values): (Vec<usize>, Vec<u32>, Vec<T>),
@@ -34,7 +35,8 @@ pub(crate) fn from_parts<T: Real>(
     Ok(Bsr::new(Arc::new(Pattern::new(columns, offsets, indices)?), (1, 1), values)?)
 }
 
-/// A matrix whose row i has the columns and values `row(i)`. Columns are converted to `u32` in one pass.
+/// Returns the matrix whose row i has the columns and values `row(i)`. Columns are converted to `u32` in one
+/// pass.
 ///
 /// Unsorted rows are sorted, and duplicates are summed in the given order.
 pub(crate) fn from_rows<'a, T: Real, C: Iterator<Item = usize>>(

@@ -15,7 +15,7 @@ pub enum InteropError {
         what: &'static str,
         /// The number found.
         count: usize,
-        /// The largest number allowed.
+        /// The largest allowed number.
         limit: usize,
     },
     /// Offsets that do not fit the matrix.
@@ -49,7 +49,8 @@ pub enum InteropError {
     Sparse(#[from] SparseError),
 }
 
-/// Prints the same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
+/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
+/// sentence.
 impl std::fmt::Debug for InteropError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)

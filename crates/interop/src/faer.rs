@@ -1,9 +1,9 @@
-//! Conversions for `faer`, whose matrices have one integer type for offsets and columns, and may have
-//! unsorted rows and gaps between rows.
+//! Conversions for `faer`. Its matrices use one integer type for offsets and columns, and may have unsorted
+//! rows and gaps between rows.
 //!
-//! [`Bsr`] has `u32` columns and `usize` offsets, so that no index type of faer can borrow both. [`view`]
-//! borrows columns and values and takes the offsets, 4 bytes per row, from [`narrow_offsets`]. The owned
-//! conversions move offsets and values, and convert the columns to `usize`, the usual type of faer.
+//! [`Bsr`] has `u32` columns and `usize` offsets, so no index type of faer can borrow both. [`view`] borrows
+//! columns and values. Its offsets, 4 bytes per row, come from [`narrow_offsets`]. The owned conversions move
+//! offsets and values, and convert the columns to `usize`, the usual index type of faer.
 
 use ::faer::Index;
 use ::faer::sparse::{
@@ -16,7 +16,7 @@ use coarsen_sparse::Bsr;
 use crate::InteropError;
 use crate::compressed::{check_scalar, from_rows, into_columns, into_rows, narrow, transpose, widen};
 
-/// The row offsets as `u32`, for [`view`].
+/// Returns the row offsets as `u32`, for [`view`].
 ///
 /// # Errors
 /// [`InteropError::TooLarge`] for more than `u32::MAX` entries.
@@ -25,9 +25,9 @@ pub fn narrow_offsets<T: Real>(a: &Bsr<T>) -> Result<Vec<u32>, InteropError> {
     a.pattern().offsets().iter().map(|&o| narrow("entries", o)).collect()
 }
 
-/// A borrowed view of a matrix with 1x1 blocks; columns and values are not copied.
+/// Returns a borrowed view of a matrix with 1x1 blocks; columns and values are not copied.
 ///
-/// *Cost* one pass over offsets and columns, in which faer checks the structure.
+/// *Cost*: one pass over offsets and columns, in which faer checks the structure.
 ///
 /// ```
 /// let a = coarsen_sparse::Bsr::<f64>::identity(3, 1)?;
@@ -58,7 +58,7 @@ pub fn view<'a, T: Real>(
     Ok(SparseRowMatRef::new(symbolic, a.values()))
 }
 
-/// The matrix by rows. Values and offsets are moved if blocks are 1x1 and the pattern is not shared.
+/// Returns the matrix by rows. Values and offsets are moved if blocks are 1x1 and the pattern is not shared.
 ///
 /// # Errors
 /// [`InteropError::Sparse`] if there are too many scalars for the index types of [`Bsr`].
@@ -69,10 +69,10 @@ pub fn into_row_mat<T: Real>(a: Bsr<T>) -> Result<SparseRowMat<usize, T>, Intero
     Ok(SparseRowMat::new(symbolic, values))
 }
 
-/// The matrix by columns, which are the compressed rows of its transpose.
+/// Returns the matrix by columns, which are the compressed rows of its transpose.
 ///
 /// # Errors
-/// As [`into_row_mat`].
+/// The errors of [`into_row_mat`].
 pub fn to_col_mat<T: Real>(a: &Bsr<T>) -> Result<SparseColMat<usize, T>, InteropError> {
     let (rows, columns) = a.shape();
     let (offsets, indices, values) = into_columns(a)?;
@@ -80,8 +80,8 @@ pub fn to_col_mat<T: Real>(a: &Bsr<T>) -> Result<SparseColMat<usize, T>, Interop
     Ok(SparseColMat::new(symbolic, values))
 }
 
-/// A matrix from rows with any index type, in one pass. Gaps are removed, unsorted rows are sorted,
-/// duplicates are summed.
+/// Returns a matrix from rows with any index type, in one pass. Gaps are removed, unsorted rows are sorted,
+/// and duplicates are summed.
 ///
 /// # Errors
 /// [`InteropError::TooLarge`] for sizes beyond `u32`.
@@ -89,10 +89,10 @@ pub fn from_row_mat<T: Real, I: Index>(m: SparseRowMatRef<'_, I, T>) -> Result<B
     from_rows((m.nrows(), m.ncols()), |i| (m.symbolic().col_idx_of_row(i), m.val_of_row(i)))
 }
 
-/// A matrix from columns with any index type, in one pass and a transpose.
+/// Returns a matrix from columns with any index type, in one pass and a transpose.
 ///
 /// # Errors
-/// As [`from_row_mat`].
+/// The errors of [`from_row_mat`].
 pub fn from_col_mat<T: Real, I: Index>(m: SparseColMatRef<'_, I, T>) -> Result<Bsr<T>, InteropError> {
     transpose(&from_rows((m.ncols(), m.nrows()), |j| (m.symbolic().row_idx_of_col(j), m.val_of_col(j)))?)
 }

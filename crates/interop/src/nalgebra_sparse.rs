@@ -1,7 +1,7 @@
-//! Conversions for `nalgebra-sparse`, whose matrices are owned and have `usize` indices.
+//! Conversions for `nalgebra-sparse`. Its matrices are owned and have `usize` indices.
 //!
-//! The library has no borrowed matrix type. Offsets and values are moved; columns are converted (8 bytes per
-//! entry).
+//! The library has no borrowed matrix type. Offsets and values are moved. Columns are converted, to 8 bytes
+//! per entry.
 
 use ::nalgebra_sparse::{CooMatrix, CscMatrix, CsrMatrix};
 use coarsen_core::Real;
@@ -10,7 +10,7 @@ use coarsen_sparse::{Bsr, SparseError, assembly};
 use crate::InteropError;
 use crate::compressed::{from_rows, into_columns, into_rows, narrow, transpose, widen};
 
-/// The matrix as CSR. Values and offsets are moved if blocks are 1x1 and the pattern is not shared.
+/// Returns the matrix as CSR. Values and offsets are moved if blocks are 1x1 and the pattern is not shared.
 ///
 /// ```
 /// let m = coarsen_interop::nalgebra_sparse::into_csr(coarsen_sparse::Bsr::<f64>::identity(2, 2)?)?;
@@ -28,7 +28,7 @@ pub fn into_csr<T: Real>(a: Bsr<T>) -> Result<CsrMatrix<T>, InteropError> {
     CsrMatrix::try_from_csr_data(rows, columns, offsets, widen(indices), values).map_err(|_| refused(count))
 }
 
-/// The matrix as CSC: the compressed rows of its transpose.
+/// Returns the matrix as CSC: the compressed rows of its transpose.
 ///
 /// # Errors
 /// As [`into_csr`].
@@ -39,7 +39,7 @@ pub fn to_csc<T: Real>(a: &Bsr<T>) -> Result<CscMatrix<T>, InteropError> {
     CscMatrix::try_from_csc_data(rows, columns, offsets, widen(indices), values).map_err(|_| refused(count))
 }
 
-/// The matrix as triplets, row by row.
+/// Returns the matrix as triplets, row by row.
 ///
 /// # Errors
 /// As [`into_csr`].
@@ -51,7 +51,7 @@ pub fn into_coo<T: Real>(a: Bsr<T>) -> Result<CooMatrix<T>, InteropError> {
     CooMatrix::try_from_triplets(rows, columns, places, widen(indices), values).map_err(|_| refused(count))
 }
 
-/// A matrix from CSR; columns are converted in one pass.
+/// Returns a matrix from CSR; columns are converted in one pass.
 ///
 /// # Errors
 /// [`InteropError::TooLarge`] for sizes beyond `u32`.
@@ -60,7 +60,7 @@ pub fn from_csr<T: Real>(m: &CsrMatrix<T>) -> Result<Bsr<T>, InteropError> {
     lanes((m.nrows(), m.ncols()), offsets, indices, values)
 }
 
-/// A matrix from CSC, in one pass and a transpose.
+/// Returns a matrix from CSC, in one pass and a transpose.
 ///
 /// # Errors
 /// As [`from_csr`].
@@ -69,7 +69,7 @@ pub fn from_csc<T: Real>(m: &CscMatrix<T>) -> Result<Bsr<T>, InteropError> {
     transpose(&lanes((m.ncols(), m.nrows()), offsets, indices, values)?)
 }
 
-/// A matrix from triplets; duplicates are summed in the order of the list.
+/// Returns a matrix from triplets; duplicates are summed in the order of the list.
 ///
 /// # Errors
 /// As [`from_csr`].
@@ -84,7 +84,7 @@ pub fn from_coo<T: Real>(m: &CooMatrix<T>) -> Result<Bsr<T>, InteropError> {
     })
 }
 
-/// Compressed rows with `usize` columns.
+/// Returns compressed rows with `usize` columns.
 fn lanes<T: Real>(
     shape: (usize, usize),
     offsets: &[usize],
@@ -97,7 +97,7 @@ fn lanes<T: Real>(
     })
 }
 
-/// The error if the library rejects a structure that has been checked: it is too large.
+/// The error if the library rejects a structure that was checked before: the structure is too large.
 fn refused(count: usize) -> InteropError {
     InteropError::TooLarge { what: "entries", count, limit: isize::MAX as usize }
 }

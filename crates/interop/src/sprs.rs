@@ -1,7 +1,8 @@
-//! Conversions for `sprs`, whose matrices are CSR or CSC at run time and have any integer type as index.
+//! Conversions for `sprs`. Its matrices have any integer type as index, and are CSR or CSC, which is known
+//! only at run time.
 //!
 //! `CsMatI<T, u32, usize>` has the array types of [`Bsr`] and is viewed or moved without a copy. Prefer it to
-//! `CsMat<T>`, whose `usize` columns cost 12 bytes of traffic per entry to convert.
+//! `CsMat<T>`: converting its `usize` columns costs 12 bytes of memory traffic per entry.
 
 use std::ops::Deref;
 
@@ -12,9 +13,9 @@ use coarsen_sparse::Bsr;
 use crate::InteropError;
 use crate::compressed::{check_scalar, from_parts, from_rows, into_columns, into_rows, transpose};
 
-/// A borrowed CSR view of a matrix with 1x1 blocks; no array is copied.
+/// Returns a borrowed CSR view of a matrix with 1x1 blocks; no array is copied.
 ///
-/// *Cost* one pass over the columns, in which `sprs` checks the structure.
+/// *Cost*: one pass over the columns, in which `sprs` checks the structure.
 ///
 /// ```
 /// let a = coarsen_sparse::Bsr::<f64>::identity(3, 1)?;
@@ -32,17 +33,17 @@ pub fn view<T: Real>(a: &Bsr<T>) -> Result<CsMatViewI<'_, T, u32, usize>, Intero
     CsMatViewI::try_new(a.shape(), offsets, indices, a.values()).map_err(|_| refused(indices.len()))
 }
 
-/// The matrix as CSR. Its arrays are moved if blocks are 1x1 and the pattern is not shared.
+/// Returns the matrix as CSR. Its arrays are moved if blocks are 1x1 and the pattern is not shared.
 ///
 /// # Errors
-/// As [`view`], except that any block size is accepted and converted to scalars.
+/// [`InteropError::TooLarge`] as for [`view`]. Blocks of any size are accepted and converted to scalars.
 pub fn into_csr<T: Real>(a: Bsr<T>) -> Result<CsMatI<T, u32, usize>, InteropError> {
     let shape = a.shape();
     let (offsets, indices, values) = into_rows(a)?;
     CsMatI::try_new(shape, offsets, indices, values).map_err(|(_, indices, _, _)| refused(indices.len()))
 }
 
-/// The matrix as CSC: the compressed rows of its transpose.
+/// Returns the matrix as CSC: the compressed rows of its transpose.
 ///
 /// # Errors
 /// As [`into_csr`].
@@ -52,7 +53,7 @@ pub fn to_csc<T: Real>(a: &Bsr<T>) -> Result<CsMatI<T, u32, usize>, InteropError
         .map_err(|(_, indices, _, _)| refused(indices.len()))
 }
 
-/// A matrix from CSR or CSC with the index types of [`Bsr`]; the arrays of CSR are moved.
+/// Returns a matrix from CSR or CSC with the index types of [`Bsr`]; the arrays of CSR are moved.
 ///
 /// # Errors
 /// [`InteropError::Sparse`] for the first row that is not sorted, or a size beyond `u32`.
@@ -66,7 +67,7 @@ pub fn from_owned<T: Real>(m: CsMatI<T, u32, usize>) -> Result<Bsr<T>, InteropEr
     }
 }
 
-/// A matrix from CSR or CSC with any storage and index types, in one pass, and a transpose for CSC.
+/// Returns a matrix from CSR or CSC with any storage and index types, in one pass, and a transpose for CSC.
 ///
 /// # Errors
 /// [`InteropError::TooLarge`] for sizes beyond `u32`.
@@ -88,7 +89,7 @@ where
     if m.is_csr() { Ok(a) } else { transpose(&a) }
 }
 
-/// The error if `sprs` rejects a structure that has been checked: it is too large.
+/// The error if `sprs` rejects a structure that was checked before: the structure is too large.
 fn refused(count: usize) -> InteropError {
     InteropError::TooLarge { what: "entries", count, limit: isize::MAX as usize }
 }

@@ -1,4 +1,5 @@
-//! Conversions there and back, for random rectangular unsymmetric matrices with several block sizes.
+//! Conversions to other libraries and back, for random rectangular unsymmetric matrices with several block
+//! sizes.
 #![cfg(all(feature = "sprs", feature = "nalgebra-sparse", feature = "faer"))]
 
 use coarsen_interop::{InteropError, faer, nalgebra_sparse, sprs};
@@ -8,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 
 const SEED: u64 = 11;
 
-/// Random matrices, including empty ones, with several block sizes.
+/// Random matrices, including empty matrices, with several block sizes.
 fn matrices() -> Vec<Bsr<f64>> {
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     let shapes = [
@@ -120,7 +121,7 @@ fn through_faer() {
 
 #[test]
 fn faer_rows_with_gaps_and_disorder() {
-    // Row 0 has (2, 5.0), (0, 1.0) and an unused third entry; row 1 has (1, 7.0).
+    // Row 0 has the entries (2, 5.0), (0, 1.0) and an unused third place; row 1 has (1, 7.0).
     let (offsets, lengths, columns) = ([0_u32, 3, 4], [2_u32, 1], [2_u32, 0, 9, 1]);
     let symbolic = ::faer::sparse::SymbolicSparseRowMatRef::new_unsorted_checked(
         2,

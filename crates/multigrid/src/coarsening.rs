@@ -15,8 +15,8 @@ pub struct Grid<'a, T> {
     pub positions: Option<&'a [[f64; 3]]>,
     /// An upper bound of ρ(D⁻¹A), where D is the block diagonal of A, if the smoother has computed it.
     pub radius: Option<f64>,
-    /// The set of each node, `u32::MAX` for nodes in no set, if the smoother solves sets of nodes exactly.
-    /// The errors that remain are smooth across these sets.
+    /// The set of each node, if the smoother solves sets of nodes exactly; `u32::MAX` for nodes in no set.
+    /// The remaining error is smooth within each set.
     pub sets: Option<&'a [u32]>,
     /// The inverses of the diagonal blocks, if the smoother has them.
     pub inverses: Option<&'a DenseBlocks<T>>,
@@ -24,7 +24,7 @@ pub struct Grid<'a, T> {
     pub links: Option<&'a Pattern>,
     /// The finest matrix without contact, if contact is stored separately.
     pub elastic: Option<&'a Bsr<T>>,
-    /// If it is raised, the setup of this level ends.
+    /// The flag that ends the setup of this level when it is raised.
     pub cancel: Option<&'a Cancel>,
     /// The number of finer levels; 0 for the finest level.
     pub depth: usize,
@@ -71,7 +71,8 @@ impl<T> Grid<'_, T> {
 /// The step from a grid to the next coarser grid; `X` is private data of the method.
 #[derive(Clone, Debug)]
 pub struct Coarse<T, X = ()> {
-    /// P: from coarse to fine unknowns, in blocks of b x k, as weights or as identities.
+    /// P: from coarse to fine unknowns, in blocks of b x k. Blocks are stored in full, as weights, or as
+    /// identities.
     pub prolongation: Prolongation<T>,
     /// The near-kernel in coarse coordinates.
     pub near_kernel: Option<NearKernel>,
@@ -85,7 +86,7 @@ pub struct Coarse<T, X = ()> {
     /// The aggregate of each fine node, `u32::MAX` for nodes that only relaxation solves; `None` for methods
     /// without aggregates.
     pub aggregates: Option<Vec<u32>>,
-    /// The data of the method for this step, used on the next coarser grid and in updates.
+    /// The private data of the method for this step, used on the next coarser grid and in updates.
     pub state: X,
 }
 
@@ -100,9 +101,9 @@ impl<T, X> Coarse<T, X> {
 
 /// The interface of a multigrid method.
 ///
-/// The hierarchy provides Galerkin products, smoothers, cycles and reuse. *Implement*
-/// [`coarsen`](Self::coarsen) and [`name`](Self::name), and other methods only to improve on the default.
-/// *Copy* [`Geometric`](crate::Geometric), [`RugeStueben`](crate::RugeStueben) or
+/// The hierarchy provides Galerkin products, smoothers, cycles and updates. *Implement*
+/// [`coarsen`](Self::coarsen) and [`name`](Self::name), and the other functions only to improve on their
+/// defaults. As a template, *copy* [`Geometric`](crate::Geometric), [`RugeStueben`](crate::RugeStueben) or
 /// [`PlainAggregation`](crate::PlainAggregation), which have one file each.
 pub trait Coarsening<T: Real>: Clone {
     /// The data stored with each step in addition to the transfers; `()` for no data.
@@ -142,10 +143,10 @@ pub trait Coarsening<T: Real>: Clone {
         Ok(())
     }
 
-    /// Returns the matrix of the coarse grid, if the method makes it itself, by discretisation or by assembly
-    /// from particles. `None` for the Galerkin product PᵀAP.
-    /// The matrix must be square, with the unknowns and blocks of the columns of P. In an update it must have
-    /// the pattern of the build. Otherwise the hierarchy returns an error.
+    /// Returns the matrix of the coarse grid if the method makes its own, by discretisation or by assembly
+    /// from particles. `None` for the Galerkin product PᵀAP. The matrix must be square, and its rows must
+    /// have the numbering and block size of the columns of P. In an update it must have the pattern of the
+    /// build. The hierarchy checks this and returns an error.
     ///
     /// # Errors
     /// [`SetupError`] with the row or node at fault.
@@ -158,20 +159,20 @@ pub trait Coarsening<T: Real>: Clone {
         Ok(None)
     }
 
-    /// Whether a level has a term T that only its smoother and its coarsest solve use: they work with A + T,
-    /// while PᵀAP is computed from A alone.
+    /// Whether a level has a term T: its smoother or coarsest solve uses A + T, while PᵀAP is computed from
+    /// A.
     ///
-    /// `above` is the state of the step to this level, `None` on the finest level. *Use* to make free motions
-    /// of a coarse level regular: such a term in A itself would stiffen real motions of every coarser level.
-    /// With a term, the hierarchy leaves singular diagonal blocks of this level to the method. By default no
+    /// `above` is the state of the step to this level, `None` on the finest level. *Use* to make a coarse
+    /// level with free motions regular. Added to A itself, T would stiffen motions of all coarser levels. If
+    /// a level has a term, the hierarchy does not regularise its singular diagonal blocks. By default no
     /// level has a term.
     fn has_term(&self, above: Option<&Self::State>) -> bool {
         let _ = above;
         false
     }
 
-    /// Adds the term: A ← A + T on a copy `a` of the matrix of a level that [has a term](Self::has_term),
-    /// within its pattern.
+    /// Computes A ← A + T for a level that [has a term](Self::has_term); `a` is a copy of its matrix, and its
+    /// pattern stays.
     ///
     /// # Errors
     /// [`SetupError`] with the row or node at fault.

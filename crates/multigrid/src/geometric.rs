@@ -1,9 +1,9 @@
-//! Multigrid on a structured grid: every second point, with linear interpolation.
+//! Multigrid on a structured grid: every second point is coarse, and interpolation is linear.
 //!
 //! | symbol | here |
 //! |---|---|
 //! | h, H = 2 h | the mesh widths of the finest level and of the next coarser level |
-//! | P | weights ½, 1, ½ along each axis, multiplied over the axes, the same for all unknowns of a node |
+//! | P | products of the weights ½, 1, ½ along each axis, the same for all unknowns of a node |
 //!
 //! *Reference* Briggs, Henson & McCormick 2000, "A multigrid tutorial", 2nd edition, ch. 3.
 
@@ -13,13 +13,13 @@ use coarsen_sparse::{Prolongation, SparseError, assembly};
 
 use crate::{Coarse, Coarsening, Grid};
 
-/// Multigrid on a structured grid of interior points; boundary values are given. Coarse points are the
+/// Multigrid on a structured grid of interior points, with given boundary values. The coarse points are the
 /// second, fourth, ... point of each axis.
 ///
 /// The coarse matrix is PᵀAP. *Use* on structured grids with one mesh width; the contraction of a cycle does
-/// not depend on the mesh width. *Cost*: 9 (2D) or 27 (3D) weights of P per coarse point; each level has a
-/// quarter or an eighth of the points of the next finer level. *Not* for coefficients that jump or one axis
-/// that is much stiffer: algebraic methods adapt to both.
+/// not depend on the mesh width. *Cost*: 9 (2D) or 27 (3D) weights of P per coarse point. Each level has a
+/// quarter (2D) or an eighth (3D) of the points of the next finer level. *Not* for coefficients that jump, or
+/// if one axis is much stiffer: algebraic methods adapt to both.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -35,8 +35,8 @@ use crate::{Coarse, Coarsening, Grid};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometric {
-    /// The number of points along each axis on the finest level, the first axis varying fastest; 1 for an
-    /// absent axis.
+    /// The number of points along each axis on the finest level; 1 for an absent axis. The first axis varies
+    /// fastest.
     pub points: [usize; 3],
 }
 
@@ -74,11 +74,11 @@ impl<T: Real> Coarsening<T> for Geometric {
 }
 
 impl Geometric {
-    /// Returns P from every second point of a grid, for `unknowns` per point, and the number of points of the
-    /// coarse grid along each axis; `None` if no axis has more than two points.
+    /// Returns P for a grid with `unknowns` per point, and the number of points of the coarse grid along each
+    /// axis. `None` if no axis has more than two points.
     ///
     /// # Errors
-    /// If the matrix of weights is too large.
+    /// An error if the matrix of weights is too large.
     pub fn interpolate<T: Real>(
         points: [usize; 3],
         unknowns: usize,
@@ -115,8 +115,8 @@ fn index(at: [usize; 3], of: [usize; 3]) -> u32 {
     ((at[2] * of[1] + at[1]) * of[0] + at[0]) as u32
 }
 
-/// Returns the coarse points on both sides of a fine point along an axis, with weights; `None` beyond the
-/// boundary.
+/// Returns the coarse points before and after a fine point along an axis, with their weights; `None` for
+/// points outside the grid.
 fn along(i: usize, fine: usize, coarse: usize) -> [Option<(usize, f64)>; 2] {
     if coarse == fine {
         return [Some((i, 1.0)), None];

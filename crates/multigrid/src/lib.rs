@@ -1,11 +1,12 @@
 //! Multigrid: a hierarchy of systems of decreasing size, and cycles through the hierarchy.
 //!
-//! A method defines its [`Coarsening`]: from a grid to a prolongation. Setup loop, cycles, reuse and coarsest
-//! solve are common to all methods. Start reading at `hierarchy/cycle.rs` and `smoothed_aggregation/mod.rs`.
+//! A method is an implementation of [`Coarsening`]: it computes a prolongation from a grid. The setup loop,
+//! cycles, updates and the coarsest solve are common to all methods. Start reading at `hierarchy/cycle.rs`
+//! and `smoothed_aggregation/mod.rs`.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`multigrid`](Multigrid) | the recipe: cycle, smoothing, sizes, data that an update keeps |
+//! | [`multigrid`](Multigrid) | the recipe: cycle, smoothing, sizes, the data that an update keeps |
 //! | [`coarsening`](Coarsening) | the interface of a method |
 //! | [`over_domains`](OverDomains) | domains of multilevel Schwarz as the finest smoother |
 //! | [`hierarchy`](Hierarchy) | the setup loop; `cycle`, `coarsest`, `update`, `patch`, `numeric`, `term`, `free`, `table` |

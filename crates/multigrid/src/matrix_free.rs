@@ -9,10 +9,10 @@ use crate::{Coarsening, Hierarchy, Multigrid, SmootherRecipe};
 
 /// A V-cycle whose finest level is an operator, made by [`Multigrid::under`].
 ///
-/// The smoother holds the operator. The caller provides the coarse matrix: rediscretised, or assembled from
-/// the products of A with the columns of P. *Cost* of an application: two steps of the smoother, one residual
-/// of the operator, two transfers, and a cycle of the hierarchy below. *Memory*: one vector of the finest
-/// level and two vectors of the next level.
+/// The smoother owns the operator A. The caller provides the coarse matrix, discretised on the coarse grid or
+/// assembled from products of A with the columns of P. *Cost* of an application: two steps of the smoother,
+/// one residual with A, two transfers, and a cycle of the coarser hierarchy. *Memory*: one vector of the
+/// finest level and two vectors of the next level.
 pub struct MatrixFree<T: Real, B: Backend, M, H> {
     smoother: M,
     transfer: Box<dyn Transfer<T, B>>,
@@ -27,9 +27,8 @@ impl<C, S> Multigrid<C, S> {
     /// coarse system.
     ///
     /// `prolongation` maps from the unknowns of `coarse` to the unknowns of the operator. The cycle is
-    /// symmetric
-    /// positive definite if the smoother is self-adjoint and converges in energy, and P and the coarse matrix
-    /// belong to the same operator.
+    /// symmetric positive definite if the smoother is self-adjoint and converges in energy, and if P and the
+    /// coarse matrix belong to the same operator.
     ///
     /// ```
     /// use coarsen_backend::Cpu;
@@ -103,7 +102,7 @@ impl<T: Real, B: Backend, M, H> MatrixFree<T, B, M, H> {
         &self.below
     }
 
-    /// Returns the smoother of the finest level, to set another operator.
+    /// Returns the smoother of the finest level, for example to replace its operator.
     pub fn smoother_mut(&mut self) -> &mut M {
         &mut self.smoother
     }

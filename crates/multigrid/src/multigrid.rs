@@ -6,13 +6,12 @@ use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Scaling, Spai0};
 
 use crate::{Geometric, Grid, PlainAggregation, RugeStueben, Skinning, SmoothedAggregation, Spread};
 
-/// A multigrid method: a coarsening, a smoother, a cycle.
-/// One cycle is the preconditioner. It is symmetric, because the smoother is symmetric and the same before
-/// and after the coarse correction. It is positive definite if the smoother converges in energy. A K-cycle is
-/// variable and needs `FlexibleCg`. *Use* for elliptic systems with more than some ten thousand unknowns, for
-/// which one-level methods need more iterations the larger the system is. *Cost* of an application: `operator
-/// complexity` times the work of the smoother on A, some 6 to 10 products with A; memory 2 to 3 times A.
-/// *Reference* Tamstorf, Jones, McCormick 2015, §4.
+/// A multigrid method: a coarsening, a smoother, a cycle. One cycle is the preconditioner. It is symmetric,
+/// because the steps before the coarse correction are the transpose of the steps after it. It is positive
+/// definite if the smoother converges in energy. A K-cycle is variable and needs `FlexibleCg`. *Use* for
+/// elliptic systems with more than about ten thousand unknowns. One-level methods need more iterations on
+/// larger systems. *Cost* of an application: the work of the smoother on A times the operator complexity,
+/// about 6 to 10 products with A. *Memory*: 2 to 3 times A. *Reference* Tamstorf, Jones, McCormick 2015, §4.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -34,9 +33,9 @@ pub struct Multigrid<C, S = Smoothing> {
     pub cycle: Cycle,
     /// The smoother of each level.
     pub smoothing: S,
-    /// The maximal number of levels, at least 1; with 1 only the coarse solve remains.
+    /// The maximal number of levels, at least 1. With one level, a cycle is one coarse solve.
     pub levels: usize,
-    /// The largest number of scalar unknowns for which a level becomes the coarsest.
+    /// A level with at most this number of scalar unknowns is not coarsened further.
     pub coarse_size: usize,
     /// The data that an update keeps.
     pub keep: Keep,
@@ -45,13 +44,13 @@ pub struct Multigrid<C, S = Smoothing> {
 }
 
 impl Multigrid<SmoothedAggregation> {
-    /// Returns smoothed aggregation as benchmarked: a symmetric V-cycle, with smoother and reach of
-    /// aggregates fitted to each level.
+    /// Returns smoothed aggregation as benchmarked: a symmetric V-cycle that fits the smoother and the reach
+    /// of aggregates to each level.
     ///
-    /// *Use* on `Cpu::mixed()`, which stores the hierarchy in f32 with half the memory and traffic; on
-    /// `Cpu::new()` if A is so ill-conditioned that its rounding to f32 is indefinite. Devices use another
-    /// smoother than a CPU ([`Smoothing::Fitted`]), so numbers of iterations differ: use
-    /// [`tamstorf`](Self::tamstorf) to compare places.
+    /// *Use* with `Cpu::mixed()`, which stores the hierarchy in f32 and so halves memory and memory traffic.
+    /// Use `Cpu::new()` if A is so ill-conditioned that it is indefinite after rounding to f32. A device uses
+    /// a different smoother than a CPU ([`Smoothing::Fitted`]) and needs a different number of iterations. To
+    /// compare places, use [`tamstorf`](Self::tamstorf).
     pub fn smoothed_aggregation() -> Self {
         Self {
             coarsening: SmoothedAggregation::default(),
@@ -65,11 +64,11 @@ impl Multigrid<SmoothedAggregation> {
     }
 
     /// Returns smoothed aggregation with the smoother of Tamstorf 2015 at every place: Chebyshev of degree 2
-    /// before and after the correction. Aggregates contain the strong neighbours of their root.
+    /// before and after the coarse correction. Aggregates contain the strong neighbours of their root.
     ///
-    /// The polynomial covers the upper tenth of the spectrum: \[β/30, β\] needs twice as many iterations on
-    /// smooth problems. *Use* for few iterations, or for the same number at all places. The default needs 10
-    /// % to 40 % more iterations, but each is faster on a CPU.
+    /// The polynomial damps \[β/10, β\], where β bounds the spectrum; with \[β/30, β\], smooth problems need
+    /// twice as many iterations. *Use* for few iterations, or for the same number of iterations at all
+    /// places. The default needs 10 % to 40 % more iterations, but each of them is faster on a CPU.
     pub fn tamstorf() -> Self {
         let coarsening = SmoothedAggregation { spread: Spread::Neighbours, ..SmoothedAggregation::default() };
         Self { coarsening, smoothing: Smoothing::Chebyshev(SECOND), ..Self::smoothed_aggregation() }
@@ -77,8 +76,8 @@ impl Multigrid<SmoothedAggregation> {
 }
 
 impl Multigrid<Geometric> {
-    /// Returns multigrid on a grid with `points` points along each axis, the first varying fastest, 1 for an
-    /// absent axis. Gauss-Seidel sweeps forward before and backward after the correction.
+    /// Returns multigrid on a grid with `points` points along each axis. The first axis varies fastest; an
+    /// absent axis has 1 point. Gauss-Seidel sweeps forward before and backward after the correction.
     pub fn geometric(points: [usize; 3]) -> Self {
         Multigrid::of(Geometric { points })
     }
@@ -86,28 +85,28 @@ impl Multigrid<Geometric> {
 
 impl Multigrid<RugeStueben> {
     /// Returns classical algebraic multigrid with θ = 1/4 and Gauss-Seidel, forward before and backward after
-    /// the correction.
+    /// the coarse correction.
     pub fn ruge_stueben() -> Self {
         Multigrid::of(RugeStueben::default())
     }
 }
 
 impl Multigrid<PlainAggregation> {
-    /// Returns double pairwise aggregation with a K-cycle, to be used with `FlexibleCg`.
+    /// Returns double pairwise aggregation with a K-cycle, which requires `FlexibleCg`.
     pub fn plain_aggregation() -> Self {
         Self { cycle: Cycle::K, ..Multigrid::of(PlainAggregation::default()) }
     }
 }
 
 impl Multigrid<Skinning> {
-    /// Returns skinning-space multigrid with the number of handles fitted to the number of nodes, and a
-    /// smoother fitted to each level.
+    /// Returns skinning-space multigrid. The number of handles depends on the number of nodes, and each level
+    /// has a fitted smoother.
     pub fn skinning() -> Self {
         Self { smoothing: Smoothing::Fitted, ..Multigrid::of(Skinning::default()) }
     }
 
     /// Returns skinning-space multigrid with `handles[k]` handles on the k-th coarse level, from fine to
-    /// coarse; the last level is solved directly.
+    /// coarse. The last level is solved directly.
     pub fn skinning_levels(handles: &[usize]) -> Self {
         let coarsening = Skinning { handles: handles.to_vec(), ..Skinning::default() };
         Self { coarsening, coarse_size: 0, ..Self::skinning() }
@@ -115,8 +114,8 @@ impl Multigrid<Skinning> {
 }
 
 impl<C> Multigrid<C> {
-    /// Returns a symmetric V-cycle of a coarsening with Gauss-Seidel, forward before and backward after the
-    /// correction.
+    /// Returns a symmetric V-cycle over `coarsening` with Gauss-Seidel, forward before and backward after the
+    /// coarse correction.
     pub fn of(coarsening: C) -> Self {
         let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
         let (levels, coarse_size, keep, coarsest) = (20, 500, Keep::Transfers, Coarsest::Factor);
@@ -125,7 +124,7 @@ impl<C> Multigrid<C> {
 }
 
 impl<C, S> Multigrid<C, S> {
-    /// Replaces the recipe for the smoothers.
+    /// Returns this recipe with another recipe for the smoothers.
     pub fn smoothed_by<R>(self, smoothing: R) -> Multigrid<C, R> {
         let Self { coarsening, cycle, levels, coarse_size, keep, coarsest, .. } = self;
         Multigrid { coarsening, cycle, smoothing, levels, coarse_size, keep, coarsest }
@@ -135,19 +134,19 @@ impl<C, S> Multigrid<C, S> {
 /// The order in which levels are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cycle {
-    /// One visit of each coarser level.
+    /// The next coarser level is visited once per visit of a level.
     V,
-    /// Two visits of the coarser level per visit of a level.
+    /// The next coarser level is visited twice per visit of a level.
     W,
-    /// A V-cycle, an F-cycle and a V-cycle on the coarser level per visit of a level. An F-cycle followed by
-    /// one V-cycle would not be symmetric.
+    /// A V-cycle, an F-cycle and a V-cycle on the next coarser level per visit of a level. The usual F-cycle
+    /// followed by one V-cycle is not symmetric.
     F,
     /// All levels correct the same residual, and the corrections are summed: z = N b + P z_c, where z_c is
     /// the result of the next coarser level for Pᵀ b.
     ///
-    /// Levels are independent, but more iterations are needed. Domains relax once; any other smoother N
-    /// relaxes before and after, to be symmetric. *Reference* Wu, Wang, Wang 2022, §4.1; Bramble, Pasciak, Xu
-    /// 1990, "Parallel multilevel preconditioners", Math. Comp. 55.
+    /// Levels are independent, but more iterations are needed. For domains, N is one step; for any other
+    /// smoother, N is a step before and a step after, so that N is symmetric. *Reference* Wu, Wang, Wang
+    /// 2022, §4.1; Bramble, Pasciak, Xu 1990, "Parallel multilevel preconditioners", Math. Comp. 55.
     Additive,
     /// Two flexible conjugate gradient steps on each coarser level (Notay & Vassilevski 2008); not linear.
     K,
@@ -156,23 +155,24 @@ pub enum Cycle {
 /// The data that an update keeps of the old hierarchy if the pattern of A is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// The prolongations: products, smoothers and the coarse factor are recomputed. This is the cheapest
-    /// choice.
+    /// The prolongations. Galerkin products, smoothers and the coarse factor are recomputed. This is the
+    /// cheapest choice.
     Transfers,
-    /// The aggregates: prolongations get new values too. Nodes left out of aggregation remain so: build again
-    /// after constraints are released. Allocates. A patch keeps the prolongations nonetheless. A method whose
-    /// new P has another pattern returns an error: build again.
+    /// The aggregates. Prolongations get new values too, which allocates. Nodes left out of aggregation stay
+    /// left out, so build again after constraints are released. A patch keeps the prolongations even with
+    /// this choice. If the new P has another pattern, the update returns an error; build again.
     Aggregates,
-    /// Nothing: the result is bitwise equal to a build.
+    /// Nothing. The result is bitwise equal to a build.
     Nothing,
 }
 
 /// The solver of the coarsest level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Coarsest {
-    /// A sparse factor, or a dense pseudo-inverse if the matrix is singular: exact to round-off.
+    /// A sparse factor, or a dense pseudo-inverse if the matrix is singular. The solve is exact up to
+    /// round-off.
     Factor,
-    /// Conjugate gradients to a given reduction. The cycle is then not linear
+    /// Conjugate gradients to a given reduction of the residual. The cycle is then not linear
     /// ([`Class::Variable`](coarsen_core::Class)): use it with `FlexibleCg`, or in a descent method.
     Iterative(JacobiCg),
 }
@@ -180,18 +180,18 @@ pub enum Coarsest {
 /// Conjugate gradients with block Jacobi on the coarsest level, from x = 0.
 ///
 /// *Use* if the coarsest level changes in every step, or is too large for a factor. *Cost* of an iteration:
-/// one product with the matrix of this level, and two numbers to wait for. *Reference* Wang et al. 2020
-/// (HOT), §5.
+/// one product with the matrix of this level, and two scalars read back to the host. *Reference* Wang et al.
+/// 2020 (HOT), §5.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JacobiCg {
-    /// Stops once ‖r‖ in the norm of D⁻¹ is at most this fraction of ‖b‖; above 0 and below 1.
+    /// The solve stops once ‖r‖ ≤ `reduction` ‖b‖ in the norm of D⁻¹; above 0 and below 1.
     pub reduction: f64,
     /// The maximal number of iterations, at least 1.
     pub max_iterations: usize,
 }
 
 impl Default for JacobiCg {
-    /// Reduces the residual to one half, as in the paper, in at most 10,000 iterations.
+    /// Returns a reduction of one half, as in the paper, and at most 10,000 iterations.
     fn default() -> Self {
         Self { reduction: 0.5, max_iterations: 10_000 }
     }
@@ -208,9 +208,9 @@ pub enum Smoothing {
     DampedJacobi(DampedJacobi),
     /// A damped step of SPAI-0.
     Spai0(Spai0),
-    /// The fastest smoother of each level at the place. On a CPU: Gauss-Seidel over half of A if A is
-    /// symmetric, has blocks of 2, 3 or 6, and is coupled mostly inside thick chunks of rows; damped Jacobi
-    /// for scalars. In all other cases, and on devices: Chebyshev of degree 2.
+    /// The fastest smoother for each level and place. On a CPU this is damped Jacobi for scalars, and
+    /// Gauss-Seidel over half of A for a symmetric A with blocks of 2, 3 or 6 that couples mostly rows of the
+    /// same chunk. In all other cases, and on devices, it is Chebyshev of degree 2.
     Fitted,
 }
 
@@ -234,8 +234,8 @@ pub trait SmootherRecipe<T: Real, B: Backend>: Clone {
 }
 
 impl<T: Real, B: Backend> SmootherRecipe<T, B> for Smoothing {
-    /// PᵀAP is symmetric if A is, so for polynomials only the symmetry of the finest level is checked. Half
-    /// storage is more sensitive: every level is checked.
+    /// PᵀAP is symmetric if A is, so for Chebyshev, Jacobi and SPAI-0 only the finest level is checked for
+    /// symmetry. Half storage is more sensitive, so every level is checked.
     fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<T, B>>, SetupError> {
         let (a, below) = (grid.a, grid.depth > 0);
         Ok(match *self {
@@ -320,8 +320,8 @@ mod tests {
         }
     }
 
-    /// A shuffled sheet couples all chunks, and half storage requires a symmetric matrix; both cases use
-    /// Chebyshev.
+    /// Gauss-Seidel over half of A fits neither a shuffled sheet, which couples all chunks, nor a matrix that
+    /// is not symmetric. Both get Chebyshev.
     #[test]
     fn what_does_not_fit_is_left_to_chebyshev() {
         let p = Problem::parse("cloth:121", &Default::default()).unwrap();

@@ -1,5 +1,4 @@
-//! Domains of multilevel Schwarz as a smoother of a hierarchy, in which each domain is one node of the next
-//! level.
+//! Domains of multilevel Schwarz as a smoother of a hierarchy. Each domain is one node of the next level.
 
 use coarsen_backend::{Setup, SetupError, Smoother};
 use coarsen_core::Real;
@@ -8,15 +7,15 @@ use coarsen_sparse::System;
 
 use crate::{Cycle, Grid, Modes, Multigrid, SmoothedAggregation, SmootherRecipe, Smoothing};
 
-/// A smoother of small dense domains on the finest levels, and another smoother on coarser levels.
+/// Small dense domains as smoother on the finest levels, and another smoother on the coarser levels.
 ///
-/// A domain is solved exactly and becomes one node of the next level, with the rigid-body modes of its nodes.
-/// This level is so small that it and all coarser levels cost less than the domains. The cycle is
-/// multiplicative between levels, while [`Schwarz`] is additive. *Use* in place of [`Schwarz`] if iterations
-/// must not grow with the mesh. A must be symmetric positive definite. *Cost* of a cycle: two passes over the
-/// inverses and two passes over A, and about a fifth of this cost for the coarser levels. *Reference* Wu,
-/// Wang, Wang 2022, §5 and §6, for the domains; Smith, Bjørstad, Gropp 1996, "Domain Decomposition", §3, for
-/// hybrid forms.
+/// Each domain is solved exactly. It becomes one node of the next level, whose unknowns are the rigid-body
+/// modes of the domain. The coarser levels together cost less than the domains. Levels are combined
+/// multiplicatively; [`Schwarz`] combines them additively. *Use* in place of [`Schwarz`] if iterations must
+/// not grow with the mesh. A must be symmetric positive definite. *Cost* of a cycle: two passes over the
+/// inverses and two passes over A. The coarser levels add about a fifth of this cost. *Reference* Wu, Wang,
+/// Wang 2022, §5 and §6, for the domains; Smith, Bjørstad, Gropp 1996, "Domain Decomposition", §3, for hybrid
+/// forms.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -52,11 +51,11 @@ impl<T: Real, B: Place> SmootherRecipe<T, B> for OverDomains {
 }
 
 impl Multigrid<SmoothedAggregation, OverDomains> {
-    /// Returns domains of 16 nodes on the finest level, and smoothed aggregation of their rigid-body modes on
-    /// coarser levels.
+    /// Returns domains of 16 nodes on the finest level, and smoothed aggregation with rigid-body modes for
+    /// the coarser levels.
     ///
-    /// Larger domains need more iterations here: each is one node of the next level, and the errors that this
-    /// node cannot represent grow with the domain.
+    /// Larger domains need more iterations here. A domain is one node of the next level, and the part of the
+    /// error that one node cannot represent grows with the domain.
     pub fn over_domains() -> Self {
         let sa = Multigrid::tamstorf();
         let schwarz = Schwarz { domain: 16, ..Schwarz::multilevel() };
@@ -75,10 +74,11 @@ impl Multigrid<SmoothedAggregation, OverDomains> {
     /// Returns multilevel additive Schwarz with the rigid-body modes of each supernode instead of constants:
     /// six unknowns per supernode in 3D.
     ///
-    /// Coarse levels then represent rotations of a stiff region, which constants cannot represent (§8.6
-    /// leaves a richer coarse space to future work). *Use* for heterogeneous stiffness if levels must be
-    /// independent; otherwise [`over_domains`](Self::over_domains) needs fewer iterations. *Cost*: four times
-    /// the values of the coarse level; a setup more than twice as long as for [`Schwarz`].
+    /// Coarse levels then represent rotations of a stiff region; constants cannot. Wu, Wang, Wang 2022, §8.6,
+    /// leave a richer coarse space to future work. *Use* for heterogeneous stiffness if levels must be
+    /// independent; otherwise [`over_domains`](Self::over_domains) needs fewer iterations. *Cost*: the coarse
+    /// level has four times as many values as with constants, and the setup takes more than twice as long as
+    /// for [`Schwarz`].
     pub fn additive() -> Self {
         let over = Self::over_domains();
         let smoothing =
@@ -90,7 +90,7 @@ impl Multigrid<SmoothedAggregation, OverDomains> {
     /// constants between levels.
     ///
     /// *Not* for 2x2 or 3x3 blocks with known positions, for which [`over_domains`](Self::over_domains) is
-    /// better: with constants, cloth needs some three times as many iterations.
+    /// better: with constants, cloth needs about three times as many iterations.
     pub fn hybrid() -> Self {
         let over = Self::over_domains();
         Self {

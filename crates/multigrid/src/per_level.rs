@@ -8,10 +8,11 @@ use crate::{Grid, SmootherRecipe, Smoothing};
 
 /// A smoother for each level, with the number of its steps before and after the coarse correction.
 ///
-/// *Use* for settings such as in Xian, Tong & Liu 2019, Table 1: the entry "direct/J(10)/J(5)/J(5)", from
-/// coarse to fine, is three levels of damped block Jacobi with 5, 5 and 10 steps. The symmetric GS(3) of that
-/// table costs as much as `GaussSeidel` with `sweeps: 6`, which sweeps forward before the correction and
-/// backward after it. *Cost* of a step: one product with the matrix of the level.
+/// *Use* for settings such as those of Xian, Tong & Liu 2019, Table 1. Its entry "direct/J(10)/J(5)/J(5)",
+/// from coarse to fine, means damped block Jacobi on three levels with 5, 5 and 10 steps, from fine to
+/// coarse. The symmetric GS(3) of that table costs as much as `GaussSeidel` with `sweeps: 6`, which sweeps
+/// forward before the coarse correction and backward after it. *Cost* of a step: one product with the matrix
+/// of the level.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -57,7 +58,8 @@ struct Repeated<T: Real, B: Backend> {
 }
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for Repeated<T, B> {
-    /// Applies the same number of steps before and after, so that a symmetric class stays symmetric.
+    /// Applies the steps before and the steps after a coarse correction, so that a symmetric smoother stays
+    /// symmetric.
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
         self.pre_smooth(r, z);
         self.post_smooth(r, z);
@@ -131,7 +133,7 @@ mod tests {
     use coarsen_problems::cloth;
     use coarsen_relax::DampedJacobi;
 
-    /// Two steps equal one step followed by another, and with more steps fewer iterations are needed.
+    /// Two repeated steps equal two single steps. With more steps fewer iterations are needed.
     #[test]
     fn steps_add_up() {
         let (p, on) = (cloth(20, 0.01).unwrap(), Cpu::new());

@@ -1,4 +1,5 @@
-//! Aggregates of pairs of pairs, and piecewise constant prolongation: small coarse matrices for a K-cycle.
+//! Aggregates made of two pairs of nodes, with piecewise constant prolongation: small coarse matrices for a
+//! K-cycle.
 //!
 //! | symbol | here |
 //! |---|---|
@@ -19,21 +20,22 @@ use coarsen_sparse::{Pattern, Prolongation};
 use crate::smoothed_aggregation::{centroids, links};
 use crate::{Coarse, Coarsening, Grid};
 
-/// A node whose diagonal exceeds this multiple of the sum of its couplings is solved by relaxation only
-/// (Notay 2010, §3).
+/// A node whose diagonal exceeds this multiple of the sum of its couplings is left to relaxation (Notay 2010,
+/// §3).
 const DOMINANT: f64 = 5.0;
 
 /// Double pairwise aggregation without smoothing.
 ///
 /// P has one identity block per node, stored as the number of the aggregate. A Galerkin product only adds
-/// blocks, and coarse rows stay short. Two-level contraction depends on the aggregates alone, but V-cycles
-/// depend on the number of levels: *use* it with [`Cycle::K`](crate::Cycle::K) and `FlexibleCg`. *Cost* of a
-/// level: nnz times the logarithm of the length of a row; operator complexity about 1.3 to 1.5. *Not* for
-/// elasticity, because constants do not represent rotations. Rows that dominate all their couplings are
-/// solved by relaxation only.
+/// blocks, and coarse rows stay short. The contraction of two levels depends on the aggregates alone, but
+/// that of a V-cycle worsens with the number of levels. So *use* it with [`Cycle::K`](crate::Cycle::K) and
+/// `FlexibleCg`. *Cost* of a level: nnz times the logarithm of the row length. The operator complexity is
+/// about 1.3 to 1.5. *Not* for elasticity, because constants do not represent rotations. Rows whose diagonal
+/// dominates all their couplings are left to relaxation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlainAggregation {
-    /// The strength of a pair must be at least this fraction of the largest strength of either node.
+    /// The strength of a pair must be at least this fraction of the largest strength of each of its two
+    /// nodes.
     pub theta: f64,
 }
 
@@ -86,7 +88,7 @@ impl<T: Real> Coarsening<T> for PlainAggregation {
         Ok(Some(Coarse { positions, links, aggregates: Some(aggregates), ..Coarse::new(p, ()) }))
     }
 
-    /// P does not depend on values of A; only the positions of the coarse nodes are new.
+    /// P does not depend on the values of A, so only the positions of the coarse nodes are updated.
     fn refresh(&self, fine: &Grid<'_, T>, _: Option<&()>, coarse: &mut Coarse<T>) -> Result<(), SetupError> {
         let count = coarse.prolongation.pattern().columns();
         let aggregates = coarse.aggregates.as_deref();
@@ -100,8 +102,9 @@ impl<T: Real> Coarsening<T> for PlainAggregation {
 }
 
 impl PlainAggregation {
-    /// Pairs each node that is not `alone`, in order of numbers, with the unpaired node of largest strength,
-    /// if the strength is sufficient for both. Returns the pair of each node, and the number of pairs.
+    /// Visits the nodes that are not `alone` in the order of their numbers. Pairs each with the unpaired node
+    /// of largest strength, if this strength is sufficient for both. Returns the pair of each node and the
+    /// number of pairs.
     fn pairs(&self, graph: &[BTreeMap<u32, f64>], alone: &[bool]) -> (Vec<u32>, usize) {
         let strongest: Vec<f64> =
             graph.iter().map(|row| row.values().fold(0.0, |m: f64, &w| m.max(w))).collect();
@@ -128,7 +131,7 @@ impl PlainAggregation {
     }
 }
 
-/// Returns the coupling strengths between aggregates.
+/// Returns the strengths between aggregates, summed over their nodes.
 fn joined(graph: &[BTreeMap<u32, f64>], aggregates: &[u32], count: usize) -> Vec<BTreeMap<u32, f64>> {
     let mut sums = vec![BTreeMap::new(); count];
     for (row, &g) in graph.iter().zip(aggregates).filter(|(_, g)| **g != u32::MAX) {

@@ -6,7 +6,7 @@
 //! | Sᵢᵀ | the unknowns that depend strongly on i, `influences` |
 //! | C, F | the coarse unknowns, all other unknowns |
 //! | λᵢ | the priority of i for C: \|Sᵢᵀ ∩ U\| + 2 \|Sᵢᵀ ∩ F\|, where U is the undecided unknowns |
-//! | α, β | factors of the weights of negative and positive couplings |
+//! | α, β | the factors in the weights of negative and positive couplings |
 //!
 //! *Reference* Ruge & Stüben 1987, "Algebraic multigrid", in: Multigrid Methods, SIAM, §4.6; direct
 //! interpolation: Stüben 2001, "An introduction to algebraic multigrid", in: Trottenberg et al., "Multigrid",
@@ -23,11 +23,11 @@ use crate::{Coarse, Coarsening, Grid};
 
 /// Classical algebraic multigrid: the first pass of Ruge and Stüben, and direct interpolation.
 ///
-/// *Use* for scalar problems that are close to M-matrices: diffusion with jumps, anisotropy, graphs. *Not*
-/// for elasticity, in which an unknown cannot represent the other unknowns of a neighbouring node, and not if
-/// constraints couple nodes: use [`SmoothedAggregation`](crate::SmoothedAggregation). *Cost* of a level: four
-/// passes over A, and nnz log n to order by λ. Coarse matrices are larger than with aggregation: an operator
-/// complexity of 2 to 3 on grids.
+/// *Use* for scalar problems whose matrix is close to an M-matrix: diffusion with jumps, anisotropy, graphs.
+/// *Not* for elasticity, because this method interpolates each unknown without regard to the nodes, and *not*
+/// if constraints couple nodes. For both use [`SmoothedAggregation`](crate::SmoothedAggregation). *Cost* of a
+/// level: four passes over A, and O(nnz log n) to order unknowns by λ. Coarse matrices are larger than with
+/// aggregation; the operator complexity is 2 to 3 on grids.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RugeStueben {
     /// Unknown i depends strongly on j if |aᵢⱼ| is at least this fraction of the largest |aᵢₖ| of its row.
@@ -41,7 +41,7 @@ impl Default for RugeStueben {
     }
 }
 
-/// The decision for an unknown.
+/// The set to which an unknown belongs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Undecided,
@@ -50,7 +50,7 @@ enum Side {
 }
 
 impl<T: Real> Coarsening<T> for RugeStueben {
-    /// The number of each unknown of C on the coarse grid, `u32::MAX` for F.
+    /// The coarse number of each unknown of C; `u32::MAX` for unknowns of F.
     type State = Vec<u32>;
 
     fn coarsen(
@@ -92,7 +92,7 @@ impl<T: Real> Coarsening<T> for RugeStueben {
         Ok(Some(Coarse { positions, ..Coarse::new(p, numbers) }))
     }
 
-    /// Computes new weights on the same pattern.
+    /// Computes new weights on the pattern of P.
     fn refresh(
         &self,
         fine: &Grid<'_, T>,
@@ -151,7 +151,7 @@ fn split(strong: &[Vec<u32>]) -> Vec<Side> {
             continue;
         }
         if useful == 0 {
-            sides[i as usize] = Side::Fine; // no undecided or fine unknown depends on it
+            sides[i as usize] = Side::Fine; // no unknown of U or F depends on it
             continue;
         }
         sides[i as usize] = Side::Coarse;
@@ -173,8 +173,8 @@ fn split(strong: &[Vec<u32>]) -> Vec<Side> {
     sides
 }
 
-/// Computes row i of P and passes it to `add`: weights −α aᵢⱼ / aᵢᵢ for negative and −β aᵢⱼ / aᵢᵢ for
-/// positive couplings among the couplings used.
+/// Computes row i of P from the couplings that `used` selects, and passes it to `add`. The weights are −α aᵢⱼ
+/// / aᵢᵢ for negative couplings and −β aᵢⱼ / aᵢᵢ for positive couplings.
 fn interpolate<T: Real>(
     a: &Bsr<T>,
     i: usize,
@@ -198,7 +198,7 @@ fn interpolate<T: Real>(
         return Err(SetupError::NotPositive { method, row: i, diagonal });
     }
     if some[1].is_zero() {
-        diagonal += all[1]; // positive couplings, if none leads to a coarse unknown, are added to aᵢᵢ
+        diagonal += all[1]; // no positive coupling is used: all are added to aᵢᵢ
     }
     let ratio = [0, 1].map(|s| if some[s].is_zero() { T::zero() } else { all[s] / some[s] });
     for (j, v) in a.row(i).filter(|(j, _)| *j != i && used(*j)) {

@@ -8,8 +8,8 @@
 //! | ω | `omega` | weight of the last step |
 //! | ρ | `radius` | estimate of the spectral radius of the plain iteration |
 //!
-//! The update q_{k+1} = ω (q_k − α P⁻¹ g − q_{k−1}) + q_{k−1} of the paper is a step d = −ω α P⁻¹ g + (ω −
-//! 1)(q_k − q_{k−1}) from q_k.
+//! The update of the paper, q_{k+1} = ω (q_k − α P⁻¹ g − q_{k−1}) + q_{k−1}, is written here as a step d = −ω
+//! α P⁻¹ g + (ω − 1)(q_k − q_{k−1}) from q_k.
 
 use coarsen_core::{Preconditioner, Real, Vector};
 use num_traits::Float;
@@ -20,16 +20,16 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 
 /// Accelerated gradient descent: a preconditioned gradient step plus a multiple of the last step.
 ///
-/// ω₁ = 1, ω₂ = 2 / (2 − ρ²), ω_{k+1} = 4 / (4 − ρ² ω_k): the Chebyshev semi-iteration, for ρ near 1
-/// heavy-ball momentum. An iteration needs one reduction and a few passes. The step length α adapts to the
-/// line search: it shrinks after every shortened step (including steps shortened by a bound of the objective)
-/// and grows slowly otherwise. α is kept when P changes. *Deviation* the authors test the energy in every
-/// eighth iteration and return to a copy. Here every step has a line search, and the acceleration restarts
+/// The weights ω₁ = 1, ω₂ = 2 / (2 − ρ²), ω_{k+1} = 4 / (4 − ρ² ω_k) are those of the Chebyshev
+/// semi-iteration; for ρ near 1 it is heavy-ball momentum. The step length α adapts to the line search. It
+/// shrinks after every shortened step, including steps that a bound of the objective shortens, and otherwise
+/// grows slowly. α is kept when P changes. *Deviation*: the authors test the energy in every eighth iteration
+/// and return to a copy if it has risen. Here every step has a line search. The acceleration restarts
 /// (O'Donoghue & Candès 2015, §3.2) if the direction does not descend, after a shortened step, and after a
-/// failure. A ρ that is too large therefore costs little. *Use* on devices where reductions are expensive;
-/// otherwise use [`Lbfgs`](crate::Lbfgs), which needs no ρ. *Cost* 1 apply of P⁻¹, 1 reduction, 3 passes; 2
-/// vectors. *Reference* Wang & Yang 2016, "Descent methods for elastic body simulation on the GPU", ACM TOG
-/// 35(6), §4; Wang 2015.
+/// failure. So a ρ that is too large costs little. *Use* on devices where reductions are expensive; otherwise
+/// use [`Lbfgs`](crate::Lbfgs), which needs no ρ. *Cost* of an iteration: 1 apply of P⁻¹, 1 reduction, 3
+/// passes. *Memory*: 2 vectors. *Reference* Wang & Yang 2016, "Descent methods for elastic body simulation on
+/// the GPU", ACM TOG 35(6), §4; Wang 2015.
 ///
 /// ```
 /// use coarsen_core::{Identity, Stop};
@@ -50,29 +50,29 @@ pub struct AcceleratedGradient<V: Vector, P> {
     kept: Vec<V>,
 }
 
-/// The index in the sequence of weights.
+/// The position in the sequence of weights.
 #[derive(Clone, Copy)]
 enum Omega<T> {
-    /// The last step is not used.
+    /// The next weight is ω₁ = 1, and the last step is not used.
     First,
-    /// The weight of the last step.
+    /// The weight ω of the last iteration.
     After(T),
 }
 
 /// The growth factor of α after a step that was not shortened.
 const GROWTH: f64 = 1.05;
 
-/// (g, d) must be below this multiple of −α (g, P⁻¹ g).
+/// The momentum is kept only if (g, d) is below this multiple of −α (g, P⁻¹ g).
 const DESCENT: f64 = 1e-2;
 
 impl<V: Vector, P: Preconditioner<V>> AcceleratedGradient<V, P> {
-    /// The method with ρ = `radius`, in [0, 1). The authors tune ρ by hand, between 0.99 and 0.9999.
+    /// Returns the method with ρ = `radius`, in [0, 1). The authors tune ρ by hand, between 0.99 and 0.9999.
     pub fn new(radius: V::Real, inverse: P) -> Self {
         Self { inverse, radius, tau: num_traits::one(), omega: Omega::First, kept: Vec::new() }
     }
 
-    /// Drops the momentum; call it when the objective changes. α is kept, since the next step of a simulation
-    /// has the same scale.
+    /// Drops the momentum; call this function when the objective changes. α is kept, since the next step of a
+    /// simulation has the same scale.
     pub fn forget(&mut self) {
         self.omega = Omega::First;
     }
@@ -124,7 +124,7 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Accelerated
         }
     }
 
-    /// A step of another direction neither updates α nor serves as momentum.
+    /// A step of another direction restarts the acceleration and does not change α.
     fn witness(&mut self, _: &V, _: &V) {
         self.omega = Omega::First;
     }

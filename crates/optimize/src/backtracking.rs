@@ -2,9 +2,9 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | φ(α) | `value` | energy along the direction |
-//! | c₁ | `armijo` | required share of the first-order decrease |
-//! | ε | `noise` times `start.round_off` | difference of energies that is attributed to round-off |
+//! | φ(α) | `value` | the energy along the direction |
+//! | c₁ | `armijo` | the fraction of the first-order decrease that is required |
+//! | ε | `noise` times `start.round_off` | differences of energies up to ε are attributed to round-off |
 
 use coarsen_core::{Error, Real};
 
@@ -16,25 +16,25 @@ const FLATTER: f64 = 0.9;
 
 /// Backtracking: shortens the first trial until φ(α) ≤ φ(0) + c₁ α φ′(0).
 ///
-/// The next trial minimises the parabola through φ(0), φ′(0) and φ(α), limited to between a tenth and half of
-/// α. A value that is not finite counts as too high. If the decrease predicted by the slope is below the
-/// round-off of the energy, values cannot be compared. A step then must satisfy the approximate Wolfe
-/// conditions φ(α) ≤ φ(0) + ε and (2 c₁ − 1) φ′(0) ≥ φ′(α) ≥ 0.9 φ′(0) (the second bound does not apply to
-/// the first trial), and the parabola is fitted to both slopes. *Use* with directions whose natural step is 1
-/// (Newton, L-BFGS with a preconditioner), and with energies that bound steps. For nonlinear conjugate
-/// gradients use [`MoreThuente`](crate::MoreThuente), which also lengthens steps. *Cost* one value per trial,
-/// and one gradient if the decrease is below round-off. *Reference* Nocedal & Wright 2006, §3.5 and
+/// The next trial minimises the parabola through φ(0), φ′(0) and φ(α), but is limited to between a tenth and
+/// half of α. A value that is not finite counts as too high. If the decrease predicted by the slope is below
+/// the round-off of the energy, values cannot be compared. A step must then satisfy the approximate Wolfe
+/// conditions φ(α) ≤ φ(0) + ε and (2 c₁ − 1) φ′(0) ≥ φ′(α) ≥ 0.9 φ′(0), where the last bound does not apply
+/// to the first trial. The parabola is then fitted to both slopes. *Use* with directions whose natural step
+/// is 1 (Newton, L-BFGS with a preconditioner), and with energies that bound steps. For nonlinear conjugate
+/// gradients use [`MoreThuente`](crate::MoreThuente), which also lengthens steps. *Cost*: one value per
+/// trial, and one gradient if the decrease is below round-off. *Reference* Nocedal & Wright 2006, §3.5 and
 /// Algorithm 3.1; Hager & Zhang 2005, "A new conjugate gradient method with guaranteed descent and an
 /// efficient line search", (4.1) and (4.4).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Backtracking<T> {
     /// c₁, in (0, 1/2).
     pub armijo: T,
-    /// The bounds of the factor between two trials, in (0, 1).
+    /// The lower and the upper bound of the factor from one trial to the next, in (0, 1).
     pub shrink: [T; 2],
     /// ε in units of [`Start::round_off`], 1 or more.
     pub noise: T,
-    /// The largest number of trials.
+    /// The maximal number of trials.
     pub trials: usize,
 }
 
@@ -112,8 +112,8 @@ impl<T: Real> LineSearch<T> for Backtracking<T> {
 }
 
 impl<T: Real> Backtracking<T> {
-    /// Whether φ′(α) = `here` is acceptable after φ′(0) = `slope`: Hager & Zhang (4.1). A slope that does not
-    /// change in a short step is rejected, since it would be round-off or an error.
+    /// Whether φ′(α) = `here` satisfies Hager & Zhang (4.1) with φ′(0) = `slope`. A slope that does not
+    /// change in a shortened step is rejected, since it is caused by round-off or an error.
     fn flattens(&self, here: T, slope: T, whole: bool) -> bool {
         here <= (T::of(2.0) * self.armijo - T::one()) * slope && (whole || here >= T::of(FLATTER) * slope)
     }
@@ -175,7 +175,7 @@ mod tests {
         assert!(matches!(failure, LineSearchFailure::Blocked { most } if most.is_nan()), "{failure}");
     }
 
-    /// 1e6 - 1e-12 α, with a step bound of 1/4: all values round to 1e6, and the slope is constant.
+    /// φ = 1e6 - 1e-12 α, with a step bound of 1/4. All values round to 1e6, and the slope is constant.
     #[test]
     fn a_bound_is_no_cut() {
         let bounded = Start { most: 0.25, ..start(1e6, -1e-12) };
@@ -223,8 +223,8 @@ mod tests {
         assert_eq!(uphill, LineSearchFailure::Ascent { slope: 1.0 });
     }
 
-    /// 1e6 + (α − 0.3)² 1e-9: the rise at the first trial is below round-off, and the slope there is steeper
-    /// than at 0.
+    /// φ = 1e6 + (α − 0.3)² 1e-9. The increase at the first trial is below round-off, and the slope there is
+    /// steeper than at 0.
     #[test]
     fn the_slope_judges_cut_steps_too() {
         let mut phi = Of(|a: f64| 1e6 + 1e-9 * (a - 0.3).powi(2), |a: f64| 2e-9 * (a - 0.3));
@@ -232,8 +232,8 @@ mod tests {
         assert!(step.alpha > 0.05 && step.alpha < 0.6, "{step:?}");
     }
 
-    /// (α − 0.3)² 1e-13 in values rounded to multiples of 1e-12: the slopes find the minimiser if the
-    /// objective returns its round-off.
+    /// φ = (α − 0.3)² 1e-13, rounded to multiples of 1e-12. The slopes find the minimiser if the objective
+    /// reports its round-off.
     #[test]
     fn round_off_near_zero_is_not_relative() {
         let rounded = |a: f64| 1e-12 * (1e6 * a).sin().abs();
@@ -244,7 +244,7 @@ mod tests {
         assert!(matches!(untold, Err(LineSearchFailure::RoundOff { .. })), "{untold:?}");
     }
 
-    /// 1e6 + (α − 1)² 1e-12: all values round to 1e6, so the slope decides.
+    /// φ = 1e6 + (α − 1)² 1e-12. All values round to 1e6, so the slope decides.
     #[test]
     fn the_slope_judges_below_round_off() {
         let mut phi = Of(|a: f64| 1e6 + 1e-12 * (a - 1.0).powi(2), |a: f64| 2e-12 * (a - 1.0));

@@ -4,8 +4,7 @@ use coarsen_core::{Dual, Error, LinearOperator, Objective, Real, Vector};
 
 use crate::Disagreement;
 
-/// Compares ∇f(x)·d with the slope along d of `again`, the same function for dual numbers: exact to
-/// round-off.
+/// Compares ∇f(x)·d, up to round-off, with the slope along d of `again`, the same function for dual numbers.
 ///
 /// ```
 /// use coarsen_optimize::{Dual, Rosenbrock, check_gradient_by_duals};
@@ -20,7 +19,7 @@ use crate::Disagreement;
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`] when x and d differ in length.
+/// [`Error::Shape`] if x and d differ in length.
 pub fn check_gradient_by_duals<T, F>(
     f: &mut F,
     again: impl FnOnce(&[Dual<T>]) -> Dual<T>,
@@ -37,11 +36,11 @@ where
     Ok(Disagreement::exact(g.dot(d), again(&Dual::along(x, d)).slope))
 }
 
-/// Compares eᵀ H d with the inner product of e and the slopes along d of `again`, which writes the gradient
-/// for dual numbers: exact to round-off.
+/// Compares eᵀ H d, up to round-off, with the inner product of e and the slopes of the gradient along d.
+/// `again` computes the gradient for dual numbers.
 ///
 /// # Errors
-/// [`Error::Shape`] when sizes differ.
+/// [`Error::Shape`] if sizes differ.
 pub fn check_hessian_by_duals<T: Real>(
     hessian: &dyn LinearOperator<Vec<T>>,
     again: impl FnOnce(&[Dual<T>], &mut [Dual<T>]),

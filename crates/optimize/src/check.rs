@@ -4,26 +4,27 @@ use coarsen_core::{Error, LinearOperator, Objective, Real, Scalar, Vector};
 
 /// The difference between a derivative and its finite-difference approximation.
 ///
-/// It is the best agreement over all steps tried: long steps have truncation errors, short steps round-off.
+/// It is the smallest difference over all step sizes tried, because long steps have truncation errors and
+/// short steps have round-off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Disagreement<T> {
     /// The smallest relative error found.
     pub error: T,
     /// The step with the smallest error; 0 for dual numbers.
     pub step: T,
-    /// The derivative along d under test.
+    /// The tested derivative along d.
     pub given: T,
     /// The finite difference.
     pub measured: T,
 }
 
-/// Compares ∇f(x)·d with differences of f of fourth order, over steps from 2⁻² to 2⁻²⁶ of the length of d.
+/// Compares ∇f(x)·d with fourth-order differences of f, with steps from 2⁻² to 2⁻²⁶ times d.
 ///
 /// A correct gradient in `f64` gives an error below 1e-9, in `f32` below 1e-3, unless f is rough at x. A
 /// wrong gradient gives the relative error of ∇f·d. If ∇f·d is only round-off, as at a minimiser, the check
-/// is inconclusive. Choose a random d as long as a typical step, so that no error is orthogonal to it.
-/// *Cost* 4 values per step size, 1 gradient; 2 vectors.
-/// *Reference* Nocedal & Wright 2006, §8.1.
+/// is inconclusive. Choose a d of the length of a typical step, and a random d, so that no error is
+/// orthogonal to d. *Cost*: 4 values per step size, 1 gradient; 2 vectors. *Reference* Nocedal & Wright 2006,
+/// §8.1.
 ///
 /// ```
 /// use coarsen_optimize::{Rosenbrock, check_gradient};
@@ -33,7 +34,7 @@ pub struct Disagreement<T> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`] when x and d differ in length, [`Error::Device`] when vectors cannot be allocated.
+/// [`Error::Shape`] if x and d differ in length, [`Error::Device`] if vectors cannot be allocated.
 pub fn check_gradient<V, F>(f: &mut F, x: &V, d: &V) -> Result<Disagreement<V::Real>, Error>
 where
     V: Vector,
@@ -55,12 +56,11 @@ where
 /// Compares eᵀ H d with differences of ∇f(x)·e along d, for an operator H that should be the Hessian of f at
 /// x.
 ///
-/// For a symmetric H and random e ≠ d every error is found. A projected Hessian fails this check.
-/// *Cost* 4 gradients per step size; 2 vectors.
+/// With random e ≠ d the check finds every error of a symmetric H. A projected Hessian fails this check.
+/// *Cost*: 4 gradients per step size; 2 vectors.
 ///
 /// # Errors
-/// [`Error::NotSquare`], [`Error::Shape`] when sizes differ, [`Error::Device`] when vectors cannot be
-/// allocated.
+/// [`Error::NotSquare`], [`Error::Shape`] if sizes differ, [`Error::Device`] if vectors cannot be allocated.
 pub fn check_hessian<V, F>(
     f: &mut F,
     hessian: &dyn LinearOperator<V>,
@@ -93,7 +93,7 @@ where
 }
 
 impl<T: Real> Disagreement<T> {
-    /// The disagreement of two numbers that should be equal.
+    /// Returns the disagreement of two numbers that should be equal.
     pub(crate) fn exact(given: T, measured: T) -> Self {
         let size = given.abs().max(measured.abs());
         let error = if size.is_zero() { T::zero() } else { (given - measured).abs() / size };
@@ -101,7 +101,7 @@ impl<T: Real> Disagreement<T> {
     }
 }
 
-/// A vector like x, if d has the same layout.
+/// Returns a vector like x, or an error if d has another layout.
 fn like<V: Vector>(x: &V, d: &V) -> Result<V, Error> {
     if d.size() != x.size() {
         return Err(Error::Shape { what: "the direction of a check", expected: x.size(), found: d.size() });
@@ -109,14 +109,14 @@ fn like<V: Vector>(x: &V, d: &V) -> Result<V, Error> {
     x.like()
 }
 
-/// The fourth-order approximation of φ′(0): (8 (φ(h) − φ(−h)) − (φ(2h) − φ(−2h))) / 12 h.
+/// Returns the fourth-order approximation of φ′(0): (8 (φ(h) − φ(−h)) − (φ(2h) − φ(−2h))) / 12 h.
 fn stencil<T: Real>(phi: &mut impl FnMut(T) -> T, h: T) -> T {
     let two = h + h;
     let (near, far) = (phi(h) - phi(-h), phi(two) - phi(-two));
     (T::of(8.0) * near - far) / (T::of(12.0) * h)
 }
 
-/// The step size with the best agreement.
+/// Returns the disagreement at the step size with the best agreement.
 fn compare<T: Real>(given: T, mut difference: impl FnMut(T) -> T) -> Disagreement<T> {
     let mut best = Disagreement { error: T::infinity(), step: T::zero(), given, measured: T::nan() };
     for k in 1..=13 {

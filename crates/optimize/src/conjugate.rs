@@ -24,25 +24,25 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Beta {
-    /// max(0, (y, z) / (g_old, z_old)) (Polak–Ribière), which restarts after bad steps. Nocedal & Wright
-    /// 2006, (5.44), (5.45).
+    /// Polak–Ribière: max(0, (y, z) / (g_old, z_old)), which restarts after bad steps. Nocedal & Wright 2006,
+    /// (5.44), (5.45).
     PolakRibierePlus,
-    /// (y, z) / (y, p) − (y, M⁻¹ y) (p, g) / (y, p)², at least ½ (g, p) / (p, M p): Dai & Kou 2013, (2.11)
-    /// with their τ, which is closest to the self-scaled memoryless quasi-Newton direction, and with their
-    /// truncation from below.
+    /// Dai & Kou 2013, (2.11): (y, z) / (y, p) − (y, M⁻¹ y) (p, g) / (y, p)², but at least ½ (g, p) / (p, M
+    /// p). Their τ and their lower bound are used. The direction is then closest to the self-scaled
+    /// memoryless quasi-Newton direction.
     #[default]
     DaiKou,
 }
 
 /// Preconditioned nonlinear conjugate gradients: p = −z + β p.
 ///
-/// On a quadratic, with exact line searches, both β give linear conjugate gradients. The method restarts with
-/// p = −z after a refresh of the preconditioner, for a β that is not finite, and if (g, p) ≥ −10⁻³ (g, z),
-/// since p then hardly descends. *Use* with [`MoreThuente::tight`](crate::MoreThuente::tight) and a fixed
-/// symmetric M, if memory is scarce or reductions are expensive; [`Lbfgs`](crate::Lbfgs) needs fewer
-/// evaluations. *Cost* 1 apply of M, 1 reduction, 2 passes; 3 vectors. *Reference* Dai & Kou 2013, "A
-/// nonlinear conjugate gradient algorithm with an optimal property and an improved Wolfe line search", SIAM
-/// J. Optim. 23(1); Nocedal & Wright 2006, §5.2.
+/// On a quadratic function with exact line searches, both formulas for β give linear conjugate gradients. The
+/// method restarts with p = −z after a refresh of the preconditioner, for a β that is not finite, and if (g,
+/// p) ≥ −10⁻³ (g, z), since p then hardly descends. *Use* if memory is scarce or reductions are expensive,
+/// with [`MoreThuente::tight`](crate::MoreThuente::tight) and a fixed symmetric M. [`Lbfgs`](crate::Lbfgs)
+/// needs fewer evaluations. *Cost* of an iteration: 1 apply of M⁻¹, 1 reduction, 2 passes. *Memory*: 3
+/// vectors. *Reference* Dai & Kou 2013, "A nonlinear conjugate gradient algorithm with an optimal property
+/// and an improved Wolfe line search", SIAM J. Optim. 23(1); Nocedal & Wright 2006, §5.2.
 ///
 /// ```
 /// use coarsen_core::{Identity, Stop};
@@ -75,16 +75,16 @@ struct Last<T> {
 /// η of the truncation of Dai & Kou.
 const TRUNCATION: f64 = 0.5;
 
-/// (g, p) must be below this share of −(g, z).
+/// The method restarts unless (g, p) is below this fraction of −(g, z).
 const DESCENT: f64 = 1e-3;
 
 impl<V: Vector, P: Preconditioner<V>> NonlinearCg<V, P> {
-    /// The method with a formula for β and a preconditioner.
+    /// Returns the method with a formula for β and a preconditioner.
     pub fn new(beta: Beta, inverse: P) -> Self {
         Self { beta, inverse, kept: Vec::new(), last: None }
     }
 
-    /// Restarts: the next direction is −M⁻¹ g. Call it when the objective changes.
+    /// Restarts: the next direction is −M⁻¹ g. Call this function when the objective changes.
     pub fn forget(&mut self) {
         self.last = None;
     }
@@ -118,7 +118,7 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for NonlinearCg
                     Beta::DaiKou => {
                         let beta = (yz - (yz - gz_old + *rho) * gp / yp) / yp;
                         let least = V::Real::of(TRUNCATION) * gp / *square;
-                        if beta < least { least } else { beta } // a NaN is kept and causes a restart
+                        if beta < least { least } else { beta } // NaN stays and causes a restart
                     }
                 }
             }

@@ -7,13 +7,13 @@ use crate::direction::{fits, minus, vectors};
 use crate::line_search::within;
 use crate::{DescentError, Direction, Preconditioned, Proposal, Refusal};
 
-/// d = −A⁻¹ ∇f(x) for a constant matrix A, solved by a Krylov method: the global step of Projective Dynamics.
+/// The direction d = −A⁻¹ ∇f(x) for a constant matrix A, solved by a Krylov method: the global step of
+/// Projective Dynamics.
 ///
-/// A bounds the Hessian from above (a weighted Laplacian plus M/h²), so that steps of 1 descend.
-/// *Use* when A is too large to factor; with a factorisation, [`Gradient::fixed`](crate::Gradient::fixed)
-/// needs no inner iterations.
-/// *Cost* 1 inner solve; 1 vector, and the vectors of the inner method.
-/// *Reference* Xian, Tong & Liu 2019, Algorithm 1 with Eq. 3; Bouaziz et al. 2014.
+/// A must bound the Hessian from above, so that steps of 1 descend; an example is a weighted Laplacian plus
+/// M/h². *Use* if A is too large to factor. With a factorisation, [`Gradient::fixed`](crate::Gradient::fixed)
+/// needs no inner iterations. *Cost* of an iteration: 1 inner solve. *Memory*: 1 vector, and the vectors of
+/// the inner method. *Reference* Xian, Tong & Liu 2019, Algorithm 1 with Eq. 3; Bouaziz et al. 2014.
 ///
 /// ```
 /// use coarsen_core::{Identity, Stop, from_fn};
@@ -30,14 +30,14 @@ pub struct Constant<V: Vector, A, M, K> {
     pub matrix: A,
     /// The preconditioner of A.
     pub inverse: M,
-    /// The inner method, with its tolerance.
+    /// The inner method with its tolerance.
     pub inner: K,
     iterations: usize,
     p: Vec<V>,
 }
 
 impl<V: Vector, A: LinearOperator<V>, M: Preconditioner<V>, K: Krylov<V>> Constant<V, A, M, K> {
-    /// The direction from a matrix, its preconditioner and an inner method.
+    /// Returns the direction for a matrix, its preconditioner and an inner method.
     pub fn new(matrix: A, inverse: M, inner: K) -> Self {
         Self { matrix, inverse, inner, iterations: 0, p: Vec::new() }
     }

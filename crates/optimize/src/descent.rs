@@ -4,8 +4,8 @@
 //! |---|---|---|
 //! | x | `x` | iterate |
 //! | g | `g` | ∇f(x) |
-//! | d | `d` | direction, and then the step s = α d |
-//! | y | | change of the gradient, stored in place of the old one |
+//! | d | `d` | direction, and later the step s = α d |
+//! | y | | change of the gradient, stored in place of the old gradient |
 //! | φ′(0) | `slope` | g·d |
 //!
 //! Step numbers at line ends are the lines of the general descent method, Xian, Tong & Liu 2019, Algorithm 1.
@@ -20,18 +20,18 @@ use crate::{
     DescentError, DescentMonitor, DescentOutcome, DescentReport, Direction, LineSearch, Norm, Refresh,
 };
 
-/// Minimises an objective: direction, step length, step, until a criterion is met.
+/// Minimises an objective by repeated steps along descent directions, until a criterion is met.
 ///
-/// Stops at ‖∇f‖ ≤ max(`stop.relative` ‖∇f(x₀)‖, `stop.absolute`) in the norm [`norm`](Self::norm), at the
-/// other criteria that are set, or when no step succeeds; [`DescentReport::outcome`] gives the reason. A step
-/// never raises f by more than the noise of the line search (256 times the round-off of f by default), and
-/// only if the predicted decrease is less than a few times that noise. A direction that does not descend, or
-/// whose line search fails, is replaced by a safer one ([`Direction::retreat`]), then tried again with a new
-/// preconditioner. If that fails too, the descent ends.
-/// *Cost* per iteration: the cost of the direction, a value per trial step, 1 gradient, 4 inner products in 2
-/// waits (3 waits if the line search needs slopes), 5 passes; 4 vectors. After the first `minimize` of a
-/// given size this method allocates nothing; refreshing a preconditioner may.
-/// *Reference* Nocedal & Wright 2006, chapter 3.
+/// The descent stops at ‖∇f‖ ≤ max(`stop.relative` ‖∇f(x₀)‖, `stop.absolute`) in the norm
+/// [`norm`](Self::norm), if another enabled criterion is met, or if no step succeeds.
+/// [`DescentReport::outcome`] gives the reason. A step can increase f only if the predicted decrease is less
+/// than a few times the noise of the line search, and then by at most this noise, by default 256 times the
+/// round-off of f. If a direction does not descend or its line search fails, a safer direction is used
+/// ([`Direction::retreat`]). If no safer direction exists, the preconditioner is rebuilt and the step is
+/// tried again. If that fails too, the descent ends. *Cost* per iteration: the cost of the direction, a value
+/// per trial step, 1 gradient, 4 inner products in 2 waits (3 waits if the line search needs slopes), 5
+/// passes. *Memory*: 4 vectors. After the first call for a given size, `minimize` allocates nothing, but
+/// refreshing a preconditioner may allocate. *Reference* Nocedal & Wright 2006, chapter 3.
 ///
 /// ```
 /// use coarsen_core::Stop;
@@ -45,22 +45,23 @@ use crate::{
 pub struct Descent<V: Vector, L> {
     /// The line search.
     pub search: L,
-    /// The tolerance of the gradient and the limit on iterations, both tested in every iteration.
+    /// The tolerance for the gradient and the limit on iterations. Both are tested in every iteration.
     pub stop: Stop<V::Real>,
-    /// The largest decrease of f in a step, as a share of |f|, that counts as convergence; 0 disables the
+    /// A step that decreases f by at most this fraction of |f| counts as convergence; 0 disables the
     /// criterion.
     pub decrease: V::Real,
-    /// The largest ‖s‖₂ of a step, in the unit of x, that counts as convergence; 0 disables the criterion.
+    /// A step s with at most this ‖s‖₂, in the unit of x, counts as convergence; 0 disables the criterion.
     pub step: V::Real,
-    /// When the preconditioner of the direction is rebuilt.
+    /// The policy for rebuilding the preconditioner of the direction.
     pub refresh: Refresh,
-    /// The norm of the gradient for stopping, refreshing, stagnation and the report; Euclidean by default.
+    /// The norm of gradients for stopping, refreshing, stagnation and the report; Euclidean by default.
     pub norm: Norm<V>,
     kept: Vec<V>,
 }
 
 impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
-    /// The loop with a line search and a tolerance of the gradient; vectors are allocated at the first call.
+    /// Returns the loop with a line search and a tolerance for the gradient. Vectors are allocated in the
+    /// first call of [`minimize`](Self::minimize).
     pub fn new(search: L, stop: Stop<V::Real>) -> Self {
         let zero = V::Real::of(0.0);
         Self {
@@ -74,14 +75,14 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
         }
     }
 
-    /// Minimises f from x and sets x to the last accepted point, which is finite if the start is.
+    /// Minimises f from x and sets x to the last accepted point, which is finite if the start is finite.
     ///
     /// The direction keeps its data about f for the next call; call [`forget`](Direction::forget) before a
     /// call with another function.
     ///
     /// # Errors
-    /// [`DescentError`] for wrong parameters, and for failures of the machine, of a Hessian's assembly or of
-    /// a preconditioner's setup; all other outcomes are in the report.
+    /// [`DescentError`] for parameters outside their range, and for failures of the machine, of the assembly
+    /// of a Hessian or of the setup of a preconditioner. All other outcomes are in the report.
     pub fn minimize<F, D>(
         &mut self,
         f: &mut F,

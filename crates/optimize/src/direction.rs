@@ -8,16 +8,16 @@ use crate::{DescentError, Refusal};
 /// The result of a proposal of d.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Proposal<T> {
-    /// The natural step along d is 1: d comes from a model of f.
+    /// The natural step along d is 1, because d comes from a model of f.
     Unit,
-    /// The length of d is arbitrary: the driver predicts the first trial from the last step; without a last
-    /// step it tries this step.
+    /// The length of d is arbitrary. The driver predicts the first trial from the last step. If there is no
+    /// last step, it tries this step.
     Scaled(T),
     /// No d is available.
     Refused(Refusal),
 }
 
-/// A rule that computes directions from gradients; it owns its data and its preconditioner.
+/// A rule that computes directions from gradients. It owns its data and its preconditioner.
 ///
 /// `F` is the trait that the rule requires of the objective: none for first-order rules,
 /// [`Linearize`](crate::Linearize) for Newton's method. The driver tests every d for descent, and calls
@@ -37,12 +37,12 @@ pub trait Direction<V: Vector, F: ?Sized> {
     /// Computes d from x and g = ∇f(x).
     ///
     /// # Errors
-    /// [`DescentError`] for failures of the machine, of the Hessian's assembly or of the preconditioner's
-    /// setup. A direction that cannot be used is no error but a [`Proposal::Refused`].
+    /// [`DescentError`] for failures of the machine, of the assembly of the Hessian or of the setup of the
+    /// preconditioner. A direction that cannot be used is not an error but a [`Proposal::Refused`].
     fn propose(&mut self, f: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError>;
 
-    /// Allocates vectors for steps from x, and undoes the retreats of the last descent. A descent calls it
-    /// before its first step.
+    /// Allocates vectors for steps from x, and undoes the retreats of the last descent. A descent calls this
+    /// function before its first step.
     ///
     /// # Errors
     /// [`DescentError`] for parameters outside their range, a preconditioner of another size, and failed
@@ -52,14 +52,15 @@ pub trait Direction<V: Vector, F: ?Sized> {
         Ok(())
     }
 
-    /// Records that the step s = α d along the last proposed d was taken and changed the gradient by y.
+    /// Records that the step s = α d was taken along the last proposed d, and that it changed the gradient by
+    /// y.
     fn learn(&mut self, s: &V, y: &V, alpha: V::Real) {
         let _ = (s, y, alpha);
     }
 
-    /// Records that the step s of another direction was taken and changed the gradient by y.
+    /// Records that another direction took the step s, which changed the gradient by y.
     ///
-    /// Data about the last proposal of this direction are invalid. The default drops all data.
+    /// Data about the last proposal of this direction are then invalid. The default drops all data.
     fn witness(&mut self, s: &V, y: &V) {
         let _ = (s, y);
         self.forget();
@@ -68,8 +69,8 @@ pub trait Direction<V: Vector, F: ?Sized> {
     /// Drops all data of earlier steps, because the objective has changed.
     fn forget(&mut self) {}
 
-    /// Makes the next proposal at this x a safer one; returns false if no safer direction exists. After 32
-    /// failures at the same x the driver stops calling this method.
+    /// Requests a safer direction for the next proposal at this x; returns false if none exists. After 32
+    /// failures at the same x the driver stops calling this function.
     fn retreat(&mut self) -> bool {
         false
     }
@@ -82,7 +83,7 @@ pub trait Direction<V: Vector, F: ?Sized> {
     /// Rebuilds the preconditioner from the curvature at x; returns false if it does not depend on x.
     ///
     /// # Errors
-    /// As [`propose`](Self::propose); the old preconditioner is then still in use.
+    /// As [`propose`](Self::propose). After an error the old preconditioner is still in use.
     fn refresh(&mut self, f: &mut F, x: &V) -> Result<bool, DescentError> {
         let _ = (f, x);
         Ok(false)
@@ -116,7 +117,7 @@ impl<V: Vector, F: ?Sized, D: Direction<V, F> + ?Sized> Direction<V, F> for Box<
     }
 }
 
-/// The first step along a gradient of unknown scale: it moves x by the smaller of 1 and ‖g‖.
+/// Returns the first step along a gradient of unknown scale, which moves x by the smaller of 1 and ‖g‖.
 pub(crate) fn cautious<V: Vector>(g: &V) -> V::Real {
     g.norm().max(V::Real::of(1.0)).recip()
 }
@@ -128,7 +129,8 @@ pub(crate) fn fits<V: Vector>(inverse: &impl Preconditioner<V>, x: &V) -> Result
     if found == expected { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
 }
 
-/// N vectors like x, allocated at the first step and again when the size or the layout changes.
+/// Returns N vectors like x. They are allocated at the first step, and again if the size or the layout
+/// changes.
 pub(crate) fn vectors<'a, V: Vector, const N: usize>(
     kept: &'a mut Vec<V>,
     x: &V,
@@ -142,7 +144,7 @@ pub(crate) fn vectors<'a, V: Vector, const N: usize>(
     Ok(kept.first_chunk_mut().expect("N vectors were made"))
 }
 
-/// `-1` as a scalar of v's device.
+/// Returns −1 as a scalar of the device of v.
 pub(crate) fn minus<V: Vector>(v: &V) -> V::Scalar {
     v.scalar(-V::Real::of(1.0))
 }

@@ -2,7 +2,7 @@
 
 use std::error::Error as Source;
 
-/// A failure of the machine or of the input. The ending of a descent is a
+/// A failure of the machine or of the input. How a descent ended is a
 /// [`DescentOutcome`](crate::DescentOutcome) instead.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
@@ -27,7 +27,8 @@ impl std::fmt::Debug for DescentError {
 }
 
 impl DescentError {
-    /// Wraps the error of a Hessian's assembly or of a preconditioner's setup; use it with `map_err`.
+    /// Wraps an error of the assembly of a Hessian or of the setup of a preconditioner, for use with
+    /// `map_err`.
     pub fn linearize(source: impl Into<Box<dyn Source + Send + Sync>>) -> Self {
         Self::Linearize(source.into())
     }

@@ -8,12 +8,12 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 /// The direction d = −M⁻¹ ∇f(x).
 ///
 /// With M = I this is steepest descent. With a factored constant matrix it is the global step of Projective
-/// Dynamics. With a preconditioner of the Hessian it is a Newton method with one iteration per linear system.
+/// Dynamics. With a preconditioner of the Hessian it is Newton's method with one iteration per linear system.
 /// *Use* `fixed` for an M that bounds the Hessian from above (Projective Dynamics), so that steps of 1
 /// descend. Use `scaled` for a preconditioner whose scale differs from the scale of the Hessian (additive
-/// Schwarz, undamped Jacobi). Otherwise use [`Lbfgs`](crate::Lbfgs), which costs little more.
-/// *Cost* 1 apply of M; 1 vector.
-/// *Reference* Nocedal & Wright 2006, §2.2; Xian, Tong & Liu 2019, Eq. 3; Bouaziz et al. 2014.
+/// Schwarz, undamped Jacobi). Otherwise use [`Lbfgs`](crate::Lbfgs), which costs little more. *Cost* of an
+/// iteration: 1 apply of M⁻¹. *Memory*: 1 vector. *Reference* Nocedal & Wright 2006, §2.2; Xian, Tong & Liu
+/// 2019, Eq. 3; Bouaziz et al. 2014.
 ///
 /// ```
 /// use coarsen_core::Stop;
@@ -38,19 +38,19 @@ enum First {
 }
 
 impl<V: Vector> Gradient<V, Identity> {
-    /// Steepest descent: d = −∇f(x).
+    /// Returns steepest descent: d = −∇f(x).
     pub fn steepest() -> Self {
         Self { inverse: Identity, first: First::Cautious, z: Vec::new() }
     }
 }
 
 impl<V: Vector, P: Preconditioner<V>> Gradient<V, P> {
-    /// d = −M⁻¹ ∇f(x) with a first trial of 1, for a constant or well-scaled M.
+    /// Returns d = −M⁻¹ ∇f(x) with a first trial of 1, for a constant or well-scaled M.
     pub fn fixed(inverse: P) -> Self {
         Self { inverse, first: First::Unit, z: Vec::new() }
     }
 
-    /// d = −M⁻¹ ∇f(x) with a first trial predicted from the last step.
+    /// Returns d = −M⁻¹ ∇f(x) with a first trial that is predicted from the last step.
     pub fn scaled(inverse: P) -> Self {
         Self { inverse, first: First::Scaled, z: Vec::new() }
     }

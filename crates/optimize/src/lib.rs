@@ -1,28 +1,28 @@
 //! Minimisation of smooth functions of many variables, with any preconditioner.
 //!
 //! A [`Descent`] combines a [`Direction`] and a [`LineSearch`]. Every linear method of the workspace can be
-//! part of a direction: the initial inverse Hessian of [`Lbfgs`], the metric of [`NonlinearCg`], the inner
-//! solve of [`Newton`]. The code uses only the vector traits of `coarsen-core`, so it runs on
+//! part of a direction: as the initial inverse Hessian of [`Lbfgs`], as the metric of [`NonlinearCg`], or as
+//! the inner solve of [`Newton`]. The code uses only the vector traits of `coarsen-core`, so it runs on
 //! `Vec<f64>`, `Vec<f32>` and device vectors.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`descent`](Descent) | the loop; `run` counts and tests for the end, `ray` evaluates along a line |
+//! | [`descent`](Descent) | the loop; `run`: counters and stopping tests; `ray`: evaluation along a line |
 //! | [`direction`](Direction) | the trait of directions |
-//! | [`gradient`](Gradient) | steepest descent; a constant factored matrix |
+//! | [`gradient`](Gradient) | steepest descent, and a constant factored matrix |
 //! | [`conjugate`](NonlinearCg) | nonlinear conjugate gradients |
 //! | [`accelerated`](AcceleratedGradient) | Chebyshev acceleration |
-//! | [`lbfgs`](Lbfgs) | L-BFGS: the first choice |
+//! | [`lbfgs`](Lbfgs) | L-BFGS, the first choice |
 //! | [`newton`](Newton) | Newton's method with iterative inner solves |
 //! | [`constant`](Constant) | a constant matrix with an inner solve |
 //! | [`or_else`](OrElse) | a direction with a fallback |
 //! | [`linearize`](Linearize) | objectives with a Hessian |
-//! | [`refresh`](Refresh) | when a preconditioner is rebuilt |
+//! | [`refresh`](Refresh) | policies for rebuilding a preconditioner |
 //! | [`line_search`](LineSearch) | the trait of line searches |
 //! | [`backtracking`](Backtracking) | sufficient decrease |
 //! | [`more_thuente`](MoreThuente) | strong Wolfe conditions |
 //! | [`check`](check_gradient) | checks of gradients and Hessians by finite differences |
-//! | [`by_duals`](check_gradient_by_duals) | the same checks by dual numbers, exact to round-off |
+//! | [`by_duals`](check_gradient_by_duals) | the same checks by dual numbers, exact up to round-off |
 //! | [`norm`](Norm) | the norm of gradients |
 //! | [`monitor`](DescentMonitor) | functions called while a descent runs |
 //! | [`report`](DescentReport) | how a descent ended |

@@ -2,9 +2,9 @@
 
 use coarsen_core::{Error, Real};
 
-/// The difference of energies that is attributed to round-off, in multiples of
-/// [`Objective::round_off`](coarsen_core::Objective::round_off). Hager & Zhang 2005 use 10⁻⁶ |f|, which
-/// would let energies rise visibly.
+/// Differences of energies up to this multiple of
+/// [`Objective::round_off`](coarsen_core::Objective::round_off) are attributed to round-off. Hager & Zhang
+/// 2005 use 10⁻⁶ |f|, with which energies would rise visibly.
 pub(crate) const NOISE: f64 = 256.0;
 
 /// φ(α) = f(x + α d) and its slope φ′(α) = ∇f(x + α d)·d.
@@ -26,7 +26,7 @@ pub struct Start<T> {
     pub round_off: T,
     /// φ′(0) < 0.
     pub slope: T,
-    /// The step to try first, above 0; limited to `most`.
+    /// The first trial step, above 0; the search limits it to `most`.
     pub first: T,
     /// The step below which x does not change in floating point; 0 if unknown.
     pub least: T,
@@ -43,7 +43,7 @@ pub struct Step<T> {
     pub value: T,
 }
 
-/// Why no step was found.
+/// The reason why no step was found.
 #[derive(Clone, Copy, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LineSearchFailure {
@@ -56,7 +56,7 @@ pub enum LineSearchFailure {
     /// No positive step is allowed.
     #[error("the longest step to be tried, {most:.3e}, is not above zero")]
     Blocked {
-        /// The bound of the objective, or the step to try first.
+        /// The bound of the objective, or the first trial step.
         most: f64,
     },
     /// φ is NaN or infinite at every step tried.
@@ -65,8 +65,8 @@ pub enum LineSearchFailure {
         /// The shortest step tried.
         alpha: f64,
     },
-    /// The remaining trial steps are too short, or too close to each other, to change x, and the energy does
-    /// not fall.
+    /// The energy does not fall, and the remaining trial steps are too short or too close to each other to
+    /// change x.
     #[error("the energy does not fall; at step {alpha:.3e} the trials no longer change x")]
     RoundOff {
         /// The last step tried.
@@ -91,7 +91,7 @@ impl std::fmt::Debug for LineSearchFailure {
 }
 
 impl LineSearchFailure {
-    /// The likely cause and the cure, one sentence each.
+    /// Returns the likely cause and the cure, one sentence each.
     pub fn advice(self) -> &'static str {
         match self {
             Self::Ascent { .. } => {
@@ -138,7 +138,7 @@ pub trait LineSearch<T> {
     /// [`LineSearchFailure`] if no step was found.
     fn search(&mut self, phi: &mut dyn Ray<T>, start: &Start<T>) -> Result<Step<T>, LineSearchFailure>;
 
-    /// Checks that the parameters are in their ranges; every descent calls it first.
+    /// Checks that the parameters are in their ranges. Every descent calls this function first.
     ///
     /// # Errors
     /// [`Error::Parameter`] for a parameter outside its range.
@@ -147,13 +147,13 @@ pub trait LineSearch<T> {
     }
 }
 
-/// The smaller of the first trial step and the largest step allowed. `Float::min` would drop a NaN.
+/// Returns the smaller of the first trial step and the largest allowed step. `Float::min` would ignore a NaN.
 pub(crate) fn first_trial<T: Real>(first: T, most: T) -> Result<T, LineSearchFailure> {
     let longest = if first >= most || most.is_nan() { most } else { first };
     if longest > T::zero() { Ok(longest) } else { Err(LineSearchFailure::Blocked { most: longest.wide() }) }
 }
 
-/// Returns an error for a parameter that is not `good`.
+/// Returns an error for a parameter unless it is `good`.
 pub(crate) fn within<T: Real>(
     name: &'static str,
     value: T,

@@ -4,23 +4,23 @@ use coarsen_core::{LinearOperator, Objective, Preconditioner, Vector};
 
 use crate::DescentError;
 
-/// An objective with a Hessian, or a positive definite approximation of it (a projected Hessian,
-/// Gauss-Newton), and a preconditioner of this matrix.
+/// An objective with its Hessian, or a positive definite approximation (a projected Hessian, Gauss-Newton),
+/// and a preconditioner of this matrix.
 pub trait Linearize<V: Vector>: Objective<V> {
-    /// The Hessian at x, and the preconditioner as of the last refresh.
+    /// Computes the Hessian at x. Returns it with the preconditioner of the last refresh.
     ///
     /// # Errors
-    /// [`DescentError::Linearize`] when the Hessian cannot be computed.
+    /// [`DescentError::Linearize`] if the Hessian cannot be computed.
     fn linearize(
         &mut self,
         x: &V,
     ) -> Result<(&dyn LinearOperator<V>, &mut dyn Preconditioner<V>), DescentError>;
 
-    /// [`linearize`](Self::linearize), with the preconditioner rebuilt from this Hessian; no difference for a
-    /// constant preconditioner.
+    /// As [`linearize`](Self::linearize), but rebuilds the preconditioner from this Hessian unless it is
+    /// constant.
     ///
     /// # Errors
-    /// [`DescentError::Linearize`] if the preconditioner cannot be built; the old preconditioner is then
+    /// [`DescentError::Linearize`] if the preconditioner cannot be built. The old preconditioner is then
     /// still in use.
     fn relinearize(
         &mut self,
@@ -29,9 +29,9 @@ pub trait Linearize<V: Vector>: Objective<V> {
         self.linearize(x)
     }
 
-    /// Whether [`relinearize`](Self::relinearize) at x would change the preconditioner: false for a constant
-    /// preconditioner and if it was just built at x. A second call at the same x returns true for a
-    /// preconditioner that can be rebuilt, since the first rebuild did not help.
+    /// Whether [`relinearize`](Self::relinearize) at x would change the preconditioner: false if it is
+    /// constant or was just built at x. A second call at the same x returns true if the preconditioner can be
+    /// rebuilt, because the first rebuild did not help.
     ///
     /// # Errors
     /// [`DescentError::Core`] if x cannot be read.
@@ -40,11 +40,11 @@ pub trait Linearize<V: Vector>: Objective<V> {
         Ok(true)
     }
 
-    /// Makes later Hessians positive definite approximations (`true`) or exact (`false`); returns false if
-    /// the objective has only one Hessian.
+    /// Selects positive definite approximations (`true`) or exact Hessians (`false`) for later calls; returns
+    /// false if the objective has only one kind.
     ///
-    /// Newton's method first uses the exact Hessian. It uses the approximation after negative curvature, and
-    /// whenever the preconditioner is rebuilt.
+    /// Newton's method first uses the exact Hessian. It uses the approximation after negative curvature and
+    /// to rebuild the preconditioner.
     fn project(&mut self, stand_in: bool) -> bool {
         let _ = stand_in;
         false
@@ -90,9 +90,9 @@ pub trait Linearize<V: Vector>: Objective<V> {
 pub struct Linearized<F, A, M, Assemble, Update> {
     /// The objective f.
     pub objective: F,
-    /// The Hessian as last assembled.
+    /// The last assembled Hessian.
     pub hessian: A,
-    /// The preconditioner as last updated.
+    /// The last built preconditioner.
     pub inverse: M,
     assemble: Assemble,
     update: Update,
@@ -101,8 +101,8 @@ pub struct Linearized<F, A, M, Assemble, Update> {
 }
 
 impl<F, A, M, Assemble, Update> Linearized<F, A, M, Assemble, Update> {
-    /// Combines the parts; `hessian` and `inverse` may hold any values of the right size until the first
-    /// refresh.
+    /// Combines the parts. Until the first refresh, `hessian` and `inverse` may have any values of the right
+    /// size.
     pub fn new<V: Vector>(objective: F, hessian: A, inverse: M, assemble: Assemble, update: Update) -> Self
     where
         Assemble: FnMut(&mut F, &V, &mut A) -> Result<(), DescentError>,
@@ -111,13 +111,13 @@ impl<F, A, M, Assemble, Update> Linearized<F, A, M, Assemble, Update> {
         Self { objective, hessian, inverse, assemble, update, renews: true, project: None }
     }
 
-    /// Keeps the preconditioner constant: `update` is not called, and refreshes are not counted.
+    /// Makes the preconditioner constant: `update` is not called, and refreshes are not counted.
     pub fn with_constant_inverse(self) -> Self {
         Self { renews: false, ..self }
     }
 
-    /// Offers two Hessians: after `project(f, true)`, `assemble` writes a positive definite approximation;
-    /// after `project(f, false)`, the exact Hessian.
+    /// Provides two kinds of Hessian: after `project(f, true)` `assemble` writes a positive definite
+    /// approximation, after `project(f, false)` the exact Hessian.
     pub fn projecting(self, project: fn(&mut F, bool)) -> Self {
         Self { project: Some(project), ..self }
     }

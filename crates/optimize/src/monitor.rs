@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use coarsen_core::{Real, Vector};
 
-/// The state of a running descent, as a monitor receives it.
+/// The state of a running descent, which a monitor receives.
 pub struct Iterate<'a, V: Vector> {
     /// The number of steps so far; 0 at the start.
     pub number: usize,
@@ -33,11 +33,10 @@ pub enum Verdict {
     Stop,
 }
 
-/// A function called at every iterate, including the first and the last, if f and its gradient are finite
-/// there; `Break` ends the descent.
+/// A function that is called at every iterate, including the first and the last; `Break` ends the descent.
 ///
-/// `()` does nothing, a closure is a monitor, a pair calls two monitors, [`DescentHistory`] records f and
-/// ‖∇f‖.
+/// It is not called if f or its gradient is not finite. `()` does nothing, a closure is a monitor, a pair
+/// calls two monitors, and [`DescentHistory`] records f and ‖∇f‖.
 ///
 /// ```
 /// use coarsen_core::Stop;
@@ -73,7 +72,8 @@ impl<V: Vector, A: DescentMonitor<V>, B: DescentMonitor<V>> DescentMonitor<V> fo
     }
 }
 
-/// The history of f and of ‖∇f‖ in the norm of the descent, from the start on; it allocates as it grows.
+/// The history of f and of ‖∇f‖ in the norm of the descent, beginning with the start. It allocates as it
+/// grows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescentHistory<T> {
     /// f(x).

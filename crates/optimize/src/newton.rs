@@ -20,15 +20,15 @@ use crate::{DescentError, Direction, Linearize, Proposal, Refusal};
 pub enum Forcing<T> {
     /// The stopping rule of the inner method: a fixed tolerance, or a fixed number of iterations.
     AsGiven,
-    /// η = γ (‖g‖ / ‖g_old‖)^2 with γ = 0.9, at least γ η_old² while that is above 0.1, at most 0.5.
-    /// Converges quadratically up to a factor and saves inner iterations far from the solution. Eisenstat
-    /// & Walker 1996, (2.6) and §2.1.
+    /// η = γ (‖g‖ / ‖g_old‖)² with γ = 0.9, at most 0.5, and at least γ η_old² if this bound is above 0.1.
+    /// Newton's method then converges quadratically up to a factor, and saves inner iterations far from the
+    /// solution. Eisenstat & Walker 1996, (2.6) and §2.1.
     EisenstatWalker,
-    /// η = min(1/2, √max(√(gᵀM⁻¹g), τ)): the preconditioner scales stiff and soft parts, so that the large
-    /// gradients of stiff parts do not determine η. Wang et al. 2020 (HOT), §5.3.
-    /// Deviation: the inner solve measures its residual in the Euclidean norm.
+    /// η = min(1/2, √max(√(gᵀM⁻¹g), τ)). The preconditioner balances stiff and soft parts, so that the large
+    /// gradients of stiff parts do not determine η. Wang et al. 2020 (HOT), §5.3. *Deviation*: the inner
+    /// solve measures its residual in the Euclidean norm.
     Preconditioned {
-        /// τ: the paper uses the tolerance of Li et al. 2019 (in the Euclidean norm) for the stiffest
+        /// τ. The paper uses the tolerance of Li et al. 2019, in the Euclidean norm, for the stiffest
         /// material.
         floor: T,
     },
@@ -36,16 +36,17 @@ pub enum Forcing<T> {
 
 /// Newton's method: d = −H⁻¹ ∇f, solved by a Krylov method.
 ///
-/// Near a minimiser with a positive definite Hessian every exact step squares the error. Far from it an inner
-/// solve may find negative curvature. The direction is then refused ([`Refusal::Inner`]). It is computed
-/// again with a positive definite approximation if the objective has one ([`Linearize::project`]:
-/// projection on demand), or [`OrElse`](crate::OrElse) uses its fallback. With an approximate Hessian
-/// everywhere, convergence is linear where the exact Hessian is indefinite. *Use* if Hessians are cheap
-/// compared with the solve, or if high accuracy is required. *Cost* 1 Hessian, 1 inner solve; one more
-/// Hessian at a refresh if the objective has two Hessians, since the preconditioner is built from the
-/// positive definite one; 1 vector, and the vectors of the inner method. *Reference* Nocedal & Wright 2006,
-/// §7.1, Algorithm 7.1; Wang et al. 2020 (HOT), Algorithm 1; projection on demand: Longva, Löschner,
-/// Fernández-Fernández, Larionov, Ascher & Bender 2023, "Pitfalls of projection".
+/// Near a minimiser with a positive definite Hessian, convergence with exact steps is quadratic. Far from a
+/// minimiser an inner solve may find negative curvature, and the direction is refused ([`Refusal::Inner`]).
+/// If the objective has a positive definite approximation, the direction is computed again with it
+/// (projection on demand, [`Linearize::project`]). Otherwise [`OrElse`](crate::OrElse) can provide a
+/// fallback. If an approximation is used in every step, convergence is linear where the exact Hessian is
+/// indefinite. *Use* if Hessians are cheap compared with the solve, or if high accuracy is required. *Cost*
+/// of an iteration: 1 Hessian and 1 inner solve. A refresh needs a second Hessian if the objective has two
+/// kinds, since the preconditioner is built from the positive definite approximation. *Memory*: 1 vector, and
+/// the vectors of the inner method. *Reference* Nocedal & Wright 2006, §7.1, Algorithm 7.1; Wang et al. 2020
+/// (HOT), Algorithm 1; projection on demand: Longva, Löschner, Fernández-Fernández, Larionov, Ascher & Bender
+/// 2023, "Pitfalls of projection".
 ///
 /// See [`Linearized`](crate::Linearized) for an example.
 pub struct Newton<V: Vector, K> {
@@ -55,7 +56,7 @@ pub struct Newton<V: Vector, K> {
     pub forcing: Forcing<V::Real>,
     inner_iterations: usize,
     last: Option<Last<V::Real>>,
-    /// Whether `last` belongs to this x: a second proposal at the same x keeps η.
+    /// Whether `last` belongs to this x. A second proposal at the same x keeps η.
     chosen: bool,
     renew: bool,
     hessian: Hessian,
@@ -65,7 +66,7 @@ pub struct Newton<V: Vector, K> {
 /// The Hessian of the next proposal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hessian {
-    /// The only Hessian, or no choice made yet.
+    /// The only Hessian, or no choice was made yet.
     Given,
     /// The exact Hessian.
     Exact,
@@ -79,18 +80,19 @@ struct Last<T> {
 }
 
 impl<V: Vector> Newton<V, Cg<V>> {
-    /// Newton's method with inner systems solved to 1e-12 in `f64`, 1e-5 in `f32`.
+    /// Returns Newton's method with inner systems solved to 1e-12 in `f64` and 1e-5 in `f32`.
     pub fn exact() -> Self {
         let tolerance = V::Real::of(if V::Real::EPSILON.wide() > 1e-10 { 1e-5 } else { 1e-12 });
         Self::with(Cg::new(Stop::relative(tolerance)), Forcing::AsGiven)
     }
 
-    /// Newton's method with inner systems solved to the accuracy that the outer iteration needs.
+    /// Returns Newton's method with inner systems solved to the accuracy that the outer iteration needs.
     pub fn inexact() -> Self {
         Self::with(Cg::default(), Forcing::EisenstatWalker)
     }
 
-    /// Newton's method with a fixed number of inner iterations (Wu, Wang & Wang 2022, §4.3; 32 in Table 1).
+    /// Returns Newton's method with a fixed number of inner iterations (Wu, Wang & Wang 2022, §4.3; 32 in
+    /// their Table 1).
     pub fn fixed(iterations: usize) -> Self {
         let stop = Stop { max_iterations: iterations, ..Stop::relative(num_traits::zero()) };
         Self::with(Cg::new(stop), Forcing::AsGiven)
@@ -98,7 +100,7 @@ impl<V: Vector> Newton<V, Cg<V>> {
 }
 
 impl<V: Vector, K: Krylov<V>> Newton<V, K> {
-    /// Newton's method with any inner method; use `FlexibleCg` for preconditioners that vary.
+    /// Returns Newton's method with any inner method; use `FlexibleCg` for preconditioners that vary.
     pub fn with(inner: K, forcing: Forcing<V::Real>) -> Self {
         Self {
             inner,
@@ -112,14 +114,14 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
         }
     }
 
-    /// Resets the forcing term to its value at a first step; call it when the objective changes.
+    /// Resets the forcing term to its value at a first step; call this function when the objective changes.
     pub fn forget(&mut self) {
         self.last = None;
         self.chosen = false;
         self.hessian = Hessian::Given;
     }
 
-    /// η for a gradient of norm `norm`.
+    /// Returns η for a gradient of norm `norm`.
     fn eisenstat_walker(&mut self, norm: V::Real) -> V::Real {
         let [gamma, threshold, most] = [0.9, 0.1, 0.5].map(V::Real::of);
         let eta = match &self.last {
@@ -169,7 +171,7 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
 
 impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newton<V, K> {
     fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
-        // The last proposal may have failed without a call of `learn`.
+        // The last descent may have ended without a call of `learn`.
         (self.hessian, self.chosen) = (Hessian::Given, false);
         let budget = self.inner.stop_mut().max_iterations;
         within("Newton::inner, max_iterations", V::Real::of(budget as f64), budget > 0, "1 or more")?;
@@ -188,7 +190,7 @@ impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newt
         }
         let solved = self.solve(f, x, g, d, renew && !choice);
         if choice {
-            f.project(true); // for other callers, such as the fallback of a chain
+            f.project(true); // for other users, such as the fallback of a chain
         }
         Ok(match solved? {
             Outcome::Converged | Outcome::IterationLimit | Outcome::Stagnated => Proposal::Unit,
@@ -200,7 +202,7 @@ impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newt
         <Self as Direction<V, F>>::witness(self, s, y);
     }
 
-    /// A step of another direction changes x like an own step.
+    /// A step of another direction has the same effect as an own step, because it changes x.
     fn witness(&mut self, _: &V, _: &V) {
         self.hessian = Hessian::Given;
         self.chosen = false;

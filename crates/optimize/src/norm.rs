@@ -7,10 +7,10 @@ use crate::line_search::within;
 
 /// ‖W ∇f‖₂ with a diagonal W, or ‖∇f‖₂: the norm for stopping, refreshing, stagnation and the report.
 ///
-/// *Use* weights if f has stiff and soft parts. [`node_weights`] of characteristic forces give the
-/// node-wise characteristic norm of Wang et al. 2020 (HOT), Eq. 9. A tolerance is then a strain, in stiff and
-/// in soft parts (1e-7 in their §7.1).
-/// *Cost* of weights: 3 passes and one reduction per step, 2 vectors.
+/// *Use* weights if f has stiff and soft parts. [`node_weights`] of characteristic forces give the node-wise
+/// characteristic norm of Wang et al. 2020 (HOT), Eq. 9. The tolerance is then a strain, both in stiff and in
+/// soft parts (1e-7 in their §7.1). *Cost* of weights: 3 passes and one reduction per step. *Memory*: 2
+/// vectors.
 ///
 /// ```
 /// use coarsen_core::Stop;
@@ -37,10 +37,10 @@ impl<V: Vector> Default for Norm<V> {
 }
 
 impl<V: Vector> Norm<V> {
-    /// The norm with these weights, one per scalar of x and in the same layout.
+    /// Returns the norm with these weights, one per scalar of x and in the layout of x.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for weights that are not finite or whose squares overflow, [`Error::Device`] when
+    /// [`Error::Parameter`] for weights that are not finite or whose squares overflow, [`Error::Device`] if
     /// memory cannot be allocated.
     pub fn weighted(weights: V) -> Result<Self, Error> {
         let size = weights.norm();
@@ -69,10 +69,11 @@ impl<V: Vector> Norm<V> {
     }
 }
 
-/// Weights 1 / (cᵢ √n) for each of the `components` of n nodes with the characteristic forces cᵢ = `forces`.
+/// Returns the weights 1 / (cᵢ √n), for the characteristic forces cᵢ of n nodes and `components` scalars per
+/// node.
 ///
-/// ‖W ∇f‖₂ is then the root mean square of force / characteristic force over the nodes. Nodes of a mesh have
-/// cᵢ = ℓᵢ ξᵢ, nodes of a grid have a common ℓᵢ; if x are velocities, multiply cᵢ by the time step.
+/// ‖W ∇f‖₂ is then the root mean square over the nodes of force / characteristic force. For a mesh, cᵢ = ℓᵢ
+/// ξᵢ. For a grid, all nodes have the same ℓᵢ. If x are velocities, multiply cᵢ by the time step.
 ///
 /// # Errors
 /// [`Error::Parameter`] for a force that is not positive and finite.

@@ -4,12 +4,12 @@ use coarsen_core::Vector;
 
 use crate::{DescentError, Direction, Proposal};
 
-/// The first direction, with the second as a fallback for one step if the first is refused, does not descend,
-/// or its line search fails.
+/// The first direction, with the second direction as a fallback.
 ///
-/// Both directions learn from every step. Chains nest: `OrElse::new(newton,
+/// The fallback is used for one step if the first direction is refused or does not descend, or if its line
+/// search fails. Both directions learn from every step. Chains can be nested: `OrElse::new(newton,
 /// OrElse::new(lbfgs, Gradient::steepest()))`. *Use* for Hessians that may be indefinite far from the
-/// solution. *Reference* the fallback list of PolySolve.
+/// solution. *Reference*: the fallback list of PolySolve.
 ///
 /// ```
 /// use coarsen_core::Stop;
@@ -21,9 +21,9 @@ use crate::{DescentError, Direction, Proposal};
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```
 pub struct OrElse<A, B> {
-    /// The direction tried first.
+    /// The direction that is tried first.
     pub first: A,
-    /// The direction tried when the first fails.
+    /// The direction that is tried if the first direction fails.
     pub second: B,
     fallen: bool,
 }

@@ -4,12 +4,12 @@ use coarsen_core::{Objective, Scalar, Vector};
 
 use crate::{Ray, Step};
 
-/// φ(α) = f(x + α d). The last point is stored, so that repeated evaluations there are free.
+/// φ(α) = f(x + α d). The last point is stored, so that repeated evaluations at this point cost nothing.
 pub(crate) struct Along<'a, V: Vector, F: ?Sized> {
     f: &'a mut F,
     x: &'a V,
     d: &'a V,
-    /// x + α d of the last α.
+    /// x + α d for the last α.
     trial: &'a mut V,
     /// ∇f at `trial`, if `differentiated`.
     g: &'a mut V,
@@ -37,8 +37,8 @@ impl<'a, V: Vector, F: Objective<V> + ?Sized> Along<'a, V, F> {
         Self { f, x, d, trial, g, evaluations, at, value, round_off, differentiated: false, slope }
     }
 
-    /// Stores the point of an accepted step in `trial` and its gradient in `g`; returns the round-off of the
-    /// last energy, if an energy was evaluated.
+    /// Stores the point of an accepted step in `trial` and its gradient in `g`. Returns the step and, if an
+    /// energy was evaluated, the round-off of the last energy.
     pub(crate) fn settle(&mut self, step: Step<V::Real>) -> (Step<V::Real>, Option<V::Real>) {
         self.differentiate(step.alpha);
         (step, self.round_off)

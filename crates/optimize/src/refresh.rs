@@ -1,4 +1,4 @@
-//! When the preconditioner of a descent is rebuilt.
+//! Policies for rebuilding the preconditioner of a descent.
 
 use coarsen_core::{Preconditioner, Real, Vector};
 
@@ -7,12 +7,12 @@ use crate::{DescentError, Direction, Proposal};
 /// The policy by which the driver rebuilds the preconditioner of its direction from the curvature at the
 /// current x.
 ///
-/// Under every policy, when a line search fails with an old preconditioner and with every safer direction,
-/// the preconditioner is rebuilt and the step is tried again.
+/// All policies rebuild an old preconditioner after a failure: if the line search also fails for every safer
+/// direction, the preconditioner is rebuilt and the step is tried again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refresh {
-    /// Only after a failure: the caller refreshes, or the preconditioner is constant.
+    /// Only after a failure. *Use* if the caller refreshes or the preconditioner is constant.
     #[default]
     Never,
     /// Before the first iteration of every `minimize`: once per time step (Wang et al. 2020, Algorithm 3).
@@ -20,8 +20,8 @@ pub enum Refresh {
     /// Before iterations 0, k, 2k, …; 0 counts as 1 (Wu, Wang & Wang 2022, §4.3: 8).
     Every(usize),
     /// Before the first iteration, and when convergence has slowed down. The reduction of ‖∇f‖ over every n
-    /// iterations is compared with the reduction over the first n iterations after the last refresh. The
-    /// preconditioner is rebuilt if ‖∇f‖ rose, or if its reduction in orders of magnitude was less than half
+    /// iterations is compared with the reduction over the first n iterations after the last refresh, both in
+    /// orders of magnitude. The preconditioner is rebuilt if ‖∇f‖ rose or if the reduction is less than half
     /// as large; 0 counts as 1.
     WhenSlower(usize),
 }
@@ -31,7 +31,7 @@ pub enum Refresh {
 pub(crate) struct Pace {
     /// The iteration of the last refresh; `None` before the first refresh of this descent.
     born: Option<usize>,
-    /// The last iteration tested, plus one: an iteration that is tried again is not tested again.
+    /// One plus the last tested iteration. An iteration that is repeated is not tested again.
     judged: usize,
     /// log ‖∇f‖ at the start of the current n iterations.
     mark: f64,
@@ -60,7 +60,7 @@ impl Pace {
         due
     }
 
-    /// Records that the preconditioner was built in iteration `k`.
+    /// Records that the preconditioner was rebuilt in iteration `k`.
     pub(crate) fn renewed<T: Real>(&mut self, k: usize, norm: T) {
         *self = Self { born: Some(k), judged: k + 1, mark: norm.wide().ln(), first: 0.0 };
     }
@@ -87,15 +87,16 @@ pub trait Preconditioned<V: Vector> {
     /// The type of the preconditioner.
     type Inverse;
 
-    /// Mutable access to the preconditioner; data that depend on the old preconditioner are dropped.
+    /// Gives access to the preconditioner to change it, and drops all data that depend on the old
+    /// preconditioner.
     fn inverse_mut(&mut self) -> &mut Self::Inverse;
 }
 
-/// A direction with a preconditioner that depends on x: `update(f, x, m)` rebuilds m from the curvature of f
-/// at x and returns whether m changed.
+/// A direction whose preconditioner is rebuilt: `update(f, x, m)` rebuilds m from the curvature of f at x and
+/// returns whether m changed.
 ///
-/// [`Descent::refresh`](crate::Descent::refresh) sets when `update` is called. Newton's method does not need
-/// this wrapper, since [`Linearize`](crate::Linearize) rebuilds its preconditioner.
+/// [`Descent::refresh`](crate::Descent::refresh) determines when `update` is called. Newton's method does not
+/// need this wrapper, since [`Linearize`](crate::Linearize) rebuilds its preconditioner.
 ///
 /// ```
 /// use coarsen_core::{Identity, Stop};
@@ -119,7 +120,7 @@ pub struct Refreshed<D, U> {
 }
 
 impl<D, U> Refreshed<D, U> {
-    /// `direction`, with its preconditioner rebuilt by `update`.
+    /// Returns `direction` with its preconditioner rebuilt by `update`.
     pub fn new<V, F: ?Sized>(direction: D, update: U) -> Self
     where
         V: Vector,
@@ -180,7 +181,8 @@ mod tests {
         assert!(refreshes(Refresh::Never, &[1.0; 20]).is_empty());
     }
 
-    /// ‖∇f‖ falls to a tenth in each of 6 iterations, then to 0.8; half the rate would be 10^(-1/2) ≈ 0.32.
+    /// ‖∇f‖ is multiplied by 0.1 in each of 6 iterations, then by 0.8. Half of the first rate would be a
+    /// factor of 10^(-1/2) ≈ 0.32.
     #[test]
     fn when_the_contraction_worsens() {
         let mut norm = 1.0;

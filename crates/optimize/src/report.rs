@@ -21,7 +21,7 @@ pub enum Criterion {
     Step,
 }
 
-/// Why a direction could not be used.
+/// The reason why a direction could not be used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -37,7 +37,7 @@ pub enum Refusal {
     },
     /// The linear solve inside a Newton step failed.
     Inner(Outcome),
-    /// The direction holds NaN or infinity.
+    /// The direction contains NaN or infinity.
     NotFinite,
 }
 
@@ -88,7 +88,7 @@ impl DescentOutcome {
         }
     }
 
-    /// The likely cause and the cure, one sentence each; empty if converged.
+    /// Returns the likely cause and the cure, one sentence each; empty if converged.
     pub fn advice(self) -> &'static str {
         match self {
             Self::Converged(_) => "",
@@ -145,7 +145,7 @@ pub struct DescentReport<T> {
     pub values: usize,
     /// The number of evaluations of ∇f.
     pub gradients: usize,
-    /// The number of changes to a safer direction (memory dropped, momentum stopped, fallback used).
+    /// The number of changes to a safer direction: pairs dropped, momentum stopped, or fallback used.
     pub retreats: usize,
     /// The number of rebuilds of the preconditioner.
     pub refreshes: usize,
@@ -224,7 +224,7 @@ impl<T: Real> fmt::Display for Minimized<T> {
     }
 }
 
-/// A descent that met no criterion, as an error.
+/// The error for a descent that met no criterion.
 #[derive(Clone, Copy, PartialEq, thiserror::Error)]
 #[error("{outcome} after {iterations} iterations at gradient {gradient:.2e} (asked {tolerance:.1e}): {}", .outcome.advice())]
 pub struct NotMinimized {

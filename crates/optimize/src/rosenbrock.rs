@@ -5,8 +5,7 @@ use coarsen_core::{Objective, Real};
 /// Rosenbrock's function of pairs of variables: Σ 100 (x₂ᵢ − x₂ᵢ₋₁²)² + (1 − x₂ᵢ₋₁)².
 ///
 /// The minimum is 0 at x = (1, …, 1), at the end of a curved valley. The usual start is (−1.2, 1, −1.2, 1,
-/// …). If the number of variables is odd, the last variable has no effect.
-/// *Use* to test a method.
+/// …). If the number of variables is odd, the last variable has no effect. *Use* to test a method.
 /// *Reference* Rosenbrock 1960; Moré, Garbow & Hillstrom 1981, "Testing unconstrained optimization software",
 /// ACM TOMS 7(1), problems 1 and 21.
 ///

@@ -1,4 +1,4 @@
-//! The state of a running descent: counters, and tests for its end.
+//! The state of a running descent: counters and stopping tests.
 
 use std::ops::ControlFlow;
 
@@ -10,25 +10,26 @@ use crate::{
     Proposal, Refresh, Refusal, Start, Step, Verdict,
 };
 
-/// The minimum number of steps without progress after which the descent stagnates.
+/// The smallest number of steps without progress that counts as stagnation.
 const PATIENCE: usize = 20;
 
-/// The descent stagnates only after 1/`SHARE` of the steps so far brought no progress, since a method that
-/// takes thousands of steps progresses slowly.
+/// Stagnation also requires that the last 1/`SHARE` of all steps made no progress, since a method that takes
+/// thousands of steps progresses slowly.
 const SHARE: usize = 8;
 
-/// ‖∇f‖ must fall to this share to count as progress when f no longer falls.
+/// If f no longer falls, ‖∇f‖ must fall to this fraction to count as progress.
 const PROGRESS: f64 = 0.9;
 
-/// The maximum number of failures at one x. A direction of a chain fails at most twice, and the chain starts
-/// again after a refresh, so a chain of eight is tried completely. The limit also ends a direction that
-/// always retreats.
+/// The maximal number of failures at one x. In a chain each direction fails at most twice, and the chain
+/// starts again after a refresh. So the limit allows all attempts of a chain of eight directions. It also
+/// stops a direction that always retreats.
 const RECOVERIES: usize = 32;
 
-/// The largest factor between the predicted first step and the step of equal first-order decrease.
+/// The largest factor between the predicted first step and the step with the same first-order decrease as the
+/// last step.
 const SCALE: f64 = 10.0;
 
-/// The criteria requested.
+/// The requested criteria.
 pub(crate) struct Criteria<T> {
     pub(crate) stop: Stop<T>,
     pub(crate) decrease: T,
@@ -66,7 +67,7 @@ pub(crate) struct DescentState<T> {
     mark: T,
     /// The number of steps since the last progress.
     idle: usize,
-    /// The last iterate passed to the monitor, plus one.
+    /// One plus the number of the last iterate passed to the monitor.
     shown: usize,
     /// The number of failures at this iterate.
     failures: usize,
@@ -159,7 +160,7 @@ impl<T: Real> DescentState<T> {
         Ok(())
     }
 
-    /// Computes a descent direction from x, or the reason why none is available.
+    /// Computes a descent direction from x. Returns the reason if none is available.
     pub(crate) fn aim<V, F, D>(
         &self,
         f: &mut F,
@@ -200,7 +201,7 @@ impl<T: Real> DescentState<T> {
         Ok(Ok(Aim { start: Start { value, round_off, slope, first, least, most }, length }))
     }
 
-    /// Predicts the first step along a direction without a scale: Nocedal & Wright 2006, §3.5.
+    /// Predicts the first step along a direction of arbitrary length: Nocedal & Wright 2006, §3.5.
     fn predict(&self, slope: T) -> Option<T> {
         let last = self.last.as_ref()?;
         let same = last.alpha * last.slope / slope; // equal first-order decrease
@@ -210,7 +211,8 @@ impl<T: Real> DescentState<T> {
         (guess.is_finite() && guess > T::zero()).then_some(guess)
     }
 
-    /// Recovers from a failure at x; returns whether a safer direction or a new preconditioner is available.
+    /// Requests a safer direction or a new preconditioner after a failure at x. Returns whether one is
+    /// available.
     pub(crate) fn recover<V, F, D>(
         &mut self,
         f: &mut F,
@@ -236,7 +238,7 @@ impl<T: Real> DescentState<T> {
         Ok(true)
     }
 
-    /// Counts a step that ends at gradient norm `norm`; `round_off` is the round-off of its energy.
+    /// Counts a step to a point with gradient norm `norm`; `round_off` is the round-off of the energy there.
     pub(crate) fn advance(
         &mut self,
         criteria: &Criteria<T>,

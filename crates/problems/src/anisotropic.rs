@@ -1,9 +1,9 @@
 //! Anisotropic diffusion whose strong direction is not aligned with the grid.
 //!
-//! −div(Q diag(1, ε) Qᵀ grad u) = f with the rotation Q by θ, by bilinear (Q1) elements on squares. Strong
-//! couplings are not along grid lines, so coarsening along axes fails; the problem tests the strength of
-//! connection: Trottenberg, Oosterlee & Schüller 2001, *Multigrid*. PyAMG's
-//! `diffusion_stencil_2d(type='FE')` is the same stencil.
+//! The equation is −div(Q diag(1, ε) Qᵀ grad u) = f with the rotation Q by θ, discretised by bilinear (Q1)
+//! elements on squares. Strong couplings are not along grid lines, so coarsening along axes fails. The
+//! problem tests measures of strength of connection: Trottenberg, Oosterlee & Schüller 2001, *Multigrid*.
+//! PyAMG's `diffusion_stencil_2d(type='FE')` is the same stencil.
 
 use std::f64::consts::FRAC_PI_3;
 
@@ -12,14 +12,14 @@ use coarsen_sparse::NearKernel;
 use crate::grid::Grid;
 use crate::{Problem, ProblemError, rows};
 
-/// ε: the ratio of diffusion across and along the strong direction.
+/// ε: the diffusion orthogonal to the strong direction divided by the diffusion along it.
 const WEAK: f64 = 1e-3;
 
 /// θ: the angle from the x axis to the strong direction, 60 degrees.
 const ANGLE: f64 = FRAC_PI_3;
 
-/// Q1 elements for anisotropic diffusion (θ = 60 degrees, ε = 10⁻³) on N x N interior points, u = 0 on the
-/// boundary.
+/// Returns Q1 elements for anisotropic diffusion (θ = 60 degrees, ε = 10⁻³) on N x N interior points, with u
+/// = 0 on the boundary.
 ///
 /// With the tensor entries k_xx = cos²θ + ε sin²θ, k_yy = ε cos²θ + sin²θ and k_xy = (1 − ε) cos θ sin θ, the
 /// stencil is
@@ -58,7 +58,7 @@ pub fn anisotropic2d(n: usize) -> Result<Problem, ProblemError> {
     Ok(Problem { name: format!("anisotropic2d:{n}"), matrix, positions, near_kernel, constraints: None })
 }
 
-/// The weights of the neighbours (x + p − 1, y + q − 1).
+/// Returns the weights of the neighbours (x + p − 1, y + q − 1).
 fn stencil(epsilon: f64, theta: f64) -> [[f64; 3]; 3] {
     let (s, c) = theta.sin_cos();
     let (xx, yy, xy) = (c * c + epsilon * s * s, epsilon * c * c + s * s, (1.0 - epsilon) * c * s);
@@ -81,8 +81,8 @@ mod tests {
         }
     }
 
-    /// At 90 degrees with ε = 0, all diffusion runs along y: the stencil is the 1D Laplacian times the mass
-    /// (1, 4, 1)/6.
+    /// At 90 degrees with ε = 0, diffusion is only along y, and the stencil is the 1D Laplacian times the
+    /// mass (1, 4, 1)/6.
     #[test]
     fn diffusion_along_y() {
         let mass = [1.0 / 6.0, 4.0 / 6.0, 1.0 / 6.0];

@@ -1,11 +1,11 @@
 //! Linear elasticity of a cube with one face held.
 //!
-//! Trilinear hexahedra (Q1) for −div σ = f, σ = λ tr(ε) I + 2 μ ε, ε = (∇u + ∇uᵀ)/2. The stiffness between
-//! nodes a and b of an element is (Hughes 2000, *The Finite Element Method*, chapters 2 and 3)
+//! Trilinear hexahedra (Q1) discretise −div σ = f, σ = λ tr(ε) I + 2 μ ε, ε = (∇u + ∇uᵀ)/2. The stiffness
+//! between nodes a and b of an element is (Hughes 2000, *The Finite Element Method*, chapters 2 and 3)
 //!
 //! > K_ab = ∫ λ ∇N_a ∇N_bᵀ + μ ∇N_b ∇N_aᵀ + μ (∇N_a · ∇N_b) I    (1)
 //!
-//! by 2 x 2 x 2 Gauss points, exact on cubes. K_ba = K_abᵀ and A = Aᵀ hold bitwise.
+//! The integral uses 2 x 2 x 2 Gauss points, which is exact on cubes. K_ba = K_abᵀ and A = Aᵀ hold bitwise.
 //!
 //! | symbol | name |
 //! |---|---|
@@ -19,7 +19,7 @@ use coarsen_sparse::NearKernel;
 use crate::grid::Grid;
 use crate::{NumpyRandom, Problem, ProblemError, rows};
 
-/// The smallest `jump`; its inverse is the largest.
+/// The smallest allowed `jump`; its inverse is the largest.
 const LEAST_JUMP: f64 = 1e-12;
 
 /// E of the soft elements, Pa.
@@ -34,12 +34,13 @@ const BLOCK: usize = 5;
 /// The seed of the matrices on which other libraries were measured.
 const SEED: u64 = 11;
 
-/// Linear elasticity of the unit cube of N³ trilinear hexahedra (E = 10⁵ Pa, ν = 0.3), with the face x = 0
-/// held and eliminated; 3x3 blocks.
+/// Returns linear elasticity of the unit cube of N³ trilinear hexahedra (E = 10⁵ Pa, ν = 0.3), with the face
+/// x = 0 held and eliminated; 3x3 blocks.
 ///
-/// Unknowns are the displacements of the N (N + 1)² free nodes. With `jump` ≠ 1, each block of 5³ elements is
-/// hard (E times `jump`) or soft with equal probability, drawn by [`NumpyRandom`] with seed 11, one draw per
-/// block, z fastest. The near-kernel holds the six rigid-body modes about the centroid of the free nodes.
+/// The unknowns are the displacements of the N (N + 1)² free nodes. With `jump` ≠ 1, each block of 5³
+/// elements is hard (E times `jump`) or soft with equal probability. [`NumpyRandom`] with seed 11 draws one
+/// number per block, z fastest. The near-kernel consists of the six rigid-body modes about the centroid of
+/// the free nodes.
 ///
 /// ```
 /// let p = coarsen_problems::elasticity3d(10, 1e4)?;
@@ -90,18 +91,18 @@ pub fn elasticity3d(n: usize, jump: f64) -> Result<Problem, ProblemError> {
     Ok(Problem { name, matrix, positions, near_kernel, constraints: None })
 }
 
-/// The position of corner a of an element, in units of h: z fastest, so that corners are in the order of node
-/// numbers.
+/// Returns the position of corner a of an element in units of h. z varies fastest, so that corners are in the
+/// order of node numbers.
 fn offset(a: usize) -> [usize; 3] {
     [a >> 2, a >> 1 & 1, a & 1]
 }
 
-/// The corner at an offset.
+/// Returns the corner at an offset.
 fn corner([x, y, z]: [usize; 3]) -> usize {
     x << 2 | y << 1 | z
 }
 
-/// E of every element, for `side`³ blocks.
+/// Returns E of every element, for `side`³ blocks.
 fn moduli(elements: &Grid, side: usize, jump: f64) -> Vec<f64> {
     let mut random = NumpyRandom::new(SEED);
     let hard: Vec<bool> = (0..side * side * side).map(|_| random.uniform() < 0.5).collect();
@@ -112,7 +113,7 @@ fn moduli(elements: &Grid, side: usize, jump: f64) -> Vec<f64> {
     (0..elements.len()).map(|e| if hard[block(e)] { YOUNG * jump } else { YOUNG }).collect()
 }
 
-/// K_ab of a cube of side h for E = 1, row-major 3x3.
+/// Returns K_ab of a cube of side h for E = 1, as row-major 3x3 matrices.
 fn stiffness(h: f64) -> [[[f64; 9]; 8]; 8] {
     let lambda = POISSON / ((1.0 + POISSON) * (1.0 - 2.0 * POISSON));
     let mu = 0.5 / (1.0 + POISSON);
@@ -135,12 +136,12 @@ fn stiffness(h: f64) -> [[[f64; 9]; 8]; 8] {
     k
 }
 
-/// ∇N_a of the eight corners at a point of the reference cube [−1, 1]³.
+/// Returns ∇N_a of the eight corners at a point of the reference cube [−1, 1]³.
 fn gradients(point: [f64; 3], h: f64) -> [[f64; 3]; 8] {
     std::array::from_fn(|a| {
         let sign = offset(a).map(|side| 2.0 * side as f64 - 1.0);
         let hat: [f64; 3] = std::array::from_fn(|d| (1.0 + sign[d] * point[d]) / 2.0);
-        let slope = sign.map(|s| s / h); // d/dx of a hat of width h
+        let slope = sign.map(|s| s / h); // derivative of a hat function of width h
         [slope[0] * hat[1] * hat[2], hat[0] * slope[1] * hat[2], hat[0] * hat[1] * slope[2]]
     })
 }
@@ -149,7 +150,7 @@ fn gradients(point: [f64; 3], h: f64) -> [[f64; 3]; 8] {
 mod tests {
     use super::*;
 
-    /// An element of side h under unit strain in x: nodal forces are σ_xx h² / 4 with σ_xx = λ + 2 μ.
+    /// The nodal forces of an element of side h under unit strain in x are σ_xx h² / 4 with σ_xx = λ + 2 μ.
     #[test]
     fn one_element_under_uniform_strain() {
         let h = 0.25;
@@ -176,7 +177,7 @@ mod tests {
         }
     }
 
-    /// Rigid motions cause no force at nodes without a held neighbour.
+    /// Rigid motions cause no forces at nodes without a held neighbour.
     #[test]
     fn rigid_motions_cost_nothing_away_from_the_wall() {
         use coarsen_core::LinearOperator;

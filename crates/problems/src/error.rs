@@ -29,7 +29,7 @@ pub enum ProblemError {
         /// The sequence.
         name: String,
     },
-    /// A text that is not NAME:SIZE.
+    /// A text that does not have the form NAME:SIZE.
     #[error(
         "found `{found}`; expected NAME:SIZE with a whole number as SIZE, such as elasticity3d:31, or garment:FILE or softbody:FILE"
     )]
@@ -67,7 +67,7 @@ pub enum ProblemError {
         /// The value found.
         found: f64,
     },
-    /// A share outside 0 to 1.
+    /// A share outside of 0 to 1.
     #[error("share is {found}, but must be between 0 and 1: it is the share of vertices with a constraint")]
     Share {
         /// The value found.
@@ -76,17 +76,17 @@ pub enum ProblemError {
     /// Constraints that cannot be imposed.
     #[error(transparent)]
     Constraints(#[from] ConstraintError),
-    /// A ratio of stiffnesses beyond the precision of f64.
+    /// A ratio of stiffnesses that is too large or too small for the precision of f64.
     #[error(
         "jump is {found:e}, but must be between 1 / {limit:e} and {limit:e}: beyond, the stiffness of soft elements is lost in the round-off of hard ones; use a smaller contrast"
     )]
     Contrast {
         /// The ratio found.
         found: f64,
-        /// The largest ratio; the smallest is its inverse.
+        /// The largest ratio; its inverse is the smallest.
         limit: f64,
     },
-    /// A sequence without a step.
+    /// A sequence without steps.
     #[error("a sequence needs 1 step or more; found 0")]
     Steps,
     /// A file without a mesh, or with a mesh of the wrong kind.

@@ -2,19 +2,18 @@
 //!
 //! > A = M + Δt² K    (1)
 //!
-//! as assembled by the simulator of Wu, Wang & Wang 2022, §4.2. Stretching and bending come from
-//! [`coarsen_elastic`] at rest. There every triangle is a linear membrane in its own plane, with the tangents
-//! T = (t₁ t₂), 3 x 2, and the plane stress matrix C:
+//! A is assembled as in the simulator of Wu, Wang & Wang 2022, §4.2. Stretching and bending come from
+//! [`coarsen_elastic`], evaluated at rest. There every triangle is a linear membrane in its plane. With the 3
+//! x 2 matrix of tangents T = (t₁ t₂), the plane stress matrix C and the strain matrices B:
 //!
 //! > K_ab = a T B_aᵀ C B_b Tᵀ    (2)
 //!
-//! Motion normal to the plane is resisted only by bending (Bergou et al. 2006). For the two triangles at an
-//! edge:
+//! Only bending resists motion normal to the plane (Bergou et al. 2006). For the two triangles at an edge:
 //!
 //! > K_ab = 3 k / (A₀ + A₁) c_a c_b I    (3)
 //!
-//! Springs, a thousand times as stiff as the material, join vertices that are close in space and not coupled
-//! by (2) or (3):
+//! Springs a thousand times as stiff as the material join vertices that are close in space and that neither
+//! (2) nor (3) couples:
 //!
 //! > ±κ n nᵀ    (4)
 
@@ -35,21 +34,23 @@ const BENDING: f64 = 5e-5;
 const DENSITY: f64 = 0.2;
 /// The stiffness κ of contact springs in units of `STRETCH`.
 const CONTACT: f64 = 1000.0;
-/// The range of the reach of contact springs, in mean edge lengths; above it nearly all vertices are joined.
+/// The allowed reach of contact springs in mean edge lengths. With a larger reach nearly all vertices would
+/// be joined.
 const REACH: std::ops::RangeInclusive<f64> = 1e-3..=4.0;
 /// The longest side of the garment, m.
 const SIDE: f64 = 1.5;
 
-/// The implicit Euler step of Δt = `dt` seconds for a garment, the triangles of a file that
-/// [`coarsen_mesh::read`] can read; 3x3 blocks, no vertex held. Every triangle is divided into four,
-/// `divisions` times, and the garment is scaled to 1.5 m.
+/// Returns the implicit Euler step of Δt = `dt` seconds for a garment without held vertices; 3x3 blocks.
+///
+/// The garment consists of the triangles of a file that [`coarsen_mesh::read`] can read. Every triangle is
+/// divided into four, `divisions` times, and the garment is scaled to 1.5 m.
 ///
 /// With `contact` > 0, springs a thousand times as stiff as the membrane join vertices that are closer than
-/// `contact` mean edge lengths and not coupled by membrane or bending.
+/// `contact` mean edge lengths and that neither the membrane nor bending couples.
 ///
 /// # Errors
-/// [`ProblemError::Mesh`] for the file, [`ProblemError::Value`] for a `dt` that is not positive and finite or
-/// a `contact` that is neither 0 nor between 0.001 and 4, [`ProblemError::TooLarge`].
+/// [`ProblemError::Mesh`] if the file has no valid mesh, [`ProblemError::Value`] for a `dt` that is not
+/// positive and finite or a `contact` that is neither 0 nor between 0.001 and 4, [`ProblemError::TooLarge`].
 pub fn garment(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Problem, ProblemError> {
     ProblemError::check_positive("dt", dt)?;
     if contact != 0.0 && !REACH.contains(&contact) {
@@ -94,13 +95,13 @@ pub fn garment(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Pr
     Ok(Problem { name, matrix, positions: mesh.positions, near_kernel, constraints: None })
 }
 
-/// A triangle at rest; `None` if its height is negligible compared with its longest side.
+/// Returns a triangle at rest; `None` if its height is negligible compared with its longest side.
 fn flat(x: &[[f64; 3]], t: [u32; 3]) -> Option<Triangle> {
     Triangle::flat(t.map(|i| x[i as usize]))
 }
 
-/// Checks that every vertex has mass: triangles without area are allowed only if each of their vertices also
-/// belongs to a triangle with area.
+/// Checks that every vertex has mass. A triangle of area 0 is allowed if each of its vertices belongs to
+/// another triangle with positive area.
 fn check_mass(mesh: &Mesh, divisions: usize) -> Result<(), MeshError> {
     let mut heavy = vec![false; mesh.positions.len()];
     for t in mesh.triangles.iter().filter(|&&t| flat(&mesh.positions, t).is_some()) {
@@ -115,7 +116,7 @@ fn check_mass(mesh: &Mesh, divisions: usize) -> Result<(), MeshError> {
     }
 }
 
-/// Adds (2) and the mass of a triangle; both are 0 for triangles without area.
+/// Adds (2) and the mass of a triangle; both are 0 for a triangle of area 0.
 fn membrane(x: &[[f64; 3]], t: [u32; 3], dt: f64, places: &mut Vec<(u32, u32)>, values: &mut Vec<f64>) {
     let Some(triangle) = flat(x, t) else { return };
     let curved = triangle.at(Fabric::isotropic(STRETCH, POISSON), &t.map(|i| x[i as usize])).curvature(false);
@@ -137,12 +138,13 @@ fn bending(hinge: &Hinge, dt: f64, places: &mut Vec<(u32, u32)>, values: &mut Ve
     }
 }
 
-/// The hinges of a garment with the given shape at rest.
+/// Returns the hinges of a garment whose rest shape is the mesh.
 fn hinges(mesh: &Mesh) -> Vec<Hinge> {
     Hinge::all(&mesh.triangles, |i| mesh.positions[i as usize], BENDING)
 }
 
-/// (4) for all pairs of vertices closer than `share` mean edge lengths that the matrix does not couple.
+/// Returns (4) for all pairs of vertices that are closer than `share` mean edge lengths and that the matrix
+/// does not couple.
 fn springs_between(
     mesh: &Mesh,
     matrix: &coarsen_sparse::Bsr<f64>,
@@ -185,8 +187,7 @@ fn springs_between(
 mod tests {
     use super::*;
 
-    /// A flat square of two triangles: rigid motions in the plane cause no elastic force; translations cause
-    /// only inertial forces.
+    /// For a flat square of two triangles, rigid motions in the plane and tilts cause only inertial forces.
     #[test]
     fn a_square_by_hand() {
         let x = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];

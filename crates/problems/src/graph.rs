@@ -1,9 +1,9 @@
-//! A network without a grid.
+//! The Laplacian of a random network.
 //!
-//! A random geometric graph (Penrose 2003, *Random Geometric Graphs*): n points are uniform in the unit
-//! square, and points closer than r are joined. Rows vary in length, and node numbers are unrelated to
-//! positions. A tour through strips (Beardwood, Halton & Hammersley 1959) keeps the graph connected where
-//! points are sparse.
+//! The network is a random geometric graph (Penrose 2003, *Random Geometric Graphs*): n points are uniformly
+//! distributed in the unit square, and points closer than r are joined. Rows vary in length, and node numbers
+//! are unrelated to positions. A tour through strips (Beardwood, Halton & Hammersley 1959) keeps the graph
+//! connected where points are sparse.
 
 use std::f64::consts::PI;
 
@@ -22,11 +22,12 @@ const SHIFT: f64 = 1e-4;
 /// The seed of the points.
 const SEED: u64 = 5;
 
-/// The matrix L + 10⁻⁴ I with the Laplacian L of a connected random geometric graph of N nodes, unit weights.
+/// Returns L + 10⁻⁴ I with the Laplacian L of a connected random geometric graph of N nodes with unit
+/// weights.
 ///
-/// The coordinates (x, y) of a node are two uniform draws of [`NumpyRandom`] with seed 5, in the order of
-/// nodes. A node is joined to all nodes within r = (8 / (π N))^½, and to its two neighbours in a tour through
-/// all nodes. The constant vector is an exact eigenvector, with the smallest eigenvalue 10⁻⁴.
+/// The coordinates (x, y) of a node are two uniform numbers of [`NumpyRandom`] with seed 5, drawn in the
+/// order of nodes. A node is joined to all nodes within r = (8 / (π N))^½, and to its two neighbours in a
+/// tour through all nodes. The constant vector is an exact eigenvector, with the smallest eigenvalue 10⁻⁴.
 ///
 /// ```
 /// let p = coarsen_problems::graph(1000)?;
@@ -64,8 +65,8 @@ fn distance2(a: [f64; 3], b: [f64; 3]) -> f64 {
     (a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1])
 }
 
-/// The previous and the next node of each node in a tour that alternately runs up and down strips of width
-/// (3 / n)^½.
+/// Returns the previous and the next node of each node in a tour that runs alternately up and down strips of
+/// width (3 / n)^½.
 fn tour(positions: &[[f64; 3]]) -> Vec<[Option<usize>; 2]> {
     let n = positions.len();
     let strips = (n as f64 / 3.0).sqrt().ceil();
@@ -86,8 +87,8 @@ fn tour(positions: &[[f64; 3]]) -> Vec<[Option<usize>; 2]> {
     tour
 }
 
-/// Points sorted into square cells of side r or more, so that all points within r of a point lie in the 3 x 3
-/// cells around it.
+/// Points sorted into square cells of side r or more. All points within r of a point are in the 3 x 3 cells
+/// around it.
 struct Cells {
     side: usize,
     starts: Vec<usize>,

@@ -2,14 +2,15 @@
 
 use crate::ProblemError;
 
-/// Points (x, y, z) with x < e₀, y < e₁, z < e₂ for `extents` e; the number of a point is (x e₁ + y) e₂ + z.
+/// Points (x, y, z) with x < e₀, y < e₁, z < e₂ for the extents e. The number of a point is (x e₁ + y) e₂ +
+/// z.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
     extents: [usize; 3],
 }
 
 impl Grid {
-    /// A grid with `components` unknowns per point.
+    /// Returns a grid with `components` unknowns per point.
     pub(crate) fn new(
         problem: &'static str,
         extents: [usize; 3],

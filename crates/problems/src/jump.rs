@@ -1,9 +1,9 @@
-//! Diffusion with a discontinuous coefficient: −div(k grad u) = f, with k constant in each block of cells and
-//! random for each block.
+//! Diffusion with a discontinuous coefficient: −div(k grad u) = f, where k is constant in each block of cells
+//! and random from block to block.
 //!
-//! Cell-centred finite volumes with harmonic means on faces, exact for flow across a layered medium: Eymard,
-//! Gallouët & Herbin 2000, *Finite Volume Methods*. A coefficient that varies over many decades is the
-//! classical test of robustness (Alcouffe, Brandt, Dendy & Painter 1981).
+//! The discretisation uses cell-centred finite volumes with harmonic means on faces, which are exact for flow
+//! through a layered medium: Eymard, Gallouët & Herbin 2000, *Finite Volume Methods*. A coefficient that
+//! varies over many decades is the classical test of robustness (Alcouffe, Brandt, Dendy & Painter 1981).
 
 use coarsen_sparse::NearKernel;
 
@@ -13,17 +13,18 @@ use crate::{NumpyRandom, Problem, ProblemError, rows};
 /// The number of cells along the side of a block of equal coefficient.
 const BLOCK: usize = 8;
 
-/// log₁₀ of the coefficient is uniform in 0 .. DECADES.
+/// log₁₀ of the coefficient is uniformly distributed in 0 .. DECADES.
 const DECADES: f64 = 6.0;
 
 /// The seed of the matrices on which other libraries were measured.
 const SEED: u64 = 7;
 
-/// Finite volumes on N x N x N cells whose coefficient jumps over six decades between blocks of 8³ cells.
+/// Returns finite volumes on N x N x N cells, whose coefficient jumps over six decades between blocks of 8³
+/// cells.
 ///
 /// A face between cells with coefficients k and k' has the coupling 2 k k' / (k + k'). A face on the
-/// boundary, where u = 0, adds 2 k to the diagonal. log₁₀ k is uniform in 0 .. 6, drawn by [`NumpyRandom`]
-/// with seed 7, one draw per block, z fastest.
+/// boundary, where u = 0, adds 2 k to the diagonal. log₁₀ k is uniformly distributed in 0 .. 6.
+/// [`NumpyRandom`] with seed 7 draws one number per block, z fastest.
 ///
 /// ```
 /// let p = coarsen_problems::jump3d(8)?;
@@ -59,7 +60,7 @@ pub fn jump3d(n: usize) -> Result<Problem, ProblemError> {
     Ok(Problem { name: format!("jump3d:{n}"), matrix, positions, near_kernel, constraints: None })
 }
 
-/// k of every cell, for `side`³ blocks.
+/// Returns k of every cell, for `side`³ blocks.
 fn coefficients(cells: &Grid, side: usize) -> Vec<f64> {
     let mut random = NumpyRandom::new(SEED);
     let blocks: Vec<f64> =
@@ -75,8 +76,8 @@ fn coefficients(cells: &Grid, side: usize) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// With a single block the coefficient is constant: k times the 7-point Laplacian, with the boundary half
-    /// a cell away.
+    /// With a single block the coefficient is constant, and the matrix is k times the 7-point Laplacian with
+    /// the boundary half a cell away.
     #[test]
     fn one_block_is_a_scaled_laplacian() {
         let a = jump3d(8).unwrap().matrix;

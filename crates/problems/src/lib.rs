@@ -1,19 +1,20 @@
-//! A gallery of symmetric positive definite systems, used by tests, benches, book and command line.
+//! A gallery of symmetric positive definite systems, used by the tests, the benches, the book and the command
+//! line.
 //!
-//! Every problem has a position per node and a near-kernel, for multigrid. Up to round-off in every entry,
-//! its matrix equals the matrix on which other libraries were measured, including random coefficients.
+//! Every problem has a position per node and a near-kernel, for multigrid. The matrices are those on which
+//! other libraries were measured, including random coefficients, with entries equal up to round-off.
 //!
 //! | problem | contents | unknowns | file |
 //! |---|---|---|---|
 //! | `poisson2d:N` `poisson3d:N` | 5 and 7 points, u = 0 on the boundary | N², N³ | [`poisson`](poisson2d) |
 //! | `anisotropic2d:N` | Q1, diffusion a thousand times larger along 60 degrees than across | N² | [`anisotropic`](anisotropic2d) |
-//! | `jump3d:N` | 7-point diffusion, coefficient that jumps over six decades | N³ | [`jump`](jump3d) |
+//! | `jump3d:N` | 7-point diffusion with a coefficient that jumps over six decades | N³ | [`jump`](jump3d) |
 //! | `elasticity3d:N` | Q1 hexahedra, one face held, 3x3 blocks; option `jump` | 3 N (N + 1)² | [`elasticity`](elasticity3d) |
 //! | `cloth:N` | implicit Euler step of a sheet, 3x3 blocks; option `dt` | 3 N² | [`cloth`](cloth()) |
 //! | `pinned:N` | `cloth` with a share of the vertices fixed or sliding along lines or planes; options `dt`, `share` | 3 N² | [`pinned`](pinned()) |
 //! | `garment:FILE` | implicit Euler step of a garment, 3x3 blocks; `garment:FILE@K` divides triangles K times, `garment:FILE@K@F` also joins vertices closer than F mean edge lengths by contact springs; option `dt` | 3 vertices | [`garment`](garment()) |
 //! | `softbody:FILE` `softbody:N` | implicit Euler step of neo-Hookean tetrahedra, 3x3 blocks; option `dt` | 3 vertices | [`softbody`](softbody()) |
-//! | `graph:N` | Laplacian of a random geometric graph, shifted | N | [`graph`](graph()) |
+//! | `graph:N` | shifted Laplacian of a random geometric graph | N | [`graph`](graph()) |
 //!
 //! The system of a [`Sequence`] changes from step to step:
 //!
@@ -24,14 +25,14 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | [`scene`](Scene) | soft bodies as objectives |
+//! | [`scene`](Scene) | soft bodies as objectives for minimisation |
 //! | [`problem`](Problem) | a problem: matrix, positions, near-kernel, constraints |
 //! | [`parse`](Problem::parse) | a problem from its name as text |
 //! | `names` | the names of all systems and sequences |
 //! | [`sequence`](Sequence) | systems that change from step to step |
 //! | [`numpy_random`](NumpyRandom) | NumPy's random numbers |
 //! | [`scrambled`](scrambled()) | a matrix with shuffled nodes and scaled unknowns |
-//! | `grid`, `rows` | numbered grids of points; assembly row by row |
+//! | `grid`, `rows` | numbered grids of points, and assembly row by row |
 //! | [`error`](ProblemError) | errors of the gallery |
 
 mod anisotropic;

@@ -1,7 +1,7 @@
 //! The random numbers of NumPy's `default_rng(seed)`, bit for bit.
 //!
-//! Other libraries were measured on matrices generated with NumPy; the same random numbers give the same
-//! matrices here. The generator has two parts:
+//! Other libraries were measured on matrices that were generated with NumPy. The same random numbers give the
+//! same matrices here. The generator has two parts:
 //!
 //! - `SeedSequence`: every word of the seed is hashed into a pool of four words, then every word of the pool
 //!   into every other (O'Neill 2015, `seed_seq_fe`: multiplicative hashing with the running constants of
@@ -20,10 +20,10 @@ const MULTIPLIER: u128 = 0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645;
 
 /// The generator of NumPy's `default_rng(seed)`: PCG64 seeded through `SeedSequence`.
 ///
-/// It reproduces `random()` and `uniform(low, high)` of NumPy's `Generator`, but not its normal numbers: see
+/// It reproduces `random()` and `uniform(low, high)` of NumPy's `Generator`, but not its normal numbers; see
 /// [`normal`](Self::normal). *Not* for cryptography.
 ///
-/// *Cost* one 128-bit multiplication per number; 32 bytes.
+/// *Cost*: one 128-bit multiplication per number. *Memory*: 32 bytes.
 ///
 /// ```
 /// let mut random = coarsen_problems::NumpyRandom::new(7);
@@ -36,7 +36,7 @@ pub struct NumpyRandom {
 }
 
 impl NumpyRandom {
-    /// The generator of a seed.
+    /// Returns the generator for a seed.
     pub fn new(seed: u64) -> Self {
         let [a, b, c, d] = seed_sequence(seed);
         let join = |high: u64, low: u64| u128::from(high) << 64 | u128::from(low);
@@ -47,27 +47,27 @@ impl NumpyRandom {
         random
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.step();
         let folded = (self.state >> 64) as u64 ^ self.state as u64; // XSL
         folded.rotate_right((self.state >> 122) as u32) // RR
     }
 
-    /// A number uniform in [0, 1), a multiple of 2⁻⁵³.
+    /// Returns a uniform number in [0, 1), a multiple of 2⁻⁵³.
     pub fn uniform(&mut self) -> f64 {
         const UNIT: f64 = 1.0 / (1_u64 << 53) as f64;
         (self.bits() >> 11) as f64 * UNIT
     }
 
-    /// A number uniform in [low, high).
+    /// Returns a uniform number in [low, high).
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.uniform()
     }
 
-    /// A standard normal number, by the cosine of the Box-Muller transform (1958).
+    /// Returns a standard normal number, computed with the cosine of the Box-Muller transform (1958).
     ///
-    /// *Deviation*: NumPy uses a ziggurat with tables, so its numbers differ; the distribution is the same.
+    /// *Deviation*: NumPy uses a ziggurat with tables. Its numbers differ, but the distribution is the same.
     pub fn normal(&mut self) -> f64 {
         let (u, v) = (1.0 - self.uniform(), self.uniform());
         (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
@@ -78,7 +78,7 @@ impl NumpyRandom {
     }
 }
 
-/// Four words of state from a seed: `SeedSequence(seed).generate_state(4, uint64)`.
+/// Returns four words of state for a seed: `SeedSequence(seed).generate_state(4, uint64)`.
 fn seed_sequence(seed: u64) -> [u64; 4] {
     let mut next = hasher(0x43b0_d7e5, 0x931e_8875);
     let mut pool = [seed as u32, (seed >> 32) as u32, 0, 0].map(&mut next);
@@ -94,7 +94,7 @@ fn seed_sequence(seed: u64) -> [u64; 4] {
     std::array::from_fn(|i| u64::from(words[2 * i + 1]) << 32 | u64::from(words[2 * i]))
 }
 
-/// A hash of words with a constant that changes with every word.
+/// Returns a hash function of words, whose constant changes with every word.
 fn hasher(mut constant: u32, multiplier: u32) -> impl FnMut(u32) -> u32 {
     move |word| {
         let mixed = word ^ constant;
@@ -112,7 +112,7 @@ fn fold(x: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Seeds, each with `np.random.default_rng(seed).random(3)`.
+    /// Seeds, each with the result of `np.random.default_rng(seed).random(3)`.
     const DRAWS: [(u64, [f64; 3]); 4] = [
         (0, [0.6369616873214543, 0.2697867137638703, 0.04097352393619469]),
         (7, [0.625095466604667, 0.8972138009695755, 0.7756856902451935]),

@@ -6,14 +6,14 @@ use crate::{
 };
 
 impl Problem {
-    /// The names that [`parse`](Self::parse) accepts with a number as size; `garment` and `softbody` take a
+    /// The names that [`parse`](Self::parse) accepts with a number as size. `garment` and `softbody` take a
     /// file instead.
     pub const NAMES: [&str; 8] = names::SYSTEMS;
 
-    /// The problem with a name NAME:SIZE, as typed by a user.
+    /// Returns the problem for a text NAME:SIZE, as typed by a user.
     ///
-    /// *Use* the functions of the same names if the problem is known at compile time.
-    /// *Cost* linear in the stored entries. `graph` is by far the slowest, since its memory accesses are
+    /// If the problem is known at compile time, *use* the function of the same name instead. *Cost*: linear
+    /// in the stored entries. `graph` is by far the slowest problem, because its memory accesses are
     /// irregular.
     ///
     /// # Errors
@@ -34,7 +34,7 @@ impl Problem {
         }
         let n: usize = size.parse().map_err(|_| malformed())?;
         let Options { dt, jump, share } = *options;
-        // Options that the problem would ignore.
+        // Options that the problem does not use are errors.
         let ignored = [
             (dt.is_some() && !matches!(name, "cloth" | "pinned"), "dt"),
             (jump.is_some() && name != "elasticity3d", "jump"),
@@ -58,7 +58,7 @@ impl Problem {
         }
     }
 
-    /// A problem whose mesh is read from a file.
+    /// Returns a problem whose mesh is read from a file.
     fn of_mesh(name: &str, size: &str, options: &Options) -> Result<Self, ProblemError> {
         for (given, option) in [(options.jump, "jump"), (options.share, "share")] {
             if given.is_some() {

@@ -10,9 +10,10 @@ const SEED: u64 = 8;
 /// The prescribed displacement of constrained vertices, in metres.
 const MOVES: f64 = 1e-3;
 
-/// The problem [`cloth`](cloth()) with constraints on a random `share` of its free vertices: one third are
-/// fixed, one third slide on lines and one third on planes in random directions, with prescribed
-/// displacements of up to a millimetre.
+/// Returns the problem [`cloth`](cloth()) with constraints on a random `share` of its free vertices.
+///
+/// One third of these vertices are fixed, one third slide along lines and one third on planes in random
+/// directions. All have prescribed displacements of up to a millimetre.
 ///
 /// The matrix does not include the constraints; [`Problem::prefilter`] imposes them.
 ///
@@ -24,7 +25,7 @@ const MOVES: f64 = 1e-3;
 /// ```
 ///
 /// # Errors
-/// As [`cloth`](cloth()), and [`ProblemError::Share`] for a share outside of 0 to 1.
+/// The errors of [`cloth`](cloth()), and [`ProblemError::Share`] for a share outside of 0 to 1.
 pub fn pinned(n: usize, dt: f64, share: f64) -> Result<Problem, ProblemError> {
     if !(0.0..=1.0).contains(&share) {
         return Err(ProblemError::Share { found: share });

@@ -7,10 +7,10 @@ use coarsen_sparse::NearKernel;
 use crate::grid::Grid;
 use crate::{Problem, ProblemError, rows};
 
-/// The 5-point Laplacian on the N x N interior points of the unit square, u = 0 on its boundary.
+/// Returns the 5-point Laplacian on the N x N interior points of the unit square, with u = 0 on the boundary.
 ///
-/// The entries are 4 on the diagonal and −1 for each neighbour: h² (−Δ) with h = 1 / (N + 1). Eigenvalues lie
-/// in (0, 8); the condition number is about 0.4 (N + 1)².
+/// The entries are 4 on the diagonal and −1 for each neighbour: h² (−Δ) with h = 1 / (N + 1). All eigenvalues
+/// are in (0, 8), and the condition number is about 0.4 (N + 1)².
 ///
 /// ```
 /// let p = coarsen_problems::poisson2d(10)?;
@@ -24,7 +24,8 @@ pub fn poisson2d(n: usize) -> Result<Problem, ProblemError> {
     poisson("poisson2d", n, 2)
 }
 
-/// The 7-point Laplacian on the N x N x N interior points of the unit cube, u = 0 on its boundary.
+/// Returns the 7-point Laplacian on the N x N x N interior points of the unit cube, with u = 0 on the
+/// boundary.
 ///
 /// The entries are 6 on the diagonal and −1 for each neighbour: h² (−Δ) with h = 1 / (N + 1).
 ///

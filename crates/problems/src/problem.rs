@@ -18,10 +18,10 @@ use crate::NumpyRandom;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// NAME:SIZE with the time step of `cloth` and a `jump` other than 1, such as `cloth:101 dt=0.002` or
-    /// `elasticity3d:10 jump=10000`.
+    /// NAME:SIZE, followed by the time step if there is one and by a `jump` other than 1, such as `cloth:101
+    /// dt=0.002` or `elasticity3d:10 jump=10000`.
     pub name: String,
-    /// The matrix, in its natural blocks: 3x3 for displacements, 1x1 otherwise.
+    /// The matrix in its natural blocks: 3x3 for displacements, 1x1 otherwise.
     pub matrix: Bsr<f64>,
     /// One point per block row, in metres; 2D points have z = 0.
     pub positions: Vec<[f64; 3]>,
@@ -34,30 +34,32 @@ pub struct Problem {
 /// Options of a problem in addition to its size; `None` selects the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Options {
-    /// `cloth`, `pinned`, `garment`, `softbody`: the time step in seconds; by default 0.002 for cloth and
-    /// pinned, 0.01 for the other problems.
+    /// For `cloth`, `pinned`, `garment` and `softbody`: the time step in seconds. The default is 0.002 for
+    /// `cloth` and `pinned`, and 0.01 for the other problems.
     pub dt: Option<f64>,
-    /// `elasticity3d`: the stiffness ratio of hard and soft blocks; by default 1, a homogeneous body.
+    /// For `elasticity3d`: the stiffness of hard blocks divided by that of soft blocks. The default is 1, a
+    /// homogeneous body.
     pub jump: Option<f64>,
-    /// `pinned`: the share of vertices with a constraint, 0 to 1; by default 0.1.
+    /// For `pinned`: the share of vertices with a constraint, from 0 to 1. The default is 0.1.
     pub share: Option<f64>,
 }
 
 impl Problem {
-    /// A right-hand side of standard normal numbers: a [`random_vector`] of the size of the matrix.
+    /// Returns a right-hand side of standard normal numbers: a [`random_vector`] of the size of the matrix.
     pub fn right_hand_side(&self, seed: u64) -> Vec<f64> {
         random_vector(self.matrix.shape().0, seed)
     }
 
-    /// The system with its constraints imposed; `None` without constraints.
+    /// Returns the system with its constraints imposed; `None` if there are no constraints.
     ///
     /// # Errors
-    /// As [`coarsen_constraints::prefilter`]; constraints of the gallery never contradict each other.
+    /// The errors of [`coarsen_constraints::prefilter`]. Constraints of the gallery never contradict each
+    /// other.
     pub fn prefilter(&self) -> Result<Option<Filtered<f64>>, ConstraintError> {
         self.constraints.as_ref().map(|constraints| prefilter(self.system(), constraints)).transpose()
     }
 
-    /// The matrix, positions and near-kernel, as the input of preconditioner builders.
+    /// The matrix, positions and near-kernel, as the input of builders of preconditioners.
     pub fn system(&self) -> System<'_, f64> {
         System {
             positions: Some(&self.positions),
@@ -67,7 +69,8 @@ impl Problem {
     }
 }
 
-/// A vector of n standard normal numbers: successive calls of [`NumpyRandom::normal`] with a seed.
+/// Returns a vector of n standard normal numbers from successive calls of [`NumpyRandom::normal`] with a
+/// seed.
 ///
 /// *Use* as a right-hand side that contains all frequencies. These numbers differ from NumPy's
 /// `standard_normal`.

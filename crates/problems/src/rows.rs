@@ -1,8 +1,8 @@
 //! Assembly row by row.
 //!
-//! Each block row sums its element blocks in a fixed order, directly in its final position. No list of
-//! element blocks is stored, rows are independent, and results are bitwise the same for any number of
-//! threads. If the element blocks satisfy K_ji = K_ijᵀ bitwise, so does the matrix.
+//! The element blocks of each block row are summed in a fixed order, directly in their final position. No
+//! list of element blocks is stored, and rows are independent. Results are bitwise the same for any number of
+//! threads. If the element blocks satisfy K_ji = K_ijᵀ bitwise, the matrix does too.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,7 +33,8 @@ impl Row<'_> {
         self.block(column).iter_mut().step_by(step).for_each(|sum| *sum += s);
     }
 
-    /// The block in `column`, inserted if it is new; insertion is cheap since most columns come in order.
+    /// Returns the block in `column`, and inserts it if it is new. Insertion is cheap, since most columns
+    /// arrive in order.
     fn block(&mut self, column: usize) -> &mut [f64] {
         let column = column as u32;
         let at = self.start + self.indices[self.start..].partition_point(|&j| j < column);
@@ -57,7 +58,7 @@ struct Chunk {
     values: Vec<f64>,
 }
 
-/// The n x n matrix of b x b blocks; `fill(i, row)` adds the blocks of row i to an empty row.
+/// Returns the n x n matrix of b x b blocks; `fill(i, row)` adds the blocks of row i to an empty row.
 pub(crate) fn assemble(
     n: usize,
     b: usize,
@@ -74,7 +75,7 @@ pub(crate) fn assemble(
             }
         }
     };
-    let work = n * size * 8; // a row holds about eight blocks
+    let work = n * size * 8; // a row has about eight blocks
     parallel::each((0..chunks.len(), &mut chunks[..]), 1, parallel::worth(work), &fill_chunks);
 
     let total = chunks.iter().map(|c| c.indices.len()).sum();
@@ -87,7 +88,7 @@ pub(crate) fn assemble(
         values.extend_from_slice(&chunk.values);
     }
     let a = Bsr::new(Arc::new(Pattern::new(n, offsets, indices)?), (b, b), values)?;
-    a.check_finite()?; // options may overflow: a time step of 1e200
+    a.check_finite()?; // values may overflow, for example with a time step of 1e200
     Ok(a)
 }
 

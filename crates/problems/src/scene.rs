@@ -1,4 +1,4 @@
-//! Soft bodies to test minimisation methods.
+//! Soft bodies as test problems for minimisation methods.
 
 use coarsen_elastic::{BodyError, ImplicitEuler, Lame, StableNeoHookean, Tetrahedra};
 use coarsen_mesh::Mesh;
@@ -15,16 +15,16 @@ const POISSON: f64 = 0.4;
 /// The density ρ in kg/m³.
 const DENSITY: f64 = 1000.0;
 
-/// The angle by which the end of the twisted bar is turned.
+/// The angle by which the end of the twisted bar is rotated.
 const TWIST: f64 = std::f64::consts::FRAC_PI_2;
 
-/// The angle by which each outer quarter of the stepping bar is twisted.
+/// The angle by which each outer quarter of the bar of a time step is twisted.
 const TURN: f64 = 0.3;
 
 /// The factor by which the armadillo is stretched along its height.
 const STRETCH: f64 = 1.5;
 
-/// The tolerance for a node to lie in an end plane, m.
+/// The tolerance in m within which a node counts as lying in an end plane.
 const EDGE: f64 = 1e-6;
 
 /// An objective and a starting point.
@@ -36,8 +36,8 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// The equilibrium of a bar of 4N x N x N cells, 4 m long, with both ends held and one end turned by 90
-    /// degrees. The start is a twist with an angle proportional to x³.
+    /// Returns the equilibrium of a 4 m long bar of 4N x N x N cells, with both ends held and one end rotated
+    /// by 90 degrees. The start is a twist with an angle proportional to x³.
     ///
     /// # Errors
     /// [`ProblemError`] for n = 0 and bodies that are too large.
@@ -52,9 +52,9 @@ impl Scene {
         Ok(Self { body: ImplicitEuler::equilibrium(tetrahedra)?, start })
     }
 
-    /// The implicit Euler step of `h` seconds of the same bar with one end held. Young's modulus is `ends` Pa
-    /// in the outer quarters and `middle` Pa between them. The bar starts without velocity and with twisted
-    /// outer quarters; the middle is rotated without strain.
+    /// Returns the implicit Euler step of `h` seconds of the same bar with one end held. Young's modulus is
+    /// `ends` Pa in the outer quarters and `middle` Pa between them. At the start the velocity is zero, the
+    /// outer quarters are twisted, and the middle is rotated without strain.
     ///
     /// # Errors
     /// [`ProblemError`] for n = 0, bodies that are too large, and numbers that are not positive.
@@ -77,11 +77,11 @@ impl Scene {
         Self::stepping(tetrahedra, &turned, h)
     }
 
-    /// The implicit Euler step of `h` seconds of the body of a mesh file, scaled to 1 m and released from a
-    /// stretch by half its length along y.
+    /// Returns the implicit Euler step of `h` seconds of the body of a mesh file, scaled to 1 m, and released
+    /// after it was stretched by half of its length along y.
     ///
     /// # Errors
-    /// [`ProblemError`] for the file, and for numbers that are not positive.
+    /// [`ProblemError`] if the file has no valid mesh, and for numbers that are not positive.
     pub fn stretched(file: &str, h: f64) -> Result<Self, ProblemError> {
         let mesh = coarsen_mesh::read_tetrahedra(file)?.scaled(1.0).oriented();
         let material = Lame::new(YOUNG, POISSON);
@@ -91,7 +91,7 @@ impl Scene {
         Self::stepping(tetrahedra, &stretched, h)
     }
 
-    /// A step of h seconds from `positions` with zero velocity.
+    /// Returns a step of h seconds from `positions` with zero velocity.
     fn stepping(
         tetrahedra: Tetrahedra<StableNeoHookean>,
         positions: &[[f64; 3]],
@@ -104,13 +104,13 @@ impl Scene {
         Ok(Self { body, start })
     }
 
-    /// The nodes at the start, for preconditioner builders.
+    /// Returns the positions of the nodes at the start, for builders of preconditioners.
     pub fn points(&self) -> Vec<[f64; 3]> {
         self.start.as_chunks().0.to_vec()
     }
 }
 
-/// The mesh of a bar of 4N x N x N cells, for the problem `name`.
+/// Returns the mesh of a bar of 4N x N x N cells, for the problem `name`.
 fn bar(name: &'static str, n: usize) -> Result<Mesh, ProblemError> {
     ProblemError::check_size(name, n, 1, 1)?;
     let nodes = |cells: usize| cells.saturating_add(1);
@@ -118,7 +118,7 @@ fn bar(name: &'static str, n: usize) -> Result<Mesh, ProblemError> {
     Ok(Mesh::bar([4 * n, n, n], 1.0 / n as f64))
 }
 
-/// The nodes with a property, as a mask.
+/// Returns, for each node, whether it has a property.
 fn nodes_where(mesh: &Mesh, is: impl Fn(&[f64; 3]) -> bool) -> Vec<bool> {
     mesh.positions.iter().map(is).collect()
 }
@@ -128,7 +128,7 @@ fn twist(p: [f64; 3]) -> [f64; 3] {
     about_axis(p, TWIST * (p[0] / 4.0).powi(3))
 }
 
-/// Turns p about the axis of the bar.
+/// Rotates p about the axis of the bar.
 fn about_axis([x, y, z]: [f64; 3], angle: f64) -> [f64; 3] {
     let ((s, c), (y, z)) = (angle.sin_cos(), (y - 0.5, z - 0.5));
     [x, 0.5 + c * y - s * z, 0.5 + s * y + c * z]

@@ -4,12 +4,12 @@ use coarsen_sparse::{Bsr, Permutation};
 
 use crate::{ProblemError, random_vector};
 
-/// The matrix P D A D Pᵀ: D multiplies all unknowns of a node by 10⁻² to 10², P shuffles the nodes.
+/// Returns the matrix P D A D Pᵀ, where D scales all unknowns of a node by 10⁻² to 10² and P shuffles the
+/// nodes.
 ///
 /// Definiteness, number of entries and the scaled couplings a_ij / √(a_ii a_jj) stay the same; the order and
-/// the units of A are hidden.
-/// *Use* to test a solver on a matrix without other information.
-/// *Cost* two passes over the matrix.
+/// the units of A are hidden. *Use* to test a solver on a matrix without other information. *Cost*: two
+/// passes over the matrix.
 ///
 /// ```
 /// use coarsen_problems::{poisson2d, scrambled};

@@ -1,4 +1,4 @@
-//! One implicit step of a soft body of tetrahedra: linear, or neo-Hookean at a deformed state.
+//! One implicit step of a soft body of tetrahedra: linear, or neo-Hookean in a deformed state.
 //!
 //! > A = M + Δt² K    (1)
 //!
@@ -19,9 +19,9 @@ const YOUNG: f64 = 5e5;
 const POISSON: f64 = 0.4;
 /// The density, kg/m³.
 const DENSITY: f64 = 1000.0;
-/// The longest side of a body of a file, m.
+/// The longest side of a body from a file, m.
 const SIDE: f64 = 1.0;
-/// The amplitude of the bend of the deformed state, in units of the body.
+/// The amplitude of the bend of the deformed state, relative to the size of the body.
 const BEND: f64 = 0.15;
 
 /// The material of a soft body.
@@ -33,14 +33,16 @@ pub enum Material {
     NeoHookean,
 }
 
-/// The implicit Euler step of Δt = `dt` seconds for the tetrahedra of a file that [`coarsen_mesh::read`] can
-/// read; 3x3 blocks, no vertex held. The body is scaled to 1 m.
+/// Returns the implicit Euler step of Δt = `dt` seconds for a soft body without held vertices; 3x3 blocks.
 ///
-/// `young` returns the factor of the stiffness of an element from its number and centroid; `|_, _| 1.0` gives
+/// The body consists of the tetrahedra of a file that [`coarsen_mesh::read`] can read, and is scaled to 1 m.
+///
+/// `young` returns a factor of the stiffness of an element, given its number and centroid; `|_, _| 1.0` gives
 /// a homogeneous body.
 ///
 /// # Errors
-/// [`ProblemError::Mesh`] for the file, [`ProblemError::Value`] for a `dt` that is not positive and finite.
+/// [`ProblemError::Mesh`] if the file has no valid mesh, [`ProblemError::Value`] for a `dt` that is not
+/// positive and finite.
 pub fn softbody(
     file: &str,
     dt: f64,
@@ -52,7 +54,7 @@ pub fn softbody(
     body(format!("softbody:{stem} dt={dt}"), mesh, dt, material, young)
 }
 
-/// The problem [`softbody`] for a cube of N³ cells of five tetrahedra each.
+/// Returns the problem [`softbody`] for a cube of N³ cells of five tetrahedra each.
 ///
 /// ```
 /// use coarsen_problems::{Material, softcube};
@@ -132,7 +134,7 @@ fn step<D: Density>(mut body: Tetrahedra<D>, x: &[[f64; 3]], dt: f64) -> Result<
     Ok(matrix)
 }
 
-/// A smooth deformation with J > 0: bent along x, twisted along y.
+/// Returns the position of a point after a smooth deformation with J > 0: bent along x, twisted along y.
 fn bent([x, y, z]: [f64; 3]) -> [f64; 3] {
     let (s, c) = (BEND * 4.0 * y).sin_cos();
     let (x, z) = (x + BEND * (2.0 * z).sin(), z + BEND * (3.0 * y).cos());

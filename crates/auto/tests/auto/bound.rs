@@ -1,5 +1,5 @@
-//! The bound, tested with an adversary that chooses iterations, forecasts, sizes and failures: the work is at
-//! most three times the smaller of the work of all methods tried and the work of the factor.
+//! The bound is tested with an adversary, which chooses iterations, forecasts, sizes and failures. The work
+//! is at most three times the smaller of the work of all methods tried and the work of the factor.
 
 use std::convert::Infallible;
 
@@ -14,17 +14,17 @@ use proptest::prelude::*;
 struct Secret {
     /// The number of iterations until convergence.
     takes: usize,
-    /// How it ends if it fails.
+    /// How it ends, if it fails.
     fails: Option<End>,
-    /// Operator complexity.
+    /// Its operator complexity.
     complexity: f64,
-    /// The residuals that it reports, in a cycle; they are false and all above the tolerance.
+    /// The residuals that it reports, repeated in a cycle. They are false, and all are above the tolerance.
     shows: Vec<f64>,
     /// The condition number that it reports.
     condition: Option<f64>,
 }
 
-/// Follows the choices of the adversary, and records the most expensive iteration.
+/// Runs attempts as the adversary has chosen, and records the most expensive iteration.
 struct Adversary {
     secrets: Vec<(Kind, Secret)>,
     costs: Costs,
@@ -117,7 +117,7 @@ proptest! {
         prop_assert_eq!(course.unbounded, None);
         let whole = costs.ordering() + costs.factor(&figures).unwrap();
         let (spent, rent) = (course.ledger.spent(), course.ledger.rent());
-        // The methods tried cost at least the rent; a failed method has infinite cost.
+        // The cost of the methods tried is at least the rent; a failed method has infinite cost.
         let tried = if rent > 0.0 && adversary.alive { rent } else { f64::INFINITY };
         let best = tried.min(whole);
         prop_assert!(
@@ -129,7 +129,7 @@ proptest! {
         }
     }
 
-    /// Without a factor two preconditioners take turns, each turn twice as long as the last, and the
+    /// Without a factor two preconditioners take turns, each turn twice as long as the last. The
     /// preconditioner that can solve the system ends the solve.
     #[test]
     fn turns_end_with_whoever_can(

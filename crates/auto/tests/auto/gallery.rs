@@ -36,10 +36,10 @@ const PROBLEMS: [&str; 21] = [
 
 const TOLERANCE: f64 = 1e-8;
 
-/// The work of about half a millisecond.
+/// An amount of work that takes about half a millisecond.
 const SMALL: f64 = 1e7;
 
-/// The work of a preconditioner from setup to convergence; infinite without convergence.
+/// Returns the work of a preconditioner from setup to convergence; infinite without convergence.
 fn iterated(
     a: &Bsr<f64>,
     b: &Vec<f64>,
@@ -58,7 +58,7 @@ fn iterated(
     }
 }
 
-/// The smallest work among a factor and three preconditioners.
+/// Returns the smallest work among a factor and three preconditioners.
 fn best(a: &Bsr<f64>, b: &Vec<f64>, costs: &Costs) -> f64 {
     let (_, figures) = Direct::default().estimate(a).unwrap();
     let mut best = costs.ordering() + costs.factor(&figures).unwrap();

@@ -13,7 +13,7 @@ use super::smoother::CpuSmoother;
 use super::transfer::HostTransfer;
 use super::vector::AnyVector;
 
-/// Calls a function on the value in either variant, and wraps the result in the variant of the same name.
+/// Calls a function with the value of either variant, and wraps the result in the variant of the same name.
 macro_rules! wrapped {
     ($self:ident, $kind:ident, $on:ident => $call:expr) => {
         match $self {

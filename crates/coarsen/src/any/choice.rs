@@ -21,9 +21,9 @@ const VARIABLE: &str = "COARSEN_BACKEND";
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackendChoice {
-    /// The backend that `COARSEN_BACKEND` names. If the variable is not set: the first accelerator that
-    /// supports the requested precision, otherwise the first other device that supports it. The CPU if there
-    /// is no such device, or if the vector kernels do not compile for it.
+    /// The backend that `COARSEN_BACKEND` names. If the variable is not set, this is the first accelerator
+    /// that supports the requested precision, otherwise the first other device that supports it. It is the
+    /// CPU if there is no such device, or if the vector kernels do not compile for it.
     #[default]
     Auto,
     /// The CPU.
@@ -69,7 +69,8 @@ impl From<DeviceError> for Unavailable {
     }
 }
 
-/// The same sentence as [`Display`](std::fmt::Display), since `main` prints errors with `Debug`.
+/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
+/// sentence.
 impl std::fmt::Debug for Unavailable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
@@ -91,7 +92,7 @@ impl FromStr for BackendChoice {
 }
 
 impl BackendChoice {
-    /// The place for vectors of `V`.
+    /// Returns the place for vectors of `V`.
     pub(super) fn open<V: Real>(self, cpu: Cpu<V>) -> Result<AnyBackend<V>, Unavailable> {
         Ok(match self.decided()? {
             Decided::Cpu => AnyBackend::Cpu(cpu),
@@ -105,7 +106,7 @@ impl BackendChoice {
         })
     }
 
-    /// The choice after the environment variable is read.
+    /// Returns the choice after reading the environment variable.
     fn decided(self) -> Result<Decided, Unavailable> {
         match (self, std::env::var(VARIABLE)) {
             (Self::Auto, Ok(name)) if name != "auto" && !name.is_empty() => {
@@ -144,7 +145,7 @@ enum Decided {
     /// supports it, otherwise the CPU.
     #[cfg(feature = "opencl")]
     Any,
-    /// The devices of `Any`, but not the CPU.
+    /// A device as for `Any`, but not the CPU.
     #[cfg(feature = "opencl")]
     First,
     #[cfg(feature = "opencl")]

@@ -3,11 +3,11 @@
 //! | file | contents |
 //! |---|---|
 //! | `place` | the place |
-//! | `backend` | its operations as a backend |
+//! | `backend` | the operations of the place as a backend |
 //! | `choice` | the choice of the place, by name, machine and environment |
 //! | `vector` | vectors and scalars at any place |
 //! | `matrix` | matrices, blocks and row sets at any place |
-//! | `smoother`, `transfer` | smoothers and transfers that only the CPU has |
+//! | `smoother`, `transfer` | smoothers that only the CPU has; transfers between levels |
 //! | `domains` | multilevel domains at any place |
 
 mod backend;

@@ -11,9 +11,9 @@ use super::choice::{BackendChoice, Unavailable};
 
 /// The CPU or, with the feature `opencl`, a device; chosen at run time.
 ///
-/// An enum that implements [`Backend`](coarsen_backend::Backend). A program that uses it is compiled once and
-/// runs at the place that [`auto`](Self::auto) or a [`BackendChoice`] selects. *Cost* one `match` for each
-/// vector operation. Operations on vectors of different places *panic*. `Display` prints the name of the
+/// It implements [`Backend`](coarsen_backend::Backend). A program that uses it is compiled once and runs at
+/// the place that [`auto`](Self::auto) or a [`BackendChoice`] selects. *Cost*: one `match` for each vector
+/// operation. *Panics* on operations with vectors of different places. `Display` prints the name of the
 /// place. *Use* in programs; a library should take `impl Backend`.
 ///
 /// ```
@@ -55,7 +55,7 @@ impl AnyBackend<f64, f64> {
         choice.open(Cpu::new())
     }
 
-    /// Returns the same place, storing matrices and blocks in `f32`.
+    /// Returns the same place with matrices and blocks stored in `f32`.
     pub fn mixed(&self) -> AnyBackend<f64, f32> {
         match self {
             Self::Cpu(_) => AnyBackend::Cpu(Cpu::mixed()),
@@ -75,7 +75,7 @@ impl AnyBackend<f32, f32> {
     }
 }
 
-/// `cpu`, or `opencl` and the description of the device.
+/// Prints `cpu`, or `opencl` and the description of the device.
 impl<V: Real, S: Real> fmt::Display for AnyBackend<V, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

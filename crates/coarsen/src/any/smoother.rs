@@ -6,7 +6,7 @@ use coarsen_sparse::Bsr;
 
 use super::{AnyBackend, AnyVector};
 
-/// A smoother of the CPU, on vectors of any place.
+/// A smoother of the CPU, applied to vectors of an [`AnyBackend`].
 pub(super) struct CpuSmoother<T: Real, V: Real, S: Real>(pub(super) Box<dyn Smoother<T, Cpu<V, S>>>);
 
 impl<T: Real, V: Real, S: Real> LinearOperator<AnyVector<V>> for CpuSmoother<T, V, S> {

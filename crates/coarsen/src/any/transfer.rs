@@ -7,7 +7,7 @@ use coarsen_sparse::{Prolongation, TransposePlan};
 use super::place::AnyBackend;
 use super::vector::AnyVector;
 
-/// Transfers of the CPU, for vectors of any place.
+/// A transfer of the CPU, applied to vectors of an [`AnyBackend`].
 pub(super) struct HostTransfer<T: Real, V: Real, S: Real>(pub(super) Box<dyn Transfer<T, Cpu<V, S>>>);
 
 impl<T: Real, V: Real, S: Real> Transfer<T, AnyBackend<V, S>> for HostTransfer<T, V, S> {

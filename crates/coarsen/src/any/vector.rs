@@ -27,7 +27,7 @@ pub enum AnyVector<V: Real = f64> {
 pub enum AnyScalar<V: Real = f64> {
     /// On the CPU: the number itself.
     Cpu(V),
-    /// On a device: a slot that is read later.
+    /// On a device: a place in its memory that is read later.
     #[cfg(feature = "opencl")]
     OpenCl(DeviceScalar<V>),
 }
@@ -83,7 +83,7 @@ impl<V: Real> AnyScalar<V> {
         }
     }
 
-    /// Combines two scalars with the function of their place.
+    /// Combines two scalars with the function for their place.
     fn with(
         self,
         other: &Self,
@@ -166,7 +166,7 @@ impl<V: Real> Vector for AnyVector<V> {
     }
 
     fn local_size(&self) -> usize {
-        self.size() // these places hold whole vectors
+        self.size() // at these places vectors are not distributed
     }
 
     fn like(&self) -> Result<Self, Error> {

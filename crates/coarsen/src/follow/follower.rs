@@ -12,7 +12,7 @@ use super::Follows;
 /// A preconditioner built from a Hessian, for vectors of type V.
 pub type Built<V = Vec<f64>> = Box<dyn Prepared<V, f64>>;
 
-/// A preconditioner of the system at x, which can be updated to the system at another x. It is updated if the
+/// A preconditioner of the system at x that can be updated to the system at another x. It is updated if the
 /// pattern is the same, and rebuilt if the pattern has changed.
 ///
 /// ```
@@ -32,7 +32,7 @@ pub struct Follower<V: Vector = Vec<f64>> {
     inverse: Built<V>,
     recipe: Option<Recipe<V>>,
     pattern: Option<Arc<Pattern>>,
-    /// The x at which the preconditioner was built, until the first call of `follow`.
+    /// The x at which the preconditioner was built; `None` after the first call of `follow`.
     built_at: Option<Vec<f64>>,
 }
 
@@ -41,8 +41,8 @@ type Recipe<V> = Box<dyn FnMut(System<'_, f64>) -> Result<Built<V>, SetupError>>
 
 impl<V: Vector> Follower<V> {
     /// Builds a follower from the system of `f` at x. `recipe` receives the matrix, the contact part and the
-    /// positions, from which setups compute rigid-body modes. It is stored and called again if the pattern
-    /// changes.
+    /// positions, from which setups compute rigid-body modes. The recipe is stored, and is called again if
+    /// the pattern changes.
     ///
     /// # Errors
     /// The errors of the recipe and of the system.
@@ -62,13 +62,13 @@ impl<V: Vector> Follower<V> {
         Self { inverse, recipe: None, pattern: None, built_at: None }
     }
 
-    /// Updates the preconditioner to the system at x and returns whether anything changed. Does nothing for a
-    /// constant preconditioner, or in the first call if x is the point at which the preconditioner was built.
+    /// Updates the preconditioner to the system at x and returns whether it changed. Nothing is done for a
+    /// constant preconditioner, and in the first call if the preconditioner was built at this x.
     ///
-    /// *Cost* an assembly and an update, which may allocate.
+    /// *Cost*: an assembly and an update, which may allocate.
     ///
     /// # Errors
-    /// [`DescentError::Linearize`] with the error of the update; the old preconditioner is then still in use.
+    /// [`DescentError::Linearize`] with the error of the update. The old preconditioner is then still in use.
     pub fn follow<F: SystemAt>(&mut self, f: &mut F, x: &[f64]) -> Result<bool, DescentError> {
         let due = self.is_due(x);
         if due {
@@ -77,8 +77,8 @@ impl<V: Vector> Follower<V> {
         Ok(due)
     }
 
-    /// Whether an update to x is needed: not for a constant preconditioner, and not in the first call at the
-    /// x at which the preconditioner was built.
+    /// Whether an update to x is needed: false for a constant preconditioner, and in the first call if the
+    /// preconditioner was built at this x.
     pub(super) fn is_due(&mut self, x: &[f64]) -> bool {
         !(self.recipe.is_none() || self.built_at.take().is_some_and(|at| at == x))
     }

@@ -6,7 +6,7 @@ use coarsen_sparse::{OwnedSystem, SparseError, SystemAt};
 
 use super::Follower;
 
-/// An objective that owns its Hessian, and a preconditioner of the Hessian, for Newton's method.
+/// An objective that owns its Hessian, together with a preconditioner of the Hessian, for Newton's method.
 ///
 /// *Cost* of a Hessian: as in the objective, without a copy.
 pub struct Hosted<F> {
@@ -22,7 +22,7 @@ impl<F: Objective<Vec<f64>> + SystemAt> Hosted<F> {
         Self { objective, inverse, on_demand: false }
     }
 
-    /// Returns an objective without a preconditioner, for methods that have their own preconditioner.
+    /// Returns an objective without a preconditioner, for methods that own a preconditioner.
     pub fn bare(objective: F) -> Self {
         Self::new(objective, Follower::constant(Box::new(Identity)))
     }

@@ -1,10 +1,10 @@
-//! Preconditioners that are updated to the Hessian during a descent, for any objective that implements
-//! [`SystemAt`].
+//! Preconditioners that are updated during a descent to the current Hessian, for any objective that
+//! implements [`SystemAt`].
 //!
 //! | file | type | contents |
 //! |---|---|---|
 //! | `follower` | [`Follower`] | a preconditioner of the system at x |
-//! | | [`following`] | a direction around a follower |
+//! | | [`following`] | a direction whose preconditioner is a follower |
 //! | `here` | [`Hosted`] | an objective and a follower, for Newton's method |
 //! | `placed` | [`Placed`] | `Hosted` with vectors and products at any place |
 
@@ -19,7 +19,7 @@ pub use follower::{Built, Follower, following};
 pub use here::Hosted;
 pub use placed::Placed;
 
-/// Gives a [`Follower`] the system and x on the host, for vectors of type V.
+/// An objective from which a [`Follower`] gets the system and x on the host, for vectors of type V.
 ///
 /// Implemented for `Vec<f64>` and every type with [`SystemAt`].
 pub trait Follows<V> {
@@ -29,7 +29,7 @@ pub trait Follows<V> {
     /// Returns the provider of the system, and x on the host.
     ///
     /// # Errors
-    /// The errors of the place that holds x.
+    /// The errors of the place of x.
     fn host_at<'a>(&'a mut self, x: &'a V) -> Result<(&'a mut Self::Host, &'a [f64]), DescentError>;
 }
 

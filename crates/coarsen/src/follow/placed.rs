@@ -1,8 +1,8 @@
 //! An objective on the host, with vectors at any place.
 //!
 //! Energies, gradients and Hessians are computed on the host. Directions, steps, inner products, products
-//! with the Hessian and the preconditioner run at the place. An evaluation moves the points to the host and
-//! the gradient back; an assembly moves the values of the Hessian to the place.
+//! with the Hessian and the preconditioner run at the place. An evaluation copies the points to the host and
+//! the gradient to the place. An assembly copies the values of the Hessian to the place.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use super::{Follower, Follows};
 /// An objective, its Hessian and a preconditioner of the Hessian, for descents with vectors at a place.
 ///
 /// [`Hosted`](super::Hosted) takes the same steps with `Vec<f64>`, without a copy. If the place fails, the
-/// points become NaN, which ends the descent; reading x afterwards returns the error. *Cost* an evaluation
-/// moves 3 numbers per node each way, a Hessian its values, a refresh the points once more; buffers of 6
-/// numbers per node and a second copy of the matrix.
+/// points become NaN, which ends the descent. Reading x afterwards returns the error. *Cost*: an evaluation
+/// copies 3 numbers per node in each direction, a Hessian copies its values, and a refresh copies the points
+/// once more. *Memory*: buffers of 6 numbers per node, and a second copy of the matrix.
 ///
 /// ```
 /// use coarsen::follow::{Follower, Placed, following};
@@ -47,12 +47,12 @@ pub struct Placed<F, B: Backend> {
 }
 
 impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
-    /// Returns an objective that always uses its default Hessian; `inverse` is the preconditioner for
-    /// Newton's method, `on` the place.
+    /// Returns an objective that always uses its default Hessian. `inverse` is the preconditioner for
+    /// Newton's method, and `on` is the place.
     ///
     /// # Errors
-    /// [`DescentError`]: [`Error::Memory`](coarsen_core::Error::Memory) and other failures of the place, and
-    /// the errors of the system.
+    /// [`DescentError`] for [`Error::Memory`](coarsen_core::Error::Memory) and other failures of the place,
+    /// and for the errors of the system.
     pub fn new(
         mut objective: F,
         x: &[f64],
@@ -73,7 +73,7 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
         Self { on_demand: true, ..self }
     }
 
-    /// Computes the Hessian at x and moves it to the place; with `renew`, updates the preconditioner too.
+    /// Computes the Hessian at x and copies it to the place. With `renew`, also updates the preconditioner.
     fn assemble(&mut self, x: &B::Vector, renew: bool) -> Result<(), DescentError> {
         self.look(x);
         let system = self.objective.system_at(&self.points).map_err(DescentError::linearize)?.system();
@@ -91,7 +91,7 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
 }
 
 impl<F, B: Backend<Real = f64>> Placed<F, B> {
-    /// Reads x to the host; x becomes NaN if the place fails.
+    /// Copies x to the host; the copy is NaN if the place fails.
     fn look(&mut self, x: &B::Vector) {
         if self.on.read(x, &mut self.points).is_err() {
             self.points.fill(f64::NAN);
@@ -113,7 +113,7 @@ impl<F: Objective<Vec<f64>>, B: Backend<Real = f64>> Objective<B::Vector> for Pl
         self.look(x);
         self.objective.gradient(&self.points, &mut self.numbers);
         if self.on.write(&self.numbers, g).is_err() {
-            g.fill(f64::NAN); // ends the descent; the old gradient would not
+            g.fill(f64::NAN); // NaN ends the descent; an old gradient would not
         }
     }
 

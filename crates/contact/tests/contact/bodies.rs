@@ -1,4 +1,4 @@
-//! Bodies against each other and themselves.
+//! Contact of bodies with each other and with themselves.
 
 use coarsen_contact::{BodyContact, Contact, ContactError, Penetration};
 use coarsen_core::parallel::threads;
@@ -25,21 +25,21 @@ fn bars_at_rest_do_not_touch() {
             let turned = placed(mesh.clone(), angle, [1e3, -7.0, 0.1]);
             let x = turned.positions.as_flattened().to_vec();
             assert_eq!(contact(&turned, 1.0).penetration(&x), Penetration::default());
-            // At rest elsewhere, up to the round-off of the turn.
+            // At rest, but rotated and moved; the rotation causes round-off.
             let deepest = contact(&mesh, 1.0).penetration(&x).deepest;
             assert!(deepest < 1e-12, "{deepest:e}");
         }
     }
 }
 
-/// With w and n held the energy is quadratic, so that its gradient and Hessian are exact.
+/// With fixed w and n the energy is quadratic, so its gradient and Hessian are exact.
 #[test]
 fn derivatives_with_frozen_contacts() {
     let mesh = crossing();
     let mut contact = contact(&mesh, 50.0);
     contact.frozen = true;
     let x = moved(mesh.positions.as_flattened(), 0.01, &noise(3 * mesh.positions.len(), 3));
-    assert_eq!(contact.energy(&x).value, 0.0); // nothing is detected
+    assert_eq!(contact.energy(&x).value, 0.0); // nothing was detected yet
     let count = contact.detect(&x).unwrap().len();
     assert!(count > 5, "{count}");
     let g = check_gradient(&mut contact, &x, 1e-4, 1e-9);
@@ -47,11 +47,11 @@ fn derivatives_with_frozen_contacts() {
     check_hessian(contact, &x, 1e-4, 1e-8);
 }
 
-/// A frozen contact whose gap opens has no energy, no force and no stiffness, though it is kept.
+/// A frozen contact whose gap opens has no energy, no force and no stiffness, but it stays in the list.
 #[test]
 fn open_gaps_do_not_pull() {
     let upper = placed(Mesh::bar([2, 2, 2], 0.43), 0.3, [0.9, 0.95, 2.87]);
-    let mesh = together(&[Mesh::bar([1, 1, 1], 3.0), upper]); // contacts with the upper face alone
+    let mesh = together(&[Mesh::bar([1, 1, 1], 3.0), upper]); // contacts only with the upper face
     let mut contact = contact(&mesh, 50.0);
     contact.frozen = true;
     let lifted = |by: f64| -> Vec<f64> {
@@ -74,9 +74,9 @@ fn open_gaps_do_not_pull() {
     }
 }
 
-/// A box of which an octant is cut out, and needles into it through the notch: their tips are nearest to the
-/// inner corner, to inner edges, and to inner faces. Where the box is held, the gradient and the Hessian of
-/// the detected energy are exact.
+/// Needles reach into a box through a notch, from which an octant was cut out. Their tips are nearest to the
+/// concave corner, to concave edges, or to faces of the notch. If the box is held, the gradient and the
+/// Hessian of the detected energy are exact.
 #[test]
 fn tips_behind_inner_edges_and_corners() {
     let mut notched = Mesh::bar([4, 4, 4], 0.5);
@@ -116,8 +116,8 @@ fn tips_behind_inner_edges_and_corners() {
     }
 }
 
-/// The energy as a function of x, with a detection at each: its gradient is exact, forces and torques add up
-/// to zero, and the deepest vertex is as deep as its distance to the surface.
+/// The energy is a function of x, with a detection at each x. Its gradient is exact, forces and torques add
+/// up to zero, and the largest depth is the distance of that vertex to the surface.
 #[test]
 fn the_gradient_is_that_of_the_detected_energy() {
     let mesh = crossing();
@@ -136,8 +136,8 @@ fn the_gradient_is_that_of_the_detected_energy() {
     assert!(energy.magnitude > energy.value && energy.value > 0.0);
 }
 
-/// A corner of a cube at a depth of 0.9 below one face of a long bar and of 0.5 below another: it leaves by
-/// the nearer one.
+/// A corner of a cube is 0.9 below one face of a long bar and 0.5 below another. It leaves by the nearer
+/// face.
 #[test]
 fn deep_vertices_leave_on_the_shortest_way() {
     let bar = Mesh::bar([8, 4, 4], 0.5); // 4 x 2 x 2
@@ -155,12 +155,12 @@ fn deep_vertices_leave_on_the_shortest_way() {
     assert!((gap + 0.5).abs() < 1e-15, "{gap}");
 }
 
-/// A bar bent into a ring whose ends overlap: the ends touch each other, nothing else does.
+/// A bar is bent into a ring whose ends overlap. Only the ends touch each other.
 #[test]
 fn a_body_touches_itself() {
     let mesh = Mesh::bar([24, 2, 2], 0.25); // 6 long
     let bent = mesh.positions.iter().flat_map(|[x, y, z]| {
-        let (angle, radius) = (1.2 * x, 1.0 + y - 0.06 * x); // a bit more than a turn, inwards
+        let (angle, radius) = (1.2 * x, 1.0 + y - 0.06 * x); // a spiral of a bit more than a turn
         [radius * angle.cos(), -radius * angle.sin(), *z + 0.02 * x]
     });
     let x: Vec<f64> = bent.collect();
@@ -182,7 +182,7 @@ fn a_body_touches_itself() {
     );
 }
 
-/// An inverted element is no collision: a vertex pushed through its own tetrahedra touches nothing.
+/// An inverted element is no collision: a vertex that is pushed through its own tetrahedra touches nothing.
 #[test]
 fn inverted_elements_are_not_contacts() {
     let mesh = Mesh::bar([6, 6, 4], 1.0);

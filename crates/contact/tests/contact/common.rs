@@ -1,4 +1,4 @@
-//! Scenes, and derivatives by differences.
+//! Scenes, and checks of derivatives by differences.
 
 use coarsen_contact::BodyContact;
 use coarsen_core::LinearOperator;
@@ -6,7 +6,7 @@ use coarsen_elastic::{Curvature, ImplicitEuler, Potential};
 use coarsen_mesh::Mesh;
 use coarsen_sparse::SystemAt;
 
-/// One mesh of several bodies.
+/// Returns one mesh of several bodies.
 pub(crate) fn together(bodies: &[Mesh]) -> Mesh {
     bodies.iter().fold(Mesh::default(), |mut all, body| {
         let first = all.positions.len() as u32;
@@ -16,7 +16,7 @@ pub(crate) fn together(bodies: &[Mesh]) -> Mesh {
     })
 }
 
-/// The mesh turned by an angle around the z axis, then moved.
+/// Returns the mesh rotated by an angle about the z axis, then moved.
 pub(crate) fn placed(mut mesh: Mesh, angle: f64, by: [f64; 3]) -> Mesh {
     let (sin, cos) = angle.sin_cos();
     for p in &mut mesh.positions {
@@ -26,7 +26,8 @@ pub(crate) fn placed(mut mesh: Mesh, angle: f64, by: [f64; 3]) -> Mesh {
     mesh
 }
 
-/// Two bars of which the upper is turned and 0.13 inside the lower: no vertex lies on a plane of symmetry.
+/// Two bars; the upper bar is rotated and reaches 0.13 into the lower bar. No vertex lies on a plane of
+/// symmetry.
 pub(crate) fn crossing() -> Mesh {
     let lower = Mesh::bar([6, 2, 2], 0.5);
     let upper = placed(Mesh::bar([5, 2, 2], 0.43), 0.3, [0.7, 0.05, 0.87]);
@@ -37,7 +38,7 @@ pub(crate) fn contact(mesh: &Mesh, stiffness: f64) -> BodyContact {
     BodyContact::new(mesh, &vec![false; mesh.positions.len()], stiffness).unwrap()
 }
 
-/// Numbers in [-1, 1), the same each time.
+/// Reproducible numbers in [-1, 1).
 pub(crate) fn noise(n: usize, seed: u64) -> Vec<f64> {
     let mut random = coarsen_core::SplitMix64::new(seed);
     (0..n).map(|_| random.bits() as f64 / (1_u64 << 63) as f64 - 1.0).collect()
@@ -58,7 +59,7 @@ pub(crate) fn gradient(potential: &mut impl Potential, x: &[f64]) -> Vec<f64> {
     g
 }
 
-/// The gradient against differences of energies; returns it.
+/// Compares the gradient with differences of energies, and returns the gradient.
 pub(crate) fn check_gradient(potential: &mut impl Potential, x: &[f64], h: f64, accuracy: f64) -> Vec<f64> {
     let g = gradient(potential, x);
     for seed in 1..6 {
@@ -71,7 +72,7 @@ pub(crate) fn check_gradient(potential: &mut impl Potential, x: &[f64], h: f64, 
     g
 }
 
-/// The Hessian, contacts included, against differences of gradients.
+/// Compares the Hessian, contacts included, with differences of gradients.
 pub(crate) fn check_hessian(potential: impl Potential, x: &[f64], h: f64, accuracy: f64) {
     let mut f = ImplicitEuler::equilibrium(potential).unwrap();
     f.curvature = Curvature::Exact;

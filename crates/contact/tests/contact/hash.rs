@@ -1,4 +1,4 @@
-//! Pairs of a spatial hash against all pairs.
+//! The pairs of a spatial hash compared with a loop over all pairs.
 
 use coarsen_contact::{Aabb, ContactError, SpatialHash};
 use coarsen_core::parallel::threads;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::common::noise;
 
-/// Boxes of all sizes: points, thin ones, the usual, huge ones.
+/// Boxes of all sizes: points, thin boxes, usual boxes and huge boxes.
 fn boxes() -> impl Strategy<Value = Aabb> {
     let side = prop_oneof![Just(0.0), 0.0..1.5, Just(1e-9), 5.0..60.0, Just(1e12), Just(1e300)];
     let place =
@@ -29,7 +29,7 @@ fn brute(boxes: &[Aabb], of: &Aabb) -> Vec<u32> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(80))]
 
-    /// Exactly the boxes that overlap, each once, for any cell.
+    /// Queries visit exactly the boxes that overlap, each once, for any cell size.
     #[test]
     fn the_pairs_are_those_of_all_pairs(
         all in prop::collection::vec(boxes(), 0..80),
@@ -47,7 +47,7 @@ proptest! {
     }
 }
 
-/// Many boxes of one size in few buckets, and queries of many cells: no pair is found twice.
+/// Many boxes of one size are in few buckets, and queries cover many cells. Still no pair is found twice.
 #[test]
 fn no_pair_is_found_twice() {
     let at = noise(3 * 4000, 7);
@@ -99,7 +99,7 @@ fn the_default_cell_is_the_mean_extent() {
     assert_eq!(found(&hash, &Aabb::of([[2.0; 3]])), [0, 1, 2, 3]);
 }
 
-/// The same pairs in the same order, also after another use of the memory.
+/// Pairs are the same and in the same order, even if the memory was used before.
 #[test]
 fn threads_do_not_change_the_order() {
     let at = noise(3 * 30_000, 3);

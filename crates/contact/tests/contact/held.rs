@@ -1,4 +1,4 @@
-//! Held nodes: they push and are not pushed.
+//! Held nodes push other nodes, but are not pushed.
 
 use coarsen_contact::BodyContact;
 use coarsen_core::LinearOperator;
@@ -6,8 +6,8 @@ use coarsen_elastic::{Curvature, Potential, Touching};
 
 use crate::common::{check_gradient, check_hessian, contact, crossing, gradient};
 
-/// The contacts of two bars where some nodes of both are held, against the same contacts with all nodes free:
-/// the rows of free nodes agree.
+/// Two bars touch while some nodes of both are held. The rows of free nodes are the same as with all nodes
+/// free.
 #[test]
 fn rows_of_free_nodes_stay() {
     let mesh = crossing();
@@ -34,7 +34,7 @@ fn rows_of_free_nodes_stay() {
     }
 }
 
-/// Held nodes that are moved away take their contacts with them.
+/// Moving held nodes away removes their contacts.
 #[test]
 fn held_nodes_can_move() {
     let mesh = crossing();
@@ -49,7 +49,7 @@ fn held_nodes_can_move() {
     assert!(contact.energy(&x).value > 0.0);
 }
 
-/// Two bars that are both held touch without an effect.
+/// Contact of two bars that are both held has no effect.
 #[test]
 fn contacts_of_held_nodes_are_left_out() {
     let mut mesh = crossing();

@@ -1,5 +1,4 @@
-//! Contact: pairs of a hash against all pairs, derivatives and forces, meshes at rest, bodies that are pushed
-//! apart.
+//! Contact: pairs of a hash, derivatives and forces, meshes at rest, and bodies that are pushed apart.
 
 mod bodies;
 mod common;

@@ -1,4 +1,4 @@
-//! Real meshes: at rest nothing touches. They come from the folder that COARSEN_DATA names.
+//! Contact of real meshes, from the folder in the environment variable COARSEN_DATA. At rest nothing touches.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -31,7 +31,7 @@ fn meshes_at_rest_do_not_touch() {
     }
 }
 
-/// Two armadillos of which one is shifted by an eighth of its height: forces add up to zero.
+/// Two armadillos, one of them shifted by an eighth of its height.
 fn armadillos() -> Option<Mesh> {
     let mesh = mesh("ipc_Armadillo13K.msh.gz")?.scaled(1.0);
     let other = placed(mesh.clone(), 0.0, [0.125, 0.02, 0.01]);

@@ -1,4 +1,4 @@
-//! Planes, spheres and capsules, and nodes against them.
+//! Planes, spheres and capsules, and contact of nodes with them.
 
 use coarsen_contact::{Capsule, ContactError, Obstacle, Penetration, Plane, Shape, Sphere};
 use coarsen_core::parallel::threads;
@@ -15,7 +15,7 @@ fn shapes() -> Vec<(&'static str, Box<dyn Shape>)> {
     ]
 }
 
-/// Normals and curvatures are differences of distances and normals.
+/// Normals agree with differences of distances, and curvatures with differences of normals.
 #[test]
 fn derivatives_of_distances() {
     let h = 1e-6;
@@ -43,7 +43,7 @@ fn derivatives_of_distances() {
     }
 }
 
-/// A point on the axis is as deep as the radius, and its normal is a unit vector that leaves.
+/// The depth of a point on the axis is the radius. Its normal is a unit vector that points out of the shape.
 #[test]
 fn the_middle_of_a_shape_has_a_normal() {
     for axis in [[1.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0, -2.0], [1.0, -1.0, 1.0]] {
@@ -85,7 +85,7 @@ fn wrong_shapes_are_refused() {
     assert_eq!(tiny.normal(at), [0.0, 1.0, 0.0]);
 }
 
-/// The energy, its gradient and its exact Hessian; the projected Hessian is k n nᵀ.
+/// Checks the energy, its gradient and its exact Hessian, and that the projected Hessian is k n nᵀ.
 #[test]
 fn derivatives_of_obstacles() {
     let x = noise(3 * 200, 11);

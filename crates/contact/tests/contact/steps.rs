@@ -9,7 +9,7 @@ use coarsen_sparse::SystemAt;
 
 use crate::common::{contact, dot, moved, placed, together};
 
-/// Newton's method with backtracking; the most iterations. Returns the energies of all iterates.
+/// Runs Newton's method with backtracking for up to `most` iterations. Returns the energies of all iterates.
 fn minimize<P: Potential>(f: &mut ImplicitEuler<P>, x: &mut Vec<f64>, most: usize) -> Vec<f64> {
     let (mut g, mut values) = (vec![0.0; x.len()], vec![f.value(x)]);
     for _ in 0..most {
@@ -30,7 +30,7 @@ fn minimize<P: Potential>(f: &mut ImplicitEuler<P>, x: &mut Vec<f64>, most: usiz
     values
 }
 
-/// Two bars that cross, without gravity: they separate, and the common momentum stays zero.
+/// Two bars that cross, without gravity: they separate, and the total momentum stays zero.
 #[test]
 fn bars_are_pushed_apart() {
     let upper = placed(Mesh::bar([4, 1, 1], 0.43), 1.2, [1.0, -0.3, 0.83]);
@@ -61,7 +61,7 @@ fn bars_are_pushed_apart() {
     }
 }
 
-/// A bar falls on another that lies on a floor; at the end both have stopped to fall, and no contact is deep.
+/// A bar falls on another bar that lies on a floor. In the end both bars are at rest and no contact is deep.
 #[test]
 fn a_bar_rests_on_a_bar() {
     let mesh =

@@ -1,4 +1,4 @@
-//! Energies: derivatives against differences, sums of potentials, and steps of Projective Dynamics.
+//! Energies: derivatives compared with differences, sums of potentials, and steps of Projective Dynamics.
 
 mod derivatives;
 mod projective;

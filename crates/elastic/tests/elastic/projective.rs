@@ -1,25 +1,26 @@
-//! A local and a global step of Projective Dynamics is one step x − A⁻¹ ∇f with the constant curvature.
+//! The local and the global step of Projective Dynamics together are one step x − A⁻¹ ∇f with the constant
+//! curvature.
 //!
 //! > E = Σ_c w/2 ‖D_c x − p_c‖²,    p_c the nearest admissible shape    (1)
 //! > (M/h² + Σ w DᵀD) x⁺ = M/h² y + Σ w Dᵀp(x)    (2)
 //!
-//! For a tetrahedron D x = F, p is the rotation nearest to F and w = 2 μ V; for a spring D x = x_i − x_j, p
-//! has the length at rest and w = k. The matrix, its right side and the rotations are computed here in
-//! another way than in the library. Bouaziz et al. 2014, "Projective dynamics", ACM TOG 33(4), Eq. 10;
+//! For a tetrahedron, D x = F, p is the rotation nearest to F, and w = 2 μ V. For a spring, D x = x_i − x_j,
+//! p has the length at rest, and w = k. The matrix, its right-hand side and the rotations are computed here
+//! in another way than in the library. Bouaziz et al. 2014, "Projective dynamics", ACM TOG 33(4), Eq. 10;
 //! springs: Liu et al. 2013.
 
 use coarsen_core::Objective;
 use coarsen_elastic::{Arap, Curvature, ImplicitEuler, Lame, Potential, Spring, Springs, Tetrahedra};
 use coarsen_mesh::Mesh;
 
-/// w, the nodes with their rows of D (a row per node, an entry per column of p), and p(x).
+/// The weight w, the nodes with their rows of D (one entry per column of p), and p(x).
 struct Term {
     weight: f64,
     rows: Vec<(usize, Vec<f64>)>,
     shape: Vec<[f64; 3]>,
 }
 
-/// A x = b for a dense A, by Gaussian elimination with row exchanges.
+/// Solves A x = b for a dense A by Gaussian elimination with row exchanges.
 fn solve(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
     let n = b.len();
     for k in 0..n {
@@ -39,7 +40,7 @@ fn solve(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
     b
 }
 
-/// (2), for the nodes with M/h² in `inertia`; a node without it stays at its y.
+/// Solves (2) for the nodes with M/h² in `inertia`. Each other node stays at its y.
 fn global(terms: &[Term], inertia: &[Option<f64>], y: &[[f64; 3]]) -> Vec<[f64; 3]> {
     let n = y.len();
     let (mut a, mut b) = (vec![vec![0.0; n]; n], vec![[0.0; 3]; n]);
@@ -76,7 +77,7 @@ fn determinant(a: [[f64; 3]; 3]) -> f64 {
     (0..3).map(|j| a[0][j] * cofactor(a)[0][j]).sum()
 }
 
-/// 2 μ V, ∇N_a, and the columns of the rotation nearest to F, by R ← (R + R⁻ᵀ) / 2.
+/// Returns 2 μ V, ∇N_a, and the columns of the rotation nearest to F, computed by R ← (R + R⁻ᵀ) / 2.
 fn rotation(mu: f64, corners: [u32; 4], rest: &[[f64; 3]], x: &[[f64; 3]]) -> Term {
     let corners = corners.map(|c| c as usize);
     let edges = |x: &[[f64; 3]]| [1, 2, 3].map(|a| [0, 1, 2].map(|k| x[corners[a]][k] - x[corners[0]][k]));
@@ -106,7 +107,7 @@ fn at_length(spring: &Spring, x: &[[f64; 3]]) -> Term {
     Term { weight: spring.stiffness, rows: vec![(i, vec![1.0]), (j, vec![-1.0])], shape }
 }
 
-/// x − A⁻¹ ∇f(x) with the constant curvature.
+/// Returns x − A⁻¹ ∇f(x) with the constant curvature.
 fn newton<P: Potential>(f: &mut ImplicitEuler<P>, x: &[f64]) -> Vec<f64> {
     f.curvature = Curvature::Constant;
     let n = x.len();
@@ -119,8 +120,7 @@ fn newton<P: Potential>(f: &mut ImplicitEuler<P>, x: &[f64]) -> Vec<f64> {
 
 const H: f64 = 0.05;
 
-/// A bar on a wall, bent and shaken, with velocities and gravity; positions, velocities and whether a node is
-/// held.
+/// A bar on a wall, bent and shaken: its mesh, positions, velocities, and whether each node is held.
 fn bar() -> (Mesh, Vec<[f64; 3]>, Vec<[f64; 3]>, Vec<bool>) {
     let mesh = Mesh::bar([2, 1, 1], 0.5);
     let held = mesh.positions.iter().map(|p| p[0] == 0.0).collect();
@@ -139,7 +139,7 @@ fn bar() -> (Mesh, Vec<[f64; 3]>, Vec<[f64; 3]>, Vec<bool>) {
     (mesh, x, v, held)
 }
 
-/// Compares the two steps; `terms` projects a state of all nodes.
+/// Compares both kinds of step. `terms` computes the projections for the positions of all nodes.
 fn compare<P: Potential>(potential: P, terms: impl Fn(&[[f64; 3]]) -> Vec<Term>, masses: &[f64]) {
     let (_, x, v, held) = bar();
     let free = |all: &[[f64; 3]]| -> Vec<f64> {
@@ -153,7 +153,7 @@ fn compare<P: Potential>(potential: P, terms: impl Fn(&[[f64; 3]]) -> Vec<Term>,
     let fall = [0.0, -9.81 * H * H, 0.0];
     let ahead = |i: usize| [0, 1, 2].map(|k| if held[i] { x[i][k] } else { x[i][k] + H * v[i][k] + fall[k] });
     let y: Vec<[f64; 3]> = (0..x.len()).map(ahead).collect();
-    // The second step starts where the first one ends.
+    // The second step starts where the first step ends.
     let (mut one, mut all) = (free(&x), x.clone());
     for step in 0..2 {
         one = newton(&mut f, &one);

@@ -1,4 +1,4 @@
-//! Sums of energies, contacts that change, patterns that change.
+//! Sums of energies, and contacts and patterns that change.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn springs(pairs: &[[u32; 2]]) -> Springs {
 
 const X: [f64; 12] = [0.0, -0.1, 0.0, 1.2, 0.05, 0.0, 1.9, 0.5, 0.3, 3.0, 0.2, 0.1];
 
-/// Checks ∇f by differences of f, and A + C by differences of ∇f.
+/// Checks ∇f by differences of f, and the matrix plus contacts by differences of ∇f.
 fn check<P: Potential>(f: &mut ImplicitEuler<P>) {
     let (x, h) = (X.to_vec(), 1e-6);
     f.curvature = Curvature::Exact;
@@ -59,10 +59,10 @@ fn a_sum_has_the_derivatives_of_its_parts() {
     check(&mut f);
     let contact = f.system_at(&X).unwrap().contact.clone().unwrap();
     assert_eq!(contact.places(), [(0, 0)]); // on the floor and near the wall
-    // Only the wall bounds steps.
+    // Only the wall limits steps.
     let d: Vec<f64> = (0..12).map(|k| if k % 3 == 0 { -1.0 } else { -5.0 }).collect();
     assert!((f.max_step(&X.to_vec(), &d) - 0.9 * 0.3).abs() < 1e-12);
-    // A pin is removed, and another one is added; the pattern stays.
+    // A pin is removed and another pin is added, but the pattern stays the same.
     let before = f.potential.pattern().clone();
     assert!(f.potential.first.second.release(3) && !f.potential.first.second.release(3));
     assert!(f.potential.first.second.is_empty());
@@ -199,8 +199,8 @@ fn a_failed_begin_keeps_pattern_and_matrix_together() {
     check(&mut g);
 }
 
-/// A list of boxed parts has the values and derivatives of the nested sum, and forwards every method to its
-/// parts.
+/// A sum of a list of boxed parts has the values and derivatives of the nested sum, and forwards every method
+/// to its parts.
 #[test]
 fn a_list_of_boxed_parts_is_a_sum() {
     let rope = || springs(&[[0, 1], [1, 2]]);
@@ -217,7 +217,7 @@ fn a_list_of_boxed_parts_is_a_sum() {
         assert!((one - other).abs() < 1e-14 * one.abs(), "{start}: {one} for {other}");
         let (h, k) = (f.hessian(&x), g.hessian(&x));
         assert_eq!(h.pattern(), k.pattern());
-        // Nested sums add in another order.
+        // The nested sum adds in another order.
         let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-13 * h.get(0, 0);
         assert!(h.values().iter().zip(k.values()).all(near), "{start}");
         let (mut of_f, mut of_g) = (vec![0.0; 12], vec![0.0; 12]);

@@ -1,7 +1,7 @@
 //! One cycle: smooth, correct on the coarser level, smooth.
 //!
 //! *Reference* Tamstorf, Jones, McCormick 2015, §4; K-cycle: Notay & Vassilevski 2008, Numer. Linear Algebra
-//! Appl. 15, Algorithm 3.2, always with two steps, so that no scalar is read on the host.
+//! Appl. 15, Algorithm 3.2. It always takes two steps, so that the host reads no scalar.
 
 use coarsen_backend::Backend;
 use coarsen_core::{Real, Scalar, Vector};
@@ -40,7 +40,7 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
     }
     level.transfer.restrict(&level.residual, &mut level.coarse_b);
     let (coarse_b, coarse_x) = (&level.coarse_b, &mut level.coarse_x);
-    let again = !coarser.is_empty(); // a second direct solve would change nothing
+    let again = !coarser.is_empty(); // the coarsest level is solved once
     match (kind, &mut level.krylov) {
         (Cycle::K, Some(vectors)) if again => krylov(coarser, bottom, vectors, coarse_b, coarse_x),
         (Cycle::W, _) => {
@@ -50,8 +50,8 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
             }
         }
         (Cycle::F, _) if again => {
-            // Deviation: a V-cycle comes first, because (I − M_V A)(I − M_F A) alone is not symmetric, as
-            // `Cg` requires.
+            // Deviation: a V-cycle comes first. Without it the cycle (I − M_V A)(I − M_F A) is not symmetric,
+            // but `Cg` requires symmetry.
             cycle(coarser, bottom, Cycle::V, coarse_b, coarse_x, true);
             cycle(coarser, bottom, Cycle::F, coarse_b, coarse_x, false);
             cycle(coarser, bottom, Cycle::V, coarse_b, coarse_x, false);
@@ -64,10 +64,11 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
     level.smoother.post_smooth(b, x);
 }
 
-/// Runs two steps of flexible conjugate gradients on a coarser level, preconditioned by its K-cycle.
+/// Runs two steps of flexible conjugate gradients on a coarser level, with the K-cycle of that level as
+/// preconditioner.
 ///
-/// c and d are the two directions, v = A c, w = A d; the solution is the combination of c and d with the
-/// smallest energy error.
+/// c and d are the two directions, v = A c, w = A d. The solution is the combination of c and d with the
+/// smallest error in the energy norm.
 fn krylov<T: Real, B: Backend, X>(
     levels: &mut [Level<T, B, X>],
     bottom: &mut dyn CoarsestSolve<T, B>,
@@ -88,7 +89,7 @@ fn krylov<T: Real, B: Backend, X>(
     levels[0].smoother.operator().apply(x, w);
     let beta = x.dot(w);
     let share = gamma.over(&rho, &nothing);
-    // Below this fraction of β, ρ₂ is cancellation error, and d adds no direction to c.
+    // If ρ₂ is below this fraction of β, it is cancellation error: d is linearly dependent on c.
     let floor = beta.clone() * b.scalar(B::Real::of(64.0 * B::Real::EPSILON.wide()));
     let rho2 = beta + -(gamma * share.clone());
     let step = second.over(&rho2, &floor);

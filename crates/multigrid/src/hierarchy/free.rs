@@ -1,12 +1,11 @@
-//! Diagonal terms for free motions: bodies that are free or held at one point and that became one coarse
-//! node.
+//! Diagonal terms for the free motions of bodies that became one coarse node.
 //!
 //! | symbol | what |
 //! |---|---|
 //! | G | diagonal block of PᵀAP, k x k |
 //! | S | diag(pᵀ diag(A) p) over the columns p of P that belong to this node |
 //! | C | S^(−1/2) G S^(−1/2), whose largest eigenvalues are of the order of 1 |
-//! | L, V | C = L Lᵀ up to round-off, where L has fewer columns than C; C V = 0 |
+//! | L, V | C = L Lᵀ up to round-off, L with fewer columns than C; V spans the null space of C |
 
 use std::ops::Range;
 
@@ -17,12 +16,12 @@ use coarsen_sparse::{Bsr, Prolongation, TransposePlan};
 /// The number of coarse nodes per task.
 const LEAF: usize = 256;
 
-/// Pivots of C below this multiple of EPSILON count as 0: the round-off of two sums of some ten terms.
+/// Pivots of C below this multiple of EPSILON count as 0. It is the round-off of two sums of about ten terms.
 const ROUND_OFF: f64 = 64.0;
 
-/// The largest number of unknowns per coarse node for the quick test.
+/// The largest number of unknowns per coarse node for which the quick test is used.
 const LARGEST: usize = 6;
-/// The factor above round-off that the pivots of the quick test need.
+/// The factor by which pivots of the quick test must exceed round-off.
 const MARGIN: f64 = 64.0;
 
 /// Workspace to test one diagonal block at a time.
@@ -37,7 +36,7 @@ pub(super) struct Free<T> {
     c: Vec<T>,
     /// One column of V.
     v: Vec<T>,
-    /// The columns of the node with a basis function, in the order of their pivots.
+    /// The columns of the node that have a basis function, in the order of their pivots.
     order: Vec<usize>,
 }
 
@@ -58,9 +57,9 @@ impl<T: Real> Free<T> {
 
     /// Adds Sᵛ V Vᵀ Sᵛ, v = 1/2, to every singular diagonal block of `coarse` = PᵀAP.
     ///
-    /// For semidefinite A, vᵀ Pᵀ A P v = 0 implies A P v = 0. The right-hand side of a solvable system has no
-    /// component along P v, so the added term makes the block regular and changes nothing else. An indefinite
-    /// block is left unchanged; it is reported elsewhere.
+    /// For semidefinite A, vᵀ Pᵀ A P v = 0 implies A P v = 0. The right-hand side of a solvable system is
+    /// orthogonal to P v, so the added term only makes the block regular. An indefinite block is left
+    /// unchanged, and a later check reports it.
     pub(super) fn hold(
         &mut self,
         coarse: &mut Bsr<T>,
@@ -130,8 +129,7 @@ impl<T: Real> Free<T> {
     }
 }
 
-/// Whether no scalar C is near 0, tested with an upper bound of S computed from the largest entries of A and
-/// P.
+/// Whether certainly no scalar C is near 0. S is bounded from above by the largest entries of A and P.
 fn stiff<T: Real>(coarse: &Bsr<T>, a: &Bsr<T>, p: &Prolongation<T>, transpose: &TransposePlan) -> bool {
     let step = if p.values().is_empty() { T::one() } else { largest(p.values()) };
     let tiny = T::of(MARGIN * ROUND_OFF * T::EPSILON.wide()) * largest(a.values()) * step * step;
@@ -145,8 +143,8 @@ fn stiff<T: Real>(coarse: &Bsr<T>, a: &Bsr<T>, p: &Prolongation<T>, transpose: &
     tree(0..pattern.rows(), LEAF, parallel::worth(coarse.nnz()), &leaf, &|left, right| left && right)
 }
 
-/// Whether C is certainly regular. The product of the pivots, each divided by the largest diagonal entry, is
-/// a lower bound of the smallest pivot of complete pivoting; it must be well above round-off.
+/// Whether C is certainly regular. The product of all pivots, each divided by the largest diagonal entry,
+/// bounds the smallest pivot of complete pivoting from below. This bound must be well above round-off.
 fn regular<T: Real>(g: &[T], sizes: &[T]) -> bool {
     let (k, mut c) = (sizes.len(), [T::zero(); LARGEST * LARGEST]);
     if k > LARGEST || sizes.iter().any(|&s| s <= T::zero()) {
@@ -174,8 +172,8 @@ fn regular<T: Real>(g: &[T], sizes: &[T]) -> bool {
     smallest > T::of(MARGIN * ROUND_OFF * T::EPSILON.wide())
 }
 
-/// Computes Cholesky with complete pivoting in rows of `k`, in place of C; returns the rank, which is full
-/// for an indefinite C.
+/// Factors C in place by Cholesky with complete pivoting; `c` has rows of `k` numbers. Returns the rank,
+/// which is full for an indefinite C.
 ///
 /// *Reference* Higham 2002, "Accuracy and Stability of Numerical Algorithms", §10.3.
 fn factor<T: Real>(c: &mut [T], k: usize, order: &mut [usize]) -> usize {
@@ -216,7 +214,7 @@ mod tests {
     use super::*;
     use coarsen_sparse::assembly;
 
-    /// Returns one coarse node with P = I, so that PᵀAP = A.
+    /// Returns the result for one coarse node with P = I, so that PᵀAP = A.
     fn held(block: [f64; 9]) -> Vec<f64> {
         let a = assembly::from_blocks(3, 3, (3, 3), &[(0, 0)], &block).unwrap();
         let mut coarse = a.clone();
@@ -241,7 +239,8 @@ mod tests {
         assert!(minor > 1.0 && v[0] * v[8] - v[2] * v[6] > 1.0, "{v:?}");
     }
 
-    /// A block that passes the quick test has full rank with complete pivoting. Clearly regular blocks pass.
+    /// A block that passes the quick test has full rank by complete pivoting. Clearly regular blocks pass the
+    /// test.
     #[test]
     fn a_quick_look_agrees_with_complete_pivoting() {
         for (k, seed) in (1..=LARGEST).flat_map(|k| (0..40).map(move |seed| (k, seed))) {

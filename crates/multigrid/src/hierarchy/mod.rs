@@ -3,13 +3,13 @@
 //! | file | step |
 //! |---|---|
 //! | `mod` | from a system to levels |
-//! | `cycle` | V, W, F and K |
+//! | `cycle` | one cycle: V, W, F, additive or K |
 //! | `update` | new values on an unchanged structure |
 //! | [`numeric`](NumericPlan) | new values computed at the place of the matrix |
 //! | `patch` | new couplings with unchanged transfers |
-//! | `free` | a diagonal for free bodies that became one coarse node |
-//! | `term` | matrix terms used by smoothers but not by Galerkin products |
-//! | `coarsest` | the coarse solve: a factor, a pseudo-inverse, conjugate gradients |
+//! | `free` | diagonal terms for free bodies that became one coarse node |
+//! | `term` | terms added for smoothers, but not for Galerkin products |
+//! | `coarsest` | the coarse solve: a factor, a pseudo-inverse or conjugate gradients |
 //! | `table` | the printed tables |
 
 mod coarsest;
@@ -102,7 +102,7 @@ struct Seconds {
 }
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
-    /// Builds all levels: coarsens until the coarsest level is small enough or cannot be coarsened.
+    /// Builds all levels. Coarsening ends at a level that is small enough or cannot be coarsened further.
     pub(crate) fn build(recipe: Multigrid<C, S>, system: System<'_, T>, on: &B) -> Result<Self, SetupError> {
         recipe.validate()?;
         system.check()?;
@@ -146,7 +146,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
     }
 }
 
-/// The smoother of a level and, if the level has a term, the matrix that it smooths.
+/// The smoother of a level and, if the level has a term, the matrix of this smoother.
 type Smoothed<T, B> = (Box<dyn Smoother<T, B>>, Option<Bsr<T>>);
 
 fn smoother<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>>(
@@ -161,7 +161,7 @@ fn smoother<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>>(
     Ok((recipe.smoothing.smoother(&grid, on)?, seen))
 }
 
-/// The solver of the coarsest level and, if that level has a term, the matrix that it solves.
+/// The solver of the coarsest level and, if that level has a term, the matrix of this solver.
 type Solver<T, B> = (Box<dyn CoarsestSolve<T, B>>, Option<Bsr<T>>);
 
 fn solver<T: Real, B: Backend, C: Coarsening<T>, S>(
@@ -183,7 +183,7 @@ fn solver<T: Real, B: Backend, C: Coarsening<T>, S>(
 }
 
 impl<T: Real, X> Host<T, X> {
-    /// Returns a level whose coarse matrix is `own` if the method made one, otherwise PᵀAP.
+    /// Returns a level. The next coarser matrix is `own` if the method made one, otherwise PᵀAP.
     fn new<C: Coarsening<T, State = X>>(
         a: &Bsr<T>,
         coarse: Coarse<T, X>,
@@ -212,7 +212,7 @@ impl<T: Real, X> Host<T, X> {
     }
 }
 
-/// Checks that a matrix made by the method fits P and is finite.
+/// Checks that a coarse matrix made by the method fits P and is finite.
 fn checked<T: Real>(own: Bsr<T>, p: &Prolongation<T>) -> Result<Bsr<T>, SetupError> {
     let (n, k) = (p.shape().1, p.block().1);
     for (what, expected, found) in [
@@ -229,10 +229,10 @@ fn checked<T: Real>(own: Bsr<T>, p: &Prolongation<T>) -> Result<Bsr<T>, SetupErr
     Ok(own)
 }
 
-/// Gives dead unknowns, which have zero rows and columns in PᵀAP, a diagonal entry as large as the other
-/// diagonal entries, which makes them harmless in any units.
+/// Gives a diagonal entry to dead unknowns, whose rows and columns in PᵀAP are zero.
 ///
-/// The entry is the largest diagonal entry of the node, or 1 if all unknowns of the node are dead.
+/// The entry is the largest diagonal entry of the node, so that it suits any units, or 1 if all unknowns of
+/// the node are dead.
 fn give_diagonal<T: Real>(a: &mut Bsr<T>, dead: &[u32]) {
     let (k, pattern) = (a.block().0, a.pattern().clone());
     for &unknown in dead {
@@ -279,16 +279,16 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
         self.levels.len() + 1
     }
 
-    /// Returns the number of stored scalars of all levels divided by the number on the finest level: the cost
-    /// of a cycle in products with A.
+    /// Returns the operator complexity: the number of stored scalars of all levels divided by the number on
+    /// the finest level.
     pub fn operator_complexity(&self) -> f64 {
         let finest = self.levels.first().map_or(self.bottom.nnz(), |level| level.host.nnz);
         let all: usize = self.levels.iter().map(|level| level.host.nnz).sum::<usize>() + self.bottom.nnz();
         all as f64 / finest.max(1) as f64
     }
 
-    /// Returns the matrix of a level; 1 is the level below the finest. `None` for level 0, whose matrix
-    /// belongs to the caller.
+    /// Returns the matrix of a level; level 1 is the level below the finest. `None` for level 0, because the
+    /// caller owns the finest matrix.
     pub fn matrix(&self, level: usize) -> Option<&Bsr<T>> {
         self.levels.get(level.checked_sub(1)?).map(|above| &above.host.matrix)
     }
@@ -324,8 +324,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Preconditioner<B::Vector> for Hie
         match self.recipe.cycle {
             Cycle::K if self.levels.len() > 1 => Class::Variable,
             _ if self.bottom.class() == Class::Variable => Class::Variable,
-            // PᵀAP is symmetric if A is, up to round-off that a factor of the coarsest level may detect, so
-            // the class of the finest level is used.
+            // The class of the finest level is used. PᵀAP is symmetric if A is, but the factor of the
+            // coarsest level may detect round-off.
             _ => self.levels.first().map_or(self.bottom.class(), |level| level.smoother.class()),
         }
     }
@@ -335,7 +335,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Preconditioner<B::Vector> for Hie
     }
 }
 
-/// Runs `f` and adds its duration to `total`.
+/// Calls `f` and adds its duration to `total`.
 fn timed<R>(total: &mut Duration, f: impl FnOnce() -> R) -> R {
     let start = Instant::now();
     let result = f();

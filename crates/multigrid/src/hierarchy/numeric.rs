@@ -1,8 +1,8 @@
 //! New values on an unchanged structure, computed at the place of the matrix.
 //!
-//! For each level from the finest on, the place computes the values of A, its inverted diagonal, the bound of
-//! its spectrum, and PᵀAP for the next level. The host reads a few numbers per level, and the coarsest
-//! matrix, which it factors.
+//! From fine to coarse, the place computes the values of each level: A, its inverted diagonal, the bound of
+//! its spectrum, and PᵀAP for the next level. The host reads a few numbers per level and the coarsest matrix,
+//! which it factors.
 
 use coarsen_backend::{NumericPlace, SetupError, Smoother, Transfer};
 use coarsen_core::{Error, Real};
@@ -11,13 +11,13 @@ use coarsen_sparse::Bsr;
 use super::{Hierarchy, term};
 use crate::Coarsening;
 
-/// The data for [`Hierarchy::update_on_device`]: the block products of each coarse block, and memory for the
-/// coarsest matrix.
+/// The data for [`Hierarchy::update_on_device`]: the list of block products of each coarse block, and memory
+/// for the coarsest matrix.
 ///
-/// Valid for the hierarchy that made it, until that hierarchy is built again.
+/// A plan is valid for the hierarchy that made it, until that hierarchy is built again.
 pub struct NumericPlan<T: Real, B: NumericPlace> {
     products: Vec<B::Galerkin>,
-    /// The correction of each product for the terms of its levels.
+    /// For each Galerkin product, the correction for the terms of its two levels.
     offsets: Vec<Option<B::Matrix>>,
     /// The coarsest matrix at the place; `None` for a hierarchy of one level.
     coarsest: Option<B::Matrix>,
@@ -25,12 +25,12 @@ pub struct NumericPlan<T: Real, B: NumericPlace> {
 }
 
 impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
-    /// Returns the plan of all levels. Lists of block products are copied once to the place: 8 bytes per
-    /// product.
+    /// Returns the plan of all levels. The lists of block products are copied once to the place, with 8 bytes
+    /// per product.
     ///
     /// # Errors
-    /// [`SetupError::NotHere`] if the method makes its own coarse matrices, or the place does not store P as a
-    /// matrix; and the errors of the place.
+    /// [`SetupError::NotHere`] if the method makes its own coarse matrices or the place does not store P as a
+    /// matrix, and the errors of the place.
     pub fn numeric_plan(&self) -> Result<NumericPlan<T, B>, SetupError> {
         if self.levels.iter().any(|level| level.host.own) {
             return Err(SetupError::NotHere { method: self.recipe.coarsening.name() });
@@ -59,18 +59,19 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
         Ok(NumericPlan { products, offsets, coarsest, host })
     }
 
-    /// Updates the hierarchy to a matrix at the place, with the pattern and layout of the build. Matrices,
-    /// inverted diagonals and bounds of all levels are computed at the place.
+    /// Updates the hierarchy to a matrix at the place, which has the pattern and layout of the build.
+    /// Matrices, inverted diagonals and bounds of all levels are computed at the place.
     ///
-    /// Prolongations are kept, as with [`Keep::Transfers`](crate::Keep::Transfers), and so are nodes left out
-    /// of aggregation: build again after constraints are released. Host matrices ([`matrix`](Self::matrix))
-    /// keep the values of the last build or update; `update` can be called at any time. Symmetry is not
-    /// checked: the class is kept, and the caller must ensure that it holds for the new values. *Deviation*
-    /// from `update`: a coarse node that has become free to move gives an error, not a diagonal; and terms of
-    /// levels keep the size of the build. *Cost*: the Galerkin products; two numbers read per Lanczos step of
-    /// Chebyshev and damped smoothers; a copy of the coarsest matrix to the host, and of its factor or inverse
-    /// back.
+    /// Prolongations are kept, as with [`Keep::Transfers`](crate::Keep::Transfers). Nodes left out of
+    /// aggregation stay left out, so build again after constraints are released. Host matrices
+    /// ([`matrix`](Self::matrix)) keep the values of the last build or update; `update` can be called at any
+    /// time. Symmetry is not checked: the class is kept, and the caller must ensure that the new values
+    /// belong to it. *Deviation* from `update`: a coarse node that has become free to move causes an error,
+    /// and terms of levels keep the values of the build. *Cost*: the Galerkin products; two numbers read per
+    /// Lanczos step of Chebyshev and damped smoothers; a copy of the coarsest matrix to the host, and of its
+    /// factor or inverse back to the place.
     ///
+    /// # Errors
     /// [`SetupError::Level`] with level and row of an unusable diagonal block, [`SetupError::NotHere`] for a
     /// smoother that updates only on the host, [`SetupError::Coarsest`], and the errors of the place. After
     /// an error, update with a valid matrix before using the hierarchy.
@@ -109,12 +110,12 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     }
 }
 
-/// Returns A of a level, as stored by its smoother.
+/// Returns the matrix A that the smoother of a level stores.
 fn whole<T: Real, B: NumericPlace>(smoother: &dyn Smoother<T, B>) -> Result<&B::Matrix, SetupError> {
     smoother.matrix().ok_or(SetupError::NotHere { method: "a smoother that does not store the whole matrix" })
 }
 
-/// Returns P of a level, as stored by its transfer.
+/// Returns the matrix P that the transfer of a level stores.
 fn stored<T: Real, B: NumericPlace>(transfer: &dyn Transfer<T, B>) -> Result<&B::Matrix, SetupError> {
     transfer.matrix().ok_or(SetupError::NotHere { method: "a transfer that does not store P as a matrix" })
 }

@@ -1,11 +1,11 @@
 //! New couplings with unchanged transfers, for changes of contact.
 //!
-//! A pair of nodes that begins to touch changes the pattern of A and of every PᵀAP, but not the nodes. The
-//! expensive part of setup (strength, aggregates, smoothed P) is kept; products, smoothers and the coarse
-//! factor are recomputed. Aggregates ignore the new couplings, so the number of iterations grows slowly as
-//! contact moves; a policy decides when to build again.
+//! When two nodes begin to touch, the patterns of A and of every PᵀAP change, but the nodes stay the same.
+//! The expensive results of the setup (strength, aggregates, smoothed P) are kept. Galerkin products,
+//! smoothers and the coarse factor are recomputed. Aggregates ignore the new couplings, so the number of
+//! iterations grows slowly as contact moves. A policy decides when to build again.
 //!
-//! All results are computed before anything changes: after an error the old hierarchy is bitwise unchanged.
+//! All results are computed before the hierarchy changes, so after an error it is bitwise unchanged.
 
 use coarsen_backend::{Backend, SetupError, SmootherFacts};
 use coarsen_core::Real;
@@ -16,7 +16,7 @@ use super::{Hierarchy, Host, Level, Seconds, smoother, solver, timed};
 use crate::{Coarse, Coarsening, Grid, SmootherRecipe};
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
-    /// Whether a matrix has the same number of nodes and the same block size; patterns may differ.
+    /// Whether `a` has the number of nodes and the block size of this hierarchy; the pattern may differ.
     pub(super) fn has_nodes_of(&self, a: &Bsr<T>) -> bool {
         a.block().0 == self.block && a.pattern().rows() == self.pattern.rows()
     }

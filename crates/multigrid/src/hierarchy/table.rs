@@ -17,7 +17,7 @@ struct Bytes {
 }
 
 impl Bytes {
-    /// Returns the bytes of a level at the place and on the host; shared patterns count once.
+    /// Returns the bytes of a level at the place and on the host. Shared patterns count once.
     fn of<T: Real, B: Backend, C: Coarsening<T>>(level: &Level<T, B, C::State>, by: &C) -> Self {
         let (host, coarse) = (&level.host, &level.host.coarse);
         let kernel = coarse.near_kernel.as_ref().map_or(0, |k| 8 * k.size() * k.vectors());
@@ -44,7 +44,7 @@ impl Bytes {
 }
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
-    /// Returns the bytes of all levels, on the host and at the place; shared patterns count once.
+    /// Returns the bytes of all levels on the host and at the place. Shared patterns count once.
     pub fn bytes(&self) -> usize {
         self.levels.iter().map(|level| Bytes::of(level, &self.recipe.coarsening).all()).sum::<usize>()
             + self.bottom.bytes()

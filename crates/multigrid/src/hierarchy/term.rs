@@ -1,4 +1,4 @@
-//! The matrix A + T of a level, for its smoother and its coarsest solve, not for the next Galerkin product.
+//! The matrix A + T of a level. The smoother and the coarsest solve use it; the next Galerkin product uses A.
 
 use std::mem;
 
@@ -58,13 +58,14 @@ pub(super) fn see<T: Real, C: Coarsening<T>>(
     Ok(())
 }
 
-/// A matrix of a level, and the same with its term T if it has one.
+/// The matrix A of a level, and A + T if the level has a term T.
 pub(super) type Termed<'a, T> = (&'a Bsr<T>, Option<&'a Bsr<T>>);
 
-/// T of the coarse level − Pᵀ T P of the finer one, on the pattern of PᵀAP; `None` if both are zero.
+/// Returns T_c − Pᵀ T P on the pattern of PᵀAP, where T_c is the term of the coarse level; `None` if both
+/// levels have no term.
 ///
-/// Added to Pᵀ (A + T) P, a product of matrices with their terms, this gives PᵀAP with the term of the coarse
-/// level. `fine` is `None` for the finest level, which has no term.
+/// The place stores A + T and computes Pᵀ (A + T) P. With this offset the result is PᵀAP + T_c. `fine` is
+/// `None` for the finest level, which has no term.
 pub(super) fn offset<T: Real>(
     fine: Option<Termed<'_, T>>,
     p: &Prolongation<T>,

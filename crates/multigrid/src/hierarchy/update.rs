@@ -1,15 +1,15 @@
 //! New values on an unchanged structure, in two phases.
 //!
-//! 1. *Prepare*: level by level, new prolongations (unless kept), Galerkin products and data of smoothers go
-//!    into spare memory. The diagonal of every level must be positive, and all values must fit the storage of
-//!    the place. The coarsest matrix is factored last. An error here leaves the old hierarchy bitwise
-//!    unchanged.
-//! 2. *Commit*: spare and old data are swapped, and smoothers and transfers are updated. Only a device can
-//!    fail now.
+//! 1. *Prepare*: level by level, new prolongations (unless kept), Galerkin products and data of smoothers are
+//!    computed in spare memory. The diagonal of every level must be positive, and all values must be
+//!    representable in the storage precision of the place. The coarsest matrix is factored last. An error in
+//!    this phase leaves the old hierarchy bitwise unchanged.
+//! 2. *Commit*: spare and old data are swapped, and smoothers and transfers are updated. In this phase only a
+//!    device can fail.
 //!
-//! The first update allocates the spare memory, which is kept. With `Keep::Transfers` later updates allocate
-//! nothing unless the symmetry of a matrix changes, or row sums of scalars start or cease to bound the
-//! spectrum.
+//! The first update allocates the spare memory, which is kept. With `Keep::Transfers`, later updates allocate
+//! in two cases only: the symmetry of a matrix changes, or row sums of a scalar matrix start or cease to
+//! bound its spectrum.
 
 use coarsen_backend::{Backend, DenseBlocks, Reused, SetupError, SmootherFacts, Update, check_range};
 use coarsen_core::{Error, Real};
@@ -34,7 +34,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Update<T> f
     }
 
     /// Keeps every prolongation if the pattern is different but the nodes are the same, as after a change of
-    /// contact. For the same pattern, this is an update.
+    /// contact. For the same pattern, this is the same as `update`.
     fn patch_from(&mut self, system: System<'_, T>, touched: &[u32]) -> Result<Reused, SetupError> {
         system.check()?;
         let nodes = system.matrix.pattern().rows();
@@ -51,13 +51,13 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Update<T> f
         }
         finest.check_finite()?;
         self.reshape(system, &finest)?;
-        // The parts counted are transfers, products and the coarsest solve.
+        // The parts are one transfer and one product per level, and the coarsest solve.
         Ok(Reused::Rest { redone: self.levels.len() + 1, of: 2 * self.levels.len() + 1 })
     }
 }
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
-    /// Updates the values of the finest matrix; another pattern causes a build.
+    /// Updates all levels to new values of the finest matrix. Another pattern causes a build.
     fn follow(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<Reused, SetupError> {
         finest.check_finite()?;
         let same = finest.block().0 == self.block && Pattern::same(finest.pattern(), &self.pattern);
@@ -103,8 +103,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
 }
 
 impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
-    /// Computes the new level into spare memory; returns the next coarser grid, and the state of the step to
-    /// it.
+    /// Computes the new level in spare memory. Returns the next coarser grid and the state of the step to it.
     fn prepare<'a, C: Coarsening<T, State = X>>(
         &'a mut self,
         coarsening: &C,

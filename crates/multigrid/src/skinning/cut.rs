@@ -2,11 +2,11 @@
 //!
 //! | symbol | what |
 //! |---|---|
-//! | Ω_l, d(i) | as in `handles` |
-//! | region | all nodes of the handles that control a touched node |
+//! | Ω_l, d(i) | the handles of level l, the distance of node i to them, as in `handles` |
+//! | region | all nodes that are controlled by a handle of a touched node |
 //!
-//! A shortest path to a handle runs only through nodes of this handle. So an edge that a cut removes changes
-//! distances only in the region, at each level.
+//! A shortest path to a handle contains only nodes that this handle controls. So a removed edge changes
+//! distances only in the region. This holds on each level.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,15 +20,15 @@ pub struct Cut {
     /// The handles before the cut: [`Controlled::handles`](super::Controlled::handles) of the old hierarchy.
     /// Old nodes keep the rest positions that they had in it.
     pub handles: Arc<Handles>,
-    /// The nodes that have lost an edge or are new. New nodes have higher numbers than old nodes.
+    /// The nodes that lost an edge and the new nodes. New nodes have higher numbers than old nodes.
     pub touched: Vec<u32>,
 }
 
 impl Handles {
-    /// Returns the handles for a `graph` after a cut. Old handles are kept. If the largest distance of a
-    /// level would grow, or a component has no handle, new handles are added.
+    /// Returns the handles for the `graph` after a cut. Old handles are kept. New handles are added if the
+    /// largest distance of a level would grow, or if a component has no handle.
     ///
-    /// *Cost* for each level, Dijkstra's algorithm in the region and a pass over all nodes.
+    /// *Cost* of a level: Dijkstra's algorithm in the region, and a pass over all nodes.
     pub(super) fn after_cut(&self, graph: &Lengths<'_>, touched: &[u32]) -> Self {
         let nodes = graph.pattern.rows();
         let (mut order, mut place) = (Vec::<u32>::new(), vec![u32::MAX; nodes]);
@@ -65,7 +65,8 @@ impl Handles {
 }
 
 impl Field {
-    /// Returns the same distances with other numbers of handles, followed by nodes without a distance.
+    /// Returns the distances with the handles renumbered by `number`. The new nodes are appended without a
+    /// distance.
     fn renumbered(&self, nodes: usize, number: impl Fn(u32) -> u32) -> Self {
         let mut field = Self::new(nodes);
         field.distance[..self.distance.len()].copy_from_slice(&self.distance);
@@ -73,8 +74,8 @@ impl Field {
         field
     }
 
-    /// Computes the distances of the region again, from its handles and from the nodes around it. Returns the
-    /// region, in which the farthest node is then searched.
+    /// Computes the distances in the region again, from its handles and from the nodes around it. Returns the
+    /// region; the farthest node is then searched there.
     fn forget(
         &mut self,
         graph: &Lengths<'_>,

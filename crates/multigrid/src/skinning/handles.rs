@@ -3,7 +3,7 @@
 //! | symbol | what |
 //! |---|---|
 //! | Ω_0 | all nodes |
-//! | Ω_l | the handles of level l, Ω_(l+1) ⊂ Ω_l: the first k_l handles of one order |
+//! | Ω_l | the handles of level l: the first k_l of all handles in their order, so that Ω_(l+1) ⊂ Ω_l |
 //! | d(i) | the geodesic distance of node i to the nearest handle |
 
 use std::cmp::Reverse;
@@ -18,10 +18,10 @@ use super::frame::Frame;
 pub struct Handles {
     /// The nodes that are handles, in the order of their choice.
     pub order: Vec<u32>,
-    /// For each level, from fine to coarse, the handle that controls each node of the finer level. The number
-    /// of a handle is its position in `order`.
+    /// For each level, from fine to coarse, the handle that controls each node of the next finer level. The
+    /// number of a handle is its position in `order`.
     pub controls: Vec<Vec<u32>>,
-    /// The distances of all nodes on each level, from which a cut starts.
+    /// The distances of all nodes on each level. An update after a cut starts from them.
     pub(super) fields: Vec<Field>,
     /// The unit of the distances.
     pub(super) frame: Frame,
@@ -33,12 +33,12 @@ pub(super) struct Lengths<'a> {
     pub(super) lengths: &'a [f64],
 }
 
-/// The distance of each node to the nearest handle, and this handle.
+/// The nearest handle of each node, and the distance to it.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
     pub(super) distance: Vec<f64>,
     pub(super) nearest: Vec<u32>,
-    /// The nodes whose neighbours may have to be updated, the nearest first. Empty between updates.
+    /// The nodes whose neighbours may need an update, nearest first. Empty between updates.
     pub(super) front: BinaryHeap<Reverse<(Far, u32)>>,
 }
 
@@ -73,13 +73,12 @@ impl Ord for Far {
 }
 
 impl Handles {
-    /// Chooses the handles, beginning with `given`; `counts` is the number of handles of each level, from
+    /// Chooses the handles, first those of `given`. `counts` is the number of handles of each level, from
     /// fine to coarse.
     ///
-    /// A count is reduced to the number of nodes at different positions, and increased to the number of
-    /// components of the graph, because each component gets a handle. The same graph gives the same handles.
-    /// *Cost* one update of distances per handle, in total about n log n steps for each doubling of the
-    /// number of handles.
+    /// A count is at most the number of nodes at different positions, and at least the number of components
+    /// of the graph, because each component gets a handle. The same graph gives the same handles. *Cost*: one
+    /// update of distances per handle. Each doubling of the number of handles takes about n log n steps.
     pub(super) fn sample(graph: &Lengths<'_>, counts: &[usize], given: &[u32]) -> Self {
         let nodes = graph.pattern.rows();
         let mut field = Field::new(nodes);
@@ -104,7 +103,8 @@ impl Handles {
         Self::from_fields(order, fields, &reached)
     }
 
-    /// Returns the handles of levels whose distances are known; `counts` are the numbers of handles.
+    /// Returns the handles of levels whose distances are known; `counts` is the number of handles of each
+    /// level.
     pub(super) fn from_fields(order: Vec<u32>, fields: Vec<Field>, counts: &[usize]) -> Self {
         let of = |(level, field): (usize, &Field)| match level {
             0 => field.nearest.clone(),
@@ -114,7 +114,7 @@ impl Handles {
         Self { order, controls, fields, frame: Frame::AS_GIVEN }
     }
 
-    /// Returns the number of handles of level `level`; 0 is the level below the finest.
+    /// Returns the number of handles of a level; level 0 is the level below the finest.
     pub fn count(&self, level: usize) -> usize {
         self.controls[level].iter().max().map_or(0, |&last| last as usize + 1)
     }
@@ -141,7 +141,7 @@ impl Field {
         }
     }
 
-    /// Updates the distances around a new handle by Dijkstra's algorithm, which stops at nodes that are
+    /// Updates the distances around a new handle by Dijkstra's algorithm. The search stops at nodes that are
     /// nearer to another handle.
     pub(super) fn add(&mut self, graph: &Lengths<'_>, node: u32, handle: u32) {
         self.reach(node, 0.0, handle);
@@ -162,7 +162,8 @@ impl Field {
         }
     }
 
-    /// Stores a distance if it is shorter than the stored distance, or equal to it with an earlier handle.
+    /// Stores a distance if it is shorter than the stored distance, or equal to it and `handle` is the
+    /// earlier handle.
     pub(super) fn reach(&mut self, node: u32, d: f64, handle: u32) {
         let i = node as usize;
         if d < self.distance[i] || (d == self.distance[i] && handle < self.nearest[i]) {
@@ -171,8 +172,8 @@ impl Field {
         }
     }
 
-    /// Returns the node farthest from all handles, the first if there are several, or `None` if all distances
-    /// are 0. `candidates` holds an upper bound of each distance.
+    /// Returns the node farthest from all handles, or `None` if all distances are 0. Of several such nodes it
+    /// is the first. `candidates` contains an upper bound of each distance.
     fn farthest(&self, candidates: &mut BinaryHeap<(Far, Reverse<u32>)>) -> Option<u32> {
         self.tighten(candidates).filter(|(d, _)| *d > 0.0).map(|(_, node)| node)
     }
@@ -183,7 +184,7 @@ impl Field {
     }
 
     /// Returns the largest distance and its node. Distances only decrease, so a bound is updated only when it
-    /// is the largest.
+    /// is the largest bound.
     pub(super) fn tighten(&self, candidates: &mut BinaryHeap<(Far, Reverse<u32>)>) -> Option<(f64, u32)> {
         while let Some(mut top) = candidates.peek_mut() {
             let (Far(bound), Reverse(node)) = *top;
@@ -201,7 +202,7 @@ impl Field {
 mod tests {
     use super::*;
 
-    /// Returns nodes on a line at distance 1; `cut` removes one edge.
+    /// Returns a graph of nodes on a line with edges of length 1, without the edge `cut`.
     fn line(nodes: usize, cut: Option<usize>) -> (Pattern, Vec<f64>) {
         let meet = |i: usize, j: usize| i.abs_diff(j) == 1 && cut.is_none_or(|c| (i < c) == (j < c));
         let mut offsets = vec![0];
@@ -220,7 +221,7 @@ mod tests {
         let handles = Handles::sample(&Lengths { pattern: &pattern, lengths: &lengths }, &[5, 2], &[]);
         assert_eq!(handles.order, [0, 8, 4, 2, 6]);
         assert_eq!(handles.controls[0], [0, 0, 3, 2, 2, 2, 4, 1, 1]);
-        assert_eq!(handles.controls[1], [0, 1, 0, 0, 1]); // nested: nodes 0, 8, 4, 2, 6
+        assert_eq!(handles.controls[1], [0, 1, 0, 0, 1]); // the order of handles is nodes 0, 8, 4, 2, 6
         assert_eq!((handles.count(0), handles.count(1)), (5, 2));
     }
 
@@ -242,7 +243,7 @@ mod tests {
         assert_eq!(handles.count(1), 2);
     }
 
-    /// Nodes at the position of a handle do not become handles, so that every handle controls a node.
+    /// A node at the position of a handle does not become a handle, so that every handle controls a node.
     #[test]
     fn more_handles_than_places_are_not_found() {
         let (pattern, mut lengths) = line(4, None);
@@ -251,8 +252,8 @@ mod tests {
         assert_eq!((handles.order, handles.controls), (vec![0], vec![vec![0; 4]]));
     }
 
-    /// A line is cut in its middle: the part without a handle gets a handle on each level, distances are the
-    /// distances of the new graph, and a cut that changes nothing leaves the handles unchanged.
+    /// A line is cut in its middle. On each level the part without a handle gets one, and the distances are
+    /// those of the new graph. A cut that removes no edge leaves the handles unchanged.
     #[test]
     fn a_cut_samples_its_region_only() {
         let (whole, lengths) = line(40, None);

@@ -1,4 +1,4 @@
-//! Lengths of the edges of the elastic graph.
+//! The lengths of the edges of the elastic graph.
 
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Pattern};
@@ -8,11 +8,12 @@ use super::handles::Lengths;
 /// The metric in which farthest points are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
-    /// The lengths of edges at rest, for bodies of one material (§4.1).
+    /// The lengths of edges in the rest position, for bodies of one material (§4.1).
     Uniform,
     /// The lengths ‖x_i − x_j‖ (‖A_ii‖ ‖A_jj‖)^½ / ‖A_ij‖: edges with weak coupling are longer. A handle then
-    /// controls nodes on one side of a jump of stiffness. *Use* for bodies whose regions of equal stiffness hold
-    /// many handles; with the default 80 nodes per handle it saved no iteration in eight regions of 250 nodes.
+    /// controls only nodes on one side of a jump of stiffness. *Use* for bodies whose regions of equal
+    /// stiffness have many handles each. With the default of 80 nodes per handle it saved no iteration on
+    /// eight regions of 250 nodes.
     Stiffness,
 }
 

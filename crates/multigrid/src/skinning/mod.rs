@@ -1,4 +1,5 @@
-//! Skinning-space Galerkin multigrid: a coarse node is a handle that moves its nodes by an affine map.
+//! Skinning-space Galerkin multigrid. A coarse node is a handle, which moves the nodes it controls by an
+//! affine map.
 //!
 //! | symbol | here |
 //! |---|---|
@@ -7,22 +8,22 @@
 //! | ω_ij | the weight of handle j at node i: by default 1 for the nearest handle, 0 for all others |
 //! | U | P of the finest level: block (i, j) is ω_ij X_iᵀ ⊗ I_3, 3 x 12 |
 //! | U_l | P between handles: blocks I_12 |
-//! | q | the unknowns of a handle: the columns of an affine map, 12 numbers |
-//! | n | directions of a handle that do not move any of its nodes |
+//! | q | the unknowns of a handle: 12 numbers, the columns of an affine map |
+//! | n | a direction of a handle that does not move any of its nodes |
 //!
 //! | file | step |
 //! |---|---|
 //! | `frame` | positions about their mean, scaled to at most 1 |
 //! | `handles` | farthest points of the elastic graph, nested (§4.1) |
 //! | `lengths` | the lengths of the edges of the graph |
-//! | `cut` | handles after a cut |
-//! | `weights` | constant or smooth weights of handles (§4.2) |
+//! | `cut` | the handles after a cut |
+//! | `weights` | constant or harmonic weights of handles (§4.2) |
 //! | `mod` | coordinates and transfers (§4.2) |
 //! | `null_space` | directions that move no node (§4.4) |
 //!
-//! The Galerkin product (§4.3) is computed by `coarsen_sparse::GalerkinPlan` for weights: A_ij adds (X_i
-//! X_jᵀ) ⊗ A_ij to the blocks of two handles (eq. 7, with its factors in the order of §4.2). Smoothers and
-//! the coarse solve (§4.5) come from [`Multigrid`](crate::Multigrid).
+//! `coarsen_sparse::GalerkinPlan` computes the Galerkin product (§4.3) from the weights. A_ij adds (X_i X_jᵀ)
+//! ⊗ A_ij to the block of the handles of i and j (eq. 7, with its factors in the order of §4.2). Smoothers
+//! and the coarse solve (§4.5) come from [`Multigrid`](crate::Multigrid).
 //!
 //! *Reference* Xian, Tong & Liu 2019, "A Scalable Galerkin Multigrid Method for Real-time Simulation of
 //! Deformable Objects", ACM TOG 38(6):162.
@@ -53,10 +54,10 @@ pub use weights::Weights;
 ///
 /// Handles are farthest points of the elastic graph, and each node is moved by its nearest handle. *Use* for
 /// elastic bodies and sheets with known rest positions, if values change in every step: P is computed once,
-/// and an update multiplies by P without searches. *Not* if positions are unknown, or the matrix is not the
-/// stiffness of a body. *Cost* sampling takes about n log n steps for each doubling of the number of handles.
-/// *Memory* P stores 4 numbers per node; coarse blocks are 12 x 12 for blocks of 3, 4 x 4 for scalars, 6 x 6
-/// for blocks of 2.
+/// and an update only computes products. *Not* if positions are unknown, or if the matrix is not the
+/// stiffness of a body. *Cost*: each doubling of the number of handles takes about n log n steps to sample.
+/// *Memory*: P stores 4 numbers per node. Coarse blocks are 12 x 12 for blocks of 3, 6 x 6 for blocks of 2,
+/// and 4 x 4 for scalars.
 ///
 /// A build fails without rest positions, for blocks of other sizes, and if `handles` do not decrease.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,9 +65,9 @@ pub struct Skinning {
     /// The number of handles of each level, from fine to coarse and decreasing; if empty, it is computed from the
     /// number of nodes.
     pub handles: Vec<usize>,
-    /// The number of nodes per handle of the first level, if `handles` is empty.
+    /// The number of nodes per handle of the first coarse level, if `handles` is empty.
     pub nodes_per_handle: usize,
-    /// The number of handles per handle of the next level, if `handles` is empty.
+    /// The number of handles of a level per handle of the next coarser level, if `handles` is empty.
     pub handles_per_handle: usize,
     /// The nodes that are chosen as handles before all other nodes.
     pub given: Vec<u32>,
@@ -87,10 +88,10 @@ pub struct Skinning {
 /// The kind of unknowns of a handle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Coordinates {
-    /// An affine map: 12 unknowns for blocks of 3.
+    /// The coefficients of an affine map: 12 unknowns for blocks of 3.
     #[default]
     Affine,
-    /// A translation: the same number of unknowns as a node. *Use* to compare (§5.2, tests 3 and 4); many
+    /// A translation, with as many unknowns as a node. *Use* for comparison (§5.2, tests 3 and 4); many
     /// cycles are needed.
     Constant,
 }
@@ -121,7 +122,7 @@ pub struct Controlled {
     /// The coarse level of this step; 0 is the level below the finest.
     level: usize,
     moments: Vec<Moments>,
-    /// The number of a handle, and a direction n that does not move any of its nodes.
+    /// Pairs of the number of a handle and a direction n that does not move any of its nodes.
     still: Vec<(u32, [f64; 4])>,
 }
 
@@ -152,7 +153,7 @@ impl<T: Real> Coarsening<T> for Skinning {
         }
     }
 
-    /// U depends only on rest positions, so it does not change with new values.
+    /// U depends only on rest positions, so new values do not change it.
     fn refresh(
         &self,
         _: &Grid<'_, T>,
@@ -170,8 +171,8 @@ impl<T: Real> Coarsening<T> for Skinning {
         above.is_some_and(|above| !above.still.is_empty())
     }
 
-    /// Adds s n nᵀ ⊗ I to the diagonal block of every handle with directions n, where s is the largest entry
-    /// on the diagonal of the block.
+    /// Adds s n nᵀ ⊗ I to the diagonal block of its handle for every direction n, where s is the largest
+    /// entry on the diagonal of the block.
     fn add_term(&self, a: &mut Bsr<T>, above: Option<&Controlled>) -> Result<(), SetupError> {
         let (k, pattern) = (a.block().0, a.pattern().clone());
         for group in above.map_or(&[][..], |above| &above.still).chunk_by(|l, r| l.0 == r.0) {
@@ -204,7 +205,7 @@ impl<T: Real> Coarsening<T> for Skinning {
 }
 
 impl Skinning {
-    /// Returns the step to the first level: handles, U and the moments of each handle.
+    /// Returns the step to the first coarse level: handles, U and the moments of each handle.
     fn first<T: Real>(&self, fine: &Grid<'_, T>) -> Result<Option<Coarse<T, Controlled>>, SetupError> {
         let a = fine.a;
         let (nodes, b) = (a.pattern().rows(), a.block().0);
@@ -293,7 +294,7 @@ fn below<T: Real>(
     Ok(Some(Coarse { positions: Some(positions[..count].to_vec()), ..Coarse::new(p, state) }))
 }
 
-/// Returns a step to handles at their rest positions.
+/// Returns a step whose coarse nodes are the handles at their rest positions.
 fn step<T>(p: Prolongation<T>, state: Controlled, x: &[[f64; 3]]) -> Coarse<T, Controlled> {
     let count = state.handles.count(state.level);
     let positions = state.handles.order[..count].iter().map(|&i| x[i as usize]).collect();

@@ -7,17 +7,17 @@
 //! | c, C | the centre of these nodes and Σ (x − c) (x − c)ᵀ |
 //! | n | a direction with Xᵀ n = 0 for all these nodes: a plane that contains them |
 //!
-//! *Deviation* from the paper: the paper adds n nᵀ once, to the first coarse matrix. The product with the
-//! next transfer would then stiffen motions of other handles. Here each level has its own term, which no
-//! product contains, scaled to its diagonal block. In addition, the test uses positions relative to the
-//! centre of the nodes, so that it does not depend on the position of the body.
+//! *Deviation*: the paper adds n nᵀ once, to the first coarse matrix. The Galerkin product with the next
+//! transfer would then stiffen motions of other handles. Here each level has its own term, scaled to its
+//! diagonal block, and no Galerkin product contains it. In addition, directions are found from positions
+//! relative to the centre of the nodes, so that they do not depend on the position of the body.
 
-/// Eigenvalues of C up to this share of the largest count as 0: the nodes are then within a hundredth of their
-/// extent from a plane or line. Such a direction moves nodes so little that it is not needed, and kept, it would
-/// make the diagonal block too ill-conditioned to be stored in `f32`.
+/// Eigenvalues of C up to this fraction of the largest count as 0. The nodes are then within a hundredth of
+/// their extent from a plane or a line. Such a direction hardly moves the nodes and is not needed. Without
+/// the term it would make the diagonal block too ill-conditioned for `f32`.
 const THIN: f64 = 1e-4;
 
-/// The moments M of a handle: the upper triangle, row by row, for positions in space.
+/// The upper triangle of the moments M of a handle, for positions in space.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Moments {
     /// Σ x xᵀ: xx, xy, xz, yy, yz, zz.
@@ -37,7 +37,7 @@ impl Moments {
         self.count += square;
     }
 
-    /// Adds the nodes of another handle.
+    /// Adds the moments of another handle.
     pub(super) fn join(&mut self, other: &Self) {
         self.second.iter_mut().zip(other.second).for_each(|(s, p)| *s += p);
         self.first.iter_mut().zip(other.first).for_each(|(s, p)| *s += p);
@@ -47,7 +47,7 @@ impl Moments {
     /// Returns orthonormal directions n = (a, −aᵀc) that do not move any of the nodes; `axes` is the
     /// dimension of space, 2 or 3.
     ///
-    /// a is an eigenvector of C with eigenvalue 0. The last of the four numbers belongs to the constant.
+    /// a is an eigenvector of C with eigenvalue 0. The fourth component of n belongs to the 1 in X.
     pub(super) fn null_space(&self, axes: usize) -> Vec<[f64; 4]> {
         let c = self.first.map(|sum| sum / self.count);
         let [xx, xy, xz, yy, yz, zz] = self.second;
@@ -73,8 +73,8 @@ impl Moments {
     }
 }
 
-/// Computes the columns of V with A = V Λ Vᵀ for the leading block of a symmetric matrix, by Jacobi
-/// rotations; the diagonal of A becomes Λ.
+/// Computes A = V Λ Vᵀ for the leading block of a symmetric matrix by Jacobi rotations. Returns the columns
+/// of V; the diagonal of A becomes Λ.
 fn eigenvectors(a: &mut [[f64; 3]; 3], axes: usize) -> [[f64; 3]; 3] {
     let mut v = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     for _sweep in 0..12 {
@@ -106,7 +106,7 @@ mod tests {
         moments
     }
 
-    /// A body has no such direction, a plane has one, a line two and a point three, at any position, and no
+    /// A body has no such direction, a plane has one, a line two and a point three, at any position. No
     /// direction moves a node.
     #[test]
     fn planes_lines_and_points_have_their_directions() {

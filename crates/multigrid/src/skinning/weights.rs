@@ -1,10 +1,10 @@
-//! Weights of the handles at the nodes (§4.2).
+//! The weights of the handles at the nodes (§4.2).
 //!
 //! | symbol | here |
 //! |---|---|
 //! | ω_ij | the weight of handle j at node i; Σ_j ω_ij = 1 |
 //! | ℓ_ij | the length of the edge between nodes i and j |
-//! | L | the graph Laplacian: −1/ℓ_ij for an edge, and rows that add up to 0 |
+//! | L | the graph Laplacian: −1/ℓ_ij for an edge, and row sums of 0 |
 
 use coarsen_backend::SetupError;
 use coarsen_direct::Direct;
@@ -15,8 +15,8 @@ use super::handles::{Handles, Lengths};
 /// The weights with which handles move nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weights {
-    /// 1 for the nearest handle, 0 for all others. Coarse matrices stay sparse, and an update multiplies each
-    /// block of A once.
+    /// The weight is 1 for the nearest handle and 0 for all other handles. Coarse matrices stay sparse, and
+    /// an update multiplies each block of A once.
     #[default]
     Constant,
     /// Harmonic weights: ω is 1 at its handle, 0 at all other handles, and L ω = 0 at all other nodes. *Use*
@@ -28,7 +28,7 @@ pub enum Weights {
     Harmonic,
 }
 
-/// Weights below this value are dropped; the other weights of the node are scaled to add up to 1.
+/// Weights below this value are dropped. The other weights of the node are then scaled to add up to 1.
 const NEGLIGIBLE: f64 = 1e-3;
 
 /// Returns ω between nodes (rows) and the handles of the first level (columns).
@@ -57,7 +57,7 @@ pub(super) fn weights(
     }
 }
 
-/// Returns, for each node, the handles with a nonzero weight, and the weights.
+/// Returns, for each node, the handles with a nonzero weight, and these weights.
 fn harmonic(graph: &Lengths<'_>, handles: &[u32]) -> Result<Vec<Vec<(u32, f64)>>, SetupError> {
     let nodes = graph.pattern.rows();
     let mut handle_of = vec![u32::MAX; nodes];
@@ -69,12 +69,12 @@ fn harmonic(graph: &Lengths<'_>, handles: &[u32]) -> Result<Vec<Vec<(u32, f64)>>
         handle_of.iter().map(|&j| if j == u32::MAX { Vec::new() } else { vec![(j, 1.0)] }).collect();
     let shortest = graph.lengths.iter().copied().filter(|&l| l > 0.0).fold(f64::INFINITY, f64::min);
     let mut laplacian = Vec::new();
-    let mut pulls = vec![Vec::new(); handles.len()]; // −L between free nodes and each handle
+    let mut pulls = vec![Vec::new(); handles.len()]; // columns of −L, one per handle
     for (f, &i) in free.iter().enumerate() {
         let mut sum = 0.0;
         for at in graph.pattern.range(i) {
             let j = graph.pattern.indices()[at] as usize;
-            let stiffness = shortest / graph.lengths[at].max(1e-3 * shortest); // coincident nodes are tied
+            let stiffness = shortest / graph.lengths[at].max(1e-3 * shortest); // nodes may coincide
             if j == i || stiffness == 0.0 {
                 continue;
             }

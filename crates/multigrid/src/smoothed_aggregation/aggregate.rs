@@ -1,11 +1,11 @@
 //! Aggregates of strongly connected nodes.
 //!
 //! Pass 1 is Algorithm 1 of Tamstorf 2015; its step numbers are given at line ends. Nodes whose neighbours
-//! all lie in their chunk are visited first, with chunks in parallel; nodes on borders of chunks follow in
-//! order. Pass 2 is the alternative to Algorithm 2 in the same paper: each left-over node joins the aggregate
-//! to which it is most strongly connected. Pass 3 merges aggregates of one or two nodes into a neighbour,
-//! because they cannot represent the rotations of a rigid body. Chunks depend only on the number of nodes:
-//! the aggregates are the same for any thread count.
+//! all lie in the same chunk are visited first, with chunks in parallel. Nodes with neighbours in other
+//! chunks follow in order. Pass 2 is the alternative to Algorithm 2 in the same paper: each left-over node
+//! joins the aggregate to which it is most strongly connected. Pass 3 merges aggregates of one or two nodes
+//! into a neighbouring aggregate, because they cannot represent the rotations of a rigid body. Chunks depend
+//! only on the number of nodes, so the aggregates are the same for any number of threads.
 //!
 //! Until aggregates are numbered, they are identified by their root, the node from which they grew.
 
@@ -20,7 +20,7 @@ const NONE: u32 = u32::MAX;
 /// The number of nodes per chunk.
 const CHUNK: usize = 8192;
 
-/// The input of aggregation: weight and strong flag of each stored block.
+/// The input of aggregation: the weight and the strong flag of each stored block.
 pub(super) struct Couplings<'a> {
     pub(super) pattern: &'a Pattern,
     pub(super) weights: &'a [f32],
@@ -28,7 +28,8 @@ pub(super) struct Couplings<'a> {
 }
 
 impl Couplings<'_> {
-    /// Returns the stored off-diagonal blocks of row i: neighbour, weight, whether strong.
+    /// Returns the stored off-diagonal blocks of row i: the neighbour, the weight, and whether the coupling
+    /// is strong.
     pub(super) fn of(&self, i: usize) -> impl Iterator<Item = (usize, f32, bool)> {
         let range = self.pattern.range(i);
         let stored = self.weights[range.clone()].iter().zip(&self.strong[range]).zip(self.pattern.row(i));
@@ -41,9 +42,9 @@ impl Couplings<'_> {
     }
 }
 
-/// Returns the aggregate of each node, `u32::MAX` for special nodes, and the number of aggregates; they are
-/// numbered in the order of their roots. No aggregate has fewer than `smallest` nodes unless it has no
-/// neighbour. If `twice`, aggregates contain second neighbours.
+/// Returns the aggregate of each node, `u32::MAX` for special nodes, and the number of aggregates. Aggregates
+/// are numbered in the order of their roots. An aggregate with a neighbour has at least `smallest` nodes. If
+/// `twice`, aggregates contain second neighbours.
 pub(super) fn aggregate(
     a: &Couplings<'_>,
     special: &[bool],
@@ -73,7 +74,7 @@ pub(super) fn aggregate(
             *of = strongest(a, i, |j, strong| strong && root[j] != NONE).map_or(NONE, |j| root[j]);
         }
     });
-    // Nodes without a strong neighbour that is not special join an aggregate by any coupling, or become an
+    // A node whose strong neighbours are all special joins an aggregate by any coupling, or becomes an
     // aggregate.
     for i in (0..n).filter(|&i| !special[i]) {
         if of[i] == NONE {
@@ -86,10 +87,10 @@ pub(super) fn aggregate(
     number(of, sizes)
 }
 
-/// Makes node i the root of its strong neighbours that are not special, if there are any and none belongs to
-/// an aggregate; `root` starts at node `first`.
+/// Makes node i and its strong neighbours that are not special an aggregate with root i, if there are such
+/// neighbours and all of them are free. `root` starts at node `first`.
 ///
-/// If `twice`, free neighbours of neighbours within `root` join as well.
+/// If `twice`, free neighbours of these neighbours within `root` join as well.
 fn grow(a: &Couplings<'_>, special: &[bool], twice: bool, i: usize, first: usize, root: &mut [u32]) {
     let neighbours = |i: usize| a.of(i).filter(|&(j, _, strong)| strong && !special[j]).map(|(j, ..)| j); // 5
     if root[i - first] == NONE
@@ -109,8 +110,8 @@ fn grow(a: &Couplings<'_>, special: &[bool], twice: bool, i: usize, first: usize
     }
 }
 
-/// Returns the neighbour of i of largest weight for which `eligible`, called with its strong flag, is true;
-/// the first one among equal weights.
+/// Returns the neighbour of i with the largest weight for which `eligible` returns true, given the neighbour
+/// and its strong flag. Among equal weights this is the first neighbour.
 fn strongest(a: &Couplings<'_>, i: usize, eligible: impl Fn(usize, bool) -> bool) -> Option<usize> {
     let mut best: Option<(usize, f32)> = None;
     for (j, weight, strong) in a.of(i) {
@@ -121,8 +122,8 @@ fn strongest(a: &Couplings<'_>, i: usize, eligible: impl Fn(usize, bool) -> bool
     best.map(|b| b.0)
 }
 
-/// Pass 3: an aggregate of fewer than `smallest` nodes is merged as a whole into the aggregate at the other
-/// end of its strongest outward coupling.
+/// Pass 3: an aggregate of fewer than `smallest` nodes is merged into the aggregate at the other end of its
+/// strongest outward coupling.
 ///
 /// `sizes` is the number of nodes of the aggregate of each root.
 fn dissolve_small(a: &Couplings<'_>, smallest: usize, of: &mut [u32], sizes: &mut [u32]) {

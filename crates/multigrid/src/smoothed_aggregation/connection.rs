@@ -6,8 +6,8 @@
 //! | filtered | norms of couplings | strong couplings | many couplings are weak: sheets, rotated layers |
 //! | filtered, stiff | the strength of the recipe | strong couplings | many couplings are weak, and contact holds nodes in one direction; by norms these nodes would be special |
 //!
-//! For scalars, norms and the strength of the recipe are the same weights. Levels below a whole level are
-//! whole; a level below a filtered level is whole only if many nodes are tied.
+//! For scalars, both weights are the strength of the recipe. Levels below a whole level are whole. A level
+//! below a filtered level is whole only if many nodes are tied.
 
 use coarsen_backend::SetupError;
 use coarsen_core::Real;
@@ -20,7 +20,8 @@ use super::special::{self, Special};
 use super::{filter, links};
 use crate::Grid;
 
-/// Whether each stored coupling of the fine matrix spreads the columns of P; empty if all couplings do.
+/// For each stored coupling of the fine matrix, whether it spreads the columns of P. Empty if all couplings
+/// do.
 pub type Spreading = Vec<bool>;
 
 /// The aggregates of a level, which are its coarse nodes.
@@ -33,7 +34,7 @@ pub(super) struct Aggregates {
 }
 
 impl Aggregates {
-    /// Finds aggregates; `above` is the state of the finer level.
+    /// Finds aggregates; `above` is the state of the step to this level.
     pub(super) fn find<T: Real>(
         recipe: &SmoothedAggregation,
         fine: &Grid<'_, T>,
@@ -60,12 +61,12 @@ impl Aggregates {
         Ok(Self { special, of, count, spreading })
     }
 
-    /// Uses the sets of a smoother as aggregates. Each set must have a node: an empty set would be a zero
-    /// column of P.
+    /// Uses the sets of a smoother as aggregates. Each set must contain a node, because an empty set would
+    /// give a zero column of P.
     pub(super) fn given<T: Real>(a: &Bsr<T>, sets: &[u32]) -> Result<Self, SetupError> {
         let numbered = || sets.iter().filter(|&&s| s != u32::MAX).map(|&s| s as usize);
         let count = numbered().max().map_or(0, |last| last + 1);
-        // If there are more sets than nodes, at least one set is empty, so a longer list is not needed.
+        // If there are more sets than nodes, one of the first sets is empty, so the list need not be longer.
         let mut taken = vec![false; count.min(sets.len() + 1)];
         numbered().for_each(|s| taken.get_mut(s).into_iter().for_each(|taken| *taken = true));
         if let Some(set) = taken.iter().position(|&taken| !taken) {
@@ -86,7 +87,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// Uses the first strategy that applies: filtered; filtered, stiff; whole.
+    /// Chooses a strategy, in this order: filtered; filtered, stiff; whole.
     fn find<T: Real>(
         recipe: &SmoothedAggregation,
         fine: &Grid<'_, T>,

@@ -1,13 +1,14 @@
-//! The couplings that smooth the prolongation: A_F is A without its weak couplings, which are added to the
+//! The couplings that smooth the prolongation. A_F is A with its weak couplings removed and added to the
 //! diagonal block of their row.
 //!
 //! If many couplings are weak, smoothing along them makes P and PᵀAP fuller, and D contains stiffness against
-//! motions that P̂ already represents. On cloth this is bending stiffness, which sums to zero when neighbours
-//! move together. A weak A_ij is added to the diagonal times s_j / s_i, where s is the size of the
-//! translations of K at a node: for scalars A_F K = A K, for blocks this holds for translations of one
-//! direction. D_F is then the stiffness against strong neighbours. Rows with no weak or no strong coupling,
-//! or with an unusable D_F, are the rows of A. *Reference* Vaněk, Mandel & Brezina 1996, "Algebraic multigrid
-//! by smoothed aggregation", §5.1, here for blocks, with the same θ, halved from level to level.
+//! motions that P̂ already represents. On cloth this is bending stiffness, which vanishes when neighbours
+//! move together. A weak A_ij is multiplied by s_j / s_i and added to the diagonal, where s is the size of
+//! the translations of K at a node. Then A_F K = A K for scalars; for blocks this holds for translations in
+//! one direction. D_F is the stiffness against strong neighbours. Rows without a weak coupling, without a
+//! strong coupling, or with an unusable D_F are the rows of A. *Reference* Vaněk, Mandel & Brezina 1996,
+//! "Algebraic multigrid by smoothed aggregation", §5.1, here for blocks, with the same θ, halved from level
+//! to level.
 
 use std::ops::Range;
 
@@ -22,13 +23,13 @@ use crate::Grid;
 /// The number of nodes per task.
 const LEAF: usize = 1024;
 
-/// Returns the strength measure for filtering on a level.
+/// Returns the strength measure that decides which couplings of a level are weak.
 pub(super) fn measure(at: &Thresholds, depth: usize) -> Strength {
     Strength::Symmetric { theta: at.weak * 0.5_f64.powi(depth.min(60) as i32) }
 }
 
-/// Returns, for each coupling, whether it smooths P, by the `weights`; `None` if all couplings do: if few are
-/// weak on the finest level, or many nodes are tied.
+/// Returns, for each coupling, whether it smooths P according to `weights`. `None` if all couplings do,
+/// because few are weak on the finest level or many nodes are tied.
 pub(super) fn strong<T: Real>(
     at: &Thresholds,
     fine: &Grid<'_, T>,
@@ -71,8 +72,8 @@ fn keep_tied(at: &Thresholds, pattern: &Pattern, weights: &[f32], strong: &mut [
     true
 }
 
-/// Whether enough couplings are weak to drop them. Rows without a strong coupling, as in a stencil of many
-/// equal neighbours, do not count.
+/// Whether so many couplings are weak that they are dropped. Rows without a strong coupling, as in a stencil
+/// of many equal neighbours, are not counted.
 fn many_weak(at: &Thresholds, pattern: &Pattern, weights: &[f32], strong: &[bool]) -> bool {
     let count = |rows: Range<usize>| {
         let (mut coupled, mut weak) = (0, 0);
@@ -138,7 +139,7 @@ mod tests {
 
     #[test]
     fn equal_neighbours_are_not_weak() {
-        // 26 neighbours of -1 around 26: every coupling is below 0.08.
+        // A stencil of 26 neighbours with -1 and a diagonal of 26: every coupling is below 0.08.
         let n = 6_usize;
         let at = |i: usize| [i % n, i / n % n, i / n / n];
         let near = |i: usize, j: usize| at(i).iter().zip(at(j)).all(|(x, y)| x.abs_diff(y) < 2);
@@ -159,7 +160,7 @@ mod tests {
         ));
     }
 
-    /// If rows of A sum to zero on K, then P K_c = K, for any scaling of the unknowns.
+    /// Where A K = 0, P K_c = K for any scaling of the unknowns.
     #[test]
     fn a_near_kernel_is_kept_where_nothing_holds_it() {
         let n = 40;
@@ -197,7 +198,7 @@ mod tests {
         assert_ne!(m.aggregates(0).unwrap()[node], u32::MAX);
     }
 
-    /// The stiffness of some existing couplings is multiplied by a thousand.
+    /// Some existing couplings become a thousand times stiffer.
     #[test]
     fn stiff_pairs_keep_their_couplings_and_many_of_them_all() {
         let problem = coarsen_problems::Problem::parse("cloth:41", &Default::default()).unwrap();

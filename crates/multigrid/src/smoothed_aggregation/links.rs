@@ -1,11 +1,11 @@
-//! The nodes that may share an aggregate: only neighbours, if the caller provides links.
+//! The nodes that may share an aggregate: only neighbours by the links, if the caller provides links.
 //!
-//! Constraints couple nodes that are not neighbours and move past each other. One coarse node for both would
-//! move them together, so aggregates ignore such couplings on all levels.
+//! Constraints couple nodes that are not neighbours and that move past each other. One coarse node for two
+//! such nodes would move them together, so aggregates ignore these couplings on all levels.
 
 use coarsen_sparse::{Pattern, SparseError};
 
-/// Sets weights of couplings between non-neighbours to zero.
+/// Sets the weights of couplings between nodes that are not neighbours to zero.
 pub(super) fn keep(links: &Pattern, pattern: &Pattern, weights: &mut [f32]) {
     for i in 0..pattern.rows() {
         let mut neighbours = links.row(i).iter().peekable();
@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn neighbours_alone_count_and_so_do_their_aggregates() {
         let chain = Pattern::new(4, vec![0, 2, 5, 8, 10], vec![0, 1, 0, 1, 2, 1, 2, 3, 2, 3]).unwrap();
-        // The two ends are tied by a constraint.
+        // A constraint couples the two ends.
         let tied = Pattern::new(4, vec![0, 3, 6, 9, 12], vec![0, 1, 3, 0, 1, 2, 1, 2, 3, 0, 2, 3]).unwrap();
         let mut weights = vec![1.0; 12];
         keep(&chain, &tied, &mut weights);

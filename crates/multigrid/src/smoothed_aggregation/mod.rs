@@ -83,8 +83,8 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         REFRESH.of::<Refresh<T>>()(self, fine, coarse)
     }
 
-    /// New couplings spread P if P has columns for them, so that D includes the stiffness of contact, as A
-    /// does. If stiff contact were dropped like weak couplings, a quarter more iterations would be needed.
+    /// A new coupling spreads P if P has columns for it, so that D includes the stiffness of contact, as A
+    /// does. Without such couplings, a quarter more iterations are needed.
     fn carried(&self, spreading: &Spreading, before: &Pattern, after: &Pattern) -> Spreading {
         if spreading.is_empty() {
             return Vec::new();
@@ -169,7 +169,7 @@ impl SmoothedAggregation {
 }
 
 impl SmoothedAggregation {
-    /// Returns A_F from the couplings that spread P; `None` if all couplings do.
+    /// Returns A_F from the couplings that spread P; `None` if all couplings spread P.
     fn filter<'a, T: Real>(
         &self,
         strong: &'a [bool],
@@ -181,14 +181,14 @@ impl SmoothedAggregation {
         filtered.then(|| Filter { strong, sizes: filter::sizes(modes, block), pull, growth })
     }
 
-    /// Whether aggregates are too small for rotations.
+    /// Whether aggregates have too few nodes for rotations.
     fn small(&self, aggregates: &[u32], count: usize) -> bool {
         let nodes = aggregates.iter().filter(|&&g| g != u32::MAX).count();
         nodes < self.rotations_from.saturating_mul(count)
     }
 
-    /// Returns K of this level, and the number of vectors to use. On the finest level K is chosen and
-    /// relaxed, without rotations if aggregates are `small`; on coarser levels it is inherited.
+    /// Returns K of this level and the number of vectors to use. On the finest level K is chosen and relaxed,
+    /// without rotations if aggregates are `small`. On coarser levels it is inherited.
     fn kernel<'a, T: Real>(
         &self,
         fine: &Grid<'a, T>,
@@ -203,7 +203,7 @@ impl SmoothedAggregation {
     }
 }
 
-/// Returns the centre of each aggregate, which is the position of the coarse node.
+/// Returns the centre of each aggregate, the position of its coarse node.
 pub(crate) fn centroids(positions: &[[f64; 3]], aggregates: &[u32], count: usize) -> Vec<[f64; 3]> {
     let (mut sums, mut sizes) = (vec![[0.0; 3]; count], vec![0.0_f64; count]);
     for (x, &g) in positions.iter().zip(aggregates).filter(|(_, g)| **g != u32::MAX) {
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(coarsen(&sets).err(), Some(SetupError::EmptySet { set: 0, sets: sets_of_all }));
     }
 
-    /// The flags of couplings take no memory if all couplings spread.
+    /// If all couplings spread P, their flags take no memory.
     #[test]
     fn flags_that_are_not_needed_are_given_back() {
         for (spec, filtered) in

@@ -19,8 +19,8 @@ use crate::Grid;
 /// The number of nodes per task.
 const LEAF: usize = 1024;
 
-/// Returns K for the finest level, and the number of vectors to use: only the translations for `small`
-/// aggregates.
+/// Returns K for the finest level and the number of vectors to use: only the translations if aggregates are
+/// `small`.
 pub(super) fn choose<'a, T: Real>(
     recipe: &SmoothedAggregation,
     fine: &Grid<'a, T>,
@@ -54,13 +54,13 @@ pub(super) fn choose<'a, T: Real>(
     Ok((modes, vectors))
 }
 
-/// Whether vectors are rigid-body modes: vector c < b moves only unknown c of the nodes, except at
-/// constraints, and the other vectors are rotations.
+/// Whether vectors are rigid-body modes. Vector c < b is then a translation, which moves only unknown c of
+/// each node except at constraints, and the other vectors are rotations.
 ///
-/// The b x b values of the first b vectors at a node then form a projector: the identity, 0 at a held node, I
-/// − n nᵀ at a node that slides on a plane. Nodes coupled by constraints may have any matrix, so it is
-/// sufficient if half of all nodes have a projector. The other vectors must be rotations; other vectors given
-/// by a user are kept. In 2D any third vector could be a rotation, so positions are required.
+/// The b x b values of translations at a node form a projector: the identity, 0 at a held node, I − n nᵀ at a
+/// node that slides on a plane. Nodes coupled by constraints may have any matrix, so it is enough if half of
+/// all nodes have a projector. If the remaining vectors are not rotations, a user has given them, and they
+/// are kept. In 2D any third vector could be a rotation, so positions are required.
 fn are_rigid(modes: &NearKernel, b: usize, positions: Option<&[[f64; 3]]>) -> bool {
     let k = modes.vectors();
     let turn = match (b, k, positions) {
@@ -110,9 +110,9 @@ impl Turn {
         Self { rate, shift: [u + rate * y, v - rate * x], size }
     }
 
-    /// Whether a node moves by this rotation; `true` for nodes that are not free.
+    /// Whether the third vector at a node is this rotation; `true` for nodes that are not free.
     fn fits(&self, rows: &[f64], x: [f64; 3]) -> bool {
-        const ROUND_OFF: f64 = 1e-6; // files hold six digits or more
+        const ROUND_OFF: f64 = 1e-6; // files have six digits or more
         let off = [rows[2] - self.shift[0] + self.rate * x[1], rows[5] - self.shift[1] - self.rate * x[0]];
         !is_free(rows, 2, 3) || off.iter().all(|v| v.abs() <= ROUND_OFF * self.size)
     }
@@ -141,8 +141,8 @@ fn is_free(rows: &[f64], b: usize, k: usize) -> bool {
     (0..b).all(|r| rows[r * k + r] == 1.0)
 }
 
-/// Whether the columns after the first three may be 3D rotations. At a free node p they are ω × p, normal to
-/// p, so their determinant is zero. Returns `true` for nodes that are not free.
+/// Whether the columns after the first three may be 3D rotations. At a free node p they are ω × p, which is
+/// normal to p, so their determinant is zero. Returns `true` for nodes that are not free.
 fn is_rotation(rows: &[f64], b: usize, k: usize) -> bool {
     const ROUND_OFF: f64 = 1e-10;
     if !is_free(rows, b, k) {
@@ -154,15 +154,15 @@ fn is_rotation(rows: &[f64], b: usize, k: usize) -> bool {
     minors.sum::<f64>().abs() <= ROUND_OFF * lengths.product::<f64>()
 }
 
-/// Returns distinct random columns.
+/// Returns `count` different random columns.
 fn random(n: usize, count: usize) -> Result<NearKernel, SetupError> {
     let all = start_vector::<f64>(n * count);
     let columns: Vec<&[f64]> = all.chunks_exact(n.max(1)).collect();
     Ok(NearKernel::from_columns(&columns)?)
 }
 
-/// Runs damped Jacobi sweeps K ← K − ω D⁻¹ A K with constrained rows held at zero: unlike exact rigid modes,
-/// K then satisfies the boundary conditions.
+/// Runs damped Jacobi sweeps K ← K − ω D⁻¹ A K with constrained rows held at zero. Unlike exact rigid-body
+/// modes, the result satisfies the boundary conditions.
 fn relax<T: Real>(
     a: &Bsr<T>,
     parts: &Parts<'_, T>,
@@ -216,7 +216,7 @@ mod tests {
         values[..18].fill(0.0);
         let filtered = NearKernel::from_rows(6, values.clone()).unwrap();
         assert!(are_rigid(&filtered, 3, None));
-        // Three other vectors after the translations are not rotations.
+        // After the translations come three vectors that are not rotations.
         let mut other = modes.values().to_vec();
         other.iter_mut().skip(4).step_by(6).for_each(|v| *v += 0.5);
         assert!(!are_rigid(&NearKernel::from_rows(6, other).unwrap(), 3, None));
@@ -224,7 +224,7 @@ mod tests {
         assert!(!are_rigid(&NearKernel::from_rows(6, values).unwrap(), 3, None));
     }
 
-    /// In 2D only positions distinguish a rotation (about any point, at any rate) from another vector.
+    /// In 2D only positions distinguish a rotation (about any point, by any angle) from another vector.
     #[test]
     fn a_third_vector_in_the_plane_need_not_be_a_turn() {
         let positions: Vec<[f64; 3]> =

@@ -13,8 +13,8 @@ use crate::Grid;
 pub(super) struct Parts<'a, T: Real> {
     pub(super) inverses: Cow<'a, DenseBlocks<T>>,
     pub(super) omega: f64,
-    /// ω with A_F: ρ(D_F⁻¹A_F) is 2, because row sums vanish except for mass, and off-diagonal entries are
-    /// negative.
+    /// ω with A_F. ρ(D_F⁻¹A_F) is 2 at most, because off-diagonal entries are negative and row sums vanish
+    /// except for mass.
     pub(super) omega_filtered: f64,
     /// The number of sweeps on A K = 0.
     pub(super) sweeps: usize,
@@ -51,8 +51,8 @@ impl<'a, T: Real> Parts<'a, T> {
         let rho = match fine.radius {
             Some(radius) => radius,
             None => {
-                // Rows with weak couplings use A_F, whose ρ is known. The sweeps that compute K diverge if ρ
-                // is too small.
+                // Rows with weak couplings use A_F, whose ρ is known, so fewer steps suffice. Sweeps that
+                // compute K from random vectors need all steps: they diverge if ρ is too small.
                 let half = filtered && !found;
                 let steps = if half { recipe.lanczos_steps.div_ceil(2) } else { recipe.lanczos_steps };
                 Spectrum::new(steps, recipe.safety).bound(fine.a, &inverses)? // 3

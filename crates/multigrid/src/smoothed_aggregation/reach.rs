@@ -1,9 +1,10 @@
-//! The reach of aggregates: whether aggregates of strong neighbours make the coarse matrix too full.
+//! The reach of aggregates: they are widened if aggregates of strong neighbours make the coarse matrix too
+//! full.
 //!
-//! PᵀAP couples aggregates whose nodes are up to three neighbours apart, because P, A and Pᵀ each add one. In
-//! 2D the length of rows then does not grow. In 3D a stencil of 7 becomes a stencil of 27, and a coarse
-//! matrix with an eighth of the nodes has half of the entries. In this case aggregates of twice the width
-//! need up to two more iterations and save a third of the setup.
+//! PᵀAP couples aggregates whose nodes are up to three edges apart, because P, A and Pᵀ add one edge each. In
+//! 2D rows do not become longer. In 3D a stencil of 7 becomes a stencil of 27, and a coarse matrix with an
+//! eighth of the nodes has half of the entries. In this case aggregates of twice the width need up to two
+//! more iterations and save a third of the setup time.
 
 use std::ops::Range;
 
@@ -19,9 +20,9 @@ const LEAF: usize = 1024;
 /// The number of sampled coarse rows.
 const SAMPLES: usize = 32;
 
-/// Whether a matrix of scalars should get wider aggregates than the given ones.
+/// Whether a matrix of scalars should get wider aggregates than `aggregates`.
 ///
-/// *Cost* a pass over the aggregates and the flags, and 32 coarse rows.
+/// *Cost*: a pass over the aggregates and the strong flags, and 32 coarse rows.
 pub(super) fn too_full(at: &Thresholds, a: &Couplings<'_>, aggregates: &[u32], count: usize) -> bool {
     let look = |rows: Range<usize>| {
         let couplings = rows.flat_map(|i| a.of(i));
@@ -44,7 +45,7 @@ fn filled(pattern: &Pattern, aggregates: &[u32], count: usize) -> f64 {
     for mut nodes in samples {
         for _ in 0..3 {
             nodes = nodes.iter().flat_map(|&i| pattern.row(i as usize).iter().copied()).collect();
-            nodes.retain(|&i| aggregates[i as usize] != u32::MAX); // such a node has no row in P
+            nodes.retain(|&i| aggregates[i as usize] != u32::MAX); // the row of such a node in P is empty
             nodes.sort_unstable();
             nodes.dedup();
         }

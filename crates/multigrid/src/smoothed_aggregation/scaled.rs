@@ -1,9 +1,8 @@
 //! Near-kernel modes of a matrix with scaled unknowns.
 //!
 //! If a discretisation A has constants or rigid-body modes V, the scaled matrix D A D has the modes D⁻¹ V.
-//! The scale of a node is computed from its diagonal block. Two candidates are compared, V unchanged and V
-//! divided at each node by the root of its mean diagonal, and the one with the lower energy, vᵀ A v / vᵀ
-//! diag(A) v, is used.
+//! The scale of a node is the root of the mean diagonal of its block. Two candidates are compared: V, and V
+//! divided at each node by this scale. The candidate with the lower energy, vᵀ A v / vᵀ diag(A) v, is used.
 
 use std::ops::Range;
 
@@ -17,8 +16,8 @@ use super::thresholds::Thresholds;
 /// The number of nodes per task.
 const LEAF: usize = 2048;
 
-/// Returns V or D⁻¹ V. *Cost*: one pass over the diagonal, and two products with V if the scales of the nodes
-/// differ.
+/// Returns V or D⁻¹ V. *Cost*: one pass over the diagonal, and two products of A with all vectors if the
+/// scales of the nodes differ.
 pub(super) fn scaled_to_diagonal<T: Real>(
     at: &Thresholds,
     a: &Bsr<T>,
@@ -101,7 +100,7 @@ mod tests {
             };
             assert_eq!(scaled_to_diagonal(&Thresholds::default(), a, modes()).unwrap(), modes());
             let scaled = scaled_to_diagonal(&Thresholds::default(), &rescaled(a), modes()).unwrap();
-            // Neighbours have scales of 10^(k mod 5 - 2): the ratio of their modes is 10.
+            // Neighbours have scales of 10^(k mod 5 - 2), so the ratio of their modes is 10.
             let ratio = scaled.row(40 * b)[0] / scaled.row(41 * b)[0];
             assert!((ratio / 10.0 - 1.0).abs() < 0.5, "{ratio}");
         }

@@ -1,9 +1,10 @@
 //! P = (I − ω D⁻¹A) P̂ (Tamstorf 2015, §5).
 //!
 //! Row i of P has blocks for the aggregates of i and of its neighbours. Rows of special nodes are empty, so
-//! coarse corrections do not change them. D is the block diagonal: it keeps the sparsity pattern of A P̂ and
-//! the local structure of A. Blocks that are small relative to the largest block of their row are pruned when
-//! P is built; an update keeps the pattern. If A_F replaces A (`filter`), D is the block diagonal of A_F.
+//! coarse corrections do not change these nodes. D is the block diagonal: D⁻¹ keeps the sparsity pattern of A
+//! P̂ and respects the couplings inside a node. Blocks that are small relative to the largest block of their
+//! row are pruned when P is built; an update keeps the pattern. If A_F replaces A (`filter`), D is the block
+//! diagonal of A_F.
 
 use std::mem;
 use std::ops::Range;
@@ -20,22 +21,23 @@ use super::tentative::Basis;
 /// The pattern of a row of P.
 #[derive(Clone, Copy)]
 pub(super) enum RowPattern<'a> {
-    /// The aggregates of the neighbours, without blocks below this fraction of the largest block of the row.
+    /// The aggregates of the node and its neighbours, without blocks below this fraction of the largest block
+    /// of the row.
     Pruned(f64),
-    /// Only the aggregate of the node: P̂ unchanged.
+    /// Only the aggregate of the node, so that P = P̂.
     Own,
     /// The pattern of an existing P.
     Pattern(&'a Pattern),
 }
 
-/// The number of rows per task, large enough to amortise its buffers.
+/// The number of rows per task, large enough to amortise the buffers of a task.
 const ROWS: usize = 2048;
 
 /// The largest number of columns of a row that is sorted by insertion.
 const FEW: usize = 12;
 
-/// Returns the smoothed prolongation in blocks of b x κ, to `count` aggregates, and the rows computed with A
-/// although some of their couplings are weak.
+/// Returns the smoothed prolongation from `count` aggregates in blocks of b x κ, and the rows that were
+/// computed with A although some of their couplings are weak.
 pub(super) fn smooth<T: Real>(
     a: &Bsr<T>,
     parts: &Parts<'_, T>,
@@ -99,7 +101,7 @@ fn smooth_prolongation<T: Real>(
     Ok((Bsr::new(Arc::new(Pattern::new(count, offsets, indices)?), (b, k), values)?, plain))
 }
 
-/// Copies the parts into `indices` and `values`, then drops the parts.
+/// Copies the parts into `indices` and `values`, and frees the parts.
 fn gather<T: Real>(mut parts: Vec<ProlongationRows<T>>, indices: &mut [u32], values: &mut [T]) {
     if parts.len() > 1 {
         let rest = parts.split_off(parts.len() / 2);
@@ -151,7 +153,7 @@ struct ProlongationSmoother<'a, T: Real> {
     filter: Option<&'a Filter<'a, T>>,
 }
 
-/// [`ProlongationSmoother::rows`], to be compiled for several instruction sets.
+/// [`ProlongationSmoother::rows`], compiled for several instruction sets.
 struct SmoothRows<'a, T: Real, const B: usize, const K: usize> {
     smoother: &'a ProlongationSmoother<'a, T>,
     range: Range<usize>,
@@ -167,7 +169,7 @@ impl<T: Real, const B: usize, const K: usize> simd::Kernel<T> for SmoothRows<'_,
 }
 
 impl<T: Real> ProlongationSmoother<'_, T> {
-    /// Computes block rows of P with blocks of B x K, or of any size for 0 x 0.
+    /// Computes block rows of P with blocks of B x K; blocks have any size for B = K = 0.
     #[inline(always)]
     fn rows<const B: usize, const K: usize>(&self, range: Range<usize>) -> ProlongationRows<T> {
         let size = if B == 0 { self.a.block().0 * self.basis.columns } else { B * K };
@@ -202,7 +204,8 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         rows
     }
 
-    /// Computes block row i of P; `false` if it is computed with A although some of its couplings are weak.
+    /// Computes block row i of P. Returns `false` if it was computed with A although some of its couplings
+    /// are weak.
     #[inline(always)]
     fn row<const B: usize, const K: usize>(&self, i: usize, row: &mut Row<T>) -> bool {
         let (b, k) = if B == 0 { (self.a.block().0, self.basis.columns) } else { (B, K) };
@@ -224,8 +227,8 @@ impl<T: Real> ProlongationSmoother<'_, T> {
 
     /// Computes block row i of P = (I − ω D_F⁻¹A_F) P̂.
     ///
-    /// Returns `false` if no coupling is strong, D_F does not balance the couplings, a diagonal entry of
-    /// D_F⁻¹ is not positive, or, when P is built, entries become large.
+    /// Returns `false` if the row needs A instead: no coupling is strong, D_F is too small for the couplings,
+    /// a diagonal entry of D_F⁻¹ is not positive, or entries of a newly built P become large.
     #[inline(always)]
     fn filtered<const B: usize, const K: usize>(
         &self,
@@ -284,8 +287,8 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         }
     }
 
-    /// Computes (A P̂)ᵢ, where `of` gives index, column and value of the stored blocks; empty for a special
-    /// node.
+    /// Computes (A P̂)ᵢ from the index, column and value of each stored block in `of`. The row is empty for a
+    /// special node.
     #[inline(always)]
     fn product<'s>(
         &'s self,
@@ -321,14 +324,14 @@ impl<T: Real> ProlongationSmoother<'_, T> {
     }
 }
 
-/// The workspace for one block row of P: columns with their places, (A P̂)ᵢ, Pᵢ; D_F of the node and its
+/// The workspace for one block row of P: its columns and their places, (A P̂)ᵢ, Pᵢ, D_F of the node and its
 /// inverse.
 #[derive(Default)]
 struct Row<T> {
     order: Vec<(u32, u32)>,
     ap: Vec<T>,
     values: Vec<T>,
-    /// The largest value of each block, if blocks are pruned.
+    /// The largest absolute value of each block, if blocks are pruned.
     sizes: Vec<T>,
     lumped: Vec<T>,
     inverse: Vec<T>,
@@ -396,7 +399,7 @@ fn add_product<T: Real>(m: &[T], x: &[T], c: &mut [T], (b, k): (usize, usize), f
 fn largest<T: Real>(values: &[T]) -> T {
     let larger = |m: T, v: T| if v > m { v } else { m };
     let (chunks, rest) = values.as_chunks::<3>();
-    let mut most = [T::zero(); 3]; // independent of each other
+    let mut most = [T::zero(); 3]; // three independent chains, for speed
     for chunk in chunks {
         (0..3).for_each(|lane| most[lane] = larger(most[lane], chunk[lane].abs()));
     }

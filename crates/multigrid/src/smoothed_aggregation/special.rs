@@ -1,7 +1,8 @@
-//! Special nodes: nodes that relaxation alone solves are left out of coarse levels (Tamstorf 2015, §5, the
-//! set 𝒮).
+//! Special nodes: nodes that are left out of coarse levels, because relaxation alone solves them (Tamstorf
+//! 2015, §5, the set 𝒮).
 //!
-//! Constraints are detected per scalar row: a node may be held in one direction and free in two directions.
+//! Constraints are detected per scalar row, because a node may be held in one direction and free in two
+//! directions.
 
 use std::ops::Range;
 
@@ -14,15 +15,15 @@ const LEAF: usize = 1024;
 
 /// The nodes and rows left out of aggregation.
 pub(super) struct Special {
-    /// For each node, whether it has only constraints or only weak couplings.
+    /// For each node, whether all its rows are constraints or its couplings are weak in sum.
     pub(super) nodes: Vec<bool>,
     /// For each scalar row, whether it is a constraint: zero except on the diagonal.
     pub(super) rows: Vec<bool>,
 }
 
 impl Special {
-    /// Finds special nodes: all rows are constraints, or the scaled couplings sum to s < `dominance`, so that
-    /// one Jacobi sweep reduces the error of the node by the factor s.
+    /// Finds special nodes. All rows of such a node are constraints, or its scaled couplings sum to s <
+    /// `dominance`, so that one Jacobi sweep multiplies the error of the node by s at most.
     pub(super) fn find<T: Real>(a: &Bsr<T>, weights: &[f32], dominance: f64) -> Self {
         let (b, pattern, rows) = (a.block().0, a.pattern(), rows(a));
         let mut nodes = vec![false; pattern.rows()];
@@ -43,7 +44,7 @@ impl Special {
         if inherited { &[] } else { &self.rows }
     }
 
-    /// Whether a special node has couplings, however weak.
+    /// Whether any special node has a nonzero coupling.
     pub(super) fn coupled(&self, pattern: &Pattern, weights: &[f32]) -> bool {
         let coupled =
             |i: usize| pattern.range(i).any(|k| weights[k] > 0.0 && pattern.indices()[k] as usize != i);

@@ -1,8 +1,9 @@
-//! The tentative prolongation: a rank-revealing local QR of the near-kernel on each aggregate.
+//! The tentative prolongation: a rank-revealing QR factorisation of the near-kernel on each aggregate.
 //!
-//! Kᵢ = Qᵢ Rᵢ by modified Gram-Schmidt, twice. A column that is almost spanned by the columns before it (one
-//! or two nodes, nodes on a line, partly held nodes) gets a zero column of Q and is marked dead. R still
-//! contains its coefficients in the other columns, so K = P̂ R to that accuracy on every aggregate.
+//! Kᵢ = Qᵢ Rᵢ is computed by modified Gram-Schmidt, done twice. A column that is almost spanned by the
+//! columns before it gets a zero column of Q and is marked dead. This happens on aggregates of one or two
+//! nodes, of nodes on a line, or of partly held nodes. R still contains the coefficients of the dead column
+//! in the other columns, so K = P̂ R on every aggregate up to the threshold `spanned`.
 
 use std::ops::Range;
 
@@ -36,9 +37,9 @@ impl Held<'_> {
 
 /// Q and R of all aggregates.
 pub(super) struct Basis<T> {
-    /// The rows of Q for each scalar unknown of aggregated nodes, aggregate by aggregate.
+    /// The rows of Q: one for each scalar unknown of the aggregated nodes, aggregate by aggregate.
     q: Vec<T>,
-    /// The index of a node among aggregated nodes, `u32::MAX` for special nodes.
+    /// For each node, its index among the aggregated nodes; `u32::MAX` for special nodes.
     at: Vec<u32>,
     /// The number of unknowns of a node.
     block: usize,
@@ -46,12 +47,12 @@ pub(super) struct Basis<T> {
     pub(super) columns: usize,
     /// The coarse scalar unknowns without a basis function.
     pub(super) dead: Vec<u32>,
-    /// R of each aggregate: the near-kernel of the coarse level.
+    /// R of each aggregate. Together these are the near-kernel of the coarse level.
     r: Vec<f64>,
 }
 
 impl<T: Real> Basis<T> {
-    /// Returns the rows of Q of a node, b x κ; `None` for special nodes.
+    /// Returns the b x κ rows of Q of a node; `None` for special nodes.
     #[inline(always)]
     pub(super) fn rows(&self, node: usize) -> Option<&[T]> {
         let size = self.block * self.columns;
@@ -148,7 +149,7 @@ fn members(aggregates: &[u32], count: usize) -> (Vec<usize>, Vec<u32>) {
     by_bucket(count, aggregates.iter().map(|&g| (g != u32::MAX).then_some(g as usize)))
 }
 
-/// Consecutive aggregates and their rows of Q, which can be split between aggregates.
+/// Consecutive aggregates and their rows of Q; both are split together, between two aggregates.
 struct Shares<'a, T> {
     aggregates: Range<usize>,
     starts: &'a [usize],
@@ -217,8 +218,8 @@ mod tests {
     #[test]
     fn rigid_modes_of_points_lines_and_bodies() {
         let line = |n: usize| (0..n).map(|i| [i as f64, 2.0 * i as f64, 0.0]).collect::<Vec<_>>();
-        // A single node has no rotation (3 dead), nodes on a line rotate about two axes (1 dead), and four
-        // nodes in space rotate about three axes.
+        // A single node has no rotation (3 dead), nodes on a line have two rotations (1 dead), and four nodes
+        // in space have three.
         for (positions, dead) in [
             (line(1), 3),
             (line(2), 1),
@@ -231,7 +232,7 @@ mod tests {
         }
     }
 
-    /// A column that differs from another by noise of f32 gives a basis function only in f64.
+    /// A column that differs from another column by noise of f32 gives a basis function only in f64.
     #[test]
     fn noise_of_the_precision_is_no_basis_function() {
         let noisy = |i: usize| 1.0 + 3e-7 * if i.is_multiple_of(3) { 1.0 } else { -0.5 };

@@ -2,52 +2,55 @@
 
 /// The numerical thresholds of smoothed aggregation.
 ///
-/// Values without a source are measured on the problems of the gallery and the benchmark matrices, in
-/// iterations and seconds of conjugate gradients to 1e-8. *Use* the defaults; change one to study it, not to
-/// repair a failing solve.
+/// Defaults without a source come from measurements: iterations and seconds of conjugate gradients to 1e-8 on
+/// the problems of the gallery and the benchmark matrices. *Use* the defaults. Change a threshold to study
+/// it, not to repair a failing solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
     /// θ of the finest level: a coupling is weak for the smoothing of P if ‖A_ij‖ ≤ θ (‖A_ii‖ ‖A_jj‖)^½.
-    /// Halved from level to level. *Source* Vaněk, Mandel & Brezina 1996, §5.1.
+    /// Halved from level to level. *Source*: Vaněk, Mandel & Brezina 1996, §5.1.
     pub weak: f64,
-    /// The fraction of couplings of the finest level that must be weak for weak couplings to be dropped, on
-    /// all levels. Sheets and rotated layers exceed it, solids and Laplacians do not.
+    /// If more than this fraction of the couplings of the finest level are weak, weak couplings are dropped
+    /// on all levels. Sheets and rotated layers exceed this fraction; solids and Laplacians do not.
     pub many_weak: f64,
-    /// The value of ‖A_ij‖ / (‖A_ii‖ ‖A_jj‖)^½ above which a coupling ties two nodes, as stiff contact does:
-    /// all couplings of tied nodes are strong.
+    /// A coupling with ‖A_ij‖ / (‖A_ii‖ ‖A_jj‖)^½ above this value, as in stiff contact, ties its two nodes.
+    /// All couplings of tied nodes are strong.
     pub tied: f64,
     /// The fraction of tied nodes above which no coupling is dropped.
     pub many_tied: f64,
-    /// The largest sum of |trace| over strong couplings, relative to the trace of D_F; it is 1 if all
-    /// couplings attract and nothing else holds the node. Rows above this limit use A.
+    /// The largest sum of |trace| over strong couplings, relative to the trace of D_F. This ratio is 1 if all
+    /// couplings are attractive and nothing else holds the node. Rows above this limit use A.
     pub pull: f64,
-    /// The largest growth of entries of P computed with A_F relative to P̂. Rows above this limit use A.
+    /// The largest ratio of entries of P, computed with A_F, to entries of P̂. Rows above this limit use A.
     pub growth: f64,
-    /// Aggregates with fewer nodes join a neighbour: three nodes can represent six rigid-body modes.
+    /// Aggregates with fewer nodes are merged into a neighbouring aggregate. Three nodes can represent six
+    /// rigid-body modes.
     pub smallest: usize,
-    /// The entries of a coarse matrix of scalars, relative to the finer matrix, above which aggregates
-    /// contain second neighbours (`Spread::Fitted`).
+    /// With `Spread::Fitted`, aggregates contain second neighbours if the coarse matrix would have more than
+    /// this fraction of the entries of the finer matrix.
     pub full: f64,
-    /// The fraction of couplings that must also be strong: with strong couplings along one direction only,
-    /// wide aggregates would be long.
+    /// With `Spread::Fitted`, aggregates contain second neighbours only if more than this fraction of the
+    /// couplings are strong. If couplings are strong in one direction only, such aggregates would be long and
+    /// thin.
     pub even: f64,
-    /// The number of damped Jacobi sweeps from random vectors to a near-kernel (`Modes::Found`). *Source*
-    /// Brezina et al. 2004 use 15 to 20.
+    /// The number of damped Jacobi sweeps that compute a near-kernel from random vectors (`Modes::Found`).
+    /// *Source*: Brezina et al. 2004, who use 15 to 20.
     pub finding_sweeps: usize,
-    /// ω ρ(D⁻¹A) of sweeps on A K = 0; 4/3 as for P.
+    /// ω ρ(D⁻¹A) of the sweeps on A K = 0; 4/3 as for P.
     pub finding_omega: f64,
-    /// A guessed near-kernel is divided by the scale of each node if this lowers its energy below this
-    /// fraction. On unscaled systems the modes are already exact.
+    /// A guessed near-kernel is divided by the scale of each node if this reduces its energy to less than
+    /// this fraction. On unscaled systems the guessed modes are already exact.
     pub scaled_energy: f64,
-    /// The ratio of node scales up to which they are attributed to boundaries and meshes, and nothing is
-    /// divided.
+    /// A guessed near-kernel is not divided if the ratio of node scales is at most this value, because
+    /// boundaries and uneven meshes cause such ratios.
     pub scale_ratio: f64,
     /// A column of K on an aggregate counts as spanned by the columns before it if at most this fraction of
-    /// its length is left: half the digits of f64. Rotations of a small aggregate far from the centre of a
-    /// large body come near this limit, so it does not grow with the square root of the precision of T.
+    /// its length is orthogonal to them. The value is half the digits of f64. It does not grow to half the
+    /// digits of T, because rotations of a small aggregate far from the centre of a large body come near this
+    /// limit.
     pub spanned: f64,
-    /// As `spanned`, in units of the precision of T: a K relaxed with an A of T, or inherited from a coarse A
-    /// of T, has noise of this size.
+    /// As `spanned`, but in units of the precision of T. A K that was relaxed with an A stored in T, or
+    /// inherited from such an A, has noise of this size.
     pub noise: f64,
 }
 

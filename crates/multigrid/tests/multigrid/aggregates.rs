@@ -1,4 +1,4 @@
-//! The nodes of an aggregate, its modes, and the data of both that an update keeps.
+//! The nodes and the modes of aggregates, and what an update keeps of them.
 
 use coarsen_backend::conformance::noise;
 use coarsen_multigrid::{Coarse, Coarsening, Grid, SmoothedAggregation, Spreading};
@@ -10,7 +10,7 @@ fn coarsened(fine: &Grid<'_, f64>, recipe: SmoothedAggregation) -> Coarse<f64, S
     below(fine, None, recipe)
 }
 
-/// Coarsens `fine` with the state of the step to it.
+/// Coarsens `fine`, given the step that led to it.
 fn below(
     fine: &Grid<'_, f64>,
     above: Option<&Spreading>,
@@ -19,7 +19,7 @@ fn below(
     recipe.coarsen(fine, above).unwrap().unwrap()
 }
 
-/// Returns a matrix with ones on the diagonal, and the given couplings.
+/// Returns a matrix with ones on the diagonal and the given couplings.
 fn couplings(n: u32, all: &[(u32, u32, f64)]) -> Bsr<f64> {
     let own = (0..n).map(|i| (i, i, 1.0));
     let entries: Vec<_> = own.chain(all.iter().flat_map(|&(i, j, w)| [(i, j, -w), (j, i, -w)])).collect();
@@ -31,8 +31,8 @@ fn aggregates(n: u32, all: &[(u32, u32, f64)]) -> Vec<u32> {
     coarsened(&grid(&couplings(n, all)), recipe).aggregates.unwrap()
 }
 
-/// Nodes 4 and 5 are left over and most strongly connected to each other; each joins the aggregate of a node
-/// that the first pass has aggregated.
+/// Nodes 4 and 5 are left over and are most strongly connected to each other. Yet each joins an aggregate of
+/// the first pass.
 #[test]
 fn left_over_nodes_see_the_first_pass_alone() {
     let all = [(0, 2, 0.8), (1, 3, 0.8), (2, 4, 0.8), (3, 5, 0.8), (4, 5, 0.9)];
@@ -49,8 +49,8 @@ fn left_over_nodes_join_what_they_are_most_strongly_connected_to_and_the_first_o
     assert_eq!(both(0.7, 0.8), [0, 1, 0, 1, 1, 0, 1]);
 }
 
-/// Nodes 6 and 7 are too few for an aggregate: they join another aggregate together, along their strongest
-/// coupling, which is weak.
+/// Nodes 6 and 7 are too few for an aggregate. Together they join another aggregate along their strongest
+/// coupling to it, which is weak.
 #[test]
 fn small_aggregates_join_their_strongest_neighbour() {
     let inside = [(0, 1, 0.9), (0, 2, 0.9), (3, 4, 0.9), (3, 5, 0.9), (6, 7, 0.9)];
@@ -60,9 +60,9 @@ fn small_aggregates_join_their_strongest_neighbour() {
     }
 }
 
-/// Triples of nodes have couplings of large norm without an eigenvalue, and small multiples of the identity
-/// between them. By norms, which are used if weak couplings are dropped, the triples are aggregates; by
-/// eigenvalues they are not.
+/// Within triples of nodes, couplings have a large norm but zero eigenvalues. Between triples they are small
+/// multiples of the identity. If weak couplings are dropped, strength is measured by norms, and the triples
+/// are aggregates. By eigenvalues they are not.
 #[test]
 fn aggregates_of_blocks_follow_norms_where_weak_couplings_are_left_out() {
     let (triples, mut entries) = (4, Vec::new());
@@ -87,8 +87,8 @@ fn aggregates_of_blocks_follow_norms_where_weak_couplings_are_left_out() {
     assert_ne!(aggregates(all), expected);
 }
 
-/// Aggregates of four nodes get only the translations of rigid-body modes, while other given vectors are
-/// kept.
+/// Aggregates of four nodes get only the translations if the given vectors are rigid-body modes. Other given
+/// vectors are kept.
 #[test]
 fn small_aggregates_get_translations_of_rigid_modes_alone() {
     let nodes = 40_usize;
@@ -114,7 +114,7 @@ fn small_aggregates_get_translations_of_rigid_modes_alone() {
         NearKernel::from_rows(3, rows.collect()).unwrap()
     };
     let errors = noise(2 * nodes, 4);
-    // A rotation of any size, exact to one to six digits of that size.
+    // A rotation of any size, with a relative error of 1e-1 to 1e-6.
     for size in [1e-3, 1.0, 200.0] {
         let turn = |error: f64| {
             plane(&|i| {
@@ -132,8 +132,8 @@ fn small_aggregates_get_translations_of_rigid_modes_alone() {
     assert_eq!(vectors(2, &plane(&|i| [positions[i][1], positions[i][0]]), 7), 3);
     let rigid = NearKernel::rigid_body_modes(&positions, 3).unwrap();
     assert_eq!((vectors(3, &rigid, 7), vectors(3, &rigid, 0)), (3, 6));
-    // Other columns in addition to the translations: strains, and rotations with one column doubled in one
-    // direction.
+    // The columns after the translations are not rotations: strains, or rotations with one component of a
+    // column doubled.
     for (row, column) in [(0, 5), (1, 3), (2, 4)] {
         let mut other = rigid.values().to_vec();
         other.iter_mut().skip(6 * row + column).step_by(18).for_each(|v| *v *= 2.0);
@@ -141,8 +141,8 @@ fn small_aggregates_get_translations_of_rigid_modes_alone() {
     }
 }
 
-/// A refresh on the same values reproduces the old step. On other values it equals a new coarsening, provided
-/// that the new coarsening finds the same aggregates.
+/// A refresh with the same values reproduces the old step. With other values it equals a new coarsening that
+/// finds the same aggregates.
 #[test]
 fn a_refresh_is_a_coarsening_on_kept_aggregates() {
     for (spec, filtered) in [("anisotropic2d:20", true), ("cloth:15", true), ("poisson2d:15", false)] {

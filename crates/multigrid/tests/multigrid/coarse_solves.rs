@@ -14,7 +14,7 @@ use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, System, assembly};
 
 use crate::common::{SSOR, applied, back, dot, given, near, problem, solved, times};
 
-/// Reference loops that report to be a remote place.
+/// The reference backend, which reports to be a remote place.
 #[derive(Clone)]
 struct Far;
 struct FarMatrix(ReferenceMatrix);
@@ -97,7 +97,7 @@ impl Blocks<Far> for FarBlocks {
     }
 }
 
-/// Galerkin products are not needed: the hierarchies here have one level.
+/// Galerkin products are not needed, because the hierarchies here have one level.
 impl NumericPlace for Far {
     type Galerkin = ();
     fn galerkin(&self, _: [&FarMatrix; 3], _: &[u32]) -> Result<(), Error> {
@@ -134,7 +134,8 @@ impl NumericPlace for Far {
     }
 }
 
-/// Returns a path with springs of different stiffness, held only by `hold`; `skew` makes it unsymmetric.
+/// Returns the matrix of a chain of springs of different stiffness. Only `hold` fixes the chain; `skew` makes
+/// the matrix unsymmetric.
 fn path(n: u32, hold: f64, skew: f64, stiffness: f64) -> Bsr<f64> {
     let mut entries: Vec<_> = (0..n).map(|i| (i, i, hold)).collect();
     for i in 0..n - 1 {
@@ -144,15 +145,15 @@ fn path(n: u32, hold: f64, skew: f64, stiffness: f64) -> Bsr<f64> {
     assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
 }
 
-/// Whether A x is r without its mean, and x has no mean.
+/// Whether A x is r minus its mean, and x has mean zero.
 fn least_squares(a: &Bsr<f64>, r: &[f64], x: &Vec<f64>) -> bool {
     let mean = r.iter().sum::<f64>() / r.len() as f64;
     let wanted: Vec<f64> = r.iter().map(|r| r - mean).collect();
     near(&times(a, x), &wanted) && x.iter().sum::<f64>().abs() < 1e-9
 }
 
-/// Regular and singular values of one pattern in turn, symmetric or not, are solved as after a build, on the
-/// host and at a remote place.
+/// Updates alternate between regular and singular values of one pattern, symmetric or not. Solves are as good
+/// as after a build, on the host and at a remote place.
 #[test]
 fn coarse_solves_follow_their_values() {
     let (n, recipe) = (14, given(vec![], 1));
@@ -200,7 +201,7 @@ fn coarse_solves_follow_their_values() {
     }
 }
 
-/// The class of a cycle is the class of the finest level, for any coarser levels.
+/// The class of a cycle is the class of the finest level, whatever the coarser levels are.
 #[test]
 fn the_finest_matrix_decides_the_class() {
     let recipe = Multigrid { coarse_size: 5, ..Multigrid::tamstorf() };
@@ -211,7 +212,7 @@ fn the_finest_matrix_decides_the_class() {
     }
 }
 
-/// A matrix at the place updates only the hierarchy whose plan is used.
+/// A matrix at the place updates only the hierarchy that made the plan.
 #[test]
 fn a_hierarchy_of_one_level_follows_at_its_place() {
     let (n, r) = (14, noise(14, 4));
@@ -226,8 +227,8 @@ fn a_hierarchy_of_one_level_follows_at_its_place() {
     assert!(refused.to_string().contains("the numeric plan of another hierarchy"), "{refused}");
 }
 
-/// If C w = 0 for PᵀAP scaled by S = diag(pᵀ diag(A) p), the coarse matrix is PᵀAP + S w wᵀ S / wᵀ S w, for
-/// any columns of P that move freely.
+/// If PᵀAP w = 0, the coarse matrix is PᵀAP + S w wᵀ S / wᵀ S w with S = diag(pᵀ diag(A) p), for any number
+/// of free columns of P.
 #[test]
 fn free_motions_get_a_diagonal() {
     let (n, k) = (12, 4);
@@ -265,7 +266,7 @@ fn free_motions_get_a_diagonal() {
             }
         }
     }
-    // Scalars: round-off relative to P and A counts as free, in any unit of P.
+    // Scalars: a diagonal that is round-off relative to P and A counts as free, in any unit of P.
     for unit in [1.0, 1e3, 1e-3] {
         let a =
             assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 1.0 + 4e-15)])
@@ -276,8 +277,8 @@ fn free_motions_get_a_diagonal() {
     }
 }
 
-/// New couplings on the same nodes keep prolongations; other nodes cause a build; rows that do not exist are
-/// reported.
+/// With new couplings on the same nodes, prolongations are kept. Another number of nodes causes a build. Rows
+/// that do not exist are reported.
 #[test]
 fn a_patch_keeps_prolongations() {
     let a = problem("poisson2d:12").matrix;
@@ -305,7 +306,7 @@ fn a_patch_keeps_prolongations() {
     assert_eq!(m.size(), Some(169));
 }
 
-/// Bytes and the table agree with parts built separately.
+/// The reported bytes and the table agree with parts that are built separately.
 #[test]
 fn bytes_are_those_of_the_parts() {
     let problem = problem("cloth:31");

@@ -1,5 +1,5 @@
-//! Smoothed aggregation compared with plain loops of its formulas: bases, smoothing with A and with A_F,
-//! near-kernels, aggregates.
+//! Smoothed aggregation compared with plain loops over its formulas: bases, smoothing with A and with A_F,
+//! near-kernels and aggregates.
 
 use coarsen_backend::conformance::noise;
 use coarsen_krylov::start_vector;
@@ -22,7 +22,7 @@ fn product(a: &Dense, b: &Dense) -> Dense {
     a.iter().map(|row| (0..b[0].len()).map(|j| entry(row, j)).collect()).collect()
 }
 
-/// Returns A⁻¹ B by elimination; A is small.
+/// Returns A⁻¹ B by elimination, for a small A.
 fn solve(mut a: Dense, mut b: Dense) -> Dense {
     let n = a.len();
     for p in 0..n {
@@ -47,8 +47,8 @@ fn scaled(a: &Dense, b: usize, m: &Dense) -> Dense {
     (0..a.len() / b).flat_map(of).collect()
 }
 
-/// Returns a symmetric matrix in blocks of `b`, with `own` on the diagonal and couplings to eight neighbours
-/// on a ring, half of them weak.
+/// Returns a symmetric matrix of nodes on a ring in blocks of size `b`, with `own` on the diagonal. Each node
+/// is coupled to eight neighbours, and half of the couplings are weak.
 fn ring(nodes: usize, b: usize, own: &dyn Fn(usize) -> f64, seed: u64) -> Bsr<f64> {
     let (mut entries, values) = (Vec::new(), noise(nodes * 5 * b * b, seed));
     for i in 0..nodes {
@@ -72,7 +72,7 @@ fn ring(nodes: usize, b: usize, own: &dyn Fn(usize) -> f64, seed: u64) -> Bsr<f6
     assembly::from_triplets_blocked(nodes * b, nodes * b, (b, b), &entries).unwrap()
 }
 
-/// Returns the matrix with unknown `row` held: zero except on the diagonal.
+/// Returns the matrix with unknown `row` held: its row and column are zero except on the diagonal.
 fn held(a: &Bsr<f64>, row: usize) -> Bsr<f64> {
     let (pattern, (b, _), mut values) = a.clone().into_parts();
     for i in 0..pattern.rows() {
@@ -87,8 +87,8 @@ fn held(a: &Bsr<f64>, row: usize) -> Bsr<f64> {
     Bsr::new(pattern, (b, b), values).unwrap()
 }
 
-/// Returns P̂ and R: on the rows of each aggregate K = Q R with orthonormal columns of Q and a positive
-/// diagonal of R.
+/// Returns P̂ and R. On the rows of each aggregate, K = Q R, where Q has orthonormal columns and R a positive
+/// diagonal.
 fn tentative(k: &Dense, b: usize, aggregates: &[u32], count: usize) -> (Dense, Dense) {
     let columns = k[0].len();
     let (mut q, mut r) =
@@ -125,8 +125,8 @@ fn off(x: &Dense, y: &Dense) -> f64 {
     x.iter().flatten().zip(y.iter().flatten()).fold(0.0_f64, |m, (x, y)| m.max((x - y).abs())) / size
 }
 
-/// Zeroes the blocks, except the block of the node's own aggregate, that are at most `share` of the largest
-/// block of their row; returns their number.
+/// Sets the blocks that are at most `share` times the largest block of their row to zero, but not the block
+/// of the aggregate of the node. Returns the number of these blocks.
 fn pruned(p: &mut Dense, (b, k): (usize, usize), aggregates: &[u32], share: f64) -> usize {
     let (count, mut gone) = (p[0].len() / k, 0);
     for i in 0..p.len() / b {
@@ -144,8 +144,8 @@ fn pruned(p: &mut Dense, (b, k): (usize, usize), aggregates: &[u32], share: f64)
     gone
 }
 
-/// P = (I − ω/ρ D⁻¹A) P̂ over given sets, in blocks of any size, with a K of any scale. On the finest level K
-/// is held in the rows in which A is held; on other levels it is already held.
+/// P = (I − ω/ρ D⁻¹A) P̂ for given sets, in blocks of any size, with a K of any scale. On the finest level K
+/// is held in the rows in which A is held. On coarser levels it is held already.
 #[test]
 fn prolongations_are_their_formula() {
     let (nodes, omega, radius) = (18, 1.1, 2.3);
@@ -235,7 +235,7 @@ fn guessed_modes_are_relaxed() {
 }
 
 /// Constants are divided by the root of the mean diagonal of each node if these roots differ by a factor
-/// above 4 and this leaves less than half of the energy, vᵀAv / vᵀ diag(A) v. `Modes::Constants` stay
+/// above 4 and the division more than halves the energy, vᵀAv / vᵀ diag(A) v. `Modes::Constants` stay
 /// unchanged.
 #[test]
 fn modes_follow_the_scale_of_a_matrix_where_that_saves_energy() {
@@ -248,7 +248,7 @@ fn modes_follow_the_scale_of_a_matrix_where_that_saves_energy() {
         let values = noise(n * n, seed + 500);
         for (i, j) in (0..n * n).map(|k| (k / n, k % n)) {
             let (low, high) = (scale[i / b].min(scale[j / b]), scale[i / b].max(scale[j / b]));
-            let size = low * if seed % 5 < 2 { high } else { low }; // scaled nodes, or jumps between regions
+            let size = low * if seed % 5 < 2 { high } else { low }; // scaled nodes or jumps between regions
             let v = if i == j { 1.0 + 0.5 * values[i * n + j] } else { -0.35 * values[i * n + j].abs() };
             entries.push((i as u32, j as u32, if i % b == j % b { v } else { 0.1 * v } * size));
         }
@@ -286,8 +286,9 @@ fn modes_follow_the_scale_of_a_matrix_where_that_saves_energy() {
     assert!(taken.iter().all(|&t| t > 3), "{taken:?}: matrices by ratio of scales and by energy");
 }
 
-/// Rows of P with A_F: weak couplings times s_j / s_i are added to the diagonal, and ω/2 replaces ω/ρ. Rows
-/// with no weak or no strong coupling, too much pull or too large a result use A.
+/// Rows of P with A_F: weak couplings times s_j / s_i are added to the diagonal, and ω/2 replaces ω/ρ. A row
+/// uses A if it has no weak or no strong coupling, exceeds the threshold `pull`, or has too large entries in
+/// P.
 #[test]
 fn weak_couplings_are_lumped() {
     let (nodes, omega, radius) = (60, 1.2, 2.5);

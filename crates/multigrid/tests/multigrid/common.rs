@@ -1,4 +1,4 @@
-//! Shared code of the tests of hierarchies: given levels and prolongations, and plain products.
+//! Shared code of the tests of hierarchies: given grids and prolongations, and dense products.
 
 use coarsen_backend::SetupError;
 use coarsen_core::{LinearOperator, Preconditioner};
@@ -19,7 +19,7 @@ pub(crate) fn grid(a: &Bsr<f64>) -> Grid<'_, f64> {
     Grid { radius: Some(2.0), ..Grid::new(a) }
 }
 
-/// Given prolongations of all levels; a refresh multiplies them by three.
+/// A method with given prolongations on all levels. A refresh multiplies them by three.
 #[derive(Clone)]
 pub(crate) struct Given(pub(crate) Vec<Bsr<f64>>);
 

@@ -1,5 +1,4 @@
-//! The parts that a coarsening may define in addition to P: the form of P, a term of a level, and the solver
-//! of the coarsest level.
+//! The optional parts of a method: the form of P, a term of a level, and the solver of the coarsest level.
 
 use crate::common;
 use coarsen_backend::conformance::noise;
@@ -14,7 +13,7 @@ use coarsen_sparse::{Bsr, GalerkinPlan, Prolongation};
 
 use crate::common::{applied, dot, problem};
 
-/// The inner method, with P in whole blocks.
+/// The inner method, but with P stored in full blocks.
 #[derive(Clone)]
 struct Whole<C>(C);
 
@@ -40,7 +39,8 @@ fn of<C>(coarsening: C) -> Multigrid<C> {
     Multigrid { coarse_size: 20, ..Multigrid::of(coarsening) }
 }
 
-/// A cycle with weights or identities equals the cycle with whole blocks, at every place, also after updates.
+/// A cycle with P as weights or identities equals the cycle with full blocks, at every place and also after
+/// updates.
 #[test]
 fn the_form_of_a_prolongation_changes_nothing_but_memory() {
     fn law<C: Coarsening<f64> + 'static>(method: C, a: &Bsr<f64>, tolerance: f64) {
@@ -103,8 +103,8 @@ impl Coarsening<f64> for Stiffened {
     }
 }
 
-/// On two levels the coarsest solve uses A_c + c I: z = P (PᵀAP + c I)⁻¹ Pᵀ r between the sweeps. On three
-/// levels the third matrix is computed from PᵀAP alone.
+/// On two levels the coarsest solve uses the term: z = P (PᵀAP + c I)⁻¹ Pᵀ r between the sweeps. On three
+/// levels the third matrix is computed from the second without its term.
 #[test]
 fn a_term_is_seen_on_its_level_and_not_below() {
     let a = problem("poisson2d:20").matrix;
@@ -118,7 +118,7 @@ fn a_term_is_seen_on_its_level_and_not_below() {
     let r = noise(400, 3);
     let (with, without) = (applied(&mut m, &r), applied(&mut plain, &r));
     assert!(with.iter().zip(&without).any(|(a, b)| (a - b).abs() > 1e-3));
-    // A method whose own matrix includes the term gives the same result.
+    // A method that includes the term in its own coarse matrix gives the same result.
     let mut explicit = Multigrid { levels: 2, ..of(Explicit(0.7)) }.build(&a, &Cpu::new()).unwrap();
     let explicit = applied(&mut explicit, &r);
     assert!(with.iter().zip(&explicit).all(|(a, b)| (a - b).abs() < 1e-12));
@@ -127,7 +127,7 @@ fn a_term_is_seen_on_its_level_and_not_below() {
     let expected = Multigrid { levels: 3, ..of(PlainAggregation::default()) }.build(&a, &Cpu::new()).unwrap();
     assert_eq!(three.matrix(2).unwrap(), expected.matrix(2).unwrap());
 
-    // Unchanged values change no bit; for other values an update equals a build.
+    // An update to the same values changes no bit. An update to other values equals a build.
     m.update(&a).unwrap();
     assert_eq!(applied(&mut m, &r), with);
     let mut doubled = a.clone();
@@ -187,8 +187,8 @@ fn a_term_that_is_not_finite_is_refused() {
     assert!(error.contains("row 0, column 0 is not finite"), "{error}");
 }
 
-/// If the coarsest level reduces its residual by half, flexible CG converges. Methods that need a fixed
-/// preconditioner refuse the variable cycle.
+/// Flexible CG converges if the coarsest solve halves its residual. Methods that need a fixed preconditioner
+/// refuse such a variable cycle.
 #[test]
 fn the_coarsest_level_may_be_solved_by_iterations() {
     let a = problem("poisson2d:60").matrix;
@@ -221,7 +221,7 @@ fn the_coarsest_level_may_be_solved_by_iterations() {
     assert!(not_a_number.iter().all(|z| z.is_nan()));
 }
 
-/// On one level, the coarsest solve alone reaches its reduction in the norm of D⁻¹.
+/// With one level, the cycle is the coarsest solve, which reaches its reduction in the norm of D⁻¹.
 #[test]
 fn iterations_end_at_the_reduction_asked_for() {
     let a = problem("poisson2d:30").matrix;
@@ -257,7 +257,7 @@ fn settings_of_the_coarsest_solve_are_checked() {
     }
 }
 
-/// The five-point stencil as an operator above a hierarchy of PᵀAP takes the same number of iterations as the
+/// The five-point stencil as an operator, above a hierarchy for PᵀAP, takes as many iterations as with its
 /// matrix.
 #[test]
 fn a_finest_level_may_be_an_operator() {
@@ -298,7 +298,7 @@ fn a_finest_level_may_be_an_operator() {
         (Class::Symmetric, Some(n * n), whole.levels())
     );
 
-    // The coarse system changes with the operator; a system of another size is refused.
+    // The coarse system is updated together with the operator. A system of another size is refused.
     let before = applied(&mut free, &b);
     free.update(&coarse).unwrap();
     assert_eq!(applied(&mut free, &b), before);

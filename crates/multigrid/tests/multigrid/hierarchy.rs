@@ -1,4 +1,4 @@
-//! A hierarchy compared with its formulas: cycles as plain recursions, Galerkin products, and the end of
+//! Hierarchies compared with their formulas: cycles as plain recursions, Galerkin products, and the end of
 //! coarsening.
 
 use coarsen_backend::conformance::noise;
@@ -9,7 +9,7 @@ use coarsen_sparse::{Bsr, Prolongation, assembly};
 
 use crate::common::{SSOR, applied, back, dot, given, minus, near, problem, solved, times};
 
-/// Returns the matrices and prolongations of a hierarchy; checks that every matrix below the finest is PᵀAP.
+/// Returns the matrices and prolongations of a hierarchy, and checks that every coarse matrix is PᵀAP.
 fn levels<C: Coarsening<f64>, S>(
     a: &Bsr<f64>,
     m: &Hierarchy<f64, Cpu, C, S>,
@@ -51,7 +51,7 @@ fn cycle(all: &[(Bsr<f64>, Option<Bsr<f64>>)], kind: Cycle, b: &Vec<f64>, x: &mu
             .iter()
             .for_each(|&(kind, zero)| cycle(coarser, kind, &r, &mut y, zero)),
         Cycle::K if more => {
-            // The combination of two directions with the smallest energy of the error.
+            // The combination of two directions with the smallest error in the energy norm.
             let (mut c, mut d) = (y.clone(), y.clone());
             cycle(coarser, kind, &r, &mut c, true);
             let ac = times(&coarser[0].0, &c);
@@ -72,8 +72,8 @@ fn cycle(all: &[(Bsr<f64>, Option<Bsr<f64>>)], kind: Cycle, b: &Vec<f64>, x: &mu
     }
 }
 
-/// Cycles equal their recursions after a build, and after updates with kept transfers and with kept
-/// aggregates.
+/// Cycles equal their recursions after a build, after updates that keep transfers, and after updates that
+/// keep aggregates.
 #[test]
 fn cycles_are_their_recursions() {
     let a = problem("poisson2d:16").matrix;
@@ -109,8 +109,8 @@ fn cycles_are_their_recursions() {
     }
 }
 
-/// The setup ends at the maximal number of levels, at a small enough matrix, or if the method cannot coarsen.
-/// In the last case the matrix is factored only if this is cheap.
+/// The setup ends at the maximal number of levels, at a matrix that is small enough, or if the method cannot
+/// coarsen further. In the last case the matrix is factored only if this is cheap.
 #[test]
 fn levels_end_where_they_are_told_to() {
     let a = problem("poisson2d:40").matrix;

@@ -24,8 +24,8 @@ fn solved<C: Coarsening<f64> + 'static>(
     (report.converged().unwrap().iterations, m)
 }
 
-/// Ten digits take 14 cycles in 2D and 17 in 3D, without a Krylov method, so a cycle reduces the residual to
-/// a fifth or a quarter for any mesh width.
+/// Without a Krylov method, ten digits take 14 cycles in 2D and 17 in 3D. A cycle thus multiplies the
+/// residual by a fifth to a quarter for any mesh width.
 #[test]
 fn the_contraction_of_a_geometric_cycle_does_not_depend_on_the_mesh() {
     let cycles = |spec: &str, points: [usize; 3]| {
@@ -41,9 +41,10 @@ fn the_contraction_of_a_geometric_cycle_does_not_depend_on_the_mesh() {
     assert!(space.iter().all(|c| (15..=17).contains(c)), "{space:?}");
 }
 
-/// The iterations of PyAMG 5.4.1 on the same matrices with b = 1, measured once: `ruge_stuben_solver` with
-/// `strength=('classical', {'theta': 0.25})`, `CF=('RS', {'second_pass': False})`, `interpolation='direct'`,
-/// Gauss-Seidel forward before and backward after, `max_coarse=500`, and `solve(b, tol=1e-8, accel='cg')`.
+/// Compares with the iterations of PyAMG 5.4.1 on the same matrices with b = 1, measured once:
+/// `ruge_stuben_solver` with `strength=('classical', {'theta': 0.25})`, `CF=('RS', {'second_pass': False})`,
+/// `interpolation='direct'`, Gauss-Seidel forward before and backward after, `max_coarse=500`, and `solve(b,
+/// tol=1e-8, accel='cg')`.
 #[test]
 fn ruge_stueben_takes_no_more_iterations_than_pyamg() {
     for (spec, pyamg) in [
@@ -91,7 +92,8 @@ fn plain_aggregates_are_pairs_of_pairs() {
     assert!(matches!(p, Prolongation::Identities(_)) && p.block() == (3, 3) && columns == aggregates);
 }
 
-/// Blocks a I of 3 x 3 are three copies of the scalar system, solved by three copies of the scalar cycle.
+/// A system with 3 x 3 blocks a I is three copies of a scalar system. Its cycle is three copies of the scalar
+/// cycle.
 #[test]
 fn weights_act_on_every_unknown_of_a_node() {
     let scalar = problem("poisson2d:41").matrix;
@@ -149,8 +151,8 @@ fn cycles_are_symmetric_and_positive() {
     law(Multigrid::of(PlainAggregation::default()), &a);
 }
 
-/// Returns stronger and weaker couplings than in `a`, and a dominant diagonal: Ruge-Stueben would choose
-/// other unknowns.
+/// Returns `a` with some stronger and some weaker couplings and a dominant diagonal, for which Ruge-Stueben
+/// would choose other coarse unknowns.
 fn other_values(a: &Bsr<f64>) -> Bsr<f64> {
     let mut other = a.clone();
     for i in 0..a.shape().0 {
@@ -184,8 +186,8 @@ impl Coarsening<f64> for Anew {
     }
 }
 
-/// New weights between the old unknowns: direct interpolation reproduces constants if rows sum to zero. The
-/// problem is small, because a singular coarsest level is inverted densely.
+/// An update computes new weights for the old coarse unknowns. Direct interpolation reproduces constants if
+/// rows sum to zero. The problem is small, because a singular coarsest level gets a dense inverse.
 #[test]
 fn new_values_are_interpolated_between_the_same_unknowns() {
     let a = problem("jump3d:8").matrix;
@@ -216,8 +218,8 @@ fn new_values_are_interpolated_between_the_same_unknowns() {
     assert_eq!(plain.update(&free).unwrap(), Reused::Structure);
 }
 
-/// The default `refresh` gives the P of a build if the pattern is unchanged; otherwise an error, and the old
-/// hierarchy is kept.
+/// The default `refresh` gives the P of a build if its pattern is unchanged. Otherwise it returns an error,
+/// and the old hierarchy is kept.
 #[test]
 fn a_coarsening_without_a_refresh_is_asked_again() {
     let a = problem("jump3d:16").matrix;
@@ -240,7 +242,7 @@ fn a_coarsening_without_a_refresh_is_asked_again() {
     assert_eq!(applied(&mut m, &r), before);
 }
 
-/// A negative diagonal is reported with its row, by a build and by an update.
+/// A build and an update report a negative diagonal entry with its row.
 #[test]
 fn what_is_not_positive_is_named() {
     fn law<C: Coarsening<f64> + 'static>(recipe: Multigrid<C>, a: &Bsr<f64>) {
@@ -258,8 +260,8 @@ fn what_is_not_positive_is_named() {
     law(Multigrid::plain_aggregation(), &a);
 }
 
-/// Held rows without couplings are in no aggregate. No aggregate contains two nodes that are coupled but not
-/// neighbours.
+/// Held rows have no couplings and are in no aggregate. No aggregate contains two nodes that are coupled but
+/// are not neighbours.
 #[test]
 fn plain_aggregates_leave_out_what_is_held_or_tied() {
     let (n, tie) = (40_u32, 1000.0);
@@ -334,8 +336,8 @@ impl Coarsening<f64> for Discretised {
     }
 }
 
-/// With own coarse matrices, rows have five entries on every level, while PᵀAP has nine, and cycles are
-/// equally good. Updates are bitwise equal to a build.
+/// The coarse matrices of this method have five entries per row on every level, where PᵀAP has nine, and
+/// cycles are equally good. An update is bitwise equal to a build.
 #[test]
 fn a_method_may_bring_its_own_coarse_matrices() {
     let recipe = |n: usize| Multigrid::of(Discretised(Geometric { points: [n, n, 1] }));
@@ -358,7 +360,7 @@ fn a_method_may_bring_its_own_coarse_matrices() {
     assert_eq!(applied(&mut m, &r), before);
 }
 
-/// A method whose coarse matrix belongs to another grid than P.
+/// A method whose coarse matrix and P belong to different grids.
 #[test]
 fn coarse_matrices_that_do_not_fit_are_refused() {
     #[derive(Clone)]

@@ -1,4 +1,4 @@
-//! Skinning: rest positions, heterogeneous bodies, cuts, components.
+//! Skinning: rest positions, heterogeneous bodies, cuts and solves by component.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn system<'a>(p: &'a Problem, a: &'a Bsr<f64>) -> System<'a, f64> {
     System { positions: Some(&p.positions), ..System::from(a) }
 }
 
-/// U has the same bits after an update, even if the system has other positions.
+/// U is bitwise the same after an update, even if the system has other positions.
 #[test]
 fn rest_positions_are_read_once() {
     let p = softcube(5, 0.03, Material::Linear, &|_, _| 1.0).unwrap();
@@ -43,7 +43,8 @@ fn handles_by_stiffness_suit_heterogeneous_bodies() {
     assert!(5 * stiffness <= 4 * uniform, "{uniform} -> {stiffness}");
 }
 
-/// A sheet that is cut to half of its width: old handles stay, and cycles are as good as with fresh handles.
+/// A sheet is cut to half of its width. Old handles stay, and cycles are as good as with handles sampled
+/// anew.
 #[test]
 fn a_cut_needs_few_new_handles() {
     let n = 40;
@@ -105,8 +106,8 @@ fn what_is_missing_is_named() {
     }
 }
 
-/// A = a ⊗ I₃: the scalar hierarchy needs as many iterations as the one of blocks, and a block that couples
-/// components is named.
+/// For A = a ⊗ I₃, the scalar hierarchy needs as many iterations as the hierarchy of blocks. A block that
+/// couples components is reported.
 #[test]
 fn components_are_solved_one_by_one() {
     let p = softcube(8, 0.03, Material::Linear, &|_, _| 1.0).unwrap();

@@ -12,7 +12,7 @@
 //! | file | what |
 //! |---|---|
 //! | `pairs` | the stored steps |
-//! | `two_loop` | H g by two loops, in sequence or with reductions gathered |
+//! | `two_loop` | H g by two loops, with separate or gathered reductions |
 
 mod pairs;
 mod two_loop;
@@ -24,17 +24,16 @@ use self::pairs::Pairs;
 use crate::direction::{cautious, fits, minus, vectors};
 use crate::{DescentError, Direction, Preconditioned, Proposal};
 
-/// Limited-memory BFGS: d = −H ∇f, with H formed from H₀ and the last `window` steps.
+/// Limited-memory BFGS: d = −H ∇f, where H is computed from H₀ and the last `window` steps.
 ///
-/// H₀ is one application of a preconditioner of the Hessian: a multigrid cycle (Wang et al. 2020, Algorithm
-/// 3), multilevel additive Schwarz, or a direct factorisation of an old Hessian. H₀ may vary, and it is not
-/// scaled. Without a preconditioner ([`scaled`](Self::scaled)) H₀ = γ I. Pairs with (y, s) ≤ round-off have
-/// no curvature and are skipped, so that H stays positive definite. After a failure all pairs are dropped.
-/// *Use* as the first choice for large smooth problems. An iteration needs one gradient and one application
-/// of H₀, but no Hessian.
-/// *Cost* 1 apply of H₀, 2 m reductions and 2 m axpby without a wait; 2 m + 1 vectors, allocated before the
-/// first step.
-/// *Reference* Nocedal & Wright 2006, §7.2, Algorithm 7.4; Wang et al. 2020 (HOT), §5.1.
+/// H₀ is one application of a preconditioner of the Hessian, for example a multigrid cycle (Wang et al. 2020,
+/// Algorithm 3), multilevel additive Schwarz, or a direct factorisation of an old Hessian. H₀ may vary, and
+/// it is not scaled. Without a preconditioner ([`scaled`](Self::scaled)) H₀ = γ I. Pairs with (y, s) ≤
+/// round-off have no curvature and are skipped, so that H stays positive definite. After a failure all pairs
+/// are dropped. *Use* as the first choice for large smooth problems. An iteration needs one gradient and one
+/// application of H₀, but no Hessian. *Cost* of an iteration with m pairs: 1 apply of H₀, 2 m reductions and
+/// 2 m axpby, without a wait. *Memory*: 2 `window` + 1 vectors, allocated before the first step. *Reference*
+/// Nocedal & Wright 2006, §7.2, Algorithm 7.4; Wang et al. 2020 (HOT), §5.1.
 ///
 /// ```
 /// use coarsen_core::Stop;
@@ -57,23 +56,23 @@ pub struct Lbfgs<V: Vector, P> {
 }
 
 impl<V: Vector> Lbfgs<V, Identity> {
-    /// The method with H₀ = γ I and the γ of the newest pair: Nocedal & Wright 2006, (7.20).
+    /// Returns the method with H₀ = γ I and the γ of the newest pair: Nocedal & Wright 2006, (7.20).
     pub fn scaled(window: usize) -> Self {
         Self { gamma: Some(num_traits::one()), ..Self::new(window, Identity) }
     }
 }
 
 impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
-    /// The method with H₀ = `initial` and the last `window` steps (HOT: 8); with 0 steps H = H₀.
+    /// Returns the method with H₀ = `initial` and the last `window` steps (HOT: 8). With 0 steps, H = H₀.
     pub fn new(window: usize, initial: P) -> Self {
         let numbers = vec![V::Real::of(0.0); 2 * window];
         let (pairs, alphas) = (Pairs::new(window), Vec::with_capacity(window));
         Self { initial, gathered: false, gamma: None, pairs, alphas, numbers, r: Vec::new() }
     }
 
-    /// Gathers inner products: two reductions per direction instead of 2 m, and one more per step. It pays if
-    /// a reduction costs more than a pass. The direction is the same up to round-off. Stored pairs are
-    /// dropped.
+    /// Gathers inner products: a direction needs two reductions instead of 2 m, and each step needs one more.
+    /// This pays off if a reduction costs more than a pass. The direction is the same up to round-off. Stored
+    /// pairs are dropped.
     pub fn gathering(mut self) -> Self {
         self.gathered = true;
         self.forget();
@@ -90,7 +89,7 @@ impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
         Ok(())
     }
 
-    /// Drops all pairs and γ; call it when the objective changes.
+    /// Drops all pairs and γ; call this function when the objective changes.
     pub fn forget(&mut self) {
         self.pairs.clear();
         self.gamma = self.gamma.map(|_| num_traits::one());
@@ -128,7 +127,7 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Lbfgs<V, P>
         <Self as Direction<V, F>>::witness(self, s, y);
     }
 
-    /// A pair is useful no matter which direction proposed the step.
+    /// The pair of a step is useful, whichever direction proposed the step.
     fn witness(&mut self, s: &V, y: &V) {
         let (sy, yy) = (s.dot_magnitude(y), y.dot(y));
         let [sy, magnitude, yy] = V::wait_for([&sy.value, &sy.magnitude, &yy]);

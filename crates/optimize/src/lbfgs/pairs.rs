@@ -15,7 +15,7 @@ pub(super) struct Pairs<V: Vector> {
     stored: Vec<Pair<V>>,
     oldest: usize,
     count: usize,
-    /// (s_a, y_b) at index a · window + b, for slots a and b in use.
+    /// (s_a, y_b) at index a · window + b, where a and b are numbers of slots in use.
     products: Vec<V::Real>,
 }
 
@@ -68,7 +68,7 @@ impl<V: Vector> Pairs<V> {
         self.window > 0 && self.stored.len() == self.window
     }
 
-    /// Stores a copy of a pair; memory must be allocated.
+    /// Stores a copy of a pair. Memory must already be allocated.
     pub(super) fn push(&mut self, s: &V, y: &V, rho: V::Real) {
         let slot = self.slot(self.count);
         let pair = &mut self.stored[slot];
@@ -100,14 +100,14 @@ impl<V: Vector> Pairs<V> {
         }
     }
 
-    /// v · `of`(pair) for pair `first` and up to seven more, by one reduction.
+    /// Computes v · `of`(pair) for pair `first` and up to seven more pairs, by one reduction.
     pub(super) fn dots(&self, v: &V, first: usize, of: impl Fn(&Pair<V>) -> &V, into: &mut [V::Real; BATCH]) {
         let with: [&V; BATCH] = std::array::from_fn(|k| of(self.get((first + k).min(self.count - 1))));
         let dots = v.dots(with);
         *into = V::wait_for(dots.each_ref());
     }
 
-    /// v · `of`(pair) for all pairs, by one reduction per eight pairs.
+    /// Computes v · `of`(pair) for all pairs, by one reduction per eight pairs.
     pub(super) fn all_dots(&self, v: &V, of: impl Fn(&Pair<V>) -> &V, into: &mut [V::Real]) {
         let mut dots = [V::Real::of(0.0); BATCH];
         for first in (0..self.count).step_by(BATCH) {

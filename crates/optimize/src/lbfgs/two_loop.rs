@@ -1,4 +1,4 @@
-//! H g by the two loops, in sequence or with few reductions.
+//! H g by the two loops, with separate or gathered reductions.
 //!
 //! Numbers at line ends are the lines of Nocedal & Wright 2006, Algorithm 7.4.
 
@@ -6,7 +6,7 @@ use coarsen_core::{Preconditioner, Vector};
 
 use super::pairs::Pairs;
 
-/// r = H₀ q, times γ if given.
+/// Computes r = H₀ q, multiplied by γ if given.
 fn initial<V: Vector>(h0: &mut dyn Preconditioner<V>, gamma: Option<V::Real>, q: &mut V, r: &mut V) {
     h0.apply(q, r); // 6
     if let Some(gamma) = gamma {
@@ -15,7 +15,7 @@ fn initial<V: Vector>(h0: &mut dyn Preconditioner<V>, gamma: Option<V::Real>, q:
     }
 }
 
-/// r = H q with 2 m reductions in sequence, without a wait; q is overwritten.
+/// Computes r = H q with 2 m separate reductions, without a wait; q is overwritten.
 pub(super) fn in_sequence<V: Vector>(
     pairs: &Pairs<V>,
     h0: &mut dyn Preconditioner<V>,
@@ -39,11 +39,11 @@ pub(super) fn in_sequence<V: Vector>(
     }
 }
 
-/// r = H q with two reductions, one for the inner products with g and one for the inner products with H₀ q;
-/// all other inner products are in the table of (s_a, y_b).
+/// Computes r = H q with two reductions, one for the inner products with g and one for those with H₀ q.
 ///
-/// From q_a = g − Σ_{b > a} α_b y_b follows (s_a, q_a) = (s_a, g) − Σ_{b > a} α_b (s_a, y_b), and in the
-/// second loop (y_a, r_a) = (y_a, H₀ q) + Σ_{b < a} (α_b − β_b)(s_b, y_a).
+/// In the first loop q_a = g − Σ_{b > a} α_b y_b, so (s_a, q_a) = (s_a, g) − Σ_{b > a} α_b (s_a, y_b). In the
+/// second loop (y_a, r_a) = (y_a, H₀ q) + Σ_{b < a} (α_b − β_b)(s_b, y_a). The stored table contains all
+/// (s_a, y_b).
 pub(super) fn gathered<V: Vector>(
     pairs: &Pairs<V>,
     h0: &mut dyn Preconditioner<V>,

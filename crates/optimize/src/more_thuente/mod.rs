@@ -2,12 +2,12 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | φ(α) − φ(0) | `p.value`, `rise` | energy along the direction |
+//! | φ(α) − φ(0) | `p.value`, `rise` | change of the energy along the direction |
 //! | ψ(α) = φ(α) − φ(0) − μ φ′(0) α | `tilted` | auxiliary function of stage one |
-//! | μ | `decrease` | required share of the first-order decrease |
-//! | η | `curvature` | bound of the slope of an accepted step, as a share of the first slope |
-//! | α_l, α_u | `low`, `high` | ends of the interval I; α_l has the least value so far |
-//! | δ | [`SHRINK`] | factor by which I must shrink in two trials |
+//! | μ | `decrease` | the fraction of the first-order decrease that is required |
+//! | η | `curvature` | bound of the slope at an accepted step, relative to the slope at 0 |
+//! | α_l, α_u | `low`, `high` | ends of the interval I; α_l has the lowest value so far |
+//! | δ | [`SHRINK`] | the factor by which I must shrink in two trials |
 //!
 //! Numbers at line ends are equations of Moré & Thuente 1994; `trial` implements its §4.
 
@@ -19,14 +19,15 @@ use crate::line_search::{NOISE, first_trial, within};
 use crate::{LineSearch, LineSearchFailure, Ray, Start, Step};
 use trial::{Interval, Point};
 
-/// δ of §4: two trials must shrink the interval by this factor, or it is halved.
+/// δ of §4: if two trials do not shrink the interval by this factor, it is halved.
 const SHRINK: f64 = 0.66;
 
-/// Before a minimiser is bracketed, trials grow by at least and at most these multiples of the distance from
-/// α_l (§4: δ_max = 4; the lower bound is from the authors' code in MINPACK-2).
+/// Before a minimiser is bracketed, trials grow by at least and at most these multiples of their distance
+/// from α_l. The upper bound is δ_max of §4; the lower bound is from the authors' code in MINPACK-2.
 const GROW: [f64; 2] = [1.1, 4.0];
 
-/// A falling φ is followed to within this share of the step from a point with no finite value.
+/// If φ keeps falling towards a point where it is not finite, a trial α is accepted once this point is at
+/// most this fraction of α away.
 const NEAR: f64 = 0.1;
 
 /// Decreases of φ below this multiple of its round-off are computed from slopes.
@@ -34,28 +35,28 @@ const BLUR: f64 = 16.0;
 
 /// Finds α with φ(α) ≤ φ(0) + μ α φ′(0) and |φ′(α)| ≤ η |φ′(0)|: the strong Wolfe conditions.
 ///
-/// It uses safeguarded cubic and quadratic interpolation in an interval that is proved to contain such a
-/// point, or steps up to the bound of the objective. If round-off or the limit on trials ends the search
-/// first, it returns the lowest point if its decrease is sufficient. *Use* with nonlinear CG (η = 0.1) and
-/// L-BFGS without a preconditioner (η = 0.9). *Cost* one value and one gradient per trial. *Reference* Moré &
-/// Thuente 1994, "Line search algorithms with guaranteed sufficient decrease", ACM TOMS 20(3).
+/// It uses safeguarded cubic and quadratic interpolation in an interval that provably contains such a point,
+/// or steps up to the bound of the objective. If round-off or the limit on trials ends the search first, it
+/// returns the lowest point, provided that its decrease is sufficient. *Use* with nonlinear CG (η = 0.1) and
+/// L-BFGS without a preconditioner (η = 0.9). *Cost*: one value and one gradient per trial. *Reference* Moré
+/// & Thuente 1994, "Line search algorithms with guaranteed sufficient decrease", ACM TOMS 20(3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MoreThuente<T> {
     /// μ, in (0, 1/2).
     pub decrease: T,
     /// η, in [μ, 1).
     pub curvature: T,
-    /// Relative width of the interval at which the search ends.
+    /// The relative width of the interval at which the search ends.
     pub width: T,
-    /// The difference of energies that is attributed to round-off, in units of [`Start::round_off`]. If the
-    /// predicted decrease is less than 16 times this difference, slopes are compared instead of values.
+    /// Differences of energies up to this multiple of [`Start::round_off`] are attributed to round-off. If
+    /// the predicted decrease is less than 16 times this bound, slopes are compared instead of values.
     pub noise: T,
-    /// The largest number of trials.
+    /// The maximal number of trials.
     pub trials: usize,
 }
 
 impl<T: Real> Default for MoreThuente<T> {
-    /// μ = 1e-4, η = 0.9.
+    /// Returns the search with μ = 1e-4 and η = 0.9.
     fn default() -> Self {
         Self {
             decrease: T::of(1e-4),
@@ -68,7 +69,8 @@ impl<T: Real> Default for MoreThuente<T> {
 }
 
 impl<T: Real> MoreThuente<T> {
-    /// The search with η = 0.1, close enough to the minimiser along the line for conjugate gradients.
+    /// Returns the search with η = 0.1, which is close enough to the minimiser along the line for conjugate
+    /// gradients.
     pub fn tight() -> Self {
         Self { curvature: T::of(0.1), ..Self::default() }
     }
@@ -86,15 +88,15 @@ impl<T: Real> LineSearch<T> for MoreThuente<T> {
         let noise = self.noise * round_off;
         let mut interval = Interval::at(Point { alpha: zero, value: zero, slope });
         let (mut stage_one, mut finite, mut spent) = (true, false, true);
-        let mut wall = T::infinity(); // the nearest point with no finite value; a bound of later trials
+        let mut wall = T::infinity(); // the nearest point without a finite value bounds later trials
         let [mut width, mut width_before] = [T::infinity(); 2];
 
         for _ in 0..self.trials {
             let value = phi.value(alpha);
             let slope_here = if value.is_finite() { phi.slope(alpha) } else { T::nan() };
             if !slope_here.is_finite() {
-                // Deviation: in the paper all values are finite; here a point without a finite value bounds
-                // the search but is no end of the interval.
+                // Deviation: in the paper all values are finite. Here a point without a finite value bounds
+                // the search but is not an end of the interval.
                 wall = if alpha > interval.low.alpha { alpha } else { wall };
                 let shorter = interval.low.alpha + (alpha - interval.low.alpha) * T::of(0.25);
                 if shorter <= least || shorter == interval.low.alpha || shorter == alpha {
@@ -135,7 +137,7 @@ impl<T: Real> LineSearch<T> for MoreThuente<T> {
                 width = high - low;
                 if high - low <= self.width * high || alpha <= low || alpha.max(least) >= high {
                     spent = false;
-                    break; // nothing between the ends
+                    break; // no number between the ends
                 }
             }
             alpha = alpha.max(least).min(most);

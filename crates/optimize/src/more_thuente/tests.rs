@@ -1,4 +1,4 @@
-//! The authors' six functions with their starting points: Moré & Thuente 1994, §5, Tables I to VI.
+//! The six test functions of the authors with their starting points: Moré & Thuente 1994, §5, Tables I to VI.
 
 use std::cell::Cell;
 
@@ -59,7 +59,7 @@ fn two_scales(a: f64, b1: f64, b2: f64) -> [f64; 2] {
     [gamma(b1) * r1 + gamma(b2) * r2, -gamma(b1) * (1.0 - a) / r1 + gamma(b2) * a / r2]
 }
 
-/// The steps found from the first trials 1e-3, 0.1, 10 and 1000, and the numbers of trials.
+/// Returns the steps found from the first trials 1e-3, 0.1, 10 and 1000, and the numbers of trials.
 fn table(f: fn(f64) -> [f64; 2], decrease: f64, curvature: f64) -> [(f64, usize); 4] {
     let mut search = MoreThuente { decrease, curvature, ..MoreThuente::default() };
     [1e-3, 0.1, 10.0, 1e3].map(|first| {
@@ -153,7 +153,7 @@ fn a_bound_that_is_no_number_blocks() {
     assert!(phi.points.is_empty());
 }
 
-/// A rise at the first trial, and a limit on trials that is reached inside the bracket.
+/// φ rises at the first trial, and the limit on trials is reached inside the bracket.
 #[test]
 fn a_spent_budget_is_told_from_round_off() {
     let start =
@@ -167,7 +167,7 @@ fn a_spent_budget_is_told_from_round_off() {
     assert!(matches!(near, LineSearchFailure::RoundOff { .. }), "{near}");
 }
 
-/// No point is evaluated twice, and no point beyond a point without a finite value.
+/// No point is evaluated twice, and no trial is beyond a point without a finite value.
 #[test]
 fn a_wall_is_not_run_into_again() {
     for edge in [0.3, 2.0, 7.7] {
@@ -195,7 +195,7 @@ fn points_without_an_energy_bound_the_search() {
     assert!(step.alpha > 0.2 && step.alpha < 0.3);
 }
 
-/// φ = |α − 1| has no slope small enough, so only the width of the interval ends the search.
+/// No slope of φ = |α − 1| is small enough, so the width of the interval ends the search.
 #[test]
 fn a_wide_interval_is_given_up_early() {
     let trials = |width: f64| {

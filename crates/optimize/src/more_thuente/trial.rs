@@ -1,4 +1,4 @@
-//! The interval and the next trial inside it: Moré & Thuente 1994, §4.
+//! The interval and the choice of the next trial: Moré & Thuente 1994, §4.
 
 use coarsen_core::Real;
 
@@ -12,7 +12,7 @@ pub(super) struct Point<T> {
     pub(super) slope: T,
 }
 
-/// I: the interval between α_l and α_u in either order, and whether it is known to contain a minimiser.
+/// The interval I between α_l and α_u, in either order, and whether it is known to contain a minimiser.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interval<T> {
     pub(super) low: Point<T>,
@@ -25,7 +25,7 @@ impl<T: Real> Interval<T> {
         Self { low: p, high: p, bracketed: false }
     }
 
-    /// The ends in order.
+    /// The ends in increasing order.
     pub(super) fn ends(&self) -> [T; 2] {
         let (a, b) = (self.low.alpha, self.high.alpha);
         [a.min(b), a.max(b)]
@@ -41,7 +41,7 @@ impl<T: Real> Interval<T> {
         [if self.low.alpha.is_zero() { T::zero() } else { least }, farthest]
     }
 
-    /// Applies `f` with ψ(α) = φ(α) − c α in place of φ.
+    /// Calls `f` with ψ(α) = φ(α) − c α in place of φ.
     pub(super) fn tilted(&mut self, c: T, f: impl FnOnce(&mut Self, Point<T>) -> T, p: Point<T>) -> T {
         let tilt = |p: Point<T>, c: T| Point { value: p.value - c * p.alpha, slope: p.slope - c, ..p };
         (self.low, self.high) = (tilt(self.low, c), tilt(self.high, c));
@@ -50,8 +50,8 @@ impl<T: Real> Interval<T> {
         alpha
     }
 
-    /// Updates the interval with trial p and returns the next trial, between `least` and `most` while no
-    /// minimiser is bracketed.
+    /// Updates the interval with trial p and returns the next trial, which is between `least` and `most`
+    /// until a minimiser is bracketed.
     pub(super) fn next(&mut self, p: Point<T>, [least, most]: [T; 2]) -> T {
         let l = self.low;
         let (half, beyond) = (T::of(0.5), p.alpha > l.alpha);
@@ -69,7 +69,7 @@ impl<T: Real> Interval<T> {
             self.bracketed = true;
             farther(cubic(p, l), secant(l, p), p.alpha)
         } else if p.slope.abs() < l.slope.abs() {
-            // Case 3: lower, with a gentler slope of the same sign
+            // Case 3: lower, with a smaller slope of the same sign
             let c = cubic_forward(l, p).unwrap_or(if beyond { most } else { least });
             let s = secant(l, p);
             if self.bracketed {
@@ -80,7 +80,7 @@ impl<T: Real> Interval<T> {
                 farther(c, s, p.alpha).max(least).min(most)
             }
         } else if self.bracketed {
-            // Case 4: lower, with a slope of the same sign that is not gentler
+            // Case 4: lower, with a slope of the same sign that is not smaller
             cubic(p, self.high)
         } else if beyond {
             most
@@ -100,7 +100,7 @@ impl<T: Real> Interval<T> {
     }
 }
 
-/// γ and θ of the cubic through two points; γ is 0 if the cubic has no real minimiser.
+/// Returns γ and θ of the cubic through two points; γ is 0 if the cubic has no real minimiser.
 fn discriminant<T: Real>(a: Point<T>, b: Point<T>) -> (T, T) {
     let theta = T::of(3.0) * (a.value - b.value) / (b.alpha - a.alpha) + a.slope + b.slope;
     let s = theta.abs().max(a.slope.abs()).max(b.slope.abs());
@@ -108,7 +108,7 @@ fn discriminant<T: Real>(a: Point<T>, b: Point<T>) -> (T, T) {
     (s * square.max(T::zero()).sqrt(), theta)
 }
 
-/// The minimiser of the cubic through values and slopes of a and b; a is the lower point.
+/// Returns the minimiser of the cubic through values and slopes of a and b; a is the lower point.
 fn cubic<T: Real>(a: Point<T>, b: Point<T>) -> T {
     let (gamma, theta) = discriminant(a, b);
     let gamma = if b.alpha < a.alpha { -gamma } else { gamma };
@@ -117,7 +117,7 @@ fn cubic<T: Real>(a: Point<T>, b: Point<T>) -> T {
     a.alpha + p / q * (b.alpha - a.alpha)
 }
 
-/// The minimiser of the cubic through l and p if it lies beyond p on the way from l.
+/// Returns the minimiser of the cubic through l and p if it lies beyond p as seen from l.
 fn cubic_forward<T: Real>(l: Point<T>, p: Point<T>) -> Option<T> {
     let (gamma, theta) = discriminant(l, p);
     let gamma = if p.alpha > l.alpha { -gamma } else { gamma };
@@ -125,13 +125,13 @@ fn cubic_forward<T: Real>(l: Point<T>, p: Point<T>) -> Option<T> {
     (r < T::zero() && gamma != T::zero()).then(|| p.alpha + r * (l.alpha - p.alpha))
 }
 
-/// The minimiser of the parabola through both values and the slope at l.
+/// Returns the minimiser of the parabola through both values and the slope at l.
 fn quadratic<T: Real>(l: Point<T>, p: Point<T>) -> T {
     let chord = (l.value - p.value) / (p.alpha - l.alpha);
     l.alpha + l.slope / (chord + l.slope) / T::of(2.0) * (p.alpha - l.alpha)
 }
 
-/// The zero of the line through both slopes.
+/// Returns the zero of the line through both slopes.
 fn secant<T: Real>(l: Point<T>, p: Point<T>) -> T {
     p.alpha + p.slope / (p.slope - l.slope) * (l.alpha - p.alpha)
 }

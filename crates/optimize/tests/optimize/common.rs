@@ -5,7 +5,7 @@
 use coarsen_core::{Class, Identity, LinearOperator, Objective, Preconditioner, Real, Vector};
 use coarsen_optimize::{DescentError, Linearized, Rosenbrock};
 
-/// ½ xᵀ A x − bᵀ x with A diagonal; as an operator, A.
+/// The function ½ xᵀ A x − bᵀ x with a diagonal A, and the operator A.
 #[derive(Clone)]
 pub(crate) struct Quadratic {
     pub(crate) a: Vec<f64>,
@@ -13,7 +13,8 @@ pub(crate) struct Quadratic {
 }
 
 impl Quadratic {
-    /// Eigenvalues from 1 to `condition`, equally spaced in the logarithm, and the preconditioner A.
+    /// Returns a function with eigenvalues from 1 to `condition`, equally spaced in the logarithm, and A as
+    /// preconditioner.
     pub(crate) fn spread(n: usize, condition: f64) -> (Self, Inverse) {
         let a: Vec<f64> = (0..n).map(|i| condition.powf(i as f64 / (n - 1) as f64)).collect();
         (Self { a: a.clone(), b: noise(n, 9) }, Inverse(a))
@@ -40,7 +41,7 @@ impl LinearOperator<Vec<f64>> for Quadratic {
     }
 }
 
-/// M, diagonal.
+/// A diagonal M.
 #[derive(Clone)]
 pub(crate) struct Inverse(pub(crate) Vec<f64>);
 
@@ -76,7 +77,7 @@ impl<T: Real> Valley<T> {
         Self { hessian: Tridiagonal { diagonal: vec![zero; n], lower: vec![zero; n - 1] } }
     }
 
-    /// The Hessian at x.
+    /// Computes the Hessian at x.
     pub(crate) fn assemble(&mut self, x: &[T]) {
         let Tridiagonal { diagonal, lower } = &mut self.hessian;
         diagonal.fill(T::zero());
@@ -88,7 +89,7 @@ impl<T: Real> Valley<T> {
         }
     }
 
-    /// The function with its Hessian and no preconditioner.
+    /// Returns the function with its Hessian and without a preconditioner.
     pub(crate) fn linearized(
         self,
     ) -> Linearized<

@@ -1,4 +1,4 @@
-//! How a descent ends after failures, and by criteria other than the gradient.
+//! How a descent ends after failures, and by criteria other than the tolerance for the gradient.
 
 use crate::common;
 use crate::common::{Quadratic, noise};
@@ -8,7 +8,7 @@ use coarsen_optimize::*;
 
 const N: usize = 40;
 
-/// f(x) = the closure's value, with the closure's gradient.
+/// f(x) and its gradient as closures.
 struct Of<F, G>(F, G);
 
 impl<F: FnMut(&[f64]) -> f64, G: FnMut(&[f64], &mut [f64])> Objective<Vec<f64>> for Of<F, G> {
@@ -130,7 +130,7 @@ fn tolerances_below_round_off_end() {
     assert!(told && report.outcome.advice().contains("tolerance"), "{report}");
 }
 
-/// A slope below the round-off of f: steps are taken, but f does not fall.
+/// The slope is below the round-off of f, so steps are taken, but f does not fall.
 #[test]
 fn what_no_longer_falls_has_stagnated() {
     let mut slight = Of(|x: &[f64]| 1.0 + 1e-12 * x[0], |_: &[f64], g: &mut [f64]| g[0] = 1e-12);
@@ -141,7 +141,7 @@ fn what_no_longer_falls_has_stagnated() {
     assert!(report.usable().is_ok());
 }
 
-/// A preconditioner that gives NaN from the fourth application on.
+/// A preconditioner that gives NaN in its fourth and all later applications.
 struct Broken(usize);
 
 impl Preconditioner<Vec<f64>> for Broken {
@@ -160,7 +160,8 @@ impl Preconditioner<Vec<f64>> for Broken {
     }
 }
 
-/// If the preconditioner gives NaN (a lost device, an overflow), every rule ends and keeps the last x.
+/// If the preconditioner gives NaN, as after the loss of a device or an overflow, a descent with any rule
+/// ends and keeps the last x.
 #[test]
 fn preconditioners_that_turn_nan_end_a_descent() {
     for from in [3, 0] {
@@ -194,7 +195,7 @@ fn preconditioners_that_turn_nan_end_a_descent() {
     }
 }
 
-/// A refresh repairs a preconditioner that gave NaN: conjugate gradients continue.
+/// After a refresh has repaired a preconditioner that gave NaN, conjugate gradients continue.
 #[test]
 fn a_mended_preconditioner_leaves_no_nan() {
     let update = |_: &mut Quadratic, _: &Vec<f64>, m: &mut Broken| {
@@ -237,7 +238,7 @@ fn safer_directions_are_not_sought_for_ever() {
     assert_eq!(report.retreats, 32); // the limit of `Direction::retreat`
 }
 
-/// A preconditioner of another size and a limit of 0 inner iterations are errors before any computation.
+/// A preconditioner of another size and a limit of 0 inner iterations are refused before any computation.
 #[test]
 fn what_does_not_fit_is_refused() {
     struct Three;
@@ -359,8 +360,8 @@ fn other_criteria_end_a_descent_too() {
     assert!(matches!(negative, Err(DescentError::Core(coarsen_core::Error::Parameter { .. }))));
 }
 
-/// With steps of half a per cent the decrease of the energy is below round-off long before the gradient is
-/// small; the gradient takes 21 steps to fall by a tenth.
+/// With steps of half a per cent, the decrease of the energy is below round-off long before the gradient is
+/// small. The gradient needs 21 steps to fall by a tenth.
 #[test]
 fn slow_methods_are_given_their_time() {
     struct Timid;

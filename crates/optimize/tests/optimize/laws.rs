@@ -1,4 +1,4 @@
-//! Theorems on the methods.
+//! Tests of theorems about the methods.
 
 use crate::common::{Inverse, Quadratic, Valley, noise};
 use coarsen_core::{Identity, LinearOperator, Objective, Stop, Vector};
@@ -27,7 +27,7 @@ fn newton_takes_one_step_on_a_quadratic() {
     assert_eq!(report.converged().unwrap().iterations, 1);
 }
 
-/// With exact line searches both variants have the iterates of linear conjugate gradients.
+/// With exact line searches, both formulas for β give the iterates of linear conjugate gradients.
 #[test]
 fn nonlinear_cg_is_cg_on_a_quadratic() {
     for beta in [Beta::PolakRibierePlus, Beta::DaiKou] {
@@ -46,7 +46,7 @@ fn nonlinear_cg_is_cg_on_a_quadratic() {
                 std::ops::ControlFlow::Continue(())
             })
             .unwrap();
-        // η small: the cubic through two points of a parabola is the parabola.
+        // A small η makes the search exact: the cubic through two points of a parabola is the parabola.
         let search = MoreThuente { decrease: 1e-10, curvature: 1e-9, ..MoreThuente::default() };
         let mut seen = Vec::new();
         let mut look = |it: &Iterate<'_, Vec<f64>>| {
@@ -141,7 +141,8 @@ fn rosenbrock_in_2_and_10_000_dimensions() {
     }
 }
 
-/// A matrix that bounds the Hessian from above, factored or in an inner solve: steps of 1 always descend.
+/// With a matrix that bounds the Hessian from above, factored or in an inner solve, steps of 1 always
+/// descend.
 #[test]
 fn constant_matrices_descend() {
     let (mut f, _) = Quadratic::spread(N, 100.0);
@@ -159,7 +160,7 @@ fn constant_matrices_descend() {
     assert!(first.iterations.abs_diff(second.iterations) <= 1);
 }
 
-/// Every driver in single precision.
+/// Every method runs in single precision.
 #[test]
 fn every_driver_runs_in_f32() {
     let stop = Stop { max_iterations: 20_000, ..Stop::absolute(1e-3_f32) };
@@ -203,7 +204,7 @@ fn every_driver_runs_in_f32() {
     close("chain", &x);
 }
 
-/// If the exact Hessian is indefinite, its approximation is used for one step, and the retreat is counted.
+/// If the exact Hessian is indefinite, the approximation is used for one step, and the retreat is counted.
 #[test]
 fn hessians_are_projected_on_demand() {
     /// Σ ¼ x⁴ − ½ x², with its Hessian 3 x² − 1.
@@ -262,7 +263,7 @@ fn hessians_are_checked() {
     assert_eq!(a.shape(), (12, 12));
 }
 
-/// Gathered reductions give the iterates of the two loops.
+/// Gathered reductions give the iterates of the two loops with separate reductions.
 #[test]
 fn gathered_reductions_give_the_same_directions() {
     for window in [1, 3, 8, 11] {

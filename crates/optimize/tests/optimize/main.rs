@@ -1,4 +1,4 @@
-//! Minimisers: laws, textbook functions, and outcomes of runs.
+//! Minimisation: theorems, formulas of textbooks, outcomes of descents, and data kept between steps.
 
 mod common;
 mod endings;

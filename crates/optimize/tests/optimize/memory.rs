@@ -58,8 +58,8 @@ fn links_of_a_chain_know_whose_step_it_was() {
     assert_eq!((chain.second.learnt, chain.second.witnessed), (10, 20));
 }
 
-/// Two hundred steps of another rule do not change the step of accelerated gradients, and conjugate gradients
-/// restart.
+/// After two hundred steps of another rule, accelerated gradients have kept their step length, and conjugate
+/// gradients restart.
 #[test]
 fn steps_of_others_do_not_set_the_scale() {
     let stop = Stop { max_iterations: 201, ..Stop::relative(1e-12) };
@@ -69,7 +69,7 @@ fn steps_of_others_do_not_set_the_scale() {
     let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 1), &mut ()).unwrap();
     assert_eq!((report.retreats, report.values), (1, report.iterations + 1), "{report}"); // no step shortened
 
-    // The 11th step is by conjugate gradients, along -M⁻¹g, which is exact here; earlier proposals have no
+    // Conjugate gradients take the 11th step, along -M⁻¹g, which is exact here. Earlier proposals have no
     // effect.
     let exact = MoreThuente { decrease: 1e-10, curvature: 1e-9, ..MoreThuente::default() };
     let mut descent = Descent::new(exact, Stop { max_iterations: 11, ..stop });
@@ -97,7 +97,7 @@ impl Preconditioner<Vec<f64>> for Wrong {
     }
 }
 
-/// A failure at the first x rebuilds the preconditioner, which may be old.
+/// After a failure at the first x the preconditioner is rebuilt, because it may be old.
 #[test]
 fn a_failure_at_the_start_asks_for_a_refresh() {
     let (mut f, _) = Quadratic::spread(N, 10.0);
@@ -114,7 +114,7 @@ fn a_failure_at_the_start_asks_for_a_refresh() {
     }
 }
 
-/// A chain tries its first link again after a refresh, and also after a failed descent.
+/// A chain tries its first direction again after a refresh, and also after a failed descent.
 #[test]
 fn a_refreshed_link_is_tried_again() {
     let (mut f, _) = Quadratic::spread(N, 10.0);
@@ -127,7 +127,7 @@ fn a_refreshed_link_is_tried_again() {
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
     let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 3), &mut ()).unwrap();
     assert_eq!(report.converged().unwrap().refreshes, 1);
-    assert_eq!(report.retreats, 1); // before the refresh, to the second link, which fails
+    assert_eq!(report.retreats, 1); // before the refresh, to the second direction, which fails
 
     let mut chain = OrElse::new(Gradient::fixed(Wrong(-1.0)), Gradient::fixed(Wrong(-1.0)));
     let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 3), &mut ()).unwrap();
@@ -175,7 +175,7 @@ fn what_does_not_change_is_not_refreshed() {
     assert_eq!((report.refreshes, report.iterations, asked), (0, 0, 1));
 }
 
-/// Data of a problem of another size are dropped, including the scale of its Hessian.
+/// If the size changes, all data of the old problem are dropped, including the scale of its Hessian.
 #[test]
 fn another_size_is_another_problem() {
     let mut lbfgs = Lbfgs::<Vec<f64>, _>::scaled(4);
@@ -213,7 +213,7 @@ fn first_steps_lie_above_zero() {
     }
 }
 
-/// A second proposal at the same x is as accurate as the first.
+/// A second proposal at the same x is as accurate as the first proposal.
 #[test]
 fn forcing_terms_belong_to_a_point() {
     let mut f = Valley::<f64>::new(10).linearized();
@@ -233,7 +233,7 @@ fn forcing_terms_belong_to_a_point() {
     assert!((etas[2] - 0.009).abs() < 1e-12 && etas[2] == etas[3], "{etas:?}");
 }
 
-/// Learns a step s with α = 1; f only fixes the type of the objective.
+/// Lets the rule learn a step s with α = 1; f only fixes the type of the objective.
 fn learn<F>(rule: &mut impl Direction<Vec<f64>, F>, _: &F, s: &Vec<f64>, y: &Vec<f64>) {
     rule.learn(s, y, 1.0);
 }

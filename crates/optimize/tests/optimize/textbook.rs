@@ -1,11 +1,11 @@
-//! Each rule against its formula in plain loops, proposal by proposal.
+//! The proposals of each rule compared with its formula in plain loops.
 
 use crate::common::{Inverse, Quadratic, noise};
 use coarsen_core::{Identity, Objective, Outcome, Stop};
 use coarsen_krylov::Cg;
 use coarsen_optimize::*;
 
-/// The proposal of a rule at the gradient g.
+/// Returns the proposal of a rule at the gradient g.
 fn proposed(rule: &mut impl Direction<Vec<f64>, ()>, g: &[f64]) -> (Vec<f64>, Proposal<f64>) {
     let (x, mut d) = (vec![0.0; g.len()], vec![f64::NAN; g.len()]);
     let proposal = rule.propose(&mut (), &x, &g.to_vec(), &mut d).unwrap();
@@ -43,8 +43,8 @@ fn accelerated_gradients_weigh_the_last_step_as_chebyshev_does() {
         let (d, proposal) = proposed(&mut rule, &g);
         assert_eq!(proposal, Proposal::Unit);
         assert_close(&d, &expected);
-        // After a full step the scale grows by a twentieth. A shortened step reduces it, by a factor of ten
-        // at most, and the weights restart.
+        // After a full step the scale τ grows by a twentieth. A shortened step reduces it by a factor of ten
+        // at most and restarts the weights.
         let alpha = [1.0, 1.0, 1.0, 0.4, 1.0, 1.0, 0.01, 1.5][k as usize];
         s = d.iter().map(|d| alpha * d).collect();
         learn(&mut rule, &s, &[0.0; 3], alpha);
@@ -57,7 +57,7 @@ fn accelerated_gradients_weigh_the_last_step_as_chebyshev_does() {
     }
 }
 
-/// Momentum stays while (g, d) is below −(τ / 100) (g, P⁻¹ g).
+/// The momentum is kept as long as (g, d) is below −(τ / 100) (g, P⁻¹ g).
 #[test]
 fn accelerated_gradients_start_anew_where_they_no_longer_descend() {
     let after = |s: f64, g: f64| {
@@ -100,7 +100,7 @@ fn conjugate_directions_follow_their_definition() {
                 let random = noise(4, 10 * seed + k);
                 let mut g: Vec<f64> = random.iter().map(|v| scale * v).collect();
                 if let Some((old, _)) = &last {
-                    let share = [0.0, 0.5, 0.9][(seed + k) as usize % 3]; // gradients of neighbours are alike
+                    let share = [0.0, 0.5, 0.9][(seed + k) as usize % 3]; // successive gradients are similar
                     g.iter_mut().zip(old).for_each(|(g, o)| *g = share * o + (1.0 - share) * *g);
                 }
                 let z = apply(&g);
@@ -132,7 +132,7 @@ fn conjugate_directions_follow_their_definition() {
     assert!(seen.iter().all(|&seen| seen > 50), "{seen:?}");
 }
 
-/// The safer direction is −M⁻¹ g, and no safer direction follows it.
+/// The safer direction is −M⁻¹ g; there is none after it.
 #[test]
 fn conjugate_directions_retreat_once() {
     let mut rule = NonlinearCg::new(Beta::PolakRibierePlus, Identity);
@@ -152,7 +152,7 @@ fn conjugate_directions_retreat_once() {
 
 const N: usize = 6;
 
-/// H ← (I − ρ s yᵀ) H (I − ρ y sᵀ) + ρ s sᵀ: Nocedal & Wright 2006, (7.16).
+/// Returns (I − ρ s yᵀ) H (I − ρ y sᵀ) + ρ s sᵀ: Nocedal & Wright 2006, (7.16).
 fn bfgs(h: &[[f64; N]; N], s: &[f64], y: &[f64]) -> [[f64; N]; N] {
     let rho = 1.0 / dot(s, y);
     let left = |i: usize, j: usize| f64::from(u8::from(i == j)) - rho * s[i] * y[j];
@@ -164,8 +164,8 @@ fn bfgs(h: &[[f64; N]; N], s: &[f64], y: &[f64]) -> [[f64; N]; N] {
     new
 }
 
-/// Compares a rule that remembers `window` pairs with BFGS, with H₀ = γ I if `scaled`, otherwise the
-/// inverse of `INITIAL`.
+/// Compares a rule with `window` pairs with BFGS, where H₀ is γ I if `scaled` and otherwise the inverse of
+/// `INITIAL`.
 fn lbfgs_is_bfgs(rule: &mut impl Direction<Vec<f64>, ()>, window: usize, scaled: bool) {
     let mut pairs: Vec<[Vec<f64>; 2]> = Vec::new();
     for k in 0..13 {
@@ -178,7 +178,7 @@ fn lbfgs_is_bfgs(rule: &mut impl Direction<Vec<f64>, ()>, window: usize, scaled:
         let expected: Vec<f64> = h.iter().map(|row| -dot(row, &g)).collect();
         let (d, proposal) = proposed(rule, &g);
         assert_close(&d, &expected);
-        // Without a pair the scale of γ I is unknown: the first step moves x by at most 1.
+        // Without a pair γ is unknown, and the first step moves x by at most 1.
         let first = Proposal::Scaled(1.0 / dot(&g, &g).sqrt().max(1.0));
         assert_eq!(proposal, if scaled && used.is_empty() { first } else { Proposal::Unit });
 
@@ -244,7 +244,8 @@ impl Direction<Vec<f64>, ()> for Told {
     }
 }
 
-/// A boxed rule behaves like the rule; a rule without a method for steps of other rules drops its data.
+/// A boxed rule behaves like the rule. A rule without its own `witness` drops its data after a step of
+/// another rule.
 #[test]
 fn a_box_passes_on_what_a_rule_is_told() {
     let mut rule = Told::default();
@@ -260,7 +261,7 @@ fn a_box_passes_on_what_a_rule_is_told() {
     assert_eq!((boxed.forgot, boxed.refreshed), (3, 1));
 }
 
-/// d = −g, to be tried at `first`.
+/// The rule d = −g with the first trial `first`.
 struct Downhill {
     first: f64,
 }
@@ -278,7 +279,7 @@ impl<F: ?Sized> Direction<Vec<f64>, F> for Downhill {
     }
 }
 
-/// A line search that takes the given steps and records the first trial of each search.
+/// A line search that returns given steps and records the first trial of each search.
 struct Given<'a> {
     steps: &'a [f64],
     begun: Vec<Start<f64>>,
@@ -292,12 +293,13 @@ impl LineSearch<f64> for Given<'_> {
     }
 }
 
-/// Along a direction without a scale, the first step minimises the parabola of the last decrease, within a
-/// factor of ten of the step of equal first-order decrease (Nocedal & Wright 2006, §3.5).
+/// Along a direction of arbitrary length, the first step minimises the parabola of the last decrease. It is
+/// limited to within a factor of ten of the step with the same first-order decrease (Nocedal & Wright 2006,
+/// §3.5).
 #[test]
 fn first_steps_are_predicted_from_the_last() {
-    // f = ½ a x² in one unknown: g = a x, d = −g, slope −g². After the step of 0.28 the parabola predicts 2 −
-    // 0.28 a = 0.04 of the step of equal decrease, so the bound of a tenth applies.
+    // f = ½ a x² in one unknown, with g = a x, d = −g and the slope −g². After the step of 0.28 the parabola
+    // predicts 2 − 0.28 a = 0.04 times the step of equal decrease, so the bound of a tenth applies.
     let steps = [0.05, 0.1, 0.28, 1e-5, 0.03, 0.02, 0.02];
     let search = Given { steps: &steps, begun: Vec::new() };
     let stop = Stop { max_iterations: steps.len(), ..Stop::absolute(0.0) };
@@ -320,7 +322,7 @@ fn first_steps_are_predicted_from_the_last() {
     }
     assert_eq!((descent.search.begun.len(), clamped), (steps.len(), 1));
 
-    // A decrease near zero, and a decrease far larger than the slope predicts.
+    // A decrease near zero, and a decrease that is far larger than the slope predicts.
     for (value, times) in [(-1e-9, 0.1), (-50.0, 10.0)] {
         struct Falls(f64);
         impl Objective<Vec<f64>> for Falls {
@@ -363,7 +365,7 @@ fn small_falls_are_a_share_of_the_energy() {
         }
     }
     for base in [1e-3, 1.0, 1e3] {
-        // From x = 1 a step of 0.1 along −x falls from 0.5 to 0.405, by 0.095.
+        // A step of 0.1 along −x from x = 1 decreases f from 0.5 to 0.405, by 0.095.
         let iterations = |decrease: f64| {
             let mut f = Shifted(Quadratic { a: vec![1.0], b: vec![0.0] }, base);
             let search = Given { steps: &[0.1; 3], begun: Vec::new() };
@@ -380,7 +382,7 @@ fn small_falls_are_a_share_of_the_energy() {
     }
 }
 
-/// A ray given by its values and slopes at a few points.
+/// A ray that is given by its values and slopes at a few points.
 struct Places(Vec<[f64; 3]>);
 
 impl Ray<f64> for Places {
@@ -401,7 +403,7 @@ fn too_small_a_fall_is_no_step() {
         let step = Backtracking::default().search(&mut Places(vec![[1.0, -fall, 0.0]]), &start).unwrap();
         assert_eq!(step.alpha == 1.0, enough, "{fall}: {step:?}");
     }
-    // The best point at the limit on trials must have sufficient decrease, too.
+    // At the limit on trials the best point must have sufficient decrease, too.
     for (fall, enough) in [(0.9e-4, false), (1.1e-4, true)] {
         let mut search = MoreThuente { trials: 1, ..MoreThuente::default() };
         let found = search.search(&mut Places(vec![[1.0, -fall, -0.95]]), &start);

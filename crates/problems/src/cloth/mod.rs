@@ -1,15 +1,15 @@
 //! One implicit Euler step of a sheet of cloth that hangs between two bars.
 //!
-//! A Newton step of implicit Euler solves (Baraff & Witkin 1998, *Large Steps in Cloth Simulation*, §3; also
-//! Tamstorf, Jones & McCormick 2015, *Smoothed Aggregation Multigrid for Cloth Simulation*, and Wu, Wang &
-//! Wang 2022, *A GPU-Based Multilevel Additive Schwarz Preconditioner for Cloth and Deformable Body
-//! Simulation*)
+//! A Newton step of implicit Euler solves the system below: Baraff & Witkin 1998, *Large Steps in Cloth
+//! Simulation*, §3; also Tamstorf, Jones & McCormick 2015, *Smoothed Aggregation Multigrid for Cloth
+//! Simulation*, and Wu, Wang & Wang 2022, *A GPU-Based Multilevel Additive Schwarz Preconditioner for Cloth
+//! and Deformable Body Simulation*.
 //!
 //! > A Δx = b,  A = M + Δt² K    (1)
 //!
-//! with lumped masses M and the stiffness K of stretching, shearing and bending. The ratio of stretching and
-//! inertia is about k Δt² / (ρ h²) with the spacing h = 1 / (N − 1): 1,000 for N = 101 and Δt = 0.002 s,
-//! growing as Δt² N².
+//! M are lumped masses, and K is the stiffness of stretching, shearing and bending. Stretching divided by
+//! inertia is about k Δt² / (ρ h²) with the spacing h = 1 / (N − 1). This ratio is 1,000 for N = 101 and Δt =
+//! 0.002 s, and grows as Δt² N².
 //!
 //! | file | what |
 //! |---|---|
@@ -36,12 +36,13 @@ const BENDING: f64 = 5e-5;
 /// Mass per area, kg/m².
 pub(crate) const DENSITY: f64 = 0.2;
 
-/// The implicit Euler step of Δt = `dt` seconds for a sheet of N x N vertices, 1 m x 1 m; 3x3 blocks.
+/// Returns the implicit Euler step of Δt = `dt` seconds for a sheet of 1 m x 1 m with N x N vertices; 3x3
+/// blocks.
 ///
 /// The sheet sags and is wrinkled, and its vertices deviate from the grid by up to 2 % of the grid spacing.
 /// The sides u = 0 and u = 1 are held: their rows are identities without couplings. The stiffness is 5·10³
-/// N/m for stretching, 10³ N/m for shearing, 5·10⁻⁵ N m for bending; the mass is 0.2 kg/m². The near-kernel
-/// holds the rigid-body modes about the centroid, zero on held rows.
+/// N/m for stretching, 10³ N/m for shearing, and 5·10⁻⁵ N m for bending. The mass is 0.2 kg/m². The
+/// near-kernel consists of the rigid-body modes about the centroid, with zeros on held rows.
 ///
 /// *Use* dt = 0.002 or 0.010, as in the measurements of other libraries.
 ///
@@ -118,7 +119,8 @@ mod tests {
         }
     }
 
-    /// Away from the bars K annihilates translations, so A c = M c, the mass of the cells around: 0.2 h².
+    /// Away from the bars K annihilates translations c, so A c = M c, with the mass 0.2 h² of the cells
+    /// around a vertex.
     #[test]
     fn translations_feel_only_mass() {
         let n = 9;

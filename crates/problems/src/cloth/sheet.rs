@@ -33,7 +33,7 @@ pub(crate) struct Sheet {
 }
 
 impl Sheet {
-    /// The sheet of N x N vertices, v fastest.
+    /// Returns the sheet of N x N vertices, v fastest.
     pub(crate) fn new(grid: Grid, n: usize) -> Self {
         let h = 1.0 / (n - 1) as f64;
         let at = |i: usize| {
@@ -50,7 +50,8 @@ impl Sheet {
         Self { bar: n, rest, positions, triangles: triangles(&grid, n) }
     }
 
-    /// Several flat sheets of N x N free vertices, numbered consecutively; N and side differ by sheet.
+    /// Returns several flat sheets of free vertices, numbered consecutively. Each sheet has its number of
+    /// vertices per side and its side length.
     pub(crate) fn several(sheets: &[(Grid, usize, f64)]) -> Self {
         let mut all = Self { bar: 0, rest: Vec::new(), positions: Vec::new(), triangles: Vec::new() };
         for (grid, n, length) in sheets {
@@ -62,7 +63,7 @@ impl Sheet {
         all
     }
 
-    /// The projected second derivatives of a triangle.
+    /// Returns the projected second derivatives of a triangle.
     pub(crate) fn triangle(&self, t: usize) -> Curved {
         let corners = self.triangles[t].map(|i| i as usize);
         Triangle::new(corners.map(|i| self.rest[i]))
@@ -70,7 +71,7 @@ impl Sheet {
             .curvature(false)
     }
 
-    /// One hinge for each inner edge, sorted by edge.
+    /// Returns one hinge for each inner edge, sorted by edge.
     pub(crate) fn hinges(&self) -> Vec<Hinge> {
         let flat = |i: u32| {
             let [u, v] = self.rest[i as usize];
@@ -85,7 +86,8 @@ impl Sheet {
     }
 }
 
-/// The first triangles of all cells, then the second triangles; diagonals alternate like a chessboard.
+/// Returns the first triangles of all cells, then the second triangles. The directions of diagonals alternate
+/// as on a chessboard.
 fn triangles(grid: &Grid, n: usize) -> Vec<[u32; 3]> {
     let corners = |cell: usize| {
         let (i, j) = (cell / (n - 1), cell % (n - 1));
@@ -104,7 +106,8 @@ pub(super) struct Incidence {
 }
 
 impl Incidence {
-    /// The incidence of `vertices` vertices and elements of K corners, elements in increasing order.
+    /// Returns the incidence of `vertices` vertices and elements of K corners, with elements in increasing
+    /// order.
     pub(super) fn new<const K: usize>(vertices: usize, corners: &[[u32; K]]) -> Self {
         let mut starts = vec![0; vertices + 1];
         corners.as_flattened().iter().for_each(|&i| starts[i as usize + 1] += 1);

@@ -1,14 +1,14 @@
-//! A sheet pressed on a turning sphere: the example of Wu, Wang & Wang 2022, Fig. 21.
+//! A sheet pressed on a rotating sphere: the example of Wu, Wang & Wang 2022, Fig. 21.
 //!
 //! The sheet is 1 m x 1 m. Within arc length ρ of its centre it is pressed on the sphere; elsewhere it is 4
 //! mm above the sphere and wrinkled. ρ grows so that in step k of n the share k / (n − 1) of the vertices is
-//! in contact, each with the face of the sphere below it. The sphere is represented by a shell below the
-//! sheet, with half as many vertices per side. Its mass is so large that it moves as prescribed. It turns
-//! slowly, so that vertices slide from face to face.
+//! in contact. Each of them touches the face of the sphere below it. The sphere is represented by a shell
+//! below the sheet, with half as many vertices per side. The mass of the shell is so large that it moves as
+//! prescribed. It rotates slowly, so that vertices slide from face to face.
 //!
 //! | symbol | name |
 //! |---|---|
-//! | R, δ | `RADIUS`, `GAP`: the mid-surface of the pressed sheet has radius R + δ |
+//! | R, δ | `RADIUS`, `GAP`: the pressed part of the sheet has radius R + δ |
 //! | s, φ | polar coordinates of a vertex in the flat sheet |
 //! | ρ | `rim` |
 //! | θ | `turned` |
@@ -28,7 +28,7 @@ const RADIUS: f64 = 0.5;
 /// The gap δ, m.
 const GAP: f64 = 1e-3;
 
-/// The side of the shell, m: the side of the sheet plus the rotation of the sphere.
+/// The side of the shell, m: the side of the sheet plus the distance by which the sphere rotates.
 const SHELL: f64 = 1.06;
 
 /// The angle θ in the last step.
@@ -37,7 +37,7 @@ const TURN: f64 = 0.02;
 /// The height of the sheet outside the pressed part, m.
 const LIFT: f64 = 4e-3;
 
-/// The width of the transition beyond ρ, m.
+/// The width of the transition from pressed to lifted beyond ρ, m.
 const FRONT: f64 = 0.1;
 
 /// The amplitude of the wrinkles outside the pressed part, m.
@@ -57,7 +57,7 @@ pub(super) struct ClothContact {
     /// (u, v) of every vertex, relative to the centre of its sheet.
     flat: Vec<[f64; 2]>,
     noise: Vec<[f64; 3]>,
-    /// The vertices of the sheet in increasing order of s.
+    /// The vertices of the sheet, sorted by s in increasing order.
     inside_out: Vec<u32>,
 }
 
@@ -85,8 +85,8 @@ impl ClothContact {
         self.inside_out.len() * k / (steps - 1).max(1)
     }
 
-    /// The triangle of the shell below a point of the flat shell, and the barycentric coordinates of the
-    /// point.
+    /// Returns the triangle of the shell below a point of the flat sheet, and the barycentric coordinates of
+    /// the point.
     fn below(&self, [x, y]: [f64; 2]) -> ([u32; 3], [f64; 3]) {
         let cells = self.shell - 1;
         let scaled = |x: f64| ((x / SHELL + 0.5) * cells as f64).clamp(0.0, cells as f64);
@@ -164,7 +164,7 @@ fn rotate([x, y]: [f64; 2], angle: f64) -> [f64; 2] {
 mod tests {
     use super::*;
 
-    /// The face below a point belongs to the shell, and the weighted sum of its corners is the point.
+    /// The face below a point belongs to the shell, and the sum of its weighted corners is the point.
     #[test]
     fn faces_below_are_those_of_the_shell() {
         let (motion, sheet) = ClothContact::new(9).unwrap();

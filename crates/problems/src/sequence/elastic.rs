@@ -7,14 +7,14 @@ use coarsen_sparse::{Bsr, SparseError};
 
 use crate::cloth::{DENSITY, Sheet};
 
-/// The density ratio of bodies with prescribed motion to cloth: their inertia is far above the stiffness of
-/// all contacts.
+/// The density of bodies with prescribed motion divided by the density of cloth. Their inertia is then far
+/// above the stiffness of all contacts.
 const HEAVY: f64 = 1e12;
 
-/// The elastic part E = M + Δt² K of a moving sheet.
+/// The elastic part E = M + Δt² K of moving sheets.
 pub(super) struct Elastic {
     pub(super) sheet: Sheet,
-    /// The number of triangles of cloth; later triangles are heavy.
+    /// The number of triangles of cloth. The triangles after them are heavy.
     light: usize,
     pub(super) matrix: Bsr<f64>,
     triangles: Vec<Curved>,
@@ -23,7 +23,8 @@ pub(super) struct Elastic {
 }
 
 impl Elastic {
-    /// The pattern, and storage for values. Blocks of triangles are assembled first, then blocks of hinges.
+    /// Computes the pattern and allocates the values. Blocks of triangles are assembled first, then blocks of
+    /// hinges.
     pub(super) fn new(sheet: Sheet, light: usize) -> Result<Self, SparseError> {
         let hinges = sheet.hinges();
         let nodes = sheet.positions.len();
@@ -72,7 +73,7 @@ impl Elastic {
                 identity(sum, dt * dt * hinge.stiffness(ab / 4, ab % 4));
             }
         })?;
-        matrix.check_finite() // options may overflow: a time step of 1e200
+        matrix.check_finite() // values may overflow, for example with a time step of 1e200
     }
 }
 

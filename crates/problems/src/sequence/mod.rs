@@ -1,17 +1,17 @@
-//! Sequences of systems that change from step to step: moving sheets, and contacts that appear and disappear.
+//! Sequences of systems that change from step to step: sheets move, and contacts appear and disappear.
 //!
 //! > A_k = E(x_k) + C_k,  E = M + Δt² K    (1)
 //!
-//! with the elastic part of [`cloth`](crate::cloth()) on a constant pattern, and Δt² κ n nᵀ for every contact
-//! with normal n. κ is a thousand times the stiffness of the membrane (Wu, Wang & Wang 2022, §8). Positions
-//! follow a formula instead of time integration, so that every step is independent of the solver.
+//! E is the elastic part as in [`cloth`](crate::cloth()), on a constant pattern. C contains Δt² κ n nᵀ for
+//! every contact with normal n. κ is a thousand times the stiffness of the membrane (Wu, Wang & Wang 2022,
+//! §8). Positions are given by a formula and not by time integration, so that no step depends on the solver.
 //!
 //! | file | what |
 //! |---|---|
 //! | [`elastic`] | E of several sheets, assembled in place |
 //! | [`cloth_contact`] | a sheet pressed on a sphere |
-//! | [`motion`] | positions and contacts of a step: the trait of the two sequences |
-//! | [`stack`] | layers and random springs |
+//! | [`motion`] | the trait of the two sequences: positions and contacts of a step |
+//! | [`stack`] | four sheets with random springs |
 
 mod cloth_contact;
 mod elastic;
@@ -30,8 +30,8 @@ use stack::Stack;
 /// The stiffness ratio κ / k of contact and membrane.
 const STIFFER: f64 = 1000.0;
 
-/// A sequence of systems. Every step changes the matrix values, the contacts with their pattern, and the
-/// positions.
+/// A sequence of systems. Every step changes the values of the matrix, the contacts and their pattern, and
+/// the positions.
 ///
 /// ```
 /// use coarsen_problems::{Options, Sequence};
@@ -64,16 +64,16 @@ impl Sequence {
     /// The names that [`parse`](Self::parse) accepts.
     pub const NAMES: [&str; 2] = names::SEQUENCES;
 
-    /// Whether a text NAME:SIZE names a sequence.
+    /// Whether the name in a text NAME:SIZE is a sequence.
     pub fn is_named(spec: &str) -> bool {
         spec.split_once(':').is_some_and(|(name, _)| Self::NAMES.contains(&name))
     }
 
-    /// The sequence of a text NAME:SIZE at its first step; the time step is 0.01 s by default.
+    /// Returns the sequence for a text NAME:SIZE at its first step. The default time step is 0.01 s.
     ///
     /// # Errors
-    /// As [`Problem::parse`](crate::Problem::parse), [`ProblemError::NotSequence`] for the name of a single
-    /// system, and [`ProblemError::Steps`] for `steps` = 0.
+    /// The errors of [`Problem::parse`](crate::Problem::parse), [`ProblemError::NotSequence`] for the name of
+    /// a single system, and [`ProblemError::Steps`] for `steps` = 0.
     pub fn parse(spec: &str, steps: usize, options: &Options) -> Result<Self, ProblemError> {
         let malformed = || ProblemError::Spec { found: spec.to_owned() };
         let (name, size) = spec.split_once(':').ok_or_else(malformed)?;
@@ -124,9 +124,10 @@ impl Sequence {
         Ok(sequence)
     }
 
-    /// Advances to the next step; after the last step returns false and changes nothing.
+    /// Advances to the next step. After the last step returns false and changes nothing.
     ///
-    /// *Cost* one assembly of the elastic values in place, and of the contacts with their pattern.
+    /// *Cost*: an assembly of the elastic values in place, and an assembly of the contacts with their
+    /// pattern.
     ///
     /// # Errors
     /// [`ProblemError::Sparse`] for a time step so large that values overflow.
@@ -175,7 +176,7 @@ impl Sequence {
         self.step
     }
 
-    /// The number of pairs of nodes in contact: three per contact of a vertex with a face.
+    /// The number of pairs of nodes in contact: three for each contact of a vertex with a face.
     pub fn pairs(&self) -> usize {
         self.stencils.iter().map(|stencil| stencil.nodes().len() - 1).sum()
     }
@@ -200,7 +201,7 @@ impl Sequence {
         &self.contact
     }
 
-    /// The block rows with contact pairs that changed in this step, in increasing order.
+    /// The block rows whose contact pairs changed in this step, in increasing order.
     pub fn touched(&self) -> &[u32] {
         &self.touched
     }
@@ -225,7 +226,7 @@ impl Sequence {
         Sum { elastic: self.elastic(), contact: &self.contact }
     }
 
-    /// All parts, as the input of preconditioner builders.
+    /// All parts of the system, as the input of builders of preconditioners.
     pub fn system(&self) -> System<'_, f64> {
         System {
             contact: Some(&self.contact),
@@ -235,7 +236,7 @@ impl Sequence {
         }
     }
 
-    /// A [`random_vector`] of the size of the matrix as a right-hand side, the same in every step.
+    /// Returns a [`random_vector`] of the size of the matrix as right-hand side, the same in every step.
     pub fn right_hand_side(&self, seed: u64) -> Vec<f64> {
         random_vector(self.elastic().shape().0, seed)
     }
@@ -277,8 +278,8 @@ mod tests {
         }
     }
 
-    /// Normals have length 1, gaps are small and positive up to the noise, and every vertex of the sheet is
-    /// in contact in the last step.
+    /// Normals have length 1. Gaps are small, and positive up to the noise. In the last step every vertex of
+    /// the sheet is in contact.
     #[test]
     fn contacts_are_where_the_sheets_are() {
         for (spec, last, reach) in [("cloth-contact:12", 3 * 144, 0.05), ("stack:8", 3 * 64, 0.7)] {

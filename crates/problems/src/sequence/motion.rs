@@ -1,8 +1,8 @@
-//! Sheets whose positions follow a formula, and the contacts between them.
+//! Sheets whose positions are given by a formula, and the contacts between them.
 
 use coarsen_sparse::Stencil;
 
-/// Positions and contacts of every step.
+/// The positions and contacts of every step.
 pub(super) trait Motion: Send + Sync {
     /// Writes the positions of the vertices in step k of `steps`.
     fn place(&self, k: usize, steps: usize, positions: &mut [[f64; 3]]);

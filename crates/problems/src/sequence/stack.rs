@@ -1,5 +1,5 @@
 //! Four sheets, one above the other, with springs between random vertices and faces of neighbouring sheets.
-//! In every step one spring in twenty changes.
+//! One spring of twenty changes in every step.
 
 use std::f64::consts::PI;
 
@@ -19,10 +19,10 @@ const DISTANCE: f64 = 0.01;
 /// The amplitude of the waves of the sheets, m.
 const WAVE: f64 = 0.003;
 
-/// The largest distance between vertex and face of a spring, in cells.
+/// The largest distance between the vertex and the face of a spring, in cells.
 const REACH: usize = 2;
 
-/// In every step one spring in `RENEWED` is drawn again.
+/// In every step one spring of `RENEWED` is drawn again.
 const RENEWED: usize = 20;
 
 /// The number of wavelengths that pass during all steps.

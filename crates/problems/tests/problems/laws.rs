@@ -4,7 +4,7 @@ use coarsen_core::parallel;
 use coarsen_problems::{Options, Problem};
 use coarsen_sparse::Bsr;
 
-/// Every problem with every option, small enough for dense checks.
+/// Every problem with every option, in a size that is small enough for dense checks.
 fn small() -> Vec<Problem> {
     let usual = Options::default();
     let jump = Options { jump: Some(1e4), ..usual };
@@ -28,8 +28,8 @@ fn small() -> Vec<Problem> {
     .into()
 }
 
-/// Problems on meshes, which sum their elements in any order. `which` selects the file, since parallel tests
-/// must use different files.
+/// Problems on meshes, which sum their elements in no fixed order. `which` selects the file, since parallel
+/// tests must use different files.
 fn on_meshes(which: usize) -> Vec<Problem> {
     let long = Options { dt: Some(0.1), ..Options::default() };
     let folded = folded(which);
@@ -45,7 +45,7 @@ fn matrices_on_meshes_are_symmetric_to_round_off() {
     }
 }
 
-/// The specification `garment:FILE` of a strip of cloth folded into two close layers.
+/// The name `garment:FILE` of a strip of cloth that is folded into two close layers.
 fn folded(which: usize) -> String {
     let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join(format!("folded_{}_{which}.obj", std::process::id()));
@@ -95,7 +95,7 @@ fn matrices_are_symmetric_to_the_bit() {
     }
 }
 
-/// A = L Lᵀ exists exactly for positive definite A (Golub & Van Loan 2013, §4.2).
+/// A = L Lᵀ exists if and only if A is positive definite (Golub & Van Loan 2013, §4.2).
 #[test]
 fn matrices_are_positive_definite() {
     for p in small().into_iter().chain(on_meshes(1)) {
@@ -130,7 +130,7 @@ fn parts_belong_together() {
     }
 }
 
-/// Near-kernel vectors cause no force at nodes without constraint and inertia.
+/// Near-kernel vectors cause no force at nodes that have neither a constraint nor inertia.
 #[test]
 fn near_kernels_are_right() {
     for p in small() {

@@ -1,4 +1,4 @@
-//! The gallery: laws of its systems, and agreement with the matrices of other libraries.
+//! The gallery: properties of its systems, and agreement with the matrices of other libraries.
 
 mod laws;
 mod peers;

@@ -1,4 +1,4 @@
-//! The gallery agrees with the Python generator of the matrices on which other libraries were measured.
+//! The gallery is compared with the Python generator of the matrices on which other libraries were measured.
 //!
 //! NumPy 2.4, SciPy and PyAMG 5.4 print each fingerprint from the matrix A of the generator, for
 //! example `A, X, B = elast3d(6)`:

@@ -1,11 +1,11 @@
-//! Membrane and bending against the same energies written for dual numbers: exact to round-off.
+//! Membrane and bending compared, up to round-off, with the same energies written for dual numbers.
 
 use coarsen_core::{Dual, LinearOperator, Objective};
 use coarsen_elastic::{Bending, Curvature, Fabric, ImplicitEuler, Membrane, Potential};
 
 pub(super) type D = Dual<f64>;
 
-/// Two triangles over the edge 0 1, with the tips 2 and 3: (u, v).
+/// The (u, v) of two triangles over the edge 0 1, with the tips 2 and 3.
 const REST: [[f64; 2]; 4] = [[0.0, 0.0], [1.0, 0.2], [0.3, 0.9], [0.6, -0.8]];
 const TRIANGLES: [[u32; 3]; 2] = [[0, 1, 2], [1, 0, 3]];
 
@@ -17,18 +17,19 @@ fn dot(a: [D; 3], b: [D; 3]) -> D {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// Node i of x.
+/// The position of node i.
 fn node(x: &[D], i: u32) -> [D; 3] {
     std::array::from_fn(|k| x[3 * i as usize + k])
 }
 
-/// Area of a triangle at rest, and the gradients of its hats.
+/// The area of a triangle at rest, and the gradients of its shape functions.
 fn hats(t: [u32; 3]) -> (f64, [[f64; 2]; 3]) {
     let p = t.map(|i| REST[i as usize]);
     let edge = |i: usize, j: usize| [p[j][0] - p[i][0], p[j][1] - p[i][1]];
     let (a, b) = (edge(0, 1), edge(0, 2));
     let twice = a[0] * b[1] - a[1] * b[0];
-    // The gradient of a hat is the opposite edge turned by 90 degrees, over twice the area.
+    // The gradient of a shape function is the opposite edge, rotated by 90 degrees and divided by twice the
+    // area.
     let hat = |i: usize, j: usize| edge(i, j).map(|e| e / twice);
     (0.5 * twice.abs(), [hat(1, 2), hat(2, 0), hat(0, 1)].map(|e| [-e[1], e[0]]))
 }
@@ -40,7 +41,7 @@ fn columns(t: [u32; 3], slopes: &[[f64; 2]; 3], x: &[D]) -> [[D; 3]; 2] {
     })
 }
 
-/// a (½ k (e_u² + e_v²) + c e_u e_v + ½ k' (w_u · w_v)²), and its gradient added to g.
+/// Returns a (½ k (e_u² + e_v²) + c e_u e_v + ½ k' (w_u · w_v)²), and adds its gradient to g.
 fn membrane(f: Fabric, x: &[D], g: &mut [D]) -> D {
     let mut energy = c(0.0);
     for t in TRIANGLES {
@@ -68,7 +69,7 @@ fn cotangent([p, q, r]: [u32; 3]) -> f64 {
     (a[0] * b[0] + a[1] * b[1]) / (a[0] * b[1] - a[1] * b[0]).abs()
 }
 
-/// ½ · 3 k / (A₀ + A₁) ‖Σ c_a x_a‖², and its gradient added to g.
+/// Returns ½ · 3 k / (A₀ + A₁) ‖Σ c_a x_a‖², and adds its gradient to g.
 fn bending(k: f64, x: &[D], g: &mut [D]) -> D {
     let [c01, c02, c03, c04] = [[0, 1, 2], [0, 1, 3], [1, 0, 2], [1, 0, 3]].map(cotangent);
     let weights = [c03 + c04, c01 + c02, -c01 - c03, -c02 - c04];
@@ -79,7 +80,7 @@ fn bending(k: f64, x: &[D], g: &mut [D]) -> D {
     c(0.5 * scale) * dot(bend, bend)
 }
 
-/// E, ∇E · d and ∇²E d of a potential against `again`, along several d.
+/// Compares E, ∇E · d and ∇²E d of a potential with those of `again`, for several d.
 pub(super) fn check(potential: impl Potential, again: impl Fn(&[D], &mut [D]) -> D, x: &[f64]) {
     let mut f = ImplicitEuler::equilibrium(potential).unwrap();
     f.curvature = Curvature::Exact;
@@ -112,7 +113,7 @@ pub(super) fn check(potential: impl Potential, again: impl Fn(&[D], &mut [D]) ->
 fn membrane_and_bending_agree_with_dual_numbers() {
     let flat = REST.map(|[u, v]| [u, v, 0.0]);
     let held = [false; 4];
-    // Stretched and bent; and squeezed, where the Hessian is indefinite.
+    // Stretched and bent, then compressed so that the Hessian is indefinite.
     for stretch in [1.3, 0.6] {
         let x: Vec<f64> = flat
             .iter()

@@ -28,7 +28,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// (u, v) and triangles of a sheet of n x n vertices with spacing h and parallel diagonals.
+/// The (u, v) and triangles of a sheet of n x n vertices with spacing h and parallel diagonals.
 fn sheet(n: usize, h: f64) -> (Vec<[f64; 2]>, Vec<[u32; 3]>) {
     let rest = (0..n * n).map(|i| [(i / n) as f64 * h, (i % n) as f64 * h]).collect();
     let cell = |c: usize| {
@@ -68,7 +68,7 @@ fn check(name: &str, potential: impl Potential, x: &[f64]) {
             let (p, mut v, mut y) = (f.hessian(x).clone(), d.clone(), vec![0.0; n]);
             let most = p.diagonal().iter().fold(0.0_f64, |m, v| m.max(v.abs()));
             for _ in 0..60 {
-                // Shifted power steps towards the lowest eigenvalue.
+                // Steps of the shifted power method towards the lowest eigenvalue.
                 p.apply(&v, &mut y);
                 assert!(dot(&v, &y) > -1e-9 * most * dot(&v, &v), "{name}, {curvature:?}: {:e}", dot(&v, &y));
                 v.iter_mut().zip(&y).for_each(|(v, y)| *v = 6.0 * most * *v - y);
@@ -142,8 +142,8 @@ fn bodies() {
     check("springs", Springs::new(springs, &held, &mesh.positions).unwrap(), &squeezed);
 }
 
-/// A step to the bound keeps the volume of every element positive; a step of twice the length to the first
-/// flat element does not.
+/// A step to the bound keeps the volume of every element positive. A step twice as long as the step to the
+/// first flat element does not.
 #[test]
 fn steps_end_before_an_element_is_flat() {
     let mesh = Mesh::bar([2, 1, 1], 1.0);

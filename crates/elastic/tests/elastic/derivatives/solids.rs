@@ -1,5 +1,5 @@
-//! One tetrahedron against the same energies written for dual numbers: exact to round-off. Rotations come
-//! from Newton's iteration for the polar decomposition, not from singular values.
+//! One tetrahedron compared, up to round-off, with the same energies written for dual numbers. Rotations are
+//! computed by Newton's iteration for the polar decomposition, not from singular values.
 
 use coarsen_elastic::{
     Arap, BaraffWitkin, BodyError, CoRotational, Curvature, Density, Energy, Fibers, FixedCoRotated,
@@ -14,7 +14,7 @@ type M = [[D; 3]; 3];
 const REST: [[f64; 3]; 4] = [[0.1, 0.0, -0.2], [1.0, 0.2, 0.1], [0.3, 0.9, 0.0], [0.2, -0.1, 0.8]];
 const LAME: Lame = Lame { lambda: 2e3, mu: 3e3 };
 const FIBERS: Fibers = Fibers { stretch: 5e3, shear: 2e3 };
-/// Orthonormal.
+/// Orthonormal axes.
 const AXES: [[f64; 3]; 3] = [[0.6, 0.64, 0.48], [-0.8, 0.48, 0.36], [0.0, -0.6, 0.8]];
 
 fn of(entry: impl Fn(usize, usize) -> D) -> M {
@@ -45,7 +45,7 @@ fn square(a: &M) -> D {
     a.as_flattened().iter().fold(c(0.0), |sum, &v| sum + v * v)
 }
 
-/// The rotation nearest to F, det F > 0: R ← (R + R⁻ᵀ) / 2. Higham 1986.
+/// The rotation nearest to F for det F > 0, by R ← (R + R⁻ᵀ) / 2 (Higham 1986).
 fn rotation(f: &M) -> M {
     let mut r = *f;
     for _ in 0..30 {
@@ -55,7 +55,7 @@ fn rotation(f: &M) -> M {
     r
 }
 
-/// ψ and P.
+/// ψ and P of [`Arap`].
 fn arap(f: &M) -> (D, M) {
     let r = rotation(f);
     let gap = of(|i, j| f[i][j] - r[i][j]);
@@ -78,13 +78,13 @@ fn st_venant_kirchhoff(f: &M) -> (D, M) {
     (c(LAME.mu) * square(&e) + c(0.5 * LAME.lambda) * trace * trace, product(&transposed, &pull))
 }
 
-/// With the axes as rows of `axes`.
+/// ψ and P of [`BaraffWitkin`]; the rows of `axes` are the axes.
 fn baraff_witkin(f: &M, axes: &[[f64; 3]; 3]) -> (D, M) {
     let w = axes.map(|e| f.map(|row| row[0] * c(e[0]) + row[1] * c(e[1]) + row[2] * c(e[2])));
     let dot = |a: &[D; 3], b: &[D; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
     let (mut energy, mut stress) = (c(0.0), of(|_, _| c(0.0)));
     for (i, j) in (0..9).map(|ij| (ij / 3, ij % 3)) {
-        // Each shear occurs twice.
+        // This loop visits each shear twice.
         let length = dot(&w[i], &w[i]).sqrt();
         let (excess, shear) = (length - c(1.0), dot(&w[i], &w[j]));
         energy += if i == j {
@@ -104,7 +104,7 @@ fn baraff_witkin(f: &M, axes: &[[f64; 3]; 3]) -> (D, M) {
     (energy, stress)
 }
 
-/// V ψ(F) of the tetrahedron, and V P ∇N_a added to g; the ∇N_a from areas of faces.
+/// Returns V ψ(F) of the tetrahedron, and adds V P ∇N_a to g. The ∇N_a are computed from areas of faces.
 fn body(density: impl Fn(&M) -> (D, M), x: &[D], g: &mut [D]) -> D {
     let sub = |a: [f64; 3], b: [f64; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
     let cross = |a: [f64; 3], b: [f64; 3]| {
@@ -117,7 +117,7 @@ fn body(density: impl Fn(&M) -> (D, M), x: &[D], g: &mut [D]) -> D {
         let [p, q, r] = [1, 2, 3].map(|k| REST[(a + k) % 4]);
         let normal = cross(sub(q, p), sub(r, p));
         let height = sub(REST[a], p);
-        let six: f64 = (0..3).map(|k| normal[k] * height[k]).sum(); // with the sense of the normal
+        let six: f64 = (0..3).map(|k| normal[k] * height[k]).sum(); // signed by the direction of the normal
         (hats[a], volume) = (normal.map(|n| n / six), six.abs() / 6.0);
         for (i, j) in (0..9).map(|ij| (ij / 3, ij % 3)) {
             f[i][j] += x[3 * a + i] * c(hats[a][j]);
@@ -137,7 +137,7 @@ fn mesh() -> Mesh {
 #[test]
 fn solids_agree_with_dual_numbers() {
     let held = [false; 4];
-    // Stretched and sheared; pressed, where the Hessians are indefinite; turned upside down and stretched.
+    // Stretched and sheared; compressed so that the Hessians are indefinite; inverted and stretched.
     let deformations = [
         [[1.4, 0.3, -0.2], [0.1, 0.9, 0.4], [-0.3, 0.2, 1.3]],
         [[0.5, 0.1, 0.2], [-0.1, 0.6, 0.1], [0.1, -0.2, 0.4]],
@@ -162,7 +162,7 @@ fn solids_agree_with_dual_numbers() {
     }
 }
 
-/// Meshes of which no body can be made, for both kinds of tetrahedra.
+/// Invalid meshes are refused for both kinds of tetrahedra.
 #[test]
 fn meshes_with_faults_are_refused() {
     let refused = |mesh: &Mesh| {
@@ -234,7 +234,7 @@ fn fibers_of_two_mu_and_mu_are_as_rigid_as_possible() {
         (one.curvature, other.curvature) = (curvature, curvature);
         close(one.hessian(x).values(), other.hessian(x).values());
     }
-    // The constant matrix bounds both the stretches, k, and the shears, 2 k'.
+    // The constant matrix bounds the stretches, with k, and the shears, with 2 k'.
     for (stretch, shear) in [(6.0, 1.0), (1.0, 3.0)] {
         let woven = BaraffWitkin::along(&mesh, &held, |_| Fibers { stretch, shear }, |_| AXES).unwrap();
         let solid = Tetrahedra::new(Arap, &mesh, &held, |_| Lame { lambda: 0.0, mu: 3.0 }).unwrap();

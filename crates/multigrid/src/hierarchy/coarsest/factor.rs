@@ -1,6 +1,6 @@
 //! The coarse solve: a sparse factor, or a dense pseudo-inverse if the system is singular.
 //!
-//! At a remote place the dense inverse is copied to the place, so that the whole cycle is enqueued and the
+//! The dense inverse of a small matrix is copied to a remote place. The whole cycle then runs there, and the
 //! host need not wait.
 
 use std::marker::PhantomData;
@@ -13,21 +13,21 @@ use num_traits::{Float, one, zero};
 
 use super::CoarsestSolve;
 
-/// The largest number of unknowns for which a singular system gets a dense pseudo-inverse, whose setup costs
-/// n³.
+/// The largest number n of unknowns for which a singular system gets a dense pseudo-inverse. Its setup takes
+/// O(n³).
 const DENSE_SINGULAR: usize = 3000;
 
-/// The largest number of unknowns for which a dense product at a remote place replaces a solve on the host:
-/// 32 MiB in `f64`.
+/// The largest number of unknowns for which a dense product at a remote place replaces a solve on the host.
+/// The inverse then takes 32 MiB in `f64`.
 const DENSE_THERE: usize = 2000;
 
 /// A factor or a pseudo-inverse of the coarsest matrix, and its copy at the place.
 pub(super) struct Factored<T, B: Backend> {
     on: B,
     solver: Solver,
-    /// The class of the operator that the cycle applies.
+    /// The class of this solver as a preconditioner.
     class: Class,
-    /// A⁺ at a remote place.
+    /// A⁺ at the place, if the place is remote and A is small.
     there: Option<B::Blocks>,
     host_b: Vec<B::Real>,
     host_x: Vec<B::Real>,
@@ -41,8 +41,8 @@ enum Solver {
 }
 
 impl Solver {
-    /// Returns a factor, or for a singular matrix the pseudo-inverse, which gives the least-squares solution
-    /// of least norm: singular systems of free bodies and of pure Neumann problems are valid input.
+    /// Returns a factor, or the pseudo-inverse for a singular matrix, as of free bodies and pure Neumann
+    /// problems. The pseudo-inverse gives the least-squares solution of least norm.
     fn build<T: Real>(a: &Bsr<T>) -> Result<Self, SetupError> {
         let unknowns = a.shape().0;
         match Direct::default().factor(a) {
@@ -92,7 +92,7 @@ impl Solver {
         }
     }
 
-    /// Computes new values in the old memory.
+    /// Computes the factor or inverse of new values in the old memory.
     fn update<T: Real>(&mut self, a: &Bsr<T>) -> Result<(), DirectError> {
         match self {
             Self::Dense(inverse) => inverse.reinvert(a),
@@ -105,8 +105,8 @@ fn coarsest(unknowns: usize, cause: DirectError) -> SetupError {
     SetupError::Coarsest { unknowns, why: cause.to_string() }
 }
 
-/// Checks that a level that cannot be coarsened may be factored: the factor must take at most `MANY` times
-/// the bytes of the level. It does, for example, if relaxation alone solves the matrix.
+/// Checks that a level that cannot be coarsened is cheap to factor: the factor may take at most `MANY` times
+/// the bytes of the level. This holds, for example, for a matrix that relaxation alone solves.
 pub(crate) fn check_stalled<T: Real>(a: &Bsr<T>) -> Result<(), SetupError> {
     const MANY: usize = 16;
     match Direct::default().estimate(a) {
@@ -154,16 +154,16 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         }
     }
 
-    /// Computes new values on the same pattern, usually with the solver that a build would choose.
+    /// Computes the solver of new values on the same pattern, usually of the kind that a build would choose.
     /// *Deviation*: if the old values were singular and the new values are regular with a contrast above
-    /// 1e12, the pseudo-inverse is kept; a build would use a factor. Trying a factor each time would
-    /// allocate. Eigenvalues are no criterion, because those of a free body are up to some 1e-13 of the
-    /// largest, from round-off of the products of finer levels.
+    /// 1e12, the pseudo-inverse is kept, but a build would use a factor. Trying a factor in each update would
+    /// allocate. Eigenvalues cannot decide: round-off in the products of finer levels makes the zero
+    /// eigenvalues of a free body up to about 1e-13 of the largest.
     ///
     /// After an error the old solver is unchanged. At a remote place the cycle uses only the inverse at the
     /// place, which is then unchanged too.
     ///
-    /// Allocates if a system changes between regular and singular, and for an inverse moved to a remote
+    /// Allocates if the matrix changes between regular and singular, and to copy an inverse to a remote
     /// place.
     fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         let updated = self.solver.update(a);
@@ -172,8 +172,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
             Solver::Dense(inverse) if updated.is_ok() && inverse.rank() < self.host_b.len() => (),
             Solver::Dense(_) => match Direct::default().factor(a) {
                 Ok(factor) => self.solver = Solver::Sparse(Box::new(factor)),
-                // The eigenvalues show that the matrix is regular, but it is too ill-conditioned for a
-                // factor: keep the pseudo-inverse.
+                // By its eigenvalues the matrix is regular, but it is too ill-conditioned for a factor.
                 Err(_) => updated.map_err(|cause| coarsest(self.host_b.len(), cause))?,
             },
             Solver::Sparse(_) => (),
@@ -197,7 +196,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
     fn bytes(&self) -> usize {
         let n = self.host_b.len();
         let solver = match &self.solver {
-            Solver::Dense(inverse) => 4 * size_of_val(inverse.values()) + 16 * n, // A, A⁺ and both bases
+            Solver::Dense(inverse) => 4 * size_of_val(inverse.values()) + 16 * n, // A, A⁺ and two bases of eigenvectors
             Solver::Sparse(factor) => factor.figures().bytes,
         };
         let there = if self.there.is_some() { n * n * size_of::<B::Stored>() } else { 0 };

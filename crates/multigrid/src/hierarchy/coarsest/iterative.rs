@@ -3,7 +3,7 @@
 //! | symbol | what |
 //! |---|---|
 //! | D | the block diagonal of A |
-//! | r, z = D⁻¹ r, p, q = A p | residual, preconditioned residual, direction, its product |
+//! | r, z = D⁻¹ r, p, q = A p | residual, preconditioned residual, direction, A times direction |
 //! | ρ = r·z | the squared norm of the stopping test: ‖r‖² in D⁻¹ |
 //!
 //! *Reference* Wang et al. 2020 (HOT), §5: the coarsest solve stops at half of √(bᵀD⁻¹b). Step numbers are
@@ -52,7 +52,7 @@ impl<T: Real, B: Backend> Iterative<T, B> {
 }
 
 impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
-    /// If the residual is not finite, x is not finite either, and the outer solve ends with the reason.
+    /// If the residual is not finite, x is not finite either. The outer solve then ends and reports this.
     fn solve(&mut self, b: &B::Vector, x: &mut B::Vector) {
         let Self { recipe, a, d, r, z, p, q, .. } = self;
         let number = |v: B::Real| b.scalar(v);
@@ -64,7 +64,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
         let enough = rho * B::Real::of(recipe.reduction * recipe.reduction);
         for _ in 0..recipe.max_iterations {
             if rho <= zero() {
-                return; // b = 0, or D is indefinite
+                return; // b = 0, or D is not positive definite
             }
             a.apply(p, q);
             let curvature = p.dot(q).read();

@@ -22,7 +22,7 @@ pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
     /// Computes x ≈ A⁻¹ b; x is overwritten.
     fn solve(&mut self, b: &B::Vector, x: &mut B::Vector);
 
-    /// Computes new values on the same pattern. After an error the old solver is unchanged.
+    /// Computes the solver of new values on the same pattern. After an error the old solver is unchanged.
     fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError>;
 
     /// Returns the class of the solver.
@@ -31,7 +31,7 @@ pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
     /// Returns the number of unknowns.
     fn size(&self) -> usize;
 
-    /// Returns the number of stored scalars of A.
+    /// Returns the number of stored scalars of A, for the table.
     fn nnz(&self) -> usize;
 
     /// Returns the size in bytes of the solver.
@@ -41,7 +41,7 @@ pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
     fn kind(&self) -> &'static str;
 }
 
-/// Builds the solver that the recipe chooses.
+/// Builds the solver that the recipe names.
 pub(super) fn build<T: Real, B: Backend>(
     recipe: Coarsest,
     a: &Bsr<T>,
