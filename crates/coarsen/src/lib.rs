@@ -23,8 +23,8 @@
 //! `coarsen::krylov::Cg`. The [`prelude`] has the names that most programs need.
 //!
 //! A program needs `coarsen = { path = ".." }` under `[dependencies]`. The features are `opencl` for devices,
-//! and `sprs`, `nalgebra-sparse` and `faer` for conversions. Solvers are slow without compiler optimisation,
-//! so set `opt-level = 1` in `[profile.dev]`.
+//! `contact` for contact of bodies, and `sprs`, `nalgebra-sparse` and `faer` for conversions. Solvers are slow
+//! without compiler optimisation, so set `opt-level = 1` in `[profile.dev]`.
 //!
 //! Each layer is a crate, re-exported here under a short name:
 //!
@@ -45,6 +45,7 @@
 //! | [`parallel`] | threads: pools and the number of threads |
 //! | [`mesh`] | triangles and tetrahedra from files |
 //! | [`elastic`] | elastic energies, and a time step as an objective |
+//! | `contact` | contact of bodies with obstacles and with each other, behind the feature `contact` |
 //! | [`problems`] | the gallery of test problems |
 //! | [`optimize`] | Newton, L-BFGS and other descent methods around any preconditioner |
 //! | [`follow`] | objectives with a preconditioner that is updated to the Hessian |
@@ -76,6 +77,8 @@ pub use coarsen_problems as problems;
 #[cfg(feature = "optimize")]
 pub use {coarsen_elastic as elastic, coarsen_optimize as optimize};
 
+#[cfg(feature = "contact")]
+pub use coarsen_contact as contact;
 #[cfg(any(feature = "sprs", feature = "nalgebra-sparse", feature = "faer"))]
 pub use coarsen_interop as interop;
 #[cfg(feature = "opencl")]

@@ -22,8 +22,8 @@ pub enum Weights {
     /// Harmonic weights: ω is 1 at its handle, 0 at all other handles, and L ω = 0 at all other nodes. *Use*
     /// to compare: fewer cycles are needed, but coarse matrices are several times denser, and the setup
     /// factors L and solves for each handle. *Deviation*: the paper uses bounded biharmonic weights, which
-    /// need a quadratic program for each handle. Harmonic weights also lie between 0 and 1 and also add up to
-    /// 1. On a straight rope they are linear, so one motion of all its handles moves no node, and the coarse
+    /// need a quadratic program for each handle. Harmonic weights also lie between 0 and 1, with a sum
+    /// of 1. On a straight rope they are linear, so one motion of all its handles moves no node, and the coarse
     /// matrix is singular but consistent: use constant weights for ropes.
     Harmonic,
 }
