@@ -141,8 +141,7 @@ pub(crate) fn sheets() -> Outcome<()> {
         m.update(system)?;
         let update = begin.elapsed().as_secs_f64();
         let mib = m.bytes() as f64 / f64::from(1 << 20);
-        let solve: Solve = Box::new(move |r, d| Ok(m.apply(r, d)));
-        row("skinning", [setup, update, mib], &iterate(&make, &moment, solve, None, 5.0)?);
+        row("skinning", [setup, update, mib], &iterate(&make, &moment, by(m), None, 5.0)?);
         row("Newton, skinning", [setup, update, mib], &newton(&make, &moment, 5.0)?);
     }
     Ok(())
@@ -257,7 +256,7 @@ fn iterate<P: Potential>(
         seconds += begin.elapsed().as_secs_f64();
         let error = (body.f.value(&x) - least) / (first - least);
         points.push((seconds, error));
-        if seconds > limit || error < 1e-5 || !(error < 1e3) {
+        if seconds > limit || error < 1e-5 || error > 1e3 || error.is_nan() {
             break;
         }
     }
@@ -269,20 +268,25 @@ fn at(points: &[(f64, f64)], seconds: f64) -> f64 {
     points.iter().take_while(|p| p.0 <= seconds).last().map_or(1.0, |p| p.1)
 }
 
+/// One application of a preconditioner.
+fn by(mut m: impl Preconditioner<Vec<f64>> + 'static) -> Solve {
+    Box::new(move |r, d| {
+        m.apply(r, d);
+        Ok(())
+    })
+}
+
 fn ours(a: &Bsr<f64>, rest: &[[f64; 3]]) -> Outcome<Solve> {
     let system = System { positions: Some(rest), ..System::from(a) };
-    let mut m = Multigrid::skinning().build(system, &Cpu::mixed())?;
-    Ok(Box::new(move |r, d| Ok(m.apply(r, d))))
+    Ok(by(Multigrid::skinning().build(system, &Cpu::mixed())?))
 }
 
 fn sweeps(a: &Bsr<f64>, sweeps: usize) -> Outcome<Solve> {
-    let mut m = GaussSeidel { sweeps, ..GaussSeidel::default() }.build(a, &Cpu::mixed())?;
-    Ok(Box::new(move |r, d| Ok(m.apply(r, d))))
+    Ok(by(GaussSeidel { sweeps, ..GaussSeidel::default() }.build(a, &Cpu::mixed())?))
 }
 
 fn jacobi(a: &Bsr<f64>) -> Outcome<Solve> {
-    let mut m = BlockJacobi::default().build(a, &Cpu::mixed())?;
-    Ok(Box::new(move |r, d| Ok(m.apply(r, d))))
+    Ok(by(BlockJacobi::default().build(a, &Cpu::mixed())?))
 }
 
 fn pcg(a: &Bsr<f64>, iterations: usize) -> Outcome<Solve> {
