@@ -12,6 +12,9 @@ pub mod first {}
 #[doc = include_str!("../../../book/src/tutorials/energy.md")]
 pub mod energy {}
 
+#[doc = include_str!("../../../book/src/tutorials/simulation.md")]
+pub mod simulation {}
+
 #[doc = include_str!("../../../book/src/tutorials/gpu.md")]
 pub mod gpu {}
 
