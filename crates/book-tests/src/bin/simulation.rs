@@ -101,3 +101,26 @@ fn run(
     // ANCHOR_END: frames
     Ok(iterations)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::run;
+
+    /// The figures of the page.
+    #[test]
+    fn steps_take_the_iterations_of_the_page() {
+        let steps = run(24, 1.0 / 60.0, 6e4, |_| 1e5).unwrap();
+        assert_eq!(steps.len(), 24);
+        assert!(steps.iter().all(|[newton, cg]| *newton <= 10 && *cg <= 50), "{steps:?}");
+        let stiff = run(6, 1.0 / 60.0, 6e4, |element| if element < 768 { 1e9 } else { 1e5 }).unwrap();
+        assert!(stiff.iter().all(|[_, cg]| *cg <= 40), "{stiff:?}");
+    }
+
+    #[test]
+    fn soft_contact_and_long_steps_are_told() {
+        let soft = run(24, 1.0 / 60.0, 600.0, |_| 1e5).unwrap_err().to_string();
+        assert!(soft.starts_with("frame 16") && soft.contains("take a smaller step"), "{soft}");
+        let long = run(1, 0.3, 6e4, |_| 1e5).unwrap_err().to_string();
+        assert!(long.contains("iteration limit"), "{long}");
+    }
+}
