@@ -78,6 +78,9 @@ fn picture<P: Potential + 'static>(
         Ok(error)
     };
     add("skinning, one cycle", ours()?, None)?;
+    for k in [3, 6] {
+        add(&format!("skinning-PCG, {k} iterations"), cg_by(&a, ours_built(&a, &rest)?, k), None)?;
+    }
     add("Gauss-Seidel, 10 sweeps", sweeps(&a, 10)?, None)?;
     add("Gauss-Seidel, 50 sweeps", sweeps(&a, 50)?, None)?;
     for k in [10, 20, 40] {
@@ -256,7 +259,7 @@ fn iterate<P: Potential>(
         seconds += begin.elapsed().as_secs_f64();
         let error = (body.f.value(&x) - least) / (first - least);
         points.push((seconds, error));
-        if seconds > limit || error < 1e-5 || error > 1e3 || error.is_nan() {
+        if seconds > limit || !(1e-5..=1e3).contains(&error) {
             break;
         }
     }
@@ -276,9 +279,13 @@ fn by(mut m: impl Preconditioner<Vec<f64>> + 'static) -> Solve {
     })
 }
 
-fn ours(a: &Bsr<f64>, rest: &[[f64; 3]]) -> Outcome<Solve> {
+fn ours_built(a: &Bsr<f64>, rest: &[[f64; 3]]) -> Outcome<impl Preconditioner<Vec<f64>> + use<>> {
     let system = System { positions: Some(rest), ..System::from(a) };
-    Ok(by(Multigrid::skinning().build(system, &Cpu::mixed())?))
+    Ok(Multigrid::skinning().build(system, &Cpu::mixed())?)
+}
+
+fn ours(a: &Bsr<f64>, rest: &[[f64; 3]]) -> Outcome<Solve> {
+    Ok(by(ours_built(a, rest)?))
 }
 
 fn sweeps(a: &Bsr<f64>, sweeps: usize) -> Outcome<Solve> {
@@ -290,12 +297,16 @@ fn jacobi(a: &Bsr<f64>) -> Outcome<Solve> {
 }
 
 fn pcg(a: &Bsr<f64>, iterations: usize) -> Outcome<Solve> {
+    Ok(cg_by(a, BlockJacobi::default().build(a, &Cpu::mixed())?, iterations))
+}
+
+/// A number of iterations of conjugate gradients, with A stored in f32.
+fn cg_by(a: &Bsr<f64>, mut m: impl Preconditioner<Vec<f64>> + 'static, iterations: usize) -> Solve {
     let stored = a.to::<f32>();
-    let mut m = BlockJacobi::default().build(a, &Cpu::mixed())?;
     let mut cg = Cg::new(Stop { max_iterations: iterations, ..Stop::relative(1e-12) });
-    Ok(Box::new(move |r, d| {
+    Box::new(move |r, d| {
         d.fill(0.0);
-        let _ = cg.solve(&stored, &mut m, r, d)?; // stops at the limit of iterations
+        let _ = cg.solve(&stored, &mut m, r, d)?; // ends at the iteration limit
         Ok(())
-    }))
+    })
 }

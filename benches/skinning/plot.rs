@@ -6,14 +6,15 @@ use plotters::prelude::*;
 
 use crate::Outcome;
 
-const COLOURS: [RGBColor; 8] = [
+const COLOURS: [RGBColor; 9] = [
     RGBColor(0, 0, 0),
+    RGBColor(90, 90, 90),
+    RGBColor(160, 160, 160),
     RGBColor(213, 94, 0),
     RGBColor(230, 159, 0),
     RGBColor(0, 158, 115),
     RGBColor(0, 114, 178),
     RGBColor(86, 180, 233),
-    RGBColor(140, 190, 250),
     RGBColor(204, 121, 167),
 ];
 
