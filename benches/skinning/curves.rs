@@ -110,14 +110,14 @@ fn picture<P: Potential + 'static>(
     plot::write(&format!("book/src/methods/{file}.svg"), title, last, &curves)
 }
 
-/// Fig. 8: sheets by a factor, by skinning, and by Newton's method.
-pub(crate) fn sheets() -> Outcome<()> {
+/// Fig. 8: sheets of n x n vertices by a factor, by skinning, and by Newton's method.
+pub(crate) fn sheets(sizes: &[usize]) -> Outcome<()> {
     println!(
         "| vertices | method | setup s | update s | MiB | s to {} |",
         ASKED.map(|e| format!("{e:.0e}")).join(" | s to ")
     );
     println!("|---:|---|---:|---:|---:|---:|---:|---:|");
-    for n in [51, 101, 201, 301, 401] {
+    for &n in sizes {
         let make = || Body::sheet(n);
         let moment = moment(&make)?;
         let mut body = make()?;

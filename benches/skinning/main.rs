@@ -7,13 +7,15 @@
 //! - `stiffness`: Fig. 9. The factor by which a cycle reduces the residual, for μ from 5e2 to 2.56e5.
 //! - `curves`: Fig. 10 to 12. The error of a time step against time, for one cycle per iteration, Gauss-Seidel,
 //!   the semi-iterative method of Wang 2015 and conjugate gradients; pictures for the book.
-//! - `sheets`: Fig. 8. Projective Dynamics with a factor and with skinning, and Newton's method, on sheets.
+//! - `sheets`: Fig. 8. Projective Dynamics with a factor and with skinning, and Newton's method, on sheets
+//!   of n x n vertices.
 //! - `which`: smoothed aggregation, multilevel Schwarz, skinning, block Jacobi and a factor on soft bodies,
 //!   sheets and elasticity, at three time steps: setup, update, solve, memory. Rows are appended to a file,
 //!   and rows that are already in the file are not run again.
 //!
 //! ```text
 //! COARSEN_DATA=... cargo bench -p coarsen-benches --bench skinning -- errors 2.0   # the height
+//! cargo bench -p coarsen-benches --bench skinning -- sheets 51 101 201              # n
 //! COARSEN_DATA=... cargo bench -p coarsen-benches --bench skinning -- which ROWS.md
 //! ```
 //!
@@ -39,7 +41,10 @@ fn main() -> ExitCode {
         Some("growth") => growth::run(),
         Some("stiffness") => stiffness::run(),
         Some("curves") => curves::run(),
-        Some("sheets") => curves::sheets(),
+        Some("sheets") if words.len() > 1 => {
+            curves::sheets(&words[1..].iter().map(|n| n.parse()).collect::<Result<Vec<_>, _>>()?)
+        }
+        Some("sheets") => curves::sheets(&[51, 101, 201, 301]),
         Some("which") => which::run(words.get(1).map_or("skinning-which.md", String::as_str)),
         _ => Err("choose errors, growth, stiffness, curves, sheets or which".into()),
     };

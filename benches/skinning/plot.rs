@@ -25,7 +25,7 @@ pub(crate) type Curve = (String, Vec<(f64, f64)>);
 pub(crate) fn write(file: &str, title: &str, last: f64, curves: &[Curve]) -> Outcome<()> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file);
     let lowest = curves.iter().flat_map(|c| &c.1).filter(|p| p.0 <= last).fold(1.0, |m: f64, p| m.min(p.1));
-    let floor = (0.7 * lowest).max(1e-6);
+    let floor = 10_f64.powf(lowest.log10().floor()).max(1e-6);
     let canvas = SVGBackend::new(&path, (640, 420)).into_drawing_area();
     canvas.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(&canvas)
@@ -48,7 +48,11 @@ pub(crate) fn write(file: &str, title: &str, last: f64, curves: &[Curve]) -> Out
             .label(name)
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], colour.stroke_width(3)));
     }
-    chart.configure_series_labels().background_style(WHITE).draw()?;
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::LowerLeft)
+        .background_style(WHITE)
+        .draw()?;
     canvas.present()?;
     Ok(())
 }
