@@ -28,7 +28,7 @@ mod groups;
 mod numeric;
 mod project;
 #[cfg(test)]
-#[path = "../../sparse/src/random.rs"]
+#[path = "../../sparse/tests/sparse/random.rs"]
 mod random;
 mod symbolic;
 

@@ -101,7 +101,7 @@ impl fmt::Display for Diagnosis {
 }
 
 #[cfg(test)]
-#[path = "../../sparse/src/random.rs"]
+#[path = "../../sparse/tests/sparse/random.rs"]
 mod random;
 #[cfg(test)]
 mod tests;

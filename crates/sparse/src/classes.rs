@@ -85,17 +85,3 @@ impl Members {
         &self.nodes
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn members_list_every_node_once() {
-        let c = Classes::new(4, vec![3, 0, 3, 1, 0]).unwrap();
-        let m = c.members();
-        assert_eq!(m.offsets(), [0, 2, 3, 3, 5]);
-        assert_eq!((m.nodes(), m.of(2).len(), m.of(3)), (&[1, 4, 3, 0, 2][..], 0, &[0, 2][..]));
-        assert!(matches!(Classes::new(1, vec![0, 1]), Err(Error::Parameter { .. })));
-    }
-}

@@ -22,17 +22,3 @@ pub(crate) fn patterns<const N: usize>(
         None => Ok(()),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_misfit_is_named() {
-        assert_eq!(sizes([("a", 1, 1), ("b", 2, 2)]), Ok(()));
-        let misfit = SparseError::Shape { what: "b", expected: 2, found: 3 };
-        assert_eq!(sizes([("a", 1, 1), ("b", 2, 3), ("c", 4, 5)]), Err(misfit));
-        let (p, q) = (Arc::new(Pattern::diagonal(2).unwrap()), Arc::new(Pattern::diagonal(3).unwrap()));
-        assert_eq!(patterns([("p", &p, &p), ("q", &p, &q)]), Err(SparseError::Pattern { what: "q" }));
-    }
-}

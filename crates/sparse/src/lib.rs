@@ -14,10 +14,6 @@
 //! | setup | [`Strength`], [`NearKernel`] | strength of connection, near-kernel vectors |
 //! | errors | [`SparseError`] | invalid matrices and operands that do not fit |
 
-// Tests of other crates include `random.rs` under the same name.
-#[cfg(test)]
-extern crate self as coarsen_sparse;
-
 pub mod assembly;
 mod bsr;
 mod classes;
@@ -34,8 +30,6 @@ mod pattern;
 mod permute;
 mod product;
 mod prolongation;
-#[cfg(test)]
-mod random;
 mod reblock;
 mod rows;
 mod strength;

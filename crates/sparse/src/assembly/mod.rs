@@ -258,6 +258,3 @@ fn split<'a, T>(mut all: &'a mut [T], offsets: &[usize], size: usize) -> Vec<&'a
     });
     pieces.collect()
 }
-
-#[cfg(test)]
-mod tests;

@@ -72,32 +72,3 @@ impl<T: Real> Add for &Bsr<T> {
         Bsr::new(Arc::new(pattern), self.block(), values).expect("every block has its values")
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::random;
-
-    #[test]
-    fn sums_are_those_of_the_entries() {
-        for block in [(1, 1), (3, 3), (2, 3)] {
-            let [a, b] = [1, 2].map(|seed| random::matrix(40, 30, block, 3, seed));
-            for (p, q) in [(&a, &b), (&b, &a), (&a, &a)] {
-                let sum = p + q;
-                let (rows, columns) = sum.shape();
-                assert!((0..rows).all(|i| (0..columns).all(|j| sum.get(i, j) == p.get(i, j) + q.get(i, j))));
-                let x: Vec<f64> = (0..columns).map(|j| j as f64 - 7.0).collect();
-                let formula = |i: usize| (0..columns).map(|j| sum.get(i, j) * x[j]).sum::<f64>();
-                let product = &sum * &x;
-                assert!(
-                    (0..rows).all(|i| (product[i] - formula(i)).abs() < 1e-12 * (1.0 + formula(i).abs()))
-                );
-            }
-        }
-    }
-
-    #[test]
-    #[should_panic(expected = "A + B")]
-    fn sums_of_other_shapes_are_refused() {
-        _ = &random::matrix(4, 3, (1, 1), 2, 1) + &random::matrix(3, 4, (1, 1), 2, 1);
-    }
-}

@@ -49,26 +49,3 @@ fn many<T: Real, V: Real>(a: &Bsr<T>, x: &[Vec<V>], y: &mut [Vec<V>]) {
     };
     each(0..a.pattern.rows(), a.leaf_rows(), parallel::worth_product(x.len() * a.nnz()), &leaf);
 }
-
-#[cfg(test)]
-mod tests {
-    use coarsen_core::{LinearOperator, parallel};
-
-    use crate::random;
-
-    #[test]
-    fn several_products_at_once_have_the_bits_of_single_ones() {
-        for (b, n) in [(1, 5000), (3, 2000), (5, 40), (2, 0)] {
-            let a = random::matrix(n, n, (b, b), 12, 7);
-            for k in [0, 1, 3, 8, 11] {
-                let x: Vec<Vec<f64>> = (0..k).map(|j| random::vector(b * n, j as u64)).collect();
-                let (mut one, mut all) = (vec![vec![0.0; b * n]; k], vec![vec![1.0; b * n]; k]);
-                x.iter().zip(&mut one).for_each(|(x, y)| a.apply(x, y));
-                for threads in [1, 2, 7] {
-                    parallel::threads(threads, || a.apply_many(&x, &mut all)).unwrap();
-                    assert_eq!(one, all, "{k} vectors, {threads} threads");
-                }
-            }
-        }
-    }
-}

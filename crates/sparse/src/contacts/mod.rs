@@ -266,6 +266,3 @@ impl<T: Real> Elements<T> for Blocks<'_, T> {
         sum.iter_mut().zip(&self.values[e * self.size..(e + 1) * self.size]).for_each(|(s, &v)| *s += v);
     }
 }
-
-#[cfg(test)]
-mod tests;

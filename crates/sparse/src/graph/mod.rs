@@ -135,31 +135,3 @@ impl Graph {
         u32::try_from(j).is_ok_and(|j| self.neighbours(i).binary_search(&j).is_ok())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A path through n nodes.
-    pub(super) fn path(n: u32) -> Graph {
-        Graph::from_edges(n as usize, &(1..n).map(|i| (i - 1, i)).collect::<Vec<_>>()).unwrap()
-    }
-
-    #[test]
-    fn edges_are_symmetric_sorted_and_unique() {
-        let g = Graph::from_edges(4, &[(2, 0), (0, 2), (3, 3), (1, 0), (2, 0)]).unwrap();
-        assert_eq!((g.nodes(), g.edges()), (4, 2));
-        assert_eq!(g.neighbours(0), [1, 2]);
-        assert_eq!((g.degree(3), g.has_edge(1, 0), g.has_edge(1, 2)), (0, true, false));
-        assert_eq!(g, Graph::from_edges(4, &[(0, 1), (0, 2)]).unwrap());
-        assert_eq!(Graph::from_edges(0, &[]).unwrap().nodes(), 0);
-    }
-
-    #[test]
-    fn bad_input_is_named() {
-        let outside = Graph::from_edges(2, &[(0, 1), (0, 2)]);
-        assert_eq!(outside, Err(SparseError::Row { entry: 1, row: 2, rows: 2 }));
-        let wide = Pattern::new(3, vec![0, 1], vec![2]).unwrap();
-        assert_eq!(Graph::of(&wide), Err(Error::NotSquare { rows: 1, columns: 3 }));
-    }
-}

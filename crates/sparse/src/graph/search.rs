@@ -141,36 +141,3 @@ impl Search {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::tests::path;
-    use super::*;
-
-    #[test]
-    fn levels_are_distances() {
-        let g = path(5);
-        let levels = g.levels(1);
-        assert_eq!(levels.count(), 4);
-        assert_eq!((levels.level(0), levels.level(1), levels.level(3)), (&[1][..], &[0, 2][..], &[4][..]));
-        assert_eq!(levels.order(), [1, 0, 2, 3, 4]);
-    }
-
-    #[test]
-    fn the_far_end_of_a_path_is_peripheral() {
-        let g = path(9);
-        assert!([0, 8].contains(&g.pseudo_peripheral(4)));
-        let alone = Graph::from_edges(2, &[]).unwrap();
-        assert_eq!(alone.pseudo_peripheral(1), 1);
-    }
-
-    #[test]
-    fn searches_stay_inside() {
-        let g = path(6);
-        let mut search = Search::new(6);
-        search.from(&g, 1, &|i| i != 3);
-        assert_eq!(search.order, [1, 0, 2]);
-        search.from(&g, 4, &|i| i != 3);
-        assert_eq!(search.order, [4, 5]);
-    }
-}

@@ -56,32 +56,3 @@ fn bisect(nodes: &mut [u32], parts: usize, positions: &[[f64; 3]]) {
         bisect(second, parts - p, positions);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::cut;
-    use super::super::tests::grid;
-    use super::*;
-
-    #[test]
-    fn a_long_plate_is_cut_across() {
-        let (graph, positions) = grid(40, 4);
-        let parts = coordinate_bisection(&positions, 4).unwrap();
-        assert_eq!(cut(&graph, &parts), 12);
-    }
-
-    #[test]
-    fn threads_do_not_change_parts() {
-        let (_, positions) = grid(201, 97);
-        let one = parallel::threads(1, || coordinate_bisection(&positions, 37).unwrap()).unwrap();
-        let seven = parallel::threads(7, || coordinate_bisection(&positions, 37).unwrap()).unwrap();
-        assert_eq!(one, seven);
-    }
-
-    #[test]
-    fn equal_points_are_told_apart() {
-        assert_eq!(coordinate_bisection(&[[1.0; 3]; 5], 5).unwrap().sizes(), [1; 5]);
-        let nan = [[0.0; 3], [f64::NAN, 0.0, 0.0]];
-        assert!(matches!(coordinate_bisection(&nan, 2), Err(Error::NotFinite { index: 1, .. })));
-    }
-}

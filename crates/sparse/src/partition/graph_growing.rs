@@ -106,30 +106,3 @@ impl Growth<'_> {
         joined
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::cut;
-    use super::super::tests::grid;
-    use super::*;
-
-    #[test]
-    fn a_long_plate_is_cut_across() {
-        let (graph, _) = grid(40, 4);
-        let parts = graph_growing(&graph, 4).unwrap();
-        assert!(cut(&graph, &parts) <= 24, "cut {}", cut(&graph, &parts));
-    }
-
-    #[test]
-    fn components_are_not_torn() {
-        let graph = Graph::from_edges(8, &[(0, 2), (2, 4), (4, 6), (1, 3), (3, 5), (5, 7)]).unwrap();
-        let parts = graph_growing(&graph, 2).unwrap();
-        assert_eq!((cut(&graph, &parts), parts.of()), (0, &[0, 1, 0, 1, 0, 1, 0, 1][..]));
-    }
-
-    #[test]
-    fn nodes_without_neighbours_are_spread() {
-        let graph = Graph::from_edges(10, &[]).unwrap();
-        assert_eq!(graph_growing(&graph, 5).unwrap().sizes(), [2; 5]);
-    }
-}

@@ -107,6 +107,3 @@ pub fn multiply<T: Real>(a: &Bsr<T>, b: &Bsr<T>) -> Result<Bsr<T>, SparseError> 
 fn most(left: &Pattern, right: &Pattern, i: usize) -> usize {
     left.row(i).iter().map(|&k| right.row(k as usize).len()).sum()
 }
-
-#[cfg(test)]
-mod tests;

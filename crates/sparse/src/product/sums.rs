@@ -112,26 +112,3 @@ impl<T: Real> RowSums<T> {
         4 * (self.place.len() + self.columns.capacity()) + self.values.capacity() * size_of::<T>()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn more_blocks_than_can_be_numbered_are_refused() {
-        let mut rows = RowSums::<f64>::new(1);
-        rows.room(3, 1).unwrap();
-        let refused = rows.room(NONE as usize, 1);
-        assert!(matches!(refused, Err(SparseError::TooLarge { count, .. }) if count == NONE as usize));
-    }
-
-    #[test]
-    fn room_that_is_there_is_not_made_again() {
-        let mut rows = RowSums::<f64>::new(8);
-        rows.room(5, 2).unwrap();
-        let bytes = rows.bytes();
-        assert_eq!(bytes, 4 * (8 + 5) + 8 * 5 * 2);
-        (0..=5).for_each(|blocks| rows.room(blocks, 2).unwrap());
-        assert_eq!(rows.bytes(), bytes);
-    }
-}

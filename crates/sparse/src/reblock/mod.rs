@@ -169,6 +169,3 @@ fn interleave<T: Copy, const C: usize>(rows: &[(&[u32], &[T])], blocks: &mut [T]
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -228,6 +228,3 @@ fn weight(v: f64) -> f32 {
 fn narrow(theta: f64) -> f32 {
     (theta as f32).min(1.0 - f32::EPSILON)
 }
-
-#[cfg(test)]
-mod tests;

@@ -122,34 +122,3 @@ impl<T: Real> Kept<T> {
         self.rows.bytes() + self.at.len() * size_of::<Place>() + 4 * self.order.capacity()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn more_blocks_than_can_be_numbered_are_refused() {
-        let mut kept = Kept::<f64>::new(0..1, 1);
-        assert!(kept.room(usize::MAX / 2, 1).is_err());
-        kept.room(1, 1).unwrap();
-    }
-
-    /// One row is needed until the end, all other rows once. The storage of dropped rows is reused.
-    #[test]
-    fn gaps_are_closed() {
-        let (fine, columns) = (1000, 64);
-        let mut kept = Kept::<f64>::new(0..fine, columns as usize);
-        for i in 0..fine {
-            kept.room(columns as usize, 1).unwrap();
-            (0..columns).for_each(|c| kept.rows.block(c, 1)[0] += (i + 1) as f64);
-            kept.keep(i, &[0], &(0..1));
-            assert!(kept.rows.len <= ROOM + 3 * columns as usize, "row {i}");
-            if i > 0 {
-                assert!(kept.take(i, 1).1.iter().all(|&v| v == (i + 1) as f64));
-            }
-        }
-        let places = fine * size_of::<Place>();
-        assert_eq!(kept.bytes(), kept.rows.bytes() + places + 4 * kept.order.capacity());
-        assert!(kept.take(0, 1).1.iter().all(|&v| v == 1.0));
-    }
-}

@@ -261,6 +261,3 @@ fn together<T: Real>(
     );
     left.and(right)
 }
-
-#[cfg(test)]
-mod tests;

@@ -299,6 +299,3 @@ fn add<T: Real, const N: usize>(block: &[T], sum: &mut [T]) {
         (0..N).for_each(|k| sum[k] += block[k]);
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,5 +1,8 @@
-use super::*;
-use crate::assembly::from_blocks;
+//! Assembly from elements.
+
+use coarsen_core::parallel;
+use coarsen_sparse::assembly::{Assembly, from_blocks};
+use coarsen_sparse::{Bsr, SparseError};
 
 /// The quads of a closed strip. Every row is reached by its elements in a different order.
 fn strip(n: u32) -> Vec<[u32; 4]> {

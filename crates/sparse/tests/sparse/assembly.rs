@@ -1,4 +1,8 @@
-use super::*;
+//! Assembly from triplets and blocks.
+
+use coarsen_core::parallel;
+use coarsen_sparse::SparseError;
+use coarsen_sparse::assembly::{from_blocks, from_triplets, from_triplets_blocked};
 
 #[test]
 fn duplicates_are_summed_in_order() {

@@ -259,6 +259,3 @@ impl<T: Real> Bsr<T> {
         PermutePlan::new(self.pattern(), p, p)?.build(self)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,5 +1,7 @@
-use super::*;
-use crate::assembly;
+//! Near-kernel vectors.
+
+use coarsen_core::Error;
+use coarsen_sparse::{Bsr, NearKernel, assembly};
 
 const SIDE: usize = 4;
 

@@ -1,6 +1,13 @@
-use super::*;
-use crate::{multiply, random};
+//! Coarse matrices Pᵀ A P.
+
+use std::sync::Arc;
+
 use coarsen_core::parallel;
+use coarsen_sparse::{
+    Bsr, GalerkinLists, GalerkinPlan, Pattern, Prolongation, SparseError, assembly, multiply,
+};
+
+use crate::random;
 
 const SIZES: [(usize, usize); 8] = [(1, 1), (3, 3), (3, 6), (6, 6), (3, 12), (12, 12), (2, 3), (6, 1)];
 
@@ -22,7 +29,7 @@ fn symmetric(n: usize, b: usize, seed: u64) -> Bsr<f64> {
             }
         }
     }
-    crate::assembly::from_blocks(b * n, b * n, (b, b), &places, &values).unwrap()
+    assembly::from_blocks(b * n, b * n, (b, b), &places, &values).unwrap()
 }
 
 #[test]
@@ -107,16 +114,17 @@ fn threads_do_not_change_bits() {
             (random::matrix(24_000, 24_000, (b, b), 3, 3), random::matrix(24_000, 900, (b, k), 2, 4));
         let run = || {
             let mut plan = GalerkinPlan::new(&a, &p).unwrap();
+            let bytes = plan.bytes();
             let built = plan.build(&a, &p).unwrap();
             let mut updated = Bsr::zeros(built.pattern().clone(), built.block()).unwrap();
             plan.update(&a, &p, &mut updated).unwrap();
             assert_eq!(built, updated, "{b} {k}");
-            (built, plan.workers.len())
+            (built, bytes)
         };
-        let one = parallel::threads(1, run).unwrap().0;
+        let (one, alone) = parallel::threads(1, run).unwrap();
         for n in [2, 7] {
-            let (many, workers) = parallel::threads(n, run).unwrap();
-            assert!(workers > 1, "{b} {k}: {workers} worker");
+            let (many, bytes) = parallel::threads(n, run).unwrap();
+            assert!(bytes > alone, "{b} {k}: one task for {n} threads"); // each task has its own scratch
             assert_eq!(one, many, "{b} {k}");
         }
     }
@@ -144,9 +152,10 @@ fn bytes_are_those_of_all_parts() {
     let plan = GalerkinPlan::new(&a, &p).unwrap();
     let (restriction, source) = (plan.transpose().pattern(), plan.transpose().source());
     let lists = 8 * (restriction.rows() + 1) + 4 * restriction.len() + 8 * source.len();
-    let scratch: usize = plan.workers.iter().map(|w| w.sum.bytes() + w.q.bytes()).sum();
-    assert!(plan.workers.iter().all(|w| w.sum.bytes() > 0 && w.q.bytes() > 0));
-    assert_eq!(plan.bytes(), lists + scratch); // the orders of rows are still empty before the first product
+    let fine = restriction.indices();
+    let reach = (fine.iter().max().unwrap() - fine.iter().min().unwrap() + 1) as usize;
+    // One task: 8 bytes per coarse row, 12 per row of A P. The rows are still empty before the first product.
+    assert_eq!(plan.bytes(), lists + 8 * 9 + 12 * reach);
 }
 
 /// Q = A P and A_c = Pᵀ Q, computed from the lists, equal the products computed by plain loops.
@@ -183,4 +192,69 @@ fn lists_make_the_products() {
     }
     let (a, p) = (random::matrix(8, 8, (1, 1), 2, 1), random::matrix(7, 3, (1, 1), 1, 3));
     assert!(matches!(GalerkinLists::new(a.pattern(), p.pattern()), Err(SparseError::Shape { .. })));
+}
+
+#[test]
+fn weights_and_identities_make_the_matrix_of_their_blocks() {
+    for (seed, (d, m)) in (1..).zip([(1, 1), (2, 1), (3, 1), (2, 3), (3, 4), (12, 1), (4, 2), (5, 1)]) {
+        let a = exact(random::matrix(30, 30, (d, d), 4, seed));
+        let w = exact(random::matrix(30, 9, (1, m), 2, seed + 9));
+        let mut kinds = vec![Prolongation::weights(w.clone(), d).unwrap()];
+        if m == 1 {
+            kinds.push(Prolongation::identities(w.pattern().clone(), d).unwrap());
+        }
+        for p in kinds {
+            let whole = p.to_matrix().unwrap().into_owned();
+            let expected = GalerkinPlan::new(&a, &whole).unwrap().build(&a, &whole).unwrap();
+            let mut plan = GalerkinPlan::new(&a, &p).unwrap();
+            let mut found = plan.build(&a, &p).unwrap();
+            assert_eq!(found, expected, "{d}, {m}");
+            let other = exact(random::matrix(30, 30, (d, d), 4, seed)); // of the same pattern
+            let twice =
+                Bsr::new(a.pattern().clone(), (d, d), other.values().iter().map(|v| 2.0 * v).collect());
+            plan.update(&twice.unwrap(), &p, &mut found).unwrap();
+            assert!(found.values().iter().zip(expected.values()).all(|(f, e)| *f == 2.0 * e), "{d}, {m}");
+        }
+    }
+}
+
+/// The blocks of skinning, (X_i X_jᵀ) ⊗ A_ij, for two fine nodes and one coarse node.
+#[test]
+fn affine_weights_add_outer_products_of_positions() {
+    let a = exact(random::matrix(2, 2, (3, 3), 2, 3));
+    let x = [[0.5, 1.0, -2.0, 1.0], [3.0, 0.25, 1.5, 1.0]];
+    let w = assembly::from_blocks(2, 4, (1, 4), &[(0, 0), (1, 0)], &x.concat()).unwrap();
+    let p = Prolongation::weights(w, 3).unwrap();
+    let coarse = GalerkinPlan::new(&a, &p).unwrap().build(&a, &p).unwrap();
+    for (row, column) in (0..12).flat_map(|r| (0..12).map(move |c| (r, c))) {
+        let pairs = (0..2).flat_map(|i| (0..2).map(move |j| (i, j)));
+        let entry = |(i, j): (usize, usize)| {
+            x[i][row / 3] * x[j][column / 3] * a.get(3 * i + row % 3, 3 * j + column % 3)
+        };
+        assert_eq!(coarse.get(row, column), pairs.map(entry).sum::<f64>());
+    }
+}
+
+#[test]
+fn the_first_misfit_is_named() {
+    let (a, p) = (random::matrix(8, 8, (2, 2), 2, 1), random::matrix(8, 3, (2, 3), 1, 3));
+    let mut plan = GalerkinPlan::new(&a, &p).unwrap();
+    assert!(plan.build(&a, &p).is_ok());
+    let (other, p_other) = (random::matrix(8, 8, (2, 2), 2, 2), random::matrix(8, 3, (2, 3), 1, 4));
+    for (a, p, what) in [
+        (&a, &p_other, "P, given to a GalerkinPlan,"),
+        (&other, &p, "A, given to a GalerkinPlan,"),
+        (&other, &p_other, "A, given to a GalerkinPlan,"),
+    ] {
+        assert_eq!(plan.build(a, p), Err(SparseError::Pattern { what }));
+    }
+    let found = GalerkinPlan::new(&a, &random::matrix(7, 3, (3, 3), 1, 3)).unwrap_err();
+    let what = "Galerkin product, block rows of P";
+    assert_eq!(found, SparseError::Shape { what, expected: 8, found: 7 });
+    let found = GalerkinPlan::new(&a, &random::matrix(8, 3, (3, 3), 1, 3)).unwrap_err();
+    let what = "Galerkin product, rows of a block of P";
+    assert_eq!(found, SparseError::Shape { what, expected: 2, found: 3 });
+    // An equal pattern fits, even if it is another object.
+    let copy = Bsr::new(Arc::new((**a.pattern()).clone()), (2, 2), a.values().to_vec()).unwrap();
+    assert!(plan.build(&copy, &p).is_ok());
 }

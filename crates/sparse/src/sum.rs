@@ -254,6 +254,3 @@ impl<T: Real, V: Real> LinearOperator<Vec<V>> for Sum<'_, T> {
         each(rows, length, parallel, &body);
     }
 }
-
-#[cfg(test)]
-mod tests;

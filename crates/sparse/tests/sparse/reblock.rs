@@ -1,6 +1,14 @@
-use super::detect::{RUN, RUNS};
-use super::*;
-use crate::{assembly, random};
+//! Conversion between block sizes, and their detection.
+
+use coarsen_core::parallel;
+use coarsen_sparse::{Pattern, SparseError, Zeros, assembly, block_sizes, detect_block_size};
+
+use crate::random;
+
+/// The number of runs of consecutive rows in the sample of a large pattern.
+const RUNS: usize = 16;
+/// The number of rows per run.
+const RUN: usize = 480;
 
 #[test]
 fn entries_survive_any_block_size() {

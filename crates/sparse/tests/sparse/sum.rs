@@ -1,4 +1,8 @@
-use super::*;
+//! Sums of a matrix and contacts.
+
+use coarsen_core::{LinearOperator, parallel};
+use coarsen_sparse::{Bsr, Contacts, SparseError, Sum};
+
 use crate::random;
 
 /// A matrix and a contact set on n nodes; some of their blocks have the same position.

@@ -1,6 +1,9 @@
-use super::*;
-use crate::random;
+//! Permutations of vectors and matrices.
+
 use coarsen_core::LinearOperator;
+use coarsen_sparse::{NotAPermutation, Permutation, PermutePlan, SparseError};
+
+use crate::random;
 
 /// A random permutation, by sorting random keys.
 fn shuffled(n: usize, seed: u64) -> Permutation {

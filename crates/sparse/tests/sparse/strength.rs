@@ -1,7 +1,11 @@
+//! Strength of connection.
+
 use std::sync::Arc;
 
-use super::*;
-use crate::{assembly, random};
+use coarsen_core::{Error, parallel};
+use coarsen_sparse::{Bsr, Graph, Pattern, Strength, assembly};
+
+use crate::random;
 
 /// The anisotropic 5-point stencil on n x n nodes: −1 along x, −ε along y.
 fn anisotropic(n: u32, epsilon: f64) -> Bsr<f64> {
@@ -101,8 +105,8 @@ fn flags_are_the_graph() {
 fn threads_do_not_change_bits() {
     let a = random::matrix(3000, 3000, (3, 3), 8, 4);
     for strength in [Strength::Symmetric { theta: 0.1 }, Strength::SpectralRadius { theta: 0.48 }] {
-        let one = coarsen_core::parallel::threads(1, || strength.weights(&a).unwrap()).unwrap();
-        assert_eq!(one, coarsen_core::parallel::threads(5, || strength.weights(&a).unwrap()).unwrap());
+        let one = parallel::threads(1, || strength.weights(&a).unwrap()).unwrap();
+        assert_eq!(one, parallel::threads(5, || strength.weights(&a).unwrap()).unwrap());
     }
 }
 

@@ -275,6 +275,3 @@ impl NearKernel {
         Ok(sums.iter().map(quality).collect())
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,5 +1,47 @@
-use super::*;
+//! Sets of contacts, and their stencils.
+
 use coarsen_core::parallel;
+use coarsen_sparse::{Contacts, SparseError, Stencil};
+
+/// The node that a contact names twice: a set refuses this contact.
+fn repeated(contact: Stencil) -> Option<usize> {
+    match Contacts::new(8, 1).unwrap().assemble(&[contact], &[1.0]) {
+        Err(SparseError::Itself { contact: 0, node }) => Some(node),
+        assembled => assembled.map(|()| None).unwrap(),
+    }
+}
+
+#[test]
+fn a_common_translation_opens_no_gap() {
+    let all = [
+        Stencil::point_point(0, 1),
+        Stencil::vertex_face(0, [1, 2, 3], [0.25, 0.25, 0.5]),
+        Stencil::edge_edge([0, 1], 0.25, [2, 3], 0.75),
+    ];
+    assert!(all.iter().all(|s| s.weights().iter().sum::<f64>() == 0.0));
+    assert_eq!(all[2].weights(), [0.75, 0.25, -0.25, -0.75]);
+    assert_eq!(all.map(|s| s.nodes().len()), [2, 4, 4]);
+}
+
+#[test]
+fn fixed_nodes_are_left_out() {
+    let touch = Stencil::vertex_face(9, [4, 9, 2], [0.25, 0.25, 0.5]);
+    let rest = touch.without(9);
+    assert_eq!((rest.nodes(), rest.weights()), (&[4, 2][..], &[-0.25, -0.5][..]));
+    assert_eq!(touch.without(7), touch);
+    assert!(rest.without(2).without(4).nodes().is_empty());
+}
+
+#[test]
+fn repeated_nodes_are_found() {
+    assert_eq!(repeated(Stencil::point_point(7, 7)), Some(7));
+    assert_eq!(repeated(Stencil::edge_edge([1, 2], 0.5, [2, 4], 0.5)), Some(2));
+    assert_eq!(repeated(Stencil::point_point(0, 1)), None);
+    assert_eq!(
+        (repeated(Stencil::point(3)), Stencil::point(3).nodes(), Stencil::point(3).weights()),
+        (None, &[3][..], &[1.0][..])
+    );
+}
 
 /// Contacts of every kind between random nodes, each with a symmetric stiffness.
 fn random_contacts(nodes: u64, count: usize, b: usize, seed: u64) -> (Vec<Stencil>, Vec<f64>) {
@@ -17,7 +59,9 @@ fn random_contacts(nodes: u64, count: usize, b: usize, seed: u64) -> (Vec<Stenci
             1 => Stencil::vertex_face(i, [j, k, l], [0.5, 0.25, 0.25]),
             _ => Stencil::edge_edge([i, j], share(next()), [k, l], share(next())),
         };
-        contacts.extend(contact.repeated().is_none().then_some(contact));
+        let nodes = contact.nodes();
+        let distinct = (0..nodes.len()).all(|a| !nodes[..a].contains(&nodes[a]));
+        contacts.extend(distinct.then_some(contact));
     }
     let normal: Vec<f64> = (0..count * b).map(|_| next() as f64 / f64::from(u32::MAX)).collect();
     let outer = normal.chunks_exact(b).flat_map(|n| (0..b * b).map(move |e| n[e / b] * n[e % b]));
@@ -65,7 +109,7 @@ fn threads_do_not_change_bits() {
         let (mut a, mut b) = (Contacts::new(3000, 3).unwrap(), Contacts::new(3000, 3).unwrap());
         a.assemble(&contacts, &stiffness).unwrap();
         b.replace(&places, &stiffness).unwrap();
-        [a, b].map(|set| (set.places, set.values))
+        [a, b].map(|set| (set.places().to_vec(), set.values().to_vec()))
     };
     let one = parallel::threads(1, run).unwrap();
     for n in [2, 7] {
@@ -110,11 +154,11 @@ fn replacing_keeps_the_memory() {
     c.replace(&places, &values).unwrap();
     assert!(c.places().is_sorted());
     assert_eq!(c.blocks(9..10).next(), Some((9, 3, &values[..4])));
-    let kept = (c.places.as_ptr(), c.values.as_ptr());
+    let kept = (c.places().as_ptr(), c.values().as_ptr());
     c.replace(&places[..3], &values[..12]).unwrap();
     assert_eq!((c.len(), c.blocks(0..7).len(), c.blocks(7..9).len()), (3, 0, 2));
     c.replace(&places, &values).unwrap();
-    assert_eq!(kept, (c.places.as_ptr(), c.values.as_ptr()));
+    assert_eq!(kept, (c.places().as_ptr(), c.values().as_ptr()));
 }
 
 #[test]
