@@ -1,6 +1,6 @@
 //! Checks of the architecture: crates depend on lower layers only, import cycles between files are small,
-//! features occur only in allowed crates, files are short, and test builds do not contain dependencies of the
-//! benches.
+//! features occur only in allowed crates, files are short, test builds do not contain dependencies of the
+//! benches, and every unit test runs.
 
 #[path = "layers/circles.rs"]
 mod circles;
@@ -237,6 +237,22 @@ fn files_are_short() {
         median <= 150 && most <= 290,
         "half of the sources have up to {median} lines, nine in ten up to {most}"
     );
+}
+
+/// `test = false` of a library saves a second build of it, but its unit tests would never run.
+#[test]
+fn libraries_without_unit_tests_have_none() {
+    for package in metadata()["packages"].as_array().expect("packages") {
+        let targets = package["targets"].as_array().expect("targets").iter();
+        for library in targets.filter(|t| t["kind"][0] == "lib" && t["test"] == false) {
+            let folder = Path::new(text(&library["src_path"])).parent().expect("a folder");
+            for file in sources(folder) {
+                let source = std::fs::read_to_string(&file).expect("a source file");
+                let unit = source.lines().any(|line| line.trim_start().starts_with("#[cfg(test)]"));
+                assert!(!unit, "{}: unit tests of a library with `test = false`", file.display());
+            }
+        }
+    }
 }
 
 /// All Rust and OpenCL files below a folder, except generated ones.

@@ -235,7 +235,7 @@ fn check(folder: &Path, files: &Files) -> Result<Refused, Error> {
 
 /// Builds the tests of some packages and returns their paths.
 pub(crate) fn tests(folder: &Path, packages: &[&str], flags: &str) -> Result<Vec<Program>, Error> {
-    let arguments = ["test", "--no-run", "--lib", "--tests", "--message-format=json", "--quiet"];
+    let arguments = ["test", "--no-run", "--tests", "--message-format=json", "--quiet"];
     let mut command = cargo(folder, &arguments, flags);
     packages.iter().for_each(|package| _ = command.args(["-p", package]));
     let run = command.output().map_err(|e| Error::Program("cargo test".into(), e))?;
