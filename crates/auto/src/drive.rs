@@ -2,11 +2,13 @@
 //!
 //! | step | method |
 //! |---|---|
-//! | 1 | the trial: conjugate gradients with a cheap preconditioner, while this is cheaper than the next method |
-//! | 2 | the preconditioners of the plan; the next one if an attempt ends without a solution. If the forecast of the first preconditioner is more than four times the last forecast of the trial, the trial continues; if it then exceeds its forecast, the first preconditioner continues |
+//! | 1 | the trial: conjugate gradients with a cheap preconditioner, while its forecast is the cheapest |
+//! | 2 | the preconditioners of the plan, in order, until one of them solves the system |
 //! | 3 | the factor, when [`Rental`] decides so |
 //! | 4 | if no factor is possible: smoothed aggregation and IC(0) in turns, each turn twice as long as the last |
 //!
+//! In step 2, the trial continues if the forecast of the first preconditioner is more than four times the
+//! last forecast of the trial. If the trial then exceeds its forecast, the first preconditioner continues.
 //! Each method starts from the best x so far.
 
 use crate::choose::Plan;
