@@ -34,8 +34,8 @@ pub fn attainable(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
     f64::EPSILON * norm(&sums, top) / if size > 0.0 { norm(b, size) } else { 1.0 }
 }
 
-/// Whether a residual above `tolerance` is about as small as f64 allows: the floor is at or above the
-/// tolerance, and the residual is near the floor.
+/// Whether a residual above `tolerance` is about as small as f64 allows: the smallest attainable residual,
+/// `floor`, is at or above the tolerance, and the residual is near it.
 pub fn is_floor(floor: f64, tolerance: f64, residual: f64) -> bool {
     /// Iterations stagnate at this multiple of the floor.
     const NEAR: f64 = 1e3;

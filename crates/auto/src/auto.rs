@@ -15,10 +15,10 @@ use crate::{Costs, Kind, Method, NoFactor, attainable};
 /// Solves a system by the method with the cheapest forecast, and limits the cost of wrong forecasts.
 ///
 /// *Use* for a system that is solved once, or to find a solver for many similar systems. For a sequence of
-/// systems with the same pattern, a solver that is kept and updated is cheaper. *Cost*: if a factor is
-/// possible, at most three times the smaller of two costs, that of all methods tried and that of a sparse
-/// factor ([`Rental`](crate::Rental)), in the units of [`Costs`]. *Memory*: one hierarchy, or one factor of
-/// up to `memory` bytes.
+/// systems with the same pattern, a solver that is kept and updated is cheaper. *Cost*, in the units of
+/// [`Costs`]: at most three times the cost of all methods tried, and at most three times the cost of a sparse
+/// factor, if a factor is possible ([`Rental`](crate::Rental)). *Memory*: one hierarchy, or one factor of up
+/// to `memory` bytes.
 ///
 /// ```
 /// use coarsen_auto::{Auto, Method};

@@ -77,12 +77,12 @@ const FACTOR_ENTRY: f64 = 200.0;
 /// The cost of a factor per operation.
 const FACTOR_FLOP: f64 = 0.6;
 
-/// The number of operations of a factor divided by w³ (n/w)^½. This formula is between those for a band
-/// matrix and for a square or cube under nested dissection, if the largest front has width w.
+/// The number of operations of a factor divided by w³ (n/w)^½. For a graph of width w, the result is between
+/// the numbers for a band matrix and for a square or cube under nested dissection.
 const WIDTH_FLOPS: f64 = 6.0;
 
-/// The number of entries of a factor divided by n w (w/n)^¼. This formula is between those for the same two
-/// cases.
+/// The number of entries of a factor divided by n w (w/n)^¼. The result is between the numbers for the same
+/// two cases.
 const WIDTH_ENTRIES: f64 = 1.5;
 
 /// The costs of the methods for a symmetric system that may be positive definite.

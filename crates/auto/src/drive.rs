@@ -7,6 +7,8 @@
 //! | 3 | the factor, when [`Rental`] decides so |
 //! | 4 | if no factor is possible: smoothed aggregation and IC(0) in turns, each turn twice as long as the last |
 //!
+//! In step 2, the trial continues if the forecast of the first preconditioner is more than four times the
+//! last forecast of the trial. If the trial then exceeds its forecast, the first preconditioner continues.
 //! Each method starts from the best x so far.
 
 use crate::choose::Plan;

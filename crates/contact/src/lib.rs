@@ -8,8 +8,8 @@
 //! (Xian, Tong & Liu 2019, §4.6). Both implement [`Potential`](coarsen_elastic::Potential). They are added to
 //! elastic energies, and their Hessian is stored separately from the matrix. There is no friction.
 //!
-//! [`SpatialHash`] finds pairs of boxes that overlap. It does not depend on bodies: it also works for boxes
-//! of triangles and edges, grown by a distance or swept along a step.
+//! [`SpatialHash`] finds pairs of boxes that overlap. It does not depend on bodies. It also works for boxes
+//! of triangles and edges that are grown by a distance or swept along a step.
 //!
 //! | file | what |
 //! |---|---|

@@ -1,6 +1,6 @@
 //! The number of contacts and the largest depth.
 
-/// The number of contacts and the largest depth, which print as one line.
+/// The number of contacts and the largest depth. `Display` prints both on one line.
 ///
 /// ```
 /// use coarsen_contact::Penetration;

@@ -7,7 +7,7 @@
 use crate::BodyError;
 use crate::half_space::{Law, positive};
 
-/// The largest fraction of the distance to the obstacle that a step may cover.
+/// Steps are limited to this fraction of the step to the obstacle.
 const SHARE: f64 = 0.9;
 
 /// A barrier that acts at distances below r and that no step crosses; the energy behind it is infinite.

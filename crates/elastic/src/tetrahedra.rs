@@ -24,7 +24,7 @@ use crate::rest::{self, Rest};
 /// The deformation gradient of an element at rest.
 const REST: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
-/// The largest fraction of the step to the first flat element that a step may have.
+/// Steps are limited to this fraction of the step to the first flat element.
 const SHARE: f64 = 0.9;
 
 /// A body of linear tetrahedra with one energy density; the moduli may differ from element to element.

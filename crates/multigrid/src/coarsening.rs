@@ -146,7 +146,7 @@ pub trait Coarsening<T: Real>: Clone {
     /// Returns the matrix of the coarse grid if the method makes its own, by discretisation or by assembly
     /// from particles. `None` for the Galerkin product PᵀAP. The matrix must be square, and its rows must
     /// have the numbering and block size of the columns of P. In an update it must have the pattern of the
-    /// build. The hierarchy checks this and returns an error.
+    /// build. The hierarchy returns an error for any other matrix.
     ///
     /// # Errors
     /// [`SetupError`] with the row or node at fault.
@@ -159,8 +159,8 @@ pub trait Coarsening<T: Real>: Clone {
         Ok(None)
     }
 
-    /// Whether a level has a term T: its smoother or coarsest solve uses A + T, while PᵀAP is computed from
-    /// A.
+    /// Whether a level has a term T. The smoother or the coarsest solve then uses A + T, but PᵀAP is computed
+    /// from A.
     ///
     /// `above` is the state of the step to this level, `None` on the finest level. *Use* to make a coarse
     /// level with free motions regular. Added to A itself, T would stiffen motions of all coarser levels. If
@@ -171,8 +171,8 @@ pub trait Coarsening<T: Real>: Clone {
         false
     }
 
-    /// Computes A ← A + T for a level that [has a term](Self::has_term); `a` is a copy of its matrix, and its
-    /// pattern stays.
+    /// Computes A ← A + T for a level that [has a term](Self::has_term). `a` is a copy of the matrix of this
+    /// level; its pattern must not change.
     ///
     /// # Errors
     /// [`SetupError`] with the row or node at fault.

@@ -6,12 +6,14 @@ use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Scaling, Spai0};
 
 use crate::{Geometric, Grid, PlainAggregation, RugeStueben, Skinning, SmoothedAggregation, Spread};
 
-/// A multigrid method: a coarsening, a smoother, a cycle. One cycle is the preconditioner. It is symmetric,
-/// because the steps before the coarse correction are the transpose of the steps after it. It is positive
-/// definite if the smoother converges in energy. A K-cycle is variable and needs `FlexibleCg`. *Use* for
-/// elliptic systems with more than about ten thousand unknowns. One-level methods need more iterations on
-/// larger systems. *Cost* of an application: the work of the smoother on A times the operator complexity,
-/// about 6 to 10 products with A. *Memory*: 2 to 3 times A. *Reference* Tamstorf, Jones, McCormick 2015, §4.
+/// A multigrid method: a coarsening, a smoother, a cycle.
+///
+/// One cycle is the preconditioner. It is symmetric, because the steps before the coarse correction are the
+/// transpose of the steps after it. It is positive definite if the smoother converges in energy. A K-cycle is
+/// variable and needs `FlexibleCg`. *Use* for elliptic systems with more than about ten thousand unknowns.
+/// One-level methods need more iterations on larger systems. *Cost* of an application: the work of the
+/// smoother on A times the operator complexity, about 6 to 10 products with A. *Memory*: 2 to 3 times A.
+/// *Reference* Tamstorf, Jones, McCormick 2015, §4.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -134,12 +136,12 @@ impl<C, S> Multigrid<C, S> {
 /// The order in which levels are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cycle {
-    /// The next coarser level is visited once per visit of a level.
+    /// Each visit of a level visits the next coarser level once.
     V,
-    /// The next coarser level is visited twice per visit of a level.
+    /// Each visit of a level visits the next coarser level twice.
     W,
-    /// A V-cycle, an F-cycle and a V-cycle on the next coarser level per visit of a level. The usual F-cycle
-    /// followed by one V-cycle is not symmetric.
+    /// Each visit of a level runs a V-cycle, an F-cycle and a V-cycle on the next coarser level. The usual
+    /// F-cycle followed by one V-cycle is not symmetric.
     F,
     /// All levels correct the same residual, and the corrections are summed: z = N b + P z_c, where z_c is
     /// the result of the next coarser level for Pᵀ b.

@@ -21,15 +21,15 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 /// Accelerated gradient descent: a preconditioned gradient step plus a multiple of the last step.
 ///
 /// The weights ω₁ = 1, ω₂ = 2 / (2 − ρ²), ω_{k+1} = 4 / (4 − ρ² ω_k) are those of the Chebyshev
-/// semi-iteration; for ρ near 1 it is heavy-ball momentum. The step length α adapts to the line search. It
-/// shrinks after every shortened step, including steps that a bound of the objective shortens, and otherwise
-/// grows slowly. α is kept when P changes. *Deviation*: the authors test the energy in every eighth iteration
-/// and return to a copy if it has risen. Here every step has a line search. The acceleration restarts
-/// (O'Donoghue & Candès 2015, §3.2) if the direction does not descend, after a shortened step, and after a
-/// failure. So a ρ that is too large costs little. *Use* on devices where reductions are expensive; otherwise
-/// use [`Lbfgs`](crate::Lbfgs), which needs no ρ. *Cost* of an iteration: 1 apply of P⁻¹, 1 reduction, 3
-/// passes. *Memory*: 2 vectors. *Reference* Wang & Yang 2016, "Descent methods for elastic body simulation on
-/// the GPU", ACM TOG 35(6), §4; Wang 2015.
+/// semi-iteration. For ρ near 1 the method is gradient descent with heavy-ball momentum. The step length α
+/// adapts to the line search. It shrinks after every shortened step, including steps that a bound of the
+/// objective shortens, and otherwise grows slowly. α is kept when P changes. *Deviation*: the authors test
+/// the energy in every eighth iteration and return to a copy if it has risen. Here every step has a line
+/// search. The acceleration restarts (O'Donoghue & Candès 2015, §3.2) if the direction does not descend,
+/// after a shortened step, and after a failure. So a ρ that is too large costs little. *Use* on devices where
+/// reductions are expensive; otherwise use [`Lbfgs`](crate::Lbfgs), which needs no ρ. *Cost* of an iteration:
+/// 1 apply of P⁻¹, 1 reduction, 3 passes. *Memory*: 2 vectors. *Reference* Wang & Yang 2016, "Descent methods
+/// for elastic body simulation on the GPU", ACM TOG 35(6), §4; Wang 2015.
 ///
 /// ```
 /// use coarsen_core::{Identity, Stop};

@@ -22,9 +22,8 @@ pub struct Disagreement<T> {
 ///
 /// A correct gradient in `f64` gives an error below 1e-9, in `f32` below 1e-3, unless f is rough at x. A
 /// wrong gradient gives the relative error of ∇f·d. If ∇f·d is only round-off, as at a minimiser, the check
-/// is inconclusive. Choose a d of the length of a typical step, and a random d, so that no error is
-/// orthogonal to d. *Cost*: 4 values per step size, 1 gradient; 2 vectors. *Reference* Nocedal & Wright 2006,
-/// §8.1.
+/// is inconclusive. Choose a random d with the length of a typical step. A random d is not orthogonal to the
+/// error. *Cost*: 4 values per step size, 1 gradient; 2 vectors. *Reference* Nocedal & Wright 2006, §8.1.
 ///
 /// ```
 /// use coarsen_optimize::{Rosenbrock, check_gradient};

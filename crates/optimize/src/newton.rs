@@ -182,7 +182,7 @@ impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newt
     fn propose(&mut self, f: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
         let renew = std::mem::take(&mut self.renew);
         if renew && f.project(true) {
-            f.relinearize(x)?; // a preconditioner is positive definite
+            f.relinearize(x)?; // its preconditioner must be definite
         }
         let choice = f.project(self.hessian == Hessian::StandIn);
         if choice && self.hessian == Hessian::Given {

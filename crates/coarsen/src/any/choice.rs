@@ -28,8 +28,8 @@ pub enum BackendChoice {
     Auto,
     /// The CPU.
     Cpu,
-    /// A device by its number in the list of devices; without a number, the first accelerator, otherwise the
-    /// first device.
+    /// A device, given by its number in the list of devices. Without a number, the first accelerator is used,
+    /// or the first device if there is no accelerator.
     OpenCl(Option<usize>),
 }
 

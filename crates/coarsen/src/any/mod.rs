@@ -7,7 +7,7 @@
 //! | `choice` | the choice of the place, by name, machine and environment |
 //! | `vector` | vectors and scalars at any place |
 //! | `matrix` | matrices, blocks and row sets at any place |
-//! | `smoother`, `transfer` | smoothers that only the CPU has; transfers between levels |
+//! | `smoother`, `transfer` | smoothers and transfers of the CPU, for vectors of any place |
 //! | `domains` | multilevel domains at any place |
 
 mod backend;

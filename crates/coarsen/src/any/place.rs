@@ -38,7 +38,7 @@ pub enum AnyBackend<V: Real = f64, S: Real = V> {
 }
 
 impl AnyBackend<f64, f64> {
-    /// Returns the device that [`BackendChoice::Auto`] selects, in `f64`.
+    /// Returns the place that [`BackendChoice::Auto`] selects, in `f64`.
     ///
     /// # Errors
     /// [`Unavailable`] only if the environment variable `COARSEN_BACKEND` requires a backend that is not

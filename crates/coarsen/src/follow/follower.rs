@@ -63,7 +63,7 @@ impl<V: Vector> Follower<V> {
     }
 
     /// Updates the preconditioner to the system at x and returns whether it changed. Nothing is done for a
-    /// constant preconditioner, and in the first call if the preconditioner was built at this x.
+    /// constant preconditioner, or in the first call if the preconditioner was built at this x.
     ///
     /// *Cost*: an assembly and an update, which may allocate.
     ///

@@ -74,9 +74,9 @@ fn open_gaps_do_not_pull() {
     }
 }
 
-/// Needles reach into a box through a notch, from which an octant was cut out. Their tips are nearest to the
-/// concave corner, to concave edges, or to faces of the notch. If the box is held, the gradient and the
-/// Hessian of the detected energy are exact.
+/// An octant is cut out of a box, and needles reach into the box through this notch. Their tips are nearest
+/// to the concave corner, to concave edges, or to faces of the notch. If the box is held, the gradient and
+/// the Hessian of the detected energy are exact.
 #[test]
 fn tips_behind_inner_edges_and_corners() {
     let mut notched = Mesh::bar([4, 4, 4], 0.5);
@@ -116,8 +116,8 @@ fn tips_behind_inner_edges_and_corners() {
     }
 }
 
-/// The energy is a function of x, with a detection at each x. Its gradient is exact, forces and torques add
-/// up to zero, and the largest depth is the distance of that vertex to the surface.
+/// The energy is a function of x, with a detection at each x. Its gradient is exact, and forces and torques
+/// add up to zero. The depth of the deepest vertex is its distance to the surface.
 #[test]
 fn the_gradient_is_that_of_the_detected_energy() {
     let mesh = crossing();

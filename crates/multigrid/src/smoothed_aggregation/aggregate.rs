@@ -125,7 +125,7 @@ fn strongest(a: &Couplings<'_>, i: usize, eligible: impl Fn(usize, bool) -> bool
 /// Pass 3: an aggregate of fewer than `smallest` nodes is merged into the aggregate at the other end of its
 /// strongest outward coupling.
 ///
-/// `sizes` is the number of nodes of the aggregate of each root.
+/// `sizes[i]` is the number of nodes of the aggregate with root i.
 fn dissolve_small(a: &Couplings<'_>, smallest: usize, of: &mut [u32], sizes: &mut [u32]) {
     let small = |size: u32| (1..smallest as u32).contains(&size);
     let mut members = BTreeMap::<u32, Vec<usize>>::new();
@@ -152,7 +152,7 @@ fn dissolve_small(a: &Couplings<'_>, smallest: usize, of: &mut [u32], sizes: &mu
     }
 }
 
-/// Replaces roots by numbers; `sizes` is the number of nodes of the aggregate of each root.
+/// Replaces roots by numbers; `sizes[i]` is the number of nodes of the aggregate with root i.
 fn number(mut of: Vec<u32>, mut sizes: Vec<u32>) -> (Vec<u32>, usize) {
     let mut count = 0;
     for size in sizes.iter_mut().filter(|size| **size > 0) {

@@ -84,7 +84,8 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
     }
 
     /// A new coupling spreads P if P has columns for it, so that D includes the stiffness of contact, as A
-    /// does. Without such couplings, a quarter more iterations are needed.
+    /// does. If new couplings were dropped instead, like weak couplings, stiff contact would need a quarter
+    /// more iterations.
     fn carried(&self, spreading: &Spreading, before: &Pattern, after: &Pattern) -> Spreading {
         if spreading.is_empty() {
             return Vec::new();

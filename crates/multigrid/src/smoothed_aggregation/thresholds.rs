@@ -45,9 +45,8 @@ pub struct Thresholds {
     /// boundaries and uneven meshes cause such ratios.
     pub scale_ratio: f64,
     /// A column of K on an aggregate counts as spanned by the columns before it if at most this fraction of
-    /// its length is orthogonal to them. The value is half the digits of f64. It does not grow to half the
-    /// digits of T, because rotations of a small aggregate far from the centre of a large body come near this
-    /// limit.
+    /// its length is orthogonal to them. The default is half the digits of f64 for every T, because rotations
+    /// of a small aggregate far from the centre of a large body come near this limit.
     pub spanned: f64,
     /// As `spanned`, but in units of the precision of T. A K that was relaxed with an A stored in T, or
     /// inherited from such an A, has noise of this size.

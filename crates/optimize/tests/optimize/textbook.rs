@@ -57,7 +57,7 @@ fn accelerated_gradients_weigh_the_last_step_as_chebyshev_does() {
     }
 }
 
-/// The momentum is kept as long as (g, d) is below −(τ / 100) (g, P⁻¹ g).
+/// Momentum is kept as long as (g, d) is below −(τ / 100) (g, P⁻¹ g).
 #[test]
 fn accelerated_gradients_start_anew_where_they_no_longer_descend() {
     let after = |s: f64, g: f64| {
@@ -244,8 +244,7 @@ impl Direction<Vec<f64>, ()> for Told {
     }
 }
 
-/// A boxed rule behaves like the rule. A rule without its own `witness` drops its data after a step of
-/// another rule.
+/// A boxed rule behaves like the rule. A rule without `witness` drops its data after a step of another rule.
 #[test]
 fn a_box_passes_on_what_a_rule_is_told() {
     let mut rule = Told::default();
@@ -293,9 +292,8 @@ impl LineSearch<f64> for Given<'_> {
     }
 }
 
-/// Along a direction of arbitrary length, the first step minimises the parabola of the last decrease. It is
-/// limited to within a factor of ten of the step with the same first-order decrease (Nocedal & Wright 2006,
-/// §3.5).
+/// Along a direction of arbitrary length, the first step minimises the parabola of the last decrease, within
+/// a factor of ten of the step of equal first-order decrease (Nocedal & Wright 2006, §3.5).
 #[test]
 fn first_steps_are_predicted_from_the_last() {
     // f = ½ a x² in one unknown, with g = a x, d = −g and the slope −g². After the step of 0.28 the parabola

@@ -50,8 +50,8 @@ impl Sheet {
         Self { bar: n, rest, positions, triangles: triangles(&grid, n) }
     }
 
-    /// Returns several flat sheets of free vertices, numbered consecutively. Each sheet has its number of
-    /// vertices per side and its side length.
+    /// Returns several flat sheets of free vertices, numbered consecutively. An entry of `sheets` is the
+    /// grid, the number of vertices per side, and the side length of one sheet.
     pub(crate) fn several(sheets: &[(Grid, usize, f64)]) -> Self {
         let mut all = Self { bar: 0, rest: Vec::new(), positions: Vec::new(), triangles: Vec::new() };
         for (grid, n, length) in sheets {

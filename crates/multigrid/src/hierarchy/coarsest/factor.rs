@@ -157,8 +157,8 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
     /// Computes the solver of new values on the same pattern, usually of the kind that a build would choose.
     /// *Deviation*: if the old values were singular and the new values are regular with a contrast above
     /// 1e12, the pseudo-inverse is kept, but a build would use a factor. Trying a factor in each update would
-    /// allocate. Eigenvalues cannot decide: round-off in the products of finer levels makes the zero
-    /// eigenvalues of a free body up to about 1e-13 of the largest.
+    /// allocate. Eigenvalues cannot decide: because of round-off in the products of finer levels, the zero
+    /// eigenvalues of a free body are up to about 1e-13 of the largest.
     ///
     /// After an error the old solver is unchanged. At a remote place the cycle uses only the inverse at the
     /// place, which is then unchanged too.
@@ -196,7 +196,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
     fn bytes(&self) -> usize {
         let n = self.host_b.len();
         let solver = match &self.solver {
-            Solver::Dense(inverse) => 4 * size_of_val(inverse.values()) + 16 * n, // A, A⁺ and two bases of eigenvectors
+            Solver::Dense(inverse) => 4 * size_of_val(inverse.values()) + 16 * n, // A, A⁺ and two bases
             Solver::Sparse(factor) => factor.figures().bytes,
         };
         let there = if self.there.is_some() { n * n * size_of::<B::Stored>() } else { 0 };
