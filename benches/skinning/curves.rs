@@ -52,7 +52,7 @@ pub(crate) fn run() -> Outcome<()> {
     let sheet = || Body::sheet(201);
     picture(sheet, "sheet of 40,401 vertices", "skinning_sheet")?;
     let solid = || Body::new(armadillo(Some(79))?, 1000.0);
-    picture(solid, "body of 39K vertices", "skinning_body")
+    picture(solid, "body of 41,730 vertices", "skinning_body")
 }
 
 fn picture<P: Potential + 'static>(

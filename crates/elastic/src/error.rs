@@ -86,7 +86,7 @@ pub enum BodyError {
     },
     /// A hinge that is not flat at rest.
     #[error(
-        "at rest, the normals of the two triangles at the edge between nodes {} and {} differ by {angle:.3e} rad, but this bending energy is for cloth that is flat at rest, and at most 1e-4 is allowed; pass the flat pattern as the rest shape",
+        "at rest, the normals of the two triangles at the edge between nodes {} and {} differ by {angle:.3e} rad, but this bending energy is for cloth that is flat at rest, and at most 1e-2 is allowed; pass the flat pattern as the rest shape",
         edge[0],
         edge[1]
     )]

@@ -181,7 +181,8 @@ pub trait Coarsening<T: Real>: Clone {
         Ok(())
     }
 
-    /// Returns the method for a build that replaces a hierarchy because the pattern of A has changed.
+    /// Returns the method for a build that replaces a hierarchy because the pattern of A
+    /// without contact has changed.
     ///
     /// The default is the same method. *Implement* it if a parameter belongs to one pattern, as a cut does.
     fn for_another_pattern(&self) -> Self {

@@ -59,7 +59,9 @@ impl Method {
             _ => (0, "none"),
         };
         let (solver, count) = (self.solver, self.levels.len());
-        if count > most { Err(LevelsError { solver, count, takes }) } else { Ok(()) }
+        let falls = self.levels.windows(2).all(|pair| pair[0] > pair[1]);
+        let takes = if count > most { takes } else { "fewer handles on each coarser level" };
+        if count > most || !falls { Err(LevelsError { solver, count, takes }) } else { Ok(()) }
     }
 
     /// Returns the function that builds the preconditioner; `rest` has the rest positions.

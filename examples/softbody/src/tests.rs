@@ -394,6 +394,8 @@ fn arguments_without_meaning_are_refused() {
     let folder = Folder::new("levels");
     let error = folder.run(&["--solver", "gs", "--levels", "3", "--frames", "1"]).unwrap_err();
     assert!(error.to_string().contains("--levels"), "{error}");
+    let error = folder.run(&["--solver", "skinning", "--levels", "8,40", "--frames", "1"]).unwrap_err();
+    assert!(error.to_string().contains("--levels"), "{error}");
 }
 
 /// The bunny of the test data falls. Without the data, the error message explains how to get it.

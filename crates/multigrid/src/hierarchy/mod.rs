@@ -46,6 +46,8 @@ pub struct Hierarchy<T: Real = f64, B: Backend = Cpu, C: Coarsening<T> = Smoothe
     recipe: Multigrid<C, S>,
     on: B,
     pattern: Arc<Pattern>,
+    /// The pattern without contact.
+    elastic: Arc<Pattern>,
     block: usize,
     levels: Vec<Level<T, B, C::State>>,
     bottom: Box<dyn CoarsestSolve<T, B>>,
@@ -142,7 +144,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
         let (bottom, seen) = timed(&mut seconds.bottom, || solver(&recipe, &levels, (&system, &finest), on))
             .map_err(|cause| cause.on_level(levels.len()))?;
         let (pattern, block, seen) = (finest.pattern().clone(), finest.block().0, Seen::new(seen));
-        Ok(Self { recipe, on: on.clone(), pattern, block, levels, bottom, seen, seconds })
+        let elastic = system.matrix.pattern().clone();
+        Ok(Self { recipe, on: on.clone(), pattern, elastic, block, levels, bottom, seen, seconds })
     }
 }
 

@@ -57,6 +57,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             .map_err(|cause| cause.on_level(levels.len()))?;
         let pattern = finest.pattern().clone();
         (self.levels, self.bottom, self.seen) = (levels, bottom, Seen::new(seen));
+        self.elastic = system.matrix.pattern().clone();
         (self.pattern, self.seconds) = (pattern, seconds);
         Ok(())
     }

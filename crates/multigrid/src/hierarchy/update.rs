@@ -63,7 +63,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
         let same = finest.block().0 == self.block && Pattern::same(finest.pattern(), &self.pattern);
         if self.recipe.keep == Keep::Nothing || !same {
             let mut recipe = self.recipe.clone();
-            if !same {
+            if !Pattern::same(system.matrix.pattern(), &self.elastic) {
                 recipe.coarsening = recipe.coarsening.for_another_pattern();
             }
             *self = Self::build(recipe, system, &self.on)?;

@@ -83,6 +83,13 @@ fn a_cut_needs_few_new_handles() {
     let [patched, fresh] = [iterations(&cut, &mut after), iterations(&cut, &mut fresh)];
     assert!(5 * patched <= 6 * fresh, "{patched} of {fresh}");
 
+    // A new contact keeps the cut.
+    let cut_handles = after.state(0).unwrap().handles().clone();
+    let mut contact = Contacts::new(n * n, 3).unwrap();
+    contact.assemble(&[Stencil::point_point(0, (n * n - 1) as u32)], &[1.0; 9]).unwrap();
+    after.update(System { contact: Some(&contact), ..system(&p, &cut) }).unwrap();
+    assert_eq!(after.state(0).unwrap().handles(), &cut_handles);
+
     // The cut belongs to its pattern: another pattern is sampled as a whole.
     after.update(system(&p, &p.matrix)).unwrap();
     assert_eq!(after.state(0).unwrap().handles(), before.state(0).unwrap().handles());

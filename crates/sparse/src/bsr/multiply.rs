@@ -120,8 +120,9 @@ impl<T: Real> Bsr<T> {
     /// A part is a few whole block rows, in scalars; `at` is its first scalar row, relative to the first row
     /// of `rows`.
     /// *Use* inside a loop of [`parallel`], on one leaf of rows. `then` is called once for up to 96 scalar
-    /// rows; it is compiled apart from the kernel, so a long `then` calls [`simd::run`] itself. *Panics* unless
-    /// x has as many entries as A has columns, or if a row does not exist.
+    /// rows, or for each block row if the block size has no kernel. It is compiled apart from the kernel, so a
+    /// long `then` calls [`simd::run`] itself. *Panics* unless x has as many entries as A has columns, or if a
+    /// row does not exist.
     ///
     /// ```
     /// use coarsen_sparse::Bsr;
