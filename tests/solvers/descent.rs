@@ -26,20 +26,20 @@ fn sa(body: &mut Body, x: &[f64]) -> Follower {
     Follower::build(body, x, move |system| Ok(Box::new(recipe.build_from(system, &Cpu::new())?))).unwrap()
 }
 
-/// Every driver; the flag marks drivers that use the line search of Moré and Thuente.
-fn drivers(body: &mut Body, x: &[f64]) -> Vec<(&'static str, bool, Way)> {
-    vec![
-        ("newton", false, Box::new(Newton::inexact())),
-        ("newton, 32 inner iterations", false, Box::new(Newton::fixed(32))),
-        ("l-bfgs", false, Box::new(following(Lbfgs::new(8, sa(body, x))))),
-        ("ncg+", true, Box::new(following(NonlinearCg::new(Beta::PolakRibierePlus, sa(body, x))))),
-        ("ncg", true, Box::new(following(NonlinearCg::new(Beta::DaiKou, sa(body, x))))),
-        ("accelerated", false, Box::new(following(AcceleratedGradient::new(0.9, sa(body, x))))),
-        ("gradient", false, Box::new(following(Gradient::scaled(sa(body, x))))),
-        ("chain", false, Box::new(OrElse::new(Newton::inexact(), following(Lbfgs::new(4, sa(body, x)))))),
-        ("constant matrix", false, constant(body, x)),
-    ]
-}
+/// A driver: its name, whether it uses the line search of Moré and Thuente, and how it is built.
+type Driver = (&'static str, bool, fn(&mut Body, &[f64]) -> Way);
+
+const DRIVERS: [Driver; 9] = [
+    ("newton", false, |_, _| Box::new(Newton::inexact())),
+    ("newton, 32 inner iterations", false, |_, _| Box::new(Newton::fixed(32))),
+    ("l-bfgs", false, |b, x| Box::new(following(Lbfgs::new(8, sa(b, x))))),
+    ("ncg+", true, |b, x| Box::new(following(NonlinearCg::new(Beta::PolakRibierePlus, sa(b, x))))),
+    ("ncg", true, |b, x| Box::new(following(NonlinearCg::new(Beta::DaiKou, sa(b, x))))),
+    ("accelerated", false, |b, x| Box::new(following(AcceleratedGradient::new(0.9, sa(b, x))))),
+    ("gradient", false, |b, x| Box::new(following(Gradient::scaled(sa(b, x))))),
+    ("chain", false, |b, x| Box::new(OrElse::new(Newton::inexact(), following(Lbfgs::new(4, sa(b, x)))))),
+    ("constant matrix", false, constant),
+];
 
 fn on_demand(body: Body, m: Follower) -> Soft {
     Hosted::new(body, m).projecting_on_demand()
@@ -84,21 +84,29 @@ fn largest_gap(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
+/// Fails unless all drivers end at the same positions; one thread per driver.
+fn all_end_together(drivers: &[Driver], run: impl Fn(&Driver) -> Vec<f64> + Sync) {
+    let run = &run;
+    let ends: Vec<Vec<f64>> = std::thread::scope(|scope| {
+        let running: Vec<_> = drivers.iter().map(|driver| scope.spawn(move || run(driver))).collect();
+        running.into_iter().map(|end| end.join().unwrap()).collect()
+    });
+    for (driver, end) in drivers.iter().zip(&ends) {
+        let gap = largest_gap(&ends[0], end);
+        assert!(gap < 1e-6, "{} ends {gap:e} m away", driver.0);
+    }
+}
+
 #[test]
 fn every_driver_finds_the_twisted_bar() {
-    let mut reference: Option<Vec<f64>> = None;
-    let Scene { mut body, start } = Scene::bar_twist(3).unwrap();
     // With a constant matrix, convergence is as slow as with a Laplacian preconditioner for elasticity:
     // without inertia it takes thousands of steps.
-    for (name, tight, mut direction) in
-        drivers(&mut body, &start).into_iter().filter(|d| d.0 != "constant matrix")
-    {
+    all_end_together(&DRIVERS[..8], |&(name, tight, driver)| {
         let Scene { mut body, start: mut x } = Scene::bar_twist(3).unwrap();
-        let m = sa(&mut body, &x);
+        let (mut direction, m) = (driver(&mut body, &x), sa(&mut body, &x));
         minimize(name, tight, &mut direction, &mut on_demand(body, m), &mut x, Stop::relative(1e-9));
-        let gap = largest_gap(reference.get_or_insert_with(|| x.clone()), &x);
-        assert!(gap < 1e-6, "{name} ends {gap:e} m away");
-    }
+        x
+    });
 }
 
 /// Twenty steps of a stretched sphere after release: every driver gives the same trajectory. The bench
@@ -107,12 +115,9 @@ fn every_driver_finds_the_twisted_bar() {
 fn every_driver_takes_the_same_time_steps() {
     let Some(data) = common::data() else { return };
     let (file, h) = (data.join("meshes/ipc_sphere1K.msh.gz"), 1.0 / 30.0);
-    let scene = || Scene::stretched(file.to_str().unwrap(), h).unwrap();
-    let mut reference: Option<Vec<f64>> = None;
-    let Scene { mut body, start } = scene();
-    for (name, tight, mut direction) in drivers(&mut body, &start) {
-        let Scene { mut body, start: mut x } = scene();
-        let m = sa(&mut body, &x);
+    all_end_together(&DRIVERS, |&(name, tight, driver)| {
+        let Scene { mut body, start: mut x } = Scene::stretched(file.to_str().unwrap(), h).unwrap();
+        let (mut direction, m) = (driver(&mut body, &x), sa(&mut body, &x));
         let mut f = on_demand(body, m);
         let (mut v, begin) = (vec![0.0; x.len()], std::time::Instant::now());
         for _ in 0..20 {
@@ -122,10 +127,9 @@ fn every_driver_takes_the_same_time_steps() {
             minimize(name, tight, &mut direction, &mut f, &mut x, Stop::absolute(1e-5));
             v.iter_mut().zip(x.iter().zip(&before)).for_each(|(v, (x, x0))| *v = (x - x0) / h);
         }
-        let gap = largest_gap(reference.get_or_insert_with(|| x.clone()), &x);
-        println!("{name}: {gap:e} m, {:.1?}", begin.elapsed());
-        assert!(gap < 1e-6, "{name} ends {gap:e} m away");
-    }
+        println!("{name}: {:.1?}", begin.elapsed());
+        x
+    });
 }
 
 /// Vectors of a host backend take the same steps, bit for bit.

@@ -77,6 +77,9 @@ pub enum AnyError {
     /// A body whose elements have no volume, or whose parts do not fit.
     #[cfg(feature = "optimize")]
     Body(#[from] BodyError),
+    /// A contact energy or a hash that cannot be made.
+    #[cfg(feature = "contact")]
+    Contact(#[from] coarsen_contact::ContactError),
     /// A backend that is not available.
     Unavailable(#[from] Unavailable),
     /// A matrix of another library that cannot be converted.

@@ -23,7 +23,7 @@
 //! |---|---|---|
 //! | k, k' | [`Fibers`] | moduli, Pa |
 //! | ∇N_a · e_i | `Rest::gradients[a][i]` | shape gradient in the frame of the axes; F has columns w_i |
-//! | V | `Rest::volume` | rest volume |
+//! | V | `Shape::volume` | rest volume |
 
 use coarsen_mesh::Mesh;
 
@@ -107,7 +107,7 @@ impl Elements<Fibrous, 4> {
             if gap.is_nan() || gap > SKEW {
                 return Err(BodyError::Axes { index, gap });
             }
-            rest.gradients = rest.gradients.map(|n| axes.map(|axis| dot(&axis, &n)));
+            rest.shape.gradients = rest.shape.gradients.map(|n| axes.map(|axis| dot(&axis, &n)));
         }
         rest::body(Fibrous { rest }, mesh, held)
     }
@@ -115,7 +115,7 @@ impl Elements<Fibrous, 4> {
     /// Returns the mass of each free node in kg for a body of `density` kg/m³: a quarter of each element at
     /// the node.
     pub fn masses(&self, density: f64) -> Vec<f64> {
-        self.fold(|around| around.map(|(e, _)| 0.25 * density * self.model.rest[e].volume).sum())
+        self.fold(|around| around.map(|(e, _)| 0.25 * density * self.model.rest[e].shape.volume).sum())
     }
 }
 
@@ -225,28 +225,28 @@ impl Element<4> for Fibrous {
 
     fn energy(&self, e: usize, x: &[[f64; 3]; 4]) -> Energy {
         let rest = &self.rest[e];
-        rest.volume * rest.material.energy(&transpose(&rest.deformation(x)))
+        rest.shape.volume * rest.material.energy(&transpose(&rest.shape.deformation(x)))
     }
 
     fn gradient(&self, e: usize, x: &[[f64; 3]; 4]) -> [[f64; 3]; 4] {
         let rest = &self.rest[e];
-        let slopes = transpose(&rest.material.slopes(&transpose(&rest.deformation(x))));
-        rest.gradients.map(|n| slopes.map(|row| rest.volume * dot(&row, &n)))
+        let slopes = transpose(&rest.material.slopes(&transpose(&rest.shape.deformation(x))));
+        rest.shape.forces(&slopes)
     }
 
     fn add_hessian(&self, e: usize, x: &[[f64; 3]; 4], curvature: Curvature, h: &mut Stiffness<4>) {
         let rest = &self.rest[e];
         if curvature == Curvature::Constant {
             // At rest the eigenvalues of (3) and (5) are k, 2 k' and 0 or less.
-            return rest.add_laplacian(rest.material.stretch.max(2.0 * rest.material.shear), h);
+            return rest.shape.add_laplacian(rest.material.stretch.max(2.0 * rest.material.shear), h);
         }
-        let w = transpose(&rest.deformation(x));
+        let w = transpose(&rest.shape.deformation(x));
         let c = rest.material.curvature(&w, curvature == Curvature::Exact);
         for (a, p) in (0..12).map(|ap| (ap / 3, ap % 3)) {
-            let n = rest.gradients[a].map(|n| rest.volume * n);
+            let n = rest.shape.gradients[a].map(|n| rest.shape.volume * n);
             let entry = |j: usize, q: usize| (0..3).map(|i| n[i] * c[i][p][j][q]).sum::<f64>();
             let left: [[f64; 3]; 3] = std::array::from_fn(|q| std::array::from_fn(|j| entry(j, q)));
-            for (row, n) in h[a][p].iter_mut().zip(&rest.gradients) {
+            for (row, n) in h[a][p].iter_mut().zip(&rest.shape.gradients) {
                 (0..3).for_each(|q| row[q] += dot(&left[q], n));
             }
         }

@@ -11,14 +11,21 @@
 use coarsen_mesh::Mesh;
 
 use crate::BodyError;
-use crate::elements::{Element, Elements, Stiffness, check_corners};
+use crate::density::Modes;
+use crate::elements::{Element, Elements, Stiffness, add_outer, check_corners};
 use crate::mat3::{cofactor, determinant, dot};
 
 /// One tetrahedron at rest and its moduli.
 pub(crate) struct Rest<M> {
+    pub(crate) shape: Shape,
+    pub(crate) material: M,
+}
+
+/// The shape functions of a tetrahedron at rest. Its functions are not generic, so that they are compiled
+/// once, in this crate.
+pub(crate) struct Shape {
     pub(crate) gradients: [[f64; 3]; 4],
     pub(crate) volume: f64,
-    pub(crate) material: M,
 }
 
 impl<M> Rest<M> {
@@ -39,16 +46,34 @@ impl<M> Rest<M> {
             }
             let [nb, nc, nd] = cofactor(&edges).map(|row| row.map(|x| x / six)); // Dm⁻¹
             let na = std::array::from_fn(|k| -(nb[k] + nc[k] + nd[k]));
-            Ok(Self { gradients: [na, nb, nc, nd], volume: six / 6.0, material: material(index)? })
+            let shape = Shape { gradients: [na, nb, nc, nd], volume: six / 6.0 };
+            Ok(Self { shape, material: material(index)? })
         });
         rest.collect()
     }
+}
 
+impl Shape {
     /// F, computed as Σ (x_a − x_0) ∇N_aᵀ, since the ∇N_a add up to zero. Differences keep all digits far
     /// from the origin.
     pub(crate) fn deformation(&self, at: &[[f64; 3]; 4]) -> [[f64; 3]; 3] {
         let term = |i: usize, j: usize| (1..4).map(|a| (at[a][i] - at[0][i]) * self.gradients[a][j]).sum();
         std::array::from_fn(|i| std::array::from_fn(|j| term(i, j)))
+    }
+
+    /// V P ∇N_a for each corner a.
+    pub(crate) fn forces(&self, p: &[[f64; 3]; 3]) -> [[f64; 3]; 4] {
+        self.gradients.map(|n| p.map(|row| self.volume * dot(&row, &n)))
+    }
+
+    /// Adds V Σ_k λ_k (Q_k ∇N_a)(Q_k ∇N_b)ᵀ to the blocks of h, without negative λ_k if `projected`.
+    pub(crate) fn add_modes(&self, modes: &Modes, projected: bool, h: &mut Stiffness<4>) {
+        for (value, q) in modes.values.iter().zip(&modes.matrices) {
+            let weight = self.volume * if projected { value.max(0.0) } else { *value };
+            if weight != 0.0 {
+                add_outer(weight, &self.gradients.map(|n| q.map(|row| dot(&row, &n))), h);
+            }
+        }
     }
 
     /// Adds V w (∇N_a · ∇N_b) I to the blocks of h, with the `weight` w.
@@ -72,9 +97,10 @@ pub(crate) fn characteristic<M>(
     stiffness: impl Fn(&M) -> f64,
 ) -> f64 {
     let [volume, weighted, area] = around.fold([0.0; 3], |[volume, weighted, area], (e, corner)| {
-        let (e, normal) = (&rest[e], rest[e].gradients[corner]);
-        let face = 3.0 * e.volume * dot(&normal, &normal).sqrt(); // opposite to the corner
-        [volume + e.volume, weighted + e.volume * stiffness(&e.material), area + face]
+        let Rest { shape, material } = &rest[e];
+        let normal = shape.gradients[corner];
+        let face = 3.0 * shape.volume * dot(&normal, &normal).sqrt(); // opposite to the corner
+        [volume + shape.volume, weighted + shape.volume * stiffness(material), area + face]
     });
     area * weighted / volume
 }
@@ -101,7 +127,10 @@ mod tests {
         let tetrahedra = vec![[0, 1, 2, 3], [0, 4, 3, 2]];
         let mesh = Mesh { positions, triangles: Vec::new(), tetrahedra };
         let rest = Rest::all(&mesh, |e| Ok([1.0, 4.0][e])).unwrap();
-        assert!((rest[0].volume - 1.0 / 6.0).abs() < 1e-16 && (rest[1].volume - 1.0 / 3.0).abs() < 1e-16);
+        assert!(
+            (rest[0].shape.volume - 1.0 / 6.0).abs() < 1e-16
+                && (rest[1].shape.volume - 1.0 / 3.0).abs() < 1e-16
+        );
         let force = characteristic(&rest, &mut [(0, 0), (1, 0)].into_iter(), |&stiffness| stiffness);
         let (stiffness, area) = ((1.0 + 2.0 * 4.0) / 3.0, 0.5 * 3.0_f64.sqrt() + 1.5);
         assert!((force - stiffness * area).abs() < 1e-14, "{force}");

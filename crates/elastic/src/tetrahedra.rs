@@ -2,9 +2,9 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | F = Σ x_a ∇N_aᵀ | `Rest::deformation` | deformation gradient, constant in an element |
-//! | ∇N_a | `Rest::gradients[a]` | gradient of a shape function at rest |
-//! | V | `Rest::volume` | rest volume |
+//! | F = Σ x_a ∇N_aᵀ | `Shape::deformation` | deformation gradient, constant in an element |
+//! | ∇N_a | `Shape::gradients[a]` | gradient of a shape function at rest |
+//! | V | `Shape::volume` | rest volume |
 //!
 //! > E = Σ V ψ(F),  ∂E/∂x_a = Σ V P ∇N_a,  ∂²E/∂x_a∂x_b = Σ V Σ_k λ_k (Q_k ∇N_a)(Q_k ∇N_b)ᵀ    (1)
 //!
@@ -16,7 +16,7 @@ use coarsen_mesh::Mesh;
 use crate::BodyError;
 use crate::cubic::first_root;
 use crate::density::{Density, Lame};
-use crate::elements::{Element, Elements, Stiffness, add_outer};
+use crate::elements::{Element, Elements, Stiffness};
 use crate::mat3::{cofactor, determinant, dot};
 use crate::potential::{Curvature, Energy};
 use crate::rest::{self, Rest};
@@ -60,7 +60,7 @@ impl<D: Density> Elements<Solid<D>, 4> {
     /// Returns the mass of each free node in kg for a body of `density` kg/m³: a quarter of each element at
     /// the node.
     pub fn masses(&self, density: f64) -> Vec<f64> {
-        self.fold(|around| around.map(|(e, _)| 0.25 * density * self.model.rest[e].volume).sum())
+        self.fold(|around| around.map(|(e, _)| 0.25 * density * self.model.rest[e].shape.volume).sum())
     }
 }
 
@@ -69,13 +69,13 @@ impl<D: Density> Element<4> for Solid<D> {
 
     fn energy(&self, e: usize, x: &[[f64; 3]; 4]) -> Energy {
         let rest = &self.rest[e];
-        rest.volume * self.density.energy(rest.material, &rest.deformation(x)) // (1)
+        rest.shape.volume * self.density.energy(rest.material, &rest.shape.deformation(x)) // (1)
     }
 
     fn gradient(&self, e: usize, x: &[[f64; 3]; 4]) -> [[f64; 3]; 4] {
         let rest = &self.rest[e];
-        let p = self.density.stress(rest.material, &rest.deformation(x));
-        rest.gradients.map(|n| p.map(|row| rest.volume * dot(&row, &n))) // (1)
+        let p = self.density.stress(rest.material, &rest.shape.deformation(x));
+        rest.shape.forces(&p) // (1)
     }
 
     fn add_hessian(&self, e: usize, x: &[[f64; 3]; 4], curvature: Curvature, h: &mut Stiffness<4>) {
@@ -83,23 +83,16 @@ impl<D: Density> Element<4> for Solid<D> {
         if curvature == Curvature::Constant {
             let values = self.density.modes(rest.material, &REST).values;
             let weight = values.iter().copied().fold(0.0, f64::max); // bounds ∂²ψ/∂F² at rest from above
-            return rest.add_laplacian(weight, h);
+            return rest.shape.add_laplacian(weight, h);
         }
-        let modes = self.density.modes(rest.material, &rest.deformation(x));
-        for (value, q) in modes.values.iter().zip(&modes.matrices) {
-            let weight =
-                rest.volume * if curvature == Curvature::Projected { value.max(0.0) } else { *value };
-            if weight != 0.0 {
-                let w = rest.gradients.map(|n| q.map(|row| dot(&row, &n)));
-                add_outer(weight, &w, h); // (1)
-            }
-        }
+        let modes = self.density.modes(rest.material, &rest.shape.deformation(x));
+        rest.shape.add_modes(&modes, curvature == Curvature::Projected, h); // (1)
     }
 
     /// The first flat element is a root of det(F + α D), a cubic in α. *Reference* Smith & Schaefer 2015,
     /// "Bijective parameterization with free boundaries", §3.3.
     fn max_step(&self, e: usize, x: &[[f64; 3]; 4], d: &[[f64; 3]; 4]) -> f64 {
-        let (f, d) = (self.rest[e].deformation(x), self.rest[e].deformation(d));
+        let (f, d) = (self.rest[e].shape.deformation(x), self.rest[e].shape.deformation(d));
         let along = |a: &[[f64; 3]; 3], b: &[[f64; 3]; 3]| (0..3).map(|i| dot(&a[i], &b[i])).sum();
         let cubic = [determinant(&f), along(&cofactor(&f), &d), along(&f, &cofactor(&d)), determinant(&d)];
         SHARE * first_root(cubic)

@@ -285,6 +285,3 @@ pub(crate) fn square_block<T: Real>(a: &Bsr<T>) -> Result<usize, SetupError> {
     }
     Ok(block_rows)
 }
-
-#[cfg(test)]
-mod tests;

@@ -31,6 +31,3 @@ mod smoother;
 mod sweep;
 
 pub(super) use smoother::HalfGaussSeidel;
-
-#[cfg(test)]
-mod tests;

@@ -1,13 +1,14 @@
-use coarsen_core::{LinearOperator, Real};
-use coarsen_sparse::Bsr;
+//! Sweeps over half of a symmetric matrix compared with sweeps over whole rows.
 
-use super::kernel;
-use super::layout::Layout;
-use super::matrix::HalfMatrix;
-use crate::conformance::noise;
-use crate::{Backend, Cpu, DenseBlocks, Matrix, RowSets, SweepDirection};
+use coarsen_backend::conformance::{noise, ring};
+use coarsen_backend::{Backend, Cpu, DenseBlocks, Matrix, RowSets, Smoother, SweepDirection};
 use coarsen_core::parallel::threads;
+use coarsen_core::{Error, LinearOperator, Real};
+use coarsen_sparse::Bsr;
 use coarsen_sparse::assembly::from_blocks;
+
+/// The block sizes with half storage.
+const BLOCKS: [usize; 3] = [2, 3, 6];
 
 /// Returns a symmetric band of n nodes in b x b blocks; some rows have fewer neighbours.
 fn band(n: usize, b: usize) -> Bsr<f64> {
@@ -30,8 +31,25 @@ fn band(n: usize, b: usize) -> Bsr<f64> {
     from_blocks(b * n, b * n, (b, b), &places, &values).unwrap()
 }
 
-fn half_of<S: Real>(sets: &RowSets, a: &Bsr<f64>, d: &DenseBlocks<f64>) -> HalfMatrix<f64, S> {
-    HalfMatrix::new(Layout::new(sets).unwrap(), a, d).unwrap()
+fn half_of<S: Real>(
+    on: Cpu<f64, S>,
+    sets: &RowSets,
+    a: &Bsr<f64>,
+    omega: f64,
+) -> Box<dyn Smoother<f64, Cpu<f64, S>>> {
+    on.gauss_seidel_over(sets, a, omega).unwrap().unwrap()
+}
+
+fn sweep<S: Real>(
+    half: &mut dyn Smoother<f64, Cpu<f64, S>>,
+    direction: SweepDirection,
+    b: &Vec<f64>,
+    x: &mut Vec<f64>,
+) {
+    match direction {
+        SweepDirection::Forward => half.smooth(b, x),
+        SweepDirection::Backward => half.post_smooth(b, x),
+    }
 }
 
 fn same(found: &[f64], expected: &[f64], what: &str) {
@@ -43,26 +61,27 @@ fn same(found: &[f64], expected: &[f64], what: &str) {
 /// Every pass equals the pass over whole rows in the same order.
 #[test]
 fn halves_do_what_whole_rows_do() {
-    for (b, n) in kernel::BLOCKS.into_iter().flat_map(|b| [0, 1, 30, 200].map(|n| (b, n))) {
+    for (b, n) in BLOCKS.into_iter().flat_map(|b| [0, 1, 30, 200].map(|n| (b, n))) {
         let a = band(n, b);
         let d = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
         for chunk in [25, 60, 1000] {
             let sets = RowSets::chunked(a.pattern(), chunk);
-            let on = Cpu::<f64>::new();
-            let mut half = half_of::<f64>(&sets, &a, &d);
+            let on = Cpu::new();
+            let half = half_of(on, &sets, &a, 1.0);
             let (whole, blocks) = (on.matrix(&a).unwrap(), on.blocks(&d).unwrap());
             let [rhs, start] = [1, 2].map(|seed| noise(n * b, seed));
             let (mut y, mut expected) = (start.clone(), start.clone());
-            half.apply(&rhs, &mut y);
+            half.operator().apply(&rhs, &mut y);
             whole.apply(&rhs, &mut expected);
             same(&y, &expected, "product");
-            half.residual(&rhs, &start, &mut y);
+            half.operator().residual(&rhs, &start, &mut y);
             whole.residual(&rhs, &start, &mut expected);
             same(&y, &expected, "residual");
             for omega in [1.0, 0.7] {
+                let mut half = half_of(on, &sets, &a, omega);
                 let (mut x, mut r, mut alone) = (start.clone(), start.clone(), start.clone());
-                half.sweep_from_zero_residual(omega, &rhs, &mut x, &mut r);
-                half.sweep_from_zero(omega, &rhs, &mut alone);
+                half.pre_smooth_residual(&rhs, &mut x, &mut r);
+                half.pre_smooth(&rhs, &mut alone);
                 let mut expected = vec![0.0; n * b];
                 whole.relax(&sets, SweepDirection::Forward, &blocks, omega, &rhs, &mut expected);
                 same(&x, &expected, "start");
@@ -72,7 +91,7 @@ fn halves_do_what_whole_rows_do() {
                 same(&r, &left, "residual of the start");
                 for direction in [SweepDirection::Backward, SweepDirection::Forward] {
                     let (mut x, mut expected) = (start.clone(), start.clone());
-                    half.sweep(direction, omega, &rhs, &mut x);
+                    sweep(&mut *half, direction, &rhs, &mut x);
                     whole.relax(&sets, direction, &blocks, omega, &rhs, &mut expected);
                     same(&x, &expected, "sweep");
                 }
@@ -91,20 +110,19 @@ fn stiff_blocks_in_f32_keep_residuals_and_solutions() {
             *v += 1e5 * [0.6, 0.8, 0.0][e / 3] * [0.6, 0.8, 0.0][e % 3];
         }
     }
-    let d = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
     let sets = RowSets::chunked(a.pattern(), 60);
-    let mut half = half_of::<f32>(&sets, &a, &d);
+    let mut half = half_of(Cpu::mixed(), &sets, &a, 1.0);
     let whole = Cpu::mixed().matrix(&a).unwrap();
     let b = noise(600, 1);
     let (mut x, mut r, mut expected) = (b.clone(), b.clone(), b.clone());
-    half.sweep_from_zero_residual(1.0, &b, &mut x, &mut r);
+    half.pre_smooth_residual(&b, &mut x, &mut r);
     whole.residual(&b, &x, &mut expected);
     same(&r, &expected, "residual of the start");
     let mut image = b.clone();
     whole.apply(&b, &mut image);
     for direction in [SweepDirection::Forward, SweepDirection::Backward] {
         let mut x = b.clone();
-        half.sweep(direction, 1.0, &image, &mut x);
+        sweep(&mut *half, direction, &image, &mut x);
         same(&x, &b, "a solution");
     }
 }
@@ -112,14 +130,13 @@ fn stiff_blocks_in_f32_keep_residuals_and_solutions() {
 #[test]
 fn bits_do_not_depend_on_threads() {
     let a = band(4000, 3);
-    let d = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
     let sets = RowSets::chunked(a.pattern(), 250);
     let rhs = noise(a.shape().0, 1);
     let run = || {
-        let mut half = half_of::<f32>(&sets, &a, &d);
+        let mut half = half_of(Cpu::mixed(), &sets, &a, 1.0);
         let (mut x, mut r) = (rhs.clone(), rhs.clone());
-        half.sweep_from_zero_residual(1.0, &rhs, &mut x, &mut r);
-        half.sweep(SweepDirection::Backward, 1.0, &rhs, &mut x);
+        half.pre_smooth_residual(&rhs, &mut x, &mut r);
+        half.post_smooth(&rhs, &mut x);
         (x, r)
     };
     let one = threads(1, run).unwrap();
@@ -129,8 +146,16 @@ fn bits_do_not_depend_on_threads() {
 
 #[test]
 fn far_couplings_are_left_to_whole_rows() {
-    let a = crate::conformance::ring(1000, 3);
-    let pays = |sets: &RowSets| Layout::new(sets).is_some();
+    let a = ring(1000, 3);
+    let pays = |sets: &RowSets| Cpu::new().gauss_seidel_over(sets, &a, 1.0).unwrap().is_some();
     assert!(!pays(&RowSets::chunked(a.pattern(), 30)));
     assert!(pays(&RowSets::natural(a.pattern())));
+}
+
+/// Sets of another pattern would lead to rows that the matrix does not have.
+#[test]
+fn sets_of_another_matrix_are_refused() {
+    let (a, longer) = (band(30, 3), band(31, 3));
+    let refused = Cpu::new().gauss_seidel_over(&RowSets::natural(longer.pattern()), &a, 1.0).err();
+    assert_eq!(refused, Some(Error::Pattern { what: "a matrix and the row sets of its sweeps" }.into()));
 }

@@ -1,4 +1,7 @@
-use super::*;
+//! Inverses of diagonal blocks, and the blocks that have none.
+
+use coarsen_backend::{DenseBlocks, SetupError};
+use coarsen_sparse::{Bsr, SparseError};
 
 fn matrix(blocks: &[[f64; 4]]) -> Bsr<f64> {
     let places: Vec<(u32, u32)> = (0..blocks.len() as u32).map(|i| (i, i)).collect();
