@@ -34,7 +34,8 @@ pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
     /// Computes and checks everything that depends on the new A. The numbers in use stay unchanged.
     ///
     /// # Errors
-    /// The errors of the build. [`SetupError::NotHere`] if the smoother has no matrix.
+    /// The errors of the build; also if an entry of A is not finite, which a hierarchy does not check again
+    /// (see [`check_storable`](crate::check_storable)). [`SetupError::NotHere`] if the smoother has no matrix.
     fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError>;
 
     /// Replaces the numbers in use by the results of [`prepare`](Self::prepare) for the same A.

@@ -8,6 +8,9 @@ use crate::simd::{self, Kernel, Set};
 /// The number of values per step of the loop. They fill two of the widest registers for `f64`, one for `f32`.
 const LANES: usize = 16;
 
+/// How many steps ahead values are prefetched.
+const AHEAD: usize = 16;
+
 /// The largest absolute value: 0 for an empty slice, NaN if a value is NaN or infinite.
 ///
 /// *Cost* one pass, limited by memory bandwidth; several threads for long vectors.
@@ -34,7 +37,10 @@ impl<T: Real> Kernel<T> for Largest<'_, T> {
     fn run<I: Set<T>>(self, _: I) -> T {
         let (chunks, rest) = self.0.as_chunks::<LANES>();
         let (mut most, mut bad) = ([T::zero(); LANES], [T::zero(); LANES]);
-        for chunk in chunks {
+        for (k, chunk) in chunks.iter().enumerate() {
+            if let Some(ahead) = chunks.get(k + AHEAD) {
+                simd::prefetch(ahead);
+            }
             for lane in 0..LANES {
                 let size = chunk[lane].abs();
                 most[lane] = if size > most[lane] { size } else { most[lane] };

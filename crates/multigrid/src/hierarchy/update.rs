@@ -59,9 +59,9 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Update<T> f
 impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
     /// Updates all levels to new values of the finest matrix. Another pattern causes a build.
     fn follow(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<Reused, SetupError> {
-        finest.check_finite()?;
         let same = finest.block().0 == self.block && Pattern::same(finest.pattern(), &self.pattern);
         if self.recipe.keep == Keep::Nothing || !same {
+            finest.check_finite()?;
             let mut recipe = self.recipe.clone();
             if !Pattern::same(system.matrix.pattern(), &self.elastic) {
                 recipe.coarsening = recipe.coarsening.for_another_pattern();
@@ -69,9 +69,10 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             *self = Self::build(recipe, system, &self.on)?;
             return Ok(if same { Reused::Rest { redone: 1, of: 1 } } else { Reused::Nothing });
         }
-        let mut seconds = Seconds::default();
-
-        let last = self.levels.len();
+        let (last, mut seconds) = (self.levels.len(), Seconds::default());
+        if last == 0 {
+            finest.check_finite()?; // otherwise the smoother checks it
+        }
         let (mut grid, mut above) = (Grid::finest(&system, finest), None);
         for (l, level) in self.levels.iter_mut().enumerate() {
             SetupError::unless_cancelled(&system)?;

@@ -7,13 +7,16 @@
 //! | (A_c)_IJ | Σᵢ w_iIᵀ ⊗ Q_iJ, (m d) x (m d) |
 //!
 //! The d rows of a block are summed weight by weight. For each weight, the d x d numbers of a block of A are
-//! consecutive, so that the inner loops are long. A finished coarse row is then brought into row-major order.
+//! consecutive, so that the inner loops are long. For 3 x 3 blocks and 4 weights, the 4 weights of a number of
+//! A are consecutive instead and fill a pack. A finished coarse row is then brought into row-major order.
 //!
 //! In skinning, m = 4 and w is a weight times X, the homogeneous rest position (x, y, z, 1). If the weights
 //! are 1, fine nodes i and j contribute (X_i X_jᵀ) ⊗ A_ij: Xian, Tong & Liu 2019, §4.2.
 
-use coarsen_core::{Real, simd};
+use coarsen_core::Real;
+use coarsen_core::simd::{self, Pack, Set};
 
+use super::blocks::{Four, Twelve, Width, whole};
 use super::worker::{AHEAD, Done, Make, Refill, Worker};
 use crate::{Bsr, Pattern, ProlongationRef, SparseError, TransposePlan};
 
@@ -45,22 +48,24 @@ impl<T: Real> Weighted<'_, T> {
     /// Sums each coarse row of the worker into `worker.sum`, with unrolled loops for small blocks.
     fn run(&self, worker: &mut Worker<T>, done: &mut dyn Done<T>) -> Result<(), SparseError> {
         let factors = self;
-        match self.p.block.0 {
-            1 => simd::run(WeightedRows::<T, 1> { factors, worker, done }),
-            3 => simd::run(WeightedRows::<T, 3> { factors, worker, done }),
-            12 => simd::run(WeightedRows::<T, 12> { factors, worker, done }), // affine motions
+        match self.p.block {
+            (3, 12) => simd::run(AffineRows { factors, worker, done }),
+            (1, _) => simd::run(WeightedRows::<T, 1> { factors, worker, done }),
+            (3, _) => simd::run(WeightedRows::<T, 3> { factors, worker, done }),
+            (12, _) => simd::run(WeightedRows::<T, 12> { factors, worker, done }), // affine motions
             _ => simd::run(WeightedRows::<T, 0> { factors, worker, done }),
         }
     }
 
-    /// [`run`](Self::run) for `D` unknowns per fine node; `D` = 0 stands for any number.
+    /// [`run`](Self::run) with the given loops over numbers.
     #[inline(always)]
-    fn rows<const D: usize>(
+    fn rows(
         &self,
+        loops: impl Loops<T>,
         worker: &mut Worker<T>,
         done: &mut dyn Done<T>,
     ) -> Result<(), SparseError> {
-        let (d, k) = (if D == 0 { self.p.block.0 } else { D }, self.p.block.1);
+        let (d, k) = (loops.unknowns(), self.p.block.1);
         let (restriction, source) = (self.transpose.pattern(), self.transpose.source());
         worker.q.clear(d * k);
         for coarse in worker.rows.clone() {
@@ -77,7 +82,7 @@ impl<T: Real> Weighted<'_, T> {
                         let range = self.p.pattern.range(j);
                         for (&column, at) in self.p.pattern.indices()[range.clone()].iter().zip(range) {
                             let block = q.rows.block(column, d * k);
-                            add_row::<T, D>(d, self.p.row_of_weights(at), a, block);
+                            loops.add_row(self.p.row_of_weights(at), a, block);
                         }
                     }
                     q.keep(fine, self.p.pattern.row(fine), rows);
@@ -86,13 +91,17 @@ impl<T: Real> Weighted<'_, T> {
                 let (columns, values) = q.take(fine, d * k);
                 sum.room(columns.len(), k * k)?;
                 for (&column, q) in columns.iter().zip(values.chunks_exact(d * k)) {
-                    let block = sum.block(column, k * k);
-                    for (&w, block) in weights.iter().zip(block.chunks_exact_mut(d * k)) {
-                        block.iter_mut().zip(q).for_each(|(c, &q)| *c += w * q);
-                    }
+                    loops.add_sum(weights, q, sum.block(column, k * k));
                 }
             }
-            worker.in_order(d, k);
+            let Worker { sum, turned, .. } = worker;
+            if d != 1 && d != k {
+                turned.resize(d * k, T::zero());
+                for rows in sum.values[..sum.len * k * k].chunks_exact_mut(d * k) {
+                    turned.copy_from_slice(rows);
+                    loops.in_order(k, turned, rows);
+                }
+            }
             done.row(worker, coarse);
             worker.sum.clear(k * k);
         }
@@ -105,35 +114,100 @@ impl<T: Real> Weighted<'_, T> {
     }
 }
 
-/// Q_iJ += w ⊗ A_ij, stored weight by weight.
-#[inline(always)]
-fn add_row<T: Real, const D: usize>(d: usize, weights: &[T], a: &[T], q: &mut [T]) {
-    let area = if D == 0 { d * d } else { D * D };
-    for (&w, q) in weights.iter().zip(q.chunks_exact_mut(area)) {
-        q.iter_mut().zip(&a[..area]).for_each(|(q, &a)| *q += w * a);
+/// The loops over the numbers of blocks, and the order of these numbers in Q and in sums.
+trait Loops<T: Real> {
+    /// d.
+    fn unknowns(&self) -> usize;
+
+    /// Q_iJ += w ⊗ A_ij.
+    fn add_row(&self, weights: &[T], a: &[T], q: &mut [T]);
+
+    /// (A_c)_IJ += wᵀ ⊗ Q_iJ; the d rows of each weight are consecutive.
+    fn add_sum(&self, weights: &[T], q: &[T], c: &mut [T]) {
+        for (&w, c) in weights.iter().zip(c.chunks_exact_mut(q.len())) {
+            c.iter_mut().zip(q).for_each(|(c, &q)| *c += w * q);
+        }
     }
+
+    /// Brings d rows of k numbers into row-major order.
+    fn in_order(&self, k: usize, from: &[T], to: &mut [T]);
 }
 
-impl<T: Real> Worker<T> {
-    /// Brings the blocks of a coarse row from the order by weights into row-major order.
-    fn in_order(&mut self, d: usize, k: usize) {
-        let Self { sum, turned, .. } = self;
-        if d == 1 || d == k {
-            return; // both orders are the same
+/// Weight by weight, for `D` unknowns per fine node; `D` = 0 stands for any number.
+struct ByWeight<const D: usize>(usize);
+
+impl<T: Real, const D: usize> Loops<T> for ByWeight<D> {
+    #[inline(always)]
+    fn unknowns(&self) -> usize {
+        if D == 0 { self.0 } else { D }
+    }
+
+    #[inline(always)]
+    fn add_row(&self, weights: &[T], a: &[T], q: &mut [T]) {
+        let area = if D == 0 { self.0 * self.0 } else { D * D };
+        for (&w, q) in weights.iter().zip(q.chunks_exact_mut(area)) {
+            q.iter_mut().zip(&a[..area]).for_each(|(q, &a)| *q += w * a);
         }
-        turned.resize(d * k, T::zero());
-        for rows in sum.values[..sum.len * k * k].chunks_exact_mut(d * k) {
-            turned.copy_from_slice(rows);
-            for (r, row) in rows.chunks_exact_mut(k).enumerate() {
-                for (to, from) in row.chunks_exact_mut(d).zip(turned.chunks_exact(d * d)) {
-                    to.copy_from_slice(&from[r * d..(r + 1) * d]);
-                }
+    }
+
+    #[inline(always)]
+    fn in_order(&self, k: usize, from: &[T], to: &mut [T]) {
+        let d = Loops::<T>::unknowns(self);
+        for (r, row) in to.chunks_exact_mut(k).enumerate() {
+            for (to, from) in row.chunks_exact_mut(d).zip(from.chunks_exact(d * d)) {
+                to.copy_from_slice(&from[r * d..(r + 1) * d]);
             }
         }
     }
 }
 
-/// [`Weighted::rows`] as a kernel, compiled for several instruction sets.
+/// Number of A by number of A, each with its 4 weights: 3 unknowns per fine node.
+struct ByNumber<S>(S);
+
+impl<T: Real, S: Set<T>> Loops<T> for ByNumber<S> {
+    #[inline(always)]
+    fn unknowns(&self) -> usize {
+        3
+    }
+
+    #[inline(always)]
+    fn add_row(&self, weights: &[T], a: &[T], q: &mut [T]) {
+        type Row<T, S> = <Four as Width>::Pack<T, S>;
+        let (w, a, q) = (whole::<T, Row<T, S>>(self.0, weights, 0), &a[..9], &mut q[..36]);
+        for (e, &a) in a.iter().enumerate() {
+            let sum = Row::<T, S>::splat(self.0, a).mul_add(w, whole(self.0, q, e));
+            // SAFETY: Q_iJ has 9 packs of 4 numbers, as cut above.
+            unsafe { sum.store(q.as_mut_ptr().add(4 * e)) };
+        }
+    }
+
+    #[inline(always)]
+    fn add_sum(&self, weights: &[T], q: &[T], c: &mut [T]) {
+        type Third<T, S> = <Twelve as Width>::Pack<T, S>;
+        let (weights, c) = (&weights[..4], &mut c[..144]);
+        for third in 0..3 {
+            let q: Third<T, S> = whole(self.0, q, third);
+            for (m, &w) in weights.iter().enumerate() {
+                let at = 3 * m + third;
+                let sum = Third::<T, S>::splat(self.0, w).mul_add(q, whole(self.0, c, at));
+                // SAFETY: the sum has 12 packs of 12 numbers, as cut above.
+                unsafe { sum.store(c.as_mut_ptr().add(12 * at)) };
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn in_order(&self, _: usize, from: &[T], to: &mut [T]) {
+        let (from, to) = (&from[..36], &mut to[..36]);
+        for r in 0..3 {
+            for c in 0..12 {
+                to[12 * r + c] = from[4 * (3 * r + c % 3) + c / 3];
+            }
+        }
+    }
+}
+
+/// [`Weighted::rows`] weight by weight as a kernel, compiled for several instruction sets.
 struct WeightedRows<'a, T, const D: usize> {
     factors: &'a Weighted<'a, T>,
     worker: &'a mut Worker<T>,
@@ -144,7 +218,23 @@ impl<T: Real, const D: usize> simd::Kernel<T> for WeightedRows<'_, T, D> {
     type Output = Result<(), SparseError>;
 
     #[inline(always)]
-    fn run<S: simd::Set<T>>(self, _: S) -> Self::Output {
-        self.factors.rows::<D>(self.worker, self.done)
+    fn run<S: Set<T>>(self, _: S) -> Self::Output {
+        self.factors.rows(ByWeight::<D>(self.factors.p.block.0), self.worker, self.done)
+    }
+}
+
+/// [`Weighted::rows`] from displacements to affine motions as a kernel.
+struct AffineRows<'a, T> {
+    factors: &'a Weighted<'a, T>,
+    worker: &'a mut Worker<T>,
+    done: &'a mut dyn Done<T>,
+}
+
+impl<T: Real> simd::Kernel<T> for AffineRows<'_, T> {
+    type Output = Result<(), SparseError>;
+
+    #[inline(always)]
+    fn run<S: Set<T>>(self, set: S) -> Self::Output {
+        self.factors.rows(ByNumber(set), self.worker, self.done)
     }
 }
