@@ -28,6 +28,8 @@ pub(crate) struct Body<P = Solid> {
     pub(crate) f: ImplicitEuler<P>,
     pub(crate) x: Vec<f64>,
     pub(crate) v: Vec<f64>,
+    /// The number of tetrahedra or springs.
+    pub(crate) elements: usize,
     up: usize,
 }
 
@@ -61,7 +63,8 @@ impl Body {
         let mut f = ImplicitEuler::new(Plus::new(solid, pins)?, &masses, STEP)?;
         f.curvature = Curvature::Constant;
         let x = mesh.positions.as_flattened().to_vec();
-        Ok(Self { mesh, f, v: vec![0.0; x.len()], x, up })
+        let elements = mesh.tetrahedra.len();
+        Ok(Self { mesh, f, v: vec![0.0; x.len()], x, elements, up })
     }
 }
 
@@ -83,6 +86,7 @@ impl Body<Sheet> {
                 springs.push((j * n + i + 1, (j + 1) * n + i, 100.0));
             }
         }
+        let elements = springs.len();
         let spring = |(a, b, stiffness): (usize, usize, f64)| {
             let d: f64 = (0..3).map(|k| (positions[a][k] - positions[b][k]).powi(2)).sum();
             Spring { ends: [a as u32, b as u32], stiffness, length: d.sqrt() }
@@ -98,7 +102,7 @@ impl Body<Sheet> {
         f.curvature = Curvature::Constant;
         let x = positions.as_flattened().to_vec();
         let mesh = Mesh { positions, triangles: Vec::new(), tetrahedra: Vec::new() };
-        Ok(Self { mesh, f, v: vec![0.0; x.len()], x, up: 1 })
+        Ok(Self { mesh, f, v: vec![0.0; x.len()], x, elements, up: 1 })
     }
 }
 

@@ -4,6 +4,7 @@
 //!   and smooth weights and for affine and constant coordinates; nonzeros of the coarse matrices.
 //! - `growth`: Fig. 6 and 7, Table 1. The armadillo at sizes from 1.2K to 127K vertices: bytes, iterations,
 //!   times.
+//! - `setups`: Table 1 and 2. Time of a frame and its parts for the eleven set-ups of the paper.
 //! - `stiffness`: Fig. 9. The factor by which a cycle reduces the residual, for μ from 5e2 to 2.56e5.
 //! - `curves`: Fig. 10 to 12. The error of a time step against time, for one cycle per iteration, Gauss-Seidel,
 //!   the semi-iterative method of Wang 2015 and conjugate gradients; pictures for the book.
@@ -27,6 +28,7 @@ mod curves;
 mod errors;
 mod growth;
 mod plot;
+mod setups;
 mod stiffness;
 mod which;
 
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
     let run = || match words.first().map(String::as_str) {
         Some("errors") => errors::run(words.get(1).map_or(Ok(2.0), |height| height.parse())?),
         Some("growth") => growth::run(),
+        Some("setups") => setups::run(),
         Some("stiffness") => stiffness::run(),
         Some("curves") => curves::run(),
         Some("sheets") if words.len() > 1 => {
@@ -46,7 +49,7 @@ fn main() -> ExitCode {
         }
         Some("sheets") => curves::sheets(&[51, 101, 201, 301]),
         Some("which") => which::run(words.get(1).map_or("skinning-which.md", String::as_str)),
-        _ => Err("choose errors, growth, stiffness, curves, sheets or which".into()),
+        _ => Err("choose errors, growth, setups, stiffness, curves, sheets or which".into()),
     };
     match coarsen::parallel::threads(2, run) {
         Ok(Ok(())) => ExitCode::SUCCESS,

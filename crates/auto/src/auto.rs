@@ -10,7 +10,7 @@ use crate::choose::{Choice, MEMORY, Reason, Wish};
 use crate::course::{Course, End, Last};
 use crate::cpu::{DIRECT, Work};
 use crate::drive::{Terms, drive};
-use crate::{Costs, Kind, Method, NoFactor, attainable};
+use crate::{Costs, Kind, Method, NoFactor, attainable, is_solid};
 
 /// Solves a system by the method with the cheapest forecast, and limits the cost of wrong forecasts.
 ///
@@ -194,11 +194,14 @@ impl Auto {
         let system = system.into();
         system.check()?;
         let a = system.whole()?;
-        Ok(self.choice(&a, &diagnose(&a)))
+        Ok(self.choice(system, &a, &diagnose(&a)))
     }
 
-    fn choice(&self, a: &Bsr<f64>, diagnosis: &Diagnosis) -> Choice {
-        let wish = Wish { memory: self.memory, ..Wish::default() };
+    fn choice(&self, system: System<'_, f64>, a: &Bsr<f64>, diagnosis: &Diagnosis) -> Choice {
+        let of_body = system.near_kernel.is_none() && a.block().0 == 3;
+        let positions = system.positions.filter(|_| of_body);
+        let solid = positions.is_some_and(|positions| is_solid(a.pattern(), positions));
+        let wish = Wish { solid, memory: self.memory, ..Wish::default() };
         Choice::new(wish, a.shape().0, diagnosis, |factor| Costs::of(a, factor))
     }
 
@@ -232,7 +235,7 @@ impl Auto {
         let whole = system.whole()?;
         whole.check_finite()?;
         let diagnosis = diagnose(&whole);
-        let choice = self.choice(&whole, &diagnosis);
+        let choice = self.choice(system, &whole, &diagnosis);
         let floats = diagnosis.values.is_some_and(|values| values.floating > 0);
         let scale = power_of_two(b.iter().fold(0.0, |m: f64, v| m.max(v.abs())));
         let scaled = |v: &[f64]| v.iter().map(|v| v / scale).collect::<Vec<f64>>();

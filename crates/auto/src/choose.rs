@@ -2,7 +2,7 @@
 //!
 //! | matrix | method | preconditioner |
 //! |---|---|---|
-//! | symmetric, possibly positive definite | direct up to `QUICK` unknowns; otherwise cg, and direct after work equal to the cost of a factor | block-jacobi as long as its forecast is cheaper, then sa, then weaker ones |
+//! | symmetric, possibly positive definite | direct up to `QUICK` unknowns; otherwise cg, and direct after work equal to the cost of a factor | block-jacobi as long as its forecast is cheaper, then a hierarchy (skinning for solids with positions, sa), then weaker ones |
 //! | symmetric, not positive definite | direct up to `HARD` unknowns, otherwise minres | jacobi if the diagonal is positive, otherwise none |
 //! | unsymmetric | direct up to `HARD` unknowns, otherwise gmres | ilu0, then jacobi, then none |
 //!
@@ -33,6 +33,8 @@ pub struct Wish {
     pub iterate: bool,
     /// Whether smoothed aggregation is a variable preconditioner (a K-cycle).
     pub varies: bool,
+    /// Whether skinning is tried before smoothed aggregation ([`is_solid`](crate::is_solid)).
+    pub solid: bool,
     /// The memory limit in bytes for a factor, if iterations are an alternative. They are for symmetric
     /// matrices with more than 300 unknowns that may be positive definite. For other matrices with up to
     /// 20,000 unknowns no other method is reliable, and a factor is always tried.
@@ -44,7 +46,7 @@ pub const MEMORY: usize = 4 << 30;
 
 impl Default for Wish {
     fn default() -> Self {
-        Self { method: None, iterate: false, varies: false, memory: MEMORY }
+        Self { method: None, iterate: false, varies: false, solid: false, memory: MEMORY }
     }
 }
 
@@ -206,7 +208,7 @@ impl Choice {
             return Self { method: Method::Cg, preconds, why, how: Reason::QuickSetup, plan: None };
         }
         let (kinds, how) = hierarchy(wish);
-        let varies = wish.varies && kinds[0] == Kind::SmoothedAggregation;
+        let varies = wish.varies && kinds[0].is_hierarchy();
         let method = if varies { Method::FlexibleCg } else { Method::Cg };
         let plan = Plan::new(measure(factor), kinds.clone(), Wish { iterate: !factor, ..wish }, method);
         Self { method, preconds: kinds, why, how, plan: Some(plan) }
@@ -225,7 +227,7 @@ impl Choice {
 
 impl Plan {
     fn new(costs: Costs, kinds: Vec<Kind>, wish: Wish, method: Method) -> Self {
-        let (direct, hierarchy) = (costs.direct(), costs.hierarchy());
+        let (direct, hierarchy) = (costs.direct(), costs.hierarchy(first_hierarchy(&kinds)));
         let price = match wish.iterate {
             true => Price::None(NoFactor::Unwanted),
             false => Price::Unknown {
@@ -238,6 +240,11 @@ impl Plan {
         let trial = if costs.block > 1 { Kind::BlockJacobi } else { Kind::Jacobi };
         Self { costs, trial, kinds, method, price, memory: wish.memory }
     }
+
+    /// The expected cost of the first hierarchy, or of smoothed aggregation if there is none.
+    pub(crate) fn hierarchy(&self) -> f64 {
+        self.costs.hierarchy(first_hierarchy(&self.kinds))
+    }
 }
 
 /// One-level preconditioners for definite matrices, from the strongest to the weakest.
@@ -247,12 +254,19 @@ fn maybe_positive(values: &Values) -> bool {
     matches!(values.definiteness, Definiteness::Positive | Definiteness::MaybePositive)
 }
 
-/// Smoothed aggregation, then weaker preconditioners in case its setup fails.
+fn first_hierarchy(kinds: &[Kind]) -> Kind {
+    kinds.iter().copied().find(|kind| kind.is_hierarchy()).unwrap_or(Kind::SmoothedAggregation)
+}
+
+/// Skinning for solids, smoothed aggregation, then weaker preconditioners in case its setup fails.
 fn hierarchy(wish: Wish) -> (Vec<Kind>, Reason) {
     match (wish.method, wish.varies) {
         // A K-cycle is variable, and cg needs a fixed preconditioner.
         (Some(Method::Cg), true) => (ONE_LEVEL.to_vec(), Reason::Fixed),
-        _ => ([&[Kind::SmoothedAggregation], &ONE_LEVEL[..]].concat(), Reason::Scales),
+        _ => {
+            let skinning: &[Kind] = if wish.solid && !wish.varies { &[Kind::Skinning] } else { &[] };
+            ([skinning, &[Kind::SmoothedAggregation], &ONE_LEVEL[..]].concat(), Reason::Scales)
+        }
     }
 }
 

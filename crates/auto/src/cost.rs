@@ -43,6 +43,9 @@ const INCOMPLETE: f64 = 100.0;
 /// The setup cost of smoothed aggregation per entry of s, for matrices in blocks.
 const BLOCKS: f64 = 300.0;
 
+/// The setup cost of skinning per entry of s.
+const HANDLES: f64 = 200.0;
+
 /// The setup cost of smoothed aggregation per entry of s, for scalar matrices.
 const SCALARS: f64 = 350.0;
 
@@ -57,6 +60,9 @@ const UNEVEN: f64 = 70.0;
 
 /// The assumed operator complexity of a hierarchy before it is built.
 const COMPLEXITY: f64 = 1.5;
+
+/// The expected number of iterations with skinning, and its operator complexity.
+const SKINNING: (f64, f64) = (25.0, 1.25);
 
 /// The cost of the ordering per node.
 const ORDERING_NODE: f64 = 5e3;
@@ -129,6 +135,7 @@ impl Costs {
             Kind::Identity => 0.0,
             Kind::Jacobi | Kind::BlockJacobi => START + INVERSES * self.share(),
             Kind::Ic0 | Kind::Ilu0 => START + INCOMPLETE * self.share(),
+            Kind::Skinning => HIERARCHY_START + HANDLES * self.share(),
             Kind::SmoothedAggregation => {
                 HIERARCHY_START + if self.block > 1 { BLOCKS } else { SCALARS } * self.share()
             }
@@ -143,15 +150,17 @@ impl Costs {
             + match kind {
                 Kind::Identity | Kind::Jacobi | Kind::BlockJacobi => product,
                 Kind::Ic0 | Kind::Ilu0 => SWEEPS * product,
-                Kind::SmoothedAggregation => (1.0 + CYCLE * complexity) * product,
+                Kind::SmoothedAggregation | Kind::Skinning => (1.0 + CYCLE * complexity) * product,
             }
     }
 
-    /// The expected cost of setup and iterations of smoothed aggregation, before its setup.
-    pub fn hierarchy(&self) -> f64 {
+    /// The expected cost of setup and iterations of a hierarchy, before its setup.
+    pub fn hierarchy(&self, kind: Kind) -> f64 {
+        if kind == Kind::Skinning {
+            return self.setup(kind) + SKINNING.0 * self.iteration(kind, SKINNING.1);
+        }
         let iterations = ITERATIONS + (UNEVEN - ITERATIONS) * (1.0 - self.evenness).clamp(0.0, 1.0);
-        self.setup(Kind::SmoothedAggregation)
-            + iterations * self.iteration(Kind::SmoothedAggregation, COMPLEXITY)
+        self.setup(kind) + iterations * self.iteration(kind, COMPLEXITY)
     }
 
     /// The cost O of ordering the matrix and computing the structure of its factor.

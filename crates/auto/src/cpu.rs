@@ -107,6 +107,19 @@ impl<'a> Work<'a> {
                 let complexity = built.operator_complexity();
                 Ok((Box::new(built), complexity))
             }
+            (Kind::Skinning, true) => {
+                let System { positions, links, .. } = self.system;
+                let matrix = self.system.matrix.to::<f32>();
+                let system = System { positions, links, ..System::from(&matrix) };
+                let built = Multigrid::skinning().build_from(system, &Cpu::single())?;
+                let complexity = built.operator_complexity();
+                Ok((Box::new(Narrow::new(built, matrix.shape().0)?), complexity))
+            }
+            (Kind::Skinning, false) => {
+                let built = Multigrid::skinning().build_from(self.system, &Cpu::new())?;
+                let complexity = built.operator_complexity();
+                Ok((Box::new(built), complexity))
+            }
             (kind, true) => Ok((one_level(kind, self.system, &Cpu::mixed())?, 1.0)),
             (kind, false) => Ok((one_level(kind, self.system, &Cpu::new())?, 1.0)),
         }
@@ -213,7 +226,7 @@ fn one_level<S: Real>(
     on: &Cpu<f64, S>,
 ) -> Result<Box<dyn Preconditioner<Vec<f64>>>, SetupError> {
     Ok(match kind {
-        Kind::Identity | Kind::SmoothedAggregation => Box::new(coarsen_core::Identity),
+        Kind::Identity | Kind::SmoothedAggregation | Kind::Skinning => Box::new(coarsen_core::Identity),
         Kind::Jacobi => Box::new(Jacobi::default().build_from(system, on)?),
         Kind::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, on)?),
         Kind::Ic0 => Box::new(Ic0::default().build_from(system, on)?),

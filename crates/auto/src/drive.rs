@@ -164,7 +164,7 @@ impl<S: Steps> Drive<'_, '_, S> {
     fn promised(&self, kind: Kind) -> f64 {
         let costs = &self.plan.costs;
         match kind {
-            Kind::SmoothedAggregation => costs.hierarchy(),
+            kind if kind.is_hierarchy() => costs.hierarchy(kind),
             // Without an estimate, the trial is stopped only if its forecast exceeds the iteration limit.
             _ => f64::INFINITY,
         }
@@ -312,7 +312,7 @@ impl<S: Steps> Drive<'_, '_, S> {
         let begun =
             matches!(self.events.last(), Some(Event::Turn { kind, .. }) if kinds.first() == Some(kind));
         let mut at = usize::from(begun);
-        let mut budget = FIRST_TURN * self.plan.costs.hierarchy() * if begun { 2.0 } else { 1.0 };
+        let mut budget = FIRST_TURN * self.plan.hierarchy() * if begun { 2.0 } else { 1.0 };
         let mut last = failed.last().copied().unwrap_or(self.plan.trial);
         loop {
             // Two preconditioners take turns. If one breaks down, the next weaker preconditioner replaces it.

@@ -47,6 +47,15 @@ pub enum Kind {
     Ilu0,
     /// A hierarchy by smoothed aggregation.
     SmoothedAggregation,
+    /// A hierarchy in skinning space, for elastic bodies with positions.
+    Skinning,
+}
+
+impl Kind {
+    /// Whether it is a hierarchy.
+    pub fn is_hierarchy(self) -> bool {
+        matches!(self, Self::SmoothedAggregation | Self::Skinning)
+    }
 }
 
 impl fmt::Display for Kind {
@@ -58,6 +67,7 @@ impl fmt::Display for Kind {
             Self::Ic0 => "ic0",
             Self::Ilu0 => "ilu0",
             Self::SmoothedAggregation => "sa",
+            Self::Skinning => "skinning",
         })
     }
 }

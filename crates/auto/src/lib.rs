@@ -16,6 +16,7 @@
 //! | [`meter`](Meter) | the monitor of a running method |
 //! | [`drive`](drive()) | the order of attempts |
 //! | [`course`](Course) | the record of a run |
+//! | [`solid`](is_solid()) | whether the nodes fill a volume, so that skinning is considered |
 //! | `cpu` | the methods on the CPU, for [`Auto::solve`] |
 //! | [`attainable`](attainable()) | the smallest residual that f64 allows |
 
@@ -31,6 +32,7 @@ mod kind;
 mod ledger;
 mod meter;
 mod rent;
+mod solid;
 
 pub use attainable::{attainable, is_floor};
 pub use auto::{Auto, AutoError, Floor, Solved};
@@ -43,3 +45,4 @@ pub use kind::{Kind, Method};
 pub use ledger::{Item, Ledger};
 pub use meter::{Meter, Order};
 pub use rent::{Advice, NoFactor, Price, Rental};
+pub use solid::is_solid;

@@ -120,7 +120,7 @@ impl Meter<'_> {
         let checked = self.done >= self.check;
         if checked {
             self.total = Some(self.forecast.total(condition()));
-            let wait = if self.kind == Kind::SmoothedAggregation { 1 } else { (self.done / 10).max(5) };
+            let wait = if self.kind.is_hierarchy() { 1 } else { (self.done / 10).max(5) };
             self.check = self.done + wait;
         }
         // Between two forecasts the last forecast is used.
@@ -145,14 +145,11 @@ impl Meter<'_> {
         match self.against {
             // Early forecasts are too high, so the expected total cost is spent before they count.
             Against::Factor { trial }
-                if self.spent >= self.plan.costs.hierarchy()
-                    && rest.is_some_and(|rest| rest > BACK * trial) =>
+                if self.spent >= self.plan.hierarchy() && rest.is_some_and(|rest| rest > BACK * trial) =>
             {
                 total.map(Verdict::GiveUp)
             }
-            Against::Factor { .. } if without => {
-                self.judge_turn(FIRST_TURN * self.plan.costs.hierarchy(), rest)
-            }
+            Against::Factor { .. } if without => self.judge_turn(FIRST_TURN * self.plan.hierarchy(), rest),
             Against::Factor { .. } | Against::Nothing => None,
             Against::Next { setup, whole } => self.against_next(setup, whole, total?, rest?),
             Against::Turns { budget } => self.judge_turn(budget, rest),
@@ -212,6 +209,6 @@ pub(crate) fn order(plan: &Plan, rental: &mut Rental, order: &mut Order<'_>, eve
 impl Meter<'_> {
     /// The number of iterations before the first forecast.
     pub(crate) fn first(kind: Kind) -> usize {
-        if kind == Kind::SmoothedAggregation { LEAST_OF_A_HIERARCHY } else { LEAST }
+        if kind.is_hierarchy() { LEAST_OF_A_HIERARCHY } else { LEAST }
     }
 }

@@ -125,6 +125,7 @@ pub(crate) fn choose(system: System<'_, f64>) -> Result<Solver, AutoError> {
     let solved = Auto { tolerance: TRIAL, ..Auto::default() }.solve(system, &b, &mut x)?;
     Ok(match (solved.method, solved.kind) {
         (Chosen::Direct, _) => Solver::Direct,
+        (_, Kind::Skinning) => Solver::Skinning,
         (_, Kind::SmoothedAggregation) => Solver::Sa,
         (_, Kind::Ic0 | Kind::Ilu0) => Solver::Gs,
         _ => Solver::BlockJacobi,

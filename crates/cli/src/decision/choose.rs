@@ -3,7 +3,7 @@
 use coarsen::auto::{Costs, Course, Event, Kind, Last, NoFactor, Plan, Reason};
 use coarsen::diagnose::Diagnosis;
 
-use crate::arguments::{Method, Precond, name};
+use crate::arguments::{Given, Method, Precond, name};
 use crate::input::ready::Ready;
 
 /// The choice and its reasons.
@@ -29,8 +29,18 @@ pub(crate) struct Wish {
     pub(crate) iterate: bool,
     /// Whether smoothed aggregation is a variable preconditioner.
     pub(crate) varies: bool,
+    /// Whether skinning is tried before smoothed aggregation.
+    pub(crate) solid: bool,
     /// Memory limit of a factor in bytes.
     pub(crate) memory: usize,
+}
+
+/// Whether skinning is tried before smoothed aggregation: for a solid whose positions are known, if no file has
+/// a near null space and no option is for smoothed aggregation.
+pub(crate) fn is_solid(ready: &Ready<'_>, given: &Given) -> bool {
+    let of_body = ready.matrix.block().0 == 3 && given.near_kernel.is_none();
+    let positions = ready.positions.as_deref().filter(|_| of_body && given.aggregation.words().is_empty());
+    positions.is_some_and(|positions| coarsen::auto::is_solid(ready.matrix.pattern(), positions))
 }
 
 /// Chooses for a system.
@@ -48,8 +58,8 @@ impl Choice {
         diagnosis: &Diagnosis,
         measure: impl FnOnce(bool) -> Costs,
     ) -> Self {
-        let Wish { iterate, varies, memory, .. } = wish;
-        let auto = coarsen::auto::Wish { method: wish.method.into(), iterate, varies, memory };
+        let Wish { iterate, varies, solid, memory, .. } = wish;
+        let auto = coarsen::auto::Wish { method: wish.method.into(), iterate, varies, solid, memory };
         let choice = coarsen::auto::Choice::new(auto, n, diagnosis, measure);
         let method = choice.method.into();
         let (preconds, how, plan) = match wish.precond {
@@ -139,6 +149,7 @@ impl From<Kind> for Precond {
             Kind::Ic0 => Self::Ic0,
             Kind::Ilu0 => Self::Ilu0,
             Kind::SmoothedAggregation => Self::Sa,
+            Kind::Skinning => Self::Skinning,
         }
     }
 }
@@ -152,7 +163,7 @@ mod tests {
     use coarsen::sparse::assembly::from_triplets;
 
     fn choose(a: &Bsr<f64>, method: Method, precond: Precond, iterate: bool) -> Choice {
-        let wish = Wish { method, precond, iterate, varies: false, memory: MEMORY };
+        let wish = Wish { method, precond, iterate, varies: false, solid: false, memory: MEMORY };
         Choice::new(wish, a.shape().0, &diagnose(a), |factor| Costs::of(a, factor))
     }
 

@@ -2,7 +2,7 @@
 
 use coarsen::diagnose::Severity;
 
-use super::choose::{Choice, Wish, choose};
+use super::choose::{Choice, Wish, choose, is_solid};
 use super::places::Stages;
 use crate::arguments::{Given, Method, NullSpace, Precision, Precond, Solve, name};
 use crate::error::Failure;
@@ -26,6 +26,7 @@ pub(crate) fn decide(options: &Solve, stages: &Stages, ready: &Ready<'_>) -> Res
             || !matches!(stages, Stages::Cpu)
             || given.null_space != NullSpace::None,
         varies: given.aggregation.varies(),
+        solid: is_solid(ready, given),
         memory: given.memory(),
     };
     let mut choice = choose(ready, wish);

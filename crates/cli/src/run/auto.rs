@@ -6,7 +6,7 @@ use super::attempts::by_choice;
 use super::ending::Ending;
 use super::progress::Progress;
 use crate::arguments::{Compare, Method, NullSpace, Precision, Precond};
-use crate::decision::choose::{Choice, Wish, choose};
+use crate::decision::choose::{Choice, Wish, choose, is_solid};
 use crate::decision::decide::leave_to_the_cpu;
 use crate::decision::places::Stages;
 use crate::error::Failure;
@@ -33,6 +33,7 @@ impl Auto {
             precond: Precond::Auto,
             iterate: given.null_space != NullSpace::None || !matches!(stages, Stages::Cpu),
             varies: given.aggregation.varies(),
+            solid: is_solid(ready, given),
             memory: given.memory(),
         };
         let begin = Instant::now();
