@@ -353,35 +353,3 @@ impl<T: Real, B: Backend> Smoother<T, B> for RowGaussSeidel<T, B> {
         self.bytes
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use coarsen_backend::{Cpu, UpdateExt};
-    use coarsen_problems::elasticity3d;
-
-    /// Half of A is stored only while A is symmetric.
-    #[test]
-    fn an_update_that_is_not_symmetric_sweeps_whole_rows() {
-        let a = elasticity3d(3, 1.0).unwrap().matrix;
-        let mut m = GaussSeidel::default().build(&a, &Cpu::new()).unwrap();
-        assert_eq!((m.matrix().is_none(), m.class()), (true, Class::Symmetric));
-        let mut wind = a.clone();
-        let far = wind.pattern().range(0).find(|&k| wind.pattern().indices()[k] != 0).unwrap();
-        wind.values_mut()[9 * far] += 1.0;
-        let r: Vec<f64> = (0..a.shape().0).map(|i| (i as f64).sin()).collect();
-        let applied = |m: &mut SymmetricGaussSeidel<f64, Cpu>| {
-            let mut z = r.clone();
-            m.apply(&r, &mut z);
-            z
-        };
-        let before = applied(&mut m);
-        m.update(&wind).unwrap();
-        let mut fresh = GaussSeidel::default().build(&wind, &Cpu::new()).unwrap();
-        assert_eq!((m.class(), fresh.class()), (Class::Linear, Class::Linear));
-        assert_eq!(applied(&mut m), applied(&mut fresh));
-        m.update(&a).unwrap();
-        assert_eq!(m.class(), Class::Symmetric);
-        assert_eq!(before, applied(&mut m));
-    }
-}

@@ -22,7 +22,7 @@
 //! | [`subdomains`](Subdomains) | the built preconditioner and its application (§7); `update` computes new values (§6.3) after `check` has refused invalid ones |
 //! | [`additive`](AdditiveSchwarz), `cover` | one level with overlap, plain or restricted; its domains |
 //! | [`inner`](Inner), `sweep` | the solvers of these domains: inverses, factors or sweeps |
-//! | `weights` | the weights of the levels |
+//! | `weights`, `least_energy` | the weights of the levels |
 //! | `table` | the table of levels that `Display` prints |
 
 mod additive;
@@ -34,6 +34,7 @@ mod domains;
 mod eliminate;
 mod exact;
 mod inner;
+mod least_energy;
 mod links;
 mod numbers;
 mod options;

@@ -15,6 +15,7 @@ use coarsen_krylov::start_vector;
 use coarsen_sparse::{Sum, System};
 use num_traits::zero;
 
+use crate::least_energy::least_energy;
 use crate::options::Weights;
 use crate::place::{Changed, Place};
 use crate::subdomains::Subdomains;
@@ -79,76 +80,5 @@ impl<T: Real, B: Place> Subdomains<T, B> {
             let count = inverses.weights.len();
             inverses.weights.copy_from_slice(&weights[..count]);
         })
-    }
-}
-
-/// Returns the w ≥ 0 that minimises wᵀ E w − 2 w·g. The weight of the finest level is positive, which makes
-/// the operator definite. For every subset of the other levels, E w = g is solved, and a positive solution is
-/// a candidate. For more than a dozen levels all weights are 1.
-fn least_energy(g: &[f64], e: &[Vec<f64>]) -> Vec<f64> {
-    let n = g.len();
-    let (mut gain, mut best) = (0.0, vec![1.0; n]);
-    for choice in 0..if n <= 12 { 1_u32 << (n - 1) } else { 0 } {
-        let kept: Vec<usize> = (0..n).filter(|&l| l == 0 || choice >> (l - 1) & 1 == 1).collect();
-        let Some(w) = solve(g, e, &kept).filter(|w| w.iter().all(|&w| w > 0.0)) else { continue };
-        let energy: f64 = kept.iter().zip(&w).map(|(&l, w)| g[l] * w).sum();
-        if energy > gain {
-            (gain, best) = (energy, vec![0.0; n]);
-            kept.iter().zip(w).for_each(|(&l, w)| best[l] = w);
-        }
-    }
-    best
-}
-
-/// Solves E w = g on the levels `kept`, by elimination; `None` if a pivot is not positive.
-fn solve(g: &[f64], e: &[Vec<f64>], kept: &[usize]) -> Option<Vec<f64>> {
-    let n = kept.len();
-    let mut a: Vec<Vec<f64>> =
-        kept.iter().map(|&k| kept.iter().map(|&l| e[k][l]).chain([g[k]]).collect()).collect();
-    for k in 0..n {
-        let pivot = a[k][k];
-        if pivot.is_nan() || pivot <= f64::EPSILON * e[kept[k]][kept[k]] {
-            return None;
-        }
-        for i in k + 1..n {
-            let factor = a[i][k] / pivot;
-            for j in k..=n {
-                a[i][j] -= factor * a[k][j];
-            }
-        }
-    }
-    let mut w = vec![0.0; n];
-    for k in (0..n).rev() {
-        let sum: f64 = (k + 1..n).map(|j| a[k][j] * w[j]).sum();
-        w[k] = (a[k][n] - sum) / a[k][k];
-    }
-    Some(w)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_least_energy_by_hand() {
-        assert_eq!(least_energy(&[2.0, 3.0], &[vec![1.0, 0.0], vec![0.0, 2.0]]), [2.0, 1.5]);
-        // The correction of the second level has the same direction and another length: candidates are 1 x 1
-        // and x² − 2 x.
-        assert_eq!(least_energy(&[4.0, 1.0], &[vec![2.0, 3.0], vec![3.0, 5.0]]), [2.0, 0.0]);
-        assert_eq!(least_energy(&[1.0, 1.0], &[vec![1.0, 1.0], vec![1.0, 1.0]]), [1.0, 0.0], "singular");
-        assert_eq!(
-            least_energy(&[0.0, 1.0], &[vec![1.0, 0.0], vec![0.0, 1.0]]),
-            [1.0, 1.0],
-            "none is positive"
-        );
-    }
-
-    /// All subsets of the levels are tried: here the third level without the second is best.
-    #[test]
-    fn every_choice_of_levels_is_tried() {
-        let e =
-            [[9.7145, 10.6766, 8.5360], [10.6766, 13.3162, 8.1564], [8.5360, 8.1564, 9.9847]].map(Vec::from);
-        let w = least_energy(&[8.4912, 9.9277, 9.2064], &e);
-        assert!((w[0] - 0.257).abs() < 1e-3 && w[1] == 0.0 && (w[2] - 0.703).abs() < 1e-3, "{w:?}");
     }
 }

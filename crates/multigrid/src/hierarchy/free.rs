@@ -20,7 +20,7 @@ const LEAF: usize = 256;
 const ROUND_OFF: f64 = 64.0;
 
 /// The largest number of unknowns per coarse node for which the quick test is used.
-const LARGEST: usize = 6;
+pub(super) const LARGEST: usize = 6;
 /// The factor by which pivots of the quick test must exceed round-off.
 const MARGIN: f64 = 64.0;
 
@@ -31,7 +31,7 @@ pub(super) struct Free<T> {
     /// pᵀ diag(A) p of every column p of P.
     sizes: Vec<T>,
     /// For each coarse node, whether its C may be singular.
-    suspects: Vec<bool>,
+    pub(super) suspects: Vec<bool>,
     /// C, then L.
     c: Vec<T>,
     /// One column of V.
@@ -102,7 +102,7 @@ impl<T: Real> Free<T> {
     }
 
     /// Marks the nodes whose C may be singular.
-    fn suspect(&mut self, coarse: &Bsr<T>) {
+    pub(super) fn suspect(&mut self, coarse: &Bsr<T>) {
         let (k, pattern, sizes) = (coarse.block().0, coarse.pattern(), &self.sizes);
         let pieces = (0..pattern.rows(), &mut self.suspects[..]);
         each(pieces, LEAF, parallel::worth(4 * sizes.len() * k * k), &|(nodes, out): (
@@ -117,7 +117,7 @@ impl<T: Real> Free<T> {
     }
 
     /// Computes S of every node from the rows of P that have entries for the node.
-    fn measure(&mut self, a: &Bsr<T>, p: &Prolongation<T>, transpose: &TransposePlan) {
+    pub(super) fn measure(&mut self, a: &Bsr<T>, p: &Prolongation<T>, transpose: &TransposePlan) {
         let k = p.block().1;
         a.copy_diagonal(&mut self.diagonal);
         let diagonal = &self.diagonal;
@@ -130,7 +130,12 @@ impl<T: Real> Free<T> {
 }
 
 /// Whether certainly no scalar C is near 0. S is bounded from above by the largest entries of A and P.
-fn stiff<T: Real>(coarse: &Bsr<T>, a: &Bsr<T>, p: &Prolongation<T>, transpose: &TransposePlan) -> bool {
+pub(super) fn stiff<T: Real>(
+    coarse: &Bsr<T>,
+    a: &Bsr<T>,
+    p: &Prolongation<T>,
+    transpose: &TransposePlan,
+) -> bool {
     let step = if p.values().is_empty() { T::one() } else { largest(p.values()) };
     let tiny = T::of(MARGIN * ROUND_OFF * T::EPSILON.wide()) * largest(a.values()) * step * step;
     let (pattern, restriction) = (coarse.pattern(), transpose.pattern());
@@ -145,7 +150,7 @@ fn stiff<T: Real>(coarse: &Bsr<T>, a: &Bsr<T>, p: &Prolongation<T>, transpose: &
 
 /// Whether C is certainly regular. The product of all pivots, each divided by the largest diagonal entry,
 /// bounds the smallest pivot of complete pivoting from below. This bound must be well above round-off.
-fn regular<T: Real>(g: &[T], sizes: &[T]) -> bool {
+pub(super) fn regular<T: Real>(g: &[T], sizes: &[T]) -> bool {
     let (k, mut c) = (sizes.len(), [T::zero(); LARGEST * LARGEST]);
     if k > LARGEST || sizes.iter().any(|&s| s <= T::zero()) {
         return false;
@@ -176,7 +181,7 @@ fn regular<T: Real>(g: &[T], sizes: &[T]) -> bool {
 /// which is full for an indefinite C.
 ///
 /// *Reference* Higham 2002, "Accuracy and Stability of Numerical Algorithms", §10.3.
-fn factor<T: Real>(c: &mut [T], k: usize, order: &mut [usize]) -> usize {
+pub(super) fn factor<T: Real>(c: &mut [T], k: usize, order: &mut [usize]) -> usize {
     let (n, tiny) = (order.len(), T::of(ROUND_OFF * T::EPSILON.wide()));
     for p in 0..n {
         let pivot = (p..n).fold(p, |best, i| if c[i * (k + 1)] > c[best * (k + 1)] { i } else { best });
@@ -206,92 +211,5 @@ fn null_vector<T: Real>(l: &[T], k: usize, rank: usize, free: usize, v: &mut [T]
     for i in (0..rank).rev() {
         let sum = (i + 1..rank).fold(l[free * k + i], |s, j| s + l[j * k + i] * v[j]);
         v[i] = -sum / l[i * (k + 1)];
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use coarsen_sparse::assembly;
-
-    /// Returns the result for one coarse node with P = I, so that PᵀAP = A.
-    fn held(block: [f64; 9]) -> Vec<f64> {
-        let a = assembly::from_blocks(3, 3, (3, 3), &[(0, 0)], &block).unwrap();
-        let mut coarse = a.clone();
-        let p = Prolongation::from(Bsr::identity(1, 3).unwrap());
-        let transpose = TransposePlan::new(p.pattern()).unwrap();
-        Free::new(&a, &coarse).hold(&mut coarse, &a, &p, &transpose);
-        coarse.values().to_vec()
-    }
-
-    #[test]
-    fn free_motions_get_a_diagonal_and_others_keep_theirs() {
-        // v = (1, −1, 0): two unknowns that move together.
-        let v = held([2.0, 2.0, 0.0, 2.0, 2.0, 0.0, 0.0, 0.0, 1.0]);
-        let expected = [3.0, 1.0, 0.0, 1.0, 3.0, 0.0, 0.0, 0.0, 1.0];
-        assert!(v.iter().zip(expected).all(|(v, e)| (v - e).abs() < 1e-14), "{v:?}");
-        // Three unknowns with two free motions: the values on (1, 1, 1) are kept, and the block becomes
-        // regular.
-        let v = held([1.0; 9]);
-        let times_ones: Vec<f64> = v.chunks_exact(3).map(|row| row.iter().sum()).collect();
-        assert!(times_ones.iter().all(|s| (s - 3.0_f64).abs() < 1e-14), "{times_ones:?}");
-        let minor = v[0] * v[4] - v[1] * v[3];
-        assert!(minor > 1.0 && v[0] * v[8] - v[2] * v[6] > 1.0, "{v:?}");
-    }
-
-    /// A block that passes the quick test has full rank by complete pivoting. Clearly regular blocks pass the
-    /// test.
-    #[test]
-    fn a_quick_look_agrees_with_complete_pivoting() {
-        for (k, seed) in (1..=LARGEST).flat_map(|k| (0..40).map(move |seed| (k, seed))) {
-            let x = coarsen_krylov::start_vector::<f64>(k * k * (seed + 2));
-            let x = &x[k * k * seed..k * k * (seed + 1)];
-            let mut g: Vec<f64> =
-                (0..k * k).map(|e| (0..k).map(|m| x[e / k * k + m] * x[e % k * k + m]).sum()).collect();
-            let small = 10.0_f64.powi(-(seed as i32)); // from regular to singular
-            (0..k).for_each(|c| (g[(k - 1) * k + c], g[c * k + k - 1]) = (small * g[c], small * g[c]));
-            g[k * k - 1] = small * small * g[0];
-            let sizes: Vec<f64> = (0..k).map(|c| g[c * (k + 1)].max(1e-300)).collect();
-            let mut c: Vec<f64> = (0..k * k).map(|e| g[e] / (sizes[e / k] * sizes[e % k]).sqrt()).collect();
-            let rank = factor(&mut c, k, &mut (0..k).collect::<Vec<_>>());
-            assert!(!regular(&g, &sizes) || rank == k, "{k}, {seed}");
-        }
-        assert!(regular(&[2.0, 1.0, 1.0, 2.0], &[2.0, 2.0]) && regular(&[1e-100], &[1e-100]));
-        for (g, sizes) in
-            [([1.0; 4], [1.0; 2]), ([1.0, 0.0, 0.0, 0.0], [1.0, 0.0]), ([f64::NAN; 4], [1.0; 2])]
-        {
-            assert!(!regular(&g, &sizes), "{g:?}");
-        }
-    }
-
-    /// The scalar test, which uses only the largest entries, passes no node that the exact test marks.
-    #[test]
-    fn scalars_are_spared_only_where_nothing_is_free() {
-        let look = |diagonal: [f64; 2], coupling: f64| {
-            let [first, second] = diagonal;
-            let entries = [(0, 0, first), (0, 1, coupling), (1, 0, coupling), (1, 1, second)];
-            let a = assembly::from_triplets(2, 2, &entries).unwrap();
-            let p = assembly::from_triplets(2, 1, &[(0, 0, 0.5_f64.sqrt()), (1, 0, 0.5_f64.sqrt())]).unwrap();
-            let p = Prolongation::from(p);
-            let transpose = TransposePlan::new(p.pattern()).unwrap();
-            let coarse = coarsen_sparse::GalerkinPlan::new(&a, &p).unwrap().build(&a, &p).unwrap();
-            let mut exact = Free::new(&a, &coarse);
-            exact.measure(&a, &p, &transpose);
-            exact.suspect(&coarse);
-            (stiff(&coarse, &a, &p, &transpose), exact.suspects[0])
-        };
-        assert_eq!(look([2.0, 2.0], -1.0), (true, false));
-        assert_eq!(look([1.0, 1.0], -1.0), (false, true)); // free
-        assert_eq!(look([f64::NAN, 1.0], -1.0), (false, true));
-        assert!(!look([1e14, 1.0], -1.0).1, "contrast is left to the exact test, which marks nothing");
-    }
-
-    #[test]
-    fn regular_and_indefinite_blocks_stay() {
-        for block in
-            [[2.0, 1.0, 0.0, 1.0, 2.0, 0.0, 0.0, 0.0, 1e-9], [1.0, 2.0, 0.0, 2.0, 1.0, 0.0, 0.0, 0.0, 1.0]]
-        {
-            assert_eq!(held(block), block);
-        }
     }
 }

@@ -106,32 +106,3 @@ fn harmonic(graph: &Lengths<'_>, handles: &[u32]) -> Result<Vec<Vec<(u32, f64)>>
     }
     Ok(rows)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// On a line, harmonic weights are linear between handles.
-    #[test]
-    fn harmonic_weights_of_a_line_are_linear() {
-        let nodes = 9;
-        let neighbours = |i: usize| (0..nodes).filter(move |&j| i.abs_diff(j) == 1);
-        let indices: Vec<u32> = (0..nodes).flat_map(|i| neighbours(i).map(|j| j as u32)).collect();
-        let mut offsets = vec![0];
-        (0..nodes).for_each(|i| offsets.push(offsets[i] + neighbours(i).count()));
-        let pattern = Pattern::new(nodes, offsets, indices).unwrap();
-        let lengths = vec![0.5; pattern.len()];
-        let graph = Lengths { pattern: &pattern, lengths: &lengths };
-        let handles = Handles::sample(&graph, &[3], &[]); // nodes 0, 8, 4
-        let (found, values) = weights(Weights::Harmonic, &graph, &handles).unwrap();
-        let row = |i: usize| -> Vec<(u32, f64)> {
-            found.range(i).map(|at| (found.indices()[at], values[at])).collect()
-        };
-        for (i, expected) in [(0, vec![(0, 1.0)]), (1, vec![(0, 0.75), (2, 0.25)]), (4, vec![(2, 1.0)])] {
-            let near = row(i).iter().zip(&expected).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < 1e-12);
-            assert!(near && row(i).len() == expected.len(), "{i}: {:?}", row(i));
-        }
-        let (found, values) = weights(Weights::Constant, &graph, &handles).unwrap();
-        assert_eq!((found.indices(), values), (&handles.controls[0][..], vec![1.0; nodes]));
-    }
-}

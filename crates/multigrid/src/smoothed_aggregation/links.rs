@@ -34,23 +34,3 @@ pub(crate) fn coarsen(links: &Pattern, aggregates: &[u32], count: usize) -> Resu
     }
     Pattern::new(count, offsets, rows.concat())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn neighbours_alone_count_and_so_do_their_aggregates() {
-        let chain = Pattern::new(4, vec![0, 2, 5, 8, 10], vec![0, 1, 0, 1, 2, 1, 2, 3, 2, 3]).unwrap();
-        // A constraint couples the two ends.
-        let tied = Pattern::new(4, vec![0, 3, 6, 9, 12], vec![0, 1, 3, 0, 1, 2, 1, 2, 3, 0, 2, 3]).unwrap();
-        let mut weights = vec![1.0; 12];
-        keep(&chain, &tied, &mut weights);
-        let tie = [2, 9];
-        assert!((0..12).all(|k| (weights[k] == 0.0) == tie.contains(&k)), "{weights:?}");
-        let coarse = coarsen(&chain, &[0, 0, 1, u32::MAX], 2).unwrap();
-        assert_eq!((coarse.row(0), coarse.row(1)), (&[0, 1][..], &[0, 1][..]));
-        let apart = coarsen(&chain, &[0, u32::MAX, 1, 1], 2).unwrap();
-        assert_eq!((apart.row(0), apart.row(1)), (&[0][..], &[1][..]));
-    }
-}

@@ -70,39 +70,3 @@ fn energy<T: Real>(a: &Bsr<T>, diagonal: &[T], modes: &NearKernel) -> f64 {
     let sums = tree(pieces, LEAF, parallel::worth(2 * product.len()), &leaf, &add);
     sums.iter().map(|[energy, size]| if *size > 0.0 { energy / size } else { 0.0 }).sum::<f64>() / k as f64
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use coarsen_problems::{elasticity3d, poisson2d};
-
-    /// Returns D A D with D = 10^(k mod 5 - 2) at node k.
-    fn rescaled(a: &Bsr<f64>) -> Bsr<f64> {
-        let (pattern, block, mut values) = a.clone().into_parts();
-        let d = |k: usize| 10.0_f64.powi(k as i32 % 5 - 2);
-        let size = block.0 * block.1;
-        for i in 0..pattern.rows() {
-            for k in pattern.range(i) {
-                let factor = d(i) * d(pattern.indices()[k] as usize);
-                values[k * size..(k + 1) * size].iter_mut().for_each(|v| *v *= factor);
-            }
-        }
-        Bsr::new(pattern, block, values).unwrap()
-    }
-
-    #[test]
-    fn modes_follow_the_scale_of_the_matrix() {
-        for problem in [poisson2d(12).unwrap(), elasticity3d(5, 1.0).unwrap()] {
-            let (a, b) = (&problem.matrix, problem.matrix.block().0);
-            let modes = || match b {
-                3 => NearKernel::rigid_body_modes(&problem.positions, 3).unwrap(),
-                _ => NearKernel::constants(a.shape().0, b).unwrap(),
-            };
-            assert_eq!(scaled_to_diagonal(&Thresholds::default(), a, modes()).unwrap(), modes());
-            let scaled = scaled_to_diagonal(&Thresholds::default(), &rescaled(a), modes()).unwrap();
-            // Neighbours have scales of 10^(k mod 5 - 2), so the ratio of their modes is 10.
-            let ratio = scaled.row(40 * b)[0] / scaled.row(41 * b)[0];
-            assert!((ratio / 10.0 - 1.0).abs() < 0.5, "{ratio}");
-        }
-    }
-}

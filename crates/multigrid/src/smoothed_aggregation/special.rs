@@ -71,33 +71,3 @@ pub(super) fn rows<T: Real>(a: &Bsr<T>) -> Vec<bool> {
     });
     constrained
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use coarsen_sparse::{Strength, assembly};
-
-    #[test]
-    fn constraints_are_seen_by_row_and_weak_nodes_by_couplings() {
-        // Nodes of two unknowns; the first unknown of node 0 is held, and node 2 is nearly isolated.
-        let entries = [
-            (0, 0, 1.0),
-            (1, 1, 2.0),
-            (1, 3, -1.0),
-            (3, 1, -1.0),
-            (2, 2, 2.0),
-            (3, 3, 2.0),
-            (2, 3, 0.5),
-            (3, 2, 0.5),
-            (4, 4, 1.0),
-            (5, 5, 1.0),
-            (3, 5, -1e-3),
-            (5, 3, -1e-3),
-        ];
-        let a = assembly::from_triplets_blocked(6, 6, (2, 2), &entries).unwrap();
-        let weights = Strength::SpectralRadius { theta: 0.48 }.weights(&a).unwrap();
-        let special = Special::find(&a, &weights, 0.05);
-        assert_eq!(special.rows, [true, false, false, false, true, false]);
-        assert_eq!(special.nodes, [false, false, true]);
-    }
-}

@@ -1,10 +1,20 @@
 //! Hierarchies: coarsenings, cycles, coarse solves and updates.
+//!
+//! Two files of `src` are compiled here again: no public function shows what their tests check, such as the test
+//! that found a block regular. They are small and contain no kernels.
 
 mod aggregates;
+mod aggregation;
 mod coarse_solves;
 mod coarsening;
 mod common;
 mod contract;
+mod filter;
+mod free_motions;
+mod handles;
 mod hierarchy;
 mod methods;
+mod near_kernel;
+mod over_domains;
 mod skinning;
+mod smoothers;

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use coarsen_backend::{Componentwise, Cpu, Setup, SetupError, UpdateExt};
 use coarsen_core::{Preconditioner, Stop};
 use coarsen_krylov::{Cg, Krylov};
-use coarsen_multigrid::{Cut, Multigrid, Sampling, Skinning, Weights};
+use coarsen_multigrid::{Coarsest, Cut, Hierarchy, JacobiCg, Multigrid, Sampling, Skinning};
+use coarsen_multigrid::{Smoothing, Weights};
 use coarsen_problems::{Material, Problem, cloth, softcube};
+use coarsen_relax::GaussSeidel;
 use coarsen_sparse::{Bsr, Contacts, Pattern, Stencil, System, assembly};
 
 fn iterations(a: &Bsr<f64>, m: &mut impl Preconditioner<Vec<f64>>) -> usize {
@@ -197,4 +199,50 @@ fn a_straight_rope_with_smooth_weights_is_solved() {
     let mut m = recipe.build(System { positions: Some(&rest), ..System::from(&a) }, &Cpu::new()).unwrap();
     let found = iterations(&a, &mut m);
     assert!(found <= 20, "{found}");
+}
+
+/// Flat handles have terms on every level. An update that fails on a coarse level, or in the coarsest solve,
+/// leaves all matrices with terms; one that succeeds replaces them all.
+#[test]
+fn a_failed_update_leaves_the_matrices_with_terms() {
+    let p = cloth(21, 0.01).unwrap();
+    let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
+    let coarsest = Coarsest::Iterative(JacobiCg::default());
+    for recipe in [
+        Multigrid { smoothing, ..Multigrid::skinning_levels(&[60, 10]) },
+        Multigrid { smoothing, coarsest, ..Multigrid::skinning_levels(&[60]) },
+    ] {
+        let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+        let seen = |m: &Hierarchy<f64, Cpu, Skinning>| -> Vec<Option<Bsr<f64>>> {
+            (0..m.levels()).map(|level| m.matrix_with_term(level).cloned()).collect()
+        };
+        let r = p.right_hand_side(1);
+        let applied = |m: &mut Hierarchy<f64, Cpu, Skinning>| {
+            let mut z = vec![f64::NAN; r.len()];
+            m.apply(&r, &mut z);
+            z
+        };
+        let (before, z) = (seen(&m), applied(&mut m));
+        assert!(before[0].is_none() && before[1..].iter().all(Option::is_some));
+        assert!(m.matrix_with_term(m.levels()).is_none());
+
+        // Every diagonal block is positive definite, but the products for smooth motions are not.
+        let mut soft = p.matrix.clone();
+        for i in 0..soft.pattern().rows() {
+            let at = soft.pattern().find(i, i).unwrap();
+            soft.values_mut()[9 * at..9 * (at + 1)].iter_mut().for_each(|v| *v *= 0.1);
+        }
+        let failed = m.update(&soft).unwrap_err();
+        assert!(matches!(failed, SetupError::Level { level: 1, .. }), "{failed}");
+        assert_eq!((seen(&m), applied(&mut m)), (before.clone(), z.clone()));
+
+        let mut stiffer = p.matrix.clone();
+        stiffer.values_mut().iter_mut().for_each(|v| *v *= 4.0);
+        m.update(&stiffer).unwrap();
+        for (now, before) in seen(&m)[1..].iter().flatten().zip(before[1..].iter().flatten()) {
+            assert!(now.values().iter().zip(before.values()).all(|(now, before)| *now == 4.0 * before));
+        }
+        // Cycles use these matrices; a factor of four rounds nothing.
+        assert!(applied(&mut m).iter().zip(&z).all(|(now, before)| 4.0 * now == *before));
+    }
 }

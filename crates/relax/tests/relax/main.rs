@@ -2,6 +2,9 @@
 
 mod bad_input;
 mod common;
+mod incomplete;
 mod places;
 mod promises;
+mod spai0;
+mod spectrum;
 mod textbook;

@@ -15,11 +15,11 @@ use crate::common::{applied, near, right_hand_side};
 
 /// A place with vectors and matrices of the host, and chunks of the given number of rows.
 #[derive(Clone)]
-struct Chunked(usize);
+pub(crate) struct Chunked(pub(crate) usize);
 
-struct Stored(Bsr<f64>);
+pub(crate) struct Stored(Bsr<f64>);
 
-struct Diagonal(DenseBlocks<f64>);
+pub(crate) struct Diagonal(DenseBlocks<f64>);
 
 impl Backend for Chunked {
     type Real = f64;

@@ -2,7 +2,10 @@
 
 use coarsen_backend::{Backend, Cpu, DenseBlocks, Reused, Setup, SetupError, Smoother, UpdateExt};
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner};
-use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi, Scaling, Spectrum};
+use coarsen_problems::elasticity3d;
+use coarsen_relax::{
+    BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi, Scaling, Spectrum, SymmetricGaussSeidel,
+};
 use coarsen_sparse::{Bsr, assembly};
 
 use crate::common::{applied, right_hand_side};
@@ -334,4 +337,29 @@ fn the_shift_is_a_share_of_the_diagonal() {
         let off = back.iter().zip(&r).fold(0.0_f64, |s, (x, y)| s.max((x - y).abs()));
         assert!(off < 1e-12 * size, "blocks of {b}, shift {}: off by {off:e} of {size:e}", m.shift());
     }
+}
+
+/// Half of A is stored only while A is symmetric.
+#[test]
+fn an_update_that_is_not_symmetric_sweeps_whole_rows() {
+    let a = elasticity3d(3, 1.0).unwrap().matrix;
+    let mut m = GaussSeidel::default().build(&a, &Cpu::new()).unwrap();
+    assert_eq!((m.matrix().is_none(), m.class()), (true, Class::Symmetric));
+    let mut wind = a.clone();
+    let far = wind.pattern().range(0).find(|&k| wind.pattern().indices()[k] != 0).unwrap();
+    wind.values_mut()[9 * far] += 1.0;
+    let r: Vec<f64> = (0..a.shape().0).map(|i| (i as f64).sin()).collect();
+    let applied = |m: &mut SymmetricGaussSeidel<f64, Cpu>| {
+        let mut z = r.clone();
+        m.apply(&r, &mut z);
+        z
+    };
+    let before = applied(&mut m);
+    m.update(&wind).unwrap();
+    let mut fresh = GaussSeidel::default().build(&wind, &Cpu::new()).unwrap();
+    assert_eq!((m.class(), fresh.class()), (Class::Linear, Class::Linear));
+    assert_eq!(applied(&mut m), applied(&mut fresh));
+    m.update(&a).unwrap();
+    assert_eq!(m.class(), Class::Symmetric);
+    assert_eq!(before, applied(&mut m));
 }

@@ -252,6 +252,3 @@ fn pattern(links: &Links, count: usize) -> Result<Pattern, SparseError> {
     }
     Pattern::new(count, offsets, indices)
 }
-
-#[cfg(test)]
-mod tests;

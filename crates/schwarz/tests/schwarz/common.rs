@@ -2,7 +2,7 @@
 
 use coarsen_core::Preconditioner;
 use coarsen_problems::{Options, Problem};
-use coarsen_schwarz::{Arithmetic, Coarse, Schwarz, Storage};
+use coarsen_schwarz::{Arithmetic, Coarse, Coupling, Schwarz, Storage};
 
 pub(crate) fn problem(name: &str) -> Problem {
     Problem::parse(name, &Options::default()).unwrap()
@@ -38,4 +38,15 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
 pub(crate) fn difference(a: &[f64], b: &[f64]) -> f64 {
     let size = dot(b, b).sqrt();
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt() / size
+}
+
+/// Returns a recipe whose domains grow along all couplings alike.
+pub(crate) fn adjacent(domain: usize, levels: usize, coarse: Coarse) -> Schwarz {
+    Schwarz { domain, levels, coarse, coupling: Coupling::Adjacency, ..exact() }
+}
+
+/// Returns the columns of M⁻¹, from unit vectors.
+pub(crate) fn columns(m: &mut dyn Preconditioner<Vec<f64>>, n: usize) -> Vec<Vec<f64>> {
+    let unit = |j: usize| (0..n).map(|i| f64::from(u8::from(i == j))).collect();
+    (0..n).map(|j| applied(m, &unit(j))).collect()
 }

@@ -31,7 +31,7 @@ fn chain(nodes: usize, b: usize, own: &dyn Fn(usize) -> f64, across: f64, seed: 
 }
 
 /// Returns A⁻¹ r for a dense matrix.
-fn solved(a: &[Vec<f64>], r: &[f64]) -> Vec<f64> {
+pub(crate) fn solved(a: &[Vec<f64>], r: &[f64]) -> Vec<f64> {
     let n = r.len();
     let entries: Vec<_> = (0..n * n).map(|k| ((k / n) as u32, (k % n) as u32, a[k / n][k % n])).collect();
     let mut x = vec![0.0; n];

@@ -1,8 +1,15 @@
-//! Domains: formulas, laws, patches, and one level with overlap.
+//! Domains: their growth, matrices and lists, formulas, laws, patches, and one level with overlap.
 
 mod common;
 mod damped;
+mod domain_matrices;
 mod formulas;
+mod growth;
 mod laws;
+mod least_energy;
+mod links;
+mod numbering;
 mod one_level;
+mod overlap;
+mod packed;
 mod patches;

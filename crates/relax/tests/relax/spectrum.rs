@@ -1,0 +1,56 @@
+//! Bounds of spectral radii: for known matrices, from a part of the rows, and for values that are not finite.
+
+use coarsen_backend::DenseBlocks;
+use coarsen_krylov::{SpectralRadius, start_vector};
+use coarsen_relax::Spectrum;
+use coarsen_sparse::{Bsr, assembly};
+
+#[test]
+fn it_bounds_dominant_and_other_matrices() {
+    for (spec, largest) in [("poisson2d:30", 2.0), ("anisotropic2d:20", 2.5), ("elasticity3d:4", 9.0)] {
+        let a = coarsen_problems::Problem::parse(spec, &Default::default()).unwrap().matrix;
+        let inverses = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
+        let bound = Spectrum::new(10, 1.1).bound(&a, &inverses).unwrap();
+        let mut sharp = SpectralRadius::default();
+        (sharp.steps, sharp.safety) = (60, 1.0);
+        let radius = sharp.estimate(&a, &mut &inverses, &start_vector(a.shape().0)).unwrap();
+        assert!(bound >= radius && bound <= largest, "{spec}: {radius} <= {bound} <= {largest}");
+    }
+}
+
+/// Returns the size in bytes of the five vectors of an estimate with an eighth of the rows.
+fn part(a: &Bsr<f64>) -> usize {
+    5 * (a.shape().0 / 8) * size_of::<f64>()
+}
+
+/// A part of the rows reaches the bound for the 5- and 7-point stencils, but not for the 9-point stencil.
+#[test]
+fn a_look_at_some_rows_spares_the_others() {
+    for spec in ["poisson2d:260", "poisson3d:60"] {
+        let a = coarsen_problems::Problem::parse(spec, &Default::default()).unwrap().matrix;
+        let inverses = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
+        let mut spectrum = Spectrum::new(6, 1.1);
+        let bound = spectrum.bound(&a, &inverses).unwrap();
+        assert_eq!(bound, 2.0, "{spec}");
+        assert_eq!(spectrum.bytes(), part(&a), "{spec}: vectors of a part only");
+    }
+    // The 9-point stencil with equal weights: the bound is 2, ρ about 1.5.
+    let n = 260_u32;
+    let near = |i: u32| i.saturating_sub(1)..(i + 2).min(n);
+    let entries: Vec<(u32, u32, f64)> = (0..n * n)
+        .flat_map(|i| near(i / n).flat_map(move |x| near(i % n).map(move |y| (i, x * n + y))))
+        .map(|(i, j)| (i, j, if i == j { 8.0 } else { -1.0 }))
+        .collect();
+    let a = assembly::from_triplets((n * n) as usize, (n * n) as usize, &entries).unwrap();
+    let inverses = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
+    let mut spectrum = Spectrum::new(6, 1.1);
+    let bound = spectrum.bound(&a, &inverses).unwrap();
+    assert!((1.5..1.7).contains(&bound) && spectrum.bytes() > 8 * part(&a), "{bound}");
+}
+
+#[test]
+fn what_is_not_finite_is_refused() {
+    let a = assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, f64::NAN), (1, 1, 1.0)]).unwrap();
+    let inverses = DenseBlocks::new(1, vec![1.0, 1.0]).unwrap();
+    assert!(Spectrum::new(10, 1.1).bound(&a, &inverses).is_err());
+}
