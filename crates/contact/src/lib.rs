@@ -1,4 +1,4 @@
-//! Contact by quadratic penalties: of nodes with obstacles, and of bodies with each other and with
+//! Contact by quadratic penalties: of nodes with obstacles, and of bodies and cloth with each other and with
 //! themselves.
 //!
 //! [`Obstacle`] and [`BodyContact`] are energies of the gap g of each contact,
@@ -18,6 +18,7 @@
 //! | [`shape`](Shape) | the trait of obstacles: distance, normal, curvature |
 //! | [`plane`](Plane), [`sphere`](Sphere), [`capsule`](Capsule) | three shapes |
 //! | [`obstacle`](Obstacle) | contact of nodes with a shape |
+//! | [`cloth`](ClothContact) | contact of cloth with itself and with obstacles of triangles; continuous detection |
 //! | [`bodies`](BodyContact) | contact of bodies of tetrahedra with each other and with themselves |
 //! | `detector` | the detection of contacts |
 //! | `rest_surface` | the surface triangle through which a vertex leaves |
@@ -30,6 +31,7 @@
 mod aabb;
 mod bodies;
 mod capsule;
+mod cloth;
 mod components;
 mod contact;
 mod detector;
@@ -46,6 +48,7 @@ mod triangle;
 pub use aabb::Aabb;
 pub use bodies::BodyContact;
 pub use capsule::Capsule;
+pub use cloth::{ClothContact, Pair, Touch, time_of_impact};
 pub use contact::Contact;
 pub use error::ContactError;
 pub use hash::SpatialHash;

@@ -1,6 +1,7 @@
 //! Contact: pairs of a hash, derivatives and forces, meshes at rest, and bodies that are pushed apart.
 
 mod bodies;
+mod cloth;
 mod common;
 mod hash;
 mod held;
