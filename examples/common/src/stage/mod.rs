@@ -45,6 +45,14 @@ pub enum Solid {
 }
 
 impl Solid {
+    /// The radius; `None` for a plane.
+    pub fn radius(&self) -> Option<f64> {
+        match *self {
+            Self::Plane { .. } => None,
+            Self::Sphere { radius, .. } | Self::Capsule { radius, .. } => Some(radius),
+        }
+    }
+
     /// The signed distance of the solid, grown by `skin` on all sides.
     ///
     /// # Errors
