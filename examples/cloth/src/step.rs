@@ -14,6 +14,7 @@ use coarsen::optimize::{DescentOutcome, Forcing, Norm, node_weights};
 use coarsen::prelude::*;
 use coarsen::schwarz::Place;
 use coarsen::sparse::SystemAt;
+use coarsen_contact::Pair;
 use examples_common::Failure;
 use examples_common::solver::{Clock, Solver, choose};
 
@@ -33,6 +34,21 @@ pub(crate) struct NotFinite {
     step: usize,
     advice: &'static str,
 }
+
+/// A step that is not possible: the forces press a pair together that is at its smallest distance.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "frame {frame}, step {step}: {pair} block every step; the last frame on disk is good: take a smaller --dt or a \
+     larger --thickness"
+)]
+pub(crate) struct Blocked {
+    frame: usize,
+    step: usize,
+    pair: Pair,
+}
+
+/// A step is blocked if it fails and contact leaves less than this share of the last direction.
+const BLOCKED: f64 = 1e-6;
 
 /// A scene and the solver for its steps.
 pub(crate) struct Stepper<B: Place<Real = f64>> {
@@ -113,6 +129,13 @@ impl<B: Place<Real = f64>> Stepper<B> {
         if report.outcome == DescentOutcome::NotFinite || next.iter().any(|x| !x.is_finite()) {
             let advice = DescentOutcome::NotFinite.advice();
             return Err(NotFinite { frame: state.frame, step, advice }.into());
+        }
+        let failed =
+            matches!(report.outcome, DescentOutcome::LineSearchFailed(_) | DescentOutcome::NoDirection(_));
+        if let Some((share, pair)) = f.objective.potential.second.blocking().filter(|_| failed)
+            && share < BLOCKED
+        {
+            return Err(Blocked { frame: state.frame, step, pair }.into());
         }
         for ((v, x), next) in state.v.iter_mut().zip(&state.x).zip(&next) {
             *v = (next - x) / h;

@@ -1,7 +1,7 @@
 //! Nodes, masses and potentials of a scene.
 
-use coarsen::elastic::{Bending, Fabric, Membrane, Nodes, Potential, Total};
-use coarsen_contact::{Obstacle, Shape};
+use coarsen::elastic::{Bending, Fabric, Membrane, Nodes, Plus, Potential, Total};
+use coarsen_contact::{ClothContact, Obstacle, Shape};
 
 use crate::air::Air;
 use crate::crossing::{Crossing, Crossings};
@@ -27,8 +27,8 @@ const THICKNESS: [f64; 2] = [2e-3, 0.25];
 /// Standard gravity in m/s².
 pub(crate) const GRAVITY: [f64; 3] = [0.0, -9.81, 0.0];
 
-/// All energies except gravity.
-pub(crate) type Forces = Total<Box<dyn Potential>>;
+/// All energies except gravity: stretching, bending and solids; contact of triangles.
+pub(crate) type Forces = Plus<Total<Box<dyn Potential>>, ClothContact>;
 
 /// A scene to be simulated.
 pub(crate) struct World {
@@ -105,7 +105,6 @@ impl World {
                 return Err(SceneError::Inside { vertex, depth, obstacle: index });
             }
         }
-        let forces = Total::new(parts)?;
         let wind = match cloth.wind.as_deref() {
             Some(&[x, y, z]) => [x, y, z],
             _ => scene.wind,
@@ -119,6 +118,8 @@ impl World {
         if let Some(Crossing { edge, triangle }) = crossings.find(&positions).first() {
             return Err(SceneError::Crossing { edge: *edge, triangle: *triangle });
         }
+        let contact = ClothContact::new(crossings.triangles(), &held, &positions, thickness, stiffness)?;
+        let forces = Plus::new(Total::new(parts)?, contact)?;
         Ok(Self { fixed: Fixed { nodes, positions, masses, solids, air, crossings }, forces })
     }
 }
@@ -128,7 +129,8 @@ impl Fixed {
     pub(crate) fn row(&self, forces: &mut Forces, state: &State) -> Row {
         let points = state.x.as_chunks().0;
         let touches = |p: &&[f64; 3]| self.solids.iter().any(|solid| solid.distance(**p) < 0.0);
-        let contacts = points.iter().filter(touches).count();
+        let pairs = forces.second.detect(&state.x).map_or(0, <[_]>::len);
+        let contacts = pairs + points.iter().filter(touches).count();
         let penetrations = self.crossings.count(&all(&self.nodes, &state.x));
         Row { contacts, penetrations, ..state.row(forces, &self.masses) }
     }
