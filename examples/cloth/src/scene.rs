@@ -53,7 +53,7 @@ pub(crate) struct Scene {
 
 /// The top of the box, and half its sides outside and inside.
 const TOP: f64 = 0.4;
-const SIDES: [f64; 2] = [0.4, 0.15];
+const SIDES: [f64; 2] = [0.3, 0.15];
 
 /// The gap between a falling sheet and what it falls on.
 const GAP: f64 = 0.05;

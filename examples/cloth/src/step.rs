@@ -2,13 +2,16 @@
 //!
 //! > minimise f(x) = ½ (x − y)ᵀ M (x − y) / h² + E(x),    y = x_n + h v_n + h² g    (1)
 //!
-//! from x_n by Newton's method with projected Hessians: Baraff & Witkin 1998, whose step is the first
-//! iteration. Then v_{n+1} = (x_{n+1} − x_n) / h.
+//! by Newton's method, from x_n + h v_n or as far on this way as contact allows, or from x_n where f is lower
+//! there. It uses the exact Hessian,
+//! and where that is indefinite the projected one. The first iteration is the linearised step of Baraff & Witkin
+//! 1998. Then v_{n+1} = (x_{n+1} − x_n) / h. Contact bounds every step of the descent, so that no iterate
+//! penetrates, whether the descent converges or not.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use coarsen::elastic::ImplicitEuler;
+use coarsen::elastic::{ImplicitEuler, Potential};
 use coarsen::follow::{Follower, Placed};
 use coarsen::optimize::{DescentOutcome, Forcing, Norm, node_weights};
 use coarsen::prelude::*;
@@ -91,7 +94,7 @@ impl<B: Place<Real = f64>> Stepper<B> {
         (descent.norm, descent.refresh) = (norm, Refresh::AtStart);
         let inner = Stop { max_iterations: method.inner, ..Stop::relative(0.5) };
         let rule = Newton::with(Cg::new(inner), Forcing::EisenstatWalker);
-        let f = Placed::new(f, &state.x, inverse, on)?;
+        let f = Placed::new(f, &state.x, inverse, on)?.projecting_on_demand();
         clock.take(); // the setup here does not count for a step
         Ok(Self { on: on.clone(), f, rule, descent, clock, fixed, x: on.vector(&state.x)? })
     }
@@ -121,10 +124,15 @@ impl<B: Place<Real = f64>> Stepper<B> {
         let h = f.objective.step();
         state.work += fixed.air.push(&fixed.nodes, &fixed.masses, &state.x, h, &mut state.v);
         f.objective.begin(&state.x, &state.v, GRAVITY)?;
-        on.write(&state.x, x)?;
+        let forward: Vec<f64> = state.v.iter().map(|v| h * v).collect();
+        let share = f.objective.potential.max_step(&state.x, &forward).min(1.0);
+        let mut next: Vec<f64> = state.x.iter().zip(&forward).map(|(x, d)| x + share * d).collect();
+        if f.objective.value(&next) > f.objective.value(&state.x) {
+            next.copy_from_slice(&state.x);
+        }
+        on.write(&next, x)?;
         rule.forget();
         let report = descent.minimize(f, rule, x, &mut ())?;
-        let mut next = vec![0.0; state.x.len()];
         on.read(x, &mut next)?;
         if report.outcome == DescentOutcome::NotFinite || next.iter().any(|x| !x.is_finite()) {
             let advice = DescentOutcome::NotFinite.advice();

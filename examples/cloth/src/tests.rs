@@ -15,6 +15,8 @@ use crate::rows::Row;
 use crate::run;
 use crate::scene::SceneChoice;
 
+mod contact;
+
 /// A folder that is removed at the end of a test.
 struct Folder(PathBuf);
 
