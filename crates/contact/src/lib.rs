@@ -6,7 +6,7 @@
 //! > E = Σ k/2 min(g, 0)²,   ∇²E ≈ Σ k ∇g ∇gᵀ
 //!
 //! (Xian, Tong & Liu 2019, §4.6). Both implement [`Potential`](coarsen_elastic::Potential). They are added to
-//! elastic energies, and their Hessian is stored separately from the matrix. There is no friction.
+//! elastic energies, and their Hessian is stored separately from the matrix. [`Friction`] acts between nodes and shapes.
 //!
 //! [`SpatialHash`] finds pairs of boxes that overlap. It does not depend on bodies. It also works for boxes
 //! of triangles and edges that are grown by a distance or swept along a step.
@@ -19,6 +19,7 @@
 //! | [`plane`](Plane), [`sphere`](Sphere), [`capsule`](Capsule) | three shapes |
 //! | [`obstacle`](Obstacle) | contact of nodes with a shape |
 //! | [`cloth`](ClothContact) | contact of cloth with itself and with obstacles of triangles; continuous detection |
+//! | [`friction`](Friction) | friction of nodes with a shape that may turn |
 //! | [`bodies`](BodyContact) | contact of bodies of tetrahedra with each other and with themselves |
 //! | `detector` | the detection of contacts |
 //! | `rest_surface` | the surface triangle through which a vertex leaves |
@@ -36,6 +37,7 @@ mod components;
 mod contact;
 mod detector;
 mod error;
+mod friction;
 mod hash;
 mod obstacle;
 mod penetration;
@@ -51,6 +53,7 @@ pub use capsule::Capsule;
 pub use cloth::{ClothContact, Pair, Touch, time_of_impact};
 pub use contact::Contact;
 pub use error::ContactError;
+pub use friction::{Friction, Spin};
 pub use hash::SpatialHash;
 pub use obstacle::Obstacle;
 pub use penetration::Penetration;

@@ -3,6 +3,7 @@
 mod bodies;
 mod cloth;
 mod common;
+mod friction;
 mod hash;
 mod held;
 mod meshes;
