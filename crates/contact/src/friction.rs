@@ -80,7 +80,7 @@ impl<S: Shape> Friction<S> {
     /// N/m, the coefficient μ, and steps of `h` seconds. Nothing touches before the first step.
     ///
     /// # Errors
-    /// [`ContactError::Value`] for a k, μ or h that is not positive, and for numbers that are not finite.
+    /// [`ContactError::Value`] for a k or h that is not positive, a negative μ, and for numbers that are not finite.
     pub fn new(
         nodes: usize,
         shape: S,
@@ -92,7 +92,10 @@ impl<S: Shape> Friction<S> {
         finite("a point of the axis of a solid", spin.through)?;
         finite("the rate of a solid", spin.rate)?;
         let stiffness = positive("the stiffness of an obstacle", stiffness)?;
-        let coefficient = positive("the coefficient of friction", coefficient)?;
+        if !(coefficient.is_finite() && coefficient >= 0.0) {
+            let (what, range) = ("the coefficient of friction", "0 or more, and finite");
+            return Err(ContactError::Value { what, found: coefficient, range });
+        }
         let h = positive("the time step", h)?;
         let pattern = Arc::new(Pattern::diagonal(nodes)?);
         Ok(Self { shape, spin, stiffness, coefficient, h, pattern, grips: Vec::new() })
@@ -179,7 +182,7 @@ impl<S: Shape> Potential for Friction<S> {
         self.grips.clear();
         for (node, x) in x.as_chunks().0.iter().enumerate() {
             let gap = self.shape.distance(*x);
-            if gap < 0.0 {
+            if gap < 0.0 && self.coefficient > 0.0 {
                 let turned = cross(self.spin.rate, sub(*x, self.spin.through));
                 let anchor = std::array::from_fn(|k| x[k] + self.h * turned[k]);
                 let force = self.coefficient * self.stiffness * -gap;

@@ -68,6 +68,9 @@ pub(crate) struct Cloth {
     /// shortest edge.
     #[arg(long, value_parser = positive)]
     pub(crate) thickness: Option<f64>,
+    /// Coefficient of friction with balls, bars and the ground.
+    #[arg(long, default_value_t = 0.3, value_parser = not_negative)]
+    pub(crate) friction: f64,
     /// Damping in 1/s: the rate at which velocities relative to the air decay.
     #[arg(long, default_value_t = 0.0, value_parser = not_negative)]
     pub(crate) damping: f64,

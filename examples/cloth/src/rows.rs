@@ -32,7 +32,7 @@ pub(crate) struct Row {
     pub(crate) kinetic: f64,
     /// Elastic energy with that of contacts, J.
     pub(crate) elastic: f64,
-    /// The work of the air since the start, J.
+    /// The work of the air and of friction since the start, J.
     pub(crate) work: f64,
     /// The momentum of the free nodes, kg m/s.
     pub(crate) momentum: [f64; 3],

@@ -7,6 +7,7 @@
 
 use clap::ValueEnum;
 use coarsen::mesh::Mesh;
+use coarsen_contact::Spin;
 use examples_common::stage::{GROUND, Solid, View};
 
 use crate::sheet::Sheet;
@@ -24,7 +25,7 @@ pub(crate) enum SceneChoice {
     DropHorizontal,
     /// A sheet that falls upright on the same box.
     DropVertical,
-    /// A sheet that falls on a ball.
+    /// A sheet that falls on a ball that turns.
     Sphere,
     /// A sheet that falls on two bars.
     Bars,
@@ -43,6 +44,8 @@ pub(crate) struct Scene {
     pub(crate) held: Vec<bool>,
     /// Obstacles.
     pub(crate) solids: Vec<Solid>,
+    /// How the solids turn; those after the list do not.
+    pub(crate) spins: Vec<Spin>,
     /// An obstacle of triangles; may be empty.
     pub(crate) still: Mesh,
     /// The velocity of the air in m/s.
@@ -54,6 +57,9 @@ pub(crate) struct Scene {
 /// The top of the box, and half its sides outside and inside.
 const TOP: f64 = 0.4;
 const SIDES: [f64; 2] = [0.3, 0.15];
+
+/// The rate at which the ball turns about the vertical axis, in radians per second.
+const TURN: f64 = 2.0;
 
 /// The gap between a falling sheet and what it falls on.
 const GAP: f64 = 0.05;
@@ -81,6 +87,7 @@ impl SceneChoice {
             axes: FLAT,
             held: vec![false; sheet.rest.len()],
             solids: vec![GROUND],
+            spins: Vec::new(),
             still: Mesh::default(),
             wind: [0.0; 3],
             view: view(0.6, 1.0, 25.0, 18.0),
@@ -120,6 +127,7 @@ impl SceneChoice {
                 Scene {
                     middle: [0.0, 0.75 + GAP, 0.0],
                     solids: vec![GROUND, ball],
+                    spins: vec![Spin::default(), Spin { through: [0.0; 3], rate: [0.0, TURN, 0.0] }],
                     view: view(0.55, 0.75, 25.0, 18.0),
                     ..base
                 }

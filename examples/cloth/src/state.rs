@@ -15,7 +15,7 @@ pub(crate) struct State {
     pub(crate) x: Vec<f64>,
     /// Velocities.
     pub(crate) v: Vec<f64>,
-    /// The work of the air since the start, J.
+    /// The work of the air and of friction since the start, J.
     pub(crate) work: f64,
 }
 
@@ -36,7 +36,7 @@ impl State {
                 momentum[k] += m * v[k];
             }
         }
-        let elastic = forces.energy(&self.x).value;
+        let elastic = forces.first.energy(&self.x).value;
         Row {
             frame: self.frame,
             energy: elastic + (kinetic - height),

@@ -140,11 +140,15 @@ impl<B: Place<Real = f64>> Stepper<B> {
         }
         let failed =
             matches!(report.outcome, DescentOutcome::LineSearchFailed(_) | DescentOutcome::NoDirection(_));
-        if let Some((share, pair)) = f.objective.potential.second.blocking().filter(|_| failed)
+        if let Some((share, pair)) = f.objective.potential.first.second.blocking().filter(|_| failed)
             && share < BLOCKED
         {
             return Err(Blocked { frame: state.frame, step, pair }.into());
         }
+        let mut friction = vec![0.0; next.len()];
+        f.objective.potential.second.add_gradient(&next, &mut friction);
+        let work = |((f, x), next): ((&f64, &f64), &f64)| f * (x - next);
+        state.work += friction.iter().zip(&state.x).zip(&next).map(work).sum::<f64>();
         for ((v, x), next) in state.v.iter_mut().zip(&state.x).zip(&next) {
             *v = (next - x) / h;
         }

@@ -135,6 +135,24 @@ fn solids_hold_the_cloth() {
     }
 }
 
+/// The ball drags the cloth along by friction, and turns it about its axis.
+#[test]
+fn the_ball_turns_the_cloth() {
+    let folder = Folder::new("turn");
+    let spin = |friction: &str| {
+        let fixed = ["--scene", "sphere", "--frames", "10", "--vertices", "225", "--dt", "0.005"];
+        let rows = folder.run(&[&fixed[..], &["--friction", friction]].concat()).unwrap();
+        check_balance(&rows, 1e-3);
+        // The turn of the sheet about the vertical axis: positive from +z to +x.
+        let (before, after) = (folder.surface(0), folder.surface(10));
+        let turn = |(a, b): (&[f64; 3], &[f64; 3])| a[2] * b[0] - a[0] * b[2];
+        (before.iter().zip(&after).map(turn).sum::<f64>(), rows[10].work)
+    };
+    let (free, gripped) = (spin("0"), spin("0.8"));
+    assert!(free.1 == 0.0 && gripped.1 != 0.0);
+    assert!(gripped.0 > free.0.abs() + 0.1, "{gripped:?} {free:?}");
+}
+
 /// All solvers and places lead to the same positions.
 #[test]
 fn solvers_agree() {
@@ -215,6 +233,7 @@ fn sheets_come_from_files() {
 fn arguments_without_meaning_are_refused() {
     let wrong = [
         &["--dt", "0.05"][..],
+        &["--friction", "-0.1"],
         &["--stiffness", "0"],
         &["--density", "nan"],
         &["--density", "0"],

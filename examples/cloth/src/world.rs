@@ -1,7 +1,7 @@
 //! Nodes, masses and potentials of a scene.
 
 use coarsen::elastic::{Bending, Fabric, Membrane, Nodes, Plus, Potential, Total};
-use coarsen_contact::{ClothContact, Obstacle, Shape};
+use coarsen_contact::{ClothContact, Friction, Obstacle, Shape};
 
 use crate::air::Air;
 use crate::crossing::{Crossing, Crossings};
@@ -27,8 +27,8 @@ const THICKNESS: [f64; 2] = [2e-3, 0.25];
 /// Standard gravity in m/s².
 pub(crate) const GRAVITY: [f64; 3] = [0.0, -9.81, 0.0];
 
-/// All energies except gravity: stretching, bending and solids; contact of triangles.
-pub(crate) type Forces = Plus<Total<Box<dyn Potential>>, ClothContact>;
+/// All energies except gravity: stretching, bending and solids; contact of triangles; friction with solids.
+pub(crate) type Forces = Plus<Plus<Total<Box<dyn Potential>>, ClothContact>, Total<Friction<Box<dyn Shape>>>>;
 
 /// A scene to be simulated.
 pub(crate) struct World {
@@ -91,13 +91,18 @@ impl World {
         let stiffness = CONTACT * fabric.stretch;
         // The pattern of bending contains that of the membrane.
         let mut parts: Vec<Box<dyn Potential>> = vec![Box::new(bending), Box::new(membrane)];
-        let mut solids = Vec::new();
+        let (mut solids, mut frictions) = (Vec::new(), Vec::new());
         for (index, solid) in scene.solids.iter().enumerate() {
             let fault = |source| SceneError::Obstacle { index, source };
             // An edge whose ends are on a ball of radius r + s is outside of the ball of radius r.
             let sag = solid.radius().map_or(0.0, |r| longest * longest / (8.0 * r));
             let grown = || solid.shape(thickness + sag).map_err(fault);
             parts.push(Box::new(Obstacle::new(nodes.free(), grown()?, stiffness).map_err(fault)?));
+            let spin = scene.spins.get(index).copied().unwrap_or_default();
+            let (count, dt) = (nodes.free(), options.method.dt);
+            let friction =
+                Friction::new(count, grown()?, spin, stiffness, cloth.friction, dt).map_err(fault)?;
+            frictions.push(friction);
             solids.push(grown()?);
             let bare = solid.shape(0.0).map_err(fault)?;
             if let Some(vertex) = (0..count).find(|&i| bare.distance(positions[i]) < 0.0) {
@@ -119,7 +124,7 @@ impl World {
             return Err(SceneError::Crossing { edge: *edge, triangle: *triangle });
         }
         let contact = ClothContact::new(crossings.triangles(), &held, &positions, thickness, stiffness)?;
-        let forces = Plus::new(Total::new(parts)?, contact)?;
+        let forces = Plus::new(Plus::new(Total::new(parts)?, contact)?, Total::new(frictions)?)?;
         Ok(Self { fixed: Fixed { nodes, positions, masses, solids, air, crossings }, forces })
     }
 }
@@ -129,7 +134,7 @@ impl Fixed {
     pub(crate) fn row(&self, forces: &mut Forces, state: &State) -> Row {
         let points = state.x.as_chunks().0;
         let touches = |p: &&[f64; 3]| self.solids.iter().any(|solid| solid.distance(**p) < 0.0);
-        let pairs = forces.second.detect(&state.x).map_or(0, <[_]>::len);
+        let pairs = forces.first.second.detect(&state.x).map_or(0, <[_]>::len);
         let contacts = pairs + points.iter().filter(touches).count();
         let penetrations = self.crossings.count(&all(&self.nodes, &state.x));
         Row { contacts, penetrations, ..state.row(forces, &self.masses) }
