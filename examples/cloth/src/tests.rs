@@ -100,7 +100,7 @@ fn sheets_fall_freely() {
 fn held_vertices_stay() {
     for (scene, held) in [("pinned", 40), ("drooping", 21), ("reentrant", 13), ("flag", 11)] {
         let folder = Folder::new(scene);
-        let rows = folder.run(&["--scene", scene, "--frames", "6"]).unwrap();
+        let rows = folder.run(&["--scene", scene, "--frames", "6", "--dt", "0.005"]).unwrap();
         check_balance(&rows, 1e-3);
         for row in &rows {
             assert!(row.penetrations == 0 && row.converged == row.steps, "{scene}: {row}");
@@ -115,8 +115,9 @@ fn held_vertices_stay() {
 #[test]
 fn the_wind_does_work() {
     let folder = Folder::new("wind");
-    let flag =
-        |more: &[&str]| folder.run(&[&["--scene", "flag", "--frames", "3"][..], more].concat()).unwrap();
+    let flag = |more: &[&str]| {
+        folder.run(&[&["--scene", "flag", "--frames", "3", "--dt", "0.005"][..], more].concat()).unwrap()
+    };
     let (windy, still) = (flag(&[]), flag(&["--wind", "0", "0", "0"]));
     assert!(windy[3].work > 0.0 && still[3].work == 0.0);
     check_balance(&windy, 1e-3);
@@ -129,7 +130,8 @@ fn the_wind_does_work() {
 fn solids_hold_the_cloth() {
     for scene in ["sphere", "bars"] {
         let folder = Folder::new(scene);
-        let rows = folder.run(&["--scene", scene, "--frames", "8", "--vertices", "400"]).unwrap();
+        let rows =
+            folder.run(&["--scene", scene, "--frames", "8", "--vertices", "196", "--dt", "0.006"]).unwrap();
         check_balance(&rows, 1e-3);
         assert!(rows[8].contacts > 0 && rows.iter().all(|row| row.penetrations == 0), "{}", rows[8]);
     }
@@ -140,7 +142,7 @@ fn solids_hold_the_cloth() {
 fn the_ball_turns_the_cloth() {
     let folder = Folder::new("turn");
     let spin = |friction: &str| {
-        let fixed = ["--scene", "sphere", "--frames", "10", "--vertices", "225", "--dt", "0.005"];
+        let fixed = ["--scene", "sphere", "--frames", "10", "--dt", "0.006"];
         let rows = folder.run(&[&fixed[..], &["--friction", friction]].concat()).unwrap();
         check_balance(&rows, 1e-3);
         // The turn of the sheet about the vertical axis: positive from +z to +x.
@@ -184,7 +186,7 @@ fn threads_do_not_change_bits() {
 fn a_run_continues_to_the_same_bits() {
     for scene in ["sphere", "flag"] {
         let [at_once, pieces] = ["at-once", "pieces"].map(|name| Folder::new(&format!("{scene}-{name}")));
-        let fixed = ["--scene", scene, "--checkpoint", "2", "--width", "32"];
+        let fixed = ["--scene", scene, "--checkpoint", "2", "--width", "32", "--dt", "0.006"];
         let run = |folder: &Folder, more: &[&str]| folder.run(&[&fixed[..], more].concat()).unwrap();
         let bits = |rows: Vec<Row>| -> Vec<Row> {
             rows.into_iter().map(|row| Row { setup: 0.0, solve: 0.0, ..row }).collect()
