@@ -4,6 +4,8 @@ use coarsen_elastic::BodyError;
 use coarsen_mesh::Problem;
 use coarsen_sparse::SparseError;
 
+use crate::Pair;
+
 /// The reason why a contact energy or a hash cannot be created.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -29,6 +31,17 @@ pub enum ContactError {
         found: f64,
         /// The allowed range.
         range: &'static str,
+    },
+    /// A pair that touches at the start.
+    #[error(
+        "at the start, {pair} are nearer than {floor:.3e} m, a tenth of the thickness; move them apart, or take a \
+         smaller thickness"
+    )]
+    Close {
+        /// The pair.
+        pair: Pair,
+        /// The distance that is kept.
+        floor: f64,
     },
     /// More items than 32-bit numbers can count.
     #[error("{count} {what} are more than {limit}; divide the scene, or take larger cells")]

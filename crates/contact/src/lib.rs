@@ -1,4 +1,4 @@
-//! Contact by quadratic penalties: of nodes with obstacles, and of bodies with each other and with
+//! Contact by quadratic penalties: of nodes with obstacles, and of bodies and cloth with each other and with
 //! themselves.
 //!
 //! [`Obstacle`] and [`BodyContact`] are energies of the gap g of each contact,
@@ -6,7 +6,7 @@
 //! > E = Σ k/2 min(g, 0)²,   ∇²E ≈ Σ k ∇g ∇gᵀ
 //!
 //! (Xian, Tong & Liu 2019, §4.6). Both implement [`Potential`](coarsen_elastic::Potential). They are added to
-//! elastic energies, and their Hessian is stored separately from the matrix. There is no friction.
+//! elastic energies, and their Hessian is stored separately from the matrix. [`Friction`] acts between nodes and shapes.
 //!
 //! [`SpatialHash`] finds pairs of boxes that overlap. It does not depend on bodies. It also works for boxes
 //! of triangles and edges that are grown by a distance or swept along a step.
@@ -18,6 +18,8 @@
 //! | [`shape`](Shape) | the trait of obstacles: distance, normal, curvature |
 //! | [`plane`](Plane), [`sphere`](Sphere), [`capsule`](Capsule) | three shapes |
 //! | [`obstacle`](Obstacle) | contact of nodes with a shape |
+//! | [`cloth`](ClothContact) | contact of cloth with itself and with obstacles of triangles; continuous detection |
+//! | [`friction`](Friction) | friction of nodes with a shape that may turn |
 //! | [`bodies`](BodyContact) | contact of bodies of tetrahedra with each other and with themselves |
 //! | `detector` | the detection of contacts |
 //! | `rest_surface` | the surface triangle through which a vertex leaves |
@@ -30,10 +32,12 @@
 mod aabb;
 mod bodies;
 mod capsule;
+mod cloth;
 mod components;
 mod contact;
 mod detector;
 mod error;
+mod friction;
 mod hash;
 mod obstacle;
 mod penetration;
@@ -46,8 +50,10 @@ mod triangle;
 pub use aabb::Aabb;
 pub use bodies::BodyContact;
 pub use capsule::Capsule;
+pub use cloth::{ClothContact, Pair, Touch, time_of_impact};
 pub use contact::Contact;
 pub use error::ContactError;
+pub use friction::{Friction, Spin};
 pub use hash::SpatialHash;
 pub use obstacle::Obstacle;
 pub use penetration::Penetration;

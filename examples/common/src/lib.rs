@@ -1,4 +1,4 @@
-//! Shared by the examples: pictures drawn without a screen.
+//! Shared by the examples: pictures drawn without a screen, and the frames of a run.
 //!
 //! A small rasteriser on the CPU computes the pixels of a [`Picture`]. Every run gives the same bytes, in a
 //! terminal, a test or on a machine without a display. Meshes come from `coarsen-mesh`.
@@ -6,7 +6,20 @@
 //! | folder | what |
 //! |---|---|
 //! | [`picture`] | coloured meshes and fields, colour bars, captions; PNG and animated GIF |
+//! | [`stage`] | obstacles, the ground, bodies and their shadows |
+//! | [`frames`] | a run from checkpoint to checkpoint |
+//! | [`files`] | checkpoints, the table of frames, surfaces |
+//! | [`solver`] | preconditioners by name |
+//! | [`arguments`] | numbers and places on the command line |
 
+pub mod arguments;
+pub mod files;
+pub mod frames;
 pub mod picture;
+pub mod solver;
+pub mod stage;
 
 pub use picture::Picture;
+
+/// The error of a run.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;

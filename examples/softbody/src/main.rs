@@ -36,139 +36,132 @@
 //! ```
 
 mod bodies;
-mod checkpoint;
 mod holds;
 mod material;
 mod meshes;
 mod options;
-mod output;
 mod part;
-mod picture;
 mod projective;
 mod rows;
 mod scene;
-mod solids;
-mod solver;
 mod state;
 mod step;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 use coarsen::mesh::Mesh;
-use coarsen::prelude::*;
 use coarsen::schwarz;
-use examples_common::Picture;
-use examples_common::picture::gif_of_files;
-use indicatif::{ProgressBar, ProgressStyle};
+use examples_common::Failure;
+use examples_common::arguments::{Program, launch};
+use examples_common::files::{Surface, fingerprint};
+use examples_common::frames::{Frames, Plan};
+use examples_common::stage::Stage;
 
-use checkpoint::fingerprint;
-use options::{Method, Options, Place};
-use output::{OutputError, Surface, Table, failed, name};
-use picture::Stage;
+use options::{Method, Options};
 use rows::{Row, Summary};
 use scene::{Setting, World};
 use state::State;
-use step::{Failure, Stepper};
+use step::Stepper;
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    // The library does not start threads: run everything inside one pool.
-    let done = threads(options.threads, || match options.method.backend {
-        Place::Cpu => run(Cpu::new(), &options),
-        Place::Mixed => run(Cpu::mixed(), &options),
-        Place::Named(choice) => {
-            AnyBackend::choose(choice).map_err(Box::from).and_then(|on| run(on, &options))
-        }
-    });
-    match done.map_err(Box::from).flatten() {
-        Ok(_) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
+    launch(options.threads, options.method.backend, &options)
+}
+
+impl Program for &Options {
+    fn run<B: schwarz::Place<Real = f64>>(self, on: B) -> Result<(), Failure> {
+        run(on, self).map(drop)
     }
+}
+
+/// A scene, the solver of its steps, and how frames are drawn.
+struct Simulation<'a, B: schwarz::Place<Real = f64>> {
+    on: B,
+    options: &'a Options,
+    setting: Setting,
+    meshes: Vec<Mesh>,
+    surface: Surface,
+    stage: Stage,
+    /// The scene, until a solver takes it.
+    world: Option<World>,
+    stepper: Option<Stepper<B>>,
 }
 
 fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Failure> {
     // 1. A scene: bodies, attachments, obstacles.
-    options.method.check()?;
+    options.method.solver.check(&options.method.levels)?;
     let setting = Setting::of(options)?;
     let meshes = setting.meshes()?;
-    let mut world = World::new(&setting, &meshes)?;
-    let surface = Surface::new(&world.shapes);
+    let world = World::new(&setting, &meshes)?;
+    let bodies: Vec<_> = world.shapes.iter().map(|shape| shape.triangles.clone()).collect();
+    let surface = Surface::new(&bodies);
     let width = usize::from(options.width);
-    let stage = Stage::new(&setting.view, &setting.obstacle, &world.shapes, &world.positions, width);
+    let stage = Stage::new(&setting.view, &setting.obstacle, bodies, &world.positions, width);
     let (nodes, elements) = (world.positions.len(), meshes.iter().map(|m| m.tetrahedra.len()).sum::<usize>());
     println!("{nodes} nodes, {elements} tetrahedra in {} bodies, on {}", meshes.len(), on.name());
 
-    // 2. The start, or the last checkpoint. Files of an earlier run are read before any file is written.
-    let folder = &options.out;
-    let file = folder.join("checkpoint.bin");
-    let run = identity(&setting, &options.method, &meshes, &world.positions, on.name());
-    let picture = |frame| folder.join(name(frame, "png"));
-    let (mut state, rows) = if options.resume {
-        let state = checkpoint::read(&file, run)?;
-        let rows = Table::read(folder, state.frame)?;
-        if width > 0 {
-            (0..=state.frame).try_for_each(|frame| check_picture(picture(frame), stage.size()))?;
-        }
-        (state, rows)
-    } else {
+    // 2. The frames from the start or the last checkpoint, the summary and the animation.
+    let identity = identity(&setting, &options.method, &meshes, &world.positions, on.name());
+    let picture = (width > 0).then(|| stage.size());
+    let world = Some(world);
+    let mut simulation = Simulation { on, options, setting, meshes, surface, stage, world, stepper: None };
+    Plan {
+        folder: &options.out,
+        identity,
+        frames: options.frames,
+        checkpoint: options.method.checkpoint,
+        resume: options.resume,
+        picture,
+        animation: "softbody.gif",
+        delay: options.method.dt,
+    }
+    .run(&mut simulation)
+}
+
+impl<B: schwarz::Place<Real = f64>> Simulation<'_, B> {
+    fn world(&mut self) -> Result<World, Failure> {
+        Ok(self.world.take().map_or_else(|| World::new(&self.setting, &self.meshes), Ok)?)
+    }
+}
+
+impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
+    type State = State;
+    type Row = Row;
+
+    fn start(&mut self) -> Result<(State, Row), Failure> {
+        let mut world = self.world()?;
         let state = State::start(&world);
-        let row = state.row(&mut world.forces, &world.masses, world.gravity, options.method.dt);
-        (state, vec![row])
-    };
-    let mut table = Table::create(folder, rows)?;
-    let show = |state: &State| -> Result<(), Failure> {
-        surface.write(folder, state.frame, options.format, &state.x)?;
-        if width > 0 {
-            let caption = format!("t = {:.2} s", state.frame as f64 * options.method.dt);
-            stage.frame(&state.x, &caption)?.write_png(picture(state.frame))?;
+        let row = state.row(&mut world.forces, &world.masses, world.gravity, self.options.method.dt);
+        self.world = Some(world);
+        Ok((state, row))
+    }
+
+    fn renew(&mut self, state: &State) -> Result<(), Failure> {
+        let world = self.world()?;
+        self.stepper = Some(Stepper::new(world, state, &self.options.method, &self.on)?);
+        Ok(())
+    }
+
+    fn step(&mut self, state: &mut State) -> Result<Row, Failure> {
+        self.stepper.as_mut().expect("built by renew").step(state)
+    }
+
+    fn show(&self, state: &State) -> Result<(), Failure> {
+        let folder = &self.options.out;
+        self.surface.write(folder, state.frame, self.options.format, &state.x)?;
+        if self.options.width > 0 {
+            let caption = format!("t = {:.2} s", state.frame as f64 * self.options.method.dt);
+            self.stage.write(folder, state.frame, &state.x, &caption)?;
         }
         Ok(())
-    };
-    if !options.resume {
-        show(&state)?;
     }
 
-    // 3. Frames, from one checkpoint to the next. The solver is built again at each checkpoint, even if the
-    //    run was not interrupted. So a continued run computes the same bits as an uninterrupted run.
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} frames, {per_sec}, {eta} left  {msg}")?;
-    let bar = ProgressBar::new(options.frames as u64).with_style(style);
-    bar.set_position(state.frame as u64);
-    let mut world = Some(world);
-    while state.frame < options.frames {
-        let world = world.take().map_or_else(|| World::new(&setting, &meshes), Ok)?;
-        let mut stepper = Stepper::new(world, &state, &options.method, &on)?;
-        let next = (state.frame / options.method.checkpoint + 1) * options.method.checkpoint;
-        while state.frame < options.frames.min(next) {
-            let row = stepper.step(&mut state)?;
-            bar.set_message(format!("{} + {} iterations", row.outer, row.inner));
-            show(&state)?;
-            table.push(row)?;
-            bar.inc(1);
-        }
-        if state.frame == next {
-            checkpoint::write(&file, run, &state)?;
-        }
+    fn summary(rows: &[Row]) -> String {
+        Summary(rows).to_string()
     }
-    bar.finish_and_clear();
-
-    // 4. The summary and the animation.
-    let summary = Summary(&table.rows).to_string();
-    let path = folder.join("summary.txt");
-    std::fs::write(&path, &summary).map_err(failed(&path))?;
-    if width > 0 {
-        let delay = (100.0 * options.method.dt).round().clamp(2.0, 100.0) as u16;
-        let pictures: Vec<PathBuf> = (0..=state.frame).map(picture).collect();
-        gif_of_files(&pictures, delay, folder.join("softbody.gif"))?;
-    }
-    println!("{summary}files in {}", folder.display());
-    Ok(table.rows)
 }
 
 /// The fingerprint of all that decides the bits of a run: the scene, the method, the meshes, and the place
@@ -176,10 +169,4 @@ fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Ro
 fn identity(setting: &Setting, method: &Method, meshes: &[Mesh], positions: &[[f64; 3]], place: &str) -> u64 {
     let elements: Vec<_> = meshes.iter().map(|mesh| (&mesh.tetrahedra, &mesh.triangles)).collect();
     fingerprint(format!("{setting:?} {method:?} {positions:?} {elements:?} {place}").as_bytes())
-}
-
-/// Checks that a picture of an earlier run can be read and has the size of those of this run.
-fn check_picture(file: PathBuf, expected: (usize, usize)) -> Result<(), Failure> {
-    let found = Picture::read_png(&file)?.size();
-    if found == expected { Ok(()) } else { Err(OutputError::Width { file, found, expected }.into()) }
 }

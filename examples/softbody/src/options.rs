@@ -1,14 +1,14 @@
 //! Command-line options.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Args, Parser, ValueEnum};
-use coarsen::BackendChoice;
+use examples_common::arguments::{Place, at_least_one, not_negative, positive};
+use examples_common::files::Format;
+use examples_common::solver::Solver;
 
 use crate::material::Material;
 use crate::meshes::MeshChoice;
-use crate::output::Format;
 use crate::scene::SceneChoice;
 
 /// Soft bodies and cloth in time.
@@ -107,66 +107,7 @@ pub(crate) enum Integrator {
     Agd,
 }
 
-/// The preconditioners.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Solver {
-    /// Skinning-space multigrid.
-    Skinning,
-    /// Multilevel additive Schwarz.
-    Mas,
-    /// Smoothed aggregation.
-    Sa,
-    /// Inverses of the diagonal blocks.
-    BlockJacobi,
-    /// Symmetric Gauss-Seidel.
-    Gs,
-    /// A Chebyshev polynomial.
-    Chebyshev,
-    /// A sparse factor.
-    Direct,
-    /// The solver with the least work on the first system.
-    Auto,
-}
-
-/// The available backends.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Place {
-    /// The CPU in f64.
-    Cpu,
-    /// Vectors in f64, matrices in f32.
-    Mixed,
-    /// A backend selected by name.
-    Named(BackendChoice),
-}
-
-impl FromStr for Place {
-    type Err = coarsen::Unavailable;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "cpu" => Ok(Self::Cpu),
-            "mixed" => Ok(Self::Mixed),
-            _ => text.parse().map(Self::Named),
-        }
-    }
-}
-
-/// Parses a positive number.
-fn positive(text: &str) -> Result<f64, &'static str> {
-    text.parse().ok().filter(|x: &f64| *x > 0.0 && x.is_finite()).ok_or("expected a number above 0")
-}
-
-/// Parses a nonnegative number.
-fn not_negative(text: &str) -> Result<f64, &'static str> {
-    text.parse().ok().filter(|x: &f64| *x >= 0.0 && x.is_finite()).ok_or("expected 0 or a positive number")
-}
-
 /// Parses Poisson's ratio.
 fn ratio(text: &str) -> Result<f64, &'static str> {
     text.parse().ok().filter(|x: &f64| *x > -1.0 && *x < 0.5).ok_or("expected a number between -1 and 0.5")
-}
-
-/// Parses a count.
-fn at_least_one(text: &str) -> Result<usize, &'static str> {
-    text.parse().ok().filter(|n| *n > 0).ok_or("expected a whole number of 1 or more")
 }

@@ -19,9 +19,9 @@ use coarsen::follow::{Built, Placed};
 use coarsen::optimize::{DescentError, Direction, Proposal, Refusal};
 use coarsen::prelude::*;
 use coarsen::sparse::{Contacts, OwnedSystem, Pattern};
+use examples_common::solver::Recipe;
 
 use crate::part::Part;
-use crate::solver::Recipe;
 
 /// The global step of Projective Dynamics, solved by preconditioned conjugate gradients. With a factor as the
 /// preconditioner they take one iteration.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use examples_common::files::{Record, columns, statistics};
+
 /// The results of a frame.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
@@ -35,13 +37,22 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// The first line of the file.
-    pub(crate) const HEADER: &str =
-        "frame,time,outer,inner,setup_s,solve_s,fps,energy,kinetic,elastic,work,contacts,penetration,outcome";
-
     /// Frames per second.
     pub(crate) fn fps(&self) -> f64 {
         (self.setup + self.solve).max(1e-9).recip()
+    }
+}
+
+impl Record for Row {
+    const HEADER: &'static str =
+        "frame,time,outer,inner,setup_s,solve_s,fps,energy,kinetic,elastic,work,contacts,penetration,outcome";
+
+    fn frame(&self) -> usize {
+        self.frame
+    }
+
+    fn note(&self) -> String {
+        format!("{} + {} iterations", self.outer, self.inner)
     }
 }
 
@@ -93,14 +104,9 @@ impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows: Vec<&Row> = self.0.iter().filter(|row| row.frame > 0).collect();
         let line = |f: &mut fmt::Formatter<'_>, name: &str, of: &dyn Fn(&Row) -> f64| {
-            let mut values: Vec<f64> = rows.iter().map(|row| of(row)).collect();
-            values.sort_unstable_by(f64::total_cmp);
-            let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-            let at = |share: f64| values.get((share * (values.len() as f64 - 1.0)) as usize).copied();
-            let [low, middle, high] = [0.0, 0.5, 1.0].map(|share| at(share).unwrap_or(0.0));
-            writeln!(f, "{name:<22}{mean:>12.4}{low:>12.4}{middle:>12.4}{high:>12.4}")
+            statistics(f, name, rows.iter().map(|row| of(row)))
         };
-        writeln!(f, "{:<22}{:>12}{:>12}{:>12}{:>12}", "", "mean", "least", "median", "most")?;
+        columns(f)?;
         line(f, "outer iterations", &|row| row.outer as f64)?;
         line(f, "inner iterations", &|row| row.inner as f64)?;
         line(f, "setup, s", &|row| row.setup)?;

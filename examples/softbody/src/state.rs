@@ -2,6 +2,7 @@
 
 use coarsen::elastic::{Potential, Total};
 use coarsen_contact::Penetration;
+use examples_common::files::{Reader, Saved, Writer};
 
 use crate::part::Part;
 use crate::rows::Row;
@@ -61,5 +62,39 @@ impl State {
             penetration: deepest,
             outcome: "start".to_owned(),
         }
+    }
+}
+
+impl Saved for State {
+    const MAGIC: &'static [u8; 24] = b"coarsen softbody state 1";
+
+    fn frame(&self) -> usize {
+        self.frame
+    }
+
+    fn save(&self, to: &mut Writer) {
+        to.number(self.frame as u64);
+        to.floats([&self.pinned, &self.work]);
+        to.number(self.x.len() as u64);
+        to.floats(self.x.iter().chain(&self.v));
+        to.number(self.anchors.len() as u64);
+        for anchors in &self.anchors {
+            to.number(anchors.len() as u64);
+            to.floats(anchors.as_flattened());
+        }
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, &'static str> {
+        let frame = from.number()? as usize;
+        let [pinned, work] = [from.float()?, from.float()?];
+        let n = from.number()? as usize;
+        let (x, v) = (from.floats(n)?, from.floats(n)?);
+        let attachments = from.number()?;
+        let mut anchors = Vec::new();
+        for _ in 0..attachments {
+            let count = from.number()? as usize;
+            anchors.push(from.points(count)?);
+        }
+        Ok(Self { frame, x, v, anchors, pinned, work })
     }
 }

@@ -21,18 +21,16 @@ use coarsen::optimize::{
 use coarsen::prelude::*;
 use coarsen::schwarz::Place;
 use coarsen::sparse::SystemAt;
+use examples_common::Failure;
+use examples_common::solver::{Clock, Recipe, Solver, choose};
 
 use crate::holds::Holds;
-use crate::options::{Integrator, Method, Solver};
+use crate::options::{Integrator, Method};
 use crate::part::Part;
 use crate::projective::Projective;
 use crate::rows::Row;
 use crate::scene::World;
-use crate::solver::{Clock, Recipe, choose};
 use crate::state::State;
-
-/// The error of a run.
-pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// The objective of a step, with its vectors at a place.
 type Step<B> = Placed<ImplicitEuler<Total<Part>>, B>;
@@ -92,7 +90,7 @@ impl<B: Place<Real = f64>> Stepper<B> {
             Solver::Auto => choose(f.system_at(&state.x)?.system())?,
             given => given,
         };
-        let recipe = method.recipe(solver, Arc::from(positions), on, &clock);
+        let recipe = solver.recipe(&method.levels, Arc::from(positions), on, &clock);
         let search: Box<dyn LineSearch<f64>> = match method.integrator {
             Integrator::Ncg => Box::new(MoreThuente::tight()),
             _ => Box::new(Backtracking::default()),

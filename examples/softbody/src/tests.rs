@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use clap::{Parser, ValueEnum};
 use coarsen::mesh;
 use coarsen::prelude::*;
+use examples_common::Failure;
+use examples_common::files::{CheckpointError, OutputError};
+use examples_common::solver::Solver;
 
-use crate::checkpoint::CheckpointError;
 use crate::material::Material;
 use crate::meshes::{MeshChoice, MeshFault};
-use crate::options::{Integrator, Options, Solver};
-use crate::output::OutputError;
+use crate::options::{Integrator, Options};
 use crate::rows::Row;
 use crate::run;
 use crate::scene::SceneError;
-use crate::step::Failure;
 
 mod attachments;
 mod resume;

@@ -1,7 +1,9 @@
 //! Contact: pairs of a hash, derivatives and forces, meshes at rest, and bodies that are pushed apart.
 
 mod bodies;
+mod cloth;
 mod common;
+mod friction;
 mod hash;
 mod held;
 mod meshes;

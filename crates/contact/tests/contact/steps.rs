@@ -10,7 +10,7 @@ use coarsen_sparse::SystemAt;
 use crate::common::{contact, dot, moved, placed, together};
 
 /// Runs Newton's method with backtracking for up to `most` iterations. Returns the energies of all iterates.
-fn minimize<P: Potential>(f: &mut ImplicitEuler<P>, x: &mut Vec<f64>, most: usize) -> Vec<f64> {
+pub(crate) fn minimize<P: Potential>(f: &mut ImplicitEuler<P>, x: &mut Vec<f64>, most: usize) -> Vec<f64> {
     let (mut g, mut values) = (vec![0.0; x.len()], vec![f.value(x)]);
     for _ in 0..most {
         f.gradient(x, &mut g);

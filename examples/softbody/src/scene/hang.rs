@@ -1,6 +1,8 @@
 //! A sheet that is pinned at two corners and falls from a horizontal plane: Xian, Tong & Liu 2019, Fig. 8.
 
-use super::setting::{Attachment, Body, GROUND, Pick, Setting, View};
+use examples_common::stage::{GROUND, View};
+
+use super::setting::{Attachment, Body, Pick, Setting};
 
 /// The height of the sheet.
 const HEIGHT: f64 = 1.4;

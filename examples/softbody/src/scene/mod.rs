@@ -24,8 +24,8 @@ mod world;
 use crate::meshes::MeshChoice;
 use crate::options::Options;
 pub(crate) use error::SceneError;
-pub(crate) use setting::{SceneChoice, Setting, Solid, View};
-pub(crate) use world::{Shape, World};
+pub(crate) use setting::{SceneChoice, Setting};
+pub(crate) use world::World;
 
 /// Standard gravity.
 const EARTH: [f64; 3] = [0.0, -9.81, 0.0];

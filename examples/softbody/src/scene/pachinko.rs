@@ -4,7 +4,9 @@
 //! always that of the side from which the body comes, and the energy grows by up to 5 % of the kinetic energy
 //! in such a step; with `--dt 0.0083` it does not grow.
 
-use super::setting::{Body, GROUND, Setting, Solid, View};
+use examples_common::stage::{GROUND, Solid, View};
+
+use super::setting::{Body, Setting};
 
 /// The distance between pins in a row, and between rows.
 const APART: [f64; 2] = [0.8, 0.6];

@@ -4,7 +4,9 @@
 //! then cross before a vertex is inside the other bar, and remain crossed. With `--dt 0.0167` this does not
 //! happen.
 
-use super::setting::{Body, GROUND, Setting, Solid, View};
+use examples_common::stage::{GROUND, Solid, View};
+
+use super::setting::{Body, Setting};
 
 /// The angles and the offsets of the bodies, starting with the lowest body.
 const BODIES: [([f64; 3], [f64; 2]); 5] = [

@@ -6,6 +6,7 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use examples_common::stage::{Solid, View};
 use serde::Deserialize;
 
 use crate::material::Material;
@@ -166,54 +167,4 @@ pub(crate) struct Turn {
     pub(crate) axis: [f64; 3],
     /// The rate in degrees per second.
     pub(crate) rate: f64,
-}
-
-/// An obstacle.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) enum Solid {
-    /// Everything below a plane.
-    Plane {
-        /// A point of the plane.
-        point: [f64; 3],
-        /// The outward normal.
-        normal: [f64; 3],
-    },
-    /// A ball.
-    Sphere {
-        /// Its centre.
-        centre: [f64; 3],
-        /// Its radius.
-        radius: f64,
-    },
-    /// A cylinder with round ends.
-    Capsule {
-        /// One end of its axis.
-        from: [f64; 3],
-        /// The other end.
-        to: [f64; 3],
-        /// Its radius.
-        radius: f64,
-    },
-}
-
-/// The ground at y = 0.
-pub(crate) const GROUND: Solid = Solid::Plane { point: [0.0; 3], normal: [0.0, 1.0, 0.0] };
-
-/// The view of the pictures: a box that fills them, and the direction.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct View {
-    /// Two corners of the box; by default the box contains the bodies, balls and capsules.
-    pub(crate) corners: Option<[[f64; 3]; 2]>,
-    /// The angle around the vertical axis: 0 looks from +z, 90 from +x.
-    pub(crate) azimuth: f64,
-    /// The angle above the horizon.
-    pub(crate) elevation: f64,
-}
-
-impl Default for View {
-    fn default() -> Self {
-        Self { corners: None, azimuth: 25.0, elevation: 12.0 }
-    }
 }

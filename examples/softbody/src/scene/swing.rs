@@ -2,7 +2,9 @@
 //!
 //! The armadillo hangs by its ears, as in the paper. A bar is pinned at one end of its upper edge.
 
-use super::setting::{Attachment, Body, GROUND, Pick, Setting, View};
+use examples_common::stage::{GROUND, View};
+
+use super::setting::{Attachment, Body, Pick, Setting};
 use crate::meshes::MeshChoice;
 
 /// The share of nodes that are pinned.

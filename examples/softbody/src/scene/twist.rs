@@ -1,6 +1,8 @@
 //! A bar whose ends turn about its axis in opposite directions, without gravity.
 
-use super::setting::{Attachment, Body, GROUND, Pick, Setting, Turn, View};
+use examples_common::stage::{GROUND, View};
+
+use super::setting::{Attachment, Body, Pick, Setting, Turn};
 
 /// The rate of each end in degrees per second.
 const RATE: f64 = 90.0;

@@ -7,16 +7,16 @@ use std::ops::Range;
 use coarsen::elastic::{Attachments, Total};
 use coarsen::mesh::Mesh;
 use coarsen::mesh::vector::{dot, sub};
-use coarsen_contact::{BodyContact, Capsule, ContactError, Obstacle, Plane, Shape as Obstructs, Sphere};
+use coarsen_contact::{BodyContact, Obstacle};
+use examples_common::stage::unit;
 
 use super::error::SceneError;
-use super::setting::{Attachment, Body, Pick, Setting, Solid};
+use super::setting::{Attachment, Body, Pick, Setting};
 use crate::bodies::Bodies;
 use crate::holds::Hold;
 use crate::material::{Material, Moduli, THICKNESS, masses};
 use crate::meshes::MeshChoice;
 use crate::part::Part;
-use crate::solids::unit;
 
 /// The total stiffness of the pins of an attachment, in units of Young's modulus times the size.
 const PIN: f64 = 100.0;
@@ -104,7 +104,7 @@ impl World {
         let stiffness = setting.contact_stiffness.unwrap_or(stiffest);
         let mut parts = vec![Part::Bodies(Bodies::new(energies)?), Part::Pins(Attachments::new(n)?)];
         for (index, solid) in setting.obstacle.iter().enumerate() {
-            let obstacle = shape(solid).and_then(|shape| Obstacle::new(n, shape, stiffness));
+            let obstacle = solid.shape(0.0).and_then(|shape| Obstacle::new(n, shape, stiffness));
             parts.push(Part::Obstacle(obstacle.map_err(|source| SceneError::Obstacle { index, source })?));
         }
         if setting.contact.unwrap_or(setting.body.len() > 1) && !whole.tetrahedra.is_empty() {
@@ -157,15 +157,6 @@ fn placed(body: &Body, mesh: Mesh, top: f64) -> Mesh {
     shift[1] = body.above.map_or(shift[1], |gap| top + gap - low[1]);
     mesh.positions.iter_mut().for_each(|p| (0..3).for_each(|k| p[k] += shift[k]));
     mesh
-}
-
-/// The shape of an obstacle.
-fn shape(solid: &Solid) -> Result<Box<dyn Obstructs>, ContactError> {
-    Ok(match *solid {
-        Solid::Plane { point, normal } => Box::new(Plane::through(point, normal)?),
-        Solid::Sphere { centre, radius } => Box::new(Sphere::new(centre, radius)?),
-        Solid::Capsule { from, to, radius } => Box::new(Capsule::new(from, to, radius)?),
-    })
 }
 
 /// Creates an attachment; `stiffness` is the total stiffness of its nodes.

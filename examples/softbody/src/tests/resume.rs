@@ -1,13 +1,12 @@
 //! Runs that continue, and those that cannot.
 
 use super::{Folder, contents};
-use crate::checkpoint::CheckpointError;
-use crate::output::OutputError;
 use crate::scene::{Setting, World};
 use crate::state::State;
 use crate::step::Stepper;
 use crate::{identity, run};
 use coarsen::prelude::*;
+use examples_common::files::{CheckpointError, OutputError};
 
 /// Pictures of another size cannot be in the same animation: this is found before any frame is computed.
 #[test]

@@ -4,11 +4,9 @@
 //!
 //! | part | contents |
 //! |---|---|
-//! | `MAGIC` | identifies the file format and its version |
+//! | [`Saved::MAGIC`] | identifies the program, the file format and its version |
 //! | run | a fingerprint of all settings that affect the results of the run |
-//! | frame, energy of pins, work of pins | one number each |
-//! | n, x, v | positions and velocities of n / 3 nodes |
-//! | attachments | their number; for each attachment the number of its anchors, and the anchors |
+//! | state | the numbers of the state |
 //! | sum | a fingerprint of all bytes before it |
 //!
 //! A checkpoint is written to a temporary file, which then replaces the last checkpoint. So if a run is
@@ -18,14 +16,27 @@ use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::state::State;
+/// A state that a run passes from frame to frame.
+pub trait Saved: Sized {
+    /// The first bytes of a checkpoint.
+    const MAGIC: &'static [u8; 24];
 
-/// The first bytes of a checkpoint.
-const MAGIC: &[u8; 24] = b"coarsen softbody state 1";
+    /// The number of the frame; 0 is the start.
+    fn frame(&self) -> usize;
+
+    /// Appends the numbers of the state.
+    fn save(&self, to: &mut Writer);
+
+    /// Reads the numbers of a state.
+    ///
+    /// # Errors
+    /// The fault of the file.
+    fn load(from: &mut Reader<'_>) -> Result<Self, &'static str>;
+}
 
 /// A checkpoint that cannot be read, used or written. An existing file is not changed.
 #[derive(Debug, PartialEq, thiserror::Error)]
-pub(crate) enum CheckpointError {
+pub enum CheckpointError {
     /// The file does not exist or cannot be read.
     #[error("{}: the checkpoint cannot be read ({kind}); run without --resume to start anew", file.display())]
     Read {
@@ -65,7 +76,7 @@ pub(crate) enum CheckpointError {
 }
 
 /// The fingerprint of bytes: the 64-bit hash FNV-1a. It changes whenever a single byte changes.
-pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
+pub fn fingerprint(bytes: &[u8]) -> u64 {
     let (start, prime) = (0xcbf2_9ce4_8422_2325, 0x0100_0000_01b3);
     bytes.iter().fold(start, |hash: u64, &byte| (hash ^ u64::from(byte)).wrapping_mul(prime))
 }
@@ -74,7 +85,7 @@ pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
 ///
 /// # Errors
 /// [`CheckpointError::Write`]; the last checkpoint is then unchanged.
-pub(crate) fn write(file: &Path, run: u64, state: &State) -> Result<(), CheckpointError> {
+pub fn write(file: &Path, run: u64, state: &impl Saved) -> Result<(), CheckpointError> {
     let beside = file.with_extension("part");
     let save = || {
         let mut part = File::create(&beside)?;
@@ -89,35 +100,30 @@ pub(crate) fn write(file: &Path, run: u64, state: &State) -> Result<(), Checkpoi
 ///
 /// # Errors
 /// [`CheckpointError`]; the file is never changed.
-pub(crate) fn read(file: &Path, run: u64) -> Result<State, CheckpointError> {
+pub fn read<S: Saved>(file: &Path, run: u64) -> Result<S, CheckpointError> {
     let fail = |error: std::io::Error| CheckpointError::Read { file: file.into(), kind: error.kind() };
     let bytes = std::fs::read(file).map_err(fail)?;
     let (own, state) = decode(&bytes).map_err(|what| CheckpointError::Damaged { file: file.into(), what })?;
     if own == run { Ok(state) } else { Err(CheckpointError::Other { file: file.into() }) }
 }
 
-fn encode(run: u64, state: &State) -> Vec<u8> {
-    let mut bytes = MAGIC.to_vec();
-    let mut put = |number: u64| bytes.extend(number.to_le_bytes());
-    put(run);
-    put(state.frame as u64);
-    put(state.pinned.to_bits());
-    put(state.work.to_bits());
-    put(state.x.len() as u64);
-    state.x.iter().chain(&state.v).for_each(|v| put(v.to_bits()));
-    put(state.anchors.len() as u64);
-    for anchors in &state.anchors {
-        put(anchors.len() as u64);
-        anchors.as_flattened().iter().for_each(|v| put(v.to_bits()));
-    }
-    let sum = fingerprint(&bytes);
-    bytes.extend(sum.to_le_bytes());
-    bytes
+fn encode(run: u64, state: &impl Saved) -> Vec<u8> {
+    let mut writer = Writer(Vec::new());
+    writer.0.extend(magic_of(state));
+    writer.number(run);
+    state.save(&mut writer);
+    let sum = fingerprint(&writer.0);
+    writer.number(sum);
+    writer.0
+}
+
+fn magic_of<S: Saved>(_: &S) -> &'static [u8; 24] {
+    S::MAGIC
 }
 
 /// Returns the fingerprint of the run and the state, or the fault of the file.
-fn decode(bytes: &[u8]) -> Result<(u64, State), &'static str> {
-    let words = bytes.strip_prefix(MAGIC).ok_or("its first bytes are not those of a checkpoint")?;
+fn decode<S: Saved>(bytes: &[u8]) -> Result<(u64, S), &'static str> {
+    let words = bytes.strip_prefix(S::MAGIC).ok_or("its first bytes are not those of a checkpoint")?;
     let (words, []) = words.as_chunks::<8>() else { return Err("it ends inside a number") };
     let (&sum, body) = words.split_last().ok_or("it ends after its first bytes")?;
     if u64::from_le_bytes(sum) != fingerprint(&bytes[..bytes.len() - 8]) {
@@ -125,21 +131,22 @@ fn decode(bytes: &[u8]) -> Result<(u64, State), &'static str> {
     }
     let mut reader = Reader(body);
     let run = reader.number()?;
-    let frame = reader.number()? as usize;
-    let [pinned, work] = [reader.float()?, reader.float()?];
-    let n = reader.number()? as usize;
-    let (x, v) = (reader.floats(n)?, reader.floats(n)?);
-    let attachments = reader.number()?;
-    let mut anchors = Vec::new();
-    for _ in 0..attachments {
-        let count = reader.number()? as usize;
-        let own = reader.floats(count.checked_mul(3).ok_or(SHORT)?)?;
-        anchors.push(own.as_chunks().0.to_vec());
+    let state = S::load(&mut reader)?;
+    if reader.0.is_empty() { Ok((run, state)) } else { Err("it has more numbers than it declares") }
+}
+
+/// The bytes of a checkpoint that is being written.
+pub struct Writer(Vec<u8>);
+
+impl Writer {
+    /// Appends a whole number.
+    pub fn number(&mut self, number: u64) {
+        self.0.extend(number.to_le_bytes());
     }
-    if reader.0.is_empty() {
-        Ok((run, State { frame, x, v, anchors, pinned, work }))
-    } else {
-        Err("it has more numbers than it declares")
+
+    /// Appends numbers, which are read back without rounding.
+    pub fn floats<'a>(&mut self, floats: impl IntoIterator<Item = &'a f64>) {
+        floats.into_iter().for_each(|v| self.number(v.to_bits()));
     }
 }
 
@@ -147,23 +154,43 @@ fn decode(bytes: &[u8]) -> Result<(u64, State), &'static str> {
 const SHORT: &str = "it has fewer numbers than it declares";
 
 /// The numbers that have not been read yet.
-struct Reader<'a>(&'a [[u8; 8]]);
+pub struct Reader<'a>(&'a [[u8; 8]]);
 
 impl Reader<'_> {
-    fn number(&mut self) -> Result<u64, &'static str> {
+    /// Reads a whole number.
+    ///
+    /// # Errors
+    /// The fault of the file.
+    pub fn number(&mut self) -> Result<u64, &'static str> {
         let (&first, rest) = self.0.split_first().ok_or(SHORT)?;
         self.0 = rest;
         Ok(u64::from_le_bytes(first))
     }
 
-    fn float(&mut self) -> Result<f64, &'static str> {
+    /// Reads a number.
+    ///
+    /// # Errors
+    /// The fault of the file.
+    pub fn float(&mut self) -> Result<f64, &'static str> {
         self.number().map(f64::from_bits)
     }
 
-    fn floats(&mut self, count: usize) -> Result<Vec<f64>, &'static str> {
+    /// Reads several numbers.
+    ///
+    /// # Errors
+    /// The fault of the file.
+    pub fn floats(&mut self, count: usize) -> Result<Vec<f64>, &'static str> {
         let (floats, rest) = self.0.split_at_checked(count).ok_or(SHORT)?;
         self.0 = rest;
         Ok(floats.iter().map(|&bytes| f64::from_bits(u64::from_le_bytes(bytes))).collect())
+    }
+
+    /// Reads several points.
+    ///
+    /// # Errors
+    /// The fault of the file.
+    pub fn points(&mut self, count: usize) -> Result<Vec<[f64; 3]>, &'static str> {
+        Ok(self.floats(count.checked_mul(3).ok_or(SHORT)?)?.as_chunks().0.to_vec())
     }
 }
 
@@ -173,19 +200,41 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
+    #[derive(Clone, Debug, Default, PartialEq)]
+    struct State {
+        frame: u64,
+        x: Vec<f64>,
+        points: Vec<[f64; 3]>,
+    }
+
+    impl Saved for State {
+        const MAGIC: &'static [u8; 24] = b"coarsen test of states 1";
+
+        fn frame(&self) -> usize {
+            self.frame as usize
+        }
+
+        fn save(&self, to: &mut Writer) {
+            to.number(self.frame);
+            to.number(self.x.len() as u64);
+            to.floats(&self.x);
+            to.number(self.points.len() as u64);
+            to.floats(self.points.as_flattened());
+        }
+
+        fn load(from: &mut Reader<'_>) -> Result<Self, &'static str> {
+            let frame = from.number()?;
+            let n = from.number()? as usize;
+            let x = from.floats(n)?;
+            let n = from.number()? as usize;
+            Ok(Self { frame, x, points: from.points(n)? })
+        }
+    }
+
     fn states() -> impl Strategy<Value = State> {
         let point = || prop::array::uniform3(any::<i32>().prop_map(|v| f64::from(v) * 0.37));
-        let points = (0_usize..5).prop_flat_map(move |n| (vec(point(), n), vec(point(), n)));
-        (any::<u32>(), points, vec(vec(point(), 0..3), 0..3), any::<(i32, i32)>()).prop_map(
-            |(frame, (x, v), anchors, (pinned, work))| State {
-                frame: frame as usize,
-                x: x.as_flattened().to_vec(),
-                v: v.as_flattened().to_vec(),
-                anchors,
-                pinned: f64::from(pinned),
-                work: f64::from(work) / 3.0,
-            },
-        )
+        let points = (vec(any::<i32>().prop_map(f64::from), 0..9), vec(point(), 0..5));
+        (any::<u32>(), points).prop_map(|(frame, (x, points))| State { frame: frame.into(), x, points })
     }
 
     proptest! {
@@ -205,17 +254,17 @@ mod tests {
             let bytes = encode(7, &state);
             let mut changed = bytes.clone();
             changed[at.index(bytes.len())] ^= flip;
-            prop_assert!(decode(&changed).is_err());
-            prop_assert!(decode(&bytes[..bytes.len().saturating_sub(cut)]).is_err());
-            prop_assert!(decode(&[&bytes[..], &vec![flip; cut]].concat()).is_err());
+            prop_assert!(decode::<State>(&changed).is_err());
+            prop_assert!(decode::<State>(&bytes[..bytes.len().saturating_sub(cut)]).is_err());
+            prop_assert!(decode::<State>(&[&bytes[..], &vec![flip; cut]].concat()).is_err());
         }
 
         #[test]
         fn any_bytes_are_read_without_a_panic(bytes in vec(any::<u8>(), 0..200), declared in any::<u64>()) {
-            let mut file = [&MAGIC[..], &bytes, &declared.to_le_bytes()].concat();
+            let mut file = [&State::MAGIC[..], &bytes, &declared.to_le_bytes()].concat();
             let sum = fingerprint(&file);
             file.extend(sum.to_le_bytes());
-            let _ = decode(&file);
+            let _ = decode::<State>(&file);
         }
     }
 
@@ -224,16 +273,19 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("coarsen-checkpoint-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join("checkpoint.bin");
-        let state = State { frame: 3, x: vec![1.0; 3], v: vec![2.0; 3], ..State::default() };
+        let state = State { frame: 3, x: vec![1.0; 3], points: vec![[2.0; 3]] };
         write(&file, 5, &state).unwrap();
         assert_eq!(read(&file, 5), Ok(state.clone()));
-        assert_eq!(read(&file, 6), Err(CheckpointError::Other { file: file.clone() }));
+        assert_eq!(read::<State>(&file, 6), Err(CheckpointError::Other { file: file.clone() }));
         // If the temporary file cannot be written, the last checkpoint stays.
         std::fs::create_dir(file.with_extension("part")).unwrap();
         let failed = write(&file, 5, &State::default());
         assert!(matches!(failed, Err(CheckpointError::Write { .. })), "{failed:?}");
         assert_eq!(read(&file, 5), Ok(state));
         std::fs::remove_dir_all(&folder).unwrap();
-        assert!(matches!(read(&file, 5), Err(CheckpointError::Read { kind: ErrorKind::NotFound, .. })));
+        assert!(matches!(
+            read::<State>(&file, 5),
+            Err(CheckpointError::Read { kind: ErrorKind::NotFound, .. })
+        ));
     }
 }

@@ -1,10 +1,11 @@
-//! Preconditioners by name.
+//! Preconditioners by name, built at any place and timed.
 
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
 use coarsen::auto::{Auto, AutoError, Kind, Method as Chosen};
 use coarsen::backend::{SetupError, Update};
 use coarsen::follow::Built;
@@ -12,18 +13,37 @@ use coarsen::prelude::*;
 use coarsen::schwarz::Place;
 use coarsen::{Dot, Vector};
 
-use crate::options::{Method, Solver};
+/// The preconditioners.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Solver {
+    /// Skinning-space multigrid.
+    Skinning,
+    /// Multilevel additive Schwarz.
+    Mas,
+    /// Smoothed aggregation.
+    Sa,
+    /// Inverses of the diagonal blocks.
+    BlockJacobi,
+    /// Symmetric Gauss-Seidel.
+    Gs,
+    /// A Chebyshev polynomial.
+    Chebyshev,
+    /// A sparse factor.
+    Direct,
+    /// The solver with the least work on the first system.
+    Auto,
+}
 
 /// The tolerance of the trial solve of `auto`; linear solves in a step need no higher accuracy.
 const TRIAL: f64 = 1e-3;
 
 /// A function that builds the preconditioner of a system.
-pub(crate) type Recipe<V> = Box<dyn FnMut(System<'_, f64>) -> Result<Built<V>, SetupError>>;
+pub type Recipe<V> = Box<dyn FnMut(System<'_, f64>) -> Result<Built<V>, SetupError>>;
 
 /// A number of levels that the solver does not accept.
 #[derive(Debug, thiserror::Error)]
 #[error("--levels has {count} numbers, but {solver:?} takes {takes}")]
-pub(crate) struct LevelsError {
+pub struct LevelsError {
     solver: Solver,
     count: usize,
     takes: &'static str,
@@ -31,11 +51,11 @@ pub(crate) struct LevelsError {
 
 /// The time spent in setups.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Clock(Rc<Cell<Duration>>);
+pub struct Clock(Rc<Cell<Duration>>);
 
 impl Clock {
     /// Returns the setup time since the last call.
-    pub(crate) fn take(&self) -> Duration {
+    pub fn take(&self) -> Duration {
         self.0.take()
     }
 
@@ -47,34 +67,34 @@ impl Clock {
     }
 }
 
-impl Method {
+impl Solver {
     /// Checks that the option `--levels` fits the solver.
     ///
     /// # Errors
     /// [`LevelsError`]
-    pub(crate) fn check(&self) -> Result<(), LevelsError> {
-        let (most, takes) = match self.solver {
-            Solver::Skinning => (usize::MAX, "one for each level"),
-            Solver::Sa | Solver::Mas => (1, "one: the most levels"),
+    pub fn check(self, levels: &[usize]) -> Result<(), LevelsError> {
+        let (most, takes) = match self {
+            Self::Skinning => (usize::MAX, "one for each level"),
+            Self::Sa | Self::Mas => (1, "one: the most levels"),
             _ => (0, "none"),
         };
-        let (solver, count) = (self.solver, self.levels.len());
-        let falls = self.levels.windows(2).all(|pair| pair[0] > pair[1]);
+        let (solver, count) = (self, levels.len());
+        let falls = levels.windows(2).all(|pair| pair[0] > pair[1]);
         let takes = if count > most { takes } else { "fewer handles on each coarser level" };
         if count > most || !falls { Err(LevelsError { solver, count, takes }) } else { Ok(()) }
     }
 
     /// Returns the function that builds the preconditioner; `rest` has the rest positions.
-    pub(crate) fn recipe<B: Place<Real = f64>>(
-        &self,
-        solver: Solver,
+    pub fn recipe<B: Place<Real = f64>>(
+        self,
+        levels: &[usize],
         rest: Arc<[[f64; 3]]>,
         on: &B,
         clock: &Clock,
     ) -> Recipe<B::Vector> {
-        let (levels, on, clock) = (self.levels.clone(), on.clone(), clock.clone());
+        let (levels, on, clock) = (levels.to_vec(), on.clone(), clock.clone());
         Box::new(move |system| {
-            let inner = clock.time(|| build(solver, &levels, &rest, system, &on))?;
+            let inner = clock.time(|| build(self, &levels, &rest, system, &on))?;
             Ok(Box::new(Clocked { inner, clock: clock.clone() }))
         })
     }
@@ -119,7 +139,7 @@ fn build<B: Place<Real = f64>>(
 ///
 /// # Errors
 /// [`AutoError`] if no solver can be set up.
-pub(crate) fn choose(system: System<'_, f64>) -> Result<Solver, AutoError> {
+pub fn choose(system: System<'_, f64>) -> Result<Solver, AutoError> {
     let n = system.matrix.shape().0;
     let (b, mut x) = (vec![1.0; n], vec![0.0; n]);
     let solved = Auto { tolerance: TRIAL, ..Auto::default() }.solve(system, &b, &mut x)?;

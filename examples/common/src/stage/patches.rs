@@ -2,9 +2,9 @@
 
 use std::f64::consts::PI;
 
-use coarsen::mesh::vector::{cross, dot, sub};
+use coarsen_mesh::vector::{cross, dot, sub};
 
-use crate::scene::Solid;
+use super::Solid;
 
 /// The number of segments around a ball or a capsule, and from one pole to the other.
 const SEGMENTS: [usize; 2] = [32, 16];
@@ -17,11 +17,11 @@ const REACH: f64 = 3.0;
 
 /// Triangles of one colour.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Patch {
+pub(super) struct Patch {
     /// The vertices.
-    pub(crate) positions: Vec<[f64; 3]>,
+    pub(super) positions: Vec<[f64; 3]>,
     /// The corners of each triangle.
-    pub(crate) triangles: Vec<[u32; 3]>,
+    pub(super) triangles: Vec<[u32; 3]>,
 }
 
 impl Patch {
@@ -34,7 +34,7 @@ impl Patch {
 }
 
 /// The triangles of a ball or a capsule; `None` for a plane.
-pub(crate) fn round(solid: &Solid) -> Option<Patch> {
+pub(super) fn round(solid: &Solid) -> Option<Patch> {
     let (from, to, radius) = match *solid {
         Solid::Sphere { centre, radius } => (centre, centre, radius),
         Solid::Capsule { from, to, radius } => (from, to, radius),
@@ -65,7 +65,7 @@ pub(crate) fn round(solid: &Solid) -> Option<Patch> {
 }
 
 /// The tiles of a plane around a view, in two colours like a chessboard.
-pub(crate) fn tiles(point: [f64; 3], normal: [f64; 3], view: [[f64; 3]; 2]) -> [Patch; 2] {
+pub(super) fn tiles(point: [f64; 3], normal: [f64; 3], view: [[f64; 3]; 2]) -> [Patch; 2] {
     let normal = unit(normal);
     let [s, t] = across(normal);
     let [low, high] = view;
@@ -86,7 +86,7 @@ pub(crate) fn tiles(point: [f64; 3], normal: [f64; 3], view: [[f64; 3]; 2]) -> [
 }
 
 /// v / ‖v‖.
-pub(crate) fn unit(v: [f64; 3]) -> [f64; 3] {
+pub fn unit(v: [f64; 3]) -> [f64; 3] {
     let length = dot(v, v).sqrt();
     v.map(|v| v / length)
 }

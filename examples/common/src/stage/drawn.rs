@@ -1,11 +1,14 @@
 //! Pictures of frames: bodies with their shadows, ground and obstacles.
 
-use coarsen::mesh::vector::{dot, sub};
-use examples_common::Picture;
-use examples_common::picture::{Camera, Drawing, PictureError, Projection, Solid as Painted};
+use std::path::Path;
 
-use crate::scene::{Shape, Solid, View};
-use crate::solids::{Patch, round, tiles, unit};
+use crate::Picture;
+use crate::files::name;
+use crate::picture::{Camera, Drawing, PictureError, Projection, Solid as Painted};
+use coarsen_mesh::vector::{dot, sub};
+
+use super::patches::{Patch, round, tiles, unit};
+use super::{Solid, View};
 
 /// The colours of bodies, in turn.
 const BODIES: [[u8; 3]; 6] =
@@ -33,7 +36,7 @@ const LIFT: f64 = 1e-3;
 const ANGLE: f64 = 30.0;
 
 /// The parts of a picture that do not change between frames.
-pub(crate) struct Stage {
+pub struct Stage {
     drawing: Drawing,
     view: Vec<[f64; 3]>,
     still: Vec<(Patch, [u8; 3])>,
@@ -45,12 +48,12 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// The stage of a scene: its view, obstacles, bodies and their initial positions, for pictures `width`
-    /// pixels wide.
-    pub(crate) fn new(
+    /// The stage of a scene: its view, obstacles, the triangles of each body and the initial positions, for
+    /// pictures `width` pixels wide.
+    pub fn new(
         view: &View,
         obstacles: &[Solid],
-        shapes: &[Shape],
+        bodies: Vec<Vec<[u32; 3]>>,
         positions: &[[f64; 3]],
         width: usize,
     ) -> Self {
@@ -88,12 +91,19 @@ impl Stage {
             still,
             ground,
             lift: LIFT * dot(size, size).sqrt(),
-            bodies: shapes.iter().map(|shape| shape.triangles.clone()).collect(),
+            bodies,
         }
     }
 
+    /// Adds triangles that stay where they are, in the colour of obstacles; each triangle is drawn flat.
+    pub fn add_still(&mut self, positions: &[[f64; 3]], triangles: &[[u32; 3]]) {
+        let corners = triangles.as_flattened().iter().map(|&v| positions[v as usize]).collect();
+        let own = (0..triangles.len() as u32).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect();
+        self.still.push((Patch { positions: corners, triangles: own }, OBSTACLE));
+    }
+
     /// The width and height of all pictures.
-    pub(crate) fn size(&self) -> (usize, usize) {
+    pub fn size(&self) -> (usize, usize) {
         (self.drawing.width, self.drawing.height)
     }
 
@@ -101,7 +111,7 @@ impl Stage {
     ///
     /// # Errors
     /// [`PictureError`] for positions that are not finite.
-    pub(crate) fn frame(&self, x: &[f64], caption: &str) -> Result<Picture, PictureError> {
+    pub fn frame(&self, x: &[f64], caption: &str) -> Result<Picture, PictureError> {
         let positions: &[[f64; 3]] = x.as_chunks().0;
         let dropped: Vec<[f64; 3]> = self.ground.map_or(Vec::new(), |[point, normal]| {
             let drop = |p: &[f64; 3]| {
@@ -123,5 +133,13 @@ impl Stage {
         let mut picture = self.drawing.solids(&self.view, &solids)?;
         self.drawing.caption(&mut picture, caption);
         Ok(picture)
+    }
+
+    /// Writes the picture of a frame into a folder.
+    ///
+    /// # Errors
+    /// [`PictureError`] for positions that are not finite and files that cannot be written.
+    pub fn write(&self, folder: &Path, frame: usize, x: &[f64], caption: &str) -> Result<(), PictureError> {
+        self.frame(x, caption)?.write_png(folder.join(name(frame, "png")))
     }
 }

@@ -1,0 +1,318 @@
+//! The energy of all pairs of a surface that are near.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | δ | `thickness` | contact begins at this distance |
+//! | d, n, w | [`Touch`] | the distance of a pair, its direction, and the weights of the nearest points |
+//! | m | `share` | 1; for two edges that are nearly parallel down to 0 |
+//! | k | `stiffness` | stiffness of the penalty |
+//!
+//! > E = Σ m k/2 (δ − d)²,  ∂E/∂x_a = −m k (δ − d) w_a n + k/2 (δ − d)² ∂m/∂x_a,  H_ab = m k w_a w_b n nᵀ    (1)
+//!
+//! Repulsion springs in the implicit system: Baraff & Witkin 1998, §6; Tamstorf, Jones & McCormick 2015, §3;
+//! Wu, Wang & Wang 2022, §8. m: Li et al. 2020, "Incremental potential contact", ACM TOG 39(4), §4.5. The
+//! bound on steps is that of Li, Kaufman & Jiang 2021, "Codimensional incremental potential contact", with a
+//! penalty in place of their barrier.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use coarsen_core::parallel;
+use coarsen_elastic::{BodyError, Curvature, Energy, Nodes, Potential, Touching};
+use coarsen_mesh::vector::{dot, sub};
+use coarsen_sparse::{Pattern, Stencil};
+
+use super::broad::Broad;
+use super::narrow::{Touch, touches};
+use super::sweep::first_impact;
+use super::topology::Topology;
+use crate::error::positive;
+use crate::shape::{norm, size};
+use crate::{Aabb, ContactError, Pair};
+
+/// The distance that steps keep, in units of the thickness.
+const FLOOR: f64 = 0.1;
+
+/// Candidates are looked for this much further than needed, in units of the thickness on each side, so that
+/// they serve until a node has moved by it.
+const SLACK: f64 = 2.0;
+
+/// The number of contacts per task of a parallel loop, and of scalar operations per contact.
+const LEAF: usize = 256;
+const WORK: usize = 60;
+
+/// The number of every held node in a stencil.
+const HELD: u32 = u32::MAX;
+
+/// Contact of a surface of triangles with itself, by a quadratic penalty that begins at a distance: cloth, and
+/// obstacles of triangles whose nodes are held.
+///
+/// Pairs are a vertex and a triangle, or two edges, without a common node. E depends on x alone: pairs are found
+/// at each x at which E is evaluated. E and its gradient are continuous, and the Hessian k n nᵀ is positive
+/// semidefinite, since it contains neither the turning of n nor second derivatives of m. Forces and torques of a
+/// pair add up to zero. There is no friction.
+///
+/// *Fail-safe* [`max_step`](Potential::max_step) bounds a step such that no pair comes nearer than a tenth of
+/// the thickness. So a descent that starts without penetration stays without one, whatever the energy.
+/// [`blocking`](Self::blocking) names the pair that bounded the last step.
+///
+/// *Cost* of a detection: two hashes and a query per vertex and edge, if a node has moved by more than two
+/// thicknesses since the last search, else a distance per candidate. It runs in parallel, and its result is
+/// bitwise the same for any number of threads. *Errors*: if positions are not finite, energy and gradient are
+/// NaN.
+///
+/// ```
+/// use coarsen_contact::ClothContact;
+/// use coarsen_elastic::Potential;
+/// // A vertex 0.1 above a triangle; its own triangle stands on end.
+/// let x = [[0.0, 0.0, 0.0], [3.0, 0.0, 0.0], [0.0, 3.0, 0.0], [1.0, 1.0, 0.1], [2.0, 1.0, 2.1], [1.0, 2.0, 2.1]];
+/// let mut contact = ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &[false; 6], &x, 0.3, 50.0)?;
+/// let x = x.as_flattened();
+/// assert_eq!(contact.detect(x)?.len(), 1);
+/// assert!((contact.energy(x).value - 1.0).abs() < 1e-12); // 50/2 · (0.3 − 0.1)²
+/// let mut down = vec![0.0; 18];
+/// down[11] = -1.0; // the vertex may move by 0.07: up to 0.03, which is a tenth of 0.3
+/// let step = contact.max_step(x, &down);
+/// assert!(step < 0.07 && step > 0.06);
+/// # Ok::<(), coarsen_contact::ContactError>(())
+/// ```
+pub struct ClothContact {
+    thickness: f64,
+    stiffness: f64,
+    nodes: Nodes,
+    pattern: Arc<Pattern>,
+    parts: Topology,
+    rest: Vec<[f64; 3]>,
+    broad: Broad,
+    /// Pairs that may be near, and the positions at which they were found; empty before the first search.
+    candidates: Vec<Pair>,
+    searched: Vec<[f64; 3]>,
+    /// The positions of all nodes at the last detection; empty before the first detection.
+    at: Vec<[f64; 3]>,
+    found: Vec<Touch>,
+    swept: Vec<Pair>,
+    blocking: Option<(f64, Pair)>,
+}
+
+impl ClothContact {
+    /// Returns the contact of a surface at rest at `positions`, with `held` nodes, a thickness in m, and a
+    /// stiffness k in N/m of each pair.
+    ///
+    /// # Errors
+    /// [`ContactError`] for corners that do not exist, triangles without area, positions that are not finite, a
+    /// thickness or k that is not positive, and [`ContactError::Close`] for a pair that is nearer than a tenth of
+    /// the thickness.
+    pub fn new(
+        triangles: &[[u32; 3]],
+        held: &[bool],
+        positions: &[[f64; 3]],
+        thickness: f64,
+        stiffness: f64,
+    ) -> Result<Self, ContactError> {
+        let thickness = positive("the thickness of cloth", thickness)?;
+        let stiffness = positive("the stiffness of contact", stiffness)?;
+        let nodes = Nodes::new(held, positions)?;
+        let pattern = Arc::new(Pattern::diagonal(nodes.free())?);
+        let parts = Topology::new(triangles, held, positions)?;
+        let rest = positions.to_vec();
+        let mut contact = Self {
+            thickness,
+            stiffness,
+            nodes,
+            pattern,
+            parts,
+            rest,
+            broad: Broad::default(),
+            candidates: Vec::new(),
+            searched: Vec::new(),
+            at: Vec::new(),
+            found: Vec::new(),
+            swept: Vec::new(),
+            blocking: None,
+        };
+        contact.detect_at(positions.to_vec())?;
+        let floor = FLOOR * thickness;
+        let still = vec![[0.0; 3]; positions.len()];
+        match first_impact(&contact.candidates, positions, &still, floor) {
+            Some((_, pair)) => Err(ContactError::Close { pair, floor }),
+            None => Ok(contact),
+        }
+    }
+
+    /// Moves the held nodes; `positions` has one entry per node of the surface. *Panics* on another length.
+    pub fn hold(&mut self, positions: &[[f64; 3]]) {
+        self.nodes.hold(positions);
+    }
+
+    /// The distance at which contact begins.
+    pub fn thickness(&self) -> f64 {
+        self.thickness
+    }
+
+    /// The pair that bounded the last [`max_step`](Potential::max_step), and the bound; `None` if none did.
+    pub fn blocking(&self) -> Option<(f64, Pair)> {
+        self.blocking
+    }
+
+    /// Finds the pairs that are near at x and returns them, sorted. *Panics* on a wrong length.
+    ///
+    /// # Errors
+    /// [`ContactError::Position`] for the first node whose position is not finite. There are then no pairs.
+    pub fn detect(&mut self, x: &[f64]) -> Result<&[Touch], ContactError> {
+        self.check("detect", x);
+        let at: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(|node| self.nodes.at(node, x)).collect();
+        if self.at != at {
+            self.detect_at(at)?;
+        }
+        Ok(&self.found)
+    }
+
+    fn detect_at(&mut self, at: Vec<[f64; 3]>) -> Result<(), ContactError> {
+        self.found.clear();
+        self.at.clear();
+        if let Some(node) = parallel::position(&at, |x| x.iter().any(|x| !x.is_finite())) {
+            return Err(ContactError::Position { node });
+        }
+        if !self.near(&at) {
+            let reach = (0.5 + SLACK) * self.thickness; // half of the distance of two parts
+            self.searched.clear();
+            self.broad.find(
+                &self.parts,
+                |node| Aabb::of([at[node as usize]]).grown(reach),
+                &mut self.candidates,
+            )?;
+            self.searched.clone_from(&at);
+        }
+        let rest = &self.rest;
+        let square = |a: u32, b: u32| {
+            let edge = sub(rest[a as usize], rest[b as usize]);
+            dot(edge, edge)
+        };
+        touches(&self.candidates, &at, &square, self.thickness, &mut self.found);
+        self.at = at;
+        Ok(())
+    }
+
+    /// Whether the candidates contain all pairs that are near at these positions.
+    fn near(&self, at: &[[f64; 3]]) -> bool {
+        let slack = SLACK * self.thickness;
+        let far = |(a, b): (&[f64; 3], &[f64; 3])| norm(sub(*a, *b)) > slack;
+        self.searched.len() == at.len() && !at.iter().zip(&self.searched).any(far)
+    }
+
+    fn check(&self, what: &str, x: &[f64]) {
+        assert_eq!(x.len(), 3 * self.nodes.free(), "{what}: wrong length");
+    }
+
+    /// δ − d of a pair.
+    fn depth(&self, touch: &Touch) -> f64 {
+        self.thickness - touch.distance
+    }
+
+    fn points(&self, touch: &Touch) -> [[f64; 3]; 4] {
+        touch.pair.nodes().map(|node| self.at[node as usize])
+    }
+}
+
+impl Potential for ClothContact {
+    fn nodes(&self) -> usize {
+        self.nodes.free()
+    }
+
+    fn pattern(&self) -> &Arc<Pattern> {
+        &self.pattern
+    }
+
+    fn energy(&mut self, x: &[f64]) -> Energy {
+        if self.detect(x).is_err() {
+            return Energy { value: f64::NAN, magnitude: f64::NAN };
+        }
+        let energy = |touch: &Touch| {
+            let depth = self.depth(touch);
+            let terms =
+                self.points(touch).iter().zip(touch.weights).map(|(x, w)| w.abs() * size(*x)).sum::<f64>();
+            self.stiffness * touch.share * Energy { value: 0.5 * depth * depth, magnitude: depth * terms } // (1)
+        };
+        let leaf = |range: Range<usize>| self.found[range].iter().map(energy).sum::<Energy>();
+        let count = self.found.len();
+        parallel::tree(0..count, LEAF, parallel::worth(count * WORK), &leaf, &|a, b| a + b)
+    }
+
+    fn add_gradient(&mut self, x: &[f64], g: &mut [f64]) {
+        self.check("add_gradient", g);
+        if self.detect(x).is_err() {
+            return g.fill(f64::NAN);
+        }
+        for touch in &self.found {
+            let (depth, k) = (self.depth(touch), self.stiffness);
+            let turning = touch.share_gradient(&self.points(touch));
+            for (a, &node) in touch.pair.nodes().iter().enumerate() {
+                let Some(slot) = self.nodes.slot(node) else { continue };
+                for c in 0..3 {
+                    let along = -touch.share * depth * touch.weights[a] * touch.normal[c];
+                    let soft = turning.map_or(0.0, |turning| 0.5 * depth * depth * turning[a][c]);
+                    g[3 * slot + c] += k * (along + soft); // (1)
+                }
+            }
+        }
+    }
+
+    fn add_hessian(&mut self, _: &[f64], _: Curvature, _: &mut [f64]) {}
+
+    /// Adds the same contacts for each kind of curvature.
+    fn add_contacts(&mut self, x: &[f64], _: Curvature, contacts: &mut Touching) {
+        if self.detect(x).is_err() {
+            return;
+        }
+        for touch in self.found.iter().filter(|touch| touch.share > 0.0) {
+            let slot = |node: u32| self.nodes.slot(node).map_or(HELD, |slot| slot as u32);
+            let ([a, b, c, d], w) = (touch.pair.nodes().map(slot), touch.weights);
+            let stencil = match touch.pair {
+                Pair::VertexFace { .. } => Stencil::vertex_face(a, [b, c, d], [-w[1], -w[2], -w[3]]),
+                Pair::EdgeEdge { .. } => Stencil::edge_edge([a, b], w[1], [c, d], -w[3]),
+            };
+            let stencil = stencil.without(HELD);
+            let (n, k) = (touch.normal, self.stiffness * touch.share);
+            contacts.push(stencil, n.map(|p| n.map(|q| k * p * q))); // (1)
+        }
+    }
+
+    fn touches(&self) -> bool {
+        true
+    }
+
+    /// The largest α, at most 1, until which no pair comes nearer than a tenth of the thickness; ∞ if no pair
+    /// does until 1.
+    fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
+        self.check("max_step", d);
+        self.blocking = None;
+        if self.detect(x).is_err() || d.iter().any(|d| !d.is_finite()) {
+            return f64::NAN;
+        }
+        let by = |node: u32| match self.nodes.slot(node) {
+            Some(slot) => [d[3 * slot], d[3 * slot + 1], d[3 * slot + 2]],
+            None => [0.0; 3],
+        };
+        let by: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(by).collect();
+        let (at, floor) = (&self.at, FLOOR * self.thickness);
+        let end: Vec<[f64; 3]> = at.iter().zip(&by).map(|(x, d)| [0, 1, 2].map(|k| x[k] + d[k])).collect();
+        let candidates = if self.near(&end) {
+            &self.candidates // other pairs stay a thickness apart
+        } else {
+            let path = |node: u32| Aabb::of([at[node as usize], end[node as usize]]).grown(floor);
+            if self.broad.find(&self.parts, path, &mut self.swept).is_err() {
+                return f64::NAN;
+            }
+            &self.swept
+        };
+        self.blocking = first_impact(candidates, at, &by, floor);
+        self.blocking.map_or(f64::INFINITY, |(t, _)| t)
+    }
+
+    fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
+        match self.detect(x) {
+            Ok(_) => Ok(false),
+            Err(_) => Err(BodyError::Value { what: "a position", found: f64::NAN, range: "finite" }),
+        }
+    }
+}

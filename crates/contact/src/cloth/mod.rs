@@ -1,0 +1,26 @@
+//! Contact of cloth with itself and with obstacles of triangles.
+//!
+//! | file | step |
+//! |---|---|
+//! | [`pair`](Pair) | a vertex and a triangle, or two edges |
+//! | `topology` | vertices, edges and triangles of a surface, and which pairs can touch |
+//! | `distance` | the nearest points of a pair |
+//! | `broad` | pairs whose boxes overlap, by two spatial hashes |
+//! | `narrow` | [`Touch`]: a pair that is nearer than the thickness, its distance and direction |
+//! | `advance` | continuous detection of one pair by additive conservative advancement |
+//! | `sweep` | the largest step before any pair of a surface touches |
+//! | [`contact`](ClothContact) | the energy of all pairs that are near |
+
+mod advance;
+mod broad;
+mod contact;
+mod distance;
+mod narrow;
+mod pair;
+mod sweep;
+mod topology;
+
+pub use advance::time_of_impact;
+pub use contact::ClothContact;
+pub use narrow::Touch;
+pub use pair::Pair;

@@ -1,0 +1,100 @@
+//! Pairs that are nearer than the thickness.
+
+use std::ops::Range;
+
+use coarsen_core::parallel;
+use coarsen_mesh::vector::{cross, dot, sub};
+
+use super::distance::gap;
+use crate::Pair;
+
+/// The number of pairs per task of a parallel loop.
+const LEAF: usize = 256;
+
+/// The number of scalar operations per pair, used to decide whether threads pay off.
+const WORK: usize = 100;
+
+/// Edges whose squared cross product is below this share of its value for orthogonal edges of the lengths at
+/// rest count less, down to 0 if they are parallel: Li et al. 2020, "Incremental potential contact", §4.5.
+const SOFT: f64 = 1e-3;
+
+/// A pair that is nearer than the thickness.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Touch {
+    /// The pair.
+    pub pair: Pair,
+    /// The weights w of its four nodes at the nearest points: positive for the first part, negative for the
+    /// second.
+    pub weights: [f64; 4],
+    /// The unit vector n from the second part to the first.
+    pub normal: [f64; 3],
+    /// The distance d.
+    pub distance: f64,
+    /// m: 1, or less for edges that are nearly parallel, where the direction n jumps.
+    pub share: f64,
+    /// c / ε: the squared cross product of both edges, in units of that below which m < 1.
+    pub(super) crossing: f64,
+    /// ε.
+    pub(super) soft: f64,
+}
+
+impl Touch {
+    /// The touch of a pair with nodes at x, if it is nearer than `thickness` and does not meet. `rest` has the
+    /// squared lengths of both edges at rest.
+    pub(super) fn of(
+        pair: Pair,
+        x: &[[f64; 3]; 4],
+        rest: impl Fn(u32, u32) -> f64,
+        thickness: f64,
+    ) -> Option<Self> {
+        let own = gap(&pair, x);
+        if !(own.distance < thickness && own.distance > 0.0) {
+            return None;
+        }
+        let (crossing, soft) = match pair {
+            Pair::VertexFace { .. } => (1.0, 1.0),
+            Pair::EdgeEdge { edges: [[a, b], [c, d]] } => {
+                let soft = SOFT * rest(a, b) * rest(c, d);
+                let n = cross(sub(x[1], x[0]), sub(x[3], x[2]));
+                (dot(n, n) / soft, soft)
+            }
+        };
+        let share = if crossing < 1.0 { (2.0 - crossing) * crossing } else { 1.0 };
+        let normal = own.vector.map(|v| v / own.distance);
+        Some(Self { pair, weights: own.weights, normal, distance: own.distance, share, crossing, soft })
+    }
+
+    /// ∂m/∂x of the four nodes; `None` where m = 1.
+    pub(super) fn share_gradient(&self, x: &[[f64; 3]; 4]) -> Option<[[f64; 3]; 4]> {
+        if self.crossing >= 1.0 {
+            return None;
+        }
+        let (d, e) = (sub(x[1], x[0]), sub(x[3], x[2]));
+        let n = cross(d, e);
+        // c = n · n, ∂c/∂d = 2 e × n, ∂c/∂e = 2 n × d
+        let slope = 2.0 * (1.0 - self.crossing) / self.soft;
+        let [along_d, along_e] = [cross(e, n), cross(n, d)].map(|g| g.map(|g| 2.0 * slope * g));
+        Some([along_d.map(|g| -g), along_d, along_e.map(|g| -g), along_e])
+    }
+}
+
+/// Replaces `found` by the touches among the candidates, in their order.
+pub(super) fn touches(
+    candidates: &[Pair],
+    at: &[[f64; 3]],
+    rest: &(impl Fn(u32, u32) -> f64 + Sync),
+    thickness: f64,
+    found: &mut Vec<Touch>,
+) {
+    let leaf = |range: Range<usize>| -> Vec<Touch> {
+        let own = candidates[range].iter();
+        own.filter_map(|&pair| Touch::of(pair, &pair.nodes().map(|v| at[v as usize]), rest, thickness))
+            .collect()
+    };
+    let both = |mut a: Vec<Touch>, b: Vec<Touch>| {
+        a.extend(b);
+        a
+    };
+    *found =
+        parallel::tree(0..candidates.len(), LEAF, parallel::worth(candidates.len() * WORK), &leaf, &both);
+}

@@ -1,0 +1,76 @@
+//! Vertices, edges and triangles of a surface.
+
+use coarsen_elastic::BodyError;
+use coarsen_mesh::vector::{cross, dot, sub};
+
+use crate::{ContactError, Pair};
+
+/// The smallest ratio of twice the area of a triangle to the square of its longest edge.
+const FLAT: f64 = 1e-9;
+
+/// The parts of a surface, and which nodes are held.
+pub(super) struct Topology {
+    /// The nodes of all triangles, in increasing order.
+    pub(super) vertices: Vec<u32>,
+    /// All edges, sorted.
+    pub(super) edges: Vec<[u32; 2]>,
+    pub(super) triangles: Vec<[u32; 3]>,
+    held: Vec<bool>,
+}
+
+impl Topology {
+    /// Returns the parts of a surface of triangles.
+    ///
+    /// # Errors
+    /// [`ContactError`] for corners that do not exist and triangles without area.
+    pub(super) fn new(
+        triangles: &[[u32; 3]],
+        held: &[bool],
+        positions: &[[f64; 3]],
+    ) -> Result<Self, ContactError> {
+        let nodes = positions.len();
+        for (index, t) in triangles.iter().enumerate() {
+            if let Some(&node) = t.iter().find(|&&node| node as usize >= nodes) {
+                return Err(BodyError::Node { what: "triangle", index, node: node as usize, nodes }.into());
+            }
+            let [a, b, c] = t.map(|v| positions[v as usize]);
+            let edges = [sub(b, a), sub(c, b), sub(a, c)];
+            let longest = edges.iter().map(|e| dot(*e, *e)).fold(0.0, f64::max);
+            let n = cross(edges[0], edges[1]);
+            let twice = dot(n, n).sqrt();
+            if twice.is_nan() || twice <= FLAT * longest {
+                return Err(BodyError::Degenerate { what: "triangle", index, measure: 0.5 * twice }.into());
+            }
+        }
+        let mut vertices = triangles.as_flattened().to_vec();
+        vertices.sort_unstable();
+        vertices.dedup();
+        let sides = |&[a, b, c]: &[u32; 3]| [[a, b], [b, c], [c, a]].map(|[a, b]| [a.min(b), a.max(b)]);
+        let mut edges: Vec<[u32; 2]> = triangles.iter().flat_map(sides).collect();
+        edges.sort_unstable();
+        edges.dedup();
+        Ok(Self { vertices, edges, triangles: triangles.to_vec(), held: held.to_vec() })
+    }
+
+    /// The pair of vertex i and triangle j of the lists, unless it has a common node or is held as a whole.
+    #[inline]
+    pub(super) fn vertex_face(&self, i: usize, j: u32) -> Option<Pair> {
+        let (vertex, face) = (self.vertices[i], self.triangles[j as usize]);
+        let apart = !face.contains(&vertex);
+        let pair = Pair::VertexFace { vertex, face };
+        (apart && self.moves(&pair)).then_some(pair)
+    }
+
+    /// The pair of edges i and j > i of the list, unless it has a common node or is held as a whole.
+    #[inline]
+    pub(super) fn edge_edge(&self, i: usize, j: u32) -> Option<Pair> {
+        let edges = [self.edges[i], self.edges[j as usize]];
+        let apart = i < j as usize && !edges[0].iter().any(|end| edges[1].contains(end));
+        let pair = Pair::EdgeEdge { edges };
+        (apart && self.moves(&pair)).then_some(pair)
+    }
+
+    fn moves(&self, pair: &Pair) -> bool {
+        pair.nodes().iter().any(|&node| !self.held[node as usize])
+    }
+}

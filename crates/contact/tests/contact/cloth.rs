@@ -1,0 +1,303 @@
+//! Contact of cloth: pairs against all pairs, derivatives, forces, and continuous detection against dense
+//! samples of time.
+
+use coarsen_contact::{ClothContact, ContactError, Pair, time_of_impact};
+use coarsen_core::parallel::threads;
+use coarsen_elastic::{BodyError, Curvature, Potential, Touching};
+use coarsen_mesh::vector::{cross, dot, sub};
+
+use crate::common::{check_gradient, gradient, moved, noise};
+
+/// The triangles of a grid of n x n vertices.
+fn grid(n: u32) -> Vec<[u32; 3]> {
+    let cell = |c: u32| {
+        let a = c / (n - 1) * n + c % (n - 1);
+        [[a, a + 1, a + n], [a + 1, a + n + 1, a + n]]
+    };
+    (0..(n - 1) * (n - 1)).flat_map(cell).collect()
+}
+
+/// A unit sheet of n x n vertices that is rolled up with gaps of about 0.05, and shaken by up to `shake`.
+fn rolled(n: u32, shake: f64) -> Vec<[f64; 3]> {
+    let noise = noise(3 * (n * n) as usize, 7);
+    let at = |v: u32| {
+        let [u, w] = [v % n, v / n].map(|k| f64::from(k) / f64::from(n - 1));
+        let angle = 12.0 * u.sqrt();
+        let radius = 0.02 + 0.05 * angle / 6.3;
+        let k = 3 * v as usize;
+        let point = [radius * angle.cos(), radius * angle.sin(), w];
+        [0, 1, 2].map(|c| point[c] + shake * noise[k + c])
+    };
+    (0..n * n).map(at).collect()
+}
+
+fn flat(n: u32) -> Vec<[f64; 3]> {
+    (0..n * n)
+        .map(|v| [v % n, v / n].map(|k| f64::from(k) / f64::from(n - 1)))
+        .map(|[u, v]| [u, v, 0.0])
+        .collect()
+}
+
+fn sheet(n: u32, thickness: f64) -> ClothContact {
+    ClothContact::new(&grid(n), &vec![false; (n * n) as usize], &flat(n), thickness, 40.0).unwrap()
+}
+
+fn length(v: [f64; 3]) -> f64 {
+    dot(v, v).sqrt()
+}
+
+/// The distance of a point from a segment.
+fn to_segment(p: [f64; 3], a: [f64; 3], b: [f64; 3]) -> f64 {
+    let (e, d) = (sub(b, a), sub(p, a));
+    let t = (dot(d, e) / dot(e, e)).clamp(0.0, 1.0);
+    length([0, 1, 2].map(|k| d[k] - t * e[k]))
+}
+
+/// The distance of a pair by cases: inside both parts, or from an end or a corner.
+fn distance(pair: &Pair, x: [[f64; 3]; 4]) -> f64 {
+    let [p, a, b, c] = x;
+    match pair {
+        Pair::VertexFace { .. } => {
+            let n = cross(sub(b, a), sub(c, a));
+            let sides = [(a, b), (b, c), (c, a)];
+            let inside = sides.iter().all(|&(a, b)| dot(cross(n, sub(b, a)), sub(p, a)) >= 0.0);
+            let plane = dot(sub(p, a), n).abs() / length(n);
+            if inside {
+                plane
+            } else {
+                sides.map(|(a, b)| to_segment(p, a, b)).into_iter().fold(9.0, f64::min)
+            }
+        }
+        Pair::EdgeEdge { .. } => {
+            let (d, e, n) = (sub(a, p), sub(c, b), cross(sub(a, p), sub(c, b)));
+            let from = sub(b, p);
+            let [s, t] = [dot(cross(from, e), n) / dot(n, n), dot(cross(from, d), n) / dot(n, n)];
+            let inside = (0.0..=1.0).contains(&s) && (0.0..=1.0).contains(&t);
+            let ends = [to_segment(p, b, c), to_segment(a, b, c), to_segment(b, p, a), to_segment(c, p, a)];
+            if inside { dot(from, n).abs() / length(n) } else { ends.into_iter().fold(9.0, f64::min) }
+        }
+    }
+}
+
+/// All pairs of a surface without a common node, sorted.
+fn all_pairs(triangles: &[[u32; 3]], nodes: u32) -> Vec<Pair> {
+    let sides = |&[a, b, c]: &[u32; 3]| [[a, b], [b, c], [c, a]].map(|[a, b]| [a.min(b), a.max(b)]);
+    let mut edges: Vec<_> = triangles.iter().flat_map(sides).collect();
+    edges.sort_unstable();
+    edges.dedup();
+    let mut pairs = Vec::new();
+    for vertex in 0..nodes {
+        pairs.extend(
+            triangles.iter().filter(|t| !t.contains(&vertex)).map(|&face| Pair::VertexFace { vertex, face }),
+        );
+    }
+    for (i, one) in edges.iter().enumerate() {
+        let apart = |other: &&[u32; 2]| !other.iter().any(|end| one.contains(end));
+        pairs.extend(
+            edges[i + 1..].iter().filter(apart).map(|other| Pair::EdgeEdge { edges: [*one, *other] }),
+        );
+    }
+    pairs.sort_unstable();
+    pairs
+}
+
+fn at(pair: &Pair, x: &[[f64; 3]]) -> [[f64; 3]; 4] {
+    pair.nodes().map(|v| x[v as usize])
+}
+
+/// The pairs found are those of all pairs that are nearer than the thickness, also with the candidates of other
+/// positions.
+#[test]
+fn no_pair_is_missed_and_none_is_added() {
+    let (n, thickness) = (12, 0.055);
+    let mut contact = sheet(n, thickness);
+    let pairs = all_pairs(&grid(n), n * n);
+    for shake in [0.0, 0.001, 0.02, 0.021, 0.2] {
+        let x = rolled(n, shake);
+        let expected: Vec<_> = pairs
+            .iter()
+            .map(|pair| (*pair, distance(pair, at(pair, &x))))
+            .filter(|(_, d)| *d < thickness)
+            .collect();
+        let found = contact.detect(x.as_flattened()).unwrap();
+        assert!(found.len() > 100, "{}", found.len());
+        assert_eq!(
+            found.iter().map(|t| t.pair).collect::<Vec<_>>(),
+            expected.iter().map(|p| p.0).collect::<Vec<_>>()
+        );
+        for (touch, (_, d)) in found.iter().zip(&expected) {
+            assert!((touch.distance - d).abs() < 1e-12 && (length(touch.normal) - 1.0).abs() < 1e-12);
+        }
+    }
+}
+
+/// A flat sheet at rest has no contacts, and the gradient elsewhere is that of the energy.
+#[test]
+fn gradients_are_those_of_the_energy() {
+    let mut contact = sheet(9, 0.06);
+    assert_eq!(contact.energy(flat(9).as_flattened()).value, 0.0);
+    for shake in [0.004, 0.02] {
+        let x = rolled(9, shake);
+        let g = check_gradient(&mut contact, x.as_flattened(), 1e-8, 2e-5);
+        let sum = |of: &dyn Fn(usize) -> [f64; 3]| {
+            (0..81).map(of).fold([0.0; 3], |sum, v| [0, 1, 2].map(|k| sum[k] + v[k]))
+        };
+        let force = |i: usize| [g[3 * i], g[3 * i + 1], g[3 * i + 2]];
+        let size: f64 = g.iter().map(|g| g.abs()).sum();
+        assert!(length(sum(&force)) < 1e-12 * size && length(sum(&|i| cross(x[i], force(i)))) < 1e-12 * size);
+    }
+}
+
+/// Two edges that are nearly parallel: the energy fades, and its gradient stays exact.
+#[test]
+fn parallel_edges_fade() {
+    let x = |turn: f64| {
+        let low = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.5, -1.0, -0.2]];
+        let high = [[0.1, 0.0, 0.05], [1.1, turn, 0.05], [0.5, 1.0, 0.4]];
+        [low, high].as_flattened().to_vec()
+    };
+    let contact =
+        |turn: f64| ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &[false; 6], &x(turn), 0.1, 40.0).unwrap();
+    let edges = Pair::EdgeEdge { edges: [[0, 1], [3, 4]] };
+    let mut shares = Vec::new();
+    for turn in [-0.06, -0.02, -0.01] {
+        let mut contact = contact(turn);
+        let points = x(turn);
+        let touch = *contact.detect(points.as_flattened()).unwrap().iter().find(|t| t.pair == edges).unwrap();
+        check_gradient(&mut contact, points.as_flattened(), 1e-7, 1e-6);
+        shares.push(touch.share);
+    }
+    assert!(shares[0] == 1.0 && shares[1] < 0.7 && shares[2] < 0.25 && shares[2] > 0.0, "{shares:?}");
+}
+
+/// Along the normal of a vertex above a triangle the Hessian is the derivative of the gradient: k w wᵀ.
+#[test]
+fn the_hessian_is_that_of_springs() {
+    let x = [
+        [0.0, 0.0, 0.0],
+        [3.0, 0.0, 0.0],
+        [0.0, 3.0, 0.0],
+        [1.0, 1.0, 0.1],
+        [2.0, 1.0, 2.1],
+        [1.0, 2.0, 2.1],
+    ];
+    let mut contact =
+        ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &[true, false, false, false, false, false], &x, 0.3, 50.0)
+            .unwrap();
+    let free = x[1..].as_flattened();
+    let mut touching = Touching::default();
+    contact.add_contacts(free, Curvature::Projected, &mut touching);
+    let (stencil, k) = (touching.stencils()[0], touching.stiffness());
+    assert_eq!((touching.stencils().len(), stencil.nodes()), (1, &[2, 0, 1][..]));
+    assert!((k[8] - 50.0).abs() < 1e-12 && k[..8].iter().all(|k| k.abs() < 1e-12));
+    let mut up = vec![0.0; 15];
+    up[8] = 1.0;
+    let [more, less] = [1e-4, -1e-4].map(|alpha| gradient(&mut contact, &moved(free, alpha, &up)));
+    for (&node, w) in stencil.nodes().iter().zip(stencil.weights()) {
+        let k = 3 * node as usize + 2;
+        assert!(((more[k] - less[k]) / 2e-4 - 50.0 * w).abs() < 1e-6, "{node}");
+    }
+}
+
+/// Until the time that continuous detection returns, no sample of a random motion is nearer than the floor; and
+/// there is an impact or a near miss soon after.
+#[test]
+fn no_impact_is_missed() {
+    let (mut impacts, mut misses) = (0, 0);
+    for seed in 0..3000 {
+        let numbers = noise(24, 1 + seed);
+        let point = |k: usize| [numbers[3 * k], numbers[3 * k + 1], numbers[3 * k + 2]];
+        let (x, p) = ([0, 1, 2, 3].map(point), [4, 5, 6, 7].map(point).map(|p| p.map(|p| 2.0 * p)));
+        let pair =
+            [Pair::VertexFace { vertex: 0, face: [1, 2, 3] }, Pair::EdgeEdge { edges: [[0, 1], [2, 3]] }];
+        let (pair, floor) = (pair[seed as usize % 2], 0.01);
+        let distance_at = |t: f64| {
+            let moved = |a: usize| [0, 1, 2].map(|k| x[a][k] + t * p[a][k]);
+            distance(&pair, [0, 1, 2, 3].map(moved))
+        };
+        let least = |from: f64, to: f64| {
+            (0..=400).map(|k| distance_at(from + (to - from) * f64::from(k) / 400.0)).fold(9.0, f64::min)
+        };
+        let start = distance_at(0.0) - floor;
+        if start <= 0.0 {
+            continue;
+        }
+        match time_of_impact(&pair, &x, &p, floor, 1.0) {
+            None => {
+                misses += 1;
+                assert!(least(0.0, 1.0) > floor, "{seed} {pair}");
+            }
+            Some(t) => {
+                impacts += 1;
+                assert!(t >= 0.0 && least(0.0, t) - floor >= 0.1 * start - 1e-12, "{seed} {pair}");
+                assert!(least(t, t + 0.1) - floor < 0.12 * start + 1e-3, "{seed} {pair}: {t}");
+            }
+        }
+    }
+    assert!(impacts > 100 && misses > 1000, "{impacts} {misses}");
+}
+
+/// Steps that would push layers through each other are cut such that none comes nearer than a tenth of the
+/// thickness on the way; the bound is that of the first pair, and does not depend on threads.
+#[test]
+fn steps_end_before_layers_meet() {
+    let (n, thickness) = (10, 0.03);
+    let pairs = all_pairs(&grid(n), n * n);
+    let x = rolled(n, 0.001);
+    for (seed, size) in [(3, 0.002), (4, 0.05), (5, 1.0)] {
+        let d: Vec<f64> = noise(x.len() * 3, seed).iter().map(|d| size * d).collect();
+        let step = |n: usize| {
+            let mut contact = sheet(10, thickness);
+            threads(n, || (contact.max_step(x.as_flattened(), &d), contact.blocking())).unwrap()
+        };
+        let (alpha, blocking) = step(1);
+        assert_eq!((alpha, blocking), step(3));
+        assert_eq!(alpha.is_finite(), size > 0.01, "{alpha}");
+        let end = alpha.min(1.0);
+        let mut least = (9.0, None);
+        for share in (0..=40).map(|k| f64::from(k) / 40.0) {
+            let there = moved(x.as_flattened(), share * end, &d);
+            for pair in &pairs {
+                let distance = distance(pair, at(pair, there.as_chunks().0));
+                least = if distance < least.0 { (distance, Some(*pair)) } else { least };
+            }
+        }
+        assert!(least.0 >= 0.1 * thickness - 1e-12, "{least:?}");
+        if let Some((bound, pair)) = blocking {
+            assert!(bound == alpha && pairs.contains(&pair), "{pair}");
+        }
+    }
+}
+
+#[test]
+fn surfaces_that_cannot_touch_are_refused() {
+    let x = [
+        [0.0, 0.0, 0.0],
+        [1.0, 0.0, 0.0],
+        [0.0, 1.0, 0.0],
+        [0.2, 0.2, 1e-3],
+        [0.5, 0.2, 1.0],
+        [0.2, 0.5, 1.0],
+    ];
+    let make = |triangles: &[[u32; 3]], x: &[[f64; 3]; 6], thickness: f64, k: f64| {
+        ClothContact::new(triangles, &[false; 6], x, thickness, k).err().expect("an error")
+    };
+    let both = [[0, 1, 2], [3, 4, 5]];
+    let error = make(&both, &x, 0.02, 1.0);
+    let near = Pair::VertexFace { vertex: 3, face: [0, 1, 2] };
+    assert!(matches!(error, ContactError::Close { pair, .. } if pair == near), "{error}");
+    assert!(error.to_string().contains("vertex 3 and triangle 0, 1, 2"), "{error}");
+    assert!(matches!(make(&both, &x, 0.0, 1.0), ContactError::Value { .. }));
+    assert!(matches!(make(&both, &x, 0.001, f64::NAN), ContactError::Value { .. }));
+    let error = make(&[[0, 1, 6]], &x, 0.001, 1.0);
+    assert!(matches!(error, ContactError::Body(BodyError::Node { node: 6, .. })), "{error}");
+    let error = make(&[[0, 1, 2], [0, 1, 0]], &x, 0.001, 1.0);
+    assert!(matches!(error, ContactError::Body(BodyError::Degenerate { index: 1, .. })), "{error}");
+    let mut bad = x;
+    bad[4][1] = f64::NAN;
+    assert!(matches!(make(&[[0, 1, 2]], &bad, 0.001, 1.0), ContactError::Position { node: 4 }));
+    let mut contact = ClothContact::new(&both, &[false; 6], &x, 0.005, 1.0).unwrap();
+    assert!(contact.energy(bad.as_flattened()).value.is_nan());
+    assert!(contact.max_step(x.as_flattened(), &[f64::NAN; 18]).is_nan());
+    assert!(contact.energy(x.as_flattened()).value > 0.0);
+}

@@ -1,0 +1,84 @@
+//! The air: wind and damping.
+
+use coarsen::elastic::Nodes;
+use coarsen::mesh::vector::{cross, dot, sub};
+
+/// The density of air in kg/m³.
+const DENSITY: f64 = 1.2;
+
+/// The forces of moving air on cloth.
+///
+/// Wind presses on a triangle of area a and normal n with a ρ |w·n| (w·n) n, where w is the velocity of the
+/// air relative to the triangle; still air does not act. Damping pulls velocities towards that of the air.
+pub(crate) struct Air {
+    /// The velocity of the air, m/s.
+    pub(crate) velocity: [f64; 3],
+    /// The rate of damping, 1/s.
+    pub(crate) damping: f64,
+    /// The triangles of the cloth.
+    pub(crate) triangles: Vec<[u32; 3]>,
+}
+
+impl Air {
+    /// Changes the velocities v of free nodes by the forces of the air during h seconds, and returns the work.
+    ///
+    /// Drag is linear in the velocity of a node, with the coefficient |w·n| of the start, and implicit. So a
+    /// node never becomes faster than the air, for any h.
+    pub(crate) fn push(&self, nodes: &Nodes, masses: &[f64], x: &[f64], h: f64, v: &mut [f64]) -> f64 {
+        let kinetic = |v: &[f64]| -> f64 {
+            masses
+                .iter()
+                .zip(v.chunks_exact(3))
+                .map(|(m, v)| 0.5 * m * v.iter().map(|v| v * v).sum::<f64>())
+                .sum()
+        };
+        let before = kinetic(v);
+        if self.velocity != [0.0; 3] {
+            for t in &self.triangles {
+                let [a, b, c] = t.map(|i| nodes.at(i, x));
+                let twice = cross(sub(b, a), sub(c, a));
+                let length = dot(twice, twice).sqrt();
+                if length == 0.0 {
+                    continue; // a collapsed triangle
+                }
+                let (n, area) = (twice.map(|n| n / length), 0.5 * length);
+                for slot in t.iter().filter_map(|&i| nodes.slot(i)) {
+                    let own = &mut v[3 * slot..3 * slot + 3];
+                    let along = dot(n, sub(self.velocity, [own[0], own[1], own[2]]));
+                    let rate = h * DENSITY * area / 3.0 * along.abs() / masses[slot];
+                    (0..3).for_each(|k| own[k] += rate / (1.0 + rate) * along * n[k]);
+                }
+            }
+        }
+        let share = h * self.damping / (1.0 + h * self.damping);
+        v.iter_mut().enumerate().for_each(|(k, v)| *v += share * (self.velocity[k % 3] - *v));
+        kinetic(v) - before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A free triangle across the wind, and one along it.
+    #[test]
+    fn wind_accelerates_what_stands_across_it() {
+        let corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+        let nodes = Nodes::new(&[false; 3], &corners).unwrap();
+        let x = corners.as_flattened();
+        let push = |velocity: [f64; 3], damping: f64, h: f64| {
+            let air = Air { velocity, damping, triangles: vec![[0, 1, 2]] };
+            let mut v = vec![0.0; 9];
+            let work = air.push(&nodes, &[0.1; 3], x, h, &mut v);
+            let kinetic = 0.05 * v.iter().map(|v| v * v).sum::<f64>();
+            assert!((work - kinetic).abs() < 1e-15);
+            v
+        };
+        // h ρ a/3 w²/m = 1e-4 · 1.2 · 0.5/3 · 4/0.1
+        let v = push([0.0, 0.0, 2.0], 0.0, 1e-4);
+        assert!((v[2] / 8e-4 - 1.0).abs() < 1e-3 && v[0] == 0.0, "{v:?}");
+        assert_eq!(push([2.0, 0.0, 0.0], 0.0, 1e-4), vec![0.0; 9]);
+        assert!(push([0.0, 0.0, 2.0], 0.0, 1e9)[2] <= 2.0);
+        assert!((push([2.0, 0.0, 0.0], 3.0, 1e-4)[3] / 6e-4 - 1.0).abs() < 1e-3);
+    }
+}

@@ -1,0 +1,122 @@
+//! Errors of sheets and scenes.
+
+use coarsen::AnyError;
+use coarsen::elastic::BodyError;
+use coarsen::mesh::ReadError;
+use coarsen_contact::ContactError;
+
+/// A sheet that cannot be simulated.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SheetFault {
+    /// A file that cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A surface without a direction.
+    #[error("the normals of the triangles add up to zero, but a flat sheet is needed at rest")]
+    Closed,
+    /// A vertex outside the plane.
+    #[error(
+        "vertex {vertex} (from 0) is {distance:.3e} m out of the plane of the sheet, whose longest side is 1 m, \
+         but cloth is flat at rest; pass the flat pattern"
+    )]
+    Curved {
+        /// The vertex.
+        vertex: usize,
+        /// Its distance from the plane.
+        distance: f64,
+    },
+    /// A triangle without area.
+    #[error(
+        "triangle {triangle} (from 0) is degenerate, its area is {area:.3e} m²; remove it or move a corner"
+    )]
+    Degenerate {
+        /// The triangle.
+        triangle: usize,
+        /// Its area.
+        area: f64,
+    },
+    /// An edge of more than two triangles.
+    #[error(
+        "the edge between vertices {} and {} (from 0) has more than two triangles, among them {} and {}; cloth is \
+         a manifold: divide the mesh there", ends[0], ends[1], triangles[0], triangles[1]
+    )]
+    Manifold {
+        /// The ends of the edge.
+        ends: [u32; 2],
+        /// Two of its triangles.
+        triangles: [usize; 2],
+    },
+    /// A vertex without mass.
+    #[error("no triangle uses vertex {vertex} (from 0), so its mass is zero; remove it")]
+    Loose {
+        /// The vertex.
+        vertex: usize,
+    },
+}
+
+/// A scene that cannot be simulated.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SceneError {
+    /// The sheet.
+    #[error(transparent)]
+    Sheet(#[from] SheetFault),
+    /// A sheet of a file in a scene that cuts its own.
+    #[error(
+        "the scene reentrant cuts a corner out of its own sheet; leave out --mesh, or take another scene"
+    )]
+    Cut,
+    /// Wind without a direction.
+    #[error("--wind has a component {found}, but all must be finite")]
+    Wind {
+        /// The component.
+        found: f64,
+    },
+    /// No vertex is free.
+    #[error("all {vertices} vertices are held; take more --vertices")]
+    Held {
+        /// Their number.
+        vertices: usize,
+    },
+    /// A vertex in an obstacle.
+    #[error(
+        "vertex {vertex} (from 0) is {depth:.3e} m inside obstacle {obstacle} (from 0) at the start; take a \
+         smaller sheet, or move the obstacle"
+    )]
+    Inside {
+        /// The vertex.
+        vertex: usize,
+        /// Its depth.
+        depth: f64,
+        /// The obstacle.
+        obstacle: usize,
+    },
+    /// A start that intersects.
+    #[error(
+        "at the start, the edge between vertices {} and {} crosses the triangle of vertices {}, {} and {} \
+         (from 0, the obstacle after the cloth); move the cloth away",
+        edge[0], edge[1], triangle[0], triangle[1], triangle[2]
+    )]
+    Crossing {
+        /// The ends of the edge.
+        edge: [u32; 2],
+        /// The corners of the triangle.
+        triangle: [u32; 3],
+    },
+    /// An obstacle that is not valid.
+    #[error("obstacle {index} (from 0): {source}")]
+    Obstacle {
+        /// Which one.
+        index: usize,
+        /// Its fault.
+        source: ContactError,
+    },
+    /// An energy that cannot be made.
+    #[error(transparent)]
+    Body(#[from] BodyError),
+    /// Contact that cannot be made.
+    #[error(transparent)]
+    Contact(#[from] ContactError),
+    /// Other faults of the library.
+    #[error(transparent)]
+    Any(#[from] AnyError),
+}

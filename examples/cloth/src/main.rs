@@ -1,0 +1,170 @@
+//! Simulates cloth. Copy this example to start your own.
+//!
+//! A time step minimises the sum of inertia (`step.rs`), stretching, bending and contact (`world.rs`) by
+//! Newton's method with any preconditioner. Scenes (`scene.rs`) place a sheet (`sheet.rs`) among obstacles; the
+//! air moves it (`air.rs`). After each frame an independent test counts penetrations (`crossing.rs`).
+//!
+//! *Reference* Tamstorf, Jones & McCormick 2015, "Smoothed Aggregation Multigrid for Cloth Simulation", ACM TOG
+//! 34(6):245, whose five scenes are built in.
+//!
+//! Sample runs:
+//!
+//! ```text
+//! cargo run --release -p cloth                                                # a sheet droops from two sides
+//! cargo run --release -p cloth -- --scene reentrant --vertices 10201 --tessellation irregular
+//! cargo run --release -p cloth -- --scene sphere --solver sa --out sphere --frames 40
+//! cargo run --release -p cloth -- --scene sphere --solver sa --out sphere --frames 60 --resume
+//! cargo run --release -p cloth -- --scene flag --wind 8 0 2 --frames 72
+//! ```
+//!
+//! The fourth command continues the third. A run writes `frames.csv`, `summary.txt`, `frame_0000.obj` and
+//! `frame_0000.png` for each frame, `cloth.gif` and, every few frames, `checkpoint.bin`.
+
+mod air;
+mod crossing;
+mod fault;
+mod options;
+mod rows;
+mod scene;
+mod sheet;
+mod state;
+mod step;
+#[cfg(test)]
+mod tests;
+mod world;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use coarsen::elastic::Nodes;
+use coarsen::schwarz;
+use examples_common::Failure;
+use examples_common::arguments::{Program, launch};
+use examples_common::files::{Surface, fingerprint};
+use examples_common::frames::{Frames, Plan};
+use examples_common::stage::Stage;
+
+use fault::SceneError;
+use options::Options;
+use rows::{Row, Summary};
+use scene::Scene;
+use sheet::Sheet;
+use state::State;
+use step::{RATE, Stepper};
+use world::World;
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    launch(options.threads, options.method.backend, &options)
+}
+
+impl Program for &Options {
+    fn run<B: schwarz::Place<Real = f64>>(self, on: B) -> Result<(), Failure> {
+        run(on, self).map(drop)
+    }
+}
+
+/// A scene, the solver of its steps, and how frames are drawn.
+struct Simulation<'a, B: schwarz::Place<Real = f64>> {
+    on: B,
+    options: &'a Options,
+    sheet: Sheet,
+    scene: Scene,
+    surface: Surface,
+    stage: Stage,
+    nodes: Nodes,
+    stepper: Option<Stepper<B>>,
+}
+
+fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Failure> {
+    // 1. A sheet and a scene.
+    options.method.solver.check(&options.method.levels)?;
+    let sheet = sheet(options)?;
+    let scene = options.scene.scene(&sheet);
+    let World { fixed, .. } = World::new(&scene, &sheet, options)?;
+    let bodies = vec![fixed.crossings.triangles().to_vec()];
+    let surface = Surface::new(&bodies);
+    let width = usize::from(options.width);
+    let mut stage =
+        Stage::new(&scene.view, &scene.solids, vec![sheet.triangles.clone()], &fixed.positions, width);
+    stage.add_still(&scene.still.positions, &scene.still.triangles);
+    println!(
+        "{} vertices, {} of them held, {} triangles, on {}",
+        sheet.rest.len(),
+        scene.held.iter().filter(|held| **held).count(),
+        sheet.triangles.len(),
+        on.name()
+    );
+
+    let nodes = fixed.nodes;
+
+    // 2. The frames from the start or the last checkpoint, the summary and the animation.
+    let Options { cloth, method, .. } = options;
+    let identity = format!("{sheet:?} {scene:?} {cloth:?} {method:?} {}", on.name());
+    let picture = (width > 0).then(|| stage.size());
+    let mut simulation = Simulation { on, options, sheet, scene, surface, stage, nodes, stepper: None };
+    Plan {
+        folder: &options.out,
+        identity: fingerprint(identity.as_bytes()),
+        frames: options.frames,
+        checkpoint: options.method.checkpoint,
+        resume: options.resume,
+        picture,
+        animation: "cloth.gif",
+        delay: 1.0 / RATE,
+    }
+    .run(&mut simulation)
+}
+
+/// The sheet of the command line.
+fn sheet(options: &Options) -> Result<Sheet, SceneError> {
+    let cut = options.scene.cut();
+    match &options.mesh {
+        Some(_) if cut => Err(SceneError::Cut),
+        Some(file) => Ok(Sheet::read(file)?),
+        None => {
+            // A cut sheet has a quarter less, and an odd number of vertices along a side.
+            let full = f64::from(options.vertices) * if cut { 4.0 / 3.0 } else { 1.0 };
+            let side = full.sqrt().round() as usize;
+            Ok(Sheet::square(if cut { side | 1 } else { side }, options.tessellation, cut))
+        }
+    }
+}
+
+impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
+    type State = State;
+    type Row = Row;
+
+    fn start(&mut self) -> Result<(State, Row), Failure> {
+        let World { fixed, mut forces } = World::new(&self.scene, &self.sheet, self.options)?;
+        let state = State::start(&fixed);
+        let row = fixed.row(&mut forces, &state);
+        Ok((state, row))
+    }
+
+    fn renew(&mut self, state: &State) -> Result<(), Failure> {
+        let world = World::new(&self.scene, &self.sheet, self.options)?;
+        self.stepper = Some(Stepper::new(world, state, &self.options.method, &self.on)?);
+        Ok(())
+    }
+
+    fn step(&mut self, state: &mut State) -> Result<Row, Failure> {
+        self.stepper.as_mut().expect("built by renew").frame(state)
+    }
+
+    fn show(&self, state: &State) -> Result<(), Failure> {
+        let folder = &self.options.out;
+        let x = &world::all(&self.nodes, &state.x);
+        let x = x.as_flattened();
+        self.surface.write(folder, state.frame, self.options.format, x)?;
+        if self.options.width > 0 {
+            let caption = format!("t = {:.2} s", state.frame as f64 / RATE);
+            self.stage.write(folder, state.frame, x, &caption)?;
+        }
+        Ok(())
+    }
+
+    fn summary(rows: &[Row]) -> String {
+        Summary(rows).to_string()
+    }
+}

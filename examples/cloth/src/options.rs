@@ -1,0 +1,114 @@
+//! Command-line options.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser};
+use examples_common::arguments::{Place, at_least_one, not_negative, positive};
+use examples_common::files::Format;
+use examples_common::solver::Solver;
+
+use crate::scene::SceneChoice;
+use crate::sheet::Tessellation;
+
+/// Sheets of cloth in time.
+#[derive(Clone, Debug, Parser)]
+pub(crate) struct Options {
+    /// Scene.
+    #[arg(long, value_enum, default_value_t = SceneChoice::Drooping)]
+    pub(crate) scene: SceneChoice,
+    /// Number of vertices of the sheet; the nearest grid is used.
+    #[arg(long, default_value_t = 2601, value_parser = clap::value_parser!(u32).range(9..=4_000_000))]
+    pub(crate) vertices: u32,
+    /// Triangles of the sheet.
+    #[arg(long, value_enum, default_value_t = Tessellation::Regular)]
+    pub(crate) tessellation: Tessellation,
+    /// A file with a flat sheet of triangles, instead of a generated one; its longest side is scaled to 1 m.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["vertices", "tessellation"])]
+    pub(crate) mesh: Option<PathBuf>,
+    /// What the cloth is made of.
+    #[command(flatten)]
+    pub(crate) cloth: Cloth,
+    /// How a step is computed.
+    #[command(flatten)]
+    pub(crate) method: Method,
+    /// Number of frames; 24 are one second.
+    #[arg(long, default_value_t = 25)]
+    pub(crate) frames: usize,
+    /// Number of threads; 0 uses one per core.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) threads: usize,
+    /// Folder for all files that are written.
+    #[arg(long, default_value = "cloth-out", value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Continue from the checkpoint in the folder; the results are the same as without an interruption.
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Format of the surface that is written for each frame.
+    #[arg(long, value_enum, default_value_t = Format::Obj)]
+    pub(crate) format: Format,
+    /// Width of the pictures in pixels; 0 draws none.
+    #[arg(long, default_value_t = 640, value_parser = clap::value_parser!(u16).range(0..=4096))]
+    pub(crate) width: u16,
+}
+
+/// The properties of the cloth and of the air.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Cloth {
+    /// Factor of all stiffnesses; 1 is cotton: 5000 N/m for stretching, 1000 N/m for shearing, 5e-5 N m for
+    /// bending.
+    #[arg(long, default_value_t = 1.0, value_parser = positive)]
+    pub(crate) stiffness: f64,
+    /// Factor of the bending stiffness alone.
+    #[arg(long, default_value_t = 1.0, value_parser = positive)]
+    pub(crate) bending: f64,
+    /// Density in kg/m².
+    #[arg(long, default_value_t = 0.2, value_parser = positive)]
+    pub(crate) density: f64,
+    /// Thickness in m: contact begins at this distance. By default 2 mm, but at most a quarter of the
+    /// shortest edge.
+    #[arg(long, value_parser = positive)]
+    pub(crate) thickness: Option<f64>,
+    /// Coefficient of friction with balls, bars and the ground.
+    #[arg(long, default_value_t = 0.3, value_parser = not_negative)]
+    pub(crate) friction: f64,
+    /// Damping in 1/s: the rate at which velocities relative to the air decay.
+    #[arg(long, default_value_t = 0.0, value_parser = not_negative)]
+    pub(crate) damping: f64,
+    /// Velocity of the air in m/s; by default that of the scene.
+    #[arg(long, num_args = 3, value_names = ["X", "Y", "Z"], allow_negative_numbers = true)]
+    pub(crate) wind: Option<Vec<f64>>,
+}
+
+/// The options of the time step.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Method {
+    /// Time step in seconds, at most 1/24.
+    #[arg(long, default_value_t = 2e-3, value_parser = step)]
+    pub(crate) dt: f64,
+    /// Preconditioner of the linear systems.
+    #[arg(long, value_enum, default_value_t = Solver::Auto)]
+    pub(crate) solver: Solver,
+    /// skinning: number of handles of each level, from fine to coarse. sa, mas: the maximum number of levels.
+    #[arg(long, value_delimiter = ',', value_name = "N,N,..", value_parser = at_least_one)]
+    pub(crate) levels: Vec<usize>,
+    /// Maximum number of iterations of Newton's method in a step; 1 is the linearised step.
+    #[arg(long, default_value_t = 10, value_parser = at_least_one)]
+    pub(crate) iterations: usize,
+    /// Maximum number of iterations of a linear solve.
+    #[arg(long, default_value_t = 500, value_parser = at_least_one)]
+    pub(crate) inner: usize,
+    /// Tolerance: a step ends when the mean residual force of the nodes is this share of their weight.
+    #[arg(long, default_value_t = 1e-2, value_parser = not_negative)]
+    pub(crate) tolerance: f64,
+    /// Number of frames between two checkpoints; the solver is built again at each checkpoint.
+    #[arg(long, default_value_t = 5, value_parser = at_least_one)]
+    pub(crate) checkpoint: usize,
+    /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N.
+    #[arg(long, default_value = "cpu")]
+    pub(crate) backend: Place,
+}
+
+/// Parses a time step: every frame needs one.
+fn step(text: &str) -> Result<f64, &'static str> {
+    positive(text).ok().filter(|dt| 24.0 * dt <= 1.0).ok_or("expected a number above 0 and at most 1/24")
+}

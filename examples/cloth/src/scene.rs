@@ -1,0 +1,203 @@
+//! The scenes: where the sheet is, what holds it, and what is in its way.
+//!
+//! Tamstorf, Jones & McCormick 2015, §10, describe the first five in words: cloth that is held on all sides,
+//! on two sides, along a cut-out corner, and that falls flat and upright on a flat box with a hole.
+//! *Assumption*: the two sides meet in a corner, so that the opposite corner droops. Lengths are in m, y points
+//! upwards.
+
+use clap::ValueEnum;
+use coarsen::mesh::Mesh;
+use coarsen_contact::Spin;
+use examples_common::stage::{GROUND, Solid, View};
+
+use crate::sheet::Sheet;
+
+/// A scene by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SceneChoice {
+    /// A sheet that is held along its whole boundary.
+    Pinned,
+    /// A sheet that is held along two sides.
+    Drooping,
+    /// A sheet without a quarter that is held along the sides of the cut.
+    Reentrant,
+    /// A sheet that falls flat on a box with a hole.
+    DropHorizontal,
+    /// A sheet that falls upright on the same box.
+    DropVertical,
+    /// A sheet that falls on a ball that turns.
+    Sphere,
+    /// A sheet that falls on two bars.
+    Bars,
+    /// A sheet that is held along one side, in the wind.
+    Flag,
+}
+
+/// A scene.
+#[derive(Clone, Debug)]
+pub(crate) struct Scene {
+    /// The position of the middle of the sheet, u = v = 1/2.
+    pub(crate) middle: [f64; 3],
+    /// The directions of u and v.
+    pub(crate) axes: [[f64; 3]; 2],
+    /// For each vertex, whether it is held where it is.
+    pub(crate) held: Vec<bool>,
+    /// Obstacles.
+    pub(crate) solids: Vec<Solid>,
+    /// How the solids turn; those after the list do not.
+    pub(crate) spins: Vec<Spin>,
+    /// An obstacle of triangles; may be empty.
+    pub(crate) still: Mesh,
+    /// The velocity of the air in m/s.
+    pub(crate) wind: [f64; 3],
+    /// The view of the pictures.
+    pub(crate) view: View,
+}
+
+/// The top of the box, and half its sides outside and inside.
+const TOP: f64 = 0.4;
+const SIDES: [f64; 2] = [0.3, 0.15];
+
+/// The rate at which the ball turns about the vertical axis, in radians per second.
+const TURN: f64 = 2.0;
+
+/// The gap between a falling sheet and what it falls on.
+const GAP: f64 = 0.05;
+
+const FLAT: [[f64; 3]; 2] = [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]];
+
+impl SceneChoice {
+    /// Whether the sheet lacks a quarter.
+    pub(crate) fn cut(self) -> bool {
+        self == Self::Reentrant
+    }
+
+    /// The scene for a sheet.
+    pub(crate) fn scene(self, sheet: &Sheet) -> Scene {
+        let hold = |is: &dyn Fn([f64; 2]) -> bool| sheet.rest.iter().map(|&p| is(p)).collect();
+        let least = |k: usize| sheet.rest.iter().map(|p| p[k]).fold(f64::INFINITY, f64::min) + 1e-9;
+        let corners = |x: f64, high: f64| Some([[-x, 0.0, -x], [x, high, x]]);
+        let view = |x: f64, high: f64, azimuth: f64, elevation: f64| View {
+            corners: corners(x, high),
+            azimuth,
+            elevation,
+        };
+        let base = Scene {
+            middle: [0.0, 1.0, 0.0],
+            axes: FLAT,
+            held: vec![false; sheet.rest.len()],
+            solids: vec![GROUND],
+            spins: Vec::new(),
+            still: Mesh::default(),
+            wind: [0.0; 3],
+            view: view(0.6, 1.0, 25.0, 18.0),
+        };
+        match self {
+            Self::Pinned => Scene {
+                middle: [0.0, 0.3, 0.0],
+                held: sheet.boundary(),
+                view: view(0.45, 0.3, 25.0, 25.0),
+                ..base
+            },
+            Self::Drooping => Scene { held: hold(&|p| p[0] <= least(0) || p[1] <= least(1)), ..base },
+            Self::Reentrant => Scene {
+                held: hold(&|[u, v]| u.min(v) >= 0.5 - 1e-9 && u.min(v) <= 0.5 + 1e-9),
+                view: view(0.6, 1.0, 215.0, 18.0),
+                ..base
+            },
+            Self::DropHorizontal => Scene {
+                middle: [0.0, TOP + GAP, 0.0],
+                still: box_with_a_hole(),
+                view: view(0.5, 0.45, 25.0, 28.0),
+                ..base
+            },
+            Self::DropVertical => {
+                // Turned a little about both axes: an upright sheet would fold nowhere first.
+                let ((s, c), (lean, up)) = (0.35_f64.sin_cos(), 0.04_f64.sin_cos());
+                Scene {
+                    middle: [0.03, TOP + GAP + 0.5 * up, 0.02],
+                    axes: [[c, 0.0, s], [-s * lean, up, c * lean]],
+                    still: box_with_a_hole(),
+                    view: view(0.55, 1.2, 25.0, 18.0),
+                    ..base
+                }
+            }
+            Self::Sphere => {
+                let ball = Solid::Sphere { centre: [0.0, 0.45, 0.0], radius: 0.3 };
+                Scene {
+                    middle: [0.0, 0.75 + GAP, 0.0],
+                    solids: vec![GROUND, ball],
+                    spins: vec![Spin::default(), Spin { through: [0.0; 3], rate: [0.0, TURN, 0.0] }],
+                    view: view(0.55, 0.75, 25.0, 18.0),
+                    ..base
+                }
+            }
+            Self::Bars => {
+                let bar =
+                    |x: f64, y: f64| Solid::Capsule { from: [x, y, -0.6], to: [x, y, 0.6], radius: 0.05 };
+                Scene {
+                    middle: [0.0, 0.7 + GAP, 0.0],
+                    solids: vec![GROUND, bar(-0.2, 0.65), bar(0.2, 0.5)],
+                    view: view(0.6, 0.75, 25.0, 18.0),
+                    ..base
+                }
+            }
+            Self::Flag => Scene {
+                middle: [0.0, 1.0, 0.0],
+                axes: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
+                held: hold(&|p| p[0] <= least(0)),
+                wind: [6.0, 0.0, 1.0],
+                view: View {
+                    corners: Some([[-0.6, 0.0, -0.4], [0.6, 1.5, 0.4]]),
+                    azimuth: 20.0,
+                    elevation: 8.0,
+                },
+                ..base
+            },
+        }
+    }
+}
+
+/// A flat box on the ground with a square hole from its top to its bottom.
+fn box_with_a_hole() -> Mesh {
+    let corner = |half: f64, y: f64, k: usize| {
+        let (x, z) = [(-half, -half), (half, -half), (half, half), (-half, half)][k % 4];
+        [x, y, z]
+    };
+    // Four rings of four corners: outside at the bottom and the top, inside at the top and the bottom.
+    let rings = [(SIDES[0], BOTTOM), (SIDES[0], TOP), (SIDES[1], TOP), (SIDES[1], BOTTOM)];
+    let positions = rings.iter().flat_map(|&(half, y)| (0..4).map(move |k| corner(half, y, k))).collect();
+    let mut triangles = Vec::new();
+    for (ring, k) in (0..4).flat_map(|ring| (0..4).map(move |k| (ring, k))) {
+        let number = |ring: u32, k: u32| 4 * (ring % 4) + k % 4;
+        let [a, b] = [number(ring, k), number(ring, k + 1)];
+        let [c, d] = [number(ring + 1, k), number(ring + 1, k + 1)];
+        triangles.extend([[a, c, b], [b, c, d]]);
+    }
+    Mesh { positions, triangles, tetrahedra: Vec::new() }
+}
+
+/// The bottom of the box, a little above the ground, so that no two obstacles coincide.
+const BOTTOM: f64 = 1e-3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coarsen::mesh::vector::{cross, dot};
+
+    /// The triangles of the box enclose its volume, with normals to the outside.
+    #[test]
+    fn the_box_is_closed() {
+        let mesh = box_with_a_hole();
+        let volume: f64 = mesh
+            .triangles
+            .iter()
+            .map(|t| {
+                let [a, b, c] = t.map(|v| mesh.positions[v as usize]);
+                dot(a, cross(b, c)) / 6.0
+            })
+            .sum();
+        let expected = (TOP - BOTTOM) * 4.0 * (SIDES[0] * SIDES[0] - SIDES[1] * SIDES[1]);
+        assert!((volume - expected).abs() < 1e-12, "{volume} of {expected}");
+    }
+}

@@ -1,0 +1,70 @@
+//! The state that a run passes from frame to frame.
+
+use coarsen::elastic::Potential;
+use examples_common::files::{Reader, Saved, Writer};
+
+use crate::rows::Row;
+use crate::world::{Fixed, Forces, GRAVITY};
+
+/// The state after a frame.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct State {
+    /// The number of the frame; 0 is the start.
+    pub(crate) frame: usize,
+    /// Positions of the free nodes, three numbers for each.
+    pub(crate) x: Vec<f64>,
+    /// Velocities.
+    pub(crate) v: Vec<f64>,
+    /// The work of the air and of friction since the start, J.
+    pub(crate) work: f64,
+}
+
+impl State {
+    /// The state at the start of a scene.
+    pub(crate) fn start(fixed: &Fixed) -> Self {
+        let x = fixed.nodes.gather(&fixed.positions);
+        Self { frame: 0, v: vec![0.0; x.len()], x, work: 0.0 }
+    }
+
+    /// The row of the table for this state, with its energies and its momentum alone.
+    pub(crate) fn row(&self, forces: &mut Forces, masses: &[f64]) -> Row {
+        let (mut kinetic, mut height, mut momentum) = (0.0, 0.0, [0.0; 3]);
+        for (m, (x, v)) in masses.iter().zip(self.x.chunks_exact(3).zip(self.v.chunks_exact(3))) {
+            for k in 0..3 {
+                kinetic += 0.5 * m * v[k] * v[k];
+                height += m * GRAVITY[k] * x[k];
+                momentum[k] += m * v[k];
+            }
+        }
+        let elastic = forces.first.energy(&self.x).value;
+        Row {
+            frame: self.frame,
+            energy: elastic + (kinetic - height),
+            kinetic,
+            elastic,
+            work: self.work,
+            momentum,
+            ..Row::default()
+        }
+    }
+}
+
+impl Saved for State {
+    const MAGIC: &'static [u8; 24] = b"coarsen cloth state no 1";
+
+    fn frame(&self) -> usize {
+        self.frame
+    }
+
+    fn save(&self, to: &mut Writer) {
+        to.number(self.frame as u64);
+        to.number(self.x.len() as u64);
+        to.floats(self.x.iter().chain(&self.v).chain([&self.work]));
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, &'static str> {
+        let frame = from.number()? as usize;
+        let n = from.number()? as usize;
+        Ok(Self { frame, x: from.floats(n)?, v: from.floats(n)?, work: from.float()? })
+    }
+}

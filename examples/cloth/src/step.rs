@@ -1,0 +1,162 @@
+//! A frame: time steps of implicit Euler.
+//!
+//! > minimise f(x) = ½ (x − y)ᵀ M (x − y) / h² + E(x),    y = x_n + h v_n + h² g    (1)
+//!
+//! by Newton's method, from x_n + h v_n or as far on this way as contact allows, or from x_n where f is lower
+//! there. It uses the exact Hessian,
+//! and where that is indefinite the projected one. The first iteration is the linearised step of Baraff & Witkin
+//! 1998. Then v_{n+1} = (x_{n+1} − x_n) / h. Contact bounds every step of the descent, so that no iterate
+//! penetrates, whether the descent converges or not.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use coarsen::elastic::{ImplicitEuler, Potential};
+use coarsen::follow::{Follower, Placed};
+use coarsen::optimize::{DescentOutcome, Forcing, Norm, node_weights};
+use coarsen::prelude::*;
+use coarsen::schwarz::Place;
+use coarsen::sparse::SystemAt;
+use coarsen_contact::Pair;
+use examples_common::Failure;
+use examples_common::solver::{Clock, Solver, choose};
+
+use crate::options::Method;
+use crate::rows::Row;
+use crate::state::State;
+use crate::world::{Fixed, Forces, GRAVITY, World};
+
+/// The number of frames in a second.
+pub(crate) const RATE: f64 = 24.0;
+
+/// A step that leads to NaN.
+#[derive(Debug, thiserror::Error)]
+#[error("frame {frame}, step {step}: no finite energy ({advice}); take a smaller --dt")]
+pub(crate) struct NotFinite {
+    frame: usize,
+    step: usize,
+    advice: &'static str,
+}
+
+/// A step that is not possible: the forces press a pair together that is at its smallest distance.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "frame {frame}, step {step}: {pair} block every step; the last frame on disk is good: take a smaller --dt or a \
+     larger --thickness"
+)]
+pub(crate) struct Blocked {
+    frame: usize,
+    step: usize,
+    pair: Pair,
+}
+
+/// A step is blocked if it fails and contact leaves less than this share of the last direction.
+const BLOCKED: f64 = 1e-6;
+
+/// A scene and the solver for its steps.
+pub(crate) struct Stepper<B: Place<Real = f64>> {
+    on: B,
+    f: Placed<ImplicitEuler<Forces>, B>,
+    rule: Newton<B::Vector, Cg<B::Vector>>,
+    descent: Descent<B::Vector, Backtracking<f64>>,
+    clock: Clock,
+    fixed: Fixed,
+    /// x at the place.
+    x: B::Vector,
+}
+
+/// The number of the last step of a frame.
+fn last(frame: usize, h: f64) -> usize {
+    (frame as f64 / (RATE * h) * (1.0 + 1e-12)) as usize
+}
+
+impl<B: Place<Real = f64>> Stepper<B> {
+    /// Creates the solver for the steps after `state`.
+    ///
+    /// # Errors
+    /// Errors of potentials, of preconditioners and of the place.
+    pub(crate) fn new(world: World, state: &State, method: &Method, on: &B) -> Result<Self, Failure> {
+        let World { fixed, forces } = world;
+        let mut f = ImplicitEuler::new(forces, &fixed.masses, method.dt)?;
+        let solver = match method.solver {
+            Solver::Auto => choose(f.system_at(&state.x)?.system())?,
+            given => given,
+        };
+        let clock = Clock::default();
+        let rest: Arc<[[f64; 3]]> = fixed.nodes.gather(&fixed.positions).as_chunks().0.into();
+        let inverse = Follower::build(&mut f, &state.x, solver.recipe(&method.levels, rest, on, &clock))?;
+
+        let weight: Vec<f64> = fixed.masses.iter().flat_map(|m| GRAVITY.map(|g| m * g)).collect();
+        let mut norm = Norm::weighted(on.vector(&node_weights(&f.characteristic(), 3)?)?)?;
+        let tolerance = method.tolerance * norm.of(&on.vector(&weight)?);
+        let stop = Stop { max_iterations: method.iterations, ..Stop::absolute(tolerance) };
+        let mut descent = Descent::new(Backtracking::default(), stop);
+        (descent.norm, descent.refresh) = (norm, Refresh::AtStart);
+        let inner = Stop { max_iterations: method.inner, ..Stop::relative(0.5) };
+        let rule = Newton::with(Cg::new(inner), Forcing::EisenstatWalker);
+        let f = Placed::new(f, &state.x, inverse, on)?.projecting_on_demand();
+        clock.take(); // the setup here does not count for a step
+        Ok(Self { on: on.clone(), f, rule, descent, clock, fixed, x: on.vector(&state.x)? })
+    }
+
+    /// Computes the next frame.
+    ///
+    /// # Errors
+    /// An error if new positions are not finite or if the place fails. The state is then that before the
+    /// frame.
+    pub(crate) fn frame(&mut self, state: &mut State) -> Result<Row, Failure> {
+        let (start, frame, h) = (Instant::now(), state.frame + 1, self.f.objective.step());
+        let (mut next, mut row) = (State { frame, ..state.clone() }, Row::default());
+        for step in last(state.frame, h) + 1..=last(frame, h) {
+            self.step(&mut next, step, &mut row)?;
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        let setup = self.clock.take().as_secs_f64();
+        *state = next;
+        let now = self.fixed.row(&mut self.f.objective.potential, state);
+        let Row { steps, converged, outer, inner, .. } = row;
+        Ok(Row { steps, converged, outer, inner, setup, solve: (seconds - setup).max(0.0), ..now })
+    }
+
+    /// Computes one time step.
+    fn step(&mut self, state: &mut State, step: usize, row: &mut Row) -> Result<(), Failure> {
+        let Self { on, f, rule, descent, fixed, x, .. } = self;
+        let h = f.objective.step();
+        state.work += fixed.air.push(&fixed.nodes, &fixed.masses, &state.x, h, &mut state.v);
+        f.objective.begin(&state.x, &state.v, GRAVITY)?;
+        let forward: Vec<f64> = state.v.iter().map(|v| h * v).collect();
+        let share = f.objective.potential.max_step(&state.x, &forward).min(1.0);
+        let mut next: Vec<f64> = state.x.iter().zip(&forward).map(|(x, d)| x + share * d).collect();
+        if f.objective.value(&next) > f.objective.value(&state.x) {
+            next.copy_from_slice(&state.x);
+        }
+        on.write(&next, x)?;
+        rule.forget();
+        let report = descent.minimize(f, rule, x, &mut ())?;
+        on.read(x, &mut next)?;
+        if report.outcome == DescentOutcome::NotFinite || next.iter().any(|x| !x.is_finite()) {
+            let advice = DescentOutcome::NotFinite.advice();
+            return Err(NotFinite { frame: state.frame, step, advice }.into());
+        }
+        let failed =
+            matches!(report.outcome, DescentOutcome::LineSearchFailed(_) | DescentOutcome::NoDirection(_));
+        if let Some((share, pair)) = f.objective.potential.first.second.blocking().filter(|_| failed)
+            && share < BLOCKED
+        {
+            return Err(Blocked { frame: state.frame, step, pair }.into());
+        }
+        let mut friction = vec![0.0; next.len()];
+        f.objective.potential.second.add_gradient(&next, &mut friction);
+        let work = |((f, x), next): ((&f64, &f64), &f64)| f * (x - next);
+        state.work += friction.iter().zip(&state.x).zip(&next).map(work).sum::<f64>();
+        for ((v, x), next) in state.v.iter_mut().zip(&state.x).zip(&next) {
+            *v = (next - x) / h;
+        }
+        state.x = next;
+        row.steps += 1;
+        row.converged += usize::from(matches!(report.outcome, DescentOutcome::Converged(_)));
+        row.outer += report.iterations;
+        row.inner += report.inner;
+        Ok(())
+    }
+}

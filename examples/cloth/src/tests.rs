@@ -1,0 +1,259 @@
+//! Small runs of the program.
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+use coarsen::mesh;
+use coarsen::prelude::*;
+use examples_common::Failure;
+use examples_common::files::CheckpointError;
+use examples_common::solver::Solver;
+
+use crate::fault::{SceneError, SheetFault};
+use crate::options::Options;
+use crate::rows::Row;
+use crate::run;
+use crate::scene::SceneChoice;
+
+mod contact;
+
+/// A folder that is removed at the end of a test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("coarsen-cloth-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    /// Runs the program with this folder for its output; row k is that of frame k.
+    fn run(&self, arguments: &[&str]) -> Result<Vec<Row>, Failure> {
+        let mut all = vec!["cloth", "--out", self.0.to_str().expect("a temporary folder in text")];
+        for default in [["--vertices", "121"], ["--width", "0"]] {
+            if !arguments.contains(&default[0]) {
+                all.extend(default);
+            }
+        }
+        run(Cpu::new(), &Options::parse_from(all.iter().chain(arguments)))
+    }
+
+    /// The positions of cloth and obstacle after a frame.
+    fn surface(&self, frame: usize) -> Vec<[f64; 3]> {
+        mesh::read(self.0.join(format!("frame_{frame:04}.obj"))).unwrap().positions
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Checks that energies are finite, and that energy less the work of the air does not grow by more than a
+/// share of the largest kinetic and elastic energy.
+fn check_balance(rows: &[Row], share: f64) {
+    let size = rows.iter().map(|row| row.kinetic + row.elastic).fold(0.0, f64::max);
+    let mut least = f64::INFINITY;
+    for row in rows {
+        let balance = row.energy - row.work;
+        assert!(balance.is_finite(), "{row}");
+        assert!(balance <= least + share * size, "{balance:e} after {least:e}, of {size:e}\n{row}");
+        least = least.min(balance);
+    }
+}
+
+/// The largest distance between corresponding points.
+fn distance(a: &[[f64; 3]], b: &[[f64; 3]]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let gap = |(a, b): (&f64, &f64)| (a - b).abs();
+    a.as_flattened().iter().zip(b.as_flattened()).map(gap).fold(0.0, f64::max)
+}
+
+fn name(of: &impl ValueEnum) -> String {
+    of.to_possible_value().expect("every value has a name").get_name().to_owned()
+}
+
+/// Before anything is touched, all nodes fall freely: momentum is that of the weight, and energy is kept but
+/// for what implicit Euler loses.
+#[test]
+fn sheets_fall_freely() {
+    let folder = Folder::new("free");
+    for tessellation in ["regular", "irregular"] {
+        let fixed = ["--scene", "sphere", "--frames", "2", "--tolerance", "1e-6", "--density", "0.3"];
+        let rows = folder.run(&[&fixed[..], &["--tessellation", tessellation]].concat()).unwrap();
+        for (row, steps) in rows.iter().zip([0.0, 20.0, 41.0]) {
+            let expected = [0.0, -0.3 * 9.81 * 2e-3 * steps, 0.0];
+            let gap = (0..3).map(|k| (row.momentum[k] - expected[k]).abs()).fold(0.0, f64::max);
+            assert!(gap < 1e-6 && row.elastic < 1e-9, "{tessellation} {expected:?}: {row}");
+            // Each step loses M h² g² / 2.
+            let lost = rows[0].energy - row.energy;
+            let expected = 0.5 * 0.3 * (2e-3 * 9.81_f64).powi(2) * steps;
+            assert!((lost - expected).abs() < 1e-7, "{lost:e} for {expected:e}");
+        }
+    }
+}
+
+/// What is held stays, and the rest droops as far as the cloth lets it.
+#[test]
+fn held_vertices_stay() {
+    for (scene, held) in [("pinned", 40), ("drooping", 21), ("reentrant", 13), ("flag", 11)] {
+        let folder = Folder::new(scene);
+        let rows = folder.run(&["--scene", scene, "--frames", "6", "--dt", "0.005"]).unwrap();
+        check_balance(&rows, 1e-3);
+        for row in &rows {
+            assert!(row.penetrations == 0 && row.converged == row.steps, "{scene}: {row}");
+        }
+        let (before, after) = (folder.surface(0), folder.surface(6));
+        let stay = before.iter().zip(&after).filter(|(a, b)| a == b).count();
+        assert_eq!(stay, held, "{scene}");
+        assert!(distance(&before, &after) > 0.01, "{scene}");
+    }
+}
+
+#[test]
+fn the_wind_does_work() {
+    let folder = Folder::new("wind");
+    let flag = |more: &[&str]| {
+        folder.run(&[&["--scene", "flag", "--frames", "3", "--dt", "0.005"][..], more].concat()).unwrap()
+    };
+    let (windy, still) = (flag(&[]), flag(&["--wind", "0", "0", "0"]));
+    assert!(windy[3].work > 0.0 && still[3].work == 0.0);
+    check_balance(&windy, 1e-3);
+    let damped = flag(&["--wind", "0", "0", "0", "--damping", "5"]);
+    assert!(damped[3].work < 0.0 && damped[3].kinetic < 0.8 * still[3].kinetic);
+}
+
+/// Solids hold the cloth, whose nodes stay outside of them.
+#[test]
+fn solids_hold_the_cloth() {
+    for scene in ["sphere", "bars"] {
+        let folder = Folder::new(scene);
+        let rows =
+            folder.run(&["--scene", scene, "--frames", "8", "--vertices", "196", "--dt", "0.006"]).unwrap();
+        check_balance(&rows, 1e-3);
+        assert!(rows[8].contacts > 0 && rows.iter().all(|row| row.penetrations == 0), "{}", rows[8]);
+    }
+}
+
+/// The ball drags the cloth along by friction, and turns it about its axis.
+#[test]
+fn the_ball_turns_the_cloth() {
+    let folder = Folder::new("turn");
+    let spin = |friction: &str| {
+        let fixed = ["--scene", "sphere", "--frames", "10", "--dt", "0.006"];
+        let rows = folder.run(&[&fixed[..], &["--friction", friction]].concat()).unwrap();
+        check_balance(&rows, 1e-3);
+        // The turn of the sheet about the vertical axis: positive from +z to +x.
+        let (before, after) = (folder.surface(0), folder.surface(10));
+        let turn = |(a, b): (&[f64; 3], &[f64; 3])| a[2] * b[0] - a[0] * b[2];
+        (before.iter().zip(&after).map(turn).sum::<f64>(), rows[10].work)
+    };
+    let (free, gripped) = (spin("0"), spin("0.8"));
+    assert!(free.1 == 0.0 && gripped.1 != 0.0);
+    assert!(gripped.0 > free.0.abs() + 0.1, "{gripped:?} {free:?}");
+}
+
+/// All solvers and places lead to the same positions.
+#[test]
+fn solvers_agree() {
+    let folder = Folder::new("solvers");
+    let fixed = ["--frames", "1", "--dt", "0.01", "--tolerance", "1e-6", "--iterations", "40", "--solver"];
+    let mut found = Vec::new();
+    for solver in Solver::value_variants() {
+        let rows = folder.run(&[&fixed[..], &[&name(solver)]].concat()).unwrap();
+        assert_eq!(rows[1].converged, rows[1].steps, "{solver:?}");
+        found.push(folder.surface(1));
+    }
+    assert!(found.iter().all(|x| distance(x, &found[0]) < 1e-6));
+}
+
+#[test]
+fn threads_do_not_change_bits() {
+    let surface = |n: usize| {
+        let folder = Folder::new(&format!("threads{n}"));
+        let arguments = ["--scene", "drop-vertical", "--vertices", "2000", "--frames", "1", "--dt", "0.01"];
+        threads(n, || folder.run(&arguments).map(drop)).unwrap().unwrap();
+        folder.surface(1)
+    };
+    assert_eq!(surface(1), surface(3));
+}
+
+/// A continued run has the same bits and table as an uninterrupted run, also if frames were computed after
+/// the checkpoint.
+#[test]
+fn a_run_continues_to_the_same_bits() {
+    for scene in ["sphere", "flag"] {
+        let [at_once, pieces] = ["at-once", "pieces"].map(|name| Folder::new(&format!("{scene}-{name}")));
+        let fixed = ["--scene", scene, "--checkpoint", "2", "--width", "32", "--dt", "0.006"];
+        let run = |folder: &Folder, more: &[&str]| folder.run(&[&fixed[..], more].concat()).unwrap();
+        let bits = |rows: Vec<Row>| -> Vec<Row> {
+            rows.into_iter().map(|row| Row { setup: 0.0, solve: 0.0, ..row }).collect()
+        };
+        let whole = run(&at_once, &["--frames", "5"]);
+        run(&pieces, &["--frames", "3"]);
+        let continued = run(&pieces, &["--frames", "5", "--resume"]);
+        assert_eq!(bits(whole), bits(continued));
+        for file in ["frame_0005.obj", "frame_0005.png", "cloth.gif", "checkpoint.bin"] {
+            let [a, b] = [&at_once, &pieces].map(|folder| std::fs::read(folder.0.join(file)).unwrap());
+            assert!(a == b, "{scene}: {file}");
+        }
+        let other = [&fixed[..], &["--resume", "--bending", "2"]].concat();
+        let error = pieces.run(&other).unwrap_err();
+        assert!(matches!(error.downcast_ref(), Some(CheckpointError::Other { .. })), "{error}");
+    }
+}
+
+/// A sheet of a file moves as the same generated sheet; one that is not flat is refused.
+#[test]
+fn sheets_come_from_files() {
+    let folder = Folder::new("files");
+    let write = |name: &str, lift: f64| {
+        let line = |k: usize| format!("v {} {} {}\n", 2 * (k % 3), if k == 4 { lift } else { 0.0 }, k / 3);
+        let points: String = (0..9).map(line).collect();
+        let faces = "f 1 2 5 4\nf 2 3 6 5\nf 4 5 8 7\nf 5 6 9 8\n";
+        let file = folder.0.join(name);
+        std::fs::write(&file, points + faces).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let run = |file: &str, scene: &str| {
+        let fixed = ["cloth", "--width", "0", "--frames", "1", "--out"];
+        let own = [folder.0.to_str().unwrap(), "--mesh", file, "--scene", scene];
+        crate::run(Cpu::new(), &Options::parse_from(fixed.iter().chain(&own)))
+    };
+    let rows = run(&write("flat.obj", 0.0), "drooping").unwrap();
+    assert!(rows[1].energy < rows[0].energy);
+    let error = run(&write("curved.obj", 0.3), "drooping").unwrap_err();
+    let curved = matches!(error.downcast_ref(), Some(SceneError::Sheet(SheetFault::Curved { .. })));
+    assert!(curved, "{error}");
+    let error = run(&write("flat.obj", 0.0), "reentrant").unwrap_err();
+    assert!(matches!(error.downcast_ref(), Some(SceneError::Cut)), "{error}");
+}
+
+#[test]
+fn arguments_without_meaning_are_refused() {
+    let wrong = [
+        &["--dt", "0.05"][..],
+        &["--friction", "-0.1"],
+        &["--stiffness", "0"],
+        &["--density", "nan"],
+        &["--density", "0"],
+        &["--damping", "-1"],
+        &["--vertices", "4"],
+        &["--iterations", "0"],
+        &["--scene", "nowhere"],
+        &["--mesh", "a.obj", "--vertices", "100"],
+        &["--wind", "1", "2"],
+    ];
+    for arguments in wrong {
+        assert!(Options::try_parse_from(["cloth"].iter().chain(arguments)).is_err(), "{arguments:?}");
+    }
+    let folder = Folder::new("arguments");
+    let message = |arguments: &[&str]| folder.run(arguments).unwrap_err().to_string();
+    assert!(message(&["--solver", "direct", "--levels", "3"]).contains("--levels"));
+    assert!(message(&["--wind", "1", "inf", "2"]).contains("--wind"));
+    for scene in SceneChoice::value_variants() {
+        folder.run(&["--scene", &name(scene), "--frames", "0"]).unwrap();
+    }
+}

@@ -1,0 +1,94 @@
+//! Contact with obstacles and of cloth with itself.
+
+use super::*;
+use crate::scene::Scene;
+use crate::sheet::{Sheet, Tessellation};
+use crate::world::World;
+use coarsen_contact::ContactError;
+use examples_common::stage::Solid;
+
+/// The independent test finds no penetration in any frame of any scene, and energy does not grow.
+#[test]
+fn no_scene_penetrates() {
+    for (k, scene) in SceneChoice::value_variants().iter().enumerate() {
+        let folder = Folder::new(&format!("scene-{}", name(scene)));
+        let tessellation = ["regular", "irregular"][k % 2];
+        let fixed = ["--scene", &name(scene), "--vertices", "121", "--frames", "9", "--dt", "0.006"];
+        let rows = folder.run(&[&fixed[..], &["--tessellation", tessellation]].concat()).unwrap();
+        check_balance(&rows, 2e-3);
+        let all = rows.iter().map(|row| row.penetrations).sum::<usize>();
+        assert_eq!(all, 0, "{scene:?}");
+        let touches = rows.iter().any(|row| row.contacts > 0);
+        let falls = !matches!(scene, SceneChoice::Pinned | SceneChoice::Drooping | SceneChoice::Reentrant);
+        assert!(touches || !falls || *scene == SceneChoice::Flag, "{scene:?}");
+    }
+}
+
+/// A sheet that falls upright folds on itself, also irregular ones, in steps of all sizes.
+#[test]
+fn sheets_fold_without_penetration() {
+    for (dt, tessellation) in [("0.004", "irregular"), ("0.01", "regular")] {
+        let folder = Folder::new(&format!("fold-{dt}"));
+        let fixed = ["--scene", "drop-vertical", "--vertices", "144", "--frames", "11", "--dt", dt];
+        let rows = folder.run(&[&fixed[..], &["--tessellation", tessellation]].concat()).unwrap();
+        check_balance(&rows, 2e-3);
+        assert!(rows.iter().all(|row| row.penetrations == 0), "{dt}");
+        assert!(rows.iter().any(|row| row.contacts > 10), "{}", rows[11]);
+    }
+}
+
+/// Every solver carries contact.
+#[test]
+fn every_solver_carries_contact() {
+    let folder = Folder::new("solvers-contact");
+    let mut heights = Vec::new();
+    for solver in Solver::value_variants() {
+        let fixed =
+            ["--scene", "drop-horizontal", "--frames", "6", "--dt", "0.01", "--solver", &name(solver)];
+        let rows = folder.run(&fixed).unwrap();
+        check_balance(&rows, 2e-3);
+        assert!(rows[6].contacts > 0 && rows.iter().all(|row| row.penetrations == 0), "{solver:?}");
+        heights.push(rows[6].energy);
+    }
+    let [low, high] = heights.iter().fold([9.0_f64, -9.0], |[l, h], &e| [l.min(e), h.max(e)]);
+    assert!(high - low < 1e-2 * high, "{heights:?}");
+}
+
+/// Contact that is far too soft for the weight: the step fails, names a pair, and keeps the frames before.
+#[test]
+fn steps_that_are_blocked_name_the_pair() {
+    let folder = Folder::new("blocked");
+    let fixed = ["--scene", "drop-horizontal", "--frames", "12", "--stiffness", "1e-7", "--dt", "0.01"];
+    let error = folder.run(&[&fixed[..], &["--density", "2"]].concat()).unwrap_err();
+    let text = error.to_string();
+    assert!(error.downcast_ref::<crate::step::Blocked>().is_some(), "{text}");
+    assert!(text.contains("vertex") || text.contains("edges"), "{text}");
+    let table = std::fs::read_to_string(folder.0.join("frames.csv")).unwrap();
+    let last = table.lines().count() - 2;
+    assert!(last >= 1 && folder.surface(last).len() == 121 + 16);
+    assert!(!folder.0.join(format!("frame_{:04}.obj", last + 1)).exists());
+}
+
+#[test]
+fn starts_that_intersect_are_refused() {
+    let options = Options::parse_from(["cloth"]);
+    let sheet = Sheet::square(9, Tessellation::Regular, false);
+    let fault = |scene: &Scene, options: &Options| World::new(scene, &sheet, options).err().expect("a fault");
+    let sphere = SceneChoice::Sphere.scene(&sheet);
+    let lowered = Scene { middle: [0.0, 0.7, 0.0], ..sphere.clone() };
+    let error = fault(&lowered, &options);
+    assert!(matches!(error, SceneError::Inside { obstacle: 1, .. }), "{error}");
+    let below = Scene { middle: [0.0, -0.1, 0.0], ..sphere.clone() };
+    assert!(matches!(fault(&below, &options), SceneError::Inside { vertex: 0, obstacle: 0, .. }));
+    let flat = Scene { solids: vec![Solid::Sphere { centre: [0.0; 3], radius: -1.0 }], ..sphere.clone() };
+    assert!(matches!(fault(&flat, &options), SceneError::Obstacle { index: 0, .. }));
+    let held = Scene { held: vec![true; 81], ..sphere };
+    assert!(matches!(fault(&held, &options), SceneError::Held { vertices: 81 }));
+
+    let upright = SceneChoice::DropVertical.scene(&sheet);
+    let crossing = Scene { middle: [0.0, 0.7, 0.0], ..upright.clone() };
+    assert!(matches!(fault(&crossing, &options), SceneError::Crossing { .. }));
+    let thick = Options::parse_from(["cloth", "--thickness", "2"]);
+    let error = fault(&upright, &thick);
+    assert!(matches!(error, SceneError::Contact(ContactError::Close { .. })), "{error}");
+}

@@ -1,0 +1,82 @@
+//! Arguments that several examples take, and the start of a program at the place of its choice.
+
+use std::process::ExitCode;
+use std::str::FromStr;
+
+use coarsen::prelude::*;
+use coarsen::{BackendChoice, schwarz};
+
+use crate::Failure;
+
+/// The available backends.
+#[derive(Clone, Copy, Debug)]
+pub enum Place {
+    /// The CPU in f64.
+    Cpu,
+    /// Vectors in f64, matrices in f32.
+    Mixed,
+    /// A backend selected by name.
+    Named(BackendChoice),
+}
+
+impl FromStr for Place {
+    type Err = coarsen::Unavailable;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "cpu" => Ok(Self::Cpu),
+            "mixed" => Ok(Self::Mixed),
+            _ => text.parse().map(Self::Named),
+        }
+    }
+}
+
+/// A program that runs at any place.
+pub trait Program: Send {
+    /// Runs the program.
+    ///
+    /// # Errors
+    /// Whatever fails.
+    fn run<B: schwarz::Place<Real = f64>>(self, on: B) -> Result<(), Failure>;
+}
+
+/// Runs a program at a place, in one pool of threads (0: one per core), and prints its error.
+pub fn launch(count: usize, place: Place, program: impl Program) -> ExitCode {
+    // The library does not start threads: run everything inside one pool.
+    let done = threads(count, || match place {
+        Place::Cpu => program.run(Cpu::new()),
+        Place::Mixed => program.run(Cpu::mixed()),
+        Place::Named(choice) => AnyBackend::choose(choice).map_err(Box::from).and_then(|on| program.run(on)),
+    });
+    match done.map_err(Box::from).flatten() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Parses a positive number.
+///
+/// # Errors
+/// What was expected.
+pub fn positive(text: &str) -> Result<f64, &'static str> {
+    text.parse().ok().filter(|x: &f64| *x > 0.0 && x.is_finite()).ok_or("expected a number above 0")
+}
+
+/// Parses a nonnegative number.
+///
+/// # Errors
+/// What was expected.
+pub fn not_negative(text: &str) -> Result<f64, &'static str> {
+    text.parse().ok().filter(|x: &f64| *x >= 0.0 && x.is_finite()).ok_or("expected 0 or a positive number")
+}
+
+/// Parses a count.
+///
+/// # Errors
+/// What was expected.
+pub fn at_least_one(text: &str) -> Result<usize, &'static str> {
+    text.parse().ok().filter(|n| *n > 0).ok_or("expected a whole number of 1 or more")
+}

@@ -1,0 +1,50 @@
+//! Errors of files.
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// A file of an earlier run that cannot be used, or a file that cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// A file or folder that cannot be written.
+    #[error(
+        "{}: cannot be written ({kind}); check the folder, its permissions and the free space",
+        file.display()
+    )]
+    Write {
+        /// The file.
+        file: PathBuf,
+        /// The error of the operating system.
+        kind: ErrorKind,
+    },
+    /// A picture of another width.
+    #[error(
+        "{}: the picture has {} x {} pixels, but this run draws {} x {}, and an animation needs one size; \
+         continue with --width {}, or with --width 0",
+        file.display(), found.0, found.1, expected.0, expected.1, found.0
+    )]
+    Width {
+        /// The file.
+        file: PathBuf,
+        /// Its width and height.
+        found: (usize, usize),
+        /// Those of this run.
+        expected: (usize, usize),
+    },
+    /// A table of frames that ends before the checkpoint.
+    #[error(
+        "{}: line {line} is missing or is not that of its frame, so the run cannot continue; nothing was changed",
+        file.display()
+    )]
+    Table {
+        /// The file.
+        file: PathBuf,
+        /// The number of the line, from 1; frame 0 is in line 2.
+        line: usize,
+    },
+}
+
+/// Adds the file name to an error.
+pub fn failed(file: &Path) -> impl Fn(io::Error) -> OutputError {
+    |error| OutputError::Write { file: file.into(), kind: error.kind() }
+}

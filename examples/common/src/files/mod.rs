@@ -1,0 +1,23 @@
+//! Files of a run: checkpoints, the table of frames, surfaces.
+//!
+//! | file | what |
+//! |---|---|
+//! | `checkpoint` | [`Saved`]: a state that is written and read back |
+//! | `table` | [`Table`]: one line per frame |
+//! | `surface` | [`Surface`]: the bodies of a frame as VTK or OBJ |
+//! | `error` | [`OutputError`] |
+
+mod checkpoint;
+mod error;
+mod surface;
+mod table;
+
+pub use checkpoint::{CheckpointError, Reader, Saved, Writer, fingerprint, read, write};
+pub use error::{OutputError, failed};
+pub use surface::{Format, Surface};
+pub use table::{Record, Table, columns, statistics};
+
+/// The name of the file of a frame.
+pub fn name(frame: usize, extension: &str) -> String {
+    format!("frame_{frame:04}.{extension}")
+}

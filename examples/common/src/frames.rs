@@ -1,0 +1,133 @@
+//! The frames of a run, from one checkpoint to the next.
+
+use std::path::{Path, PathBuf};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::Failure;
+use crate::files::{OutputError, Record, Saved, Table, failed, name, read, write};
+use crate::picture::{Picture, gif_of_files};
+
+/// A simulation that computes frames.
+pub trait Frames {
+    /// What it passes from frame to frame.
+    type State: Saved;
+    /// The results of a frame.
+    type Row: Record;
+
+    /// The state at the start and its row.
+    ///
+    /// # Errors
+    /// Whatever fails.
+    fn start(&mut self) -> Result<(Self::State, Self::Row), Failure>;
+
+    /// Builds the solver for the frames after `state`. Nothing of an earlier solver may be used, so that a
+    /// run continued from a checkpoint computes the same bits.
+    ///
+    /// # Errors
+    /// Whatever fails.
+    fn renew(&mut self, state: &Self::State) -> Result<(), Failure>;
+
+    /// Computes the next frame.
+    ///
+    /// # Errors
+    /// Whatever fails; the state is then that before the frame.
+    fn step(&mut self, state: &mut Self::State) -> Result<Self::Row, Failure>;
+
+    /// Writes the surface and, if the run draws, the picture of a state.
+    ///
+    /// # Errors
+    /// Whatever fails.
+    fn show(&self, state: &Self::State) -> Result<(), Failure>;
+
+    /// The summary of a run.
+    fn summary(rows: &[Self::Row]) -> String;
+}
+
+/// How a run is carried out.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// The folder of all files.
+    pub folder: &'a Path,
+    /// The fingerprint of all that decides the bits of the run.
+    pub identity: u64,
+    /// The number of the last frame.
+    pub frames: usize,
+    /// The number of frames between two checkpoints.
+    pub checkpoint: usize,
+    /// Whether to continue from the last checkpoint.
+    pub resume: bool,
+    /// The width and height of the pictures; `None` if none are drawn.
+    pub picture: Option<(usize, usize)>,
+    /// The name of the animation.
+    pub animation: &'a str,
+    /// The time between frames in s.
+    pub delay: f64,
+}
+
+impl Plan<'_> {
+    /// Runs a simulation and returns the rows of all frames; row k is that of frame k.
+    ///
+    /// The solver is built again at each checkpoint, even if the run was not interrupted. So a continued run
+    /// computes the same bits as an uninterrupted run. Files of an earlier run are read before any file is
+    /// written. The last files are the summary and the animation.
+    ///
+    /// # Errors
+    /// Those of the simulation and of files.
+    pub fn run<S: Frames>(&self, simulation: &mut S) -> Result<Vec<S::Row>, Failure> {
+        let file = self.folder.join("checkpoint.bin");
+        let picture = |frame| self.folder.join(name(frame, "png"));
+        let (mut state, rows) = if self.resume {
+            let state: S::State = read(&file, self.identity)?;
+            let rows = Table::<S::Row>::read(self.folder, state.frame())?;
+            if let Some(size) = self.picture {
+                (0..=state.frame()).try_for_each(|frame| check_picture(picture(frame), size))?;
+            }
+            (state, rows)
+        } else {
+            let (state, row) = simulation.start()?;
+            (state, vec![row])
+        };
+        let mut table = Table::create(self.folder, rows)?;
+        if !self.resume {
+            simulation.show(&state)?;
+        }
+
+        let style =
+            ProgressStyle::with_template("{bar:40} {pos}/{len} frames, {per_sec}, {eta} left  {msg}")?;
+        let bar = ProgressBar::new(self.frames as u64).with_style(style);
+        bar.set_position(state.frame() as u64);
+        while state.frame() < self.frames {
+            simulation.renew(&state)?;
+            let next = (state.frame() / self.checkpoint + 1) * self.checkpoint;
+            while state.frame() < self.frames.min(next) {
+                let row = simulation.step(&mut state)?;
+                bar.set_message(row.note());
+                simulation.show(&state)?;
+                table.push(row)?;
+                bar.inc(1);
+            }
+            if state.frame() == next {
+                write(&file, self.identity, &state)?;
+            }
+        }
+        bar.finish_and_clear();
+
+        let summary = S::summary(&table.rows);
+        let path = self.folder.join("summary.txt");
+        std::fs::write(&path, &summary).map_err(failed(&path))?;
+        if self.picture.is_some() {
+            let delay = (100.0 * self.delay).round().clamp(2.0, 100.0) as u16;
+            let pictures: Vec<PathBuf> = (0..=state.frame()).map(picture).collect();
+            gif_of_files(&pictures, delay, self.folder.join(self.animation))?;
+        }
+        println!("{summary}files in {}", self.folder.display());
+        Ok(table.rows)
+    }
+}
+
+/// Checks that a picture of an earlier run can be read and has the size of those of this run.
+fn check_picture(file: PathBuf, expected: (usize, usize)) -> Result<(), Failure> {
+    let found = Picture::read_png(&file)?.size();
+    if found == expected { Ok(()) } else { Err(OutputError::Width { file, found, expected }.into()) }
+}
