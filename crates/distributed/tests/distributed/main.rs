@@ -1,0 +1,4 @@
+//! Laws of communicators, distributed vectors, matrices, schedules and preconditioners.
+
+mod common;
+mod communicators;
