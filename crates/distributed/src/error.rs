@@ -191,6 +191,14 @@ pub enum DistError {
         /// The number of entries found.
         found: usize,
     },
+    /// Another rank found an error.
+    #[error("rank {rank} reports: {reason}")]
+    Elsewhere {
+        /// The first rank with an error.
+        rank: usize,
+        /// The text of its error.
+        reason: String,
+    },
     /// The local part of a matrix is invalid.
     #[error(transparent)]
     Sparse(#[from] SparseError),

@@ -6,17 +6,33 @@
 //! | [`self_comm`](SelfComm) | a single rank |
 //! | [`thread_comm`](ThreadComm) | ranks as threads of one process |
 //! | `wire` | numbers as bytes of messages |
+//! | [`layout`](Layout), [`partition`](Partition) | which rank has which block rows |
+//! | [`vector`](DistVector) | the share of a rank of a vector; reductions |
+//! | [`schedule`](Schedule) | in which order ranks exchange sub-vectors: work queues, ring, pairwise |
+//! | [`matrix`](DistMatrix) | the rows of a rank; products: blocking, pipelined, halo, reproducible |
+//! | `agree` | errors that one rank finds and all ranks return |
 //! | [`error`](CommError) | errors of communication and of distributed objects |
 
+mod agree;
 mod collectives;
 mod communicator;
 mod error;
+mod layout;
+mod matrix;
+mod partition;
+mod schedule;
 mod self_comm;
 mod thread_comm;
+mod vector;
 mod wire;
 
 pub use communicator::{Communicator, Stage, check_equal};
 pub use error::{CommError, DistError};
+pub use layout::Layout;
+pub use matrix::{DistMatrix, GlobalRows, Spmv};
+pub use partition::Partition;
+pub use schedule::{Node, Schedule};
 pub use self_comm::SelfComm;
 pub use thread_comm::{ThreadComm, ThreadRequest};
+pub use vector::DistVector;
 pub use wire::{Number, Wire, pack, unpack};

@@ -2,3 +2,6 @@
 
 mod common;
 mod communicators;
+mod products;
+mod schedules;
+mod vectors;
