@@ -10,6 +10,7 @@
 //! | [`vector`](DistVector) | the share of a rank of a vector; reductions |
 //! | [`schedule`](Schedule) | in which order ranks exchange sub-vectors: work queues, ring, pairwise |
 //! | [`matrix`](DistMatrix) | the rows of a rank; products: blocking, pipelined, halo, reproducible |
+//! | [`preconditioner`](DistJacobi) | Jacobi and block Jacobi |
 //! | `agree` | errors that one rank finds and all ranks return |
 //! | [`error`](CommError) | errors of communication and of distributed objects |
 
@@ -20,6 +21,7 @@ mod error;
 mod layout;
 mod matrix;
 mod partition;
+mod preconditioner;
 mod schedule;
 mod self_comm;
 mod thread_comm;
@@ -31,6 +33,7 @@ pub use error::{CommError, DistError};
 pub use layout::Layout;
 pub use matrix::{DistMatrix, GlobalRows, Spmv};
 pub use partition::Partition;
+pub use preconditioner::{DistBlockJacobi, DistJacobi};
 pub use schedule::{Node, Schedule};
 pub use self_comm::SelfComm;
 pub use thread_comm::{ThreadComm, ThreadRequest};

@@ -4,4 +4,5 @@ mod common;
 mod communicators;
 mod products;
 mod schedules;
+mod solves;
 mod vectors;
