@@ -11,6 +11,7 @@
 //! | [`schedule`](Schedule) | in which order ranks exchange sub-vectors: work queues, ring, pairwise |
 //! | [`matrix`](DistMatrix) | the rows of a rank; products: blocking, pipelined, halo, reproducible |
 //! | [`preconditioner`](DistJacobi) | Jacobi and block Jacobi |
+//! | [`simulation`] | a communicator with a virtual clock; topologies; the cost of schedules |
 //! | `agree` | errors that one rank finds and all ranks return |
 //! | [`error`](CommError) | errors of communication and of distributed objects |
 
@@ -24,6 +25,7 @@ mod partition;
 mod preconditioner;
 mod schedule;
 mod self_comm;
+pub mod simulation;
 mod thread_comm;
 mod vector;
 mod wire;

@@ -13,6 +13,8 @@ struct Message {
     from: usize,
     tag: u16,
     data: Vec<u8>,
+    /// The time on the clock of a simulated sender; 0 otherwise.
+    sent: f64,
 }
 
 /// The messages to one rank, and its knowledge of the group.
@@ -168,6 +170,43 @@ impl ThreadComm {
         }
     }
 
+    /// Sends a message with the time at which it was sent.
+    pub(crate) fn send_at(
+        &self,
+        to: usize,
+        stage: Stage,
+        data: Vec<u8>,
+        sent: f64,
+    ) -> Result<ThreadRequest, CommError> {
+        self.check(to, stage)?;
+        let message = Message { from: self.rank(), tag: stage.tag, data, sent };
+        self.0.group.mailboxes[to].change(|mail| mail.queue.push_back(message));
+        Ok(ThreadRequest(None))
+    }
+
+    /// Waits for a message and returns it with the time at which it was sent.
+    pub(crate) fn wait_at(&self, request: ThreadRequest) -> Result<(Vec<u8>, f64), CommError> {
+        let Some(receive) = request.0 else { return Ok((Vec::new(), 0.0)) };
+        let waits = |mail: &mut Mail| matches!(self.find(mail, &receive), Ok(None));
+        let (mailbox, deadline) = (self.mailbox(), self.0.group.deadline);
+        let (mut mail, _) = mailbox
+            .changed
+            .wait_timeout_while(mailbox.lock(), deadline, waits)
+            .unwrap_or_else(PoisonError::into_inner);
+        let found = match self.find(&mail, &receive) {
+            Ok(Some(at)) => {
+                Ok(mail.queue.remove(at).map(|message| (message.data, message.sent)).unwrap_or_default())
+            }
+            Ok(None) => {
+                let (rank, from, stage) = (self.rank(), receive.from, receive.stage.name);
+                Err(CommError::Late { rank, from, stage, deadline })
+            }
+            Err(error) => Err(error),
+        };
+        drop(mail); // `stop` writes to all mailboxes
+        self.stop(found)
+    }
+
     fn stop<T>(&self, result: Result<T, CommError>) -> Result<T, CommError> {
         if let Err(error) = &result {
             self.0.group.fail(error.clone());
@@ -198,10 +237,7 @@ impl Communicator for ThreadComm {
     }
 
     fn send(&self, to: usize, stage: Stage, data: Vec<u8>) -> Result<ThreadRequest, CommError> {
-        self.check(to, stage)?;
-        let message = Message { from: self.rank(), tag: stage.tag, data };
-        self.0.group.mailboxes[to].change(|mail| mail.queue.push_back(message));
-        Ok(ThreadRequest(None))
+        self.send_at(to, stage, data, 0.0)
     }
 
     fn receive(&self, from: usize, stage: Stage, bytes: usize) -> Result<ThreadRequest, CommError> {
@@ -216,23 +252,7 @@ impl Communicator for ThreadComm {
     }
 
     fn wait(&self, request: ThreadRequest) -> Result<Vec<u8>, CommError> {
-        let Some(receive) = request.0 else { return Ok(Vec::new()) };
-        let waits = |mail: &mut Mail| matches!(self.find(mail, &receive), Ok(None));
-        let (mailbox, deadline) = (self.mailbox(), self.0.group.deadline);
-        let (mut mail, _) = mailbox
-            .changed
-            .wait_timeout_while(mailbox.lock(), deadline, waits)
-            .unwrap_or_else(PoisonError::into_inner);
-        let found = match self.find(&mail, &receive) {
-            Ok(Some(at)) => Ok(mail.queue.remove(at).map(|message| message.data).unwrap_or_default()),
-            Ok(None) => {
-                let (rank, from, stage) = (self.rank(), receive.from, receive.stage.name);
-                Err(CommError::Late { rank, from, stage, deadline })
-            }
-            Err(error) => Err(error),
-        };
-        drop(mail); // `stop` writes to all mailboxes
-        self.stop(found)
+        self.wait_at(request).map(|(data, _)| data)
     }
 
     fn fail(&self, error: CommError) {

@@ -15,7 +15,17 @@
 //! | `Reproducible` | as `Halo` | eq. 6 with short T | the same for any number of ranks |
 //!
 //! Equation numbers refer to Li et al. 2020, §3.1.
+//!
+//! | file | what |
+//! |---|---|
+//! | `mod` | the matrix and its modes |
+//! | [`rows`](GlobalRows) | the rows of a rank with global columns |
+//! | `split` | local matrices, ghosts |
+//! | `whole` | the exchange of whole sub-vectors along a schedule |
+//! | `halo` | halo lists and their exchange |
+//! | `chunks` | products by chunks of rows |
 
+mod chunks;
 mod halo;
 mod rows;
 mod split;
@@ -30,6 +40,7 @@ use crate::agree::agree;
 use crate::{CommError, Communicator, DistError, DistVector, Number, Partition, Schedule, unpack};
 use halo::Halo;
 use split::{Ghosts, Merged, Parts};
+use whole::Pipeline;
 
 pub use rows::GlobalRows;
 
@@ -178,19 +189,24 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
         }
     }
 
-    /// y += A_ij v_j for the ghosts of rank j.
-    fn multiply_part(&self, parts: &Parts<T>, j: usize, ghosts: &[T], y: &mut [T]) {
-        let (part, c) = (&parts.others[j], self.columns.layout().block());
-        let range = self.ghosts.of_rank[j].clone();
-        if !range.is_empty() {
-            part.apply_add(T::one(), &ghosts[range.start * c..range.end * c], T::one(), y); // eq. 5
+    /// y += A_ij v_j for the ghosts of rank j; y = A_ii v_i for the own rank. Calls `poll` between chunks.
+    fn multiply_part(
+        &self,
+        parts: &Parts<T>,
+        j: usize,
+        x: &[T],
+        y: &mut [T],
+        mut poll: impl FnMut() -> Result<(), CommError>,
+    ) -> Result<(), CommError> {
+        let own = j == self.columns.rank();
+        let part = if own { &parts.own } else { &parts.others[j] };
+        if !own && part.nnz() == 0 {
+            return Ok(());
         }
-        self.rows.comm().worked(part.nnz());
-    }
-
-    fn multiply_own(&self, parts: &Parts<T>, x: &Vec<T>, y: &mut Vec<T>) {
-        parts.own.apply(x, y); // eq. 5, j = i
-        self.rows.comm().worked(parts.own.nnz());
+        chunks::multiply(part, x, !own, y, |scalars| {
+            self.rows.comm().worked(scalars);
+            poll()
+        })
     }
 
     fn multiply_merged(&self, merged: &Merged<T>, x: &[T], scratch: &mut Scratch<T>, y: &mut Vec<T>) {
@@ -199,38 +215,38 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
         self.rows.comm().worked(merged.all.nnz());
     }
 
-    fn multiply(&self, x: &Vec<T>, y: &mut Vec<T>) -> Result<(), CommError> {
+    fn multiply(&self, x: &[T], y: &mut Vec<T>) -> Result<(), CommError> {
         let (comm, c) = (self.columns.comm(), self.columns.layout().block());
         let scratch = &mut *self.scratch.borrow_mut();
         match (&self.exchange, &self.local) {
             (Exchange::Whole(schedule), Local::Merged(merged)) => {
-                whole::exchange(&self.columns, schedule, x, |arrived| {
-                    if let Some((j, v)) = arrived {
-                        self.pick(j, v, &mut scratch.ghosts); // Σ T
-                    }
-                })?;
+                let mut pipeline = Pipeline::begin(&self.columns, schedule, x)?;
+                while let Some((j, v)) = pipeline.next()? {
+                    self.pick(j, &v, &mut scratch.ghosts); // Σ T
+                }
                 self.multiply_merged(merged, x, scratch, y); // Σ C, eq. 6
             }
             (Exchange::Whole(schedule), Local::Parts(parts)) => {
-                whole::exchange(&self.columns, schedule, x, |arrived| match arrived {
-                    None => self.multiply_own(parts, x, y), // S_0 = C_0, eq. 7
-                    Some((j, v)) => {
-                        self.pick(j, v, &mut scratch.ghosts);
-                        self.multiply_part(parts, j, &scratch.ghosts, y); // max(S_{j−1}, Σ T) + C_j, eq. 7
-                    }
-                })?;
+                let mut pipeline = Pipeline::begin(&self.columns, schedule, x)?;
+                self.multiply_part(parts, self.columns.rank(), x, y, || pipeline.poll())?; // S_0 = C_0, eq. 7
+                while let Some((j, v)) = pipeline.next()? {
+                    self.pick(j, &v, &mut scratch.ghosts);
+                    let range = self.ghosts.of_rank[j].clone();
+                    let ghosts = &scratch.ghosts[range.start * c..range.end * c];
+                    self.multiply_part(parts, j, ghosts, y, || pipeline.poll())?; // max(S_{j−1}, Σ T) + C_j, eq. 7
+                }
             }
             (Exchange::Halo(halo), local) => {
                 let requests = halo.begin(comm, x, c)?;
                 if let Local::Parts(parts) = local {
-                    self.multiply_own(parts, x, y);
+                    self.multiply_part(parts, self.columns.rank(), x, y, || Ok(()))?;
                 }
                 for ((j, range), request) in halo.receives.iter().zip(requests) {
                     let data = comm.wait(request)?;
-                    let to = scratch.ghosts[range.start * c..range.end * c].iter_mut();
-                    to.zip(unpack(&data)).for_each(|(to, v)| *to = v);
+                    let ghosts = &mut scratch.ghosts[range.start * c..range.end * c];
+                    ghosts.iter_mut().zip(unpack(&data)).for_each(|(to, v)| *to = v);
                     if let Local::Parts(parts) = local {
-                        self.multiply_part(parts, *j, &scratch.ghosts, y);
+                        self.multiply_part(parts, *j, ghosts, y, || Ok(()))?;
                     }
                 }
                 if let Local::Merged(merged) = local {
@@ -284,7 +300,7 @@ impl<C: Communicator, T: Number> LinearOperator<DistVector<C, T>> for DistMatrix
     fn apply(&self, x: &DistVector<C, T>, y: &mut DistVector<C, T>) {
         let fits = x.partition().is_same(&self.columns) && y.partition().is_same(&self.rows);
         assert!(fits, "apply: vectors of other layouts");
-        if self.multiply(x.vec(), y.vec_mut()).is_err() {
+        if self.multiply(x.own(), y.vec_mut()).is_err() {
             y.fill(T::nan()); // `sync` returns the error
         }
     }

@@ -4,5 +4,6 @@ mod common;
 mod communicators;
 mod products;
 mod schedules;
+mod simulated;
 mod solves;
 mod vectors;
