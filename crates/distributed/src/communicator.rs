@@ -89,7 +89,7 @@ pub trait Communicator: Clone + 'static {
     /// an earlier error has stopped the group.
     fn fail(&self, error: CommError);
 
-    /// Called by products after `scalars` stored scalars of a matrix were multiplied. A simulated
+    /// Called after `scalars` stored scalars of a matrix were computed or multiplied. A simulated
     /// communicator advances its clock; others do nothing.
     fn worked(&self, scalars: usize) {
         let _ = scalars;

@@ -10,12 +10,14 @@
 //! | [`vector`](DistVector) | the share of a rank of a vector; reductions |
 //! | [`schedule`](Schedule) | in which order ranks exchange sub-vectors: work queues, ring, pairwise |
 //! | [`matrix`](DistMatrix) | the rows of a rank; products: blocking, pipelined, halo, reproducible |
+//! | [`assembly`](Entries) | entries that any rank sets; elements that owners compute redundantly |
 //! | [`preconditioner`](DistJacobi) | Jacobi and block Jacobi |
 //! | [`simulation`] | a communicator with a virtual clock; topologies; the cost of schedules |
 //! | `agree` | errors that one rank finds and all ranks return |
 //! | [`error`](CommError) | errors of communication and of distributed objects |
 
 mod agree;
+mod assembly;
 mod collectives;
 mod communicator;
 mod error;
@@ -30,6 +32,7 @@ mod thread_comm;
 mod vector;
 mod wire;
 
+pub use assembly::{Entries, OwnerFill};
 pub use communicator::{Communicator, Stage, check_equal};
 pub use error::{CommError, DistError};
 pub use layout::Layout;

@@ -1,5 +1,6 @@
 //! Laws of communicators, distributed vectors, matrices, schedules and preconditioners.
 
+mod assemblies;
 mod common;
 mod communicators;
 mod products;
