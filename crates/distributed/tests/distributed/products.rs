@@ -62,6 +62,32 @@ fn reproducible_products_have_the_same_bits() {
     }
 }
 
+/// In single precision, with sums in double precision.
+#[test]
+fn single_precision() {
+    let a = cloth(9, 0.002).unwrap().matrix.to::<f32>();
+    let x: Vec<f32> = noise(243, 1).iter().map(|v| *v as f32).collect();
+    let expected = &a * &x;
+    for mode in modes(4) {
+        on_ranks(4, |comm| {
+            let on = Partition::new(comm, layouts(81, 3, 4)[1].clone()).unwrap();
+            let rows = GlobalRows::of(&a, on.layout().range(on.rank())).unwrap();
+            let here = DistMatrix::new(&on, &on, &rows, mode.clone()).unwrap();
+            let x = on.part_of(&x).unwrap();
+            let mut y = x.like().unwrap();
+            here.apply(&x, &mut y);
+            let largest = expected.iter().fold(0.0_f32, |m, v| m.max(v.abs()));
+            for (found, expected) in y.gathered().unwrap().iter().zip(&expected) {
+                assert!((found - expected).abs() <= 1e-6 * largest, "{mode:?}");
+            }
+            let norm = x.own().iter().map(|v| f64::from(*v).powi(2)).sum::<f64>();
+            let mut norm = [norm];
+            on.comm().all_reduce(&mut norm).unwrap();
+            assert!((f64::from(x.norm()) - norm[0].sqrt()).abs() < 1e-7);
+        });
+    }
+}
+
 /// Rectangular matrices: rows and columns have layouts and blocks of their own. The columns of one rank
 /// become rows of another.
 #[test]

@@ -2,7 +2,7 @@
 
 use coarsen_backend::SetupError;
 use coarsen_backend::conformance::ring;
-use coarsen_core::{Class, Error, Outcome, Preconditioner, Report, Stop, Vector};
+use coarsen_core::{Class, Error, Identity, Outcome, Preconditioner, Report, Stop, Vector};
 use coarsen_distributed::{
     CommError, Communicator, DistBlockJacobi, DistError, DistJacobi, DistMatrix, DistVector, GlobalRows,
     Layout, Partition, SelfComm, Spmv, ThreadComm,
@@ -252,5 +252,27 @@ fn a_lost_rank_ends_every_solve() {
         for result in &results[..2] {
             assert!(matches!(result, Ok(Err(Error::Ranks { rank: 2, .. }))), "{name}: {result:?}");
         }
+    }
+}
+
+/// A rank that hangs during a solve: an error of the deadline on every rank, also on the one that hung.
+#[test]
+fn a_hanging_rank_ends_a_solve() {
+    let a = dominant(true);
+    let deadline = std::time::Duration::from_millis(200);
+    let results = ThreadComm::run(3, deadline, |comm| {
+        let on = Partition::new(comm, Layout::even(41, 3, 3).unwrap()).unwrap();
+        let (a, b) = (cut(&a, &on, Spmv::default()), on.part_of(&noise(123, 3)).unwrap());
+        let mut x = b.like().unwrap();
+        let mut hang = coarsen_core::every(1, |it: &coarsen_core::Iteration<'_, DistVector<ThreadComm>>| {
+            if it.number == 3 && on.rank() == 1 {
+                std::thread::sleep(4 * deadline);
+            }
+        });
+        Cg::new(Stop::relative(1e-300)).solve_with(&a, &mut Identity, &b, &mut x, &mut hang).map(drop)
+    });
+    for result in results {
+        let error = result.unwrap().unwrap_err();
+        assert!(matches!(&error, Error::Ranks { reason, .. } if reason.contains("waited 0.2 s")), "{error}");
     }
 }
