@@ -36,6 +36,9 @@ pub mod krylov {}
 #[doc = include_str!("../../../book/src/methods/relaxation.md")]
 pub mod relaxation {}
 
+#[doc = include_str!("../../../book/src/methods/pipelined_spmv.md")]
+pub mod pipelined_spmv {}
+
 #[doc = include_str!("../../../book/src/methods/descent.md")]
 pub mod descent {}
 

@@ -144,6 +144,16 @@ pub enum Error {
         /// The number of threads requested.
         threads: usize,
     },
+    /// The ranks of a distributed solve cannot continue.
+    #[error("rank {rank} cannot continue after {stage}: {reason}")]
+    Ranks {
+        /// The rank that found the fault.
+        rank: usize,
+        /// The communication during which it was found.
+        stage: &'static str,
+        /// The fault, its likely cause and a remedy.
+        reason: String,
+    },
     /// A solve ended without convergence, and the caller requested an error.
     #[error(transparent)]
     NotConverged(#[from] NotConverged),

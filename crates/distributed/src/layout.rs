@@ -1,0 +1,143 @@
+//! How block rows are divided among ranks.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | n | `ranks()` | number of ranks |
+//! | sᵢ | `starts[i]` | first block row of rank i; sₙ is the number of block rows |
+//! | b | `block` | unknowns per block row |
+
+use std::ops::Range;
+
+use crate::DistError;
+
+/// Consecutive block rows for each rank; a rank may have none. Indices are global, in 64 bits.
+///
+/// ```
+/// use coarsen_distributed::Layout;
+/// let layout = Layout::even(10, 3, 4)?;
+/// assert_eq!((layout.range(1), layout.owner(9)), (2..5, 3));
+/// # Ok::<(), coarsen_distributed::DistError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    starts: Vec<u64>,
+    block: usize,
+    leaf: Option<usize>,
+}
+
+impl Layout {
+    /// A layout from the first block row of each rank, followed by the number of block rows.
+    ///
+    /// # Errors
+    /// [`DistError::Starts`] if the starts decrease or do not begin with 0, [`DistError::Value`] for no rank,
+    /// an empty block, or more unknowns than `usize` holds.
+    pub fn new(starts: Vec<u64>, block: usize) -> Result<Self, DistError> {
+        if starts.len() < 2 {
+            return Err(DistError::Value { what: "the number of ranks", found: 0, range: "at least 1" });
+        }
+        if block == 0 {
+            return Err(DistError::Value { what: "the block size", found: 0, range: "at least 1" });
+        }
+        if starts[0] != 0 {
+            return Err(DistError::Starts { rank: 0, start: 0, end: starts[0] });
+        }
+        if let Some(rank) = (0..starts.len() - 1).find(|&rank| starts[rank] > starts[rank + 1]) {
+            return Err(DistError::Starts { rank, start: starts[rank], end: starts[rank + 1] });
+        }
+        let rows = starts[starts.len() - 1];
+        if usize::try_from(rows).ok().and_then(|rows| rows.checked_mul(block)).is_none() {
+            let range = "a number of rows whose unknowns fit usize";
+            return Err(DistError::Value { what: "the number of block rows", found: rows, range });
+        }
+        Ok(Self { starts, block, leaf: None })
+    }
+
+    /// `rows` block rows of `block` unknowns, divided as evenly as whole block rows permit.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn even(rows: u64, block: usize, ranks: usize) -> Result<Self, DistError> {
+        let start = |rank: usize| (u128::from(rows) * rank as u128 / ranks.max(1) as u128) as u64;
+        Self::new((0..=ranks).map(start).collect(), block)
+    }
+
+    /// As [`even`](Self::even), but every rank begins at a multiple of `leaf` block rows, and reductions sum
+    /// the leaves in an order that does not depend on the number of ranks.
+    ///
+    /// *Use* for results with the same bits at any number of ranks.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`DistError::Value`] for an empty leaf.
+    pub fn reproducible(rows: u64, block: usize, ranks: usize, leaf: usize) -> Result<Self, DistError> {
+        if leaf == 0 {
+            return Err(DistError::Value { what: "the leaf of reductions", found: 0, range: "at least 1" });
+        }
+        let leaves = rows.div_ceil(leaf as u64);
+        let even = Self::even(leaves, block, ranks)?;
+        let starts = even.starts.iter().map(|start| (start * leaf as u64).min(rows)).collect();
+        Self::new(starts, block)?.with_leaves(leaf)
+    }
+
+    /// Sets the reduction: leaves of `leaf` block rows, summed along the tree of the whole vector.
+    ///
+    /// # Errors
+    /// [`DistError::Unaligned`] if a rank with rows begins inside a leaf.
+    pub fn with_leaves(mut self, leaf: usize) -> Result<Self, DistError> {
+        let inside = |&rank: &usize| {
+            let start = self.starts[rank];
+            start < self.rows() && !start.is_multiple_of(leaf.max(1) as u64)
+        };
+        if let Some(rank) = (0..self.ranks()).find(inside) {
+            return Err(DistError::Unaligned { rank, start: self.starts[rank], leaf });
+        }
+        self.leaf = Some(leaf);
+        Ok(self)
+    }
+
+    /// The number of ranks.
+    pub fn ranks(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The number of block rows of all ranks.
+    pub fn rows(&self) -> u64 {
+        self.starts[self.ranks()]
+    }
+
+    /// The number of unknowns of a block row.
+    pub fn block(&self) -> usize {
+        self.block
+    }
+
+    /// The number of unknowns of all ranks.
+    pub fn unknowns(&self) -> usize {
+        self.rows() as usize * self.block
+    }
+
+    /// The number of block rows per leaf of a reproducible reduction; `None` if each rank sums its own rows.
+    pub fn leaf(&self) -> Option<usize> {
+        self.leaf
+    }
+
+    /// The block rows of a rank.
+    pub fn range(&self, rank: usize) -> Range<u64> {
+        self.starts[rank]..self.starts[rank + 1]
+    }
+
+    /// The number of block rows of a rank.
+    pub fn count(&self, rank: usize) -> usize {
+        (self.starts[rank + 1] - self.starts[rank]) as usize
+    }
+
+    /// The rank of a block row. *Panics* if the row does not exist.
+    pub fn owner(&self, row: u64) -> usize {
+        assert!(row < self.rows(), "owner: block row {row} of {}", self.rows());
+        self.starts.partition_point(|&start| start <= row) - 1
+    }
+
+    /// All numbers of the layout, to compare the layouts of ranks.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
+        let own = [self.block as u64, self.leaf.map_or(0, |leaf| leaf as u64)];
+        own.into_iter().chain(self.starts.iter().copied())
+    }
+}

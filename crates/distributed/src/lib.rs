@@ -1,0 +1,46 @@
+//! Vectors, matrices and products that are split among ranks, over any communicator.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`communicator`](Communicator) | messages between ranks; `collectives` builds sums and gathers from them |
+//! | [`self_comm`](SelfComm) | a single rank |
+//! | [`thread_comm`](ThreadComm) | ranks as threads of one process |
+//! | `wire` | numbers as bytes of messages |
+//! | [`layout`](Layout), [`partition`](Partition) | which rank has which block rows |
+//! | [`vector`](DistVector) | the share of a rank of a vector; reductions |
+//! | [`schedule`](Schedule) | in which order ranks exchange sub-vectors: work queues, ring, pairwise |
+//! | [`matrix`](DistMatrix) | the rows of a rank; products: blocking, pipelined, halo, reproducible |
+//! | [`assembly`](Entries) | entries that any rank sets; elements that owners compute redundantly |
+//! | [`preconditioner`](DistJacobi) | Jacobi and block Jacobi |
+//! | [`simulation`] | a communicator with a virtual clock; topologies; the cost of schedules |
+//! | `agree` | errors that one rank finds and all ranks return |
+//! | [`error`](CommError) | errors of communication and of distributed objects |
+
+mod agree;
+mod assembly;
+mod collectives;
+mod communicator;
+mod error;
+mod layout;
+mod matrix;
+mod partition;
+mod preconditioner;
+mod schedule;
+mod self_comm;
+pub mod simulation;
+mod thread_comm;
+mod vector;
+mod wire;
+
+pub use assembly::{Entries, OwnerFill};
+pub use communicator::{Communicator, Stage, check_equal};
+pub use error::{CommError, DistError};
+pub use layout::Layout;
+pub use matrix::{DistMatrix, GlobalRows, Spmv};
+pub use partition::Partition;
+pub use preconditioner::{DistBlockJacobi, DistJacobi};
+pub use schedule::{Node, Schedule};
+pub use self_comm::SelfComm;
+pub use thread_comm::{ThreadComm, ThreadRequest};
+pub use vector::DistVector;
+pub use wire::{Number, Wire, pack, unpack};

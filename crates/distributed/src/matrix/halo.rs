@@ -1,0 +1,68 @@
+//! Halo lists: which entries of x each rank sends to each neighbour.
+
+use std::ops::Range;
+
+use super::split::Ghosts;
+use crate::{CommError, Communicator, Number, Partition, Stage, pack, unpack};
+
+const LISTS: Stage = Stage::new(1, "the halo lists");
+const HALO: Stage = Stage::new(2, "a halo exchange");
+
+/// The neighbours of a rank, in increasing order.
+pub(super) struct Halo {
+    /// Each neighbour from which this rank receives, and the ghosts that it receives from it.
+    pub(super) receives: Vec<(usize, Range<usize>)>,
+    /// Each neighbour to which this rank sends, and the block rows of this rank that it sends.
+    pub(super) sends: Vec<(usize, Vec<u32>)>,
+}
+
+impl Halo {
+    /// Every rank asks the owners for its ghosts. All ranks call it.
+    pub(super) fn new<C: Communicator>(on: &Partition<C>, ghosts: &Ghosts) -> Result<Self, CommError> {
+        let comm = on.comm();
+        let mut counts = Vec::new();
+        pack(ghosts.of_rank.iter().map(|range| range.len() as u64), &mut counts);
+        let counts = comm.all_gather(&counts)?;
+        let receives: Vec<_> =
+            ghosts.of_rank.iter().cloned().enumerate().filter(|(_, range)| !range.is_empty()).collect();
+        for (rank, range) in &receives {
+            let mut list = Vec::new();
+            pack(ghosts.columns[range.clone()].iter().copied(), &mut list);
+            comm.send(*rank, LISTS, list)?;
+        }
+        let mut sends = Vec::new();
+        for (rank, counts) in counts.iter().enumerate() {
+            let count = unpack::<u64>(counts).nth(on.rank()).unwrap_or_default() as usize;
+            if count > 0 {
+                let list = comm.wait(comm.receive(rank, LISTS, 8 * count)?)?;
+                sends.push((rank, unpack::<u64>(&list).map(|row| (row - on.first()) as u32).collect()));
+            }
+        }
+        Ok(Self { receives, sends })
+    }
+
+    /// Begins the exchange: sends the entries of x, in blocks of `c`, and returns one receive per neighbour.
+    pub(super) fn begin<C: Communicator, T: Number>(
+        &self,
+        comm: &C,
+        x: &[T],
+        c: usize,
+    ) -> Result<Vec<C::Request>, CommError> {
+        let receive =
+            |(rank, range): &(usize, Range<usize>)| comm.receive(*rank, HALO, range.len() * c * T::BYTES);
+        let requests = self.receives.iter().map(receive).collect::<Result<_, _>>()?;
+        for (rank, rows) in &self.sends {
+            let mut data = Vec::with_capacity(rows.len() * c * T::BYTES);
+            for &row in rows {
+                pack(x[row as usize * c..(row as usize + 1) * c].iter().copied(), &mut data);
+            }
+            comm.send(*rank, HALO, data)?;
+        }
+        Ok(requests)
+    }
+
+    /// The number of block rows that this rank sends per exchange.
+    pub(super) fn sent(&self) -> usize {
+        self.sends.iter().map(|(_, rows)| rows.len()).sum()
+    }
+}

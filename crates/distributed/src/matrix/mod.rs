@@ -1,0 +1,307 @@
+//! Matrices whose block rows are divided among ranks, and their products.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | n | `partition.comm().size()` | number of ranks |
+//! | A_ij, v_j | `Parts`, sub-vectors | blocks of this rank i, and the sub-vector of rank j |
+//! | C_j, T_j | | the times of A_ij v_j and of receiving v_j |
+//! | S_j | | the time at which A_ij v_j is done |
+//!
+//! | [`Spmv`] | messages | time | bits |
+//! |---|---|---|---|
+//! | `Blocking` | whole sub-vectors | S_j = Σ T + Σ C, eq. 6 | depend on the partition |
+//! | `Pipelined` | whole sub-vectors | S_j = max(S_{j−1}, Σ T) + C_j, eq. 7 | depend on the partition and the schedule |
+//! | `Halo` | the entries that neighbours need | eq. 7 with short T | depend on the partition |
+//! | `Reproducible` | as `Halo` | eq. 6 with short T | the same for any number of ranks |
+//!
+//! Equation numbers refer to Li et al. 2020, §3.1.
+//!
+//! | file | what |
+//! |---|---|
+//! | `mod` | the matrix and its modes |
+//! | [`rows`](GlobalRows) | the rows of a rank with global columns |
+//! | `split` | local matrices, ghosts |
+//! | `whole` | the exchange of whole sub-vectors along a schedule |
+//! | `halo` | halo lists and their exchange |
+//! | `chunks` | products by chunks of rows |
+
+mod chunks;
+mod halo;
+mod rows;
+mod split;
+mod whole;
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use coarsen_core::{LinearOperator, Vector};
+
+use crate::agree::agree;
+use crate::{CommError, Communicator, DistError, DistVector, Number, Partition, Schedule, unpack};
+use halo::Halo;
+use split::{Ghosts, Merged, Parts};
+use whole::Pipeline;
+
+pub use rows::GlobalRows;
+
+/// How a distributed matrix is multiplied with a vector.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Spmv {
+    /// Every rank waits for all sub-vectors and then multiplies: the baseline of eq. 6.
+    Blocking(Schedule),
+    /// Every rank multiplies with each sub-vector as it arrives: eq. 5 and 7. *Use* if most entries of x are
+    /// needed everywhere, or if the halo lists change in every product.
+    Pipelined(Schedule),
+    /// Only the entries in halo lists are sent. The diagonal part is multiplied meanwhile, then the part of
+    /// each neighbour. The default.
+    #[default]
+    Halo,
+    /// As `Halo`, but every row is summed in the global order of its columns, after all ghosts have arrived.
+    /// Products have the same bits at any number of ranks, and the bits of the same matrix on one rank.
+    Reproducible,
+}
+
+enum Local<T> {
+    Merged(Merged<T>),
+    Parts(Parts<T>),
+}
+
+enum Exchange {
+    Whole(Schedule),
+    Halo(Halo),
+}
+
+struct Scratch<T> {
+    ghosts: Vec<T>,
+    all: Vec<T>,
+}
+
+/// The block rows of one rank of a matrix.
+///
+/// If the ranks cannot communicate, products are NaN, and `sync` of the vector returns the error.
+///
+/// *Memory* the rows of this rank, the ghosts, and the halo lists; in the modes with whole sub-vectors all
+/// sub-vectors during a product.
+///
+/// ```
+/// use coarsen_core::{LinearOperator, Vector};
+/// use coarsen_distributed::{DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv};
+/// let on = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
+/// let rows = GlobalRows::new(0, (1, 1), vec![0, 2, 3], vec![0, 1, 1], vec![2.0, 1.0, 3.0])?;
+/// let a = DistMatrix::new(&on, &on, &rows, Spmv::default())?;
+/// let (x, mut y) = (on.vector(vec![1.0, 1.0])?, on.vector(vec![0.0; 2])?);
+/// a.apply(&x, &mut y);
+/// assert_eq!(y.own(), [3.0, 3.0]);
+/// # Ok::<(), coarsen_distributed::DistError>(())
+/// ```
+pub struct DistMatrix<C, T = f64> {
+    rows: Arc<Partition<C>>,
+    columns: Arc<Partition<C>>,
+    ghosts: Ghosts,
+    local: Local<T>,
+    exchange: Exchange,
+    scratch: RefCell<Scratch<T>>,
+}
+
+impl<C: Communicator, T: Number> DistMatrix<C, T> {
+    /// A matrix from the rows of each rank. Products take vectors of the partition `columns` to vectors of
+    /// the partition `rows`. All ranks call it.
+    ///
+    /// # Errors
+    /// On every rank if the rows or columns of any rank do not fit ([`DistError::Elsewhere`] on the other
+    /// ranks): [`DistError::Row`],
+    /// [`DistError::Length`] for another block size, [`DistError::Column`], [`DistError::Ranks`] for a
+    /// schedule of another number of ranks. Also errors of communication.
+    pub fn new(
+        rows: &Arc<Partition<C>>,
+        columns: &Arc<Partition<C>>,
+        own: &GlobalRows<T>,
+        mode: Spmv,
+    ) -> Result<Self, DistError> {
+        let comm = rows.comm();
+        let checked = check(rows, columns, own, &mode);
+        agree(comm, checked)?;
+        let ghosts = Ghosts::of(own, columns.layout(), columns.rank());
+        let range = columns.layout().range(columns.rank());
+        let merged = matches!(mode, Spmv::Blocking(_) | Spmv::Reproducible);
+        let local = match merged {
+            true => Merged::new(own, &ghosts, range).map(Local::Merged),
+            false => Parts::new(own, &ghosts, range).map(Local::Parts),
+        };
+        let local = agree(comm, local.map_err(DistError::from))?;
+        let exchange = match mode {
+            Spmv::Blocking(schedule) | Spmv::Pipelined(schedule) => Exchange::Whole(schedule),
+            Spmv::Halo | Spmv::Reproducible => Exchange::Halo(Halo::new(columns, &ghosts)?),
+        };
+        let scratch =
+            Scratch { ghosts: vec![T::zero(); ghosts.columns.len() * own.block().1], all: Vec::new() };
+        let (rows, columns, scratch) = (rows.clone(), columns.clone(), RefCell::new(scratch));
+        Ok(Self { rows, columns, ghosts, local, exchange, scratch })
+    }
+
+    /// The division of the rows among ranks.
+    pub fn rows(&self) -> &Arc<Partition<C>> {
+        &self.rows
+    }
+
+    /// The numbers of rows and columns, in unknowns of all ranks.
+    pub fn unknowns(&self) -> [usize; 2] {
+        [self.rows.layout().unknowns(), self.columns.layout().unknowns()]
+    }
+
+    /// Whether rows and columns are divided in the same way.
+    pub fn is_square(&self) -> bool {
+        self.rows.is_same(&self.columns)
+    }
+
+    /// The number of bytes that this rank sends in a product.
+    pub fn bytes_sent(&self) -> usize {
+        let blocks = match &self.exchange {
+            Exchange::Whole(schedule) => whole::sent(&self.columns, schedule),
+            Exchange::Halo(halo) => halo.sent(),
+        };
+        blocks * self.columns.layout().block() * T::BYTES
+    }
+
+    /// The number of block columns of other ranks that occur in the rows of this rank.
+    pub fn ghosts(&self) -> usize {
+        self.ghosts.columns.len()
+    }
+
+    /// The diagonal block of row k of this rank; `None` if it is not stored.
+    pub fn diagonal_block(&self, k: usize) -> Option<&[T]> {
+        let (a, column) = match &self.local {
+            Local::Merged(merged) => (&merged.all, merged.before + k),
+            Local::Parts(parts) => (&parts.own, k),
+        };
+        a.pattern().find(k, column).map(|at| a.value(at))
+    }
+
+    /// Writes the entries of x in the ghost columns of rank `owner`, from the whole sub-vector of that rank.
+    fn pick(&self, owner: usize, sub_vector: &[u8], ghosts: &mut [T]) {
+        let (c, first) = (self.columns.layout().block(), self.columns.layout().range(owner).start);
+        let range = self.ghosts.of_rank[owner].clone();
+        let to = ghosts[range.start * c..range.end * c].chunks_exact_mut(c);
+        for (column, to) in self.ghosts.columns[range].iter().zip(to) {
+            let at = (column - first) as usize * c * T::BYTES;
+            let from = unpack(&sub_vector[at..at + c * T::BYTES]);
+            to.iter_mut().zip(from).for_each(|(to, v)| *to = v);
+        }
+    }
+
+    /// y += A_ij v_j for the ghosts of rank j; y = A_ii v_i for the own rank. Calls `poll` between chunks.
+    fn multiply_part(
+        &self,
+        parts: &Parts<T>,
+        j: usize,
+        x: &[T],
+        y: &mut [T],
+        mut poll: impl FnMut() -> Result<(), CommError>,
+    ) -> Result<(), CommError> {
+        let own = j == self.columns.rank();
+        let part = if own { &parts.own } else { &parts.others[j] };
+        if !own && part.nnz() == 0 {
+            return Ok(());
+        }
+        chunks::multiply(part, x, !own, y, |scalars| {
+            self.rows.comm().worked(scalars);
+            poll()
+        })
+    }
+
+    fn multiply_merged(&self, merged: &Merged<T>, x: &[T], scratch: &mut Scratch<T>, y: &mut Vec<T>) {
+        merged.gather(x, &scratch.ghosts, &mut scratch.all);
+        merged.all.apply(&scratch.all, y); // eq. 4
+        self.rows.comm().worked(merged.all.nnz());
+    }
+
+    fn multiply(&self, x: &[T], y: &mut Vec<T>) -> Result<(), CommError> {
+        let (comm, c) = (self.columns.comm(), self.columns.layout().block());
+        let scratch = &mut *self.scratch.borrow_mut();
+        match (&self.exchange, &self.local) {
+            (Exchange::Whole(schedule), Local::Merged(merged)) => {
+                let mut pipeline = Pipeline::begin(&self.columns, schedule, x)?;
+                while let Some((j, v)) = pipeline.next()? {
+                    self.pick(j, &v, &mut scratch.ghosts); // Σ T
+                }
+                self.multiply_merged(merged, x, scratch, y); // Σ C, eq. 6
+            }
+            (Exchange::Whole(schedule), Local::Parts(parts)) => {
+                let mut pipeline = Pipeline::begin(&self.columns, schedule, x)?;
+                self.multiply_part(parts, self.columns.rank(), x, y, || pipeline.poll())?; // S_0 = C_0, eq. 7
+                while let Some((j, v)) = pipeline.next()? {
+                    self.pick(j, &v, &mut scratch.ghosts);
+                    let range = self.ghosts.of_rank[j].clone();
+                    let ghosts = &scratch.ghosts[range.start * c..range.end * c];
+                    self.multiply_part(parts, j, ghosts, y, || pipeline.poll())?; // max(S_{j−1}, Σ T) + C_j, eq. 7
+                }
+            }
+            (Exchange::Halo(halo), local) => {
+                let requests = halo.begin(comm, x, c)?;
+                if let Local::Parts(parts) = local {
+                    self.multiply_part(parts, self.columns.rank(), x, y, || Ok(()))?;
+                }
+                for ((j, range), request) in halo.receives.iter().zip(requests) {
+                    let data = comm.wait(request)?;
+                    let ghosts = &mut scratch.ghosts[range.start * c..range.end * c];
+                    ghosts.iter_mut().zip(unpack(&data)).for_each(|(to, v)| *to = v);
+                    if let Local::Parts(parts) = local {
+                        self.multiply_part(parts, *j, ghosts, y, || Ok(()))?;
+                    }
+                }
+                if let Local::Merged(merged) = local {
+                    self.multiply_merged(merged, x, scratch, y);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check<C: Communicator, T: Number>(
+    rows: &Partition<C>,
+    columns: &Partition<C>,
+    own: &GlobalRows<T>,
+    mode: &Spmv,
+) -> Result<(), DistError> {
+    let (rank, range) = (rows.rank(), rows.layout().range(rows.rank()));
+    let end = own.first() + own.count() as u64;
+    if own.first() != range.start || end != range.end {
+        let row = if own.first() == range.start { end } else { own.first() };
+        return Err(DistError::Row { row, rank, first: range.start, end: range.end });
+    }
+    for (what, expected, found) in [
+        ("the rows of a block", rows.layout().block(), own.block().0),
+        ("the columns of a block", columns.layout().block(), own.block().1),
+    ] {
+        if expected != found {
+            return Err(DistError::Length { what, expected, found });
+        }
+    }
+    let width = columns.layout().rows();
+    for k in 0..own.count() {
+        if let Some((column, _)) = own.row(k).find(|&(column, _)| column >= width) {
+            return Err(DistError::Column { row: own.first() + k as u64, column, columns: width });
+        }
+    }
+    match mode {
+        Spmv::Blocking(schedule) | Spmv::Pipelined(schedule) if schedule.ranks() != rows.comm().size() => {
+            Err(DistError::Ranks { parts: schedule.ranks(), ranks: rows.comm().size() })
+        }
+        _ => Ok(()),
+    }
+}
+
+impl<C: Communicator, T: Number> LinearOperator<DistVector<C, T>> for DistMatrix<C, T> {
+    fn shape(&self) -> (usize, usize) {
+        self.unknowns().into()
+    }
+
+    fn apply(&self, x: &DistVector<C, T>, y: &mut DistVector<C, T>) {
+        let fits = x.partition().is_same(&self.columns) && y.partition().is_same(&self.rows);
+        assert!(fits, "apply: vectors of other layouts");
+        if self.multiply(x.own(), y.vec_mut()).is_err() {
+            y.fill(T::nan()); // `sync` returns the error
+        }
+    }
+}

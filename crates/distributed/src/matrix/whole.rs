@@ -1,0 +1,99 @@
+//! The exchange of whole sub-vectors along a schedule.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | v_j | `held[j]` | the sub-vector of rank j, as bytes |
+//! | (t, v) | `Node` | receive sub-vector v from rank t |
+//!
+//! Every rank sends its own sub-vector at once to all ranks that receive it from this rank, and passes on a
+//! received one as soon as it finds it: in [`Pipeline::next`], or in [`Pipeline::poll`], which products call
+//! between chunks of rows. Without polling, a rank with a long product would delay the ranks behind it. Each
+//! sub-vector has its own tag, and receives keep the order of the queue.
+//!
+//! Deviations from Li et al. 2020, §3.1: stages are not synchronised among ranks, and sub-vectors are not
+//! padded to equal length, since both sides know the length of each from the layout.
+
+use std::collections::VecDeque;
+
+use crate::{CommError, Communicator, Number, Partition, Schedule, Stage, pack};
+
+/// The stage of sub-vector v. Tags repeat after 4096 ranks; a rank then receives sub-vectors of equal tags
+/// from one sender in the order of its queue, which is the order in which the sender has them.
+fn stage_of(vector: usize) -> Stage {
+    Stage::new(0x1000 + (vector % 4096) as u16, "an exchange of sub-vectors")
+}
+
+/// The exchange of one product.
+pub(super) struct Pipeline<'a, C: Communicator> {
+    on: &'a Partition<C>,
+    schedule: &'a Schedule,
+    /// The receives that are not complete, in the order of the queue.
+    under_way: VecDeque<(usize, C::Request)>,
+    /// The sub-vectors that have arrived and were passed on, but are not multiplied.
+    held: VecDeque<(usize, Vec<u8>)>,
+}
+
+impl<'a, C: Communicator> Pipeline<'a, C> {
+    /// Posts all receives and sends the own sub-vector x.
+    pub(super) fn begin<T: Number>(
+        on: &'a Partition<C>,
+        schedule: &'a Schedule,
+        x: &[T],
+    ) -> Result<Self, CommError> {
+        let (rank, layout) = (on.rank(), on.layout());
+        let mut under_way = VecDeque::with_capacity(schedule.stages());
+        for node in schedule.queue(rank) {
+            let bytes = layout.count(node.vector) * layout.block() * T::BYTES;
+            let request = on.comm().receive(node.peer, stage_of(node.vector), bytes)?;
+            under_way.push_back((node.vector, request));
+        }
+        let pipeline = Self { on, schedule, under_way, held: VecDeque::new() };
+        let mut own = Vec::with_capacity(size_of_val(x));
+        pack(x.iter().copied(), &mut own);
+        pipeline.pass_on(rank, &own)?;
+        Ok(pipeline)
+    }
+
+    fn pass_on(&self, v: usize, data: &[u8]) -> Result<(), CommError> {
+        for stage in 0..self.schedule.stages() {
+            for (to, _) in self.schedule.sends(self.on.rank(), stage).filter(|&(_, vector)| vector == v) {
+                self.on.comm().send(to, stage_of(v), data.to_vec())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes on the sub-vectors that have arrived; does not wait.
+    pub(super) fn poll(&mut self) -> Result<(), CommError> {
+        while let Some((_, request)) = self.under_way.front_mut()
+            && self.on.comm().test(request)?
+        {
+            self.take()?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the next receive, passes it on and holds it.
+    fn take(&mut self) -> Result<(), CommError> {
+        if let Some((vector, request)) = self.under_way.pop_front() {
+            let data = self.on.comm().wait(request)?;
+            self.pass_on(vector, &data)?;
+            self.held.push_back((vector, data));
+        }
+        Ok(())
+    }
+
+    /// The next sub-vector of the queue, and its owner; `None` after the last.
+    pub(super) fn next(&mut self) -> Result<Option<(usize, Vec<u8>)>, CommError> {
+        if self.held.is_empty() {
+            self.take()?;
+        }
+        Ok(self.held.pop_front())
+    }
+}
+
+/// The number of block rows that a rank sends per exchange.
+pub(super) fn sent<C: Communicator>(on: &Partition<C>, schedule: &Schedule) -> usize {
+    let of_stage = |stage| schedule.sends(on.rank(), stage).map(|(_, vector)| on.layout().count(vector));
+    (0..schedule.stages()).flat_map(of_stage).sum()
+}

@@ -1,0 +1,195 @@
+//! Ranks, switches and links, as data.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | α, β | `alpha`, `beta` | seconds per message, seconds per byte on a link of capacity 1 |
+//! | capacity | `capacity[k]` | bytes per second of the link above node k, in units of 1 / β |
+//!
+//! The nodes of a tree: first the ranks, then the switches. Every node but the root has a link to the switch
+//! above it. A message uses the links on the path between its ranks.
+
+use crate::{DistError, Schedule};
+
+/// A tree of ranks and switches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Topology {
+    ranks: usize,
+    /// The switch above each node; the root is above itself.
+    above: Vec<usize>,
+    capacity: Vec<f64>,
+    /// Whether a link carries messages in both directions at the same time.
+    full_duplex: bool,
+}
+
+impl Topology {
+    /// A tree from the switch above each node and the capacity of the link to it. Nodes below `ranks` are the
+    /// ranks; the root is the last node and is above itself.
+    ///
+    /// # Errors
+    /// [`DistError::Value`] if a switch does not come after the nodes below it, [`DistError::Length`] if the
+    /// lists differ in length.
+    pub fn new(
+        ranks: usize,
+        above: Vec<usize>,
+        capacity: Vec<f64>,
+        full_duplex: bool,
+    ) -> Result<Self, DistError> {
+        if capacity.len() != above.len() {
+            let (expected, found) = (above.len(), capacity.len());
+            return Err(DistError::Length { what: "the capacities of links", expected, found });
+        }
+        let root = above.len().wrapping_sub(1);
+        let wrong = |&node: &usize| {
+            let up = above[node];
+            if node == root { up != root } else { up <= node || up > root || up < ranks }
+        };
+        let range = "after the nodes below it, and after all ranks";
+        match (0..above.len()).find(wrong) {
+            Some(node) => {
+                Err(DistError::Value { what: "the switch of a node", found: above[node] as u64, range })
+            }
+            None if ranks == 0 || ranks > root => Err(DistError::Value {
+                what: "the number of ranks",
+                found: ranks as u64,
+                range: "below the root",
+            }),
+            None if capacity.iter().any(|c| !(*c > 0.0 && c.is_finite())) => {
+                Err(DistError::Value { what: "a capacity", found: 0, range: "positive and finite" })
+            }
+            None => Ok(Self { ranks, above, capacity, full_duplex }),
+        }
+    }
+
+    /// All ranks at one switch that never blocks, by full-duplex links of capacity 1.
+    ///
+    /// # Errors
+    /// [`DistError::Value`] for no rank.
+    pub fn switch(ranks: usize) -> Result<Self, DistError> {
+        Self::new(ranks, vec![ranks; ranks + 1], vec![1.0; ranks + 1], true)
+    }
+
+    /// A binary tree whose links all have capacity 1, full-duplex. n is a power of two, at least 2.
+    ///
+    /// # Errors
+    /// [`DistError::Value`] for another n.
+    pub fn equal_tree(n: usize) -> Result<Self, DistError> {
+        Self::binary(n, |_| 1.0)
+    }
+
+    /// A binary fat tree: the link above 2ᵏ ranks has capacity 2ᵏ, full-duplex. n is a power of two, at least
+    /// 2.
+    ///
+    /// # Errors
+    /// [`DistError::Value`] for another n.
+    pub fn fat_tree(n: usize) -> Result<Self, DistError> {
+        Self::binary(n, |height| f64::from(1_u32 << height))
+    }
+
+    fn binary(n: usize, capacity: impl Fn(u32) -> f64) -> Result<Self, DistError> {
+        if !n.is_power_of_two() || n == 1 {
+            let (what, range) = ("the number of ranks of a binary tree", "a power of two above 1");
+            return Err(DistError::Value { what, found: n as u64, range });
+        }
+        let (mut above, mut capacities) = (Vec::new(), Vec::new());
+        let (mut width, mut height) = (n, 0);
+        while width > 1 {
+            let (first, next) = (above.len(), above.len() + width);
+            above.extend((first..next).map(|node| next + (node - first) / 2));
+            capacities.extend(vec![capacity(height); width]);
+            (width, height) = (width / 2, height + 1);
+        }
+        above.push(above.len());
+        capacities.push(1.0);
+        Self::new(n, above, capacities, true)
+    }
+
+    /// The number of ranks.
+    pub fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    /// The links on the path between two ranks, each with its direction (whether it leads to the root).
+    fn path(&self, from: usize, to: usize) -> Vec<(usize, bool)> {
+        let (mut a, mut b, mut links) = (from, to, Vec::new());
+        while a != b {
+            // A switch comes after the nodes below it, so the smaller node is not above the other.
+            if a < b {
+                links.push((a, true));
+                a = self.above[a];
+            } else {
+                links.push((b, false));
+                b = self.above[b];
+            }
+        }
+        links
+    }
+
+    /// The time of one message alone, without latency: bytes over the smallest capacity of its path.
+    pub(super) fn load(&self, from: usize, to: usize, bytes: f64) -> f64 {
+        self.path(from, to).iter().fold(0.0, |m, (link, _)| m.max(bytes / self.capacity[*link]))
+    }
+
+    /// The load of the busiest link when messages (from, to, bytes) run at the same time, over its capacity.
+    pub fn busiest(&self, messages: impl IntoIterator<Item = (usize, usize, f64)>) -> f64 {
+        let mut loads = vec![[0.0; 2]; self.above.len()];
+        for (from, to, bytes) in messages {
+            for (link, up) in self.path(from, to) {
+                loads[link][usize::from(up && self.full_duplex)] += bytes;
+            }
+        }
+        let relative = loads.iter().zip(&self.capacity).map(|(load, c)| load[0].max(load[1]) / c);
+        relative.fold(0.0, f64::max)
+    }
+
+    /// The time of each stage of a schedule in which all sub-vectors have `bytes` bytes: α + β times the load
+    /// of the busiest link. Stages are synchronised.
+    ///
+    /// # Errors
+    /// [`DistError::Ranks`] for a schedule of another number of ranks.
+    pub fn stages(
+        &self,
+        schedule: &Schedule,
+        bytes: f64,
+        alpha: f64,
+        beta: f64,
+    ) -> Result<Vec<f64>, DistError> {
+        if schedule.ranks() != self.ranks {
+            return Err(DistError::Ranks { parts: schedule.ranks(), ranks: self.ranks });
+        }
+        let time = |stage: usize| {
+            let receives = (0..self.ranks).map(|rank| (schedule.queue(rank)[stage].peer, rank, bytes));
+            alpha + beta * self.busiest(receives)
+        };
+        Ok((0..schedule.stages()).map(time).collect())
+    }
+
+    /// The schedule with the shortest total time, for sub-vectors of `bytes` bytes. Of equally fast ones it
+    /// is the first of pairwise, ring and work queues.
+    ///
+    /// ```
+    /// use coarsen_distributed::{Schedule, simulation::Topology};
+    /// let (best, seconds) = Topology::equal_tree(8)?.best(1e6, 0.0, 1e-9)?;
+    /// assert_eq!(best, Schedule::ring(8)?);
+    /// assert!((seconds - 7e-3).abs() < 1e-12);
+    /// # Ok::<(), coarsen_distributed::DistError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// None for a valid topology.
+    pub fn best(&self, bytes: f64, alpha: f64, beta: f64) -> Result<(Schedule, f64), DistError> {
+        let n = self.ranks;
+        let mut all = vec![Schedule::pairwise(n)?, Schedule::ring(n)?];
+        if n.is_power_of_two() {
+            all.push(Schedule::work_queues(n)?);
+        }
+        let mut best: Option<(Schedule, f64)> = None;
+        for schedule in all {
+            let seconds = self.stages(&schedule, bytes, alpha, beta)?.iter().sum();
+            // Round-off must not decide between equally fast schedules.
+            if best.as_ref().is_none_or(|(_, least)| seconds < least * (1.0 - 1e-12)) {
+                best = Some((schedule, seconds));
+            }
+        }
+        best.ok_or(DistError::Value { what: "the number of ranks", found: 0, range: "at least 1" })
+    }
+}

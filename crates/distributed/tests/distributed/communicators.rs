@@ -1,0 +1,208 @@
+//! Messages arrive in order and unmixed; collective operations compute what they state; faults are typed
+//! errors on every rank.
+
+use std::time::{Duration, Instant};
+
+use coarsen_distributed::{CommError, Communicator, SelfComm, Stage, ThreadComm, check_equal, pack, unpack};
+
+use crate::common::on_ranks;
+
+const FIRST: Stage = Stage::new(1, "the first stage");
+const SECOND: Stage = Stage::new(2, "the second stage");
+
+#[test]
+fn messages_keep_their_order_and_their_stage() {
+    let received = on_ranks(2, |comm| {
+        let other = 1 - comm.rank();
+        for k in 0..3 {
+            comm.send(other, FIRST, vec![k]).unwrap();
+            comm.send(other, SECOND, vec![10 + k, comm.rank() as u8]).unwrap();
+        }
+        let take = |stage, bytes| comm.wait(comm.receive(other, stage, bytes).unwrap()).unwrap();
+        let second: Vec<_> = (0..3).map(|_| take(SECOND, 2)).collect();
+        let first: Vec<_> = (0..3).map(|_| take(FIRST, 1)).collect();
+        (first, second)
+    });
+    for (rank, (first, second)) in received.into_iter().enumerate() {
+        assert_eq!(first, [[0], [1], [2]]);
+        let other = 1 - rank as u8;
+        assert_eq!(second, [[10, other], [11, other], [12, other]]);
+    }
+}
+
+#[test]
+fn a_test_is_true_once_the_message_is_there() {
+    on_ranks(2, |comm| {
+        if comm.rank() == 0 {
+            let mut request = comm.receive(1, FIRST, 1).unwrap();
+            assert!(!comm.test(&mut request).unwrap());
+            comm.send(1, SECOND, Vec::new()).unwrap();
+            while !comm.test(&mut request).unwrap() {
+                std::thread::yield_now();
+            }
+            assert_eq!(comm.wait(request).unwrap(), [7]);
+        } else {
+            comm.wait(comm.receive(0, SECOND, 0).unwrap()).unwrap();
+            let mut sent = comm.send(0, FIRST, vec![7]).unwrap();
+            assert!(comm.test(&mut sent).unwrap());
+        }
+    });
+}
+
+/// For 1 to 17 ranks and every root.
+#[test]
+fn collective_operations_compute_what_they_state() {
+    for n in 1..=17 {
+        on_ranks(n, |comm| {
+            let rank = comm.rank();
+            let mut sums = [rank as f64, 1.0, 0.5];
+            comm.all_reduce(&mut sums).unwrap();
+            assert_eq!(sums, [(n * (n - 1) / 2) as f64, n as f64, 0.5 * n as f64]);
+            let own = vec![rank as u8; rank % 3];
+            let expected: Vec<_> = (0..n).map(|rank| vec![rank as u8; rank % 3]).collect();
+            assert_eq!(comm.all_gather(&own).unwrap(), expected);
+            for root in 0..n {
+                let gathered = comm.gather(root, &own).unwrap();
+                assert_eq!(gathered, (rank == root).then(|| expected.clone()));
+                let mut data = vec![rank as u8; 1 + rank];
+                comm.broadcast(root, &mut data).unwrap();
+                assert_eq!(data, vec![root as u8; 1 + root]);
+            }
+        });
+    }
+}
+
+/// Sums whose order matters have the same bits on every rank.
+#[test]
+fn sums_are_equal_on_all_ranks() {
+    let sums = on_ranks(7, |comm| {
+        let mut sum = [(1.0 + comm.rank() as f64).sqrt() * 1e3_f64.powi(comm.rank() as i32 % 3)];
+        comm.all_reduce(&mut sum).unwrap();
+        sum[0].to_bits()
+    });
+    assert!(sums.iter().all(|sum| *sum == sums[0]));
+}
+
+/// A barrier ends after every rank has begun it.
+#[test]
+fn a_barrier_waits_for_the_last_rank() {
+    let times = on_ranks(4, |comm| {
+        if comm.rank() == 2 {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let begun = Instant::now();
+        comm.barrier().unwrap();
+        (begun, Instant::now())
+    });
+    let last = times.iter().map(|(begun, _)| *begun).max().unwrap();
+    assert!(times.iter().all(|(_, ended)| *ended >= last));
+}
+
+#[test]
+fn a_single_rank_has_no_other() {
+    let mut data = vec![3];
+    SelfComm.broadcast(0, &mut data).unwrap();
+    assert_eq!((data.clone(), SelfComm.all_gather(&data).unwrap()), (vec![3], vec![vec![3]]));
+    let refused = SelfComm.send(1, FIRST, data).map(drop);
+    assert_eq!(refused, Err(CommError::Peer { rank: 0, peer: 1, stage: FIRST.name, size: 1 }));
+}
+
+/// A short deadline for faults.
+const SOON: Duration = Duration::from_millis(200);
+
+/// Runs a sum on every rank after `fault`, which each rank calls first.
+fn after<R: Send>(
+    deadline: Duration,
+    fault: impl Fn(&ThreadComm) -> R + Sync,
+) -> Vec<Result<Result<(), CommError>, CommError>> {
+    ThreadComm::run(4, deadline, |comm| {
+        fault(&comm);
+        comm.all_reduce(&mut [1.0])
+    })
+}
+
+#[test]
+fn a_panic_is_an_error_on_every_rank() {
+    let begun = Instant::now();
+    let results = after(Duration::from_secs(60), |comm| assert!(comm.rank() != 2, "a panic for this test"));
+    for (rank, result) in results.into_iter().enumerate() {
+        let panicked = CommError::Panicked { rank: 2 };
+        assert_eq!(result, if rank == 2 { Err(panicked) } else { Ok(Err(panicked)) });
+    }
+    assert!(begun.elapsed() < Duration::from_secs(30), "the other ranks do not wait for the deadline");
+}
+
+/// A rank that returns early is reported by the rank that waits for it, and the same error reaches all.
+#[test]
+fn a_rank_that_drops_out_is_an_error_on_every_rank() {
+    let results = ThreadComm::run(4, Duration::from_secs(60), |comm| {
+        if comm.rank() == 3 {
+            return None;
+        }
+        Some(comm.all_reduce(&mut [1.0]).unwrap_err())
+    });
+    let errors: Vec<_> = results.into_iter().flat_map(|result| result.unwrap()).collect();
+    let lost = CommError::Lost { rank: 2, lost: 3, stage: "a sum over all ranks" };
+    assert_eq!(errors, vec![lost; 3]);
+}
+
+#[test]
+fn a_rank_that_hangs_is_an_error_on_every_rank() {
+    let results = after(SOON, |comm| {
+        if comm.rank() == 1 {
+            std::thread::sleep(5 * SOON);
+        }
+    });
+    for result in results {
+        let error = result.unwrap().unwrap_err();
+        assert!(matches!(error, CommError::Late { deadline: SOON, .. }), "{error}");
+    }
+}
+
+/// A message of another length, as after a cut or between ranks with different sizes.
+#[test]
+fn a_message_of_the_wrong_length_is_an_error_on_every_rank() {
+    let results = ThreadComm::run(3, Duration::from_secs(60), |comm| {
+        comm.all_reduce(&mut vec![1.0; if comm.rank() == 1 { 2 } else { 3 }])
+    });
+    let length =
+        CommError::Length { rank: 0, from: 1, stage: "a sum over all ranks", expected: 24, found: 16 };
+    results.into_iter().for_each(|result| assert_eq!(result, Ok(Err(length.clone()))));
+}
+
+#[test]
+fn a_rank_that_does_not_exist_is_an_error_on_every_rank() {
+    let results = after(Duration::from_secs(60), |comm| {
+        if comm.rank() == 0 {
+            comm.send(4, FIRST, Vec::new()).map(drop).unwrap_err();
+        }
+    });
+    let peer = CommError::Peer { rank: 0, peer: 4, stage: FIRST.name, size: 4 };
+    results.into_iter().for_each(|result| assert_eq!(result, Ok(Err(peer.clone()))));
+}
+
+#[test]
+fn ranks_that_disagree_are_named() {
+    let found = on_ranks(4, |comm| {
+        let mut data = Vec::new();
+        pack([if comm.rank() >= 2 { 2.0 } else { 1.0 }], &mut data);
+        check_equal(&comm, "the tolerance", &data)
+    });
+    let expected = Err(CommError::Disagree { rank: 0, other: 2, stage: "the tolerance" });
+    assert!(found.iter().all(|found| *found == expected));
+}
+
+#[test]
+fn numbers_survive_the_wire() {
+    let mut bytes = Vec::new();
+    pack([f64::MIN_POSITIVE, -0.0], &mut bytes);
+    pack([u64::MAX], &mut bytes);
+    pack([1.5_f32], &mut bytes);
+    assert_eq!(bytes.len(), 28);
+    assert_eq!(
+        unpack::<f64>(&bytes).take(2).map(f64::to_bits).collect::<Vec<_>>(),
+        [f64::MIN_POSITIVE.to_bits(), (-0.0_f64).to_bits()]
+    );
+    assert_eq!(unpack::<u64>(&bytes[16..24]).collect::<Vec<_>>(), [u64::MAX]);
+    assert_eq!(unpack::<f32>(&bytes[24..]).collect::<Vec<_>>(), [1.5]);
+}

@@ -1,0 +1,10 @@
+//! Laws of communicators, distributed vectors, matrices, schedules and preconditioners.
+
+mod assemblies;
+mod common;
+mod communicators;
+mod products;
+mod schedules;
+mod simulated;
+mod solves;
+mod vectors;

@@ -1,0 +1,198 @@
+//! Products in every mode equal the product of one rank; the reproducible mode has the same bits.
+
+use std::collections::HashSet;
+
+use coarsen_core::{LinearOperator, Vector};
+use coarsen_distributed::{
+    CommError, Communicator, DistError, DistMatrix, GlobalRows, Layout, Partition, Schedule, SelfComm, Spmv,
+    ThreadComm,
+};
+use coarsen_problems::cloth;
+use coarsen_sparse::TransposePlan;
+
+use crate::common::{LEAF, RANKS, bits, cut, distance, layouts, modes, noise, on_ranks, systems};
+
+#[test]
+fn products_equal_those_of_one_rank() {
+    for (name, a) in systems() {
+        let (rows, block) = (a.pattern().rows(), a.block().0);
+        let x = noise(rows * block, 1);
+        let expected = &a * &x;
+        for ranks in RANKS {
+            for layout in layouts(rows, block, ranks) {
+                for mode in modes(ranks) {
+                    let found = on_ranks(ranks, |comm| {
+                        let on = Partition::new(comm, layout.clone()).unwrap();
+                        let a = cut(&a, &on, mode.clone());
+                        let x = on.part_of(&x).unwrap();
+                        let mut y = x.like().unwrap();
+                        y.fill(f64::NAN); // the old y is not read
+                        a.apply(&x, &mut y);
+                        a.apply(&x, &mut y); // buffers are used again
+                        y.gathered().unwrap()
+                    });
+                    assert!(found.iter().all(|y| bits(y) == bits(&found[0])), "{name}: ranks differ");
+                    assert!(distance(&found[0], &expected) < 1e-14, "{name} on {ranks} ranks, {mode:?}");
+                }
+            }
+        }
+    }
+}
+
+/// The bits of a reproducible product are those of the matrix on one host, for any layout.
+#[test]
+fn reproducible_products_have_the_same_bits() {
+    for (name, a) in systems() {
+        let (rows, block) = (a.pattern().rows(), a.block().0);
+        let x = noise(rows * block, 2);
+        let expected = bits(&(&a * &x));
+        for ranks in RANKS {
+            for layout in layouts(rows, block, ranks) {
+                let found = on_ranks(ranks, |comm| {
+                    let on = Partition::new(comm, layout.clone()).unwrap();
+                    let a = cut(&a, &on, Spmv::Reproducible);
+                    let x = on.part_of(&x).unwrap();
+                    let mut y = x.like().unwrap();
+                    a.apply(&x, &mut y);
+                    bits(&y.gathered().unwrap())
+                });
+                assert!(found.iter().all(|y| *y == expected), "{name} on {ranks} ranks");
+            }
+        }
+    }
+}
+
+/// In single precision, with sums in double precision.
+#[test]
+fn single_precision() {
+    let a = cloth(9, 0.002).unwrap().matrix.to::<f32>();
+    let x: Vec<f32> = noise(243, 1).iter().map(|v| *v as f32).collect();
+    let expected = &a * &x;
+    for mode in modes(4) {
+        on_ranks(4, |comm| {
+            let on = Partition::new(comm, layouts(81, 3, 4)[1].clone()).unwrap();
+            let rows = GlobalRows::of(&a, on.layout().range(on.rank())).unwrap();
+            let here = DistMatrix::new(&on, &on, &rows, mode.clone()).unwrap();
+            let x = on.part_of(&x).unwrap();
+            let mut y = x.like().unwrap();
+            here.apply(&x, &mut y);
+            let largest = expected.iter().fold(0.0_f32, |m, v| m.max(v.abs()));
+            for (found, expected) in y.gathered().unwrap().iter().zip(&expected) {
+                assert!((found - expected).abs() <= 1e-6 * largest, "{mode:?}");
+            }
+            let norm = x.own().iter().map(|v| f64::from(*v).powi(2)).sum::<f64>();
+            let mut norm = [norm];
+            on.comm().all_reduce(&mut norm).unwrap();
+            assert!((f64::from(x.norm()) - norm[0].sqrt()).abs() < 1e-7);
+        });
+    }
+}
+
+/// Rectangular matrices: rows and columns have layouts and blocks of their own. The columns of one rank
+/// become rows of another.
+#[test]
+fn rows_and_columns_may_have_different_layouts() {
+    let full = cloth(9, 0.002).unwrap().matrix;
+    let kept: Vec<(u32, u32, f64)> = (0..120_u32)
+        .flat_map(|i| (0..243_u32).map(move |j| (i, j)))
+        .map(|(i, j)| (i, j, full.get(i as usize, j as usize)))
+        .filter(|entry| entry.2 != 0.0)
+        .collect();
+    let a = coarsen_sparse::assembly::from_triplets(120, 243, &kept).unwrap();
+    let transposed = TransposePlan::new(a.pattern()).unwrap().build(&a).unwrap();
+    let (x, z) = (noise(243, 1), noise(120, 2));
+    for ranks in RANKS {
+        for mode in modes(ranks) {
+            on_ranks(ranks, |comm| {
+                let rows = Partition::new(comm.clone(), Layout::even(120, 1, ranks).unwrap()).unwrap();
+                let columns = Partition::new(comm, layouts(243, 1, ranks)[1].clone()).unwrap();
+                for (a, x, from, to) in [(&a, &x, &columns, &rows), (&transposed, &z, &rows, &columns)] {
+                    let own = GlobalRows::of(a, to.layout().range(to.rank())).unwrap();
+                    let here = DistMatrix::new(to, from, &own, mode.clone()).unwrap();
+                    let mut y = to.vector(vec![0.0; to.count()]).unwrap();
+                    here.apply(&from.part_of(x).unwrap(), &mut y);
+                    assert!(distance(&y.gathered().unwrap(), &(a * x)) < 1e-14);
+                }
+            });
+        }
+    }
+}
+
+/// Every sub-vector is sent n − 1 times; a halo contains each block column that a rank needs, once.
+#[test]
+fn halos_send_fewer_bytes() {
+    let a = cloth(32, 0.002).unwrap().matrix;
+    let n = a.shape().0;
+    let sent = |mode: &Spmv| -> usize {
+        let all = on_ranks(4, |comm| {
+            let on = Partition::new(comm, Layout::even(n as u64 / 3, 3, 4).unwrap()).unwrap();
+            cut(&a, &on, mode.clone()).bytes_sent()
+        });
+        all.iter().sum()
+    };
+    let whole = sent(&Spmv::Pipelined(Schedule::work_queues(4).unwrap()));
+    assert_eq!(whole, 8 * n * 3);
+    assert_eq!(sent(&Spmv::Blocking(Schedule::ring(4).unwrap())), whole);
+    assert_eq!(sent(&Spmv::Halo), sent(&Spmv::Reproducible));
+    let needed = |rows: std::ops::Range<usize>| {
+        let columns = rows.clone().flat_map(|i| a.row(i).map(|(j, _)| j));
+        columns.filter(|j| !rows.contains(j)).collect::<HashSet<_>>().len()
+    };
+    let blocks: usize = (0..4).map(|rank| needed(256 * rank..256 * (rank + 1))).sum();
+    assert_eq!(sent(&Spmv::Halo), 8 * 3 * blocks);
+    assert!(10 * sent(&Spmv::Halo) < whole);
+}
+
+#[test]
+fn invalid_rows_are_errors_on_every_rank() {
+    let errors = on_ranks(3, |comm| {
+        let on = Partition::new(comm, Layout::even(6, 1, 3).unwrap()).unwrap();
+        let column = if on.rank() == 1 { 6 } else { 5 };
+        let rows =
+            GlobalRows::new(on.first(), (1, 1), vec![0, 1, 2], vec![0, column], vec![1.0, 2.0]).unwrap();
+        DistMatrix::new(&on, &on, &rows, Spmv::default()).map(drop).unwrap_err()
+    });
+    let wrong = DistError::Column { row: 3, column: 6, columns: 6 };
+    let told = DistError::Elsewhere { rank: 1, reason: wrong.to_string() };
+    assert_eq!(errors, [told.clone(), wrong, told]);
+
+    let on = Partition::new(SelfComm, Layout::even(2, 1, 1).unwrap()).unwrap();
+    let rows = |first| GlobalRows::new(first, (1, 1), vec![0, 1, 2], vec![0, 1], vec![1.0, 2.0]).unwrap();
+    let refused = |rows: &GlobalRows<f64>, mode| DistMatrix::new(&on, &on, rows, mode).map(drop).unwrap_err();
+    assert_eq!(refused(&rows(1), Spmv::Halo), DistError::Row { row: 1, rank: 0, first: 0, end: 2 });
+    let ring = Spmv::Pipelined(Schedule::ring(2).unwrap());
+    assert_eq!(refused(&rows(0), ring), DistError::Ranks { parts: 2, ranks: 1 });
+    let blocks = GlobalRows::new(0, (1, 2), vec![0, 1, 1], vec![0], vec![1.0, 2.0]).unwrap();
+    assert!(matches!(refused(&blocks, Spmv::Halo), DistError::Length { expected: 1, found: 2, .. }));
+    assert!(GlobalRows::new(0, (1, 1), vec![0, 2], vec![1, 1], vec![1.0, 2.0]).is_err());
+    assert!(GlobalRows::new(0, (1, 1), vec![0, 2], vec![0, 1], vec![1.0]).is_err());
+    assert!(GlobalRows::<f64>::new(0, (1, 1), vec![0, 2, 1], vec![0], vec![1.0]).is_err());
+}
+
+/// A rank that is lost during a product: NaN, and a typed error from `sync` on the others.
+#[test]
+fn a_lost_rank_ends_a_product() {
+    let a = cloth(9, 0.002).unwrap().matrix;
+    for mode in modes(3) {
+        let ready = std::sync::Barrier::new(3);
+        let results = ThreadComm::run(3, std::time::Duration::from_secs(60), |comm| {
+            let on = Partition::new(comm, Layout::reproducible(81, 3, 3, LEAF).unwrap()).unwrap();
+            let a = cut(&a, &on, mode.clone());
+            let x = on.part_of(&noise(243, 1)).unwrap();
+            ready.wait(); // every rank has its matrix
+            assert!(on.rank() != 1, "a panic for this test");
+            let mut y = x.like().unwrap();
+            a.apply(&x, &mut y);
+            (y.norm().is_nan(), y.sync().unwrap_err(), on.comm().failure())
+        });
+        for (rank, result) in results.into_iter().enumerate() {
+            if rank == 1 {
+                assert_eq!(result, Err(CommError::Panicked { rank: 1 }));
+                continue;
+            }
+            let (nan, error, failure) = result.unwrap();
+            assert!(nan && failure.is_some(), "{mode:?}");
+            assert!(matches!(error, coarsen_core::Error::Ranks { rank: 1, stage: "a panic", .. }), "{error}");
+        }
+    }
+}

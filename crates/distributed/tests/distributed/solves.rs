@@ -1,0 +1,278 @@
+//! Krylov methods run on distributed vectors unchanged. Several ranks equal one rank.
+
+use coarsen_backend::SetupError;
+use coarsen_backend::conformance::ring;
+use coarsen_core::{Class, Error, Identity, Outcome, Preconditioner, Report, Stop, Vector};
+use coarsen_distributed::{
+    CommError, Communicator, DistBlockJacobi, DistError, DistJacobi, DistMatrix, DistVector, GlobalRows,
+    Layout, Partition, SelfComm, Spmv, ThreadComm,
+};
+use coarsen_krylov::{
+    BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected, Richardson, SingleReductionCg,
+};
+use coarsen_sparse::{Bsr, assembly};
+
+use crate::common::{LEAF, RANKS, bits, cut, distance, layouts, noise, on_ranks, systems};
+
+fn methods<V: Vector<Real = f64>>(stop: Stop<f64>) -> Vec<(&'static str, Box<dyn Krylov<V>>)> {
+    let mut flexible = Gmres::new(stop);
+    flexible.flexible = true;
+    let mut damped = Richardson::new(stop);
+    damped.omega = 0.5;
+    vec![
+        ("Cg", Box::new(Cg::new(stop))),
+        ("SingleReductionCg", Box::new(SingleReductionCg::new(stop))),
+        ("FlexibleCg", Box::new(FlexibleCg::new(stop))),
+        ("Minres", Box::new(Minres::new(stop))),
+        ("Gmres", Box::new(Gmres::new(stop))),
+        ("Gmres, flexible", Box::new(flexible)),
+        ("BiCgStab", Box::new(BiCgStab::new(stop))),
+        ("Richardson", Box::new(damped)),
+    ]
+}
+
+/// Methods that accept unsymmetric matrices.
+const GENERAL: [&str; 4] = ["Gmres", "Gmres, flexible", "BiCgStab", "Richardson"];
+
+/// A diagonally dominant ring with distant couplings in 3x3 blocks, symmetric if asked for.
+fn dominant(symmetric: bool) -> Bsr<f64> {
+    let (a, nodes) = (ring(41, 3), 41);
+    if !symmetric {
+        return a;
+    }
+    let n = 3 * nodes;
+    let half: Vec<(u32, u32, f64)> = (0..n)
+        .flat_map(|i| (0..=i).map(move |j| (i, j)))
+        .map(|(i, j)| (i as u32, j as u32, 0.5 * (a.get(i, j) + a.get(j, i))))
+        .filter(|entry| entry.2 != 0.0)
+        .collect();
+    let scalar = assembly::from_half(n, &half, 1.0).unwrap();
+    let entries: Vec<_> = (0..n)
+        .flat_map(|i| scalar.row(i).map(move |(j, v)| (i as u32, j as u32, v[0])).collect::<Vec<_>>())
+        .collect();
+    assembly::from_triplets_blocked(n, n, (3, 3), &entries).unwrap()
+}
+
+/// Every method takes as many iterations as on one rank, up to one, and finds the same solution; reports are
+/// equal on all ranks.
+#[test]
+fn krylov_methods_run_unchanged() {
+    let stop = Stop::relative(1e-10);
+    for symmetric in [true, false] {
+        let a = dominant(symmetric);
+        let b = noise(123, 3);
+        for (k, (name, _)) in methods::<DistVector<SelfComm>>(stop).into_iter().enumerate() {
+            if !symmetric && !GENERAL.contains(&name) {
+                continue;
+            }
+            let one = solve(SelfComm, &Layout::even(41, 3, 1).unwrap(), &a, &b, k, stop);
+            assert_eq!(one.0.outcome, Outcome::Converged, "{name}: {}", one.0);
+            for ranks in RANKS {
+                for layout in layouts(41, 3, ranks) {
+                    let all = on_ranks(ranks, |comm| solve(comm, &layout, &a, &b, k, stop));
+                    assert!(all.iter().all(|(report, x)| *report == all[0].0 && *x == all[0].1), "{name}");
+                    let (report, x) = &all[0];
+                    assert_eq!(report.outcome, Outcome::Converged, "{name} on {ranks}: {report}");
+                    assert!(report.iterations.abs_diff(one.0.iterations) <= 1, "{name}: {report}");
+                    assert!(distance(x, &one.1) < 1e-8, "{name} on {ranks} ranks");
+                }
+            }
+        }
+    }
+}
+
+fn solve<C: Communicator>(
+    comm: C,
+    layout: &Layout,
+    a: &Bsr<f64>,
+    b: &[f64],
+    method: usize,
+    stop: Stop<f64>,
+) -> (Report<f64>, Vec<f64>) {
+    let on = Partition::new(comm, layout.clone()).unwrap();
+    let a = cut(a, &on, Spmv::default());
+    let mut m = DistJacobi::new(&a, 1.0).unwrap();
+    let b = on.part_of(b).unwrap();
+    let mut x = b.like().unwrap();
+    let mut method = methods::<DistVector<C>>(stop).swap_remove(method).1;
+    (method.solve(&a, &mut m, &b, &mut x).unwrap(), x.gathered().unwrap())
+}
+
+type Recipe = fn(&DistMatrix<ThreadComm>) -> Box<dyn Preconditioner<DistVector<ThreadComm>>>;
+
+const RECIPES: [(&str, Recipe); 2] = [
+    ("jacobi", |a| Box::new(DistJacobi::new(a, 1.0).unwrap())),
+    ("block jacobi", |a| Box::new(DistBlockJacobi::new(a, 1.0).unwrap())),
+];
+
+/// Conjugate gradients on the gallery: to round-off in the default mode, to the bit in reproducible mode.
+#[test]
+fn conjugate_gradients_equal_one_rank() {
+    for (system, a) in systems() {
+        let (rows, block) = (a.pattern().rows(), a.block().0);
+        let b = noise(rows * block, 5);
+        for (name, build) in RECIPES {
+            let run = |ranks: usize, layout: &Layout, mode: &Spmv| {
+                let all = on_ranks(ranks, |comm| {
+                    let on = Partition::new(comm, layout.clone()).unwrap();
+                    let a = cut(&a, &on, mode.clone());
+                    let (mut m, b) = (build(&a), on.part_of(&b).unwrap());
+                    let (mut x, mut z) = (b.like().unwrap(), b.like().unwrap());
+                    m.apply(&b, &mut z);
+                    let report = Cg::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x).unwrap();
+                    (report, x.gathered().unwrap(), bits(&z.gathered().unwrap()))
+                });
+                assert!(all.iter().all(|one| *one == all[0]), "ranks differ");
+                assert_eq!(all[0].0.outcome, Outcome::Converged, "{name} on {system}: {}", all[0].0);
+                all.into_iter().next().unwrap()
+            };
+            let even = |ranks| Layout::even(rows as u64, block, ranks).unwrap();
+            let leaves = |ranks| Layout::reproducible(rows as u64, block, ranks, LEAF).unwrap();
+            let (one, fixed) = (run(1, &even(1), &Spmv::Halo), run(1, &leaves(1), &Spmv::Reproducible));
+            assert!(distance(&fixed.1, &one.1) < 1e-8);
+            for ranks in RANKS {
+                let found = run(ranks, &even(ranks), &Spmv::Halo);
+                assert!(
+                    found.0.iterations.abs_diff(one.0.iterations) <= 1,
+                    "{name} on {system}: {}",
+                    found.0
+                );
+                assert!(distance(&found.1, &one.1) < 1e-8, "{name} on {system}, {ranks} ranks");
+                assert_eq!(found.2, one.2, "{name} is the same operator on {ranks} ranks");
+                let found = run(ranks, &leaves(ranks), &Spmv::Reproducible);
+                assert_eq!(found.0, fixed.0, "{name} on {system}, {ranks} ranks");
+                assert_eq!(bits(&found.1), bits(&fixed.1), "{name} on {system}, {ranks} ranks");
+            }
+        }
+    }
+}
+
+/// The formulas: ω / aᵢᵢ, and ω times the inverse of each diagonal block.
+#[test]
+fn preconditioners_invert_the_diagonal() {
+    let a = dominant(true);
+    let r = noise(123, 7);
+    on_ranks(3, |comm| {
+        let on = Partition::new(comm, layouts(41, 3, 3)[1].clone()).unwrap();
+        for mode in [Spmv::Halo, Spmv::Reproducible] {
+            let here = cut(&a, &on, mode);
+            let part = on.part_of(&r).unwrap();
+            let mut z = part.like().unwrap();
+            let mut m = DistJacobi::new(&here, 0.5).unwrap();
+            assert_eq!((m.class(), m.size()), (Class::Symmetric, Some(123)));
+            m.apply(&part, &mut z);
+            let expected: Vec<f64> = (0..123).map(|i| 0.5 * r[i] / a.get(i, i)).collect();
+            assert!(distance(&z.gathered().unwrap(), &expected) < 1e-15);
+            let mut m = DistBlockJacobi::new(&here, 0.5).unwrap();
+            assert_eq!((m.class(), m.size()), (Class::Symmetric, Some(123)));
+            m.apply(&part, &mut z);
+            let z = z.gathered().unwrap();
+            for i in 0..123 {
+                let first = i / 3 * 3;
+                let product: f64 = (first..first + 3).map(|j| a.get(i, j) * z[j]).sum();
+                assert!((product - 0.5 * r[i]).abs() < 1e-14);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_zero_diagonal_is_an_error_on_every_rank() {
+    let errors = on_ranks(3, |comm| {
+        let on = Partition::new(comm, Layout::even(6, 1, 3).unwrap()).unwrap();
+        let value = if on.rank() == 1 { 0.0 } else { -1.0 };
+        let columns = vec![on.first(), on.first() + 1];
+        let rows = GlobalRows::new(on.first(), (1, 1), vec![0, 1, 2], columns, vec![1.0, value]).unwrap();
+        let a = DistMatrix::new(&on, &on, &rows, Spmv::default()).unwrap();
+        [DistJacobi::new(&a, 1.0).map(drop), DistBlockJacobi::new(&a, 1.0).map(drop)]
+    });
+    for (k, method) in ["jacobi", "block-jacobi"].into_iter().enumerate() {
+        let zero = DistError::Setup(SetupError::ZeroDiagonal { row: 3, method });
+        let told = DistError::Elsewhere { rank: 1, reason: zero.to_string() };
+        assert_eq!(errors[1][k], Err(zero));
+        assert_eq!((&errors[0][k], &errors[2][k]), (&Err(told.clone()), &Err(told)));
+    }
+    let on = Partition::new(SelfComm, Layout::even(2, 1, 1).unwrap()).unwrap();
+    let rows = GlobalRows::new(0, (1, 1), vec![0, 1, 2], vec![0, 1], vec![1.0, -1.0]).unwrap();
+    let a = DistMatrix::new(&on, &on, &rows, Spmv::default()).unwrap();
+    assert_eq!(DistJacobi::new(&a, 1.0).unwrap().class(), Class::Linear);
+    assert_eq!(DistBlockJacobi::new(&a, 1.0).unwrap().class(), Class::Linear);
+    for omega in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(DistJacobi::new(&a, omega).is_err() && DistBlockJacobi::new(&a, omega).is_err());
+    }
+}
+
+/// Constants are projected out of a free chain.
+#[test]
+fn singular_systems_are_solved() {
+    let n = 120_u32;
+    let springs: Vec<(u32, u32, f64)> = (0..n - 1)
+        .flat_map(|i| [(i, i, 1.0), (i + 1, i + 1, 1.0), (i, i + 1, -1.0), (i + 1, i, -1.0)])
+        .collect();
+    let a = assembly::from_triplets(120, 120, &springs).unwrap();
+    let mut b = noise(120, 5);
+    let mean = b.iter().sum::<f64>() / 120.0;
+    b.iter_mut().for_each(|b| *b -= mean);
+    let run = |ranks: usize| {
+        let all = on_ranks(ranks, |comm| {
+            let on = Partition::new(comm, Layout::even(120, 1, ranks).unwrap()).unwrap();
+            let (a, b) = (cut(&a, &on, Spmv::default()), on.part_of(&b).unwrap());
+            let mut method = Projected::new(Cg::default(), NullSpace::constants(&b).unwrap());
+            let mut x = b.like().unwrap();
+            let mut m = DistJacobi::new(&a, 1.0).unwrap();
+            method.solve(&a, &mut m, &b, &mut x).unwrap().converged().unwrap();
+            x.gathered().unwrap()
+        });
+        all.into_iter().next().unwrap()
+    };
+    let one = run(1);
+    RANKS.iter().for_each(|&ranks| assert!(distance(&run(ranks), &one) < 1e-6, "{ranks} ranks"));
+}
+
+/// A rank that drops out during a solve: an error that names it, on every other rank, for every method.
+#[test]
+fn a_lost_rank_ends_every_solve() {
+    let a = dominant(true);
+    for (k, (name, _)) in methods::<DistVector<ThreadComm>>(Stop::default()).into_iter().enumerate() {
+        let results = ThreadComm::run(3, std::time::Duration::from_secs(60), |comm| {
+            let on = Partition::new(comm, Layout::even(41, 3, 3).unwrap()).unwrap();
+            let (a, b) = (cut(&a, &on, Spmv::default()), on.part_of(&noise(123, 3)).unwrap());
+            let mut x = b.like().unwrap();
+            let stop = Stop::relative(1e-300);
+            let mut method = methods(stop).swap_remove(k).1;
+            let mut left = 5;
+            let mut leave = coarsen_core::every(1, |_| {
+                left -= 1;
+                assert!(left > 0 || on.rank() != 2, "a panic for this test");
+            });
+            let mut m = DistJacobi::new(&a, 1.0).unwrap();
+            method.solve_with(&a, &mut m, &b, &mut x, &mut leave).map(drop)
+        });
+        assert_eq!(results[2], Err(CommError::Panicked { rank: 2 }), "{name}");
+        for result in &results[..2] {
+            assert!(matches!(result, Ok(Err(Error::Ranks { rank: 2, .. }))), "{name}: {result:?}");
+        }
+    }
+}
+
+/// A rank that hangs during a solve: an error of the deadline on every rank, also on the one that hung.
+#[test]
+fn a_hanging_rank_ends_a_solve() {
+    let a = dominant(true);
+    let deadline = std::time::Duration::from_millis(200);
+    let results = ThreadComm::run(3, deadline, |comm| {
+        let on = Partition::new(comm, Layout::even(41, 3, 3).unwrap()).unwrap();
+        let (a, b) = (cut(&a, &on, Spmv::default()), on.part_of(&noise(123, 3)).unwrap());
+        let mut x = b.like().unwrap();
+        let mut hang = coarsen_core::every(1, |it: &coarsen_core::Iteration<'_, DistVector<ThreadComm>>| {
+            if it.number == 3 && on.rank() == 1 {
+                std::thread::sleep(4 * deadline);
+            }
+        });
+        Cg::new(Stop::relative(1e-300)).solve_with(&a, &mut Identity, &b, &mut x, &mut hang).map(drop)
+    });
+    for result in results {
+        let error = result.unwrap().unwrap_err();
+        assert!(matches!(&error, Error::Ranks { reason, .. } if reason.contains("waited 0.2 s")), "{error}");
+    }
+}

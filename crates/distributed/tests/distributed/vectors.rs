@@ -1,0 +1,194 @@
+//! Layouts, and vectors as laws of `Vector`: the same numbers as a host vector, one reduction for many sums.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use coarsen_core::Vector;
+use coarsen_distributed::{
+    CommError, Communicator, DistError, Layout, Partition, SelfComm, Stage, ThreadComm, ThreadRequest,
+};
+
+use crate::common::{LEAF, RANKS, bits, distance, layouts, noise, on_ranks};
+
+#[test]
+fn layouts_cover_every_row_once() {
+    for ranks in RANKS {
+        for layout in layouts(29, 3, ranks) {
+            let rows: Vec<u64> = (0..ranks).flat_map(|rank| layout.range(rank)).collect();
+            assert_eq!(rows, (0..29).collect::<Vec<_>>());
+            for rank in 0..ranks {
+                assert_eq!(layout.range(rank).count(), layout.count(rank));
+                assert!(layout.range(rank).all(|row| layout.owner(row) == rank));
+            }
+            assert_eq!(layout.unknowns(), 87);
+        }
+        let even = Layout::even(29, 1, ranks).unwrap();
+        let counts: Vec<_> = (0..ranks).map(|rank| even.count(rank)).collect();
+        assert!(counts.iter().max().unwrap() - counts.iter().min().unwrap() <= 1);
+        let leaves = Layout::reproducible(29, 1, ranks, LEAF).unwrap();
+        assert!(
+            (0..ranks)
+                .all(|rank| leaves.range(rank).start.is_multiple_of(4) || leaves.range(rank).start == 29)
+        );
+    }
+}
+
+#[test]
+fn invalid_layouts_are_refused() {
+    assert!(matches!(Layout::new(vec![0], 1), Err(DistError::Value { .. })));
+    assert!(matches!(Layout::new(vec![0, 5], 0), Err(DistError::Value { .. })));
+    assert!(matches!(Layout::new(vec![1, 5], 1), Err(DistError::Starts { rank: 0, .. })));
+    let decreasing = Layout::new(vec![0, 5, 4], 1);
+    assert_eq!(decreasing, Err(DistError::Starts { rank: 1, start: 5, end: 4 }));
+    assert!(matches!(Layout::new(vec![0, u64::MAX], 3), Err(DistError::Value { .. })));
+    let inside = Layout::new(vec![0, 5, 9], 1).unwrap().with_leaves(4);
+    assert_eq!(inside, Err(DistError::Unaligned { rank: 1, start: 5, leaf: 4 }));
+    assert!(matches!(Layout::reproducible(9, 1, 2, 0), Err(DistError::Value { .. })));
+}
+
+#[test]
+fn ranks_with_different_layouts_are_refused() {
+    let refused = on_ranks(3, |comm| {
+        let starts = if comm.rank() == 1 { vec![0, 2, 5, 9] } else { vec![0, 3, 5, 9] };
+        Partition::new(comm, Layout::new(starts, 1).unwrap()).map(drop)
+    });
+    let disagree = CommError::Disagree { rank: 0, other: 1, stage: "the layout of block rows" };
+    refused.into_iter().for_each(|r| assert_eq!(r, Err(DistError::Comm(disagree.clone()))));
+    let refused = Partition::new(SelfComm, Layout::even(9, 1, 2).unwrap()).map(drop);
+    assert_eq!(refused, Err(DistError::Ranks { parts: 2, ranks: 1 }));
+    let on = Partition::new(SelfComm, Layout::even(9, 1, 1).unwrap()).unwrap();
+    let refused = on.vector(vec![0.0; 8]).map(drop);
+    assert_eq!(refused, Err(DistError::Length { what: "the entries of this rank", expected: 9, found: 8 }));
+}
+
+/// Every operation of the trait, with uneven and empty ranks.
+#[test]
+fn operations_equal_those_of_a_host_vector() {
+    let n = 87;
+    let host: Vec<Vec<f64>> = (0..4).map(|seed| noise(n, seed)).collect();
+    let mut expected = host.clone();
+    let sums = script(&mut expected);
+    for ranks in RANKS {
+        for layout in layouts(29, 3, ranks) {
+            let found = on_ranks(ranks, |comm| {
+                let on = Partition::new(comm, layout.clone()).unwrap();
+                let mut own: Vec<_> = host.iter().map(|v| on.part_of(v).unwrap()).collect();
+                assert_eq!((own[0].size(), own[0].local_size()), (n, 3 * on.count()));
+                let sums = script(&mut own);
+                (sums, own.iter().map(|v| v.gathered().unwrap()).collect::<Vec<_>>())
+            });
+            for (found, vectors) in &found {
+                assert!(distance(found, &sums) < 1e-14);
+                assert!(vectors.iter().zip(&expected).all(|(v, e)| distance(v, e) < 1e-14));
+            }
+            assert!(found.iter().all(|one| bits(&one.0) == bits(&found[0].0)), "ranks differ");
+        }
+    }
+}
+
+/// Calls every operation once and returns all sums.
+fn script<V: Vector<Real = f64, Scalar = f64>>(v: &mut [V]) -> Vec<f64> {
+    let [x, y, p, q] = v else { unreachable!("four vectors") };
+    let mut sums = vec![x.dot(y), x.norm(), x.dot_magnitude(y).magnitude];
+    sums.extend(x.dots([y, p, q]));
+    sums.extend(V::dot_magnitudes([(x, y), (p, q)]).iter().flat_map(|d| [d.value, d.magnitude]));
+    x.axpby(&2.0, y, &0.5);
+    y.hadamard(&1.5, p, q, &1.0);
+    sums.push(V::advance(x, y, &0.25, p, q));
+    x.axpy(&0.125, y);
+    p.scaled(&3.0, q);
+    let mut z = x.like().unwrap();
+    assert_eq!(z.norm(), 0.0);
+    z.fill(1.0);
+    x.axpy(&1.0, &z);
+    q.copy(&z);
+    sums
+}
+
+/// With leaves, sums have the same bits for any number of ranks.
+#[test]
+fn reproducible_sums_do_not_depend_on_ranks() {
+    let [x, y] = [1, 2].map(|seed| noise(87, seed));
+    let sums = |ranks: usize| {
+        let all = on_ranks(ranks, |comm| {
+            let on = Partition::new(comm, Layout::reproducible(29, 3, ranks, LEAF).unwrap()).unwrap();
+            let (x, y) = (on.part_of(&x).unwrap(), on.part_of(&y).unwrap());
+            let [a, b] = x.dots([&y, &x]);
+            bits(&[a, b, x.dot_magnitude(&y).magnitude, x.dot(&y), x.norm()])
+        });
+        assert!(all.iter().all(|one| *one == all[0]));
+        all[0].clone()
+    };
+    let alone = sums(1);
+    RANKS.iter().for_each(|&ranks| assert_eq!(sums(ranks), alone, "{ranks} ranks"));
+}
+
+#[test]
+fn the_first_nan_is_found_on_every_rank() {
+    for at in [0, 40, 86] {
+        let mut x = noise(87, 1);
+        x[at] = f64::NAN;
+        let found = on_ranks(3, |comm| {
+            let on = Partition::new(comm, Layout::even(29, 3, 3).unwrap()).unwrap();
+            on.part_of(&x).unwrap().first_not_finite()
+        });
+        assert_eq!(found, [Some(at); 3]);
+    }
+}
+
+/// A communicator that counts reductions; any caller can write such a wrapper.
+#[derive(Clone)]
+struct Counting(ThreadComm, Rc<Cell<usize>>);
+
+impl Communicator for Counting {
+    type Request = ThreadRequest;
+    fn rank(&self) -> usize {
+        self.0.rank()
+    }
+    fn size(&self) -> usize {
+        self.0.size()
+    }
+    fn is_same(&self, other: &Self) -> bool {
+        self.0.is_same(&other.0)
+    }
+    fn failure(&self) -> Option<CommError> {
+        self.0.failure()
+    }
+    fn send(&self, to: usize, stage: Stage, data: Vec<u8>) -> Result<ThreadRequest, CommError> {
+        self.0.send(to, stage, data)
+    }
+    fn receive(&self, from: usize, stage: Stage, bytes: usize) -> Result<ThreadRequest, CommError> {
+        self.0.receive(from, stage, bytes)
+    }
+    fn test(&self, request: &mut ThreadRequest) -> Result<bool, CommError> {
+        self.0.test(request)
+    }
+    fn wait(&self, request: ThreadRequest) -> Result<Vec<u8>, CommError> {
+        self.0.wait(request)
+    }
+    fn fail(&self, error: CommError) {
+        self.0.fail(error);
+    }
+    fn all_reduce(&self, values: &mut [f64]) -> Result<(), CommError> {
+        self.1.set(self.1.get() + 1);
+        self.0.all_reduce(values)
+    }
+}
+
+#[test]
+fn several_sums_are_one_reduction() {
+    on_ranks(2, |comm| {
+        let comm = Counting(comm, Rc::default());
+        let on = Partition::new(comm.clone(), Layout::even(29, 3, 2).unwrap()).unwrap();
+        let v: Vec<_> = (0..9).map(|seed| on.part_of(&noise(87, seed)).unwrap()).collect();
+        let count = |f: &dyn Fn()| {
+            let before = comm.1.get();
+            f();
+            comm.1.get() - before
+        };
+        assert_eq!(count(&|| v[0].dots_with(&v[1..], &mut Vec::new())), 1);
+        assert_eq!(count(&|| assert!(v[0].dots([&v[1], &v[2], &v[3]]).len() == 3)), 1);
+        let pairs = || assert!(Vector::dot_magnitudes([(&v[0], &v[1]), (&v[2], &v[3])]).len() == 2);
+        assert_eq!(count(&pairs), 1);
+    });
+}
