@@ -19,6 +19,18 @@
 //!
 //! The fourth command continues the third. A run writes `frames.csv`, `summary.txt`, `frame_0000.obj` and
 //! `frame_0000.png` for each frame, `cloth.gif` and, every few frames, `checkpoint.bin`.
+//!
+//! From the summary of the first run, whose energy is 1.923 J at the start:
+//!
+//! ```text
+//!                               mean       least      median        most
+//! Newton per step             4.2764      3.2000      4.0000      6.7619
+//! inner per step            190.3382     89.5500    193.6667    297.6667
+//! contacts                    0.4400      0.0000      0.0000     10.0000
+//! penetrations                0.0000      0.0000      0.0000      0.0000
+//! energy less work, J         1.8780      1.8406      1.8688      1.9220
+//! 507 of 520 steps converged
+//! ```
 
 mod air;
 mod crossing;

@@ -96,7 +96,7 @@ impl SceneChoice {
             Self::Pinned => Scene {
                 middle: [0.0, 0.3, 0.0],
                 held: sheet.boundary(),
-                view: view(0.45, 0.3, 25.0, 25.0),
+                view: view(0.6, 0.35, 25.0, 25.0),
                 ..base
             },
             Self::Drooping => Scene { held: hold(&|p| p[0] <= least(0) || p[1] <= least(1)), ..base },

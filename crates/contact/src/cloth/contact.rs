@@ -35,7 +35,7 @@ const FLOOR: f64 = 0.1;
 
 /// Candidates are looked for this much further than needed, in units of the thickness on each side, so that
 /// they serve until a node has moved by it.
-const SLACK: f64 = 2.0;
+const SLACK: f64 = 0.5;
 
 /// The number of contacts per task of a parallel loop, and of scalar operations per contact.
 const LEAF: usize = 256;
@@ -56,8 +56,8 @@ const HELD: u32 = u32::MAX;
 /// the thickness. So a descent that starts without penetration stays without one, whatever the energy.
 /// [`blocking`](Self::blocking) names the pair that bounded the last step.
 ///
-/// *Cost* of a detection: two hashes and a query per vertex and edge, if a node has moved by more than two
-/// thicknesses since the last search, else a distance per candidate. It runs in parallel, and its result is
+/// *Cost* of a detection: two hashes and a query per vertex and edge, if a node has moved by more than half a
+/// thickness since the last search, else a distance per candidate. It runs in parallel, and its result is
 /// bitwise the same for any number of threads. *Errors*: if positions are not finite, energy and gradient are
 /// NaN.
 ///
