@@ -43,6 +43,12 @@ pub enum CommError {
         /// The rank that panicked.
         rank: usize,
     },
+    /// The thread of a rank could not be started.
+    #[error("the thread of rank {rank} could not be started; use fewer ranks")]
+    Threads {
+        /// The rank.
+        rank: usize,
+    },
     /// A message of the wrong length: it was cut off, or the ranks disagree on sizes.
     #[error(
         "rank {rank} expects {expected} bytes from rank {from} in {stage}, but received {found}; the message was cut off, or the ranks hold objects of different sizes"
@@ -103,6 +109,7 @@ impl From<CommError> for Error {
             | CommError::Peer { rank, stage, .. }
             | CommError::Disagree { rank, stage, .. } => (rank, stage),
             CommError::Panicked { rank } => (rank, "a panic"),
+            CommError::Threads { rank } => (rank, "the start of threads"),
         };
         Self::Ranks { rank, stage, reason }
     }

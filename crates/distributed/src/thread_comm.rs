@@ -7,6 +7,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use coarsen_core::{Error, parallel};
+
 use crate::{CommError, Communicator, Stage};
 
 struct Message {
@@ -116,10 +118,14 @@ impl ThreadComm {
         (0..ranks).map(|rank| Self(Arc::new(Presence { group: group.clone(), rank }))).collect()
     }
 
-    /// Runs `f` on every rank of a new group, each on its own thread, and returns the results by rank.
+    /// Runs `f` on every rank of a new group and returns the results by rank. Each rank has a thread pool of
+    /// one thread, so that the loops of all ranks together use as many threads as there are ranks.
+    ///
+    /// *Use* [`parallel::threads`] inside `f` if there are more cores than ranks.
     ///
     /// # Errors
-    /// [`CommError::Panicked`] for a rank whose call of `f` panicked.
+    /// [`CommError::Panicked`] for a rank whose call of `f` panicked, [`CommError::Threads`] for a rank whose
+    /// thread cannot be started.
     pub fn run<R: Send>(
         ranks: usize,
         deadline: Duration,
@@ -127,10 +133,11 @@ impl ThreadComm {
     ) -> Vec<Result<R, CommError>> {
         let f = &f;
         std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                Self::group(ranks, deadline).into_iter().map(|comm| scope.spawn(move || f(comm))).collect();
-            let end = |(rank, thread): (usize, std::thread::ScopedJoinHandle<'_, R>)| {
-                thread.join().map_err(|_| CommError::Panicked { rank })
+            let start = |comm| scope.spawn(move || parallel::threads(1, || f(comm)));
+            let threads: Vec<_> = Self::group(ranks, deadline).into_iter().map(start).collect();
+            let end = |(rank, thread): (usize, std::thread::ScopedJoinHandle<'_, Result<R, Error>>)| {
+                let ended = thread.join().map_err(|_| CommError::Panicked { rank })?;
+                ended.map_err(|_| CommError::Threads { rank })
             };
             threads.into_iter().enumerate().map(end).collect()
         })

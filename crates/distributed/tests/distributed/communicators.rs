@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use coarsen_core::parallel;
 use coarsen_distributed::{CommError, Communicator, SelfComm, Stage, ThreadComm, check_equal, pack, unpack};
 
 use crate::common::on_ranks;
@@ -96,6 +97,14 @@ fn a_barrier_waits_for_the_last_rank() {
     });
     let last = times.iter().map(|(begun, _)| *begun).max().unwrap();
     assert!(times.iter().all(|(_, ended)| *ended >= last));
+}
+
+/// Loops inside a rank use one thread, unless the rank asks for more.
+#[test]
+fn ranks_do_not_use_the_threads_of_each_other() {
+    let threads = || usize::from(parallel::worth(usize::MAX));
+    let found = on_ranks(3, |_| [threads(), parallel::threads(2, threads).unwrap()]);
+    assert_eq!(found, [[0, 1]; 3]);
 }
 
 #[test]
