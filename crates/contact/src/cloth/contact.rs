@@ -23,6 +23,7 @@ use coarsen_mesh::vector::{dot, sub};
 use coarsen_sparse::{Pattern, Stencil};
 
 use super::broad::Broad;
+use super::distance::gap;
 use super::narrow::{Touch, touches};
 use super::sweep::first_impact;
 use super::topology::Topology;
@@ -53,7 +54,8 @@ const HELD: u32 = u32::MAX;
 /// pair add up to zero. There is no friction.
 ///
 /// *Fail-safe* [`max_step`](Potential::max_step) bounds a step such that no pair comes nearer than a tenth of
-/// the thickness. So a descent that starts without penetration stays without one, whatever the energy.
+/// the thickness, or than nine tenths of its distance, if that is less. So no pair of triangles crosses in a
+/// descent that starts without a crossing, whatever the energy.
 /// [`blocking`](Self::blocking) names the pair that bounded the last step.
 ///
 /// *Cost* of a detection: two hashes and a query per vertex and edge, if a node has moved by more than half a
@@ -132,9 +134,10 @@ impl ClothContact {
         };
         contact.detect_at(positions.to_vec())?;
         let floor = FLOOR * thickness;
-        let still = vec![[0.0; 3]; positions.len()];
-        match first_impact(&contact.candidates, positions, &still, floor) {
-            Some((_, pair)) => Err(ContactError::Close { pair, floor }),
+        // A pair that touches has no direction and is not among the touches.
+        let close = |pair: &Pair| gap(pair, &pair.nodes().map(|v| positions[v as usize])).distance <= floor;
+        match parallel::position(&contact.candidates, close) {
+            Some(index) => Err(ContactError::Close { pair: contact.candidates[index], floor }),
             None => Ok(contact),
         }
     }
@@ -281,8 +284,8 @@ impl Potential for ClothContact {
         true
     }
 
-    /// The largest α, at most 1, until which no pair comes nearer than a tenth of the thickness; ∞ if no pair
-    /// does until 1.
+    /// The largest α, at most 1, until which no pair comes nearer than a tenth of the thickness or nine tenths of
+    /// its distance at x; ∞ if no pair does until 1.
     fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
         self.check("max_step", d);
         self.blocking = None;
