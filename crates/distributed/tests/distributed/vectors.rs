@@ -43,6 +43,7 @@ fn invalid_layouts_are_refused() {
     assert!(matches!(Layout::new(vec![0, u64::MAX], 3), Err(DistError::Value { .. })));
     let inside = Layout::new(vec![0, 5, 9], 1).unwrap().with_leaves(4);
     assert_eq!(inside, Err(DistError::Unaligned { rank: 1, start: 5, leaf: 4 }));
+    assert!(Layout::new(vec![0, 9, 9], 1).unwrap().with_leaves(4).is_ok(), "an empty rank begins at the end");
     assert!(matches!(Layout::reproducible(9, 1, 2, 0), Err(DistError::Value { .. })));
 }
 
