@@ -142,7 +142,7 @@ fn measure<P: Potential>(mut body: Body<P>, row: &Row) -> Outcome<()> {
 
     let mut smoothing = Duration::ZERO;
     for level in 0..m.levels() - 1 {
-        let matrix = m.matrix(level).unwrap_or(&a);
+        let matrix = m.matrix_with_term(level).or(m.matrix(level)).unwrap_or(&a);
         let own = PerLevel { steps: vec![*steps.get(level).unwrap_or(&steps[steps.len() - 1])] };
         let mut smoother = own.smoother(&Grid::new(matrix), &on)?;
         let (b, mut x) = (vec![1.0; matrix.shape().0], vec![0.0; matrix.shape().0]);

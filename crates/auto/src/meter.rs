@@ -145,15 +145,20 @@ impl Meter<'_> {
         match self.against {
             // Early forecasts are too high, so the expected total cost is spent before they count.
             Against::Factor { trial }
-                if self.spent >= self.plan.hierarchy() && rest.is_some_and(|rest| rest > BACK * trial) =>
+                if self.spent >= self.hierarchy() && rest.is_some_and(|rest| rest > BACK * trial) =>
             {
                 total.map(Verdict::GiveUp)
             }
-            Against::Factor { .. } if without => self.judge_turn(FIRST_TURN * self.plan.hierarchy(), rest),
+            Against::Factor { .. } if without => self.judge_turn(FIRST_TURN * self.hierarchy(), rest),
             Against::Factor { .. } | Against::Nothing => None,
             Against::Next { setup, whole } => self.against_next(setup, whole, total?, rest?),
             Against::Turns { budget } => self.judge_turn(budget, rest),
         }
+    }
+
+    /// The expected cost of the hierarchy that runs, or of the first hierarchy.
+    fn hierarchy(&self) -> f64 {
+        if self.kind.is_hierarchy() { self.plan.costs.hierarchy(self.kind) } else { self.plan.hierarchy() }
     }
 
     fn judge_turn(&self, budget: f64, rest: Option<f64>) -> Option<Verdict> {

@@ -4,7 +4,9 @@ use crate::{CommError, collectives};
 
 /// The purpose of a message. Messages of different stages are never mixed up, and errors name the stage.
 ///
-/// Tags from [`Stage::RESERVED`] on belong to the collective operations of [`Communicator`].
+/// Tags from [`Stage::RESERVED`] on belong to this crate: collective operations, halos, sub-vectors and entries.
+/// A program that sends messages of its own takes smaller tags; with a tag of this crate, its message could be
+/// taken for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stage {
     /// The number by which a receiver selects messages; all ranks use the same number for a stage.
@@ -14,7 +16,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// The first tag of the collective operations.
+    /// The first tag of this crate.
     pub const RESERVED: u16 = 0x7000;
 
     /// A stage with its tag and its name.

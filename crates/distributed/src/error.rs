@@ -119,6 +119,11 @@ impl From<CommError> for Error {
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DistError {
+    /// Rows and columns of a matrix that are divided over different communicators.
+    #[error(
+        "rows and columns of the matrix belong to different communicators; make both partitions with the same one"
+    )]
+    Communicators,
     /// The ranks cannot communicate.
     #[error(transparent)]
     Comm(#[from] CommError),

@@ -67,25 +67,27 @@ impl Layout {
     /// *Use* for results with the same bits at any number of ranks.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and [`DistError::Value`] for an empty leaf.
+    /// As [`new`](Self::new) and [`with_leaves`](Self::with_leaves).
     pub fn reproducible(rows: u64, block: usize, ranks: usize, leaf: usize) -> Result<Self, DistError> {
-        if leaf == 0 {
-            return Err(DistError::Value { what: "the leaf of reductions", found: 0, range: "at least 1" });
-        }
-        let leaves = rows.div_ceil(leaf as u64);
-        let even = Self::even(leaves, block, ranks)?;
-        let starts = even.starts.iter().map(|start| (start * leaf as u64).min(rows)).collect();
+        let rows_of_leaf = leaf.max(1) as u64; // `with_leaves` refuses 0
+        let even = Self::even(rows.div_ceil(rows_of_leaf), block, ranks)?;
+        let starts = even.starts.iter().map(|start| start.saturating_mul(rows_of_leaf).min(rows)).collect();
         Self::new(starts, block)?.with_leaves(leaf)
     }
 
     /// Sets the reduction: leaves of `leaf` block rows, summed along the tree of the whole vector.
     ///
     /// # Errors
+    /// [`DistError::Value`] for an empty leaf or one of more unknowns than `usize` holds,
     /// [`DistError::Unaligned`] if a rank with rows begins inside a leaf.
     pub fn with_leaves(mut self, leaf: usize) -> Result<Self, DistError> {
+        if leaf == 0 || leaf.checked_mul(self.block).is_none() {
+            let range = "at least 1 block row, and a number of rows whose unknowns fit usize";
+            return Err(DistError::Value { what: "the leaf of reductions", found: leaf as u64, range });
+        }
         let inside = |&rank: &usize| {
             let start = self.starts[rank];
-            start < self.rows() && !start.is_multiple_of(leaf.max(1) as u64)
+            start < self.rows() && !start.is_multiple_of(leaf as u64)
         };
         if let Some(rank) = (0..self.ranks()).find(inside) {
             return Err(DistError::Unaligned { rank, start: self.starts[rank], leaf });

@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use coarsen_core::parallel::{self, combine, leaves, leaves_of};
+use coarsen_core::parallel::{self, combine, leaves};
 use coarsen_core::{Dot, Error, Vector, products};
 
 use crate::{CommError, Communicator, DistError, Number, Partition, pack, unpack};
@@ -100,16 +100,12 @@ impl<C: Communicator, T: Number> DistVector<C, T> {
     /// The sums along the tree of the whole vector; `leaf` is in unknowns. Every rank begins at a leaf.
     fn sums_of_leaves(&self, pairs: &[(&Self, &Self)], leaf: usize) -> Result<Vec<[f64; 2]>, CommError> {
         let (layout, n) = (self.on.layout(), pairs.len());
-        let count = |rank: usize| {
-            let first = layout.range(rank).start as usize * layout.block();
-            leaves_of(first, layout.count(rank) * layout.block(), leaf).len()
-        };
+        let count = |rank: usize| (layout.count(rank) * layout.block()).div_ceil(leaf);
         let (own, worth) = (count(self.on.rank()), parallel::worth(self.own.len()));
-        let first = self.on.first() as usize * layout.block();
         let mut partial = vec![[0.0; 2]; n * own];
         for ((x, y), into) in pairs.iter().zip(partial.chunks_exact_mut(own.max(1))) {
             let sum = |(x, y): (&[T], &[T])| products(x, y);
-            leaves((&x.own[..], &y.own[..]), first, leaf, worth, &sum, into);
+            leaves((&x.own[..], &y.own[..]), 0, leaf, worth, &sum, into);
         }
         let mut bytes = Vec::new();
         pack(partial.as_flattened().iter().copied(), &mut bytes);

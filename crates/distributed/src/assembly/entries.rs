@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::agree::agree;
 use crate::{Communicator, DistError, GlobalRows, Number, Partition, Stage, pack, unpack};
 
-const ENTRIES: Stage = Stage::new(4, "the entries of other ranks");
+const ENTRIES: Stage = Stage::new(Stage::RESERVED + 7, "the entries of other ranks");
 
 /// Entries of a matrix for the owners of their rows.
 ///

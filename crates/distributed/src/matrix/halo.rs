@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::split::Ghosts;
 use crate::{CommError, Communicator, Number, Partition, Stage, pack, unpack};
 
-const LISTS: Stage = Stage::new(1, "the halo lists");
-const HALO: Stage = Stage::new(2, "a halo exchange");
+const LISTS: Stage = Stage::new(Stage::RESERVED + 5, "the halo lists");
+const HALO: Stage = Stage::new(Stage::RESERVED + 6, "a halo exchange");
 
 /// The neighbours of a rank, in increasing order.
 pub(super) struct Halo {

@@ -37,6 +37,7 @@ use std::sync::Arc;
 use coarsen_core::{LinearOperator, Vector};
 
 use crate::agree::agree;
+use crate::communicator::check_equal;
 use crate::{CommError, Communicator, DistError, DistVector, Number, Partition, Schedule, unpack};
 use halo::Halo;
 use split::{Ghosts, Merged, Parts};
@@ -59,6 +60,28 @@ pub enum Spmv {
     /// As `Halo`, but every row is summed in the global order of its columns, after all ghosts have arrived.
     /// Products have the same bits at any number of ranks, and the bits of the same matrix on one rank.
     Reproducible,
+}
+
+impl Spmv {
+    /// The mode and its schedule as bytes, which ranks compare.
+    fn bytes(&self) -> Vec<u8> {
+        let (mode, schedule) = match self {
+            Self::Blocking(schedule) => (0, Some(schedule)),
+            Self::Pipelined(schedule) => (1, Some(schedule)),
+            Self::Halo => (2, None),
+            Self::Reproducible => (3, None),
+        };
+        let mut bytes = vec![mode];
+        for schedule in schedule {
+            for rank in 0..schedule.ranks() {
+                for node in schedule.queue(rank) {
+                    bytes.extend((node.peer as u64).to_le_bytes());
+                    bytes.extend((node.vector as u64).to_le_bytes());
+                }
+            }
+        }
+        bytes
+    }
 }
 
 enum Local<T> {
@@ -109,9 +132,10 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
     ///
     /// # Errors
     /// On every rank if the rows or columns of any rank do not fit ([`DistError::Elsewhere`] on the other
-    /// ranks): [`DistError::Row`],
+    /// ranks): [`DistError::Communicators`], [`DistError::Row`],
     /// [`DistError::Length`] for another block size, [`DistError::Column`], [`DistError::Ranks`] for a
-    /// schedule of another number of ranks. Also errors of communication.
+    /// schedule of another number of ranks, [`CommError::Disagree`] if ranks pass different modes or schedules.
+    /// Also errors of communication.
     pub fn new(
         rows: &Arc<Partition<C>>,
         columns: &Arc<Partition<C>>,
@@ -119,6 +143,7 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
         mode: Spmv,
     ) -> Result<Self, DistError> {
         let comm = rows.comm();
+        check_equal(comm, "the mode of products", &mode.bytes())?;
         let checked = check(rows, columns, own, &mode);
         agree(comm, checked)?;
         let ghosts = Ghosts::of(own, columns.layout(), columns.rank());
@@ -264,6 +289,9 @@ fn check<C: Communicator, T: Number>(
     own: &GlobalRows<T>,
     mode: &Spmv,
 ) -> Result<(), DistError> {
+    if !rows.comm().is_same(columns.comm()) {
+        return Err(DistError::Communicators);
+    }
     let (rank, range) = (rows.rank(), rows.layout().range(rows.rank()));
     let end = own.first() + own.count() as u64;
     if own.first() != range.start || end != range.end {

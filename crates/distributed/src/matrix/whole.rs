@@ -20,7 +20,7 @@ use crate::{CommError, Communicator, Number, Partition, Schedule, Stage, pack};
 /// The stage of sub-vector v. Tags repeat after 4096 ranks; a rank then receives sub-vectors of equal tags
 /// from one sender in the order of its queue, which is the order in which the sender has them.
 fn stage_of(vector: usize) -> Stage {
-    Stage::new(0x1000 + (vector % 4096) as u16, "an exchange of sub-vectors")
+    Stage::new(Stage::RESERVED + 0x1000 + (vector % 4096) as u16, "an exchange of sub-vectors")
 }
 
 /// The exchange of one product.

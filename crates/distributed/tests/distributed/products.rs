@@ -196,3 +196,27 @@ fn a_lost_rank_ends_a_product() {
         }
     }
 }
+
+/// Ranks that pass different modes, or different schedules, get an error; none waits for the others.
+#[test]
+fn ranks_agree_on_the_mode() {
+    let a = cloth(4, 0.01).unwrap().matrix;
+    let [ring, pairwise] = [Schedule::ring(3).unwrap(), Schedule::pairwise(3).unwrap()];
+    let pairs = [
+        [Spmv::Halo, Spmv::Pipelined(ring.clone())],
+        [Spmv::Halo, Spmv::Reproducible],
+        [Spmv::Blocking(ring.clone()), Spmv::Pipelined(ring.clone())],
+        [Spmv::Pipelined(ring), Spmv::Pipelined(pairwise)],
+    ];
+    for pair in pairs {
+        let errors = on_ranks(3, |comm| {
+            let mode = pair[usize::from(comm.rank() == 2)].clone();
+            let on = Partition::new(comm, Layout::even(16, 3, 3).unwrap()).unwrap();
+            let own = GlobalRows::of(&a, on.layout().range(on.rank())).unwrap();
+            DistMatrix::new(&on, &on, &own, mode).err()
+        });
+        let stage = "the mode of products";
+        let expected = Some(DistError::Comm(CommError::Disagree { rank: 0, other: 2, stage }));
+        assert!(errors.iter().all(|error| *error == expected), "{pair:?}: {errors:?}");
+    }
+}

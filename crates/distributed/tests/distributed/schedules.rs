@@ -79,4 +79,8 @@ fn invalid_schedules_are_refused() {
         assert!(Schedule::new(queues).is_err(), "{bad:?}");
     }
     assert!(Schedule::new(vec![vec![node(1, 1)], vec![]]).is_err());
+    // Rank 0 receives sub-vector 2 in the stage in which it would have to send it.
+    let same_stage =
+        vec![vec![node(2, 2), node(1, 1)], vec![node(0, 2), node(0, 0)], vec![node(0, 0), node(1, 1)]];
+    assert!(Schedule::new(same_stage).is_err());
 }

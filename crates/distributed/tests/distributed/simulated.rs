@@ -2,7 +2,7 @@
 
 use coarsen_core::{LinearOperator, Vector};
 use coarsen_distributed::simulation::{Machine, SimComm, Topology, blocking, pipelined};
-use coarsen_distributed::{DistError, Layout, Partition, Schedule, Spmv};
+use coarsen_distributed::{Communicator, DistError, Layout, Partition, Schedule, Spmv, Stage};
 use coarsen_problems::cloth;
 use coarsen_sparse::Bsr;
 
@@ -108,6 +108,45 @@ fn the_clock_has_the_limits_of_equations_8_and_9() {
 
 /// The number of stored scalars of a chunk.
 const CHUNK: f64 = 16384.0;
+
+/// A rank with most of the rows passes on sub-vectors between its chunks: the rank behind it in the ring waits
+/// for a chunk, not for the product.
+#[test]
+fn a_long_product_does_not_delay_the_next_rank() {
+    let a = cloth(64, 0.002).unwrap().matrix;
+    let layout = Layout::new(vec![0, 300, 3800, 4096], 3).unwrap();
+    let ring = Schedule::ring(3).unwrap();
+    let machine = Machine { alpha: 0.0, beta: 0.0, per_scalar: 1e-9, topology: Topology::switch(3).unwrap() };
+    let clock = product(&a, &layout, &Spmv::Pipelined(ring.clone()), &machine)[2].0;
+    let total = |rank: usize| costs(&a, &layout, &queue(&ring, rank), &machine).0.iter().sum::<f64>();
+    assert!(clock <= total(2) + CHUNK * machine.per_scalar, "{clock}");
+    assert!(total(1) > 5.0 * clock, "rank 1 computes much longer");
+}
+
+/// A message takes its time from when it was sent, and two messages to one rank follow one another.
+#[test]
+fn messages_take_their_time() {
+    let stage = Stage::new(1, "a message");
+    let machine = Machine { alpha: 1.0, beta: 0.5, per_scalar: 2.0, topology: Topology::switch(3).unwrap() };
+    let clocks = SimComm::run(&machine, |comm| {
+        if comm.rank() > 0 {
+            comm.worked(5 * comm.rank());
+            comm.send(0, stage, vec![0; 4]).unwrap();
+            return (comm.clock(), comm.computing());
+        }
+        let (mut first, second) = (comm.receive(1, stage, 4).unwrap(), comm.receive(2, stage, 4).unwrap());
+        assert!(!comm.test(&mut first).unwrap(), "it has not arrived at time 0");
+        comm.wait(first).unwrap();
+        assert_eq!(comm.clock(), 10.0 + 3.0);
+        comm.wait(second).unwrap();
+        assert_eq!(comm.clock(), 20.0 + 3.0);
+        for from in [1, 2] {
+            comm.send(from, stage, Vec::new()).unwrap();
+        }
+        (comm.clock(), comm.computing())
+    });
+    assert_eq!(clocks, [Ok((23.0, 0.0)), Ok((10.0, 10.0)), Ok((20.0, 20.0))]);
+}
 
 /// Overlap gains at most (2n − 1) / n with equal blocks, and 2 if all work is in the diagonal block.
 #[test]

@@ -43,7 +43,13 @@ fn invalid_layouts_are_refused() {
     assert!(matches!(Layout::new(vec![0, u64::MAX], 3), Err(DistError::Value { .. })));
     let inside = Layout::new(vec![0, 5, 9], 1).unwrap().with_leaves(4);
     assert_eq!(inside, Err(DistError::Unaligned { rank: 1, start: 5, leaf: 4 }));
-    assert!(matches!(Layout::reproducible(9, 1, 2, 0), Err(DistError::Value { .. })));
+    assert!(Layout::new(vec![0, 9, 9], 1).unwrap().with_leaves(4).is_ok(), "an empty rank begins at the end");
+    let range = "at least 1 block row, and a number of rows whose unknowns fit usize";
+    for leaf in [0, usize::MAX] {
+        let refused = Err(DistError::Value { what: "the leaf of reductions", found: leaf as u64, range });
+        assert_eq!(Layout::reproducible(9, 3, 2, leaf), refused);
+        assert_eq!(Layout::even(9, 3, 1).unwrap().with_leaves(leaf), refused);
+    }
 }
 
 #[test]
