@@ -315,6 +315,9 @@ fn surfaces_that_cannot_touch_are_refused() {
     let near = Pair::VertexFace { vertex: 3, face: [0, 1, 2] };
     assert!(matches!(error, ContactError::Close { pair, .. } if pair == near), "{error}");
     assert!(error.to_string().contains("vertex 3 and triangle 0, 1, 2"), "{error}");
+    let mut on = x;
+    on[3][2] = 0.0;
+    assert!(matches!(make(&both, &on, 0.02, 1.0), ContactError::Close { pair, .. } if pair == near));
     assert!(matches!(make(&both, &x, 0.0, 1.0), ContactError::Value { .. }));
     assert!(matches!(make(&both, &x, 0.001, f64::NAN), ContactError::Value { .. }));
     let error = make(&[[0, 1, 6]], &x, 0.001, 1.0);
