@@ -99,9 +99,9 @@ impl World {
             let grown = || solid.shape(thickness + sag).map_err(fault);
             parts.push(Box::new(Obstacle::new(nodes.free(), grown()?, stiffness).map_err(fault)?));
             let spin = scene.spins.get(index).copied().unwrap_or_default();
-            let (count, dt) = (nodes.free(), options.method.dt);
+            let (free, dt) = (nodes.free(), options.method.dt);
             let friction =
-                Friction::new(count, grown()?, spin, stiffness, cloth.friction, dt).map_err(fault)?;
+                Friction::new(free, grown()?, spin, stiffness, cloth.friction, dt).map_err(fault)?;
             frictions.push(friction);
             solids.push(grown()?);
             let bare = solid.shape(0.0).map_err(fault)?;

@@ -80,6 +80,17 @@ fn starts_that_intersect_are_refused() {
     assert!(matches!(error, SceneError::Inside { obstacle: 1, .. }), "{error}");
     let below = Scene { middle: [0.0, -0.1, 0.0], ..sphere.clone() };
     assert!(matches!(fault(&below, &options), SceneError::Inside { vertex: 0, obstacle: 0, .. }));
+    // The last vertex is in the ball; the first row is held.
+    let corner = Solid::Sphere { centre: [0.5, 1.0, 0.5], radius: 0.1 };
+    let row = Scene {
+        middle: [0.0, 1.0, 0.0],
+        held: (0..81).map(|v| v < 9).collect(),
+        solids: vec![corner],
+        spins: vec![],
+        ..sphere.clone()
+    };
+    let error = fault(&row, &options);
+    assert!(matches!(error, SceneError::Inside { vertex: 80, obstacle: 0, .. }), "{error}");
     let flat = Scene { solids: vec![Solid::Sphere { centre: [0.0; 3], radius: -1.0 }], ..sphere.clone() };
     assert!(matches!(fault(&flat, &options), SceneError::Obstacle { index: 0, .. }));
     let held = Scene { held: vec![true; 81], ..sphere };
