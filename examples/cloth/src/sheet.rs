@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::ValueEnum;
 use coarsen::mesh::vector::{cross, dot, sub};
 use coarsen::mesh::{Mesh, read_triangles};
+use coarsen_core::SplitMix64;
 use examples_common::stage::unit;
 
 use crate::fault::SheetFault;
@@ -34,12 +35,12 @@ impl Sheet {
     /// The unit square with n x n vertices, u varying fastest. With `cut`, the quarter with u and v above
     /// 1/2 is missing.
     pub(crate) fn square(n: usize, tessellation: Tessellation, cut: bool) -> Self {
-        let mut random = Random(1);
+        let mut random = SplitMix64::new(1);
         let half = (n - 1) / 2;
         let at = |k: usize| k as f64 / (n - 1) as f64;
         let irregular = tessellation == Tessellation::Irregular;
         let mut shifted = |k: usize| {
-            let shift = SHIFT * (2.0 * random.next() - 1.0);
+            let shift = SHIFT * random.number();
             let fixed = k == 0 || k == n - 1 || cut && k == half;
             if irregular && !fixed { (k as f64 + shift) / (n - 1) as f64 } else { at(k) }
         };
@@ -174,19 +175,6 @@ pub(crate) fn edges_with_triangles(triangles: &[[u32; 3]]) -> Vec<([u32; 2], usi
         .collect();
     sides.sort_unstable();
     sides
-}
-
-/// Reproducible numbers from 0 to 1, by SplitMix64: Steele, Lea & Flood 2014.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
 }
 
 #[cfg(test)]
