@@ -5,16 +5,19 @@
 //! |---|---|---|
 //! | x, p | `x`, `p` | positions of the four nodes, and their displacements |
 //! | l_p | `speed` | a bound on the rate at which the distance shrinks |
-//! | ξ | `floor` | the distance that is kept, at most `KEPT` of that at the start |
-//! | d − ξ | `room` | |
+//! | ξ | `floor` | the distance that is kept |
+//! | d − ξ | `start`, at the start | |
 //! | s | `SHARE` | the share of d − ξ that is kept |
 
 use super::distance::gap;
 use crate::Pair;
 use crate::shape::norm;
 
-/// The largest floor in units of the distance at the start, so that every pair that is apart has room.
+/// Pairs near the floor keep this share of their distance on the way, so that they have room to part and slide.
 const KEPT: f64 = 0.9;
+
+/// The share of its distance that such a pair may lose by round-off.
+const LOST: f64 = 1e-9;
 
 /// s: a step ends when this share of the first d − ξ is left.
 const SHARE: f64 = 0.1;
@@ -26,14 +29,16 @@ const BOLD: f64 = 0.9;
 const MOST: usize = 10_000;
 
 /// Returns a time t up to `end` until which the nodes of a pair may move from x along p, such that their
-/// distance stays above `floor` or nine tenths of the distance at x, if that is less; `None` if they may move
-/// until `end`.
+/// distance stays above `floor`; `None` if they may move until `end`.
 ///
-/// At t, at least a tenth of the distance above this floor at the start is left. No impact is missed, whatever
-/// the displacements, because each advance is shorter than the distance divided by a bound on its rate. A pair
-/// below `floor` can so part, slide or move as one; it approaches by less than a tenth of its distance. Parts
-/// that touch and shapes that are not finite may not move: t = 0. *Cost* a few distances; many if the parts
-/// slide along each other.
+/// At t, at least a tenth of the distance above the floor at the start is left. No impact is missed, whatever
+/// the displacements, because each advance is shorter than the distance divided by a bound on its rate.
+///
+/// A pair that starts near the floor or below it may part, slide and move as one. On the way it keeps nine tenths
+/// of its distance; at t it is not nearer than at the start or than the floor, whichever is less, but for a
+/// share of 1e-9. So a pair that is pressed together in many steps does not sink below the floor. Parts that
+/// touch and shapes that are not finite may not move: t = 0. *Cost* a few distances; many if the parts slide
+/// along each other.
 ///
 /// ```
 /// use coarsen_contact::{Pair, time_of_impact};
@@ -61,32 +66,41 @@ pub fn time_of_impact(
         gap(pair, &moved).distance
     };
     let distance = distance_at(0.0);
-    let floor = floor.min(KEPT * distance);
-    let start = distance - floor;
-    if start > speed * end {
-        return None;
-    }
-    if start.is_nan() || speed.is_nan() || start <= 0.0 {
-        return Some(0.0);
-    }
-    let least = SHARE * start;
-    let (mut t, mut advance) = (0.0, (1.0 - SHARE) * start / speed);
-    for _ in 0..MOST {
-        let room = distance_at(t + advance) - floor;
-        if t > 0.0 && room < least {
-            return Some(t);
-        }
-        t += advance;
-        if t > end {
+    // Until distances fall below `least`. The first advance is safe by its length; only `strict` checks its end.
+    let until = |floor: f64, least: f64, strict: bool| {
+        let start = distance - floor;
+        if start > speed * end {
             return None;
         }
-        advance = BOLD * room / speed;
-        // A distance that overflows is NaN: nothing is known beyond t.
-        if advance.is_nan() || advance <= f64::EPSILON * t {
-            return Some(t);
+        if start.is_nan() || speed.is_nan() || start <= 0.0 {
+            return Some(0.0);
         }
+        let (mut t, mut advance) = (0.0, (1.0 - SHARE) * start / speed);
+        for _ in 0..MOST {
+            let ahead = distance_at(t + advance);
+            if ahead < least && (strict || t > 0.0) {
+                return Some(t);
+            }
+            t += advance;
+            if t > end {
+                return None;
+            }
+            advance = BOLD * (ahead - floor) / speed;
+            // A distance that overflows is NaN: nothing is known beyond t.
+            if advance.is_nan() || advance <= f64::EPSILON * t {
+                return Some(t);
+            }
+        }
+        Some(t)
+    };
+    let first = until(floor, floor + SHARE * (distance - floor), false);
+    let low = KEPT * distance;
+    match first {
+        Some(t) if low < floor => {
+            until(low, (1.0 - LOST) * floor.min(distance), true).map(|other| t.max(other))
+        }
+        _ => first,
     }
-    Some(t)
 }
 
 #[cfg(test)]

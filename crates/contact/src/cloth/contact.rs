@@ -54,8 +54,8 @@ const HELD: u32 = u32::MAX;
 /// pair add up to zero. There is no friction.
 ///
 /// *Fail-safe* [`max_step`](Potential::max_step) bounds a step such that no pair comes nearer than a tenth of
-/// the thickness, or than nine tenths of its distance, if that is less. So no pair of triangles crosses in a
-/// descent that starts without a crossing, whatever the energy.
+/// the thickness; a pair that is there already comes no nearer, but may part and slide. So no pair of triangles
+/// crosses in a descent that starts without a crossing, whatever the energy.
 /// [`blocking`](Self::blocking) names the pair that bounded the last step.
 ///
 /// *Cost* of a detection: two hashes and a query per vertex and edge, if a node has moved by more than half a
@@ -284,8 +284,8 @@ impl Potential for ClothContact {
         true
     }
 
-    /// The largest α, at most 1, until which no pair comes nearer than a tenth of the thickness or nine tenths of
-    /// its distance at x; ∞ if no pair does until 1.
+    /// The largest α, at most 1, until which no pair comes nearer than a tenth of the thickness, or than it is at x
+    /// if that is less; ∞ if no pair does until 1.
     fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
         self.check("max_step", d);
         self.blocking = None;
