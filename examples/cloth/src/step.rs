@@ -3,10 +3,11 @@
 //! > minimise f(x) = ½ (x − y)ᵀ M (x − y) / h² + E(x),    y = x_n + h v_n + h² g    (1)
 //!
 //! by Newton's method, from x_n + h v_n or as far on this way as contact allows, or from x_n where f is lower
-//! there. It uses the exact Hessian,
-//! and where that is indefinite the projected one. The first iteration is the linearised step of Baraff & Witkin
-//! 1998. Then v_{n+1} = (x_{n+1} − x_n) / h. Contact bounds every step of the descent, so that no iterate
-//! penetrates, whether the descent converges or not.
+//! there. It uses the exact Hessian, and where that is indefinite the projected one. The first iteration is the
+//! linearised step of Baraff & Witkin 1998. Then v_{n+1} = (x_{n+1} − x_n) / h. Contact of triangles bounds every
+//! step of the descent, so that no pair of triangles crosses in any iterate, whether the descent converges or
+//! not. Solids do not bound steps: they are quadratic penalties, which nodes enter by a depth in proportion to
+//! the force.
 
 use std::sync::Arc;
 use std::time::Instant;
