@@ -23,7 +23,7 @@ impl Air {
     /// Changes the velocities v of free nodes by the forces of the air during h seconds, and returns the work.
     ///
     /// Drag is linear in the velocity of a node, with the coefficient |w·n| of the start, and implicit. So a
-    /// node never becomes faster than the air, for any h.
+    /// triangle never increases |v − w| of a node, for any h; w is the velocity of the air.
     pub(crate) fn push(&self, nodes: &Nodes, masses: &[f64], x: &[f64], h: f64, v: &mut [f64]) -> f64 {
         let kinetic = |v: &[f64]| -> f64 {
             masses

@@ -5,8 +5,8 @@
 //! by Newton's method, from x_n + h v_n or as far on this way as contact allows, or from x_n where f is lower
 //! there. It uses the exact Hessian,
 //! and where that is indefinite the projected one. The first iteration is the linearised step of Baraff & Witkin
-//! 1998. Then v_{n+1} = (x_{n+1} − x_n) / h. Contact bounds every step of the descent, so that no iterate
-//! penetrates, whether the descent converges or not.
+//! 1998. Then v_{n+1} = (x_{n+1} − x_n) / h. Contact of triangles bounds every step of the descent, so
+//! that no triangles cross, whether the descent converges or not. Solids are penalties: nodes enter them a little.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -140,6 +140,9 @@ impl<B: Place<Real = f64>> Stepper<B> {
         }
         let failed =
             matches!(report.outcome, DescentOutcome::LineSearchFailed(_) | DescentOutcome::NoDirection(_));
+        if failed {
+            f.objective.potential.first.second.detect(&next)?; // it may be the reason
+        }
         if let Some((share, pair)) = f.objective.potential.first.second.blocking().filter(|_| failed)
             && share < BLOCKED
         {

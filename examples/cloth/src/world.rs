@@ -99,13 +99,13 @@ impl World {
             let grown = || solid.shape(thickness + sag).map_err(fault);
             parts.push(Box::new(Obstacle::new(nodes.free(), grown()?, stiffness).map_err(fault)?));
             let spin = scene.spins.get(index).copied().unwrap_or_default();
-            let (count, dt) = (nodes.free(), options.method.dt);
+            let (free, dt) = (nodes.free(), options.method.dt);
             let friction =
-                Friction::new(count, grown()?, spin, stiffness, cloth.friction, dt).map_err(fault)?;
+                Friction::new(free, grown()?, spin, stiffness, cloth.friction, dt).map_err(fault)?;
             frictions.push(friction);
             solids.push(grown()?);
             let bare = solid.shape(0.0).map_err(fault)?;
-            if let Some(vertex) = (0..count).find(|&i| bare.distance(positions[i]) < 0.0) {
+            if let Some(vertex) = (0..sheet.rest.len()).find(|&i| bare.distance(positions[i]) < 0.0) {
                 let depth = -bare.distance(positions[vertex]);
                 return Err(SceneError::Inside { vertex, depth, obstacle: index });
             }

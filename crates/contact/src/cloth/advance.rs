@@ -81,7 +81,8 @@ pub fn time_of_impact(
             return None;
         }
         advance = BOLD * room / speed;
-        if advance <= f64::EPSILON * t {
+        let advances = advance > f64::EPSILON * t; // false for NaN
+        if !advances {
             return Some(t);
         }
     }

@@ -241,8 +241,8 @@ fn below_the_floor() -> (ClothContact, Vec<f64>) {
     let low = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
     let high = |z: f64| [[0.2, 0.2, z], [1.2, 0.3, z], [0.3, 1.2, z]];
     let at = |z: f64| [low, high(z)].concat();
-    let contact =
-        ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &[false; 6], &at(0.02), 0.03, 40.0).expect("a valid surface");
+    let contact = ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &[false; 6], &at(0.02), 0.03, 40.0)
+        .expect("a valid surface");
     (contact, at(0.002).into_flattened())
 }
 
