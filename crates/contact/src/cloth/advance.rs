@@ -5,16 +5,13 @@
 //! |---|---|---|
 //! | x, p | `x`, `p` | positions of the four nodes, and their displacements |
 //! | l_p | `speed` | a bound on the rate at which the distance shrinks |
-//! | ξ | `floor` | the distance that is kept, at most `KEPT` of that at the start |
+//! | ξ | `floor` | the distance that is kept |
 //! | d − ξ | `room` | |
 //! | s | `SHARE` | the share of d − ξ that is kept |
 
 use super::distance::gap;
 use crate::Pair;
 use crate::shape::norm;
-
-/// The largest floor in units of the distance at the start, so that every pair that is apart has room.
-const KEPT: f64 = 0.9;
 
 /// s: a step ends when this share of the first d − ξ is left.
 const SHARE: f64 = 0.1;
@@ -26,14 +23,12 @@ const BOLD: f64 = 0.9;
 const MOST: usize = 10_000;
 
 /// Returns a time t up to `end` until which the nodes of a pair may move from x along p, such that their
-/// distance stays above `floor` or nine tenths of the distance at x, if that is less; `None` if they may move
-/// until `end`.
+/// distance stays above `floor`; `None` if they may move until `end`.
 ///
-/// At t, at least a tenth of the distance above this floor at the start is left. No impact is missed, whatever
+/// At t, at least a tenth of the distance above the floor at the start is left. No impact is missed, whatever
 /// the displacements, because each advance is shorter than the distance divided by a bound on its rate. A pair
-/// below `floor` can so part, slide or move as one; it approaches by less than a tenth of its distance. Parts
-/// that touch and shapes that are not finite may not move: t = 0. *Cost* a few distances; many if the parts
-/// slide along each other.
+/// that starts at the floor or below it may not approach: t = 0. *Cost* a few distances; many if the parts slide
+/// along each other.
 ///
 /// ```
 /// use coarsen_contact::{Pair, time_of_impact};
@@ -56,13 +51,11 @@ pub fn time_of_impact(
     let (first, second) = p.split_at(pair.first());
     let most = |p: &[[f64; 3]]| p.iter().map(|&p| norm(p)).fold(0.0, f64::max);
     let speed = most(first) + most(second);
-    let distance_at = |t: f64| {
+    let room_at = |t: f64| {
         let moved: [[f64; 3]; 4] = std::array::from_fn(|a| std::array::from_fn(|k| x[a][k] + t * p[a][k]));
-        gap(pair, &moved).distance
+        gap(pair, &moved).distance - floor
     };
-    let distance = distance_at(0.0);
-    let floor = floor.min(KEPT * distance);
-    let start = distance - floor;
+    let start = room_at(0.0);
     if start > speed * end {
         return None;
     }
@@ -72,7 +65,7 @@ pub fn time_of_impact(
     let least = SHARE * start;
     let (mut t, mut advance) = (0.0, (1.0 - SHARE) * start / speed);
     for _ in 0..MOST {
-        let room = distance_at(t + advance) - floor;
+        let room = room_at(t + advance);
         if t > 0.0 && room < least {
             return Some(t);
         }

@@ -53,8 +53,7 @@ const HELD: u32 = u32::MAX;
 /// pair add up to zero. There is no friction.
 ///
 /// *Fail-safe* [`max_step`](Potential::max_step) bounds a step such that no pair comes nearer than a tenth of
-/// the thickness, or than nine tenths of its distance, if that is less. So no pair of triangles crosses in a
-/// descent that starts without a crossing, whatever the energy.
+/// the thickness. So a descent that starts without penetration stays without one, whatever the energy.
 /// [`blocking`](Self::blocking) names the pair that bounded the last step.
 ///
 /// *Cost* of a detection: two hashes and a query per vertex and edge, if a node has moved by more than half a
@@ -133,8 +132,9 @@ impl ClothContact {
         };
         contact.detect_at(positions.to_vec())?;
         let floor = FLOOR * thickness;
-        match contact.found.iter().find(|touch| touch.distance <= floor) {
-            Some(&Touch { pair, .. }) => Err(ContactError::Close { pair, floor }),
+        let still = vec![[0.0; 3]; positions.len()];
+        match first_impact(&contact.candidates, positions, &still, floor) {
+            Some((_, pair)) => Err(ContactError::Close { pair, floor }),
             None => Ok(contact),
         }
     }
@@ -281,8 +281,8 @@ impl Potential for ClothContact {
         true
     }
 
-    /// The largest α, at most 1, until which no pair comes nearer than a tenth of the thickness or nine tenths of
-    /// its distance at x; ∞ if no pair does until 1.
+    /// The largest α, at most 1, until which no pair comes nearer than a tenth of the thickness; ∞ if no pair
+    /// does until 1.
     fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
         self.check("max_step", d);
         self.blocking = None;

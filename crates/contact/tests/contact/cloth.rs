@@ -199,18 +199,18 @@ fn the_hessian_is_that_of_springs() {
     }
 }
 
-/// Until the time that continuous detection returns, no sample of a random motion is nearer than the floor, or
-/// than nine tenths of the distance at the start; and there is an impact or a near miss soon after.
+/// Until the time that continuous detection returns, no sample of a random motion is nearer than the floor; and
+/// there is an impact or a near miss soon after.
 #[test]
 fn no_impact_is_missed() {
-    let (mut impacts, mut misses, mut below) = (0, 0, 0);
+    let (mut impacts, mut misses) = (0, 0);
     for seed in 0..3000 {
         let numbers = noise(24, 1 + seed);
         let point = |k: usize| [numbers[3 * k], numbers[3 * k + 1], numbers[3 * k + 2]];
         let (x, p) = ([0, 1, 2, 3].map(point), [4, 5, 6, 7].map(point).map(|p| p.map(|p| 2.0 * p)));
         let pair =
             [Pair::VertexFace { vertex: 0, face: [1, 2, 3] }, Pair::EdgeEdge { edges: [[0, 1], [2, 3]] }];
-        let (pair, wanted) = (pair[seed as usize % 2], [0.01, 0.5][seed as usize / 2 % 2]);
+        let (pair, floor) = (pair[seed as usize % 2], 0.01);
         let distance_at = |t: f64| {
             let moved = |a: usize| [0, 1, 2].map(|k| x[a][k] + t * p[a][k]);
             distance(&pair, [0, 1, 2, 3].map(moved))
@@ -218,10 +218,11 @@ fn no_impact_is_missed() {
         let least = |from: f64, to: f64| {
             (0..=400).map(|k| distance_at(from + (to - from) * f64::from(k) / 400.0)).fold(9.0, f64::min)
         };
-        below += usize::from(distance_at(0.0) < wanted);
-        let floor = wanted.min(0.9 * distance_at(0.0));
         let start = distance_at(0.0) - floor;
-        match time_of_impact(&pair, &x, &p, wanted, 1.0) {
+        if start <= 0.0 {
+            continue;
+        }
+        match time_of_impact(&pair, &x, &p, floor, 1.0) {
             None => {
                 misses += 1;
                 assert!(least(0.0, 1.0) > floor, "{seed} {pair}");
@@ -233,36 +234,7 @@ fn no_impact_is_missed() {
             }
         }
     }
-    assert!(impacts > 100 && misses > 1000 && below > 500, "{impacts} {misses} {below}");
-}
-
-/// A triangle 0.002 above another, and contact whose floor is 0.003.
-fn below_the_floor() -> (ClothContact, Vec<f64>) {
-    let low = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
-    let high = |z: f64| [[0.2, 0.2, z], [1.2, 0.3, z], [0.3, 1.2, z]];
-    let at = |z: f64| [low, high(z)].concat();
-    let contact = ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &[false; 6], &at(0.02), 0.03, 40.0)
-        .expect("a valid surface");
-    (contact, at(0.002).into_flattened())
-}
-
-/// A pair that is nearer than the floor may part, and then its motion back is blocked before the sheets meet.
-#[test]
-fn a_pair_below_the_floor_may_part() {
-    let (mut contact, x) = below_the_floor();
-    let up: Vec<f64> = (0..18).map(|k| if k > 9 && k % 3 == 2 { 0.1 } else { 0.0 }).collect();
-    assert_eq!((contact.max_step(&x, &up), contact.blocking()), (f64::INFINITY, None));
-    let down: Vec<f64> = up.iter().map(|d| -d).collect();
-    let bound = contact.max_step(&x, &down);
-    assert!(bound > 0.0 && 0.1 * bound <= 0.1 * 0.002, "{bound:e}");
-}
-
-/// A pair that is nearer than the floor moves as one, however far.
-#[test]
-fn a_pair_below_the_floor_may_move_as_one() {
-    let (mut contact, x) = below_the_floor();
-    let along: Vec<f64> = [3.7, -1.3, 0.9].repeat(6);
-    assert_eq!((contact.max_step(&x, &along), contact.blocking()), (f64::INFINITY, None));
+    assert!(impacts > 100 && misses > 1000, "{impacts} {misses}");
 }
 
 /// Steps that would push layers through each other are cut such that none comes nearer than a tenth of the
