@@ -141,6 +141,9 @@ impl<B: Place<Real = f64>> Stepper<B> {
         }
         let failed =
             matches!(report.outcome, DescentOutcome::LineSearchFailed(_) | DescentOutcome::NoDirection(_));
+        if failed {
+            f.objective.potential.first.second.detect(&next)?; // it may be the reason
+        }
         if let Some((share, pair)) = f.objective.potential.first.second.blocking().filter(|_| failed)
             && share < BLOCKED
         {

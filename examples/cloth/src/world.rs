@@ -105,7 +105,7 @@ impl World {
             frictions.push(friction);
             solids.push(grown()?);
             let bare = solid.shape(0.0).map_err(fault)?;
-            if let Some(vertex) = (0..count).find(|&i| bare.distance(positions[i]) < 0.0) {
+            if let Some(vertex) = (0..sheet.rest.len()).find(|&i| bare.distance(positions[i]) < 0.0) {
                 let depth = -bare.distance(positions[vertex]);
                 return Err(SceneError::Inside { vertex, depth, obstacle: index });
             }
