@@ -72,7 +72,7 @@ impl Spmv {
             Self::Reproducible => (3, None),
         };
         let mut bytes = vec![mode];
-        for schedule in schedule {
+        if let Some(schedule) = schedule {
             for rank in 0..schedule.ranks() {
                 for node in schedule.queue(rank) {
                     bytes.extend((node.peer as u64).to_le_bytes());
