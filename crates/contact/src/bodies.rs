@@ -23,6 +23,7 @@ use coarsen_sparse::{Pattern, Stencil};
 
 use crate::detector::Detector;
 use crate::error::positive;
+use crate::error::undetected;
 use crate::{Contact, ContactError, Penetration};
 
 /// The number of contacts per task of a parallel loop.
@@ -236,9 +237,6 @@ impl Potential for BodyContact {
     }
 
     fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
-        match self.detect(x) {
-            Ok(_) => Ok(false),
-            Err(_) => Err(BodyError::Value { what: "a position", found: f64::NAN, range: "finite" }),
-        }
+        self.detect(x).map(|_| false).map_err(undetected)
     }
 }

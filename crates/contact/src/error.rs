@@ -72,6 +72,19 @@ impl std::fmt::Debug for ContactError {
     }
 }
 
+/// The error of a potential whose contacts cannot be detected.
+pub(crate) fn undetected(error: ContactError) -> BodyError {
+    match error {
+        ContactError::Position { node } => BodyError::Position { node },
+        ContactError::TooMany { what, count, .. } => {
+            BodyError::Value { what, found: count as f64, range: "a number of 32 bits; take larger cells" }
+        }
+        ContactError::Body(error) => error,
+        ContactError::Sparse(error) => BodyError::Sparse(error),
+        _ => BodyError::Value { what: "a position", found: f64::NAN, range: "finite" },
+    }
+}
+
 /// Returns an error for a number that is not positive and finite.
 pub(crate) fn positive(what: &'static str, found: f64) -> Result<f64, ContactError> {
     if found.is_finite() && found > 0.0 {

@@ -132,6 +132,12 @@ pub enum BodyError {
         /// The allowed range.
         range: &'static str,
     },
+    /// A position that is not finite.
+    #[error("node {node} of the mesh has a position that is not finite; the time step may have diverged")]
+    Position {
+        /// Its number in the mesh.
+        node: usize,
+    },
     /// Every node is held.
     #[error("no node is free to move")]
     Held,

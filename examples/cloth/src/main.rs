@@ -150,7 +150,7 @@ impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
     fn start(&mut self) -> Result<(State, Row), Failure> {
         let World { fixed, mut forces } = World::new(&self.scene, &self.sheet, self.options)?;
         let state = State::start(&fixed);
-        let row = fixed.row(&mut forces, &state);
+        let row = fixed.row(&mut forces, &state)?;
         Ok((state, row))
     }
 

@@ -18,7 +18,7 @@ use coarsen::optimize::{DescentOutcome, Forcing, Norm, node_weights};
 use coarsen::prelude::*;
 use coarsen::schwarz::Place;
 use coarsen::sparse::SystemAt;
-use coarsen_contact::Pair;
+use coarsen_contact::{ContactError, Pair};
 use examples_common::Failure;
 use examples_common::solver::{Clock, Solver, choose};
 
@@ -49,6 +49,15 @@ pub(crate) struct Blocked {
     frame: usize,
     step: usize,
     pair: Pair,
+}
+
+/// A step at which contacts cannot be detected.
+#[derive(Debug, thiserror::Error)]
+#[error("frame {frame}, step {step}: contacts cannot be detected: {source}; take a smaller --dt")]
+pub(crate) struct Undetected {
+    frame: usize,
+    step: usize,
+    source: ContactError,
 }
 
 /// A step is blocked if it fails and contact leaves less than this share of the last direction.
@@ -103,7 +112,7 @@ impl<B: Place<Real = f64>> Stepper<B> {
     /// Computes the next frame.
     ///
     /// # Errors
-    /// An error if new positions are not finite or if the place fails. The state is then that before the
+    /// An error if new positions are not finite, if contacts cannot be detected, or if the place fails. The state is then that before the
     /// frame.
     pub(crate) fn frame(&mut self, state: &mut State) -> Result<Row, Failure> {
         let (start, frame, h) = (Instant::now(), state.frame + 1, self.f.objective.step());
@@ -113,8 +122,8 @@ impl<B: Place<Real = f64>> Stepper<B> {
         }
         let seconds = start.elapsed().as_secs_f64();
         let setup = self.clock.take().as_secs_f64();
+        let now = self.fixed.row(&mut self.f.objective.potential, &next)?;
         *state = next;
-        let now = self.fixed.row(&mut self.f.objective.potential, state);
         let Row { steps, converged, outer, inner, .. } = row;
         Ok(Row { steps, converged, outer, inner, setup, solve: (seconds - setup).max(0.0), ..now })
     }
@@ -126,7 +135,18 @@ impl<B: Place<Real = f64>> Stepper<B> {
         state.work += fixed.air.push(&fixed.nodes, &fixed.masses, &state.x, h, &mut state.v);
         f.objective.begin(&state.x, &state.v, GRAVITY)?;
         let forward: Vec<f64> = state.v.iter().map(|v| h * v).collect();
-        let share = f.objective.potential.max_step(&state.x, &forward).min(1.0);
+        let bound = f.objective.potential.max_step(&state.x, &forward);
+        let frame = state.frame;
+        let undetected = |source| Undetected { frame, step, source };
+        // Only a fault during this step counts.
+        let fault = f.objective.potential.first.second.take_fault();
+        if bound.is_nan() {
+            let advice = DescentOutcome::NotFinite.advice();
+            return Err(
+                fault.map_or_else(|| NotFinite { frame, step, advice }.into(), |e| undetected(e).into())
+            );
+        }
+        let share = bound.min(1.0);
         let mut next: Vec<f64> = state.x.iter().zip(&forward).map(|(x, d)| x + share * d).collect();
         if f.objective.value(&next) > f.objective.value(&state.x) {
             next.copy_from_slice(&state.x);
@@ -137,17 +157,20 @@ impl<B: Place<Real = f64>> Stepper<B> {
         on.read(x, &mut next)?;
         if report.outcome == DescentOutcome::NotFinite || next.iter().any(|x| !x.is_finite()) {
             let advice = DescentOutcome::NotFinite.advice();
-            return Err(NotFinite { frame: state.frame, step, advice }.into());
+            let fault = f.objective.potential.first.second.take_fault();
+            return Err(
+                fault.map_or_else(|| NotFinite { frame, step, advice }.into(), |e| undetected(e).into())
+            );
         }
         let failed =
             matches!(report.outcome, DescentOutcome::LineSearchFailed(_) | DescentOutcome::NoDirection(_));
-        if failed {
-            f.objective.potential.first.second.detect(&next)?; // it may be the reason
-        }
         if let Some((share, pair)) = f.objective.potential.first.second.blocking().filter(|_| failed)
             && share < BLOCKED
         {
-            return Err(Blocked { frame: state.frame, step, pair }.into());
+            return Err(Blocked { frame, step, pair }.into());
+        }
+        if let Some(source) = f.objective.potential.first.second.take_fault().filter(|_| failed) {
+            return Err(undetected(source).into());
         }
         let mut friction = vec![0.0; next.len()];
         f.objective.potential.second.add_gradient(&next, &mut friction);

@@ -1,7 +1,7 @@
 //! Nodes, masses and potentials of a scene.
 
 use coarsen::elastic::{Bending, Fabric, Membrane, Nodes, Plus, Potential, Total};
-use coarsen_contact::{ClothContact, Friction, Obstacle, Shape};
+use coarsen_contact::{ClothContact, ContactError, Friction, Obstacle, Shape};
 
 use crate::air::Air;
 use crate::crossing::{Crossing, Crossings};
@@ -131,13 +131,16 @@ impl World {
 
 impl Fixed {
     /// The row of a state, without steps, iterations and times.
-    pub(crate) fn row(&self, forces: &mut Forces, state: &State) -> Row {
+    ///
+    /// # Errors
+    /// [`ContactError`] if contacts cannot be detected, because a position is not finite or far away.
+    pub(crate) fn row(&self, forces: &mut Forces, state: &State) -> Result<Row, ContactError> {
         let points = state.x.as_chunks().0;
         let touches = |p: &&[f64; 3]| self.solids.iter().any(|solid| solid.distance(**p) < 0.0);
-        let pairs = forces.first.second.detect(&state.x).map_or(0, <[_]>::len);
+        let pairs = forces.first.second.detect(&state.x)?.len();
         let contacts = pairs + points.iter().filter(touches).count();
         let penetrations = self.crossings.count(&all(&self.nodes, &state.x));
-        Row { contacts, penetrations, ..state.row(forces, &self.masses) }
+        Ok(Row { contacts, penetrations, ..state.row(forces, &self.masses) })
     }
 }
 

@@ -27,7 +27,7 @@ use super::distance::gap;
 use super::narrow::{Touch, touches};
 use super::sweep::first_impact;
 use super::topology::Topology;
-use crate::error::positive;
+use crate::error::{positive, undetected};
 use crate::shape::{norm, size};
 use crate::{Aabb, ContactError, Pair};
 
@@ -61,7 +61,7 @@ const HELD: u32 = u32::MAX;
 /// *Cost* of a detection: two hashes and a query per vertex and edge, if a node has moved by more than half a
 /// thickness since the last search, else a distance per candidate. It runs in parallel, and its result is
 /// bitwise the same for any number of threads. *Errors*: if positions are not finite, energy and gradient are
-/// NaN.
+/// NaN, and [`take_fault`](Self::take_fault) returns the reason.
 ///
 /// ```
 /// use coarsen_contact::ClothContact;
@@ -94,6 +94,7 @@ pub struct ClothContact {
     found: Vec<Touch>,
     swept: Vec<Pair>,
     blocking: Option<(f64, Pair)>,
+    fault: Option<ContactError>,
 }
 
 impl ClothContact {
@@ -131,6 +132,7 @@ impl ClothContact {
             found: Vec::new(),
             swept: Vec::new(),
             blocking: None,
+            fault: None,
         };
         contact.detect_at(positions.to_vec())?;
         let floor = FLOOR * thickness;
@@ -155,6 +157,19 @@ impl ClothContact {
     /// The pair that bounded the last [`max_step`](Potential::max_step), and the bound; `None` if none did.
     pub fn blocking(&self) -> Option<(f64, Pair)> {
         self.blocking
+    }
+
+    /// Takes the error of the last evaluation that failed since the last call; `None` if none did.
+    ///
+    /// The methods of [`Potential`] return NaN then, or no contacts. A descent that recovers has evaluated NaN too,
+    /// so this is a failure of a step only if the descent fails.
+    pub fn take_fault(&mut self) -> Option<ContactError> {
+        self.fault.take()
+    }
+
+    /// Whether pairs can be detected at x; if not, the error is kept.
+    fn look(&mut self, x: &[f64]) -> bool {
+        self.detect(x).map(drop).map_err(|error| self.fault = Some(error)).is_ok()
     }
 
     /// Finds the pairs that are near at x and returns them, sorted. *Panics* on a wrong length.
@@ -227,7 +242,7 @@ impl Potential for ClothContact {
     }
 
     fn energy(&mut self, x: &[f64]) -> Energy {
-        if self.detect(x).is_err() {
+        if !self.look(x) {
             return Energy { value: f64::NAN, magnitude: f64::NAN };
         }
         let energy = |touch: &Touch| {
@@ -243,7 +258,7 @@ impl Potential for ClothContact {
 
     fn add_gradient(&mut self, x: &[f64], g: &mut [f64]) {
         self.check("add_gradient", g);
-        if self.detect(x).is_err() {
+        if !self.look(x) {
             return g.fill(f64::NAN);
         }
         for touch in &self.found {
@@ -264,7 +279,7 @@ impl Potential for ClothContact {
 
     /// Adds the same contacts for each kind of curvature.
     fn add_contacts(&mut self, x: &[f64], _: Curvature, contacts: &mut Touching) {
-        if self.detect(x).is_err() {
+        if !self.look(x) {
             return;
         }
         for touch in self.found.iter().filter(|touch| touch.share > 0.0) {
@@ -289,7 +304,7 @@ impl Potential for ClothContact {
     fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
         self.check("max_step", d);
         self.blocking = None;
-        if self.detect(x).is_err() || d.iter().any(|d| !d.is_finite()) {
+        if !self.look(x) {
             return f64::NAN;
         }
         let by = |node: u32| match self.nodes.slot(node) {
@@ -297,13 +312,18 @@ impl Potential for ClothContact {
             None => [0.0; 3],
         };
         let by: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(by).collect();
+        if let Some(node) = parallel::position(&by, |d| d.iter().any(|d| !d.is_finite())) {
+            self.fault = Some(ContactError::Position { node });
+            return f64::NAN;
+        }
         let (at, floor) = (&self.at, FLOOR * self.thickness);
         let end: Vec<[f64; 3]> = at.iter().zip(&by).map(|(x, d)| [0, 1, 2].map(|k| x[k] + d[k])).collect();
         let candidates = if self.near(&end) {
             &self.candidates // other pairs stay a thickness apart
         } else {
             let path = |node: u32| Aabb::of([at[node as usize], end[node as usize]]).grown(floor);
-            if self.broad.find(&self.parts, path, &mut self.swept).is_err() {
+            if let Err(error) = self.broad.find(&self.parts, path, &mut self.swept) {
+                self.fault = Some(error);
                 return f64::NAN;
             }
             &self.swept
@@ -313,9 +333,6 @@ impl Potential for ClothContact {
     }
 
     fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
-        match self.detect(x) {
-            Ok(_) => Ok(false),
-            Err(_) => Err(BodyError::Value { what: "a position", found: f64::NAN, range: "finite" }),
-        }
+        self.detect(x).map(|_| false).map_err(undetected)
     }
 }

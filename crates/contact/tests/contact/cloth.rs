@@ -355,8 +355,19 @@ fn surfaces_that_cannot_touch_are_refused() {
     assert!(matches!(make(&[[0, 1, 2]], &bad, 0.001, 1.0), ContactError::Position { node: 4 }));
     let mut contact = ClothContact::new(&both, &[false; 6], &x, 0.005, 1.0).unwrap();
     assert!(contact.energy(bad.as_flattened()).value.is_nan());
+    assert_eq!(contact.take_fault(), Some(ContactError::Position { node: 4 }));
+    let error = contact.renew(bad.as_flattened()).unwrap_err();
+    assert!(matches!(error, BodyError::Position { node: 4 }), "{error}");
     assert!(contact.max_step(x.as_flattened(), &[f64::NAN; 18]).is_nan());
-    assert!(contact.energy(x.as_flattened()).value > 0.0);
+    assert_eq!(contact.take_fault(), Some(ContactError::Position { node: 0 }));
+    assert!(contact.energy(x.as_flattened()).value > 0.0 && contact.take_fault().is_none());
+    // The number is that of all nodes, also if some are held.
+    let held = [true, false, false, false, false, false];
+    let mut contact = ClothContact::new(&both, &held, &x, 0.005, 1.0).unwrap();
+    let mut d = vec![0.0; 15];
+    d[10] = f64::INFINITY;
+    assert!(contact.max_step(x[1..].as_flattened(), &d).is_nan());
+    assert_eq!(contact.take_fault(), Some(ContactError::Position { node: 4 }));
 }
 
 /// Two sheets of 12,544 vertices each, a millimetre apart, and a step that presses them together.

@@ -3,6 +3,8 @@
 use super::*;
 use crate::scene::Scene;
 use crate::sheet::{Sheet, Tessellation};
+use crate::state::State;
+use crate::step::{Stepper, Undetected};
 use crate::world::World;
 use coarsen_contact::ContactError;
 use examples_common::stage::Solid;
@@ -67,6 +69,24 @@ fn steps_that_are_blocked_name_the_pair() {
     let last = table.lines().count() - 2;
     assert!(last >= 1 && folder.surface(last).len() == 121 + 16);
     assert!(!folder.0.join(format!("frame_{:04}.obj", last + 1)).exists());
+}
+
+/// Velocities that are not finite: the step fails and names the node, and the state stays.
+#[test]
+fn steps_without_detection_fail() {
+    let options = Options::parse_from(["cloth", "--solver", "direct"]);
+    let sheet = Sheet::square(9, Tessellation::Regular, false);
+    for speed in [f64::NAN, f64::INFINITY] {
+        let world = World::new(&SceneChoice::DropVertical.scene(&sheet), &sheet, &options).unwrap();
+        let mut state = State::start(&world.fixed);
+        let mut stepper = Stepper::new(world, &state, &options.method, &Cpu::new()).unwrap();
+        state.v[3 * 7] = speed;
+        let before = state.x.clone();
+        let error = stepper.frame(&mut state).unwrap_err();
+        let text = error.to_string();
+        assert!(error.downcast_ref::<Undetected>().is_some() && text.contains("node 7"), "{text}");
+        assert!(state.x == before && state.frame == 0);
+    }
 }
 
 #[test]
