@@ -198,9 +198,8 @@ impl Auto {
     }
 
     fn choice(&self, system: System<'_, f64>, a: &Bsr<f64>, diagnosis: &Diagnosis) -> Choice {
-        let of_body = system.near_kernel.is_none() && a.block().0 == 3;
-        let positions = system.positions.filter(|_| of_body);
-        let solid = positions.is_some_and(|positions| is_solid(a.pattern(), positions));
+        let positions = system.positions.filter(|_| system.near_kernel.is_none());
+        let solid = positions.is_some_and(|positions| is_solid(a, positions));
         let wish = Wish { solid, memory: self.memory, ..Wish::default() };
         Choice::new(wish, a.shape().0, diagnosis, |factor| Costs::of(a, factor))
     }

@@ -7,7 +7,7 @@ use coarsen_backend::{Cpu, Setup, SetupError};
 use coarsen_core::{Iteration, LinearOperator, Narrow, Outcome, Preconditioner, Real, Stop};
 use coarsen_direct::{Analysis, Direct, Engine, Factor};
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres};
-use coarsen_multigrid::Multigrid;
+use coarsen_multigrid::{Coarsening, Multigrid};
 use coarsen_relax::{BlockJacobi, Ic0, Ilu0, Jacobi};
 use coarsen_sparse::{Bsr, System};
 
@@ -94,32 +94,10 @@ impl<'a> Work<'a> {
 
     fn build(&self, step: Step) -> Result<Built, SetupError> {
         match (step.kind, step.narrow) {
-            (Kind::SmoothedAggregation, true) => {
-                let System { positions, near_kernel, links, .. } = self.system;
-                let matrix = self.system.matrix.to::<f32>();
-                let system = System { positions, near_kernel, links, ..System::from(&matrix) };
-                let built = Multigrid::smoothed_aggregation().build_from(system, &Cpu::single())?;
-                let complexity = built.operator_complexity();
-                Ok((Box::new(Narrow::new(built, matrix.shape().0)?), complexity))
+            (Kind::SmoothedAggregation, narrow) => {
+                hierarchy(Multigrid::smoothed_aggregation(), self.system, narrow)
             }
-            (Kind::SmoothedAggregation, false) => {
-                let built = Multigrid::smoothed_aggregation().build_from(self.system, &Cpu::new())?;
-                let complexity = built.operator_complexity();
-                Ok((Box::new(built), complexity))
-            }
-            (Kind::Skinning, true) => {
-                let System { positions, links, .. } = self.system;
-                let matrix = self.system.matrix.to::<f32>();
-                let system = System { positions, links, ..System::from(&matrix) };
-                let built = Multigrid::skinning().build_from(system, &Cpu::single())?;
-                let complexity = built.operator_complexity();
-                Ok((Box::new(Narrow::new(built, matrix.shape().0)?), complexity))
-            }
-            (Kind::Skinning, false) => {
-                let built = Multigrid::skinning().build_from(self.system, &Cpu::new())?;
-                let complexity = built.operator_complexity();
-                Ok((Box::new(built), complexity))
-            }
+            (Kind::Skinning, narrow) => hierarchy(Multigrid::skinning(), self.system, narrow),
             (kind, true) => Ok((one_level(kind, self.system, &Cpu::mixed())?, 1.0)),
             (kind, false) => Ok((one_level(kind, self.system, &Cpu::new())?, 1.0)),
         }
@@ -218,6 +196,24 @@ impl Steps for Work<'_> {
             }
         })
     }
+}
+
+/// Builds a hierarchy in f64, or in f32 if `narrow`.
+fn hierarchy<C>(recipe: Multigrid<C>, system: System<'_, f64>, narrow: bool) -> Result<Built, SetupError>
+where
+    C: Coarsening<f64> + Coarsening<f32> + 'static,
+{
+    if narrow {
+        let System { positions, near_kernel, links, .. } = system;
+        let matrix = system.matrix.to::<f32>();
+        let system = System { positions, near_kernel, links, ..System::from(&matrix) };
+        let built = recipe.build_from(system, &Cpu::single())?;
+        let complexity = built.operator_complexity();
+        return Ok((Box::new(Narrow::new(built, matrix.shape().0)?), complexity));
+    }
+    let built = recipe.build_from(system, &Cpu::new())?;
+    let complexity = built.operator_complexity();
+    Ok((Box::new(built), complexity))
 }
 
 fn one_level<S: Real>(

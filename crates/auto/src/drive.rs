@@ -299,7 +299,8 @@ impl<S: Steps> Drive<'_, '_, S> {
         Ok(None)
     }
 
-    /// Runs the two strongest preconditioners in turns, such as smoothed aggregation and IC(0). A preconditioner that breaks down gets no more turns.
+    /// Runs the two strongest preconditioners in turns, such as smoothed aggregation and IC(0). A preconditioner
+    /// that breaks down gets no more turns.
     fn turns(&mut self) -> Result<(Last, End), S::Error> {
         let failed: Vec<Kind> = self
             .events

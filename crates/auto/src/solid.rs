@@ -1,6 +1,6 @@
 //! Whether the nodes of a system fill a volume.
 
-use coarsen_sparse::Pattern;
+use coarsen_sparse::Bsr;
 
 /// The number of nodes that are looked at.
 const SAMPLE: usize = 256;
@@ -16,18 +16,18 @@ const NODES: usize = 150_000;
 /// Whether a hierarchy in skinning space is expected to need less time than smoothed aggregation: for elastic
 /// solids of up to 150,000 nodes, but not for sheets.
 ///
-/// S is the sum of e eᵀ over the edges at a node, which have length 1. *Use* for matrices in blocks of 3.
-/// *Cost* 256 rows of the pattern. False if there is not one position per block row.
+/// S is the sum of e eᵀ over the edges at a node, which have length 1. *Cost* 256 rows of the pattern. False
+/// unless A has blocks of 3 and there is one position per block row.
 ///
 /// ```
 /// let (solid, cloth) = (coarsen_problems::elasticity3d(6, 1.0)?, coarsen_problems::cloth(6, 0.01)?);
-/// let is_solid = |p: &coarsen_problems::Problem| coarsen_auto::is_solid(p.matrix.pattern(), &p.positions);
+/// let is_solid = |p: &coarsen_problems::Problem| coarsen_auto::is_solid(&p.matrix, &p.positions);
 /// assert_eq!((is_solid(&solid), is_solid(&cloth)), (true, false));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn is_solid(pattern: &Pattern, positions: &[[f64; 3]]) -> bool {
-    let n = pattern.rows();
-    if n == 0 || n > NODES || positions.len() != n || pattern.columns() != n {
+pub fn is_solid(a: &Bsr<f64>, positions: &[[f64; 3]]) -> bool {
+    let (pattern, n) = (a.pattern(), a.pattern().rows());
+    if a.block() != (3, 3) || n == 0 || n > NODES || positions.len() != n || pattern.columns() != n {
         return false;
     }
     let step = n.div_ceil(SAMPLE);
@@ -59,17 +59,17 @@ mod tests {
 
     use super::*;
 
-    /// Sheets and shells are not solid, whatever their direction; blocks and bodies are.
+    /// Sheets are not solid, also if they are turned and sheared; blocks and bodies are.
     #[test]
     fn edges_of_solids_have_all_directions() {
-        let of = |p: &Problem| is_solid(p.matrix.pattern(), &p.positions);
+        let of = |p: &Problem| is_solid(&p.matrix, &p.positions);
         assert!(of(&elasticity3d(6, 1.0).unwrap()));
         for (name, solid) in [("softbody:7", true), ("cloth:12", false), ("cloth:30", false)] {
             let p = Problem::parse(name, &Options::default()).unwrap();
             assert_eq!(of(&p), solid, "{name}");
             let turned = p.positions.iter().map(|[x, y, z]| [0.6 * x - 0.8 * y, 0.8 * x + 0.6 * y, z + x]);
             let turned: Vec<[f64; 3]> = turned.collect();
-            assert_eq!(is_solid(p.matrix.pattern(), &turned), solid, "{name}");
+            assert_eq!(is_solid(&p.matrix, &turned), solid, "{name}");
         }
     }
 }

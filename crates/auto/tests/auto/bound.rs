@@ -94,12 +94,12 @@ proptest! {
     #[test]
     fn work_is_at_most_three_times_the_cheaper(
         costs in costs(),
-        secrets in prop::collection::vec(secret(), 3),
+        secrets in prop::collection::vec(secret(), 4),
         (fill, flops) in (0.0_f64..4.0, 0.0_f64..14.0),
         (promise, cheap) in (0.0_f64..14.0, any::<bool>()),
         narrow in any::<bool>(),
     ) {
-        let kinds = [Kind::Jacobi, Kind::SmoothedAggregation, Kind::Ic0];
+        let kinds = [Kind::Jacobi, Kind::Skinning, Kind::SmoothedAggregation, Kind::Ic0];
         let nnz = (0.5 * costs.entries * 10_f64.powf(fill)).ceil();
         let figures = Figures { nnz: Some(nnz as usize), bytes: 1, products: 0, flops: Some(10_f64.powf(flops)) };
         let price = Price::Unknown { ordering: costs.ordering(), least: costs.least(), promise: 10_f64.powf(promise), cheap };

@@ -38,9 +38,9 @@ pub(crate) struct Wish {
 /// Whether skinning is tried before smoothed aggregation: for a solid whose positions are known, if no file has
 /// a near null space and no option is for smoothed aggregation.
 pub(crate) fn is_solid(ready: &Ready<'_>, given: &Given) -> bool {
-    let of_body = ready.matrix.block().0 == 3 && given.near_kernel.is_none();
-    let positions = ready.positions.as_deref().filter(|_| of_body && given.aggregation.words().is_empty());
-    positions.is_some_and(|positions| coarsen::auto::is_solid(ready.matrix.pattern(), positions))
+    let open = given.near_kernel.is_none() && given.aggregation.words().is_empty();
+    let positions = ready.positions.as_deref().filter(|_| open);
+    positions.is_some_and(|positions| coarsen::auto::is_solid(&ready.matrix, positions))
 }
 
 /// Chooses for a system.
