@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use coarsen::AnyError;
 use coarsen::elastic::{BodyError, Curvature, Energy, Potential, Touching};
+use coarsen::mesh::vector::{cross, dot, sub};
 use coarsen::sparse::Pattern;
 
 /// The sum of the energies of several bodies. The nodes of the bodies are numbered one body after the other.
@@ -12,15 +13,18 @@ use coarsen::sparse::Pattern;
 /// body adds its Hessian in place. [`Total`](coarsen::elastic::Total) would add it through a map.
 pub(crate) struct Bodies {
     bodies: Vec<Box<dyn Potential>>,
+    /// The tetrahedra of all bodies; each has a positive volume at rest.
+    tetrahedra: Vec<[u32; 4]>,
     pattern: Arc<Pattern>,
 }
 
 impl Bodies {
-    /// Returns the sum of the energies of `bodies`, none of which may have contacts.
+    /// Returns the sum of the energies of `bodies`, none of which may have contacts; `tetrahedra` are their
+    /// elements, if they are solid.
     ///
     /// # Errors
     /// An error if the common pattern cannot be created.
-    pub(crate) fn new(bodies: Vec<Box<dyn Potential>>) -> Result<Self, AnyError> {
+    pub(crate) fn new(bodies: Vec<Box<dyn Potential>>, tetrahedra: Vec<[u32; 4]>) -> Result<Self, AnyError> {
         let (mut offsets, mut indices) = (vec![0], Vec::new());
         let mut first = 0;
         for body in &bodies {
@@ -31,7 +35,17 @@ impl Bodies {
             }
             first += pattern.rows() as u32;
         }
-        Ok(Self { bodies, pattern: Arc::new(Pattern::new(first as usize, offsets, indices)?) })
+        Ok(Self { bodies, tetrahedra, pattern: Arc::new(Pattern::new(first as usize, offsets, indices)?) })
+    }
+
+    /// The number of tetrahedra whose volume at x is not positive.
+    pub(crate) fn inverted(&self, x: &[f64]) -> usize {
+        let at = |v: u32| std::array::from_fn(|k| x[3 * v as usize + k]);
+        let volume = |&[a, b, c, d]: &[u32; 4]| {
+            let [p, q, r] = [b, c, d].map(|v| sub(at(v), at(a)));
+            dot(cross(p, q), r)
+        };
+        self.tetrahedra.iter().filter(|t| volume(t) <= 0.0).count()
     }
 
     /// Calls `f` with each body and the range of its entries in a vector of three numbers per node.
@@ -113,12 +127,15 @@ mod tests {
             let side = [None, Some(3)][k];
             Material::fitting(&meshes[k]).energy(&meshes[k], side, moduli).unwrap().unwrap()
         };
-        let mut both = Bodies::new(vec![make(0), make(1)]).unwrap();
+        let mut both = Bodies::new(vec![make(0), make(1)], meshes[0].tetrahedra.clone()).unwrap();
         let mut alone = [make(0), make(1)];
         let mut x: Vec<f64> = meshes.iter().flat_map(|mesh| mesh.positions.as_flattened().to_vec()).collect();
         (0..x.len()).for_each(|k| x[k] += 0.01 * (k as f64).sin());
         let cut = 3 * alone[0].nodes();
         let parts = [&x[..cut], &x[cut..]];
+        assert_eq!(both.inverted(&x), 0);
+        let flipped: Vec<f64> = x.iter().map(|x| -x).collect();
+        assert_eq!(both.inverted(&flipped), meshes[0].tetrahedra.len());
         let energies: f64 = (0..2).map(|k| alone[k].energy(parts[k]).value).sum();
         assert!((both.energy(&x).value - energies).abs() < 1e-12 * energies);
         let (mut g, mut own) = (vec![0.0; x.len()], vec![0.0; x.len()]);

@@ -30,6 +30,11 @@ impl Part {
         }
     }
 
+    /// The number of tetrahedra of bodies whose volume at x is not positive.
+    pub(crate) fn inverted(&self, x: &[f64]) -> usize {
+        if let Self::Bodies(bodies) = self { bodies.inverted(x) } else { 0 }
+    }
+
     /// The pins, if this part is one.
     pub(crate) fn pins(&mut self) -> Option<&mut Attachments> {
         if let Self::Pins(pins) = self { Some(pins) } else { None }

@@ -28,6 +28,8 @@ pub(crate) struct Row {
     pub(crate) elastic: f64,
     /// The work that pins have done since the start, J.
     pub(crate) work: f64,
+    /// The number of tetrahedra whose volume is not positive.
+    pub(crate) inverted: usize,
     /// The number of contacts.
     pub(crate) contacts: usize,
     /// The largest depth of a contact, m.
@@ -44,8 +46,8 @@ impl Row {
 }
 
 impl Record for Row {
-    const HEADER: &'static str =
-        "frame,time,outer,inner,setup_s,solve_s,fps,energy,kinetic,elastic,work,contacts,penetration,outcome";
+    const HEADER: &'static str = "frame,time,outer,inner,setup_s,solve_s,fps,energy,kinetic,elastic,work,\
+        inverted,contacts,penetration,outcome";
 
     fn frame(&self) -> usize {
         self.frame
@@ -60,9 +62,12 @@ impl Record for Row {
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { frame, time, outer, inner, setup, solve, .. } = self;
-        let Self { energy, kinetic, elastic, work, contacts, penetration, outcome, .. } = self;
+        let Self { energy, kinetic, elastic, work, inverted, contacts, penetration, outcome, .. } = self;
         write!(f, "{frame},{time},{outer},{inner},{setup:e},{solve:e},{:.3},", self.fps())?;
-        write!(f, "{energy:e},{kinetic:e},{elastic:e},{work:e},{contacts},{penetration:e},{outcome}")
+        write!(
+            f,
+            "{energy:e},{kinetic:e},{elastic:e},{work:e},{inverted},{contacts},{penetration:e},{outcome}"
+        )
     }
 }
 
@@ -76,7 +81,7 @@ impl FromStr for Row {
         else {
             return Err(());
         };
-        let &[work, contacts, penetration, outcome] = after else { return Err(()) };
+        let &[work, inverted, contacts, penetration, outcome] = after else { return Err(()) };
         let count = |text: &str| text.parse::<usize>().map_err(drop);
         let number = |text: &str| text.parse::<f64>().map_err(drop);
         Ok(Self {
@@ -90,6 +95,7 @@ impl FromStr for Row {
             kinetic: number(kinetic)?,
             elastic: number(elastic)?,
             work: number(work)?,
+            inverted: count(inverted)?,
             contacts: count(contacts)?,
             penetration: number(penetration)?,
             outcome: outcome.to_owned(),
@@ -113,6 +119,7 @@ impl fmt::Display for Summary<'_> {
         line(f, "solve, s", &|row| row.solve)?;
         line(f, "frames per second", &Row::fps)?;
         line(f, "energy, J", &|row| row.energy)?;
+        line(f, "inverted elements", &|row| row.inverted as f64)?;
         line(f, "penetration, mm", &|row| 1e3 * row.penetration)?;
         let converged = rows.iter().filter(|row| row.outcome == "converged").count();
         write!(f, "{converged} of {} frames converged", rows.len())?;
@@ -142,6 +149,7 @@ mod tests {
             kinetic: 2.0 / 3.0,
             elastic: 0.1,
             work: 1e-17,
+            inverted: 1,
             contacts: 2,
             penetration: 1e-3,
             outcome: outcome.to_owned(),
@@ -153,7 +161,7 @@ mod tests {
         let row = Row { setup: 1.0 / 7.0, solve: 1e-9 / 3.0, ..row(7, "converged") };
         assert_eq!(row.to_string().parse(), Ok(row.clone()));
         assert_eq!(row.to_string().split(',').count(), Row::HEADER.split(',').count());
-        for damaged in ["", "1,2", "a,0,0,0,0,0,0,0,0,0,0,0,0,b", &format!("{row},1")] {
+        for damaged in ["", "1,2", "a,0,0,0,0,0,0,0,0,0,0,0,0,0,b", &format!("{row},1")] {
             assert_eq!(damaged.parse::<Row>(), Err(()), "{damaged}");
         }
     }

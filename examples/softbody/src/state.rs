@@ -40,6 +40,7 @@ impl State {
     pub(crate) fn row(&self, forces: &mut Total<Part>, masses: &[f64], gravity: [f64; 3], h: f64) -> Row {
         let touching = forces.parts_mut().iter_mut().map(|part| part.penetration(&self.x));
         let Penetration { contacts, deepest } = touching.fold(Penetration::default(), Penetration::and);
+        let inverted = forces.parts_mut().iter().map(|part| part.inverted(&self.x)).sum();
         let sum = |node: &dyn Fn(usize, &[f64], &[f64]) -> f64| -> f64 {
             let nodes = self.x.chunks_exact(3).zip(self.v.chunks_exact(3)).enumerate();
             nodes.map(|(i, (x, v))| node(i, x, v)).sum()
@@ -58,6 +59,7 @@ impl State {
             kinetic,
             elastic,
             work: self.work,
+            inverted,
             contacts,
             penetration: deepest,
             outcome: "start".to_owned(),

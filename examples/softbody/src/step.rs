@@ -6,6 +6,10 @@
 //! gravity g as a linear energy, which is equivalent. Contacts are detected at every x at which f is
 //! evaluated, more often than in line 4, so that a line search compares values of the same function. Numbers
 //! at the ends of lines are the line numbers of Alg. 4.
+//!
+//! Pins that move from a to a + Δa do the work ½ (F_n + F_{n+1}) · Δa, where F are the forces of their springs.
+//! The energy E(x, a) of a spring is quadratic in a. So the work is the mean of its changes at x_n and at x_{n+1}.
+//! Where pins begin or end, it is the change of E at x_n.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -122,10 +126,11 @@ impl<B: Place<Real = f64>> Stepper<B> {
         let Self { on, f, rule, descent, holds, .. } = self;
         let pins = pins(&mut f.objective.potential);
         let mut anchors = state.anchors.clone();
-        if holds.set(frame, h, &state.x, &mut anchors, pins)? {
+        let changed = holds.set(frame, h, &state.x, &mut anchors, pins)?; // 1
+        if changed {
             self.stale.set(true);
-        } // 1
-        let pinned = pins.energy(&state.x).value;
+        }
+        let moved = pins.energy(&state.x).value - state.pinned; // of the pins, at the old x
         f.objective.begin(&state.x, &state.v, self.gravity)?;
         for ((next, x), v) in self.next.iter_mut().zip(&state.x).zip(&state.v) {
             *next = x + h * v; // 2
@@ -141,14 +146,22 @@ impl<B: Place<Real = f64>> Stepper<B> {
             *v = (next - x) / h; // 17
         }
         state.x.copy_from_slice(&self.next); // 16
-        state.anchors = anchors;
-        state.work += pinned - state.pinned;
         state.frame = frame;
         let seconds = start.elapsed().as_secs_f64();
         let setup = self.clock.take().as_secs_f64();
 
         let forces = &mut self.f.objective.potential;
-        state.pinned = self::pins(forces).energy(&state.x).value;
+        let pins = self::pins(forces);
+        let pinned = pins.energy(&state.x).value;
+        state.work += if changed {
+            moved
+        } else {
+            self.holds.set(frame - 1, h, &state.x, &mut anchors, pins)?;
+            let before = pins.energy(&state.x).value;
+            self.holds.set(frame, h, &state.x, &mut anchors, pins)?;
+            0.5 * (moved + pinned - before)
+        };
+        (state.pinned, state.anchors) = (pinned, anchors);
         Ok(Row {
             outer: report.iterations,
             inner: report.inner,

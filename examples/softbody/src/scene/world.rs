@@ -102,7 +102,10 @@ impl World {
         }
         let n = whole.positions.len();
         let stiffness = setting.contact_stiffness.unwrap_or(stiffest);
-        let mut parts = vec![Part::Bodies(Bodies::new(energies)?), Part::Pins(Attachments::new(n)?)];
+        let mut parts = vec![
+            Part::Bodies(Bodies::new(energies, whole.tetrahedra.clone())?),
+            Part::Pins(Attachments::new(n)?),
+        ];
         for (index, solid) in setting.obstacle.iter().enumerate() {
             let obstacle = solid.shape(0.0).and_then(|shape| Obstacle::new(n, shape, stiffness));
             parts.push(Part::Obstacle(obstacle.map_err(|source| SceneError::Obstacle { index, source })?));
