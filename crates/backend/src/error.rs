@@ -126,6 +126,28 @@ pub enum SetupError {
         /// The method.
         method: &'static str,
     },
+    /// A node of a parameter that the system does not have.
+    #[error("node {node} of {what} does not exist: the system has {nodes} nodes, counted from 0")]
+    NoNode {
+        /// The parameter.
+        what: &'static str,
+        /// The node.
+        node: usize,
+        /// The number of nodes of the system.
+        nodes: usize,
+    },
+    /// A level of skinning with fewer handles than parts that need one.
+    #[error(
+        "the body has {parts} parts without couplings between them, but coarse level {level} has {handles} handles; give at least one handle for each part, or leave the numbers to the default"
+    )]
+    Handles {
+        /// The coarse level, counted from 1.
+        level: usize,
+        /// The number of its handles.
+        handles: usize,
+        /// The number of parts.
+        parts: usize,
+    },
     /// A matrix that a direct method cannot factor.
     #[error("{why}")]
     Factor {
@@ -154,7 +176,7 @@ pub enum SetupError {
     },
     /// Coarsening makes no progress, and the matrix of the last level is too large to factor.
     #[error(
-        "coarsening stops at {unknowns} unknowns, whose factor would take {bytes} bytes; give fewer near-kernel vectors, a lower strength θ, or use another preconditioner"
+        "coarsening stops at {unknowns} unknowns, whose factor would take {bytes} bytes; for smoothed aggregation, give fewer near-kernel vectors or a lower strength θ; for skinning, add a coarser level of handles; or use another preconditioner"
     )]
     Stalled {
         /// The number of scalar unknowns of the level that is not coarsened.

@@ -189,6 +189,16 @@ pub trait Coarsening<T: Real>: Clone {
         self.clone()
     }
 
+    /// Returns the method for a build that replaces a hierarchy although the pattern of A without contact is
+    /// the same, because contact has changed; `first` is the state of the step below the finest level.
+    ///
+    /// The hierarchy keeps the original method, and uses the returned method once. The default is the same method.
+    /// *Implement* it if transfers depend on the body alone, so that they need not be computed again.
+    fn for_other_contact(&self, first: &Self::State) -> Self {
+        let _ = first;
+        self.clone()
+    }
+
     /// Returns the state of a step after a change of contact: the nodes are the same, and the pattern
     /// `before` becomes `after`.
     fn carried(&self, state: &Self::State, before: &Pattern, after: &Pattern) -> Self::State {

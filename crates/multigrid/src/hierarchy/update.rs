@@ -57,6 +57,14 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Update<T> f
 }
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
+    /// Returns the state of the first step if a build for `system` may use it: the elastic pattern is the same.
+    fn kept_state(&self, system: &System<'_, T>) -> Option<&C::State> {
+        let keep = self.recipe.keep != Keep::Nothing;
+        let first =
+            self.levels.first().filter(|_| keep && Pattern::same(system.matrix.pattern(), &self.elastic));
+        first.map(|level| &level.host.coarse.state)
+    }
+
     /// Updates all levels to new values of the finest matrix. Another pattern causes a build.
     fn follow(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<Reused, SetupError> {
         let same = finest.block().0 == self.block && Pattern::same(finest.pattern(), &self.pattern);
@@ -66,7 +74,12 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             if !Pattern::same(system.matrix.pattern(), &self.elastic) {
                 recipe.coarsening = recipe.coarsening.for_another_pattern();
             }
+            let method = recipe.coarsening.clone();
+            if let Some(first) = self.kept_state(&system) {
+                recipe.coarsening = method.for_other_contact(first);
+            }
             *self = Self::build(recipe, system, &self.on)?;
+            self.recipe.coarsening = method;
             return Ok(if same { Reused::Rest { redone: 1, of: 1 } } else { Reused::Nothing });
         }
         let (last, mut seconds) = (self.levels.len(), Seconds::default());

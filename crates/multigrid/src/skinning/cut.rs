@@ -106,6 +106,7 @@ impl Field {
             self.reach(node, 0.0, j as u32);
         }
         self.spread(graph);
+        self.leave_alone(graph, region.iter().copied());
         region.into_iter().map(|i| (Far(f64::INFINITY), Reverse(i))).collect()
     }
 }

@@ -72,16 +72,26 @@ impl Ord for Far {
     }
 }
 
+impl Lengths<'_> {
+    /// Whether a node has no edge to another node, as a fixed node. Such a node needs no handle, because
+    /// smoothers solve it alone.
+    pub(super) fn alone(&self, i: usize) -> bool {
+        self.pattern.row(i).iter().all(|&j| j as usize == i)
+    }
+}
+
 impl Handles {
     /// Chooses the handles, first those of `given`. `counts` is the number of handles of each level, from
     /// fine to coarse.
     ///
     /// A count is at most the number of nodes at different positions, and at least the number of components
-    /// of the graph, because each component gets a handle. The same graph gives the same handles. *Cost*: one
-    /// update of distances per handle. Each doubling of the number of handles takes about n log n steps.
+    /// of the graph, because each component gets a handle. Nodes without edges get none. The same graph gives
+    /// the same handles. *Cost*: one update of distances per handle. Each doubling of the number of handles
+    /// takes about n log n steps.
     pub(super) fn sample(graph: &Lengths<'_>, counts: &[usize], given: &[u32]) -> Self {
         let nodes = graph.pattern.rows();
         let mut field = Field::new(nodes);
+        field.leave_alone(graph, 0..nodes as u32);
         let mut farthest: BinaryHeap<(Far, Reverse<u32>)> =
             (0..nodes as u32).map(|i| (Far(f64::INFINITY), Reverse(i))).collect();
         let (mut order, mut fields, mut reached) = (Vec::<u32>::new(), Vec::new(), Vec::new());
@@ -138,6 +148,16 @@ impl Field {
             distance: vec![f64::INFINITY; nodes],
             nearest: vec![u32::MAX; nodes],
             front: BinaryHeap::new(),
+        }
+    }
+
+    /// Takes nodes without edges that no handle reaches out of the search. They are counted to handle 0, with
+    /// weight 0.
+    pub(super) fn leave_alone(&mut self, graph: &Lengths<'_>, nodes: impl IntoIterator<Item = u32>) {
+        for i in nodes.into_iter().map(|i| i as usize) {
+            if self.distance[i] == f64::INFINITY && graph.alone(i) {
+                (self.distance[i], self.nearest[i]) = (0.0, 0);
+            }
         }
     }
 

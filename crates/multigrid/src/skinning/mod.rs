@@ -52,24 +52,28 @@ pub use weights::Weights;
 
 /// Skinning-space multigrid: handles move their nodes by affine maps of the rest positions.
 ///
-/// Handles are farthest points of the elastic graph, and each node is moved by its nearest handle. *Use* for
+/// Handles are farthest points of the elastic graph, and each node is moved by its nearest handle. Nodes
+/// without couplings, as fixed nodes, have no handle. *Use* for
 /// elastic bodies and sheets with known rest positions, if values change in every step: P is computed once,
 /// and an update only computes products. *Not* if positions are unknown, or if the matrix is not the
 /// stiffness of a body. *Cost*: each doubling of the number of handles takes about n log n steps to sample.
-/// *Memory*: P stores 4 numbers per node. Coarse blocks are 12 x 12 for blocks of 3, 6 x 6 for blocks of 2,
+/// *Memory*: P stores 4 numbers per node; rest positions take 24 bytes per node, and the distances to handles,
+/// from which a cut starts, 12 bytes per node and level. Coarse blocks are 12 x 12 for blocks of 3, 6 x 6 for blocks of 2,
 /// and 4 x 4 for scalars.
 ///
-/// A build fails without rest positions, for blocks of other sizes, and if `handles` do not decrease.
+/// *Errors* of a build: no rest positions, blocks of other sizes, nodes that do not exist, `handles` that do not
+/// decrease or are fewer than the parts of the body or than `given`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skinning {
-    /// The number of handles of each level, from fine to coarse and decreasing; if empty, it is computed from the
-    /// number of nodes.
+    /// The number of handles of each level, from fine to coarse and decreasing, at least one for each part of
+    /// the body; if empty, it is computed from the number of nodes, and each part gets a handle.
     pub handles: Vec<usize>,
     /// The number of nodes per handle of the first coarse level, if `handles` is empty.
     pub nodes_per_handle: usize,
     /// The number of handles of a level per handle of the next coarser level, if `handles` is empty.
     pub handles_per_handle: usize,
-    /// The nodes that are chosen as handles before all other nodes.
+    /// Ω of the coarsest level: the nodes that are chosen as handles before all other nodes. The coarsest level
+    /// has at least as many handles. A node at the position of an earlier one is left out.
     pub given: Vec<u32>,
     /// The metric in which farthest points are chosen.
     pub sampling: Sampling,
@@ -119,6 +123,8 @@ impl Default for Skinning {
 #[derive(Clone, Debug)]
 pub struct Controlled {
     handles: Arc<Handles>,
+    /// The rest positions of all nodes.
+    rest: Arc<[[f64; 3]]>,
     /// The coarse level of this step; 0 is the level below the finest.
     level: usize,
     moments: Vec<Moments>,
@@ -132,10 +138,11 @@ impl Controlled {
         &self.handles
     }
 
-    fn new(handles: Arc<Handles>, level: usize, moments: Vec<Moments>, axes: usize) -> Self {
+    /// Returns the state with the directions that follow from `moments`.
+    fn still(self, axes: usize) -> Self {
         let of = |(j, m): (usize, &Moments)| m.null_space(axes).into_iter().map(move |n| (j as u32, n));
-        let still = moments.iter().enumerate().flat_map(of).collect();
-        Self { handles, level, moments, still }
+        let still = self.moments.iter().enumerate().flat_map(of).collect();
+        Self { still, ..self }
     }
 }
 
@@ -167,6 +174,12 @@ impl<T: Real> Coarsening<T> for Skinning {
         Self { cut: None, ..self.clone() }
     }
 
+    /// Keeps the rest positions and the handles of the build.
+    fn for_other_contact(&self, first: &Controlled) -> Self {
+        let cut = Some(Cut { handles: first.handles.clone(), touched: Vec::new() });
+        Self { rest: Some(first.rest.clone()), cut, ..self.clone() }
+    }
+
     fn has_term(&self, above: Option<&Controlled>) -> bool {
         above.is_some_and(|above| !above.still.is_empty())
     }
@@ -195,8 +208,10 @@ impl<T: Real> Coarsening<T> for Skinning {
     }
 
     fn state_bytes(&self, state: &Controlled) -> usize {
-        let handles = if state.level == 0 { state.handles.bytes() } else { 0 }; // shared by all levels
-        handles + size_of_val(&state.moments[..]) + size_of_val(&state.still[..])
+        // Handles and rest positions are shared by all levels.
+        let shared = state.handles.bytes() + size_of_val(&state.rest[..]);
+        let shared = if state.level == 0 { shared } else { 0 };
+        shared + size_of_val(&state.moments[..]) + size_of_val(&state.still[..])
     }
 
     fn name(&self) -> &'static str {
@@ -209,38 +224,46 @@ impl Skinning {
     fn first<T: Real>(&self, fine: &Grid<'_, T>) -> Result<Option<Coarse<T, Controlled>>, SetupError> {
         let a = fine.a;
         let (nodes, b) = (a.pattern().rows(), a.block().0);
-        let rest =
-            self.rest.as_deref().or(fine.positions).ok_or(SetupError::NoPositions { method: "skinning" })?;
+        let rest = self.rest.clone().or_else(|| fine.positions.map(Arc::from));
+        let rest = rest.ok_or(SetupError::NoPositions { method: "skinning" })?;
         if rest.len() != nodes {
             let what = "rest positions (one per block row)";
             return Err(Error::Shape { what, expected: nodes, found: rest.len() }.into());
         }
         if !(1..=3).contains(&b) {
-            let (what, expected) = ("unknowns of a node, for affine motions of space,", 3);
-            return Err(Error::Shape { what, expected, found: b }.into());
+            let (name, range) = ("the block size of the matrix", "1, 2 or 3 for affine motions");
+            return Err(Error::Parameter { name, value: b as f64, range }.into());
         }
         if let Some(found) = self.cut.as_ref().map(|cut| cut.handles.nodes()).filter(|&old| old > nodes) {
             let what = "nodes of the handles before a cut (at most those after it)";
             return Err(Error::Shape { what, expected: nodes, found }.into());
         }
         let cut = self.cut.iter().flat_map(|cut| cut.touched.iter().chain(&cut.handles.order));
-        if let Some(&node) = self.given.iter().chain(cut).find(|&&i| i as usize >= nodes) {
-            let what = "nodes that are given as handles or by a cut";
-            return Err(Error::Shape { what, expected: nodes, found: node as usize + 1 }.into());
+        for (what, list) in [("Skinning::given", &self.given), ("Skinning::cut", &cut.copied().collect())] {
+            if let Some(node) = list.iter().map(|&i| i as usize).find(|&i| i >= nodes) {
+                return Err(SetupError::NoNode { what, node, nodes });
+            }
         }
         let counts = self.counts(nodes)?;
         let cut = self.cut.as_ref();
         // After a cut the old frame, so that old and new distances have one unit.
-        let frame = cut.map_or_else(|| Frame::of(rest), |cut| Ok(cut.handles.frame))?;
-        let x = frame.positions(rest)?;
+        let frame = cut.map_or_else(|| Frame::of(&rest), |cut| Ok(cut.handles.frame))?;
+        let x = frame.positions(&rest)?;
         if nodes == 0 || counts.is_empty() {
             return Ok(None);
         }
         let graph = edge_lengths(self.sampling, fine.elastic.unwrap_or(a), &x);
         let handles = Arc::new(match cut {
-            None => Handles { frame, ..Handles::sample(&graph.view(), &counts, &self.given) },
+            None => {
+                let handles = Handles { frame, ..Handles::sample(&graph.view(), &counts, &self.given) };
+                self.enough(&handles)?;
+                handles
+            }
             Some(cut) => cut.handles.after_cut(&graph.view(), &cut.touched),
         });
+        if handles.order.is_empty() {
+            return Ok(None); // every node is alone
+        }
         let (pattern, weights) = weights::weights(self.weights, &graph.view(), &handles)?;
         let axes = if b == 2 { 2 } else { 3 };
         let spanned = if self.coordinates == Coordinates::Affine { axes } else { 0 };
@@ -250,28 +273,57 @@ impl Skinning {
             for at in pattern.range(i) {
                 let w = weights[at];
                 values.extend(x[..spanned].iter().map(|x| T::of(w * x)).chain([T::of(w)]));
+                if w == 0.0 {
+                    continue;
+                }
                 if let Some(moments) = moments.get_mut(pattern.indices()[at] as usize) {
                     moments.add(*x, w);
                 }
             }
         }
         let u = Bsr::new(Arc::new(pattern), (1, spanned + 1), values)?;
-        let state = Controlled::new(handles, 0, moments, axes);
+        let state = Controlled { handles, rest, level: 0, moments, still: Vec::new() }.still(axes);
         Ok(Some(step(Prolongation::weights(u, b)?, state, &x)))
+    }
+
+    /// Checks that given numbers of handles are enough for all parts of the body.
+    fn enough(&self, handles: &Handles) -> Result<(), SetupError> {
+        for (level, &given) in self.handles.iter().enumerate() {
+            let parts = handles.count(level);
+            if parts > given {
+                return Err(SetupError::Handles { level: level + 1, handles: given, parts });
+            }
+        }
+        Ok(())
     }
 
     /// Returns the number of handles of each level, from fine to coarse.
     fn counts(&self, nodes: usize) -> Result<Vec<usize>, Error> {
+        let [first, next] = [self.nodes_per_handle, self.handles_per_handle];
+        let parameters = [
+            ("Skinning::handles", self.handles.iter().copied().find(|&k| k == 0), "at least 1 on each level"),
+            ("Skinning::nodes_per_handle", Some(first).filter(|&k| k == 0), "at least 1"),
+            ("Skinning::handles_per_handle", Some(next).filter(|&k| k < 2), "at least 2"),
+        ];
+        for (name, wrong, range) in parameters {
+            if let Some(value) = wrong {
+                return Err(Error::Parameter { name, value: value as f64, range });
+            }
+        }
         if let Some(pair) = self.handles.windows(2).find(|pair| pair[0] <= pair[1]) {
             let range = "below the number of the finer level (give the levels from fine to coarse)";
             return Err(Error::Parameter { name: "Skinning::handles", value: pair[1] as f64, range });
         }
-        if !self.handles.is_empty() {
-            return Ok(self.handles.iter().map(|&k| k.clamp(1, nodes.max(1))).collect());
+        let given = self.given.len();
+        if let Some(&last) = self.handles.last() {
+            if last < given {
+                let range = "at least the number of given nodes on the coarsest level";
+                return Err(Error::Parameter { name: "Skinning::handles", value: last as f64, range });
+            }
+            return Ok(self.handles.iter().map(|&k| k.min(nodes)).collect());
         }
-        let first = nodes.div_ceil(self.nodes_per_handle.max(1));
-        let next = |k: &usize| (*k > 4).then_some(k.div_ceil(self.handles_per_handle.max(2)));
-        Ok(std::iter::successors(Some(first), next).collect())
+        let next = |k: &usize| (*k > given.max(4)).then_some(k.div_ceil(next).max(given));
+        Ok(std::iter::successors(Some(nodes.div_ceil(first).max(given)), next).collect())
     }
 }
 
@@ -289,9 +341,10 @@ fn below<T: Real>(
     above.moments.iter().zip(controls).for_each(|(m, &j)| moments[j as usize].join(m));
     let axes = if k == 6 { 2 } else { 3 };
     let p = Prolongation::identities(Arc::new(pattern), k)?;
-    let state = Controlled::new(handles, level, moments, axes);
-    let positions = fine.positions.map(<[_]>::to_vec).unwrap_or_default();
-    Ok(Some(Coarse { positions: Some(positions[..count].to_vec()), ..Coarse::new(p, state) }))
+    let rest = above.rest.clone();
+    let state = Controlled { handles, rest, level, moments, still: Vec::new() }.still(axes);
+    let positions = fine.positions.and_then(|x| x.get(..count)).map(<[_]>::to_vec);
+    Ok(Some(Coarse { positions, ..Coarse::new(p, state) }))
 }
 
 /// Returns a step whose coarse nodes are the handles at their rest positions.

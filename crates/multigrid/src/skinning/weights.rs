@@ -2,7 +2,7 @@
 //!
 //! | symbol | here |
 //! |---|---|
-//! | ω_ij | the weight of handle j at node i; Σ_j ω_ij = 1 |
+//! | ω_ij | the weight of handle j at node i; Σ_j ω_ij = 1, or 0 for a node without edges |
 //! | ℓ_ij | the length of the edge between nodes i and j |
 //! | L | the graph Laplacian: −1/ℓ_ij for an edge, and row sums of 0 |
 
@@ -41,7 +41,9 @@ pub(super) fn weights(
     match kind {
         Weights::Constant => {
             let pattern = Pattern::new(count, (0..=nodes).collect(), handles.controls[0].clone())?;
-            Ok((pattern, vec![1.0; nodes]))
+            let held = |(i, &j): (usize, &u32)| handles.order[j as usize] as usize == i || !graph.alone(i);
+            let weights = handles.controls[0].iter().enumerate().map(|of| f64::from(u8::from(held(of))));
+            Ok((pattern, weights.collect()))
         }
         Weights::Harmonic => {
             let rows = harmonic(graph, &handles.order[..count])?;
@@ -63,7 +65,7 @@ fn harmonic(graph: &Lengths<'_>, handles: &[u32]) -> Result<Vec<Vec<(u32, f64)>>
     let mut handle_of = vec![u32::MAX; nodes];
     handles.iter().enumerate().for_each(|(j, &i)| handle_of[i as usize] = j as u32);
     let mut free_of = vec![u32::MAX; nodes];
-    let free: Vec<usize> = (0..nodes).filter(|&i| handle_of[i] == u32::MAX).collect();
+    let free: Vec<usize> = (0..nodes).filter(|&i| handle_of[i] == u32::MAX && !graph.alone(i)).collect();
     free.iter().enumerate().for_each(|(f, &i)| free_of[i] = f as u32);
     let mut rows: Vec<Vec<(u32, f64)>> =
         handle_of.iter().map(|&j| if j == u32::MAX { Vec::new() } else { vec![(j, 1.0)] }).collect();

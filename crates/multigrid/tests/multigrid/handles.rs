@@ -48,8 +48,9 @@ fn farthest_points_of_a_line_halve_it() {
 
 #[test]
 fn every_component_gets_a_handle_on_every_level() {
-    let handles = sample(&line(8, Some(3)), &[3, 1], &[]);
-    assert_eq!(handles.count(1), 2, "more than asked for");
+    let skinning = Skinning { nodes_per_handle: 1, handles_per_handle: 8, ..Skinning::default() };
+    let handles = step(&skinning, &line(8, Some(3)), 1.0).state.handles().clone();
+    assert_eq!(handles.count(1), 2, "one for eight nodes, but two parts");
     assert!(handles.controls[0].iter().enumerate().all(|(i, &h)| (i < 3) == (handles.order[h as usize] < 3)));
 }
 
@@ -58,6 +59,42 @@ fn given_handles_come_first() {
     let handles = sample(&line(9, None), &[4, 2], &[4, 5]);
     assert_eq!(handles.order[..2], [4, 5]);
     assert_eq!(handles.count(1), 2);
+    // Without numbers, the given nodes are the coarsest level.
+    let skinning = Skinning { nodes_per_handle: 1, given: vec![1, 3, 5, 6, 7, 8], ..Skinning::default() };
+    let handles = step(&skinning, &line(9, None), 1.0).state.handles().clone();
+    assert_eq!((handles.count(0), handles.count(1)), (9, 6));
+    assert_eq!(handles.order[..6], skinning.given);
+}
+
+/// A level below the finest can be coarsened without positions.
+#[test]
+fn positions_of_handles_are_optional() {
+    let skinning = Skinning { handles: vec![4, 2], ..Skinning::default() };
+    let first = step(&skinning, &line(9, None), 1.0);
+    let next = skinning.coarsen(&Grid::new(&line(4, None)), Some(&first.state)).unwrap().unwrap();
+    assert_eq!((next.prolongation.shape(), next.positions), ((4, 2), None));
+}
+
+/// Nodes without edges get no handle, with both kinds of weights, and their rows of P are zero.
+#[test]
+fn nodes_alone_have_no_handle() {
+    let alone = |i: usize| i % 4 == 3;
+    let joined = |i: usize, j: usize| i == j || (i.abs_diff(j) <= 2 && !alone(i) && !alone(j));
+    let entry = |i: usize, j: usize| (i as u32, j as u32, if i == j { 4.0 } else { -1.0 });
+    let pairs = (0..16).flat_map(|i| (0..16).map(move |j| (i, j)));
+    let entries: Vec<_> = pairs.filter(|&(i, j)| joined(i, j)).map(|(i, j)| entry(i, j)).collect();
+    let a = assembly::from_triplets(16, 16, &entries).unwrap();
+    for weights in [Weights::Constant, Weights::Harmonic] {
+        let coarse = step(&Skinning { handles: vec![3], weights, ..Skinning::default() }, &a, 1.0);
+        let handles = coarse.state.handles();
+        assert!(handles.count(0) == 3 && handles.order.iter().all(|&i| !alone(i as usize)));
+        let (p, values) = (coarse.prolongation.pattern(), coarse.prolongation.values());
+        let zero = |i: usize| p.range(i).all(|at| values[4 * at..4 * at + 4].iter().all(|&v| v == 0.0));
+        assert!((0..16).all(|i| zero(i) == alone(i)));
+    }
+    let none = assembly::from_triplets(4, 4, &[0, 1, 2, 3].map(|i| (i, i, 1.0))).unwrap();
+    let fine = Grid { positions: Some(&[[0.0; 3]; 4]), ..Grid::new(&none) };
+    assert!(Skinning::default().coarsen(&fine, None).unwrap().is_none());
 }
 
 /// A node at the position of a handle does not become a handle, so that every handle controls a node.

@@ -30,6 +30,18 @@ fn rest_positions_are_read_once() {
     let moved: Vec<[f64; 3]> = p.positions.iter().map(|x| x.map(|c| 3.0 - c * c)).collect();
     m.update(System { positions: Some(&moved), ..System::from(&p.matrix) }).unwrap();
     assert_eq!(m.prolongation(0).unwrap(), &before);
+
+    // A new pair builds coarse matrices anew, with the same handles, from positions that are not rest positions.
+    let handles = m.state(0).unwrap().handles().clone();
+    let mut contact = Contacts::new(p.positions.len(), 3).unwrap();
+    contact.assemble(&[Stencil::point_point(0, 99)], &[1e3, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]).unwrap();
+    let touching = System { contact: Some(&contact), ..System::from(&p.matrix) };
+    for positions in [Some(&moved[..]), None] {
+        m.update(System { positions, ..touching }).unwrap();
+        assert_eq!((m.prolongation(0).unwrap(), m.state(0).unwrap().handles()), (&before, &handles));
+        m.update(System { positions, ..System::from(&p.matrix) }).unwrap();
+        assert_eq!(m.prolongation(0).unwrap(), &before);
+    }
 }
 
 /// Eight cubes of alternating stiffness, with a contrast of 1000, and handles much smaller than a cube.
@@ -104,15 +116,34 @@ fn what_is_missing_is_named() {
     let alone = Multigrid { coarse_size: 10, ..Multigrid::skinning() };
     assert_eq!(alone.build(&p.matrix, &on).err(), Some(SetupError::NoPositions { method: "skinning" }));
     let with = |coarsening| Multigrid { coarsening, coarse_size: 10, ..Multigrid::skinning() };
-    for coarsening in [
-        Skinning { rest: Some(Arc::new([[0.0; 3]; 2])), ..Skinning::default() },
-        Skinning { rest: Some(vec![[f64::NAN; 3]; 64].into()), ..Skinning::default() },
-        Skinning { given: vec![64], ..Skinning::default() },
-        Skinning { handles: vec![4, 20], ..Skinning::default() },
-        Skinning { handles: vec![20, 20], ..Skinning::default() },
-    ] {
-        assert!(with(coarsening).build(system(&p, &p.matrix), &on).is_err());
+    let default = Skinning::default;
+    let cases = [
+        (Skinning { rest: Some(Arc::new([[0.0; 3]; 2])), ..default() }, "rest positions (one per block row)"),
+        (Skinning { rest: Some(vec![[f64::NAN; 3]; 64].into()), ..default() }, "rest positions"),
+        (Skinning { given: vec![3, 64], ..default() }, "node 64 of Skinning::given does not exist"),
+        (Skinning { handles: vec![4, 20], ..default() }, "Skinning::handles is 20"),
+        (Skinning { handles: vec![20, 20], ..default() }, "Skinning::handles is 20"),
+        (Skinning { handles: vec![20, 0], ..default() }, "Skinning::handles is 0"),
+        (Skinning { handles: vec![20, 2], given: vec![1, 2, 3], ..default() }, "Skinning::handles is 2"),
+        (Skinning { nodes_per_handle: 0, ..default() }, "Skinning::nodes_per_handle is 0"),
+        (Skinning { handles_per_handle: 1, ..default() }, "Skinning::handles_per_handle is 1"),
+    ];
+    for (coarsening, text) in cases {
+        let error = with(coarsening).build(system(&p, &p.matrix), &on).err().expect(text).to_string();
+        assert!(error.contains(text), "{error}");
     }
+    let four: Vec<_> = (0..8).flat_map(|i| [(i, i, 2.0), (i, i ^ 1, -1.0)]).collect();
+    let four = assembly::from_triplets(8, 8, &four).unwrap();
+    let few = with(Skinning { handles: vec![8, 2], ..default() });
+    let few = Multigrid { coarse_size: 0, ..few };
+    let positions: Vec<[f64; 3]> = (0..8).map(|i| [f64::from(i), 0.0, 0.0]).collect();
+    let error = few.build(System { positions: Some(&positions), ..System::from(&four) }, &on).err();
+    assert!(
+        error
+            .unwrap()
+            .to_string()
+            .contains("4 parts without couplings between them, but coarse level 2 has 2")
+    );
 }
 
 /// For A = a ⊗ I₃, the scalar hierarchy needs as many iterations as the hierarchy of blocks. A block that
@@ -208,9 +239,15 @@ fn a_failed_update_leaves_the_matrices_with_terms() {
     let p = cloth(21, 0.01).unwrap();
     let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
     let coarsest = Coarsest::Iterative(JacobiCg::default());
+    let flat: Arc<[[f64; 3]]> = p.positions.iter().map(|x| [x[0], 0.0, x[2]]).collect();
+    let with = |handles: &[usize]| Skinning {
+        handles: handles.to_vec(),
+        rest: Some(flat.clone()),
+        ..Skinning::default()
+    };
     for recipe in [
-        Multigrid { smoothing, ..Multigrid::skinning_levels(&[60, 10]) },
-        Multigrid { smoothing, coarsest, ..Multigrid::skinning_levels(&[60]) },
+        Multigrid { smoothing, coarsening: with(&[60, 10]), ..Multigrid::skinning_levels(&[]) },
+        Multigrid { smoothing, coarsest, coarsening: with(&[60]), ..Multigrid::skinning_levels(&[]) },
     ] {
         let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
         let seen = |m: &Hierarchy<f64, Cpu, Skinning>| -> Vec<Option<Bsr<f64>>> {
