@@ -11,6 +11,7 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use coarsen::backend::Componentwise;
 use coarsen::elastic::{Curvature, Potential};
 use coarsen::follow::{Follower, Hosted};
 use coarsen::optimize::{DescentOutcome, Iterate, Verdict};
@@ -110,7 +111,8 @@ fn picture<P: Potential + 'static>(
     plot::write(&format!("book/src/methods/{file}.svg"), title, last, &curves)
 }
 
-/// Fig. 8: sheets of n x n vertices by a factor, by skinning, and by Newton's method.
+/// Fig. 8: sheets of n x n vertices by a factor of a in A = a ⊗ I₃, by skinning of a and of A, and by Newton's
+/// method.
 pub(crate) fn sheets(sizes: &[usize]) -> Outcome<()> {
     println!(
         "| vertices | method | setup s | update s | MiB | s to {} |",
@@ -129,14 +131,24 @@ pub(crate) fn sheets(sizes: &[usize]) -> Outcome<()> {
         };
         let system = System { positions: Some(&rest), ..System::from(&a) };
         let begin = Instant::now();
-        let mut factor = Direct::default().factor(&a)?;
+        let mut factor = Componentwise { scalar: Direct::default() }.build(&a, &Cpu::new())?;
         let setup = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
-        factor.refactor(&a)?;
+        factor.update(&a)?;
         let update = begin.elapsed().as_secs_f64();
-        let mib = Direct::default().estimate(&a)?.1.bytes as f64 / f64::from(1 << 20);
-        let solve: Solve = Box::new(move |r, d| Ok(factor.solve(r, d).map(drop)?));
-        row("factor", [setup, update, mib], &iterate(&make, &moment, solve, None, 5.0)?);
+        let mib = Direct::default().estimate(&component(&a)?)?.1.bytes as f64 / f64::from(1 << 20);
+        row("factor", [setup, update, mib], &iterate(&make, &moment, by(factor), None, 5.0)?);
+        let begin = Instant::now();
+        let mut each = Componentwise { scalar: Multigrid::skinning() }.build(system, &Cpu::mixed())?;
+        let setup = begin.elapsed().as_secs_f64();
+        let begin = Instant::now();
+        each.update(system)?;
+        let update = begin.elapsed().as_secs_f64();
+        let scalar = component(&a)?;
+        let system_of_scalars = System { positions: Some(&rest), ..System::from(&scalar) };
+        let bytes = Multigrid::skinning().build(system_of_scalars, &Cpu::mixed())?.bytes();
+        let mib = bytes as f64 / f64::from(1 << 20);
+        row("skinning, 4 x 4", [setup, update, mib], &iterate(&make, &moment, by(each), None, 5.0)?);
         let begin = Instant::now();
         let mut m = Multigrid::skinning().build(system, &Cpu::mixed())?;
         let setup = begin.elapsed().as_secs_f64();
@@ -148,6 +160,12 @@ pub(crate) fn sheets(sizes: &[usize]) -> Outcome<()> {
         row("Newton, skinning", [setup, update, mib], &newton(&make, &moment, 5.0)?);
     }
     Ok(())
+}
+
+/// The matrix a of A = a ⊗ I₃.
+fn component(a: &Bsr<f64>) -> Outcome<Bsr<f64>> {
+    let values = a.values().chunks_exact(9).map(|block| block[0]).collect();
+    Ok(Bsr::new(a.pattern().clone(), (1, 1), values)?)
 }
 
 /// Plays the first frames with four iterations each, and computes g(x*).

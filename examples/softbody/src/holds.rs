@@ -38,22 +38,19 @@ impl Hold {
     }
 }
 
-/// The attachments of a scene in the current frame.
+/// The attachments of a scene.
 pub(crate) struct Holds {
     list: Vec<Hold>,
-    /// For each attachment, whether it is active.
-    active: Vec<bool>,
 }
 
 impl Holds {
-    /// Returns attachments that are all inactive.
     pub(crate) fn new(list: Vec<Hold>) -> Self {
-        Self { active: vec![false; list.len()], list }
+        Self { list }
     }
 
     /// Sets the pins of a frame, where x are the positions before it. `anchors` has the positions of the
-    /// nodes at the start of each attachment. Returns whether attachments began or ended, which changes the
-    /// Hessian.
+    /// nodes at the start of each attachment. Returns whether attachments begin or end with this frame, which
+    /// changes the Hessian.
     ///
     /// # Errors
     /// [`BodyError`] for a pin that is not valid.
@@ -65,12 +62,11 @@ impl Holds {
         anchors: &mut [Vec<[f64; 3]>],
         pins: &mut Attachments,
     ) -> Result<bool, BodyError> {
-        let now: Vec<bool> = self.list.iter().map(|hold| hold.frames.contains(&frame)).collect();
-        let changed = now != self.active;
-        for (hold, _) in self.list.iter().zip(&now).filter(|(_, now)| !**now) {
+        let holds = |hold: &&Hold| hold.frames.contains(&frame);
+        for hold in self.list.iter().filter(|hold| !holds(hold)) {
             hold.nodes.iter().for_each(|&node| _ = pins.release(node as usize));
         }
-        for ((hold, anchors), _) in self.list.iter().zip(anchors).zip(&now).filter(|(_, now)| **now) {
+        for (hold, anchors) in self.list.iter().zip(anchors).filter(|(hold, _)| holds(hold)) {
             if anchors.is_empty() {
                 let at = |&node: &u32| std::array::from_fn(|k| x[3 * node as usize + k]);
                 anchors.extend(hold.nodes.iter().map(at));
@@ -80,8 +76,7 @@ impl Holds {
                 pins.attach(node as usize, hold.target(anchor, time), hold.stiffness)?;
             }
         }
-        self.active = now;
-        Ok(changed)
+        Ok(self.list.iter().any(|hold| holds(&hold) != hold.frames.contains(&(frame - 1))))
     }
 }
 

@@ -69,6 +69,8 @@ pub(crate) struct Stepper<B: Place<Real = f64>> {
     /// Set when pins are added or removed.
     stale: Rc<Cell<bool>>,
     clock: Clock,
+    /// The seconds of the build of the solver, until a frame counts them.
+    built: f64,
     masses: Vec<f64>,
     gravity: [f64; 3],
     /// x at the place, and the next x on the host.
@@ -90,10 +92,12 @@ impl<B: Place<Real = f64>> Stepper<B> {
         let mut anchors = state.anchors.clone(); // those of the next frame, which `step` finds again
         holds.set(state.frame + 1, method.dt, &state.x, &mut anchors, pins(&mut f.potential))?;
 
+        let start = Instant::now();
         let solver = match method.solver {
             Solver::Auto => choose(f.system_at(&state.x)?.system())?,
             given => given,
         };
+        let choice = start.elapsed();
         let recipe = solver.recipe(&method.levels, Arc::from(positions), on, &clock);
         let search: Box<dyn LineSearch<f64>> = match method.integrator {
             Integrator::Ncg => Box::new(MoreThuente::tight()),
@@ -112,8 +116,8 @@ impl<B: Place<Real = f64>> Stepper<B> {
         };
         let (f, rule) = rule(f, method, recipe, stale.clone(), &state.x, on)?;
         let (x, next) = (on.vector(&state.x)?, state.x.clone());
-        clock.take(); // the setup here does not count for a step
-        Ok(Self { on: on.clone(), f, rule, descent, holds, stale, clock, masses, gravity, x, next })
+        let built = (choice + clock.take()).as_secs_f64();
+        Ok(Self { on: on.clone(), f, rule, descent, holds, stale, clock, built, masses, gravity, x, next })
     }
 
     /// Computes the next frame.
@@ -149,6 +153,8 @@ impl<B: Place<Real = f64>> Stepper<B> {
         state.frame = frame;
         let seconds = start.elapsed().as_secs_f64();
         let setup = self.clock.take().as_secs_f64();
+        let solve = (seconds - setup).max(0.0);
+        let setup = setup + std::mem::take(&mut self.built);
 
         let forces = &mut self.f.objective.potential;
         let pins = self::pins(forces);
@@ -166,7 +172,7 @@ impl<B: Place<Real = f64>> Stepper<B> {
             outer: report.iterations,
             inner: report.inner,
             setup,
-            solve: (seconds - setup).max(0.0),
+            solve,
             outcome: report.outcome.name().to_owned(),
             ..state.row(forces, &self.masses, self.gravity, h)
         })

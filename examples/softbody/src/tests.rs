@@ -327,6 +327,10 @@ fn faults_of_scene_files_are_named() {
             "[[body]]\nmesh = \"sheet:3\"\nmaterial = \"arap\"\n".to_owned(),
             &["body 0", "sheet:3", "mass-spring"],
         ),
+        (
+            format!("contact = true\n[[body]]\nmesh = \"sheet:3\"\n{body}"),
+            &["body 0", "sheet", "contact = false"],
+        ),
     ] {
         let message = message(&text);
         assert!(expected.iter().all(|word| message.contains(word)), "{text}\n{message}");

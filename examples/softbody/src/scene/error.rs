@@ -116,6 +116,15 @@ pub(crate) enum SceneError {
         /// What is wrong with it.
         source: ContactError,
     },
+    /// A sheet in a scene with contact between bodies.
+    #[error(
+        "body {index} (from 0) is a sheet, which has no contact with bodies here; set contact = false to let bodies \
+         pass through each other, or use the example cloth"
+    )]
+    NoContact {
+        /// Which body.
+        index: usize,
+    },
     /// Bodies that cannot touch each other.
     #[error(transparent)]
     Contact(#[from] ContactError),

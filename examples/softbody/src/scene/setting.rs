@@ -50,7 +50,7 @@ impl FromStr for SceneChoice {
 pub(crate) struct Setting {
     /// The acceleration of all nodes, m/s².
     pub(crate) gravity: Option<[f64; 3]>,
-    /// Whether bodies of tetrahedra have contact with each other and with themselves; by default true if
+    /// Whether bodies, all of tetrahedra, have contact with each other and with themselves; by default true if
     /// there are several.
     pub(crate) contact: Option<bool>,
     /// The stiffness of contacts in N/m; by default ten times Young's modulus times the length of an edge.

@@ -110,7 +110,10 @@ impl World {
             let obstacle = solid.shape(0.0).and_then(|shape| Obstacle::new(n, shape, stiffness));
             parts.push(Part::Obstacle(obstacle.map_err(|source| SceneError::Obstacle { index, source })?));
         }
-        if setting.contact.unwrap_or(setting.body.len() > 1) && !whole.tetrahedra.is_empty() {
+        if setting.contact.unwrap_or(setting.body.len() > 1) {
+            if let Some(index) = meshes.iter().position(|mesh| mesh.tetrahedra.is_empty()) {
+                return Err(SceneError::NoContact { index });
+            }
             parts.push(Part::Contact(Box::new(BodyContact::new(&whole, &vec![false; n], stiffness)?)));
         }
         let hold = |(index, attachment): (usize, &Attachment)| {

@@ -23,6 +23,26 @@ fn attachments_of_a_scene_file_come_and_go() {
     check_balance(&rows, 1e-4);
 }
 
+/// Pins at rest do no work. Pins that are removed take their energy with them, wherever checkpoints are.
+#[test]
+fn work_does_not_depend_on_checkpoints() {
+    let folder = Folder::new("work");
+    let text = "[[attachment]]\nnodes = { top = 1.0 }\nuntil = 5\n\n\
+                [[attachment]]\nnodes = { list = [0] }\nfrom = 6\nvelocity = [0.0, 1.0, 0.0]\n";
+    let scene = folder.write("scene.toml", &format!("{BODY}{text}"));
+    let runs = ["4", "5", "20"].map(|checkpoint| {
+        let fixed = ["--scene", &scene, "--frames", "8", "--width", "0", "--tolerance", "1e-9"];
+        folder.run(&[&fixed[..], &["--checkpoint", checkpoint]].concat()).unwrap()
+    });
+    assert!(runs[0][..5].iter().all(|row| row.work == 0.0));
+    assert!(runs[0][5].work < -1e-3 && runs[0][8].work > runs[0][5].work);
+    for run in &runs[1..] {
+        for (a, b) in run.iter().zip(&runs[0]) {
+            assert!((a.work - b.work).abs() <= 1e-5 * b.work.abs(), "{a}\n{b}");
+        }
+    }
+}
+
 /// Attachments that would do nothing, or undo each other.
 #[test]
 fn attachments_without_an_effect_are_refused() {
