@@ -170,7 +170,7 @@ fn bodies(threads: usize) {
     for (name, mut direction) in ways {
         let mut scene = scene();
         let m = jacobi(&mut scene);
-        let Scene { body, start } = scene;
+        let Scene { body, start, .. } = scene;
         let weights = node_weights(&body.characteristic(), 3).unwrap();
         let (mut f, mut x) = (Hosted::new(body, m).projecting_on_demand(), start.clone());
         let mut descent = Descent::new(Backtracking::default(), Stop::relative(0.0));

@@ -40,7 +40,7 @@ pub(crate) struct Curve {
 pub(crate) fn run(names: &[&str]) {
     let scene = || Scene::bar_step(CELLS, [YOUNG; 2], STEP).expect("a bar");
     let least = {
-        let Scene { body, start: mut x } = scene();
+        let Scene { body, start: mut x, .. } = scene();
         let (mut f, mut direction, search) = method("newton-inexact", "sa", body, &x);
         let mut descent = Descent::new(search, Stop::relative(1e-9));
         descent.refresh = Refresh::Every(8);
@@ -56,7 +56,7 @@ pub(crate) fn run(names: &[&str]) {
         let curves: Vec<Curve> = INVERSES
             .into_iter()
             .map(|precond| {
-                let Scene { body, start: mut x } = scene();
+                let Scene { body, start: mut x, .. } = scene();
                 let begin = Instant::now();
                 let (mut f, mut direction, search) = method(name, precond, body, &x);
                 let mut points = Vec::new();

@@ -30,7 +30,7 @@ pub(crate) fn run() {
         // HOT uses one hierarchy, from the Hessian at the start. The other hierarchy is updated when the
         // descent becomes slower.
         let [once, refreshed] = [Refresh::Never, Refresh::WhenSlower(1)].map(|refresh| {
-            let Scene { body, start: mut x } = scene();
+            let Scene { body, start: mut x, .. } = scene();
             let norm = norm(&body);
             let (mut f, mut direction, search) = method("lbfgs", "sa-contrast", body, &x);
             let mut descent = Descent::new(search, Stop::absolute(TOLERANCE));
@@ -39,7 +39,7 @@ pub(crate) fn run() {
             descent.minimize(&mut f, &mut direction, &mut x, &mut ()).expect("a Hessian")
         });
         let newton = ["sa-contrast", "jacobi"].map(|precond| {
-            let Scene { mut body, start: mut x } = scene();
+            let Scene { mut body, start: mut x, .. } = scene();
             let norm = norm(&body);
             let m = inverse(precond, &mut body, &x);
             let stop = Stop { max_iterations: 20_000, ..Stop::default() };

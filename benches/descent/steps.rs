@@ -48,7 +48,8 @@ pub(crate) fn run(names: &[&str]) {
     );
     let (mut reference, mut unfinished): (Option<Vec<f64>>, Vec<&str>) = (None, Vec::new());
     for name in names {
-        let Scene { body, start: mut x } = Scene::stretched(&file.to_string_lossy(), STEP).expect("a mesh");
+        let Scene { body, start: mut x, .. } =
+            Scene::stretched(&file.to_string_lossy(), STEP).expect("a mesh");
         let begin = Instant::now();
         let (mut f, mut direction, search) = method(name, "sa", body, &x);
         let mut descent = Descent::new(search, Stop::absolute(TOLERANCE));

@@ -102,7 +102,7 @@ fn every_driver_finds_the_twisted_bar() {
     // With a constant matrix, convergence is as slow as with a Laplacian preconditioner for elasticity:
     // without inertia it takes thousands of steps.
     all_end_together(&DRIVERS[..8], |&(name, tight, driver)| {
-        let Scene { mut body, start: mut x } = Scene::bar_twist(3).unwrap();
+        let Scene { mut body, start: mut x, .. } = Scene::bar_twist(3).unwrap();
         let (mut direction, m) = (driver(&mut body, &x), sa(&mut body, &x));
         minimize(name, tight, &mut direction, &mut on_demand(body, m), &mut x, Stop::relative(1e-9));
         x
@@ -116,7 +116,7 @@ fn every_driver_takes_the_same_time_steps() {
     let Some(data) = common::data() else { return };
     let (file, h) = (data.join("meshes/ipc_sphere1K.msh.gz"), 1.0 / 30.0);
     all_end_together(&DRIVERS, |&(name, tight, driver)| {
-        let Scene { mut body, start: mut x } = Scene::stretched(file.to_str().unwrap(), h).unwrap();
+        let Scene { mut body, start: mut x, .. } = Scene::stretched(file.to_str().unwrap(), h).unwrap();
         let (mut direction, m) = (driver(&mut body, &x), sa(&mut body, &x));
         let mut f = on_demand(body, m);
         let (mut v, begin) = (vec![0.0; x.len()], std::time::Instant::now());
@@ -137,7 +137,7 @@ fn every_driver_takes_the_same_time_steps() {
 fn a_placed_body_is_the_same_body() {
     let stop = Stop::relative(1e-6);
     for newton in [true, false] {
-        let Scene { mut body, start } = Scene::bar_twist(3).unwrap();
+        let Scene { mut body, start, .. } = Scene::bar_twist(3).unwrap();
         let (m, idle) = (sa(&mut body, &start), || Follower::constant(Box::new(Identity)));
         let mut descent = Descent::new(Backtracking::default(), stop);
         descent.refresh = Refresh::Every(4);
@@ -165,7 +165,7 @@ fn a_placed_body_is_the_same_body() {
 /// If the transfer of a gradient to the backend fails, the gradient becomes NaN and the descent ends.
 #[test]
 fn a_gradient_that_is_not_written_is_not_a_number() {
-    let Scene { body, start } = Scene::bar_twist(2).unwrap();
+    let Scene { body, start, .. } = Scene::bar_twist(2).unwrap();
     let idle = Follower::constant(Box::new(Identity));
     let mut f = Placed::new(body, &start, idle, &Cpu::new()).unwrap();
     let mut g = vec![1.0; start.len()];
@@ -182,7 +182,7 @@ fn a_gradient_that_is_not_written_is_not_a_number() {
 #[test]
 fn stiff_parts_cost_few_iterations() {
     let iterations = [1e5, 1e10].map(|middle| {
-        let Scene { mut body, start: mut x } = Scene::bar_step(12, [1e5, middle], 1.0 / 30.0).unwrap();
+        let Scene { mut body, start: mut x, .. } = Scene::bar_step(12, [1e5, middle], 1.0 / 30.0).unwrap();
         let mut recipe = Multigrid::tamstorf();
         recipe.coarsening.prune = 1e-3;
         let m = Follower::build(&mut body, &x, move |system| {
@@ -385,7 +385,7 @@ fn round_off_is_known_near_zero() {
 #[test]
 fn threads_do_not_change_bits() {
     let evaluate = || {
-        let Scene { mut body, start } = Scene::bar_twist(5).unwrap();
+        let Scene { mut body, start, .. } = Scene::bar_twist(5).unwrap();
         let mut g = vec![0.0; start.len()];
         body.gradient(&start, &mut g);
         (body.value(&start).to_bits(), g, body.hessian(&start).clone())

@@ -27,12 +27,14 @@ const STRETCH: f64 = 1.5;
 /// The tolerance in m within which a node counts as lying in an end plane.
 const EDGE: f64 = 1e-6;
 
-/// An objective and a starting point.
+/// An objective, a starting point and the rest positions.
 pub struct Scene {
     /// The objective.
     pub body: ImplicitEuler<Tetrahedra<StableNeoHookean>>,
     /// The starting point.
     pub start: Vec<f64>,
+    /// The rest positions of the free nodes.
+    pub rest: Vec<f64>,
 }
 
 impl Scene {
@@ -48,8 +50,8 @@ impl Scene {
         let material = Lame::new(YOUNG, POISSON);
         let mut tetrahedra = Tetrahedra::new(StableNeoHookean, &mesh, &held, |_| material)?;
         tetrahedra.hold(&twisted);
-        let start = tetrahedra.free(&twisted);
-        Ok(Self { body: ImplicitEuler::equilibrium(tetrahedra)?, start })
+        let [start, rest] = [&twisted, &mesh.positions].map(|x| tetrahedra.free(x));
+        Ok(Self { body: ImplicitEuler::equilibrium(tetrahedra)?, start, rest })
     }
 
     /// Returns the implicit Euler step of `h` seconds of the same bar with one end held. Young's modulus is
@@ -74,7 +76,7 @@ impl Scene {
         let tetrahedra = Tetrahedra::new(StableNeoHookean, &mesh, &held, material)?;
         let angle = |x: f64| TURN * (x.min(1.0).powi(2) + (x - 3.0).max(0.0).powi(2));
         let turned: Vec<[f64; 3]> = mesh.positions.iter().map(|&p| about_axis(p, angle(p[0]))).collect();
-        Self::stepping(tetrahedra, &turned, h)
+        Self::stepping(tetrahedra, [&turned, &mesh.positions], h)
     }
 
     /// Returns the implicit Euler step of `h` seconds of the body of a mesh file, scaled to 1 m, and released
@@ -88,20 +90,20 @@ impl Scene {
         let tetrahedra =
             Tetrahedra::new(StableNeoHookean, &mesh, &vec![false; mesh.positions.len()], |_| material)?;
         let stretched: Vec<[f64; 3]> = mesh.positions.iter().map(|p| [p[0], STRETCH * p[1], p[2]]).collect();
-        Self::stepping(tetrahedra, &stretched, h)
+        Self::stepping(tetrahedra, [&stretched, &mesh.positions], h)
     }
 
-    /// Returns a step of h seconds from `positions` with zero velocity.
+    /// Returns a step of h seconds from `positions` with zero velocity; `rest` has the rest positions.
     fn stepping(
         tetrahedra: Tetrahedra<StableNeoHookean>,
-        positions: &[[f64; 3]],
+        [positions, rest]: [&[[f64; 3]]; 2],
         h: f64,
     ) -> Result<Self, ProblemError> {
         let masses = tetrahedra.masses(DENSITY);
-        let start = tetrahedra.free(positions);
+        let [start, rest] = [positions, rest].map(|x| tetrahedra.free(x));
         let mut body = ImplicitEuler::new(tetrahedra, &masses, h)?;
         body.begin(&start, &vec![0.0; start.len()], [0.0; 3])?;
-        Ok(Self { body, start })
+        Ok(Self { body, start, rest })
     }
 
     /// Returns the positions of the nodes at the start, for builders of preconditioners.

@@ -176,9 +176,12 @@ fn methods_of_descent_agree() {
         let name = integrator.to_possible_value().unwrap();
         let fixed = ["--mesh", "bar:1", "--frames", "3", "--width", "0", "--material", "arap"];
         let own = ["--integrator", name.get_name(), "--iterations", "400", "--tolerance", "1e-5"];
-        let rows = folder.run(&[&fixed[..], &own].concat()).unwrap();
-        assert!(rows[1..].iter().all(|row| row.outcome == "converged"), "{integrator:?}: {}", rows[3]);
-        found.push(folder.surface(3));
+        for solver in ["sa", "skinning"] {
+            let rows = folder.run(&[&fixed[..], &own, &["--solver", solver]].concat()).unwrap();
+            let ended = rows[1..].iter().all(|row| row.outcome == "converged");
+            assert!(ended, "{integrator:?}, {solver}: {}", rows[3]);
+            found.push(folder.surface(3));
+        }
     }
     assert!(found.iter().all(|x| distance(x, &found[0]) < 1e-5));
 }

@@ -90,4 +90,6 @@ pub(crate) enum Inverse {
     Sa,
     /// Multilevel additive Schwarz
     Mas,
+    /// Skinning-space multigrid
+    Skinning,
 }

@@ -84,7 +84,7 @@ pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
 
 /// Minimises; returns the header of the report, the outcome of the descent, and the relative gradients.
 fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentReport<f64>, Vec<f64>), Failure> {
-    let (problem, Scene { mut body, mut start }) = match options.problem {
+    let (problem, Scene { mut body, mut start, rest }) = match options.problem {
         Body::BarTwist(_) if options.mesh.is_some() => return Err(Failure::UnusedMesh),
         Body::BarTwist(n) => (format!("bar-twist:{n}"), Scene::bar_twist(n)?),
         Body::ArmadilloStretch => {
@@ -93,7 +93,7 @@ fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentRepor
             ("armadillo-stretch".to_owned(), Scene::stretched(&file.to_string_lossy(), STEP)?)
         }
     };
-    let inverse = build(options.precond, &mut body, &start, on)?;
+    let inverse = build(options.precond, &mut body, &start, &rest, on)?;
     // In Newton's method the objective owns the preconditioner; all other directions own their
     // preconditioner.
     let (own, of_objective) = if options.direction == Way::Newton {

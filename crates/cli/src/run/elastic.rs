@@ -1,5 +1,7 @@
 //! The preconditioner of a soft body, by name.
 
+use std::sync::Arc;
+
 use coarsen::backend::{Setup, SetupError};
 use coarsen::elastic::{ImplicitEuler, StableNeoHookean, Tetrahedra};
 use coarsen::follow::{Built, Follower, Placed};
@@ -16,17 +18,18 @@ pub(crate) type Energy = Tetrahedra<StableNeoHookean>;
 /// The body of a scene, as an objective for all methods including Newton's.
 pub(crate) type Soft = Placed<ImplicitEuler<Energy>, AnyBackend>;
 
-/// The preconditioner of the Hessian at x.
+/// The preconditioner of the Hessian at x; `rest` has the rest positions of the free nodes.
 pub(crate) fn build(
     inverse: Inverse,
     body: &mut ImplicitEuler<Energy>,
     x: &[f64],
+    rest: &[f64],
     on: &AnyBackend,
 ) -> Result<Follower<AnyVector>, SetupError> {
     if inverse == Inverse::None {
         return Ok(Follower::constant(Box::new(Identity)));
     }
-    let on = on.clone();
+    let (on, rest): (_, Arc<[[f64; 3]]>) = (on.clone(), rest.as_chunks().0.into());
     Follower::build(body, x, move |system| {
         let built: Built<AnyVector> = match inverse {
             Inverse::None => Box::new(Identity),
@@ -34,6 +37,11 @@ pub(crate) fn build(
             Inverse::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, &on)?),
             Inverse::Sa => Box::new(Multigrid::smoothed_aggregation().build_from(system, &on)?),
             Inverse::Mas => Box::new(Schwarz::multilevel().build_from(system, &on)?),
+            Inverse::Skinning => {
+                let mut recipe = Multigrid::skinning();
+                recipe.coarsening.rest = Some(rest.clone());
+                Box::new(recipe.build_from(system, &on)?)
+            }
         };
         Ok(built)
     })

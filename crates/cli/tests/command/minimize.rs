@@ -5,7 +5,7 @@ use crate::common::{Folder, coarsen};
 #[test]
 fn every_direction_goes_with_every_preconditioner() {
     for direction in ["newton", "lbfgs", "ncg", "agd"] {
-        for precond in ["none", "jacobi", "block-jacobi", "sa", "mas"] {
+        for precond in ["none", "jacobi", "block-jacobi", "sa", "mas", "skinning"] {
             let done = coarsen(&format!(
                 "minimize --problem bar-twist:2 --direction {direction} --precond {precond} --tol 1e-3"
             ));
@@ -29,9 +29,14 @@ fn a_device_descends_as_the_cpu_does() {
     if !crate::backend::has_device() {
         return;
     }
-    for (direction, precond) in
-        [("newton", "sa"), ("lbfgs", "mas"), ("ncg", "block-jacobi"), ("agd", "jacobi"), ("lbfgs", "none")]
-    {
+    for (direction, precond) in [
+        ("newton", "sa"),
+        ("agd", "skinning"),
+        ("lbfgs", "mas"),
+        ("ncg", "block-jacobi"),
+        ("agd", "jacobi"),
+        ("lbfgs", "none"),
+    ] {
         let words =
             format!("minimize --problem bar-twist:2 --direction {direction} --precond {precond} --tol 1e-3");
         let (here, there) = (coarsen(&words), coarsen(&format!("{words} --backend opencl")));

@@ -19,7 +19,7 @@ pub type Built<V = Vec<f64>> = Box<dyn Prepared<V, f64>>;
 /// use coarsen::follow::{Follower, following};
 /// use coarsen::prelude::*;
 /// use coarsen::problems::Scene;
-/// let Scene { mut body, start: mut x } = Scene::bar_twist(3)?;
+/// let Scene { mut body, start: mut x, .. } = Scene::bar_twist(3)?;
 /// let recipe = BlockJacobi::default();
 /// let m: Follower = Follower::build(&mut body, &x, move |system| Ok(Box::new(recipe.build_from(system, &Cpu::new())?)))?;
 /// let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));

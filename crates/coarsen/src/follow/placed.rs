@@ -25,7 +25,7 @@ use super::{Follower, Follows};
 /// use coarsen::prelude::*;
 /// use coarsen::problems::Scene;
 /// let on = AnyBackend::auto()?;
-/// let Scene { mut body, start } = Scene::bar_twist(3)?;
+/// let Scene { mut body, start, .. } = Scene::bar_twist(3)?;
 /// let place = on.clone();
 /// let m = Follower::build(&mut body, &start, move |system| Ok(Box::new(BlockJacobi::default().build_from(system, &place)?)))?;
 /// let mut f = Placed::new(body, &start, Follower::constant(Box::new(Identity)), &on)?;
