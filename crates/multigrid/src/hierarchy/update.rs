@@ -44,6 +44,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Update<T> f
         }
         let finest = system.whole()?;
         if self.recipe.keep == Keep::Nothing
+            || self.replaced
             || !self.has_nodes_of(&finest)
             || Pattern::same(finest.pattern(), &self.pattern)
         {
@@ -60,10 +61,10 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
     /// Updates all levels to new values of the finest matrix. Another pattern causes a build.
     fn follow(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<Reused, SetupError> {
         let same = finest.block().0 == self.block && Pattern::same(finest.pattern(), &self.pattern);
-        if self.recipe.keep == Keep::Nothing || !same {
+        if self.recipe.keep == Keep::Nothing || self.replaced || !same {
             finest.check_finite()?;
             let mut recipe = self.recipe.clone();
-            if !Pattern::same(system.matrix.pattern(), &self.elastic) {
+            if !self.replaced && !Pattern::same(system.matrix.pattern(), &self.elastic) {
                 recipe.coarsening = recipe.coarsening.for_another_pattern();
             }
             *self = Self::build(recipe, system, &self.on)?;
