@@ -30,7 +30,9 @@ pub enum StepError {
         particle: usize,
     },
     /// A particle of a body that the scene does not have.
-    #[error("particle {particle} (from 0) of the checkpoint belongs to a body that is not among the {bodies} of the scene")]
+    #[error(
+        "particle {particle} (from 0) of the checkpoint belongs to a body that is not among the {bodies} of the scene"
+    )]
     Body {
         /// The particle, in the order of the state.
         particle: usize,

@@ -73,7 +73,14 @@ impl Record for Row {
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let numbers = [
-            self.setup, self.solve, self.transfer, self.norm, self.energy, self.kinetic, self.elastic, self.work,
+            self.setup,
+            self.solve,
+            self.transfer,
+            self.norm,
+            self.energy,
+            self.kinetic,
+            self.elastic,
+            self.work,
         ];
         let counts = self.counts();
         write!(f, "{}", counts[0])?;
@@ -96,12 +103,24 @@ impl FromStr for Row {
         let &[frame, steps, converged, outer, inner, rebuilds, cycles, particles, nodes] = &counts[..] else {
             return Err(());
         };
-        let &[setup, solve, transfer, norm, energy, kinetic, elastic, work, px, py, pz, lx, ly, lz] = &numbers[..]
+        let &[setup, solve, transfer, norm, energy, kinetic, elastic, work, px, py, pz, lx, ly, lz] =
+            &numbers[..]
         else {
             return Err(());
         };
         let (momentum, angular) = ([px, py, pz], [lx, ly, lz]);
-        let row = Self { frame, steps, converged, outer, inner, rebuilds, cycles, particles, nodes, ..Self::default() };
+        let row = Self {
+            frame,
+            steps,
+            converged,
+            outer,
+            inner,
+            rebuilds,
+            cycles,
+            particles,
+            nodes,
+            ..Self::default()
+        };
         Ok(Self { setup, solve, transfer, norm, energy, kinetic, elastic, work, momentum, angular, ..row })
     }
 }

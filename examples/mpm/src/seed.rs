@@ -72,7 +72,9 @@ impl<'a> Seeds<'a> {
             let fail = |source: MeshFault| SceneError::Mesh { index, source };
             let region = match (&body.shape, &body.mesh) {
                 (Some(shape), _) => Region::Shape(*shape),
-                (None, Some(mesh)) => Region::Closed(Box::new(Closed::read(&mesh.file, mesh.size).map_err(fail)?)),
+                (None, Some(mesh)) => {
+                    Region::Closed(Box::new(Closed::read(&mesh.file, mesh.size).map_err(fail)?))
+                }
                 (None, None) => return Err(SceneError::Missing { index, key: "shape" }),
             };
             let about = if let Region::Shape(shape) = &region { shape.centre() } else { [0.0; 3] };
@@ -175,13 +177,7 @@ fn shadow(shape: &Shape, velocity: [f64; 3]) -> f64 {
 /// −∞, and the region is filled.
 ///
 /// The lattice moves with the material through the region, and the region with all of it swings.
-pub fn emit(
-    emitter: &Emitter,
-    body: usize,
-    dx: f64,
-    [from, to]: [f64; 2],
-    particles: &mut Vec<Particle>,
-) {
+pub fn emit(emitter: &Emitter, body: usize, dx: f64, [from, to]: [f64; 2], particles: &mut Vec<Particle>) {
     let to = to.min(emitter.until);
     let Some([low, high]) = emitter.shape.bounds().filter(|_| to > from) else { return };
     let h = spacing(&emitter.of, dx);

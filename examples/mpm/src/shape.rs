@@ -146,8 +146,9 @@ impl Shape {
             (!good).then_some((key, v, "positive and finite"))
         };
         match *self {
-            Self::Plane { point, normal } => finite("plane.point", &point)
-                .or_else(|| positive("plane.normal, its length", length(normal))),
+            Self::Plane { point, normal } => {
+                finite("plane.point", &point).or_else(|| positive("plane.normal, its length", length(normal)))
+            }
             Self::Sphere { centre, radius } => {
                 finite("sphere.centre", &centre).or_else(|| positive("sphere.radius", radius))
             }

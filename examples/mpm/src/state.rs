@@ -48,7 +48,8 @@ impl Saved for State {
         let count = from.number()? as usize;
         let mut particles = Vec::new();
         for _ in 0..count {
-            let body = u32::try_from(from.number()?).map_err(|_| "a particle has a body that does not exist")?;
+            let body =
+                u32::try_from(from.number()?).map_err(|_| "a particle has a body that does not exist")?;
             let numbers = from.floats(NUMBERS)?;
             if numbers.iter().any(|v| !v.is_finite()) {
                 return Err("a number of a particle is not finite");

@@ -59,7 +59,9 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
         }
         let now = self.row(&next);
         *state = next;
-        let Row { steps, converged, outer, inner, rebuilds, cycles, nodes, setup, solve, transfer, norm, .. } = row;
+        let Row {
+            steps, converged, outer, inner, rebuilds, cycles, nodes, setup, solve, transfer, norm, ..
+        } = row;
         let counts = Row { steps, converged, outer, inner, rebuilds, cycles, nodes, ..now };
         Ok(Row { setup, solve, transfer, norm, ..counts })
     }
@@ -119,7 +121,8 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
         }
         let velocities = Increment::velocities_of(&given, &solved.z);
         nodes.to_particles(&grid, &velocities, &mut state.particles, |p, gradient| {
-            let growth = std::array::from_fn(|i| std::array::from_fn(|j| IDENTITY[i][j] + dt * gradient[i][j]));
+            let growth =
+                std::array::from_fn(|i| std::array::from_fn(|j| IDENTITY[i][j] + dt * gradient[i][j]));
             let body = &bodies[p.body as usize];
             p.f = body.plasticity.project(body.lame, mul(&growth, &p.f));
             (0..3).for_each(|k| p.x[k] += dt * p.v[k]);

@@ -72,9 +72,10 @@ impl Patch {
         for (i, j) in (0..around * section).map(|k| (k / section, k % section)) {
             let (y, x) = (2.0 * PI * i as f64 / around as f64).sin_cos();
             let (up, out) = (2.0 * PI * j as f64 / section as f64).sin_cos();
-            patch.positions.push([0, 1, 2].map(|k| {
-                centre[k] + (ring + tube * out) * (x * s[k] + y * t[k]) + tube * up * axis[k]
-            }));
+            patch.positions.push(
+                [0, 1, 2]
+                    .map(|k| centre[k] + (ring + tube * out) * (x * s[k] + y * t[k]) + tube * up * axis[k]),
+            );
             let number = |i: usize, j: usize| (i % around * section + j % section) as u32;
             let [a, b] = [number(i, j), number(i, j + 1)];
             let [c, d] = [number(i + 1, j), number(i + 1, j + 1)];

@@ -26,6 +26,7 @@ mod system;
 use std::ops::Range;
 
 use coarsen::elastic::{Density, Energy, FixedCoRotated};
+use coarsen::multigrid::Restraint;
 use coarsen::sparse::OwnedSystem;
 use coarsen::{Objective, parallel};
 
@@ -118,6 +119,25 @@ impl<'a> Increment<'a> {
     /// The number of unknowns.
     pub fn size(&self) -> usize {
         3 * self.given.constraints.free.len()
+    }
+
+    /// Δx.
+    pub fn spacing(&self) -> f64 {
+        self.given.grid.dx
+    }
+
+    /// The free nodes that slip, for hierarchies. A node with one free direction counts as held: its motion is
+    /// left to the smoother.
+    pub fn restraints(&self) -> Vec<(u32, Restraint)> {
+        let constraints = self.given.constraints;
+        let restraint = |(slot, &node): (usize, &u32)| {
+            let Hold::Slip { free, .. } = &constraints.holds[node as usize] else { return None };
+            let held: Matrix = std::array::from_fn(|i| std::array::from_fn(|j| IDENTITY[i][j] - free[i][j]));
+            let trace = held[0][0] + held[1][1] + held[2][2];
+            let most = (1..3).fold(0, |m, k| if held[k][k] > held[m][m] { k } else { m });
+            Some((slot as u32, if trace < 1.5 { Restraint::Slides(held[most]) } else { Restraint::Held }))
+        };
+        constraints.free.iter().enumerate().filter_map(restraint).collect()
     }
 
     /// The stencil of the Hessian.

@@ -99,13 +99,7 @@ impl Increment<'_> {
 }
 
 /// Projects a row onto the free directions of its node and of its neighbours.
-fn constrain(
-    constraints: &Constraints,
-    row: usize,
-    columns: &[u32],
-    diagonal: usize,
-    values: &mut [f64],
-) {
+fn constrain(constraints: &Constraints, row: usize, columns: &[u32], diagonal: usize, values: &mut [f64]) {
     let free = |slot: usize| match &constraints.holds[constraints.free[slot] as usize] {
         Hold::Slip { free, .. } => Some(*free),
         _ => None,

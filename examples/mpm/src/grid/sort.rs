@@ -16,10 +16,7 @@ const LEAF: usize = 1024;
 
 /// Sorts particles by block and cell, equal ones by their earlier order. Returns the key of each particle, its
 /// block and its cell, and the weights.
-pub(super) fn by_cell(
-    particles: &mut Vec<Particle>,
-    dx: f64,
-) -> Result<(Vec<u64>, Vec<Weights>), StepError> {
+pub(super) fn by_cell(particles: &mut Vec<Particle>, dx: f64) -> Result<(Vec<u64>, Vec<Weights>), StepError> {
     let limit = dx * f64::from((HALF - 2) * SIDE as i32);
     let outside = |p: &Particle| !p.x.iter().all(|x| x.abs() < limit);
     if let Some(particle) = parallel::position(particles, outside) {

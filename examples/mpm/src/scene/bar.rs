@@ -15,8 +15,7 @@ pub(super) fn setting(stiff: Option<f64>) -> Setting {
         Body { shape, of, ..Body::default() }
     };
     let clamp = |y: f64, rate: f64| {
-        let shape =
-            Shape::Cylinder { from: [2.0, y - 0.05, 2.0], to: [2.0, y + 0.05, 2.0], radius: 0.2 };
+        let shape = Shape::Cylinder { from: [2.0, y - 0.05, 2.0], to: [2.0, y + 0.05, 2.0], radius: 0.2 };
         let turn = Phase { until: 1.0, velocity: [0.0; 3], rate };
         let clamp = Collider::new(shape, Kind::Sticky).moving([0.0, 1.0, 0.0], vec![turn]);
         Collider { shown: false, ..clamp }

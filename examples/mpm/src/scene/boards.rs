@@ -16,8 +16,7 @@ pub(super) fn setting() -> Setting {
         let shape = Some(Shape::Box { low: at(low), high: at(high) });
         Body { shape, of: stuff(1e3, young, 0.33), ..Body::default() }
     };
-    let ring =
-        Shape::Torus { centre: at([0.479, 0.612, 0.2]), axis: [0.0, 0.0, 1.0], radii: [0.08, 0.02] };
+    let ring = Shape::Torus { centre: at([0.479, 0.612, 0.2]), axis: [0.0, 0.0, 1.0], radii: [0.08, 0.02] };
     let wall = |point: [f64; 3], normal| {
         let shown = point[1] == 0.0 && point[0] == 0.0;
         Collider { shown, ..Collider::new(Shape::Plane { point: at(point), normal }, Kind::Sticky) }

@@ -99,10 +99,14 @@ fn check_stuff(of: &Stuff) -> Fault {
 fn check_collider(collider: &Collider) -> Fault {
     let mut from = 0.0;
     let phase = collider.motion.iter().find_map(|phase| {
-        let late = (phase.until.is_nan() || phase.until <= from)
-            .then_some(("motion.until", phase.until, "later than the phase before"));
+        let late = (phase.until.is_nan() || phase.until <= from).then_some((
+            "motion.until",
+            phase.until,
+            "later than the phase before",
+        ));
         from = phase.until;
-        late.or_else(|| finite("motion.velocity", &phase.velocity)).or_else(|| finite("motion.rate", &[phase.rate]))
+        late.or_else(|| finite("motion.velocity", &phase.velocity))
+            .or_else(|| finite("motion.rate", &[phase.rate]))
     });
     let axis = positive("axis, its length", collider.axis.iter().map(|a| a * a).sum());
     collider.shape.fault().or(phase).or(axis)
@@ -130,6 +134,11 @@ impl Stuff {
             (None, Some(yield_stress)) => Plasticity::VonMises { yield_stress },
             (None, None) => Plasticity::Elastic,
         };
-        (of(self.density, |p| p.density), of(self.young, |p| p.young), of(self.poisson, |p| p.poisson), plasticity)
+        (
+            of(self.density, |p| p.density),
+            of(self.young, |p| p.young),
+            of(self.poisson, |p| p.poisson),
+            plasticity,
+        )
     }
 }
