@@ -57,6 +57,11 @@ pub trait Density: Sync {
     /// P(F), the first Piola-Kirchhoff stress.
     fn stress(&self, material: Lame, f: &[[f64; 3]; 3]) -> [[f64; 3]; 3];
 
+    /// ψ(F) and P(F), for callers that need both: densities that decompose F do so once.
+    fn energy_and_stress(&self, material: Lame, f: &[[f64; 3]; 3]) -> (Energy, [[f64; 3]; 3]) {
+        (self.energy(material, f), self.stress(material, f))
+    }
+
     /// Whether ψ is finite for inverted elements. If not, steps are limited so that no element becomes flat.
     fn inverts(&self) -> bool {
         true

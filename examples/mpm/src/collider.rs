@@ -49,6 +49,10 @@ pub struct Collider {
     /// Its motion, phase by phase; at rest afterwards.
     #[serde(default)]
     pub motion: Vec<Phase>,
+    /// The least radius of a ball, tube, capsule or cylinder in units of Δx, so that thin colliders hold nodes on
+    /// coarse grids too.
+    #[serde(default)]
+    pub cells: f64,
     /// When it disappears, s; never by default.
     pub gone: Option<f64>,
     /// Whether pictures show it.
@@ -67,7 +71,7 @@ fn yes() -> bool {
 impl Collider {
     /// A collider at rest.
     pub fn new(shape: Shape, kind: Kind) -> Self {
-        Self { shape, kind, axis: upwards(), motion: Vec::new(), gone: None, shown: true }
+        Self { shape, kind, axis: upwards(), motion: Vec::new(), cells: 0.0, gone: None, shown: true }
     }
 
     /// The same collider with a motion.
@@ -78,6 +82,12 @@ impl Collider {
     /// Whether it is there at a time.
     pub fn exists(&self, time: f64) -> bool {
         self.gone.is_none_or(|gone| time < gone)
+    }
+
+    /// The signed distance from its shape at the start.
+    pub fn distance(&self, x: [f64; 3], dx: f64) -> f64 {
+        let growth = self.shape.radius().map_or(0.0, |radius| (self.cells * dx - radius).max(0.0));
+        self.shape.distance(x) - growth
     }
 
     /// Its pose at a time.

@@ -87,7 +87,7 @@ fn meet(moved: &[Moved<'_>], x: [f64; 3], v: [f64; 3], [dx, dt]: [f64; 2], gravi
     let mut hold = Hold::Free;
     for Moved { collider, before, after } in moved {
         let own = before.invert(x);
-        if collider.shape.distance(own) >= 0.0 {
+        if collider.distance(own, dx) >= 0.0 {
             continue;
         }
         let ahead = after.apply(own);

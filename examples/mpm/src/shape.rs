@@ -127,6 +127,17 @@ impl Shape {
         }
     }
 
+    /// The radius of the shape across its axis; `None` for a plane and a box.
+    pub fn radius(&self) -> Option<f64> {
+        match *self {
+            Self::Plane { .. } | Self::Box { .. } => None,
+            Self::Sphere { radius, .. } | Self::Capsule { radius, .. } | Self::Cylinder { radius, .. } => {
+                Some(radius)
+            }
+            Self::Torus { radii, .. } => Some(radii[1]),
+        }
+    }
+
     /// The point about which motions turn.
     pub fn centre(&self) -> [f64; 3] {
         match *self {

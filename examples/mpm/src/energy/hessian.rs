@@ -61,7 +61,7 @@ impl Increment<'_> {
         rows.stiffness.resize(particles.len(), Stiffness::default());
         let each = |block: usize, out: &mut [Stiffness]| {
             let first = grid.particles(block).start;
-            self.blocks(block..block + 1, |p, tile| {
+            self.in_block(block, |p, tile| {
                 let (body, before) = (&bodies[particles[p].body as usize], &particles[p].f);
                 let lame: Lame = body.lame;
                 let modes = FixedCoRotated.modes(lame, &self.deformation(p, tile));

@@ -31,14 +31,11 @@ use coarsen::sparse::OwnedSystem;
 use coarsen::{Objective, parallel};
 
 use crate::constraints::{Constraints, Hold};
-use crate::grid::{Grid, Nodes, TILE, Tile, Tiles, load, places};
-use crate::particles::{Body, IDENTITY, Matrix, Particle, apply, elastic, mul, mul_transposed};
+use crate::grid::{Grid, Nodes, TILE, Tile, Tiles, fold_blocks, load, places};
+use crate::particles::{Body, IDENTITY, Matrix, Particle, apply, mul, mul_transposed};
 use crate::weights::Weights;
 
 pub use stencil::Stencil;
-
-/// The number of blocks of a leaf.
-const LEAF: usize = 4;
 
 /// What a step does not change.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +82,10 @@ pub struct Increment<'a> {
     velocities: Vec<[f64; 3]>,
     /// The magnitude of the terms of the last value.
     magnitude: f64,
+    /// Σ V ψ and Δt V P Fⁿᵀ of each particle at the z of the last evaluation; empty before the first one.
+    elastic: Energy,
+    stresses: Vec<Matrix>,
+    evaluated: Vec<f64>,
     forces: Tiles<3>,
     stencil: Stencil,
     system: OwnedSystem<f64>,
@@ -107,6 +108,9 @@ impl<'a> Increment<'a> {
             given,
             velocities: given.nodes.velocities.clone(),
             magnitude: 0.0,
+            elastic: Energy::default(),
+            stresses: Vec::new(),
+            evaluated: Vec::new(),
             forces: Tiles::default(),
             stencil,
             system,
@@ -157,15 +161,13 @@ impl<'a> Increment<'a> {
         self.given.velocities(z, &mut self.velocities);
     }
 
-    /// Calls `f` with the tile of velocities of each of these blocks and its particles.
-    fn blocks(&self, blocks: Range<usize>, mut f: impl FnMut(usize, &Tile<3>)) {
+    /// Calls `f` with the particles of a block and the tile of velocities of the block.
+    fn in_block(&self, block: usize, mut f: impl FnMut(usize, &Tile<3>)) {
         let mut tile = [[0.0; 3]; TILE];
-        for block in blocks {
-            let particles = self.given.grid.particles(block);
-            if !particles.is_empty() {
-                load(self.given.grid, block, &self.given.nodes.number, &self.velocities, &mut tile);
-                particles.for_each(|p| f(p, &tile));
-            }
+        let particles = self.given.grid.particles(block);
+        if !particles.is_empty() {
+            load(self.given.grid, block, &self.given.nodes.number, &self.velocities, &mut tile);
+            particles.for_each(|p| f(p, &tile));
         }
     }
 
@@ -174,42 +176,45 @@ impl<'a> Increment<'a> {
         deformation(&self.given.grid.weights[p], &self.given.particles[p].f, self.given.dt, tile)
     }
 
-    /// Σ_p V_p ψ(F_p).
-    fn elastic(&self) -> Energy {
-        let Given { grid, particles, bodies, .. } = self.given;
-        let leaf = |blocks: Range<usize>| {
-            let mut sum = Energy::default();
-            self.blocks(blocks, |p, tile| {
-                let body = &bodies[particles[p].body as usize];
-                sum = sum + body.volume * elastic(body.lame, &self.deformation(p, tile));
+    /// Computes velocities, stresses and Σ_p V_p ψ(F_p) at z, unless they are those of the last call.
+    fn evaluate(&mut self, z: &[f64]) -> Energy {
+        if self.evaluated == z && !z.is_empty() {
+            return self.elastic;
+        }
+        self.at(z);
+        let Given { grid, particles, bodies, dt, .. } = self.given;
+        let mut stresses = std::mem::take(&mut self.stresses);
+        stresses.resize(particles.len(), IDENTITY);
+        let block = |block: usize, out: &mut [Matrix]| {
+            let (mut sum, first) = (Energy::default(), grid.particles(block).start);
+            self.in_block(block, |p, tile| {
+                let (body, before) = (&bodies[particles[p].body as usize], &particles[p].f);
+                let f = self.deformation(p, tile);
+                let (energy, stress) = FixedCoRotated.energy_and_stress(body.lame, &f);
+                sum = sum + body.volume * energy;
+                let scale = dt * body.volume;
+                out[p - first] = mul_transposed(&stress.map(|row| row.map(|s| scale * s)), before);
             });
             sum
         };
-        let many = parallel::worth(128 * particles.len());
-        parallel::tree(0..grid.blocks.len(), LEAF, many, &leaf, &|a, b| a + b)
+        self.elastic = fold_blocks(grid, &mut stresses, &block, &|a, b| a + b);
+        self.stresses = stresses;
+        self.evaluated.clear();
+        self.evaluated.extend_from_slice(z);
+        self.elastic
     }
 
-    /// ∂E/∂v_i at all nodes at the last velocities: the residual of free nodes, and −Δt times the force of
+    /// ∂E/∂v_i at all nodes at the last evaluation: the residual of free nodes, and −Δt times the force of
     /// the colliders on held nodes.
     fn residual(&mut self) -> Vec<[f64; 3]> {
-        let Given { grid, nodes, particles, bodies, dt, gravity, .. } = self.given;
-        let mut forces = std::mem::take(&mut self.forces);
-        let velocities = &self.velocities;
-        forces.scatter(
-            grid,
-            |block, tile| load(grid, block, &nodes.number, velocities, tile),
-            |p, weights, around: &Tile<3>, tile| {
-                let body = &bodies[particles[p].body as usize];
-                let before = &particles[p].f;
-                let f = deformation(weights, before, dt, around);
-                let stress = mul_transposed(&FixedCoRotated.stress(body.lame, &f), before);
-                let stress = stress.map(|row| row.map(|s| dt * body.volume * s));
-                for (at, corner) in places(weights) {
-                    let force = apply(&stress, weights.gradient(corner));
-                    (0..3).for_each(|k| tile[at][k] += force[k]);
-                }
-            },
-        );
+        let Given { grid, nodes, dt, gravity, .. } = self.given;
+        let Self { forces, stresses, velocities, .. } = self;
+        forces.scatter(grid, |p, weights, tile| {
+            for (at, corner) in places(weights) {
+                let force = apply(&stresses[p], weights.gradient(corner));
+                (0..3).for_each(|k| tile[at][k] += force[k]);
+            }
+        });
         let mut residual = vec![[0.0; 3]; nodes.len()];
         let leaf = |(range, out): (Range<usize>, &mut [[f64; 3]])| {
             for (node, r) in range.zip(out) {
@@ -221,14 +226,13 @@ impl<'a> Increment<'a> {
         };
         let many = parallel::worth(64 * nodes.len());
         parallel::each((0..nodes.len(), &mut residual[..]), 1024, many, &leaf);
-        self.forces = forces;
         residual
     }
 
     /// The work of the colliders in the step with increments z, J: the change of the kinetic energy of held
     /// directions, and the power of the forces on them.
     pub fn work(&mut self, z: &[f64]) -> f64 {
-        self.at(z);
+        self.evaluate(z);
         let residual = self.residual();
         let Given { nodes, constraints, .. } = self.given;
         let mut work = 0.0;
@@ -274,7 +278,7 @@ fn deformation(weights: &Weights, before: &Matrix, dt: f64, tile: &Tile<3>) -> M
 
 impl Objective<Vec<f64>> for Increment<'_> {
     fn value(&mut self, z: &Vec<f64>) -> f64 {
-        self.at(z);
+        let Energy { value, magnitude } = self.evaluate(z);
         let Given { nodes, constraints, dt, gravity, .. } = self.given;
         let leaf = |free: &[u32]| {
             let mut sum = 0.0;
@@ -288,7 +292,6 @@ impl Objective<Vec<f64>> for Increment<'_> {
         };
         let many = parallel::worth(16 * constraints.free.len());
         let inertia: f64 = parallel::tree(&constraints.free[..], 4096, many, &leaf, &|a, b| a + b);
-        let Energy { value, magnitude } = self.elastic();
         self.magnitude = inertia + magnitude;
         inertia + value // (1)
     }
@@ -299,7 +302,7 @@ impl Objective<Vec<f64>> for Increment<'_> {
 
     fn gradient(&mut self, z: &Vec<f64>, g: &mut Vec<f64>) {
         assert_eq!(g.len(), z.len(), "gradient: wrong length");
-        self.at(z);
+        self.evaluate(z);
         let residual = self.residual();
         let constraints = self.given.constraints;
         for (&node, g) in constraints.free.iter().zip(g.as_chunks_mut::<3>().0) {

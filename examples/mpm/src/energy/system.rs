@@ -22,7 +22,7 @@ impl SystemAt for Increment<'_> {
     fn system_at(&mut self, z: &[f64]) -> Result<&OwnedSystem<f64>, SparseError> {
         if self.assembled.len() != z.len() || self.assembled != z || z.is_empty() {
             self.assembled.clear();
-            self.at(z);
+            self.evaluate(z);
             self.gather_rows(self.project);
             self.complete();
             self.assembled.extend_from_slice(z);

@@ -22,7 +22,7 @@ use crate::weights::Weights;
 pub use tiles::{REACH, TILE, Tile, Tiles};
 pub(crate) use tiles::{load, places};
 pub use transfer::Nodes;
-pub(crate) use transfer::each_block;
+pub(crate) use transfer::{each_block, fold_blocks};
 
 /// The number of cells along the side of a block, and in a block.
 pub const SIDE: usize = 4;

@@ -46,24 +46,13 @@ pub(crate) fn places(weights: &Weights) -> impl Iterator<Item = (usize, [usize; 
 }
 
 impl<const K: usize> Tiles<K> {
-    /// Sums particles into tiles: `add(p, weights, around, tile)` adds particle p. `around` has three numbers
-    /// at each node of the tile, which `prepare(block, around)` sets.
-    pub fn scatter(
-        &mut self,
-        grid: &Grid,
-        prepare: impl Fn(usize, &mut Tile<3>) + Sync,
-        add: impl Fn(usize, &Weights, &Tile<3>, &mut Tile<K>) + Sync,
-    ) {
+    /// Sums particles into tiles: `add(p, weights, tile)` adds particle p.
+    pub fn scatter(&mut self, grid: &Grid, add: impl Fn(usize, &Weights, &mut Tile<K>) + Sync) {
         self.0.resize(grid.blocks.len(), [[0.0; K]; TILE]);
         let leaf = |(blocks, tiles): (std::ops::Range<usize>, &mut [Tile<K>])| {
-            let mut around = [[0.0; 3]; TILE];
             for (block, tile) in blocks.zip(tiles) {
                 tile.as_flattened_mut().fill(0.0);
-                let particles = grid.particles(block);
-                if !particles.is_empty() {
-                    prepare(block, &mut around);
-                    particles.for_each(|p| add(p, &grid.weights[p], &around, tile));
-                }
+                grid.particles(block).for_each(|p| add(p, &grid.weights[p], tile));
             }
         };
         let many = parallel::worth(NODES * K * grid.weights.len());

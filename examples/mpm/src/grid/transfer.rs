@@ -12,6 +12,9 @@ use super::tiles::{load, places};
 use super::{CELLS, Grid, NONE, SIDE, TILE, Tiles};
 use crate::particles::{Body, Matrix, Particle, apply};
 
+/// The number of blocks of a leaf.
+const LEAF: usize = 4;
+
 /// The nodes with mass, in the order of their blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Nodes {
@@ -114,8 +117,14 @@ impl Nodes {
     }
 }
 
-/// Calls `f` with each block and its part of data of the particles, on several threads.
-pub(crate) fn each_block<T: Send>(grid: &Grid, data: &mut [T], f: &(impl Fn(usize, &mut [T]) + Sync)) {
+/// Calls `f` with each block and its part of data of the particles, on several threads, and combines the
+/// results along a fixed tree.
+pub(crate) fn fold_blocks<T: Send, R: Send>(
+    grid: &Grid,
+    data: &mut [T],
+    f: &(impl Fn(usize, &mut [T]) -> R + Sync),
+    combine: &(impl Fn(R, R) -> R + Sync),
+) -> R {
     let mut rest = data;
     let mut parts = Vec::with_capacity(grid.blocks.len());
     for block in 0..grid.blocks.len() {
@@ -125,7 +134,14 @@ pub(crate) fn each_block<T: Send>(grid: &Grid, data: &mut [T], f: &(impl Fn(usiz
     }
     let many = parallel::worth(27 * grid.weights.len());
     let leaf = |(blocks, parts): (std::ops::Range<usize>, &mut [&mut [T]])| {
-        blocks.zip(parts).filter(|(_, part)| !part.is_empty()).for_each(|(block, part)| f(block, part));
+        let results = blocks.zip(parts).map(|(block, part)| f(block, part));
+        results.reduce(combine).expect("a leaf has a block")
     };
-    parallel::each((0..grid.blocks.len(), &mut parts[..]), 4, many, &leaf);
+    parallel::tree((0..grid.blocks.len(), &mut parts[..]), LEAF, many, &leaf, combine)
+}
+
+/// As [`fold_blocks`], for blocks with particles and without a result.
+pub(crate) fn each_block<T: Send>(grid: &Grid, data: &mut [T], f: &(impl Fn(usize, &mut [T]) + Sync)) {
+    let some = |block, part: &mut [T]| if part.is_empty() {} else { f(block, part) };
+    fold_blocks(grid, data, &some, &|(), ()| ());
 }

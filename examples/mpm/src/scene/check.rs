@@ -109,7 +109,8 @@ fn check_collider(collider: &Collider) -> Fault {
             .or_else(|| finite("motion.rate", &[phase.rate]))
     });
     let axis = positive("axis, its length", collider.axis.iter().map(|a| a * a).sum());
-    collider.shape.fault().or(phase).or(axis)
+    let cells = (!(0.0..100.0).contains(&collider.cells)).then_some(("cells", collider.cells, "0 to 100"));
+    collider.shape.fault().or(phase).or(axis).or(cells)
 }
 
 fn complete(index: usize, of: &Stuff) -> Result<(), SceneError> {

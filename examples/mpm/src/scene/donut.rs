@@ -1,7 +1,8 @@
-//! An elastic ring on a metal bar, which is bent by two balls: Wang et al. 2020, Fig. 13.
+//! An elastic ring between two metal bars, which are bent by two balls: Wang et al. 2020, Fig. 13.
 //!
-//! The bar of the authors is a mesh that fills the box of 0.08 x 0.91 x 0.08 m given here. The radius of the
-//! ring is the mean of their random one.
+//! The bars of the authors are a mesh, whose ends at the ring are round; here they are two boxes with the mean
+//! ends of the mesh, and the ring takes its place in them. The radius of the ring is the mean of their random
+//! one.
 
 use examples_common::stage::View;
 
@@ -10,11 +11,15 @@ use super::{ALUMINIUM, stuff};
 use crate::collider::{Collider, Kind, Phase};
 use crate::shape::Shape;
 
-/// The heights of the ends of the bar.
+/// The heights of the outer ends of the bars, and of those at the ring.
 const ENDS: [f64; 2] = [2.8, 3.7];
+const INNER: [f64; 2] = [3.215, 3.345];
 
 pub(super) fn setting() -> Setting {
-    let bar = Shape::Box { low: [1.96, ENDS[0], 1.96], high: [2.04, ENDS[1], 2.04] };
+    let bar = |from: f64, to: f64| {
+        let shape = Some(Shape::Box { low: [1.96, from, 1.96], high: [2.04, to, 2.04] });
+        Body { shape, of: ALUMINIUM, ..Body::default() }
+    };
     let radius = 0.04 * 2.05;
     let ring =
         Shape::Torus { centre: [2.0, 3.28, 2.0], axis: [0.0, 0.0, 1.0], radii: [radius, radius / 3.0] };
@@ -36,8 +41,9 @@ pub(super) fn setting() -> Setting {
         dt: 1.0 / 240.0,
         frames: 80,
         body: vec![
+            bar(ENDS[0], INNER[0]),
+            bar(INNER[1], ENDS[1]),
             Body { shape: Some(ring), of: stuff(2e3, 1e5, 0.33), ..Body::default() },
-            Body { shape: Some(bar), of: ALUMINIUM, ..Body::default() },
         ],
         collider: vec![
             clamp(ENDS[0]),

@@ -13,8 +13,8 @@ use crate::shape::Shape;
 pub(super) fn setting() -> Setting {
     let of = Stuff { per_cell: Some(20), ..stuff(2e3, 5e4, 0.3) };
     let body = |shape| Body { shape: Some(shape), of, ..Body::default() };
-    let neck = Shape::Capsule { from: [5.0, 5.02, 5.0], to: [5.0, 5.16, 5.0], radius: 0.07 };
-    let head = Shape::Sphere { centre: [5.0, 5.25, 5.0], radius: 0.11 };
+    let neck = Shape::Capsule { from: [5.0, 5.02, 5.0], to: [5.0, 5.16, 5.0], radius: 0.055 };
+    let head = Shape::Sphere { centre: [5.0, 5.25, 5.0], radius: 0.1 };
     let cap = Shape::Cylinder { from: [5.0, 5.31, 5.0], to: [5.0, 5.445, 5.0], radius: 0.09 };
     let turn = Phase { until: 40.0 / 24.0, velocity: [0.0, 0.036, 0.0], rate: 120.0 };
     let cap = Collider::new(cap, Kind::Sticky).moving([0.0, 1.0, 0.0], vec![turn]);

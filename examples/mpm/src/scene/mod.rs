@@ -60,7 +60,7 @@ pub enum SceneChoice {
     Twist,
     /// A metal box between two elastic ones.
     Boxes,
-    /// An elastic ring on a metal bar, and two balls.
+    /// An elastic ring between two metal bars, and two balls.
     Donut,
     /// Soft and stiff rings.
     Chain,
