@@ -210,7 +210,7 @@ impl<T: Real, X> Host<T, X> {
         let is_own = own.is_some();
         let mut matrix = match own {
             Some(own) => checked(own, &coarse.prolongation)?,
-            None => galerkin.build(a, &coarse.prolongation)?,
+            None => by.product(a, &coarse, &mut galerkin)?,
         };
         give_diagonal(&mut matrix, &coarse.dead);
         let mut free = Free::new(a, &matrix);

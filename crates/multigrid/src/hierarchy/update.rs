@@ -186,7 +186,7 @@ impl<T: Real, X: Clone> Host<T, X> {
                 give_diagonal(&mut next.matrix, &coarse.dead);
                 return Ok(());
             }
-            self.galerkin.update(fine.a, &coarse.prolongation, &mut next.matrix)?;
+            coarsening.update_product(fine.a, coarse, &mut self.galerkin, &mut next.matrix)?;
             give_diagonal(&mut next.matrix, &coarse.dead);
             if !coarsening.has_term(Some(&coarse.state)) {
                 self.free.hold(&mut next.matrix, fine.a, &coarse.prolongation, self.galerkin.transpose());

@@ -17,7 +17,8 @@
 //! | `kernel` | weights of a node at the coarse nodes around it (§4.2) |
 //! | `cells` | the coarse nodes that embed a node, in a hash table; sorted (§6) |
 //! | `restraints` | nodes that are held, and nodes that slide: S |
-//! | `mod` | P, and R H P (eq. 4 and 6) |
+//! | `mod` | P (eq. 4) |
+//! | `product` | R H P (eq. 6) by stencils |
 //!
 //! Smoothers, the cycle (Algorithm 2) and the coarsest solve (§5.3) come from
 //! [`Multigrid`](crate::Multigrid).
@@ -28,18 +29,20 @@
 mod cells;
 mod kernel;
 mod nodes;
+mod product;
 mod restraints;
 
 use std::sync::Arc;
 
 use coarsen_backend::SetupError;
 use coarsen_core::Real;
-use coarsen_sparse::{Bsr, Pattern, Prolongation};
+use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation};
 
 use crate::{Coarse, Coarsening, Grid};
 use cells::Cells;
 pub use kernel::Kernel;
 pub use nodes::Nodes;
+use product::{Product, Window};
 pub use restraints::Restraint;
 use restraints::Restraints;
 
@@ -78,15 +81,27 @@ impl NodeEmbedding {
 /// The state of a level of [`NodeEmbedding`].
 #[derive(Clone, Debug)]
 pub struct Embedded {
+    fine: Arc<[[i32; 3]]>,
     coarse: Arc<[[i32; 3]]>,
-    spacing: f64,
-    origin: [f64; 3],
+    restraints: Arc<Restraints>,
+    /// The largest distance along an axis between coupled fine nodes.
+    reach: i32,
+    /// The windows of the product, and the numbers of the fine nodes in them; `None` if they are too large.
+    window: Option<Arc<Window>>,
+    numbers: Arc<[i32]>,
 }
 
 impl Embedded {
     /// Returns the places of the coarse nodes, in units of their spacing, with the last axis fastest.
     pub fn nodes(&self) -> &Arc<[[i32; 3]]> {
         &self.coarse
+    }
+
+    /// Returns the state for another distance between coupled fine nodes.
+    fn with_reach(self, kernel: Kernel, reach: i32) -> Self {
+        let window = Window::new(kernel, reach).map(Arc::new);
+        let numbers = window.as_ref().map_or_else(|| Arc::new([]) as _, |w| product::numbers(&self.fine, w));
+        Self { reach, window, numbers, ..self }
     }
 }
 
@@ -98,22 +113,51 @@ impl<T: Real> Coarsening<T> for NodeEmbedding {
         fine: &Grid<'_, T>,
         above: Option<&Embedded>,
     ) -> Result<Option<Coarse<T, Embedded>>, SetupError> {
-        let (rows, b) = (fine.a.pattern().rows(), fine.a.block().0);
-        let (nodes, restraints, spacing, origin) = match above {
+        let (pattern, b) = (fine.a.pattern(), fine.a.block().0);
+        let (nodes, restraints, reach) = match above {
             None => {
-                let (spacing, origin) = self.nodes.frame();
-                let restraints = Restraints::new(&self.restraints, rows, b)?;
-                (self.nodes.places(fine.positions, rows)?, restraints, spacing, origin)
+                let restraints = Restraints::new(&self.restraints, pattern.rows(), b)?;
+                let nodes = self.nodes.places(fine.positions, pattern.rows())?;
+                let reach = product::reach(pattern, &nodes);
+                (nodes, restraints, reach)
             }
-            Some(above) => (above.coarse.clone(), Restraints::default(), above.spacing, above.origin),
+            Some(above) => {
+                let reach = product::coarse_reach(self.kernel, above.reach);
+                (above.coarse.clone(), Restraints::default(), reach)
+            }
         };
-        let (weights, cells) = embed(self.kernel, &nodes, &restraints)?;
-        let spacing = 2.0 * spacing;
-        let place = |x: &[i32; 3]| std::array::from_fn(|d| origin[d] + spacing * f64::from(x[d]));
-        let positions = fine.positions.map(|_| cells.iter().map(place).collect());
+        let (weights, coarse) = embed(self.kernel, &nodes, &restraints)?;
+        let positions = fine.positions.map(|_| self.nodes.positions(&coarse, fine.depth + 1));
         let prolongation = restraints.apply(Prolongation::weights(weights, b)?)?; // S P
-        let state = Embedded { coarse: cells.into(), spacing, origin };
-        Ok(Some(Coarse { positions, ..Coarse::new(prolongation, state) }))
+        let (coarse, restraints) = (coarse.into(), Arc::new(restraints));
+        let state = Embedded { fine: nodes, coarse, restraints, reach, window: None, numbers: Arc::new([]) };
+        Ok(Some(Coarse { positions, ..Coarse::new(prolongation, state.with_reach(self.kernel, reach)) }))
+    }
+
+    fn product(
+        &self,
+        a: &Bsr<T>,
+        coarse: &Coarse<T, Embedded>,
+        plan: &mut GalerkinPlan<T>,
+    ) -> Result<Bsr<T>, SetupError> {
+        match Product::new(a, &coarse.prolongation, plan.transpose(), &coarse.state) {
+            Some(product) => product.build(),
+            None => Ok(plan.build(a, &coarse.prolongation)?),
+        }
+    }
+
+    fn update_product(
+        &self,
+        a: &Bsr<T>,
+        coarse: &Coarse<T, Embedded>,
+        plan: &mut GalerkinPlan<T>,
+        into: &mut Bsr<T>,
+    ) -> Result<(), SetupError> {
+        match Product::new(a, &coarse.prolongation, plan.transpose(), &coarse.state) {
+            Some(product) => product.update(into),
+            None => plan.update(a, &coarse.prolongation, into)?,
+        }
+        Ok(())
     }
 
     /// P depends only on the nodes and restraints, so new values do not change it.
@@ -126,8 +170,13 @@ impl<T: Real> Coarsening<T> for NodeEmbedding {
         Ok(())
     }
 
+    fn carried(&self, state: &Embedded, _: &Pattern, after: &Pattern) -> Embedded {
+        state.clone().with_reach(self.kernel, product::reach(after, &state.fine))
+    }
+
     fn state_bytes(&self, state: &Embedded) -> usize {
-        size_of_val(&state.coarse[..])
+        let places = size_of_val(&state.coarse[..]) + size_of_val(&state.numbers[..]);
+        places + state.restraints.bytes()
     }
 
     fn name(&self) -> &'static str {
@@ -142,7 +191,7 @@ fn embed<T: Real>(
     nodes: &[[i32; 3]],
     restraints: &Restraints,
 ) -> Result<(Bsr<T>, Vec<[i32; 3]>), SetupError> {
-    let free = |i: usize| !restraints.is_held(i);
+    let free = |i: usize| restraints.of(i) != Some(Restraint::Held);
     let (mut cells, mut offsets) = (Cells::with_room(nodes.len() / 4), Vec::with_capacity(nodes.len() + 1));
     let (mut columns, mut values) =
         (Vec::with_capacity(4 * nodes.len()), Vec::with_capacity(4 * nodes.len()));

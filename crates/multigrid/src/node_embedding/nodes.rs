@@ -30,12 +30,14 @@ pub enum Nodes {
 }
 
 impl Nodes {
-    /// Returns the spacing and the origin of the finest grid.
-    pub(super) fn frame(&self) -> (f64, [f64; 3]) {
-        match *self {
+    /// Returns the positions of nodes of the grid at `depth`.
+    pub(super) fn positions(&self, places: &[[i32; 3]], depth: usize) -> Vec<[f64; 3]> {
+        let (spacing, origin) = match *self {
             Self::OfSystem { spacing, origin } => (spacing, origin),
             Self::Given(_) => (1.0, [0.0; 3]),
-        }
+        };
+        let spacing = spacing * f64::powi(2.0, depth as i32);
+        places.iter().map(|k| std::array::from_fn(|d| origin[d] + spacing * f64::from(k[d]))).collect()
     }
 
     /// Returns the places of all nodes of the finest level, which has `rows` block rows.
