@@ -45,15 +45,6 @@ pub struct Body {
     pub plasticity: Plasticity,
 }
 
-impl Body {
-    /// ξ = ‖∂P̂/∂F̂‖ at rest, in the space of the three stretches, Pa. The paper leaves the norm open; here it is
-    /// that of Frobenius, as in the library.
-    pub fn stiffness(&self) -> f64 {
-        let Lame { lambda, mu } = self.lame;
-        (3.0 * (2.0 * mu + lambda).powi(2) + 6.0 * lambda.powi(2)).sqrt()
-    }
-}
-
 /// Sums over all particles.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {

@@ -40,7 +40,7 @@ impl Pictures {
             .collect();
         let positions: Vec<[f64; 3]> = particles.iter().map(|p| p.x).collect();
         let colour = |body: &Body| {
-            let level = (body.stiffness().log10() - 4.5) / 7.0 * COLOURS.len() as f64;
+            let level = (body.lame.at_rest().log10() - 4.5) / 7.0 * COLOURS.len() as f64;
             COLOURS[(level.max(0.0) as usize).min(COLOURS.len() - 1)]
         };
         Self {

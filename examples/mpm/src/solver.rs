@@ -9,7 +9,7 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use coarsen::follow::{Follower, Placed, following};
 use coarsen::multigrid::{Kernel, NodeEmbedding, Nodes};
-use coarsen::optimize::{DescentOutcome, Direction, Forcing, Norm, node_weights};
+use coarsen::optimize::{DescentOutcome, Direction, Forcing, Norm};
 use coarsen::prelude::*;
 use coarsen::schwarz::Place;
 use coarsen::sparse::SystemAt;
@@ -31,6 +31,8 @@ pub enum Solver {
     HotQuadratic,
     /// Projected Newton, CG with the inverses of the diagonal blocks (Algorithm 1).
     PnPcg,
+    /// Projected Newton, CG with symmetric Gauss-Seidel (Table 3).
+    PnSgsPcg,
     /// Projected Newton, CG with node embedding, rebuilt in each iteration (§5).
     PnMgpcg,
     /// L-BFGS, CG on the system itself as H₀, as on the coarsest level of node embedding (§7.1).
@@ -96,6 +98,7 @@ impl Solver {
             Self::Hot => lbfgs(Inverse::Embedding(LEVELS, Kernel::Linear)),
             Self::HotQuadratic => lbfgs(Inverse::Embedding(LEVELS, Kernel::Quadratic)),
             Self::PnPcg => newton(Inverse::Known(Known::BlockJacobi)),
+            Self::PnSgsPcg => newton(Inverse::Known(Known::Gs)),
             Self::PnMgpcg => newton(Inverse::Embedding(LEVELS, Kernel::Linear)),
             Self::LbfgsH => lbfgs(Inverse::Embedding(1, Kernel::Linear)),
             Self::NewtonSa => newton(Inverse::Known(Known::Sa)),
@@ -145,10 +148,10 @@ impl Parts {
             let work = f.work(&z);
             return Ok((Solved { z, outcome, iterations, rebuilds: 0, cycles: 0, norm: 0.0 }, work));
         }
-        let forces = f.characteristic();
+        let (weights, most) = f.weights()?;
         let stop = Stop { max_iterations: method.iterations, ..Stop::absolute(method.tolerance) };
         let mut descent = Descent::new(Backtracking::default(), stop);
-        descent.norm = Norm::weighted(on.vector(&node_weights(&forces, 3)?)?)?;
+        descent.norm = Norm::weighted(on.vector(&weights)?)?;
         let recipe = self.inverse.recipe(&f, clock, on);
         let inverse = Follower::build(&mut f, &z, recipe)?;
         let mut x = on.vector(&z)?;
@@ -159,8 +162,7 @@ impl Parts {
             (descent.minimize(&mut f, &mut rule, &mut x, &mut ())?, f.objective)
         } else {
             // τ is the tolerance of the stiffest material in the Euclidean norm (§5.3).
-            let stiffest = forces.iter().fold(0.0, |m: f64, c| m.max(*c));
-            let floor = method.tolerance * (forces.len() as f64).sqrt() * stiffest;
+            let floor = method.tolerance * (z.len() as f64 / 3.0).sqrt() * most;
             descent.refresh = Refresh::Every(1);
             let inner = Stop { max_iterations: method.inner, ..Stop::relative(0.5) };
             let mut f = Placed::new(f, &z, inverse, on)?;

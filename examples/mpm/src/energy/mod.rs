@@ -27,6 +27,7 @@ use std::ops::Range;
 
 use coarsen::elastic::{Density, Energy, FixedCoRotated};
 use coarsen::multigrid::Restraint;
+use coarsen::optimize::grid_weights;
 use coarsen::sparse::OwnedSystem;
 use coarsen::{Objective, parallel};
 
@@ -255,11 +256,17 @@ impl<'a> Increment<'a> {
         work
     }
 
-    /// The characteristic impulse 24 Δx² ξ_i Δt of each free node, kg m/s: Wang et al. 2020, Eq. 9.
-    pub fn characteristic(&self) -> Vec<f64> {
+    /// The weights of the characteristic norm, 1 / (24 Δx² ξ_i Δt √n) for each unknown, and the largest
+    /// characteristic impulse, kg m/s: Wang et al. 2020, Eq. 9.
+    ///
+    /// # Errors
+    /// [`coarsen::Error::Parameter`] for a stiffness that is not positive and finite.
+    pub fn weights(&self) -> Result<(Vec<f64>, f64), coarsen::Error> {
         let Given { grid, nodes, constraints, dt, .. } = self.given;
-        let scale = 24.0 * grid.dx * grid.dx * dt;
-        constraints.free.iter().map(|&node| scale * nodes.stiffness[node as usize]).collect()
+        let stiffness: Vec<f64> =
+            constraints.free.iter().map(|&node| nodes.stiffness[node as usize]).collect();
+        let stiffest = stiffness.iter().fold(0.0, |m: f64, xi| m.max(*xi));
+        Ok((grid_weights(&stiffness, grid.dx, dt, 3)?, 24.0 * grid.dx * grid.dx * dt * stiffest))
     }
 }
 

@@ -78,10 +78,10 @@ impl Increment<'_> {
             }
             let diagonal = 9 * usize::from(places[row][CENTRE]);
             let mass = nodes.masses[constraints.free[row] as usize];
-            (0..3).for_each(|k| values[diagonal + 4 * k] += mass);
             if constraints.slips {
                 constrain(constraints, row, columns, diagonal, values);
             }
+            symmetrise(&mut values[diagonal..diagonal + 9], mass);
         };
         let leaf = |(leaves, parts): (Range<usize>, &mut [&mut [f64]])| {
             for (leaf, part) in leaves.zip(parts) {
@@ -112,13 +112,28 @@ fn constrain(constraints: &Constraints, row: usize, columns: &[u32], diagonal: u
             continue;
         }
         let block: &mut Block = (&mut values[9 * place..9 * place + 9]).try_into().expect("nine numbers");
-        let h: Matrix = std::array::from_fn(|i| std::array::from_fn(|j| block[3 * i + j]));
-        let h = mul(&own.unwrap_or(IDENTITY), &mul(&h, &other.unwrap_or(IDENTITY)));
-        block.copy_from_slice(h.as_flattened());
+        let (own, other) = (own.unwrap_or(IDENTITY), other.unwrap_or(IDENTITY));
+        // Both blocks of a pair are computed as the one above the diagonal, so that they agree to the bit.
+        let above = column as usize >= row;
+        let entry = |i: usize, j: usize| if above { block[3 * i + j] } else { block[3 * j + i] };
+        let h: Matrix = std::array::from_fn(|i| std::array::from_fn(|j| entry(i, j)));
+        let h = if above { mul(&own, &mul(&h, &other)) } else { mul(&other, &mul(&h, &own)) };
+        for (i, j) in (0..9).map(|ij| (ij / 3, ij % 3)) {
+            block[3 * i + j] = if above { h[i][j] } else { h[j][i] };
+        }
     }
     if let Some(own) = own {
         for (i, j) in (0..9).map(|ij| (ij / 3, ij % 3)) {
             values[diagonal + 3 * i + j] += mean * (IDENTITY[i][j] - own[i][j]);
         }
     }
+}
+
+/// Adds the mass to a diagonal block, and makes it symmetric to the bit.
+fn symmetrise(block: &mut [f64], mass: f64) {
+    for (i, j) in [(0, 1), (0, 2), (1, 2)] {
+        let mean = 0.5 * (block[3 * i + j] + block[3 * j + i]);
+        (block[3 * i + j], block[3 * j + i]) = (mean, mean);
+    }
+    (0..3).for_each(|k| block[4 * k] += mass);
 }

@@ -36,23 +36,19 @@ impl Nodes {
     /// P2G: mass, velocity and stiffness of all nodes.
     pub fn from_particles(grid: &Grid, particles: &[Particle], bodies: &[Body]) -> Self {
         let mut tiles = Tiles::<5>::default();
-        let stiffness: Vec<f64> = bodies.iter().map(Body::stiffness).collect();
-        tiles.scatter(
-            grid,
-            |_, _| {},
-            |p, weights, _, tile| {
-                let Particle { x, v, c, body, .. } = &particles[p];
-                let (mass, xi) = (bodies[*body as usize].mass, stiffness[*body as usize]);
-                for (at, corner) in places(weights) {
-                    let share = mass * weights.weight(corner);
-                    let affine = apply(c, weights.arm(corner, *x, grid.dx));
-                    let node = &mut tile[at];
-                    node[0] += share;
-                    (0..3).for_each(|k| node[1 + k] += share * (v[k] + affine[k]));
-                    node[4] += share * xi;
-                }
-            },
-        );
+        let stiffness: Vec<f64> = bodies.iter().map(|body| body.lame.at_rest()).collect();
+        tiles.scatter(grid, |p, weights, tile| {
+            let Particle { x, v, c, body, .. } = &particles[p];
+            let (mass, xi) = (bodies[*body as usize].mass, stiffness[*body as usize]);
+            for (at, corner) in places(weights) {
+                let share = mass * weights.weight(corner);
+                let affine = apply(c, weights.arm(corner, *x, grid.dx));
+                let node = &mut tile[at];
+                node[0] += share;
+                (0..3).for_each(|k| node[1 + k] += share * (v[k] + affine[k]));
+                node[4] += share * xi;
+            }
+        });
         let mut nodes = Self { number: vec![[NONE; CELLS]; grid.blocks.len()], ..Self::default() };
         for block in 0..grid.blocks.len() {
             for cell in 0..CELLS {
@@ -142,6 +138,11 @@ pub(crate) fn fold_blocks<T: Send, R: Send>(
 
 /// As [`fold_blocks`], for blocks with particles and without a result.
 pub(crate) fn each_block<T: Send>(grid: &Grid, data: &mut [T], f: &(impl Fn(usize, &mut [T]) + Sync)) {
-    let some = |block, part: &mut [T]| if part.is_empty() {} else { f(block, part) };
+    let some = |block, part: &mut [T]| {
+        if part.is_empty() {
+        } else {
+            f(block, part)
+        }
+    };
     fold_blocks(grid, data, &some, &|(), ()| ());
 }

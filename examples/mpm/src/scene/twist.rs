@@ -19,7 +19,7 @@ const AWAY: f64 = 0.085;
 const ENDS: [f64; 2] = [2.8, 3.7];
 
 /// The heights of the balls above the lower end, and their radii.
-const BALLS: [(f64, f64); 4] = [(0.25, 0.078), (0.65, 0.07), (0.55, 0.084), (0.45, 0.074)];
+const BALLS: [(f64, f64); 4] = [(0.25, 0.084), (0.65, 0.076), (0.55, 0.09), (0.45, 0.078)];
 
 pub(super) fn setting() -> Setting {
     let axes = [[-AWAY, -AWAY], [-AWAY, AWAY], [AWAY, -AWAY], [AWAY, AWAY]];

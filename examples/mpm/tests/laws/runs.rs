@@ -48,7 +48,7 @@ fn close(a: f64, b: f64, tolerance: f64) {
 fn bodies_fall_freely() {
     let folder = Folder::new("fall");
     let scene = folder.write("fall.toml", BALL);
-    let rows = folder.run(&["--scene", &scene]).unwrap();
+    let rows = folder.run(&["--scene", &scene, "--tolerance", "1e-12"]).unwrap();
     let start = &rows[0];
     let mass = start.momentum[0] / 0.5;
     for row in &rows {
@@ -81,7 +81,8 @@ fn check_balance(rows: &[Row], share: f64) {
 #[test]
 fn energy_does_not_rise() {
     let folder = Folder::new("stretched");
-    let arguments = ["--scene", "stretched", "--particles", "1000", "--frames", "6", "--solver"];
+    let arguments =
+        ["--scene", "stretched", "--particles", "1000", "--frames", "6", "--tolerance", "1e-10", "--solver"];
     for solver in ["pn-pcg", "hot"] {
         let rows = folder.run(&[&arguments[..], &[solver]].concat()).unwrap();
         assert!(rows[0].elastic > 0.0 && rows[0].kinetic == 0.0);
@@ -143,13 +144,12 @@ fn solvers_agree() {
     let momentum = |solver: &str| {
         let folder = Folder::new(&format!("agree-{solver}"));
         let scene = folder.write("all.toml", &format!("{BALL}{MORE}"));
-        let rows = folder
-            .run(&["--scene", &scene, "--solver", solver, "--frames", "3", "--tolerance", "1e-9"])
-            .unwrap();
+        let run =
+            folder.run(&["--scene", &scene, "--solver", solver, "--frames", "3", "--tolerance", "1e-9"]);
+        let rows = run.unwrap_or_else(|error| panic!("{solver}: {error}"));
         assert!(rows.iter().all(|row| row.converged == row.steps && row.norm <= 1e-9), "{solver}");
         (rows[3].momentum, rows[3].energy)
     };
-    let (expected, energy) = momentum("pn-pcg");
     for solver in [
         "hot",
         "hot-quadratic",

@@ -12,7 +12,9 @@ use super::{Folder, cloud};
 /// The number of particles at the paper's spacing is near that of Table 2, where the shapes are the authors'.
 #[test]
 fn scenes_have_the_size_of_the_paper() {
-    for (name, thousands, share) in [("twist", 230.0, 0.05), ("chain", 308.0, 0.2), ("donut", 247.0, 0.02), ("faceless", 110.0, 0.1)] {
+    for (name, thousands, share) in
+        [("twist", 230.0, 0.05), ("chain", 308.0, 0.2), ("donut", 247.0, 0.02), ("faceless", 110.0, 0.1)]
+    {
         let scene: SceneChoice = name.parse().unwrap();
         let setting = scene.setting(None, 1, None).unwrap();
         let (particles, _) = Seeds::new(&setting).unwrap().fill(setting.dx).unwrap();
