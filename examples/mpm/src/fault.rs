@@ -7,6 +7,9 @@ use coarsen::mesh::ReadError;
 use coarsen::optimize::DescentError;
 use coarsen::sparse::SparseError;
 
+/// The names of the built-in scenes.
+const SCENES: &str = "twist, boxes, donut, chain, boards, faceless, sauce, armacat, stretched, bar";
+
 /// A step that is not possible. The state is that before the frame.
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
@@ -90,7 +93,7 @@ pub enum MeshFault {
 #[derive(Debug, thiserror::Error)]
 pub enum SceneError {
     /// A file that cannot be read.
-    #[error("{}: cannot be read ({kind}); a scene is {} or a TOML file", file.display(), crate::scene::NAMES)]
+    #[error("{}: cannot be read ({kind}); a scene is {SCENES} or a TOML file", file.display())]
     Read {
         /// The file.
         file: PathBuf,

@@ -14,7 +14,7 @@ use coarsen_core::simd::{self, Kernel, Set};
 
 use crate::grid::{Grid, Nodes, each_block};
 use crate::particles::{Matrix, mul_transposed};
-use crate::weights::{NODES, corner};
+use crate::weights::{NODES, Weights, corner};
 
 use super::stencil::{ABSENT, CENTRE, OFFSETS, ROWS, Stencil, cells, offset};
 use super::{Given, Increment};
@@ -108,14 +108,14 @@ impl Kernel<f64> for Gather<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<I: Set<f64>>(self, _: I) {
+    fn run<I: Set<f64>>(self, set: I) {
         let Self { grid, nodes, free, places, stiffness, to } = self;
         let mut at = 0;
         for (&node, places) in free.iter().zip(places) {
             let mut row = [[0.0; 9]; OFFSETS - CENTRE];
             cells(grid, nodes, node as usize, |a, particles| {
                 for p in particles {
-                    add(a, &grid.weights[p], &stiffness[p], &mut row);
+                    add(set, a, &grid.weights[p], &stiffness[p], &mut row);
                 }
             });
             for (block, place) in row.iter().zip(&places[CENTRE..]) {
@@ -130,9 +130,10 @@ impl Kernel<f64> for Gather<'_> {
 
 /// Adds the blocks of a particle to the row of its node a.
 #[inline(always)]
-fn add(
+fn add<I: Set<f64>>(
+    set: I,
     a: usize,
-    weights: &crate::weights::Weights,
+    weights: &Weights,
     stiffness: &Stiffness,
     row: &mut [Block; OFFSETS - CENTRE],
 ) {
@@ -141,14 +142,16 @@ fn add(
     let mut half = [[0.0; 9]; 3];
     for l in 0..3 {
         for e in 0..9 {
-            half[l][e] = g[0] * stiffness[0][l][e] + g[1] * stiffness[1][l][e] + g[2] * stiffness[2][l][e];
+            let first = g[0] * stiffness[0][l][e];
+            half[l][e] = set.mul_add(g[2], stiffness[2][l][e], set.mul_add(g[1], stiffness[1][l][e], first));
         }
     }
     for b in a..NODES {
         let g = weights.gradient(corner(b));
         let block = &mut row[offset(a, b) - CENTRE];
         for e in 0..9 {
-            block[e] += g[0] * half[0][e] + g[1] * half[1][e] + g[2] * half[2][e];
+            let sum = set.mul_add(g[0], half[0][e], block[e]);
+            block[e] = set.mul_add(g[2], half[2][e], set.mul_add(g[1], half[1][e], sum));
         }
     }
 }

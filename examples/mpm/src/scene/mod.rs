@@ -34,9 +34,6 @@ use std::str::FromStr;
 use crate::fault::SceneError;
 pub use setting::{Body, Emitter, MeshFile, Setting, Stuff};
 
-/// The names of the built-in scenes.
-pub const NAMES: &str = "twist, boxes, donut, chain, boards, faceless, sauce, armacat, stretched, bar";
-
 /// Aluminium: Wang et al. 2020, Table 2.
 const ALUMINIUM: Stuff = Stuff { yield_stress: Some(2.4e8), ..stuff(2.7e3, 6.9e10, 0.33) };
 
