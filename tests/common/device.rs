@@ -9,7 +9,7 @@ use coarsen::prelude::*;
 use coarsen::relax::{DampedJacobi, Spai0};
 use coarsen::{Class, backend::SetupError};
 
-use super::{Recipe, small_sa, small_skinning};
+use super::{Recipe, small_embedding, small_sa, small_skinning};
 
 /// Copies vectors to the device and back.
 struct Moved<V: Real> {
@@ -121,5 +121,6 @@ pub(crate) fn multigrids() -> Vec<Recipe<f64>> {
             build(Multigrid { smoothing, ..small_sa(Cycle::V) }, a, double().expect("asked before").clone())
         }),
         ("opencl skinning", |a| build(small_skinning(a), a, double().expect("asked before").clone())),
+        ("opencl node embedding", |a| build(small_embedding(a), a, double().expect("asked before").clone())),
     ]
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use coarsen::backend::{Backend, Prepared};
 use coarsen::direct::{Direct, Method};
-use coarsen::multigrid::{PlainAggregation, Skinning, SmoothedAggregation, Smoothing};
+use coarsen::multigrid::{Coarsest, Nodes, PlainAggregation, Skinning, SmoothedAggregation, Smoothing};
 use coarsen::prelude::*;
 use coarsen::problems::{Options, Problem};
 use coarsen::relax::{Chebyshev, DampedJacobi, Spai0};
@@ -119,6 +119,8 @@ pub(crate) fn multigrids() -> Vec<Recipe<f64>> {
         }),
         ("skinning", |a| build(small_skinning(a), a, Cpu::new())),
         ("skinning mixed", |a| build(small_skinning(a), a, Cpu::mixed())),
+        ("node embedding", |a| build(small_embedding(a), a, Cpu::new())),
+        ("node embedding mixed", |a| build(small_embedding(a), a, Cpu::mixed())),
     ];
     with_devices(
         all,
@@ -140,6 +142,7 @@ pub(crate) fn single_multigrids() -> Vec<Recipe<f32>> {
             build(recipe, a, Cpu::single())
         }),
         ("skinning", |a| build(small_skinning(a), a, Cpu::single())),
+        ("node embedding", |a| build(small_embedding(a), a, Cpu::single())),
     ]
 }
 
@@ -154,6 +157,16 @@ pub(crate) fn small_skinning(a: &Bsr<f64>) -> Multigrid<Skinning> {
         ..Skinning::default()
     };
     Multigrid { coarse_size: 0, ..Multigrid::of(coarsening) }
+}
+
+/// Node embedding with a fixed operator, for nodes in the rows of a square. These are the places of a Poisson
+/// problem; the laws hold for any places.
+pub(crate) fn small_embedding(a: &Bsr<f64>) -> Multigrid<NodeEmbedding> {
+    let nodes = a.pattern().rows() as i32;
+    let side = nodes.isqrt().max(1);
+    let places = (0..nodes).map(|i| [i / side, i % side, 0]).collect();
+    let recipe = Multigrid::node_embedding_of(NodeEmbedding::new(Nodes::Given(places)));
+    Multigrid { coarsest: Coarsest::Factor, ..recipe }
 }
 
 /// Smoothed aggregation with at most 40 unknowns on the coarsest level.

@@ -148,6 +148,18 @@ pub enum SetupError {
         /// The number of parts.
         parts: usize,
     },
+    /// A node that does not lie on the grid of a method for grids.
+    #[error(
+        "node {node} at {at:?} does not lie on a grid of spacing {spacing} (or lies more than a million cells from its origin); give the spacing and the origin of the finest grid, or the integers of every node"
+    )]
+    OffGrid {
+        /// The block row.
+        node: usize,
+        /// The position of the node, or its integers.
+        at: [f64; 3],
+        /// The spacing of the grid.
+        spacing: f64,
+    },
     /// A matrix that a direct method cannot factor.
     #[error("{why}")]
     Factor {

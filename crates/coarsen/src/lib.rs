@@ -39,7 +39,7 @@
 //! | [`backend`] | the places where a solve runs; [`AnyBackend`] is chosen at run time |
 //! | [`relax`] | Jacobi, block Jacobi, Chebyshev, Gauss-Seidel, SSOR, IC(0), ILU(0) |
 //! | [`schwarz`] | multilevel additive Schwarz |
-//! | [`multigrid`] | hierarchies, cycles, smoothed aggregation, skinning |
+//! | [`multigrid`] | hierarchies, cycles, smoothed aggregation, skinning, node embedding |
 //! | [`direct`] | sparse and dense factorisations |
 //! | [`auto`] | automatic choice of a method for a matrix, with a bound on the cost |
 //! | [`parallel`] | threads: pools and the number of threads |
@@ -48,7 +48,7 @@
 //! | `contact` | contact of bodies with obstacles and with each other, behind the feature `contact` |
 //! | [`problems`] | the gallery of test problems |
 //! | [`optimize`] | Newton, L-BFGS and other descent methods around any preconditioner |
-//! | [`follow`] | objectives with a preconditioner that is updated to the Hessian |
+//! | [`follow`] | objectives with a preconditioner that is updated to the Hessian; drivers of a time step by name |
 //! | `interop` | sprs, nalgebra-sparse, faer, each behind the feature of its name |
 //! | `opencl` | OpenCL devices, behind the feature `opencl` |
 
@@ -96,7 +96,7 @@ pub mod prelude {
     pub use coarsen_direct::Direct;
     pub use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected};
     pub use coarsen_matrix_market as matrix_market;
-    pub use coarsen_multigrid::{Cycle, Hierarchy, Keep, Multigrid, SmoothedAggregation};
+    pub use coarsen_multigrid::{Cycle, Hierarchy, Keep, Multigrid, NodeEmbedding, SmoothedAggregation};
     #[cfg(feature = "optimize")]
     pub use coarsen_optimize::{Backtracking, Descent, Lbfgs, MoreThuente, Newton, Objective, Refresh};
     pub use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};

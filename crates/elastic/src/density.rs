@@ -34,6 +34,20 @@ impl Lame {
         Self { lambda: young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)), mu }
     }
 
+    /// Returns the Frobenius norm of dP̂/dF̂ at F = I, the derivatives of the principal stresses by the principal
+    /// stretches, 2 μ I + λ 1 1ᵀ: the characteristic stiffness ξ of a material in Pa.
+    ///
+    /// All densities agree at rest. Wang et al. 2020 (HOT), §5.2; the paper does not name the norm.
+    ///
+    /// ```
+    /// let soft = coarsen_elastic::Lame { lambda: 0.0, mu: 0.5 };
+    /// assert_eq!(soft.at_rest(), f64::sqrt(3.0));
+    /// ```
+    pub fn at_rest(self) -> f64 {
+        let (own, other) = (2.0 * self.mu + self.lambda, self.lambda);
+        (3.0 * own * own + 6.0 * other * other).sqrt()
+    }
+
     /// Checks that μ and the bulk modulus λ + 2/3 μ are positive, so that every small strain has positive
     /// energy, and that the density is bounded below.
     pub(crate) fn checked(self, index: usize, density: &impl Density) -> Result<Self, BodyError> {
@@ -56,6 +70,11 @@ pub trait Density: Sync {
 
     /// P(F), the first Piola-Kirchhoff stress.
     fn stress(&self, material: Lame, f: &[[f64; 3]; 3]) -> [[f64; 3]; 3];
+
+    /// ψ(F) and P(F), for callers that need both: densities that decompose F do so once.
+    fn energy_and_stress(&self, material: Lame, f: &[[f64; 3]; 3]) -> (Energy, [[f64; 3]; 3]) {
+        (self.energy(material, f), self.stress(material, f))
+    }
 
     /// Whether ψ is finite for inverted elements. If not, steps are limited so that no element becomes flat.
     fn inverts(&self) -> bool {

@@ -27,23 +27,17 @@ use crate::potential::Energy;
 pub struct FixedCoRotated;
 
 impl Density for FixedCoRotated {
-    fn energy(&self, Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3]) -> Energy {
-        let sigma = Svd::of(f).sigma;
-        let growth = determinant(f) - 1.0;
-        let stretch: f64 = sigma.iter().map(|s| (s - 1.0).powi(2)).sum();
-        let value = mu * stretch + 0.5 * lambda * growth * growth; // (1)
-        let term = |s: &f64| 2.0 * mu * (s - 1.0).abs() * (s.abs() + 1.0);
-        let volume = (lambda * growth).abs() * (products(f) + 1.0);
-        Energy { value, magnitude: sigma.iter().map(term).sum::<f64>() + volume }
+    fn energy(&self, material: Lame, f: &[[f64; 3]; 3]) -> Energy {
+        energy(material, f, &Svd::of(f))
     }
 
-    fn stress(&self, Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
+    fn stress(&self, material: Lame, f: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
+        stress(material, f, &Svd::of(f))
+    }
+
+    fn energy_and_stress(&self, material: Lame, f: &[[f64; 3]; 3]) -> (Energy, [[f64; 3]; 3]) {
         let svd = Svd::of(f);
-        let (r, cofactor) = (mul_transposed(&svd.u, &svd.v), cofactor(f));
-        let pressure = lambda * (determinant(f) - 1.0);
-        std::array::from_fn(|i| {
-            std::array::from_fn(|j| 2.0 * mu * (f[i][j] - r[i][j]) + pressure * cofactor[i][j]) // (2)
-        })
+        (energy(material, f, &svd), stress(material, f, &svd))
     }
 
     /// λ ≥ 0: otherwise λ/2 (J − 1)² tends to −∞ faster than the other term grows.
@@ -66,16 +60,44 @@ impl Density for FixedCoRotated {
     }
 }
 
+fn energy(Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3], svd: &Svd) -> Energy {
+    let sigma = svd.sigma;
+    let growth = determinant(f) - 1.0;
+    let stretch: f64 = sigma.iter().map(|s| (s - 1.0).powi(2)).sum();
+    let value = mu * stretch + 0.5 * lambda * growth * growth; // (1)
+    let term = |s: &f64| 2.0 * mu * (s - 1.0).abs() * (s.abs() + 1.0);
+    let volume = (lambda * growth).abs() * (products(f) + 1.0);
+    Energy { value, magnitude: sigma.iter().map(term).sum::<f64>() + volume }
+}
+
+fn stress(Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3], svd: &Svd) -> [[f64; 3]; 3] {
+    let (r, cofactor) = (mul_transposed(&svd.u, &svd.v), cofactor(f));
+    let pressure = lambda * (determinant(f) - 1.0);
+    std::array::from_fn(|i| {
+        std::array::from_fn(|j| 2.0 * mu * (f[i][j] - r[i][j]) + pressure * cofactor[i][j]) // (2)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::density::tests::{check, check_isotropy, check_magnitude};
+    use crate::density::tests::{check, check_isotropy, check_magnitude, deformations};
 
     #[test]
     fn derivatives_are_those_of_the_energy() {
         check(&FixedCoRotated);
         check_isotropy(&FixedCoRotated);
         check_magnitude(&FixedCoRotated);
+    }
+
+    #[test]
+    fn both_at_once_are_the_same_bits() {
+        let material = Lame::new(2.0, 0.3);
+        for f in deformations() {
+            let (energy, stress) = FixedCoRotated.energy_and_stress(material, &f);
+            assert_eq!(energy, FixedCoRotated.energy(material, &f));
+            assert_eq!(stress, FixedCoRotated.stress(material, &f));
+        }
     }
 
     /// For F = diag(2, 1, 1) and for the flat diag(0, 1, 1), ψ = μ + λ/2. For the reflection diag(−1, 1, 1),

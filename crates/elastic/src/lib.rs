@@ -25,7 +25,7 @@
 //! | `union` | the union of their sparsity patterns |
 //! | [`implicit_euler`](ImplicitEuler) | inertia and an energy: one time step as an objective |
 //! | [`nodes`](Nodes) | numbers of free nodes, positions of held nodes |
-//! | `mat3`, `cubic` | 3x3 matrices, and the first root of a cubic |
+//! | [`mat3`](Svd), `cubic` | 3x3 matrices and their singular values, and the first root of a cubic |
 //! | [`error`](BodyError) | errors of bodies and meshes |
 
 mod arap;
@@ -68,6 +68,7 @@ pub use error::BodyError;
 pub use fixed_corotated::FixedCoRotated;
 pub use half_space::{HalfSpace, Law};
 pub use implicit_euler::ImplicitEuler;
+pub use mat3::Svd;
 pub use membrane::{Curved, Fabric, Membrane, Sheet, Stretched, Triangle};
 pub use neo_hookean::StableNeoHookean;
 pub use neo_hookean_log::NeoHookean;

@@ -42,11 +42,19 @@ pub(crate) fn square(a: &[[f64; 3]; 3]) -> f64 {
 }
 
 /// A = U diag(σ) Vᵀ with rotations U and V: σ₀ ≥ σ₁ ≥ |σ₂|, and σ₂ has the sign of det A.
+///
+/// ```
+/// let svd = coarsen_elastic::Svd::of(&[[0.0, -2.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 3.0]]);
+/// assert_eq!(svd.sigma, [3.0, 2.0, 1.0]);
+/// ```
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Svd {
-    pub(crate) u: [[f64; 3]; 3],
-    pub(crate) sigma: [f64; 3],
-    pub(crate) v: [[f64; 3]; 3],
+pub struct Svd {
+    /// U, a rotation.
+    pub u: [[f64; 3]; 3],
+    /// The signed singular values.
+    pub sigma: [f64; 3],
+    /// V, a rotation.
+    pub v: [[f64; 3]; 3],
 }
 
 /// The maximal number of sweeps of one-sided Jacobi rotations. Convergence is quadratic, and 3 or 4 sweeps
@@ -58,8 +66,8 @@ const LEAST: f64 = 1e-8;
 
 impl Svd {
     /// Computes the factors by one-sided Jacobi, which rotates columns of A until they are orthogonal. Golub
-    /// & Van Loan 2013, §8.6.3.
-    pub(crate) fn of(a: &[[f64; 3]; 3]) -> Self {
+    /// & Van Loan 2013, §8.6.3. *Cost* three or four sweeps of three rotations.
+    pub fn of(a: &[[f64; 3]; 3]) -> Self {
         let mut b = transpose(a); // rows of b are columns of A V
         let mut v = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]; // rows are columns of V
         for _ in 0..SWEEPS {
@@ -70,9 +78,10 @@ impl Svd {
                     continue;
                 }
                 rotated = true;
+                // Overflow of ζ² gives t = 0, which is t to round-off. `hypot` would take half of the time of Svd.
                 let zeta = (qq - pp) / (2.0 * pq);
-                let t = zeta.signum() / (zeta.abs() + zeta.hypot(1.0));
-                let c = 1.0 / t.hypot(1.0);
+                let t = zeta.signum() / (zeta.abs() + (1.0 + zeta * zeta).sqrt());
+                let c = 1.0 / (1.0 + t * t).sqrt();
                 rotate(&mut b, p, q, c, c * t);
                 rotate(&mut v, p, q, c, c * t);
             }

@@ -61,6 +61,13 @@ pub struct Cg<V: Vector = Vec<f64>> {
     /// there is no condition estimate.
     /// *Reference* van der Vorst & Ye 2000, SIAM J. Sci. Comput. 22.
     pub replace_residual: Option<V::Real>,
+    /// The tolerance for √(rᵀM⁻¹r) relative to its first value, tested in every iteration in addition to
+    /// `stop`; `None`, the default, for no such test.
+    ///
+    /// *Use* in inner solves of Newton's method if the residual has stiff and soft parts, which M balances:
+    /// Wang et al. 2020 (HOT), §5.3. A solve that ends by this test is `Converged`. *Cost* a wait per
+    /// iteration.
+    pub in_preconditioner: Option<V::Real>,
     workspace: Workspace<V, 5>,
     lanczos: Tridiagonal,
 }
@@ -68,7 +75,13 @@ pub struct Cg<V: Vector = Vec<f64>> {
 impl<V: Vector> Cg<V> {
     /// The method with a stopping rule; vectors are allocated at the first solve.
     pub fn new(stop: Stop<V::Real>) -> Self {
-        Self { stop, replace_residual: None, workspace: Workspace::new(), lanczos: Tridiagonal::default() }
+        Self {
+            stop,
+            replace_residual: None,
+            in_preconditioner: None,
+            workspace: Workspace::new(),
+            lanczos: Tridiagonal::default(),
+        }
     }
 
     /// Estimates of the extreme eigenvalues of M⁻¹A from the last solve, both inside the spectrum. Requires
@@ -106,12 +119,16 @@ impl<V: Vector> Krylov<V> for Cg<V> {
         self.lanczos.clear();
         let ([r, z, p, q, safe], spare) = self.workspace.with_spare(b)?;
         let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor);
+        test.also_in_preconditioner(self.in_preconditioner)?;
         let unit = b.scalar(round_off());
 
         // Each pass of the loop runs Algorithm 9.1 from r = b − A x. Another pass begins if round-off has
         // made r inaccurate.
         while test.goes_on(x, r)? {
             let mut rho = m.apply_dot(r, z); // 1
+            if test.settles(&rho.value) {
+                continue;
+            }
             p.copy(z); // 1
             let mut anew = false;
             loop {
@@ -145,6 +162,9 @@ impl<V: Vector> Krylov<V> for Cg<V> {
                 }
 
                 let next = m.apply_dot(r, z); // 6
+                if test.settles(&next.value) {
+                    break;
+                }
                 let beta = next.value.over(&rho.value, &rho.floor(&unit)); // 7
                 // Deviation: after a step with α = 0, r, z and rho are unchanged. Then β = 1, and `alive` = 0
                 // keeps p. The next convergence test detects the curvature that caused α = 0.
@@ -164,5 +184,10 @@ impl<V: Vector> Krylov<V> for Cg<V> {
 
     fn stop_mut(&mut self) -> &mut Stop<V::Real> {
         &mut self.stop
+    }
+
+    fn stop_in_preconditioner(&mut self, tolerance: Option<V::Real>) -> bool {
+        self.in_preconditioner = tolerance;
+        true
     }
 }

@@ -33,7 +33,7 @@
 use std::ops::ControlFlow;
 
 use coarsen_core::{
-    Dot, Error, Iteration, LinearOperator, Monitor, Outcome, Real, Report, RitzValues, Stop, Vector,
+    Dot, Error, Iteration, LinearOperator, Monitor, Outcome, Real, Report, RitzValues, Scalar, Stop, Vector,
 };
 use num_traits::{Float, one, zero};
 
@@ -78,6 +78,12 @@ pub(crate) struct ConvergenceTest<'a, V: Vector> {
     held: bool,
     iterations: usize,
     runs: usize,
+    /// The relative tolerance for √(rᵀM⁻¹r), if it is tested.
+    in_preconditioner: Option<V::Real>,
+    /// The rᵀM⁻¹r at which the solve ends, known from its first value on.
+    settled: Option<V::Real>,
+    /// Whether rᵀM⁻¹r is at most `settled`.
+    has_settled: bool,
     /// Why the recurrence stopped; `Converged` must still be checked. `None`: a cycle is complete.
     verdict: Option<Outcome>,
 }
@@ -113,8 +119,40 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
             held: false,
             iterations: 0,
             runs: 0,
+            in_preconditioner: None,
+            settled: None,
+            has_settled: false,
             verdict: None,
         }
+    }
+
+    /// Also ends the solve at this tolerance for √(rᵀM⁻¹r), relative to its first value.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a negative tolerance.
+    pub(crate) fn also_in_preconditioner(&mut self, tolerance: Option<V::Real>) -> Result<(), Error> {
+        if let Some(value) = tolerance.filter(|t| t.is_nan() || *t < zero()) {
+            let (name, range) = ("in_preconditioner", "0 or more");
+            return Err(Error::Parameter { name, value: value.wide(), range });
+        }
+        self.in_preconditioner = tolerance;
+        Ok(())
+    }
+
+    /// Whether rᵀM⁻¹r is small enough to end the solve. The first call only stores its first value. Does not
+    /// wait if this is not tested.
+    pub(crate) fn settles(&mut self, rho: &V::Scalar) -> bool {
+        let Some(tolerance) = self.in_preconditioner else { return false };
+        let rho = rho.read();
+        let Some(settled) = self.settled else {
+            self.settled = Some(tolerance * tolerance * rho);
+            return false;
+        };
+        self.has_settled = rho >= zero() && rho <= settled;
+        if self.has_settled {
+            self.end(Outcome::Converged);
+        }
+        self.has_settled
     }
 
     /// At the iteration limit, returns the iterate of smallest residual instead of the last iterate.
@@ -136,7 +174,7 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         let progress = norm <= enough * self.truth;
         let outcome = match self.verdict {
             _ if !norm.is_finite() => Some(Outcome::NotFinite),
-            _ if norm <= self.threshold => Some(Outcome::Converged),
+            _ if norm <= self.threshold || self.has_settled => Some(Outcome::Converged),
             Some(end) if may_be_mended(end) && self.is_least(norm) => Some(Outcome::Inconsistent),
             Some(end) if !may_be_mended(end) => Some(end),
             Some(Outcome::Breakdown) if !progress && self.runs == 1 => Some(Outcome::Breakdown),
@@ -363,7 +401,8 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
             self.verdict = Some(Outcome::NotFinite); // x overflows
             x.fill(zero());
             self.truth = measure(self.a, self.load(), x, r);
-        } else if self.verdict == Some(Outcome::Converged) && self.truth > self.threshold {
+        } else if self.verdict == Some(Outcome::Converged) && self.truth > self.threshold && !self.has_settled
+        {
             self.verdict = Some(Outcome::Stagnated); // x is subnormal and has few digits
         }
         scale::restore(x, self.power, r);

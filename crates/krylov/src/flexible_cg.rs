@@ -41,13 +41,15 @@ use crate::start::{Workspace, check, round_off};
 pub struct FlexibleCg<V: Vector = Vec<f64>> {
     /// The stopping rule.
     pub stop: Stop<V::Real>,
+    /// The tolerance for √(rᵀM⁻¹r) relative to its first value, as in [`Cg`](crate::Cg).
+    pub in_preconditioner: Option<V::Real>,
     workspace: Workspace<V, 5>,
 }
 
 impl<V: Vector> FlexibleCg<V> {
     /// The method with a stopping rule; vectors are allocated at the first solve.
     pub fn new(stop: Stop<V::Real>) -> Self {
-        Self { stop, workspace: Workspace::new() }
+        Self { stop, in_preconditioner: None, workspace: Workspace::new() }
     }
 }
 
@@ -69,10 +71,14 @@ impl<V: Vector> Krylov<V> for FlexibleCg<V> {
         check("FlexibleCg", Class::Variable, &self.stop, a, m, b, x)?;
         let ([r, z, p, q, safe], spare) = self.workspace.with_spare(b)?;
         let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor);
+        test.also_in_preconditioner(self.in_preconditioner)?;
         let (unit, one) = (b.scalar(round_off()), b.scalar(num_traits::one()));
 
         while test.goes_on(x, r)? {
             let mut rho = m.apply_dot(r, z); // w = B(r)
+            if test.settles(&rho.value) {
+                continue;
+            }
             p.copy(z);
             loop {
                 let curvature = a.apply_dot(p, q);
@@ -94,6 +100,9 @@ impl<V: Vector> Krylov<V> for FlexibleCg<V> {
                 }
 
                 rho = m.apply_dot(r, z); // w = B(r)
+                if test.settles(&rho.value) {
+                    break;
+                }
                 let beta = z.dot(q).over(&curvature.value, &floor); // (w, A d) / (d, A d)
                 // Deviation: after a step with α = 0, `alive` and β are 0 and p is kept, so that the next
                 // convergence test detects the curvature that caused α = 0.
@@ -107,5 +116,10 @@ impl<V: Vector> Krylov<V> for FlexibleCg<V> {
 
     fn stop_mut(&mut self) -> &mut Stop<V::Real> {
         &mut self.stop
+    }
+
+    fn stop_in_preconditioner(&mut self, tolerance: Option<V::Real>) -> bool {
+        self.in_preconditioner = tolerance;
+        true
     }
 }

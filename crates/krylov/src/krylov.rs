@@ -51,6 +51,14 @@ pub trait Krylov<V: Vector> {
     /// The stopping rule, for changes between solves (such as the forcing terms of an inexact Newton method).
     fn stop_mut(&mut self) -> &mut Stop<V::Real>;
 
+    /// Sets the tolerance for √(rᵀM⁻¹r) relative to its first value. A solve then ends when this tolerance or
+    /// the stopping rule is met; `None` removes the tolerance. Returns whether the method has this test: `Cg`
+    /// and `FlexibleCg` have it.
+    fn stop_in_preconditioner(&mut self, tolerance: Option<V::Real>) -> bool {
+        let _ = tolerance;
+        false
+    }
+
     /// [`solve_with`](Self::solve_with) without a monitor.
     ///
     /// # Errors
@@ -80,5 +88,9 @@ impl<V: Vector, K: Krylov<V> + ?Sized> Krylov<V> for Box<K> {
 
     fn stop_mut(&mut self) -> &mut Stop<V::Real> {
         (**self).stop_mut()
+    }
+
+    fn stop_in_preconditioner(&mut self, tolerance: Option<V::Real>) -> bool {
+        (**self).stop_in_preconditioner(tolerance)
     }
 }

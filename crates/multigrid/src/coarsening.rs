@@ -2,7 +2,7 @@
 
 use coarsen_backend::{DenseBlocks, SetupError};
 use coarsen_core::{Cancel, Error, Real};
-use coarsen_sparse::{Bsr, NearKernel, Pattern, Prolongation, System};
+use coarsen_sparse::{Bsr, GalerkinPlan, NearKernel, Pattern, Prolongation, System};
 
 /// One level: its matrix, near-kernel and geometry.
 #[derive(Clone, Copy, Debug)]
@@ -157,6 +157,36 @@ pub trait Coarsening<T: Real>: Clone {
     ) -> Result<Option<Bsr<T>>, SetupError> {
         let _ = (fine, coarse);
         Ok(None)
+    }
+
+    /// Computes PᵀAP as a new matrix. `plan` is the plan of this product.
+    ///
+    /// The default uses the plan. *Implement* it, together with [`update_product`](Self::update_product), if
+    /// the structure of the grid allows a faster product.
+    ///
+    /// # Errors
+    /// [`SetupError`] for products that are too large.
+    fn product(
+        &self,
+        a: &Bsr<T>,
+        coarse: &Coarse<T, Self::State>,
+        plan: &mut GalerkinPlan<T>,
+    ) -> Result<Bsr<T>, SetupError> {
+        Ok(plan.build(a, &coarse.prolongation)?)
+    }
+
+    /// Writes PᵀAP for new values into the matrix of [`product`](Self::product).
+    ///
+    /// # Errors
+    /// [`SetupError`] for matrices of another pattern.
+    fn update_product(
+        &self,
+        a: &Bsr<T>,
+        coarse: &Coarse<T, Self::State>,
+        plan: &mut GalerkinPlan<T>,
+        into: &mut Bsr<T>,
+    ) -> Result<(), SetupError> {
+        Ok(plan.update(a, &coarse.prolongation, into)?)
     }
 
     /// Whether a level has a term T. The smoother or the coarsest solve then uses A + T, but PᵀAP is computed

@@ -14,6 +14,7 @@
 //! | [`matrix_free`](MatrixFree) | a finest level given as an operator |
 //! | [`smoothed_aggregation`](SmoothedAggregation) | Tamstorf 2015: special nodes, aggregates, local QR, smoothing |
 //! | [`skinning`](Skinning) | Xian 2019: handles, affine coordinates, null spaces |
+//! | [`node_embedding`](NodeEmbedding) | Wang 2020 (HOT): the nodes of a grid, embedded in coarser grids |
 //! | [`geometric`](Geometric), [`ruge_stueben`](RugeStueben), [`plain_aggregation`](PlainAggregation) | methods of one file each; examples for a new method |
 
 mod coarsening;
@@ -21,6 +22,7 @@ mod geometric;
 mod hierarchy;
 mod matrix_free;
 mod multigrid;
+mod node_embedding;
 mod over_domains;
 mod per_level;
 mod plain_aggregation;
@@ -33,6 +35,7 @@ pub use geometric::Geometric;
 pub use hierarchy::{Hierarchy, NumericPlan};
 pub use matrix_free::MatrixFree;
 pub use multigrid::{Coarsest, Cycle, JacobiCg, Keep, Multigrid, SmootherRecipe, Smoothing};
+pub use node_embedding::{Embedded, Kernel, NodeEmbedding, Nodes, Restraint};
 pub use over_domains::OverDomains;
 pub use per_level::PerLevel;
 pub use plain_aggregation::PlainAggregation;

@@ -4,7 +4,11 @@ use coarsen_backend::{Backend, Setup, SetupError, Smoother};
 use coarsen_core::{Error, Real};
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Scaling, Spai0};
 
-use crate::{Geometric, Grid, PlainAggregation, RugeStueben, Skinning, SmoothedAggregation, Spread};
+use crate::per_level::Repeated;
+use crate::{
+    Geometric, Grid, NodeEmbedding, Nodes, PlainAggregation, RugeStueben, Skinning, SmoothedAggregation,
+    Spread,
+};
 
 /// A multigrid method: a coarsening, a smoother, a cycle.
 ///
@@ -115,6 +119,40 @@ impl Multigrid<Skinning> {
     }
 }
 
+impl Multigrid<NodeEmbedding> {
+    /// Returns node embedding for nodes at multiples of `spacing`, with the settings of Wang et al. 2020
+    /// (HOT), Algorithm 2 and §7.1: three levels, one symmetric Gauss-Seidel before and one after the coarse
+    /// correction, and block-Jacobi CG to half of √(bᵀ D⁻¹ b) on the coarsest level.
+    ///
+    /// CG makes the cycle [`Variable`](coarsen_core::Class): use it as the initial inverse Hessian of
+    /// `Lbfgs`, or with `FlexibleCg`. [`Coarsest::Factor`] makes it a fixed symmetric operator for `Cg`.
+    ///
+    /// ```
+    /// use coarsen_backend::{Cpu, Setup};
+    /// use coarsen_core::Stop;
+    /// use coarsen_krylov::{Cg, Krylov};
+    /// use coarsen_multigrid::{Coarsest, Multigrid};
+    /// let p = coarsen_problems::elasticity3d(12, 1.0)?; // nodes at multiples of 1/12
+    /// let recipe = Multigrid { coarsest: Coarsest::Factor, ..Multigrid::node_embedding(1.0 / 12.0) };
+    /// let mut m = recipe.build(p.system(), &Cpu::new())?;
+    /// let (b, mut x) = (p.right_hand_side(1), vec![0.0; p.matrix.shape().0]);
+    /// let report = Cg::new(Stop::relative(1e-8)).solve(&p.matrix, &mut m, &b, &mut x)?.converged()?;
+    /// assert!(report.iterations < 25);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn node_embedding(spacing: f64) -> Self {
+        Self::node_embedding_of(NodeEmbedding::new(Nodes::OfSystem { spacing, origin: [0.0; 3] }))
+    }
+
+    /// Returns [`node_embedding`](Self::node_embedding) for other nodes, with restraints, or with the
+    /// quadratic kernel.
+    pub fn node_embedding_of(coarsening: NodeEmbedding) -> Self {
+        let smoothing = Smoothing::SymmetricGaussSeidel(GaussSeidel::default());
+        let coarsest = Coarsest::Iterative(JacobiCg::default());
+        Self { levels: 3, coarse_size: 0, smoothing, coarsest, ..Multigrid::of(coarsening) }
+    }
+}
+
 impl<C> Multigrid<C> {
     /// Returns a symmetric V-cycle over `coarsening` with Gauss-Seidel, forward before and backward after the
     /// coarse correction.
@@ -202,8 +240,11 @@ impl Default for JacobiCg {
 /// The smoother of each level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Smoothing {
-    /// Symmetric block Gauss-Seidel or SSOR.
+    /// Symmetric block Gauss-Seidel or SSOR: forward before the coarse correction, backward after it.
     GaussSeidel(GaussSeidel),
+    /// Forward and backward before the coarse correction, and again after it (Wang et al. 2020, Algorithm 2).
+    /// *Cost*: twice that of `GaussSeidel`.
+    SymmetricGaussSeidel(GaussSeidel),
     /// A Chebyshev polynomial in M A, where M is block Jacobi or SPAI-0.
     Chebyshev(Chebyshev),
     /// Damped block Jacobi, the cheapest smoother.
@@ -242,6 +283,7 @@ impl<T: Real, B: Backend> SmootherRecipe<T, B> for Smoothing {
         let (a, below) = (grid.a, grid.depth > 0);
         Ok(match *self {
             Self::GaussSeidel(recipe) => Box::new(recipe.build(a, on)?),
+            Self::SymmetricGaussSeidel(recipe) => Box::new(Repeated::there_and_back(recipe.build(a, on)?)),
             Self::Chebyshev(mut recipe) => {
                 recipe.symmetric |= below;
                 Box::new(recipe.build(a, on)?)

@@ -42,7 +42,7 @@ impl<T: Real, B: Backend> SmootherRecipe<T, B> for PerLevel {
         match steps {
             0 => Err(out_of_range("PerLevel::steps")),
             1 => smoothing.smoother(grid, on),
-            _ => Ok(Box::new(Repeated { step: smoothing.smoother(grid, on)?, steps })),
+            _ => Ok(Box::new(Repeated { step: smoothing.smoother(grid, on)?, steps, back: 0 })),
         }
     }
 }
@@ -52,9 +52,18 @@ fn out_of_range(name: &'static str) -> SetupError {
 }
 
 /// Several steps of a smoother as one smoother.
-struct Repeated<T: Real, B: Backend> {
+pub(crate) struct Repeated<T: Real, B: Backend> {
     step: Box<dyn Smoother<T, B>>,
     steps: usize,
+    /// The number of transposed steps that follow the steps.
+    back: usize,
+}
+
+impl<T: Real, B: Backend> Repeated<T, B> {
+    /// Returns a step followed by its transpose, before and after the coarse correction.
+    pub(crate) fn there_and_back(step: impl Smoother<T, B> + 'static) -> Self {
+        Self { step: Box::new(step), steps: 1, back: 1 }
+    }
 }
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for Repeated<T, B> {
@@ -62,7 +71,9 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for Repeated<T, B> {
     /// symmetric.
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
         self.pre_smooth(r, z);
-        self.post_smooth(r, z);
+        if self.back == 0 {
+            self.post_smooth(r, z);
+        }
     }
 
     fn class(&self) -> Class {
@@ -82,13 +93,16 @@ impl<T: Real, B: Backend> Smoother<T, B> for Repeated<T, B> {
     fn pre_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
         self.step.pre_smooth(b, x);
         (1..self.steps).for_each(|_| self.step.smooth(b, x));
+        (0..self.back).for_each(|_| self.step.post_smooth(b, x));
     }
 
     fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
         (0..self.steps).for_each(|_| self.step.smooth(b, x));
+        (0..self.back).for_each(|_| self.step.post_smooth(b, x));
     }
 
     fn post_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        (0..self.back).for_each(|_| self.step.smooth(b, x)); // a step and its transpose are symmetric
         (0..self.steps).for_each(|_| self.step.post_smooth(b, x));
     }
 

@@ -70,7 +70,7 @@ pub use linearize::{Linearize, Linearized};
 pub use monitor::{DescentHistory, DescentMonitor, Iterate, Verdict};
 pub use more_thuente::MoreThuente;
 pub use newton::{Forcing, Newton};
-pub use norm::{Norm, node_weights};
+pub use norm::{Norm, grid_weights, node_weights};
 pub use or_else::OrElse;
 pub use refresh::{Preconditioned, Refresh, Refreshed};
 pub use report::{Criterion, DescentOutcome, DescentReport, Minimized, NotMinimized, Refusal};

@@ -25,11 +25,13 @@ pub enum Forcing<T> {
     /// solution. Eisenstat & Walker 1996, (2.6) and §2.1.
     EisenstatWalker,
     /// η = min(1/2, √max(√(gᵀM⁻¹g), τ)). The preconditioner balances stiff and soft parts, so that the large
-    /// gradients of stiff parts do not determine η. Wang et al. 2020 (HOT), §5.3. *Deviation*: the inner
-    /// solve measures its residual in the Euclidean norm.
+    /// gradients of stiff parts do not determine η. The inner solve ends at √(rᵀM⁻¹r) ≤ η √(gᵀM⁻¹g), in the
+    /// same norm. Wang et al. 2020 (HOT), Algorithm 1 and §5.3; M is the preconditioner, which the paper calls
+    /// P there. *Deviation*: inner methods without this test (all but `Cg` and `FlexibleCg`) end at ‖r‖₂ ≤ η
+    /// ‖g‖₂. *Cost*: one more application of M per inner solve, for η.
     Preconditioned {
-        /// τ. The paper uses the tolerance of Li et al. 2019, in the Euclidean norm, for the stiffest
-        /// material.
+        /// τ, in the unit of √(gᵀM⁻¹g). The paper uses the tolerance of Li et al. 2019 for ‖g‖₂, with the
+        /// stiffest material.
         floor: T,
     },
 }
@@ -152,12 +154,14 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
             Forcing::AsGiven => {}
             Forcing::EisenstatWalker => {
                 let eta = self.eisenstat_walker(g.norm());
+                self.inner.stop_in_preconditioner(None);
                 self.inner.stop_mut().relative = eta;
             }
             Forcing::Preconditioned { floor } => {
                 let energy = m.apply_dot(g, d).value.read().max(V::Real::of(0.0));
                 let eta = energy.sqrt().max(floor).sqrt().min(V::Real::of(0.5));
-                self.inner.stop_mut().relative = eta;
+                let tested = self.inner.stop_in_preconditioner(Some(eta));
+                self.inner.stop_mut().relative = if tested { V::Real::of(0.0) } else { eta };
             }
         }
         let [p] = vectors(&mut self.p, x)?;

@@ -69,6 +69,28 @@ impl<V: Vector> Norm<V> {
     }
 }
 
+/// Returns the weights of the node-wise characteristic norm of a grid of the material point method, 1 / (ℓ ξᵢ
+/// Δt √n) with ℓ = 24 Δx², for n active nodes and `components` scalars per node.
+///
+/// `stiffness` contains ξᵢ = Σ_p m_p ω_ip ξ_p / Σ_p m_p ω_ip: the mass average of ξ_p = ‖dP̂/dF̂‖ at rest of the
+/// particles (`coarsen_elastic::Lame::at_rest`). The gradient is a momentum, since the unknowns are velocities.
+/// ‖W ∇f‖ ≤ 1e-7 is the test of the paper, ‖ĝ‖ ≤ 1e-7 √n. Wang et al. 2020 (HOT), §5.2, (9).
+///
+/// # Errors
+/// [`Error::Parameter`] for a stiffness, a spacing Δx or a time step Δt that is not positive and finite.
+pub fn grid_weights<T: Real>(
+    stiffness: &[T],
+    spacing: T,
+    time_step: T,
+    components: usize,
+) -> Result<Vec<T>, Error> {
+    let unit = T::of(24.0) * spacing * spacing * time_step;
+    let is_unit = unit.is_finite() && spacing > T::zero() && time_step > T::zero();
+    within("grid_weights, 24 Δx² Δt", unit, is_unit, "positive and finite")?;
+    let forces: Vec<T> = stiffness.iter().map(|&xi| unit * xi).collect(); // (9)
+    node_weights(&forces, components)
+}
+
 /// Returns the weights 1 / (cᵢ √n), for the characteristic forces cᵢ of n nodes and `components` scalars per
 /// node.
 ///

@@ -92,12 +92,21 @@ impl Solver {
         on: &B,
         clock: &Clock,
     ) -> Recipe<B::Vector> {
-        let (levels, on, clock) = (levels.to_vec(), on.clone(), clock.clone());
-        Box::new(move |system| {
-            let inner = clock.time(|| build(self, &levels, &rest, system, &on))?;
-            Ok(Box::new(Clocked { inner, clock: clock.clone() }))
-        })
+        let (levels, on) = (levels.to_vec(), on.clone());
+        timed(clock, move |system| build(self, &levels, &rest, system, &on))
     }
+}
+
+/// Returns a function that builds a preconditioner, and whose calls and updates the clock measures.
+pub fn timed<V: Vector>(
+    clock: &Clock,
+    mut build: impl FnMut(System<'_, f64>) -> Result<Built<V>, SetupError> + 'static,
+) -> Recipe<V> {
+    let clock = clock.clone();
+    Box::new(move |system| {
+        let inner = clock.time(|| build(system))?;
+        Ok(Box::new(Clocked { inner, clock: clock.clone() }))
+    })
 }
 
 fn build<B: Place<Real = f64>>(

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use examples_common::Picture;
 use examples_common::picture::{
-    Animation, Camera, Colours, Drawing, PictureError, Projection, Solid, gif_of_files,
+    Animation, Balls, Camera, Colours, Drawing, PictureError, Projection, Solid, gif_of_files,
 };
 
 const SQUARE: [[f64; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
@@ -167,6 +167,39 @@ fn solids_are_seen_by_a_camera_that_stays() {
 }
 
 /// A floor that reaches behind the eye is drawn as far as it is seen, and nothing else.
+/// A ball covers π r² of a parallel view, in front of what is behind it and behind what is in front, and is
+/// brighter on the side of the lamp.
+#[test]
+fn balls_are_round_and_have_a_depth() {
+    let drawing = Drawing { samples: 4, ..small() }.flat();
+    let view = [[-2.0, -1.5, 0.0], [2.0, 1.5, 0.0]];
+    let red = [250, 0, 0];
+    let draw = |height: f64, drawing: &Drawing| {
+        let balls = Balls { centres: &[[0.0, 0.0, height]], radii: &[1.0], colours: &[red] };
+        let sheet = SQUARE.map(|x| x.map(|x| 4.0 * x)); // in the quarter of positive x and y
+        let sheet = Solid { positions: &sheet, triangles: &HALVES, colour: [0, 0, 250] };
+        drawing.solids_and_balls(&view, &[sheet], balls).unwrap()
+    };
+    let share = |picture: &Picture| {
+        let covered: f64 =
+            picture.pixels().iter().map(|p| if p[1] == 0 && p[0] > 100 { 1.0 } else { 0.0 }).sum();
+        covered / picture.pixels().len() as f64 * 12.0 // the area of the view
+    };
+    let above = share(&draw(2.0, &drawing));
+    let half = share(&draw(0.0, &drawing)); // the half above the sheet is seen, as is all beside it
+    let below = share(&draw(-2.0, &drawing));
+    let area = std::f64::consts::PI;
+    assert!((above / area - 1.0).abs() < 0.05 && (half / area - 1.0).abs() < 0.05, "{above} {half}");
+    assert!((below / (0.75 * area) - 1.0).abs() < 0.05, "{below}");
+    let shaded = draw(2.0, &Drawing { shading: 1.0, ..drawing.clone() });
+    let (w, h) = shaded.size();
+    let [lit, dark] = [[w * 4 / 9, h / 3], [w * 5 / 9, h * 2 / 3]].map(|[x, y]| shaded.pixel(x, y)[0]);
+    assert!(lit > dark, "{lit} {dark}");
+    let wrong = Balls { centres: &[[0.0; 3]], radii: &[], colours: &[red] };
+    let refused = drawing.solids_and_balls(&view, &[], wrong);
+    assert_eq!(refused, Err(PictureError::Values { expected: 1, found: 0 }));
+}
+
 #[test]
 fn behind_the_eye_is_nothing() {
     let camera = Camera { azimuth: 0.0, elevation: 5.0, up: 1, projection: Projection::Perspective(40.0) };

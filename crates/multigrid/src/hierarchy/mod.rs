@@ -54,6 +54,8 @@ pub struct Hierarchy<T: Real = f64, B: Backend = Cpu, C: Coarsening<T> = Smoothe
     /// The coarsest matrix with its term, if it has one.
     seen: Seen<T>,
     seconds: Seconds,
+    /// Whether the method was replaced after the last build.
+    replaced: bool,
 }
 
 /// One level above the coarsest: its smoother and the transfer to the next coarser level.
@@ -145,7 +147,18 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             .map_err(|cause| cause.on_level(levels.len()))?;
         let (pattern, block, seen) = (finest.pattern().clone(), finest.block().0, Seen::new(seen));
         let elastic = system.matrix.pattern().clone();
-        Ok(Self { recipe, on: on.clone(), pattern, elastic, block, levels, bottom, seen, seconds })
+        Ok(Self {
+            recipe,
+            on: on.clone(),
+            pattern,
+            elastic,
+            block,
+            levels,
+            bottom,
+            seen,
+            seconds,
+            replaced: false,
+        })
     }
 }
 
@@ -197,7 +210,7 @@ impl<T: Real, X> Host<T, X> {
         let is_own = own.is_some();
         let mut matrix = match own {
             Some(own) => checked(own, &coarse.prolongation)?,
-            None => galerkin.build(a, &coarse.prolongation)?,
+            None => by.product(a, &coarse, &mut galerkin)?,
         };
         give_diagonal(&mut matrix, &coarse.dead);
         let mut free = Free::new(a, &matrix);
@@ -277,6 +290,14 @@ impl<T: Real, B: Backend, X> Level<T, B, X> {
 }
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
+    /// Replaces the method. The next update builds all levels with it, for the old or for another pattern.
+    ///
+    /// *Use* if data of the method belong to one set of nodes, and the set changes. Until the update, cycles
+    /// use the old levels.
+    pub fn replace_method(&mut self, coarsening: C) {
+        (self.recipe.coarsening, self.replaced) = (coarsening, true);
+    }
+
     /// Returns the number of levels, including the coarsest.
     pub fn levels(&self) -> usize {
         self.levels.len() + 1

@@ -44,6 +44,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Update<T> f
         }
         let finest = system.whole()?;
         if self.recipe.keep == Keep::Nothing
+            || self.replaced
             || !self.has_nodes_of(&finest)
             || Pattern::same(finest.pattern(), &self.pattern)
         {
@@ -59,7 +60,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Update<T> f
 impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
     /// Returns the state of the first step if a build for `system` may use it: the elastic pattern is the same.
     fn kept_state(&self, system: &System<'_, T>) -> Option<&C::State> {
-        let keep = self.recipe.keep != Keep::Nothing;
+        let keep = self.recipe.keep != Keep::Nothing && !self.replaced;
         let first =
             self.levels.first().filter(|_| keep && Pattern::same(system.matrix.pattern(), &self.elastic));
         first.map(|level| &level.host.coarse.state)
@@ -68,10 +69,10 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
     /// Updates all levels to new values of the finest matrix. Another pattern causes a build.
     fn follow(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<Reused, SetupError> {
         let same = finest.block().0 == self.block && Pattern::same(finest.pattern(), &self.pattern);
-        if self.recipe.keep == Keep::Nothing || !same {
+        if self.recipe.keep == Keep::Nothing || self.replaced || !same {
             finest.check_finite()?;
             let mut recipe = self.recipe.clone();
-            if !Pattern::same(system.matrix.pattern(), &self.elastic) {
+            if !self.replaced && !Pattern::same(system.matrix.pattern(), &self.elastic) {
                 recipe.coarsening = recipe.coarsening.for_another_pattern();
             }
             let method = recipe.coarsening.clone();
@@ -198,7 +199,7 @@ impl<T: Real, X: Clone> Host<T, X> {
                 give_diagonal(&mut next.matrix, &coarse.dead);
                 return Ok(());
             }
-            self.galerkin.update(fine.a, &coarse.prolongation, &mut next.matrix)?;
+            coarsening.update_product(fine.a, coarse, &mut self.galerkin, &mut next.matrix)?;
             give_diagonal(&mut next.matrix, &coarse.dead);
             if !coarsening.has_term(Some(&coarse.state)) {
                 self.free.hold(&mut next.matrix, fine.a, &coarse.prolongation, self.galerkin.transpose());

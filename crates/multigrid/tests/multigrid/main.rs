@@ -15,6 +15,8 @@ mod handles;
 mod hierarchy;
 mod methods;
 mod near_kernel;
+mod node_embedding;
 mod over_domains;
+mod particles;
 mod skinning;
 mod smoothers;

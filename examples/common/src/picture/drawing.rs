@@ -1,6 +1,6 @@
 //! The settings of a picture.
 
-use super::raster::{self, Frame, Paint, Surface};
+use super::raster::{self, Balls, Frame, Paint, Surface};
 use super::{Camera, Colours, Picture, PictureError, Projection, bar};
 
 /// The settings for drawing values on a mesh. Change the fields that differ from the default.
@@ -97,7 +97,7 @@ impl Drawing {
         };
         let camera = self.camera.fit(positions, frame.width / frame.height);
         let surface = Surface { positions, triangles, paint: Paint::Values(&scaled) };
-        let mut picture = raster::draw(&[surface], self, &camera, frame);
+        let mut picture = raster::draw(&[surface], Balls::default(), self, &camera, frame);
         let scale = Frame { left: frame.left + frame.width + 1.8 * letter, width: beside, ..frame };
         bar::draw(&mut picture, self, range, scale);
         Ok(picture)

@@ -3,8 +3,8 @@
 //! | file | what |
 //! |---|---|
 //! | `drawing` | [`Drawing`]: the settings of a picture; [`Drawing::mesh`] and [`Drawing::field`] draw it |
-//! | `solids` | [`Solid`]: surfaces of one colour; [`Drawing::solids`] draws them |
-//! | `raster` | rasterisation of triangles with depth test; shading, isolines, edges |
+//! | `solids` | [`Solid`]: surfaces of one colour; [`Drawing::solids`] draws them, and balls |
+//! | `raster` | rasterisation of triangles and [`Balls`] with depth test; shading, isolines, edges |
 //! | `camera` | direction of view and projection |
 //! | `colour` | colour maps |
 //! | `bar` | the colour bar |
@@ -33,6 +33,7 @@ pub use camera::{Camera, Projection};
 pub use colour::Colours;
 pub use drawing::Drawing;
 pub use error::PictureError;
+pub use raster::Balls;
 pub use solids::Solid;
 
 /// A rectangle of pixels, row by row from the top left; each pixel is red, green and blue in sRGB.

@@ -35,6 +35,17 @@ pub(super) struct Surface<'a> {
     pub(super) paint: Paint<'a>,
 }
 
+/// Balls to draw.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Balls<'a> {
+    /// Their centres.
+    pub centres: &'a [[f64; 3]],
+    /// The radius of each.
+    pub radii: &'a [f64],
+    /// The colour of each in sRGB.
+    pub colours: &'a [[u8; 3]],
+}
+
 /// The colour of a surface.
 #[derive(Clone, Copy)]
 pub(super) enum Paint<'a> {
@@ -73,8 +84,14 @@ struct Corner {
     normal: [f64; 3],
 }
 
-/// Draws surfaces into a frame of a new picture.
-pub(super) fn draw(surfaces: &[Surface<'_>], drawing: &Drawing, camera: &Fitted, frame: Frame) -> Picture {
+/// Draws surfaces and balls into a frame of a new picture.
+pub(super) fn draw(
+    surfaces: &[Surface<'_>],
+    balls: Balls<'_>,
+    drawing: &Drawing,
+    camera: &Fitted,
+    frame: Frame,
+) -> Picture {
     let side = drawing.samples.clamp(1, 8);
     let (width, height) = (drawing.width * side, drawing.height * side);
     let background = to_light(drawing.background.map(|c| f64::from(c) / 255.0));
@@ -90,6 +107,9 @@ pub(super) fn draw(surfaces: &[Surface<'_>], drawing: &Drawing, camera: &Fitted,
         for t in surface.triangles {
             samples.triangle(t.map(|v| corners[v as usize]), surface.paint, drawing);
         }
+    }
+    for ((centre, radius), colour) in balls.centres.iter().zip(balls.radii).zip(balls.colours) {
+        samples.ball(*centre, *radius, *colour, drawing, camera, frame);
     }
     samples.resolve(drawing)
 }
@@ -185,6 +205,49 @@ impl Samples {
                     Paint::Colour(colour) => colour,
                 };
                 self.light[at] = to_light(colour).map(|l| l * light as f32);
+            }
+        }
+    }
+
+    /// A ball as a disc with the depths and normals of a ball. In perspective its outline is an ellipse; for
+    /// balls of a few pixels the difference cannot be seen.
+    fn ball(
+        &mut self,
+        centre: [f64; 3],
+        radius: f64,
+        colour: [u8; 3],
+        drawing: &Drawing,
+        camera: &Fitted,
+        frame: Frame,
+    ) {
+        let along = |axis: [f64; 3]| camera.project(std::array::from_fn(|k| centre[k] + radius * axis[k]));
+        let [right, _, towards] = *camera.axes();
+        let ([x, y, depth], beside, front) = (camera.project(centre), along(right), along(towards));
+        if camera.nearness(front[2]) > NEAREST {
+            return;
+        }
+        let side = self.side as f64;
+        let at = [frame.left + 0.5 * (1.0 + x) * frame.width, frame.top + 0.5 * (1.0 - y) * frame.height];
+        let reach = 0.5 * (beside[0] - x).abs() * frame.width;
+        let range = |middle: f64, limit: usize| {
+            let ends = [-reach, reach].map(|d| (side * (middle + d)).clamp(0.0, limit as f64));
+            ends[0].floor() as usize..ends[1].ceil() as usize
+        };
+        let colour = to_light(colour.map(|c| f64::from(c) / 255.0));
+        for row in range(at[1], self.height) {
+            for column in range(at[0], self.width) {
+                let u = ((column as f64 + 0.5) / side - at[0]) / reach;
+                let v = (at[1] - (row as f64 + 0.5) / side) / reach;
+                let rest = 1.0 - u * u - v * v;
+                let sample = row * self.width + column;
+                let height = rest.max(0.0).sqrt();
+                let own = depth + (front[2] - depth) * height;
+                if rest < 0.0 || own <= self.depth[sample] {
+                    continue;
+                }
+                self.depth[sample] = own;
+                let light = lamp([u, v, height], drawing.shading);
+                self.light[sample] = colour.map(|l| l * light as f32);
             }
         }
     }

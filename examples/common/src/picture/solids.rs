@@ -1,6 +1,6 @@
 //! Solids of one colour each, seen by a camera that stays where it is.
 
-use super::raster::{self, Frame, Paint, Surface};
+use super::raster::{self, Balls, Frame, Paint, Surface};
 use super::{Drawing, Picture, PictureError};
 
 /// A surface of one colour: a body, an obstacle, tiles of a floor.
@@ -41,13 +41,34 @@ impl Drawing {
     /// [`PictureError`] for positions that are not finite, triangles with missing vertices, or an empty
     /// picture.
     pub fn solids(&self, view: &[[f64; 3]], solids: &[Solid<'_>]) -> Result<Picture, PictureError> {
+        self.solids_and_balls(view, solids, Balls::default())
+    }
+
+    /// As [`solids`](Self::solids), with balls among them.
+    ///
+    /// # Errors
+    /// As [`solids`](Self::solids); [`PictureError::Values`] for another number of radii or colours than balls.
+    pub fn solids_and_balls(
+        &self,
+        view: &[[f64; 3]],
+        solids: &[Solid<'_>],
+        balls: Balls<'_>,
+    ) -> Result<Picture, PictureError> {
         self.check(view, &[])?;
+        self.check(balls.centres, &[])?;
+        let expected = balls.centres.len();
+        for found in [balls.radii.len(), balls.colours.len()] {
+            if found != expected {
+                return Err(PictureError::Values { expected, found });
+            }
+        }
         for solid in solids {
             self.check(solid.positions, solid.triangles)?;
         }
         let (width, height) = (self.width as f64, self.height as f64);
         let camera = self.camera.fit(view, width / height);
         let surfaces: Vec<_> = solids.iter().map(Solid::surface).collect();
-        Ok(raster::draw(&surfaces, self, &camera, Frame { left: 0.0, top: 0.0, width, height }))
+        let frame = Frame { left: 0.0, top: 0.0, width, height };
+        Ok(raster::draw(&surfaces, balls, self, &camera, frame))
     }
 }

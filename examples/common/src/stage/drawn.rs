@@ -4,10 +4,10 @@ use std::path::Path;
 
 use crate::Picture;
 use crate::files::name;
-use crate::picture::{Camera, Drawing, PictureError, Projection, Solid as Painted};
+use crate::picture::{Balls, Camera, Drawing, PictureError, Projection, Solid as Painted};
 use coarsen_mesh::vector::{dot, sub};
 
-use super::patches::{Patch, round, tiles, unit};
+use super::patches::{Patch, across, round, tiles, unit};
 use super::{Solid, View};
 
 /// The colours of bodies, in turn.
@@ -23,8 +23,8 @@ const WALLS: [[u8; 3]; 2] = [[236, 236, 240]; 2];
 /// A wall is drawn if the cosine of the angle between its normal and the direction to the eye is larger.
 const FACING: f64 = 0.5;
 
-/// The colour of balls and capsules.
-const OBSTACLE: [u8; 3] = [150, 150, 158];
+/// The colour of obstacles.
+pub const OBSTACLE: [u8; 3] = [150, 150, 158];
 
 /// The colour of shadows.
 const SHADOW: [u8; 3] = [150, 150, 156];
@@ -107,6 +107,35 @@ impl Stage {
         (self.drawing.width, self.drawing.height)
     }
 
+    /// The picture of balls and of solids that move, with a line of text. A ball has a shadow on the ground.
+    ///
+    /// # Errors
+    /// [`PictureError`] for positions that are not finite and other numbers of radii or colours than of balls.
+    pub fn balls(
+        &self,
+        moving: &[Painted<'_>],
+        balls: Balls<'_>,
+        caption: &str,
+    ) -> Result<Picture, PictureError> {
+        let still = self.still.iter().map(|(patch, colour)| patch.solid(*colour));
+        let mut shadow = Patch::default();
+        if let Some([point, normal]) = self.ground {
+            for (centre, radius) in balls.centres.iter().zip(balls.radii) {
+                let height = dot(sub(*centre, point), normal) - self.lift;
+                let [s, t] = across(normal).map(|axis| axis.map(|a| a * radius));
+                let corner = |a: f64, b: f64| {
+                    [0, 1, 2].map(|k| centre[k] - height.max(0.0) * normal[k] + a * s[k] + b * t[k])
+                };
+                shadow.quad([corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0), corner(-1.0, 1.0)]);
+            }
+        }
+        let solids: Vec<Painted<'_>> =
+            still.chain(moving.iter().copied()).chain([shadow.solid(SHADOW)]).collect();
+        let mut picture = self.drawing.solids_and_balls(&self.view, &solids, balls)?;
+        self.drawing.caption(&mut picture, caption);
+        Ok(picture)
+    }
+
     /// The picture of positions x, with a line of text.
     ///
     /// # Errors
@@ -121,9 +150,7 @@ impl Stage {
             positions.iter().map(drop).collect()
         });
         let mut solids: Vec<Painted<'_>> = Vec::new();
-        for (Patch { positions, triangles }, colour) in &self.still {
-            solids.push(Painted { positions, triangles, colour: *colour });
-        }
+        solids.extend(self.still.iter().map(|(patch, colour)| patch.solid(*colour)));
         for (body, triangles) in self.bodies.iter().enumerate() {
             solids.push(Painted { positions, triangles, colour: BODIES[body % BODIES.len()] });
             if self.ground.is_some() {

@@ -12,8 +12,8 @@ mod patches;
 use coarsen_contact::{Capsule, ContactError, Plane, Shape, Sphere};
 use serde::Deserialize;
 
-pub use drawn::Stage;
-pub use patches::unit;
+pub use drawn::{OBSTACLE, Stage};
+pub use patches::{Patch, unit};
 
 /// An obstacle.
 #[derive(Clone, Copy, Debug, Deserialize)]

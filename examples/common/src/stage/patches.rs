@@ -5,6 +5,7 @@ use std::f64::consts::PI;
 use coarsen_mesh::vector::{cross, dot, sub};
 
 use super::Solid;
+use crate::picture::Solid as Painted;
 
 /// The number of segments around a ball or a capsule, and from one pole to the other.
 const SEGMENTS: [usize; 2] = [32, 16];
@@ -17,16 +18,74 @@ const REACH: f64 = 3.0;
 
 /// Triangles of one colour.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Patch {
+pub struct Patch {
     /// The vertices.
-    pub(super) positions: Vec<[f64; 3]>,
+    pub positions: Vec<[f64; 3]>,
     /// The corners of each triangle.
-    pub(super) triangles: Vec<[u32; 3]>,
+    pub triangles: Vec<[u32; 3]>,
 }
 
 impl Patch {
+    /// The triangles with a colour, to be drawn.
+    pub fn solid(&self, colour: [u8; 3]) -> Painted<'_> {
+        Painted { positions: &self.positions, triangles: &self.triangles, colour }
+    }
+
+    /// A cylinder with round ends; a ball if both ends are the same.
+    pub fn capsule(from: [f64; 3], to: [f64; 3], radius: f64) -> Self {
+        capsule(from, to, radius)
+    }
+
+    /// A box along the axes.
+    pub fn cuboid(low: [f64; 3], high: [f64; 3]) -> Self {
+        let mut patch = Self::default();
+        let corner = |c: usize| std::array::from_fn(|k| [low[k], high[k]][c >> k & 1]);
+        for face in [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]] {
+            patch.quad(face.map(corner));
+        }
+        patch
+    }
+
+    /// A cylinder with flat ends.
+    pub fn cylinder(from: [f64; 3], to: [f64; 3], radius: f64) -> Self {
+        let [s, t] = across(unit(sub(to, from)));
+        let mut patch = Self::default();
+        let rim = |end: [f64; 3], k: usize| -> [f64; 3] {
+            let (y, x) = (2.0 * PI * k as f64 / SEGMENTS[0] as f64).sin_cos();
+            std::array::from_fn(|i| end[i] + radius * (x * s[i] + y * t[i]))
+        };
+        for k in 0..SEGMENTS[0] {
+            let [a, b, c, d] = [rim(from, k), rim(from, k + 1), rim(to, k + 1), rim(to, k)];
+            patch.quad([a, b, c, d]);
+            patch.quad([from, b, a, from]);
+            patch.quad([to, d, c, to]);
+        }
+        patch
+    }
+
+    /// A ring around an axis, with the radii of the ring and of its tube.
+    pub fn torus(centre: [f64; 3], axis: [f64; 3], [ring, tube]: [f64; 2]) -> Self {
+        let axis = unit(axis);
+        let [s, t] = across(axis);
+        let [around, section] = SEGMENTS;
+        let mut patch = Self::default();
+        for (i, j) in (0..around * section).map(|k| (k / section, k % section)) {
+            let (y, x) = (2.0 * PI * i as f64 / around as f64).sin_cos();
+            let (up, out) = (2.0 * PI * j as f64 / section as f64).sin_cos();
+            patch.positions.push(
+                [0, 1, 2]
+                    .map(|k| centre[k] + (ring + tube * out) * (x * s[k] + y * t[k]) + tube * up * axis[k]),
+            );
+            let number = |i: usize, j: usize| (i % around * section + j % section) as u32;
+            let [a, b] = [number(i, j), number(i, j + 1)];
+            let [c, d] = [number(i + 1, j), number(i + 1, j + 1)];
+            patch.triangles.extend([[a, c, b], [b, c, d]]);
+        }
+        patch
+    }
+
     /// Adds the two triangles of a quadrilateral.
-    fn quad(&mut self, corners: [[f64; 3]; 4]) {
+    pub(super) fn quad(&mut self, corners: [[f64; 3]; 4]) {
         let first = self.positions.len() as u32;
         self.positions.extend(corners);
         self.triangles.extend([[0, 1, 2], [0, 2, 3]].map(|t| t.map(|v| first + v)));
@@ -35,11 +94,15 @@ impl Patch {
 
 /// The triangles of a ball or a capsule; `None` for a plane.
 pub(super) fn round(solid: &Solid) -> Option<Patch> {
-    let (from, to, radius) = match *solid {
-        Solid::Sphere { centre, radius } => (centre, centre, radius),
-        Solid::Capsule { from, to, radius } => (from, to, radius),
-        Solid::Plane { .. } => return None,
-    };
+    match *solid {
+        Solid::Sphere { centre, radius } => Some(capsule(centre, centre, radius)),
+        Solid::Capsule { from, to, radius } => Some(capsule(from, to, radius)),
+        Solid::Plane { .. } => None,
+    }
+}
+
+/// The triangles of a cylinder with round ends; a ball if both ends are the same.
+fn capsule(from: [f64; 3], to: [f64; 3], radius: f64) -> Patch {
     let along = sub(to, from);
     let axis = if dot(along, along) > 0.0 { unit(along) } else { [0.0, 1.0, 0.0] };
     let [s, t] = across(axis);
@@ -61,7 +124,7 @@ pub(super) fn round(solid: &Solid) -> Option<Patch> {
         let [c, d] = [number(ring + 1, segment), number(ring + 1, segment + 1)];
         patch.triangles.extend([[a, c, b], [b, c, d]]);
     }
-    Some(patch)
+    patch
 }
 
 /// The tiles of a plane around a view, in two colours like a chessboard.
@@ -93,7 +156,7 @@ pub fn unit(v: [f64; 3]) -> [f64; 3] {
 
 /// Two unit vectors that are orthogonal to a unit vector and to each other. For a coordinate axis they are
 /// along the other two axes.
-fn across(axis: [f64; 3]) -> [[f64; 3]; 2] {
+pub(super) fn across(axis: [f64; 3]) -> [[f64; 3]; 2] {
     let least = (1..3).fold(0, |m, k| if axis[k].abs() < axis[m].abs() { k } else { m });
     let s = unit(cross(axis, std::array::from_fn(|k| f64::from(k == least))));
     [s, cross(axis, s)]

@@ -86,13 +86,12 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
 
     fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         check_storable::<T, B::Stored>("the coarsest matrix", a)?;
-        let inverses = DenseBlocks::inverse_diagonal(a, METHOD)?;
-        inverses.check_positive(a, METHOD)?;
-        check_blocks::<T, B::Stored>("the inverse of the diagonal", &inverses)?;
+        // Only the place's copies are used in a solve. They change after the last check.
+        self.inverses.invert_diagonal(a, METHOD)?;
+        self.inverses.check_positive(a, METHOD)?;
+        check_blocks::<T, B::Stored>("the inverse of the diagonal", &self.inverses)?;
         self.a.set_values(a)?;
-        self.d.set_values(&inverses)?;
-        self.inverses = inverses;
-        Ok(())
+        Ok(self.d.set_values(&self.inverses)?)
     }
 
     fn class(&self) -> Class {

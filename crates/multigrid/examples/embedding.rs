@@ -1,0 +1,61 @@
+//! Times of node embedding on a grid of trilinear elements: a rebuild against a cycle and against iterations
+//! of block-Jacobi CG. `cargo run --release -p coarsen-multigrid --example embedding [ELEMENTS]`
+
+use std::time::Instant;
+
+use coarsen_backend::{Cpu, Setup, UpdateExt};
+use coarsen_core::{Preconditioner, Stop, parallel};
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_multigrid::{Keep, Multigrid, Smoothing};
+use coarsen_relax::{BlockJacobi, GaussSeidel};
+
+/// The shortest time of several calls, in milliseconds.
+fn shortest(calls: usize, mut f: impl FnMut()) -> f64 {
+    let mut time = || {
+        let start = Instant::now();
+        f();
+        1e3 * start.elapsed().as_secs_f64()
+    };
+    (0..calls).map(|_| time()).fold(f64::INFINITY, f64::min)
+}
+
+fn measure(n: usize) -> Result<(), Box<dyn std::error::Error>> {
+    let p = coarsen_problems::elasticity3d(n, 1.0)?;
+    let (r, mut z) = (p.right_hand_side(1), vec![0.0; p.matrix.shape().0]);
+    let on = Cpu::new();
+    let mut jacobi = BlockJacobi::default().build(&p.matrix, &on)?;
+    let stop = Stop { max_iterations: 50, ..Stop::relative(0.0) };
+    let mut cg = Cg::new(stop);
+    let mut iterations = |z: &mut Vec<f64>| {
+        z.fill(0.0);
+        cg.solve(&p.matrix, &mut jacobi, &r, z).map(drop)
+    };
+    iterations(&mut z)?;
+    let iteration = shortest(5, || drop(iterations(&mut z))) / 50.0;
+    println!("{} nodes; CG with block Jacobi: {iteration:.3} ms an iteration", p.matrix.pattern().rows());
+    let gauss_seidel = GaussSeidel::default();
+    for (name, smoothing) in [
+        ("symmetric", Smoothing::SymmetricGaussSeidel(gauss_seidel)),
+        ("forward, backward", Smoothing::GaussSeidel(gauss_seidel)),
+    ] {
+        let recipe = Multigrid { smoothing, ..Multigrid::node_embedding(1.0 / n as f64) };
+        let mut m = recipe.build(p.system(), &on)?;
+        let cycle = shortest(15, || m.apply(&r, &mut z));
+        let update = shortest(9, || drop(m.update(p.system())));
+        let mut anew = Multigrid { keep: Keep::Nothing, ..recipe }.build(p.system(), &on)?;
+        let rebuild = shortest(9, || drop(anew.update(p.system())));
+        println!("{name}: cycle {cycle:.2} ms, new values {update:.2} ms ({:.2} cycles)", update / cycle);
+        let [cycles, its] = [rebuild / cycle, rebuild / iteration];
+        println!("rebuild {rebuild:.2} ms ({cycles:.2} cycles, {its:.1} iterations)\n{anew}\n");
+    }
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let n = std::env::args().nth(1).map_or(Ok(36), |n| n.parse())?;
+    for threads in [1, 2] {
+        println!("{threads} thread(s)");
+        parallel::threads(threads, || measure(n).map_err(|e| e.to_string()))??;
+    }
+    Ok(())
+}

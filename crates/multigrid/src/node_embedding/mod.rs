@@ -1,0 +1,212 @@
+//! Node embedding: the nodes of a grid are embedded in a grid of twice the spacing, as particles are embedded
+//! in a grid by the material point method.
+//!
+//! | symbol | here |
+//! |---|---|
+//! | m | a level; 0 is the finest |
+//! | x_i | the position of node i, as integers in units of the spacing of its level |
+//! | N | the kernel: a hat or a quadratic B-spline, in units of the coarse spacing |
+//! | ∂x_i⁰/∂x_j¹ = w_ij | N(x_i/2 − x_j), a product over the axes |
+//! | P = (∂x⁰/∂x¹), R = Pᵀ | weights w ⊗ I_d |
+//! | H | the matrix of a level; H¹ = R H⁰ P |
+//! | S | the projector onto the motions that restraints allow |
+//!
+//! | file | step |
+//! |---|---|
+//! | `nodes` | integers for the nodes of a grid |
+//! | `kernel` | weights of a node at the coarse nodes around it (§4.2) |
+//! | `cells` | the coarse nodes that embed a node, in a hash table; sorted (§6) |
+//! | `restraints` | nodes that are held, and nodes that slide: S |
+//! | `mod` | P (eq. 4) |
+//! | `product` | R H P (eq. 6) by stencils |
+//!
+//! Smoothers, the cycle (Algorithm 2) and the coarsest solve (§5.3) come from
+//! [`Multigrid`](crate::Multigrid).
+//!
+//! *Reference* Wang, Li, Fang, Zhang, Gao, Tang, Kaufman, Jiang 2020, "Hierarchical Optimization Time
+//! Integration for CFL-rate MPM Stepping" (HOT), ACM TOG 39(3):21, §4.
+
+mod cells;
+mod kernel;
+mod nodes;
+mod product;
+mod restraints;
+
+use std::sync::Arc;
+
+use coarsen_backend::SetupError;
+use coarsen_core::Real;
+use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation};
+
+use crate::{Coarse, Coarsening, Grid};
+use cells::Cells;
+pub use kernel::Kernel;
+pub use nodes::Nodes;
+use product::{Product, Window};
+pub use restraints::Restraint;
+use restraints::Restraints;
+
+/// Multigrid on the occupied nodes of a grid: each node is embedded in the nodes of a grid of twice the
+/// spacing.
+///
+/// The nodes can be any set, of one to three axes. A coarse node exists if it embeds at least one node that
+/// can move. The coarse matrix is R H P. For matrices assembled from particles it is the matrix that the
+/// particles give with the composed weights Σ_i w_ij ω_ip (eq. 7 and 8). *Use* for the material point
+/// method, where the set changes in every step, and for other systems on a grid with one spacing. *Not* if
+/// the nodes lie on no grid: use smoothed aggregation. *Cost* of P: a hash look-up per weight, at most 2^d
+/// weights per node. With the linear kernel a row of a coarse matrix has at most 5^d blocks if a row of H
+/// has, and 3^d if a row of H has (7^d and 5^d with the quadratic kernel).
+///
+/// A build fails without positions, for a node that does not lie on the grid, and for restraints that name no
+/// node or one node twice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeEmbedding {
+    /// The places of the nodes on the grid.
+    pub nodes: Nodes,
+    /// The kernel that embeds nodes.
+    pub kernel: Kernel,
+    /// Nodes that cannot move freely, each named at most once. H is then S H S + σ (I − S), as
+    /// `coarsen_constraints::prefilter` computes it. P becomes S P, and its blocks are stored in full if a
+    /// node slides.
+    pub restraints: Arc<[(u32, Restraint)]>,
+}
+
+impl NodeEmbedding {
+    /// Returns the linear embedding without restraints.
+    pub fn new(nodes: Nodes) -> Self {
+        Self { nodes, kernel: Kernel::Linear, restraints: Arc::new([]) }
+    }
+}
+
+/// The state of a level of [`NodeEmbedding`].
+#[derive(Clone, Debug)]
+pub struct Embedded {
+    fine: Arc<[[i32; 3]]>,
+    coarse: Arc<[[i32; 3]]>,
+    restraints: Arc<Restraints>,
+    /// The largest distance along an axis between coupled fine nodes.
+    reach: i32,
+    /// The windows of the product, and the numbers of the fine nodes in them; `None` if they are too large.
+    window: Option<Arc<Window>>,
+    numbers: Arc<[i32]>,
+}
+
+impl Embedded {
+    /// Returns the places of the coarse nodes, in units of their spacing, with the last axis fastest.
+    pub fn nodes(&self) -> &Arc<[[i32; 3]]> {
+        &self.coarse
+    }
+
+    /// Returns the state for another distance between coupled fine nodes.
+    fn with_reach(self, kernel: Kernel, reach: i32) -> Self {
+        let window = Window::new(kernel, reach).map(Arc::new);
+        let numbers = window.as_ref().map_or_else(|| Arc::new([]) as _, |w| product::numbers(&self.fine, w));
+        Self { reach, window, numbers, ..self }
+    }
+}
+
+impl<T: Real> Coarsening<T> for NodeEmbedding {
+    type State = Embedded;
+
+    fn coarsen(
+        &self,
+        fine: &Grid<'_, T>,
+        above: Option<&Embedded>,
+    ) -> Result<Option<Coarse<T, Embedded>>, SetupError> {
+        let (pattern, b) = (fine.a.pattern(), fine.a.block().0);
+        let (nodes, restraints, reach) = match above {
+            None => {
+                let restraints = Restraints::new(&self.restraints, pattern.rows(), b)?;
+                let nodes = self.nodes.places(fine.positions, pattern.rows())?;
+                let reach = product::reach(pattern, &nodes);
+                (nodes, restraints, reach)
+            }
+            Some(above) => {
+                let reach = product::coarse_reach(self.kernel, above.reach);
+                (above.coarse.clone(), Restraints::default(), reach)
+            }
+        };
+        let (weights, coarse) = embed(self.kernel, &nodes, &restraints)?;
+        let positions = fine.positions.map(|_| self.nodes.positions(&coarse, fine.depth + 1));
+        let prolongation = restraints.apply(Prolongation::weights(weights, b)?)?; // S P
+        let (coarse, restraints) = (coarse.into(), Arc::new(restraints));
+        let state = Embedded { fine: nodes, coarse, restraints, reach, window: None, numbers: Arc::new([]) };
+        Ok(Some(Coarse { positions, ..Coarse::new(prolongation, state.with_reach(self.kernel, reach)) }))
+    }
+
+    fn product(
+        &self,
+        a: &Bsr<T>,
+        coarse: &Coarse<T, Embedded>,
+        plan: &mut GalerkinPlan<T>,
+    ) -> Result<Bsr<T>, SetupError> {
+        match Product::new(a, &coarse.prolongation, plan.transpose(), &coarse.state) {
+            Some(product) => product.build(),
+            None => Ok(plan.build(a, &coarse.prolongation)?),
+        }
+    }
+
+    fn update_product(
+        &self,
+        a: &Bsr<T>,
+        coarse: &Coarse<T, Embedded>,
+        plan: &mut GalerkinPlan<T>,
+        into: &mut Bsr<T>,
+    ) -> Result<(), SetupError> {
+        match Product::new(a, &coarse.prolongation, plan.transpose(), &coarse.state) {
+            Some(product) => product.update(into),
+            None => plan.update(a, &coarse.prolongation, into)?,
+        }
+        Ok(())
+    }
+
+    /// P depends only on the nodes and restraints, so new values do not change it.
+    fn refresh(
+        &self,
+        _: &Grid<'_, T>,
+        _: Option<&Embedded>,
+        _: &mut Coarse<T, Embedded>,
+    ) -> Result<(), SetupError> {
+        Ok(())
+    }
+
+    fn carried(&self, state: &Embedded, _: &Pattern, after: &Pattern) -> Embedded {
+        state.clone().with_reach(self.kernel, product::reach(after, &state.fine))
+    }
+
+    fn state_bytes(&self, state: &Embedded) -> usize {
+        let places = size_of_val(&state.coarse[..]) + size_of_val(&state.numbers[..]);
+        places + state.restraints.bytes()
+    }
+
+    fn name(&self) -> &'static str {
+        "node embedding"
+    }
+}
+
+/// Returns the weights w_ij of all nodes, with an empty row for each node that is held, and the places of the
+/// coarse nodes.
+fn embed<T: Real>(
+    kernel: Kernel,
+    nodes: &[[i32; 3]],
+    restraints: &Restraints,
+) -> Result<(Bsr<T>, Vec<[i32; 3]>), SetupError> {
+    let free = |i: usize| restraints.of(i) != Some(Restraint::Held);
+    let (mut cells, mut offsets) = (Cells::with_room(nodes.len() / 4), Vec::with_capacity(nodes.len() + 1));
+    let (mut columns, mut values) =
+        (Vec::with_capacity(4 * nodes.len()), Vec::with_capacity(4 * nodes.len()));
+    offsets.push(0);
+    for (i, x) in nodes.iter().enumerate() {
+        if free(i) {
+            kernel.around(*x, |cell, w| {
+                columns.push(cells.insert(cell));
+                values.push(T::of(w));
+            });
+        }
+        offsets.push(columns.len());
+    }
+    let (order, places) = cells.sorted();
+    columns.iter_mut().for_each(|j| *j = order[*j as usize]); // increasing, as `around` visits cells in order
+    let pattern = Arc::new(Pattern::new(places.len(), offsets, columns)?);
+    Ok((Bsr::new(pattern, (1, 1), values)?, places))
+}

@@ -1,0 +1,327 @@
+//! R H P by stencils: places in a window around a coarse node take the part of look-ups (§6).
+//!
+//! For each coarse node j, the rows of H of the nodes i that j embeds are summed, Q_l = Σ_i w_ij S_i H_il S_l, and
+//! each Q_l is spread over the coarse nodes k that embed l. In a window centred at j, the places of i, l
+//! and k are numbers of slots, and the weights from l to k depend on the slot of l alone.
+//!
+//! | symbol | here |
+//! |---|---|
+//! | r, s | the largest distances along an axis between coupled nodes, and between an embedded node and j |
+//! | W = 2 (r + s) + 1 | the width of the window of fine places |
+//! | D = 2 ⌊(r + 2 s) / 2⌋ + 1 | the width of the window of coarse places: a coarse row has at most D^d blocks |
+//! | Q_l | `fine`; the slots of l are in the order of places |
+//! | (H¹)_jk | `coarse` |
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use coarsen_backend::SetupError;
+use coarsen_core::parallel::{self, each};
+use coarsen_core::simd::{self, Set};
+use coarsen_core::{Compiled, Real};
+use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
+
+use super::Embedded;
+use super::kernel::Kernel;
+use super::restraints::{Restraint, Restraints};
+
+/// The largest supported r + s. With it a window fits the level-1 cache: 7³ slots.
+const WIDEST: i32 = 3;
+
+/// The slots of the largest windows of fine and of coarse places.
+const SLOTS: (usize, usize) = (343, 125);
+
+/// The largest block, 3 x 3.
+const AREA: usize = 9;
+
+/// The number of coarse rows of a task.
+const LEAF: usize = 256;
+
+/// The windows around a coarse node, for a kernel and a reach.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    /// W and D.
+    widths: (i32, i32),
+    /// The coarse slots of each fine slot, and their weights.
+    spread: Vec<Vec<(usize, f64)>>,
+}
+
+impl Window {
+    /// Returns the windows for coupled nodes at most `reach` apart along an axis; `None` if they are too
+    /// large.
+    pub(super) fn new(kernel: Kernel, reach: i32) -> Option<Self> {
+        let half = reach + kernel.reach();
+        if half > WIDEST {
+            return None;
+        }
+        let widths = (2 * half + 1, 2 * coarse_reach(kernel, reach) + 1);
+        let mut spread = vec![Vec::new(); (widths.0 * widths.0 * widths.0) as usize];
+        for (slot, to) in spread.iter_mut().enumerate() {
+            let centre = index([widths.1 / 2; 3], widths.1);
+            let add = |k: [i32; 3], w: f64| to.push(((index(k, widths.1) + centre) as usize, w));
+            kernel.around(place(slot as i32, widths.0), add);
+        }
+        Some(Self { widths, spread })
+    }
+}
+
+/// The largest distance along an axis between coupled coarse nodes.
+pub(super) fn coarse_reach(kernel: Kernel, reach: i32) -> i32 {
+    (reach + 2 * kernel.reach()) / 2
+}
+
+/// The largest distance along an axis between coupled nodes.
+pub(super) fn reach(pattern: &Pattern, nodes: &[[i32; 3]]) -> i32 {
+    let apart = |i: usize, j: u32| {
+        let (x, y) = (nodes[i], nodes[j as usize]);
+        (0..3).map(|d| (x[d] - y[d]).abs()).fold(0, i32::max)
+    };
+    let of = |i: usize| pattern.row(i).iter().map(|&j| apart(i, j)).fold(0, i32::max);
+    let leaf = |rows: Range<usize>| rows.map(of).fold(0, i32::max);
+    parallel::tree(0..nodes.len(), LEAF, parallel::worth(pattern.len()), &leaf, &i32::max)
+}
+
+/// The number of a place; differences of numbers depend only on differences of places.
+fn index(x: [i32; 3], width: i32) -> i32 {
+    (x[0] * width + x[1]) * width + x[2]
+}
+
+/// The place of a slot, counted from the centre of its window.
+fn place(slot: i32, width: i32) -> [i32; 3] {
+    [slot / (width * width), slot / width % width, slot % width].map(|k| k - width / 2)
+}
+
+/// The factors of R H P.
+pub(super) struct Product<'a, T> {
+    a: &'a Bsr<T>,
+    p: &'a Prolongation<T>,
+    transpose: &'a TransposePlan,
+    window: &'a Window,
+    /// The number of each fine node in a window of width W.
+    numbers: &'a [i32],
+    coarse: &'a [[i32; 3]],
+    restraints: &'a Restraints,
+}
+
+/// Workspace of a task.
+struct Room<T> {
+    fine: [T; SLOTS.0 * AREA],
+    coupled: [bool; SLOTS.0],
+    coarse: [T; SLOTS.1 * AREA],
+    hit: [bool; SLOTS.1],
+}
+
+/// Numbers of fine nodes for [`Product`].
+pub(super) fn numbers(nodes: &[[i32; 3]], window: &Window) -> Arc<[i32]> {
+    nodes.iter().map(|x| index(*x, window.widths.0)).collect()
+}
+
+/// Coarse rows of a task that builds.
+#[derive(Default)]
+struct Rows<T> {
+    ends: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<T>,
+}
+
+impl<'a, T: Real> Product<'a, T> {
+    /// Returns the factors, or `None` if the window or the blocks are too large for this algorithm.
+    pub(super) fn new(
+        a: &'a Bsr<T>,
+        p: &'a Prolongation<T>,
+        transpose: &'a TransposePlan,
+        state: &'a Embedded,
+    ) -> Option<Self> {
+        let (window, restraints) = (state.window.as_ref()?, &*state.restraints);
+        let (numbers, coarse) = (&state.numbers[..], &state.coarse[..]);
+        (a.block().0 <= 3).then_some(Self { a, p, transpose, window, numbers, coarse, restraints })
+    }
+
+    /// Returns H¹ as a new matrix.
+    pub(super) fn build(&self) -> Result<Bsr<T>, SetupError> {
+        let (nodes, b) = (self.coarse.len(), self.a.block().0);
+        let tasks = nodes.div_ceil(LEAF);
+        let mut parts: Vec<Rows<T>> = (0..tasks).map(|_| Rows::default()).collect();
+        each((0..tasks, &mut parts[..]), 1, self.is_large(), &|(tasks, parts): (
+            Range<usize>,
+            &mut [Rows<T>],
+        )| {
+            for (task, part) in tasks.zip(parts) {
+                self.make(task * LEAF..nodes.min((task + 1) * LEAF), part);
+            }
+        });
+        let count = parts.iter().map(|part| part.columns.len()).sum();
+        let (mut offsets, mut columns) = (Vec::with_capacity(nodes + 1), Vec::with_capacity(count));
+        let mut values = Vec::with_capacity(count * b * b);
+        offsets.push(0);
+        for part in parts {
+            let before = columns.len();
+            offsets.extend(part.ends.iter().map(|end| before + end));
+            columns.extend_from_slice(&part.columns);
+            values.extend_from_slice(&part.values);
+        }
+        Ok(Bsr::new(Arc::new(Pattern::new(nodes, offsets, columns)?), (b, b), values)?)
+    }
+
+    /// Writes the values of H¹ into a matrix from [`build`](Self::build). Does not allocate.
+    pub(super) fn update(&self, into: &mut Bsr<T>) {
+        let (pattern, area) = (into.pattern().clone(), self.a.block().0 * self.a.block().1);
+        self.update_rows(0..self.coarse.len(), &pattern, area, into.values_mut());
+    }
+
+    fn update_rows(&self, rows: Range<usize>, pattern: &Pattern, area: usize, values: &mut [T]) {
+        if rows.len() > LEAF && self.is_large() {
+            let middle = rows.start + rows.len() / 2;
+            let (left, right) =
+                values.split_at_mut(area * (pattern.offsets()[middle] - pattern.offsets()[rows.start]));
+            parallel::join(
+                || self.update_rows(rows.start..middle, pattern, area, left),
+                || self.update_rows(middle..rows.end, pattern, area, right),
+            );
+            return;
+        }
+        let mut rest = values.chunks_exact_mut(area);
+        RUN.of::<Run<T>>()(self, rows, &mut |_, hit, sums| {
+            let found = sums.chunks_exact(area).zip(hit).filter(|(_, hit)| **hit);
+            found.zip(&mut rest).for_each(|((sum, _), to)| to.copy_from_slice(sum));
+        });
+    }
+
+    /// Appends coarse rows. Coarse nodes are sorted, so for each slot the column of the next row follows that
+    /// of this row.
+    fn make(&self, rows: Range<usize>, to: &mut Rows<T>) {
+        let (coarse, width, area) = (self.coarse, self.window.widths.1, self.a.block().0 * self.a.block().1);
+        let away = |j: usize, slot: usize| {
+            let by = place(slot as i32, width);
+            [0, 1, 2].map(|d| coarse[j][d] + by[d])
+        };
+        let slots = (width * width * width) as usize;
+        let mut next = [0; SLOTS.1];
+        for (slot, next) in next[..slots].iter_mut().enumerate() {
+            let first = away(rows.start, slot);
+            *next = coarse.partition_point(|x| *x < first);
+        }
+        to.ends.reserve(rows.len());
+        to.columns.reserve(rows.len() * slots);
+        to.values.reserve(rows.len() * slots * area);
+        RUN.of::<Run<T>>()(self, rows, &mut |j, hit, sums| {
+            for (slot, sum) in sums.chunks_exact(area).enumerate().filter(|(slot, _)| hit[*slot]) {
+                let x = away(j, slot);
+                while coarse[next[slot]] < x {
+                    next[slot] += 1;
+                }
+                to.columns.push(next[slot] as u32);
+                to.values.extend_from_slice(sum);
+            }
+            to.ends.push(to.columns.len());
+        });
+    }
+
+    fn is_large(&self) -> bool {
+        parallel::worth(4 * self.a.nnz())
+    }
+
+    /// Computes coarse row j; `A` is the number of scalars of a block.
+    #[inline(always)]
+    fn row<const A: usize>(&self, j: usize, room: &mut Room<T>) {
+        let Self { a, p, transpose, window, numbers, .. } = *self;
+        let (fine, coarse) = (window.spread.len(), (window.widths.1 as usize).pow(3));
+        room.fine[..fine * A].fill(T::zero());
+        room.coarse[..coarse * A].fill(T::zero());
+        room.coupled[..fine].fill(false);
+        room.hit[..coarse].fill(false);
+        let centre = index([window.widths.0 / 2; 3], window.widths.0);
+        let base = centre - index(self.coarse[j].map(|k| 2 * k), window.widths.0);
+        let (weights, stride) = (p.values(), p.values().len() / p.pattern().len().max(1));
+        let embedded = transpose.pattern().range(j);
+        for (&i, &at) in
+            transpose.pattern().indices()[embedded.clone()].iter().zip(&transpose.source()[embedded])
+        {
+            let transfer = &weights[at * stride..(at + 1) * stride];
+            let slides = self.restraints.of(i as usize).is_some();
+            for at in a.pattern().range(i as usize) {
+                let l = a.pattern().indices()[at] as usize;
+                let slot = (numbers[l] + base) as usize;
+                let (h, q) = (&a.values()[at * A..(at + 1) * A], &mut room.fine[slot * A..(slot + 1) * A]);
+                match (slides, self.restraints.of(l)) {
+                    (false, None) => q.iter_mut().zip(h).for_each(|(q, &h)| *q += transfer[0] * h),
+                    (_, Some(Restraint::Held)) => continue,
+                    (_, to) => add_restrained::<T, A>(transfer, h, to, q),
+                }
+                room.coupled[slot] = true;
+            }
+        }
+        for slot in (0..fine).filter(|slot| room.coupled[*slot]) {
+            let q = &room.fine[slot * A..(slot + 1) * A];
+            for &(k, w) in &window.spread[slot] {
+                let w = T::of(w);
+                room.hit[k] = true;
+                room.coarse[k * A..(k + 1) * A].iter_mut().zip(q).for_each(|(sum, &q)| *sum += w * q);
+            }
+        }
+    }
+}
+
+/// Called with j, the slots of coarse row j that have a block, and all its blocks.
+type Done<'a, T> = &'a mut dyn FnMut(usize, &[bool], &[T]);
+
+type Run<T> = fn(&Product<'_, T>, Range<usize>, Done<'_, T>);
+
+static RUN: Compiled<2> = Compiled([&(run as Run<f32>), &(run as Run<f64>)]);
+
+fn run<T: Real>(product: &Product<'_, T>, rows: Range<usize>, done: Done<'_, T>) {
+    match product.a.block().0 {
+        1 => simd::run(Task::<T, 1> { product, rows, done }),
+        2 => simd::run(Task::<T, 4> { product, rows, done }),
+        _ => simd::run(Task::<T, 9> { product, rows, done }),
+    }
+}
+
+/// Coarse rows as a kernel, compiled for several instruction sets.
+struct Task<'a, T, const A: usize> {
+    product: &'a Product<'a, T>,
+    rows: Range<usize>,
+    done: Done<'a, T>,
+}
+
+impl<T: Real, const A: usize> simd::Kernel<T> for Task<'_, T, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Set<T>>(self, _: S) {
+        let mut room = Room {
+            fine: [T::zero(); SLOTS.0 * AREA],
+            coupled: [false; SLOTS.0],
+            coarse: [T::zero(); SLOTS.1 * AREA],
+            hit: [false; SLOTS.1],
+        };
+        let slots = (self.product.window.widths.1 as usize).pow(3);
+        for j in self.rows {
+            self.product.row::<A>(j, &mut room);
+            (self.done)(j, &room.hit[..slots], &room.coarse[..slots * A]);
+        }
+    }
+}
+
+/// Q += w S_i H S_l for blocks of `A` scalars. `transfer` is w S_i, or w if node i is free.
+#[inline(always)]
+fn add_restrained<T: Real, const A: usize>(transfer: &[T], h: &[T], to: Option<Restraint>, q: &mut [T]) {
+    let b = A.isqrt();
+    let entry = |r: usize, m: usize| match (transfer.len() == A, r == m) {
+        (true, _) => transfer[r * b + m],
+        (false, true) => transfer[0],
+        (false, false) => T::zero(),
+    };
+    for (r, q) in q.chunks_exact_mut(b).enumerate() {
+        let mut row = [T::zero(); 3];
+        let row = &mut row[..b];
+        for (c, row) in row.iter_mut().enumerate() {
+            *row = (0..b).map(|m| entry(r, m) * h[m * b + c]).sum();
+        }
+        if let Some(Restraint::Slides(n)) = to {
+            let along = row.iter().zip(n).map(|(&row, n)| row * T::of(n)).sum::<T>();
+            row.iter_mut().zip(n).for_each(|(row, n)| *row -= along * T::of(n));
+        }
+        q.iter_mut().zip(&*row).for_each(|(q, &row)| *q += row);
+    }
+}

@@ -1,0 +1,86 @@
+//! Nodes that are held, and nodes that slide: the projector S onto the motions that they allow.
+//!
+//! | symbol | here |
+//! |---|---|
+//! | n | the unit normal of a node that slides |
+//! | S_i | 0 for a node that is held, I − n nᵀ for a node that slides, I otherwise |
+
+use coarsen_backend::SetupError;
+use coarsen_core::{Error, Real};
+use coarsen_sparse::{Bsr, Prolongation};
+
+/// A restraint of a node.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Restraint {
+    /// The node does not move, as at a sticky wall.
+    Held,
+    /// The node moves in the plane with this normal, of any length. A node that may separate from a wall is
+    /// free or slides; which of the two is fixed during a solve.
+    Slides([f64; 3]),
+}
+
+/// The restraints of a level, by node; empty if there are none.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Restraints(Vec<Option<Restraint>>);
+
+impl Restraints {
+    /// Returns the restraints of `rows` nodes with `b` unknowns each; normals get unit length.
+    ///
+    /// # Errors
+    /// An error for a node that does not exist or is named twice, and for a normal without direction.
+    pub(super) fn new(given: &[(u32, Restraint)], rows: usize, b: usize) -> Result<Self, SetupError> {
+        let mut all = vec![None; if given.is_empty() { 0 } else { rows }];
+        for &(node, restraint) in given {
+            let Some(place) = all.get_mut(node as usize) else {
+                let what = "nodes with restraints (each below the number of block rows)";
+                return Err(Error::Shape { what, expected: rows, found: node as usize + 1 }.into());
+            };
+            if place.is_some() {
+                let what = "restraints of one node";
+                return Err(Error::Shape { what, expected: 1, found: 2 }.into());
+            }
+            *place = Some(match restraint {
+                Restraint::Held => restraint,
+                Restraint::Slides(normal) => {
+                    let length = normal[..b.min(3)].iter().map(|n| n * n).sum::<f64>().sqrt();
+                    if !(2..=3).contains(&b) || !(length > 0.0 && length.is_finite()) {
+                        let (name, range) = ("NodeEmbedding::restraints, length of a normal", "above 0");
+                        return Err(Error::Parameter { name, value: length, range }.into());
+                    }
+                    Restraint::Slides(normal.map(|n| n / length))
+                }
+            });
+        }
+        Ok(Self(all))
+    }
+
+    /// Returns the restraint of a node.
+    #[inline]
+    pub(super) fn of(&self, node: usize) -> Option<Restraint> {
+        self.0.get(node).copied().flatten()
+    }
+
+    /// Returns S P; rows of held nodes are empty already.
+    pub(super) fn apply<T: Real>(&self, p: Prolongation<T>) -> Result<Prolongation<T>, SetupError> {
+        if !self.0.iter().any(|r| matches!(r, Some(Restraint::Slides(_)))) {
+            return Ok(p);
+        }
+        let mut whole: Bsr<T> = p.to_matrix()?.into_owned();
+        let (b, pattern) = (whole.block().0, whole.pattern().clone());
+        for (node, restraint) in self.0.iter().enumerate() {
+            let Some(Restraint::Slides(n)) = restraint else { continue };
+            for at in pattern.range(node) {
+                let block = &mut whole.values_mut()[at * b * b..(at + 1) * b * b];
+                let w = block[0];
+                for (e, value) in block.iter_mut().enumerate() {
+                    *value -= w * T::of(n[e / b] * n[e % b]); // w (I − n nᵀ)
+                }
+            }
+        }
+        Ok(whole.into())
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&self.0[..])
+    }
+}

@@ -1,0 +1,331 @@
+//! Node embedding: P, R H P, restraints, and sets of nodes that change.
+
+use std::sync::Arc;
+
+use coarsen_backend::conformance::noise;
+use coarsen_backend::{Cpu, Reused, Setup, SetupError, UpdateExt};
+use coarsen_constraints::{Constraints, prefilter};
+use coarsen_core::{Class, Preconditioner, Stop, parallel};
+use coarsen_krylov::{FlexibleCg, Krylov, Richardson};
+use coarsen_multigrid::{
+    Coarsest, Hierarchy, JacobiCg, Kernel, Multigrid, NodeEmbedding, Nodes, Restraint, Smoothing,
+};
+use coarsen_problems::{Problem, elasticity3d};
+use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel};
+use coarsen_sparse::{Bsr, Pattern, System};
+
+use crate::common::{applied, back, dot, minus, problem, times};
+use crate::particles::{Gradients, ball, composed, gradients, stiffness};
+
+type Built = Hierarchy<f64, Cpu, NodeEmbedding>;
+
+fn recipe(nodes: &[[i32; 3]], kernel: Kernel) -> Multigrid<NodeEmbedding> {
+    Multigrid::node_embedding_of(NodeEmbedding { kernel, ..NodeEmbedding::new(Nodes::Given(nodes.into())) })
+}
+
+/// A cycle that is a fixed symmetric operator.
+fn fixed(recipe: Multigrid<NodeEmbedding>) -> Multigrid<NodeEmbedding> {
+    Multigrid { coarsest: Coarsest::Factor, ..recipe }
+}
+
+fn sparks(cells: i32) -> Vec<Gradients> {
+    ball(cells, 7).iter().map(gradients).collect()
+}
+
+/// The largest difference of two matrices with the same unknowns, relative to the largest entry.
+fn difference(a: &Bsr<f64>, b: &Bsr<f64>) -> f64 {
+    let largest = b.values().iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    let one_way = |a: &Bsr<f64>, b: &Bsr<f64>| {
+        let of = |i: usize| {
+            let row =
+                a.row(i).flat_map(move |(j, block)| block.iter().enumerate().map(move |(e, v)| (j, e, *v)));
+            row.map(move |(j, e, v)| {
+                let d = a.block().0;
+                (v - b.get(d * i + e / d, d * j + e % d)).abs()
+            })
+        };
+        (0..a.pattern().rows()).flat_map(of).fold(0.0, f64::max)
+    };
+    one_way(a, b).max(one_way(b, a)) / largest
+}
+
+fn longest(pattern: &Pattern) -> usize {
+    (0..pattern.rows()).map(|i| pattern.row(i).len()).max().unwrap_or(0)
+}
+
+/// Weights sum to one and reproduce the places of the nodes; coarse nodes are sorted, and each embeds a node.
+#[test]
+fn weights_reproduce_linear_functions() {
+    let (nodes, a) = stiffness(&sparks(7), 1.0);
+    for kernel in [Kernel::Linear, Kernel::Quadratic] {
+        let m = recipe(&nodes, kernel).build(&a, &Cpu::new()).unwrap();
+        assert_eq!(m.levels(), 3);
+        let mut fine: &[[i32; 3]] = &nodes;
+        for level in 0..2 {
+            let (p, coarse) = (m.prolongation(level).unwrap(), m.state(level).unwrap().nodes());
+            assert!(coarse.is_sorted() && p.block() == (3, 3) && p.matrix().is_none());
+            let (pattern, weights) = (p.pattern(), p.values());
+            let mut embeds = vec![false; coarse.len()];
+            for (i, x) in fine.iter().enumerate() {
+                let row = pattern.range(i).map(|at| (pattern.indices()[at] as usize, weights[at]));
+                row.clone().for_each(|(j, w)| embeds[j] = w > 0.0);
+                assert_eq!(row.clone().map(|(_, w)| w).sum::<f64>(), 1.0);
+                for d in 0..3 {
+                    assert_eq!(
+                        row.clone().map(|(j, w)| w * 2.0 * f64::from(coarse[j][d])).sum::<f64>(),
+                        f64::from(x[d])
+                    );
+                }
+            }
+            assert!(embeds.iter().all(|&e| e));
+            fine = coarse;
+        }
+    }
+}
+
+/// R H P on every level, against products of whole matrices; the bounds of the rows (§4.2 and M37).
+#[test]
+fn coarse_matrices_are_products_and_their_rows_are_bounded() {
+    let (nodes, a) = stiffness(&sparks(8), 1.0);
+    let q1 = elasticity3d(10, 1e3).unwrap();
+    let whole: Vec<[i32; 3]> = q1.positions.iter().map(|x| x.map(|c| (10.0 * c).round() as i32)).collect();
+    for (a, nodes, kernel, most) in [
+        (&a, &nodes, Kernel::Linear, [125, 125]),
+        (&a, &nodes, Kernel::Quadratic, [343, 343]),
+        (&q1.matrix, &whole, Kernel::Linear, [27, 27]),
+        (&q1.matrix, &whole, Kernel::Quadratic, [125, 343]),
+    ] {
+        let m = recipe(nodes, kernel).build(a, &Cpu::new()).unwrap();
+        let mut fine = a;
+        for level in 0..2 {
+            let (p, coarse) =
+                (m.prolongation(level).unwrap().to_matrix().unwrap(), m.matrix(level + 1).unwrap());
+            let x = noise(coarse.shape().0, 5);
+            let (found, expected) = (times(coarse, &x), back(&p, &times(fine, &times(&p, &x))));
+            let off = minus(&found, &expected);
+            assert!(dot(&off, &off) <= 1e-24 * dot(&expected, &expected), "{kernel:?}");
+            assert!(longest(coarse.pattern()) <= most[level], "{kernel:?} {}", longest(coarse.pattern()));
+            fine = coarse;
+        }
+    }
+    let wide = recipe(&nodes, Kernel::Quadratic).build(&a, &Cpu::new()).unwrap();
+    assert!(longest(wide.matrix(1).unwrap().pattern()) > 125);
+}
+
+/// R H P is the matrix that the particles give with composed weights: eq. 7 and 8.
+#[test]
+fn coarse_matrices_are_those_of_the_particles() {
+    let particles = sparks(7);
+    let (nodes, a) = stiffness(&particles, 0.0);
+    let m = recipe(&nodes, Kernel::Linear).build(&a, &Cpu::new()).unwrap();
+    let mut level = particles;
+    for l in 1..3 {
+        level = level.iter().map(composed).collect();
+        let (places, expected) = stiffness(&level, 0.0);
+        assert_eq!(&places[..], &m.state(l - 1).unwrap().nodes()[..]);
+        let off = difference(m.matrix(l).unwrap(), &expected);
+        assert!(off <= 1e-11, "level {l}: {off:e}");
+    }
+}
+
+/// Every smoother and both coarsest solves: class, symmetry and positive definiteness.
+#[test]
+fn cycles_are_symmetric_and_positive() {
+    let (nodes, a) = stiffness(&sparks(7), 1.0);
+    let [u, v] = [2, 3].map(|seed| noise(a.shape().0, seed));
+    for smoothing in [
+        Smoothing::SymmetricGaussSeidel(GaussSeidel::default()),
+        Smoothing::GaussSeidel(GaussSeidel::default()),
+        Smoothing::DampedJacobi(DampedJacobi::default()),
+        Smoothing::Chebyshev(Chebyshev::default()),
+    ] {
+        let mut m =
+            Multigrid { smoothing, ..fixed(recipe(&nodes, Kernel::Linear)) }.build(&a, &Cpu::new()).unwrap();
+        let (mu, mv) = (applied(&mut m, &u), applied(&mut m, &v));
+        let scale = (dot(&u, &mu) * dot(&v, &mv)).sqrt();
+        assert!(m.class() == Class::Symmetric && dot(&u, &mu) > 0.0, "{smoothing:?}");
+        assert!((dot(&u, &mv) - dot(&v, &mu)).abs() < 1e-12 * scale, "{smoothing:?}");
+    }
+    let mut m = recipe(&nodes, Kernel::Linear).build(&a, &Cpu::new()).unwrap();
+    assert_eq!(m.class(), Class::Variable);
+    assert!(dot(&u, &applied(&mut m, &u)) > 0.0);
+}
+
+/// A symmetric Gauss-Seidel step contracts more than a forward sweep before and a backward sweep after.
+#[test]
+fn the_contraction_hardly_depends_on_the_spacing() {
+    let cycles = |p: &Problem, spacing: f64| {
+        let m = fixed(Multigrid { levels: 20, coarse_size: 100, ..Multigrid::node_embedding(spacing) });
+        let mut m = m.build(p.system(), &Cpu::new()).unwrap();
+        let (b, mut x) = (p.right_hand_side(1), vec![0.0; p.matrix.shape().0]);
+        let mut richardson = Richardson::new(Stop::relative(1e-8));
+        richardson.solve(&p.matrix, &mut m, &b, &mut x).unwrap().converged().unwrap().iterations
+    };
+    let plane = [31, 63, 127].map(|n| cycles(&problem(&format!("poisson2d:{n}")), 1.0 / (n + 1) as f64));
+    let space = [15, 31].map(|n| cycles(&problem(&format!("poisson3d:{n}")), 1.0 / (n + 1) as f64));
+    let elastic = [8, 16, 24].map(|n| cycles(&elasticity3d(n, 1.0).unwrap(), 1.0 / n as f64));
+    let grows = |all: &[usize]| 4 * all[all.len() - 1] > 5 * all[0];
+    assert!(!grows(&plane) && plane[0] <= 10, "{plane:?}");
+    assert!(!grows(&space) && space[0] <= 12, "{space:?}");
+    assert!(!grows(&elastic) && elastic[0] <= 20, "{elastic:?}");
+}
+
+/// CG on the coarsest level to half of the residual costs few outer iterations.
+#[test]
+fn an_inexact_coarsest_solve_is_enough() {
+    let p = elasticity3d(16, 1.0).unwrap();
+    let count = |coarsest| {
+        let recipe = Multigrid { coarsest, ..Multigrid::node_embedding(1.0 / 16.0) };
+        let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+        let (b, mut x) = (p.right_hand_side(1), vec![0.0; p.matrix.shape().0]);
+        let mut cg = FlexibleCg::new(Stop::relative(1e-6));
+        cg.solve(&p.matrix, &mut m, &b, &mut x).unwrap().converged().unwrap().iterations
+    };
+    let [exact, half] = [Coarsest::Factor, Coarsest::Iterative(JacobiCg::default())].map(count);
+    assert!(half <= 2 * exact, "{exact} -> {half}");
+}
+
+/// Held nodes have no weights, and coarse nodes that embed only held nodes do not exist. Corrections keep
+/// sliding nodes in their planes, and the coarse matrix is Pᵀ S A S P.
+#[test]
+fn restraints_hold_on_every_level() {
+    let (nodes, free) = stiffness(&sparks(7), 1.0);
+    let tilted = [1.0, 2.0, -0.5];
+    let mut constraints = Constraints::new(nodes.len(), 3).unwrap();
+    let mut restraints = Vec::new();
+    for (i, x) in nodes.iter().enumerate() {
+        if x[2] <= -2 {
+            constraints.point(i, &[0.0; 3]).unwrap();
+            restraints.push((i as u32, Restraint::Held));
+        } else if x[0] >= 2 {
+            constraints.plane(i, &tilted, 0.0).unwrap();
+            restraints.push((i as u32, Restraint::Slides(tilted)));
+        }
+    }
+    let filtered = prefilter(&free, &constraints).unwrap();
+    let a = filtered.matrix();
+    let mut coarsening = NodeEmbedding::new(Nodes::Given(nodes.as_slice().into()));
+    coarsening.restraints = restraints.clone().into();
+    let smoothing = Smoothing::Chebyshev(Chebyshev::default());
+    let mut m = fixed(Multigrid { smoothing, ..Multigrid::node_embedding_of(coarsening) })
+        .build(a, &Cpu::new())
+        .unwrap();
+
+    let coarse = m.state(0).unwrap().nodes();
+    assert!(coarse.iter().all(|x| x[2] >= -1), "nodes at -2 and below are held");
+    let p = m.prolongation(0).unwrap().to_matrix().unwrap().into_owned();
+    let e = times(&p, &noise(p.shape().1, 4));
+    for &(i, restraint) in &restraints {
+        let x = &e[3 * i as usize..3 * i as usize + 3];
+        match restraint {
+            Restraint::Held => assert_eq!(x, [0.0; 3]),
+            Restraint::Slides(n) => assert!(dot(x, &n).abs() < 1e-14),
+        }
+    }
+    // S P makes Pᵀ (S A S) P from the matrix without restraints.
+    let x = noise(p.shape().1, 5);
+    let (found, expected) = (times(m.matrix(1).unwrap(), &x), back(&p, &times(&free, &times(&p, &x))));
+    let held: Vec<f64> = minus(&found, &expected);
+    let singular = 1e-2; // coarse nodes whose nodes all slide get a stiffness along the normal
+    assert!(dot(&held, &held) <= singular * dot(&expected, &expected));
+
+    let [u, v] = [2, 3].map(|seed| noise(a.shape().0, seed));
+    let (mu, mv) = (applied(&mut m, &u), applied(&mut m, &v));
+    assert!((dot(&u, &mv) - dot(&v, &mu)).abs() < 1e-12 * (dot(&u, &mu) * dot(&v, &mv)).sqrt());
+    assert!(dot(&u, &mu) > 0.0);
+    let (b, mut x) = (noise(a.shape().0, 6), vec![0.0; a.shape().0]);
+    let solved =
+        FlexibleCg::new(Stop::relative(1e-8)).solve(a, &mut m, &b, &mut x).unwrap().converged().unwrap();
+    assert!(solved.iterations <= 40, "{}", solved.iterations);
+}
+
+fn system<'a>(a: &'a Bsr<f64>, x: &'a [[f64; 3]]) -> System<'a, f64> {
+    System { positions: Some(x), ..System::from(a) }
+}
+
+fn same(a: &Built, b: &Built) -> bool {
+    let levels = a.levels() == b.levels();
+    levels
+        && (1..a.levels())
+            .all(|l| a.matrix(l) == b.matrix(l) && a.prolongation(l - 1) == b.prolongation(l - 1))
+}
+
+/// New values, another set of nodes, and other restraints: an update gives the bits of a build.
+#[test]
+fn an_update_equals_a_build() {
+    let at = |nodes: &[[i32; 3]]| -> Vec<[f64; 3]> {
+        nodes.iter().map(|x| x.map(|k| 0.1 * f64::from(k))).collect()
+    };
+    let ((small, a), (large, b)) = (stiffness(&sparks(6), 1.0), stiffness(&sparks(7), 1.0));
+    let (x, y) = (at(&small), at(&large));
+    let (recipe, on) = (Multigrid::node_embedding(0.1), Cpu::new());
+    let mut m = recipe.build(system(&a, &x), &on).unwrap();
+    let mut doubled = a.clone();
+    doubled.values_mut().iter_mut().for_each(|v| *v *= 2.0);
+    assert_eq!(m.update(system(&doubled, &x)).unwrap(), Reused::Structure);
+    assert!(same(&m, &recipe.build(system(&doubled, &x), &on).unwrap()));
+    assert_eq!(m.update(system(&b, &y)).unwrap(), Reused::Nothing);
+    let mut fresh = recipe.build(system(&b, &y), &on).unwrap();
+    assert!(same(&m, &fresh));
+    let r = noise(b.shape().0, 3);
+    assert_eq!(applied(&mut m, &r), applied(&mut fresh, &r));
+
+    let restraints: Arc<[_]> = Arc::new([(5, Restraint::Held)]);
+    let held = NodeEmbedding { restraints, ..recipe.coarsening.clone() };
+    m.replace_method(held.clone());
+    assert!(same(&m, &fresh), "until the next update");
+    m.update(system(&b, &y)).unwrap();
+    let recipe = Multigrid::node_embedding_of(held);
+    assert!(same(&m, &recipe.build(system(&b, &y), &on).unwrap()) && !same(&m, &fresh));
+    m.replace_method(NodeEmbedding {
+        restraints: Arc::new([(99_999, Restraint::Held)]),
+        ..recipe.coarsening.clone()
+    });
+    let before = applied(&mut m, &r);
+    assert!(m.update(system(&b, &y)).is_err());
+    assert_eq!(applied(&mut m, &r), before, "after an error");
+}
+
+#[test]
+fn threads_change_no_bit() {
+    let p = elasticity3d(15, 1e3).unwrap();
+    let run = || {
+        let mut m = Multigrid::node_embedding(1.0 / 15.0).build(p.system(), &Cpu::new()).unwrap();
+        let z = applied(&mut m, &p.right_hand_side(3));
+        (m.matrix(1).cloned(), m.matrix(2).cloned(), z)
+    };
+    let one = parallel::threads(1, run).unwrap();
+    for threads in [2, 7] {
+        assert!(one == parallel::threads(threads, run).unwrap());
+    }
+}
+
+#[test]
+fn bad_input_is_named() {
+    let p = elasticity3d(4, 1.0).unwrap();
+    let on = Cpu::<f64>::new();
+    let build = |coarsening| Multigrid::node_embedding_of(coarsening).build(p.system(), &on).err().unwrap();
+    let nodes = |spacing| Nodes::OfSystem { spacing, origin: [0.0; 3] };
+    let error = build(NodeEmbedding::new(nodes(0.3)));
+    assert!(error.to_string().contains("node 0 "), "{error}");
+    for spacing in [0.0, f64::NAN, f64::INFINITY] {
+        assert!(build(NodeEmbedding::new(nodes(spacing))).to_string().contains("spacing"));
+    }
+    build(NodeEmbedding::new(nodes(1e-9)));
+    build(NodeEmbedding::new(Nodes::Given(Arc::new([[0; 3]; 3]))));
+    build(NodeEmbedding::new(Nodes::Given(vec![[1 << 20; 3]; p.positions.len()].into())));
+    let bare = Multigrid::node_embedding(0.25).build(&p.matrix, &on).err().unwrap();
+    let expected = SetupError::NoPositions { method: "node embedding" };
+    assert!(
+        matches!(&bare, SetupError::Level { cause, .. } if **cause == expected) || bare == expected,
+        "{bare}"
+    );
+    for restraints in [
+        vec![(5000, Restraint::Held)],
+        vec![(3, Restraint::Held), (3, Restraint::Slides([1.0; 3]))],
+        vec![(3, Restraint::Slides([0.0; 3]))],
+        vec![(3, Restraint::Slides([f64::NAN; 3]))],
+    ] {
+        build(NodeEmbedding { restraints: restraints.into(), ..NodeEmbedding::new(nodes(0.25)) });
+    }
+}

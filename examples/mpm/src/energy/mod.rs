@@ -1,0 +1,323 @@
+//! The incremental potential of a time step, and its derivatives.
+//!
+//! > E(Δv) = Σ_i ½ m_i ‖Δv_i − Δt g‖² + Σ_p V_p ψ(F_p),    F_p = (I + Δt Σ_i v_i ∇w_ipᵀ) F_pⁿ,    v = vⁿ + Δv    (1)
+//!
+//! | file | what |
+//! |---|---|
+//! | `mod` | [`Increment`]: E and ∇E |
+//! | `stencil` | [`Stencil`]: the pattern of the Hessian |
+//! | `hessian` | the Hessian, gathered row by row |
+//! | `system` | the Hessian with constraints, as a system |
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | z | `z` | unknowns: Δv of the free nodes, three numbers for each |
+//! | S | [`Hold::Slip`](crate::constraints::Hold) | projection onto the free directions of a node: Δv = S z + a given part |
+//! | P | `stress` | first Piola-Kirchhoff stress |
+//!
+//! Positions of nodes are moved only in thought: after the step the grid is as before. The unknowns are
+//! increments of velocity, and start from 0. *Reference* Wang et al. 2020 (HOT), §3.1, Eq. 1, in which gravity
+//! is a part of Φ; both differ by a constant.
+
+mod hessian;
+mod stencil;
+mod system;
+
+use std::ops::Range;
+
+use coarsen::elastic::{Density, Energy, FixedCoRotated};
+use coarsen::multigrid::Restraint;
+use coarsen::optimize::grid_weights;
+use coarsen::sparse::OwnedSystem;
+use coarsen::{Objective, parallel};
+
+use crate::constraints::{Constraints, Hold};
+use crate::grid::{Grid, Nodes, TILE, Tile, Tiles, fold_blocks, load, places};
+use crate::particles::{Body, IDENTITY, Matrix, Particle, apply, mul, mul_transposed};
+use crate::weights::Weights;
+
+pub use stencil::Stencil;
+
+/// What a step does not change.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<'a> {
+    /// The grid.
+    pub grid: &'a Grid,
+    /// Its nodes, with vⁿ.
+    pub nodes: &'a Nodes,
+    /// The particles, with F_pⁿ.
+    pub particles: &'a [Particle],
+    /// Their bodies.
+    pub bodies: &'a [Body],
+    /// The motion that colliders prescribe.
+    pub constraints: &'a Constraints,
+    /// Δt, s.
+    pub dt: f64,
+    /// g, m/s².
+    pub gravity: [f64; 3],
+}
+
+impl Given<'_> {
+    fn velocities(&self, z: &[f64], velocities: &mut [[f64; 3]]) {
+        let Self { nodes, constraints, .. } = self;
+        assert_eq!(z.len(), 3 * constraints.free.len(), "velocities: wrong length");
+        for (node, v) in velocities.iter_mut().enumerate() {
+            let before = nodes.velocities[node];
+            let slot = constraints.slot[node] as usize;
+            *v = match &constraints.holds[node] {
+                Hold::Free => std::array::from_fn(|k| before[k] + z[3 * slot + k]),
+                Hold::Slip { free, given } => {
+                    let along = apply(free, [z[3 * slot], z[3 * slot + 1], z[3 * slot + 2]]);
+                    std::array::from_fn(|k| before[k] + along[k] + given[k])
+                }
+                Hold::Fixed(v) => *v,
+            };
+        }
+    }
+}
+
+/// The objective (1).
+pub struct Increment<'a> {
+    given: Given<'a>,
+    /// v at the last z.
+    velocities: Vec<[f64; 3]>,
+    /// The magnitude of the terms of the last value.
+    magnitude: f64,
+    /// Σ V ψ and Δt V P Fⁿᵀ of each particle at the z of the last evaluation; empty before the first one.
+    elastic: Energy,
+    stresses: Vec<Matrix>,
+    evaluated: Vec<f64>,
+    forces: Tiles<3>,
+    stencil: Stencil,
+    system: OwnedSystem<f64>,
+    /// The z of the last system; empty before the first one.
+    assembled: Vec<f64>,
+    rows: hessian::Rows,
+    /// Whether negative eigenvalues of particles become 0.
+    project: bool,
+}
+
+impl<'a> Increment<'a> {
+    /// Returns the objective; its Hessian is allocated here.
+    ///
+    /// # Errors
+    /// Those of the sparse pattern.
+    pub fn new(given: Given<'a>) -> Result<Self, coarsen::sparse::SparseError> {
+        let stencil = Stencil::new(given.grid, given.nodes, given.constraints)?;
+        let system = stencil.system(given.nodes, given.constraints)?;
+        Ok(Self {
+            given,
+            velocities: given.nodes.velocities.clone(),
+            magnitude: 0.0,
+            elastic: Energy::default(),
+            stresses: Vec::new(),
+            evaluated: Vec::new(),
+            forces: Tiles::default(),
+            stencil,
+            system,
+            assembled: Vec::new(),
+            rows: hessian::Rows::default(),
+            project: true,
+        })
+    }
+
+    /// The number of unknowns.
+    pub fn size(&self) -> usize {
+        3 * self.given.constraints.free.len()
+    }
+
+    /// Δx.
+    pub fn spacing(&self) -> f64 {
+        self.given.grid.dx
+    }
+
+    /// The free nodes that slip, for hierarchies. A node with one free direction counts as held: its motion is
+    /// left to the smoother.
+    pub fn restraints(&self) -> Vec<(u32, Restraint)> {
+        let constraints = self.given.constraints;
+        let restraint = |(slot, &node): (usize, &u32)| {
+            let Hold::Slip { free, .. } = &constraints.holds[node as usize] else { return None };
+            let held: Matrix = std::array::from_fn(|i| std::array::from_fn(|j| IDENTITY[i][j] - free[i][j]));
+            let trace = held[0][0] + held[1][1] + held[2][2];
+            let most = (1..3).fold(0, |m, k| if held[k][k] > held[m][m] { k } else { m });
+            Some((slot as u32, if trace < 1.5 { Restraint::Slides(held[most]) } else { Restraint::Held }))
+        };
+        constraints.free.iter().enumerate().filter_map(restraint).collect()
+    }
+
+    /// The stencil of the Hessian.
+    pub fn stencil(&self) -> &Stencil {
+        &self.stencil
+    }
+
+    /// The velocities of all nodes, v = vⁿ + Δv. *Panics* on a wrong length.
+    pub fn velocities_of(given: &Given<'_>, z: &[f64]) -> Vec<[f64; 3]> {
+        let mut velocities = vec![[0.0; 3]; given.nodes.len()];
+        given.velocities(z, &mut velocities);
+        velocities
+    }
+
+    /// Stores the velocities at z.
+    fn at(&mut self, z: &[f64]) {
+        self.given.velocities(z, &mut self.velocities);
+    }
+
+    /// Calls `f` with the particles of a block and the tile of velocities of the block.
+    fn in_block(&self, block: usize, mut f: impl FnMut(usize, &Tile<3>)) {
+        let mut tile = [[0.0; 3]; TILE];
+        let particles = self.given.grid.particles(block);
+        if !particles.is_empty() {
+            load(self.given.grid, block, &self.given.nodes.number, &self.velocities, &mut tile);
+            particles.for_each(|p| f(p, &tile));
+        }
+    }
+
+    /// F_p at the velocities of a tile.
+    fn deformation(&self, p: usize, tile: &Tile<3>) -> Matrix {
+        deformation(&self.given.grid.weights[p], &self.given.particles[p].f, self.given.dt, tile)
+    }
+
+    /// Computes velocities, stresses and Σ_p V_p ψ(F_p) at z, unless they are those of the last call.
+    fn evaluate(&mut self, z: &[f64]) -> Energy {
+        if self.evaluated == z && !z.is_empty() {
+            return self.elastic;
+        }
+        self.at(z);
+        let Given { grid, particles, bodies, dt, .. } = self.given;
+        let mut stresses = std::mem::take(&mut self.stresses);
+        stresses.resize(particles.len(), IDENTITY);
+        let block = |block: usize, out: &mut [Matrix]| {
+            let (mut sum, first) = (Energy::default(), grid.particles(block).start);
+            self.in_block(block, |p, tile| {
+                let (body, before) = (&bodies[particles[p].body as usize], &particles[p].f);
+                let f = self.deformation(p, tile);
+                let (energy, stress) = FixedCoRotated.energy_and_stress(body.lame, &f);
+                sum = sum + body.volume * energy;
+                let scale = dt * body.volume;
+                out[p - first] = mul_transposed(&stress.map(|row| row.map(|s| scale * s)), before);
+            });
+            sum
+        };
+        self.elastic = fold_blocks(grid, &mut stresses, &block, &|a, b| a + b);
+        self.stresses = stresses;
+        self.evaluated.clear();
+        self.evaluated.extend_from_slice(z);
+        self.elastic
+    }
+
+    /// ∂E/∂v_i at all nodes at the last evaluation: the residual of free nodes, and −Δt times the force of
+    /// the colliders on held nodes.
+    fn residual(&mut self) -> Vec<[f64; 3]> {
+        let Given { grid, nodes, dt, gravity, .. } = self.given;
+        let Self { forces, stresses, velocities, .. } = self;
+        forces.scatter(grid, |p, weights, tile| {
+            for (at, corner) in places(weights) {
+                let force = apply(&stresses[p], weights.gradient(corner));
+                (0..3).for_each(|k| tile[at][k] += force[k]);
+            }
+        });
+        let mut residual = vec![[0.0; 3]; nodes.len()];
+        let leaf = |(range, out): (Range<usize>, &mut [[f64; 3]])| {
+            for (node, r) in range.zip(out) {
+                let (block, within) = nodes.home[node];
+                let force = forces.gather(grid, block as usize, within.map(usize::from));
+                let (m, v, before) = (nodes.masses[node], velocities[node], nodes.velocities[node]);
+                *r = std::array::from_fn(|k| m * (v[k] - before[k] - dt * gravity[k]) + force[k]);
+            }
+        };
+        let many = parallel::worth(64 * nodes.len());
+        parallel::each((0..nodes.len(), &mut residual[..]), 1024, many, &leaf);
+        residual
+    }
+
+    /// The work of the colliders in the step with increments z, J: the change of the kinetic energy of held
+    /// directions, and the power of the forces on them.
+    pub fn work(&mut self, z: &[f64]) -> f64 {
+        self.evaluate(z);
+        let residual = self.residual();
+        let Given { nodes, constraints, .. } = self.given;
+        let mut work = 0.0;
+        for (node, hold) in constraints.holds.iter().enumerate() {
+            let held: Matrix = match hold {
+                Hold::Free => continue,
+                Hold::Slip { free, .. } => {
+                    std::array::from_fn(|i| std::array::from_fn(|j| IDENTITY[i][j] - free[i][j]))
+                }
+                Hold::Fixed(_) => IDENTITY,
+            };
+            let (v, before) = (self.velocities[node], nodes.velocities[node]);
+            let force = apply(&held, residual[node]);
+            let jump = apply(&held, std::array::from_fn(|k| v[k] - before[k]));
+            for k in 0..3 {
+                // m (v − vⁿ)·v − ½ m (v − vⁿ)² is the change of ½ m v².
+                work += force[k] * v[k] - 0.5 * nodes.masses[node] * jump[k] * jump[k];
+            }
+        }
+        work
+    }
+
+    /// The weights of the characteristic norm, 1 / (24 Δx² ξ_i Δt √n) for each unknown, and the largest
+    /// characteristic impulse, kg m/s: Wang et al. 2020, Eq. 9.
+    ///
+    /// # Errors
+    /// [`coarsen::Error::Parameter`] for a stiffness that is not positive and finite.
+    pub fn weights(&self) -> Result<(Vec<f64>, f64), coarsen::Error> {
+        let Given { grid, nodes, constraints, dt, .. } = self.given;
+        let stiffness: Vec<f64> =
+            constraints.free.iter().map(|&node| nodes.stiffness[node as usize]).collect();
+        let stiffest = stiffness.iter().fold(0.0, |m: f64, xi| m.max(*xi));
+        Ok((grid_weights(&stiffness, grid.dx, dt, 3)?, 24.0 * grid.dx * grid.dx * dt * stiffest))
+    }
+}
+
+/// F = (I + Δt ∇v) Fⁿ.
+#[inline(always)]
+fn deformation(weights: &Weights, before: &Matrix, dt: f64, tile: &Tile<3>) -> Matrix {
+    let mut growth = IDENTITY;
+    for (at, corner) in places(weights) {
+        let (v, g) = (&tile[at], weights.gradient(corner));
+        for i in 0..3 {
+            (0..3).for_each(|j| growth[i][j] += dt * v[i] * g[j]);
+        }
+    }
+    mul(&growth, before)
+}
+
+impl Objective<Vec<f64>> for Increment<'_> {
+    fn value(&mut self, z: &Vec<f64>) -> f64 {
+        let Energy { value, magnitude } = self.evaluate(z);
+        let Given { nodes, constraints, dt, gravity, .. } = self.given;
+        let leaf = |free: &[u32]| {
+            let mut sum = 0.0;
+            for &node in free {
+                let node = node as usize;
+                let (v, before) = (self.velocities[node], nodes.velocities[node]);
+                let square: f64 = (0..3).map(|k| (v[k] - before[k] - dt * gravity[k]).powi(2)).sum();
+                sum += 0.5 * nodes.masses[node] * square;
+            }
+            sum
+        };
+        let many = parallel::worth(16 * constraints.free.len());
+        let inertia: f64 = parallel::tree(&constraints.free[..], 4096, many, &leaf, &|a, b| a + b);
+        self.magnitude = inertia + magnitude;
+        inertia + value // (1)
+    }
+
+    fn round_off(&self, _: f64) -> f64 {
+        f64::EPSILON * self.magnitude
+    }
+
+    fn gradient(&mut self, z: &Vec<f64>, g: &mut Vec<f64>) {
+        assert_eq!(g.len(), z.len(), "gradient: wrong length");
+        self.evaluate(z);
+        let residual = self.residual();
+        let constraints = self.given.constraints;
+        for (&node, g) in constraints.free.iter().zip(g.as_chunks_mut::<3>().0) {
+            let r = residual[node as usize];
+            *g = match &constraints.holds[node as usize] {
+                Hold::Slip { free, .. } => apply(free, r),
+                _ => r,
+            };
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Errors of scenes and steps.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use coarsen::mesh::ReadError;
+use coarsen::optimize::DescentError;
+use coarsen::sparse::SparseError;
+
+/// The names of the built-in scenes.
+const SCENES: &str = "twist, boxes, donut, chain, boards, faceless, sauce, armacat, stretched, bar";
+
+/// A step that is not possible. The state is that before the frame.
+#[derive(Debug, thiserror::Error)]
+pub enum StepError {
+    /// A particle that is not finite, or so far away that its cell has no number.
+    #[error(
+        "particle {particle} (from 0) is at [{:.3e}, {:.3e}, {:.3e}] m, but coordinates must be finite and below \
+         {limit:.3e} m; check the velocities and gravity of the scene, or take a larger --dx", x[0], x[1], x[2]
+    )]
+    Outside {
+        /// The particle, in the order of the state.
+        particle: usize,
+        /// Its position.
+        x: [f64; 3],
+        /// The limit of each coordinate.
+        limit: f64,
+    },
+    /// A particle with a number that is not finite.
+    #[error("particle {particle} (from 0) has a velocity or a deformation that is not finite")]
+    NotFinite {
+        /// The particle, in the order of the state.
+        particle: usize,
+    },
+    /// A particle of a body that the scene does not have.
+    #[error(
+        "particle {particle} (from 0) of the checkpoint belongs to a body that is not among the {bodies} of the scene"
+    )]
+    Body {
+        /// The particle, in the order of the state.
+        particle: usize,
+        /// The number of bodies.
+        bodies: usize,
+    },
+    /// A descent without a finite energy.
+    #[error("at t = {time:.4} s, Δt = {dt:.2e} s: no finite energy ({advice}); take a smaller --dt")]
+    Energy {
+        /// The time at the start of the step.
+        time: f64,
+        /// The length of the step.
+        dt: f64,
+        /// What the descent says.
+        advice: &'static str,
+    },
+    /// A pattern that cannot be made.
+    #[error(transparent)]
+    Sparse(#[from] SparseError),
+    /// A solver that cannot be set up.
+    #[error(transparent)]
+    Descent(#[from] DescentError),
+}
+
+/// A mesh from which no body can be seeded.
+#[derive(Debug, thiserror::Error)]
+pub enum MeshFault {
+    /// A file that cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// An open surface.
+    #[error(
+        "{}: the surface is not closed: the edge between vertices {} and {} (from 0) has {count} triangles more on \
+         one side than on the other; close the hole or turn the triangles there", file.display(), edge[0], edge[1]
+    )]
+    Open {
+        /// The file.
+        file: PathBuf,
+        /// The ends of the edge.
+        edge: [u32; 2],
+        /// The number of triangles too many.
+        count: u32,
+    },
+    /// A surface whose normals point inwards.
+    #[error("{}: the surface encloses the volume {volume:.3e}; its triangles must face outwards", file.display())]
+    Inverted {
+        /// The file.
+        file: PathBuf,
+        /// The enclosed volume.
+        volume: f64,
+    },
+}
+
+/// A scene that cannot be read or is not valid.
+#[derive(Debug, thiserror::Error)]
+pub enum SceneError {
+    /// A file that cannot be read.
+    #[error("{}: cannot be read ({kind}); a scene is {SCENES} or a TOML file", file.display())]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// The error of the operating system.
+        kind: ErrorKind,
+    },
+    /// A file that is not a scene; the error contains the line, the column and what was expected there.
+    #[error("{}: {what}", file.display())]
+    Format {
+        /// The file.
+        file: PathBuf,
+        /// The message of the parser, with the line.
+        what: toml::de::Error,
+    },
+    /// A number outside its range.
+    #[error("{table} {index} (from 0): {key} is {found}, but must be {range}")]
+    Value {
+        /// `scene`, `body`, `collider` or `emitter`.
+        table: &'static str,
+        /// Which one.
+        index: usize,
+        /// The key.
+        key: &'static str,
+        /// The value.
+        found: f64,
+        /// The values allowed.
+        range: &'static str,
+    },
+    /// A scene without bodies.
+    #[error("the scene has no bodies; add a table [[body]]")]
+    Empty,
+    /// A body without a material, or with too much of it.
+    #[error("body {index} (from 0): {key} is missing; give it, or a preset as material")]
+    Missing {
+        /// Which body.
+        index: usize,
+        /// The key.
+        key: &'static str,
+    },
+    /// A body without a volume.
+    #[error(
+        "body {index} (from 0) has zero volume: no particle lies in it at a distance of {spacing:.3e} m; take more \
+         --particles, or check its shape and the bodies after it"
+    )]
+    Volume {
+        /// Which body.
+        index: usize,
+        /// The distance of particles, m.
+        spacing: f64,
+    },
+    /// A mesh from which no body can be seeded.
+    #[error("body {index} (from 0): {source}")]
+    Mesh {
+        /// Which body.
+        index: usize,
+        /// What is wrong with the mesh.
+        source: MeshFault,
+    },
+    /// A scene that needs a folder of meshes.
+    #[error("the scene {scene} reads {file} from the folder of --data, which is not given")]
+    Data {
+        /// The scene.
+        scene: &'static str,
+        /// The file.
+        file: &'static str,
+    },
+}

@@ -1,0 +1,142 @@
+//! Simulates solids by the implicit material point method. Copy this example to start your own.
+//!
+//! A time step minimises an incremental potential over increments of velocity on a grid (`energy`), by any
+//! descent method with any preconditioner (`solver`). Particles carry mass, velocity and deformation; they are
+//! transferred to the grid and back (`grid`). Scenes are data (`scene`): ten are built in, others are read from
+//! TOML files.
+//!
+//! *Reference* Wang, Li, Fang, Zhang, Gao, Tang, Kaufman & Jiang 2020, "Hierarchical Optimization Time
+//! Integration for CFL-rate MPM Stepping" (HOT), ACM TOG 39(3):21.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`weights`] | quadratic B-splines |
+//! | [`particles`] | particles and bodies; energy and momentum |
+//! | [`grid`] | the sparse grid; transfers |
+//! | [`shape`], [`collider`], [`constraints`] | shapes; colliders; what they prescribe at nodes |
+//! | [`energy`] | the incremental potential, its gradient and its Hessian |
+//! | [`plasticity`] | von Mises, granular flow |
+//! | [`solver`] | the solvers of a step by name |
+//! | [`step`] | time steps and frames |
+//! | [`seed`], [`winding`] | particles of shapes and meshes |
+//! | [`material`], [`scene`] | materials by name; scenes |
+//! | [`state`], [`rows`], [`points`], [`pictures`] | what is written |
+//! | [`fault`], [`options`] | errors; the command line |
+
+pub mod collider;
+pub mod constraints;
+pub mod energy;
+pub mod fault;
+pub mod grid;
+pub mod material;
+pub mod options;
+pub mod particles;
+pub mod pictures;
+pub mod plasticity;
+pub mod points;
+pub mod rows;
+pub mod scene;
+pub mod seed;
+pub mod shape;
+pub mod solver;
+pub mod state;
+pub mod step;
+pub mod weights;
+pub mod winding;
+
+use coarsen::schwarz;
+use examples_common::Failure;
+use examples_common::files::fingerprint;
+use examples_common::frames::{Frames, Plan};
+use examples_common::solver::Clock;
+
+use options::Options;
+use particles::{Body, Particle};
+use pictures::Pictures;
+use rows::{Row, Summary};
+use scene::Setting;
+use seed::Seeds;
+use state::State;
+use step::Stepper;
+
+/// A scene, the method of its steps, and how frames are drawn.
+struct Simulation<'a, B: schwarz::Place<Real = f64>> {
+    options: &'a Options,
+    pictures: Pictures,
+    start: Vec<Particle>,
+    bodies: &'a [Body],
+    stepper: Stepper<'a, B>,
+}
+
+/// Runs the program at a place, and returns the rows of all frames; row k is that of frame k.
+///
+/// # Errors
+/// [`fault::SceneError`], [`fault::StepError`], and the errors of files, solvers and the place.
+pub fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Failure> {
+    // 1. A scene, filled with particles.
+    let setting: Setting = options.scene.setting(options.stiff, options.seed, options.data.as_deref())?;
+    let seeds = Seeds::new(&setting)?;
+    let dx = options.dx.or_else(|| options.particles.map(|n| seeds.spacing_for(n))).unwrap_or(setting.dx);
+    let (start, bodies) = seeds.fill(dx)?;
+    let width = usize::from(options.width);
+    let pictures = Pictures::new(&setting, &bodies, &start, width);
+    println!("{} particles, dx = {dx:.4e} m, {} bodies, on {}", start.len(), bodies.len(), on.name());
+
+    // 2. The frames from the start or the last checkpoint, the summary and the animation.
+    let largest = options.dt.unwrap_or(setting.dt).min(1.0 / setting.rate);
+    let identity = format!("{setting:?} {dx:?} {largest:?} {:?} {start:?} {}", options.method, on.name());
+    let picture = (width > 0).then(|| pictures.size());
+    let method = &options.method;
+    let (clock, parts) = (Clock::default(), None);
+    let stepper = Stepper { on, setting: &setting, bodies: &bodies, dx, largest, method, parts, clock };
+    let mut simulation = Simulation { options, pictures, start, bodies: &bodies, stepper };
+    Plan {
+        folder: &options.out,
+        identity: fingerprint(identity.as_bytes()),
+        frames: options.frames.unwrap_or(setting.frames),
+        checkpoint: options.method.checkpoint,
+        resume: options.resume,
+        picture,
+        animation: "mpm.gif",
+        delay: 1.0 / setting.rate,
+    }
+    .run(&mut simulation)
+}
+
+impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
+    type State = State;
+    type Row = Row;
+
+    fn start(&mut self) -> Result<(State, Row), Failure> {
+        let particles = std::mem::take(&mut self.start);
+        let state = State { emitted: f64::NEG_INFINITY, particles, ..State::default() };
+        let row = self.stepper.row(&state);
+        Ok((state, row))
+    }
+
+    fn renew(&mut self, state: &State) -> Result<(), Failure> {
+        let bodies = self.bodies.len();
+        if let Some(particle) = state.particles.iter().position(|p| p.body as usize >= bodies) {
+            return Err(fault::StepError::Body { particle, bodies }.into());
+        }
+        self.stepper.parts = None;
+        Ok(())
+    }
+
+    fn step(&mut self, state: &mut State) -> Result<Row, Failure> {
+        self.stepper.frame(state)
+    }
+
+    fn show(&self, state: &State) -> Result<(), Failure> {
+        let folder = &self.options.out;
+        self.options.format.write(folder, state.frame, &state.particles)?;
+        if self.options.width > 0 {
+            self.pictures.write(folder, state.frame, state.time, &state.particles)?;
+        }
+        Ok(())
+    }
+
+    fn summary(rows: &[Row]) -> String {
+        Summary(rows).to_string()
+    }
+}

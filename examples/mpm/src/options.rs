@@ -1,0 +1,80 @@
+//! Command-line options.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser};
+use examples_common::arguments::{Place, at_least_one, positive};
+
+use crate::points::Format;
+use crate::scene::SceneChoice;
+use crate::solver::Solver;
+
+/// The implicit material point method.
+#[derive(Clone, Debug, Parser)]
+pub struct Options {
+    /// Scene: twist, boxes, donut, chain, boards, faceless, sauce, armacat, stretched, bar or a TOML file.
+    #[arg(long, default_value = "twist")]
+    pub scene: SceneChoice,
+    /// About this number of particles; the spacing of the grid follows. By default that of the scene.
+    #[arg(long, value_parser = at_least_one)]
+    pub particles: Option<usize>,
+    /// Spacing of the grid in m, instead of a number of particles.
+    #[arg(long, value_parser = positive, conflicts_with = "particles")]
+    pub dx: Option<f64>,
+    /// Largest time step in s; by default that of the scene.
+    #[arg(long, value_parser = positive)]
+    pub dt: Option<f64>,
+    /// armacat, bar: Young's modulus of the stiff body in Pa.
+    #[arg(long, value_parser = positive)]
+    pub stiff: Option<f64>,
+    /// stretched: seed of the stretches.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// armacat: folder with the mesh meshes/hot_Armadillo.obj.gz.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// How a step is computed.
+    #[command(flatten)]
+    pub method: Method,
+    /// Number of frames; by default that of the scene.
+    #[arg(long)]
+    pub frames: Option<usize>,
+    /// Number of threads; 0 uses one per core.
+    #[arg(long, default_value_t = 0)]
+    pub threads: usize,
+    /// Folder for all files that are written.
+    #[arg(long, default_value = "mpm-out", value_name = "DIR")]
+    pub out: PathBuf,
+    /// Continue from the checkpoint in the folder; the results are the same as without an interruption.
+    #[arg(long)]
+    pub resume: bool,
+    /// Format of the particles that are written for each frame.
+    #[arg(long, value_enum, default_value_t = Format::Ply)]
+    pub format: Format,
+    /// Width of the pictures in pixels; 0 draws none.
+    #[arg(long, default_value_t = 640, value_parser = clap::value_parser!(u16).range(0..=4096))]
+    pub width: u16,
+}
+
+/// The options of the time step.
+#[derive(Clone, Debug, Args)]
+pub struct Method {
+    /// Solver of a step.
+    #[arg(long, value_enum, default_value_t = Solver::PnPcg)]
+    pub solver: Solver,
+    /// Tolerance: a step ends when the mean gradient of the nodes is this share of the characteristic impulse.
+    #[arg(long, default_value_t = 1e-7, value_parser = positive)]
+    pub tolerance: f64,
+    /// Maximum number of iterations of a descent.
+    #[arg(long, default_value_t = 1000, value_parser = at_least_one)]
+    pub iterations: usize,
+    /// Maximum number of iterations of a linear solve.
+    #[arg(long, default_value_t = 10_000, value_parser = at_least_one)]
+    pub inner: usize,
+    /// Number of frames between two checkpoints.
+    #[arg(long, default_value_t = 1, value_parser = at_least_one)]
+    pub checkpoint: usize,
+    /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N.
+    #[arg(long, default_value = "cpu")]
+    pub backend: Place,
+}

@@ -1,0 +1,153 @@
+//! The table of frames: one line of the file `frames.csv` per frame, and a summary.
+
+use std::fmt;
+use std::str::FromStr;
+
+use examples_common::files::{Record, columns, statistics};
+
+/// The results of a frame.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row {
+    /// The number of the frame; 0 is the start.
+    pub frame: usize,
+    /// The number of time steps of the frame.
+    pub steps: usize,
+    /// The number of those that converged.
+    pub converged: usize,
+    /// The number of iterations of the descents in all steps.
+    pub outer: usize,
+    /// The number of iterations of the linear solves.
+    pub inner: usize,
+    /// The number of times that a preconditioner was built or updated.
+    pub rebuilds: usize,
+    /// The number of applications of the preconditioner: cycles of a hierarchy.
+    pub cycles: usize,
+    /// The number of particles at the end.
+    pub particles: usize,
+    /// The largest number of nodes of a step.
+    pub nodes: usize,
+    /// The seconds for building and updating preconditioners.
+    pub setup: f64,
+    /// The seconds of the descents without those.
+    pub solve: f64,
+    /// The other seconds: transfers, grid, pattern, plasticity.
+    pub transfer: f64,
+    /// The largest norm of the gradient at the end of a step, relative to the characteristic impulses.
+    pub norm: f64,
+    /// Kinetic, elastic and gravitational energy, J.
+    pub energy: f64,
+    /// Kinetic energy, J.
+    pub kinetic: f64,
+    /// Elastic energy, J.
+    pub elastic: f64,
+    /// The work of colliders since the start, with the energy of emitted particles, J.
+    pub work: f64,
+    /// Momentum, kg m/s.
+    pub momentum: [f64; 3],
+    /// Angular momentum about the origin, kg m²/s.
+    pub angular: [f64; 3],
+}
+
+impl Row {
+    fn counts(&self) -> [usize; 9] {
+        let Self { frame, steps, converged, outer, inner, rebuilds, cycles, particles, nodes, .. } = *self;
+        [frame, steps, converged, outer, inner, rebuilds, cycles, particles, nodes]
+    }
+}
+
+impl Record for Row {
+    const HEADER: &'static str = "frame,steps,converged,outer,inner,rebuilds,cycles,particles,nodes,setup_s,solve_s,\
+                                  transfer_s,norm,energy,kinetic,elastic,work,momentum_x,momentum_y,momentum_z,\
+                                  angular_x,angular_y,angular_z";
+
+    fn frame(&self) -> usize {
+        self.frame
+    }
+
+    fn note(&self) -> String {
+        format!("{} steps, {} + {} iterations, norm {:.1e}", self.steps, self.outer, self.inner, self.norm)
+    }
+}
+
+/// The line of the file, which is read back without rounding.
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers = [
+            self.setup,
+            self.solve,
+            self.transfer,
+            self.norm,
+            self.energy,
+            self.kinetic,
+            self.elastic,
+            self.work,
+        ];
+        let counts = self.counts();
+        write!(f, "{}", counts[0])?;
+        counts[1..].iter().try_for_each(|count| write!(f, ",{count}"))?;
+        let all = numbers.iter().chain(&self.momentum).chain(&self.angular);
+        all.into_iter().try_for_each(|number| write!(f, ",{number:e}"))
+    }
+}
+
+impl FromStr for Row {
+    type Err = ();
+
+    fn from_str(line: &str) -> Result<Self, ()> {
+        let fields: Vec<&str> = line.split(',').collect();
+        let (counts, numbers) = fields.split_at_checked(9).ok_or(())?;
+        let counts: Vec<usize> =
+            counts.iter().map(|text| text.parse().map_err(drop)).collect::<Result<_, _>>()?;
+        let numbers: Vec<f64> =
+            numbers.iter().map(|text| text.parse().map_err(drop)).collect::<Result<_, _>>()?;
+        let &[frame, steps, converged, outer, inner, rebuilds, cycles, particles, nodes] = &counts[..] else {
+            return Err(());
+        };
+        let &[setup, solve, transfer, norm, energy, kinetic, elastic, work, px, py, pz, lx, ly, lz] =
+            &numbers[..]
+        else {
+            return Err(());
+        };
+        let (momentum, angular) = ([px, py, pz], [lx, ly, lz]);
+        let row = Self {
+            frame,
+            steps,
+            converged,
+            outer,
+            inner,
+            rebuilds,
+            cycles,
+            particles,
+            nodes,
+            ..Self::default()
+        };
+        Ok(Self { setup, solve, transfer, norm, energy, kinetic, elastic, work, momentum, angular, ..row })
+    }
+}
+
+/// The table at the end of a run, of all rows; the start is no frame of it.
+pub struct Summary<'a>(pub &'a [Row]);
+
+impl fmt::Display for Summary<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = self.0.get(1..).unwrap_or_default();
+        columns(f)?;
+        let per_step = |row: &Row, count: usize| count as f64 / row.steps.max(1) as f64;
+        let lines: [(&str, &dyn Fn(&Row) -> f64); 9] = [
+            ("steps", &|row| row.steps as f64),
+            ("outer per step", &|row| per_step(row, row.outer)),
+            ("inner per step", &|row| per_step(row, row.inner)),
+            ("rebuilds per step", &|row| per_step(row, row.rebuilds)),
+            ("cycles per step", &|row| per_step(row, row.cycles)),
+            ("setup, s", &|row| row.setup),
+            ("solve, s", &|row| row.solve),
+            ("transfer, s", &|row| row.transfer),
+            ("energy less work, J", &|row| row.energy - row.work),
+        ];
+        for (name, of) in lines {
+            statistics(f, name, rows.iter().map(of))?;
+        }
+        let sum = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).sum::<usize>();
+        writeln!(f, "{} of {} steps converged", sum(&|row| row.converged), sum(&|row| row.steps))
+    }
+}

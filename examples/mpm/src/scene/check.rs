@@ -1,0 +1,145 @@
+//! Checks of the numbers of a scene.
+
+use super::setting::{Body, Setting, Stuff};
+use crate::collider::Collider;
+use crate::fault::SceneError;
+use crate::plasticity::Plasticity;
+
+/// A number that is not in its range: the key, the number, the range.
+type Fault = Option<(&'static str, f64, &'static str)>;
+
+fn positive(key: &'static str, found: f64) -> Fault {
+    (!(found > 0.0 && found.is_finite())).then_some((key, found, "positive and finite"))
+}
+
+fn finite(key: &'static str, of: &[f64]) -> Fault {
+    of.iter().find(|v| !v.is_finite()).map(|v| (key, *v, "finite"))
+}
+
+impl Setting {
+    /// Checks the ranges of all numbers.
+    ///
+    /// # Errors
+    /// [`SceneError`] for the first number outside its range.
+    pub fn check(&self) -> Result<(), SceneError> {
+        if self.body.is_empty() && self.emitter.is_empty() {
+            return Err(SceneError::Empty);
+        }
+        let named = |table, index, fault: Fault| match fault {
+            Some((key, found, range)) => Err(SceneError::Value { table, index, key, found, range }),
+            None => Ok(()),
+        };
+        let step = (self.rate * self.dt > 1.0 + 1e-12).then_some(("dt", self.dt, "at most a frame"));
+        let scene = finite("gravity", &self.gravity)
+            .or_else(|| positive("dx", self.dx))
+            .or_else(|| positive("dt", self.dt))
+            .or_else(|| positive("rate", self.rate))
+            .or_else(|| positive("cfl", self.cfl))
+            .or(step)
+            .or_else(|| finite("view.corners", self.view.corners.as_ref().map_or(&[], |c| c.as_flattened())));
+        named("scene", 0, scene)?;
+        for (index, body) in self.body.iter().enumerate() {
+            named("body", index, check_body(body))?;
+            if body.shape.is_some() == body.mesh.is_some() {
+                return Err(SceneError::Missing { index, key: "shape (or mesh, but not both)" });
+            }
+            complete(index, &body.of)?;
+        }
+        for (index, collider) in self.collider.iter().enumerate() {
+            named("collider", index, check_collider(collider))?;
+        }
+        for (index, emitter) in self.emitter.iter().enumerate() {
+            let fault = emitter
+                .shape
+                .fault()
+                .or_else(|| finite("velocity", &emitter.velocity))
+                .or_else(|| positive("until", emitter.until))
+                .or_else(|| finite("swing", &emitter.swing))
+                .or_else(|| finite("swing_rate", &emitter.swing_rate))
+                .or_else(|| check_stuff(&emitter.of));
+            named("emitter", index, fault)?;
+            complete(self.body.len() + index, &emitter.of)?;
+        }
+        Ok(())
+    }
+}
+
+fn check_body(body: &Body) -> Fault {
+    let shape = body.shape.and_then(|shape| match shape.bounds() {
+        None => Some(("shape.plane", f64::INFINITY, "a shape of finite volume")),
+        Some(_) => shape.fault(),
+    });
+    let turn = body.turn.and_then(|(axis, angle)| {
+        finite("turn", &[angle]).or_else(|| positive("turn, its axis", axis.iter().map(|a| a * a).sum()))
+    });
+    let stretch = body.stretch.and_then(|s| s.iter().find_map(|s| positive("stretch", *s)));
+    shape
+        .or(turn)
+        .or(stretch)
+        .or_else(|| finite("shift", &body.shift))
+        .or_else(|| finite("velocity", &body.velocity))
+        .or_else(|| body.mesh.as_ref().and_then(|mesh| positive("mesh.size", mesh.size.unwrap_or(1.0))))
+        .or_else(|| check_stuff(&body.of))
+}
+
+fn check_stuff(of: &Stuff) -> Fault {
+    let cells = of.per_cell.filter(|n| !(1..=1000).contains(n));
+    let cells = cells.map(|n| ("of.per_cell", f64::from(n), "1 to 1000"));
+    let poisson = of.poisson.filter(|nu| !(0.0..0.5).contains(nu));
+    let granular = of.granular.filter(|[low, high]| !(0.0 < *low && *low <= 1.0 && *high >= 1.0));
+    poisson
+        .map(|nu| ("of.poisson", nu, "0 or more and below 1/2"))
+        .or(granular.map(|[low, _]| ("of.granular", low, "two bounds above 0 with 1 between them")))
+        .or(cells)
+        .or_else(|| of.density.and_then(|v| positive("of.density", v)))
+        .or_else(|| of.young.and_then(|v| positive("of.young", v)))
+        .or_else(|| of.yield_stress.and_then(|v| positive("of.yield_stress", v)))
+}
+
+fn check_collider(collider: &Collider) -> Fault {
+    let mut from = 0.0;
+    let phase = collider.motion.iter().find_map(|phase| {
+        let late = (phase.until.is_nan() || phase.until <= from).then_some((
+            "motion.until",
+            phase.until,
+            "later than the phase before",
+        ));
+        from = phase.until;
+        late.or_else(|| finite("motion.velocity", &phase.velocity))
+            .or_else(|| finite("motion.rate", &[phase.rate]))
+    });
+    let axis = positive("axis, its length", collider.axis.iter().map(|a| a * a).sum());
+    let cells = (!(0.0..100.0).contains(&collider.cells)).then_some(("cells", collider.cells, "0 to 100"));
+    collider.shape.fault().or(phase).or(axis).or(cells)
+}
+
+fn complete(index: usize, of: &Stuff) -> Result<(), SceneError> {
+    for (key, known) in [("density", of.density), ("young", of.young), ("poisson", of.poisson)] {
+        if known.is_none() && of.material.is_none() {
+            return Err(SceneError::Missing { index, key });
+        }
+    }
+    Ok(())
+}
+
+impl Stuff {
+    /// The density, Young's modulus, Poisson's ratio and the plastic flow; the numbers of the preset where a
+    /// key is missing.
+    pub fn numbers(&self) -> (f64, f64, f64, Plasticity) {
+        let preset = self.material.map(|material| material.numbers());
+        let of = |own: Option<f64>, key: fn(&crate::material::Numbers) -> f64| {
+            own.or(preset.as_ref().map(key)).unwrap_or(f64::NAN)
+        };
+        let plasticity = match (self.granular, self.yield_stress.or(preset.and_then(|p| p.yield_stress))) {
+            (Some(bounds), _) => Plasticity::Granular { bounds },
+            (None, Some(yield_stress)) => Plasticity::VonMises { yield_stress },
+            (None, None) => Plasticity::Elastic,
+        };
+        (
+            of(self.density, |p| p.density),
+            of(self.young, |p| p.young),
+            of(self.poisson, |p| p.poisson),
+            plasticity,
+        )
+    }
+}

@@ -1,0 +1,124 @@
+//! The data of a scene. Lengths are in m, y points upwards, angles are in degrees.
+
+use std::path::PathBuf;
+
+use examples_common::stage::View;
+use serde::Deserialize;
+
+use crate::collider::Collider;
+use crate::material::Material;
+use crate::shape::Shape;
+
+/// A scene.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Setting {
+    /// The acceleration of gravity, m/s².
+    pub gravity: [f64; 3],
+    /// The spacing of the grid, m.
+    pub dx: f64,
+    /// The largest time step, s.
+    pub dt: f64,
+    /// A step moves no particle further than this share of the spacing.
+    pub cfl: f64,
+    /// The number of frames in a second.
+    pub rate: f64,
+    /// The number of frames.
+    pub frames: usize,
+    /// The bodies. Where two overlap, the material is that of the later one.
+    pub body: Vec<Body>,
+    /// The colliders.
+    pub collider: Vec<Collider>,
+    /// The emitters.
+    pub emitter: Vec<Emitter>,
+    /// The view of the pictures.
+    pub view: View,
+}
+
+impl Default for Setting {
+    /// An empty scene with the gravity of the earth and 24 frames per second.
+    fn default() -> Self {
+        Self {
+            gravity: [0.0, -9.8, 0.0],
+            dx: 0.02,
+            dt: 1.0 / 24.0,
+            cfl: 0.6, // Wang et al. 2020, §7.1
+            rate: 24.0,
+            frames: 48,
+            body: Vec::new(),
+            collider: Vec::new(),
+            emitter: Vec::new(),
+            view: View::default(),
+        }
+    }
+}
+
+/// The surface of a mesh, read from a file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeshFile {
+    /// A closed surface.
+    pub file: PathBuf,
+    /// The longest side to which it is scaled about its centre; by default the mesh stays as it is.
+    pub size: Option<f64>,
+}
+
+/// What a body consists of.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Stuff {
+    /// A material of Table 1; the other keys replace its numbers.
+    pub material: Option<Material>,
+    /// kg/m³.
+    pub density: Option<f64>,
+    /// Young's modulus, Pa.
+    pub young: Option<f64>,
+    /// Poisson's ratio.
+    pub poisson: Option<f64>,
+    /// The yield stress of von Mises, Pa.
+    pub yield_stress: Option<f64>,
+    /// The bounds of the stretches of granular flow.
+    pub granular: Option<[f64; 2]>,
+    /// The number of particles in a cell, 8 by default.
+    pub per_cell: Option<u32>,
+}
+
+/// A body.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Body {
+    /// Its shape.
+    pub shape: Option<Shape>,
+    /// Its surface, instead of a shape.
+    pub mesh: Option<MeshFile>,
+    /// The axis and the angle of a rotation about the centre of the shape, or about the origin of a mesh.
+    pub turn: Option<([f64; 3], f64)>,
+    /// A displacement after the rotation.
+    pub shift: [f64; 3],
+    /// What it consists of.
+    pub of: Stuff,
+    /// The velocity at the start, m/s.
+    pub velocity: [f64; 3],
+    /// The stretches along the axes at the start: F = diag.
+    pub stretch: Option<[f64; 3]>,
+}
+
+/// A region from which material flows.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Emitter {
+    /// The region: a ball or a box.
+    pub shape: Shape,
+    /// What flows.
+    pub of: Stuff,
+    /// The velocity of the material, m/s.
+    pub velocity: [f64; 3],
+    /// When the flow ends, s.
+    pub until: f64,
+    /// The region moves by amplitude · sin(rate · t) on each axis: the amplitudes in m.
+    #[serde(default)]
+    pub swing: [f64; 3],
+    /// The rates, degrees/s.
+    #[serde(default)]
+    pub swing_rate: [f64; 3],
+}

@@ -1,0 +1,198 @@
+//! Particles of bodies and emitters.
+//!
+//! A body is filled with a lattice of points, n for each cell of the grid, each moved at random by up to a
+//! quarter of their distance h = Δx / n^(1/3). A particle has the volume h³. The lattice is fixed in space, so
+//! the particles of a body do not depend on other bodies.
+
+use coarsen::elastic::Lame;
+use coarsen_core::SplitMix64;
+
+use crate::fault::{MeshFault, SceneError};
+use crate::particles::{Body, IDENTITY, Particle};
+use crate::scene::{Emitter, Setting, Stuff};
+use crate::shape::{Pose, Shape};
+use crate::winding::Closed;
+
+/// How far a point is moved, in units of the distance of points.
+const JITTER: f64 = 0.25;
+
+/// The number of particles in a cell.
+const PER_CELL: u32 = 8;
+
+/// The region of a body.
+enum Region {
+    Shape(Shape),
+    Closed(Box<Closed>),
+}
+
+/// The bodies of a scene, ready to be filled.
+pub struct Seeds<'a> {
+    setting: &'a Setting,
+    regions: Vec<(Region, Pose)>,
+}
+
+/// The distance of the particles of a body.
+fn spacing(of: &Stuff, dx: f64) -> f64 {
+    dx / f64::from(of.per_cell.unwrap_or(PER_CELL)).cbrt()
+}
+
+/// The mass, volume and material of the particles of a body.
+fn body(of: &Stuff, dx: f64) -> Body {
+    let (density, young, poisson, plasticity) = of.numbers();
+    let volume = spacing(of, dx).powi(3);
+    Body { mass: density * volume, volume, lame: Lame::new(young, poisson), plasticity }
+}
+
+/// The point of a lattice with these coordinates.
+fn point(seed: usize, cell: [i64; 3], h: f64) -> [f64; 3] {
+    let hash = cell.iter().fold(seed as u64, |hash, &c| SplitMix64::new(hash ^ c as u64).bits());
+    let mut random = SplitMix64::new(hash);
+    std::array::from_fn(|k| h * (cell[k] as f64 + 0.5 + JITTER * random.number()))
+}
+
+/// Calls `f` with all points of a lattice in a box.
+fn each_point(seed: usize, [low, high]: [[f64; 3]; 2], h: f64, f: &mut dyn FnMut([f64; 3])) {
+    let ends: [[i64; 2]; 3] =
+        std::array::from_fn(|k| [(low[k] / h).floor() as i64 - 1, (high[k] / h).ceil() as i64 + 1]);
+    for z in ends[2][0]..ends[2][1] {
+        for y in ends[1][0]..ends[1][1] {
+            (ends[0][0]..ends[0][1]).for_each(|x| f(point(seed, [x, y, z], h)));
+        }
+    }
+}
+
+impl<'a> Seeds<'a> {
+    /// Reads the meshes of a scene.
+    ///
+    /// # Errors
+    /// [`SceneError::Mesh`]
+    pub fn new(setting: &'a Setting) -> Result<Self, SceneError> {
+        let mut regions = Vec::with_capacity(setting.body.len());
+        for (index, body) in setting.body.iter().enumerate() {
+            let fail = |source: MeshFault| SceneError::Mesh { index, source };
+            let region = match (&body.shape, &body.mesh) {
+                (Some(shape), _) => Region::Shape(*shape),
+                (None, Some(mesh)) => {
+                    Region::Closed(Box::new(Closed::read(&mesh.file, mesh.size).map_err(fail)?))
+                }
+                (None, None) => return Err(SceneError::Missing { index, key: "shape" }),
+            };
+            let about = if let Region::Shape(shape) = &region { shape.centre() } else { [0.0; 3] };
+            let (axis, angle) = body.turn.unwrap_or(([0.0, 1.0, 0.0], 0.0));
+            regions.push((region, Pose::new(axis, angle.to_radians(), about, body.shift)));
+        }
+        Ok(Self { setting, regions })
+    }
+
+    /// Whether a point is in a body.
+    fn contains(&self, index: usize, x: [f64; 3]) -> bool {
+        let (region, pose) = &self.regions[index];
+        let own = pose.invert(x);
+        match region {
+            Region::Shape(shape) => shape.distance(own) < 0.0,
+            Region::Closed(surface) => surface.winding(own) > 0,
+        }
+    }
+
+    /// A box that contains a body.
+    fn bounds(&self, index: usize) -> [[f64; 3]; 2] {
+        let (region, pose) = &self.regions[index];
+        let [low, high] = match region {
+            Region::Shape(shape) => shape.bounds().unwrap_or_default(),
+            Region::Closed(surface) => surface.bounds(),
+        };
+        let corner = |c: usize| pose.apply(std::array::from_fn(|k| [low[k], high[k]][c >> k & 1]));
+        (0..8).map(corner).fold([[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]], |[l, h], p| {
+            [std::array::from_fn(|k| l[k].min(p[k])), std::array::from_fn(|k| h[k].max(p[k]))]
+        })
+    }
+
+    /// Calls `f` with the points of a body at which no later body is.
+    fn points(&self, index: usize, dx: f64, f: &mut dyn FnMut([f64; 3])) {
+        let h = spacing(&self.setting.body[index].of, dx);
+        each_point(index, self.bounds(index), h, &mut |x| {
+            let later = || (index + 1..self.regions.len()).any(|other| self.contains(other, x));
+            if self.contains(index, x) && !later() {
+                f(x);
+            }
+        });
+    }
+
+    /// The spacing of the grid with about this number of particles: of all bodies, and of all emitters over
+    /// their time.
+    pub fn spacing_for(&self, particles: usize) -> f64 {
+        let mut dx = self.setting.dx;
+        for _ in 0..4 {
+            let mut count = 0.0;
+            (0..self.regions.len()).for_each(|index| self.points(index, dx, &mut |_| count += 1.0));
+            for emitter in &self.setting.emitter {
+                let time = emitter.until.min(self.setting.frames as f64 / self.setting.rate);
+                let flow = shadow(&emitter.shape, emitter.velocity) * time;
+                count += flow / spacing(&emitter.of, dx).powi(3);
+            }
+            dx *= (count.max(1.0) / particles as f64).cbrt();
+        }
+        dx
+    }
+
+    /// The particles and the bodies; those of emitters are the last bodies, without particles.
+    ///
+    /// # Errors
+    /// [`SceneError::Volume`] for a body without particles.
+    pub fn fill(&self, dx: f64) -> Result<(Vec<Particle>, Vec<Body>), SceneError> {
+        let mut particles = Vec::new();
+        for (index, own) in self.setting.body.iter().enumerate() {
+            let before = particles.len();
+            let mut f = IDENTITY;
+            (0..3).for_each(|k| f[k][k] = own.stretch.map_or(1.0, |s| s[k]));
+            let (v, c, body) = (own.velocity, [[0.0; 3]; 3], index as u32);
+            self.points(index, dx, &mut |x| particles.push(Particle { x, v, c, f, body }));
+            if particles.len() == before {
+                return Err(SceneError::Volume { index, spacing: spacing(&own.of, dx) });
+            }
+        }
+        Ok((particles, self.bodies(dx)))
+    }
+
+    /// The bodies.
+    pub fn bodies(&self, dx: f64) -> Vec<Body> {
+        let bodies = self.setting.body.iter().map(|own| &own.of);
+        bodies.chain(self.setting.emitter.iter().map(|emitter| &emitter.of)).map(|of| body(of, dx)).collect()
+    }
+}
+
+/// The volume that flows out of a shape in a second.
+fn shadow(shape: &Shape, velocity: [f64; 3]) -> f64 {
+    let speed = velocity.iter().map(|v| v * v).sum::<f64>().sqrt();
+    match *shape {
+        Shape::Sphere { radius, .. } => std::f64::consts::PI * radius * radius * speed,
+        _ => shape.bounds().map_or(0.0, |[low, high]| {
+            let side = |k: usize| high[k] - low[k];
+            (0..3).map(|k| velocity[k].abs() * side((k + 1) % 3) * side((k + 2) % 3)).sum()
+        }),
+    }
+}
+
+/// Adds the particles of an emitter that enter its region after `from` and until `to`; at the start `from` is
+/// −∞, and the region is filled.
+///
+/// The lattice moves with the material through the region, and the region with all of it swings.
+pub fn emit(emitter: &Emitter, body: usize, dx: f64, [from, to]: [f64; 2], particles: &mut Vec<Particle>) {
+    let to = to.min(emitter.until);
+    let Some([low, high]) = emitter.shape.bounds().filter(|_| to > from) else { return };
+    let h = spacing(&emitter.of, dx);
+    let ahead = |x: [f64; 3], t: f64| std::array::from_fn(|k| x[k] + t * emitter.velocity[k]);
+    let rates = emitter.swing_rate.map(f64::to_radians);
+    let (v, c) = (
+        std::array::from_fn(|k| emitter.velocity[k] + emitter.swing[k] * rates[k] * (rates[k] * to).cos()),
+        [[0.0; 3]; 3],
+    );
+    each_point(body, [ahead(low, -to), ahead(high, -to)], h, &mut |x| {
+        let now = ahead(x, to);
+        let inside = |x| emitter.shape.distance(x) < 0.0;
+        if inside(now) && !(from.is_finite() && inside(ahead(x, from))) {
+            let x = std::array::from_fn(|k| now[k] + emitter.swing[k] * (rates[k] * to).sin());
+            particles.push(Particle { x, v, c, f: IDENTITY, body: body as u32 });
+        }
+    });
+}

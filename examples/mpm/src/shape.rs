@@ -1,0 +1,232 @@
+//! Shapes by signed distance: what bodies are seeded from, and what colliders are.
+//!
+//! Lengths are in m. A shape may be turned by [`Pose`], which first turns about the origin and then moves.
+
+use serde::Deserialize;
+
+use coarsen::mesh::vector::{dot, sub};
+
+use crate::particles::{IDENTITY, Matrix, apply};
+
+/// A shape about its own origin or in the scene.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum Shape {
+    /// Everything below a plane.
+    Plane {
+        /// A point of the plane.
+        point: [f64; 3],
+        /// The outward normal.
+        normal: [f64; 3],
+    },
+    /// A ball.
+    Sphere {
+        /// Its centre.
+        centre: [f64; 3],
+        /// Its radius.
+        radius: f64,
+    },
+    /// A box along the axes.
+    Box {
+        /// Its lowest corner.
+        low: [f64; 3],
+        /// Its highest corner.
+        high: [f64; 3],
+    },
+    /// A ring.
+    Torus {
+        /// Its centre.
+        centre: [f64; 3],
+        /// The axis of the ring.
+        axis: [f64; 3],
+        /// The radius of the ring and that of its tube.
+        radii: [f64; 2],
+    },
+    /// A cylinder with round ends.
+    Capsule {
+        /// One end of its axis.
+        from: [f64; 3],
+        /// The other end.
+        to: [f64; 3],
+        /// Its radius.
+        radius: f64,
+    },
+    /// A cylinder with flat ends.
+    Cylinder {
+        /// One end of its axis.
+        from: [f64; 3],
+        /// The other end.
+        to: [f64; 3],
+        /// Its radius.
+        radius: f64,
+    },
+}
+
+fn length(x: [f64; 3]) -> f64 {
+    dot(x, x).sqrt()
+}
+
+impl Shape {
+    /// The signed distance, negative inside; a lower bound of its size inside boxes and cylinders.
+    pub fn distance(&self, x: [f64; 3]) -> f64 {
+        match *self {
+            Self::Plane { point, normal } => dot(sub(x, point), normal) / length(normal),
+            Self::Sphere { centre, radius } => length(sub(x, centre)) - radius,
+            Self::Box { low, high } => {
+                let out = [0, 1, 2].map(|k| (low[k] - x[k]).max(x[k] - high[k]));
+                let inside = out.iter().fold(f64::NEG_INFINITY, |m, d| m.max(*d)).min(0.0);
+                length(out.map(|d| d.max(0.0))) + inside
+            }
+            Self::Torus { centre, axis, radii: [ring, tube] } => {
+                let (along, across) = split(sub(x, centre), axis);
+                (across - ring).hypot(along) - tube
+            }
+            Self::Capsule { from, to, radius } => {
+                let (d, axis) = (sub(x, from), sub(to, from));
+                let t = (dot(d, axis) / dot(axis, axis)).clamp(0.0, 1.0);
+                length(std::array::from_fn(|k| d[k] - t * axis[k])) - radius
+            }
+            Self::Cylinder { from, to, radius } => {
+                let axis = sub(to, from);
+                let middle = std::array::from_fn(|k| 0.5 * (from[k] + to[k]));
+                let (along, across) = split(sub(x, middle), axis);
+                let out = [along.abs() - 0.5 * length(axis), across - radius];
+                out[0].max(0.0).hypot(out[1].max(0.0)) + out[0].max(out[1]).min(0.0)
+            }
+        }
+    }
+
+    /// The outward normal at x: differences of the distance.
+    pub fn normal(&self, x: [f64; 3], step: f64) -> [f64; 3] {
+        let slope: [f64; 3] = std::array::from_fn(|k| {
+            let at = |h: f64| self.distance(std::array::from_fn(|j| x[j] + if j == k { h } else { 0.0 }));
+            at(step) - at(-step)
+        });
+        let size = length(slope);
+        if size > 0.0 { slope.map(|s| s / size) } else { [0.0, 1.0, 0.0] }
+    }
+
+    /// The corners of a box that contains the shape; `None` for a plane.
+    pub fn bounds(&self) -> Option<[[f64; 3]; 2]> {
+        let around = |points: [[f64; 3]; 2], r: f64| {
+            [0, 1].map(|end: usize| {
+                std::array::from_fn(|k| {
+                    let (a, b) = (points[0][k], points[1][k]);
+                    if end == 0 { a.min(b) - r } else { a.max(b) + r }
+                })
+            })
+        };
+        match *self {
+            Self::Plane { .. } => None,
+            Self::Sphere { centre, radius } => Some(around([centre; 2], radius)),
+            Self::Box { low, high } => Some([low, high]),
+            Self::Torus { centre, radii, .. } => Some(around([centre; 2], radii[0] + radii[1])),
+            Self::Capsule { from, to, radius } | Self::Cylinder { from, to, radius } => {
+                Some(around([from, to], radius))
+            }
+        }
+    }
+
+    /// The radius of the shape across its axis; `None` for a plane and a box.
+    pub fn radius(&self) -> Option<f64> {
+        match *self {
+            Self::Plane { .. } | Self::Box { .. } => None,
+            Self::Sphere { radius, .. } | Self::Capsule { radius, .. } | Self::Cylinder { radius, .. } => {
+                Some(radius)
+            }
+            Self::Torus { radii, .. } => Some(radii[1]),
+        }
+    }
+
+    /// The point about which motions turn.
+    pub fn centre(&self) -> [f64; 3] {
+        match *self {
+            Self::Plane { point, .. } => point,
+            Self::Sphere { centre, .. } | Self::Torus { centre, .. } => centre,
+            Self::Box { low: a, high: b }
+            | Self::Capsule { from: a, to: b, .. }
+            | Self::Cylinder { from: a, to: b, .. } => std::array::from_fn(|k| 0.5 * (a[k] + b[k])),
+        }
+    }
+
+    /// The first number that makes the shape empty or undefined: its key, its value and what is allowed.
+    pub fn fault(&self) -> Option<(&'static str, f64, &'static str)> {
+        let finite = |key, v: &[f64]| v.iter().find(|v| !v.is_finite()).map(|v| (key, *v, "finite"));
+        let positive = |key, v: f64| {
+            let good = v > 0.0 && v.is_finite();
+            (!good).then_some((key, v, "positive and finite"))
+        };
+        match *self {
+            Self::Plane { point, normal } => {
+                finite("plane.point", &point).or_else(|| positive("plane.normal, its length", length(normal)))
+            }
+            Self::Sphere { centre, radius } => {
+                finite("sphere.centre", &centre).or_else(|| positive("sphere.radius", radius))
+            }
+            Self::Box { low, high } => finite("box.low", &low)
+                .or_else(|| finite("box.high", &high))
+                .or_else(|| (0..3).find_map(|k| positive("box.high less box.low", high[k] - low[k]))),
+            Self::Torus { centre, axis, radii } => finite("torus.centre", &centre)
+                .or_else(|| positive("torus.axis, its length", length(axis)))
+                .or_else(|| radii.iter().find_map(|r| positive("torus.radii", *r))),
+            Self::Capsule { from, to, radius } | Self::Cylinder { from, to, radius } => {
+                positive("the length of the axis", length(sub(to, from)))
+                    .or_else(|| positive("radius", radius))
+            }
+        }
+    }
+}
+
+/// The part of d along an axis, and the length of the part across.
+fn split(d: [f64; 3], axis: [f64; 3]) -> (f64, f64) {
+    let along = dot(d, axis) / length(axis);
+    (along, (dot(d, d) - along * along).max(0.0).sqrt())
+}
+
+/// A rigid motion x → R (x − c) + c + t.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pose {
+    /// R.
+    pub turn: Matrix,
+    /// c.
+    pub about: [f64; 3],
+    /// t.
+    pub shift: [f64; 3],
+}
+
+impl Pose {
+    /// Turns by an angle in radians around an axis through c, then moves by t.
+    pub fn new(axis: [f64; 3], angle: f64, about: [f64; 3], shift: [f64; 3]) -> Self {
+        let size = length(axis);
+        let turn = if angle == 0.0 || size == 0.0 {
+            IDENTITY
+        } else {
+            let n = axis.map(|a| a / size);
+            let (sin, cos) = angle.sin_cos();
+            std::array::from_fn(|i| {
+                std::array::from_fn(|j| {
+                    let cross = [[0.0, -n[2], n[1]], [n[2], 0.0, -n[0]], [-n[1], n[0], 0.0]][i][j];
+                    cos * IDENTITY[i][j] + sin * cross + (1.0 - cos) * n[i] * n[j]
+                })
+            })
+        };
+        Self { turn, about, shift }
+    }
+
+    /// The image of a point.
+    pub fn apply(&self, x: [f64; 3]) -> [f64; 3] {
+        let turned = apply(&self.turn, sub(x, self.about));
+        std::array::from_fn(|k| turned[k] + self.about[k] + self.shift[k])
+    }
+
+    /// The point whose image is x.
+    pub fn invert(&self, x: [f64; 3]) -> [f64; 3] {
+        let d: [f64; 3] = std::array::from_fn(|k| x[k] - self.shift[k] - self.about[k]);
+        std::array::from_fn(|k| (0..3).map(|i| self.turn[i][k] * d[i]).sum::<f64>() + self.about[k])
+    }
+
+    /// R x.
+    pub fn direct(&self, x: [f64; 3]) -> [f64; 3] {
+        apply(&self.turn, x)
+    }
+}

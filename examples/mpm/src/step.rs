@@ -1,0 +1,167 @@
+//! A frame: time steps of the implicit material point method, Wang et al. 2020 (HOT), §3.1.
+//!
+//! > Δt = min(largest Δt, 0.6 Δx / v_max)    (§7.1)
+//!
+//! The steps of a frame have the same length where v_max allows it. A step: particles to grid, minimisation of
+//! E(Δv) from Δv = 0, grid to particles with F_p = (I + Δt ∇v) F_pⁿ, plastic flow, advection.
+
+use std::time::Instant;
+
+use coarsen::optimize::DescentOutcome;
+use coarsen::schwarz::Place;
+use examples_common::Failure;
+use examples_common::solver::Clock;
+
+use crate::constraints::Constraints;
+use crate::energy::{Given, Increment};
+use crate::fault::StepError;
+use crate::grid::{Grid, Nodes};
+use crate::options::Method;
+use crate::particles::{Body, IDENTITY, Particle, Totals, mul};
+use crate::rows::Row;
+use crate::scene::Setting;
+use crate::seed::emit;
+use crate::solver::Parts;
+use crate::state::State;
+
+/// A scene and the method for its steps. Nothing is kept from step to step, except the parts of the solver.
+pub struct Stepper<'a, B> {
+    /// The place.
+    pub on: B,
+    /// The scene.
+    pub setting: &'a Setting,
+    /// The bodies.
+    pub bodies: &'a [Body],
+    /// The spacing of the grid.
+    pub dx: f64,
+    /// The largest step.
+    pub largest: f64,
+    /// The method.
+    pub method: &'a Method,
+    /// The parts of the solver, once the first step has chosen them.
+    pub parts: Option<Parts>,
+    /// The time of setups.
+    pub clock: Clock,
+}
+
+impl<B: Place<Real = f64>> Stepper<'_, B> {
+    /// Computes the next frame.
+    ///
+    /// # Errors
+    /// [`StepError`] and the errors of solvers; the state is then that before the frame.
+    pub fn frame(&mut self, state: &mut State) -> Result<Row, Failure> {
+        let mut next = state.clone();
+        next.frame += 1;
+        let end = next.frame as f64 / self.setting.rate;
+        let mut row = Row::default();
+        while next.time < end {
+            self.step(&mut next, end, &mut row)?;
+        }
+        let now = self.row(&next);
+        *state = next;
+        let Row {
+            steps, converged, outer, inner, rebuilds, cycles, nodes, setup, solve, transfer, norm, ..
+        } = row;
+        let counts = Row { steps, converged, outer, inner, rebuilds, cycles, nodes, ..now };
+        Ok(Row { setup, solve, transfer, norm, ..counts })
+    }
+
+    /// The row of a state, with its energies and its momentum alone.
+    pub fn row(&self, state: &State) -> Row {
+        let totals = Totals::of(&state.particles, self.bodies, self.dx, self.setting.gravity);
+        Row {
+            frame: state.frame,
+            particles: state.particles.len(),
+            energy: totals.energy(),
+            kinetic: totals.kinetic,
+            elastic: totals.elastic,
+            work: state.work,
+            momentum: totals.momentum,
+            angular: totals.angular,
+            ..Row::default()
+        }
+    }
+
+    /// Computes one time step, up to `end` at most.
+    fn step(&mut self, state: &mut State, end: f64, row: &mut Row) -> Result<(), Failure> {
+        let start = Instant::now();
+        let Self { setting, bodies, dx, .. } = *self;
+        let gravity = setting.gravity;
+        self.emit(state);
+        let dt = self.length(state, end);
+        if state.particles.is_empty() {
+            state.time = end;
+            return Ok(());
+        }
+        let grid = Grid::around(&mut state.particles, dx)?;
+        let nodes = Nodes::from_particles(&grid, &state.particles, bodies);
+        let constraints = Constraints::new(&nodes, &setting.collider, dx, [state.time, dt], gravity);
+        let given = Given {
+            grid: &grid,
+            nodes: &nodes,
+            particles: &state.particles,
+            bodies,
+            constraints: &constraints,
+            dt,
+            gravity,
+        };
+        let mut f = Increment::new(given)?;
+        let solving = Instant::now();
+        let parts = match self.parts {
+            Some(parts) => parts,
+            None => self.method.solver.parts(&mut f)?,
+        };
+        self.parts = Some(parts);
+        let (solved, work) = parts.solve(f, self.method, &self.clock, &self.on)?;
+        let seconds = solving.elapsed().as_secs_f64();
+        let setup = self.clock.take().as_secs_f64();
+        if solved.outcome == DescentOutcome::NotFinite || solved.z.iter().any(|z| !z.is_finite()) {
+            let advice = DescentOutcome::NotFinite.advice();
+            return Err(StepError::Energy { time: state.time, dt, advice }.into());
+        }
+        let velocities = Increment::velocities_of(&given, &solved.z);
+        nodes.to_particles(&grid, &velocities, &mut state.particles, |p, gradient| {
+            let growth =
+                std::array::from_fn(|i| std::array::from_fn(|j| IDENTITY[i][j] + dt * gradient[i][j]));
+            let body = &bodies[p.body as usize];
+            p.f = body.plasticity.project(body.lame, mul(&growth, &p.f));
+            (0..3).for_each(|k| p.x[k] += dt * p.v[k]);
+        });
+        state.work += work;
+        let last = end - state.time <= dt * (1.0 + 1e-9);
+        state.time = if last { end } else { state.time + dt };
+        row.steps += 1;
+        row.converged += usize::from(matches!(solved.outcome, DescentOutcome::Converged(_)));
+        row.outer += solved.iterations[0];
+        row.inner += solved.iterations[1];
+        row.rebuilds += solved.rebuilds;
+        row.cycles += solved.cycles;
+        row.nodes = row.nodes.max(nodes.len());
+        row.norm = row.norm.max(solved.norm);
+        row.setup += setup;
+        row.solve += (seconds - setup).max(0.0);
+        row.transfer += start.elapsed().as_secs_f64() - seconds;
+        Ok(())
+    }
+
+    /// Adds the particles that emitters have emitted until now; their energy counts as work.
+    fn emit(&self, state: &mut State) {
+        let first = state.particles.len();
+        for (k, emitter) in self.setting.emitter.iter().enumerate() {
+            let body = self.setting.body.len() + k;
+            emit(emitter, body, self.dx, [state.emitted, state.time], &mut state.particles);
+        }
+        state.emitted = state.time;
+        let new = &state.particles[first..];
+        state.work += Totals::of(new, self.bodies, self.dx, self.setting.gravity).energy();
+    }
+
+    /// Δt: the rest of the frame in equal steps, none longer than the largest and than v_max allows.
+    fn length(&self, state: &State, end: f64) -> f64 {
+        let square = |p: &Particle| p.v.iter().map(|v| v * v).sum::<f64>();
+        let fastest = state.particles.iter().map(square).fold(0.0, f64::max).sqrt();
+        let limit = self.largest.min(self.setting.cfl * self.dx / fastest.max(f64::MIN_POSITIVE));
+        let rest = end - state.time;
+        rest / (rest / limit * (1.0 - 1e-9)).ceil().max(1.0)
+    }
+}

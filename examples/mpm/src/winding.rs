@@ -1,0 +1,126 @@
+//! The inside of a closed surface by winding numbers.
+//!
+//! > w(x) = Σ ± 1 over the triangles that a ray from x crosses
+//!
+//! A ray along z crosses the triangles whose projection contains (x, y); a triangle counts +1 if it faces the
+//! direction of the ray. Inside w = 1, and also where a surface crosses itself w > 0. Triangles are listed by the
+//! square of the x-y plane that their projection reaches. *Reference* Jacobson, Kavan & Sorkine-Hornung 2013,
+//! "Robust inside-outside segmentation using generalized winding numbers", ACM TOG 32(4).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use coarsen::mesh::vector::{cross, dot, sub};
+use coarsen::mesh::{self, Mesh};
+
+use crate::fault::MeshFault;
+
+/// A closed surface.
+#[derive(Clone, Debug)]
+pub struct Closed {
+    mesh: Mesh,
+    low: [f64; 2],
+    /// The number of squares on each axis, and their side.
+    squares: [usize; 2],
+    side: f64,
+    /// The triangles of each square.
+    lists: Vec<Vec<u32>>,
+}
+
+/// The mean number of triangles for each square.
+const SHARE: f64 = 0.5;
+
+impl Closed {
+    /// Reads a surface, and scales its longest side to `size` if given.
+    ///
+    /// # Errors
+    /// [`MeshFault`]
+    pub fn read(file: &Path, size: Option<f64>) -> Result<Self, MeshFault> {
+        let mut mesh = mesh::read_triangles(file)?;
+        if let Some(size) = size {
+            mesh = mesh.scaled(size);
+        }
+        Self::new(mesh, file)
+    }
+
+    /// Returns a surface that is closed and faces outwards; `file` is named in errors.
+    ///
+    /// # Errors
+    /// [`MeshFault::Open`] and [`MeshFault::Inverted`].
+    pub fn new(mesh: Mesh, file: &Path) -> Result<Self, MeshFault> {
+        let mut sides: BTreeMap<[u32; 2], i64> = BTreeMap::new();
+        for &[a, b, c] in &mesh.triangles {
+            for [a, b] in [[a, b], [b, c], [c, a]] {
+                *sides.entry([a.min(b), a.max(b)]).or_default() += if a < b { 1 } else { -1 };
+            }
+        }
+        if let Some((&edge, &count)) = sides.iter().find(|(_, count)| **count != 0) {
+            let count = count.unsigned_abs() as u32;
+            return Err(MeshFault::Open { file: file.into(), edge, count });
+        }
+        let at = |v: u32| mesh.positions[v as usize];
+        let volume = |t: &[u32; 3]| dot(at(t[0]), cross(at(t[1]), at(t[2]))) / 6.0;
+        let volume: f64 = mesh.triangles.iter().map(volume).sum();
+        if volume.is_nan() || volume <= 0.0 {
+            return Err(MeshFault::Inverted { file: file.into(), volume });
+        }
+        let [low, high] = mesh.bounds();
+        let area = (high[0] - low[0]) * (high[1] - low[1]);
+        let side = (SHARE * area / mesh.triangles.len() as f64).sqrt();
+        let squares = [0, 1].map(|k| ((high[k] - low[k]) / side) as usize + 1);
+        let mut surface = Self { mesh, low: [low[0], low[1]], squares, side, lists: Vec::new() };
+        let mut lists = vec![Vec::new(); squares[0] * squares[1]];
+        for (t, triangle) in surface.mesh.triangles.iter().enumerate() {
+            let corners = triangle.map(|v| surface.mesh.positions[v as usize]);
+            let ends = [0, 1].map(|k| {
+                let low = corners.iter().fold(f64::INFINITY, |m, p| m.min(p[k]));
+                let high = corners.iter().fold(f64::NEG_INFINITY, |m, p| m.max(p[k]));
+                surface.square(k, low)..=surface.square(k, high)
+            });
+            for j in ends[1].clone() {
+                ends[0].clone().for_each(|i| lists[i + squares[0] * j].push(t as u32));
+            }
+        }
+        surface.lists = lists;
+        Ok(surface)
+    }
+
+    fn square(&self, axis: usize, x: f64) -> usize {
+        (((x - self.low[axis]) / self.side) as usize).min(self.squares[axis] - 1)
+    }
+
+    /// The corners of a box that contains the surface.
+    pub fn bounds(&self) -> [[f64; 3]; 2] {
+        self.mesh.bounds()
+    }
+
+    /// w(x).
+    pub fn winding(&self, x: [f64; 3]) -> i32 {
+        if (0..2).any(|k| x[k] < self.low[k] || x[k] > self.low[k] + self.side * self.squares[k] as f64) {
+            return 0;
+        }
+        let list = &self.lists[self.square(0, x[0]) + self.squares[0] * self.square(1, x[1])];
+        let mut winding = 0;
+        for &t in list {
+            let [a, b, c] = self.mesh.triangles[t as usize].map(|v| sub(self.mesh.positions[v as usize], x));
+            let turns = [(a, b), (b, c), (c, a)].map(|(p, q)| left(p, q));
+            if turns.iter().any(|turn| *turn != turns[0]) {
+                continue;
+            }
+            let normal = cross(sub(b, a), sub(c, a));
+            if dot(a, normal) * normal[2] > 0.0 {
+                winding += if normal[2] > 0.0 { 1 } else { -1 };
+            }
+        }
+        winding
+    }
+}
+
+/// Whether the origin is on the left of the edge from p to q in the x-y plane. An edge gives the opposite
+/// answer in the opposite direction, also if the origin is on it, so that a ray through an edge or a vertex
+/// counts once.
+fn left(p: [f64; 3], q: [f64; 3]) -> bool {
+    let swap = (p[0], p[1]) > (q[0], q[1]);
+    let (p, q) = if swap { (q, p) } else { (p, q) };
+    (p[0] * q[1] - p[1] * q[0] > 0.0) != swap
+}

@@ -1,0 +1,154 @@
+//! Bad input: typed errors that name what is wrong, and nothing is lost.
+
+use examples_common::files::CheckpointError;
+use mpm::fault::{MeshFault, SceneError, StepError};
+use mpm::grid::Grid;
+use mpm::state::State;
+
+use super::{DX, Folder, cloud};
+
+const BODY: &str = "[[body]]\nshape = { sphere = { centre = [0.0, 0.0, 0.0], radius = 0.2 } }\n";
+const OF: &str = "of = { density = 1000.0, young = 1e5, poisson = 0.3 }\n";
+
+#[test]
+fn scenes_name_the_key_that_is_wrong() {
+    let folder = Folder::new("keys");
+    let run = |text: &str| {
+        let scene = folder.write("scene.toml", text);
+        folder.run(&["--scene", &scene, "--frames", "1"]).unwrap_err()
+    };
+    let ball = format!("{BODY}{OF}");
+    for (text, part) in [
+        (format!("gravitation = 3\n{ball}"), "gravitation"),
+        (format!("{ball}colour = 3\n"), "colour"),
+        (format!("{BODY}of = {{ densty = 3.0 }}\n"), "densty"),
+        (format!("{ball}[[collider]]\nshape = {{ cone = {{ radius = 3.0 }} }}\n"), "cone"),
+        (format!("{ball}[[collider]]\nshape = {{ sphere = {{ centre = [0.0, 0.0, 0.0] }} }}\n"), "radius"),
+    ] {
+        let error = run(&text);
+        assert!(matches!(error.downcast_ref(), Some(SceneError::Format { .. })), "{error}");
+        let message = error.to_string();
+        assert!(
+            message.contains(part) && message.contains("scene.toml") && message.contains("line"),
+            "{message}"
+        );
+    }
+    for (text, expected) in [
+        (format!("dx = 0.0\n{ball}"), ("scene", "dx")),
+        (format!("dt = 0.1\n{ball}"), ("scene", "dt")),
+        (format!("gravity = [0.0, nan, 0.0]\n{ball}"), ("scene", "gravity")),
+        (format!("{BODY}of = {{ density = -1.0, young = 1.0, poisson = 0.3 }}\n"), ("body", "of.density")),
+        (format!("{BODY}of = {{ density = 1.0, young = 1.0, poisson = 0.5 }}\n"), ("body", "of.poisson")),
+        (format!("{ball}velocity = [inf, 0.0, 0.0]\n"), ("body", "velocity")),
+        (ball.replace("0.2", "-0.2"), ("body", "sphere.radius")),
+        (
+            format!(
+                "{ball}[[collider]]\nshape = {{ plane = {{ point = [0.0, 0.0, 0.0], normal = [0.0, 0.0, 0.0] }} }}\n"
+            ),
+            ("collider", "plane.normal, its length"),
+        ),
+    ] {
+        let error = run(&text);
+        let Some(SceneError::Value { table, key, index: 0, .. }) = error.downcast_ref() else {
+            panic!("{error}")
+        };
+        assert_eq!((*table, *key), expected);
+    }
+    let missing = run(BODY);
+    assert!(
+        matches!(missing.downcast_ref(), Some(SceneError::Missing { index: 0, key: "density" })),
+        "{missing}"
+    );
+    let empty = run("dx = 0.1\n");
+    assert!(matches!(empty.downcast_ref(), Some(SceneError::Empty)), "{empty}");
+    let nowhere = folder.run(&["--scene", "nowhere.toml"]).unwrap_err();
+    assert!(matches!(nowhere.downcast_ref(), Some(SceneError::Read { .. })), "{nowhere}");
+    let data = folder.run(&["--scene", "armacat"]).unwrap_err();
+    assert!(matches!(data.downcast_ref(), Some(SceneError::Data { .. })), "{data}");
+}
+
+#[test]
+fn bodies_without_volume_are_refused() {
+    let folder = Folder::new("volume");
+    let hidden = format!("dx = 0.05\n{BODY}{OF}{}{OF}", BODY.replace("0.2", "0.5"));
+    let small = format!("dx = 1.0\n{}{OF}", BODY.replace("0.2", "0.001"));
+    for text in [hidden, small] {
+        let scene = folder.write("scene.toml", &text);
+        let error = folder.run(&["--scene", &scene]).unwrap_err();
+        assert!(matches!(error.downcast_ref(), Some(SceneError::Volume { index: 0, .. })), "{error}");
+    }
+}
+
+#[test]
+fn open_meshes_are_refused() {
+    let folder = Folder::new("mesh");
+    folder.write("open.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\n");
+    let scene = folder.write("scene.toml", &format!("[[body]]\nmesh = {{ file = \"open.obj\" }}\n{OF}"));
+    let error = folder.run(&["--scene", &scene]).unwrap_err();
+    let Some(SceneError::Mesh { index: 0, source: MeshFault::Open { file, edge, .. } }) =
+        error.downcast_ref()
+    else {
+        panic!("{error}")
+    };
+    assert!(file.ends_with("open.obj") && [[0, 2], [0, 3], [2, 3]].contains(edge), "{error}");
+    std::fs::remove_file(folder.0.join("open.obj")).unwrap();
+    let error = folder.run(&["--scene", &scene]).unwrap_err();
+    assert!(
+        matches!(error.downcast_ref(), Some(SceneError::Mesh { source: MeshFault::Read(_), .. })),
+        "{error}"
+    );
+}
+
+#[test]
+fn particles_outside_the_domain_are_named() {
+    for bad in [f64::NAN, f64::INFINITY, -1e6] {
+        let mut particles = cloud(50, 0.1, 1);
+        particles[17].x[1] = bad;
+        let refused = Grid::around(&mut particles, DX).err();
+        assert!(matches!(refused, Some(StepError::Outside { particle: 17, .. })), "{refused:?}");
+    }
+    // In a run, the state before the frame stays.
+    let folder = Folder::new("outside");
+    let text = format!("dx = 0.1\ncfl = 1e9\n{BODY}{OF}velocity = [1e7, 0.0, 0.0]\n");
+    let scene = folder.write("scene.toml", &text);
+    let error = folder.run(&["--scene", &scene, "--frames", "3"]).unwrap_err();
+    assert!(matches!(error.downcast_ref(), Some(StepError::Outside { .. })), "{error}");
+}
+
+/// A checkpoint that is cut, changed, of another run or with NaN is refused; all files stay as they are.
+#[test]
+fn damaged_checkpoints_are_refused() {
+    let folder = Folder::new("damaged");
+    let scene = folder.write("scene.toml", &format!("dx = 0.1\n{BODY}{OF}"));
+    let start = |more: &[&str]| folder.run(&[&["--scene", &scene, "--frames"], more].concat());
+    start(&["2"]).unwrap();
+    let (good, table) = (folder.bytes("checkpoint.bin"), folder.bytes("frames.csv"));
+    let file = folder.0.join("checkpoint.bin");
+    let mut changed = good.clone();
+    changed[300] ^= 1;
+    for damaged in [&good[..good.len() - 8], &good[..good.len() - 3], &changed[..]] {
+        std::fs::write(&file, damaged).unwrap();
+        let error = start(&["3", "--resume"]).unwrap_err();
+        assert!(matches!(error.downcast_ref(), Some(CheckpointError::Damaged { .. })), "{error}");
+        assert!(folder.bytes("checkpoint.bin") == damaged && folder.bytes("frames.csv") == table);
+    }
+    std::fs::write(&file, &good).unwrap();
+    let other = start(&["3", "--resume", "--tolerance", "1e-6"]).unwrap_err();
+    assert!(matches!(other.downcast_ref(), Some(CheckpointError::Other { .. })), "{other}");
+
+    // NaN in a file whose sum is right.
+    let mut state: State = examples_common::files::read(&file, run_of(&good)).unwrap();
+    state.particles[5].f[1][2] = f64::NAN;
+    examples_common::files::write(&file, run_of(&good), &state).unwrap();
+    let error = start(&["3", "--resume"]).unwrap_err();
+    assert!(matches!(error.downcast_ref(), Some(CheckpointError::Damaged { .. })), "{error}");
+    assert!(error.to_string().contains("not finite"), "{error}");
+
+    std::fs::write(&file, &good).unwrap();
+    start(&["3", "--resume"]).unwrap();
+}
+
+/// The fingerprint of the run, which a checkpoint has after its first 24 bytes.
+fn run_of(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(bytes[24..32].try_into().unwrap())
+}

@@ -1,0 +1,84 @@
+//! Colliders and what they prescribe.
+
+use mpm::collider::{Collider, Kind, Phase};
+use mpm::constraints::{Constraints, Hold};
+use mpm::grid::{Grid, Nodes};
+use mpm::particles::{Particle, apply};
+use mpm::shape::Shape;
+
+use super::{DX, bodies, cloud};
+
+fn nodes() -> Nodes {
+    let mut particles: Vec<Particle> = cloud(300, 0.1, 2);
+    let grid = Grid::around(&mut particles, DX).unwrap();
+    Nodes::from_particles(&grid, &particles, &bodies())
+}
+
+/// A turning collider moves nodes along circles: the velocity of a step ends on the circle, not outside.
+#[test]
+fn sticky_nodes_follow_a_rotation() {
+    let nodes = nodes();
+    let shape = Shape::Sphere { centre: [0.0; 3], radius: 10.0 };
+    let turn = Phase { until: 1.0, velocity: [0.5, 0.0, 0.0], rate: 90.0 };
+    let collider = Collider::new(shape, Kind::Sticky).moving([0.0, 1.0, 0.0], vec![turn]);
+    let constraints = Constraints::new(&nodes, &[collider], DX, [0.0, 1.0], [0.0; 3]);
+    assert!(constraints.free.is_empty());
+    for (x, hold) in nodes.positions.iter().zip(&constraints.holds) {
+        let Hold::Fixed(v) = hold else { panic!("{hold:?}") };
+        // A quarter turn around y takes (x, y, z) to (z, y, −x).
+        let end = [x[2] + 0.5, x[1], -x[0]];
+        assert!((0..3).all(|k| (x[k] + v[k] - end[k]).abs() < 1e-12), "{x:?} {v:?}");
+    }
+}
+
+/// A slipping node keeps the normal velocity of the wall, and its free directions are those of the wall. A node
+/// that leaves a separating wall is free.
+#[test]
+fn slipping_nodes_have_the_normal_velocity_of_the_wall() {
+    let nodes = nodes();
+    let normal = [0.6, 0.8, 0.0];
+    let wall = Shape::Plane { point: [0.0; 3], normal };
+    let moving = |kind| {
+        let phase = Phase { until: 9.0, velocity: [0.3, 0.0, 0.2], rate: 0.0 };
+        Collider::new(wall, kind).moving([0.0, 1.0, 0.0], vec![phase])
+    };
+    let (dt, gravity) = (0.01, [0.0, -9.8, 0.0]);
+    let slip = Constraints::new(&nodes, &[moving(Kind::Slip)], DX, [0.0, dt], gravity);
+    let apart = Constraints::new(&nodes, &[moving(Kind::Separating)], DX, [0.0, dt], gravity);
+    let dot = |a: [f64; 3], b: [f64; 3]| (0..3).map(|k| a[k] * b[k]).sum::<f64>();
+    let mut kinds = [0; 3];
+    for (node, (v, x)) in nodes.velocities.iter().zip(&nodes.positions).enumerate() {
+        if wall.distance(*x) >= 0.0 {
+            assert_eq!(slip.holds[node], Hold::Free);
+            kinds[0] += 1;
+            continue;
+        }
+        let Hold::Slip { free, given } = slip.holds[node] else { panic!("{:?}", slip.holds[node]) };
+        let after: [f64; 3] = std::array::from_fn(|k| v[k] + given[k]);
+        assert!((dot(after, normal) - dot([0.3, 0.0, 0.2], normal)).abs() < 1e-9);
+        assert!(apply(&free, normal).iter().all(|v| v.abs() < 1e-9));
+        let leaves = dot(std::array::from_fn(|k| v[k] + dt * gravity[k] - [0.3, 0.0, 0.2][k]), normal) > 0.0;
+        assert_eq!(apart.holds[node] == Hold::Free, leaves);
+        kinds[1 + usize::from(leaves)] += 1;
+    }
+    assert!(kinds.iter().all(|count| *count > 5), "{kinds:?}");
+}
+
+/// Two walls leave one direction, three none.
+#[test]
+fn walls_add_up() {
+    let nodes = nodes();
+    let wall = |normal| Collider::new(Shape::Plane { point: [9.0; 3], normal }, Kind::Slip);
+    let walls = [wall([1.0, 0.0, 0.0]), wall([0.5, 1.0, 0.0]), wall([0.1, 0.2, 1.0])];
+    let two = Constraints::new(&nodes, &walls[..2], DX, [0.0, 0.01], [0.0; 3]);
+    for (hold, v) in two.holds.iter().zip(&nodes.velocities) {
+        let Hold::Slip { free, given } = hold else { panic!("{hold:?}") };
+        let trace = free[0][0] + free[1][1] + free[2][2];
+        assert!(
+            (trace - 1.0).abs() < 1e-9 && (v[0] + given[0]).abs() < 1e-9 && (v[1] + given[1]).abs() < 1e-9
+        );
+    }
+    let three = Constraints::new(&nodes, &walls, DX, [0.0, 0.01], [0.0; 3]);
+    let still = |hold: &Hold| matches!(hold, Hold::Fixed(v) if v.iter().all(|v| v.abs() < 1e-9));
+    assert!(three.holds.iter().all(still) && three.free.is_empty());
+}

@@ -1,0 +1,159 @@
+//! The incremental potential and its derivatives.
+
+use coarsen::Objective;
+use coarsen::optimize::{check_gradient, check_hessian};
+use coarsen::prelude::*;
+use coarsen::sparse::SystemAt;
+use coarsen_core::SplitMix64;
+use mpm::collider::{Collider, Kind};
+use mpm::constraints::Constraints;
+use mpm::energy::{Given, Increment};
+use mpm::grid::{Grid, Nodes};
+use mpm::particles::{Body, Particle};
+use mpm::shape::Shape;
+
+use super::{DX, bodies, cloud};
+
+const DT: f64 = 0.01;
+const GRAVITY: [f64; 3] = [0.0, -9.8, 1.0];
+
+/// A step: a wall that slips, a ball that holds, and free nodes.
+struct Step {
+    particles: Vec<Particle>,
+    bodies: Vec<Body>,
+    grid: Grid,
+    nodes: Nodes,
+    constraints: Constraints,
+}
+
+impl Step {
+    fn new(count: usize, size: f64, seed: u64) -> Self {
+        let (mut particles, bodies) = (cloud(count, size, seed), bodies());
+        let grid = Grid::around(&mut particles, DX).unwrap();
+        let nodes = Nodes::from_particles(&grid, &particles, &bodies);
+        let wall = Shape::Plane { point: [-1.5 * DX, 0.0, 0.0], normal: [1.0, 0.3, 0.0] };
+        let ball = Shape::Sphere { centre: [2.0 * DX; 3], radius: 1.5 * DX };
+        let colliders = [Collider::new(wall, Kind::Slip), Collider::new(ball, Kind::Sticky)];
+        let constraints = Constraints::new(&nodes, &colliders, DX, [0.0, DT], GRAVITY);
+        Self { particles, bodies, grid, nodes, constraints }
+    }
+
+    fn objective(&self) -> Increment<'_> {
+        let Self { particles, bodies, grid, nodes, constraints } = self;
+        Increment::new(Given { grid, nodes, particles, bodies, constraints, dt: DT, gravity: GRAVITY })
+            .unwrap()
+    }
+
+    /// A vector in the free directions.
+    fn vector(&self, f: &Increment<'_>, seed: u64) -> Vec<f64> {
+        let z = SplitMix64::new(seed).numbers(f.size());
+        let free = |(slot, &node): (usize, &u32)| {
+            let z: [f64; 3] = z[3 * slot..3 * slot + 3].try_into().unwrap();
+            match &self.constraints.holds[node as usize] {
+                mpm::constraints::Hold::Slip { free, .. } => mpm::particles::apply(free, z),
+                _ => z,
+            }
+        };
+        self.constraints.free.iter().enumerate().flat_map(free).collect()
+    }
+}
+
+#[test]
+fn the_gradient_is_that_of_the_value() {
+    for (seed, size) in [(1, 0.05), (2, 0.4)] {
+        let step = Step::new(300, size, seed);
+        let kinds = step.constraints.holds.iter().map(std::mem::discriminant);
+        assert_eq!(kinds.collect::<std::collections::HashSet<_>>().len(), 3, "free, slip and fixed nodes");
+        let mut f = step.objective();
+        let (z, d) = (step.vector(&f, 5), step.vector(&f, 6));
+        let found = check_gradient(&mut f, &z, &d).unwrap();
+        assert!(found.error < 1e-8, "{found:?}");
+    }
+}
+
+/// Without projection the Hessian is the derivative of the gradient, in the free directions.
+#[test]
+fn the_hessian_is_that_of_the_gradient() {
+    for (seed, size) in [(1, 0.05), (2, 0.4)] {
+        let step = Step::new(300, size, seed);
+        let (mut f, mut again) = (step.objective(), step.objective());
+        again.project(false);
+        let [z, d, e] = [5, 6, 7].map(|seed| step.vector(&f, seed));
+        let system = again.system_at(&z).unwrap();
+        let found = check_hessian(&mut f, system, &z, [&d, &e]).unwrap();
+        assert!(found.error < 1e-6, "{found:?}");
+    }
+}
+
+/// The least and the largest eigenvalue by power iteration.
+fn spectrum(a: &Bsr<f64>) -> [f64; 2] {
+    let n = a.shape().0;
+    let power = |shift: f64| {
+        let (mut x, mut y) = (SplitMix64::new(3).numbers(n), vec![0.0; n]);
+        let mut value = 0.0;
+        for _ in 0..2000 {
+            let size = x.norm();
+            x.iter_mut().for_each(|x| *x /= size);
+            a.apply(&x, &mut y);
+            value = x.iter().zip(&y).map(|(x, y)| x * y).sum();
+            x.iter_mut().zip(&y).for_each(|(x, y)| *x = y - shift * *x);
+        }
+        value
+    };
+    let most = power(0.0);
+    [power(most), most]
+}
+
+/// Projected Hessians are symmetric to the bit and positive definite, where the exact one is indefinite.
+#[test]
+fn projected_hessians_are_definite() {
+    let step = Step::new(120, 0.6, 4);
+    let mut f = step.objective();
+    let z = vec![0.0; f.size()];
+    let projected = f.system_at(&z).unwrap().matrix.clone();
+    assert_eq!(projected.asymmetric_pair(0.0), None);
+    f.project(false);
+    let exact = f.system_at(&z).unwrap().matrix.clone();
+    let ([least, most], [exact_least, _]) = (spectrum(&projected), spectrum(&exact));
+    assert!(least > 0.0 && exact_least < -1e-3 * most, "{least} {exact_least} {most}");
+}
+
+/// Value, gradient and Hessian have the same bits with any number of threads.
+#[test]
+fn threads_do_not_change_bits() {
+    let compute = || {
+        let step = Step::new(3000, 0.2, 8);
+        let mut f = step.objective();
+        let z = step.vector(&f, 5);
+        let mut g = vec![0.0; z.len()];
+        f.gradient(&z, &mut g);
+        let value = f.value(&z);
+        (value.to_bits(), g, f.system_at(&z).unwrap().matrix.values().to_vec())
+    };
+    let [one, two, seven] = [1, 2, 7].map(|count| threads(count, compute).unwrap());
+    assert!(one == two && one == seven);
+}
+
+/// The Hessian of a row has a block for every pair of nodes that share a particle, and no other.
+#[test]
+fn the_pattern_has_the_pairs_that_share_a_particle() {
+    let step = Step::new(60, 0.1, 9);
+    let f = step.objective();
+    let mut pairs = std::collections::BTreeSet::new();
+    for weights in &step.grid.weights {
+        let slots: Vec<u32> = (0..27)
+            .filter_map(|k| {
+                let at: [i32; 3] =
+                    std::array::from_fn(|a| weights.base[a] + mpm::weights::corner(k)[a] as i32);
+                let same = |x: &[f64; 3]| (0..3).all(|a| (x[a] / DX).round() as i32 == at[a]);
+                let node = step.nodes.positions.iter().position(same)?;
+                Some(step.constraints.slot[node]).filter(|slot| *slot != u32::MAX)
+            })
+            .collect();
+        slots.iter().for_each(|&i| slots.iter().for_each(|&j| _ = pairs.insert((i, j))));
+    }
+    let pattern = &f.stencil().pattern;
+    let found: Vec<(u32, u32)> =
+        (0..pattern.rows()).flat_map(|i| pattern.row(i).iter().map(move |&j| (i as u32, j))).collect();
+    assert_eq!(found, pairs.into_iter().collect::<Vec<_>>());
+}

@@ -1,0 +1,171 @@
+//! Whole simulations: laws of motion, repetition, continuation.
+
+use coarsen::prelude::*;
+use mpm::rows::Row;
+
+use super::Folder;
+
+/// A soft ball and a box of another material, in the scene file of all runs here.
+const BALL: &str = r#"
+gravity = [0.0, -9.8, 0.0]
+dx = 0.1
+dt = 0.02
+frames = 4
+
+[[body]]
+shape = { sphere = { centre = [0.0, 1.0, 0.0], radius = 0.25 } }
+of = { density = 1000.0, young = 5e4, poisson = 0.3, per_cell = 8 }
+velocity = [0.5, 0.0, 0.0]
+"#;
+
+/// A second body, and colliders.
+const MORE: &str = r#"
+[[body]]
+shape = { box = { low = [-0.3, 0.12, -0.2], high = [0.3, 0.4, 0.2] } }
+of = { density = 2000.0, young = 1e6, poisson = 0.4, yield_stress = 2e4 }
+
+[[collider]]
+shape = { plane = { point = [0.0, 0.1, 0.0], normal = [0.0, 1.0, 0.0] } }
+kind = "separating"
+
+[[collider]]
+shape = { capsule = { from = [-0.4, 0.8, 0.0], to = [-0.4, 1.2, 0.0], radius = 0.25 } }
+motion = [{ until = 1.0, velocity = [1.0, 0.0, 0.0], rate = 90.0 }]
+
+[[emitter]]
+shape = { sphere = { centre = [0.1, 1.6, 0.1], radius = 0.12 } }
+of = { material = "tissue", granular = [0.99, 1.001] }
+velocity = [0.0, -1.0, 0.0]
+until = 0.1
+"#;
+
+fn close(a: f64, b: f64, tolerance: f64) {
+    assert!((a - b).abs() <= tolerance, "{a} {b}");
+}
+
+/// A body in free fall moves as a point, keeps its momentum on the other axes, and does not deform.
+#[test]
+fn bodies_fall_freely() {
+    let folder = Folder::new("fall");
+    let scene = folder.write("fall.toml", BALL);
+    let rows = folder.run(&["--scene", &scene, "--tolerance", "1e-12"]).unwrap();
+    let start = &rows[0];
+    let mass = start.momentum[0] / 0.5;
+    for row in &rows {
+        let t = row.frame as f64 / 24.0;
+        close(row.momentum[1], -9.8 * mass * t, 1e-6 * mass);
+        close(row.momentum[0], start.momentum[0], 1e-9 * mass);
+        close(row.momentum[2], 0.0, 1e-9 * mass);
+        close(row.elastic, 0.0, 1e-9 * row.kinetic);
+        assert_eq!((row.steps, row.converged), if row.frame == 0 { (0, 0) } else { (3, 3) });
+        close(row.work, 0.0, 0.0);
+    }
+}
+
+/// Energy less the work of colliders never rises by more than a share of the energy that moves.
+fn check_balance(rows: &[Row], share: f64) {
+    let size = rows.iter().map(|row| row.kinetic + row.elastic).fold(0.0, f64::max);
+    let mut least = f64::INFINITY;
+    for row in rows {
+        let balance = row.energy - row.work;
+        assert!(
+            balance.is_finite() && balance <= least + share * size,
+            "{}: {balance} {least} {size}",
+            row.frame
+        );
+        least = least.min(balance);
+    }
+}
+
+/// A stretched box swings without gravity: its energy falls, and its momentum and angular momentum stay 0.
+#[test]
+fn energy_does_not_rise() {
+    let folder = Folder::new("stretched");
+    let arguments =
+        ["--scene", "stretched", "--particles", "1000", "--frames", "6", "--tolerance", "1e-10", "--solver"];
+    for solver in ["pn-pcg", "hot"] {
+        let rows = folder.run(&[&arguments[..], &[solver]].concat()).unwrap();
+        assert!(rows[0].elastic > 0.0 && rows[0].kinetic == 0.0);
+        check_balance(&rows, 1e-9);
+        let size = (2.0 * rows[0].elastic * 8.0).sqrt(); // √(2 E m) of a mass of 8 kg
+        for row in &rows {
+            assert!(row.momentum.iter().all(|p| p.abs() < 1e-6 * size), "{row:?}");
+            assert!(row.angular.iter().all(|l| l.abs() < 1e-6 * size), "{row:?}");
+            assert_eq!(row.converged, row.steps);
+        }
+    }
+}
+
+/// With colliders that push, slip, hold and emit, energy does not rise beyond their work.
+#[test]
+fn colliders_do_the_work() {
+    let folder = Folder::new("work");
+    let scene = folder.write("work.toml", &format!("{BALL}{MORE}"));
+    let rows = folder.run(&["--scene", &scene, "--frames", "8"]).unwrap();
+    check_balance(&rows, 1e-2);
+    let last = rows.last().unwrap();
+    assert!(last.work.abs() > 1e-2 * last.energy.abs() && last.particles > rows[0].particles, "{last:?}");
+}
+
+/// A whole simulation with all kinds of colliders has the same bits with 1, 2 and 7 threads.
+#[test]
+fn simulations_repeat_with_any_number_of_threads() {
+    let run = |count: usize, solver: &str| {
+        let folder = Folder::new(&format!("threads-{count}-{solver}"));
+        let scene = folder.write("all.toml", &format!("{BALL}{MORE}"));
+        threads(count, || folder.run(&["--scene", &scene, "--solver", solver]).unwrap()).unwrap();
+        folder.bytes("checkpoint.bin")
+    };
+    for solver in ["pn-pcg", "hot", "lbfgs-sa"] {
+        let one = run(1, solver);
+        assert!(one == run(2, solver) && one == run(7, solver), "{solver}");
+    }
+}
+
+/// A run that continues has the same bits as one that was not interrupted.
+#[test]
+fn continued_runs_have_the_same_bits() {
+    let whole = Folder::new("whole");
+    let parts = Folder::new("parts");
+    let scene = whole.write("all.toml", &format!("{BALL}{MORE}"));
+    let with = |frames| ["--scene", &scene, "--solver", "auto", "--format", "ply", "--frames", frames];
+    whole.run(&with("4")).unwrap();
+    parts.run(&with("2")).unwrap();
+    let rows = parts.run(&[&with("4")[..], &["--resume"]].concat()).unwrap();
+    assert_eq!(rows.len(), 5);
+    for file in ["checkpoint.bin", "frame_0002.ply", "frame_0004.ply"] {
+        assert!(whole.bytes(file) == parts.bytes(file), "{file}");
+    }
+}
+
+/// All solvers find the same steps, each to its tolerance.
+#[test]
+fn solvers_agree() {
+    let run = |solver: &str, kind: &str| {
+        let folder = Folder::new(&format!("agree-{solver}"));
+        let scene = folder.write("all.toml", &format!("{BALL}{MORE}").replace("separating", kind));
+        let arguments = ["--scene", &scene, "--solver", solver, "--frames", "3", "--tolerance", "1e-9"];
+        let rows = folder.run(&arguments).unwrap_or_else(|error| panic!("{solver}: {error}"));
+        assert!(rows.iter().all(|row| row.converged == row.steps && row.norm <= 1e-9), "{solver}");
+        (rows[3].momentum, rows[3].energy)
+    };
+    let slip = [
+        "hot",
+        "pn-sgs-pcg",
+        "pn-mgpcg",
+        "lbfgs-h",
+        "newton-sa",
+        "newton-mas",
+        "lbfgs-sa",
+        "lbfgs-mas",
+        "auto",
+    ];
+    for (kind, solvers) in [("separating", &slip[..]), ("sticky", &["hot", "hot-quadratic"])] {
+        let (expected, energy) = run("pn-pcg", kind);
+        for solver in solvers {
+            let (found, other) = run(solver, kind);
+            assert!((0..3).all(|k| (found[k] - expected[k]).abs() < 1e-3), "{solver} {found:?} {expected:?}");
+            close(other, energy, 1e-4 * energy.abs());
+        }
+    }
+}
