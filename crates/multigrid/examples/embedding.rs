@@ -36,6 +36,10 @@ fn measure(n: usize) -> Result<(), Box<dyn std::error::Error>> {
     let gauss_seidel = GaussSeidel::default();
     for (name, smoothing) in [
         ("symmetric", Smoothing::SymmetricGaussSeidel(gauss_seidel)),
+        (
+            "symmetric, known",
+            Smoothing::SymmetricGaussSeidel(GaussSeidel { symmetric: true, ..gauss_seidel }),
+        ),
         ("forward, backward", Smoothing::GaussSeidel(gauss_seidel)),
     ] {
         let recipe = Multigrid { smoothing, ..Multigrid::node_embedding(1.0 / n as f64) };
