@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use coarsen_backend::SetupError;
 use coarsen_core::parallel::{self, each};
-use coarsen_core::simd::{self, Set};
+use coarsen_core::simd::{self, Pack, Set};
 use coarsen_core::{Compiled, Real};
 use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
@@ -49,9 +49,9 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Returns the windows for coupled nodes at most `reach` apart along an axis; `None` if they are too
-    /// large.
-    pub(super) fn new(kernel: Kernel, reach: i32) -> Option<Self> {
+    /// Returns the windows for `absent` axes and for coupled nodes at most `reach` apart along an axis; `None`
+    /// if they are too large.
+    pub(super) fn new(kernel: Kernel, absent: [bool; 3], reach: i32) -> Option<Self> {
         let half = reach + kernel.reach();
         if half > WIDEST {
             return None;
@@ -61,7 +61,7 @@ impl Window {
         let (mut begins, mut spread) = (vec![0], Vec::new());
         for slot in 0..widths.0.pow(3) {
             let add = |k: [i32; 3], w: f64| spread.push(((index(k, widths.1) + centre) as usize, w));
-            kernel.around(place(slot, widths.0), add);
+            kernel.around(place(slot, widths.0), absent, add);
             begins.push(spread.len());
         }
         Some(Self { widths, begins, spread })
@@ -231,7 +231,7 @@ impl<'a, T: Real> Product<'a, T> {
 
     /// Computes coarse row j; `A` is the number of scalars of a block.
     #[inline(always)]
-    fn row<const A: usize>(&self, j: usize, room: &mut Room<T>) {
+    fn row<S: Set<T>, const A: usize>(&self, set: S, j: usize, room: &mut Room<T>) {
         let Self { a, p, transpose, window, numbers, .. } = *self;
         let (fine, coarse) = window.slots();
         let ((sums, _), (blocks, _)) = (room.fine.as_chunks_mut::<A>(), a.values().as_chunks::<A>());
@@ -252,7 +252,7 @@ impl<'a, T: Real> Product<'a, T> {
                 for (&l, h) in entries {
                     let slot = (numbers[l as usize] + base) as usize;
                     coupled[slot] = true;
-                    add(&mut sums[slot], w, h);
+                    add(set, &mut sums[slot], w, h);
                 }
                 continue;
             }
@@ -261,7 +261,7 @@ impl<'a, T: Real> Product<'a, T> {
                 let slot = (numbers[l as usize] + base) as usize;
                 match (slides, self.restraints.of(l as usize)) {
                     (_, Some(Restraint::Held)) => continue,
-                    (false, None) => add(&mut sums[slot], transfer[0], h),
+                    (false, None) => add(set, &mut sums[slot], transfer[0], h),
                     (_, to) => add_restrained(transfer, h, to, &mut sums[slot]),
                 }
                 coupled[slot] = true;
@@ -273,7 +273,7 @@ impl<'a, T: Real> Product<'a, T> {
         for (slot, sum) in sums.iter().enumerate().filter(|(slot, _)| coupled[*slot]) {
             for &(k, w) in &window.spread[window.begins[slot]..window.begins[slot + 1]] {
                 hit[k] = true;
-                add(&mut to[k], T::of(w), sum);
+                add(set, &mut to[k], T::of(w), sum);
             }
         }
     }
@@ -305,7 +305,7 @@ impl<T: Real, const A: usize> simd::Kernel<T> for Task<'_, T, A> {
     type Output = ();
 
     #[inline(always)]
-    fn run<S: Set<T>>(self, _: S) {
+    fn run<S: Set<T>>(self, set: S) {
         let mut room = Room {
             fine: [T::zero(); SLOTS.0 * AREA],
             coupled: [false; SLOTS.0],
@@ -314,16 +314,26 @@ impl<T: Real, const A: usize> simd::Kernel<T> for Task<'_, T, A> {
         };
         let slots = self.product.window.slots().1;
         for j in self.rows {
-            self.product.row::<A>(j, &mut room);
+            self.product.row::<S, A>(set, j, &mut room);
             (self.done)(j, &room.hit[..slots], &room.coarse[..slots * A]);
         }
     }
 }
 
-/// Q += w H.
+/// Q += w H, eight numbers at a time.
 #[inline(always)]
-fn add<T: Real, const A: usize>(q: &mut [T; A], w: T, h: &[T; A]) {
-    q.iter_mut().zip(h).for_each(|(q, &h)| *q += w * h);
+fn add<T: Real, S: Set<T>, const A: usize>(set: S, q: &mut [T; A], w: T, h: &[T; A]) {
+    const PACK: usize = 8;
+    for at in (0..A / PACK).map(|pack| PACK * pack) {
+        // SAFETY: Q and H have eight numbers from here on.
+        unsafe {
+            let (from, to) = (h.as_ptr().add(at), q.as_mut_ptr().add(at));
+            S::Eight::splat(set, w).mul_add(S::Eight::load(set, from), S::Eight::load(set, to)).store(to);
+        }
+    }
+    for e in A / PACK * PACK..A {
+        q[e] = set.mul_add(w, h[e], q[e]);
+    }
 }
 
 /// Q += w S_i H S_l for blocks of `A` scalars. `transfer` is w S_i, or w if node i is free.
