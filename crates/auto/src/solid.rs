@@ -10,7 +10,9 @@ const SAMPLE: usize = 256;
 const LEAST: f64 = 0.1;
 
 /// The number of nodes up to which skinning is the first hierarchy for a solid. Without inertia its iterations
-/// grow with the size, and smoothed aggregation then takes less time for larger solids.
+/// grow with the size. On static cubes setup and solve together then take less than with smoothed aggregation up
+/// to 101,614 nodes, and more at 296,274. With inertia skinning takes less at 300,763 nodes too. The matrix does
+/// not show which of the two cases it is, so the bound is that of the first.
 const NODES: usize = 150_000;
 
 /// Whether a hierarchy in skinning space is expected to need less time than smoothed aggregation: for elastic

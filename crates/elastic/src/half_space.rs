@@ -69,13 +69,13 @@ impl<L: Law> HalfSpace<L> {
     pub fn new(nodes: usize, normal: [f64; 3], offset: f64, law: L) -> Result<Self, BodyError> {
         law.check()?;
         let length = normal.iter().map(|n| n * n).sum::<f64>().sqrt();
-        if !(length.is_finite() && length > 0.0 && offset.is_finite()) {
-            let range = "of positive length, and both finite";
-            return Err(BodyError::Value {
-                what: "the normal or the offset of a plane",
-                found: length,
-                range,
-            });
+        if !(length.is_finite() && length > 0.0) {
+            let (what, range) = ("the length of the normal of a plane", "positive and finite");
+            return Err(BodyError::Value { what, found: length, range });
+        }
+        if !offset.is_finite() {
+            let (what, range) = ("the offset of a plane", "finite");
+            return Err(BodyError::Value { what, found: offset, range });
         }
         let pattern = pattern_of(nodes, (0..nodes as u32).map(|i| (i, i)))?;
         Ok(Self { law, normal: normal.map(|n| n / length), offset, pattern })

@@ -40,12 +40,12 @@ const TRIAL: f64 = 1e-3;
 /// A function that builds the preconditioner of a system.
 pub type Recipe<V> = Box<dyn FnMut(System<'_, f64>) -> Result<Built<V>, SetupError>>;
 
-/// A number of levels that the solver does not accept.
+/// Levels that the solver does not accept.
 #[derive(Debug, thiserror::Error)]
-#[error("--levels has {count} numbers, but {solver:?} takes {takes}")]
+#[error("--levels {given:?} does not fit the solver {solver}, which takes {takes}")]
 pub struct LevelsError {
-    solver: Solver,
-    count: usize,
+    solver: String,
+    given: Vec<usize>,
     takes: &'static str,
 }
 
@@ -78,10 +78,14 @@ impl Solver {
             Self::Sa | Self::Mas => (1, "one: the most levels"),
             _ => (0, "none"),
         };
-        let (solver, count) = (self, levels.len());
+        let count = levels.len();
         let falls = levels.windows(2).all(|pair| pair[0] > pair[1]);
         let takes = if count > most { takes } else { "fewer handles on each coarser level" };
-        if count > most || !falls { Err(LevelsError { solver, count, takes }) } else { Ok(()) }
+        if count <= most && falls {
+            return Ok(());
+        }
+        let solver = self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+        Err(LevelsError { solver, given: levels.to_vec(), takes })
     }
 
     /// Returns the function that builds the preconditioner; `rest` has the rest positions.
@@ -140,8 +144,8 @@ fn build<B: Place<Real = f64>>(
     })
 }
 
-/// Chooses the solver with the least work on a system, among a factor, smoothed aggregation and one-level
-/// methods.
+/// Chooses the solver with the least work on a system, among a factor, skinning, smoothed aggregation and
+/// one-level methods.
 ///
 /// *Cost* a solve to three digits. The work is counted and not timed, so that runs can be repeated with the
 /// same bits.
