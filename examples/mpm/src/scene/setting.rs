@@ -122,3 +122,19 @@ pub struct Emitter {
     #[serde(default)]
     pub swing_rate: [f64; 3],
 }
+
+/// Aluminium: Wang et al. 2020, Table 2.
+pub(super) const ALUMINIUM: Stuff = Stuff { yield_stress: Some(2.4e8), ..stuff(2.7e3, 6.9e10, 0.33) };
+
+/// An elastic material.
+pub(super) const fn stuff(density: f64, young: f64, poisson: f64) -> Stuff {
+    Stuff {
+        material: None,
+        density: Some(density),
+        young: Some(young),
+        poisson: Some(poisson),
+        yield_stress: None,
+        granular: None,
+        per_cell: None,
+    }
+}

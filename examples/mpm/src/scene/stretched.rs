@@ -5,8 +5,7 @@
 use coarsen_core::SplitMix64;
 use examples_common::stage::View;
 
-use super::setting::{Body, Setting};
-use super::stuff;
+use super::setting::{Body, Setting, stuff};
 use crate::shape::Shape;
 
 pub(super) fn setting(seed: u64) -> Setting {

@@ -169,3 +169,22 @@ fn solvers_agree() {
         }
     }
 }
+
+/// Hierarchies also work where whole coarse nodes slip.
+#[test]
+fn a_body_deep_in_a_wall_slips() {
+    let folder = Folder::new("deep");
+    let wall = "[[collider]]\nkind = \"slip\"\nshape = { plane = { point = [0.0, 1.0, 0.0], normal = [0.0, 1.0, 0.0] } }";
+    let scene = folder.write("deep.toml", &format!("{BALL}{wall}").replace("dx = 0.1", "dx = 0.05"));
+    for solver in ["hot", "hot-quadratic", "pn-mgpcg"] {
+        let arguments = ["--scene", &scene, "--solver", solver, "--frames", "2", "--tolerance", "1e-9"];
+        let rows = folder.run(&arguments).unwrap_or_else(|error| panic!("{solver}: {error}"));
+        // Without friction, a wall of any depth leaves the momentum along it.
+        assert!((rows[2].momentum[0] / rows[0].momentum[0] - 1.0).abs() < 1e-6, "{solver}: {:?}", rows[2]);
+        assert!(
+            rows[2].converged == rows[2].steps && rows[2].outer < 40 * rows[2].steps,
+            "{solver}: {:?}",
+            rows[2]
+        );
+    }
+}
