@@ -101,6 +101,8 @@ pub struct Body {
     pub velocity: [f64; 3],
     /// The stretches along the axes at the start: F = diag.
     pub stretch: Option<[f64; 3]>,
+    /// The largest random change of each stretch of each particle, and its seed.
+    pub scatter: Option<(f64, u64)>,
 }
 
 /// A region from which material flows.
