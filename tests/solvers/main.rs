@@ -9,6 +9,7 @@ mod cloth;
 mod constraints;
 mod convergence;
 mod descent;
+mod drivers;
 mod inside;
 mod laws;
 mod mixed_precision;

@@ -29,6 +29,8 @@ pub mod multilevel_additive_schwarz {}
 
 #[doc = include_str!("../../../book/src/methods/skinning.md")]
 pub mod skinning {}
+#[doc = include_str!("../../../book/src/methods/node_embedding.md")]
+pub mod node_embedding {}
 
 #[doc = include_str!("../../../book/src/methods/krylov.md")]
 pub mod krylov {}

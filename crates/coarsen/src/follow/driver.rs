@@ -10,7 +10,7 @@ use std::str::FromStr;
 use coarsen_backend::{Cpu, Setup, SetupError};
 use coarsen_core::{Identity, Objective, Stop};
 use coarsen_krylov::{Cg, FlexibleCg, Krylov};
-use coarsen_multigrid::{Kernel, Multigrid, NodeEmbedding};
+use coarsen_multigrid::{Kernel, Multigrid, NodeEmbedding, Smoothing};
 use coarsen_optimize::{
     Backtracking, Descent, DescentError, DescentMonitor, DescentReport, Forcing, Lbfgs, Newton, Norm,
     Preconditioned, Refresh, Refreshed,
@@ -82,10 +82,10 @@ impl Driver {
     pub fn precondition(self, method: &NodeEmbedding, system: System<'_, f64>) -> Result<Built, SetupError> {
         let (on, method) = (Cpu::new(), method.clone());
         Ok(match self {
-            Hot | PnMgpcg => Box::new(Multigrid::node_embedding_of(method).build_from(system, &on)?),
+            Hot | PnMgpcg => Box::new(cycle(method).build_from(system, &on)?),
             HotQuadratic => {
                 let method = NodeEmbedding { kernel: Kernel::Quadratic, ..method };
-                Box::new(Multigrid::node_embedding_of(method).build_from(system, &on)?)
+                Box::new(cycle(method).build_from(system, &on)?)
             }
             LbfgsH => {
                 let one = Multigrid { levels: 1, ..Multigrid::node_embedding_of(method) };
@@ -97,6 +97,13 @@ impl Driver {
             LbfgsMas | NewtonMas => Box::new(Schwarz::multilevel().build_from(system, &on)?),
         })
     }
+}
+
+/// Node embedding of a Hessian, which needs no test of symmetry.
+fn cycle(method: NodeEmbedding) -> Multigrid<NodeEmbedding> {
+    let known = GaussSeidel { symmetric: true, ..GaussSeidel::default() };
+    let smoothing = Smoothing::SymmetricGaussSeidel(known);
+    Multigrid { smoothing, ..Multigrid::node_embedding_of(method) }
 }
 
 impl fmt::Display for Driver {

@@ -18,7 +18,7 @@ type Along = &'static [(i32, f64)];
 
 impl Kernel {
     /// Returns the coarse nodes along an axis for an even or an odd place.
-    pub(super) fn along(self, place: i32) -> Along {
+    fn along(self, place: i32) -> Along {
         match (self, place & 1) {
             (Self::Linear, 0) => &[(0, 1.0)],
             (Self::Quadratic, 0) => &[(-1, 0.125), (0, 0.75), (1, 0.125)],
@@ -36,9 +36,9 @@ impl Kernel {
     }
 
     /// Calls `f` with every coarse node that embeds the node at x, and with its weight. The last axis varies
-    /// fastest.
-    pub(super) fn around(self, x: [i32; 3], mut f: impl FnMut([i32; 3], f64)) {
-        let [xs, ys, zs] = x.map(|k| self.along(k));
+    /// fastest. Along `absent` axes a node has one coarse node.
+    pub(super) fn around(self, x: [i32; 3], absent: [bool; 3], mut f: impl FnMut([i32; 3], f64)) {
+        let [xs, ys, zs] = [0, 1, 2].map(|d| if absent[d] { &[(0, 1.0)] } else { self.along(x[d]) });
         let half = x.map(|k| k >> 1);
         for &(dx, wx) in xs {
             for &(dy, wy) in ys {
@@ -48,4 +48,9 @@ impl Kernel {
             }
         }
     }
+}
+
+/// Whether an axis is absent: all places on it are 0.
+pub(super) fn absent(nodes: &[[i32; 3]]) -> [bool; 3] {
+    [0, 1, 2].map(|d| nodes.iter().all(|x| x[d] == 0))
 }

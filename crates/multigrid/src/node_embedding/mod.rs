@@ -99,7 +99,7 @@ impl Embedded {
 
     /// Returns the state for another distance between coupled fine nodes.
     fn with_reach(self, kernel: Kernel, reach: i32) -> Self {
-        let window = Window::new(kernel, reach).map(Arc::new);
+        let window = Window::new(kernel, kernel::absent(&self.fine), reach).map(Arc::new);
         let numbers = window.as_ref().map_or_else(|| Arc::new([]) as _, |w| product::numbers(&self.fine, w));
         Self { reach, window, numbers, ..self }
     }
@@ -191,6 +191,7 @@ fn embed<T: Real>(
     nodes: &[[i32; 3]],
     restraints: &Restraints,
 ) -> Result<(Bsr<T>, Vec<[i32; 3]>), SetupError> {
+    let absent = kernel::absent(nodes);
     let free = |i: usize| restraints.of(i) != Some(Restraint::Held);
     let (mut cells, mut offsets) = (Cells::with_room(nodes.len() / 4), Vec::with_capacity(nodes.len() + 1));
     let (mut columns, mut values) =
@@ -198,7 +199,7 @@ fn embed<T: Real>(
     offsets.push(0);
     for (i, x) in nodes.iter().enumerate() {
         if free(i) {
-            kernel.around(*x, |cell, w| {
+            kernel.around(*x, absent, |cell, w| {
                 columns.push(cells.insert(cell));
                 values.push(T::of(w));
             });

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use coarsen_backend::SetupError;
 use coarsen_core::parallel::{self, each};
-use coarsen_core::simd::{self, Set};
+use coarsen_core::simd::{self, Pack, Set};
 use coarsen_core::{Compiled, Real};
 use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
@@ -42,26 +42,34 @@ const LEAF: usize = 256;
 pub(super) struct Window {
     /// W and D.
     widths: (i32, i32),
+    /// For each fine slot, where its list begins in `spread`; then the end of `spread`.
+    begins: Vec<usize>,
     /// The coarse slots of each fine slot, and their weights.
-    spread: Vec<Vec<(usize, f64)>>,
+    spread: Vec<(usize, f64)>,
 }
 
 impl Window {
-    /// Returns the windows for coupled nodes at most `reach` apart along an axis; `None` if they are too
-    /// large.
-    pub(super) fn new(kernel: Kernel, reach: i32) -> Option<Self> {
+    /// Returns the windows for `absent` axes and for coupled nodes at most `reach` apart along an axis; `None`
+    /// if they are too large.
+    pub(super) fn new(kernel: Kernel, absent: [bool; 3], reach: i32) -> Option<Self> {
         let half = reach + kernel.reach();
         if half > WIDEST {
             return None;
         }
         let widths = (2 * half + 1, 2 * coarse_reach(kernel, reach) + 1);
-        let mut spread = vec![Vec::new(); (widths.0 * widths.0 * widths.0) as usize];
-        for (slot, to) in spread.iter_mut().enumerate() {
-            let centre = index([widths.1 / 2; 3], widths.1);
-            let add = |k: [i32; 3], w: f64| to.push(((index(k, widths.1) + centre) as usize, w));
-            kernel.around(place(slot as i32, widths.0), add);
+        let centre = index([widths.1 / 2; 3], widths.1);
+        let (mut begins, mut spread) = (vec![0], Vec::new());
+        for slot in 0..widths.0.pow(3) {
+            let add = |k: [i32; 3], w: f64| spread.push(((index(k, widths.1) + centre) as usize, w));
+            kernel.around(place(slot, widths.0), absent, add);
+            begins.push(spread.len());
         }
-        Some(Self { widths, spread })
+        Some(Self { widths, begins, spread })
+    }
+
+    /// The number of slots of the windows of fine and of coarse places.
+    fn slots(&self) -> (usize, usize) {
+        (self.begins.len() - 1, (self.widths.1 as usize).pow(3))
     }
 }
 
@@ -191,11 +199,11 @@ impl<'a, T: Real> Product<'a, T> {
     /// of this row.
     fn make(&self, rows: Range<usize>, to: &mut Rows<T>) {
         let (coarse, width, area) = (self.coarse, self.window.widths.1, self.a.block().0 * self.a.block().1);
+        let slots = self.window.slots().1;
         let away = |j: usize, slot: usize| {
             let by = place(slot as i32, width);
             [0, 1, 2].map(|d| coarse[j][d] + by[d])
         };
-        let slots = (width * width * width) as usize;
         let mut next = [0; SLOTS.1];
         for (slot, next) in next[..slots].iter_mut().enumerate() {
             let first = away(rows.start, slot);
@@ -223,13 +231,13 @@ impl<'a, T: Real> Product<'a, T> {
 
     /// Computes coarse row j; `A` is the number of scalars of a block.
     #[inline(always)]
-    fn row<const A: usize>(&self, j: usize, room: &mut Room<T>) {
+    fn row<S: Set<T>, const A: usize>(&self, set: S, j: usize, room: &mut Room<T>) {
         let Self { a, p, transpose, window, numbers, .. } = *self;
-        let (fine, coarse) = (window.spread.len(), (window.widths.1 as usize).pow(3));
-        room.fine[..fine * A].fill(T::zero());
-        room.coarse[..coarse * A].fill(T::zero());
-        room.coupled[..fine].fill(false);
-        room.hit[..coarse].fill(false);
+        let (fine, coarse) = window.slots();
+        let ((sums, _), (blocks, _)) = (room.fine.as_chunks_mut::<A>(), a.values().as_chunks::<A>());
+        let (sums, coupled) = (&mut sums[..fine], &mut room.coupled[..fine]);
+        sums.fill([T::zero(); A]);
+        coupled.fill(false);
         let centre = index([window.widths.0 / 2; 3], window.widths.0);
         let base = centre - index(self.coarse[j].map(|k| 2 * k), window.widths.0);
         let (weights, stride) = (p.values(), p.values().len() / p.pattern().len().max(1));
@@ -237,26 +245,35 @@ impl<'a, T: Real> Product<'a, T> {
         for (&i, &at) in
             transpose.pattern().indices()[embedded.clone()].iter().zip(&transpose.source()[embedded])
         {
-            let transfer = &weights[at * stride..(at + 1) * stride];
-            let slides = self.restraints.of(i as usize).is_some();
-            for at in a.pattern().range(i as usize) {
-                let l = a.pattern().indices()[at] as usize;
-                let slot = (numbers[l] + base) as usize;
-                let (h, q) = (&a.values()[at * A..(at + 1) * A], &mut room.fine[slot * A..(slot + 1) * A]);
-                match (slides, self.restraints.of(l)) {
-                    (false, None) => q.iter_mut().zip(h).for_each(|(q, &h)| *q += transfer[0] * h),
-                    (_, Some(Restraint::Held)) => continue,
-                    (_, to) => add_restrained::<T, A>(transfer, h, to, q),
+            let (transfer, row) = (&weights[at * stride..(at + 1) * stride], a.pattern().range(i as usize));
+            let entries = a.pattern().indices()[row.clone()].iter().zip(&blocks[row]);
+            if self.restraints.is_empty() {
+                let w = transfer[0];
+                for (&l, h) in entries {
+                    let slot = (numbers[l as usize] + base) as usize;
+                    coupled[slot] = true;
+                    add(set, &mut sums[slot], w, h);
                 }
-                room.coupled[slot] = true;
+                continue;
+            }
+            let slides = self.restraints.of(i as usize).is_some();
+            for (&l, h) in entries {
+                let slot = (numbers[l as usize] + base) as usize;
+                match (slides, self.restraints.of(l as usize)) {
+                    (_, Some(Restraint::Held)) => continue,
+                    (false, None) => add(set, &mut sums[slot], transfer[0], h),
+                    (_, to) => add_restrained(transfer, h, to, &mut sums[slot]),
+                }
+                coupled[slot] = true;
             }
         }
-        for slot in (0..fine).filter(|slot| room.coupled[*slot]) {
-            let q = &room.fine[slot * A..(slot + 1) * A];
-            for &(k, w) in &window.spread[slot] {
-                let w = T::of(w);
-                room.hit[k] = true;
-                room.coarse[k * A..(k + 1) * A].iter_mut().zip(q).for_each(|(sum, &q)| *sum += w * q);
+        let (to, hit) = (&mut room.coarse.as_chunks_mut::<A>().0[..coarse], &mut room.hit[..coarse]);
+        to.fill([T::zero(); A]);
+        hit.fill(false);
+        for (slot, sum) in sums.iter().enumerate().filter(|(slot, _)| coupled[*slot]) {
+            for &(k, w) in &window.spread[window.begins[slot]..window.begins[slot + 1]] {
+                hit[k] = true;
+                add(set, &mut to[k], T::of(w), sum);
             }
         }
     }
@@ -288,24 +305,45 @@ impl<T: Real, const A: usize> simd::Kernel<T> for Task<'_, T, A> {
     type Output = ();
 
     #[inline(always)]
-    fn run<S: Set<T>>(self, _: S) {
+    fn run<S: Set<T>>(self, set: S) {
         let mut room = Room {
             fine: [T::zero(); SLOTS.0 * AREA],
             coupled: [false; SLOTS.0],
             coarse: [T::zero(); SLOTS.1 * AREA],
             hit: [false; SLOTS.1],
         };
-        let slots = (self.product.window.widths.1 as usize).pow(3);
+        let slots = self.product.window.slots().1;
         for j in self.rows {
-            self.product.row::<A>(j, &mut room);
+            self.product.row::<S, A>(set, j, &mut room);
             (self.done)(j, &room.hit[..slots], &room.coarse[..slots * A]);
         }
     }
 }
 
+/// Q += w H, eight numbers at a time.
+#[inline(always)]
+fn add<T: Real, S: Set<T>, const A: usize>(set: S, q: &mut [T; A], w: T, h: &[T; A]) {
+    const PACK: usize = 8;
+    for at in (0..A / PACK).map(|pack| PACK * pack) {
+        // SAFETY: Q and H have eight numbers from here on.
+        unsafe {
+            let (from, to) = (h.as_ptr().add(at), q.as_mut_ptr().add(at));
+            S::Eight::splat(set, w).mul_add(S::Eight::load(set, from), S::Eight::load(set, to)).store(to);
+        }
+    }
+    for e in A / PACK * PACK..A {
+        q[e] = set.mul_add(w, h[e], q[e]);
+    }
+}
+
 /// Q += w S_i H S_l for blocks of `A` scalars. `transfer` is w S_i, or w if node i is free.
 #[inline(always)]
-fn add_restrained<T: Real, const A: usize>(transfer: &[T], h: &[T], to: Option<Restraint>, q: &mut [T]) {
+fn add_restrained<T: Real, const A: usize>(
+    transfer: &[T],
+    h: &[T; A],
+    to: Option<Restraint>,
+    q: &mut [T; A],
+) {
     let b = A.isqrt();
     let entry = |r: usize, m: usize| match (transfer.len() == A, r == m) {
         (true, _) => transfer[r * b + m],

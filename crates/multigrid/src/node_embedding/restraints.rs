@@ -54,6 +54,10 @@ impl Restraints {
         Ok(Self(all))
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns the restraint of a node.
     #[inline]
     pub(super) fn of(&self, node: usize) -> Option<Restraint> {

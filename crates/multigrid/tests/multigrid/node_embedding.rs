@@ -12,9 +12,9 @@ use coarsen_multigrid::{
 };
 use coarsen_problems::{Problem, elasticity3d};
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel};
-use coarsen_sparse::{Bsr, Pattern, System};
+use coarsen_sparse::{Bsr, Contacts, GalerkinPlan, Pattern, Stencil, System};
 
-use crate::common::{applied, back, dot, minus, problem, times};
+use crate::common::{applied, dot, problem, times};
 use crate::particles::{Gradients, ball, composed, gradients, stiffness};
 
 type Built = Hierarchy<f64, Cpu, NodeEmbedding>;
@@ -83,33 +83,52 @@ fn weights_reproduce_linear_functions() {
     }
 }
 
-/// R H P on every level, against products of whole matrices; the bounds of the rows (§4.2 and M37).
+/// R H P on every level has the pattern and the values of the general product; the bounds of the rows (§4.2
+/// and §6).
 #[test]
 fn coarse_matrices_are_products_and_their_rows_are_bounded() {
     let (nodes, a) = stiffness(&sparks(8), 1.0);
     let q1 = elasticity3d(10, 1e3).unwrap();
     let whole: Vec<[i32; 3]> = q1.positions.iter().map(|x| x.map(|c| (10.0 * c).round() as i32)).collect();
+    let plane = problem("poisson2d:23").matrix;
+    let flat: Vec<[i32; 3]> = (0..23 * 23).map(|i| [i / 23 + 1, i % 23 + 1, 0]).collect();
     for (a, nodes, kernel, most) in [
         (&a, &nodes, Kernel::Linear, [125, 125]),
         (&a, &nodes, Kernel::Quadratic, [343, 343]),
         (&q1.matrix, &whole, Kernel::Linear, [27, 27]),
         (&q1.matrix, &whole, Kernel::Quadratic, [125, 343]),
+        (&plane, &flat, Kernel::Linear, [9, 9]),
+        (&plane, &flat, Kernel::Quadratic, [25, 49]),
     ] {
         let m = recipe(nodes, kernel).build(a, &Cpu::new()).unwrap();
         let mut fine = a;
         for level in 0..2 {
-            let (p, coarse) =
-                (m.prolongation(level).unwrap().to_matrix().unwrap(), m.matrix(level + 1).unwrap());
-            let x = noise(coarse.shape().0, 5);
-            let (found, expected) = (times(coarse, &x), back(&p, &times(fine, &times(&p, &x))));
-            let off = minus(&found, &expected);
-            assert!(dot(&off, &off) <= 1e-24 * dot(&expected, &expected), "{kernel:?}");
+            let (p, coarse) = (m.prolongation(level).unwrap(), m.matrix(level + 1).unwrap());
+            let expected = GalerkinPlan::new(fine, p).unwrap().build(fine, p).unwrap();
+            assert!(Pattern::same(expected.pattern(), coarse.pattern()), "{kernel:?}");
+            let off = difference(coarse, &expected);
+            assert!(off <= 1e-14, "{kernel:?} {off:e}");
             assert!(longest(coarse.pattern()) <= most[level], "{kernel:?} {}", longest(coarse.pattern()));
             fine = coarse;
         }
     }
     let wide = recipe(&nodes, Kernel::Quadratic).build(&a, &Cpu::new()).unwrap();
     assert!(longest(wide.matrix(1).unwrap().pattern()) > 125);
+}
+
+/// A contact between far nodes, added by a patch, reaches beyond every window.
+#[test]
+fn couplings_of_far_nodes_are_kept() {
+    let p = elasticity3d(5, 1.0).unwrap();
+    let mut m = Multigrid::node_embedding(0.2).build(p.system(), &Cpu::new()).unwrap();
+    let last = p.matrix.pattern().rows() as u32 - 1;
+    let mut contact = Contacts::new(last as usize + 1, 3).unwrap();
+    contact.assemble(&[Stencil::point_point(0, last)], &[1e5; 9]).unwrap();
+    m.patch(System { contact: Some(&contact), ..p.system() }, &[0, last]).unwrap();
+    let whole = System { contact: Some(&contact), ..p.system() }.whole().unwrap().into_owned();
+    let transfer = m.prolongation(0).unwrap();
+    let expected = GalerkinPlan::new(&whole, transfer).unwrap().build(&whole, transfer).unwrap();
+    assert!(difference(m.matrix(1).unwrap(), &expected) <= 1e-14);
 }
 
 /// R H P is the matrix that the particles give with composed weights: eq. 7 and 8.
@@ -222,12 +241,22 @@ fn restraints_hold_on_every_level() {
             Restraint::Slides(n) => assert!(dot(x, &n).abs() < 1e-14),
         }
     }
-    // S P makes Pᵀ (S A S) P from the matrix without restraints.
-    let x = noise(p.shape().1, 5);
-    let (found, expected) = (times(m.matrix(1).unwrap(), &x), back(&p, &times(&free, &times(&p, &x))));
-    let held: Vec<f64> = minus(&found, &expected);
-    let singular = 1e-2; // coarse nodes whose nodes all slide get a stiffness along the normal
-    assert!(dot(&held, &held) <= singular * dot(&expected, &expected));
+    // The coarse matrix is (S P)ᵀ H (S P) for the matrix H without restraints. Only singular diagonal blocks, of
+    // coarse nodes whose nodes all slide, get a stiffness along the normal.
+    let expected = GalerkinPlan::new(&free, &p).unwrap().build(&free, &p).unwrap();
+    let coarse = m.matrix(1).unwrap();
+    assert!(Pattern::same(coarse.pattern(), expected.pattern()));
+    let largest = expected.values().iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    let mut stiffened = 0;
+    for j in 0..coarse.pattern().rows() {
+        for ((k, found), (_, expected)) in coarse.row(j).zip(expected.row(j)) {
+            let same = found.iter().zip(expected).all(|(f, e)| (f - e).abs() <= 1e-13 * largest);
+            let along = (0..9).map(|e| tilted[e / 3] * expected[e] * tilted[e % 3]).sum::<f64>();
+            assert!(same || (j == k && along.abs() <= 1e-13 * largest), "blocks {j}, {k}");
+            stiffened += usize::from(!same);
+        }
+    }
+    assert!(stiffened > 0);
 
     let [u, v] = [2, 3].map(|seed| noise(a.shape().0, seed));
     let (mu, mv) = (applied(&mut m, &u), applied(&mut m, &v));

@@ -5,7 +5,9 @@ use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Cpu, Matrix, NumericPlace, Setup, SetupError, UpdateExt};
 use coarsen_core::{Error, Outcome, Preconditioner, Real, Stop};
 use coarsen_krylov::{Cg, Krylov};
-use coarsen_multigrid::{Multigrid, SmoothedAggregation, Smoothing};
+use coarsen_multigrid::{
+    Coarsening, Coarsest, Multigrid, NodeEmbedding, Restraint, SmoothedAggregation, Smoothing,
+};
 use coarsen_opencl::OpenCl;
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Spai0};
 use coarsen_sparse::{Bsr, System, assembly};
@@ -15,22 +17,38 @@ use coarsen_sparse::{Bsr, System, assembly};
 /// applications agree nonetheless.
 #[test]
 fn hierarchies_of_handles_follow() {
-    let Some(on) = common::place::<f64>() else { return };
     for (name, handles) in [("elasticity3d:7", [40, 8]), ("cloth:21", [60, 10])] {
-        let p = problem(name);
-        let (changed, n) = (stiffened(&p.matrix), p.matrix.shape().0);
-        let chebyshev = Smoothing::Chebyshev(Chebyshev { degree: 2, ratio: 4.0, ..Default::default() });
-        let recipe = Multigrid { smoothing: chebyshev, ..Multigrid::skinning_levels(&handles) };
-        let mut host = recipe.build(p.system(), &Cpu::<f64>::new()).unwrap();
-        host.update(System { matrix: &changed, ..p.system() }).unwrap();
-        let mut there = recipe.build(p.system(), &on).unwrap();
-        let mut plan = there.numeric_plan().unwrap();
-        there.update_on_device(&on.matrix(&changed).unwrap(), &mut plan).unwrap();
-        let (r, mut z) = (noise(n, 3), vec![0.0; n]);
-        host.apply(&r, &mut z);
-        let gap = difference(&applied(&on, &mut there, &r), &z);
-        assert!(gap <= 1e-9, "{name}: {gap:e}");
+        agrees(name, Multigrid::skinning_levels(&handles));
     }
+}
+
+/// Node embedding, also with nodes that are held or slide, for which P is stored in full blocks.
+#[test]
+fn embedded_nodes_follow() {
+    let recipe = Multigrid { coarsest: Coarsest::Factor, ..Multigrid::node_embedding(1.0 / 7.0) };
+    agrees("elasticity3d:7", recipe.clone());
+    let slides = |i: u32| (i, Restraint::Slides([1.0, 2.0, f64::from(i)]));
+    let restraints = (0..40).map(|i| if i % 3 == 0 { (i, Restraint::Held) } else { slides(i) }).collect();
+    let coarsening = NodeEmbedding { restraints, ..recipe.coarsening.clone() };
+    agrees("elasticity3d:7", Multigrid { coarsening, ..recipe });
+}
+
+/// An update with values on the device gives the cycle of an update on the host.
+fn agrees<C: Coarsening<f64> + 'static>(name: &str, recipe: Multigrid<C>) {
+    let Some(on) = common::place::<f64>() else { return };
+    let p = problem(name);
+    let (changed, n) = (stiffened(&p.matrix), p.matrix.shape().0);
+    let chebyshev = Smoothing::Chebyshev(Chebyshev { degree: 2, ratio: 4.0, ..Default::default() });
+    let recipe = Multigrid { smoothing: chebyshev, ..recipe };
+    let mut host = recipe.build(p.system(), &Cpu::<f64>::new()).unwrap();
+    host.update(System { matrix: &changed, ..p.system() }).unwrap();
+    let mut there = recipe.build(p.system(), &on).unwrap();
+    let mut plan = there.numeric_plan().unwrap();
+    there.update_on_device(&on.matrix(&changed).unwrap(), &mut plan).unwrap();
+    let (r, mut z) = (noise(n, 3), vec![0.0; n]);
+    host.apply(&r, &mut z);
+    let gap = difference(&applied(&on, &mut there, &r), &z);
+    assert!(gap <= 1e-9, "{name}: {gap:e}");
 }
 
 fn recipe(smoothing: Smoothing) -> Multigrid<SmoothedAggregation> {

@@ -313,3 +313,19 @@ fn hessians_are_checked_by_duals() {
     valley.hessian.diagonal[0] *= 1.0 + 1e-10;
     assert!(check_hessian_by_duals(&valley.hessian, again, &x, [&d, &e]).unwrap().error > 1e-12);
 }
+
+/// The weights of the characteristic norm of a grid: with equal forces 24 Δx² ξ Δt on all nodes the norm is 1.
+#[test]
+fn a_characteristic_force_on_every_node_has_norm_one() {
+    let stiffness = [1e5, 3e9, 2.0, 7e6];
+    let (spacing, time_step) = (0.01, 1.0 / 24.0);
+    let weights = grid_weights(&stiffness, spacing, time_step, 3).unwrap();
+    let g = stiffness.iter().flat_map(|xi| [24.0 * spacing * spacing * xi * time_step, 0.0, 0.0]).collect();
+    let norm: f64 = Norm::weighted(weights).unwrap().of(&g);
+    assert!((norm - 1.0).abs() < 1e-14);
+    for (stiffness, spacing, time_step) in
+        [(0.0, 0.1, 0.1), (1.0, 0.0, 0.1), (1.0, 0.1, -0.1), (1.0, f64::NAN, 0.1)]
+    {
+        assert!(grid_weights(&[stiffness], spacing, time_step, 3).is_err());
+    }
+}

@@ -1,0 +1,80 @@
+//! The drivers of HOT by name, on a bar whose nodes lie on a grid.
+
+use coarsen::elastic::{FixedCoRotated, ImplicitEuler, Lame, Tetrahedra};
+use coarsen::follow::{Driver, Drives};
+use coarsen::mesh::Mesh;
+use coarsen::multigrid::{NodeEmbedding, Nodes};
+use coarsen::optimize::{DescentReport, node_weights};
+
+/// The side of a cell.
+const SIDE: f64 = 0.05;
+
+type Body = ImplicitEuler<Tetrahedra<FixedCoRotated>>;
+
+/// A time step of 1/24 s of a stretched bar of soft ends and a hard middle, its grid, and its start.
+fn bar(cells: [usize; 3], middle: f64) -> (Body, NodeEmbedding, Vec<f64>) {
+    let mesh = Mesh::bar(cells, SIDE);
+    let none = vec![false; mesh.positions.len()];
+    let third = |e: usize| 3.0 * mesh.positions[mesh.tetrahedra[e][0] as usize][0] / (SIDE * cells[0] as f64);
+    let material = |e: usize| Lame::new(if (1.0..2.0).contains(&third(e)) { middle } else { 1e5 }, 0.4);
+    let tetrahedra = Tetrahedra::new(FixedCoRotated, &mesh, &none, material).unwrap();
+    let nodes = mesh.positions.iter().map(|x| x.map(|c| (c / SIDE).round() as i32)).collect();
+    let stretched: Vec<f64> =
+        mesh.positions.iter().flat_map(|x| [1.2 * x[0], 0.9 * x[1], 1.1 * x[2]]).collect();
+    let masses = tetrahedra.masses(1000.0);
+    let mut body = ImplicitEuler::new(tetrahedra, &masses, 1.0 / 24.0).unwrap();
+    body.begin(&stretched, &vec![0.0; stretched.len()], [0.0, -9.8, 0.0]).unwrap();
+    (body, NodeEmbedding::new(Nodes::Given(nodes)), stretched)
+}
+
+fn step(driver: &mut Drives, cells: [usize; 3], middle: f64) -> (DescentReport<f64>, Vec<f64>) {
+    let (mut body, grid, mut x) = bar(cells, middle);
+    let weights = node_weights(&body.characteristic(), 3).unwrap();
+    let report = driver.minimize(&mut body, &grid, &mut x, Some(weights), &mut ()).unwrap();
+    (*report.converged().unwrap(), x)
+}
+
+/// Every driver reaches the same state, and another state with other nodes in the next step.
+#[test]
+fn drivers_agree() {
+    let cells = [[12, 4, 5], [9, 5, 4]];
+    let tight = |driver| {
+        let mut driver = Drives::new(driver);
+        driver.tolerance = 1e-9;
+        driver
+    };
+    let exact = cells.map(|cells| step(&mut tight(Driver::PnPcg), cells, 1e6).1);
+    for driver in Driver::ALL {
+        let mut driver = tight(driver);
+        for (cells, expected) in cells.iter().zip(&exact) {
+            let (report, x) = step(&mut driver, *cells, 1e6);
+            println!("{}: {report}", driver.driver());
+            let far = x.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(far < 1e-5 * SIDE, "{}: {far:e}", driver.driver());
+        }
+    }
+}
+
+/// Measured: HOT takes 15, 40 and 43 iterations for a middle of 1e5, 1e7 and 1e9 Pa between ends of 1e5 Pa, and
+/// one level takes 29 and 126 for the first two.
+#[test]
+fn iterations_hardly_grow_with_the_contrast() {
+    let count = |driver, middle| step(&mut Drives::new(driver), [24, 6, 6], middle).0.iterations;
+    let hot = [1e5, 1e7, 1e9].map(|middle| count(Driver::Hot, middle));
+    let one = [1e5, 1e7].map(|middle| count(Driver::LbfgsH, middle));
+    println!("hot {hot:?}, lbfgs-h {one:?}");
+    assert!(hot[0] <= 18 && hot[1] <= 48 && 5 * hot[2] <= 6 * hot[1], "{hot:?}");
+    assert!(3 * hot[0] <= 2 * one[0] && 5 * hot[1] <= 2 * one[1], "{hot:?} {one:?}");
+}
+
+#[test]
+fn drivers_have_names() {
+    for driver in Driver::ALL {
+        assert_eq!(driver.to_string().parse::<Driver>().unwrap(), driver);
+    }
+    let error = "hott".parse::<Driver>().unwrap_err().to_string();
+    assert!(
+        error.contains("`hott`") && Driver::ALL.iter().all(|driver| error.contains(driver.name())),
+        "{error}"
+    );
+}
