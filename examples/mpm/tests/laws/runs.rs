@@ -77,7 +77,8 @@ fn check_balance(rows: &[Row], share: f64) {
     }
 }
 
-/// A stretched box swings without gravity: its energy falls, and its momentum and angular momentum stay 0.
+/// A stretched box swings without gravity: its energy falls, and its momentum stays 0. Implicit Euler changes the
+/// angular momentum by Δt Σ v × m vⁿ, which is small here.
 #[test]
 fn energy_does_not_rise() {
     let folder = Folder::new("stretched");
@@ -90,7 +91,7 @@ fn energy_does_not_rise() {
         let size = (2.0 * rows[0].elastic * 8.0).sqrt(); // √(2 E m) of a mass of 8 kg
         for row in &rows {
             assert!(row.momentum.iter().all(|p| p.abs() < 1e-6 * size), "{row:?}");
-            assert!(row.angular.iter().all(|l| l.abs() < 1e-6 * size), "{row:?}");
+            assert!(row.angular.iter().all(|l| l.abs() < 1e-5 * size), "{row:?}");
             assert_eq!(row.converged, row.steps);
         }
     }
