@@ -31,7 +31,7 @@ fn step(driver: &mut Drives, cells: [usize; 3], middle: f64) -> (DescentReport<f
     let (mut body, grid, mut x) = bar(cells, middle);
     let weights = node_weights(&body.characteristic(), 3).unwrap();
     let report = driver.minimize(&mut body, &grid, &mut x, Some(weights), &mut ()).unwrap();
-    (report.converged().unwrap(), x)
+    (*report.converged().unwrap(), x)
 }
 
 /// Every driver reaches the same state, and another state with other nodes in the next step.
@@ -64,7 +64,7 @@ fn iterations_hardly_grow_with_the_contrast() {
     let one = [1e5, 1e7].map(|middle| count(Driver::LbfgsH, middle));
     println!("hot {hot:?}, lbfgs-h {one:?}");
     assert!(hot[0] <= 18 && hot[1] <= 48 && 5 * hot[2] <= 6 * hot[1], "{hot:?}");
-    assert!(2 * hot[0] <= 3 * one[0] && 5 * hot[1] <= 2 * one[1], "{hot:?} {one:?}");
+    assert!(3 * hot[0] <= 2 * one[0] && 5 * hot[1] <= 2 * one[1], "{hot:?} {one:?}");
 }
 
 #[test]

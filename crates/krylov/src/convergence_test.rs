@@ -33,11 +33,13 @@
 use std::ops::ControlFlow;
 
 use coarsen_core::{
-    Dot, Error, Iteration, LinearOperator, Monitor, Outcome, Real, Report, RitzValues, Scalar, Stop, Vector,
+    Dot, Error, Iteration, LinearOperator, Monitor, Outcome, Real, Report, RitzValues, Stop, Vector,
 };
 use num_traits::{Float, one, zero};
 
+use crate::residual::{length, measure};
 use crate::scale::{self, Size};
+use crate::settling::Settling;
 use crate::start::{Spare, check_finite, round_off};
 
 /// If the recomputed residual exceeds the residual of the recurrence by this factor, it is no longer
@@ -78,12 +80,8 @@ pub(crate) struct ConvergenceTest<'a, V: Vector> {
     held: bool,
     iterations: usize,
     runs: usize,
-    /// The relative tolerance for √(rᵀM⁻¹r), if it is tested.
-    in_preconditioner: Option<V::Real>,
-    /// The rᵀM⁻¹r at which the solve ends, known from its first value on.
-    settled: Option<V::Real>,
-    /// Whether rᵀM⁻¹r is at most `settled`.
-    has_settled: bool,
+    /// The test in the norm of the preconditioner.
+    settling: Settling<V::Real>,
     /// Why the recurrence stopped; `Converged` must still be checked. `None`: a cycle is complete.
     verdict: Option<Outcome>,
 }
@@ -119,40 +117,24 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
             held: false,
             iterations: 0,
             runs: 0,
-            in_preconditioner: None,
-            settled: None,
-            has_settled: false,
+            settling: Settling::default(),
             verdict: None,
         }
     }
 
-    /// Also ends the solve at this tolerance for √(rᵀM⁻¹r), relative to its first value.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`] for a negative tolerance.
+    /// Also ends the solve at this tolerance for √(rᵀM⁻¹r); an error if it is negative.
     pub(crate) fn also_in_preconditioner(&mut self, tolerance: Option<V::Real>) -> Result<(), Error> {
-        if let Some(value) = tolerance.filter(|t| t.is_nan() || *t < zero()) {
-            let (name, range) = ("in_preconditioner", "0 or more");
-            return Err(Error::Parameter { name, value: value.wide(), range });
-        }
-        self.in_preconditioner = tolerance;
+        self.settling = Settling::new(tolerance)?;
         Ok(())
     }
 
-    /// Whether rᵀM⁻¹r is small enough to end the solve. The first call only stores its first value. Does not
-    /// wait if this is not tested.
+    /// Whether rᵀM⁻¹r is small enough, which ends the solve.
     pub(crate) fn settles(&mut self, rho: &V::Scalar) -> bool {
-        let Some(tolerance) = self.in_preconditioner else { return false };
-        let rho = rho.read();
-        let Some(settled) = self.settled else {
-            self.settled = Some(tolerance * tolerance * rho);
-            return false;
-        };
-        self.has_settled = rho >= zero() && rho <= settled;
-        if self.has_settled {
+        let settled = self.settling.settles(rho);
+        if settled {
             self.end(Outcome::Converged);
         }
-        self.has_settled
+        settled
     }
 
     /// At the iteration limit, returns the iterate of smallest residual instead of the last iterate.
@@ -174,7 +156,7 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         let progress = norm <= enough * self.truth;
         let outcome = match self.verdict {
             _ if !norm.is_finite() => Some(Outcome::NotFinite),
-            _ if norm <= self.threshold || self.has_settled => Some(Outcome::Converged),
+            _ if norm <= self.threshold || self.settling.done => Some(Outcome::Converged),
             Some(end) if may_be_mended(end) && self.is_least(norm) => Some(Outcome::Inconsistent),
             Some(end) if !may_be_mended(end) => Some(end),
             Some(Outcome::Breakdown) if !progress && self.runs == 1 => Some(Outcome::Breakdown),
@@ -401,7 +383,9 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
             self.verdict = Some(Outcome::NotFinite); // x overflows
             x.fill(zero());
             self.truth = measure(self.a, self.load(), x, r);
-        } else if self.verdict == Some(Outcome::Converged) && self.truth > self.threshold && !self.has_settled
+        } else if self.verdict == Some(Outcome::Converged)
+            && self.truth > self.threshold
+            && !self.settling.done
         {
             self.verdict = Some(Outcome::Stagnated); // x is subnormal and has few digits
         }
@@ -461,27 +445,4 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
 /// Whether a method may restart if its recurrence stopped for this reason.
 fn may_be_mended(verdict: Outcome) -> bool {
     matches!(verdict, Outcome::Converged | Outcome::Breakdown | Outcome::Inconsistent)
-}
-
-/// r = b − A x and its norm; NaN if x or r is not finite.
-fn measure<V: Vector>(a: &dyn LinearOperator<V>, b: &V, x: &V, r: &mut V) -> V::Real {
-    a.residual(b, x, r);
-    let [rr, rx] = r.dots([r, x]);
-    let [rr, rx] = V::wait_for([&rr, &rx]);
-    length(a, b, x, r, [rr, rx])
-}
-
-/// ‖r‖ from r·r, even if r·r underflows. r·x includes every entry of x, so the result is not finite if x, r
-/// or r·r is not finite.
-fn length<V: Vector>(a: &dyn LinearOperator<V>, b: &V, x: &V, r: &mut V, [rr, rx]: [V::Real; 2]) -> V::Real {
-    if !rr.is_finite() {
-        return rr;
-    }
-    if !rx.is_finite() {
-        if !scale::is_finite(x, r) {
-            return V::Real::nan();
-        }
-        a.residual(b, x, r); // x is finite, but r·x is not
-    }
-    if rr < V::Real::min_positive_value() { scale::tiny_norm(r, x) } else { rr.sqrt() }
 }

@@ -20,6 +20,8 @@
 //! | [`spectrum`](SpectralRadius) | the largest eigenvalue of D⁻¹A by generalized Lanczos |
 //! | `start` | checks before the first write; vectors kept between solves |
 //! | `convergence_test` | convergence tests, restarts and the outcome |
+//! | `settling` | the test in the norm of the preconditioner |
+//! | `residual` | residuals and their norms |
 //! | `scale` | right-hand sides whose squares overflow or underflow |
 //! | `tridiagonal` | the eigenvalues of a Lanczos matrix by Sturm sequences |
 //! | [`error`](NullSpaceError) | errors of null spaces |
@@ -34,8 +36,10 @@ mod gmres;
 mod krylov;
 mod minres;
 mod null_space;
+mod residual;
 mod richardson;
 mod scale;
+mod settling;
 mod single_reduction_cg;
 mod spectrum;
 mod start;

@@ -143,10 +143,14 @@ impl<'a> Seeds<'a> {
         let mut particles = Vec::new();
         for (index, own) in self.setting.body.iter().enumerate() {
             let before = particles.len();
-            let mut f = IDENTITY;
-            (0..3).for_each(|k| f[k][k] = own.stretch.map_or(1.0, |s| s[k]));
+            let (size, seed) = own.scatter.unwrap_or((0.0, 0));
+            let mut random = SplitMix64::new(seed);
             let (v, c, body) = (own.velocity, [[0.0; 3]; 3], index as u32);
-            self.points(index, dx, &mut |x| particles.push(Particle { x, v, c, f, body }));
+            self.points(index, dx, &mut |x| {
+                let mut f = IDENTITY;
+                (0..3).for_each(|k| f[k][k] = own.stretch.map_or(1.0, |s| s[k]) + size * random.number());
+                particles.push(Particle { x, v, c, f, body });
+            });
             if particles.len() == before {
                 return Err(SceneError::Volume { index, spacing: spacing(&own.of, dx) });
             }

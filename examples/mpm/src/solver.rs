@@ -121,10 +121,16 @@ impl Inverse {
             Self::Known(known) => known.recipe(&[], Arc::from([]), on, clock),
             Self::Embedding(levels, kernel) => {
                 let nodes = Nodes::OfSystem { spacing: f.spacing(), origin: [0.0; 3] };
-                let restraints = f.restraints().into();
-                let method = NodeEmbedding { kernel, restraints, ..NodeEmbedding::new(nodes) };
-                let (recipe, on) = (Multigrid { levels, ..Multigrid::node_embedding_of(method) }, on.clone());
-                timed(clock, move |system| Ok(Box::new(recipe.build_from(system, &on)?)))
+                let free = NodeEmbedding { kernel, ..NodeEmbedding::new(nodes) };
+                let held = NodeEmbedding { restraints: f.restraints().into(), ..free.clone() };
+                let on = on.clone();
+                let of = move |coarsening| Multigrid { levels, ..Multigrid::node_embedding_of(coarsening) };
+                timed(clock, move |system| {
+                    // A coarse node that embeds slipping nodes alone has a singular block. Without restraints the
+                    // held directions of A, which nothing couples, keep the block regular.
+                    let built = of(held.clone()).build_from(system, &on);
+                    Ok(Box::new(built.or_else(|_| of(free.clone()).build_from(system, &on))?))
+                })
             }
         }
     }

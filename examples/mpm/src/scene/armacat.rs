@@ -8,8 +8,7 @@ use std::path::Path;
 
 use examples_common::stage::View;
 
-use super::setting::{Body, MeshFile, Setting, Stuff};
-use super::stuff;
+use super::setting::{Body, MeshFile, Setting, Stuff, stuff};
 use crate::collider::{Collider, Kind};
 use crate::fault::SceneError;
 use crate::shape::Shape;

@@ -2,8 +2,7 @@
 
 use examples_common::stage::View;
 
-use super::setting::{Body, Emitter, Setting, Stuff};
-use super::stuff;
+use super::setting::{Body, Emitter, Setting, Stuff, stuff};
 use crate::collider::{Collider, Kind};
 use crate::shape::Shape;
 

@@ -5,8 +5,7 @@
 
 use examples_common::stage::View;
 
-use super::setting::{Body, Setting};
-use super::{ALUMINIUM, stuff};
+use super::setting::{ALUMINIUM, Body, Setting, stuff};
 use crate::collider::{Collider, Kind, Phase};
 use crate::shape::Shape;
 

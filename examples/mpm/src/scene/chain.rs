@@ -3,8 +3,7 @@
 
 use examples_common::stage::View;
 
-use super::setting::{Body, Setting};
-use super::stuff;
+use super::setting::{Body, Setting, stuff};
 use crate::collider::{Collider, Kind, Phase};
 use crate::shape::Shape;
 

@@ -73,8 +73,11 @@ fn check_body(body: &Body) -> Fault {
         finite("turn", &[angle]).or_else(|| positive("turn, its axis", axis.iter().map(|a| a * a).sum()))
     });
     let stretch = body.stretch.and_then(|s| s.iter().find_map(|s| positive("stretch", *s)));
+    let scatter = body.scatter.filter(|(size, _)| !(0.0..1.0).contains(size));
+    let scatter = scatter.map(|(size, _)| ("scatter", size, "0 or more and below 1"));
     shape
         .or(turn)
+        .or(scatter)
         .or(stretch)
         .or_else(|| finite("shift", &body.shift))
         .or_else(|| finite("velocity", &body.velocity))

@@ -5,8 +5,7 @@
 
 use examples_common::stage::View;
 
-use super::setting::{Body, Setting, Stuff};
-use super::stuff;
+use super::setting::{Body, Setting, Stuff, stuff};
 use crate::collider::{Collider, Kind, Phase};
 use crate::shape::Shape;
 

@@ -34,22 +34,6 @@ use std::str::FromStr;
 use crate::fault::SceneError;
 pub use setting::{Body, Emitter, MeshFile, Setting, Stuff};
 
-/// Aluminium: Wang et al. 2020, Table 2.
-const ALUMINIUM: Stuff = Stuff { yield_stress: Some(2.4e8), ..stuff(2.7e3, 6.9e10, 0.33) };
-
-/// An elastic material.
-const fn stuff(density: f64, young: f64, poisson: f64) -> Stuff {
-    Stuff {
-        material: None,
-        density: Some(density),
-        young: Some(young),
-        poisson: Some(poisson),
-        yield_stress: None,
-        granular: None,
-        per_cell: None,
-    }
-}
-
 /// A scene by name.
 #[derive(Clone, Debug)]
 pub enum SceneChoice {

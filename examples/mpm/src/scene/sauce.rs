@@ -5,8 +5,7 @@
 
 use examples_common::stage::View;
 
-use super::setting::{Emitter, Setting, Stuff};
-use super::stuff;
+use super::setting::{Emitter, Setting, Stuff, stuff};
 use crate::collider::{Collider, Kind};
 use crate::shape::Shape;
 

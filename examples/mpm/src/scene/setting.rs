@@ -101,6 +101,8 @@ pub struct Body {
     pub velocity: [f64; 3],
     /// The stretches along the axes at the start: F = diag.
     pub stretch: Option<[f64; 3]>,
+    /// The largest random change of each stretch of each particle, and its seed.
+    pub scatter: Option<(f64, u64)>,
 }
 
 /// A region from which material flows.
@@ -121,4 +123,20 @@ pub struct Emitter {
     /// The rates, degrees/s.
     #[serde(default)]
     pub swing_rate: [f64; 3],
+}
+
+/// Aluminium: Wang et al. 2020, Table 2.
+pub(super) const ALUMINIUM: Stuff = Stuff { yield_stress: Some(2.4e8), ..stuff(2.7e3, 6.9e10, 0.33) };
+
+/// An elastic material.
+pub(super) const fn stuff(density: f64, young: f64, poisson: f64) -> Stuff {
+    Stuff {
+        material: None,
+        density: Some(density),
+        young: Some(young),
+        poisson: Some(poisson),
+        yield_stress: None,
+        granular: None,
+        per_cell: None,
+    }
 }

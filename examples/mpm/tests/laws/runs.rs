@@ -77,7 +77,8 @@ fn check_balance(rows: &[Row], share: f64) {
     }
 }
 
-/// A stretched box swings without gravity: its energy falls, and its momentum and angular momentum stay 0.
+/// A stretched box swings without gravity: its energy falls, and its momentum stays 0. Implicit Euler changes the
+/// angular momentum by Δt Σ v × m vⁿ, which is small here.
 #[test]
 fn energy_does_not_rise() {
     let folder = Folder::new("stretched");
@@ -90,7 +91,7 @@ fn energy_does_not_rise() {
         let size = (2.0 * rows[0].elastic * 8.0).sqrt(); // √(2 E m) of a mass of 8 kg
         for row in &rows {
             assert!(row.momentum.iter().all(|p| p.abs() < 1e-6 * size), "{row:?}");
-            assert!(row.angular.iter().all(|l| l.abs() < 1e-6 * size), "{row:?}");
+            assert!(row.angular.iter().all(|l| l.abs() < 1e-5 * size), "{row:?}");
             assert_eq!(row.converged, row.steps);
         }
     }
@@ -167,5 +168,24 @@ fn solvers_agree() {
             assert!((0..3).all(|k| (found[k] - expected[k]).abs() < 1e-3), "{solver} {found:?} {expected:?}");
             close(other, energy, 1e-4 * energy.abs());
         }
+    }
+}
+
+/// Hierarchies also work where whole coarse nodes slip.
+#[test]
+fn a_body_deep_in_a_wall_slips() {
+    let folder = Folder::new("deep");
+    let wall = "[[collider]]\nkind = \"slip\"\nshape = { plane = { point = [0.0, 1.0, 0.0], normal = [0.0, 1.0, 0.0] } }";
+    let scene = folder.write("deep.toml", &format!("{BALL}{wall}").replace("dx = 0.1", "dx = 0.05"));
+    for solver in ["hot", "hot-quadratic", "pn-mgpcg"] {
+        let arguments = ["--scene", &scene, "--solver", solver, "--frames", "2", "--tolerance", "1e-9"];
+        let rows = folder.run(&arguments).unwrap_or_else(|error| panic!("{solver}: {error}"));
+        // Without friction, a wall of any depth leaves the momentum along it.
+        assert!((rows[2].momentum[0] / rows[0].momentum[0] - 1.0).abs() < 1e-6, "{solver}: {:?}", rows[2]);
+        assert!(
+            rows[2].converged == rows[2].steps && rows[2].outer < 40 * rows[2].steps,
+            "{solver}: {:?}",
+            rows[2]
+        );
     }
 }
