@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use coarsen_backend::{Cpu, Setup, UpdateExt};
 use coarsen_core::{Preconditioner, Stop, parallel};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::{Cg, FlexibleCg, Krylov};
 use coarsen_multigrid::{Coarsening, Grid, Keep, Multigrid, Smoothing};
 use coarsen_relax::{BlockJacobi, GaussSeidel};
 use coarsen_sparse::GalerkinPlan;
@@ -42,6 +42,9 @@ fn measure(n: usize) -> Result<(), Box<dyn std::error::Error>> {
     iterations(&mut z)?;
     let iteration = shortest(5, || drop(iterations(&mut z))) / 50.0;
     println!("{} nodes; CG with block Jacobi: {iteration:.3} ms an iteration", p.matrix.pattern().rows());
+    z.fill(0.0);
+    let solved = Cg::new(Stop::relative(1e-6)).solve(&p.matrix, &mut jacobi, &r, &mut z)?.converged()?;
+    println!("{} iterations to 1e-6", solved.iterations);
     let method = Multigrid::node_embedding(1.0 / n as f64).coarsening;
     let step = method.coarsen(&Grid::finest(&p.system(), &p.matrix), None)?.ok_or("no coarse grid")?;
     let mut plan = GalerkinPlan::new(&p.matrix, &step.prolongation)?;
@@ -60,6 +63,10 @@ fn measure(n: usize) -> Result<(), Box<dyn std::error::Error>> {
     ] {
         let recipe = Multigrid { smoothing, ..Multigrid::node_embedding(1.0 / n as f64) };
         let mut m = recipe.build(p.system(), &on)?;
+        z.fill(0.0);
+        let solved =
+            FlexibleCg::new(Stop::relative(1e-6)).solve(&p.matrix, &mut m, &r, &mut z)?.converged()?;
+        println!("{name}: {} iterations to 1e-6", solved.iterations);
         let cycle = shortest(15, || m.apply(&r, &mut z));
         let update = shortest(9, || drop(m.update(p.system())));
         let mut anew = Multigrid { keep: Keep::Nothing, ..recipe }.build(p.system(), &on)?;

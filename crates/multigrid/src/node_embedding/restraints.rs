@@ -43,7 +43,7 @@ impl Restraints {
                 Restraint::Held => restraint,
                 Restraint::Slides(normal) => {
                     let length = normal[..b.min(3)].iter().map(|n| n * n).sum::<f64>().sqrt();
-                    if !(2..=3).contains(&b) || !(length > 0.0 && length.is_finite()) {
+                    if !((2..=3).contains(&b) && length > 0.0 && length.is_finite()) {
                         let (name, range) = ("NodeEmbedding::restraints, length of a normal", "above 0");
                         return Err(Error::Parameter { name, value: length, range }.into());
                     }
