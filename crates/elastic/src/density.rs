@@ -34,6 +34,12 @@ impl Lame {
         Self { lambda: young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)), mu }
     }
 
+    /// Returns the parameters of an isotropic sheet in plane stress; `young` is Young's modulus times thickness, N/m.
+    pub fn plane_stress(young: f64, poisson: f64) -> Self {
+        let mu = young / (2.0 * (1.0 + poisson));
+        Self { lambda: young * poisson / (1.0 - poisson * poisson), mu }
+    }
+
     /// Checks that μ and the bulk modulus λ + 2/3 μ are positive, so that every small strain has positive
     /// energy, and that the density is bounded below.
     pub(crate) fn checked(self, index: usize, density: &impl Density) -> Result<Self, BodyError> {

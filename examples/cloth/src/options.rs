@@ -92,7 +92,7 @@ pub(crate) struct Method {
     #[arg(long, value_delimiter = ',', value_name = "N,N,..", value_parser = at_least_one)]
     pub(crate) levels: Vec<usize>,
     /// Maximum number of iterations of Newton's method in a step; 1 is the linearised step.
-    #[arg(long, default_value_t = 10, value_parser = at_least_one)]
+    #[arg(long, default_value_t = 100, value_parser = at_least_one)]
     pub(crate) iterations: usize,
     /// Maximum number of iterations of a linear solve.
     #[arg(long, default_value_t = 500, value_parser = at_least_one)]

@@ -170,7 +170,7 @@ fn parallel_edges_fade() {
     assert!(shares[0] == 1.0 && shares[1] < 0.7 && shares[2] < 0.25 && shares[2] > 0.0, "{shares:?}");
 }
 
-/// Along the normal of a vertex above a triangle the Hessian is the derivative of the gradient: k w wᵀ.
+/// Along the normal of a vertex above a triangle the Hessian is the derivative of the gradient: φ'' w wᵀ.
 #[test]
 fn the_hessian_is_that_of_springs() {
     let x = [
@@ -189,13 +189,14 @@ fn the_hessian_is_that_of_springs() {
     contact.add_contacts(free, Curvature::Projected, &mut touching);
     let (stencil, k) = (touching.stencils()[0], touching.stiffness());
     assert_eq!((touching.stencils().len(), stencil.nodes()), (1, &[2, 0, 1][..]));
-    assert!((k[8] - 50.0).abs() < 1e-12 && k[..8].iter().all(|k| k.abs() < 1e-12));
+    let bend = 50.0 * (2.0 * 3.0_f64.ln() + 12.0); // φ'' at δ/3
+    assert!((k[8] / bend - 1.0).abs() < 1e-12 && k[..8].iter().all(|k| k.abs() < 1e-12));
     let mut up = vec![0.0; 15];
     up[8] = 1.0;
-    let [more, less] = [1e-4, -1e-4].map(|alpha| gradient(&mut contact, &moved(free, alpha, &up)));
+    let [more, less] = [1e-6, -1e-6].map(|alpha| gradient(&mut contact, &moved(free, alpha, &up)));
     for (&node, w) in stencil.nodes().iter().zip(stencil.weights()) {
         let k = 3 * node as usize + 2;
-        assert!(((more[k] - less[k]) / 2e-4 - 50.0 * w).abs() < 1e-6, "{node}");
+        assert!(((more[k] - less[k]) / 2e-6 - bend * w).abs() < 1e-4, "{node}");
     }
 }
 
@@ -258,7 +259,7 @@ fn below_the_floor() -> (ClothContact, Vec<f64>) {
 fn a_pair_below_the_floor_may_part() {
     let (mut contact, x) = below_the_floor();
     let up: Vec<f64> = (0..18).map(|k| if k > 9 && k % 3 == 2 { 0.1 } else { 0.0 }).collect();
-    assert_eq!((contact.max_step(&x, &up), contact.blocking()), (f64::INFINITY, None));
+    assert!(contact.max_step(&x, &up) >= 1.0 && contact.blocking().is_none());
     let down: Vec<f64> = up.iter().map(|d| -d).collect();
     assert_eq!(contact.max_step(&x, &down), 0.0);
 }
@@ -288,7 +289,7 @@ fn many_steps_do_not_wear_the_floor_down() {
 fn a_pair_below_the_floor_may_move_as_one() {
     let (mut contact, x) = below_the_floor();
     let along: Vec<f64> = [3.7, -1.3, 0.9].repeat(6);
-    assert_eq!((contact.max_step(&x, &along), contact.blocking()), (f64::INFINITY, None));
+    assert!(contact.max_step(&x, &along) >= 1.0 && contact.blocking().is_none());
 }
 
 /// Steps that would push layers through each other are cut such that none comes nearer than a tenth of the
@@ -306,8 +307,9 @@ fn steps_end_before_layers_meet() {
         };
         let (alpha, blocking) = step(1);
         assert_eq!((alpha, blocking), step(3));
-        assert_eq!(alpha.is_finite(), size > 0.01, "{alpha}");
-        let end = alpha.min(1.0);
+        assert_eq!(alpha < 1.0, size > 0.01, "{alpha}");
+        assert_eq!(alpha > 1.0, size < 0.01, "{alpha}"); // small steps may be lengthened
+        let end = alpha;
         let mut least = (9.0, None);
         for share in (0..=40).map(|k| f64::from(k) / 40.0) {
             let there = moved(x.as_flattened(), share * end, &d);
