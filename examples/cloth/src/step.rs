@@ -53,7 +53,10 @@ pub(crate) struct Blocked {
 
 /// A step at which contacts cannot be detected.
 #[derive(Debug, thiserror::Error)]
-#[error("frame {frame}, step {step}: contacts cannot be detected: {source}; take a smaller --dt")]
+#[error(
+    "frame {frame}, step {step}: contact cannot be resolved: {source}; the last frame on disk is good: take a smaller \
+     --dt"
+)]
 pub(crate) struct Undetected {
     frame: usize,
     step: usize,
@@ -80,7 +83,7 @@ pub(crate) struct Stepper<B: Place<Real = f64>> {
 }
 
 /// The number of the last step of a frame.
-fn last(frame: usize, h: f64) -> usize {
+pub(crate) fn last(frame: usize, h: f64) -> usize {
     (frame as f64 / (RATE * h) * (1.0 + 1e-12)) as usize
 }
 
@@ -90,7 +93,8 @@ impl<B: Place<Real = f64>> Stepper<B> {
     /// # Errors
     /// Errors of potentials, of preconditioners and of the place.
     pub(crate) fn new(world: World, state: &State, method: &Method, on: &B) -> Result<Self, Failure> {
-        let World { fixed, forces } = world;
+        let World { mut fixed, mut forces } = world;
+        fixed.move_to(&mut forces, last(state.frame, method.dt) as f64 * method.dt)?;
         let mut f = ImplicitEuler::new(forces, &fixed.masses, method.dt)?;
         let solver = match method.solver {
             Solver::Auto => choose(f.system_at(&state.x)?.system())?,
@@ -137,10 +141,27 @@ impl<B: Place<Real = f64>> Stepper<B> {
         let Self { on, f, rule, descent, fixed, x, .. } = self;
         let h = f.objective.step();
         state.work += fixed.air.push(&fixed.nodes, &fixed.masses, &state.x, h, &mut state.v);
+        let (frame, moves) = (state.frame, fixed.motion.moves());
+        let before = (step - 1) as f64 * h;
+        if moves {
+            let frictions = f.objective.potential.second.second.parts_mut();
+            let now = fixed.shapes(before, true)?.into_iter().zip(fixed.spins(before));
+            frictions.iter_mut().zip(now).for_each(|(part, (shape, spin))| part.set_motion(shape, spin));
+        }
         f.objective.begin(&state.x, &state.v, GRAVITY)?;
-        let forward: Vec<f64> = state.v.iter().map(|v| h * v).collect();
-        let bound = f.objective.potential.max_step(&state.x, &forward);
-        let frame = state.frame;
+        let mut forward: Vec<f64> = state.v.iter().map(|v| h * v).collect();
+        if moves {
+            // Free nodes go along, or stay if that leaves no way.
+            let held = fixed.motion.held(&fixed.positions, before + h);
+            let forces = &mut f.objective.potential;
+            if forces.first.second.carry(&state.x, &forward, &held).is_err() {
+                forward.fill(0.0);
+                let crossed = |source| Undetected { frame, step, source };
+                forces.first.second.carry(&state.x, &forward, &held).map_err(crossed)?;
+            }
+            fixed.follow(forces, &held, before + h)?;
+        }
+        let bound = if moves { 1.0 } else { f.objective.potential.max_step(&state.x, &forward) };
         let undetected = |source| Undetected { frame, step, source };
         // Only a fault during this step counts.
         let fault = f.objective.potential.first.second.take_fault();
@@ -152,7 +173,7 @@ impl<B: Place<Real = f64>> Stepper<B> {
         }
         let share = bound.min(1.0);
         let mut next: Vec<f64> = state.x.iter().zip(&forward).map(|(x, d)| x + share * d).collect();
-        if f.objective.value(&next) > f.objective.value(&state.x) {
+        if !moves && f.objective.value(&next) > f.objective.value(&state.x) {
             next.copy_from_slice(&state.x);
         }
         on.write(&next, x)?;
@@ -177,7 +198,7 @@ impl<B: Place<Real = f64>> Stepper<B> {
             return Err(undetected(source).into());
         }
         let mut friction = vec![0.0; next.len()];
-        f.objective.potential.second.add_gradient(&next, &mut friction);
+        f.objective.potential.second.second.add_gradient(&next, &mut friction);
         let work = |((f, x), next): ((&f64, &f64), &f64)| f * (x - next);
         state.work += friction.iter().zip(&state.x).zip(&next).map(work).sum::<f64>();
         for ((v, x), next) in state.v.iter_mut().zip(&state.x).zip(&next) {

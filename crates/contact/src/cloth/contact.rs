@@ -25,10 +25,11 @@ use coarsen_elastic::{Barrier, BodyError, Curvature, Energy, Law, Nodes, Potenti
 use coarsen_mesh::vector::{dot, sub};
 use coarsen_sparse::{Pattern, Stencil};
 
+use super::advance::approaches;
 use super::broad::Broad;
 use super::distance::gap;
 use super::narrow::{Touch, touches};
-use super::sweep::first_impact;
+use super::sweep::{Impact, first_impact};
 use super::topology::Topology;
 use crate::error::{positive, undetected};
 use crate::shape::{norm, size};
@@ -153,9 +154,30 @@ impl ClothContact {
         }
     }
 
-    /// Moves the held nodes; `positions` has one entry per node of the surface. *Panics* on another length.
+    /// Moves the held nodes without a look at what is in their way ([`carry`](Self::carry) looks); `positions` has one
+    /// entry per node of the surface. *Panics* on another length.
     pub fn hold(&mut self, positions: &[[f64; 3]]) {
         self.nodes.hold(positions);
+    }
+
+    /// Moves the held nodes to `positions` of all nodes, while free nodes move from x along d. *Panics* on wrong lengths.
+    ///
+    /// # Errors
+    /// [`ContactError::Crossed`] names the first pair that would come nearer than a tenth of the thickness, and
+    /// [`ContactError::Position`] a node that is not finite. The held nodes are then where they were.
+    pub fn carry(&mut self, x: &[f64], d: &[f64], positions: &[[f64; 3]]) -> Result<(), ContactError> {
+        self.check("carry", d);
+        self.detect(x)?;
+        let by = |node: u32| match self.nodes.slot(node) {
+            Some(_) => self.moved(node, d),
+            None => sub(positions[node as usize], self.at[node as usize]),
+        };
+        let by: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(by).collect();
+        if let Some((time, pair)) = self.sweep(&by)?.0.filter(|(time, _)| *time < 1.0) {
+            return Err(ContactError::Crossed { pair, time });
+        }
+        self.nodes.hold(positions);
+        Ok(())
     }
 
     /// The distance at which contact begins.
@@ -203,9 +225,12 @@ impl ClothContact {
         if !self.near(&at) {
             let reach = (0.5 + SLACK) * self.thickness; // half of the distance of two parts
             self.searched.clear();
+            // Until the next search a pair comes nearer by twice the slack at most.
+            let most = (1.0 + 2.0 * SLACK) * self.thickness;
             self.broad.find(
                 &self.parts,
                 |node| Aabb::of([at[node as usize]]).grown(reach),
+                |pair| gap(pair, &pair.nodes().map(|v| at[v as usize])).distance <= most,
                 &mut self.candidates,
             )?;
             self.searched.clone_from(&at);
@@ -225,6 +250,33 @@ impl ClothContact {
         let slack = SLACK * self.thickness;
         let far = |(a, b): (&[f64; 3], &[f64; 3])| norm(sub(*a, *b)) > slack;
         self.searched.len() == at.len() && !at.iter().zip(&self.searched).any(far)
+    }
+
+    /// The displacement of a node; 0 for a held node.
+    fn moved(&self, node: u32, d: &[f64]) -> [f64; 3] {
+        self.nodes.slot(node).map_or([0.0; 3], |slot| [d[3 * slot], d[3 * slot + 1], d[3 * slot + 2]])
+    }
+
+    /// The first impact of a motion of all nodes from the last detection, and the α up to which it was looked for.
+    fn sweep(&mut self, by: &[[f64; 3]]) -> Result<(Impact, f64), ContactError> {
+        if let Some(node) = parallel::position(by, |d| d.iter().any(|d| !d.is_finite())) {
+            return Err(ContactError::Position { node });
+        }
+        let (at, floor) = (&self.at, FLOOR * self.thickness);
+        let last = self.covered(by).min(LONGEST);
+        if last >= 1.0 {
+            return Ok((first_impact(&self.candidates, at, by, floor, last), last)); // others stay a thickness apart
+        }
+        let path = |node: u32| {
+            let (x, d) = (at[node as usize], by[node as usize]);
+            Aabb::of([x, [0, 1, 2].map(|k| x[k] + d[k])]).grown(floor)
+        };
+        let keep = |pair: &Pair| {
+            let nodes = pair.nodes().map(|v| v as usize);
+            approaches(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor)
+        };
+        self.broad.find(&self.parts, path, keep, &mut self.swept)?;
+        Ok((first_impact(&self.swept, at, by, floor, 1.0), 1.0))
     }
 
     /// The largest α for which the candidates contain all pairs that are near at x + α d.
@@ -318,32 +370,17 @@ impl Potential for ClothContact {
         if !self.look(x) {
             return f64::NAN;
         }
-        let by = |node: u32| match self.nodes.slot(node) {
-            Some(slot) => [d[3 * slot], d[3 * slot + 1], d[3 * slot + 2]],
-            None => [0.0; 3],
-        };
-        let by: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(by).collect();
-        if let Some(node) = parallel::position(&by, |d| d.iter().any(|d| !d.is_finite())) {
-            self.fault = Some(ContactError::Position { node });
-            return f64::NAN;
-        }
-        let (at, floor) = (&self.at, FLOOR * self.thickness);
-        let last = self.covered(&by).min(LONGEST);
-        let (candidates, last) = if last >= 1.0 {
-            (&self.candidates, last) // other pairs stay a thickness apart
-        } else {
-            let path = |node: u32| {
-                let (x, d) = (at[node as usize], by[node as usize]);
-                Aabb::of([x, [0, 1, 2].map(|k| x[k] + d[k])]).grown(floor)
-            };
-            if let Err(error) = self.broad.find(&self.parts, path, &mut self.swept) {
-                self.fault = Some(error);
-                return f64::NAN;
+        let by: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(|node| self.moved(node, d)).collect();
+        match self.sweep(&by) {
+            Ok((blocking, last)) => {
+                self.blocking = blocking;
+                blocking.map_or(last, |(t, _)| t)
             }
-            (&self.swept, 1.0)
-        };
-        self.blocking = first_impact(candidates, at, &by, floor, last);
-        self.blocking.map_or(last, |(t, _)| t)
+            Err(error) => {
+                self.fault = Some(error);
+                f64::NAN
+            }
+        }
     }
 
     fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {

@@ -372,6 +372,37 @@ fn surfaces_that_cannot_touch_are_refused() {
     assert_eq!(contact.take_fault(), Some(ContactError::Position { node: 4 }));
 }
 
+/// The error of a search along a step: positions that are finite, and a way that is not.
+#[test]
+fn ways_that_are_too_long_are_refused() {
+    let (mut contact, x) = below_the_floor();
+    let far: Vec<f64> = x.iter().map(|x| x + 1e308).collect();
+    let d = vec![1e308; 18];
+    assert!(contact.max_step(&far, &d).is_nan());
+    let fault = contact.take_fault();
+    assert!(matches!(fault, Some(ContactError::Box { .. })), "{fault:?}");
+    assert!(contact.max_step(&x, &[0.0; 18]) >= 1.0 && contact.take_fault().is_none());
+}
+
+/// Held nodes that move take free nodes along, or stay where they are with an error that names the pair.
+#[test]
+fn held_nodes_do_not_pass_through() {
+    let low = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+    let high = [[0.2, 0.2, 0.1], [1.2, 0.3, 0.1], [0.3, 1.2, 0.1]];
+    let all = [low, high].concat();
+    let held = [true, true, true, false, false, false];
+    let mut contact = ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &held, &all, 0.03, 40.0).unwrap();
+    let free = high.as_flattened();
+    let raised: Vec<[f64; 3]> = all.iter().map(|p| [p[0], p[1], p[2] + 0.2]).collect();
+    let error = contact.carry(free, &[0.0; 9], &raised).unwrap_err();
+    assert!(matches!(error, ContactError::Crossed { time, .. } if time > 0.4 && time < 0.5), "{error}");
+    assert_eq!(contact.energy(free).value, 0.0);
+    let along = [0.0, 0.0, 0.2].repeat(3);
+    contact.carry(free, &along, &raised).unwrap();
+    let near: Vec<f64> = high.iter().flat_map(|p| [p[0], p[1], p[2] + 0.12]).collect();
+    assert!(contact.energy(&near).value > 0.0);
+}
+
 /// Two sheets of 12,544 vertices each, a millimetre apart, and a step that presses them together.
 #[test]
 #[ignore = "prints times"]
