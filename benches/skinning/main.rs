@@ -10,6 +10,7 @@
 //!   the semi-iterative method of Wang 2015 and conjugate gradients; pictures for the book.
 //! - `sheets`: Fig. 8. Projective Dynamics with a factor and with skinning, and Newton's method, on sheets
 //!   of n x n vertices.
+//! - `cut`: sampling after a cut through half of a sheet of n x n vertices.
 //! - `which`: smoothed aggregation, multilevel Schwarz, skinning, block Jacobi and a factor on soft bodies,
 //!   sheets and elasticity, at three time steps: setup, update, solve, memory. Rows are appended to a file,
 //!   and rows that are already in the file are not run again.
@@ -25,6 +26,7 @@
 
 mod body;
 mod curves;
+mod cut;
 mod errors;
 mod growth;
 mod plot;
@@ -48,8 +50,9 @@ fn main() -> ExitCode {
             curves::sheets(&words[1..].iter().map(|n| n.parse()).collect::<Result<Vec<_>, _>>()?)
         }
         Some("sheets") => curves::sheets(&[51, 101, 201, 301]),
+        Some("cut") => cut::run(&[101, 201, 317]),
         Some("which") => which::run(words.get(1).map_or("skinning-which.md", String::as_str)),
-        _ => Err("choose errors, growth, setups, stiffness, curves, sheets or which".into()),
+        _ => Err("choose errors, growth, setups, stiffness, curves, sheets, cut or which".into()),
     };
     match coarsen::parallel::threads(2, run) {
         Ok(Ok(())) => ExitCode::SUCCESS,

@@ -43,6 +43,16 @@ pub enum ContactError {
         /// The distance that is kept.
         floor: f64,
     },
+    /// A pair in the way of held nodes.
+    #[error(
+        "held nodes cannot move on: {pair} meet at {time:.2} of the step; take smaller steps, or move them slower"
+    )]
+    Crossed {
+        /// The pair.
+        pair: Pair,
+        /// The time of the impact, from 0 to 1.
+        time: f64,
+    },
     /// More items than 32-bit numbers can count.
     #[error("{count} {what} are more than {limit}; divide the scene, or take larger cells")]
     TooMany {

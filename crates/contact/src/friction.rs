@@ -25,13 +25,15 @@ use crate::{ContactError, Shape};
 /// The velocity in m/s below which friction fades: a node at rest on a slope creeps by less than this.
 const STICK: f64 = 1e-3;
 
-/// The rotation of a solid about an axis through a point.
+/// The motion of a solid: a rotation about an axis through a point, and a drift.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spin {
     /// A point of the axis.
     pub through: [f64; 3],
     /// The axis times the rate in radians per second.
     pub rate: [f64; 3],
+    /// The velocity of that point in m/s.
+    pub drift: [f64; 3],
 }
 
 /// A node that touches the solid at the start of a step.
@@ -91,6 +93,7 @@ impl<S: Shape> Friction<S> {
     ) -> Result<Self, ContactError> {
         finite("a point of the axis of a solid", spin.through)?;
         finite("the rate of a solid", spin.rate)?;
+        finite("the velocity of a solid", spin.drift)?;
         let stiffness = positive("the stiffness of an obstacle", stiffness)?;
         if !(coefficient.is_finite() && coefficient >= 0.0) {
             let (what, range) = ("the coefficient of friction", "0 or more, and finite");
@@ -99,6 +102,11 @@ impl<S: Shape> Friction<S> {
         let h = positive("the time step", h)?;
         let pattern = Arc::new(Pattern::diagonal(nodes)?);
         Ok(Self { shape, spin, stiffness, coefficient, h, pattern, grips: Vec::new() })
+    }
+
+    /// Replaces shape and motion for the next step.
+    pub fn set_motion(&mut self, shape: S, spin: Spin) {
+        (self.shape, self.spin) = (shape, spin);
     }
 
     fn check(&self, what: &str, x: &[f64]) {
@@ -184,7 +192,7 @@ impl<S: Shape> Potential for Friction<S> {
             let gap = self.shape.distance(*x);
             if gap < 0.0 && self.coefficient > 0.0 {
                 let turned = cross(self.spin.rate, sub(*x, self.spin.through));
-                let anchor = std::array::from_fn(|k| x[k] + self.h * turned[k]);
+                let anchor = std::array::from_fn(|k| x[k] + self.h * (self.spin.drift[k] + turned[k]));
                 let force = self.coefficient * self.stiffness * -gap;
                 self.grips.push(Grip { node: node as u32, normal: self.shape.normal(*x), anchor, force });
             }

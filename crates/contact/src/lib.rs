@@ -1,12 +1,12 @@
-//! Contact by quadratic penalties: of nodes with obstacles, and of bodies and cloth with each other and with
-//! themselves.
+//! Contact of nodes with obstacles, and of bodies and cloth with each other and with themselves.
 //!
 //! [`Obstacle`] and [`BodyContact`] are energies of the gap g of each contact,
 //!
 //! > E = Σ k/2 min(g, 0)²,   ∇²E ≈ Σ k ∇g ∇gᵀ
 //!
-//! (Xian, Tong & Liu 2019, §4.6). Both implement [`Potential`](coarsen_elastic::Potential). They are added to
-//! elastic energies, and their Hessian is stored separately from the matrix. [`Friction`] acts between nodes and shapes.
+//! (Xian, Tong & Liu 2019, §4.6), [`ClothContact`] is a barrier of the distance. All implement
+//! [`Potential`](coarsen_elastic::Potential). They are added to elastic energies, and their Hessian is stored
+//! separately from the matrix. [`Friction`] acts between nodes and shapes.
 //!
 //! [`SpatialHash`] finds pairs of boxes that overlap. It does not depend on bodies. It also works for boxes
 //! of triangles and edges that are grown by a distance or swept along a step.

@@ -50,6 +50,19 @@ impl Hinge {
         inside.filter_map(hinge).collect()
     }
 
+    /// The hinges of triangles with these positions at rest.
+    pub(crate) fn checked(k: f64, triangles: &[[u32; 3]], rest: &[[f64; 3]]) -> Result<Vec<Self>, BodyError> {
+        if !(k.is_finite() && k > 0.0) {
+            let (what, range) = ("the bending stiffness", "positive and finite");
+            return Err(BodyError::Value { what, found: k, range });
+        }
+        if let Some(&found) = rest.iter().flatten().find(|v| !v.is_finite()) {
+            return Err(BodyError::Value { what: "a rest position of a hinge", found, range: "finite" });
+        }
+        crate::elements::check_corners("triangle", triangles, rest.len())?;
+        Ok(Self::all(triangles, |i| rest[i as usize], k))
+    }
+
     fn new(corners: [u32; 4], [x0, x1, x2, x3]: [[f64; 3]; 4], k: f64) -> Option<Self> {
         let edge = sub(x1, x0);
         if twice(x0, x1, x2).min(twice(x0, x1, x3)) <= 1e-6 * dot(edge, edge) {
@@ -102,18 +115,7 @@ impl Elements<Vec<Hinge>, 4> {
         held: &[bool],
         positions: &[[f64; 3]],
     ) -> Result<Self, BodyError> {
-        if !(k.is_finite() && k > 0.0) {
-            return Err(BodyError::Value {
-                what: "the bending stiffness",
-                found: k,
-                range: "positive and finite",
-            });
-        }
-        if let Some(&found) = rest.iter().flatten().find(|v| !v.is_finite()) {
-            return Err(BodyError::Value { what: "a rest position of a hinge", found, range: "finite" });
-        }
-        crate::elements::check_corners("triangle", triangles, rest.len())?;
-        let hinges = Hinge::all(triangles, |i| rest[i as usize], k);
+        let hinges = Hinge::checked(k, triangles, rest)?;
         for hinge in &hinges {
             let angle = hinge.angle(&hinge.corners.map(|i| rest[i as usize]));
             if angle > FLAT {
@@ -126,6 +128,12 @@ impl Elements<Vec<Hinge>, 4> {
 }
 
 impl Hinge {
+    /// 3 k ‖e₀‖² / (A₀ + A₁), the stiffness of the angle, for these positions at rest.
+    pub(crate) fn of_angle(&self, rest: &[[f64; 3]; 4]) -> f64 {
+        let edge = sub(rest[1], rest[0]);
+        self.scale * dot(edge, edge)
+    }
+
     /// The angle θ between the normals of both triangles at these positions at rest, by ‖Σ c_a x_a‖ = 2 ‖e₀‖
     /// sin(θ/2).
     fn angle(&self, rest: &[[f64; 3]; 4]) -> f64 {

@@ -18,6 +18,8 @@
 //! | [`baraff_witkin`](BaraffWitkin) | tetrahedra that resist stretching and shearing along three axes |
 //! | `rest` | tetrahedra at rest |
 //! | [`membrane`](Membrane), [`bending`](Bending) | cloth |
+//! | [`corotational_membrane`](CoRotationalMembrane) | cloth that is alike in all directions |
+//! | [`shell`](Shell) | bending of curved cloth, by the angles of hinges |
 //! | [`springs`](Springs) | masses and springs |
 //! | [`attachments`](Attachments) | pins that can be added and removed |
 //! | [`half_space`](HalfSpace), [`penalty`](Penalty), [`barrier`](Barrier) | contact with a plane, and its energies |
@@ -34,6 +36,7 @@ mod baraff_witkin;
 mod barrier;
 mod bending;
 mod corotational;
+mod corotational_membrane;
 mod cubic;
 mod density;
 mod elements;
@@ -50,6 +53,7 @@ mod penalty;
 mod plus;
 mod potential;
 mod rest;
+mod shell;
 mod springs;
 mod st_venant_kirchhoff;
 mod tetrahedra;
@@ -62,6 +66,7 @@ pub use baraff_witkin::{BaraffWitkin, Fibers, Fibrous};
 pub use barrier::Barrier;
 pub use bending::{Bending, Hinge};
 pub use corotational::CoRotational;
+pub use corotational_membrane::{CoRotationalMembrane, Rotated};
 pub use density::{Density, Lame, Modes};
 pub use elements::{Element, Elements, Stiffness};
 pub use error::BodyError;
@@ -76,6 +81,7 @@ pub use nodes::Nodes;
 pub use penalty::Penalty;
 pub use plus::Plus;
 pub use potential::{Curvature, Energy, Potential, Touching};
+pub use shell::{Angle, Shell};
 pub use springs::{Spring, Springs};
 pub use st_venant_kirchhoff::StVenantKirchhoff;
 pub use tetrahedra::{Solid, Tetrahedra};

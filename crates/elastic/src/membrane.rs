@@ -100,11 +100,36 @@ impl Triangle {
         Some(Self::new([p, q, r].map(|v| [dot(sub(v, p), t1), dot(sub(v, p), t2)])))
     }
 
-    /// Returns the data for (2) and its derivatives with the corners at x.
-    pub fn at(&self, fabric: Fabric, [x0, x1, x2]: &[[f64; 3]; 3]) -> Stretched {
+    /// Checks that all triangles have an area.
+    pub(crate) fn all(triangles: impl Iterator<Item = Option<Self>>) -> Result<Vec<Self>, BodyError> {
+        let good = |t: &Self| t.area > 0.0 && t.area.is_finite();
+        let checked = |(index, t): (usize, Option<Self>)| {
+            let measure = t.map_or(0.0, |t| t.area);
+            t.filter(good).ok_or(BodyError::Degenerate { what: "triangle", index, measure })
+        };
+        triangles.enumerate().map(checked).collect()
+    }
+
+    /// The columns w_u and w_v of F with the corners at x.
+    pub(crate) fn columns(&self, [x0, x1, x2]: &[[f64; 3]; 3]) -> [[f64; 3]; 2] {
         let [_, g1, g2] = self.slopes;
-        let w: [[f64; 3]; 2] =
-            [0, 1].map(|s| std::array::from_fn(|c| g1[s] * (x1[c] - x0[c]) + g2[s] * (x2[c] - x0[c]))); // (1)
+        [0, 1].map(|s| std::array::from_fn(|c| g1[s] * (x1[c] - x0[c]) + g2[s] * (x2[c] - x0[c]))) // (1)
+    }
+
+    /// For a matrix M with these columns, M g_a of each corner: the gradient of M : F.
+    pub(crate) fn spread(&self, [u, v]: &[[f64; 3]; 2]) -> [[f64; 3]; 3] {
+        self.slopes.map(|g| std::array::from_fn(|c| g[0] * u[c] + g[1] * v[c]))
+    }
+
+    /// The length at rest of the edge opposite to a corner: 2 a ‖g‖.
+    pub(crate) fn opposite(&self, corner: usize) -> f64 {
+        let [u, v] = self.slopes[corner];
+        2.0 * self.area * (u * u + v * v).sqrt()
+    }
+
+    /// Returns the data for (2) and its derivatives with the corners at x.
+    pub fn at(&self, fabric: Fabric, x: &[[f64; 3]; 3]) -> Stretched {
+        let w = self.columns(x);
         let lengths = w.map(|w| (w[0] * w[0] + w[1] * w[1] + w[2] * w[2]).sqrt());
         Stretched { triangle: *self, fabric, w, lengths }
     }
@@ -247,8 +272,6 @@ pub type Membrane = Elements<Sheet, 3>;
 pub struct Sheet {
     fabric: Fabric,
     triangles: Vec<Triangle>,
-    /// For each corner, the length at rest of the opposite edge: 2 a ‖g‖.
-    opposite: Vec<[f64; 3]>,
 }
 
 impl Elements<Sheet, 3> {
@@ -291,15 +314,7 @@ impl Elements<Sheet, 3> {
         held: &[bool],
         positions: &[[f64; 3]],
     ) -> Result<Self, BodyError> {
-        let good = |t: &Triangle| t.area > 0.0 && t.area.is_finite();
-        let checked = flat.enumerate().map(|(index, t)| {
-            let measure = t.map_or(0.0, |t| t.area);
-            t.filter(good).ok_or(BodyError::Degenerate { what: "triangle", index, measure })
-        });
-        let triangles = checked.collect::<Result<Vec<_>, _>>()?;
-        let length = |t: &Triangle| t.slopes.map(|g| 2.0 * t.area * (g[0] * g[0] + g[1] * g[1]).sqrt());
-        let opposite = triangles.iter().map(length).collect();
-        let sheet = Sheet { fabric: fabric.check()?, triangles, opposite };
+        let sheet = Sheet { triangles: Triangle::all(flat)?, fabric: fabric.check()? };
         Self::of("triangle", sheet, corners.to_vec(), held, positions)
     }
 
@@ -339,7 +354,7 @@ impl Element<3> for Sheet {
 
     /// The characteristic force is k times the total length of the edges opposite to the node.
     fn characteristic(&self, around: &mut dyn Iterator<Item = (usize, usize)>) -> f64 {
-        around.map(|(e, corner)| self.fabric.stretch * self.opposite[e][corner]).sum()
+        around.map(|(e, corner)| self.fabric.stretch * self.triangles[e].opposite(corner)).sum()
     }
 }
 

@@ -47,6 +47,11 @@ impl Crossings {
         Self { edges, triangles, cloth: count, solids }
     }
 
+    /// Moves the solids.
+    pub(crate) fn set_solids(&mut self, solids: Vec<Box<dyn Shape>>) {
+        self.solids = solids;
+    }
+
     /// The triangles of cloth and obstacle.
     pub(crate) fn triangles(&self) -> &[[u32; 3]] {
         &self.triangles

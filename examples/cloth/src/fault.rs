@@ -5,6 +5,8 @@ use coarsen::elastic::BodyError;
 use coarsen::mesh::ReadError;
 use coarsen_contact::ContactError;
 
+use crate::material::Material;
+
 /// A sheet that cannot be simulated.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SheetFault {
@@ -34,6 +36,15 @@ pub(crate) enum SheetFault {
         triangle: usize,
         /// Its area.
         area: f64,
+    },
+    /// A triangle with another orientation than the first.
+    #[error(
+        "triangle {triangle} (from 0) is inverted at rest: it is oriented otherwise than triangle 0, so the sheet \
+         overlaps itself; swap two of its corners, or move them apart"
+    )]
+    Inverted {
+        /// The triangle.
+        triangle: usize,
     },
     /// An edge of more than two triangles.
     #[error(
@@ -65,6 +76,17 @@ pub(crate) enum SceneError {
         "the scene reentrant cuts a corner out of its own sheet; leave out --mesh, or take another scene"
     )]
     Cut,
+    /// A sheet of a file in a scene that makes its own.
+    #[error("the scene twist makes its own strips; leave out --mesh, or take another scene")]
+    Strips,
+    /// A material for flat sheets.
+    #[error(
+        "--material {material:?} needs a sheet that is flat at rest; take woven, baraff-witkin or springs"
+    )]
+    Curved {
+        /// The material.
+        material: Material,
+    },
     /// Wind without a direction.
     #[error("--wind has a component {found}, but all must be finite")]
     Wind {

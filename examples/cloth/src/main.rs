@@ -1,8 +1,8 @@
 //! Simulates cloth. Copy this example to start your own.
 //!
-//! A time step minimises the sum of inertia (`step.rs`), stretching, bending and contact (`world.rs`) by
+//! A time step minimises the sum of inertia (`step.rs`), stretching and bending (`material.rs`) and contact (`world.rs`) by
 //! Newton's method with any preconditioner. Scenes (`scene.rs`) place a sheet (`sheet.rs`) among obstacles; the
-//! air moves it (`air.rs`). After each frame an independent test counts penetrations (`crossing.rs`).
+//! air moves it (`air.rs`), held vertices and solids move by a formula (`motion.rs`). After each frame an independent test counts penetrations (`crossing.rs`).
 //!
 //! *Reference* Tamstorf, Jones & McCormick 2015, "Smoothed Aggregation Multigrid for Cloth Simulation", ACM TOG
 //! 34(6):245, whose five scenes are built in.
@@ -15,6 +15,7 @@
 //! cargo run --release -p cloth -- --scene sphere --solver sa --out sphere --frames 40
 //! cargo run --release -p cloth -- --scene sphere --solver sa --out sphere --frames 60 --resume
 //! cargo run --release -p cloth -- --scene flag --wind 8 0 2 --frames 72
+//! cargo run --release -p cloth -- --scene garment --material baraff-witkin --frames 48
 //! ```
 //!
 //! The fourth command continues the third. A run writes `frames.csv`, `summary.txt`, `frame_0000.obj` and
@@ -35,6 +36,8 @@
 mod air;
 mod crossing;
 mod fault;
+mod material;
+mod motion;
 mod options;
 mod rows;
 mod scene;
@@ -59,7 +62,7 @@ use examples_common::stage::Stage;
 use fault::SceneError;
 use options::Options;
 use rows::{Row, Summary};
-use scene::Scene;
+use scene::{Scene, SceneChoice};
 use sheet::Sheet;
 use state::State;
 use step::{RATE, Stepper};
@@ -85,6 +88,8 @@ struct Simulation<'a, B: schwarz::Place<Real = f64>> {
     surface: Surface,
     stage: Stage,
     nodes: Nodes,
+    /// The positions of all nodes at the start.
+    start: Vec<[f64; 3]>,
     stepper: Option<Stepper<B>>,
 }
 
@@ -97,8 +102,9 @@ fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Ro
     let bodies = vec![fixed.crossings.triangles().to_vec()];
     let surface = Surface::new(&bodies);
     let width = usize::from(options.width);
-    let mut stage =
-        Stage::new(&scene.view, &scene.solids, vec![sheet.triangles.clone()], &fixed.positions, width);
+    let layer = sheet.triangles.len() / sheet.layers;
+    let cloths = sheet.triangles.chunks(layer).map(<[_]>::to_vec).collect();
+    let mut stage = Stage::new(&scene.view, &scene.solids, cloths, &fixed.positions, width);
     stage.add_still(&scene.still.positions, &scene.still.triangles);
     println!(
         "{} vertices, {} of them held, {} triangles, on {}",
@@ -108,13 +114,14 @@ fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Ro
         on.name()
     );
 
-    let nodes = fixed.nodes;
+    let (nodes, start) = (fixed.nodes, fixed.positions);
 
     // 2. The frames from the start or the last checkpoint, the summary and the animation.
     let Options { cloth, method, .. } = options;
     let identity = format!("{sheet:?} {scene:?} {cloth:?} {method:?} {}", on.name());
     let picture = (width > 0).then(|| stage.size());
-    let mut simulation = Simulation { on, options, sheet, scene, surface, stage, nodes, stepper: None };
+    let mut simulation =
+        Simulation { on, options, sheet, scene, surface, stage, nodes, start, stepper: None };
     Plan {
         folder: &options.out,
         identity: fingerprint(identity.as_bytes()),
@@ -128,12 +135,22 @@ fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Ro
     .run(&mut simulation)
 }
 
+/// The number of strips that are twisted, and the gap between them in m.
+const STRIPS: usize = 3;
+const STRIP_GAP: f64 = 0.01;
+
 /// The sheet of the command line.
 fn sheet(options: &Options) -> Result<Sheet, SceneError> {
     let cut = options.scene.cut();
     match &options.mesh {
         Some(_) if cut => Err(SceneError::Cut),
+        Some(_) if options.scene == SceneChoice::Twist => Err(SceneError::Strips),
+        Some(file) if options.scene == SceneChoice::Garment => Ok(Sheet::garment(file)?),
         Some(file) => Ok(Sheet::read(file)?),
+        None if options.scene == SceneChoice::Garment => Ok(Sheet::skirt(options.vertices as usize)),
+        None if options.scene == SceneChoice::Twist => {
+            Ok(Sheet::strips(f64::from(options.vertices).sqrt().round() as usize, STRIPS, STRIP_GAP))
+        }
         None => {
             // A cut sheet has a quarter less, and an odd number of vertices along a side.
             let full = f64::from(options.vertices) * if cut { 4.0 / 3.0 } else { 1.0 };
@@ -166,12 +183,19 @@ impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
 
     fn show(&self, state: &State) -> Result<(), Failure> {
         let folder = &self.options.out;
-        let x = &world::all(&self.nodes, &state.x);
+        let (motion, h) = (self.scene.motion, self.options.method.dt);
+        let time = step::last(state.frame, h) as f64 * h;
+        let mut nodes = self.nodes.clone();
+        if motion.moves() {
+            nodes.hold(&motion.held(&self.start, time));
+        }
+        let x = &world::all(&nodes, &state.x);
         let x = x.as_flattened();
         self.surface.write(folder, state.frame, self.options.format, x)?;
         if self.options.width > 0 {
             let caption = format!("t = {:.2} s", state.frame as f64 / RATE);
-            self.stage.write(folder, state.frame, x, &caption)?;
+            let solids = motion.solids(&self.scene.solids, time);
+            self.stage.write_moved(folder, state.frame, x, &solids, &caption)?;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use examples_common::arguments::{Place, at_least_one, not_negative, positive};
 use examples_common::files::Format;
 use examples_common::solver::Solver;
 
+use crate::material::Material;
 use crate::scene::SceneChoice;
 use crate::sheet::Tessellation;
 
@@ -22,7 +23,8 @@ pub(crate) struct Options {
     /// Triangles of the sheet.
     #[arg(long, value_enum, default_value_t = Tessellation::Regular)]
     pub(crate) tessellation: Tessellation,
-    /// A file with a flat sheet of triangles, instead of a generated one; its longest side is scaled to 1 m.
+    /// A file with a flat sheet of triangles, instead of a generated one; its longest side is scaled to 1 m. For the
+    /// scene garment, a garment that keeps its shape at rest; it is scaled to the height of a skirt.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["vertices", "tessellation"])]
     pub(crate) mesh: Option<PathBuf>,
     /// What the cloth is made of.
@@ -54,6 +56,9 @@ pub(crate) struct Options {
 /// The properties of the cloth and of the air.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Cloth {
+    /// Material.
+    #[arg(long, value_enum, default_value_t = Material::Woven)]
+    pub(crate) material: Material,
     /// Factor of all stiffnesses; 1 is cotton: 5000 N/m for stretching, 1000 N/m for shearing, 5e-5 N m for
     /// bending.
     #[arg(long, default_value_t = 1.0, value_parser = positive)]
@@ -92,7 +97,7 @@ pub(crate) struct Method {
     #[arg(long, value_delimiter = ',', value_name = "N,N,..", value_parser = at_least_one)]
     pub(crate) levels: Vec<usize>,
     /// Maximum number of iterations of Newton's method in a step; 1 is the linearised step.
-    #[arg(long, default_value_t = 10, value_parser = at_least_one)]
+    #[arg(long, default_value_t = 100, value_parser = at_least_one)]
     pub(crate) iterations: usize,
     /// Maximum number of iterations of a linear solve.
     #[arg(long, default_value_t = 500, value_parser = at_least_one)]

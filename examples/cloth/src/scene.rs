@@ -10,7 +10,8 @@ use coarsen::mesh::Mesh;
 use coarsen_contact::Spin;
 use examples_common::stage::{GROUND, Solid, View};
 
-use crate::sheet::Sheet;
+use crate::motion::Motion;
+use crate::sheet::{Sheet, WAIST};
 
 /// A scene by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -31,6 +32,12 @@ pub(crate) enum SceneChoice {
     Bars,
     /// A sheet that is held along one side, in the wind.
     Flag,
+    /// A sheet that falls into a funnel.
+    Funnel,
+    /// Three strips that are twisted together.
+    Twist,
+    /// A skirt, or the garment of --mesh, on hips and legs that walk on the spot.
+    Garment,
 }
 
 /// A scene.
@@ -46,6 +53,8 @@ pub(crate) struct Scene {
     pub(crate) solids: Vec<Solid>,
     /// How the solids turn; those after the list do not.
     pub(crate) spins: Vec<Spin>,
+    /// The formula of held vertices and solids.
+    pub(crate) motion: Motion,
     /// An obstacle of triangles; may be empty.
     pub(crate) still: Mesh,
     /// The velocity of the air in m/s.
@@ -57,6 +66,16 @@ pub(crate) struct Scene {
 /// The top of the box, and half its sides outside and inside.
 const TOP: f64 = 0.4;
 const SIDES: [f64; 2] = [0.3, 0.15];
+
+/// The rim and the hole of the funnel: radius and height.
+const RIM: [f64; 2] = [0.55, 0.85];
+const HOLE: [f64; 2] = [0.12, 0.4];
+
+/// The number of segments of the funnel.
+const SEGMENTS: usize = 24;
+
+/// The height of the part of a garment that the hips hold.
+const BAND: f64 = 5e-3;
 
 /// The rate at which the ball turns about the vertical axis, in radians per second.
 const TURN: f64 = 2.0;
@@ -74,7 +93,7 @@ impl SceneChoice {
 
     /// The scene for a sheet.
     pub(crate) fn scene(self, sheet: &Sheet) -> Scene {
-        let hold = |is: &dyn Fn([f64; 2]) -> bool| sheet.rest.iter().map(|&p| is(p)).collect();
+        let hold = |is: &dyn Fn([f64; 3]) -> bool| sheet.rest.iter().map(|&p| is(p)).collect();
         let least = |k: usize| sheet.rest.iter().map(|p| p[k]).fold(f64::INFINITY, f64::min) + 1e-9;
         let corners = |x: f64, high: f64| Some([[-x, 0.0, -x], [x, high, x]]);
         let view = |x: f64, high: f64, azimuth: f64, elevation: f64| View {
@@ -88,6 +107,7 @@ impl SceneChoice {
             held: vec![false; sheet.rest.len()],
             solids: vec![GROUND],
             spins: Vec::new(),
+            motion: Motion::Still,
             still: Mesh::default(),
             wind: [0.0; 3],
             view: view(0.6, 1.0, 25.0, 18.0),
@@ -101,7 +121,7 @@ impl SceneChoice {
             },
             Self::Drooping => Scene { held: hold(&|p| p[0] <= least(0) || p[1] <= least(1)), ..base },
             Self::Reentrant => Scene {
-                held: hold(&|[u, v]| u.min(v) >= 0.5 - 1e-9 && u.min(v) <= 0.5 + 1e-9),
+                held: hold(&|[u, v, _]| u.min(v) >= 0.5 - 1e-9 && u.min(v) <= 0.5 + 1e-9),
                 view: view(0.6, 1.0, 215.0, 18.0),
                 ..base
             },
@@ -127,7 +147,7 @@ impl SceneChoice {
                 Scene {
                     middle: [0.0, 0.75 + GAP, 0.0],
                     solids: vec![GROUND, ball],
-                    spins: vec![Spin::default(), Spin { through: [0.0; 3], rate: [0.0, TURN, 0.0] }],
+                    spins: vec![Spin::default(), Spin { rate: [0.0, TURN, 0.0], ..Spin::default() }],
                     view: view(0.55, 0.75, 25.0, 18.0),
                     ..base
                 }
@@ -154,6 +174,42 @@ impl SceneChoice {
                 },
                 ..base
             },
+            Self::Funnel => Scene {
+                middle: [0.03, RIM[1] + GAP, 0.02],
+                still: funnel(),
+                view: view(0.55, 0.95, 25.0, 24.0),
+                ..base
+            },
+            Self::Twist => Scene {
+                middle: [0.0, 1.0, 0.0],
+                held: hold(&|p| p[0] <= 1e-9 || p[0] >= 1.0 - 1e-9),
+                motion: Motion::Twist { through: [0.0, 1.0, 0.0], rate: 1.5 },
+                view: View {
+                    corners: Some([[-0.5, 0.7, -0.25], [0.5, 1.3, 0.25]]),
+                    azimuth: 30.0,
+                    elevation: 15.0,
+                },
+                ..base
+            },
+            Self::Garment => {
+                let top = sheet.rest.iter().map(|p| p[1]).fold(f64::NEG_INFINITY, f64::max);
+                let y = WAIST[1] - 0.05;
+                let leg = |x: f64| Solid::Capsule { from: [x, y, 0.0], to: [x, 0.1, 0.0], radius: 0.05 };
+                Scene {
+                    middle: [0.0; 3],
+                    axes: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
+                    held: sheet.rest.iter().map(|p| p[1] >= top - BAND).collect(),
+                    solids: vec![
+                        GROUND,
+                        Solid::Sphere { centre: [0.0, y, 0.0], radius: 0.12 },
+                        leg(-0.065),
+                        leg(0.065),
+                    ],
+                    motion: Motion::Walk { swing: 0.6, pace: 0.8, bob: 0.03 },
+                    view: view(0.45, 1.05, 35.0, 8.0),
+                    ..base
+                }
+            }
         }
     }
 }
@@ -174,6 +230,25 @@ fn box_with_a_hole() -> Mesh {
         let [c, d] = [number(ring + 1, k), number(ring + 1, k + 1)];
         triangles.extend([[a, c, b], [b, c, d]]);
     }
+    Mesh { positions, triangles, tetrahedra: Vec::new() }
+}
+
+/// A cone without a tip, from its rim to a hole, and a pipe below it.
+fn funnel() -> Mesh {
+    let rings = [RIM, HOLE, [HOLE[0], HOLE[1] - 0.2]];
+    let point = |&[radius, y]: &[f64; 2], k: usize| {
+        let (sin, cos) = (std::f64::consts::TAU * k as f64 / SEGMENTS as f64).sin_cos();
+        [radius * sin, y, radius * cos]
+    };
+    let positions = rings.iter().flat_map(|ring| (0..SEGMENTS).map(move |k| point(ring, k))).collect();
+    let side = |c: usize| {
+        let number = |ring: usize, k: usize| (ring * SEGMENTS + k % SEGMENTS) as u32;
+        let (ring, k) = (c / SEGMENTS, c % SEGMENTS);
+        let [a, b] = [number(ring, k), number(ring, k + 1)];
+        let [c, d] = [number(ring + 1, k), number(ring + 1, k + 1)];
+        [[a, c, b], [b, c, d]]
+    };
+    let triangles = (0..(rings.len() - 1) * SEGMENTS).flat_map(side).collect();
     Mesh { positions, triangles, tetrahedra: Vec::new() }
 }
 

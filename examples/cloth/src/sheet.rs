@@ -22,14 +22,22 @@ pub(crate) enum Tessellation {
     Irregular,
 }
 
-/// A flat sheet of cloth.
+/// One or more sheets of cloth.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sheet {
-    /// (u, v) of each vertex at rest, in m.
-    pub(crate) rest: Vec<[f64; 2]>,
+    /// (u, v, w) of each vertex at rest, in m; w is the same within a flat sheet.
+    pub(crate) rest: Vec<[f64; 3]>,
     /// The corners of each triangle.
     pub(crate) triangles: Vec<[u32; 3]>,
+    /// Whether the cloth is curved at rest, with the shape that it has in space.
+    pub(crate) curved: bool,
+    /// The number of sheets, all alike.
+    pub(crate) layers: usize,
 }
+
+/// The waist and the hem of a skirt: radius and height, in m.
+pub(crate) const WAIST: [f64; 2] = [0.14, 1.0];
+const HEM: [f64; 2] = [0.3, 0.5];
 
 impl Sheet {
     /// The unit square with n x n vertices, u varying fastest. With `cut`, the quarter with u and v above
@@ -44,7 +52,7 @@ impl Sheet {
             let fixed = k == 0 || k == n - 1 || cut && k == half;
             if irregular && !fixed { (k as f64 + shift) / (n - 1) as f64 } else { at(k) }
         };
-        let rest: Vec<_> = (0..n * n).map(|v| [shifted(v % n), shifted(v / n)]).collect();
+        let rest: Vec<_> = (0..n * n).map(|v| [shifted(v % n), shifted(v / n), 0.0]).collect();
         let length = |a: u32, b: u32| {
             let [p, q] = [a, b].map(|v| rest[v as usize]);
             (p[0] - q[0]).hypot(p[1] - q[1])
@@ -57,9 +65,69 @@ impl Sheet {
             let [a, b, c, d] =
                 [(i, j), (i + 1, j), (i, j + 1), (i + 1, j + 1)].map(|(i, j)| (j * n + i) as u32);
             let along = if irregular { length(b, c) < length(a, d) } else { (i + j).is_multiple_of(2) };
-            triangles.extend(if along { [[a, c, b], [b, c, d]] } else { [[a, d, b], [a, c, d]] });
+            triangles.extend(quad([a, b, c, d], along));
         }
-        Self { rest, triangles }.without_unused()
+        Self { rest, triangles, curved: false, layers: 1 }.without_unused()
+    }
+
+    /// `layers` strips of length 1 along u, each with n vertices along and a third across, a `gap` apart along w.
+    pub(crate) fn strips(n: usize, layers: usize, gap: f64) -> Self {
+        let (n, across) = (n.max(3), n.max(7) / 3);
+        let count = n * across;
+        let at = |v: usize| {
+            let (i, j) = (v % n, v % count / n);
+            let spacing = 1.0 / (n - 1) as f64;
+            let side = 0.5 + spacing * (j as f64 - 0.5 * (across - 1) as f64);
+            [spacing * i as f64, side, gap * (v / count) as f64]
+        };
+        let cell = |c: usize| {
+            let (layer, i, j) = (c / ((n - 1) * (across - 1)), c % (n - 1), c / (n - 1) % (across - 1));
+            let number = |i: usize, j: usize| (layer * count + j * n + i) as u32;
+            quad(
+                [number(i, j), number(i + 1, j), number(i, j + 1), number(i + 1, j + 1)],
+                (i + j).is_multiple_of(2),
+            )
+        };
+        let triangles = (0..layers * (n - 1) * (across - 1)).flat_map(cell).collect();
+        Self { rest: (0..layers * count).map(at).collect(), triangles, curved: false, layers }
+    }
+
+    /// A skirt with about this number of vertices: a cone around the y axis, from the waist to the hem.
+    pub(crate) fn skirt(vertices: usize) -> Self {
+        let rings = ((vertices as f64 / 2.5).sqrt().round() as usize).max(4);
+        let around = (vertices / rings).max(8);
+        let at = |v: usize| {
+            let down = (v / around) as f64 / (rings - 1) as f64;
+            let [radius, y] = [0, 1].map(|k| WAIST[k] + down * (HEM[k] - WAIST[k]));
+            let (sin, cos) = (std::f64::consts::TAU * (v % around) as f64 / around as f64).sin_cos();
+            [radius * sin, y, radius * cos]
+        };
+        let cell = |c: usize| {
+            let (ring, k) = (c / around, c % around);
+            let number = |ring: usize, k: usize| (ring * around + k % around) as u32;
+            quad(
+                [number(ring, k), number(ring, k + 1), number(ring + 1, k), number(ring + 1, k + 1)],
+                (ring + k).is_multiple_of(2),
+            )
+        };
+        let triangles = (0..(rings - 1) * around).flat_map(cell).collect();
+        Self { rest: (0..rings * around).map(at).collect(), triangles, curved: true, layers: 1 }
+    }
+
+    /// Reads a garment from a file, which keeps its shape at rest: as high as a skirt, with its top at the waist.
+    ///
+    /// # Errors
+    /// [`SheetFault`], which names the element that is not valid.
+    pub(crate) fn garment(file: &Path) -> Result<Self, SheetFault> {
+        let mesh = read_triangles(file)?;
+        let [low, high] = mesh.bounds();
+        let scale = (WAIST[1] - HEM[1]) / (high[1] - low[1]);
+        let middle = [0, 1, 2].map(|k| 0.5 * (low[k] + high[k]));
+        let place = |p: &[f64; 3]| {
+            [scale * (p[0] - middle[0]), WAIST[1] + scale * (p[1] - high[1]), scale * (p[2] - middle[2])]
+        };
+        let rest = mesh.positions.iter().map(place).collect();
+        Self { rest, triangles: mesh.triangles, curved: true, layers: 1 }.checked()
     }
 
     /// Reads a sheet from a file and scales its longest side to 1.
@@ -86,7 +154,7 @@ impl Sheet {
         let (mut rest, mut off) = (Vec::new(), None);
         for (vertex, p) in mesh.positions.iter().enumerate() {
             let d = sub(*p, middle);
-            rest.push([dot(d, s) + 0.5, dot(d, t) + 0.5]);
+            rest.push([dot(d, s) + 0.5, dot(d, t) + 0.5, 0.0]);
             let distance = dot(d, normal);
             if distance.abs() > FLAT {
                 off = off.or(Some(SheetFault::Curved { vertex, distance }));
@@ -94,7 +162,7 @@ impl Sheet {
         }
         match off {
             Some(fault) => Err(fault),
-            None => Self { rest, triangles: mesh.triangles }.checked(),
+            None => Self { rest, triangles: mesh.triangles, curved: false, layers: 1 }.checked(),
         }
     }
 
@@ -103,13 +171,18 @@ impl Sheet {
     /// # Errors
     /// [`SheetFault`] for the first triangle, edge or vertex that is not valid.
     pub(crate) fn checked(self) -> Result<Self, SheetFault> {
-        let at = |v: u32| self.rest[v as usize];
         for (triangle, &[a, b, c]) in self.triangles.iter().enumerate() {
-            let ([p, q], [r, s]) = (less(at(b), at(a)), less(at(c), at(a)));
-            let (area, longest) = (0.5 * (p * s - q * r).abs(), p.hypot(q).max(r.hypot(s)));
+            let (area, longest) = (self.area(triangle), self.length([a, b]).max(self.length([a, c])));
             if area.is_nan() || area <= 1e-6 * longest * longest {
                 return Err(SheetFault::Degenerate { triangle, area });
             }
+        }
+        // In a flat sheet, a triangle with another orientation lies over its neighbour.
+        let up = |t: &[u32; 3]| self.normal(t)[2] > 0.0;
+        if !self.curved
+            && let Some(triangle) = self.triangles.iter().position(|t| up(t) != up(&self.triangles[0]))
+        {
+            return Err(SheetFault::Inverted { triangle });
         }
         let sides = edges_with_triangles(&self.triangles);
         for same in sides.chunk_by(|a, b| a.0 == b.0) {
@@ -138,28 +211,50 @@ impl Sheet {
 
     /// The lengths of the shortest and the longest edge at rest.
     pub(crate) fn edges(&self) -> [f64; 2] {
-        let length = |([a, b], _): &([u32; 2], usize)| {
-            let [p, q] = less(self.rest[*b as usize], self.rest[*a as usize]);
-            p.hypot(q)
-        };
         let ends = [f64::INFINITY, 0.0];
-        let lengths = edges_with_triangles(&self.triangles);
-        lengths.iter().map(length).fold(ends, |[low, high], l| [low.min(l), high.max(l)])
+        let lengths = self.sides();
+        lengths
+            .iter()
+            .map(|(ends, _)| self.length(*ends))
+            .fold(ends, |[low, high], l| [low.min(l), high.max(l)])
+    }
+
+    /// Each side of each triangle, with the triangle, sorted by ends.
+    pub(crate) fn sides(&self) -> Vec<([u32; 2], usize)> {
+        edges_with_triangles(&self.triangles)
+    }
+
+    /// The distance of two vertices at rest.
+    pub(crate) fn length(&self, ends: [u32; 2]) -> f64 {
+        let [p, q] = ends.map(|v| self.rest[v as usize]);
+        dot(sub(q, p), sub(q, p)).sqrt()
+    }
+
+    /// The area of a triangle at rest.
+    pub(crate) fn area(&self, triangle: usize) -> f64 {
+        let n = self.normal(&self.triangles[triangle]);
+        0.5 * dot(n, n).sqrt()
+    }
+
+    fn normal(&self, t: &[u32; 3]) -> [f64; 3] {
+        let [a, b, c] = t.map(|v| self.rest[v as usize]);
+        cross(sub(b, a), sub(c, a))
     }
 
     fn without_unused(self) -> Self {
-        let positions = self.rest.iter().map(|&[u, v]| [u, v, 0.0]).collect();
-        let mesh = Mesh { positions, triangles: self.triangles, tetrahedra: Vec::new() }.without_unused();
-        Self { rest: mesh.positions.iter().map(|&[u, v, _]| [u, v]).collect(), triangles: mesh.triangles }
+        let mesh = Mesh { positions: self.rest, triangles: self.triangles, tetrahedra: Vec::new() };
+        let Mesh { positions: rest, triangles, .. } = mesh.without_unused();
+        Self { rest, triangles, ..self }
     }
+}
+
+/// Two triangles of a cell with these corners, cut from the second to the third or the other way.
+fn quad([a, b, c, d]: [u32; 4], along: bool) -> [[u32; 3]; 2] {
+    if along { [[a, c, b], [b, c, d]] } else { [[a, d, b], [a, c, d]] }
 }
 
 /// The largest distance of a vertex of a file from the plane of the sheet, in units of its longest side.
 const FLAT: f64 = 1e-3;
-
-fn less(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
-    [a[0] - b[0], a[1] - b[1]]
-}
 
 fn normal(mesh: &Mesh, t: &[u32; 3]) -> [f64; 3] {
     let [a, b, c] = t.map(|v| mesh.positions[v as usize]);
@@ -181,13 +276,9 @@ pub(crate) fn edges_with_triangles(triangles: &[[u32; 3]]) -> Vec<([u32; 2], usi
 mod tests {
     use super::*;
 
+    /// All triangles have the same orientation.
     fn area(sheet: &Sheet) -> f64 {
-        let half = |t: &[u32; 3]| {
-            let [a, b, c] = t.map(|v| sheet.rest[v as usize]);
-            let ([p, q], [r, s]) = (less(b, a), less(c, a));
-            0.5 * (r * q - p * s) // all triangles have the same orientation
-        };
-        sheet.triangles.iter().map(half).sum()
+        sheet.triangles.iter().map(|t| -0.5 * sheet.normal(t)[2]).sum()
     }
 
     #[test]
@@ -205,18 +296,40 @@ mod tests {
         assert!((low - 0.1).abs() < 1e-12 && (high - 0.02_f64.sqrt()).abs() < 1e-12);
     }
 
+    /// A skirt has the area of its cone, up to its corners; strips have theirs, and are apart.
+    #[test]
+    fn skirts_and_strips() {
+        let skirt = Sheet::skirt(2500).checked().unwrap();
+        let area: f64 = (0..skirt.triangles.len()).map(|t| skirt.area(t)).sum();
+        let slant = (0.5_f64.powi(2) + 0.16_f64.powi(2)).sqrt();
+        let cone = std::f64::consts::PI * (WAIST[0] + HEM[0]) * slant;
+        assert!((0.99..1.0).contains(&(area / cone)), "{area} of {cone}");
+        assert_eq!(skirt.boundary().iter().filter(|on| **on).count(), 2 * (skirt.rest.len() / 32));
+        let strips = Sheet::strips(31, 3, 0.01).checked().unwrap();
+        assert!((area_of(&strips) - 3.0 * 0.3).abs() < 1e-12, "{}", area_of(&strips));
+        assert_eq!(strips.rest.len(), 3 * 31 * 10);
+    }
+
+    fn area_of(sheet: &Sheet) -> f64 {
+        (0..sheet.triangles.len()).map(|t| sheet.area(t)).sum()
+    }
+
     #[test]
     fn faults_are_named() {
-        let rest = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, -1.0], [2.0, 0.0]];
+        let flat = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, -1.0], [2.0, 0.0]];
+        let rest = flat.map(|[u, v]| [u, v, 0.0]);
         let of = |triangles: &[[u32; 3]]| {
             let used = triangles.as_flattened().iter().max().map_or(0, |v| *v as usize + 1);
-            Sheet { rest: rest[..used].to_vec(), triangles: triangles.to_vec() }.checked()
+            Sheet { rest: rest[..used].to_vec(), triangles: triangles.to_vec(), curved: false, layers: 1 }
+                .checked()
         };
         assert!(of(&[[0, 1, 2], [1, 3, 2]]).is_ok());
-        let fault = of(&[[0, 1, 2], [1, 0, 3], [0, 1, 4]]).unwrap_err();
+        let fault = of(&[[0, 1, 2], [1, 0, 4], [0, 1, 3]]).unwrap_err();
         assert!(matches!(fault, SheetFault::Manifold { ends: [0, 1], .. }), "{fault}");
         let fault = of(&[[0, 1, 2], [0, 1, 5]]).unwrap_err();
         assert!(matches!(fault, SheetFault::Degenerate { triangle: 1, .. }), "{fault}");
+        let fault = of(&[[0, 1, 2], [2, 1, 0]]).unwrap_err();
+        assert!(matches!(fault, SheetFault::Inverted { triangle: 1 }), "{fault}");
         let fault = of(&[[0, 1, 3]]).unwrap_err();
         assert!(matches!(fault, SheetFault::Loose { vertex: 2 }), "{fault}");
     }

@@ -36,7 +36,7 @@ impl State {
                 momentum[k] += m * v[k];
             }
         }
-        let elastic = forces.first.energy(&self.x).value;
+        let elastic = forces.first.energy(&self.x).value + forces.second.first.energy(&self.x).value;
         Row {
             frame: self.frame,
             energy: elastic + (kinetic - height),

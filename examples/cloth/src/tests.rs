@@ -10,6 +10,8 @@ use examples_common::files::CheckpointError;
 use examples_common::solver::Solver;
 
 use crate::fault::{SceneError, SheetFault};
+use crate::material::Material;
+use crate::motion::Motion;
 use crate::options::Options;
 use crate::rows::Row;
 use crate::run;
@@ -112,6 +114,42 @@ fn held_vertices_stay() {
     }
 }
 
+/// Every material droops, keeps its energy, and is refused where it has no rest shape.
+#[test]
+fn every_material_hangs() {
+    for material in Material::value_variants() {
+        let folder = Folder::new(&format!("material-{}", name(material)));
+        let of = ["--material", &name(material), "--dt", "0.01"];
+        let rows = folder.run(&[&of[..], &["--scene", "drooping", "--frames", "4"]].concat()).unwrap();
+        check_balance(&rows, 1e-3);
+        assert!(rows.iter().all(|row| row.converged == row.steps), "{material:?}");
+        let drop = distance(&folder.surface(0), &folder.surface(4));
+        assert!((0.05..0.15).contains(&drop), "{material:?}: {drop}");
+        let garment = folder.run(&[&of[..], &["--scene", "garment", "--frames", "1"]].concat());
+        match (material, garment) {
+            (Material::Corotational | Material::Shell, Err(error)) => {
+                assert!(matches!(error.downcast_ref(), Some(SceneError::Curved { .. })), "{error}");
+            }
+            (_, rows) => assert_eq!(rows.unwrap()[1].penetrations, 0),
+        }
+    }
+}
+
+/// The waist of a skirt follows the hips, and legs push the rest.
+#[test]
+fn skirts_walk() {
+    let folder = Folder::new("walk");
+    let rows =
+        folder.run(&["--scene", "garment", "--vertices", "200", "--frames", "14", "--dt", "0.01"]).unwrap();
+    assert!(rows.iter().all(|row| row.penetrations == 0 && row.converged == row.steps));
+    assert!(rows.iter().any(|row| row.contacts > 0));
+    let (start, time) = (folder.surface(0), 33.0 * 0.01); // the last step before 8/24 s
+    let walk = Motion::Walk { swing: 0.6, pace: 0.8, bob: 0.03 };
+    let (expected, found) = (walk.held(&start, time), folder.surface(8));
+    let held = start.iter().position(|p| p[1] < 0.99).unwrap();
+    assert!(distance(&expected[..held], &found[..held]) < 1e-9 && expected[0][1] < start[0][1] - 5e-3);
+}
+
 #[test]
 fn the_wind_does_work() {
     let folder = Folder::new("wind");
@@ -184,7 +222,7 @@ fn threads_do_not_change_bits() {
 /// the checkpoint.
 #[test]
 fn a_run_continues_to_the_same_bits() {
-    for scene in ["sphere", "flag"] {
+    for scene in ["sphere", "flag", "garment"] {
         let [at_once, pieces] = ["at-once", "pieces"].map(|name| Folder::new(&format!("{scene}-{name}")));
         let fixed = ["--scene", scene, "--checkpoint", "2", "--width", "32", "--dt", "0.006"];
         let run = |folder: &Folder, more: &[&str]| folder.run(&[&fixed[..], more].concat()).unwrap();
@@ -227,6 +265,8 @@ fn sheets_come_from_files() {
     let error = run(&write("curved.obj", 0.3), "drooping").unwrap_err();
     let curved = matches!(error.downcast_ref(), Some(SceneError::Sheet(SheetFault::Curved { .. })));
     assert!(curved, "{error}");
+    let error = run(&write("flat.obj", 0.0), "twist").unwrap_err();
+    assert!(matches!(error.downcast_ref(), Some(SceneError::Strips)), "{error}");
     let error = run(&write("flat.obj", 0.0), "reentrant").unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(SceneError::Cut)), "{error}");
 }

@@ -1,11 +1,15 @@
 //! Nodes, masses and potentials of a scene.
 
-use coarsen::elastic::{Bending, Fabric, Membrane, Nodes, Plus, Potential, Total};
-use coarsen_contact::{ClothContact, ContactError, Friction, Obstacle, Shape};
+use coarsen::elastic::{Fabric, Nodes, Plus, Total};
+use coarsen::mesh::vector::cross;
+use coarsen_contact::{ClothContact, ContactError, Friction, Obstacle, Shape, Spin};
+use examples_common::stage::Solid;
 
 use crate::air::Air;
 use crate::crossing::{Crossing, Crossings};
 use crate::fault::SceneError;
+use crate::material::{Cut, Woven};
+use crate::motion::Motion;
 use crate::options::Options;
 use crate::rows::Row;
 use crate::scene::Scene;
@@ -18,8 +22,9 @@ const COTTON: Fabric = Fabric { stretch: 5e3, coupling: 0.0, shear: 1e3 };
 /// Its bending stiffness, N m.
 const BENDING: f64 = 5e-5;
 
-/// The stiffness of a contact, in units of the stretching stiffness.
-const CONTACT: f64 = 2.0;
+/// The stiffness of a contact, in units of the stretching stiffness. Much stiffer contact does not change the
+/// motion, but takes more iterations.
+const CONTACT: f64 = 0.06;
 
 /// The default thickness in m, and its largest share of the shortest edge.
 const THICKNESS: [f64; 2] = [2e-3, 0.25];
@@ -27,8 +32,14 @@ const THICKNESS: [f64; 2] = [2e-3, 0.25];
 /// Standard gravity in m/s².
 pub(crate) const GRAVITY: [f64; 3] = [0.0, -9.81, 0.0];
 
-/// All energies except gravity: stretching, bending and solids; contact of triangles; friction with solids.
-pub(crate) type Forces = Plus<Plus<Total<Box<dyn Potential>>, ClothContact>, Total<Friction<Box<dyn Shape>>>>;
+/// Stretching and bending, and contact of triangles.
+type Fabrics = Plus<Total<Box<dyn Woven>>, ClothContact>;
+
+/// Contact and friction with solids.
+type Solids = Plus<Total<Obstacle<Box<dyn Shape>>>, Total<Friction<Box<dyn Shape>>>>;
+
+/// All energies except gravity.
+pub(crate) type Forces = Plus<Fabrics, Solids>;
 
 /// A scene to be simulated.
 pub(crate) struct World {
@@ -46,8 +57,11 @@ pub(crate) struct Fixed {
     pub(crate) positions: Vec<[f64; 3]>,
     /// The mass of each free node, kg.
     pub(crate) masses: Vec<f64>,
-    /// The solids, grown by the thickness and by what edges cut off.
-    pub(crate) solids: Vec<Box<dyn Shape>>,
+    /// The solids at the start, by how much their contact is grown, and how they turn.
+    pub(crate) start: Vec<(Solid, f64)>,
+    pub(crate) spins: Vec<Spin>,
+    /// What moves by a formula.
+    pub(crate) motion: Motion,
     /// The forces of the air.
     pub(crate) air: Air,
     /// Finds where the cloth crosses itself or an obstacle.
@@ -61,9 +75,11 @@ impl World {
     /// [`SceneError`], which names the vertex, the obstacle or the number that is not valid.
     pub(crate) fn new(scene: &Scene, sheet: &Sheet, options: &Options) -> Result<Self, SceneError> {
         let cloth = &options.cloth;
-        let place = |&[u, v]: &[f64; 2]| -> [f64; 3] {
-            let along = |k: usize| (u - 0.5) * scene.axes[0][k] + (v - 0.5) * scene.axes[1][k];
-            std::array::from_fn(|k| scene.middle[k] + along(k))
+        // (u, v) of a flat sheet begin at its corner.
+        let ([s, t], shift) = (scene.axes, if sheet.curved { 0.0 } else { 0.5 });
+        let n = cross(s, t);
+        let place = |&[u, v, w]: &[f64; 3]| -> [f64; 3] {
+            std::array::from_fn(|k| scene.middle[k] + (u - shift) * s[k] + (v - shift) * t[k] + w * n[k])
         };
         let mut positions: Vec<[f64; 3]> = sheet.rest.iter().map(place).collect();
         positions.extend(&scene.still.positions);
@@ -77,33 +93,28 @@ impl World {
 
         let scaled = |modulus: f64| cloth.stiffness * modulus;
         let fabric = Fabric { stretch: scaled(COTTON.stretch), shear: scaled(COTTON.shear), ..COTTON };
-        let mut rest = sheet.rest.clone();
-        rest.resize(positions.len(), [0.0; 2]);
-        let flat: Vec<[f64; 3]> = rest.iter().map(|&[u, v]| [u, v, 0.0]).collect();
-        let bending =
-            Bending::new(cloth.bending * scaled(BENDING), &sheet.triangles, &flat, &held, &positions)?;
-        let membrane = Membrane::new(fabric, &sheet.triangles, &rest, &held, &positions)?;
-        let masses = membrane.masses(cloth.density);
+        let bending = cloth.bending * scaled(BENDING);
+        let cut = Cut { fabric, bending, sheet, held: &held, positions: &positions };
+        let parts = Total::new(cloth.material.parts(&cut)?)?;
+        let masses = masses(sheet, &nodes, cloth.density);
 
         let [most, share] = THICKNESS;
         let [shortest, longest] = sheet.edges();
         let thickness = cloth.thickness.unwrap_or(most.min(share * shortest));
         let stiffness = CONTACT * fabric.stretch;
-        // The pattern of bending contains that of the membrane.
-        let mut parts: Vec<Box<dyn Potential>> = vec![Box::new(bending), Box::new(membrane)];
-        let (mut solids, mut frictions) = (Vec::new(), Vec::new());
+        let (mut start, mut obstacles, mut frictions) = (Vec::new(), Vec::new(), Vec::new());
+        let spins = scene.motion.spins(&scene.solids, &scene.spins, 0.0);
         for (index, solid) in scene.solids.iter().enumerate() {
             let fault = |source| SceneError::Obstacle { index, source };
             // An edge whose ends are on a ball of radius r + s is outside of the ball of radius r.
             let sag = solid.radius().map_or(0.0, |r| longest * longest / (8.0 * r));
+            start.push((*solid, thickness + sag));
             let grown = || solid.shape(thickness + sag).map_err(fault);
-            parts.push(Box::new(Obstacle::new(nodes.free(), grown()?, stiffness).map_err(fault)?));
-            let spin = scene.spins.get(index).copied().unwrap_or_default();
-            let (free, dt) = (nodes.free(), options.method.dt);
+            obstacles.push(Obstacle::new(nodes.free(), grown()?, stiffness).map_err(fault)?);
+            let (free, dt, spin) = (nodes.free(), options.method.dt, spins[index]);
             let friction =
                 Friction::new(free, grown()?, spin, stiffness, cloth.friction, dt).map_err(fault)?;
             frictions.push(friction);
-            solids.push(grown()?);
             let bare = solid.shape(0.0).map_err(fault)?;
             if let Some(vertex) = (0..sheet.rest.len()).find(|&i| bare.distance(positions[i]) < 0.0) {
                 let depth = -bare.distance(positions[vertex]);
@@ -124,24 +135,90 @@ impl World {
             return Err(SceneError::Crossing { edge: *edge, triangle: *triangle });
         }
         let contact = ClothContact::new(crossings.triangles(), &held, &positions, thickness, stiffness)?;
-        let forces = Plus::new(Plus::new(Total::new(parts)?, contact)?, Total::new(frictions)?)?;
-        Ok(Self { fixed: Fixed { nodes, positions, masses, solids, air, crossings }, forces })
+        let solids = Plus::new(Total::new(obstacles)?, Total::new(frictions)?)?;
+        let forces = Plus::new(Plus::new(parts, contact)?, solids)?;
+        let (spins, motion) = (scene.spins.clone(), scene.motion);
+        Ok(Self { fixed: Fixed { nodes, positions, masses, start, spins, motion, air, crossings }, forces })
     }
 }
 
 impl Fixed {
+    /// The solids at a time, each grown as its contact is, or bare.
+    ///
+    /// # Errors
+    /// [`ContactError`] for a solid that is not valid.
+    pub(crate) fn shapes(&self, time: f64, grown: bool) -> Result<Vec<Box<dyn Shape>>, ContactError> {
+        let start: Vec<Solid> = self.start.iter().map(|(solid, _)| *solid).collect();
+        let moved = self.motion.solids(&start, time);
+        moved
+            .iter()
+            .zip(&self.start)
+            .map(|(solid, (_, skin))| solid.shape(if grown { *skin } else { 0.0 }))
+            .collect()
+    }
+
+    /// How the solids move at a time.
+    pub(crate) fn spins(&self, time: f64) -> Vec<Spin> {
+        let start: Vec<Solid> = self.start.iter().map(|(solid, _)| *solid).collect();
+        self.motion.spins(&start, &self.spins, time)
+    }
+
+    /// Moves held vertices and solids to where they are at a time; `forces` follows. Contact of triangles is not
+    /// looked at: this is for the start of a run.
+    ///
+    /// # Errors
+    /// [`ContactError`] for a solid that is not valid.
+    pub(crate) fn move_to(&mut self, forces: &mut Forces, time: f64) -> Result<(), ContactError> {
+        if self.motion.moves() {
+            let held = self.motion.held(&self.positions, time);
+            forces.first.second.hold(&held);
+            self.follow(forces, &held, time)?;
+        }
+        Ok(())
+    }
+
+    /// Moves all but contact of triangles.
+    ///
+    /// # Errors
+    /// [`ContactError`] for a solid that is not valid.
+    pub(crate) fn follow(
+        &mut self,
+        forces: &mut Forces,
+        held: &[[f64; 3]],
+        time: f64,
+    ) -> Result<(), ContactError> {
+        self.nodes.hold(held);
+        forces.first.first.parts_mut().iter_mut().for_each(|part| part.hold(held));
+        let obstacles = forces.second.first.parts_mut();
+        obstacles.iter_mut().zip(self.shapes(time, true)?).for_each(|(part, shape)| part.set_shape(shape));
+        self.crossings.set_solids(self.shapes(time, false)?);
+        Ok(())
+    }
+
     /// The row of a state, without steps, iterations and times.
     ///
     /// # Errors
     /// [`ContactError`] if contacts cannot be detected, because a position is not finite or far away.
     pub(crate) fn row(&self, forces: &mut Forces, state: &State) -> Result<Row, ContactError> {
         let points = state.x.as_chunks().0;
-        let touches = |p: &&[f64; 3]| self.solids.iter().any(|solid| solid.distance(**p) < 0.0);
-        let pairs = forces.first.second.detect(&state.x)?.len();
-        let contacts = pairs + points.iter().filter(touches).count();
+        let obstacles = forces.second.first.parts();
+        let touches = |p: &&[f64; 3]| obstacles.iter().any(|part| part.shape().distance(**p) < 0.0);
+        let touching = points.iter().filter(touches).count();
+        let contacts = forces.first.second.detect(&state.x)?.len() + touching;
         let penetrations = self.crossings.count(&all(&self.nodes, &state.x));
         Ok(Row { contacts, penetrations, ..state.row(forces, &self.masses) })
     }
+}
+
+/// The mass of each free node in kg: a third of each triangle at the node.
+fn masses(sheet: &Sheet, nodes: &Nodes, density: f64) -> Vec<f64> {
+    let mut masses = vec![0.0; nodes.free()];
+    for (t, corners) in sheet.triangles.iter().enumerate() {
+        for slot in corners.iter().filter_map(|&v| nodes.slot(v)) {
+            masses[slot] += density * sheet.area(t) / 3.0;
+        }
+    }
+    masses
 }
 
 /// The positions of all nodes, given those of the free nodes.

@@ -56,11 +56,7 @@ pub fn time_of_impact(
     floor: f64,
     end: f64,
 ) -> Option<f64> {
-    let mean: [f64; 3] = std::array::from_fn(|k| 0.25 * p.iter().map(|p| p[k]).sum::<f64>());
-    let p = p.map(|p| [0, 1, 2].map(|k| p[k] - mean[k]));
-    let (first, second) = p.split_at(pair.first());
-    let most = |p: &[[f64; 3]]| p.iter().map(|&p| norm(p)).fold(0.0, f64::max);
-    let speed = most(first) + most(second);
+    let (p, speed) = relative(pair, p);
     let distance_at = |t: f64| {
         let moved: [[f64; 3]; 4] = std::array::from_fn(|a| std::array::from_fn(|k| x[a][k] + t * p[a][k]));
         gap(pair, &moved).distance
@@ -101,6 +97,22 @@ pub fn time_of_impact(
         }
         _ => first,
     }
+}
+
+/// Whether a pair can come to the distance `floor` until the time 1, by the bound on its rate alone.
+pub(super) fn approaches(pair: &Pair, x: &[[f64; 3]; 4], p: &[[f64; 3]; 4], floor: f64) -> bool {
+    let start = gap(pair, x).distance - floor;
+    !(start > relative(pair, p).1)
+}
+
+/// The displacements without their mean, and l_p.
+fn relative(pair: &Pair, p: &[[f64; 3]; 4]) -> ([[f64; 3]; 4], f64) {
+    let mean: [f64; 3] = std::array::from_fn(|k| 0.25 * p.iter().map(|p| p[k]).sum::<f64>());
+    let p = p.map(|p| [0, 1, 2].map(|k| p[k] - mean[k]));
+    let (first, second) = p.split_at(pair.first());
+    let most = |p: &[[f64; 3]]| p.iter().map(|&p| norm(p)).fold(0.0, f64::max);
+    let speed = most(first) + most(second);
+    (p, speed)
 }
 
 #[cfg(test)]

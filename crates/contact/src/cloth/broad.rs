@@ -25,12 +25,13 @@ pub(super) struct Broad {
 }
 
 impl Broad {
-    /// Replaces `found` by all pairs whose boxes overlap; the box of a part contains those of its nodes, which
-    /// `of` returns.
+    /// Replaces `found` by all pairs whose boxes overlap and that `keep` accepts; the box of a part contains those of
+    /// its nodes, which `of` returns. Neighbours in a flat sheet overlap too, so `keep` should look at distances.
     pub(super) fn find(
         &mut self,
         parts: &Topology,
         of: impl Fn(u32) -> Aabb + Sync,
+        keep: impl Fn(&Pair) -> bool + Sync,
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError> {
         found.clear();
@@ -40,10 +41,10 @@ impl Broad {
         let (vertices, lines) = (parts.vertices.len(), parts.edges.len());
         let visit = |i: usize, pairs: &mut Vec<Pair>| {
             if i < vertices {
-                faces.query(&of(parts.vertices[i]), |j| pairs.extend(parts.vertex_face(i, j)));
+                faces.query(&of(parts.vertices[i]), |j| pairs.extend(parts.vertex_face(i, j).filter(&keep)));
             } else {
                 let i = i - vertices;
-                edges.query(edges.get(i as u32), |j| pairs.extend(parts.edge_edge(i, j)));
+                edges.query(edges.get(i as u32), |j| pairs.extend(parts.edge_edge(i, j).filter(&keep)));
             }
         };
         let count = vertices + lines;

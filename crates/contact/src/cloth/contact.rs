@@ -5,27 +5,31 @@
 //! | δ | `thickness` | contact begins at this distance |
 //! | d, n, w | [`Touch`] | the distance of a pair, its direction, and the weights of the nearest points |
 //! | m | `share` | 1; for two edges that are nearly parallel down to 0 |
-//! | k | `stiffness` | stiffness of the penalty |
+//! | k | `stiffness` | stiffness of the barrier, N/m |
+//! | φ | [`Barrier`] | −k (δ − d)² ln(d/δ) for d < δ |
 //!
-//! > E = Σ m k/2 (δ − d)²,  ∂E/∂x_a = −m k (δ − d) w_a n + k/2 (δ − d)² ∂m/∂x_a,  H_ab = m k w_a w_b n nᵀ    (1)
+//! > E = Σ m φ(d),  ∂E/∂x_a = m φ' w_a n + φ ∂m/∂x_a,  H_ab = m φ'' w_a w_b n nᵀ    (1)
 //!
 //! Repulsion springs in the implicit system: Baraff & Witkin 1998, §6; Tamstorf, Jones & McCormick 2015, §3;
-//! Wu, Wang & Wang 2022, §8. m: Li et al. 2020, "Incremental potential contact", ACM TOG 39(4), §4.5. The
-//! bound on steps is that of Li, Kaufman & Jiang 2021, "Codimensional incremental potential contact", with a
-//! penalty in place of their barrier.
+//! Wu, Wang & Wang 2022, §8. φ and m: Li et al. 2020, "Incremental potential contact", ACM TOG 39(4), Eq. 6 and
+//! §4.5. The bound on steps is that of Li, Kaufman & Jiang 2021, "Codimensional incremental potential contact".
+//!
+//! A spring that begins with its full stiffness at δ makes Newton's method switch pairs on and off: the force has a
+//! kink where the pairs of cloth at rest are. φ is twice continuously differentiable there.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::parallel;
-use coarsen_elastic::{BodyError, Curvature, Energy, Nodes, Potential, Touching};
+use coarsen_elastic::{Barrier, BodyError, Curvature, Energy, Law, Nodes, Potential, Touching};
 use coarsen_mesh::vector::{dot, sub};
 use coarsen_sparse::{Pattern, Stencil};
 
+use super::advance::approaches;
 use super::broad::Broad;
 use super::distance::gap;
 use super::narrow::{Touch, touches};
-use super::sweep::first_impact;
+use super::sweep::{Impact, first_impact};
 use super::topology::Topology;
 use crate::error::{positive, undetected};
 use crate::shape::{norm, size};
@@ -38,6 +42,9 @@ const FLOOR: f64 = 0.1;
 /// they serve until a node has moved by it.
 const SLACK: f64 = 0.5;
 
+/// A line search may lengthen a step up to this α.
+const LONGEST: f64 = 16.0;
+
 /// The number of contacts per task of a parallel loop, and of scalar operations per contact.
 const LEAF: usize = 256;
 const WORK: usize = 60;
@@ -45,13 +52,16 @@ const WORK: usize = 60;
 /// The number of every held node in a stencil.
 const HELD: u32 = u32::MAX;
 
-/// Contact of a surface of triangles with itself, by a quadratic penalty that begins at a distance: cloth, and
-/// obstacles of triangles whose nodes are held.
+/// Contact of a surface of triangles with itself, by a barrier that begins at a distance: cloth, and obstacles of
+/// triangles whose nodes are held.
 ///
 /// Pairs are a vertex and a triangle, or two edges, without a common node. E depends on x alone: pairs are found
-/// at each x at which E is evaluated. E and its gradient are continuous, and the Hessian k n nᵀ is positive
+/// at each x at which E is evaluated. E and its gradient are continuous, and the Hessian φ'' n nᵀ is positive
 /// semidefinite, since it contains neither the turning of n nor second derivatives of m. Forces and torques of a
 /// pair add up to zero. There is no friction.
+///
+/// *Choose* k such that kδ is a few times the largest force that presses a pair together. A pair under a small
+/// force f is at δ − d = √(f δ / 3 k) and resists with the stiffness √(12 k f / δ); the force has no upper bound.
 ///
 /// *Fail-safe* [`max_step`](Potential::max_step) bounds a step such that no pair comes nearer than a tenth of
 /// the thickness; a pair that is there already comes no nearer, but may part and slide. So no pair of triangles
@@ -71,7 +81,7 @@ const HELD: u32 = u32::MAX;
 /// let mut contact = ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &[false; 6], &x, 0.3, 50.0)?;
 /// let x = x.as_flattened();
 /// assert_eq!(contact.detect(x)?.len(), 1);
-/// assert!((contact.energy(x).value - 1.0).abs() < 1e-12); // 50/2 · (0.3 − 0.1)²
+/// assert!((contact.energy(x).value - 50.0 * 0.2 * 0.2 * 3.0_f64.ln()).abs() < 1e-12); // −50 (0.3 − 0.1)² ln(0.1/0.3)
 /// let mut down = vec![0.0; 18];
 /// down[11] = -1.0; // the vertex may move by 0.07: up to 0.03, which is a tenth of 0.3
 /// let step = contact.max_step(x, &down);
@@ -80,7 +90,7 @@ const HELD: u32 = u32::MAX;
 /// ```
 pub struct ClothContact {
     thickness: f64,
-    stiffness: f64,
+    barrier: Barrier,
     nodes: Nodes,
     pattern: Arc<Pattern>,
     parts: Topology,
@@ -98,7 +108,7 @@ pub struct ClothContact {
 }
 
 impl ClothContact {
-    /// Returns the contact of a surface at rest at `positions`, with `held` nodes, a thickness in m, and a
+    /// Returns the contact of a surface at rest at `positions`, with `held` nodes, a thickness δ in m, and a
     /// stiffness k in N/m of each pair.
     ///
     /// # Errors
@@ -120,7 +130,7 @@ impl ClothContact {
         let rest = positions.to_vec();
         let mut contact = Self {
             thickness,
-            stiffness,
+            barrier: Barrier { stiffness: stiffness * thickness * thickness, reach: thickness },
             nodes,
             pattern,
             parts,
@@ -144,9 +154,30 @@ impl ClothContact {
         }
     }
 
-    /// Moves the held nodes; `positions` has one entry per node of the surface. *Panics* on another length.
+    /// Moves the held nodes without a look at what is in their way ([`carry`](Self::carry) looks); `positions` has one
+    /// entry per node of the surface. *Panics* on another length.
     pub fn hold(&mut self, positions: &[[f64; 3]]) {
         self.nodes.hold(positions);
+    }
+
+    /// Moves the held nodes to `positions` of all nodes, while free nodes move from x along d. *Panics* on wrong lengths.
+    ///
+    /// # Errors
+    /// [`ContactError::Crossed`] names the first pair that would come nearer than a tenth of the thickness, and
+    /// [`ContactError::Position`] a node that is not finite. The held nodes are then where they were.
+    pub fn carry(&mut self, x: &[f64], d: &[f64], positions: &[[f64; 3]]) -> Result<(), ContactError> {
+        self.check("carry", d);
+        self.detect(x)?;
+        let by = |node: u32| match self.nodes.slot(node) {
+            Some(_) => self.moved(node, d),
+            None => sub(positions[node as usize], self.at[node as usize]),
+        };
+        let by: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(by).collect();
+        if let Some((time, pair)) = self.sweep(&by)?.0.filter(|(time, _)| *time < 1.0) {
+            return Err(ContactError::Crossed { pair, time });
+        }
+        self.nodes.hold(positions);
+        Ok(())
     }
 
     /// The distance at which contact begins.
@@ -194,9 +225,12 @@ impl ClothContact {
         if !self.near(&at) {
             let reach = (0.5 + SLACK) * self.thickness; // half of the distance of two parts
             self.searched.clear();
+            // Until the next search a pair comes nearer by twice the slack at most.
+            let most = (1.0 + 2.0 * SLACK) * self.thickness;
             self.broad.find(
                 &self.parts,
                 |node| Aabb::of([at[node as usize]]).grown(reach),
+                |pair| gap(pair, &pair.nodes().map(|v| at[v as usize])).distance <= most,
                 &mut self.candidates,
             )?;
             self.searched.clone_from(&at);
@@ -218,13 +252,42 @@ impl ClothContact {
         self.searched.len() == at.len() && !at.iter().zip(&self.searched).any(far)
     }
 
-    fn check(&self, what: &str, x: &[f64]) {
-        assert_eq!(x.len(), 3 * self.nodes.free(), "{what}: wrong length");
+    /// The displacement of a node; 0 for a held node.
+    fn moved(&self, node: u32, d: &[f64]) -> [f64; 3] {
+        self.nodes.slot(node).map_or([0.0; 3], |slot| [d[3 * slot], d[3 * slot + 1], d[3 * slot + 2]])
     }
 
-    /// δ − d of a pair.
-    fn depth(&self, touch: &Touch) -> f64 {
-        self.thickness - touch.distance
+    /// The first impact of a motion of all nodes from the last detection, and the α up to which it was looked for.
+    fn sweep(&mut self, by: &[[f64; 3]]) -> Result<(Impact, f64), ContactError> {
+        if let Some(node) = parallel::position(by, |d| d.iter().any(|d| !d.is_finite())) {
+            return Err(ContactError::Position { node });
+        }
+        let (at, floor) = (&self.at, FLOOR * self.thickness);
+        let last = self.covered(by).min(LONGEST);
+        if last >= 1.0 {
+            return Ok((first_impact(&self.candidates, at, by, floor, last), last)); // others stay a thickness apart
+        }
+        let path = |node: u32| {
+            let (x, d) = (at[node as usize], by[node as usize]);
+            Aabb::of([x, [0, 1, 2].map(|k| x[k] + d[k])]).grown(floor)
+        };
+        let keep = |pair: &Pair| {
+            let nodes = pair.nodes().map(|v| v as usize);
+            approaches(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor)
+        };
+        self.broad.find(&self.parts, path, keep, &mut self.swept)?;
+        Ok((first_impact(&self.swept, at, by, floor, 1.0), 1.0))
+    }
+
+    /// The largest α for which the candidates contain all pairs that are near at x + α d.
+    fn covered(&self, by: &[[f64; 3]]) -> f64 {
+        let slack = SLACK * self.thickness;
+        let drift = self.at.iter().zip(&self.searched).map(|(a, b)| norm(sub(*a, *b)));
+        drift.zip(by).map(|(drift, d)| (slack - drift) / norm(*d)).fold(f64::INFINITY, f64::min)
+    }
+
+    fn check(&self, what: &str, x: &[f64]) {
+        assert_eq!(x.len(), 3 * self.nodes.free(), "{what}: wrong length");
     }
 
     fn points(&self, touch: &Touch) -> [[f64; 3]; 4] {
@@ -246,10 +309,10 @@ impl Potential for ClothContact {
             return Energy { value: f64::NAN, magnitude: f64::NAN };
         }
         let energy = |touch: &Touch| {
-            let depth = self.depth(touch);
+            let [value, slope, _] = self.barrier.at(touch.distance);
             let terms =
                 self.points(touch).iter().zip(touch.weights).map(|(x, w)| w.abs() * size(*x)).sum::<f64>();
-            self.stiffness * touch.share * Energy { value: 0.5 * depth * depth, magnitude: depth * terms } // (1)
+            touch.share * Energy { value, magnitude: slope.abs() * terms } // (1)
         };
         let leaf = |range: Range<usize>| self.found[range].iter().map(energy).sum::<Energy>();
         let count = self.found.len();
@@ -262,14 +325,14 @@ impl Potential for ClothContact {
             return g.fill(f64::NAN);
         }
         for touch in &self.found {
-            let (depth, k) = (self.depth(touch), self.stiffness);
+            let [value, slope, _] = self.barrier.at(touch.distance);
             let turning = touch.share_gradient(&self.points(touch));
             for (a, &node) in touch.pair.nodes().iter().enumerate() {
                 let Some(slot) = self.nodes.slot(node) else { continue };
                 for c in 0..3 {
-                    let along = -touch.share * depth * touch.weights[a] * touch.normal[c];
-                    let soft = turning.map_or(0.0, |turning| 0.5 * depth * depth * turning[a][c]);
-                    g[3 * slot + c] += k * (along + soft); // (1)
+                    let along = touch.share * slope * touch.weights[a] * touch.normal[c];
+                    let soft = turning.map_or(0.0, |turning| value * turning[a][c]);
+                    g[3 * slot + c] += along + soft; // (1)
                 }
             }
         }
@@ -290,7 +353,7 @@ impl Potential for ClothContact {
                 Pair::EdgeEdge { .. } => Stencil::edge_edge([a, b], w[1], [c, d], -w[3]),
             };
             let stencil = stencil.without(HELD);
-            let (n, k) = (touch.normal, self.stiffness * touch.share);
+            let (n, k) = (touch.normal, self.barrier.at(touch.distance)[2] * touch.share);
             contacts.push(stencil, n.map(|p| n.map(|q| k * p * q))); // (1)
         }
     }
@@ -299,37 +362,25 @@ impl Potential for ClothContact {
         true
     }
 
-    /// The largest α, at most 1, until which no pair comes nearer than a tenth of the thickness, or than it is at x
-    /// if that is less; ∞ if no pair does until 1.
+    /// An α until which no pair comes nearer than a tenth of the thickness, or than it is at x if that is less. It is
+    /// the largest one below 1; above, it ends where the candidates of the last search do, or at 16.
     fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
         self.check("max_step", d);
         self.blocking = None;
         if !self.look(x) {
             return f64::NAN;
         }
-        let by = |node: u32| match self.nodes.slot(node) {
-            Some(slot) => [d[3 * slot], d[3 * slot + 1], d[3 * slot + 2]],
-            None => [0.0; 3],
-        };
-        let by: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(by).collect();
-        if let Some(node) = parallel::position(&by, |d| d.iter().any(|d| !d.is_finite())) {
-            self.fault = Some(ContactError::Position { node });
-            return f64::NAN;
-        }
-        let (at, floor) = (&self.at, FLOOR * self.thickness);
-        let end: Vec<[f64; 3]> = at.iter().zip(&by).map(|(x, d)| [0, 1, 2].map(|k| x[k] + d[k])).collect();
-        let candidates = if self.near(&end) {
-            &self.candidates // other pairs stay a thickness apart
-        } else {
-            let path = |node: u32| Aabb::of([at[node as usize], end[node as usize]]).grown(floor);
-            if let Err(error) = self.broad.find(&self.parts, path, &mut self.swept) {
-                self.fault = Some(error);
-                return f64::NAN;
+        let by: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(|node| self.moved(node, d)).collect();
+        match self.sweep(&by) {
+            Ok((blocking, last)) => {
+                self.blocking = blocking;
+                blocking.map_or(last, |(t, _)| t)
             }
-            &self.swept
-        };
-        self.blocking = first_impact(candidates, at, &by, floor);
-        self.blocking.map_or(f64::INFINITY, |(t, _)| t)
+            Err(error) => {
+                self.fault = Some(error);
+                f64::NAN
+            }
+        }
     }
 
     fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {

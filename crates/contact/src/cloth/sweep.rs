@@ -16,13 +16,19 @@ const WORK: usize = 300;
 /// The first impact of a step: its time, and the pair; of equal times, the first pair.
 pub(super) type Impact = Option<(f64, Pair)>;
 
-/// Returns the first impact among candidates, whose nodes move from `at` by `by`, before the time 1.
-pub(super) fn first_impact(candidates: &[Pair], at: &[[f64; 3]], by: &[[f64; 3]], floor: f64) -> Impact {
+/// Returns the first impact among candidates, whose nodes move from `at` by `by`, before the time `last`.
+pub(super) fn first_impact(
+    candidates: &[Pair],
+    at: &[[f64; 3]],
+    by: &[[f64; 3]],
+    floor: f64,
+    last: f64,
+) -> Impact {
     let leaf = |range: Range<usize>| {
         let mut first: Impact = None;
         for pair in &candidates[range] {
             let nodes = pair.nodes().map(|v| v as usize);
-            let end = first.map_or(1.0, |(t, _)| t);
+            let end = first.map_or(last, |(t, _)| t);
             let time = time_of_impact(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor, end);
             if let Some(t) = time.filter(|t| *t < end) {
                 first = Some((t, *pair));

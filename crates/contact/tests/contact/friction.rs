@@ -6,13 +6,13 @@ use coarsen_elastic::{ImplicitEuler, Plus, Potential};
 use crate::common::{check_gradient, check_hessian};
 use crate::steps::minimize;
 
-const NONE: Spin = Spin { through: [0.0; 3], rate: [0.0; 3] };
+const NONE: Spin = Spin { through: [0.0; 3], rate: [0.0; 3], drift: [0.0; 3] };
 
 /// Nodes that slide, that stick, and that do not touch, on a ball that turns.
 #[test]
 fn derivatives_of_friction() {
     let ball = Sphere::new([0.0; 3], 1.0).unwrap();
-    let spin = Spin { through: [0.0; 3], rate: [0.0, 0.3, 0.0] };
+    let spin = Spin { rate: [0.0, 0.3, 0.0], ..NONE };
     let start = [0.9, 0.0, 0.1, 0.0, 0.95, 0.2, 0.0, 0.0, 2.0, 0.5, 0.5, 0.5];
     for slip in [1e-6, 1e-2] {
         let mut friction = Friction::new(4, ball, spin, 100.0, 0.4, 0.01).unwrap();
@@ -57,7 +57,7 @@ fn nodes_stay_on_gentle_slopes() {
 #[test]
 fn a_turning_ball_drags() {
     let ball = || Sphere::new([0.0; 3], 1.0).unwrap();
-    let spin = Spin { through: [0.0; 3], rate: [0.0, 0.0, 0.5] };
+    let spin = Spin { rate: [0.0, 0.0, 0.5], ..NONE };
     let (h, k) = (0.01, 1e4);
     let both =
         Plus::new(Obstacle::new(1, ball(), k).unwrap(), Friction::new(1, ball(), spin, k, 0.5, h).unwrap());

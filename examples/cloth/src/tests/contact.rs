@@ -1,6 +1,7 @@
 //! Contact with obstacles and of cloth with itself.
 
 use super::*;
+use crate::motion::Motion;
 use crate::scene::Scene;
 use crate::sheet::{Sheet, Tessellation};
 use crate::state::State;
@@ -15,14 +16,19 @@ fn no_scene_penetrates() {
     for (k, scene) in SceneChoice::value_variants().iter().enumerate() {
         let folder = Folder::new(&format!("scene-{}", name(scene)));
         let tessellation = ["regular", "irregular"][k % 2];
-        let fixed = ["--scene", &name(scene), "--vertices", "121", "--frames", "9", "--dt", "0.006"];
+        let fixed = ["--scene", &name(scene), "--vertices", "100", "--frames", "9", "--dt", "0.008"];
         let rows = folder.run(&[&fixed[..], &["--tessellation", tessellation]].concat()).unwrap();
-        check_balance(&rows, 2e-3);
+        // Held vertices and solids that move do work that is not counted.
+        if !matches!(scene, SceneChoice::Twist | SceneChoice::Garment) {
+            check_balance(&rows, 2e-3);
+        }
         let all = rows.iter().map(|row| row.penetrations).sum::<usize>();
         assert_eq!(all, 0, "{scene:?}");
         let touches = rows.iter().any(|row| row.contacts > 0);
-        let falls = !matches!(scene, SceneChoice::Pinned | SceneChoice::Drooping | SceneChoice::Reentrant);
-        assert!(touches || !falls || *scene == SceneChoice::Flag, "{scene:?}");
+        assert!(rows.iter().all(|row| row.converged == row.steps), "{scene:?}");
+        use SceneChoice as S;
+        let hangs = matches!(scene, S::Pinned | S::Drooping | S::Reentrant | S::Flag | S::Twist | S::Garment);
+        assert!(touches || hangs, "{scene:?}");
     }
 }
 
@@ -31,7 +37,7 @@ fn no_scene_penetrates() {
 fn sheets_fold_without_penetration() {
     for (dt, tessellation) in [("0.004", "irregular"), ("0.01", "regular")] {
         let folder = Folder::new(&format!("fold-{dt}"));
-        let fixed = ["--scene", "drop-vertical", "--vertices", "144", "--frames", "11", "--dt", dt];
+        let fixed = ["--scene", "drop-vertical", "--vertices", "121", "--frames", "11", "--dt", dt];
         let rows = folder.run(&[&fixed[..], &["--tessellation", tessellation]].concat()).unwrap();
         check_balance(&rows, 2e-3);
         assert!(rows.iter().all(|row| row.penetrations == 0), "{dt}");
@@ -45,8 +51,18 @@ fn every_solver_carries_contact() {
     let folder = Folder::new("solvers-contact");
     let mut heights = Vec::new();
     for solver in Solver::value_variants() {
-        let fixed =
-            ["--scene", "drop-horizontal", "--frames", "6", "--dt", "0.01", "--solver", &name(solver)];
+        let fixed = [
+            "--scene",
+            "drop-horizontal",
+            "--vertices",
+            "81",
+            "--frames",
+            "6",
+            "--dt",
+            "0.01",
+            "--solver",
+            &name(solver),
+        ];
         let rows = folder.run(&fixed).unwrap();
         check_balance(&rows, 2e-3);
         assert!(rows[6].contacts > 0 && rows.iter().all(|row| row.penetrations == 0), "{solver:?}");
@@ -87,6 +103,23 @@ fn steps_without_detection_fail() {
         assert!(error.downcast_ref::<Undetected>().is_some() && text.contains("node 7"), "{text}");
         assert!(state.x == before && state.frame == 0);
     }
+}
+
+/// Ends that turn by a right angle in one step would pass through the next strip: the step fails and names a pair.
+#[test]
+fn held_vertices_do_not_pass_through_cloth() {
+    let options = Options::parse_from(["cloth", "--solver", "direct", "--dt", "0.01"]);
+    let sheet = Sheet::strips(12, 3, 0.01);
+    let twist = SceneChoice::Twist.scene(&sheet);
+    let motion = Motion::Twist { through: [0.0, 1.0, 0.0], rate: 157.0 };
+    let world = World::new(&Scene { motion, ..twist }, &sheet, &options).unwrap();
+    let mut state = State::start(&world.fixed);
+    let mut stepper = Stepper::new(world, &state, &options.method, &Cpu::new()).unwrap();
+    let before = state.x.clone();
+    let error = stepper.frame(&mut state).unwrap_err();
+    let text = error.to_string();
+    assert!(error.downcast_ref::<Undetected>().is_some() && text.contains(" meet at "), "{text}");
+    assert!(state.x == before && state.frame == 0);
 }
 
 #[test]

@@ -40,6 +40,8 @@ pub struct Stage {
     drawing: Drawing,
     view: Vec<[f64; 3]>,
     still: Vec<(Patch, [u8; 3])>,
+    /// Balls and capsules.
+    rounds: Vec<Patch>,
     /// A point of the ground and its normal.
     ground: Option<[[f64; 3]; 2]>,
     lift: f64,
@@ -83,12 +85,12 @@ impl Stage {
             }
             ground = ground.or(Some([point, normal]).filter(|_| upwards));
         }
-        still.extend(rounds.into_iter().map(|patch| (patch, OBSTACLE)));
         let corner = |k: usize| [0, 1, 2].map(|axis| corners[k >> axis & 1][axis]);
         Self {
             drawing: Drawing { width, height: width * 3 / 4, samples: 2, camera, ..Drawing::default() },
             view: (0..8).map(corner).collect(),
             still,
+            rounds,
             ground,
             lift: LIFT * dot(size, size).sqrt(),
             bodies,
@@ -141,6 +143,10 @@ impl Stage {
     /// # Errors
     /// [`PictureError`] for positions that are not finite.
     pub fn frame(&self, x: &[f64], caption: &str) -> Result<Picture, PictureError> {
+        self.draw(x, &self.rounds, caption)
+    }
+
+    fn draw(&self, x: &[f64], rounds: &[Patch], caption: &str) -> Result<Picture, PictureError> {
         let positions: &[[f64; 3]] = x.as_chunks().0;
         let dropped: Vec<[f64; 3]> = self.ground.map_or(Vec::new(), |[point, normal]| {
             let drop = |p: &[f64; 3]| {
@@ -151,6 +157,7 @@ impl Stage {
         });
         let mut solids: Vec<Painted<'_>> = Vec::new();
         solids.extend(self.still.iter().map(|(patch, colour)| patch.solid(*colour)));
+        solids.extend(rounds.iter().map(|patch| patch.solid(OBSTACLE)));
         for (body, triangles) in self.bodies.iter().enumerate() {
             solids.push(Painted { positions, triangles, colour: BODIES[body % BODIES.len()] });
             if self.ground.is_some() {
@@ -168,5 +175,21 @@ impl Stage {
     /// [`PictureError`] for positions that are not finite and files that cannot be written.
     pub fn write(&self, folder: &Path, frame: usize, x: &[f64], caption: &str) -> Result<(), PictureError> {
         self.frame(x, caption)?.write_png(folder.join(name(frame, "png")))
+    }
+
+    /// As [`write`](Self::write), with balls and capsules at other places.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_moved(
+        &self,
+        folder: &Path,
+        frame: usize,
+        x: &[f64],
+        obstacles: &[Solid],
+        caption: &str,
+    ) -> Result<(), PictureError> {
+        let rounds: Vec<Patch> = obstacles.iter().filter_map(round).collect();
+        self.draw(x, &rounds, caption)?.write_png(folder.join(name(frame, "png")))
     }
 }

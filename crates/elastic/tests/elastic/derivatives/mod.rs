@@ -7,8 +7,9 @@ mod solids;
 
 use coarsen_core::{LinearOperator, Objective};
 use coarsen_elastic::{
-    Arap, BaraffWitkin, Bending, CoRotational, Curvature, Fabric, Fibers, FixedCoRotated, ImplicitEuler,
-    Lame, Membrane, NeoHookean, Potential, Spring, Springs, StVenantKirchhoff, StableNeoHookean, Tetrahedra,
+    Arap, BaraffWitkin, Bending, CoRotational, CoRotationalMembrane, Curvature, Fabric, Fibers,
+    FixedCoRotated, ImplicitEuler, Lame, Membrane, NeoHookean, Potential, Shell, Spring, Springs,
+    StVenantKirchhoff, StableNeoHookean, Tetrahedra,
 };
 use coarsen_mesh::Mesh;
 
@@ -94,12 +95,25 @@ fn cloth() {
             check("membrane in space", Membrane::in_space(fabric, &triangles, &held, &flat).unwrap(), &x);
         }
         check("bending", Bending::new(2.0, &triangles, &flat, &held, &flat).unwrap(), &x);
+        let law = Lame::plane_stress(5e3, 0.3);
+        let cloth = CoRotationalMembrane::new(law, &triangles, &rest, &held, &flat).unwrap();
+        check("co-rotational membrane", cloth, &x);
+        let curved: Vec<[f64; 3]> = flat.iter().map(|&[u, v, _]| [u, v, 0.3 * u * u + 0.2 * u * v]).collect();
+        for rest in [&flat, &curved] {
+            check("shell", Shell::new(2.0, &triangles, rest, &held, &flat).unwrap(), &x);
+        }
+        let mut at_rest = Shell::new(2.0, &triangles, &curved, &held, &curved).unwrap();
+        let free = at_rest.free(&curved);
+        assert!(at_rest.energy(&free).value < 1e-28);
     }
     let membrane = Membrane::in_space(Fabric::isotropic(1.0, 0.3), &triangles, &[false; 25], &flat).unwrap();
     assert!((membrane.masses(0.2).iter().sum::<f64>() - 0.2).abs() < 1e-14);
     let wrong = Fabric { stretch: 1.0, coupling: 2.0, shear: 1.0 };
     assert!(Membrane::in_space(wrong, &triangles, &held, &flat).is_err());
     assert!(Bending::new(0.0, &triangles, &flat, &held, &flat).is_err());
+    assert!(Shell::new(f64::NAN, &triangles, &flat, &held, &flat).is_err());
+    let wrong = Lame { mu: 1.0, lambda: -1.5 };
+    assert!(CoRotationalMembrane::new(wrong, &triangles, &rest, &held, &flat).is_err());
 }
 
 #[test]

@@ -4,8 +4,8 @@
 
 use coarsen_core::LinearOperator;
 use coarsen_elastic::{
-    Arap, CoRotational, Curvature, Density, Fabric, FixedCoRotated, ImplicitEuler, Lame, NeoHookean,
-    Potential, Spring, Springs, StVenantKirchhoff, StableNeoHookean, Tetrahedra, Triangle,
+    Arap, CoRotational, CoRotationalMembrane, Curvature, Density, Fabric, FixedCoRotated, ImplicitEuler,
+    Lame, NeoHookean, Potential, Spring, Springs, StVenantKirchhoff, StableNeoHookean, Tetrahedra, Triangle,
 };
 use coarsen_mesh::Mesh;
 
@@ -106,6 +106,23 @@ fn densities() {
     check_density("St. Venant-Kirchhoff", StVenantKirchhoff, &all);
     check_density("stable neo-Hookean", StableNeoHookean, &all);
     check_density("neo-Hookean", NeoHookean, &positive);
+}
+
+/// The columns of F: a triangle whose first corner is held at the origin, with the unit vectors as edges at rest;
+/// from stretched to compressed and turned.
+#[test]
+fn triangles() {
+    let state = |k: usize| -> Vec<f64> {
+        let noise = noise(6, k as u64 + 1);
+        let part = |e: usize| if e % 4 == 0 { 1.2 - 0.01 * k as f64 } else { 0.0 };
+        (0..6).map(|e| part(e) + 0.015 * k as f64 * noise[e]).collect()
+    };
+    let states: Vec<Vec<f64>> = (0..60).map(state).collect();
+    let (rest, held) = ([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [true, false, false]);
+    for law in [Lame::plane_stress(3.0, 0.3), Lame { mu: 1.0, lambda: -0.5 }] {
+        let cloth = CoRotationalMembrane::new(law, &[[0, 1, 2]], &rest, &held, &[[0.0; 3]; 3]).unwrap();
+        check_potential("co-rotational membrane", cloth, &states);
+    }
 }
 
 #[test]

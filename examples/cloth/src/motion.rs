@@ -1,0 +1,156 @@
+//! What moves by a formula of time: held vertices and solids.
+
+use coarsen::mesh::vector::sub;
+use coarsen_contact::Spin;
+use examples_common::stage::Solid;
+
+/// A formula for held vertices and solids. Free vertices and the vertices of obstacles have no formula.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Motion {
+    /// Nothing moves, but solids may spin.
+    #[default]
+    Still,
+    /// The ends of strips turn about the x axis through a point, one end forwards and one backwards.
+    Twist {
+        /// The point.
+        through: [f64; 3],
+        /// The rate of each end in radians per second.
+        rate: f64,
+    },
+    /// Hips bob, with all held vertices and the ball, and two legs (the last solids) swing about their upper ends.
+    Walk {
+        /// The largest angle of a leg, in radians.
+        swing: f64,
+        /// The steps of one leg per second.
+        pace: f64,
+        /// How far the hips bob.
+        bob: f64,
+    },
+}
+
+/// The time until a walk has its full swing, in seconds.
+const WARM: f64 = 0.5;
+
+/// The interval of the difference quotient for velocities of solids, in seconds.
+const TICK: f64 = 1e-6;
+
+impl Motion {
+    /// The positions of all vertices at a time, given those at the start; only those of held vertices matter.
+    pub(crate) fn held(self, start: &[[f64; 3]], time: f64) -> Vec<[f64; 3]> {
+        let place = |p: &[f64; 3]| match self {
+            Self::Still => *p,
+            Self::Twist { through, rate } => {
+                let d = sub(*p, through);
+                let (sin, cos) = (d[0].signum() * rate * time).sin_cos();
+                [p[0], through[1] + cos * d[1] - sin * d[2], through[2] + sin * d[1] + cos * d[2]]
+            }
+            Self::Walk { .. } => [p[0], p[1] + self.rise(time), p[2]],
+        };
+        start.iter().map(place).collect()
+    }
+
+    /// The solids at a time, given those at the start.
+    pub(crate) fn solids(self, start: &[Solid], time: f64) -> Vec<Solid> {
+        let Self::Walk { .. } = self else { return start.to_vec() };
+        let up = |p: [f64; 3]| [p[0], p[1] + self.rise(time), p[2]];
+        let legs = start.len().saturating_sub(2);
+        let place = |(k, solid): (usize, &Solid)| match *solid {
+            Solid::Sphere { centre, radius } => Solid::Sphere { centre: up(centre), radius },
+            Solid::Capsule { from, to, radius } => {
+                let (sin, cos) = self.angle(k - legs.min(k), time).sin_cos();
+                let d = sub(to, from);
+                let turned = [d[0], cos * d[1] - sin * d[2], sin * d[1] + cos * d[2]];
+                let to = up([0, 1, 2].map(|c| from[c] + turned[c]));
+                Solid::Capsule { from: up(from), to, radius }
+            }
+            plane => plane,
+        };
+        start.iter().enumerate().map(place).collect()
+    }
+
+    /// How the solids move at a time, given their spins at the start; those after the list do not spin.
+    pub(crate) fn spins(self, start: &[Solid], spins: &[Spin], time: f64) -> Vec<Spin> {
+        let of = |k: usize| spins.get(k).copied().unwrap_or_default();
+        let Self::Walk { .. } = self else { return (0..start.len()).map(of).collect() };
+        let legs = start.len().saturating_sub(2);
+        let rise = (self.rise(time + TICK) - self.rise(time)) / TICK;
+        let spin = |(k, solid): (usize, &Solid)| match *solid {
+            Solid::Capsule { .. } => {
+                let leg = k - legs.min(k);
+                let rate = (self.angle(leg, time + TICK) - self.angle(leg, time)) / TICK;
+                let Solid::Capsule { from, .. } = self.solids(start, time)[k] else { return of(k) };
+                Spin { through: from, rate: [rate, 0.0, 0.0], drift: [0.0, rise, 0.0] }
+            }
+            Solid::Sphere { .. } => Spin { drift: [0.0, rise, 0.0], ..of(k) },
+            Solid::Plane { .. } => of(k),
+        };
+        start.iter().enumerate().map(spin).collect()
+    }
+
+    /// Whether held vertices or solids change their place.
+    pub(crate) fn moves(self) -> bool {
+        self != Self::Still
+    }
+
+    /// The phase of a walk, which grows from 0 without a jump of the rate.
+    fn phase(self, time: f64) -> f64 {
+        let Self::Walk { pace, .. } = self else { return 0.0 };
+        std::f64::consts::TAU * pace * time
+    }
+
+    fn strength(time: f64) -> f64 {
+        let s = (time / WARM).min(1.0);
+        s * s * (3.0 - 2.0 * s)
+    }
+
+    fn rise(self, time: f64) -> f64 {
+        let Self::Walk { bob, .. } = self else { return 0.0 };
+        0.5 * bob * Self::strength(time) * ((2.0 * self.phase(time)).cos() - 1.0)
+    }
+
+    /// The angle of leg 0 or 1.
+    fn angle(self, leg: usize, time: f64) -> f64 {
+        let Self::Walk { swing, .. } = self else { return 0.0 };
+        let side = if leg == 0 { 1.0 } else { -1.0 };
+        side * swing * Self::strength(time) * self.phase(time).sin()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coarsen::mesh::vector::dot;
+
+    fn body() -> Vec<Solid> {
+        let leg = |x: f64| Solid::Capsule { from: [x, 0.9, 0.0], to: [x, 0.1, 0.0], radius: 0.05 };
+        vec![Solid::Sphere { centre: [0.0, 1.0, 0.0], radius: 0.1 }, leg(-0.1), leg(0.1)]
+    }
+
+    /// The velocity that friction gets is that of the points of the solid.
+    #[test]
+    fn spins_are_the_velocities_of_solids() {
+        let (walk, body) = (Motion::Walk { swing: 0.6, pace: 1.0, bob: 0.03 }, body());
+        let foot = |time: f64, k: usize| match walk.solids(&body, time)[k] {
+            Solid::Capsule { to, .. } => to,
+            Solid::Sphere { centre, .. } => centre,
+            Solid::Plane { point, .. } => point,
+        };
+        for (time, k) in [(0.1, 0), (0.3, 1), (0.8, 2), (1.3, 1)] {
+            let Spin { through, rate, drift } = walk.spins(&body, &[], time)[k];
+            let turned = coarsen::mesh::vector::cross(rate, sub(foot(time, k), through));
+            let moved = sub(foot(time + 1e-5, k), foot(time - 1e-5, k)).map(|d| d / 2e-5);
+            let gap = sub(moved, [0, 1, 2].map(|c| turned[c] + drift[c]));
+            assert!(dot(gap, gap).sqrt() < 1e-3, "{time} {k}: {gap:?}");
+        }
+    }
+
+    /// Both ends of a strip turn against each other, and keep their shape.
+    #[test]
+    fn ends_turn_against_each_other() {
+        let twist = Motion::Twist { through: [0.0, 1.0, 0.0], rate: 2.0 };
+        let ends = [[-0.5, 1.0, 0.1], [0.5, 1.0, 0.1]];
+        let quarter = twist.held(&ends, std::f64::consts::FRAC_PI_4);
+        assert!((quarter[1][1] - 0.9).abs() < 1e-12 && (quarter[0][1] - 1.1).abs() < 1e-12);
+        assert_eq!(Motion::Still.held(&ends, 3.0), ends);
+    }
+}
