@@ -14,13 +14,16 @@
 //! | [`preconditioner`](DistJacobi) | Jacobi and block Jacobi |
 //! | [`simulation`] | a communicator with a virtual clock; topologies; the cost of schedules |
 //! | `agree` | errors that one rank finds and all ranks return |
-//! | [`error`](CommError) | errors of communication and of distributed objects |
+//! | [`counted`](Counted) | messages, bytes and waiting time of each stage |
+//! | [`error`](CommError) | errors of communication and of distributed objects; `fault` sends them to other processes |
 
 mod agree;
 mod assembly;
 mod collectives;
 mod communicator;
+mod counted;
 mod error;
+mod fault;
 mod layout;
 mod matrix;
 mod partition;
@@ -34,6 +37,7 @@ mod wire;
 
 pub use assembly::{Entries, OwnerFill};
 pub use communicator::{Communicator, Stage, check_equal};
+pub use counted::{Counted, CountedRequest, Traffic};
 pub use error::{CommError, DistError};
 pub use layout::Layout;
 pub use matrix::{DistMatrix, GlobalRows, Spmv};
