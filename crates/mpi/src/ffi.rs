@@ -61,6 +61,17 @@ pub(crate) fn world() -> MPI_Comm {
     unsafe { RSMPI_COMM_WORLD }
 }
 
+/// The largest tag of a message. It is an attribute of the communicator of all processes only.
+pub(crate) fn largest_tag() -> i64 {
+    let _turn = turn();
+    let (mut value, mut flag) = (ptr::null_mut::<c_int>(), 0);
+    // SAFETY: the attribute is a pointer to an int, which MPI owns; both pointers are valid for writes.
+    unsafe {
+        MPI_Comm_get_attr(RSMPI_COMM_WORLD, MPI_TAG_UB as c_int, (&raw mut value).cast(), &mut flag);
+        if flag == 0 || value.is_null() { 32767 } else { i64::from(*value) }
+    }
+}
+
 /// Ends all processes of the group, and of most MPI libraries all processes that were started together.
 pub(crate) fn abort(comm: MPI_Comm, code: i32) -> ! {
     let _turn = turn();
@@ -131,17 +142,6 @@ impl Group {
         let _turn = turn();
         // SAFETY: both handles are valid.
         check(unsafe { MPI_Comm_set_errhandler(*self.comm, RSMPI_ERRORS_RETURN) })
-    }
-
-    /// The largest tag of a message.
-    pub(crate) fn largest_tag(&self) -> i64 {
-        let _turn = turn();
-        let (mut value, mut flag) = (ptr::null_mut::<c_int>(), 0);
-        // SAFETY: the attribute is a pointer to an int, which MPI owns; both pointers are valid for writes.
-        unsafe {
-            MPI_Comm_get_attr(*self.comm, MPI_TAG_UB as c_int, (&raw mut value).cast(), &mut flag);
-            if flag == 0 || value.is_null() { 32767 } else { i64::from(*value) }
-        }
     }
 
     pub(crate) fn handle(&self) -> MPI_Comm {

@@ -1,5 +1,6 @@
 //! The start and the end of MPI.
 
+use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -96,7 +97,8 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         if let Some(why) = self.at_the_end() {
-            eprintln!("rank {} aborts all ranks: {why}", self.rank.load(Ordering::Relaxed));
+            let line = format!("rank {} aborts all ranks: {why}\n", self.rank.load(Ordering::Relaxed));
+            let _ = std::io::stderr().write_all(line.as_bytes()); // in one piece, since other ranks print too
             ffi::abort(ffi::world(), FAULT);
         }
     }

@@ -4,7 +4,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use coarsen_core::{LinearOperator, Vector};
-use coarsen_distributed::{CommError, Communicator, Layout, Partition, Spmv};
+use coarsen_distributed::{CommError, Communicator, Layout, Partition, Spmv, Stage};
 use coarsen_mpi::MpiComm;
 use coarsen_problems::poisson2d;
 use mpi::traits::{Communicator as _, Destination, Source};
@@ -28,10 +28,10 @@ fn fault(role: &str) {
     comm.barrier().unwrap();
     match (role, rank) {
         ("hang", 1) => std::thread::sleep(Duration::from_secs(3600)),
-        ("hang", _) => assert!(comm.all_reduce(&mut [1.0]).is_err()),
+        ("hang", _) => wait_for(&comm, 1),
         ("kill", _) => products_until_killed(&comm),
         ("leave", 2) => (),
-        ("leave", _) => assert!(comm.all_reduce(&mut [1.0]).is_err()),
+        ("leave", _) => wait_for(&comm, 2),
         ("panic", 2) => panic!("a panic for this test"),
         ("panic", _) => assert!(comm.all_reduce(&mut [1.0]).is_err()),
         (_, _) => {
@@ -43,6 +43,12 @@ fn fault(role: &str) {
             std::thread::sleep(DEADLINE / 2); // the first rank to end aborts the others
         }
     }
+}
+
+/// Waits for a message that never comes.
+fn wait_for(comm: &MpiComm, from: usize) {
+    let request = comm.receive(from, Stage::new(1, "a stage of this test"), 8).unwrap();
+    assert!(matches!(comm.wait(request), Err(CommError::Late { deadline: DEADLINE, .. })));
 }
 
 /// Rank 1 dies in a loop of products. The others find NaN and the error in their vectors, and end the loop.
@@ -72,7 +78,7 @@ fn own() {
     let (rank, size) = (world.rank(), world.size());
     let half = world.split_by_color(mpi::topology::Color::with_value(rank % 2)).unwrap();
     let (next, before) = ((rank + 1) % size, (rank + size - 1) % size);
-    let (tag, text) = (i32::from(coarsen_distributed::Stage::RESERVED), [rank as u8; 3]);
+    let (tag, text) = (i32::from(Stage::RESERVED), [rank as u8; 3]);
     mpi::request::scope(|scope| {
         let sent = world.process_at_rank(next).immediate_send_with_tag(scope, &text[..], tag);
         for _ in 0..2 {

@@ -46,8 +46,7 @@ fn messages(comm: &MpiComm) {
     let (first, second) = (Stage::new(1, "the first stage"), Stage::new(2, "the second stage"));
     let (rank, n) = (comm.rank(), comm.size());
     if n == 1 {
-        assert!(comm.send(1, first, Vec::new()).is_err_and(|error| error.to_string().contains("rank 1")));
-        return;
+        return; // there is no other rank
     }
     let (next, before) = ((rank + 1) % n, (rank + n - 1) % n);
     let long = |rank: usize, k: usize| vec![(rank + k) as u8; k * 300_000];

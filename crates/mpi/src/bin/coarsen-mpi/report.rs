@@ -58,11 +58,9 @@ impl Ranks {
     pub(crate) fn gather<C: Communicator>(
         comm: &Counted<C>,
         a: &DistMatrix<Counted<C>>,
-        solve: Duration,
     ) -> Result<Self, CommError> {
-        let _ = solve;
         let traffic = comm.traffic();
-        let sum = |of: &dyn Fn(usize) -> f64| (0..traffic.len()).map(of).sum::<f64>();
+        let sum = |of: &dyn Fn(usize) -> f64| (0..traffic.len()).map(of).fold(0.0, |sum, v| sum + v);
         let mut bytes = Vec::new();
         let own = [a.rows().count(), a.ghosts(), a.bytes_sent()].map(|n| n as f64);
         pack(own, &mut bytes);

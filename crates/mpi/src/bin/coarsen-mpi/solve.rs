@@ -45,7 +45,7 @@ pub(crate) fn run<C: Communicator>(
     let solved = solved.map_err(Failure::Place)?;
     let solve = begun.elapsed();
 
-    let ranks = Ranks::gather(comm, &a, solve)?;
+    let ranks = Ranks::gather(comm, &a)?;
     if let Some(file) = &options.out {
         let all = x.gathered()?;
         let written = if comm.rank() == 0 { matrix_market::write_vector(file, &all) } else { Ok(()) };
