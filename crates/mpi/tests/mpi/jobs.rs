@@ -143,7 +143,9 @@ const JOBS: [Job; 14] = [
     ("a killed rank whose death MPI ignores", || {
         fault(3, &["--enable-recovery"], "kill", &["waited 1 s for rank 1 in a halo exchange", "aborts"])
     }),
-    ("a rank that ends early", || fault(3, &[], "leave", &["waited 1 s for rank 2 in a stage of this test", "aborts"])),
+    ("a rank that ends early", || {
+        fault(3, &[], "leave", &["waited 1 s for rank 2 in a stage of this test", "aborts"])
+    }),
     ("a panic", || fault(3, &[], "panic", &["a panic for this test", "aborts"])),
     ("ranks of different sizes", || {
         fault(3, &[], "cut", &["rank 0 knows it", "rank 1 knows it", "rank 2 knows it"])
