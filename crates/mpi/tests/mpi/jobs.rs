@@ -3,6 +3,10 @@
 use std::process::{Command, ExitCode, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use coarsen_matrix_market as matrix_market;
+
+use crate::common;
+
 /// The variable that tells a process what to do as a rank.
 pub(crate) const ROLE: &str = "COARSEN_MPI_ROLE";
 
@@ -127,9 +131,48 @@ fn options() {
     assert!(code == Some(4) && text.contains("iteration_limit"), "{text}");
 }
 
+/// Smoothed aggregation, every partition, and a file that is read by pieces: the same iterations as on one rank.
+fn partitions() {
+    let folder = std::env::temp_dir().join(format!("coarsen-mpi-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let problem = coarsen_problems::cloth(30, 0.01).unwrap();
+    let (matrix, points) = (folder.join("A.mtx"), folder.join("x.mtx"));
+    let (kernel, out) = (folder.join("kernel.mtx"), folder.join("solution.mtx"));
+    matrix_market::write(&matrix, &problem.matrix, matrix_market::Symmetry::Detect).unwrap();
+    let columns = |rows: usize, k: usize, at: &dyn Fn(usize, usize) -> f64| {
+        let values = (0..k).flat_map(|j| (0..rows).map(move |i| at(i, j))).collect();
+        matrix_market::Dense::new(rows, k, values).unwrap()
+    };
+    let modes = &problem.near_kernel;
+    matrix_market::write_dense(&points, &columns(900, 3, &|i, j| problem.positions[i][j])).unwrap();
+    let values = columns(2700, modes.vectors(), &|i, j| modes.row(i)[j]);
+    matrix_market::write_dense(&kernel, &values).unwrap();
+    let given = [("--coordinates", &points), ("--near-kernel", &kernel), ("--out", &out)];
+    let given: String = given.iter().map(|(option, file)| format!(" {option} {}", file.display())).collect();
+    let file = format!("solve {} --block-size 3 --precond sa{given}", matrix.display());
+    let gallery = "solve --problem cloth:30 --dt 0.01 --precond sa";
+    let mut before: Option<(usize, Vec<f64>)> = None;
+    for (ranks, partition) in [(1, "even"), (3, "even"), (3, "morton"), (3, "bisection"), (4, "bisection")] {
+        let (code, text) = command(ranks, &format!("{file} --partition {partition}"));
+        assert_eq!(code, Some(0), "{text}");
+        let x = matrix_market::read_vector(&out).unwrap();
+        let found = number_before(&text, "iterations");
+        let (one, expected) = before.get_or_insert_with(|| (found, x.clone()));
+        assert!(found <= *one + 3, "{found} iterations, {one} on one rank: {text}");
+        assert!(common::distance(&x, expected) < 1e-6, "{partition} on {ranks}");
+        let (code, text) = command(ranks, &format!("{gallery} --partition {partition}"));
+        assert!(code == Some(0) && number_before(&text, "iterations").abs_diff(found) <= 1, "{text}");
+    }
+    let (code, text) = command(2, &format!("solve {} --partition morton", matrix.display()));
+    assert!(code == Some(2) && text.contains("give --coordinates FILE"), "{text}");
+    let (code, text) = command(2, &format!("solve {} --block-size 7", matrix.display()));
+    assert!(code == Some(2) && text.contains("does not divide the 2700 unknowns"), "{text}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 type Job = (&'static str, fn());
 
-const JOBS: [Job; 14] = [
+const JOBS: [Job; 15] = [
     ("laws on 1 rank", || laws(1)),
     ("laws on 2 ranks", || laws(2)),
     ("laws on 3 ranks", || laws(3)),
@@ -152,6 +195,7 @@ const JOBS: [Job; 14] = [
     }),
     ("the command solves", solves),
     ("the command takes all options", options),
+    ("files by pieces, partitions and smoothed aggregation", partitions),
 ];
 
 /// Runs all jobs whose names contain the first argument.

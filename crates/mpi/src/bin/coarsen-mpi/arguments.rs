@@ -39,9 +39,18 @@ pub(crate) struct Solve {
     /// Right-hand side: a file, `ones`, or `random:SEED`
     #[arg(long, value_name = "FILE|ones|random:SEED", default_value = "random:1")]
     pub(crate) rhs: String,
-    /// Unknowns of a node of a file [default: detected from the pattern]
-    #[arg(long, value_name = "N", requires = "matrix", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) block_size: Option<u32>,
+    /// Unknowns of a node of a file
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) block_size: u32,
+    /// Coordinates of the nodes of a file, one row for each node
+    #[arg(long, value_name = "FILE", requires = "matrix")]
+    pub(crate) coordinates: Option<PathBuf>,
+    /// Near-kernel vectors of a file, one column for each vector
+    #[arg(long, value_name = "FILE", requires = "matrix")]
+    pub(crate) near_kernel: Option<PathBuf>,
+    /// Which nodes a rank takes
+    #[arg(long, value_enum, default_value_t = Division::Even)]
+    pub(crate) partition: Division,
     /// Solution method
     #[arg(long, value_enum, default_value_t = Method::Cg)]
     pub(crate) method: Method,
@@ -106,6 +115,19 @@ pub(crate) enum Precond {
     Jacobi,
     /// The diagonal blocks
     BlockJacobi,
+    /// Multigrid by smoothed aggregation
+    Sa,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Division {
+    /// Consecutive nodes in the given order
+    Even,
+    /// Consecutive nodes in Morton order; needs coordinates
+    Morton,
+    /// The parts of recursive coordinate bisection; needs coordinates
+    Bisection,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]

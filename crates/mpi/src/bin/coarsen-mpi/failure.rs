@@ -28,10 +28,14 @@ pub(crate) enum Failure {
     Queues { ranks: usize },
     #[error("--rhs {text}: expected a file, `ones`, or `random:SEED` with a whole number")]
     Rhs { text: String },
-    #[error("--block-size {size} does not divide the {n} unknowns; leave it out to have it detected")]
+    #[error("--block-size {size} does not divide the {n} unknowns; give the number of unknowns of a node")]
     BlockSize { size: usize, n: usize },
-    #[error("{}: expected {expected} rows (one per unknown), found {found}; the file seems to belong to another system", file.display())]
-    Rows { file: PathBuf, expected: usize, found: usize },
+    #[error("--partition {partition} needs the coordinates of the nodes; give --coordinates FILE")]
+    NoCoordinates { partition: String },
+    #[error("--product reproducible divides rows at multiples of --leaf; use --partition even or morton")]
+    Unaligned,
+    #[error("{}: expected {expected} rows ({what}), found {found}; the file seems to belong to another system", file.display())]
+    Rows { file: PathBuf, what: &'static str, expected: usize, found: usize },
     #[error(transparent)]
     Read(#[from] ReadError),
     #[error(transparent)]
@@ -56,6 +60,7 @@ impl Failure {
             Self::Start(_) | Self::Comm(_) | Self::Dist(DistError::Comm(_)) => 6,
             Self::Place(coarsen_core::Error::Ranks { .. }) => 6,
             Self::Constraints { .. } | Self::Queues { .. } | Self::Rhs { .. } | Self::BlockSize { .. } => 2,
+            Self::NoCoordinates { .. } | Self::Unaligned => 2,
             Self::Problem(ProblemError::Mesh(_) | ProblemError::Body(_) | ProblemError::Constraints(_)) => 3,
             Self::Problem(_) | Self::Write(_) | Self::File { .. } => 2,
             Self::Read(_) | Self::Rows { .. } | Self::Sparse(_) | Self::Dist(_) | Self::Place(_) => 3,

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `arguments` | the command line, with the words of `coarsen` |
 //! | `input` | the rows of this rank: a problem of the gallery or a file, and the right-hand side |
+//! | `division` | which nodes a rank takes: consecutive, in Morton order, by bisection |
 //! | `solve` | partition, matrix, preconditioner, method |
 //! | `report` | what rank 0 prints: the system, times, and a table of ranks and stages |
 //! | `failure` | errors, their exit codes, and which rank prints |
 
 mod arguments;
+mod division;
 mod failure;
 mod input;
 mod report;

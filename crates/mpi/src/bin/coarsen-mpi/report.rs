@@ -147,6 +147,9 @@ pub(crate) struct Report {
     outcome: &'static str,
     advice: &'static str,
     history: Vec<f64>,
+    /// The table of levels, as text.
+    #[serde(skip)]
+    levels: Option<String>,
     #[serde(flatten)]
     ranks: Ranks,
     version: &'static str,
@@ -159,7 +162,7 @@ impl Report {
         threads: usize,
         times: Times,
         solved: coarsen_core::Report<f64>,
-        history: Vec<f64>,
+        (history, levels): (Vec<f64>, Option<String>),
         ranks: Ranks,
     ) -> Self {
         Self {
@@ -180,6 +183,7 @@ impl Report {
             outcome: solved.outcome.name(),
             advice: solved.outcome.advice(),
             history,
+            levels,
             ranks,
             version: env!("CARGO_PKG_VERSION"),
         }
@@ -221,6 +225,9 @@ impl fmt::Display for Report {
         writeln!(f, "system    {}: {n} unknowns, {nnz} entries, {b} x {b} blocks", self.source)?;
         writeln!(f, "method    {}", name(self.method))?;
         writeln!(f, "precond   {}", name(self.precond))?;
+        for line in self.levels.iter().flat_map(|table| table.lines()) {
+            writeln!(f, "          {line}")?;
+        }
         writeln!(f, "product   {}", name(self.product))?;
         writeln!(f, "reading   {:.3} s", self.read_seconds)?;
         let ranks = count(self.ranks.ranks.len(), "rank");

@@ -9,6 +9,8 @@ use coarsen_distributed::{
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, SingleReductionCg};
 use coarsen_matrix_market as matrix_market;
 
+use coarsen_distributed_multigrid::DistMultigrid;
+
 use crate::arguments::{Method, Order, Precond, Product, Solve};
 use crate::failure::{Failure, together};
 use crate::input::Input;
@@ -31,7 +33,7 @@ pub(crate) fn run<C: Communicator>(
     let on = Partition::new(comm.clone(), input.layout.clone())?;
     let a = DistMatrix::new(&on, &on, &input.rows, mode)?;
     let b = on.vector(input.b.clone())?;
-    let mut m = preconditioner(&a, options.precond)?;
+    let (mut m, table) = preconditioner(&a, options.precond, &input)?;
     let mut x = b.like().map_err(Failure::Place)?;
     comm.barrier()?;
     let setup = begun.elapsed();
@@ -47,12 +49,12 @@ pub(crate) fn run<C: Communicator>(
 
     let ranks = Ranks::gather(comm, &a)?;
     if let Some(file) = &options.out {
-        let all = x.gathered()?;
+        let all = input.order.given(&x.gathered()?, input.layout.block());
         let written = if comm.rank() == 0 { matrix_market::write_vector(file, &all) } else { Ok(()) };
         together(comm, written.map_err(Failure::Write))?;
     }
     let times = Times { read, setup, solve };
-    Ok(Report::new(options, &input, threads, times, solved, history, ranks))
+    Ok(Report::new(options, &input, threads, times, solved, (history, table), ranks))
 }
 
 fn mode(options: &Solve, ranks: usize) -> Result<Spmv, Failure> {
@@ -70,11 +72,22 @@ fn mode(options: &Solve, ranks: usize) -> Result<Spmv, Failure> {
     })
 }
 
-fn preconditioner<C: Communicator>(a: &DistMatrix<C>, name: Precond) -> Result<Built<C>, Failure> {
+/// The preconditioner, and the table of its levels.
+fn preconditioner<C: Communicator>(
+    a: &DistMatrix<C>,
+    name: Precond,
+    input: &Input,
+) -> Result<(Built<C>, Option<String>), Failure> {
     Ok(match name {
-        Precond::None => Box::new(Identity),
-        Precond::Jacobi => Box::new(DistJacobi::new(a, 1.0)?),
-        Precond::BlockJacobi => Box::new(DistBlockJacobi::new(a, 1.0)?),
+        Precond::None => (Box::new(Identity), None),
+        Precond::Jacobi => (Box::new(DistJacobi::new(a, 1.0)?), None),
+        Precond::BlockJacobi => (Box::new(DistBlockJacobi::new(a, 1.0)?), None),
+        Precond::Sa => {
+            let hierarchy =
+                DistMultigrid::default().build(a.rows(), &input.rows, input.near_kernel.as_ref())?;
+            let table = hierarchy.to_string();
+            (Box::new(hierarchy), Some(table))
+        }
     })
 }
 
