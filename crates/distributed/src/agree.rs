@@ -4,7 +4,10 @@ use crate::{CommError, Communicator, DistError};
 
 /// Returns the value if no rank has an error. Otherwise the rank with the error returns it, and the others
 /// return [`DistError::Elsewhere`] with its text. All ranks call it.
-pub(crate) fn agree<C: Communicator, R>(comm: &C, result: Result<R, DistError>) -> Result<R, DistError> {
+///
+/// # Errors
+/// The error of any rank, and errors of communication.
+pub fn agree<C: Communicator, R>(comm: &C, result: Result<R, DistError>) -> Result<R, DistError> {
     if let Err(DistError::Comm(error)) = result {
         return Err(error.into()); // the group has stopped, so no rank can be told
     }

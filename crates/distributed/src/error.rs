@@ -89,6 +89,16 @@ pub enum CommError {
         /// The data on which they disagree.
         stage: &'static str,
     },
+    /// The library that carries the messages reports an error.
+    #[error("rank {rank} cannot exchange messages in {stage}: {reason}")]
+    Transport {
+        /// The rank that made the call.
+        rank: usize,
+        /// The stage of the communication.
+        stage: &'static str,
+        /// The text of the library.
+        reason: String,
+    },
 }
 
 /// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
@@ -107,7 +117,8 @@ impl From<CommError> for Error {
             | CommError::Lost { rank, stage, .. }
             | CommError::Length { rank, stage, .. }
             | CommError::Peer { rank, stage, .. }
-            | CommError::Disagree { rank, stage, .. } => (rank, stage),
+            | CommError::Disagree { rank, stage, .. }
+            | CommError::Transport { rank, stage, .. } => (rank, stage),
             CommError::Panicked { rank } => (rank, "a panic"),
             CommError::Threads { rank } => (rank, "the start of threads"),
         };

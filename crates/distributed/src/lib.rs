@@ -11,16 +11,21 @@
 //! | [`schedule`](Schedule) | in which order ranks exchange sub-vectors: work queues, ring, pairwise |
 //! | [`matrix`](DistMatrix) | the rows of a rank; products: blocking, pipelined, halo, reproducible |
 //! | [`assembly`](Entries) | entries that any rank sets; elements that owners compute redundantly |
+//! | [`fetch`](Partition::fetch) | data of rows of other ranks |
 //! | [`preconditioner`](DistJacobi) | Jacobi and block Jacobi |
 //! | [`simulation`] | a communicator with a virtual clock; topologies; the cost of schedules |
-//! | `agree` | errors that one rank finds and all ranks return |
-//! | [`error`](CommError) | errors of communication and of distributed objects |
+//! | [`agree`] | errors that one rank finds and all ranks return |
+//! | [`counted`](Counted) | messages, bytes and waiting time of each stage |
+//! | [`error`](CommError) | errors of communication and of distributed objects; `fault` sends them to other processes |
 
 mod agree;
 mod assembly;
 mod collectives;
 mod communicator;
+mod counted;
 mod error;
+mod fault;
+mod fetch;
 mod layout;
 mod matrix;
 mod partition;
@@ -32,8 +37,10 @@ mod thread_comm;
 mod vector;
 mod wire;
 
+pub use agree::agree;
 pub use assembly::{Entries, OwnerFill};
 pub use communicator::{Communicator, Stage, check_equal};
+pub use counted::{Counted, CountedRequest, Traffic};
 pub use error::{CommError, DistError};
 pub use layout::Layout;
 pub use matrix::{DistMatrix, GlobalRows, Spmv};

@@ -34,7 +34,6 @@ impl Lame {
         Self { lambda: young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)), mu }
     }
 
-<<<<<<< HEAD
     /// Returns the Frobenius norm of dP̂/dF̂ at F = I, the derivatives of the principal stresses by the principal
     /// stretches, 2 μ I + λ 1 1ᵀ: the characteristic stiffness ξ of a material in Pa.
     ///
@@ -47,12 +46,12 @@ impl Lame {
     pub fn at_rest(self) -> f64 {
         let (own, other) = (2.0 * self.mu + self.lambda, self.lambda);
         (3.0 * own * own + 6.0 * other * other).sqrt()
-=======
+    }
+
     /// Returns the parameters of an isotropic sheet in plane stress; `young` is Young's modulus times thickness, N/m.
     pub fn plane_stress(young: f64, poisson: f64) -> Self {
         let mu = young / (2.0 * (1.0 + poisson));
         Self { lambda: young * poisson / (1.0 - poisson * poisson), mu }
->>>>>>> c9
     }
 
     /// Checks that μ and the bulk modulus λ + 2/3 μ are positive, so that every small strain has positive

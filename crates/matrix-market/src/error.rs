@@ -268,6 +268,11 @@ pub enum Problem {
         /// The number of entries found.
         found: usize,
     },
+    /// A file that has no pieces.
+    #[error(
+        "an array or a compressed file cannot be read by pieces; decompress it (gunzip), or write it in coordinate format"
+    )]
+    NoPieces,
     /// More entries than declared.
     #[error("the size line declares {expected} entries, but more follow; correct the count, or remove them")]
     TooMany {

@@ -69,7 +69,7 @@ pub(super) fn nonzeros(dense: &Dense) -> Result<Bsr<f64>, SparseError> {
 
 impl Structure {
     /// The factor of mirrored entries; `None` if entries are not mirrored.
-    fn mirror(self) -> Option<f64> {
+    pub(super) fn mirror(self) -> Option<f64> {
         match self {
             Self::General => None,
             Self::Symmetric => Some(1.0),

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `header` | the banner and the size line, with plausibility checks of sizes |
 //! | `read` | [`Source`]: streams, batches of lines, records, with several threads |
+//! | [`read/piece`](read_piece) | one of several pieces of a file |
 //! | `number` | conversion of text to numbers, correctly rounded |
 //! | `expand` | mirrored triangles, sums of duplicates, zeros of dense matrices |
 //! | `write` | writing: complete files or none, with exact numbers |
@@ -35,7 +36,7 @@ use coarsen_sparse::Bsr;
 
 pub use self::dense::Dense;
 pub use self::error::{Problem, ReadError, WriteError};
-pub use self::read::Source;
+pub use self::read::{Piece, Source, read_piece};
 pub use self::write::{Symmetry, write, write_dense, write_vector};
 
 /// Reads a matrix from a plain or gzip file, with 1x1 blocks. Rectangular matrices are allowed.

@@ -41,4 +41,6 @@ pub use per_level::PerLevel;
 pub use plain_aggregation::PlainAggregation;
 pub use ruge_stueben::RugeStueben;
 pub use skinning::{Controlled, Coordinates, Cut, Handles, Sampling, Skinning, Weights};
-pub use smoothed_aggregation::{Modes, SmoothedAggregation, Spread, Spreading, Thresholds};
+pub use smoothed_aggregation::{
+    GhostNode, Modes, RankAggregates, SmoothedAggregation, Spread, Spreading, Thresholds,
+};

@@ -262,9 +262,11 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
                 }
             }
             (Exchange::Halo(halo), local) => {
-                let requests = halo.begin(comm, x, c)?;
+                let mut requests = halo.begin(comm, x, c)?;
                 if let Local::Parts(parts) = local {
-                    self.multiply_part(parts, self.columns.rank(), x, y, || Ok(()))?;
+                    // Some transports carry long messages only while they are called.
+                    let mut poll = || requests.iter_mut().try_for_each(|one| comm.test(one).map(drop));
+                    self.multiply_part(parts, self.columns.rank(), x, y, &mut poll)?;
                 }
                 for ((j, range), request) in halo.receives.iter().zip(requests) {
                     let data = comm.wait(request)?;

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use coarsen_core::SplitMix64;
+use coarsen_backend::conformance::ring;
+use coarsen_core::{Report, SplitMix64, Stop, Vector};
 use coarsen_distributed::{
-    Communicator, DistMatrix, GlobalRows, Layout, Partition, Schedule, Spmv, ThreadComm,
+    Communicator, DistJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition, Schedule, Spmv,
+    ThreadComm,
 };
+use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, Richardson, SingleReductionCg};
 use coarsen_problems::{cloth, elasticity3d, poisson2d};
-use coarsen_sparse::Bsr;
+use coarsen_sparse::{Bsr, assembly};
 
 /// The numbers of ranks of most tests.
 pub(crate) const RANKS: [usize; 5] = [1, 2, 3, 4, 7];
@@ -91,4 +94,62 @@ pub(crate) fn distance(x: &[f64], y: &[f64]) -> f64 {
 
 pub(crate) fn bits(x: &[f64]) -> Vec<u64> {
     x.iter().map(|v| v.to_bits()).collect()
+}
+
+/// Every Krylov method, with its name.
+pub(crate) fn methods<V: Vector<Real = f64>>(stop: Stop<f64>) -> Vec<(&'static str, Box<dyn Krylov<V>>)> {
+    let mut flexible = Gmres::new(stop);
+    flexible.flexible = true;
+    let mut damped = Richardson::new(stop);
+    damped.omega = 0.5;
+    vec![
+        ("Cg", Box::new(Cg::new(stop))),
+        ("SingleReductionCg", Box::new(SingleReductionCg::new(stop))),
+        ("FlexibleCg", Box::new(FlexibleCg::new(stop))),
+        ("Minres", Box::new(Minres::new(stop))),
+        ("Gmres", Box::new(Gmres::new(stop))),
+        ("Gmres, flexible", Box::new(flexible)),
+        ("BiCgStab", Box::new(BiCgStab::new(stop))),
+        ("Richardson", Box::new(damped)),
+    ]
+}
+
+/// Methods that accept unsymmetric matrices.
+pub(crate) const GENERAL: [&str; 4] = ["Gmres", "Gmres, flexible", "BiCgStab", "Richardson"];
+
+/// A diagonally dominant ring with distant couplings in 3x3 blocks, symmetric if asked for.
+pub(crate) fn dominant(symmetric: bool) -> Bsr<f64> {
+    let (a, nodes) = (ring(41, 3), 41);
+    if !symmetric {
+        return a;
+    }
+    let n = 3 * nodes;
+    let half: Vec<(u32, u32, f64)> = (0..n)
+        .flat_map(|i| (0..=i).map(move |j| (i, j)))
+        .map(|(i, j)| (i as u32, j as u32, 0.5 * (a.get(i, j) + a.get(j, i))))
+        .filter(|entry| entry.2 != 0.0)
+        .collect();
+    let scalar = assembly::from_half(n, &half, 1.0).unwrap();
+    let entries: Vec<_> = (0..n)
+        .flat_map(|i| scalar.row(i).map(move |(j, v)| (i as u32, j as u32, v[0])).collect::<Vec<_>>())
+        .collect();
+    assembly::from_triplets_blocked(n, n, (3, 3), &entries).unwrap()
+}
+
+/// Solves with method number `method` of [`methods`], with Jacobi.
+pub(crate) fn solve<C: Communicator>(
+    comm: C,
+    layout: &Layout,
+    a: &Bsr<f64>,
+    b: &[f64],
+    method: usize,
+    stop: Stop<f64>,
+) -> (Report<f64>, Vec<f64>) {
+    let on = Partition::new(comm, layout.clone()).unwrap();
+    let a = cut(a, &on, Spmv::default());
+    let mut m = DistJacobi::new(&a, 1.0).unwrap();
+    let b = on.part_of(b).unwrap();
+    let mut x = b.like().unwrap();
+    let mut method = methods::<DistVector<C>>(stop).swap_remove(method).1;
+    (method.solve(&a, &mut m, &b, &mut x).unwrap(), x.gathered().unwrap())
 }

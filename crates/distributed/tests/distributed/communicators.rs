@@ -4,7 +4,9 @@
 use std::time::{Duration, Instant};
 
 use coarsen_core::parallel;
-use coarsen_distributed::{CommError, Communicator, SelfComm, Stage, ThreadComm, check_equal, pack, unpack};
+use coarsen_distributed::{
+    CommError, Communicator, Counted, SelfComm, Stage, ThreadComm, check_equal, pack, unpack,
+};
 
 use crate::common::on_ranks;
 
@@ -214,4 +216,49 @@ fn numbers_survive_the_wire() {
     );
     assert_eq!(unpack::<u64>(&bytes[16..24]).collect::<Vec<_>>(), [u64::MAX]);
     assert_eq!(unpack::<f32>(&bytes[24..]).collect::<Vec<_>>(), [1.5]);
+}
+
+/// Errors keep every field on the way to another process; other bytes are no error.
+#[test]
+fn errors_survive_the_wire() {
+    let (rank, stage, deadline) = (3, "a halo exchange", Duration::from_millis(1500));
+    for error in [
+        CommError::Late { rank, from: 2, stage, deadline },
+        CommError::Lost { rank, lost: 5, stage },
+        CommError::Panicked { rank },
+        CommError::Threads { rank },
+        CommError::Length { rank, from: 1, stage, expected: 24, found: 16 },
+        CommError::Peer { rank, peer: 9, stage, size: 4 },
+        CommError::Disagree { rank, other: 4, stage },
+        CommError::Transport { rank, stage, reason: "out of memory".to_owned() },
+    ] {
+        let bytes = error.to_bytes();
+        assert_eq!(CommError::from_bytes(&bytes), Some(error));
+        assert_eq!(CommError::from_bytes(&bytes[..40]), None);
+    }
+}
+
+/// A rank counts what it sends, and waits as long as the other rank is late.
+#[test]
+fn messages_and_waiting_are_counted() {
+    let counts = on_ranks(2, |comm| {
+        let comm = Counted::new(comm);
+        if comm.rank() == 1 {
+            std::thread::sleep(Duration::from_millis(50));
+            comm.send(0, FIRST, vec![0; 5]).unwrap();
+            comm.send(0, FIRST, vec![0; 7]).unwrap();
+        } else {
+            for bytes in [5, 7] {
+                comm.wait(comm.receive(1, FIRST, bytes).unwrap()).unwrap();
+            }
+        }
+        let counted = comm.traffic();
+        comm.restart();
+        assert!(comm.traffic().is_empty());
+        counted
+    });
+    let [waiting, sending] = [0, 1].map(|rank| counts[rank][0].clone());
+    assert_eq!((sending.stage, sending.messages, sending.bytes), (FIRST.name, 2, 12));
+    assert_eq!((waiting.messages, waiting.bytes), (0, 0));
+    assert!(waiting.waited > 0.02 && sending.waited == 0.0, "{waiting:?}");
 }

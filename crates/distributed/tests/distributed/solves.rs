@@ -1,57 +1,17 @@
 //! Krylov methods run on distributed vectors unchanged. Several ranks equal one rank.
 
 use coarsen_backend::SetupError;
-use coarsen_backend::conformance::ring;
-use coarsen_core::{Class, Error, Identity, Outcome, Preconditioner, Report, Stop, Vector};
+use coarsen_core::{Class, Error, Identity, Outcome, Preconditioner, Stop, Vector};
 use coarsen_distributed::{
-    CommError, Communicator, DistBlockJacobi, DistError, DistJacobi, DistMatrix, DistVector, GlobalRows,
-    Layout, Partition, SelfComm, Spmv, ThreadComm,
+    CommError, DistBlockJacobi, DistError, DistJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition,
+    SelfComm, Spmv, ThreadComm,
 };
-use coarsen_krylov::{
-    BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected, Richardson, SingleReductionCg,
+use coarsen_krylov::{Cg, Krylov, NullSpace, Projected};
+use coarsen_sparse::assembly;
+
+use crate::common::{
+    GENERAL, LEAF, RANKS, bits, cut, distance, dominant, layouts, methods, noise, on_ranks, solve, systems,
 };
-use coarsen_sparse::{Bsr, assembly};
-
-use crate::common::{LEAF, RANKS, bits, cut, distance, layouts, noise, on_ranks, systems};
-
-fn methods<V: Vector<Real = f64>>(stop: Stop<f64>) -> Vec<(&'static str, Box<dyn Krylov<V>>)> {
-    let mut flexible = Gmres::new(stop);
-    flexible.flexible = true;
-    let mut damped = Richardson::new(stop);
-    damped.omega = 0.5;
-    vec![
-        ("Cg", Box::new(Cg::new(stop))),
-        ("SingleReductionCg", Box::new(SingleReductionCg::new(stop))),
-        ("FlexibleCg", Box::new(FlexibleCg::new(stop))),
-        ("Minres", Box::new(Minres::new(stop))),
-        ("Gmres", Box::new(Gmres::new(stop))),
-        ("Gmres, flexible", Box::new(flexible)),
-        ("BiCgStab", Box::new(BiCgStab::new(stop))),
-        ("Richardson", Box::new(damped)),
-    ]
-}
-
-/// Methods that accept unsymmetric matrices.
-const GENERAL: [&str; 4] = ["Gmres", "Gmres, flexible", "BiCgStab", "Richardson"];
-
-/// A diagonally dominant ring with distant couplings in 3x3 blocks, symmetric if asked for.
-fn dominant(symmetric: bool) -> Bsr<f64> {
-    let (a, nodes) = (ring(41, 3), 41);
-    if !symmetric {
-        return a;
-    }
-    let n = 3 * nodes;
-    let half: Vec<(u32, u32, f64)> = (0..n)
-        .flat_map(|i| (0..=i).map(move |j| (i, j)))
-        .map(|(i, j)| (i as u32, j as u32, 0.5 * (a.get(i, j) + a.get(j, i))))
-        .filter(|entry| entry.2 != 0.0)
-        .collect();
-    let scalar = assembly::from_half(n, &half, 1.0).unwrap();
-    let entries: Vec<_> = (0..n)
-        .flat_map(|i| scalar.row(i).map(move |(j, v)| (i as u32, j as u32, v[0])).collect::<Vec<_>>())
-        .collect();
-    assembly::from_triplets_blocked(n, n, (3, 3), &entries).unwrap()
-}
 
 /// Every method takes as many iterations as on one rank, up to one, and finds the same solution; reports are
 /// equal on all ranks.
@@ -79,23 +39,6 @@ fn krylov_methods_run_unchanged() {
             }
         }
     }
-}
-
-fn solve<C: Communicator>(
-    comm: C,
-    layout: &Layout,
-    a: &Bsr<f64>,
-    b: &[f64],
-    method: usize,
-    stop: Stop<f64>,
-) -> (Report<f64>, Vec<f64>) {
-    let on = Partition::new(comm, layout.clone()).unwrap();
-    let a = cut(a, &on, Spmv::default());
-    let mut m = DistJacobi::new(&a, 1.0).unwrap();
-    let b = on.part_of(b).unwrap();
-    let mut x = b.like().unwrap();
-    let mut method = methods::<DistVector<C>>(stop).swap_remove(method).1;
-    (method.solve(&a, &mut m, &b, &mut x).unwrap(), x.gathered().unwrap())
 }
 
 type Recipe = fn(&DistMatrix<ThreadComm>) -> Box<dyn Preconditioner<DistVector<ThreadComm>>>;

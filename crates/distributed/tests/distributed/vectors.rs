@@ -198,3 +198,23 @@ fn several_sums_are_one_reduction() {
         assert_eq!(count(&pairs), 1);
     });
 }
+
+/// Every rank gets what the owners of rows reply, row by row, whatever the lengths.
+#[test]
+fn rows_of_other_ranks_are_fetched() {
+    for ranks in RANKS {
+        for layout in layouts(30, 2, ranks) {
+            on_ranks(ranks, |comm| {
+                let on = Partition::new(comm, layout.clone()).unwrap();
+                let own = on.layout().range(on.rank());
+                let wanted: Vec<u64> = (0..30).filter(|row| !own.contains(row) && row % 3 != 1).collect();
+                let rows = on.fetch(&wanted, |row, bytes| {
+                    assert!(own.contains(&row));
+                    bytes.extend(vec![row as u8; row as usize % 4]);
+                });
+                let expected: Vec<_> = wanted.iter().map(|&row| vec![row as u8; row as usize % 4]).collect();
+                assert_eq!(rows.unwrap(), expected);
+            });
+        }
+    }
+}

@@ -78,6 +78,16 @@ impl<'a, R: Record> Body<'a, R> {
         Ok(self.records)
     }
 
+    /// The records, whatever their number.
+    pub(super) fn into_records(self) -> Vec<R> {
+        self.records
+    }
+
+    /// Whether the triangle that is stored lies below the diagonal, if it is known.
+    pub(super) fn is_lower(&self) -> Option<bool> {
+        self.triangle.map(|triangle| triangle == Triangle::Lower)
+    }
+
     /// The number of lines read.
     pub(super) fn lines(&self) -> usize {
         self.lines

@@ -1,6 +1,7 @@
 //! Reading of a stream: header and records.
 
 mod body;
+mod piece;
 mod record;
 pub(super) mod text;
 
@@ -13,6 +14,7 @@ use coarsen_core::parallel;
 use coarsen_sparse::Bsr;
 
 use self::body::Body;
+pub use self::piece::{Piece, read_piece};
 use self::record::Record;
 use self::text::Text;
 use super::expand;
@@ -176,26 +178,40 @@ struct Opened {
 }
 
 impl Opened {
-    /// Reads all records. One batch is parsed while the next is read.
-    fn records<R: Record>(mut self, header: &Header) -> Result<Vec<R>, ReadError> {
-        let mut body = Body::new(header, header.line);
+    /// Reads all records.
+    fn records<R: Record>(self, header: &Header) -> Result<Vec<R>, ReadError> {
+        let file = self.file.clone();
+        let finished = self.body(header, header.line)?.finish();
+        finished.map_err(|(line, problem)| ReadError { file, line: Some(line), problem })
+    }
+
+    /// Reads the records that follow after `lines` lines. One batch is parsed while the next is read.
+    fn body<R: Record>(mut self, header: &Header, lines: usize) -> Result<Body<'_, R>, ReadError> {
+        let mut body = Body::new(header, lines);
         let mut ahead = Vec::new();
-        let result = loop {
+        if self.batch.is_empty() {
+            let filled = self.text.fill(&mut self.batch);
+            filled.map_err(|problem| ReadError {
+                file: self.file.clone(),
+                line: Some(lines + 1),
+                problem,
+            })?;
+        }
+        loop {
             let (text, batch) = (&mut self.text, &self.batch[..]);
             let (parsed, filled) = if parallel::worth(batch.len()) {
                 parallel::join(|| body.take(batch), || text.fill(&mut ahead))
             } else {
                 (body.take(batch), text.fill(&mut ahead))
             };
-            if let Err(error) = parsed.and(filled.map_err(|problem| (body.lines() + 1, problem))) {
-                break Err(error);
+            if let Err((line, problem)) = parsed.and(filled.map_err(|problem| (body.lines() + 1, problem))) {
+                return Err(ReadError { file: self.file, line: Some(line), problem });
             }
             std::mem::swap(&mut self.batch, &mut ahead);
             if self.batch.is_empty() {
-                break body.finish();
+                return Ok(body);
             }
-        };
-        result.map_err(|(line, problem)| ReadError { file: self.file, line: Some(line), problem })
+        }
     }
 }
 

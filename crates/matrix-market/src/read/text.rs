@@ -46,6 +46,11 @@ impl Text {
         Self { input, compressed, batch: BATCH, carry: Vec::new(), failed }
     }
 
+    /// Whether the stream is compressed.
+    pub(super) fn is_compressed(&self) -> bool {
+        self.compressed
+    }
+
     /// The same text in batches of at least `bytes` bytes.
     #[cfg(test)]
     pub(crate) fn in_batches_of(self, bytes: usize) -> Self {

@@ -4,4 +4,5 @@ mod breaks;
 mod damage;
 mod files;
 mod laws;
+mod pieces;
 mod real_data;

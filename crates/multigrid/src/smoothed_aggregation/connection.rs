@@ -16,6 +16,7 @@ use coarsen_sparse::Bsr;
 use super::aggregate::{Couplings, aggregate};
 use super::reach::too_full;
 use super::recipe::{SmoothedAggregation, Spread};
+use super::share::Share;
 use super::special::{self, Special};
 use super::{filter, links};
 use crate::Grid;
@@ -34,18 +35,22 @@ pub(super) struct Aggregates {
 }
 
 impl Aggregates {
-    /// Finds aggregates; `above` is the state of the step to this level.
+    /// Finds aggregates of the own nodes of `share`; `filtered` says whether the finer level was filtered, and is
+    /// true on the finest level.
     pub(super) fn find<T: Real>(
         recipe: &SmoothedAggregation,
         fine: &Grid<'_, T>,
-        above: Option<&Spreading>,
+        filtered: bool,
+        share: &Share<'_>,
     ) -> Result<Self, SetupError> {
         let pattern = fine.a.pattern();
-        let Connection { mut weights, special, spreading } = Connection::find(recipe, fine, above)?;
+        let found = Connection::find(recipe, fine, filtered, share)?;
+        let Connection { mut weights, mut special, spreading } = found;
         if let Some(links) = fine.links {
             links::keep(links, pattern, &mut weights);
         }
-        let strong = recipe.strength.strong(pattern, &weights); // 5
+        let mut strong = recipe.strength.strong(pattern, &weights); // 5
+        share.cut(pattern, &mut weights, &mut strong, &mut special.nodes);
         let couplings = Couplings { pattern, weights: &weights, strong: &strong };
         let grown = |twice| aggregate(&couplings, &special.nodes, twice, recipe.thresholds.smallest); // 6
         let (of, count) = match recipe.spread {
@@ -54,7 +59,7 @@ impl Aggregates {
             Spread::Fitted => {
                 let (of, count) = grown(false);
                 let may_widen = scalars(fine.a) && recipe.omega > 0.0;
-                let widen = may_widen && too_full(&recipe.thresholds, &couplings, &of, count);
+                let widen = may_widen && too_full(&recipe.thresholds, &couplings, &of, count, share);
                 if widen { grown(true) } else { (of, count) }
             }
         };
@@ -91,16 +96,18 @@ impl Connection {
     fn find<T: Real>(
         recipe: &SmoothedAggregation,
         fine: &Grid<'_, T>,
-        above: Option<&Spreading>,
+        filtered: bool,
+        share: &Share<'_>,
     ) -> Result<Self, SetupError> {
         let (a, at) = (fine.a, &recipe.thresholds);
-        let filtered_above = above.is_none_or(|above| !above.is_empty());
-        if recipe.filter && recipe.omega > 0.0 && filtered_above {
+        if recipe.filter && recipe.omega > 0.0 && filtered {
             let norms = filter::measure(at, fine.depth);
             let weights = if scalars(a) { recipe.strength.weights(a)? } else { norms.weights(a)? };
-            if let Some(strong) = filter::strong(at, fine, norms, &weights) {
+            if let Some(strong) = filter::strong(at, fine, norms, &weights, share) {
                 let filtered = Self::new(recipe, a, weights, strong);
-                if scalars(a) || !filtered.special.coupled(a.pattern(), &filtered.weights) {
+                if scalars(a)
+                    || !share.any(filtered.special.coupled(a.pattern(), &filtered.weights, &share.own))
+                {
                     return Ok(filtered);
                 }
                 return Ok(Self::new(recipe, a, recipe.strength.weights(a)?, filtered.spreading));

@@ -16,6 +16,7 @@ use coarsen_core::Real;
 use coarsen_core::parallel::{self, each, tree};
 use coarsen_sparse::{Pattern, Strength};
 
+use super::share::Share;
 use super::tentative::Held;
 use super::thresholds::Thresholds;
 use crate::Grid;
@@ -35,11 +36,12 @@ pub(super) fn strong<T: Real>(
     fine: &Grid<'_, T>,
     norms: Strength,
     weights: &[f32],
+    share: &Share<'_>,
 ) -> Option<Vec<bool>> {
     let (pattern, scalars) = (fine.a.pattern(), fine.a.block() == (1, 1));
     let mut strong = norms.strong(pattern, weights);
-    let few_tied = scalars || keep_tied(at, pattern, weights, &mut strong);
-    let filtered = few_tied && (fine.depth > 0 || many_weak(at, pattern, weights, &strong));
+    let few_tied = scalars || keep_tied(at, pattern, weights, &mut strong, share);
+    let filtered = few_tied && (fine.depth > 0 || many_weak(at, pattern, weights, &strong, share));
     filtered.then_some(strong)
 }
 
@@ -47,7 +49,13 @@ pub(super) fn strong<T: Real>(
 /// couplings look weak, even in directions in which the stiff coupling does not act.
 ///
 /// Returns `false` if many nodes are tied: all couplings should then smooth P.
-fn keep_tied(at: &Thresholds, pattern: &Pattern, weights: &[f32], strong: &mut [bool]) -> bool {
+fn keep_tied(
+    at: &Thresholds,
+    pattern: &Pattern,
+    weights: &[f32],
+    strong: &mut [bool],
+    share: &Share<'_>,
+) -> bool {
     let columns = pattern.indices();
     let is_tied =
         |i: usize| pattern.range(i).any(|k| columns[k] as usize != i && f64::from(weights[k]) > at.tied);
@@ -56,11 +64,12 @@ fn keep_tied(at: &Thresholds, pattern: &Pattern, weights: &[f32], strong: &mut [
     each(pieces, LEAF, parallel::worth(weights.len()), &|(rows, tied): (Range<usize>, &mut [bool])| {
         tied.iter_mut().zip(rows).for_each(|(tied, i)| *tied = is_tied(i));
     });
-    let ties = tied.iter().filter(|&&tied| tied).count();
-    if ties == 0 {
+    let ties = tied[share.own.clone()].iter().filter(|&&tied| tied).count();
+    let [ties, nodes] = share.sums([ties, share.own.len()]);
+    if ties == 0.0 {
         return true;
     }
-    if ties as f64 > at.many_tied * pattern.rows() as f64 {
+    if ties > at.many_tied * nodes {
         return false;
     }
     for i in 0..pattern.rows() {
@@ -74,7 +83,13 @@ fn keep_tied(at: &Thresholds, pattern: &Pattern, weights: &[f32], strong: &mut [
 
 /// Whether so many couplings are weak that they are dropped. Rows without a strong coupling, as in a stencil
 /// of many equal neighbours, are not counted.
-fn many_weak(at: &Thresholds, pattern: &Pattern, weights: &[f32], strong: &[bool]) -> bool {
+fn many_weak(
+    at: &Thresholds,
+    pattern: &Pattern,
+    weights: &[f32],
+    strong: &[bool],
+    share: &Share<'_>,
+) -> bool {
     let count = |rows: Range<usize>| {
         let (mut coupled, mut weak) = (0, 0);
         for i in rows {
@@ -90,8 +105,8 @@ fn many_weak(at: &Thresholds, pattern: &Pattern, weights: &[f32], strong: &[bool
     };
     let add = |a: [usize; 2], b: [usize; 2]| [a[0] + b[0], a[1] + b[1]];
     let worth = parallel::worth(weights.len());
-    let [coupled, weak] = tree(0..pattern.rows(), LEAF, worth, &count, &add);
-    weak as f64 > at.many_weak * coupled as f64
+    let [coupled, weak] = share.sums(tree(share.own.clone(), LEAF, worth, &count, &add));
+    weak > at.many_weak * coupled
 }
 
 /// Returns s of every node of `block` unknowns.

@@ -12,6 +12,8 @@
 //! | A_F | A without its weak couplings | `filter` |
 //! | P, ω, ρ | smoothed prolongation, ω = 4 / (3 ρ(D⁻¹A)), or 2/3 with A_F | `smooth` |
 //!
+//! `ranks` is the same step for the rows of one of several ranks, and `share` its view of counts.
+//!
 //! The recipe and its defaults are in `recipe` and `thresholds`, D⁻¹ and ω in `parts`. Step numbers at line
 //! ends are those of Algorithm 3.
 
@@ -21,9 +23,11 @@ mod filter;
 pub(crate) mod links;
 mod near_kernel;
 mod parts;
+mod ranks;
 mod reach;
 mod recipe;
 mod scaled;
+mod share;
 mod smooth;
 mod special;
 mod tentative;
@@ -38,11 +42,13 @@ use coarsen_sparse::{NearKernel, Pattern};
 use crate::{Coarse, Coarsening, Grid};
 use connection::Aggregates;
 use parts::Parts;
+use share::Share;
 use smooth::{Filter, RowPattern, smooth};
 use special::Special;
 use tentative::{Held, tentative};
 
 pub use connection::Spreading;
+pub use ranks::{GhostNode, RankAggregates};
 pub use recipe::{Modes, SmoothedAggregation, Spread};
 pub use thresholds::Thresholds;
 
@@ -110,15 +116,16 @@ impl SmoothedAggregation {
         above: Option<&Spreading>,
     ) -> Result<Option<Step<T>>, SetupError> {
         self.validate()?;
-        let a = fine.a;
+        let (a, share) = (fine.a, Share::whole(fine.a.pattern().rows()));
+        let filtered = above.is_none_or(|above| !above.is_empty());
         let found = match fine.sets {
             Some(sets) => Aggregates::given(a, sets)?,
-            None => Aggregates::find(self, fine, above)?, // 5, 6
+            None => Aggregates::find(self, fine, filtered, &share)?, // 5, 6
         };
         let Aggregates { special, of: aggregates, count, mut spreading } = found;
         let parts = Parts::new(self, fine, !spreading.is_empty())?; // 2, 3
-        let small = self.small(&aggregates, count);
-        let (modes, vectors) = self.kernel(fine, &special, &parts, small)?; // 4
+        let small = self.small(&aggregates, count, &share);
+        let (modes, vectors) = self.kernel(fine, &special, &parts, small, &share)?; // 4
         let modes = Held { modes: &modes, vectors, rows: special.held(fine.inherits()) };
         let basis = tentative::<T>(&self.thresholds, modes, a.block().0, &aggregates, count); // 7, 11
         let reach = if parts.omega == 0.0 { RowPattern::Own } else { RowPattern::Pruned(self.prune) };
@@ -147,8 +154,9 @@ impl SmoothedAggregation {
         let special =
             Special { nodes: aggregates.iter().map(|&g| g == u32::MAX).collect(), rows: special::rows(a) };
         let count = coarse.prolongation.pattern().columns();
-        let small = self.small(aggregates, count);
-        let (modes, vectors) = self.kernel(fine, &special, &parts, small)?; // 4
+        let share = Share::whole(a.pattern().rows());
+        let small = self.small(aggregates, count, &share);
+        let (modes, vectors) = self.kernel(fine, &special, &parts, small, &share)?; // 4
         let (expected, found) = (coarse.prolongation.block().1, vectors);
         if expected != found {
             let what = "near-kernel vectors (an update on kept aggregates keeps their number)";
@@ -183,9 +191,10 @@ impl SmoothedAggregation {
     }
 
     /// Whether aggregates have too few nodes for rotations.
-    fn small(&self, aggregates: &[u32], count: usize) -> bool {
+    fn small(&self, aggregates: &[u32], count: usize, share: &Share<'_>) -> bool {
         let nodes = aggregates.iter().filter(|&&g| g != u32::MAX).count();
-        nodes < self.rotations_from.saturating_mul(count)
+        let [nodes, count] = share.sums([nodes, count]);
+        nodes < self.rotations_from as f64 * count
     }
 
     /// Returns K of this level and the number of vectors to use. On the finest level K is chosen and relaxed,
@@ -196,10 +205,11 @@ impl SmoothedAggregation {
         special: &Special,
         parts: &Parts<'_, T>,
         small: bool,
+        share: &Share<'_>,
     ) -> Result<(Cow<'a, NearKernel>, usize), SetupError> {
         match fine.near_kernel.filter(|_| fine.inherits()) {
             Some(inherited) => Ok((Cow::Borrowed(inherited), inherited.vectors())),
-            None => near_kernel::choose(self, fine, special, parts, small),
+            None => near_kernel::choose(self, fine, special, parts, small, share),
         }
     }
 }

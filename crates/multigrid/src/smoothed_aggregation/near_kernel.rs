@@ -13,6 +13,7 @@ use coarsen_sparse::{Bsr, NearKernel};
 use super::parts::Parts;
 use super::recipe::{Modes, SmoothedAggregation};
 use super::scaled::scaled_to_diagonal;
+use super::share::Share;
 use super::special::Special;
 use crate::Grid;
 
@@ -27,6 +28,7 @@ pub(super) fn choose<'a, T: Real>(
     special: &Special,
     parts: &Parts<'_, T>,
     small: bool,
+    share: &Share<'_>,
 ) -> Result<(Cow<'a, NearKernel>, usize), SetupError> {
     let (n, b) = (fine.a.shape().0, fine.a.block().0);
     let (modes, given) = match (recipe.modes, fine.near_kernel, fine.positions) {
@@ -37,7 +39,7 @@ pub(super) fn choose<'a, T: Real>(
         }
         (modes, ..) => (Cow::Owned(NearKernel::constants(n, b)?), modes == Modes::Constants),
     };
-    let fewer = small && are_rigid(&modes, b, fine.positions);
+    let fewer = small && are_rigid(&modes, b, fine.positions, share);
     if given && parts.sweeps == 0 {
         let vectors = if fewer { b } else { modes.vectors() };
         return Ok((modes, vectors));
@@ -61,7 +63,7 @@ pub(super) fn choose<'a, T: Real>(
 /// node that slides on a plane. Nodes coupled by constraints may have any matrix, so it is enough if half of
 /// all nodes have a projector. If the remaining vectors are not rotations, a user has given them, and they
 /// are kept. In 2D any third vector could be a rotation, so positions are required.
-fn are_rigid(modes: &NearKernel, b: usize, positions: Option<&[[f64; 3]]>) -> bool {
+fn are_rigid(modes: &NearKernel, b: usize, positions: Option<&[[f64; 3]]>, share: &Share<'_>) -> bool {
     let k = modes.vectors();
     let turn = match (b, k, positions) {
         (3, 6, _) => None,
@@ -79,7 +81,8 @@ fn are_rigid(modes: &NearKernel, b: usize, positions: Option<&[[f64; 3]]>) -> bo
     let count = modes.size() / b;
     let (nodes, worth) =
         ((0..count, Groups(modes.values(), b * k)), parallel::worth(4 * modes.values().len()));
-    2 * tree(nodes, LEAF, worth, &others, &|left, right| left + right) <= count
+    let [others, count] = share.sums([tree(nodes, LEAF, worth, &others, &|left, right| left + right), count]);
+    2.0 * others <= count
 }
 
 /// The 2D rotation that is closest to the third of three vectors at free nodes: v = c + ω (−y, x).

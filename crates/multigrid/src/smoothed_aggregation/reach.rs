@@ -12,6 +12,7 @@ use coarsen_core::parallel::tree;
 use coarsen_sparse::Pattern;
 
 use super::aggregate::Couplings;
+use super::share::Share;
 use super::thresholds::Thresholds;
 
 /// The number of rows per task.
@@ -23,18 +24,28 @@ const SAMPLES: usize = 32;
 /// Whether a matrix of scalars should get wider aggregates than `aggregates`.
 ///
 /// *Cost*: a pass over the aggregates and the strong flags, and 32 coarse rows.
-pub(super) fn too_full(at: &Thresholds, a: &Couplings<'_>, aggregates: &[u32], count: usize) -> bool {
+pub(super) fn too_full(
+    at: &Thresholds,
+    a: &Couplings<'_>,
+    aggregates: &[u32],
+    count: usize,
+    share: &Share<'_>,
+) -> bool {
     let look = |rows: Range<usize>| {
         let couplings = rows.flat_map(|i| a.of(i));
         couplings.fold([0_usize; 2], |[strong, all], (_, _, s)| [strong + usize::from(s), all + 1])
     };
     let add = |a: [usize; 2], b: [usize; 2]| [a[0] + b[0], a[1] + b[1]];
-    let [strong, all] = tree(0..a.pattern.rows(), LEAF, a.worth(), &look, &add);
-    strong as f64 > at.even * all as f64 && filled(a.pattern, aggregates, count) > at.full
+    let [strong, all] = share.sums(tree(share.own.clone(), LEAF, a.worth(), &look, &add));
+    if strong <= at.even * all {
+        return false;
+    }
+    let [coarse, fine] = share.sums_of([entries(a.pattern, aggregates, count), a.pattern.len() as f64]);
+    coarse / fine.max(1.0) > at.full
 }
 
-/// Estimates the entries of PᵀAP divided by the entries of A from a few coarse rows.
-fn filled(pattern: &Pattern, aggregates: &[u32], count: usize) -> f64 {
+/// Estimates the entries of PᵀAP from a few coarse rows.
+fn entries(pattern: &Pattern, aggregates: &[u32], count: usize) -> f64 {
     let step = count.div_ceil(SAMPLES).max(1);
     let mut samples = vec![Vec::new(); count.div_ceil(step)];
     for (i, &g) in aggregates.iter().enumerate().filter(|(_, g)| **g % step as u32 == 0 && **g != u32::MAX) {
@@ -54,5 +65,5 @@ fn filled(pattern: &Pattern, aggregates: &[u32], count: usize) -> f64 {
         columns.dedup();
         entries += columns.len();
     }
-    entries as f64 / rows.max(1) as f64 * count as f64 / pattern.len().max(1) as f64
+    entries as f64 / rows.max(1) as f64 * count as f64
 }

@@ -44,11 +44,11 @@ impl Special {
         if inherited { &[] } else { &self.rows }
     }
 
-    /// Whether any special node has a nonzero coupling.
-    pub(super) fn coupled(&self, pattern: &Pattern, weights: &[f32]) -> bool {
+    /// Whether any special node among `nodes` has a nonzero coupling.
+    pub(super) fn coupled(&self, pattern: &Pattern, weights: &[f32], nodes: &Range<usize>) -> bool {
         let coupled =
             |i: usize| pattern.range(i).any(|k| weights[k] > 0.0 && pattern.indices()[k] as usize != i);
-        (0..pattern.rows()).any(|i| self.nodes[i] && coupled(i))
+        nodes.clone().any(|i| self.nodes[i] && coupled(i))
     }
 }
 

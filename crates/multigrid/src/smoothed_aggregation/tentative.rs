@@ -60,6 +60,12 @@ impl<T: Real> Basis<T> {
         (at != u32::MAX as usize).then(|| &self.q[at * size..(at + 1) * size])
     }
 
+    /// Sets the rows of Q of a node of another rank.
+    pub(super) fn set_rows(&mut self, node: usize, rows: &[T]) {
+        self.at[node] = (self.q.len() / (self.block * self.columns).max(1)) as u32;
+        self.q.extend_from_slice(rows);
+    }
+
     /// Returns K of the coarse level.
     pub(super) fn near_kernel(&self) -> Result<NearKernel, SetupError> {
         Ok(NearKernel::from_rows(self.columns, self.r.clone())?)

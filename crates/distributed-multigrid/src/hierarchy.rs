@@ -1,0 +1,210 @@
+//! The hierarchy over ranks, and its V-cycle.
+
+use std::fmt;
+use std::sync::Arc;
+
+use coarsen_core::{Class, LinearOperator, Preconditioner, Vector};
+use coarsen_distributed::{
+    Communicator, DistError, DistMatrix, DistVector, GlobalRows, Partition, Spmv, agree,
+};
+use coarsen_multigrid::{Multigrid, SmoothedAggregation};
+use coarsen_sparse::NearKernel;
+
+use crate::gathered::Gathered;
+use crate::smoother::Chebyshev;
+use crate::step::{LevelRows, Step, coarsen};
+
+/// The recipe of smoothed aggregation over ranks.
+///
+/// ```
+/// use coarsen_core::{Stop, Vector};
+/// use coarsen_distributed::{DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv};
+/// use coarsen_distributed_multigrid::DistMultigrid;
+/// use coarsen_krylov::{Cg, Krylov};
+/// let problem = coarsen_problems::poisson2d(40)?;
+/// let on = Partition::new(SelfComm, Layout::even(1600, 1, 1)?)?;
+/// let rows = GlobalRows::of(&problem.matrix, 0..1600)?;
+/// let mut m = DistMultigrid::default().build(&on, &rows, None)?;
+/// let a = DistMatrix::new(&on, &on, &rows, Spmv::Halo)?;
+/// let b = on.vector(vec![1.0; 1600])?;
+/// let mut x = b.like()?;
+/// let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x)?.converged()?;
+/// assert!(report.iterations < 15);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DistMultigrid {
+    /// The coarsening, and the recipe of the gathered level. Levels on ranks are smoothed by Chebyshev of degree 2,
+    /// which needs no order of the rows, and visited in a V-cycle.
+    pub multigrid: Multigrid<SmoothedAggregation>,
+    /// A level with at most this number of scalar unknowns is gathered on rank 0.
+    pub gather_below: usize,
+}
+
+impl Default for DistMultigrid {
+    /// The recipe of Tamstorf 2015; levels up to 4000 unknowns are gathered.
+    fn default() -> Self {
+        Self { multigrid: Multigrid::tamstorf(), gather_below: 4000 }
+    }
+}
+
+/// The preconditioner: one V-cycle over the levels.
+///
+/// `Display` prints a table of the levels.
+pub struct DistHierarchy<C> {
+    levels: Vec<Level<C>>,
+    bottom: Gathered,
+    like: DistVector<C>,
+    class: Class,
+    table: Vec<(usize, u64)>,
+}
+
+struct Level<C> {
+    a: DistMatrix<C>,
+    smoother: Chebyshev<C>,
+    p: DistMatrix<C>,
+    transposed: DistMatrix<C>,
+    residual: DistVector<C>,
+    correction: DistVector<C>,
+    coarse_b: DistVector<C>,
+    coarse_x: DistVector<C>,
+}
+
+impl DistMultigrid {
+    /// Builds the hierarchy of a square symmetric positive definite matrix, of which every rank has its own rows. The
+    /// near-kernel has the own rows too; without one, it is one constant per unknown of a block. All ranks call it.
+    ///
+    /// *Cost* as on one rank, divided by the ranks, plus the rows of A, P and Q of ghosts and the entries of PᵀAP at
+    /// borders. *Memory* two more copies of the own rows during setup, one after.
+    ///
+    /// # Errors
+    /// On every rank: errors of the diagonal blocks, of the near-kernel and of communication.
+    pub fn build<C: Communicator>(
+        &self,
+        on: &Arc<Partition<C>>,
+        rows: &GlobalRows<f64>,
+        near_kernel: Option<&NearKernel>,
+    ) -> Result<DistHierarchy<C>, DistError> {
+        let near_kernel = agree(on.comm(), kernel(on, near_kernel))?;
+        let mut here =
+            LevelRows { on: on.clone(), rows: rows.clone(), near_kernel, depth: 0, filtered: true };
+        let (mut levels, mut table) = (Vec::new(), Vec::new());
+        while here.on.layout().unknowns() > self.gather_below && levels.len() + 1 < self.multigrid.levels {
+            let a = DistMatrix::new(&here.on, &here.on, &here.rows, Spmv::Halo)?;
+            let coarsening = &self.multigrid.coarsening;
+            let smoother = Chebyshev::new(&a, &here.rows, coarsening.lanczos_steps, coarsening.safety)?;
+            let Some(step) = coarsen(coarsening, &here, smoother.radius)? else { break };
+            table.push((here.on.layout().unknowns(), entries(&here)?));
+            let (level, coarse) = Level::new(a, smoother, step)?;
+            levels.push(level);
+            here = coarse;
+        }
+        let bottom = Gathered::new(&self.multigrid, &here)?;
+        table.push((here.on.layout().unknowns(), bottom.entries));
+        let like = on.vector(vec![0.0; on.count() * on.layout().block()])?;
+        Ok(DistHierarchy { levels, bottom, like, class: Class::Symmetric, table })
+    }
+}
+
+/// The near-kernel of the own rows.
+fn kernel<C: Communicator>(on: &Partition<C>, given: Option<&NearKernel>) -> Result<NearKernel, DistError> {
+    let (b, n) = (on.layout().block(), on.count() * on.layout().block());
+    match given {
+        Some(given) if given.size() == n => Ok(given.clone()),
+        Some(given) => {
+            Err(DistError::Length { what: "the rows of the near-kernel", expected: n, found: given.size() })
+        }
+        None => NearKernel::constants(n, b).map_err(|error| DistError::Setup(error.into())),
+    }
+}
+
+/// The number of stored scalars of a level on all ranks.
+fn entries<C: Communicator>(level: &LevelRows<C>) -> Result<u64, DistError> {
+    let mut all = [(level.rows.columns().len() * level.rows.block().0 * level.rows.block().1) as f64];
+    level.on.comm().all_reduce(&mut all)?;
+    Ok(all[0] as u64)
+}
+
+impl<C: Communicator> Level<C> {
+    fn new(
+        a: DistMatrix<C>,
+        smoother: Chebyshev<C>,
+        step: Step<C>,
+    ) -> Result<(Self, LevelRows<C>), DistError> {
+        let Step { coarse, p, transposed } = step;
+        let fine = a.rows().clone();
+        let vector = |on: &Arc<Partition<C>>| on.vector(vec![0.0; on.count() * on.layout().block()]);
+        let level = Self {
+            p: DistMatrix::new(&fine, &coarse.on, &p, Spmv::Halo)?,
+            transposed: DistMatrix::new(&coarse.on, &fine, &transposed, Spmv::Halo)?,
+            residual: vector(&fine)?,
+            correction: vector(&fine)?,
+            coarse_b: vector(&coarse.on)?,
+            coarse_x: vector(&coarse.on)?,
+            a,
+            smoother,
+        };
+        Ok((level, coarse))
+    }
+}
+
+/// x ≈ A⁻¹ b from x = 0.
+fn cycle<C: Communicator>(
+    levels: &mut [Level<C>],
+    bottom: &mut Gathered,
+    b: &DistVector<C>,
+    x: &mut DistVector<C>,
+) {
+    let Some((level, coarser)) = levels.split_first_mut() else { return bottom.solve(b, x) };
+    level.smoother.from_zero(&level.a, b, x);
+    level.a.residual(b, x, &mut level.residual);
+    level.transposed.apply(&level.residual, &mut level.coarse_b);
+    cycle(coarser, bottom, &level.coarse_b, &mut level.coarse_x);
+    level.p.apply(&level.coarse_x, &mut level.correction);
+    x.axpby(&1.0, &level.correction, &1.0);
+    level.smoother.smooth(&level.a, b, x);
+}
+
+impl<C: Communicator> DistHierarchy<C> {
+    /// The number of levels, those of the gathered one included.
+    pub fn levels(&self) -> usize {
+        self.levels.len() + self.bottom.levels
+    }
+
+    /// The number of levels that are divided among the ranks.
+    pub fn divided(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// The stored scalars of the divided levels and of the gathered one, divided by those of the finest.
+    pub fn operator_complexity(&self) -> f64 {
+        let all: u64 = self.table.iter().map(|(_, entries)| entries).sum();
+        all as f64 / self.table[0].1.max(1) as f64
+    }
+}
+
+impl<C: Communicator> Preconditioner<DistVector<C>> for DistHierarchy<C> {
+    fn apply(&mut self, r: &DistVector<C>, z: &mut DistVector<C>) {
+        assert!(r.same_layout(&self.like) && z.same_layout(r), "apply: vectors of other layouts");
+        cycle(&mut self.levels, &mut self.bottom, r, z);
+    }
+
+    fn class(&self) -> Class {
+        self.class
+    }
+
+    fn size(&self) -> Option<usize> {
+        Some(self.like.size())
+    }
+}
+
+impl<C> fmt::Display for DistHierarchy<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "level     unknowns      entries  where")?;
+        for (level, (unknowns, entries)) in self.table.iter().enumerate() {
+            let place = if level < self.levels.len() { "all ranks" } else { "rank 0" };
+            writeln!(f, "{level:>5} {unknowns:>12} {entries:>12}  {place}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,28 @@
+//! Smoothed aggregation on matrices whose rows are divided among ranks.
+//!
+//! Aggregates do not cross ranks. The smoothing of the prolongation and the Galerkin product do, so that P and the
+//! coarse matrices are those of a single rank with these aggregates. Coarse levels stay on the ranks of their
+//! aggregates until a level is small; that level is gathered on rank 0, which solves it with the multigrid of a
+//! single rank.
+//!
+//! | symbol | here | file |
+//! |---|---|---|
+//! | A, K | rows and near-kernel of the own nodes | [`Grid`](LevelRows) in `step` |
+//! | A of own nodes and ghosts | local square matrix | `extended` |
+//! | 𝒜ᵢ, Q, R, P | aggregates, bases, coarse near-kernel, prolongation | `step`, with `RankAggregates` of `coarsen-multigrid` |
+//! | PᵀAP | Galerkin product | `galerkin` |
+//! | p(D⁻¹A) | Chebyshev smoother | `smoother` |
+//! | | the coarsest level on rank 0 | `gathered` |
+//! | | levels and V-cycle | [`hierarchy`](DistHierarchy) |
+//!
+//! *Reference* Tamstorf, Jones, McCormick 2015, Algorithm 3; Tuminaro & Tong 2000, "Parallel smoothed aggregation
+//! multigrid: aggregation strategies on massively parallel machines" (aggregates within ranks).
+
+mod extended;
+mod galerkin;
+mod gathered;
+mod hierarchy;
+mod smoother;
+mod step;
+
+pub use hierarchy::{DistHierarchy, DistMultigrid};

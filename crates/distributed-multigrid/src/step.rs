@@ -1,0 +1,166 @@
+//! One coarsening step across ranks (Tamstorf 2015, Algorithm 3; step numbers at line ends).
+//!
+//! | message | between | bytes |
+//! |---|---|---|
+//! | rows of A and K of ghosts | neighbours | 12 b² per entry and 8 b κ per node |
+//! | counts and decisions | all | a few numbers |
+//! | aggregates and rows of Q of ghosts | neighbours | 8 b κ per node |
+//! | rows of P of ghosts, entries of PᵀAP and Pᵀ | neighbours | in `galerkin` |
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use coarsen_backend::DenseBlocks;
+use coarsen_distributed::{
+    CommError, Communicator, DistError, GlobalRows, Layout, Partition, agree, pack, unpack,
+};
+use coarsen_multigrid::{GhostNode, Grid, SmoothedAggregation};
+use coarsen_sparse::{Bsr, NearKernel};
+
+use crate::extended::Extended;
+use crate::galerkin::{self, Coarse};
+
+/// The own rows of a level.
+pub(crate) struct LevelRows<C> {
+    pub(crate) on: Arc<Partition<C>>,
+    pub(crate) rows: GlobalRows<f64>,
+    pub(crate) near_kernel: NearKernel,
+    /// The number of finer levels.
+    pub(crate) depth: usize,
+    /// Whether weak couplings were left out on the finer level; true on the finest.
+    pub(crate) filtered: bool,
+}
+
+/// The coarser level, and the transfers to it: P with the rows of the fine level, and Pᵀ.
+pub(crate) struct Step<C> {
+    pub(crate) coarse: LevelRows<C>,
+    pub(crate) p: GlobalRows<f64>,
+    pub(crate) transposed: GlobalRows<f64>,
+}
+
+/// Coarsens a level whose ρ(D⁻¹A) is at most `radius`; `None` if that gives no smaller level. All ranks call it.
+pub(crate) fn coarsen<C: Communicator>(
+    recipe: &SmoothedAggregation,
+    fine: &LevelRows<C>,
+    radius: f64,
+) -> Result<Option<Step<C>>, DistError> {
+    let (on, b) = (&fine.on, fine.on.layout().block());
+    let local = Extended::new(on, &fine.rows)?;
+    let near_kernel = with_ghosts(on, &local, &fine.near_kernel)?;
+    let inverses = agree(on.comm(), inverses(&local.a))?;
+    let grid = Grid {
+        near_kernel: Some(&near_kernel),
+        radius: Some(radius),
+        inverses: Some(&inverses),
+        depth: fine.depth,
+        ..Grid::new(&local.a)
+    };
+    let lost = RefCell::new(None);
+    let sum = |values: &mut [f64]| {
+        if let Err(error) = on.comm().all_reduce(values) {
+            lost.borrow_mut().get_or_insert(error);
+        }
+    };
+    let found = recipe.aggregate_rank(&grid, local.own.clone(), fine.filtered, &sum); // 2 to 7, 11
+    lost.take().map_or(Ok(()), Err::<(), CommError>)?;
+    let found = agree(on.comm(), found.map_err(DistError::from))?;
+
+    let coarse_on = coarse_partition(on, found.count(), found.vectors())?;
+    if coarse_on.layout().unknowns() == 0 || coarse_on.layout().unknowns() >= on.layout().unknowns() {
+        return Ok(None);
+    }
+    let first = coarse_on.first();
+    let ghosts = local.fetch(on, |k, to| {
+        if let Some((aggregate, rows)) = found.node(local.own.start + k) {
+            pack([first + u64::from(aggregate)], to);
+            pack(rows.iter().copied(), to);
+        }
+    })?;
+    let (columns, ghosts) = columns(&local, &coarse_on, &ghosts);
+    let before = columns.partition_point(|&column| column < first);
+    let (dead, filtered) = (found.dead().to_vec(), found.is_filtered());
+    let coarse_kernel = agree(on.comm(), found.near_kernel().map_err(DistError::from))?;
+    let p = found.smooth(&grid, before as u32, columns.len(), &ghosts); // 8, 9
+    let p = agree(on.comm(), p.map_err(DistError::from))?;
+    let p = own_rows(&p, &local, &columns, on.first())?;
+    let Coarse { matrix, transposed } = galerkin::product(on, &coarse_on, &local, &p)?; // 10
+    let rows = galerkin::with_diagonal(matrix, &dead)?;
+    let coarse =
+        LevelRows { on: coarse_on, rows, near_kernel: coarse_kernel, depth: fine.depth + 1, filtered };
+    debug_assert_eq!(b, p.block().0);
+    Ok(Some(Step { coarse, p, transposed }))
+}
+
+fn inverses(a: &Bsr<f64>) -> Result<DenseBlocks<f64>, DistError> {
+    let inverses = DenseBlocks::inverse_diagonal(a, "smoothed aggregation")?; // 2
+    inverses.check_positive(a, "smoothed aggregation")?;
+    Ok(inverses)
+}
+
+/// K of own nodes and ghosts.
+fn with_ghosts<C: Communicator>(
+    on: &Partition<C>,
+    local: &Extended,
+    own: &NearKernel,
+) -> Result<NearKernel, DistError> {
+    let (b, k) = (on.layout().block(), own.vectors());
+    let node = |node: usize| &own.values()[node * b * k..(node + 1) * b * k];
+    let ghosts = local.fetch(on, |at, to| pack(node(at).iter().copied(), to))?;
+    let values = |ghosts: &[Vec<u8>]| -> Vec<f64> { ghosts.iter().flat_map(|v| unpack::<f64>(v)).collect() };
+    let (before, after) = ghosts.split_at(local.own.start);
+    let all = [values(before), own.values().to_vec(), values(after)].concat();
+    let all = NearKernel::from_rows(k, all).map_err(|error| DistError::Setup(error.into()));
+    agree(on.comm(), all)
+}
+
+/// The aggregates of each rank are consecutive coarse nodes.
+fn coarse_partition<C: Communicator>(
+    on: &Partition<C>,
+    count: usize,
+    vectors: usize,
+) -> Result<Arc<Partition<C>>, DistError> {
+    let mut bytes = Vec::new();
+    pack([count as u64], &mut bytes);
+    let mut starts = vec![0];
+    for part in on.comm().all_gather(&bytes)? {
+        starts.push(starts[starts.len() - 1] + unpack::<u64>(&part).next().unwrap_or_default());
+    }
+    Partition::new(on.comm().clone(), Layout::new(starts, vectors)?)
+}
+
+/// The global coarse nodes that occur in P̂ here, increasing, and the ghosts with their columns among these.
+fn columns<C: Communicator>(
+    local: &Extended,
+    coarse_on: &Partition<C>,
+    ghosts: &[Vec<u8>],
+) -> (Vec<u64>, Vec<GhostNode<f64>>) {
+    let own = coarse_on.layout().range(coarse_on.rank());
+    let aggregate = |ghost: &Vec<u8>| unpack::<u64>(ghost).next();
+    let mut columns: Vec<u64> = own.chain(ghosts.iter().filter_map(aggregate)).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    let ghost = |(node, ghost): (usize, &Vec<u8>)| {
+        let column = columns.binary_search(&aggregate(ghost)?).ok()? as u32;
+        Some(GhostNode { node, column, rows: unpack(&ghost[8..]).collect() })
+    };
+    let ghosts = local.ghosts().zip(ghosts).filter_map(ghost).collect();
+    (columns, ghosts)
+}
+
+/// The own rows of P with global columns.
+fn own_rows(
+    p: &Bsr<f64>,
+    local: &Extended,
+    columns: &[u64],
+    first: u64,
+) -> Result<GlobalRows<f64>, DistError> {
+    let (mut offsets, mut global, mut values) = (vec![0], Vec::new(), Vec::new());
+    for k in local.own.clone() {
+        for (column, block) in p.row(k) {
+            global.push(columns[column]);
+            values.extend_from_slice(block);
+        }
+        offsets.push(global.len());
+    }
+    GlobalRows::new(first, p.block(), offsets, global, values)
+}

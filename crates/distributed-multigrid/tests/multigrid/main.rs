@@ -1,0 +1,3 @@
+//! Smoothed aggregation over ranks: laws on threads as ranks.
+
+mod laws;

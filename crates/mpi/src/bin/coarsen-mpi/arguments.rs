@@ -1,0 +1,174 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::Serialize;
+
+/// Exit codes, as `--help` prints them.
+const CODES: &str = "Exit codes: 0 converged, 2 wrong usage, 3 invalid input, 4 not converged, 6 ranks cannot \
+                     communicate.\nStart: mpirun -n 4 coarsen-mpi solve --problem cloth:100";
+
+#[derive(Debug, Parser)]
+#[command(name = "coarsen-mpi", version, about = "Solves large sparse linear systems on several machines", after_help = CODES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Solve a system
+    #[command(after_help = CODES)]
+    Solve(Box<Solve>),
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Solve {
+    /// Matrix Market file [default: the problem elasticity3d:31]
+    pub(crate) matrix: Option<PathBuf>,
+    /// Test problem in place of a file, such as poisson2d:100
+    #[arg(long, value_name = "NAME:SIZE", conflicts_with = "matrix")]
+    pub(crate) problem: Option<String>,
+    /// Time step of the problems cloth, garment and softbody, in seconds
+    #[arg(long, value_name = "S", requires = "problem", allow_negative_numbers = true)]
+    pub(crate) dt: Option<f64>,
+    /// Ratio of the stiffnesses of hard and soft blocks in the problem elasticity3d
+    #[arg(long, value_name = "F", requires = "problem", allow_negative_numbers = true)]
+    pub(crate) jump: Option<f64>,
+    /// Right-hand side: a file, `ones`, or `random:SEED`
+    #[arg(long, value_name = "FILE|ones|random:SEED", default_value = "random:1")]
+    pub(crate) rhs: String,
+    /// Unknowns of a node of a file
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) block_size: u32,
+    /// Coordinates of the nodes of a file, one row for each node
+    #[arg(long, value_name = "FILE", requires = "matrix")]
+    pub(crate) coordinates: Option<PathBuf>,
+    /// Near-kernel vectors of a file, one column for each vector
+    #[arg(long, value_name = "FILE", requires = "matrix")]
+    pub(crate) near_kernel: Option<PathBuf>,
+    /// Which nodes a rank takes
+    #[arg(long, value_enum, default_value_t = Division::Even)]
+    pub(crate) partition: Division,
+    /// Solution method
+    #[arg(long, value_enum, default_value_t = Method::Cg)]
+    pub(crate) method: Method,
+    /// Preconditioner
+    #[arg(long, value_enum, default_value_t = Precond::BlockJacobi)]
+    pub(crate) precond: Precond,
+    /// How products exchange vectors
+    #[arg(long, value_enum, default_value_t = Product::Halo)]
+    pub(crate) product: Product,
+    /// The order of the exchange of whole vectors, for the products blocking and pipelined
+    #[arg(long, value_enum, default_value_t = Order::Ring)]
+    pub(crate) schedule: Order,
+    /// Block rows per partial sum of a reproducible product; every rank begins at a multiple
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub(crate) leaf: u32,
+    /// Number of threads of each rank [default: the cores of a machine, divided among its ranks]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) threads: Option<u32>,
+    /// Longest wait for another rank, in seconds [default: 60]
+    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) deadline: Option<f64>,
+    /// Tolerance for the relative residual |b - A x| / |b|
+    #[arg(long, value_name = "T", default_value = "1e-8", value_parser = tolerance, allow_negative_numbers = true)]
+    pub(crate) tol: f64,
+    /// Maximum number of iterations
+    #[arg(long, value_name = "N", default_value_t = 5000)]
+    pub(crate) max_iterations: usize,
+    /// Write the solution to a file
+    #[arg(long, value_name = "X.mtx")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write a report as JSON
+    #[arg(long, value_name = "R.json")]
+    pub(crate) report: Option<PathBuf>,
+    /// Print only errors
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Method {
+    /// Conjugate gradients, for symmetric positive definite matrices
+    Cg,
+    /// Conjugate gradients with a single reduction per iteration, for slow networks
+    SingleReductionCg,
+    /// Flexible conjugate gradients
+    Fcg,
+    /// MINRES, for symmetric matrices
+    Minres,
+    /// Restarted GMRES, for any matrix
+    Gmres,
+    /// BiCGStab, for any matrix
+    Bicgstab,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Precond {
+    /// No preconditioner
+    None,
+    /// The diagonal
+    Jacobi,
+    /// The diagonal blocks
+    BlockJacobi,
+    /// Multigrid by smoothed aggregation
+    Sa,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Division {
+    /// Consecutive nodes in the given order
+    Even,
+    /// Consecutive nodes in Morton order; needs coordinates
+    Morton,
+    /// The parts of recursive coordinate bisection; needs coordinates
+    Bisection,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Product {
+    /// Wait for all vectors of other ranks, then multiply
+    Blocking,
+    /// Multiply with each vector as it arrives
+    Pipelined,
+    /// Send only the entries that a neighbour needs
+    Halo,
+    /// As halo, with the same bits at any number of ranks
+    Reproducible,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Order {
+    /// Each rank passes on what it received to the next
+    Ring,
+    /// Each vector comes from its owner
+    Pairwise,
+    /// The work queues of P-Cloth, for 2, 4, 8, .. ranks
+    Queues,
+}
+
+/// The name of a value on the command line.
+pub(crate) fn name(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or(String::new(), |v| v.get_name().to_owned())
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(t) if (0.0..f64::INFINITY).contains(&t) => Ok(t),
+        _ => Err("expected a finite number, 0 or more, like 1e-8".to_owned()),
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(s) if s > 0.0 && s <= 1e6 => Ok(s),
+        _ => Err("expected seconds, above 0 and up to 1e6".to_owned()),
+    }
+}

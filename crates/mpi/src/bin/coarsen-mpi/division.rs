@@ -1,0 +1,78 @@
+//! Which nodes each rank takes, and their new order.
+
+use coarsen_distributed::Layout;
+use coarsen_sparse::{Bsr, morton, partition};
+
+use crate::arguments::{Division, Product, Solve, name};
+use crate::failure::Failure;
+
+/// The order of the nodes: `old[k]` is the given number of node k, and `new` its inverse. Empty in the given order.
+pub(crate) struct Order {
+    old: Vec<u32>,
+    new: Vec<u32>,
+}
+
+/// The order and the layout of the command line. Every rank computes it for itself, in 12 bytes per node and the
+/// coordinates; no rank needs the matrix for it.
+pub(crate) fn divide(
+    options: &Solve,
+    rows: u64,
+    block: usize,
+    ranks: usize,
+    positions: Option<&[[f64; 3]]>,
+) -> Result<(Order, Layout), Failure> {
+    let reproducible = options.product == Product::Reproducible;
+    let even = || match reproducible {
+        true => Layout::reproducible(rows, block, ranks, options.leaf as usize),
+        false => Layout::even(rows, block, ranks),
+    };
+    let positions = match (options.partition, positions) {
+        (Division::Even, _) => return Ok((Order::new(Vec::new()), even()?)),
+        (other, None) => return Err(Failure::NoCoordinates { partition: name(other) }),
+        (Division::Bisection, _) if reproducible => return Err(Failure::Unaligned),
+        (_, Some(positions)) => positions,
+    };
+    if options.partition == Division::Morton {
+        return Ok((Order::new(morton::order(positions).map_err(Failure::Place)?), even()?));
+    }
+    let parts = partition::coordinate_bisection(positions, ranks).map_err(Failure::Place)?;
+    let members = parts.members();
+    let starts = members.offsets().iter().map(|&offset| offset as u64).collect();
+    Ok((Order::new(members.nodes().to_vec()), Layout::new(starts, block)?))
+}
+
+impl Order {
+    fn new(old: Vec<u32>) -> Self {
+        let mut new = vec![0; old.len()];
+        old.iter().enumerate().for_each(|(k, &node)| new[node as usize] = k as u32);
+        Self { old, new }
+    }
+
+    /// The new number of a node.
+    pub(crate) fn of(&self, node: u64) -> u64 {
+        self.new.get(node as usize).map_or(node, |&k| u64::from(k))
+    }
+
+    /// The given number of node k.
+    fn old(&self, k: u64) -> usize {
+        self.old.get(k as usize).map_or(k as usize, |&node| node as usize)
+    }
+
+    /// The rows of nodes in a list with `size` numbers for each node.
+    pub(crate) fn part(&self, all: &[f64], size: usize, nodes: std::ops::Range<u64>) -> Vec<f64> {
+        nodes.flat_map(|k| all[self.old(k) * size..(self.old(k) + 1) * size].iter().copied()).collect()
+    }
+
+    /// A vector in the given order.
+    pub(crate) fn given(&self, x: &[f64], size: usize) -> Vec<f64> {
+        let nodes = 0..(x.len() / size) as u64;
+        nodes.flat_map(|node| x[self.of(node) as usize * size..][..size].iter().copied()).collect()
+    }
+
+    /// Row k of a matrix, with new columns.
+    pub(crate) fn row<'a>(&self, a: &'a Bsr<f64>, k: u64) -> Vec<(u64, &'a [f64])> {
+        let mut row: Vec<_> = a.row(self.old(k)).map(|(j, block)| (self.of(j as u64), block)).collect();
+        row.sort_unstable_by_key(|(j, _)| *j);
+        row
+    }
+}

@@ -1,0 +1,94 @@
+//! Errors that end the command, on all ranks or on none.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use coarsen_distributed::{CommError, Communicator, DistError};
+use coarsen_matrix_market::{ReadError, WriteError};
+use coarsen_mpi::MpiError;
+use coarsen_problems::ProblemError;
+use coarsen_sparse::SparseError;
+
+/// The reason why the command ends without a solution.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Usage(#[from] clap::Error),
+    #[error(transparent)]
+    Start(#[from] MpiError),
+    #[error(transparent)]
+    Comm(#[from] CommError),
+    #[error(transparent)]
+    Dist(#[from] DistError),
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    #[error("the problem {name} has constraints, which coarsen-mpi does not impose; use coarsen solve")]
+    Constraints { name: String },
+    #[error("--schedule queues needs a power of two as number of ranks, not {ranks}; use ring or pairwise")]
+    Queues { ranks: usize },
+    #[error("--rhs {text}: expected a file, `ones`, or `random:SEED` with a whole number")]
+    Rhs { text: String },
+    #[error("--block-size {size} does not divide the {n} unknowns; give the number of unknowns of a node")]
+    BlockSize { size: usize, n: usize },
+    #[error("--partition {partition} needs the coordinates of the nodes; give --coordinates FILE")]
+    NoCoordinates { partition: String },
+    #[error("--product reproducible divides rows at multiples of --leaf; use --partition even or morton")]
+    Unaligned,
+    #[error("{}: expected {expected} rows ({what}), found {found}; the file seems to belong to another system", file.display())]
+    Rows { file: PathBuf, what: &'static str, expected: usize, found: usize },
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    #[error(transparent)]
+    Sparse(#[from] SparseError),
+    #[error("{}: cannot be written ({kind}); check the folder, its permissions and the free space", file.display())]
+    File { file: PathBuf, kind: ErrorKind },
+    #[error(transparent)]
+    Place(coarsen_core::Error),
+    /// Another rank has the error, and prints it.
+    #[error("rank {rank} reports: {reason}")]
+    Elsewhere { rank: usize, reason: String, code: u8 },
+}
+
+impl Failure {
+    /// The exit code.
+    pub(crate) fn code(&self) -> u8 {
+        match self {
+            Self::Usage(error) => error.exit_code() as u8,
+            Self::Elsewhere { code, .. } => *code,
+            Self::Start(_) | Self::Comm(_) | Self::Dist(DistError::Comm(_)) => 6,
+            Self::Place(coarsen_core::Error::Ranks { .. }) => 6,
+            Self::Constraints { .. } | Self::Queues { .. } | Self::Rhs { .. } | Self::BlockSize { .. } => 2,
+            Self::NoCoordinates { .. } | Self::Unaligned => 2,
+            Self::Problem(ProblemError::Mesh(_) | ProblemError::Body(_) | ProblemError::Constraints(_)) => 3,
+            Self::Problem(_) | Self::Write(_) | Self::File { .. } => 2,
+            Self::Read(_) | Self::Rows { .. } | Self::Sparse(_) | Self::Dist(_) | Self::Place(_) => 3,
+        }
+    }
+
+    /// Whether this rank is the first with an error of its own, and prints it. Ranks that cannot communicate say
+    /// so at the end of MPI.
+    pub(crate) fn is_first<C: Communicator>(&self, comm: &C) -> bool {
+        let other = matches!(self, Self::Elsewhere { .. } | Self::Dist(DistError::Elsewhere { .. }));
+        let all = comm.all_gather(&[u8::from(!other)]).unwrap_or_default();
+        all.iter().position(|own| own == &[1]).is_some_and(|first| first == comm.rank())
+    }
+}
+
+/// The value if no rank has an error; otherwise every rank has one. All ranks call it.
+pub(crate) fn together<C: Communicator, R>(comm: &C, result: Result<R, Failure>) -> Result<R, Failure> {
+    let mut told = Vec::new();
+    if let Err(error) = &result {
+        told.push(error.code());
+        told.extend(error.to_string().into_bytes());
+    }
+    let all = comm.all_gather(&told)?;
+    match (result, all.iter().enumerate().find(|(_, told)| !told.is_empty())) {
+        (Ok(_), Some((rank, told))) => {
+            let reason = String::from_utf8_lossy(&told[1..]).into_owned();
+            Err(Failure::Elsewhere { rank, reason, code: told[0] })
+        }
+        (result, _) => result,
+    }
+}

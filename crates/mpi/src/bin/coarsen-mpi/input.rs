@@ -1,0 +1,169 @@
+//! The rows of this rank: of a problem of the gallery, or of a file that is read by pieces.
+//!
+//! | source | this rank holds |
+//! |---|---|
+//! | a file | its piece of the entries, then its rows; right-hand side, coordinates and near-kernel as a whole |
+//! | the gallery | the whole problem while it is generated, then its rows |
+
+use std::path::Path;
+use std::sync::Arc;
+
+use coarsen_distributed::{Communicator, DistError, Entries, GlobalRows, Layout, Partition};
+use coarsen_matrix_market::{self as matrix_market, Piece, read_piece};
+use coarsen_problems::{Options, Problem, random_vector};
+use coarsen_sparse::NearKernel;
+
+use crate::arguments::Solve;
+use crate::division::{Order, divide};
+use crate::failure::{Failure, together};
+
+/// The problem of `solve` without arguments.
+const DEFAULT_PROBLEM: &str = "elasticity3d:31";
+
+/// The part of this rank of a system.
+pub(crate) struct Input {
+    /// The file or the problem.
+    pub(crate) source: String,
+    pub(crate) layout: Layout,
+    pub(crate) order: Order,
+    /// The number of stored entries of all ranks.
+    pub(crate) nnz: u64,
+    pub(crate) rows: GlobalRows<f64>,
+    pub(crate) b: Vec<f64>,
+    pub(crate) near_kernel: Option<NearKernel>,
+}
+
+impl Input {
+    /// Reads or generates the system. All ranks call it.
+    pub(crate) fn load<C: Communicator>(comm: &C, options: &Solve) -> Result<Self, Failure> {
+        match &options.matrix {
+            Some(file) => Self::of_file(comm, options, file),
+            None => Self::of_gallery(comm, options),
+        }
+    }
+
+    fn of_gallery<C: Communicator>(comm: &C, options: &Solve) -> Result<Self, Failure> {
+        let problem = together(comm, problem(options))?;
+        let (a, block) = (&problem.matrix, problem.matrix.block().0);
+        let nodes = a.pattern().rows() as u64;
+        let divided = divide(options, nodes, block, comm.size(), Some(&problem.positions));
+        let (order, layout) = together(comm, divided)?;
+        let own = layout.range(comm.rank());
+        let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+        for k in own.clone() {
+            for (column, block) in order.row(a, k) {
+                columns.push(column);
+                values.extend_from_slice(block);
+            }
+            offsets.push(columns.len());
+        }
+        let rows = GlobalRows::new(own.start, a.block(), offsets, columns, values)?;
+        let b = together(comm, right_hand_side(&options.rhs, a.shape().0))?;
+        let (kernel, vectors) = (problem.near_kernel.values(), problem.near_kernel.vectors());
+        let kernel = order.part(kernel, block * vectors, own.clone());
+        let near_kernel = Some(NearKernel::from_rows(vectors, kernel).map_err(Failure::Place)?);
+        let (b, nnz) = (order.part(&b, block, own), a.nnz() as u64);
+        Ok(Self { source: problem.name, nnz, rows, b, near_kernel, layout, order })
+    }
+
+    fn of_file<C: Communicator>(comm: &C, options: &Solve, file: &Path) -> Result<Self, Failure> {
+        let piece = together(comm, read_piece(file, comm.rank(), comm.size()).map_err(Failure::Read))?;
+        let (below, above) = (piece.lower == Some(true), piece.lower == Some(false));
+        let mut counts = [piece.stored as f64, f64::from(u8::from(below)), f64::from(u8::from(above))];
+        comm.all_reduce(&mut counts)?;
+        let checked = piece.check_all(counts[0] as usize, counts[1] > 0.0, counts[2] > 0.0);
+        together(comm, checked.map_err(Failure::Read))?;
+        let (n, size) = (piece.size, options.block_size as usize);
+        if n % size != 0 {
+            return Err(Failure::BlockSize { size, n });
+        }
+        let nodes = n / size;
+        let positions = options.coordinates.as_deref().map(|file| points(file, nodes)).transpose();
+        let positions = together(comm, positions)?;
+        let divided = divide(options, nodes as u64, size, comm.size(), positions.as_deref());
+        let (order, layout) = together(comm, divided)?;
+        let on = Partition::new(comm.clone(), layout.clone())?;
+        let rows = assemble(&on, piece, &order)?;
+        let mut nnz = [(rows.columns().len() * size * size) as f64];
+        comm.all_reduce(&mut nnz)?;
+        let own = layout.range(comm.rank());
+        let b = order.part(&together(comm, right_hand_side(&options.rhs, n))?, size, own.clone());
+        let kernel =
+            options.near_kernel.as_deref().map(|file| kernel(file, n, size, &order, own)).transpose();
+        let near_kernel = together(comm, kernel)?;
+        let source = file.display().to_string();
+        Ok(Self { source, nnz: nnz[0] as u64, rows, b, near_kernel, layout, order })
+    }
+}
+
+fn problem(options: &Solve) -> Result<Problem, Failure> {
+    let name = options.problem.as_deref().unwrap_or(DEFAULT_PROBLEM);
+    let problem = Problem::parse(name, &Options { dt: options.dt, jump: options.jump, share: None })?;
+    match problem.constraints {
+        Some(_) => Err(Failure::Constraints { name: problem.name }),
+        None => Ok(problem),
+    }
+}
+
+/// Sends the entries of a piece to the owners of their rows, in blocks.
+fn assemble<C: Communicator>(
+    on: &Arc<Partition<C>>,
+    piece: Piece,
+    order: &Order,
+) -> Result<GlobalRows<f64>, DistError> {
+    let size = on.layout().block();
+    let place = |i: u32| (order.of(u64::from(i) / size as u64), i as usize % size);
+    let mut scalars: Vec<_> = piece.entries.into_iter().map(|(i, j, v)| (place(i), place(j), v)).collect();
+    scalars.sort_by_key(|&((i, _), (j, _), _)| (i, j)); // stable: duplicates are summed in the order of the file
+    let mut entries = Entries::new(on, on.layout().rows(), size);
+    let mut block = vec![0.0; size * size];
+    for group in scalars.chunk_by(|a, b| (a.0.0, a.1.0) == (b.0.0, b.1.0)) {
+        block.fill(0.0);
+        group.iter().for_each(|&((_, r), (_, c), v)| block[r * size + c] += v);
+        entries.add(group[0].0.0, group[0].1.0, &block)?;
+    }
+    entries.finish()
+}
+
+fn right_hand_side(text: &str, n: usize) -> Result<Vec<f64>, Failure> {
+    match (text, text.strip_prefix("random:")) {
+        ("ones", _) => Ok(vec![1.0; n]),
+        (_, Some(seed)) => {
+            Ok(random_vector(n, seed.parse().map_err(|_| Failure::Rhs { text: text.to_owned() })?))
+        }
+        (file, None) => {
+            let b = matrix_market::read_vector(file)?;
+            check_rows(Path::new(file), "one per unknown", n, b.len())?;
+            Ok(b)
+        }
+    }
+}
+
+/// One point for each node; missing axes are 0.
+fn points(file: &Path, nodes: usize) -> Result<Vec<[f64; 3]>, Failure> {
+    let xyz = matrix_market::read_dense(file)?;
+    check_rows(file, "one per node", nodes, xyz.rows())?;
+    let at = |i: usize, axis: usize| if axis < xyz.columns() { xyz.get(i, axis) } else { 0.0 };
+    Ok((0..nodes).map(|i| [0, 1, 2].map(|axis| at(i, axis))).collect())
+}
+
+/// The own rows of the near-kernel.
+fn kernel(
+    file: &Path,
+    n: usize,
+    size: usize,
+    order: &Order,
+    own: std::ops::Range<u64>,
+) -> Result<NearKernel, Failure> {
+    let vectors = matrix_market::read_dense(file)?;
+    check_rows(file, "one per unknown", n, vectors.rows())?;
+    let k = vectors.columns();
+    let rows: Vec<f64> =
+        (0..n).flat_map(|i| (0..k).map(move |j| (i, j))).map(|(i, j)| vectors.get(i, j)).collect();
+    NearKernel::from_rows(k, order.part(&rows, size * k, own)).map_err(Failure::Place)
+}
+
+fn check_rows(file: &Path, what: &'static str, expected: usize, found: usize) -> Result<(), Failure> {
+    let file = file.to_path_buf();
+    if expected == found { Ok(()) } else { Err(Failure::Rows { file, what, expected, found }) }
+}

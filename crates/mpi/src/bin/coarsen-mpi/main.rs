@@ -1,0 +1,83 @@
+//! The command `coarsen-mpi`: solves sparse linear systems on the ranks of `mpirun`.
+//!
+//! | file | what |
+//! |---|---|
+//! | `arguments` | the command line, with the words of `coarsen` |
+//! | `input` | the rows of this rank: a problem of the gallery or a file, and the right-hand side |
+//! | `division` | which nodes a rank takes: consecutive, in Morton order, by bisection |
+//! | `solve` | partition, matrix, preconditioner, method |
+//! | `report` | what rank 0 prints: the system, times, and a table of ranks and stages |
+//! | `failure` | errors, their exit codes, and which rank prints |
+
+mod arguments;
+mod division;
+mod failure;
+mod input;
+mod report;
+mod solve;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use coarsen_core::parallel;
+use coarsen_distributed::{Communicator, Counted};
+use coarsen_mpi::{MpiComm, threads_per_rank};
+
+use arguments::{Arguments, Command, Solve};
+use failure::{Failure, together};
+
+/// The time limit until the command line is read.
+const START: Duration = Duration::from_secs(60);
+
+fn main() -> ExitCode {
+    let comm = match MpiComm::world(START) {
+        Ok(comm) => comm,
+        Err(error) => return complain(&Failure::Start(error), true),
+    };
+    let ended = run(&comm).unwrap_or_else(|failure| complain(&failure, failure.is_first(&comm)));
+    drop(comm);
+    ended
+}
+
+fn run(comm: &MpiComm) -> Result<ExitCode, Failure> {
+    let Command::Solve(options) = Arguments::try_parse()?.command;
+    let comm = match options.deadline {
+        Some(seconds) => MpiComm::world(Duration::from_secs_f64(seconds))?,
+        None => comm.clone(),
+    };
+    let threads = match options.threads {
+        Some(threads) => threads as usize,
+        None => threads_per_rank(&comm)?,
+    };
+    let ended = parallel::threads(threads, || on_threads(&comm, &options, threads));
+    together(&comm, ended.map_err(Failure::Place))?
+}
+
+fn on_threads(comm: &MpiComm, options: &Solve, threads: usize) -> Result<ExitCode, Failure> {
+    let report = solve::run(&Counted::new(comm.clone()), options, threads)?;
+    if comm.rank() == 0 && !options.quiet {
+        print!("{report}");
+    }
+    let written = match (&options.report, comm.rank()) {
+        (Some(file), 0) => report.write(file),
+        _ => Ok(()),
+    };
+    together(comm, written)?;
+    if report.converged() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    if comm.rank() == 0 {
+        eprintln!("error: {}: {}", report.outcome(), report.advice());
+    }
+    Ok(ExitCode::from(4))
+}
+
+fn complain(failure: &Failure, aloud: bool) -> ExitCode {
+    match failure {
+        _ if !aloud => (),
+        Failure::Usage(error) => error.print().unwrap_or_default(),
+        failure => eprintln!("error: {failure}"),
+    }
+    ExitCode::from(failure.code())
+}

@@ -1,0 +1,45 @@
+//! Errors of the start of MPI.
+
+use std::time::Duration;
+
+/// The reason why a communicator cannot be created.
+#[derive(Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MpiError {
+    /// MPI was not started, or has ended.
+    #[error("MPI is not running; call MpiComm::world, or start MPI before MpiComm::over")]
+    NotRunning,
+    /// The tags of this MPI are too few for the stages of messages.
+    #[error("this MPI has message tags up to {largest}, but {needed} are needed; use another MPI library")]
+    Tags {
+        /// The largest tag.
+        largest: i64,
+        /// The largest tag that is needed.
+        needed: i32,
+    },
+    /// Not all ranks made the call before the deadline.
+    #[error(
+        "rank {rank} waited {} s for the other ranks to create a communicator; all ranks must call it",
+        .deadline.as_secs_f64()
+    )]
+    Late {
+        /// The rank that waited.
+        rank: usize,
+        /// The time limit of a wait.
+        deadline: Duration,
+    },
+    /// A call of MPI failed.
+    #[error("MPI reports: {reason}")]
+    Call {
+        /// The text of MPI.
+        reason: String,
+    },
+}
+
+/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
+/// sentence.
+impl std::fmt::Debug for MpiError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}

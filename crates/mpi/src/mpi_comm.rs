@@ -1,0 +1,316 @@
+//! The communicator over MPI.
+//!
+//! | call | MPI |
+//! |---|---|
+//! | `send` | `Isend`; the communicator owns the buffer until the message is gone |
+//! | `receive` | `Irecv`, posted at once, so that a large message can come in before the wait |
+//! | `test`, `wait` | `Test`, and a look for faults of other ranks |
+//! | `fail` | the error, sent to every rank under a tag of its own |
+//!
+//! Collective operations are those of `coarsen-distributed`, built from these messages. Unlike those of MPI they have
+//! a deadline, name the rank that is missing, and give every rank the same bits.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use coarsen_distributed::{CommError, Communicator, Stage};
+use mpi::traits::AsRaw;
+
+use crate::ffi::{Fault, Group, Message, Progress};
+use crate::session::{FAULT, Session};
+use crate::waiting::until;
+use crate::{MpiError, ffi};
+
+/// The tag of an error that stops the group. Tags of stages have 16 bits.
+const FAULTS: i32 = 1 << 16;
+
+/// The number of buffers that are kept for the next messages.
+const SPARE: usize = 16;
+
+/// One process of a group that exchanges messages by MPI.
+///
+/// No wait lasts longer than the deadline. A rank that finds a fault tells it to all ranks, and from then on every
+/// operation of every rank fails with it. MPI cannot go on after a fault, so the end of [`world`](Self::world) then
+/// aborts all processes with exit code 6, also those that hang. A program that has started MPI itself calls
+/// [`abort`](Self::abort).
+///
+/// Clones are handles of the same rank, and any thread can use one: calls of MPI are made one after the other. In a
+/// program that has started MPI itself, only those threads can that MPI permits. MPI ends in the thread that drops
+/// the last handle, which should be the thread that started it.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use coarsen_distributed::Communicator;
+/// use coarsen_mpi::MpiComm;
+/// let comm = MpiComm::world(Duration::from_secs(60))?;
+/// let mut ranks = [1.0];
+/// comm.all_reduce(&mut ranks)?;
+/// println!("rank {} of {}", comm.rank(), ranks[0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct MpiComm(Arc<Ranks>);
+
+struct Ranks {
+    group: Group,
+    deadline: Duration,
+    failure: Mutex<Option<CommError>>,
+    /// The messages that MPI has not taken yet.
+    sends: Mutex<Vec<Message>>,
+    spare: Mutex<Vec<Vec<u8>>>,
+    /// The MPI that this crate started, or `None` if the program did.
+    session: Option<Arc<Session>>,
+}
+
+/// Nothing panics while it holds a lock, so the data behind a poisoned one are valid.
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A message under way; it keeps MPI running.
+pub struct MpiRequest(Option<Receive>);
+
+struct Receive {
+    message: Message,
+    from: usize,
+    stage: Stage,
+    bytes: usize,
+    _ranks: Arc<Ranks>,
+}
+
+impl MpiComm {
+    /// All processes that were started together. Starts MPI if it does not run; MPI then ends when the last
+    /// communicator and the last message are dropped. All processes call it.
+    ///
+    /// # Errors
+    /// [`MpiError`] if MPI has ended, or if not all processes make the call before the deadline.
+    pub fn world(deadline: Duration) -> Result<Self, MpiError> {
+        let session = Session::get(deadline)?;
+        Self::on(ffi::world(), deadline, session)
+    }
+
+    /// The processes of a communicator of the program, which is duplicated: messages of both are never mixed up.
+    /// All its processes call it.
+    ///
+    /// # Errors
+    /// [`MpiError`] if MPI does not run, or if not all processes make the call before the deadline.
+    pub fn over<C>(comm: &C, deadline: Duration) -> Result<Self, MpiError>
+    where
+        C: mpi::traits::Communicator + AsRaw<Raw = mpi::ffi::MPI_Comm>,
+    {
+        if !mpi::environment::is_initialized() || mpi::environment::is_finalized() {
+            return Err(MpiError::NotRunning);
+        }
+        Self::on(comm.as_raw(), deadline, Session::running())
+    }
+
+    fn on(
+        comm: mpi::ffi::MPI_Comm,
+        deadline: Duration,
+        session: Option<Arc<Session>>,
+    ) -> Result<Self, MpiError> {
+        let call = |reason| MpiError::Call { reason };
+        let (group, mut pending) = Group::duplicate(comm).map_err(call)?;
+        let done = until(deadline, || pending.test().map(|done| done.then_some(()))).map_err(call)?;
+        if done.is_none() {
+            let error = MpiError::Late { rank: group.rank, deadline };
+            group.leak();
+            session.iter().for_each(|session| session.stop(&error.to_string()));
+            return Err(error);
+        }
+        group.return_errors().map_err(call)?;
+        let largest = ffi::largest_tag();
+        if largest < i64::from(FAULTS) {
+            return Err(MpiError::Tags { largest, needed: FAULTS });
+        }
+        session.iter().for_each(|session| session.set_rank(group.rank));
+        let (failure, sends, spare) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Ok(Self(Arc::new(Ranks { group, deadline, failure, sends, spare, session })))
+    }
+
+    /// The time limit of a wait.
+    pub fn deadline(&self) -> Duration {
+        self.0.deadline
+    }
+
+    /// Ends all processes of the group at once, and this one with the exit code 6. *Use* after a fault in a program
+    /// that has started MPI itself: MPI cannot end while a rank hangs.
+    pub fn abort(&self) -> ! {
+        ffi::abort(self.0.group.handle(), FAULT)
+    }
+
+    fn check(&self, peer: usize, stage: Stage) -> Result<(), CommError> {
+        self.0.listen(stage)?;
+        let (rank, size) = (self.rank(), self.size());
+        if peer < size && peer != rank {
+            return Ok(());
+        }
+        self.0.stop(Err(CommError::Peer { rank, peer, stage: stage.name, size }))
+    }
+}
+
+impl Ranks {
+    fn fault(&self, stage: Stage, reason: Fault) -> CommError {
+        CommError::Transport { rank: self.group.rank, stage: stage.name, reason }
+    }
+
+    /// The error that stopped the group, if another rank has sent one. Also lets go of messages that are sent.
+    fn listen(&self, stage: Stage) -> Result<(), CommError> {
+        if let Some(error) = &*lock(&self.failure) {
+            return Err(error.clone());
+        }
+        let told = self.group.arrived(FAULTS).map_err(|reason| self.fault(stage, reason))?;
+        if let Some(error) = told.and_then(|bytes| CommError::from_bytes(&bytes)) {
+            return Err(self.keep(error));
+        }
+        self.let_go();
+        Ok(())
+    }
+
+    /// The first failure that this rank knows of; the end of MPI aborts with it.
+    fn keep(&self, error: CommError) -> CommError {
+        let first = lock(&self.failure).get_or_insert(error).clone();
+        self.session.iter().for_each(|session| session.stop(&first.to_string()));
+        first
+    }
+
+    /// Drops the messages that are sent, and keeps a few of their buffers.
+    fn let_go(&self) {
+        let (mut sends, mut spare) = (lock(&self.sends), lock(&self.spare));
+        let mut k = 0;
+        while k < sends.len() {
+            if matches!(sends[k].test(), Ok(Progress::UnderWay)) {
+                k += 1;
+                continue;
+            }
+            let buffer = sends.swap_remove(k).into_data();
+            if spare.len() < SPARE {
+                spare.push(buffer);
+            }
+        }
+    }
+
+    fn tell_all(&self, error: &CommError) {
+        let bytes = error.to_bytes();
+        for to in (0..self.group.size).filter(|to| *to != self.group.rank) {
+            if let Some(Ok(message)) = self.group.send(to, FAULTS, bytes.clone()) {
+                lock(&self.sends).push(message);
+            }
+        }
+    }
+
+    /// Stops the group after an error.
+    fn stop<R>(&self, result: Result<R, CommError>) -> Result<R, CommError> {
+        result.map_err(|error| {
+            let known = lock(&self.failure).is_some();
+            let first = self.keep(error);
+            if !known {
+                self.tell_all(&first);
+            }
+            first
+        })
+    }
+
+    /// Whether a message has arrived.
+    fn arrived(&self, receive: &mut Receive) -> Result<Option<()>, CommError> {
+        let (rank, from, stage, expected) =
+            (self.group.rank, receive.from, receive.stage.name, receive.bytes);
+        match receive.message.test() {
+            Ok(Progress::Complete) => Ok(Some(())),
+            Ok(Progress::UnderWay) => self.listen(receive.stage).map(|()| None),
+            Ok(Progress::OtherLength(found)) => Err(CommError::Length { rank, from, stage, expected, found }),
+            Err(reason) => Err(self.fault(receive.stage, reason)),
+        }
+    }
+}
+
+impl Communicator for MpiComm {
+    type Request = MpiRequest;
+
+    fn rank(&self) -> usize {
+        self.0.group.rank
+    }
+
+    fn size(&self) -> usize {
+        self.0.group.size
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    fn failure(&self) -> Option<CommError> {
+        lock(&self.0.failure).clone()
+    }
+
+    fn send(&self, to: usize, stage: Stage, data: Vec<u8>) -> Result<MpiRequest, CommError> {
+        self.check(to, stage)?;
+        let bytes = data.len();
+        let sent = match self.0.group.send(to, i32::from(stage.tag), data) {
+            Some(sent) => sent.map_err(|reason| self.0.fault(stage, reason)),
+            None => Err(self.0.fault(stage, too_long(bytes))),
+        };
+        let message = self.0.stop(sent)?;
+        lock(&self.0.sends).push(message);
+        self.0.let_go();
+        Ok(MpiRequest(None))
+    }
+
+    fn receive(&self, from: usize, stage: Stage, bytes: usize) -> Result<MpiRequest, CommError> {
+        self.check(from, stage)?;
+        let mut buffer = lock(&self.0.spare).pop().unwrap_or_default();
+        buffer.resize(bytes, 0);
+        let posted = match self.0.group.receive(from, i32::from(stage.tag), buffer) {
+            Some(posted) => posted.map_err(|reason| self.0.fault(stage, reason)),
+            None => Err(self.0.fault(stage, too_long(bytes))),
+        };
+        let message = self.0.stop(posted)?;
+        Ok(MpiRequest(Some(Receive { message, from, stage, bytes, _ranks: self.0.clone() })))
+    }
+
+    fn test(&self, request: &mut MpiRequest) -> Result<bool, CommError> {
+        let Some(receive) = &mut request.0 else { return Ok(true) };
+        let arrived = self.0.arrived(receive);
+        Ok(self.0.stop(arrived)?.is_some())
+    }
+
+    fn wait(&self, request: MpiRequest) -> Result<Vec<u8>, CommError> {
+        let Some(mut receive) = request.0 else {
+            return Ok(lock(&self.0.spare).pop().unwrap_or_default());
+        };
+        let arrived = until(self.0.deadline, || self.0.arrived(&mut receive)).and_then(|arrived| {
+            let (rank, from, stage) = (self.rank(), receive.from, receive.stage.name);
+            arrived.ok_or(CommError::Late { rank, from, stage, deadline: self.0.deadline })
+        });
+        self.0.stop(arrived)?;
+        Ok(receive.message.into_data())
+    }
+
+    fn fail(&self, error: CommError) {
+        let _: Result<(), _> = self.0.stop(Err(error));
+    }
+}
+
+fn too_long(bytes: usize) -> Fault {
+    format!(
+        "a message of {bytes} bytes is longer than one of MPI; use more ranks, so that each has fewer rows"
+    )
+}
+
+impl Drop for Ranks {
+    /// Waits for the last messages, and frees the communicator. After a fault both could wait for ever, so the
+    /// communicator is then left to the end of the process.
+    fn drop(&mut self) {
+        if std::thread::panicking() && lock(&self.failure).is_none() {
+            let panicked = CommError::Panicked { rank: self.group.rank };
+            let _: Result<(), _> = self.stop(Err(panicked));
+        }
+        let sent = until(self.deadline, || -> Result<_, Fault> {
+            self.let_go();
+            Ok(lock(&self.sends).is_empty().then_some(()))
+        });
+        if sent == Ok(Some(())) && lock(&self.failure).is_none() {
+            self.group.free();
+        }
+    }
+}

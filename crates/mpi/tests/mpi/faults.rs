@@ -1,0 +1,99 @@
+//! What a rank does in a job that must fail, and in one that starts MPI itself.
+
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use coarsen_core::{LinearOperator, Vector};
+use coarsen_distributed::{CommError, Communicator, Layout, Partition, Spmv, Stage};
+use coarsen_mpi::MpiComm;
+use coarsen_problems::poisson2d;
+use mpi::traits::{Communicator as _, Destination, Source};
+
+use crate::common::cut;
+
+const DEADLINE: Duration = Duration::from_secs(1);
+
+pub(crate) fn run(role: &str) -> Option<ExitCode> {
+    match role {
+        "own" => own(),
+        "hang" | "kill" | "leave" | "panic" | "cut" => fault(role),
+        _ => return None,
+    }
+    Some(ExitCode::SUCCESS)
+}
+
+fn fault(role: &str) {
+    let comm = MpiComm::world(DEADLINE).unwrap();
+    let rank = comm.rank();
+    comm.barrier().unwrap();
+    match (role, rank) {
+        ("hang", 1) => std::thread::sleep(Duration::from_secs(3600)),
+        ("hang", _) => wait_for(&comm, 1),
+        ("kill", _) => products_until_killed(&comm),
+        ("leave", 2) => (),
+        ("leave", _) => wait_for(&comm, 2),
+        ("panic", 2) => panic!("a panic for this test"),
+        ("panic", _) => assert!(comm.all_reduce(&mut [1.0]).is_err()),
+        (_, _) => {
+            let error = comm.all_reduce(&mut vec![1.0; if rank == 1 { 2 } else { 3 }]).unwrap_err();
+            let stage = "a sum over all ranks";
+            assert_eq!(error, CommError::Length { rank: 0, from: 1, stage, expected: 24, found: 16 });
+            assert_eq!(comm.failure(), Some(error));
+            println!("rank {rank} knows it");
+            std::thread::sleep(DEADLINE / 2); // the first rank to end aborts the others
+        }
+    }
+}
+
+/// Waits for a message that never comes.
+fn wait_for(comm: &MpiComm, from: usize) {
+    let request = comm.receive(from, Stage::new(1, "a stage of this test"), 8).unwrap();
+    assert!(matches!(comm.wait(request), Err(CommError::Late { deadline: DEADLINE, .. })));
+}
+
+/// Rank 1 dies in a loop of products. The others find NaN and the error in their vectors, and end the loop.
+fn products_until_killed(comm: &MpiComm) {
+    let a = poisson2d(12).unwrap().matrix;
+    let on = Partition::new(comm.clone(), Layout::even(144, 1, comm.size()).unwrap()).unwrap();
+    let a = cut(&a, &on, Spmv::Halo);
+    let (x, mut y) = (on.part_of(&[1.0; 144]).unwrap(), on.part_of(&[0.0; 144]).unwrap());
+    for k in 0.. {
+        if comm.rank() == 1 && k == 5 {
+            let id = std::process::id().to_string();
+            Command::new("kill").args(["-9", &id]).status().unwrap();
+        }
+        a.apply(&x, &mut y);
+        if let Err(error) = y.sync() {
+            assert!(y.own().iter().all(|v| v.is_nan()), "{error}");
+            return;
+        }
+    }
+}
+
+/// MPI is started by the program, ranks of equal parity are a group of their own, and a message of the program with
+/// a tag of the library stays a message of the program.
+fn own() {
+    let universe = mpi::initialize().unwrap();
+    let world = universe.world();
+    let (rank, size) = (world.rank(), world.size());
+    let half = world.split_by_color(mpi::topology::Color::with_value(rank % 2)).unwrap();
+    let (next, before) = ((rank + 1) % size, (rank + size - 1) % size);
+    let (tag, text) = (i32::from(Stage::RESERVED), [rank as u8; 3]);
+    mpi::request::scope(|scope| {
+        let sent = world.process_at_rank(next).immediate_send_with_tag(scope, &text[..], tag);
+        for _ in 0..2 {
+            let comm = MpiComm::over(&half, 30 * DEADLINE).unwrap();
+            assert_eq!((comm.rank(), comm.size()), (half.rank() as usize, half.size() as usize));
+            let mut sum = [f64::from(rank)];
+            comm.all_reduce(&mut sum).unwrap();
+            let expected: i32 = (0..size).filter(|other| other % 2 == rank % 2).sum();
+            assert_eq!(sum, [f64::from(expected)]);
+            let all = MpiComm::world(30 * DEADLINE).unwrap();
+            all.barrier().unwrap();
+        }
+        let (received, _) = world.process_at_rank(before).receive_vec_with_tag::<u8>(tag);
+        assert_eq!(received, [before as u8; 3]);
+        sent.wait();
+    });
+    assert!(!mpi::environment::is_finalized(), "the program ends the MPI that it has started");
+}

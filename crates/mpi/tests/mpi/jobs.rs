@@ -1,0 +1,213 @@
+//! Jobs of `mpirun`, and how they must end.
+
+use std::process::{Command, ExitCode, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use coarsen_matrix_market as matrix_market;
+
+use crate::common;
+
+/// The variable that tells a process what to do as a rank.
+pub(crate) const ROLE: &str = "COARSEN_MPI_ROLE";
+
+/// No job may take longer: a hang is a failure.
+const LIMIT: Duration = Duration::from_secs(240);
+
+/// A fault must end a job within this time; deadlines of ranks are one second.
+const SOON: Duration = Duration::from_secs(30);
+
+/// Output and duration of a job.
+struct Ended {
+    output: Output,
+    seconds: Duration,
+}
+
+impl Ended {
+    fn text(&self) -> String {
+        let part = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        part(&self.output.stdout) + &part(&self.output.stderr)
+    }
+}
+
+/// Runs a program on `ranks` ranks.
+fn job(ranks: usize, options: &[&str], role: &str, program: &[&str]) -> Ended {
+    let begun = Instant::now();
+    let mut child = Command::new("mpirun")
+        .args(["--oversubscribe", "-n", &ranks.to_string()])
+        .args(options)
+        .args(program)
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+        .env("RUST_BACKTRACE", "0") // so that the output fits the pipes, which nobody reads before the end
+        .env(ROLE, role)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("mpirun starts; install openmpi-bin");
+    while child.try_wait().expect("a child").is_none() {
+        if begun.elapsed() > LIMIT {
+            child.kill().expect("a child");
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ended { output: child.wait_with_output().expect("output"), seconds: begun.elapsed() }
+}
+
+fn this(ranks: usize, options: &[&str], role: &str) -> Ended {
+    let program = std::env::current_exe().expect("a path");
+    job(ranks, options, role, &[program.to_str().expect("a path in UTF-8")])
+}
+
+/// Every law holds on every number of ranks.
+fn laws(ranks: usize) {
+    let ended = this(ranks, &[], "laws");
+    assert!(ended.output.status.success(), "{}", ended.text());
+}
+
+/// The program starts MPI itself and splits its own communicator.
+fn own_communicator(ranks: usize) {
+    let ended = this(ranks, &[], "own");
+    assert!(ended.output.status.success(), "{}", ended.text());
+}
+
+/// The job ends soon, without success, and its output names what it must.
+fn fault(ranks: usize, options: &[&str], role: &str, named: &[&str]) {
+    let ended = this(ranks, options, role);
+    let text = ended.text();
+    // With recovery, mpirun itself ends with success.
+    let failed = !ended.output.status.success() || options.contains(&"--enable-recovery");
+    assert!(failed && ended.seconds < SOON, "{:?}: {text}", ended.seconds);
+    named.iter().for_each(|name| assert!(text.contains(name), "no `{name}` in: {text}"));
+}
+
+/// Runs the command; returns its exit code and what it prints.
+fn command(ranks: usize, words: &str) -> (Option<i32>, String) {
+    let program = env!("CARGO_BIN_EXE_coarsen-mpi");
+    let words: Vec<&str> = [program].into_iter().chain(words.split_whitespace()).collect();
+    let ended = job(ranks, &[], "", &words);
+    (ended.output.status.code(), ended.text())
+}
+
+/// The number before `word` in the report of the command.
+fn number_before(text: &str, word: &str) -> usize {
+    let before = text.split(word).next().unwrap_or_default();
+    before.split_whitespace().last().and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("{word}: {text}"))
+}
+
+/// Iterations do not depend on the number of ranks, and the report has a line for each rank.
+fn solves() {
+    let mut before = None;
+    for ranks in [1, 3] {
+        let (code, text) = command(ranks, "solve --problem cloth:20 --precond block-jacobi --product halo");
+        assert_eq!(code, Some(0), "{text}");
+        let iterations = number_before(&text, "iterations");
+        assert!(before.is_none_or(|before: usize| before.abs_diff(iterations) <= 1), "{text}");
+        before = Some(iterations);
+        let rows: usize = text.lines().filter_map(|line| line.trim().strip_prefix("rank ")).count();
+        assert_eq!(rows, ranks, "{text}");
+    }
+}
+
+/// Every option of products and schedules; wrong ones are refused with the codes of `coarsen`.
+fn options() {
+    for product in ["blocking", "pipelined", "halo", "reproducible"] {
+        for schedule in ["ring", "pairwise", "queues"] {
+            let words =
+                format!("solve --problem poisson2d:12 --product {product} --schedule {schedule} --quiet");
+            assert_eq!(command(2, &words), (Some(0), String::new()));
+        }
+    }
+    let (code, text) = command(3, "solve --problem poisson2d:12 --product pipelined --schedule queues");
+    assert!(code == Some(2) && text.matches("power of two").count() == 1, "{text}");
+    let (code, text) = command(2, "solve --problem nobody:12");
+    assert!(code == Some(2) && text.matches("nobody").count() == 1, "{text}");
+    let (code, text) = command(2, "solve --precond everything");
+    assert!(code == Some(2) && text.matches("invalid value").count() == 1, "{text}");
+    let (code, text) = command(2, "solve /nonexistent/a.mtx");
+    assert!(code == Some(3) && text.contains("/nonexistent/a.mtx"), "{text}");
+    let (code, text) = command(2, "solve --problem cloth:20 --max-iterations 3");
+    assert!(code == Some(4) && text.contains("iteration_limit"), "{text}");
+}
+
+/// Smoothed aggregation, every partition, and a file that is read by pieces: the same iterations as on one rank.
+fn partitions() {
+    let folder = std::env::temp_dir().join(format!("coarsen-mpi-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let problem = coarsen_problems::cloth(30, 0.01).unwrap();
+    let (matrix, points) = (folder.join("A.mtx"), folder.join("x.mtx"));
+    let (kernel, out) = (folder.join("kernel.mtx"), folder.join("solution.mtx"));
+    matrix_market::write(&matrix, &problem.matrix, matrix_market::Symmetry::Detect).unwrap();
+    let columns = |rows: usize, k: usize, at: &dyn Fn(usize, usize) -> f64| {
+        let values = (0..k).flat_map(|j| (0..rows).map(move |i| at(i, j))).collect();
+        matrix_market::Dense::new(rows, k, values).unwrap()
+    };
+    let modes = &problem.near_kernel;
+    matrix_market::write_dense(&points, &columns(900, 3, &|i, j| problem.positions[i][j])).unwrap();
+    let values = columns(2700, modes.vectors(), &|i, j| modes.row(i)[j]);
+    matrix_market::write_dense(&kernel, &values).unwrap();
+    let given = [("--coordinates", &points), ("--near-kernel", &kernel), ("--out", &out)];
+    let given: String = given.iter().map(|(option, file)| format!(" {option} {}", file.display())).collect();
+    let file = format!("solve {} --block-size 3 --precond sa{given}", matrix.display());
+    let gallery = "solve --problem cloth:30 --dt 0.01 --precond sa";
+    let mut before: Option<(usize, Vec<f64>)> = None;
+    for (ranks, partition) in [(1, "even"), (3, "even"), (3, "morton"), (3, "bisection"), (4, "bisection")] {
+        let (code, text) = command(ranks, &format!("{file} --partition {partition}"));
+        assert_eq!(code, Some(0), "{text}");
+        let x = matrix_market::read_vector(&out).unwrap();
+        let found = number_before(&text, "iterations");
+        let (one, expected) = before.get_or_insert_with(|| (found, x.clone()));
+        assert!(found <= *one + 3, "{found} iterations, {one} on one rank: {text}");
+        assert!(common::distance(&x, expected) < 1e-6, "{partition} on {ranks}");
+        let (code, text) = command(ranks, &format!("{gallery} --partition {partition}"));
+        assert!(code == Some(0) && number_before(&text, "iterations").abs_diff(found) <= 1, "{text}");
+    }
+    let (code, text) = command(2, &format!("solve {} --partition morton", matrix.display()));
+    assert!(code == Some(2) && text.contains("give --coordinates FILE"), "{text}");
+    let (code, text) = command(2, &format!("solve {} --block-size 7", matrix.display()));
+    assert!(code == Some(2) && text.contains("does not divide the 2700 unknowns"), "{text}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+type Job = (&'static str, fn());
+
+const JOBS: [Job; 15] = [
+    ("laws on 1 rank", || laws(1)),
+    ("laws on 2 ranks", || laws(2)),
+    ("laws on 3 ranks", || laws(3)),
+    ("laws on 4 ranks", || laws(4)),
+    ("laws on 7 ranks", || laws(7)),
+    ("a communicator of the program", || own_communicator(5)),
+    ("a hanging rank", || {
+        fault(3, &[], "hang", &["waited 1 s for rank 1 in a stage of this test", "aborts"])
+    }),
+    ("a killed rank", || fault(3, &[], "kill", &["rank 1", "signal 9"])),
+    ("a killed rank whose death MPI ignores", || {
+        fault(3, &["--enable-recovery"], "kill", &["waited 1 s for rank 1 in a halo exchange", "aborts"])
+    }),
+    ("a rank that ends early", || {
+        fault(3, &[], "leave", &["waited 1 s for rank 2 in a stage of this test", "aborts"])
+    }),
+    ("a panic", || fault(3, &[], "panic", &["a panic for this test", "aborts"])),
+    ("ranks of different sizes", || {
+        fault(3, &[], "cut", &["rank 0 knows it", "rank 1 knows it", "rank 2 knows it"])
+    }),
+    ("the command solves", solves),
+    ("the command takes all options", options),
+    ("files by pieces, partitions and smoothed aggregation", partitions),
+];
+
+/// Runs all jobs whose names contain the first argument.
+pub(crate) fn all() -> ExitCode {
+    let wanted = std::env::args().nth(1).filter(|word| !word.starts_with('-')).unwrap_or_default();
+    let mut failed = 0;
+    for (name, job) in JOBS.iter().filter(|(name, _)| name.contains(&wanted)) {
+        let begun = Instant::now();
+        let ended = std::panic::catch_unwind(job);
+        failed += usize::from(ended.is_err());
+        let word = if ended.is_ok() { "ok" } else { "FAILED" };
+        println!("mpi: {name} ... {word}, {:.1} s", begun.elapsed().as_secs_f64());
+    }
+    ExitCode::from(u8::from(failed > 0))
+}

@@ -1,0 +1,20 @@
+//! The tests run under `mpirun`: this program starts itself again on 1, 2, 3, 4 and 7 ranks.
+//!
+//! `jobs` starts processes and reads how they end; `laws` and `faults` are what a rank runs.
+
+// The systems, layouts and methods of the tests of threads as ranks: the laws are the same.
+#[path = "../../../distributed/tests/distributed/common.rs"]
+#[allow(dead_code, reason = "helpers of tests with threads")]
+mod common;
+mod faults;
+mod jobs;
+mod laws;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match std::env::var(jobs::ROLE) {
+        Ok(role) => laws::run(&role).or_else(|| faults::run(&role)).unwrap_or(ExitCode::from(2)),
+        Err(_) => jobs::all(),
+    }
+}

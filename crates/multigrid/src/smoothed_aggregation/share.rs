@@ -1,0 +1,64 @@
+//! The nodes of a grid that belong to this rank, and counts of all ranks.
+//!
+//! A rank stores the couplings of its own nodes, and so the nodes of other ranks to which they couple. Decisions
+//! that count nodes or couplings count those of all ranks, so that every rank takes the same branch.
+
+use std::ops::Range;
+
+use coarsen_sparse::Pattern;
+
+/// The own nodes of a rank, and the sum over all ranks.
+pub(super) struct Share<'a> {
+    pub(super) own: Range<usize>,
+    sum: &'a dyn Fn(&mut [f64]),
+}
+
+impl<'a> Share<'a> {
+    /// All nodes on a single rank.
+    pub(super) fn whole(nodes: usize) -> Share<'static> {
+        Share { own: 0..nodes, sum: &|_| () }
+    }
+
+    /// The own nodes of one of several ranks; `sum` replaces numbers by their sums over all ranks.
+    pub(super) fn of_rank(own: Range<usize>, sum: &'a dyn Fn(&mut [f64])) -> Self {
+        Self { own, sum }
+    }
+
+    /// Sums over all ranks.
+    pub(super) fn sums_of<const N: usize>(&self, mut values: [f64; N]) -> [f64; N] {
+        (self.sum)(&mut values);
+        values
+    }
+
+    /// Counts of all ranks.
+    pub(super) fn sums<const N: usize>(&self, counts: [usize; N]) -> [f64; N] {
+        self.sums_of(counts.map(|count| count as f64))
+    }
+
+    /// Whether it is true on any rank.
+    pub(super) fn any(&self, here: bool) -> bool {
+        self.sums([usize::from(here)])[0] > 0.0
+    }
+
+    /// Leaves nodes of other ranks, and the couplings to them, out of aggregation.
+    pub(super) fn cut(
+        &self,
+        pattern: &Pattern,
+        weights: &mut [f32],
+        strong: &mut [bool],
+        left_out: &mut [bool],
+    ) {
+        if self.own == (0..pattern.rows()) {
+            return;
+        }
+        for i in 0..pattern.rows() {
+            let other = !self.own.contains(&i);
+            left_out[i] |= other;
+            for k in pattern.range(i) {
+                if other || !self.own.contains(&(pattern.indices()[k] as usize)) {
+                    (weights[k], strong[k]) = (0.0, false);
+                }
+            }
+        }
+    }
+}
