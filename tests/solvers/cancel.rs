@@ -8,7 +8,7 @@ use coarsen::multigrid::{Grid, SmootherRecipe, Smoothing};
 use coarsen::prelude::*;
 use coarsen::schwarz::AdditiveSchwarz;
 
-use crate::common::{noise, problem, small_mas, small_sa, small_skinning};
+use crate::common::{noise, problem, small_embedding, small_mas, small_sa, small_skinning};
 
 /// A build and an update are cancelled. Afterwards the earlier preconditioner gives the same bits as before.
 fn stops<R: Setup<f64, Cpu<f64, f64>>>(recipe: &R) {
@@ -48,6 +48,7 @@ fn cancelled_setups_leave_what_was_there() {
     stops(&Multigrid { keep: Keep::Nothing, ..small_sa(Cycle::V) });
     stops(&Multigrid { keep: Keep::Aggregates, ..small_sa(Cycle::V) });
     stops(&small_skinning(&problem("elasticity3d:5").matrix));
+    stops(&small_embedding(&problem("elasticity3d:5").matrix));
     stops(&small_mas());
     stops(&AdditiveSchwarz::overlapping());
 }

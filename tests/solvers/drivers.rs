@@ -1,7 +1,7 @@
 //! The drivers of HOT by name, on a bar whose nodes lie on a grid.
 
 use coarsen::elastic::{FixedCoRotated, ImplicitEuler, Lame, Tetrahedra};
-use coarsen::follow::{Driver, Drives};
+use coarsen::follow::{Driver, TimeStepper};
 use coarsen::mesh::Mesh;
 use coarsen::multigrid::{NodeEmbedding, Nodes};
 use coarsen::optimize::{DescentReport, node_weights};
@@ -27,7 +27,7 @@ fn bar(cells: [usize; 3], middle: f64) -> (Body, NodeEmbedding, Vec<f64>) {
     (body, NodeEmbedding::new(Nodes::Given(nodes)), stretched)
 }
 
-fn step(driver: &mut Drives, cells: [usize; 3], middle: f64) -> (DescentReport<f64>, Vec<f64>) {
+fn step(driver: &mut TimeStepper, cells: [usize; 3], middle: f64) -> (DescentReport<f64>, Vec<f64>) {
     let (mut body, grid, mut x) = bar(cells, middle);
     let weights = node_weights(&body.characteristic(), 3).unwrap();
     let report = driver.minimize(&mut body, &grid, &mut x, Some(weights), &mut ()).unwrap();
@@ -39,7 +39,7 @@ fn step(driver: &mut Drives, cells: [usize; 3], middle: f64) -> (DescentReport<f
 fn drivers_agree() {
     let cells = [[12, 4, 5], [9, 5, 4]];
     let tight = |driver| {
-        let mut driver = Drives::new(driver);
+        let mut driver = TimeStepper::new(driver);
         driver.tolerance = 1e-9;
         driver
     };
@@ -59,7 +59,7 @@ fn drivers_agree() {
 /// one level takes 29 and 126 for the first two.
 #[test]
 fn iterations_hardly_grow_with_the_contrast() {
-    let count = |driver, middle| step(&mut Drives::new(driver), [24, 6, 6], middle).0.iterations;
+    let count = |driver, middle| step(&mut TimeStepper::new(driver), [24, 6, 6], middle).0.iterations;
     let hot = [1e5, 1e7, 1e9].map(|middle| count(Driver::Hot, middle));
     let one = [1e5, 1e7].map(|middle| count(Driver::LbfgsH, middle));
     println!("hot {hot:?}, lbfgs-h {one:?}");

@@ -8,7 +8,7 @@ use coarsen::{Error, Stop};
 
 use super::vector::{LEAF, Ranks, Share};
 use super::{SHARES, on_ranks};
-use crate::common::{noise, small_sa, small_skinning, systems};
+use crate::common::{noise, small_embedding, small_sa, small_skinning, systems};
 
 type Law = fn(&Ranks);
 
@@ -238,7 +238,7 @@ fn built<R: Setup<f64, Ranks, Built: 'static>>(
 }
 
 /// Recipes that need no special code for ranks, including V-cycles with each smoother.
-const RECIPES: [(&str, Recipe); 8] = [
+const RECIPES: [(&str, Recipe); 9] = [
     ("jacobi", |a, on| built(Jacobi::default(), a, on)),
     ("block-jacobi", |a, on| built(BlockJacobi::default(), a, on)),
     ("chebyshev", |a, on| built(Chebyshev::default(), a, on)),
@@ -250,6 +250,7 @@ const RECIPES: [(&str, Recipe); 8] = [
     }),
     ("sa k-cycle", |a, on| built(small_sa(Cycle::K), a, on)),
     ("skinning", |a, on| built(small_skinning(a), a, on)),
+    ("node embedding", |a, on| built(small_embedding(a), a, on)),
 ];
 
 /// Every recipe gives the same result on several ranks as on one, after a build and after an update.

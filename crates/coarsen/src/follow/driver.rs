@@ -142,18 +142,18 @@ impl FromStr for Driver {
 /// change from step to step.
 ///
 /// ```
-/// use coarsen::follow::{Driver, Drives};
+/// use coarsen::follow::{Driver, TimeStepper};
 /// use coarsen::multigrid::{NodeEmbedding, Nodes};
 /// use coarsen::problems::Scene;
 /// let Scene { mut body, start: mut x } = Scene::bar_twist(4)?;
 /// let grid = NodeEmbedding::new(Nodes::Given(vec![[0; 3]; x.len() / 3].into())); // not used by pn-pcg
-/// let mut driver = Drives::new("pn-pcg".parse()?);
+/// let mut driver = TimeStepper::new("pn-pcg".parse()?);
 /// driver.tolerance = 1e-4;
 /// let report = driver.minimize(&mut body, &grid, &mut x, None, &mut ())?.converged()?;
 /// println!("{report}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Drives {
+pub struct TimeStepper {
     /// ε of ‖W ∇f‖ ≤ ε, where W are the weights of the step: 1e-7 by default (§7.1).
     pub tolerance: f64,
     /// The maximal number of iterations of a step.
@@ -178,7 +178,7 @@ const WINDOW: usize = 8;
 /// The limit of inner iterations (§7.3).
 const INNER: usize = 10_000;
 
-impl Drives {
+impl TimeStepper {
     /// Returns a driver with the settings of the paper.
     pub fn new(driver: Driver) -> Self {
         let inner = Stop { max_iterations: INNER, ..Stop::relative(0.0) };

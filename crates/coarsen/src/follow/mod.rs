@@ -6,7 +6,7 @@
 //! | `follower` | [`Follower`] | a preconditioner of the system at x |
 //! | | [`following`] | a direction whose preconditioner is a follower |
 //! | `here` | [`Hosted`] | an objective and a follower, for Newton's method |
-//! | `driver` | [`Driver`], [`Drives`] | the drivers of a time step on a grid, by name |
+//! | `driver` | [`Driver`], [`TimeStepper`] | the drivers of a time step on a grid, by name |
 //! | `placed` | [`Placed`] | `Hosted` with vectors and products at any place |
 
 mod driver;
@@ -17,7 +17,7 @@ mod placed;
 use coarsen_optimize::DescentError;
 use coarsen_sparse::SystemAt;
 
-pub use driver::{Driver, Drives, UnknownDriver};
+pub use driver::{Driver, TimeStepper, UnknownDriver};
 pub use follower::{Built, Follower, following};
 pub use here::Hosted;
 pub use placed::Placed;

@@ -127,7 +127,7 @@ impl<T: Real> Coarsening<T> for NodeEmbedding {
             }
         };
         let (weights, coarse) = embed(self.kernel, &nodes, &restraints)?;
-        let positions = fine.positions.map(|_| self.nodes.positions(&coarse, fine.depth + 1));
+        let positions = self.nodes.positions(&coarse, fine.depth + 1);
         let prolongation = restraints.apply(Prolongation::weights(weights, b)?)?; // S P
         let (coarse, restraints) = (coarse.into(), Arc::new(restraints));
         let state = Embedded { fine: nodes, coarse, restraints, reach, window: None, numbers: Arc::new([]) };

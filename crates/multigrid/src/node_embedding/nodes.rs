@@ -17,7 +17,8 @@ const TOLERANCE: f64 = 1e-3;
 /// nodes changes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Nodes {
-    /// Node i lies at `origin` + `spacing` k for integers k, read from the positions of the system.
+    /// Node i lies at `origin` + `spacing` k for integers k, read from the positions of the system at a build.
+    /// An update with the same pattern does not read them.
     OfSystem {
         /// The distance of neighbouring nodes along an axis, in the unit of the positions.
         spacing: f64,
@@ -30,14 +31,11 @@ pub enum Nodes {
 }
 
 impl Nodes {
-    /// Returns the positions of nodes of the grid at `depth`.
-    pub(super) fn positions(&self, places: &[[i32; 3]], depth: usize) -> Vec<[f64; 3]> {
-        let (spacing, origin) = match *self {
-            Self::OfSystem { spacing, origin } => (spacing, origin),
-            Self::Given(_) => (1.0, [0.0; 3]),
-        };
+    /// Returns the positions of nodes of the grid at `depth`, if the spacing is known.
+    pub(super) fn positions(&self, places: &[[i32; 3]], depth: usize) -> Option<Vec<[f64; 3]>> {
+        let &Self::OfSystem { spacing, origin } = self else { return None };
         let spacing = spacing * f64::powi(2.0, depth as i32);
-        places.iter().map(|k| std::array::from_fn(|d| origin[d] + spacing * f64::from(k[d]))).collect()
+        Some(places.iter().map(|k| std::array::from_fn(|d| origin[d] + spacing * f64::from(k[d]))).collect())
     }
 
     /// Returns the places of all nodes of the finest level, which has `rows` block rows.

@@ -170,7 +170,7 @@ fn cycles_are_symmetric_and_positive() {
     assert!(dot(&u, &applied(&mut m, &u)) > 0.0);
 }
 
-/// A symmetric Gauss-Seidel step contracts more than a forward sweep before and a backward sweep after.
+/// Cycles to eight digits without a Krylov method, on all levels down to a hundred unknowns.
 #[test]
 fn the_contraction_hardly_depends_on_the_spacing() {
     let cycles = |p: &Problem, spacing: f64| {
@@ -183,10 +183,11 @@ fn the_contraction_hardly_depends_on_the_spacing() {
     let plane = [31, 63, 127].map(|n| cycles(&problem(&format!("poisson2d:{n}")), 1.0 / (n + 1) as f64));
     let space = [15, 31].map(|n| cycles(&problem(&format!("poisson3d:{n}")), 1.0 / (n + 1) as f64));
     let elastic = [8, 16, 24].map(|n| cycles(&elasticity3d(n, 1.0).unwrap(), 1.0 / n as f64));
+    println!("poisson2d {plane:?}, poisson3d {space:?}, elasticity3d {elastic:?}");
     let grows = |all: &[usize]| 4 * all[all.len() - 1] > 5 * all[0];
-    assert!(!grows(&plane) && plane[0] <= 10, "{plane:?}");
-    assert!(!grows(&space) && space[0] <= 12, "{space:?}");
-    assert!(!grows(&elastic) && elastic[0] <= 20, "{elastic:?}");
+    assert!(!grows(&plane) && plane[0] <= 7, "{plane:?}");
+    assert!(!grows(&space) && space[0] <= 8, "{space:?}");
+    assert!(!grows(&elastic) && elastic[0] <= 13, "{elastic:?}");
 }
 
 /// CG on the coarsest level to half of the residual costs few outer iterations.
