@@ -4,6 +4,7 @@
 //! cargo run --release -p mpm -- --scene twist --particles 10000 --frames 72 --out twist
 //! cargo run --release -p mpm -- --scene twist --particles 10000 --out twist --resume
 //! cargo run --release -p mpm -- --scene chain --particles 40000 --solver lbfgs-sa
+//! cargo run --release -p mpm -- --scene jelly.toml --dx 0.02 --backend opencl    # needs --features opencl
 //! ```
 //!
 //! The second command continues the first. A run writes `frames.csv`, `summary.txt`, `frame_0000.ply` and
