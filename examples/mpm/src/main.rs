@@ -4,10 +4,20 @@
 //! cargo run --release -p mpm -- --scene twist --particles 10000 --frames 72 --out twist
 //! cargo run --release -p mpm -- --scene twist --particles 10000 --out twist --resume
 //! cargo run --release -p mpm -- --scene chain --particles 40000 --solver lbfgs-sa
+//! cargo run --release -p mpm -- --scene jelly.toml --dx 0.02 --backend opencl    # needs --features opencl
 //! ```
 //!
 //! The second command continues the first. A run writes `frames.csv`, `summary.txt`, `frame_0000.ply` and
-//! `frame_0000.png` for each frame, `mpm.gif` and `checkpoint.bin`.
+//! `frame_0000.png` for each frame, `mpm.gif` and `checkpoint.bin`. From the summary of the first run after 49
+//! frames, in which the pillars break (10,333 particles, up to 6,000 nodes):
+//!
+//! ```text
+//!                               mean       least      median        most
+//! steps                       3.4694      1.0000      1.0000     23.0000
+//! outer per step             78.2931     10.0000     64.0000    348.0000
+//! energy less work, J      1746.8802    796.6317   1879.4260   1962.5406
+//! 170 of 170 steps converged
+//! ```
 
 use std::process::ExitCode;
 

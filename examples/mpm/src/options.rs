@@ -60,7 +60,7 @@ pub struct Options {
 #[derive(Clone, Debug, Args)]
 pub struct Method {
     /// Solver of a step.
-    #[arg(long, value_enum, default_value_t = Solver::PnPcg)]
+    #[arg(long, value_enum, default_value_t = Solver::Hot)]
     pub solver: Solver,
     /// Tolerance: a step ends when the mean gradient of the nodes is this share of the characteristic impulse.
     #[arg(long, default_value_t = 1e-7, value_parser = positive)]
