@@ -63,7 +63,7 @@ pub(crate) struct Undetected {
     source: ContactError,
 }
 
-/// A step is blocked if it fails and contact leaves less than this share of the last direction.
+/// A step is blocked if it does not converge and contact leaves less than this share of the last direction.
 const BLOCKED: f64 = 1e-6;
 
 /// The relative tolerance of the linear solves. Forcing terms that begin with 1/2 save inner iterations, but take
@@ -189,7 +189,8 @@ impl<B: Place<Real = f64>> Stepper<B> {
         }
         let failed =
             matches!(report.outcome, DescentOutcome::LineSearchFailed(_) | DescentOutcome::NoDirection(_));
-        if let Some((share, pair)) = f.objective.potential.first.second.blocking().filter(|_| failed)
+        let open = !matches!(report.outcome, DescentOutcome::Converged(_));
+        if let Some((share, pair)) = f.objective.potential.first.second.blocking().filter(|_| open)
             && share < BLOCKED
         {
             return Err(Blocked { frame, step, pair }.into());

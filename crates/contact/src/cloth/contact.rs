@@ -6,13 +6,14 @@
 //! | d, n, w | [`Touch`] | the distance of a pair, its direction, and the weights of the nearest points |
 //! | m | `share` | 1; for two edges that are nearly parallel down to 0 |
 //! | k | `stiffness` | stiffness of the barrier, N/m |
-//! | φ | [`Barrier`] | −k (δ − d)² ln(d/δ) for d < δ |
+//! | ξ | [`FLOOR`] δ | the distance that is kept |
+//! | φ | [`Barrier`] | −k (δ − d)² ln((d − ξ)/(δ − ξ)) for ξ < d < δ |
 //!
 //! > E = Σ m φ(d),  ∂E/∂x_a = m φ' w_a n + φ ∂m/∂x_a,  H_ab = m φ'' w_a w_b n nᵀ    (1)
 //!
 //! Repulsion springs in the implicit system: Baraff & Witkin 1998, §6; Tamstorf, Jones & McCormick 2015, §3;
 //! Wu, Wang & Wang 2022, §8. φ and m: Li et al. 2020, "Incremental potential contact", ACM TOG 39(4), Eq. 6 and
-//! §4.5. The bound on steps is that of Li, Kaufman & Jiang 2021, "Codimensional incremental potential contact".
+//! §4.5. ξ and the bound on steps: Li, Kaufman & Jiang 2021, "Codimensional incremental potential contact", §4.
 //!
 //! A spring that begins with its full stiffness at δ makes Newton's method switch pairs on and off: the force has a
 //! kink where the pairs of cloth at rest are. φ is twice continuously differentiable there.
@@ -60,8 +61,9 @@ const HELD: u32 = u32::MAX;
 /// semidefinite, since it contains neither the turning of n nor second derivatives of m. Forces and torques of a
 /// pair add up to zero. There is no friction.
 ///
-/// *Choose* k such that kδ is a few times the largest force that presses a pair together. A pair under a small
-/// force f is at δ − d = √(f δ / 3 k) and resists with the stiffness √(12 k f / δ); the force has no upper bound.
+/// *Choose* k such that kδ is a few times the largest force that presses a pair together; it need not be exact, since
+/// the force has no upper bound. A pair under a small force f is at about δ − d = √(f δ / 3 k) and resists with the
+/// stiffness √(12 k f / δ).
 ///
 /// *Fail-safe* [`max_step`](Potential::max_step) bounds a step such that no pair comes nearer than a tenth of
 /// the thickness; a pair that is there already comes no nearer, but may part and slide. So no pair of triangles
@@ -81,7 +83,8 @@ const HELD: u32 = u32::MAX;
 /// let mut contact = ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &[false; 6], &x, 0.3, 50.0)?;
 /// let x = x.as_flattened();
 /// assert_eq!(contact.detect(x)?.len(), 1);
-/// assert!((contact.energy(x).value - 50.0 * 0.2 * 0.2 * 3.0_f64.ln()).abs() < 1e-12); // −50 (0.3 − 0.1)² ln(0.1/0.3)
+/// // −50 (0.3 − 0.1)² ln((0.1 − 0.03) / (0.3 − 0.03))
+/// assert!((contact.energy(x).value - 50.0 * 0.2 * 0.2 * (27.0 / 7.0_f64).ln()).abs() < 1e-12);
 /// let mut down = vec![0.0; 18];
 /// down[11] = -1.0; // the vertex may move by 0.07: up to 0.03, which is a tenth of 0.3
 /// let step = contact.max_step(x, &down);
@@ -126,11 +129,12 @@ impl ClothContact {
         let stiffness = positive("the stiffness of contact", stiffness)?;
         let nodes = Nodes::new(held, positions)?;
         let pattern = Arc::new(Pattern::diagonal(nodes.free())?);
+        let reach = (1.0 - FLOOR) * thickness;
         let parts = Topology::new(triangles, held, positions)?;
         let rest = positions.to_vec();
         let mut contact = Self {
             thickness,
-            barrier: Barrier { stiffness: stiffness * thickness * thickness, reach: thickness },
+            barrier: Barrier { stiffness: stiffness * reach * reach, reach },
             nodes,
             pattern,
             parts,
@@ -290,6 +294,11 @@ impl ClothContact {
         assert_eq!(x.len(), 3 * self.nodes.free(), "{what}: wrong length");
     }
 
+    /// φ, φ' and φ'' of a pair; φ is infinite at the distance that is kept, and below.
+    fn law(&self, touch: &Touch) -> [f64; 3] {
+        self.barrier.at(touch.distance - FLOOR * self.thickness)
+    }
+
     fn points(&self, touch: &Touch) -> [[f64; 3]; 4] {
         touch.pair.nodes().map(|node| self.at[node as usize])
     }
@@ -309,7 +318,7 @@ impl Potential for ClothContact {
             return Energy { value: f64::NAN, magnitude: f64::NAN };
         }
         let energy = |touch: &Touch| {
-            let [value, slope, _] = self.barrier.at(touch.distance);
+            let [value, slope, _] = self.law(touch);
             let terms =
                 self.points(touch).iter().zip(touch.weights).map(|(x, w)| w.abs() * size(*x)).sum::<f64>();
             touch.share * Energy { value, magnitude: slope.abs() * terms } // (1)
@@ -325,7 +334,7 @@ impl Potential for ClothContact {
             return g.fill(f64::NAN);
         }
         for touch in &self.found {
-            let [value, slope, _] = self.barrier.at(touch.distance);
+            let [value, slope, _] = self.law(touch);
             let turning = touch.share_gradient(&self.points(touch));
             for (a, &node) in touch.pair.nodes().iter().enumerate() {
                 let Some(slot) = self.nodes.slot(node) else { continue };
@@ -353,7 +362,7 @@ impl Potential for ClothContact {
                 Pair::EdgeEdge { .. } => Stencil::edge_edge([a, b], w[1], [c, d], -w[3]),
             };
             let stencil = stencil.without(HELD);
-            let (n, k) = (touch.normal, self.barrier.at(touch.distance)[2] * touch.share);
+            let (n, k) = (touch.normal, self.law(touch)[2] * touch.share);
             contacts.push(stencil, n.map(|p| n.map(|q| k * p * q))); // (1)
         }
     }

@@ -72,12 +72,12 @@ fn every_solver_carries_contact() {
     assert!(high - low < 1e-2 * high, "{heights:?}");
 }
 
-/// Contact that is far too soft for the weight: the step fails, names a pair, and keeps the frames before.
+/// Contact that is too thin to stop the cloth: the step fails, names a pair, and keeps the frames before.
 #[test]
 fn steps_that_are_blocked_name_the_pair() {
     let folder = Folder::new("blocked");
-    let fixed = ["--scene", "drop-horizontal", "--frames", "12", "--stiffness", "1e-7", "--dt", "0.01"];
-    let error = folder.run(&[&fixed[..], &["--density", "2"]].concat()).unwrap_err();
+    let fixed = ["--scene", "drop-horizontal", "--frames", "12", "--thickness", "1e-12", "--dt", "0.01"];
+    let error = folder.run(&[&fixed[..], &["--iterations", "12"]].concat()).unwrap_err();
     let text = error.to_string();
     assert!(error.downcast_ref::<crate::step::Blocked>().is_some(), "{text}");
     assert!(text.contains("vertex") || text.contains("edges"), "{text}");
