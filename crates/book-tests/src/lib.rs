@@ -18,6 +18,9 @@ pub mod simulation {}
 #[doc = include_str!("../../../book/src/tutorials/gpu.md")]
 pub mod gpu {}
 
+#[doc = include_str!("../../../book/src/tutorials/ranks.md")]
+pub mod ranks {}
+
 #[doc = include_str!("../../../book/src/methods/choosing.md")]
 pub mod choosing {}
 

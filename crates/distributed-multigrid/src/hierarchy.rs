@@ -156,7 +156,7 @@ fn cycle<C: Communicator>(
     x: &mut DistVector<C>,
 ) {
     let Some((level, coarser)) = levels.split_first_mut() else { return bottom.solve(b, x) };
-    level.smoother.from_zero(&level.a, b, x);
+    level.smoother.start(&level.a, b, x);
     level.a.residual(b, x, &mut level.residual);
     level.transposed.apply(&level.residual, &mut level.coarse_b);
     cycle(coarser, bottom, &level.coarse_b, &mut level.coarse_x);

@@ -7,8 +7,8 @@
 //!
 //! | symbol | here | file |
 //! |---|---|---|
-//! | A, K | rows and near-kernel of the own nodes | [`Grid`](LevelRows) in `step` |
-//! | A of own nodes and ghosts | local square matrix | `extended` |
+//! | A, K | rows and near-kernel of the own nodes | `LevelRows` in `step` |
+//! | A of own nodes and ghosts | `Extended`, the local square matrix | `extended` |
 //! | 𝒜ᵢ, Q, R, P | aggregates, bases, coarse near-kernel, prolongation | `step`, with `RankAggregates` of `coarsen-multigrid` |
 //! | PᵀAP | Galerkin product | `galerkin` |
 //! | p(D⁻¹A) | Chebyshev smoother | `smoother` |

@@ -48,7 +48,7 @@ impl<C: Communicator> Chebyshev<C> {
     }
 
     /// x ≈ A⁻¹ b from x = 0.
-    pub(crate) fn from_zero(&mut self, a: &DistMatrix<C>, b: &DistVector<C>, x: &mut DistVector<C>) {
+    pub(crate) fn start(&mut self, a: &DistMatrix<C>, b: &DistVector<C>, x: &mut DistVector<C>) {
         self.d.apply(b, &mut self.scaled);
         self.first(x, true);
         self.second(a, b, x);

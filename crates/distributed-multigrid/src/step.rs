@@ -44,7 +44,7 @@ pub(crate) fn coarsen<C: Communicator>(
     fine: &LevelRows<C>,
     radius: f64,
 ) -> Result<Option<Step<C>>, DistError> {
-    let (on, b) = (&fine.on, fine.on.layout().block());
+    let on = &fine.on;
     let local = Extended::new(on, &fine.rows)?;
     let near_kernel = with_ghosts(on, &local, &fine.near_kernel)?;
     let inverses = agree(on.comm(), inverses(&local.a))?;
@@ -87,7 +87,6 @@ pub(crate) fn coarsen<C: Communicator>(
     let rows = galerkin::with_diagonal(matrix, &dead)?;
     let coarse =
         LevelRows { on: coarse_on, rows, near_kernel: coarse_kernel, depth: fine.depth + 1, filtered };
-    debug_assert_eq!(b, p.block().0);
     Ok(Some(Step { coarse, p, transposed }))
 }
 

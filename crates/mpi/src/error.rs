@@ -17,6 +17,11 @@ pub enum MpiError {
         /// The largest tag that is needed.
         needed: i32,
     },
+    /// This MPI can be called by its first thread only.
+    #[error(
+        "this MPI can be called by its first thread only, but solves run in threads of a pool; use one that was built with MPI_THREAD_SERIALIZED"
+    )]
+    OneThread,
     /// Not all ranks made the call before the deadline.
     #[error(
         "rank {rank} waited {} s for the other ranks to create a communicator; all ranks must call it",

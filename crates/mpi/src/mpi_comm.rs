@@ -24,6 +24,9 @@ use crate::{MpiError, ffi};
 /// The tag of an error that stops the group. Tags of stages have 16 bits.
 const FAULTS: i32 = 1 << 16;
 
+/// How long a rank waits for its error to be sent, when it ends after a fault.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
 /// The number of buffers that are kept for the next messages.
 const SPARE: usize = 16;
 
@@ -305,11 +308,13 @@ impl Drop for Ranks {
             let panicked = CommError::Panicked { rank: self.group.rank };
             let _: Result<(), _> = self.stop(Err(panicked));
         }
-        let sent = until(self.deadline, || -> Result<_, Fault> {
+        let failed = lock(&self.failure).is_some();
+        let limit = if failed { self.deadline.min(LAST_WORDS) } else { self.deadline };
+        let sent = until(limit, || -> Result<_, Fault> {
             self.let_go();
             Ok(lock(&self.sends).is_empty().then_some(()))
         });
-        if sent == Ok(Some(())) && lock(&self.failure).is_none() {
+        if sent == Ok(Some(())) && !failed {
             self.group.free();
         }
     }

@@ -41,7 +41,10 @@ impl Session {
             return Err(MpiError::NotRunning);
         }
         let mut known = known();
-        if let Some((universe, _)) = initialize_with_threading(Threading::Serialized) {
+        if let Some((universe, level)) = initialize_with_threading(Threading::Serialized) {
+            if level < Threading::Serialized {
+                return Err(MpiError::OneThread);
+            }
             let session = Arc::new(Self {
                 _universe: universe,
                 deadline,

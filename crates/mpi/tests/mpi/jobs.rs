@@ -131,6 +131,29 @@ fn options() {
     assert!(code == Some(4) && text.contains("iteration_limit"), "{text}");
 }
 
+/// The program of the tutorial "More than one machine" finds the same solution on any number of ranks.
+fn tutorial() {
+    let folder = std::env::temp_dir().join(format!("coarsen-mpi-first-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let problem = coarsen_problems::elasticity3d(12, 1.0).unwrap();
+    let n = problem.positions.len();
+    let values = (0..3 * n).map(|k| problem.positions[k % n][k / n]).collect();
+    let points = matrix_market::Dense::new(n, 3, values).unwrap();
+    matrix_market::write(folder.join("A.mtx"), &problem.matrix, matrix_market::Symmetry::Detect).unwrap();
+    matrix_market::write_vector(folder.join("b.mtx"), &problem.right_hand_side(1)).unwrap();
+    matrix_market::write_dense(folder.join("coordinates.mtx"), &points).unwrap();
+    let program = std::env::current_exe().expect("a path");
+    let words = [program.to_str().expect("a path"), folder.to_str().expect("a path")];
+    let mut solutions = Vec::new();
+    for ranks in [1, 2, 4] {
+        let ended = job(ranks, &[], "first", &words);
+        assert!(ended.output.status.success() && ended.text().contains("converged"), "{}", ended.text());
+        solutions.push(matrix_market::read_vector(folder.join("x.mtx")).unwrap());
+    }
+    assert!(solutions.iter().all(|x| common::distance(x, &solutions[0]) < 1e-6));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 /// Smoothed aggregation, every partition, and a file that is read by pieces: the same iterations as on one rank.
 fn partitions() {
     let folder = std::env::temp_dir().join(format!("coarsen-mpi-{}", std::process::id()));
@@ -172,7 +195,7 @@ fn partitions() {
 
 type Job = (&'static str, fn());
 
-const JOBS: [Job; 15] = [
+const JOBS: [Job; 16] = [
     ("laws on 1 rank", || laws(1)),
     ("laws on 2 ranks", || laws(2)),
     ("laws on 3 ranks", || laws(3)),
@@ -196,6 +219,7 @@ const JOBS: [Job; 15] = [
     ("the command solves", solves),
     ("the command takes all options", options),
     ("files by pieces, partitions and smoothed aggregation", partitions),
+    ("the program of the tutorial", tutorial),
 ];
 
 /// Runs all jobs whose names contain the first argument.

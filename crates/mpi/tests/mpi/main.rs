@@ -7,6 +7,10 @@
 #[allow(dead_code, reason = "helpers of tests with threads")]
 mod common;
 mod faults;
+// The program of the tutorial.
+#[path = "../../examples/first.rs"]
+#[allow(dead_code, unreachable_pub, reason = "it has a `main` of its own")]
+mod first;
 mod jobs;
 mod laws;
 
@@ -14,6 +18,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match std::env::var(jobs::ROLE) {
+        Ok(role) if role == "first" => {
+            let folder = std::env::args().nth(1).expect("a folder");
+            first::run(std::path::Path::new(&folder)).map_or(ExitCode::FAILURE, |_| ExitCode::SUCCESS)
+        }
         Ok(role) => laws::run(&role).or_else(|| faults::run(&role)).unwrap_or(ExitCode::from(2)),
         Err(_) => jobs::all(),
     }

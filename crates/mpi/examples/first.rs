@@ -1,0 +1,68 @@
+//! The program of the tutorial "More than one machine": that of the first tutorial, over ranks.
+//!
+//! `coarsen generate elasticity3d:12 --out cube`, then
+//! `mpirun -n 2 cargo run --release -p coarsen-mpi --example first -- cube`.
+
+use std::error::Error;
+use std::path::Path;
+use std::time::Duration;
+
+use coarsen_core::{Stop, Vector};
+use coarsen_distributed::{Communicator, DistMatrix, Entries, Layout, Partition, Spmv};
+use coarsen_distributed_multigrid::DistMultigrid;
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_matrix_market as matrix_market;
+use coarsen_mpi::MpiComm;
+use coarsen_sparse::NearKernel;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = std::env::args().nth(1).ok_or("expected the folder of A.mtx, b.mtx and coordinates.mtx")?;
+    run(Path::new(&folder)).map(|_| ())
+}
+
+/// Reads, builds and solves; returns the iterations.
+pub fn run(folder: &Path) -> Result<usize, Box<dyn Error>> {
+    // ANCHOR: start
+    let comm = MpiComm::world(Duration::from_secs(60))?; // no rank waits longer for another
+    let (rank, ranks) = (comm.rank(), comm.size());
+    // ANCHOR_END: start
+
+    // ANCHOR: read
+    let piece = matrix_market::read_piece(folder.join("A.mtx"), rank, ranks)?;
+    let nodes = piece.size / 3;
+    let on = Partition::new(comm, Layout::even(nodes as u64, 3, ranks)?)?;
+    let mut entries = Entries::new(&on, nodes as u64, 3);
+    for (i, j, v) in piece.entries {
+        let mut block = [0.0; 9];
+        block[i as usize % 3 * 3 + j as usize % 3] = v;
+        entries.add(u64::from(i / 3), u64::from(j / 3), &block)?;
+    }
+    let rows = entries.finish()?; // entries of other ranks are sent to their owners
+    let b = on.part_of(&matrix_market::read_vector(folder.join("b.mtx"))?)?;
+    // ANCHOR_END: read
+
+    // ANCHOR: modes
+    let points = matrix_market::read_dense(folder.join("coordinates.mtx"))?;
+    let positions: Vec<[f64; 3]> = (0..nodes).map(|i| [0, 1, 2].map(|d| points.get(i, d))).collect();
+    let modes = NearKernel::rigid_body_modes(&positions, 3)?;
+    let own = on.layout().range(rank);
+    let values = modes.values()[18 * own.start as usize..18 * own.end as usize].to_vec(); // 3 rows of 6 per node
+    let modes = NearKernel::from_rows(6, values)?;
+    // ANCHOR_END: modes
+
+    // ANCHOR: build
+    let a = DistMatrix::new(&on, &on, &rows, Spmv::Halo)?;
+    let mut m = DistMultigrid::default().build(&on, &rows, Some(&modes))?;
+    // ANCHOR_END: build
+
+    // ANCHOR: solve
+    let mut x = b.like()?;
+    let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x)?.converged()?;
+    let whole = x.gathered()?;
+    if rank == 0 {
+        println!("{m}{report}");
+        matrix_market::write_vector(folder.join("x.mtx"), &whole)?;
+    }
+    // ANCHOR_END: solve
+    Ok(report.iterations)
+}
