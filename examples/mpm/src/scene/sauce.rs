@@ -29,7 +29,7 @@ pub(super) fn setting() -> Setting {
             swing: [-0.4, 0.0, 0.5],
             swing_rate: [55.0, 0.0, 120.0],
         }],
-        view: View { corners: Some([[2.1, 3.0, 2.0], [3.9, 4.3, 4.0]]), azimuth: 60.0, elevation: 20.0 },
+        view: View { corners: Some([[2.1, 3.0, 2.0], [3.9, 4.3, 4.0]]), azimuth: -60.0, elevation: 20.0 },
         ..Setting::default()
     }
 }
