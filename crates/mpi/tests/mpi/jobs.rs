@@ -186,6 +186,16 @@ fn partitions() {
         let (code, text) = command(ranks, &format!("{gallery} --partition {partition}"));
         assert!(code == Some(0) && number_before(&text, "iterations").abs_diff(found) <= 1, "{text}");
     }
+    // Without a file of the near-kernel: rigid-body motions from the coordinates, or constants.
+    let plain = format!("solve {} --block-size 3 --precond sa", matrix.display());
+    let [rigid, constants] = [format!(" --coordinates {}", points.display()), String::new()].map(|more| {
+        let (code, text) = command(2, &(plain.clone() + &more));
+        assert_eq!(code, Some(0), "{text}");
+        number_before(&text, "iterations")
+    });
+    let one = before.map_or(0, |(one, _)| one);
+    let all = [rigid, constants, one];
+    assert!(rigid <= one + 3 && constants <= 3 * one, "rigid, constants, given: {all:?} iterations");
     let (code, text) = command(2, &format!("solve {} --partition morton", matrix.display()));
     assert!(code == Some(2) && text.contains("give --coordinates FILE"), "{text}");
     let (code, text) = command(2, &format!("solve {} --block-size 7", matrix.display()));

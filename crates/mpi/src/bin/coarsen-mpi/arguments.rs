@@ -45,7 +45,8 @@ pub(crate) struct Solve {
     /// Coordinates of the nodes of a file, one row for each node
     #[arg(long, value_name = "FILE", requires = "matrix")]
     pub(crate) coordinates: Option<PathBuf>,
-    /// Near-kernel vectors of a file, one column for each vector
+    /// Near-kernel vectors of a file, one column for each vector [default: rigid-body motions, if coordinates are
+    /// given and nodes have 2 or 3 unknowns; otherwise constants]
     #[arg(long, value_name = "FILE", requires = "matrix")]
     pub(crate) near_kernel: Option<PathBuf>,
     /// Which nodes a rank takes

@@ -88,8 +88,11 @@ impl Input {
         comm.all_reduce(&mut nnz)?;
         let own = layout.range(comm.rank());
         let b = order.part(&together(comm, right_hand_side(&options.rhs, n))?, size, own.clone());
-        let kernel =
-            options.near_kernel.as_deref().map(|file| kernel(file, n, size, &order, own)).transpose();
+        let kernel = match (&options.near_kernel, &positions) {
+            (Some(file), _) => kernel(file, n, size, &order, own).map(Some),
+            (None, Some(x)) if size == 2 || size == 3 => rigid(x, size, &order, own).map(Some),
+            (None, _) => Ok(None),
+        };
         let near_kernel = together(comm, kernel)?;
         let source = file.display().to_string();
         Ok(Self { source, nnz: nnz[0] as u64, rows, b, near_kernel, layout, order })
@@ -161,6 +164,18 @@ fn kernel(
     let rows: Vec<f64> =
         (0..n).flat_map(|i| (0..k).map(move |j| (i, j))).map(|(i, j)| vectors.get(i, j)).collect();
     NearKernel::from_rows(k, order.part(&rows, size * k, own)).map_err(Failure::Place)
+}
+
+/// The own rows of the rigid-body motions.
+fn rigid(
+    positions: &[[f64; 3]],
+    size: usize,
+    order: &Order,
+    own: std::ops::Range<u64>,
+) -> Result<NearKernel, Failure> {
+    let modes = NearKernel::rigid_body_modes(positions, size).map_err(Failure::Place)?;
+    let (k, values) = (modes.vectors(), modes.values());
+    NearKernel::from_rows(k, order.part(values, size * k, own)).map_err(Failure::Place)
 }
 
 fn check_rows(file: &Path, what: &'static str, expected: usize, found: usize) -> Result<(), Failure> {
