@@ -49,6 +49,7 @@ pub mod descent {}
 
 #[doc = include_str!("../../../book/src/methods/constraints_and_contact.md")]
 pub mod constraints_and_contact {}
+
 #[doc = include_str!("../../../book/src/methods/cloth_contact.md")]
 pub mod cloth_contact {}
 
