@@ -101,8 +101,8 @@ pub fn time_of_impact(
 
 /// Whether a pair can come to the distance `floor` until the time 1, by the bound on its rate alone.
 pub(super) fn approaches(pair: &Pair, x: &[[f64; 3]; 4], p: &[[f64; 3]; 4], floor: f64) -> bool {
-    let start = gap(pair, x).distance - floor;
-    !(start > relative(pair, p).1)
+    let (start, speed) = (gap(pair, x).distance - floor, relative(pair, p).1);
+    start <= speed || start.is_nan() || speed.is_nan()
 }
 
 /// The displacements without their mean, and l_p.

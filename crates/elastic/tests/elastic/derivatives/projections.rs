@@ -114,7 +114,7 @@ fn densities() {
 fn triangles() {
     let state = |k: usize| -> Vec<f64> {
         let noise = noise(6, k as u64 + 1);
-        let part = |e: usize| if e % 4 == 0 { 1.2 - 0.01 * k as f64 } else { 0.0 };
+        let part = |e: usize| if e.is_multiple_of(4) { 1.2 - 0.01 * k as f64 } else { 0.0 };
         (0..6).map(|e| part(e) + 0.015 * k as f64 * noise[e]).collect()
     };
     let states: Vec<Vec<f64>> = (0..60).map(state).collect();
