@@ -121,16 +121,11 @@ impl Inverse {
             Self::Known(known) => known.recipe(&[], Arc::from([]), on, clock),
             Self::Embedding(levels, kernel) => {
                 let nodes = Nodes::OfSystem { spacing: f.spacing(), origin: [0.0; 3] };
-                let free = NodeEmbedding { kernel, ..NodeEmbedding::new(nodes) };
-                let held = NodeEmbedding { restraints: f.restraints().into(), ..free.clone() };
+                let restraints = f.restraints().into();
+                let coarsening = NodeEmbedding { kernel, restraints, ..NodeEmbedding::new(nodes) };
+                let recipe = Multigrid { levels, ..Multigrid::node_embedding_of(coarsening) };
                 let on = on.clone();
-                let of = move |coarsening| Multigrid { levels, ..Multigrid::node_embedding_of(coarsening) };
-                timed(clock, move |system| {
-                    // A coarse node that embeds slipping nodes alone has a singular block. Without restraints the
-                    // held directions of A, which nothing couples, keep the block regular.
-                    let built = of(held.clone()).build_from(system, &on);
-                    Ok(Box::new(built.or_else(|_| of(free.clone()).build_from(system, &on))?))
-                })
+                timed(clock, move |system| Ok(Box::new(recipe.build_from(system, &on)?)))
             }
         }
     }

@@ -10,6 +10,7 @@
 //! | P = (∂x⁰/∂x¹), R = Pᵀ | weights w ⊗ I_d |
 //! | H | the matrix of a level; H¹ = R H⁰ P |
 //! | S | the projector onto the motions that restraints allow |
+//! | n | the common normal of the nodes that a coarse node embeds, if all of them slide |
 //!
 //! | file | step |
 //! |---|---|
@@ -17,6 +18,7 @@
 //! | `kernel` | weights of a node at the coarse nodes around it (§4.2) |
 //! | `cells` | the coarse nodes that embed a node, in a hash table; sorted (§6) |
 //! | `restraints` | nodes that are held, and nodes that slide: S |
+//! | `still` | coarse nodes that move no node along n |
 //! | `mod` | P (eq. 4) |
 //! | `product` | R H P (eq. 6) by stencils |
 //!
@@ -31,6 +33,7 @@ mod kernel;
 mod nodes;
 mod product;
 mod restraints;
+mod still;
 
 use std::sync::Arc;
 
@@ -45,6 +48,7 @@ pub use nodes::Nodes;
 use product::{Product, Window};
 pub use restraints::Restraint;
 use restraints::Restraints;
+use still::Still;
 
 /// Multigrid on the occupied nodes of a grid: each node is embedded in the nodes of a grid of twice the
 /// spacing.
@@ -84,6 +88,8 @@ pub struct Embedded {
     fine: Arc<[[i32; 3]]>,
     coarse: Arc<[[i32; 3]]>,
     restraints: Arc<Restraints>,
+    /// The coarse nodes that move no node along a direction n.
+    still: Arc<[Still]>,
     /// The largest distance along an axis between coupled fine nodes.
     reach: i32,
     /// The windows of the product, and the numbers of the fine nodes in them; `None` if they are too large.
@@ -127,10 +133,20 @@ impl<T: Real> Coarsening<T> for NodeEmbedding {
             }
         };
         let (weights, coarse) = embed(self.kernel, &nodes, &restraints)?;
+        let still = match above {
+            None => still::of(weights.pattern(), |i| restraints.normal(i)),
+            Some(above) if above.still.is_empty() => Vec::new(),
+            Some(above) => {
+                let mut normals = vec![None; nodes.len()];
+                above.still.iter().for_each(|&(j, n)| normals[j as usize] = Some(n));
+                still::of(weights.pattern(), |i| normals[i])
+            }
+        };
         let positions = self.nodes.positions(&coarse, fine.depth + 1);
         let prolongation = restraints.apply(Prolongation::weights(weights, b)?)?; // S P
-        let (coarse, restraints) = (coarse.into(), Arc::new(restraints));
-        let state = Embedded { fine: nodes, coarse, restraints, reach, window: None, numbers: Arc::new([]) };
+        let (coarse, restraints, still) = (coarse.into(), Arc::new(restraints), still.into());
+        let (window, numbers) = (None, Arc::new([]) as _);
+        let state = Embedded { fine: nodes, coarse, restraints, still, reach, window, numbers };
         Ok(Some(Coarse { positions, ..Coarse::new(prolongation, state.with_reach(self.kernel, reach)) }))
     }
 
@@ -170,13 +186,23 @@ impl<T: Real> Coarsening<T> for NodeEmbedding {
         Ok(())
     }
 
+    fn has_term(&self, above: Option<&Embedded>) -> bool {
+        above.is_some_and(|above| !above.still.is_empty())
+    }
+
+    /// Adds s n nᵀ to the diagonal block of each coarse node that moves no node along n, where s is the largest
+    /// entry on the diagonal of the block.
+    fn add_term(&self, a: &mut Bsr<T>, above: Option<&Embedded>) -> Result<(), SetupError> {
+        above.map_or(Ok(()), |above| still::add(a, &above.still))
+    }
+
     fn carried(&self, state: &Embedded, _: &Pattern, after: &Pattern) -> Embedded {
         state.clone().with_reach(self.kernel, product::reach(after, &state.fine))
     }
 
     fn state_bytes(&self, state: &Embedded) -> usize {
         let places = size_of_val(&state.coarse[..]) + size_of_val(&state.numbers[..]);
-        places + state.restraints.bytes()
+        places + state.restraints.bytes() + size_of_val(&state.still[..])
     }
 
     fn name(&self) -> &'static str {

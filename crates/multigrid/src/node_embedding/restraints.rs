@@ -64,6 +64,14 @@ impl Restraints {
         self.0.get(node).copied().flatten()
     }
 
+    /// Returns n of a node that slides.
+    pub(super) fn normal(&self, node: usize) -> Option<[f64; 3]> {
+        match self.of(node) {
+            Some(Restraint::Slides(normal)) => Some(normal),
+            _ => None,
+        }
+    }
+
     /// Returns S P; rows of held nodes are empty already.
     pub(super) fn apply<T: Real>(&self, p: Prolongation<T>) -> Result<Prolongation<T>, SetupError> {
         if !self.0.iter().any(|r| matches!(r, Some(Restraint::Slides(_)))) {

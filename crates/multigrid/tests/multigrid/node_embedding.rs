@@ -12,7 +12,7 @@ use coarsen_multigrid::{
 };
 use coarsen_problems::{Problem, elasticity3d};
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel};
-use coarsen_sparse::{Bsr, Contacts, GalerkinPlan, Pattern, Stencil, System};
+use coarsen_sparse::{Bsr, Contacts, GalerkinPlan, Pattern, Stencil, System, assembly};
 
 use crate::common::{applied, dot, problem, times};
 use crate::particles::{Gradients, ball, composed, gradients, stiffness};
@@ -242,12 +242,14 @@ fn restraints_hold_on_every_level() {
             Restraint::Slides(n) => assert!(dot(x, &n).abs() < 1e-14),
         }
     }
-    // The coarse matrix is (S P)ᵀ H (S P) for the matrix H without restraints. Only singular diagonal blocks, of
-    // coarse nodes whose nodes all slide, get a stiffness along the normal.
+    // The coarse matrix is (S P)ᵀ H (S P) for the matrix H without restraints. For smoothers, singular diagonal
+    // blocks, of coarse nodes whose nodes all slide, get a stiffness along the normal, on every level.
     let expected = GalerkinPlan::new(&free, &p).unwrap().build(&free, &p).unwrap();
-    let coarse = m.matrix(1).unwrap();
-    assert!(Pattern::same(coarse.pattern(), expected.pattern()));
+    let found = m.matrix(1).unwrap();
+    assert!(Pattern::same(found.pattern(), expected.pattern()));
     let largest = expected.values().iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    assert!(found.values().iter().zip(expected.values()).all(|(f, e)| (f - e).abs() <= 1e-13 * largest));
+    let coarse = m.matrix_with_term(1).unwrap();
     let mut stiffened = 0;
     for j in 0..coarse.pattern().rows() {
         for ((k, found), (_, expected)) in coarse.row(j).zip(expected.row(j)) {
@@ -267,6 +269,34 @@ fn restraints_hold_on_every_level() {
     let solved =
         FlexibleCg::new(Stop::relative(1e-8)).solve(a, &mut m, &b, &mut x).unwrap().converged().unwrap();
     assert!(solved.iterations <= 40, "{}", solved.iterations);
+}
+
+/// All nodes of a plate slide along it: every level has singular blocks, and every term is needed.
+#[test]
+fn a_plate_that_slides_is_solved() {
+    let n = 17;
+    let positions: Vec<[i32; 3]> = (0..n * n).map(|i| [i / n, 0, i % n]).collect();
+    let near = |i: usize, j: usize| (0..3).all(|k| positions[i][k].abs_diff(positions[j][k]) <= 1);
+    let (mut places, mut values) = (Vec::new(), Vec::new());
+    for i in 0..positions.len() {
+        for j in (0..positions.len()).filter(|&j| near(i, j)) {
+            places.push((i as u32, j as u32));
+            let (along, across) = if i == j { (8.01, 3.0) } else { (-1.0, 0.0) };
+            values.extend([along, 0.0, 0.0, 0.0, across, 0.0, 0.0, 0.0, along]);
+        }
+    }
+    let size = 3 * positions.len();
+    let a = assembly::from_blocks(size, size, (3, 3), &places, &values).unwrap();
+    let mut coarsening = NodeEmbedding::new(Nodes::Given(positions.as_slice().into()));
+    coarsening.restraints =
+        (0..positions.len() as u32).map(|i| (i, Restraint::Slides([0.0, 1.0, 0.0]))).collect();
+    let mut m = fixed(Multigrid { levels: 4, ..Multigrid::node_embedding_of(coarsening) })
+        .build(&a, &Cpu::new())
+        .unwrap();
+    assert!((1..m.levels()).all(|level| m.matrix_with_term(level).is_some()));
+    let (b, mut x) = (noise(size, 6), vec![0.0; size]);
+    let solved = FlexibleCg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x).unwrap();
+    assert!(solved.converged().unwrap().iterations <= 12);
 }
 
 fn system<'a>(a: &'a Bsr<f64>, x: &'a [[f64; 3]]) -> System<'a, f64> {

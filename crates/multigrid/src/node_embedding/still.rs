@@ -1,0 +1,65 @@
+//! Coarse nodes that embed only nodes which slide along one plane. They move no node along its normal n, so that
+//! their diagonal block is singular.
+
+use coarsen_backend::SetupError;
+use coarsen_core::Real;
+use coarsen_sparse::{Bsr, Pattern};
+
+/// A coarse node and n.
+pub(super) type Still = (u32, [f64; 3]);
+
+/// Normals are equal if 1 − |m · n| is at most this number. For a larger difference the block is regular.
+const EQUAL: f64 = 1e-10;
+
+/// What is known of the nodes that a coarse node embeds.
+#[derive(Clone, Copy)]
+enum Common {
+    /// No node was seen.
+    Open,
+    /// All nodes seen slide along the plane with this normal.
+    Plane([f64; 3]),
+    /// A node can move along every axis, or along another plane.
+    Free,
+}
+
+/// Returns the coarse nodes whose nodes all slide along one plane. `embedding` has a row per node with its coarse
+/// nodes, empty for nodes that are held; `normal` returns n for a node that slides.
+pub(super) fn of(embedding: &Pattern, normal: impl Fn(usize) -> Option<[f64; 3]>) -> Vec<Still> {
+    let mut common = vec![Common::Open; embedding.columns()];
+    for i in 0..embedding.rows() {
+        let n = normal(i);
+        for &j in embedding.row(i) {
+            let known = &mut common[j as usize];
+            *known = match (*known, n) {
+                (Common::Open, Some(n)) => Common::Plane(n),
+                (Common::Plane(m), Some(n)) if 1.0 - dot(m, n).abs() <= EQUAL => Common::Plane(m),
+                _ => Common::Free,
+            };
+        }
+    }
+    let still = |(j, common): (usize, &Common)| match common {
+        Common::Plane(n) => Some((j as u32, *n)),
+        _ => None,
+    };
+    common.iter().enumerate().filter_map(still).collect()
+}
+
+/// Computes A + Σ s n nᵀ, where s is the largest diagonal entry of the block of the node.
+pub(super) fn add<T: Real>(a: &mut Bsr<T>, still: &[Still]) -> Result<(), SetupError> {
+    let (b, pattern) = (a.block().0, a.pattern().clone());
+    for &(node, n) in still {
+        let node = node as usize;
+        let missing = SetupError::ZeroDiagonal { row: node * b, method: "node embedding" };
+        let at = pattern.find(node, node).ok_or(missing)?;
+        let block = &mut a.values_mut()[at * b * b..(at + 1) * b * b];
+        let s = block.iter().step_by(b + 1).fold(T::zero(), |m, &d| m.max(d));
+        for (e, value) in block.iter_mut().enumerate() {
+            *value += s * T::of(n[e / b] * n[e % b]);
+        }
+    }
+    Ok(())
+}
+
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
