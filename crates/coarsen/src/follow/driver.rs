@@ -145,7 +145,7 @@ impl FromStr for Driver {
 /// use coarsen::follow::{Driver, TimeStepper};
 /// use coarsen::multigrid::{NodeEmbedding, Nodes};
 /// use coarsen::problems::Scene;
-/// let Scene { mut body, start: mut x } = Scene::bar_twist(4)?;
+/// let Scene { mut body, start: mut x, .. } = Scene::bar_twist(4)?;
 /// let grid = NodeEmbedding::new(Nodes::Given(vec![[0; 3]; x.len() / 3].into())); // not used by pn-pcg
 /// let mut driver = TimeStepper::new("pn-pcg".parse()?);
 /// driver.tolerance = 1e-4;
