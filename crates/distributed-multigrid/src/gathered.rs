@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coarsen_backend::{Cpu, Setup};
-use coarsen_core::Preconditioner;
+use coarsen_core::{Class, Preconditioner};
 use coarsen_distributed::{Communicator, DistError, DistVector, agree, pack, unpack};
 use coarsen_multigrid::{Hierarchy, Multigrid, SmoothedAggregation};
 use coarsen_sparse::{Bsr, NearKernel, Pattern, System};
@@ -20,6 +20,8 @@ pub(crate) struct Gathered {
     b: Vec<f64>,
     x: Vec<f64>,
     pub(crate) levels: usize,
+    /// The class of the solver.
+    pub(crate) class: Class,
     pub(crate) entries: u64,
 }
 
@@ -43,14 +45,18 @@ impl Gathered {
         let solver = agree(comm, built)?;
         let mut about = Vec::new();
         if let Some(solver) = &solver {
-            pack([solver.levels() as u64], &mut about);
+            pack([solver.levels() as u64, Preconditioner::<Vec<f64>>::class(solver) as u64], &mut about);
         }
         comm.broadcast(ROOT, &mut about)?;
         let n = level.on.layout().unknowns();
         let mut entries = [(level.rows.columns().len() * level.rows.block().0 * level.rows.block().1) as f64];
         comm.all_reduce(&mut entries)?;
         let levels = unpack::<u64>(&about).next().unwrap_or(1) as usize;
-        Ok(Self { solver, b: Vec::new(), x: vec![0.0; n], levels, entries: entries[0] as u64 })
+        let known = [Class::Symmetric, Class::Linear].into_iter();
+        let class =
+            unpack::<u64>(&about).nth(1).and_then(|told| known.clone().find(|class| *class as u64 == told));
+        let class = class.unwrap_or(Class::Variable);
+        Ok(Self { solver, b: Vec::new(), x: vec![0.0; n], levels, class, entries: entries[0] as u64 })
     }
 
     /// x ≈ A⁻¹ b; x is NaN if the ranks cannot communicate.

@@ -37,7 +37,8 @@ pub struct DistMultigrid {
     /// The coarsening, and the recipe of the gathered level. Levels on ranks are smoothed by Chebyshev of degree 2,
     /// which needs no order of the rows, and visited in a V-cycle.
     pub multigrid: Multigrid<SmoothedAggregation>,
-    /// A level with at most this number of scalar unknowns is gathered on rank 0.
+    /// A level with at most this number of scalar unknowns is gathered on rank 0. A level that cannot be coarsened,
+    /// and the last of `multigrid.levels`, are gathered whatever their size.
     pub gather_below: usize,
 }
 
@@ -101,8 +102,12 @@ impl DistMultigrid {
         }
         let bottom = Gathered::new(&self.multigrid, &here)?;
         table.push((here.on.layout().unknowns(), bottom.entries));
+        let class = match bottom.class {
+            Class::Linear if bottom.levels == 1 && !levels.is_empty() => Class::Symmetric, // up to round-off
+            class => class,
+        };
         let like = on.vector(vec![0.0; on.count() * on.layout().block()])?;
-        Ok(DistHierarchy { levels, bottom, like, class: Class::Symmetric, table })
+        Ok(DistHierarchy { levels, bottom, like, class, table })
     }
 }
 

@@ -10,7 +10,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use coarsen_backend::DenseBlocks;
+use coarsen_backend::{DenseBlocks, SetupError};
 use coarsen_distributed::{
     CommError, Communicator, DistError, GlobalRows, Layout, Partition, agree, pack, unpack,
 };
@@ -47,7 +47,7 @@ pub(crate) fn coarsen<C: Communicator>(
     let on = &fine.on;
     let local = Extended::new(on, &fine.rows)?;
     let near_kernel = with_ghosts(on, &local, &fine.near_kernel)?;
-    let inverses = agree(on.comm(), inverses(&local.a))?;
+    let inverses = agree(on.comm(), inverses(&local))?;
     let grid = Grid {
         near_kernel: Some(&near_kernel),
         radius: Some(radius),
@@ -90,9 +90,17 @@ pub(crate) fn coarsen<C: Communicator>(
     Ok(Some(Step { coarse, p, transposed }))
 }
 
-fn inverses(a: &Bsr<f64>) -> Result<DenseBlocks<f64>, DistError> {
+/// The inverses of the diagonal blocks of own nodes and ghosts. Errors name the row of the whole matrix.
+fn inverses(local: &Extended) -> Result<DenseBlocks<f64>, DistError> {
+    let (a, b) = (&local.a, local.a.block().0);
     let inverses = DenseBlocks::inverse_diagonal(a, "smoothed aggregation")?; // 2
-    inverses.check_positive(a, "smoothed aggregation")?;
+    inverses.check_positive(a, "smoothed aggregation").map_err(|error| match error {
+        SetupError::NotPositive { method, row, diagonal } => {
+            let row = local.nodes[row / b] as usize * b + row % b;
+            SetupError::NotPositive { method, row, diagonal }
+        }
+        other => other,
+    })?;
     Ok(inverses)
 }
 

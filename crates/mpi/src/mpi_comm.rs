@@ -114,7 +114,14 @@ impl MpiComm {
     ) -> Result<Self, MpiError> {
         let call = |reason| MpiError::Call { reason };
         let (group, mut pending) = Group::duplicate(comm).map_err(call)?;
-        let done = until(deadline, || pending.test().map(|done| done.then_some(()))).map_err(call)?;
+        let done = match until(deadline, || pending.test().map(|done| done.then_some(()))) {
+            Ok(done) => done,
+            Err(reason) => {
+                group.leak(); // MPI may still write the handle
+                session.iter().for_each(|session| session.stop(&reason));
+                return Err(call(reason));
+            }
+        };
         if done.is_none() {
             let error = MpiError::Late { rank: group.rank, deadline };
             group.leak();
@@ -143,7 +150,7 @@ impl MpiComm {
     }
 
     fn check(&self, peer: usize, stage: Stage) -> Result<(), CommError> {
-        self.0.listen(stage)?;
+        self.0.stop(self.0.listen(stage))?;
         let (rank, size) = (self.rank(), self.size());
         if peer < size && peer != rank {
             return Ok(());
@@ -166,8 +173,7 @@ impl Ranks {
         if let Some(error) = told.and_then(|bytes| CommError::from_bytes(&bytes)) {
             return Err(self.keep(error));
         }
-        self.let_go();
-        Ok(())
+        self.let_go().map_err(|reason| self.fault(stage, reason))
     }
 
     /// The first failure that this rank knows of; the end of MPI aborts with it.
@@ -178,19 +184,25 @@ impl Ranks {
     }
 
     /// Drops the messages that are sent, and keeps a few of their buffers.
-    fn let_go(&self) {
+    fn let_go(&self) -> Result<(), Fault> {
         let (mut sends, mut spare) = (lock(&self.sends), lock(&self.spare));
         let mut k = 0;
         while k < sends.len() {
-            if matches!(sends[k].test(), Ok(Progress::UnderWay)) {
-                k += 1;
-                continue;
-            }
-            let buffer = sends.swap_remove(k).into_data();
-            if spare.len() < SPARE {
-                spare.push(buffer);
+            match sends[k].test() {
+                Ok(Progress::UnderWay) => k += 1,
+                Ok(_) => {
+                    let buffer = sends.swap_remove(k).into_data();
+                    if spare.len() < SPARE {
+                        spare.push(buffer);
+                    }
+                }
+                Err(reason) => {
+                    drop(sends.swap_remove(k));
+                    return Err(reason);
+                }
             }
         }
+        Ok(())
     }
 
     fn tell_all(&self, error: &CommError) {
@@ -255,7 +267,8 @@ impl Communicator for MpiComm {
         };
         let message = self.0.stop(sent)?;
         lock(&self.0.sends).push(message);
-        self.0.let_go();
+        let gone = self.0.let_go().map_err(|reason| self.0.fault(stage, reason));
+        self.0.stop(gone)?;
         Ok(MpiRequest(None))
     }
 
@@ -311,7 +324,7 @@ impl Drop for Ranks {
         let failed = lock(&self.failure).is_some();
         let limit = if failed { self.deadline.min(LAST_WORDS) } else { self.deadline };
         let sent = until(limit, || -> Result<_, Fault> {
-            self.let_go();
+            self.let_go()?;
             Ok(lock(&self.sends).is_empty().then_some(()))
         });
         if sent == Ok(Some(())) && !failed {

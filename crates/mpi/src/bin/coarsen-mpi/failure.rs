@@ -70,6 +70,13 @@ impl Failure {
     /// Whether this rank is the first with an error of its own, and prints it. Ranks that cannot communicate say
     /// so at the end of MPI.
     pub(crate) fn is_first<C: Communicator>(&self, comm: &C) -> bool {
+        // After such a fault other ranks may hang, and a wait for them would take another deadline.
+        match self {
+            Self::Start(_) => return true,
+            Self::Comm(_) | Self::Dist(DistError::Comm(_)) => return false,
+            Self::Place(coarsen_core::Error::Ranks { .. }) => return false,
+            _ => (),
+        }
         let other = matches!(self, Self::Elsewhere { .. } | Self::Dist(DistError::Elsewhere { .. }));
         let all = comm.all_gather(&[u8::from(!other)]).unwrap_or_default();
         all.iter().position(|own| own == &[1]).is_some_and(|first| first == comm.rank())
