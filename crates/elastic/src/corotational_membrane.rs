@@ -88,6 +88,10 @@ impl Polar {
     /// The decomposition of the matrix with these columns.
     fn of(f: &[[f64; 3]; 2]) -> Self {
         let [a, b, c] = [dot(f[0], f[0]), dot(f[1], f[1]), dot(f[0], f[1])];
+        if !(a + b).is_finite() {
+            // Squares overflow: NaN lets a line search shorten its step.
+            return Self { sigma: [f64::NAN; 2], u: [[f64::NAN; 3]; 2], v: [[f64::NAN; 2]; 2] };
+        }
         let (sin, cos) = (0.5 * (2.0 * c).atan2(a - b)).sin_cos(); // FᵀF v₁ = σ₁² v₁
         let v = [[cos, sin], [-sin, cos]];
         let [first, second] =

@@ -13,6 +13,8 @@
 //!
 //! The exact Hessian differentiates (2) and (3) by dual numbers; the projected one keeps the first term of (4).
 
+use std::f64::consts::TAU;
+
 use coarsen_core::Dual;
 use coarsen_mesh::vector::{cross, dot, sub};
 
@@ -103,6 +105,12 @@ fn gradient(x: &[[D; 3]; 4]) -> [[D; 3]; 4] {
     [balance(feet.map(|t| D::constant(1.0) - t)), balance(feet), tips[0], tips[1]]
 }
 
+/// θ − θ̄ within ±π, so that a hinge that passes π has no jump of its energy.
+fn between(theta: f64, rest: f64) -> f64 {
+    let bend = theta - rest;
+    bend - TAU * (bend / TAU).round()
+}
+
 fn constant(x: &[[f64; 3]; 4]) -> [[D; 3]; 4] {
     x.map(|x| x.map(D::constant))
 }
@@ -112,7 +120,7 @@ impl Element<4> for Vec<Angle> {
 
     fn energy(&self, e: usize, x: &[[f64; 3]; 4]) -> Energy {
         let (hinge, theta) = (&self[e], angle(x));
-        let bend = theta - hinge.rest;
+        let bend = between(theta, hinge.rest);
         let slopes = gradient(&constant(x));
         let moved = (0..12).map(|k| (slopes[k / 3][k % 3].value * x[k / 3][k % 3]).abs()).sum::<f64>();
         let magnitude = bend.abs() * (moved + theta.abs() + hinge.rest.abs());
@@ -120,7 +128,7 @@ impl Element<4> for Vec<Angle> {
     }
 
     fn gradient(&self, e: usize, x: &[[f64; 3]; 4]) -> [[f64; 3]; 4] {
-        let moment = self[e].stiffness * (angle(x) - self[e].rest);
+        let moment = self[e].stiffness * between(angle(x), self[e].rest);
         gradient(&constant(x)).map(|g| g.map(|g| moment * g.value))
     }
 
@@ -130,7 +138,7 @@ impl Element<4> for Vec<Angle> {
         if curvature != Curvature::Exact {
             return;
         }
-        let moment = stiffness * (angle(x) - rest);
+        let moment = stiffness * between(angle(x), rest);
         for (b, q) in (0..12).map(|k| (k / 3, k % 3)) {
             let mut along = constant(x);
             along[b][q].slope = 1.0;

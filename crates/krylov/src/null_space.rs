@@ -143,6 +143,10 @@ impl<V: Vector, K: Krylov<V>> Projected<V, K> {
 }
 
 impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
+    fn stop_in_preconditioner(&mut self, tolerance: Option<V::Real>) -> bool {
+        self.method.stop_in_preconditioner(tolerance)
+    }
+
     fn solve_with(
         &mut self,
         a: &dyn LinearOperator<V>,

@@ -107,7 +107,8 @@ fn meet(moved: &[Moved<'_>], x: [f64; 3], v: [f64; 3], [dx, dt]: [f64; 2], gravi
         // Only the part of the normal that no earlier collider holds.
         let part = apply(&free, normal);
         let size = part.iter().map(|p| p * p).sum::<f64>().sqrt();
-        if size < 1e-6 {
+        if size < 0.1 {
+            // Nearly the same wall, or an opposite one: the first wall decides.
             continue;
         }
         let n = part.map(|p| p / size);

@@ -134,12 +134,12 @@ impl<T: Real> Coarsening<T> for NodeEmbedding {
         };
         let (weights, coarse) = embed(self.kernel, &nodes, &restraints)?;
         let still = match above {
-            None => still::of(weights.pattern(), |i| restraints.normal(i)),
+            None => still::of::<T>(weights.pattern(), |i| restraints.normal(i)),
             Some(above) if above.still.is_empty() => Vec::new(),
             Some(above) => {
                 let mut normals = vec![None; nodes.len()];
                 above.still.iter().for_each(|&(j, n)| normals[j as usize] = Some(n));
-                still::of(weights.pattern(), |i| normals[i])
+                still::of::<T>(weights.pattern(), |i| normals[i])
             }
         };
         let positions = self.nodes.positions(&coarse, fine.depth + 1);

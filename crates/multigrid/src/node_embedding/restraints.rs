@@ -47,7 +47,7 @@ impl Restraints {
                         let (name, range) = ("NodeEmbedding::restraints, length of a normal", "above 0");
                         return Err(Error::Parameter { name, value: length, range }.into());
                     }
-                    Restraint::Slides(normal.map(|n| n / length))
+                    Restraint::Slides(std::array::from_fn(|k| if k < b { normal[k] / length } else { 0.0 }))
                 }
             });
         }

@@ -8,8 +8,10 @@ use coarsen_sparse::{Bsr, Pattern};
 /// A coarse node and n.
 pub(super) type Still = (u32, [f64; 3]);
 
-/// Normals are equal if 1 − |m · n| is at most this number. For a larger difference the block is regular.
-const EQUAL: f64 = 1e-10;
+/// Normals are equal if 1 − |m · n| is at most this multiple of ε, or [`LEAST`]. For a larger difference the block
+/// is regular in the precision of the matrix.
+const EQUAL: f64 = 64.0;
+const LEAST: f64 = 1e-10;
 
 /// What is known of the nodes that a coarse node embeds.
 #[derive(Clone, Copy)]
@@ -23,8 +25,9 @@ enum Common {
 }
 
 /// Returns the coarse nodes whose nodes all slide along one plane. `embedding` has a row per node with its coarse
-/// nodes, empty for nodes that are held; `normal` returns n for a node that slides.
-pub(super) fn of(embedding: &Pattern, normal: impl Fn(usize) -> Option<[f64; 3]>) -> Vec<Still> {
+/// nodes, empty for nodes that are held; `normal` returns n for a node that slides; T is the type of the matrix.
+pub(super) fn of<T: Real>(embedding: &Pattern, normal: impl Fn(usize) -> Option<[f64; 3]>) -> Vec<Still> {
+    let equal = (EQUAL * T::EPSILON.wide()).max(LEAST);
     let mut common = vec![Common::Open; embedding.columns()];
     for i in 0..embedding.rows() {
         let n = normal(i);
@@ -32,7 +35,7 @@ pub(super) fn of(embedding: &Pattern, normal: impl Fn(usize) -> Option<[f64; 3]>
             let known = &mut common[j as usize];
             *known = match (*known, n) {
                 (Common::Open, Some(n)) => Common::Plane(n),
-                (Common::Plane(m), Some(n)) if 1.0 - dot(m, n).abs() <= EQUAL => Common::Plane(m),
+                (Common::Plane(m), Some(n)) if 1.0 - dot(m, n).abs() <= equal => Common::Plane(m),
                 _ => Common::Free,
             };
         }

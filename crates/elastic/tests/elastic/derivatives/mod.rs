@@ -116,6 +116,33 @@ fn cloth() {
     assert!(CoRotationalMembrane::new(wrong, &triangles, &rest, &held, &flat).is_err());
 }
 
+/// A hinge that is at rest almost folded passes π without a jump.
+#[test]
+fn shells_pass_a_full_fold() {
+    let at = |angle: f64| -> Vec<f64> {
+        let tip = [angle.cos(), 0.0, angle.sin()];
+        [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], tip].concat()
+    };
+    let rest = at(3.0);
+    let points: Vec<[f64; 3]> = rest.as_chunks().0.to_vec();
+    let mut shell = Shell::new(2.0, &[[0, 1, 2], [1, 0, 3]], &points, &[false; 4], &points).unwrap();
+    let [before, after] = [2.9, 3.1].map(|angle| shell.energy(&at(angle)).value);
+    assert!((before - after).abs() < 1e-12 * before.max(after) + 1e-12, "{before:e}, {after:e}");
+    let beyond = shell.energy(&at(3.2)).value;
+    assert!((beyond / after - 4.0).abs() < 1e-9, "{beyond:e}, {after:e}");
+}
+
+/// Where squares overflow, a line search must not see a small energy.
+#[test]
+fn membranes_that_overflow_have_no_energy() {
+    let flat = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+    let rest = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]];
+    let law = Lame { lambda: 1.0, mu: 1.0 };
+    let mut cloth = CoRotationalMembrane::new(law, &[[0, 1, 2]], &rest, &[false; 3], &flat).unwrap();
+    let far = [[0.0, 0.0, 0.0], [1e160, 0.0, 0.0], [0.0, 1.0, 0.0]];
+    assert!(!cloth.energy(far.as_flattened()).value.is_finite());
+}
+
 #[test]
 fn bodies() {
     let mesh = Mesh::bar([3, 2, 2], 0.5);
