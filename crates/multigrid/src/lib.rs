@@ -29,6 +29,7 @@ mod plain_aggregation;
 mod ruge_stueben;
 mod skinning;
 mod smoothed_aggregation;
+mod stiffen;
 
 pub use coarsening::{Coarse, Coarsening, Grid};
 pub use geometric::Geometric;

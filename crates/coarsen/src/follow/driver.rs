@@ -79,7 +79,6 @@ impl Driver {
     ///
     /// # Errors
     /// The errors of the setup.
-    #[inline] // compiled in programs that use a driver only: it holds four hierarchies
     pub fn precondition(self, method: &NodeEmbedding, system: System<'_, f64>) -> Result<Built, SetupError> {
         let (on, method) = (Cpu::new(), method.clone());
         Ok(match self {

@@ -37,8 +37,10 @@ fn every_method_finds_the_shortest_solution() {
     let mut b = vec![0.0; n];
     a.apply(&exact, &mut b);
     let d: Vec<f64> = (0..n).map(|i| 1.0 / a.entries[i * n + i]).collect();
-    for (k, method) in methods(Stop::relative(1e-10)).into_iter().enumerate() {
+    for (k, mut method) in methods(Stop::relative(1e-10)).into_iter().enumerate() {
+        let has_test = method.stop_in_preconditioner(None);
         let mut method = Projected::new(method, NullSpace::constants(&b).unwrap());
+        assert_eq!(method.stop_in_preconditioner(None), has_test, "{k}");
         method.stop_mut().max_iterations = 20_000;
         let mut x: Vec<f64> = random(n, 2).iter().map(|v| v + 100.0).collect();
         let mut m = Scaling { d: d.clone(), class: Class::Symmetric };

@@ -41,6 +41,7 @@ use coarsen_backend::SetupError;
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation};
 
+use crate::stiffen::stiffen;
 use crate::{Coarse, Coarsening, Grid};
 use cells::Cells;
 pub use kernel::Kernel;
@@ -193,7 +194,11 @@ impl<T: Real> Coarsening<T> for NodeEmbedding {
     /// Adds s n nᵀ to the diagonal block of each coarse node that moves no node along n, where s is the largest
     /// entry on the diagonal of the block.
     fn add_term(&self, a: &mut Bsr<T>, above: Option<&Embedded>) -> Result<(), SetupError> {
-        above.map_or(Ok(()), |above| still::add(a, &above.still))
+        let b = a.block().0;
+        for &(node, [x, y, z]) in above.map_or(&[][..], |above| &above.still) {
+            stiffen(a, node as usize, std::iter::once(([x, y, z, 0.0], b)), "node embedding")?;
+        }
+        Ok(())
     }
 
     fn carried(&self, state: &Embedded, _: &Pattern, after: &Pattern) -> Embedded {

@@ -1,9 +1,8 @@
 //! Coarse nodes that embed only nodes which slide along one plane. They move no node along its normal n, so that
 //! their diagonal block is singular.
 
-use coarsen_backend::SetupError;
 use coarsen_core::Real;
-use coarsen_sparse::{Bsr, Pattern};
+use coarsen_sparse::Pattern;
 
 /// A coarse node and n.
 pub(super) type Still = (u32, [f64; 3]);
@@ -45,22 +44,6 @@ pub(super) fn of<T: Real>(embedding: &Pattern, normal: impl Fn(usize) -> Option<
         _ => None,
     };
     common.iter().enumerate().filter_map(still).collect()
-}
-
-/// Computes A + Σ s n nᵀ, where s is the largest diagonal entry of the block of the node.
-pub(super) fn add<T: Real>(a: &mut Bsr<T>, still: &[Still]) -> Result<(), SetupError> {
-    let (b, pattern) = (a.block().0, a.pattern().clone());
-    for &(node, n) in still {
-        let node = node as usize;
-        let missing = SetupError::ZeroDiagonal { row: node * b, method: "node embedding" };
-        let at = pattern.find(node, node).ok_or(missing)?;
-        let block = &mut a.values_mut()[at * b * b..(at + 1) * b * b];
-        let s = block.iter().step_by(b + 1).fold(T::zero(), |m, &d| m.max(d));
-        for (e, value) in block.iter_mut().enumerate() {
-            *value += s * T::of(n[e / b] * n[e % b]);
-        }
-    }
-    Ok(())
 }
 
 fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {

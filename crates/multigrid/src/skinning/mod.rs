@@ -41,6 +41,7 @@ use coarsen_backend::SetupError;
 use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern, Prolongation};
 
+use crate::stiffen::stiffen;
 use crate::{Coarse, Coarsening, Grid};
 pub use cut::Cut;
 use frame::Frame;
@@ -187,22 +188,9 @@ impl<T: Real> Coarsening<T> for Skinning {
     /// Adds s n nᵀ ⊗ I to the diagonal block of its handle for every direction n, where s is the largest
     /// entry on the diagonal of the block.
     fn add_term(&self, a: &mut Bsr<T>, above: Option<&Controlled>) -> Result<(), SetupError> {
-        let (k, pattern) = (a.block().0, a.pattern().clone());
+        let k = a.block().0;
         for group in above.map_or(&[][..], |above| &above.still).chunk_by(|l, r| l.0 == r.0) {
-            let node = group[0].0 as usize;
-            let missing = SetupError::ZeroDiagonal { row: node * k, method: "skinning" };
-            let at = pattern.find(node, node).ok_or(missing)?;
-            let block = &mut a.values_mut()[at * k * k..(at + 1) * k * k];
-            let largest = block.iter().step_by(k + 1).fold(T::zero(), |m, &d| m.max(d));
-            let size = if largest > T::zero() { largest } else { T::one() };
-            for (_, n) in group {
-                let (n, m) = within(n, k);
-                let (n, copies) = (&n[..m], k / m);
-                for (row, column) in (0..n.len()).flat_map(|r| (0..n.len()).map(move |c| (r, c))) {
-                    let value = size * T::of(n[row] * n[column]);
-                    (0..copies).for_each(|e| block[(row * copies + e) * k + column * copies + e] += value);
-                }
-            }
+            stiffen(a, group[0].0 as usize, group.iter().map(|(_, n)| within(n, k)), "skinning")?;
         }
         Ok(())
     }

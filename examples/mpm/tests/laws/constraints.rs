@@ -78,6 +78,14 @@ fn walls_add_up() {
             (trace - 1.0).abs() < 1e-9 && (v[0] + given[0]).abs() < 1e-9 && (v[1] + given[1]).abs() < 1e-9
         );
     }
+    // Walls with nearly opposite normals, one of which moves: the first one decides, and no velocity grows.
+    let down = Phase { until: 1.0, velocity: [0.0, -1.0, 0.0], rate: 0.0 };
+    let moving = wall([1e-4, -1.0, 0.0]).moving([0.0, 1.0, 0.0], vec![down]);
+    let pressed = Constraints::new(&nodes, &[wall([0.0, 1.0, 0.0]), moving], DX, [0.0, 0.01], [0.0; 3]);
+    for hold in &pressed.holds {
+        let Hold::Slip { given, .. } = hold else { panic!("{hold:?}") };
+        assert!(given.iter().all(|v| v.abs() < 10.0), "{given:?}");
+    }
     let three = Constraints::new(&nodes, &walls, DX, [0.0, 0.01], [0.0; 3]);
     let still = |hold: &Hold| matches!(hold, Hold::Fixed(v) if v.iter().all(|v| v.abs() < 1e-9));
     assert!(three.holds.iter().all(still) && three.free.is_empty());
