@@ -3,9 +3,21 @@
 use crate::Real;
 use crate::real::sealed::Sealed;
 use crate::simd::{self, Kernel};
+use crate::vector::Loops;
 
-impl Sealed for f32 {}
-impl Sealed for f64 {}
+impl Sealed for f32 {
+    fn loops() -> &'static Loops<Self> {
+        static COMPILED: Loops<f32> = Loops::ALL;
+        &COMPILED
+    }
+}
+
+impl Sealed for f64 {
+    fn loops() -> &'static Loops<Self> {
+        static COMPILED: Loops<f64> = Loops::ALL;
+        &COMPILED
+    }
+}
 
 impl Real for f32 {
     const NAME: &'static str = "f32";

@@ -9,8 +9,13 @@ use crate::Scalar;
 use crate::simd::Kernel;
 
 pub(crate) mod sealed {
+    use crate::vector::Loops;
+
     /// Implemented only in this crate.
-    pub trait Sealed {}
+    pub trait Sealed: Sized + 'static {
+        /// The loops over vectors of this type.
+        fn loops() -> &'static Loops<Self>;
+    }
 }
 
 /// `f32` or `f64`: the entries of vectors and matrices.

@@ -6,8 +6,10 @@
 //! In singular values ψ = μ Σ (σᵢ − 1)².
 
 use crate::density::{Density, Lame, Modes};
+use crate::loops::Loops;
 use crate::mat3::{Svd, mul_transposed};
 use crate::potential::Energy;
+use crate::tetrahedra::Solid;
 
 /// As-rigid-as-possible elasticity: μ times the squared distance of F to the nearest rotation; λ is not used.
 ///
@@ -30,6 +32,11 @@ use crate::potential::Energy;
 pub struct Arap;
 
 impl Density for Arap {
+    fn loops() -> &'static Loops<Solid<Self>, 4> {
+        static COMPILED: Loops<Solid<Arap>, 4> = Loops::GENERIC;
+        &COMPILED
+    }
+
     fn energy(&self, Lame { mu, .. }: Lame, f: &[[f64; 3]; 3]) -> Energy {
         let sigma = Svd::of(f).sigma;
         let value = mu * sigma.iter().map(|s| (s - 1.0).powi(2)).sum::<f64>(); // (1)

@@ -29,6 +29,7 @@ use coarsen_mesh::Mesh;
 
 use crate::BodyError;
 use crate::elements::{Element, Elements, Stiffness, add_outer};
+use crate::loops::Loops;
 use crate::mat3::{dot, mul_transposed, transpose};
 use crate::potential::{Curvature, Energy};
 use crate::rest::{self, Rest};
@@ -222,6 +223,11 @@ fn add_projected_shear(k: f64, [i, j]: [usize; 2], w: &[[f64; 3]; 3], c: &mut St
 
 impl Element<4> for Fibrous {
     const WORK: usize = 400;
+
+    fn loops() -> &'static Loops<Self, 4> {
+        static COMPILED: Loops<Fibrous, 4> = Loops::GENERIC;
+        &COMPILED
+    }
 
     fn energy(&self, e: usize, x: &[[f64; 3]; 4]) -> Energy {
         let rest = &self.rest[e];

@@ -14,6 +14,7 @@
 use coarsen_mesh::vector::{cross, dot, sub};
 
 use crate::elements::{Element, Elements, Stiffness};
+use crate::loops::Loops;
 use crate::{BodyError, Curvature, Energy};
 
 /// A hinge: two triangles with a common edge.
@@ -149,6 +150,11 @@ impl Hinge {
 
 impl Element<4> for Vec<Hinge> {
     const WORK: usize = 60;
+
+    fn loops() -> &'static Loops<Self, 4> {
+        static COMPILED: Loops<Vec<Hinge>, 4> = Loops::GENERIC;
+        &COMPILED
+    }
 
     fn energy(&self, e: usize, x: &[[f64; 3]; 4]) -> Energy {
         let (hinge, bend) = (&self[e], self[e].bend(x));

@@ -5,8 +5,10 @@
 //! In singular values ψ = μ Σ (σᵢ − 1)² + λ/2 (Σ σᵢ − 3)².
 
 use crate::density::{Density, Lame, Modes};
+use crate::loops::Loops;
 use crate::mat3::{Svd, mul_transposed};
 use crate::potential::Energy;
+use crate::tetrahedra::Solid;
 
 /// Co-rotational linear elasticity: linear in strain, invariant under rotations.
 ///
@@ -18,6 +20,11 @@ use crate::potential::Energy;
 pub struct CoRotational;
 
 impl Density for CoRotational {
+    fn loops() -> &'static Loops<Solid<Self>, 4> {
+        static COMPILED: Loops<Solid<CoRotational>, 4> = Loops::GENERIC;
+        &COMPILED
+    }
+
     fn energy(&self, Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3]) -> Energy {
         let sigma = Svd::of(f).sigma;
         let strain: f64 = sigma.iter().sum::<f64>() - 3.0;

@@ -20,6 +20,7 @@ use coarsen_mesh::vector::{cross, dot};
 use crate::BodyError;
 use crate::density::Lame;
 use crate::elements::{Element, Elements, Stiffness, add_outer, check_corners};
+use crate::loops::Loops;
 use crate::membrane::Triangle;
 use crate::potential::{Curvature, Energy};
 
@@ -129,6 +130,11 @@ impl Rotated {
 
 impl Element<3> for Rotated {
     const WORK: usize = 200;
+
+    fn loops() -> &'static Loops<Self, 3> {
+        static COMPILED: Loops<Rotated, 3> = Loops::GENERIC;
+        &COMPILED
+    }
 
     fn energy(&self, e: usize, x: &[[f64; 3]; 3]) -> Energy {
         let Polar { sigma: [a, b], .. } = Polar::of(&self.triangles[e].columns(x));

@@ -9,8 +9,10 @@
 //! | λ, μ | [`Lame`] | |
 
 use crate::BodyError;
+use crate::loops::Loops;
 use crate::mat3::{Svd, eigen};
 use crate::potential::Energy;
+use crate::tetrahedra::Solid;
 
 /// The Lamé moduli of an isotropic material, in Pa.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,7 +72,7 @@ impl Lame {
 }
 
 /// An isotropic energy density ψ(F), finite for every F unless [`inverts`](Self::inverts) returns false.
-pub trait Density: Sync {
+pub trait Density: Sync + 'static {
     /// ψ(F), the energy per rest volume.
     fn energy(&self, material: Lame, f: &[[f64; 3]; 3]) -> Energy;
 
@@ -80,6 +82,14 @@ pub trait Density: Sync {
     /// ψ(F) and P(F), for callers that need both: densities that decompose F do so once.
     fn energy_and_stress(&self, material: Lame, f: &[[f64; 3]; 3]) -> (Energy, [[f64; 3]; 3]) {
         (self.energy(material, f), self.stress(material, f))
+    }
+
+    /// The loops over tetrahedra with this density, by default compiled in the crate that calls them.
+    fn loops() -> &'static Loops<Solid<Self>, 4>
+    where
+        Self: Sized,
+    {
+        &Loops::GENERIC
     }
 
     /// Whether ψ is finite for inverted elements. If not, steps are limited so that no element becomes flat.

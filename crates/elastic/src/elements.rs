@@ -1,6 +1,6 @@
 //! Energies that are sums over elements of K nodes.
 //!
-//! Tetrahedra, springs, triangles and hinges implement [`Element`]. The loops over elements are in this file.
+//! Tetrahedra, springs, triangles and hinges implement [`Element`]. The loops over elements are in `loops`.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,21 +8,22 @@ use std::sync::Arc;
 use coarsen_core::parallel;
 use coarsen_sparse::Pattern;
 
+use crate::loops::Loops;
 use crate::nodes::{HELD, Nodes};
 use crate::{BodyError, Curvature, Energy, Potential};
 
 /// The number of elements per task of a parallel loop.
-const LEAF: usize = 64;
+pub(crate) const LEAF: usize = 64;
 
 /// The number of element Hessians that are stored at a time.
-const BATCH: usize = 4096;
+pub(crate) const BATCH: usize = 4096;
 
 /// The Hessian ∂²E/∂x_a∂x_b of an element as `h[a][p][b][q]`, for the components p and q of x_a and x_b.
 pub type Stiffness<const K: usize> = [[[[f64; 3]; K]; 3]; K];
 
 /// The energy of elements with K nodes. Each function gets the number of an element and the positions of its
 /// nodes.
-pub trait Element<const K: usize>: Sync {
+pub trait Element<const K: usize>: Sync + 'static {
     /// The number of scalar operations per element, used to decide whether threads pay off.
     const WORK: usize;
 
@@ -52,6 +53,14 @@ pub trait Element<const K: usize>: Sync {
     fn bounds_steps(&self) -> bool {
         false
     }
+
+    /// The loops over elements, by default compiled in the crate that calls them.
+    fn loops() -> &'static Loops<Self, K>
+    where
+        Self: Sized,
+    {
+        &Loops::GENERIC
+    }
 }
 
 /// A [`Potential`] that is a sum over elements; some of the nodes are held.
@@ -62,15 +71,15 @@ pub trait Element<const K: usize>: Sync {
 pub struct Elements<M, const K: usize> {
     /// The energy of an element.
     pub(crate) model: M,
-    corners: Vec<[u32; K]>,
+    pub(crate) corners: Vec<[u32; K]>,
     pub(crate) nodes: Nodes,
     /// The elements at free node i as (element, corner), in order, from `starts[i]` to `starts[i + 1]`.
-    around: Vec<(u32, u32)>,
-    starts: Vec<usize>,
-    pattern: Arc<Pattern>,
-    blocks: Vec<[[usize; K]; K]>,
-    forces: Vec<[[f64; 3]; K]>,
-    hessians: Vec<Stiffness<K>>,
+    pub(crate) around: Vec<(u32, u32)>,
+    pub(crate) starts: Vec<usize>,
+    pub(crate) pattern: Arc<Pattern>,
+    pub(crate) blocks: Vec<[[usize; K]; K]>,
+    pub(crate) forces: Vec<[[f64; 3]; K]>,
+    pub(crate) hessians: Vec<Stiffness<K>>,
 }
 
 impl<M: Element<K>, const K: usize> Elements<M, K> {
@@ -163,60 +172,17 @@ impl<M: Element<K>, const K: usize> Potential for Elements<M, K> {
 
     fn energy(&mut self, x: &[f64]) -> Energy {
         assert_eq!(x.len(), 3 * self.nodes.free, "energy: wrong length");
-        let Self { model, corners, nodes, .. } = self;
-        let leaf = |range: Range<usize>| {
-            range.map(|e| model.energy(e, &corners[e].map(|c| nodes.at(c, x)))).sum::<Energy>()
-        };
-        let parallel = parallel::worth(corners.len() * M::WORK);
-        parallel::tree(0..corners.len(), LEAF, parallel, &leaf, &|a, b| a + b)
+        (M::loops().energy)(self, x)
     }
 
     fn add_gradient(&mut self, x: &[f64], g: &mut [f64]) {
         assert_eq!(g.len(), 3 * self.nodes.free, "add_gradient: wrong length");
-        let Self { model, corners, nodes, around, starts, forces, .. } = self;
-        let parallel = parallel::worth(corners.len() * M::WORK);
-        let force = |(range, forces): (Range<usize>, &mut [[[f64; 3]; K]])| {
-            for (e, force) in range.zip(forces) {
-                *force = model.gradient(e, &corners[e].map(|c| nodes.at(c, x)));
-            }
-        };
-        parallel::each((0..corners.len(), &mut forces[..]), LEAF, parallel, &force);
-        let sum = |(range, g): (Range<usize>, parallel::Groups<&mut [f64]>)| {
-            for (i, g) in range.zip(g.0.chunks_exact_mut(3)) {
-                for &(e, corner) in &around[starts[i]..starts[i + 1]] {
-                    let force = &forces[e as usize][corner as usize];
-                    (0..3).for_each(|k| g[k] += force[k]);
-                }
-            }
-        };
-        parallel::each((0..nodes.free, parallel::Groups(g, 3)), LEAF, parallel, &sum);
+        (M::loops().add_gradient)(self, x, g);
     }
 
     fn add_hessian(&mut self, x: &[f64], curvature: Curvature, values: &mut [f64]) {
         assert_eq!(values.len(), 9 * self.pattern.len(), "add_hessian: wrong length");
-        let Self { model, corners, nodes, blocks, hessians, .. } = self;
-        let element = |(range, hessians): (Range<usize>, &mut [Stiffness<K>])| {
-            for (e, hessian) in range.zip(hessians) {
-                *hessian = [[[[0.0; 3]; K]; 3]; K];
-                model.add_hessian(e, &corners[e].map(|c| nodes.at(c, x)), curvature, hessian);
-            }
-        };
-        for first in (0..corners.len()).step_by(BATCH) {
-            let range = first..corners.len().min(first + BATCH);
-            let hessians = &mut hessians[..range.len()];
-            let parallel = parallel::worth(range.len() * M::WORK);
-            parallel::each((range.clone(), &mut hessians[..]), LEAF, parallel, &element);
-            for (hessian, blocks) in hessians.iter().zip(&blocks[range]) {
-                for (a, b) in
-                    (0..K * K).map(|ab| (ab / K, ab % K)).filter(|&(a, b)| blocks[a][b] != usize::MAX)
-                {
-                    let block = &mut values[9 * blocks[a][b]..9 * blocks[a][b] + 9];
-                    for p in 0..3 {
-                        (0..3).for_each(|q| block[3 * p + q] += hessian[a][p][b][q]);
-                    }
-                }
-            }
-        }
+        (M::loops().add_hessian)(self, x, curvature, values);
     }
 
     fn add_characteristic(&self, forces: &mut [f64]) {

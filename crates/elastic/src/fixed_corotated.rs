@@ -6,8 +6,10 @@
 //! In singular values ψ = μ Σ (σᵢ − 1)² + λ/2 (σ₀ σ₁ σ₂ − 1)².
 
 use crate::density::{Density, Lame, Modes};
+use crate::loops::Loops;
 use crate::mat3::{Svd, cofactor, determinant, mul_transposed, products};
 use crate::potential::Energy;
+use crate::tetrahedra::Solid;
 
 /// Fixed co-rotated elasticity: the co-rotational energy with the exact change of volume J − 1.
 ///
@@ -27,6 +29,11 @@ use crate::potential::Energy;
 pub struct FixedCoRotated;
 
 impl Density for FixedCoRotated {
+    fn loops() -> &'static Loops<Solid<Self>, 4> {
+        static COMPILED: Loops<Solid<FixedCoRotated>, 4> = Loops::GENERIC;
+        &COMPILED
+    }
+
     fn energy(&self, material: Lame, f: &[[f64; 3]; 3]) -> Energy {
         energy(material, f, &Svd::of(f))
     }

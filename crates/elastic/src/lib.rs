@@ -13,7 +13,8 @@
 //! | [`neo_hookean`](StableNeoHookean) | neo-Hookean, finite for inverted elements |
 //! | [`neo_hookean_log`](NeoHookean) | neo-Hookean, infinite for inverted elements |
 //! | [`potential`](Potential) | the trait of energies of nodes |
-//! | [`elements`](Elements) | the loops over elements of K nodes |
+//! | [`elements`](Elements) | energies that are sums over elements of K nodes |
+//! | [`loops`](Loops) | the loops over elements |
 //! | [`tetrahedra`](Tetrahedra) | a density on a mesh |
 //! | [`baraff_witkin`](BaraffWitkin) | tetrahedra that resist stretching and shearing along three axes |
 //! | `rest` | tetrahedra at rest |
@@ -44,6 +45,7 @@ mod error;
 mod fixed_corotated;
 mod half_space;
 mod implicit_euler;
+mod loops;
 mod mat3;
 mod membrane;
 mod neo_hookean;
@@ -73,6 +75,7 @@ pub use error::BodyError;
 pub use fixed_corotated::FixedCoRotated;
 pub use half_space::{HalfSpace, Law};
 pub use implicit_euler::ImplicitEuler;
+pub use loops::Loops;
 pub use mat3::Svd;
 pub use membrane::{Curved, Fabric, Membrane, Sheet, Stretched, Triangle};
 pub use neo_hookean::StableNeoHookean;

@@ -31,6 +31,7 @@
 use coarsen_mesh::vector::{cross, dot, sub};
 
 use crate::elements::{Element, Elements, Stiffness};
+use crate::loops::Loops;
 use crate::{BodyError, Curvature, Energy};
 
 /// The moduli of a cloth in its plane, in N/m.
@@ -327,6 +328,11 @@ impl Elements<Sheet, 3> {
 
 impl Element<3> for Sheet {
     const WORK: usize = 150;
+
+    fn loops() -> &'static Loops<Self, 3> {
+        static COMPILED: Loops<Sheet, 3> = Loops::GENERIC;
+        &COMPILED
+    }
 
     fn energy(&self, e: usize, x: &[[f64; 3]; 3]) -> Energy {
         self.triangles[e].at(self.fabric, x).energy()

@@ -7,8 +7,10 @@
 //! 2018.
 
 use crate::density::{Density, Lame, Modes};
+use crate::loops::Loops;
 use crate::mat3::{Svd, cofactor, determinant, products, square};
 use crate::potential::Energy;
+use crate::tetrahedra::Solid;
 
 /// Stable neo-Hookean elasticity: resists compression, preserves volume, and is finite and smooth for
 /// inverted elements.
@@ -26,6 +28,11 @@ fn parameters(Lame { lambda, mu }: Lame) -> [f64; 3] {
 }
 
 impl Density for StableNeoHookean {
+    fn loops() -> &'static Loops<Solid<Self>, 4> {
+        static COMPILED: Loops<Solid<StableNeoHookean>, 4> = Loops::GENERIC;
+        &COMPILED
+    }
+
     fn energy(&self, material: Lame, f: &[[f64; 3]; 3]) -> Energy {
         let [mu, lambda, _] = parameters(material);
         let excess =

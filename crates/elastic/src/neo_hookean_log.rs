@@ -5,8 +5,10 @@
 //! with I = ‖F‖² and J = det F > 0. Its stress is P = μ F + (λ ln J − μ) F⁻ᵀ.
 
 use crate::density::{Density, Lame, Modes};
+use crate::loops::Loops;
 use crate::mat3::{Svd, cofactor, determinant, products, square};
 use crate::potential::Energy;
+use crate::tetrahedra::Solid;
 
 /// Neo-Hookean elasticity with unbounded resistance to compression: ψ is infinite for flat and inverted
 /// elements.
@@ -19,6 +21,11 @@ use crate::potential::Energy;
 pub struct NeoHookean;
 
 impl Density for NeoHookean {
+    fn loops() -> &'static Loops<Solid<Self>, 4> {
+        static COMPILED: Loops<Solid<NeoHookean>, 4> = Loops::GENERIC;
+        &COMPILED
+    }
+
     fn energy(&self, Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3]) -> Energy {
         let excess =
             |p: usize, q: usize| if p == q { (f[p][p] - 1.0) * (f[p][p] + 1.0) } else { f[p][q] * f[p][q] };

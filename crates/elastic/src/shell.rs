@@ -20,6 +20,7 @@ use coarsen_mesh::vector::{cross, dot, sub};
 
 use crate::bending::Hinge;
 use crate::elements::{Element, Elements, Stiffness, add_outer, check_corners};
+use crate::loops::Loops;
 use crate::{BodyError, Curvature, Energy};
 
 type D = Dual<f64>;
@@ -117,6 +118,11 @@ fn constant(x: &[[f64; 3]; 4]) -> [[D; 3]; 4] {
 
 impl Element<4> for Vec<Angle> {
     const WORK: usize = 400;
+
+    fn loops() -> &'static Loops<Self, 4> {
+        static COMPILED: Loops<Vec<Angle>, 4> = Loops::GENERIC;
+        &COMPILED
+    }
 
     fn energy(&self, e: usize, x: &[[f64; 3]; 4]) -> Energy {
         let (hinge, theta) = (&self[e], angle(x));

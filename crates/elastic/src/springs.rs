@@ -7,6 +7,7 @@
 
 use crate::BodyError;
 use crate::elements::{Element, Elements, Stiffness};
+use crate::loops::Loops;
 use crate::mat3::dot;
 use crate::potential::{Curvature, Energy};
 
@@ -65,6 +66,11 @@ fn along([a, b]: &[[f64; 3]; 2]) -> ([f64; 3], f64) {
 
 impl Element<2> for Vec<Spring> {
     const WORK: usize = 40;
+
+    fn loops() -> &'static Loops<Self, 2> {
+        static COMPILED: Loops<Vec<Spring>, 2> = Loops::GENERIC;
+        &COMPILED
+    }
 
     fn energy(&self, e: usize, x: &[[f64; 3]; 2]) -> Energy {
         let (s, length) = (&self[e], along(x).1);

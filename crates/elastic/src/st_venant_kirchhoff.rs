@@ -18,8 +18,10 @@
 //! For the diagonal matrices they are the eigenvalues of p δᵢⱼ + 3 μ σᵢ² δᵢⱼ + λ σᵢ σⱼ (5).
 
 use crate::density::{Density, Lame, Modes};
+use crate::loops::Loops;
 use crate::mat3::{Svd, mul_transposed, square, transpose};
 use crate::potential::Energy;
+use crate::tetrahedra::Solid;
 
 /// St. Venant-Kirchhoff elasticity: Hooke's law in the Green strain, a polynomial of degree 4 in F.
 ///
@@ -57,6 +59,11 @@ fn pull(Lame { lambda, mu }: Lame, e: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
 }
 
 impl Density for StVenantKirchhoff {
+    fn loops() -> &'static Loops<Solid<Self>, 4> {
+        static COMPILED: Loops<Solid<StVenantKirchhoff>, 4> = Loops::GENERIC;
+        &COMPILED
+    }
+
     fn energy(&self, material: Lame, f: &[[f64; 3]; 3]) -> Energy {
         let e = strain(f);
         let s = pull(material, &e);

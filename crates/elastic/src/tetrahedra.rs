@@ -17,6 +17,7 @@ use crate::BodyError;
 use crate::cubic::first_root;
 use crate::density::{Density, Lame};
 use crate::elements::{Element, Elements, Stiffness};
+use crate::loops::Loops;
 use crate::mat3::{cofactor, determinant, dot};
 use crate::potential::{Curvature, Energy};
 use crate::rest::{self, Rest};
@@ -66,6 +67,10 @@ impl<D: Density> Elements<Solid<D>, 4> {
 
 impl<D: Density> Element<4> for Solid<D> {
     const WORK: usize = 500;
+
+    fn loops() -> &'static Loops<Self, 4> {
+        D::loops()
+    }
 
     fn energy(&self, e: usize, x: &[[f64; 3]; 4]) -> Energy {
         let rest = &self.rest[e];

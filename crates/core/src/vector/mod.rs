@@ -1,8 +1,10 @@
 //! Vector operations of Krylov methods and descent.
 
 mod host;
+mod loops;
 
 pub use host::products;
+pub(crate) use loops::Loops;
 
 use num_traits::{one, zero};
 
