@@ -73,7 +73,7 @@ fn whole<'a>(a: &'a Bsr<f64>, positions: &'a [[f64; 3]]) -> System<'a, f64> {
 }
 
 /// The result of a function, and the least of five times in milliseconds.
-fn fastest<T>(mut run: impl FnMut() -> Outcome<T>) -> Outcome<(f64, T)> {
+pub(crate) fn fastest<T>(mut run: impl FnMut() -> Outcome<T>) -> Outcome<(f64, T)> {
     let mut time = || {
         let begin = Instant::now();
         run().map(|done| (1e3 * begin.elapsed().as_secs_f64(), done))

@@ -11,6 +11,7 @@
 //! - `sheets`: Fig. 8. Projective Dynamics with a factor and with skinning, and Newton's method, on sheets
 //!   of n x n vertices.
 //! - `cut`: sampling after a cut through half of a sheet of n x n vertices.
+//! - `update`: the time of an update of a hierarchy beside that of the product A x.
 //! - `which`: smoothed aggregation, multilevel Schwarz, skinning, block Jacobi and a factor on soft bodies,
 //!   sheets and elasticity, at three time steps: setup, update, solve, memory. Rows are appended to a file,
 //!   and rows that are already in the file are not run again.
@@ -32,6 +33,7 @@ mod growth;
 mod plot;
 mod setups;
 mod stiffness;
+mod update;
 mod which;
 
 use std::process::ExitCode;
@@ -51,8 +53,9 @@ fn main() -> ExitCode {
         }
         Some("sheets") => curves::sheets(&[51, 101, 201, 301]),
         Some("cut") => cut::run(&[101, 201, 317]),
+        Some("update") => update::run(),
         Some("which") => which::run(words.get(1).map_or("skinning-which.md", String::as_str)),
-        _ => Err("choose errors, growth, setups, stiffness, curves, sheets, cut or which".into()),
+        _ => Err("choose errors, growth, setups, stiffness, curves, sheets, cut, update or which".into()),
     };
     match coarsen::parallel::threads(2, run) {
         Ok(Ok(())) => ExitCode::SUCCESS,

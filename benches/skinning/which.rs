@@ -64,7 +64,7 @@ pub(crate) fn run(file: &str) -> Outcome<()> {
     Ok(())
 }
 
-fn problem(name: &str, dt: f64) -> Outcome<Problem> {
+pub(crate) fn problem(name: &str, dt: f64) -> Outcome<Problem> {
     let options = Options { dt: (dt > 0.0).then_some(dt), ..Options::default() };
     let data = || std::env::var("COARSEN_DATA").map_err(|_| "COARSEN_DATA is not set");
     let name = match name {

@@ -6,21 +6,52 @@ use coarsen_core::Real;
 
 use crate::options::Repair;
 use crate::place::Place;
-use crate::subdomains::Subdomains;
+use crate::plan::Plan;
+use crate::schwarz::Schwarz;
+use crate::subdomains::{Seconds, Subdomains};
+
+/// What is printed of multilevel domains. It has no type parameters, so that its formatting is compiled once.
+struct Table<'a> {
+    recipe: &'a Schwarz,
+    plan: &'a Plan,
+    bytes: usize,
+    repairs: Vec<(usize, usize, Repair)>,
+    /// The shift of the factor of the top level, if there is one.
+    shift: Option<f64>,
+    weights: &'a [f64],
+    age: usize,
+    seconds: Seconds,
+}
 
 impl<T: Real, B: Place> fmt::Display for Subdomains<T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plan = self.plan();
+        let table = Table {
+            recipe: self.recipe(),
+            plan: self.plan(),
+            bytes: self.bytes(),
+            repairs: self.repairs().collect(),
+            shift: self.top.as_ref().map(|top| top.shift()),
+            weights: &self.weights,
+            age: self.age(),
+            seconds: self.seconds,
+        };
+        table.fmt(f)
+    }
+}
+
+impl fmt::Display for Table<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plan = self.plan;
         let mib = |bytes: usize| bytes as f64 / f64::from(1 << 20);
         writeln!(
             f,
             "multilevel additive schwarz, domains of {} nodes, {} {}, {} {} left out, {:.1} MiB",
-            self.recipe().domain,
+            self.recipe.domain,
             plan.levels(),
             if plan.levels() == 1 { "level" } else { "levels" },
             plan.left_out().len(),
             if plan.left_out().len() == 1 { "node" } else { "nodes" },
-            mib(self.bytes())
+            mib(self.bytes)
         )?;
         writeln!(
             f,
@@ -30,7 +61,7 @@ impl<T: Real, B: Place> fmt::Display for Subdomains<T, B> {
         for level in 0..plan.levels() {
             let count = plan.domains(level);
             let nodes: usize = (0..count).map(|d| plan.members(level, d).len()).sum();
-            let repaired = |what| self.repairs().filter(|r| r.0 == level && r.2 == what).count();
+            let repaired = |what| self.repairs.iter().filter(|r| r.0 == level && r.2 == what).count();
             writeln!(
                 f,
                 "{level:>5} {:>9} {count:>9} {:>10.1} {:>9} {:>9}",
@@ -40,16 +71,16 @@ impl<T: Real, B: Place> fmt::Display for Subdomains<T, B> {
                 repaired(Repair::BlockDiagonal)
             )?;
         }
-        if let Some(top) = &self.top {
-            let shifted = if top.shift() > 0.0 { ", shifted" } else { "" };
+        if let Some(shift) = self.shift {
+            let shifted = if shift > 0.0 { ", shifted" } else { "" };
             writeln!(f, "{:>5} {:>9}  solved by a factor{shifted}", plan.levels(), plan.top_nodes())?;
         }
         if self.weights.iter().any(|&w| w != 1.0) {
             let weights: Vec<String> = self.weights.iter().map(|w| format!("{w:.3}")).collect();
             writeln!(f, "factors of the levels: {}", weights.join(" "))?;
         }
-        let age = self.age();
-        match self.recipe().refresh {
+        let age = self.age;
+        match self.recipe.refresh {
             Some(every) => {
                 writeln!(f, "order and domains: chosen {age} updates and patches ago, anew every {every}")?
             }

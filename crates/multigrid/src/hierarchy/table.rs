@@ -5,8 +5,8 @@ use std::fmt;
 use coarsen_backend::Backend;
 use coarsen_core::Real;
 
-use super::{Hierarchy, Level};
-use crate::Coarsening;
+use super::{Hierarchy, Level, Seconds};
+use crate::{Coarsening, Cycle};
 
 /// The bytes of one level by setup step.
 #[derive(Clone, Copy, Default)]
@@ -52,35 +52,72 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     }
 }
 
+/// What is printed of a hierarchy. It has no type parameters, so that its formatting is compiled once.
+struct Table {
+    name: &'static str,
+    cycle: Cycle,
+    complexity: f64,
+    levels: Vec<Row>,
+    /// Unknowns, nonzeros, bytes and kind of the coarsest solve.
+    bottom: (usize, usize, usize, &'static str),
+    seconds: Seconds,
+}
+
+/// A level of the table.
+struct Row {
+    unknowns: usize,
+    nnz: usize,
+    special: usize,
+    dead: usize,
+    bytes: Bytes,
+}
+
 impl<T: Real, B: Backend, C: Coarsening<T>, S> fmt::Display for Hierarchy<T, B, C, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (cycle, name) = (self.recipe.cycle, self.recipe.coarsening.name());
-        let (complexity, count) = (self.operator_complexity(), self.levels());
-        let levels = if count == 1 { "level" } else { "levels" };
-        writeln!(f, "{name}, {cycle:?}-cycle, {count} {levels}, operator complexity {complexity:.2}")?;
+        let row = |level: &Level<T, B, C::State>| {
+            let (host, bytes) = (&level.host, Bytes::of(level, &self.recipe.coarsening));
+            let dead = host.coarse.dead.len();
+            Row { unknowns: host.unknowns, nnz: host.nnz, special: host.special, dead, bytes }
+        };
+        let bottom = &self.bottom;
+        let table = Table {
+            name: self.recipe.coarsening.name(),
+            cycle: self.recipe.cycle,
+            complexity: self.operator_complexity(),
+            levels: self.levels.iter().map(row).collect(),
+            bottom: (bottom.size(), bottom.nnz(), bottom.bytes(), bottom.kind()),
+            seconds: self.seconds,
+        };
+        table.fmt(f)
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, cycle, complexity, levels, bottom: (size, nnz, bottom, kind), seconds: s } = self;
+        let count = levels.len() + 1;
+        let noun = if count == 1 { "level" } else { "levels" };
+        writeln!(f, "{name}, {cycle:?}-cycle, {count} {noun}, operator complexity {complexity:.2}")?;
         writeln!(f, "level    unknowns    nonzeros   per row   special      dead       MiB")?;
         let row = |f: &mut fmt::Formatter<'_>, l: usize, n: usize, nnz: usize| {
             write!(f, "{l:>5} {n:>11} {nnz:>11} {:>9.1}", nnz as f64 / n.max(1) as f64)
         };
         let mut bytes = Bytes::default();
-        for (l, level) in self.levels.iter().enumerate() {
-            let (host, here) = (&level.host, Bytes::of(level, &self.recipe.coarsening));
-            row(f, l, host.unknowns, host.nnz)?;
-            writeln!(f, " {:>9} {:>9} {:>9.1}", host.special, host.coarse.dead.len(), mib(here.all()))?;
-            bytes.coarsening += here.coarsening;
-            bytes.products += here.products;
-            bytes.smoothers += here.smoothers;
+        for (l, level) in levels.iter().enumerate() {
+            row(f, l, level.unknowns, level.nnz)?;
+            writeln!(f, " {:>9} {:>9} {:>9.1}", level.special, level.dead, mib(level.bytes.all()))?;
+            bytes.coarsening += level.bytes.coarsening;
+            bytes.products += level.bytes.products;
+            bytes.smoothers += level.bytes.smoothers;
         }
-        let bottom = self.bottom.bytes();
-        row(f, self.levels.len(), self.bottom.size(), self.bottom.nnz())?;
-        writeln!(f, " {:>19} {:>9.1}", format!("a {}", self.bottom.kind()), mib(bottom))?;
-        let (s, all) = (&self.seconds, bytes.all() + bottom);
+        row(f, levels.len(), *size, *nnz)?;
+        writeln!(f, " {:>19} {:>9.1}", format!("a {kind}"), mib(*bottom))?;
         let steps = [
             ("coarsening", s.coarsening, bytes.coarsening),
             ("products", s.products, bytes.products),
             ("smoothers", s.smoothers, bytes.smoothers),
-            ("coarse solve", s.bottom, bottom),
-            ("together", s.coarsening + s.products + s.smoothers + s.bottom, all),
+            ("coarse solve", s.bottom, *bottom),
+            ("together", s.coarsening + s.products + s.smoothers + s.bottom, bytes.all() + bottom),
         ];
         write!(f, "{:<16} {:>11} {:>11}", "step", "seconds", "MiB")?;
         for (step, time, bytes) in steps {

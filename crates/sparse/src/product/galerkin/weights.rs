@@ -18,6 +18,7 @@ use coarsen_core::simd::{self, Pack, Set};
 
 use super::blocks::{Four, Twelve, Width, whole};
 use super::worker::{AHEAD, Done, Make, Refill, Worker};
+use crate::product::sums::RowSums;
 use crate::{Bsr, Pattern, ProlongationRef, SparseError, TransposePlan};
 
 /// A, the weights of P, and the transpose plan that maps coarse rows to fine rows.
@@ -78,13 +79,7 @@ impl<T: Real> Weighted<'_, T> {
                 }
                 if !q.has(fine) {
                     q.room(self.reach(fine), d * k)?;
-                    for (j, a) in self.a.row(fine) {
-                        let range = self.p.pattern.range(j);
-                        for (&column, at) in self.p.pattern.indices()[range.clone()].iter().zip(range) {
-                            let block = q.rows.block(column, d * k);
-                            loops.add_row(self.p.row_of_weights(at), a, block);
-                        }
-                    }
+                    loops.row_of_q(self, fine, &mut q.rows);
                     q.keep(fine, self.p.pattern.row(fine), rows);
                 }
                 let weights = self.p.row_of_weights(source[at]);
@@ -119,8 +114,8 @@ trait Loops<T: Real> {
     /// d.
     fn unknowns(&self) -> usize;
 
-    /// Q_iJ += w ⊗ A_ij.
-    fn add_row(&self, weights: &[T], a: &[T], q: &mut [T]);
+    /// Computes row i = `fine` of Q: Q_iJ += w_jJ ⊗ A_ij for all j and J.
+    fn row_of_q(&self, factors: &Weighted<'_, T>, fine: usize, q: &mut RowSums<T>);
 
     /// (A_c)_IJ += wᵀ ⊗ Q_iJ; the d rows of each weight are consecutive.
     fn add_sum(&self, weights: &[T], q: &[T], c: &mut [T]) {
@@ -143,10 +138,16 @@ impl<T: Real, const D: usize> Loops<T> for ByWeight<D> {
     }
 
     #[inline(always)]
-    fn add_row(&self, weights: &[T], a: &[T], q: &mut [T]) {
-        let area = if D == 0 { self.0 * self.0 } else { D * D };
-        for (&w, q) in weights.iter().zip(q.chunks_exact_mut(area)) {
-            q.iter_mut().zip(&a[..area]).for_each(|(q, &a)| *q += w * a);
+    fn row_of_q(&self, factors: &Weighted<'_, T>, fine: usize, q: &mut RowSums<T>) {
+        let (p, area) = (factors.p, if D == 0 { self.0 * self.0 } else { D * D });
+        let size = p.block.0 * p.block.1;
+        for (j, a) in factors.a.row(fine) {
+            for at in p.pattern.range(j) {
+                let q = q.block(p.pattern.indices()[at], size);
+                for (&w, q) in p.row_of_weights(at).iter().zip(q.chunks_exact_mut(area)) {
+                    q.iter_mut().zip(&a[..area]).for_each(|(q, &a)| *q += w * a);
+                }
+            }
         }
     }
 
@@ -170,14 +171,31 @@ impl<T: Real, S: Set<T>> Loops<T> for ByNumber<S> {
         3
     }
 
+    /// Neighbours with the same handle J follow one another, so Q_iJ stays in registers until J changes.
     #[inline(always)]
-    fn add_row(&self, weights: &[T], a: &[T], q: &mut [T]) {
+    fn row_of_q(&self, factors: &Weighted<'_, T>, fine: usize, q: &mut RowSums<T>) {
         type Row<T, S> = <Four as Width>::Pack<T, S>;
-        let (w, a, q) = (whole::<T, Row<T, S>>(self.0, weights, 0), &a[..9], &mut q[..36]);
-        for (e, &a) in a.iter().enumerate() {
-            let sum = Row::<T, S>::splat(self.0, a).mul_add(w, whole(self.0, q, e));
-            // SAFETY: Q_iJ has 9 packs of 4 numbers, as cut above.
-            unsafe { sum.store(q.as_mut_ptr().add(4 * e)) };
+        let (set, p) = (self.0, factors.p);
+        let (mut open, mut sums) = (None, [Row::<T, S>::zero(set); 9]);
+        for (j, a) in factors.a.row(fine) {
+            let a = &a[..9];
+            for at in p.pattern.range(j) {
+                let column = p.pattern.indices()[at];
+                if open != Some(column) {
+                    if let Some(open) = open {
+                        write(sums, q.block(open, 36));
+                    }
+                    sums = read(set, q.block(column, 36));
+                    open = Some(column);
+                }
+                let w = whole::<T, Row<T, S>>(set, p.row_of_weights(at), 0);
+                for (sum, &a) in sums.iter_mut().zip(a) {
+                    *sum = Row::<T, S>::splat(set, a).mul_add(w, *sum);
+                }
+            }
+        }
+        if let Some(open) = open {
+            write(sums, q.block(open, 36));
         }
     }
 
@@ -204,6 +222,22 @@ impl<T: Real, S: Set<T>> Loops<T> for ByNumber<S> {
                 to[12 * r + c] = from[4 * (3 * r + c % 3) + c / 3];
             }
         }
+    }
+}
+
+/// The 9 packs of a block of Q.
+#[inline(always)]
+fn read<T: Real, R: Pack<T>>(set: R::Set, q: &[T]) -> [R; 9] {
+    std::array::from_fn(|e| whole(set, q, e))
+}
+
+/// Writes the 9 packs of a block of Q.
+#[inline(always)]
+fn write<T: Real, R: Pack<T>>(sums: [R; 9], q: &mut [T]) {
+    let q = &mut q[..9 * R::LANES];
+    for (e, sum) in sums.into_iter().enumerate() {
+        // SAFETY: q has 9 packs, as cut above.
+        unsafe { sum.store(q.as_mut_ptr().add(e * R::LANES)) };
     }
 }
 
