@@ -7,7 +7,7 @@ use crate::Outcome;
 use crate::cut::fastest;
 use crate::which::problem;
 
-/// Prints one row for each body, and the hierarchies with the seconds of the last update.
+/// Prints one row for each body, then the hierarchies with the seconds of the last update.
 pub(crate) fn run() -> Outcome<()> {
     println!(
         "| body | nodes | build ms | update ms | product AP ms | A x, f64, ms | A x, f32, ms | products in f64 |"
@@ -19,7 +19,7 @@ pub(crate) fn run() -> Outcome<()> {
         let nodes = p.matrix.pattern().rows();
         let (build, mut m) = fastest(|| Ok(Multigrid::skinning().build(system, &Cpu::mixed())?))?;
         let (update, _) = fastest(|| Ok(m.update_from(system)?))?;
-        println!("{m}");
+        tables.push(m.to_string());
         let u = m.prolongation(0).ok_or("no coarse level")?.clone();
         let mut plan = coarsen::sparse::GalerkinPlan::new(&p.matrix, &u)?;
         let mut coarse = plan.build(&p.matrix, &u)?;
@@ -34,5 +34,6 @@ pub(crate) fn run() -> Outcome<()> {
             "| {name} | {nodes} | {build:.1} | {update:.2} | {product:.2} | {double:.3} | {single:.3} | {products:.0} |"
         );
     }
+    tables.iter().for_each(|table| println!("\n{table}"));
     Ok(())
 }

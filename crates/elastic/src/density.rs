@@ -84,7 +84,8 @@ pub trait Density: Sync + 'static {
         (self.energy(material, f), self.stress(material, f))
     }
 
-    /// The loops over tetrahedra with this density, by default compiled in the crate that calls them.
+    /// The loops over tetrahedra with this density, as [`Element::loops`](crate::Element::loops). The default is right
+    /// for every density.
     fn loops() -> &'static Loops<Solid<Self>, 4>
     where
         Self: Sized,

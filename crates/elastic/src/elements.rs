@@ -22,7 +22,7 @@ pub(crate) const BATCH: usize = 4096;
 pub type Stiffness<const K: usize> = [[[[f64; 3]; K]; 3]; K];
 
 /// The energy of elements with K nodes. Each function gets the number of an element and the positions of its
-/// nodes.
+/// nodes. The type owns its data or shares it by `Arc`: it is `'static`, so that a static can list its loops.
 pub trait Element<const K: usize>: Sync + 'static {
     /// The number of scalar operations per element, used to decide whether threads pay off.
     const WORK: usize;
@@ -54,7 +54,9 @@ pub trait Element<const K: usize>: Sync + 'static {
         false
     }
 
-    /// The loops over elements, by default compiled in the crate that calls them.
+    /// The loops over elements. The default is right for every kind of elements; it is compiled in the crate that
+    /// calls it. An override with a static of this crate is compiled once, and runs optimised code in programs
+    /// that are built without optimisation.
     fn loops() -> &'static Loops<Self, K>
     where
         Self: Sized,

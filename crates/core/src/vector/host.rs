@@ -142,6 +142,27 @@ mod tests {
     }
 
     #[test]
+    fn several_sums_equal_single_ones_bit_for_bit() {
+        fn check<const N: usize>(x: &Vec<f64>, y: &[Vec<f64>]) {
+            let with: [&Vec<f64>; N] = std::array::from_fn(|k| &y[k]);
+            assert_eq!(x.dots(with), with.map(|y| x.dot(y)), "{N}");
+            let pairs = with.map(|y| (y, x));
+            assert_eq!(Vec::dot_magnitudes(pairs), pairs.map(|(y, x)| y.dot_magnitude(x)), "{N}");
+        }
+        let vector = |k: usize| (0..9001).map(|i| ((i * k + i / 7) as f64).sin()).collect::<Vec<_>>();
+        let (x, y) = (vector(1), (2..15).map(vector).collect::<Vec<_>>());
+        check::<0>(&x, &y);
+        check::<1>(&x, &y);
+        check::<2>(&x, &y);
+        check::<3>(&x, &y);
+        check::<4>(&x, &y);
+        check::<5>(&x, &y);
+        check::<7>(&x, &y);
+        check::<8>(&x, &y);
+        check::<13>(&x, &y);
+    }
+
+    #[test]
     fn zero_factor_ignores_old_entries() {
         let mut y = vec![f64::NAN; 3];
         y.axpby(&2.0, &vec![1.0; 3], &0.0);

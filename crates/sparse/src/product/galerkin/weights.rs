@@ -171,7 +171,7 @@ impl<T: Real, S: Set<T>> Loops<T> for ByNumber<S> {
         3
     }
 
-    /// Neighbours with the same handle J follow one another, so Q_iJ stays in registers until J changes.
+    /// Q_iJ stays in registers while the next neighbour has the same J.
     #[inline(always)]
     fn row_of_q(&self, factors: &Weighted<'_, T>, fine: usize, q: &mut RowSums<T>) {
         type Row<T, S> = <Four as Width>::Pack<T, S>;
