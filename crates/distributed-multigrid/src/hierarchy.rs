@@ -52,7 +52,7 @@ impl Default for DistMultigrid {
 /// The preconditioner: one V-cycle over the levels.
 ///
 /// `Display` prints a table of the levels.
-pub struct DistHierarchy<C> {
+pub struct DistHierarchy<C: Communicator> {
     levels: Vec<Level<C>>,
     bottom: Gathered,
     like: DistVector<C>,
@@ -60,7 +60,7 @@ pub struct DistHierarchy<C> {
     table: Vec<(usize, u64)>,
 }
 
-struct Level<C> {
+struct Level<C: Communicator> {
     a: DistMatrix<C>,
     smoother: Chebyshev<C>,
     p: DistMatrix<C>,
@@ -203,7 +203,7 @@ impl<C: Communicator> Preconditioner<DistVector<C>> for DistHierarchy<C> {
     }
 }
 
-impl<C> fmt::Display for DistHierarchy<C> {
+impl<C: Communicator> fmt::Display for DistHierarchy<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "level     unknowns      entries  where")?;
         for (level, (unknowns, entries)) in self.table.iter().enumerate() {

@@ -43,5 +43,5 @@ pub use plain_aggregation::PlainAggregation;
 pub use ruge_stueben::RugeStueben;
 pub use skinning::{Controlled, Coordinates, Cut, Handles, Sampling, Skinning, Weights};
 pub use smoothed_aggregation::{
-    GhostNode, Modes, RankAggregates, SmoothedAggregation, Spread, Spreading, Thresholds,
+    Exchange, GhostNode, Modes, RankAggregates, SmoothedAggregation, Spread, Spreading, Thresholds,
 };

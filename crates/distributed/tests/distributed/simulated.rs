@@ -227,11 +227,30 @@ fn half_duplex_links_carry_the_sum_of_both_directions() {
 
 #[test]
 fn invalid_topologies_are_refused() {
-    for above in [vec![0, 2, 2], vec![2, 1, 2], vec![3, 2, 2], vec![2, 2, 0]] {
-        assert!(Topology::new(2, above, vec![1.0; 3], true).is_err());
+    let fault = |ranks, above: &[usize], capacity: Vec<f64>| {
+        let refused = Topology::new(ranks, above.to_vec(), capacity, true);
+        refused.map_or_else(|error| error.to_string(), |_| "accepted".to_owned())
+    };
+    for (above, named) in [
+        ([0, 2, 2], "node 0 is below node 0"),
+        ([2, 1, 2], "node 1 is below node 1"),
+        ([3, 2, 2], "node 0 is below node 3"),
+        ([2, 2, 0], "node 2 is below node 0"),
+    ] {
+        let text = fault(2, &above, vec![1.0; 3]);
+        assert!(text.contains(named), "{text}");
     }
-    assert!(Topology::new(2, vec![2, 2, 2], vec![1.0, 0.0, 1.0], true).is_err());
-    assert!(Topology::new(2, vec![2, 2, 2], vec![1.0; 2], true).is_err());
+    for (capacity, named) in [
+        (vec![1.0, 0.0, 1.0], "node 1 has capacity 0;"),
+        (vec![1.0, 1.0, -2.5], "node 2 has capacity -2.5;"),
+        (vec![f64::NAN, 1.0, 1.0], "node 0 has capacity NaN;"),
+        (vec![1.0; 2], "found 2 entries, expected 3"),
+    ] {
+        let text = fault(2, &[2, 2, 2], capacity);
+        assert!(text.contains(named), "{text}");
+    }
+    assert!(fault(0, &[], Vec::new()).contains("the number of ranks is 0"));
+    assert!(fault(2, &[1, 1], vec![1.0; 2]).contains("number of nodes of a topology is 2"));
     assert!(
         Topology::switch(0).is_err() && Topology::fat_tree(6).is_err() && Topology::equal_tree(1).is_err()
     );
