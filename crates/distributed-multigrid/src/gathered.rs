@@ -1,8 +1,10 @@
 //! The coarsest level of the ranks, gathered on rank 0 and solved there by multigrid of a single rank.
 
-use coarsen_backend::{Cpu, Setup};
+use coarsen_backend::{Cpu, Setup, Update};
 use coarsen_core::{Class, Preconditioner};
-use coarsen_distributed::{CommError, Communicator, DistError, DistVector, agree, pack, unpack};
+use coarsen_distributed::{
+    CommError, Communicator, DistError, DistVector, GlobalRows, Partition, agree, pack, unpack,
+};
 use coarsen_multigrid::{Hierarchy, Multigrid, SmoothedAggregation};
 use coarsen_sparse::{Bsr, NearKernel, System};
 
@@ -14,6 +16,8 @@ const ROOT: usize = 0;
 /// The solver on rank 0; the other ranks only send and receive.
 pub(crate) struct Gathered {
     solver: Option<Hierarchy>,
+    /// The matrix and the near-kernel on rank 0, for updates.
+    system: Option<(Bsr<f64>, NearKernel)>,
     b: Vec<f64>,
     x: Vec<f64>,
     pub(crate) levels: usize,
@@ -32,23 +36,32 @@ impl Gathered {
         let mut kernel = Vec::new();
         pack(level.near_kernel.values().iter().copied(), &mut kernel);
         let matrix = level.rows.collect(&level.on, level.on.layout().rows())?;
-        let kernel = comm.gather(ROOT, &kernel)?;
-        let built = matrix.zip(kernel).map(|(a, kernel)| build(recipe, level, &a, &kernel)).transpose();
-        let solver = agree(comm, built)?;
-        let mut about = Vec::new();
-        if let Some(solver) = &solver {
-            pack([solver.levels() as u64, Preconditioner::<Vec<f64>>::class(solver) as u64], &mut about);
-        }
-        comm.broadcast(ROOT, &mut about)?;
+        let (kernel, vectors) = (comm.gather(ROOT, &kernel)?, level.near_kernel.vectors());
+        let built = matrix.zip(kernel).map(|(a, kernel)| build(recipe, vectors, a, &kernel)).transpose();
+        let (solver, system) = agree(comm, built)?.unzip();
         let n = level.on.layout().unknowns();
         let mut entries = [(level.rows.columns().len() * level.rows.block().0 * level.rows.block().1) as f64];
         comm.all_reduce(&mut entries)?;
-        let levels = unpack::<u64>(&about).next().unwrap_or(1) as usize;
-        let known = [Class::Symmetric, Class::Linear].into_iter();
-        let class =
-            unpack::<u64>(&about).nth(1).and_then(|told| known.clone().find(|class| *class as u64 == told));
-        let class = class.unwrap_or(Class::Variable);
-        Ok(Self { solver, b: vec![0.0; n], x: vec![0.0; n], levels, class, entries: entries[0] as u64 })
+        let (levels, class) = about(comm, solver.as_ref())?;
+        let entries = entries[0] as u64;
+        Ok(Self { solver, system, b: vec![0.0; n], x: vec![0.0; n], levels, class, entries })
+    }
+
+    /// New values of the same pattern. All ranks call it.
+    pub(crate) fn update<C: Communicator>(
+        &mut self,
+        on: &Partition<C>,
+        rows: &GlobalRows<f64>,
+    ) -> Result<(), DistError> {
+        let values = rows.collect_values(on)?;
+        let here = self.solver.as_mut().zip(self.system.as_mut()).zip(values);
+        let done = here.map(|((solver, (a, kernel)), values)| {
+            a.values_mut().copy_from_slice(&values);
+            solver.update_from(System { near_kernel: Some(kernel), ..System::from(&*a) })
+        });
+        agree(on.comm(), done.transpose().map_err(DistError::from))?;
+        (self.levels, self.class) = about(on.comm(), self.solver.as_ref())?;
+        Ok(())
     }
 
     /// x ≈ A⁻¹ b; x is NaN if the ranks cannot communicate.
@@ -71,16 +84,30 @@ impl Gathered {
     }
 }
 
-/// The hierarchy of the whole level, on rank 0.
-fn build<C: Communicator>(
+/// The number of levels and the class of the solver, on every rank.
+fn about<C: Communicator>(comm: &C, solver: Option<&Hierarchy>) -> Result<(usize, Class), CommError> {
+    let mut about = Vec::new();
+    if let Some(solver) = solver {
+        pack([solver.levels() as u64, Preconditioner::<Vec<f64>>::class(solver) as u64], &mut about);
+    }
+    comm.broadcast(ROOT, &mut about)?;
+    let levels = unpack::<u64>(&about).next().unwrap_or(1) as usize;
+    let told = unpack::<u64>(&about).nth(1);
+    let known = [Class::Symmetric, Class::Linear].into_iter().find(|class| Some(*class as u64) == told);
+    Ok((levels, known.unwrap_or(Class::Variable)))
+}
+
+/// The hierarchy of the whole level on rank 0, and its system.
+fn build(
     recipe: &Multigrid<SmoothedAggregation>,
-    level: &LevelRows<C>,
-    a: &Bsr<f64>,
+    vectors: usize,
+    a: Bsr<f64>,
     kernel: &[Vec<u8>],
-) -> Result<Hierarchy, DistError> {
+) -> Result<(Hierarchy, (Bsr<f64>, NearKernel)), DistError> {
     let kernel: Vec<f64> = kernel.iter().flat_map(|part| unpack::<f64>(part)).collect();
-    let kernel = NearKernel::from_rows(level.near_kernel.vectors(), kernel);
+    let kernel = NearKernel::from_rows(vectors, kernel);
     let kernel = kernel.map_err(|error| DistError::Setup(error.into()))?;
-    let system = System { near_kernel: Some(&kernel), ..System::from(a) };
-    Ok(recipe.build_from(system, &Cpu::new())?)
+    let system = System { near_kernel: Some(&kernel), ..System::from(&a) };
+    let solver = recipe.build_from(system, &Cpu::new())?;
+    Ok((solver, (a, kernel)))
 }

@@ -18,7 +18,7 @@ use coarsen_multigrid::{Exchange, GhostNode, Grid, SmoothedAggregation};
 use coarsen_sparse::{Bsr, NearKernel};
 
 use crate::extended::Extended;
-use crate::galerkin::{self, Coarse};
+use crate::galerkin::{self, Transfer};
 
 /// The own rows of a level.
 pub(crate) struct LevelRows<C> {
@@ -31,11 +31,12 @@ pub(crate) struct LevelRows<C> {
     pub(crate) filtered: bool,
 }
 
-/// The coarser level, and the transfers to it: P with the rows of the fine level, and Pᵀ.
+/// The coarser level, and the transfers to it: P with the rows of the fine level, Pᵀ, and P with its ghosts.
 pub(crate) struct Step<C> {
     pub(crate) coarse: LevelRows<C>,
     pub(crate) p: GlobalRows<f64>,
     pub(crate) transposed: GlobalRows<f64>,
+    pub(crate) transfer: Transfer<C>,
 }
 
 /// Coarsens a level whose ρ(D⁻¹A) is at most `radius`; `None` if that gives no smaller level. All ranks call it.
@@ -78,11 +79,12 @@ pub(crate) fn coarsen<C: Communicator>(
     let p = found.smooth(&grid, before as u32, columns.len(), &ghosts); // 8, 9
     let p = agree(on.comm(), p.map_err(DistError::from))?;
     let p = own_rows(&p, &local, &columns, on.first())?;
-    let Coarse { matrix, transposed } = galerkin::product(on, &coarse_on, &local, &p)?; // 10
-    let rows = galerkin::with_diagonal(matrix, &dead)?;
+    let transfer = Transfer::new(on, &coarse_on, &local, &p, dead)?;
+    let rows = transfer.product(&fine.rows)?; // 10
+    let transposed = galerkin::transpose(on, &coarse_on, &p)?;
     let coarse =
         LevelRows { on: coarse_on, rows, near_kernel: coarse_kernel, depth: fine.depth + 1, filtered };
-    Ok(Some(Step { coarse, p, transposed }))
+    Ok(Some(Step { coarse, p, transposed, transfer }))
 }
 
 /// The other ranks of an aggregation, and the first error of communication.

@@ -33,7 +33,7 @@ mod stiffen;
 
 pub use coarsening::{Coarse, Coarsening, Grid};
 pub use geometric::Geometric;
-pub use hierarchy::{Hierarchy, NumericPlan};
+pub use hierarchy::{Hierarchy, NumericPlan, hold_free};
 pub use matrix_free::MatrixFree;
 pub use multigrid::{Coarsest, Cycle, JacobiCg, Keep, Multigrid, SmootherRecipe, Smoothing};
 pub use node_embedding::{Embedded, Kernel, NodeEmbedding, Nodes, Restraint};

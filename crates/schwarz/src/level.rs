@@ -67,7 +67,7 @@ impl Schwarz {
         level.matrix.check_finite()?;
         if self.coarse.takes(level.matrix.pattern(), level.matrix.block().0, values) {
             match Exact::build(level.matrix, level.sizes, None) {
-                Ok(exact) => return Ok(LevelSolver(Solver::Exact(exact))),
+                Ok(exact) => return Ok(LevelSolver(Solver::Exact(Box::new(exact)))),
                 Err(SetupError::Coarsest { .. }) => (), // by domains
                 Err(error) => return Err(error),
             }
@@ -76,7 +76,7 @@ impl Schwarz {
             Err(SetupError::Coarsest { .. }) => self.levels_from(level, self.levels, Coarse::Domains, on),
             built => built,
         }
-        .map(|domains| LevelSolver(Solver::Domains(domains)))
+        .map(|domains| LevelSolver(Solver::Domains(Box::new(domains))))
     }
 
     fn levels_from<T: Real, B: Place>(
@@ -150,8 +150,8 @@ impl<T: Real, B: Place> Subdomains<T, B> {
 pub struct LevelSolver<T: Real, V: Real, S: Real>(Solver<T, V, S>);
 
 enum Solver<T: Real, V: Real, S: Real> {
-    Exact(Exact),
-    Domains(Subdomains<T, Cpu<V, S>>),
+    Exact(Box<Exact>),
+    Domains(Box<Subdomains<T, Cpu<V, S>>>),
 }
 
 impl<T: Real, V: Real, S: Real> LevelSolver<T, V, S> {

@@ -34,9 +34,11 @@ mod split;
 mod whole;
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::{LinearOperator, Vector};
+use coarsen_sparse::SparseError;
 
 use crate::agree::agree;
 use crate::communicator::check_equal;
@@ -89,6 +91,20 @@ impl Spmv {
 enum Local<T> {
     Merged(Merged<T>),
     Parts(Parts<T>),
+}
+
+impl<T: Number> Local<T> {
+    fn new(
+        merged: bool,
+        own: &GlobalRows<T>,
+        ghosts: &Ghosts,
+        range: Range<u64>,
+    ) -> Result<Self, SparseError> {
+        match merged {
+            true => Merged::new(own, ghosts, range).map(Self::Merged),
+            false => Parts::new(own, ghosts, range).map(Self::Parts),
+        }
+    }
 }
 
 enum Exchange {
@@ -154,11 +170,7 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
         let ghosts = Ghosts::of(own, columns.layout(), columns.rank());
         let range = columns.layout().range(columns.rank());
         let merged = matches!(mode, Spmv::Blocking(_) | Spmv::Reproducible);
-        let local = match merged {
-            true => Merged::new(own, &ghosts, range).map(Local::Merged),
-            false => Parts::new(own, &ghosts, range).map(Local::Parts),
-        };
-        let local = agree(comm, local.map_err(DistError::from))?;
+        let local = agree(comm, Local::new(merged, own, &ghosts, range).map_err(DistError::from))?;
         let exchange = match mode {
             Spmv::Blocking(schedule) | Spmv::Pipelined(schedule) => Exchange::Whole(schedule),
             Spmv::Halo | Spmv::Reproducible => Exchange::Halo(Halo::new(columns, &ghosts)?),
@@ -171,6 +183,28 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
         };
         let (rows, columns, scratch) = (rows.clone(), columns.clone(), RefCell::new(scratch));
         Ok(Self { rows, columns, ghosts, local, exchange, scratch })
+    }
+
+    /// Replaces the values; halo lists are kept. All ranks call it.
+    ///
+    /// # Errors
+    /// On every rank if the rows of any rank do not fit, or have other columns of other ranks: then create the
+    /// matrix again. The old values are then kept.
+    pub fn set_values(&mut self, own: &GlobalRows<T>) -> Result<(), DistError> {
+        let ghosts = Ghosts::of(own, self.columns.layout(), self.columns.rank());
+        let same = own.check(&self.rows, &self.columns).and_then(|()| {
+            let other = coarsen_core::Error::Pattern { what: "the rows of a distributed matrix" };
+            match ghosts.columns == self.ghosts.columns {
+                true => Ok(()),
+                false => Err(DistError::Setup(other.into())),
+            }
+        });
+        agree(self.rows.comm(), same)?;
+        let merged = matches!(self.local, Local::Merged(_));
+        let range = self.columns.layout().range(self.columns.rank());
+        let local = Local::new(merged, own, &self.ghosts, range).map_err(DistError::from);
+        self.local = agree(self.rows.comm(), local)?;
+        Ok(())
     }
 
     /// The division of the rows among ranks.

@@ -34,6 +34,7 @@ use crate::{
 };
 use coarsest::{CoarsestSolve, check_stalled};
 use free::Free;
+pub use free::hold_free;
 pub use numeric::NumericPlan;
 use term::Seen;
 
