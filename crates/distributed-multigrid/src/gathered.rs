@@ -13,6 +13,9 @@ use crate::step::LevelRows;
 /// The rank that solves.
 const ROOT: usize = 0;
 
+/// A cycle of the gathered levels costs about as much as this number of products with their finest matrix.
+const PRODUCTS: usize = 7;
+
 /// The solver on rank 0; the other ranks only send and receive.
 pub(crate) struct Gathered {
     solver: Option<Hierarchy>,
@@ -79,6 +82,7 @@ impl Gathered {
         b.partition().collect(b.own(), &mut self.b)?;
         if let Some(solver) = &mut self.solver {
             solver.apply(&self.b, &mut self.x);
+            b.partition().comm().worked(PRODUCTS * self.entries as usize);
         }
         b.partition().distribute(&mut self.x, x.own_mut())
     }
