@@ -52,7 +52,7 @@ fn schedules() -> Outcome<()> {
 
 /// Rank 0 of four: transfers above, products below, with equal times and with most work in the diagonal block.
 fn pipeline() -> Outcome<()> {
-    let (scale, high) = (64.0, 24.0);
+    let (scale, high) = (58.0, 24.0);
     let mut drawing = Drawing::new(820.0, 330.0);
     let mut y = 30.0;
     for (title, compute, transfer) in [

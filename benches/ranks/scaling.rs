@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use coarsen_core::{Stop, Vector};
-use coarsen_distributed::Communicator;
 use coarsen_distributed::simulation::{Machine, SimComm, Topology};
 use coarsen_distributed_schwarz::DistSchwarz;
 use coarsen_krylov::{Cg, Krylov};

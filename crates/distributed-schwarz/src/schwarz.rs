@@ -47,9 +47,9 @@ pub struct DistSchwarz {
 }
 
 impl Default for DistSchwarz {
-    /// Domains of 32 nodes, chunks of 2048 nodes; coarse levels up to 40,000 unknowns are gathered.
+    /// Domains of 32 nodes, chunks of 1024 nodes; coarse levels up to 40,000 unknowns are gathered.
     fn default() -> Self {
-        Self { schwarz: Schwarz::multilevel(), chunk: 2048, gather_below: 40_000 }
+        Self { schwarz: Schwarz::multilevel(), chunk: 1024, gather_below: 40_000 }
     }
 }
 

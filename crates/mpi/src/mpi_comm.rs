@@ -4,14 +4,14 @@
 //! |---|---|
 //! | `send` | `Isend`; the communicator owns the buffer until the message is gone |
 //! | `receive` | `Irecv`, posted at once, so that a large message can come in before the wait |
-//! | `test`, `wait` | `Test`, and a look for faults of other ranks |
+//! | `test`, `wait` | `Test`, and a look for faults of other ranks; `test` at most every 50 µs |
 //! | `fail` | the error, sent to every rank under a tag of its own |
 //!
 //! Collective operations are those of `coarsen-distributed`, built from these messages. Unlike those of MPI they have
 //! a deadline, name the rank that is missing, and give every rank the same bits.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use coarsen_distributed::{Buffers, CommError, Communicator, Stage};
 use mpi::traits::AsRaw;
@@ -23,6 +23,10 @@ use crate::{MpiError, ffi};
 
 /// The tag of an error that stops the group. Tags of stages have 16 bits.
 const FAULTS: i32 = 1 << 16;
+
+/// The shortest time between two looks at a message by `test`. Products ask after every few rows, and a look at
+/// sockets takes some 10 µs.
+const BETWEEN: Duration = Duration::from_micros(50);
 
 /// How long a rank waits for its error to be sent, when it ends after a fault.
 const LAST_WORDS: Duration = Duration::from_millis(100);
@@ -39,7 +43,7 @@ const LAST_WORDS: Duration = Duration::from_millis(100);
 /// the last handle, which should be the thread that started it.
 ///
 /// ```no_run
-/// use std::time::Duration;
+/// use std::time::{Duration, Instant};
 /// use coarsen_distributed::Communicator;
 /// use coarsen_mpi::MpiComm;
 /// let comm = MpiComm::world(Duration::from_secs(60))?;
@@ -58,6 +62,8 @@ struct Ranks {
     /// The messages that MPI has not taken yet.
     sends: Mutex<Vec<Message>>,
     spare: Buffers,
+    /// When `test` has last looked.
+    looked: Mutex<Instant>,
     /// The MPI that this crate started, or `None` if the program did.
     session: Option<Arc<Session>>,
 }
@@ -132,7 +138,8 @@ impl MpiComm {
         }
         session.iter().for_each(|session| session.set_rank(group.rank));
         let (failure, sends, spare) = (Mutex::default(), Mutex::default(), Buffers::default());
-        Ok(Self(Arc::new(Ranks { group, deadline, failure, sends, spare, session })))
+        let looked = Mutex::new(Instant::now());
+        Ok(Self(Arc::new(Ranks { group, deadline, failure, sends, spare, looked, session })))
     }
 
     /// The time limit of a wait.
@@ -278,6 +285,12 @@ impl Communicator for MpiComm {
 
     fn test(&self, request: &mut MpiRequest) -> Result<bool, CommError> {
         let Some(receive) = &mut request.0 else { return Ok(true) };
+        let mut looked = lock(&self.0.looked);
+        if looked.elapsed() < BETWEEN {
+            return Ok(false);
+        }
+        *looked = Instant::now();
+        drop(looked);
         let arrived = self.0.arrived(receive);
         Ok(self.0.stop(arrived)?.is_some())
     }
