@@ -80,6 +80,11 @@ impl Exact {
         self.shift
     }
 
+    /// Returns the number of values that a solve reads: the factor, forward and backward.
+    pub(crate) fn values(&self) -> usize {
+        2 * self.factor.figures().nnz.unwrap_or_default()
+    }
+
     /// Returns the size in bytes of the factor and its copies of the matrix.
     pub(crate) fn bytes(&self) -> usize {
         self.factor.figures().bytes

@@ -189,7 +189,7 @@ impl<T: Real, V: Real, S: Real> LevelSolver<T, V, S> {
     /// The number of values that an application reads.
     pub fn values(&self) -> usize {
         match &self.0 {
-            Solver::Exact(exact) => exact.bytes() / size_of::<f64>(),
+            Solver::Exact(exact) => exact.values(),
             Solver::Domains(domains) => domains.plan().values(),
         }
     }

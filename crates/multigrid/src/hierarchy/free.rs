@@ -36,7 +36,7 @@ pub(super) struct Free<T> {
 }
 
 /// Workspace of one diagonal block.
-struct Room<T> {
+pub(super) struct Room<T> {
     /// C, then L.
     c: Vec<T>,
     /// One column of V.
@@ -46,12 +46,12 @@ struct Room<T> {
 }
 
 impl<T: Real> Room<T> {
-    fn new(k: usize) -> Self {
+    pub(super) fn new(k: usize) -> Self {
         Self { c: vec![T::zero(); k * k], v: vec![T::zero(); k], order: Vec::with_capacity(k) }
     }
 
     /// Adds Sᵛ V Vᵀ Sᵛ, v = 1/2, to G, if C is singular; `sizes` is the diagonal of S.
-    fn hold(&mut self, g: &mut [T], sizes: &[T]) {
+    pub(super) fn hold(&mut self, g: &mut [T], sizes: &[T]) {
         let k = sizes.len();
         self.order.clear();
         self.order.extend((0..k).filter(|&c| sizes[c] > T::zero()));
@@ -71,22 +71,6 @@ impl<T: Real> Room<T> {
                 }
             }
         }
-    }
-}
-
-/// Makes the diagonal block G of a coarse node regular, if the node is a free body. `sizes` has pᵀ diag(A) p of each
-/// of its columns p of P.
-///
-/// *Use* for levels that are built elsewhere, such as over ranks; [`Hierarchy`](crate::Hierarchy) does this itself.
-///
-/// ```
-/// let mut g = vec![1.0, -1.0, -1.0, 1.0]; // two unknowns of a free body
-/// coarsen_multigrid::hold_free(&mut g, &[1.0, 1.0]);
-/// assert!(g[0] * g[3] - g[1] * g[2] > 0.5);
-/// ```
-pub fn hold_free<T: Real>(g: &mut [T], sizes: &[T]) {
-    if !regular(g, sizes) {
-        Room::new(sizes.len()).hold(g, sizes);
     }
 }
 
