@@ -74,7 +74,7 @@ fn run<C: Communicator>(comm: &Counted<C>, side: usize, times: usize) -> Outcome
     };
     let inside = alone(only(&|j| own.contains(&j))?)?;
     let outside = alone(only(&|j| !own.contains(&j))?)?;
-    let mut product = |rows: &GlobalRows<f64>, mode: Spmv| -> Outcome<(f64, usize)> {
+    let product = |rows: &GlobalRows<f64>, mode: Spmv| -> Outcome<(f64, usize)> {
         let (a, mut y) = (DistMatrix::new(&on, &on, rows, mode)?, x.like()?);
         let seconds = longest(comm, times, &mut || a.apply(&x, &mut y))?;
         x.sync()?;
