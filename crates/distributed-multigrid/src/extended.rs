@@ -63,16 +63,6 @@ impl Extended {
     pub(crate) fn ghosts(&self) -> impl Iterator<Item = usize> + use<> {
         (0..self.own.start).chain(self.own.end..self.nodes.len())
     }
-
-    /// The matrix with empty rows for ghosts.
-    pub(crate) fn own_rows(&self) -> Result<Bsr<f64>, SparseError> {
-        let (pattern, size) = (self.a.pattern(), self.a.block().0 * self.a.block().1);
-        let (first, last) = (pattern.offsets()[self.own.start], pattern.offsets()[self.own.end]);
-        let offsets = pattern.offsets().iter().map(|&offset| offset.clamp(first, last) - first).collect();
-        let indices = pattern.indices()[first..last].to_vec();
-        let values = self.a.values()[first * size..last * size].to_vec();
-        Bsr::new(Arc::new(Pattern::new(pattern.columns(), offsets, indices)?), self.a.block(), values)
-    }
 }
 
 fn others(nodes: &[u64], own: &Range<usize>) -> Vec<u64> {

@@ -1,22 +1,26 @@
 //! The coarsest level of the ranks, gathered on rank 0 and solved there by multigrid of a single rank.
 
-use std::sync::Arc;
-
-use coarsen_backend::{Cpu, Setup};
+use coarsen_backend::{Cpu, Setup, Update};
 use coarsen_core::{Class, Preconditioner};
-use coarsen_distributed::{Communicator, DistError, DistVector, agree, pack, unpack};
+use coarsen_distributed::{
+    CommError, Communicator, DistError, DistVector, GlobalRows, Partition, agree, pack, unpack,
+};
 use coarsen_multigrid::{Hierarchy, Multigrid, SmoothedAggregation};
-use coarsen_sparse::{Bsr, NearKernel, Pattern, System};
+use coarsen_sparse::{Bsr, NearKernel, System};
 
-use crate::extended::{pack_row, unpack_row};
 use crate::step::LevelRows;
 
 /// The rank that solves.
 const ROOT: usize = 0;
 
+/// A cycle of the gathered levels costs about as much as this number of products with their finest matrix.
+const PRODUCTS: usize = 7;
+
 /// The solver on rank 0; the other ranks only send and receive.
 pub(crate) struct Gathered {
     solver: Option<Hierarchy>,
+    /// The matrix and the near-kernel on rank 0, for updates.
+    system: Option<(Bsr<f64>, NearKernel)>,
     b: Vec<f64>,
     x: Vec<f64>,
     pub(crate) levels: usize,
@@ -32,31 +36,35 @@ impl Gathered {
         level: &LevelRows<C>,
     ) -> Result<Self, DistError> {
         let comm = level.on.comm();
-        let (mut rows, mut kernel) = (Vec::new(), Vec::new());
-        for k in 0..level.rows.count() {
-            let mut row = Vec::new();
-            pack_row(level.rows.row(k), &mut row);
-            pack([row.len() as u64], &mut rows);
-            rows.extend(row);
-        }
+        let mut kernel = Vec::new();
         pack(level.near_kernel.values().iter().copied(), &mut kernel);
-        let (rows, kernel) = (comm.gather(ROOT, &rows)?, comm.gather(ROOT, &kernel)?);
-        let built = rows.zip(kernel).map(|(rows, kernel)| build(recipe, level, &rows, &kernel)).transpose();
-        let solver = agree(comm, built)?;
-        let mut about = Vec::new();
-        if let Some(solver) = &solver {
-            pack([solver.levels() as u64, Preconditioner::<Vec<f64>>::class(solver) as u64], &mut about);
-        }
-        comm.broadcast(ROOT, &mut about)?;
+        let matrix = level.rows.collect(&level.on, level.on.layout().rows())?;
+        let (kernel, vectors) = (comm.gather(ROOT, &kernel)?, level.near_kernel.vectors());
+        let built = matrix.zip(kernel).map(|(a, kernel)| build(recipe, vectors, a, &kernel)).transpose();
+        let (solver, system) = agree(comm, built)?.unzip();
         let n = level.on.layout().unknowns();
         let mut entries = [(level.rows.columns().len() * level.rows.block().0 * level.rows.block().1) as f64];
         comm.all_reduce(&mut entries)?;
-        let levels = unpack::<u64>(&about).next().unwrap_or(1) as usize;
-        let known = [Class::Symmetric, Class::Linear].into_iter();
-        let class =
-            unpack::<u64>(&about).nth(1).and_then(|told| known.clone().find(|class| *class as u64 == told));
-        let class = class.unwrap_or(Class::Variable);
-        Ok(Self { solver, b: Vec::new(), x: vec![0.0; n], levels, class, entries: entries[0] as u64 })
+        let (levels, class) = about(comm, solver.as_ref())?;
+        let entries = entries[0] as u64;
+        Ok(Self { solver, system, b: vec![0.0; n], x: vec![0.0; n], levels, class, entries })
+    }
+
+    /// New values of the same pattern. All ranks call it.
+    pub(crate) fn update<C: Communicator>(
+        &mut self,
+        on: &Partition<C>,
+        rows: &GlobalRows<f64>,
+    ) -> Result<(), DistError> {
+        let values = rows.collect_values(on)?;
+        let here = self.solver.as_mut().zip(self.system.as_mut()).zip(values);
+        let done = here.map(|((solver, (a, kernel)), values)| {
+            a.values_mut().copy_from_slice(&values);
+            solver.update_from(System { near_kernel: Some(kernel), ..System::from(&*a) })
+        });
+        agree(on.comm(), done.transpose().map_err(DistError::from))?;
+        (self.levels, self.class) = about(on.comm(), self.solver.as_ref())?;
+        Ok(())
     }
 
     /// x ≈ A⁻¹ b; x is NaN if the ranks cannot communicate.
@@ -70,49 +78,40 @@ impl Gathered {
         &mut self,
         b: &DistVector<C>,
         x: &mut DistVector<C>,
-    ) -> Result<(), DistError> {
-        let (on, comm) = (b.partition(), b.partition().comm());
-        let mut own = Vec::new();
-        pack(b.own().iter().copied(), &mut own);
-        let mut all = Vec::new();
-        if let (Some(parts), Some(solver)) = (comm.gather(ROOT, &own)?, &mut self.solver) {
-            self.b.clear();
-            parts.iter().for_each(|part| self.b.extend(unpack::<f64>(part)));
+    ) -> Result<(), CommError> {
+        b.partition().collect(b.own(), &mut self.b)?;
+        if let Some(solver) = &mut self.solver {
             solver.apply(&self.b, &mut self.x);
-            pack(self.x.iter().copied(), &mut all);
+            b.partition().comm().worked(PRODUCTS * self.entries as usize);
         }
-        comm.broadcast(ROOT, &mut all)?;
-        let first = on.first() as usize * on.layout().block();
-        let part = &all[8 * first..8 * (first + x.own().len())];
-        x.own_mut().iter_mut().zip(unpack::<f64>(part)).for_each(|(x, v)| *x = v);
-        Ok(())
+        b.partition().distribute(&mut self.x, x.own_mut())
     }
 }
 
-/// The hierarchy of the whole level, on rank 0.
-fn build<C: Communicator>(
-    recipe: &Multigrid<SmoothedAggregation>,
-    level: &LevelRows<C>,
-    rows: &[Vec<u8>],
-    kernel: &[Vec<u8>],
-) -> Result<Hierarchy, DistError> {
-    let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
-    for part in rows {
-        let mut rest = &part[..];
-        while let Some((head, after)) = rest.split_at_checked(8) {
-            let (row, after) = after.split_at(unpack::<u64>(head).next().unwrap_or_default() as usize);
-            let (columns, blocks) = unpack_row(row);
-            indices.extend(columns.iter().map(|&column| column as u32));
-            values.extend(blocks);
-            offsets.push(indices.len());
-            rest = after;
-        }
+/// The number of levels and the class of the solver, on every rank.
+fn about<C: Communicator>(comm: &C, solver: Option<&Hierarchy>) -> Result<(usize, Class), CommError> {
+    let mut about = Vec::new();
+    if let Some(solver) = solver {
+        pack([solver.levels() as u64, Preconditioner::<Vec<f64>>::class(solver) as u64], &mut about);
     }
-    let pattern = Pattern::new(level.on.layout().rows() as usize, offsets, indices)?;
-    let a = Bsr::new(Arc::new(pattern), level.rows.block(), values)?;
+    comm.broadcast(ROOT, &mut about)?;
+    let levels = unpack::<u64>(&about).next().unwrap_or(1) as usize;
+    let told = unpack::<u64>(&about).nth(1);
+    let known = [Class::Symmetric, Class::Linear].into_iter().find(|class| Some(*class as u64) == told);
+    Ok((levels, known.unwrap_or(Class::Variable)))
+}
+
+/// The hierarchy of the whole level on rank 0, and its system.
+fn build(
+    recipe: &Multigrid<SmoothedAggregation>,
+    vectors: usize,
+    a: Bsr<f64>,
+    kernel: &[Vec<u8>],
+) -> Result<(Hierarchy, (Bsr<f64>, NearKernel)), DistError> {
     let kernel: Vec<f64> = kernel.iter().flat_map(|part| unpack::<f64>(part)).collect();
-    let kernel = NearKernel::from_rows(level.near_kernel.vectors(), kernel);
+    let kernel = NearKernel::from_rows(vectors, kernel);
     let kernel = kernel.map_err(|error| DistError::Setup(error.into()))?;
     let system = System { near_kernel: Some(&kernel), ..System::from(&a) };
-    Ok(recipe.build_from(system, &Cpu::new())?)
+    let solver = recipe.build_from(system, &Cpu::new())?;
+    Ok((solver, (a, kernel)))
 }

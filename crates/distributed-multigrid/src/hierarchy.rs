@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use coarsen_backend::Reused;
 use coarsen_core::{Class, LinearOperator, Preconditioner, Vector};
 use coarsen_distributed::{
     Communicator, DistError, DistMatrix, DistVector, GlobalRows, Partition, Spmv, agree,
@@ -10,6 +11,7 @@ use coarsen_distributed::{
 use coarsen_multigrid::{Multigrid, SmoothedAggregation};
 use coarsen_sparse::NearKernel;
 
+use crate::galerkin::Transfer;
 use crate::gathered::Gathered;
 use crate::smoother::Chebyshev;
 use crate::step::{LevelRows, Step, coarsen};
@@ -52,7 +54,11 @@ impl Default for DistMultigrid {
 /// The preconditioner: one V-cycle over the levels.
 ///
 /// `Display` prints a table of the levels.
-pub struct DistHierarchy<C> {
+pub struct DistHierarchy<C: Communicator> {
+    recipe: DistMultigrid,
+    near_kernel: NearKernel,
+    /// The offsets and columns of the own rows of the finest level.
+    pattern: (Vec<usize>, Vec<u64>),
     levels: Vec<Level<C>>,
     bottom: Gathered,
     like: DistVector<C>,
@@ -60,11 +66,12 @@ pub struct DistHierarchy<C> {
     table: Vec<(usize, u64)>,
 }
 
-struct Level<C> {
+struct Level<C: Communicator> {
     a: DistMatrix<C>,
     smoother: Chebyshev<C>,
     p: DistMatrix<C>,
     transposed: DistMatrix<C>,
+    transfer: Transfer<C>,
     residual: DistVector<C>,
     correction: DistVector<C>,
     coarse_b: DistVector<C>,
@@ -87,6 +94,7 @@ impl DistMultigrid {
         near_kernel: Option<&NearKernel>,
     ) -> Result<DistHierarchy<C>, DistError> {
         let near_kernel = agree(on.comm(), kernel(on, near_kernel))?;
+        let (given, pattern) = (near_kernel.clone(), (rows.offsets().to_vec(), rows.columns().to_vec()));
         let mut here =
             LevelRows { on: on.clone(), rows: rows.clone(), near_kernel, depth: 0, filtered: true };
         let (mut levels, mut table) = (Vec::new(), Vec::new());
@@ -102,12 +110,17 @@ impl DistMultigrid {
         }
         let bottom = Gathered::new(&self.multigrid, &here)?;
         table.push((here.on.layout().unknowns(), bottom.entries));
-        let class = match bottom.class {
-            Class::Linear if bottom.levels == 1 && !levels.is_empty() => Class::Symmetric, // up to round-off
-            class => class,
-        };
+        let class = class(&bottom, levels.len());
         let like = on.vector(vec![0.0; on.count() * on.layout().block()])?;
-        Ok(DistHierarchy { levels, bottom, like, class, table })
+        Ok(DistHierarchy { recipe: *self, near_kernel: given, pattern, levels, bottom, like, class, table })
+    }
+}
+
+/// The class of the cycle.
+fn class(bottom: &Gathered, divided: usize) -> Class {
+    match bottom.class {
+        Class::Linear if bottom.levels == 1 && divided > 0 => Class::Symmetric, // up to round-off
+        class => class,
     }
 }
 
@@ -136,7 +149,7 @@ impl<C: Communicator> Level<C> {
         smoother: Chebyshev<C>,
         step: Step<C>,
     ) -> Result<(Self, LevelRows<C>), DistError> {
-        let Step { coarse, p, transposed } = step;
+        let Step { coarse, p, transposed, transfer } = step;
         let fine = a.rows().clone();
         let vector = |on: &Arc<Partition<C>>| on.vector(vec![0.0; on.count() * on.layout().block()]);
         let level = Self {
@@ -146,10 +159,25 @@ impl<C: Communicator> Level<C> {
             correction: vector(&fine)?,
             coarse_b: vector(&coarse.on)?,
             coarse_x: vector(&coarse.on)?,
+            transfer,
             a,
             smoother,
         };
         Ok((level, coarse))
+    }
+}
+
+impl<C: Communicator> Level<C> {
+    /// New values of this level; returns those of the coarser one. All ranks call it.
+    fn update(
+        &mut self,
+        rows: &GlobalRows<f64>,
+        recipe: &DistMultigrid,
+    ) -> Result<GlobalRows<f64>, DistError> {
+        let SmoothedAggregation { lanczos_steps, safety, .. } = recipe.multigrid.coarsening;
+        self.a.set_values(rows)?;
+        self.smoother = Chebyshev::new(&self.a, rows, lanczos_steps, safety)?;
+        self.transfer.product(rows)
     }
 }
 
@@ -171,6 +199,33 @@ fn cycle<C: Communicator>(
 }
 
 impl<C: Communicator> DistHierarchy<C> {
+    /// Computes the hierarchy for new values: coarse matrices, smoothers and the gathered level; prolongations are
+    /// kept. If the pattern of any rank has changed, everything is built again with the same near-kernel. All ranks
+    /// call it.
+    ///
+    /// *Cost* the Galerkin products, and an estimate of ρ(D⁻¹A) on every level.
+    ///
+    /// # Errors
+    /// The errors of the build. After an error, build again.
+    pub fn update(&mut self, rows: &GlobalRows<f64>) -> Result<Reused, DistError> {
+        let on = self.like.partition().clone();
+        let same = (rows.offsets(), rows.columns()) == (&self.pattern.0, &self.pattern.1);
+        let mut other = [f64::from(u8::from(!same))];
+        on.comm().all_reduce(&mut other)?;
+        agree(on.comm(), rows.check(&on, &on))?;
+        if other[0] > 0.0 {
+            *self = self.recipe.build(&on, rows, Some(&self.near_kernel))?;
+            return Ok(Reused::Nothing);
+        }
+        let mut coarse = None;
+        for level in &mut self.levels {
+            coarse = Some(level.update(coarse.as_ref().unwrap_or(rows), &self.recipe)?);
+        }
+        self.bottom.update(&on, coarse.as_ref().unwrap_or(rows))?;
+        self.class = class(&self.bottom, self.levels.len());
+        Ok(Reused::Structure)
+    }
+
     /// The number of levels, those of the gathered one included.
     pub fn levels(&self) -> usize {
         self.levels.len() + self.bottom.levels
@@ -203,7 +258,7 @@ impl<C: Communicator> Preconditioner<DistVector<C>> for DistHierarchy<C> {
     }
 }
 
-impl<C> fmt::Display for DistHierarchy<C> {
+impl<C: Communicator> fmt::Display for DistHierarchy<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "level     unknowns      entries  where")?;
         for (level, (unknowns, entries)) in self.table.iter().enumerate() {

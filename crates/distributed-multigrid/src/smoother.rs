@@ -10,11 +10,12 @@
 //!
 //! Numbers at line ends are the line numbers of Saad 2003, Algorithm 12.1, with D⁻¹r instead of r.
 
-use coarsen_core::{LinearOperator, Preconditioner, Vector};
+use coarsen_core::{LinearOperator, Preconditioner, SplitMix64, Vector};
 use coarsen_distributed::{
-    Communicator, DistBlockJacobi, DistError, DistMatrix, DistVector, GlobalRows, agree, pack, unpack,
+    Communicator, DistBlockJacobi, DistError, DistMatrix, DistVector, GlobalRows, Partition, agree, pack,
+    unpack,
 };
-use coarsen_krylov::{SpectralRadius, start_vector};
+use coarsen_krylov::SpectralRadius;
 
 /// β / α.
 const RATIO: f64 = 10.0;
@@ -37,7 +38,7 @@ impl<C: Communicator> Chebyshev<C> {
     ) -> Result<Self, DistError> {
         let on = a.rows();
         let mut d = DistBlockJacobi::new(a, 1.0)?;
-        let start = on.vector(start_vector(on.count() * on.layout().block()))?;
+        let start = on.vector(start_vector(on))?;
         let mut estimate = SpectralRadius::default();
         (estimate.steps, estimate.safety) = (steps, safety);
         estimate.ceiling = largest_row_sum(on.comm(), rows)?;
@@ -88,6 +89,13 @@ impl<C: Communicator> Chebyshev<C> {
         self.step.axpby(&(2.0 * next / delta), &self.scaled, &(next * rho)); // 7
         x.axpby(&1.0, &self.step, &1.0); // 4
     }
+}
+
+/// The own entries of [`coarsen_krylov::start_vector`] of all unknowns, so that the bound does not depend on ranks.
+fn start_vector<C: Communicator>(on: &Partition<C>) -> Vec<f64> {
+    let b = on.layout().block();
+    let first = on.first() as usize * b;
+    (first..first + on.count() * b).map(|i| SplitMix64::at(i as u64).number()).collect()
 }
 
 /// maxᵢ Σⱼ |aᵢⱼ| / |aᵢᵢ| over all ranks, a bound of ρ(D⁻¹A) of scalars; infinity for blocks.

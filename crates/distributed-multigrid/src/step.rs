@@ -14,11 +14,11 @@ use coarsen_backend::{DenseBlocks, SetupError};
 use coarsen_distributed::{
     CommError, Communicator, DistError, GlobalRows, Layout, Partition, agree, pack, unpack,
 };
-use coarsen_multigrid::{GhostNode, Grid, SmoothedAggregation};
+use coarsen_multigrid::{Exchange, GhostNode, Grid, SmoothedAggregation};
 use coarsen_sparse::{Bsr, NearKernel};
 
 use crate::extended::Extended;
-use crate::galerkin::{self, Coarse};
+use crate::galerkin::{self, Transfer};
 
 /// The own rows of a level.
 pub(crate) struct LevelRows<C> {
@@ -31,11 +31,12 @@ pub(crate) struct LevelRows<C> {
     pub(crate) filtered: bool,
 }
 
-/// The coarser level, and the transfers to it: P with the rows of the fine level, and Pᵀ.
+/// The coarser level, and the transfers to it: P with the rows of the fine level, Pᵀ, and P with its ghosts.
 pub(crate) struct Step<C> {
     pub(crate) coarse: LevelRows<C>,
     pub(crate) p: GlobalRows<f64>,
     pub(crate) transposed: GlobalRows<f64>,
+    pub(crate) transfer: Transfer<C>,
 }
 
 /// Coarsens a level whose ρ(D⁻¹A) is at most `radius`; `None` if that gives no smaller level. All ranks call it.
@@ -55,14 +56,9 @@ pub(crate) fn coarsen<C: Communicator>(
         depth: fine.depth,
         ..Grid::new(&local.a)
     };
-    let lost = RefCell::new(None);
-    let sum = |values: &mut [f64]| {
-        if let Err(error) = on.comm().all_reduce(values) {
-            lost.borrow_mut().get_or_insert(error);
-        }
-    };
-    let found = recipe.aggregate_rank(&grid, local.own.clone(), fine.filtered, &sum); // 2 to 7, 11
-    lost.take().map_or(Ok(()), Err::<(), CommError>)?;
+    let ranks = Ranks { on, local: &local, lost: RefCell::new(None) };
+    let found = recipe.aggregate_rank(&grid, local.own.clone(), fine.filtered, &ranks); // 2 to 7, 11
+    ranks.lost.take().map_or(Ok(()), Err::<(), CommError>)?;
     let found = agree(on.comm(), found.map_err(DistError::from))?;
 
     let coarse_on = coarse_partition(on, found.count(), found.vectors())?;
@@ -83,11 +79,45 @@ pub(crate) fn coarsen<C: Communicator>(
     let p = found.smooth(&grid, before as u32, columns.len(), &ghosts); // 8, 9
     let p = agree(on.comm(), p.map_err(DistError::from))?;
     let p = own_rows(&p, &local, &columns, on.first())?;
-    let Coarse { matrix, transposed } = galerkin::product(on, &coarse_on, &local, &p)?; // 10
-    let rows = galerkin::with_diagonal(matrix, &dead)?;
+    let transfer = Transfer::new(on, &coarse_on, &local, &p, dead)?;
+    let rows = transfer.product(&fine.rows)?; // 10
+    let transposed = galerkin::transpose(on, &coarse_on, &p)?;
     let coarse =
         LevelRows { on: coarse_on, rows, near_kernel: coarse_kernel, depth: fine.depth + 1, filtered };
-    Ok(Some(Step { coarse, p, transposed }))
+    Ok(Some(Step { coarse, p, transposed, transfer }))
+}
+
+/// The other ranks of an aggregation, and the first error of communication.
+struct Ranks<'a, C> {
+    on: &'a Partition<C>,
+    local: &'a Extended,
+    lost: RefCell<Option<CommError>>,
+}
+
+impl<C: Communicator> Ranks<'_, C> {
+    fn keep(&self, result: Result<(), CommError>) {
+        if let Err(error) = result {
+            self.lost.borrow_mut().get_or_insert(error);
+        }
+    }
+}
+
+impl<C: Communicator> Exchange for Ranks<'_, C> {
+    fn sum(&self, values: &mut [f64]) {
+        self.keep(self.on.comm().all_reduce(values));
+    }
+
+    fn of_owners(&self, flags: &mut [bool]) {
+        let (local, width) = (self.local, flags.len() / self.local.nodes.len().max(1));
+        let own = |k: usize| (local.own.start + k) * width..(local.own.start + k + 1) * width;
+        let told = local.fetch(self.on, |k, to| to.extend(flags[own(k)].iter().map(|&flag| u8::from(flag))));
+        self.keep(told.map(|told| {
+            for (ghost, told) in local.ghosts().zip(told) {
+                let flags = &mut flags[ghost * width..(ghost + 1) * width];
+                flags.iter_mut().zip(told).for_each(|(flag, told)| *flag = told > 0);
+            }
+        }));
+    }
 }
 
 /// The inverses of the diagonal blocks of own nodes and ghosts. Errors name the row of the whole matrix.

@@ -9,6 +9,8 @@
 //! Towards the root, v sends to v − 2ᵏ for the lowest set bit k of v, after it has received from v + 2ʲ for
 //! all j < k. The subtree of v then holds the ranks v, v + 1, .. without gaps. Broadcasts go the other way.
 
+use std::ops::Range;
+
 use crate::{CommError, Communicator, Stage, pack, unpack};
 
 const REDUCE: Stage = Stage::new(Stage::RESERVED, "a sum over all ranks");
@@ -16,6 +18,8 @@ const LENGTH: Stage = Stage::new(Stage::RESERVED + 1, "the lengths of a gather")
 const GATHER: Stage = Stage::new(Stage::RESERVED + 2, "a gather");
 const SPREAD: Stage = Stage::new(Stage::RESERVED + 3, "a broadcast");
 const SPREAD_LENGTH: Stage = Stage::new(Stage::RESERVED + 4, "the length of a broadcast");
+const COLLECT: Stage = Stage::new(Stage::RESERVED + 11, "a gather of known lengths");
+const SCATTER: Stage = Stage::new(Stage::RESERVED + 12, "a distribution from rank 0");
 
 fn receive<C: Communicator>(comm: &C, from: usize, stage: Stage, n: usize) -> Result<Vec<u8>, CommError> {
     let request = comm.receive(from, stage, n)?;
@@ -27,42 +31,95 @@ fn send<C: Communicator>(comm: &C, to: usize, stage: Stage, data: Vec<u8>) -> Re
     comm.wait(request).map(drop)
 }
 
-/// The ranks below `v` in the tree, in the order in which they report, and the rank above it.
-fn tree(v: usize, n: usize) -> (Vec<usize>, Option<usize>) {
-    let mut below = Vec::new();
-    let mut step = 1;
-    while step < n {
-        if v & step != 0 {
-            return (below, Some(v - step));
-        }
-        if v + step < n {
-            below.push(v + step);
-        }
-        step *= 2;
-    }
-    (below, None)
+/// The numbers below `v` in the tree, in the order in which they report.
+fn below(v: usize, n: usize) -> impl DoubleEndedIterator<Item = usize> {
+    let steps = if v == 0 { usize::BITS - n.leading_zeros() } else { v.trailing_zeros() };
+    (0..steps).map(move |k| v + (1 << k)).filter(move |&w| w < n)
+}
+
+/// The number above `v`.
+fn above(v: usize) -> Option<usize> {
+    (v > 0).then(|| v & (v - 1))
+}
+
+/// The numbers of the subtree of `v`, without gaps.
+fn subtree(v: usize, n: usize) -> Range<usize> {
+    v..if v == 0 { n } else { n.min(v + (1 << v.trailing_zeros())) }
+}
+
+fn send_numbers<C: Communicator>(comm: &C, to: usize, stage: Stage, values: &[f64]) -> Result<(), CommError> {
+    let mut data = comm.buffer(size_of_val(values));
+    pack(values.iter().copied(), &mut data);
+    send(comm, to, stage, data)
+}
+
+/// Receives as many numbers as `values` has, and calls `take` with each and its place.
+fn receive_numbers<C: Communicator>(
+    comm: &C,
+    from: usize,
+    stage: Stage,
+    values: &mut [f64],
+    take: impl Fn(&mut f64, f64),
+) -> Result<(), CommError> {
+    let data = receive(comm, from, stage, size_of_val(values))?;
+    values.iter_mut().zip(unpack(&data)).for_each(|(to, v)| take(to, v));
+    comm.recycle(data);
+    Ok(())
 }
 
 pub(crate) fn all_reduce<C: Communicator>(comm: &C, values: &mut [f64]) -> Result<(), CommError> {
-    let bytes = size_of_val(values);
-    let (below, above) = tree(comm.rank(), comm.size());
-    for &from in &below {
-        let part = receive(comm, from, REDUCE, bytes)?;
-        values.iter_mut().zip(unpack::<f64>(&part)).for_each(|(sum, v)| *sum += v);
+    let (v, n) = (comm.rank(), comm.size());
+    for from in below(v, n) {
+        receive_numbers(comm, from, REDUCE, values, |sum, v| *sum += v)?;
     }
-    if let Some(to) = above {
-        let mut data = Vec::with_capacity(bytes);
-        pack(values.iter().copied(), &mut data);
-        send(comm, to, REDUCE, data)?;
-        let sum = receive(comm, to, SPREAD, bytes)?;
-        values.iter_mut().zip(unpack::<f64>(&sum)).for_each(|(v, sum)| *v = sum);
+    if let Some(to) = above(v) {
+        send_numbers(comm, to, REDUCE, values)?;
+        receive_numbers(comm, to, SPREAD, values, |v, sum| *v = sum)?;
     }
-    for &to in below.iter().rev() {
-        let mut data = Vec::with_capacity(bytes);
-        pack(values.iter().copied(), &mut data);
-        send(comm, to, SPREAD, data)?;
+    below(v, n).rev().try_for_each(|to| send_numbers(comm, to, SPREAD, values))
+}
+
+/// Collects on rank 0 the parts `values[bounds(i)..bounds(i + 1)]` of every rank i. All ranks know the bounds.
+pub(crate) fn collect<C: Communicator>(
+    comm: &C,
+    bounds: impl Fn(usize) -> usize,
+    values: &mut [f64],
+) -> Result<(), CommError> {
+    let (v, n) = (comm.rank(), comm.size());
+    let part = |v: usize| bounds(subtree(v, n).start)..bounds(subtree(v, n).end);
+    for from in below(v, n) {
+        receive_numbers(comm, from, COLLECT, &mut values[part(from)], |to, v| *to = v)?;
     }
-    Ok(())
+    above(v).map_or(Ok(()), |to| send_numbers(comm, to, COLLECT, &values[part(v)]))
+}
+
+/// Gives every rank i its part `values[bounds(i)..bounds(i + 1)]` of the values of rank 0. Parts of other ranks may
+/// be overwritten too.
+pub(crate) fn scatter<C: Communicator>(
+    comm: &C,
+    bounds: impl Fn(usize) -> usize,
+    values: &mut [f64],
+) -> Result<(), CommError> {
+    let (v, n) = (comm.rank(), comm.size());
+    let part = |v: usize| bounds(subtree(v, n).start)..bounds(subtree(v, n).end);
+    if let Some(from) = above(v) {
+        receive_numbers(comm, from, SCATTER, &mut values[part(v)], |to, v| *to = v)?;
+    }
+    below(v, n).rev().try_for_each(|to| send_numbers(comm, to, SCATTER, &values[part(to)]))
+}
+
+/// Collects the parts of every rank on all ranks.
+pub(crate) fn share<C: Communicator>(
+    comm: &C,
+    bounds: impl Fn(usize) -> usize,
+    values: &mut [f64],
+) -> Result<(), CommError> {
+    let (v, n) = (comm.rank(), comm.size());
+    collect(comm, bounds, values)?;
+    if let Some(from) = above(v) {
+        receive_numbers(comm, from, SPREAD, values, |to, v| *to = v)?;
+    }
+    below(v, n).rev().try_for_each(|to| send_numbers(comm, to, SPREAD, values))
 }
 
 pub(crate) fn gather<C: Communicator>(
@@ -73,16 +130,16 @@ pub(crate) fn gather<C: Communicator>(
     let n = comm.size();
     check_root(comm, root)?;
     let rank = |v: usize| (v + root) % n;
-    let (below, above) = tree((comm.rank() + n - root) % n, n);
+    let own = (comm.rank() + n - root) % n;
     let (mut lengths, mut all) = (vec![data.len() as u64], data.to_vec());
-    for v in below {
+    for v in below(own, n) {
         let count: Vec<u64> = unpack(&receive(comm, rank(v), LENGTH, 16)?).collect();
         let part = receive(comm, rank(v), GATHER, 8 * count[0] as usize + count[1] as usize)?;
         let (head, body) = part.split_at(8 * count[0] as usize);
         lengths.extend(unpack::<u64>(head));
         all.extend_from_slice(body);
     }
-    if let Some(v) = above {
+    if let Some(v) = above(own) {
         let (mut head, mut message) = (Vec::new(), Vec::new());
         pack([lengths.len() as u64, all.len() as u64], &mut head);
         pack(lengths, &mut message);
@@ -104,12 +161,12 @@ pub(crate) fn broadcast<C: Communicator>(comm: &C, root: usize, data: &mut Vec<u
     let n = comm.size();
     check_root(comm, root)?;
     let rank = |v: usize| (v + root) % n;
-    let (below, above) = tree((comm.rank() + n - root) % n, n);
-    if let Some(v) = above {
+    let own = (comm.rank() + n - root) % n;
+    if let Some(v) = above(own) {
         let length: Vec<u64> = unpack(&receive(comm, rank(v), SPREAD_LENGTH, 8)?).collect();
         *data = receive(comm, rank(v), SPREAD, length[0] as usize)?;
     }
-    for v in below.into_iter().rev() {
+    for v in below(own, n).rev() {
         let mut head = Vec::new();
         pack([data.len() as u64], &mut head);
         send(comm, rank(v), SPREAD_LENGTH, head)?;

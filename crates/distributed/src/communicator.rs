@@ -79,8 +79,7 @@ pub trait Communicator: Clone + 'static {
     /// As [`wait`](Self::wait), except [`CommError::Late`].
     fn test(&self, request: &mut Self::Request) -> Result<bool, CommError>;
 
-    /// Waits for the message. Returns the data of a receive. For a send it returns a buffer that may be used
-    /// again, of any content.
+    /// Waits for the message. Returns the data of a receive. For a send it returns a buffer of any content.
     ///
     /// # Errors
     /// [`CommError::Late`] after the deadline, [`CommError::Lost`], [`CommError::Panicked`],
@@ -90,6 +89,17 @@ pub trait Communicator: Clone + 'static {
     /// Stops the group with an error: every waiting or later operation of every rank fails with it, unless
     /// an earlier error has stopped the group.
     fn fail(&self, error: CommError);
+
+    /// An empty buffer with a capacity of at least `bytes`, for a message to be sent. By default a new one.
+    fn buffer(&self, bytes: usize) -> Vec<u8> {
+        Vec::with_capacity(bytes)
+    }
+
+    /// Takes back the buffer of a message that has been read, for a later [`buffer`](Self::buffer). By default
+    /// it is freed.
+    fn recycle(&self, buffer: Vec<u8>) {
+        drop(buffer);
+    }
 
     /// Called after `scalars` stored scalars of a matrix were computed or multiplied. A simulated
     /// communicator advances its clock; others do nothing.

@@ -124,6 +124,14 @@ impl<C: Communicator> Communicator for Counted<C> {
         self.comm.fail(error);
     }
 
+    fn buffer(&self, bytes: usize) -> Vec<u8> {
+        self.comm.buffer(bytes)
+    }
+
+    fn recycle(&self, buffer: Vec<u8>) {
+        self.comm.recycle(buffer);
+    }
+
     fn worked(&self, scalars: usize) {
         self.comm.worked(scalars);
     }

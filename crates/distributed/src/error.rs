@@ -138,9 +138,17 @@ pub enum DistError {
     /// The ranks cannot communicate.
     #[error(transparent)]
     Comm(#[from] CommError),
+    /// A layout that does not begin with row 0.
+    #[error(
+        "the layout begins at block row {start}, so no rank has the rows before; list the starts beginning with 0"
+    )]
+    FirstStart {
+        /// The first block row of rank 0.
+        start: u64,
+    },
     /// A layout whose parts are not in order.
     #[error(
-        "the rows of rank {rank} begin at {start}, after their end {end}; list the starts in increasing order, beginning with 0"
+        "the rows of rank {rank} begin at {start}, after their end {end}; list the starts in increasing order"
     )]
     Starts {
         /// The rank.
@@ -204,6 +212,60 @@ pub enum DistError {
         /// The number of block columns.
         columns: u64,
     },
+    /// The columns of a row that do not increase.
+    #[error(
+        "block row {row} has column {column} after column {before}; list the columns of a row in increasing order, each once"
+    )]
+    Order {
+        /// The global block row.
+        row: u64,
+        /// The column that precedes it in the list.
+        before: u64,
+        /// The column that is not above `before`.
+        column: u64,
+    },
+    /// Offsets that do not divide the columns into rows.
+    #[error("the offset of row {row} of the list is {found}, but must be {range}")]
+    Offset {
+        /// The position in the list of offsets.
+        row: usize,
+        /// The offset.
+        found: usize,
+        /// The allowed values.
+        range: &'static str,
+    },
+    /// A range of rows that a matrix does not have.
+    #[error("rows {start} to {end} of a matrix with {rows} block rows; take a range within them")]
+    Range {
+        /// The first row asked for.
+        start: u64,
+        /// The end of the rows asked for.
+        end: u64,
+        /// The number of block rows.
+        rows: u64,
+    },
+    /// The switch above a node of a topology.
+    #[error(
+        "node {node} is below node {found}, but must be below a switch from {first} to {root}; number the ranks first, and every switch after the nodes below it"
+    )]
+    Switch {
+        /// The node.
+        node: usize,
+        /// The node above it.
+        found: usize,
+        /// The first switch that may be above it.
+        first: usize,
+        /// The root, the last switch.
+        root: usize,
+    },
+    /// The capacity of a link of a topology.
+    #[error("the link above node {node} has capacity {found}; give a positive finite number")]
+    Capacity {
+        /// The node below the link.
+        node: usize,
+        /// The capacity.
+        found: f64,
+    },
     /// A list of the wrong length.
     #[error("{what}: found {found} entries, expected {expected}")]
     Length {
@@ -228,6 +290,25 @@ pub enum DistError {
     /// The local part of a preconditioner is invalid.
     #[error(transparent)]
     Setup(#[from] SetupError),
+}
+
+impl DistError {
+    /// An error of the rows of a rank, with the numbers of rows and nodes of the whole matrix. The rows begin at scalar
+    /// row `first_row`, and a node has `size` rows.
+    pub fn of_rows(error: SetupError, first_row: usize, size: usize) -> Self {
+        Self::Setup(match error {
+            SetupError::ZeroDiagonal { row, method } => {
+                SetupError::ZeroDiagonal { row: first_row + row, method }
+            }
+            SetupError::NotPositive { method, row, diagonal } => {
+                SetupError::NotPositive { method, row: first_row + row, diagonal }
+            }
+            SetupError::SingularBlock { node, first_row: row } => {
+                SetupError::SingularBlock { node: first_row / size.max(1) + node, first_row: first_row + row }
+            }
+            other => other,
+        })
+    }
 }
 
 /// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a

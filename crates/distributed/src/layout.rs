@@ -29,8 +29,8 @@ impl Layout {
     /// A layout from the first block row of each rank, followed by the number of block rows.
     ///
     /// # Errors
-    /// [`DistError::Starts`] if the starts decrease or do not begin with 0, [`DistError::Value`] for no rank,
-    /// an empty block, or more unknowns than `usize` holds.
+    /// [`DistError::FirstStart`] if the starts do not begin with 0, [`DistError::Starts`] if they decrease,
+    /// [`DistError::Value`] for no rank, an empty block, or more unknowns than `usize` holds.
     pub fn new(starts: Vec<u64>, block: usize) -> Result<Self, DistError> {
         if starts.len() < 2 {
             return Err(DistError::Value { what: "the number of ranks", found: 0, range: "at least 1" });
@@ -39,7 +39,7 @@ impl Layout {
             return Err(DistError::Value { what: "the block size", found: 0, range: "at least 1" });
         }
         if starts[0] != 0 {
-            return Err(DistError::Starts { rank: 0, start: 0, end: starts[0] });
+            return Err(DistError::FirstStart { start: starts[0] });
         }
         if let Some(rank) = (0..starts.len() - 1).find(|&rank| starts[rank] > starts[rank + 1]) {
             return Err(DistError::Starts { rank, start: starts[rank], end: starts[rank + 1] });
@@ -124,6 +124,11 @@ impl Layout {
     /// The block rows of a rank.
     pub fn range(&self, rank: usize) -> Range<u64> {
         self.starts[rank]..self.starts[rank + 1]
+    }
+
+    /// The first block row of a rank; with `ranks()`, the number of block rows.
+    pub(crate) fn start(&self, rank: usize) -> u64 {
+        self.starts[rank]
     }
 
     /// The number of block rows of a rank.

@@ -5,13 +5,14 @@
 //! | [`communicator`](Communicator) | messages between ranks; `collectives` builds sums and gathers from them |
 //! | [`self_comm`](SelfComm) | a single rank |
 //! | [`thread_comm`](ThreadComm) | ranks as threads of one process |
-//! | `wire` | numbers as bytes of messages |
+//! | `wire`, [`buffers`](Buffers) | numbers as bytes of messages; buffers that are used again |
 //! | [`layout`](Layout), [`partition`](Partition) | which rank has which block rows |
 //! | [`vector`](DistVector) | the share of a rank of a vector; reductions |
 //! | [`schedule`](Schedule) | in which order ranks exchange sub-vectors: work queues, ring, pairwise |
 //! | [`matrix`](DistMatrix) | the rows of a rank; products: blocking, pipelined, halo, reproducible |
 //! | [`assembly`](Entries) | entries that any rank sets; elements that owners compute redundantly |
 //! | [`fetch`](Partition::fetch) | data of rows of other ranks |
+//! | [`relayout`](Relayout) | vectors between two divisions of the same rows |
 //! | [`preconditioner`](DistJacobi) | Jacobi and block Jacobi |
 //! | [`simulation`] | a communicator with a virtual clock; topologies; the cost of schedules |
 //! | [`agree`] | errors that one rank finds and all ranks return |
@@ -20,6 +21,7 @@
 
 mod agree;
 mod assembly;
+mod buffers;
 mod collectives;
 mod communicator;
 mod counted;
@@ -30,6 +32,7 @@ mod layout;
 mod matrix;
 mod partition;
 mod preconditioner;
+mod relayout;
 mod schedule;
 mod self_comm;
 pub mod simulation;
@@ -39,6 +42,7 @@ mod wire;
 
 pub use agree::agree;
 pub use assembly::{Entries, OwnerFill};
+pub use buffers::Buffers;
 pub use communicator::{Communicator, Stage, check_equal};
 pub use counted::{Counted, CountedRequest, Traffic};
 pub use error::{CommError, DistError};
@@ -46,6 +50,7 @@ pub use layout::Layout;
 pub use matrix::{DistMatrix, GlobalRows, Spmv};
 pub use partition::Partition;
 pub use preconditioner::{DistBlockJacobi, DistJacobi};
+pub use relayout::Relayout;
 pub use schedule::{Node, Schedule};
 pub use self_comm::SelfComm;
 pub use thread_comm::{ThreadComm, ThreadRequest};

@@ -1,8 +1,8 @@
 //! A layout on the ranks of a communicator.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::{Communicator, DistError, DistVector, Layout, Number, check_equal, pack};
+use crate::{CommError, Communicator, DistError, DistVector, Layout, Number, check_equal, collectives, pack};
 
 /// The ranks that share vectors, and the block rows of each.
 ///
@@ -11,6 +11,20 @@ use crate::{Communicator, DistError, DistVector, Layout, Number, check_equal, pa
 pub struct Partition<C> {
     comm: C,
     layout: Layout,
+    scratch: Mutex<Scratch>,
+}
+
+/// Memory of reductions, kept for the next one.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    /// The sums of all leaves of all ranks, rank by rank.
+    pub(crate) sums: Vec<[f64; 2]>,
+    /// The sums of the leaves of one pair.
+    pub(crate) leaves: Vec<[f64; 2]>,
+    /// The sums of several pairs.
+    pub(crate) found: Vec<[f64; 2]>,
+    /// One number of each rank.
+    pub(crate) of_ranks: Vec<f64>,
 }
 
 impl<C: Communicator> Partition<C> {
@@ -26,7 +40,12 @@ impl<C: Communicator> Partition<C> {
         if layout.ranks() != comm.size() {
             return Err(DistError::Ranks { parts: layout.ranks(), ranks: comm.size() });
         }
-        Ok(Arc::new(Self { comm, layout }))
+        Ok(Arc::new(Self { comm, layout, scratch: Mutex::default() }))
+    }
+
+    /// Every reduction clears what it uses, so a poisoned lock protects valid data.
+    pub(crate) fn scratch(&self) -> MutexGuard<'_, Scratch> {
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The communicator.
@@ -65,6 +84,34 @@ impl<C: Communicator> Partition<C> {
     /// [`DistError::Length`] if the number of entries is not that of this rank.
     pub fn vector<T: Number>(self: &Arc<Self>, own: Vec<T>) -> Result<DistVector<C, T>, DistError> {
         DistVector::new(self.clone(), own)
+    }
+
+    /// Writes the whole vector to `all` on rank 0, and parts of it on other ranks. All ranks call it; `all` has the
+    /// length of the whole vector on every rank.
+    ///
+    /// *Use* for a level that one rank solves. *Cost* log₂ n messages in sequence along a binomial tree. Allocates
+    /// nothing from the second call on.
+    ///
+    /// # Errors
+    /// Errors of communication.
+    pub fn collect(&self, own: &[f64], all: &mut [f64]) -> Result<(), CommError> {
+        let b = self.layout.block();
+        let first = self.first() as usize * b;
+        all[first..first + own.len()].copy_from_slice(own);
+        collectives::collect(&self.comm, |rank| self.layout.start(rank) as usize * b, all)
+    }
+
+    /// Writes the entries of each rank of the vector `all` of rank 0 to `own`; the reverse of
+    /// [`collect`](Self::collect). `all` of other ranks is overwritten.
+    ///
+    /// # Errors
+    /// Errors of communication.
+    pub fn distribute(&self, all: &mut [f64], own: &mut [f64]) -> Result<(), CommError> {
+        let b = self.layout.block();
+        let first = self.first() as usize * b;
+        collectives::scatter(&self.comm, |rank| self.layout.start(rank) as usize * b, all)?;
+        own.copy_from_slice(&all[first..first + own.len()]);
+        Ok(())
     }
 
     /// The part of this rank of a vector that every rank holds completely. *Use* in tests and small programs.

@@ -1,15 +1,19 @@
 //! Ranks as threads of one process.
 //!
 //! Each rank has a mailbox. A send moves the buffer into the mailbox of the receiver, so a message is never
-//! copied. An error is written into all mailboxes and wakes every rank that waits.
+//! copied. The receiver keeps the buffer for its own next message. An error is written into all mailboxes and wakes every rank that waits.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
-use coarsen_core::{Error, parallel};
+use coarsen_core::parallel;
 
-use crate::{CommError, Communicator, Stage};
+use crate::{Buffers, CommError, Communicator, Stage};
+
+/// The number of messages for which a mailbox has room at first.
+const QUEUE: usize = 64;
 
 struct Message {
     from: usize,
@@ -51,6 +55,12 @@ struct Group {
 }
 
 impl Group {
+    /// Stops the group with an error, and returns it.
+    fn stop(&self, error: CommError) -> CommError {
+        self.fail(error.clone());
+        error
+    }
+
     /// Writes the first error of the group into all mailboxes.
     fn fail(&self, error: CommError) {
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error).clone();
@@ -64,6 +74,7 @@ impl Group {
 struct Presence {
     group: Arc<Group>,
     rank: usize,
+    buffers: Buffers,
 }
 
 impl Drop for Presence {
@@ -110,12 +121,18 @@ impl ThreadComm {
     /// The communicators of a new group, one per rank. No wait lasts longer than `deadline`.
     pub fn group(ranks: usize, deadline: Duration) -> Vec<Self> {
         let mailbox = |_| Mailbox {
-            mail: Mutex::new(Mail { queue: VecDeque::new(), failure: None, ended: vec![false; ranks] }),
+            mail: Mutex::new(Mail {
+                queue: VecDeque::with_capacity(QUEUE + ranks),
+                failure: None,
+                ended: vec![false; ranks],
+            }),
             changed: Condvar::new(),
         };
         let mailboxes = (0..ranks).map(mailbox).collect();
         let group = Arc::new(Group { mailboxes, deadline, first: Mutex::new(None) });
-        (0..ranks).map(|rank| Self(Arc::new(Presence { group: group.clone(), rank }))).collect()
+        let rank =
+            |rank| Self(Arc::new(Presence { group: group.clone(), rank, buffers: Buffers::default() }));
+        (0..ranks).map(rank).collect()
     }
 
     /// Runs `f` on every rank of a new group and returns the results by rank. Each rank has a thread pool of
@@ -125,7 +142,7 @@ impl ThreadComm {
     ///
     /// # Errors
     /// [`CommError::Panicked`] for a rank whose call of `f` panicked, [`CommError::Threads`] for a rank whose
-    /// thread cannot be started.
+    /// thread cannot be started. Operations of the other ranks then fail with the same error.
     pub fn run<R: Send>(
         ranks: usize,
         deadline: Duration,
@@ -133,12 +150,19 @@ impl ThreadComm {
     ) -> Vec<Result<R, CommError>> {
         let f = &f;
         std::thread::scope(|scope| {
-            let start = |comm| scope.spawn(move || parallel::threads(1, || f(comm)));
-            let threads: Vec<_> = Self::group(ranks, deadline).into_iter().map(start).collect();
-            let end = |(rank, thread): (usize, std::thread::ScopedJoinHandle<'_, Result<R, Error>>)| {
-                let ended = thread.join().map_err(|_| CommError::Panicked { rank })?;
-                ended.map_err(|_| CommError::Threads { rank })
+            let start = |comm: Self| {
+                let rank = comm.rank();
+                let [group, same] = [comm.0.group.clone(), comm.0.group.clone()];
+                let started = std::thread::Builder::new().spawn_scoped(scope, move || {
+                    parallel::threads(1, || f(comm)).map_err(|_| same.stop(CommError::Threads { rank }))
+                });
+                started.map_err(|_| group.stop(CommError::Threads { rank }))
             };
+            let threads: Vec<_> = Self::group(ranks, deadline).into_iter().map(start).collect();
+            let end =
+                |(rank, thread): (usize, Result<ScopedJoinHandle<'_, Result<R, CommError>>, CommError>)| {
+                    thread?.join().unwrap_or(Err(CommError::Panicked { rank }))
+                };
             threads.into_iter().enumerate().map(end).collect()
         })
     }
@@ -264,5 +288,13 @@ impl Communicator for ThreadComm {
 
     fn fail(&self, error: CommError) {
         self.0.group.fail(error);
+    }
+
+    fn buffer(&self, bytes: usize) -> Vec<u8> {
+        self.0.buffers.take(bytes)
+    }
+
+    fn recycle(&self, buffer: Vec<u8>) {
+        self.0.buffers.put(buffer);
     }
 }

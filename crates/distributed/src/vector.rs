@@ -16,7 +16,10 @@ use std::sync::Arc;
 use coarsen_core::parallel::{self, combine, leaves};
 use coarsen_core::{Dot, Error, Vector, products};
 
-use crate::{CommError, Communicator, DistError, Number, Partition, pack, unpack};
+use crate::{CommError, Communicator, DistError, Number, Partition, collectives, pack, unpack};
+
+/// In place of an index, where there is none.
+const NONE: f64 = -1.0;
 
 /// The share of one rank of a distributed vector.
 ///
@@ -76,49 +79,62 @@ impl<C: Communicator, T: Number> DistVector<C, T> {
         assert!(others.iter().all(|other| self.same_layout(other)), "vectors of other layouts");
     }
 
-    /// Σ xᵢyᵢ and Σ |xᵢyᵢ| of several pairs in one reduction.
-    fn sums(&self, pairs: &[(&Self, &Self)]) -> Vec<[f64; 2]> {
-        pairs.iter().for_each(|(x, y)| self.assert_fits(&[x, y]));
+    /// Writes Σ xᵢyᵢ and Σ |xᵢyᵢ| of the vectors `pair(k)` to `into[k]`, in one reduction.
+    fn sums<'a>(&'a self, pair: impl Fn(usize) -> (&'a Self, &'a Self), into: &mut [[f64; 2]]) {
+        (0..into.len()).for_each(|k| self.assert_fits(&[pair(k).0, pair(k).1]));
         let summed = match self.on.layout().leaf() {
-            None => self.sums_of_ranks(pairs),
-            Some(leaf) => self.sums_of_leaves(pairs, leaf * self.on.layout().block()),
+            None => self.sums_of_ranks(pair, into),
+            Some(leaf) => self.sums_of_leaves(pair, leaf, into),
         };
-        summed.unwrap_or_else(|_| vec![[f64::NAN; 2]; pairs.len()])
+        if summed.is_err() {
+            into.fill([f64::NAN; 2]);
+        }
     }
 
-    fn sums_of_ranks(&self, pairs: &[(&Self, &Self)]) -> Result<Vec<[f64; 2]>, CommError> {
+    fn sums_of_ranks<'a>(
+        &'a self,
+        pair: impl Fn(usize) -> (&'a Self, &'a Self),
+        into: &mut [[f64; 2]],
+    ) -> Result<(), CommError> {
         let worth = parallel::worth(self.own.len());
         let sum = |(x, y): (&[T], &[T])| products(x, y);
-        let own = |(x, y): &(&Self, &Self)| {
-            parallel::tree((&x.own[..], &y.own[..]), parallel::LEAF, worth, &sum, &add)
-        };
-        let mut sums: Vec<_> = pairs.iter().map(own).collect();
-        self.on.comm().all_reduce(sums.as_flattened_mut())?;
-        Ok(sums)
+        for (k, into) in into.iter_mut().enumerate() {
+            let (x, y) = pair(k);
+            *into = parallel::tree((&x.own[..], &y.own[..]), parallel::LEAF, worth, &sum, &add);
+        }
+        self.on.comm().all_reduce(into.as_flattened_mut())
     }
 
-    /// The sums along the tree of the whole vector; `leaf` is in unknowns. Every rank begins at a leaf.
-    fn sums_of_leaves(&self, pairs: &[(&Self, &Self)], leaf: usize) -> Result<Vec<[f64; 2]>, CommError> {
-        let (layout, n) = (self.on.layout(), pairs.len());
-        let count = |rank: usize| (layout.count(rank) * layout.block()).div_ceil(leaf);
-        let (own, worth) = (count(self.on.rank()), parallel::worth(self.own.len()));
-        let mut partial = vec![[0.0; 2]; n * own];
-        for ((x, y), into) in pairs.iter().zip(partial.chunks_exact_mut(own.max(1))) {
+    /// The sums along the tree of the whole vector; `leaf` is in block rows. Every rank begins at a leaf.
+    fn sums_of_leaves<'a>(
+        &'a self,
+        pair: impl Fn(usize) -> (&'a Self, &'a Self),
+        leaf: usize,
+        into: &mut [[f64; 2]],
+    ) -> Result<(), CommError> {
+        let (layout, n) = (self.on.layout(), into.len());
+        let first = |rank: usize| layout.start(rank).div_ceil(leaf as u64) as usize;
+        let (scratch, worth) = (&mut *self.on.scratch(), parallel::worth(self.own.len()));
+        let (sums, leaves_of_pair) = (&mut scratch.sums, &mut scratch.leaves);
+        sums.resize(n * first(layout.ranks()), [0.0; 2]);
+        let count = |rank: usize| first(rank + 1) - first(rank);
+        let (own, own_count) = (n * first(self.on.rank()), count(self.on.rank()));
+        for k in 0..n {
+            let (x, y) = pair(k);
             let sum = |(x, y): (&[T], &[T])| products(x, y);
-            leaves((&x.own[..], &y.own[..]), 0, leaf, worth, &sum, into);
+            let to = &mut sums[own + k * own_count..own + (k + 1) * own_count];
+            leaves((&x.own[..], &y.own[..]), 0, leaf * layout.block(), worth, &sum, to);
         }
-        let mut bytes = Vec::new();
-        pack(partial.as_flattened().iter().copied(), &mut bytes);
-        let all = self.on.comm().all_gather(&bytes)?;
-        let of_pair = |k: usize| {
-            let of_rank = |(rank, part): (usize, &Vec<u8>)| {
-                let (size, values) = (count(rank), unpack::<f64>(part).collect::<Vec<_>>());
-                values.as_chunks::<2>().0[k * size..(k + 1) * size].to_vec()
-            };
-            let leaves: Vec<[f64; 2]> = all.iter().enumerate().flat_map(of_rank).collect();
-            combine(&leaves, &add).unwrap_or_default()
-        };
-        Ok((0..n).map(of_pair).collect())
+        collectives::share(self.on.comm(), |rank| 2 * n * first(rank), sums.as_flattened_mut())?;
+        for (k, into) in into.iter_mut().enumerate() {
+            leaves_of_pair.clear();
+            for rank in 0..layout.ranks() {
+                let from = n * first(rank) + k * count(rank);
+                leaves_of_pair.extend_from_slice(&sums[from..from + count(rank)]);
+            }
+            *into = combine(leaves_of_pair, &add).unwrap_or_default();
+        }
+        Ok(())
     }
 }
 
@@ -170,23 +186,31 @@ impl<C: Communicator, T: Number> Vector for DistVector<C, T> {
     }
 
     fn dots<const N: usize>(&self, with: [&Self; N]) -> [T; N] {
-        let sums = self.sums(&with.map(|y| (self, y)));
-        std::array::from_fn(|k| T::of(sums[k][0]))
+        let mut sums = [[0.0; 2]; N];
+        self.sums(|k| (self, with[k]), &mut sums);
+        sums.map(|sum| T::of(sum[0]))
     }
 
     fn dots_with(&self, with: &[Self], sums: &mut Vec<T>) {
-        let pairs: Vec<_> = with.iter().map(|y| (self, y)).collect();
-        sums.extend(self.sums(&pairs).iter().map(|sum| T::of(sum[0])));
+        let mut found = std::mem::take(&mut self.on.scratch().found);
+        found.clear();
+        found.resize(with.len(), [0.0; 2]);
+        self.sums(|k| (self, &with[k]), &mut found);
+        sums.extend(found.iter().map(|sum| T::of(sum[0])));
+        self.on.scratch().found = found;
     }
 
     fn dot_magnitude(&self, y: &Self) -> Dot<T> {
-        let [value, magnitude] = self.sums(&[(self, y)])[0];
-        Dot { value: T::of(value), magnitude: T::of(magnitude) }
+        let [dot] = Self::dot_magnitudes([(self, y)]);
+        dot
     }
 
     fn dot_magnitudes<const N: usize>(pairs: [(&Self, &Self); N]) -> [Dot<T>; N] {
-        let sums = pairs.first().map(|(x, _)| x.sums(&pairs)).unwrap_or_default();
-        std::array::from_fn(|k| Dot { value: T::of(sums[k][0]), magnitude: T::of(sums[k][1]) })
+        let mut sums = [[0.0; 2]; N];
+        if let Some((x, _)) = pairs.first() {
+            x.sums(|k| pairs[k], &mut sums);
+        }
+        sums.map(|sum| Dot { value: T::of(sum[0]), magnitude: T::of(sum[1]) })
     }
 
     fn wait_for<const N: usize>(s: [&T; N]) -> [T; N] {
@@ -199,10 +223,11 @@ impl<C: Communicator, T: Number> Vector for DistVector<C, T> {
 
     fn first_not_finite(&self) -> Option<usize> {
         let first = self.on.first() as usize * self.on.layout().block();
-        let at = self.own.first_not_finite().map(|at| (first + at) as u64);
-        let mut bytes = Vec::new();
-        pack(at, &mut bytes);
-        let all = self.on.comm().all_gather(&bytes).ok()?;
-        all.iter().find_map(|at| unpack::<u64>(at).next()).map(|at| at as usize)
+        let at = self.own.first_not_finite().map(|at| (first + at) as f64); // exact below 2⁵³
+        let numbers = &mut self.on.scratch().of_ranks;
+        numbers.resize(self.on.layout().ranks(), 0.0);
+        numbers[self.on.rank()] = at.unwrap_or(NONE);
+        collectives::share(self.on.comm(), |rank| rank, numbers).ok()?;
+        numbers.iter().find(|at| **at != NONE).map(|&at| at as usize)
     }
 }

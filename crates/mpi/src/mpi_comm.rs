@@ -4,16 +4,16 @@
 //! |---|---|
 //! | `send` | `Isend`; the communicator owns the buffer until the message is gone |
 //! | `receive` | `Irecv`, posted at once, so that a large message can come in before the wait |
-//! | `test`, `wait` | `Test`, and a look for faults of other ranks |
+//! | `test`, `wait` | `Test`, and a look for faults of other ranks; `test` at most every 50 µs |
 //! | `fail` | the error, sent to every rank under a tag of its own |
 //!
 //! Collective operations are those of `coarsen-distributed`, built from these messages. Unlike those of MPI they have
 //! a deadline, name the rank that is missing, and give every rank the same bits.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use coarsen_distributed::{CommError, Communicator, Stage};
+use coarsen_distributed::{Buffers, CommError, Communicator, Stage};
 use mpi::traits::AsRaw;
 
 use crate::ffi::{Fault, Group, Message, Progress};
@@ -24,11 +24,12 @@ use crate::{MpiError, ffi};
 /// The tag of an error that stops the group. Tags of stages have 16 bits.
 const FAULTS: i32 = 1 << 16;
 
+/// The shortest time between two looks at a message by `test`. Products ask after every few rows, and a look at
+/// sockets takes some 10 µs.
+const BETWEEN: Duration = Duration::from_micros(50);
+
 /// How long a rank waits for its error to be sent, when it ends after a fault.
 const LAST_WORDS: Duration = Duration::from_millis(100);
-
-/// The number of buffers that are kept for the next messages.
-const SPARE: usize = 16;
 
 /// One process of a group that exchanges messages by MPI.
 ///
@@ -42,7 +43,7 @@ const SPARE: usize = 16;
 /// the last handle, which should be the thread that started it.
 ///
 /// ```no_run
-/// use std::time::Duration;
+/// use std::time::{Duration, Instant};
 /// use coarsen_distributed::Communicator;
 /// use coarsen_mpi::MpiComm;
 /// let comm = MpiComm::world(Duration::from_secs(60))?;
@@ -60,7 +61,9 @@ struct Ranks {
     failure: Mutex<Option<CommError>>,
     /// The messages that MPI has not taken yet.
     sends: Mutex<Vec<Message>>,
-    spare: Mutex<Vec<Vec<u8>>>,
+    spare: Buffers,
+    /// When `test` has last looked.
+    looked: Mutex<Instant>,
     /// The MPI that this crate started, or `None` if the program did.
     session: Option<Arc<Session>>,
 }
@@ -134,8 +137,9 @@ impl MpiComm {
             return Err(MpiError::Tags { largest, needed: FAULTS });
         }
         session.iter().for_each(|session| session.set_rank(group.rank));
-        let (failure, sends, spare) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Ok(Self(Arc::new(Ranks { group, deadline, failure, sends, spare, session })))
+        let (failure, sends, spare) = (Mutex::default(), Mutex::default(), Buffers::default());
+        let looked = Mutex::new(Instant::now());
+        Ok(Self(Arc::new(Ranks { group, deadline, failure, sends, spare, looked, session })))
     }
 
     /// The time limit of a wait.
@@ -183,19 +187,14 @@ impl Ranks {
         first
     }
 
-    /// Drops the messages that are sent, and keeps a few of their buffers.
+    /// Drops the messages that are sent, and keeps their buffers.
     fn let_go(&self) -> Result<(), Fault> {
-        let (mut sends, mut spare) = (lock(&self.sends), lock(&self.spare));
+        let mut sends = lock(&self.sends);
         let mut k = 0;
         while k < sends.len() {
             match sends[k].test() {
                 Ok(Progress::UnderWay) => k += 1,
-                Ok(_) => {
-                    let buffer = sends.swap_remove(k).into_data();
-                    if spare.len() < SPARE {
-                        spare.push(buffer);
-                    }
-                }
+                Ok(_) => self.spare.put(sends.swap_remove(k).into_data()),
                 Err(reason) => {
                     drop(sends.swap_remove(k));
                     return Err(reason);
@@ -274,7 +273,7 @@ impl Communicator for MpiComm {
 
     fn receive(&self, from: usize, stage: Stage, bytes: usize) -> Result<MpiRequest, CommError> {
         self.check(from, stage)?;
-        let mut buffer = lock(&self.0.spare).pop().unwrap_or_default();
+        let mut buffer = self.0.spare.take(bytes);
         buffer.resize(bytes, 0);
         let posted = match self.0.group.receive(from, i32::from(stage.tag), buffer) {
             Some(posted) => posted.map_err(|reason| self.0.fault(stage, reason)),
@@ -286,14 +285,18 @@ impl Communicator for MpiComm {
 
     fn test(&self, request: &mut MpiRequest) -> Result<bool, CommError> {
         let Some(receive) = &mut request.0 else { return Ok(true) };
+        let mut looked = lock(&self.0.looked);
+        if looked.elapsed() < BETWEEN {
+            return Ok(false);
+        }
+        *looked = Instant::now();
+        drop(looked);
         let arrived = self.0.arrived(receive);
         Ok(self.0.stop(arrived)?.is_some())
     }
 
     fn wait(&self, request: MpiRequest) -> Result<Vec<u8>, CommError> {
-        let Some(mut receive) = request.0 else {
-            return Ok(lock(&self.0.spare).pop().unwrap_or_default());
-        };
+        let Some(mut receive) = request.0 else { return Ok(Vec::new()) };
         let arrived = until(self.0.deadline, || self.0.arrived(&mut receive)).and_then(|arrived| {
             let (rank, from, stage) = (self.rank(), receive.from, receive.stage.name);
             arrived.ok_or(CommError::Late { rank, from, stage, deadline: self.0.deadline })
@@ -304,6 +307,14 @@ impl Communicator for MpiComm {
 
     fn fail(&self, error: CommError) {
         let _: Result<(), _> = self.0.stop(Err(error));
+    }
+
+    fn buffer(&self, bytes: usize) -> Vec<u8> {
+        self.0.spare.take(bytes)
+    }
+
+    fn recycle(&self, buffer: Vec<u8>) {
+        self.0.spare.put(buffer);
     }
 }
 

@@ -33,7 +33,7 @@ mod stiffen;
 
 pub use coarsening::{Coarse, Coarsening, Grid};
 pub use geometric::Geometric;
-pub use hierarchy::{Hierarchy, NumericPlan};
+pub use hierarchy::{Hierarchy, NumericPlan, hold_free};
 pub use matrix_free::MatrixFree;
 pub use multigrid::{Coarsest, Cycle, JacobiCg, Keep, Multigrid, SmootherRecipe, Smoothing};
 pub use node_embedding::{Embedded, Kernel, NodeEmbedding, Nodes, Restraint};
@@ -43,5 +43,5 @@ pub use plain_aggregation::PlainAggregation;
 pub use ruge_stueben::RugeStueben;
 pub use skinning::{Controlled, Coordinates, Cut, Handles, Sampling, Skinning, Weights};
 pub use smoothed_aggregation::{
-    GhostNode, Modes, RankAggregates, SmoothedAggregation, Spread, Spreading, Thresholds,
+    Exchange, GhostNode, Modes, RankAggregates, SmoothedAggregation, Spread, Spreading, Thresholds,
 };

@@ -28,20 +28,19 @@ pub(crate) struct Exact {
 }
 
 impl Exact {
-    /// Factors the matrix of the level after the last level with domains. `sizes` contains, for each unknown
-    /// of this matrix, the sum of its diagonal entries on the finest level.
+    /// Factors the matrix of a level. `sizes` contains, for each unknown of this matrix, the sum of its diagonal
+    /// entries on the finest level. The plan of contact maps its nodes to this level, the last one.
     ///
     /// # Errors
     /// [`SetupError::Coarsest`] if the matrix is not positive definite, even after shifts.
     pub(crate) fn build<T: Real>(
-        plan: &Plan,
         matrix: &Bsr<T>,
         sizes: &[T],
-        contact: Option<&Contacts<T>>,
+        contact: Option<(&Plan, &Contacts<T>)>,
     ) -> Result<Self, SetupError> {
-        let mut mapped = Contacts::new(plan.top_nodes(), plan.block())?;
+        let mut mapped = Contacts::new(matrix.pattern().rows(), matrix.block().0)?;
         let mut wide = matrix.to::<f64>();
-        let (factor, shift) = factored(plan, &mut wide, matrix, sizes, contact, &mut mapped, &mut |a| {
+        let (factor, shift) = factored(&mut wide, matrix, sizes, contact, &mut mapped, &mut |a| {
             Direct { method: Method::Cholesky, ..Direct::default() }.factor(a).ok()
         })?;
         Ok(Self { factor, contact: mapped, wide, shift })
@@ -53,19 +52,17 @@ impl Exact {
     /// The errors of [`build`](Self::build); the old factor is then kept.
     pub(crate) fn update<T: Real>(
         &mut self,
-        plan: &Plan,
         matrix: &Bsr<T>,
         sizes: &[T],
-        contact: Option<&Contacts<T>>,
+        contact: Option<(&Plan, &Contacts<T>)>,
     ) -> Result<(), SetupError> {
         let factor = &mut self.factor;
-        let (new, shift) =
-            factored(plan, &mut self.wide, matrix, sizes, contact, &mut self.contact, &mut |a| {
-                if factor.refactor(a).is_ok() {
-                    return Some(None);
-                }
-                Direct { method: Method::Cholesky, ..Direct::default() }.factor(a).ok().map(Some)
-            })?;
+        let (new, shift) = factored(&mut self.wide, matrix, sizes, contact, &mut self.contact, &mut |a| {
+            if factor.refactor(a).is_ok() {
+                return Some(None);
+            }
+            Direct { method: Method::Cholesky, ..Direct::default() }.factor(a).ok().map(Some)
+        })?;
         self.shift = shift;
         if let Some(new) = new {
             self.factor = new;
@@ -83,6 +80,11 @@ impl Exact {
         self.shift
     }
 
+    /// Returns the number of values that a solve reads: the factor, forward and backward.
+    pub(crate) fn values(&self) -> usize {
+        2 * self.factor.figures().nnz.unwrap_or_default()
+    }
+
     /// Returns the size in bytes of the factor and its copies of the matrix.
     pub(crate) fn bytes(&self) -> usize {
         self.factor.figures().bytes
@@ -91,25 +93,24 @@ impl Exact {
 
 /// Tries the shifts in turn until `make` succeeds.
 fn factored<T: Real, R>(
-    plan: &Plan,
     wide: &mut Bsr<f64>,
     matrix: &Bsr<T>,
     sizes: &[T],
-    contact: Option<&Contacts<T>>,
+    contact: Option<(&Plan, &Contacts<T>)>,
     mapped: &mut Contacts<f64>,
     make: &mut dyn FnMut(&Bsr<f64>) -> Option<R>,
 ) -> Result<(R, f64), SetupError> {
     wide.values_mut().iter_mut().zip(matrix.values()).for_each(|(w, v)| *w = v.wide());
     let mut merged;
-    let whole = match contact.filter(|c| !c.is_empty()) {
+    let whole = match contact.filter(|(_, c)| !c.is_empty()) {
         None => wide,
-        Some(contact) => {
+        Some((plan, contact)) => {
             map(plan, contact, mapped)?;
             merged = Sum { elastic: wide, contact: mapped }.merge()?;
             &mut merged
         }
     };
-    let (b, pattern) = (plan.block(), whole.pattern().clone());
+    let (b, pattern) = (whole.block().0, whole.pattern().clone());
     let mut before = 0.0;
     for shift in SHIFTS {
         for i in 0..pattern.rows() {

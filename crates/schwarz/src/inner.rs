@@ -79,7 +79,14 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
                 let recipe = Schwarz { storage, levels: 1, coarse: Coarse::Domains, ..Schwarz::multilevel() };
                 let plan = Arc::new(Plan::apart(a.block().0, &cover.starts)?);
                 let system = System::from(restricted);
-                Self::Inverses(Box::new(Subdomains::on_plan(&recipe, plan, system, Checked::default(), on)?))
+                Self::Inverses(Box::new(Subdomains::on_plan(
+                    &recipe,
+                    plan,
+                    system,
+                    Checked::default(),
+                    &[],
+                    on,
+                )?))
             }
             Inner::Sweeps { pairs } => {
                 coarsen_backend::check_range::<T, S>("the matrix", a.values())?;

@@ -22,6 +22,7 @@
 //! | [`subdomains`](Subdomains) | the built preconditioner and its application (§7); `update` computes new values (§6.3) after `check` has refused invalid ones |
 //! | [`additive`](AdditiveSchwarz), `cover` | one level with overlap, plain or restricted; its domains |
 //! | [`inner`](Inner), `sweep` | the solvers of these domains: inverses, factors or sweeps |
+//! | [`level`](Level) | levels of a hierarchy that the caller builds, such as one over ranks |
 //! | `weights`, `least_energy` | the weights of the levels |
 //! | `table` | the table of levels that `Display` prints |
 
@@ -35,6 +36,7 @@ mod eliminate;
 mod exact;
 mod inner;
 mod least_energy;
+mod level;
 mod links;
 mod numbers;
 mod options;
@@ -58,6 +60,7 @@ mod weights;
 
 pub use additive::{AdditiveSchwarz, OverlappingDomains};
 pub use inner::Inner;
+pub use level::{Level, LevelSolver};
 pub use links::Coupling;
 pub use options::{Arithmetic, Coarse, Repair, Storage, Weights};
 pub use order::Order;

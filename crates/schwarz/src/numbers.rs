@@ -19,6 +19,9 @@ use crate::touching::{Buckets, Touching};
 pub(crate) struct Numbers<T> {
     /// The matrices A_(1), A_(2), … of the coarse levels that are needed.
     pub(crate) coarse: Vec<Bsr<T>>,
+    /// For each unknown of the first matrix, the sum of its diagonal entries on a finer level of the caller;
+    /// empty if there is none.
+    pub(crate) first: Vec<T>,
     /// For each unknown of these matrices, the sum of its diagonal entries on the finest level.
     pub(crate) sizes: Vec<Vec<T>>,
     /// The repair of each domain of each level.
@@ -30,12 +33,18 @@ pub(crate) struct Numbers<T> {
 }
 
 impl<T: Real> Numbers<T> {
-    pub(crate) fn new(plan: &Plan, recipe: &Schwarz, checked: Checked<T>) -> Result<Self, SetupError> {
+    pub(crate) fn new(
+        plan: &Plan,
+        recipe: &Schwarz,
+        checked: Checked<T>,
+        first: &[T],
+    ) -> Result<Self, SetupError> {
         let (b, last) = (plan.block(), plan.levels() - 1);
         let floors = plan.floors.iter().enumerate().filter(|(l, _)| *l < last || plan.top_nodes() > 0);
         let coarse: Vec<Bsr<T>> =
             floors.map(|(_, floor)| Bsr::zeros(floor.coarse.clone(), (b, b))).collect::<Result<_, _>>()?;
         Ok(Self {
+            first: first.to_vec(),
             sizes: coarse.iter().map(|a| vec![T::zero(); a.shape().0]).collect(),
             coarse,
             repairs: plan.floors.iter().map(|floor| vec![None; floor.domains.count()]).collect(),
@@ -72,7 +81,7 @@ impl<T: Real> Numbers<T> {
                 plan,
                 level,
                 source,
-                sizes: sizes_below.last().map_or(&[], |sizes| &sizes[..]),
+                sizes: sizes_below.last().unwrap_or(&self.first),
                 contact,
                 arithmetic: recipe.arithmetic,
             };
@@ -89,6 +98,6 @@ impl<T: Real> Numbers<T> {
         contact: Option<&Contacts<T>>,
     ) -> Result<Option<Exact>, SetupError> {
         let Some((matrix, sizes)) = self.coarse.last().zip(self.sizes.last()) else { return Ok(None) };
-        Exact::build(plan, matrix, sizes, contact).map(Some)
+        Exact::build(matrix, sizes, contact.map(|contact| (plan, contact))).map(Some)
     }
 }

@@ -36,8 +36,8 @@ pub(crate) struct Stage<'a, T> {
     pub(crate) level: usize,
     /// The matrix of the level, including contact on the finest level.
     pub(crate) source: Source<'a, T>,
-    /// For every unknown of the level, the sum of its diagonal entries on the finest level; empty on the
-    /// finest level.
+    /// For every unknown of the level, the sum of its diagonal entries on the finest level; empty if this is
+    /// the finest level.
     pub(crate) sizes: &'a [T],
     /// The contact blocks inside the domains of coarse levels.
     pub(crate) contact: Option<Buckets<'a, T>>,
@@ -251,7 +251,7 @@ impl<T: Real> Stage<'_, T> {
         sums.fill(T::zero());
         for &i in self.plan.floors[self.level].domains.nodes(d) {
             let i = i as usize;
-            if self.level > 0 {
+            if !self.sizes.is_empty() {
                 sums.iter_mut().zip(&self.sizes[i * b..]).for_each(|(s, &v)| *s += v);
                 continue;
             }

@@ -62,23 +62,25 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     fn new(recipe: &Schwarz, system: System<'_, T>, on: &B, top: Coarse) -> Result<Self, SetupError> {
         let begun = Instant::now();
         let (plan, checked) = recipe.structure(system, top)?;
-        let mut built = Self::on_plan(recipe, Arc::new(plan), system, checked, on)?;
+        let mut built = Self::on_plan(recipe, Arc::new(plan), system, checked, &[], on)?;
         built.seconds.structure = begun.elapsed() - built.seconds.inverses - built.seconds.top;
         built.weigh(system)?;
         Ok(built)
     }
 
-    /// Builds the preconditioner on a given plan, for a system that has been checked.
+    /// Builds the preconditioner on a given plan, for a system that has been checked. `first` has the sums of
+    /// diagonal entries if there are finer levels elsewhere.
     pub(crate) fn on_plan(
         recipe: &Schwarz,
         plan: Arc<Plan>,
         system: System<'_, T>,
         checked: Checked<T>,
+        first: &[T],
         on: &B,
     ) -> Result<Self, SetupError> {
         let mut seconds = Seconds::default();
         let begun = Instant::now();
-        let mut numbers = Numbers::new(&plan, recipe, checked)?;
+        let mut numbers = Numbers::new(&plan, recipe, checked, first)?;
         let mut inverses = Inverses {
             packed: plan
                 .floors
@@ -123,6 +125,11 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     /// Returns the levels, domains and maps.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Returns the pattern of the build.
+    pub(crate) fn pattern(&self) -> &Arc<Pattern> {
+        &self.pattern
     }
 
     /// Returns the place of the inverses.
@@ -202,7 +209,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         if let Some(top) = &mut self.top {
             let last = numbers.coarse.len() - 1;
             let (matrix, sizes) = (&numbers.coarse[last], &numbers.sizes[last]);
-            top.update(plan, matrix, sizes, system.contact)?;
+            top.update(matrix, sizes, system.contact.map(|contact| (&**plan, contact)))?;
         }
         seconds.top = begun.elapsed();
         self.updates += 1;

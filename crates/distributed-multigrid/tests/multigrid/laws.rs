@@ -14,12 +14,12 @@ use coarsen_sparse::{NearKernel, System};
 
 const RANKS: [usize; 5] = [1, 2, 3, 4, 7];
 
-fn on_ranks<R: Send>(ranks: usize, f: impl Fn(ThreadComm) -> R + Sync) -> Vec<R> {
+pub(crate) fn on_ranks<R: Send>(ranks: usize, f: impl Fn(ThreadComm) -> R + Sync) -> Vec<R> {
     let all = ThreadComm::run(ranks, Duration::from_secs(60), f);
     all.into_iter().map(|one| one.unwrap_or_else(|e| panic!("{e}"))).collect()
 }
 
-fn noise(n: usize, seed: u64) -> Vec<f64> {
+pub(crate) fn noise(n: usize, seed: u64) -> Vec<f64> {
     SplitMix64::new(seed.wrapping_mul(SplitMix64::GAMMA) | 1).numbers(n)
 }
 

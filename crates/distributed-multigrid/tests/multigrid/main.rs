@@ -1,3 +1,4 @@
 //! Smoothed aggregation over ranks: laws on threads as ranks.
 
 mod laws;
+mod updates;

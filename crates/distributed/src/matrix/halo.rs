@@ -41,24 +41,26 @@ impl Halo {
         Ok(Self { receives, sends })
     }
 
-    /// Begins the exchange: sends the entries of x, in blocks of `c`, and returns one receive per neighbour.
+    /// Begins the exchange: sends the entries of x, in blocks of `c`, and makes one receive per neighbour.
     pub(super) fn begin<C: Communicator, T: Number>(
         &self,
         comm: &C,
         x: &[T],
         c: usize,
-    ) -> Result<Vec<C::Request>, CommError> {
-        let receive =
-            |(rank, range): &(usize, Range<usize>)| comm.receive(*rank, HALO, range.len() * c * T::BYTES);
-        let requests = self.receives.iter().map(receive).collect::<Result<_, _>>()?;
+        requests: &mut Vec<C::Request>,
+    ) -> Result<(), CommError> {
+        requests.clear();
+        for (rank, range) in &self.receives {
+            requests.push(comm.receive(*rank, HALO, range.len() * c * T::BYTES)?);
+        }
         for (rank, rows) in &self.sends {
-            let mut data = Vec::with_capacity(rows.len() * c * T::BYTES);
+            let mut data = comm.buffer(rows.len() * c * T::BYTES);
             for &row in rows {
                 pack(x[row as usize * c..(row as usize + 1) * c].iter().copied(), &mut data);
             }
             comm.send(*rank, HALO, data)?;
         }
-        Ok(requests)
+        Ok(())
     }
 
     /// The number of block rows that this rank sends per exchange.

@@ -24,24 +24,28 @@
 //! | `whole` | the exchange of whole sub-vectors along a schedule |
 //! | `halo` | halo lists and their exchange |
 //! | `chunks` | products by chunks of rows |
+//! | `collected` | the rows of all ranks on one rank |
 
 mod chunks;
+mod collected;
 mod halo;
 mod rows;
 mod split;
 mod whole;
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::{LinearOperator, Vector};
+use coarsen_sparse::SparseError;
 
 use crate::agree::agree;
 use crate::communicator::check_equal;
 use crate::{CommError, Communicator, DistError, DistVector, Number, Partition, Schedule, unpack};
 use halo::Halo;
 use split::{Ghosts, Merged, Parts};
-use whole::Pipeline;
+use whole::{Pipeline, Queues};
 
 pub use rows::GlobalRows;
 
@@ -89,14 +93,31 @@ enum Local<T> {
     Parts(Parts<T>),
 }
 
+impl<T: Number> Local<T> {
+    fn new(
+        merged: bool,
+        own: &GlobalRows<T>,
+        ghosts: &Ghosts,
+        range: Range<u64>,
+    ) -> Result<Self, SparseError> {
+        match merged {
+            true => Merged::new(own, ghosts, range).map(Self::Merged),
+            false => Parts::new(own, ghosts, range).map(Self::Parts),
+        }
+    }
+}
+
 enum Exchange {
     Whole(Schedule),
     Halo(Halo),
 }
 
-struct Scratch<T> {
+/// Memory of products; only the ghosts keep their values.
+struct Scratch<T, R> {
     ghosts: Vec<T>,
     all: Vec<T>,
+    requests: Vec<R>,
+    queues: Queues<R>,
 }
 
 /// The block rows of one rank of a matrix.
@@ -117,13 +138,13 @@ struct Scratch<T> {
 /// assert_eq!(y.own(), [3.0, 3.0]);
 /// # Ok::<(), coarsen_distributed::DistError>(())
 /// ```
-pub struct DistMatrix<C, T = f64> {
+pub struct DistMatrix<C: Communicator, T = f64> {
     rows: Arc<Partition<C>>,
     columns: Arc<Partition<C>>,
     ghosts: Ghosts,
     local: Local<T>,
     exchange: Exchange,
-    scratch: RefCell<Scratch<T>>,
+    scratch: RefCell<Scratch<T, C::Request>>,
 }
 
 impl<C: Communicator, T: Number> DistMatrix<C, T> {
@@ -149,19 +170,41 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
         let ghosts = Ghosts::of(own, columns.layout(), columns.rank());
         let range = columns.layout().range(columns.rank());
         let merged = matches!(mode, Spmv::Blocking(_) | Spmv::Reproducible);
-        let local = match merged {
-            true => Merged::new(own, &ghosts, range).map(Local::Merged),
-            false => Parts::new(own, &ghosts, range).map(Local::Parts),
-        };
-        let local = agree(comm, local.map_err(DistError::from))?;
+        let local = agree(comm, Local::new(merged, own, &ghosts, range).map_err(DistError::from))?;
         let exchange = match mode {
             Spmv::Blocking(schedule) | Spmv::Pipelined(schedule) => Exchange::Whole(schedule),
             Spmv::Halo | Spmv::Reproducible => Exchange::Halo(Halo::new(columns, &ghosts)?),
         };
-        let scratch =
-            Scratch { ghosts: vec![T::zero(); ghosts.columns.len() * own.block().1], all: Vec::new() };
+        let scratch = Scratch {
+            ghosts: vec![T::zero(); ghosts.columns.len() * own.block().1],
+            all: Vec::new(),
+            requests: Vec::new(),
+            queues: Queues::default(),
+        };
         let (rows, columns, scratch) = (rows.clone(), columns.clone(), RefCell::new(scratch));
         Ok(Self { rows, columns, ghosts, local, exchange, scratch })
+    }
+
+    /// Replaces the values; halo lists are kept. All ranks call it.
+    ///
+    /// # Errors
+    /// On every rank if the rows of any rank do not fit, or have other columns of other ranks: then create the
+    /// matrix again. The old values are then kept.
+    pub fn set_values(&mut self, own: &GlobalRows<T>) -> Result<(), DistError> {
+        let ghosts = Ghosts::of(own, self.columns.layout(), self.columns.rank());
+        let same = own.check(&self.rows, &self.columns).and_then(|()| {
+            let other = coarsen_core::Error::Pattern { what: "the rows of a distributed matrix" };
+            match ghosts.columns == self.ghosts.columns {
+                true => Ok(()),
+                false => Err(DistError::Setup(other.into())),
+            }
+        });
+        agree(self.rows.comm(), same)?;
+        let merged = matches!(self.local, Local::Merged(_));
+        let range = self.columns.layout().range(self.columns.rank());
+        let local = Local::new(merged, own, &self.ghosts, range).map_err(DistError::from);
+        self.local = agree(self.rows.comm(), local)?;
+        Ok(())
     }
 
     /// The division of the rows among ranks.
@@ -234,50 +277,53 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
         })
     }
 
-    fn multiply_merged(&self, merged: &Merged<T>, x: &[T], scratch: &mut Scratch<T>, y: &mut Vec<T>) {
-        merged.gather(x, &scratch.ghosts, &mut scratch.all);
-        merged.all.apply(&scratch.all, y); // eq. 4
+    fn multiply_merged(&self, merged: &Merged<T>, x: &[T], ghosts: &[T], all: &mut Vec<T>, y: &mut Vec<T>) {
+        merged.gather(x, ghosts, all);
+        merged.all.apply(all, y); // eq. 4
         self.rows.comm().worked(merged.all.nnz());
     }
 
     fn multiply(&self, x: &[T], y: &mut Vec<T>) -> Result<(), CommError> {
         let (comm, c) = (self.columns.comm(), self.columns.layout().block());
-        let scratch = &mut *self.scratch.borrow_mut();
+        let Scratch { ghosts, all, requests, queues } = &mut *self.scratch.borrow_mut();
         match (&self.exchange, &self.local) {
             (Exchange::Whole(schedule), Local::Merged(merged)) => {
-                let mut pipeline = Pipeline::begin(&self.columns, schedule, x)?;
+                let mut pipeline = Pipeline::begin(&self.columns, schedule, x, queues)?;
                 while let Some((j, v)) = pipeline.next()? {
-                    self.pick(j, &v, &mut scratch.ghosts); // Σ T
+                    self.pick(j, &v, ghosts); // Σ T
+                    comm.recycle(v);
                 }
-                self.multiply_merged(merged, x, scratch, y); // Σ C, eq. 6
+                self.multiply_merged(merged, x, ghosts, all, y); // Σ C, eq. 6
             }
             (Exchange::Whole(schedule), Local::Parts(parts)) => {
-                let mut pipeline = Pipeline::begin(&self.columns, schedule, x)?;
+                let mut pipeline = Pipeline::begin(&self.columns, schedule, x, queues)?;
                 self.multiply_part(parts, self.columns.rank(), x, y, || pipeline.poll())?; // S_0 = C_0, eq. 7
                 while let Some((j, v)) = pipeline.next()? {
-                    self.pick(j, &v, &mut scratch.ghosts);
+                    self.pick(j, &v, ghosts);
+                    comm.recycle(v);
                     let range = self.ghosts.of_rank[j].clone();
-                    let ghosts = &scratch.ghosts[range.start * c..range.end * c];
-                    self.multiply_part(parts, j, ghosts, y, || pipeline.poll())?; // max(S_{j−1}, Σ T) + C_j, eq. 7
+                    let of_rank = &ghosts[range.start * c..range.end * c];
+                    self.multiply_part(parts, j, of_rank, y, || pipeline.poll())?; // max(S_{j−1}, Σ T) + C_j, eq. 7
                 }
             }
             (Exchange::Halo(halo), local) => {
-                let mut requests = halo.begin(comm, x, c)?;
+                halo.begin(comm, x, c, requests)?;
                 if let Local::Parts(parts) = local {
                     // Some transports carry long messages only while they are called.
                     let mut poll = || requests.iter_mut().try_for_each(|one| comm.test(one).map(drop));
                     self.multiply_part(parts, self.columns.rank(), x, y, &mut poll)?;
                 }
-                for ((j, range), request) in halo.receives.iter().zip(requests) {
+                for ((j, range), request) in halo.receives.iter().zip(requests.drain(..)) {
                     let data = comm.wait(request)?;
-                    let ghosts = &mut scratch.ghosts[range.start * c..range.end * c];
-                    ghosts.iter_mut().zip(unpack(&data)).for_each(|(to, v)| *to = v);
+                    let of_rank = &mut ghosts[range.start * c..range.end * c];
+                    of_rank.iter_mut().zip(unpack(&data)).for_each(|(to, v)| *to = v);
+                    comm.recycle(data);
                     if let Local::Parts(parts) = local {
-                        self.multiply_part(parts, *j, ghosts, y, || Ok(()))?;
+                        self.multiply_part(parts, *j, of_rank, y, || Ok(()))?;
                     }
                 }
                 if let Local::Merged(merged) = local {
-                    self.multiply_merged(merged, x, scratch, y);
+                    self.multiply_merged(merged, x, ghosts, all, y);
                 }
             }
         }
@@ -291,29 +337,7 @@ fn check<C: Communicator, T: Number>(
     own: &GlobalRows<T>,
     mode: &Spmv,
 ) -> Result<(), DistError> {
-    if !rows.comm().is_same(columns.comm()) {
-        return Err(DistError::Communicators);
-    }
-    let (rank, range) = (rows.rank(), rows.layout().range(rows.rank()));
-    let end = own.first() + own.count() as u64;
-    if own.first() != range.start || end != range.end {
-        let row = if own.first() == range.start { end } else { own.first() };
-        return Err(DistError::Row { row, rank, first: range.start, end: range.end });
-    }
-    for (what, expected, found) in [
-        ("the rows of a block", rows.layout().block(), own.block().0),
-        ("the columns of a block", columns.layout().block(), own.block().1),
-    ] {
-        if expected != found {
-            return Err(DistError::Length { what, expected, found });
-        }
-    }
-    let width = columns.layout().rows();
-    for k in 0..own.count() {
-        if let Some((column, _)) = own.row(k).find(|&(column, _)| column >= width) {
-            return Err(DistError::Column { row: own.first() + k as u64, column, columns: width });
-        }
-    }
+    own.check(rows, columns)?;
     match mode {
         Spmv::Blocking(schedule) | Spmv::Pipelined(schedule) if schedule.ranks() != rows.comm().size() => {
             Err(DistError::Ranks { parts: schedule.ranks(), ranks: rows.comm().size() })

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use coarsen_sparse::Bsr;
 
-use crate::{DistError, Number};
+use crate::{Communicator, DistError, Number, Partition};
 
 /// Block rows in compressed form: row k has the columns `columns[offsets[k]..offsets[k + 1]]`, increasing and
 /// counted in the whole matrix, and a dense row-major block for each.
@@ -21,8 +21,8 @@ impl<T: Number> GlobalRows<T> {
     /// The rows `first`, `first + 1`, .. of a matrix of r x c blocks.
     ///
     /// # Errors
-    /// [`DistError::Length`] if the offsets do not rise from 0 to the number of columns, or unless there are
-    /// r c values per column; [`DistError::Column`] if the columns of a row do not increase.
+    /// [`DistError::Offset`] if the offsets do not rise from 0 to the number of columns, [`DistError::Length`]
+    /// unless there are r c values per column, [`DistError::Order`] if the columns of a row do not increase.
     pub fn new(
         first: u64,
         block: (usize, usize),
@@ -31,16 +31,27 @@ impl<T: Number> GlobalRows<T> {
         values: Vec<T>,
     ) -> Result<Self, DistError> {
         let length = |what, expected, found| DistError::Length { what, expected, found };
-        let last = offsets.last().copied().unwrap_or(usize::MAX);
-        if offsets.first() != Some(&0) || !offsets.is_sorted() || last != columns.len() {
-            return Err(length("the offsets of block rows", columns.len(), last));
+        let Some((&begin, &last)) = offsets.first().zip(offsets.last()) else {
+            return Err(length("the offsets of block rows, one more than rows", 1, 0));
+        };
+        let offset = |row, found, range| DistError::Offset { row, found, range };
+        if begin != 0 {
+            return Err(offset(0, begin, "0, where the columns begin"));
         }
-        if values.len() != columns.len() * block.0 * block.1 {
-            return Err(length("block values", columns.len() * block.0 * block.1, values.len()));
+        if let Some(row) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
+            return Err(offset(row + 1, offsets[row + 1], "at least the offset before it"));
+        }
+        if last != columns.len() {
+            return Err(offset(offsets.len() - 1, last, "the number of columns, after the last row"));
+        }
+        let expected = columns.len().saturating_mul(block.0).saturating_mul(block.1);
+        if values.len() != expected {
+            return Err(length("block values", expected, values.len()));
         }
         for (k, row) in offsets.windows(2).enumerate() {
             if let Some(pair) = columns[row[0]..row[1]].windows(2).find(|pair| pair[0] >= pair[1]) {
-                return Err(DistError::Column { row: first + k as u64, column: pair[1], columns: pair[0] });
+                let (before, column) = (pair[0], pair[1]);
+                return Err(DistError::Order { row: first + k as u64, before, column });
             }
         }
         Ok(Self { first, block, offsets, columns, values })
@@ -49,21 +60,62 @@ impl<T: Number> GlobalRows<T> {
     /// The rows `range` of a matrix that this rank holds completely. *Use* in tests and small programs.
     ///
     /// # Errors
-    /// [`DistError::Row`] if the matrix has fewer rows.
+    /// [`DistError::Range`] if the matrix does not have these rows, or the range ends before it begins.
     pub fn of(a: &Bsr<T>, range: Range<u64>) -> Result<Self, DistError> {
-        let rows = a.pattern().rows() as u64;
-        if range.end > rows || range.start > range.end {
-            return Err(DistError::Row { row: range.end, rank: 0, first: 0, end: rows });
+        let (rows, Range { start, end }) = (a.pattern().rows() as u64, range);
+        if end > rows || start > end {
+            return Err(DistError::Range { start, end, rows });
         }
         let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-        for i in range.start as usize..range.end as usize {
+        for i in start as usize..end as usize {
             for (j, block) in a.row(i) {
                 columns.push(j as u64);
                 values.extend_from_slice(block);
             }
             offsets.push(columns.len());
         }
-        Self::new(range.start, a.block(), offsets, columns, values)
+        Self::new(start, a.block(), offsets, columns, values)
+    }
+
+    /// Whether these are the rows of this rank in a matrix between two partitions. Sends no message.
+    ///
+    /// # Errors
+    /// [`DistError::Communicators`], [`DistError::Row`] for other rows than those of this rank,
+    /// [`DistError::Length`] for another block size, [`DistError::Column`] for a column outside the matrix.
+    pub fn check<C: Communicator>(
+        &self,
+        rows: &Partition<C>,
+        columns: &Partition<C>,
+    ) -> Result<(), DistError> {
+        if !rows.comm().is_same(columns.comm()) {
+            return Err(DistError::Communicators);
+        }
+        let (rank, range) = (rows.rank(), rows.layout().range(rows.rank()));
+        let end = self.first + self.count() as u64;
+        if self.first != range.start || end != range.end {
+            let row = if self.first == range.start { end } else { self.first };
+            return Err(DistError::Row { row, rank, first: range.start, end: range.end });
+        }
+        for (what, expected, found) in [
+            ("the rows of a block", rows.layout().block(), self.block.0),
+            ("the columns of a block", columns.layout().block(), self.block.1),
+        ] {
+            if expected != found {
+                return Err(DistError::Length { what, expected, found });
+            }
+        }
+        let width = columns.layout().rows();
+        match self.columns.iter().position(|&column| column >= width) {
+            Some(at) => {
+                let k = self.offsets.partition_point(|&offset| offset <= at) - 1;
+                Err(DistError::Column {
+                    row: self.first + k as u64,
+                    column: self.columns[at],
+                    columns: width,
+                })
+            }
+            None => Ok(()),
+        }
     }
 
     /// The first row.
@@ -81,9 +133,19 @@ impl<T: Number> GlobalRows<T> {
         self.block
     }
 
+    /// Where the columns of each row begin, and the end of the last.
+    pub fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
     /// The columns of all rows, concatenated.
     pub fn columns(&self) -> &[u64] {
         &self.columns
+    }
+
+    /// The blocks of all rows, concatenated, each row-major.
+    pub fn values(&self) -> &[T] {
+        &self.values
     }
 
     /// The columns and blocks of the row `first + k`.

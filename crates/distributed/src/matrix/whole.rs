@@ -27,10 +27,21 @@ fn stage_of(vector: usize) -> Stage {
 pub(super) struct Pipeline<'a, C: Communicator> {
     on: &'a Partition<C>,
     schedule: &'a Schedule,
+    queues: &'a mut Queues<C::Request>,
+}
+
+/// The messages of an exchange; empty between exchanges, with their memory.
+pub(super) struct Queues<R> {
     /// The receives that are not complete, in the order of the queue.
-    under_way: VecDeque<(usize, C::Request)>,
+    under_way: VecDeque<(usize, R)>,
     /// The sub-vectors that have arrived and were passed on, but are not multiplied.
     held: VecDeque<(usize, Vec<u8>)>,
+}
+
+impl<R> Default for Queues<R> {
+    fn default() -> Self {
+        Self { under_way: VecDeque::new(), held: VecDeque::new() }
+    }
 }
 
 impl<'a, C: Communicator> Pipeline<'a, C> {
@@ -39,25 +50,31 @@ impl<'a, C: Communicator> Pipeline<'a, C> {
         on: &'a Partition<C>,
         schedule: &'a Schedule,
         x: &[T],
+        queues: &'a mut Queues<C::Request>,
     ) -> Result<Self, CommError> {
         let (rank, layout) = (on.rank(), on.layout());
-        let mut under_way = VecDeque::with_capacity(schedule.stages());
+        queues.under_way.clear();
+        queues.held.clear();
+        queues.held.reserve(schedule.stages());
         for node in schedule.queue(rank) {
             let bytes = layout.count(node.vector) * layout.block() * T::BYTES;
             let request = on.comm().receive(node.peer, stage_of(node.vector), bytes)?;
-            under_way.push_back((node.vector, request));
+            queues.under_way.push_back((node.vector, request));
         }
-        let pipeline = Self { on, schedule, under_way, held: VecDeque::new() };
-        let mut own = Vec::with_capacity(size_of_val(x));
+        let pipeline = Self { on, schedule, queues };
+        let mut own = on.comm().buffer(size_of_val(x));
         pack(x.iter().copied(), &mut own);
         pipeline.pass_on(rank, &own)?;
+        on.comm().recycle(own);
         Ok(pipeline)
     }
 
     fn pass_on(&self, v: usize, data: &[u8]) -> Result<(), CommError> {
         for stage in 0..self.schedule.stages() {
             for (to, _) in self.schedule.sends(self.on.rank(), stage).filter(|&(_, vector)| vector == v) {
-                self.on.comm().send(to, stage_of(v), data.to_vec())?;
+                let mut copy = self.on.comm().buffer(data.len());
+                copy.extend_from_slice(data);
+                self.on.comm().send(to, stage_of(v), copy)?;
             }
         }
         Ok(())
@@ -65,7 +82,7 @@ impl<'a, C: Communicator> Pipeline<'a, C> {
 
     /// Passes on the sub-vectors that have arrived; does not wait.
     pub(super) fn poll(&mut self) -> Result<(), CommError> {
-        while let Some((_, request)) = self.under_way.front_mut()
+        while let Some((_, request)) = self.queues.under_way.front_mut()
             && self.on.comm().test(request)?
         {
             self.take()?;
@@ -75,20 +92,20 @@ impl<'a, C: Communicator> Pipeline<'a, C> {
 
     /// Waits for the next receive, passes it on and holds it.
     fn take(&mut self) -> Result<(), CommError> {
-        if let Some((vector, request)) = self.under_way.pop_front() {
+        if let Some((vector, request)) = self.queues.under_way.pop_front() {
             let data = self.on.comm().wait(request)?;
             self.pass_on(vector, &data)?;
-            self.held.push_back((vector, data));
+            self.queues.held.push_back((vector, data));
         }
         Ok(())
     }
 
     /// The next sub-vector of the queue, and its owner; `None` after the last.
     pub(super) fn next(&mut self) -> Result<Option<(usize, Vec<u8>)>, CommError> {
-        if self.held.is_empty() {
+        if self.queues.held.is_empty() {
             self.take()?;
         }
-        Ok(self.held.pop_front())
+        Ok(self.queues.held.pop_front())
     }
 }
 

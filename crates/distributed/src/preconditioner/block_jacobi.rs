@@ -9,7 +9,7 @@
 use coarsen_backend::DenseBlocks;
 use coarsen_core::{Class, Preconditioner, Vector};
 
-use super::diagonal::{block_diagonal, check_omega, globally};
+use super::diagonal::{block_diagonal, check_omega};
 use crate::agree::agree;
 use crate::{Communicator, DistError, DistMatrix, DistVector, Number};
 
@@ -36,7 +36,7 @@ impl<C: Communicator, T: Number> DistBlockJacobi<C, T> {
         let own = check_omega("DistBlockJacobi::omega", omega).and_then(|()| {
             let diagonal = block_diagonal(a)?;
             DenseBlocks::inverse_diagonal(&diagonal, "block-jacobi")
-                .map_err(|error| globally(error, first_row, size))
+                .map_err(|error| DistError::of_rows(error, first_row, size))
         });
         let d = agree(on.comm(), own)?;
         let mut other = [f64::from(u8::from(d.class() != Class::Symmetric))];

@@ -31,14 +31,3 @@ pub(super) fn check_omega(name: &'static str, omega: f64) -> Result<(), DistErro
     }
     Err(SetupError::from(Error::Parameter { name, value: omega, range: "positive and finite" }).into())
 }
-
-/// The same error with global numbers of rows and nodes.
-pub(super) fn globally(error: SetupError, first_row: usize, size: usize) -> DistError {
-    DistError::Setup(match error {
-        SetupError::ZeroDiagonal { row, method } => SetupError::ZeroDiagonal { row: first_row + row, method },
-        SetupError::SingularBlock { node, first_row: row } => {
-            SetupError::SingularBlock { node: first_row / size + node, first_row: first_row + row }
-        }
-        other => other,
-    })
-}

@@ -10,7 +10,7 @@ use coarsen_backend::SetupError;
 use coarsen_core::{Class, Preconditioner, Vector};
 use num_traits::{one, zero};
 
-use super::diagonal::{block_diagonal, check_omega, globally};
+use super::diagonal::{block_diagonal, check_omega};
 use crate::agree::agree;
 use crate::{Communicator, DistError, DistMatrix, DistVector, Number};
 
@@ -59,7 +59,7 @@ impl<C: Communicator, T: Number> DistJacobi<C, T> {
                 }
             };
             let inverse = diagonal.into_iter().enumerate().map(invert).collect::<Result<Vec<T>, _>>();
-            inverse.map_err(|error| globally(error, first_row, size))
+            inverse.map_err(|error| DistError::of_rows(error, first_row, size))
         });
         let d = on.vector(agree(on.comm(), own)?)?;
         let mut negative = [d.own().iter().filter(|d| **d < zero()).count() as f64];

@@ -173,6 +173,14 @@ impl Communicator for SimComm {
         self.threads.fail(error);
     }
 
+    fn buffer(&self, bytes: usize) -> Vec<u8> {
+        self.threads.buffer(bytes)
+    }
+
+    fn recycle(&self, buffer: Vec<u8>) {
+        self.threads.recycle(buffer);
+    }
+
     fn worked(&self, scalars: usize) {
         let seconds = self.machine.per_scalar * scalars as f64;
         self.times.clock.set(self.clock() + seconds); // + C, eq. 7

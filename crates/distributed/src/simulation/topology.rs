@@ -26,36 +26,36 @@ impl Topology {
     /// ranks; the root is the last node and is above itself.
     ///
     /// # Errors
-    /// [`DistError::Value`] if a switch does not come after the nodes below it, [`DistError::Length`] if the
-    /// lists differ in length.
+    /// [`DistError::Value`] for no rank or no switch, [`DistError::Length`] if the lists differ in length,
+    /// [`DistError::Switch`] if a switch does not come after the ranks and the nodes below it,
+    /// [`DistError::Capacity`] for a capacity that is not positive and finite.
     pub fn new(
         ranks: usize,
         above: Vec<usize>,
         capacity: Vec<f64>,
         full_duplex: bool,
     ) -> Result<Self, DistError> {
+        let value = |what, found: usize, range| DistError::Value { what, found: found as u64, range };
+        if ranks == 0 {
+            return Err(value("the number of ranks", 0, "at least 1"));
+        }
+        if above.len() <= ranks {
+            let range = "above the number of ranks, since the root is a switch";
+            return Err(value("the number of nodes of a topology", above.len(), range));
+        }
         if capacity.len() != above.len() {
             let (expected, found) = (above.len(), capacity.len());
             return Err(DistError::Length { what: "the capacities of links", expected, found });
         }
-        let root = above.len().wrapping_sub(1);
-        let wrong = |&node: &usize| {
-            let up = above[node];
-            if node == root { up != root } else { up <= node || up > root || up < ranks }
-        };
-        let range = "after the nodes below it, and after all ranks";
-        match (0..above.len()).find(wrong) {
-            Some(node) => {
-                Err(DistError::Value { what: "the switch of a node", found: above[node] as u64, range })
+        let root = above.len() - 1;
+        for (node, &found) in above.iter().enumerate() {
+            let first = ranks.max(node + 1).min(root);
+            if !(first..=root).contains(&found) {
+                return Err(DistError::Switch { node, found, first, root });
             }
-            None if ranks == 0 || ranks > root => Err(DistError::Value {
-                what: "the number of ranks",
-                found: ranks as u64,
-                range: "below the root",
-            }),
-            None if capacity.iter().any(|c| !(*c > 0.0 && c.is_finite())) => {
-                Err(DistError::Value { what: "a capacity", found: 0, range: "positive and finite" })
-            }
+        }
+        match capacity.iter().position(|c| !(*c > 0.0 && c.is_finite())) {
+            Some(node) => Err(DistError::Capacity { node, found: capacity[node] }),
             None => Ok(Self { ranks, above, capacity, full_duplex }),
         }
     }

@@ -262,3 +262,32 @@ fn messages_and_waiting_are_counted() {
     assert_eq!((waiting.messages, waiting.bytes), (0, 0));
     assert!(waiting.waited > 0.02 && sending.waited == 0.0, "{waiting:?}");
 }
+
+/// Threads that cannot be started are errors on every rank. The test runs itself with little address space, in which
+/// some threads find room for their stacks and others do not.
+#[test]
+#[cfg(target_os = "linux")]
+fn threads_that_cannot_start_are_errors_on_every_rank() {
+    const CHILD: &str = "COARSEN_FEW_THREADS";
+    let threads = |error: &CommError| matches!(error, CommError::Threads { .. });
+    if std::env::var_os(CHILD).is_some() {
+        let results = ThreadComm::run(32, Duration::from_secs(60), |comm| comm.barrier());
+        assert!(results.iter().any(|rank| rank.as_ref().is_err_and(threads)));
+        for rank in results {
+            let error = rank.and_then(|barrier| barrier).unwrap_err();
+            assert!(threads(&error), "{error}");
+        }
+        return;
+    }
+    let program = std::env::current_exe().unwrap();
+    let name = "communicators::threads_that_cannot_start_are_errors_on_every_rank";
+    let ended = std::process::Command::new("sh")
+        .args(["-c", &format!("ulimit -v 4194304 && exec \"$0\" --exact {name}")])
+        .arg(program)
+        .env(CHILD, "1")
+        .env("RUST_MIN_STACK", (256 << 20).to_string())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&ended.stdout).into_owned();
+    assert!(ended.status.success() && text.contains("1 passed"), "{text}");
+}

@@ -7,7 +7,7 @@ use coarsen_distributed::{
     CommError, Communicator, DistError, DistMatrix, GlobalRows, Layout, Partition, Schedule, SelfComm, Spmv,
     ThreadComm,
 };
-use coarsen_problems::cloth;
+use coarsen_problems::{cloth, poisson2d};
 use coarsen_sparse::TransposePlan;
 
 use crate::common::{LEAF, RANKS, bits, cut, distance, layouts, modes, noise, on_ranks, systems};
@@ -164,8 +164,30 @@ fn invalid_rows_are_errors_on_every_rank() {
     assert_eq!(refused(&rows(0), ring), DistError::Ranks { parts: 2, ranks: 1 });
     let blocks = GlobalRows::new(0, (1, 2), vec![0, 1, 1], vec![0], vec![1.0, 2.0]).unwrap();
     assert!(matches!(refused(&blocks, Spmv::Halo), DistError::Length { expected: 1, found: 2, .. }));
-    assert!(GlobalRows::new(0, (1, 1), vec![0, 2], vec![1, 1], vec![1.0, 2.0]).is_err());
-    assert!(GlobalRows::new(0, (1, 1), vec![0, 2], vec![0, 1], vec![1.0]).is_err());
+}
+
+/// Each error names its own cause.
+#[test]
+fn invalid_rows_are_refused_with_their_cause() {
+    let rows = |offsets: &[usize], columns: &[u64], values: &[f64]| {
+        GlobalRows::new(5, (1, 1), offsets.to_vec(), columns.to_vec(), values.to_vec()).map(drop)
+    };
+    let (two, order) = ([1.0, 2.0], |row, before, column| Err(DistError::Order { row, before, column }));
+    assert_eq!(rows(&[0, 2], &[1, 1], &two), order(5, 1, 1));
+    assert_eq!(rows(&[0, 0, 2], &[7, 3], &two), order(6, 7, 3));
+    let text = rows(&[0, 2], &[7, 3], &two).unwrap_err().to_string();
+    assert!(text.contains("column 3 after column 7"), "{text}");
+    let offset = |row, found, range| Err(DistError::Offset { row, found, range });
+    assert_eq!(rows(&[1, 2], &[0, 1], &two), offset(0, 1, "0, where the columns begin"));
+    assert_eq!(rows(&[0, 2, 1, 2], &[0, 1], &two), offset(2, 1, "at least the offset before it"));
+    assert_eq!(rows(&[0, 1], &[0, 1], &two), offset(1, 1, "the number of columns, after the last row"));
+    let length = |what, expected, found| Err(DistError::Length { what, expected, found });
+    assert_eq!(rows(&[], &[], &[]), length("the offsets of block rows, one more than rows", 1, 0));
+    assert_eq!(rows(&[0, 2], &[0, 1], &[1.0]), length("block values", 2, 1));
+    let a = poisson2d(3).unwrap().matrix;
+    for (range, start, end) in [(3..10, 3, 10), (4..2, 4, 2)] {
+        assert_eq!(GlobalRows::of(&a, range).map(drop), Err(DistError::Range { start, end, rows: 9 }));
+    }
     assert!(GlobalRows::<f64>::new(0, (1, 1), vec![0, 2, 1], vec![0], vec![1.0]).is_err());
 }
 

@@ -37,7 +37,9 @@ fn layouts_cover_every_row_once() {
 fn invalid_layouts_are_refused() {
     assert!(matches!(Layout::new(vec![0], 1), Err(DistError::Value { .. })));
     assert!(matches!(Layout::new(vec![0, 5], 0), Err(DistError::Value { .. })));
-    assert!(matches!(Layout::new(vec![1, 5], 1), Err(DistError::Starts { rank: 0, .. })));
+    let late = Layout::new(vec![1, 5], 1);
+    assert_eq!(late, Err(DistError::FirstStart { start: 1 }));
+    assert!(late.unwrap_err().to_string().contains("begins at block row 1"));
     let decreasing = Layout::new(vec![0, 5, 4], 1);
     assert_eq!(decreasing, Err(DistError::Starts { rank: 1, start: 5, end: 4 }));
     assert!(matches!(Layout::new(vec![0, u64::MAX], 3), Err(DistError::Value { .. })));

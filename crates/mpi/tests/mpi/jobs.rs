@@ -98,15 +98,18 @@ fn number_before(text: &str, word: &str) -> usize {
 
 /// Iterations do not depend on the number of ranks, and the report has a line for each rank.
 fn solves() {
-    let mut before = None;
-    for ranks in [1, 3] {
-        let (code, text) = command(ranks, "solve --problem cloth:20 --precond block-jacobi --product halo");
-        assert_eq!(code, Some(0), "{text}");
-        let iterations = number_before(&text, "iterations");
-        assert!(before.is_none_or(|before: usize| before.abs_diff(iterations) <= 1), "{text}");
-        before = Some(iterations);
-        let rows: usize = text.lines().filter_map(|line| line.trim().strip_prefix("rank ")).count();
-        assert_eq!(rows, ranks, "{text}");
+    for precond in ["block-jacobi --product halo", "mas --partition morton --product reproducible --leaf 32"]
+    {
+        let mut before = None;
+        for ranks in [1, 3] {
+            let (code, text) = command(ranks, &format!("solve --problem cloth:20 --precond {precond}"));
+            assert_eq!(code, Some(0), "{text}");
+            let iterations = number_before(&text, "iterations");
+            assert!(before.is_none_or(|before: usize| before.abs_diff(iterations) <= 1), "{text}");
+            before = Some(iterations);
+            let rows: usize = text.lines().filter_map(|line| line.trim().strip_prefix("rank ")).count();
+            assert_eq!(rows, ranks, "{text}");
+        }
     }
 }
 

@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 
 use coarsen_core::{LinearOperator, Outcome, Preconditioner, Report, Stop, Vector};
 use coarsen_distributed::{
-    Communicator, DistBlockJacobi, DistJacobi, DistVector, Layout, Partition, SelfComm, Spmv, Stage,
+    Communicator, DistBlockJacobi, DistJacobi, DistVector, GlobalRows, Layout, Partition, SelfComm, Spmv,
+    Stage,
 };
+use coarsen_distributed_schwarz::DistSchwarz;
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_mpi::{MpiComm, threads_per_rank};
 use coarsen_sparse::Bsr;
@@ -17,13 +19,14 @@ use crate::common::{
 
 type Law = (&'static str, fn(&MpiComm));
 
-const LAWS: [Law; 7] = [
+const LAWS: [Law; 8] = [
     ("messages", messages),
     ("collective operations", collectives),
     ("products", products),
     ("krylov methods", krylov),
     ("jacobi", jacobi),
     ("the same bits", same_bits),
+    ("multilevel additive schwarz", schwarz),
     ("threads", threads),
 ];
 
@@ -159,6 +162,33 @@ fn same_bits(comm: &MpiComm) {
         let one = reproducible(SelfComm, leaves(1), &a, &b);
         assert_eq!(reproducible(comm.clone(), leaves(comm.size()), &a, &b), one, "{system}");
     }
+}
+
+/// Multilevel additive Schwarz has the bits of one rank, and conjugate gradients in reproducible mode too.
+fn schwarz(comm: &MpiComm) {
+    for (system, a) in systems() {
+        let (rows, block, b) = (a.pattern().rows(), a.block().0, noise(a.shape().0, 5));
+        let leaves = |ranks| Layout::reproducible(rows as u64, block, ranks, LEAF).unwrap();
+        let one = by_schwarz(SelfComm, leaves(1), &a, &b);
+        assert_eq!(by_schwarz(comm.clone(), leaves(comm.size()), &a, &b), one, "{system}");
+        for layout in layouts(rows, block, comm.size()) {
+            assert_eq!(by_schwarz(comm.clone(), layout, &a, &b).0, one.0, "{system}");
+        }
+    }
+}
+
+/// Bits of M b and of x.
+fn by_schwarz<C: Communicator>(comm: C, layout: Layout, a: &Bsr<f64>, b: &[f64]) -> (Vec<u64>, Vec<u64>) {
+    let on = Partition::new(comm, layout).unwrap();
+    let rows = GlobalRows::of(a, on.layout().range(on.rank())).unwrap();
+    let recipe = DistSchwarz { chunk: 20, gather_below: 30, ..DistSchwarz::default() };
+    let (a, mut m) = (cut(a, &on, Spmv::Reproducible), recipe.build(&on, &rows).unwrap());
+    let b = on.part_of(b).unwrap();
+    let (mut x, mut z) = (b.like().unwrap(), b.like().unwrap());
+    m.apply(&b, &mut z);
+    let report = Cg::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x).unwrap();
+    assert_eq!(report.outcome, Outcome::Converged, "{report}");
+    (bits(&z.gathered().unwrap()), bits(&x.gathered().unwrap()))
 }
 
 fn reproducible<C: Communicator>(comm: C, on: Layout, a: &Bsr<f64>, b: &[f64]) -> (Report<f64>, Vec<u64>) {

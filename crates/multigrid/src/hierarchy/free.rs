@@ -32,12 +32,46 @@ pub(super) struct Free<T> {
     sizes: Vec<T>,
     /// For each coarse node, whether its C may be singular.
     pub(super) suspects: Vec<bool>,
+    room: Room<T>,
+}
+
+/// Workspace of one diagonal block.
+pub(super) struct Room<T> {
     /// C, then L.
     c: Vec<T>,
     /// One column of V.
     v: Vec<T>,
     /// The columns of the node that have a basis function, in the order of their pivots.
     order: Vec<usize>,
+}
+
+impl<T: Real> Room<T> {
+    pub(super) fn new(k: usize) -> Self {
+        Self { c: vec![T::zero(); k * k], v: vec![T::zero(); k], order: Vec::with_capacity(k) }
+    }
+
+    /// Adds Sᵛ V Vᵀ Sᵛ, v = 1/2, to G, if C is singular; `sizes` is the diagonal of S.
+    pub(super) fn hold(&mut self, g: &mut [T], sizes: &[T]) {
+        let k = sizes.len();
+        self.order.clear();
+        self.order.extend((0..k).filter(|&c| sizes[c] > T::zero()));
+        for (c, &i) in self.c.chunks_exact_mut(k).zip(&self.order) {
+            for (c, &j) in c.iter_mut().zip(&self.order) {
+                *c = g[i * k + j] / (sizes[i] * sizes[j]).sqrt();
+            }
+        }
+        let rank = factor(&mut self.c, k, &mut self.order);
+        for free in rank..self.order.len() {
+            null_vector(&self.c, k, rank, free, &mut self.v);
+            let length = (0..rank).fold(T::one(), |s, i| s + self.v[i] * self.v[i]);
+            let part = |i: usize| self.v[i] * sizes[self.order[i]].sqrt();
+            for i in (0..rank).chain([free]) {
+                for j in (0..rank).chain([free]) {
+                    g[self.order[i] * k + self.order[j]] += part(i) * part(j) / length;
+                }
+            }
+        }
+    }
 }
 
 impl<T: Real> Free<T> {
@@ -49,9 +83,7 @@ impl<T: Real> Free<T> {
             diagonal: zeros(a.shape().0),
             sizes: zeros(n),
             suspects: vec![false; coarse.pattern().rows()],
-            c: zeros(k * k),
-            v: zeros(k),
-            order: Vec::with_capacity(k),
+            room: Room::new(k),
         }
     }
 
@@ -78,26 +110,8 @@ impl<T: Real> Free<T> {
                 continue;
             }
             let Some(at) = pattern.find(j, j) else { continue };
-            let sizes = &self.sizes[j * k..(j + 1) * k];
-            self.order.clear();
-            self.order.extend((0..k).filter(|&c| sizes[c] > T::zero()));
             let g = &mut coarse.values_mut()[at * k * k..(at + 1) * k * k];
-            for (c, &i) in self.c.chunks_exact_mut(k).zip(&self.order) {
-                for (c, &j) in c.iter_mut().zip(&self.order) {
-                    *c = g[i * k + j] / (sizes[i] * sizes[j]).sqrt();
-                }
-            }
-            let rank = factor(&mut self.c, k, &mut self.order);
-            for free in rank..self.order.len() {
-                null_vector(&self.c, k, rank, free, &mut self.v);
-                let length = (0..rank).fold(T::one(), |s, i| s + self.v[i] * self.v[i]);
-                let part = |i: usize| self.v[i] * sizes[self.order[i]].sqrt();
-                for i in (0..rank).chain([free]) {
-                    for j in (0..rank).chain([free]) {
-                        g[self.order[i] * k + self.order[j]] += part(i) * part(j) / length;
-                    }
-                }
-            }
+            self.room.hold(g, &self.sizes[j * k..(j + 1) * k]);
         }
     }
 

@@ -96,6 +96,22 @@ impl<T: Real, B: Backend, C: Coarsening<T> + 'static, S: SmootherRecipe<T, B> + 
     }
 }
 
+/// Makes the diagonal block G of a coarse node regular, if the node is a free body. `sizes` has pᵀ diag(A) p of each
+/// of its columns p of P.
+///
+/// *Use* for levels that are built elsewhere, such as over ranks; [`Hierarchy`](crate::Hierarchy) does this itself.
+///
+/// ```
+/// let mut g = vec![1.0, -1.0, -1.0, 1.0]; // two unknowns of a free body
+/// coarsen_multigrid::hold_free(&mut g, &[1.0, 1.0]);
+/// assert!(g[0] * g[3] - g[1] * g[2] > 0.5);
+/// ```
+pub fn hold_free<T: Real>(g: &mut [T], sizes: &[T]) {
+    if !free::regular(g, sizes) {
+        free::Room::new(sizes.len()).hold(g, sizes);
+    }
+}
+
 /// The times of the steps of the last setup.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seconds {

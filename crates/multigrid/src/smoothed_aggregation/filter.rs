@@ -72,6 +72,7 @@ fn keep_tied(
     if ties > at.many_tied * nodes {
         return false;
     }
+    share.of_owners(&mut tied); // a node behind a ghost may tie it
     for i in 0..pattern.rows() {
         for k in pattern.range(i) {
             let j = columns[k] as usize;

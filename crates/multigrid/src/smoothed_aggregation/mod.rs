@@ -50,6 +50,7 @@ use tentative::{Held, tentative};
 pub use connection::Spreading;
 pub use ranks::{GhostNode, RankAggregates};
 pub use recipe::{Modes, SmoothedAggregation, Spread};
+pub use share::Exchange;
 pub use thresholds::Thresholds;
 
 type Step<T> = Coarse<T, Spreading>;

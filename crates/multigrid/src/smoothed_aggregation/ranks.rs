@@ -14,7 +14,7 @@ use coarsen_sparse::{Bsr, NearKernel};
 use super::connection::Aggregates;
 use super::parts::Parts;
 use super::recipe::SmoothedAggregation;
-use super::share::Share;
+use super::share::{Exchange, Share};
 use super::smooth::{RowPattern, smooth};
 use super::tentative::{Basis, Held, tentative};
 use crate::Grid;
@@ -44,8 +44,7 @@ pub struct GhostNode<T> {
 }
 
 impl SmoothedAggregation {
-    /// The aggregates of the `own` nodes of a grid, and their bases. All ranks call it: `sum` replaces numbers by
-    /// their sums over all ranks. The grid needs a near-kernel, a radius and the inverses of the diagonal blocks, so
+    /// The aggregates of the `own` nodes of a grid, and their bases. All ranks call it. The grid needs a near-kernel, a radius and the inverses of the diagonal blocks, so
     /// that all ranks use the same. `filtered` says whether weak couplings were left out on the finer level; it is
     /// true on the finest.
     ///
@@ -56,16 +55,19 @@ impl SmoothedAggregation {
         fine: &Grid<'_, T>,
         own: Range<usize>,
         filtered: bool,
-        sum: &dyn Fn(&mut [f64]),
+        ranks: &dyn Exchange,
     ) -> Result<RankAggregates<T>, SetupError> {
         self.validate()?;
-        let share = Share::of_rank(own, sum);
+        let share = Share::of_rank(own, ranks);
         let found = Aggregates::find(self, fine, filtered, &share)?; // 5, 6
         let Aggregates { special, of, count, spreading } = found;
         let parts = Parts::new(self, fine, !spreading.is_empty())?; // 2, 3
         let small = self.small(&of, count, &share);
         let (modes, vectors) = self.kernel(fine, &special, &parts, small, &share)?; // 4
-        let (modes, held) = (modes.into_owned(), special.held(fine.inherits()).to_vec());
+        let (modes, mut held) = (modes.into_owned(), special.held(fine.inherits()).to_vec());
+        if !fine.inherits() {
+            share.of_owners(&mut held);
+        }
         let rows = Held { modes: &modes, vectors, rows: &held };
         let basis = tentative::<T>(&self.thresholds, rows, fine.a.block().0, &of, count); // 7, 11
         let filtered = share.any(!spreading.is_empty());

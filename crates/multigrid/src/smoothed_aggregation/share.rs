@@ -1,32 +1,56 @@
 //! The nodes of a grid that belong to this rank, and counts of all ranks.
 //!
-//! A rank stores the couplings of its own nodes, and so the nodes of other ranks to which they couple. Decisions
-//! that count nodes or couplings count those of all ranks, so that every rank takes the same branch.
+//! A rank stores the couplings of its own nodes, and so the nodes of other ranks to which they couple (ghosts).
+//! Decisions that count nodes or couplings count those of all ranks, so that every rank takes the same branch. Facts
+//! about a ghost are those that its owner finds, since rows of ghosts lack couplings.
 
 use std::ops::Range;
 
 use coarsen_sparse::Pattern;
 
-/// The own nodes of a rank, and the sum over all ranks.
+/// How the ranks of a step exchange numbers and facts.
+pub trait Exchange {
+    /// Replaces numbers by their sums over all ranks. All ranks call it.
+    fn sum(&self, values: &mut [f64]);
+
+    /// Replaces the flags of ghosts by those of their owners. There are equally many flags for each node. All ranks
+    /// call it.
+    fn of_owners(&self, flags: &mut [bool]);
+}
+
+/// A single rank, which has all nodes.
+struct Alone;
+
+impl Exchange for Alone {
+    fn sum(&self, _: &mut [f64]) {}
+    fn of_owners(&self, _: &mut [bool]) {}
+}
+
+/// The own nodes of a rank, and the other ranks.
 pub(super) struct Share<'a> {
     pub(super) own: Range<usize>,
-    sum: &'a dyn Fn(&mut [f64]),
+    ranks: &'a dyn Exchange,
 }
 
 impl<'a> Share<'a> {
     /// All nodes on a single rank.
     pub(super) fn whole(nodes: usize) -> Share<'static> {
-        Share { own: 0..nodes, sum: &|_| () }
+        Share { own: 0..nodes, ranks: &Alone }
     }
 
-    /// The own nodes of one of several ranks; `sum` replaces numbers by their sums over all ranks.
-    pub(super) fn of_rank(own: Range<usize>, sum: &'a dyn Fn(&mut [f64])) -> Self {
-        Self { own, sum }
+    /// The own nodes of one of several ranks.
+    pub(super) fn of_rank(own: Range<usize>, ranks: &'a dyn Exchange) -> Self {
+        Self { own, ranks }
+    }
+
+    /// Replaces the flags of ghosts by those of their owners.
+    pub(super) fn of_owners(&self, flags: &mut [bool]) {
+        self.ranks.of_owners(flags);
     }
 
     /// Sums over all ranks.
     pub(super) fn sums_of<const N: usize>(&self, mut values: [f64; N]) -> [f64; N] {
-        (self.sum)(&mut values);
+        self.ranks.sum(&mut values);
         values
     }
 

@@ -118,6 +118,8 @@ pub(crate) enum Precond {
     BlockJacobi,
     /// Multigrid by smoothed aggregation
     Sa,
+    /// Multilevel additive Schwarz; domains follow the order of the nodes, best by --partition morton
+    Mas,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]

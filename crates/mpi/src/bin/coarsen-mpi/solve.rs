@@ -10,6 +10,7 @@ use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, SingleRedu
 use coarsen_matrix_market as matrix_market;
 
 use coarsen_distributed_multigrid::DistMultigrid;
+use coarsen_distributed_schwarz::DistSchwarz;
 
 use crate::arguments::{Method, Order, Precond, Product, Solve};
 use crate::failure::{Failure, together};
@@ -87,6 +88,11 @@ fn preconditioner<C: Communicator>(
                 DistMultigrid::default().build(a.rows(), &input.rows, input.near_kernel.as_ref())?;
             let table = hierarchy.to_string();
             (Box::new(hierarchy), Some(table))
+        }
+        Precond::Mas => {
+            let domains = DistSchwarz::default().build(a.rows(), &input.rows)?;
+            let table = domains.to_string();
+            (Box::new(domains), Some(table))
         }
     })
 }

@@ -1,0 +1,43 @@
+//! What do schedules cost on a topology, how do methods scale over ranks, and what do two ranks cost beside two threads?
+//!
+//! ```text
+//! cargo bench -p coarsen-benches --bench ranks -- FIGURE
+//! ```
+//!
+//! | FIGURE | what | file |
+//! |---|---|---|
+//! | `schedules` | the time of each schedule on each topology, the best one, and the model of Fig. 5 of Li et al. 2020 | `schedules` |
+//! | `drawn` | draws schedules and the pipeline to `book/src/methods/schedules.svg` and `book/src/methods/pipeline.svg` | `drawn` |
+//! | `scaling` | strong and weak scaling on 1 to 64 simulated ranks, 1024 by the cost model, drawn to `book/src/methods/ranks_*.svg` | `scaling` |
+//! | `domains` | iterations of multilevel additive Schwarz by chunk and by the size of the gathered level | `domains` |
+//! | `shared` | the time per iteration of two ranks as threads beside two threads without ranks | `shared` |
+
+mod domains;
+mod drawn;
+mod model;
+mod scaling;
+mod schedules;
+mod shared;
+mod solvers;
+mod svg;
+
+/// The result of a benchmark, which ends at the first error.
+type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+fn main() -> Outcome<()> {
+    let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let figures: [(&str, fn(&[String]) -> Outcome<()>); 5] = [
+        ("schedules", schedules::run),
+        ("drawn", drawn::run),
+        ("scaling", scaling::run),
+        ("domains", domains::run),
+        ("shared", shared::run),
+    ];
+    for (name, figure) in figures {
+        if asked.is_empty() || asked[0] == name {
+            figure(asked.get(1..).unwrap_or_default())?;
+            println!();
+        }
+    }
+    Ok(())
+}

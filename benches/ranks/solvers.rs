@@ -1,0 +1,76 @@
+//! Sheets in Morton order, and the preconditioners of a rank.
+
+use std::sync::Arc;
+
+use coarsen_core::Preconditioner;
+use coarsen_distributed::{
+    Communicator, DistBlockJacobi, DistError, DistMatrix, DistVector, GlobalRows, Layout, Partition, Spmv,
+};
+use coarsen_distributed_multigrid::DistMultigrid;
+use coarsen_distributed_schwarz::DistSchwarz;
+use coarsen_problems::cloth;
+use coarsen_sparse::{Bsr, NearKernel, Permutation, morton};
+
+use crate::Outcome;
+
+/// A sheet whose nodes are in Morton order.
+pub(crate) struct Sheet {
+    pub(crate) a: Bsr<f64>,
+    pub(crate) kernel: NearKernel,
+}
+
+pub(crate) fn sheet(side: usize) -> Outcome<Sheet> {
+    let problem = cloth(side, 0.01)?;
+    let order = morton::order(&problem.positions)?;
+    let (k, all) = (problem.near_kernel.vectors(), problem.near_kernel.values());
+    let rows = order.iter().flat_map(|&node| all[node as usize * 3 * k..(node as usize + 1) * 3 * k].iter());
+    let kernel = NearKernel::from_rows(k, rows.copied().collect())?;
+    Ok(Sheet { a: problem.matrix.permute(&Permutation::new(order)?)?, kernel })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Method {
+    Jacobi,
+    Mas,
+    Sa,
+}
+
+impl Method {
+    pub(crate) const ALL: [Self; 3] = [Self::Jacobi, Self::Mas, Self::Sa];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Jacobi => "block Jacobi",
+            Self::Mas => "MAS",
+            Self::Sa => "SA",
+        }
+    }
+}
+
+type Built<C> = Box<dyn Preconditioner<DistVector<C>>>;
+
+/// The matrix and the preconditioner of a rank.
+pub(crate) fn build<C: Communicator>(
+    sheet: &Sheet,
+    comm: C,
+    method: Method,
+    domains: &DistSchwarz,
+) -> Result<(DistMatrix<C>, Built<C>), DistError> {
+    let layout = Layout::even(sheet.a.pattern().rows() as u64, 3, comm.size())?;
+    let on: Arc<Partition<C>> = Partition::new(comm, layout)?;
+    let own = on.layout().range(on.rank());
+    let rows = GlobalRows::of(&sheet.a, own.clone())?;
+    let a = DistMatrix::new(&on, &on, &rows, Spmv::Halo)?;
+    let m: Built<C> = match method {
+        Method::Jacobi => Box::new(DistBlockJacobi::new(&a, 1.0)?),
+        Method::Mas => Box::new(domains.build(&on, &rows)?),
+        Method::Sa => {
+            let width = 3 * sheet.kernel.vectors();
+            let values = &sheet.kernel.values()[own.start as usize * width..own.end as usize * width];
+            let kernel = NearKernel::from_rows(sheet.kernel.vectors(), values.to_vec());
+            let kernel = kernel.map_err(|error| DistError::Setup(error.into()))?;
+            Box::new(DistMultigrid::default().build(&on, &rows, Some(&kernel))?)
+        }
+    };
+    Ok((a, m))
+}

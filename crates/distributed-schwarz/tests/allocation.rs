@@ -1,0 +1,56 @@
+//! From the second solve on, no rank allocates.
+
+#[path = "../../../tests/counting/mod.rs"]
+mod counting;
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use coarsen_core::{Outcome, Stop, Vector};
+use coarsen_distributed::{Communicator, DistMatrix, GlobalRows, Layout, Partition, Spmv, ThreadComm};
+use coarsen_distributed_schwarz::DistSchwarz;
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_problems::cloth;
+
+/// Runs `solve` on every rank, and returns the bytes that all ranks allocate while they run it again.
+fn again<C: Communicator>(comm: &C, bytes: &Mutex<usize>, mut solve: impl FnMut()) -> usize {
+    solve();
+    comm.barrier().unwrap();
+    let mut both = || {
+        comm.barrier().unwrap();
+        solve();
+        comm.barrier().unwrap();
+    };
+    if comm.rank() == 0 {
+        *bytes.lock().unwrap() = counting::bytes(both);
+    } else {
+        both();
+    }
+    comm.barrier().unwrap();
+    *bytes.lock().unwrap()
+}
+
+fn main() {
+    let problem = cloth(24, 0.01).unwrap();
+    let b = problem.right_hand_side(1);
+    for ranks in [1, 2, 3, 4] {
+        let bytes = Mutex::new(0);
+        let all = ThreadComm::run(ranks, Duration::from_secs(60), |comm| {
+            let on = Partition::new(comm.clone(), Layout::even(576, 3, ranks).unwrap()).unwrap();
+            let rows = GlobalRows::of(&problem.matrix, on.layout().range(on.rank())).unwrap();
+            let a = DistMatrix::new(&on, &on, &rows, Spmv::Halo).unwrap();
+            let recipe = DistSchwarz { chunk: 50, gather_below: 30, ..DistSchwarz::default() };
+            let mut m = recipe.build(&on, &rows).unwrap();
+            assert!(m.divided() > 1);
+            let (b, mut cg) = (on.part_of(&b).unwrap(), Cg::new(Stop::relative(1e-8)));
+            let mut x = b.like().unwrap();
+            let counted = again(&comm, &bytes, || {
+                x.fill(0.0);
+                let report = cg.solve(&a, &mut m, &b, &mut x).unwrap();
+                assert_eq!(report.outcome, Outcome::Converged);
+            });
+            assert_eq!(counted, 0, "{ranks} ranks");
+        });
+        all.into_iter().for_each(|rank| rank.unwrap());
+    }
+}

@@ -1,0 +1,120 @@
+//! Entries and rows that change their rank, buffers that are used again, and new values of a matrix.
+
+use coarsen_backend::SetupError;
+use coarsen_core::{Error, LinearOperator, Vector};
+use coarsen_distributed::{Buffers, DistError, GlobalRows, Layout, Partition, Relayout, SelfComm};
+use coarsen_problems::cloth;
+
+use crate::common::{RANKS, bits, cut, distance, layouts, modes, noise, on_ranks};
+
+/// Between any two layouts, with uneven and empty ranks: forward gives the part of the other layout, back the own one.
+#[test]
+fn entries_move_between_layouts() {
+    let all = noise(87, 1);
+    for ranks in RANKS {
+        let layouts = layouts(29, 3, ranks);
+        for (from, to) in layouts.iter().flat_map(|from| layouts.iter().map(move |to| (from, to))) {
+            on_ranks(ranks, |comm| {
+                let [from, to] =
+                    [from, to].map(|layout| Partition::new(comm.clone(), layout.clone()).unwrap());
+                let [own, other] = [&from, &to].map(|on| on.part_of(&all).unwrap().own().to_vec());
+                let relayout = Relayout::new(&from, &to).unwrap();
+                let mut moved = vec![0.0; other.len()];
+                relayout.forward(&own, &mut moved).unwrap();
+                assert_eq!(bits(&moved), bits(&other));
+                let mut back = vec![0.0; own.len()];
+                relayout.back(&moved, &mut back).unwrap();
+                assert_eq!(bits(&back), bits(&own));
+            });
+        }
+    }
+    let on = |rows, block| Partition::new(SelfComm, Layout::even(rows, block, 1).unwrap()).unwrap();
+    for (rows, block) in [(8, 3), (9, 2)] {
+        let refused = Relayout::new(&on(9, 3), &on(rows, block)).map(drop);
+        assert!(matches!(refused, Err(DistError::Length { .. })), "{refused:?}");
+    }
+}
+
+/// The whole vector and the whole matrix on rank 0, and the parts of a vector of rank 0 on every rank.
+#[test]
+fn rank_0_collects_and_distributes() {
+    let (a, all) = (cloth(7, 0.01).unwrap().matrix, noise(147, 1));
+    for ranks in RANKS {
+        for layout in layouts(49, 3, ranks) {
+            on_ranks(ranks, |comm| {
+                let on = Partition::new(comm, layout.clone()).unwrap();
+                let own = on.part_of(&all).unwrap();
+                for _ in 0..2 {
+                    let (mut whole, mut part) = (vec![0.0; 147], vec![0.0; own.own().len()]);
+                    on.collect(own.own(), &mut whole).unwrap();
+                    assert!(on.rank() > 0 || bits(&whole) == bits(&all));
+                    on.distribute(&mut whole, &mut part).unwrap();
+                    assert_eq!(bits(&part), bits(own.own()));
+                }
+                let rows = GlobalRows::of(&a, on.layout().range(on.rank())).unwrap();
+                let whole = rows.collect(&on, 49).unwrap();
+                let values = rows.collect_values(&on).unwrap();
+                assert_eq!((whole.is_some(), values.is_some()), (on.rank() == 0, on.rank() == 0));
+                if let Some(whole) = whole {
+                    assert!(whole.pattern() == a.pattern() && bits(whole.values()) == bits(a.values()));
+                    assert_eq!(values.as_deref(), Some(a.values()));
+                }
+            });
+        }
+    }
+}
+
+/// Products with new values, in every mode; rows with other ghosts are refused on every rank, and the old values stay.
+#[test]
+fn new_values_of_a_matrix() {
+    let a = cloth(9, 0.01).unwrap().matrix;
+    let mut twice = a.clone();
+    twice.values_mut().iter_mut().for_each(|v| *v *= 2.0);
+    let x = noise(243, 1);
+    let expected = &twice * &x;
+    for ranks in RANKS {
+        for mode in modes(ranks) {
+            on_ranks(ranks, |comm| {
+                let on = Partition::new(comm, layouts(81, 3, ranks)[1].clone()).unwrap();
+                let mut here = cut(&a, &on, mode.clone());
+                let own = on.layout().range(on.rank());
+                here.set_values(&GlobalRows::of(&twice, own.clone()).unwrap()).unwrap();
+                let x = on.part_of(&x).unwrap();
+                let mut y = x.like().unwrap();
+                here.apply(&x, &mut y);
+                assert!(distance(&y.gathered().unwrap(), &expected) < 1e-14);
+                if ranks > 1 {
+                    let count = (own.end - own.start) as usize;
+                    let none = GlobalRows::new(own.start, (3, 3), vec![0; count + 1], Vec::new(), Vec::new());
+                    let refused = here.set_values(&none.unwrap()).unwrap_err();
+                    let pattern = |error: &DistError| match error {
+                        DistError::Setup(SetupError::Place(Error::Pattern { .. })) => true,
+                        DistError::Elsewhere { reason, .. } => reason.contains("pattern"),
+                        _ => false,
+                    };
+                    assert!(pattern(&refused), "{refused}");
+                    here.apply(&x, &mut y);
+                    assert!(distance(&y.gathered().unwrap(), &expected) < 1e-14);
+                }
+            });
+        }
+    }
+}
+
+/// The shortest buffer that is long enough is taken; without one, a new one is.
+#[test]
+fn buffers_are_used_again() {
+    let buffers = Buffers::default();
+    let (short, long) = (buffers.take(100), buffers.take(5000));
+    assert!(short.capacity() >= 100 && long.capacity() >= 5000);
+    let places = [short.as_ptr(), long.as_ptr()];
+    buffers.put(long);
+    buffers.put(short);
+    let again = buffers.take(90);
+    assert_eq!(again.as_ptr(), places[0]);
+    let mut taken = buffers.take(200);
+    assert_eq!(taken.as_ptr(), places[1]);
+    taken.push(1);
+    buffers.put(taken);
+    assert!(buffers.take(1).is_empty() && buffers.take(1).capacity() < 5000);
+}

@@ -1,0 +1,196 @@
+//! Levels of a hierarchy that the caller builds, such as one over ranks.
+//!
+//! | symbol | here |
+//! |---|---|
+//! | A_l | [`Level::matrix`] |
+//! | Σ of the diagonal of A_0 in a node | [`Level::sizes`] |
+//! | Σ_d S_dᵀ (S_d A_l S_dᵀ)⁻¹ S_d | [`Schwarz::build_level`] |
+//! | the levels from A_l on | [`Schwarz::build_coarse`] |
+
+use std::sync::Arc;
+
+use coarsen_backend::{Cpu, SetupError};
+use coarsen_core::{Preconditioner, Real};
+use coarsen_sparse::{Pattern, System};
+
+use crate::check::{self, Checked};
+use crate::exact::Exact;
+use crate::links::Links;
+use crate::options::{Coarse, Weights};
+use crate::order::Order;
+use crate::place::Place;
+use crate::plan::{Limits, Plan};
+use crate::schwarz::Schwarz;
+use crate::source::Source;
+use crate::subdomains::Subdomains;
+
+/// A level whose nodes are in a given order.
+#[derive(Clone, Copy, Debug)]
+pub struct Level<'a, T: Real> {
+    /// The matrix of the level, or the part of it in which domains grow.
+    pub matrix: &'a coarsen_sparse::Bsr<T>,
+    /// For each node, whether it is in a domain. Other nodes are solved by their diagonal blocks.
+    pub coupled: &'a [bool],
+    /// For each unknown, the sum of its diagonal entries on the finest level, so that a free body can be told
+    /// from round-off; empty if this is the finest level.
+    pub sizes: &'a [T],
+}
+
+impl Schwarz {
+    /// Builds the domains of one level. They grow in the order of the matrix; `order`, `levels`, `coarse`,
+    /// `weights` and `refresh` are not used.
+    ///
+    /// Domains, their inverses and the numbers of domains depend only on parts of the matrix that are coupled.
+    /// So a matrix of uncoupled parts gives the domains of its parts, one after the other.
+    ///
+    /// # Errors
+    /// The errors of a build, with rows of this matrix.
+    pub fn build_level<T: Real, B: Place>(
+        &self,
+        level: &Level<'_, T>,
+        on: &B,
+    ) -> Result<Subdomains<T, B>, SetupError> {
+        self.levels_from(level, 1, Coarse::Domains, on)
+    }
+
+    /// Builds a coarse level and the coarser ones: one factor, if [`coarse`](Self::coarse) takes this level
+    /// beside `values` values of inverses on finer levels, or else domains.
+    ///
+    /// # Errors
+    /// The errors of a build, with rows of this matrix.
+    pub fn build_coarse<T: Real, V: Real, S: Real>(
+        &self,
+        level: &Level<'_, T>,
+        values: usize,
+        on: &Cpu<V, S>,
+    ) -> Result<LevelSolver<T, V, S>, SetupError> {
+        level.matrix.check_finite()?;
+        if self.coarse.takes(level.matrix.pattern(), level.matrix.block().0, values) {
+            match Exact::build(level.matrix, level.sizes, None) {
+                Ok(exact) => return Ok(LevelSolver(Solver::Exact(Box::new(exact)))),
+                Err(SetupError::Coarsest { .. }) => (), // by domains
+                Err(error) => return Err(error),
+            }
+        }
+        match self.levels_from(level, self.levels, self.coarse, on) {
+            Err(SetupError::Coarsest { .. }) => self.levels_from(level, self.levels, Coarse::Domains, on),
+            built => built,
+        }
+        .map(|domains| LevelSolver(Solver::Domains(Box::new(domains))))
+    }
+
+    fn levels_from<T: Real, B: Place>(
+        &self,
+        level: &Level<'_, T>,
+        levels: usize,
+        top: Coarse,
+        on: &B,
+    ) -> Result<Subdomains<T, B>, SetupError> {
+        let recipe = Self { levels, order: Order::Natural, weights: Weights::Ones, refresh: None, ..*self };
+        recipe.validate(level.matrix.block().0)?;
+        let system = System::from(level.matrix);
+        system.check()?;
+        let nodes = level.matrix.pattern().rows() as u32;
+        let left_out: Vec<u32> = (0..nodes).filter(|&i| !level.coupled[i as usize]).collect();
+        let mut checked = Checked::default();
+        check_level(&recipe, level, &left_out, &mut checked)?;
+        let (links, _) = Links::of(Source::new(level.matrix), recipe.coupling);
+        let order: Vec<u32> = (0..nodes).collect();
+        let limits = Limits { domain: recipe.domain, levels, top };
+        let plan = Plan::new(level.matrix.block().0, links, &order, level.coupled, limits)?;
+        Subdomains::on_plan(&recipe, Arc::new(plan), system, checked, level.sizes, on)
+    }
+}
+
+/// Checks the values of a level. Diagonal entries of a coarse level may be round-off.
+fn check_level<T: Real>(
+    recipe: &Schwarz,
+    level: &Level<'_, T>,
+    left_out: &[u32],
+    checked: &mut Checked<T>,
+) -> Result<(), SetupError> {
+    if level.sizes.is_empty() {
+        return check::check(
+            check::METHOD,
+            Source::new(level.matrix),
+            None,
+            left_out,
+            recipe.storage,
+            checked,
+        );
+    }
+    Ok(level.matrix.check_finite()?)
+}
+
+impl<T: Real, B: Place> Subdomains<T, B> {
+    /// Whether a level has the pattern and the nodes in domains of the level that
+    /// [`Schwarz::build_level`] has built.
+    pub fn serves_level(&self, level: &Level<'_, T>) -> bool {
+        let left_out = self.plan.left_out();
+        left_out.iter().all(|&i| level.coupled.get(i as usize) == Some(&false))
+            && left_out.len() == level.coupled.iter().filter(|coupled| !**coupled).count()
+            && Pattern::same(level.matrix.pattern(), self.pattern())
+    }
+
+    /// Computes the inverses for new values of a level that [`Schwarz::build_level`] has built.
+    ///
+    /// # Errors
+    /// The errors of a build; [`coarsen_core::Error::Pattern`] unless this [serves](Self::serves_level) the level.
+    pub fn update_level(&mut self, level: &Level<'_, T>) -> Result<(), SetupError> {
+        if !self.serves_level(level) {
+            return Err(coarsen_core::Error::Pattern { what: "the level" }.into());
+        }
+        check_level(&self.recipe, level, self.plan.left_out(), &mut self.numbers.checked)?;
+        self.numbers.first.copy_from_slice(level.sizes);
+        self.follow(System::from(level.matrix), None)
+    }
+}
+
+/// The solver of a coarse level and the coarser ones, which [`Schwarz::build_coarse`] builds.
+pub struct LevelSolver<T: Real, V: Real, S: Real>(Solver<T, V, S>);
+
+enum Solver<T: Real, V: Real, S: Real> {
+    Exact(Box<Exact>),
+    Domains(Box<Subdomains<T, Cpu<V, S>>>),
+}
+
+impl<T: Real, V: Real, S: Real> LevelSolver<T, V, S> {
+    /// z = M r. *Cost* a solve with the factor, or an application of the domains.
+    pub fn apply(&mut self, r: &Vec<V>, z: &mut Vec<V>) {
+        match &mut self.0 {
+            Solver::Exact(exact) => exact.solve(r, z),
+            Solver::Domains(domains) => domains.apply(r, z),
+        }
+    }
+
+    /// Computes new values of the level, with the pattern of the build.
+    ///
+    /// # Errors
+    /// The errors of the build, and [`SetupError::Coarsest`] if the matrix can no longer be factored: then
+    /// build again.
+    pub fn update(&mut self, level: &Level<'_, T>) -> Result<(), SetupError> {
+        match &mut self.0 {
+            Solver::Exact(exact) => {
+                level.matrix.check_finite()?;
+                exact.update(level.matrix, level.sizes, None)
+            }
+            Solver::Domains(domains) => domains.update_level(level),
+        }
+    }
+
+    /// The number of levels with domains; 0 for a factor.
+    pub fn levels(&self) -> usize {
+        match &self.0 {
+            Solver::Exact(_) => 0,
+            Solver::Domains(domains) => domains.plan().levels(),
+        }
+    }
+
+    /// The number of values that an application reads.
+    pub fn values(&self) -> usize {
+        match &self.0 {
+            Solver::Exact(exact) => exact.values(),
+            Solver::Domains(domains) => domains.plan().values(),
+        }
+    }
+}
