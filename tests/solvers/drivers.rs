@@ -30,7 +30,7 @@ fn bar(cells: [usize; 3], middle: f64) -> (Body, NodeEmbedding, Vec<f64>) {
 fn step(driver: &mut TimeStepper, cells: [usize; 3], middle: f64) -> (DescentReport<f64>, Vec<f64>) {
     let (mut body, grid, mut x) = bar(cells, middle);
     let weights = node_weights(&body.characteristic(), 3).unwrap();
-    let report = driver.minimize(&mut body, &grid, &mut x, Some(weights), &mut ()).unwrap();
+    let report = driver.minimize(&mut body, &grid, &mut x, Some(&weights), &mut ()).unwrap();
     (*report.converged().unwrap(), x)
 }
 

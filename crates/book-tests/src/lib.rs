@@ -15,6 +15,9 @@ pub mod energy {}
 #[doc = include_str!("../../../book/src/tutorials/simulation.md")]
 pub mod simulation {}
 
+#[doc = include_str!("../../../book/src/tutorials/jelly.md")]
+pub mod jelly {}
+
 #[doc = include_str!("../../../book/src/tutorials/gpu.md")]
 pub mod gpu {}
 

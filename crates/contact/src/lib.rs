@@ -17,6 +17,7 @@
 //! | [`hash`](SpatialHash) | a spatial hash of boxes |
 //! | [`shape`](Shape) | the trait of obstacles: distance, normal, curvature |
 //! | [`plane`](Plane), [`sphere`](Sphere), [`capsule`](Capsule) | three shapes |
+//! | [`sampled`](Sampled) | a closed surface of triangles as a shape |
 //! | [`obstacle`](Obstacle) | contact of nodes with a shape |
 //! | [`cloth`](ClothContact) | contact of cloth with itself and with obstacles of triangles; continuous detection |
 //! | [`friction`](Friction) | friction of nodes with a shape that may turn |
@@ -43,6 +44,7 @@ mod obstacle;
 mod penetration;
 mod plane;
 mod rest_surface;
+mod sampled;
 mod shape;
 mod sphere;
 mod triangle;
@@ -58,5 +60,6 @@ pub use hash::SpatialHash;
 pub use obstacle::Obstacle;
 pub use penetration::Penetration;
 pub use plane::Plane;
+pub use sampled::Sampled;
 pub use shape::Shape;
 pub use sphere::Sphere;

@@ -34,6 +34,13 @@ pub enum Forcing<T> {
         /// stiffest material.
         floor: T,
     },
+    /// η = min(1/2, √max(‖g‖₂, τ)), with the inner stop of [`Preconditioned`](Self::Preconditioned). The units of
+    /// g enter, so stiff parts determine η. Gast et al. 2015, "Optimization integrator for large time steps";
+    /// Wang et al. 2020 (HOT), §5.3.
+    Gradient {
+        /// τ, in the unit of ‖g‖₂.
+        floor: T,
+    },
 }
 
 /// Newton's method: d = −H⁻¹ ∇f, solved by a Krylov method.
@@ -57,6 +64,7 @@ pub struct Newton<V: Vector, K> {
     /// The rule for the tolerance of the inner method.
     pub forcing: Forcing<V::Real>,
     inner_iterations: usize,
+    given: Option<Given<V::Real>>,
     last: Option<Last<V::Real>>,
     /// Whether `last` belongs to this x. A second proposal at the same x keeps η.
     chosen: bool,
@@ -74,6 +82,17 @@ enum Hessian {
     Exact,
     /// The positive definite approximation, after the exact Hessian failed.
     StandIn,
+}
+
+/// The tolerance of the inner method, and the forcing term that replaces it.
+struct Given<T> {
+    own: T,
+    forced: T,
+}
+
+/// η = min(1/2, √max(`size`, τ)).
+fn forced<T: Real>(size: T, floor: T) -> T {
+    size.max(floor).sqrt().min(T::of(0.5))
 }
 
 struct Last<T> {
@@ -108,6 +127,7 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
             inner,
             forcing,
             inner_iterations: 0,
+            given: None,
             last: None,
             chosen: false,
             renew: false,
@@ -140,6 +160,25 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
         eta
     }
 
+    /// Ends the inner solve at η, in the norm of the preconditioner if `preconditioned` is given and the method can.
+    fn stop_at(&mut self, eta: V::Real, preconditioned: Option<V::Real>) {
+        let tested = self.inner.stop_in_preconditioner(preconditioned) && preconditioned.is_some();
+        let relative = &mut self.inner.stop_mut().relative;
+        let given = self.given.as_ref().filter(|given| given.forced == *relative).map(|given| given.own);
+        let (own, forced) = (given.unwrap_or(*relative), if tested { V::Real::of(0.0) } else { eta });
+        *relative = forced;
+        self.given = Some(Given { own, forced });
+    }
+
+    /// Takes back the last forcing term, unless the tolerance was changed since.
+    fn as_given(&mut self) {
+        self.inner.stop_in_preconditioner(None);
+        if let Some(Given { own, forced }) = self.given.take() {
+            let relative = &mut self.inner.stop_mut().relative;
+            *relative = if *relative == forced { own } else { *relative };
+        }
+    }
+
     /// Solves H p = g to the forcing term, and sets d = −p.
     fn solve<F: Linearize<V> + ?Sized>(
         &mut self,
@@ -151,17 +190,19 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
     ) -> Result<Outcome, DescentError> {
         let (a, m) = if renew { f.relinearize(x)? } else { f.linearize(x)? };
         match self.forcing {
-            Forcing::AsGiven => {}
+            Forcing::AsGiven => self.as_given(),
             Forcing::EisenstatWalker => {
                 let eta = self.eisenstat_walker(g.norm());
-                self.inner.stop_in_preconditioner(None);
-                self.inner.stop_mut().relative = eta;
+                self.stop_at(eta, None);
             }
             Forcing::Preconditioned { floor } => {
                 let energy = m.apply_dot(g, d).value.read().max(V::Real::of(0.0));
-                let eta = energy.sqrt().max(floor).sqrt().min(V::Real::of(0.5));
-                let tested = self.inner.stop_in_preconditioner(Some(eta));
-                self.inner.stop_mut().relative = if tested { V::Real::of(0.0) } else { eta };
+                let eta = forced(energy.sqrt(), floor);
+                self.stop_at(eta, Some(eta));
+            }
+            Forcing::Gradient { floor } => {
+                let eta = forced(g.norm(), floor);
+                self.stop_at(eta, Some(eta));
             }
         }
         let [p] = vectors(&mut self.p, x)?;

@@ -102,7 +102,7 @@ impl Solver {
 }
 
 /// Returns a function that builds a preconditioner, and whose calls and updates the clock measures.
-pub fn timed<V: Vector>(
+fn timed<V: Vector>(
     clock: &Clock,
     mut build: impl FnMut(System<'_, f64>) -> Result<Built<V>, SetupError> + 'static,
 ) -> Recipe<V> {

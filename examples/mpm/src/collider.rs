@@ -1,11 +1,17 @@
-//! Colliders: analytic shapes that move as rigid bodies.
+//! Colliders: shapes and closed meshes that move as rigid bodies.
 //!
 //! The velocity of a node in a collider is that of its displacement in the step, (x(t + Δt) − x(t)) / Δt, so
 //! that material stays on a turning collider and does not spiral outwards.
 
+use std::sync::Arc;
+
+use coarsen::contact::{ContactError, Sampled};
+use coarsen::mesh::Mesh;
 use serde::Deserialize;
 
-use crate::shape::{Pose, Shape};
+use crate::fault::{MeshFault, SceneError};
+use crate::shape::{Pose, Shape, Solid};
+use crate::winding::{Closed, MeshFile};
 
 /// How material meets a collider.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
@@ -35,15 +41,20 @@ pub struct Phase {
 }
 
 /// A collider.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Collider {
     /// Its shape at the start.
-    pub shape: Shape,
+    pub shape: Option<Shape>,
+    /// Its closed surface at the start, instead of a shape.
+    pub mesh: Option<MeshFile>,
     /// How material meets it.
     #[serde(default)]
     pub kind: Kind,
-    /// The axis around which it turns, through the centre of the shape.
+    /// The coefficient of Coulomb friction of `slip` and `separating`.
+    #[serde(default)]
+    pub friction: f64,
+    /// The axis around which it turns, through the centre of the shape, or through the origin of a mesh.
     #[serde(default = "upwards")]
     pub axis: [f64; 3],
     /// Its motion, phase by phase; at rest afterwards.
@@ -71,7 +82,9 @@ fn yes() -> bool {
 impl Collider {
     /// A collider at rest.
     pub fn new(shape: Shape, kind: Kind) -> Self {
-        Self { shape, kind, axis: upwards(), motion: Vec::new(), cells: 0.0, gone: None, shown: true }
+        let (motion, mesh, friction) = (Vec::new(), None, 0.0);
+        let shape = Some(shape);
+        Self { shape, mesh, kind, friction, axis: upwards(), motion, cells: 0.0, gone: None, shown: true }
     }
 
     /// The same collider with a motion.
@@ -84,12 +97,6 @@ impl Collider {
         self.gone.is_none_or(|gone| time < gone)
     }
 
-    /// The signed distance from its shape at the start.
-    pub fn distance(&self, x: [f64; 3], dx: f64) -> f64 {
-        let growth = self.shape.radius().map_or(0.0, |radius| (self.cells * dx - radius).max(0.0));
-        self.shape.distance(x) - growth
-    }
-
     /// Its pose at a time.
     pub fn pose(&self, time: f64) -> Pose {
         let (mut shift, mut angle, mut from) = ([0.0; 3], 0.0, 0.0);
@@ -99,6 +106,67 @@ impl Collider {
             angle += span * rate.to_radians();
             from = until;
         }
-        Pose::new(self.axis, angle, self.shape.centre(), shift)
+        let about = self.shape.map_or([0.0; 3], |shape| shape.centre());
+        Pose::new(self.axis, angle, about, shift)
+    }
+}
+
+/// The spacing of the samples of a mesh, in units of Δx.
+const SAMPLES: f64 = 0.5;
+
+/// A collider with its signed distance.
+#[derive(Clone)]
+pub struct Obstacle {
+    /// The collider.
+    pub collider: Collider,
+    /// Its surface, if it is a mesh.
+    pub surface: Option<Mesh>,
+    solid: Solid,
+    /// The thickness that is added on coarse grids.
+    growth: f64,
+}
+
+impl Obstacle {
+    /// Returns collider `index` of a scene for a grid with spacing `dx`; reads its mesh.
+    ///
+    /// # Errors
+    /// [`SceneError::Collider`] for a mesh that cannot be read or is not closed, [`SceneError::Shape`] for numbers
+    /// without a shape, [`SceneError::Outline`] without shape and mesh.
+    pub fn new(collider: &Collider, index: usize, dx: f64) -> Result<Self, SceneError> {
+        let shaped = |source: ContactError| SceneError::Shape { table: "collider", index, source };
+        let meshed = |source: MeshFault| SceneError::Collider { index, source };
+        let (solid, surface): (Solid, _) = match (&collider.shape, &collider.mesh) {
+            (Some(shape), None) => (shape.solid().map_err(shaped)?, None),
+            (None, Some(file)) => {
+                let closed = Closed::read(file).map_err(meshed)?;
+                let inside = |x| closed.winding(x) > 0;
+                let mesh = closed.mesh();
+                let solid =
+                    Sampled::new(&mesh.positions, &mesh.triangles, SAMPLES * dx, inside).map_err(shaped)?;
+                (Arc::new(solid), Some(mesh.clone()))
+            }
+            _ => return Err(SceneError::Outline { index }),
+        };
+        let radius = collider.shape.and_then(|shape| shape.radius());
+        let growth = radius.map_or(0.0, |radius| (collider.cells * dx - radius).max(0.0));
+        Ok(Self { collider: collider.clone(), surface, solid, growth })
+    }
+
+    /// All colliders of a scene.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn all(colliders: &[Collider], dx: f64) -> Result<Vec<Self>, SceneError> {
+        colliders.iter().enumerate().map(|(index, collider)| Self::new(collider, index, dx)).collect()
+    }
+
+    /// The signed distance from its shape at the start.
+    pub fn distance(&self, x: [f64; 3]) -> f64 {
+        self.solid.distance(x) - self.growth
+    }
+
+    /// The outward normal of its shape at the start.
+    pub fn normal(&self, x: [f64; 3]) -> [f64; 3] {
+        self.solid.normal(x)
     }
 }

@@ -3,12 +3,13 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use coarsen::contact::ContactError;
 use coarsen::mesh::ReadError;
 use coarsen::optimize::DescentError;
 use coarsen::sparse::SparseError;
 
 /// The names of the built-in scenes.
-const SCENES: &str = "twist, boxes, donut, chain, boards, faceless, sauce, armacat, stretched, bar";
+const SCENES: &str = "twist, boxes, donut, chain, boards, faceless, sauce, armacat, wheel, stretched, bar";
 
 /// A step that is not possible. The state is that before the frame.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +56,9 @@ pub enum StepError {
     /// A pattern that cannot be made.
     #[error(transparent)]
     Sparse(#[from] SparseError),
+    /// Numbers of an emitter without a shape.
+    #[error(transparent)]
+    Shape(#[from] ContactError),
     /// A solver that cannot be set up.
     #[error(transparent)]
     Descent(#[from] DescentError),
@@ -151,6 +155,30 @@ pub enum SceneError {
         index: usize,
         /// What is wrong with the mesh.
         source: MeshFault,
+    },
+    /// A collider without an outline, or with two.
+    #[error("collider {index} (from 0): give a shape or a mesh, but not both")]
+    Outline {
+        /// Which collider.
+        index: usize,
+    },
+    /// A mesh that cannot be a collider.
+    #[error("collider {index} (from 0): {source}")]
+    Collider {
+        /// Which collider.
+        index: usize,
+        /// What is wrong with the mesh.
+        source: MeshFault,
+    },
+    /// Numbers of a shape, or a surface that cannot be sampled.
+    #[error("{table} {index} (from 0): {source}")]
+    Shape {
+        /// `body`, `collider` or `emitter`.
+        table: &'static str,
+        /// Which one.
+        index: usize,
+        /// What is wrong.
+        source: ContactError,
     },
     /// A scene that needs a folder of meshes.
     #[error("the scene {scene} reads {file} from the folder of --data, which is not given")]

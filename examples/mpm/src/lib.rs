@@ -2,7 +2,7 @@
 //!
 //! A time step minimises an incremental potential over increments of velocity on a grid (`energy`), by any
 //! descent method with any preconditioner (`solver`). Particles carry mass, velocity and deformation; they are
-//! transferred to the grid and back (`grid`). Scenes are data (`scene`): ten are built in, others are read from
+//! transferred to the grid and back (`grid`). Scenes are data (`scene`): eleven are built in, others are read from
 //! TOML files.
 //!
 //! *Reference* Wang, Li, Fang, Zhang, Gao, Tang, Kaufman & Jiang 2020, "Hierarchical Optimization Time
@@ -13,7 +13,7 @@
 //! | [`weights`] | quadratic B-splines |
 //! | [`particles`] | particles and bodies; energy and momentum |
 //! | [`grid`] | the sparse grid; transfers |
-//! | [`shape`], [`collider`], [`constraints`] | shapes; colliders; what they prescribe at nodes |
+//! | [`shape`], `solids`, [`collider`], [`constraints`] | shapes; colliders; what they prescribe at nodes |
 //! | [`energy`] | the incremental potential, its gradient and its Hessian |
 //! | [`plasticity`] | von Mises, granular flow |
 //! | [`solver`] | the solvers of a step by name |
@@ -38,6 +38,7 @@ pub mod rows;
 pub mod scene;
 pub mod seed;
 pub mod shape;
+mod solids;
 pub mod solver;
 pub mod state;
 pub mod step;
@@ -48,14 +49,15 @@ use coarsen::schwarz;
 use examples_common::Failure;
 use examples_common::files::fingerprint;
 use examples_common::frames::{Frames, Plan};
-use examples_common::solver::Clock;
 
+use collider::Obstacle;
 use options::Options;
 use particles::{Body, Particle};
 use pictures::Pictures;
 use rows::{Row, Summary};
 use scene::Setting;
 use seed::Seeds;
+use solver::Minimizer;
 use state::State;
 use step::Stepper;
 
@@ -79,16 +81,17 @@ pub fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Ve
     let dx = options.dx.or_else(|| options.particles.map(|n| seeds.spacing_for(n))).unwrap_or(setting.dx);
     let (start, bodies) = seeds.fill(dx)?;
     let width = usize::from(options.width);
-    let pictures = Pictures::new(&setting, &bodies, &start, width);
+    let obstacles = Obstacle::all(&setting.collider, dx)?;
+    let pictures = Pictures::new(&setting, &obstacles, &bodies, &start, width);
     println!("{} particles, dx = {dx:.4e} m, {} bodies, on {}", start.len(), bodies.len(), on.name());
 
     // 2. The frames from the start or the last checkpoint, the summary and the animation.
     let largest = options.dt.unwrap_or(setting.dt).min(1.0 / setting.rate);
     let identity = format!("{setting:?} {dx:?} {largest:?} {:?} {start:?} {}", options.method, on.name());
     let picture = (width > 0).then(|| pictures.size());
-    let method = &options.method;
-    let (clock, parts) = (Clock::default(), None);
-    let stepper = Stepper { on, setting: &setting, bodies: &bodies, dx, largest, method, parts, clock };
+    let minimizer = Minimizer::new(&options.method, on);
+    let stepper =
+        Stepper { setting: &setting, obstacles: &obstacles, bodies: &bodies, dx, largest, minimizer };
     let mut simulation = Simulation { options, pictures, start, bodies: &bodies, stepper };
     Plan {
         folder: &options.out,
@@ -119,7 +122,7 @@ impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
         if let Some(particle) = state.particles.iter().position(|p| p.body as usize >= bodies) {
             return Err(fault::StepError::Body { particle, bodies }.into());
         }
-        self.stepper.parts = None;
+        self.stepper.minimizer.forget();
         Ok(())
     }
 

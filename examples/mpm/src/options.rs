@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser};
+use coarsen::follow::Driver;
 use examples_common::arguments::{Place, at_least_one, positive};
 
 use crate::points::Format;
@@ -12,7 +13,8 @@ use crate::solver::Solver;
 /// The implicit material point method.
 #[derive(Clone, Debug, Parser)]
 pub struct Options {
-    /// Scene: twist, boxes, donut, chain, boards, faceless, sauce, armacat, stretched, bar or a TOML file.
+    /// Scene: twist, boxes, donut, chain, boards, faceless, sauce, armacat, wheel, stretched, bar or a TOML
+    /// file.
     #[arg(long, default_value = "twist")]
     pub scene: SceneChoice,
     /// About this number of particles; the spacing of the grid follows. By default that of the scene.
@@ -59,8 +61,9 @@ pub struct Options {
 /// The options of the time step.
 #[derive(Clone, Debug, Args)]
 pub struct Method {
-    /// Solver of a step.
-    #[arg(long, value_enum, default_value_t = Solver::Hot)]
+    /// Solver of a step: hot, hot-quadratic, lbfgs-h, lbfgs-gmg, pn-pcg, pn-mf, pn-sgs-pcg, pn-mgpcg, pn-gmg-pcg, gast,
+    /// lbfgs-sa, lbfgs-mas, newton-sa, newton-mas or auto.
+    #[arg(long, default_value_t = Solver::Driver(Driver::Hot))]
     pub solver: Solver,
     /// Tolerance: a step ends when the mean gradient of the nodes is this share of the characteristic impulse.
     #[arg(long, default_value_t = 1e-7, value_parser = positive)]

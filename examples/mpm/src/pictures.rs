@@ -6,7 +6,7 @@ use examples_common::files::name;
 use examples_common::picture::{Balls, PictureError, Solid};
 use examples_common::stage::{self, Patch, Stage};
 
-use crate::collider::Collider;
+use crate::collider::Obstacle;
 use crate::particles::{Body, Particle};
 use crate::scene::Setting;
 use crate::shape::Shape;
@@ -21,23 +21,26 @@ const COLOURS: [[u8; 3]; 6] =
 /// How frames are drawn.
 pub struct Pictures {
     stage: Stage,
-    colliders: Vec<Collider>,
+    colliders: Vec<Obstacle>,
     colours: Vec<[u8; 3]>,
     radii: Vec<f64>,
 }
 
 impl Pictures {
     /// The pictures of a scene.
-    pub fn new(setting: &Setting, bodies: &[Body], particles: &[Particle], width: usize) -> Self {
-        let solids: Vec<stage::Solid> = setting
-            .collider
-            .iter()
-            .filter(|collider| collider.shown)
-            .filter_map(|collider| match collider.shape {
-                Shape::Plane { point, normal } => Some(stage::Solid::Plane { point, normal }),
-                _ => None,
-            })
-            .collect();
+    pub fn new(
+        setting: &Setting,
+        obstacles: &[Obstacle],
+        bodies: &[Body],
+        particles: &[Particle],
+        width: usize,
+    ) -> Self {
+        let shown = || obstacles.iter().filter(|obstacle| obstacle.collider.shown);
+        let plane = |obstacle: &Obstacle| match obstacle.collider.shape {
+            Some(Shape::Plane { point, normal }) => Some(stage::Solid::Plane { point, normal }),
+            _ => None,
+        };
+        let solids: Vec<stage::Solid> = shown().filter_map(plane).collect();
         let positions: Vec<[f64; 3]> = particles.iter().map(|p| p.x).collect();
         let colour = |body: &Body| {
             let level = (body.lame.at_rest().log10() - 4.5) / 7.0 * COLOURS.len() as f64;
@@ -45,7 +48,7 @@ impl Pictures {
         };
         Self {
             stage: Stage::new(&setting.view, &solids, Vec::new(), &positions, width),
-            colliders: setting.collider.iter().filter(|collider| collider.shown).cloned().collect(),
+            colliders: shown().cloned().collect(),
             colours: bodies.iter().map(colour).collect(),
             radii: bodies.iter().map(|body| RADIUS * body.volume.cbrt()).collect(),
         }
@@ -74,8 +77,8 @@ impl Pictures {
         let patches: Vec<Patch> = self
             .colliders
             .iter()
-            .filter(|collider| collider.exists(time))
-            .filter_map(|collider| patch(collider, time))
+            .filter(|obstacle| obstacle.collider.exists(time))
+            .filter_map(|obstacle| patch(obstacle, time))
             .collect();
         let solids: Vec<Solid<'_>> = patches.iter().map(|patch| patch.solid(stage::OBSTACLE)).collect();
         let balls = Balls { centres: &centres, radii: &radii, colours: &colours };
@@ -86,14 +89,18 @@ impl Pictures {
 }
 
 /// The triangles of a collider at a time; `None` for a plane, which the stage draws.
-fn patch(collider: &Collider, time: f64) -> Option<Patch> {
-    let mut patch = match collider.shape {
-        Shape::Plane { .. } => return None,
-        Shape::Sphere { centre, radius } => Patch::capsule(centre, centre, radius),
-        Shape::Capsule { from, to, radius } => Patch::capsule(from, to, radius),
-        Shape::Box { low, high } => Patch::cuboid(low, high),
-        Shape::Torus { centre, axis, radii } => Patch::torus(centre, axis, radii),
-        Shape::Cylinder { from, to, radius } => Patch::cylinder(from, to, radius),
+fn patch(Obstacle { collider, surface, .. }: &Obstacle, time: f64) -> Option<Patch> {
+    let mut patch = match (&collider.shape, surface) {
+        (None, None) => return None,
+        (None, Some(mesh)) => Patch { positions: mesh.positions.clone(), triangles: mesh.triangles.clone() },
+        (Some(shape), _) => match *shape {
+            Shape::Plane { .. } => return None,
+            Shape::Sphere { centre, radius } => Patch::capsule(centre, centre, radius),
+            Shape::Capsule { from, to, radius } => Patch::capsule(from, to, radius),
+            Shape::Box { low, high } => Patch::cuboid(low, high),
+            Shape::Torus { centre, axis, radii } => Patch::torus(centre, axis, radii),
+            Shape::Cylinder { from, to, radius } => Patch::cylinder(from, to, radius),
+        },
     };
     let pose = collider.pose(time);
     patch.positions.iter_mut().for_each(|x| *x = pose.apply(*x));

@@ -4,13 +4,14 @@
 //! quarter of their distance h = Δx / n^(1/3). A particle has the volume h³. The lattice is fixed in space, so
 //! the particles of a body do not depend on other bodies.
 
+use coarsen::contact::ContactError;
 use coarsen::elastic::Lame;
 use coarsen_core::SplitMix64;
 
 use crate::fault::{MeshFault, SceneError};
 use crate::particles::{Body, IDENTITY, Particle};
 use crate::scene::{Emitter, Setting, Stuff};
-use crate::shape::{Pose, Shape};
+use crate::shape::{Pose, Shape, Solid};
 use crate::winding::Closed;
 
 /// How far a point is moved, in units of the distance of points.
@@ -21,7 +22,7 @@ const PER_CELL: u32 = 8;
 
 /// The region of a body.
 enum Region {
-    Shape(Shape),
+    Shape(Shape, Solid),
     Closed(Box<Closed>),
 }
 
@@ -65,19 +66,18 @@ impl<'a> Seeds<'a> {
     /// Reads the meshes of a scene.
     ///
     /// # Errors
-    /// [`SceneError::Mesh`]
+    /// [`SceneError::Mesh`] and [`SceneError::Shape`].
     pub fn new(setting: &'a Setting) -> Result<Self, SceneError> {
         let mut regions = Vec::with_capacity(setting.body.len());
         for (index, body) in setting.body.iter().enumerate() {
             let fail = |source: MeshFault| SceneError::Mesh { index, source };
+            let shaped = |source: ContactError| SceneError::Shape { table: "body", index, source };
             let region = match (&body.shape, &body.mesh) {
-                (Some(shape), _) => Region::Shape(*shape),
-                (None, Some(mesh)) => {
-                    Region::Closed(Box::new(Closed::read(&mesh.file, mesh.size).map_err(fail)?))
-                }
+                (Some(shape), _) => Region::Shape(*shape, shape.solid().map_err(shaped)?),
+                (None, Some(mesh)) => Region::Closed(Box::new(Closed::read(mesh).map_err(fail)?)),
                 (None, None) => return Err(SceneError::Missing { index, key: "shape" }),
             };
-            let about = if let Region::Shape(shape) = &region { shape.centre() } else { [0.0; 3] };
+            let about = if let Region::Shape(shape, _) = &region { shape.centre() } else { [0.0; 3] };
             let (axis, angle) = body.turn.unwrap_or(([0.0, 1.0, 0.0], 0.0));
             regions.push((region, Pose::new(axis, angle.to_radians(), about, body.shift)));
         }
@@ -89,7 +89,7 @@ impl<'a> Seeds<'a> {
         let (region, pose) = &self.regions[index];
         let own = pose.invert(x);
         match region {
-            Region::Shape(shape) => shape.distance(own) < 0.0,
+            Region::Shape(_, solid) => solid.distance(own) < 0.0,
             Region::Closed(surface) => surface.winding(own) > 0,
         }
     }
@@ -98,7 +98,7 @@ impl<'a> Seeds<'a> {
     fn bounds(&self, index: usize) -> [[f64; 3]; 2] {
         let (region, pose) = &self.regions[index];
         let [low, high] = match region {
-            Region::Shape(shape) => shape.bounds().unwrap_or_default(),
+            Region::Shape(shape, _) => shape.bounds().unwrap_or_default(),
             Region::Closed(surface) => surface.bounds(),
         };
         let corner = |c: usize| pose.apply(std::array::from_fn(|k| [low[k], high[k]][c >> k & 1]));
@@ -181,9 +181,18 @@ fn shadow(shape: &Shape, velocity: [f64; 3]) -> f64 {
 /// −∞, and the region is filled.
 ///
 /// The lattice moves with the material through the region, and the region with all of it swings.
-pub fn emit(emitter: &Emitter, body: usize, dx: f64, [from, to]: [f64; 2], particles: &mut Vec<Particle>) {
-    let to = to.min(emitter.until);
-    let Some([low, high]) = emitter.shape.bounds().filter(|_| to > from) else { return };
+///
+/// # Errors
+/// [`ContactError::Value`] for numbers without a shape.
+pub fn emit(
+    emitter: &Emitter,
+    body: usize,
+    dx: f64,
+    [from, to]: [f64; 2],
+    particles: &mut Vec<Particle>,
+) -> Result<(), ContactError> {
+    let (to, solid) = (to.min(emitter.until), emitter.shape.solid()?);
+    let Some([low, high]) = emitter.shape.bounds().filter(|_| to > from) else { return Ok(()) };
     let h = spacing(&emitter.of, dx);
     let ahead = |x: [f64; 3], t: f64| std::array::from_fn(|k| x[k] + t * emitter.velocity[k]);
     let rates = emitter.swing_rate.map(f64::to_radians);
@@ -193,10 +202,11 @@ pub fn emit(emitter: &Emitter, body: usize, dx: f64, [from, to]: [f64; 2], parti
     );
     each_point(body, [ahead(low, -to), ahead(high, -to)], h, &mut |x| {
         let now = ahead(x, to);
-        let inside = |x| emitter.shape.distance(x) < 0.0;
+        let inside = |x| solid.distance(x) < 0.0;
         if inside(now) && !(from.is_finite() && inside(ahead(x, from))) {
             let x = std::array::from_fn(|k| now[k] + emitter.swing[k] * (rates[k] * to).sin());
             particles.push(Particle { x, v, c, f: IDENTITY, body: body as u32 });
         }
     });
+    Ok(())
 }

@@ -1,12 +1,19 @@
-//! Shapes by signed distance: what bodies are seeded from, and what colliders are.
+//! Shapes as data: what bodies are seeded from, and what colliders are.
 //!
-//! Lengths are in m. A shape may be turned by [`Pose`], which first turns about the origin and then moves.
+//! Lengths are in m. [`Shape::solid`] gives the signed distance. A shape may be turned by [`Pose`], which first turns
+//! about the origin and then moves.
 
+use std::sync::Arc;
+
+use coarsen::contact::{self, Capsule, ContactError, Plane, Sphere};
+use coarsen::mesh::vector::{dot, sub};
 use serde::Deserialize;
 
-use coarsen::mesh::vector::{dot, sub};
-
 use crate::particles::{IDENTITY, Matrix, apply};
+use crate::solids::{Cuboid, Cylinder, Ring};
+
+/// A solid by its signed distance.
+pub type Solid = Arc<dyn contact::Shape>;
 
 /// A shape about its own origin or in the scene.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
@@ -67,43 +74,19 @@ fn length(x: [f64; 3]) -> f64 {
 }
 
 impl Shape {
-    /// The signed distance, negative inside; a lower bound of its size inside boxes and cylinders.
-    pub fn distance(&self, x: [f64; 3]) -> f64 {
-        match *self {
-            Self::Plane { point, normal } => dot(sub(x, point), normal) / length(normal),
-            Self::Sphere { centre, radius } => length(sub(x, centre)) - radius,
-            Self::Box { low, high } => {
-                let out = [0, 1, 2].map(|k| (low[k] - x[k]).max(x[k] - high[k]));
-                let inside = out.iter().fold(f64::NEG_INFINITY, |m, d| m.max(*d)).min(0.0);
-                length(out.map(|d| d.max(0.0))) + inside
-            }
-            Self::Torus { centre, axis, radii: [ring, tube] } => {
-                let (along, across) = split(sub(x, centre), axis);
-                (across - ring).hypot(along) - tube
-            }
-            Self::Capsule { from, to, radius } => {
-                let (d, axis) = (sub(x, from), sub(to, from));
-                let t = (dot(d, axis) / dot(axis, axis)).clamp(0.0, 1.0);
-                length(std::array::from_fn(|k| d[k] - t * axis[k])) - radius
-            }
-            Self::Cylinder { from, to, radius } => {
-                let axis = sub(to, from);
-                let middle = std::array::from_fn(|k| 0.5 * (from[k] + to[k]));
-                let (along, across) = split(sub(x, middle), axis);
-                let out = [along.abs() - 0.5 * length(axis), across - radius];
-                out[0].max(0.0).hypot(out[1].max(0.0)) + out[0].max(out[1]).min(0.0)
-            }
-        }
-    }
-
-    /// The outward normal at x: differences of the distance.
-    pub fn normal(&self, x: [f64; 3], step: f64) -> [f64; 3] {
-        let slope: [f64; 3] = std::array::from_fn(|k| {
-            let at = |h: f64| self.distance(std::array::from_fn(|j| x[j] + if j == k { h } else { 0.0 }));
-            at(step) - at(-step)
-        });
-        let size = length(slope);
-        if size > 0.0 { slope.map(|s| s / size) } else { [0.0, 1.0, 0.0] }
+    /// The shape by its signed distance; boxes and cylinders have a lower bound of it inside.
+    ///
+    /// # Errors
+    /// [`ContactError::Value`] for numbers without a shape: see [`fault`](Self::fault).
+    pub fn solid(&self) -> Result<Solid, ContactError> {
+        Ok(match *self {
+            Self::Plane { point, normal } => Arc::new(Plane::through(point, normal)?),
+            Self::Sphere { centre, radius } => Arc::new(Sphere::new(centre, radius)?),
+            Self::Box { low, high } => Arc::new(Cuboid { low, high }),
+            Self::Torus { centre, axis, radii } => Arc::new(Ring { centre, axis, radii }),
+            Self::Capsule { from, to, radius } => Arc::new(Capsule::new(from, to, radius)?),
+            Self::Cylinder { from, to, radius } => Arc::new(Cylinder { from, to, radius }),
+        })
     }
 
     /// The corners of a box that contains the shape; `None` for a plane.
@@ -175,12 +158,6 @@ impl Shape {
             }
         }
     }
-}
-
-/// The part of d along an axis, and the length of the part across.
-fn split(d: [f64; 3], axis: [f64; 3]) -> (f64, f64) {
-    let along = dot(d, axis) / length(axis);
-    (along, (dot(d, d) - along * along).max(0.0).sqrt())
 }
 
 /// A rigid motion x → R (x − c) + c + t.

@@ -1,73 +1,57 @@
-//! The solvers of a step, by name.
+//! The solvers of a step, by name: the drivers of the library, and `auto`.
 //!
 //! All start from Δv = 0 and stop in the characteristic norm of Wang et al. 2020 (HOT), §5.2:
 //!
 //! > ‖ĝ‖ ≤ ε √n,    ĝ_i = g_i / (24 Δx² ξ_i Δt)    (9)
 
-use std::sync::Arc;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
 
-use clap::ValueEnum;
-use coarsen::follow::{Follower, Placed, following};
-use coarsen::multigrid::{Kernel, NodeEmbedding, Nodes};
-use coarsen::optimize::{DescentOutcome, Direction, Forcing, Norm};
+use coarsen::follow::{Driver, Needs, TimeStepper, UnknownDriver};
+use coarsen::multigrid::{NodeEmbedding, Nodes};
+use coarsen::optimize::{DescentOutcome, DescentReport};
 use coarsen::prelude::*;
 use coarsen::schwarz::Place;
-use coarsen::sparse::SystemAt;
+use coarsen::sparse::{System, SystemAt};
 use examples_common::Failure;
-use examples_common::solver::{Clock, Recipe, Solver as Known, choose, timed};
+use examples_common::solver::{Solver as Known, choose};
 
-use crate::energy::Increment;
+use crate::collider::Obstacle;
+use crate::energy::{Increment, Products};
 use crate::options::Method;
 
-/// The number of pairs of L-BFGS: Wang et al. 2020 (HOT), §7.1.
-const WINDOW: usize = 8;
-
-/// The solvers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+/// A solver by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Solver {
-    /// L-BFGS, one cycle of node embedding as H₀, built once in a step (Algorithm 3).
-    Hot,
-    /// The same with the quadratic kernel (§7.5).
-    HotQuadratic,
-    /// Projected Newton, CG with the inverses of the diagonal blocks (Algorithm 1).
-    PnPcg,
-    /// Projected Newton, CG with symmetric Gauss-Seidel (Table 3).
-    PnSgsPcg,
-    /// Projected Newton, CG with node embedding, rebuilt in each iteration (§5).
-    PnMgpcg,
-    /// L-BFGS, CG on the system itself as H₀, as on the coarsest level of node embedding (§7.1).
-    LbfgsH,
-    /// Projected Newton, CG with smoothed aggregation.
-    NewtonSa,
-    /// Projected Newton, CG with multilevel additive Schwarz.
-    NewtonMas,
-    /// L-BFGS, one cycle of smoothed aggregation as H₀.
-    LbfgsSa,
-    /// L-BFGS, multilevel additive Schwarz as H₀.
-    LbfgsMas,
-    /// The preconditioner with the least work on the first system, in L-BFGS if it is a hierarchy or a factor.
+    /// A driver of the library.
+    Driver(Driver),
+    /// The preconditioner with the least work on the first system that has unknowns, in L-BFGS if it is a hierarchy.
     Auto,
 }
 
-/// A preconditioner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Inverse {
-    /// One that all examples have.
-    Known(Known),
-    /// Node embedding with this number of levels.
-    Embedding(usize, Kernel),
-}
-
-/// The parts of a solver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parts {
-    /// L-BFGS and not Newton's method.
-    quasi: bool,
-    inverse: Inverse,
-}
-
-/// The number of levels of node embedding: Wang et al. 2020 (HOT), §7.1.
+/// The number of levels of the hierarchies: Wang et al. 2020 (HOT), §7.1.
 const LEVELS: usize = 3;
+
+/// The tolerance of `gast`, kg m/s: Wang et al. 2020 (HOT), §7.1.
+const GAST: f64 = 1e-3;
+
+impl FromStr for Solver {
+    type Err = UnknownDriver;
+
+    fn from_str(name: &str) -> Result<Self, UnknownDriver> {
+        if name == "auto" { Ok(Self::Auto) } else { name.parse().map(Self::Driver) }
+    }
+}
+
+impl fmt::Display for Solver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Driver(driver) => driver.fmt(f),
+            Self::Auto => f.pad("auto"),
+        }
+    }
+}
 
 /// How a solve ended.
 #[derive(Clone, Debug)]
@@ -84,108 +68,118 @@ pub struct Solved {
     pub cycles: usize,
     /// ‖ĝ‖ / √n at the end.
     pub norm: f64,
+    /// The time of setups.
+    pub setup: Duration,
 }
 
 impl Solver {
-    /// Its parts; `Auto` looks at the system of a step.
+    /// The driver; `Auto` looks at the system of a step.
     ///
     /// # Errors
     /// Those of the choice.
-    pub fn parts(self, f: &mut Increment<'_>) -> Result<Parts, Failure> {
-        let newton = |inverse| Parts { quasi: false, inverse };
-        let lbfgs = |inverse| Parts { quasi: true, inverse };
-        Ok(match self {
-            Self::Hot => lbfgs(Inverse::Embedding(LEVELS, Kernel::Linear)),
-            Self::HotQuadratic => lbfgs(Inverse::Embedding(LEVELS, Kernel::Quadratic)),
-            Self::PnPcg => newton(Inverse::Known(Known::BlockJacobi)),
-            Self::PnSgsPcg => newton(Inverse::Known(Known::Gs)),
-            Self::PnMgpcg => newton(Inverse::Embedding(LEVELS, Kernel::Linear)),
-            Self::LbfgsH => lbfgs(Inverse::Embedding(1, Kernel::Linear)),
-            Self::NewtonSa => newton(Inverse::Known(Known::Sa)),
-            Self::NewtonMas => newton(Inverse::Known(Known::Mas)),
-            Self::LbfgsSa => lbfgs(Inverse::Known(Known::Sa)),
-            Self::LbfgsMas => lbfgs(Inverse::Known(Known::Mas)),
-            Self::Auto => {
-                let known = choose(f.system_at(&vec![0.0; f.size()])?.system())?;
-                let strong = matches!(known, Known::Sa | Known::Direct | Known::Skinning);
-                Parts { quasi: strong, inverse: Inverse::Known(known) }
-            }
-        })
-    }
-}
-
-impl Inverse {
-    /// The function that builds the preconditioner of the systems of a step.
-    fn recipe<B: Place<Real = f64>>(self, f: &Increment<'_>, clock: &Clock, on: &B) -> Recipe<B::Vector> {
+    fn driver(self, f: &mut Increment<'_>) -> Result<Driver, Failure> {
         match self {
-            Self::Known(known) => known.recipe(&[], Arc::from([]), on, clock),
-            Self::Embedding(levels, kernel) => {
-                let nodes = Nodes::OfSystem { spacing: f.spacing(), origin: [0.0; 3] };
-                let restraints = f.restraints().into();
-                let coarsening = NodeEmbedding { kernel, restraints, ..NodeEmbedding::new(nodes) };
-                let recipe = Multigrid { levels, ..Multigrid::node_embedding_of(coarsening) };
-                let on = on.clone();
-                timed(clock, move |system| Ok(Box::new(recipe.build_from(system, &on)?)))
-            }
+            Self::Driver(driver) => Ok(driver),
+            Self::Auto => Ok(match choose(f.system_at(&vec![0.0; f.size()])?.system())? {
+                Known::Sa | Known::Direct | Known::Skinning => Driver::LbfgsSa,
+                Known::Gs => Driver::PnSgsPcg,
+                _ => Driver::PnPcg,
+            }),
         }
     }
 }
 
-impl Parts {
-    /// Minimises the objective of a step from Δv = 0.
+/// A solver with its vectors, kept between the steps.
+pub struct Minimizer<B: Place<Real = f64>> {
+    on: B,
+    method: Method,
+    /// The driver once a step had unknowns.
+    driver: Option<Chosen<B>>,
+}
+
+/// A driver at its place.
+enum Chosen<B: Place<Real = f64>> {
+    There(TimeStepper<B>),
+    /// Products with the Hessian run on the host.
+    Host(TimeStepper),
+}
+
+impl<B: Place<Real = f64>> Minimizer<B> {
+    /// Returns the solver of a method at a place.
+    pub fn new(method: &Method, on: B) -> Self {
+        Self { on, method: method.clone(), driver: None }
+    }
+
+    /// Drops the choice of `auto` and all vectors.
+    pub fn forget(&mut self) {
+        self.driver = None;
+    }
+
+    /// Minimises the objective of a step at `time` from Δv = 0, and returns it.
     ///
     /// # Errors
-    /// Those of preconditioners and of the place.
-    pub fn solve<B: Place<Real = f64>>(
-        self,
-        mut f: Increment<'_>,
-        method: &Method,
-        clock: &Clock,
-        on: &B,
-    ) -> Result<(Solved, f64), Failure> {
+    /// Those of preconditioners, of the choice of `auto` and of the place.
+    pub fn solve<'a>(
+        &mut self,
+        mut f: Increment<'a>,
+        obstacles: &[Obstacle],
+        time: f64,
+    ) -> Result<(Solved, Increment<'a>), Failure> {
         let mut z = vec![0.0; f.size()];
         if z.is_empty() {
-            let (outcome, iterations) = (DescentOutcome::Stopped, [0; 2]);
-            let work = f.work(&z);
-            return Ok((Solved { z, outcome, iterations, rebuilds: 0, cycles: 0, norm: 0.0 }, work));
+            let (outcome, iterations, setup) = (DescentOutcome::Stopped, [0; 2], Duration::ZERO);
+            return Ok((Solved { z, outcome, iterations, rebuilds: 0, cycles: 0, norm: 0.0, setup }, f));
         }
+        let chosen = match self.driver.take() {
+            Some(chosen) => chosen,
+            None => self.choose(&mut f)?,
+        };
         let (weights, most) = f.weights()?;
-        let stop = Stop { max_iterations: method.iterations, ..Stop::absolute(method.tolerance) };
-        let mut descent = Descent::new(Backtracking::default(), stop);
-        descent.norm = Norm::weighted(on.vector(&weights)?)?;
-        let recipe = self.inverse.recipe(&f, clock, on);
-        let inverse = Follower::build(&mut f, &z, recipe)?;
-        let mut x = on.vector(&z)?;
-        let (report, mut f) = if self.quasi {
-            descent.refresh = Refresh::AtStart;
-            let mut f = Placed::new(f, &z, Follower::constant(Box::new(Identity)), on)?;
-            let mut rule = following(Lbfgs::new(WINDOW, inverse));
-            (descent.minimize(&mut f, &mut rule, &mut x, &mut ())?, f.objective)
-        } else {
-            // τ is the tolerance of the stiffest material in the Euclidean norm (§5.3).
-            let floor = method.tolerance * (z.len() as f64 / 3.0).sqrt() * most;
-            descent.refresh = Refresh::Every(1);
-            let inner = Stop { max_iterations: method.inner, ..Stop::relative(0.5) };
-            let mut f = Placed::new(f, &z, inverse, on)?;
-            let forcing = Forcing::Preconditioned { floor };
-            // A cycle with an inner solve is no linear operator, which plain CG needs.
-            let mut rule: Box<dyn Direction<B::Vector, _>> = match self.inverse {
-                Inverse::Embedding(..) => Box::new(Newton::with(FlexibleCg::new(inner), forcing)),
-                Inverse::Known(_) => Box::new(Newton::with(Cg::new(inner), forcing)),
-            };
-            (descent.minimize(&mut f, &mut *rule, &mut x, &mut ())?, f.objective)
-        };
-        on.read(&x, &mut z)?;
-        let work = f.work(&z);
-        let (outer, inner) = (report.iterations, report.inner);
-        let solved = Solved {
-            z,
-            outcome: report.outcome,
-            iterations: [outer, inner],
-            rebuilds: report.refreshes + 1,
-            cycles: if self.quasi { outer } else { inner + outer },
-            norm: report.gradient,
-        };
-        Ok((solved, work))
+        // τ is the tolerance of the stiffest material in the Euclidean norm (§5.3).
+        let floor = self.method.tolerance * (z.len() as f64 / 3.0).sqrt() * most;
+        let (report, setup, newton);
+        match self.driver.insert(chosen) {
+            Chosen::Host(stepper) => {
+                stepper.floor = floor;
+                let mut products = Products::new(f)?;
+                report = stepper.minimize_free(&mut products, &mut z, Some(&weights), &mut ())?;
+                (setup, newton) = (products.setup(), true);
+                f = products.into_increment();
+            }
+            Chosen::There(stepper) => {
+                stepper.floor = floor;
+                report = if stepper.driver().needs() == Needs::Quadrature {
+                    let (recipe, on) = (f.requadrature(LEVELS, obstacles, time)?, self.on.clone());
+                    let recipe =
+                        move |system: System<'_, f64>| Ok(Box::new(recipe.build_from(system, &on)?) as _);
+                    stepper.minimize_with(&mut f, recipe, &mut z, Some(&weights), &mut ())?
+                } else {
+                    let nodes = Nodes::OfSystem { spacing: f.spacing(), origin: [0.0; 3] };
+                    let restraints = f.restraints().into();
+                    let embedding = NodeEmbedding { restraints, ..NodeEmbedding::new(nodes) };
+                    stepper.minimize(&mut f, &embedding, &mut z, Some(&weights), &mut ())?
+                };
+                (setup, newton) = (stepper.setup(), stepper.driver().is_newton());
+            }
+        }
+        let DescentReport { outcome, iterations: outer, inner, refreshes, gradient: norm, .. } = report;
+        let cycles = if newton { inner + outer } else { outer };
+        let iterations = [outer, inner];
+        Ok((Solved { z, outcome, iterations, rebuilds: refreshes + 1, cycles, norm, setup }, f))
+    }
+
+    fn choose(&self, f: &mut Increment<'_>) -> Result<Chosen<B>, Failure> {
+        let Method { solver, tolerance, iterations, inner, .. } = self.method;
+        let driver = solver.driver(f)?;
+        if driver.needs() == Needs::Products {
+            let mut stepper = TimeStepper::new(driver);
+            stepper.tolerance = if driver == Driver::Gast { GAST } else { tolerance };
+            (stepper.max_iterations, stepper.inner_iterations) = (iterations, inner);
+            return Ok(Chosen::Host(stepper));
+        }
+        let mut stepper = TimeStepper::at(driver, self.on.clone());
+        stepper.tolerance = tolerance;
+        (stepper.max_iterations, stepper.inner_iterations) = (iterations, inner);
+        Ok(Chosen::There(stepper))
     }
 }

@@ -17,13 +17,15 @@ pub struct State {
     pub work: f64,
     /// The particles.
     pub particles: Vec<Particle>,
+    /// The nodes with friction in the last step, and μ times the normal force on them, N.
+    pub pressures: Vec<([i32; 3], f64)>,
 }
 
 /// The numbers of a particle without its body.
 const NUMBERS: usize = 24;
 
 impl Saved for State {
-    const MAGIC: &'static [u8; 24] = b"coarsen mpm particles 01";
+    const MAGIC: &'static [u8; 24] = b"coarsen mpm particles 02";
 
     fn frame(&self) -> usize {
         self.frame
@@ -36,6 +38,11 @@ impl Saved for State {
         for Particle { x, v, c, f, body } in &self.particles {
             to.number(u64::from(*body));
             to.floats(x.iter().chain(v).chain(c.as_flattened()).chain(f.as_flattened()));
+        }
+        to.number(self.pressures.len() as u64);
+        for (place, force) in &self.pressures {
+            place.iter().for_each(|&k| to.number(i64::from(k) as u64));
+            to.floats([force]);
         }
     }
 
@@ -58,6 +65,19 @@ impl Saved for State {
             let matrix = |k: usize| [triple(k), triple(k + 3), triple(k + 6)];
             particles.push(Particle { x: triple(0), v: triple(3), c: matrix(6), f: matrix(15), body });
         }
-        Ok(Self { frame, time, emitted, work, particles })
+        let mut pressures = Vec::new();
+        for _ in 0..from.number()? {
+            let mut place = [0; 3];
+            for k in &mut place {
+                let number = from.number()? as i64;
+                *k = i32::try_from(number).map_err(|_| "a node with friction is too far away")?;
+            }
+            let force = from.float()?;
+            if !(force >= 0.0 && force.is_finite()) {
+                return Err("a normal force is negative or not finite");
+            }
+            pressures.push((place, force));
+        }
+        Ok(Self { frame, time, emitted, work, particles, pressures })
     }
 }

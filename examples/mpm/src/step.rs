@@ -10,38 +10,33 @@ use std::time::Instant;
 use coarsen::optimize::DescentOutcome;
 use coarsen::schwarz::Place;
 use examples_common::Failure;
-use examples_common::solver::Clock;
 
+use crate::collider::Obstacle;
 use crate::constraints::Constraints;
 use crate::energy::{Given, Increment};
 use crate::fault::StepError;
 use crate::grid::{Grid, Nodes};
-use crate::options::Method;
 use crate::particles::{Body, IDENTITY, Particle, Totals, mul};
 use crate::rows::Row;
 use crate::scene::Setting;
 use crate::seed::emit;
-use crate::solver::Parts;
+use crate::solver::Minimizer;
 use crate::state::State;
 
-/// A scene and the method for its steps. Nothing is kept from step to step, except the parts of the solver.
-pub struct Stepper<'a, B> {
-    /// The place.
-    pub on: B,
+/// A scene and the method for its steps. Only the solver is kept from step to step.
+pub struct Stepper<'a, B: Place<Real = f64>> {
     /// The scene.
     pub setting: &'a Setting,
+    /// Its colliders.
+    pub obstacles: &'a [Obstacle],
     /// The bodies.
     pub bodies: &'a [Body],
     /// The spacing of the grid.
     pub dx: f64,
     /// The largest step.
     pub largest: f64,
-    /// The method.
-    pub method: &'a Method,
-    /// The parts of the solver, once the first step has chosen them.
-    pub parts: Option<Parts>,
-    /// The time of setups.
-    pub clock: Clock,
+    /// The solver.
+    pub minimizer: Minimizer<B>,
 }
 
 impl<B: Place<Real = f64>> Stepper<'_, B> {
@@ -85,9 +80,9 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
     /// Computes one time step, up to `end` at most.
     fn step(&mut self, state: &mut State, end: f64, row: &mut Row) -> Result<(), Failure> {
         let start = Instant::now();
-        let Self { setting, bodies, dx, .. } = *self;
-        let gravity = setting.gravity;
-        self.emit(state);
+        let (obstacles, bodies, dx) = (self.obstacles, self.bodies, self.dx);
+        let gravity = self.setting.gravity;
+        self.emit(state)?;
         let dt = self.length(state, end);
         if state.particles.is_empty() {
             state.time = end;
@@ -95,7 +90,8 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
         }
         let grid = Grid::around(&mut state.particles, dx)?;
         let nodes = Nodes::from_particles(&grid, &state.particles, bodies);
-        let constraints = Constraints::new(&nodes, &setting.collider, dx, [state.time, dt], gravity);
+        let mut constraints = Constraints::new(&nodes, obstacles, [state.time, dt], gravity);
+        constraints.press(&nodes, dx, dt, &state.pressures);
         let given = Given {
             grid: &grid,
             nodes: &nodes,
@@ -105,20 +101,17 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
             dt,
             gravity,
         };
-        let mut f = Increment::new(given)?;
+        let f = Increment::new(given)?;
         let solving = Instant::now();
-        let parts = match self.parts {
-            Some(parts) => parts,
-            None => self.method.solver.parts(&mut f)?,
-        };
-        self.parts = Some(parts);
-        let (solved, work) = parts.solve(f, self.method, &self.clock, &self.on)?;
+        let (solved, mut f) = self.minimizer.solve(f, obstacles, state.time)?;
         let seconds = solving.elapsed().as_secs_f64();
-        let setup = self.clock.take().as_secs_f64();
+        let setup = solved.setup.as_secs_f64();
         if solved.outcome == DescentOutcome::NotFinite || solved.z.iter().any(|z| !z.is_finite()) {
             let advice = DescentOutcome::NotFinite.advice();
             return Err(StepError::Energy { time: state.time, dt, advice }.into());
         }
+        let work = f.work(&solved.z);
+        state.pressures = f.pressures(&solved.z);
         let velocities = Increment::velocities_of(&given, &solved.z);
         nodes.to_particles(&grid, &velocities, &mut state.particles, |p, gradient| {
             let growth =
@@ -145,15 +138,16 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
     }
 
     /// Adds the particles that emitters have emitted until now; their energy counts as work.
-    fn emit(&self, state: &mut State) {
+    fn emit(&self, state: &mut State) -> Result<(), StepError> {
         let first = state.particles.len();
         for (k, emitter) in self.setting.emitter.iter().enumerate() {
             let body = self.setting.body.len() + k;
-            emit(emitter, body, self.dx, [state.emitted, state.time], &mut state.particles);
+            emit(emitter, body, self.dx, [state.emitted, state.time], &mut state.particles)?;
         }
         state.emitted = state.time;
         let new = &state.particles[first..];
         state.work += Totals::of(new, self.bodies, self.dx, self.setting.gravity).energy();
+        Ok(())
     }
 
     /// Δt: the rest of the frame in equal steps, none longer than the largest and than v_max allows.

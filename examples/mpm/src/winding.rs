@@ -8,12 +8,23 @@
 //! "Robust inside-outside segmentation using generalized winding numbers", ACM TOG 32(4).
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use coarsen::mesh::vector::{cross, dot, sub};
 use coarsen::mesh::{self, Mesh};
+use serde::Deserialize;
 
 use crate::fault::MeshFault;
+
+/// The surface of a mesh, read from a file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeshFile {
+    /// A closed surface.
+    pub file: PathBuf,
+    /// The longest side to which it is scaled about its centre; by default the mesh stays as it is.
+    pub size: Option<f64>,
+}
 
 /// A closed surface.
 #[derive(Clone, Debug)]
@@ -31,16 +42,21 @@ pub struct Closed {
 const SHARE: f64 = 0.5;
 
 impl Closed {
-    /// Reads a surface, and scales its longest side to `size` if given.
+    /// Reads a surface, and scales its longest side if a size is given.
     ///
     /// # Errors
     /// [`MeshFault`]
-    pub fn read(file: &Path, size: Option<f64>) -> Result<Self, MeshFault> {
+    pub fn read(MeshFile { file, size }: &MeshFile) -> Result<Self, MeshFault> {
         let mut mesh = mesh::read_triangles(file)?;
-        if let Some(size) = size {
+        if let Some(size) = *size {
             mesh = mesh.scaled(size);
         }
         Self::new(mesh, file)
+    }
+
+    /// The triangles.
+    pub fn mesh(&self) -> &Mesh {
+        &self.mesh
     }
 
     /// Returns a surface that is closed and faces outwards; `file` is named in errors.

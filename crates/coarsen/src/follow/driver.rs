@@ -7,19 +7,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use coarsen_backend::{Cpu, Setup, SetupError};
-use coarsen_core::{Identity, Objective, Stop};
-use coarsen_krylov::{Cg, FlexibleCg, Krylov};
+use coarsen_backend::{Setup, SetupError};
 use coarsen_multigrid::{Kernel, Multigrid, NodeEmbedding, Smoothing};
-use coarsen_optimize::{
-    Backtracking, Descent, DescentError, DescentMonitor, DescentReport, Forcing, Lbfgs, Newton, Norm,
-    Preconditioned, Refresh, Refreshed,
-};
 use coarsen_relax::{BlockJacobi, GaussSeidel};
-use coarsen_schwarz::Schwarz;
-use coarsen_sparse::{OwnedSystem, SparseError, System, SystemAt};
+use coarsen_schwarz::{Place, Schwarz};
+use coarsen_sparse::System;
 
-use super::{Built, Follower, Hosted};
+use super::Built;
 
 /// A driver of a time step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,12 +25,21 @@ pub enum Driver {
     HotQuadratic,
     /// L-BFGS with block-Jacobi CG to half of √(gᵀD⁻¹g) as its initial inverse Hessian: `Hot` with one level.
     LbfgsH,
+    /// `Hot` with coarse matrices from particles on coarser grids (§7.3): the caller builds the hierarchy.
+    LbfgsGmg,
     /// Projected Newton with CG and 3 x 3 block Jacobi (Algorithm 1).
     PnPcg,
+    /// `PnPcg` without a matrix: the objective multiplies by its Hessian.
+    PnMf,
     /// Projected Newton with CG and symmetric Gauss-Seidel (Table 3).
     PnSgsPcg,
     /// Projected Newton with flexible CG and one V-cycle of node embedding, built in every iteration (§5).
     PnMgpcg,
+    /// `PnMgpcg` with coarse matrices from particles on coarser grids (Fig. 19): the caller builds the hierarchy.
+    PnGmgPcg,
+    /// `PnMf` with the Euclidean norm in place of the characteristic norm and of the forcing term: Gast et al.
+    /// 2015, "Optimization integrator for large time steps", as the paper compares with it.
+    Gast,
     /// L-BFGS with one V-cycle of smoothed aggregation.
     LbfgsSa,
     /// L-BFGS with multilevel additive Schwarz.
@@ -47,12 +50,40 @@ pub enum Driver {
     NewtonMas,
 }
 
-use Driver::{Hot, HotQuadratic, LbfgsH, LbfgsMas, LbfgsSa, NewtonMas, NewtonSa, PnMgpcg, PnPcg, PnSgsPcg};
+use Driver::{
+    Gast, Hot, HotQuadratic, LbfgsGmg, LbfgsH, LbfgsMas, LbfgsSa, NewtonMas, NewtonSa, PnGmgPcg, PnMf,
+    PnMgpcg, PnPcg, PnSgsPcg,
+};
+
+/// What a driver needs of the objective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// The system at x: [`TimeStepper::minimize`](super::TimeStepper::minimize).
+    System,
+    /// Coarse matrices from particles: [`TimeStepper::minimize_with`](super::TimeStepper::minimize_with).
+    Quadrature,
+    /// Products with the Hessian: [`TimeStepper::minimize_free`](super::TimeStepper::minimize_free).
+    Products,
+}
 
 impl Driver {
     /// All drivers.
-    pub const ALL: [Self; 10] =
-        [Hot, HotQuadratic, LbfgsH, PnPcg, PnSgsPcg, PnMgpcg, LbfgsSa, LbfgsMas, NewtonSa, NewtonMas];
+    pub const ALL: [Self; 14] = [
+        Hot,
+        HotQuadratic,
+        LbfgsH,
+        LbfgsGmg,
+        PnPcg,
+        PnMf,
+        PnSgsPcg,
+        PnMgpcg,
+        PnGmgPcg,
+        Gast,
+        LbfgsSa,
+        LbfgsMas,
+        NewtonSa,
+        NewtonMas,
+    ];
 
     /// Returns the name, such as `pn-mgpcg`.
     pub fn name(self) -> &'static str {
@@ -60,9 +91,13 @@ impl Driver {
             Hot => "hot",
             HotQuadratic => "hot-quadratic",
             LbfgsH => "lbfgs-h",
+            LbfgsGmg => "lbfgs-gmg",
             PnPcg => "pn-pcg",
+            PnMf => "pn-mf",
             PnSgsPcg => "pn-sgs-pcg",
             PnMgpcg => "pn-mgpcg",
+            PnGmgPcg => "pn-gmg-pcg",
+            Gast => "gast",
             LbfgsSa => "lbfgs-sa",
             LbfgsMas => "lbfgs-mas",
             NewtonSa => "newton-sa",
@@ -72,29 +107,51 @@ impl Driver {
 
     /// Whether the driver is Newton's method; otherwise it is L-BFGS.
     pub fn is_newton(self) -> bool {
-        matches!(self, PnPcg | PnSgsPcg | PnMgpcg | NewtonSa | NewtonMas)
+        !matches!(self, Hot | HotQuadratic | LbfgsH | LbfgsGmg | LbfgsSa | LbfgsMas)
     }
 
-    /// Builds the preconditioner of a system on the host. `method` describes the grid.
+    /// Whether the preconditioner is a fixed operator, for which plain CG suffices.
+    pub(super) fn is_fixed(self) -> bool {
+        matches!(self, PnPcg | PnMf | PnSgsPcg | Gast)
+    }
+
+    /// Returns what the driver needs of the objective.
+    pub fn needs(self) -> Needs {
+        match self {
+            LbfgsGmg | PnGmgPcg => Needs::Quadrature,
+            PnMf | Gast => Needs::Products,
+            _ => Needs::System,
+        }
+    }
+
+    /// Builds the preconditioner of a system at a place. `method` describes the grid.
+    ///
+    /// Drivers that need [products](Needs::Products) or [coarse matrices](Needs::Quadrature) get what they have
+    /// without them: block Jacobi and node embedding.
     ///
     /// # Errors
     /// The errors of the setup.
-    pub fn precondition(self, method: &NodeEmbedding, system: System<'_, f64>) -> Result<Built, SetupError> {
-        let (on, method) = (Cpu::new(), method.clone());
+    pub fn precondition<B: Place<Real = f64>>(
+        self,
+        method: &NodeEmbedding,
+        system: System<'_, f64>,
+        on: &B,
+    ) -> Result<Built<B::Vector>, SetupError> {
+        let method = method.clone();
         Ok(match self {
-            Hot | PnMgpcg => Box::new(cycle(method).build_from(system, &on)?),
+            Hot | PnMgpcg | LbfgsGmg | PnGmgPcg => Box::new(cycle(method).build_from(system, on)?),
             HotQuadratic => {
                 let method = NodeEmbedding { kernel: Kernel::Quadratic, ..method };
-                Box::new(cycle(method).build_from(system, &on)?)
+                Box::new(cycle(method).build_from(system, on)?)
             }
             LbfgsH => {
                 let one = Multigrid { levels: 1, ..Multigrid::node_embedding_of(method) };
-                Box::new(one.build_from(system, &on)?)
+                Box::new(one.build_from(system, on)?)
             }
-            PnPcg => Box::new(BlockJacobi::default().build_from(system, &on)?),
-            PnSgsPcg => Box::new(GaussSeidel::default().build_from(system, &on)?),
-            LbfgsSa | NewtonSa => Box::new(Multigrid::smoothed_aggregation().build_from(system, &on)?),
-            LbfgsMas | NewtonMas => Box::new(Schwarz::multilevel().build_from(system, &on)?),
+            PnPcg | PnMf | Gast => Box::new(BlockJacobi::default().build_from(system, on)?),
+            PnSgsPcg => Box::new(GaussSeidel::default().build_from(system, on)?),
+            LbfgsSa | NewtonSa => Box::new(Multigrid::smoothed_aggregation().build_from(system, on)?),
+            LbfgsMas | NewtonMas => Box::new(Schwarz::multilevel().build_from(system, on)?),
         })
     }
 }
@@ -115,7 +172,8 @@ impl fmt::Display for Driver {
 /// A name that no driver has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no driver is called `{name}`; take one of hot, hot-quadratic, lbfgs-h, pn-pcg, pn-sgs-pcg, pn-mgpcg, lbfgs-sa, lbfgs-mas, newton-sa, newton-mas"
+    "no driver is called `{name}`; take one of {}",
+    Driver::ALL.map(Driver::name).join(", ")
 )]
 pub struct UnknownDriver {
     /// The name.
@@ -128,141 +186,5 @@ impl FromStr for Driver {
     fn from_str(name: &str) -> Result<Self, UnknownDriver> {
         let found = Self::ALL.into_iter().find(|driver| driver.name() == name);
         found.ok_or_else(|| UnknownDriver { name: name.to_owned() })
-    }
-}
-
-/// A driver with its vectors, kept between the time steps.
-///
-/// A step minimises the incremental potential over velocity increments from x = 0 (eq. 1). L-BFGS uses the
-/// last 8 pairs of the step, an unscaled initial inverse Hessian, and 1 as the first trial of its line search.
-/// Newton's method ends an inner solve by Algorithm 1 in the norm of the preconditioner, and after 10,000
-/// iterations. Both use the positive definite Hessian and stop at `tolerance` in the norm of `weights`, which
-/// also decides stagnation. *Cost* of a step: one Hessian and one preconditioner for L-BFGS, one of each per
-/// iteration for Newton's method. The preconditioner is built anew in each step, so the number of nodes may
-/// change from step to step.
-///
-/// ```
-/// use coarsen::follow::{Driver, TimeStepper};
-/// use coarsen::multigrid::{NodeEmbedding, Nodes};
-/// use coarsen::problems::Scene;
-/// let Scene { mut body, start: mut x, .. } = Scene::bar_twist(4)?;
-/// let grid = NodeEmbedding::new(Nodes::Given(vec![[0; 3]; x.len() / 3].into())); // not used by pn-pcg
-/// let mut driver = TimeStepper::new("pn-pcg".parse()?);
-/// driver.tolerance = 1e-4;
-/// let report = driver.minimize(&mut body, &grid, &mut x, None, &mut ())?.converged()?;
-/// println!("{report}");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub struct TimeStepper {
-    /// ε of ‖W ∇f‖ ≤ ε, where W are the weights of the step: 1e-7 by default (§7.1).
-    pub tolerance: f64,
-    /// The maximal number of iterations of a step.
-    pub max_iterations: usize,
-    /// τ of Algorithm 1, in the unit of √(gᵀM⁻¹g); 0 for no floor.
-    pub floor: f64,
-    driver: Driver,
-    descent: Descent<Vec<f64>, Backtracking<f64>>,
-    method: Method,
-}
-
-/// The method of a driver.
-enum Method {
-    /// `None` during a step.
-    QuasiNewton(Option<Lbfgs<Vec<f64>, Follower>>),
-    Newton(Newton<Vec<f64>, Box<dyn Krylov<Vec<f64>>>>),
-}
-
-/// The number of pairs of L-BFGS (§5.1).
-const WINDOW: usize = 8;
-
-/// The limit of inner iterations (§7.3).
-const INNER: usize = 10_000;
-
-impl TimeStepper {
-    /// Returns a driver with the settings of the paper.
-    pub fn new(driver: Driver) -> Self {
-        let inner = Stop { max_iterations: INNER, ..Stop::relative(0.0) };
-        let forcing = Forcing::Preconditioned { floor: 0.0 };
-        let none = || Follower::constant(Box::new(Identity));
-        let method = match driver {
-            PnPcg | PnSgsPcg => Method::Newton(Newton::with(Box::new(Cg::new(inner)), forcing)),
-            _ if driver.is_newton() => {
-                Method::Newton(Newton::with(Box::new(FlexibleCg::new(inner)), forcing))
-            }
-            _ => Method::QuasiNewton(Some(Lbfgs::new(WINDOW, none()))),
-        };
-        let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-7));
-        descent.refresh = if driver.is_newton() { Refresh::Every(1) } else { Refresh::AtStart };
-        Self { tolerance: 1e-7, max_iterations: 5000, floor: 0.0, driver, descent, method }
-    }
-
-    /// The driver.
-    pub fn driver(&self) -> Driver {
-        self.driver
-    }
-
-    /// Minimises f from x. `method` describes the nodes of this step and their restraints. `weights` are those
-    /// of [`grid_weights`](coarsen_optimize::grid_weights); `None` for the Euclidean norm.
-    ///
-    /// # Errors
-    /// As [`Descent::minimize`], and the errors of the setup of the preconditioner.
-    pub fn minimize<F: Objective<Vec<f64>> + SystemAt>(
-        &mut self,
-        f: &mut F,
-        method: &NodeEmbedding,
-        x: &mut Vec<f64>,
-        weights: Option<Vec<f64>>,
-        monitor: &mut dyn DescentMonitor<Vec<f64>>,
-    ) -> Result<DescentReport<f64>, DescentError> {
-        self.descent.norm = weights.map(Norm::weighted).transpose()?.unwrap_or_default();
-        self.descent.stop = Stop { max_iterations: self.max_iterations, ..Stop::absolute(self.tolerance) };
-        f.project(true);
-        let (driver, method) = (self.driver, method.clone());
-        let recipe = move |system: System<'_, f64>| driver.precondition(&method, system);
-        let built = Follower::build(f, x, recipe).map_err(DescentError::linearize)?;
-        match &mut self.method {
-            Method::Newton(newton) => {
-                newton.forcing = Forcing::Preconditioned { floor: self.floor };
-                newton.forget();
-                let mut here = Hosted::new(Lent(f), built);
-                self.descent.minimize(&mut here, newton, x, monitor)
-            }
-            Method::QuasiNewton(lbfgs) => {
-                let mut own = lbfgs
-                    .take()
-                    .unwrap_or_else(|| Lbfgs::new(WINDOW, Follower::constant(Box::new(Identity))));
-                *own.inverse_mut() = built;
-                own.forget(); // pairs of the last step
-                let mut direction =
-                    Refreshed::new(own, |f: &mut F, x: &Vec<f64>, m: &mut Follower| m.follow(f, x));
-                let report = self.descent.minimize(f, &mut direction, x, monitor);
-                *lbfgs = Some(direction.direction);
-                report
-            }
-        }
-    }
-}
-
-/// A borrowed objective.
-struct Lent<'a, F>(&'a mut F);
-
-impl<F: Objective<Vec<f64>>> Objective<Vec<f64>> for Lent<'_, F> {
-    fn value(&mut self, x: &Vec<f64>) -> f64 {
-        self.0.value(x)
-    }
-    fn round_off(&self, value: f64) -> f64 {
-        self.0.round_off(value)
-    }
-    fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
-        self.0.gradient(x, g);
-    }
-    fn max_step(&mut self, x: &Vec<f64>, d: &Vec<f64>) -> f64 {
-        self.0.max_step(x, d)
-    }
-}
-
-impl<F: SystemAt> SystemAt for Lent<'_, F> {
-    fn system_at(&mut self, x: &[f64]) -> Result<&OwnedSystem<f64>, SparseError> {
-        self.0.system_at(x)
     }
 }

@@ -1,6 +1,7 @@
 //! A preconditioner that is updated to the system at each x.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use coarsen_backend::{Prepared, SetupError};
 use coarsen_core::{Class, Dot, Objective, Preconditioner, Vector};
@@ -34,6 +35,7 @@ pub struct Follower<V: Vector = Vec<f64>> {
     pattern: Option<Arc<Pattern>>,
     /// The x at which the preconditioner was built; `None` after the first call of `follow`.
     built_at: Option<Vec<f64>>,
+    setup: Duration,
 }
 
 /// The function that builds the preconditioner.
@@ -52,14 +54,20 @@ impl<V: Vector> Follower<V> {
         mut recipe: impl FnMut(System<'_, f64>) -> Result<Built<V>, SetupError> + 'static,
     ) -> Result<Self, SetupError> {
         let system = f.system_at(x)?.system();
-        let (inverse, pattern) = (recipe(system)?, system.matrix.pattern().clone());
-        let built_at = Some(x.to_vec());
-        Ok(Self { inverse, recipe: Some(Box::new(recipe)), pattern: Some(pattern), built_at })
+        let (start, pattern) = (Instant::now(), system.matrix.pattern().clone());
+        let inverse = recipe(system)?;
+        let (built_at, setup) = (Some(x.to_vec()), start.elapsed());
+        Ok(Self { inverse, recipe: Some(Box::new(recipe)), pattern: Some(pattern), built_at, setup })
     }
 
     /// Returns a preconditioner that never changes.
     pub fn constant(inverse: Built<V>) -> Self {
-        Self { inverse, recipe: None, pattern: None, built_at: None }
+        Self { inverse, recipe: None, pattern: None, built_at: None, setup: Duration::ZERO }
+    }
+
+    /// The time of the build and of all updates so far, without assembly.
+    pub fn setup(&self) -> Duration {
+        self.setup
     }
 
     /// Updates the preconditioner to the system at x and returns whether it changed. Nothing is done for a
@@ -85,6 +93,13 @@ impl<V: Vector> Follower<V> {
 
     /// Updates the preconditioner to a system, unless it is constant.
     pub(super) fn update(&mut self, system: System<'_, f64>) -> Result<(), DescentError> {
+        let start = Instant::now();
+        let updated = self.adapt(system);
+        self.setup += start.elapsed();
+        updated
+    }
+
+    fn adapt(&mut self, system: System<'_, f64>) -> Result<(), DescentError> {
         let Some(recipe) = &mut self.recipe else { return Ok(()) };
         self.built_at = None;
         let pattern = system.matrix.pattern();

@@ -6,21 +6,24 @@
 //! | `follower` | [`Follower`] | a preconditioner of the system at x |
 //! | | [`following`] | a direction whose preconditioner is a follower |
 //! | `here` | [`Hosted`] | an objective and a follower, for Newton's method |
-//! | `driver` | [`Driver`], [`TimeStepper`] | the drivers of a time step on a grid, by name |
+//! | `driver` | [`Driver`] | the drivers of a time step on a grid, by name |
+//! | `stepper` | [`TimeStepper`] | a driver with its vectors, kept between the time steps |
 //! | `placed` | [`Placed`] | `Hosted` with vectors and products at any place |
 
 mod driver;
 mod follower;
 mod here;
 mod placed;
+mod stepper;
 
 use coarsen_optimize::DescentError;
 use coarsen_sparse::SystemAt;
 
-pub use driver::{Driver, TimeStepper, UnknownDriver};
+pub use driver::{Driver, Needs, UnknownDriver};
 pub use follower::{Built, Follower, following};
 pub use here::Hosted;
 pub use placed::Placed;
+pub use stepper::{NoProducts, TimeStepper};
 
 /// An objective from which a [`Follower`] gets the system and x on the host, for vectors of type V.
 ///

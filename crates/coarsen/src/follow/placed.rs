@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use coarsen_backend::{Backend, Matrix};
-use coarsen_core::{LinearOperator, Objective, Preconditioner, Vector};
+use coarsen_core::{Identity, LinearOperator, Objective, Preconditioner, Vector};
 use coarsen_optimize::{DescentError, Linearize};
 use coarsen_sparse::{Pattern, SystemAt};
 
@@ -39,12 +39,15 @@ pub struct Placed<F, B: Backend> {
     pub objective: F,
     on: B,
     inverse: Follower<B::Vector>,
-    hessian: B::Matrix,
-    pattern: Arc<Pattern>,
+    /// The Hessian at the place with its pattern; `None` until it is needed.
+    hessian: Option<(B::Matrix, Arc<Pattern>)>,
     points: Vec<f64>,
     numbers: Vec<f64>,
     on_demand: bool,
 }
+
+/// The Hessian and the preconditioner at a place.
+type Linear<'a, B> = (&'a <B as Backend>::Matrix, &'a mut Follower<<B as Backend>::Vector>);
 
 impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
     /// Returns an objective that always uses its default Hessian. `inverse` is the preconditioner for
@@ -61,10 +64,22 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
     ) -> Result<Self, DescentError> {
         let whole = objective.system_at(x).map_err(DescentError::linearize)?.system();
         let whole = whole.whole().map_err(DescentError::linearize)?;
-        let (hessian, pattern) = (on.matrix(&whole)?, whole.pattern().clone());
+        let hessian = Some((on.matrix(&whole)?, whole.pattern().clone()));
         drop(whole);
+        Ok(Self { inverse, hessian, ..Self::bare(objective, x, on) })
+    }
+
+    /// Returns an objective without a preconditioner, for methods that own one. Its Hessian is copied to the
+    /// place only if the method asks for it.
+    pub fn bare(objective: F, x: &[f64], on: &B) -> Self {
         let (points, numbers) = (x.to_vec(), vec![0.0; x.len()]);
-        Ok(Self { objective, on: on.clone(), inverse, hessian, pattern, points, numbers, on_demand: false })
+        let inverse = Follower::constant(Box::new(Identity));
+        Self { objective, on: on.clone(), inverse, hessian: None, points, numbers, on_demand: false }
+    }
+
+    /// The preconditioner.
+    pub fn inverse(&self) -> &Follower<B::Vector> {
+        &self.inverse
     }
 
     /// Uses the exact Hessian first, and the projected Hessian if the exact Hessian is indefinite (Longva et
@@ -74,19 +89,22 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
     }
 
     /// Computes the Hessian at x and copies it to the place. With `renew`, also updates the preconditioner.
-    fn assemble(&mut self, x: &B::Vector, renew: bool) -> Result<(), DescentError> {
+    fn assemble(&mut self, x: &B::Vector, renew: bool) -> Result<Linear<'_, B>, DescentError> {
         self.look(x);
         let system = self.objective.system_at(&self.points).map_err(DescentError::linearize)?.system();
         if renew {
             self.inverse.update(system)?;
         }
         let whole = system.whole().map_err(DescentError::linearize)?;
-        if Arc::ptr_eq(&self.pattern, whole.pattern()) || self.pattern == *whole.pattern() {
-            return self.hessian.set_values(&whole).map_err(DescentError::linearize);
-        }
-        self.hessian = self.on.matrix(&whole)?;
-        self.pattern = whole.pattern().clone();
-        Ok(())
+        let same = |known: &Arc<Pattern>| Arc::ptr_eq(known, whole.pattern()) || known == whole.pattern();
+        let hessian = match self.hessian.take() {
+            Some((mut hessian, pattern)) if same(&pattern) => {
+                hessian.set_values(&whole).map_err(DescentError::linearize)?;
+                (hessian, pattern)
+            }
+            _ => (self.on.matrix(&whole)?, whole.pattern().clone()),
+        };
+        Ok((&self.hessian.insert(hessian).0, &mut self.inverse))
     }
 }
 
@@ -131,16 +149,16 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Linearize<B::Vec
         &mut self,
         x: &B::Vector,
     ) -> Result<(&dyn LinearOperator<B::Vector>, &mut dyn Preconditioner<B::Vector>), DescentError> {
-        self.assemble(x, false)?;
-        Ok((&self.hessian, &mut self.inverse))
+        let (hessian, inverse) = self.assemble(x, false)?;
+        Ok((hessian, inverse))
     }
 
     fn relinearize(
         &mut self,
         x: &B::Vector,
     ) -> Result<(&dyn LinearOperator<B::Vector>, &mut dyn Preconditioner<B::Vector>), DescentError> {
-        self.assemble(x, true)?;
-        Ok((&self.hessian, &mut self.inverse))
+        let (hessian, inverse) = self.assemble(x, true)?;
+        Ok((hessian, inverse))
     }
 
     fn renews(&mut self, x: &B::Vector) -> Result<bool, DescentError> {

@@ -1,6 +1,6 @@
-//! Planes, spheres and capsules, and contact of nodes with them.
+//! Planes, spheres, capsules and sampled surfaces, and contact of nodes with them.
 
-use coarsen_contact::{Capsule, ContactError, Obstacle, Penetration, Plane, Shape, Sphere};
+use coarsen_contact::{Capsule, ContactError, Obstacle, Penetration, Plane, Sampled, Shape, Sphere};
 use coarsen_core::parallel::threads;
 use coarsen_elastic::{Curvature, ImplicitEuler, Potential};
 use coarsen_sparse::SystemAt;
@@ -60,6 +60,73 @@ fn the_middle_of_a_shape_has_a_normal() {
     let sphere = Sphere::new([1.0; 3], 0.5).unwrap();
     assert_eq!((sphere.distance([1.0; 3]), sphere.distance([1.0, 1.5, 1.0])), (-0.5, 0.0));
     assert_eq!((sphere.normal([1.0; 3]), sphere.curvature([1.0; 3])), ([0.0, 1.0, 0.0], [[0.0; 3]; 3]));
+}
+
+/// The corners and triangles of a box along the axes, counter-clockwise from outside.
+fn cuboid(low: [f64; 3], high: [f64; 3]) -> (Vec<[f64; 3]>, Vec<[u32; 3]>) {
+    let corner = |c: usize| std::array::from_fn(|k| if c >> k & 1 == 1 { high[k] } else { low[k] });
+    let faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+    (
+        (0..8).map(corner).collect(),
+        faces.into_iter().flat_map(|[a, b, c, d]| [[a, b, c], [a, c, d]]).collect(),
+    )
+}
+
+/// The distance to a box, exact outside and inside.
+fn to_cuboid(low: [f64; 3], high: [f64; 3], x: [f64; 3]) -> f64 {
+    let out: [f64; 3] = std::array::from_fn(|k| (low[k] - x[k]).max(x[k] - high[k]));
+    let outside = out.iter().map(|d| d.max(0.0).powi(2)).sum::<f64>().sqrt();
+    outside + out.iter().fold(f64::NEG_INFINITY, |m, d| m.max(*d)).min(0.0)
+}
+
+/// A sampled box has the distances of the box: up to the interpolation near its edges and its middle planes, and with a
+/// bound below and above outside the samples. Normals are those of the nearest face.
+#[test]
+fn sampled_surfaces_have_the_distances_of_the_solid() {
+    let (low, high, h) = ([-0.3, 0.1, -0.2], [0.5, 0.6, 0.33], 0.03);
+    let (corners, triangles) = cuboid(low, high);
+    let inside = |x: [f64; 3]| to_cuboid(low, high, x) < 0.0;
+    let solid = Sampled::new(&corners, &triangles, h, inside).unwrap();
+    let mut faces = 0;
+    for x in noise(30_000, 7).as_chunks::<3>().0 {
+        let (found, expected) = (solid.distance(*x), to_cuboid(low, high, *x));
+        assert!(
+            (found - expected).abs() <= if expected.abs() < 0.1 { h } else { 0.1 },
+            "{x:?}: {found} {expected}"
+        );
+        assert!((found < 0.0) == (expected < 0.0) || expected.abs() < 0.2 * h, "{x:?}: {found} {expected}");
+        // Where one face is the nearest by far, interpolation is exact.
+        let out: [f64; 3] = std::array::from_fn(|k| (low[k] - x[k]).max(x[k] - high[k]));
+        let most = (0..3).max_by(|&a, &b| out[a].total_cmp(&out[b])).unwrap();
+        let alone = (0..3).all(|k| k == most || out[k] < out[most].min(0.0) - 4.0 * h);
+        let middle = (x[most] - 0.5 * (low[most] + high[most])).abs() < 2.0 * h;
+        if alone && !middle && out[most] < 1.5 * h {
+            assert!((found - expected).abs() < 1e-12, "{x:?}: {found} {expected}");
+            let side = if x[most] > 0.5 * (low[most] + high[most]) { 1.0 } else { -1.0 };
+            let n = solid.normal(*x);
+            assert!((n[most] - side).abs() < 1e-12, "{x:?}: {n:?} {out:?} {found}");
+            faces += 1;
+        }
+    }
+    assert!(faces > 20, "{faces}");
+    assert!(solid.distance([f64::NAN, 0.0, 0.0]).is_nan());
+    let far = solid.distance([9.0, 0.3, 0.0]);
+    assert!((far - 8.5).abs() < 2.0 * h && (solid.normal([9.0, 0.3, 0.0])[0] - 1.0).abs() < 1e-6, "{far}");
+}
+
+#[test]
+fn surfaces_that_cannot_be_sampled_are_refused() {
+    let (corners, triangles) = cuboid([0.0; 3], [1.0; 3]);
+    let sample = |corners: &[[f64; 3]], triangles: &[[u32; 3]], h| {
+        Sampled::new(corners, triangles, h, |_| false).err()
+    };
+    assert!(matches!(sample(&corners, &triangles, 0.0), Some(ContactError::Value { .. })));
+    assert!(matches!(sample(&corners, &[], 0.1), Some(ContactError::Value { .. })));
+    assert!(matches!(sample(&corners, &triangles, 1e-4), Some(ContactError::TooMany { .. })));
+    assert_eq!(sample(&corners, &[[0, 1, 9]], 0.1), Some(ContactError::Position { node: 9 }));
+    let mut lost = corners.clone();
+    lost[3][1] = f64::INFINITY;
+    assert_eq!(sample(&lost, &triangles, 0.1), Some(ContactError::Position { node: 3 }));
 }
 
 #[test]

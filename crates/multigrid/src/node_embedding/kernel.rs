@@ -50,7 +50,7 @@ impl Kernel {
     }
 }
 
-/// Whether an axis is absent: all places on it are 0.
+/// Whether an axis is absent: all nodes have the same place on it.
 pub(super) fn absent(nodes: &[[i32; 3]]) -> [bool; 3] {
-    [0, 1, 2].map(|d| nodes.iter().all(|x| x[d] == 0))
+    [0, 1, 2].map(|d| nodes.iter().all(|x| x[d] == nodes[0][d]))
 }

@@ -25,7 +25,7 @@ pub enum Nodes {
         /// A point of the coarsest grid.
         origin: [f64; 3],
     },
-    /// The integers k of each block row; 0 for absent axes. They belong to one system: replace them by
+    /// The integers k of each block row; any one number for absent axes. They belong to one system: replace them by
     /// [`Hierarchy::replace_method`](crate::Hierarchy::replace_method) when the set of nodes changes.
     Given(Arc<[[i32; 3]]>),
 }

@@ -116,6 +116,42 @@ fn coarse_matrices_are_products_and_their_rows_are_bounded() {
     assert!(longest(wide.matrix(1).unwrap().pattern()) > 125);
 }
 
+/// A plane or a line of nodes is embedded as such wherever it lies: P and R H P have the same bits on every level.
+#[test]
+fn planes_may_lie_anywhere() {
+    let (plane, side) = (problem("poisson2d:23").matrix, 23);
+    let near = |i: usize| i.saturating_sub(1)..(i + 2).min(30);
+    let entries =
+        (0..30).flat_map(|i| near(i).map(move |j| (i as u32, j as u32, if i == j { 2.0 } else { -1.0 })));
+    let line = assembly::from_triplets(30, 30, &entries.collect::<Vec<_>>()).unwrap();
+    for (a, places) in [
+        (&plane, (0..side * side).map(|i| [i / side, i % side]).collect::<Vec<_>>()),
+        (&line, (0..30).map(|i| [i, 4]).collect()),
+    ] {
+        for kernel in [Kernel::Linear, Kernel::Quadratic] {
+            let at = |c: i32, axis: usize| {
+                let lift = |[u, v]: [i32; 2]| match axis {
+                    0 => [c, u, v],
+                    1 => [u, c, v],
+                    _ => [u, v, c],
+                };
+                let nodes: Vec<[i32; 3]> = places.iter().copied().map(lift).collect();
+                recipe(&nodes, kernel).build(a, &Cpu::new()).unwrap()
+            };
+            let expected = at(0, 2);
+            for (c, axis) in [(1, 2), (-3, 2), (6, 0), (7, 1)] {
+                let m = at(c, axis);
+                for level in 0..2 {
+                    let weights = |m: &Built| m.prolongation(level).unwrap().values().to_vec();
+                    assert_eq!(weights(&m), weights(&expected), "{c} {axis} {kernel:?}");
+                    let (found, one) = (m.matrix(level + 1).unwrap(), expected.matrix(level + 1).unwrap());
+                    assert!(Pattern::same(found.pattern(), one.pattern()) && found.values() == one.values());
+                }
+            }
+        }
+    }
+}
+
 /// A contact between far nodes, added by a patch, reaches beyond every window.
 #[test]
 fn couplings_of_far_nodes_are_kept() {

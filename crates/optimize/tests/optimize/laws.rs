@@ -96,6 +96,40 @@ fn inexact_newton_wastes_less() {
     assert!(forced.0 <= exact.0 + 2);
 }
 
+/// `AsGiven` after a forcing term takes the same steps as from the start, by the rule of the inner method; a rule that
+/// is set afterwards counts.
+#[test]
+fn a_forcing_term_does_not_outlive_its_choice() {
+    let start: Vec<f64> = (0..200).map(|i| 1.05 + 0.001 * i as f64).collect();
+    let run = |newton: &mut Newton<Vec<f64>, Cg<Vec<f64>>>| {
+        let (mut f, mut x) = (Valley::<f64>::new(200).linearized(), start.clone());
+        let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-8));
+        let report = descent.minimize(&mut f, newton, &mut x, &mut ()).unwrap();
+        (report.iterations, x)
+    };
+    let expected = run(&mut Newton::exact());
+    let forced = [
+        Forcing::Preconditioned { floor: 1e-9 },
+        Forcing::Gradient { floor: 1e-9 },
+        Forcing::EisenstatWalker,
+    ];
+    for first in forced {
+        let mut newton = Newton::exact();
+        let rule = *newton.inner.stop_mut();
+        newton.forcing = first;
+        assert_ne!(run(&mut newton), expected);
+        newton.forcing = Forcing::AsGiven;
+        assert_eq!(run(&mut newton), expected, "{first:?}");
+        assert_eq!(*newton.inner.stop_mut(), rule);
+        newton.forcing = first;
+        run(&mut newton);
+        newton.forcing = Forcing::AsGiven;
+        newton.inner.stop_mut().relative = 1e-3;
+        run(&mut newton);
+        assert_eq!(newton.inner.stop_mut().relative, 1e-3);
+    }
+}
+
 #[test]
 fn rosenbrock_in_2_and_10_000_dimensions() {
     for n in [2, 10_000] {

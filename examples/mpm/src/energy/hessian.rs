@@ -23,12 +23,12 @@ use super::{Given, Increment};
 pub(super) type Block = [f64; 9];
 
 /// Δt² V ∂²ψ/∂F'∂F' of a particle: entry (k, l) is the block of derivatives along axes k and l.
-type Stiffness = [[Block; 3]; 3];
+pub(super) type Stiffness = [[Block; 3]; 3];
 
 /// What an assembly keeps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rows {
-    stiffness: Vec<Stiffness>,
+    pub(super) stiffness: Vec<Stiffness>,
     /// The blocks at offsets from 62 on of all rows.
     pub(super) upper: Vec<Block>,
 }
@@ -52,13 +52,10 @@ fn stiffness(modes: &Modes, before: &Matrix, scale: f64, project: bool) -> Stiff
 }
 
 impl Increment<'_> {
-    /// Computes the blocks at offsets from 62 on, without inertia, at the last velocities.
-    ///
-    /// *Cost* 27 visits of each particle with 14 blocks each.
-    pub(super) fn gather_rows(&mut self, project: bool) {
-        let Given { grid, nodes, particles, bodies, constraints, dt, .. } = self.given;
-        let mut rows = std::mem::take(&mut self.rows);
-        rows.stiffness.resize(particles.len(), Stiffness::default());
+    /// Computes the stiffness of all particles at the last velocities.
+    pub(super) fn stiffnesses(&self, project: bool, to: &mut Vec<Stiffness>) {
+        let Given { grid, particles, bodies, dt, .. } = self.given;
+        to.resize(particles.len(), Stiffness::default());
         let each = |block: usize, out: &mut [Stiffness]| {
             let first = grid.particles(block).start;
             self.in_block(block, |p, tile| {
@@ -68,8 +65,15 @@ impl Increment<'_> {
                 out[p - first] = stiffness(&modes, before, dt * dt * body.volume, project);
             });
         };
-        each_block(grid, &mut rows.stiffness, &each);
+        each_block(grid, to, &each);
+    }
 
+    /// Computes the blocks at offsets from 62 on, without inertia, from the stiffness in `rows`.
+    ///
+    /// *Cost* 27 visits of each particle with 14 blocks each.
+    pub(super) fn gather_rows(&mut self) {
+        let Given { grid, nodes, particles, constraints, .. } = self.given;
+        let mut rows = std::mem::take(&mut self.rows);
         let Stencil { upper, places, .. } = &self.stencil;
         rows.upper.resize(*upper.last().unwrap_or(&0), [0.0; 9]);
         let n = constraints.free.len();

@@ -8,6 +8,9 @@
 //! | `stencil` | [`Stencil`]: the pattern of the Hessian |
 //! | `hessian` | the Hessian, gathered row by row |
 //! | `system` | the Hessian with constraints, as a system |
+//! | `friction` | friction on colliders, with the normal forces of the last step |
+//! | `free` | [`Products`]: products with the Hessian that are not assembled |
+//! | `coarse` | [`Quadrature`]: the Hessian from particles on coarser grids |
 //!
 //! | symbol | here | |
 //! |---|---|---|
@@ -19,6 +22,9 @@
 //! increments of velocity, and start from 0. *Reference* Wang et al. 2020 (HOT), §3.1, Eq. 1, in which gravity
 //! is a part of Φ; both differ by a constant.
 
+mod coarse;
+mod free;
+mod friction;
 mod hessian;
 mod stencil;
 mod system;
@@ -36,6 +42,8 @@ use crate::grid::{Grid, Nodes, TILE, Tile, Tiles, fold_blocks, load, places};
 use crate::particles::{Body, IDENTITY, Matrix, Particle, apply, mul, mul_transposed};
 use crate::weights::Weights;
 
+pub use coarse::Quadrature;
+pub use free::Products;
 pub use stencil::Stencil;
 
 /// What a step does not change.
@@ -95,6 +103,8 @@ pub struct Increment<'a> {
     rows: hessian::Rows,
     /// Whether negative eigenvalues of particles become 0.
     project: bool,
+    /// The coarser grids on which the Hessian is assembled too.
+    coarser: Option<coarse::Coarser>,
 }
 
 impl<'a> Increment<'a> {
@@ -118,6 +128,7 @@ impl<'a> Increment<'a> {
             assembled: Vec::new(),
             rows: hessian::Rows::default(),
             project: true,
+            coarser: None,
         })
     }
 
@@ -253,7 +264,7 @@ impl<'a> Increment<'a> {
                 work += force[k] * v[k] - 0.5 * nodes.masses[node] * jump[k] * jump[k];
             }
         }
-        work
+        work + self.work_of_friction()
     }
 
     /// The weights of the characteristic norm, 1 / (24 Δx² ξ_i Δt √n) for each unknown, and the largest
@@ -299,8 +310,9 @@ impl Objective<Vec<f64>> for Increment<'_> {
         };
         let many = parallel::worth(16 * constraints.free.len());
         let inertia: f64 = parallel::tree(&constraints.free[..], 4096, many, &leaf, &|a, b| a + b);
-        self.magnitude = inertia + magnitude;
-        inertia + value // (1)
+        let friction = self.friction();
+        self.magnitude = inertia + magnitude + friction;
+        inertia + value + friction // (1)
     }
 
     fn round_off(&self, _: f64) -> f64 {
@@ -310,7 +322,8 @@ impl Objective<Vec<f64>> for Increment<'_> {
     fn gradient(&mut self, z: &Vec<f64>, g: &mut Vec<f64>) {
         assert_eq!(g.len(), z.len(), "gradient: wrong length");
         self.evaluate(z);
-        let residual = self.residual();
+        let mut residual = self.residual();
+        self.rub(&mut residual);
         let constraints = self.given.constraints;
         for (&node, g) in constraints.free.iter().zip(g.as_chunks_mut::<3>().0) {
             let r = residual[node as usize];

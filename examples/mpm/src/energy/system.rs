@@ -23,8 +23,13 @@ impl SystemAt for Increment<'_> {
         if self.assembled.len() != z.len() || self.assembled != z || z.is_empty() {
             self.assembled.clear();
             self.evaluate(z);
-            self.gather_rows(self.project);
-            self.complete();
+            let mut stiffness = std::mem::take(&mut self.rows.stiffness);
+            self.stiffnesses(self.project, &mut stiffness);
+            self.rows.stiffness = stiffness;
+            self.assemble();
+            if let Some(coarser) = &mut self.coarser {
+                coarser.follow(&self.rows.stiffness);
+            }
             self.assembled.extend_from_slice(z);
         }
         Ok(&self.system)
@@ -40,9 +45,16 @@ impl SystemAt for Increment<'_> {
 }
 
 impl Increment<'_> {
+    /// Assembles the system from the stiffness of the particles.
+    pub(super) fn assemble(&mut self) {
+        self.gather_rows();
+        self.complete();
+    }
+
     /// Writes all rows from the blocks at offsets from 62 on.
     fn complete(&mut self) {
         let Given { nodes, constraints, .. } = self.given;
+        let rubs = constraints.stiffness_of_friction(&self.velocities);
         let Self { stencil, rows, system, .. } = self;
         let (pattern, n) = (&stencil.pattern, constraints.free.len());
         let mut rest = system.matrix.values_mut();
@@ -78,6 +90,9 @@ impl Increment<'_> {
             }
             let diagonal = 9 * usize::from(places[row][CENTRE]);
             let mass = nodes.masses[constraints.free[row] as usize];
+            if let Some(rub) = rubs.get(row) {
+                values[diagonal..diagonal + 9].iter_mut().zip(rub.as_flattened()).for_each(|(h, r)| *h += r);
+            }
             if constraints.slips {
                 constrain(constraints, row, columns, diagonal, values);
             }

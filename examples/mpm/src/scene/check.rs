@@ -47,6 +47,9 @@ impl Setting {
         }
         for (index, collider) in self.collider.iter().enumerate() {
             named("collider", index, check_collider(collider))?;
+            if collider.shape.is_some() == collider.mesh.is_some() {
+                return Err(SceneError::Outline { index });
+            }
         }
         for (index, emitter) in self.emitter.iter().enumerate() {
             let fault = emitter
@@ -113,7 +116,10 @@ fn check_collider(collider: &Collider) -> Fault {
     });
     let axis = positive("axis, its length", collider.axis.iter().map(|a| a * a).sum());
     let cells = (!(0.0..100.0).contains(&collider.cells)).then_some(("cells", collider.cells, "0 to 100"));
-    collider.shape.fault().or(phase).or(axis).or(cells)
+    let rough = collider.friction >= 0.0 && collider.friction.is_finite();
+    let friction = (!rough).then_some(("friction", collider.friction, "0 or more, and finite"));
+    let size = collider.mesh.as_ref().and_then(|mesh| positive("mesh.size", mesh.size.unwrap_or(1.0)));
+    collider.shape.and_then(|shape| shape.fault()).or(phase).or(axis).or(cells).or(friction).or(size)
 }
 
 fn complete(index: usize, of: &Stuff) -> Result<(), SceneError> {

@@ -21,8 +21,13 @@
 //!
 //! [[collider]]
 //! shape = { capsule = { from = [-0.4, 0.2, 0.0], to = [0.4, 0.2, 0.0], radius = 0.03 } }
+//! kind = "slip"
+//! friction = 0.3
 //! axis = [0.0, 1.0, 0.0]
 //! motion = [{ until = 1.0, rate = 90.0 }]
+//!
+//! [[collider]]
+//! mesh = { file = "hill.obj" }
 //! ```
 
 use std::path::Path;
@@ -39,7 +44,8 @@ pub(super) fn read(file: &Path) -> Result<Setting, SceneError> {
     let text = std::fs::read_to_string(file).map_err(fail)?;
     let parsed = toml::from_str(&text);
     let mut setting: Setting = parsed.map_err(|what| SceneError::Format { file: file.into(), what })?;
-    for mesh in setting.body.iter_mut().filter_map(|body| body.mesh.as_mut()) {
+    let bodies = setting.body.iter_mut().filter_map(|body| body.mesh.as_mut());
+    for mesh in bodies.chain(setting.collider.iter_mut().filter_map(|collider| collider.mesh.as_mut())) {
         mesh.file = file.parent().unwrap_or(Path::new(".")).join(&mesh.file);
     }
     Ok(setting)

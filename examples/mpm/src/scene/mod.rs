@@ -4,7 +4,7 @@
 //! | file | what |
 //! |---|---|
 //! | `setting` | the data |
-//! | `twist`, `boxes`, `donut`, `chain`, `boards`, `faceless`, `sauce`, `armacat` | scenes of Wang et al. 2020, Table 2 |
+//! | `twist`, `boxes`, `donut`, `chain`, `boards`, `faceless`, `sauce`, `armacat`, `wheel` | scenes of Wang et al. 2020, Table 2 |
 //! | `stretched`, `bar` | its Fig. 18 and 20 |
 //! | `file` | scenes from TOML files |
 //! | `check` | checks of numbers |
@@ -26,13 +26,14 @@ mod sauce;
 mod setting;
 mod stretched;
 mod twist;
+mod wheel;
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::fault::SceneError;
-pub use setting::{Body, Emitter, MeshFile, Setting, Stuff};
+pub use setting::{Body, Emitter, Setting, Stuff};
 
 /// A scene by name.
 #[derive(Clone, Debug)]
@@ -53,6 +54,8 @@ pub enum SceneChoice {
     Sauce,
     /// A ball and an armadillo on a trampoline.
     Armacat,
+    /// A wheel of metal is crushed.
+    Wheel,
     /// A box that is stretched at the start.
     Stretched,
     /// A bar with a stiff middle is twisted.
@@ -74,6 +77,7 @@ impl FromStr for SceneChoice {
             "faceless" => Self::Faceless,
             "sauce" => Self::Sauce,
             "armacat" => Self::Armacat,
+            "wheel" => Self::Wheel,
             "stretched" => Self::Stretched,
             "bar" => Self::Bar,
             file => Self::File(file.into()),
@@ -97,6 +101,7 @@ impl SceneChoice {
             Self::Faceless => faceless::setting(),
             Self::Sauce => sauce::setting(),
             Self::Armacat => armacat::setting(stiff, data)?,
+            Self::Wheel => wheel::setting(),
             Self::Stretched => stretched::setting(seed),
             Self::Bar => bar::setting(stiff),
             Self::File(file) => file::read(file)?,

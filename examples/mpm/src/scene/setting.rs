@@ -1,13 +1,12 @@
 //! The data of a scene. Lengths are in m, y points upwards, angles are in degrees.
 
-use std::path::PathBuf;
-
 use examples_common::stage::View;
 use serde::Deserialize;
 
 use crate::collider::Collider;
 use crate::material::Material;
 use crate::shape::Shape;
+use crate::winding::MeshFile;
 
 /// A scene.
 #[derive(Clone, Debug, Deserialize)]
@@ -51,16 +50,6 @@ impl Default for Setting {
             view: View::default(),
         }
     }
-}
-
-/// The surface of a mesh, read from a file.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MeshFile {
-    /// A closed surface.
-    pub file: PathBuf,
-    /// The longest side to which it is scaled about its centre; by default the mesh stays as it is.
-    pub size: Option<f64>,
 }
 
 /// What a body consists of.

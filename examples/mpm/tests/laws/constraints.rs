@@ -1,6 +1,6 @@
 //! Colliders and what they prescribe.
 
-use mpm::collider::{Collider, Kind, Phase};
+use mpm::collider::{Collider, Kind, Obstacle, Phase};
 use mpm::constraints::{Constraints, Hold};
 use mpm::grid::{Grid, Nodes};
 use mpm::particles::{Particle, apply};
@@ -14,6 +14,11 @@ fn nodes() -> Nodes {
     Nodes::from_particles(&grid, &particles, &bodies())
 }
 
+/// The constraints of a step of `dt` from time 0.
+fn held(nodes: &Nodes, colliders: &[Collider], dt: f64, gravity: [f64; 3]) -> Constraints {
+    Constraints::new(nodes, &Obstacle::all(colliders, DX).unwrap(), [0.0, dt], gravity)
+}
+
 /// A turning collider moves nodes along circles: the velocity of a step ends on the circle, not outside.
 #[test]
 fn sticky_nodes_follow_a_rotation() {
@@ -21,7 +26,7 @@ fn sticky_nodes_follow_a_rotation() {
     let shape = Shape::Sphere { centre: [0.0; 3], radius: 10.0 };
     let turn = Phase { until: 1.0, velocity: [0.5, 0.0, 0.0], rate: 90.0 };
     let collider = Collider::new(shape, Kind::Sticky).moving([0.0, 1.0, 0.0], vec![turn]);
-    let constraints = Constraints::new(&nodes, &[collider], DX, [0.0, 1.0], [0.0; 3]);
+    let constraints = held(&nodes, &[collider], 1.0, [0.0; 3]);
     assert!(constraints.free.is_empty());
     for (x, hold) in nodes.positions.iter().zip(&constraints.holds) {
         let Hold::Fixed(v) = hold else { panic!("{hold:?}") };
@@ -43,12 +48,12 @@ fn slipping_nodes_have_the_normal_velocity_of_the_wall() {
         Collider::new(wall, kind).moving([0.0, 1.0, 0.0], vec![phase])
     };
     let (dt, gravity) = (0.01, [0.0, -9.8, 0.0]);
-    let slip = Constraints::new(&nodes, &[moving(Kind::Slip)], DX, [0.0, dt], gravity);
-    let apart = Constraints::new(&nodes, &[moving(Kind::Separating)], DX, [0.0, dt], gravity);
+    let slip = held(&nodes, &[moving(Kind::Slip)], dt, gravity);
+    let apart = held(&nodes, &[moving(Kind::Separating)], dt, gravity);
     let dot = |a: [f64; 3], b: [f64; 3]| (0..3).map(|k| a[k] * b[k]).sum::<f64>();
-    let mut kinds = [0; 3];
+    let (mut kinds, solid) = ([0; 3], wall.solid().unwrap());
     for (node, (v, x)) in nodes.velocities.iter().zip(&nodes.positions).enumerate() {
-        if wall.distance(*x) >= 0.0 {
+        if solid.distance(*x) >= 0.0 {
             assert_eq!(slip.holds[node], Hold::Free);
             kinds[0] += 1;
             continue;
@@ -70,7 +75,7 @@ fn walls_add_up() {
     let nodes = nodes();
     let wall = |normal| Collider::new(Shape::Plane { point: [9.0; 3], normal }, Kind::Slip);
     let walls = [wall([1.0, 0.0, 0.0]), wall([0.5, 1.0, 0.0]), wall([0.1, 0.2, 1.0])];
-    let two = Constraints::new(&nodes, &walls[..2], DX, [0.0, 0.01], [0.0; 3]);
+    let two = held(&nodes, &walls[..2], 0.01, [0.0; 3]);
     for (hold, v) in two.holds.iter().zip(&nodes.velocities) {
         let Hold::Slip { free, given } = hold else { panic!("{hold:?}") };
         let trace = free[0][0] + free[1][1] + free[2][2];
@@ -81,12 +86,12 @@ fn walls_add_up() {
     // Walls with nearly opposite normals, one of which moves: the first one decides, and no velocity grows.
     let down = Phase { until: 1.0, velocity: [0.0, -1.0, 0.0], rate: 0.0 };
     let moving = wall([1e-4, -1.0, 0.0]).moving([0.0, 1.0, 0.0], vec![down]);
-    let pressed = Constraints::new(&nodes, &[wall([0.0, 1.0, 0.0]), moving], DX, [0.0, 0.01], [0.0; 3]);
+    let pressed = held(&nodes, &[wall([0.0, 1.0, 0.0]), moving], 0.01, [0.0; 3]);
     for hold in &pressed.holds {
         let Hold::Slip { given, .. } = hold else { panic!("{hold:?}") };
         assert!(given.iter().all(|v| v.abs() < 10.0), "{given:?}");
     }
-    let three = Constraints::new(&nodes, &walls, DX, [0.0, 0.01], [0.0; 3]);
+    let three = held(&nodes, &walls, 0.01, [0.0; 3]);
     let still = |hold: &Hold| matches!(hold, Hold::Fixed(v) if v.iter().all(|v| v.abs() < 1e-9));
     assert!(three.holds.iter().all(still) && three.free.is_empty());
 }

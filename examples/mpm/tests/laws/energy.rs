@@ -1,13 +1,13 @@
 //! The incremental potential and its derivatives.
 
 use coarsen::Objective;
-use coarsen::optimize::{check_gradient, check_hessian};
+use coarsen::optimize::{Linearize, check_gradient, check_hessian};
 use coarsen::prelude::*;
 use coarsen::sparse::SystemAt;
 use coarsen_core::SplitMix64;
-use mpm::collider::{Collider, Kind};
+use mpm::collider::{Collider, Kind, Obstacle};
 use mpm::constraints::Constraints;
-use mpm::energy::{Given, Increment};
+use mpm::energy::{Given, Increment, Products};
 use mpm::grid::{Grid, Nodes};
 use mpm::particles::{Body, Particle};
 use mpm::shape::Shape;
@@ -33,8 +33,12 @@ impl Step {
         let nodes = Nodes::from_particles(&grid, &particles, &bodies);
         let wall = Shape::Plane { point: [-1.5 * DX, 0.0, 0.0], normal: [1.0, 0.3, 0.0] };
         let ball = Shape::Sphere { centre: [2.0 * DX; 3], radius: 1.5 * DX };
-        let colliders = [Collider::new(wall, Kind::Slip), Collider::new(ball, Kind::Sticky)];
-        let constraints = Constraints::new(&nodes, &colliders, DX, [0.0, DT], GRAVITY);
+        let rough = Collider { friction: 0.5, ..Collider::new(wall, Kind::Slip) };
+        let colliders = [rough, Collider::new(ball, Kind::Sticky)];
+        let mut constraints =
+            Constraints::new(&nodes, &Obstacle::all(&colliders, DX).unwrap(), [0.0, DT], GRAVITY);
+        assert!(!constraints.grips.is_empty());
+        constraints.grips.iter_mut().for_each(|grip| grip.most = 0.3);
         Self { particles, bodies, grid, nodes, constraints }
     }
 
@@ -116,6 +120,72 @@ fn projected_hessians_are_definite() {
     let exact = f.system_at(&z).unwrap().matrix.clone();
     let ([least, most], [exact_least, _]) = (spectrum(&projected), spectrum(&exact));
     assert!(least > 0.0 && exact_least < -1e-3 * most, "{least} {exact_least} {most}");
+}
+
+/// Products without a matrix are those of the assembled system, and their preconditioner inverts its diagonal blocks.
+#[test]
+fn products_are_those_of_the_matrix() {
+    let step = Step::new(300, 0.3, 4);
+    let mut f = step.objective();
+    let (z, d) = (step.vector(&f, 5), SplitMix64::new(6).numbers(f.size()));
+    let (mut expected, mut found, mut inverse) = (d.clone(), d.clone(), d.clone());
+    let system = f.system_at(&z).unwrap();
+    system.apply(&d, &mut expected);
+    let block_jacobi = &mut BlockJacobi::default().build_from(system.system(), &Cpu::new()).unwrap();
+    let mut scaled = d.clone();
+    block_jacobi.apply(&d, &mut scaled);
+    let mut products = Products::new(step.objective()).unwrap();
+    for _ in 0..2 {
+        let (a, m) = products.relinearize(&z).unwrap();
+        a.apply(&d, &mut found);
+        m.apply(&d, &mut inverse);
+        for (found, expected) in [(&found, &expected), (&inverse, &scaled)] {
+            let size = expected.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+            let off = found.iter().zip(expected).fold(0.0, |m: f64, (a, b)| m.max((a - b).abs()));
+            assert!(off <= 1e-12 * size, "{off:e} of {size:e}");
+        }
+    }
+}
+
+/// Matrices on coarser grids are those that the particles give there: the rows of a constant motion sum to the masses.
+#[test]
+fn coarser_grids_integrate_the_same_particles() {
+    let mut particles = cloud(500, 0.2, 3);
+    let bodies = bodies();
+    let grid = Grid::around(&mut particles, DX).unwrap();
+    let nodes = Nodes::from_particles(&grid, &particles, &bodies);
+    let constraints = Constraints::new(&nodes, &[], [0.0, DT], GRAVITY);
+    let (grid, nodes) = (&grid, &nodes);
+    let given = Given {
+        grid,
+        nodes,
+        particles: &particles,
+        bodies: &bodies,
+        constraints: &constraints,
+        dt: DT,
+        gravity: GRAVITY,
+    };
+    let mut f = Increment::new(given).unwrap();
+    let recipe = f.requadrature(3, &[], 0.0).unwrap();
+    let z = vec![0.0; f.size()];
+    let m = recipe.build_from(f.system_at(&z).unwrap().system(), &Cpu::new()).unwrap();
+    let mass = |a: &Bsr<f64>| {
+        let (x, mut y) = (vec![1.0; a.shape().0], vec![0.0; a.shape().0]);
+        a.apply(&x, &mut y);
+        y.iter().sum::<f64>() / 3.0
+    };
+    let expected: f64 = nodes.masses.iter().sum();
+    assert_eq!(m.levels(), 3);
+    for level in 1..3 {
+        let a = m.matrix(level).unwrap();
+        assert!((mass(a) / expected - 1.0).abs() < 1e-9, "{} {expected}", mass(a));
+        assert_eq!(a.asymmetric_pair(0.0), None);
+    }
+    // Rows of P sum to 1, as every coarser node around a node has mass.
+    let p = m.prolongation(0).unwrap();
+    for i in 0..p.pattern().rows() {
+        assert_eq!(p.pattern().range(i).map(|at| p.values()[at]).sum::<f64>(), 1.0);
+    }
 }
 
 /// Value, gradient and Hessian have the same bits with any number of threads.

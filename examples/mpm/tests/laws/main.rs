@@ -4,6 +4,7 @@ mod bad_input;
 mod constraints;
 mod energy;
 mod flow;
+mod jelly;
 mod runs;
 mod scenes;
 mod seeds;

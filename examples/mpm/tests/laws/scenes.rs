@@ -12,9 +12,13 @@ use super::{Folder, cloud};
 /// The number of particles at the paper's spacing is near that of Table 2, where the shapes are the authors'.
 #[test]
 fn scenes_have_the_size_of_the_paper() {
-    for (name, thousands, share) in
-        [("twist", 230.0, 0.05), ("chain", 308.0, 0.2), ("donut", 247.0, 0.02), ("faceless", 110.0, 0.1)]
-    {
+    for (name, thousands, share) in [
+        ("twist", 230.0, 0.05),
+        ("chain", 308.0, 0.2),
+        ("donut", 247.0, 0.02),
+        ("faceless", 110.0, 0.1),
+        ("wheel", 550.0, 0.1),
+    ] {
         let scene: SceneChoice = name.parse().unwrap();
         let setting = scene.setting(None, 1, None).unwrap();
         let (particles, _) = Seeds::new(&setting).unwrap().fill(setting.dx).unwrap();
@@ -26,7 +30,9 @@ fn scenes_have_the_size_of_the_paper() {
 /// Every scene computes a frame at a small size, with pictures.
 #[test]
 fn scenes_run() {
-    for name in ["twist", "boxes", "donut", "chain", "boards", "faceless", "sauce", "stretched", "bar"] {
+    for name in
+        ["twist", "boxes", "donut", "chain", "boards", "faceless", "sauce", "wheel", "stretched", "bar"]
+    {
         let folder = Folder::new(&format!("scene-{name}"));
         let arguments = ["--scene", name, "--particles", "600", "--frames", "1", "--width", "64"];
         let rows =
@@ -69,7 +75,8 @@ fn points_and_states_come_back() {
         }
     }
     let folder = Folder::new("state");
-    let state = State { frame: 2, time: 0.1, emitted: 0.05, work: 3.0, particles };
+    let pressures = vec![([-3, 0, 7], 0.25), ([1, 2, 3], 0.0)];
+    let state = State { frame: 2, time: 0.1, emitted: 0.05, work: 3.0, particles, pressures };
     let file = folder.0.join("checkpoint.bin");
     write(&file, 7, &state).unwrap();
     assert_eq!(read(&file, 7), Ok(state));

@@ -1,0 +1,269 @@
+//! A driver with its vectors, kept between the time steps.
+//!
+//! *Reference* Wang et al. 2020, "Hierarchical Optimization Time Integration for CFL-rate MPM Stepping" (HOT),
+//! ACM TOG 39(3):21, Algorithms 1 and 3, §5 and §7.1.
+
+use std::time::Duration;
+
+use coarsen_backend::{Cpu, SetupError};
+use coarsen_core::{Identity, Objective, Stop};
+use coarsen_krylov::{Cg, FlexibleCg, Krylov};
+use coarsen_multigrid::NodeEmbedding;
+use coarsen_optimize::{
+    Backtracking, Descent, DescentError, DescentMonitor, DescentReport, Forcing, Lbfgs, Linearize, Newton,
+    Norm, Preconditioned, Refresh, Refreshed,
+};
+use coarsen_schwarz::Place;
+use coarsen_sparse::{OwnedSystem, SparseError, System, SystemAt};
+
+use super::{Built, Driver, Follower, Follows, Placed};
+
+/// A driver with its vectors, kept between the time steps.
+///
+/// A step minimises the incremental potential over velocity increments from x = 0 (eq. 1). L-BFGS uses the
+/// last 8 pairs of the step, an unscaled initial inverse Hessian, and 1 as the first trial of its line search.
+/// Newton's method ends an inner solve by Algorithm 1 in the norm of the preconditioner, and after 10,000
+/// iterations. Both use the positive definite Hessian and stop at `tolerance` in the norm of `weights`, which
+/// also decides stagnation. *Cost* of a step: one Hessian and one preconditioner for L-BFGS, one of each per
+/// iteration for Newton's method. The preconditioner is built anew in each step, so the number of nodes may
+/// change from step to step. Energies and Hessians are computed on the host, and everything else at the place
+/// ([`Placed`]).
+///
+/// ```
+/// use coarsen::follow::{Driver, TimeStepper};
+/// use coarsen::multigrid::{NodeEmbedding, Nodes};
+/// use coarsen::problems::Scene;
+/// let Scene { mut body, start: mut x, .. } = Scene::bar_twist(4)?;
+/// let grid = NodeEmbedding::new(Nodes::Given(vec![[0; 3]; x.len() / 3].into())); // not used by pn-pcg
+/// let mut driver = TimeStepper::new("pn-pcg".parse()?);
+/// driver.tolerance = 1e-4;
+/// let report = driver.minimize(&mut body, &grid, &mut x, None, &mut ())?.converged()?;
+/// println!("{report}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct TimeStepper<B: Place<Real = f64> = Cpu> {
+    /// ε of ‖W ∇f‖ ≤ ε, where W are the weights of the step: 1e-7 by default (§7.1).
+    pub tolerance: f64,
+    /// The maximal number of iterations of a step.
+    pub max_iterations: usize,
+    /// The maximal number of iterations of an inner solve of Newton's method: 10,000 by default (§7.3).
+    pub inner_iterations: usize,
+    /// τ of Algorithm 1, in the unit of √(gᵀM⁻¹g); 0 for no floor.
+    pub floor: f64,
+    driver: Driver,
+    on: B,
+    descent: Descent<B::Vector, Backtracking<f64>>,
+    method: Method<B>,
+    setup: Duration,
+}
+
+/// The method of a driver.
+enum Method<B: Place<Real = f64>> {
+    /// `None` during a step.
+    QuasiNewton(Option<Lbfgs<B::Vector, Follower<B::Vector>>>),
+    Newton(Newton<B::Vector, Box<dyn Krylov<B::Vector>>>),
+}
+
+/// The number of pairs of L-BFGS (§5.1).
+const WINDOW: usize = 8;
+
+/// The limit of inner iterations (§7.3).
+const INNER: usize = 10_000;
+
+fn nothing<B: Place<Real = f64>>() -> Follower<B::Vector> {
+    Follower::constant(Box::new(Identity))
+}
+
+impl TimeStepper {
+    /// Returns a driver with the settings of the paper, on the CPU in f64.
+    pub fn new(driver: Driver) -> Self {
+        Self::at(driver, Cpu::new())
+    }
+}
+
+impl<B: Place<Real = f64>> TimeStepper<B> {
+    /// Returns a driver with the settings of the paper at a place.
+    pub fn at(driver: Driver, on: B) -> Self {
+        let inner = Stop { max_iterations: INNER, ..Stop::relative(0.0) };
+        let forcing = Forcing::Preconditioned { floor: 0.0 };
+        let method = if !driver.is_newton() {
+            Method::QuasiNewton(Some(Lbfgs::new(WINDOW, nothing::<B>())))
+        } else if driver.is_fixed() {
+            Method::Newton(Newton::with(Box::new(Cg::new(inner)), forcing))
+        } else {
+            Method::Newton(Newton::with(Box::new(FlexibleCg::new(inner)), forcing))
+        };
+        let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-7));
+        descent.refresh = if driver.is_newton() { Refresh::Every(1) } else { Refresh::AtStart };
+        let (max_iterations, inner_iterations, setup) = (5000, INNER, Duration::ZERO);
+        Self {
+            tolerance: 1e-7,
+            max_iterations,
+            inner_iterations,
+            floor: 0.0,
+            driver,
+            on,
+            descent,
+            method,
+            setup,
+        }
+    }
+
+    /// Returns this driver with another number of pairs; without effect for Newton's method.
+    pub fn with_window(mut self, pairs: usize) -> Self {
+        if let Method::QuasiNewton(lbfgs) = &mut self.method {
+            *lbfgs = Some(Lbfgs::new(pairs, nothing::<B>()));
+        }
+        self
+    }
+
+    /// The driver.
+    pub fn driver(&self) -> Driver {
+        self.driver
+    }
+
+    /// The time of the setups and updates of the preconditioner in the last step, without assembly.
+    pub fn setup(&self) -> Duration {
+        self.setup
+    }
+
+    /// Minimises f from x with the [preconditioner of the driver](Driver::precondition). `method` describes the
+    /// nodes of this step and their restraints. `weights` are those of
+    /// [`grid_weights`](coarsen_optimize::grid_weights); `None` for the Euclidean norm.
+    ///
+    /// # Errors
+    /// As [`Descent::minimize`], and the errors of the setup of the preconditioner.
+    pub fn minimize<F: Objective<Vec<f64>> + SystemAt>(
+        &mut self,
+        f: &mut F,
+        method: &NodeEmbedding,
+        x: &mut [f64],
+        weights: Option<&[f64]>,
+        monitor: &mut dyn DescentMonitor<B::Vector>,
+    ) -> Result<DescentReport<f64>, DescentError> {
+        let (driver, method, on) = (self.driver, method.clone(), self.on.clone());
+        let recipe = move |system: System<'_, f64>| driver.precondition(&method, system, &on);
+        self.minimize_with(f, recipe, x, weights, monitor)
+    }
+
+    /// As [`minimize`](Self::minimize), with the preconditioner that `recipe` builds. *Use* for hierarchies that
+    /// need more than the system, such as coarse matrices from particles.
+    ///
+    /// # Errors
+    /// As [`minimize`](Self::minimize).
+    pub fn minimize_with<F: Objective<Vec<f64>> + SystemAt>(
+        &mut self,
+        f: &mut F,
+        recipe: impl FnMut(System<'_, f64>) -> Result<Built<B::Vector>, SetupError> + 'static,
+        x: &mut [f64],
+        weights: Option<&[f64]>,
+        monitor: &mut dyn DescentMonitor<B::Vector>,
+    ) -> Result<DescentReport<f64>, DescentError> {
+        self.begin(weights)?;
+        f.project(true);
+        let built = Follower::build(f, x, recipe).map_err(DescentError::linearize)?;
+        let Self { on, descent, method, setup, .. } = self;
+        let mut here = on.vector(x)?;
+        let report = match method {
+            Method::Newton(newton) => {
+                let mut f = Placed::new(Lent(f), x, built, on)?;
+                let report = descent.minimize(&mut f, newton, &mut here, monitor);
+                *setup = f.inverse().setup();
+                report?
+            }
+            Method::QuasiNewton(lbfgs) => {
+                let mut own = lbfgs.take().unwrap_or_else(|| Lbfgs::new(WINDOW, nothing::<B>()));
+                *own.inverse_mut() = built;
+                own.forget(); // pairs of the last step
+                let mut f = Placed::bare(Lent(f), x, on);
+                let mut direction =
+                    Refreshed::new(own, |f: &mut Placed<Lent<'_, F>, B>, x: &B::Vector, m: &mut _| {
+                        let (f, x) = f.host_at(x)?;
+                        Follower::follow(m, f, x)
+                    });
+                let report = descent.minimize(&mut f, &mut direction, &mut here, monitor);
+                let mut own = direction.direction;
+                *setup = std::mem::replace(own.inverse_mut(), nothing::<B>()).setup();
+                *lbfgs = Some(own);
+                report?
+            }
+        };
+        on.read(&here, x)?;
+        Ok(report)
+    }
+
+    /// Minimises an objective that multiplies by its Hessian and has its own preconditioner, with Newton's
+    /// method and CG.
+    ///
+    /// `gast` stops at `tolerance` in the Euclidean norm, whatever the weights: 1e-3 in the paper (§7.1).
+    ///
+    /// # Errors
+    /// [`DescentError::Linearize`] for L-BFGS, and as [`Descent::minimize`].
+    pub fn minimize_free<F: Linearize<B::Vector>>(
+        &mut self,
+        f: &mut F,
+        x: &mut [f64],
+        weights: Option<&[f64]>,
+        monitor: &mut dyn DescentMonitor<B::Vector>,
+    ) -> Result<DescentReport<f64>, DescentError> {
+        self.begin(weights)?;
+        f.project(true);
+        let Method::Newton(newton) = &mut self.method else {
+            return Err(DescentError::linearize(NoProducts { driver: self.driver }));
+        };
+        let mut here = self.on.vector(x)?;
+        let report = self.descent.minimize(f, newton, &mut here, monitor)?;
+        self.on.read(&here, x)?;
+        Ok(report)
+    }
+
+    /// Sets the criteria of a step.
+    fn begin(&mut self, weights: Option<&[f64]>) -> Result<(), DescentError> {
+        let gast = self.driver == Driver::Gast;
+        let weights = weights.filter(|_| !gast).map(|weights| Norm::weighted(self.on.vector(weights)?));
+        self.descent.norm = weights.transpose()?.unwrap_or_default();
+        self.descent.stop = Stop { max_iterations: self.max_iterations, ..Stop::absolute(self.tolerance) };
+        self.setup = Duration::ZERO;
+        if let Method::Newton(newton) = &mut self.method {
+            newton.inner.stop_mut().max_iterations = self.inner_iterations;
+            newton.forcing = match gast {
+                true => Forcing::Gradient { floor: self.tolerance },
+                false => Forcing::Preconditioned { floor: self.floor },
+            };
+            newton.forget();
+        }
+        Ok(())
+    }
+}
+
+/// A driver without products with the Hessian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{driver} does not multiply by the Hessian: take `minimize`, or a driver of Newton's method")]
+pub struct NoProducts {
+    /// The driver.
+    pub driver: Driver,
+}
+
+/// A borrowed objective.
+struct Lent<'a, F>(&'a mut F);
+
+impl<F: Objective<Vec<f64>>> Objective<Vec<f64>> for Lent<'_, F> {
+    fn value(&mut self, x: &Vec<f64>) -> f64 {
+        self.0.value(x)
+    }
+    fn round_off(&self, value: f64) -> f64 {
+        self.0.round_off(value)
+    }
+    fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
+        self.0.gradient(x, g);
+    }
+    fn max_step(&mut self, x: &Vec<f64>, d: &Vec<f64>) -> f64 {
+        self.0.max_step(x, d)
+    }
+}
+
+impl<F: SystemAt> SystemAt for Lent<'_, F> {
+    fn system_at(&mut self, x: &[f64]) -> Result<&OwnedSystem<f64>, SparseError> {
+        self.0.system_at(x)
+    }
+}

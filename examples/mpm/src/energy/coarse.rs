@@ -1,0 +1,204 @@
+//! The Hessian from particles on coarser grids, for `lbfgs-gmg` and `pn-gmg-pcg`.
+//!
+//! Each coarser grid has twice the spacing, its own B-splines, nodes and constraints. Nodes are interpolated from
+//! the coarser nodes around them by hats, and the weights of nodes that a collider holds are dropped; so rows of P at
+//! boundaries do not sum to 1, and the coarse matrices are no Galerkin products. *Reference* Wang et al. 2020 (HOT),
+//! §1.1 and §7.3: the baseline with which they compare node embedding.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use coarsen::backend::SetupError;
+use coarsen::multigrid::{Coarse, Coarsening, Coarsest, Grid as Level, JacobiCg, Multigrid, Smoothing};
+use coarsen::prelude::GaussSeidel;
+use coarsen::sparse::{Bsr, Pattern, Prolongation, SparseError};
+
+use crate::collider::Obstacle;
+use crate::constraints::{Constraints, Hold};
+use crate::fault::StepError;
+use crate::grid::{Grid, Nodes};
+use crate::particles::{Body, IDENTITY, Matrix, Particle, mul};
+
+use super::hessian::Stiffness;
+use super::{Given, Increment};
+
+/// The coarse matrices of the last system, from the finest to the coarsest.
+type Matrices = Arc<Mutex<Vec<Bsr<f64>>>>;
+
+/// Coarsening to grids on which particles are integrated again.
+#[derive(Clone, Debug)]
+pub struct Quadrature {
+    prolongations: Arc<[Prolongation<f64>]>,
+    matrices: Matrices,
+}
+
+/// The coarser grids of a step.
+pub(super) struct Coarser {
+    levels: Vec<Part>,
+    matrices: Matrices,
+}
+
+/// A coarser grid.
+struct Part {
+    grid: Grid,
+    nodes: Nodes,
+    constraints: Constraints,
+    particles: Vec<Particle>,
+    /// The number of each particle on the finest grid.
+    order: Vec<u32>,
+    bodies: Vec<Body>,
+    dt: f64,
+}
+
+impl Part {
+    /// The grid with spacing `dx`. `time` is that of the step.
+    fn new(given: &Given<'_>, dx: f64, obstacles: &[Obstacle], time: f64) -> Result<Self, StepError> {
+        let mut particles = given.particles.to_vec();
+        particles.iter_mut().zip(0..).for_each(|(particle, number)| particle.body = number);
+        let grid = Grid::around(&mut particles, dx)?;
+        let order: Vec<u32> = particles.iter().map(|particle| particle.body).collect();
+        for (particle, &number) in particles.iter_mut().zip(&order) {
+            particle.body = given.particles[number as usize].body;
+        }
+        let (bodies, dt) = (given.bodies.to_vec(), given.dt);
+        let nodes = Nodes::from_particles(&grid, &particles, &bodies);
+        let constraints = Constraints::new(&nodes, obstacles, [time, dt], given.gravity);
+        Ok(Self { grid, nodes, constraints, particles, order, bodies, dt })
+    }
+
+    /// The Hessian on this grid from the stiffness of the particles on the finest one.
+    fn matrix(&self, stiffness: &[Stiffness]) -> Result<Bsr<f64>, SparseError> {
+        let Self { grid, nodes, constraints, particles, bodies, dt, .. } = self;
+        let given = Given { grid, nodes, particles, bodies, constraints, dt: *dt, gravity: [0.0; 3] };
+        let mut increment = Increment::new(given)?;
+        increment.rows.stiffness = self.order.iter().map(|&p| stiffness[p as usize]).collect();
+        increment.assemble();
+        Ok(increment.system.matrix)
+    }
+}
+
+impl Coarser {
+    /// Assembles all matrices from the stiffness of the particles. A pattern that cannot be made leaves the old
+    /// matrices, which no hierarchy accepts.
+    pub(super) fn follow(&mut self, stiffness: &[Stiffness]) {
+        let all = self.levels.iter().map(|part| part.matrix(stiffness)).collect::<Result<Vec<_>, _>>();
+        if let Ok(all) = all {
+            *self.matrices.lock().unwrap_or_else(PoisonError::into_inner) = all;
+        }
+    }
+}
+
+impl Increment<'_> {
+    /// Assembles the Hessian on `levels` - 1 coarser grids too from now on, and returns the coarsening to them.
+    ///
+    /// *Cost* of a system: one more gather for each grid, each with all particles.
+    ///
+    /// # Errors
+    /// Those of the grids and of the transfers.
+    pub fn requadrature(
+        &mut self,
+        levels: usize,
+        obstacles: &[Obstacle],
+        time: f64,
+    ) -> Result<Multigrid<Quadrature>, StepError> {
+        let mut parts = Vec::new();
+        let mut transfers = Vec::new();
+        for level in 1..levels {
+            let dx = self.spacing() * f64::from(1 << level);
+            let part = Part::new(&self.given, dx, obstacles, time)?;
+            let fine = parts.last().map_or((self.given.nodes, self.given.constraints), |above: &Part| {
+                (&above.nodes, &above.constraints)
+            });
+            transfers.push(transfer(fine, (&part.nodes, &part.constraints), 0.5 * dx)?);
+            parts.push(part);
+        }
+        let matrices = Matrices::default();
+        self.coarser = Some(Coarser { levels: parts, matrices: matrices.clone() });
+        self.assembled.clear();
+        let quadrature = Quadrature { prolongations: transfers.into(), matrices };
+        let known = GaussSeidel { symmetric: true, ..GaussSeidel::default() };
+        let smoothing = Smoothing::SymmetricGaussSeidel(known);
+        let coarsest = Coarsest::Iterative(JacobiCg::default());
+        Ok(Multigrid { levels, coarse_size: 0, smoothing, coarsest, ..Multigrid::of(quadrature) })
+    }
+}
+
+/// The coarse nodes along an axis around a place, and their weights.
+fn along(place: i32) -> &'static [(i32, f64)] {
+    if place & 1 == 0 { &[(0, 1.0)] } else { &[(0, 0.5), (1, 0.5)] }
+}
+
+/// P between the free nodes of a grid with spacing `dx` and those of the next coarser one: hats, with S P S where
+/// nodes slip.
+fn transfer(
+    (fine, on_fine): (&Nodes, &Constraints),
+    (coarse, on_coarse): (&Nodes, &Constraints),
+    dx: f64,
+) -> Result<Prolongation<f64>, SparseError> {
+    let place = |x: [f64; 3], dx: f64| x.map(|x| (x / dx).round() as i32);
+    let slots = on_coarse.free.iter().zip(0..);
+    let known: HashMap<[i32; 3], u32> =
+        slots.map(|(&node, slot)| (place(coarse.positions[node as usize], 2.0 * dx), slot)).collect();
+    let free = |constraints: &Constraints, slot: u32| match &constraints.holds
+        [constraints.free[slot as usize] as usize]
+    {
+        Hold::Slip { free, .. } => *free,
+        _ => IDENTITY,
+    };
+    let slips = on_fine.slips || on_coarse.slips;
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for (&node, slot) in on_fine.free.iter().zip(0..) {
+        let at = place(fine.positions[node as usize], dx);
+        let [xs, ys, zs] = at.map(along);
+        let mut row = Vec::with_capacity(8);
+        for (&(i, u), &(j, v), &(k, w)) in
+            xs.iter().flat_map(|x| ys.iter().flat_map(move |y| zs.iter().map(move |z| (x, y, z))))
+        {
+            let around = [(at[0] >> 1) + i, (at[1] >> 1) + j, (at[2] >> 1) + k];
+            row.extend(known.get(&around).map(|&column| (column, u * v * w)));
+        }
+        row.sort_unstable_by_key(|&(column, _)| column);
+        for (column, weight) in row {
+            columns.push(column);
+            if slips {
+                let block: Matrix = mul(&free(on_fine, slot), &free(on_coarse, column));
+                values.extend(block.as_flattened().iter().map(|entry| weight * entry));
+            } else {
+                values.push(weight);
+            }
+        }
+        offsets.push(columns.len());
+    }
+    let pattern = Arc::new(Pattern::new(on_coarse.free.len(), offsets, columns)?);
+    if slips {
+        return Ok(Bsr::new(pattern, (3, 3), values)?.into());
+    }
+    Prolongation::weights(Bsr::new(pattern, (1, 1), values)?, 3)
+}
+
+impl Coarsening<f64> for Quadrature {
+    /// The number of the next coarser grid.
+    type State = usize;
+
+    fn coarsen(
+        &self,
+        _: &Level<'_, f64>,
+        above: Option<&usize>,
+    ) -> Result<Option<Coarse<f64, usize>>, SetupError> {
+        let level = above.map_or(0, |above| above + 1);
+        Ok(self.prolongations.get(level).map(|p| Coarse::new(p.clone(), level)))
+    }
+
+    fn matrix(
+        &self,
+        _: &Level<'_, f64>,
+        coarse: &Coarse<f64, usize>,
+    ) -> Result<Option<Bsr<f64>>, SetupError> {
+        let matrices = self.matrices.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(matrices.get(coarse.state).cloned())
+    }
+
+    fn name(&self) -> &'static str {
+        "particle quadrature"
+    }
+}

@@ -1,0 +1,109 @@
+//! Friction on colliders, with the normal forces of the last step.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | s | `slip` | P (v − w) with P = I − n nᵀ: how fast a node slides on the collider, whose velocity is w |
+//! | J | `Grip::most` | μ times the normal impulse |
+//! | ε | [`STICK`] | the speed below which friction is softer than Coulomb's |
+//!
+//! > D = Σ J φ(‖s‖),  φ' = 1 for ‖s‖ ≥ ε, else 2 ‖s‖/ε − ‖s‖²/ε²,  ∂D/∂v = J φ' s/‖s‖,
+//! > ∂²D/∂v² = J (φ'' ŝ ŝᵀ + φ'/‖s‖ (P − ŝ ŝᵀ)),  ŝ = s/‖s‖
+//!
+//! D is convex. The law is that of `coarsen::contact::Friction`, for velocities. *Reference* Li et al. 2020,
+//! "Incremental potential contact", ACM TOG 39(4), §5.
+
+use crate::constraints::{Constraints, Grip};
+use crate::particles::{IDENTITY, Matrix};
+
+use super::{Given, Increment};
+
+/// ε, m/s.
+const STICK: f64 = 1e-3;
+
+/// φ, φ'/‖s‖ and φ''.
+fn law(speed: f64) -> [f64; 3] {
+    if speed >= STICK {
+        return [speed, 1.0 / speed, 0.0];
+    }
+    let y = speed / STICK;
+    [STICK * (y * y - y * y * y / 3.0 + 1.0 / 3.0), (2.0 - y) / STICK, 2.0 * (1.0 - y) / STICK]
+}
+
+impl Grip {
+    /// s and ‖s‖ at a velocity of the node.
+    fn slip(&self, v: [f64; 3]) -> ([f64; 3], f64) {
+        let ahead: [f64; 3] = std::array::from_fn(|k| v[k] - self.velocity[k]);
+        let along: f64 = (0..3).map(|k| ahead[k] * self.normal[k]).sum();
+        let slip: [f64; 3] = std::array::from_fn(|k| ahead[k] - along * self.normal[k]);
+        (slip, slip.iter().map(|s| s * s).sum::<f64>().sqrt())
+    }
+
+    /// ∂²D/∂v² at a velocity of the node.
+    fn stiffness(&self, v: [f64; 3]) -> Matrix {
+        let (slip, speed) = self.slip(v);
+        let ([_, over, second], n) = (law(speed), self.normal);
+        let unit = if speed > 0.0 { slip.map(|s| s / speed) } else { [0.0; 3] };
+        std::array::from_fn(|p| {
+            std::array::from_fn(|q| {
+                let across = IDENTITY[p][q] - n[p] * n[q] - unit[p] * unit[q];
+                self.most * (second * unit[p] * unit[q] + over * across)
+            })
+        })
+    }
+}
+
+impl Constraints {
+    /// ∂²D/∂v² of each free node; empty without friction.
+    pub(super) fn stiffness_of_friction(&self, velocities: &[[f64; 3]]) -> Vec<Matrix> {
+        let mut blocks = vec![Matrix::default(); if self.grips.is_empty() { 0 } else { self.free.len() }];
+        for grip in &self.grips {
+            blocks[self.slot[grip.node as usize] as usize] = grip.stiffness(velocities[grip.node as usize]);
+        }
+        blocks
+    }
+}
+
+impl Increment<'_> {
+    /// D at the last velocities.
+    pub(super) fn friction(&self) -> f64 {
+        let grips = self.given.constraints.grips.iter();
+        grips.map(|grip| grip.most * law(grip.slip(self.velocities[grip.node as usize]).1)[0]).sum()
+    }
+
+    /// Adds ∂D/∂v at the last velocities.
+    pub(super) fn rub(&self, residual: &mut [[f64; 3]]) {
+        for grip in &self.given.constraints.grips {
+            let (slip, speed) = grip.slip(self.velocities[grip.node as usize]);
+            let factor = grip.most * law(speed)[1];
+            (0..3).for_each(|k| residual[grip.node as usize][k] += factor * slip[k]);
+        }
+    }
+
+    /// What colliders do by friction in a step, J: the impulses times the velocities of the colliders.
+    pub(super) fn work_of_friction(&self) -> f64 {
+        let of = |grip: &Grip| {
+            let (slip, speed) = grip.slip(self.velocities[grip.node as usize]);
+            let factor = grip.most * law(speed)[1];
+            (0..3).map(|k| -factor * slip[k] * grip.velocity[k]).sum::<f64>()
+        };
+        self.given.constraints.grips.iter().map(of).sum()
+    }
+
+    /// The normal force on each node with friction at the increments z, N: its coordinates and μ times the force. The
+    /// next step takes them.
+    pub fn pressures(&mut self, z: &[f64]) -> Vec<([i32; 3], f64)> {
+        let Given { grid, nodes, constraints, dt, .. } = self.given;
+        if constraints.grips.is_empty() {
+            return Vec::new();
+        }
+        self.evaluate(z);
+        let residual = self.residual();
+        let of = |grip: &Grip| {
+            let node = grip.node as usize;
+            let pressed: f64 = (0..3).map(|k| residual[node][k] * grip.normal[k]).sum();
+            let place = nodes.positions[node].map(|x| (x / grid.dx).round() as i32);
+            (place, grip.friction * pressed.max(0.0) / dt)
+        };
+        constraints.grips.iter().map(of).collect()
+    }
+}
