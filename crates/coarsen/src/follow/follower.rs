@@ -13,7 +13,8 @@ use super::Follows;
 pub type Built<V = Vec<f64>> = Box<dyn Prepared<V, f64>>;
 
 /// A preconditioner of the system at x that can be updated to the system at another x. It is updated if the
-/// pattern is the same, and rebuilt if the pattern has changed.
+/// pattern is the same, patched in all rows if only contact has other pairs, and rebuilt if the pattern of the matrix has
+/// changed.
 ///
 /// ```
 /// use coarsen::follow::{Follower, following};
@@ -32,6 +33,9 @@ pub struct Follower<V: Vector = Vec<f64>> {
     inverse: Built<V>,
     recipe: Option<Recipe<V>>,
     pattern: Option<Arc<Pattern>>,
+    /// The places of the contact of the last update.
+    pairs: Vec<(u32, u32)>,
+    rows: Vec<u32>,
     /// The x at which the preconditioner was built; `None` after the first call of `follow`.
     built_at: Option<Vec<f64>>,
 }
@@ -53,13 +57,14 @@ impl<V: Vector> Follower<V> {
     ) -> Result<Self, SetupError> {
         let system = f.system_at(x)?.system();
         let (inverse, pattern) = (recipe(system)?, system.matrix.pattern().clone());
-        let built_at = Some(x.to_vec());
-        Ok(Self { inverse, recipe: Some(Box::new(recipe)), pattern: Some(pattern), built_at })
+        let (pairs, built_at) = (pairs(&system).to_vec(), Some(x.to_vec()));
+        let rows = (0..pattern.rows() as u32).collect();
+        Ok(Self { inverse, recipe: Some(Box::new(recipe)), pattern: Some(pattern), pairs, rows, built_at })
     }
 
     /// Returns a preconditioner that never changes.
     pub fn constant(inverse: Built<V>) -> Self {
-        Self { inverse, recipe: None, pattern: None, built_at: None }
+        Self { inverse, recipe: None, pattern: None, pairs: Vec::new(), rows: Vec::new(), built_at: None }
     }
 
     /// Updates the preconditioner to the system at x and returns whether it changed. Nothing is done for a
@@ -89,13 +94,28 @@ impl<V: Vector> Follower<V> {
         self.built_at = None;
         let pattern = system.matrix.pattern();
         if self.pattern.as_ref().is_some_and(|known| Arc::ptr_eq(known, pattern) || known == pattern) {
-            self.inverse.update_from(system).map_err(DescentError::linearize)?;
-            return Ok(());
+            // All values change. With other pairs, a patch keeps what an update would build again: the transfers of a
+            // hierarchy.
+            let done = match self.pairs == pairs(&system) {
+                true => self.inverse.update_from(system),
+                false => self.inverse.patch_from(system, &self.rows),
+            };
+            done.map_err(DescentError::linearize)?;
+        } else {
+            self.inverse = recipe(system).map_err(DescentError::linearize)?;
+            self.pattern = Some(pattern.clone());
+            self.rows.clear();
+            self.rows.extend(0..pattern.rows() as u32);
         }
-        self.inverse = recipe(system).map_err(DescentError::linearize)?;
-        self.pattern = Some(pattern.clone());
+        self.pairs.clear();
+        self.pairs.extend_from_slice(pairs(&system));
         Ok(())
     }
+}
+
+/// The places of the contact of a system.
+fn pairs<'a>(system: &System<'a, f64>) -> &'a [(u32, u32)] {
+    system.contact.map_or(&[], |contact| contact.places())
 }
 
 impl<V: Vector> Preconditioner<V> for Follower<V> {
