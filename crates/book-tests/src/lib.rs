@@ -15,6 +15,9 @@ pub mod energy {}
 #[doc = include_str!("../../../book/src/tutorials/simulation.md")]
 pub mod simulation {}
 
+#[doc = include_str!("../../../book/src/tutorials/cloth.md")]
+pub mod cloth {}
+
 #[doc = include_str!("../../../book/src/tutorials/gpu.md")]
 pub mod gpu {}
 
