@@ -18,8 +18,6 @@ use crate::run;
 use crate::scene::SceneChoice;
 
 mod contact;
-#[cfg(feature = "opencl")]
-mod device;
 mod garments;
 
 /// A folder that is removed at the end of a test.
