@@ -3,12 +3,12 @@
 
 use std::time::Instant;
 
+use coarsen::Step;
 use coarsen_core::{Action, RebuildPolicy, Stop, parallel};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_problems::{Options, Sequence};
-use coarsen_sparse::System;
 
-use crate::{Built, Outcome, build};
+use crate::{Outcome, build};
 
 /// The number of steps.
 const STEPS: usize = 20;
@@ -64,39 +64,23 @@ pub(crate) fn sequence(words: &[String]) -> Outcome<()> {
 fn run(method: &str, spec: &str, policy: bool) -> Outcome<Sums> {
     let mut s = Sequence::parse(spec, STEPS, &Options::default())?;
     let b = s.right_hand_side(1);
-    // Patches use the elastic part of the last build or update, because only the rows named in a patch may
-    // change.
-    let mut elastic = s.elastic().clone();
     let mut sums = Sums { iterations: 0, setup: 0.0, solve: 0.0, log: RebuildPolicy::default() };
     let mut cg = Cg::new(Stop { max_iterations: 20_000, ..Stop::relative(TOLERANCE) });
-    let mut built: Option<Built> = None;
+    let recipe = method.to_owned();
+    let mut step = Step::new(s.system(), move |system| build(&recipe, system))?;
     loop {
         let begun = Instant::now();
-        let action = sums.log.decide(!s.touched().is_empty());
-        match (&mut built, if policy { action } else { Action::Build }) {
-            (Some(_), Action::Keep) => (),
-            (Some(m), Action::Patch) => {
-                m.patch_from(System { matrix: &elastic, ..s.system() }, s.touched())?;
-            }
-            (Some(m), Action::Update) => {
-                m.update_from(s.system())?;
-                elastic.values_mut().copy_from_slice(s.elastic().values());
-            }
-            (m, _) => {
-                *m = Some(build(method, s.system())?);
-                elastic.values_mut().copy_from_slice(s.elastic().values());
-            }
-        }
+        let _ = step.follow_as(|decided| if policy { decided } else { Action::Build })?;
         sums.setup += begun.elapsed().as_secs_f64();
-        let Some(m) = &mut built else { break };
         let (mut x, begun) = (vec![0.0; b.len()], Instant::now());
-        let report = cg.solve(&s.sum(), m, &b, &mut x)?.converged()?;
+        let report = step.solve(&mut cg, &b, &mut x)?.converged()?;
         sums.solve += begun.elapsed().as_secs_f64();
         sums.iterations += report.iterations;
-        sums.log.learn(report.iterations);
         if !s.advance()? {
             break;
         }
+        step.set(s.system())?;
     }
+    sums.log = step.policy;
     Ok(sums)
 }

@@ -1,5 +1,10 @@
 //! Cloth that falls on a floor: sums of energies, changing contact, and updates of preconditioners.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use coarsen::Class;
+use coarsen::backend::{SetupError, Update};
 use coarsen::elastic::{
     Bending, Fabric, HalfSpace, ImplicitEuler, Membrane, Penalty, Plus, Potential, Spring, Springs,
 };
@@ -106,4 +111,47 @@ fn a_follower_takes_a_new_pattern() {
     fresh.apply(&x, &mut expected);
     assert_eq!(z, expected);
     assert!(!Follower::<Vec<f64>>::constant(Box::new(Identity)).follow(&mut other, &x).unwrap());
+}
+
+/// The identity, which notes how it is updated.
+struct Notes(Rc<RefCell<Vec<&'static str>>>);
+
+impl Preconditioner<Vec<f64>> for Notes {
+    fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
+        z.clone_from(r);
+    }
+    fn class(&self) -> Class {
+        Class::Symmetric
+    }
+    fn size(&self) -> Option<usize> {
+        None
+    }
+}
+
+impl Update<f64> for Notes {
+    fn update_from(&mut self, _: System<'_, f64>) -> Result<Reused, SetupError> {
+        self.0.borrow_mut().push("update");
+        Ok(Reused::Structure)
+    }
+    fn patch_from(&mut self, system: System<'_, f64>, touched: &[u32]) -> Result<Reused, SetupError> {
+        assert_eq!(touched.len(), system.matrix.pattern().rows());
+        self.0.borrow_mut().push("patch");
+        Ok(Reused::Structure)
+    }
+}
+
+/// Pairs that come or go patch a preconditioner; new values of the same pairs update it.
+#[test]
+fn new_pairs_are_patched() {
+    let (mut body, x) = sheet();
+    let notes = Rc::new(RefCell::new(Vec::new()));
+    let own = notes.clone();
+    let mut m: Follower = Follower::build(&mut body, &x, move |_| Ok(Box::new(Notes(own.clone())))).unwrap();
+    let at = |height: f64| -> Vec<f64> {
+        x.iter().enumerate().map(|(k, x)| if k % 3 == 2 { x + height } else { 1.01 * x }).collect()
+    };
+    for height in [0.0, -0.03, -0.031, -0.2, 0.0, 0.01] {
+        assert!(m.follow(&mut body, &at(height)).unwrap());
+    }
+    assert_eq!(*notes.borrow(), ["update", "patch", "update", "patch", "patch", "update"]);
 }

@@ -52,7 +52,7 @@ fn direct(filtered: &mut Filtered<f64>, b: &[f64]) -> Vec<f64> {
     let mut x = vec![0.0; b.len()];
     filtered
         .solve(b, &mut x, |a, c, y| {
-            let _ = Direct::default().factor(a).unwrap().solve(c, y).unwrap();
+            let _ = Direct::default().factor(a.elastic).unwrap().solve(c, y).unwrap();
         })
         .unwrap();
     x

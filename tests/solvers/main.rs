@@ -17,3 +17,4 @@ mod multigrid;
 mod ranks;
 mod real;
 mod reuse;
+mod step;

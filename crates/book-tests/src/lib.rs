@@ -18,6 +18,9 @@ pub mod simulation {}
 #[doc = include_str!("../../../book/src/tutorials/jelly.md")]
 pub mod jelly {}
 
+#[doc = include_str!("../../../book/src/tutorials/cloth.md")]
+pub mod cloth {}
+
 #[doc = include_str!("../../../book/src/tutorials/gpu.md")]
 pub mod gpu {}
 

@@ -12,7 +12,7 @@ use coarsen::matrix_market::{ReadError, WriteError};
 use coarsen::optimize::DescentError;
 use coarsen::problems::ProblemError;
 use coarsen::sparse::SparseError;
-use coarsen::{Error, Unavailable};
+use coarsen::{AnyError, Error, Unavailable};
 
 /// An error that ends the program before the solve, or when results are written.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +34,9 @@ pub(crate) enum Failure {
     /// A preconditioner of a Hessian that cannot be built.
     #[error(transparent)]
     Setup(#[from] SetupError),
+    /// A step of a sequence that cannot be taken.
+    #[error(transparent)]
+    Step(#[from] AnyError),
     /// A descent that ended with an error of the machine or of a Hessian.
     #[error(transparent)]
     Descent(#[from] DescentError),
@@ -147,12 +150,14 @@ impl Failure {
                 _ => 2,
             },
             Self::BlockSize { .. } | Self::Direct { .. } | Self::NoMesh | Self::UnusedMesh => 2,
-            Self::Setup(SetupError::Place(error)) | Self::Descent(DescentError::Core(error))
+            Self::Setup(SetupError::Place(error))
+            | Self::Step(AnyError::Setup(SetupError::Place(error)) | AnyError::Core(error))
+            | Self::Descent(DescentError::Core(error))
                 if of_device(error) =>
             {
                 5
             }
-            Self::Setup(_) | Self::Descent(_) => 4,
+            Self::Setup(_) | Self::Step(_) | Self::Descent(_) => 4,
             Self::Constraints(_) | Self::Unsolvable { .. } => 3,
             Self::NotAggregation { .. }
             | Self::NotSkinning { .. }

@@ -48,6 +48,7 @@
 //! | `contact` | contact of bodies with obstacles and with each other, behind the feature `contact` |
 //! | [`problems`] | the gallery of test problems |
 //! | [`optimize`] | Newton, L-BFGS and other descent methods around any preconditioner |
+//! | [`Step`] | the linear system of a time step, with a preconditioner that follows it |
 //! | [`follow`] | objectives with a preconditioner that is updated to the Hessian; drivers of a time step by name |
 //! | `interop` | sprs, nalgebra-sparse, faer, each behind the feature of its name |
 //! | `opencl` | OpenCL devices, behind the feature `opencl` |
@@ -56,9 +57,11 @@ mod any;
 mod error;
 #[cfg(feature = "optimize")]
 pub mod follow;
+mod step;
 
 pub use any::{AnyBackend, AnyBlocks, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Unavailable};
 pub use error::AnyError;
+pub use step::{Followed, Step};
 
 pub use coarsen_core::{
     Accepted, Action, Cancel, Class, Decision, Dot, Error, Every, FromFn, History, Identity, Iteration,

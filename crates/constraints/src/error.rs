@@ -44,6 +44,16 @@ pub enum ConstraintError {
         /// The nodes of the constraint.
         nodes: Vec<u32>,
     },
+    /// A coefficient of friction that is negative or not finite.
+    #[error(
+        "the coefficient of friction of node {node} is {found}, but must be 0 or more and finite; correct it"
+    )]
+    Friction {
+        /// The node.
+        node: usize,
+        /// The coefficient.
+        found: f64,
+    },
     /// A contact of a node with itself.
     #[error(
         "constraint {constraint} pairs node {node} with itself; leave out faces and edges that contain \

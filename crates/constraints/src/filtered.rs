@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use coarsen_core::{Error, LinearOperator, Real};
-use coarsen_sparse::{Bsr, NearKernel, Pattern, SparseError, Sum, System};
+use coarsen_sparse::{Bsr, Contacts, NearKernel, Pattern, SparseError, Sum, System};
 
+use super::contact::FilteredContact;
 use super::density::Density;
 use super::groups::ConstraintGroups;
 use super::numeric::Numeric;
 use super::project::Projector;
 use super::symbolic::Symbolic;
+use super::touched::Touched;
 use super::{ConstraintError, Constraints};
 
 /// Options of prefiltering.
@@ -38,7 +40,8 @@ pub fn prefilter<'a, T: Real>(
 }
 
 impl Prefilter {
-    /// Computes S A S + σ (I − S) for A and constraints C x = d, with everything that a solve needs.
+    /// Computes S A S + σ (I − S) for A and constraints C x = d, with everything that a solve needs. The contact
+    /// part of a system stays apart from its matrix.
     ///
     /// *Cost* one pass over A. Groups of several nodes add fill-in, which [`Filtered::density`] reports.
     ///
@@ -61,7 +64,8 @@ impl Prefilter {
             nowhere,
             source: pattern.clone(),
             near_kernel: NearKernel::constants(0, b)?,
-            merged: None,
+            contact: FilteredContact::new(pattern.rows(), b)?,
+            touched: Touched::default(),
             az: Vec::new(),
             c: Vec::new(),
             scratch: Vec::new(),
@@ -69,6 +73,7 @@ impl Prefilter {
             numeric: Numeric::default(),
         };
         filtered.update(system, constraints)?;
+        filtered.touched.all(filtered.source.rows());
         Ok(filtered)
     }
 }
@@ -109,6 +114,11 @@ fn structure<T: Real>(
 /// A system A x = b with constraints C x = d, filtered for any method, preconditioner and backend. Created by
 /// [`prefilter`].
 ///
+/// If A is the sum of a matrix E and contact, both are filtered and stay apart: [`matrix`](Self::matrix) is
+/// S E S + σ (I − S), [`contact`](Self::contact) is the filtered contact, and [`sum`](Self::sum) is both.
+/// [`touched`](Self::touched) names the rows that changed with constraints and contact pairs, for
+/// preconditioners that are patched.
+///
 /// x = y + z, where z is the shortest vector with C z = d, and y solves (S A S + σ (I − S)) y = S (b − A z).
 /// This system has the same size and block size as A. It is symmetric positive definite if A is. Its
 /// condition number is never larger than that of A, because σ lies in the field of values of A.
@@ -119,7 +129,8 @@ fn structure<T: Real>(
 /// *Use* with every preconditioner that is not diagonal. A preconditioner built from A alone violates the
 /// constraints, and the projection then cancels most of the step. Build the preconditioner from
 /// [`system`](Self::system), which contains the near-kernel S K that multigrid requires.
-/// *Cost* of an update: a pass over A, and a product with A if d ≠ 0. *Memory* as much as A.
+/// *Cost* of an update: a pass over A, and a product with A if d ≠ 0; for each contact block between tied
+/// nodes, a block for every pair of nodes of their groups. *Memory* as much as A.
 /// *Reference* Tamstorf, Jones, McCormick 2015, §8, eq. (3) to (7).
 ///
 /// ```
@@ -139,16 +150,16 @@ fn structure<T: Real>(
 #[derive(Clone, Debug)]
 pub struct Filtered<T> {
     projector: Projector,
-    /// The filtered matrix S A S + σ (I − S).
+    /// S E S + σ (I − S).
     matrix: Bsr<T>,
     /// The empty pattern of the placeholder for `matrix` while an update moves out the parts of `matrix`.
     nowhere: Arc<Pattern>,
-    /// The pattern of A.
+    /// The pattern of E.
     source: Arc<Pattern>,
     /// The near-kernel S K.
     near_kernel: NearKernel,
-    /// A merged with its contact, if there is contact.
-    merged: Option<Bsr<T>>,
+    contact: FilteredContact<T>,
+    touched: Touched,
     /// The product A z; empty if z = 0.
     az: Vec<f64>,
     /// The right-hand side S (b − A z) of the last solve.
@@ -159,12 +170,12 @@ pub struct Filtered<T> {
 }
 
 impl<T: Real> Filtered<T> {
-    /// Replaces the system, the constraints, or both. Memory is allocated only in three cases: the system or
-    /// the constraints are larger than in all earlier updates, contact couples other nodes than before (a new
-    /// pattern and a new matrix), or a replaced pattern is still in use elsewhere.
+    /// Replaces the system, the constraints, or both. Memory is allocated only in two cases: the system, its
+    /// contact or the constraints are larger than in all earlier updates, or a replaced pattern is still in
+    /// use elsewhere.
     ///
-    /// If the pattern of A, the pattern of its contact and the groups of nodes do not change, the pattern
-    /// remains the same object. Preconditioners can then be updated.
+    /// If the pattern of E and the groups of nodes do not change, the pattern remains the same object.
+    /// Preconditioners can then be updated, or patched in the rows [`touched`](Self::touched).
     ///
     /// # Errors
     /// As [`Prefilter::build`]. On error, nothing changes.
@@ -187,13 +198,13 @@ impl<T: Real> Filtered<T> {
         }
         system.check_positions()?;
         self.projector.prepare(constraints)?;
-        self.merge(&system)?;
-        let a = self.merged.as_ref().unwrap_or(system.matrix);
+        let a = system.matrix;
         let groups = &self.projector.next.groups;
         let stored = |i: u32| a.pattern().find(i as usize, i as usize).is_some();
         if let Some(&node) = groups.nodes.iter().find(|&&i| !stored(i)) {
             return Err(ConstraintError::NoDiagonal { node: node as usize });
         }
+        self.contact.prepare(system.contact, &self.projector.next)?;
         // The structure is recomputed unless it is known. A placeholder replaces the matrix while its parts
         // are moved out. Even after an error the parts form a valid matrix.
         let empty = Bsr::new(self.nowhere.clone(), (b, b), Vec::new())?;
@@ -203,10 +214,18 @@ impl<T: Real> Filtered<T> {
         let found = structure(&mut self.symbolic, a, groups, known, (&mut place, &mut values));
         self.matrix = Bsr::new(place, block, values)?;
         found?;
+        self.projector.commit(constraints);
+        self.contact.commit(system.contact);
+        if Pattern::same(&self.source, a.pattern()) {
+            let factors = [&self.projector.next, &self.projector.factors]; // before and now
+            let [now, before] = &self.contact.pairs;
+            self.touched.find(a.pattern(), factors, [before, now]);
+        } else {
+            self.touched.all(a.pattern().rows());
+        }
         if !Arc::ptr_eq(&self.source, a.pattern()) {
             self.source = a.pattern().clone();
         }
-        self.projector.commit(constraints);
         let pattern = self.matrix.pattern().clone();
         self.numeric.fill(a, &self.projector.factors, &pattern, self.matrix.values_mut()); // (7)
         self.az.clear();
@@ -215,25 +234,12 @@ impl<T: Real> Filtered<T> {
             self.scratch.resize(self.projector.size(), 0.0);
             self.projector.complete(&mut self.scratch); // z
             self.az.resize(self.projector.size(), 0.0);
-            a.apply(&self.scratch, &mut self.az);
+            match system.contact {
+                Some(contact) => Sum { elastic: a, contact }.apply(&self.scratch, &mut self.az),
+                None => a.apply(&self.scratch, &mut self.az),
+            }
         }
         self.filter_near_kernel(&system)
-    }
-
-    /// Merges A with its contact, in existing memory if the pattern does not change.
-    fn merge(&mut self, system: &System<'_, T>) -> Result<(), ConstraintError> {
-        let Some(contact) = system.contact.filter(|contact| !contact.is_empty()) else {
-            self.merged = None;
-            return Ok(());
-        };
-        let sum = Sum { elastic: system.matrix, contact };
-        // The target must have exactly the blocks of a newly merged matrix. So the pattern depends only on
-        // this system, not on earlier systems.
-        let again = self.merged.as_mut().is_some_and(|merged| sum.merge_exactly_into(merged).is_ok());
-        if !again {
-            self.merged = Some(sum.merge()?);
-        }
-        Ok(())
     }
 
     /// Computes S K, where K is the near-kernel of the system or the default of multigrid.
@@ -254,9 +260,30 @@ impl<T: Real> Filtered<T> {
         Ok(())
     }
 
-    /// The matrix S A S + σ (I − S), for the method and its preconditioner.
+    /// The matrix S E S + σ (I − S), where E is the matrix of the system; without contact, the whole filtered
+    /// matrix.
     pub fn matrix(&self) -> &Bsr<T> {
         &self.matrix
+    }
+
+    /// S C S, where C is the contact of the system. Nodes whose constraints determine all unknowns have no
+    /// blocks.
+    pub fn contact(&self) -> &Contacts<T> {
+        &self.contact.set
+    }
+
+    /// The filtered matrix and the filtered contact as one operator.
+    pub fn sum(&self) -> Sum<'_, T> {
+        Sum { elastic: &self.matrix, contact: &self.contact.set }
+    }
+
+    /// The block rows that the last update changed by other constraints, or by contact pairs that came or went,
+    /// in increasing order. After the build, and after an update with another pattern of E, all rows.
+    ///
+    /// Changed values of E and of lasting contact pairs are not looked at. Pass the rows to
+    /// `UpdateExt::patch` of a preconditioner.
+    pub fn touched(&self) -> &[u32] {
+        &self.touched.rows
     }
 
     /// The near-kernel S K of the filtered matrix.
@@ -269,16 +296,23 @@ impl<T: Real> Filtered<T> {
         &self.projector
     }
 
-    /// The filtered matrix with its near-kernel and the links of A, for building a preconditioner.
+    /// The filtered matrix and contact with their near-kernel and the links of E, for building a preconditioner.
     /// `positions` are the positions of the nodes, as without constraints.
     pub fn system<'s>(&'s self, positions: Option<&'s [[f64; 3]]>) -> System<'s, T> {
-        // Deviation: aggregates are built only from the couplings of A. Constrained nodes can slide past each
+        // Deviation: aggregates are built only from the couplings of E. Constrained nodes can slide past each
         // other, which a common coarse node would prevent. In a fold this gave 15 iterations instead of 44.
         let links = (self.matrix.pattern().len() != self.source.len()).then_some(&*self.source);
-        System { positions, near_kernel: Some(&self.near_kernel), links, ..System::from(&self.matrix) }
+        let contact = Some(self.contact()).filter(|contact| !contact.is_empty());
+        System {
+            contact,
+            positions,
+            near_kernel: Some(&self.near_kernel),
+            links,
+            ..System::from(&self.matrix)
+        }
     }
 
-    /// Solves A x = b under the constraints. `method` receives the filtered matrix, its right-hand side and a
+    /// Solves A x = b under the constraints. `method` receives [`sum`](Self::sum), its right-hand side and a
     /// starting guess, which it improves. On entry, x is the starting guess. On return, x satisfies C x = d,
     /// even if the method did not converge.
     ///
@@ -291,12 +325,12 @@ impl<T: Real> Filtered<T> {
         &mut self,
         b: &[T],
         x: &mut Vec<T>,
-        method: impl FnOnce(&Bsr<T>, &Vec<T>, &mut Vec<T>) -> R,
+        method: impl FnOnce(&Sum<'_, T>, &Vec<T>, &mut Vec<T>) -> R,
     ) -> Result<R, ConstraintError> {
         let mut c = std::mem::take(&mut self.c);
         c.resize(self.projector.size(), T::zero());
         let prepared = self.right_hand_side(b, &mut c).and_then(|()| self.start(x));
-        let result = prepared.map(|()| method(&self.matrix, &c, x));
+        let result = prepared.map(|()| method(&self.sum(), &c, x));
         self.c = c;
         let result = result?;
         self.recover(x)?;

@@ -11,13 +11,17 @@
 //! | | explanation of a contradictory constraint | `contradiction` |
 //! | S | I − W Wᵀ, the orthogonal projector onto C x = 0: [`Projector`] (eq. 3) | `project` |
 //! | S A S + I − S | the prefiltered matrix (eq. 7): pattern and values | `symbolic`, `numeric` |
+//! | S C S | the filtered contact part of a system | `contact` |
+//! | | the rows that other constraints and contact pairs changed: [`Filtered::touched`] | `touched` |
 //! | c, y | S (b − A z) and x − z: [`Filtered`] | `filtered` |
+//! | | nodes on obstacles, which stick, slide or leave: [`Supports`] | `supports` |
 //! | | statistics of constraints and fill-in: [`Density`] | `density` |
 //!
 //! The paper filters single nodes and mentions that general equality constraints are just as simple. Here
 //! both are groups of one or more nodes. Equation numbers at the ends of lines refer to the paper.
 
 mod constraints;
+mod contact;
 mod contradiction;
 mod density;
 mod dirichlet;
@@ -30,7 +34,9 @@ mod project;
 #[cfg(test)]
 #[path = "../../sparse/tests/sparse/random.rs"]
 mod random;
+mod supports;
 mod symbolic;
+mod touched;
 
 pub use constraints::Constraints;
 pub use density::Density;
@@ -38,3 +44,4 @@ pub use dirichlet::{Dirichlet, DirichletError, Eliminated};
 pub use error::ConstraintError;
 pub use filtered::{Filtered, Prefilter, prefilter};
 pub use project::Projector;
+pub use supports::{Hold, Supports};

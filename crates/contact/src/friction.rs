@@ -95,10 +95,7 @@ impl<S: Shape> Friction<S> {
         finite("the rate of a solid", spin.rate)?;
         finite("the velocity of a solid", spin.drift)?;
         let stiffness = positive("the stiffness of an obstacle", stiffness)?;
-        if !(coefficient.is_finite() && coefficient >= 0.0) {
-            let (what, range) = ("the coefficient of friction", "0 or more, and finite");
-            return Err(ContactError::Value { what, found: coefficient, range });
-        }
+        let coefficient = self::coefficient(coefficient)?;
         let h = positive("the time step", h)?;
         let pattern = Arc::new(Pattern::diagonal(nodes)?);
         Ok(Self { shape, spin, stiffness, coefficient, h, pattern, grips: Vec::new() })
@@ -116,21 +113,45 @@ impl<S: Shape> Friction<S> {
     /// s and ‖s‖ of a node.
     fn slip(grip: &Grip, x: &[f64]) -> ([f64; 3], f64) {
         let k = 3 * grip.node as usize;
-        let moved = sub([x[k], x[k + 1], x[k + 2]], grip.anchor);
-        let along = dot(moved, grip.normal);
-        let slip = std::array::from_fn(|c| moved[c] - along * grip.normal[c]);
-        (slip, norm(slip))
+        across(sub([x[k], x[k + 1], x[k + 2]], grip.anchor), grip.normal)
     }
+}
 
-    /// φ, φ'/‖s‖ and φ''.
-    fn law(&self, length: f64) -> [f64; 3] {
-        let soft = self.h * STICK;
-        if length >= soft {
-            return [length, 1.0 / length, 0.0];
-        }
-        let y = length / soft;
-        [soft * (y * y - y * y * y / 3.0 + 1.0 / 3.0), (2.0 - y) / soft, 2.0 * (1.0 - y) / soft]
+/// φ, φ'/‖s‖ and φ'' for a slip of this length in a step of h seconds.
+pub(crate) fn slide(length: f64, h: f64) -> [f64; 3] {
+    let soft = h * STICK;
+    if length >= soft {
+        return [length, 1.0 / length, 0.0];
     }
+    let y = length / soft;
+    [soft * (y * y - y * y * y / 3.0 + 1.0 / 3.0), (2.0 - y) / soft, 2.0 * (1.0 - y) / soft]
+}
+
+/// The part of a vector across a unit vector, and its length.
+pub(crate) fn across(vector: [f64; 3], normal: [f64; 3]) -> ([f64; 3], f64) {
+    let along = dot(vector, normal);
+    let rest = std::array::from_fn(|c| vector[c] - along * normal[c]);
+    (rest, norm(rest))
+}
+
+/// ∂²D/∂s² for a slip and its length, a normal, the force μ λ and a step of h seconds.
+pub(crate) fn stiffness(slip: [f64; 3], length: f64, n: [f64; 3], force: f64, h: f64) -> [[f64; 3]; 3] {
+    let [_, over, second] = slide(length, h);
+    let unit = if length > 0.0 { slip.map(|s| s / length) } else { [0.0; 3] };
+    let entry = |p: usize, q: usize| {
+        let across = f64::from(p == q) - n[p] * n[q] - unit[p] * unit[q];
+        force * (second * unit[p] * unit[q] + over * across) // (2)
+    };
+    std::array::from_fn(|p| std::array::from_fn(|q| entry(p, q)))
+}
+
+/// Checks a coefficient of friction.
+pub(crate) fn coefficient(found: f64) -> Result<f64, ContactError> {
+    if found.is_finite() && found >= 0.0 {
+        return Ok(found);
+    }
+    let (what, range) = ("the coefficient of friction", "0 or more, and finite");
+    Err(ContactError::Value { what, found, range })
 }
 
 impl<S: Shape> Potential for Friction<S> {
@@ -146,7 +167,7 @@ impl<S: Shape> Potential for Friction<S> {
         self.check("energy", x);
         let energy = |grip: &Grip| {
             let (_, length) = Self::slip(grip, x);
-            let [value, over, _] = self.law(length);
+            let [value, over, _] = slide(length, self.h);
             let terms = size(grip.anchor) + length;
             grip.force * Energy { value, magnitude: over * length * terms }
         };
@@ -158,7 +179,7 @@ impl<S: Shape> Potential for Friction<S> {
         self.check("add_gradient", g);
         for grip in &self.grips {
             let (slip, length) = Self::slip(grip, x);
-            let [_, over, _] = self.law(length);
+            let [_, over, _] = slide(length, self.h);
             (0..3).for_each(|c| g[3 * grip.node as usize + c] += grip.force * over * slip[c]); // (1)
         }
     }
@@ -169,14 +190,7 @@ impl<S: Shape> Potential for Friction<S> {
         self.check("add_contacts", x);
         for grip in &self.grips {
             let (slip, length) = Self::slip(grip, x);
-            let [_, over, second] = self.law(length);
-            let unit = if length > 0.0 { slip.map(|s| s / length) } else { [0.0; 3] };
-            let n = grip.normal;
-            let entry = |p: usize, q: usize| {
-                let across = f64::from(p == q) - n[p] * n[q] - unit[p] * unit[q];
-                grip.force * (second * unit[p] * unit[q] + over * across) // (2)
-            };
-            let k = std::array::from_fn(|p| std::array::from_fn(|q| entry(p, q)));
+            let k = stiffness(slip, length, grip.normal, grip.force, self.h);
             contacts.push(Stencil::point(grip.node), k);
         }
     }

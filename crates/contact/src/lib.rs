@@ -6,7 +6,7 @@
 //!
 //! (Xian, Tong & Liu 2019, §4.6), [`ClothContact`] is a barrier of the distance. All implement
 //! [`Potential`](coarsen_elastic::Potential). They are added to elastic energies, and their Hessian is stored
-//! separately from the matrix. [`Friction`] acts between nodes and shapes.
+//! separately from the matrix. [`Friction`] acts between nodes and shapes, [`ClothFriction`] between parts of cloth.
 //!
 //! [`SpatialHash`] finds pairs of boxes that overlap. It does not depend on bodies. It also works for boxes
 //! of triangles and edges that are grown by a distance or swept along a step.
@@ -52,7 +52,7 @@ mod triangle;
 pub use aabb::Aabb;
 pub use bodies::BodyContact;
 pub use capsule::Capsule;
-pub use cloth::{ClothContact, Pair, Touch, time_of_impact};
+pub use cloth::{ClothContact, ClothFriction, Pair, Touch, time_of_impact};
 pub use contact::Contact;
 pub use error::ContactError;
 pub use friction::{Friction, Spin};

@@ -63,15 +63,47 @@ impl Elements<Rotated, 3> {
         held: &[bool],
         positions: &[[f64; 3]],
     ) -> Result<Self, BodyError> {
+        check_corners("triangle", triangles, rest.len())?;
+        let flat = triangles.iter().map(|t| Some(Triangle::new(t.map(|i| rest[i as usize]))));
+        Self::from_rest(law, triangles, flat, held, positions)
+    }
+
+    /// Returns cloth with the (u, v) of the corners of each triangle in `rest`: a pattern with seams, where a node
+    /// has several (u, v).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`BodyError::Length`] unless there is a triangle in `rest` for each triangle.
+    pub fn of_pattern(
+        law: Lame,
+        triangles: &[[u32; 3]],
+        rest: &[[[f64; 2]; 3]],
+        held: &[bool],
+        positions: &[[f64; 3]],
+    ) -> Result<Self, BodyError> {
+        Triangle::check_count(triangles, rest)?;
+        Self::from_rest(law, triangles, rest.iter().map(|t| Some(Triangle::new(*t))), held, positions)
+    }
+
+    fn from_rest(
+        law: Lame,
+        corners: &[[u32; 3]],
+        flat: impl Iterator<Item = Option<Triangle>>,
+        held: &[bool],
+        positions: &[[f64; 3]],
+    ) -> Result<Self, BodyError> {
         let range = "positive and finite";
         for (what, found) in [("μ of a membrane", law.mu), ("μ + λ of a membrane", law.mu + law.lambda)] {
             if !(found.is_finite() && found > 0.0) {
                 return Err(BodyError::Value { what, found, range });
             }
         }
-        check_corners("triangle", triangles, rest.len())?;
-        let flat = Triangle::all(triangles.iter().map(|t| Some(Triangle::new(t.map(|i| rest[i as usize])))))?;
-        Self::of("triangle", Rotated { law, triangles: flat }, triangles.to_vec(), held, positions)
+        Self::of(
+            "triangle",
+            Rotated { law, triangles: Triangle::all(flat)? },
+            corners.to_vec(),
+            held,
+            positions,
+        )
     }
 }
 

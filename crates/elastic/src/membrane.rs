@@ -111,6 +111,15 @@ impl Triangle {
         triangles.enumerate().map(checked).collect()
     }
 
+    /// Checks that a pattern has as many triangles as the mesh.
+    pub(crate) fn check_count(triangles: &[[u32; 3]], rest: &[[[f64; 2]; 3]]) -> Result<(), BodyError> {
+        let (expected, found) = (triangles.len(), rest.len());
+        if expected == found {
+            return Ok(());
+        }
+        Err(BodyError::Length { what: "triangles of the pattern", expected, found })
+    }
+
     /// The columns w_u and w_v of F with the corners at x.
     pub(crate) fn columns(&self, [x0, x1, x2]: &[[f64; 3]; 3]) -> [[f64; 3]; 2] {
         let [_, g1, g2] = self.slopes;
@@ -290,6 +299,22 @@ impl Elements<Sheet, 3> {
         crate::elements::check_corners("triangle", triangles, rest.len())?;
         let flat = triangles.iter().map(|t| Some(Triangle::new(t.map(|i| rest[i as usize]))));
         Self::from_rest(fabric, triangles, flat, held, positions)
+    }
+
+    /// Returns cloth with the (u, v) of the corners of each triangle in `rest`: a pattern with seams, where a node
+    /// has several (u, v).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`BodyError::Length`] unless there is a triangle in `rest` for each triangle.
+    pub fn of_pattern(
+        fabric: Fabric,
+        triangles: &[[u32; 3]],
+        rest: &[[[f64; 2]; 3]],
+        held: &[bool],
+        positions: &[[f64; 3]],
+    ) -> Result<Self, BodyError> {
+        Triangle::check_count(triangles, rest)?;
+        Self::from_rest(fabric, triangles, rest.iter().map(|t| Some(Triangle::new(*t))), held, positions)
     }
 
     /// Returns cloth that is at rest at the given positions in space, with (u, v) in the plane of each

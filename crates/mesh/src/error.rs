@@ -126,6 +126,12 @@ pub enum Problem {
         /// The number of vertices in the file.
         vertices: usize,
     },
+    /// A corner without texture coordinates.
+    #[error(
+        "a corner has no texture coordinates, expected v/vt or v/vt/vn; export the mesh again with its texture \
+         coordinates"
+    )]
+    NoTexture,
     /// A vertex number that occurs twice.
     #[error("vertex number {tag} occurs twice; renumber the vertices in the program that wrote the mesh")]
     Twice {

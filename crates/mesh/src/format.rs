@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 
 use super::fields::Fault;
-use super::{Mesh, Problem, ReadError, medit, msh, obj, ply, tetgen, vtk};
+use super::{Mesh, Problem, ReadError, medit, msh, obj, ply, tetgen, texture, vtk};
 
 /// The maximum number of decompressed bytes. It is needed because a small file can decompress to a huge
 /// number of bytes.
@@ -19,7 +19,8 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Formats with one file per mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Wavefront OBJ: vertices and faces; normals, texture coordinates, groups and materials are skipped.
+    /// Wavefront OBJ: vertices and faces; normals, groups and materials are skipped, and so are texture coordinates,
+    /// which [`read_texture`] reads.
     Obj,
     /// Stanford PLY, ascii and binary in both byte orders: elements `vertex` and `face`.
     Ply,
@@ -74,6 +75,23 @@ pub fn read_triangles(path: impl AsRef<Path>) -> Result<Mesh, ReadError> {
     let mesh = read(&path)?;
     mesh.check_triangles().map_err(|problem| ReadError::of_whole(path.as_ref(), problem))?;
     Ok(Mesh { tetrahedra: Vec::new(), ..mesh }.without_unused())
+}
+
+/// Reads the texture coordinates (u, v) of the corners of each triangle of a Wavefront OBJ file, in the order in
+/// which [`read_triangles`] returns the triangles. A vertex on a seam has several (u, v).
+///
+/// *Use* as the flat pattern of a garment; the unit is that of the file.
+///
+/// # Errors
+/// As [`read`], [`Problem::Extension`] for another format, and [`Problem::NoTexture`] for a corner without (u, v).
+pub fn read_texture(path: impl AsRef<Path>) -> Result<Vec<[[f64; 2]; 3]>, ReadError> {
+    let path = path.as_ref();
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    if !name.trim_end_matches(".gz").ends_with(".obj") {
+        let found = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+        return Err(ReadError { file: path.into(), place: None, problem: Problem::Extension { found } });
+    }
+    texture::parse(&bytes(path)?).map_err(|fault| blame(path, fault))
 }
 
 /// Reads only the tetrahedra of a file and removes unused vertices. There must be a tetrahedron, and none may

@@ -7,6 +7,7 @@
 //! | file | format |
 //! |---|---|
 //! | `obj` | Wavefront OBJ |
+//! | `texture` | texture coordinates of Wavefront OBJ |
 //! | `ply` | Stanford PLY, ascii and binary |
 //! | `msh` | Gmsh MSH 2 and 4.1, ascii and binary |
 //! | `medit` | Medit MESH, ascii |
@@ -30,6 +31,7 @@ mod ply;
 mod shape;
 mod surface;
 mod tetgen;
+mod texture;
 pub mod vector;
 mod voxels;
 mod vtk;
@@ -37,7 +39,7 @@ mod vtk;
 pub use error::{MeshError, Place, Problem, ReadError};
 use vector::{cross, dot, sub};
 
-pub use format::{Format, parse, parse_tetgen, read, read_tetrahedra, read_triangles};
+pub use format::{Format, parse, parse_tetgen, read, read_tetrahedra, read_texture, read_triangles};
 
 /// A mesh of points, triangles and tetrahedra.
 ///

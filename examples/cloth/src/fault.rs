@@ -1,5 +1,7 @@
 //! Errors of sheets and scenes.
 
+use std::path::PathBuf;
+
 use coarsen::AnyError;
 use coarsen::elastic::BodyError;
 use coarsen::mesh::ReadError;
@@ -79,9 +81,31 @@ pub(crate) enum SceneError {
     /// A sheet of a file in a scene that makes its own.
     #[error("the scene twist makes its own strips; leave out --mesh, or take another scene")]
     Strips,
+    /// A scene without its files, or files without the scene.
+    #[error(
+        "the scene dressed needs a garment, --mesh FILE, and a body, --body FILE.., and no other scene takes --body"
+    )]
+    Dressed,
+    /// A body whose triangles change.
+    #[error(
+        "{} has other triangles than {}, but a body keeps its triangles from frame to frame; export the sequence again",
+        file.display(), first.display()
+    )]
+    Sequence {
+        /// The file.
+        file: PathBuf,
+        /// The first file.
+        first: PathBuf,
+    },
+    /// A flat sheet that is sewn.
+    #[error(
+        "--sewn is an option of the scenes garment and dressed; leave it out, since other sheets of files are flat"
+    )]
+    Sewn,
     /// A material for flat sheets.
     #[error(
-        "--material {material:?} needs a sheet that is flat at rest; take woven, baraff-witkin or springs"
+        "--material {material:?} needs a sheet that is flat at rest; take woven, baraff-witkin or springs, or sew the \
+         garment of a file with texture coordinates (--sewn)"
     )]
     Curved {
         /// The material.

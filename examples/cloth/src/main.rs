@@ -2,7 +2,7 @@
 //!
 //! A time step minimises the sum of inertia (`step.rs`), stretching and bending (`material.rs`) and contact (`world.rs`) by
 //! Newton's method with any preconditioner. Scenes (`scene.rs`) place a sheet (`sheet.rs`) among obstacles; the
-//! air moves it (`air.rs`), held vertices and solids move by a formula (`motion.rs`). After each frame an independent test counts penetrations (`crossing.rs`).
+//! air moves it (`air.rs`), held vertices and solids move by a formula or a sequence of files (`motion.rs`). After each frame an independent test counts penetrations (`crossing.rs`).
 //!
 //! *Reference* Tamstorf, Jones & McCormick 2015, "Smoothed Aggregation Multigrid for Cloth Simulation", ACM TOG
 //! 34(6):245, whose five scenes are built in.
@@ -16,21 +16,24 @@
 //! cargo run --release -p cloth -- --scene sphere --solver sa --out sphere --frames 60 --resume
 //! cargo run --release -p cloth -- --scene flag --wind 8 0 2 --frames 72
 //! cargo run --release -p cloth -- --scene garment --material baraff-witkin --frames 48
+//! cargo run --release -p cloth -- --scene dressed --mesh dress.obj --sewn --body walk_*.obj --frames 100
 //! ```
 //!
 //! The fourth command continues the third. A run writes `frames.csv`, `summary.txt`, `frame_0000.obj` and
-//! `frame_0000.png` for each frame, `cloth.gif` and, every few frames, `checkpoint.bin`.
+//! `frame_0000.png` for each frame, `cloth.gif` and, every few frames, `checkpoint.bin`; with `--systems`, also linear
+//! systems of the animation (`systems.rs`). `src/bin/drape.rs` is the program of a tutorial: a sheet without contact in
+//! one file.
 //!
 //! From the summary of `--scene drop-vertical --vertices 2500 --dt 0.004 --frames 5`, whose energy is 1.863 J at the
 //! start:
 //!
 //! ```text
 //!                               mean       least      median        most
-//! Newton per step             8.9636      2.5000      7.4545     17.3636
-//! inner per step            687.2800     61.3000    571.9091   1465.0909
-//! contacts                   20.0000      0.0000     24.0000     46.0000
+//! Newton per step             8.5600      2.5000      8.1818     16.8182
+//! inner per step            634.6855     61.3000    716.0909   1254.6364
+//! contacts                   82.2000      0.0000     33.0000    345.0000
 //! penetrations                0.0000      0.0000      0.0000      0.0000
-//! energy less work, J         1.8448      1.8116      1.8538      1.8616
+//! energy less work, J         1.8465      1.8202      1.8527      1.8616
 //! 52 of 52 steps converged
 //! ```
 
@@ -45,6 +48,7 @@ mod scene;
 mod sheet;
 mod state;
 mod step;
+mod systems;
 #[cfg(test)]
 mod tests;
 mod world;
@@ -61,6 +65,7 @@ use examples_common::frames::{Frames, Plan};
 use examples_common::stage::Stage;
 
 use fault::SceneError;
+use motion::{Motion, Played};
 use options::Options;
 use rows::{Row, Summary};
 use scene::{Scene, SceneChoice};
@@ -98,15 +103,25 @@ fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Ro
     // 1. A sheet and a scene.
     options.method.solver.check(&options.method.levels)?;
     let sheet = sheet(options)?;
-    let scene = options.scene.scene(&sheet);
+    let mut scene = options.scene.scene(&sheet);
+    if !options.body.is_empty() {
+        let (body, played) = Played::read(&options.body)?;
+        (scene.still, scene.motion) = (body, Motion::Played(played));
+    }
     let World { fixed, .. } = World::new(&scene, &sheet, options)?;
     let bodies = vec![fixed.crossings.triangles().to_vec()];
     let surface = Surface::new(&bodies);
     let width = usize::from(options.width);
     let layer = sheet.triangles.len() / sheet.layers;
-    let cloths = sheet.triangles.chunks(layer).map(<[_]>::to_vec).collect();
-    let mut stage = Stage::new(&scene.view, &scene.solids, cloths, &fixed.positions, width);
-    stage.add_still(&scene.still.positions, &scene.still.triangles);
+    let mut drawn: Vec<_> = sheet.triangles.chunks(layer).map(<[_]>::to_vec).collect();
+    let moving = matches!(scene.motion, Motion::Played(_));
+    if moving {
+        drawn.push(bodies[0][sheet.triangles.len()..].to_vec());
+    }
+    let mut stage = Stage::new(&scene.view, &scene.solids, drawn, &fixed.positions, width);
+    if !moving {
+        stage.add_still(&scene.still.positions, &scene.still.triangles);
+    }
     println!(
         "{} vertices, {} of them held, {} triangles, on {}",
         sheet.rest.len(),
@@ -142,11 +157,16 @@ const STRIP_GAP: f64 = 0.01;
 
 /// The sheet of the command line.
 fn sheet(options: &Options) -> Result<Sheet, SceneError> {
-    let cut = options.scene.cut();
+    let (cut, dressed) = (options.scene.cut(), options.scene == SceneChoice::Dressed);
+    let garment = dressed || options.scene == SceneChoice::Garment;
     match &options.mesh {
         Some(_) if cut => Err(SceneError::Cut),
         Some(_) if options.scene == SceneChoice::Twist => Err(SceneError::Strips),
-        Some(file) if options.scene == SceneChoice::Garment => Ok(Sheet::garment(file)?),
+        file if (file.is_none() || options.body.is_empty()) && dressed => Err(SceneError::Dressed),
+        _ if !options.body.is_empty() && !dressed => Err(SceneError::Dressed),
+        Some(_) if options.sewn && !garment => Err(SceneError::Sewn),
+        Some(file) if options.sewn => Ok(Sheet::sewn(file, !dressed)?),
+        Some(file) if garment => Ok(Sheet::garment(file, !dressed)?),
         Some(file) => Ok(Sheet::read(file)?),
         None if options.scene == SceneChoice::Garment => Ok(Sheet::skirt(options.vertices as usize)),
         None if options.scene == SceneChoice::Twist => {
@@ -179,12 +199,18 @@ impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
     }
 
     fn step(&mut self, state: &mut State) -> Result<Row, Failure> {
-        self.stepper.as_mut().expect("built by renew").frame(state)
+        let stepper = self.stepper.as_mut().expect("built by renew");
+        let row = stepper.frame(state)?;
+        if systems::is_due(state.frame, self.options.frames, self.options.systems) {
+            let (system, rhs) = stepper.system(state)?;
+            systems::write(&self.options.out, state.frame, system, &rhs)?;
+        }
+        Ok(row)
     }
 
     fn show(&self, state: &State) -> Result<(), Failure> {
         let folder = &self.options.out;
-        let (motion, h) = (self.scene.motion, self.options.method.dt);
+        let (motion, h) = (&self.scene.motion, self.options.method.dt);
         let time = step::last(state.frame, h) as f64 * h;
         let mut nodes = self.nodes.clone();
         if motion.moves() {

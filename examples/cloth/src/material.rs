@@ -8,7 +8,8 @@
 //! | `shell` | the same | by angles: Grinspun et al. 2003 |
 //! | `springs` | springs along edges: Provot 1995; stiffness: Van Gelder 1998 | springs between the tips of hinges |
 //!
-//! Quadratic bending is for sheets that are flat at rest; for others it is that by angles.
+//! Quadratic bending is for sheets that are flat at rest; for others it is that by angles. Springs and bending know the
+//! lengths and angles of the mesh in space, also if a garment is sewn from flat pieces.
 
 use clap::ValueEnum;
 use coarsen::elastic::{
@@ -74,7 +75,7 @@ impl Material {
     pub(crate) fn parts(self, cut: &Cut<'_>) -> Result<Vec<Box<dyn Woven>>, SceneError> {
         let &Cut { fabric, bending, sheet, held, positions } = cut;
         let triangles = &sheet.triangles;
-        if sheet.curved && matches!(self, Self::Corotational | Self::Shell) {
+        if sheet.curved && sheet.pattern.is_none() && matches!(self, Self::Corotational | Self::Shell) {
             return Err(SceneError::Curved { material: self });
         }
         // Vertices of obstacles belong to no triangle of the cloth.
@@ -89,14 +90,18 @@ impl Material {
             })
         };
         let threads = || -> Result<Box<dyn Woven>, BodyError> {
-            Ok(Box::new(match sheet.curved {
-                true => Membrane::in_space(fabric, triangles, held, positions)?,
-                false => Membrane::new(fabric, triangles, &flat, held, positions)?,
+            Ok(Box::new(match &sheet.pattern {
+                Some(pattern) => Membrane::of_pattern(fabric, triangles, pattern, held, positions)?,
+                None if sheet.curved => Membrane::in_space(fabric, triangles, held, positions)?,
+                None => Membrane::new(fabric, triangles, &flat, held, positions)?,
             }))
         };
         let alike = || -> Result<Box<dyn Woven>, BodyError> {
             let law = Lame::plane_stress(fabric.stretch * (1.0 - POISSON * POISSON), POISSON);
-            Ok(Box::new(CoRotationalMembrane::new(law, triangles, &flat, held, positions)?))
+            Ok(Box::new(match &sheet.pattern {
+                Some(pattern) => CoRotationalMembrane::of_pattern(law, triangles, pattern, held, positions)?,
+                None => CoRotationalMembrane::new(law, triangles, &flat, held, positions)?,
+            }))
         };
         Ok(match self {
             Self::Woven => vec![bent(false)?, threads()?],

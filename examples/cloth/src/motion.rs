@@ -1,11 +1,20 @@
 //! What moves by a formula of time: held vertices and solids.
 
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use coarsen::mesh::vector::sub;
+use coarsen::mesh::{Mesh, read_triangles};
 use coarsen_contact::Spin;
+use examples_common::files::fingerprint;
 use examples_common::stage::Solid;
 
-/// A formula for held vertices and solids. Free vertices and the vertices of obstacles have no formula.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+use crate::fault::{SceneError, SheetFault};
+use crate::step::RATE;
+
+/// A formula for held vertices and solids. Free vertices have no formula.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Motion {
     /// Nothing moves, but solids may spin.
     #[default]
@@ -26,6 +35,54 @@ pub(crate) enum Motion {
         /// How far the hips bob.
         bob: f64,
     },
+    /// The obstacle of triangles moves from frame to frame of a sequence of files.
+    Played(Played),
+}
+
+/// The positions of the vertices of an obstacle at each frame; between frames they move along straight lines, and after
+/// the last frame they rest.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Played(Arc<Vec<Vec<[f64; 3]>>>);
+
+/// A number that depends on all positions, not the positions.
+impl fmt::Debug for Played {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers = self.0.iter().flatten().flatten();
+        let bytes: Vec<u8> = numbers.flat_map(|x| x.to_le_bytes()).collect();
+        write!(f, "{} frames {:x}", self.0.len(), fingerprint(&bytes))
+    }
+}
+
+impl Played {
+    /// Reads the obstacle of a sequence of files, and how it moves. All files need the same triangles.
+    ///
+    /// # Errors
+    /// [`SceneError::Sheet`] for a file that cannot be read, [`SceneError::Sequence`] for other triangles.
+    pub(crate) fn read(files: &[PathBuf]) -> Result<(Mesh, Self), SceneError> {
+        let mut meshes = Vec::with_capacity(files.len());
+        for file in files {
+            let mesh = read_triangles(file).map_err(SheetFault::from)?;
+            let first = meshes.first().unwrap_or(&mesh);
+            if mesh.triangles != first.triangles || mesh.positions.len() != first.positions.len() {
+                return Err(SceneError::Sequence { file: file.clone(), first: files[0].clone() });
+            }
+            meshes.push(mesh);
+        }
+        let first = meshes.first().cloned().unwrap_or_default();
+        Ok((first, Self(Arc::new(meshes.into_iter().map(|mesh| mesh.positions).collect()))))
+    }
+
+    /// Writes the positions of the obstacle at a time to the end of those of all vertices.
+    fn place(&self, time: f64, all: &mut [[f64; 3]]) {
+        let Some(last) = self.0.len().checked_sub(1) else { return };
+        let at = (time * RATE).clamp(0.0, last as f64);
+        let (k, share) = (at as usize, at.fract());
+        let (from, to) = (&self.0[k], &self.0[(k + 1).min(last)]);
+        let begin = all.len() - from.len();
+        for ((p, a), b) in all[begin..].iter_mut().zip(from).zip(to) {
+            *p = [0, 1, 2].map(|c| a[c] + share * (b[c] - a[c]));
+        }
+    }
 }
 
 /// The time until a walk has its full swing, in seconds.
@@ -36,9 +93,14 @@ const TICK: f64 = 1e-6;
 
 impl Motion {
     /// The positions of all vertices at a time, given those at the start; only those of held vertices matter.
-    pub(crate) fn held(self, start: &[[f64; 3]], time: f64) -> Vec<[f64; 3]> {
-        let place = |p: &[f64; 3]| match self {
-            Self::Still => *p,
+    pub(crate) fn held(&self, start: &[[f64; 3]], time: f64) -> Vec<[f64; 3]> {
+        if let Self::Played(frames) = self {
+            let mut all = start.to_vec();
+            frames.place(time, &mut all);
+            return all;
+        }
+        let place = |p: &[f64; 3]| match *self {
+            Self::Still | Self::Played(_) => *p,
             Self::Twist { through, rate } => {
                 let d = sub(*p, through);
                 let (sin, cos) = (d[0].signum() * rate * time).sin_cos();
@@ -50,7 +112,7 @@ impl Motion {
     }
 
     /// The solids at a time, given those at the start.
-    pub(crate) fn solids(self, start: &[Solid], time: f64) -> Vec<Solid> {
+    pub(crate) fn solids(&self, start: &[Solid], time: f64) -> Vec<Solid> {
         let Self::Walk { .. } = self else { return start.to_vec() };
         let up = |p: [f64; 3]| [p[0], p[1] + self.rise(time), p[2]];
         let legs = start.len().saturating_sub(2);
@@ -69,7 +131,7 @@ impl Motion {
     }
 
     /// How the solids move at a time, given their spins at the start; those after the list do not spin.
-    pub(crate) fn spins(self, start: &[Solid], spins: &[Spin], time: f64) -> Vec<Spin> {
+    pub(crate) fn spins(&self, start: &[Solid], spins: &[Spin], time: f64) -> Vec<Spin> {
         let of = |k: usize| spins.get(k).copied().unwrap_or_default();
         let Self::Walk { .. } = self else { return (0..start.len()).map(of).collect() };
         let legs = start.len().saturating_sub(2);
@@ -88,13 +150,13 @@ impl Motion {
     }
 
     /// Whether held vertices or solids change their place.
-    pub(crate) fn moves(self) -> bool {
-        self != Self::Still
+    pub(crate) fn moves(&self) -> bool {
+        !matches!(self, Self::Still)
     }
 
     /// The phase of a walk, which grows from 0 without a jump of the rate.
-    fn phase(self, time: f64) -> f64 {
-        let Self::Walk { pace, .. } = self else { return 0.0 };
+    fn phase(&self, time: f64) -> f64 {
+        let Self::Walk { pace, .. } = *self else { return 0.0 };
         std::f64::consts::TAU * pace * time
     }
 
@@ -103,14 +165,14 @@ impl Motion {
         s * s * (3.0 - 2.0 * s)
     }
 
-    fn rise(self, time: f64) -> f64 {
-        let Self::Walk { bob, .. } = self else { return 0.0 };
+    fn rise(&self, time: f64) -> f64 {
+        let Self::Walk { bob, .. } = *self else { return 0.0 };
         0.5 * bob * Self::strength(time) * ((2.0 * self.phase(time)).cos() - 1.0)
     }
 
     /// The angle of leg 0 or 1.
-    fn angle(self, leg: usize, time: f64) -> f64 {
-        let Self::Walk { swing, .. } = self else { return 0.0 };
+    fn angle(&self, leg: usize, time: f64) -> f64 {
+        let Self::Walk { swing, .. } = *self else { return 0.0 };
         let side = if leg == 0 { 1.0 } else { -1.0 };
         side * swing * Self::strength(time) * self.phase(time).sin()
     }

@@ -27,6 +27,12 @@ pub(crate) struct Options {
     /// scene garment, a garment that keeps its shape at rest; it is scaled to the height of a skirt.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["vertices", "tessellation"])]
     pub(crate) mesh: Option<PathBuf>,
+    /// The files of a body, one for each frame, with the same triangles; for the scene dressed.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) body: Vec<PathBuf>,
+    /// Sew the garment of --mesh from the flat pieces in its texture coordinates: they are its rest shape.
+    #[arg(long, requires = "mesh")]
+    pub(crate) sewn: bool,
     /// What the cloth is made of.
     #[command(flatten)]
     pub(crate) cloth: Cloth,
@@ -36,6 +42,10 @@ pub(crate) struct Options {
     /// Number of frames; 24 are one second.
     #[arg(long, default_value_t = 25)]
     pub(crate) frames: usize,
+    /// Number of linear systems to write, spread over the frames: system_0003.mtx with its right-hand side and
+    /// positions is the first system of the step after frame 3.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) systems: usize,
     /// Number of threads; 0 uses one per core.
     #[arg(long, default_value_t = 0)]
     pub(crate) threads: usize,
@@ -76,6 +86,9 @@ pub(crate) struct Cloth {
     /// Coefficient of friction with balls, bars and the ground.
     #[arg(long, default_value_t = 0.3, value_parser = not_negative)]
     pub(crate) friction: f64,
+    /// Coefficient of friction of cloth with itself and with the box and the funnel.
+    #[arg(long, default_value_t = 0.3, value_parser = not_negative)]
+    pub(crate) self_friction: f64,
     /// Damping in 1/s: the rate at which velocities relative to the air decay.
     #[arg(long, default_value_t = 0.0, value_parser = not_negative)]
     pub(crate) damping: f64,
@@ -102,6 +115,10 @@ pub(crate) struct Method {
     /// Maximum number of iterations of a linear solve.
     #[arg(long, default_value_t = 500, value_parser = at_least_one)]
     pub(crate) inner: usize,
+    /// Take exactly --inner iterations in each linear solve, without a test of convergence before. On a device, each test
+    /// costs a wait of the host.
+    #[arg(long)]
+    pub(crate) fixed: bool,
     /// Tolerance: a step ends when the mean residual force of the nodes is this share of their weight.
     #[arg(long, default_value_t = 1e-2, value_parser = not_negative)]
     pub(crate) tolerance: f64,

@@ -38,6 +38,8 @@ pub(crate) enum SceneChoice {
     Twist,
     /// A skirt, or the garment of --mesh, on hips and legs that walk on the spot.
     Garment,
+    /// The garment of --mesh on the body of --body, which moves; both in m.
+    Dressed,
 }
 
 /// A scene.
@@ -189,6 +191,12 @@ impl SceneChoice {
                     azimuth: 30.0,
                     elevation: 15.0,
                 },
+                ..base
+            },
+            Self::Dressed => Scene {
+                middle: [0.0; 3],
+                axes: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
+                view: View { corners: None, azimuth: 35.0, elevation: 8.0 },
                 ..base
             },
             Self::Garment => {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use coarsen::mesh::vector::{cross, dot, sub};
-use coarsen::mesh::{Mesh, read_triangles};
+use coarsen::mesh::{Mesh, read_texture, read_triangles};
 use coarsen_core::SplitMix64;
 use examples_common::stage::unit;
 
@@ -33,6 +33,8 @@ pub(crate) struct Sheet {
     pub(crate) curved: bool,
     /// The number of sheets, all alike.
     pub(crate) layers: usize,
+    /// (u, v) of the corners of each triangle at rest in m, if the cloth is sewn from flat pieces.
+    pub(crate) pattern: Option<Vec<[[f64; 2]; 3]>>,
 }
 
 /// The waist and the hem of a skirt: radius and height, in m.
@@ -67,7 +69,7 @@ impl Sheet {
             let along = if irregular { length(b, c) < length(a, d) } else { (i + j).is_multiple_of(2) };
             triangles.extend(quad([a, b, c, d], along));
         }
-        Self { rest, triangles, curved: false, layers: 1 }.without_unused()
+        Self { rest, triangles, curved: false, layers: 1, pattern: None }.without_unused()
     }
 
     /// `layers` strips of length 1 along u, each with n vertices along and a third across, a `gap` apart along w.
@@ -89,7 +91,7 @@ impl Sheet {
             )
         };
         let triangles = (0..layers * (n - 1) * (across - 1)).flat_map(cell).collect();
-        Self { rest: (0..layers * count).map(at).collect(), triangles, curved: false, layers }
+        Self { rest: (0..layers * count).map(at).collect(), triangles, curved: false, layers, pattern: None }
     }
 
     /// A skirt with about this number of vertices: a cone around the y axis, from the waist to the hem.
@@ -111,14 +113,21 @@ impl Sheet {
             )
         };
         let triangles = (0..(rings - 1) * around).flat_map(cell).collect();
-        Self { rest: (0..rings * around).map(at).collect(), triangles, curved: true, layers: 1 }
+        Self {
+            rest: (0..rings * around).map(at).collect(),
+            triangles,
+            curved: true,
+            layers: 1,
+            pattern: None,
+        }
     }
 
-    /// Reads a garment from a file, which keeps its shape at rest: as high as a skirt, with its top at the waist.
+    /// Reads a garment from a file, which keeps its shape at rest. If it is `fitted`, it becomes as high as a skirt,
+    /// with its top at the waist.
     ///
     /// # Errors
     /// [`SheetFault`], which names the element that is not valid.
-    pub(crate) fn garment(file: &Path) -> Result<Self, SheetFault> {
+    pub(crate) fn garment(file: &Path, fitted: bool) -> Result<Self, SheetFault> {
         let mesh = read_triangles(file)?;
         let [low, high] = mesh.bounds();
         let scale = (WAIST[1] - HEM[1]) / (high[1] - low[1]);
@@ -126,8 +135,23 @@ impl Sheet {
         let place = |p: &[f64; 3]| {
             [scale * (p[0] - middle[0]), WAIST[1] + scale * (p[1] - high[1]), scale * (p[2] - middle[2])]
         };
-        let rest = mesh.positions.iter().map(place).collect();
-        Self { rest, triangles: mesh.triangles, curved: true, layers: 1 }.checked()
+        let rest = if fitted { mesh.positions.iter().map(place).collect() } else { mesh.positions };
+        Self { rest, triangles: mesh.triangles, curved: true, layers: 1, pattern: None }.checked()
+    }
+
+    /// Sews the garment of a file, as [`garment`](Self::garment), from the pieces in its texture coordinates. Their unit is such that the pieces have
+    /// the area of the garment in space.
+    ///
+    /// # Errors
+    /// [`SheetFault`], which names the element that is not valid.
+    pub(crate) fn sewn(file: &Path, fitted: bool) -> Result<Self, SheetFault> {
+        let garment = Self::garment(file, fitted)?;
+        let mut pattern = read_texture(file)?;
+        let flat: f64 = pattern.iter().map(cut_area).sum();
+        let area: f64 = (0..garment.triangles.len()).map(|t| garment.area(t)).sum();
+        let scale = (area / flat).sqrt();
+        pattern.as_flattened_mut().iter_mut().for_each(|p| *p = p.map(|x| scale * x));
+        Self { pattern: Some(pattern), ..garment }.checked()
     }
 
     /// Reads a sheet from a file and scales its longest side to 1.
@@ -162,7 +186,9 @@ impl Sheet {
         }
         match off {
             Some(fault) => Err(fault),
-            None => Self { rest, triangles: mesh.triangles, curved: false, layers: 1 }.checked(),
+            None => {
+                Self { rest, triangles: mesh.triangles, curved: false, layers: 1, pattern: None }.checked()
+            }
         }
     }
 
@@ -232,8 +258,13 @@ impl Sheet {
 
     /// The area of a triangle at rest.
     pub(crate) fn area(&self, triangle: usize) -> f64 {
-        let n = self.normal(&self.triangles[triangle]);
-        0.5 * dot(n, n).sqrt()
+        match &self.pattern {
+            Some(pattern) => cut_area(&pattern[triangle]),
+            None => {
+                let n = self.normal(&self.triangles[triangle]);
+                0.5 * dot(n, n).sqrt()
+            }
+        }
     }
 
     fn normal(&self, t: &[u32; 3]) -> [f64; 3] {
@@ -251,6 +282,11 @@ impl Sheet {
 /// Two triangles of a cell with these corners, cut from the second to the third or the other way.
 fn quad([a, b, c, d]: [u32; 4], along: bool) -> [[u32; 3]; 2] {
     if along { [[a, c, b], [b, c, d]] } else { [[a, d, b], [a, c, d]] }
+}
+
+/// The area of a triangle of a pattern.
+fn cut_area([p, q, r]: &[[f64; 2]; 3]) -> f64 {
+    0.5 * ((q[0] - p[0]) * (r[1] - p[1]) - (r[0] - p[0]) * (q[1] - p[1])).abs()
 }
 
 /// The largest distance of a vertex of a file from the plane of the sheet, in units of its longest side.
@@ -320,8 +356,14 @@ mod tests {
         let rest = flat.map(|[u, v]| [u, v, 0.0]);
         let of = |triangles: &[[u32; 3]]| {
             let used = triangles.as_flattened().iter().max().map_or(0, |v| *v as usize + 1);
-            Sheet { rest: rest[..used].to_vec(), triangles: triangles.to_vec(), curved: false, layers: 1 }
-                .checked()
+            Sheet {
+                rest: rest[..used].to_vec(),
+                triangles: triangles.to_vec(),
+                curved: false,
+                layers: 1,
+                pattern: None,
+            }
+            .checked()
         };
         assert!(of(&[[0, 1, 2], [1, 3, 2]]).is_ok());
         let fault = of(&[[0, 1, 2], [1, 0, 4], [0, 1, 3]]).unwrap_err();

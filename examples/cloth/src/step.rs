@@ -17,7 +17,7 @@ use coarsen::follow::{Follower, Placed};
 use coarsen::optimize::{DescentOutcome, Forcing, Norm, node_weights};
 use coarsen::prelude::*;
 use coarsen::schwarz::Place;
-use coarsen::sparse::SystemAt;
+use coarsen::sparse::{OwnedSystem, SystemAt};
 use coarsen_contact::{ContactError, Pair};
 use examples_common::Failure;
 use examples_common::solver::{Clock, Solver, choose};
@@ -110,7 +110,8 @@ impl<B: Place<Real = f64>> Stepper<B> {
         let stop = Stop { max_iterations: method.iterations, ..Stop::absolute(tolerance) };
         let mut descent = Descent::new(MoreThuente::default(), stop);
         (descent.norm, descent.refresh) = (norm, Refresh::AtStart);
-        let inner = Stop { max_iterations: method.inner, ..Stop::relative(INNER) };
+        let (relative, look_every) = if method.fixed { (0.0, method.inner) } else { (INNER, 1) };
+        let inner = Stop { max_iterations: method.inner, look_every, ..Stop::relative(relative) };
         let rule = Newton::with(Cg::new(inner), Forcing::AsGiven);
         let f = Placed::new(f, &state.x, inverse, on)?.projecting_on_demand();
         clock.take(); // the setup here does not count for a step
@@ -120,13 +121,17 @@ impl<B: Place<Real = f64>> Stepper<B> {
     /// Computes the next frame.
     ///
     /// # Errors
-    /// An error if new positions are not finite, if contacts cannot be detected, or if the place fails. The state is then that before the
-    /// frame.
+    /// An error if new positions are not finite, if contacts cannot be detected, or if the place fails. The state,
+    /// held vertices and solids are then those before the frame.
     pub(crate) fn frame(&mut self, state: &mut State) -> Result<Row, Failure> {
         let (start, frame, h) = (Instant::now(), state.frame + 1, self.f.objective.step());
         let (mut next, mut row) = (State { frame, ..state.clone() }, Row::default());
         for step in last(state.frame, h) + 1..=last(frame, h) {
-            self.step(&mut next, step, &mut row)?;
+            if let Err(failure) = self.step(&mut next, step, &mut row) {
+                let before = last(state.frame, h) as f64 * h;
+                self.fixed.move_to(&mut self.f.objective.potential, before)?;
+                return Err(failure);
+            }
         }
         let seconds = start.elapsed().as_secs_f64();
         let setup = self.clock.take().as_secs_f64();
@@ -134,6 +139,21 @@ impl<B: Place<Real = f64>> Stepper<B> {
         *state = next;
         let Row { steps, converged, outer, inner, .. } = row;
         Ok(Row { steps, converged, outer, inner, setup, solve: (seconds - setup).max(0.0), ..now })
+    }
+
+    /// The linearised step after a state, as Baraff & Witkin 1998: the positive definite Hessian of (1) at x_n, and
+    /// −∇f(x_n).
+    ///
+    /// # Errors
+    /// Errors of the potentials and of the assembly.
+    pub(crate) fn system(&mut self, state: &State) -> Result<(&OwnedSystem<f64>, Vec<f64>), Failure> {
+        let f = &mut self.f.objective;
+        f.begin(&state.x, &state.v, GRAVITY)?;
+        let mut rhs = vec![0.0; state.x.len()];
+        f.gradient(&state.x, &mut rhs);
+        rhs.iter_mut().for_each(|g| *g = -*g);
+        f.project(true);
+        Ok((f.system_at(&state.x)?, rhs))
     }
 
     /// Computes one time step.
@@ -144,10 +164,13 @@ impl<B: Place<Real = f64>> Stepper<B> {
         let (frame, moves) = (state.frame, fixed.motion.moves());
         let before = (step - 1) as f64 * h;
         if moves {
-            let frictions = f.objective.potential.second.second.parts_mut();
+            let frictions = f.objective.potential.second.second.first.parts_mut();
             let now = fixed.shapes(before, true)?.into_iter().zip(fixed.spins(before));
             frictions.iter_mut().zip(now).for_each(|(part, (shape, spin))| part.set_motion(shape, spin));
         }
+        let forces = &mut f.objective.potential;
+        let undetected = |source| Undetected { frame, step, source };
+        forces.second.second.second.grip(&mut forces.first.second, &state.x).map_err(undetected)?;
         f.objective.begin(&state.x, &state.v, GRAVITY)?;
         let mut forward: Vec<f64> = state.v.iter().map(|v| h * v).collect();
         if moves {
@@ -156,13 +179,11 @@ impl<B: Place<Real = f64>> Stepper<B> {
             let forces = &mut f.objective.potential;
             if forces.first.second.carry(&state.x, &forward, &held).is_err() {
                 forward.fill(0.0);
-                let crossed = |source| Undetected { frame, step, source };
-                forces.first.second.carry(&state.x, &forward, &held).map_err(crossed)?;
+                forces.first.second.carry(&state.x, &forward, &held).map_err(undetected)?;
             }
             fixed.follow(forces, &held, before + h)?;
         }
         let bound = if moves { 1.0 } else { f.objective.potential.max_step(&state.x, &forward) };
-        let undetected = |source| Undetected { frame, step, source };
         // Only a fault during this step counts.
         let fault = f.objective.potential.first.second.take_fault();
         if bound.is_nan() {

@@ -2,7 +2,7 @@
 
 use coarsen::elastic::{Fabric, Nodes, Plus, Total};
 use coarsen::mesh::vector::cross;
-use coarsen_contact::{ClothContact, ContactError, Friction, Obstacle, Shape, Spin};
+use coarsen_contact::{ClothContact, ClothFriction, ContactError, Friction, Obstacle, Shape, Spin};
 use examples_common::stage::Solid;
 
 use crate::air::Air;
@@ -35,8 +35,11 @@ pub(crate) const GRAVITY: [f64; 3] = [0.0, -9.81, 0.0];
 /// Stretching and bending, and contact of triangles.
 type Fabrics = Plus<Total<Box<dyn Woven>>, ClothContact>;
 
-/// Contact and friction with solids.
-type Solids = Plus<Total<Obstacle<Box<dyn Shape>>>, Total<Friction<Box<dyn Shape>>>>;
+/// Friction with solids, and of triangles.
+type Frictions = Plus<Total<Friction<Box<dyn Shape>>>, ClothFriction>;
+
+/// Contact with solids, and friction.
+type Solids = Plus<Total<Obstacle<Box<dyn Shape>>>, Frictions>;
 
 /// All energies except gravity.
 pub(crate) type Forces = Plus<Fabrics, Solids>;
@@ -135,9 +138,10 @@ impl World {
             return Err(SceneError::Crossing { edge: *edge, triangle: *triangle });
         }
         let contact = ClothContact::new(crossings.triangles(), &held, &positions, thickness, stiffness)?;
-        let solids = Plus::new(Total::new(obstacles)?, Total::new(frictions)?)?;
+        let friction = ClothFriction::new(&contact, cloth.self_friction, options.method.dt)?;
+        let solids = Plus::new(Total::new(obstacles)?, Plus::new(Total::new(frictions)?, friction)?)?;
         let forces = Plus::new(Plus::new(parts, contact)?, solids)?;
-        let (spins, motion) = (scene.spins.clone(), scene.motion);
+        let (spins, motion) = (scene.spins.clone(), scene.motion.clone());
         Ok(Self { fixed: Fixed { nodes, positions, masses, start, spins, motion, air, crossings }, forces })
     }
 }
@@ -164,7 +168,7 @@ impl Fixed {
     }
 
     /// Moves held vertices and solids to where they are at a time; `forces` follows. Contact of triangles is not
-    /// looked at: this is for the start of a run.
+    /// looked at: this is for the start of a run, and for the way back after a frame that failed.
     ///
     /// # Errors
     /// [`ContactError`] for a solid that is not valid.
@@ -189,6 +193,7 @@ impl Fixed {
     ) -> Result<(), ContactError> {
         self.nodes.hold(held);
         forces.first.first.parts_mut().iter_mut().for_each(|part| part.hold(held));
+        forces.second.second.second.hold(held);
         let obstacles = forces.second.first.parts_mut();
         obstacles.iter_mut().zip(self.shapes(time, true)?).for_each(|(part, shape)| part.set_shape(shape));
         self.crossings.set_solids(self.shapes(time, false)?);

@@ -194,4 +194,9 @@ impl<V: Vector> Update<f64> for Clocked<V> {
         let Self { inner, clock } = self;
         clock.time(|| inner.update_from(system))
     }
+
+    fn patch_from(&mut self, system: System<'_, f64>, touched: &[u32]) -> Result<Reused, SetupError> {
+        let Self { inner, clock } = self;
+        clock.time(|| inner.patch_from(system, touched))
+    }
 }

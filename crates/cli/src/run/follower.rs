@@ -1,11 +1,12 @@
 //! The preconditioner of a sequence, and its update in each step.
 
 use coarsen::backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, Update};
+use coarsen::krylov::Krylov;
 use coarsen::multigrid::{Multigrid, Skinning, SmoothedAggregation};
 use coarsen::problems::Sequence;
 use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
-use coarsen::sparse::{Bsr, System};
-use coarsen::{Action, Preconditioner, Real, RebuildPolicy};
+use coarsen::sparse::System;
+use coarsen::{Action, Followed, Real, RebuildPolicy, Report, Step};
 
 use super::stage::OVER_RELAXATION;
 use crate::arguments::domains::Form;
@@ -40,26 +41,29 @@ fn automatic(unknowns: usize, asked: bool) -> (Precond, &'static str) {
     }
 }
 
-/// A preconditioner that is built, updated and patched.
+/// The system of each step, with a preconditioner that is built, updated and patched.
 pub(crate) struct Follower {
     precond: Precond,
     follow: Follow,
+    /// The reason for the choice of `auto`.
+    because: &'static str,
+    step: Step,
+}
+
+/// The recipe of a preconditioner.
+struct Recipe {
+    precond: Precond,
     mixed: bool,
     aggregation: Multigrid<SmoothedAggregation>,
     /// The recipe of skinning with the positions of the first step, so that new positions do not change the
     /// transfers.
     skinning: Multigrid<Skinning>,
-    /// The reason for the choice of `auto`.
-    because: &'static str,
     domains: Form,
     overlap: Overlap,
-    built: Option<Box<dyn Prepared<Vec<f64>, f64>>>,
-    /// The elastic matrix of the last build or update, since a patch requires other rows to be unchanged.
-    elastic: Bsr<f64>,
 }
 
 impl Follower {
-    pub(crate) fn new(options: &Solve, sequence: &Sequence) -> Self {
+    pub(crate) fn new(options: &Solve, sequence: &Sequence) -> Result<Self, Failure> {
         let auto = options.precond == Precond::Auto;
         let asked = !options.given.domains.words().is_empty();
         let unknowns = sequence.elastic().shape().0;
@@ -72,18 +76,16 @@ impl Follower {
         };
         let mut skinning = options.given.skinning.recipe();
         skinning.coarsening.rest = Some(sequence.positions().into());
-        Self {
+        let recipe = Recipe {
             precond,
-            follow: options.follow,
             mixed: options.precision == Precision::Mixed,
             aggregation: options.given.aggregation.recipe(),
             skinning,
-            because,
             domains,
             overlap: options.given.overlap.clone(),
-            built: None,
-            elastic: sequence.elastic().clone(),
-        }
+        };
+        let step = Step::new(sequence.system(), move |system| recipe.build(system))?;
+        Ok(Self { precond, follow: options.follow, because, step })
     }
 
     /// The preconditioner whose options are accepted; for `auto`, options of domains.
@@ -100,33 +102,24 @@ impl Follower {
         self.because
     }
 
+    /// The decisions.
+    pub(crate) fn policy(&self) -> &RebuildPolicy {
+        &self.step.policy
+    }
+
+    /// Takes the system of the next step.
+    pub(crate) fn set(&mut self, sequence: &Sequence) -> Result<(), Failure> {
+        Ok(self.step.set(sequence.system())?)
+    }
+
     /// Decides, acts on the decision, and returns a text with the reused parts.
-    pub(crate) fn follow(
-        &mut self,
-        sequence: &Sequence,
-        policy: &mut RebuildPolicy,
-    ) -> Result<(Action, String), Failure> {
-        let decided = policy.decide(!sequence.touched().is_empty());
-        let action = match (self.follow, decided, &self.built) {
-            (_, _, None) | (Follow::Build, ..) => Action::Build,
-            (Follow::Update, ..) => Action::Update,
-            (Follow::Policy, decided, _) => decided,
-        };
-        let reused = match (&mut self.built, action) {
-            (Some(built), Action::Patch) => {
-                let system = System { matrix: &self.elastic, ..sequence.system() };
-                Some(built.patch_from(system, sequence.touched())?)
-            }
-            (Some(built), Action::Update) => Some(built.update_from(sequence.system())?),
-            (Some(_), Action::Keep) => None,
-            _ => {
-                self.built = Some(self.build(sequence.system())?);
-                Some(Reused::Nothing)
-            }
-        };
-        if matches!(action, Action::Build | Action::Update) {
-            self.elastic.values_mut().copy_from_slice(sequence.elastic().values());
-        }
+    pub(crate) fn follow(&mut self) -> Result<(Action, String), Failure> {
+        let how = self.follow;
+        let Followed { action, reused } = self.step.follow_as(|decided| match how {
+            Follow::Build => Action::Build,
+            Follow::Update => Action::Update,
+            Follow::Policy => decided,
+        })?;
         let words = match reused {
             None => "everything".to_owned(),
             Some(Reused::Structure) => "structure".to_owned(),
@@ -136,16 +129,18 @@ impl Follower {
         Ok((action, words))
     }
 
-    /// The preconditioner.
-    pub(crate) fn built(&mut self) -> Result<&mut dyn Preconditioner<Vec<f64>>, Failure> {
-        match &mut self.built {
-            Some(built) => Ok(&mut **built),
-            None => {
-                Err(Failure::Sequence { option: "--precond none (there is no preconditioner to update)" })
-            }
-        }
+    /// Solves the system of the step.
+    pub(crate) fn solve(
+        &mut self,
+        method: &mut dyn Krylov<Vec<f64>>,
+        b: &Vec<f64>,
+        x: &mut Vec<f64>,
+    ) -> Result<Report<f64>, Failure> {
+        Ok(self.step.solve(method, b, x)?)
     }
+}
 
+impl Recipe {
     fn build(&self, system: System<'_, f64>) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> {
         if self.mixed { self.build_on(system, &Cpu::mixed()) } else { self.build_on(system, &Cpu::new()) }
     }

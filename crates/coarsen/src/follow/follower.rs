@@ -14,7 +14,8 @@ use super::Follows;
 pub type Built<V = Vec<f64>> = Box<dyn Prepared<V, f64>>;
 
 /// A preconditioner of the system at x that can be updated to the system at another x. It is updated if the
-/// pattern is the same, and rebuilt if the pattern has changed.
+/// pattern is the same, patched in all rows if only contact has other pairs, and rebuilt if the pattern of the matrix has
+/// changed.
 ///
 /// ```
 /// use coarsen::follow::{Follower, following};
@@ -33,6 +34,9 @@ pub struct Follower<V: Vector = Vec<f64>> {
     inverse: Built<V>,
     recipe: Option<Recipe<V>>,
     pattern: Option<Arc<Pattern>>,
+    /// The places of the contact of the last update.
+    pairs: Vec<(u32, u32)>,
+    rows: Vec<u32>,
     /// The x at which the preconditioner was built; `None` after the first call of `follow`.
     built_at: Option<Vec<f64>>,
     setup: Duration,
@@ -56,13 +60,17 @@ impl<V: Vector> Follower<V> {
         let system = f.system_at(x)?.system();
         let (start, pattern) = (Instant::now(), system.matrix.pattern().clone());
         let inverse = recipe(system)?;
-        let (built_at, setup) = (Some(x.to_vec()), start.elapsed());
-        Ok(Self { inverse, recipe: Some(Box::new(recipe)), pattern: Some(pattern), built_at, setup })
+        let setup = start.elapsed();
+        let (pairs, built_at) = (pairs(&system).to_vec(), Some(x.to_vec()));
+        let rows = (0..pattern.rows() as u32).collect();
+        let (recipe, pattern) = (Some(Box::new(recipe) as Recipe<V>), Some(pattern));
+        Ok(Self { inverse, recipe, pattern, pairs, rows, built_at, setup })
     }
 
     /// Returns a preconditioner that never changes.
     pub fn constant(inverse: Built<V>) -> Self {
-        Self { inverse, recipe: None, pattern: None, built_at: None, setup: Duration::ZERO }
+        let (pairs, rows, setup) = (Vec::new(), Vec::new(), Duration::ZERO);
+        Self { inverse, recipe: None, pattern: None, pairs, rows, built_at: None, setup }
     }
 
     /// The time of the build and of all updates so far, without assembly.
@@ -104,13 +112,28 @@ impl<V: Vector> Follower<V> {
         self.built_at = None;
         let pattern = system.matrix.pattern();
         if self.pattern.as_ref().is_some_and(|known| Arc::ptr_eq(known, pattern) || known == pattern) {
-            self.inverse.update_from(system).map_err(DescentError::linearize)?;
-            return Ok(());
+            // All values change. With other pairs, a patch keeps what an update would build again: the transfers of a
+            // hierarchy.
+            let done = match self.pairs == pairs(&system) {
+                true => self.inverse.update_from(system),
+                false => self.inverse.patch_from(system, &self.rows),
+            };
+            done.map_err(DescentError::linearize)?;
+        } else {
+            self.inverse = recipe(system).map_err(DescentError::linearize)?;
+            self.pattern = Some(pattern.clone());
+            self.rows.clear();
+            self.rows.extend(0..pattern.rows() as u32);
         }
-        self.inverse = recipe(system).map_err(DescentError::linearize)?;
-        self.pattern = Some(pattern.clone());
+        self.pairs.clear();
+        self.pairs.extend_from_slice(pairs(&system));
         Ok(())
     }
+}
+
+/// The places of the contact of a system.
+fn pairs<'a>(system: &System<'a, f64>) -> &'a [(u32, u32)] {
+    system.contact.map_or(&[], |contact| contact.places())
 }
 
 impl<V: Vector> Preconditioner<V> for Follower<V> {

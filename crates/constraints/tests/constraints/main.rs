@@ -4,4 +4,6 @@ mod dense;
 mod filtered_room;
 mod formulas;
 mod given_values;
+mod parts;
 mod projector;
+mod supports;

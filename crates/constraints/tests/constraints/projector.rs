@@ -4,30 +4,30 @@
 use crate::dense::{Dense, dot, orthonormal};
 use coarsen_constraints::{ConstraintError, Constraints, Prefilter, prefilter};
 use coarsen_core::{LinearOperator, Real, parallel};
-use coarsen_sparse::{Bsr, Contacts, NearKernel, Pattern, Sum, System, assembly};
+use coarsen_sparse::{Bsr, NearKernel, Pattern, System, assembly};
 use proptest::prelude::*;
 
 /// Pseudo-random numbers in [-1, 1).
-struct Numbers(u64);
+pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
-    fn next(&mut self) -> f64 {
+    pub(crate) fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         (((self.next() + 1.0) / 2.0 * n as f64) as usize).min(n - 1)
     }
 
-    fn vector(&mut self, n: usize) -> Vec<f64> {
+    pub(crate) fn vector(&mut self, n: usize) -> Vec<f64> {
         (0..n).map(|_| self.next()).collect()
     }
 }
 
 /// A graph Laplacian with full symmetric positive definite blocks on a ring with chords. The stiffness varies
 /// by four orders of magnitude.
-fn system(nodes: usize, b: usize, seed: u64) -> Bsr<f64> {
+pub(crate) fn system(nodes: usize, b: usize, seed: u64) -> Bsr<f64> {
     let mut random = Numbers(seed);
     let mut entries = Vec::new();
     let edges: Vec<(usize, usize)> = (0..nodes)
@@ -49,7 +49,7 @@ fn system(nodes: usize, b: usize, seed: u64) -> Bsr<f64> {
 }
 
 /// About `count` constraints of every kind that the block size allows, and an x that satisfies them.
-fn constraints(nodes: usize, b: usize, count: usize, random: &mut Numbers) -> Constraints {
+pub(crate) fn constraints(nodes: usize, b: usize, count: usize, random: &mut Numbers) -> Constraints {
     let x = random.vector(nodes * b);
     let at = |i: usize| &x[i * b..(i + 1) * b];
     let mut c = Constraints::new(nodes, b).unwrap();
@@ -232,17 +232,6 @@ fn the_near_kernel_is_filtered() {
         }
         filtered.system(system.positions).check().unwrap();
     }
-}
-
-#[test]
-fn contact_is_filtered_with_the_matrix() {
-    let (a, c) = (system(12, 3, 3), constraints(12, 3, 4, &mut Numbers(8)));
-    let mut contact = Contacts::new(12, 3).unwrap();
-    contact.replace(&[(2, 9), (9, 2), (2, 2), (9, 9)], &Numbers(3).vector(36)).unwrap();
-    let sum = Sum { elastic: &a, contact: &contact };
-    let apart = prefilter(&sum, &c).unwrap();
-    let whole = prefilter(&sum.merge().unwrap(), &c).unwrap();
-    assert_eq!(apart.matrix(), whole.matrix());
 }
 
 #[test]

@@ -36,16 +36,26 @@ impl Broad {
     ) -> Result<(), ContactError> {
         found.clear();
         let Self { faces, edges, leaves } = self;
-        faces.rebuild(parts.triangles.len(), None, |i| around(&parts.triangles[i], &of))?;
-        edges.rebuild(parts.edges.len(), None, |i| around(&parts.edges[i], &of))?;
+        let mut face_hash =
+            || faces.rebuild(parts.triangles.len(), None, |i| around(&parts.triangles[i], &of));
+        let mut edge_hash = || edges.rebuild(parts.edges.len(), None, |i| around(&parts.edges[i], &of));
+        // The sorts of both hashes run on one thread each.
+        let built = match parallel::worth(parts.edges.len() * WORK) {
+            true => parallel::join(face_hash, edge_hash),
+            false => (face_hash(), edge_hash()),
+        };
+        built.0.and(built.1)?;
         let (vertices, lines) = (parts.vertices.len(), parts.edges.len());
         let visit = |i: usize, pairs: &mut Vec<Pair>| {
+            let before = pairs.len();
             if i < vertices {
                 faces.query(&of(parts.vertices[i]), |j| pairs.extend(parts.vertex_face(i, j).filter(&keep)));
             } else {
                 let i = i - vertices;
                 edges.query(edges.get(i as u32), |j| pairs.extend(parts.edge_edge(i, j).filter(&keep)));
             }
+            // Vertices and edges are sorted, so the whole list is sorted if the pairs of each query are.
+            pairs[before..].sort_unstable();
         };
         let count = vertices + lines;
         leaves.resize_with(count.div_ceil(LEAF), Vec::new);
@@ -57,7 +67,7 @@ impl Broad {
         };
         parallel::each((0..leaves.len(), &mut leaves[..]), 1, parallel::worth(count * WORK), &search);
         leaves.iter().for_each(|leaf| found.extend_from_slice(leaf));
-        found.sort_unstable();
+        debug_assert!(found.is_sorted());
         Ok(())
     }
 }

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use coarsen_core::parallel;
 use coarsen_elastic::{Barrier, BodyError, Curvature, Energy, Law, Nodes, Potential, Touching};
 use coarsen_mesh::vector::{dot, sub};
-use coarsen_sparse::{Pattern, Stencil};
+use coarsen_sparse::Pattern;
 
 use super::advance::approaches;
 use super::broad::Broad;
@@ -50,16 +50,13 @@ const LONGEST: f64 = 16.0;
 const LEAF: usize = 256;
 const WORK: usize = 60;
 
-/// The number of every held node in a stencil.
-const HELD: u32 = u32::MAX;
-
 /// Contact of a surface of triangles with itself, by a barrier that begins at a distance: cloth, and obstacles of
 /// triangles whose nodes are held.
 ///
 /// Pairs are a vertex and a triangle, or two edges, without a common node. E depends on x alone: pairs are found
 /// at each x at which E is evaluated. E and its gradient are continuous, and the Hessian φ'' n nᵀ is positive
 /// semidefinite, since it contains neither the turning of n nor second derivatives of m. Forces and torques of a
-/// pair add up to zero. There is no friction.
+/// pair add up to zero. Friction is a potential of its own, [`ClothFriction`](crate::ClothFriction).
 ///
 /// *Choose* k such that kδ is a few times the largest force that presses a pair together; it need not be exact, since
 /// the force has no upper bound. A pair under a small force f is at about δ − d = √(f δ / 3 k) and resists with the
@@ -299,6 +296,16 @@ impl ClothContact {
         self.barrier.at(touch.distance - FLOOR * self.thickness)
     }
 
+    /// The force in N that presses the parts of a pair of the last detection apart: m |φ'|.
+    pub(super) fn force(&self, touch: &Touch) -> f64 {
+        touch.share * self.law(touch)[1].abs()
+    }
+
+    /// The nodes, with the held ones where they are now.
+    pub(super) fn places(&self) -> &Nodes {
+        &self.nodes
+    }
+
     fn points(&self, touch: &Touch) -> [[f64; 3]; 4] {
         touch.pair.nodes().map(|node| self.at[node as usize])
     }
@@ -355,15 +362,8 @@ impl Potential for ClothContact {
             return;
         }
         for touch in self.found.iter().filter(|touch| touch.share > 0.0) {
-            let slot = |node: u32| self.nodes.slot(node).map_or(HELD, |slot| slot as u32);
-            let ([a, b, c, d], w) = (touch.pair.nodes().map(slot), touch.weights);
-            let stencil = match touch.pair {
-                Pair::VertexFace { .. } => Stencil::vertex_face(a, [b, c, d], [-w[1], -w[2], -w[3]]),
-                Pair::EdgeEdge { .. } => Stencil::edge_edge([a, b], w[1], [c, d], -w[3]),
-            };
-            let stencil = stencil.without(HELD);
             let (n, k) = (touch.normal, self.law(touch)[2] * touch.share);
-            contacts.push(stencil, n.map(|p| n.map(|q| k * p * q))); // (1)
+            contacts.push(touch.stencil(&self.nodes), n.map(|p| n.map(|q| k * p * q))); // (1)
         }
     }
 

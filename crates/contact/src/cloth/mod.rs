@@ -10,11 +10,13 @@
 //! | `advance` | continuous detection of one pair by additive conservative advancement |
 //! | `sweep` | the largest step before any pair of a surface touches |
 //! | [`contact`](ClothContact) | the energy of all pairs that are near |
+//! | [`friction`](ClothFriction) | friction of the pairs that are near at the start of a step |
 
 mod advance;
 mod broad;
 mod contact;
 mod distance;
+mod friction;
 mod narrow;
 mod pair;
 mod sweep;
@@ -22,5 +24,6 @@ mod topology;
 
 pub use advance::time_of_impact;
 pub use contact::ClothContact;
+pub use friction::ClothFriction;
 pub use narrow::Touch;
 pub use pair::Pair;

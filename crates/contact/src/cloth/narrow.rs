@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use coarsen_core::parallel;
+use coarsen_elastic::Nodes;
 use coarsen_mesh::vector::{cross, dot, sub};
+use coarsen_sparse::Stencil;
 
 use super::distance::gap;
 use crate::Pair;
@@ -13,6 +15,9 @@ const LEAF: usize = 256;
 
 /// The number of scalar operations per pair, used to decide whether threads pay off.
 const WORK: usize = 100;
+
+/// The number of every held node in a stencil.
+const HELD: u32 = u32::MAX;
 
 /// Edges whose squared cross product is below this share of its value for orthogonal edges of the lengths at
 /// rest count less, down to 0 if they are parallel: Li et al. 2020, "Incremental potential contact", §4.5.
@@ -62,6 +67,17 @@ impl Touch {
         let share = if crossing < 1.0 { (2.0 - crossing) * crossing } else { 1.0 };
         let normal = own.vector.map(|v| v / own.distance);
         Some(Self { pair, weights: own.weights, normal, distance: own.distance, share, crossing, soft })
+    }
+
+    /// The free nodes of the pair, with their weights.
+    pub(super) fn stencil(&self, nodes: &Nodes) -> Stencil {
+        let slot = |node: u32| nodes.slot(node).map_or(HELD, |slot| slot as u32);
+        let ([a, b, c, d], w) = (self.pair.nodes().map(slot), self.weights);
+        let stencil = match self.pair {
+            Pair::VertexFace { .. } => Stencil::vertex_face(a, [b, c, d], [-w[1], -w[2], -w[3]]),
+            Pair::EdgeEdge { .. } => Stencil::edge_edge([a, b], w[1], [c, d], -w[3]),
+        };
+        stencil.without(HELD)
     }
 
     /// ∂m/∂x of the four nodes; `None` where m = 1.

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod cloth;
+mod cloth_friction;
 mod common;
 mod friction;
 mod hash;

@@ -14,9 +14,9 @@ use std::process::ExitCode;
 use std::thread::available_parallelism;
 use std::time::Instant;
 
-use coarsen::krylov::{Cg, Krylov};
+use coarsen::krylov::Cg;
 use coarsen::problems::{Options, Sequence};
-use coarsen::{BackendChoice, Outcome, RebuildPolicy, Stop, parallel};
+use coarsen::{BackendChoice, Stop, parallel};
 
 use crate::arguments::place::check_place;
 use crate::arguments::{Follow, Method, NullSpace, Precision, Precond, Rhs, Solve};
@@ -72,20 +72,14 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
     };
     let stop = Stop { max_iterations: options.given.max_iterations, ..Stop::relative(options.given.tol) };
     let mut cg = Cg::new(stop);
-    let mut follower = Follower::new(options, &sequence);
-    let mut policy = RebuildPolicy::default();
+    let mut follower = Follower::new(options, &sequence)?;
     let (mut rows, mut assembly_seconds) = (Vec::with_capacity(steps), 0.0);
     loop {
         let begun = Instant::now();
-        let (action, reused) = follower.follow(&sequence, &mut policy)?;
+        let (action, reused) = follower.follow()?;
         let setup_seconds = begun.elapsed().as_secs_f64();
         let (mut x, begun) = (vec![0.0; b.len()], Instant::now());
-        let report = cg.solve(&sequence.sum(), follower.built()?, &b, &mut x)?;
-        // The iterations of a failed solve do not measure the preconditioner. Without an iteration count the
-        // policy builds in the next step.
-        if report.outcome == Outcome::Converged {
-            policy.learn(report.iterations);
-        }
+        let report = follower.solve(&mut cg, &b, &mut x)?;
         rows.push(Row {
             step: sequence.step(),
             pairs: sequence.pairs(),
@@ -93,7 +87,7 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
             action: action.name(),
             because: match options.follow {
                 Follow::Build | Follow::Update if !rows.is_empty() => format!("{}: requested", action.name()),
-                _ => policy.log().last().map(ToString::to_string).unwrap_or_default(),
+                _ => follower.policy().log().last().map(ToString::to_string).unwrap_or_default(),
             },
             reused,
             assembly_seconds,
@@ -109,6 +103,7 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
             break;
         }
         assembly_seconds = begun.elapsed().as_secs_f64();
+        follower.set(&sequence)?;
     }
     Ok(Table::new(options, threads, &sequence, &follower, rows))
 }

@@ -1,0 +1,156 @@
+//! How much faster is smoothed aggregation on systems of simulated cloth than block Jacobi and a sparse factor?
+//! (Tamstorf, Jones & McCormick 2015, Table 1)
+//!
+//! ```text
+//! cargo bench -p coarsen-benches --bench cloth_table -- [WHAT] [KEY=VALUE..]
+//! ```
+//!
+//! | KEY | VALUE | default |
+//! |---|---|---|
+//! | `scenes` | names of the example `cloth` | the five of the paper |
+//! | `sizes` | numbers of vertices | `961,1681,3721,6561,10201` |
+//! | `methods` | `block-jacobi`, `sa`, `tamstorf`, `mas`, `cholesky` | all |
+//! | `tessellation` | `regular` or `irregular` | `regular` |
+//! | `stiffness` | factor of all stiffnesses | `1` |
+//! | `results` | the file with a row for each scene, size and method | in the folder for temporary files of the build |
+//!
+//! `cargo run --release -p cloth` animates each scene with the solver that its `auto` chooses, and writes eight linear
+//! systems spread over the animation. All methods solve these, to 1e-5 in two norms: that of the preconditioner,
+//! √(rᵀM⁻¹r), as in the paper (§11), and the true residual ‖r‖₂. Setup is included, and nothing is reused from system to
+//! system. Rows are appended to the results, and rows that are there are not measured again; an animation continues
+//! from its last frame. WHAT `table` prints the table and draws `book/src/methods/cloth_table.svg` without measuring.
+//!
+//! | file | what |
+//! |---|---|
+//! | `main` | arguments, animations, and which rows are missing |
+//! | `rows` | rows of the results |
+//! | `solve` | the time of one method on one system |
+//! | `table` | speed-ups beside those of the paper |
+//! | `paper` | the numbers of Table 1 |
+//! | `chart` | the picture |
+
+mod chart;
+mod paper;
+mod rows;
+mod solve;
+mod table;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use coarsen_core::parallel;
+
+use paper::SCENES;
+use rows::{Results, Row};
+
+/// The result of a benchmark, which ends at the first error.
+type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// The methods.
+const METHODS: [&str; 5] = ["block-jacobi", "sa", "tamstorf", "mas", "cholesky"];
+
+/// The number of systems of an animation.
+const SYSTEMS: usize = 8;
+
+/// The folder for animations and results.
+const FOLDER: &str = env!("CARGO_TARGET_TMPDIR");
+
+/// What is measured.
+struct Asked {
+    scenes: Vec<String>,
+    sizes: Vec<usize>,
+    methods: Vec<String>,
+    tessellation: String,
+    stiffness: String,
+    results: PathBuf,
+    measure: bool,
+}
+
+fn main() -> Outcome<()> {
+    let asked = asked()?;
+    let mut results = Results::read(&asked.results)?;
+    if asked.measure {
+        for size in &asked.sizes {
+            for scene in &asked.scenes {
+                measure(&asked, scene, *size, &mut results)?;
+            }
+        }
+    }
+    table::print(&results.rows);
+    chart::draw(&results.rows)
+}
+
+/// Reads the arguments.
+fn asked() -> Outcome<Asked> {
+    let all = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let mut asked = Asked {
+        scenes: all(&SCENES),
+        sizes: vec![961, 1681, 3721, 6561, 10_201],
+        methods: all(&METHODS),
+        tessellation: "regular".to_owned(),
+        stiffness: "1".to_owned(),
+        results: Path::new(FOLDER).join("cloth_table.csv"),
+        measure: true,
+    };
+    for word in std::env::args().skip(1).filter(|word| !word.starts_with("--")) {
+        let list = |text: &str| text.split(',').map(str::to_owned).collect();
+        match word.split_once('=') {
+            None if word == "table" => asked.measure = false,
+            Some(("scenes", text)) => asked.scenes = list(text),
+            Some(("methods", text)) => asked.methods = list(text),
+            Some(("sizes", text)) => {
+                asked.sizes = text.split(',').map(str::parse).collect::<Result<_, _>>()?;
+            }
+            Some(("tessellation", text)) => asked.tessellation = text.to_owned(),
+            Some(("stiffness", text)) => asked.stiffness = text.to_owned(),
+            Some(("results", text)) => asked.results = text.into(),
+            _ => return Err(format!("`{word}` is no argument of this bench; see its first lines").into()),
+        }
+    }
+    Ok(asked)
+}
+
+/// Measures the missing rows of a scene.
+fn measure(asked: &Asked, scene: &str, vertices: usize, results: &mut Results) -> Outcome<()> {
+    let Asked { tessellation, stiffness, .. } = asked;
+    let key = |method: &str| Row::key(scene, tessellation, stiffness, vertices, method);
+    let missing: Vec<&String> = asked.methods.iter().filter(|method| !results.has(&key(method))).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let folder = Path::new(FOLDER).join(format!("cloth_{scene}_{tessellation}_{stiffness}_{vertices}"));
+    let files = animate(asked, scene, vertices, &folder)?;
+    for method in missing {
+        let mut row = Row { key: key(method), ..Row::default() };
+        for frame in &files {
+            let system = solve::read(&folder, *frame)?;
+            row.add(&parallel::threads(2, || solve::time(method, &system))??);
+        }
+        println!("{row}");
+        results.push(row)?;
+    }
+    if asked.methods.iter().all(|method| results.has(&key(method))) {
+        std::fs::remove_dir_all(&folder)?;
+    }
+    Ok(())
+}
+
+/// Animates a scene unless that is done, and returns the frames whose systems are in the folder.
+fn animate(asked: &Asked, scene: &str, vertices: usize, folder: &Path) -> Outcome<Vec<usize>> {
+    let frames = paper::frames(scene);
+    if !folder.join("summary.txt").exists() {
+        let (frames, vertices, systems) = (frames.to_string(), vertices.to_string(), SYSTEMS.to_string());
+        let mut run = Command::new(env!("CARGO"));
+        run.args(["run", "--release", "-p", "cloth", "--", "--scene", scene, "--vertices", &vertices]);
+        run.args(["--tessellation", &asked.tessellation, "--stiffness", &asked.stiffness]);
+        run.args(["--frames", &frames, "--systems", &systems, "--width", "0", "--checkpoint", "1", "--out"]);
+        run.arg(folder);
+        if folder.join("checkpoint.bin").exists() {
+            run.arg("--resume");
+        }
+        if !run.status()?.success() {
+            return Err(format!("the animation of {scene} with {vertices} vertices failed").into());
+        }
+    }
+    Ok((1..=frames).filter(|frame| folder.join(format!("system_{frame:04}.mtx")).exists()).collect())
+}

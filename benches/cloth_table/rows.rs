@@ -1,0 +1,107 @@
+//! Rows of the results: one for each scene, size and method.
+
+use std::fmt;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::Outcome;
+use crate::solve::Times;
+
+/// The sums over all systems of an animation.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Row {
+    /// Scene, tessellation, stiffness, vertices and method.
+    pub(crate) key: String,
+    pub(crate) systems: usize,
+    /// Seconds of setups.
+    pub(crate) setup: f64,
+    /// Iterations and seconds of the solves: to the norm of the preconditioner, and to the true residual.
+    pub(crate) iterations: [usize; 2],
+    pub(crate) solve: [f64; 2],
+    /// The number of unknowns.
+    pub(crate) unknowns: usize,
+}
+
+impl Row {
+    /// The key of a row.
+    pub(crate) fn key(
+        scene: &str,
+        tessellation: &str,
+        stiffness: &str,
+        vertices: usize,
+        method: &str,
+    ) -> String {
+        format!("{scene},{tessellation},{stiffness},{vertices},{method}")
+    }
+
+    /// Adds a solve.
+    pub(crate) fn add(&mut self, times: &Times) {
+        self.systems += 1;
+        self.setup += times.setup;
+        self.unknowns = times.unknowns;
+        for k in 0..2 {
+            self.iterations[k] += times.iterations[k];
+            self.solve[k] += times.solve[k];
+        }
+    }
+
+    /// Seconds with setups.
+    pub(crate) fn total(&self, norm: usize) -> f64 {
+        self.setup + self.solve[norm]
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { key, systems, setup, iterations: [own, true_], solve: [short, long], unknowns } = self;
+        write!(f, "{key},{unknowns},{systems},{setup:.5},{own},{short:.5},{true_},{long:.5}")
+    }
+}
+
+impl FromStr for Row {
+    type Err = Box<dyn std::error::Error + Send + Sync>;
+
+    fn from_str(line: &str) -> Outcome<Self> {
+        let words: Vec<&str> = line.split(',').collect();
+        let (key, &[unknowns, systems, setup, own, short, other, long]) = words
+            .split_at_checked(5)
+            .and_then(|(key, rest)| Some((key, rest.first_chunk()?)))
+            .ok_or("a row is short")?;
+        Ok(Self {
+            key: key.join(","),
+            unknowns: unknowns.parse()?,
+            systems: systems.parse()?,
+            setup: setup.parse()?,
+            iterations: [own.parse()?, other.parse()?],
+            solve: [short.parse()?, long.parse()?],
+        })
+    }
+}
+
+/// The rows of a file, to which rows are appended.
+pub(crate) struct Results {
+    file: PathBuf,
+    pub(crate) rows: Vec<Row>,
+}
+
+impl Results {
+    /// Reads the rows of a file, if there is one.
+    pub(crate) fn read(file: &Path) -> Outcome<Self> {
+        let text = if file.exists() { std::fs::read_to_string(file)? } else { String::new() };
+        let rows = text.lines().map(str::parse).collect::<Outcome<_>>()?;
+        Ok(Self { file: file.to_owned(), rows })
+    }
+
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.rows.iter().any(|row| row.key == key)
+    }
+
+    /// Appends a row.
+    pub(crate) fn push(&mut self, row: Row) -> Outcome<()> {
+        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&self.file)?;
+        writeln!(file, "{row}")?;
+        self.rows.push(row);
+        Ok(())
+    }
+}

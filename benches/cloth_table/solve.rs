@@ -1,0 +1,107 @@
+//! The time of one method on one system.
+
+use std::path::Path;
+use std::time::Instant;
+
+use coarsen::matrix_market;
+use coarsen_backend::{Cpu, Prepared, Setup, SetupError};
+use coarsen_core::Stop;
+use coarsen_direct::{Direct, Method};
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_multigrid::Multigrid;
+use coarsen_relax::BlockJacobi;
+use coarsen_schwarz::Schwarz;
+use coarsen_sparse::{Bsr, System, Zeros};
+
+use crate::Outcome;
+
+/// The tolerance (§11).
+const TOLERANCE: f64 = 1e-5;
+
+/// A system of an animation.
+pub(crate) struct Problem {
+    matrix: Bsr<f64>,
+    rhs: Vec<f64>,
+    positions: Vec<[f64; 3]>,
+}
+
+/// The seconds of a solve.
+pub(crate) struct Times {
+    pub(crate) unknowns: usize,
+    pub(crate) setup: f64,
+    /// To the norm of the preconditioner, and to the true residual.
+    pub(crate) iterations: [usize; 2],
+    pub(crate) solve: [f64; 2],
+}
+
+/// Reads the system after a frame.
+pub(crate) fn read(folder: &Path, frame: usize) -> Outcome<Problem> {
+    let file = |what: &str| folder.join(format!("{what}_{frame:04}.mtx"));
+    let matrix = matrix_market::read(file("system"))?.reblock((3, 3), Zeros::Drop)?;
+    let rhs = matrix_market::read_vector(file("rhs"))?;
+    let x = matrix_market::read_dense(file("positions"))?;
+    let positions = (0..x.rows()).map(|i| [0, 1, 2].map(|k| x.get(i, k))).collect();
+    Ok(Problem { matrix, rhs, positions })
+}
+
+/// The seconds within which a measurement is repeated, and how often at most. The fastest counts.
+const REPEATED: f64 = 0.5;
+const TIMES: usize = 5;
+
+/// The result of a call, and the seconds of its fastest repetition.
+fn fastest<T>(mut call: impl FnMut() -> Outcome<T>) -> Outcome<(T, f64)> {
+    let (begun, mut best) = (Instant::now(), f64::INFINITY);
+    let mut last = None;
+    for _ in 0..TIMES {
+        let start = Instant::now();
+        last = Some(call()?);
+        best = best.min(start.elapsed().as_secs_f64());
+        if begun.elapsed().as_secs_f64() > REPEATED {
+            break;
+        }
+    }
+    Ok((last.ok_or("no repetition")?, best))
+}
+
+/// Measures a method: its setup, and a solve from zero for each norm. A solve that fails takes infinite time.
+pub(crate) fn time(method: &str, problem: &Problem) -> Outcome<Times> {
+    let (a, b) = (&problem.matrix, &problem.rhs);
+    let (unknowns, mut x) = (b.len(), vec![0.0; b.len()]);
+    if method == "cholesky" {
+        let recipe = Direct { method: Method::Cholesky, ..Direct::default() };
+        let (mut factor, setup) = fastest(|| Ok(recipe.factor(a)?))?;
+        let (_, solve) = fastest(|| Ok(factor.solve(b, &mut x)?))?;
+        return Ok(Times { unknowns, setup, iterations: [0; 2], solve: [solve; 2] });
+    }
+    let system = System { positions: Some(&problem.positions), ..System::from(a) };
+    let (mut m, setup) = fastest(|| Ok(build(method, system)?))?;
+    let mut times = Times { unknowns, setup, iterations: [0; 2], solve: [0.0; 2] };
+    for (k, own) in [true, false].into_iter().enumerate() {
+        let relative = if own { 0.0 } else { TOLERANCE };
+        let mut cg = Cg::new(Stop { max_iterations: 100_000, ..Stop::relative(relative) });
+        cg.stop_in_preconditioner(own.then_some(TOLERANCE));
+        let report;
+        (report, times.solve[k]) = fastest(|| {
+            x.fill(0.0);
+            Ok(cg.solve(a, &mut m, b, &mut x)?)
+        })?;
+        match report.converged() {
+            Ok(report) => times.iterations[k] = report.iterations,
+            Err(failure) => {
+                println!("{method}: {failure}");
+                times.solve[k] = f64::INFINITY;
+            }
+        }
+    }
+    Ok(times)
+}
+
+fn build(method: &str, system: System<'_, f64>) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> {
+    let on = Cpu::new();
+    Ok(match method {
+        "sa" => Box::new(Multigrid::smoothed_aggregation().build_from(system, &on)?),
+        "tamstorf" => Box::new(Multigrid::tamstorf().build_from(system, &on)?),
+        "mas" => Box::new(Schwarz::multilevel().build_from(system, &on)?),
+        _ => Box::new(BlockJacobi::default().build_from(system, &on)?),
+    })
+}

@@ -1,0 +1,284 @@
+//! A linear system that changes from step to step, with the preconditioner that follows it.
+
+use coarsen_backend::{Prepared, Reused, SetupError};
+use coarsen_constraints::{Constraints, Filtered, prefilter};
+use coarsen_core::{Action, Identity, Outcome, RebuildPolicy, Report};
+use coarsen_krylov::Krylov;
+use coarsen_sparse::{Bsr, Contacts, OwnedSystem, System};
+
+use crate::AnyError;
+
+/// A preconditioner on the host.
+type Built = Box<dyn Prepared<Vec<f64>, f64>>;
+
+/// The function that builds it.
+type Recipe = Box<dyn FnMut(System<'_, f64>) -> Result<Built, SetupError>>;
+
+/// The linear system of a time step, its constraints, and a preconditioner that follows them.
+///
+/// > A = E + C,  A x = b,  subject to the constraints
+///
+/// In each step, write E, C and the constraints of the step into the fields and call [`solve`](Self::solve). The
+/// [`policy`](Self::policy) decides whether the preconditioner is built, updated, patched or kept. A patch
+/// recomputes the parts that depend on rows whose contact pairs or constraints came or went; these rows are
+/// found here. With constraints, the system is filtered, and its parts stay apart
+/// ([`Filtered`]), so that contact and constraints are patched alike. Nodes that were held when multilevel Schwarz was
+/// built have no domain, so it is built again when they are released.
+///
+/// *Use* for sequences of linear systems on the host. For Newton's method use [`follow`](crate::follow).
+/// *Cost* in addition to the solve and the preconditioner: a pass over the contact of two steps. With
+/// constraints a pass over E, and two with a patch. *Memory* a copy of E; with constraints three more.
+/// *Reference* Wu, Wang & Wang 2022, §4.2, §5.3; Tamstorf, Jones & McCormick 2015, §8.
+///
+/// ```
+/// use coarsen::Step;
+/// use coarsen::prelude::*;
+/// use coarsen::problems::{Options, Sequence};
+/// let mut s = Sequence::parse("cloth-contact:8", 4, &Options::default())?;
+/// let recipe = |system: System<'_, f64>| Ok(Box::new(Schwarz::multilevel().build(system, &Cpu::new())?) as _);
+/// let mut step = Step::new(s.system(), recipe)?;
+/// let (b, mut cg) = (s.right_hand_side(1), Cg::new(Stop::relative(1e-6)));
+/// loop {
+///     step.constraints.clear();
+///     step.constraints.point(0, &[0.0, 0.0, 1e-3])?; // moves up by 1 mm
+///     let mut x = vec![0.0; b.len()];
+///     step.solve(&mut cg, &b, &mut x)?.converged()?;
+///     assert_eq!(x[..3], [0.0, 0.0, 1e-3]);
+///     if !s.advance()? {
+///         break;
+///     }
+///     step.set(s.system())?;
+/// }
+/// println!("{}", step.policy); // what was decided in each step, and why
+/// # Ok::<(), AnyError>(())
+/// ```
+pub struct Step {
+    /// E, C, positions and near-kernel of this step.
+    pub system: OwnedSystem<f64>,
+    /// The constraints of this step; none at first.
+    pub constraints: Constraints,
+    /// Decides how the preconditioner follows.
+    pub policy: RebuildPolicy,
+    recipe: Recipe,
+    /// The identity until the first build.
+    built: Built,
+    is_built: bool,
+    /// Whether the preconditioner has followed the system since the last solve.
+    followed: bool,
+    /// E of the last build or update: a patch requires that E is the same in other rows.
+    elastic: Bsr<f64>,
+    /// C of the last step.
+    before: Contacts<f64>,
+    touched: Vec<u32>,
+    /// The filtered system, if there are or were constraints.
+    filtered: Option<Filtered<f64>>,
+    /// The filtered system with `elastic`, for patches.
+    patched: Option<Filtered<f64>>,
+}
+
+/// How a preconditioner followed a system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Followed {
+    /// What was done.
+    pub action: Action,
+    /// The part of the preconditioner that was kept; all of it for [`Action::Keep`].
+    pub reused: Option<Reused>,
+}
+
+impl Step {
+    /// Copies the first system. `recipe` builds a preconditioner, now and whenever the policy decides so.
+    ///
+    /// # Errors
+    /// [`AnyError::Core`] if the parts of the system do not fit.
+    pub fn new(
+        system: System<'_, f64>,
+        recipe: impl FnMut(System<'_, f64>) -> Result<Built, SetupError> + 'static,
+    ) -> Result<Self, AnyError> {
+        system.check()?;
+        let (nodes, b) = (system.matrix.pattern().rows(), system.matrix.block().0);
+        let none = Contacts::new(nodes, b)?;
+        let owned = OwnedSystem {
+            matrix: system.matrix.clone(),
+            contact: Some(system.contact.cloned().unwrap_or_else(|| none.clone())),
+            positions: system.positions.map(<[_]>::to_vec).unwrap_or_default(),
+            near_kernel: system.near_kernel.cloned(),
+        };
+        Ok(Self {
+            system: owned,
+            constraints: Constraints::new(nodes, b)?,
+            policy: RebuildPolicy::default(),
+            recipe: Box::new(recipe),
+            built: Box::new(Identity),
+            is_built: false,
+            followed: false,
+            elastic: system.matrix.clone(),
+            before: none,
+            touched: Vec::new(),
+            filtered: None,
+            patched: None,
+        })
+    }
+
+    /// Copies the system of the next step. Nothing is allocated if its parts are not larger than before.
+    ///
+    /// # Errors
+    /// [`AnyError::Core`] if the parts do not fit. Nothing has then changed.
+    pub fn set(&mut self, system: System<'_, f64>) -> Result<(), AnyError> {
+        system.check()?;
+        let (places, values) = system.contact.map_or((&[][..], &[][..]), |c| (c.places(), c.values()));
+        let (nodes, b) = (system.matrix.pattern().rows(), system.matrix.block().0);
+        let own = &mut self.system;
+        match &mut own.contact {
+            Some(contact) if (contact.nodes(), contact.block()) == (nodes, b) => {
+                contact.replace(places, values)?
+            }
+            contact => *contact = Some(system.contact.cloned().map_or_else(|| Contacts::new(nodes, b), Ok)?),
+        }
+        copy(system.matrix, &mut own.matrix);
+        own.positions.clear();
+        own.positions.extend_from_slice(system.positions.unwrap_or_default());
+        match (&mut own.near_kernel, system.near_kernel) {
+            (Some(own), Some(given)) => own.set(given),
+            (own, given) => *own = given.cloned(),
+        }
+        self.followed = false;
+        Ok(())
+    }
+
+    /// Lets the preconditioner follow the system and the constraints as the policy decides.
+    /// [`solve`](Self::solve) calls this unless it was called after the last solve.
+    ///
+    /// # Errors
+    /// The errors of the recipe and of the update; [`AnyError::Constraint`] for contradictory constraints.
+    /// After an error, the next decision is a build.
+    pub fn follow(&mut self) -> Result<Followed, AnyError> {
+        self.follow_as(|decided| decided)
+    }
+
+    /// As [`follow`](Self::follow); `choose` replaces the decision of the policy. Before the first build, the
+    /// action is a build.
+    ///
+    /// # Errors
+    /// As [`follow`](Self::follow).
+    pub fn follow_as(&mut self, choose: impl FnOnce(Action) -> Action) -> Result<Followed, AnyError> {
+        self.find_touched()?;
+        let decided = self.policy.decide(!self.touched.is_empty());
+        let chosen = choose(decided);
+        let Self { system, constraints, recipe, built, elastic, touched, patched, .. } = self;
+        let positions = Some(&system.positions[..]).filter(|points| !points.is_empty());
+        let now = || match &self.filtered {
+            Some(filtered) => filtered.system(positions),
+            None => system.system(),
+        };
+        let action = if self.is_built { chosen } else { Action::Build };
+        let reused = match action {
+            Action::Keep => None,
+            Action::Patch => {
+                // Patches take E of the last build or update, because only the touched rows may change.
+                let old = System { matrix: elastic, ..system.system() };
+                Some(match &self.filtered {
+                    None => built.patch_from(old, touched)?,
+                    Some(_) => {
+                        let old = renewed(patched, old, constraints)?;
+                        built.patch_from(old.system(positions), touched)?
+                    }
+                })
+            }
+            Action::Update => Some(built.update_from(now())?),
+            Action::Build => {
+                *built = recipe(now())?;
+                Some(Reused::Nothing)
+            }
+        };
+        if matches!(action, Action::Build | Action::Update) {
+            copy(&system.matrix, elastic);
+        }
+        (self.is_built, self.followed) = (true, true);
+        Ok(Followed { action, reused })
+    }
+
+    /// Solves A x = b under the constraints, from the guess x, and tells the policy how long it took.
+    ///
+    /// # Errors
+    /// As [`follow`](Self::follow), and as [`Krylov::solve_with`].
+    pub fn solve(
+        &mut self,
+        method: &mut dyn Krylov<Vec<f64>>,
+        b: &Vec<f64>,
+        x: &mut Vec<f64>,
+    ) -> Result<Report<f64>, AnyError> {
+        if !self.followed {
+            self.follow()?;
+        }
+        self.followed = false;
+        let m = &mut self.built;
+        let report = match &mut self.filtered {
+            Some(filtered) => filtered.solve(b, x, |a, c, y| method.solve_with(a, m, c, y, &mut ()))??,
+            None => method.solve_with(&self.system, m, b, x, &mut ())?,
+        };
+        // Iterations of a failed solve do not measure the preconditioner.
+        if report.outcome == Outcome::Converged {
+            self.policy.learn(report.iterations);
+        }
+        Ok(report)
+    }
+
+    /// The rows whose contact pairs or constraints came or went with the last call of [`follow`](Self::follow).
+    pub fn touched(&self) -> &[u32] {
+        &self.touched
+    }
+
+    /// The filtered system of the last call of [`follow`](Self::follow); `None` if there never were constraints.
+    pub fn filtered(&self) -> Option<&Filtered<f64>> {
+        self.filtered.as_ref()
+    }
+
+    /// Finds the touched rows, and filters the system if there are constraints.
+    fn find_touched(&mut self) -> Result<(), AnyError> {
+        let system = self.system.system();
+        if self.filtered.is_some() || !self.constraints.is_empty() {
+            let filtered = renewed(&mut self.filtered, system, &self.constraints)?;
+            self.touched.clear();
+            self.touched.extend_from_slice(filtered.touched());
+            return Ok(());
+        }
+        let (nodes, b) = (system.matrix.pattern().rows(), system.matrix.block().0);
+        let before = &mut self.before;
+        if (before.nodes(), before.block()) != (nodes, b) {
+            *before = system.contact.cloned().map_or_else(|| Contacts::new(nodes, b), Ok)?;
+            self.touched.clear();
+            self.touched.extend(0..nodes as u32);
+        } else if let Some(contact) = system.contact {
+            contact.touched_since(before, &mut self.touched);
+            before.replace(contact.places(), contact.values())?;
+        } else {
+            Contacts::new(nodes, b)?.touched_since(before, &mut self.touched);
+            before.replace(&[], &[])?;
+        }
+        Ok(())
+    }
+}
+
+/// Updates a filtered system, or builds it.
+fn renewed<'f>(
+    filtered: &'f mut Option<Filtered<f64>>,
+    system: System<'_, f64>,
+    constraints: &Constraints,
+) -> Result<&'f Filtered<f64>, AnyError> {
+    match filtered {
+        Some(known) => {
+            known.update(system, constraints)?;
+            Ok(known)
+        }
+        none => Ok(none.insert(prefilter(system, constraints)?)),
+    }
+}
+
+/// Copies a matrix, in place if the pattern is the same.
+fn copy(from: &Bsr<f64>, to: &mut Bsr<f64>) {
+    if from.pattern() == to.pattern() && from.block() == to.block() {
+        to.values_mut().copy_from_slice(from.values());
+    } else {
+        *to = from.clone();
+    }
+}

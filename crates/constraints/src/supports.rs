@@ -1,0 +1,241 @@
+//! Nodes on obstacles: constraints that let go when the force pulls, and that stick or slide.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | n, d | `normal`, `offset` | the obstacle: n · x ≥ d |
+//! | p | `point` | where the node sticks |
+//! | μ | `friction` | coefficient of friction |
+//! | f = A x − b | `force` | the force of the obstacle on the node |
+//! | λ, τ | n · f and f − λ n | its normal part and the rest |
+//!
+//! | state | constraint | leaves it if | for |
+//! |---|---|---|---|
+//! | free | none | n · x < d | stick; without friction slide |
+//! | slide | n · x = d | λ < 0 | free |
+//! | | and the force μ λ against the slip | the slip turns back | stick |
+//! | stick | x = p | λ < 0 | free |
+//! | | | ‖τ‖ > μ λ | slide |
+//!
+//! An active-set method: Hintermüller, Ito & Kunisch 2003, "The primal-dual active set strategy as a semismooth Newton
+//! method", SIAM J. Optim. 13(3). Filtered obstacles: Tamstorf, Jones & McCormick 2015, §8; Baraff & Witkin 1998, §5.
+
+use super::{ConstraintError, Constraints};
+
+/// The force of friction of a node has settled if it changes by less than this share of itself.
+const SETTLED: f64 = 1e-3;
+
+/// A node is in an obstacle if it is deeper than this share of the largest coordinate, or pulled if the force is larger
+/// than this share of the largest force.
+const SMALL: f64 = 1e-9;
+
+/// How a node is held by its obstacle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// Not at all: it may leave.
+    Free,
+    /// It stays on the plane and may move along it.
+    Slide,
+    /// It stays where it is.
+    Stick,
+}
+
+/// A node at an obstacle.
+#[derive(Clone, Copy, Debug)]
+struct Support {
+    node: usize,
+    normal: [f64; 3],
+    offset: f64,
+    point: [f64; 3],
+    friction: f64,
+    hold: Hold,
+    /// The force of friction while the node slides.
+    drag: [f64; 3],
+}
+
+/// Nodes with three unknowns at obstacles: a set of constraints whose members come and go.
+///
+/// Solve with the constraints of [`constrain`](Self::constrain) and the forces of
+/// [`add_friction`](Self::add_friction), then let [`review`](Self::review) look at the forces of the obstacles, until
+/// it changes nothing. Then n · x ≥ d, λ ≥ 0, ‖τ‖ ≤ μ λ, and only nodes on the plane are pushed. Without friction this is
+/// the minimum of ½ xᵀ A x − bᵀ x over all x outside of the obstacles.
+///
+/// *Use* where obstacles should hold exactly, at the cost of some solves for each step, whose preconditioner is
+/// patched. *Do not use* where few solves are wanted: penalties take one. *Failures*: the states may cycle if A is no
+/// M-matrix and many nodes are close to leaving; then end after ten reviews. *Cost* of a review: a pass over the nodes.
+///
+/// ```
+/// use coarsen_constraints::{Constraints, Hold, Supports, prefilter};
+/// use coarsen_core::LinearOperator;
+/// use coarsen_sparse::Bsr;
+/// // A node of stiffness 1 above the ground y = 0, pulled down and aside.
+/// let (a, b) = (Bsr::<f64>::identity(1, 3)?, vec![1.0, -5.0, 0.0]);
+/// let mut supports = Supports::new(1);
+/// supports.add(0, [0.0, 1.0, 0.0], 0.0, [0.0; 3], 0.1)?;
+/// let (mut x, mut constraints) = (vec![0.0; 3], Constraints::new(1, 3)?);
+/// loop {
+///     constraints.clear();
+///     supports.constrain(&mut constraints)?;
+///     let mut rhs = b.clone();
+///     supports.add_friction(&mut rhs);
+///     prefilter(&a, &constraints)?.solve(&rhs, &mut x, |_, c, y| y.clone_from(c))?; // the solve with A = 1
+///     let force: Vec<f64> = (0..3).map(|k| x[k] - b[k]).collect();
+///     if supports.review(&x, &force) == 0 {
+///         break;
+///     }
+/// }
+/// assert_eq!(supports.hold(0), Hold::Slide); // 5 · 0.1 is not enough to hold 1
+/// assert!((x[0] - 0.5).abs() < 1e-12 && x[1].abs() < 1e-12);
+/// # Ok::<(), coarsen_constraints::ConstraintError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Supports {
+    nodes: usize,
+    all: Vec<Support>,
+}
+
+impl Supports {
+    /// No obstacles for `nodes` nodes.
+    pub fn new(nodes: usize) -> Self {
+        Self { nodes, all: Vec::new() }
+    }
+
+    /// Removes all obstacles and keeps the memory.
+    pub fn clear(&mut self) {
+        self.all.clear();
+    }
+
+    /// Adds an obstacle n · x ≥ d for a node with the coefficient of friction μ; a node that sticks is at `point`. The
+    /// node is free at first. n need not have unit length.
+    ///
+    /// # Errors
+    /// The errors of [`Constraints::plane`] for a node that does not exist and for numbers that are not finite, and
+    /// [`ConstraintError::Friction`] for a μ that is negative or not finite.
+    pub fn add(
+        &mut self,
+        node: usize,
+        normal: [f64; 3],
+        offset: f64,
+        point: [f64; 3],
+        friction: f64,
+    ) -> Result<(), ConstraintError> {
+        let mut trial = Constraints::new(self.nodes, 3)?;
+        trial.plane(node, &normal, offset)?;
+        trial.point(node, &point)?;
+        if !(friction.is_finite() && friction >= 0.0) {
+            return Err(ConstraintError::Friction { node, found: friction });
+        }
+        let length = dot(normal, normal).sqrt();
+        let (normal, offset) = (normal.map(|n| n / length), offset / length);
+        let drag = [0.0; 3];
+        self.all.push(Support { node, normal, offset, point, friction, hold: Hold::Free, drag });
+        Ok(())
+    }
+
+    /// The number of obstacles.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether there are no obstacles.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// The state of obstacle k. *Panics* if there is none.
+    pub fn hold(&self, k: usize) -> Hold {
+        self.all[k].hold
+    }
+
+    /// Adds the constraints of all nodes that are held.
+    ///
+    /// # Errors
+    /// The errors of [`Constraints::point`] for constraints of another number of nodes or unknowns.
+    pub fn constrain(&self, constraints: &mut Constraints) -> Result<(), ConstraintError> {
+        for support in &self.all {
+            match support.hold {
+                Hold::Free => {}
+                Hold::Slide => constraints.plane(support.node, &support.normal, support.offset)?,
+                Hold::Stick => constraints.point(support.node, &support.point)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the forces of friction of the nodes that slide, as of the last review. *Panics* on a wrong length.
+    pub fn add_friction(&self, b: &mut [f64]) {
+        self.check(b.len());
+        for support in self.all.iter().filter(|support| support.hold == Hold::Slide) {
+            (0..3).for_each(|k| b[3 * support.node + k] += support.drag[k]);
+        }
+    }
+
+    /// Changes the states to those that fit x and the forces f = A x − b of the obstacles, with the b without friction.
+    /// Returns the number of obstacles whose state or friction changed. *Panics* on wrong lengths.
+    pub fn review(&mut self, x: &[f64], force: &[f64]) -> usize {
+        self.check(x.len());
+        self.check(force.len());
+        let largest = |v: &[f64]| v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+        let (deep, weak) = (SMALL * largest(x), SMALL * largest(force));
+        let of = |v: &[f64], node: usize| [0, 1, 2].map(|k| v[3 * node + k]);
+        let mut changed = 0;
+        for support in &mut self.all {
+            let (x, force) = (of(x, support.node), of(force, support.node));
+            changed += usize::from(support.follow(x, force, deep, weak));
+        }
+        changed
+    }
+
+    fn check(&self, length: usize) {
+        let expected = 3 * self.nodes;
+        assert_eq!(length, expected, "a vector has {length} entries, but the nodes have {expected} unknowns");
+    }
+}
+
+impl Support {
+    /// Takes the next state, and returns whether it or the friction differs.
+    fn follow(&mut self, x: [f64; 3], force: [f64; 3], deep: f64, weak: f64) -> bool {
+        let (n, before) = (self.normal, *self);
+        let push = dot(n, force); // λ
+        match self.hold {
+            Hold::Free if dot(n, x) < self.offset - deep => {
+                self.hold = if self.friction > 0.0 { Hold::Stick } else { Hold::Slide };
+            }
+            Hold::Slide | Hold::Stick if push < -weak => self.hold = Hold::Free,
+            Hold::Stick => {
+                let rest = across(force, n); // τ
+                let (size, most) = (dot(rest, rest).sqrt(), self.friction * push.max(0.0));
+                if size > most + weak {
+                    self.hold = Hold::Slide;
+                    self.drag = rest.map(|t| t * most / size);
+                    return true;
+                }
+            }
+            Hold::Slide if self.friction > 0.0 => {
+                let slip = across([0, 1, 2].map(|k| x[k] - self.point[k]), n);
+                let (size, most) = (dot(slip, slip).sqrt(), self.friction * push.max(0.0));
+                if dot(slip, self.drag) > 0.0 {
+                    self.hold = Hold::Stick; // friction would pull the node along
+                } else if size > 0.0 {
+                    self.drag = slip.map(|s| -s * most / size);
+                }
+                let change = [0, 1, 2].map(|k| self.drag[k] - before.drag[k]);
+                return self.hold != Hold::Slide || dot(change, change).sqrt() > SETTLED * most + weak;
+            }
+            _ => {}
+        }
+        if self.hold != Hold::Slide {
+            self.drag = [0.0; 3];
+        }
+        self.hold != before.hold
+    }
+}
+
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// The part of a vector across a unit vector.
+fn across(v: [f64; 3], n: [f64; 3]) -> [f64; 3] {
+    let along = dot(v, n);
+    [0, 1, 2].map(|k| v[k] - along * n[k])
+}

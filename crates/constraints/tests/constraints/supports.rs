@@ -1,0 +1,126 @@
+//! Obstacles that hold nodes while they push: minima over all states, and Coulomb's law.
+
+use crate::dense::{Dense, dot};
+use crate::projector::{Numbers, system};
+use coarsen_constraints::{ConstraintError, Constraints, Hold, Supports, prefilter};
+use coarsen_sparse::Bsr;
+
+/// Solves until the states stay, and returns x, the forces of the obstacles, and the number of reviews.
+fn settle(a: &Bsr<f64>, b: &[f64], supports: &mut Supports, most: usize) -> (Vec<f64>, Vec<f64>, usize) {
+    let (n, mut x) = (b.len(), vec![0.0; b.len()]);
+    let dense = Dense::of(a);
+    for round in 1..=most {
+        let mut c = Constraints::new(n / 3, 3).unwrap();
+        supports.constrain(&mut c).unwrap();
+        let mut rhs = b.to_vec();
+        supports.add_friction(&mut rhs);
+        let mut filtered = prefilter(a, &c).unwrap();
+        filtered.solve(&rhs, &mut x, |a, c, y| *y = Dense::of(a.elastic).solve(c)).unwrap();
+        let force: Vec<f64> =
+            (0..n).map(|i| (0..n).map(|j| dense.at(i, j) * x[j]).sum::<f64>() - b[i]).collect();
+        if supports.review(&x, &force) == 0 {
+            return (x, force, round);
+        }
+    }
+    panic!("the states still change after {most} reviews");
+}
+
+const NODES: usize = 7;
+
+/// Without friction, x is the minimum over all subsets of obstacles that are touched.
+#[test]
+fn without_friction_x_is_the_minimum() {
+    let mut touched = 0;
+    for seed in 0..40 {
+        let mut random = Numbers(seed);
+        let (a, b) = (system(NODES, 3, seed), random.vector(3 * NODES));
+        let planes: Vec<(usize, [f64; 3], f64)> = (0..4)
+            .map(|k| (k + seed as usize % 3, [random.next(), random.next(), 1.5], 0.3 * random.next() - 0.1))
+            .collect();
+        let mut supports = Supports::new(NODES);
+        for &(node, normal, offset) in &planes {
+            supports.add(node, normal, offset, [0.0; 3], 0.0).unwrap();
+        }
+        let (x, force, _) = settle(&a, &b, &mut supports, 20);
+        let energy = |x: &[f64]| {
+            let dense = Dense::of(&a);
+            let ax: Vec<f64> =
+                (0..x.len()).map(|i| (0..x.len()).map(|j| dense.at(i, j) * x[j]).sum()).collect();
+            0.5 * dot(x, &ax) - dot(x, &b)
+        };
+        let gap = |x: &[f64], &(node, normal, offset): &(usize, [f64; 3], f64)| {
+            dot(&normal, &x[3 * node..3 * node + 3]) - offset
+        };
+        for (k, plane) in planes.iter().enumerate() {
+            let push = dot(&plane.1, &force[3 * plane.0..3 * plane.0 + 3]);
+            let free = supports.hold(k) == Hold::Free;
+            touched += usize::from(!free);
+            assert!(gap(&x, plane) > -1e-7 && push > -1e-7, "{seed}: {} {push}", gap(&x, plane));
+            assert!(if free { push.abs() < 1e-7 } else { gap(&x, plane).abs() < 1e-7 }, "{seed}");
+        }
+        let least = (0..1 << planes.len()).filter_map(|subset: usize| {
+            let mut c = Constraints::new(NODES, 3).unwrap();
+            let held = planes.iter().enumerate().filter(|(k, _)| subset >> k & 1 == 1);
+            held.for_each(|(_, (node, normal, offset))| c.plane(*node, normal, *offset).unwrap());
+            let mut y = vec![0.0; b.len()];
+            let mut filtered = prefilter(&a, &c).unwrap();
+            filtered.solve(&b, &mut y, |a, c, y| *y = Dense::of(a.elastic).solve(c)).unwrap();
+            planes.iter().all(|plane| gap(&y, plane) > -1e-9).then(|| energy(&y))
+        });
+        let least = least.fold(f64::INFINITY, f64::min);
+        assert!((energy(&x) - least).abs() < 1e-7 * least.abs().max(1.0), "{seed}: {} {least}", energy(&x));
+    }
+    assert!((30..130).contains(&touched), "{touched} of 160");
+}
+
+/// A node on a slope sticks up to μ, and slides beyond with the force μ λ against its motion. A node that is pulled off
+/// leaves.
+#[test]
+fn nodes_stick_and_slide() {
+    let a = system(1, 3, 5);
+    let stiffness = a.get(0, 0);
+    assert!(stiffness > 0.0);
+    for (tangent, friction, expected) in
+        [(0.3, 0.5, Hold::Stick), (0.8, 0.5, Hold::Slide), (0.8, 0.0, Hold::Slide), (-0.8, 0.5, Hold::Slide)]
+    {
+        let mut supports = Supports::new(1);
+        supports.add(0, [0.0, 2.0, 0.0], 0.2, [0.3, 0.1, 0.4], friction).unwrap();
+        let at = [0.3, 0.1, 0.4];
+        // A force of 10 onto the plane y = 0.1, and of 10 tan along it, on top of the one that keeps the node at p.
+        let push = [10.0 * tangent, -10.0, 0.0];
+        let b: Vec<f64> =
+            (0..3).map(|i| push[i] + (0..3).map(|j| a.get(i, j) * at[j]).sum::<f64>()).collect();
+        let (x, force, rounds) = settle(&a, &b, &mut supports, 30);
+        assert_eq!(supports.hold(0), expected, "{tangent} {friction}");
+        assert!((x[1] - 0.1).abs() < 1e-12 && rounds < 20, "{x:?}");
+        match expected {
+            Hold::Stick => assert_eq!(x, at),
+            _ => {
+                let slip = [x[0] - at[0], x[2] - at[2]];
+                assert!(slip[0] * tangent > 0.0);
+                let rest = force[0].hypot(force[2]);
+                assert!((rest - friction * force[1]).abs() < 2e-3 * force[1], "{force:?}");
+                assert!(friction == 0.0 || slip[0] * force[0] + slip[1] * force[2] < 0.0);
+            }
+        }
+        let lifted: Vec<f64> = b.iter().zip([0.0, 20.0, 0.0]).map(|(b, up)| b + up).collect();
+        let (x, force, _) = settle(&a, &lifted, &mut supports, 30);
+        assert!(supports.hold(0) == Hold::Free && x[1] > 0.1 && force.iter().all(|f| f.abs() < 1e-9));
+    }
+}
+
+#[test]
+fn obstacles_that_are_not_valid_are_refused() {
+    let mut supports = Supports::new(2);
+    assert!(supports.is_empty());
+    assert!(supports.add(2, [0.0, 1.0, 0.0], 0.0, [0.0; 3], 0.0).is_err());
+    assert!(supports.add(0, [0.0; 3], 0.0, [0.0; 3], 0.0).is_err());
+    assert!(supports.add(0, [0.0, 1.0, 0.0], f64::NAN, [0.0; 3], 0.0).is_err());
+    assert!(supports.add(0, [0.0, 1.0, 0.0], 0.0, [f64::INFINITY, 0.0, 0.0], 0.0).is_err());
+    let error = supports.add(1, [0.0, 1.0, 0.0], 0.0, [0.0; 3], -0.5).unwrap_err();
+    assert!(matches!(error, ConstraintError::Friction { node: 1, .. }) && error.to_string().contains("-0.5"));
+    assert_eq!(supports.len(), 0);
+    supports.add(1, [0.0, 1.0, 0.0], 0.0, [0.0; 3], 0.5).unwrap();
+    supports.clear();
+    assert_eq!(supports.len(), 0);
+}

@@ -1,0 +1,174 @@
+//! Friction of a surface of triangles with itself.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | w, n, λ | `Grip` | weights, direction and normal force m |φ'| of a pair at the start of the step |
+//! | s | `slip` | P Σ w_a (x_a − x_a,n) with P = I − n nᵀ: how far the parts slide on each other in the step |
+//! | φ | [`slide`] | ‖s‖, smooth at 0, as for friction with solids |
+//!
+//! > D = Σ μ λ φ(‖s‖),  ∂D/∂x_a = μ λ w_a φ' s/‖s‖,  H_ab = w_a w_b ∂²(μ λ φ)/∂s²    (1)
+//!
+//! Lagged Coulomb friction: Li et al. 2020, "Incremental potential contact", ACM TOG 39(4), §5.
+
+use std::sync::Arc;
+
+use coarsen_elastic::{Curvature, Energy, Nodes, Potential, Touching};
+use coarsen_mesh::vector::sub;
+use coarsen_sparse::Pattern;
+
+use super::contact::ClothContact;
+use super::narrow::Touch;
+use crate::ContactError;
+use crate::error::positive;
+use crate::friction::{across, coefficient, slide, stiffness};
+use crate::shape::size;
+
+/// A pair that touches at the start of a step.
+#[derive(Clone, Copy, Debug)]
+struct Grip {
+    touch: Touch,
+    /// Σ w_a x_a,n.
+    start: [f64; 3],
+    /// μ λ.
+    force: f64,
+}
+
+/// Friction of cloth with itself and with obstacles of triangles, as an energy of one time step.
+///
+/// Pairs, directions and normal forces are those of a [`ClothContact`] at the start of the step:
+/// [`grip`](Self::grip) takes them. Held nodes that move drag the cloth along. D is convex, and its Hessian is
+/// positive semidefinite. D is no energy of the scene: its gradient is the force. Forces of a pair add up to zero.
+/// *Use* beside the contact in [`ImplicitEuler`](coarsen_elastic::ImplicitEuler). *Cost*: a pass over the pairs per
+/// evaluation, on one thread.
+///
+/// ```
+/// use coarsen_contact::{ClothContact, ClothFriction};
+/// use coarsen_elastic::Potential;
+/// // A vertex 0.1 above a triangle that is held.
+/// let x = [[0.0, 0.0, 0.0], [3.0, 0.0, 0.0], [0.0, 3.0, 0.0], [1.0, 1.0, 0.1], [2.0, 1.0, 2.1], [1.0, 2.0, 2.1]];
+/// let held = [true, true, true, false, false, false];
+/// let mut contact = ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &held, &x, 0.3, 50.0)?;
+/// let mut friction = ClothFriction::new(&contact, 0.5, 0.01)?;
+/// let (mut x, mut pressed, mut g) = (x.as_flattened()[9..].to_vec(), [0.0; 9], [0.0; 9]);
+/// friction.grip(&mut contact, &x)?;
+/// contact.add_gradient(&x, &mut pressed);
+/// x[0] += 0.2; // it slides along x
+/// friction.add_gradient(&x, &mut g);
+/// assert!((g[0] - 0.5 * pressed[2].abs()).abs() < 1e-12 && g[1] == 0.0 && g[2] == 0.0);
+/// # Ok::<(), coarsen_contact::ContactError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ClothFriction {
+    coefficient: f64,
+    h: f64,
+    nodes: Nodes,
+    pattern: Arc<Pattern>,
+    grips: Vec<Grip>,
+}
+
+impl ClothFriction {
+    /// Returns the friction of a surface with the coefficient μ, for steps of `h` seconds. Nothing touches before
+    /// the first [`grip`](Self::grip).
+    ///
+    /// # Errors
+    /// [`ContactError::Value`] for a negative μ, an h that is not positive, and numbers that are not finite.
+    pub fn new(contact: &ClothContact, coefficient: f64, h: f64) -> Result<Self, ContactError> {
+        let coefficient = self::coefficient(coefficient)?;
+        let h = positive("the time step", h)?;
+        let (nodes, pattern) = (contact.places().clone(), contact.pattern().clone());
+        Ok(Self { coefficient, h, nodes, pattern, grips: Vec::new() })
+    }
+
+    /// Takes pairs and forces from the contact at the x at the start of a step, before held nodes move.
+    ///
+    /// # Errors
+    /// As [`ClothContact::detect`]. There is then no friction.
+    pub fn grip(&mut self, contact: &mut ClothContact, x: &[f64]) -> Result<(), ContactError> {
+        self.grips.clear();
+        if self.coefficient == 0.0 {
+            return Ok(());
+        }
+        let found = contact.detect(x)?.to_vec();
+        self.nodes = contact.places().clone();
+        for touch in found {
+            let (start, force) = (self.between(&touch, x), self.coefficient * contact.force(&touch));
+            if force > 0.0 {
+                self.grips.push(Grip { touch, start, force });
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the held nodes; `positions` has one entry per node of the surface. *Panics* on another length.
+    pub fn hold(&mut self, positions: &[[f64; 3]]) {
+        self.nodes.hold(positions);
+    }
+
+    /// Σ w_a x_a.
+    fn between(&self, touch: &Touch, x: &[f64]) -> [f64; 3] {
+        let mut sum = [0.0; 3];
+        for (w, node) in touch.weights.iter().zip(touch.pair.nodes()) {
+            let at = self.nodes.at(node, x);
+            (0..3).for_each(|c| sum[c] += w * at[c]);
+        }
+        sum
+    }
+
+    /// s and ‖s‖.
+    fn slip(&self, grip: &Grip, x: &[f64]) -> ([f64; 3], f64) {
+        across(sub(self.between(&grip.touch, x), grip.start), grip.touch.normal)
+    }
+
+    fn check(&self, what: &str, x: &[f64]) {
+        assert_eq!(x.len(), 3 * self.nodes.free(), "{what}: wrong length");
+    }
+}
+
+impl Potential for ClothFriction {
+    fn nodes(&self) -> usize {
+        self.nodes.free()
+    }
+
+    fn pattern(&self) -> &Arc<Pattern> {
+        &self.pattern
+    }
+
+    fn energy(&mut self, x: &[f64]) -> Energy {
+        self.check("energy", x);
+        let energy = |grip: &Grip| {
+            let (_, length) = self.slip(grip, x);
+            let [value, over, _] = slide(length, self.h);
+            let terms: f64 = grip.touch.pair.nodes().iter().map(|&node| size(self.nodes.at(node, x))).sum();
+            grip.force * Energy { value, magnitude: over * length * terms }
+        };
+        self.grips.iter().map(energy).sum()
+    }
+
+    fn add_gradient(&mut self, x: &[f64], g: &mut [f64]) {
+        self.check("add_gradient", x);
+        self.check("add_gradient", g);
+        for grip in &self.grips {
+            let (slip, length) = self.slip(grip, x);
+            let force = grip.force * slide(length, self.h)[1];
+            for (w, node) in grip.touch.weights.iter().zip(grip.touch.pair.nodes()) {
+                let Some(slot) = self.nodes.slot(node) else { continue };
+                (0..3).for_each(|c| g[3 * slot + c] += w * force * slip[c]); // (1)
+            }
+        }
+    }
+
+    fn add_hessian(&mut self, _: &[f64], _: Curvature, _: &mut [f64]) {}
+
+    fn add_contacts(&mut self, x: &[f64], _: Curvature, contacts: &mut Touching) {
+        self.check("add_contacts", x);
+        for grip in &self.grips {
+            let (slip, length) = self.slip(grip, x);
+            let k = stiffness(slip, length, grip.touch.normal, grip.force, self.h);
+            contacts.push(grip.touch.stencil(&self.nodes), k);
+        }
+    }
+
+    fn touches(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,120 @@
+//! Garments of files: sewn from flat pieces, and on bodies that move.
+
+use super::*;
+
+/// Writes a square of `side` m whose middle is at the height y, turned about the x axis by the angle `tilt`, with texture
+/// coordinates (u, v) of its points.
+fn square(folder: &Folder, [side, y, tilt]: [f64; 3], texture: impl Fn([f64; 2]) -> [f64; 2]) -> String {
+    const N: usize = 9;
+    let at = |k: usize| [k % N, k / N].map(|i| i as f64 / (N - 1) as f64);
+    let mut text = String::new();
+    for k in 0..N * N {
+        let ([u, v], [s, t]) = (at(k), texture(at(k)));
+        let (along, across) = (side * (u - 0.5), side * (v - 0.5));
+        let (up, z) = (y + across * tilt.sin(), across * tilt.cos());
+        text += &format!("v {along} {up} {z}\nvt {s} {t}\n");
+    }
+    for (i, j) in (0..(N - 1) * (N - 1)).map(|c| (c % (N - 1), c / (N - 1))) {
+        let [a, b, c, d] = [(i, j), (i, j + 1), (i + 1, j + 1), (i + 1, j)].map(|(i, j)| j * N + i + 1);
+        text += &format!("f {a}/{a} {b}/{b} {c}/{c} {d}/{d}\n");
+    }
+    let file = folder.0.join("garment.obj");
+    std::fs::write(&file, text).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+/// Writes a ball of triangles of radius 0.15 m around a centre.
+fn ball(folder: &Folder, frame: usize, centre: [f64; 3]) -> String {
+    const RINGS: usize = 6;
+    const AROUND: usize = 10;
+    let mut text = String::new();
+    let mut point = |polar: f64, angle: f64| {
+        let p = [polar.sin() * angle.cos(), polar.cos(), polar.sin() * angle.sin()];
+        let [x, y, z] = [0, 1, 2].map(|k| centre[k] + 0.15 * p[k]);
+        text += &format!("v {x} {y} {z}\n");
+    };
+    let pi = std::f64::consts::PI;
+    point(0.0, 0.0);
+    for k in 0..(RINGS - 1) * AROUND {
+        point(pi * (k / AROUND + 1) as f64 / RINGS as f64, 2.0 * pi * (k % AROUND) as f64 / AROUND as f64);
+    }
+    point(pi, 0.0);
+    let number = |ring: usize, k: usize| 2 + ring * AROUND + k % AROUND;
+    for k in 0..AROUND {
+        text += &format!("f 1 {} {}\n", number(0, k + 1), number(0, k));
+        let last = (RINGS - 1) * AROUND + 2;
+        text += &format!("f {last} {} {}\n", number(RINGS - 2, k), number(RINGS - 2, k + 1));
+        for ring in 0..RINGS - 2 {
+            let [a, b] = [number(ring, k), number(ring, k + 1)];
+            text += &format!("f {a} {b} {} {}\n", number(ring + 1, k + 1), number(ring + 1, k));
+        }
+    }
+    let file = folder.0.join(format!("body_{frame}.obj"));
+    std::fs::write(&file, text).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+fn run(folder: &Folder, arguments: &[&str]) -> Result<Vec<Row>, Failure> {
+    let fixed = ["cloth", "--width", "32", "--out", folder.0.to_str().unwrap()];
+    crate::run(Cpu::new(), &Options::parse_from(fixed.iter().chain(arguments)))
+}
+
+/// Texture coordinates of any scale are the rest shape; others of the same area strain the cloth at the start.
+#[test]
+fn garments_are_sewn_from_flat_pieces() {
+    let folder = Folder::new("sewn");
+    let body = ball(&folder, 0, [0.0, 0.4, 0.0]);
+    for material in ["woven", "corotational", "shell"] {
+        for (stretch, strained) in [(1.0, false), (1.05, true)] {
+            let file =
+                square(&folder, [0.5, 0.7, 0.3], |[u, v]| [0.2 + 3.0 * stretch * u, 3.0 / stretch * v]);
+            let fixed = ["--scene", "dressed", "--body", &body, "--mesh", &file, "--sewn", "--frames", "0"];
+            let rows = run(&folder, &[&fixed[..], &["--material", material]].concat()).unwrap();
+            assert_eq!(rows[0].elastic > 1e-3, strained, "{material}: {}", rows[0]);
+            assert!(strained || rows[0].elastic < 1e-9, "{material}: {}", rows[0]);
+        }
+    }
+    let file = square(&folder, [0.5, 0.7, 0.3], |[u, _]| [u, 0.0]);
+    let flat = ["--scene", "dressed", "--body", &body, "--mesh", &file, "--sewn", "--frames", "0"];
+    let error = run(&folder, &flat).unwrap_err();
+    assert!(
+        matches!(error.downcast_ref(), Some(SceneError::Sheet(SheetFault::Degenerate { .. }))),
+        "{error}"
+    );
+    let error = run(&folder, &["--scene", "pinned", "--mesh", &file, "--sewn"]).unwrap_err();
+    assert!(matches!(error.downcast_ref(), Some(SceneError::Sewn)), "{error}");
+}
+
+/// A body of files comes up under a sheet, lifts it and carries it along. A run that continues has the same bits.
+#[test]
+fn bodies_of_files_move_the_cloth() {
+    let folder = Folder::new("dressed");
+    let cloth = square(&folder, [0.5, 0.66, 0.0], |p| p);
+    let centre = |frame: usize| [0.005 * frame as f64, 0.5 + 0.01 * frame as f64, 0.0];
+    let bodies: Vec<String> = (0..5).map(|frame| ball(&folder, frame, centre(frame))).collect();
+    let fixed = ["--scene", "dressed", "--mesh", &cloth, "--dt", "0.003", "--checkpoint", "3", "--body"];
+    let mut all: Vec<&str> = fixed.to_vec();
+    all.extend(bodies.iter().map(String::as_str));
+    let rows = run(&folder, &[&all[..], &["--frames", "8"]].concat()).unwrap();
+    assert!(rows.iter().all(|row| row.penetrations == 0 && row.converged == row.steps));
+    assert!(rows[8].contacts > 0);
+    let end = folder.surface(8);
+    let top = |points: &[[f64; 3]]| points.iter().map(|p| p[1]).fold(0.0, f64::max);
+    assert!(top(&end[..81]) > 0.5 + 4.0 * 0.01 + 0.15, "{}", top(&end[..81]));
+    let body = mesh::read(&bodies[4]).unwrap().positions; // it rests after its last file
+    assert!(distance(&end[81..], &body) < 1e-9);
+
+    let again = Folder::new("dressed-again");
+    run(&again, &[&all[..], &["--frames", "4"]].concat()).unwrap();
+    run(&again, &[&all[..], &["--frames", "8", "--resume"]].concat()).unwrap();
+    assert_eq!(again.surface(8), end);
+
+    std::fs::write(folder.0.join("other.obj"), "v 0 0 0\nv 0.1 0 0\nv 0 0 0.1\nf 1 2 3\n").unwrap();
+    let other = folder.0.join("other.obj").to_str().unwrap().to_owned();
+    let error = run(&folder, &[&all[..], &[&other]].concat()).unwrap_err();
+    assert!(matches!(error.downcast_ref(), Some(SceneError::Sequence { .. })), "{error}");
+    for wrong in [&["--scene", "dressed"][..], &["--scene", "sphere", "--body", &other]] {
+        let error = run(&folder, wrong).unwrap_err();
+        assert!(matches!(error.downcast_ref(), Some(SceneError::Dressed)), "{error}");
+    }
+}

@@ -1,0 +1,161 @@
+//! The step object: systems with contact and constraints that come and go, and a preconditioner that follows.
+
+use crate::common::{noise, problem};
+use coarsen::backend::SetupError;
+use coarsen::constraints::{ConstraintError, Filtered};
+use coarsen::follow::Built;
+use coarsen::prelude::*;
+use coarsen::problems::{Options, Problem, Sequence};
+use coarsen::sparse::{Contacts, Stencil};
+use coarsen::{Action, Followed, Step};
+
+/// Springs between opposite nodes of a sheet, other ones in each step. The stiffness of a pair is constant.
+fn springs(p: &Problem, step: usize) -> Contacts<f64> {
+    let n = p.positions.len() as u32;
+    let pairs: Vec<u32> =
+        (5..n / 2 - 5).step_by(7).filter(|&i| !(i as usize + step).is_multiple_of(3)).collect();
+    let stencils: Vec<Stencil> = pairs.iter().map(|&i| Stencil::point_point(i, n - 1 - i)).collect();
+    let size = p.matrix.values().iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    let stiffness = |i: &u32| {
+        let u = [f64::from(i % 5) - 2.0, 1.0, f64::from(i % 3)];
+        (0..9).map(move |e| size * u[e / 3] * u[e % 3])
+    };
+    let mut set = Contacts::new(n as usize, 3).unwrap();
+    set.assemble(&stencils, &pairs.iter().flat_map(stiffness).collect::<Vec<f64>>()).unwrap();
+    set
+}
+
+/// A corner that is held, and nodes on planes. With `released`, also a node that is held in one step.
+fn hold(c: &mut Constraints, step: usize, released: bool) {
+    c.clear();
+    c.point(0, &[0.0, 0.0, 0.01]).unwrap();
+    if released {
+        c.point(20 + step, &[0.0; 3]).unwrap();
+    }
+    for i in (40..50).filter(|i| !(i + step).is_multiple_of(4)) {
+        c.plane(i, &[0.3, -0.2, 1.0], 0.002 * i as f64).unwrap();
+    }
+}
+
+fn applied(m: &mut dyn Preconditioner<Vec<f64>>, r: &[f64]) -> Vec<f64> {
+    let mut z = vec![0.0; r.len()];
+    m.apply(&r.to_vec(), &mut z);
+    z
+}
+
+/// Under a filter, a patch of the domains in the touched rows gives the bits of an update of all domains.
+#[test]
+fn a_patch_under_a_filter_equals_an_update() {
+    let p = problem("cloth:16");
+    let mut c = Constraints::new(p.positions.len(), 3).unwrap();
+    let next = |c: &mut Constraints, step: usize, filtered: Option<Filtered<f64>>| {
+        hold(c, step, false); // a node that is held has no domain, and is given one by a build
+        let set = springs(&p, step);
+        let system = System { contact: Some(&set), ..p.system() };
+        match filtered {
+            None => prefilter(system, c).unwrap(),
+            Some(mut filtered) => {
+                filtered.update(system, c).unwrap();
+                filtered
+            }
+        }
+    };
+    let mut filtered = next(&mut c, 0, None);
+    let recipe = Schwarz::multilevel();
+    let build = |f: &Filtered<f64>| recipe.build(f.system(Some(&p.positions)), &Cpu::new()).unwrap();
+    let [mut patched, mut updated] = [build(&filtered), build(&filtered)];
+    let r = noise(p.matrix.shape().0, 3);
+    for step in 1..6 {
+        filtered = next(&mut c, step, Some(filtered));
+        let share = filtered.touched().len();
+        assert!(share > 10 && share < p.positions.len(), "{share}");
+        let reused = patched.patch(filtered.system(Some(&p.positions)), filtered.touched()).unwrap();
+        assert!(matches!(reused, Reused::Rest { redone, of } if redone < of), "{reused:?}");
+        updated.update(filtered.system(Some(&p.positions))).unwrap();
+        assert_eq!(applied(&mut patched, &r), applied(&mut updated, &r), "step {step}");
+    }
+}
+
+/// However the preconditioner follows, x is the solution of the projected system.
+#[test]
+fn every_action_solves_the_constrained_system() {
+    type Recipe = fn(System<'_, f64>) -> Result<Built, SetupError>;
+    let recipes: [Recipe; 2] = [
+        |system| Ok(Box::new(Schwarz::multilevel().build(system, &Cpu::new())?)),
+        |system| Ok(Box::new(Multigrid::smoothed_aggregation().build(system, &Cpu::new())?)),
+    ];
+    for (recipe, constrained) in recipes.into_iter().flat_map(|recipe| [(recipe, false), (recipe, true)]) {
+        let mut counts = Vec::new();
+        for forced in [Some(Action::Build), Some(Action::Update), Some(Action::Patch), None] {
+            let mut s = Sequence::parse("cloth-contact:9", 4, &Options::default()).unwrap();
+            let mut step = Step::new(s.system(), recipe).unwrap();
+            let (b, mut cg) = (s.right_hand_side(1), Cg::new(Stop::relative(1e-8)));
+            let mut count = 0;
+            loop {
+                if constrained {
+                    hold(&mut step.constraints, s.step(), true);
+                }
+                let Followed { action, .. } = step.follow_as(|decided| forced.unwrap_or(decided)).unwrap();
+                assert!(forced.is_none_or(|forced| action == forced || s.step() == 0), "{action:?}");
+                let mut x = vec![0.0; b.len()];
+                count += step.solve(&mut cg, &b, &mut x).unwrap().converged().unwrap().iterations;
+                let mut expected = vec![0.0; b.len()];
+                let mut filtered = prefilter(s.system(), &step.constraints).unwrap();
+                filtered
+                    .solve(&b, &mut expected, |a, c, y| {
+                        let mut factor = Direct::default().factor(&a.merge().unwrap()).unwrap();
+                        let _ = factor.solve(c, y).unwrap();
+                    })
+                    .unwrap();
+                let largest = expected.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+                let error = x.iter().zip(&expected).fold(0.0_f64, |m, (x, e)| m.max((x - e).abs()));
+                assert!(error < 1e-5 * largest, "{forced:?}, step {}: {error:e} of {largest:e}", s.step());
+                if !s.advance().unwrap() {
+                    break;
+                }
+                step.set(s.system()).unwrap();
+            }
+            counts.push(count);
+        }
+        println!(
+            "constrained: {constrained}, iterations with builds, updates, patches, the policy: {counts:?}"
+        );
+        // A hierarchy of one level is exact; one that is patched is not.
+        assert!(counts[1..].iter().all(|&count| count < 2 * counts[0] + 60), "{counts:?}");
+    }
+}
+
+/// The rows of pairs and constraints that come and go are found. An error leads to a build.
+#[test]
+fn rows_are_found_and_errors_lead_to_builds() {
+    let p = problem("cloth:16");
+    let [first, second] = [0, 1].map(|step| springs(&p, step));
+    let recipe =
+        |system: System<'_, f64>| Ok(Box::new(BlockJacobi::default().build(system, &Cpu::new())?) as _);
+    let mut step = Step::new(System { contact: Some(&first), ..p.system() }, recipe).unwrap();
+    let (b, mut cg, mut x) = (vec![1.0; p.matrix.shape().0], Cg::new(Stop::relative(1e-6)), vec![0.0; 768]);
+    let mut touched = Vec::new();
+    step.solve(&mut cg, &b, &mut x).unwrap().converged().unwrap();
+    step.set(System { contact: Some(&second), ..p.system() }).unwrap();
+    assert_eq!(step.follow().unwrap().action, Action::Patch);
+    second.touched_since(&first, &mut touched);
+    assert_eq!(step.touched(), touched);
+    step.set(p.system()).unwrap(); // no contact
+    assert_eq!(step.follow().unwrap().action, Action::Build); // the solve after the last decision is unknown
+    Contacts::new(256, 3).unwrap().touched_since(&second, &mut touched);
+    assert_eq!(step.touched(), touched);
+    step.solve(&mut cg, &b, &mut x).unwrap().converged().unwrap();
+    assert_eq!(step.follow().unwrap().action, Action::Keep);
+
+    step.constraints.plane(7, &[0.0, 0.0, 1.0], 0.0).unwrap();
+    step.constraints.plane(7, &[0.0, 0.0, 1.0], 1.0).unwrap();
+    let error = step.follow().unwrap_err();
+    assert!(matches!(error, AnyError::Constraint(ConstraintError::Contradiction { .. })), "{error}");
+    hold(&mut step.constraints, 0, true);
+    assert_eq!(step.follow().unwrap().action, Action::Build);
+    step.solve(&mut cg, &b, &mut x).unwrap().converged().unwrap();
+    hold(&mut step.constraints, 1, true);
+    assert_eq!(step.follow().unwrap().action, Action::Patch);
+    let rows: Vec<usize> = step.touched().iter().map(|&i| i as usize).collect();
+    assert!([20, 21, 43, 44].iter().all(|i| rows.contains(i)) && !rows.contains(&0), "{rows:?}");
+}
