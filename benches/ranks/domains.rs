@@ -22,8 +22,7 @@ pub(crate) fn run(asked: &[String]) -> Outcome<()> {
         let report = Cg::new(Stop::relative(1e-8)).solve(&sheet.a, &mut m, &b, &mut x)?.converged()?;
         println!("cloth:{side} in Morton order, {} unknowns; without ranks: {}", b.len(), report.iterations);
         println!(
-            "{:>9} {}",
-            "chunk", "iterations if coarse levels up to 1000, 5000, 20000, 60000 unknowns are gathered"
+            "    chunk iterations if coarse levels up to 1000, 5000, 20000, 60000 unknowns are gathered"
         );
         for chunk in [128, 256, 512, 1024, 2048, 4096, 8192] {
             let mut found = Vec::new();

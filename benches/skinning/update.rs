@@ -9,6 +9,7 @@ use crate::which::problem;
 
 /// Prints one row for each body, then the hierarchies with the seconds of the last update.
 pub(crate) fn run() -> Outcome<()> {
+    let mut tables = Vec::new();
     println!(
         "| body | nodes | build ms | update ms | product AP ms | A x, f64, ms | A x, f32, ms | products in f64 |"
     );
