@@ -9,6 +9,7 @@
 //! | [`scalar`](Scalar) | scalars whose value may still be pending |
 //! | [`dual`](Dual) | numbers that carry a derivative |
 //! | [`vector`](Vector) | vector operations of Krylov methods; `host` implements them for `Vec<T>` |
+//! | `vector_loops` | the table of the loops over host vectors, compiled once for each type |
 //! | [`operator`](LinearOperator) | y = A x; [`from_fn`] for matrix-free operators |
 //! | [`mixed_precision`](MixedPrecision) | rounded operator for products, exact operator for residuals |
 //! | [`preconditioner`](Preconditioner) | z = M⁻¹ r |
@@ -49,6 +50,7 @@ mod scalar;
 pub mod simd;
 mod stop;
 mod vector;
+mod vector_loops;
 
 pub use buckets::{Buckets, by_bucket};
 pub use cancel::Cancel;

@@ -3,7 +3,7 @@
 use crate::Real;
 use crate::real::sealed::Sealed;
 use crate::simd::{self, Kernel};
-use crate::vector::Loops;
+use crate::vector_loops::Loops;
 
 impl Sealed for f32 {
     fn loops() -> &'static Loops<Self> {

@@ -9,7 +9,7 @@ use crate::Scalar;
 use crate::simd::Kernel;
 
 pub(crate) mod sealed {
-    use crate::vector::Loops;
+    use crate::vector_loops::Loops;
 
     /// Implemented only in this crate.
     pub trait Sealed: Sized + 'static {

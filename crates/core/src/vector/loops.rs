@@ -8,20 +8,7 @@ use std::ops::Range;
 use crate::Real;
 use crate::parallel::{self, LEAF, each, tree};
 use crate::simd::{self, Kernel, Set};
-
-/// The loops as pointers to functions. Crates that call them do not compile them again.
-pub struct Loops<T: 'static> {
-    pub(super) fill: fn(&mut [T], T),
-    pub(super) copy: fn(&mut [T], &[T]),
-    pub(super) axpby: fn(&mut [T], T, &[T], T),
-    pub(super) hadamard: fn(&mut [T], T, [&[T]; 2], T),
-    pub(super) axpys: fn(&mut [T], &[T], &[Vec<T>]),
-    pub(super) dots: fn(&[T], &[&[T]], &mut [f64]),
-    pub(super) products: fn(&[T], &[T]) -> [f64; 2],
-    pub(super) dot_magnitudes: fn(&[[&[T]; 2]], &mut [[f64; 2]]),
-    pub(super) advance: fn([&mut [T]; 2], T, [&[T]; 2]) -> f64,
-    pub(super) recur: fn([&mut [T]; 4], [&[T]; 2], [T; 3]),
-}
+use crate::vector_loops::Loops;
 
 impl<T: Real> Loops<T> {
     /// The loops of type T. Only statics of this crate may use them.

@@ -4,7 +4,6 @@ mod host;
 mod loops;
 
 pub use host::products;
-pub(crate) use loops::Loops;
 
 use num_traits::{one, zero};
 
