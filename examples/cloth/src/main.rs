@@ -65,13 +65,14 @@ use examples_common::frames::{Frames, Plan};
 use examples_common::stage::Stage;
 
 use fault::SceneError;
+use motion::RATE;
 use motion::{Motion, Played};
 use options::Options;
 use rows::{Row, Summary};
 use scene::{Scene, SceneChoice};
 use sheet::Sheet;
 use state::State;
-use step::{RATE, Stepper};
+use step::Stepper;
 use world::World;
 
 fn main() -> ExitCode {

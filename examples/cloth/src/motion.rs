@@ -11,7 +11,9 @@ use examples_common::files::fingerprint;
 use examples_common::stage::Solid;
 
 use crate::fault::{SceneError, SheetFault};
-use crate::step::RATE;
+
+/// The number of frames in a second.
+pub(crate) const RATE: f64 = 24.0;
 
 /// A formula for held vertices and solids. Free vertices have no formula.
 #[derive(Clone, Debug, Default, PartialEq)]

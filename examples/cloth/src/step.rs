@@ -22,13 +22,11 @@ use coarsen_contact::{ContactError, Pair};
 use examples_common::Failure;
 use examples_common::solver::{Clock, Solver, choose};
 
+use crate::motion::RATE;
 use crate::options::Method;
 use crate::rows::Row;
 use crate::state::State;
 use crate::world::{Fixed, Forces, GRAVITY, World};
-
-/// The number of frames in a second.
-pub(crate) const RATE: f64 = 24.0;
 
 /// A step that leads to NaN.
 #[derive(Debug, thiserror::Error)]
