@@ -34,9 +34,10 @@ fn main() {
 fn run(method: &str, limit: Option<usize>) -> String {
     let limit = limit.map_or("unlimited".to_owned(), |bytes| (bytes >> 10).to_string());
     let script = format!("ulimit -v {limit}; exec \"$0\"");
-    let output =
-        Command::new("sh").arg("-c").arg(script).arg(env::current_exe().unwrap()).env(CHILD, method).output();
-    let output = output.unwrap();
+    let mut shell = Command::new("sh");
+    // One arena of malloc: more arenas reserve 64 MiB each, and whether they fit under the limit depends on timing.
+    shell.env("MALLOC_ARENA_MAX", "1").env(CHILD, method);
+    let output = shell.arg("-c").arg(script).arg(env::current_exe().unwrap()).output().unwrap();
     let (said, complaint) =
         (String::from_utf8(output.stdout).unwrap(), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{method} under {limit}: {}, {complaint}", output.status);
