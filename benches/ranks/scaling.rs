@@ -22,16 +22,23 @@ const TIMED: usize = 40;
 /// Short chunks, so that 64 ranks have several each, and little on rank 0.
 const DOMAINS: (usize, usize) = (256, 5000);
 
-/// Seconds on the clock: those of an iteration, and those of a solve to 1e-6.
+/// The most iterations of a solve.
+const MOST: usize = 5000;
+
+/// Seconds on the simulated clock.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
+    /// Of an iteration.
     iteration: f64,
+    /// The number of iterations that the clock has measured.
     iterations: usize,
+    /// In each iteration, by which rank 0 computes longer than the rank with the least work: the gathered level. 0
+    /// for block Jacobi, which has none.
     root: f64,
 }
 
-/// A method on n ranks for at most `most` iterations.
-fn simulate(sheet: &Sheet, method: Method, ranks: usize, most: usize) -> Outcome<Cost> {
+/// A method on n ranks: a solve to 1e-6 that must converge, or the first iterations of one.
+fn simulate(sheet: &Sheet, method: Method, ranks: usize, whole: bool) -> Outcome<Cost> {
     let [alpha, beta, per_scalar] = MACHINE;
     let machine = Machine { alpha, beta, per_scalar, topology: Topology::switch(ranks)? };
     let domains = DistSchwarz { chunk: DOMAINS.0, gather_below: DOMAINS.1, ..DistSchwarz::default() };
@@ -40,10 +47,11 @@ fn simulate(sheet: &Sheet, method: Method, ranks: usize, most: usize) -> Outcome
         let (a, mut m) = build(sheet, comm.clone(), method, &domains)?;
         let b = a.rows().part_of(&b)?;
         let mut x = b.like()?;
-        let stop = Stop { max_iterations: most, ..Stop::relative(1e-6) };
-        let mut cg = Cg::new(stop);
+        let most = if whole { MOST } else { TIMED };
+        let mut cg = Cg::new(Stop { max_iterations: most, ..Stop::relative(1e-6) });
         comm.restart()?;
-        let iterations = cg.solve(&a, &mut m, &b, &mut x)?.iterations;
+        let report = cg.solve(&a, &mut m, &b, &mut x)?;
+        let iterations = if whole { report.converged()?.iterations } else { report.iterations };
         Ok((iterations, comm.clock(), comm.computing()))
     });
     let (mut last, mut iterations, mut computing) = (0.0_f64, 0, Vec::new());
@@ -53,7 +61,8 @@ fn simulate(sheet: &Sheet, method: Method, ranks: usize, most: usize) -> Outcome
         computing.push(computed);
     }
     let least = computing.iter().copied().fold(f64::INFINITY, f64::min);
-    let root = (computing[0] - least) / iterations as f64;
+    let gathers = method != Method::Jacobi;
+    let root = if gathers { (computing[0] - least) / iterations as f64 } else { 0.0 };
     Ok(Cost { iteration: last / iterations as f64, iterations, root })
 }
 
@@ -73,6 +82,7 @@ type Lines = Vec<(&'static str, Vec<(f64, f64)>)>;
 
 fn table(kind: &str, side: &dyn Fn(usize) -> usize) -> Outcome<Lines> {
     println!("\n{kind} scaling");
+    let strong = kind == "strong";
     println!(
         "{:<13} {:>6} {:>9} {:>13} {:>11} {:>11} {:>11} {:>12}",
         "", "ranks", "nodes", "ms/iteration", "iterations", "solve ms", "speed-up", "efficiency"
@@ -83,28 +93,33 @@ fn table(kind: &str, side: &dyn Fn(usize) -> usize) -> Outcome<Lines> {
         for ranks in RANKS {
             let sheet = sheet(side(ranks))?;
             let nodes = sheet.a.pattern().rows();
-            let cost = simulate(&sheet, method, ranks, TIMED)?;
+            let cost = simulate(&sheet, method, ranks, false)?;
             // Block Jacobi and MAS are the same operator at any number of ranks.
-            let iterations = match known.filter(|_| kind == "strong" && method != Method::Sa) {
-                Some(known) => known,
+            let iterations = match known.filter(|_| strong && method != Method::Sa) {
+                Some(known) => Some(known),
                 // Thousands; only the time of an iteration is compared.
-                None if kind == "weak" && method == Method::Jacobi => TIMED,
+                None if !strong && method == Method::Jacobi => None,
                 None => {
-                    simulate(&sheet, method, if method == Method::Sa { ranks } else { 1 }, 5000)?.iterations
+                    let on = if method == Method::Sa { ranks } else { 1 };
+                    Some(simulate(&sheet, method, on, true)?.iterations)
                 }
             };
-            known = Some(iterations);
-            let solve = cost.iteration * iterations as f64;
+            known = iterations;
+            let solve = iterations.map(|iterations| cost.iteration * iterations as f64);
             let (of_one, solve_of_one) = *first.get_or_insert((cost.iteration, solve));
-            let (gain, efficiency) = (solve_of_one / solve, of_one / cost.iteration);
-            let efficiency = if kind == "strong" { gain / ranks as f64 } else { efficiency };
+            // Systems of weak scaling differ, so that their solves have no speed-up.
+            let gain = solve_of_one.zip(solve).filter(|_| strong).map(|(one, all)| one / all);
+            let efficiency = gain.map_or(of_one / cost.iteration, |gain| gain / ranks as f64);
+            let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
             println!(
-                "{:<13} {ranks:>6} {nodes:>9} {:>13.4} {iterations:>11} {:>11.2} {gain:>11.2} {efficiency:>12.2}",
+                "{:<13} {ranks:>6} {nodes:>9} {:>13.4} {:>11} {:>11} {:>11} {efficiency:>12.2}",
                 method.name(),
                 1e3 * cost.iteration,
-                1e3 * solve,
+                iterations.map_or("-".to_owned(), |iterations| iterations.to_string()),
+                number(solve.map(|seconds| 1e3 * seconds)),
+                number(gain),
             );
-            points.push((ranks as f64, if kind == "strong" { gain } else { efficiency }));
+            points.push((ranks as f64, gain.unwrap_or(efficiency)));
             if ranks == 64 {
                 by_model(kind, method, nodes as f64, &cost, of_one);
             }
@@ -122,7 +137,7 @@ fn by_model(kind: &str, method: Method, nodes: f64, cost: &Cost, of_one: f64) {
         scalars: scale * one - cost.root / gamma,
         halos: if method == Method::Sa { 9.0 } else { 1.0 },
         sums: 2.0,
-        root: if method == Method::Jacobi { 0.0 } else { cost.root / gamma },
+        root: cost.root / gamma,
         gathered: 8.0 * DOMAINS.1 as f64,
     };
     let grow = if kind == "strong" { 1.0 } else { 16.0 };

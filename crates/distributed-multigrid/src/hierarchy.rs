@@ -203,7 +203,8 @@ impl<C: Communicator> DistHierarchy<C> {
     /// kept. If the pattern of any rank has changed, everything is built again with the same near-kernel. All ranks
     /// call it.
     ///
-    /// *Cost* the Galerkin products, and an estimate of ρ(D⁻¹A) on every level.
+    /// *Cost* the Galerkin products, an estimate of ρ(D⁻¹A) and the plans of products and messages on every level, which
+    /// are made again. So an update allocates, unlike one on one rank.
     ///
     /// # Errors
     /// The errors of the build. After an error, build again.

@@ -43,15 +43,13 @@ impl<C: Communicator> Gathered<C> {
         let sizes = collect(on, &level.sizes)?;
         let built = matrix.as_ref().map(|a| build(recipe, a, &sizes, finer)).transpose();
         let solver = agree(on.comm(), built.map_err(DistError::from))?;
-        let mut about = Vec::new();
-        pack(solver.as_ref().map(|solver| solver.levels() as u64), &mut about);
-        on.comm().broadcast(0, &mut about)?;
-        let levels = unpack::<u64>(&about).next().unwrap_or_default() as usize;
+        let levels = levels(on.comm(), solver.as_ref())?;
         let (b, x) = (vec![0.0; n], vec![0.0; n]);
         Ok(Self { recipe: *recipe, on: on.clone(), solver, matrix, finer, b, x, levels })
     }
 
-    /// New values of the same pattern. All ranks call it.
+    /// New values of the same pattern. A factor that fails is replaced by domains; domains stay, even if a factor were
+    /// possible again. All ranks call it.
     pub(crate) fn update(&mut self, level: &LevelRows<C>) -> Result<(), DistError> {
         let values = level.rows.collect_values(&self.on)?;
         let sizes = collect(&self.on, &level.sizes)?;
@@ -67,7 +65,9 @@ impl<C: Communicator> Gathered<C> {
                 done => done,
             }
         });
-        agree(self.on.comm(), done.map_err(DistError::from))
+        agree(self.on.comm(), done.map_err(DistError::from))?;
+        self.levels = levels(self.on.comm(), self.solver.as_ref())?;
+        Ok(())
     }
 
     /// Collects b on rank 0, which solves and sends its part of x to every rank.
@@ -88,6 +88,17 @@ impl<C: Communicator> Gathered<C> {
         }
         Ok(())
     }
+}
+
+/// The number of levels with domains on rank 0, on every rank.
+fn levels<C: Communicator>(
+    comm: &C,
+    solver: Option<&LevelSolver<f64, f64, f64>>,
+) -> Result<usize, CommError> {
+    let mut about = Vec::new();
+    pack(solver.map(|solver| solver.levels() as u64), &mut about);
+    comm.broadcast(0, &mut about)?;
+    Ok(unpack::<u64>(&about).next().unwrap_or_default() as usize)
 }
 
 /// The sizes of all ranks, on rank 0.

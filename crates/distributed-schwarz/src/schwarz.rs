@@ -107,6 +107,7 @@ impl DistSchwarz {
             let error = Error::Parameter { name: "DistSchwarz::chunk", value: 0.0, range: "1 or more" };
             return Err(SetupError::from(error).into());
         }
+        self.schwarz.validate(on.layout().block())?;
         rows.check(on, on)
     }
 }
@@ -114,6 +115,10 @@ impl DistSchwarz {
 impl<C: Communicator> DistSubdomains<C> {
     /// Computes the preconditioner for new values. If the pattern of any rank has changed, or a node has lost or gained
     /// all its couplings, everything is built again. All ranks call it.
+    ///
+    /// Domains are those of the first values, so that M can differ from that of a build. *Cost* the inverses and the
+    /// coarse matrices. Rows that change their rank and coarse rows are put together again, so an update allocates,
+    /// unlike one on one rank. A gathered level whose factor fails is divided into domains.
     ///
     /// # Errors
     /// The errors of the build. After an error, build again.

@@ -5,13 +5,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The largest number of buffers that are kept.
 const MOST: usize = 256;
 
+/// The largest number of bytes that are kept.
+const BYTES: usize = 256 << 20;
+
 /// The smallest capacity in bytes, so that short messages share buffers.
 const LEAST: usize = 64;
 
 /// The buffers of one rank that no message uses. *Use* in a communicator.
 ///
 /// Ranks that repeat a communication exchange the same buffers: a rank sends with the buffers that it has
-/// received. After some repetitions no call allocates.
+/// received. After some repetitions no call allocates, if every rank receives as many messages of a size as it sends;
+/// in traffic of one direction, senders allocate every buffer. At most 256 buffers of together 256 MiB are kept.
 ///
 /// ```
 /// use coarsen_distributed::Buffers;
@@ -42,12 +46,17 @@ impl Buffers {
         }
     }
 
-    /// Keeps a buffer, unless many are kept.
+    /// Keeps a buffer, unless many are kept. Beyond the limit of bytes, the longest buffers are freed.
     pub fn put(&self, mut buffer: Vec<u8>) {
         let mut kept = self.kept();
         if kept.len() < MOST && buffer.capacity() >= LEAST {
             buffer.clear();
             kept.push(buffer);
+            let mut bytes: usize = kept.iter().map(Vec::capacity).sum();
+            while bytes > BYTES {
+                let longest = (0..kept.len()).max_by_key(|&at| kept[at].capacity()).unwrap_or_default();
+                bytes -= kept.swap_remove(longest).capacity();
+            }
         }
     }
 

@@ -89,8 +89,9 @@ impl<C: Communicator> Partition<C> {
     /// Writes the whole vector to `all` on rank 0, and parts of it on other ranks. All ranks call it; `all` has the
     /// length of the whole vector on every rank.
     ///
-    /// *Use* for a level that one rank solves. *Cost* log₂ n messages in sequence along a binomial tree. Allocates
-    /// nothing from the second call on.
+    /// *Use* for a level that one rank solves. *Cost* log₂ n messages in sequence along a binomial tree. If calls
+    /// alternate with [`distribute`](Self::distribute), they allocate nothing from the second pair on. Alone, each call
+    /// allocates buffers on threads that send, since these get none back. *Panics* on a wrong length.
     ///
     /// # Errors
     /// Errors of communication.
@@ -102,7 +103,7 @@ impl<C: Communicator> Partition<C> {
     }
 
     /// Writes the entries of each rank of the vector `all` of rank 0 to `own`; the reverse of
-    /// [`collect`](Self::collect). `all` of other ranks is overwritten.
+    /// [`collect`](Self::collect). `all` of other ranks is overwritten. *Panics* on a wrong length.
     ///
     /// # Errors
     /// Errors of communication.

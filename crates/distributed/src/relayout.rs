@@ -64,6 +64,7 @@ impl<C: Communicator> Relayout<C> {
     }
 
     /// The entries of this rank in the partition `to`, from those in the partition `on`. All ranks call it.
+    /// *Panics* on a wrong length.
     ///
     /// # Errors
     /// Errors of communication.
@@ -72,6 +73,7 @@ impl<C: Communicator> Relayout<C> {
     }
 
     /// The entries of this rank in the partition `on`, from those in the partition `to`. All ranks call it.
+    /// *Panics* on a wrong length.
     ///
     /// # Errors
     /// Errors of communication.

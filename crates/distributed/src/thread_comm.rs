@@ -4,7 +4,7 @@
 //! copied. The receiver keeps the buffer for its own next message. An error is written into all mailboxes and wakes every rank that waits.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
@@ -152,11 +152,18 @@ impl ThreadComm {
         std::thread::scope(|scope| {
             let start = |comm: Self| {
                 let rank = comm.rank();
-                let [group, same] = [comm.0.group.clone(), comm.0.group.clone()];
+                // A rank that cannot start is present until all others know the reason.
+                let (give, take) = mpsc::channel::<Self>();
                 let started = std::thread::Builder::new().spawn_scoped(scope, move || {
-                    parallel::threads(1, || f(comm)).map_err(|_| same.stop(CommError::Threads { rank }))
+                    let comm = take.recv().map_err(|_| CommError::Threads { rank })?;
+                    let present = comm.clone();
+                    parallel::threads(1, || f(comm))
+                        .map_err(|_| present.0.group.stop(CommError::Threads { rank }))
                 });
-                started.map_err(|_| group.stop(CommError::Threads { rank }))
+                match started {
+                    Ok(thread) => give.send(comm).map(|()| thread).map_err(|_| CommError::Threads { rank }),
+                    Err(_) => Err(comm.0.group.stop(CommError::Threads { rank })),
+                }
             };
             let threads: Vec<_> = Self::group(ranks, deadline).into_iter().map(start).collect();
             let end =

@@ -1,7 +1,7 @@
 //! Times products and conjugate gradients on the ranks of `mpirun`, beside the formulas of Li et al. 2020.
 //!
 //! ```text
-//! mpirun -n 2 products [SIDE] [PRODUCTS]
+//! mpirun -n 2 products [SIDE] [PRODUCTS]    # a cloth of SIDE² nodes, 601 by default; 20 products of each kind
 //! ```
 //!
 //! | symbol | measured as |
@@ -30,8 +30,14 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 const ITERATIONS: usize = 30;
 
 fn main() -> Outcome<()> {
-    let asked: Vec<usize> = std::env::args().skip(1).map(|word| word.parse()).collect::<Result<_, _>>()?;
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let asked: Option<Vec<usize>> = words.iter().map(|word| word.parse().ok()).collect();
+    let usage = "usage: products [SIDE, 2 or more] [PRODUCTS, 1 or more]";
+    let asked = asked.filter(|asked| asked.len() <= 2).ok_or(usage)?;
     let (side, times) = (asked.first().copied().unwrap_or(601), asked.get(1).copied().unwrap_or(20));
+    if side < 2 || times == 0 {
+        return Err(usage.into());
+    }
     let comm = Counted::new(MpiComm::world(Duration::from_secs(120))?);
     coarsen_core::parallel::threads(1, || run(&comm, side, times).map_err(|error| error.to_string()))??;
     Ok(())

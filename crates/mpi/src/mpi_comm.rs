@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `send` | `Isend`; the communicator owns the buffer until the message is gone |
 //! | `receive` | `Irecv`, posted at once, so that a large message can come in before the wait |
-//! | `test`, `wait` | `Test`, and a look for faults of other ranks; `test` at most every 50 µs |
+//! | `test`, `wait` | `Test`, and a look for faults of other ranks; `test` at most every 50 µs for each message |
 //! | `fail` | the error, sent to every rank under a tag of its own |
 //!
 //! Collective operations are those of `coarsen-distributed`, built from these messages. Unlike those of MPI they have
@@ -24,7 +24,7 @@ use crate::{MpiError, ffi};
 /// The tag of an error that stops the group. Tags of stages have 16 bits.
 const FAULTS: i32 = 1 << 16;
 
-/// The shortest time between two looks at a message by `test`. Products ask after every few rows, and a look at
+/// The shortest time between two looks of `test` at the same message. Products ask after every few rows, and a look at
 /// sockets takes some 10 µs.
 const BETWEEN: Duration = Duration::from_micros(50);
 
@@ -43,7 +43,7 @@ const LAST_WORDS: Duration = Duration::from_millis(100);
 /// the last handle, which should be the thread that started it.
 ///
 /// ```no_run
-/// use std::time::{Duration, Instant};
+/// use std::time::Duration;
 /// use coarsen_distributed::Communicator;
 /// use coarsen_mpi::MpiComm;
 /// let comm = MpiComm::world(Duration::from_secs(60))?;
@@ -62,8 +62,6 @@ struct Ranks {
     /// The messages that MPI has not taken yet.
     sends: Mutex<Vec<Message>>,
     spare: Buffers,
-    /// When `test` has last looked.
-    looked: Mutex<Instant>,
     /// The MPI that this crate started, or `None` if the program did.
     session: Option<Arc<Session>>,
 }
@@ -81,6 +79,9 @@ struct Receive {
     from: usize,
     stage: Stage,
     bytes: usize,
+    arrived: bool,
+    /// When `test` has last looked, in vain.
+    looked: Option<Instant>,
     _ranks: Arc<Ranks>,
 }
 
@@ -138,8 +139,7 @@ impl MpiComm {
         }
         session.iter().for_each(|session| session.set_rank(group.rank));
         let (failure, sends, spare) = (Mutex::default(), Mutex::default(), Buffers::default());
-        let looked = Mutex::new(Instant::now());
-        Ok(Self(Arc::new(Ranks { group, deadline, failure, sends, spare, looked, session })))
+        Ok(Self(Arc::new(Ranks { group, deadline, failure, sends, spare, session })))
     }
 
     /// The time limit of a wait.
@@ -170,9 +170,7 @@ impl Ranks {
 
     /// The error that stopped the group, if another rank has sent one. Also lets go of messages that are sent.
     fn listen(&self, stage: Stage) -> Result<(), CommError> {
-        if let Some(error) = &*lock(&self.failure) {
-            return Err(error.clone());
-        }
+        self.known()?;
         let told = self.group.arrived(FAULTS).map_err(|reason| self.fault(stage, reason))?;
         if let Some(error) = told.and_then(|bytes| CommError::from_bytes(&bytes)) {
             return Err(self.keep(error));
@@ -187,7 +185,7 @@ impl Ranks {
         first
     }
 
-    /// Drops the messages that are sent, and keeps their buffers.
+    /// Drops the messages that are sent, and keeps their buffers within the limits of [`Buffers`].
     fn let_go(&self) -> Result<(), Fault> {
         let mut sends = lock(&self.sends);
         let mut k = 0;
@@ -223,6 +221,11 @@ impl Ranks {
             }
             first
         })
+    }
+
+    /// The error that this rank knows of already.
+    fn known(&self) -> Result<(), CommError> {
+        lock(&self.failure).clone().map_or(Ok(()), Err)
     }
 
     /// Whether a message has arrived.
@@ -280,23 +283,25 @@ impl Communicator for MpiComm {
             None => Err(self.0.fault(stage, too_long(bytes))),
         };
         let message = self.0.stop(posted)?;
-        Ok(MpiRequest(Some(Receive { message, from, stage, bytes, _ranks: self.0.clone() })))
+        let (arrived, looked, _ranks) = (false, None, self.0.clone());
+        Ok(MpiRequest(Some(Receive { message, from, stage, bytes, arrived, looked, _ranks })))
     }
 
     fn test(&self, request: &mut MpiRequest) -> Result<bool, CommError> {
         let Some(receive) = &mut request.0 else { return Ok(true) };
-        let mut looked = lock(&self.0.looked);
-        if looked.elapsed() < BETWEEN {
-            return Ok(false);
+        self.0.known()?;
+        if receive.arrived || receive.looked.is_some_and(|looked| looked.elapsed() < BETWEEN) {
+            return Ok(receive.arrived);
         }
-        *looked = Instant::now();
-        drop(looked);
         let arrived = self.0.arrived(receive);
-        Ok(self.0.stop(arrived)?.is_some())
+        receive.arrived = self.0.stop(arrived)?.is_some();
+        receive.looked = Some(Instant::now());
+        Ok(receive.arrived)
     }
 
     fn wait(&self, request: MpiRequest) -> Result<Vec<u8>, CommError> {
         let Some(mut receive) = request.0 else { return Ok(Vec::new()) };
+        self.0.known()?;
         let arrived = until(self.0.deadline, || self.0.arrived(&mut receive)).and_then(|arrived| {
             let (rank, from, stage) = (self.rank(), receive.from, receive.stage.name);
             arrived.ok_or(CommError::Late { rank, from, stage, deadline: self.0.deadline })

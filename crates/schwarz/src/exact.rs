@@ -6,7 +6,7 @@
 use coarsen_backend::SetupError;
 use coarsen_core::{Preconditioner, Real};
 use coarsen_direct::{Direct, Factor, Method};
-use coarsen_sparse::{Bsr, Contacts, Sum};
+use coarsen_sparse::{Bsr, Contacts, Pattern, Sum};
 
 use crate::domains::NONE;
 use crate::plan::Plan;
@@ -29,7 +29,7 @@ pub(crate) struct Exact {
 
 impl Exact {
     /// Factors the matrix of a level. `sizes` contains, for each unknown of this matrix, the sum of its diagonal
-    /// entries on the finest level. The plan of contact maps its nodes to this level, the last one.
+    /// entries on the finest level; it is empty on that level. The plan of contact maps its nodes to this level, the last one.
     ///
     /// # Errors
     /// [`SetupError::Coarsest`] if the matrix is not positive definite, even after shifts.
@@ -46,7 +46,12 @@ impl Exact {
         Ok(Self { factor, contact: mapped, wide, shift })
     }
 
-    /// Factors new values.
+    /// Whether a matrix has the pattern and the blocks of the factored one.
+    pub(crate) fn serves<T: Real>(&self, matrix: &Bsr<T>) -> bool {
+        matrix.block() == self.wide.block() && Pattern::same(matrix.pattern(), self.wide.pattern())
+    }
+
+    /// Factors new values of a matrix that this [serves](Self::serves).
     ///
     /// # Errors
     /// The errors of [`build`](Self::build); the old factor is then kept.
@@ -116,8 +121,8 @@ fn factored<T: Real, R>(
         for i in 0..pattern.rows() {
             let Some(k) = pattern.find(i, i) else { continue };
             let block = &mut whole.values_mut()[k * b * b..(k + 1) * b * b];
-            for (d, size) in block.iter_mut().step_by(b + 1).zip(&sizes[i * b..]) {
-                let size = size.wide();
+            for (k, d) in block.iter_mut().step_by(b + 1).enumerate() {
+                let size = sizes.get(i * b + k).map_or(*d, |size| size.wide());
                 *d = if *d <= ROUND_OFF * T::EPSILON.wide() * size {
                     size
                 } else {

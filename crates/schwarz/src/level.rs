@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use coarsen_backend::{Cpu, SetupError};
-use coarsen_core::{Preconditioner, Real};
+use coarsen_core::{Error, Preconditioner, Real};
 use coarsen_sparse::{Pattern, System};
 
 use crate::check::{self, Checked};
@@ -32,8 +32,30 @@ pub struct Level<'a, T: Real> {
     /// For each node, whether it is in a domain. Other nodes are solved by their diagonal blocks.
     pub coupled: &'a [bool],
     /// For each unknown, the sum of its diagonal entries on the finest level, so that a free body can be told
-    /// from round-off; empty if this is the finest level.
+    /// from round-off; empty if this is the finest level. The values must be finite.
     pub sizes: &'a [T],
+}
+
+impl<T: Real> Level<'_, T> {
+    /// Refuses slices of other lengths than the matrix has nodes and unknowns.
+    fn check(&self) -> Result<(), SetupError> {
+        System::from(self.matrix).check()?;
+        let (nodes, unknowns) = (self.matrix.pattern().rows(), self.matrix.shape().0);
+        if self.coupled.len() != nodes {
+            return Err(shape("coupled (one per block row)", nodes, self.coupled.len()));
+        }
+        if !self.sizes.is_empty() && self.sizes.len() != unknowns {
+            return Err(shape("sizes (one per unknown, or none)", unknowns, self.sizes.len()));
+        }
+        match self.sizes.iter().position(|size| !size.is_finite()) {
+            Some(index) => Err(Error::NotFinite { what: "sizes", index }.into()),
+            None => Ok(()),
+        }
+    }
+}
+
+fn shape(what: &'static str, expected: usize, found: usize) -> SetupError {
+    Error::Shape { what, expected, found }.into()
 }
 
 impl Schwarz {
@@ -44,7 +66,8 @@ impl Schwarz {
     /// So a matrix of uncoupled parts gives the domains of its parts, one after the other.
     ///
     /// # Errors
-    /// The errors of a build, with rows of this matrix.
+    /// The errors of a build, with rows of this matrix; [`Error::Shape`] if `coupled` or `sizes` has another length.
+    /// On a coarse level only nodes in no domain need positive diagonal entries.
     pub fn build_level<T: Real, B: Place>(
         &self,
         level: &Level<'_, T>,
@@ -57,13 +80,15 @@ impl Schwarz {
     /// beside `values` values of inverses on finer levels, or else domains.
     ///
     /// # Errors
-    /// The errors of a build, with rows of this matrix.
+    /// As [`build_level`](Self::build_level).
     pub fn build_coarse<T: Real, V: Real, S: Real>(
         &self,
         level: &Level<'_, T>,
         values: usize,
         on: &Cpu<V, S>,
     ) -> Result<LevelSolver<T, V, S>, SetupError> {
+        level.check()?;
+        self.validate(level.matrix.block().0)?;
         level.matrix.check_finite()?;
         if self.coarse.takes(level.matrix.pattern(), level.matrix.block().0, values) {
             match Exact::build(level.matrix, level.sizes, None) {
@@ -87,9 +112,9 @@ impl Schwarz {
         on: &B,
     ) -> Result<Subdomains<T, B>, SetupError> {
         let recipe = Self { levels, order: Order::Natural, weights: Weights::Ones, refresh: None, ..*self };
+        level.check()?;
         recipe.validate(level.matrix.block().0)?;
         let system = System::from(level.matrix);
-        system.check()?;
         let nodes = level.matrix.pattern().rows() as u32;
         let left_out: Vec<u32> = (0..nodes).filter(|&i| !level.coupled[i as usize]).collect();
         let mut checked = Checked::default();
@@ -102,32 +127,28 @@ impl Schwarz {
     }
 }
 
-/// Checks the values of a level. Diagonal entries of a coarse level may be round-off.
+/// Checks the values of a level, and computes the inverses of nodes in no domain. Other diagonal entries of a coarse
+/// level may be round-off.
 fn check_level<T: Real>(
     recipe: &Schwarz,
     level: &Level<'_, T>,
     left_out: &[u32],
     checked: &mut Checked<T>,
 ) -> Result<(), SetupError> {
+    let source = Source::new(level.matrix);
     if level.sizes.is_empty() {
-        return check::check(
-            check::METHOD,
-            Source::new(level.matrix),
-            None,
-            left_out,
-            recipe.storage,
-            checked,
-        );
+        return check::check(check::METHOD, source, None, left_out, recipe.storage, checked);
     }
-    Ok(level.matrix.check_finite()?)
+    check::check_left_out(source, left_out, recipe.storage, checked)
 }
 
 impl<T: Real, B: Place> Subdomains<T, B> {
-    /// Whether a level has the pattern and the nodes in domains of the level that
-    /// [`Schwarz::build_level`] has built.
+    /// Whether a level has the pattern and the nodes in domains of the level that [`Schwarz::build_level`] has built.
     pub fn serves_level(&self, level: &Level<'_, T>) -> bool {
         let left_out = self.plan.left_out();
-        left_out.iter().all(|&i| level.coupled.get(i as usize) == Some(&false))
+        level.matrix.block() == (self.plan.block(), self.plan.block())
+            && level.coupled.len() == self.plan.nodes(0)
+            && left_out.iter().all(|&i| level.coupled.get(i as usize) == Some(&false))
             && left_out.len() == level.coupled.iter().filter(|coupled| !**coupled).count()
             && Pattern::same(level.matrix.pattern(), self.pattern())
     }
@@ -135,10 +156,16 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     /// Computes the inverses for new values of a level that [`Schwarz::build_level`] has built.
     ///
     /// # Errors
-    /// The errors of a build; [`coarsen_core::Error::Pattern`] unless this [serves](Self::serves_level) the level.
+    /// The errors of a build; [`Error::Pattern`] unless this [serves](Self::serves_level) the level; [`Error::Shape`]
+    /// if `sizes` was empty in the build and is not now, or the reverse. Nothing has then changed.
     pub fn update_level(&mut self, level: &Level<'_, T>) -> Result<(), SetupError> {
         if !self.serves_level(level) {
-            return Err(coarsen_core::Error::Pattern { what: "the level" }.into());
+            return Err(Error::Pattern { what: "the level" }.into());
+        }
+        level.check()?;
+        let (expected, found) = (self.numbers.first.len(), level.sizes.len());
+        if expected != found {
+            return Err(shape("sizes (those of the build)", expected, found));
         }
         check_level(&self.recipe, level, self.plan.left_out(), &mut self.numbers.checked)?;
         self.numbers.first.copy_from_slice(level.sizes);
@@ -171,7 +198,11 @@ impl<T: Real, V: Real, S: Real> LevelSolver<T, V, S> {
     pub fn update(&mut self, level: &Level<'_, T>) -> Result<(), SetupError> {
         match &mut self.0 {
             Solver::Exact(exact) => {
+                level.check()?;
                 level.matrix.check_finite()?;
+                if !exact.serves(level.matrix) {
+                    return Err(Error::Pattern { what: "the level" }.into());
+                }
                 exact.update(level.matrix, level.sizes, None)
             }
             Solver::Domains(domains) => domains.update_level(level),

@@ -81,8 +81,11 @@ impl Schwarz {
         }
     }
 
-    /// Checks that all parameters are in range.
-    pub(crate) fn validate(&self, block: usize) -> Result<(), SetupError> {
+    /// Checks that all parameters are in range for blocks of `block` unknowns, as a build does.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] names the parameter and its range.
+    pub fn validate(&self, block: usize) -> Result<(), SetupError> {
         let bad =
             |name, value: usize, range| Err(Error::Parameter { name, value: value as f64, range }.into());
         if self.domain < 2 {

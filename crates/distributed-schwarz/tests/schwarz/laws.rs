@@ -158,7 +158,8 @@ fn conjugate_gradients_equal_one_rank() {
         let mut serial = Schwarz::multilevel().build(problem.system(), &Cpu::new()).unwrap();
         let (b, mut x) = (noise(a.shape().0, 3), vec![0.0; a.shape().0]);
         let serial = Cg::new(Stop::relative(1e-8)).solve(a, &mut serial, &b, &mut x).unwrap().iterations;
-        println!("{}: {serial} without ranks, {} on one", problem.name, one.0);
+        let (name, more) = (&problem.name, one.0);
+        assert!(serial <= more && more <= 3 * serial, "{name}: {serial} without ranks, {more} on one");
         for ranks in RANKS {
             let found = &on_ranks(ranks, |comm| solved(a, comm, &even(ranks), Spmv::Halo))[0];
             assert!(found.0.abs_diff(one.0) <= 1, "{} on {ranks}: {} {}", problem.name, found.0, one.0);
@@ -200,6 +201,13 @@ fn faults_are_errors_on_every_rank() {
     let refused = DistSchwarz { chunk: 0, ..recipe() }.build(&on, &rows).map(drop).unwrap_err();
     let parameter = Error::Parameter { name: "DistSchwarz::chunk", value: 0.0, range: "1 or more" };
     assert_eq!(refused, DistError::Setup(parameter.into()));
+    for (schwarz, name, value, range) in [
+        (Schwarz { levels: 0, ..Schwarz::multilevel() }, "Schwarz::levels", 0.0, "1 or more"),
+        (Schwarz { domain: 1, ..Schwarz::multilevel() }, "Schwarz::domain", 1.0, "2 or more"),
+    ] {
+        let refused = DistSchwarz { schwarz, ..recipe() }.build(&on, &rows).map(drop).unwrap_err();
+        assert_eq!(refused, DistError::Setup(Error::Parameter { name, value, range }.into()));
+    }
     let short = GlobalRows::of(&a, 0..143).unwrap();
     let refused = recipe().build(&on, &short).map(drop).unwrap_err();
     assert_eq!(refused, DistError::Row { row: 143, rank: 0, first: 0, end: 144 });

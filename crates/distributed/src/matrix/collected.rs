@@ -10,7 +10,8 @@ use crate::{Communicator, DistError, GlobalRows, Number, Partition, pack, unpack
 impl<T: Number> GlobalRows<T> {
     /// The whole matrix on rank 0, and `None` on other ranks. It has `columns` block columns. All ranks call it.
     ///
-    /// *Use* for a coarse level that one rank solves. *Cost* all entries pass along a binomial tree.
+    /// *Use* for a coarse level that one rank solves. *Cost* all entries pass along a binomial tree. *Panics* if ranks
+    /// call it for different types `T`.
     ///
     /// # Errors
     /// On every rank: a column outside the matrix, or more rows or columns than `u32` numbers; errors of
@@ -29,7 +30,7 @@ impl<T: Number> GlobalRows<T> {
         agree(on.comm(), parts.map(|parts| join(&parts, self.block(), columns)).transpose())
     }
 
-    /// The values of [`collect`](Self::collect) alone, in its order.
+    /// The values of [`collect`](Self::collect) alone, in its order. All ranks call it.
     ///
     /// # Errors
     /// Errors of communication.

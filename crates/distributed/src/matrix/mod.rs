@@ -309,8 +309,11 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
             (Exchange::Halo(halo), local) => {
                 halo.begin(comm, x, c, requests)?;
                 if let Local::Parts(parts) = local {
-                    // Some transports carry long messages only while they are called.
-                    let mut poll = || requests.iter_mut().try_for_each(|one| comm.test(one).map(drop));
+                    // Some transports carry long messages only while they are called. One call carries all of them, so
+                    // the first message that is missing is enough.
+                    let mut poll = || {
+                        requests.iter_mut().try_fold(true, |all, one| Ok(all && comm.test(one)?)).map(drop)
+                    };
                     self.multiply_part(parts, self.columns.rank(), x, y, &mut poll)?;
                 }
                 for ((j, range), request) in halo.receives.iter().zip(requests.drain(..)) {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use coarsen_core::parallel;
 use coarsen_distributed::{
-    CommError, Communicator, Counted, SelfComm, Stage, ThreadComm, check_equal, pack, unpack,
+    Buffers, CommError, Communicator, Counted, SelfComm, Stage, ThreadComm, check_equal, pack, unpack,
 };
 
 use crate::common::on_ranks;
@@ -261,6 +261,22 @@ fn messages_and_waiting_are_counted() {
     assert_eq!((sending.stage, sending.messages, sending.bytes), (FIRST.name, 2, 12));
     assert_eq!((waiting.messages, waiting.bytes), (0, 0));
     assert!(waiting.waited > 0.02 && sending.waited == 0.0, "{waiting:?}");
+}
+
+/// Buffers are kept up to 256 MiB, whatever their lengths are.
+#[test]
+fn kept_buffers_are_bounded() {
+    const LONG: usize = (100 << 20) + 1; // new buffers have powers of two
+    let buffers = Buffers::default();
+    (0..5).for_each(|_| buffers.put(Vec::with_capacity(LONG)));
+    buffers.put(Vec::with_capacity(300 << 20));
+    let short = Vec::with_capacity(64);
+    let at = short.as_ptr();
+    buffers.put(short);
+    let again = buffers.take(10);
+    assert_eq!(again.as_ptr(), at);
+    let kept = (0..5).filter(|_| buffers.take(LONG).capacity() == LONG).count();
+    assert_eq!(kept, 2);
 }
 
 /// Threads that cannot be started are errors on every rank. The test runs itself with little address space, in which

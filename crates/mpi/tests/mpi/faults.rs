@@ -35,10 +35,14 @@ fn fault(role: &str) {
         ("panic", 2) => panic!("a panic for this test"),
         ("panic", _) => assert!(comm.all_reduce(&mut [1.0]).is_err()),
         (_, _) => {
+            let other = (rank + 1) % comm.size();
+            let mut request = comm.receive(other, Stage::new(1, "a stage of this test"), 8).unwrap();
+            assert_eq!(comm.test(&mut request), Ok(false));
             let error = comm.all_reduce(&mut vec![1.0; if rank == 1 { 2 } else { 3 }]).unwrap_err();
             let stage = "a sum over all ranks";
             assert_eq!(error, CommError::Length { rank: 0, from: 1, stage, expected: 24, found: 16 });
-            assert_eq!(comm.failure(), Some(error));
+            assert_eq!(comm.failure(), Some(error.clone()));
+            assert_eq!([comm.test(&mut request), comm.test(&mut request)], [Err(error.clone()), Err(error)]);
             println!("rank {rank} knows it");
             std::thread::sleep(DEADLINE / 2); // the first rank to end aborts the others
         }

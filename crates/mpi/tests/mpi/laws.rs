@@ -19,8 +19,9 @@ use crate::common::{
 
 type Law = (&'static str, fn(&MpiComm));
 
-const LAWS: [Law; 8] = [
+const LAWS: [Law; 9] = [
     ("messages", messages),
+    ("tests of two messages", two_requests),
     ("collective operations", collectives),
     ("products", products),
     ("krylov methods", krylov),
@@ -69,6 +70,32 @@ fn messages(comm: &MpiComm) {
     for (k, request) in requests.into_iter().enumerate() {
         assert!(comm.wait(request).unwrap() == long(before, k));
     }
+}
+
+/// Messages are looked at by themselves: one that never comes first hides no other, and one that has come stays so.
+fn two_requests(comm: &MpiComm) {
+    let (early, late) = (Stage::new(3, "an early stage"), Stage::new(4, "a late stage"));
+    let (rank, n) = (comm.rank(), comm.size());
+    if n == 1 {
+        return;
+    }
+    let (next, before) = ((rank + 1) % n, (rank + n - 1) % n);
+    comm.send(next, early, vec![1]).unwrap();
+    let mut second = comm.receive(before, late, 1).unwrap();
+    let mut first = comm.receive(before, early, 1).unwrap();
+    let begun = Instant::now();
+    loop {
+        assert!(!comm.test(&mut second).unwrap(), "nobody has sent it");
+        if comm.test(&mut first).unwrap() {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "the message is hidden by the other one");
+        std::thread::yield_now();
+    }
+    assert!((0..100).all(|_| comm.test(&mut first).unwrap()), "a complete message stays complete");
+    comm.barrier().unwrap(); // so that no rank looks for a late message after it was sent
+    comm.send(next, late, vec![2]).unwrap();
+    assert_eq!([comm.wait(first).unwrap(), comm.wait(second).unwrap()], [[1], [2]]);
 }
 
 /// Sums, gathers and broadcasts from every root.

@@ -100,6 +100,7 @@ impl<T: Real, B: Backend, C: Coarsening<T> + 'static, S: SmootherRecipe<T, B> + 
 /// of its columns p of P.
 ///
 /// *Use* for levels that are built elsewhere, such as over ranks; [`Hierarchy`](crate::Hierarchy) does this itself.
+/// *Panics* unless `g` has k² entries for k sizes.
 ///
 /// ```
 /// let mut g = vec![1.0, -1.0, -1.0, 1.0]; // two unknowns of a free body
@@ -107,6 +108,7 @@ impl<T: Real, B: Backend, C: Coarsening<T> + 'static, S: SmootherRecipe<T, B> + 
 /// assert!(g[0] * g[3] - g[1] * g[2] > 0.5);
 /// ```
 pub fn hold_free<T: Real>(g: &mut [T], sizes: &[T]) {
+    assert_eq!(g.len(), sizes.len().pow(2), "hold_free: a block of another size");
     if !free::regular(g, sizes) {
         free::Room::new(sizes.len()).hold(g, sizes);
     }

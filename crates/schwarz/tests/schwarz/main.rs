@@ -7,6 +7,7 @@ mod formulas;
 mod growth;
 mod laws;
 mod least_energy;
+mod levels;
 mod links;
 mod numbering;
 mod one_level;

@@ -1,0 +1,89 @@
+//! Levels that the caller builds: nodes in no domain are solved by their diagonal blocks, and bad input is refused.
+
+use coarsen_backend::{Cpu, SetupError};
+use coarsen_core::{Error, Preconditioner};
+use coarsen_schwarz::{Coarse, Level, Schwarz, Storage};
+use coarsen_sparse::{Bsr, assembly};
+
+/// A path of 7 nodes, then a node without couplings.
+fn matrix() -> Bsr<f64> {
+    let mut entries: Vec<(u32, u32, f64)> = (0..8).map(|i| (i, i, 2.0 + f64::from(i))).collect();
+    entries.extend((1..7).flat_map(|i| [(i, i - 1, -1.0), (i - 1, i, -1.0)]));
+    assembly::from_triplets(8, 8, &entries).unwrap()
+}
+
+const COUPLED: [bool; 8] = [true, true, true, true, true, true, true, false];
+
+fn recipe() -> Schwarz {
+    Schwarz { domain: 4, storage: Storage::Double, ..Schwarz::multilevel() }
+}
+
+fn level<'a>(matrix: &'a Bsr<f64>, sizes: &'a [f64]) -> Level<'a, f64> {
+    Level { matrix, coupled: &COUPLED, sizes }
+}
+
+/// On the finest level and on a coarse one, before and after an update.
+#[test]
+fn nodes_in_no_domain_are_solved_by_their_diagonal() {
+    let a = matrix();
+    let mut doubled = a.clone();
+    doubled.values_mut().iter_mut().for_each(|v| *v *= 2.0);
+    for sizes in [vec![], vec![20.0; 8]] {
+        let mut m = recipe().build_level(&level(&a, &sizes), &Cpu::new()).unwrap();
+        for (matrix, scale) in [(&a, 1.0), (&doubled, 2.0), (&a, 1.0)] {
+            m.update_level(&level(matrix, &sizes)).unwrap();
+            let mut z = vec![f64::NAN; 8];
+            m.apply(&vec![1.0; 8], &mut z);
+            assert!((z[7] - 1.0 / (9.0 * scale)).abs() < 1e-15, "{z:?}");
+            assert!(z.iter().all(|z| z.is_finite() && *z > 0.0), "{z:?}");
+        }
+        let at = a.pattern().find(7, 7).unwrap();
+        for (value, error) in [
+            (0.0, SetupError::ZeroDiagonal { row: 7, method: "multilevel additive schwarz" }),
+            (-1.0, SetupError::NotPositive { row: 7, method: "multilevel additive schwarz", diagonal: -1.0 }),
+        ] {
+            let mut broken = a.clone();
+            broken.values_mut()[at] = value;
+            assert_eq!(
+                recipe().build_level(&level(&broken, &sizes), &Cpu::new()).map(drop),
+                Err(error.clone())
+            );
+            assert_eq!(m.update_level(&level(&broken, &sizes)), Err(error));
+        }
+    }
+}
+
+#[test]
+fn slices_of_other_lengths_are_refused() {
+    let (a, on, sizes) = (matrix(), Cpu::<f64, f64>::new(), [20.0; 9]);
+    let shape = |what, expected, found| SetupError::from(Error::Shape { what, expected, found });
+    let (nodes, unknowns) = ("coupled (one per block row)", "sizes (one per unknown, or none)");
+    for (coupled, sizes, error) in [
+        (&COUPLED[..7], &sizes[..0], shape(nodes, 8, 7)),
+        (&COUPLED[..0], &sizes[..8], shape(nodes, 8, 0)),
+        (&COUPLED[..], &sizes[..], shape(unknowns, 8, 9)),
+        (&COUPLED[..], &sizes[..3], shape(unknowns, 8, 3)),
+    ] {
+        let level = Level { matrix: &a, coupled, sizes };
+        assert_eq!(recipe().build_level(&level, &on).map(drop), Err(error.clone()));
+        assert_eq!(recipe().build_coarse(&level, 0, &on).map(drop), Err(error));
+    }
+    let mut m = recipe().build_level(&level(&a, &sizes[..8]), &on).unwrap();
+    assert_eq!(m.update_level(&level(&a, &[])), Err(shape("sizes (those of the build)", 8, 0)));
+}
+
+/// A factor of a finest level, which has no sizes, is A⁻¹; an update refuses another pattern.
+#[test]
+fn a_factor_needs_no_sizes() {
+    let (a, on) = (matrix(), Cpu::<f64, f64>::new());
+    let exact = Schwarz { coarse: Coarse::Exact { unknowns: 8 }, ..recipe() };
+    let mut m = exact.build_coarse(&Level { matrix: &a, coupled: &COUPLED, sizes: &[] }, 0, &on).unwrap();
+    assert_eq!(m.levels(), 0);
+    let (mut r, mut z) = (vec![0.0; 8], vec![0.0; 8]);
+    (0..8).for_each(|i| r[i] = a.pattern().range(i).map(|k| a.value(k)[0]).sum());
+    m.apply(&r, &mut z);
+    assert!(z.iter().all(|z| (z - 1.0).abs() < 1e-14), "{z:?}");
+    let diagonal = assembly::from_triplets(8, 8, &(0..8).map(|i| (i, i, 1.0)).collect::<Vec<_>>()).unwrap();
+    let other = Level { matrix: &diagonal, coupled: &COUPLED, sizes: &[] };
+    assert_eq!(m.update(&other), Err(Error::Pattern { what: "the level" }.into()));
+}
