@@ -31,7 +31,7 @@ use crate::level::{Followed, Level, LevelRows};
 /// let b = on.vector(vec![1.0; 1600])?;
 /// let mut x = b.like()?;
 /// let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x)?.converged()?;
-/// assert!(report.iterations < 100); // in natural order
+/// assert!(report.iterations < 100, "{report}"); // in natural order
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]

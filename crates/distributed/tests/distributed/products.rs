@@ -185,7 +185,7 @@ fn invalid_rows_are_refused_with_their_cause() {
     assert_eq!(rows(&[], &[], &[]), length("the offsets of block rows, one more than rows", 1, 0));
     assert_eq!(rows(&[0, 2], &[0, 1], &[1.0]), length("block values", 2, 1));
     let a = poisson2d(3).unwrap().matrix;
-    for (range, start, end) in [(3..10, 3, 10), (4..2, 4, 2)] {
+    for (range, start, end) in [(3..10, 3, 10), (std::ops::Range { start: 4, end: 2 }, 4, 2)] {
         assert_eq!(GlobalRows::of(&a, range).map(drop), Err(DistError::Range { start, end, rows: 9 }));
     }
     assert!(GlobalRows::<f64>::new(0, (1, 1), vec![0, 2, 1], vec![0], vec![1.0]).is_err());
