@@ -11,9 +11,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use coarsen_backend::{DenseBlocks, SetupError};
-use coarsen_distributed::{
-    CommError, Communicator, DistError, GlobalRows, Layout, Partition, agree, pack, unpack,
-};
+use coarsen_distributed::{CommError, Communicator, DistError, GlobalRows, Partition, agree, pack, unpack};
 use coarsen_multigrid::{Exchange, GhostNode, Grid, SmoothedAggregation};
 use coarsen_sparse::{Bsr, NearKernel};
 
@@ -61,7 +59,7 @@ pub(crate) fn coarsen<C: Communicator>(
     ranks.lost.take().map_or(Ok(()), Err::<(), CommError>)?;
     let found = agree(on.comm(), found.map_err(DistError::from))?;
 
-    let coarse_on = coarse_partition(on, found.count(), found.vectors())?;
+    let coarse_on = Partition::of_counts(on.comm().clone(), found.count(), found.vectors())?;
     if coarse_on.layout().unknowns() == 0 || coarse_on.layout().unknowns() >= on.layout().unknowns() {
         return Ok(None);
     }
@@ -148,21 +146,6 @@ fn with_ghosts<C: Communicator>(
     let all = [values(before), own.values().to_vec(), values(after)].concat();
     let all = NearKernel::from_rows(k, all).map_err(|error| DistError::Setup(error.into()));
     agree(on.comm(), all)
-}
-
-/// The aggregates of each rank are consecutive coarse nodes.
-fn coarse_partition<C: Communicator>(
-    on: &Partition<C>,
-    count: usize,
-    vectors: usize,
-) -> Result<Arc<Partition<C>>, DistError> {
-    let mut bytes = Vec::new();
-    pack([count as u64], &mut bytes);
-    let mut starts = vec![0];
-    for part in on.comm().all_gather(&bytes)? {
-        starts.push(starts[starts.len() - 1] + unpack::<u64>(&part).next().unwrap_or_default());
-    }
-    Partition::new(on.comm().clone(), Layout::new(starts, vectors)?)
 }
 
 /// The global coarse nodes that occur in P̂ here, increasing, and the ghosts with their columns among these.

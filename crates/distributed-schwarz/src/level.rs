@@ -12,7 +12,7 @@ use std::sync::Arc;
 use coarsen_backend::Cpu;
 use coarsen_core::Preconditioner;
 use coarsen_distributed::{
-    CommError, Communicator, DistError, Entries, GlobalRows, Layout, Partition, Relayout, agree, pack, unpack,
+    CommError, Communicator, DistError, Entries, GlobalRows, Layout, Partition, Relayout, agree,
 };
 use coarsen_schwarz::{self as schwarz, Schwarz, Subdomains};
 use coarsen_sparse::{Bsr, Pattern, SparseError};
@@ -158,20 +158,6 @@ fn inside(rows: &GlobalRows<f64>, chunk: u64) -> Result<Bsr<f64>, SparseError> {
     Bsr::new(Arc::new(Pattern::new(count, offsets, indices)?), rows.block(), values)
 }
 
-/// Consecutive coarse nodes for each rank, as many as it has domains.
-fn coarse_partition<C: Communicator>(
-    on: &Partition<C>,
-    count: usize,
-) -> Result<Arc<Partition<C>>, DistError> {
-    let mut bytes = Vec::new();
-    pack([count as u64], &mut bytes);
-    let mut starts = vec![0];
-    for part in on.comm().all_gather(&bytes)? {
-        starts.push(starts[starts.len() - 1] + unpack::<u64>(&part).next().unwrap_or_default());
-    }
-    Partition::new(on.comm().clone(), Layout::new(starts, on.layout().block())?)
-}
-
 impl<C: Communicator> Level<C> {
     /// The domains of a level, and the rows of the next one, if there is one. All ranks call it.
     pub(crate) fn new(
@@ -200,7 +186,7 @@ impl<C: Communicator> Level<C> {
             domains,
             on,
         };
-        let coarse_on = coarse_partition(&level.on, count)?;
+        let coarse_on = Partition::of_counts(level.on.comm().clone(), count, level.on.layout().block())?;
         if coarse_on.layout().rows() == level.on.layout().rows() {
             return Ok((level, None));
         }

@@ -1,34 +1,19 @@
 //! From the second solve on, no rank allocates.
 
+#[path = "../../distributed/tests/again/mod.rs"]
+mod again;
 #[path = "../../../tests/counting/mod.rs"]
 mod counting;
 
 use std::sync::Mutex;
 use std::time::Duration;
 
+use again::again;
 use coarsen_core::{Outcome, Stop, Vector};
-use coarsen_distributed::{Communicator, DistMatrix, GlobalRows, Layout, Partition, Spmv, ThreadComm};
+use coarsen_distributed::{DistMatrix, GlobalRows, Layout, Partition, Spmv, ThreadComm};
 use coarsen_distributed_schwarz::DistSchwarz;
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_problems::cloth;
-
-/// Runs `solve` on every rank, and returns the bytes that all ranks allocate while they run it again.
-fn again<C: Communicator>(comm: &C, bytes: &Mutex<usize>, mut solve: impl FnMut()) -> usize {
-    solve();
-    comm.barrier().unwrap();
-    let mut both = || {
-        comm.barrier().unwrap();
-        solve();
-        comm.barrier().unwrap();
-    };
-    if comm.rank() == 0 {
-        *bytes.lock().unwrap() = counting::bytes(both);
-    } else {
-        both();
-    }
-    comm.barrier().unwrap();
-    *bytes.lock().unwrap()
-}
 
 fn main() {
     let problem = cloth(24, 0.01).unwrap();

@@ -72,9 +72,15 @@ pub(crate) fn all_reduce<C: Communicator>(comm: &C, values: &mut [f64]) -> Resul
     for from in below(v, n) {
         receive_numbers(comm, from, REDUCE, values, |sum, v| *sum += v)?;
     }
-    if let Some(to) = above(v) {
-        send_numbers(comm, to, REDUCE, values)?;
-        receive_numbers(comm, to, SPREAD, values, |v, sum| *v = sum)?;
+    above(v).map_or(Ok(()), |to| send_numbers(comm, to, REDUCE, values))?;
+    spread(comm, values)
+}
+
+/// Gives the values of rank 0 to all ranks.
+fn spread<C: Communicator>(comm: &C, values: &mut [f64]) -> Result<(), CommError> {
+    let (v, n) = (comm.rank(), comm.size());
+    if let Some(from) = above(v) {
+        receive_numbers(comm, from, SPREAD, values, |to, v| *to = v)?;
     }
     below(v, n).rev().try_for_each(|to| send_numbers(comm, to, SPREAD, values))
 }
@@ -114,12 +120,8 @@ pub(crate) fn share<C: Communicator>(
     bounds: impl Fn(usize) -> usize,
     values: &mut [f64],
 ) -> Result<(), CommError> {
-    let (v, n) = (comm.rank(), comm.size());
     collect(comm, bounds, values)?;
-    if let Some(from) = above(v) {
-        receive_numbers(comm, from, SPREAD, values, |to, v| *to = v)?;
-    }
-    below(v, n).rev().try_for_each(|to| send_numbers(comm, to, SPREAD, values))
+    spread(comm, values)
 }
 
 pub(crate) fn gather<C: Communicator>(

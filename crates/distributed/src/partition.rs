@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::{CommError, Communicator, DistError, DistVector, Layout, Number, check_equal, collectives, pack};
+use crate::{
+    CommError, Communicator, DistError, DistVector, Layout, Number, check_equal, collectives, pack, unpack,
+};
 
 /// The ranks that share vectors, and the block rows of each.
 ///
@@ -41,6 +43,21 @@ impl<C: Communicator> Partition<C> {
             return Err(DistError::Ranks { parts: layout.ranks(), ranks: comm.size() });
         }
         Ok(Arc::new(Self { comm, layout, scratch: Mutex::default() }))
+    }
+
+    /// Divides block rows of `block` scalars among the ranks of `comm`, `count` of them to this rank. Ranks have
+    /// consecutive rows, in the order of their numbers. All ranks call it.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new) and of [`Layout::new`].
+    pub fn of_counts(comm: C, count: usize, block: usize) -> Result<Arc<Self>, DistError> {
+        let mut bytes = Vec::new();
+        pack([count as u64], &mut bytes);
+        let mut starts = vec![0];
+        for part in comm.all_gather(&bytes)? {
+            starts.push(starts[starts.len() - 1] + unpack::<u64>(&part).next().unwrap_or_default());
+        }
+        Self::new(comm, Layout::new(starts, block)?)
     }
 
     /// Every reduction clears what it uses, so a poisoned lock protects valid data.

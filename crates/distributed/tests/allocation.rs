@@ -1,38 +1,21 @@
 //! From the second solve on, no rank allocates: products in every mode, reductions of both kinds, Jacobi, and the
 //! Krylov methods.
 
+mod again;
 #[path = "../../../tests/counting/mod.rs"]
 mod counting;
 
 use std::sync::Mutex;
 use std::time::Duration;
 
+use again::again;
 use coarsen_core::{Stop, Vector};
 use coarsen_distributed::{
-    Communicator, Counted, DistBlockJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition, Schedule,
-    Spmv, ThreadComm,
+    Counted, DistBlockJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition, Schedule, Spmv,
+    ThreadComm,
 };
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, SingleReductionCg};
 use coarsen_problems::cloth;
-
-/// Runs `solve` on every rank, and returns the bytes that all ranks allocate while they run it again.
-fn again<C: Communicator>(comm: &C, bytes: &Mutex<usize>, mut solve: impl FnMut()) -> usize {
-    solve();
-    comm.barrier().unwrap();
-    if comm.rank() == 0 {
-        *bytes.lock().unwrap() = counting::bytes(|| {
-            comm.barrier().unwrap();
-            solve();
-            comm.barrier().unwrap();
-        });
-    } else {
-        comm.barrier().unwrap();
-        solve();
-        comm.barrier().unwrap();
-    }
-    comm.barrier().unwrap();
-    *bytes.lock().unwrap()
-}
 
 fn methods<V: Vector<Real = f64>>(stop: Stop<f64>) -> Vec<(&'static str, Box<dyn Krylov<V>>)> {
     vec![
