@@ -115,10 +115,9 @@ fn rows(name: &str, a: &Bsr<f64>, problem: Option<&Problem>) {
         links: None,
         cancel: None,
     };
-    if let (seconds, Ok(m)) = fastest(|| sa.build(single, &Cpu::single())) {
+    if let (seconds, Ok(mut m)) = fastest(|| sa.build_narrow(single)) {
         line("sa", seconds, costs.setup(Kind::SmoothedAggregation));
-        let complexity = m.operator_complexity();
-        let mut m = coarsen::Narrow::new(m, a.shape().0).expect("m was built from a");
+        let complexity = m.get().operator_complexity();
         iterations(Kind::SmoothedAggregation, complexity, &mut m);
     }
     let (ordering, figures) = fastest(|| Direct::default().estimate(a));

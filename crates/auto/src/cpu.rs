@@ -4,10 +4,10 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use coarsen_backend::{Cpu, Setup, SetupError};
-use coarsen_core::{Iteration, LinearOperator, Narrow, Outcome, Preconditioner, Real, Stop};
+use coarsen_core::{Iteration, LinearOperator, Outcome, Preconditioner, Real, Stop};
 use coarsen_direct::{Analysis, Direct, Engine, Factor};
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres};
-use coarsen_multigrid::{Coarsening, Multigrid};
+use coarsen_multigrid::{Coarsening, Multigrid, NarrowHierarchy};
 use coarsen_relax::{BlockJacobi, Ic0, Ilu0, Jacobi};
 use coarsen_sparse::{Bsr, System};
 
@@ -94,13 +94,26 @@ impl<'a> Work<'a> {
 
     fn build(&self, step: Step) -> Result<Built, SetupError> {
         match (step.kind, step.narrow) {
-            (Kind::SmoothedAggregation, narrow) => {
-                hierarchy(Multigrid::smoothed_aggregation(), self.system, narrow)
+            (Kind::SmoothedAggregation, true) => {
+                self.narrow(|system| Multigrid::smoothed_aggregation().build_narrow(system))
             }
-            (Kind::Skinning, narrow) => hierarchy(Multigrid::skinning(), self.system, narrow),
+            (Kind::Skinning, true) => self.narrow(|system| Multigrid::skinning().build_narrow(system)),
+            (Kind::SmoothedAggregation, false) => hierarchy(Multigrid::smoothed_aggregation(), self.system),
+            (Kind::Skinning, false) => hierarchy(Multigrid::skinning(), self.system),
             (kind, true) => Ok((one_level(kind, self.system, &Cpu::mixed())?, 1.0)),
             (kind, false) => Ok((one_level(kind, self.system, &Cpu::new())?, 1.0)),
         }
+    }
+
+    fn narrow<C: Coarsening<f32> + 'static>(
+        &self,
+        build: impl FnOnce(System<'_, f32>) -> Result<NarrowHierarchy<C>, SetupError>,
+    ) -> Result<Built, SetupError> {
+        let System { positions, near_kernel, links, .. } = self.system;
+        let matrix = self.system.matrix.to::<f32>();
+        let built = build(System { positions, near_kernel, links, ..System::from(&matrix) })?;
+        let complexity = built.get().operator_complexity();
+        Ok((Box::new(built), complexity))
     }
 
     /// Runs a method without a meter, with the first preconditioner that can be set up. After a breakdown or
@@ -198,19 +211,10 @@ impl Steps for Work<'_> {
     }
 }
 
-/// Builds a hierarchy in f64, or in f32 if `narrow`.
-fn hierarchy<C>(recipe: Multigrid<C>, system: System<'_, f64>, narrow: bool) -> Result<Built, SetupError>
-where
-    C: Coarsening<f64> + Coarsening<f32> + 'static,
-{
-    if narrow {
-        let System { positions, near_kernel, links, .. } = system;
-        let matrix = system.matrix.to::<f32>();
-        let system = System { positions, near_kernel, links, ..System::from(&matrix) };
-        let built = recipe.build_from(system, &Cpu::single())?;
-        let complexity = built.operator_complexity();
-        return Ok((Box::new(Narrow::new(built, matrix.shape().0)?), complexity));
-    }
+fn hierarchy<C: Coarsening<f64> + 'static>(
+    recipe: Multigrid<C>,
+    system: System<'_, f64>,
+) -> Result<Built, SetupError> {
     let built = recipe.build_from(system, &Cpu::new())?;
     let complexity = built.operator_complexity();
     Ok((Box::new(built), complexity))

@@ -12,6 +12,7 @@
 //! | [`hierarchy`](Hierarchy) | the setup loop; `cycle`, `coarsest`, `update`, `patch`, `numeric`, `term`, `free`, `table` |
 //! | [`per_level`](PerLevel) | a smoother for each level |
 //! | [`matrix_free`](MatrixFree) | a finest level given as an operator |
+//! | [`narrow`](NarrowHierarchy) | hierarchies in f32 for vectors in f64 |
 //! | [`smoothed_aggregation`](SmoothedAggregation) | Tamstorf 2015: special nodes, aggregates, local QR, smoothing |
 //! | [`skinning`](Skinning) | Xian 2019: handles, affine coordinates, null spaces |
 //! | [`node_embedding`](NodeEmbedding) | Wang 2020 (HOT): the nodes of a grid, embedded in coarser grids |
@@ -22,6 +23,7 @@ mod geometric;
 mod hierarchy;
 mod matrix_free;
 mod multigrid;
+mod narrow;
 mod node_embedding;
 mod over_domains;
 mod per_level;
@@ -36,6 +38,7 @@ pub use geometric::Geometric;
 pub use hierarchy::{Hierarchy, NumericPlan, hold_free};
 pub use matrix_free::MatrixFree;
 pub use multigrid::{Coarsest, Cycle, JacobiCg, Keep, Multigrid, SmootherRecipe, Smoothing};
+pub use narrow::NarrowHierarchy;
 pub use node_embedding::{Embedded, Kernel, NodeEmbedding, Nodes, Restraint};
 pub use over_domains::OverDomains;
 pub use per_level::PerLevel;

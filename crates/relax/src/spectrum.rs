@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use coarsen_backend::{Backend, Blocks, DenseBlocks, NumericPlace, SetupError};
 use coarsen_core::parallel::{self, each, tree};
-use coarsen_core::{Class, LinearOperator, Preconditioner, Real};
+use coarsen_core::{Class, Compiled, LinearOperator, Preconditioner, Real};
 use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::Bsr;
 use num_traits::{one, zero};
@@ -63,6 +63,10 @@ impl<T: Real> Spectrum<T> {
     /// # Errors
     /// The errors of [`SpectralRadius::estimate`]: parameters out of range, or an A that is zero or has NaN.
     pub fn bound(&mut self, a: &Bsr<T>, inverses: &DenseBlocks<T>) -> Result<f64, SetupError> {
+        BOUND.of::<Bound<T>>()(self, a, inverses)
+    }
+
+    fn bound_plain(&mut self, a: &Bsr<T>, inverses: &DenseBlocks<T>) -> Result<f64, SetupError> {
         if a.shape().0 == 0 {
             return Ok(1.0);
         }
@@ -107,6 +111,11 @@ impl<T: Real> Spectrum<T> {
         5 * (size_of_val(&self.start[..]) + size_of_val(&self.part[..]))
     }
 }
+
+type Bound<T> = fn(&mut Spectrum<T>, &Bsr<T>, &DenseBlocks<T>) -> Result<f64, SetupError>;
+
+static BOUND: Compiled<2> =
+    Compiled([&(Spectrum::bound_plain as Bound<f32>), &(Spectrum::bound_plain as Bound<f64>)]);
 
 /// A principal block of a matrix of scalars.
 struct PrincipalBlock<'a, T> {

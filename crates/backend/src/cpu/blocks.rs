@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use coarsen_core::parallel::{self, Groups, each};
-use coarsen_core::{Error, Real};
+use coarsen_core::{Compiled, Error, Real};
 
 use super::Cpu;
 use crate::range::same_length;
@@ -55,17 +55,11 @@ impl<V: Real, S: Real> CpuBlocks<V, S> {
             }
         }
     }
-}
 
-impl<V: Real, S: Real> Blocks<Cpu<V, S>> for CpuBlocks<V, S> {
-    fn count(&self) -> usize {
-        self.d.count()
-    }
-
-    fn apply(&self, a: V, r: &Vec<V>, b: V, z: &mut Vec<V>) {
-        let (size, n) = (self.d.size(), self.d.count() * self.d.size());
-        assert!(r.len() == n && z.len() == n, "blocks: {n} rows met r of {} and z of {}", r.len(), z.len());
-        let pieces = (0..self.d.count(), Groups(&r[..], size), Groups(&mut z[..], size));
+    /// Computes z = a D r + b z for all nodes.
+    fn run(&self, a: V, r: &[V], b: V, z: &mut [V]) {
+        let size = self.d.size();
+        let pieces = (0..self.d.count(), Groups(r, size), Groups(z, size));
         let body = |(nodes, r, z): (Range<usize>, Groups<&[V]>, Groups<&mut [V]>)| match size {
             1 => self.leaf::<1>(nodes, a, r.0, b, z.0),
             2 => self.leaf::<2>(nodes, a, r.0, b, z.0),
@@ -75,6 +69,26 @@ impl<V: Real, S: Real> Blocks<Cpu<V, S>> for CpuBlocks<V, S> {
             _ => self.leaf_any(nodes, a, r.0, b, z.0),
         };
         each(pieces, NODES, parallel::worth(self.d.values().len()), &body);
+    }
+}
+
+type Apply<V, S> = fn(&CpuBlocks<V, S>, V, &[V], V, &mut [V]);
+
+static APPLY: Compiled<3> = Compiled([
+    &(CpuBlocks::run as Apply<f32, f32>),
+    &(CpuBlocks::run as Apply<f64, f32>),
+    &(CpuBlocks::run as Apply<f64, f64>),
+]);
+
+impl<V: Real, S: Real> Blocks<Cpu<V, S>> for CpuBlocks<V, S> {
+    fn count(&self) -> usize {
+        self.d.count()
+    }
+
+    fn apply(&self, a: V, r: &Vec<V>, b: V, z: &mut Vec<V>) {
+        let n = self.d.count() * self.d.size();
+        assert!(r.len() == n && z.len() == n, "blocks: {n} rows met r of {} and z of {}", r.len(), z.len());
+        APPLY.of::<Apply<V, S>>()(self, a, r, b, z);
     }
 
     fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error> {

@@ -27,6 +27,13 @@ pub struct DenseBlocks<T> {
     values: Vec<T>,
 }
 
+type Multiply<T> = fn(&DenseBlocks<T>, &[T], &mut [T]);
+
+static MULTIPLY: Compiled<2> = Compiled([
+    &(DenseBlocks::multiply_plain as Multiply<f32>),
+    &(DenseBlocks::multiply_plain as Multiply<f64>),
+]);
+
 type Invert<T> = fn(&mut DenseBlocks<T>, &Bsr<T>, &'static str) -> Result<(), SetupError>;
 
 static INVERT: Compiled<2> =
@@ -176,6 +183,11 @@ impl<T: Real> DenseBlocks<T> {
     pub fn multiply(&self, r: &[T], z: &mut [T]) {
         let b = self.size;
         assert!(r.len() == self.count() * b && z.len() == r.len(), "multiply: lengths differ");
+        MULTIPLY.of::<Multiply<T>>()(self, r, z);
+    }
+
+    fn multiply_plain(&self, r: &[T], z: &mut [T]) {
+        let b = self.size;
         let pieces = (Groups(&self.values[..], b * b), Groups(r, b), Groups(z, b));
         let leaf = |(d, r, z): (Groups<&[T]>, Groups<&[T]>, Groups<&mut [T]>)| match b {
             1 => multiply(d.0, r.0, z.0, 1),

@@ -1,11 +1,11 @@
 //! Places for the command, and the preconditioners that they support.
 
 use coarsen::backend::{Backend, Cpu, Setup, SetupError};
-use coarsen::multigrid::{Coarsening, Multigrid, SmootherRecipe};
+use coarsen::multigrid::{Coarsening, Multigrid, NarrowHierarchy, SmootherRecipe};
 use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen::schwarz::Place;
 use coarsen::sparse::{Bsr, System};
-use coarsen::{Error, Identity, LinearOperator, Narrow, Preconditioner, Real};
+use coarsen::{Error, Identity, LinearOperator, Preconditioner, Real};
 
 use super::job::{Grids, Job};
 use crate::arguments::Precond;
@@ -55,8 +55,12 @@ impl<B: Backend> Operator<'_, B> {
 impl<V: Real, S: Real> Stage for Cpu<V, S> {
     fn build(&self, precond: Precond, job: &Job<'_>) -> Result<Built<Vec<V>>, SetupError> {
         Ok(match precond {
-            Precond::Sa if V::NAME != S::NAME => return narrow_hierarchy(&job.aggregation, job),
-            Precond::Skinning if V::NAME != S::NAME => return narrow_hierarchy(&job.skinning, job),
+            Precond::Sa if V::NAME != S::NAME => {
+                return narrow(job, |system| job.aggregation.build_narrow(system));
+            }
+            Precond::Skinning if V::NAME != S::NAME => {
+                return narrow(job, |system| job.skinning.build_narrow(system));
+            }
             Precond::Mas => return domains(&job.domains, job.system, self),
             Precond::Ic0 => (Box::new(Ic0::default().build_from(job.system, self)?), None),
             Precond::Ilu0 => (Box::new(Ilu0.build_from(job.system, self)?), None),
@@ -116,16 +120,15 @@ where
 }
 
 /// A hierarchy that is computed and applied in f32, for vectors in f64.
-fn narrow_hierarchy<V: Real, C: Coarsening<f32> + 'static>(
-    recipe: &Multigrid<C>,
+fn narrow<V: Real, C: Coarsening<f32> + 'static>(
     job: &Job<'_>,
+    build: impl FnOnce(System<'_, f32>) -> Result<NarrowHierarchy<C>, SetupError>,
 ) -> Result<Built<Vec<V>>, SetupError> {
     let System { positions, near_kernel, links, .. } = job.system;
     let matrix = job.time("f32 copy", || job.system.matrix.to::<f32>());
-    let system = System { positions, near_kernel, links, ..System::from(&matrix) };
-    let built = recipe.build_from(system, &Cpu::single())?;
-    let grids = Grids::of(&built);
-    Ok((Box::new(Narrow::new(built, matrix.shape().0)?), Some(grids)))
+    let built = build(System { positions, near_kernel, links, ..System::from(&matrix) })?;
+    let grids = Grids::of(built.get());
+    Ok((Box::new(built), Some(grids)))
 }
 
 /// Multilevel domains whose inverses are computed on the host.
