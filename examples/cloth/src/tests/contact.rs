@@ -159,7 +159,9 @@ fn systems_are_those_of_the_next_step() {
         (Stepper::new(world, &state, &options.method, &Cpu::new()).unwrap(), state)
     };
     let (mut stepper, mut state) = create(None, &options);
-    (0..11).for_each(|_| drop(stepper.frame(&mut state).unwrap()));
+    for _ in 0..11 {
+        stepper.frame(&mut state).unwrap();
+    }
     let before = state.clone();
     let of = |stepper: &mut Stepper<Cpu>, state: &State| {
         let (system, rhs) = stepper.system(state).unwrap();
