@@ -19,6 +19,8 @@ pub(crate) struct Row {
     /// Iterations and seconds of the solves: to the norm of the preconditioner, and to the true residual.
     pub(crate) iterations: [usize; 2],
     pub(crate) solve: [f64; 2],
+    /// The number of solves that failed; they count in no mean.
+    pub(crate) failed: [usize; 2],
     /// The number of unknowns.
     pub(crate) unknowns: usize,
 }
@@ -41,21 +43,23 @@ impl Row {
         self.setup += times.setup;
         self.unknowns = times.unknowns;
         for k in 0..2 {
+            self.failed[k] += usize::from(times.failed[k]);
             self.iterations[k] += times.iterations[k];
             self.solve[k] += times.solve[k];
         }
     }
 
-    /// Seconds with setups.
-    pub(crate) fn total(&self, norm: usize) -> f64 {
-        self.setup + self.solve[norm]
+    /// Seconds with setups; `None` if a solve failed.
+    pub(crate) fn total(&self, norm: usize) -> Option<f64> {
+        (self.failed[norm] == 0).then_some(self.setup + self.solve[norm])
     }
 }
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { key, systems, setup, iterations: [own, true_], solve: [short, long], unknowns } = self;
-        write!(f, "{key},{unknowns},{systems},{setup:.5},{own},{short:.5},{true_},{long:.5}")
+        let Self { key, systems, setup, unknowns, .. } = self;
+        let ([own, true_], [short, long], [failed, lost]) = (self.iterations, self.solve, self.failed);
+        write!(f, "{key},{unknowns},{systems},{setup:.5},{own},{short:.5},{true_},{long:.5},{failed},{lost}")
     }
 }
 
@@ -64,10 +68,10 @@ impl FromStr for Row {
 
     fn from_str(line: &str) -> Outcome<Self> {
         let words: Vec<&str> = line.split(',').collect();
-        let (key, &[unknowns, systems, setup, own, short, other, long]) = words
+        let (key, &[unknowns, systems, setup, own, short, other, long, failed, lost]) = words
             .split_at_checked(5)
             .and_then(|(key, rest)| Some((key, rest.first_chunk()?)))
-            .ok_or("a row is short")?;
+            .ok_or("a row is short: measure it again with this bench")?;
         Ok(Self {
             key: key.join(","),
             unknowns: unknowns.parse()?,
@@ -75,6 +79,7 @@ impl FromStr for Row {
             setup: setup.parse()?,
             iterations: [own.parse()?, other.parse()?],
             solve: [short.parse()?, long.parse()?],
+            failed: [failed.parse()?, lost.parse()?],
         })
     }
 }

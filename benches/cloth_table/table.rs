@@ -39,11 +39,11 @@ pub(crate) fn groups(rows: &[Row]) -> Vec<Group<'_>> {
 }
 
 impl Group<'_> {
-    /// How many times faster the second method is than the first.
+    /// How many times faster the second method is than the first; `None` if one was not measured or failed.
     pub(crate) fn ratio(&self, slow: &str, fast: &str, norm: usize) -> Option<f64> {
         let total = |method: &str| {
             let k = METHODS.iter().position(|name| *name == method)?;
-            Some(self.rows[k]?.total(norm))
+            self.rows[k]?.total(norm)
         };
         Some(total(slow)? / total(fast)?)
     }
@@ -56,17 +56,21 @@ pub(crate) fn print(rows: &[Row]) {
     for group in groups(rows) {
         for (method, row) in METHODS.iter().zip(&group.rows) {
             let Some(row) = row else { continue };
-            let per = |count: usize| count as f64 / row.systems as f64;
             let each = |seconds: f64| seconds / row.systems as f64;
+            let solves = [0, 1].map(|norm| match row.failed[norm] {
+                0 => {
+                    let count = row.iterations[norm] as f64 / row.systems as f64;
+                    format!("{count:.0} | {:.4}", each(row.solve[norm]))
+                }
+                failed => format!("failed on {failed} of {} | ", row.systems),
+            });
             println!(
-                "| {} | {} | {method} | {:.4} | {:.0} | {:.4} | {:.0} | {:.4} |",
+                "| {} | {} | {method} | {:.4} | {} | {} |",
                 name(&group),
                 group.vertices,
                 each(row.setup),
-                per(row.iterations[0]),
-                each(row.solve[0]),
-                per(row.iterations[1]),
-                each(row.solve[1])
+                solves[0],
+                solves[1]
             );
         }
     }

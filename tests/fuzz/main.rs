@@ -22,7 +22,7 @@ mod meter;
 use std::io::Cursor;
 
 use coarsen::matrix_market::Source;
-use coarsen::mesh::{Format, Mesh, ReadError, parse, parse_tetgen};
+use coarsen::mesh::{Format, Mesh, ReadError, parse, parse_tetgen, parse_texture};
 
 use campaign::{Campaign, KIB, MIB};
 use corpus::{MATRICES, MESHES, PAIR};
@@ -30,9 +30,10 @@ use corpus::{MATRICES, MESHES, PAIR};
 /// Runs all fuzz tests, or the tests whose name contains a word of the command line. They run one after the
 /// other and without a harness, whose threads would allocate.
 fn main() {
-    let attacks: [(&str, fn()); 9] = [
+    let attacks: [(&str, fn()); 10] = [
         ("large", large_files_stay_within_their_memory),
         ("obj", || meshes("obj", "obj", Format::Obj)),
+        ("texture", textures),
         ("ply", || meshes("ply", "ply", Format::Ply)),
         ("msh", || meshes("msh", "msh", Format::Msh)),
         ("medit", || meshes("medit", "mesh", Format::Medit)),
@@ -85,6 +86,15 @@ fn large_files_stay_within_their_memory() {
 fn meshes(name: &'static str, kind: &str, format: Format) {
     let campaign = Campaign { name, constant: 16 * KIB };
     campaign.run(&corpus::files(&MESHES, &[kind]), |bytes| judge(parse(format, bytes)));
+}
+
+/// Texture coordinates are finite, or there is an error with a text.
+fn textures() {
+    let campaign = Campaign { name: "texture", constant: 16 * KIB };
+    campaign.run(&corpus::files(&MESHES, &["obj"]), |bytes| match parse_texture(bytes) {
+        Ok(corners) => assert!(corners.as_flattened().as_flattened().iter().all(|x| x.is_finite())),
+        Err(error) => assert!(error.to_string().len() > 20, "{error}"),
+    });
 }
 
 /// Both files of a pair: first the NODE file, then the ELE file.

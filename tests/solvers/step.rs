@@ -84,7 +84,8 @@ fn every_action_solves_the_constrained_system() {
         |system| Ok(Box::new(Schwarz::multilevel().build(system, &Cpu::new())?)),
         |system| Ok(Box::new(Multigrid::smoothed_aggregation().build(system, &Cpu::new())?)),
     ];
-    for (recipe, constrained) in recipes.into_iter().flat_map(|recipe| [(recipe, false), (recipe, true)]) {
+    for (exact, constrained) in [(false, false), (false, true), (true, false), (true, true)] {
+        let recipe = recipes[usize::from(exact)];
         let mut counts = Vec::new();
         for forced in [Some(Action::Build), Some(Action::Update), Some(Action::Patch), None] {
             let mut s = Sequence::parse("cloth-contact:9", 4, &Options::default()).unwrap();
@@ -120,8 +121,11 @@ fn every_action_solves_the_constrained_system() {
         println!(
             "constrained: {constrained}, iterations with builds, updates, patches, the policy: {counts:?}"
         );
-        // A hierarchy of one level is exact; one that is patched is not.
-        assert!(counts[1..].iter().all(|&count| count < 2 * counts[0] + 60), "{counts:?}");
+        // Measured: 230 for 266 with Schwarz. The hierarchy has one level, which is exact unless it is patched: 43 for 4.
+        let [built, updated, patched, decided] = counts[..] else { panic!("{counts:?}") };
+        assert!(updated <= built + 4, "{counts:?}");
+        assert!(patched.max(decided) <= updated + 45, "{counts:?}");
+        assert!(exact || patched.max(decided) <= updated + updated / 10, "{counts:?}");
     }
 }
 
@@ -146,6 +150,7 @@ fn rows_are_found_and_errors_lead_to_builds() {
     assert_eq!(step.touched(), touched);
     step.solve(&mut cg, &b, &mut x).unwrap().converged().unwrap();
     assert_eq!(step.follow().unwrap().action, Action::Keep);
+    step.solve(&mut cg, &b, &mut x).unwrap().converged().unwrap();
 
     step.constraints.plane(7, &[0.0, 0.0, 1.0], 0.0).unwrap();
     step.constraints.plane(7, &[0.0, 0.0, 1.0], 1.0).unwrap();
@@ -158,4 +163,84 @@ fn rows_are_found_and_errors_lead_to_builds() {
     assert_eq!(step.follow().unwrap().action, Action::Patch);
     let rows: Vec<usize> = step.touched().iter().map(|&i| i as usize).collect();
     assert!([20, 21, 43, 44].iter().all(|i| rows.contains(i)) && !rows.contains(&0), "{rows:?}");
+}
+
+/// Solves and compares with a factor of the filtered system.
+fn check(step: &mut Step, b: &[f64]) -> usize {
+    let (b, mut x, mut expected) = (b.to_vec(), vec![0.0; b.len()], vec![0.0; b.len()]);
+    let mut cg = Cg::new(Stop::relative(1e-8));
+    let report = step.solve(&mut cg, &b, &mut x).unwrap().converged().unwrap();
+    let mut filtered = prefilter(step.system.system(), &step.constraints).unwrap();
+    filtered
+        .solve(&b, &mut expected, |a, c, y| {
+            let mut factor = Direct::default().factor(&a.merge().unwrap()).unwrap();
+            let _ = factor.solve(c, y).unwrap();
+        })
+        .unwrap();
+    let largest = expected.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    let error = x.iter().zip(&expected).fold(0.0_f64, |m, (x, e)| m.max((x - e).abs()));
+    assert!(error < 1e-5 * largest, "{error:e} of {largest:e}");
+    report.iterations
+}
+
+fn exact(system: System<'_, f64>) -> Result<Built, SetupError> {
+    Ok(Box::new(Direct::default().build_from(system, &Cpu::new())?))
+}
+
+/// Another pattern or size of E is a build, whatever is asked for: a factor then solves in one iteration.
+#[test]
+fn other_patterns_and_sizes_are_built() {
+    let (p, small) = (problem("cloth:16"), problem("cloth:12"));
+    let set = springs(&p, 0);
+    let merged = System { contact: Some(&set), ..p.system() }.whole().unwrap().into_owned();
+    let other = System { matrix: &merged, ..p.system() };
+    for constrained in [false, true] {
+        let mut step = Step::new(p.system(), exact).unwrap();
+        for (k, system) in
+            [p.system(), other, small.system(), small.system(), p.system()].into_iter().enumerate()
+        {
+            step.set(system).unwrap();
+            if constrained {
+                step.constraints.clear();
+                step.constraints.plane(7, &[0.3, -0.2, 1.0], 0.01).unwrap();
+            }
+            let Followed { action, .. } = step.follow_as(|_| Action::Keep).unwrap();
+            assert_eq!(action, if k == 3 { Action::Keep } else { Action::Build }, "{k}, {constrained}");
+            let iterations = check(&mut step, &vec![1.0; system.matrix.shape().0]);
+            assert!(iterations <= 2, "{k}, {constrained}: {iterations} iterations");
+        }
+        assert_eq!((step.policy.count(Action::Build), step.policy.count(Action::Keep)), (4, 1));
+        assert!(step.follow().unwrap().action != Action::Build);
+    }
+}
+
+/// Constraints that tie other nodes together are a build. While they tie the same ones, patches are as good as updates.
+#[test]
+fn groups_of_several_nodes_are_patched_or_built() {
+    let p = problem("cloth:16");
+    let recipe =
+        |system: System<'_, f64>| Ok(Box::new(Schwarz::multilevel().build(system, &Cpu::new())?) as _);
+    let run = |asked: Action| {
+        let mut step = Step::new(p.system(), recipe).unwrap();
+        let mut counts = Vec::new();
+        for k in 0..6 {
+            let set = springs(&p, k);
+            step.set(System { contact: Some(&set), ..p.system() }).unwrap();
+            step.constraints.clear();
+            // Nothing, then four nodes whose normal turns, then four others.
+            if k > 0 {
+                let [v, face] = if k < 4 { [30, 100] } else { [35, 120] };
+                let normal = [0.1 * k as f64, 0.3, 1.0];
+                step.constraints
+                    .vertex_face(v, [face, face + 1, face + 17], [0.2, 0.3, 0.5], &normal, 0.01)
+                    .unwrap();
+            }
+            let Followed { action, .. } = step.follow_as(|_| asked).unwrap();
+            assert_eq!(action, if [0, 1, 4].contains(&k) { Action::Build } else { asked }, "{k}");
+            counts.push(check(&mut step, &vec![1.0; 768]));
+        }
+        counts
+    };
+    let [updated, patched] = [Action::Update, Action::Patch].map(run);
+    assert_eq!(updated, patched);
 }

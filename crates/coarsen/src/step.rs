@@ -1,10 +1,12 @@
 //! A linear system that changes from step to step, with the preconditioner that follows it.
 
+use std::sync::Arc;
+
 use coarsen_backend::{Prepared, Reused, SetupError};
 use coarsen_constraints::{Constraints, Filtered, prefilter};
 use coarsen_core::{Action, Identity, Outcome, RebuildPolicy, Report};
 use coarsen_krylov::Krylov;
-use coarsen_sparse::{Bsr, Contacts, OwnedSystem, System};
+use coarsen_sparse::{Bsr, Contacts, OwnedSystem, Pattern, System};
 
 use crate::AnyError;
 
@@ -22,8 +24,9 @@ type Recipe = Box<dyn FnMut(System<'_, f64>) -> Result<Built, SetupError>>;
 /// [`policy`](Self::policy) decides whether the preconditioner is built, updated, patched or kept. A patch
 /// recomputes the parts that depend on rows whose contact pairs or constraints came or went; these rows are
 /// found here. With constraints, the system is filtered, and its parts stay apart
-/// ([`Filtered`]), so that contact and constraints are patched alike. Nodes that were held when multilevel Schwarz was
-/// built have no domain, so it is built again when they are released.
+/// ([`Filtered`]), so that contact and constraints are patched alike. Whatever the policy decides, the preconditioner is
+/// built again for another pattern of E or of the filtered E, for example if constraints tie other nodes together.
+/// Nodes that were held when multilevel Schwarz was built have no domain, so it is built again when they are released.
 ///
 /// *Use* for sequences of linear systems on the host. For Newton's method use [`follow`](crate::follow).
 /// *Cost* in addition to the solve and the preconditioner: a pass over the contact of two steps. With
@@ -63,6 +66,8 @@ pub struct Step {
     /// The identity until the first build.
     built: Built,
     is_built: bool,
+    /// The pattern of E at the last build, with constraints that of the filtered E.
+    pattern: Arc<Pattern>,
     /// Whether the preconditioner has followed the system since the last solve.
     followed: bool,
     /// E of the last build or update: a patch requires that E is the same in other rows.
@@ -110,6 +115,7 @@ impl Step {
             recipe: Box::new(recipe),
             built: Box::new(Identity),
             is_built: false,
+            pattern: system.matrix.pattern().clone(),
             followed: false,
             elastic: system.matrix.clone(),
             before: none,
@@ -119,7 +125,8 @@ impl Step {
         })
     }
 
-    /// Copies the system of the next step. Nothing is allocated if its parts are not larger than before.
+    /// Copies the system of the next step. Nothing is allocated if its parts are not larger than before. With another
+    /// number of nodes or of unknowns of a node, there are no constraints until they are added.
     ///
     /// # Errors
     /// [`AnyError::Core`] if the parts do not fit. Nothing has then changed.
@@ -133,6 +140,9 @@ impl Step {
                 contact.replace(places, values)?
             }
             contact => *contact = Some(system.contact.cloned().map_or_else(|| Contacts::new(nodes, b), Ok)?),
+        }
+        if (self.constraints.nodes(), self.constraints.block()) != (nodes, b) {
+            self.constraints = Constraints::new(nodes, b)?;
         }
         copy(system.matrix, &mut own.matrix);
         own.positions.clear();
@@ -150,27 +160,36 @@ impl Step {
     ///
     /// # Errors
     /// The errors of the recipe and of the update; [`AnyError::Constraint`] for contradictory constraints.
-    /// After an error, the next decision is a build.
+    /// After an error, the next action is a build.
     pub fn follow(&mut self) -> Result<Followed, AnyError> {
         self.follow_as(|decided| decided)
     }
 
-    /// As [`follow`](Self::follow); `choose` replaces the decision of the policy. Before the first build, the
-    /// action is a build.
+    /// As [`follow`](Self::follow); `choose` replaces the decision of the policy. Where a build is required, before the
+    /// first one, after an error and with another pattern, the action is a build.
     ///
     /// # Errors
     /// As [`follow`](Self::follow).
     pub fn follow_as(&mut self, choose: impl FnOnce(Action) -> Action) -> Result<Followed, AnyError> {
+        let was_built = std::mem::replace(&mut self.is_built, false); // until nothing has failed
+        self.followed = false;
         self.find_touched()?;
         let decided = self.policy.decide(!self.touched.is_empty());
         let chosen = choose(decided);
-        let Self { system, constraints, recipe, built, elastic, touched, patched, .. } = self;
+        let Self { system, constraints, recipe, built, elastic, touched, patched, pattern, .. } = self;
         let positions = Some(&system.positions[..]).filter(|points| !points.is_empty());
         let now = || match &self.filtered {
             Some(filtered) => filtered.system(positions),
             None => system.system(),
         };
-        let action = if self.is_built { chosen } else { Action::Build };
+        let new = now().matrix;
+        let known = Pattern::same(pattern, new.pattern())
+            && Pattern::same(elastic.pattern(), system.matrix.pattern())
+            && elastic.block() == new.block();
+        let action = if was_built && known { chosen } else { Action::Build };
+        if action != decided {
+            self.policy.overrule(action);
+        }
         let reused = match action {
             Action::Keep => None,
             Action::Patch => {
@@ -190,6 +209,9 @@ impl Step {
                 Some(Reused::Nothing)
             }
         };
+        if !known {
+            *pattern = now().matrix.pattern().clone();
+        }
         if matches!(action, Action::Build | Action::Update) {
             copy(&system.matrix, elastic);
         }
@@ -228,7 +250,8 @@ impl Step {
         &self.touched
     }
 
-    /// The filtered system of the last call of [`follow`](Self::follow); `None` if there never were constraints.
+    /// The filtered system of the last call of [`follow`](Self::follow); `None` if there never were constraints for this
+    /// number of nodes.
     pub fn filtered(&self) -> Option<&Filtered<f64>> {
         self.filtered.as_ref()
     }
@@ -236,13 +259,19 @@ impl Step {
     /// Finds the touched rows, and filters the system if there are constraints.
     fn find_touched(&mut self) -> Result<(), AnyError> {
         let system = self.system.system();
+        let (nodes, b) = (system.matrix.pattern().rows(), system.matrix.block().0);
+        let fits = |filtered: &Filtered<f64>| {
+            let matrix = filtered.matrix();
+            (matrix.pattern().rows(), matrix.block().0) == (nodes, b)
+        };
+        self.filtered.take_if(|filtered| !fits(filtered));
+        self.patched.take_if(|filtered| !fits(filtered));
         if self.filtered.is_some() || !self.constraints.is_empty() {
             let filtered = renewed(&mut self.filtered, system, &self.constraints)?;
             self.touched.clear();
             self.touched.extend_from_slice(filtered.touched());
             return Ok(());
         }
-        let (nodes, b) = (system.matrix.pattern().rows(), system.matrix.block().0);
         let before = &mut self.before;
         if (before.nodes(), before.block()) != (nodes, b) {
             *before = system.contact.cloned().map_or_else(|| Contacts::new(nodes, b), Ok)?;

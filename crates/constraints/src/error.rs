@@ -54,6 +54,15 @@ pub enum ConstraintError {
         /// The coefficient.
         found: f64,
     },
+    /// A second obstacle of a node.
+    #[error(
+        "node {node} already has an obstacle, and the force on a node cannot be divided between two; keep the nearer \
+         one, or use penalties"
+    )]
+    Occupied {
+        /// The node.
+        node: usize,
+    },
     /// A contact of a node with itself.
     #[error(
         "constraint {constraint} pairs node {node} with itself; leave out faces and edges that contain \

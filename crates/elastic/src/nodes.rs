@@ -73,6 +73,11 @@ impl Nodes {
         self.held.copy_from_slice(positions);
     }
 
+    /// Moves the held nodes to where those of `other` are. *Panics* for another number of nodes.
+    pub fn hold_as(&mut self, other: &Self) {
+        self.hold(&other.held);
+    }
+
     /// The position of a node, given the positions x of the free nodes.
     #[inline]
     pub fn at(&self, node: u32, x: &[f64]) -> [f64; 3] {

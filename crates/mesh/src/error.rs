@@ -19,7 +19,7 @@ pub enum Place {
 /// use coarsen_mesh::{Format, Place, Problem, parse};
 /// let error = parse(Format::Obj, b"v 0 0 0\nv 1 zero 0\n").unwrap_err();
 /// assert_eq!(error.place, Some(Place::Line(2)));
-/// assert_eq!(error.problem, Problem::Number { what: "coordinate", found: "zero".into() });
+/// assert_eq!(error.problem, Problem::Number { what: "a coordinate", found: "zero".into() });
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct ReadError {

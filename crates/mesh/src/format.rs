@@ -113,6 +113,14 @@ pub fn parse(format: Format, bytes: &[u8]) -> Result<Mesh, ReadError> {
     parse_as(format, Path::new("<bytes>"), bytes)
 }
 
+/// Reads texture coordinates, as [`read_texture`], from uncompressed bytes of Wavefront OBJ.
+///
+/// # Errors
+/// As [`read_texture`], for a file called `<bytes>`.
+pub fn parse_texture(bytes: &[u8]) -> Result<Vec<[[f64; 2]; 3]>, ReadError> {
+    texture::parse(bytes).map_err(|fault| blame(Path::new("<bytes>"), fault))
+}
+
 /// Reads a mesh from the bytes of the two TetGen files, uncompressed.
 ///
 /// ```

@@ -39,7 +39,9 @@ mod vtk;
 pub use error::{MeshError, Place, Problem, ReadError};
 use vector::{cross, dot, sub};
 
-pub use format::{Format, parse, parse_tetgen, read, read_tetrahedra, read_texture, read_triangles};
+pub use format::{
+    Format, parse, parse_tetgen, parse_texture, read, read_tetrahedra, read_texture, read_triangles,
+};
 
 /// A mesh of points, triangles and tetrahedra.
 ///

@@ -6,62 +6,96 @@ use super::fields::{Fault, Fields, number, quote};
 use super::{Mesh, Problem};
 
 /// The position of a face in the file, and the end of its corners in the list of all corners. A face may
-/// refer to later vertices, so corners are checked after the last line.
+/// refer to later points, so corners are checked after the last line.
 struct Face {
     at: usize,
     end: usize,
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
-    let (mut fields, mut mesh) = (Fields::new(bytes), Mesh::default());
-    let (mut faces, mut corners) = (Vec::new(), Vec::new());
-    loop {
-        let at = fields.position();
-        let Some(line) = fields.line() else { break };
-        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-        let fault = |problem| fields.fault_at(at, problem);
-        match words.next() {
-            Some(b"v") => {
-                let mut x = [0.0_f64; 3];
-                for x in &mut x {
-                    let word = words.next().ok_or_else(|| fault(Problem::End { what: "a coordinate" }))?;
-                    *x = number(word)
-                        .ok_or_else(|| fault(Problem::Number { what: "coordinate", found: quote(word) }))?;
-                    if !x.is_finite() {
-                        return Err(fault(Problem::NotFinite));
+/// The points of one kind of a file, and the faces with their corners among these points.
+pub(super) struct Listed<'a, const N: usize> {
+    fields: Fields<'a>,
+    pub(super) points: Vec<[f64; N]>,
+    faces: Vec<Face>,
+    corners: Vec<i64>,
+}
+
+impl<'a, const N: usize> Listed<'a, N> {
+    /// Reads the lines that start with `keyword` as points, and the numbers in a column of v/vt/vn as corners. `what`
+    /// names a coordinate of a point.
+    pub(super) fn read(
+        bytes: &'a [u8],
+        keyword: &[u8],
+        column: usize,
+        what: &'static str,
+    ) -> Result<Self, Fault> {
+        let (mut fields, mut points) = (Fields::new(bytes), Vec::new());
+        let (mut faces, mut corners) = (Vec::new(), Vec::new());
+        loop {
+            let at = fields.position();
+            let Some(line) = fields.line() else { break };
+            let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+            let fault = |problem| fields.fault_at(at, problem);
+            match words.next() {
+                Some(word) if word == keyword => {
+                    let mut point = [0.0_f64; N];
+                    for x in &mut point {
+                        let word = words.next().ok_or_else(|| fault(Problem::End { what }))?;
+                        *x = number(word)
+                            .ok_or_else(|| fault(Problem::Number { what, found: quote(word) }))?;
+                        if !x.is_finite() {
+                            return Err(fault(Problem::NotFinite));
+                        }
                     }
+                    points.push(point);
                 }
-                mesh.positions.push(x);
+                Some(b"f") => {
+                    let begin = corners.len();
+                    for word in words {
+                        // Only the vertex must be there.
+                        let index = word.split(|&byte| byte == b'/').nth(column);
+                        let index = index.filter(|index| column == 0 || !index.is_empty());
+                        let index = index.ok_or_else(|| fault(Problem::NoTexture))?;
+                        let index: i64 = number(index)
+                            .ok_or_else(|| fault(Problem::Number { what: "corner", found: quote(word) }))?;
+                        // Negative numbers count backwards from the last point read so far.
+                        corners.push(if index < 0 { points.len() as i64 + index + 1 } else { index });
+                    }
+                    if corners.len() - begin < 3 {
+                        return Err(fault(Problem::Corners { corners: corners.len() - begin }));
+                    }
+                    faces.push(Face { at, end: corners.len() });
+                }
+                _ => {} // points of other kinds, normals, groups, materials, comments
             }
-            Some(b"f") => {
-                let begin = corners.len();
-                for word in words {
-                    let index = word.split(|&byte| byte == b'/').next().unwrap_or(word); // v/vt/vn
-                    let index: i64 = number(index)
-                        .ok_or_else(|| fault(Problem::Number { what: "corner", found: quote(word) }))?;
-                    // Negative numbers count backwards from the last vertex read so far.
-                    let back = index < 0;
-                    corners.push(if back { mesh.positions.len() as i64 + index + 1 } else { index });
-                }
-                if corners.len() - begin < 3 {
-                    return Err(fault(Problem::Corners { corners: corners.len() - begin }));
-                }
-                faces.push(Face { at, end: corners.len() });
+        }
+        Ok(Self { fields, points, faces, corners })
+    }
+
+    /// Calls `visit` with the corners of each face. Errors name the line of the face.
+    pub(super) fn each_face(
+        &self,
+        mut visit: impl FnMut(&Fields<'a>, &[u32]) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let (mut polygon, mut begin) = (Vec::new(), 0);
+        for face in &self.faces {
+            polygon.clear();
+            let there = |fault: Fault| self.fields.fault_at(face.at, fault.problem);
+            for &index in &self.corners[begin..face.end] {
+                polygon.push(self.fields.corner(index, 1, self.points.len()).map_err(there)?);
             }
-            _ => {} // normals, groups, materials, comments
+            visit(&self.fields, &polygon).map_err(there)?;
+            begin = face.end;
         }
+        Ok(())
     }
-    let (mut polygon, mut begin) = (Vec::new(), 0);
-    for face in faces {
-        polygon.clear();
-        let there = |fault: Fault| fields.fault_at(face.at, fault.problem);
-        for &index in &corners[begin..face.end] {
-            polygon.push(fields.corner(index, 1, mesh.positions.len()).map_err(there)?);
-        }
-        fields.fan(&polygon, &mut mesh.triangles).map_err(there)?;
-        begin = face.end;
-    }
-    Ok(mesh)
+}
+
+pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
+    let listed = Listed::read(bytes, b"v", 0, "a coordinate")?;
+    let mut triangles = Vec::new();
+    listed.each_face(|fields, polygon| fields.fan(polygon, &mut triangles))?;
+    Ok(Mesh { positions: listed.points, triangles, ..Mesh::default() })
 }
 
 #[cfg(test)]

@@ -56,8 +56,8 @@ pub(crate) struct Blocked {
      --dt"
 )]
 pub(crate) struct Undetected {
-    frame: usize,
-    step: usize,
+    pub(crate) frame: usize,
+    pub(crate) step: usize,
     source: ContactError,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct Stepper<B: Place<Real = f64>> {
     rule: Newton<B::Vector, Cg<B::Vector>>,
     descent: Descent<B::Vector, MoreThuente<f64>>,
     clock: Clock,
-    fixed: Fixed,
+    pub(crate) fixed: Fixed,
     /// x at the place.
     x: B::Vector,
 }
@@ -140,13 +140,14 @@ impl<B: Place<Real = f64>> Stepper<B> {
     }
 
     /// The linearised step after a state, as Baraff & Witkin 1998: the positive definite Hessian of (1) at x_n, and
-    /// −∇f(x_n).
+    /// −∇f(x_n), with the air and with the friction of this step, before held vertices move.
     ///
     /// # Errors
     /// Errors of the potentials and of the assembly.
     pub(crate) fn system(&mut self, state: &State) -> Result<(&OwnedSystem<f64>, Vec<f64>), Failure> {
+        let step = last(state.frame, self.f.objective.step()) + 1;
+        self.begin(&mut State { frame: state.frame + 1, ..state.clone() }, step)?;
         let f = &mut self.f.objective;
-        f.begin(&state.x, &state.v, GRAVITY)?;
         let mut rhs = vec![0.0; state.x.len()];
         f.gradient(&state.x, &mut rhs);
         rhs.iter_mut().for_each(|g| *g = -*g);
@@ -154,32 +155,42 @@ impl<B: Place<Real = f64>> Stepper<B> {
         Ok((f.system_at(&state.x)?, rhs))
     }
 
-    /// Computes one time step.
-    fn step(&mut self, state: &mut State, step: usize, row: &mut Row) -> Result<(), Failure> {
-        let Self { on, f, rule, descent, fixed, x, .. } = self;
+    /// Sets up (1) for a step: the air changes v, and friction takes the pairs and the moving solids at its start.
+    fn begin(&mut self, state: &mut State, step: usize) -> Result<(), Failure> {
+        let Self { f, fixed, .. } = self;
         let h = f.objective.step();
         state.work += fixed.air.push(&fixed.nodes, &fixed.masses, &state.x, h, &mut state.v);
-        let (frame, moves) = (state.frame, fixed.motion.moves());
-        let before = (step - 1) as f64 * h;
-        if moves {
+        if fixed.motion.moves() {
+            let before = (step - 1) as f64 * h;
             let frictions = f.objective.potential.second.second.first.parts_mut();
             let now = fixed.shapes(before, true)?.into_iter().zip(fixed.spins(before));
             frictions.iter_mut().zip(now).for_each(|(part, (shape, spin))| part.set_motion(shape, spin));
         }
-        let forces = &mut f.objective.potential;
+        let (forces, frame) = (&mut f.objective.potential, state.frame);
         let undetected = |source| Undetected { frame, step, source };
         forces.second.second.second.grip(&mut forces.first.second, &state.x).map_err(undetected)?;
         f.objective.begin(&state.x, &state.v, GRAVITY)?;
+        Ok(())
+    }
+
+    /// Computes one time step.
+    fn step(&mut self, state: &mut State, step: usize, row: &mut Row) -> Result<(), Failure> {
+        self.begin(state, step)?;
+        let Self { on, f, rule, descent, fixed, x, .. } = self;
+        let h = f.objective.step();
+        let (frame, moves) = (state.frame, fixed.motion.moves());
+        let undetected = |source| Undetected { frame, step, source };
         let mut forward: Vec<f64> = state.v.iter().map(|v| h * v).collect();
         if moves {
             // Free nodes go along, or stay if that leaves no way.
-            let held = fixed.motion.held(&fixed.positions, before + h);
+            let end = (step - 1) as f64 * h + h;
+            let held = fixed.motion.held(&fixed.positions, end);
             let forces = &mut f.objective.potential;
             if forces.first.second.carry(&state.x, &forward, &held).is_err() {
                 forward.fill(0.0);
                 forces.first.second.carry(&state.x, &forward, &held).map_err(undetected)?;
             }
-            fixed.follow(forces, &held, before + h)?;
+            fixed.follow(forces, &held, end)?;
         }
         let bound = if moves { 1.0 } else { f.objective.potential.max_step(&state.x, &forward) };
         // Only a fault during this step counts.

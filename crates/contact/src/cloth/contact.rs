@@ -301,6 +301,11 @@ impl ClothContact {
         touch.share * self.law(touch)[1].abs()
     }
 
+    /// The pairs of the last detection.
+    pub(super) fn found(&self) -> &[Touch] {
+        &self.found
+    }
+
     /// The nodes, with the held ones where they are now.
     pub(super) fn places(&self) -> &Nodes {
         &self.nodes

@@ -79,7 +79,8 @@ impl ClothFriction {
         Ok(Self { coefficient, h, nodes, pattern, grips: Vec::new() })
     }
 
-    /// Takes pairs and forces from the contact at the x at the start of a step, before held nodes move.
+    /// Takes pairs and forces from the contact at the x at the start of a step, before held nodes move. *Panics* for a
+    /// contact of another number of nodes.
     ///
     /// # Errors
     /// As [`ClothContact::detect`]. There is then no friction.
@@ -88,9 +89,9 @@ impl ClothFriction {
         if self.coefficient == 0.0 {
             return Ok(());
         }
-        let found = contact.detect(x)?.to_vec();
-        self.nodes = contact.places().clone();
-        for touch in found {
+        contact.detect(x)?;
+        self.nodes.hold_as(contact.places());
+        for &touch in contact.found() {
             let (start, force) = (self.between(&touch, x), self.coefficient * contact.force(&touch));
             if force > 0.0 {
                 self.grips.push(Grip { touch, start, force });

@@ -30,8 +30,10 @@ impl Action {
 /// A decision before a solve, its reasons, and the iterations of the solve after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The chosen action.
+    /// The chosen action, or the one that [`RebuildPolicy::overrule`] put in its place.
     pub action: Action,
+    /// The action that the policy chose.
+    pub decided: Action,
     /// Whether this is the first decision of the run.
     pub first: bool,
     /// The number of iterations of the previous solve, if known.
@@ -45,11 +47,14 @@ pub struct Decision {
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.action.name())?;
+        if self.action != self.decided {
+            write!(f, " in place of {}", self.decided.name())?;
+        }
         match (self.before, self.limit) {
             (Some(before), Some(limit)) if before > limit => {
                 write!(f, ": {before} iterations, more than {limit}")
             }
-            (Some(before), Some(_)) if self.action == Action::Build => {
+            (Some(before), Some(_)) if self.decided == Action::Build => {
                 write!(f, ": {before} iterations, and keeping the preconditioner failed recently")
             }
             (Some(before), Some(limit)) => write!(f, ": {before} iterations, within {limit}"),
@@ -159,8 +164,21 @@ impl RebuildPolicy {
             self.forgotten += Self::KEPT;
         }
         self.counts[action as usize] += 1;
-        self.log.push(Decision { action, first: last.is_none(), before, limit, iterations: None });
+        let decided = action;
+        self.log.push(Decision { action, decided, first: last.is_none(), before, limit, iterations: None });
         action
+    }
+
+    /// Tells that `done` was done in place of the last decision, for example a build because the matrix has another
+    /// pattern. After a build, the next solve is the new reference. Nothing happens before the first decision.
+    pub fn overrule(&mut self, done: Action) {
+        let Some(last) = self.log.last_mut() else { return };
+        self.counts[last.action as usize] -= 1;
+        self.counts[done as usize] += 1;
+        last.action = done;
+        if matches!(done, Action::Build | Action::Update) {
+            self.lost = 0;
+        }
     }
 
     /// The next decision, if the solve after action `last` took `lost` iterations more than the reference.

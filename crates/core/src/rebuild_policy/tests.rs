@@ -88,3 +88,20 @@ fn a_solve_that_nobody_tells_about_counts_as_failed() {
     assert!(policy.log().is_empty());
     assert_eq!([policy.decide(true), policy.decide(true)], [Action::Build; 2]);
 }
+
+/// A build in place of another action sets the reference, so more iterations after it are no loss.
+#[test]
+fn builds_that_were_not_decided_set_the_reference() {
+    let mut policy = RebuildPolicy::default();
+    policy.overrule(Action::Build);
+    assert_eq!((policy.decide(false), policy.learn(10)), (Action::Build, ()));
+    assert_eq!(policy.decide(false), Action::Keep);
+    policy.overrule(Action::Build);
+    policy.learn(90);
+    assert_eq!(
+        (policy.decide(true), policy.count(Action::Build), policy.count(Action::Keep)),
+        (Action::Patch, 2, 0)
+    );
+    let text = policy.to_string();
+    assert_eq!(text.lines().nth(1), Some("   1  build in place of keep: 10 iterations, within 35"), "{text}");
+}

@@ -250,8 +250,14 @@ fn reports_and_their_sentences() {
     let it: Iteration<'_, Vec<f64>> =
         Iteration { number: 3, residual: 0.5, relative: 0.25, x: None, ritz_values: None };
     assert_eq!(it.to_string(), "     3  5.000e-1  2.500e-1");
-    let decision =
-        Decision { action: Action::Build, first: true, before: None, limit: None, iterations: None };
+    let decision = Decision {
+        action: Action::Build,
+        decided: Action::Build,
+        first: true,
+        before: None,
+        limit: None,
+        iterations: None,
+    };
     assert!(decision.to_string().ends_with(": the first"), "{decision}");
     let unknown = Decision { first: false, ..decision };
     assert!(unknown.to_string().ends_with("reported no iterations"), "{unknown}");
