@@ -78,18 +78,22 @@ impl Part {
 }
 
 impl Coarser {
-    /// Assembles all matrices from the stiffness of the particles. A pattern that cannot be made leaves the old
-    /// matrices, which no hierarchy accepts.
-    pub(super) fn follow(&mut self, stiffness: &[Stiffness]) {
+    /// Assembles all matrices from the stiffness of the particles. After an error there are none, which no hierarchy
+    /// accepts.
+    ///
+    /// # Errors
+    /// Those of the sparse patterns.
+    pub(super) fn follow(&mut self, stiffness: &[Stiffness]) -> Result<(), SparseError> {
         let all = self.levels.iter().map(|part| part.matrix(stiffness)).collect::<Result<Vec<_>, _>>();
-        if let Ok(all) = all {
-            *self.matrices.lock().unwrap_or_else(PoisonError::into_inner) = all;
-        }
+        let (all, done) = all.map_or_else(|error| (Vec::new(), Err(error)), |all| (all, Ok(())));
+        *self.matrices.lock().unwrap_or_else(PoisonError::into_inner) = all;
+        done
     }
 }
 
 impl Increment<'_> {
-    /// Assembles the Hessian on `levels` - 1 coarser grids too from now on, and returns the coarsening to them.
+    /// Assembles the Hessian on `levels` - 1 coarser grids too from now on, and returns the coarsening to them, which
+    /// refuses systems that were assembled before.
     ///
     /// *Cost* of a system: one more gather for each grid, each with all particles.
     ///
@@ -195,7 +199,9 @@ impl Coarsening<f64> for Quadrature {
         coarse: &Coarse<f64, usize>,
     ) -> Result<Option<Bsr<f64>>, SetupError> {
         let matrices = self.matrices.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(matrices.get(coarse.state).cloned())
+        let (what, expected) = ("the number of coarser grids of the last system", coarse.state + 1);
+        let missing = coarsen::Error::Shape { what, expected, found: matrices.len() };
+        matrices.get(coarse.state).cloned().map(Some).ok_or(SetupError::Place(missing))
     }
 
     fn name(&self) -> &'static str {

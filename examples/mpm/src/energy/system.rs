@@ -28,7 +28,7 @@ impl SystemAt for Increment<'_> {
             self.rows.stiffness = stiffness;
             self.assemble();
             if let Some(coarser) = &mut self.coarser {
-                coarser.follow(&self.rows.stiffness);
+                coarser.follow(&self.rows.stiffness)?;
             }
             self.assembled.extend_from_slice(z);
         }
