@@ -19,7 +19,7 @@ use crate::fault::StepError;
 use crate::grid::{Grid, Nodes};
 use crate::particles::{Body, IDENTITY, Matrix, Particle, mul};
 
-use super::hessian::Stiffness;
+use super::hessian::{Hessian, Stiffness};
 use super::{Given, Increment};
 
 /// The coarse matrices of the last system, from the finest to the coarsest.
@@ -48,6 +48,7 @@ struct Part {
     order: Vec<u32>,
     bodies: Vec<Body>,
     dt: f64,
+    hessian: Hessian,
 }
 
 impl Part {
@@ -63,31 +64,33 @@ impl Part {
         let (bodies, dt) = (given.bodies.to_vec(), given.dt);
         let nodes = Nodes::from_particles(&grid, &particles, &bodies);
         let constraints = Constraints::new(&nodes, obstacles, [time, dt], given.gravity);
-        Ok(Self { grid, nodes, constraints, particles, order, bodies, dt })
+        let hessian = Hessian::new(&grid, &nodes, &constraints)?;
+        Ok(Self { grid, nodes, constraints, particles, order, bodies, dt, hessian })
     }
 
-    /// The Hessian on this grid from the stiffness of the particles on the finest one.
-    fn matrix(&self, stiffness: &[Stiffness]) -> Result<Bsr<f64>, SparseError> {
-        let Self { grid, nodes, constraints, particles, bodies, dt, .. } = self;
+    /// Computes the Hessian on this grid from the stiffness of the particles on the finest one.
+    fn follow(&mut self, stiffness: &[Stiffness]) -> &Bsr<f64> {
+        let Self { grid, nodes, constraints, particles, order, bodies, dt, hessian } = self;
+        hessian.stiffness.clear();
+        hessian.stiffness.extend(order.iter().map(|&p| stiffness[p as usize]));
         let given = Given { grid, nodes, particles, bodies, constraints, dt: *dt, gravity: [0.0; 3] };
-        let mut increment = Increment::new(given)?;
-        increment.rows.stiffness = self.order.iter().map(|&p| stiffness[p as usize]).collect();
-        increment.assemble();
-        Ok(increment.system.matrix)
+        let rubs = constraints.stiffness_of_friction(&nodes.velocities);
+        hessian.assemble(&given, &rubs);
+        &hessian.system.matrix
     }
 }
 
 impl Coarser {
-    /// Assembles all matrices from the stiffness of the particles. After an error there are none, which no hierarchy
-    /// accepts.
-    ///
-    /// # Errors
-    /// Those of the sparse patterns.
-    pub(super) fn follow(&mut self, stiffness: &[Stiffness]) -> Result<(), SparseError> {
-        let all = self.levels.iter().map(|part| part.matrix(stiffness)).collect::<Result<Vec<_>, _>>();
-        let (all, done) = all.map_or_else(|error| (Vec::new(), Err(error)), |all| (all, Ok(())));
-        *self.matrices.lock().unwrap_or_else(PoisonError::into_inner) = all;
-        done
+    /// Assembles all matrices from the stiffness of the particles.
+    pub(super) fn follow(&mut self, stiffness: &[Stiffness]) {
+        let mut matrices = self.matrices.lock().unwrap_or_else(PoisonError::into_inner);
+        for (level, part) in self.levels.iter_mut().enumerate() {
+            let matrix = part.follow(stiffness);
+            match matrices.get_mut(level) {
+                Some(last) => last.values_mut().copy_from_slice(matrix.values()),
+                None => matrices.push(matrix.clone()),
+            }
+        }
     }
 }
 

@@ -190,6 +190,14 @@ fn coarser_grids_integrate_the_same_particles() {
         assert!(off <= 1e-12 * most, "level {level}: {off:e} of {most:e}");
         assert_eq!(found.asymmetric_pair(0.0), None);
     }
+    // They follow the particles from system to system.
+    let other = SplitMix64::new(5).numbers(z.len());
+    let moved = recipe.build_from(f.system_at(&other).unwrap().system(), &Cpu::new()).unwrap();
+    let back = recipe.build_from(f.system_at(&z).unwrap().system(), &Cpu::new()).unwrap();
+    for level in 1..3 {
+        assert_ne!(moved.matrix(level).unwrap().values(), m.matrix(level).unwrap().values());
+        assert_eq!(back.matrix(level).unwrap().values(), m.matrix(level).unwrap().values());
+    }
     // Rows of P sum to 1, as every coarser node around a node has mass.
     let p = m.prolongation(0).unwrap();
     for i in 0..p.pattern().rows() {
