@@ -67,7 +67,7 @@ fn every_driver_lands_on_the_floor() {
                     report
                 }
                 "placed" => {
-                    let mut f = Placed::new(body, &x, m, &Cpu::new()).unwrap().projecting_on_demand();
+                    let mut f = Placed::new(body, &x, m, &Cpu::new()).projecting_on_demand();
                     let report = descent.minimize(&mut f, &mut Newton::inexact(), &mut x, &mut ());
                     body = f.objective;
                     report

@@ -147,13 +147,13 @@ fn a_placed_body_is_the_same_body() {
             let mut f = on_demand(body, m);
             let here = descent.minimize(&mut f, &mut Newton::inexact(), &mut x, &mut ()).unwrap();
             let m = sa(&mut again, &start);
-            let mut f = Placed::new(again, &start, m, &Cpu::new()).unwrap().projecting_on_demand();
+            let mut f = Placed::new(again, &start, m, &Cpu::new()).projecting_on_demand();
             (here, descent.minimize(&mut f, &mut Newton::inexact(), &mut y, &mut ()).unwrap())
         } else {
             let mut f = on_demand(body, idle());
             let here = descent.minimize(&mut f, &mut following(Lbfgs::new(8, m)), &mut x, &mut ()).unwrap();
             let m = sa(&mut again, &start);
-            let mut f = Placed::new(again, &start, idle(), &Cpu::new()).unwrap();
+            let mut f = Placed::new(again, &start, idle(), &Cpu::new());
             (here, descent.minimize(&mut f, &mut following(Lbfgs::new(8, m)), &mut y, &mut ()).unwrap())
         };
         assert_eq!((here.iterations, here.refreshes), (there.iterations, there.refreshes));
@@ -167,7 +167,7 @@ fn a_placed_body_is_the_same_body() {
 fn a_gradient_that_is_not_written_is_not_a_number() {
     let Scene { body, start, .. } = Scene::bar_twist(2).unwrap();
     let idle = Follower::constant(Box::new(Identity));
-    let mut f = Placed::new(body, &start, idle, &Cpu::new()).unwrap();
+    let mut f = Placed::new(body, &start, idle, &Cpu::new());
     let mut g = vec![1.0; start.len()];
     f.gradient(&start, &mut g);
     assert!(g.iter().all(|v| v.is_finite()));

@@ -1,10 +1,14 @@
 //! The drivers of HOT by name, on a bar whose nodes lie on a grid.
 
+use std::collections::HashSet;
+
 use coarsen::elastic::{FixedCoRotated, ImplicitEuler, Lame, Tetrahedra};
-use coarsen::follow::{Driver, TimeStepper};
+use coarsen::follow::{Driver, Follower, Hosted, Needs, TimeStepper, Unfit};
 use coarsen::mesh::Mesh;
 use coarsen::multigrid::{NodeEmbedding, Nodes};
-use coarsen::optimize::{DescentReport, node_weights};
+use coarsen::optimize::{DescentError, DescentReport, node_weights};
+use coarsen::prelude::*;
+use coarsen::sparse::System;
 
 /// The side of a cell.
 const SIDE: f64 = 0.05;
@@ -30,8 +34,21 @@ fn bar(cells: [usize; 3], middle: f64) -> (Body, NodeEmbedding, Vec<f64>) {
 fn step(driver: &mut TimeStepper, cells: [usize; 3], middle: f64) -> (DescentReport<f64>, Vec<f64>) {
     let (mut body, grid, mut x) = bar(cells, middle);
     let weights = node_weights(&body.characteristic(), 3).unwrap();
-    let report = driver.minimize(&mut body, &grid, &mut x, Some(&weights), &mut ()).unwrap();
-    (*report.converged().unwrap(), x)
+    let (name, weights) = (driver.driver(), Some(&weights[..]));
+    let recipe =
+        move |system: System<'_, f64>, grid: &NodeEmbedding| name.precondition(grid, system, &Cpu::new());
+    let report = match name.needs() {
+        Needs::System => driver.minimize(&mut body, &grid, &mut x, weights, &mut ()),
+        Needs::Quadrature => {
+            let recipe = move |system: System<'_, f64>| recipe(system, &grid);
+            driver.minimize_with(&mut body, recipe, &mut x, weights, &mut ())
+        }
+        Needs::Products => {
+            let m = Follower::build(&mut body, &x, move |system| recipe(system, &grid)).unwrap();
+            driver.minimize_free(&mut Hosted::new(body, m), &mut x, weights, &mut ())
+        }
+    };
+    (*report.unwrap().converged().unwrap(), x)
 }
 
 /// Every driver reaches the same state, and another state with other nodes in the next step.
@@ -67,8 +84,34 @@ fn iterations_hardly_grow_with_the_contrast() {
     assert!(3 * hot[0] <= 2 * one[0] && 5 * hot[1] <= 2 * one[1], "{hot:?} {one:?}");
 }
 
+/// A driver whose needs are not met is refused by name, and x stays.
+#[test]
+fn drivers_whose_needs_are_not_met_are_refused() {
+    let (mut body, grid, start) = bar([2, 1, 1], 1e5);
+    let refused = |result: Result<DescentReport<f64>, DescentError>, driver| match result {
+        Err(DescentError::Linearize(source)) => source.downcast_ref() == Some(&Unfit { driver }),
+        _ => false,
+    };
+    for driver in Driver::ALL {
+        let (mut stepper, mut x) = (TimeStepper::new(driver), start.clone());
+        stepper.max_iterations = 1;
+        let found = stepper.minimize(&mut body, &grid, &mut x, None, &mut ());
+        assert_eq!(refused(found, driver), driver.needs() != Needs::System, "{driver}");
+        assert_eq!(x == start, driver.needs() != Needs::System, "{driver}");
+        let recipe = |system: System<'_, f64>| {
+            Ok(Box::new(BlockJacobi::default().build_from(system, &Cpu::new())?) as _)
+        };
+        let found = stepper.minimize_with(&mut body, recipe, &mut x, None, &mut ());
+        assert_eq!(refused(found, driver), driver.needs() == Needs::Products, "{driver}");
+        let mut free = Hosted::bare(bar([2, 1, 1], 1e5).0);
+        let found = stepper.minimize_free(&mut free, &mut x, None, &mut ());
+        assert_eq!(refused(found, driver), driver.needs() != Needs::Products, "{driver}");
+    }
+}
+
 #[test]
 fn drivers_have_names() {
+    assert_eq!(Driver::ALL.into_iter().collect::<HashSet<_>>().len(), Driver::ALL.len());
     for driver in Driver::ALL {
         assert_eq!(driver.to_string().parse::<Driver>().unwrap(), driver);
     }

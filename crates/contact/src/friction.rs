@@ -1,4 +1,4 @@
-//! Friction of nodes with a solid that may turn.
+//! Friction of nodes with a solid that may turn, and the law of friction for other users.
 //!
 //! | symbol | here | |
 //! |---|---|---|
@@ -23,7 +23,7 @@ use crate::shape::{norm, size};
 use crate::{ContactError, Shape};
 
 /// The velocity in m/s below which friction fades: a node at rest on a slope creeps by less than this.
-const STICK: f64 = 1e-3;
+pub const STICK: f64 = 1e-3;
 
 /// The motion of a solid: a rotation about an axis through a point, and a drift.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -117,8 +117,10 @@ impl<S: Shape> Friction<S> {
     }
 }
 
-/// φ, φ'/‖s‖ and φ'' for a slip of this length in a step of h seconds.
-pub(crate) fn slide(length: f64, h: f64) -> [f64; 3] {
+/// Returns φ, φ'/‖s‖ and φ'' of (1) for a slip of this length in m in a step of h seconds.
+///
+/// With h = 1 the arguments may be speeds in m/s: [`STICK`] is then ε. The length is 0 or more, and h is positive.
+pub fn slide(length: f64, h: f64) -> [f64; 3] {
     let soft = h * STICK;
     if length >= soft {
         return [length, 1.0 / length, 0.0];
@@ -127,15 +129,16 @@ pub(crate) fn slide(length: f64, h: f64) -> [f64; 3] {
     [soft * (y * y - y * y * y / 3.0 + 1.0 / 3.0), (2.0 - y) / soft, 2.0 * (1.0 - y) / soft]
 }
 
-/// The part of a vector across a unit vector, and its length.
-pub(crate) fn across(vector: [f64; 3], normal: [f64; 3]) -> ([f64; 3], f64) {
+/// Returns P v, the part of a vector across a unit normal, and its length.
+pub fn across(vector: [f64; 3], normal: [f64; 3]) -> ([f64; 3], f64) {
     let along = dot(vector, normal);
     let rest = std::array::from_fn(|c| vector[c] - along * normal[c]);
     (rest, norm(rest))
 }
 
-/// ∂²D/∂s² for a slip and its length, a normal, the force μ λ and a step of h seconds.
-pub(crate) fn stiffness(slip: [f64; 3], length: f64, n: [f64; 3], force: f64, h: f64) -> [[f64; 3]; 3] {
+/// Returns the Hessian (2) for a slip and its length as of [`across`], the unit normal, the force μ λ in N and a step of
+/// h seconds, in N/m. It is positive semidefinite.
+pub fn stiffness(slip: [f64; 3], length: f64, n: [f64; 3], force: f64, h: f64) -> [[f64; 3]; 3] {
     let [_, over, second] = slide(length, h);
     let unit = if length > 0.0 { slip.map(|s| s / length) } else { [0.0; 3] };
     let entry = |p: usize, q: usize| {

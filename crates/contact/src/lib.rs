@@ -20,7 +20,7 @@
 //! | [`sampled`](Sampled) | a closed surface of triangles as a shape |
 //! | [`obstacle`](Obstacle) | contact of nodes with a shape |
 //! | [`cloth`](ClothContact) | contact of cloth with itself and with obstacles of triangles; continuous detection |
-//! | [`friction`](Friction) | friction of nodes with a shape that may turn |
+//! | [`mod@friction`] | friction of nodes with a shape that may turn: [`Friction`]; its law |
 //! | [`bodies`](BodyContact) | contact of bodies of tetrahedra with each other and with themselves |
 //! | `detector` | the detection of contacts |
 //! | `rest_surface` | the surface triangle through which a vertex leaves |
@@ -38,7 +38,7 @@ mod components;
 mod contact;
 mod detector;
 mod error;
-mod friction;
+pub mod friction;
 mod hash;
 mod obstacle;
 mod penetration;

@@ -29,7 +29,9 @@ const LIMIT: usize = 1 << 28;
 /// A closed surface of triangles as a solid, by samples of its signed distance.
 ///
 /// The distance is exact at samples near the surface up to the sampling of nearest triangles, and interpolated between
-/// them. *Use* for obstacles of any form. *Not* for features thinner than two samples. *Cost* of a distance: eight
+/// them. *Use* to ask for distances and normals of solids of any form. *Not* in an [`Obstacle`](crate::Obstacle): near
+/// edges the interpolated distance is less steep than 1, so that forces along its unit normal are not the gradient of an
+/// energy, and the curvature is given as 0. *Not* for features thinner than two samples. *Cost* of a distance: eight
 /// samples, for any number of triangles; of the setup: about 60 distances to a triangle for each sample. *Memory*: 8
 /// bytes for each sample.
 ///
@@ -209,7 +211,8 @@ impl Shape for Sampled {
         (0..8).map(|corner| weight(corner) * self.corner(cell, corner)).sum::<f64>() + norm(away)
     }
 
-    /// The gradient of the interpolated distance; the y axis where it is 0.
+    /// The direction of the gradient of the interpolated distance, outside the grid that of the way to it; the y axis
+    /// where the gradient is 0.
     fn normal(&self, x: [f64; 3]) -> [f64; 3] {
         let (cell, part, away) = self.cell(x);
         let slope = |axis: usize| {

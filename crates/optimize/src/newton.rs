@@ -59,12 +59,11 @@ pub enum Forcing<T> {
 ///
 /// See [`Linearized`](crate::Linearized) for an example.
 pub struct Newton<V: Vector, K> {
-    /// The inner method.
+    /// The inner method. A forcing term replaces its relative tolerance during a solve only.
     pub inner: K,
     /// The rule for the tolerance of the inner method.
     pub forcing: Forcing<V::Real>,
     inner_iterations: usize,
-    given: Option<Given<V::Real>>,
     last: Option<Last<V::Real>>,
     /// Whether `last` belongs to this x. A second proposal at the same x keeps η.
     chosen: bool,
@@ -82,12 +81,6 @@ enum Hessian {
     Exact,
     /// The positive definite approximation, after the exact Hessian failed.
     StandIn,
-}
-
-/// The tolerance of the inner method, and the forcing term that replaces it.
-struct Given<T> {
-    own: T,
-    forced: T,
 }
 
 /// η = min(1/2, √max(`size`, τ)).
@@ -127,7 +120,6 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
             inner,
             forcing,
             inner_iterations: 0,
-            given: None,
             last: None,
             chosen: false,
             renew: false,
@@ -160,26 +152,7 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
         eta
     }
 
-    /// Ends the inner solve at η, in the norm of the preconditioner if `preconditioned` is given and the method can.
-    fn stop_at(&mut self, eta: V::Real, preconditioned: Option<V::Real>) {
-        let tested = self.inner.stop_in_preconditioner(preconditioned) && preconditioned.is_some();
-        let relative = &mut self.inner.stop_mut().relative;
-        let given = self.given.as_ref().filter(|given| given.forced == *relative).map(|given| given.own);
-        let (own, forced) = (given.unwrap_or(*relative), if tested { V::Real::of(0.0) } else { eta });
-        *relative = forced;
-        self.given = Some(Given { own, forced });
-    }
-
-    /// Takes back the last forcing term, unless the tolerance was changed since.
-    fn as_given(&mut self) {
-        self.inner.stop_in_preconditioner(None);
-        if let Some(Given { own, forced }) = self.given.take() {
-            let relative = &mut self.inner.stop_mut().relative;
-            *relative = if *relative == forced { own } else { *relative };
-        }
-    }
-
-    /// Solves H p = g to the forcing term, and sets d = −p.
+    /// Solves H p = g to the forcing term, and sets d = −p. The rule of the inner method is as before afterwards.
     fn solve<F: Linearize<V> + ?Sized>(
         &mut self,
         f: &mut F,
@@ -189,25 +162,28 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
         renew: bool,
     ) -> Result<Outcome, DescentError> {
         let (a, m) = if renew { f.relinearize(x)? } else { f.linearize(x)? };
-        match self.forcing {
-            Forcing::AsGiven => self.as_given(),
-            Forcing::EisenstatWalker => {
-                let eta = self.eisenstat_walker(g.norm());
-                self.stop_at(eta, None);
-            }
+        let forced = match self.forcing {
+            Forcing::AsGiven => None,
+            Forcing::EisenstatWalker => Some((self.eisenstat_walker(g.norm()), false)),
             Forcing::Preconditioned { floor } => {
                 let energy = m.apply_dot(g, d).value.read().max(V::Real::of(0.0));
-                let eta = forced(energy.sqrt(), floor);
-                self.stop_at(eta, Some(eta));
+                Some((forced(energy.sqrt(), floor), true))
             }
-            Forcing::Gradient { floor } => {
-                let eta = forced(g.norm(), floor);
-                self.stop_at(eta, Some(eta));
-            }
-        }
+            Forcing::Gradient { floor } => Some((forced(g.norm(), floor), true)),
+        };
         let [p] = vectors(&mut self.p, x)?;
         p.fill(V::Real::of(0.0));
-        let report = self.inner.solve(a, m, g, p)?;
+        let own = self.inner.stop_mut().relative;
+        if let Some((eta, preconditioned)) = forced {
+            let tested = self.inner.stop_in_preconditioner(preconditioned.then_some(eta)) && preconditioned;
+            self.inner.stop_mut().relative = if tested { V::Real::of(0.0) } else { eta };
+        }
+        let solved = self.inner.solve(a, m, g, p);
+        if forced.is_some() {
+            self.inner.stop_mut().relative = own;
+            self.inner.stop_in_preconditioner(None);
+        }
+        let report = solved?;
         self.inner_iterations += report.iterations;
         d.scaled(&minus(g), p);
         Ok(report.outcome)

@@ -111,7 +111,7 @@ impl<B: Place<Real = f64>> Stepper<B> {
         let (relative, look_every) = if method.fixed { (0.0, method.inner) } else { (INNER, 1) };
         let inner = Stop { max_iterations: method.inner, look_every, ..Stop::relative(relative) };
         let rule = Newton::with(Cg::new(inner), Forcing::AsGiven);
-        let f = Placed::new(f, &state.x, inverse, on)?.projecting_on_demand();
+        let f = Placed::new(f, &state.x, inverse, on).projecting_on_demand();
         clock.take(); // the setup here does not count for a step
         Ok(Self { on: on.clone(), f, rule, descent, clock, fixed, x: on.vector(&state.x)? })
     }

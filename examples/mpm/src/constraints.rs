@@ -72,15 +72,18 @@ impl Constraints {
             let pose = |time| obstacle.collider.pose(time);
             moved.push(Moved { obstacle, before: pose(time), after: pose(time + dt) });
         }
-        let mut holds = vec![Hold::Free; nodes.len()];
-        let leaf = |(positions, (velocities, holds)): (&[[f64; 3]], (&[[f64; 3]], &mut [Hold]))| {
-            for ((x, v), hold) in positions.iter().zip(velocities).zip(holds) {
-                *hold = meet(&moved, *x, *v, dt, gravity);
+        let mut met = vec![(Hold::Free, None); nodes.len()];
+        let leaf = |(positions, (velocities, met)): (&[[f64; 3]], (&[[f64; 3]], &mut [Met]))| {
+            for ((x, v), met) in positions.iter().zip(velocities).zip(met) {
+                *met = meet(&moved, *x, *v, dt, gravity);
             }
         };
         let many = parallel::worth(64 * nodes.len() * moved.len());
-        let data = (&nodes.positions[..], (&nodes.velocities[..], &mut holds[..]));
+        let data = (&nodes.positions[..], (&nodes.velocities[..], &mut met[..]));
         parallel::each(data, 1024, many, &leaf);
+        let grip = |(node, (_, rough)): (u32, &Met)| rough.map(|grip| Grip { node, ..grip });
+        let grips = (0..).zip(&met).filter_map(grip).collect();
+        let holds: Vec<Hold> = met.into_iter().map(|(hold, _)| hold).collect();
         let mut free = Vec::with_capacity(holds.len());
         let number = |(node, hold): (usize, &Hold)| {
             if matches!(hold, Hold::Fixed(_)) {
@@ -91,12 +94,6 @@ impl Constraints {
         };
         let slot = holds.iter().enumerate().map(number).collect();
         let slips = holds.iter().any(|hold| matches!(hold, Hold::Slip { .. }));
-        let rough = moved.iter().any(|moved| moved.obstacle.collider.friction > 0.0);
-        let grip = |(node, hold): (usize, &Hold)| match hold {
-            Hold::Slip { .. } => rub(&moved, node as u32, nodes.positions[node], dt),
-            _ => None,
-        };
-        let grips = if rough { holds.iter().enumerate().filter_map(grip).collect() } else { Vec::new() };
         Self { holds, free, slot, slips, grips }
     }
 
@@ -124,27 +121,18 @@ impl Moved<'_> {
     }
 }
 
-/// The grip on the first collider with friction that holds a slipping node.
-fn rub(moved: &[Moved<'_>], node: u32, x: [f64; 3], dt: f64) -> Option<Grip> {
-    let rough = moved.iter().filter(|moved| {
-        let collider = &moved.obstacle.collider;
-        collider.friction > 0.0 && collider.kind != Kind::Sticky
-    });
-    let grip = |moved: &Moved<'_>| {
-        let (velocity, normal) = moved.touch(x, dt)?;
-        Some(Grip { node, friction: moved.obstacle.collider.friction, most: 0.0, normal: normal(), velocity })
-    };
-    rough.map(grip).find_map(|grip| grip)
-}
+/// The motion of a node, and its grip if it slips on a collider with friction.
+type Met = (Hold, Option<Grip>);
 
-/// The motion that colliders prescribe at a node.
-fn meet(moved: &[Moved<'_>], x: [f64; 3], v: [f64; 3], dt: f64, gravity: [f64; 3]) -> Hold {
-    let mut hold = Hold::Free;
+/// The motion that colliders prescribe at a node, and the grip on the first collider with friction among those that hold
+/// it. The grip has no number of a node yet.
+fn meet(moved: &[Moved<'_>], x: [f64; 3], v: [f64; 3], dt: f64, gravity: [f64; 3]) -> Met {
+    let (mut hold, mut grip) = (Hold::Free, None);
     for moved in moved {
         let collider = &moved.obstacle.collider;
         let Some((velocity, normal)) = moved.touch(x, dt) else { continue };
         if collider.kind == Kind::Sticky {
-            return Hold::Fixed(velocity);
+            return (Hold::Fixed(velocity), None);
         }
         let normal = normal();
         let leaves: f64 = (0..3).map(|k| (v[k] + dt * gravity[k] - velocity[k]) * normal[k]).sum();
@@ -169,10 +157,14 @@ fn meet(moved: &[Moved<'_>], x: [f64; 3], v: [f64; 3], dt: f64, gravity: [f64; 3
             (0..3).for_each(|j| free[i][j] -= n[i] * n[j]);
         }
         hold = Hold::Slip { free, given };
+        let friction = collider.friction;
+        if friction > 0.0 && grip.is_none() {
+            grip = Some(Grip { node: NONE, friction, most: 0.0, normal, velocity });
+        }
         let left = free[0][0] + free[1][1] + free[2][2];
         if left < 0.5 {
-            return Hold::Fixed(std::array::from_fn(|k| v[k] + given[k]));
+            return (Hold::Fixed(std::array::from_fn(|k| v[k] + given[k])), None);
         }
     }
-    hold
+    (hold, grip)
 }

@@ -87,7 +87,10 @@ pub fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Ve
 
     // 2. The frames from the start or the last checkpoint, the summary and the animation.
     let largest = options.dt.unwrap_or(setting.dt).min(1.0 / setting.rate);
-    let identity = format!("{setting:?} {dx:?} {largest:?} {:?} {start:?} {}", options.method, on.name());
+    let surfaces: Vec<_> = obstacles.iter().filter_map(|obstacle| obstacle.surface.as_ref()).collect();
+    let surfaces: Vec<_> = surfaces.iter().map(|mesh| (&mesh.positions, &mesh.triangles)).collect();
+    let (method, place) = (&options.method, on.name());
+    let identity = format!("{setting:?} {dx:?} {largest:?} {method:?} {start:?} {surfaces:?} {place}");
     let picture = (width > 0).then(|| pictures.size());
     let minimizer = Minimizer::new(&options.method, on);
     let stepper =

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser};
 use coarsen::follow::Driver;
 use examples_common::arguments::{Place, at_least_one, positive};
@@ -58,12 +59,16 @@ pub struct Options {
     pub width: u16,
 }
 
+/// Takes the names of solvers.
+fn solver() -> impl TypedValueParser<Value = Solver> {
+    PossibleValuesParser::new(Solver::names()).try_map(|name| name.parse::<Solver>())
+}
+
 /// The options of the time step.
 #[derive(Clone, Debug, Args)]
 pub struct Method {
-    /// Solver of a step: hot, hot-quadratic, lbfgs-h, lbfgs-gmg, pn-pcg, pn-mf, pn-sgs-pcg, pn-mgpcg, pn-gmg-pcg, gast,
-    /// lbfgs-sa, lbfgs-mas, newton-sa, newton-mas or auto.
-    #[arg(long, default_value_t = Solver::Driver(Driver::Hot))]
+    /// Solver of a step.
+    #[arg(long, default_value_t = Solver::Driver(Driver::Hot), value_parser = solver())]
     pub solver: Solver,
     /// Tolerance: a step ends when the mean gradient of the nodes is this share of the characteristic impulse.
     #[arg(long, default_value_t = 1e-7, value_parser = positive)]

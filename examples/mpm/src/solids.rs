@@ -1,5 +1,6 @@
 //! Boxes, rings and cylinders with flat ends by their signed distance. The other shapes are those of
-//! `coarsen::contact`.
+//! `coarsen::contact`. Colliders and seeds use distances and normals only: the curvature is given as 0, which is that of
+//! flat faces alone, so these solids are not for `coarsen::contact::Obstacle` with exact Hessians.
 
 use coarsen::contact::Shape;
 use coarsen::mesh::vector::{dot, sub};

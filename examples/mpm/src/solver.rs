@@ -15,7 +15,7 @@ use coarsen::prelude::*;
 use coarsen::schwarz::Place;
 use coarsen::sparse::{System, SystemAt};
 use examples_common::Failure;
-use examples_common::solver::{Solver as Known, choose};
+use examples_common::solver::{Clock, Solver as Known, choose};
 
 use crate::collider::Obstacle;
 use crate::energy::{Increment, Products};
@@ -26,9 +26,13 @@ use crate::options::Method;
 pub enum Solver {
     /// A driver of the library.
     Driver(Driver),
-    /// The preconditioner with the least work on the first system that has unknowns, in L-BFGS if it is a hierarchy.
+    /// The preconditioner with the least work on the first system that has unknowns: a factor, skinning, smoothed
+    /// aggregation, Gauss-Seidel or block Jacobi. A hierarchy preconditions L-BFGS, the others Newton's method.
     Auto,
 }
+
+/// The name of [`Solver::Auto`].
+const AUTO: &str = "auto";
 
 /// The number of levels of the hierarchies: Wang et al. 2020 (HOT), §7.1.
 const LEVELS: usize = 3;
@@ -36,11 +40,18 @@ const LEVELS: usize = 3;
 /// The tolerance of `gast`, kg m/s: Wang et al. 2020 (HOT), §7.1.
 const GAST: f64 = 1e-3;
 
+impl Solver {
+    /// The names of all solvers.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Driver::ALL.into_iter().map(Driver::name).chain([AUTO])
+    }
+}
+
 impl FromStr for Solver {
     type Err = UnknownDriver;
 
     fn from_str(name: &str) -> Result<Self, UnknownDriver> {
-        if name == "auto" { Ok(Self::Auto) } else { name.parse().map(Self::Driver) }
+        if name == AUTO { Ok(Self::Auto) } else { name.parse().map(Self::Driver) }
     }
 }
 
@@ -48,7 +59,7 @@ impl fmt::Display for Solver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Driver(driver) => driver.fmt(f),
-            Self::Auto => f.pad("auto"),
+            Self::Auto => f.pad(AUTO),
         }
     }
 }
@@ -73,19 +84,17 @@ pub struct Solved {
 }
 
 impl Solver {
-    /// The driver; `Auto` looks at the system of a step.
+    /// The driver, and the preconditioner if it is not that of the driver; `Auto` looks at the system of a step.
     ///
     /// # Errors
     /// Those of the choice.
-    fn driver(self, f: &mut Increment<'_>) -> Result<Driver, Failure> {
-        match self {
-            Self::Driver(driver) => Ok(driver),
-            Self::Auto => Ok(match choose(f.system_at(&vec![0.0; f.size()])?.system())? {
-                Known::Sa | Known::Direct | Known::Skinning => Driver::LbfgsSa,
-                Known::Gs => Driver::PnSgsPcg,
-                _ => Driver::PnPcg,
-            }),
-        }
+    fn driver(self, f: &mut Increment<'_>) -> Result<(Driver, Option<Known>), Failure> {
+        let Self::Driver(driver) = self else {
+            let known = choose(f.system_at(&vec![0.0; f.size()])?.system())?;
+            let hierarchy = matches!(known, Known::Sa | Known::Skinning);
+            return Ok((if hierarchy { Driver::LbfgsSa } else { Driver::PnPcg }, Some(known)));
+        };
+        Ok((driver, None))
     }
 }
 
@@ -99,7 +108,8 @@ pub struct Minimizer<B: Place<Real = f64>> {
 
 /// A driver at its place.
 enum Chosen<B: Place<Real = f64>> {
-    There(TimeStepper<B>),
+    /// With the preconditioner that `auto` chose.
+    There(TimeStepper<B>, Option<Known>),
     /// Products with the Hessian run on the host.
     Host(TimeStepper),
 }
@@ -146,9 +156,13 @@ impl<B: Place<Real = f64>> Minimizer<B> {
                 (setup, newton) = (products.setup(), true);
                 f = products.into_increment();
             }
-            Chosen::There(stepper) => {
+            Chosen::There(stepper, known) => {
                 stepper.floor = floor;
-                report = if stepper.driver().needs() == Needs::Quadrature {
+                report = if let Some(known) = known {
+                    let rest = f.system_at(&z)?.positions.clone().into();
+                    let recipe = known.recipe(&[], rest, &self.on, &Clock::default());
+                    stepper.minimize_with(&mut f, recipe, &mut z, Some(&weights), &mut ())?
+                } else if stepper.driver().needs() == Needs::Quadrature {
                     let (recipe, on) = (f.requadrature(LEVELS, obstacles, time)?, self.on.clone());
                     let recipe =
                         move |system: System<'_, f64>| Ok(Box::new(recipe.build_from(system, &on)?) as _);
@@ -170,7 +184,7 @@ impl<B: Place<Real = f64>> Minimizer<B> {
 
     fn choose(&self, f: &mut Increment<'_>) -> Result<Chosen<B>, Failure> {
         let Method { solver, tolerance, iterations, inner, .. } = self.method;
-        let driver = solver.driver(f)?;
+        let (driver, known) = solver.driver(f)?;
         if driver.needs() == Needs::Products {
             let mut stepper = TimeStepper::new(driver);
             stepper.tolerance = if driver == Driver::Gast { GAST } else { tolerance };
@@ -180,6 +194,6 @@ impl<B: Place<Real = f64>> Minimizer<B> {
         let mut stepper = TimeStepper::at(driver, self.on.clone());
         stepper.tolerance = tolerance;
         (stepper.max_iterations, stepper.inner_iterations) = (iterations, inner);
-        Ok(Chosen::There(stepper))
+        Ok(Chosen::There(stepper, known))
     }
 }

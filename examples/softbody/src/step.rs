@@ -199,26 +199,26 @@ fn rule<B: Place<Real = f64>>(
     Ok(match method.integrator {
         Integrator::Pd => {
             let direction = Projective::new(on, &mut f, x, recipe, inner(GLOBAL), stale)?;
-            (Placed::new(f, x, none(), on)?, Box::new(direction))
+            (Placed::new(f, x, none(), on), Box::new(direction))
         }
         Integrator::Newton => {
             let inverse = Follower::build(&mut f, x, recipe)?;
             let direction = Newton::with(Cg::new(inner(0.5)), Forcing::EisenstatWalker);
-            (Placed::new(f, x, inverse, on)?, Box::new(direction))
+            (Placed::new(f, x, inverse, on), Box::new(direction))
         }
         Integrator::Lbfgs => {
             let inverse = Follower::build(&mut f, x, recipe)?;
-            (Placed::new(f, x, none(), on)?, Box::new(following(Lbfgs::new(WINDOW, inverse))))
+            (Placed::new(f, x, none(), on), Box::new(following(Lbfgs::new(WINDOW, inverse))))
         }
         Integrator::Ncg => {
             let inverse = Follower::build(&mut f, x, recipe)?;
             let direction = NonlinearCg::new(Beta::DaiKou, inverse);
-            (Placed::new(f, x, none(), on)?, Box::new(following(direction)))
+            (Placed::new(f, x, none(), on), Box::new(following(direction)))
         }
         Integrator::Agd => {
             let inverse = Follower::build(&mut f, x, recipe)?;
             let direction = AcceleratedGradient::new(RADIUS, inverse);
-            (Placed::new(f, x, none(), on)?, Box::new(following(direction)))
+            (Placed::new(f, x, none(), on), Box::new(following(direction)))
         }
     })
 }

@@ -55,6 +55,24 @@ use Driver::{
     PnMgpcg, PnPcg, PnSgsPcg,
 };
 
+/// All drivers with their names, in the order of the type.
+const NAMES: [(Driver, &str); 14] = [
+    (Hot, "hot"),
+    (HotQuadratic, "hot-quadratic"),
+    (LbfgsH, "lbfgs-h"),
+    (LbfgsGmg, "lbfgs-gmg"),
+    (PnPcg, "pn-pcg"),
+    (PnMf, "pn-mf"),
+    (PnSgsPcg, "pn-sgs-pcg"),
+    (PnMgpcg, "pn-mgpcg"),
+    (PnGmgPcg, "pn-gmg-pcg"),
+    (Gast, "gast"),
+    (LbfgsSa, "lbfgs-sa"),
+    (LbfgsMas, "lbfgs-mas"),
+    (NewtonSa, "newton-sa"),
+    (NewtonMas, "newton-mas"),
+];
+
 /// What a driver needs of the objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
@@ -68,41 +86,19 @@ pub enum Needs {
 
 impl Driver {
     /// All drivers.
-    pub const ALL: [Self; 14] = [
-        Hot,
-        HotQuadratic,
-        LbfgsH,
-        LbfgsGmg,
-        PnPcg,
-        PnMf,
-        PnSgsPcg,
-        PnMgpcg,
-        PnGmgPcg,
-        Gast,
-        LbfgsSa,
-        LbfgsMas,
-        NewtonSa,
-        NewtonMas,
-    ];
+    pub const ALL: [Self; NAMES.len()] = {
+        let mut all = [Hot; NAMES.len()];
+        let mut k = 0;
+        while k < all.len() {
+            all[k] = NAMES[k].0;
+            k += 1;
+        }
+        all
+    };
 
     /// Returns the name, such as `pn-mgpcg`.
     pub fn name(self) -> &'static str {
-        match self {
-            Hot => "hot",
-            HotQuadratic => "hot-quadratic",
-            LbfgsH => "lbfgs-h",
-            LbfgsGmg => "lbfgs-gmg",
-            PnPcg => "pn-pcg",
-            PnMf => "pn-mf",
-            PnSgsPcg => "pn-sgs-pcg",
-            PnMgpcg => "pn-mgpcg",
-            PnGmgPcg => "pn-gmg-pcg",
-            Gast => "gast",
-            LbfgsSa => "lbfgs-sa",
-            LbfgsMas => "lbfgs-mas",
-            NewtonSa => "newton-sa",
-            NewtonMas => "newton-mas",
-        }
+        NAMES[self as usize].1
     }
 
     /// Whether the driver is Newton's method; otherwise it is L-BFGS.
@@ -126,8 +122,8 @@ impl Driver {
 
     /// Builds the preconditioner of a system at a place. `method` describes the grid.
     ///
-    /// Drivers that need [products](Needs::Products) or [coarse matrices](Needs::Quadrature) get what they have
-    /// without them: block Jacobi and node embedding.
+    /// Drivers that need [products](Needs::Products) or [coarse matrices](Needs::Quadrature) get what a system alone
+    /// gives: block Jacobi and node embedding. [`TimeStepper::minimize`](super::TimeStepper::minimize) refuses them.
     ///
     /// # Errors
     /// The errors of the setup.
@@ -184,7 +180,7 @@ impl FromStr for Driver {
     type Err = UnknownDriver;
 
     fn from_str(name: &str) -> Result<Self, UnknownDriver> {
-        let found = Self::ALL.into_iter().find(|driver| driver.name() == name);
-        found.ok_or_else(|| UnknownDriver { name: name.to_owned() })
+        let found = NAMES.into_iter().find(|(_, known)| *known == name);
+        found.map(|(driver, _)| driver).ok_or_else(|| UnknownDriver { name: name.to_owned() })
     }
 }

@@ -23,7 +23,7 @@ pub use driver::{Driver, Needs, UnknownDriver};
 pub use follower::{Built, Follower, following};
 pub use here::Hosted;
 pub use placed::Placed;
-pub use stepper::{NoProducts, TimeStepper};
+pub use stepper::{TimeStepper, Unfit};
 
 /// An objective from which a [`Follower`] gets the system and x on the host, for vectors of type V.
 ///

@@ -28,7 +28,7 @@ use super::{Follower, Follows};
 /// let Scene { mut body, start, .. } = Scene::bar_twist(3)?;
 /// let place = on.clone();
 /// let m = Follower::build(&mut body, &start, move |system| Ok(Box::new(BlockJacobi::default().build_from(system, &place)?)))?;
-/// let mut f = Placed::new(body, &start, Follower::constant(Box::new(Identity)), &on)?;
+/// let mut f = Placed::new(body, &start, Follower::constant(Box::new(Identity)), &on);
 /// let mut x = on.vector(&start)?;
 /// let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
 /// descent.minimize(&mut f, &mut following(Lbfgs::new(8, m)), &mut x, &mut ())?.converged()?;
@@ -51,26 +51,12 @@ type Linear<'a, B> = (&'a <B as Backend>::Matrix, &'a mut Follower<<B as Backend
 
 impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
     /// Returns an objective that always uses its default Hessian. `inverse` is the preconditioner for
-    /// Newton's method, and `on` is the place.
-    ///
-    /// # Errors
-    /// [`DescentError`] for [`Error::Memory`](coarsen_core::Error::Memory) and other failures of the place,
-    /// and for the errors of the system.
-    pub fn new(
-        mut objective: F,
-        x: &[f64],
-        inverse: Follower<B::Vector>,
-        on: &B,
-    ) -> Result<Self, DescentError> {
-        let whole = objective.system_at(x).map_err(DescentError::linearize)?.system();
-        let whole = whole.whole().map_err(DescentError::linearize)?;
-        let hessian = Some((on.matrix(&whole)?, whole.pattern().clone()));
-        drop(whole);
-        Ok(Self { inverse, hessian, ..Self::bare(objective, x, on) })
+    /// Newton's method, and `on` is the place. The Hessian is copied to the place when the method asks for it.
+    pub fn new(objective: F, x: &[f64], inverse: Follower<B::Vector>, on: &B) -> Self {
+        Self { inverse, ..Self::bare(objective, x, on) }
     }
 
-    /// Returns an objective without a preconditioner, for methods that own one. Its Hessian is copied to the
-    /// place only if the method asks for it.
+    /// Returns an objective without a preconditioner, for methods that own one.
     pub fn bare(objective: F, x: &[f64], on: &B) -> Self {
         let (points, numbers) = (x.to_vec(), vec![0.0; x.len()]);
         let inverse = Follower::constant(Box::new(Identity));

@@ -16,7 +16,7 @@ use coarsen_optimize::{
 use coarsen_schwarz::Place;
 use coarsen_sparse::{OwnedSystem, SparseError, System, SystemAt};
 
-use super::{Built, Driver, Follower, Follows, Placed};
+use super::{Built, Driver, Follower, Follows, Needs, Placed};
 
 /// A driver with its vectors, kept between the time steps.
 ///
@@ -109,14 +109,6 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
         }
     }
 
-    /// Returns this driver with another number of pairs; without effect for Newton's method.
-    pub fn with_window(mut self, pairs: usize) -> Self {
-        if let Method::QuasiNewton(lbfgs) = &mut self.method {
-            *lbfgs = Some(Lbfgs::new(pairs, nothing::<B>()));
-        }
-        self
-    }
-
     /// The driver.
     pub fn driver(&self) -> Driver {
         self.driver
@@ -132,7 +124,8 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
     /// [`grid_weights`](coarsen_optimize::grid_weights); `None` for the Euclidean norm.
     ///
     /// # Errors
-    /// As [`Descent::minimize`], and the errors of the setup of the preconditioner.
+    /// [`DescentError::Linearize`] with [`Unfit`] for a driver that does not [need](Driver::needs) the system alone;
+    /// as [`Descent::minimize`], and the errors of the setup of the preconditioner.
     pub fn minimize<F: Objective<Vec<f64>> + SystemAt>(
         &mut self,
         f: &mut F,
@@ -141,6 +134,7 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
         weights: Option<&[f64]>,
         monitor: &mut dyn DescentMonitor<B::Vector>,
     ) -> Result<DescentReport<f64>, DescentError> {
+        self.check(&[Needs::System])?;
         let (driver, method, on) = (self.driver, method.clone(), self.on.clone());
         let recipe = move |system: System<'_, f64>| driver.precondition(&method, system, &on);
         self.minimize_with(f, recipe, x, weights, monitor)
@@ -150,7 +144,7 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
     /// need more than the system, such as coarse matrices from particles.
     ///
     /// # Errors
-    /// As [`minimize`](Self::minimize).
+    /// As [`minimize`](Self::minimize), but [`Unfit`] only for a driver that needs [products](Needs::Products).
     pub fn minimize_with<F: Objective<Vec<f64>> + SystemAt>(
         &mut self,
         f: &mut F,
@@ -159,6 +153,7 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
         weights: Option<&[f64]>,
         monitor: &mut dyn DescentMonitor<B::Vector>,
     ) -> Result<DescentReport<f64>, DescentError> {
+        self.check(&[Needs::System, Needs::Quadrature])?;
         self.begin(weights)?;
         f.project(true);
         let built = Follower::build(f, x, recipe).map_err(DescentError::linearize)?;
@@ -166,7 +161,7 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
         let mut here = on.vector(x)?;
         let report = match method {
             Method::Newton(newton) => {
-                let mut f = Placed::new(Lent(f), x, built, on)?;
+                let mut f = Placed::new(Lent(f), x, built, on);
                 let report = descent.minimize(&mut f, newton, &mut here, monitor);
                 *setup = f.inverse().setup();
                 report?
@@ -193,12 +188,12 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
     }
 
     /// Minimises an objective that multiplies by its Hessian and has its own preconditioner, with Newton's
-    /// method and CG.
+    /// method and CG: `pn-mf` and `gast`.
     ///
     /// `gast` stops at `tolerance` in the Euclidean norm, whatever the weights: 1e-3 in the paper (§7.1).
     ///
     /// # Errors
-    /// [`DescentError::Linearize`] for L-BFGS, and as [`Descent::minimize`].
+    /// [`DescentError::Linearize`] with [`Unfit`] for the other drivers, and as [`Descent::minimize`].
     pub fn minimize_free<F: Linearize<B::Vector>>(
         &mut self,
         f: &mut F,
@@ -206,15 +201,22 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
         weights: Option<&[f64]>,
         monitor: &mut dyn DescentMonitor<B::Vector>,
     ) -> Result<DescentReport<f64>, DescentError> {
+        self.check(&[Needs::Products])?;
         self.begin(weights)?;
-        f.project(true);
         let Method::Newton(newton) = &mut self.method else {
-            return Err(DescentError::linearize(NoProducts { driver: self.driver }));
+            return Err(DescentError::linearize(Unfit { driver: self.driver }));
         };
+        f.project(true);
         let mut here = self.on.vector(x)?;
         let report = self.descent.minimize(f, newton, &mut here, monitor)?;
         self.on.read(&here, x)?;
         Ok(report)
+    }
+
+    /// Refuses a driver with other needs.
+    fn check(&self, met: &[Needs]) -> Result<(), DescentError> {
+        let driver = self.driver;
+        if met.contains(&driver.needs()) { Ok(()) } else { Err(DescentError::linearize(Unfit { driver })) }
     }
 
     /// Sets the criteria of a step.
@@ -236,10 +238,14 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
     }
 }
 
-/// A driver without products with the Hessian.
+/// A driver that the called function cannot run, because it [needs](Driver::needs) something else of the objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{driver} does not multiply by the Hessian: take `minimize`, or a driver of Newton's method")]
-pub struct NoProducts {
+#[error("{driver} needs {}", match driver.needs() {
+    Needs::System => "the system at x alone: call `minimize`",
+    Needs::Quadrature => "coarse matrices from particles: call `minimize_with` with a recipe that has them",
+    Needs::Products => "products with the Hessian: call `minimize_free`",
+})]
+pub struct Unfit {
     /// The driver.
     pub driver: Driver,
 }

@@ -1,8 +1,8 @@
 //! The data that rules keep between steps: chains, refreshes, second proposals.
 
 use crate::common::{Quadratic, Valley, noise};
-use coarsen_core::{Class, Identity, Preconditioner, Stop};
-use coarsen_krylov::Krylov;
+use coarsen_core::{Class, Error, Identity, LinearOperator, Monitor, Preconditioner, Report, Stop};
+use coarsen_krylov::{Cg, Krylov};
 use coarsen_optimize::*;
 
 const N: usize = 40;
@@ -213,11 +213,37 @@ fn first_steps_lie_above_zero() {
     }
 }
 
-/// A second proposal at the same x is as accurate as the first proposal.
+/// CG that keeps the relative tolerance of its last solve.
+#[derive(Default)]
+struct Watched {
+    cg: Cg<Vec<f64>>,
+    relative: f64,
+}
+
+impl Krylov<Vec<f64>> for Watched {
+    fn solve_with(
+        &mut self,
+        a: &dyn LinearOperator<Vec<f64>>,
+        m: &mut dyn Preconditioner<Vec<f64>>,
+        b: &Vec<f64>,
+        x: &mut Vec<f64>,
+        monitor: &mut dyn Monitor<Vec<f64>>,
+    ) -> Result<Report<f64>, Error> {
+        self.relative = self.cg.stop_mut().relative;
+        self.cg.solve_with(a, m, b, x, monitor)
+    }
+
+    fn stop_mut(&mut self) -> &mut Stop<f64> {
+        self.cg.stop_mut()
+    }
+}
+
+/// A second proposal at the same x is as accurate as the first proposal, and the rule of the inner method comes back.
 #[test]
 fn forcing_terms_belong_to_a_point() {
     let mut f = Valley::<f64>::new(10).linearized();
-    let mut newton = Newton::<Vec<f64>, _>::inexact();
+    let mut newton = Newton::with(Watched::default(), Forcing::EisenstatWalker);
+    let own = *newton.inner.stop_mut();
     let (x, mut d) = (vec![1.05; 10], vec![0.0; 10]);
     let mut at = |norm: f64, step: bool| {
         let mut g = vec![0.0; 10];
@@ -226,7 +252,8 @@ fn forcing_terms_belong_to_a_point() {
         if step {
             learn(&mut newton, &f, &x, &g);
         }
-        newton.inner.stop_mut().relative
+        assert_eq!(*newton.inner.stop_mut(), own);
+        newton.inner.relative
     };
     let etas = [at(1.0, true), at(0.1, true), at(0.01, false), at(0.01, true)];
     assert_eq!(etas[0], 0.5);

@@ -19,7 +19,7 @@ use crate::fault::StepError;
 use crate::grid::{Grid, Nodes};
 use crate::particles::{Body, IDENTITY, Matrix, Particle, mul};
 
-use super::hessian::Stiffness;
+use super::hessian::{Hessian, Stiffness};
 use super::{Given, Increment};
 
 /// The coarse matrices of the last system, from the finest to the coarsest.
@@ -48,6 +48,7 @@ struct Part {
     order: Vec<u32>,
     bodies: Vec<Body>,
     dt: f64,
+    hessian: Hessian,
 }
 
 impl Part {
@@ -63,33 +64,39 @@ impl Part {
         let (bodies, dt) = (given.bodies.to_vec(), given.dt);
         let nodes = Nodes::from_particles(&grid, &particles, &bodies);
         let constraints = Constraints::new(&nodes, obstacles, [time, dt], given.gravity);
-        Ok(Self { grid, nodes, constraints, particles, order, bodies, dt })
+        let hessian = Hessian::new(&grid, &nodes, &constraints)?;
+        Ok(Self { grid, nodes, constraints, particles, order, bodies, dt, hessian })
     }
 
-    /// The Hessian on this grid from the stiffness of the particles on the finest one.
-    fn matrix(&self, stiffness: &[Stiffness]) -> Result<Bsr<f64>, SparseError> {
-        let Self { grid, nodes, constraints, particles, bodies, dt, .. } = self;
+    /// Computes the Hessian on this grid from the stiffness of the particles on the finest one.
+    fn follow(&mut self, stiffness: &[Stiffness]) -> &Bsr<f64> {
+        let Self { grid, nodes, constraints, particles, order, bodies, dt, hessian } = self;
+        hessian.stiffness.clear();
+        hessian.stiffness.extend(order.iter().map(|&p| stiffness[p as usize]));
         let given = Given { grid, nodes, particles, bodies, constraints, dt: *dt, gravity: [0.0; 3] };
-        let mut increment = Increment::new(given)?;
-        increment.rows.stiffness = self.order.iter().map(|&p| stiffness[p as usize]).collect();
-        increment.assemble();
-        Ok(increment.system.matrix)
+        let rubs = constraints.stiffness_of_friction(&nodes.velocities);
+        hessian.assemble(&given, &rubs);
+        &hessian.system.matrix
     }
 }
 
 impl Coarser {
-    /// Assembles all matrices from the stiffness of the particles. A pattern that cannot be made leaves the old
-    /// matrices, which no hierarchy accepts.
+    /// Assembles all matrices from the stiffness of the particles.
     pub(super) fn follow(&mut self, stiffness: &[Stiffness]) {
-        let all = self.levels.iter().map(|part| part.matrix(stiffness)).collect::<Result<Vec<_>, _>>();
-        if let Ok(all) = all {
-            *self.matrices.lock().unwrap_or_else(PoisonError::into_inner) = all;
+        let mut matrices = self.matrices.lock().unwrap_or_else(PoisonError::into_inner);
+        for (level, part) in self.levels.iter_mut().enumerate() {
+            let matrix = part.follow(stiffness);
+            match matrices.get_mut(level) {
+                Some(last) => last.values_mut().copy_from_slice(matrix.values()),
+                None => matrices.push(matrix.clone()),
+            }
         }
     }
 }
 
 impl Increment<'_> {
-    /// Assembles the Hessian on `levels` - 1 coarser grids too from now on, and returns the coarsening to them.
+    /// Assembles the Hessian on `levels` - 1 coarser grids too from now on, and returns the coarsening to them, which
+    /// refuses systems that were assembled before.
     ///
     /// *Cost* of a system: one more gather for each grid, each with all particles.
     ///
@@ -195,7 +202,9 @@ impl Coarsening<f64> for Quadrature {
         coarse: &Coarse<f64, usize>,
     ) -> Result<Option<Bsr<f64>>, SetupError> {
         let matrices = self.matrices.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(matrices.get(coarse.state).cloned())
+        let (what, expected) = ("the number of coarser grids of the last system", coarse.state + 1);
+        let missing = coarsen::Error::Shape { what, expected, found: matrices.len() };
+        matrices.get(coarse.state).cloned().map(Some).ok_or(SetupError::Place(missing))
     }
 
     fn name(&self) -> &'static str {

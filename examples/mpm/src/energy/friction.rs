@@ -4,51 +4,37 @@
 //! |---|---|---|
 //! | s | `slip` | P (v − w) with P = I − n nᵀ: how fast a node slides on the collider, whose velocity is w |
 //! | J | `Grip::most` | μ times the normal impulse |
-//! | ε | [`STICK`] | the speed below which friction is softer than Coulomb's |
+//! | ε | [`STICK`](coarsen::contact::friction::STICK) | the speed below which friction is softer than Coulomb's |
 //!
 //! > D = Σ J φ(‖s‖),  φ' = 1 for ‖s‖ ≥ ε, else 2 ‖s‖/ε − ‖s‖²/ε²,  ∂D/∂v = J φ' s/‖s‖,
 //! > ∂²D/∂v² = J (φ'' ŝ ŝᵀ + φ'/‖s‖ (P − ŝ ŝᵀ)),  ŝ = s/‖s‖
 //!
-//! D is convex. The law is that of `coarsen::contact::Friction`, for velocities. *Reference* Li et al. 2020,
+//! D is convex. The law is that of [`coarsen::contact::friction`], for velocities: a step of 1 s. *Reference* Li et al. 2020,
 //! "Incremental potential contact", ACM TOG 39(4), §5.
 
+use coarsen::contact::friction::{across, slide, stiffness};
+use coarsen::mesh::vector::sub;
+
 use crate::constraints::{Constraints, Grip};
-use crate::particles::{IDENTITY, Matrix};
+use crate::particles::Matrix;
 
 use super::{Given, Increment};
 
-/// ε, m/s.
-const STICK: f64 = 1e-3;
-
-/// φ, φ'/‖s‖ and φ''.
+/// φ, φ'/‖s‖ and φ'' at a speed.
 fn law(speed: f64) -> [f64; 3] {
-    if speed >= STICK {
-        return [speed, 1.0 / speed, 0.0];
-    }
-    let y = speed / STICK;
-    [STICK * (y * y - y * y * y / 3.0 + 1.0 / 3.0), (2.0 - y) / STICK, 2.0 * (1.0 - y) / STICK]
+    slide(speed, 1.0)
 }
 
 impl Grip {
     /// s and ‖s‖ at a velocity of the node.
     fn slip(&self, v: [f64; 3]) -> ([f64; 3], f64) {
-        let ahead: [f64; 3] = std::array::from_fn(|k| v[k] - self.velocity[k]);
-        let along: f64 = (0..3).map(|k| ahead[k] * self.normal[k]).sum();
-        let slip: [f64; 3] = std::array::from_fn(|k| ahead[k] - along * self.normal[k]);
-        (slip, slip.iter().map(|s| s * s).sum::<f64>().sqrt())
+        across(sub(v, self.velocity), self.normal)
     }
 
     /// ∂²D/∂v² at a velocity of the node.
     fn stiffness(&self, v: [f64; 3]) -> Matrix {
         let (slip, speed) = self.slip(v);
-        let ([_, over, second], n) = (law(speed), self.normal);
-        let unit = if speed > 0.0 { slip.map(|s| s / speed) } else { [0.0; 3] };
-        std::array::from_fn(|p| {
-            std::array::from_fn(|q| {
-                let across = IDENTITY[p][q] - n[p] * n[q] - unit[p] * unit[q];
-                self.most * (second * unit[p] * unit[q] + over * across)
-            })
-        })
+        stiffness(slip, speed, self.normal, self.most, 1.0)
     }
 }
 

@@ -10,8 +10,10 @@ use std::ops::Range;
 
 use coarsen::elastic::{Density, FixedCoRotated, Lame, Modes};
 use coarsen::parallel;
+use coarsen::sparse::{OwnedSystem, SparseError};
 use coarsen_core::simd::{self, Kernel, Set};
 
+use crate::constraints::Constraints;
 use crate::grid::{Grid, Nodes, each_block};
 use crate::particles::{Matrix, mul_transposed};
 use crate::weights::{NODES, Weights, corner};
@@ -25,12 +27,61 @@ pub(super) type Block = [f64; 9];
 /// Δt² V ∂²ψ/∂F'∂F' of a particle: entry (k, l) is the block of derivatives along axes k and l.
 pub(super) type Stiffness = [[Block; 3]; 3];
 
-/// What an assembly keeps.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Rows {
+/// The Hessian of one set of nodes.
+#[derive(Clone, Debug)]
+pub(super) struct Hessian {
+    pub(super) stencil: Stencil,
+    pub(super) system: OwnedSystem<f64>,
+    /// The stiffness of each particle.
     pub(super) stiffness: Vec<Stiffness>,
     /// The blocks at offsets from 62 on of all rows.
     pub(super) upper: Vec<Block>,
+}
+
+impl Hessian {
+    /// Returns the zero matrix with the pattern of the free nodes.
+    ///
+    /// # Errors
+    /// Those of the sparse pattern.
+    pub(super) fn new(grid: &Grid, nodes: &Nodes, constraints: &Constraints) -> Result<Self, SparseError> {
+        let stencil = Stencil::new(grid, nodes, constraints)?;
+        let system = stencil.system(nodes, constraints)?;
+        Ok(Self { stencil, system, stiffness: Vec::new(), upper: Vec::new() })
+    }
+
+    /// Computes the system from the stiffness of the particles, of `given` with the nodes of this Hessian. `rubs` has
+    /// the stiffness of friction of each free node; it is empty without friction.
+    pub(super) fn assemble(&mut self, given: &Given<'_>, rubs: &[Matrix]) {
+        self.gather(given);
+        self.complete(given, rubs);
+    }
+
+    /// Computes the blocks at offsets from 62 on, without inertia.
+    ///
+    /// *Cost* 27 visits of each particle with 14 blocks each.
+    fn gather(&mut self, given: &Given<'_>) {
+        let Given { grid, nodes, particles, constraints, .. } = *given;
+        let Self { stencil: Stencil { upper: starts, places, .. }, stiffness, upper, .. } = self;
+        upper.resize(*starts.last().unwrap_or(&0), [0.0; 9]);
+        let n = constraints.free.len();
+        let mut rest = &mut upper[..];
+        let mut parts = Vec::with_capacity(n.div_ceil(ROWS));
+        for first in (0..n).step_by(ROWS) {
+            let (part, after) = rest.split_at_mut(starts[n.min(first + ROWS)] - starts[first]);
+            parts.push(part);
+            rest = after;
+        }
+        let stiffness = &stiffness[..];
+        let leaf = |(leaves, parts): (Range<usize>, &mut [&mut [Block]])| {
+            for (leaf, part) in leaves.zip(parts) {
+                let range = ROWS * leaf..n.min(ROWS * (leaf + 1));
+                let free = &constraints.free[range.clone()];
+                simd::run(Gather { grid, nodes, free, places: &places[range], stiffness, to: part });
+            }
+        };
+        let many = parallel::worth(NODES * NODES * particles.len());
+        parallel::each((0..parts.len(), &mut parts[..]), 1, many, &leaf);
+    }
 }
 
 /// The stiffness of a particle from the modes of ψ at F; negative eigenvalues become 0 if `project`.
@@ -66,35 +117,6 @@ impl Increment<'_> {
             });
         };
         each_block(grid, to, &each);
-    }
-
-    /// Computes the blocks at offsets from 62 on, without inertia, from the stiffness in `rows`.
-    ///
-    /// *Cost* 27 visits of each particle with 14 blocks each.
-    pub(super) fn gather_rows(&mut self) {
-        let Given { grid, nodes, particles, constraints, .. } = self.given;
-        let mut rows = std::mem::take(&mut self.rows);
-        let Stencil { upper, places, .. } = &self.stencil;
-        rows.upper.resize(*upper.last().unwrap_or(&0), [0.0; 9]);
-        let n = constraints.free.len();
-        let mut rest = &mut rows.upper[..];
-        let mut parts = Vec::with_capacity(n.div_ceil(ROWS));
-        for first in (0..n).step_by(ROWS) {
-            let (part, after) = rest.split_at_mut(upper[n.min(first + ROWS)] - upper[first]);
-            parts.push(part);
-            rest = after;
-        }
-        let stiffness = &rows.stiffness[..];
-        let leaf = |(leaves, parts): (Range<usize>, &mut [&mut [Block]])| {
-            for (leaf, part) in leaves.zip(parts) {
-                let range = ROWS * leaf..n.min(ROWS * (leaf + 1));
-                let free = &constraints.free[range.clone()];
-                simd::run(Gather { grid, nodes, free, places: &places[range], stiffness, to: part });
-            }
-        };
-        let many = parallel::worth(NODES * NODES * particles.len());
-        parallel::each((0..parts.len(), &mut parts[..]), 1, many, &leaf);
-        self.rows = rows;
     }
 }
 

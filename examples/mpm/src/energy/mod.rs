@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `mod` | [`Increment`]: E and ∇E |
 //! | `stencil` | [`Stencil`]: the pattern of the Hessian |
-//! | `hessian` | the Hessian, gathered row by row |
+//! | `hessian` | [`Hessian`](hessian::Hessian): gathered row by row |
 //! | `system` | the Hessian with constraints, as a system |
 //! | `friction` | friction on colliders, with the normal forces of the last step |
 //! | `free` | [`Products`]: products with the Hessian that are not assembled |
@@ -34,13 +34,14 @@ use std::ops::Range;
 use coarsen::elastic::{Density, Energy, FixedCoRotated};
 use coarsen::multigrid::Restraint;
 use coarsen::optimize::grid_weights;
-use coarsen::sparse::OwnedSystem;
 use coarsen::{Objective, parallel};
 
 use crate::constraints::{Constraints, Hold};
 use crate::grid::{Grid, Nodes, TILE, Tile, Tiles, fold_blocks, load, places};
 use crate::particles::{Body, IDENTITY, Matrix, Particle, apply, mul, mul_transposed};
 use crate::weights::Weights;
+
+use hessian::Hessian;
 
 pub use coarse::Quadrature;
 pub use free::Products;
@@ -96,11 +97,9 @@ pub struct Increment<'a> {
     stresses: Vec<Matrix>,
     evaluated: Vec<f64>,
     forces: Tiles<3>,
-    stencil: Stencil,
-    system: OwnedSystem<f64>,
+    hessian: Hessian,
     /// The z of the last system; empty before the first one.
     assembled: Vec<f64>,
-    rows: hessian::Rows,
     /// Whether negative eigenvalues of particles become 0.
     project: bool,
     /// The coarser grids on which the Hessian is assembled too.
@@ -113,8 +112,7 @@ impl<'a> Increment<'a> {
     /// # Errors
     /// Those of the sparse pattern.
     pub fn new(given: Given<'a>) -> Result<Self, coarsen::sparse::SparseError> {
-        let stencil = Stencil::new(given.grid, given.nodes, given.constraints)?;
-        let system = stencil.system(given.nodes, given.constraints)?;
+        let hessian = Hessian::new(given.grid, given.nodes, given.constraints)?;
         Ok(Self {
             given,
             velocities: given.nodes.velocities.clone(),
@@ -123,10 +121,8 @@ impl<'a> Increment<'a> {
             stresses: Vec::new(),
             evaluated: Vec::new(),
             forces: Tiles::default(),
-            stencil,
-            system,
+            hessian,
             assembled: Vec::new(),
-            rows: hessian::Rows::default(),
             project: true,
             coarser: None,
         })
@@ -158,7 +154,7 @@ impl<'a> Increment<'a> {
 
     /// The stencil of the Hessian.
     pub fn stencil(&self) -> &Stencil {
-        &self.stencil
+        &self.hessian.stencil
     }
 
     /// The velocities of all nodes, v = vⁿ + Δv. *Panics* on a wrong length.

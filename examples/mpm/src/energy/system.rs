@@ -13,7 +13,7 @@ use coarsen::sparse::{OwnedSystem, SparseError, SystemAt};
 use crate::constraints::{Constraints, Hold};
 use crate::particles::{IDENTITY, Matrix, mul};
 
-use super::hessian::Block;
+use super::hessian::{Block, Hessian};
 use super::stencil::{ABSENT, CENTRE, OFFSETS, ROWS};
 use super::{Given, Increment};
 
@@ -23,16 +23,17 @@ impl SystemAt for Increment<'_> {
         if self.assembled.len() != z.len() || self.assembled != z || z.is_empty() {
             self.assembled.clear();
             self.evaluate(z);
-            let mut stiffness = std::mem::take(&mut self.rows.stiffness);
+            let mut stiffness = std::mem::take(&mut self.hessian.stiffness);
             self.stiffnesses(self.project, &mut stiffness);
-            self.rows.stiffness = stiffness;
-            self.assemble();
+            self.hessian.stiffness = stiffness;
+            let rubs = self.given.constraints.stiffness_of_friction(&self.velocities);
+            self.hessian.assemble(&self.given, &rubs);
             if let Some(coarser) = &mut self.coarser {
-                coarser.follow(&self.rows.stiffness);
+                coarser.follow(&self.hessian.stiffness);
             }
             self.assembled.extend_from_slice(z);
         }
-        Ok(&self.system)
+        Ok(&self.hessian.system)
     }
 
     fn project(&mut self, stand_in: bool) -> bool {
@@ -44,18 +45,11 @@ impl SystemAt for Increment<'_> {
     }
 }
 
-impl Increment<'_> {
-    /// Assembles the system from the stiffness of the particles.
-    pub(super) fn assemble(&mut self) {
-        self.gather_rows();
-        self.complete();
-    }
-
+impl Hessian {
     /// Writes all rows from the blocks at offsets from 62 on.
-    fn complete(&mut self) {
-        let Given { nodes, constraints, .. } = self.given;
-        let rubs = constraints.stiffness_of_friction(&self.velocities);
-        let Self { stencil, rows, system, .. } = self;
+    pub(super) fn complete(&mut self, given: &Given<'_>, rubs: &[Matrix]) {
+        let Given { nodes, constraints, .. } = *given;
+        let Self { stencil, upper, system, .. } = self;
         let (pattern, n) = (&stencil.pattern, constraints.free.len());
         let mut rest = system.matrix.values_mut();
         let mut parts = Vec::with_capacity(n.div_ceil(ROWS));
@@ -65,7 +59,7 @@ impl Increment<'_> {
             parts.push(part);
             rest = after;
         }
-        let (upper, places, starts) = (&rows.upper[..], &stencil.places[..], &stencil.upper[..]);
+        let (upper, places, starts) = (&upper[..], &stencil.places[..], &stencil.upper[..]);
         // The number of the block at each offset from 62 on among those of its row.
         let rank = |row: usize, o: usize| {
             starts[row] + places[row][CENTRE..o].iter().filter(|place| **place != ABSENT).count()

@@ -148,6 +148,22 @@ fn damaged_checkpoints_are_refused() {
     start(&["3", "--resume"]).unwrap();
 }
 
+/// A run does not go on with another surface of a collider in a file of the same name.
+#[test]
+fn a_checkpoint_belongs_to_the_surfaces_of_colliders() {
+    let folder = Folder::new("surface");
+    let corners = "v 0 -1 0\nv 2 -1 0\nv 0 -1 2\nv 0 -3 0\nf 2 1 3\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
+    folder.write("floor.obj", corners);
+    let mesh = "[[collider]]\nmesh = { file = \"floor.obj\" }\n";
+    let scene = folder.write("fall.toml", &format!("dx = 0.25\n{BODY}{OF}{mesh}"));
+    let start = |more: &[&str]| folder.run(&[&["--scene", &scene, "--frames"], more].concat());
+    start(&["1"]).unwrap();
+    start(&["2", "--resume"]).unwrap();
+    folder.write("floor.obj", &corners.replace("-3", "-4"));
+    let other = start(&["3", "--resume"]).unwrap_err();
+    assert!(matches!(other.downcast_ref(), Some(CheckpointError::Other { .. })), "{other}");
+}
+
 /// The fingerprint of the run, which a checkpoint has after its first 24 bytes.
 fn run_of(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bytes[24..32].try_into().unwrap())

@@ -95,3 +95,30 @@ fn walls_add_up() {
     let still = |hold: &Hold| matches!(hold, Hold::Fixed(v) if v.iter().all(|v| v.abs() < 1e-9));
     assert!(three.holds.iter().all(still) && three.free.is_empty());
 }
+
+/// Friction comes from a collider that holds the node: not from a separating one that the node leaves, nor from a wall
+/// parallel to an earlier one.
+#[test]
+fn friction_comes_from_the_wall_that_holds() {
+    let nodes = nodes();
+    let wall = |normal, kind, friction| Collider {
+        friction,
+        ..Collider::new(Shape::Plane { point: [9.0; 3], normal }, kind)
+    };
+    let floor = |friction| wall([0.0, 1.0, 0.0], Kind::Slip, friction);
+    let side = wall([1.0, 0.0, 0.0], Kind::Separating, 0.5);
+    let both = held(&nodes, &[floor(0.0), side], 0.01, [0.0; 3]);
+    let mut kinds = [0; 2];
+    for (node, v) in (0..).zip(&nodes.velocities) {
+        let grip = both.grips.iter().find(|grip| grip.node == node);
+        assert_eq!(
+            grip.map(|grip| (grip.normal, grip.friction)),
+            (v[0] <= 0.0).then_some(([1.0, 0.0, 0.0], 0.5))
+        );
+        kinds[usize::from(grip.is_some())] += 1;
+    }
+    assert!(kinds.iter().all(|count| *count > 5), "{kinds:?}");
+    assert!(held(&nodes, &[floor(0.0), floor(0.5)], 0.01, [0.0; 3]).grips.is_empty());
+    let first = held(&nodes, &[floor(0.2), floor(0.5)], 0.01, [0.0; 3]);
+    assert!(first.grips.len() == nodes.len() && first.grips.iter().all(|grip| grip.friction == 0.2));
+}

@@ -192,6 +192,18 @@ fn solvers_agree() {
     }
 }
 
+/// `auto` runs the preconditioner that it chose: for a small stiff system a factor, with which an inner solve takes one
+/// iteration.
+#[test]
+fn auto_takes_a_factor_where_it_is_least_work() {
+    let folder = Folder::new("factor");
+    let scene = folder.write("ball.toml", &BALL.replace("5e4", "5e8"));
+    let arguments = ["--scene", &scene, "--solver", "auto", "--frames", "1", "--tolerance", "1e-12"];
+    let rows = folder.run(&arguments).unwrap();
+    let row = rows.last().unwrap();
+    assert!(row.outer > 0 && row.inner == row.outer && row.converged == row.steps, "{row:?}");
+}
+
 /// A solver may start without a node that can move: `auto` chooses in the first step that has one, and `gast` stops in
 /// its own norm.
 #[test]
