@@ -41,6 +41,7 @@ impl<C: Communicator> Chebyshev<C> {
         let start = on.vector(start_vector(on))?;
         let mut estimate = SpectralRadius::default();
         (estimate.steps, estimate.safety) = (steps, safety);
+        estimate.margin = 1.0 + 1.0 / RATIO;
         estimate.ceiling = largest_row_sum(on.comm(), rows)?;
         let radius = estimate.estimate(a, &mut d, &start).map_err(|error| DistError::Setup(error.into()));
         let radius = agree(on.comm(), radius)?;

@@ -69,6 +69,17 @@ impl Tridiagonal {
         low + 0.5 * (high - low)
     }
 
+    /// p(t), where p(A) maps the first Lanczos vector of length 1 to the one after the last row, whose coupling to the
+    /// last row is `next`. Positive for all t above the largest eigenvalue.
+    pub(crate) fn polynomial(&self, t: f64, next: f64) -> f64 {
+        let (mut before, mut now) = (0.0, 1.0);
+        for (j, &(diagonal, square)) in self.rows.iter().enumerate() {
+            let couple = self.rows.get(j + 1).map_or(next, |row| row.1.sqrt());
+            (before, now) = (now, ((t - diagonal) * now - square.sqrt() * before) / couple);
+        }
+        now
+    }
+
     /// The number of eigenvalues below s.
     fn below(&self, s: f64) -> usize {
         let (mut count, mut pivot) = (0, 1.0_f64);

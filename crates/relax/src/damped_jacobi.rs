@@ -50,7 +50,7 @@ const METHOD: &str = "damped jacobi";
 pub struct DampedJacobi {
     /// The ratio r = β / α, above 1: the step damps errors in the upper part \[α, β\] of the spectrum.
     pub ratio: f64,
-    /// The minimal number of generalized Lanczos steps for β.
+    /// The minimal number of generalized Lanczos steps for β. Blocks take 12 to 16: until ω ρ < 2 is certain.
     pub lanczos_steps: usize,
     /// The factor that multiplies the Lanczos estimate, because the estimate approaches β from below.
     pub safety: f64,
@@ -92,7 +92,8 @@ impl<T: Real, B: Backend> Setup<T, B> for DampedJacobi {
         let a = &*checks::finite(&system)?;
         let inverses = DenseBlocks::inverse_diagonal(a, METHOD)?;
         inverses.check_positive(a, METHOD)?;
-        let mut spectrum = Spectrum::new(self.lanczos_steps, self.safety);
+        let margin = 1.0 + 1.0 / self.ratio; // ω ρ < 2
+        let mut spectrum = Spectrum::new(self.lanczos_steps, self.safety).with_margin(margin);
         let used = checks::radius_and_class(self.symmetric, &mut spectrum, a, &inverses)?;
         let step = on.vector(&vec![zero(); a.shape().0])?;
         Ok(DampedBlockJacobi {

@@ -83,8 +83,7 @@ impl Chebyshev {
     /// Returns the polynomial for an operator without a matrix, from its products and its diagonal.
     ///
     /// A must be symmetric positive definite, which is not checked. The spectral radius of D⁻¹A is estimated
-    /// by Lanczos from products with A, and multiplied by `safety`. If this factor is too small, `Cg` reports
-    /// an indefinite preconditioner. *Use* for stencils, products of operators, and matrices stored
+    /// by Lanczos from products with A, until it is certain that the polynomial is positive. *Use* for stencils, products of operators, and matrices stored
     /// elsewhere. *Not* if a matrix is available: [`Setup::build`](coarsen_backend::Setup) works on blocks,
     /// and reads A and vectors in one pass. *Memory* three vectors. *Cost* from `lanczos_steps` products to
     /// four times that number in setup; m − 1 products per application, with 7 vector passes for each
@@ -131,6 +130,7 @@ impl Chebyshev {
         let mut inverse = DiagonalScaling { inverse: on.vector(&inverse(diagonal, 1.0, "chebyshev")?)? };
         let mut spectrum = SpectralRadius::default();
         (spectrum.steps, spectrum.safety) = (self.lanczos_steps, self.safety);
+        spectrum.margin = 1.0 + 1.0 / self.ratio;
         let start = on.vector(&start_vector::<B::Real>(rows))?;
         let radius = match rows {
             0 => 1.0,

@@ -1,12 +1,12 @@
 //! An upper estimate of the spectrum of D⁻¹A, for the interval of Chebyshev and the damping of a
 //! prolongation.
 //!
-//! A few steps of Lanczos approach ρ(D⁻¹A) from below, so their result is multiplied by a safety factor. For
+//! Steps of Lanczos approach ρ(D⁻¹A) from below, so their result is multiplied by a safety factor. For
 //! scalars ρ(D⁻¹A) ≤ ‖D⁻¹A‖∞ = maxᵢ Σⱼ |aᵢⱼ| / |aᵢᵢ| is a guaranteed bound, which costs one pass over A. For
 //! diagonally dominant rows this bound is at most 2. It is exact for the 5- and 7-point stencils, and a third
 //! too large for the 9-point stencil. The smaller of the two values is used, and Lanczos stops once it
-//! reaches the bound. The result bounds ρ unless the error of Lanczos exceeds the safety factor. In that case
-//! a Chebyshev polynomial may be indefinite, which `Cg` reports.
+//! reaches the bound. The result bounds ρ unless the error of Lanczos exceeds the safety factor. A smoother would then
+//! diverge, so smoothers ask for a margin, within which the bound is certain ([`SpectralRadius::margin`]).
 
 use std::ops::Range;
 
@@ -27,7 +27,8 @@ const SHARE: usize = 8;
 
 /// Estimates ρ(D⁻¹A) from above for symmetric A with positive definite diagonal blocks D.
 ///
-/// *Cost* `steps` products with A and D⁻¹, and up to four times as many while the estimate still grows. For
+/// *Cost* `steps` products with A and D⁻¹, and up to four times as many while the estimate still grows or is not
+/// certain. For
 /// scalars the row sums need one more pass; the rest is cheap if an eighth of the rows suffices to reach
 /// their bound. The first estimate with all of A allocates five vectors and keeps them for later calls of
 /// [`bound`](Self::bound). *Reference* row sums: Gershgorin 1931; Lanczos: Tamstorf, Jones, McCormick 2015,
@@ -56,6 +57,13 @@ impl<T: Real> Spectrum<T> {
         (estimate.steps, estimate.safety) = (steps, safety);
         (look.steps, look.safety) = (steps, safety);
         Self { estimate, start: Vec::new(), look, part: Vec::new() }
+    }
+
+    /// Lets Lanczos continue until ρ is certain to be less than `margin` times the bound
+    /// ([`SpectralRadius::margin`]).
+    pub fn with_margin(mut self, margin: f64) -> Self {
+        self.estimate.margin = margin;
+        self
     }
 
     /// Returns the bound of ρ(D⁻¹A); 1 for an empty matrix.
@@ -187,6 +195,7 @@ impl<B: NumericPlace> DeviceSpectrum<B> {
             none => {
                 let mut estimate = SpectralRadius::default();
                 (estimate.steps, estimate.safety) = (of.estimate.steps, of.estimate.safety);
+                estimate.margin = of.estimate.margin;
                 none.insert(Self { estimate, start: on.vector(&start_vector(n))? })
             }
         };

@@ -45,7 +45,7 @@ pub struct DampedDomains {
     pub schwarz: Schwarz,
     /// The product ω ρ, above 0 and below 2.
     pub factor: f64,
-    /// The minimal number of generalized Lanczos steps for ρ.
+    /// The minimal number of generalized Lanczos steps for ρ; they continue until ω ρ < 2 is certain.
     pub lanczos_steps: usize,
     /// The factor that multiplies the estimate of ρ, because the estimate is a lower bound.
     pub safety: f64,
@@ -96,6 +96,7 @@ impl<T: Real, B: Place> Setup<T, B> for DampedDomains {
         let start = on.vector(&start_vector::<B::Real>(whole.shape().0))?;
         let mut spectrum = SpectralRadius::default();
         (spectrum.steps, spectrum.safety) = (self.lanczos_steps, self.safety);
+        spectrum.margin = 2.0 / self.factor; // ω ρ < 2
         let mut step = DomainStep {
             recipe: *self,
             domains,

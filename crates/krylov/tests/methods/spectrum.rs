@@ -178,3 +178,74 @@ fn a_power_of_two_scales_the_radius() {
     let find = |a: &Dense<f64>| exact(1.0, 10).estimate(a, &mut Identity, &start_vector(30)).unwrap();
     assert!((find(&tiny) / (small * find(&a)) - 1.0).abs() < 1e-5);
 }
+
+/// A pencil (A, D) of `n` unknowns with a spectrum between 0.1 and 1, but for two of them, whose D is `stiff` and whose
+/// eigenvalue is 3 and 0.1. Their share of a start vector of the same size in all rows is stiff^-½.
+fn hidden(n: usize, stiff: f64) -> (Vec<f64>, Vec<f64>) {
+    let mut spectrum = spread(n, 0.1, 1.0);
+    (spectrum[n / 3], spectrum[n / 2]) = (3.0, 0.1);
+    let size = |i: usize| if i == n / 3 || i == n / 2 { stiff } else { 1.0 };
+    let d: Vec<f64> = (0..n).map(size).collect();
+    (spectrum.iter().zip(&d).map(|(t, d)| t * d).collect(), d.iter().map(|d| 1.0 / d).collect())
+}
+
+/// With a margin, no radius is larger than the margin times the result, wherever its eigenvector lives. Without one, the
+/// estimate settles at the rest of the spectrum.
+#[test]
+fn a_margin_is_kept() {
+    let mut missed = 0;
+    for (n, stiff, steps) in [4, 200, 3000]
+        .into_iter()
+        .flat_map(|n| [1e-8, 1e-3, 1.0, 1e3, 1e8, 1e16].map(|stiff| (n, stiff)))
+        .flat_map(|(n, stiff)| [1, 6].map(|steps| (n, stiff, steps)))
+    {
+        let (a, inverse) = hidden(n, stiff);
+        let mut d = Scaling { d: inverse, class: Class::Symmetric };
+        let mut run = |margin: f64| {
+            let a = Counted(a.clone(), Cell::new(0));
+            let mut radius = exact(1.1, steps);
+            radius.margin = margin;
+            (radius.estimate(&a, &mut d, &start_vector(n)).unwrap(), a.1.get())
+        };
+        missed += usize::from(run(f64::INFINITY).0 < 2.0);
+        for margin in [1.0, 1.05, 1.1, 1.25, 2.0] {
+            let (found, products) = run(margin);
+            assert!(margin * found > 3.0, "{n}, {stiff:e}, {steps} steps, {margin}: {found}");
+            let most = if steps == 1 { 20.0 * 3.0 } else { 1.2 * 3.0 };
+            assert!(
+                found < most && products <= 4 * steps + 1,
+                "{n}, {stiff:e}, {margin}: {found}, {products}"
+            );
+        }
+    }
+    assert!(missed > 4, "{missed}");
+    let a = Dense::<f64>::diagonal(&[1.0, 2.0]);
+    for margin in [f64::NAN, 0.5] {
+        let mut radius = exact(1.1, 5);
+        radius.margin = margin;
+        let refused = radius.estimate(&a, &mut Identity, &start_vector(2));
+        assert!(
+            matches!(refused, Err(Error::Parameter { name: "SpectralRadius::margin", .. })),
+            "{refused:?}"
+        );
+    }
+}
+
+/// The share of start vectors for which a margin is not kept is small: here none of 300 for random spectra with gaps.
+#[test]
+fn a_margin_is_kept_for_many_spectra() {
+    for seed in 0..300 {
+        let n = 60 + 7 * seed as usize;
+        let (powers, sizes) = (random(n, seed), random(n, seed + 1000));
+        // Few of the eigenvalues are near the largest.
+        let a: Vec<f64> = powers.iter().map(|p| p.abs().powi(12)).collect();
+        let scale: Vec<f64> = sizes.iter().map(|s| 10.0_f64.powf(6.0 * s)).collect();
+        let scaled = Counted(a.iter().zip(&scale).map(|(a, d)| a * d).collect(), Cell::new(0));
+        let mut d = Scaling { d: scale.iter().map(|d| 1.0 / d).collect(), class: Class::Symmetric };
+        let mut radius = exact(1.1, 6);
+        radius.margin = 1.1;
+        let found = radius.estimate(&scaled, &mut d, &start_vector(n)).unwrap();
+        let largest = a.iter().fold(0.0_f64, |m, a| m.max(*a));
+        assert!(1.1 * found > largest && found < 1.25 * largest, "{seed}: {found} of {largest}");
+    }
+}
