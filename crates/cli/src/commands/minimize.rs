@@ -103,7 +103,7 @@ fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentRepor
     };
     let (mut direction, search) = way(options.direction, options.precond, own);
     let (mut f, mut x) =
-        (Soft::new(body, &start, of_objective, on)?.projecting_on_demand(), on.vector(&start)?);
+        (Soft::new(body, &start, of_objective, on).projecting_on_demand(), on.vector(&start)?);
     let mut descent =
         Descent::new(search, Stop { max_iterations: options.max_iterations, ..Stop::relative(options.tol) });
     descent.refresh = if options.refresh == 0 { Refresh::Never } else { Refresh::Every(options.refresh) };
