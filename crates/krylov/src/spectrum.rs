@@ -65,7 +65,8 @@ pub struct SpectralRadius<V: Vector = Vec<f64>> {
     /// The factor applied to the estimate, at least 1; 1.1 by default.
     pub safety: f64,
     /// A known upper bound of the radius, infinity by default. The iteration ends when the estimate times
-    /// `safety` reaches it, and the result is the bound.
+    /// `safety` reaches it, and the result is the bound. A bound below the estimate times `safety` times `margin` needs
+    /// no steps for the margin.
     pub ceiling: f64,
     /// For positive semidefinite A, the radius is less than `margin` times the result, except for a share of 10⁻⁴ of all
     /// start vectors with entries between −1 and 1. At least 1; infinity, the default, for no such promise. Steps follow
@@ -172,9 +173,9 @@ impl<V: Vector> SpectralRadius<V> {
             let now = self.lanczos.extremes().map_or(f64::NAN, |[low, high]| high.max(-low));
             found = [found[1], found[2], now];
             let enough = now * self.safety >= self.ceiling;
-            let done = match self.margin.is_finite() {
-                true => is_certain(&self.lanczos, raise * now, gamma, least),
-                false => settled(found),
+            let done = match self.ceiling <= raise * now || self.margin.is_infinite() {
+                true => settled(found),
+                false => is_certain(&self.lanczos, raise * now, gamma, least),
             };
             if exhausted || enough || (step >= self.steps && done) {
                 break;
@@ -185,7 +186,7 @@ impl<V: Vector> SpectralRadius<V> {
             return refuse("the spectral radius of D⁻¹A", radius, "above 0 and finite; check A");
         }
         let mut bound = radius * self.safety;
-        while bound < self.ceiling
+        while self.margin * bound < self.ceiling
             && self.margin.is_finite()
             && !exhausted
             && !is_certain(&self.lanczos, self.margin * bound, gamma, least)

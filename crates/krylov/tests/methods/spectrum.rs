@@ -249,3 +249,18 @@ fn a_margin_is_kept_for_many_spectra() {
         assert!(1.1 * found > largest && found < 1.25 * largest, "{seed}: {found} of {largest}");
     }
 }
+
+/// A known bound within the margin makes the result certain, so no step is added.
+#[test]
+fn a_bound_within_the_margin_saves_steps() {
+    let spectrum = spread(500, 0.01, 1.0);
+    let run = |ceiling: f64| {
+        let a = Counted(spectrum.clone(), Cell::new(0));
+        let mut radius = exact(1.1, 6);
+        (radius.margin, radius.ceiling) = (1.25, ceiling);
+        (radius.estimate(&a, &mut Identity, &start_vector(500)).unwrap(), a.1.get())
+    };
+    let ((near, few), (far, many)) = (run(1.3), run(2.0));
+    assert!(few < many && few <= 8, "{few}, {many} products");
+    assert!(1.25 * near >= 1.0 && near <= 1.3 && 1.25 * far >= 1.0 && far < 1.2, "{near}, {far}");
+}
