@@ -84,4 +84,8 @@ impl Shape for Capsule {
     fn magnitude(&self, x: [f64; 3]) -> f64 {
         size(x) + size(self.start) + self.length + self.radius
     }
+
+    fn is_convex(&self) -> bool {
+        true
+    }
 }

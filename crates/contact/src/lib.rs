@@ -52,7 +52,7 @@ mod triangle;
 pub use aabb::Aabb;
 pub use bodies::BodyContact;
 pub use capsule::Capsule;
-pub use cloth::{ClothContact, ClothFriction, Pair, Touch, time_of_impact};
+pub use cloth::{ClothContact, ClothFriction, Pair, Touch, clearance, time_of_impact};
 pub use contact::Contact;
 pub use error::ContactError;
 pub use friction::{Friction, Spin};

@@ -4,20 +4,23 @@
 //! |---|---|---|
 //! | g | `gap` | signed distance of a node to the surface: (x − t) · n for the nearest point t |
 //! | n | `normal` | outward normal at t |
-//! | k | `stiffness` | stiffness of the penalty |
+//! | φ | `law` | the energy of a gap: k/2 min(g, 0)² of a [`Penalty`], or a [`Barrier`](coarsen_elastic::Barrier) |
 //!
-//! > E = Σ k/2 min(g, 0)²,  ∇E = k g n,  ∇²E = k (n nᵀ + g ∇²g)    (1)
+//! > E = Σ φ(g),  ∇E = φ' n,  ∇²E = φ'' n nᵀ + φ' ∇²g    (1)
 //!
-//! Xian, Tong & Liu 2019, §4.6, with the Hessian k n nᵀ.
+//! Xian, Tong & Liu 2019, §4.6, with the penalty and its Hessian k n nᵀ. Li et al. 2020, "Incremental potential
+//! contact", ACM TOG 39(4), with the barrier.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::parallel;
-use coarsen_elastic::{BodyError, Curvature, Energy, Potential, Touching};
+use coarsen_elastic::{BodyError, Curvature, Energy, Law, Penalty, Potential, Touching};
+use coarsen_mesh::vector::dot;
 use coarsen_sparse::{Pattern, Stencil};
 
 use crate::error::positive;
+use crate::shape::norm;
 use crate::{ContactError, Penetration, Shape};
 
 /// The number of nodes per task of a parallel loop.
@@ -26,10 +29,15 @@ const LEAF: usize = 1024;
 /// The number of scalar operations per node, used to decide whether threads pay off.
 const WORK: usize = 24;
 
-/// Contact of free nodes with a solid shape, by a quadratic penalty.
+/// Contact of free nodes with a solid shape, by a quadratic penalty or any other law φ of the gap.
 ///
-/// A node penetrates by about its load divided by k. The projected Hessian is k n nᵀ. Only the exact Hessian
-/// contains the term k g ∇²g, which is negative semidefinite for a convex shape. The Hessian changes with the
+/// With the penalty a node penetrates by about its load divided by k. With a [`Barrier`](coarsen_elastic::Barrier)
+/// of the reach r nodes feel the shape at the distance r, and [`max_step`](Potential::max_step) ends every step before
+/// a node reaches it: nodes that start outside stay outside. *Not* of edges: an edge of the length l dips into a ball
+/// of the radius ρ by up to l²/(8ρ); grow the ball by that.
+///
+/// The projected Hessian is φ'' n nᵀ. Only the exact Hessian contains the term φ' ∇²g, which is negative
+/// semidefinite for a convex shape. The Hessian changes with the
 /// set of nodes in contact. It is stored as contacts, separately from the matrix. There is no friction and no
 /// damping: a moving obstacle pushes nodes but does not drag them. *Cost*: one pass over the nodes. It runs
 /// in parallel, and its result is bitwise the same for any number of threads; contacts are listed on one
@@ -37,31 +45,48 @@ const WORK: usize = 24;
 ///
 /// ```
 /// use coarsen_contact::{Obstacle, Sphere};
-/// use coarsen_elastic::Potential;
+/// use coarsen_elastic::{Barrier, Potential};
 /// let mut ball = Obstacle::new(2, Sphere::new([0.0; 3], 1.0)?, 8.0)?;
 /// assert_eq!(ball.energy(&[0.5, 0.0, 0.0, 3.0, 0.0, 0.0]).value, 1.0); // 8/2 · 0.5²
 /// assert_eq!(ball.penetration(&[0.5, 0.0, 0.0, 3.0, 0.0, 0.0]).deepest, 0.5);
+///
+/// // A barrier of 0.1: the node may move to a tenth of its distance.
+/// let law = Barrier { stiffness: 2.0, reach: 0.1 };
+/// let mut ball = Obstacle::with_law(1, Sphere::new([0.0; 3], 1.0)?, law)?;
+/// assert!((ball.max_step(&[1.5, 0.0, 0.0], &[-1.0, 0.0, 0.0]) - 0.45).abs() < 1e-12);
 /// # Ok::<(), coarsen_contact::ContactError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Obstacle<S> {
+pub struct Obstacle<S, L = Penalty> {
     shape: S,
-    stiffness: f64,
+    law: L,
     /// For each free node, whether it can touch the shape.
     touches: Vec<bool>,
     pattern: Arc<Pattern>,
 }
 
 impl<S: Shape> Obstacle<S> {
-    /// Returns the contact of `nodes` free nodes with a shape, with a stiffness k in N/m.
+    /// Returns the contact of `nodes` free nodes with a shape by a penalty, with a stiffness k in N/m.
     ///
     /// # Errors
     /// [`ContactError::Value`] for a k that is not positive and finite, [`ContactError::Sparse`] for more
     /// nodes than the rows that a matrix may have.
     pub fn new(nodes: usize, shape: S, stiffness: f64) -> Result<Self, ContactError> {
         let stiffness = positive("the stiffness of an obstacle", stiffness)?;
+        Self::with_law(nodes, shape, Penalty { stiffness })
+    }
+}
+
+impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
+    /// Returns the contact of `nodes` free nodes with a shape by a law φ of the gap.
+    ///
+    /// # Errors
+    /// [`ContactError::Body`] for a law whose parameters are out of range, [`ContactError::Sparse`] for more nodes
+    /// than the rows that a matrix may have.
+    pub fn with_law(nodes: usize, shape: S, law: L) -> Result<Self, ContactError> {
+        law.check()?;
         let pattern = Arc::new(Pattern::diagonal(nodes)?);
-        Ok(Self { shape, stiffness, touches: vec![true; nodes], pattern })
+        Ok(Self { shape, law, touches: vec![true; nodes], pattern })
     }
 
     /// Restricts the contact to the free nodes of a list, which may have any order.
@@ -91,11 +116,17 @@ impl<S: Shape> Obstacle<S> {
         self.shape = shape;
     }
 
-    /// The number of nodes inside the shape and the largest depth. *Panics* on a wrong length.
+    /// The number of nodes with a force, which are those inside the shape if φ is a penalty, and the largest depth.
+    /// *Panics* on a wrong length.
     pub fn penetration(&self, x: &[f64]) -> Penetration {
         self.check("penetration", x);
+        let of = |i: usize| {
+            let gap = self.gap(i, x);
+            let contacts = usize::from(self.law.at(gap)[1] != 0.0);
+            Penetration { contacts, ..Penetration::of(gap) }
+        };
         let leaf = |nodes: Range<usize>| {
-            let own = nodes.filter(|&i| self.touches[i]).map(|i| Penetration::of(self.gap(i, x)));
+            let own = nodes.filter(|&i| self.touches[i]).map(of);
             own.fold(Penetration::default(), Penetration::and)
         };
         parallel::tree(0..self.touches.len(), LEAF, self.parallel(), &leaf, &Penetration::and)
@@ -114,11 +145,11 @@ impl<S: Shape> Obstacle<S> {
         self.shape.distance(at(i, x))
     }
 
-    /// K = k (n nᵀ + g ∇²g), with the second term only if `exact`.
-    fn stiffness(&self, x: [f64; 3], gap: f64, exact: bool) -> [[f64; 3]; 3] {
-        let (n, k) = (self.shape.normal(x), self.stiffness);
+    /// φ'' n nᵀ + φ' ∇²g, with the second term only if `exact`.
+    fn stiffness(&self, x: [f64; 3], [_, slope, bend]: [f64; 3], exact: bool) -> [[f64; 3]; 3] {
+        let n = self.shape.normal(x);
         let turning = if exact { self.shape.curvature(x) } else { [[0.0; 3]; 3] };
-        std::array::from_fn(|p| std::array::from_fn(|q| k * (n[p] * n[q] + gap * turning[p][q]))) // (1)
+        std::array::from_fn(|p| std::array::from_fn(|q| bend * (n[p] * n[q]) + slope * turning[p][q])) // (1)
     }
 }
 
@@ -127,7 +158,7 @@ fn at(i: usize, x: &[f64]) -> [f64; 3] {
     [x[3 * i], x[3 * i + 1], x[3 * i + 2]]
 }
 
-impl<S: Shape> Potential for Obstacle<S> {
+impl<S: Shape, L: Law + Sync> Potential for Obstacle<S, L> {
     fn nodes(&self) -> usize {
         self.touches.len()
     }
@@ -139,12 +170,11 @@ impl<S: Shape> Potential for Obstacle<S> {
     fn energy(&mut self, x: &[f64]) -> Energy {
         self.check("energy", x);
         let energy = |i: usize| {
-            let gap = self.gap(i, x);
-            if gap >= 0.0 {
+            let [value, slope, _] = self.law.at(self.gap(i, x));
+            if value == 0.0 {
                 return Energy::default();
             }
-            let magnitude = gap.abs() * self.shape.magnitude(at(i, x));
-            self.stiffness * Energy { value: 0.5 * gap * gap, magnitude } // (1)
+            Energy { value, magnitude: slope.abs() * self.shape.magnitude(at(i, x)) } // (1)
         };
         let leaf = |nodes: Range<usize>| nodes.filter(|&i| self.touches[i]).map(energy).sum::<Energy>();
         parallel::tree(0..self.touches.len(), LEAF, self.parallel(), &leaf, &|a, b| a + b)
@@ -155,12 +185,12 @@ impl<S: Shape> Potential for Obstacle<S> {
         self.check("add_gradient", g);
         let add = |(nodes, g): (Range<usize>, parallel::Groups<&mut [f64]>)| {
             for (i, g) in nodes.zip(g.0.chunks_exact_mut(3)).filter(|(i, _)| self.touches[*i]) {
-                let gap = self.gap(i, x);
-                if gap >= 0.0 {
+                let slope = self.law.at(self.gap(i, x))[1];
+                if slope == 0.0 {
                     continue;
                 }
                 let n = self.shape.normal(at(i, x));
-                (0..3).for_each(|k| g[k] += self.stiffness * gap * n[k]); // (1)
+                (0..3).for_each(|k| g[k] += slope * n[k]); // (1)
             }
         };
         parallel::each((0..self.touches.len(), parallel::Groups(g, 3)), LEAF, self.parallel(), &add);
@@ -172,14 +202,31 @@ impl<S: Shape> Potential for Obstacle<S> {
         self.check("add_contacts", x);
         let exact = curvature == Curvature::Exact;
         for i in (0..self.touches.len()).filter(|&i| self.touches[i]) {
-            let gap = self.gap(i, x);
-            if gap < 0.0 {
-                contacts.push(Stencil::point(i as u32), self.stiffness(at(i, x), gap, exact));
+            let law = self.law.at(self.gap(i, x));
+            if law[2] > 0.0 {
+                contacts.push(Stencil::point(i as u32), self.stiffness(at(i, x), law, exact));
             }
         }
     }
 
     fn touches(&self) -> bool {
         true
+    }
+
+    /// The largest α that the law allows, from a bound on the rate at which gaps shrink: their rate at x if the shape
+    /// is convex, and the length of the way if not.
+    fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
+        self.check("max_step", x);
+        self.check("max_step", d);
+        let step = |i: usize| {
+            let (x, by) = (at(i, x), at(i, d));
+            let rate = if self.shape.is_convex() { dot(self.shape.normal(x), by) } else { -norm(by) };
+            self.law.max_step(self.shape.distance(x), rate)
+        };
+        let least = |a: f64, b: f64| if a < b || a.is_nan() { a } else { b };
+        let leaf = |nodes: Range<usize>| {
+            nodes.filter(|&i| self.touches[i]).map(step).fold(f64::INFINITY, least)
+        };
+        parallel::tree(0..self.touches.len(), LEAF, self.parallel(), &leaf, &least)
     }
 }

@@ -10,7 +10,7 @@
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Penetration {
-    /// The number of contacts with a negative gap.
+    /// The number of contacts: those with a negative gap, or those with a force if the energy is a barrier.
     pub contacts: usize,
     /// The largest depth in m: 0 without contact, NaN if positions are not finite.
     pub deepest: f64,

@@ -59,4 +59,8 @@ impl Shape for Plane {
     fn magnitude(&self, x: [f64; 3]) -> f64 {
         size(std::array::from_fn(|k| self.normal[k] * x[k])) + self.offset.abs()
     }
+
+    fn is_convex(&self) -> bool {
+        true
+    }
 }

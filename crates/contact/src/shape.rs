@@ -17,6 +17,11 @@ pub trait Shape: Send + Sync {
 
     /// The magnitude of the terms of d. Rounding changes d by a few ε times this magnitude.
     fn magnitude(&self, x: [f64; 3]) -> f64;
+
+    /// Whether the solid is convex, so that d along a line is at least its linearisation; false if not known.
+    fn is_convex(&self) -> bool {
+        false
+    }
 }
 
 /// A boxed shape, for shapes that are chosen at run time.
@@ -35,6 +40,10 @@ impl<S: Shape + ?Sized> Shape for Box<S> {
 
     fn magnitude(&self, x: [f64; 3]) -> f64 {
         (**self).magnitude(x)
+    }
+
+    fn is_convex(&self) -> bool {
+        (**self).is_convex()
     }
 }
 

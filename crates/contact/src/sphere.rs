@@ -51,4 +51,8 @@ impl Shape for Sphere {
     fn magnitude(&self, x: [f64; 3]) -> f64 {
         size(x) + size(self.centre) + self.radius
     }
+
+    fn is_convex(&self) -> bool {
+        true
+    }
 }

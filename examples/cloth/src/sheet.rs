@@ -298,7 +298,7 @@ fn normal(mesh: &Mesh, t: &[u32; 3]) -> [f64; 3] {
 }
 
 /// Each side of each triangle, with the triangle, sorted by ends.
-pub(crate) fn edges_with_triangles(triangles: &[[u32; 3]]) -> Vec<([u32; 2], usize)> {
+fn edges_with_triangles(triangles: &[[u32; 3]]) -> Vec<([u32; 2], usize)> {
     let mut sides: Vec<_> = triangles
         .iter()
         .enumerate()

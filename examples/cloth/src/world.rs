@@ -3,10 +3,11 @@
 use coarsen::elastic::{Fabric, Nodes, Plus, Total};
 use coarsen::mesh::vector::cross;
 use coarsen_contact::{ClothContact, ClothFriction, ContactError, Friction, Obstacle, Shape, Spin};
+use examples_common::crossing::Crossing;
 use examples_common::stage::Solid;
 
 use crate::air::Air;
-use crate::crossing::{Crossing, Crossings};
+use crate::crossing::Penetrations;
 use crate::fault::SceneError;
 use crate::material::{Cut, Woven};
 use crate::motion::Motion;
@@ -68,7 +69,7 @@ pub(crate) struct Fixed {
     /// The forces of the air.
     pub(crate) air: Air,
     /// Finds where the cloth crosses itself or an obstacle.
-    pub(crate) crossings: Crossings,
+    pub(crate) crossings: Penetrations,
 }
 
 impl World {
@@ -133,7 +134,7 @@ impl World {
         }
         let air = Air { velocity: wind, damping: cloth.damping, triangles: sheet.triangles.clone() };
         let bare = scene.solids.iter().map(|solid| solid.shape(0.0)).collect::<Result<_, _>>()?;
-        let crossings = Crossings::new(&sheet.triangles, &scene.still.triangles, count as u32, bare);
+        let crossings = Penetrations::new(&sheet.triangles, &scene.still.triangles, count as u32, bare);
         if let Some(Crossing { edge, triangle }) = crossings.find(&positions).first() {
             return Err(SceneError::Crossing { edge: *edge, triangle: *triangle });
         }

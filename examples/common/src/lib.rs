@@ -9,10 +9,12 @@
 //! | [`stage`] | obstacles, the ground, bodies and their shadows |
 //! | [`frames`] | a run from checkpoint to checkpoint |
 //! | [`files`] | checkpoints, the table of frames, surfaces |
+//! | [`crossing`] | an independent test for surfaces that intersect |
 //! | [`solver`] | preconditioners by name |
 //! | [`arguments`] | numbers and places on the command line |
 
 pub mod arguments;
+pub mod crossing;
 pub mod files;
 pub mod frames;
 pub mod picture;

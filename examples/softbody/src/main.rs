@@ -96,7 +96,7 @@ fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Ro
     options.method.solver.check(&options.method.levels)?;
     let setting = Setting::of(options)?;
     let meshes = setting.meshes()?;
-    let world = World::new(&setting, &meshes)?;
+    let world = World::new(&setting, &meshes, options.method.contact)?;
     let bodies: Vec<_> = world.shapes.iter().map(|shape| shape.triangles.clone()).collect();
     let surface = Surface::new(&bodies);
     let width = usize::from(options.width);
@@ -124,7 +124,7 @@ fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Ro
 
 impl<B: schwarz::Place<Real = f64>> Simulation<'_, B> {
     fn world(&mut self) -> Result<World, Failure> {
-        Ok(self.world.take().map_or_else(|| World::new(&self.setting, &self.meshes), Ok)?)
+        Ok(self.world.take().map_or_else(|| World::new(&self.setting, &self.meshes, self.options.method.contact), Ok)?)
     }
 }
 

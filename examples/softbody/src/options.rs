@@ -87,9 +87,21 @@ pub(crate) struct Method {
     /// Number of frames between two checkpoints; the solver is built again at each checkpoint.
     #[arg(long, default_value_t = 10, value_parser = at_least_one)]
     pub(crate) checkpoint: usize,
+    /// Contact: penalty, which nodes enter, or barrier, which nothing crosses.
+    #[arg(long, value_enum, default_value_t = Contact::Barrier)]
+    pub(crate) contact: Contact,
     /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N.
     #[arg(long, default_value = "cpu")]
     pub(crate) backend: Place,
+}
+
+/// The energies of contact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Contact {
+    /// Quadratic penalties of nodes inside obstacles and bodies.
+    Penalty,
+    /// Barriers of the distance to obstacles and between surfaces; continuous detection bounds every step.
+    Barrier,
 }
 
 /// The methods of descent.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use coarsen::elastic::{Attachments, BodyError, Curvature, Energy, Potential, Touching};
+use coarsen::elastic::{Attachments, Barrier, BodyError, Curvature, Energy, Potential, Touching};
 use coarsen::sparse::Pattern;
-use coarsen_contact::{BodyContact, Obstacle, Penetration, Shape};
+use coarsen_contact::{BodyContact, ClothContact, Contact, Obstacle, Penetration, Shape};
 
 use crate::bodies::Bodies;
 
@@ -14,10 +14,38 @@ pub(crate) enum Part {
     Bodies(Bodies),
     /// The pins.
     Pins(Attachments),
-    /// Contact of nodes with an obstacle.
+    /// Contact of nodes with an obstacle, by a penalty.
     Obstacle(Obstacle<Box<dyn Shape>>),
-    /// Contact of bodies of tetrahedra with each other and with themselves.
+    /// The same, by a barrier.
+    Fence(Obstacle<Box<dyn Shape>, Barrier>),
+    /// Contact of bodies of tetrahedra with each other and with themselves, by a penalty.
     Contact(Box<BodyContact>),
+    /// Contact of the surfaces of all bodies, by a barrier.
+    Surface(Box<Surface>),
+}
+
+/// Contact of surfaces, and a test of its own for vertices inside tetrahedra.
+pub(crate) struct Surface {
+    /// The energy.
+    pub(crate) contact: ClothContact,
+    /// Finds vertices inside tetrahedra, if the scene has tetrahedra; its energy is not used.
+    pub(crate) inside: Option<BodyContact>,
+    /// The body of each node.
+    pub(crate) bodies: Vec<u32>,
+}
+
+impl Surface {
+    /// The number of pairs that are near, and the depth of the deepest vertex inside another body. A vertex inside its
+    /// own body, without a crossing of surfaces, is behind inverted elements.
+    fn penetration(&mut self, x: &[f64]) -> Penetration {
+        let Self { contact, inside, bodies } = self;
+        let lost = Penetration { contacts: 0, deepest: f64::NAN };
+        let Ok(contacts) = contact.detect(x).map(<[_]>::len) else { return lost };
+        let Ok(found) = inside.as_mut().map_or(Ok(&[][..]), |inside| inside.detect(x)) else { return lost };
+        let other = |c: &&Contact| bodies[c.vertex as usize] != bodies[c.face[0] as usize];
+        let at = |v: u32| std::array::from_fn(|k| x[3 * v as usize + k]);
+        Penetration { contacts, deepest: found.iter().filter(other).map(|c| -c.gap(at)).fold(0.0, f64::max) }
+    }
 }
 
 impl Part {
@@ -26,7 +54,9 @@ impl Part {
         match self {
             Self::Bodies(_) | Self::Pins(_) => Penetration::default(),
             Self::Obstacle(obstacle) => obstacle.penetration(x),
+            Self::Fence(obstacle) => obstacle.penetration(x),
             Self::Contact(contact) => contact.penetration(x),
+            Self::Surface(surface) => surface.penetration(x),
         }
     }
 
@@ -45,7 +75,9 @@ impl Part {
             Self::Bodies(part) => part,
             Self::Pins(part) => part,
             Self::Obstacle(part) => part,
-            Self::Contact(part) => part,
+            Self::Fence(part) => part,
+            Self::Contact(part) => &**part,
+            Self::Surface(part) => &part.contact,
         }
     }
 
@@ -54,7 +86,9 @@ impl Part {
             Self::Bodies(part) => part,
             Self::Pins(part) => part,
             Self::Obstacle(part) => part,
-            Self::Contact(part) => part,
+            Self::Fence(part) => part,
+            Self::Contact(part) => &mut **part,
+            Self::Surface(part) => &mut part.contact,
         }
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! > minimise f(x) = ½ (x − y)ᵀ M (x − y) / h² + E(x),    y = x_n + h v_n + h² g    (2)
 //!
-//! The descent starts from x = x_n + h v_n, and afterwards v_{n+1} = (x_{n+1} − x_n) / h. The paper adds the
+//! The descent starts from x = x_n + h v_n, and afterwards v_{n+1} = (x_{n+1} − x_n) / h. Barriers bound this start
+//! and every step after it: the start is as far on the way from x_n as they allow, or x_n where f is lower there. So no
+//! iterate has an intersection, whether the descent converges or not. The paper adds the
 //! gravity g as a linear energy, which is equivalent. Contacts are detected at every x at which f is
 //! evaluated, more often than in line 4, so that a line search compares values of the same function. Numbers
 //! at the ends of lines are the line numbers of Alg. 4.
@@ -136,8 +138,17 @@ impl<B: Place<Real = f64>> Stepper<B> {
         }
         let moved = pins.energy(&state.x).value - state.pinned; // of the pins, at the old x
         f.objective.begin(&state.x, &state.v, self.gravity)?;
-        for ((next, x), v) in self.next.iter_mut().zip(&state.x).zip(&state.v) {
-            *next = x + h * v; // 2
+        let forward: Vec<f64> = state.v.iter().map(|v| h * v).collect();
+        let bound = f.objective.potential.max_step(&state.x, &forward);
+        if bound.is_nan() {
+            return Err(NotFinite { frame, advice: DescentOutcome::NotFinite.advice() }.into());
+        }
+        let share = bound.min(1.0);
+        for ((next, x), d) in self.next.iter_mut().zip(&state.x).zip(&forward) {
+            *next = x + share * d; // 2
+        }
+        if bound.is_finite() && f.objective.value(&self.next) > f.objective.value(&state.x) {
+            self.next.copy_from_slice(&state.x);
         }
         on.write(&self.next, &mut self.x)?;
         rule.forget();

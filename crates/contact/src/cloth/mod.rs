@@ -6,6 +6,7 @@
 //! | `topology` | vertices, edges and triangles of a surface, and which pairs can touch |
 //! | `distance` | the nearest points of a pair |
 //! | `broad` | pairs whose boxes overlap, by two spatial hashes |
+//! | [`clearance`] | the smallest distance of a surface from itself |
 //! | `narrow` | [`Touch`]: a pair that is nearer than the thickness, its distance and direction |
 //! | `advance` | continuous detection of one pair by additive conservative advancement |
 //! | `sweep` | the largest step before any pair of a surface touches |
@@ -14,6 +15,7 @@
 
 mod advance;
 mod broad;
+mod clearance;
 mod contact;
 mod distance;
 mod friction;
@@ -23,6 +25,7 @@ mod sweep;
 mod topology;
 
 pub use advance::time_of_impact;
+pub use clearance::clearance;
 pub use contact::ClothContact;
 pub use friction::ClothFriction;
 pub use narrow::Touch;

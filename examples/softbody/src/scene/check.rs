@@ -48,11 +48,12 @@ impl Setting {
         }
         let gravity = self.gravity.into_iter().flatten().find(|v| !v.is_finite());
         let view = self.view.corners.into_iter().flatten().flatten().find(|v| !v.is_finite());
-        let contact = self.contact_stiffness.filter(|k| !(*k > 0.0 && k.is_finite()));
+        let not_positive = |value: Option<f64>| value.filter(|v| !(*v > 0.0 && v.is_finite()));
         for (key, found, range) in [
             ("gravity", gravity, "finite"),
             ("view.corners", view, "finite"),
-            ("contact_stiffness", contact, "positive and finite"),
+            ("contact_stiffness", not_positive(self.contact_stiffness), "positive and finite"),
+            ("contact_thickness", not_positive(self.contact_thickness), "positive and finite"),
         ] {
             if let Some(found) = found {
                 return Err(SceneError::Value { table: "scene", index: 0, key, found, range });

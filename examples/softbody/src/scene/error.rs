@@ -116,14 +116,42 @@ pub(crate) enum SceneError {
         /// What is wrong with it.
         source: ContactError,
     },
-    /// A sheet in a scene with contact between bodies.
+    /// A sheet in a scene with contact between bodies by penalties.
     #[error(
-        "body {index} (from 0) is a sheet, which has no contact with bodies here; set contact = false to let bodies \
-         pass through each other, or use the example cloth"
+        "body {index} (from 0) is a sheet, which penalties keep from no body; use --contact barrier, or set contact = \
+         false to let bodies pass through each other"
     )]
     NoContact {
         /// Which body.
         index: usize,
+    },
+    /// A node inside an obstacle.
+    #[error(
+        "at the start, node {node} of body {body} (from 0) is {depth:.3e} m inside obstacle {obstacle}; move one of \
+         them, or use --contact penalty"
+    )]
+    Inside {
+        /// The body.
+        body: usize,
+        /// The node, from 0 within the body.
+        node: usize,
+        /// Its depth.
+        depth: f64,
+        /// The obstacle.
+        obstacle: usize,
+    },
+    /// Bodies that intersect.
+    #[error(
+        "at the start, bodies {first} and {second} (from 0) intersect: node {node} of body {first} is on an edge that \
+         crosses the surface, or inside body {second}; move them apart, or use --contact penalty"
+    )]
+    Intersect {
+        /// One body.
+        first: usize,
+        /// The other body, or the same one.
+        second: usize,
+        /// A node of the first one.
+        node: usize,
     },
     /// Bodies that cannot touch each other.
     #[error(transparent)]

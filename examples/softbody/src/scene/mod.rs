@@ -8,9 +8,11 @@
 //! | `file` | scenes from TOML files |
 //! | `check` | checks of numbers |
 //! | `world` | nodes, masses and potentials of a scene |
+//! | `contact` | the energies of contact |
 //! | `error` | errors of scenes |
 
 mod check;
+mod contact;
 mod error;
 mod file;
 mod hang;

@@ -7,22 +7,20 @@ use std::ops::Range;
 use coarsen::elastic::{Attachments, Total};
 use coarsen::mesh::Mesh;
 use coarsen::mesh::vector::{dot, sub};
-use coarsen_contact::{BodyContact, Obstacle};
 use examples_common::stage::unit;
 
+use super::contact::Touching;
 use super::error::SceneError;
 use super::setting::{Attachment, Body, Pick, Setting};
 use crate::bodies::Bodies;
 use crate::holds::Hold;
 use crate::material::{Material, Moduli, THICKNESS, masses};
 use crate::meshes::MeshChoice;
+use crate::options::Contact;
 use crate::part::Part;
 
 /// The total stiffness of the pins of an attachment, in units of Young's modulus times the size.
 const PIN: f64 = 100.0;
-
-/// The stiffness of a contact, in units of Young's modulus times the length of an edge.
-const CONTACT: f64 = 10.0;
 
 /// A body to draw and to write.
 pub(crate) struct Shape {
@@ -71,11 +69,12 @@ impl Setting {
 }
 
 impl World {
-    /// Creates the nodes and potentials of a scene; `meshes` has the mesh of each body.
+    /// Creates the nodes and potentials of a scene; `meshes` has the mesh of each body, `contact` is the kind of
+    /// contact.
     ///
     /// # Errors
     /// [`SceneError`], which names the body, attachment or obstacle that is not valid.
-    pub(crate) fn new(setting: &Setting, meshes: &[Mesh]) -> Result<Self, SceneError> {
+    pub(crate) fn new(setting: &Setting, meshes: &[Mesh], contact: Contact) -> Result<Self, SceneError> {
         let (mut whole, mut shapes, mut energies) = (Mesh::default(), Vec::new(), Vec::new());
         let (mut weights, mut velocities) = (Vec::new(), Vec::new());
         let (mut stiffest, mut top) = (0.0_f64, 0.0);
@@ -92,7 +91,7 @@ impl World {
             energies.push(energy.ok_or_else(none)?);
             weights.extend(masses(&mesh, body.density.unwrap_or(1.0)));
             velocities.resize(velocities.len() + mesh.positions.len(), body.velocity);
-            stiffest = stiffest.max(CONTACT * young(body) * thickness(&mesh, edge(&mesh)));
+            stiffest = stiffest.max(young(body) * thickness(&mesh, edge(&mesh)));
 
             let first = whole.positions.len() as u32;
             let triangles = mesh.surface().into_iter().map(|t| t.map(|v| first + v)).collect();
@@ -101,21 +100,14 @@ impl World {
             whole.positions.extend(mesh.positions);
         }
         let n = whole.positions.len();
-        let stiffness = setting.contact_stiffness.unwrap_or(stiffest);
         let mut parts = vec![
             Part::Bodies(Bodies::new(energies, whole.tetrahedra.clone())?),
             Part::Pins(Attachments::new(n)?),
         ];
-        for (index, solid) in setting.obstacle.iter().enumerate() {
-            let obstacle = solid.shape(0.0).and_then(|shape| Obstacle::new(n, shape, stiffness));
-            parts.push(Part::Obstacle(obstacle.map_err(|source| SceneError::Obstacle { index, source })?));
-        }
-        if setting.contact.unwrap_or(setting.body.len() > 1) {
-            if let Some(index) = meshes.iter().position(|mesh| mesh.tetrahedra.is_empty()) {
-                return Err(SceneError::NoContact { index });
-            }
-            parts.push(Part::Contact(Box::new(BodyContact::new(&whole, &vec![false; n], stiffness)?)));
-        }
+        parts.extend(match contact {
+            Contact::Penalty => Touching { setting, meshes, whole: &whole, shapes: &shapes, stiffest }.penalties(),
+            Contact::Barrier => Touching { setting, meshes, whole: &whole, shapes: &shapes, stiffest }.barriers(),
+        }?);
         let hold = |(index, attachment): (usize, &Attachment)| {
             let body = &setting.body[attachment.body];
             let size = thickness(&meshes[attachment.body], body.size);

@@ -1,0 +1,137 @@
+//! The energies of contact of a scene: penalties, which nodes enter, or barriers, which nothing crosses.
+
+use coarsen::elastic::Barrier;
+use coarsen::mesh::Mesh;
+use coarsen::mesh::vector::{dot, sub};
+use coarsen_contact::{BodyContact, ClothContact, Obstacle, Shape as _, clearance};
+use examples_common::crossing::{Crossing, Crossings};
+
+use super::error::SceneError;
+use super::setting::Setting;
+use super::world::Shape;
+use crate::part::{Part, Surface};
+
+/// The stiffness of a contact, in units of Young's modulus times the length of an edge. A barrier of a tenth of an edge
+/// then presses at half of its thickness about like the stress E on the triangles of a node.
+const STIFFNESS: f64 = 10.0;
+
+/// The largest thickness of barriers, in units of the mean length of an edge.
+const THICKEST: f64 = 0.1;
+
+/// All that contact depends on.
+pub(super) struct Touching<'a> {
+    pub(super) setting: &'a Setting,
+    pub(super) meshes: &'a [Mesh],
+    /// The positions and tetrahedra of all bodies.
+    pub(super) whole: &'a Mesh,
+    pub(super) shapes: &'a [Shape],
+    /// The largest product of Young's modulus and the length of an edge, N/m.
+    pub(super) stiffest: f64,
+}
+
+impl Touching<'_> {
+    /// Contact by penalties.
+    ///
+    /// # Errors
+    /// [`SceneError`] for obstacles that are not valid, and for sheets that should touch.
+    pub(super) fn penalties(&self) -> Result<Vec<Part>, SceneError> {
+        let n = self.whole.positions.len();
+        let stiffness = self.setting.contact_stiffness.unwrap_or(STIFFNESS * self.stiffest);
+        let mut parts = Vec::new();
+        for (index, solid) in self.setting.obstacle.iter().enumerate() {
+            let obstacle = solid.shape(0.0).and_then(|shape| Obstacle::new(n, shape, stiffness));
+            parts.push(Part::Obstacle(obstacle.map_err(|source| SceneError::Obstacle { index, source })?));
+        }
+        if self.is_wanted() {
+            if let Some(index) = self.meshes.iter().position(|mesh| mesh.tetrahedra.is_empty()) {
+                return Err(SceneError::NoContact { index });
+            }
+            let contact = BodyContact::new(self.whole, &vec![false; n], stiffness)?;
+            parts.push(Part::Contact(Box::new(contact)));
+        }
+        Ok(parts)
+    }
+
+    /// Contact by barriers.
+    ///
+    /// # Errors
+    /// [`SceneError`] for obstacles that are not valid, for a node inside an obstacle, and for bodies that intersect
+    /// or nearly touch at the start.
+    pub(super) fn barriers(&self) -> Result<Vec<Part>, SceneError> {
+        let Self { setting, whole, .. } = *self;
+        let (n, at) = (whole.positions.len(), &whole.positions);
+        let stiffness = setting.contact_stiffness.unwrap_or(STIFFNESS * self.stiffest);
+        let thickness = setting.contact_thickness.map_or_else(|| self.thickness(), Ok)?;
+        let law = Barrier { stiffness: stiffness * thickness * thickness, reach: thickness };
+        let mut parts = Vec::new();
+        for (index, solid) in setting.obstacle.iter().enumerate() {
+            let fault = |source| SceneError::Obstacle { index, source };
+            let shape = solid.shape(0.0).map_err(fault)?;
+            if let Some(node) = at.iter().position(|x| shape.distance(*x) <= 0.0) {
+                let depth = -shape.distance(at[node]);
+                let (body, node) = self.body(node);
+                return Err(SceneError::Inside { body, node, depth, obstacle: index });
+            }
+            parts.push(Part::Fence(Obstacle::with_law(n, shape, law).map_err(fault)?));
+        }
+        if self.is_wanted() {
+            let triangles = self.triangles();
+            let held = vec![false; n];
+            let crossings = Crossings::new(triangles, n as u32);
+            if let Some(Crossing { edge: [node, _], triangle: [other, ..] }) = crossings.find(at).first() {
+                return Err(self.intersect(*node, *other));
+            }
+            let contact = ClothContact::new(crossings.triangles(), &held, at, thickness, stiffness)?;
+            let solid = !whole.tetrahedra.is_empty();
+            let mut inside = solid.then(|| BodyContact::new(whole, &held, stiffness)).transpose()?;
+            if let Some(inside) = &mut inside
+                && let Some(contact) = inside.detect(at.as_flattened())?.first()
+            {
+                return Err(self.intersect(contact.vertex, contact.face[0]));
+            }
+            let count = |(body, shape): (u32, &Shape)| std::iter::repeat_n(body, shape.nodes.len());
+            let bodies = (0..).zip(self.shapes).flat_map(count).collect();
+            parts.push(Part::Surface(Box::new(Surface { contact, inside, bodies })));
+        }
+        Ok(parts)
+    }
+
+    /// Whether bodies have contact with each other and with themselves.
+    fn is_wanted(&self) -> bool {
+        self.setting.contact.unwrap_or(self.setting.body.len() > 1)
+    }
+
+    /// The triangles of all surfaces.
+    fn triangles(&self) -> Vec<[u32; 3]> {
+        self.shapes.iter().flat_map(|shape| shape.triangles.iter().copied()).collect()
+    }
+
+    /// The distance at which barriers begin, so that no part of a body touches another one at rest.
+    fn thickness(&self) -> Result<f64, SceneError> {
+        let at = &self.whole.positions;
+        let mut thickness = f64::INFINITY;
+        for shape in self.shapes {
+            let length = |[a, b]: [u32; 2]| {
+                let d = sub(at[a as usize], at[b as usize]);
+                dot(d, d).sqrt()
+            };
+            let sides = shape.triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
+            let mean = sides.map(length).sum::<f64>() / (3 * shape.triangles.len()) as f64;
+            thickness = clearance(&shape.triangles, at, thickness.min(THICKEST * mean))?;
+        }
+        Ok(thickness)
+    }
+
+    /// The body of a node, and its number in the body.
+    fn body(&self, node: usize) -> (usize, usize) {
+        let body = self.shapes.iter().position(|shape| shape.nodes.contains(&node));
+        let body = body.expect("every node belongs to a body");
+        (body, node - self.shapes[body].nodes.start)
+    }
+
+    /// The error of two bodies with these nodes.
+    fn intersect(&self, node: u32, other: u32) -> SceneError {
+        let ((first, node), (second, _)) = (self.body(node as usize), self.body(other as usize));
+        SceneError::Intersect { first, second, node }
+    }
+}
