@@ -1,10 +1,10 @@
 //! Contact of nodes with obstacles, and of bodies and cloth with each other and with themselves.
 //!
-//! [`Obstacle`] and [`BodyContact`] are energies of the gap g of each contact,
+//! [`Obstacle`] and [`BodyContact`] are energies of the gap g of each contact, here with a penalty,
 //!
 //! > E = Σ k/2 min(g, 0)²,   ∇²E ≈ Σ k ∇g ∇gᵀ
 //!
-//! (Xian, Tong & Liu 2019, §4.6), [`ClothContact`] is a barrier of the distance. All implement
+//! (Xian, Tong & Liu 2019, §4.6), [`ClothContact`] is a barrier of the distance, and [`Obstacle`] may be. All implement
 //! [`Potential`](coarsen_elastic::Potential). They are added to elastic energies, and their Hessian is stored
 //! separately from the matrix. [`Friction`] acts between nodes and shapes, [`ClothFriction`] between parts of cloth.
 //!
@@ -19,7 +19,7 @@
 //! | [`plane`](Plane), [`sphere`](Sphere), [`capsule`](Capsule) | three shapes |
 //! | [`sampled`](Sampled) | a closed surface of triangles as a shape |
 //! | [`obstacle`](Obstacle) | contact of nodes with a shape |
-//! | [`cloth`](ClothContact) | contact of cloth with itself and with obstacles of triangles; continuous detection |
+//! | [`cloth`](ClothContact) | contact of cloth and of the surfaces of bodies, by a barrier; continuous detection |
 //! | [`mod@friction`] | friction of nodes with a shape that may turn: [`Friction`]; its law |
 //! | [`bodies`](BodyContact) | contact of bodies of tetrahedra with each other and with themselves |
 //! | `detector` | the detection of contacts |

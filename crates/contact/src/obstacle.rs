@@ -224,9 +224,8 @@ impl<S: Shape, L: Law + Sync> Potential for Obstacle<S, L> {
             self.law.max_step(self.shape.distance(x), rate)
         };
         let least = |a: f64, b: f64| if a < b || a.is_nan() { a } else { b };
-        let leaf = |nodes: Range<usize>| {
-            nodes.filter(|&i| self.touches[i]).map(step).fold(f64::INFINITY, least)
-        };
+        let leaf =
+            |nodes: Range<usize>| nodes.filter(|&i| self.touches[i]).map(step).fold(f64::INFINITY, least);
         parallel::tree(0..self.touches.len(), LEAF, self.parallel(), &leaf, &least)
     }
 }

@@ -24,6 +24,29 @@ pub trait Shape: Send + Sync {
     }
 }
 
+/// A shape of another owner.
+impl<S: Shape + ?Sized> Shape for &S {
+    fn distance(&self, x: [f64; 3]) -> f64 {
+        (**self).distance(x)
+    }
+
+    fn normal(&self, x: [f64; 3]) -> [f64; 3] {
+        (**self).normal(x)
+    }
+
+    fn curvature(&self, x: [f64; 3]) -> [[f64; 3]; 3] {
+        (**self).curvature(x)
+    }
+
+    fn magnitude(&self, x: [f64; 3]) -> f64 {
+        (**self).magnitude(x)
+    }
+
+    fn is_convex(&self) -> bool {
+        (**self).is_convex()
+    }
+}
+
 /// A boxed shape, for shapes that are chosen at run time.
 impl<S: Shape + ?Sized> Shape for Box<S> {
     fn distance(&self, x: [f64; 3]) -> f64 {

@@ -124,7 +124,10 @@ fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Ro
 
 impl<B: schwarz::Place<Real = f64>> Simulation<'_, B> {
     fn world(&mut self) -> Result<World, Failure> {
-        Ok(self.world.take().map_or_else(|| World::new(&self.setting, &self.meshes, self.options.method.contact), Ok)?)
+        Ok(self
+            .world
+            .take()
+            .map_or_else(|| World::new(&self.setting, &self.meshes, self.options.method.contact), Ok)?)
     }
 }
 

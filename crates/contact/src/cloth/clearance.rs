@@ -25,11 +25,7 @@ use crate::{Aabb, ContactError, Pair};
 /// assert!((distance - 0.2).abs() < 1e-12);
 /// # Ok::<(), coarsen_contact::ContactError>(())
 /// ```
-pub fn clearance(
-    triangles: &[[u32; 3]],
-    positions: &[[f64; 3]],
-    most: f64,
-) -> Result<f64, ContactError> {
+pub fn clearance(triangles: &[[u32; 3]], positions: &[[f64; 3]], most: f64) -> Result<f64, ContactError> {
     let most = positive("the largest distance", most)?;
     if let Some(node) = parallel::position(positions, |x| x.iter().any(|x| !x.is_finite())) {
         return Err(ContactError::Position { node });

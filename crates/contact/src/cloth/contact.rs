@@ -50,8 +50,8 @@ const LONGEST: f64 = 16.0;
 const LEAF: usize = 256;
 const WORK: usize = 60;
 
-/// Contact of a surface of triangles with itself, by a barrier that begins at a distance: cloth, and obstacles of
-/// triangles whose nodes are held.
+/// Contact of a surface of triangles with itself, by a barrier that begins at a distance: cloth, the surfaces of
+/// bodies, and obstacles of triangles whose nodes are held.
 ///
 /// Pairs are a vertex and a triangle, or two edges, without a common node. E depends on x alone: pairs are found
 /// at each x at which E is evaluated. E and its gradient are continuous, and the Hessian φ'' n nᵀ is positive
@@ -122,7 +122,7 @@ impl ClothContact {
         thickness: f64,
         stiffness: f64,
     ) -> Result<Self, ContactError> {
-        let thickness = positive("the thickness of cloth", thickness)?;
+        let thickness = positive("the thickness of contact", thickness)?;
         let stiffness = positive("the stiffness of contact", stiffness)?;
         let nodes = Nodes::new(held, positions)?;
         let pattern = Arc::new(Pattern::diagonal(nodes.free())?);

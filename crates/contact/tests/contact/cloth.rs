@@ -1,7 +1,7 @@
 //! Contact of cloth: pairs against all pairs, derivatives, forces, and continuous detection against dense
 //! samples of time.
 
-use coarsen_contact::{ClothContact, ContactError, Pair, time_of_impact};
+use coarsen_contact::{ClothContact, ContactError, Pair, clearance, time_of_impact};
 use coarsen_core::parallel::threads;
 use coarsen_elastic::{BodyError, Curvature, Potential, Touching};
 use coarsen_mesh::vector::{cross, dot, sub};
@@ -374,6 +374,16 @@ fn surfaces_that_cannot_touch_are_refused() {
 }
 
 /// The error of a search along a step: positions that are finite, and a way that is not.
+#[test]
+fn the_clearance_is_the_smallest_distance() {
+    let (x, triangles) = (rolled(9, 0.01), grid(9));
+    let distances = all_pairs(&triangles, 81).iter().map(|pair| distance(pair, at(pair, &x)));
+    let least = distances.fold(f64::INFINITY, f64::min);
+    assert!((clearance(&triangles, &x, 1.0).unwrap() - least).abs() < 1e-12);
+    assert_eq!(clearance(&triangles, &x, 0.5 * least).unwrap(), 0.5 * least);
+    assert!(matches!(clearance(&triangles, &x, -1.0), Err(ContactError::Value { .. })));
+}
+
 #[test]
 fn ways_that_are_too_long_are_refused() {
     let (mut contact, x) = below_the_floor();

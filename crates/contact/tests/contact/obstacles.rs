@@ -2,7 +2,7 @@
 
 use coarsen_contact::{Capsule, ContactError, Obstacle, Penetration, Plane, Sampled, Shape, Sphere};
 use coarsen_core::parallel::threads;
-use coarsen_elastic::{Curvature, ImplicitEuler, Potential};
+use coarsen_elastic::{Barrier, Curvature, ImplicitEuler, Law, Potential};
 use coarsen_sparse::SystemAt;
 
 use crate::common::{check_gradient, check_hessian, gradient, moved, noise};
@@ -177,6 +177,72 @@ fn derivatives_of_obstacles() {
         }
         check_hessian(f.potential, &x, 1e-6, 1e-4);
     }
+}
+
+/// Points outside a shape.
+fn outside(shape: &dyn Shape, seed: u64) -> Vec<f64> {
+    let points = noise(900, seed);
+    let out = points.as_chunks::<3>().0.iter().filter(|x| shape.distance(**x) > 1e-3);
+    out.flatten().copied().collect()
+}
+
+/// Checks the derivatives of a barrier, that its projected Hessian is φ'' n nᵀ, and that nodes have a force up to its
+/// reach.
+#[test]
+fn derivatives_of_barriers() {
+    let law = Barrier { stiffness: 3.0, reach: 0.3 };
+    for (name, shape) in shapes() {
+        let x = outside(&shape, 13);
+        let distances: Vec<f64> = x.as_chunks::<3>().0.iter().map(|x| shape.distance(*x)).collect();
+        let near = distances.iter().filter(|d| **d < 0.3).count();
+        assert!(near > 5 && near < distances.len(), "{name}");
+        let mut wall = Obstacle::with_law(distances.len(), shape, law).unwrap();
+        assert_eq!(wall.penetration(&x), Penetration { contacts: near, deepest: 0.0 });
+        let energy = wall.energy(&x);
+        assert!(energy.value > 0.0 && energy.magnitude >= energy.value);
+        check_gradient(&mut wall, &x, 1e-7, 1e-5);
+        let mut contacts = Default::default();
+        wall.add_contacts(&x, Curvature::Projected, &mut contacts);
+        let blocks = contacts.stiffness().as_chunks::<9>().0;
+        let traces = blocks.iter().map(|k| k[0] + k[4] + k[8]).sum::<f64>();
+        let bends = distances.iter().map(|d| law.at(*d)[2]).sum::<f64>();
+        assert!((traces - bends).abs() < 1e-12 * bends && contacts.stencils().len() == near, "{name}");
+        check_hessian(wall, &x, 1e-7, 1e-3);
+    }
+}
+
+/// No node reaches the shape until the largest step, which is nearly the way to the shape if a node goes straight at
+/// it. In a solid that is not convex the way along the surface counts too.
+#[test]
+fn steps_end_before_a_barrier() {
+    let law = Barrier { stiffness: 3.0, reach: 0.3 };
+    let (corners, triangles) = cuboid([-0.3, -0.3, -0.3], [0.4, 0.3, 0.2]);
+    let inside = |x: [f64; 3]| to_cuboid([-0.3, -0.3, -0.3], [0.4, 0.3, 0.2], x) < 0.0;
+    let sampled = Sampled::new(&corners, &triangles, 0.05, inside).unwrap();
+    let mut all = shapes();
+    all.push(("sampled", Box::new(sampled)));
+    for (name, shape) in all {
+        for seed in 0..20 {
+            let x = outside(&shape, 100 + seed);
+            let d = noise(x.len(), 200 + seed);
+            let mut wall = Obstacle::with_law(x.len() / 3, &*shape, law).unwrap();
+            let most = wall.max_step(&x, &d);
+            assert!(most > 0.0 && most.is_finite(), "{name}");
+            for k in 0..=50 {
+                let at = moved(&x, most * f64::from(k) / 50.0, &d);
+                assert!(at.as_chunks::<3>().0.iter().all(|x| shape.distance(*x) > 0.0), "{name} {seed}");
+            }
+        }
+        let x = [0.9, 0.8, 0.7];
+        let (n, far) = (shape.normal(x), shape.distance(x));
+        let mut wall = Obstacle::with_law(1, &*shape, law).unwrap();
+        assert!((wall.max_step(&x, &n.map(|n| -n)) - 0.9 * far).abs() < 1e-9, "{name}");
+        let away = wall.max_step(&x, &n);
+        assert!(if shape.is_convex() { away.is_infinite() } else { away > 0.0 }, "{name}: {away}");
+    }
+    let refused =
+        Obstacle::with_law(1, Sphere::new([0.0; 3], 1.0).unwrap(), Barrier { stiffness: 1.0, reach: 0.0 });
+    assert!(refused.err().unwrap().to_string().contains("reach"));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Bodies that fall on the ground and on each other, between four walls.
 //!
-//! In a step of 1/30 s a falling body moves by a quarter of the thickness of a bar. Edges of two bars can
-//! then cross before a vertex is inside the other bar, and remain crossed. With `--dt 0.0167` this does not
-//! happen.
+//! In a step of 1/30 s a falling body moves by a quarter of the thickness of a bar. With `--contact penalty` edges of
+//! two bars can then cross before a vertex is inside the other bar, and remain crossed. With `--dt 0.0167` this does
+//! not happen to bars.
 
 use examples_common::stage::{GROUND, Solid, View};
 

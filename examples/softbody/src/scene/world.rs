@@ -105,8 +105,12 @@ impl World {
             Part::Pins(Attachments::new(n)?),
         ];
         parts.extend(match contact {
-            Contact::Penalty => Touching { setting, meshes, whole: &whole, shapes: &shapes, stiffest }.penalties(),
-            Contact::Barrier => Touching { setting, meshes, whole: &whole, shapes: &shapes, stiffest }.barriers(),
+            Contact::Penalty => {
+                Touching { setting, meshes, whole: &whole, shapes: &shapes, stiffest }.penalties()
+            }
+            Contact::Barrier => {
+                Touching { setting, meshes, whole: &whole, shapes: &shapes, stiffest }.barriers()
+            }
         }?);
         let hold = |(index, attachment): (usize, &Attachment)| {
             let body = &setting.body[attachment.body];
