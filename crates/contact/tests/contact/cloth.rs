@@ -377,7 +377,7 @@ fn surfaces_that_cannot_touch_are_refused() {
 #[test]
 fn the_clearance_is_the_smallest_distance() {
     let (x, triangles) = (rolled(9, 0.01), grid(9));
-    let distances = all_pairs(&triangles, 81).iter().map(|pair| distance(pair, at(pair, &x)));
+    let distances = all_pairs(&triangles, 81).into_iter().map(|pair| distance(&pair, at(&pair, &x)));
     let least = distances.fold(f64::INFINITY, f64::min);
     assert!((clearance(&triangles, &x, 1.0).unwrap() - least).abs() < 1e-12);
     assert_eq!(clearance(&triangles, &x, 0.5 * least).unwrap(), 0.5 * least);
