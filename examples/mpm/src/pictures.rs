@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use coarsen::mesh::vector::{dot, sub};
 use examples_common::files::name;
 use examples_common::picture::{Balls, PictureError, Solid};
-use examples_common::stage::{self, Patch, Stage};
+use examples_common::stage::{self, Patch, Stage, View};
 
 use crate::collider::Obstacle;
 use crate::particles::{Body, Particle};
@@ -41,13 +42,12 @@ impl Pictures {
             _ => None,
         };
         let solids: Vec<stage::Solid> = shown().filter_map(plane).collect();
-        let positions: Vec<[f64; 3]> = particles.iter().map(|p| p.x).collect();
         let colour = |body: &Body| {
             let level = (body.lame.at_rest().log10() - 4.5) / 7.0 * COLOURS.len() as f64;
             COLOURS[(level.max(0.0) as usize).min(COLOURS.len() - 1)]
         };
         Self {
-            stage: Stage::new(&setting.view, &solids, Vec::new(), &positions, width),
+            stage: Stage::new(&view(setting, obstacles, particles), &solids, Vec::new(), &[], width),
             colliders: shown().cloned().collect(),
             colours: bodies.iter().map(colour).collect(),
             radii: bodies.iter().map(|body| RADIUS * body.volume.cbrt()).collect(),
@@ -86,6 +86,32 @@ impl Pictures {
         let picture = self.stage.balls(&solids, balls, &caption)?;
         picture.write_png(folder.join(name(frame, "png")))
     }
+}
+
+/// The view of a scene. If the scene has none, it shows the particles and the emitters, the colliders that are shown,
+/// and where these lie above planes.
+pub fn view(setting: &Setting, obstacles: &[Obstacle], particles: &[Particle]) -> View {
+    let mut points: Vec<[f64; 3]> = particles.iter().map(|p| p.x).collect();
+    points.extend(setting.emitter.iter().filter_map(|emitter| emitter.shape.bounds()).flatten());
+    let shown = || obstacles.iter().filter(|obstacle| obstacle.collider.shown);
+    shown().filter_map(|obstacle| patch(obstacle, 0.0)).for_each(|patch| points.extend(patch.positions));
+    let around = |points: &[[f64; 3]]| {
+        let ends = [[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]];
+        points.iter().fold(ends, |[low, high], p| {
+            [[0, 1, 2].map(|k| low[k].min(p[k])), [0, 1, 2].map(|k| high[k].max(p[k]))]
+        })
+    };
+    let ends = around(&points);
+    points = ends.to_vec();
+    for obstacle in shown() {
+        if let Some(Shape::Plane { point, normal }) = obstacle.collider.shape {
+            points.extend(ends.map(|x| {
+                let height = dot(sub(x, point), normal) / dot(normal, normal);
+                [0, 1, 2].map(|k| x[k] - height * normal[k])
+            }));
+        }
+    }
+    View { corners: setting.view.corners.or(Some(around(&points))), ..setting.view }
 }
 
 /// The triangles of a collider at a time; `None` for a plane, which the stage draws.

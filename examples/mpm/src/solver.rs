@@ -5,12 +5,14 @@
 //! > ‖ĝ‖ ≤ ε √n,    ĝ_i = g_i / (24 Δx² ξ_i Δt)    (9)
 
 use std::fmt;
+use std::ops::ControlFlow;
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use coarsen::Vector;
 use coarsen::follow::{Driver, Needs, TimeStepper, UnknownDriver};
 use coarsen::multigrid::{NodeEmbedding, Nodes};
-use coarsen::optimize::{DescentOutcome, DescentReport};
+use coarsen::optimize::{DescentMonitor, DescentOutcome, DescentReport, Iterate, Verdict};
 use coarsen::prelude::*;
 use coarsen::schwarz::Place;
 use coarsen::sparse::{System, SystemAt};
@@ -81,6 +83,21 @@ pub struct Solved {
     pub norm: f64,
     /// The time of setups.
     pub setup: Duration,
+    /// Seconds since the start of the solve and ‖ĝ‖ / √n, at the start and after each iteration.
+    pub trace: Vec<[f64; 2]>,
+}
+
+/// The monitor that fills [`Solved::trace`].
+struct Trace {
+    start: Instant,
+    points: Vec<[f64; 2]>,
+}
+
+impl<V: Vector<Real = f64>> DescentMonitor<V> for Trace {
+    fn observe(&mut self, it: &Iterate<'_, V>) -> ControlFlow<Verdict> {
+        self.points.push([self.start.elapsed().as_secs_f64(), it.gradient]);
+        ControlFlow::Continue(())
+    }
 }
 
 impl Solver {
@@ -136,9 +153,11 @@ impl<B: Place<Real = f64>> Minimizer<B> {
         time: f64,
     ) -> Result<(Solved, Increment<'a>), Failure> {
         let mut z = vec![0.0; f.size()];
+        let mut trace = Trace { start: Instant::now(), points: Vec::new() };
         if z.is_empty() {
             let (outcome, iterations, setup) = (DescentOutcome::Stopped, [0; 2], Duration::ZERO);
-            return Ok((Solved { z, outcome, iterations, rebuilds: 0, cycles: 0, norm: 0.0, setup }, f));
+            let (rebuilds, cycles, norm, trace) = (0, 0, 0.0, trace.points);
+            return Ok((Solved { z, outcome, iterations, rebuilds, cycles, norm, setup, trace }, f));
         }
         let chosen = match self.driver.take() {
             Some(chosen) => chosen,
@@ -152,7 +171,7 @@ impl<B: Place<Real = f64>> Minimizer<B> {
             Chosen::Host(stepper) => {
                 stepper.floor = floor;
                 let mut products = Products::new(f)?;
-                report = stepper.minimize_free(&mut products, &mut z, Some(&weights), &mut ())?;
+                report = stepper.minimize_free(&mut products, &mut z, Some(&weights), &mut trace)?;
                 (setup, newton) = (products.setup(), true);
                 f = products.into_increment();
             }
@@ -161,25 +180,25 @@ impl<B: Place<Real = f64>> Minimizer<B> {
                 report = if let Some(known) = known {
                     let rest = f.system_at(&z)?.positions.clone().into();
                     let recipe = known.recipe(&[], rest, &self.on, &Clock::default());
-                    stepper.minimize_with(&mut f, recipe, &mut z, Some(&weights), &mut ())?
+                    stepper.minimize_with(&mut f, recipe, &mut z, Some(&weights), &mut trace)?
                 } else if stepper.driver().needs() == Needs::Quadrature {
                     let (recipe, on) = (f.requadrature(LEVELS, obstacles, time)?, self.on.clone());
                     let recipe =
                         move |system: System<'_, f64>| Ok(Box::new(recipe.build_from(system, &on)?) as _);
-                    stepper.minimize_with(&mut f, recipe, &mut z, Some(&weights), &mut ())?
+                    stepper.minimize_with(&mut f, recipe, &mut z, Some(&weights), &mut trace)?
                 } else {
                     let nodes = Nodes::OfSystem { spacing: f.spacing(), origin: [0.0; 3] };
                     let restraints = f.restraints().into();
                     let embedding = NodeEmbedding { restraints, ..NodeEmbedding::new(nodes) };
-                    stepper.minimize(&mut f, &embedding, &mut z, Some(&weights), &mut ())?
+                    stepper.minimize(&mut f, &embedding, &mut z, Some(&weights), &mut trace)?
                 };
                 (setup, newton) = (stepper.setup(), stepper.driver().is_newton());
             }
         }
         let DescentReport { outcome, iterations: outer, inner, refreshes, gradient: norm, .. } = report;
         let cycles = if newton { inner + outer } else { outer };
-        let iterations = [outer, inner];
-        Ok((Solved { z, outcome, iterations, rebuilds: refreshes + 1, cycles, norm, setup }, f))
+        let (iterations, rebuilds, trace) = ([outer, inner], refreshes + 1, trace.points);
+        Ok((Solved { z, outcome, iterations, rebuilds, cycles, norm, setup, trace }, f))
     }
 
     fn choose(&self, f: &mut Increment<'_>) -> Result<Chosen<B>, Failure> {

@@ -23,6 +23,31 @@ use crate::seed::emit;
 use crate::solver::Minimizer;
 use crate::state::State;
 
+/// A time step before its solve.
+pub struct Begun {
+    /// The grid.
+    pub grid: Grid,
+    /// Its nodes.
+    pub nodes: Nodes,
+    /// What colliders prescribe.
+    pub constraints: Constraints,
+    /// Δt, s.
+    pub dt: f64,
+}
+
+impl Begun {
+    /// What the step does not change; `particles` are those of the state with which it began.
+    pub fn given<'a>(
+        &'a self,
+        particles: &'a [Particle],
+        bodies: &'a [Body],
+        gravity: [f64; 3],
+    ) -> Given<'a> {
+        let Self { grid, nodes, constraints, dt } = self;
+        Given { grid, nodes, particles, bodies, constraints, dt: *dt, gravity }
+    }
+}
+
 /// A scene and the method for its steps. Only the solver is kept from step to step.
 pub struct Stepper<'a, B: Place<Real = f64>> {
     /// The scene.
@@ -77,33 +102,39 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
         }
     }
 
-    /// Computes one time step, up to `end` at most.
-    fn step(&mut self, state: &mut State, end: f64, row: &mut Row) -> Result<(), Failure> {
-        let start = Instant::now();
-        let (obstacles, bodies, dx) = (self.obstacles, self.bodies, self.dx);
-        let gravity = self.setting.gravity;
+    /// Begins a time step up to `end` at most: emits particles, sorts them, and finds the grid, its nodes and what
+    /// colliders prescribe. `None` without particles.
+    ///
+    /// # Errors
+    /// [`StepError`] for particles that are too far away or not finite, and for emitters.
+    pub fn begin(&self, state: &mut State, end: f64) -> Result<Option<Begun>, StepError> {
         self.emit(state)?;
         let dt = self.length(state, end);
         if state.particles.is_empty() {
+            return Ok(None);
+        }
+        let grid = Grid::around(&mut state.particles, self.dx)?;
+        let nodes = Nodes::from_particles(&grid, &state.particles, self.bodies);
+        let mut constraints =
+            Constraints::new(&nodes, self.obstacles, [state.time, dt], self.setting.gravity);
+        constraints.press(&nodes, self.dx, dt, &state.pressures);
+        Ok(Some(Begun { grid, nodes, constraints, dt }))
+    }
+
+    /// Computes one time step, up to `end` at most.
+    fn step(&mut self, state: &mut State, end: f64, row: &mut Row) -> Result<(), Failure> {
+        let start = Instant::now();
+        let bodies = self.bodies;
+        let Some(begun) = self.begin(state, end)? else {
             state.time = end;
             return Ok(());
-        }
-        let grid = Grid::around(&mut state.particles, dx)?;
-        let nodes = Nodes::from_particles(&grid, &state.particles, bodies);
-        let mut constraints = Constraints::new(&nodes, obstacles, [state.time, dt], gravity);
-        constraints.press(&nodes, dx, dt, &state.pressures);
-        let given = Given {
-            grid: &grid,
-            nodes: &nodes,
-            particles: &state.particles,
-            bodies,
-            constraints: &constraints,
-            dt,
-            gravity,
         };
+        let given = begun.given(&state.particles, bodies, self.setting.gravity);
         let f = Increment::new(given)?;
         let solving = Instant::now();
-        let (solved, mut f) = self.minimizer.solve(f, obstacles, state.time)?;
+        let (solved, mut f) = self.minimizer.solve(f, self.obstacles, state.time)?;
+        let Begun { grid, nodes, dt, .. } = &begun;
+        let dt = *dt;
         let seconds = solving.elapsed().as_secs_f64();
         let setup = solved.setup.as_secs_f64();
         if solved.outcome == DescentOutcome::NotFinite || solved.z.iter().any(|z| !z.is_finite()) {
@@ -113,7 +144,7 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
         let work = f.work(&solved.z);
         state.pressures = f.pressures(&solved.z);
         let velocities = Increment::velocities_of(&given, &solved.z);
-        nodes.to_particles(&grid, &velocities, &mut state.particles, |p, gradient| {
+        nodes.to_particles(grid, &velocities, &mut state.particles, |p, gradient| {
             let growth =
                 std::array::from_fn(|i| std::array::from_fn(|j| IDENTITY[i][j] + dt * gradient[i][j]));
             let body = &bodies[p.body as usize];

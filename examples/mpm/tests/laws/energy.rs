@@ -1,6 +1,9 @@
 //! The incremental potential and its derivatives.
 
+use std::collections::BTreeMap;
+
 use coarsen::Objective;
+use coarsen::elastic::{Density, FixedCoRotated};
 use coarsen::optimize::{Linearize, check_gradient, check_hessian};
 use coarsen::prelude::*;
 use coarsen::sparse::SystemAt;
@@ -9,7 +12,7 @@ use mpm::collider::{Collider, Kind, Obstacle};
 use mpm::constraints::Constraints;
 use mpm::energy::{Given, Increment, Products};
 use mpm::grid::{Grid, Nodes};
-use mpm::particles::{Body, Particle};
+use mpm::particles::{Body, Matrix, Particle, apply, mul_transposed};
 use mpm::shape::Shape;
 
 use super::{DX, bodies, cloud};
@@ -202,6 +205,91 @@ fn coarser_grids_integrate_the_same_particles() {
     let p = m.prolongation(0).unwrap();
     for i in 0..p.pattern().rows() {
         assert_eq!(p.pattern().range(i).map(|at| p.values()[at]).sum::<f64>(), 1.0);
+    }
+}
+
+/// The weights of a node of the finest grid at the nodes of the next coarser level, from those of a level.
+fn coarser(weights: &BTreeMap<[i32; 3], f64>) -> BTreeMap<[i32; 3], f64> {
+    let mut sum = BTreeMap::new();
+    for (i, u) in weights {
+        for k in 0..8 {
+            let j: [i32; 3] = std::array::from_fn(|d| i[d].div_euclid(2) + (k >> d & 1));
+            let w: f64 = (0..3).map(|d| 1.0 - (0.5 * f64::from(i[d]) - f64::from(j[d])).abs()).product();
+            if w > 0.0 {
+                *sum.entry(j).or_default() += u * w;
+            }
+        }
+    }
+    sum
+}
+
+/// Coarse matrices are those that the particles give with composed weights, Wang et al. 2020, Eq. 8: the stiffness as
+/// Σ_p V Δt² ∂²ψ/∂F² with Σ_i w_ij ∇ω_ip, and lumped masses as R M P.
+#[test]
+fn embedded_levels_are_those_of_the_particles() {
+    let mut particles = cloud(80, 0.2, 7);
+    particles.iter_mut().for_each(|p| (p.v, p.c) = ([0.0; 3], Default::default())); // so that F = Fⁿ at z = 0
+    let bodies = bodies();
+    let grid = Grid::around(&mut particles, DX).unwrap();
+    let nodes = Nodes::from_particles(&grid, &particles, &bodies);
+    let constraints = Constraints::new(&nodes, &[], [0.0, DT], GRAVITY);
+    let (particles, bodies) = (&particles[..], &bodies[..]);
+    let given = Given {
+        grid: &grid,
+        nodes: &nodes,
+        particles,
+        bodies,
+        constraints: &constraints,
+        dt: DT,
+        gravity: GRAVITY,
+    };
+    let mut f = Increment::new(given).unwrap();
+    let z = vec![0.0; f.size()];
+    let system = f.system_at(&z).unwrap().system();
+    let m = Multigrid::node_embedding(DX).build_from(system, &Cpu::new()).unwrap();
+    let places: Vec<[i32; 3]> = nodes.positions.iter().map(|x| x.map(|c| (c / DX).round() as i32)).collect();
+    let number: BTreeMap<[i32; 3], usize> = places.iter().copied().zip(0..).collect();
+    let mut embedded: Vec<_> = places.iter().map(|place| BTreeMap::from([(*place, 1.0)])).collect();
+    for level in 1..3 {
+        embedded = embedded.iter().map(coarser).collect();
+        let mut expected = BTreeMap::<_, Matrix>::new();
+        for (mass, weights) in nodes.masses.iter().zip(&embedded) {
+            for ((j, u), (l, v)) in weights.iter().flat_map(|j| weights.iter().map(move |l| (j, l))) {
+                let block = expected.entry((*j, *l)).or_default();
+                (0..3).for_each(|k| block[k][k] += mass * u * v);
+            }
+        }
+        for (particle, weights) in particles.iter().zip(&grid.weights) {
+            let mut gradients = BTreeMap::<[i32; 3], [f64; 3]>::new();
+            for corner in (0..27).map(mpm::weights::corner) {
+                let place = std::array::from_fn(|d| weights.base[d] + corner[d] as i32);
+                for (j, w) in &embedded[number[&place]] {
+                    let sum = gradients.entry(*j).or_default();
+                    (0..3).for_each(|d| sum[d] += w * weights.gradient(corner)[d]);
+                }
+            }
+            let body = &bodies[particle.body as usize];
+            let modes = FixedCoRotated.modes(body.lame, &particle.f);
+            for (value, mode) in modes.values.iter().zip(&modes.matrices) {
+                let (scale, q) = (DT * DT * body.volume * value.max(0.0), mul_transposed(mode, &particle.f));
+                let along: Vec<_> = gradients.iter().map(|(j, g)| (j, apply(&q, *g))).collect();
+                for ((j, g), (l, h)) in along.iter().flat_map(|j| along.iter().map(move |l| (j, l))) {
+                    let block = expected.entry((**j, **l)).or_default();
+                    (0..9).for_each(|e| block[e / 3][e % 3] += scale * g[e / 3] * h[e % 3]);
+                }
+            }
+        }
+        let (found, nodes) = (m.matrix(level).unwrap(), m.state(level - 1).unwrap().nodes());
+        assert_eq!(found.pattern().len(), expected.len());
+        let most = found.values().iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        for row in 0..found.pattern().rows() {
+            for (at, &column) in found.pattern().range(row).zip(found.pattern().row(row)) {
+                let block = expected[&(nodes[row], nodes[column as usize])];
+                let off = found.values()[9 * at..9 * at + 9].iter().zip(block.as_flattened());
+                let off = off.fold(0.0, |m: f64, (a, b)| m.max((a - b).abs()));
+                assert!(off <= 1e-11 * most, "level {level}: {off:e} of {most:e}");
+            }
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use coarsen::mesh::{Format, parse};
 use examples_common::files::{Record, read, write};
+use mpm::collider::Obstacle;
+use mpm::pictures::view;
 use mpm::rows::{Row, Summary};
 use mpm::scene::SceneChoice;
 use mpm::seed::Seeds;
@@ -42,6 +44,18 @@ fn scenes_run() {
             assert!(!folder.bytes(file).is_empty(), "{name}: {file}");
         }
     }
+}
+
+/// Without a view, pictures show the particles, the colliders, and the ground onto which bodies fall.
+#[test]
+fn a_view_shows_where_bodies_fall() {
+    let scene: SceneChoice = concat!(env!("CARGO_MANIFEST_DIR"), "/scenes/jelly.toml").parse().unwrap();
+    let setting = scene.setting(None, 1, None).unwrap();
+    let (particles, _) = Seeds::new(&setting).unwrap().fill(setting.dx).unwrap();
+    let obstacles = Obstacle::all(&setting.collider, setting.dx).unwrap();
+    let [low, high] = view(&setting, &obstacles, &particles).corners.unwrap();
+    assert!(low[0] <= -0.3 && high[0] >= 0.3, "the wire: {low:?} {high:?}");
+    assert!(low[1].abs() < 1e-12 && high[1] > 0.49, "the ground and the jelly: {low:?} {high:?}");
 }
 
 #[test]

@@ -1,0 +1,133 @@
+//! The tables of methods on scenes.
+
+use coarsen::follow::Driver;
+use coarsen::multigrid::{Coarsest, JacobiCg, Kernel, Smoothing};
+use coarsen::prelude::*;
+use coarsen::relax::DampedJacobi;
+
+use crate::method::{Hot, How, sweep};
+use crate::moment::Moment;
+use crate::rows::{Results, Row};
+use crate::{Asked, Outcome};
+
+/// All scenes of Table 3 of the paper.
+const ALL: [&str; 10] = [
+    "twist",
+    "boxes",
+    "donut",
+    "armacat:1e6",
+    "armacat:1e9",
+    "chain",
+    "boards",
+    "wheel",
+    "faceless",
+    "sauce",
+];
+
+/// The scenes of the other tables: contrasts of 1e4, soft bodies, metal.
+const SOME: [&str; 4] = ["twist", "chain", "faceless", "wheel"];
+
+/// The frames before the step.
+const FRAMES: usize = 12;
+
+/// A table: its name, its scenes and its methods.
+struct Table {
+    name: &'static str,
+    scenes: &'static [&'static str],
+    methods: Vec<(String, How)>,
+}
+
+fn tables() -> [Table; 6] {
+    let hot = |change: &dyn Fn(&mut Hot)| {
+        let mut hot = Hot::default();
+        change(&mut hot);
+        How::Hot(hot)
+    };
+    let sweeps = [("block Jacobi", Driver::PnPcg), ("Gauss-Seidel", Driver::PnSgsPcg)];
+    let kernels = [
+        ("linear", hot(&|_| ())),
+        ("quadratic", hot(&|hot| hot.kernel = Kernel::Quadratic)),
+        ("from particles", How::Driver(Driver::LbfgsGmg)),
+    ];
+    let cg = |reduction| Coarsest::Iterative(JacobiCg { reduction, ..JacobiCg::default() });
+    let coarsest = [
+        ("CG to 0.5", cg(0.5)),
+        ("CG to 0.1", cg(0.1)),
+        ("CG to 0.01", cg(0.01)),
+        ("factor", Coarsest::Factor),
+    ];
+    let smoothers = [
+        ("symmetric Gauss-Seidel", Smoothing::SymmetricGaussSeidel(sweep())),
+        ("forward, backward Gauss-Seidel", Smoothing::GaussSeidel(sweep())),
+        (
+            "damped Jacobi",
+            Smoothing::DampedJacobi(DampedJacobi { symmetric: true, ..DampedJacobi::default() }),
+        ),
+        ("Chebyshev", Smoothing::Chebyshev(Chebyshev { symmetric: true, ..Chebyshev::default() })),
+    ];
+    let named = |(name, how): (&str, How)| (name.to_owned(), how);
+    [
+        Table {
+            name: "sweeps",
+            scenes: &ALL,
+            methods: sweeps.map(|(name, driver)| named((name, How::Driver(driver)))).into(),
+        },
+        Table { name: "kernels", scenes: &SOME, methods: kernels.map(named).into() },
+        Table {
+            name: "levels",
+            scenes: &SOME,
+            methods: (1..6).map(|k| (k.to_string(), hot(&|hot| hot.levels = k))).collect(),
+        },
+        Table {
+            name: "window",
+            scenes: &SOME,
+            methods: [0, 1, 2, 4, 8, 16].map(|k| (k.to_string(), hot(&|hot| hot.window = k))).into(),
+        },
+        Table {
+            name: "coarsest",
+            scenes: &SOME,
+            methods: coarsest.map(|(name, it)| named((name, hot(&|hot| hot.coarsest = it)))).into(),
+        },
+        Table {
+            name: "smoothers",
+            scenes: &SOME,
+            methods: smoothers.map(|(name, it)| named((name, hot(&|hot| hot.smoothing = it)))).into(),
+        },
+    ]
+}
+
+/// The names of the tables.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    tables().into_iter().map(|table| table.name)
+}
+
+/// Measures the missing rows of a table, and prints it.
+pub(crate) fn run(name: &str, asked: &Asked, results: &mut Results) -> Outcome<()> {
+    let table = tables().into_iter().find(|table| table.name == name).ok_or("no such table")?;
+    let (particles, frames) = (asked.particles, asked.frames.unwrap_or(FRAMES));
+    let own: Vec<String> = table.scenes.iter().map(|scene| (*scene).to_owned()).collect();
+    println!("\n`{name}`: one time step after {frames} frames, {particles} particles\n");
+    println!("| scene | nodes | method | iterations | of CG | s | blocks by level |");
+    println!("|---|---:|---|---:|---:|---:|---|");
+    for scene in asked.scenes.as_ref().unwrap_or(&own) {
+        let mut moment = None;
+        for (method, how) in &table.methods {
+            let key = Row::key(name, scene, particles, frames, method);
+            let row = results.get(key, || {
+                let moment = match &mut moment {
+                    Some(moment) => moment,
+                    none => none.insert(Moment::new(scene, particles, frames)?),
+                };
+                how.solve(moment)
+            })?;
+            let Row { nodes, converged, outer, inner, seconds, blocks, .. } = row;
+            let fell_short = if converged { "" } else { "*" };
+            let blocks: Vec<String> = blocks.iter().map(usize::to_string).collect();
+            let blocks = blocks.join(" / ");
+            println!(
+                "| {scene} | {nodes} | {method} | {outer:.0}{fell_short} | {inner:.0} | {seconds:.2} | {blocks} |"
+            );
+        }
+    }
+    Ok(())
+}

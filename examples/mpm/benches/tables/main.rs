@@ -1,0 +1,111 @@
+//! What do the parts of HOT do for a time step of the material point method? (Wang et al. 2020)
+//!
+//! ```text
+//! cargo bench -p mpm --bench tables -- TABLE.. [KEY=VALUE..]
+//! ```
+//!
+//! | TABLE | question |
+//! |---|---|
+//! | `sweeps` | Table 3: Gauss-Seidel against block Jacobi as preconditioners of Newton's CG |
+//! | `kernels` | §4.2: linear against quadratic embedding, and coarse matrices from particles: blocks, iterations, time |
+//! | `levels` | 1 to 5 levels |
+//! | `window` | 0 to 16 pairs of L-BFGS |
+//! | `coarsest` | Fig. 9: the solver of the coarsest level |
+//! | `smoothers` | Fig. 9: the smoother |
+//! | `bar` | Fig. 20: five methods on a bar whose middle has 1e5 to 1e10 Pa; draws `book/src/methods/mpm_bar.svg` |
+//! | `curves` | Fig. 17: the norm of the gradient in a step of the wheel; draws `book/src/methods/mpm_curves.svg` |
+//! | `spy` | Fig. 8: entries of fine and coarse matrices; draws `book/src/methods/mpm_spy.png` |
+//!
+//! Without a TABLE all are made, in this order.
+//!
+//! | KEY | VALUE | default |
+//! |---|---|---|
+//! | `scenes` | names of scenes of the example `mpm`, `armacat:1e6` with a modulus | those of each table |
+//! | `particles` | the number of particles | `8000` |
+//! | `frames` | the number of frames before the step that is solved; for `bar` the number of frames that are solved | `12`; `4` |
+//! | `results` | the file with a row for each method | in the folder for temporary files of the build |
+//!
+//! A scene is animated by HOT, and every method solves the next time step from Δv = 0 to the tolerance of the paper,
+//! with two threads. Seconds are those of the descent with its assemblies and setups. Rows are appended to the
+//! results, and rows that are there are not measured again. The scene `armacat` needs `COARSEN_DATA`.
+//!
+//! | file | what |
+//! |---|---|
+//! | `moment` | the state before a step |
+//! | `method` | the methods, and how one solves the step |
+//! | `rows` | rows of the results |
+//! | `compare` | the tables of methods on scenes |
+//! | `bar` | the bar |
+//! | `curves` | the wheel |
+//! | `plot` | curves in two panels |
+//! | `spy` | pictures of matrices |
+
+mod bar;
+mod compare;
+mod curves;
+mod method;
+mod moment;
+mod plot;
+mod rows;
+mod spy;
+
+use std::path::{Path, PathBuf};
+
+use coarsen_core::parallel;
+
+use rows::Results;
+
+/// The result of a benchmark, which ends at the first error.
+type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// The tables that are not of methods on scenes.
+const FIGURES: [&str; 3] = ["bar", "curves", "spy"];
+
+/// What is measured.
+struct Asked {
+    tables: Vec<String>,
+    scenes: Option<Vec<String>>,
+    particles: usize,
+    frames: Option<usize>,
+    results: PathBuf,
+}
+
+fn main() -> Outcome<()> {
+    let asked = asked()?;
+    let mut results = Results::read(&asked.results)?;
+    parallel::threads(2, || {
+        asked.tables.iter().try_for_each(|table| match table.as_str() {
+            "bar" => bar::run(&asked, &mut results),
+            "curves" => curves::run(&asked),
+            "spy" => spy::run(&asked),
+            table => compare::run(table, &asked, &mut results),
+        })
+    })?
+}
+
+/// Reads the arguments.
+fn asked() -> Outcome<Asked> {
+    let mut asked = Asked {
+        tables: Vec::new(),
+        scenes: None,
+        particles: 8000,
+        frames: None,
+        results: Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpm.csv"),
+    };
+    for word in std::env::args().skip(1).filter(|word| !word.starts_with("--")) {
+        match word.split_once('=') {
+            Some(("scenes", text)) => asked.scenes = Some(text.split(',').map(str::to_owned).collect()),
+            Some(("particles", text)) => asked.particles = text.parse()?,
+            Some(("frames", text)) => asked.frames = Some(text.parse()?),
+            Some(("results", text)) => asked.results = text.into(),
+            None if FIGURES.contains(&word.as_str()) || compare::names().any(|name| name == word) => {
+                asked.tables.push(word);
+            }
+            _ => return Err(format!("`{word}` is no argument of this bench; see its first lines").into()),
+        }
+    }
+    if asked.tables.is_empty() {
+        asked.tables = compare::names().chain(FIGURES).map(str::to_owned).collect();
+    }
+    Ok(asked)
+}

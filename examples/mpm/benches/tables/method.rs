@@ -1,0 +1,135 @@
+//! The methods, and how one solves a time step.
+
+use std::time::Instant;
+
+use coarsen::backend::Cpu;
+use coarsen::follow::{Driver, Follower, following};
+use coarsen::multigrid::{
+    Coarsening, Coarsest, Hierarchy, JacobiCg, Kernel, Multigrid, NodeEmbedding, Nodes, Smoothing,
+};
+use coarsen::optimize::{Backtracking, Descent, DescentOutcome, Lbfgs, Norm, Refresh};
+use coarsen::prelude::*;
+use coarsen::sparse::{System, SystemAt};
+use mpm::energy::Increment;
+use mpm::solver::Minimizer;
+
+use crate::Outcome;
+use crate::moment::{Moment, options};
+use crate::rows::Row;
+
+/// The most iterations of a descent.
+const LIMIT: usize = 1000;
+
+/// HOT with other parts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hot {
+    pub(crate) levels: usize,
+    pub(crate) window: usize,
+    pub(crate) kernel: Kernel,
+    pub(crate) smoothing: Smoothing,
+    pub(crate) coarsest: Coarsest,
+}
+
+/// A method.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum How {
+    /// A driver of the library.
+    Driver(Driver),
+    Hot(Hot),
+}
+
+/// Gauss-Seidel of a matrix that is known to be symmetric.
+pub(crate) fn sweep() -> GaussSeidel {
+    GaussSeidel { symmetric: true, ..GaussSeidel::default() }
+}
+
+impl Default for Hot {
+    /// The settings of the paper.
+    fn default() -> Self {
+        Self {
+            levels: 3,
+            window: 8,
+            kernel: Kernel::Linear,
+            smoothing: Smoothing::SymmetricGaussSeidel(sweep()),
+            coarsest: Coarsest::Iterative(JacobiCg::default()),
+        }
+    }
+}
+
+impl Hot {
+    /// The hierarchy.
+    pub(crate) fn recipe(self, f: &Increment<'_>) -> Multigrid<NodeEmbedding> {
+        let Self { levels, kernel, smoothing, coarsest, .. } = self;
+        let nodes = Nodes::OfSystem { spacing: f.spacing(), origin: [0.0; 3] };
+        let method = NodeEmbedding { kernel, restraints: f.restraints().into(), ..NodeEmbedding::new(nodes) };
+        Multigrid { levels, smoothing, coarsest, ..Multigrid::node_embedding_of(method) }
+    }
+
+    fn solve(self, f: &mut Increment<'_>) -> Outcome<Row> {
+        let (weights, _) = f.weights()?;
+        let recipe = self.recipe(f);
+        let mut z = vec![0.0; f.size()];
+        let start = Instant::now();
+        f.project(true);
+        let build = move |system: System<'_, f64>| Ok(Box::new(recipe.build_from(system, &Cpu::new())?) as _);
+        let built = Follower::build(f, &z, build)?;
+        let mut direction = following(Lbfgs::new(self.window, built));
+        let stop = Stop { max_iterations: LIMIT, ..Stop::absolute(1e-7) };
+        let mut descent = Descent::new(Backtracking::default(), stop);
+        (descent.norm, descent.refresh) = (Norm::weighted(weights)?, Refresh::AtStart);
+        let report = descent.minimize(f, &mut direction, &mut z, &mut ())?;
+        let converged = matches!(report.outcome, DescentOutcome::Converged(_));
+        let (outer, seconds) = (report.iterations as f64, start.elapsed().as_secs_f64());
+        Ok(Row { converged, outer, inner: 0.0, seconds, ..Row::default() })
+    }
+
+    /// The blocks of the matrices on all levels, from fine to coarse.
+    fn blocks(self, f: &mut Increment<'_>) -> Outcome<Vec<usize>> {
+        let recipe = self.recipe(f);
+        let z = vec![0.0; f.size()];
+        let m = recipe.build_from(f.system_at(&z)?.system(), &Cpu::new())?;
+        Ok(blocks(f, &m))
+    }
+}
+
+impl How {
+    /// Solves a step.
+    pub(crate) fn solve(self, moment: &Moment) -> Outcome<Row> {
+        let mut f = moment.objective()?;
+        let nodes = f.size() / 3;
+        let row = match self {
+            Self::Hot(hot) => {
+                let row = hot.solve(&mut f)?;
+                Row { blocks: hot.blocks(&mut f)?, ..row }
+            }
+            Self::Driver(driver) => {
+                let start = Instant::now();
+                let mut minimizer = Minimizer::new(&options(driver)?, Cpu::new());
+                let (solved, mut f) = minimizer.solve(f, &moment.stage.obstacles, moment.time())?;
+                let seconds = start.elapsed().as_secs_f64();
+                let converged = matches!(solved.outcome, DescentOutcome::Converged(_));
+                let [outer, inner] = solved.iterations.map(|count| count as f64);
+                let blocks = match driver {
+                    Driver::LbfgsGmg | Driver::PnGmgPcg => from_particles(&mut f, moment)?,
+                    _ => Vec::new(),
+                };
+                Row { converged, outer, inner, seconds, blocks, ..Row::default() }
+            }
+        };
+        Ok(Row { nodes, ..row })
+    }
+}
+
+/// The blocks of the matrices that particles give on three grids.
+fn from_particles(f: &mut Increment<'_>, moment: &Moment) -> Outcome<Vec<usize>> {
+    let recipe = f.requadrature(3, &moment.stage.obstacles, moment.time())?;
+    let z = vec![0.0; f.size()];
+    let m = recipe.build_from(f.system_at(&z)?.system(), &Cpu::new())?;
+    Ok(blocks(f, &m))
+}
+
+/// The blocks of the system and of the coarse matrices.
+fn blocks<C: Coarsening<f64>>(f: &Increment<'_>, m: &Hierarchy<f64, Cpu, C>) -> Vec<usize> {
+    let coarse = (1..m.levels()).filter_map(|level| m.matrix(level)).map(|a| a.pattern().len());
+    std::iter::once(f.stencil().pattern.len()).chain(coarse).collect()
+}
