@@ -10,7 +10,7 @@
 //!
 //! | state | constraint | leaves it if | for |
 //! |---|---|---|---|
-//! | free | none | n · x < d | stick; without friction slide |
+//! | free | none | n · x < d | slide, at first without friction |
 //! | slide | n · x = d | λ < 0 | free |
 //! | | and the force μ λ against the slip | the slip turns back | stick |
 //! | stick | x = p | λ < 0 | free |
@@ -94,19 +94,23 @@ struct Support {
 #[derive(Clone, Debug)]
 pub struct Supports {
     all: Vec<Support>,
-    /// Whether a node has an obstacle.
-    taken: Vec<bool>,
+    /// The number of the obstacle of each node, `FREE` for none.
+    of: Vec<u32>,
+    frozen: bool,
 }
+
+/// A node without an obstacle.
+const FREE: u32 = u32::MAX;
 
 impl Supports {
     /// No obstacles for `nodes` nodes.
     pub fn new(nodes: usize) -> Self {
-        Self { all: Vec::new(), taken: vec![false; nodes] }
+        Self { all: Vec::new(), of: vec![FREE; nodes], frozen: false }
     }
 
     /// Removes all obstacles and keeps the memory.
     pub fn clear(&mut self) {
-        self.all.drain(..).for_each(|support| self.taken[support.node] = false);
+        self.all.drain(..).for_each(|support| self.of[support.node] = FREE);
     }
 
     /// Adds an obstacle n · x ≥ d for a node with the coefficient of friction μ; a node that sticks is at `point`. The
@@ -124,12 +128,29 @@ impl Supports {
         point: [f64; 3],
         friction: f64,
     ) -> Result<(), ConstraintError> {
-        let constraint = self.all.len();
-        match self.taken.get(node) {
-            None => return Err(ConstraintError::Node { constraint, node, nodes: self.taken.len() }),
-            Some(true) => return Err(ConstraintError::Occupied { node }),
-            Some(false) => {}
+        if self.of.get(node).is_some_and(|of| *of != FREE) {
+            return Err(ConstraintError::Occupied { node });
         }
+        self.put(node, normal, offset, point, friction)
+    }
+
+    /// As [`add`](Self::add), but the obstacle of a node that has one takes the place of it, and the node keeps its state:
+    /// for obstacles that move, and for the next linear system of Newton's method.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add), except [`ConstraintError::Occupied`].
+    pub fn put(
+        &mut self,
+        node: usize,
+        normal: [f64; 3],
+        offset: f64,
+        point: [f64; 3],
+        friction: f64,
+    ) -> Result<(), ConstraintError> {
+        let constraint = self.all.len();
+        let Some(&of) = self.of.get(node) else {
+            return Err(ConstraintError::Node { constraint, node, nodes: self.of.len() });
+        };
         if !(friction.is_finite() && friction >= 0.0) {
             return Err(ConstraintError::Friction { node, found: friction });
         }
@@ -144,8 +165,14 @@ impl Supports {
         if !normal.iter().chain(&point).chain([&offset]).all(|v| v.is_finite()) {
             return Err(ConstraintError::NotFinite { constraint, nodes: vec![node as u32] });
         }
-        self.taken[node] = true;
-        self.all.push(Support { node, normal, offset, point, friction, hold: Hold::Free, drag: [0.0; 3] });
+        let new = Support { node, normal, offset, point, friction, hold: Hold::Free, drag: [0.0; 3] };
+        match self.all.get_mut(of as usize) {
+            Some(old) => *old = Support { hold: old.hold, drag: across(old.drag, normal), ..new },
+            None => {
+                self.of[node] = constraint as u32;
+                self.all.push(new);
+            }
+        }
         Ok(())
     }
 
@@ -159,9 +186,21 @@ impl Supports {
         self.all.is_empty()
     }
 
+    /// The node of obstacle k. *Panics* if there is none.
+    pub fn node(&self, k: usize) -> usize {
+        self.all[k].node
+    }
+
     /// The state of obstacle k. *Panics* if there is none.
     pub fn hold(&self, k: usize) -> Hold {
         self.all[k].hold
+    }
+
+    /// Keeps friction as it is from now on, or lets it follow again: while it is frozen, [`review`](Self::review) holds and
+    /// releases nodes, but those that stick go on sticking, and those that slide keep their force. *Use* where states
+    /// cycle between stick and slide: the rest is a convex problem. Nodes that are held meanwhile slide without friction.
+    pub fn freeze_friction(&mut self, frozen: bool) {
+        self.frozen = frozen;
     }
 
     /// Adds the constraints of all nodes that are held.
@@ -198,28 +237,26 @@ impl Supports {
         let mut changed = 0;
         for support in &mut self.all {
             let (x, force) = (of(x, support.node), of(force, support.node));
-            changed += usize::from(support.follow(x, force, deep, weak));
+            changed += usize::from(support.follow(x, force, deep, weak, self.frozen));
         }
         changed
     }
 
     fn check(&self, length: usize) {
-        let expected = 3 * self.taken.len();
+        let expected = 3 * self.of.len();
         assert_eq!(length, expected, "a vector has {length} entries, but the nodes have {expected} unknowns");
     }
 }
 
 impl Support {
     /// Takes the next state, and returns whether it or the friction differs.
-    fn follow(&mut self, x: [f64; 3], force: [f64; 3], deep: f64, weak: f64) -> bool {
+    fn follow(&mut self, x: [f64; 3], force: [f64; 3], deep: f64, weak: f64, frozen: bool) -> bool {
         let (n, before) = (self.normal, *self);
         let push = dot(n, force); // λ
         match self.hold {
-            Hold::Free if dot(n, x) < self.offset - deep => {
-                self.hold = if self.friction > 0.0 { Hold::Stick } else { Hold::Slide };
-            }
+            Hold::Free if dot(n, x) < self.offset - deep => self.hold = Hold::Slide,
             Hold::Slide | Hold::Stick if push < -weak => self.hold = Hold::Free,
-            Hold::Stick => {
+            Hold::Stick if !frozen => {
                 let rest = across(force, n); // τ
                 let (size, most) = (dot(rest, rest).sqrt(), self.friction * push.max(0.0));
                 if size > most + weak {
@@ -228,7 +265,7 @@ impl Support {
                     return true;
                 }
             }
-            Hold::Slide if self.friction > 0.0 => {
+            Hold::Slide if self.friction > 0.0 && !frozen => {
                 let slip = across([0, 1, 2].map(|k| x[k] - self.point[k]), n);
                 let (size, most) = (dot(slip, slip).sqrt(), self.friction * push.max(0.0));
                 if dot(slip, self.drag) > 0.0 {

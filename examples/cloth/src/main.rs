@@ -38,6 +38,7 @@
 //! ```
 
 mod air;
+mod block;
 mod crossing;
 mod fault;
 mod material;
@@ -48,6 +49,7 @@ mod scene;
 mod sheet;
 mod state;
 mod step;
+mod supported;
 mod systems;
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser};
+use clap::{Args, Parser, ValueEnum};
 use examples_common::arguments::{Place, at_least_one, not_negative, positive};
 use examples_common::files::Format;
 use examples_common::solver::Solver;
@@ -109,6 +109,9 @@ pub(crate) struct Method {
     /// skinning: number of handles of each level, from fine to coarse. sa, mas: the maximum number of levels.
     #[arg(long, value_delimiter = ',', value_name = "N,N,..", value_parser = at_least_one)]
     pub(crate) levels: Vec<usize>,
+    /// How obstacles stop the cloth.
+    #[arg(long, value_enum, default_value_t = Obstacles::Barrier)]
+    pub(crate) obstacles: Obstacles,
     /// Maximum number of iterations of Newton's method in a step; 1 is the linearised step.
     #[arg(long, default_value_t = 100, value_parser = at_least_one)]
     pub(crate) iterations: usize,
@@ -128,6 +131,16 @@ pub(crate) struct Method {
     /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N.
     #[arg(long, default_value = "cpu")]
     pub(crate) backend: Place,
+}
+
+/// How obstacles stop the cloth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Obstacles {
+    /// By energies that grow near planes, balls, bars and triangles.
+    Barrier,
+    /// By constraints: a vertex that touches a plane, a ball, a bar or the box is held, slides or sticks, and is released
+    /// when the force pulls. The linear systems are solved on the CPU.
+    Constraints,
 }
 
 /// Parses a time step: every frame needs one.

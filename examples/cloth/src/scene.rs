@@ -59,6 +59,8 @@ pub(crate) struct Scene {
     pub(crate) motion: Motion,
     /// An obstacle of triangles; may be empty.
     pub(crate) still: Mesh,
+    /// The lowest and highest corners of boxes that fill it, if it is made of boxes.
+    pub(crate) blocks: Vec<[[f64; 3]; 2]>,
     /// The velocity of the air in m/s.
     pub(crate) wind: [f64; 3],
     /// The view of the pictures.
@@ -111,6 +113,7 @@ impl SceneChoice {
             spins: Vec::new(),
             motion: Motion::Still,
             still: Mesh::default(),
+            blocks: Vec::new(),
             wind: [0.0; 3],
             view: view(0.6, 1.0, 25.0, 18.0),
         };
@@ -130,6 +133,7 @@ impl SceneChoice {
             Self::DropHorizontal => Scene {
                 middle: [0.0, TOP + GAP, 0.0],
                 still: box_with_a_hole(),
+                blocks: sides_of_the_box(),
                 view: view(0.5, 0.45, 25.0, 28.0),
                 ..base
             },
@@ -140,6 +144,7 @@ impl SceneChoice {
                     middle: [0.03, TOP + GAP + 0.5 * up, 0.02],
                     axes: [[c, 0.0, s], [-s * lean, up, c * lean]],
                     still: box_with_a_hole(),
+                    blocks: sides_of_the_box(),
                     view: view(0.55, 1.2, 25.0, 18.0),
                     ..base
                 }
@@ -239,6 +244,19 @@ fn box_with_a_hole() -> Mesh {
         triangles.extend([[a, c, b], [b, c, d]]);
     }
     Mesh { positions, triangles, tetrahedra: Vec::new() }
+}
+
+/// The four boxes around the hole.
+fn sides_of_the_box() -> Vec<[[f64; 3]; 2]> {
+    let [out, hole] = SIDES;
+    [
+        [[-out, -out], [-hole, out]],
+        [[hole, -out], [out, out]],
+        [[-hole, -out], [hole, -hole]],
+        [[-hole, hole], [hole, out]],
+    ]
+    .map(|[low, high]| [[low[0], BOTTOM, low[1]], [high[0], TOP, high[1]]])
+    .to_vec()
 }
 
 /// A cone without a tip, from its rim to a hole, and a pipe below it.

@@ -12,6 +12,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use coarsen::Identity;
 use coarsen::elastic::{ImplicitEuler, Potential};
 use coarsen::follow::{Follower, Placed};
 use coarsen::optimize::{DescentOutcome, Forcing, Norm, node_weights};
@@ -23,9 +24,10 @@ use examples_common::Failure;
 use examples_common::solver::{Clock, Solver, choose};
 
 use crate::motion::RATE;
-use crate::options::Method;
+use crate::options::{Method, Obstacles};
 use crate::rows::Row;
 use crate::state::State;
+use crate::supported::{Solved, Supported};
 use crate::world::{Fixed, Forces, GRAVITY, World};
 
 /// A step that leads to NaN.
@@ -76,6 +78,8 @@ pub(crate) struct Stepper<B: Place<Real = f64>> {
     descent: Descent<B::Vector, MoreThuente<f64>>,
     clock: Clock,
     pub(crate) fixed: Fixed,
+    /// Obstacles as constraints.
+    supported: Option<Supported>,
     /// x at the place.
     x: B::Vector,
 }
@@ -100,10 +104,17 @@ impl<B: Place<Real = f64>> Stepper<B> {
         };
         let clock = Clock::default();
         let rest: Arc<[[f64; 3]]> = fixed.nodes.gather(&fixed.positions).as_chunks().0.into();
-        let inverse = Follower::build(&mut f, &state.x, solver.recipe(&method.levels, rest, on, &clock))?;
+        let constrained = method.obstacles == Obstacles::Constraints;
+        let inverse = match constrained {
+            false => {
+                Follower::build(&mut f, &state.x, solver.recipe(&method.levels, rest.clone(), on, &clock))?
+            }
+            true => Follower::constant(Box::new(Identity)),
+        };
 
         let weight: Vec<f64> = fixed.masses.iter().flat_map(|m| GRAVITY.map(|g| m * g)).collect();
-        let mut norm = Norm::weighted(on.vector(&node_weights(&f.characteristic(), 3)?)?)?;
+        let weights = node_weights(&f.characteristic(), 3)?;
+        let mut norm = Norm::weighted(on.vector(&weights)?)?;
         let tolerance = method.tolerance * norm.of(&on.vector(&weight)?);
         let stop = Stop { max_iterations: method.iterations, ..Stop::absolute(tolerance) };
         let mut descent = Descent::new(MoreThuente::default(), stop);
@@ -111,9 +122,16 @@ impl<B: Place<Real = f64>> Stepper<B> {
         let (relative, look_every) = if method.fixed { (0.0, method.inner) } else { (INNER, 1) };
         let inner = Stop { max_iterations: method.inner, look_every, ..Stop::relative(relative) };
         let rule = Newton::with(Cg::new(inner), Forcing::AsGiven);
+        let supported = if constrained {
+            let recipe = solver.recipe(&method.levels, rest, &Cpu::new(), &clock);
+            let accuracy = (Norm::weighted(weights)?, tolerance);
+            Some(Supported::new(&mut f, &state.x, recipe, accuracy, [method.iterations, method.inner])?)
+        } else {
+            None
+        };
         let f = Placed::new(f, &state.x, inverse, on).projecting_on_demand();
         clock.take(); // the setup here does not count for a step
-        Ok(Self { on: on.clone(), f, rule, descent, clock, fixed, x: on.vector(&state.x)? })
+        Ok(Self { on: on.clone(), f, rule, descent, clock, fixed, supported, x: on.vector(&state.x)? })
     }
 
     /// Computes the next frame.
@@ -206,27 +224,37 @@ impl<B: Place<Real = f64>> Stepper<B> {
         if !moves && f.objective.value(&next) > f.objective.value(&state.x) {
             next.copy_from_slice(&state.x);
         }
-        on.write(&next, x)?;
-        rule.forget();
-        let report = descent.minimize(f, rule, x, &mut ())?;
-        on.read(x, &mut next)?;
-        if report.outcome == DescentOutcome::NotFinite || next.iter().any(|x| !x.is_finite()) {
+        let solved = match &mut self.supported {
+            Some(supported) => {
+                let obstacles = fixed.obstructions((step - 1) as f64 * h + h, h)?;
+                supported.minimize(&mut f.objective, &obstacles, &state.x, &mut next)?
+            }
+            None => {
+                on.write(&next, x)?;
+                rule.forget();
+                let report = descent.minimize(f, rule, x, &mut ())?;
+                on.read(x, &mut next)?;
+                Solved::from(&report)
+            }
+        };
+        if !solved.finite || next.iter().any(|x| !x.is_finite()) {
             let advice = DescentOutcome::NotFinite.advice();
             let fault = f.objective.potential.first.second.take_fault();
             return Err(
                 fault.map_or_else(|| NotFinite { frame, step, advice }.into(), |e| undetected(e).into())
             );
         }
-        let failed =
-            matches!(report.outcome, DescentOutcome::LineSearchFailed(_) | DescentOutcome::NoDirection(_));
-        let open = !matches!(report.outcome, DescentOutcome::Converged(_));
-        if let Some((share, pair)) = f.objective.potential.first.second.blocking().filter(|_| open)
+        if let Some((share, pair)) =
+            f.objective.potential.first.second.blocking().filter(|_| !solved.converged)
             && share < BLOCKED
         {
             return Err(Blocked { frame, step, pair }.into());
         }
-        if let Some(source) = f.objective.potential.first.second.take_fault().filter(|_| failed) {
+        if let Some(source) = f.objective.potential.first.second.take_fault().filter(|_| solved.stuck) {
             return Err(undetected(source).into());
+        }
+        if let Some(supported) = &self.supported {
+            state.work += supported.work(&mut f.objective, &state.x, &next);
         }
         let mut friction = vec![0.0; next.len()];
         f.objective.potential.second.second.add_gradient(&next, &mut friction);
@@ -237,9 +265,9 @@ impl<B: Place<Real = f64>> Stepper<B> {
         }
         state.x = next;
         row.steps += 1;
-        row.converged += usize::from(matches!(report.outcome, DescentOutcome::Converged(_)));
-        row.outer += report.iterations;
-        row.inner += report.inner;
+        row.converged += usize::from(solved.converged);
+        row.outer += solved.outer;
+        row.inner += solved.inner;
         Ok(())
     }
 }

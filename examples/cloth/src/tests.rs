@@ -180,18 +180,23 @@ fn solids_hold_the_cloth() {
 #[test]
 fn the_ball_turns_the_cloth() {
     let folder = Folder::new("turn");
-    let spin = |friction: &str| {
+    let spin = |friction: &str, obstacles: &str| {
         let fixed = ["--scene", "sphere", "--frames", "10", "--dt", "0.006", "--self-friction", "0"];
-        let rows = folder.run(&[&fixed[..], &["--friction", friction]].concat()).unwrap();
+        let of = ["--friction", friction, "--obstacles", obstacles];
+        let rows = folder.run(&[&fixed[..], &of].concat()).unwrap();
         check_balance(&rows, 1e-3);
         // The turn of the sheet about the vertical axis: positive from +z to +x.
         let (before, after) = (folder.surface(0), folder.surface(10));
         let turn = |(a, b): (&[f64; 3], &[f64; 3])| a[2] * b[0] - a[0] * b[2];
         (before.iter().zip(&after).map(turn).sum::<f64>(), rows[10].work)
     };
-    let (free, gripped) = (spin("0"), spin("0.8"));
+    let (free, gripped) = (spin("0", "barrier"), spin("0.8", "barrier"));
     assert!(free.1 == 0.0 && gripped.1 != 0.0);
     assert!(gripped.0 > free.0.abs() + 0.1, "{gripped:?} {free:?}");
+    // Constraints slide and stick alike.
+    let (slides, sticks) = (spin("0", "constraints"), spin("0.8", "constraints"));
+    assert!(sticks.0 > slides.0.abs() + 0.1, "{sticks:?} {slides:?}");
+    assert!((sticks.0 - gripped.0).abs() < 0.5 * gripped.0, "{sticks:?} {gripped:?}");
 }
 
 /// All solvers and places lead to the same positions.

@@ -6,15 +6,17 @@ use coarsen_contact::{ClothContact, ClothFriction, ContactError, Friction, Obsta
 use examples_common::stage::Solid;
 
 use crate::air::Air;
+use crate::block::Block;
 use crate::crossing::{Crossing, Crossings};
 use crate::fault::SceneError;
 use crate::material::{Cut, Woven};
 use crate::motion::Motion;
-use crate::options::Options;
+use crate::options::{Obstacles, Options};
 use crate::rows::Row;
 use crate::scene::Scene;
 use crate::sheet::Sheet;
 use crate::state::State;
+use crate::supported::Obstruction;
 
 /// Stretching and shearing stiffness of cotton, N/m.
 const COTTON: Fabric = Fabric { stretch: 5e3, coupling: 0.0, shear: 1e3 };
@@ -28,6 +30,9 @@ const CONTACT: f64 = 0.06;
 
 /// The default thickness in m, and its largest share of the shortest edge.
 const THICKNESS: [f64; 2] = [2e-3, 0.25];
+
+/// By which share of the thickness constraints are above the penalties of solids.
+const LIFT: f64 = 0.5;
 
 /// Standard gravity in m/s².
 pub(crate) const GRAVITY: [f64; 3] = [0.0, -9.81, 0.0];
@@ -63,6 +68,11 @@ pub(crate) struct Fixed {
     /// The solids at the start, by how much their contact is grown, and how they turn.
     pub(crate) start: Vec<(Solid, f64)>,
     pub(crate) spins: Vec<Spin>,
+    /// By how much constraints are above the penalties of solids; 0 without constraints.
+    pub(crate) lift: f64,
+    /// The boxes among the obstacles, grown by the thickness, and their friction; only for constraints.
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) frictions: [f64; 2],
     /// What moves by a formula.
     pub(crate) motion: Motion,
     /// The forces of the air.
@@ -105,14 +115,18 @@ impl World {
         let [shortest, longest] = sheet.edges();
         let thickness = cloth.thickness.unwrap_or(most.min(share * shortest));
         let stiffness = CONTACT * fabric.stretch;
+        // With constraints, the penalties below them act only where a vertex is at two obstacles.
+        let constrained = options.method.obstacles == Obstacles::Constraints;
+        let lift = if constrained { LIFT * thickness } else { 0.0 };
         let (mut start, mut obstacles, mut frictions) = (Vec::new(), Vec::new(), Vec::new());
         let spins = scene.motion.spins(&scene.solids, &scene.spins, 0.0);
         for (index, solid) in scene.solids.iter().enumerate() {
             let fault = |source| SceneError::Obstacle { index, source };
             // An edge whose ends are on a ball of radius r + s is outside of the ball of radius r.
             let sag = solid.radius().map_or(0.0, |r| longest * longest / (8.0 * r));
-            start.push((*solid, thickness + sag));
-            let grown = || solid.shape(thickness + sag).map_err(fault);
+            let skin = thickness + sag - lift;
+            start.push((*solid, skin));
+            let grown = || solid.shape(skin).map_err(fault);
             obstacles.push(Obstacle::new(nodes.free(), grown()?, stiffness).map_err(fault)?);
             let (free, dt, spin) = (nodes.free(), options.method.dt, spins[index]);
             let friction =
@@ -142,7 +156,12 @@ impl World {
         let solids = Plus::new(Total::new(obstacles)?, Plus::new(Total::new(frictions)?, friction)?)?;
         let forces = Plus::new(Plus::new(parts, contact)?, solids)?;
         let (spins, motion) = (scene.spins.clone(), scene.motion.clone());
-        Ok(Self { fixed: Fixed { nodes, positions, masses, start, spins, motion, air, crossings }, forces })
+        let boxes = if constrained { &scene.blocks[..] } else { &[] };
+        let blocks = boxes.iter().map(|corners| Block { corners: *corners, skin: thickness }).collect();
+        let frictions = [cloth.friction, cloth.self_friction];
+        let fixed =
+            Fixed { nodes, positions, masses, start, spins, lift, blocks, frictions, motion, air, crossings };
+        Ok(Self { fixed, forces })
     }
 }
 
@@ -165,6 +184,26 @@ impl Fixed {
     pub(crate) fn spins(&self, time: f64) -> Vec<Spin> {
         let start: Vec<Solid> = self.start.iter().map(|(solid, _)| *solid).collect();
         self.motion.spins(&start, &self.spins, time)
+    }
+
+    /// The obstacles of constraints in a step that ends at a time.
+    ///
+    /// # Errors
+    /// [`ContactError`] for a solid that is not valid.
+    pub(crate) fn obstructions(&self, time: f64, h: f64) -> Result<Vec<Obstruction>, ContactError> {
+        let start: Vec<Solid> = self.start.iter().map(|(solid, _)| *solid).collect();
+        let solids = self.motion.solids(&start, time);
+        let [friction, own] = self.frictions;
+        let mut all = Vec::new();
+        for ((solid, (_, skin)), spin) in solids.iter().zip(&self.start).zip(self.spins(time - h)) {
+            all.push(Obstruction { shape: solid.shape(skin + self.lift)?, spin, friction });
+        }
+        all.extend(self.blocks.iter().map(|block| Obstruction {
+            shape: Box::new(*block),
+            spin: Spin::default(),
+            friction: own,
+        }));
+        Ok(all)
     }
 
     /// Moves held vertices and solids to where they are at a time; `forces` follows. Contact of triangles is not
@@ -207,7 +246,11 @@ impl Fixed {
     pub(crate) fn row(&self, forces: &mut Forces, state: &State) -> Result<Row, ContactError> {
         let points = state.x.as_chunks().0;
         let obstacles = forces.second.first.parts();
-        let touches = |p: &&[f64; 3]| obstacles.iter().any(|part| part.shape().distance(**p) < 0.0);
+        let below = 1.001 * self.lift; // vertices that are held lie on the surface
+        let touches = |p: &&[f64; 3]| {
+            let on = |block: &Block| block.distance(**p) < 1e-3 * block.skin;
+            obstacles.iter().any(|part| part.shape().distance(**p) < below) || self.blocks.iter().any(on)
+        };
         let touching = points.iter().filter(touches).count();
         let contacts = forces.first.second.detect(&state.x)?.len() + touching;
         let penetrations = self.crossings.count(&all(&self.nodes, &state.x));

@@ -142,3 +142,51 @@ fn obstacles_that_are_not_valid_are_refused() {
     assert_eq!(supports.len(), 0);
     supports.add(1, [1e-200, 1e-200, 0.0], 0.0, [0.0; 3], 0.5).unwrap();
 }
+
+/// An obstacle that moves takes its node along, and the node keeps its state, with friction along the new plane.
+#[test]
+fn obstacles_move_and_keep_states() {
+    let a = system(1, 3, 5);
+    let mut supports = Supports::new(1);
+    let b = [10.0, -20.0, 0.0];
+    supports.add(0, [0.0, 1.0, 0.0], 0.1, [0.0, 0.1, 0.0], 0.1).unwrap();
+    settle(&a, &b, &mut supports, 10);
+    assert_eq!((supports.hold(0), supports.node(0)), (Hold::Slide, 0));
+    supports.put(0, [0.1, 1.0, 0.0], 0.2, [0.0, 0.2, 0.0], 0.1).unwrap();
+    let mut drag = vec![0.0; 3];
+    supports.add_friction(&mut drag);
+    assert!(supports.len() == 1 && supports.hold(0) == Hold::Slide && drag[0] < 0.0);
+    assert!((0.1 * drag[0] + drag[1]).abs() < 1e-12 * drag[0].abs(), "{drag:?}");
+    let (x, _) = settle(&a, &b, &mut supports, 10);
+    assert!((0.1 * x[0] + x[1] - 0.2).abs() < 1e-12, "{x:?}");
+    // With a state at the start, fewer reviews are needed than without.
+    let mut again = Supports::new(1);
+    again.put(0, [0.1, 1.0, 0.0], 0.2, [0.0, 0.2, 0.0], 0.1).unwrap();
+    let (y, _) = settle(&a, &b, &mut again, 10);
+    assert!((0..3).all(|k| (x[k] - y[k]).abs() < 1e-2 * x[0].abs()), "{x:?} {y:?}");
+    assert!(supports.put(1, [0.0, 1.0, 0.0], 0.0, [0.0; 3], 0.0).is_err());
+}
+
+/// While friction is frozen, nodes are only held and released.
+#[test]
+fn frozen_friction_stays() {
+    let a = system(1, 3, 5);
+    let mut supports = Supports::new(1);
+    supports.add(0, [0.0, 1.0, 0.0], 0.1, [0.0, 0.1, 0.0], 0.1).unwrap();
+    supports.freeze_friction(true);
+    let (x, _) = settle(&a, &[10.0, -20.0, 0.0], &mut supports, 10);
+    let mut drag = vec![0.0; 3];
+    supports.add_friction(&mut drag);
+    assert!(supports.hold(0) == Hold::Slide && drag == [0.0; 3] && (x[1] - 0.1).abs() < 1e-12);
+    supports.freeze_friction(false);
+    settle(&a, &[10.0, -20.0, 0.0], &mut supports, 10);
+    supports.add_friction(&mut drag);
+    let before = drag.clone();
+    supports.freeze_friction(true);
+    settle(&a, &[30.0, -40.0, 0.0], &mut supports, 10);
+    drag.fill(0.0);
+    supports.add_friction(&mut drag);
+    assert!(before[0] < 0.0 && drag == before);
+    settle(&a, &[0.0, 20.0, 0.0], &mut supports, 10);
+    assert_eq!(supports.hold(0), Hold::Free);
+}

@@ -211,3 +211,21 @@ fn starts_that_intersect_are_refused() {
     let error = fault(&upright, &thick);
     assert!(matches!(error, SceneError::Contact(ContactError::Close { .. })), "{error}");
 }
+
+/// With obstacles as constraints, cloth rests on the ground, the ball, bars and the box at its thickness, nothing
+/// penetrates, and energy does not grow.
+#[test]
+fn constraints_hold_cloth() {
+    for (scene, solver) in
+        [("sphere", "auto"), ("bars", "sa"), ("drop-horizontal", "mas"), ("drop-vertical", "block-jacobi")]
+    {
+        let folder = Folder::new(&format!("constraints-{scene}"));
+        let fixed = ["--scene", scene, "--vertices", "100", "--frames", "9", "--dt", "0.008"];
+        let with = ["--obstacles", "constraints", "--solver", solver];
+        let rows = folder.run(&[&fixed[..], &with].concat()).unwrap();
+        check_balance(&rows, 2e-3);
+        assert!(rows.iter().all(|row| row.penetrations == 0), "{scene}");
+        assert!(rows.iter().all(|row| row.converged == row.steps), "{scene}");
+        assert!(rows.iter().any(|row| row.contacts > 0), "{scene}");
+    }
+}

@@ -1,0 +1,325 @@
+//! A time step with obstacles as constraints: each vertex stays outside of the nearest obstacle exactly.
+//!
+//! > minimise f(x)  subject to  d(xᵢ) ≥ 0 for each vertex i                              (1)
+//!
+//! where d is the signed distance of all obstacles, grown by the thickness of the cloth. Each iteration solves
+//!
+//! > H p = −∇f + drag,  n · pᵢ ≥ −d(xᵢ)  for the vertices near obstacles,  n = ∇d(xᵢ)    (2)
+//!
+//! [`Supports`] finds which vertices are held: a vertex that the solution would pull is released, one that would enter
+//! is held, and one that is held sticks or slides by Coulomb's law. [`Step`] filters (2) for each set of held vertices, and
+//! its preconditioner follows. Then a part of p is taken that lowers the merit
+//!
+//! > f(x) − drag · x + ν Σ max(0, −d(xᵢ)) + ν Σ ‖xᵢ − sᵢ‖                                (3)
+//!
+//! with ν above all forces of obstacles and sᵢ the places of vertices that stick, and that contact of triangles allows.
+//!
+//! *Reference* constraints of cloth that are found by contact and released by their force: Baraff & Witkin 1998, §5;
+//! Tamstorf, Jones & McCormick 2015, §8. The merit function: Nocedal & Wright 2006, §18.3.
+
+use coarsen::constraints::{Hold, Supports};
+use coarsen::elastic::ImplicitEuler;
+use coarsen::mesh::vector::{cross, dot, sub};
+use coarsen::optimize::{DescentOutcome, DescentReport, Norm};
+use coarsen::prelude::*;
+use coarsen::sparse::SystemAt;
+use coarsen::{LinearOperator, Outcome, Step};
+use coarsen_contact::{Shape, Spin};
+use examples_common::Failure;
+use examples_common::solver::Recipe;
+
+use crate::world::Forces;
+
+/// An obstacle during a step.
+pub(crate) struct Obstruction {
+    /// Where it is at the end of the step, grown by the thickness of the cloth.
+    pub(crate) shape: Box<dyn Shape>,
+    /// How it moves.
+    pub(crate) spin: Spin,
+    /// Its coefficient of friction.
+    pub(crate) friction: f64,
+}
+
+/// Supports are kept for vertices that are nearer to an obstacle than this multiple of the thickness.
+const NEAR: f64 = 10.0;
+
+/// The number of solves of (2) in an iteration.
+const REVIEWS: usize = 5;
+
+/// The number of iterations in which friction follows; then it stays, since states may cycle between stick and slide.
+const FOLLOWED: usize = 4;
+
+/// The relative tolerance of (2). The signs of forces are taken from its solution.
+const INNER: f64 = 1e-3;
+
+/// A step must lower (3) by this share of its slope.
+const LOWER: f64 = 1e-4;
+
+/// The number of halvings of a step.
+const HALVINGS: usize = 12;
+
+/// The largest depth of a vertex, and the largest gap under one that is held, as a share of the thickness, at which a
+/// step counts as converged.
+const DEPTH: f64 = 1e-3;
+
+/// What was done in a step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Solved {
+    pub(crate) converged: bool,
+    /// Whether no step could be made.
+    pub(crate) stuck: bool,
+    pub(crate) finite: bool,
+    pub(crate) outer: usize,
+    pub(crate) inner: usize,
+}
+
+impl From<&DescentReport<f64>> for Solved {
+    fn from(report: &DescentReport<f64>) -> Self {
+        use DescentOutcome::{Converged, LineSearchFailed, NoDirection, NotFinite};
+        Self {
+            converged: matches!(report.outcome, Converged(_)),
+            stuck: matches!(report.outcome, LineSearchFailed(_) | NoDirection(_)),
+            finite: report.outcome != NotFinite,
+            outer: report.iterations,
+            inner: report.inner,
+        }
+    }
+}
+
+/// What obstacles do in a direction.
+struct Pushed {
+    /// The largest force.
+    most: f64,
+    /// The places of vertices that stick, which are as good as constraints.
+    stuck: Vec<(usize, [f64; 3])>,
+}
+
+/// The obstacles of all free vertices, and the linear system.
+pub(crate) struct Supported {
+    supports: Supports,
+    /// Whether a vertex has a support.
+    listed: Vec<bool>,
+    system: Step,
+    cg: Cg<Vec<f64>>,
+    norm: Norm<Vec<f64>>,
+    tolerance: f64,
+    iterations: usize,
+    thickness: f64,
+}
+
+impl Supported {
+    /// Begins at x. `tolerance` is that of the residual force in `norm`.
+    ///
+    /// # Errors
+    /// The errors of the assembly and of the system.
+    pub(crate) fn new(
+        f: &mut ImplicitEuler<Forces>,
+        x: &[f64],
+        recipe: Recipe<Vec<f64>>,
+        (norm, tolerance): (Norm<Vec<f64>>, f64),
+        [iterations, inner]: [usize; 2],
+    ) -> Result<Self, Failure> {
+        f.project(true);
+        let thickness = f.potential.first.second.thickness();
+        let system = Step::new(f.system_at(x)?.system(), recipe)?;
+        let cg = Cg::new(Stop { max_iterations: inner, ..Stop::relative(INNER) });
+        let (supports, listed) = (Supports::new(x.len() / 3), vec![false; x.len() / 3]);
+        Ok(Self { supports, listed, system, cg, norm, tolerance, iterations, thickness })
+    }
+
+    /// Solves (1) from x; `before` are the positions at the start of the step.
+    ///
+    /// # Errors
+    /// The errors of the assembly, of setups and of solves.
+    pub(crate) fn minimize(
+        &mut self,
+        f: &mut ImplicitEuler<Forces>,
+        obstacles: &[Obstruction],
+        before: &[f64],
+        x: &mut Vec<f64>,
+    ) -> Result<Solved, Failure> {
+        let mut solved = Solved { converged: false, stuck: false, finite: true, outer: 0, inner: 0 };
+        let n = x.len();
+        let [mut g, mut p, mut drag, mut next] = [0; 4].map(|_| vec![0.0; n]);
+        loop {
+            f.gradient(x, &mut g);
+            self.place(obstacles, before, x, f.step())?;
+            drag.fill(0.0);
+            self.supports.add_friction(&mut drag);
+            let rest = self.residual(&g, &drag, x, obstacles);
+            let depth = depth(obstacles, x);
+            let gap = self.held().map(|node| self.gap(node, x, obstacles)).fold(depth.most, f64::max);
+            solved.converged = solved.outer > 0 && rest <= self.tolerance && gap <= DEPTH * self.thickness;
+            solved.finite = rest.is_finite();
+            if solved.converged || solved.outer >= self.iterations || !solved.finite {
+                return Ok(solved);
+            }
+            self.supports.freeze_friction(solved.outer >= FOLLOWED);
+            solved.outer += 1;
+            let Pushed { most, stuck } = self.direction(f, x, &g, [&mut p, &mut drag], &mut solved)?;
+            let away = |x: &[f64]| {
+                let gap = |(node, place): &(usize, [f64; 3])| norm(sub(point(x, *node), *place));
+                stuck.iter().map(gap).sum::<f64>()
+            };
+            let merit = |value: f64, x: &[f64]| {
+                let friction = x.iter().zip(before).zip(&drag).map(|((x, b), d)| d * (x - b)).sum::<f64>();
+                value - friction + 2.0 * most * (self::depth(obstacles, x).sum + away(x))
+            };
+            let now = merit(f.value(x), x);
+            let slope = g.iter().zip(&drag).zip(&p).map(|((g, d), p)| (g - d) * p).sum::<f64>();
+            let slope = (slope - 2.0 * most * (depth.sum + away(x))).min(0.0);
+            let mut share = f.max_step(x, &p).min(1.0);
+            let mut lowered = false;
+            for _ in 0..HALVINGS {
+                next.iter_mut().zip(x.iter()).zip(&p).for_each(|((next, x), p)| *next = x + share * p);
+                let value = f.value(&next);
+                if merit(value, &next) <= now + LOWER * share * slope + f.round_off(value) {
+                    lowered = true;
+                    break;
+                }
+                share *= 0.5;
+            }
+            if !lowered {
+                solved.stuck = true;
+                return Ok(solved);
+            }
+            x.copy_from_slice(&next);
+        }
+    }
+
+    /// The work of the obstacles from the start of a step to its end.
+    pub(crate) fn work(&self, f: &mut ImplicitEuler<Forces>, before: &[f64], x: &Vec<f64>) -> f64 {
+        let mut force = vec![0.0; x.len()]; // ∇f is what obstacles balance
+        f.gradient(x, &mut force);
+        let of = |node: usize| (3 * node..3 * node + 3).map(|k| force[k] * (x[k] - before[k])).sum::<f64>();
+        self.held().map(of).sum()
+    }
+
+    /// The vertices that stick.
+    fn stuck(&self) -> impl Iterator<Item = usize> {
+        let all = 0..self.supports.len();
+        all.filter(|&k| self.supports.hold(k) == Hold::Stick).map(|k| self.supports.node(k))
+    }
+
+    /// The vertices that obstacles hold.
+    fn held(&self) -> impl Iterator<Item = usize> {
+        let all = 0..self.supports.len();
+        all.filter(|&k| self.supports.hold(k) != Hold::Free).map(|k| self.supports.node(k))
+    }
+
+    /// The distance of a vertex from the nearest obstacle; 0 inside.
+    fn gap(&self, node: usize, x: &[f64], obstacles: &[Obstruction]) -> f64 {
+        nearest(obstacles, point(x, node)).map_or(0.0, |(_, d)| d.max(0.0))
+    }
+
+    /// Lets supports follow x: p is measured from there.
+    fn place(&mut self, obstacles: &[Obstruction], before: &[f64], x: &[f64], h: f64) -> Result<(), Failure> {
+        for (node, (at, from)) in x.as_chunks().0.iter().zip(before.as_chunks().0).enumerate() {
+            let Some((obstacle, distance)) = nearest(obstacles, *at) else { return Ok(()) };
+            if distance < NEAR * self.thickness || self.listed[node] {
+                let Obstruction { shape, spin, friction } = obstacle;
+                let turned = cross(spin.rate, sub(*from, spin.through));
+                let moved = [0, 1, 2].map(|k| from[k] + h * (turned[k] + spin.drift[k]));
+                // Where the vertex sticks: where the solid takes it, on the surface.
+                let (up, n) = (shape.distance(moved), shape.normal(moved));
+                let stick = [0, 1, 2].map(|k| moved[k] - up * n[k] - at[k]);
+                self.supports.put(node, shape.normal(*at), -distance, stick, *friction)?;
+                self.listed[node] = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Solves (2): p and the drag with which it was found.
+    fn direction(
+        &mut self,
+        f: &mut ImplicitEuler<Forces>,
+        x: &[f64],
+        g: &[f64],
+        [p, drag]: [&mut Vec<f64>; 2],
+        solved: &mut Solved,
+    ) -> Result<Pushed, Failure> {
+        // The exact Hessian, and where that is indefinite the projected one.
+        f.project(false);
+        self.system.set(f.system_at(x)?.system())?;
+        let (mut force, mut exact, mut left) = (vec![0.0; g.len()], true, REVIEWS);
+        loop {
+            self.system.constraints.clear();
+            self.supports.constrain(&mut self.system.constraints)?;
+            drag.fill(0.0);
+            self.supports.add_friction(drag);
+            let b: Vec<f64> = drag.iter().zip(g).map(|(d, g)| d - g).collect();
+            p.fill(0.0);
+            let report = match self.system.solve(&mut self.cg, &b, p) {
+                Ok(report) if matches!(report.outcome, Outcome::Converged | Outcome::IterationLimit) => {
+                    report
+                }
+                _ if exact => {
+                    exact = false;
+                    f.project(true);
+                    self.system.set(f.system_at(x)?.system())?;
+                    p.fill(0.0);
+                    self.system.solve(&mut self.cg, &b, p)?
+                }
+                other => other?,
+            };
+            solved.inner += report.iterations;
+            self.system.system.apply(p, &mut force);
+            force.iter_mut().zip(g).for_each(|(force, g)| *force += g);
+            let most = self.held().map(|node| norm(point(&force, node))).fold(0.0, f64::max);
+            let place = |node: usize| [0, 1, 2].map(|k| x[3 * node + k] + p[3 * node + k]);
+            let stuck = self.stuck().map(|node| (node, place(node))).collect();
+            left -= 1;
+            if self.supports.review(p, &force) == 0 || left == 0 {
+                return Ok(Pushed { most, stuck });
+            }
+        }
+    }
+
+    /// The force that nothing balances, in the norm of the tolerance.
+    fn residual(&mut self, g: &[f64], drag: &[f64], x: &[f64], obstacles: &[Obstruction]) -> f64 {
+        let mut rest: Vec<f64> = g.iter().zip(drag).map(|(g, d)| d - g).collect();
+        for k in 0..self.supports.len() {
+            let (node, hold) = (self.supports.node(k), self.supports.hold(k));
+            let own = 3 * node..3 * node + 3;
+            match hold {
+                Hold::Free => {}
+                Hold::Stick => rest[own].fill(0.0),
+                Hold::Slide => {
+                    let at = point(x, node);
+                    let Some((obstacle, _)) = nearest(obstacles, at) else { continue };
+                    let n = obstacle.shape.normal(at);
+                    let force = point(&rest, node);
+                    let press = dot(n, force).min(0.0); // the obstacle balances it
+                    rest[own].copy_from_slice(&[0, 1, 2].map(|k| force[k] - press * n[k]));
+                }
+            }
+        }
+        self.norm.of(&rest)
+    }
+}
+
+/// How deep vertices are in obstacles.
+struct Depth {
+    sum: f64,
+    most: f64,
+}
+
+fn depth(obstacles: &[Obstruction], x: &[f64]) -> Depth {
+    let depths = x.as_chunks().0.iter().map(|at| nearest(obstacles, *at).map_or(0.0, |(_, d)| (-d).max(0.0)));
+    depths.fold(Depth { sum: 0.0, most: 0.0 }, |all, d| Depth { sum: all.sum + d, most: all.most.max(d) })
+}
+
+fn point(x: &[f64], node: usize) -> [f64; 3] {
+    [x[3 * node], x[3 * node + 1], x[3 * node + 2]]
+}
+
+fn norm(v: [f64; 3]) -> f64 {
+    dot(v, v).sqrt()
+}
+
+/// The nearest obstacle, and its distance.
+fn nearest(obstacles: &[Obstruction], x: [f64; 3]) -> Option<(&Obstruction, f64)> {
+    let each = obstacles.iter().map(|obstacle| (obstacle, obstacle.shape.distance(x)));
+    each.min_by(|a, b| a.1.total_cmp(&b.1))
+}
