@@ -8,10 +8,12 @@
 //! |---|---|---|
 //! | `assembly` | assembly of one step with 361K vertices and 100K contact pairs, compared with memory bandwidth | `assembly` |
 //! | `sequence` | 20 steps of `cloth-contact:300` with SA, MAS, and MAS as smoother of SA: rebuilt in every step, or updated by a policy | `sequence` |
+//! | `detection` | search, distances and continuous detection of a folded sheet of 100K vertices with 50K pairs, on one and two threads, beside a solve by `auto`; two more words: vertices along a side, share of the sheet that is folded over | `detection` |
 //! | `count` | iterations and time against the number of contacts (Wu et al. 2022, Fig. 21), plotted to `book/src/methods/contact_count.svg` | `count` |
 
 mod assembly;
 mod count;
+mod detection;
 mod sequence;
 
 use std::time::Instant;
@@ -30,8 +32,12 @@ type Built = Box<dyn Prepared<Vec<f64>, f64>>;
 
 fn main() -> Outcome<()> {
     let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
-    let figures: [(&str, fn(&[String]) -> Outcome<()>); 3] =
-        [("assembly", assembly::assembly), ("sequence", sequence::sequence), ("count", count::count)];
+    let figures: [(&str, fn(&[String]) -> Outcome<()>); 4] = [
+        ("assembly", assembly::assembly),
+        ("sequence", sequence::sequence),
+        ("count", count::count),
+        ("detection", detection::detection),
+    ];
     for (name, figure) in figures {
         if asked.is_empty() || asked[0] == name {
             figure(asked.get(1..).unwrap_or_default())?;
