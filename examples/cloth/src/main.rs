@@ -2,7 +2,9 @@
 //!
 //! A time step minimises the sum of inertia (`step.rs`), stretching and bending (`material.rs`) and contact (`world.rs`) by
 //! Newton's method with any preconditioner. Scenes (`scene.rs`) place a sheet (`sheet.rs`) among obstacles; the
-//! air moves it (`air.rs`), held vertices and solids move by a formula or a sequence of files (`motion.rs`). After each frame an independent test counts penetrations (`crossing.rs`).
+//! air moves it (`air.rs`), held vertices and solids move by a formula or a sequence of files (`motion.rs`). Obstacles are
+//! energies, or constraints that let go, slide and stick (`supported.rs`, `block.rs`). After each frame an independent
+//! test counts penetrations (`crossing.rs`).
 //!
 //! *Reference* Tamstorf, Jones & McCormick 2015, "Smoothed Aggregation Multigrid for Cloth Simulation", ACM TOG
 //! 34(6):245, whose five scenes are built in.
@@ -14,12 +16,13 @@
 //! cargo run --release -p cloth -- --scene reentrant --vertices 10201 --tessellation irregular
 //! cargo run --release -p cloth -- --scene sphere --solver sa --out sphere --frames 40
 //! cargo run --release -p cloth -- --scene sphere --solver sa --out sphere --frames 60 --resume
+//! cargo run --release -p cloth -- --scene sphere --solver sa --obstacles constraints
 //! cargo run --release -p cloth -- --scene flag --wind 8 0 2 --frames 72
 //! cargo run --release -p cloth -- --scene garment --material baraff-witkin --frames 48
 //! cargo run --release -p cloth -- --scene dressed --mesh dress.obj --sewn --body walk_*.obj --frames 100
 //! ```
 //!
-//! The fourth command continues the third. A run writes `frames.csv`, `summary.txt`, `frame_0000.obj` and
+//! The fourth command continues the third; the fifth takes obstacles as constraints. A run writes `frames.csv`, `summary.txt`, `frame_0000.obj` and
 //! `frame_0000.png` for each frame, `cloth.gif` and, every few frames, `checkpoint.bin`; with `--systems`, also linear
 //! systems of the animation (`systems.rs`). `src/bin/drape.rs` is the program of a tutorial: a sheet without contact in
 //! one file.
