@@ -45,7 +45,7 @@ fn folded(side: usize, share: f64, gap: f64) -> (Vec<[f64; 2]>, Vec<[f64; 3]>, V
 
 pub(crate) fn detection(words: &[String]) -> Outcome<()> {
     let side: usize = words.first().map_or(Ok(317), |word| word.parse())?;
-    let share: f64 = words.get(1).map_or(Ok(0.11), |word| word.parse())?;
+    let share: f64 = words.get(1).map_or(Ok(0.03), |word| word.parse())?;
     let edge = 1.0 / (side - 1) as f64;
     let thickness = THICKNESS * edge;
     let (pattern, positions, triangles) = folded(side, share, 0.8 * thickness);
