@@ -58,7 +58,7 @@ fn tables() -> [Table; 6] {
     ];
     let smoothers = [
         ("symmetric Gauss-Seidel", Smoothing::SymmetricGaussSeidel(sweep())),
-        ("forward, backward Gauss-Seidel", Smoothing::GaussSeidel(sweep())),
+        ("forward and backward Gauss-Seidel", Smoothing::GaussSeidel(sweep())),
         (
             "damped Jacobi",
             Smoothing::DampedJacobi(DampedJacobi { symmetric: true, ..DampedJacobi::default() }),
