@@ -3,7 +3,7 @@
 use coarsen::mesh;
 use examples_common::crossing::Crossings;
 
-use super::{Folder, check_balance};
+use super::{Folder, check_balance, distance};
 use crate::rows::Row;
 use crate::scene::SceneError;
 
@@ -71,6 +71,21 @@ fn sheets_fall_on_bodies() {
     assert!(error.downcast_ref::<SceneError>().is_some(), "{error}");
     let message = error.to_string();
     assert!(["body 1", "sheet", "contact = false"].iter().all(|word| message.contains(word)), "{message}");
+}
+
+/// Parts of a body that are near at rest do not repel: without gravity it does not move. A thickness of 0 is refused.
+#[test]
+fn a_body_at_rest_does_not_touch_itself() {
+    let folder = Folder::new("alone");
+    let text = "contact = true\ngravity = [0.0, 0.0, 0.0]\n[[body]]\nmesh = \"bar:2\"\n";
+    let (rows, _) = crossed(&folder, text, "2", &[]);
+    assert!(rows.iter().all(|row| row.contacts == 0 && row.energy.abs() < 1e-9));
+    assert!(distance(&folder.surface(0), &folder.surface(2)) < 1e-9);
+    let thick = crossed(&folder, &format!("contact_thickness = 0.13\n{text}"), "0", &[]).0;
+    assert!(thick[0].contacts > 0 && thick[0].energy > 0.0);
+    let scene = folder.write("scene.toml", &format!("contact_thickness = 0.0\n{text}"));
+    let error = folder.run(&["--scene", &scene, "--frames", "1", "--width", "0"]).unwrap_err();
+    assert!(error.to_string().contains("contact_thickness is 0"), "{error}");
 }
 
 /// Bodies whose surfaces cross, that are one inside the other, that nearly touch, or that are inside an obstacle.
