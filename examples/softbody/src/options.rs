@@ -87,7 +87,7 @@ pub(crate) struct Method {
     /// Number of frames between two checkpoints; the solver is built again at each checkpoint.
     #[arg(long, default_value_t = 10, value_parser = at_least_one)]
     pub(crate) checkpoint: usize,
-    /// Contact: penalty, which nodes enter, or barrier, which nothing crosses.
+    /// Contact: penalty, which nodes enter, or barrier, which no surface of a body crosses and no node enters.
     #[arg(long, value_enum, default_value_t = Contact::Barrier)]
     pub(crate) contact: Contact,
     /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N.
