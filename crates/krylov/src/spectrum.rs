@@ -18,7 +18,8 @@
 //! has the component h · w along u, with w = λ D^½ u + s D^-½ u for u of length 1 in the variable D^½ x. As the two terms
 //! of w have the product λ s, ‖w‖ ≥ 2 (λ s)^½ (3) whatever D is. A projection of n independent numbers, each uniform in
 //! \[−1, 1\], is smaller than ε ‖w‖ with a probability of at most √2 ε (Ball 1986), so c ≥ 2 ε (λ s)^½ / γ (4) but for
-//! that probability, where γ is the length of v.
+//! that probability, where γ is the length of v. s depends on h as well; for many unknowns it hardly varies, and it is
+//! treated as fixed.
 
 use std::mem;
 use std::ops::Range;
@@ -42,8 +43,8 @@ use crate::tridiagonal::{KEPT, Tridiagonal};
 /// estimate by more than a twelfth. They also follow while the increments decrease so slowly that all
 /// remaining increments together would exceed this limit. This rule can fail; where a radius that is too small
 /// is a fault, set `margin`.
-/// *Cost* `steps` applications of A and D⁻¹, up to 4 `steps` while the estimate rises, 2 waits per step; 4
-/// vectors. With a margin 14 to 20 steps. The vectors are kept, so that a second estimate allocates nothing.
+/// *Cost* `steps` applications of A and D⁻¹, up to 4 `steps` while the estimate rises or the margin is not certain (14 to
+/// 20 on sheets of cloth), and with a margin one more; at most 1024 steps; 2 waits per step; 4 vectors. The vectors are kept, so that a second estimate allocates nothing.
 /// *Reference* Tamstorf, Jones & McCormick 2015, §7 and §11 (ten steps); van der Vorst 1982; van Dorsselaer,
 /// Hochstenbach & van der Vorst 2001 (margin).
 ///
@@ -69,7 +70,7 @@ pub struct SpectralRadius<V: Vector = Vec<f64>> {
     /// no steps for the margin.
     pub ceiling: f64,
     /// For positive semidefinite A, the radius is less than `margin` times the result, except for a share of 10⁻⁴ of all
-    /// start vectors with entries between −1 and 1. At least 1; infinity, the default, for no such promise. Steps follow
+    /// start vectors with entries between −1 and 1, and as far as round-off permits. At least 1; infinity, the default, for no such promise. Steps follow
     /// until it holds, and the result is raised if it does not hold after the last step.
     pub margin: f64,
     workspace: Workspace<V, 4>,
@@ -129,7 +130,7 @@ impl<V: Vector> SpectralRadius<V> {
         if self.margin.is_nan() || self.margin < 1.0 {
             return refuse("SpectralRadius::margin", self.margin, "1 or more");
         }
-        let raise = self.margin * self.safety;
+        let (raise, steps) = (self.margin * self.safety, self.steps.min(KEPT));
         self.lanczos.clear();
         let [v, v0, z, q] = self.workspace.like(start)?;
         let number = |value: f64| start.scalar(V::Real::of(value));
@@ -155,7 +156,7 @@ impl<V: Vector> SpectralRadius<V> {
         let mut gamma0 = 1.0;
         let mut found = [0.0; 3]; // the last three estimates
         let mut exhausted = false;
-        for step in 1..=self.steps.saturating_mul(LONGEST).min(KEPT) {
+        for step in 1..=steps.saturating_mul(LONGEST).min(KEPT) {
             let delta = a.apply_dot(z, q).value.read().wide() / (gamma * gamma);
             self.lanczos.push(delta, gamma);
             v0.axpby(&number(1.0 / gamma), q, &number(-gamma / gamma0));
@@ -167,7 +168,7 @@ impl<V: Vector> SpectralRadius<V> {
                 return refuse("(v, D⁻¹ v) of a Lanczos vector v", gamma, "0 or more; check A and D");
             }
             exhausted = gamma <= V::Real::EPSILON.wide() * delta.abs(); // the Krylov space is exhausted
-            if step + 2 < self.steps && !exhausted && self.ceiling == f64::INFINITY {
+            if step + 2 < steps && !exhausted && self.ceiling == f64::INFINITY {
                 continue;
             }
             let now = self.lanczos.extremes().map_or(f64::NAN, |[low, high]| high.max(-low));
@@ -177,7 +178,7 @@ impl<V: Vector> SpectralRadius<V> {
                 true => settled(found),
                 false => is_certain(&self.lanczos, raise * now, gamma, least),
             };
-            if exhausted || enough || (step >= self.steps && done) {
+            if exhausted || enough || (step >= steps && done) {
                 break;
             }
         }
@@ -192,6 +193,9 @@ impl<V: Vector> SpectralRadius<V> {
             && !is_certain(&self.lanczos, self.margin * bound, gamma, least)
         {
             bound *= RAISE;
+        }
+        if bound == f64::INFINITY {
+            return refuse("the bound of the spectral radius of D⁻¹A", bound, "finite; check A and D");
         }
         Ok(V::Real::of(bound.min(self.ceiling)))
     }

@@ -70,12 +70,15 @@ impl Tridiagonal {
     }
 
     /// p(t), where p(A) maps the first Lanczos vector of length 1 to the one after the last row, whose coupling to the
-    /// last row is `next`. Positive for all t above the largest eigenvalue.
+    /// last row is `next`. Positive for all t above the largest eigenvalue, and infinite if it is too large for f64.
     pub(crate) fn polynomial(&self, t: f64, next: f64) -> f64 {
         let (mut before, mut now) = (0.0, 1.0);
         for (j, &(diagonal, square)) in self.rows.iter().enumerate() {
             let couple = self.rows.get(j + 1).map_or(next, |row| row.1.sqrt());
             (before, now) = (now, ((t - diagonal) * now - square.sqrt() * before) / couple);
+            if !now.is_finite() {
+                return f64::INFINITY;
+            }
         }
         now
     }

@@ -152,7 +152,8 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
         eta
     }
 
-    /// Solves H p = g to the forcing term, and sets d = −p. The rule of the inner method is as before afterwards.
+    /// Solves H p = g to the forcing term, and sets d = −p. The rule of the inner method is as before
+    /// afterwards, but a forcing term removes a tolerance of its own in the norm of the preconditioner.
     fn solve<F: Linearize<V> + ?Sized>(
         &mut self,
         f: &mut F,

@@ -44,7 +44,8 @@ pub enum Scaling {
 /// \[α, β\]. An application needs m products with M and m − 1 products with A. β is the bound of ρ(M A) that
 /// [`Spectrum`] computes. The error polynomial is between −1 and 1 up to α + β, and Lanczos continues until the
 /// spectrum is certain to be below. So for symmetric positive definite A, the preconditioner is symmetric
-/// positive definite. *Use* if inner products and triangular solves are expensive: on devices
+/// positive definite, but for the share of start vectors and the round-off that
+/// [`SpectralRadius::margin`](coarsen_krylov::SpectralRadius::margin) names; `Cg` then reports it. *Use* if inner products and triangular solves are expensive: on devices
 /// and many cores. A `ratio` of 30 suits a preconditioner for `Cg`, 4 to 10 a smoother. Degree 1 is
 /// [`DampedJacobi`](crate::DampedJacobi), or [`Spai0`](crate::Spai0); as a preconditioner of conjugate
 /// gradients, `DampedJacobi` equals block Jacobi. *Memory* at the place a copy of A, b² values per node and 2
@@ -72,7 +73,7 @@ pub struct Chebyshev {
     pub ratio: f64,
     /// The block diagonal M.
     pub scaling: Scaling,
-    /// The minimal number of generalized Lanczos steps for the spectral radius. Blocks take 14 to 20.
+    /// The minimal number of generalized Lanczos steps for the spectral radius. They continue until the margin is certain.
     pub lanczos_steps: usize,
     /// The factor that multiplies the estimate, because the estimate approaches the radius from below.
     pub safety: f64,

@@ -50,7 +50,7 @@ const METHOD: &str = "damped jacobi";
 pub struct DampedJacobi {
     /// The ratio r = β / α, above 1: the step damps errors in the upper part \[α, β\] of the spectrum.
     pub ratio: f64,
-    /// The minimal number of generalized Lanczos steps for β. Blocks take 12 to 16: until ω ρ < 2 is certain.
+    /// The minimal number of generalized Lanczos steps for β. They continue until ω ρ < 2 is certain.
     pub lanczos_steps: usize,
     /// The factor that multiplies the Lanczos estimate, because the estimate approaches β from below.
     pub safety: f64,

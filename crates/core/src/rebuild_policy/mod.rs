@@ -1,6 +1,6 @@
 //! When to rebuild, update, patch or keep the preconditioner of a system that changes.
 
-use std::fmt;
+use std::{fmt, mem};
 
 /// The treatment of a preconditioner before a solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +105,8 @@ pub struct RebuildPolicy {
     mark: Option<usize>,
     /// The iterations above `mark`, summed since the last build or update.
     lost: usize,
+    /// What the last decision took from `lost`, if it was a build or update.
+    dropped: usize,
     /// `waiting`: builds left before the preconditioner is kept again. `patience`: builds after the next
     /// failure.
     waiting: usize,
@@ -113,7 +115,7 @@ pub struct RebuildPolicy {
     log: Vec<Decision>,
     /// The number of decisions dropped from the log.
     forgotten: usize,
-    /// The number of times each action was decided, over the whole run.
+    /// The number of times each action was done, over the whole run.
     counts: [usize; 4],
 }
 
@@ -129,6 +131,7 @@ impl Default for RebuildPolicy {
             price: 25,
             mark: None,
             lost: 0,
+            dropped: 0,
             waiting: 0,
             patience: PATIENCE,
             log: Vec::new(),
@@ -156,9 +159,10 @@ impl RebuildPolicy {
             }
             _ => Action::Build,
         };
-        if matches!(action, Action::Build | Action::Update) {
-            self.lost = 0;
-        }
+        self.dropped = match action {
+            Action::Build | Action::Update => mem::take(&mut self.lost),
+            Action::Patch | Action::Keep => 0,
+        };
         if self.log.len() == 2 * Self::KEPT {
             self.log.drain(..Self::KEPT);
             self.forgotten += Self::KEPT;
@@ -176,9 +180,10 @@ impl RebuildPolicy {
         self.counts[last.action as usize] -= 1;
         self.counts[done as usize] += 1;
         last.action = done;
-        if matches!(done, Action::Build | Action::Update) {
-            self.lost = 0;
-        }
+        self.lost = match done {
+            Action::Build | Action::Update => 0,
+            Action::Patch | Action::Keep => self.lost + mem::take(&mut self.dropped),
+        };
     }
 
     /// The next decision, if the solve after action `last` took `lost` iterations more than the reference.
@@ -220,7 +225,7 @@ impl RebuildPolicy {
         &self.log
     }
 
-    /// The number of times an action was decided, over the whole run.
+    /// The number of times an action was done, over the whole run.
     pub fn count(&self, action: Action) -> usize {
         self.counts[action as usize]
     }

@@ -105,3 +105,19 @@ fn builds_that_were_not_decided_set_the_reference() {
     let text = policy.to_string();
     assert_eq!(text.lines().nth(1), Some("   1  build in place of keep: 10 iterations, within 35"), "{text}");
 }
+
+/// What is lost stays lost if a decided update is not done.
+#[test]
+fn updates_that_are_not_done_forget_nothing() {
+    let mut policy = RebuildPolicy::default();
+    for iterations in [10, 24, 24] {
+        policy.decide(false);
+        policy.learn(iterations);
+    }
+    assert_eq!(policy.decide(false), Action::Update);
+    policy.overrule(Action::Keep);
+    policy.learn(10);
+    assert_eq!(policy.decide(false), Action::Update);
+    policy.learn(24);
+    assert_eq!(policy.decide(false), Action::Keep);
+}

@@ -264,3 +264,19 @@ fn a_bound_within_the_margin_saves_steps() {
     assert!(few < many && few <= 8, "{few}, {many} products");
     assert!(1.25 * near >= 1.0 && near <= 1.3 && 1.25 * far >= 1.0 && far < 1.2, "{near}, {far}");
 }
+
+/// More steps than are kept are as many as are kept; p(t) beyond the range of f64 is certain.
+#[test]
+fn many_steps_are_cut_and_large_polynomials_are_certain() {
+    let a = Counted(spread(3000, 0.1, 1.0), Cell::new(0));
+    let radius = exact(1.0, 2000).estimate(&a, &mut Identity, &start_vector(3000)).unwrap();
+    assert!((radius - 1.0).abs() < 1e-6, "{radius}");
+    let near_one: Vec<f64> = (0..200).map(|i| 1.0 + 1e-9 * f64::from(i)).collect();
+    for steps in [6, 40, 200] {
+        let mut radius = exact(1.1, steps);
+        radius.margin = 1.1;
+        let a = Counted(near_one.clone(), Cell::new(0));
+        let found = radius.estimate(&a, &mut Identity, &start_vector(200)).unwrap();
+        assert!((1.0..1.2).contains(&found), "{steps} steps: {found}");
+    }
+}

@@ -14,7 +14,7 @@
 //! | `smoothers` | Fig. 9: the smoother |
 //! | `bar` | Fig. 20: five methods on a bar whose middle has 1e5 to 1e10 Pa; draws `book/src/methods/mpm_bar.svg` |
 //! | `curves` | Fig. 17: the norm of the gradient in a step of the wheel; draws `book/src/methods/mpm_curves.svg` |
-//! | `spy` | Fig. 8: entries of fine and coarse matrices; draws `book/src/methods/mpm_spy.png` |
+//! | `spy` | Fig. 8: entries of fine and coarse matrices; draws `mpm_spy.png` in the folder for temporary files of the build |
 //!
 //! Without a TABLE all are made, in this order.
 //!

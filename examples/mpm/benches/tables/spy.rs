@@ -55,7 +55,9 @@ pub(crate) fn run(asked: &Asked) -> Outcome<()> {
         let a = a.ok_or("the hierarchy has fewer than five levels; take more particles")?;
         draw(&mut picture, a, [SPACE + k * (SIDE + SPACE), SPACE]);
     }
-    picture.write_png(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/src/methods/mpm_spy.png"))?;
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpm_spy.png");
+    picture.write_png(&file)?;
+    println!("drawn: {}", file.display());
     Ok(())
 }
 
