@@ -69,7 +69,9 @@ fn panel(area: &DrawingArea<SVGBackend<'_>, Shift>, Panel { x, y, curves }: &Pan
         .x_desc(x.name)
         .y_desc(*y)
         .x_labels(7)
-        .x_label_formatter(&|v| if x.log { format!("1e{v:.0}") } else { format!("{}", (1e6 * v).round() / 1e6) })
+        .x_label_formatter(&|v| {
+            if x.log { format!("1e{v:.0}") } else { format!("{}", (1e6 * v).round() / 1e6) }
+        })
         .y_label_formatter(&|v| if *v < 0.01 { format!("{v:.0e}") } else { format!("{v}") })
         .light_line_style(WHITE)
         .draw()?;
