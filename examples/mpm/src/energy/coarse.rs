@@ -74,7 +74,7 @@ impl Part {
         hessian.stiffness.clear();
         hessian.stiffness.extend(order.iter().map(|&p| stiffness[p as usize]));
         let given = Given { grid, nodes, particles, bodies, constraints, dt: *dt, gravity: [0.0; 3] };
-        let rubs = constraints.stiffness_of_friction(&nodes.velocities);
+        let rubs = constraints.stiffness_of_friction(&nodes.velocities, true);
         hessian.assemble(&given, &rubs);
         &hessian.system.matrix
     }

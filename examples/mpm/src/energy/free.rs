@@ -97,7 +97,7 @@ impl<'a> Products<'a> {
                 }
             }
         });
-        hessian.rubs = constraints.stiffness_of_friction(&increment.velocities);
+        hessian.rubs = constraints.stiffness_of_friction(&increment.velocities, true);
         let blocks = diagonal.values_mut().as_chunks_mut::<9>().0;
         for (slot, (&node, block)) in constraints.free.iter().zip(blocks).enumerate() {
             let (home, within) = nodes.home[node as usize];

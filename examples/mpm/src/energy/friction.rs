@@ -9,6 +9,14 @@
 //! > D = Σ J φ(‖s‖),  φ' = 1 for ‖s‖ ≥ ε, else 2 ‖s‖/ε − ‖s‖²/ε²,  ∂D/∂v = J φ' s/‖s‖,
 //! > ∂²D/∂v² = J (φ'' ŝ ŝᵀ + φ'/‖s‖ (P − ŝ ŝᵀ)),  ŝ = s/‖s‖
 //!
+//! Hessians that are projected take J φ'/‖s‖ P in place of ∂²D/∂v². Since φ'/‖s‖ does not rise with ‖s‖, the parabola
+//!
+//! > D(v) ≤ D(v₀) + J φ'(‖s₀‖)/‖s₀‖ ½ (‖s‖² − ‖s₀‖²)    (2)
+//!
+//! lies above D and touches it at v₀. ∂²D/∂v² itself has no stiffness along s at ‖s‖ ≥ ε, so that a step of Newton's
+//! method carries nodes past ‖s‖ = 0, and the line search then cuts the steps of all nodes. *Reference* for (2): Hunter &
+//! Lange 2004, "A tutorial on MM algorithms", The American Statistician 58(1), §3.3.
+//!
 //! D is convex. The law is that of [`coarsen::contact::friction`], for velocities: a step of 1 s. *Reference* Li et al. 2020,
 //! "Incremental potential contact", ACM TOG 39(4), §5.
 
@@ -16,7 +24,7 @@ use coarsen::contact::friction::{across, slide, stiffness};
 use coarsen::mesh::vector::sub;
 
 use crate::constraints::{Constraints, Grip};
-use crate::particles::Matrix;
+use crate::particles::{IDENTITY, Matrix};
 
 use super::{Given, Increment};
 
@@ -31,19 +39,24 @@ impl Grip {
         across(sub(v, self.velocity), self.normal)
     }
 
-    /// ∂²D/∂v² at a velocity of the node.
-    fn stiffness(&self, v: [f64; 3]) -> Matrix {
+    /// ∂²D/∂v² at a velocity of the node, or the Hessian of (2) if `project`.
+    fn stiffness(&self, v: [f64; 3], project: bool) -> Matrix {
         let (slip, speed) = self.slip(v);
-        stiffness(slip, speed, self.normal, self.most, 1.0)
+        if !project {
+            return stiffness(slip, speed, self.normal, self.most, 1.0);
+        }
+        let (over, n) = (self.most * law(speed)[1], self.normal);
+        std::array::from_fn(|i| std::array::from_fn(|j| over * (IDENTITY[i][j] - n[i] * n[j]))) // (2)
     }
 }
 
 impl Constraints {
-    /// ∂²D/∂v² of each free node; empty without friction.
-    pub(super) fn stiffness_of_friction(&self, velocities: &[[f64; 3]]) -> Vec<Matrix> {
+    /// ∂²D/∂v² of each free node, or the Hessian of (2) if `project`; empty without friction.
+    pub(super) fn stiffness_of_friction(&self, velocities: &[[f64; 3]], project: bool) -> Vec<Matrix> {
         let mut blocks = vec![Matrix::default(); if self.grips.is_empty() { 0 } else { self.free.len() }];
         for grip in &self.grips {
-            blocks[self.slot[grip.node as usize] as usize] = grip.stiffness(velocities[grip.node as usize]);
+            let node = grip.node as usize;
+            blocks[self.slot[node] as usize] = grip.stiffness(velocities[node], project);
         }
         blocks
     }

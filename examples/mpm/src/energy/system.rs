@@ -26,7 +26,7 @@ impl SystemAt for Increment<'_> {
             let mut stiffness = std::mem::take(&mut self.hessian.stiffness);
             self.stiffnesses(self.project, &mut stiffness);
             self.hessian.stiffness = stiffness;
-            let rubs = self.given.constraints.stiffness_of_friction(&self.velocities);
+            let rubs = self.given.constraints.stiffness_of_friction(&self.velocities, self.project);
             self.hessian.assemble(&self.given, &rubs);
             if let Some(coarser) = &mut self.coarser {
                 coarser.follow(&self.hessian.stiffness);

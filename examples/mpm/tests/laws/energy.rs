@@ -45,10 +45,13 @@ impl Step {
         Self { particles, bodies, grid, nodes, constraints }
     }
 
-    fn objective(&self) -> Increment<'_> {
+    fn given(&self) -> Given<'_> {
         let Self { particles, bodies, grid, nodes, constraints } = self;
-        Increment::new(Given { grid, nodes, particles, bodies, constraints, dt: DT, gravity: GRAVITY })
-            .unwrap()
+        Given { grid, nodes, particles, bodies, constraints, dt: DT, gravity: GRAVITY }
+    }
+
+    fn objective(&self) -> Increment<'_> {
+        Increment::new(self.given()).unwrap()
     }
 
     /// A vector in the free directions.
@@ -89,6 +92,44 @@ fn the_hessian_is_that_of_the_gradient() {
         let system = again.system_at(&z).unwrap();
         let found = check_hessian(&mut f, system, &z, [&d, &e]).unwrap();
         assert!(found.error < 1e-6, "{found:?}");
+    }
+}
+
+/// The projected stiffness of friction M is that of a parabola above D: D(z + d) ≤ D(z) + ∇D·d + ½ d·M d, also for steps
+/// that turn a slide around or end it. D and M are the differences to a step without friction.
+#[test]
+fn projected_friction_lies_above_friction() {
+    let rough = Step::new(300, 0.05, 1);
+    let mut smooth = Step::new(300, 0.05, 1);
+    smooth.constraints.grips.clear();
+    let (mut with, mut without) = (rough.objective(), smooth.objective());
+    let size = with.size();
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    for seed in 5..9 {
+        let z = rough.vector(&with, seed);
+        let mut g = [vec![0.0; size], vec![0.0; size]];
+        with.gradient(&z, &mut g[0]);
+        without.gradient(&z, &mut g[1]);
+        let velocities = Increment::velocities_of(&rough.given(), &z);
+        for share in [-2.0, -1.0, -0.999, 1.0] {
+            let mut d = vec![0.0; size];
+            for grip in &rough.constraints.grips {
+                let node = grip.node as usize;
+                let mpm::constraints::Hold::Slip { free, .. } = &rough.constraints.holds[node] else {
+                    panic!()
+                };
+                let at = 3 * rough.constraints.slot[node] as usize;
+                let slide = mpm::particles::apply(free, velocities[node]);
+                d[at..at + 3].copy_from_slice(&slide.map(|v| share * v));
+            }
+            let ahead: Vec<f64> = z.iter().zip(&d).map(|(z, d)| z + d).collect();
+            let rise = with.value(&ahead) - without.value(&ahead) - with.value(&z) + without.value(&z);
+            let mut product = [vec![0.0; size], vec![0.0; size]];
+            with.system_at(&z).unwrap().apply(&d, &mut product[0]);
+            without.system_at(&z).unwrap().apply(&d, &mut product[1]);
+            let [slope, curvature] = [&g, &product].map(|[with, without]| dot(&d, with) - dot(&d, without));
+            assert!(rise <= slope + 0.5 * curvature + 1e-9, "{share}: {rise} {slope} {curvature}");
+        }
     }
 }
 

@@ -244,6 +244,17 @@ fn friction_slows_what_slides() {
     assert!((mesh / slowed - 1.0).abs() < 0.05, "{mesh} {slowed}");
 }
 
+/// Steps in contact with friction take few iterations: nodes that stop sliding do not shorten the steps of the others.
+#[test]
+fn friction_costs_few_iterations() {
+    let folder = Folder::new("wire");
+    for (solver, most) in [("pn-pcg", 20), ("hot", 100)] {
+        let arguments = ["--scene", "scenes/jelly.toml", "--dx", "0.04", "--frames", "5", "--solver", solver];
+        let last = &folder.run(&arguments).unwrap()[5];
+        assert!(last.converged == last.steps && last.outer <= most * last.steps, "{solver}: {last:?}");
+    }
+}
+
 /// Hierarchies also work where whole coarse nodes slip.
 #[test]
 fn a_body_deep_in_a_wall_slips() {
