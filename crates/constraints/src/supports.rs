@@ -65,7 +65,7 @@ struct Support {
 /// solve to solve, except multilevel Schwarz, which is built again when nodes that stuck at its build are released.
 /// *Do not use* where few solves are wanted, or for nodes in corners of obstacles: penalties take one solve and add up.
 /// *Failures*: the states may cycle if A is no M-matrix and many nodes are close to leaving, so end after ten reviews:
-/// random systems with up to four obstacles settle within four. *Cost* of a review: a pass over the nodes.
+/// random systems with four obstacles without friction settle within four. *Cost* of a review: a pass over the nodes.
 ///
 /// ```
 /// use coarsen_constraints::{Constraints, Hold, Supports, prefilter};
@@ -134,8 +134,8 @@ impl Supports {
         self.put(node, normal, offset, point, friction)
     }
 
-    /// As [`add`](Self::add), but the obstacle of a node that has one takes the place of it, and the node keeps its state:
-    /// for obstacles that move, and for the next linear system of Newton's method.
+    /// As [`add`](Self::add), but the obstacle of a node that has one takes the place of it, and the node keeps its state,
+    /// with its friction unless μ is now 0: for obstacles that move, and for the next linear system of Newton's method.
     ///
     /// # Errors
     /// As [`add`](Self::add), except [`ConstraintError::Occupied`].
@@ -167,7 +167,10 @@ impl Supports {
         }
         let new = Support { node, normal, offset, point, friction, hold: Hold::Free, drag: [0.0; 3] };
         match self.all.get_mut(of as usize) {
-            Some(old) => *old = Support { hold: old.hold, drag: across(old.drag, normal), ..new },
+            Some(old) => {
+                let drag = if friction > 0.0 { across(old.drag, normal) } else { [0.0; 3] };
+                *old = Support { hold: old.hold, drag, ..new };
+            }
             None => {
                 self.of[node] = constraint as u32;
                 self.all.push(new);

@@ -17,13 +17,14 @@
 //! *Reference* constraints of cloth that are found by contact and released by their force: Baraff & Witkin 1998, §5;
 //! Tamstorf, Jones & McCormick 2015, §8. The merit function: Nocedal & Wright 2006, §18.3.
 
+use coarsen::backend::SetupError;
 use coarsen::constraints::{Hold, Supports};
 use coarsen::elastic::ImplicitEuler;
 use coarsen::mesh::vector::{cross, dot, sub};
 use coarsen::optimize::{DescentOutcome, DescentReport, Norm};
 use coarsen::prelude::*;
 use coarsen::sparse::SystemAt;
-use coarsen::{LinearOperator, Outcome, Step};
+use coarsen::{AnyError, Error, LinearOperator, Outcome, Report, Step};
 use coarsen_contact::{Shape, Spin};
 use examples_common::Failure;
 use examples_common::solver::Recipe;
@@ -38,6 +39,16 @@ pub(crate) struct Obstruction {
     pub(crate) spin: Spin,
     /// Its coefficient of friction.
     pub(crate) friction: f64,
+}
+
+impl Obstruction {
+    /// Where a vertex sticks that was at x before the step: where the solid takes it, on the surface.
+    fn carried(&self, x: [f64; 3], h: f64) -> [f64; 3] {
+        let turned = cross(self.spin.rate, sub(x, self.spin.through));
+        let moved = [0, 1, 2].map(|k| x[k] + h * (turned[k] + self.spin.drift[k]));
+        let (up, n) = (self.shape.distance(moved), self.shape.normal(moved));
+        [0, 1, 2].map(|k| moved[k] - up * n[k])
+    }
 }
 
 /// Supports are kept for vertices that are nearer to an obstacle than this multiple of the thickness.
@@ -58,8 +69,8 @@ const LOWER: f64 = 1e-4;
 /// The number of halvings of a step.
 const HALVINGS: usize = 12;
 
-/// The largest depth of a vertex, and the largest gap under one that is held, as a share of the thickness, at which a
-/// step counts as converged.
+/// The largest depth of a vertex, and the largest gap under one that is held or to the place where one sticks, as a
+/// share of the thickness, at which a step counts as converged.
 const DEPTH: f64 = 1e-3;
 
 /// What was done in a step.
@@ -139,16 +150,17 @@ impl Supported {
         x: &mut Vec<f64>,
     ) -> Result<Solved, Failure> {
         let mut solved = Solved { converged: false, stuck: false, finite: true, outer: 0, inner: 0 };
-        let n = x.len();
+        let (n, h) = (x.len(), f.step());
         let [mut g, mut p, mut drag, mut next] = [0; 4].map(|_| vec![0.0; n]);
         loop {
             f.gradient(x, &mut g);
-            self.place(obstacles, before, x, f.step())?;
+            self.place(obstacles, before, x, h)?;
             drag.fill(0.0);
             self.supports.add_friction(&mut drag);
             let rest = self.residual(&g, &drag, x, obstacles);
             let depth = depth(obstacles, x);
             let gap = self.held().map(|node| self.gap(node, x, obstacles)).fold(depth.most, f64::max);
+            let gap = self.stuck().map(|node| slip(obstacles, before, x, node, h)).fold(gap, f64::max);
             solved.converged = solved.outer > 0 && rest <= self.tolerance && gap <= DEPTH * self.thickness;
             solved.finite = rest.is_finite();
             if solved.converged || solved.outer >= self.iterations || !solved.finite {
@@ -168,7 +180,12 @@ impl Supported {
             let now = merit(f.value(x), x);
             let slope = g.iter().zip(&drag).zip(&p).map(|((g, d), p)| (g - d) * p).sum::<f64>();
             let slope = (slope - 2.0 * most * (depth.sum + away(x))).min(0.0);
-            let mut share = f.max_step(x, &p).min(1.0);
+            let most_share = f.max_step(x, &p);
+            if most_share.is_nan() {
+                solved.stuck = true; // the contact of triangles has the fault
+                return Ok(solved);
+            }
+            let mut share = most_share.min(1.0);
             let mut lowered = false;
             for _ in 0..HALVINGS {
                 next.iter_mut().zip(x.iter()).zip(&p).for_each(|((next, x), p)| *next = x + share * p);
@@ -217,13 +234,8 @@ impl Supported {
         for (node, (at, from)) in x.as_chunks().0.iter().zip(before.as_chunks().0).enumerate() {
             let Some((obstacle, distance)) = nearest(obstacles, *at) else { return Ok(()) };
             if distance < NEAR * self.thickness || self.listed[node] {
-                let Obstruction { shape, spin, friction } = obstacle;
-                let turned = cross(spin.rate, sub(*from, spin.through));
-                let moved = [0, 1, 2].map(|k| from[k] + h * (turned[k] + spin.drift[k]));
-                // Where the vertex sticks: where the solid takes it, on the surface.
-                let (up, n) = (shape.distance(moved), shape.normal(moved));
-                let stick = [0, 1, 2].map(|k| moved[k] - up * n[k] - at[k]);
-                self.supports.put(node, shape.normal(*at), -distance, stick, *friction)?;
+                let (stick, n) = (sub(obstacle.carried(*from, h), *at), obstacle.shape.normal(*at));
+                self.supports.put(node, n, -distance, stick, obstacle.friction)?;
                 self.listed[node] = true;
             }
         }
@@ -250,20 +262,15 @@ impl Supported {
             self.supports.add_friction(drag);
             let b: Vec<f64> = drag.iter().zip(g).map(|(d, g)| d - g).collect();
             p.fill(0.0);
-            let report = match self.system.solve(&mut self.cg, &b, p) {
-                Ok(report) if matches!(report.outcome, Outcome::Converged | Outcome::IterationLimit) => {
-                    report
-                }
-                _ if exact => {
-                    exact = false;
-                    f.project(true);
-                    self.system.set(f.system_at(x)?.system())?;
-                    p.fill(0.0);
-                    self.system.solve(&mut self.cg, &b, p)?
-                }
-                other => other?,
-            };
-            solved.inner += report.iterations;
+            let mut report = self.system.solve(&mut self.cg, &b, p);
+            if exact && indefinite(&report) {
+                exact = false;
+                f.project(true);
+                self.system.set(f.system_at(x)?.system())?;
+                p.fill(0.0);
+                report = self.system.solve(&mut self.cg, &b, p);
+            }
+            solved.inner += report?.usable()?.iterations;
             self.system.system.apply(p, &mut force);
             force.iter_mut().zip(g).for_each(|(force, g)| *force += g);
             let most = self.held().map(|node| norm(point(&force, node))).fold(0.0, f64::max);
@@ -299,6 +306,35 @@ impl Supported {
     }
 }
 
+/// Whether a solve or its setup ended as for a matrix that is not positive definite.
+fn indefinite(solved: &Result<Report<f64>, AnyError>) -> bool {
+    use Outcome::{Breakdown, Diverged, IndefiniteOperator, IndefinitePreconditioner};
+    match solved {
+        Ok(report) => {
+            matches!(report.outcome, IndefiniteOperator | IndefinitePreconditioner | Breakdown | Diverged)
+        }
+        Err(AnyError::Setup(error)) => refused(error),
+        Err(AnyError::Core(Error::Preconditioner { .. })) => true, // a factor that is not definite
+        Err(_) => false,
+    }
+}
+
+/// Whether a setup could not divide by a part of the matrix. Factorisations give the cause only as text; one that the
+/// projected Hessian has too is an error there.
+fn refused(error: &SetupError) -> bool {
+    use SetupError::{
+        Coarsest, Domain, Factor, Level, NotPositive, Pivot, SingularBlock, ZeroDiagonal, ZeroPivot,
+    };
+    match error {
+        Level { cause, .. } => refused(cause),
+        ZeroDiagonal { .. } | SingularBlock { .. } | Pivot { .. } | ZeroPivot { .. } | NotPositive { .. } => {
+            true
+        }
+        Factor { .. } | Coarsest { .. } | Domain { .. } => true,
+        _ => false,
+    }
+}
+
 /// How deep vertices are in obstacles.
 struct Depth {
     sum: f64,
@@ -318,8 +354,37 @@ fn norm(v: [f64; 3]) -> f64 {
     dot(v, v).sqrt()
 }
 
+/// How far a vertex that sticks is from its place sᵢ.
+fn slip(obstacles: &[Obstruction], before: &[f64], x: &[f64], node: usize, h: f64) -> f64 {
+    let at = point(x, node);
+    nearest(obstacles, at)
+        .map_or(0.0, |(obstacle, _)| norm(sub(obstacle.carried(point(before, node), h), at)))
+}
+
 /// The nearest obstacle, and its distance.
 fn nearest(obstacles: &[Obstruction], x: [f64; 3]) -> Option<(&Obstruction, f64)> {
     let each = obstacles.iter().map(|obstacle| (obstacle, obstacle.shape.distance(x)));
     each.min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coarsen::constraints::ConstraintError;
+
+    /// Only errors that an indefinite matrix can cause lead to the projected Hessian; all others end the step.
+    #[test]
+    fn only_indefinite_matrices_are_projected() {
+        let pivot = || SetupError::NotPositive { method: "block-jacobi", row: 3, diagonal: -1.0 };
+        let level = SetupError::Level { level: 1, cause: Box::new(pivot()) };
+        for error in [AnyError::from(pivot()), level.into()] {
+            assert!(indefinite(&Err(error)));
+        }
+        let released = SetupError::Released { node: 0, first_row: 0 };
+        let far = Error::NotFinite { what: "b", index: 0 };
+        let twice = ConstraintError::Occupied { node: 0 };
+        for error in [AnyError::from(SetupError::Cancelled), released.into(), far.into(), twice.into()] {
+            assert!(!indefinite(&Err(error)));
+        }
+    }
 }

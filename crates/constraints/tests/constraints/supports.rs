@@ -27,7 +27,7 @@ fn settle(a: &Bsr<f64>, b: &[f64], supports: &mut Supports, most: usize) -> (Vec
 
 const NODES: usize = 7;
 
-/// Without friction, x is the minimum over all subsets of obstacles that are touched.
+/// Without friction, x is the minimum over all subsets of obstacles that are touched, found within four reviews.
 #[test]
 fn without_friction_x_is_the_minimum() {
     let mut touched = 0;
@@ -41,7 +41,7 @@ fn without_friction_x_is_the_minimum() {
         for &(node, normal, offset) in &planes {
             supports.add(node, normal, offset, [0.0; 3], 0.0).unwrap();
         }
-        let (x, force) = settle(&a, &b, &mut supports, 10);
+        let (x, force) = settle(&a, &b, &mut supports, 4);
         let energy = |x: &[f64]| {
             let dense = Dense::of(&a);
             let ax: Vec<f64> =
@@ -159,12 +159,30 @@ fn obstacles_move_and_keep_states() {
     assert!((0.1 * drag[0] + drag[1]).abs() < 1e-12 * drag[0].abs(), "{drag:?}");
     let (x, _) = settle(&a, &b, &mut supports, 10);
     assert!((0.1 * x[0] + x[1] - 0.2).abs() < 1e-12, "{x:?}");
-    // With a state at the start, fewer reviews are needed than without.
+    // The result is that of a start without a state, up to the share at which friction has settled.
     let mut again = Supports::new(1);
     again.put(0, [0.1, 1.0, 0.0], 0.2, [0.0, 0.2, 0.0], 0.1).unwrap();
     let (y, _) = settle(&a, &b, &mut again, 10);
     assert!((0..3).all(|k| (x[k] - y[k]).abs() < 1e-2 * x[0].abs()), "{x:?} {y:?}");
     assert!(supports.put(1, [0.0, 1.0, 0.0], 0.0, [0.0; 3], 0.0).is_err());
+}
+
+/// An obstacle that becomes smooth has no friction, also where friction is frozen.
+#[test]
+fn obstacles_that_become_smooth_have_no_friction() {
+    let (a, b, up) = (system(1, 3, 5), [10.0, -20.0, 0.0], [0.0, 1.0, 0.0]);
+    for frozen in [false, true] {
+        let mut supports = Supports::new(1);
+        supports.add(0, up, 0.1, [0.0, 0.1, 0.0], 0.1).unwrap();
+        settle(&a, &b, &mut supports, 10);
+        supports.freeze_friction(frozen);
+        supports.put(0, up, 0.1, [0.0, 0.1, 0.0], 0.0).unwrap();
+        let (x, force) = settle(&a, &b, &mut supports, 10);
+        let mut drag = vec![0.0; 3];
+        supports.add_friction(&mut drag);
+        assert!(supports.hold(0) == Hold::Slide && drag == [0.0; 3] && (x[1] - 0.1).abs() < 1e-12);
+        assert!(force[0].abs() + force[2].abs() < 1e-9 * force[1], "{force:?}");
+    }
 }
 
 /// While friction is frozen, nodes are only held and released.

@@ -373,7 +373,6 @@ fn surfaces_that_cannot_touch_are_refused() {
     assert_eq!(contact.take_fault(), Some(ContactError::Position { node: 4 }));
 }
 
-/// The error of a search along a step: positions that are finite, and a way that is not.
 #[test]
 fn the_clearance_is_the_smallest_distance() {
     let (x, triangles) = (rolled(9, 0.01), grid(9));
@@ -384,6 +383,7 @@ fn the_clearance_is_the_smallest_distance() {
     assert!(matches!(clearance(&triangles, &x, -1.0), Err(ContactError::Value { .. })));
 }
 
+/// The error of a search along a step: positions that are finite, and a way that is not.
 #[test]
 fn ways_that_are_too_long_are_refused() {
     let (mut contact, x) = below_the_floor();
