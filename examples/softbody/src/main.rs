@@ -62,6 +62,7 @@ use examples_common::frames::{Frames, Plan};
 use examples_common::stage::Stage;
 
 use options::{Method, Options};
+use part::Part;
 use rows::{Row, Summary};
 use scene::{Setting, World};
 use state::State;
@@ -138,7 +139,9 @@ impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
     fn start(&mut self) -> Result<(State, Row), Failure> {
         let mut world = self.world()?;
         let state = State::start(&world);
-        let row = state.row(&mut world.forces, &world.masses, world.gravity, self.options.method.dt);
+        let touching = Part::penetrations(&mut world.forces, &state.x)?;
+        let row =
+            state.row(touching, &mut world.forces, &world.masses, world.gravity, self.options.method.dt);
         self.world = Some(world);
         Ok((state, row))
     }

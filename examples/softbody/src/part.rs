@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use coarsen::elastic::{Attachments, Barrier, BodyError, Curvature, Energy, Potential, Touching};
+use coarsen::elastic::{Attachments, Barrier, BodyError, Curvature, Energy, Potential, Total, Touching};
 use coarsen::sparse::Pattern;
-use coarsen_contact::{BodyContact, ClothContact, Contact, Obstacle, Penetration, Shape};
+use coarsen_contact::{BodyContact, ClothContact, Contact, ContactError, Obstacle, Penetration, Shape};
 
 use crate::bodies::Bodies;
 
@@ -37,27 +37,47 @@ pub(crate) struct Surface {
 impl Surface {
     /// The number of pairs that are near, and the depth of the deepest vertex inside another body. A vertex inside its
     /// own body, without a crossing of surfaces, is behind inverted elements.
-    fn penetration(&mut self, x: &[f64]) -> Penetration {
+    ///
+    /// # Errors
+    /// Those of the detection.
+    fn penetration(&mut self, x: &[f64]) -> Result<Penetration, ContactError> {
         let Self { contact, inside, bodies } = self;
-        let lost = Penetration { contacts: 0, deepest: f64::NAN };
-        let Ok(contacts) = contact.detect(x).map(<[_]>::len) else { return lost };
-        let Ok(found) = inside.as_mut().map_or(Ok(&[][..]), |inside| inside.detect(x)) else { return lost };
+        let contacts = contact.detect(x)?.len();
+        let found = inside.as_mut().map_or(Ok(&[][..]), |inside| inside.detect(x))?;
         let other = |c: &&Contact| bodies[c.vertex as usize] != bodies[c.face[0] as usize];
         let at = |v: u32| std::array::from_fn(|k| x[3 * v as usize + k]);
-        Penetration { contacts, deepest: found.iter().filter(other).map(|c| -c.gap(at)).fold(0.0, f64::max) }
+        let deepest = found.iter().filter(other).map(|c| -c.gap(at)).fold(0.0, f64::max);
+        Ok(Penetration { contacts, deepest })
     }
 }
 
 impl Part {
-    /// The number and depth of the contacts at x; 0 for bodies and pins.
-    pub(crate) fn penetration(&mut self, x: &[f64]) -> Penetration {
-        match self {
+    /// The number and depth of the contacts of all parts at x; 0 for bodies and pins.
+    ///
+    /// # Errors
+    /// Those of the detection.
+    pub(crate) fn penetrations(all: &mut Total<Self>, x: &[f64]) -> Result<Penetration, ContactError> {
+        let sum = |sum: Penetration, part: &mut Self| Ok(sum.and(part.penetration(x)?));
+        all.parts_mut().iter_mut().try_fold(Penetration::default(), sum)
+    }
+
+    fn penetration(&mut self, x: &[f64]) -> Result<Penetration, ContactError> {
+        Ok(match self {
             Self::Bodies(_) | Self::Pins(_) => Penetration::default(),
             Self::Obstacle(obstacle) => obstacle.penetration(x),
             Self::Fence(obstacle) => obstacle.penetration(x),
             Self::Contact(contact) => contact.penetration(x),
-            Self::Surface(surface) => surface.penetration(x),
-        }
+            Self::Surface(surface) => surface.penetration(x)?,
+        })
+    }
+
+    /// Takes the error of the last detection that failed since the last call; `None` if none did.
+    pub(crate) fn take_fault(all: &mut Total<Self>) -> Option<ContactError> {
+        let fault = |part: &mut Self| match part {
+            Self::Surface(surface) => surface.contact.take_fault(),
+            _ => None,
+        };
+        all.parts_mut().iter_mut().filter_map(fault).last()
     }
 
     /// The number of tetrahedra of bodies whose volume at x is not positive.

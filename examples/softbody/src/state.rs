@@ -36,10 +36,16 @@ impl State {
         }
     }
 
-    /// The row of the table for this state, without iterations and times: energies and contacts.
-    pub(crate) fn row(&self, forces: &mut Total<Part>, masses: &[f64], gravity: [f64; 3], h: f64) -> Row {
-        let touching = forces.parts_mut().iter_mut().map(|part| part.penetration(&self.x));
-        let Penetration { contacts, deepest } = touching.fold(Penetration::default(), Penetration::and);
+    /// The row of the table for this state and its contacts, without iterations and times.
+    pub(crate) fn row(
+        &self,
+        touching: Penetration,
+        forces: &mut Total<Part>,
+        masses: &[f64],
+        gravity: [f64; 3],
+        h: f64,
+    ) -> Row {
+        let Penetration { contacts, deepest } = touching;
         let inverted = forces.parts_mut().iter().map(|part| part.inverted(&self.x)).sum();
         let sum = |node: &dyn Fn(usize, &[f64], &[f64]) -> f64| -> f64 {
             let nodes = self.x.chunks_exact(3).zip(self.v.chunks_exact(3)).enumerate();

@@ -20,6 +20,7 @@ use std::time::Instant;
 
 use coarsen::elastic::{Attachments, ImplicitEuler, Potential, Total};
 use coarsen::follow::{Follower, Placed, following};
+use coarsen::optimize::DescentOutcome::{LineSearchFailed, NoDirection};
 use coarsen::optimize::{
     AcceleratedGradient, Beta, DescentOutcome, Direction, Forcing, LineSearch, NonlinearCg, Norm,
     node_weights,
@@ -27,6 +28,7 @@ use coarsen::optimize::{
 use coarsen::prelude::*;
 use coarsen::schwarz::Place;
 use coarsen::sparse::SystemAt;
+use coarsen_contact::ContactError;
 use examples_common::Failure;
 use examples_common::solver::{Clock, Recipe, Solver, choose};
 
@@ -59,6 +61,22 @@ const GLOBAL: f64 = 0.1;
 struct NotFinite {
     frame: usize,
     advice: &'static str,
+}
+
+/// A step at which contacts cannot be detected.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "frame {frame}: contact cannot be resolved: {source}; the last frame on disk is good: take a smaller --dt"
+)]
+pub(crate) struct Undetected {
+    pub(crate) frame: usize,
+    pub(crate) source: ContactError,
+}
+
+/// The error of a step that leads to NaN, because of `fault` if there is one.
+fn not_finite(frame: usize, fault: Option<ContactError>) -> Failure {
+    let advice = DescentOutcome::NotFinite.advice();
+    fault.map_or_else(|| NotFinite { frame, advice }.into(), |source| Undetected { frame, source }.into())
 }
 
 /// A scene and the solver for its steps.
@@ -125,8 +143,8 @@ impl<B: Place<Real = f64>> Stepper<B> {
     /// Computes the next frame.
     ///
     /// # Errors
-    /// An error if the new positions are not finite or if the place fails. The state is then that before the
-    /// step.
+    /// An error if the new positions are not finite, if contacts cannot be detected, or if the place fails. The state is
+    /// then that before the step.
     pub(crate) fn step(&mut self, state: &mut State) -> Result<Row, Failure> {
         let (start, h, frame) = (Instant::now(), self.f.objective.step(), state.frame + 1);
         let Self { on, f, rule, descent, holds, .. } = self;
@@ -140,8 +158,9 @@ impl<B: Place<Real = f64>> Stepper<B> {
         f.objective.begin(&state.x, &state.v, self.gravity)?;
         let forward: Vec<f64> = state.v.iter().map(|v| h * v).collect();
         let bound = f.objective.potential.max_step(&state.x, &forward);
+        let fault = Part::take_fault(&mut f.objective.potential); // only one during this step counts
         if bound.is_nan() {
-            return Err(NotFinite { frame, advice: DescentOutcome::NotFinite.advice() }.into());
+            return Err(not_finite(frame, fault));
         }
         let share = bound.min(1.0);
         for ((next, x), d) in self.next.iter_mut().zip(&state.x).zip(&forward) {
@@ -155,14 +174,20 @@ impl<B: Place<Real = f64>> Stepper<B> {
         let report = descent.minimize(f, &mut **rule, &mut self.x, &mut ())?; // 3 to 15
         on.read(&self.x, &mut self.next)?;
         if report.outcome == DescentOutcome::NotFinite || self.next.iter().any(|x| !x.is_finite()) {
-            return Err(NotFinite { frame, advice: DescentOutcome::NotFinite.advice() }.into());
+            return Err(not_finite(frame, Part::take_fault(&mut f.objective.potential)));
         }
+        let stuck = matches!(report.outcome, LineSearchFailed(_) | NoDirection(_));
+        if let Some(source) = Part::take_fault(&mut f.objective.potential).filter(|_| stuck) {
+            return Err(Undetected { frame, source }.into());
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        let touching = Part::penetrations(&mut f.objective.potential, &self.next);
+        let touching = touching.map_err(|source| Undetected { frame, source })?;
         for ((v, x), next) in state.v.iter_mut().zip(&state.x).zip(&self.next) {
             *v = (next - x) / h; // 17
         }
         state.x.copy_from_slice(&self.next); // 16
         state.frame = frame;
-        let seconds = start.elapsed().as_secs_f64();
         let setup = self.clock.take().as_secs_f64();
         let solve = (seconds - setup).max(0.0);
         let setup = setup + std::mem::take(&mut self.built);
@@ -185,7 +210,7 @@ impl<B: Place<Real = f64>> Stepper<B> {
             setup,
             solve,
             outcome: report.outcome.name().to_owned(),
-            ..state.row(forces, &self.masses, self.gravity, h)
+            ..state.row(touching, forces, &self.masses, self.gravity, h)
         })
     }
 }

@@ -8,8 +8,8 @@ use super::topology::Topology;
 use crate::error::positive;
 use crate::{Aabb, ContactError, Pair};
 
-/// Returns the smallest distance in m of a vertex and a triangle, or of two edges, without a common node; `most` if
-/// no pair is nearer than `most`.
+/// Returns the smallest distance in m of a vertex and a triangle, or of two edges, without a common node, and the
+/// first pair at this distance; `None` if no pair is nearer than `most`.
 ///
 /// *Use* it to choose a thickness: [`ClothContact`](crate::ClothContact) has no energy at `positions` if its
 /// thickness is not larger. In a flat part the smallest distance is the smallest height of a triangle. *Cost*: two
@@ -21,11 +21,15 @@ use crate::{Aabb, ContactError, Pair};
 ///
 /// ```
 /// let x = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.2], [1.0, 0.0, 0.2], [0.0, 1.0, 0.3]];
-/// let distance = coarsen_contact::clearance(&[[0, 1, 2], [3, 4, 5]], &x, 0.5)?;
-/// assert!((distance - 0.2).abs() < 1e-12);
+/// let nearest = coarsen_contact::clearance(&[[0, 1, 2], [3, 4, 5]], &x, 0.5)?;
+/// assert!(nearest.is_some_and(|(distance, _)| (distance - 0.2).abs() < 1e-12));
 /// # Ok::<(), coarsen_contact::ContactError>(())
 /// ```
-pub fn clearance(triangles: &[[u32; 3]], positions: &[[f64; 3]], most: f64) -> Result<f64, ContactError> {
+pub fn clearance(
+    triangles: &[[u32; 3]],
+    positions: &[[f64; 3]],
+    most: f64,
+) -> Result<Option<(f64, Pair)>, ContactError> {
     let most = positive("the largest distance", most)?;
     if let Some(node) = parallel::position(positions, |x| x.iter().any(|x| !x.is_finite())) {
         return Err(ContactError::Position { node });
@@ -39,5 +43,6 @@ pub fn clearance(triangles: &[[u32; 3]], positions: &[[f64; 3]], most: f64) -> R
         |pair| distance(pair) < most,
         &mut near,
     )?;
-    Ok(near.iter().map(distance).fold(most, f64::min))
+    let distances = near.iter().map(|pair| (distance(pair), *pair));
+    Ok(distances.min_by(|(a, _), (b, _)| a.total_cmp(b)))
 }

@@ -378,8 +378,9 @@ fn the_clearance_is_the_smallest_distance() {
     let (x, triangles) = (rolled(9, 0.01), grid(9));
     let distances = all_pairs(&triangles, 81).into_iter().map(|pair| distance(&pair, at(&pair, &x)));
     let least = distances.fold(f64::INFINITY, f64::min);
-    assert!((clearance(&triangles, &x, 1.0).unwrap() - least).abs() < 1e-12);
-    assert_eq!(clearance(&triangles, &x, 0.5 * least).unwrap(), 0.5 * least);
+    let (found, pair) = clearance(&triangles, &x, 1.0).unwrap().unwrap();
+    assert!((found - least).abs() < 1e-12 && (distance(&pair, at(&pair, &x)) - least).abs() < 1e-12);
+    assert_eq!(clearance(&triangles, &x, 0.5 * least).unwrap(), None);
     assert!(matches!(clearance(&triangles, &x, -1.0), Err(ContactError::Value { .. })));
 }
 

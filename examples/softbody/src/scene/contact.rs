@@ -3,7 +3,7 @@
 use coarsen::elastic::Barrier;
 use coarsen::mesh::Mesh;
 use coarsen::mesh::vector::{dot, sub};
-use coarsen_contact::{BodyContact, ClothContact, Obstacle, Shape as _, clearance};
+use coarsen_contact::{BodyContact, ClothContact, ContactError, Obstacle, Shape as _, clearance};
 use examples_common::crossing::{Crossing, Crossings};
 
 use super::error::SceneError;
@@ -17,6 +17,10 @@ const STIFFNESS: f64 = 10.0;
 
 /// The largest thickness of barriers, in units of the mean length of an edge.
 const THICKEST: f64 = 0.1;
+
+/// Parts of a body touch at rest if they are not farther apart than this, in units of the mean length of an edge. It is
+/// above the round-off of positions.
+const TOUCH: f64 = 1e-9;
 
 /// All that contact depends on.
 pub(super) struct Touching<'a> {
@@ -55,10 +59,13 @@ impl Touching<'_> {
     /// Contact by barriers.
     ///
     /// # Errors
-    /// [`SceneError`] for obstacles that are not valid, for a node inside an obstacle, and for bodies that intersect
-    /// or nearly touch at the start.
+    /// [`SceneError`] for obstacles that are not valid, for a node inside an obstacle, for a body whose parts touch at
+    /// rest, and for bodies that intersect or nearly touch at the start.
     pub(super) fn barriers(&self) -> Result<Vec<Part>, SceneError> {
         let Self { setting, whole, .. } = *self;
+        if !self.is_wanted() && setting.obstacle.is_empty() {
+            return Ok(Vec::new());
+        }
         let (n, at) = (whole.positions.len(), &whole.positions);
         let stiffness = setting.contact_stiffness.unwrap_or(STIFFNESS * self.stiffest);
         let thickness = setting.contact_thickness.map_or_else(|| self.thickness(), Ok)?;
@@ -106,18 +113,33 @@ impl Touching<'_> {
         self.shapes.iter().flat_map(|shape| shape.triangles.iter().copied()).collect()
     }
 
-    /// The distance at which barriers begin, so that no part of a body touches another one at rest.
+    /// The distance at which barriers begin. With contact between bodies, no part of a body touches another one at rest.
     fn thickness(&self) -> Result<f64, SceneError> {
         let at = &self.whole.positions;
         let mut thickness = f64::INFINITY;
-        for shape in self.shapes {
+        for (index, shape) in self.shapes.iter().enumerate() {
             let length = |[a, b]: [u32; 2]| {
                 let d = sub(at[a as usize], at[b as usize]);
                 dot(d, d).sqrt()
             };
             let sides = shape.triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
             let mean = sides.map(length).sum::<f64>() / (3 * shape.triangles.len()) as f64;
-            thickness = clearance(&shape.triangles, at, thickness.min(THICKEST * mean))?;
+            thickness = thickness.min(THICKEST * mean);
+            if self.is_wanted() {
+                let own = shape.triangles.iter().map(|t| t.map(|v| v - shape.nodes.start as u32));
+                let own: Vec<[u32; 3]> = own.collect();
+                let found =
+                    clearance(&own, &at[shape.nodes.clone()], thickness).map_err(|error| match error {
+                        ContactError::Body(source) => SceneError::Body { index, source },
+                        error => error.into(),
+                    })?;
+                if let Some((distance, pair)) = found {
+                    if distance <= TOUCH * mean {
+                        return Err(SceneError::Touches { index, pair, distance });
+                    }
+                    thickness = distance;
+                }
+            }
         }
         Ok(thickness)
     }

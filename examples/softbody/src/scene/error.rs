@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use coarsen::AnyError;
 use coarsen::elastic::BodyError;
-use coarsen_contact::ContactError;
+use coarsen_contact::{ContactError, Pair};
 
 use crate::meshes::{MeshChoice, MeshFault};
 
@@ -124,6 +124,19 @@ pub(crate) enum SceneError {
     NoContact {
         /// Which body.
         index: usize,
+    },
+    /// A body whose parts have no distance at rest.
+    #[error(
+        "body {index} (from 0) touches itself at rest: {pair} are {distance:.1e} m apart, so that barriers have no room; \
+         merge nodes at the same place, move the parts apart, or set contact = false"
+    )]
+    Touches {
+        /// Which body.
+        index: usize,
+        /// The parts; nodes from 0 within the body.
+        pair: Pair,
+        /// Their distance.
+        distance: f64,
     },
     /// A node inside an obstacle.
     #[error(

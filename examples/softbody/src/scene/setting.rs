@@ -55,8 +55,8 @@ pub(crate) struct Setting {
     pub(crate) contact: Option<bool>,
     /// The stiffness of contacts in N/m; by default ten times Young's modulus times the length of an edge.
     pub(crate) contact_stiffness: Option<f64>,
-    /// The distance in m at which barriers begin; by default a tenth of the mean length of an edge, but at most the
-    /// smallest distance of parts of a body at rest.
+    /// The distance in m at which barriers begin; by default a tenth of the mean length of an edge, but with contact
+    /// between bodies at most the smallest distance of parts of a body at rest.
     pub(crate) contact_thickness: Option<f64>,
     /// The bodies, in the order of their nodes.
     pub(crate) body: Vec<Body>,

@@ -6,12 +6,16 @@ use examples_common::crossing::Crossings;
 use super::{Folder, check_balance, distance};
 use crate::rows::Row;
 use crate::scene::SceneError;
+use crate::step::Undetected;
 
 /// Two bars on the ground; the upper one falls across the lower one at 3 m/s.
 const PRESSED: &str = "[[body]]\nmesh = \"bar:2\"\ncentre = [0.0, 0.15, 0.0]\n\n\
     [[body]]\nmesh = \"bar:2\"\ncentre = [0.05, 0.5, 0.02]\nrotate = [0.0, 80.0, 5.0]\n\
     velocity = [0.0, -3.0, 0.0]\n\n\
     [[obstacle]]\nplane = { point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] }\n";
+
+/// Two nodes with a third one between them, and one on each side.
+const SEAM: &str = "v 0 0 0\nv 1 0 0\nv 0.5 0 1\nv 0.5 0 0\nv 0.5 0 -1\n";
 
 /// Runs a scene and returns its rows, and the number of edges that cross triangles in each frame, by a test that
 /// knows nothing of contact.
@@ -114,4 +118,50 @@ fn starts_that_intersect_are_refused() {
         let message = message(&second);
         assert!(expected.iter().all(|word| message.contains(word)), "{second}\n{message}");
     }
+}
+
+/// Triangles without area, which contact cannot take, in scenes without contact.
+#[test]
+fn flat_triangles_are_accepted_without_contact() {
+    let folder = Folder::new("flat");
+    let mesh = folder.write("flat.obj", &format!("{SEAM}f 1 4 2\nf 1 2 3\nf 1 5 4\nf 4 5 2\n"));
+    let body = format!("[[body]]\nmesh = \"{mesh}\"\nmaterial = \"mass-spring\"\ncentre = [0.0, 0.5, 0.0]\n");
+    let ground = "[[obstacle]]\nplane = { point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] }\n";
+    for text in [&body, &format!("{body}{ground}")] {
+        let (rows, _) = crossed(&folder, text, "2", &[]);
+        check_balance(&rows, 1e-3);
+    }
+    let scene = folder.write("scene.toml", &format!("contact = true\n{body}"));
+    let error = folder.run(&["--scene", &scene, "--width", "0"]).unwrap_err();
+    assert!(["body 0", "triangle 0"].iter().all(|word| error.to_string().contains(word)), "{error}");
+}
+
+/// Nodes that coincide leave no room for barriers; the error names the second body and its parts.
+#[test]
+fn nodes_that_coincide_are_refused() {
+    let folder = Folder::new("seam");
+    let mesh = folder
+        .write("seam.obj", "v 0 0 0\nv 1 0 0\nv 0.5 0 1\nv 0 0 0\nv 1 0 0\nv 0.5 0 -1\nf 1 2 3\nf 5 4 6\n");
+    let text = format!(
+        "[[body]]\nmesh = \"bar:1\"\n\n[[body]]\nmesh = \"{mesh}\"\nmaterial = \"mass-spring\"\n\
+         rotate = [0.0, 20.0, 10.0]\ncentre = [0.0, 1.0, 0.0]\n"
+    );
+    let scene = folder.write("scene.toml", &text);
+    let error = folder.run(&["--scene", &scene, "--frames", "1", "--width", "0"]).unwrap_err();
+    assert!(matches!(error.downcast_ref(), Some(SceneError::Touches { index: 1, .. })), "{error}");
+    let message = error.to_string();
+    let words = ["body 1", "vertex 0 and triangle 4, 3, 5", "merge nodes"];
+    assert!(words.iter().all(|word| message.contains(word)), "{message}");
+    crossed(&folder, &format!("contact = false\n{text}"), "1", &[]);
+}
+
+/// A way on which contacts cannot be detected is an error of contact that names the frame and a node.
+#[test]
+fn faults_of_detection_are_reported() {
+    let folder = Folder::new("fault");
+    let fast = PRESSED.replace("-3.0", "-1e308");
+    let scene = folder.write("scene.toml", &fast);
+    let error = folder.run(&["--scene", &scene, "--frames", "1", "--dt", "20", "--width", "0"]).unwrap_err();
+    assert!(matches!(error.downcast_ref(), Some(Undetected { frame: 1, .. })), "{error}");
+    assert!(error.to_string().contains("not finite"), "{error}");
 }
