@@ -1,0 +1,265 @@
+//! The searches of contact, with the same number of tests for each rank.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | n | `comm.size()` | number of ranks |
+//! | Triangle Hash Table | [`Broad::build`] | hashes of triangles and edges, a copy on every rank |
+//! | Workload Table | `table` | the number of tests before each group of queries |
+//! | W | `total` | the number of all tests |
+//! | load distribution | `part` | tests W r / n to W (r + 1) / n are those of rank r |
+//!
+//! Li et al. 2020, "P-Cloth", §4.2 and §4.4, Fig. 6 and 9. Deviations: a test compares two boxes of a vertex and a
+//! triangle or of two edges, not of two triangles, since these are the pairs that are needed; an entry of the table is
+//! a group of 256 queries instead of a cell, and a share may end within a query; each rank counts an equal number of
+//! entries, and the counts are gathered. Instead of the data of cells that two ranks share, the pairs that were found
+//! are gathered.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use coarsen_contact::{Aabb, Broad, ContactError, Impact, Pair, Search, Topology, Touch};
+use coarsen_distributed::{CommError, Communicator, pack, unpack};
+
+use crate::shared::share;
+
+/// The cost on a simulated clock, in stored scalars of a product: of a box in a hash, of a query in the Workload
+/// Table, of a test of two boxes, of a distance, and of a pair that is packed and sorted. The quotients are those of
+/// processor times on one rank (`ranks -- cloth` of the benches).
+const HASHED: usize = 300;
+const COUNTED: usize = 60;
+const TESTED: usize = 4;
+const MEASURED: usize = 110;
+const LISTED: usize = 30;
+
+/// The search for pairs of cloth whose work is shared by ranks; for [`ClothContact::with`](
+/// coarsen_contact::ClothContact::with).
+///
+/// All ranks call the methods in the same order with the same positions of all nodes. Every rank receives the whole
+/// result, which is that of [`Broad`] on one host, to the last bit. *Use* if detection takes most of a step; the hashes
+/// are built on every rank, so that the speed-up is limited by their share of the time. *Cost* beside the shares: two
+/// gathers for pairs (8 bytes per 256 queries, 16 bytes per pair), one for touches (92 bytes each), one for impacts.
+/// Short lists are not shared.
+///
+/// *Errors* on every rank: those of one rank as [`ContactError::Ranks`] on the others, and those of the communication.
+/// Ranks that pass different positions or surfaces are an error too.
+///
+/// ```
+/// use coarsen_contact::ClothContact;
+/// use coarsen_distributed::SelfComm;
+/// use coarsen_distributed_contact::RankSearch;
+/// // A vertex 0.1 above a triangle; its own triangle stands on end.
+/// let x = [[0.0, 0.0, 0.0], [3.0, 0.0, 0.0], [0.0, 3.0, 0.0], [1.0, 1.0, 0.1], [2.0, 1.0, 2.1], [1.0, 2.0, 2.1]];
+/// let (search, triangles) = (RankSearch::new(SelfComm), [[0, 1, 2], [3, 4, 5]]);
+/// let mut contact = ClothContact::with(search, &triangles, &[false; 6], &x, 0.3, 50.0)?;
+/// assert_eq!(contact.detect(x.as_flattened())?.len(), 1);
+/// # Ok::<(), coarsen_contact::ContactError>(())
+/// ```
+pub struct RankSearch<C> {
+    comm: C,
+    broad: Broad,
+    /// Lists that are shorter are not shared, since a message takes longer.
+    pub alone_below: usize,
+    tests: Range<u64>,
+}
+
+impl<C: Communicator> RankSearch<C> {
+    /// The search of this rank. Lists below 1024 candidates are not shared.
+    pub fn new(comm: C) -> Self {
+        Self { comm, broad: Broad::default(), alone_below: 1024, tests: 0..0 }
+    }
+
+    /// The numbers of the tests of this rank in the last search for pairs; empty on a single rank, which needs no
+    /// Workload Table.
+    pub fn tests(&self) -> Range<u64> {
+        self.tests.clone()
+    }
+
+    /// The part of this rank of `total` items.
+    fn part(&self, total: u64) -> Range<u64> {
+        let (rank, size) = (self.comm.rank() as u128, self.comm.size() as u128);
+        let bound = |rank: u128| (u128::from(total) * rank / size) as u64;
+        bound(rank)..bound(rank + 1)
+    }
+
+    /// The part of this rank of a list; the whole list if it is not shared.
+    fn part_of(&self, list: &[Pair]) -> Range<usize> {
+        let Range { start, end } = self.part(list.len() as u64);
+        if self.is_shared(list) { start as usize..end as usize } else { 0..list.len() }
+    }
+
+    fn is_shared(&self, list: &[Pair]) -> bool {
+        self.comm.size() > 1 && list.len() >= self.alone_below
+    }
+
+    /// The number of tests before each group of queries, and of all.
+    fn table(
+        &mut self,
+        parts: &Topology,
+        of: &(impl Fn(u32) -> Aabb + Sync),
+    ) -> Result<Vec<u64>, ContactError> {
+        let built = self.broad.build(parts, of);
+        let groups = self.broad.groups(parts);
+        self.comm.worked(HASHED * GROUP * groups);
+        let Range { start, end } = self.part(groups as u64);
+        let own = built.map(|()| {
+            self.comm.worked(COUNTED * GROUP * (end - start) as usize);
+            let mut message = Vec::new();
+            pack([fingerprint(parts, groups, of)], &mut message);
+            pack(self.broad.tests(parts, start as usize..end as usize), &mut message);
+            message
+        });
+        let all = share(&self.comm, own)?;
+        if let Some(other) = all.iter().position(|other| other.get(..8) != all[0].get(..8)) {
+            let stage = "the boxes of the nodes of a surface";
+            let reason = CommError::Disagree { rank: 0, other, stage }.to_string();
+            return Err(ContactError::Ranks { reason });
+        }
+        let (mut table, mut total) = (vec![0], 0);
+        for tests in all.iter().flat_map(|data| unpack::<u64>(&data[8..])) {
+            total += tests;
+            table.push(total);
+        }
+        Ok(table)
+    }
+}
+
+/// The number of queries in an entry of the table; only for the simulated clock.
+const GROUP: usize = 256;
+
+impl<C: Communicator> Search for RankSearch<C> {
+    fn pairs(
+        &mut self,
+        parts: &Topology,
+        of: &(impl Fn(u32) -> Aabb + Sync),
+        keep: &(impl Fn(&Pair) -> bool + Sync),
+        found: &mut Vec<Pair>,
+    ) -> Result<(), ContactError> {
+        found.clear();
+        let distances = AtomicUsize::new(0);
+        let keep = |pair: &Pair| {
+            distances.fetch_add(1, Ordering::Relaxed);
+            keep(pair)
+        };
+        if self.comm.size() == 1 {
+            self.broad.find(parts, of, keep, found)?;
+            self.comm.worked(HASHED * GROUP * self.broad.groups(parts));
+            self.comm.worked(MEASURED * distances.into_inner());
+            return Ok(());
+        }
+        let table = self.table(parts, of)?;
+        self.tests = self.part(table[table.len() - 1]);
+        let mut own = Vec::new();
+        self.broad.find_share(parts, &table, self.tests.clone(), keep, &mut own);
+        self.comm.worked(TESTED * (self.tests.end - self.tests.start) as usize);
+        self.comm.worked(MEASURED * distances.into_inner() + LISTED * own.len());
+        for data in share(&self.comm, Ok(packed(&own)))? {
+            found.extend(unpacked(&data));
+        }
+        self.comm.worked(LISTED * found.len());
+        found.sort(); // a run for each share; only the pairs of a query at the end of a share are out of place
+        Ok(())
+    }
+
+    fn touches(
+        &mut self,
+        candidates: &[Pair],
+        of: &(impl Fn(&Pair) -> Option<Touch> + Sync),
+        found: &mut Vec<Touch>,
+    ) -> Result<(), ContactError> {
+        let part = self.part_of(candidates);
+        self.broad.touches(&candidates[part.clone()], of, found)?;
+        self.comm.worked(MEASURED * part.len());
+        if !self.is_shared(candidates) {
+            return Ok(());
+        }
+        let mut message = Vec::new();
+        let mut at = part.start;
+        for touch in &*found {
+            // The touches are in the order of the candidates.
+            while candidates[at] != touch.pair {
+                at += 1;
+            }
+            pack([at as u64], &mut message);
+            pack(touch.numbers(), &mut message);
+        }
+        found.clear();
+        for data in share(&self.comm, Ok(message))? {
+            for touch in data.chunks_exact(8 * TOUCH) {
+                let mut numbers = [0.0; TOUCH - 1];
+                numbers.iter_mut().zip(unpack::<f64>(&touch[8..])).for_each(|(to, v)| *to = v);
+                let at = unpack::<u64>(&touch[..8]).next().unwrap_or_default() as usize;
+                found.push(Touch::of_numbers(candidates[at], numbers));
+            }
+        }
+        self.comm.worked(LISTED * found.len());
+        Ok(())
+    }
+
+    fn first(
+        &mut self,
+        candidates: &[Pair],
+        last: f64,
+        time: &(impl Fn(&Pair, f64) -> Option<f64> + Sync),
+    ) -> Result<Impact, ContactError> {
+        let part = self.part_of(candidates);
+        let own = self.broad.first(&candidates[part.clone()], last, time)?;
+        self.comm.worked(MEASURED * part.len());
+        if !self.is_shared(candidates) {
+            return Ok(own);
+        }
+        let mut message = Vec::new();
+        if let Some((t, pair)) = own {
+            pack([t], &mut message);
+            message.extend(packed(&[pair]));
+        }
+        let mut first: Impact = None;
+        for data in share(&self.comm, Ok(message))? {
+            let Some((head, body)) = data.split_at_checked(8) else { continue };
+            for (t, pair) in unpack::<f64>(head).zip(unpacked(body)) {
+                // Of equal times, the first pair: ranks have consecutive parts of the list.
+                if first.is_none_or(|(earliest, _)| t < earliest) {
+                    first = Some((t, pair));
+                }
+            }
+        }
+        Ok(first)
+    }
+}
+
+/// The number of numbers of a touch in a message, its position among the candidates included.
+const TOUCH: usize = 12;
+
+/// Pairs as a message: the number of pairs of a vertex and a triangle, which come first, and four nodes for each pair.
+fn packed(pairs: &[Pair]) -> Vec<u8> {
+    let mut message = Vec::with_capacity(8 + 16 * pairs.len());
+    let faces = pairs.partition_point(|pair| matches!(pair, Pair::VertexFace { .. }));
+    pack([faces as u64], &mut message);
+    pack(pairs.iter().flat_map(Pair::nodes), &mut message);
+    message
+}
+
+/// The pairs of a message.
+fn unpacked(message: &[u8]) -> impl Iterator<Item = Pair> {
+    let (head, body) = message.split_at_checked(8).unwrap_or_default();
+    let faces = unpack::<u64>(head).next().unwrap_or_default() as usize;
+    body.chunks_exact(16).enumerate().map(move |(k, nodes)| {
+        let mut all = [0; 4];
+        all.iter_mut().zip(unpack::<u32>(nodes)).for_each(|(to, node)| *to = node);
+        let [a, b, c, d] = all;
+        match k < faces {
+            true => Pair::VertexFace { vertex: a, face: [b, c, d] },
+            false => Pair::EdgeEdge { edges: [[a, b], [c, d]] },
+        }
+    })
+}
+
+/// A number that differs if the boxes of two ranks do, but for coincidences.
+fn fingerprint(parts: &Topology, groups: usize, of: &impl Fn(u32) -> Aabb) -> u64 {
+    let mix = |sum: u64, bits: u64| (sum ^ bits).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    let mut sum = mix(parts.nodes() as u64, groups as u64);
+    for node in 0..parts.nodes() as u32 {
+        let own = of(node);
+        sum = own.low.iter().chain(&own.high).fold(sum, |sum, x| mix(sum, x.to_bits()));
+    }
+    sum
+}
