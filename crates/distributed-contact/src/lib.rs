@@ -10,13 +10,16 @@
 //! | Workload Table, load distribution | pairs, touches and impacts in equal shares | [`search`](RankSearch) |
 //! | | errors that one rank finds and all ranks return | `shared` |
 //! | assembly elements of a rank | the triangles and pairs at its nodes | [`elements`](own_triangles) |
+//! | | positions of nodes that moved, for all ranks | [`moved`](share_moved) |
 //! | f, J of contact, own rows | the gradient and the Hessian of the barrier | [`rows`](contact_rows) |
 
 mod elements;
+mod moved;
 mod rows;
 mod search;
 mod shared;
 
 pub use elements::{Own, own_triangles};
+pub use moved::share_moved;
 pub use rows::{add_contact_gradient, contact_rows};
 pub use search::RankSearch;

@@ -153,10 +153,12 @@ impl<C: Communicator> Search for RankSearch<C> {
         self.comm.worked(TESTED * (self.tests.end - self.tests.start) as usize);
         self.comm.worked(MEASURED * distances.into_inner() + LISTED * own.len());
         for data in share(&self.comm, Ok(packed(&own)))? {
+            let end = found.len();
             found.extend(unpacked(&data));
+            join(found, end);
         }
         self.comm.worked(LISTED * found.len());
-        found.sort(); // a run for each share; only the pairs of a query at the end of a share are out of place
+        debug_assert!(found.is_sorted());
         Ok(())
     }
 
@@ -228,6 +230,23 @@ impl<C: Communicator> Search for RankSearch<C> {
 
 /// The number of numbers of a touch in a message, its position among the candidates included.
 const TOUCH: usize = 12;
+
+/// Sorts a list of two sorted parts, of which the second begins at `end`. Only the pairs of a query that both share can
+/// be out of place.
+fn join(found: &mut [Pair], end: usize) {
+    if end == 0 || end == found.len() {
+        return;
+    }
+    let query = |pair: &Pair| match *pair {
+        Pair::VertexFace { vertex, .. } => [vertex; 2],
+        Pair::EdgeEdge { edges: [first, _] } => first,
+    };
+    let shared = query(&found[end]);
+    let same = |pair: &&Pair| query(pair) == shared;
+    let (before, after) = (found[..end].iter().rev().take_while(same).count(), found[end..].iter());
+    let after = after.take_while(same).count();
+    found[end - before..end + after].sort_unstable();
+}
 
 /// Pairs as a message: the number of pairs of a vertex and a triangle, which come first, and four nodes for each pair.
 fn packed(pairs: &[Pair]) -> Vec<u8> {

@@ -3,7 +3,7 @@
 use coarsen_contact::ContactError;
 use coarsen_distributed::Communicator;
 
-/// The first byte of data, and of the text of an error.
+/// The last byte of data, and of the text of an error.
 const DATA: u8 = 0;
 const ERROR: u8 = 1;
 
@@ -15,17 +15,20 @@ pub(crate) fn share<C: Communicator>(
     comm: &C,
     own: Result<Vec<u8>, ContactError>,
 ) -> Result<Vec<Vec<u8>>, ContactError> {
-    let (kind, body) = match &own {
-        Ok(data) => (DATA, data.clone()),
-        Err(error) => (ERROR, error.to_string().into_bytes()),
+    let (mut message, error) = match own {
+        Ok(data) => (data, None),
+        Err(error) => (error.to_string().into_bytes(), Some(error)),
     };
-    let mut message = vec![kind];
-    message.extend(body);
-    let all = comm.all_gather(&message).map_err(|e| ContactError::Ranks { reason: e.to_string() })?;
-    own?;
-    if let Some(rank) = all.iter().position(|other| other.first() != Some(&DATA)) {
-        let text = String::from_utf8_lossy(all[rank].get(1..).unwrap_or_default());
-        return Err(ContactError::Ranks { reason: format!("rank {rank} reports: {text}") });
+    message.push(if error.is_some() { ERROR } else { DATA });
+    let mut all = comm.all_gather(&message).map_err(|e| ContactError::Ranks { reason: e.to_string() })?;
+    if let Some(error) = error {
+        return Err(error);
     }
-    Ok(all.into_iter().map(|mut data| data.split_off(1)).collect())
+    for (rank, data) in all.iter_mut().enumerate() {
+        if data.pop() != Some(DATA) {
+            let reason = format!("rank {rank} reports: {}", String::from_utf8_lossy(data));
+            return Err(ContactError::Ranks { reason });
+        }
+    }
+    Ok(all)
 }

@@ -328,7 +328,7 @@ impl<S: Search> ClothContact<S> {
     /// ∂E/∂x of the four nodes of a pair of the last detection, in N.
     pub fn slopes(&self, touch: &Touch) -> [[f64; 3]; 4] {
         let [value, slope, _] = self.law(touch);
-        let turning = touch.share_gradient(&self.points(touch));
+        let turning = touch.share_gradient(&touch.pair.nodes().map(|node| self.at[node as usize]));
         std::array::from_fn(|a| {
             std::array::from_fn(|c| {
                 let along = touch.share * slope * touch.weights[a] * touch.normal[c];
@@ -348,6 +348,11 @@ impl<S: Search> ClothContact<S> {
         touch.pair.nodes().map(|node| self.nodes.slot(node))
     }
 
+    /// The pairs among which the pairs of the last detection are, sorted.
+    pub fn candidates(&self) -> &[Pair] {
+        &self.candidates
+    }
+
     /// The pairs of the last detection, sorted.
     pub fn found(&self) -> &[Touch] {
         &self.found
@@ -356,10 +361,6 @@ impl<S: Search> ClothContact<S> {
     /// The nodes, with the held ones where they are now.
     pub(super) fn places(&self) -> &Nodes {
         &self.nodes
-    }
-
-    fn points(&self, touch: &Touch) -> [[f64; 3]; 4] {
-        touch.pair.nodes().map(|node| self.at[node as usize])
     }
 }
 

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use coarsen_contact::ClothContact;
-use coarsen_distributed::{Communicator, GlobalRows, Layout, Partition, SelfComm};
-use coarsen_distributed_contact::{Own, RankSearch, add_contact_gradient, contact_rows, own_triangles};
+use coarsen_distributed::{Communicator, Counted, GlobalRows, Layout, Partition, SelfComm};
+use coarsen_distributed_contact::{
+    Own, RankSearch, add_contact_gradient, contact_rows, own_triangles, share_moved,
+};
 use coarsen_elastic::{Bending, Curvature, Fabric, Membrane, Plus, Potential, Touching};
 use coarsen_sparse::Bsr;
 
@@ -159,4 +161,35 @@ fn a_single_rank_needs_no_table() {
     let contact =
         ClothContact::with(RankSearch::new(SelfComm), &grid(N), &held(), &x, THICKNESS, 40.0).unwrap();
     assert!(contact.search().tests().is_empty() && !contact.found().is_empty());
+}
+
+/// Positions of owners reach all ranks, those of nodes that stay are not sent, and a NaN is sent as it is.
+#[test]
+fn only_what_moved_is_sent() {
+    let x = folded(N);
+    let before = x.as_flattened();
+    let mut after = before.to_vec();
+    (0..before.len()).step_by(7).for_each(|k| after[k] += 0.1);
+    after[11] = f64::NAN;
+    let differ =
+        (0..before.len() / 3).filter(|i| (0..3).any(|c| (3 * i + c) % 7 == 0 || 3 * i + c == 11)).count();
+    for ranks in RANKS {
+        for layout in layouts(u64::from(N * N), ranks) {
+            let sent = on_ranks(ranks, |comm| {
+                let comm = Counted::new(comm);
+                let on = Partition::new(comm.clone(), layout.clone()).unwrap();
+                let own = 3 * on.first() as usize..3 * (on.first() as usize + on.count());
+                let mut all = before.to_vec();
+                let moved = share_moved(&on, &after[own.clone()], &mut all).unwrap();
+                assert_eq!(bits(&all), bits(&after));
+                comm.restart();
+                assert_eq!(share_moved(&on, &after[own], &mut all).unwrap(), 0);
+                // Counts only.
+                let bytes: u64 = comm.traffic().iter().map(|stage| stage.bytes).sum();
+                assert!(bytes < 1024, "{bytes}");
+                moved
+            });
+            assert_eq!(sent.iter().sum::<usize>(), differ);
+        }
+    }
 }
