@@ -11,8 +11,8 @@
 //! Li et al. 2020, "P-Cloth", §4.2 and §4.4, Fig. 6 and 9. Deviations: a test compares two boxes of a vertex and a
 //! triangle or of two edges, not of two triangles, since these are the pairs that are needed; an entry of the table is
 //! a group of 256 queries instead of a cell, and a share may end within a query; each rank counts an equal number of
-//! entries, and the counts are gathered. Instead of the data of cells that two ranks share, the pairs that were found
-//! are gathered.
+//! entries, and the counts are gathered. Instead of the data of cells that two ranks share, the touches that
+//! were found are gathered.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +23,7 @@ use coarsen_distributed::{CommError, Communicator, pack, unpack};
 use crate::shared::share;
 
 /// The cost on a simulated clock, in stored scalars of a product: of a box in a hash, of a query in the Workload
-/// Table, of a test of two boxes, of a distance, and of a pair that is packed and sorted. The quotients are those of
+/// Table, of a test of two boxes, of a distance, and of a touch that is read. The quotients are those of
 /// processor times on one rank (`ranks -- cloth` of the benches).
 const HASHED: usize = 300;
 const COUNTED: usize = 60;
@@ -34,14 +34,14 @@ const LISTED: usize = 30;
 /// The search for pairs of cloth whose work is shared by ranks; for [`ClothContact::with`](
 /// coarsen_contact::ClothContact::with).
 ///
-/// All ranks call the methods in the same order with the same positions of all nodes. Every rank receives the whole
-/// result, which is that of [`Broad`] on one host, to the last bit. *Use* if detection takes most of a step; the hashes
-/// are built on every rank, so that the speed-up is limited by their share of the time. *Cost* beside the shares: two
-/// gathers for pairs (8 bytes per 256 queries, 16 bytes per pair), one for touches (92 bytes each), one for impacts.
-/// Short lists are not shared.
+/// All ranks call the methods in the same order with the same positions of all nodes. Each rank keeps the pairs of its
+/// tests as candidates; every rank receives all touches and the first impact, which are those of [`Broad`] on one host,
+/// to the last bit. *Use* if detection takes most of a step; the hashes are built on every rank, so that the speed-up is
+/// limited by their share of the time. *Cost* beside the shares: a gather of 8 bytes per 256 queries for pairs, of 108
+/// bytes per touch, and of one impact per rank.
 ///
 /// *Errors* on every rank: those of one rank as [`ContactError::Ranks`] on the others, and those of the communication.
-/// Ranks that pass different positions or surfaces are an error too.
+/// Ranks that pass different positions are an error too.
 ///
 /// ```
 /// use coarsen_contact::ClothContact;
@@ -57,19 +57,22 @@ const LISTED: usize = 30;
 pub struct RankSearch<C> {
     comm: C,
     broad: Broad,
-    /// Lists that are shorter are not shared, since a message takes longer.
+    /// A surface with fewer queries (vertices and edges) is searched by every rank alone, without messages, since these
+    /// take longer. Errors are then those of the rank.
     pub alone_below: usize,
     tests: Range<u64>,
+    /// Whether the candidates are those of a share.
+    shared: bool,
 }
 
 impl<C: Communicator> RankSearch<C> {
-    /// The search of this rank. Lists below 1024 candidates are not shared.
+    /// The search of this rank. Surfaces with fewer than 4096 queries are not shared.
     pub fn new(comm: C) -> Self {
-        Self { comm, broad: Broad::default(), alone_below: 1024, tests: 0..0 }
+        Self { comm, broad: Broad::default(), alone_below: 4096, tests: 0..0, shared: false }
     }
 
-    /// The numbers of the tests of this rank in the last search for pairs; empty on a single rank, which needs no
-    /// Workload Table.
+    /// The numbers of the tests of this rank in the last search for pairs; empty if it was not shared, since there is then
+    /// no Workload Table.
     pub fn tests(&self) -> Range<u64> {
         self.tests.clone()
     }
@@ -79,16 +82,6 @@ impl<C: Communicator> RankSearch<C> {
         let (rank, size) = (self.comm.rank() as u128, self.comm.size() as u128);
         let bound = |rank: u128| (u128::from(total) * rank / size) as u64;
         bound(rank)..bound(rank + 1)
-    }
-
-    /// The part of this rank of a list; the whole list if it is not shared.
-    fn part_of(&self, list: &[Pair]) -> Range<usize> {
-        let Range { start, end } = self.part(list.len() as u64);
-        if self.is_shared(list) { start as usize..end as usize } else { 0..list.len() }
-    }
-
-    fn is_shared(&self, list: &[Pair]) -> bool {
-        self.comm.size() > 1 && list.len() >= self.alone_below
     }
 
     /// The number of tests before each group of queries, and of all.
@@ -140,7 +133,9 @@ impl<C: Communicator> Search for RankSearch<C> {
             distances.fetch_add(1, Ordering::Relaxed);
             keep(pair)
         };
-        if self.comm.size() == 1 {
+        self.shared = self.comm.size() > 1 && GROUP * self.broad.groups(parts) >= self.alone_below;
+        if !self.shared {
+            self.tests = 0..0;
             self.broad.find(parts, of, keep, found)?;
             self.comm.worked(HASHED * GROUP * self.broad.groups(parts));
             self.comm.worked(MEASURED * distances.into_inner());
@@ -148,17 +143,9 @@ impl<C: Communicator> Search for RankSearch<C> {
         }
         let table = self.table(parts, of)?;
         self.tests = self.part(table[table.len() - 1]);
-        let mut own = Vec::new();
-        self.broad.find_share(parts, &table, self.tests.clone(), keep, &mut own);
+        self.broad.find_share(parts, &table, self.tests.clone(), keep, found);
         self.comm.worked(TESTED * (self.tests.end - self.tests.start) as usize);
-        self.comm.worked(MEASURED * distances.into_inner() + LISTED * own.len());
-        for data in share(&self.comm, Ok(packed(&own)))? {
-            let end = found.len();
-            found.extend(unpacked(&data));
-            join(found, end);
-        }
-        self.comm.worked(LISTED * found.len());
-        debug_assert!(found.is_sorted());
+        self.comm.worked(MEASURED * distances.into_inner());
         Ok(())
     }
 
@@ -168,32 +155,20 @@ impl<C: Communicator> Search for RankSearch<C> {
         of: &(impl Fn(&Pair) -> Option<Touch> + Sync),
         found: &mut Vec<Touch>,
     ) -> Result<(), ContactError> {
-        let part = self.part_of(candidates);
-        self.broad.touches(&candidates[part.clone()], of, found)?;
-        self.comm.worked(MEASURED * part.len());
-        if !self.is_shared(candidates) {
+        self.broad.touches(candidates, of, found)?;
+        self.comm.worked(MEASURED * candidates.len());
+        if !self.shared {
             return Ok(());
         }
-        let mut message = Vec::new();
-        let mut at = part.start;
-        for touch in &*found {
-            // The touches are in the order of the candidates.
-            while candidates[at] != touch.pair {
-                at += 1;
-            }
-            pack([at as u64], &mut message);
-            pack(touch.numbers(), &mut message);
-        }
+        let own = packed(found);
         found.clear();
-        for data in share(&self.comm, Ok(message))? {
-            for touch in data.chunks_exact(8 * TOUCH) {
-                let mut numbers = [0.0; TOUCH - 1];
-                numbers.iter_mut().zip(unpack::<f64>(&touch[8..])).for_each(|(to, v)| *to = v);
-                let at = unpack::<u64>(&touch[..8]).next().unwrap_or_default() as usize;
-                found.push(Touch::of_numbers(candidates[at], numbers));
-            }
+        for data in share(&self.comm, Ok(own))? {
+            let end = found.len();
+            found.extend(unpacked(&data));
+            join(found, end);
         }
         self.comm.worked(LISTED * found.len());
+        debug_assert!(found.is_sorted_by_key(|touch| touch.pair));
         Ok(())
     }
 
@@ -203,24 +178,25 @@ impl<C: Communicator> Search for RankSearch<C> {
         last: f64,
         time: &(impl Fn(&Pair, f64) -> Option<f64> + Sync),
     ) -> Result<Impact, ContactError> {
-        let part = self.part_of(candidates);
-        let own = self.broad.first(&candidates[part.clone()], last, time)?;
-        self.comm.worked(MEASURED * part.len());
-        if !self.is_shared(candidates) {
+        let own = self.broad.first(candidates, last, time)?;
+        self.comm.worked(MEASURED * candidates.len());
+        if !self.shared {
             return Ok(own);
         }
         let mut message = Vec::new();
         if let Some((t, pair)) = own {
             pack([t], &mut message);
-            message.extend(packed(&[pair]));
+            pack([kind(&pair)], &mut message);
+            pack(pair.nodes(), &mut message);
         }
         let mut first: Impact = None;
         for data in share(&self.comm, Ok(message))? {
             let Some((head, body)) = data.split_at_checked(8) else { continue };
-            for (t, pair) in unpack::<f64>(head).zip(unpacked(body)) {
-                // Of equal times, the first pair: ranks have consecutive parts of the list.
-                if first.is_none_or(|(earliest, _)| t < earliest) {
-                    first = Some((t, pair));
+            for t in unpack::<f64>(head) {
+                // Of equal times, the first pair: lists are sorted.
+                let other = (t, pair_of(body));
+                if first.is_none_or(|one| other.0 < one.0 || (other.0 == one.0 && other.1 < one.1)) {
+                    first = Some(other);
                 }
             }
         }
@@ -228,47 +204,60 @@ impl<C: Communicator> Search for RankSearch<C> {
     }
 }
 
-/// The number of numbers of a touch in a message, its position among the candidates included.
-const TOUCH: usize = 12;
-
-/// Sorts a list of two sorted parts, of which the second begins at `end`. Only the pairs of a query that both share can
-/// be out of place.
-fn join(found: &mut [Pair], end: usize) {
+/// Sorts a list of two sorted parts, of which the second begins at `end`. Only the touches of a query that both share
+/// can be out of place.
+fn join(found: &mut [Touch], end: usize) {
     if end == 0 || end == found.len() {
         return;
     }
-    let query = |pair: &Pair| match *pair {
-        Pair::VertexFace { vertex, .. } => [vertex; 2],
-        Pair::EdgeEdge { edges: [first, _] } => first,
+    let query = |touch: &Touch| match touch.pair {
+        Pair::VertexFace { vertex, .. } => (false, [vertex; 2]),
+        Pair::EdgeEdge { edges: [first, _] } => (true, first),
     };
     let shared = query(&found[end]);
-    let same = |pair: &&Pair| query(pair) == shared;
-    let (before, after) = (found[..end].iter().rev().take_while(same).count(), found[end..].iter());
-    let after = after.take_while(same).count();
-    found[end - before..end + after].sort_unstable();
+    let same = |touch: &&Touch| query(touch) == shared;
+    let before = found[..end].iter().rev().take_while(same).count();
+    let after = found[end..].iter().take_while(same).count();
+    found[end - before..end + after].sort_unstable_by_key(|touch| touch.pair);
 }
 
-/// Pairs as a message: the number of pairs of a vertex and a triangle, which come first, and four nodes for each pair.
-fn packed(pairs: &[Pair]) -> Vec<u8> {
-    let mut message = Vec::with_capacity(8 + 16 * pairs.len());
-    let faces = pairs.partition_point(|pair| matches!(pair, Pair::VertexFace { .. }));
-    pack([faces as u64], &mut message);
-    pack(pairs.iter().flat_map(Pair::nodes), &mut message);
+/// The bytes of a pair, and of a touch.
+const PAIR: usize = 20;
+const TOUCH: usize = PAIR + 88;
+
+/// The kind of a pair in a message.
+fn kind(pair: &Pair) -> u32 {
+    u32::from(matches!(pair, Pair::EdgeEdge { .. }))
+}
+
+/// The pair of a kind and four nodes.
+fn pair_of(bytes: &[u8]) -> Pair {
+    let mut all = [0; 5];
+    all.iter_mut().zip(unpack::<u32>(bytes)).for_each(|(to, node)| *to = node);
+    let [kind, a, b, c, d] = all;
+    match kind {
+        0 => Pair::VertexFace { vertex: a, face: [b, c, d] },
+        _ => Pair::EdgeEdge { edges: [[a, b], [c, d]] },
+    }
+}
+
+/// Touches as a message.
+fn packed(touches: &[Touch]) -> Vec<u8> {
+    let mut message = Vec::with_capacity(TOUCH * touches.len());
+    for touch in touches {
+        pack([kind(&touch.pair)], &mut message);
+        pack(touch.pair.nodes(), &mut message);
+        pack(touch.numbers(), &mut message);
+    }
     message
 }
 
-/// The pairs of a message.
-fn unpacked(message: &[u8]) -> impl Iterator<Item = Pair> {
-    let (head, body) = message.split_at_checked(8).unwrap_or_default();
-    let faces = unpack::<u64>(head).next().unwrap_or_default() as usize;
-    body.chunks_exact(16).enumerate().map(move |(k, nodes)| {
-        let mut all = [0; 4];
-        all.iter_mut().zip(unpack::<u32>(nodes)).for_each(|(to, node)| *to = node);
-        let [a, b, c, d] = all;
-        match k < faces {
-            true => Pair::VertexFace { vertex: a, face: [b, c, d] },
-            false => Pair::EdgeEdge { edges: [[a, b], [c, d]] },
-        }
+/// The touches of a message.
+fn unpacked(message: &[u8]) -> impl Iterator<Item = Touch> {
+    message.chunks_exact(TOUCH).map(|touch| {
+        let mut numbers = [0.0; 11];
+        numbers.iter_mut().zip(unpack::<f64>(&touch[PAIR..])).for_each(|(to, v)| *to = v);
+        Touch::of_numbers(pair_of(&touch[..PAIR]), numbers)
     })
 }
 

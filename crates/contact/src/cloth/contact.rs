@@ -162,8 +162,9 @@ impl<S: Search> ClothContact<S> {
         let floor = FLOOR * thickness;
         // A pair that touches has no direction and is not among the touches.
         let close = |pair: &Pair| gap(pair, &pair.nodes().map(|v| positions[v as usize])).distance <= floor;
-        match parallel::position(&contact.candidates, close) {
-            Some(index) => Err(ContactError::Close { pair: contact.candidates[index], floor }),
+        let first = contact.search.first(&contact.candidates, 1.0, &|pair, _| close(pair).then_some(0.0))?;
+        match first {
+            Some((_, pair)) => Err(ContactError::Close { pair, floor }),
             None => Ok(contact),
         }
     }
@@ -348,7 +349,7 @@ impl<S: Search> ClothContact<S> {
         touch.pair.nodes().map(|node| self.nodes.slot(node))
     }
 
-    /// The pairs among which the pairs of the last detection are, sorted.
+    /// The pairs, or those of a share, among which the pairs of the last detection are, sorted.
     pub fn candidates(&self) -> &[Pair] {
         &self.candidates
     }

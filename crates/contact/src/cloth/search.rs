@@ -6,10 +6,10 @@ use crate::{Aabb, Broad, ContactError, Impact, Pair, Topology, Touch};
 
 /// The three searches of [`ClothContact`](crate::ClothContact). [`Broad`] makes them on one host.
 ///
-/// Each result is a function of the arguments alone, to the last bit, whoever shares the work.
+/// Touches and impacts are functions of all pairs, to the last bit, whoever shares the work.
 pub trait Search {
-    /// Replaces `found` by all pairs whose boxes overlap and that `keep` accepts, sorted; the box of a part contains
-    /// those of its nodes, which `of` returns.
+    /// Replaces `found` by the pairs whose boxes overlap and that `keep` accepts, sorted: all pairs, or those of a
+    /// share. The box of a part contains those of its nodes, which `of` returns.
     ///
     /// # Errors
     /// [`ContactError::Box`] for a box that is not finite, [`ContactError::TooMany`], [`ContactError::Ranks`].
@@ -21,7 +21,8 @@ pub trait Search {
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError>;
 
-    /// Replaces `found` by the touches among the candidates, in their order; `of` returns that of a pair.
+    /// Replaces `found` by the touches among the candidates of all shares, sorted by pair; `of` returns that of a pair.
+    /// `candidates` are those of the last search for pairs, or of an earlier one.
     ///
     /// # Errors
     /// [`ContactError::Ranks`].
@@ -32,8 +33,8 @@ pub trait Search {
         found: &mut Vec<Touch>,
     ) -> Result<(), ContactError>;
 
-    /// The first impact among candidates before the time `last`; of equal times, that of the first pair.
-    /// `time(pair, end)` is the time of the impact of a pair if it is before `end`, and does not depend on `end`
+    /// The first impact among the candidates of all shares before the time `last`; of equal times, that of the first
+    /// pair. `time(pair, end)` is the time of the impact of a pair if it is before `end`, and does not depend on `end`
     /// otherwise.
     ///
     /// # Errors

@@ -32,7 +32,7 @@ fn surfaces() -> Vec<(Topology, Vec<[f64; 3]>, f64)> {
     ]
 }
 
-/// The list of every rank is that of one host, and no rank makes two tests more than another.
+/// The lists of the shares are together that of one host, and no rank makes two tests more than another.
 #[test]
 fn pairs_are_those_of_one_host() {
     for (case, (parts, x, reach)) in surfaces().iter().enumerate() {
@@ -44,9 +44,13 @@ fn pairs_are_those_of_one_host() {
                 let (mut search, mut found) = (search(comm), Vec::new());
                 let of = |node: u32| Aabb::of([x[node as usize]]).grown(*reach);
                 search.pairs(parts, &of, &keep, &mut found).unwrap();
-                assert!(found == host, "{case}, {ranks} ranks: {} pairs of {}", found.len(), host.len());
-                search.tests()
+                assert!(found.is_sorted());
+                (search.tests(), found)
             });
+            let (all, lists): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+            let mut together = lists.concat();
+            together.sort();
+            assert!(together == host, "{case}, {ranks} ranks: {} pairs of {}", together.len(), host.len());
             let counts: Vec<u64> = all.iter().map(|tests| tests.end - tests.start).collect();
             let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
             assert!(most - least <= 1, "{case}, {ranks} ranks: {counts:?}");
@@ -121,7 +125,8 @@ fn errors_reach_all_ranks() {
             assert!(found.is_empty());
             let same = |node: u32| grown(0.1)(rest[node as usize]);
             search.pairs(&parts, &same, &|_| true, &mut found).unwrap();
-            assert!(found == expected(&parts, &rest, 0.1, |_| true));
+            let all = expected(&parts, &rest, 0.1, |_| true);
+            assert!(found.len() < all.len() && found.iter().all(|pair| all.contains(pair)));
         });
     }
 }

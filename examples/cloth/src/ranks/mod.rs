@@ -23,8 +23,8 @@ use step::RankStepper;
 /// No rank waits longer for another.
 const DEADLINE: Duration = Duration::from_secs(600);
 
-/// Lists of candidates that are shorter are not shared.
-const ALONE_BELOW: usize = 1024;
+/// Sheets with fewer vertices and edges are searched by every rank alone.
+const ALONE_BELOW: usize = 4096;
 
 /// Frames on ranks; the surfaces of the frames are written, and a line is printed for each.
 ///
