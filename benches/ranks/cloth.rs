@@ -25,8 +25,12 @@ const ROUNDS: usize = 3;
 /// The thickness in units of the edges.
 const THICKNESS: f64 = 0.25;
 
-/// A sheet of n x n vertices that is folded `FOLDS` times, with gaps of 0.8 thicknesses.
+/// How often the sheet is folded.
 const FOLDS: usize = 3;
+
+/// The height of waves in thicknesses, and by which share of a wave each layer is behind the last: layers come nearer by
+/// up to one thickness.
+const WAVE: [f64; 2] = [0.55, 0.37];
 
 struct Sheet {
     triangles: Vec<[u32; 3]>,
@@ -35,7 +39,8 @@ struct Sheet {
     thickness: f64,
 }
 
-fn folded(n: u32) -> Sheet {
+/// A sheet of n x n vertices; the gap between layers in thicknesses.
+fn folded(n: u32, gap: f64) -> Sheet {
     let cell = |c: u32| {
         let a = c / (n - 1) * n + c % (n - 1);
         [[a, a + 1, a + n], [a + 1, a + n + 1, a + n]]
@@ -44,22 +49,24 @@ fn folded(n: u32) -> Sheet {
     let at = |v: u32| [v % n, v / n].map(|k| f64::from(k) / f64::from(n - 1));
     let rest: Vec<[f64; 3]> = (0..n * n).map(at).map(|[u, w]| [u, w, 0.0]).collect();
     let thickness = THICKNESS / f64::from(n - 1);
-    let (gap, noise) = (0.8 * thickness, SplitMix64::new(3).numbers(3 * rest.len()));
+    let (gap, noise) = (gap * thickness, SplitMix64::new(3).numbers(3 * rest.len()));
     let place = |(v, &[u, w, _]): (usize, &[f64; 3])| {
         // Back and forth along u, one layer above the other.
         let layers = (FOLDS + 1) as f64;
         let (layer, along) = ((u * layers).floor().min(layers - 1.0), (u * layers).fract());
         let back = if layer as usize % 2 == 1 { 1.0 - along } else { along };
         let rise = ((along - 0.9) / 0.1).max(0.0);
-        let shake = |k: usize| 0.05 * gap * noise[3 * v + k];
-        [back / layers + shake(0), w + shake(1), gap * (layer + rise) + shake(2)]
+        let shake = |k: usize| 0.04 * thickness * noise[3 * v + k];
+        let wave = WAVE[0] * thickness * (std::f64::consts::TAU * (3.0 * w + WAVE[1] * (layer + rise))).sin();
+        [back / layers + shake(0), w + shake(1), gap * (layer + rise) + wave + shake(2)]
     };
     let x = rest.iter().enumerate().map(place).collect::<Vec<_>>().into_flattened();
     Sheet { triangles, rest, x, thickness }
 }
 
-/// The stages of a search on one rank, in processor time: what the constants of the simulated clock are.
-fn stages(sheet: &Sheet) -> Outcome<()> {
+/// The stages of a search on one rank, in processor time: what the constants of the simulated clock are. Returns the
+/// number of tests.
+fn stages(sheet: &Sheet) -> Outcome<u64> {
     let held = vec![false; sheet.rest.len()];
     let parts = Topology::new(&sheet.triangles, &held, &sheet.rest)?;
     let (mut broad, at) = (Broad::default(), sheet.x.as_chunks::<3>().0);
@@ -93,7 +100,7 @@ fn stages(sheet: &Sheet) -> Outcome<()> {
         starts[starts.len() - 1],
         boxes.into_inner()
     );
-    Ok(())
+    Ok(starts[starts.len() - 1])
 }
 
 /// What a rank measured, in seconds: the simulated clock, messages on it, and processor time.
@@ -131,7 +138,7 @@ struct Row {
     costs: [Cost; 2],
 }
 
-fn rank(sheet: &Sheet, comm: SimComm) -> Outcome<Row> {
+fn rank(sheet: &Sheet, comm: SimComm, tests: u64) -> Outcome<Row> {
     let (held, rest, n) = (vec![false; sheet.rest.len()], &sheet.rest, sheet.rest.len());
     let mut contact = ClothContact::with(
         RankSearch::new(comm.clone()),
@@ -146,6 +153,9 @@ fn rank(sheet: &Sheet, comm: SimComm) -> Outcome<Row> {
     contact.detect(&away)?;
     let detection = timed(&comm, |round| {
         contact.detect(if round % 2 == 0 { &sheet.x } else { &away })?;
+        if comm.size() == 1 {
+            comm.worked(RankSearch::<SimComm>::TESTED * tests as usize);
+        }
         Ok(())
     })?;
     contact.detect(&sheet.x)?;
@@ -178,7 +188,7 @@ fn rank(sheet: &Sheet, comm: SimComm) -> Outcome<Row> {
         Ok(())
     })?;
     Ok(Row {
-        tests: tests.end - tests.start,
+        tests,
         pairs: [contact.candidates().len(), contact.found().len()],
         costs: [detection, assembly],
     })
@@ -186,10 +196,11 @@ fn rank(sheet: &Sheet, comm: SimComm) -> Outcome<Row> {
 
 pub(crate) fn run(asked: &[String]) -> Outcome<()> {
     let side = asked.first().map_or(Ok(301), |side| side.parse())?;
-    let sheet = Arc::new(folded(side));
+    let gap = asked.get(1).map_or(Ok(1.9), |gap| gap.parse())?;
+    let sheet = Arc::new(folded(side, gap));
     let [alpha, beta, per_scalar] = MACHINE;
     println!(
-        "a sheet of {} vertices and {} triangles in {} layers; alpha {alpha:e} s, beta {beta:e} s per byte, {per_scalar:e} s per scalar",
+        "a sheet of {} vertices and {} triangles in {} layers, {gap} thicknesses apart; alpha {alpha:e} s, beta {beta:e} s per byte, {per_scalar:e} s per scalar",
         sheet.rest.len(),
         sheet.triangles.len(),
         FOLDS + 1
@@ -198,18 +209,19 @@ pub(crate) fn run(asked: &[String]) -> Outcome<()> {
         "{:<10} {:>5} {:>12} {:>9} {:>13} {:>9} {:>12} {:>9}",
         "", "ranks", "simulated ms", "speed-up", "processor ms", "speed-up", "messages ms", "imbalance"
     );
-    parallel::threads(1, || stages(&sheet))??;
+    let tests = parallel::threads(1, || stages(&sheet))??;
     let mut first: Option<[Cost; 2]> = None;
     for ranks in RANKS {
         let machine = Machine { alpha, beta, per_scalar, topology: simulation::Topology::switch(ranks)? };
-        let rows: Vec<Row> = SimComm::run(&machine, |comm| rank(&sheet, comm))
+        let rows: Vec<Row> = SimComm::run(&machine, |comm| rank(&sheet, comm, tests))
             .into_iter()
             .map(|row| row.map_err(Into::into).and_then(|row| row))
             .collect::<Outcome<_>>()?;
         let most = |k: usize| {
-            rows.iter().fold(Cost::default(), |most, row| Cost {
+            rows.iter().fold(Cost { messages: f64::INFINITY, ..Cost::default() }, |most, row| Cost {
                 clock: most.clock.max(row.costs[k].clock),
-                messages: most.messages.max(row.costs[k].messages),
+                // What the rank with the most work waits: the others wait for this rank too.
+                messages: most.messages.min(row.costs[k].messages),
                 processor: most.processor.max(row.costs[k].processor),
             })
         };
@@ -232,7 +244,7 @@ pub(crate) fn run(asked: &[String]) -> Outcome<()> {
         }
         if ranks == RANKS[RANKS.len() - 1] {
             let tests: u64 = rows.iter().map(|row| row.tests).sum();
-            let [near, touching] = rows[0].pairs;
+            let (near, touching) = (rows.iter().map(|row| row.pairs[0]).sum::<usize>(), rows[0].pairs[1]);
             println!("{tests} tests, {near} pairs nearer than two thicknesses, {touching} nearer than one");
         }
     }

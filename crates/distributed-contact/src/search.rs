@@ -6,11 +6,12 @@
 //! | Triangle Hash Table | [`Broad::build`] | hashes of triangles and edges, a copy on every rank |
 //! | Workload Table | `table` | the number of tests before each group of queries |
 //! | W | `total` | the number of all tests |
-//! | load distribution | `part` | tests W r / n to W (r + 1) / n are those of rank r |
+//! | load distribution | `share_of` | the W tests are cut into 16 n equal pieces, of which rank r makes r, r + n, .. |
 //!
 //! Li et al. 2020, "P-Cloth", §4.2 and §4.4, Fig. 6 and 9. Deviations: a test compares two boxes of a vertex and a
 //! triangle or of two edges, not of two triangles, since these are the pairs that are needed; an entry of the table is
-//! a group of 256 queries instead of a cell, and a share may end within a query; each rank counts an equal number of
+//! a group of 256 queries instead of a cell, and a piece may end within a query; each rank has pieces from all over the
+//! surface, since the distances that follow a test are where layers are near, and take longer than the test; each rank counts an equal number of
 //! entries, and the counts are gathered. Instead of the data of cells that two ranks share, the touches that
 //! were found are gathered.
 
@@ -22,14 +23,13 @@ use coarsen_distributed::{CommError, Communicator, pack, unpack};
 
 use crate::shared::share;
 
-/// The cost on a simulated clock, in stored scalars of a product: of a box in a hash, of a query in the Workload
-/// Table, of a test of two boxes, of a distance, and of a touch that is read. The quotients are those of
+/// The cost on a simulated clock, in stored scalars of a product: of a query's box in the hashes, of a query in the Workload
+/// Table, of a distance, and of a touch that is read. The quotients are those of
 /// processor times on one rank (`ranks -- cloth` of the benches).
-const HASHED: usize = 300;
-const COUNTED: usize = 60;
-const TESTED: usize = 4;
-const MEASURED: usize = 110;
-const LISTED: usize = 30;
+const HASHED: usize = 160;
+const COUNTED: usize = 30;
+const MEASURED: usize = 125;
+const LISTED: usize = 100;
 
 /// The search for pairs of cloth whose work is shared by ranks; for [`ClothContact::with`](
 /// coarsen_contact::ClothContact::with).
@@ -60,28 +60,37 @@ pub struct RankSearch<C> {
     /// A surface with fewer queries (vertices and edges) is searched by every rank alone, without messages, since these
     /// take longer. Errors are then those of the rank.
     pub alone_below: usize,
-    tests: Range<u64>,
+    tests: u64,
     /// Whether the candidates are those of a share.
     shared: bool,
 }
 
 impl<C: Communicator> RankSearch<C> {
+    /// The cost of a test of two boxes on a simulated clock, in stored scalars of a product. A search that is not shared
+    /// does not count its tests, and so does not advance the clock for them.
+    pub const TESTED: usize = 3;
+
     /// The search of this rank. Surfaces with fewer than 4096 queries are not shared.
     pub fn new(comm: C) -> Self {
-        Self { comm, broad: Broad::default(), alone_below: 4096, tests: 0..0, shared: false }
+        Self { comm, broad: Broad::default(), alone_below: 4096, tests: 0, shared: false }
     }
 
-    /// The numbers of the tests of this rank in the last search for pairs; empty if it was not shared, since there is then
-    /// no Workload Table.
-    pub fn tests(&self) -> Range<u64> {
-        self.tests.clone()
+    /// The number of tests of this rank in the last search for pairs; 0 if it was not shared, since tests are then not
+    /// counted.
+    pub fn tests(&self) -> u64 {
+        self.tests
     }
 
-    /// The part of this rank of `total` items.
-    fn part(&self, total: u64) -> Range<u64> {
-        let (rank, size) = (self.comm.rank() as u128, self.comm.size() as u128);
-        let bound = |rank: u128| (u128::from(total) * rank / size) as u64;
-        bound(rank)..bound(rank + 1)
+    /// Piece `k` of `pieces` equal pieces of `total` items.
+    fn piece(total: u64, k: usize, pieces: usize) -> Range<u64> {
+        let bound = |k: usize| (u128::from(total) * k as u128 / pieces as u128) as u64;
+        bound(k)..bound(k + 1)
+    }
+
+    /// The tests of this rank.
+    fn share_of(&self, total: u64) -> impl Iterator<Item = Range<u64>> + use<C> {
+        let (rank, size) = (self.comm.rank(), self.comm.size());
+        (0..PIECES).map(move |k| Self::piece(total, k * size + rank, PIECES * size))
     }
 
     /// The number of tests before each group of queries, and of all.
@@ -93,7 +102,7 @@ impl<C: Communicator> RankSearch<C> {
         let built = self.broad.build(parts, of);
         let groups = self.broad.groups(parts);
         self.comm.worked(HASHED * GROUP * groups);
-        let Range { start, end } = self.part(groups as u64);
+        let Range { start, end } = Self::piece(groups as u64, self.comm.rank(), self.comm.size());
         let own = built.map(|()| {
             self.comm.worked(COUNTED * GROUP * (end - start) as usize);
             let mut message = Vec::new();
@@ -116,8 +125,11 @@ impl<C: Communicator> RankSearch<C> {
     }
 }
 
-/// The number of queries in an entry of the table; only for the simulated clock.
+/// The number of queries in an entry of the table.
 const GROUP: usize = 256;
+
+/// The number of pieces of a rank.
+const PIECES: usize = 16;
 
 impl<C: Communicator> Search for RankSearch<C> {
     fn pairs(
@@ -135,16 +147,22 @@ impl<C: Communicator> Search for RankSearch<C> {
         };
         self.shared = self.comm.size() > 1 && GROUP * self.broad.groups(parts) >= self.alone_below;
         if !self.shared {
-            self.tests = 0..0;
+            self.tests = 0;
             self.broad.find(parts, of, keep, found)?;
             self.comm.worked(HASHED * GROUP * self.broad.groups(parts));
             self.comm.worked(MEASURED * distances.into_inner());
             return Ok(());
         }
         let table = self.table(parts, of)?;
-        self.tests = self.part(table[table.len() - 1]);
-        self.broad.find_share(parts, &table, self.tests.clone(), keep, found);
-        self.comm.worked(TESTED * (self.tests.end - self.tests.start) as usize);
+        self.tests = 0;
+        for tests in self.share_of(table[table.len() - 1]) {
+            self.tests += tests.end - tests.start;
+            self.broad.find_share(parts, &table, tests, &keep, found);
+        }
+        if !found.is_sorted() {
+            found.sort(); // a query in several pieces
+        }
+        self.comm.worked(Self::TESTED * self.tests as usize);
         self.comm.worked(MEASURED * distances.into_inner());
         Ok(())
     }
@@ -161,12 +179,7 @@ impl<C: Communicator> Search for RankSearch<C> {
             return Ok(());
         }
         let own = packed(found);
-        found.clear();
-        for data in share(&self.comm, Ok(own))? {
-            let end = found.len();
-            found.extend(unpacked(&data));
-            join(found, end);
-        }
+        merge(&share(&self.comm, Ok(own))?, found);
         self.comm.worked(LISTED * found.len());
         debug_assert!(found.is_sorted_by_key(|touch| touch.pair));
         Ok(())
@@ -204,21 +217,28 @@ impl<C: Communicator> Search for RankSearch<C> {
     }
 }
 
-/// Sorts a list of two sorted parts, of which the second begins at `end`. Only the touches of a query that both share
-/// can be out of place.
-fn join(found: &mut [Touch], end: usize) {
-    if end == 0 || end == found.len() {
-        return;
+/// Replaces `found` by the touches of all messages, each of which is sorted.
+fn merge(all: &[Vec<u8>], found: &mut Vec<Touch>) {
+    found.clear();
+    let mut lists: Vec<_> = all.iter().map(|data| unpacked(data).peekable()).collect();
+    loop {
+        // The list with the first pair, and the first pair of the other lists: up to it the list is taken as a run.
+        let (mut first, mut next) = (None, None);
+        for (k, list) in lists.iter_mut().enumerate() {
+            let Some(pair) = list.peek().map(|touch| touch.pair) else { continue };
+            match first {
+                Some((before, _)) if pair > before => {
+                    next = Some(next.map_or(pair, |next: Pair| next.min(pair)))
+                }
+                _ => next = std::mem::replace(&mut first, Some((pair, k))).map(|(pair, _)| pair),
+            }
+        }
+        let Some((_, k)) = first else { return };
+        found.extend(lists[k].next());
+        while let Some(touch) = lists[k].next_if(|touch| next.is_none_or(|next| touch.pair < next)) {
+            found.push(touch);
+        }
     }
-    let query = |touch: &Touch| match touch.pair {
-        Pair::VertexFace { vertex, .. } => (false, [vertex; 2]),
-        Pair::EdgeEdge { edges: [first, _] } => (true, first),
-    };
-    let shared = query(&found[end]);
-    let same = |touch: &&Touch| query(touch) == shared;
-    let before = found[..end].iter().rev().take_while(same).count();
-    let after = found[end..].iter().take_while(same).count();
-    found[end - before..end + after].sort_unstable_by_key(|touch| touch.pair);
 }
 
 /// The bytes of a pair, and of a touch.

@@ -32,7 +32,7 @@ fn surfaces() -> Vec<(Topology, Vec<[f64; 3]>, f64)> {
     ]
 }
 
-/// The lists of the shares are together that of one host, and no rank makes two tests more than another.
+/// The lists of the shares are together that of one host; tests of ranks are equal but for one in each of 16 pieces.
 #[test]
 fn pairs_are_those_of_one_host() {
     for (case, (parts, x, reach)) in surfaces().iter().enumerate() {
@@ -47,14 +47,12 @@ fn pairs_are_those_of_one_host() {
                 assert!(found.is_sorted());
                 (search.tests(), found)
             });
-            let (all, lists): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+            let (counts, lists): (Vec<u64>, Vec<_>) = all.into_iter().unzip();
             let mut together = lists.concat();
             together.sort();
             assert!(together == host, "{case}, {ranks} ranks: {} pairs of {}", together.len(), host.len());
-            let counts: Vec<u64> = all.iter().map(|tests| tests.end - tests.start).collect();
             let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
-            assert!(most - least <= 1, "{case}, {ranks} ranks: {counts:?}");
-            assert!(all.windows(2).all(|two| two[0].end == two[1].start));
+            assert!(most - least <= 16, "{case}, {ranks} ranks: {counts:?}");
         }
     }
 }
@@ -88,7 +86,7 @@ fn contact_has_the_bits_of_one_host() {
             assert_eq!(contact.max_step(x, &down).to_bits(), bound.to_bits());
             assert_eq!(contact.blocking(), blocking);
             assert_eq!(contact.max_step(x, &far).to_bits(), longer.to_bits());
-            (tests.end - tests.start) as f64
+            tests as f64
         });
         let mean = tests.iter().sum::<f64>() / ranks as f64;
         assert!(tests.iter().all(|own| (own - mean).abs() <= 0.05 * mean), "{tests:?}");

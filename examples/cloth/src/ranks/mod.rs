@@ -51,7 +51,7 @@ fn frames<C: Communicator>(comm: C, scene: &Scene, sheet: &Sheet, options: &Opti
     let h = options.method.dt;
     for frame in 0..=options.frames {
         comm.restart();
-        let (mut steps, mut iterations, mut contacts, mut least) = (0, 0, 0, 1.0_f64);
+        let (mut steps, mut iterations, mut contacts, mut least) = (0_u32, 0, 0, 1.0_f64);
         if frame > 0 {
             for _ in last(frame - 1, h)..last(frame, h) {
                 let done = stepper.step()?;

@@ -174,7 +174,8 @@ impl<C: Communicator> RankStepper<C> {
         let y: Vec<f64> = ahead.iter().enumerate().map(|(k, x)| x + h * h * GRAVITY[k % 3]).collect();
         let (first, mut moved) = self.advance(&ahead)?;
 
-        let contacts = self.contact.detect(&self.x).map_err(|e| self.undetected(&e))?.len();
+        let found = self.contact.detect(&self.x).map(<[_]>::len).map_err(|e| e.to_string());
+        let contacts = found.map_err(|reason| self.undetected(reason))?;
         let (b, rows) = self.system(&y)?;
         let a = DistMatrix::new(&self.on, &self.on, &rows, Spmv::Reproducible)?;
         let mut m = DistBlockJacobi::new(&a, 1.0)?;
@@ -191,8 +192,8 @@ impl<C: Communicator> RankStepper<C> {
         Ok(Done { iterations: report.iterations, contacts, shares: [first, second], moved })
     }
 
-    fn undetected(&self, reason: &dyn std::fmt::Display) -> Undetected {
-        Undetected { step: self.steps, reason: reason.to_string() }
+    fn undetected(&self, reason: String) -> Undetected {
+        Undetected { step: self.steps, reason }
     }
 
     /// Moves all nodes towards the positions of which every rank has its own, as far as contact allows. Returns the
@@ -205,7 +206,7 @@ impl<C: Communicator> RankStepper<C> {
         if bound.is_nan() {
             let reason =
                 self.contact.take_fault().map_or("positions are not finite".to_owned(), |e| e.to_string());
-            return Err(self.undetected(&reason).into());
+            return Err(self.undetected(reason).into());
         }
         let share = bound.min(1.0);
         self.x.iter_mut().zip(&d).for_each(|(x, d)| *x += share * d);
