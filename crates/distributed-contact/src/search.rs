@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use coarsen_contact::{Aabb, Broad, ContactError, Impact, Pair, Search, Topology, Touch};
-use coarsen_distributed::{CommError, Communicator, pack, unpack};
+use coarsen_distributed::{CommError, Communicator, Wire, pack, unpack};
 
 use crate::shared::share;
 
@@ -29,7 +29,7 @@ use crate::shared::share;
 const HASHED: usize = 160;
 const COUNTED: usize = 30;
 const MEASURED: usize = 125;
-const LISTED: usize = 100;
+const LISTED: usize = 60;
 
 /// The search for pairs of cloth whose work is shared by ranks; for [`ClothContact::with`](
 /// coarsen_contact::ClothContact::with).
@@ -220,12 +220,15 @@ impl<C: Communicator> Search for RankSearch<C> {
 /// Replaces `found` by the touches of all messages, each of which is sorted.
 fn merge(all: &[Vec<u8>], found: &mut Vec<Touch>) {
     found.clear();
-    let mut lists: Vec<_> = all.iter().map(|data| unpacked(data).peekable()).collect();
+    found.reserve(all.iter().map(|data| data.len() / TOUCH).sum());
+    let mut lists: Vec<_> = all.iter().map(|data| data.chunks_exact(TOUCH)).collect();
+    let mut heads: Vec<_> =
+        lists.iter_mut().map(|list| list.next().map(|touch| (pair_of(touch), touch))).collect();
     loop {
         // The list with the first pair, and the first pair of the other lists: up to it the list is taken as a run.
         let (mut first, mut next) = (None, None);
-        for (k, list) in lists.iter_mut().enumerate() {
-            let Some(pair) = list.peek().map(|touch| touch.pair) else { continue };
+        for (k, head) in heads.iter().enumerate() {
+            let Some((pair, _)) = *head else { continue };
             match first {
                 Some((before, _)) if pair > before => {
                     next = Some(next.map_or(pair, |next: Pair| next.min(pair)))
@@ -234,9 +237,12 @@ fn merge(all: &[Vec<u8>], found: &mut Vec<Touch>) {
             }
         }
         let Some((_, k)) = first else { return };
-        found.extend(lists[k].next());
-        while let Some(touch) = lists[k].next_if(|touch| next.is_none_or(|next| touch.pair < next)) {
-            found.push(touch);
+        while let Some((pair, touch)) = heads[k] {
+            found.push(Touch::of_numbers(pair, numbers_of(touch)));
+            heads[k] = lists[k].next().map(|touch| (pair_of(touch), touch));
+            if heads[k].is_none_or(|(pair, _)| next.is_some_and(|next| pair >= next)) {
+                break;
+            }
         }
     }
 }
@@ -263,22 +269,21 @@ fn pair_of(bytes: &[u8]) -> Pair {
 
 /// Touches as a message.
 fn packed(touches: &[Touch]) -> Vec<u8> {
-    let mut message = Vec::with_capacity(TOUCH * touches.len());
-    for touch in touches {
-        pack([kind(&touch.pair)], &mut message);
-        pack(touch.pair.nodes(), &mut message);
-        pack(touch.numbers(), &mut message);
+    let mut message = vec![0; TOUCH * touches.len()];
+    for (touch, bytes) in touches.iter().zip(message.chunks_exact_mut(TOUCH)) {
+        let (pair, numbers) = bytes.split_at_mut(PAIR);
+        kind(&touch.pair).put(&mut pair[..4]);
+        pair[4..].chunks_exact_mut(4).zip(touch.pair.nodes()).for_each(|(to, node)| node.put(to));
+        numbers.chunks_exact_mut(8).zip(touch.numbers()).for_each(|(to, v)| v.put(to));
     }
     message
 }
 
-/// The touches of a message.
-fn unpacked(message: &[u8]) -> impl Iterator<Item = Touch> {
-    message.chunks_exact(TOUCH).map(|touch| {
-        let mut numbers = [0.0; 11];
-        numbers.iter_mut().zip(unpack::<f64>(&touch[PAIR..])).for_each(|(to, v)| *to = v);
-        Touch::of_numbers(pair_of(&touch[..PAIR]), numbers)
-    })
+/// The numbers of a touch in a message.
+fn numbers_of(touch: &[u8]) -> [f64; 11] {
+    let mut numbers = [0.0; 11];
+    numbers.iter_mut().zip(unpack::<f64>(&touch[PAIR..])).for_each(|(to, v)| *to = v);
+    numbers
 }
 
 /// A number that differs if the boxes of two ranks do, but for coincidences.
