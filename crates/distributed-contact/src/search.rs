@@ -157,7 +157,7 @@ impl<C: Communicator> Search for RankSearch<C> {
         self.tests = 0;
         for tests in self.share_of(table[table.len() - 1]) {
             self.tests += tests.end - tests.start;
-            self.broad.find_share(parts, &table, tests, &keep, found);
+            self.broad.find_share(parts, &table, tests, keep, found);
         }
         if !found.is_sorted() {
             found.sort(); // a query in several pieces
@@ -233,7 +233,7 @@ fn merge(all: &[Vec<u8>], found: &mut Vec<Touch>) {
                 Some((before, _)) if pair > before => {
                     next = Some(next.map_or(pair, |next: Pair| next.min(pair)))
                 }
-                _ => next = std::mem::replace(&mut first, Some((pair, k))).map(|(pair, _)| pair),
+                _ => next = first.replace((pair, k)).map(|(pair, _)| pair),
             }
         }
         let Some((_, k)) = first else { return };
