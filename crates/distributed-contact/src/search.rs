@@ -29,7 +29,7 @@ use crate::shared::share;
 const HASHED: usize = 160;
 const COUNTED: usize = 30;
 const MEASURED: usize = 125;
-const LISTED: usize = 60;
+const LISTED: usize = 100;
 
 /// The search for pairs of cloth whose work is shared by ranks; for [`ClothContact::with`](
 /// coarsen_contact::ClothContact::with).
