@@ -10,8 +10,10 @@
 //! | `drawn` | draws schedules and the pipeline to `book/src/methods/schedules.svg` and `book/src/methods/pipeline.svg` | `drawn` |
 //! | `scaling` | strong and weak scaling on 1 to 64 simulated ranks, 1024 by the cost model, drawn to `book/src/methods/ranks_*.svg` | `scaling` |
 //! | `domains` | iterations of multilevel additive Schwarz by chunk and by the size of the gathered level | `domains` |
+//! | `cloth` | detection and assembly of folded cloth on 1 to 8 simulated ranks | `cloth` |
 //! | `shared` | the time per iteration of two ranks as threads beside two threads without ranks | `shared` |
 
+mod cloth;
 mod domains;
 mod drawn;
 mod model;
@@ -26,11 +28,12 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 fn main() -> Outcome<()> {
     let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
-    let figures: [(&str, fn(&[String]) -> Outcome<()>); 5] = [
+    let figures: [(&str, fn(&[String]) -> Outcome<()>); 6] = [
         ("schedules", schedules::run),
         ("drawn", drawn::run),
         ("scaling", scaling::run),
         ("domains", domains::run),
+        ("cloth", cloth::run),
         ("shared", shared::run),
     ];
     for (name, figure) in figures {

@@ -63,6 +63,12 @@ pub enum ContactError {
         /// The limit.
         limit: usize,
     },
+    /// Ranks that share a search.
+    #[error("the search for pairs over ranks failed: {reason}")]
+    Ranks {
+        /// The text of the error of the ranks, or of the rank that failed.
+        reason: String,
+    },
     /// A mesh that is invalid or has no tetrahedra.
     #[error(transparent)]
     Mesh(#[from] Problem),

@@ -180,23 +180,69 @@ impl SpatialHash {
     /// # Ok::<(), coarsen_contact::ContactError>(())
     /// ```
     #[inline]
-    pub fn query(&self, of: &Aabb, mut visit: impl FnMut(u32)) {
+    pub fn query(&self, of: &Aabb, visit: impl FnMut(u32)) {
+        self.query_share(of, 0..u64::MAX, visit);
+    }
+
+    /// The number of tests of two boxes that a [`query`](Self::query) makes: the sum of the lengths of the buckets
+    /// of its cells, and the number of large boxes.
+    ///
+    /// *Cost* its cells.
+    pub fn tests(&self, of: &Aabb) -> u64 {
+        let (cells, all) = (self.grid.cells(of), self.boxes.len() as u64);
+        match cells.count() {
+            0 => 0,
+            count if count > all => all,
+            _ => {
+                let mut tests = self.large.len();
+                cells.for_each(|cell| tests += self.bucket(cell).len());
+                tests as u64
+            }
+        }
+    }
+
+    /// As [`query`](Self::query), but makes only the tests with these numbers, from 0 to
+    /// [`tests`](Self::tests). Queries of consecutive ranges visit each box once in total.
+    ///
+    /// ```
+    /// use coarsen_contact::{Aabb, SpatialHash};
+    /// let mut hash = SpatialHash::default();
+    /// hash.rebuild(1000, None, |i| Aabb::of([[i as f64; 3]]).grown(0.4))?;
+    /// let (of, mut found) = (Aabb::of([[7.5; 3]]).grown(1.2), Vec::new());
+    /// let half = hash.tests(&of) / 2;
+    /// hash.query_share(&of, 0..half, |i| found.push(i));
+    /// hash.query_share(&of, half..2 * half + 1, |i| found.push(i));
+    /// assert_eq!(found, [6, 7, 8, 9]);
+    /// # Ok::<(), coarsen_contact::ContactError>(())
+    /// ```
+    #[inline]
+    pub fn query_share(&self, of: &Aabb, tests: Range<u64>, mut visit: impl FnMut(u32)) {
         let cells = self.grid.cells(of);
         let count = cells.count();
         if count == 0 {
             return; // an empty box
         }
+        // The part of the next `length` tests that is in the share.
+        let mut before = 0;
+        let mut part = |length: usize| {
+            let to = |test: u64| test.saturating_sub(before).min(length as u64) as usize;
+            let part = to(tests.start)..to(tests.end).max(to(tests.start));
+            before += length as u64;
+            part
+        };
         if count > self.boxes.len() as u64 {
-            let overlapping = self.boxes.iter().enumerate().filter(|(_, b)| b.overlaps(of));
-            return overlapping.for_each(|(i, _)| visit(i as u32));
+            let own = part(self.boxes.len());
+            let overlapping = own.filter(|&i| self.boxes[i].overlaps(of));
+            return overlapping.for_each(|i| visit(i as u32));
         }
-        let overlapping = self.large.iter().filter(|i| self.boxes[**i as usize].overlaps(of));
-        overlapping.for_each(|i| visit(*i));
+        let large = &self.large[part(self.large.len())];
+        large.iter().filter(|i| self.boxes[**i as usize].overlaps(of)).for_each(|i| visit(*i));
         cells.for_each(|cell| {
-            let bucket = self.grid.bucket(cell) as usize;
-            let mut last = u32::MAX;
-            for &i in &self.sorted[self.starts[bucket]..self.starts[bucket + 1]] {
-                // Entries of one box in the same bucket are adjacent.
+            let all = self.bucket(cell);
+            let own = part(all.len());
+            // Entries of one box in the same bucket are adjacent.
+            let mut last = if own.start > 0 { all[own.start - 1] } else { u32::MAX };
+            for &i in &all[own] {
                 if std::mem::replace(&mut last, i) == i {
                     continue;
                 }
@@ -206,6 +252,13 @@ impl SpatialHash {
                 }
             }
         });
+    }
+
+    /// The boxes in the bucket of a cell.
+    #[inline]
+    fn bucket(&self, cell: [i32; 3]) -> &[u32] {
+        let bucket = self.grid.bucket(cell) as usize;
+        &self.sorted[self.starts[bucket]..self.starts[bucket + 1]]
     }
 
     /// The number of boxes.

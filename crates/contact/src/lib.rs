@@ -52,7 +52,9 @@ mod triangle;
 pub use aabb::Aabb;
 pub use bodies::BodyContact;
 pub use capsule::Capsule;
-pub use cloth::{ClothContact, ClothFriction, Pair, Touch, clearance, time_of_impact};
+pub use cloth::{
+    Broad, ClothContact, ClothFriction, Impact, Pair, Search, Topology, Touch, clearance, time_of_impact,
+};
 pub use contact::Contact;
 pub use error::ContactError;
 pub use friction::{Friction, Spin};

@@ -47,6 +47,7 @@ mod fault;
 mod material;
 mod motion;
 mod options;
+mod ranks;
 mod rows;
 mod scene;
 mod sheet;
@@ -87,7 +88,7 @@ fn main() -> ExitCode {
 
 impl Program for &Options {
     fn run<B: schwarz::Place<Real = f64>>(self, on: B) -> Result<(), Failure> {
-        run(on, self).map(drop)
+        if self.ranks > 0 { ranks::run(self).map(drop) } else { run(on, self).map(drop) }
     }
 }
 

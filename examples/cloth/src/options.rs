@@ -49,6 +49,10 @@ pub(crate) struct Options {
     /// Number of threads; 0 uses one per core.
     #[arg(long, default_value_t = 0)]
     pub(crate) threads: usize,
+    /// Compute linearised steps on this number of ranks, as threads; 0 computes steps by Newton's method without ranks.
+    /// Without wind, damping and friction of cloth with itself; held vertices and solids rest.
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=64))]
+    pub(crate) ranks: u16,
     /// Folder for all files that are written.
     #[arg(long, default_value = "cloth-out", value_name = "DIR")]
     pub(crate) out: PathBuf,

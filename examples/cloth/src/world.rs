@@ -20,14 +20,14 @@ use crate::state::State;
 use crate::supported::Obstruction;
 
 /// Stretching and shearing stiffness of cotton, N/m.
-const COTTON: Fabric = Fabric { stretch: 5e3, coupling: 0.0, shear: 1e3 };
+pub(crate) const COTTON: Fabric = Fabric { stretch: 5e3, coupling: 0.0, shear: 1e3 };
 
 /// Its bending stiffness, N m.
-const BENDING: f64 = 5e-5;
+pub(crate) const BENDING: f64 = 5e-5;
 
 /// The stiffness of a contact, in units of the stretching stiffness. Much stiffer contact does not change the
 /// motion, but takes more iterations.
-const CONTACT: f64 = 0.06;
+pub(crate) const CONTACT: f64 = 0.06;
 
 /// The default thickness in m, and its largest share of the shortest edge.
 const THICKNESS: [f64; 2] = [2e-3, 0.25];

@@ -26,15 +26,11 @@ use coarsen_elastic::{Barrier, BodyError, Curvature, Energy, Law, Nodes, Potenti
 use coarsen_mesh::vector::{dot, sub};
 use coarsen_sparse::Pattern;
 
-use super::advance::approaches;
-use super::broad::Broad;
+use super::advance::{approaches, time_of_impact};
 use super::distance::gap;
-use super::narrow::{Touch, touches};
-use super::sweep::{Impact, first_impact};
-use super::topology::Topology;
 use crate::error::{positive, undetected};
 use crate::shape::{norm, size};
-use crate::{Aabb, ContactError, Pair};
+use crate::{Aabb, Broad, ContactError, Impact, Pair, Search, Topology, Touch};
 
 /// The distance that steps keep, in units of the thickness.
 const FLOOR: f64 = 0.1;
@@ -88,14 +84,14 @@ const WORK: usize = 60;
 /// assert!(step < 0.07 && step > 0.06);
 /// # Ok::<(), coarsen_contact::ContactError>(())
 /// ```
-pub struct ClothContact {
+pub struct ClothContact<S = Broad> {
     thickness: f64,
     barrier: Barrier,
     nodes: Nodes,
     pattern: Arc<Pattern>,
     parts: Topology,
     rest: Vec<[f64; 3]>,
-    broad: Broad,
+    search: S,
     /// Pairs that may be near, and the positions at which they were found; empty before the first search.
     candidates: Vec<Pair>,
     searched: Vec<[f64; 3]>,
@@ -122,6 +118,23 @@ impl ClothContact {
         thickness: f64,
         stiffness: f64,
     ) -> Result<Self, ContactError> {
+        Self::with(Broad::default(), triangles, held, positions, thickness, stiffness)
+    }
+}
+
+impl<S: Search> ClothContact<S> {
+    /// As [`new`](ClothContact::new), with another search, for example one whose work is shared by ranks.
+    ///
+    /// # Errors
+    /// Those of [`new`](ClothContact::new) and of the search.
+    pub fn with(
+        search: S,
+        triangles: &[[u32; 3]],
+        held: &[bool],
+        positions: &[[f64; 3]],
+        thickness: f64,
+        stiffness: f64,
+    ) -> Result<Self, ContactError> {
         let thickness = positive("the thickness of contact", thickness)?;
         let stiffness = positive("the stiffness of contact", stiffness)?;
         let nodes = Nodes::new(held, positions)?;
@@ -136,7 +149,7 @@ impl ClothContact {
             pattern,
             parts,
             rest,
-            broad: Broad::default(),
+            search,
             candidates: Vec::new(),
             searched: Vec::new(),
             at: Vec::new(),
@@ -149,10 +162,16 @@ impl ClothContact {
         let floor = FLOOR * thickness;
         // A pair that touches has no direction and is not among the touches.
         let close = |pair: &Pair| gap(pair, &pair.nodes().map(|v| positions[v as usize])).distance <= floor;
-        match parallel::position(&contact.candidates, close) {
-            Some(index) => Err(ContactError::Close { pair: contact.candidates[index], floor }),
+        let first = contact.search.first(&contact.candidates, 1.0, &|pair, _| close(pair).then_some(0.0))?;
+        match first {
+            Some((_, pair)) => Err(ContactError::Close { pair, floor }),
             None => Ok(contact),
         }
+    }
+
+    /// The search, for example to ask for its counts.
+    pub fn search(&self) -> &S {
+        &self.search
     }
 
     /// Moves the held nodes without a look at what is in their way ([`carry`](Self::carry) looks); `positions` has one
@@ -228,10 +247,10 @@ impl ClothContact {
             self.searched.clear();
             // Until the next search a pair comes nearer by twice the slack at most.
             let most = (1.0 + 2.0 * SLACK) * self.thickness;
-            self.broad.find(
+            self.search.pairs(
                 &self.parts,
-                |node| Aabb::of([at[node as usize]]).grown(reach),
-                |pair| gap(pair, &pair.nodes().map(|v| at[v as usize])).distance <= most,
+                &|node| Aabb::of([at[node as usize]]).grown(reach),
+                &|pair| gap(pair, &pair.nodes().map(|v| at[v as usize])).distance <= most,
                 &mut self.candidates,
             )?;
             self.searched.clone_from(&at);
@@ -241,7 +260,9 @@ impl ClothContact {
             let edge = sub(rest[a as usize], rest[b as usize]);
             dot(edge, edge)
         };
-        touches(&self.candidates, &at, &square, self.thickness, &mut self.found);
+        let (thickness, points) = (self.thickness, &at);
+        let of = |pair: &Pair| Touch::of(*pair, &pair.nodes().map(|v| points[v as usize]), square, thickness);
+        self.search.touches(&self.candidates, &of, &mut self.found)?;
         self.at = at;
         Ok(())
     }
@@ -264,9 +285,13 @@ impl ClothContact {
             return Err(ContactError::Position { node });
         }
         let (at, floor) = (&self.at, FLOOR * self.thickness);
+        let time = |pair: &Pair, end: f64| {
+            let nodes = pair.nodes().map(|v| v as usize);
+            time_of_impact(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor, end)
+        };
         let last = self.covered(by).min(LONGEST);
         if last >= 1.0 {
-            return Ok((first_impact(&self.candidates, at, by, floor, last), last)); // others stay a thickness apart
+            return Ok((self.search.first(&self.candidates, last, &time)?, last)); // others stay a thickness apart
         }
         let path = |node: u32| {
             let (x, d) = (at[node as usize], by[node as usize]);
@@ -276,8 +301,8 @@ impl ClothContact {
             let nodes = pair.nodes().map(|v| v as usize);
             approaches(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor)
         };
-        self.broad.find(&self.parts, path, keep, &mut self.swept)?;
-        Ok((first_impact(&self.swept, at, by, floor, 1.0), 1.0))
+        self.search.pairs(&self.parts, &path, &keep, &mut self.swept)?;
+        Ok((self.search.first(&self.swept, 1.0, &time)?, 1.0))
     }
 
     /// The largest α for which the candidates contain all pairs that are near at x + α d.
@@ -301,8 +326,36 @@ impl ClothContact {
         touch.share * self.law(touch)[1].abs()
     }
 
-    /// The pairs of the last detection.
-    pub(super) fn found(&self) -> &[Touch] {
+    /// ∂E/∂x of the four nodes of a pair of the last detection, in N.
+    pub fn slopes(&self, touch: &Touch) -> [[f64; 3]; 4] {
+        let [value, slope, _] = self.law(touch);
+        let turning = touch.share_gradient(&touch.pair.nodes().map(|node| self.at[node as usize]));
+        std::array::from_fn(|a| {
+            std::array::from_fn(|c| {
+                let along = touch.share * slope * touch.weights[a] * touch.normal[c];
+                let soft = turning.map_or(0.0, |turning| value * turning[a][c]);
+                along + soft // (1)
+            })
+        })
+    }
+
+    /// m φ'' of a pair of the last detection in N/m: H_ab is this number times w_a w_b n nᵀ.
+    pub fn resistance(&self, touch: &Touch) -> f64 {
+        self.law(touch)[2] * touch.share
+    }
+
+    /// The numbers of the four nodes of a pair among the free nodes; `None` for held nodes.
+    pub fn slots(&self, touch: &Touch) -> [Option<usize>; 4] {
+        touch.pair.nodes().map(|node| self.nodes.slot(node))
+    }
+
+    /// The pairs, or those of a share, among which the pairs of the last detection are, sorted.
+    pub fn candidates(&self) -> &[Pair] {
+        &self.candidates
+    }
+
+    /// The pairs of the last detection, sorted.
+    pub fn found(&self) -> &[Touch] {
         &self.found
     }
 
@@ -310,13 +363,9 @@ impl ClothContact {
     pub(super) fn places(&self) -> &Nodes {
         &self.nodes
     }
-
-    fn points(&self, touch: &Touch) -> [[f64; 3]; 4] {
-        touch.pair.nodes().map(|node| self.at[node as usize])
-    }
 }
 
-impl Potential for ClothContact {
+impl<S: Search> Potential for ClothContact<S> {
     fn nodes(&self) -> usize {
         self.nodes.free()
     }
@@ -329,14 +378,16 @@ impl Potential for ClothContact {
         if !self.look(x) {
             return Energy { value: f64::NAN, magnitude: f64::NAN };
         }
+        // The search need not be shared by threads.
+        let (at, found, barrier, floor) = (&self.at, &self.found, self.barrier, FLOOR * self.thickness);
         let energy = |touch: &Touch| {
-            let [value, slope, _] = self.law(touch);
-            let terms =
-                self.points(touch).iter().zip(touch.weights).map(|(x, w)| w.abs() * size(*x)).sum::<f64>();
+            let [value, slope, _] = barrier.at(touch.distance - floor);
+            let points = touch.pair.nodes().map(|node| at[node as usize]);
+            let terms = points.iter().zip(touch.weights).map(|(x, w)| w.abs() * size(*x)).sum::<f64>();
             touch.share * Energy { value, magnitude: slope.abs() * terms } // (1)
         };
-        let leaf = |range: Range<usize>| self.found[range].iter().map(energy).sum::<Energy>();
-        let count = self.found.len();
+        let leaf = |range: Range<usize>| found[range].iter().map(energy).sum::<Energy>();
+        let count = found.len();
         parallel::tree(0..count, LEAF, parallel::worth(count * WORK), &leaf, &|a, b| a + b)
     }
 
@@ -346,15 +397,9 @@ impl Potential for ClothContact {
             return g.fill(f64::NAN);
         }
         for touch in &self.found {
-            let [value, slope, _] = self.law(touch);
-            let turning = touch.share_gradient(&self.points(touch));
-            for (a, &node) in touch.pair.nodes().iter().enumerate() {
+            for (node, slope) in touch.pair.nodes().into_iter().zip(self.slopes(touch)) {
                 let Some(slot) = self.nodes.slot(node) else { continue };
-                for c in 0..3 {
-                    let along = touch.share * slope * touch.weights[a] * touch.normal[c];
-                    let soft = turning.map_or(0.0, |turning| value * turning[a][c]);
-                    g[3 * slot + c] += along + soft; // (1)
-                }
+                (0..3).for_each(|c| g[3 * slot + c] += slope[c]); // (1)
             }
         }
     }
@@ -367,7 +412,7 @@ impl Potential for ClothContact {
             return;
         }
         for touch in self.found.iter().filter(|touch| touch.share > 0.0) {
-            let (n, k) = (touch.normal, self.law(touch)[2] * touch.share);
+            let (n, k) = (touch.normal, self.resistance(touch));
             contacts.push(touch.stencil(&self.nodes), n.map(|p| n.map(|q| k * p * q))); // (1)
         }
     }

@@ -3,9 +3,10 @@
 //! | file | step |
 //! |---|---|
 //! | [`pair`](Pair) | a vertex and a triangle, or two edges |
-//! | `topology` | vertices, edges and triangles of a surface, and which pairs can touch |
+//! | [`topology`](Topology) | vertices, edges and triangles of a surface, and which pairs can touch |
 //! | `distance` | the nearest points of a pair |
-//! | `broad` | pairs whose boxes overlap, by two spatial hashes |
+//! | [`broad`](Broad) | pairs whose boxes overlap, by two spatial hashes, also in shares |
+//! | [`search`](Search) | who looks for pairs: one host, or ranks |
 //! | [`clearance`] | the smallest distance of a surface from itself |
 //! | `narrow` | [`Touch`]: a pair that is nearer than the thickness, its distance and direction |
 //! | `advance` | continuous detection of one pair by additive conservative advancement |
@@ -21,12 +22,17 @@ mod distance;
 mod friction;
 mod narrow;
 mod pair;
+mod search;
 mod sweep;
 mod topology;
 
 pub use advance::time_of_impact;
+pub use broad::Broad;
 pub use clearance::clearance;
 pub use contact::ClothContact;
 pub use friction::ClothFriction;
 pub use narrow::Touch;
 pub use pair::Pair;
+pub use search::Search;
+pub use sweep::Impact;
+pub use topology::Topology;

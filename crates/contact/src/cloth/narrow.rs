@@ -69,6 +69,18 @@ impl Touch {
         Some(Self { pair, weights: own.weights, normal, distance: own.distance, share, crossing, soft })
     }
 
+    /// The numbers of a touch, for [`of_numbers`](Self::of_numbers) on another rank.
+    pub fn numbers(&self) -> [f64; 11] {
+        let ([a, b, c, d], [x, y, z]) = (self.weights, self.normal);
+        [a, b, c, d, x, y, z, self.distance, self.share, self.crossing, self.soft]
+    }
+
+    /// The touch of a pair with these [`numbers`](Self::numbers).
+    pub fn of_numbers(pair: Pair, [a, b, c, d, x, y, z, distance, share, crossing, soft]: [f64; 11]) -> Self {
+        let (weights, normal) = ([a, b, c, d], [x, y, z]);
+        Self { pair, weights, normal, distance, share, crossing, soft }
+    }
+
     /// The free nodes of the pair, with their weights.
     pub(super) fn stencil(&self, nodes: &Nodes) -> Stencil {
         let slot = |node: u32| nodes.slot(node).map_or(HELD, |slot| slot as u32);
@@ -97,16 +109,10 @@ impl Touch {
 /// Replaces `found` by the touches among the candidates, in their order.
 pub(super) fn touches(
     candidates: &[Pair],
-    at: &[[f64; 3]],
-    rest: &(impl Fn(u32, u32) -> f64 + Sync),
-    thickness: f64,
+    of: &(impl Fn(&Pair) -> Option<Touch> + Sync),
     found: &mut Vec<Touch>,
 ) {
-    let leaf = |range: Range<usize>| -> Vec<Touch> {
-        let own = candidates[range].iter();
-        own.filter_map(|&pair| Touch::of(pair, &pair.nodes().map(|v| at[v as usize]), rest, thickness))
-            .collect()
-    };
+    let leaf = |range: Range<usize>| -> Vec<Touch> { candidates[range].iter().filter_map(of).collect() };
     let both = |mut a: Vec<Touch>, b: Vec<Touch>| {
         a.extend(b);
         a

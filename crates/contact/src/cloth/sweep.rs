@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use coarsen_core::parallel;
 
-use super::advance::time_of_impact;
 use crate::Pair;
 
 /// The number of pairs per task of a parallel loop.
@@ -14,23 +13,20 @@ const LEAF: usize = 256;
 const WORK: usize = 300;
 
 /// The first impact of a step: its time, and the pair; of equal times, the first pair.
-pub(super) type Impact = Option<(f64, Pair)>;
+pub type Impact = Option<(f64, Pair)>;
 
-/// Returns the first impact among candidates, whose nodes move from `at` by `by`, before the time `last`.
+/// Returns the first impact among candidates before the time `last`; `time(pair, end)` is that of a pair, if it is
+/// before `end`.
 pub(super) fn first_impact(
     candidates: &[Pair],
-    at: &[[f64; 3]],
-    by: &[[f64; 3]],
-    floor: f64,
     last: f64,
+    time: &(impl Fn(&Pair, f64) -> Option<f64> + Sync),
 ) -> Impact {
     let leaf = |range: Range<usize>| {
         let mut first: Impact = None;
         for pair in &candidates[range] {
-            let nodes = pair.nodes().map(|v| v as usize);
             let end = first.map_or(last, |(t, _)| t);
-            let time = time_of_impact(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor, end);
-            if let Some(t) = time.filter(|t| *t < end) {
+            if let Some(t) = time(pair, end).filter(|t| *t < end) {
                 first = Some((t, *pair));
             }
         }

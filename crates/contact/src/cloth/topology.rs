@@ -8,8 +8,8 @@ use crate::{ContactError, Pair};
 /// The smallest ratio of twice the area of a triangle to the square of its longest edge.
 const FLAT: f64 = 1e-9;
 
-/// The parts of a surface, and which nodes are held.
-pub(super) struct Topology {
+/// The vertices, edges and triangles of a surface, and which nodes are held.
+pub struct Topology {
     /// The nodes of all triangles, in increasing order.
     pub(super) vertices: Vec<u32>,
     /// All edges, sorted.
@@ -19,16 +19,15 @@ pub(super) struct Topology {
 }
 
 impl Topology {
-    /// Returns the parts of a surface of triangles.
+    /// Returns the parts of a surface of triangles; `held` and `positions` have one entry per node.
     ///
     /// # Errors
-    /// [`ContactError`] for corners that do not exist and triangles without area.
-    pub(super) fn new(
-        triangles: &[[u32; 3]],
-        held: &[bool],
-        positions: &[[f64; 3]],
-    ) -> Result<Self, ContactError> {
+    /// [`ContactError`] for lists of different lengths, corners that do not exist and triangles without area.
+    pub fn new(triangles: &[[u32; 3]], held: &[bool], positions: &[[f64; 3]]) -> Result<Self, ContactError> {
         let nodes = positions.len();
+        if held.len() != nodes {
+            return Err(BodyError::Length { what: "held nodes", expected: nodes, found: held.len() }.into());
+        }
         for (index, t) in triangles.iter().enumerate() {
             if let Some(&node) = t.iter().find(|&&node| node as usize >= nodes) {
                 return Err(BodyError::Node { what: "triangle", index, node: node as usize, nodes }.into());
@@ -50,6 +49,11 @@ impl Topology {
         edges.sort_unstable();
         edges.dedup();
         Ok(Self { vertices, edges, triangles: triangles.to_vec(), held: held.to_vec() })
+    }
+
+    /// The number of nodes, those without a triangle included.
+    pub fn nodes(&self) -> usize {
+        self.held.len()
     }
 
     /// The pair of vertex i and triangle j of the lists, unless it has a common node or is held as a whole.

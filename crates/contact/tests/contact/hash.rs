@@ -47,6 +47,30 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(80))]
+
+    /// Shares of the tests of a query visit together what the query does, in its order, wherever they end.
+    #[test]
+    fn shares_of_a_query_add_up(
+        all in prop::collection::vec(boxes(), 0..80),
+        cell in prop_oneof![Just(None), (0.01..20.0).prop_map(Some), Just(Some(1e300))],
+        ends in prop::collection::vec(0.0..1.0, 0..6),
+    ) {
+        let mut hash = SpatialHash::default();
+        hash.rebuild(all.len(), cell, |i| all[i]).unwrap();
+        for of in &all {
+            let tests = hash.tests(of);
+            let mut ends: Vec<u64> = ends.iter().map(|end| (end * tests as f64) as u64).collect();
+            ends.extend([0, tests]);
+            ends.sort_unstable();
+            let mut shares = Vec::new();
+            ends.windows(2).for_each(|two| hash.query_share(of, two[0]..two[1], |i| shares.push(i)));
+            prop_assert_eq!(shares, found(&hash, of));
+        }
+    }
+}
+
 /// Many boxes of one size are in few buckets, and queries cover many cells. Still no pair is found twice.
 #[test]
 fn no_pair_is_found_twice() {

@@ -118,6 +118,54 @@ impl<T: Number> GlobalRows<T> {
         }
     }
 
+    /// The sum of the same rows of two matrices.
+    ///
+    /// ```
+    /// use coarsen_distributed::GlobalRows;
+    /// let a = GlobalRows::new(4, (1, 1), vec![0, 2], vec![1, 4], vec![1.0, 2.0])?;
+    /// let b = GlobalRows::new(4, (1, 1), vec![0, 2], vec![0, 4], vec![5.0, 3.0])?;
+    /// let sum: Vec<_> = a.plus(&b)?.row(0).map(|(j, v)| (j, v[0])).collect();
+    /// assert_eq!(sum, [(0, 5.0), (1, 1.0), (4, 5.0)]);
+    /// # Ok::<(), coarsen_distributed::DistError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`DistError::Length`] for other numbers of rows or of unknowns per block, [`DistError::Value`] for another first row.
+    pub fn plus(&self, other: &Self) -> Result<Self, DistError> {
+        for (what, expected, found) in [
+            ("the rows of a matrix that is added", self.count(), other.count()),
+            ("the rows of a block", self.block.0, other.block.0),
+            ("the columns of a block", self.block.1, other.block.1),
+        ] {
+            if expected != found {
+                return Err(DistError::Length { what, expected, found });
+            }
+        }
+        if self.first != other.first {
+            let (what, range) = ("the first row of a matrix that is added", "that of the other matrix");
+            return Err(DistError::Value { what, found: other.first, range });
+        }
+        let size = self.block.0 * self.block.1;
+        let (mut offsets, mut columns) = (vec![0], Vec::with_capacity(self.columns.len()));
+        let mut values = Vec::with_capacity(self.values.len());
+        for k in 0..self.count() {
+            let (mut left, mut right) = (self.row(k).peekable(), other.row(k).peekable());
+            loop {
+                let next = [left.peek(), right.peek()].map(|block| block.map(|(column, _)| *column));
+                let Some(column) = next.into_iter().flatten().min() else { break };
+                let both = [&mut left, &mut right].map(|row| row.next_if(|(j, _)| *j == column));
+                let at = values.len();
+                columns.push(column);
+                values.resize(at + size, T::zero());
+                for (_, block) in both.into_iter().flatten() {
+                    values[at..].iter_mut().zip(block).for_each(|(sum, v)| *sum += *v);
+                }
+            }
+            offsets.push(columns.len());
+        }
+        Self::new(self.first, self.block, offsets, columns, values)
+    }
+
     /// The first row.
     pub fn first(&self) -> u64 {
         self.first

@@ -144,3 +144,25 @@ fn entries_outside_the_matrix_are_refused() {
     let refused = OwnerFill::new(&on, [[0_u64, 4]]).map(drop);
     assert_eq!(refused, Err(DistError::Column { row: 0, column: 4, columns: 4 }));
 }
+
+/// Rows of two patterns are added block by block; other shapes are refused.
+#[test]
+fn rows_are_added() {
+    let (a, all) = (expected(9, 2), stencils(9));
+    let on = Partition::new(SelfComm, Layout::even(81, 2, 1).unwrap()).unwrap();
+    let part = |keep: fn(usize) -> bool| {
+        let own: Vec<(usize, &Vec<u64>)> = all.iter().enumerate().filter(|(e, _)| keep(*e)).collect();
+        let fill = OwnerFill::new(&on, own.iter().map(|(_, stencil)| stencil)).unwrap();
+        fill.fill(|k, to| hessian(own[k].0, to)).unwrap()
+    };
+    let sum = part(|e| e % 3 == 0).plus(&part(|e| e % 3 != 0)).unwrap();
+    let whole = GlobalRows::of(&a, 0..81).unwrap();
+    assert_eq!((sum.offsets(), sum.columns()), (whole.offsets(), whole.columns()));
+    assert!(sum.values().iter().zip(whole.values()).all(|(a, b)| (a - b).abs() < 1e-14));
+    let shorter = GlobalRows::of(&a, 0..80).unwrap();
+    assert!(matches!(whole.plus(&shorter), Err(DistError::Length { expected: 81, found: 80, .. })));
+    let later = GlobalRows::of(&a, 1..81).unwrap();
+    assert!(matches!(shorter.plus(&later), Err(DistError::Value { found: 1, .. })));
+    let scalar = GlobalRows::of(&expected(9, 1), 0..81).unwrap();
+    assert!(matches!(whole.plus(&scalar), Err(DistError::Length { expected: 2, found: 1, .. })));
+}

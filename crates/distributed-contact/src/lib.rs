@@ -1,0 +1,25 @@
+//! Contact of cloth whose work is shared by ranks: P-Cloth (Li et al. 2020, ACM TOG 39(6)), §3.2.1, §4.2 and §4.4.
+//!
+//! Every rank has the positions of all nodes. The searches of a [`ClothContact`](coarsen_contact::ClothContact) are
+//! shared by [`RankSearch`], and every rank receives all results, in the same order and with the same bits at any
+//! number of ranks. Forces belong to the owners of rows: each rank computes the elements at its nodes, those at the
+//! border of two ranks on both, and no matrix entry is sent.
+//!
+//! | symbol | here | file |
+//! |---|---|---|
+//! | Workload Table, load distribution | pairs, touches and impacts in equal shares | [`search`](RankSearch) |
+//! | | errors that one rank finds and all ranks return | `shared` |
+//! | assembly elements of a rank | the triangles and pairs at its nodes | [`elements`](own_triangles) |
+//! | | positions of nodes that moved, for all ranks | [`moved`](share_moved) |
+//! | f, J of contact, own rows | the gradient and the Hessian of the barrier | [`rows`](contact_rows) |
+
+mod elements;
+mod moved;
+mod rows;
+mod search;
+mod shared;
+
+pub use elements::{Own, own_triangles};
+pub use moved::share_moved;
+pub use rows::{add_contact_gradient, contact_rows};
+pub use search::RankSearch;

@@ -1,0 +1,72 @@
+//! The forces of contact on the nodes of a rank, and their derivatives.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | w, n | [`Touch`] | the weights of the four nodes of a pair, and its direction |
+//! | k | [`ClothContact::resistance`] | m φ'' |
+//!
+//! > f_a = −∂E/∂x_a,  J_ab = −k w_a w_b n nᵀ    (2)
+//!
+//! Number as in Li et al. 2020, "P-Cloth"; the elements of contact are those of [`ClothContact`]. All ranks have the
+//! same pairs in the same order, and each rank computes those at its nodes (§3.2.1), so that the bits do not depend on
+//! the number of ranks.
+
+use std::sync::Arc;
+
+use coarsen_contact::{ClothContact, Search, Touch};
+use coarsen_distributed::{Communicator, DistError, GlobalRows, OwnerFill, Partition};
+
+/// Adds ∂E/∂x of contact, for the pairs of the last detection, to the entries of this rank, three for each block row.
+/// Sends no message.
+///
+/// *Panics* if `g` has another length than the rows of this rank.
+pub fn add_contact_gradient<C: Communicator, S: Search>(
+    on: &Partition<C>,
+    contact: &ClothContact<S>,
+    g: &mut [f64],
+) {
+    assert_eq!(g.len(), 3 * on.count(), "add_contact_gradient: wrong length");
+    let (first, count) = (on.first() as usize, on.count());
+    let own = |slot: Option<usize>| slot.and_then(|slot| slot.checked_sub(first)).filter(|row| *row < count);
+    for touch in contact.found() {
+        let rows = contact.slots(touch).map(own);
+        if rows.iter().all(Option::is_none) {
+            continue;
+        }
+        on.comm().worked(12);
+        for (row, slope) in rows.into_iter().zip(contact.slopes(touch)) {
+            let Some(row) = row else { continue };
+            (0..3).for_each(|c| g[3 * row + c] += slope[c]); // (2)
+        }
+    }
+}
+
+/// The rows of this rank of the Hessian of contact, for the pairs of the last detection. Sends no message.
+///
+/// *Cost* the pattern and the values of the pairs at own nodes. The pattern is new in every step, since pairs are.
+///
+/// # Errors
+/// [`DistError::Column`] if the partition has fewer rows than the contact has free nodes.
+pub fn contact_rows<C: Communicator, S: Search>(
+    on: &Arc<Partition<C>>,
+    contact: &ClothContact<S>,
+) -> Result<GlobalRows<f64>, DistError> {
+    let free = |touch: &Touch| {
+        let nodes = contact.slots(touch).into_iter().zip(touch.weights);
+        nodes.filter_map(|(slot, w)| slot.map(|slot| (slot as u64, w))).collect::<Vec<_>>()
+    };
+    let touches = contact.found();
+    let stencils =
+        touches.iter().map(|touch| free(touch).into_iter().map(|(row, _)| row).collect::<Vec<_>>());
+    OwnerFill::new(on, stencils)?.fill(|element, h| {
+        let (touch, nodes) = (&touches[element], free(&touches[element]));
+        let (k, n, width) = (contact.resistance(touch), touch.normal, 3 * nodes.len());
+        for (a, (_, wa)) in nodes.iter().enumerate() {
+            for (b, (_, wb)) in nodes.iter().enumerate() {
+                for (p, q) in (0..9).map(|c| (c / 3, c % 3)) {
+                    h[(3 * a + p) * width + 3 * b + q] = k * wa * wb * n[p] * n[q]; // (2)
+                }
+            }
+        }
+    })
+}

@@ -1,0 +1,53 @@
+//! Data that all ranks gather, or the error that one rank found and all ranks return.
+
+use coarsen_contact::ContactError;
+use coarsen_distributed::{CommError, Communicator, Stage, pack, unpack};
+
+const FOUND: Stage = Stage::new(0x6f00, "what a search over ranks found");
+
+/// In place of the length of data: the text of an error follows.
+const ERROR: u64 = u64::MAX;
+
+/// Gives the data of all ranks to all ranks, in their order, or an error to all ranks. All ranks call it.
+///
+/// *Cost* a gather of the lengths, and a message from each rank to each other.
+///
+/// # Errors
+/// The own error; [`ContactError::Ranks`] with that of another rank, or of the communication.
+pub(crate) fn share<C: Communicator>(
+    comm: &C,
+    own: Result<Vec<u8>, ContactError>,
+) -> Result<Vec<Vec<u8>>, ContactError> {
+    let mut head = Vec::new();
+    match &own {
+        Ok(data) => pack([data.len() as u64], &mut head),
+        Err(error) => {
+            pack([ERROR], &mut head);
+            head.extend_from_slice(error.to_string().as_bytes());
+        }
+    }
+    let lost = |error: CommError| ContactError::Ranks { reason: error.to_string() };
+    let heads = comm.all_gather(&head).map_err(lost)?;
+    let own = own?;
+    let length = |head: &Vec<u8>| unpack::<u64>(head).next().unwrap_or(ERROR);
+    if let Some(rank) = heads.iter().position(|head| length(head) == ERROR) {
+        let text = String::from_utf8_lossy(heads[rank].get(8..).unwrap_or_default());
+        return Err(ContactError::Ranks { reason: format!("rank {rank} reports: {text}") });
+    }
+    let (rank, size) = (comm.rank(), comm.size());
+    for to in (1..size).map(|step| (rank + step) % size).filter(|_| !own.is_empty()) {
+        let mut data = comm.buffer(own.len());
+        data.extend_from_slice(&own);
+        comm.send(to, FOUND, data).map_err(lost)?;
+    }
+    let mut all = vec![Vec::new(); size];
+    for from in (1..size).map(|step| (rank + size - step) % size) {
+        let bytes = length(&heads[from]) as usize;
+        if bytes > 0 {
+            let request = comm.receive(from, FOUND, bytes).map_err(lost)?;
+            all[from] = comm.wait(request).map_err(lost)?;
+        }
+    }
+    all[rank] = own;
+    Ok(all)
+}

@@ -1,0 +1,5 @@
+//! Contact over ranks against one host: pairs, touches, impacts, forces and their derivatives; equal work; errors.
+
+mod common;
+mod forces;
+mod searches;

@@ -1,0 +1,145 @@
+//! The searches of ranks give the lists of one host, with equal work, and errors on all ranks.
+
+use coarsen_contact::{Aabb, Broad, ClothContact, ContactError, Pair, Search, Topology};
+use coarsen_distributed::Communicator;
+use coarsen_elastic::Potential;
+
+use crate::common::{RANKS, THICKNESS, bits, flat, folded, grid, on_ranks, search};
+
+/// All pairs, on one host, whose boxes overlap at these positions and that `keep` accepts.
+fn expected(parts: &Topology, x: &[[f64; 3]], reach: f64, keep: fn(&Pair) -> bool) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    Broad::default().find(parts, |node| Aabb::of([x[node as usize]]).grown(reach), keep, &mut pairs).unwrap();
+    pairs
+}
+
+/// Surfaces, positions and the reach of boxes: folded, flat, all nodes in a tiny box, two triangles, no triangle.
+fn surfaces() -> Vec<(Topology, Vec<[f64; 3]>, f64)> {
+    let of = |triangles: &[[u32; 3]], rest: &[[f64; 3]]| {
+        Topology::new(triangles, &vec![false; rest.len()], rest).unwrap()
+    };
+    let (n, two) = (25, [[0, 1, 2], [3, 4, 5]]);
+    let apart: Vec<[f64; 3]> =
+        [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]].iter().flat_map(|[x, y]| [[*x, *y, 0.0]]).collect();
+    let both: Vec<[f64; 3]> = apart.iter().map(|p| p.map(|x| x + 0.01)).collect();
+    let both = [apart, both].concat();
+    vec![
+        (of(&grid(n), &flat(n)), folded(n), THICKNESS),
+        (of(&grid(n), &flat(n)), flat(n), THICKNESS),
+        (of(&grid(9), &flat(9)), flat(9).iter().map(|p| p.map(|x| 1e-3 * x)).collect(), 0.1),
+        (of(&two, &both), both.clone(), 0.02),
+        (of(&[], &both), both, 0.02),
+    ]
+}
+
+/// The lists of the shares are together that of one host; tests of ranks are equal but for one in each of 16 pieces.
+#[test]
+fn pairs_are_those_of_one_host() {
+    for (case, (parts, x, reach)) in surfaces().iter().enumerate() {
+        let keep = |pair: &Pair| pair.nodes().iter().sum::<u32>() % 3 != 0;
+        let host = expected(parts, x, *reach, keep);
+        assert_eq!(host.is_empty(), case == 4, "{case}");
+        for ranks in RANKS {
+            let all = on_ranks(ranks, |comm| {
+                let (mut search, mut found) = (search(comm), Vec::new());
+                let of = |node: u32| Aabb::of([x[node as usize]]).grown(*reach);
+                search.pairs(parts, &of, &keep, &mut found).unwrap();
+                assert!(found.is_sorted());
+                (search.tests(), found)
+            });
+            let (counts, lists): (Vec<u64>, Vec<_>) = all.into_iter().unzip();
+            let mut together = lists.concat();
+            together.sort();
+            assert!(together == host, "{case}, {ranks} ranks: {} pairs of {}", together.len(), host.len());
+            let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
+            assert!(most - least <= 16, "{case}, {ranks} ranks: {counts:?}");
+        }
+    }
+}
+
+/// Touches, energies and the bounds of steps have the bits of one host; work on a folded sheet is equal within 5 %.
+#[test]
+fn contact_has_the_bits_of_one_host() {
+    let n = 33;
+    let (rest, x) = (flat(n), folded(n));
+    let x = x.as_flattened();
+    let down: Vec<f64> = (0..x.len()).map(|k| if k % 3 == 2 { -x[k] } else { 0.0 }).collect();
+    let held = vec![false; rest.len()];
+    let mut host = ClothContact::new(&grid(n), &held, &rest, THICKNESS, 40.0).unwrap();
+    let touches = host.detect(x).unwrap().to_vec();
+    assert!(touches.len() > 1000);
+    let (energy, bound) = (host.energy(x).value, host.max_step(x, &down));
+    let (far, blocking) = (down.iter().map(|d| 0.01 * d).collect::<Vec<_>>(), host.blocking());
+    assert!(bound < 1.0 && blocking.is_some());
+    let longer = host.max_step(x, &far);
+    for ranks in RANKS {
+        let tests = on_ranks(ranks, |comm| {
+            let mut contact =
+                ClothContact::with(search(comm), &grid(n), &held, &rest, THICKNESS, 40.0).unwrap();
+            let found = contact.detect(x).unwrap();
+            assert_eq!(found.len(), touches.len());
+            for (a, b) in found.iter().zip(&touches) {
+                assert!(a.pair == b.pair && bits(&a.numbers()) == bits(&b.numbers()), "{a:?} for {b:?}");
+            }
+            let tests = contact.search().tests();
+            assert_eq!(contact.energy(x).value.to_bits(), energy.to_bits());
+            assert_eq!(contact.max_step(x, &down).to_bits(), bound.to_bits());
+            assert_eq!(contact.blocking(), blocking);
+            assert_eq!(contact.max_step(x, &far).to_bits(), longer.to_bits());
+            tests as f64
+        });
+        let mean = tests.iter().sum::<f64>() / ranks as f64;
+        assert!(tests.iter().all(|own| (own - mean).abs() <= 0.05 * mean), "{tests:?}");
+    }
+}
+
+/// An error of one rank is an error of all, and names the rank; the group goes on.
+#[test]
+fn errors_reach_all_ranks() {
+    let n = 9;
+    let (rest, held) = (flat(n), vec![false; 81]);
+    let parts = Topology::new(&grid(n), &held, &rest).unwrap();
+    for ranks in [2, 3, 7] {
+        on_ranks(ranks, |comm| {
+            let (rank, mut search, mut found) = (comm.rank(), search(comm), Vec::new());
+            let grown = |by: f64| move |x: [f64; 3]| Aabb::of([x]).grown(by);
+            // One rank has a position that is not a number.
+            let lost = |node: u32| {
+                grown(0.1)(if rank == 1 && node == 7 { [f64::NAN; 3] } else { rest[node as usize] })
+            };
+            let error = search.pairs(&parts, &lost, &|_| true, &mut found).unwrap_err();
+            match (&error, rank) {
+                (ContactError::Box { .. }, 1) => {}
+                (ContactError::Ranks { reason }, 0 | 2..) => {
+                    assert!(reason.starts_with("rank 1 reports: box "), "{reason}");
+                }
+                _ => panic!("rank {rank}: {error}"),
+            }
+            // One rank has other positions.
+            let other = |node: u32| grown(if rank == 1 { 0.2 } else { 0.1 })(rest[node as usize]);
+            let error = search.pairs(&parts, &other, &|_| true, &mut found).unwrap_err();
+            let ContactError::Ranks { reason } = &error else { panic!("{error}") };
+            assert!(reason.starts_with("ranks 0 and 1 disagree"), "{reason}");
+            assert!(found.is_empty());
+            let same = |node: u32| grown(0.1)(rest[node as usize]);
+            search.pairs(&parts, &same, &|_| true, &mut found).unwrap();
+            let all = expected(&parts, &rest, 0.1, |_| true);
+            assert!(found.len() < all.len() && found.iter().all(|pair| all.contains(pair)));
+        });
+    }
+}
+
+/// A rank that ends stops the search of the others with a typed error, also inside a contact.
+#[test]
+fn a_rank_that_ends_is_an_error() {
+    let n = 9;
+    let (rest, held) = (flat(n), vec![false; 81]);
+    on_ranks(3, |comm| {
+        if comm.rank() == 2 {
+            return;
+        }
+        let error =
+            ClothContact::with(search(comm), &grid(n), &held, &rest, 0.02, 1.0).err().expect("an error");
+        assert!(matches!(&error, ContactError::Ranks { reason } if reason.contains("has ended")), "{error}");
+    });
+}

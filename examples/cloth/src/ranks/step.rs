@@ -1,0 +1,256 @@
+//! A time step of cloth over ranks: Li et al. 2020, "P-Cloth", ACM TOG 39(6).
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | u, v, Δt | `x`, `v`, `h` | positions, velocities, the time step |
+//! | M | `masses` | the mass of each free node |
+//! | f = −∇E | `gradient` | forces of stretching, bending, contact and friction |
+//! | −J ≈ ∇²E | `rows` | their positive semidefinite Hessian |
+//! | d = Δt Δv | `d` | how far the solve moves the nodes |
+//!
+//! > (M/Δt² − J) d = f(x) + M (y − x)/Δt²,    y = u + Δt v + Δt² g    (3)
+//!
+//! at x = u + Δt v, or as far on this way as contact allows; (3) is that of the paper divided by Δt. Stages of a step:
+//!
+//! | stage | shared how |
+//! |---|---|
+//! | detection, bounds of steps (§4.2, §4.4) | equal tests per rank |
+//! | assembly (§3.2) | elements by the owners of their nodes, no matrix message |
+//! | conjugate gradients with block Jacobi, to 0.01 or 500 iterations (§3.2) | rows, reproducible products and sums |
+//! | new positions (§4.3) | only nodes that moved are sent |
+//!
+//! Deviations: contact is a barrier, and a step ends before pairs meet (`max_step` of contact) instead of impact zones
+//! that undo penetrations. All results have the same bits at any number of ranks.
+
+use std::sync::Arc;
+
+use coarsen::elastic::{Curvature, Fabric, Potential, Total, Touching};
+use coarsen::prelude::*;
+use coarsen::sparse::Bsr;
+use coarsen_contact::{ClothContact, Friction, Obstacle, Shape};
+use coarsen_distributed::{
+    Communicator, DistBlockJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition, Spmv,
+};
+use coarsen_distributed_contact::{
+    RankSearch, add_contact_gradient, contact_rows, own_triangles, share_moved,
+};
+use examples_common::Failure;
+
+use crate::material::{Cut, Woven};
+use crate::options::Options;
+use crate::scene::Scene;
+use crate::sheet::Sheet;
+use crate::world::{BENDING, CONTACT, COTTON, Fixed, GRAVITY, World};
+
+/// The rows in a leaf of reproducible sums.
+const LEAF: usize = 32;
+
+/// The tolerance of the linear solves, and their most iterations: §3.2.
+const TOLERANCE: f64 = 1e-2;
+const MOST: usize = 500;
+
+/// What does not work on ranks yet.
+#[derive(Debug, thiserror::Error)]
+#[error("--ranks cannot compute {what} yet; {advice}")]
+pub(super) struct Unsupported {
+    what: &'static str,
+    advice: &'static str,
+}
+
+/// Positions that are not finite, or contacts that cannot be detected.
+#[derive(Debug, thiserror::Error)]
+#[error("step {step}: contact cannot be resolved: {reason}; take a smaller --dt")]
+pub(super) struct Undetected {
+    step: usize,
+    reason: String,
+}
+
+/// What a step did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Done {
+    /// Iterations of conjugate gradients.
+    pub(super) iterations: usize,
+    /// The pairs that touch.
+    pub(super) contacts: usize,
+    /// The shares that contact left of the way of the velocities, and of d.
+    pub(super) shares: [f64; 2],
+    /// The nodes of this rank that were sent.
+    pub(super) moved: usize,
+}
+
+/// The cloth of one rank.
+pub(super) struct RankStepper<C: Communicator> {
+    on: Arc<Partition<C>>,
+    h: f64,
+    pub(super) fixed: Fixed,
+    contact: ClothContact<RankSearch<C>>,
+    /// Stretching and bending of the triangles of this rank.
+    cloth: Total<Box<dyn Woven>>,
+    /// The solids at the nodes of this rank, and their friction.
+    obstacles: Vec<Obstacle<Box<dyn Shape>>>,
+    frictions: Vec<Friction<Box<dyn Shape>>>,
+    /// The positions of all free nodes; the same on all ranks.
+    pub(super) x: Vec<f64>,
+    /// The velocities of the nodes of this rank.
+    v: Vec<f64>,
+    steps: usize,
+}
+
+impl<C: Communicator> RankStepper<C> {
+    /// The cloth at the start. All ranks call it with the same arguments; `alone_below` is that of [`RankSearch`].
+    ///
+    /// # Errors
+    /// Those of the scene, [`Unsupported`], and errors of communication.
+    pub(super) fn new(
+        comm: C,
+        alone_below: usize,
+        scene: &Scene,
+        sheet: &Sheet,
+        options: &Options,
+    ) -> Result<Self, Failure> {
+        let cloth = &options.cloth;
+        if scene.motion.moves() {
+            return Err(
+                Unsupported { what: "a scene whose parts move", advice: "choose another --scene" }.into()
+            );
+        }
+        if cloth.damping > 0.0 || cloth.wind.is_some() || scene.wind != [0.0; 3] {
+            return Err(Unsupported { what: "the air", advice: "leave out --wind and --damping" }.into());
+        }
+        let World { fixed, forces } = World::new(scene, sheet, options)?;
+        let (nodes, positions) = (&fixed.nodes, &fixed.positions);
+        let layout = Layout::reproducible(nodes.free() as u64, 3, comm.size(), LEAF)?;
+        let on = Partition::new(comm.clone(), layout)?;
+        let held: Vec<bool> = (0..positions.len() as u32).map(|v| nodes.slot(v).is_none()).collect();
+
+        let own = own_triangles(&on, &sheet.triangles, |v| nodes.slot(v).map(|slot| slot as u64));
+        let part = Sheet {
+            triangles: own.around.iter().map(|&t| sheet.triangles[t]).collect(),
+            pattern: sheet.pattern.as_ref().map(|all| own.around.iter().map(|&t| all[t]).collect()),
+            ..sheet.clone()
+        };
+        let scaled = |modulus: f64| cloth.stiffness * modulus;
+        let fabric = Fabric { stretch: scaled(COTTON.stretch), shear: scaled(COTTON.shear), ..COTTON };
+        let bending = cloth.bending * scaled(BENDING);
+        let cut = Cut { fabric, bending, sheet: &part, held: &held, positions };
+        let parts = Total::new(cloth.material.parts(&cut)?)?;
+
+        let stiffness = CONTACT * fabric.stretch;
+        let (mut obstacles, mut frictions) = (Vec::new(), Vec::new());
+        let spins = fixed.spins(0.0);
+        for (index, spin) in spins.into_iter().enumerate() {
+            let (solid, skin) = fixed.start[index];
+            obstacles.push(Obstacle::new(on.count(), solid.shape(skin)?, stiffness)?);
+            let (count, mu, h) = (on.count(), cloth.friction, options.method.dt);
+            frictions.push(Friction::new(count, solid.shape(skin)?, spin, stiffness, mu, h)?);
+        }
+        let mut search = RankSearch::new(comm);
+        search.alone_below = alone_below;
+        let (triangles, thickness) = (fixed.crossings.triangles(), forces.first.second.thickness());
+        let contact = ClothContact::with(search, triangles, &held, positions, thickness, stiffness)?;
+        let (x, v) = (nodes.gather(positions), vec![0.0; 3 * on.count()]);
+        let h = options.method.dt;
+        Ok(Self { on, h, fixed, contact, cloth: parts, obstacles, frictions, x, v, steps: 0 })
+    }
+
+    /// The entries of this rank in a list of all.
+    fn own(&self) -> std::ops::Range<usize> {
+        let first = 3 * self.on.first() as usize;
+        first..first + 3 * self.on.count()
+    }
+
+    /// Computes a step. All ranks call it.
+    ///
+    /// # Errors
+    /// On every rank: [`Undetected`], and errors of the matrix and of communication.
+    pub(super) fn step(&mut self) -> Result<Done, Failure> {
+        self.steps += 1;
+        let (own, h) = (self.own(), self.h);
+        let start = self.x[own.clone()].to_vec();
+        for friction in &mut self.frictions {
+            friction.renew(&start)?;
+        }
+        let ahead: Vec<f64> = start.iter().zip(&self.v).map(|(x, v)| x + h * v).collect();
+        let y: Vec<f64> = ahead.iter().enumerate().map(|(k, x)| x + h * h * GRAVITY[k % 3]).collect();
+        let (first, mut moved) = self.advance(&ahead)?;
+
+        let found = self.contact.detect(&self.x).map(<[_]>::len).map_err(|e| e.to_string());
+        let contacts = found.map_err(|reason| self.undetected(reason))?;
+        let (b, rows) = self.system(&y)?;
+        let a = DistMatrix::new(&self.on, &self.on, &rows, Spmv::Reproducible)?;
+        let mut m = DistBlockJacobi::new(&a, 1.0)?;
+        let mut d = b.like()?;
+        let stop = Stop { max_iterations: MOST, ..Stop::relative(TOLERANCE) };
+        let report = Cg::<DistVector<C>>::new(stop).solve(&a, &mut m, &b, &mut d)?;
+        let ahead: Vec<f64> = self.x[own.clone()].iter().zip(d.own()).map(|(x, d)| x + d).collect();
+        let (second, again) = self.advance(&ahead)?;
+        moved += again;
+
+        for ((v, x), before) in self.v.iter_mut().zip(&self.x[own]).zip(&start) {
+            *v = (x - before) / h;
+        }
+        Ok(Done { iterations: report.iterations, contacts, shares: [first, second], moved })
+    }
+
+    fn undetected(&self, reason: String) -> Undetected {
+        Undetected { step: self.steps, reason }
+    }
+
+    /// Moves all nodes towards the positions of which every rank has its own, as far as contact allows. Returns the
+    /// share of the way, and the number of own nodes that were sent.
+    fn advance(&mut self, ahead: &[f64]) -> Result<(f64, usize), Failure> {
+        let mut target = self.x.clone();
+        let moved = share_moved(&self.on, ahead, &mut target)?;
+        let d: Vec<f64> = target.iter().zip(&self.x).map(|(to, x)| to - x).collect();
+        let bound = self.contact.max_step(&self.x, &d);
+        if bound.is_nan() {
+            let reason =
+                self.contact.take_fault().map_or("positions are not finite".to_owned(), |e| e.to_string());
+            return Err(self.undetected(reason).into());
+        }
+        let share = bound.min(1.0);
+        self.x.iter_mut().zip(&d).for_each(|(x, d)| *x += share * d);
+        Ok((share, moved))
+    }
+
+    /// The right-hand side of (3) and the rows of its matrix, of this rank. Sends no message.
+    fn system(&mut self, y: &[f64]) -> Result<(DistVector<C>, GlobalRows<f64>), Failure> {
+        let (own, count) = (self.own(), self.on.count());
+        let x = &self.x[own.clone()];
+        let mut all = vec![0.0; self.x.len()];
+        self.cloth.add_gradient(&self.x, &mut all);
+        let mut g = all[own].to_vec();
+        add_contact_gradient(&self.on, &self.contact, &mut g);
+        let (mut diagonal, mut touching) = (vec![0.0; 9 * count], Touching::default());
+        for (obstacle, friction) in self.obstacles.iter_mut().zip(&mut self.frictions) {
+            obstacle.add_gradient(x, &mut g);
+            friction.add_gradient(x, &mut g);
+            obstacle.add_contacts(x, Curvature::Projected, &mut touching);
+            friction.add_contacts(x, Curvature::Projected, &mut touching);
+        }
+        for (stencil, k) in touching.stencils().iter().zip(touching.stiffness().chunks_exact(9)) {
+            // Solids touch single nodes.
+            for &node in stencil.nodes() {
+                (0..9).for_each(|c| diagonal[9 * node as usize + c] += k[c]);
+            }
+        }
+        let first = self.on.first() as usize;
+        for (row, mass) in self.fixed.masses[first..first + count].iter().enumerate() {
+            let inertia = mass / (self.h * self.h);
+            for c in 0..3 {
+                diagonal[9 * row + 4 * c] += inertia;
+                g[3 * row + c] += inertia * (x[3 * row + c] - y[3 * row + c]);
+            }
+        }
+        g.iter_mut().for_each(|g| *g = -*g);
+
+        let mut h = Bsr::zeros(self.cloth.pattern().clone(), (3, 3))?;
+        self.cloth.add_hessian(&self.x, Curvature::Projected, h.values_mut());
+        let range = self.on.layout().range(self.on.rank());
+        let columns = range.clone().collect();
+        let diagonal = GlobalRows::new(range.start, (3, 3), (0..=count).collect(), columns, diagonal)?;
+        let elastic = GlobalRows::of(&h, range)?;
+        let rows = elastic.plus(&diagonal)?.plus(&contact_rows(&self.on, &self.contact)?)?;
+        Ok((self.on.vector(g)?, rows))
+    }
+}
