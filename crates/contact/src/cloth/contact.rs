@@ -26,7 +26,7 @@ use coarsen_elastic::{Barrier, BodyError, Curvature, Energy, Law, Nodes, Potenti
 use coarsen_mesh::vector::{dot, sub};
 use coarsen_sparse::Pattern;
 
-use super::advance::{approaches, time_of_impact};
+use super::advance::{approaches, impact_before};
 use super::distance::gap;
 use crate::error::{positive, undetected};
 use crate::shape::{norm, size};
@@ -285,12 +285,13 @@ impl<S: Search> ClothContact<S> {
             return Err(ContactError::Position { node });
         }
         let (at, floor) = (&self.at, FLOOR * self.thickness);
-        let time = |pair: &Pair, end: f64| {
+        let before = |pair: &Pair, ends: [f64; 2]| {
             let nodes = pair.nodes().map(|v| v as usize);
-            time_of_impact(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor, end)
+            impact_before(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor, ends)
         };
         let last = self.covered(by).min(LONGEST);
         if last >= 1.0 {
+            let time = |pair: &Pair, end: f64| before(pair, [last, end]);
             return Ok((self.search.first(&self.candidates, last, &time)?, last)); // others stay a thickness apart
         }
         let path = |node: u32| {
@@ -302,7 +303,7 @@ impl<S: Search> ClothContact<S> {
             approaches(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor)
         };
         self.search.pairs(&self.parts, &path, &keep, &mut self.swept)?;
-        Ok((self.search.first(&self.swept, 1.0, &time)?, 1.0))
+        Ok((self.search.first(&self.swept, 1.0, &|pair, end| before(pair, [1.0, end]))?, 1.0))
     }
 
     /// The largest α for which the candidates contain all pairs that are near at x + α d.

@@ -75,6 +75,8 @@ fn frames<C: Communicator>(comm: C, scene: &Scene, sheet: &Sheet, options: &Opti
         );
         surface.write(&options.out, frame, options.format, at.as_flattened())?;
     }
-    println!("{} frames of 1/{RATE} s in {}", options.frames, options.out.display());
+    if comm.rank() == 0 {
+        println!("{} frames of 1/{RATE} s in {}", options.frames, options.out.display());
+    }
     Ok(())
 }
