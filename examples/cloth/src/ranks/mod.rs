@@ -1,6 +1,6 @@
 //! Cloth on ranks: `--ranks 4`.
 //!
-//! Ranks are threads here; `step` takes any [`Communicator`](coarsen_distributed::Communicator).
+//! Ranks are threads here; `step` takes any [`Communicator`].
 
 mod step;
 #[cfg(test)]

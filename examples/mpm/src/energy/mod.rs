@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `mod` | [`Increment`]: E and ∇E |
 //! | `stencil` | [`Stencil`]: the pattern of the Hessian |
-//! | `hessian` | [`Hessian`]: gathered row by row |
+//! | `hessian` | `Hessian`: gathered row by row |
 //! | `system` | the Hessian with constraints, as a system |
 //! | `friction` | friction on colliders, with the normal forces of the last step |
 //! | `free` | [`Products`]: products with the Hessian that are not assembled |
