@@ -142,12 +142,15 @@ impl<B: Place<Real = f64>> Stepper<B> {
     pub(crate) fn frame(&mut self, state: &mut State) -> Result<Row, Failure> {
         let (start, frame, h) = (Instant::now(), state.frame + 1, self.f.objective.step());
         let (mut next, mut row) = (State { frame, ..state.clone() }, Row::default());
-        let held = self.supported.as_ref().map(|supported| supported.held.clone());
+        let states = self.supported.as_ref().map(|supported| supported.states.clone());
         for step in last(state.frame, h) + 1..=last(frame, h) {
             if let Err(failure) = self.step(&mut next, step, &mut row) {
                 let before = last(state.frame, h) as f64 * h;
+                self.supported
+                    .iter_mut()
+                    .zip(states)
+                    .for_each(|(supported, states)| supported.states = states);
                 self.fixed.move_to(&mut self.f.objective.potential, before)?;
-                self.supported.iter_mut().zip(held).for_each(|(supported, held)| supported.held = held);
                 return Err(failure);
             }
         }

@@ -193,7 +193,7 @@ fn failed_frames_take_supports_back() {
     let world = World::new(&Scene { motion, solids: vec![ball], ..twist }, &sheet, &options).unwrap();
     let mut state = State::start(&world.fixed);
     let mut stepper = Stepper::new(world, &state, &options.method, &Cpu::new()).unwrap();
-    let held = |stepper: &Stepper<Cpu>| format!("{:?}", stepper.supported.as_ref().unwrap().held);
+    let held = |stepper: &Stepper<Cpu>| format!("{:?}", stepper.supported.as_ref().unwrap().states);
     let (mut before, start) = (held(&stepper), held(&stepper));
     let error = (0..40).find_map(|_| {
         before = held(&stepper);
