@@ -214,13 +214,15 @@ impl<S: Shape, L: Law + Sync> Potential for Obstacle<S, L> {
     }
 
     /// The largest α that the law allows, from a bound on the rate at which gaps shrink: their rate at x if the shape
-    /// is convex, and the length of the way if not.
+    /// is convex, and the length of the way times the steepness of the shape if not.
     fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
         self.check("max_step", x);
         self.check("max_step", d);
+        let steepness = self.shape.steepness();
         let step = |i: usize| {
             let (x, by) = (at(i, x), at(i, d));
-            let rate = if self.shape.is_convex() { dot(self.shape.normal(x), by) } else { -norm(by) };
+            let rate =
+                if self.shape.is_convex() { dot(self.shape.normal(x), by) } else { -steepness * norm(by) };
             self.law.max_step(self.shape.distance(x), rate)
         };
         let least = |a: f64, b: f64| if a < b || a.is_nan() { a } else { b };

@@ -1,6 +1,8 @@
 //! A closed surface by its signed distance at the points of a grid.
 //!
 //! > d(x) = Σ w_c d_c over the eight corners c of the cell around x,  |d_c| = min over triangles t of ‖x_c − t‖
+//! >
+//! > ‖∇d‖² ≤ Σ_k m_k²,  m_k ≥ 1 and ≥ |d_c − d_c'| / h for neighbours c, c' along axis k        (1)
 //!
 //! Samples near a triangle compare it with all triangles near them. The nearest triangles then spread from
 //! neighbour to neighbour: forward and backward over the grid, twice. Outside the grid, the distance to the grid is
@@ -52,6 +54,8 @@ pub struct Sampled {
     counts: [usize; 3],
     /// d_c; the first axis varies fastest.
     samples: Vec<f64>,
+    /// The bound (1).
+    steepness: f64,
 }
 
 /// No triangle yet.
@@ -105,7 +109,12 @@ impl Sampled {
         let counts = sides.map(|side| side as usize);
         let samples = vec![f64::INFINITY; counts.iter().product()];
         let nearest = vec![NONE; samples.len()];
-        let mut sampling = Sampling { grid: Self { low, h, counts, samples }, positions, triangles, nearest };
+        let mut sampling = Sampling {
+            grid: Self { low, h, counts, samples, steepness: 1.0 },
+            positions,
+            triangles,
+            nearest,
+        };
         sampling.start();
         (0..ROUNDS).for_each(|_| sampling.sweep());
         let mut grid = sampling.grid;
@@ -114,7 +123,18 @@ impl Sampled {
                 grid.samples[at] = -grid.samples[at];
             }
         }
+        grid.steepness = norm([0, 1, 2].map(|axis| grid.steepest(axis)));
         Ok(grid)
+    }
+
+    /// m of (1). The 1 is for the way to the grid, which is across the face of the grid where it ends.
+    fn steepest(&self, axis: usize) -> f64 {
+        let beside = |at: usize| {
+            let mut next = self.coordinates(at);
+            next[axis] += 1;
+            (next[axis] < self.counts[axis]).then(|| self.samples[self.index(next)] - self.samples[at])
+        };
+        (0..self.samples.len()).filter_map(beside).fold(1.0, |most, change| most.max(change.abs() / self.h))
     }
 
     fn coordinates(&self, at: usize) -> [usize; 3] {
@@ -234,6 +254,11 @@ impl Shape for Sampled {
     /// 0: the curvature of samples is not the curvature of the surface.
     fn curvature(&self, _: [f64; 3]) -> [[f64; 3]; 3] {
         [[0.0; 3]; 3]
+    }
+
+    /// √3 for exact samples of a surface that is large beside the spacing: interpolation is steepest at sharp corners.
+    fn steepness(&self) -> f64 {
+        self.steepness
     }
 
     fn magnitude(&self, x: [f64; 3]) -> f64 {

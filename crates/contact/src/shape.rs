@@ -5,7 +5,8 @@ use crate::error::{finite, positive};
 
 /// A solid shape, given by its signed distance d(x) in m. For a position with NaN, d is NaN.
 pub trait Shape: Send + Sync {
-    /// d(x): positive outside, negative inside.
+    /// d(x): positive outside, negative inside. Along a way of the length l it changes by at most l times the
+    /// [`steepness`](Self::steepness).
     fn distance(&self, x: [f64; 3]) -> f64;
 
     /// ∇d, the outward unit normal at the nearest point of the surface. If several points are nearest, as for
@@ -21,6 +22,12 @@ pub trait Shape: Send + Sync {
     /// Whether the solid is convex, so that d along a line is at least its linearisation; false if not known.
     fn is_convex(&self) -> bool {
         false
+    }
+
+    /// A bound s on the slope of d: |d(x) − d(y)| ≤ s ‖x − y‖. 1 by default, as for exact distances; an approximation
+    /// may be steeper. Steps before a barrier rely on it for solids that are not convex.
+    fn steepness(&self) -> f64 {
+        1.0
     }
 }
 
@@ -45,6 +52,10 @@ impl<S: Shape + ?Sized> Shape for &S {
     fn is_convex(&self) -> bool {
         (**self).is_convex()
     }
+
+    fn steepness(&self) -> f64 {
+        (**self).steepness()
+    }
 }
 
 /// A boxed shape, for shapes that are chosen at run time.
@@ -67,6 +78,10 @@ impl<S: Shape + ?Sized> Shape for Box<S> {
 
     fn is_convex(&self) -> bool {
         (**self).is_convex()
+    }
+
+    fn steepness(&self) -> f64 {
+        (**self).steepness()
     }
 }
 

@@ -102,6 +102,11 @@ pub(crate) enum SceneError {
         "--sewn is an option of the scenes garment and dressed; leave it out, since other sheets of files are flat"
     )]
     Sewn,
+    /// Systems whose constraints would be missing.
+    #[error(
+        "--systems writes matrices without the constraints of --obstacles constraints; leave out one of the two"
+    )]
+    Systems,
     /// A material for flat sheets.
     #[error(
         "--material {material:?} needs a sheet that is flat at rest; take woven, baraff-witkin or springs, or sew the \

@@ -73,7 +73,7 @@ use examples_common::stage::Stage;
 use fault::SceneError;
 use motion::RATE;
 use motion::{Motion, Played};
-use options::Options;
+use options::{Obstacles, Options};
 use rows::{Row, Summary};
 use scene::{Scene, SceneChoice};
 use sheet::Sheet;
@@ -109,6 +109,9 @@ struct Simulation<'a, B: schwarz::Place<Real = f64>> {
 fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Failure> {
     // 1. A sheet and a scene.
     options.method.solver.check(&options.method.levels)?;
+    if options.systems > 0 && options.method.obstacles == Obstacles::Constraints {
+        return Err(SceneError::Systems.into());
+    }
     let sheet = sheet(options)?;
     let mut scene = options.scene.scene(&sheet);
     if !options.body.is_empty() {

@@ -43,7 +43,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 25)]
     pub(crate) frames: usize,
     /// Number of linear systems to write, spread over the frames: system_0003.mtx with its right-hand side and
-    /// positions is the first system of the step after frame 3.
+    /// positions is the first system of the step after frame 3. Not with --obstacles constraints.
     #[arg(long, default_value_t = 0)]
     pub(crate) systems: usize,
     /// Number of threads; 0 uses one per core.

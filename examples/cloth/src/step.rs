@@ -79,7 +79,7 @@ pub(crate) struct Stepper<B: Place<Real = f64>> {
     clock: Clock,
     pub(crate) fixed: Fixed,
     /// Obstacles as constraints.
-    supported: Option<Supported>,
+    pub(crate) supported: Option<Supported>,
     /// x at the place.
     x: B::Vector,
 }
@@ -138,13 +138,18 @@ impl<B: Place<Real = f64>> Stepper<B> {
     ///
     /// # Errors
     /// An error if new positions are not finite, if contacts cannot be detected, or if the place fails. The state,
-    /// held vertices and solids are then those before the frame.
+    /// held vertices, solids and what obstacles hold are then those before the frame.
     pub(crate) fn frame(&mut self, state: &mut State) -> Result<Row, Failure> {
         let (start, frame, h) = (Instant::now(), state.frame + 1, self.f.objective.step());
         let (mut next, mut row) = (State { frame, ..state.clone() }, Row::default());
+        let states = self.supported.as_ref().map(|supported| supported.states.clone());
         for step in last(state.frame, h) + 1..=last(frame, h) {
             if let Err(failure) = self.step(&mut next, step, &mut row) {
                 let before = last(state.frame, h) as f64 * h;
+                self.supported
+                    .iter_mut()
+                    .zip(states)
+                    .for_each(|(supported, states)| supported.states = states);
                 self.fixed.move_to(&mut self.f.objective.potential, before)?;
                 return Err(failure);
             }

@@ -105,11 +105,17 @@ struct Pushed {
     stuck: Vec<(usize, [f64; 3])>,
 }
 
-/// The obstacles of all free vertices, and the linear system.
-pub(crate) struct Supported {
+/// How obstacles hold vertices, from step to step.
+#[derive(Clone, Debug)]
+pub(crate) struct States {
     supports: Supports,
     /// Whether a vertex has a support.
     listed: Vec<bool>,
+}
+
+/// The obstacles of all free vertices, and the linear system.
+pub(crate) struct Supported {
+    pub(crate) states: States,
     system: Step,
     cg: Cg<Vec<f64>>,
     norm: Norm<Vec<f64>>,
@@ -134,8 +140,8 @@ impl Supported {
         let thickness = f.potential.first.second.thickness();
         let system = Step::new(f.system_at(x)?.system(), recipe)?;
         let cg = Cg::new(Stop { max_iterations: inner, ..Stop::relative(INNER) });
-        let (supports, listed) = (Supports::new(x.len() / 3), vec![false; x.len() / 3]);
-        Ok(Self { supports, listed, system, cg, norm, tolerance, iterations, thickness })
+        let states = States { supports: Supports::new(x.len() / 3), listed: vec![false; x.len() / 3] };
+        Ok(Self { states, system, cg, norm, tolerance, iterations, thickness })
     }
 
     /// Solves (1) from x; `before` are the positions at the start of the step.
@@ -156,7 +162,7 @@ impl Supported {
             f.gradient(x, &mut g);
             self.place(obstacles, before, x, h)?;
             drag.fill(0.0);
-            self.supports.add_friction(&mut drag);
+            self.states.supports.add_friction(&mut drag);
             let rest = self.residual(&g, &drag, x, obstacles);
             let depth = depth(obstacles, x);
             let gap = self.held().map(|node| self.gap(node, x, obstacles)).fold(depth.most, f64::max);
@@ -166,7 +172,7 @@ impl Supported {
             if solved.converged || solved.outer >= self.iterations || !solved.finite {
                 return Ok(solved);
             }
-            self.supports.freeze_friction(solved.outer >= FOLLOWED);
+            self.states.supports.freeze_friction(solved.outer >= FOLLOWED);
             solved.outer += 1;
             let Pushed { most, stuck } = self.direction(f, x, &g, [&mut p, &mut drag], &mut solved)?;
             let away = |x: &[f64]| {
@@ -214,14 +220,14 @@ impl Supported {
 
     /// The vertices that stick.
     fn stuck(&self) -> impl Iterator<Item = usize> {
-        let all = 0..self.supports.len();
-        all.filter(|&k| self.supports.hold(k) == Hold::Stick).map(|k| self.supports.node(k))
+        let all = 0..self.states.supports.len();
+        all.filter(|&k| self.states.supports.hold(k) == Hold::Stick).map(|k| self.states.supports.node(k))
     }
 
     /// The vertices that obstacles hold.
     fn held(&self) -> impl Iterator<Item = usize> {
-        let all = 0..self.supports.len();
-        all.filter(|&k| self.supports.hold(k) != Hold::Free).map(|k| self.supports.node(k))
+        let all = 0..self.states.supports.len();
+        all.filter(|&k| self.states.supports.hold(k) != Hold::Free).map(|k| self.states.supports.node(k))
     }
 
     /// The distance of a vertex from the nearest obstacle; 0 inside.
@@ -233,10 +239,10 @@ impl Supported {
     fn place(&mut self, obstacles: &[Obstruction], before: &[f64], x: &[f64], h: f64) -> Result<(), Failure> {
         for (node, (at, from)) in x.as_chunks().0.iter().zip(before.as_chunks().0).enumerate() {
             let Some((obstacle, distance)) = nearest(obstacles, *at) else { return Ok(()) };
-            if distance < NEAR * self.thickness || self.listed[node] {
+            if distance < NEAR * self.thickness || self.states.listed[node] {
                 let (stick, n) = (sub(obstacle.carried(*from, h), *at), obstacle.shape.normal(*at));
-                self.supports.put(node, n, -distance, stick, obstacle.friction)?;
-                self.listed[node] = true;
+                self.states.supports.put(node, n, -distance, stick, obstacle.friction)?;
+                self.states.listed[node] = true;
             }
         }
         Ok(())
@@ -257,9 +263,9 @@ impl Supported {
         let (mut force, mut exact, mut left) = (vec![0.0; g.len()], true, REVIEWS);
         loop {
             self.system.constraints.clear();
-            self.supports.constrain(&mut self.system.constraints)?;
+            self.states.supports.constrain(&mut self.system.constraints)?;
             drag.fill(0.0);
-            self.supports.add_friction(drag);
+            self.states.supports.add_friction(drag);
             let b: Vec<f64> = drag.iter().zip(g).map(|(d, g)| d - g).collect();
             p.fill(0.0);
             let mut report = self.system.solve(&mut self.cg, &b, p);
@@ -277,7 +283,7 @@ impl Supported {
             let place = |node: usize| [0, 1, 2].map(|k| x[3 * node + k] + p[3 * node + k]);
             let stuck = self.stuck().map(|node| (node, place(node))).collect();
             left -= 1;
-            if self.supports.review(p, &force) == 0 || left == 0 {
+            if self.states.supports.review(p, &force) == 0 || left == 0 {
                 return Ok(Pushed { most, stuck });
             }
         }
@@ -286,8 +292,8 @@ impl Supported {
     /// The force that nothing balances, in the norm of the tolerance.
     fn residual(&mut self, g: &[f64], drag: &[f64], x: &[f64], obstacles: &[Obstruction]) -> f64 {
         let mut rest: Vec<f64> = g.iter().zip(drag).map(|(g, d)| d - g).collect();
-        for k in 0..self.supports.len() {
-            let (node, hold) = (self.supports.node(k), self.supports.hold(k));
+        for k in 0..self.states.supports.len() {
+            let (node, hold) = (self.states.supports.node(k), self.states.supports.hold(k));
             let own = 3 * node..3 * node + 3;
             match hold {
                 Hold::Free => {}

@@ -212,7 +212,8 @@ fn derivatives_of_barriers() {
 }
 
 /// No node reaches the shape until the largest step, which is nearly the way to the shape if a node goes straight at
-/// it. In a solid that is not convex the way along the surface counts too.
+/// it, or that share of it by which its distance may be steeper. In a solid that is not convex the way along the surface
+/// counts too.
 #[test]
 fn steps_end_before_a_barrier() {
     let law = Barrier { stiffness: 3.0, reach: 0.3 };
@@ -236,13 +237,40 @@ fn steps_end_before_a_barrier() {
         let x = [0.9, 0.8, 0.7];
         let (n, far) = (shape.normal(x), shape.distance(x));
         let mut wall = Obstacle::with_law(1, &*shape, law).unwrap();
-        assert!((wall.max_step(&x, &n.map(|n| -n)) - 0.9 * far).abs() < 1e-9, "{name}");
+        let most = 0.9 * far / shape.steepness();
+        assert!((wall.max_step(&x, &n.map(|n| -n)) - most).abs() < 1e-9, "{name}");
         let away = wall.max_step(&x, &n);
         assert!(if shape.is_convex() { away.is_infinite() } else { away > 0.0 }, "{name}: {away}");
     }
     let refused =
         Obstacle::with_law(1, Sphere::new([0.0; 3], 1.0).unwrap(), Barrier { stiffness: 1.0, reach: 0.0 });
     assert!(refused.err().unwrap().to_string().contains("reach"));
+}
+
+/// Interpolated distances are steeper than 1 at the corner of a box that is on a sample, but nowhere steeper than their
+/// bound, so that a step straight at the corner ends before it.
+#[test]
+fn steps_end_before_the_corners_of_sampled_surfaces() {
+    let (low, high) = ([-0.3, -0.3, -0.3], [0.4, 0.3, 0.2]);
+    let (corners, triangles) = cuboid(low, high);
+    let solid = Sampled::new(&corners, &triangles, 0.05, |x| to_cuboid(low, high, x) < 0.0).unwrap();
+    let most = solid.steepness();
+    assert!((most - 3.0_f64.sqrt()).abs() < 1e-6, "{most}");
+    let slope = |x: [f64; 3], y: [f64; 3]| {
+        let way = (0..3).map(|k| (x[k] - y[k]).powi(2)).sum::<f64>().sqrt();
+        (solid.distance(x) - solid.distance(y)).abs() / way
+    };
+    for (x, by) in noise(9000, 21).as_chunks::<3>().0.iter().zip(noise(9000, 22).as_chunks::<3>().0) {
+        for size in [1e-3, 1.0] {
+            let found = slope(*x, [0, 1, 2].map(|k| x[k] + size * by[k]));
+            assert!(found < most + 1e-9, "{x:?} {by:?}: {found}");
+        }
+    }
+    let before = low.map(|x| x - 0.005);
+    assert!(slope(low, before) > 1.5, "{}", slope(low, before));
+    let law = Barrier { stiffness: 3.0, reach: 0.3 };
+    let step = Obstacle::with_law(1, &solid, law).unwrap().max_step(&before, &[1.0; 3]);
+    assert!(step > 0.003 && step < 0.005, "{step}");
 }
 
 #[test]
