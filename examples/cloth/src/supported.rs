@@ -57,7 +57,8 @@ const NEAR: f64 = 10.0;
 /// The number of solves of (2) in an iteration.
 const REVIEWS: usize = 5;
 
-/// The number of iterations in which friction follows; then it stays, since states may cycle between stick and slide.
+/// The number of iterations in which friction follows, or fewer if (3) cannot be lowered; then it stays, since states may
+/// cycle between stick and slide.
 const FOLLOWED: usize = 4;
 
 /// The relative tolerance of (2). The signs of forces are taken from its solution.
@@ -156,7 +157,7 @@ impl Supported {
         x: &mut Vec<f64>,
     ) -> Result<Solved, Failure> {
         let mut solved = Solved { converged: false, stuck: false, finite: true, outer: 0, inner: 0 };
-        let (n, h) = (x.len(), f.step());
+        let (n, h, mut followed) = (x.len(), f.step(), FOLLOWED);
         let [mut g, mut p, mut drag, mut next] = [0; 4].map(|_| vec![0.0; n]);
         loop {
             f.gradient(x, &mut g);
@@ -172,7 +173,7 @@ impl Supported {
             if solved.converged || solved.outer >= self.iterations || !solved.finite {
                 return Ok(solved);
             }
-            self.states.supports.freeze_friction(solved.outer >= FOLLOWED);
+            self.states.supports.freeze_friction(solved.outer >= followed);
             solved.outer += 1;
             let Pushed { most, stuck } = self.direction(f, x, &g, [&mut p, &mut drag], &mut solved)?;
             let away = |x: &[f64]| {
@@ -201,6 +202,10 @@ impl Supported {
                     break;
                 }
                 share *= 0.5;
+            }
+            if !lowered && solved.outer <= followed {
+                followed = 0; // states may cycle already
+                continue;
             }
             if !lowered {
                 solved.stuck = true;
