@@ -24,7 +24,7 @@ use coarsen::multigrid::{Cycle, Modes, Multigrid, SmoothedAggregation, Smoothing
 use coarsen::problems::{Options, Problem};
 use coarsen::relax::{Chebyshev, DampedJacobi, GaussSeidel, Spai0};
 use coarsen::sparse::{Strength, System};
-use coarsen::{Error, LinearOperator, MixedPrecision, Narrow, Preconditioner, Stop, parallel};
+use coarsen::{Error, LinearOperator, MixedPrecision, Preconditioner, Stop, parallel};
 
 /// With products in f32, the residual is recomputed when ‖r‖ has decreased by this factor.
 const REPLACE: f64 = 1e-2;
@@ -115,10 +115,8 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
         if settings.single || settings.rounded {
             let narrow = a.to::<f32>();
             let (positions, near_kernel) = (system.positions, system.near_kernel);
-            let m = recipe
-                .build_from(System { positions, near_kernel, ..System::from(&narrow) }, &Cpu::single())?;
-            (table, bytes) = (m.to_string(), m.bytes());
-            let mut m = Narrow::new(m, b.len())?;
+            let mut m = recipe.build_narrow(System { positions, near_kernel, ..System::from(&narrow) })?;
+            (table, bytes) = (m.get().to_string(), m.get().bytes());
             if settings.rounded {
                 bytes += size_of_val(narrow.values());
                 iterations = solve_with(&MixedPrecision::new::<Vec<f64>>(a, &narrow)?, &mut m)?;
