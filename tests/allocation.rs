@@ -164,9 +164,9 @@ fn from_outside() {
             }
         };
         both(2);
-        let counted = bytes(|| both(20));
+        let counted = bytes(|| both(6));
         // The queue allocates a block of 1.5 KB for every 63 jobs: at most one per update or application.
-        assert!(counted <= 20 * 1600, "{name}: {counted} bytes in 20 updates and applications");
+        assert!(counted <= 6 * 1600, "{name}: {counted} bytes in 6 updates and applications");
     }
 }
 
