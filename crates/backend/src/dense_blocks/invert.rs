@@ -56,14 +56,7 @@ pub(super) fn invert_positive<T: Real>(w: &[T], d: &mut [T]) -> Option<()> {
     }
     // L⁻¹ has z1 = −l1, z3 = −l3 and z2 = l1 l3 − l2 below the diagonal.
     let z2 = l1 * l3 - l2;
-    let inverse = [
-        p + l1 * l1 * q + z2 * z2 * r,
-        -l1 * q - z2 * l3 * r,
-        z2 * r,
-        q + l3 * l3 * r,
-        -l3 * r,
-        r,
-    ];
+    let inverse = [p + l1 * l1 * q + z2 * z2 * r, -l1 * q - z2 * l3 * r, z2 * r, q + l3 * l3 * r, -l3 * r, r];
     if inverse.iter().any(|v| !v.is_finite()) {
         return None;
     }

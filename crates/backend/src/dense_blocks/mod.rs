@@ -120,7 +120,8 @@ impl<T: Real> DenseBlocks<T> {
         let pieces = (0..self.count(), Groups(&mut self.values[..], b * b));
         let leaf = |(rows, d): (std::ops::Range<usize>, Groups<&mut [T]>)| {
             let mut scratch = Scratch::new(b);
-            rows.zip(d.0.chunks_exact_mut(b * b)).try_for_each(|(i, d)| invert_node(scratch.copy(d), d, i, method))
+            rows.zip(d.0.chunks_exact_mut(b * b))
+                .try_for_each(|(i, d)| invert_node(scratch.copy(d), d, i, method))
         };
         tree(pieces, 1024, parallel, &leaf, &|left: Result<(), SetupError>, right| left.and(right))
     }

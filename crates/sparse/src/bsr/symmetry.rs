@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use coarsen_core::parallel::{self, Pieces, tree};
+use coarsen_core::simd::{self, Kernel, Set};
 use coarsen_core::{Compiled, Real};
 
 use crate::Bsr;
@@ -103,6 +104,16 @@ impl<T: Real> Bsr<T> {
         })
     }
 
+    /// Whether lower block (i, j) agrees with its transposed block `there`.
+    #[cold]
+    fn alike(&self, (i, j): (usize, usize), here: &[T], there: &[T], tolerance: T) -> bool {
+        let (b, size) = (self.block().0, self.scale(i, j));
+        (0..b * b).all(|e| {
+            let (here, there) = (here[e], there[e % b * b + e / b]);
+            here == there || (here - there).abs() <= tolerance * size.max(here.abs()).max(there.abs())
+        })
+    }
+
     /// (dᵢ dⱼ)^½ of block rows i and j.
     fn scale(&self, i: usize, j: usize) -> T {
         let (b, pattern) = (self.block().0, self.pattern());
@@ -113,35 +124,18 @@ impl<T: Real> Bsr<T> {
 
     /// Compares all lower blocks with their transposed blocks, and copies the diagonal blocks unless `diagonal` is empty.
     fn compare(&self, tolerance: T, diagonal: &mut [T]) -> Seen<T> {
-        let (nodes, area) = (self.pattern().rows(), if diagonal.is_empty() { 0 } else { self.block().0.pow(2) });
-        let lower = |Part { rows, diagonal, .. }: Part<'_, T>| match self.block().0 {
-            1 => self.compare_rows::<1>(rows, tolerance, diagonal),
-            2 => self.compare_rows::<2>(rows, tolerance, diagonal),
-            3 => self.compare_rows::<3>(rows, tolerance, diagonal),
-            6 => self.compare_rows::<6>(rows, tolerance, diagonal),
-            12 => self.compare_rows::<12>(rows, tolerance, diagonal),
-            _ => self.compare_rows::<0>(rows, tolerance, diagonal),
-        };
+        let (nodes, area) =
+            (self.pattern().rows(), if diagonal.is_empty() { 0 } else { self.block().0.pow(2) });
+        let lower = |part| simd::run(Compare { a: self, part, tolerance });
         let part = Part { rows: 0..nodes, diagonal, area };
         tree(part, LEAF, parallel::worth(2 * self.nnz()), &lower, &Seen::and)
     }
 
     /// Compares the lower blocks of a range of rows with their transposed blocks, whose rows are still in a cache; for blocks
     /// of `B` x `B`, or of any size if `B` is 0.
+    #[inline(always)]
     fn compare_rows<const B: usize>(&self, rows: Range<usize>, tolerance: T, diagonal: &mut [T]) -> Seen<T> {
         let (b, pattern) = (if B == 0 { self.block().0 } else { B }, self.pattern());
-        // Whether lower block (i, j) agrees with its transposed block. Most blocks agree exactly, or up to a
-        // tolerance relative to each entry, so these cheaper tests come first.
-        let alike = |i: usize, j: usize, here: &[T], there: &[T]| {
-            if mirrored::<T, B>(here, there, b) || near::<T, B>(here, there, b, tolerance) {
-                return true;
-            }
-            let size = self.scale(i, j);
-            (0..b * b).all(|e| {
-                let (here, there) = (here[e], there[e % b * b + e / b]);
-                here == there || (here - there).abs() <= tolerance * size.max(here.abs()).max(there.abs())
-            })
-        };
         let mut seen = Seen::none();
         // As i grows, the transposed blocks of rows i are consecutive in row j. `next` stores the next
         // position for each row j of this range.
@@ -176,48 +170,60 @@ impl<T: Real> Bsr<T> {
                 };
                 // An upper block without a transposed block does not advance the position in its row. The
                 // next lower block then finds no match, and the pass at the end decides.
-                let here = self.value(k);
-                if !mirror.is_some_and(|mirror| alike(i, j, here, self.value(mirror))) {
+                let Some(mirror) = mirror else { return Seen { alike: false, ..seen } };
+                let (here, there) = (self.value(k), self.value(mirror));
+                // Most blocks agree up to a tolerance relative to each entry, so this cheaper test comes first.
+                let near = if B == 0 {
+                    near(here.iter().enumerate().map(|(e, &v)| (v, there[e % b * b + e / b])), tolerance)
+                } else {
+                    near((0..B * B).map(|e| (here[e], there[e % B * B + e / B])), tolerance)
+                };
+                if !(near.0 || self.alike((i, j), here, there, tolerance)) {
                     return Seen { alike: false, ..seen };
                 }
-                seen.take(here);
+                seen.largest = larger(seen.largest, near.1);
             }
         }
         seen
     }
 }
 
-/// Whether a block equals the transpose of another block exactly.
-#[inline(always)]
-fn mirrored<T: Real, const B: usize>(here: &[T], there: &[T], b: usize) -> bool {
-    each_pair::<T, B>(here, there, b, |here, there| here == there)
+/// The rows of a part as a kernel.
+struct Compare<'a, T> {
+    a: &'a Bsr<T>,
+    part: Part<'a, T>,
+    tolerance: T,
 }
 
-/// Whether a block equals the transpose of another block up to `tolerance` times the larger entry of each
-/// pair.
-#[inline(always)]
-fn near<T: Real, const B: usize>(here: &[T], there: &[T], b: usize, tolerance: T) -> bool {
-    each_pair::<T, B>(here, there, b, |here, there| {
-        let (x, y) = (here.abs(), there.abs());
-        (here - there).abs() <= tolerance * if x > y { x } else { y }
-    })
-}
+impl<T: Real> Kernel<T> for Compare<'_, T> {
+    type Output = Seen<T>;
 
-/// Whether `f` holds for each pair of an entry of `here` and the transposed entry of `there`. Without a branch per entry for
-/// a block size known at compile time.
-#[inline(always)]
-fn each_pair<T: Real, const B: usize>(here: &[T], there: &[T], b: usize, f: impl Fn(T, T) -> bool) -> bool {
-    if B == 0 {
-        return (0..b * b).all(|e| f(here[e], there[e % b * b + e / b]));
-    }
-    let (here, there) = (&here[..B * B], &there[..B * B]);
-    let mut all = true;
-    for r in 0..B {
-        for c in 0..B {
-            all &= f(here[r * B + c], there[c * B + r]);
+    #[inline(always)]
+    fn run<S: Set<T>>(self, _: S) -> Seen<T> {
+        let Self { a, part: Part { rows, diagonal, .. }, tolerance } = self;
+        match a.block().0 {
+            1 => a.compare_rows::<1>(rows, tolerance, diagonal),
+            2 => a.compare_rows::<2>(rows, tolerance, diagonal),
+            3 => a.compare_rows::<3>(rows, tolerance, diagonal),
+            6 => a.compare_rows::<6>(rows, tolerance, diagonal),
+            12 => a.compare_rows::<12>(rows, tolerance, diagonal),
+            _ => a.compare_rows::<0>(rows, tolerance, diagonal),
         }
     }
-    all
+}
+
+/// Whether the numbers of each pair agree up to `tolerance` times the larger one, and the largest first number, which is NaN
+/// if a number is not finite: an infinite tolerance accepts every pair. Without a branch per pair.
+#[inline(always)]
+fn near<T: Real>(pairs: impl Iterator<Item = (T, T)>, tolerance: T) -> (bool, T) {
+    let (mut all, mut most, mut bad) = (true, T::zero(), T::zero());
+    for (here, there) in pairs {
+        let (x, y) = (here.abs(), there.abs());
+        all &= (here - there).abs() <= tolerance * if x > y { x } else { y };
+        most = if x > most { x } else { most };
+        bad += (x + y) * T::zero(); // NaN once a value is not finite
+    }
+    (all, most + bad)
 }
 
 /// A range of rows and the room for their diagonal blocks, if it is wanted.
@@ -253,18 +259,6 @@ struct Seen<T> {
 impl<T: Real> Seen<T> {
     fn none() -> Self {
         Self { alike: true, lower: 0, upper: 0, largest: T::zero() }
-    }
-
-    /// Takes the values of a block into account.
-    #[inline(always)]
-    fn take(&mut self, block: &[T]) {
-        let (mut most, mut bad) = (T::zero(), T::zero());
-        for v in block {
-            let size = v.abs();
-            most = if size > most { size } else { most };
-            bad += size * T::zero(); // NaN once a value is not finite
-        }
-        self.largest = larger(self.largest, most + bad);
     }
 
     fn is_symmetric(&self) -> bool {

@@ -97,7 +97,8 @@ impl<T: Real, V: Real, S: Real> Smoother<T, Cpu<V, S>> for HalfGaussSeidel<T, V,
     fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         // For a symmetric A one pass checks symmetry, finite values and their range, and reads the diagonal.
         let tolerance = T::EPSILON * T::of(ROUND_OFF);
-        self.largest = a.symmetric_diagonal(tolerance, self.inverses.values_mut()).filter(|most| !most.is_nan());
+        self.largest =
+            a.symmetric_diagonal(tolerance, self.inverses.values_mut()).filter(|most| !most.is_nan());
         if let Some(largest) = self.largest {
             within::<T, S>("the matrix", largest)?;
             self.inverses.invert_all("gauss-seidel")?;

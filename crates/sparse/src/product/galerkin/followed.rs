@@ -84,7 +84,8 @@ impl<T: Real> Followed<T> {
         let (fine, restriction) = (a.pattern(), transpose.pattern());
         let mut order: Vec<u32> = (0..restriction.rows() as u32).collect();
         order.sort_unstable_by_key(|&c| restriction.row(c as usize).first().copied());
-        let work = |c: u32| restriction.row(c as usize).iter().map(|&i| fine.range(i as usize).len()).sum::<usize>();
+        let work =
+            |c: u32| restriction.row(c as usize).iter().map(|&i| fine.range(i as usize).len()).sum::<usize>();
         let all = order.iter().map(|&c| work(c)).sum::<usize>().max(1);
         let (mut task_of, mut done) = (vec![0; order.len()], 0);
         for &c in &order {
@@ -120,7 +121,11 @@ impl<T: Real> Followed<T> {
 
     /// Writes the values of A_c.
     pub(super) fn refill(&mut self, product: &Product<'_, T>, values: &mut [T]) {
-        assert_eq!(values.len(), product.coarse.len() * product.p.block.1.pow(2), "the values of a coarse matrix");
+        assert_eq!(
+            values.len(),
+            product.coarse.len() * product.p.block.1.pow(2),
+            "the values of a coarse matrix"
+        );
         let several = self.tasks.len() > 1 && parallel::worth(product.a.nnz());
         let c = Shared::new(values);
         each(&mut self.tasks, several, &|task| match product.p.form {
@@ -300,7 +305,8 @@ impl<T: Real> Kernel<T> for Sums<'_, T> {
             let (own, first, _) = product.ends(i);
             let own = product.coarse.range(own);
             // SAFETY: only this task has nodes of the coarse node `own`, whose row of A_c has these values.
-            let row = unsafe { std::slice::from_raw_parts_mut(c.get().add(own.start * area), own.len() * area) };
+            let row =
+                unsafe { std::slice::from_raw_parts_mut(c.get().add(own.start * area), own.len() * area) };
             if first {
                 row.fill(T::zero());
             }

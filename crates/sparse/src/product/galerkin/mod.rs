@@ -96,7 +96,14 @@ impl<T: Real> GalerkinPlan<T> {
         let transpose = TransposePlan::new(of)?;
         let shares = shares(transpose.pattern(), a.nnz() * k);
         let workers = shares.into_iter().map(|rows| Worker::new(rows, transpose.pattern())).collect();
-        Ok(Self { fine: a.pattern().clone(), transpose, coarse: None, block: (b, k), workers, followed: None })
+        Ok(Self {
+            fine: a.pattern().clone(),
+            transpose,
+            coarse: None,
+            block: (b, k),
+            workers,
+            followed: None,
+        })
     }
 
     /// The plan of Pᵀ: its pattern, and for each of its blocks the index of the block in P.
