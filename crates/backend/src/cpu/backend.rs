@@ -72,7 +72,7 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
         RowSets::chunked(pattern, n.div_ceil(count))
     }
 
-    /// Returns Gauss-Seidel over half of A for blocks of 2, 3, 6 or 12, if most couplings are inside chunks.
+    /// Returns Gauss-Seidel over half of A for blocks of 2, 3 or 6, if most couplings are inside chunks.
     fn gauss_seidel<T: Real>(
         &self,
         a: &Bsr<T>,
@@ -100,7 +100,7 @@ impl<V: Real, S: Real> Cpu<V, S> {
     /// `None` if sweeps over whole rows are better.
     ///
     /// [`Backend::gauss_seidel`] uses the order of [`Backend::relaxation_order`], with at most 32 chunks; more
-    /// chunks keep more threads busy. Half storage pays for blocks of 2, 3, 6 and 12, at most four sets, a complete
+    /// chunks keep more threads busy. Half storage pays for blocks of 2, 3 and 6, at most four sets, a complete
     /// diagonal, and at least 60 % of the couplings inside chunks. The caller ensures that A is symmetric to
     /// round-off, and that ω is between 0 and 2. *Cost* two passes over the pattern and one over half of A.
     ///

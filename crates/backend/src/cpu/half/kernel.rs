@@ -9,7 +9,7 @@
 
 use coarsen_core::Real;
 use coarsen_core::parallel::Shared;
-use coarsen_core::simd::{Kernel, Pack, Set, Twelve};
+use coarsen_core::simd::{Kernel, Pack, Set};
 
 use super::couplings::{Outer, get, put};
 use super::layout::Chunk;
@@ -17,7 +17,7 @@ use super::matrix::HalfMatrix;
 
 /// The block sizes with a kernel. For 1x1 blocks sweeps over whole rows are faster: half storage costs more
 /// time for instructions than it saves in memory traffic.
-pub(super) const BLOCKS: [usize; 4] = [2, 3, 6, 12];
+pub(super) const BLOCKS: [usize; 3] = [2, 3, 6];
 
 /// The prefetch distance of matrix values, in bytes.
 pub(super) const AHEAD: isize = 2048;
@@ -58,8 +58,7 @@ impl<V: Real, S: Real> Kernel<V> for Task<'_, V, S> {
         match self.of.block {
             2 => self.rows::<I, I::Four, 2>(set),
             3 => self.rows::<I, I::Four, 3>(set),
-            6 => self.rows::<I, I::Eight, 6>(set),
-            _ => self.rows::<I, Twelve<V, I::Eight, I::Four>, 12>(set),
+            _ => self.rows::<I, I::Eight, 6>(set),
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use coarsen_core::Real;
 use coarsen_core::parallel::Shared;
-use coarsen_core::simd::{Kernel, Pack, Set, Twelve};
+use coarsen_core::simd::{Kernel, Pack, Set};
 
 use super::couplings::{Outer, put};
 use super::kernel::AHEAD;
@@ -28,8 +28,7 @@ impl<V: Real, S: Real> Kernel<V> for Product<'_, V, S> {
         match self.of.block {
             2 => self.rows::<I, I::Four, 2>(set),
             3 => self.rows::<I, I::Four, 3>(set),
-            6 => self.rows::<I, I::Eight, 6>(set),
-            _ => self.rows::<I, Twelve<V, I::Eight, I::Four>, 12>(set),
+            _ => self.rows::<I, I::Eight, 6>(set),
         }
     }
 }

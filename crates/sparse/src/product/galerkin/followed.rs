@@ -191,8 +191,8 @@ impl<T: Real> Kernel<T> for Affine<'_, T> {
             let i = i as usize;
             product.prefetch(rows, at);
             let (own, first, last) = product.ends(i);
-            // SAFETY: only this task has nodes of the coarse node `own`, whose row of A_c has these values.
             let own = product.coarse.range(own);
+            // SAFETY: only this task has nodes of the coarse node `own`, whose row of A_c has these values.
             let row = unsafe { std::slice::from_raw_parts_mut(c.get().add(own.start * C), own.len() * C) };
             if first {
                 row.fill(T::zero());
