@@ -7,9 +7,13 @@ use super::kernel::BLOCKS;
 use super::layout::Layout;
 use super::matrix::HalfMatrix;
 use crate::cpu::Cpu;
+use crate::range::within;
 use crate::{
     DenseBlocks, RowSets, SetupError, Smoother, SmootherFacts, SweepDirection, check_blocks, check_storable,
 };
+
+/// The tolerance of symmetry to round-off, in units of EPSILON.
+const ROUND_OFF: f64 = 1024.0;
 
 /// Gauss-Seidel that stores half of a symmetric A: one forward sweep before the coarse correction, one
 /// backward sweep after it.
@@ -22,6 +26,8 @@ pub(in crate::cpu) struct HalfGaussSeidel<T, V, S> {
     omega: V,
     inverses: DenseBlocks<T>,
     class: Class,
+    /// The largest value of the matrix of the last [`prepare`](Smoother::prepare), if it is symmetric to round-off.
+    largest: Option<T>,
 }
 
 impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
@@ -41,7 +47,8 @@ impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
         let Some(layout) = Layout::new(&order()) else { return Ok(None) };
         let inverses = DenseBlocks::inverse_diagonal(a, "gauss-seidel")?;
         let half = HalfMatrix::new(layout, a, &inverses)?;
-        Ok(Some(Self { half, omega: V::of(omega), class: inverses.class(), inverses }))
+        let class = inverses.class();
+        Ok(Some(Self { half, omega: V::of(omega), class, inverses, largest: None }))
     }
 }
 
@@ -83,12 +90,22 @@ impl<T: Real, V: Real, S: Real> Smoother<T, Cpu<V, S>> for HalfGaussSeidel<T, V,
     }
 
     fn facts(&self) -> SmootherFacts<'_, T> {
-        SmootherFacts { inverses: Some(&self.inverses), ..SmootherFacts::default() }
+        let (inverses, largest) = (Some(&self.inverses), self.largest);
+        SmootherFacts { inverses, largest, ..SmootherFacts::default() }
     }
 
     fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
-        check_storable::<T, S>("the matrix", a)?;
-        self.inverses.invert_diagonal(a, "gauss-seidel")?;
+        // For a symmetric A one pass checks symmetry, finite values and their range, and reads the diagonal.
+        let tolerance = T::EPSILON * T::of(ROUND_OFF);
+        self.largest =
+            a.symmetric_diagonal(tolerance, self.inverses.values_mut()).filter(|most| !most.is_nan());
+        if let Some(largest) = self.largest {
+            within::<T, S>("the matrix", largest)?;
+            self.inverses.invert_all("gauss-seidel")?;
+        } else {
+            check_storable::<T, S>("the matrix", a)?;
+            self.inverses.invert_diagonal(a, "gauss-seidel")?;
+        }
         Ok(check_blocks::<T, S>("the inverse of the diagonal", &self.inverses)?)
     }
 

@@ -19,8 +19,10 @@
 //! | `kept` | storage for rows of Q |
 //! | `scalars` | the algorithm for 1 x 1 blocks |
 //! | `weights` | the algorithm for blocks w ⊗ I_d, and identities |
+//! | `followed` | the algorithm for the same blocks, if every fine node has one coarse node |
 
 mod blocks;
+mod followed;
 mod kept;
 mod lists;
 mod scalars;
@@ -34,6 +36,7 @@ use coarsen_core::{Compiled, Real, parallel};
 
 use crate::prolongation::Form;
 use crate::{Bsr, Pattern, ProlongationRef, SparseError, TransposePlan, fits};
+use followed::{Followed, Product};
 pub use lists::{GalerkinLists, ProductList};
 use weights::Weighted;
 use worker::{Factors, Worker};
@@ -72,6 +75,8 @@ pub struct GalerkinPlan<T> {
     coarse: Option<Arc<Pattern>>,
     block: (usize, usize), // of P
     workers: Vec<Worker<T>>,
+    /// The lists of a P whose fine nodes have one coarse node each, after the build.
+    followed: Option<Followed<T>>,
 }
 
 impl<T: Real> GalerkinPlan<T> {
@@ -91,7 +96,14 @@ impl<T: Real> GalerkinPlan<T> {
         let transpose = TransposePlan::new(of)?;
         let shares = shares(transpose.pattern(), a.nnz() * k);
         let workers = shares.into_iter().map(|rows| Worker::new(rows, transpose.pattern())).collect();
-        Ok(Self { fine: a.pattern().clone(), transpose, coarse: None, block: (b, k), workers })
+        Ok(Self {
+            fine: a.pattern().clone(),
+            transpose,
+            coarse: None,
+            block: (b, k),
+            workers,
+            followed: None,
+        })
     }
 
     /// The plan of Pᵀ: its pattern, and for each of its blocks the index of the block in P.
@@ -103,7 +115,9 @@ impl<T: Real> GalerkinPlan<T> {
     pub fn bytes(&self) -> usize {
         let pattern = self.transpose.pattern();
         let lists = size_of_val(pattern.offsets()) + size_of_val(pattern.indices());
-        lists + size_of_val(self.transpose.source()) + self.workers.iter().map(Worker::bytes).sum::<usize>()
+        let followed = self.followed.as_ref().map_or(0, Followed::bytes);
+        let workers = self.workers.iter().map(Worker::bytes).sum::<usize>();
+        lists + size_of_val(self.transpose.source()) + followed + workers
     }
 
     /// A_c as a new matrix.
@@ -127,9 +141,7 @@ impl<T: Real> GalerkinPlan<T> {
             _ => Weighted { a, p, transpose }.make(worker),
         });
         if let Err(error) = made {
-            // After an error, rows may be incomplete: discard them.
-            let anew = |worker: &mut Worker<T>| Worker::new(worker.rows.clone(), self.transpose.pattern());
-            self.workers.iter_mut().for_each(|worker| *worker = anew(worker));
+            self.drop_scratch(); // rows may be incomplete
             return Err(error);
         }
         let k = self.block.1;
@@ -154,7 +166,22 @@ impl<T: Real> GalerkinPlan<T> {
         }
         let pattern = Arc::new(Pattern::new(p.pattern.columns(), offsets, indices)?);
         self.coarse = Some(pattern.clone());
+        self.followed = None;
+        if Followed::fits(&p) {
+            // Later values come from these lists, and must have the bits of the first ones.
+            let product = Product { a, p, transpose: &self.transpose, coarse: &pattern };
+            let mut followed = Followed::new(&product);
+            followed.refill(&product, &mut values);
+            self.followed = Some(followed);
+            self.drop_scratch();
+        }
         Bsr::new(pattern, (k, k), values)
+    }
+
+    /// Frees the memory of all workers.
+    fn drop_scratch(&mut self) {
+        let anew = |worker: &mut Worker<T>| Worker::new(worker.rows.clone(), self.transpose.pattern());
+        self.workers.iter_mut().for_each(|worker| *worker = anew(worker));
     }
 
     /// Writes the values of A_c into `coarse`, which was created by the last [`build`](Self::build). Does not
@@ -191,6 +218,10 @@ impl<T: Real> GalerkinPlan<T> {
     ) -> Result<(), SparseError> {
         let transpose = &self.transpose;
         let (pattern, k) = (coarse.pattern().clone(), self.block.1);
+        if let Some(followed) = self.followed.as_mut().filter(|followed| followed.takes(&p)) {
+            followed.refill(&Product { a, p, transpose, coarse: &pattern }, coarse.values_mut());
+            return Ok(());
+        }
         let rows = (pattern.offsets(), k * k);
         together(&mut self.workers, rows, coarse.values_mut(), &|worker, values| match p.form {
             Form::Blocks(p) => Factors { a, p, transpose }.refill(worker, &pattern, values),
