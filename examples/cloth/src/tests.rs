@@ -18,6 +18,8 @@ use crate::run;
 use crate::scene::SceneChoice;
 
 mod contact;
+#[cfg(feature = "opencl")]
+mod device;
 mod garments;
 
 /// A folder that is removed at the end of a test.
