@@ -18,7 +18,6 @@ use crate::run;
 use crate::scene::SceneChoice;
 
 mod contact;
-#[cfg(feature = "opencl")]
 mod device;
 mod garments;
 
