@@ -78,7 +78,10 @@ pub(crate) fn time(method: &str, problem: &Problem) -> Outcome<Times> {
     let system = System { positions: Some(&problem.positions), ..System::from(a) };
     if method == "auto" {
         let auto = Auto { tolerance: TOLERANCE, ..Auto::default() };
-        let (solved, solve) = fastest(|| Ok(auto.solve(system, b, &mut x)?.converged()?))?;
+        let (solved, solve) = fastest(|| {
+            x.fill(0.0);
+            Ok(auto.solve(system, b, &mut x)?.converged()?)
+        })?;
         println!("auto: {:?} {:?}", solved.method, solved.kind);
         let iterations = [solved.iterations; 2];
         return Ok(Times { unknowns, setup: 0.0, iterations, solve: [solve; 2], failed: [false; 2] });
