@@ -9,10 +9,12 @@
 //! | `driver` | [`Driver`] | the drivers of a time step on a grid, by name |
 //! | `stepper` | [`TimeStepper`] | a driver with its vectors, kept between the time steps |
 //! | `placed` | [`Placed`] | `Hosted` with vectors and products at any place |
+//! | `newton_at` | [`NewtonAt`] | Newton's method on the host whose linear systems are solved at any place |
 
 mod driver;
 mod follower;
 mod here;
+mod newton_at;
 mod placed;
 mod stepper;
 
@@ -22,6 +24,7 @@ use coarsen_sparse::SystemAt;
 pub use driver::{Driver, Needs, UnknownDriver};
 pub use follower::{Built, Follower, following};
 pub use here::Hosted;
+pub use newton_at::NewtonAt;
 pub use placed::Placed;
 pub use stepper::{TimeStepper, Unfit};
 
