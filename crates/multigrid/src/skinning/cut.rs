@@ -4,9 +4,10 @@
 //! |---|---|
 //! | Ω_l, d(i) | the handles of level l, the distance of node i to them, as in `handles` |
 //! | support of i | a neighbour j of the same handle with d(i) = d(j) + ℓ_ij: the last step of a shortest path |
-//! | region | the nodes without a support outside the region |
+//! | region | the touched nodes, and all nodes whose supports are all in the region |
 //!
-//! A node that keeps a support keeps its distance. So removed edges change distances only in the region, which is found from
+//! A node that keeps a support keeps its distance. Lengths by stiffness change with the values of A; then no edge fits the old
+//! distances, and all nodes behind the cut are in the region. So removed edges change distances only in the region, which is found from
 //! the touched nodes in the order of distances, as in Ramalingam & Reps 1996, "On the computational complexity of dynamic
 //! graph problems". This holds on each level.
 
@@ -100,7 +101,7 @@ impl Field {
         region.into_iter().map(|i| (Far(f64::INFINITY), Reverse(i))).collect()
     }
 
-    /// Returns the nodes without a support outside this list.
+    /// Returns the touched nodes that have no support, and the nodes whose supports are all in this list.
     ///
     /// A support is strictly nearer to the handle, so that nodes at one point do not support each other in a ring.
     fn region(&self, graph: &Lengths<'_>, touched: &[u32]) -> Vec<u32> {
@@ -124,12 +125,12 @@ impl Field {
             }
             inside[at] = true;
             region.push(i);
-            // A node at the same point has the same distance.
+            // All that this node may have supported: lengths of today need not be those of the distances. A node at
+            // the same point has the same distance.
+            let follows = |j: usize| self.nearest[j] == self.nearest[at] && self.distance[j] >= d;
             edges
                 .by_ref()
-                .filter(|&(j, edge)| {
-                    !inside[j] && d.is_finite() && (leads(at, j, edge) || self.distance[j] == d)
-                })
+                .filter(|&(j, _)| !inside[j] && d.is_finite() && follows(j))
                 .for_each(|(j, _)| next.push(Reverse((Far(self.distance[j]), j as u32))));
         }
         region

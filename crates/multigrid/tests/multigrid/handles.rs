@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use coarsen_multigrid::{Coarse, Coarsening, Controlled, Coordinates, Cut, Grid, Handles, Skinning, Weights};
+use coarsen_multigrid::{
+    Coarse, Coarsening, Controlled, Coordinates, Cut, Grid, Handles, Sampling, Skinning, Weights,
+};
 use coarsen_sparse::{Bsr, assembly};
 
 // A hierarchy shows only sums of these directions and no moments, so the file of `src` is compiled here again.
@@ -134,6 +136,29 @@ fn a_cut_samples_its_region_only() {
         }
         assert_eq!(&after.order[..2], &before.order[..2]);
         assert!(after.order.len() <= before.order.len() + 2);
+    }
+}
+
+/// Lengths by stiffness follow the values of A, so that no edge behind the cut fits the old distances: the part without a
+/// handle still gets one.
+#[test]
+fn a_cut_by_stiffness_reaches_what_is_behind_it() {
+    let scaled = |a: &Bsr<f64>| {
+        let mut a = a.clone();
+        let diagonal = |i: usize| 2.0 + 0.1 * ((7 * i) % 5) as f64;
+        let places: Vec<(usize, usize)> =
+            (0..40).filter_map(|i| Some((i, a.pattern().find(i, i)?))).collect();
+        places.into_iter().for_each(|(i, at)| a.values_mut()[at] = diagonal(i));
+        a
+    };
+    let (whole, parts) = (line(40, None), scaled(&line(40, Some(17))));
+    let sampling = Sampling::Stiffness;
+    let skinning = Skinning { handles: vec![3], given: vec![39], sampling, ..Skinning::default() };
+    let handles = step(&skinning, &whole, 1.0).state.handles().clone();
+    let cut = Some(Cut { handles, touched: vec![16, 17] });
+    let after = step(&Skinning { cut, sampling, ..Skinning::default() }, &parts, 1.0).state.handles().clone();
+    for (i, &h) in after.controls[0].iter().enumerate() {
+        assert_eq!(i < 17, after.order[h as usize] < 17, "node {i} has its handle across the cut");
     }
 }
 
