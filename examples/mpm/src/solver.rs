@@ -178,7 +178,7 @@ impl<B: Place<Real = f64>> Minimizer<B> {
             Chosen::There(stepper, known) => {
                 stepper.floor = floor;
                 report = if let Some(known) = known {
-                    let rest = f.system_at(&z)?.positions.clone().into();
+                    let rest = f.positions().into();
                     let recipe = known.recipe(&[], rest, &self.on, &Clock::default());
                     stepper.minimize_with(&mut f, recipe, &mut z, Some(&weights), &mut trace)?
                 } else if stepper.driver().needs() == Needs::Quadrature {
