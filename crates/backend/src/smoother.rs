@@ -45,7 +45,7 @@ pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError>;
 
     /// Builds this smoother again for a matrix of any pattern, in the memory that it has, and returns whether it can.
-    /// It then allocates only where A is larger than all matrices before.
+    /// It then allocates only where A is larger than all matrices before. The caller has checked that A is finite.
     ///
     /// After `false` or an error it cannot be used any more: build another one. *Implement* it if the pattern
     /// of A changes often. The default returns `false`.

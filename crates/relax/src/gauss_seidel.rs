@@ -242,7 +242,6 @@ impl<T: Real, B: Backend> Smoother<T, B> for SymmetricGaussSeidel<T, B> {
     }
 
     fn rebuild(&mut self, a: &Bsr<T>) -> Result<bool, SetupError> {
-        a.check_finite()?;
         let symmetry = self.recipe.symmetry(a);
         if !(self.own && symmetry.to_round_off) || !self.sweeps.rebuild(a)? {
             return Ok(false);

@@ -56,6 +56,9 @@ impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
         timed(&mut seconds.smoothers, || {
             term::see(by, grid, above, &mut seen.now)?;
             let a = seen.now.as_ref().unwrap_or(grid.a);
+            if grid.depth > 0 && seen.now.is_none() {
+                a.check_finite()?; // the finest matrix and sums with a term are checked already
+            }
             if !smoother.rebuild(a)? {
                 *smoother = recipe.smoothing.smoother(&Grid { a, ..*grid }, on)?;
             }

@@ -138,6 +138,11 @@ impl<'a> Increment<'a> {
         self.given.grid.dx
     }
 
+    /// Whether nodes rub on colliders.
+    pub fn rubs(&self) -> bool {
+        !self.given.constraints.grips.is_empty()
+    }
+
     /// The positions of the free nodes, m, in the order of the unknowns. Costs nothing: the Hessian is not assembled.
     pub fn positions(&self) -> &[[f64; 3]] {
         &self.hessian.system.positions
