@@ -10,7 +10,7 @@ use std::str::FromStr;
 use coarsen_backend::{Setup, SetupError};
 use coarsen_multigrid::{Kernel, Multigrid, NodeEmbedding, Smoothing};
 use coarsen_relax::{BlockJacobi, GaussSeidel};
-use coarsen_schwarz::{Place, Schwarz, Storage};
+use coarsen_schwarz::{Place, Schwarz};
 use coarsen_sparse::System;
 
 use super::Built;
@@ -141,7 +141,7 @@ impl Driver {
             PnPcg | PnMf | Gast => Box::new(BlockJacobi::default().build_from(system, on)?),
             PnSgsPcg => Box::new(GaussSeidel::default().build_from(system, on)?),
             LbfgsSa | NewtonSa => Box::new(Multigrid::smoothed_aggregation().build_from(system, on)?),
-            LbfgsMas | NewtonMas => Box::new(domains().build_from(system, on)?),
+            LbfgsMas | NewtonMas => Box::new(Schwarz::multilevel().build_from(system, on)?),
         })
     }
 
@@ -162,11 +162,6 @@ fn cycle(method: NodeEmbedding) -> Multigrid<NodeEmbedding> {
     let known = GaussSeidel { symmetric: true, ..GaussSeidel::default() };
     let smoothing = Smoothing::SymmetricGaussSeidel(known);
     Multigrid { smoothing, ..Multigrid::node_embedding_of(method) }
-}
-
-/// Domains with inverses in f64: stored in f32 they are indefinite where moduli differ by a factor of 1e4.
-fn domains() -> Schwarz {
-    Schwarz { storage: Storage::Double, ..Schwarz::multilevel() }
 }
 
 impl fmt::Display for Driver {
