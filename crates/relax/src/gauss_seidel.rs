@@ -243,7 +243,7 @@ impl<T: Real, B: Backend> Smoother<T, B> for SymmetricGaussSeidel<T, B> {
 
     fn rebuild(&mut self, a: &Bsr<T>) -> Result<bool, SetupError> {
         let symmetry = self.recipe.symmetry(a);
-        if !(self.own && symmetry.to_round_off) || !self.sweeps.rebuild(a)? {
+        if !(self.own && symmetry.to_round_off && self.sweeps.rebuild(a)?) {
             return Ok(false);
         }
         (self.symmetry, self.next, self.successor) = (symmetry, symmetry, None);
