@@ -37,7 +37,6 @@ use crate::{
 use coarsest::{CoarsestSolve, check_stalled};
 use free::Free;
 pub use numeric::NumericPlan;
-use rebuild::Spare;
 use term::Seen;
 
 /// The preconditioner that [`Multigrid`] builds: levels from fine to coarse, and a solver of the coarsest
@@ -76,6 +75,12 @@ struct Level<T: Real, B: Backend, X> {
     /// A with the term of this level, if it has one.
     seen: Seen<T>,
     host: Host<T, X>,
+}
+
+/// Levels that a build replaced, and the solver of their coarsest level: memory for the next build.
+struct Spare<T: Real, B: Backend, X> {
+    levels: Vec<Level<T, B, X>>,
+    bottom: Option<Box<dyn CoarsestSolve<T, B>>>,
 }
 
 /// The data of a level on the host, for updates.

@@ -8,15 +8,8 @@
 use coarsen_backend::{Backend, SetupError, SmootherFacts, check_range};
 use coarsen_core::Real;
 
-use super::coarsest::CoarsestSolve;
-use super::{Host, Level, Seconds, checked, give_diagonal, term, timed};
+use super::{Host, Level, Seconds, Spare, checked, give_diagonal, term, timed};
 use crate::{Coarsening, Cycle, Grid, Multigrid, SmootherRecipe};
-
-/// Levels that a build replaced, and the solver of their coarsest level: memory for the next build.
-pub(super) struct Spare<T: Real, B: Backend, X> {
-    pub(super) levels: Vec<Level<T, B, X>>,
-    pub(super) bottom: Option<Box<dyn CoarsestSolve<T, B>>>,
-}
 
 impl<T: Real, B: Backend, X> Default for Spare<T, B, X> {
     fn default() -> Self {
