@@ -40,7 +40,14 @@ pub(crate) fn draw(rows: &[Row]) -> Outcome<()> {
         .configure_mesh()
         .x_desc("vertices")
         .y_desc("speed-up")
-        .x_label_formatter(&|x| format!("{x:.0}"))
+        .x_label_formatter(&|x| {
+            let digit = x / 10_f64.powf(x.log10().floor());
+            if [1.0, 2.0, 5.0].iter().any(|d| (digit - d).abs() < 1e-6) {
+                format!("{x:.0}")
+            } else {
+                String::new()
+            }
+        })
         .y_label_formatter(&|y| format!("{y:.1}"))
         .light_line_style(WHITE)
         .draw()?;

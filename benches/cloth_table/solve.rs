@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use coarsen::auto::Auto;
 use coarsen::matrix_market;
 use coarsen_backend::{Cpu, Prepared, Setup, SetupError};
 use coarsen_core::Stop;
@@ -75,6 +76,16 @@ pub(crate) fn time(method: &str, problem: &Problem) -> Outcome<Times> {
         return Ok(Times { unknowns, setup, iterations: [0; 2], solve: [solve; 2], failed: [false; 2] });
     }
     let system = System { positions: Some(&problem.positions), ..System::from(a) };
+    if method == "auto" {
+        let auto = Auto { tolerance: TOLERANCE, ..Auto::default() };
+        let (solved, solve) = fastest(|| {
+            x.fill(0.0);
+            Ok(auto.solve(system, b, &mut x)?.converged()?)
+        })?;
+        println!("auto: {:?} {:?}", solved.method, solved.kind);
+        let iterations = [solved.iterations; 2];
+        return Ok(Times { unknowns, setup: 0.0, iterations, solve: [solve; 2], failed: [false; 2] });
+    }
     let (mut m, setup) = fastest(|| Ok(build(method, system)?))?;
     let mut times = Times { unknowns, setup, iterations: [0; 2], solve: [0.0; 2], failed: [false; 2] };
     for (k, own) in [true, false].into_iter().enumerate() {
@@ -103,6 +114,7 @@ fn build(method: &str, system: System<'_, f64>) -> Result<Box<dyn Prepared<Vec<f
         "sa" => Box::new(Multigrid::smoothed_aggregation().build_from(system, &on)?),
         "tamstorf" => Box::new(Multigrid::tamstorf().build_from(system, &on)?),
         "mas" => Box::new(Schwarz::multilevel().build_from(system, &on)?),
+        "skinning" => Box::new(Multigrid::skinning().build_from(system, &on)?),
         _ => Box::new(BlockJacobi::default().build_from(system, &on)?),
     })
 }

@@ -100,6 +100,23 @@ pub(crate) fn print(rows: &[Row]) {
     }
 }
 
+/// Prints how long `auto` takes, in units of the fastest method, to the true residual.
+pub(crate) fn print_auto(rows: &[Row]) {
+    println!("\n| scene | vertices | fastest | s | auto s | ratio |");
+    println!("|---|---|---|---|---|---|");
+    for group in groups(rows) {
+        let totals = METHODS.iter().zip(&group.rows).filter_map(|(method, row)| {
+            let row = (*row)?;
+            Some((*method, row.total(1)? / row.systems as f64))
+        });
+        let (auto, others): (Vec<_>, Vec<_>) = totals.partition(|(method, _)| *method == "auto");
+        let best = others.into_iter().min_by(|a, b| a.1.total_cmp(&b.1));
+        let (Some((_, own)), Some((method, least))) = (auto.first(), best) else { continue };
+        let ratio = own / least;
+        println!("| {} | {} | {method} | {least:.4} | {own:.4} | {ratio:.2} |", name(&group), group.vertices);
+    }
+}
+
 /// The scene, with what differs from the regular sheet of cotton.
 fn name(group: &Group<'_>) -> String {
     let mut name = group.scene.to_owned();

@@ -156,7 +156,7 @@ fn on_device<T: Real>(p: &Problem, on: &OpenCl<T>, arguments: &Arguments) -> Out
     let flat: Vec<T> = p.positions.iter().flatten().map(|&c| T::of(c)).collect();
     let positions = on.vector(&flat)?;
     for (structure, place) in [(By::Host, "opencl here"), (By::Device, "opencl all")] {
-        let recipe = DeviceSchwarz { recipe: recipe(), structure };
+        let recipe = DeviceSchwarz { recipe: recipe(), structure, ..DeviceSchwarz::default() };
         let mut m = recipe.build(p.system(), on)?;
         let build = match structure {
             By::Host => least(3, || recipe.build(p.system(), on).and_then(|_| Ok(on.sync()?)))?,

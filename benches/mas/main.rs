@@ -13,6 +13,7 @@
 //! |---|---|---|
 //! | `authors` | structure, inverses, application and solve for cloth, compared with the code of the authors | `authors` |
 //! | `storage` | packed inverses in `f32` and `f64`, compared with memory bandwidth (§7.1) | `authors` |
+//! | `table` | the columns of Table 1 for garments, and the shares of a step (Fig. 17) | `table` |
 //! | `stale` | orders computed several steps ago (Fig. 9) | `stale` |
 //! | `domains` | domain sizes and numbers of levels (Fig. 10) | `figures` |
 //! | `stiffness` | 0.1 to 100 times the stiffness (Fig. 18) | `figures` |
@@ -33,6 +34,7 @@ mod figures;
 mod hybrid;
 mod stale;
 mod steps;
+mod table;
 mod weights;
 
 use std::ops::ControlFlow;
@@ -52,9 +54,10 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 fn main() -> Outcome<()> {
     let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
-    let figures: [(&str, fn() -> Outcome<()>); 14] = [
+    let figures: [(&str, fn() -> Outcome<()>); 15] = [
         ("authors", authors::authors),
         ("storage", authors::storage),
+        ("table", table::table),
         ("stale", stale::stale),
         ("domains", figures::domains),
         ("stiffness", figures::stiffness),

@@ -49,6 +49,24 @@ impl Method {
 
 type Built<C> = Box<dyn Preconditioner<DistVector<C>>>;
 
+/// The rows whose work equals that of one row of the gathered level of MAS; its factor fills in.
+const GATHERED: f64 = 1.2;
+
+/// Rank 0 has fewer rows in MAS, since it solves the gathered level too.
+fn layout(rows: u64, ranks: usize, method: Method, domains: &DistSchwarz) -> Result<Layout, DistError> {
+    let (mut gathered, n) = (rows as f64, ranks as f64);
+    while 3.0 * gathered > domains.gather_below as f64 {
+        gathered /= domains.schwarz.domain as f64;
+    }
+    if method != Method::Mas || gathered == rows as f64 {
+        return Layout::even(rows, 3, ranks);
+    }
+    let fewer = (GATHERED * gathered).min(0.8 * rows as f64 / n);
+    let of_others = (rows as f64 + fewer) / n;
+    let start = |rank: usize| (rank as f64 * of_others - fewer).max(0.0) as u64;
+    Layout::new((0..ranks).map(start).chain([rows]).collect(), 3)
+}
+
 /// The matrix and the preconditioner of a rank.
 pub(crate) fn build<C: Communicator>(
     sheet: &Sheet,
@@ -56,7 +74,7 @@ pub(crate) fn build<C: Communicator>(
     method: Method,
     domains: &DistSchwarz,
 ) -> Result<(DistMatrix<C>, Built<C>), DistError> {
-    let layout = Layout::even(sheet.a.pattern().rows() as u64, 3, comm.size())?;
+    let layout = layout(sheet.a.pattern().rows() as u64, comm.size(), method, domains)?;
     let on: Arc<Partition<C>> = Partition::new(comm, layout)?;
     let own = on.layout().range(on.rank());
     let rows = GlobalRows::of(&sheet.a, own.clone())?;

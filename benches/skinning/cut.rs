@@ -73,13 +73,18 @@ fn whole<'a>(a: &'a Bsr<f64>, positions: &'a [[f64; 3]]) -> System<'a, f64> {
 }
 
 /// The result of a function, and the least of five times in milliseconds.
-pub(crate) fn fastest<T>(mut run: impl FnMut() -> Outcome<T>) -> Outcome<(f64, T)> {
+pub(crate) fn fastest<T>(run: impl FnMut() -> Outcome<T>) -> Outcome<(f64, T)> {
+    fastest_of(5, run)
+}
+
+/// The result of a function, and the least of `runs` times in milliseconds.
+pub(crate) fn fastest_of<T>(runs: usize, mut run: impl FnMut() -> Outcome<T>) -> Outcome<(f64, T)> {
     let mut time = || {
         let begin = Instant::now();
         run().map(|done| (1e3 * begin.elapsed().as_secs_f64(), done))
     };
     let mut best = time()?;
-    for _ in 1..5 {
+    for _ in 1..runs {
         let next = time()?;
         best = if next.0 < best.0 { next } else { best };
     }

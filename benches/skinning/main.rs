@@ -11,7 +11,8 @@
 //! - `sheets`: Fig. 8. Projective Dynamics with a factor and with skinning, and Newton's method, on sheets
 //!   of n x n vertices.
 //! - `cut`: sampling after a cut through half of a sheet of n x n vertices.
-//! - `update`: the time of an update of a hierarchy beside that of the product A x.
+//! - `update`: the time of an update of a hierarchy beside that of the product A x, the least of 5 or of a given number of
+//!   runs.
 //! - `which`: smoothed aggregation, multilevel Schwarz, skinning, block Jacobi and a factor on soft bodies,
 //!   sheets and elasticity, at three time steps: setup, update, solve, memory. Rows are appended to a file,
 //!   and rows that are already in the file are not run again.
@@ -53,7 +54,7 @@ fn main() -> ExitCode {
         }
         Some("sheets") => curves::sheets(&[51, 101, 201, 301]),
         Some("cut") => cut::run(&[101, 201, 317]),
-        Some("update") => update::run(),
+        Some("update") => update::run(words.get(1).map_or(Ok(5), |repeats| repeats.parse())?),
         Some("which") => which::run(words.get(1).map_or("skinning-which.md", String::as_str)),
         _ => Err("choose errors, growth, setups, stiffness, curves, sheets, cut, update or which".into()),
     };

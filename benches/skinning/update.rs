@@ -4,11 +4,11 @@ use coarsen::backend::{Backend, Update};
 use coarsen::prelude::*;
 
 use crate::Outcome;
-use crate::cut::fastest;
+use crate::cut::{fastest, fastest_of};
 use crate::which::problem;
 
-/// Prints one row for each body, then the hierarchies with the seconds of the last update.
-pub(crate) fn run() -> Outcome<()> {
+/// Prints one row for each body, then the hierarchies with the seconds of the last update. A time is the least of `runs`.
+pub(crate) fn run(runs: usize) -> Outcome<()> {
     let mut tables = Vec::new();
     println!(
         "| body | nodes | build ms | update ms | product AP ms | A x, f64, ms | A x, f32, ms | products in f64 |"
@@ -19,20 +19,20 @@ pub(crate) fn run() -> Outcome<()> {
         let (system, b) = (p.system(), p.right_hand_side(1));
         let nodes = p.matrix.pattern().rows();
         let (build, mut m) = fastest(|| Ok(Multigrid::skinning().build(system, &Cpu::mixed())?))?;
-        let (update, _) = fastest(|| Ok(m.update_from(system)?))?;
+        let (update, _) = fastest_of(runs, || Ok(m.update_from(system)?))?;
         tables.push(m.to_string());
         let u = m.prolongation(0).ok_or("no coarse level")?.clone();
         let mut plan = coarsen::sparse::GalerkinPlan::new(&p.matrix, &u)?;
         let mut coarse = plan.build(&p.matrix, &u)?;
-        let (product, ()) = fastest(|| Ok(plan.update(&p.matrix, &u, &mut coarse)?))?;
+        let (product, ()) = fastest_of(runs, || Ok(plan.update(&p.matrix, &u, &mut coarse)?))?;
         let mut y = b.clone();
         let double = Cpu::new().matrix(&p.matrix)?;
-        let (double, ()) = fastest(|| {
+        let (double, ()) = fastest_of(runs, || {
             double.apply(&b, &mut y);
             Ok(())
         })?;
         let single = Cpu::mixed().matrix(&p.matrix)?;
-        let (single, ()) = fastest(|| {
+        let (single, ()) = fastest_of(runs, || {
             single.apply(&b, &mut y);
             Ok(())
         })?;

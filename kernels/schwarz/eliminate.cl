@@ -22,7 +22,7 @@ void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const uint *ra
     if ((some && !coarsen_schwarz_marked(first, nodes, order, marks)) || (run == LEFT && repairs[domain] != UNTRUSTED))
         return;
     for (uint r = t; r < n * SIDE; r += TILE)
-        scale[r] = r < m ? coarsen_schwarz_scale(order[first + r / BLOCK], r % BLOCK, fine, own, values, diagonals, sizes) : 0;
+        scale[r] = r < m ? coarsen_schwarz_scale(order[first + r / BLOCK], r % BLOCK, NUMBERS_GIVEN, diagonals, sizes) : 0;
     WORK least = 0, shift = 0;
     uint attempt = 0;
     for (; attempt < (run == ONCE ? 1 : ATTEMPTS) && !(least > trust); attempt++) {
@@ -94,7 +94,7 @@ void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const uint *ra
         SUM own_scale[BLOCK];
         for (uint k = 0; k < BLOCK; k++)
             own_scale[k] = scale[node * BLOCK + k];
-        coarsen_schwarz_block(order[first + node], fine, order, own, starts, inner, values, diagonals, own_scale, block);
+        coarsen_schwarz_block(order[first + node], NUMBERS_GIVEN, diagonals, own_scale, block);
         for (uint e = 0; e < AREA; e++) {
             const uint r = node * BLOCK + e / BLOCK, c = node * BLOCK + e % BLOCK;
             if (r >= c) {
@@ -256,7 +256,7 @@ __kernel void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const
         if ((some && !coarsen_schwarz_marked(first, nodes, order, marks)) || (run == LEFT && repairs[domain] != UNTRUSTED))
             continue;
         for (uint r = 0; r < n * SIDE; r++)
-            scale[r] = r < m ? coarsen_schwarz_scale(order[first + r / BLOCK], r % BLOCK, fine, own, values, diagonals, sizes) : 0;
+            scale[r] = r < m ? coarsen_schwarz_scale(order[first + r / BLOCK], r % BLOCK, NUMBERS_GIVEN, diagonals, sizes) : 0;
         WORK least = 0, shift = 0;
         uint attempt = 0;
         for (; attempt < (run == ONCE ? 1 : ATTEMPTS) && !(least > trust); attempt++) {
@@ -284,8 +284,7 @@ __kernel void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const
                 tiles[k] = 0;
             for (uint node = 0; node < nodes; node++) {
                 WORK block[AREA];
-                coarsen_schwarz_block(order[first + node], fine, order, own, starts, inner, values, diagonals,
-                                      scale + node * BLOCK, block);
+                coarsen_schwarz_block(order[first + node], NUMBERS_GIVEN, diagonals, scale + node * BLOCK, block);
                 for (uint e = 0; e < AREA; e++) {
                     const uint r = node * BLOCK + e / BLOCK, c = node * BLOCK + e % BLOCK;
                     if (r >= c) {

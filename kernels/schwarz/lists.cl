@@ -37,4 +37,14 @@ uint coarsen_tile(const uint n, const uint i, const uint j) {
 #define LENGTH(i) lengths[i]
 #endif
 #define ROWS const uint width, __global const uint *offsets, __global const uint *lengths, __global const uint *columns
+
+// With the option CONTACT, block k of row i of a contact part, touch_starts[i] <= k < touch_starts[i + 1], is at column
+// touch_places[k]; see matrix.cl.
+#ifdef CONTACT
+#define TOUCHING \
+    , __global const uint *touch_starts, __global const uint *touch_places, __global const VALUES *touch_values
+#define TOUCH(k, e) touch_values[(size_t)(k) * AREA + (e)]
+#else
+#define TOUCHING
+#endif
 #endif

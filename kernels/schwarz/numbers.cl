@@ -10,6 +10,11 @@
 //   alone[i]      whether node i of the finest level had no couplings when the structure was chosen
 //   marks[i]      whether node i, or a node below it, has changed; read only if `some` is 1
 //
+// With the option CONTACT there are contact blocks beside the matrix, found by contact.cl:
+//   met_own[i]    the contact block (i, i) of node i of the finest level, or NONE
+//   met_starts[p] the start of the contacts of position p with earlier positions of its domain
+//   met[2 q]      the contact block of contact q, and the position of the other node
+//
 // Two nodes of the finest level are different nodes up to the level on which one domain contains both, and
 // the same node on coarser levels. So each off-diagonal block belongs to one level. Coarse matrices store
 // only their diagonal blocks, which are sums over domains of the next finer level.
@@ -25,12 +30,29 @@
 // The smallest pivot of a scaled diagonal block that counts as positive definite. Twin: dense::POSITIVE
 #define POSITIVE 1e-6f
 
+#ifdef CONTACT
+// Entry e of contact block k.
+#define PRESSED(k, e) ((SUM)contact[(size_t)(k) * AREA + (e)])
+#define MET \
+    , __global const uint *met_own, __global const uint *met_starts, __global const uint *met, \
+        __global const VALUES *contact
+#define MET_GIVEN , met_own, met_starts, met, contact
+// Entry e of the diagonal block of node i of the finest level.
+#define OWN(i, e) \
+    ((own[i] == NONE ? 0 : ENTRY(own[i], e)) + (met_own[i] == NONE ? 0 : PRESSED(met_own[i], e)))
+#else
+#define MET
+#define MET_GIVEN
+#define OWN(i, e) ENTRY(own[i], e)
+#endif
+
 #define NUMBERS \
     const uint fine, __global const uint *order, __global const uint *own, __global const uint *starts, \
-    __global const uint *inner, __global const VALUES *values
+    __global const uint *inner, __global const VALUES *values MET
+#define NUMBERS_GIVEN fine, order, own, starts, inner, values MET_GIVEN
 
 // Entry e of the diagonal block of node i.
-#define DIAGONAL(i, e) ((i) < fine ? ENTRY(own[i], e) : diagonals[(size_t)((i) - fine) * AREA + (e)])
+#define DIAGONAL(i, e) ((i) < fine ? OWN(i, e) : diagonals[(size_t)((i) - fine) * AREA + (e)])
 
 // Diagonal blocks of nodes s of a coarse level, first <= s < last, and for each of their unknowns the sum of
 // diagonal entries of the finest level; one entry per item. Twin: Stage::coarse_row, Stage::coarse_sizes
@@ -50,12 +72,17 @@ __kernel void coarsen_schwarz_diagonals(const uint first, const uint last, NUMBE
         const uint i = order[p];
         sum += DIAGONAL(i, e);
         if (e % (BLOCK + 1) == 0)
-            size += i < fine ? ENTRY(own[i], e) : sizes[(size_t)(i - fine) * BLOCK + e / BLOCK];
+            size += i < fine ? OWN(i, e) : sizes[(size_t)(i - fine) * BLOCK + e / BLOCK];
         for (uint q = starts[p]; q < starts[p + 1]; q++) {
             const uint slot = inner[2 * q], other = inner[2 * q + 1];
             if (other >= begin)
                 sum += ENTRY(slot, e) + ENTRY(slot, transposed);
         }
+#ifdef CONTACT
+        for (uint q = met_starts[p]; q < met_starts[p + 1]; q++)
+            if (met[2 * q + 1] >= begin)
+                sum += PRESSED(met[2 * q], e) + PRESSED(met[2 * q], transposed);
+#endif
     }
     diagonals[(size_t)s * AREA + e] = sum;
     if (e % (BLOCK + 1) == 0)
@@ -127,8 +154,7 @@ uint coarsen_schwarz_block(const uint i, NUMBERS, __global const SUM *diagonals,
 }
 
 // 1 / sqrt of diagonal entry k of node i, or 0 if the entry is round-off. Twin: Stage::scales
-SUM coarsen_schwarz_scale(const uint i, const uint k, const uint fine, __global const uint *own,
-                          __global const VALUES *values, __global const SUM *diagonals,
+SUM coarsen_schwarz_scale(const uint i, const uint k, NUMBERS, __global const SUM *diagonals,
                           __global const SUM *sizes) {
     const SUM d = DIAGONAL(i, k * (BLOCK + 1));
     const SUM size = i < fine ? 0 : sizes[(size_t)(i - fine) * BLOCK + k];
@@ -147,8 +173,8 @@ __kernel void coarsen_schwarz_alone(const uint count, __global const uint *nodes
     SUM scale[BLOCK];
     WORK a[AREA];
     for (uint k = 0; k < BLOCK; k++)
-        scale[k] = coarsen_schwarz_scale(i, k, fine, own, values, diagonals, diagonals);
-    repairs[domains + at] = coarsen_schwarz_block(i, fine, order, own, starts, inner, values, diagonals, scale, a) ? 0 : 2;
+        scale[k] = coarsen_schwarz_scale(i, k, NUMBERS_GIVEN, diagonals, diagonals);
+    repairs[domains + at] = coarsen_schwarz_block(i, NUMBERS_GIVEN, diagonals, scale, a) ? 0 : 2;
     for (uint e = 0; e < AREA; e++) {
         const uint row = e / BLOCK, column = e % BLOCK, lower = max(row, column) * BLOCK + min(row, column);
         d[(size_t)at * AREA + e] = (REAL)(a[lower] * scale[row] * scale[column]);
@@ -194,6 +220,19 @@ uint coarsen_entry(const uint n, const uint row, const uint column) {
     return coarsen_tile(n, row / SIDE, column / SIDE) * TILE + column % SIDE * SIDE + row % SIDE;
 }
 
+// Its contacts.
+#ifdef CONTACT
+#define PRESS_ROW(a, scale, n, first, r, p_, row_) \
+    for (uint q_ = met_starts[p_]; q_ < met_starts[(p_) + 1]; q_++) { \
+        const uint k_ = met[2 * q_], c_ = (met[2 * q_ + 1] - (first)) * BLOCK; \
+        for (uint e_ = 0; e_ < BLOCK; e_++) \
+            (a)[coarsen_entry(n, r, c_ + e_)] += \
+                (WORK)(PRESSED(k_, (row_) * BLOCK + e_) * ((scale)[c_ + e_] * (scale)[r])); \
+    }
+#else
+#define PRESS_ROW(a, scale, n, first, r, p_, row_)
+#endif
+
 // Row r of the lower part of the scaled matrix of a domain.             Twin: Stage::assemble
 #define ASSEMBLE_ROW(a, scale, n, first, r, shift) \
     { \
@@ -204,6 +243,7 @@ uint coarsen_entry(const uint n, const uint row, const uint column) {
                 (a)[coarsen_entry(n, r, c_ + e_)] += \
                     (WORK)(ENTRY(slot_, row_ * BLOCK + e_) * ((scale)[c_ + e_] * (scale)[r])); \
         } \
+        PRESS_ROW(a, scale, n, first, r, p_, row_) \
         for (uint e_ = 0; e_ < row_; e_++) \
             (a)[coarsen_entry(n, r, (r) - row_ + e_)] = \
                 (WORK)(DIAGONAL(i_, row_ * BLOCK + e_) * ((scale)[(r) - row_ + e_] * (scale)[r])); \

@@ -6,7 +6,8 @@
 //
 //   counts[l]             the number of nodes of level l
 //   totals[l]             the number of couplings inside the domains of the levels below l
-//   begins[s], ends[2 e]  the start of the couplings of node s; the slot of coupling e and its other node
+//   begins[s], ends[2 e]  the start of the couplings of node s; the slot of coupling e, NONE for a contact, and its
+//                         other node
 //   position[i]           the position of node i
 //   lacking               a level without room for its nodes, and the number of its nodes; otherwise 0
 //
@@ -79,25 +80,32 @@ __kernel void coarsen_schwarz_codes(const uint n, __global const REAL *points, _
 }
 
 // The slot of the diagonal block of a node, and whether all other blocks of its row are zero. Twin: Links::of
-__kernel void coarsen_schwarz_alike(const uint n, ROWS, __global const VALUES *values, __global uint *own,
-                                    __global uint *alone) {
+__kernel void coarsen_schwarz_alike(const uint n, ROWS, __global const VALUES *values TOUCHING,
+                                    __global uint *own, __global uint *alone) {
     const uint i = get_global_id(0);
     if (i >= n)
         return;
-    uint coupled = 0;
+    uint coupled = 0, diagonal = NONE;
     for (uint k = 0; k < LENGTH(i); k++) {
         const uint slot = FIRST_SLOT(i) + k * SLICE;
         if (columns[slot] == i)
-            own[i] = slot;
+            diagonal = slot;
         else
             for (uint e = 0; e < AREA; e++)
                 coupled |= ENTRY(slot, e) != 0;
     }
+#ifdef CONTACT
+    for (uint k = touch_starts[i]; k < touch_starts[i + 1]; k++)
+        for (uint e = 0; e < AREA && touch_places[k] != i; e++)
+            coupled |= TOUCH(k, e) != 0;
+#endif
+    own[i] = diagonal;
     alone[i] = !coupled;
 }
 
 // The number of couplings of a node of the finest level.                Twin: Links::of
-__kernel void coarsen_schwarz_degrees(const uint n, ROWS, __global const uint *alone, __global uint *begins) {
+__kernel void coarsen_schwarz_degrees(const uint n, ROWS, __global const VALUES *values TOUCHING,
+                                      __global const uint *alone, __global uint *begins) {
     const uint i = get_global_id(0);
     if (i >= n)
         return;
@@ -106,12 +114,17 @@ __kernel void coarsen_schwarz_degrees(const uint n, ROWS, __global const uint *a
         const uint j = columns[FIRST_SLOT(i) + k * SLICE];
         count += j != i && !alone[j];
     }
+#ifdef CONTACT
+    for (uint k = touch_starts[i]; k < touch_starts[i + 1] && !alone[i]; k++)
+        count += touch_places[k] != i && !alone[touch_places[k]];
+#endif
     begins[i] = count;
 }
 
-// The couplings of a node.                                              Twin: Links::of
-__kernel void coarsen_schwarz_couplings(const uint n, ROWS, __global const uint *alone,
-                                        __global const uint *begins, __global uint *ends) {
+// The couplings of a node. A contact has no slot, since other contacts may follow.  Twin: Links::of
+__kernel void coarsen_schwarz_couplings(const uint n, ROWS, __global const VALUES *values TOUCHING,
+                                        __global const uint *alone, __global const uint *begins,
+                                        __global uint *ends) {
     const uint i = get_global_id(0);
     if (i >= n || alone[i])
         return;
@@ -124,6 +137,16 @@ __kernel void coarsen_schwarz_couplings(const uint n, ROWS, __global const uint 
             at++;
         }
     }
+#ifdef CONTACT
+    for (uint k = touch_starts[i]; k < touch_starts[i + 1]; k++) {
+        const uint j = touch_places[k];
+        if (j != i && !alone[j]) {
+            ends[2 * at] = NONE;
+            ends[2 * at + 1] = j;
+            at++;
+        }
+    }
+#endif
 }
 
 // Sets all lists to empty.                                              Twin: Plan::new
@@ -218,7 +241,7 @@ __kernel void coarsen_schwarz_tally(LEVEL, __global const uint *order, __global 
         const uint i = order[first + k] - first;
         for (uint e = begins[i]; e < begins[i + 1]; e++) {
             const uint q = position[first + ends[2 * e + 1]] - first;
-            inside += q / NODES == k / NODES && q < k;
+            inside += q / NODES == k / NODES && q < k && ends[2 * e] != NONE;
             out += q / NODES != k / NODES;
         }
     }
@@ -286,7 +309,7 @@ __kernel void coarsen_schwarz_link(LEVEL, const uint first_domain, const uint fi
     uint at = before + tally[k], out = tally[room + k] - tally[room];
     for (uint e = begins[i]; e < begins[i + 1]; e++) {
         const uint slot = ends[2 * e], q = position[first + ends[2 * e + 1]], other = q - first;
-        if (other / NODES == d && other < k) {
+        if (other / NODES == d && other < k && slot != NONE) {
             inner[2 * at] = slot;
             inner[2 * at + 1] = q;
             at++;

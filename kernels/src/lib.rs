@@ -18,7 +18,7 @@
 //! | `sort.cl` | prefix sums of a list, a stable sort |
 //! | `assembly.cl` | matrices from streams of blocks |
 //! | `blocks.cl`, `dense.cl` | small and large blocks along a diagonal |
-//! | `schwarz/` | multilevel additive Schwarz: structure, numbers, application |
+//! | `schwarz/` | multilevel additive Schwarz: structure, numbers, contact, application |
 
 const REAL: &str = include_str!("../real.cl");
 const TREE: &str = include_str!("../tree.cl");
@@ -48,6 +48,8 @@ pub const SCHWARZ_NUMBERS: [&str; 4] =
     [REAL, SCHWARZ_LISTS, include_str!("../schwarz/numbers.cl"), include_str!("../schwarz/eliminate.cl")];
 /// The structure of multilevel domains.
 pub const SCHWARZ_STRUCTURE: [&str; 4] = [REAL, SCHWARZ_LISTS, SORT, include_str!("../schwarz/structure.cl")];
+/// Where contact blocks meet in multilevel domains.
+pub const SCHWARZ_CONTACT: [&str; 3] = [REAL, SORT, include_str!("../schwarz/contact.cl")];
 /// The application of multilevel domains.
 pub const SCHWARZ: [&str; 3] = [REAL, SCHWARZ_LISTS, include_str!("../schwarz/apply.cl")];
 
@@ -66,6 +68,7 @@ mod tests {
             &super::SCHWARZ,
             &super::SCHWARZ_NUMBERS,
             &super::SCHWARZ_STRUCTURE,
+            &super::SCHWARZ_CONTACT,
         ]
         .concat();
         for source in all {

@@ -20,6 +20,8 @@ mod large;
 mod meter;
 
 use std::io::Cursor;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use coarsen::matrix_market::Source;
 use coarsen::mesh::{Format, Mesh, ReadError, parse, parse_tetgen, parse_texture};
@@ -27,8 +29,8 @@ use coarsen::mesh::{Format, Mesh, ReadError, parse, parse_tetgen, parse_texture}
 use campaign::{Campaign, KIB, MIB};
 use corpus::{MATRICES, MESHES, PAIR};
 
-/// Runs all fuzz tests, or the tests whose name contains a word of the command line. They run one after the
-/// other and without a harness, whose threads would allocate.
+/// Runs all fuzz tests, or the tests whose name contains a word of the command line. Each runs in a
+/// process without a harness, whose threads would allocate. A word that starts with `=` is the start of a name.
 fn main() {
     let attacks: [(&str, fn()); 10] = [
         ("large", large_files_stay_within_their_memory),
@@ -43,8 +45,22 @@ fn main() {
         ("matrix_market_values", matrix_market_values),
     ];
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let asked = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
-    attacks.iter().filter(|(name, _)| asked(name)).for_each(|(_, attack)| attack());
+    let asked = |name: &str| words.iter().any(|word| format!("={name}").contains(word.as_str()));
+    if !words.is_empty() {
+        return attacks.iter().filter(|(name, _)| asked(name)).for_each(|(_, attack)| attack());
+    }
+    // Bytes are counted over all threads of a process, so the attacks that run at once are processes.
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some((name, _)) = attacks.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let ended = Command::new(std::env::current_exe().unwrap()).arg(format!("={name}")).status();
+            assert!(ended.unwrap().success(), "attack \"{name}\" failed; its own message says why");
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(work);
+        work();
+    });
 }
 
 /// The result of a damaged file must be a consistent mesh or an error with a text.

@@ -82,7 +82,7 @@ pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> 
 
 /// Returns an error if the largest value becomes infinite or zero in storage. NaN is accepted: it means that
 /// some value is not finite.
-fn within<T: Real, S: Real>(what: &'static str, largest: T) -> Result<(), Error> {
+pub(crate) fn within<T: Real, S: Real>(what: &'static str, largest: T) -> Result<(), Error> {
     let stored = largest.to::<S>();
     if largest.is_finite() && (stored.is_infinite() || (stored == S::zero() && largest > T::zero())) {
         return Err(Error::Range { what, value: largest.wide(), storage: S::NAME });

@@ -117,11 +117,13 @@ pub struct SmootherFacts<'a, T> {
     /// The set of each node, numbered from 0, for smoothers that solve sets of coupled nodes exactly;
     /// `u32::MAX` for nodes in no set.
     pub sets: Option<&'a [u32]>,
+    /// The largest absolute value of A up to round-off, if the smoother has found that A is symmetric to round-off.
+    pub largest: Option<T>,
 }
 
 impl<T> Default for SmootherFacts<'_, T> {
     /// Returns facts whose fields are all `None`.
     fn default() -> Self {
-        Self { radius: None, inverses: None, sets: None }
+        Self { radius: None, inverses: None, sets: None, largest: None }
     }
 }

@@ -59,7 +59,9 @@ mod error;
 pub mod follow;
 mod step;
 
-pub use any::{AnyBackend, AnyBlocks, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Unavailable};
+pub use any::{
+    AnyBackend, AnyBlocks, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Unavailable, Waits,
+};
 pub use error::AnyError;
 pub use step::{Followed, Step};
 

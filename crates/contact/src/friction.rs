@@ -10,7 +10,15 @@
 //! > D = Σ μ λ φ(‖s‖),  φ' = 1 for ‖s‖ ≥ ε, else 2 ‖s‖/ε − ‖s‖²/ε²,  ∂D/∂x = μ λ φ' s/‖s‖    (1)
 //! > ∂²D/∂x² = μ λ (φ'' ŝ ŝᵀ + φ'/‖s‖ (P − ŝ ŝᵀ)),  ŝ = s/‖s‖    (2)
 //!
-//! Lagged Coulomb friction: Li et al. 2020, "Incremental potential contact", ACM TOG 39(4), §5.
+//! (2) has no stiffness along s at ‖s‖ ≥ ε, so that a step of Newton's method carries nodes past ‖s‖ = 0, and the line
+//! search then cuts the steps of all nodes. Since φ'/‖s‖ does not rise with ‖s‖, the parabola
+//!
+//! > D(s) ≤ D(s₀) + μ λ φ'(‖s₀‖)/‖s₀‖ ½ (‖s‖² − ‖s₀‖²)    (3)
+//!
+//! lies above D and touches it at s₀. Its Hessian stands in for (2) where Hessians are projected.
+//!
+//! Lagged Coulomb friction: Li et al. 2020, "Incremental potential contact", ACM TOG 39(4), §5. (3): Hunter & Lange 2004,
+//! "A tutorial on MM algorithms", The American Statistician 58(1), §3.3.
 
 use std::sync::Arc;
 
@@ -50,8 +58,8 @@ struct Grip {
 /// Friction of free nodes with a solid shape, as an energy of one time step.
 ///
 /// Nodes, normals and normal forces are those at the start of the step ([`Potential::renew`]), where an
-/// [`Obstacle`](crate::Obstacle) with the same shape and stiffness presses with k times the depth. D is convex,
-/// and its Hessian is positive semidefinite. D is no energy of the scene: its gradient is the force. *Use*
+/// [`Obstacle`](crate::Obstacle) with the same shape and stiffness presses with k times the depth. D is convex; its
+/// projected Hessian is that of a parabola above D. D is no energy of the scene: its gradient is the force. *Use*
 /// beside an `Obstacle` in [`ImplicitEuler`](coarsen_elastic::ImplicitEuler). *Cost*: a pass over the nodes per
 /// step, and over the nodes that touch per evaluation, on one thread.
 ///
@@ -148,6 +156,28 @@ pub fn stiffness(slip: [f64; 3], length: f64, n: [f64; 3], force: f64, h: f64) -
     std::array::from_fn(|p| std::array::from_fn(|q| entry(p, q)))
 }
 
+/// Returns the Hessian of the parabola (3) that lies above the energy of friction and touches it at a slip of this length,
+/// in N/m: μ λ φ'/‖s‖ P, for the unit normal, the force μ λ in N and a step of h seconds. It is positive semidefinite, and
+/// not less than [`stiffness`].
+pub fn bounding(length: f64, n: [f64; 3], force: f64, h: f64) -> [[f64; 3]; 3] {
+    let over = force * slide(length, h)[1];
+    std::array::from_fn(|p| std::array::from_fn(|q| over * (f64::from(p == q) - n[p] * n[q]))) // (3)
+}
+
+/// Returns (2), or the Hessian of (3) unless `curvature` is exact.
+pub(crate) fn curved(
+    (slip, length): ([f64; 3], f64),
+    n: [f64; 3],
+    force: f64,
+    h: f64,
+    curvature: Curvature,
+) -> [[f64; 3]; 3] {
+    match curvature {
+        Curvature::Exact => stiffness(slip, length, n, force, h),
+        Curvature::Projected | Curvature::Constant => bounding(length, n, force, h),
+    }
+}
+
 /// Checks a coefficient of friction.
 pub(crate) fn coefficient(found: f64) -> Result<f64, ContactError> {
     if found.is_finite() && found >= 0.0 {
@@ -189,11 +219,10 @@ impl<S: Shape> Potential for Friction<S> {
 
     fn add_hessian(&mut self, _: &[f64], _: Curvature, _: &mut [f64]) {}
 
-    fn add_contacts(&mut self, x: &[f64], _: Curvature, contacts: &mut Touching) {
+    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
         self.check("add_contacts", x);
         for grip in &self.grips {
-            let (slip, length) = Self::slip(grip, x);
-            let k = stiffness(slip, length, grip.normal, grip.force, self.h);
+            let k = curved(Self::slip(grip, x), grip.normal, grip.force, self.h, curvature);
             contacts.push(Stencil::point(grip.node), k);
         }
     }

@@ -75,6 +75,6 @@ pub use place::OnDevice;
 pub use queue::Counters;
 pub use rows::DeviceRows;
 pub use scalar::DeviceScalar;
-pub use schwarz::{By, DeviceSchwarz, DeviceSubdomains};
+pub use schwarz::{By, DeviceSchwarz, DeviceSubdomains, DeviceSystem, DeviceTouched, Renewed};
 pub use sum::{DeviceContacts, DeviceSum};
 pub use vector::DeviceVector;

@@ -45,9 +45,9 @@ pub struct DistMultigrid {
 }
 
 impl Default for DistMultigrid {
-    /// The recipe of Tamstorf 2015; levels up to 4000 unknowns are gathered.
+    /// The recipe of Tamstorf 2015; levels up to 1000 unknowns are gathered.
     fn default() -> Self {
-        Self { multigrid: Multigrid::tamstorf(), gather_below: 4000 }
+        Self { multigrid: Multigrid::tamstorf(), gather_below: 1000 }
     }
 }
 

@@ -16,6 +16,7 @@ const LEAST: usize = 64;
 /// Ranks that repeat a communication exchange the same buffers: a rank sends with the buffers that it has
 /// received. After some repetitions no call allocates, if every rank receives as many messages of a size as it sends;
 /// in traffic of one direction, senders allocate every buffer. At most 256 buffers of together 256 MiB are kept.
+/// An exchange whose need depends on the times of messages reserves its buffers.
 ///
 /// ```
 /// use coarsen_distributed::Buffers;
@@ -25,12 +26,25 @@ const LEAST: usize = 64;
 /// buffers.put(first);
 /// assert_eq!(buffers.take(80).as_ptr(), at);
 /// ```
-pub struct Buffers(Mutex<Vec<Vec<u8>>>);
+pub struct Buffers(Mutex<Kept>);
+
+struct Kept {
+    buffers: Vec<Vec<u8>>,
+    /// The number of buffers of at least `long` bytes that shorter messages do not take.
+    reserved: usize,
+    long: usize,
+}
+
+impl Kept {
+    fn long(&self) -> usize {
+        self.buffers.iter().filter(|buffer| buffer.capacity() >= self.long).count()
+    }
+}
 
 impl Default for Buffers {
     /// No buffers yet.
     fn default() -> Self {
-        Self(Mutex::new(Vec::with_capacity(MOST)))
+        Self(Mutex::new(Kept { buffers: Vec::with_capacity(MOST), reserved: 0, long: 0 }))
     }
 }
 
@@ -39,29 +53,44 @@ impl Buffers {
     pub fn take(&self, bytes: usize) -> Vec<u8> {
         let mut kept = self.kept();
         let large = |(_, buffer): &(usize, &Vec<u8>)| buffer.capacity() >= bytes;
-        let best = kept.iter().enumerate().filter(large).min_by_key(|(_, buffer)| buffer.capacity());
-        match best.map(|(at, _)| at) {
-            Some(at) => kept.swap_remove(at),
+        let best = kept.buffers.iter().enumerate().filter(large).min_by_key(|(_, buffer)| buffer.capacity());
+        let free = |(_, buffer): &(usize, &Vec<u8>)| {
+            bytes >= kept.long || buffer.capacity() < kept.long || kept.long() > kept.reserved
+        };
+        match best.filter(free).map(|(at, _)| at) {
+            Some(at) => kept.buffers.swap_remove(at),
             None => Vec::with_capacity(bytes.max(LEAST).checked_next_power_of_two().unwrap_or(bytes)),
+        }
+    }
+
+    /// Makes `count` buffers of at least `bytes`, less those that are kept, and leaves as many to messages of this
+    /// length. Of several calls the largest count and length hold.
+    pub fn reserve(&self, count: usize, bytes: usize) {
+        let mut kept = self.kept();
+        (kept.reserved, kept.long) = (kept.reserved.max(count.min(MOST)), kept.long.max(bytes));
+        while kept.long() < kept.reserved && kept.buffers.len() < MOST {
+            let long = kept.long.max(LEAST);
+            kept.buffers.push(Vec::with_capacity(long.checked_next_power_of_two().unwrap_or(long)));
         }
     }
 
     /// Keeps a buffer, unless many are kept. Beyond the limit of bytes, the longest buffers are freed.
     pub fn put(&self, mut buffer: Vec<u8>) {
         let mut kept = self.kept();
-        if kept.len() < MOST && buffer.capacity() >= LEAST {
+        if kept.buffers.len() < MOST && buffer.capacity() >= LEAST {
             buffer.clear();
-            kept.push(buffer);
-            let mut bytes: usize = kept.iter().map(Vec::capacity).sum();
+            kept.buffers.push(buffer);
+            let mut bytes: usize = kept.buffers.iter().map(Vec::capacity).sum();
             while bytes > BYTES {
-                let longest = (0..kept.len()).max_by_key(|&at| kept[at].capacity()).unwrap_or_default();
-                bytes -= kept.swap_remove(longest).capacity();
+                let longest =
+                    (0..kept.buffers.len()).max_by_key(|&at| kept.buffers[at].capacity()).unwrap_or_default();
+                bytes -= kept.buffers.swap_remove(longest).capacity();
             }
         }
     }
 
     /// No code panics while it holds the lock, so a poisoned lock protects valid data.
-    fn kept(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

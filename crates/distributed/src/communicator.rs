@@ -101,6 +101,12 @@ pub trait Communicator: Clone + 'static {
         drop(buffer);
     }
 
+    /// Announces an exchange that uses up to `count` buffers of `bytes` at once, as a hint: a communicator that keeps
+    /// buffers makes them now, so that no later message allocates. By default nothing.
+    fn reserve(&self, count: usize, bytes: usize) {
+        let _ = (count, bytes);
+    }
+
     /// Called after `scalars` stored scalars of a matrix were computed or multiplied. A simulated
     /// communicator advances its clock; others do nothing.
     fn worked(&self, scalars: usize) {

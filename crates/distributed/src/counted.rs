@@ -132,6 +132,10 @@ impl<C: Communicator> Communicator for Counted<C> {
         self.comm.recycle(buffer);
     }
 
+    fn reserve(&self, count: usize, bytes: usize) {
+        self.comm.reserve(count, bytes);
+    }
+
     fn worked(&self, scalars: usize) {
         self.comm.worked(scalars);
     }

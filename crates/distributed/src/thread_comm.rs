@@ -304,4 +304,8 @@ impl Communicator for ThreadComm {
     fn recycle(&self, buffer: Vec<u8>) {
         self.0.buffers.put(buffer);
     }
+
+    fn reserve(&self, count: usize, bytes: usize) {
+        self.0.buffers.reserve(count, bytes);
+    }
 }

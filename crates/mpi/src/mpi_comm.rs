@@ -321,6 +321,10 @@ impl Communicator for MpiComm {
     fn recycle(&self, buffer: Vec<u8>) {
         self.0.spare.put(buffer);
     }
+
+    fn reserve(&self, count: usize, bytes: usize) {
+        self.0.spare.reserve(count, bytes);
+    }
 }
 
 fn too_long(bytes: usize) -> Fault {

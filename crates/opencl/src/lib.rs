@@ -24,7 +24,7 @@ mod transfer;
 
 pub use coarsen_device::{
     BlockRows, By, Counters, Device, DeviceBlocks, DeviceError, DeviceGalerkin, DeviceRows, DeviceScalar,
-    DeviceSubdomains, Format, Operand,
+    DeviceSubdomains, DeviceSystem, Format, Operand, Renewed,
 };
 pub use coarsen_opencl_loader::Absent;
 pub use devices::{default_device, devices};
@@ -123,6 +123,31 @@ pub use coarsen_device::DeviceMatrix;
 /// ```
 #[doc(inline)]
 pub use coarsen_device::DeviceSchwarz;
+
+/// ```
+/// use coarsen_backend::{Backend, Setup};
+/// use coarsen_opencl::{By, DeviceContacts, DeviceSchwarz, DeviceSum, DeviceTouched, default_device};
+/// use coarsen_sparse::{Contacts, Stencil};
+/// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
+/// let p = coarsen_problems::cloth(20, 0.01)?;
+/// let n = p.matrix.pattern().rows();
+/// let recipe = DeviceSchwarz { structure: By::Device, contacts: 100, ..DeviceSchwarz::default() };
+/// let mut m = recipe.build(p.system(), &on)?;
+/// let (a, positions) = (on.matrix(&p.matrix)?, on.vector(&p.positions.concat())?);
+/// let (mut contact, mut touched) = (DeviceContacts::new(&on, n, 3, 100)?, DeviceTouched::new(&on, n)?);
+/// let mut host = Contacts::<f64>::new(n, 3)?;
+/// for step in 1..4 {
+///     host.assemble(&[Stencil::point_point(0, 40 * step)], &[5.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 0.0, 5.0])?;
+///     touched.clear()?;
+///     touched.mark(&contact)?; // the pairs that go
+///     contact.replace(&host)?; // or `assemble`, without a wait
+///     touched.mark(&contact)?; // the pairs that come
+///     m.follow_on_device(&DeviceSum::new(&a, &contact)?, &positions, &touched)?;
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use coarsen_device::DeviceTouched;
 
 /// ```
 /// use coarsen_backend::Backend;

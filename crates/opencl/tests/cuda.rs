@@ -139,7 +139,8 @@ fn a_played_card_does_what_the_cpu_does() {
     let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
     let here = Cg::new(stop).solve(&p.matrix, &mut m, &b, &mut x).unwrap().converged().unwrap();
     for structure in [By::Host, By::Device] {
-        let mut m = DeviceSchwarz { recipe, structure }.build(p.system(), &on).unwrap();
+        let mut m =
+            DeviceSchwarz { recipe, structure, ..DeviceSchwarz::default() }.build(p.system(), &on).unwrap();
         let (a, b, mut y) =
             (on.matrix(&p.matrix).unwrap(), on.vector(&b).unwrap(), on.zeros(b.len()).unwrap());
         let there = Cg::new(stop).solve(&a, &mut m, &b, &mut y).unwrap().converged().unwrap();

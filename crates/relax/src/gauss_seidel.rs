@@ -224,7 +224,11 @@ impl<T: Real, B: Backend> Smoother<T, B> for SymmetricGaussSeidel<T, B> {
     fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         self.successor = None;
         self.sweeps.prepare(a)?;
-        let (before, next) = (self.symmetry, self.recipe.symmetry(a));
+        let before = self.symmetry;
+        let next = match self.sweeps.facts().largest {
+            Some(_) => Symmetry { to_round_off: true, to_half_digits: true },
+            None => self.recipe.symmetry(a),
+        };
         self.next = next;
         if self.own && !next.to_round_off {
             self.successor = Some(Box::new(RowGaussSeidel::new(a, self.recipe.omega, &self.on)?));

@@ -20,6 +20,7 @@
 //! cargo run --release -p cloth -- --scene flag --wind 8 0 2 --frames 72
 //! cargo run --release -p cloth -- --scene garment --material baraff-witkin --frames 48
 //! cargo run --release -p cloth -- --scene dressed --mesh dress.obj --sewn --body walk_*.obj --frames 100
+//! cargo run --release -p cloth --features opencl -- --backend opencl --solver mas --iterations 1 --fixed --inner 64
 //! ```
 //!
 //! The fourth command continues the third; the fifth takes obstacles as constraints. A run writes `frames.csv`, `summary.txt`, `frame_0000.obj` and
@@ -63,7 +64,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use coarsen::elastic::Nodes;
-use coarsen::schwarz;
+use coarsen::{Waits, schwarz};
 use examples_common::Failure;
 use examples_common::arguments::{Program, launch};
 use examples_common::files::{Surface, fingerprint};
@@ -87,13 +88,13 @@ fn main() -> ExitCode {
 }
 
 impl Program for &Options {
-    fn run<B: schwarz::Place<Real = f64>>(self, on: B) -> Result<(), Failure> {
+    fn run<B: schwarz::Place<Real = f64> + Waits>(self, on: B) -> Result<(), Failure> {
         if self.ranks > 0 { ranks::run(self).map(drop) } else { run(on, self).map(drop) }
     }
 }
 
 /// A scene, the solver of its steps, and how frames are drawn.
-struct Simulation<'a, B: schwarz::Place<Real = f64>> {
+struct Simulation<'a, B: schwarz::Place<Real = f64> + Waits> {
     on: B,
     options: &'a Options,
     sheet: Sheet,
@@ -106,7 +107,7 @@ struct Simulation<'a, B: schwarz::Place<Real = f64>> {
     stepper: Option<Stepper<B>>,
 }
 
-fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Failure> {
+fn run<B: schwarz::Place<Real = f64> + Waits>(on: B, options: &Options) -> Result<Vec<Row>, Failure> {
     // 1. A sheet and a scene.
     options.method.solver.check(&options.method.levels)?;
     if options.systems > 0 && options.method.obstacles == Obstacles::Constraints {
@@ -191,7 +192,7 @@ fn sheet(options: &Options) -> Result<Sheet, SceneError> {
     }
 }
 
-impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
+impl<B: schwarz::Place<Real = f64> + Waits> Frames for Simulation<'_, B> {
     type State = State;
     type Row = Row;
 

@@ -122,8 +122,8 @@ pub(crate) struct Method {
     /// Maximum number of iterations of a linear solve.
     #[arg(long, default_value_t = 500, value_parser = at_least_one)]
     pub(crate) inner: usize,
-    /// Take exactly --inner iterations in each linear solve, without a test of convergence before. On a device, each test
-    /// costs a wait of the host.
+    /// Take exactly --inner iterations in each linear solve, without a test of convergence before, and always with the
+    /// positive definite Hessian. On a device, each test costs a wait of the host.
     #[arg(long)]
     pub(crate) fixed: bool,
     /// Tolerance: a step ends when the mean residual force of the nodes is this share of their weight.

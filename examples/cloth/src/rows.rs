@@ -22,6 +22,8 @@ pub(crate) struct Row {
     pub(crate) contacts: usize,
     /// The number of edges that cross a triangle or a solid at the end.
     pub(crate) penetrations: usize,
+    /// How often the host has waited for the place.
+    pub(crate) waits: u64,
     /// The seconds for building and updating preconditioners.
     pub(crate) setup: f64,
     /// The other seconds.
@@ -39,7 +41,7 @@ pub(crate) struct Row {
 }
 
 impl Record for Row {
-    const HEADER: &'static str = "frame,steps,converged,outer,inner,contacts,penetrations,setup_s,solve_s,energy,\
+    const HEADER: &'static str = "frame,steps,converged,outer,inner,contacts,penetrations,waits,setup_s,solve_s,energy,\
                                   kinetic,elastic,work,momentum_x,momentum_y,momentum_z";
 
     fn frame(&self) -> usize {
@@ -56,7 +58,7 @@ impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts = [self.frame, self.steps, self.converged, self.outer, self.inner, self.contacts];
         counts.iter().try_for_each(|count| write!(f, "{count},"))?;
-        write!(f, "{}", self.penetrations)?;
+        write!(f, "{},{}", self.penetrations, self.waits)?;
         let numbers = [self.setup, self.solve, self.energy, self.kinetic, self.elastic, self.work];
         numbers.iter().chain(&self.momentum).try_for_each(|number| write!(f, ",{number:e}"))
     }
@@ -67,12 +69,12 @@ impl FromStr for Row {
 
     fn from_str(line: &str) -> Result<Self, ()> {
         let fields: Vec<&str> = line.split(',').collect();
-        let (counts, numbers) = fields.split_at_checked(7).ok_or(())?;
+        let (counts, numbers) = fields.split_at_checked(8).ok_or(())?;
         let counts: Vec<usize> =
             counts.iter().map(|text| text.parse().map_err(drop)).collect::<Result<_, _>>()?;
         let numbers: Vec<f64> =
             numbers.iter().map(|text| text.parse().map_err(drop)).collect::<Result<_, _>>()?;
-        let &[frame, steps, converged, outer, inner, contacts, penetrations] = &counts[..] else {
+        let &[frame, steps, converged, outer, inner, contacts, penetrations, waits] = &counts[..] else {
             return Err(());
         };
         let &[setup, solve, energy, kinetic, elastic, work, ref momentum @ ..] = &numbers[..] else {
@@ -80,7 +82,8 @@ impl FromStr for Row {
         };
         let momentum = momentum.try_into().map_err(drop)?;
         let row = Self { frame, steps, converged, outer, inner, contacts, penetrations, ..Self::default() };
-        Ok(Self { setup, solve, energy, kinetic, elastic, work, momentum, ..row })
+        let waits = waits as u64;
+        Ok(Self { waits, setup, solve, energy, kinetic, elastic, work, momentum, ..row })
     }
 }
 
@@ -92,9 +95,10 @@ impl fmt::Display for Summary<'_> {
         let rows = self.0.get(1..).unwrap_or_default();
         columns(f)?;
         let per_step = |row: &Row, count: usize| count as f64 / row.steps.max(1) as f64;
-        let lines: [(&str, &dyn Fn(&Row) -> f64); 7] = [
+        let lines: [(&str, &dyn Fn(&Row) -> f64); 8] = [
             ("Newton per step", &|row| per_step(row, row.outer)),
             ("inner per step", &|row| per_step(row, row.inner)),
+            ("waits per step", &|row| per_step(row, row.waits as usize)),
             ("setup, s", &|row| row.setup),
             ("solve, s", &|row| row.solve),
             ("contacts", &|row| row.contacts as f64),
@@ -119,6 +123,7 @@ mod tests {
             frame: 3,
             steps: 21,
             contacts: 7,
+            waits: 5,
             energy: 1.0 / 3.0,
             momentum: [0.1, -1e-9, 5.0],
             ..Row::default()

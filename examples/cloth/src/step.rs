@@ -3,22 +3,23 @@
 //! > minimise f(x) = ½ (x − y)ᵀ M (x − y) / h² + E(x),    y = x_n + h v_n + h² g    (1)
 //!
 //! by Newton's method, from x_n + h v_n or as far on this way as contact allows, or from x_n where f is lower
-//! there. Cloth buckles: near a saddle of f, directions are too short, so the line search may lengthen them. Newton uses the exact Hessian, and where that is indefinite the projected one. The first iteration is the
-//! linearised step of Baraff & Witkin 1998. Then v_{n+1} = (x_{n+1} − x_n) / h. Contact of triangles bounds every
-//! step of the descent, so that no pair of triangles crosses in any iterate, whether the descent converges or
-//! not. Solids do not bound steps: they are quadratic penalties, which nodes enter by a depth in proportion to
-//! the force.
+//! there. Cloth buckles: near a saddle of f, directions are too short, so the line search may lengthen them. Newton
+//! uses the exact Hessian, and where that is indefinite, or with `--fixed`, the projected one. The first iteration is
+//! the linearised step of Baraff & Witkin 1998. Then v_{n+1} = (x_{n+1} − x_n) / h. Contact of triangles bounds every
+//! step of the descent, so that no pair of triangles crosses in any iterate, whether the descent converges or not.
+//! Solids do not bound steps: they are quadratic penalties, which nodes enter by a depth in proportion to the force.
+//! Energies are computed on the host, and linear systems are solved at the place.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use coarsen::Identity;
 use coarsen::elastic::{ImplicitEuler, Potential};
-use coarsen::follow::{Follower, Placed};
+use coarsen::follow::{Follower, NewtonAt};
 use coarsen::optimize::{DescentOutcome, Forcing, Norm, node_weights};
 use coarsen::prelude::*;
 use coarsen::schwarz::Place;
 use coarsen::sparse::{OwnedSystem, SystemAt};
+use coarsen::{Identity, Waits};
 use coarsen_contact::{ContactError, Pair};
 use examples_common::Failure;
 use examples_common::solver::{Clock, Solver, choose};
@@ -73,15 +74,13 @@ const INNER: f64 = 0.1;
 /// A scene and the solver for its steps.
 pub(crate) struct Stepper<B: Place<Real = f64>> {
     on: B,
-    f: Placed<ImplicitEuler<Forces>, B>,
-    rule: Newton<B::Vector, Cg<B::Vector>>,
-    descent: Descent<B::Vector, MoreThuente<f64>>,
+    f: ImplicitEuler<Forces>,
+    rule: NewtonAt<B, Cg<B::Vector>>,
+    descent: Descent<Vec<f64>, MoreThuente<f64>>,
     clock: Clock,
     pub(crate) fixed: Fixed,
     /// Obstacles as constraints.
     pub(crate) supported: Option<Supported>,
-    /// x at the place.
-    x: B::Vector,
 }
 
 /// The number of the last step of a frame.
@@ -89,7 +88,7 @@ pub(crate) fn last(frame: usize, h: f64) -> usize {
     (frame as f64 / (RATE * h) * (1.0 + 1e-12)) as usize
 }
 
-impl<B: Place<Real = f64>> Stepper<B> {
+impl<B: Place<Real = f64> + Waits> Stepper<B> {
     /// Creates the solver for the steps after `state`.
     ///
     /// # Errors
@@ -114,14 +113,17 @@ impl<B: Place<Real = f64>> Stepper<B> {
 
         let weight: Vec<f64> = fixed.masses.iter().flat_map(|m| GRAVITY.map(|g| m * g)).collect();
         let weights = node_weights(&f.characteristic(), 3)?;
-        let mut norm = Norm::weighted(on.vector(&weights)?)?;
-        let tolerance = method.tolerance * norm.of(&on.vector(&weight)?);
+        let mut norm = Norm::weighted(weights.clone())?;
+        let tolerance = method.tolerance * norm.of(&weight);
         let stop = Stop { max_iterations: method.iterations, ..Stop::absolute(tolerance) };
         let mut descent = Descent::new(MoreThuente::default(), stop);
         (descent.norm, descent.refresh) = (norm, Refresh::AtStart);
         let (relative, look_every) = if method.fixed { (0.0, method.inner) } else { (INNER, 1) };
         let inner = Stop { max_iterations: method.inner, look_every, ..Stop::relative(relative) };
-        let rule = Newton::with(Cg::new(inner), Forcing::AsGiven);
+        let newton = Newton::with(Cg::new(inner), Forcing::AsGiven);
+        let rule = NewtonAt::new(newton, inverse, on, state.x.len())?;
+        // A fixed number of iterations is spent on the positive definite Hessian, and not to find negative curvature.
+        let rule = if method.fixed { rule } else { rule.projecting_on_demand() };
         let supported = if constrained {
             let recipe = solver.recipe(&method.levels, rest, &Cpu::new(), &clock);
             let accuracy = (Norm::weighted(weights)?, tolerance);
@@ -129,9 +131,8 @@ impl<B: Place<Real = f64>> Stepper<B> {
         } else {
             None
         };
-        let f = Placed::new(f, &state.x, inverse, on).projecting_on_demand();
         clock.take(); // the setup here does not count for a step
-        Ok(Self { on: on.clone(), f, rule, descent, clock, fixed, supported, x: on.vector(&state.x)? })
+        Ok(Self { on: on.clone(), f, rule, descent, clock, fixed, supported })
     }
 
     /// Computes the next frame.
@@ -140,7 +141,8 @@ impl<B: Place<Real = f64>> Stepper<B> {
     /// An error if new positions are not finite, if contacts cannot be detected, or if the place fails. The state,
     /// held vertices, solids and what obstacles hold are then those before the frame.
     pub(crate) fn frame(&mut self, state: &mut State) -> Result<Row, Failure> {
-        let (start, frame, h) = (Instant::now(), state.frame + 1, self.f.objective.step());
+        let (start, frame, h) = (Instant::now(), state.frame + 1, self.f.step());
+        let waits = self.on.waits();
         let (mut next, mut row) = (State { frame, ..state.clone() }, Row::default());
         let states = self.supported.as_ref().map(|supported| supported.states.clone());
         for step in last(state.frame, h) + 1..=last(frame, h) {
@@ -150,16 +152,17 @@ impl<B: Place<Real = f64>> Stepper<B> {
                     .iter_mut()
                     .zip(states)
                     .for_each(|(supported, states)| supported.states = states);
-                self.fixed.move_to(&mut self.f.objective.potential, before)?;
+                self.fixed.move_to(&mut self.f.potential, before)?;
                 return Err(failure);
             }
         }
         let seconds = start.elapsed().as_secs_f64();
         let setup = self.clock.take().as_secs_f64();
-        let now = self.fixed.row(&mut self.f.objective.potential, &next)?;
+        let now = self.fixed.row(&mut self.f.potential, &next)?;
         *state = next;
         let Row { steps, converged, outer, inner, .. } = row;
-        Ok(Row { steps, converged, outer, inner, setup, solve: (seconds - setup).max(0.0), ..now })
+        let waits = self.on.waits() - waits;
+        Ok(Row { steps, converged, outer, inner, waits, setup, solve: (seconds - setup).max(0.0), ..now })
     }
 
     /// The linearised step after a state, as Baraff & Witkin 1998: the positive definite Hessian of (1) at x_n, and
@@ -168,9 +171,9 @@ impl<B: Place<Real = f64>> Stepper<B> {
     /// # Errors
     /// Errors of the potentials and of the assembly.
     pub(crate) fn system(&mut self, state: &State) -> Result<(&OwnedSystem<f64>, Vec<f64>), Failure> {
-        let step = last(state.frame, self.f.objective.step()) + 1;
+        let step = last(state.frame, self.f.step()) + 1;
         self.begin(&mut State { frame: state.frame + 1, ..state.clone() }, step)?;
-        let f = &mut self.f.objective;
+        let f = &mut self.f;
         let mut rhs = vec![0.0; state.x.len()];
         f.gradient(&state.x, &mut rhs);
         rhs.iter_mut().for_each(|g| *g = -*g);
@@ -181,26 +184,26 @@ impl<B: Place<Real = f64>> Stepper<B> {
     /// Sets up (1) for a step: the air changes v, and friction takes the pairs and the moving solids at its start.
     fn begin(&mut self, state: &mut State, step: usize) -> Result<(), Failure> {
         let Self { f, fixed, .. } = self;
-        let h = f.objective.step();
+        let h = f.step();
         state.work += fixed.air.push(&fixed.nodes, &fixed.masses, &state.x, h, &mut state.v);
         if fixed.motion.moves() {
             let before = (step - 1) as f64 * h;
-            let frictions = f.objective.potential.second.second.first.parts_mut();
+            let frictions = f.potential.second.second.first.parts_mut();
             let now = fixed.shapes(before, true)?.into_iter().zip(fixed.spins(before));
             frictions.iter_mut().zip(now).for_each(|(part, (shape, spin))| part.set_motion(shape, spin));
         }
-        let (forces, frame) = (&mut f.objective.potential, state.frame);
+        let (forces, frame) = (&mut f.potential, state.frame);
         let undetected = |source| Undetected { frame, step, source };
         forces.second.second.second.grip(&mut forces.first.second, &state.x).map_err(undetected)?;
-        f.objective.begin(&state.x, &state.v, GRAVITY)?;
+        f.begin(&state.x, &state.v, GRAVITY)?;
         Ok(())
     }
 
     /// Computes one time step.
     fn step(&mut self, state: &mut State, step: usize, row: &mut Row) -> Result<(), Failure> {
         self.begin(state, step)?;
-        let Self { on, f, rule, descent, fixed, x, .. } = self;
-        let h = f.objective.step();
+        let Self { f, rule, descent, fixed, .. } = self;
+        let h = f.step();
         let (frame, moves) = (state.frame, fixed.motion.moves());
         let undetected = |source| Undetected { frame, step, source };
         let mut forward: Vec<f64> = state.v.iter().map(|v| h * v).collect();
@@ -208,16 +211,16 @@ impl<B: Place<Real = f64>> Stepper<B> {
             // Free nodes go along, or stay if that leaves no way.
             let end = (step - 1) as f64 * h + h;
             let held = fixed.motion.held(&fixed.positions, end);
-            let forces = &mut f.objective.potential;
+            let forces = &mut f.potential;
             if forces.first.second.carry(&state.x, &forward, &held).is_err() {
                 forward.fill(0.0);
                 forces.first.second.carry(&state.x, &forward, &held).map_err(undetected)?;
             }
             fixed.follow(forces, &held, end)?;
         }
-        let bound = if moves { 1.0 } else { f.objective.potential.max_step(&state.x, &forward) };
+        let bound = if moves { 1.0 } else { f.potential.max_step(&state.x, &forward) };
         // Only a fault during this step counts.
-        let fault = f.objective.potential.first.second.take_fault();
+        let fault = f.potential.first.second.take_fault();
         if bound.is_nan() {
             let advice = DescentOutcome::NotFinite.advice();
             return Err(
@@ -226,43 +229,40 @@ impl<B: Place<Real = f64>> Stepper<B> {
         }
         let share = bound.min(1.0);
         let mut next: Vec<f64> = state.x.iter().zip(&forward).map(|(x, d)| x + share * d).collect();
-        if !moves && f.objective.value(&next) > f.objective.value(&state.x) {
+        if !moves && f.value(&next) > f.value(&state.x) {
             next.copy_from_slice(&state.x);
         }
         let solved = match &mut self.supported {
             Some(supported) => {
                 let obstacles = fixed.obstructions((step - 1) as f64 * h + h, h)?;
-                supported.minimize(&mut f.objective, &obstacles, &state.x, &mut next)?
+                supported.minimize(f, &obstacles, &state.x, &mut next)?
             }
             None => {
-                on.write(&next, x)?;
-                rule.forget();
-                let report = descent.minimize(f, rule, x, &mut ())?;
-                on.read(x, &mut next)?;
+                rule.newton.forget();
+                let report = descent.minimize(f, rule, &mut next, &mut ())?;
                 Solved::from(&report)
             }
         };
         if !solved.finite || next.iter().any(|x| !x.is_finite()) {
             let advice = DescentOutcome::NotFinite.advice();
-            let fault = f.objective.potential.first.second.take_fault();
+            let fault = f.potential.first.second.take_fault();
             return Err(
                 fault.map_or_else(|| NotFinite { frame, step, advice }.into(), |e| undetected(e).into())
             );
         }
-        if let Some((share, pair)) =
-            f.objective.potential.first.second.blocking().filter(|_| !solved.converged)
+        if let Some((share, pair)) = f.potential.first.second.blocking().filter(|_| !solved.converged)
             && share < BLOCKED
         {
             return Err(Blocked { frame, step, pair }.into());
         }
-        if let Some(source) = f.objective.potential.first.second.take_fault().filter(|_| solved.stuck) {
+        if let Some(source) = f.potential.first.second.take_fault().filter(|_| solved.stuck) {
             return Err(undetected(source).into());
         }
         if let Some(supported) = &self.supported {
-            state.work += supported.work(&mut f.objective, &state.x, &next);
+            state.work += supported.work(f, &state.x, &next);
         }
         let mut friction = vec![0.0; next.len()];
-        f.objective.potential.second.second.add_gradient(&next, &mut friction);
+        f.potential.second.second.add_gradient(&next, &mut friction);
         let work = |((f, x), next): ((&f64, &f64), &f64)| f * (x - next);
         state.work += friction.iter().zip(&state.x).zip(&next).map(work).sum::<f64>();
         for ((v, x), next) in state.v.iter_mut().zip(&state.x).zip(&next) {

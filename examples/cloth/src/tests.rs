@@ -18,6 +18,7 @@ use crate::run;
 use crate::scene::SceneChoice;
 
 mod contact;
+mod device;
 mod garments;
 
 /// A folder that is removed at the end of a test.

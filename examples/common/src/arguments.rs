@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::str::FromStr;
 
 use coarsen::prelude::*;
-use coarsen::{BackendChoice, schwarz};
+use coarsen::{BackendChoice, Waits, schwarz};
 
 use crate::Failure;
 
@@ -37,7 +37,7 @@ pub trait Program: Send {
     ///
     /// # Errors
     /// Whatever fails.
-    fn run<B: schwarz::Place<Real = f64>>(self, on: B) -> Result<(), Failure>;
+    fn run<B: schwarz::Place<Real = f64> + Waits>(self, on: B) -> Result<(), Failure>;
 }
 
 /// Runs a program at a place, in one pool of threads (0: one per core), and prints its error.

@@ -27,6 +27,44 @@ impl<T: Real> Scratch<T> {
     }
 }
 
+/// The least pivot of L D Lᵀ, as a share of its diagonal entry, for which no pivoting is needed.
+const FIRM: f64 = 1e-4;
+
+/// Computes `d` = `w`⁻¹ for a symmetric positive definite block of 3 x 3 whose pivots are not small; `None`, with `d`
+/// unchanged, for every other block.
+///
+/// For such a block W = L D Lᵀ is stable without pivoting (Golub & Van Loan 2013, §4.2.6), and W⁻¹ = Zᵀ D⁻¹ Z with Z = L⁻¹ is
+/// symmetric to the last bit. *Cost* three divisions and no branch that depends on the order of rows.
+#[inline(always)]
+pub(super) fn invert_positive<T: Real>(w: &[T], d: &mut [T]) -> Option<()> {
+    let (w, d) = (&w[..9], &mut d[..9]);
+    if w[1] != w[3] || w[2] != w[6] || w[5] != w[7] {
+        return None;
+    }
+    let one = T::one();
+    let p = one / w[0];
+    let (l1, l2) = (w[3] * p, w[6] * p);
+    let (d1, m) = (w[4] - l1 * w[3], w[7] - l2 * w[3]);
+    let q = one / d1;
+    let l3 = m * q;
+    let d2 = w[8] - l2 * w[6] - l3 * m;
+    let r = one / d2;
+    let firm = T::of(FIRM);
+    // Also false for NaN.
+    if !(w[0] > T::zero() && d1 > firm * w[4] && d2 > firm * w[8] && w[4] > T::zero() && w[8] > T::zero()) {
+        return None;
+    }
+    // L⁻¹ has z1 = −l1, z3 = −l3 and z2 = l1 l3 − l2 below the diagonal.
+    let z2 = l1 * l3 - l2;
+    let inverse = [p + l1 * l1 * q + z2 * z2 * r, -l1 * q - z2 * l3 * r, z2 * r, q + l3 * l3 * r, -l3 * r, r];
+    if inverse.iter().any(|v| !v.is_finite()) {
+        return None;
+    }
+    let [a, b, c, e, f, g] = inverse;
+    d.copy_from_slice(&[a, b, c, b, e, f, c, f, g]);
+    Some(())
+}
+
 /// Computes `d` = `w`⁻¹ for b x b row-major blocks by Gauss-Jordan elimination of (S W | S) with partial
 /// pivoting. The diagonal matrix S scales the rows. `w` is overwritten.
 #[inline(always)] // makes b a constant in the loops

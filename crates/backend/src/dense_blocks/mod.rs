@@ -7,7 +7,7 @@ use coarsen_core::{Class, Compiled, Error, Preconditioner, Real};
 use coarsen_sparse::{Bsr, SparseError};
 
 use crate::SetupError;
-use invert::{Fault, Scratch, invert};
+use invert::{Fault, Scratch, invert, invert_positive};
 
 /// Dense b x b matrices D_k, one per node, row-major. Block Jacobi, Gauss-Seidel and incomplete
 /// factorisations multiply by them.
@@ -39,6 +39,13 @@ type Invert<T> = fn(&mut DenseBlocks<T>, &Bsr<T>, &'static str) -> Result<(), Se
 static INVERT: Compiled<2> =
     Compiled([&(DenseBlocks::invert_plain as Invert<f32>), &(DenseBlocks::invert_plain as Invert<f64>)]);
 
+static INVERT_ALL: Compiled<2> = Compiled([
+    &(DenseBlocks::invert_all_plain as InvertAll<f32>),
+    &(DenseBlocks::invert_all_plain as InvertAll<f64>),
+]);
+
+type InvertAll<T> = fn(&mut DenseBlocks<T>, &'static str) -> Result<(), SetupError>;
+
 static INVERT_L1: Compiled<2> =
     Compiled([&(DenseBlocks::invert_l1 as Invert<f32>), &(DenseBlocks::invert_l1 as Invert<f64>)]);
 
@@ -60,7 +67,8 @@ impl<T: Real> DenseBlocks<T> {
     ///
     /// The method is Gauss-Jordan elimination with scaled partial pivoting, in the precision of A: each row
     /// is scaled so that its largest entry is 1 (Golub & Van Loan 2013, §3.5.2). A block counts as singular
-    /// if a scaled pivot is at most b · EPSILON. Because of the scaling, soft or constrained unknowns next to
+    /// if a scaled pivot is at most b · EPSILON. For well-conditioned symmetric positive definite blocks of 3 x 3 it is
+    /// L D Lᵀ without pivots, which is as accurate. Because of the scaling, soft or constrained unknowns next to
     /// stiff ones are accepted. `method` names the caller in messages.
     ///
     /// # Errors
@@ -115,6 +123,27 @@ impl<T: Real> DenseBlocks<T> {
         INVERT_L1.of::<Invert<T>>()(self, a, method)
     }
 
+    /// Replaces these blocks by their inverses, which have the bits of
+    /// [`invert_diagonal`](Self::invert_diagonal) if the blocks are the diagonal blocks of A.
+    ///
+    /// # Errors
+    /// Those of [`invert_diagonal`](Self::invert_diagonal) for such blocks.
+    pub fn invert_all(&mut self, method: &'static str) -> Result<(), SetupError> {
+        INVERT_ALL.of::<InvertAll<T>>()(self, method)
+    }
+
+    fn invert_all_plain(&mut self, method: &'static str) -> Result<(), SetupError> {
+        let b = self.size;
+        let parallel = parallel::worth(self.values.len() * b);
+        let pieces = (0..self.count(), Groups(&mut self.values[..], b * b));
+        let leaf = |(rows, d): (std::ops::Range<usize>, Groups<&mut [T]>)| {
+            let mut scratch = Scratch::new(b);
+            rows.zip(d.0.chunks_exact_mut(b * b))
+                .try_for_each(|(i, d)| invert_node(scratch.copy(d), d, i, method))
+        };
+        tree(pieces, 1024, parallel, &leaf, &|left: Result<(), SetupError>, right| left.and(right))
+    }
+
     fn invert_plain(&mut self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
         self.invert_adjusted(a, method, &|_, _| ())
     }
@@ -164,18 +193,7 @@ impl<T: Real> DenseBlocks<T> {
                 };
                 let w = scratch.copy(a.value(k));
                 adjust(i, w);
-                let inverted = match b {
-                    3 => invert(w, d, 3),
-                    6 => invert(w, d, 6),
-                    _ => invert(w, d, b),
-                };
-                inverted.map_err(|fault| match fault {
-                    Fault::NotFinite(row, column) => {
-                        SparseError::NotFinite { row: i * b + row, column: i * b + column }.into()
-                    }
-                    Fault::Singular if b == 1 => SetupError::ZeroDiagonal { row: i, method },
-                    Fault::Singular => SetupError::SingularBlock { node: i, first_row: i * b },
-                })?;
+                invert_node(w, d, i, method)?;
             }
             Ok(())
         };
@@ -191,7 +209,7 @@ impl<T: Real> DenseBlocks<T> {
             3 => {
                 let mut w = [T::zero(); 9];
                 w.copy_from_slice(&a[..9]);
-                invert(&mut w, d, 3).is_ok()
+                invert_positive(&w, d).is_some() || invert(&mut w, d, 3).is_ok()
             }
             _ => invert(Scratch::new(size).copy(a), d, size).is_ok(),
         }
@@ -211,6 +229,7 @@ impl<T: Real> DenseBlocks<T> {
             1 => multiply(d.0, r.0, z.0, 1),
             3 => multiply(d.0, r.0, z.0, 3),
             6 => multiply(d.0, r.0, z.0, 6),
+            12 => multiply(d.0, r.0, z.0, 12),
             _ => multiply(d.0, r.0, z.0, b),
         };
         each(pieces, 1024, parallel::worth(self.values.len()), &leaf);
@@ -277,6 +296,25 @@ impl<T: Real> DenseBlocks<T> {
     pub fn to<U: Real>(&self) -> DenseBlocks<U> {
         DenseBlocks { size: self.size, values: self.values.iter().map(|v| v.to()).collect() }
     }
+}
+
+/// Computes d = w⁻¹ for the block of node i.
+#[inline(always)]
+fn invert_node<T: Real>(w: &mut [T], d: &mut [T], i: usize, method: &'static str) -> Result<(), SetupError> {
+    let b = w.len().isqrt();
+    let inverted = match b {
+        3 => invert_positive(w, d).map_or_else(|| invert(w, d, 3), Ok),
+        6 => invert(w, d, 6),
+        12 => invert(w, d, 12),
+        _ => invert(w, d, b),
+    };
+    inverted.map_err(|fault| match fault {
+        Fault::NotFinite(row, column) => {
+            SparseError::NotFinite { row: i * b + row, column: i * b + column }.into()
+        }
+        Fault::Singular if b == 1 => SetupError::ZeroDiagonal { row: i, method },
+        Fault::Singular => SetupError::SingularBlock { node: i, first_row: i * b },
+    })
 }
 
 /// Applies D to host vectors, for estimates of the spectrum of D⁻¹A in setup phases.

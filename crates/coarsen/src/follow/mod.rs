@@ -10,11 +10,13 @@
 //! | `stepper` | [`TimeStepper`] | a driver with its vectors, kept between the time steps |
 //! | `kept` | | a hierarchy that a driver keeps from step to step |
 //! | `placed` | [`Placed`] | `Hosted` with vectors and products at any place |
+//! | `newton_at` | [`NewtonAt`] | Newton's method on the host whose linear systems are solved at any place |
 
 mod driver;
 mod follower;
 mod here;
 mod kept;
+mod newton_at;
 mod placed;
 mod stepper;
 
@@ -24,6 +26,7 @@ use coarsen_sparse::SystemAt;
 pub use driver::{Driver, Needs, UnknownDriver};
 pub use follower::{Built, Follower, following};
 pub use here::Hosted;
+pub use newton_at::NewtonAt;
 pub use placed::Placed;
 pub use stepper::{TimeStepper, Unfit};
 

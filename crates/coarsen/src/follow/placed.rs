@@ -9,7 +9,7 @@ use std::sync::Arc;
 use coarsen_backend::{Backend, Matrix};
 use coarsen_core::{Identity, LinearOperator, Objective, Preconditioner, Vector};
 use coarsen_optimize::{DescentError, Linearize};
-use coarsen_sparse::{Pattern, SystemAt};
+use coarsen_sparse::{Pattern, System, SystemAt};
 
 use super::{Follower, Follows};
 
@@ -39,8 +39,7 @@ pub struct Placed<F, B: Backend> {
     pub objective: F,
     on: B,
     inverse: Follower<B::Vector>,
-    /// The Hessian at the place with its pattern; `None` until it is needed.
-    hessian: Option<(B::Matrix, Arc<Pattern>)>,
+    hessian: There<B>,
     points: Vec<f64>,
     numbers: Vec<f64>,
     on_demand: bool,
@@ -60,7 +59,15 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
     pub fn bare(objective: F, x: &[f64], on: &B) -> Self {
         let (points, numbers) = (x.to_vec(), vec![0.0; x.len()]);
         let inverse = Follower::constant(Box::new(Identity));
-        Self { objective, on: on.clone(), inverse, hessian: None, points, numbers, on_demand: false }
+        Self {
+            objective,
+            on: on.clone(),
+            inverse,
+            hessian: There::default(),
+            points,
+            numbers,
+            on_demand: false,
+        }
     }
 
     /// The preconditioner.
@@ -81,16 +88,32 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
         if renew {
             self.inverse.update(system)?;
         }
+        Ok((self.hessian.write(system, &self.on)?, &mut self.inverse))
+    }
+}
+
+/// A matrix at a place with its pattern; `None` until it is needed.
+pub(super) struct There<B: Backend>(Option<(B::Matrix, Arc<Pattern>)>);
+
+impl<B: Backend> Default for There<B> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<B: Backend<Real = f64>> There<B> {
+    /// Copies the matrix of a system, with its contact: the values alone if the pattern is the same.
+    pub(super) fn write(&mut self, system: System<'_, f64>, on: &B) -> Result<&B::Matrix, DescentError> {
         let whole = system.whole().map_err(DescentError::linearize)?;
         let same = |known: &Arc<Pattern>| Arc::ptr_eq(known, whole.pattern()) || known == whole.pattern();
-        let hessian = match self.hessian.take() {
-            Some((mut hessian, pattern)) if same(&pattern) => {
-                hessian.set_values(&whole).map_err(DescentError::linearize)?;
-                (hessian, pattern)
+        let there = match self.0.take() {
+            Some((mut there, pattern)) if same(&pattern) => {
+                there.set_values(&whole).map_err(DescentError::linearize)?;
+                (there, pattern)
             }
-            _ => (self.on.matrix(&whole)?, whole.pattern().clone()),
+            _ => (on.matrix(&whole)?, whole.pattern().clone()),
         };
-        Ok((&self.hessian.insert(hessian).0, &mut self.inverse))
+        Ok(&self.0.insert(there).0)
     }
 }
 

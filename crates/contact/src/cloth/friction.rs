@@ -8,6 +8,8 @@
 //!
 //! > D = Σ μ λ φ(‖s‖),  ∂D/∂x_a = μ λ w_a φ' s/‖s‖,  H_ab = w_a w_b ∂²(μ λ φ)/∂s²    (1)
 //!
+//! Projected Hessians take that of a parabola above φ, as friction with solids does ([`bounding`](crate::friction::bounding)).
+//!
 //! Lagged Coulomb friction: Li et al. 2020, "Incremental potential contact", ACM TOG 39(4), §5.
 
 use std::sync::Arc;
@@ -20,7 +22,7 @@ use super::contact::ClothContact;
 use super::narrow::Touch;
 use crate::ContactError;
 use crate::error::positive;
-use crate::friction::{across, coefficient, slide, stiffness};
+use crate::friction::{across, coefficient, curved, slide};
 use crate::shape::size;
 
 /// A pair that touches at the start of a step.
@@ -36,8 +38,8 @@ struct Grip {
 /// Friction of cloth with itself and with obstacles of triangles, as an energy of one time step.
 ///
 /// Pairs, directions and normal forces are those of a [`ClothContact`] at the start of the step:
-/// [`grip`](Self::grip) takes them. Held nodes that move drag the cloth along. D is convex, and its Hessian is
-/// positive semidefinite. D is no energy of the scene: its gradient is the force. Forces of a pair add up to zero.
+/// [`grip`](Self::grip) takes them. Held nodes that move drag the cloth along. D is convex; its projected Hessian is that
+/// of a parabola above D. D is no energy of the scene: its gradient is the force. Forces of a pair add up to zero.
 /// *Use* beside the contact in [`ImplicitEuler`](coarsen_elastic::ImplicitEuler). *Cost*: a pass over the pairs per
 /// evaluation, on one thread.
 ///
@@ -160,11 +162,10 @@ impl Potential for ClothFriction {
 
     fn add_hessian(&mut self, _: &[f64], _: Curvature, _: &mut [f64]) {}
 
-    fn add_contacts(&mut self, x: &[f64], _: Curvature, contacts: &mut Touching) {
+    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
         self.check("add_contacts", x);
         for grip in &self.grips {
-            let (slip, length) = self.slip(grip, x);
-            let k = stiffness(slip, length, grip.touch.normal, grip.force, self.h);
+            let k = curved(self.slip(grip, x), grip.touch.normal, grip.force, self.h, curvature);
             contacts.push(grip.touch.stencil(&self.nodes), k);
         }
     }

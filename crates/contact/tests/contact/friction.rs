@@ -1,9 +1,10 @@
 //! Friction: derivatives, nodes on slopes, and what a turning solid drags along.
 
+use coarsen_contact::friction::{STICK, across, bounding, slide, stiffness};
 use coarsen_contact::{ContactError, Friction, Obstacle, Plane, Shape, Sphere, Spin};
 use coarsen_elastic::{ImplicitEuler, Plus, Potential};
 
-use crate::common::{check_gradient, check_hessian};
+use crate::common::{check_gradient, check_hessian, noise};
 use crate::steps::minimize;
 
 const NONE: Spin = Spin { through: [0.0; 3], rate: [0.0; 3], drift: [0.0; 3] };
@@ -22,6 +23,37 @@ fn derivatives_of_friction() {
         let g = check_gradient(&mut friction, &x, step, 1e-5);
         assert_eq!(g[6..9], [0.0; 3]);
         check_hessian(friction, &x, step, 1e-4);
+    }
+}
+
+/// The parabola lies above the energy of friction, touches it, and bends more than it in every direction across the normal.
+#[test]
+fn a_parabola_lies_above_friction() {
+    let (n, force, h) = ([0.6, 0.0, 0.8], 3.0, 0.01);
+    let product = |k: [[f64; 3]; 3], s: [f64; 3]| -> f64 {
+        (0..3).map(|p| (0..3).map(|q| s[p] * k[p][q] * s[q]).sum::<f64>()).sum()
+    };
+    let slips = noise(60, 7);
+    for at in [1e-9, 0.3 * h * STICK, h * STICK, 5.0 * h * STICK, 0.1] {
+        for both in slips.as_chunks::<6>().0 {
+            let [slip, other] = [[0, 1, 2], [3, 4, 5]].map(|k| across(k.map(|k| both[k]), n));
+            let s0 = slip.0.map(|s| s * at / slip.1);
+            let k = bounding(at, n, force, h);
+            let exact = stiffness(s0, at, n, force, h);
+            let energy = |length: f64| force * slide(length, h)[0];
+            for scale in [0.0, 1e-3, 0.5, 1.0, 2.0, 1e3] {
+                let s = other.0.map(|s| s * at * scale);
+                let length = other.1 * at * scale;
+                let above = energy(at) + 0.5 * (product(k, s) - product(k, s0));
+                assert!(above >= energy(length) * (1.0 - 1e-12), "{above} at {length}, from {at}");
+                assert!(product(k, s) >= product(exact, s) * (1.0 - 1e-12) - 1e-300);
+            }
+            // The same slope at s0.
+            let slope: [f64; 3] = [0, 1, 2].map(|p| (0..3).map(|q| k[p][q] * s0[q]).sum());
+            let expected = s0.map(|s| force * slide(at, h)[1] * s);
+            assert!(slope.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-12 * force), "{slope:?}");
+            assert!(product(k, n).abs() < 1e-12 * force * slide(at, h)[1]);
+        }
     }
 }
 

@@ -85,16 +85,18 @@ const NUMBERS: [&str; 7] = [
 ];
 
 /// Returns the kernels of the numeric phase. Inverses are stored in `stored`, the matrix in `values`, in
-/// slices of `slice` rows; domains are eliminated in `work`.
+/// slices of `slice` rows, with a contact part beside it if `contact`; domains are eliminated in `work`.
 pub(crate) fn numbers(
     form: Form,
     [stored, values, work]: [Type; 3],
     [block, tiles, slice]: [usize; 3],
+    contact: bool,
 ) -> Module {
     let wide = u8::from(form == Form::Item);
     let epsilon = if values == Type::Single { f64::from(f32::EPSILON) } else { f64::EPSILON };
     let options = format!(
-        "-D STORED={stored} -D VALUES={values} -D WORK={work} -D EPSILON={epsilon:e} -D BLOCK={block} -D TILES={tiles} -D SLICE={slice} -D WIDE={wide}"
+        "-D STORED={stored} -D VALUES={values} -D WORK={work} -D EPSILON={epsilon:e} -D BLOCK={block} -D TILES={tiles} -D SLICE={slice} -D WIDE={wide}{}",
+        beside(contact)
     );
     Module { sources: &coarsen_kernels::SCHWARZ_NUMBERS, kernels: &NUMBERS, options }
 }
@@ -177,11 +179,43 @@ const BUILD: [&str; 18] = sort::followed_by(&[
     "coarsen_schwarz_link",
 ]);
 
-/// Returns the kernels of the structure, for a matrix of `values` in slices of `slice` rows and domains of
-/// `nodes` nodes.
-pub(crate) fn structure(values: Type, [block, slice, nodes, chunk]: [usize; 4]) -> Module {
+/// Returns the kernels of the structure, for a matrix of `values` in slices of `slice` rows, with a contact part
+/// beside it if `contact`, and domains of `nodes` nodes.
+pub(crate) fn structure(values: Type, [block, slice, nodes, chunk]: [usize; 4], contact: bool) -> Module {
     let options = format!(
-        "-D STORED=float -D VALUES={values} -D BLOCK={block} -D TILES=1 -D SLICE={slice} -D NODES={nodes} -D CHUNK={chunk}"
+        "-D STORED=float -D VALUES={values} -D BLOCK={block} -D TILES=1 -D SLICE={slice} -D NODES={nodes} -D CHUNK={chunk}{}",
+        beside(contact)
     );
     Module { sources: &coarsen_kernels::SCHWARZ_STRUCTURE, kernels: &BUILD, options }
+}
+
+/// The option of a contact part beside the matrix.
+fn beside(contact: bool) -> &'static str {
+    if contact { " -D CONTACT" } else { "" }
+}
+
+/// The kernels that find where contact blocks meet, in the order of [`MEET`]; the kernels of the sort come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meet {
+    Nowhere = sort::NAMES.len() as isize,
+    Locate,
+    Clear,
+    Find,
+    Gather,
+    Touched,
+}
+
+const MEET: [&str; 12] = sort::followed_by(&[
+    "coarsen_schwarz_nowhere",
+    "coarsen_schwarz_locate",
+    "coarsen_schwarz_unmet",
+    "coarsen_schwarz_meet",
+    "coarsen_schwarz_gather",
+    "coarsen_schwarz_touched",
+]);
+
+/// Returns the kernels that find where contact blocks meet.
+pub(crate) fn meet() -> Module {
+    let options = format!("-D CHUNK={}", sort::CHUNK);
+    Module { sources: &coarsen_kernels::SCHWARZ_CONTACT, kernels: &MEET, options }
 }

@@ -8,6 +8,8 @@
 //! | `domains` | domains with inverses from the host |
 //! | `structure` | order, domains and levels on the device (§5) |
 //! | `couplings`, `numbers` | inverses from a matrix in device memory (§6) |
+//! | `meeting`, [`touched`](DeviceTouched) | contact blocks beside the matrix, and the rows that they touch (§4.2) |
+//! | [`system`](DeviceSystem) | a matrix with or without a contact part |
 //! | [`recipe`](DeviceSchwarz), [`subdomains`](DeviceSubdomains) | the recipe for a matrix in device memory, and the preconditioner that it builds |
 //! | `room` | estimates of memory before a setup |
 
@@ -16,11 +18,16 @@ mod couplings;
 mod domains;
 mod kernels;
 mod lists;
+mod meeting;
 mod numbers;
 mod recipe;
 mod room;
 mod structure;
 mod subdomains;
+mod system;
+mod touched;
 
 pub use recipe::{By, DeviceSchwarz};
-pub use subdomains::DeviceSubdomains;
+pub use subdomains::{DeviceSubdomains, Renewed};
+pub use system::DeviceSystem;
+pub use touched::DeviceTouched;

@@ -6,17 +6,20 @@
 //! store only their diagonal blocks, which are sums over domains of the next finer level. All domains of all
 //! levels are then inverted in one launch.
 
+use std::ops::Deref;
+
 use coarsen_core::{Error, Real};
 use coarsen_schwarz::{Arithmetic, Repair, Storage};
 
 use crate::driver::Type;
 use crate::memory::Buffer;
 use crate::program::{Entry, NONE};
-use crate::queue::{Arg, Items};
+use crate::queue::{Arg, Items, Queue};
 use crate::schwarz::apply::Application;
 use crate::schwarz::couplings::Gathered;
 use crate::schwarz::kernels::{self, Form, Number};
-use crate::{DeviceMatrix, OnDevice};
+use crate::schwarz::meeting::Meeting;
+use crate::{DeviceContacts, DeviceMatrix, OnDevice};
 
 /// The lists and buffers of the numeric phase.
 pub(crate) struct Numbers {
@@ -26,6 +29,8 @@ pub(crate) struct Numbers {
     /// The number of the module with the kernels of the first run, in `f32`; `None` if there is no such run.
     trial: Option<usize>,
     pub(crate) gathered: Gathered,
+    /// Where contact blocks meet; `None` if there is never a contact part.
+    pub(crate) meeting: Option<Meeting>,
     marks: Buffer,
     nodes: usize,
     /// A buffer for a list of nodes of the finest level.
@@ -46,12 +51,14 @@ impl Numbers {
         arithmetic: Arithmetic,
         stored: Type,
         slice: usize,
+        meeting: Option<Meeting>,
     ) -> Result<Self, Error> {
         let (on, lists, b) = (&to.on, &to.lists, to.block);
         let Work { kind, trust, trial } = work(on, to.form, arithmetic, stored, lists.tiles)?;
         let mut queue = on.queue();
         let mut module = |work| {
-            queue.module(&kernels::numbers(to.form, [stored, Type::of::<S>(), work], [b, lists.tiles, slice]))
+            let types = [stored, Type::of::<S>(), work];
+            queue.module(&kernels::numbers(to.form, types, [b, lists.tiles, slice], meeting.is_some()))
         };
         let trial = trial.then(|| module(Type::of::<f32>())).transpose()?;
         let module = module(kind)?;
@@ -74,16 +81,18 @@ impl Numbers {
             repairs: room(Type::Index, 4 * (domains + to.left_out.count))?,
             released,
             gathered,
+            meeting,
         })
     }
 
-    /// Computes the inverses of all domains from a matrix. If `touched` is given, computes on every level
-    /// only the inverses of domains that contain one of these nodes, and waits for the upload of this list.
+    /// Computes the inverses of all domains from a matrix and its contact part, or on every level only those of the
+    /// domains that contain a touched node. `contact` is given if, and only if, there is a [`Meeting`].
     pub(crate) fn compute<T: Real, S: Real>(
         &self,
         to: &Application<T>,
         a: &DeviceMatrix<T, S>,
-        touched: Option<&[u32]>,
+        contact: Option<&DeviceContacts<T, S>>,
+        touched: Touched<'_>,
     ) -> Result<(), Error> {
         let (lists, domains) = (&to.lists, to.lists.domains[0] + to.lists.domains[1]);
         let mut queue = to.on.queue();
@@ -94,49 +103,33 @@ impl Numbers {
         let [own, starts, inner, alone, diagonals, sizes, repairs, released] =
             [own, starts, inner, alone, &self.diagonals, &self.sizes, &self.repairs, &self.released]
                 .map(Arg::Memory);
-        let (fine, some) = (Arg::Count(lists.fine), Arg::Count(usize::from(touched.is_some())));
-        if let Some(nodes) = touched {
-            queue.write_list(&self.touched, nodes)?;
-            queue.launch(
-                self.kernel(Number::Clear),
-                Items::Entries(self.nodes),
-                &[Arg::Count(self.nodes), marks],
-            );
-            let args = [Arg::Count(nodes.len()), Arg::Memory(&self.touched), marks];
-            queue.launch(self.kernel(Number::Mark), Items::Entries(nodes.len()), &args);
+        let (fine, some) =
+            (Arg::Count(lists.fine), Arg::Count(usize::from(!matches!(touched, Touched::All))));
+        let beside = self.meeting.as_ref().zip(contact);
+        let touching = beside.map(|(_, contact)| contact.args());
+        if let (Some((meeting, _)), Some([touch_starts, touch_places, _])) = (beside, touching) {
+            meeting.meet(&mut queue, lists, [touch_starts, touch_places]);
+        }
+        let mut numbers = List::of(&[fine, order, own, starts, inner, values]);
+        if let (Some((meeting, _)), Some(touching)) = (beside, touching) {
+            numbers.add(&meeting.args());
+            numbers.add(&touching[2..]);
+        }
+        if !matches!(touched, Touched::All) {
+            self.mark(&mut queue, lists.fine, touched)?;
             for &[first, last] in &lists.levels {
                 let args = [Arg::Count(first), Arg::Count(last), fine, order, children, marks];
                 queue.launch(self.kernel(Number::Raise), Items::Entries(last - first), &args);
             }
         }
         for &[first, last] in &lists.levels {
-            let args = [
-                Arg::Count(first),
-                Arg::Count(last),
-                fine,
-                order,
-                own,
-                starts,
-                inner,
-                values,
-                children,
-                some,
-                marks,
-                diagonals,
-                sizes,
-            ];
+            let head = [Arg::Count(first), Arg::Count(last)];
+            let args = List::joined(&head, &numbers, &[children, some, marks, diagonals, sizes]);
             let items = Items::Entries((last - first) * to.block * to.block);
             queue.launch(self.kernel(Number::Diagonals), items, &args);
         }
         let mut invert = |module: usize, run: DomainChoice, trust: f64| {
-            let args = [
-                Arg::Count(domains),
-                fine,
-                order,
-                own,
-                starts,
-                inner,
-                values,
+            let tail = [
                 ranges,
                 offsets,
                 some,
@@ -148,6 +141,7 @@ impl Numbers {
                 Arg::Memory(&to.packed),
                 repairs,
             ];
+            let args = List::joined(&[Arg::Count(domains)], &numbers, &tail);
             let kernel = Entry { module, kernel: Number::Invert as usize };
             queue.launch(kernel, to.form.items(domains), &args);
         };
@@ -159,25 +153,31 @@ impl Numbers {
             }
         }
         let left_out = &to.left_out;
-        let args = [
-            Arg::Count(left_out.count),
-            Arg::Memory(&left_out.nodes),
-            fine,
-            order,
-            own,
-            starts,
-            inner,
-            values,
-            diagonals,
-            Arg::Memory(&left_out.inverses),
-            Arg::Count(domains),
-            repairs,
-        ];
+        let head = [Arg::Count(left_out.count), Arg::Memory(&left_out.nodes)];
+        let tail = [diagonals, Arg::Memory(&left_out.inverses), Arg::Count(domains), repairs];
+        let args = List::joined(&head, &numbers, &tail);
         queue.launch(self.kernel(Number::Alone), Items::Entries(left_out.count), &args);
         let args = [fine, width, slices, lengths, columns, values, alone, released];
         let groups = Items::Groups(queue.groups(lists.fine));
         queue.launch(self.kernel(Number::Released), groups, &args);
         queue.state()
+    }
+
+    /// Marks the touched nodes of the finest level, and no other node.
+    fn mark<T: Real>(&self, queue: &mut Queue<T>, fine: usize, touched: Touched<'_>) -> Result<(), Error> {
+        let marks = Arg::Memory(&self.marks);
+        let nodes = Arg::Count(self.nodes);
+        match touched {
+            Touched::All => (),
+            Touched::Rows(list) => {
+                queue.write_list(&self.touched, list)?;
+                queue.launch(self.kernel(Number::Clear), Items::Entries(self.nodes), &[nodes, marks]);
+                let args = [Arg::Count(list.len()), Arg::Memory(&self.touched), marks];
+                queue.launch(self.kernel(Number::Mark), Items::Entries(list.len()), &args);
+            }
+            Touched::Marked(rows) => queue.copy(rows, &self.marks, 4 * fine),
+        }
+        Ok(())
     }
 
     /// Returns the repair of every domain, followed by the repair of every node in no domain. Waits once.
@@ -203,6 +203,54 @@ impl Numbers {
 
     fn kernel(&self, kernel: Number) -> Entry {
         Entry { module: self.module, kernel: kernel as usize }
+    }
+}
+
+/// The nodes of the finest level whose rows have changed.
+#[derive(Clone, Copy)]
+pub(crate) enum Touched<'a> {
+    /// All nodes.
+    All,
+    /// The nodes of a list of the host. Waits for its upload.
+    Rows(&'a [u32]),
+    /// The nodes whose entry in a buffer is not 0.
+    Marked(&'a Buffer),
+}
+
+/// The arguments of a launch.
+struct List<'a, T> {
+    args: [Arg<'a, T>; MOST],
+    count: usize,
+}
+
+/// The largest number of arguments of a kernel of this phase.
+const MOST: usize = 24;
+
+impl<'a, T: Real> List<'a, T> {
+    fn of(args: &[Arg<'a, T>]) -> Self {
+        let mut list = Self { args: [Arg::Slots; MOST], count: 0 };
+        list.add(args);
+        list
+    }
+
+    fn joined(head: &[Arg<'a, T>], middle: &[Arg<'a, T>], tail: &[Arg<'a, T>]) -> Self {
+        let mut list = Self::of(head);
+        list.add(middle);
+        list.add(tail);
+        list
+    }
+
+    fn add(&mut self, more: &[Arg<'a, T>]) {
+        self.args[self.count..][..more.len()].copy_from_slice(more);
+        self.count += more.len();
+    }
+}
+
+impl<'a, T> Deref for List<'a, T> {
+    type Target = [Arg<'a, T>];
+
+    fn deref(&self) -> &Self::Target {
+        &self.args[..self.count]
     }
 }
 

@@ -9,17 +9,19 @@ use crate::driver::Type;
 use crate::schwarz::apply::Application;
 use crate::schwarz::couplings::Gathered;
 use crate::schwarz::lists::Lists;
-use crate::schwarz::numbers::Numbers;
+use crate::schwarz::meeting::Meeting;
+use crate::schwarz::numbers::{Numbers, Touched};
 use crate::schwarz::structure::{Lacking, MOST, Structure, rooms};
-use crate::schwarz::subdomains::{DeviceSubdomains, Levels};
-use crate::{DeviceMatrix, OnDevice};
+use crate::schwarz::subdomains::{Beside, DeviceSubdomains, Levels};
+use crate::{DeviceContacts, DeviceMatrix, OnDevice};
 
 /// [`Schwarz`] computed on the device: the inverses and, with [`By::Device`], also order, domains and levels.
 ///
 /// *Use* if the matrix is assembled on the device, or if the device is faster than the host. *Not* on other
-/// places, where [`Schwarz`] works. The coarsest level is always divided into domains. Contact is merged into
-/// the matrix, so a new pair changes the pattern and needs a new build. *Reference* Wu, Wang, Wang 2022, §5
-/// and §6.
+/// places, where [`Schwarz`] works. The coarsest level is always divided into domains. With `contacts` of 0, contact
+/// is merged into the matrix, so a new pair changes the pattern and needs a new build. Otherwise contact stays beside
+/// the matrix: pairs come and go by updates and patches, and the structure is renewed every `renew` steps. *Reference*
+/// Wu, Wang, Wang 2022, §4.2, §5 and §6.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceSchwarz {
     /// Domains, levels and precisions. `coarse` and `refresh` are ignored; `order` and `coupling` are used
@@ -28,6 +30,12 @@ pub struct DeviceSchwarz {
     pub recipe: Schwarz,
     /// Whether the host or the device chooses order, domains and levels.
     pub structure: By,
+    /// The largest number of contact blocks beside the matrix; 0 to merge contact into the matrix. *Memory* 32 bytes per
+    /// block and level.
+    pub contacts: usize,
+    /// The number of steps after which [`DeviceSubdomains::follow_on_device`] chooses the structure again: 10 by default
+    /// (§5.3); 0 for never.
+    pub renew: usize,
 }
 
 /// Chooses whether the host or the device computes order, domains and levels.
@@ -44,7 +52,7 @@ pub enum By {
 
 impl Default for DeviceSchwarz {
     fn default() -> Self {
-        Self { recipe: Schwarz::multilevel(), structure: By::Host }
+        Self { recipe: Schwarz::multilevel(), structure: By::Host, contacts: 0, renew: 10 }
     }
 }
 
@@ -61,12 +69,11 @@ impl<T: Real, V: Real, S: Real> Setup<T, OnDevice<V, S>> for DeviceSchwarz {
             let range = "Weights::Ones (0) if a device computes inverses; Schwarz supports Weights::Energy (1) at every place";
             return Err(Error::Parameter { name: "Schwarz::weights", value: 1.0, range }.into());
         }
-        let whole = system.whole()?;
-        let merged = System { contact: None, matrix: &whole, ..system };
-        match self.structure {
-            By::Host => self.by_host(merged, on),
-            By::Device => self.by_device(merged, on),
+        if self.contacts > 0 {
+            return self.build_beside(system, on);
         }
+        let whole = system.whole()?;
+        self.build_beside(System { contact: None, matrix: &whole, ..system }, on)
     }
 }
 
@@ -79,6 +86,35 @@ impl DeviceSchwarz {
         }
     }
 
+    /// Builds domains of a matrix and of the contact part beside it.
+    fn build_beside<T: Real, V: Real, S: Real>(
+        &self,
+        system: System<'_, T>,
+        on: &OnDevice<V, S>,
+    ) -> Result<DeviceSubdomains<V, S>, SetupError> {
+        match self.structure {
+            By::Host => self.by_host(system, on),
+            By::Device => self.by_device(system, on),
+        }
+    }
+
+    /// Returns the contact part of a system in device memory, if there is room for one.
+    fn contact<T: Real, V: Real, S: Real>(
+        &self,
+        system: System<'_, T>,
+        on: &OnDevice<V, S>,
+    ) -> Result<Option<Beside<V, S>>, Error> {
+        if self.contacts == 0 {
+            return Ok(None);
+        }
+        let (nodes, block) = (system.matrix.pattern().rows(), system.matrix.block().0);
+        let mut own = DeviceContacts::new(on, nodes, block, self.contacts)?;
+        if let Some(contact) = system.contact {
+            own.replace(contact)?;
+        }
+        Ok(Some(Beside { own, none: DeviceContacts::new(on, nodes, block, 0)? }))
+    }
+
     fn by_host<T: Real, V: Real, S: Real>(
         &self,
         system: System<'_, T>,
@@ -87,14 +123,18 @@ impl DeviceSchwarz {
         let recipe = Schwarz { coarse: Coarse::Domains, ..self.recipe };
         let plan = recipe.plan(system)?;
         let inverses = plan.values() * self.stored().1;
-        on.check_room(on.matrix_bytes(system.matrix) + inverses as u64)?;
+        let nodes: usize = (0..plan.levels()).map(|level| plan.nodes(level)).sum();
+        let bytes = system.matrix.block().0.pow(2) * size_of::<S>();
+        let beside = self.beside(bytes, [plan.levels(), plan.nodes(0), nodes]);
+        on.check_room(on.matrix_bytes(system.matrix) + (inverses + beside) as u64)?;
         let matrix = on.matrix(system.matrix)?;
         let (host, place) = (plan.numbering()?, on.plain());
         let gathered = Gathered::new(&matrix, &plan.couplings(&host, matrix.pattern()))?;
         let lists = Lists::new(&place, &plan, &host)?;
         let left_out = plan.left_out().to_vec();
         let built = self.with(system, on, matrix, lists, gathered, (&left_out, Levels::Host(plan)))?;
-        built.numbers.compute(&built.application, &built.matrix, None)?;
+        built.locate();
+        built.compute(None, Touched::All)?;
         Ok(built)
     }
 
@@ -139,7 +179,8 @@ impl DeviceSchwarz {
         let lists = Lists::room(&place, &rooms, domain, block)?;
         let positions = rooms.iter().sum();
         let gathered = Gathered::room(&place, nodes, positions, matrix.pattern().len())?;
-        let structure = Structure::new(&place, &matrix, rooms, domain)?;
+        let contacts = (self.contacts > 0).then_some(self.contacts);
+        let structure = Structure::new(&place, &matrix, rooms, domain, contacts)?;
         let mut built =
             self.with(system, on, matrix, lists, gathered, (&[], Levels::Device(Box::new(structure))))?;
         let points = match system.positions {
@@ -165,8 +206,21 @@ impl DeviceSchwarz {
         let stored = self.stored();
         let application = Application::new(&on.plain(), lists, stored, system.matrix.block().0, left_out)?;
         let (arithmetic, slice) = (self.recipe.arithmetic, matrix.slice());
-        let numbers = Numbers::new::<V, S>(&application, gathered, arithmetic, stored.0, slice)?;
-        let pattern = system.matrix.pattern().clone();
-        Ok(DeviceSubdomains { recipe: *self, on: on.clone(), pattern, matrix, application, numbers, levels })
+        let beside = self.contact(system, on)?;
+        let room = |_| Meeting::new(&on.plain(), &application.lists, self.contacts);
+        let meeting = beside.as_ref().map(room).transpose()?;
+        let numbers = Numbers::new::<V, S>(&application, gathered, arithmetic, stored.0, slice, meeting)?;
+        let (pattern, steps) = (system.matrix.pattern().clone(), 0);
+        Ok(DeviceSubdomains {
+            recipe: *self,
+            on: on.clone(),
+            pattern,
+            matrix,
+            beside,
+            application,
+            numbers,
+            levels,
+            steps,
+        })
     }
 }

@@ -4,6 +4,7 @@ use coarsen_core::Real;
 use coarsen_schwarz::{Schwarz, Storage};
 use coarsen_sparse::Bsr;
 
+use crate::schwarz::meeting::Meeting;
 use crate::schwarz::structure::{self, rooms};
 use crate::schwarz::{By, DeviceSchwarz};
 use crate::{DeviceMatrix, Format, OnDevice};
@@ -80,8 +81,19 @@ impl DeviceSchwarz {
         let coarse = (all - nodes) * (block * (block + 1) * size_of::<f64>() + 2 * block * size_of::<V>());
         let inverses = domains * values(domain * block) * stored(storage);
         let positions = 3 * nodes * size_of::<V>();
-        let own = lists * size_of::<u32>() + coarse + inverses + positions + chosen::BYTES;
+        let beside = self.beside(block * block * size_of::<S>(), [rooms.len(), nodes, all]);
+        let own = lists * size_of::<u32>() + coarse + inverses + positions + beside + chosen::BYTES;
         on.matrix_bytes(a) + own as u64
+    }
+
+    /// Returns the bytes of contact beside the matrix, in blocks of `block` bytes, for a number of levels and of nodes, of
+    /// the finest and of all levels.
+    pub(super) fn beside(&self, block: usize, [levels, fine, all]: [usize; 3]) -> usize {
+        if self.contacts == 0 {
+            return 0;
+        }
+        let sets = self.contacts * (block + 4) + 8 * (fine + 1);
+        sets + 8 * self.contacts + Meeting::bytes(self.contacts, levels, [fine, all])
     }
 }
 

@@ -5,7 +5,8 @@
 //! and gathers. So it needs no atomic operation, and every run gives the same bits. Counts stay on the
 //! device, so buffers have a fixed room: eight parts per domain, on average. A level with more nodes is left
 //! out and reported by [`lacking`](Structure::lacking). Only a build, which may wait, then allocates larger
-//! buffers.
+//! buffers. A contact part beside the matrix couples nodes too, but its blocks are no couplings inside domains: these
+//! are found anew whenever contacts change ([`meeting`](super::meeting)).
 //!
 //! Deviation: Wu et al. sort by 30 bits per pass and number parts by atomic additions.
 
@@ -19,7 +20,7 @@ use crate::schwarz::couplings::Gathered;
 use crate::schwarz::kernels::{self, Build};
 use crate::schwarz::lists::Lists;
 use crate::sort::{self, Sorting};
-use crate::{DeviceMatrix, DeviceVector, OnDevice};
+use crate::{DeviceContacts, DeviceMatrix, DeviceVector, OnDevice};
 
 /// The largest number of nodes in a domain, which is the number of bits of the masks that find connected
 /// parts.
@@ -68,16 +69,19 @@ pub(crate) struct Structure {
 }
 
 impl Structure {
-    /// Compiles the kernels and allocates buffers for the structure of a matrix.
+    /// Compiles the kernels and allocates buffers for the structure of a matrix, with a contact part beside it of up to
+    /// `contacts` blocks, if any.
     pub(crate) fn new<V: Real, S: Real>(
         on: &OnDevice<V>,
         a: &DeviceMatrix<V, S>,
         rooms: Vec<usize>,
         domain: usize,
+        contacts: Option<usize>,
     ) -> Result<Self, Error> {
         let n = rooms[0];
         let (all, chunks) = (rooms.iter().sum::<usize>(), n.div_ceil(domain));
-        let (couplings, limit) = (2 * a.pattern().len(), u32::MAX as usize);
+        let couplings = 2 * (a.pattern().len() + contacts.unwrap_or(0));
+        let limit = u32::MAX as usize;
         for (what, count) in [
             ("twice the nodes, and domains, of a structure", 2 * n + chunks),
             ("twice the blocks of a matrix whose structure a device chooses", couplings),
@@ -87,7 +91,7 @@ impl Structure {
             }
         }
         let sizes = [a.block().0, a.slice(), domain, sort::CHUNK];
-        let module = on.queue().module(&kernels::structure(Type::of::<S>(), sizes))?;
+        let module = on.queue().module(&kernels::structure(Type::of::<S>(), sizes, contacts.is_some()))?;
         let sorting = Sorting::new(on, module, n, KEY, 2 * n + chunks)?;
         let mut queue = on.queue();
         let mut list = |count: usize| queue.allocate(Type::Index, 4 * count, None);
@@ -111,17 +115,19 @@ impl Structure {
     }
 
     /// Computes levels, domains and couplings of a matrix along the curve through `positions`, three numbers
-    /// per node, or in the numbering of the nodes if there are no positions. Does not wait.
+    /// per node, or in the numbering of the nodes if there are no positions. Does not wait. `contact` is given if, and
+    /// only if, there is room for contacts.
     pub(crate) fn build<V: Real, S: Real>(
         &self,
         a: &DeviceMatrix<V, S>,
+        contact: Option<&DeviceContacts<V, S>>,
         positions: Option<&DeviceVector<V>>,
         lists: &Lists,
         to: &Gathered,
     ) -> Result<(), Error> {
         let mut queue = a.on().queue();
         let run = StructureRun { of: self, lists, to, queue: &mut queue };
-        run.all(a, positions);
+        run.all(a, contact, positions);
         queue.state()
     }
 
@@ -158,11 +164,16 @@ struct StructureRun<'a, V> {
 }
 
 impl<V: Real> StructureRun<'_, V> {
-    fn all<S: Real>(mut self, a: &DeviceMatrix<V, S>, positions: Option<&DeviceVector<V>>) {
+    fn all<S: Real>(
+        mut self,
+        a: &DeviceMatrix<V, S>,
+        contact: Option<&DeviceContacts<V, S>>,
+        positions: Option<&DeviceVector<V>>,
+    ) {
         let rooms = &self.of.rooms;
         let n = rooms[0];
         self.empty();
-        self.couplings(a);
+        self.couplings(a, contact);
         let sorting = &self.of.sorting;
         let curve = match positions {
             None => sorting.as_numbered(self.queue),
@@ -211,24 +222,18 @@ impl<V: Real> StructureRun<'_, V> {
     }
 
     /// Finds diagonal blocks, nodes without couplings, and the couplings of all other nodes.
-    fn couplings<S: Real>(&mut self, a: &DeviceMatrix<V, S>) {
+    fn couplings<S: Real>(&mut self, a: &DeviceMatrix<V, S>, contact: Option<&DeviceContacts<V, S>>) {
         let n = self.of.rooms[0];
         let [_, width, offsets, lengths, columns, values] = a.args();
         let [own, alone, begins, ends] =
             [&self.to.own, &self.to.alone, &self.of.begins[0], &self.of.ends[0]].map(Arg::Memory);
+        let mut rows = vec![Arg::Count(n), width, offsets, lengths, columns, values];
+        rows.extend(contact.into_iter().flat_map(DeviceContacts::args));
         let all = Items::Entries(n);
-        self.launch(
-            Build::Alike,
-            all,
-            &[Arg::Count(n), width, offsets, lengths, columns, values, own, alone],
-        );
-        self.launch(Build::Degrees, all, &[Arg::Count(n), width, offsets, lengths, columns, alone, begins]);
+        self.launch(Build::Alike, all, &[&rows[..], &[own, alone]].concat());
+        self.launch(Build::Degrees, all, &[&rows[..], &[alone, begins]].concat());
         self.of.sorting.scan(self.queue, &self.of.begins[0], n);
-        self.launch(
-            Build::Couplings,
-            all,
-            &[Arg::Count(n), width, offsets, lengths, columns, alone, begins, ends],
-        );
+        self.launch(Build::Couplings, all, &[&rows[..], &[alone, begins, ends]].concat());
     }
 
     /// Computes Morton codes of points (§5.1).

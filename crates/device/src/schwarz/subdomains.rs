@@ -1,18 +1,20 @@
 //! Multilevel domains whose inverses are computed on a device, and optionally their structure too.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use coarsen_backend::{Matrix, Reused, Setup, SetupError, Update};
 use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use coarsen_schwarz::{Plan, Repair};
-use coarsen_sparse::{Pattern, System};
+use coarsen_sparse::{Contacts, Pattern, System};
 
 use crate::error::same_length;
 use crate::schwarz::apply::Application;
-use crate::schwarz::numbers::Numbers;
+use crate::schwarz::numbers::{Numbers, Touched};
 use crate::schwarz::recipe::DeviceSchwarz;
 use crate::schwarz::structure::{Lacking, Structure};
-use crate::{DeviceMatrix, DeviceVector, OnDevice};
+use crate::schwarz::{DeviceSystem, DeviceTouched};
+use crate::{DeviceContacts, DeviceMatrix, DeviceVector, OnDevice};
 
 /// The preconditioner that [`DeviceSchwarz`] builds.
 pub struct DeviceSubdomains<V: Real, S: Real = V> {
@@ -21,9 +23,28 @@ pub struct DeviceSubdomains<V: Real, S: Real = V> {
     pub(super) pattern: Arc<Pattern>,
     /// The device copy of a host matrix.
     pub(super) matrix: DeviceMatrix<V, S>,
+    /// The contact part beside the matrix; `None` if contact is merged into the matrix.
+    pub(super) beside: Option<Beside<V, S>>,
     pub(super) application: Application<V>,
     pub(super) numbers: Numbers,
     pub(super) levels: Levels,
+    /// The steps since the structure was chosen.
+    pub(super) steps: usize,
+}
+
+/// The device copy of a contact part of the host, and an empty set.
+pub(super) struct Beside<V: Real, S: Real> {
+    pub(super) own: DeviceContacts<V, S>,
+    pub(super) none: DeviceContacts<V, S>,
+}
+
+/// What [`DeviceSubdomains::follow_on_device`] has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renewed {
+    /// The inverses of the domains of touched rows.
+    Inverses,
+    /// Order, domains, levels and all inverses.
+    Structure,
 }
 
 /// The structure, held by the host or by the device.
@@ -52,8 +73,8 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         self.application.lists.values
     }
 
-    /// Computes new inverses from a matrix of the place with the pattern and layout of the build. Does not
-    /// transfer data or wait.
+    /// Computes new inverses from a matrix of the place with the pattern and layout of the build, and its contact part,
+    /// if [`DeviceSchwarz::contacts`] is not 0. Does not transfer data or wait.
     ///
     /// Values are not checked. A domain matrix that cannot be inverted is replaced by its diagonal blocks and
     /// listed by [`repairs`](Self::repairs). A node that had no couplings when the structure was chosen (a
@@ -61,10 +82,12 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// it has couplings now.
     ///
     /// # Errors
-    /// [`Error::Pattern`] for another pattern or layout, [`Error::Device`] if the place has failed.
-    pub fn update_on_device(&mut self, a: &DeviceMatrix<V, S>) -> Result<(), Error> {
+    /// [`Error::Pattern`] for another pattern or layout, [`Error::Capacity`] for a contact set with more room than
+    /// `contacts`, [`Error::Device`] if the place has failed.
+    pub fn update_on_device<'a>(&mut self, a: impl Into<DeviceSystem<'a, V, S>>) -> Result<(), Error> {
+        let a = a.into();
         self.check_same(a)?;
-        self.numbers.compute(&self.application, a, None)
+        self.compute(Some(a), Touched::All)
     }
 
     /// Computes new inverses as [`update_on_device`](Self::update_on_device) does, but on every level only
@@ -73,10 +96,56 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// # Errors
     /// The errors of [`update_on_device`](Self::update_on_device), and [`Error::Shape`] for a row that does
     /// not exist, or for a list longer than the number of rows.
-    pub fn patch_on_device(&mut self, a: &DeviceMatrix<V, S>, touched: &[u32]) -> Result<(), Error> {
+    pub fn patch_on_device<'a>(
+        &mut self,
+        a: impl Into<DeviceSystem<'a, V, S>>,
+        touched: &[u32],
+    ) -> Result<(), Error> {
+        let a = a.into();
         self.check_same(a)?;
         self.check_rows(touched)?;
-        self.numbers.compute(&self.application, a, Some(touched))
+        self.compute(Some(a), Touched::Rows(touched))
+    }
+
+    /// Computes new inverses as [`patch_on_device`](Self::patch_on_device) does, for the rows that are marked in device
+    /// memory. Does not transfer data or wait.
+    ///
+    /// # Errors
+    /// The errors of [`update_on_device`](Self::update_on_device), and [`Error::Shape`] for another number of rows.
+    pub fn patch_marked_on_device<'a>(
+        &mut self,
+        a: impl Into<DeviceSystem<'a, V, S>>,
+        touched: &DeviceTouched<V>,
+    ) -> Result<(), Error> {
+        let a = a.into();
+        self.check_same(a)?;
+        same_length("touched block rows", self.pattern.rows(), touched.rows)?;
+        self.on.assert_same(&touched.on);
+        self.compute(Some(a), Touched::Marked(&touched.marks))
+    }
+
+    /// Follows the system of the next step: patches the rows that are marked, and in every
+    /// [`renew`](DeviceSchwarz::renew)-th call chooses the structure again instead, if the device chooses it. Does not
+    /// transfer data or wait.
+    ///
+    /// # Errors
+    /// Those of [`patch_marked_on_device`](Self::patch_marked_on_device) and of
+    /// [`restructure_on_device`](Self::restructure_on_device).
+    pub fn follow_on_device<'a>(
+        &mut self,
+        a: impl Into<DeviceSystem<'a, V, S>>,
+        positions: &DeviceVector<V>,
+        touched: &DeviceTouched<V>,
+    ) -> Result<Renewed, Error> {
+        let a = a.into();
+        let chooses = matches!(self.levels, Levels::Device(_)) && self.recipe.renew > 0;
+        if chooses && self.steps + 1 >= self.recipe.renew {
+            self.restructure_on_device(a, positions)?;
+            return Ok(Renewed::Structure);
+        }
+        self.patch_marked_on_device(a, touched)?;
+        self.steps += 1;
+        Ok(Renewed::Inverses)
     }
 
     /// Computes order, domains and levels along the curve through `positions`, three numbers per node, and
@@ -89,11 +158,12 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// # Errors
     /// The errors of [`update_on_device`](Self::update_on_device), and [`Error::Shape`] for another number of
     /// positions.
-    pub fn restructure_on_device(
+    pub fn restructure_on_device<'a>(
         &mut self,
-        a: &DeviceMatrix<V, S>,
+        a: impl Into<DeviceSystem<'a, V, S>>,
         positions: &DeviceVector<V>,
     ) -> Result<(), Error> {
+        let a = a.into();
         self.check_same(a)?;
         same_length("positions", 3 * self.pattern.rows(), positions.size())?;
         self.on.assert_same(positions.on());
@@ -146,26 +216,62 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         }
     }
 
-    /// Computes the inverses from `a`, or from the matrix uploaded last if there is no `a`. Computes the
+    /// Computes the inverses from `a`, or from the system uploaded last if there is no `a`. Computes the
     /// structure too, if the device chooses it.
     pub(super) fn structure(
         &mut self,
-        a: Option<&DeviceMatrix<V, S>>,
+        a: Option<DeviceSystem<'_, V, S>>,
         positions: Option<&DeviceVector<V>>,
     ) -> Result<(), Error> {
-        let a = a.unwrap_or(&self.matrix);
+        self.steps = 0;
         if let Levels::Device(structure) = &self.levels {
-            structure.build(a, positions, &self.application.lists, &self.numbers.gathered)?;
+            let (matrix, contact) = self.parts(a);
+            structure.build(matrix, contact, positions, &self.application.lists, &self.numbers.gathered)?;
+            self.locate();
         }
-        self.numbers.compute(&self.application, a, None)
+        self.compute(a, Touched::All)
     }
 
-    fn check_same(&self, a: &DeviceMatrix<V, S>) -> Result<(), Error> {
-        self.on.assert_same(a.on());
-        if Pattern::same(a.pattern(), &self.pattern) && a.format() == self.matrix.format() {
-            return Ok(());
+    /// The matrix and the contact part of a system, or of the system uploaded last.
+    fn parts<'a>(
+        &'a self,
+        a: Option<DeviceSystem<'a, V, S>>,
+    ) -> (&'a DeviceMatrix<V, S>, Option<&'a DeviceContacts<V, S>>) {
+        match a {
+            Some(a) => (a.matrix, self.beside.as_ref().map(|beside| a.contact.unwrap_or(&beside.none))),
+            None => (&self.matrix, self.beside.as_ref().map(|beside| &beside.own)),
         }
-        Err(Error::Pattern { what: "device matrix" })
+    }
+
+    /// Computes the inverses of touched domains.
+    pub(super) fn compute(
+        &self,
+        a: Option<DeviceSystem<'_, V, S>>,
+        touched: Touched<'_>,
+    ) -> Result<(), Error> {
+        let (matrix, contact) = self.parts(a);
+        self.numbers.compute(&self.application, matrix, contact, touched)
+    }
+
+    /// Finds the domain of every node, where contacts may meet.
+    pub(super) fn locate(&self) {
+        if let Some(meeting) = &self.numbers.meeting {
+            meeting.locate(&mut self.application.on.queue(), &self.application.lists);
+        }
+    }
+
+    fn check_same(&self, a: DeviceSystem<'_, V, S>) -> Result<(), Error> {
+        self.on.assert_same(a.matrix.on());
+        if !Pattern::same(a.matrix.pattern(), &self.pattern) || a.matrix.format() != self.matrix.format() {
+            return Err(Error::Pattern { what: "device matrix" });
+        }
+        match a.contact.map_or(0, DeviceContacts::capacity) {
+            count if count > self.recipe.contacts => {
+                let (what, capacity) = ("contact blocks of multilevel domains", self.recipe.contacts);
+                Err(Error::Capacity { what, count, capacity })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_rows(&self, touched: &[u32]) -> Result<(), Error> {
@@ -184,23 +290,35 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         touched: Option<&[u32]>,
     ) -> Result<Reused, SetupError> {
         system.check()?;
-        let whole = system.whole()?;
-        let merged = System { contact: None, matrix: &whole, ..system };
+        let apart = self.beside.is_some();
+        let whole = if apart { Cow::Borrowed(system.matrix) } else { system.whole()? };
+        let contact = system.contact.filter(|_| apart);
+        let parted = System { contact, matrix: &whole, ..system };
         let (serves, left_out) = match &self.levels {
-            Levels::Host(plan) => (plan.serves(&self.pattern, merged), plan.left_out()),
+            Levels::Host(plan) => (plan.serves(&self.pattern, parted), plan.left_out()),
             Levels::Device(_) => (Pattern::same(whole.pattern(), &self.pattern), &[][..]),
         };
-        if !serves || whole.block() != self.matrix.block() {
-            *self = self.recipe.build_from(merged, &self.on)?;
+        let needed = contact.map_or(0, Contacts::len);
+        if !serves || whole.block() != self.matrix.block() || needed > self.recipe.contacts {
+            // Room for twice the contacts, if there is too little.
+            let contacts = self.recipe.contacts;
+            let contacts = if needed > contacts { 2 * needed } else { contacts };
+            *self = DeviceSchwarz { contacts, ..self.recipe }.build_from(parted, &self.on)?;
             return Ok(Reused::Nothing);
         }
-        self.recipe.recipe.check(left_out, merged)?;
+        self.recipe.recipe.check(left_out, parted)?;
         touched.map_or(Ok(()), |rows| self.check_rows(rows))?;
         self.matrix.set_values(&whole)?;
-        self.numbers.compute(&self.application, &self.matrix, touched)?;
+        if let Some(beside) = &mut self.beside {
+            match contact {
+                Some(contact) => beside.own.replace(contact)?,
+                None => beside.own.replace(&Contacts::<T>::new(whole.pattern().rows(), whole.block().0)?)?,
+            }
+        }
+        self.compute(None, touched.map_or(Touched::All, Touched::Rows))?;
         // For a structure from the host, `Plan::serves` has already checked this.
         if matches!(self.levels, Levels::Device(_)) && self.numbers.released(&self.application)?.is_some() {
-            *self = self.recipe.build_from(merged, &self.on)?;
+            *self = self.recipe.build_from(parted, &self.on)?;
             return Ok(Reused::Nothing);
         }
         Ok(Reused::Structure)

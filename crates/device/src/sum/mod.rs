@@ -43,6 +43,16 @@ impl<'a, V: Real, S: Real> DeviceSum<'a, V, S> {
         Ok(Self { elastic, contact, module })
     }
 
+    /// Returns A.
+    pub fn elastic(&self) -> &'a DeviceMatrix<V, S> {
+        self.elastic
+    }
+
+    /// Returns C.
+    pub fn contact(&self) -> &'a DeviceContacts<V, S> {
+        self.contact
+    }
+
     /// Computes y = a (A + C) x + b y; if b = 0, the old y is not read.
     pub fn apply_add(&self, a: V, x: &DeviceVector<V>, b: V, y: &mut DeviceVector<V>) {
         self.operand().apply_add(a, x, b, y);

@@ -172,7 +172,10 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
         let merged = matches!(mode, Spmv::Blocking(_) | Spmv::Reproducible);
         let local = agree(comm, Local::new(merged, own, &ghosts, range).map_err(DistError::from))?;
         let exchange = match mode {
-            Spmv::Blocking(schedule) | Spmv::Pipelined(schedule) => Exchange::Whole(schedule),
+            Spmv::Blocking(schedule) | Spmv::Pipelined(schedule) => {
+                whole::reserve::<C, T>(columns, &schedule);
+                Exchange::Whole(schedule)
+            }
             Spmv::Halo | Spmv::Reproducible => Exchange::Halo(Halo::new(columns, &ghosts)?),
         };
         let scratch = Scratch {

@@ -28,6 +28,8 @@ pub(super) struct Pipeline<'a, C: Communicator> {
     on: &'a Partition<C>,
     schedule: &'a Schedule,
     queues: &'a mut Queues<C::Request>,
+    /// The length of every buffer in bytes, so that each fits every sub-vector.
+    longest: usize,
 }
 
 /// The messages of an exchange; empty between exchanges, with their memory.
@@ -61,8 +63,8 @@ impl<'a, C: Communicator> Pipeline<'a, C> {
             let request = on.comm().receive(node.peer, stage_of(node.vector), bytes)?;
             queues.under_way.push_back((node.vector, request));
         }
-        let pipeline = Self { on, schedule, queues };
-        let mut own = on.comm().buffer(size_of_val(x));
+        let pipeline = Self { on, schedule, queues, longest: longest(on, T::BYTES) };
+        let mut own = on.comm().buffer(pipeline.longest);
         pack(x.iter().copied(), &mut own);
         pipeline.pass_on(rank, &own)?;
         on.comm().recycle(own);
@@ -72,7 +74,7 @@ impl<'a, C: Communicator> Pipeline<'a, C> {
     fn pass_on(&self, v: usize, data: &[u8]) -> Result<(), CommError> {
         for stage in 0..self.schedule.stages() {
             for (to, _) in self.schedule.sends(self.on.rank(), stage).filter(|&(_, vector)| vector == v) {
-                let mut copy = self.on.comm().buffer(data.len());
+                let mut copy = self.on.comm().buffer(self.longest);
                 copy.extend_from_slice(data);
                 self.on.comm().send(to, stage_of(v), copy)?;
             }
@@ -107,6 +109,20 @@ impl<'a, C: Communicator> Pipeline<'a, C> {
         }
         Ok(self.queues.held.pop_front())
     }
+}
+
+/// The length in bytes of the longest sub-vector.
+fn longest<C: Communicator>(on: &Partition<C>, scalar: usize) -> usize {
+    let layout = on.layout();
+    (0..on.comm().size()).map(|rank| layout.count(rank)).max().unwrap_or(0) * layout.block() * scalar
+}
+
+/// Gives the communicator all buffers that an exchange can use at once: a rank may pass on every sub-vector before it
+/// has multiplied any. How many it uses depends on the times of messages, and no later product allocates.
+pub(super) fn reserve<C: Communicator, T: Number>(on: &Partition<C>, schedule: &Schedule) {
+    let sends = |stage| schedule.sends(on.rank(), stage).count();
+    let most = 1 + (0..schedule.stages()).map(sends).sum::<usize>();
+    on.comm().reserve(most, longest(on, T::BYTES));
 }
 
 /// The number of block rows that a rank sends per exchange.

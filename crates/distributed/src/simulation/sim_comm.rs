@@ -181,6 +181,10 @@ impl Communicator for SimComm {
         self.threads.recycle(buffer);
     }
 
+    fn reserve(&self, count: usize, bytes: usize) {
+        self.threads.reserve(count, bytes);
+    }
+
     fn worked(&self, scalars: usize) {
         let seconds = self.machine.per_scalar * scalars as f64;
         self.times.clock.set(self.clock() + seconds); // + C, eq. 7

@@ -263,6 +263,22 @@ fn messages_and_waiting_are_counted() {
     assert!(waiting.waited > 0.02 && sending.waited == 0.0, "{waiting:?}");
 }
 
+/// Reserved buffers are there before the first exchange, and short messages leave them to it.
+#[test]
+fn reserved_buffers_stay_with_long_messages() {
+    let buffers = Buffers::default();
+    buffers.reserve(2, 4000);
+    let short = buffers.take(8);
+    assert!(short.capacity() < 4000);
+    let long = [buffers.take(4000), buffers.take(4000)];
+    let at: Vec<_> = long.iter().map(|buffer| buffer.as_ptr()).collect();
+    assert!(long.iter().all(|buffer| buffer.capacity() >= 4000));
+    long.into_iter().for_each(|buffer| buffers.put(buffer));
+    buffers.reserve(1, 100); // a smaller need changes nothing
+    let again = [buffers.take(4000), buffers.take(4000)];
+    assert!(again.iter().all(|buffer| at.contains(&buffer.as_ptr())));
+}
+
 /// Buffers are kept up to 256 MiB, whatever their lengths are.
 #[test]
 fn kept_buffers_are_bounded() {

@@ -19,8 +19,10 @@ const LEAF: usize = 256;
 /// Pivots of C below this multiple of EPSILON count as 0. It is the round-off of two sums of about ten terms.
 const ROUND_OFF: f64 = 64.0;
 
-/// The largest number of unknowns per coarse node for which the quick test is used.
-pub(super) const LARGEST: usize = 6;
+/// The largest number of unknowns per coarse node for which a quick test is used.
+pub(super) const LARGEST: usize = 12;
+/// The largest number of unknowns for which the product of pivots is used.
+const FEW: usize = 6;
 /// The factor by which pivots of the quick test must exceed round-off.
 const MARGIN: f64 = 64.0;
 
@@ -30,6 +32,8 @@ pub(super) struct Free<T> {
     diagonal: Vec<T>,
     /// pᵀ diag(A) p of every column p of P.
     sizes: Vec<T>,
+    /// pᵀ p of every column of a P that does not change; empty before the first quick test of all nodes.
+    norms: Vec<T>,
     /// For each coarse node, whether its C may be singular.
     pub(super) suspects: Vec<bool>,
     room: Room<T>,
@@ -78,13 +82,15 @@ impl<T: Real> Free<T> {
     /// Returns a workspace for a fine and a coarse matrix.
     pub(super) fn new(a: &Bsr<T>, coarse: &Bsr<T>) -> Self {
         let (diagonal, sizes, suspects) = (Vec::new(), Vec::new(), Vec::new());
-        let mut free = Self { diagonal, sizes, suspects, room: Room::new(coarse.block().0) };
+        let mut free =
+            Self { diagonal, sizes, norms: Vec::new(), suspects, room: Room::new(coarse.block().0) };
         free.renew(a, coarse);
         free
     }
 
     /// Becomes the workspace of other matrices.
     pub(super) fn renew(&mut self, a: &Bsr<T>, coarse: &Bsr<T>) {
+        self.norms.clear(); // those of another P
         self.diagonal.resize(a.shape().0, T::zero());
         self.sizes.resize(coarse.shape().0, T::zero());
         self.suspects.resize(coarse.pattern().rows(), false);
@@ -121,6 +127,27 @@ impl<T: Real> Free<T> {
         }
     }
 
+    /// Whether certainly no C is singular, for the P of all earlier calls, if no value of A exceeds `largest`.
+    ///
+    /// S is bounded from above by `largest` pᵀ p, and with a larger S the eigenvalues of C are smaller. *Cost* no pass over A.
+    pub(super) fn is_regular(
+        &mut self,
+        coarse: &Bsr<T>,
+        largest: T,
+        p: &Prolongation<T>,
+        transpose: &TransposePlan,
+    ) -> bool {
+        let k = p.block().1;
+        if self.norms.is_empty() {
+            self.diagonal.fill(T::one());
+            self.square(p, transpose);
+            self.norms = self.sizes.clone();
+        }
+        self.sizes.iter_mut().zip(&self.norms).for_each(|(size, norm)| *size = largest * *norm);
+        self.suspect(coarse);
+        k <= LARGEST && !self.suspects.contains(&true)
+    }
+
     /// Marks the nodes whose C may be singular.
     pub(super) fn suspect(&mut self, coarse: &Bsr<T>) {
         let (k, pattern, sizes) = (coarse.block().0, coarse.pattern(), &self.sizes);
@@ -138,8 +165,13 @@ impl<T: Real> Free<T> {
 
     /// Computes S of every node from the rows of P that have entries for the node.
     pub(super) fn measure(&mut self, a: &Bsr<T>, p: &Prolongation<T>, transpose: &TransposePlan) {
-        let k = p.block().1;
         a.copy_diagonal(&mut self.diagonal);
+        self.square(p, transpose);
+    }
+
+    /// Computes pᵀ diag(d) p of every column of P from `diagonal`, which has d.
+    fn square(&mut self, p: &Prolongation<T>, transpose: &TransposePlan) {
+        let k = p.block().1;
         let diagonal = &self.diagonal;
         let pieces = (0..p.pattern().columns(), Groups(&mut self.sizes[..], k));
         let leaf = |(nodes, sizes): (Range<usize>, Groups<&mut [T]>)| {
@@ -168,15 +200,20 @@ pub(super) fn stiff<T: Real>(
     tree(0..pattern.rows(), LEAF, parallel::worth(coarse.nnz()), &leaf, &|left, right| left && right)
 }
 
-/// Whether C is certainly regular. The product of all pivots, each divided by the largest diagonal entry,
-/// bounds the smallest pivot of complete pivoting from below. This bound must be well above round-off.
+/// Whether C is certainly regular: the smallest pivot of complete pivoting is well above round-off.
+///
+/// For few unknowns the product of all pivots, each divided by the largest diagonal entry, bounds this pivot from below. For
+/// more unknowns that product is too small, and 1 / ‖L⁻¹‖² with C = L Lᵀ is used, which bounds the smallest eigenvalue of
+/// C and so every pivot.
 pub(super) fn regular<T: Real>(g: &[T], sizes: &[T]) -> bool {
     let (k, mut c) = (sizes.len(), [T::zero(); LARGEST * LARGEST]);
     if k > LARGEST || sizes.iter().any(|&s| s <= T::zero()) {
         return false;
     }
+    let mut roots = [T::zero(); LARGEST];
+    roots.iter_mut().zip(sizes).for_each(|(root, s)| *root = s.sqrt().recip());
     for (i, row) in g.chunks_exact(k).enumerate() {
-        row.iter().enumerate().for_each(|(j, &g)| c[i * k + j] = g / (sizes[i] * sizes[j]).sqrt());
+        row.iter().enumerate().for_each(|(j, &g)| c[i * k + j] = g * roots[i] * roots[j]);
     }
     let largest = (0..k).fold(T::zero(), |m, i| m.max(c[i * (k + 1)]));
     let mut smallest = largest;
@@ -192,9 +229,28 @@ pub(super) fn regular<T: Real>(g: &[T], sizes: &[T]) -> bool {
                 let step = factor * c[p * k + j];
                 c[i * k + j] -= step;
             }
+            c[i * k + p] = factor; // of L with a unit diagonal, C = L D Lᵀ
         }
     }
+    if k > FEW {
+        smallest = inverse_norm(&c, k).recip();
+    }
     smallest > T::of(MARGIN * ROUND_OFF * T::EPSILON.wide())
+}
+
+/// ‖D^(−½) L⁻¹‖² in the Frobenius norm; `c` has D on the diagonal and L, with a unit diagonal, below it.
+fn inverse_norm<T: Real>(c: &[T], k: usize) -> T {
+    let mut norm = T::zero();
+    for j in 0..k {
+        let mut column = [T::zero(); LARGEST]; // column j of L⁻¹
+        column[j] = T::one();
+        norm += c[j * (k + 1)].recip();
+        for i in j + 1..k {
+            column[i] = -(j..i).fold(T::zero(), |s, m| s + c[i * k + m] * column[m]);
+            norm += column[i] * column[i] / c[i * (k + 1)];
+        }
+    }
+    norm
 }
 
 /// Factors C in place by Cholesky with complete pivoting; `c` has rows of `k` numbers. Returns the rank,

@@ -176,7 +176,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             }
             let (smoother, seen) =
                 timed(&mut seconds.smoothers, || smoother(&recipe, &grid, above, on)).map_err(here)?;
-            let SmootherFacts { radius, inverses, sets } = smoother.facts();
+            let SmootherFacts { radius, inverses, sets, .. } = smoother.facts();
             let grid = Grid { radius, sets, inverses, ..grid };
             let coarse =
                 timed(&mut seconds.coarsening, || recipe.coarsening.coarsen(&grid, above)).map_err(here)?;

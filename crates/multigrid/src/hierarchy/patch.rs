@@ -37,7 +37,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             let above = levels.last().map(|level| &level.host.coarse.state);
             let (smoother, seen) =
                 timed(&mut seconds.smoothers, || smoother(recipe, &grid, above, on)).map_err(here)?;
-            let SmootherFacts { radius, inverses, sets } = smoother.facts();
+            let SmootherFacts { radius, inverses, sets, .. } = smoother.facts();
             let grid = Grid { radius, sets, inverses, ..grid };
             if let Some(inverses) = grid.inverses {
                 inverses.check_positive(a, recipe.coarsening.name()).map_err(here)?;

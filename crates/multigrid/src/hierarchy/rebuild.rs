@@ -57,7 +57,7 @@ impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
             }
             Ok::<_, SetupError>(())
         })?;
-        let SmootherFacts { radius, inverses, sets } = smoother.facts();
+        let SmootherFacts { radius, inverses, sets, .. } = smoother.facts();
         let (a, grid) = (grid.a, Grid { radius, sets, inverses, ..*grid });
         let coarsened = timed(&mut seconds.coarsening, || by.coarsen_into(&grid, above, &mut host.coarse))?;
         if !coarsened || host.coarse.prolongation.shape().1 >= a.shape().0 {

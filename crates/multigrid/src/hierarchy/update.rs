@@ -135,10 +135,10 @@ impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
             term::see(coarsening, fine, above, &mut self.seen.next)?;
             self.smoother.prepare(self.seen.next.as_ref().unwrap_or(fine.a))
         })?;
-        let SmootherFacts { radius, inverses, sets } = self.smoother.facts();
+        let SmootherFacts { radius, inverses, sets, largest } = self.smoother.facts();
         let fine = &Grid { radius, sets, inverses, ..*fine };
         let seen = self.seen.next.as_ref().unwrap_or(fine.a);
-        let (a, coarse) = self.host.prepare(coarsening, keep, (fine, above, seen), seconds)?;
+        let (a, coarse) = self.host.prepare(coarsening, keep, (fine, above, seen, largest), seconds)?;
         check_range::<T, B::Stored>("the prolongation", coarse.prolongation.values())?;
         Ok((Grid::below(coarse, a, fine.depth + 1), &coarse.state))
     }
@@ -169,7 +169,7 @@ impl<T: Real, X: Clone> Host<T, X> {
         &mut self,
         coarsening: &C,
         keep: Keep,
-        (fine, above, seen): (&Grid<'_, T>, Option<&X>, &Bsr<T>),
+        (fine, above, seen, largest): (&Grid<'_, T>, Option<&X>, &Bsr<T>, Option<T>),
         seconds: &mut Seconds,
     ) -> Result<(&Bsr<T>, &Coarse<T, X>), SetupError> {
         let next = match &mut self.next {
@@ -207,7 +207,12 @@ impl<T: Real, X: Clone> Host<T, X> {
             coarsening.update_product(fine.a, coarse, &mut self.galerkin, &mut next.matrix)?;
             give_diagonal(&mut next.matrix, &coarse.dead);
             if !coarsening.has_term(Some(&coarse.state)) {
-                self.free.hold(&mut next.matrix, fine.a, &coarse.prolongation, self.galerkin.transpose());
+                let (p, transpose) = (&coarse.prolongation, self.galerkin.transpose());
+                // A level with a term has larger values than A, so its bound holds too.
+                let largest = largest.filter(|_| keep == Keep::Transfers && p.block().1 > 1);
+                if !largest.is_some_and(|largest| self.free.is_regular(&next.matrix, largest, p, transpose)) {
+                    self.free.hold(&mut next.matrix, fine.a, p, transpose);
+                }
             }
             Ok::<_, SetupError>(())
         })?;

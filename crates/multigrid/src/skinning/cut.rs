@@ -3,10 +3,12 @@
 //! | symbol | what |
 //! |---|---|
 //! | Ω_l, d(i) | the handles of level l, the distance of node i to them, as in `handles` |
-//! | region | all nodes that are controlled by a handle of a touched node |
+//! | support of i | a neighbour j of the same handle with d(i) = d(j) + ℓ_ij: the last step of a shortest path |
+//! | region | the nodes without a support outside the region |
 //!
-//! A shortest path to a handle contains only nodes that this handle controls. So a removed edge changes
-//! distances only in the region. This holds on each level.
+//! A node that keeps a support keeps its distance. So removed edges change distances only in the region, which is found from
+//! the touched nodes in the order of distances, as in Ramalingam & Reps 1996, "On the computational complexity of dynamic
+//! graph problems". This holds on each level.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,7 +30,7 @@ impl Handles {
     /// Returns the handles for the `graph` after a cut. Old handles are kept. New handles are added if the
     /// largest distance of a level would grow, or if a component has no handle.
     ///
-    /// *Cost* of a level: Dijkstra's algorithm in the region, and a pass over all nodes.
+    /// *Cost* of a level: Dijkstra's algorithm in the region, and copies of the distances of all nodes.
     pub(super) fn after_cut(&self, graph: &Lengths<'_>, touched: &[u32]) -> Self {
         let nodes = graph.pattern.rows();
         let (mut order, mut place) = (Vec::<u32>::new(), vec![u32::MAX; nodes]);
@@ -49,7 +51,7 @@ impl Handles {
             }
             let bound = self.fields[level].distance.iter().copied().fold(0.0, f64::max);
             let mut field = self.fields[level].renumbered(nodes, |j| place[self.order[j as usize] as usize]);
-            let mut candidates = field.forget(graph, touched, &order);
+            let mut candidates = field.forget(graph, touched);
             added.iter().for_each(|&node| field.add(graph, node, place[node as usize]));
             while let Some((_, node)) = field.tighten(&mut candidates).filter(|(d, _)| *d > bound) {
                 field.add(graph, node, order.len() as u32);
@@ -74,23 +76,10 @@ impl Field {
         field
     }
 
-    /// Computes the distances in the region again, from its handles and from the nodes around it. Returns the
-    /// region; the farthest node is then searched there.
-    fn forget(
-        &mut self,
-        graph: &Lengths<'_>,
-        touched: &[u32],
-        order: &[u32],
-    ) -> BinaryHeap<(Far, Reverse<u32>)> {
-        let mut lost = vec![false; order.len()];
-        for &i in touched {
-            if let Some(lost) = lost.get_mut(self.nearest[i as usize] as usize) {
-                *lost = true;
-            }
-        }
-        let inside = |nearest: u32| lost.get(nearest as usize).is_none_or(|&lost| lost);
-        let region: Vec<u32> =
-            (0..self.nearest.len() as u32).filter(|&i| inside(self.nearest[i as usize])).collect();
+    /// Computes the distances in the region again, from the nodes around it. Returns the region; the farthest node is then
+    /// searched there.
+    fn forget(&mut self, graph: &Lengths<'_>, touched: &[u32]) -> BinaryHeap<(Far, Reverse<u32>)> {
+        let region = self.region(graph, touched);
         for &i in &region {
             (self.distance[i as usize], self.nearest[i as usize]) = (f64::INFINITY, u32::MAX);
         }
@@ -102,11 +91,47 @@ impl Field {
                 }
             }
         }
-        for (j, &node) in order.iter().enumerate().filter(|(j, _)| lost[*j]) {
-            self.reach(node, 0.0, j as u32);
+        // Edges of touched nodes may have other lengths.
+        for &i in touched.iter().filter(|&&i| self.distance[i as usize].is_finite()) {
+            self.front.push(Reverse((Far(self.distance[i as usize]), i)));
         }
         self.spread(graph);
         self.leave_alone(graph, region.iter().copied());
         region.into_iter().map(|i| (Far(f64::INFINITY), Reverse(i))).collect()
+    }
+
+    /// Returns the nodes without a support outside this list.
+    ///
+    /// A support is strictly nearer to the handle, so that nodes at one point do not support each other in a ring.
+    fn region(&self, graph: &Lengths<'_>, touched: &[u32]) -> Vec<u32> {
+        let (mut inside, mut region) = (vec![false; self.distance.len()], Vec::new());
+        let mut next: BinaryHeap<Reverse<(Far, u32)>> =
+            touched.iter().map(|&i| Reverse((Far(self.distance[i as usize]), i))).collect();
+        while let Some(Reverse((Far(d), i))) = next.pop() {
+            let at = i as usize;
+            if inside[at] || d == 0.0 {
+                continue; // a handle, or a node that is alone
+            }
+            let mut edges =
+                graph.pattern.range(at).map(|edge| (graph.pattern.indices()[edge] as usize, edge));
+            let leads = |from: usize, to: usize, edge: usize| {
+                self.nearest[from] == self.nearest[to]
+                    && self.distance[from] < self.distance[to]
+                    && self.distance[from] + graph.length(at, edge) == self.distance[to]
+            };
+            if d.is_finite() && edges.clone().any(|(j, edge)| !inside[j] && leads(j, at, edge)) {
+                continue;
+            }
+            inside[at] = true;
+            region.push(i);
+            // A node at the same point has the same distance.
+            edges
+                .by_ref()
+                .filter(|&(j, edge)| {
+                    !inside[j] && d.is_finite() && (leads(at, j, edge) || self.distance[j] == d)
+                })
+                .for_each(|(j, _)| next.push(Reverse((Far(self.distance[j]), j as u32))));
+        }
+        region
     }
 }

@@ -12,6 +12,7 @@ use std::collections::BinaryHeap;
 use coarsen_sparse::Pattern;
 
 use super::frame::Frame;
+use super::lengths::between;
 
 /// The handles of all levels, and the handle that controls each node.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,10 +28,12 @@ pub struct Handles {
     pub(super) frame: Frame,
 }
 
-/// The edges of a graph and their lengths, in the order of the pattern.
+/// The edges of a graph and their lengths.
 pub(super) struct Lengths<'a> {
     pub(super) pattern: &'a Pattern,
+    /// The lengths in the order of the pattern; empty if they are computed from `x` when they are needed.
     pub(super) lengths: &'a [f64],
+    pub(super) x: &'a [[f64; 3]],
 }
 
 /// The nearest handle of each node, and the distance to it.
@@ -73,6 +76,13 @@ impl Ord for Far {
 }
 
 impl Lengths<'_> {
+    /// The length of edge `at` of the pattern, which starts at node i.
+    #[inline]
+    pub(super) fn length(&self, i: usize, at: usize) -> f64 {
+        let known = self.lengths.get(at).copied();
+        known.unwrap_or_else(|| between(&self.x[i], &self.x[self.pattern.indices()[at] as usize]))
+    }
+
     /// Whether a node has no edge to another node, as a fixed node. Such a node needs no handle, because
     /// smoothers solve it alone.
     pub(super) fn alone(&self, i: usize) -> bool {
@@ -177,7 +187,7 @@ impl Field {
             }
             let handle = self.nearest[i];
             for at in graph.pattern.range(i) {
-                self.reach(graph.pattern.indices()[at], d + graph.lengths[at], handle);
+                self.reach(graph.pattern.indices()[at], d + graph.length(i, at), handle);
             }
         }
     }

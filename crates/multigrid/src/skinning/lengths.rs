@@ -21,16 +21,28 @@ pub enum Sampling {
 pub(super) struct Graph<'a> {
     pattern: &'a Pattern,
     lengths: Vec<f64>,
+    x: &'a [[f64; 3]],
 }
 
-impl Graph<'_> {
+impl<'a> Graph<'a> {
+    /// The graph of the couplings of a pattern between nodes at x, with the lengths of [`Sampling::Uniform`]. They are
+    /// computed when they are needed: for searches that see a small part of the graph.
+    pub(super) fn of(pattern: &'a Pattern, x: &'a [[f64; 3]]) -> Self {
+        Self { pattern, lengths: Vec::new(), x }
+    }
+
     pub(super) fn view(&self) -> Lengths<'_> {
-        Lengths { pattern: self.pattern, lengths: &self.lengths }
+        Lengths { pattern: self.pattern, lengths: &self.lengths, x: self.x }
     }
 }
 
+/// The distance of two points.
+pub(super) fn between(x: &[f64; 3], y: &[f64; 3]) -> f64 {
+    (0..3).map(|d| (x[d] - y[d]).powi(2)).sum::<f64>().sqrt()
+}
+
 /// Returns the graph of the couplings of A between nodes at x.
-pub(super) fn edge_lengths<'a, T: Real>(sampling: Sampling, a: &'a Bsr<T>, x: &[[f64; 3]]) -> Graph<'a> {
+pub(super) fn edge_lengths<'a, T: Real>(sampling: Sampling, a: &'a Bsr<T>, x: &'a [[f64; 3]]) -> Graph<'a> {
     let norm = |block: &[T]| block.iter().map(|v| v.wide() * v.wide()).sum::<f64>().sqrt();
     let diagonal: Vec<f64> = match sampling {
         Sampling::Uniform => Vec::new(),
@@ -42,8 +54,7 @@ pub(super) fn edge_lengths<'a, T: Real>(sampling: Sampling, a: &'a Bsr<T>, x: &[
     let mut lengths = Vec::with_capacity(a.pattern().len());
     for i in 0..a.pattern().rows() {
         for (j, block) in a.row(i) {
-            let squares = (0..3).map(|d| (x[i][d] - x[j][d]).powi(2));
-            let length = squares.sum::<f64>().sqrt();
+            let length = between(&x[i], &x[j]);
             lengths.push(match sampling {
                 Sampling::Uniform => length,
                 Sampling::Stiffness => {
@@ -53,5 +64,5 @@ pub(super) fn edge_lengths<'a, T: Real>(sampling: Sampling, a: &'a Bsr<T>, x: &[
             });
         }
     }
-    Graph { pattern: a.pattern(), lengths }
+    Graph { pattern: a.pattern(), lengths, x }
 }

@@ -47,7 +47,7 @@ pub use cut::Cut;
 use frame::Frame;
 pub use handles::Handles;
 pub use lengths::Sampling;
-use lengths::edge_lengths;
+use lengths::{Graph, edge_lengths};
 use null_space::Moments;
 pub use weights::Weights;
 
@@ -240,7 +240,11 @@ impl Skinning {
         if nodes == 0 || counts.is_empty() {
             return Ok(None);
         }
-        let graph = edge_lengths(self.sampling, fine.elastic.unwrap_or(a), &x);
+        let elastic = fine.elastic.unwrap_or(a);
+        let graph = match (cut, self.sampling) {
+            (Some(_), Sampling::Uniform) => Graph::of(elastic.pattern(), &x),
+            _ => edge_lengths(self.sampling, elastic, &x),
+        };
         let handles = Arc::new(match cut {
             None => {
                 let handles = Handles { frame, ..Handles::sample(&graph.view(), &counts, &self.given) };

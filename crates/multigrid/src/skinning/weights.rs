@@ -69,14 +69,15 @@ fn harmonic(graph: &Lengths<'_>, handles: &[u32]) -> Result<Vec<Vec<(u32, f64)>>
     free.iter().enumerate().for_each(|(f, &i)| free_of[i] = f as u32);
     let mut rows: Vec<Vec<(u32, f64)>> =
         handle_of.iter().map(|&j| if j == u32::MAX { Vec::new() } else { vec![(j, 1.0)] }).collect();
-    let shortest = graph.lengths.iter().copied().filter(|&l| l > 0.0).fold(f64::INFINITY, f64::min);
+    let all = (0..nodes).flat_map(|i| graph.pattern.range(i).map(move |at| graph.length(i, at)));
+    let shortest = all.filter(|&l| l > 0.0).fold(f64::INFINITY, f64::min);
     let mut laplacian = Vec::new();
     let mut pulls = vec![Vec::new(); handles.len()]; // columns of −L, one per handle
     for (f, &i) in free.iter().enumerate() {
         let mut sum = 0.0;
         for at in graph.pattern.range(i) {
             let j = graph.pattern.indices()[at] as usize;
-            let stiffness = shortest / graph.lengths[at].max(1e-3 * shortest); // nodes may coincide
+            let stiffness = shortest / graph.length(i, at).max(1e-3 * shortest); // nodes may coincide
             if j == i || stiffness == 0.0 {
                 continue;
             }

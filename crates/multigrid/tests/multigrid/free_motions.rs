@@ -84,3 +84,26 @@ fn regular_and_indefinite_blocks_stay() {
         assert_eq!(held(block), block);
     }
 }
+
+/// The test without the diagonal of A accepts a block only if the exact test leaves it as it is.
+#[test]
+fn a_bound_of_all_values_agrees_with_complete_pivoting() {
+    for k in [2, 3, 6, 12] {
+        let p = Prolongation::from(Bsr::identity(1, k).unwrap());
+        let transpose = TransposePlan::new(p.pattern()).unwrap();
+        // 1 on the diagonal, and s elsewhere: singular for s = 1.
+        let mut accepted = Vec::new();
+        for s in [0.0, 0.5, 1.0 - 1e-9, 1.0] {
+            let values: Vec<f64> = (0..k * k).map(|e| if e / k == e % k { 1.0 } else { s }).collect();
+            let a = assembly::from_blocks(k, k, (k, k), &[(0, 0)], &values).unwrap();
+            let mut free = free::Free::new(&a, &a);
+            let [first, again] = [0, 1].map(|_| free.is_regular(&a, 1.0, &p, &transpose));
+            assert_eq!(first, again);
+            let mut coarse = a.clone();
+            free.hold(&mut coarse, &a, &p, &transpose);
+            assert!(!first || coarse == a, "{k} {s}");
+            accepted.push(first);
+        }
+        assert!(accepted[0] && accepted[1] && !accepted[3], "{k}: {accepted:?}");
+    }
+}

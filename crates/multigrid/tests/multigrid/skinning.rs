@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coarsen_backend::{Componentwise, Cpu, Setup, SetupError, UpdateExt};
-use coarsen_core::{Preconditioner, Stop};
+use coarsen_core::{Class, Preconditioner, Real, Stop};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_multigrid::{Coarsest, Cut, Hierarchy, JacobiCg, Multigrid, Sampling, Skinning};
 use coarsen_multigrid::{Smoothing, Weights};
@@ -282,4 +282,49 @@ fn a_failed_update_leaves_the_matrices_with_terms() {
         // Cycles use these matrices; a factor of four rounds nothing.
         assert!(applied(&mut m).iter().zip(&z).all(|(now, before)| 4.0 * now == *before));
     }
+}
+
+/// The one pass of an update over a symmetric matrix sees every value: a NaN anywhere is named and changes no bit, and a
+/// matrix that is no longer symmetric loses the class. New values give the bits of a build.
+#[test]
+fn an_update_looks_at_every_value() {
+    let p = softcube(9, 0.03, Material::Linear, &|_, _| 1.0).unwrap();
+    let last = p.matrix.pattern().len() - 1;
+    let first_upper = p.matrix.pattern().row(0).len() - 1;
+    fn check(p: &Problem, on: &Cpu<f64, impl Real>, places: [usize; 3]) {
+        let recipe = Multigrid::skinning_levels(&[60, 8]);
+        let mut m = recipe.build(system(p, &p.matrix), on).unwrap();
+        let r = p.right_hand_side(1);
+        fn applied(m: &mut impl Preconditioner<Vec<f64>>, r: &Vec<f64>) -> Vec<f64> {
+            let mut z = vec![f64::NAN; r.len()];
+            m.apply(r, &mut z);
+            z
+        }
+        let mut stiffer = p.matrix.clone();
+        stiffer.values_mut().iter_mut().for_each(|v| *v *= 1.7);
+        m.update(system(p, &stiffer)).unwrap();
+        let z = applied(&mut m, &r);
+        let mut fresh = recipe.build(system(p, &stiffer), on).unwrap();
+        assert_eq!(z, applied(&mut fresh, &r), "a build");
+        for at in places {
+            for bad in [f64::NAN, f64::INFINITY] {
+                let mut damaged = p.matrix.clone();
+                damaged.values_mut()[at] = bad;
+                let error = m.update(system(p, &damaged)).unwrap_err().to_string();
+                assert!(error.contains("finite"), "{at}: {error}");
+                assert_eq!(applied(&mut m, &r), z, "{at}: {error}");
+            }
+        }
+        let mut skew = p.matrix.clone();
+        let size = p.matrix.values().iter().fold(0.0_f64, |most, v| most.max(v.abs()));
+        skew.values_mut()[places[0]] += 0.1 * size;
+        m.update(system(p, &skew)).unwrap();
+        assert_ne!(m.class(), Class::Symmetric);
+        m.update(system(p, &stiffer)).unwrap();
+        assert_eq!((m.class(), applied(&mut m, &r)), (Class::Symmetric, z), "symmetric again");
+    }
+    // Above the diagonal, below it, and on it.
+    let places = [9 * first_upper, 9 * (last - 1), 9 * last];
+    check(&p, &Cpu::new(), places);
+    check(&p, &Cpu::mixed(), places);
 }

@@ -14,6 +14,7 @@ mod numeric;
 mod pocl;
 mod preconditioners;
 mod schwarz;
+mod schwarz_contact;
 mod schwarz_numbers;
 mod schwarz_structure;
 mod sum;

@@ -31,7 +31,7 @@ fn estimates_are_close_from_above() {
             for structure in [By::Host, By::Device] {
                 for storage in [Storage::Single, Storage::Double] {
                     let recipe = Schwarz { storage, ..Schwarz::multilevel() };
-                    let recipe = DeviceSchwarz { recipe, structure };
+                    let recipe = DeviceSchwarz { recipe, structure, ..DeviceSchwarz::default() };
                     let _built = recipe.build(p.system(), &on).unwrap();
                     check(recipe.bytes(&on, &p.matrix));
                 }

@@ -282,7 +282,10 @@ fn factors_of_levels_are_refused() {
     let p = problem("cloth:9");
     let recipe = Schwarz { weights: Weights::Energy, ..Schwarz::multilevel() };
     for structure in [By::Host, By::Device] {
-        let refused = DeviceSchwarz { recipe, structure }.build(p.system(), &on).err().unwrap();
+        let refused = DeviceSchwarz { recipe, structure, ..DeviceSchwarz::default() }
+            .build(p.system(), &on)
+            .err()
+            .unwrap();
         let parameter =
             matches!(refused, SetupError::Place(Error::Parameter { name: "Schwarz::weights", .. }));
         assert!(parameter && refused.to_string().contains("Schwarz supports Weights::Energy"), "{refused}");

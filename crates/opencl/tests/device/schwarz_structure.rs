@@ -9,10 +9,11 @@ use coarsen_opencl::{By, DeviceSchwarz, DeviceVector};
 use coarsen_schwarz::{Coarse, Coupling, Order, Schwarz, Storage};
 use coarsen_sparse::{Bsr, System, assembly};
 
-fn all() -> DeviceSchwarz {
+pub(crate) fn all() -> DeviceSchwarz {
     DeviceSchwarz {
         recipe: Schwarz { storage: Storage::Double, ..Schwarz::multilevel() },
         structure: By::Device,
+        ..DeviceSchwarz::default()
     }
 }
 
@@ -36,12 +37,17 @@ fn solved(mut a: Vec<Vec<f64>>, mut r: Vec<f64>) -> Vec<f64> {
 }
 
 /// Returns M⁻¹ r by plain loops, as in §5. Nodes are in the order of a curve, every `m` nodes form a domain,
-/// and connected parts of domains are the nodes of the next level. Also returns the number of nodes per
-/// level.
-fn by_plain_loops(a: &Bsr<f64>, positions: &[[f64; 3]], m: usize, r: &[f64]) -> (Vec<f64>, Vec<usize>) {
+/// and connected parts of domains are the nodes of the next level. Couplings are those of `old`, values those of `a`.
+/// Also returns the number of nodes per level.
+pub(crate) fn by_plain_loops(
+    [old, a]: [&Bsr<f64>; 2],
+    positions: &[[f64; 3]],
+    m: usize,
+    r: &[f64],
+) -> (Vec<f64>, Vec<usize>) {
     let (b, n) = (a.block().0, a.pattern().rows());
-    let coupled = |i: usize, j: usize| a.pattern().find(i, j).is_some() && i != j;
-    let free = |i: usize| a.row(i).any(|(j, block)| j != i && block.iter().any(|v| *v != 0.0));
+    let coupled = |i: usize, j: usize| old.pattern().find(i, j).is_some() && i != j;
+    let free = |i: usize| old.row(i).any(|(j, block)| j != i && block.iter().any(|v| *v != 0.0));
     let mut curve: Vec<usize> =
         coarsen_sparse::morton::order(positions).unwrap().iter().map(|&i| i as usize).collect();
     curve.sort_by_key(|&i| !free(i));
@@ -100,7 +106,7 @@ fn what_the_device_builds_is_what_plain_loops_build() {
             recipe.recipe.domain = domain;
             let mut m = recipe.build(p.system(), &on).unwrap();
             let r = noise(p.matrix.shape().0, 7);
-            let (expected, counts) = by_plain_loops(&p.matrix, &p.positions, domain, &r);
+            let (expected, counts) = by_plain_loops([&p.matrix; 2], &p.positions, domain, &r);
             let nodes = m.nodes().unwrap();
             assert_eq!(nodes, counts, "{name}");
             let gap = difference(&applied(&on, &mut m, &r), &expected);
@@ -127,7 +133,7 @@ fn levels_have_room_or_say_so() {
     for on in [here.clone(), in_step(&here)] {
         let mut m = all().build(System { positions: Some(&far), ..System::from(&a) }, &on).unwrap();
         m.check().unwrap();
-        let (expected, counts) = by_plain_loops(&a, &far, 32, &r);
+        let (expected, counts) = by_plain_loops([&a; 2], &far, 32, &r);
         assert_eq!((m.nodes().unwrap(), counts[1]), (counts, 320));
         let gap = difference(&applied(&on, &mut m, &r), &expected);
         assert!(gap < 1e-9, "{gap:.1e}");
@@ -191,7 +197,7 @@ fn iterations_stay_near_those_of_the_host() {
             report.iterations
         };
         let host = count(&mut recipe.build(p.system(), &on).unwrap());
-        let mut m = DeviceSchwarz { recipe, structure: By::Device }.build(p.system(), &on).unwrap();
+        let mut m = DeviceSchwarz { recipe, ..all() }.build(p.system(), &on).unwrap();
         let device = count(&mut m);
         println!("{name}: {host} by the host, {device} by the device, levels {:?}", m.nodes().unwrap());
         assert!(device <= host + host / 2, "{name}: {host} by the host, {device} by the device");

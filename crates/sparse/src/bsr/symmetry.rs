@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use coarsen_core::parallel::{self, tree};
+use coarsen_core::parallel::{self, Pieces, tree};
+use coarsen_core::simd::{self, Kernel, Set};
 use coarsen_core::{Compiled, Real};
 
 use crate::Bsr;
@@ -13,6 +14,11 @@ const LEAF: usize = 4096;
 type Pair<T> = fn(&Bsr<T>, T) -> Option<(usize, usize)>;
 
 static PAIR: Compiled<2> = Compiled([&(Bsr::first_pair as Pair<f32>), &(Bsr::first_pair as Pair<f64>)]);
+
+type Largest<T> = fn(&Bsr<T>, T, &mut [T]) -> Option<T>;
+
+static LARGEST: Compiled<2> =
+    Compiled([&(Bsr::largest_below as Largest<f32>), &(Bsr::largest_below as Largest<f64>)]);
 
 impl<T: Real> Bsr<T> {
     /// The first scalar pair (i, j) with |aᵢⱼ − aⱼᵢ| > tolerance · max((dᵢ dⱼ)^½, |aᵢⱼ|, |aⱼᵢ|), or `None` if
@@ -36,14 +42,47 @@ impl<T: Real> Bsr<T> {
         PAIR.of::<Pair<T>>()(self, tolerance)
     }
 
+    /// Copies the diagonal blocks, and returns the largest absolute value on and below the diagonal, if A is symmetric in the
+    /// sense of [`asymmetric_pair`](Self::asymmetric_pair) and every block below the diagonal has a transposed block. The value
+    /// is NaN if an entry is not finite.
+    ///
+    /// *Use* to check symmetry, finite values and their range together, and to read the diagonal, in one pass over A. `None`
+    /// does not mean that A is not symmetric, because a zero block may be stored on one side only; `diagonal` then has no
+    /// meaning. A value above the diagonal may be larger than the result by the tolerance.
+    /// *Panics* unless `diagonal` has b² numbers for each block row of b scalar rows.
+    ///
+    /// ```
+    /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, -2.0), (1, 0, -2.0), (1, 1, 1.5)])?;
+    /// let mut diagonal = [0.0; 2];
+    /// assert_eq!(a.symmetric_diagonal(1e-8, &mut diagonal), Some(2.0));
+    /// assert_eq!(diagonal, [1.0, 1.5]);
+    /// # Ok::<(), coarsen_sparse::SparseError>(())
+    /// ```
+    pub fn symmetric_diagonal(&self, tolerance: T, diagonal: &mut [T]) -> Option<T> {
+        let area = self.block().0 * self.block().1;
+        assert_eq!(diagonal.len(), self.pattern().rows() * area, "symmetric_diagonal: wrong length");
+        LARGEST.of::<Largest<T>>()(self, tolerance, diagonal)
+    }
+
+    fn largest_below(&self, tolerance: T, diagonal: &mut [T]) -> Option<T> {
+        let seen = self.is_square().then(|| self.compare(tolerance, diagonal))?;
+        seen.is_symmetric().then_some(seen.largest)
+    }
+
+    fn is_square(&self) -> bool {
+        self.block().0 == self.block().1 && self.pattern().rows() == self.pattern().columns()
+    }
+
     fn first_pair(&self, tolerance: T) -> Option<(usize, usize)> {
-        let (b, pattern) = (self.block().0, self.pattern());
-        if self.block().1 != b || pattern.rows() != pattern.columns() {
+        if !self.is_square() {
             return Some((0, 0));
         }
-        let largest = |block: &[T]| block.iter().step_by(b + 1).fold(T::zero(), |m, v| m.max(v.abs()));
-        let size = |i: usize| pattern.find(i, i).map_or(T::zero(), |k| largest(self.value(k)));
-        // The first scalar pair that differs between block (i, j) and its transposed block.
+        if self.compare(tolerance, &mut []).is_symmetric() {
+            return None;
+        }
+        // Either a value differs, or a block has no transposed block; the latter is allowed if the block is
+        // zero.
+        let (b, pattern) = (self.block().0, self.pattern());
         let differs = |i: usize, j: usize, here: &[T], mirror: Option<usize>| {
             (0..b * b).find_map(|e| {
                 let (r, c) = (e / b, e % b);
@@ -52,67 +91,11 @@ impl<T: Real> Bsr<T> {
                 if here == there {
                     return None;
                 }
-                let scale = (size(i).sqrt() * size(j).sqrt()).max(here.abs()).max(there.abs());
+                let scale = self.scale(i, j).max(here.abs()).max(there.abs());
                 let close = (here - there).abs() <= tolerance * scale;
                 (!close).then_some((i * b + r, j * b + c))
             })
         };
-        // Whether lower block (i, j) agrees with its transposed block. Most blocks agree exactly, or up to a
-        // tolerance relative to each entry, so these cheaper tests come first.
-        let alike = |i: usize, j: usize, here: &[T], there: &[T]| {
-            if mirrored(here, there, b) || near(here, there, b, tolerance) {
-                return true;
-            }
-            let size = size(i).sqrt() * size(j).sqrt();
-            (0..b * b).all(|e| {
-                let (here, there) = (here[e], there[e % b * b + e / b]);
-                here == there || (here - there).abs() <= tolerance * size.max(here.abs()).max(there.abs())
-            })
-        };
-        // Compares lower blocks with their transposed blocks, whose rows are still in a cache.
-        let lower = |rows: Range<usize>| {
-            let mut seen = Seen { alike: true, ..Seen::default() };
-            // As i grows, the transposed blocks of rows i are consecutive in row j. `next` stores the next
-            // position for each row j of this range.
-            let mut next = [0_u32; LEAF];
-            for i in rows.clone() {
-                let range = pattern.range(i);
-                let (columns, own) = (pattern.row(i), i - rows.start);
-                let below = columns.iter().take_while(|&&j| (j as usize) < i).count();
-                let diagonal = usize::from(columns.get(below).is_some_and(|&j| j as usize == i));
-                next[own] = (below + diagonal) as u32;
-                seen.lower += below;
-                seen.upper += columns.len() - below - diagonal;
-                for (k, &j) in range.zip(&columns[..below + diagonal]) {
-                    let j = j as usize;
-                    let mirror = if j == i {
-                        Some(k)
-                    } else if j < rows.start {
-                        pattern.find(j, i)
-                    } else {
-                        let next = &mut next[j - rows.start];
-                        let at = pattern.range(j).start + *next as usize;
-                        let found = at < pattern.range(j).end && pattern.indices()[at] as usize == i;
-                        *next += u32::from(found);
-                        found.then_some(at)
-                    };
-                    // An upper block without a transposed block does not advance the position in its row. The
-                    // next lower block then finds no match, and the pass at the end decides.
-                    if !mirror.is_some_and(|mirror| alike(i, j, self.value(k), self.value(mirror))) {
-                        return Seen { alike: false, ..seen };
-                    }
-                }
-            }
-            seen
-        };
-        let seen = tree(0..pattern.rows(), LEAF, parallel::worth(2 * self.nnz()), &lower, &Seen::and);
-        // If every lower block has a transposed block and there are as many upper as lower blocks, every
-        // upper block has a transposed block too.
-        if seen.alike && seen.lower == seen.upper {
-            return None;
-        }
-        // Either a value differs, or a block has no transposed block; the latter is allowed if the block is
-        // zero.
         (0..pattern.rows()).find_map(|i| {
             self.row(i).find_map(|(j, here)| {
                 let mirror = pattern.find(j, i);
@@ -120,63 +103,181 @@ impl<T: Real> Bsr<T> {
             })
         })
     }
-}
 
-/// Whether a block equals the transpose of another block exactly.
-#[inline]
-fn mirrored<T: Real>(here: &[T], there: &[T], b: usize) -> bool {
-    each_pair(here, there, b, |here, there| here == there)
-}
+    /// Whether lower block (i, j) agrees with its transposed block `there`.
+    #[cold]
+    fn alike(&self, (i, j): (usize, usize), here: &[T], there: &[T], tolerance: T) -> bool {
+        let (b, size) = (self.block().0, self.scale(i, j));
+        (0..b * b).all(|e| {
+            let (here, there) = (here[e], there[e % b * b + e / b]);
+            here == there || (here - there).abs() <= tolerance * size.max(here.abs()).max(there.abs())
+        })
+    }
 
-/// Whether a block equals the transpose of another block up to `tolerance` times the larger entry of each
-/// pair.
-#[inline]
-fn near<T: Real>(here: &[T], there: &[T], b: usize, tolerance: T) -> bool {
-    each_pair(here, there, b, |here, there| {
-        let (x, y) = (here.abs(), there.abs());
-        (here - there).abs() <= tolerance * if x > y { x } else { y }
-    })
-}
+    /// (dᵢ dⱼ)^½ of block rows i and j.
+    fn scale(&self, i: usize, j: usize) -> T {
+        let (b, pattern) = (self.block().0, self.pattern());
+        let largest = |block: &[T]| block.iter().step_by(b + 1).fold(T::zero(), |m, v| m.max(v.abs()));
+        let size = |i: usize| pattern.find(i, i).map_or(T::zero(), |k| largest(self.value(k)));
+        size(i).sqrt() * size(j).sqrt()
+    }
 
-/// Whether `f` holds for each pair of an entry of `here` and the transposed entry of `there`.
-#[inline(always)]
-fn each_pair<T: Real>(here: &[T], there: &[T], b: usize, f: impl Fn(T, T) -> bool) -> bool {
-    match b {
-        1 => f(here[0], there[0]),
-        2 => each_of::<T, 2>(here, there, f),
-        3 => each_of::<T, 3>(here, there, f),
-        6 => each_of::<T, 6>(here, there, f),
-        _ => (0..b * b).all(|e| f(here[e], there[e % b * b + e / b])),
+    /// Compares all lower blocks with their transposed blocks, and copies the diagonal blocks unless `diagonal` is empty.
+    fn compare(&self, tolerance: T, diagonal: &mut [T]) -> Seen<T> {
+        let (nodes, area) =
+            (self.pattern().rows(), if diagonal.is_empty() { 0 } else { self.block().0.pow(2) });
+        let lower = |part| simd::run(Compare { a: self, part, tolerance });
+        let part = Part { rows: 0..nodes, diagonal, area };
+        tree(part, LEAF, parallel::worth(2 * self.nnz()), &lower, &Seen::and)
+    }
+
+    /// Compares the lower blocks of a range of rows with their transposed blocks, whose rows are still in a cache; for blocks
+    /// of `B` x `B`, or of any size if `B` is 0.
+    #[inline(always)]
+    fn compare_rows<const B: usize>(&self, rows: Range<usize>, tolerance: T, diagonal: &mut [T]) -> Seen<T> {
+        let (b, pattern) = (if B == 0 { self.block().0 } else { B }, self.pattern());
+        let mut seen = Seen::none();
+        // As i grows, the transposed blocks of rows i are consecutive in row j. `next` stores the next
+        // position for each row j of this range.
+        let mut next = [0_u32; LEAF];
+        for i in rows.clone() {
+            let range = pattern.range(i);
+            let (columns, own) = (pattern.row(i), i - rows.start);
+            let start = range.start;
+            let below = columns.iter().take_while(|&&j| (j as usize) < i).count();
+            let own_block = usize::from(columns.get(below).is_some_and(|&j| j as usize == i));
+            next[own] = (below + own_block) as u32;
+            seen.lower += below;
+            seen.upper += columns.len() - below - own_block;
+            if let Some(to) = diagonal.get_mut(own * b * b..(own + 1) * b * b) {
+                match own_block {
+                    1 => to.copy_from_slice(self.value(start + below)),
+                    _ => to.fill(T::zero()),
+                }
+            }
+            for (k, &j) in range.zip(&columns[..below + own_block]) {
+                let j = j as usize;
+                let mirror = if j == i {
+                    Some(k)
+                } else if j < rows.start {
+                    pattern.find(j, i)
+                } else {
+                    let next = &mut next[j - rows.start];
+                    let at = pattern.range(j).start + *next as usize;
+                    let found = at < pattern.range(j).end && pattern.indices()[at] as usize == i;
+                    *next += u32::from(found);
+                    found.then_some(at)
+                };
+                // An upper block without a transposed block does not advance the position in its row. The
+                // next lower block then finds no match, and the pass at the end decides.
+                let Some(mirror) = mirror else { return Seen { alike: false, ..seen } };
+                let (here, there) = (self.value(k), self.value(mirror));
+                // Most blocks agree up to a tolerance relative to each entry, so this cheaper test comes first.
+                let near = if B == 0 {
+                    near(here.iter().enumerate().map(|(e, &v)| (v, there[e % b * b + e / b])), tolerance)
+                } else {
+                    near((0..B * B).map(|e| (here[e], there[e % B * B + e / B])), tolerance)
+                };
+                if !(near.0 || self.alike((i, j), here, there, tolerance)) {
+                    return Seen { alike: false, ..seen };
+                }
+                seen.largest = larger(seen.largest, near.1);
+            }
+        }
+        seen
     }
 }
 
-/// `each_pair` for a block size known at compile time, without a branch per entry.
-#[inline(always)]
-fn each_of<T: Real, const B: usize>(here: &[T], there: &[T], f: impl Fn(T, T) -> bool) -> bool {
-    let (here, there) = (&here[..B * B], &there[..B * B]);
-    let mut all = true;
-    for r in 0..B {
-        for c in 0..B {
-            all &= f(here[r * B + c], there[c * B + r]);
+/// The rows of a part as a kernel.
+struct Compare<'a, T> {
+    a: &'a Bsr<T>,
+    part: Part<'a, T>,
+    tolerance: T,
+}
+
+impl<T: Real> Kernel<T> for Compare<'_, T> {
+    type Output = Seen<T>;
+
+    #[inline(always)]
+    fn run<S: Set<T>>(self, _: S) -> Seen<T> {
+        let Self { a, part: Part { rows, diagonal, .. }, tolerance } = self;
+        match a.block().0 {
+            1 => a.compare_rows::<1>(rows, tolerance, diagonal),
+            2 => a.compare_rows::<2>(rows, tolerance, diagonal),
+            3 => a.compare_rows::<3>(rows, tolerance, diagonal),
+            6 => a.compare_rows::<6>(rows, tolerance, diagonal),
+            12 => a.compare_rows::<12>(rows, tolerance, diagonal),
+            _ => a.compare_rows::<0>(rows, tolerance, diagonal),
         }
     }
-    all
+}
+
+/// Whether the numbers of each pair agree up to `tolerance` times the larger one, and the largest first number, which is NaN
+/// if a number is not finite: an infinite tolerance accepts every pair. Without a branch per pair.
+#[inline(always)]
+fn near<T: Real>(pairs: impl Iterator<Item = (T, T)>, tolerance: T) -> (bool, T) {
+    let (mut all, mut most, mut bad) = (true, T::zero(), T::zero());
+    for (here, there) in pairs {
+        let (x, y) = (here.abs(), there.abs());
+        all &= (here - there).abs() <= tolerance * if x > y { x } else { y };
+        most = if x > most { x } else { most };
+        bad += (x + y) * T::zero(); // NaN once a value is not finite
+    }
+    (all, most + bad)
+}
+
+/// A range of rows and the room for their diagonal blocks, if it is wanted.
+struct Part<'a, T> {
+    rows: Range<usize>,
+    diagonal: &'a mut [T],
+    /// The numbers of a diagonal block, or 0.
+    area: usize,
+}
+
+impl<T: Send> Pieces for Part<'_, T> {
+    fn extent(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn cut(self, mid: usize) -> (Self, Self) {
+        let Self { rows, diagonal, area } = self;
+        let (low, high) = rows.cut(mid);
+        let (head, tail) = diagonal.split_at_mut(mid * area);
+        (Self { rows: low, diagonal: head, area }, Self { rows: high, diagonal: tail, area })
+    }
 }
 
 /// The result of comparing a range of rows.
-#[derive(Default)]
-struct Seen {
+struct Seen<T> {
     alike: bool,
     lower: usize,
     upper: usize,
+    /// The largest absolute value of the blocks on and below the diagonal; NaN if one is not finite.
+    largest: T,
 }
 
-impl Seen {
+impl<T: Real> Seen<T> {
+    fn none() -> Self {
+        Self { alike: true, lower: 0, upper: 0, largest: T::zero() }
+    }
+
+    fn is_symmetric(&self) -> bool {
+        // If every lower block has a transposed block and there are as many upper as lower blocks, every
+        // upper block has a transposed block too.
+        self.alike && self.lower == self.upper
+    }
+
     fn and(self, rest: Self) -> Self {
         Self {
             alike: self.alike && rest.alike,
             lower: self.lower + rest.lower,
             upper: self.upper + rest.upper,
+            largest: larger(self.largest, rest.largest),
         }
     }
+}
+
+/// The larger of two numbers; NaN if one of them is NaN.
+fn larger<T: Real>(a: T, b: T) -> T {
+    if a.is_nan() || a > b { a } else { b }
 }

@@ -194,11 +194,55 @@ fn lists_make_the_products() {
     assert!(matches!(GalerkinLists::new(a.pattern(), p.pattern()), Err(SparseError::Shape { .. })));
 }
 
+/// Weights for which every fine node but the fifth has one coarse node, in no order.
+fn followed(a: &Bsr<f64>, coarse: usize, m: usize, seed: u64) -> Bsr<f64> {
+    let values = exact(random::matrix(a.pattern().rows(), 1, (1, m), 1, seed));
+    let nodes = (0..a.pattern().rows() as u32).filter(|&i| i != 4);
+    let places: Vec<(u32, u32)> = nodes.map(|i| (i, (7 * i + i / 5) % coarse as u32)).collect();
+    let rows: Vec<f64> = places
+        .iter()
+        .flat_map(|&(i, _)| (0..m).map(move |k| (i as usize, k)))
+        .map(|(i, k)| values.get(i, k))
+        .collect();
+    assembly::from_blocks(a.pattern().rows(), coarse * m, (1, m), &places, &rows).unwrap()
+}
+
+/// One coarse node for each fine node, in tasks that have coarse nodes of any number.
+#[test]
+fn threads_do_not_change_bits_of_nodes_that_follow_one() {
+    for (d, m) in [(3, 4), (12, 1)] {
+        let a = random::matrix(9000, 9000, (d, d), 3, 5);
+        let w = followed(&a, 300, m, 6);
+        let p = match m {
+            1 => Prolongation::identities(w.pattern().clone(), d).unwrap(),
+            _ => Prolongation::weights(w, d).unwrap(),
+        };
+        let run = || {
+            let mut plan = GalerkinPlan::new(&a, &p).unwrap();
+            let built = plan.build(&a, &p).unwrap();
+            let mut updated = Bsr::zeros(built.pattern().clone(), built.block()).unwrap();
+            updated.values_mut().fill(f64::NAN); // old values have no effect
+            plan.update(&a, &p, &mut updated).unwrap();
+            assert_eq!(built, updated, "{d} {m}");
+            built
+        };
+        let one = parallel::threads(1, run).unwrap();
+        for n in [2, 7] {
+            assert_eq!(one, parallel::threads(n, run).unwrap(), "{d} {m}");
+        }
+    }
+}
+
 #[test]
 fn weights_and_identities_make_the_matrix_of_their_blocks() {
-    for (seed, (d, m)) in (1..).zip([(1, 1), (2, 1), (3, 1), (2, 3), (3, 4), (12, 1), (4, 2), (5, 1)]) {
+    let sizes = [(1, 1), (2, 1), (3, 1), (2, 3), (3, 4), (12, 1), (4, 2), (5, 1)];
+    // Two coarse nodes for each fine node, then at most one.
+    for (seed, ((d, m), each)) in (1..).zip(sizes.into_iter().flat_map(|size| [(size, 2), (size, 1)])) {
         let a = exact(random::matrix(30, 30, (d, d), 4, seed));
-        let w = exact(random::matrix(30, 9, (1, m), 2, seed + 9));
+        let w = match each {
+            1 => followed(&a, 9, m, seed),
+            _ => exact(random::matrix(30, 9, (1, m), each, seed + 9)),
+        };
         let mut kinds = vec![Prolongation::weights(w.clone(), d).unwrap()];
         if m == 1 {
             kinds.push(Prolongation::identities(w.pattern().clone(), d).unwrap());

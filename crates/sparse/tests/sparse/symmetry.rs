@@ -59,3 +59,61 @@ fn stretches_are_seen_whole() {
         assert!(below == expected || below == (expected.1, expected.0), "{below:?}");
     }
 }
+
+/// The pass for symmetric matrices copies the diagonal and finds the largest value, at every place; it names no matrix
+/// symmetric that is not, and no NaN finite.
+#[test]
+fn one_pass_reads_the_diagonal_of_a_symmetric_matrix() {
+    let n = 9000_u32; // several tasks
+    for b in [1, 2, 3, 4, 6, 12] {
+        let area = (b * b) as usize;
+        let n = if b == 1 { n } else { n / 2 };
+        let places: Vec<(u32, u32)> = (0..n)
+            .flat_map(|i| [(i, i), (i, (i + 5000) % n)].into_iter().chain([((i + 5000) % n, i)]))
+            .collect();
+        let value = |i: u32, j: u32, e: usize| {
+            let (r, c) = (e / b as usize, e % b as usize);
+            let (low, high) = if (i, r) < (j, c) { ((i, r), (j, c)) } else { ((j, c), (i, r)) };
+            f64::from((low.0 * 7 + low.1 as u32 * 3 + high.0 * 5 + high.1 as u32) % 11) - 5.0
+        };
+        let values: Vec<f64> = places
+            .iter()
+            .flat_map(|&(i, j)| (0..area).map(move |e| (i, j, e)))
+            .map(|(i, j, e)| value(i, j, e))
+            .collect();
+        let a = coarsen_sparse::assembly::from_blocks(
+            (n * b) as usize,
+            (n * b) as usize,
+            (b as usize, b as usize),
+            &places,
+            &values,
+        )
+        .unwrap();
+        let mut diagonal = vec![f64::NAN; n as usize * area];
+        let largest = coarsen_core::largest(a.values());
+        let look = |a: &Bsr<f64>, diagonal: &mut Vec<f64>| a.symmetric_diagonal(1e-12, diagonal);
+        assert_eq!(look(&a, &mut diagonal), Some(largest), "{b}");
+        for i in [0, n / 2, n - 1] {
+            let at = a.pattern().find(i as usize, i as usize).unwrap();
+            assert_eq!(diagonal[i as usize * area..(i as usize + 1) * area], *a.value(at), "{b} {i}");
+        }
+        for (i, j) in [(0, 0), (0, 5000 % n), (5000 % n, 0), (n - 1, n - 1)] {
+            let at = a.pattern().find(i as usize, j as usize).unwrap() * area + area - 1;
+            for bad in [f64::NAN, f64::INFINITY, -1e9] {
+                let mut a = a.clone();
+                a.values_mut()[at] = bad;
+                let found = look(&a, &mut diagonal);
+                match (bad.is_finite(), i == j) {
+                    (true, true) => assert_eq!(found, Some(1e9), "{b} {i}"),
+                    (true, false) => assert_eq!(found, None, "{b} {i} {j}"),
+                    (false, _) => assert!(found.is_none_or(f64::is_nan), "{b} {i} {j} {bad}"),
+                }
+            }
+        }
+    }
+    // A block without a transposed block.
+    let lone = from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, 0.0), (1, 1, 1.0)]).unwrap();
+    assert_eq!(lone.symmetric_diagonal(1e-12, &mut [0.0; 2]), None);
+    let wide = from_triplets(2, 3, &[(0, 0, 1.0)]).unwrap();
+    assert_eq!(wide.symmetric_diagonal(1e-12, &mut [0.0; 2]), None);
+}

@@ -20,11 +20,11 @@
 //! D is convex. The law is that of [`coarsen::contact::friction`], for velocities: a step of 1 s. *Reference* Li et al. 2020,
 //! "Incremental potential contact", ACM TOG 39(4), §5.
 
-use coarsen::contact::friction::{across, slide, stiffness};
+use coarsen::contact::friction::{across, bounding, slide, stiffness};
 use coarsen::mesh::vector::sub;
 
 use crate::constraints::{Constraints, Grip};
-use crate::particles::{IDENTITY, Matrix};
+use crate::particles::Matrix;
 
 use super::{Given, Increment};
 
@@ -45,8 +45,7 @@ impl Grip {
         if !project {
             return stiffness(slip, speed, self.normal, self.most, 1.0);
         }
-        let (over, n) = (self.most * law(speed)[1], self.normal);
-        std::array::from_fn(|i| std::array::from_fn(|j| over * (IDENTITY[i][j] - n[i] * n[j]))) // (2)
+        bounding(speed, self.normal, self.most, 1.0) // (2)
     }
 }
 

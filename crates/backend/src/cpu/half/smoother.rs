@@ -7,10 +7,14 @@ use super::kernel::BLOCKS;
 use super::matrix::HalfMatrix;
 use crate::cpu::Cpu;
 use crate::cpu::backend::rows_of_chunk;
+use crate::range::within;
 use crate::row_sets::Colouring;
 use crate::{
     DenseBlocks, RowSets, SetupError, Smoother, SmootherFacts, SweepDirection, check_blocks, check_storable,
 };
+
+/// The tolerance of symmetry to round-off, in units of EPSILON.
+const ROUND_OFF: f64 = 1024.0;
 
 /// Gauss-Seidel that stores half of a symmetric A: one forward sweep before the coarse correction, one
 /// backward sweep after it.
@@ -23,6 +27,8 @@ pub(in crate::cpu) struct HalfGaussSeidel<T, V, S> {
     omega: V,
     inverses: DenseBlocks<T>,
     class: Class,
+    /// The largest value of the matrix of the last [`prepare`](Smoother::prepare), if it is symmetric to round-off.
+    largest: Option<T>,
     /// The chunks of this place, and the memory to make them; `None` if the caller has chosen others.
     order: Option<(RowSets, Colouring)>,
 }
@@ -40,7 +46,8 @@ impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
     ) -> Result<Option<Self>, SetupError> {
         let order = sets.is_none().then(|| (RowSets::nothing(), Colouring::default()));
         let (half, inverses) = (HalfMatrix::default(), DenseBlocks::new(1, Vec::new())?);
-        let mut made = Self { half, omega: V::of(omega), class: Class::Variable, inverses, order };
+        let mut made =
+            Self { half, omega: V::of(omega), class: Class::Variable, inverses, largest: None, order };
         Ok(made.renew(sets, a)?.then_some(made))
     }
 
@@ -62,7 +69,7 @@ impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
         }
         self.inverses.invert_another(a, "gauss-seidel")?;
         self.half.renew(a, &self.inverses)?;
-        self.class = self.inverses.class();
+        (self.class, self.largest) = (self.inverses.class(), None);
         Ok(true)
     }
 }
@@ -105,12 +112,22 @@ impl<T: Real, V: Real, S: Real> Smoother<T, Cpu<V, S>> for HalfGaussSeidel<T, V,
     }
 
     fn facts(&self) -> SmootherFacts<'_, T> {
-        SmootherFacts { inverses: Some(&self.inverses), ..SmootherFacts::default() }
+        let (inverses, largest) = (Some(&self.inverses), self.largest);
+        SmootherFacts { inverses, largest, ..SmootherFacts::default() }
     }
 
     fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
-        check_storable::<T, S>("the matrix", a)?;
-        self.inverses.invert_diagonal(a, "gauss-seidel")?;
+        // For a symmetric A one pass checks symmetry, finite values and their range, and reads the diagonal.
+        let tolerance = T::EPSILON * T::of(ROUND_OFF);
+        self.largest =
+            a.symmetric_diagonal(tolerance, self.inverses.values_mut()).filter(|most| !most.is_nan());
+        if let Some(largest) = self.largest {
+            within::<T, S>("the matrix", largest)?;
+            self.inverses.invert_all("gauss-seidel")?;
+        } else {
+            check_storable::<T, S>("the matrix", a)?;
+            self.inverses.invert_diagonal(a, "gauss-seidel")?;
+        }
         Ok(check_blocks::<T, S>("the inverse of the diagonal", &self.inverses)?)
     }
 

@@ -19,8 +19,10 @@
 //! | `kept` | storage for rows of Q |
 //! | `scalars` | the algorithm for 1 x 1 blocks |
 //! | `weights` | the algorithm for blocks w ⊗ I_d, and identities |
+//! | `followed` | the algorithm for the same blocks, if every fine node has one coarse node |
 
 mod blocks;
+mod followed;
 mod kept;
 mod lists;
 mod scalars;
@@ -34,6 +36,7 @@ use coarsen_core::{Compiled, Real, parallel};
 
 use crate::prolongation::Form;
 use crate::{Bsr, Pattern, ProlongationRef, SparseError, TransposePlan, fits};
+use followed::{Followed, Product};
 pub use lists::{GalerkinLists, ProductList};
 use weights::Weighted;
 use worker::{Factors, Worker};
@@ -75,6 +78,8 @@ pub struct GalerkinPlan<T> {
     work: usize,
     /// Made by the first `build`.
     workers: Vec<Worker<T>>,
+    /// The lists of a P whose fine nodes have one coarse node each, after the build.
+    followed: Option<Followed<T>>,
 }
 
 impl<T: Real> GalerkinPlan<T> {
@@ -91,6 +96,7 @@ impl<T: Real> GalerkinPlan<T> {
             block: (0, 0),
             work: 0,
             workers: Vec::new(),
+            followed: None,
         };
         plan.renew(a, p)?;
         Ok(plan)
@@ -111,6 +117,7 @@ impl<T: Real> GalerkinPlan<T> {
         ])?;
         self.transpose.renew(of)?;
         self.workers.clear();
+        self.followed = None;
         (self.fine, self.coarse) = (a.pattern().clone(), None);
         (self.block, self.work) = ((b, k), a.nnz() * k);
         Ok(())
@@ -119,6 +126,7 @@ impl<T: Real> GalerkinPlan<T> {
     /// Lets go of the patterns of A, P and A_c, so that their memory can be used again; [`renew`](Self::renew)
     /// follows.
     pub fn release(&mut self) {
+        self.followed = None;
         (self.fine, self.coarse) = (Pattern::nothing(), None);
         self.transpose.release();
     }
@@ -132,7 +140,9 @@ impl<T: Real> GalerkinPlan<T> {
     pub fn bytes(&self) -> usize {
         let pattern = self.transpose.pattern();
         let lists = size_of_val(pattern.offsets()) + size_of_val(pattern.indices());
-        lists + size_of_val(self.transpose.source()) + self.workers.iter().map(Worker::bytes).sum::<usize>()
+        let followed = self.followed.as_ref().map_or(0, Followed::bytes);
+        let workers = self.workers.iter().map(Worker::bytes).sum::<usize>();
+        lists + size_of_val(self.transpose.source()) + followed + workers
     }
 
     /// A_c as a new matrix.
@@ -160,9 +170,7 @@ impl<T: Real> GalerkinPlan<T> {
             _ => Weighted { a, p, transpose }.make(worker),
         });
         if let Err(error) = made {
-            // After an error, rows may be incomplete: discard them.
-            let anew = |worker: &mut Worker<T>| Worker::new(worker.rows.clone(), self.transpose.pattern());
-            self.workers.iter_mut().for_each(|worker| *worker = anew(worker));
+            self.drop_scratch(); // rows may be incomplete
             return Err(error);
         }
         let k = self.block.1;
@@ -187,7 +195,22 @@ impl<T: Real> GalerkinPlan<T> {
         }
         let pattern = Arc::new(Pattern::new(p.pattern.columns(), offsets, indices)?);
         self.coarse = Some(pattern.clone());
+        self.followed = None;
+        if Followed::fits(&p) {
+            // Later values come from these lists, and must have the bits of the first ones.
+            let product = Product { a, p, transpose: &self.transpose, coarse: &pattern };
+            let mut followed = Followed::new(&product);
+            followed.refill(&product, &mut values);
+            self.followed = Some(followed);
+            self.drop_scratch();
+        }
         Bsr::new(pattern, (k, k), values)
+    }
+
+    /// Frees the memory of all workers.
+    fn drop_scratch(&mut self) {
+        let anew = |worker: &mut Worker<T>| Worker::new(worker.rows.clone(), self.transpose.pattern());
+        self.workers.iter_mut().for_each(|worker| *worker = anew(worker));
     }
 
     /// Writes the values of A_c into `coarse`, which was created by the last [`build`](Self::build). Does not
@@ -224,6 +247,10 @@ impl<T: Real> GalerkinPlan<T> {
     ) -> Result<(), SparseError> {
         let transpose = &self.transpose;
         let (pattern, k) = (coarse.pattern().clone(), self.block.1);
+        if let Some(followed) = self.followed.as_mut().filter(|followed| followed.takes(&p)) {
+            followed.refill(&Product { a, p, transpose, coarse: &pattern }, coarse.values_mut());
+            return Ok(());
+        }
         let rows = (pattern.offsets(), k * k);
         together(&mut self.workers, rows, coarse.values_mut(), &|worker, values| match p.form {
             Form::Blocks(p) => Factors { a, p, transpose }.refill(worker, &pattern, values),

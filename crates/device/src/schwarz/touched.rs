@@ -1,0 +1,78 @@
+//! Block rows that have changed, marked in device memory.
+
+use coarsen_core::{Error, Real};
+
+use crate::driver::Type;
+use crate::error::same_length;
+use crate::memory::Buffer;
+use crate::program::Entry;
+use crate::queue::{Arg, Items};
+use crate::schwarz::kernels::{self, Meet};
+use crate::{DeviceContacts, OnDevice};
+
+/// Marks of block rows in device memory, for [`DeviceSubdomains::patch_on_device`](crate::DeviceSubdomains).
+///
+/// *Use* if contact is assembled on the device: mark the rows of the old set, assemble, mark the rows of the new set,
+/// and patch. No number travels to the host. *Not* for rows that the host knows: pass them as a slice. *Cost* one
+/// launch per call. *Memory* 4 bytes per block row.
+pub struct DeviceTouched<V: Real> {
+    pub(crate) on: OnDevice<V>,
+    pub(crate) rows: usize,
+    pub(crate) marks: Buffer,
+    module: usize,
+    /// Zeros.
+    none: Buffer,
+}
+
+impl<V: Real> DeviceTouched<V> {
+    /// Returns `rows` block rows, none of them marked.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if they do not fit, [`Error::Build`] and [`Error::Device`] of the driver.
+    pub fn new<S>(on: &OnDevice<V, S>, rows: usize) -> Result<Self, Error> {
+        let on = on.plain();
+        let zeros = vec![0; rows];
+        let mut queue = on.queue();
+        let module = queue.module(&kernels::meet())?;
+        let none = queue.list(&zeros)?;
+        let marks = queue.allocate(Type::Index, 4 * rows, None)?;
+        drop(queue);
+        let mut touched = Self { on, rows, marks, module, none };
+        touched.clear()?;
+        Ok(touched)
+    }
+
+    /// Clears all marks. Does not wait.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the place has failed.
+    pub fn clear(&mut self) -> Result<(), Error> {
+        let mut queue = self.on.queue();
+        queue.copy(&self.none, &self.marks, 4 * self.rows);
+        queue.state()
+    }
+
+    /// Marks the rows in which a contact set has a block. Does not wait.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a set of another number of nodes, [`Error::Device`] if the place has failed.
+    pub fn mark<S: Real>(&mut self, contact: &DeviceContacts<V, S>) -> Result<(), Error> {
+        same_length("nodes of a contact set", self.rows, contact.nodes())?;
+        self.on.assert_same(&contact.on);
+        let args = [Arg::Count(self.rows), Arg::Memory(&contact.starts), Arg::Memory(&self.marks)];
+        let entry = Entry { module: self.module, kernel: Meet::Touched as usize };
+        let mut queue = self.on.queue();
+        queue.launch(entry, Items::Entries(self.rows), &args);
+        queue.state()
+    }
+
+    /// Returns the marked rows, in increasing order. Waits once.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the place has failed.
+    pub fn read(&self) -> Result<Vec<u32>, Error> {
+        let mut marks = vec![0; self.rows];
+        self.on.queue().read_list(&self.marks, &mut marks)?;
+        Ok((0..self.rows as u32).filter(|&i| marks[i as usize] != 0).collect())
+    }
+}

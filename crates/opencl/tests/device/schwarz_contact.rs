@@ -1,0 +1,237 @@
+//! Contact beside the matrix in multilevel domains of a device.
+
+use crate::common::{self, applied, difference, in_step, problem};
+use crate::schwarz_structure::{all, by_plain_loops};
+use coarsen_backend::conformance::noise;
+use coarsen_backend::{Backend, Cpu, Reused, Setup, UpdateExt};
+use coarsen_core::{Error, Preconditioner, Stop, Vector};
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_opencl::{
+    By, DeviceContacts, DeviceSchwarz, DeviceStream, DeviceSum, DeviceTouched, OpenCl, Renewed,
+};
+use coarsen_problems::Problem;
+use coarsen_schwarz::{Coarse, Schwarz, Storage};
+use coarsen_sparse::{Bsr, Contacts, Sum, System};
+
+/// The room for contact blocks.
+const ROOM: usize = 4000;
+
+fn beside(structure: By) -> DeviceSchwarz {
+    DeviceSchwarz { structure, contacts: ROOM, ..all() }
+}
+
+/// Contacts between the nodes of a problem.
+fn contacts(p: &Problem, count: u32, seed: u32) -> Contacts<f64> {
+    let (n, b) = (p.matrix.pattern().rows(), p.matrix.block().0);
+    let (contacts, stiffness) = common::touching(n as u32, count, b, seed);
+    let mut set = Contacts::new(n, b).unwrap();
+    set.assemble(&contacts, &stiffness).unwrap();
+    set
+}
+
+fn merged(p: &Problem, set: &Contacts<f64>) -> Bsr<f64> {
+    Sum { elastic: &p.matrix, contact: set }.merge().unwrap()
+}
+
+fn with<'a>(p: &'a Problem, set: &'a Contacts<f64>) -> System<'a, f64> {
+    System { contact: Some(set), ..p.system() }
+}
+
+/// A set of the place with the blocks of the host.
+fn there(on: &OpenCl<f64>, set: &Contacts<f64>) -> DeviceContacts<f64> {
+    let mut there = DeviceContacts::new(on, set.nodes(), set.block(), ROOM).unwrap();
+    there.replace(set).unwrap();
+    there
+}
+
+/// If the device chooses the structure, contact beside the matrix gives the levels and the inverses of the merged matrix.
+#[test]
+fn contact_beside_the_matrix_counts_as_in_it() {
+    let Some(here) = common::place::<f64>() else { return };
+    for on in [here.clone(), in_step(&here)] {
+        for (name, count) in [("cloth:30", 60), ("poisson2d:30", 40), ("cloth:30", 0)] {
+            let p = problem(name);
+            let set = contacts(&p, count, 5);
+            let whole = merged(&p, &set);
+            let mut expected = all().build(System { matrix: &whole, ..p.system() }, &on).unwrap();
+            let mut found = beside(By::Device).build(with(&p, &set), &on).unwrap();
+            assert_eq!(found.nodes().unwrap(), expected.nodes().unwrap(), "{name}");
+            let r = noise(whole.shape().0, 3);
+            let gap = difference(&applied(&on, &mut found, &r), &applied(&on, &mut expected, &r));
+            assert!(gap < 1e-10, "{name} with {count}: {gap:.1e}");
+        }
+    }
+}
+
+/// If the host chooses the structure, the inverses are those of the host, also after pairs have come and gone.
+#[test]
+fn contact_gives_the_hosts_numbers() {
+    let Some(here) = common::place::<f64>() else { return };
+    let p = problem("cloth:40");
+    let recipe = Schwarz { coarse: Coarse::Domains, storage: Storage::Double, ..Schwarz::multilevel() };
+    let sets = [(70, 1), (0, 2), (110, 3)].map(|(count, seed)| contacts(&p, count, seed));
+    let r = noise(p.matrix.shape().0, 4);
+    for on in [here.clone(), in_step(&here)] {
+        let mut host = recipe.build(with(&p, &sets[0]), &Cpu::<f64>::new()).unwrap();
+        let mut m = DeviceSchwarz { recipe, ..beside(By::Host) }.build(with(&p, &sets[0]), &on).unwrap();
+        for set in &sets {
+            host.update(with(&p, set)).unwrap();
+            assert_eq!(m.update(with(&p, set)).unwrap(), Reused::Structure);
+            let mut z = vec![0.0; r.len()];
+            host.apply(&r, &mut z);
+            let gap = difference(&applied(&on, &mut m, &r), &z);
+            assert!(gap < 1e-9, "{} blocks: {gap:.1e}", set.len());
+        }
+    }
+}
+
+/// With a structure of other contacts, inverses are those of the Galerkin matrices by plain loops: also where a new
+/// pair is in one domain, but in different nodes of the next level.
+#[test]
+fn an_old_structure_takes_new_pairs() {
+    let Some(here) = common::place::<f64>() else { return };
+    let p = problem("poisson2d:17");
+    let [old, new] = [contacts(&p, 9, 1), contacts(&p, 40, 8)];
+    let r = noise(p.matrix.shape().0, 7);
+    for on in [here.clone(), in_step(&here)] {
+        for domain in [4, 16] {
+            let mut recipe = beside(By::Device);
+            recipe.recipe.domain = domain;
+            let mut m = recipe.build(with(&p, &old), &on).unwrap();
+            let (a, set) = (on.matrix(&p.matrix).unwrap(), there(&on, &new));
+            m.update_on_device(&DeviceSum::new(&a, &set).unwrap()).unwrap();
+            let matrices = [&merged(&p, &old), &merged(&p, &new)];
+            let (expected, counts) = by_plain_loops(matrices, &p.positions, domain, &r);
+            assert_eq!(m.nodes().unwrap(), counts);
+            let gap = difference(&applied(&on, &mut m, &r), &expected);
+            assert!(gap < 1e-9, "domains of {domain}: {gap:.1e}");
+            // Without contact.
+            m.update_on_device(&a).unwrap();
+            let (expected, _) = by_plain_loops([matrices[0], &p.matrix], &p.positions, domain, &r);
+            let gap = difference(&applied(&on, &mut m, &r), &expected);
+            assert!(gap < 1e-9, "domains of {domain}, no contact: {gap:.1e}");
+        }
+    }
+}
+
+/// A patch of the rows of old and new pairs, marked on the device, equals an update; a structure chosen again equals a
+/// build. All bit for bit, without a wait and without an allocation.
+#[test]
+fn marked_rows_are_patched_without_a_wait() {
+    let Some(here) = common::place::<f64>() else { return };
+    let p = problem("cloth:40");
+    let n = p.matrix.pattern().rows();
+    let [old, new] = [contacts(&p, 60, 1), contacts(&p, 80, 2)];
+    let r = noise(p.matrix.shape().0, 5);
+    for on in [here.clone(), in_step(&here)] {
+        let (a, before, after) = (on.matrix(&p.matrix).unwrap(), there(&on, &old), there(&on, &new));
+        let points = on.vector(&p.positions.concat()).unwrap();
+        let sums = [&before, &after].map(|set| DeviceSum::new(&a, set).unwrap());
+        for structure in [By::Host, By::Device] {
+            let mut m = beside(structure).build(with(&p, &old), &on).unwrap();
+            let first = applied(&on, &mut m, &r);
+            m.update_on_device(&sums[1]).unwrap();
+            let updated = applied(&on, &mut m, &r);
+            assert_ne!(first, updated);
+            m.update_on_device(&sums[0]).unwrap();
+            assert_eq!(applied(&on, &mut m, &r), first);
+            let mut touched = DeviceTouched::new(&on, n).unwrap();
+            let counted = on.counters();
+            touched.clear().unwrap();
+            touched.mark(&before).unwrap();
+            touched.mark(&after).unwrap();
+            m.patch_marked_on_device(&sums[1], &touched).unwrap();
+            let now = on.counters();
+            assert_eq!((now.waits, now.allocations), (counted.waits, counted.allocations));
+            assert_eq!(applied(&on, &mut m, &r), updated);
+            let rows = touched.read().unwrap();
+            let named = |set: &Contacts<f64>, i: u32| set.places().iter().any(|place| place.0 == i);
+            assert!((0..n as u32).all(|i| rows.contains(&i) == (named(&old, i) || named(&new, i))));
+            m.patch_on_device(&sums[0], &rows).unwrap();
+            assert_eq!(applied(&on, &mut m, &r), first);
+            // Nothing touched: nothing changes.
+            touched.clear().unwrap();
+            m.patch_marked_on_device(&sums[1], &touched).unwrap();
+            assert_eq!(applied(&on, &mut m, &r), first);
+            if structure == By::Device {
+                let counted = on.counters();
+                m.restructure_on_device(&sums[1], &points).unwrap();
+                let now = on.counters();
+                assert_eq!((now.waits, now.allocations), (counted.waits, counted.allocations));
+                let mut fresh = beside(structure).build(with(&p, &new), &on).unwrap();
+                assert_eq!(applied(&on, &mut m, &r), applied(&on, &mut fresh, &r));
+            }
+        }
+    }
+}
+
+/// Twenty steps with contacts that come and go, all on the device: contact is assembled, the preconditioner follows, and
+/// its order is chosen again twice. Only the solves wait, and their iterations are near those of builds.
+#[test]
+fn steps_with_contact_wait_only_in_solves() {
+    let Some(on) = common::place::<f64>() else { return };
+    let p = problem("cloth:20");
+    let (n, b) = (p.matrix.pattern().rows(), p.matrix.block().0);
+    let recipe = beside(By::Device);
+    let a = on.matrix(&p.matrix).unwrap();
+    let points = on.vector(&p.positions.concat()).unwrap();
+    let mut stream = DeviceStream::of_contacts(&on, n, 120).unwrap();
+    let mut set = DeviceContacts::new(&on, n, b, ROOM).unwrap();
+    let mut touched = DeviceTouched::new(&on, n).unwrap();
+    let mut m = recipe.build(p.system(), &on).unwrap();
+    let right = on.vector(&p.right_hand_side(1)).unwrap();
+    let (mut x, mut cg) = (right.like().unwrap(), Cg::new(Stop::relative(1e-6)));
+    let (mut followed, mut built, mut renewed) = (0, 0, 0);
+    for step in 0..20 {
+        let (contacts, stiffness) = common::touching(n as u32, 6 * step, b, 1);
+        stream.write_contacts(&contacts).unwrap();
+        let stiffness = on.vector(&stiffness).unwrap();
+        let counted = on.counters();
+        touched.clear().unwrap();
+        touched.mark(&set).unwrap();
+        set.assemble(&stream, &stiffness).unwrap();
+        touched.mark(&set).unwrap();
+        let sum = DeviceSum::new(&a, &set).unwrap();
+        renewed += u32::from(m.follow_on_device(&sum, &points, &touched).unwrap() == Renewed::Structure);
+        let now = on.counters();
+        assert_eq!((now.waits, now.allocations), (counted.waits, counted.allocations), "step {step}");
+        m.check().unwrap();
+        set.check().unwrap();
+        let mut solve = |m: &mut dyn Preconditioner<_>| {
+            x.fill(0.0);
+            cg.solve(&sum, m, &right, &mut x).unwrap().converged().unwrap().iterations
+        };
+        let iterations = solve(&mut m);
+        if step % 4 != 3 {
+            continue;
+        }
+        followed += iterations;
+        let host = {
+            let (places, values) = set.read().unwrap();
+            let mut host = Contacts::new(n, b).unwrap();
+            host.replace(&places, &values).unwrap();
+            host
+        };
+        built += solve(&mut recipe.build(with(&p, &host), &on).unwrap());
+    }
+    assert_eq!(renewed, 2);
+    assert!(10 * followed <= 11 * built, "{followed} iterations, {built} with builds");
+}
+
+/// A set with more room than there is in the domains is refused; an update of the host with more contacts builds again.
+#[test]
+fn too_many_contacts_are_named() {
+    let Some(on) = common::place::<f64>() else { return };
+    let p = problem("cloth:9");
+    let set = contacts(&p, 30, 1);
+    let few = DeviceSchwarz { contacts: set.len() - 1, ..all() };
+    assert!(few.build(with(&p, &set), &on).is_err());
+    let mut m = few.build(p.system(), &on).unwrap();
+    let (a, large) = (on.matrix(&p.matrix).unwrap(), there(&on, &set));
+    let refused = m.update_on_device(&DeviceSum::new(&a, &large).unwrap()).unwrap_err();
+    assert!(matches!(refused, Error::Capacity { count: ROOM, .. }), "{refused}");
+    let r = noise(p.matrix.shape().0, 3);
+    assert_eq!(m.update(with(&p, &set)).unwrap(), Reused::Nothing);
+    let mut fresh = beside(By::Device).build(with(&p, &set), &on).unwrap();
+    assert_eq!(applied(&on, &mut m, &r), applied(&on, &mut fresh, &r));
+}
