@@ -9,7 +9,7 @@ use std::process::Command;
 use coarsen::elastic::{ImplicitEuler, StableNeoHookean, Tetrahedra};
 use coarsen::follow::{Follower, Hosted, following};
 use coarsen::krylov::{BiCgStab, FlexibleCg, Gmres, Minres, Richardson};
-use coarsen::multigrid::Smoothing;
+use coarsen::multigrid::{NodeEmbedding, Nodes, Smoothing};
 use coarsen::optimize::{Direction, Forcing, Gradient, Norm, node_weights};
 use coarsen::parallel;
 use coarsen::prelude::*;
@@ -68,6 +68,36 @@ fn hierarchies_of_blocks(threads: usize) {
     }
 }
 
+/// Node embedding of sets of nodes that change: once the largest set was seen, a build of another set allocates nothing.
+fn sets_of_nodes(threads: usize) {
+    let elements = [16, 9, 13];
+    let bodies = elements.map(|n| common::problem(&format!("elasticity3d:{n}"))); // nodes at multiples of 1/n
+    let methods = [0, 1, 2].map(|k| {
+        let place = |x: &[f64; 3]| x.map(|c| (c * f64::from(elements[k])).round() as i32);
+        NodeEmbedding::new(Nodes::Given(bodies[k].positions.iter().map(place).collect()))
+    });
+    let vectors = bodies.each_ref().map(|body| noise(body.matrix.shape().0, 3));
+    let mut results = vectors.clone();
+    let recipe = Multigrid::node_embedding_of(methods[0].clone());
+    let mut m = recipe.build(&bodies[0].matrix, &Cpu::new()).unwrap();
+    let mut round = || {
+        for k in [1, 0, 2, 1, 0] {
+            m.replace_method(methods[k].clone());
+            m.update(&bodies[k].matrix).unwrap();
+            m.apply(&vectors[k], &mut results[k]);
+        }
+    };
+    round();
+    round();
+    assert_eq!(bytes(round), 0, "other sets of nodes at {threads} threads");
+    for ((body, method), (r, z)) in bodies.iter().zip(&methods).zip(vectors.iter().zip(&results)) {
+        let mut anew = Multigrid::node_embedding_of(method.clone()).build(&body.matrix, &Cpu::new()).unwrap();
+        let mut expected = vec![0.0; r.len()];
+        anew.apply(r, &mut expected);
+        assert_eq!(z, &expected, "a build in old memory differs");
+    }
+}
+
 fn main() {
     let parts: [(&str, fn()); 3] =
         [("one", || with_threads(1)), ("two", || with_threads(2)), ("outside", from_outside)];
@@ -112,6 +142,7 @@ fn with_threads(threads: usize) {
             assert_eq!(counted, 0, "{name} on blocks of {size} at {threads} threads");
         }
         hierarchies_of_blocks(threads);
+        sets_of_nodes(threads);
         bodies(threads);
     })
     .unwrap();

@@ -29,19 +29,37 @@ pub struct RowSets {
     sets: Vec<Vec<Range<usize>>>,
 }
 
+/// Lists for the colouring of chunks.
+#[derive(Debug, Default)]
+pub(crate) struct Colouring {
+    neighbours: Vec<Vec<u32>>,
+    colour: Vec<usize>,
+    /// Sets that are not in use.
+    spare: Vec<Vec<Range<usize>>>,
+}
+
 impl RowSets {
     /// Returns chunks of `rows` consecutive block rows, coloured greedily in natural order.
     ///
     /// *Cost* one pass over the pattern, and a list of neighbours per chunk.
     pub fn chunked(pattern: &Arc<Pattern>, rows: usize) -> Self {
+        let mut made = Self::nothing();
+        made.chunk_again(pattern, rows, &mut Colouring::default());
+        made
+    }
+
+    /// Becomes [`chunked`](Self::chunked) sets of another pattern, in the memory of these and of `room`.
+    pub(crate) fn chunk_again(&mut self, pattern: &Arc<Pattern>, rows: usize, room: &mut Colouring) {
         let (n, rows) = (pattern.rows(), rows.max(1));
-        let chunks: Vec<Range<usize>> = (0..n).step_by(rows).map(|s| s..(s + rows).min(n)).collect();
-        let mut neighbours = vec![Vec::<u32>::new(); chunks.len()];
-        for (c, chunk) in chunks.iter().enumerate() {
+        let (chunk, count) = (|c: usize| c * rows..((c + 1) * rows).min(n), n.div_ceil(rows));
+        let Colouring { neighbours, colour, spare } = room;
+        neighbours.resize_with(neighbours.len().max(count), Vec::new);
+        neighbours.iter_mut().for_each(Vec::clear);
+        for (c, chunk) in (0..count).map(|c| (c, chunk(c))) {
             let columns = &pattern.indices()[pattern.offsets()[chunk.start]..pattern.offsets()[chunk.end]];
             let mut last = c;
             for other in columns.iter().map(|&j| j as usize / rows) {
-                if other != last && other != c && other < chunks.len() {
+                if other != last && other != c && other < count {
                     neighbours[c].push(other as u32);
                     neighbours[other].push(c as u32);
                 }
@@ -50,17 +68,31 @@ impl RowSets {
             neighbours[c].sort_unstable();
             neighbours[c].dedup();
         }
-        let mut colour = vec![usize::MAX; chunks.len()];
-        let mut sets: Vec<Vec<Range<usize>>> = Vec::new();
-        for (c, chunk) in chunks.into_iter().enumerate() {
+        colour.clear();
+        colour.resize(count, usize::MAX);
+        let sets = &mut self.sets;
+        spare.extend(sets.drain(..).rev()); // each set gets its own memory again
+        for c in 0..count {
             let taken = |k: usize| neighbours[c].iter().any(|&d| colour[d as usize] == k);
             colour[c] = (0..).find(|&k| !taken(k)).unwrap_or_default();
             if colour[c] == sets.len() {
-                sets.push(Vec::new());
+                let mut set = spare.pop().unwrap_or_default();
+                set.clear();
+                sets.push(set);
             }
-            sets[colour[c]].push(chunk);
+            sets[colour[c]].push(chunk(c));
         }
-        Self { pattern: pattern.clone(), sets }
+        self.pattern = pattern.clone();
+    }
+
+    /// Returns no sets.
+    pub(crate) fn nothing() -> Self {
+        Self { pattern: Pattern::nothing(), sets: Vec::new() }
+    }
+
+    /// Lets go of the pattern.
+    pub(crate) fn release(&mut self) {
+        self.pattern = Pattern::nothing();
     }
 
     /// Returns all rows in natural order: one set of one chunk.

@@ -37,7 +37,7 @@ pub use coarsening::{Coarse, Coarsening, Grid};
 pub use geometric::Geometric;
 pub use hierarchy::{Hierarchy, NumericPlan, hold_free};
 pub use matrix_free::MatrixFree;
-pub use multigrid::{Coarsest, Cycle, JacobiCg, Keep, Multigrid, SmootherRecipe, Smoothing};
+pub use multigrid::{Coarsest, Compared, Cycle, JacobiCg, Keep, Multigrid, SmootherRecipe, Smoothing};
 pub use narrow::NarrowHierarchy;
 pub use node_embedding::{Embedded, Kernel, NodeEmbedding, Nodes, Restraint};
 pub use over_domains::OverDomains;

@@ -122,7 +122,8 @@ impl Multigrid<Skinning> {
 impl Multigrid<NodeEmbedding> {
     /// Returns node embedding for nodes at multiples of `spacing`, with the settings of Wang et al. 2020
     /// (HOT), Algorithm 2 and §7.1: three levels, one symmetric Gauss-Seidel before and one after the coarse
-    /// correction, and block-Jacobi CG to half of √(bᵀ D⁻¹ b) on the coarsest level.
+    /// correction, and block-Jacobi CG to half of √(bᵀ D⁻¹ b) on the coarsest level. *Deviation*: b is the right-hand
+    /// side of that level, with which fewer cycles suffice; [`Compared::RightHandSide`] is that of the paper.
     ///
     /// CG makes the cycle [`Variable`](coarsen_core::Class): use it as the initial inverse Hessian of
     /// `Lbfgs`, or with `FlexibleCg`. [`Coarsest::Factor`] makes it a fixed symmetric operator for `Cg`.
@@ -217,6 +218,20 @@ pub enum Coarsest {
     Iterative(JacobiCg),
 }
 
+/// With what [`JacobiCg`] compares its residual.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compared {
+    /// With the right-hand side of the coarsest level.
+    #[default]
+    Own,
+    /// With the right-hand side of the finest level, restricted to the coarsest one without a smoothing step. In a V-cycle
+    /// only; in other cycles as `Own`.
+    ///
+    /// What smoothers have reduced already need not be reduced again, and the solve may take no step. *Reference* Wang et al.
+    /// 2020 (HOT), §5.3.
+    RightHandSide,
+}
+
 /// Conjugate gradients with block Jacobi on the coarsest level, from x = 0.
 ///
 /// *Use* if the coarsest level changes in every step, or is too large for a factor. *Cost* of an iteration:
@@ -226,6 +241,8 @@ pub enum Coarsest {
 pub struct JacobiCg {
     /// The solve stops once ‖r‖ ≤ `reduction` ‖b‖ in the norm of D⁻¹; above 0 and below 1.
     pub reduction: f64,
+    /// The b of this test.
+    pub compares: Compared,
     /// The maximal number of iterations, at least 1.
     pub max_iterations: usize,
 }
@@ -233,7 +250,7 @@ pub struct JacobiCg {
 impl Default for JacobiCg {
     /// Returns a reduction of one half, as in the paper, and at most 10,000 iterations.
     fn default() -> Self {
-        Self { reduction: 0.5, max_iterations: 10_000 }
+        Self { reduction: 0.5, compares: Compared::Own, max_iterations: 10_000 }
     }
 }
 
@@ -316,11 +333,18 @@ impl<T: Real, B: Backend> SmootherRecipe<T, B> for Smoothing {
 }
 
 impl<C, S> Multigrid<C, S> {
+    /// Whether the coarsest solve compares its residual with the right-hand side of the cycle.
+    pub(crate) fn compares(&self) -> bool {
+        let compared = Compared::RightHandSide;
+        self.cycle == Cycle::V
+            && matches!(self.coarsest, Coarsest::Iterative(JacobiCg { compares, .. }) if compares == compared)
+    }
+
     pub(crate) fn validate(&self) -> Result<(), Error> {
         if self.levels == 0 {
             return Err(Error::Parameter { name: "Multigrid::levels", value: 0.0, range: "1 or more" });
         }
-        if let Coarsest::Iterative(JacobiCg { reduction, max_iterations }) = self.coarsest {
+        if let Coarsest::Iterative(JacobiCg { reduction, max_iterations, .. }) = self.coarsest {
             if !(reduction > 0.0 && reduction < 1.0) {
                 let (name, range) = ("JacobiCg::reduction", "above 0 and below 1");
                 return Err(Error::Parameter { name, value: reduction, range });

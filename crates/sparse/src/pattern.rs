@@ -1,5 +1,6 @@
 //! Sparsity patterns of block matrices.
 
+use std::mem::take;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -83,6 +84,54 @@ impl Pattern {
             return Err(SparseError::Offsets { row: offsets.len() - 1 });
         }
         Ok(Self { columns, offsets, indices, fingerprint: OnceLock::new() })
+    }
+
+    /// The pattern without rows and columns, which all callers share.
+    pub fn nothing() -> Arc<Self> {
+        static NOTHING: OnceLock<Arc<Pattern>> = OnceLock::new();
+        let make = || {
+            let (columns, offsets, indices, fingerprint) = (0, vec![0], Vec::new(), OnceLock::new());
+            Arc::new(Self { columns, offsets, indices, fingerprint })
+        };
+        NOTHING.get_or_init(make).clone()
+    }
+
+    /// As [`new`](Self::new), with offsets and indices that `fill` writes into empty lists; it returns the number of
+    /// columns.
+    ///
+    /// The lists have the capacity of those of `room`, and the result is stored in its place, unless something else
+    /// holds `room`. So a pattern that is made again and again allocates only when it grows.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); `room` is then lost.
+    ///
+    /// ```
+    /// use coarsen_sparse::Pattern;
+    /// let p = Pattern::renewed(Pattern::nothing(), |offsets, indices| {
+    ///     offsets.extend([0, 1, 2]);
+    ///     indices.extend([0, 1]);
+    ///     2
+    /// })?;
+    /// assert_eq!(*p, Pattern::diagonal(2)?);
+    /// # Ok::<(), coarsen_sparse::SparseError>(())
+    /// ```
+    pub fn renewed(
+        mut room: Arc<Self>,
+        fill: impl FnOnce(&mut Vec<usize>, &mut Vec<u32>) -> usize,
+    ) -> Result<Arc<Self>, SparseError> {
+        let own = Arc::get_mut(&mut room).map(|own| (take(&mut own.offsets), take(&mut own.indices)));
+        let (mut offsets, mut indices) = own.unwrap_or_default();
+        offsets.clear();
+        indices.clear();
+        let columns = fill(&mut offsets, &mut indices);
+        let made = Self::new(columns, offsets, indices)?;
+        Ok(match Arc::get_mut(&mut room) {
+            Some(own) => {
+                *own = made;
+                room
+            }
+            None => Arc::new(made),
+        })
     }
 
     /// The pattern of an n x n block diagonal matrix.

@@ -28,8 +28,9 @@ use crate::options::Method;
 pub enum Solver {
     /// A driver of the library.
     Driver(Driver),
-    /// The preconditioner with the least work on the first system that has unknowns: a factor, skinning, smoothed
-    /// aggregation, Gauss-Seidel or block Jacobi. A hierarchy preconditions L-BFGS, the others Newton's method.
+    /// `pn-pcg` while colliders rub, otherwise `hot`: the fastest of all on nearly every scene (`benches/README.md`, `--
+    /// solvers`). Up to 1000 unknowns the preconditioner with the least work on the first system: a factor, skinning,
+    /// smoothed aggregation, Gauss-Seidel or block Jacobi. A hierarchy preconditions L-BFGS, the others Newton's method.
     Auto,
 }
 
@@ -38,6 +39,9 @@ const AUTO: &str = "auto";
 
 /// The number of levels of the hierarchies: Wang et al. 2020 (HOT), §7.1.
 const LEVELS: usize = 3;
+
+/// Up to this number of unknowns `auto` compares preconditioners.
+const FEW: usize = 1000;
 
 /// The tolerance of `gast`, kg m/s: Wang et al. 2020 (HOT), §7.1.
 const GAST: f64 = 1e-3;
@@ -107,6 +111,9 @@ impl Solver {
     /// Those of the choice.
     fn driver(self, f: &mut Increment<'_>) -> Result<(Driver, Option<Known>), Failure> {
         let Self::Driver(driver) = self else {
+            if f.rubs() || f.size() > FEW {
+                return Ok((if f.rubs() { Driver::PnPcg } else { Driver::Hot }, None));
+            }
             let known = choose(f.system_at(&vec![0.0; f.size()])?.system())?;
             let hierarchy = matches!(known, Known::Sa | Known::Skinning);
             return Ok((if hierarchy { Driver::LbfgsSa } else { Driver::PnPcg }, Some(known)));
@@ -119,8 +126,8 @@ impl Solver {
 pub struct Minimizer<B: Place<Real = f64>> {
     on: B,
     method: Method,
-    /// The driver once a step had unknowns.
-    driver: Option<Chosen<B>>,
+    /// The driver once a step had unknowns, and whether colliders rubbed when it was chosen.
+    driver: Option<(Chosen<B>, bool)>,
 }
 
 /// A driver at its place.
@@ -159,15 +166,16 @@ impl<B: Place<Real = f64>> Minimizer<B> {
             let (rebuilds, cycles, norm, trace) = (0, 0, 0.0, trace.points);
             return Ok((Solved { z, outcome, iterations, rebuilds, cycles, norm, setup, trace }, f));
         }
-        let chosen = match self.driver.take() {
-            Some(chosen) => chosen,
+        let (rubs, auto) = (f.rubs(), self.method.solver == Solver::Auto);
+        let chosen = match self.driver.take().filter(|(_, rubbed)| !auto || rubs == *rubbed) {
+            Some((chosen, _)) => chosen,
             None => self.choose(&mut f)?,
         };
         let (weights, most) = f.weights()?;
         // τ is the tolerance of the stiffest material in the Euclidean norm (§5.3).
         let floor = self.method.tolerance * (z.len() as f64 / 3.0).sqrt() * most;
         let (report, setup, newton);
-        match self.driver.insert(chosen) {
+        match &mut self.driver.insert((chosen, rubs)).0 {
             Chosen::Host(stepper) => {
                 stepper.floor = floor;
                 let mut products = Products::new(f)?;
@@ -178,7 +186,7 @@ impl<B: Place<Real = f64>> Minimizer<B> {
             Chosen::There(stepper, known) => {
                 stepper.floor = floor;
                 report = if let Some(known) = known {
-                    let rest = f.system_at(&z)?.positions.clone().into();
+                    let rest = f.positions().into();
                     let recipe = known.recipe(&[], rest, &self.on, &Clock::default());
                     stepper.minimize_with(&mut f, recipe, &mut z, Some(&weights), &mut trace)?
                 } else if stepper.driver().needs() == Needs::Quadrature {

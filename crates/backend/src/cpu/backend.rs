@@ -22,6 +22,12 @@ const FOUR: usize = 16384;
 /// The maximal number of chunks. With more and shorter chunks, less of the natural order would be kept.
 const CHUNKS: usize = 32;
 
+/// Returns the number of rows of a chunk for n rows.
+pub(super) fn rows_of_chunk(n: usize) -> usize {
+    let count = if n < CUT { 1 } else { (4 * (n / FOUR).max(1)).min(CHUNKS) };
+    n.div_ceil(count)
+}
+
 impl<V: Real, S: Real> Backend for Cpu<V, S> {
     type Real = V;
     type Stored = S;
@@ -38,14 +44,36 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
         Ok(host.to_vec())
     }
 
+    fn renew_vector(&self, v: &mut Vec<V>, n: usize) -> Result<(), Error> {
+        v.clear();
+        v.resize(n, V::zero());
+        Ok(())
+    }
+
     fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<CpuMatrix<V, S>, Error> {
         check_range::<T, S>("the matrix", host.values())?;
         Ok(CpuMatrix::new(host.to()))
     }
 
+    fn renew_matrix<T: Real>(&self, matrix: &mut CpuMatrix<V, S>, host: &Bsr<T>) -> Result<(), Error> {
+        check_range::<T, S>("the matrix", host.values())?;
+        matrix.renew(host);
+        Ok(())
+    }
+
     fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<CpuBlocks<V, S>, Error> {
         check_blocks::<T, S>("the inverse of the diagonal", host)?;
         Ok(CpuBlocks::new(host.to()))
+    }
+
+    fn renew_blocks<T: Real>(
+        &self,
+        blocks: &mut CpuBlocks<V, S>,
+        host: &DenseBlocks<T>,
+    ) -> Result<(), Error> {
+        check_blocks::<T, S>("the inverse of the diagonal", host)?;
+        blocks.renew(host);
+        Ok(())
     }
 
     fn rows(&self, sets: &RowSets) -> Result<RowSets, Error> {
@@ -67,9 +95,7 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
     /// with at least 4096 nodes per chunk if there are more than 4. Slabs usually need two colours, and an
     /// even number of chunks per colour keeps two threads busy.
     fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets {
-        let n = pattern.rows();
-        let count = if n < CUT { 1 } else { (4 * (n / FOUR).max(1)).min(CHUNKS) };
-        RowSets::chunked(pattern, n.div_ceil(count))
+        RowSets::chunked(pattern, rows_of_chunk(pattern.rows()))
     }
 
     /// Returns Gauss-Seidel over half of A for blocks of 2, 3 or 6, if most couplings are inside chunks.
@@ -78,7 +104,7 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
         a: &Bsr<T>,
         omega: f64,
     ) -> Result<Option<Box<dyn Smoother<T, Self>>>, SetupError> {
-        let half = HalfGaussSeidel::<T, V, S>::new(|| self.relaxation_order(a.pattern()), a, omega)?;
+        let half = HalfGaussSeidel::<T, V, S>::new(None, a, omega)?;
         Ok(half.map(|half| Box::new(half) as Box<dyn Smoother<T, Self>>))
     }
 
@@ -126,7 +152,7 @@ impl<V: Real, S: Real> Cpu<V, S> {
         if !Pattern::same(sets.pattern(), a.pattern()) {
             return Err(Error::Pattern { what: "a matrix and the row sets of its sweeps" }.into());
         }
-        let half = HalfGaussSeidel::<T, V, S>::new(|| sets.clone(), a, omega)?;
+        let half = HalfGaussSeidel::<T, V, S>::new(Some(sets), a, omega)?;
         Ok(half.map(|half| Box::new(half) as Box<dyn Smoother<T, Self>>))
     }
 }

@@ -133,21 +133,26 @@ impl Driver {
         system: System<'_, f64>,
         on: &B,
     ) -> Result<Built<B::Vector>, SetupError> {
-        let method = method.clone();
         Ok(match self {
-            Hot | PnMgpcg | LbfgsGmg | PnGmgPcg => Box::new(cycle(method).build_from(system, on)?),
-            HotQuadratic => {
-                let method = NodeEmbedding { kernel: Kernel::Quadratic, ..method };
-                Box::new(cycle(method).build_from(system, on)?)
-            }
-            LbfgsH => {
-                let one = Multigrid { levels: 1, ..Multigrid::node_embedding_of(method) };
-                Box::new(one.build_from(system, on)?)
+            Hot | HotQuadratic | PnMgpcg | LbfgsH | LbfgsGmg | PnGmgPcg => {
+                let recipe = self.hierarchy(method).unwrap_or_else(|| cycle(method.clone()));
+                Box::new(recipe.build_from(system, on)?)
             }
             PnPcg | PnMf | Gast => Box::new(BlockJacobi::default().build_from(system, on)?),
             PnSgsPcg => Box::new(GaussSeidel::default().build_from(system, on)?),
             LbfgsSa | NewtonSa => Box::new(Multigrid::smoothed_aggregation().build_from(system, on)?),
             LbfgsMas | NewtonMas => Box::new(Schwarz::multilevel().build_from(system, on)?),
+        })
+    }
+
+    /// Returns the recipe of the hierarchy, if the driver uses node embedding.
+    pub(super) fn hierarchy(self, method: &NodeEmbedding) -> Option<Multigrid<NodeEmbedding>> {
+        let method = method.clone();
+        Some(match self {
+            Hot | PnMgpcg => cycle(method),
+            HotQuadratic => cycle(NodeEmbedding { kernel: Kernel::Quadratic, ..method }),
+            LbfgsH => Multigrid { levels: 1, ..Multigrid::node_embedding_of(method) },
+            _ => return None,
         })
     }
 }

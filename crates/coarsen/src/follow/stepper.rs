@@ -16,6 +16,7 @@ use coarsen_optimize::{
 use coarsen_schwarz::Place;
 use coarsen_sparse::{OwnedSystem, SparseError, System, SystemAt};
 
+use super::kept::{self, Home};
 use super::{Built, Driver, Follower, Follows, Needs, Placed};
 
 /// A driver with its vectors, kept between the time steps.
@@ -26,7 +27,7 @@ use super::{Built, Driver, Follower, Follows, Needs, Placed};
 /// iterations. Both use the positive definite Hessian and stop at `tolerance` in the norm of `weights`, which
 /// also decides stagnation. *Cost* of a step: one Hessian and one preconditioner for L-BFGS, one of each per
 /// iteration for Newton's method. The preconditioner is built anew in each step, so the number of nodes may
-/// change from step to step. Energies and Hessians are computed on the host, and everything else at the place
+/// change from step to step; a hierarchy of node embedding is built in the memory of those before. Energies and Hessians are computed on the host, and everything else at the place
 /// ([`Placed`]).
 ///
 /// ```
@@ -54,6 +55,8 @@ pub struct TimeStepper<B: Place<Real = f64> = Cpu> {
     on: B,
     descent: Descent<B::Vector, Backtracking<f64>>,
     method: Method<B>,
+    /// The hierarchy of the last step.
+    kept: Home<B>,
     setup: Duration,
 }
 
@@ -105,6 +108,7 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
             on,
             descent,
             method,
+            kept: Home::default(),
             setup,
         }
     }
@@ -135,8 +139,11 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
         monitor: &mut dyn DescentMonitor<B::Vector>,
     ) -> Result<DescentReport<f64>, DescentError> {
         self.check(&[Needs::System])?;
-        let (driver, method, on) = (self.driver, method.clone(), self.on.clone());
-        let recipe = move |system: System<'_, f64>| driver.precondition(&method, system, &on);
+        let (driver, method, on, home) = (self.driver, method.clone(), self.on.clone(), self.kept.clone());
+        let recipe = move |system: System<'_, f64>| match driver.hierarchy(&method) {
+            Some(recipe) => kept::build(&home, recipe, system, &on),
+            None => driver.precondition(&method, system, &on),
+        };
         self.minimize_with(f, recipe, x, weights, monitor)
     }
 

@@ -20,8 +20,11 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
     x: &mut B::Vector,
     from_zero: bool,
 ) {
+    if kind == Cycle::V && bottom.compares() && !levels.is_empty() {
+        return compared(levels, bottom, (b, b), x);
+    }
     let Some((level, coarser)) = levels.split_first_mut() else {
-        return bottom.solve(b, x);
+        return bottom.solve(b, b, x);
     };
     if kind == Cycle::Additive {
         level.smoother.pre_smooth(b, x);
@@ -62,6 +65,31 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
     }
     level.transfer.prolong_add(coarse_x, x);
     level.smoother.post_smooth(b, x);
+}
+
+/// A V-cycle from x = 0 that also restricts the right-hand side of the finest level, `whole`, with which the coarsest solve
+/// compares its residual.
+fn compared<T: Real, B: Backend, X>(
+    levels: &mut [Level<T, B, X>],
+    bottom: &mut dyn CoarsestSolve<T, B>,
+    (b, whole): (&B::Vector, &B::Vector),
+    x: &mut B::Vector,
+) {
+    let Some((level, coarser)) = levels.split_first_mut() else {
+        return bottom.solve(b, whole, x);
+    };
+    let Level { smoother, transfer, residual, coarse_b, coarse_x, coarse_whole, .. } = level;
+    smoother.pre_smooth_residual(b, x, residual);
+    transfer.restrict(residual, coarse_b);
+    match coarse_whole {
+        Some(coarse_whole) => {
+            transfer.restrict(whole, coarse_whole);
+            compared(coarser, bottom, (coarse_b, coarse_whole), coarse_x);
+        }
+        None => compared(coarser, bottom, (coarse_b, coarse_b), coarse_x),
+    }
+    transfer.prolong_add(coarse_x, x);
+    smoother.post_smooth(b, x);
 }
 
 /// Runs two steps of flexible conjugate gradients on a coarser level, with the K-cycle of that level as

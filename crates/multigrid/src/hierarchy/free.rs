@@ -81,14 +81,21 @@ impl<T: Real> Room<T> {
 impl<T: Real> Free<T> {
     /// Returns a workspace for a fine and a coarse matrix.
     pub(super) fn new(a: &Bsr<T>, coarse: &Bsr<T>) -> Self {
-        let (n, k) = (coarse.shape().0, coarse.block().0);
-        let zeros = |n: usize| vec![T::zero(); n];
-        Self {
-            diagonal: zeros(a.shape().0),
-            sizes: zeros(n),
-            norms: Vec::new(),
-            suspects: vec![false; coarse.pattern().rows()],
-            room: Room::new(k),
+        let (diagonal, sizes, suspects) = (Vec::new(), Vec::new(), Vec::new());
+        let mut free =
+            Self { diagonal, sizes, norms: Vec::new(), suspects, room: Room::new(coarse.block().0) };
+        free.renew(a, coarse);
+        free
+    }
+
+    /// Becomes the workspace of other matrices.
+    pub(super) fn renew(&mut self, a: &Bsr<T>, coarse: &Bsr<T>) {
+        self.norms.clear(); // those of another P
+        self.diagonal.resize(a.shape().0, T::zero());
+        self.sizes.resize(coarse.shape().0, T::zero());
+        self.suspects.resize(coarse.pattern().rows(), false);
+        if self.room.v.len() != coarse.block().0 {
+            self.room = Room::new(coarse.block().0);
         }
     }
 

@@ -7,6 +7,7 @@
 //! | `update` | new values on an unchanged structure |
 //! | [`numeric`](NumericPlan) | new values computed at the place of the matrix |
 //! | `patch` | new couplings with unchanged transfers |
+//! | `rebuild` | all levels again, in the memory of old levels |
 //! | `free` | diagonal terms for free bodies that became one coarse node |
 //! | `term` | terms added for smoothers, but not for Galerkin products |
 //! | `coarsest` | the coarse solve: a factor, a pseudo-inverse or conjugate gradients |
@@ -17,6 +18,7 @@ mod cycle;
 mod free;
 mod numeric;
 mod patch;
+mod rebuild;
 mod table;
 mod term;
 mod update;
@@ -56,6 +58,8 @@ pub struct Hierarchy<T: Real = f64, B: Backend = Cpu, C: Coarsening<T> = Smoothe
     seconds: Seconds,
     /// Whether the method was replaced after the last build.
     replaced: bool,
+    /// The levels before the last build, if the method [keeps their memory](Coarsening::keeps_memory).
+    spare: Spare<T, B, C::State>,
 }
 
 /// One level above the coarsest: its smoother and the transfer to the next coarser level.
@@ -65,10 +69,18 @@ struct Level<T: Real, B: Backend, X> {
     residual: B::Vector,
     coarse_b: B::Vector,
     coarse_x: B::Vector,
+    /// The right-hand side of the cycle, restricted, if the coarsest solve compares its residual with it.
+    coarse_whole: Option<B::Vector>,
     krylov: Option<[B::Vector; 3]>,
     /// A with the term of this level, if it has one.
     seen: Seen<T>,
     host: Host<T, X>,
+}
+
+/// Levels that a build replaced, and the solver of their coarsest level: memory for the next build.
+struct Spare<T: Real, B: Backend, X> {
+    levels: Vec<Level<T, B, X>>,
+    bottom: Option<Box<dyn CoarsestSolve<T, B>>>,
 }
 
 /// The data of a level on the host, for updates.
@@ -126,23 +138,42 @@ struct Seconds {
 impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
     /// Builds all levels. Coarsening ends at a level that is small enough or cannot be coarsened further.
     pub(crate) fn build(recipe: Multigrid<C, S>, system: System<'_, T>, on: &B) -> Result<Self, SetupError> {
+        Self::build_in(Spare::default(), recipe, system, on)
+    }
+
+    /// As [`build`](Self::build), in the memory of old levels as far as they go.
+    fn build_in(
+        spare: Spare<T, B, C::State>,
+        recipe: Multigrid<C, S>,
+        system: System<'_, T>,
+        on: &B,
+    ) -> Result<Self, SetupError> {
         recipe.validate()?;
         system.check()?;
         let finest = system.whole()?;
         finest.check_finite()?;
-        let (mut levels, mut seconds) = (Vec::<Level<T, B, C::State>>::new(), Seconds::default());
+        let Spare { mut levels, bottom: mut old } = spare.released();
+        let (mut made, mut seconds) = (0, Seconds::default());
         loop {
             SetupError::unless_cancelled(&system)?;
-            let grid = match levels.last().map(|level| &level.host) {
+            let (finer, rest) = levels.split_at_mut(made);
+            let grid = match finer.last().map(|level| &level.host) {
                 None => Grid::finest(&system, &finest),
-                Some(host) => Grid { cancel: system.cancel, ..host.grid(levels.len()) },
+                Some(host) => Grid { cancel: system.cancel, ..host.grid(made) },
             };
-            if levels.len() + 1 >= recipe.levels || grid.a.shape().0 <= recipe.coarse_size {
+            if made + 1 >= recipe.levels || grid.a.shape().0 <= recipe.coarse_size {
                 break;
             }
-            let (a, depth) = (grid.a, levels.len());
+            let (a, depth) = (grid.a, made);
             let here = |cause: SetupError| cause.on_level(depth);
-            let above = levels.last().map(|level| &level.host.coarse.state);
+            let above = finer.last().map(|level| &level.host.coarse.state);
+            if let Some(level) = rest.first_mut() {
+                if !level.rebuild(&recipe, (&grid, above), &mut seconds, on).map_err(here)? {
+                    break;
+                }
+                made += 1;
+                continue;
+            }
             let (smoother, seen) =
                 timed(&mut seconds.smoothers, || smoother(&recipe, &grid, above, on)).map_err(here)?;
             let SmootherFacts { radius, inverses, sets, .. } = smoother.facts();
@@ -156,13 +187,16 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             let own =
                 timed(&mut seconds.products, || recipe.coarsening.matrix(&grid, &coarse)).map_err(here)?;
             let level = timed(&mut seconds.products, || {
-                Level::new(Host::new(a, coarse, own, &recipe.coarsening)?, (smoother, seen), recipe.cycle, on)
+                Level::new(Host::new(a, coarse, own, &recipe.coarsening)?, (smoother, seen), &recipe, on)
             });
             levels.push(level.map_err(here)?);
+            made += 1;
         }
+        levels.truncate(made);
         SetupError::unless_cancelled(&system)?;
-        let (bottom, seen) = timed(&mut seconds.bottom, || solver(&recipe, &levels, (&system, &finest), on))
-            .map_err(|cause| cause.on_level(levels.len()))?;
+        let (bottom, seen) =
+            timed(&mut seconds.bottom, || solver(&recipe, &levels, (&system, &finest), old.take(), on))
+                .map_err(|cause| cause.on_level(levels.len()))?;
         let (pattern, block, seen) = (finest.pattern().clone(), finest.block().0, Seen::new(seen));
         let elastic = system.matrix.pattern().clone();
         Ok(Self {
@@ -176,6 +210,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             seen,
             seconds,
             replaced: false,
+            spare: Spare::default(),
         })
     }
 }
@@ -195,13 +230,15 @@ fn smoother<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>>(
     Ok((recipe.smoothing.smoother(&grid, on)?, seen))
 }
 
-/// The solver of the coarsest level and, if that level has a term, the matrix of this solver.
+/// The solver of the coarsest level and, if that level has a term, the matrix of this solver. `old` is a solver whose
+/// memory may be used.
 type Solver<T, B> = (Box<dyn CoarsestSolve<T, B>>, Option<Bsr<T>>);
 
 fn solver<T: Real, B: Backend, C: Coarsening<T>, S>(
     recipe: &Multigrid<C, S>,
     levels: &[Level<T, B, C::State>],
     (system, finest): (&System<'_, T>, &Bsr<T>),
+    old: Option<Box<dyn CoarsestSolve<T, B>>>,
     on: &B,
 ) -> Result<Solver<T, B>, SetupError> {
     let last = levels.last().map(|level| &level.host);
@@ -212,6 +249,11 @@ fn solver<T: Real, B: Backend, C: Coarsening<T>, S>(
     let stalled = levels.len() + 1 < recipe.levels && coarsest.shape().0 > recipe.coarse_size;
     if stalled && recipe.coarsest == Coarsest::Factor {
         check_stalled(coarsest)?;
+    }
+    if let Some(mut solver) = old
+        && solver.rebuild(recipe.coarsest, coarsest, on)?
+    {
+        return Ok((solver, seen));
     }
     Ok((coarsest::build(recipe.coarsest, coarsest, on)?, seen))
 }
@@ -280,16 +322,17 @@ fn give_diagonal<T: Real>(a: &mut Bsr<T>, dead: &[u32]) {
 }
 
 impl<T: Real, B: Backend, X> Level<T, B, X> {
-    fn new(
+    fn new<C, S>(
         host: Host<T, X>,
         (smoother, seen): Smoothed<T, B>,
-        cycle: Cycle,
+        recipe: &Multigrid<C, S>,
         on: &B,
     ) -> Result<Self, SetupError> {
         let (n, coarse) = host.coarse.prolongation.shape();
         let zeros = |n: usize| on.vector(&vec![zero(); n]);
         let coarse_b = zeros(coarse)?;
-        let krylov = match cycle {
+        let coarse_whole = recipe.compares().then(|| coarse_b.like()).transpose()?;
+        let krylov = match recipe.cycle {
             Cycle::K => Some([coarse_b.like()?, coarse_b.like()?, coarse_b.like()?]),
             _ => None,
         };
@@ -299,6 +342,7 @@ impl<T: Real, B: Backend, X> Level<T, B, X> {
             residual: zeros(n)?,
             coarse_x: coarse_b.like()?,
             coarse_b,
+            coarse_whole,
             krylov,
             smoother,
             seen: Seen::new(seen),

@@ -48,13 +48,14 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             let own =
                 timed(&mut seconds.products, || recipe.coarsening.matrix(&grid, &coarse)).map_err(here)?;
             let level = timed(&mut seconds.products, || {
-                Level::new(Host::new(a, coarse, own, &recipe.coarsening)?, (smoother, seen), recipe.cycle, on)
+                Level::new(Host::new(a, coarse, own, &recipe.coarsening)?, (smoother, seen), recipe, on)
             });
             levels.push(level.map_err(here)?);
         }
         SetupError::unless_cancelled(&system)?;
-        let (bottom, seen) = timed(&mut seconds.bottom, || solver(recipe, &levels, (&system, finest), on))
-            .map_err(|cause| cause.on_level(levels.len()))?;
+        let (bottom, seen) =
+            timed(&mut seconds.bottom, || solver(recipe, &levels, (&system, finest), None, on))
+                .map_err(|cause| cause.on_level(levels.len()))?;
         let pattern = finest.pattern().clone();
         (self.levels, self.bottom, self.seen) = (levels, bottom, Seen::new(seen));
         self.elastic = system.matrix.pattern().clone();

@@ -23,7 +23,8 @@ impl Bytes {
         let kernel = coarse.near_kernel.as_ref().map_or(0, |k| 8 * k.size() * k.vectors());
         let points = coarse.positions.as_ref().map_or(0, |x| size_of_val(&x[..]));
         let vectors = coarse.prolongation.shape().0
-            + (2 + 3 * usize::from(level.krylov.is_some())) * coarse.prolongation.shape().1;
+            + (2 + 3 * usize::from(level.krylov.is_some()) + usize::from(level.coarse_whole.is_some()))
+                * coarse.prolongation.shape().1;
         Self {
             coarsening: coarse.prolongation.bytes()
                 + coarse.aggregates.as_ref().map_or(0, |g| size_of_val(&g[..]))
@@ -44,10 +45,13 @@ impl Bytes {
 }
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
-    /// Returns the bytes of all levels on the host and at the place. Shared patterns count once.
+    /// Returns the bytes of all levels on the host and at the place, and of old levels that are kept for the next build.
+    /// Shared patterns count once.
     pub fn bytes(&self) -> usize {
-        self.levels.iter().map(|level| Bytes::of(level, &self.recipe.coarsening).all()).sum::<usize>()
+        let levels = self.levels.iter().chain(&self.spare.levels);
+        levels.map(|level| Bytes::of(level, &self.recipe.coarsening).all()).sum::<usize>()
             + self.bottom.bytes()
+            + self.spare.bottom.as_ref().map_or(0, |bottom| bottom.bytes())
             + self.seen.bytes()
     }
 }

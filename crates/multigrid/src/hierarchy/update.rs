@@ -16,7 +16,7 @@ use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 use std::mem;
 
-use super::{Hierarchy, Host, Level, Seconds, checked, give_diagonal, term, timed};
+use super::{Hierarchy, Host, Level, Seconds, Spare, checked, give_diagonal, term, timed};
 use crate::{Coarse, Coarsening, Grid, Keep, SmootherRecipe};
 
 /// The spare memory of a level.
@@ -79,7 +79,12 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             if let Some(first) = self.kept_state(&system) {
                 recipe.coarsening = method.for_other_contact(first);
             }
-            *self = Self::build(recipe, system, &self.on)?;
+            let spare = std::mem::take(&mut self.spare);
+            let built = Self::build_in(spare, recipe, system, &self.on)?;
+            let Self { levels, bottom, .. } = std::mem::replace(self, built);
+            if method.keeps_memory() {
+                self.spare = Spare { levels, bottom: Some(bottom) };
+            }
             self.recipe.coarsening = method;
             return Ok(if same { Reused::Rest { redone: 1, of: 1 } } else { Reused::Nothing });
         }

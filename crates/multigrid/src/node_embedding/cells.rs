@@ -13,17 +13,22 @@ const EMPTY: u64 = u64::MAX;
 const LEAST: i32 = -(1 << 20);
 
 /// The places that were inserted, in the order of insertion, and their hash table.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Cells {
     keys: Vec<u64>,
     /// Pairs of a key and its number. At most half of them are in use.
     slots: Vec<(u64, u32)>,
+    order: Vec<u32>,
+    rank: Vec<u32>,
 }
 
 impl Cells {
-    /// Returns an empty table with room for about `count` places.
-    pub(super) fn with_room(count: usize) -> Self {
+    /// Removes all places, and has room for at least about `count`.
+    pub(super) fn clear(&mut self, count: usize) {
         let slots = (2 * count).next_power_of_two().max(64);
-        Self { keys: Vec::with_capacity(count), slots: vec![(EMPTY, 0); slots] }
+        self.keys.clear();
+        self.slots.clear();
+        self.slots.resize(slots, (EMPTY, 0));
     }
 
     /// Returns the number of a place, which is inserted if it is new.
@@ -42,13 +47,23 @@ impl Cells {
         number
     }
 
-    /// Returns the rank of each number among all places in order, and the places in order.
-    pub(super) fn sorted(&self) -> (Vec<u32>, Vec<[i32; 3]>) {
-        let mut order: Vec<u32> = (0..self.keys.len() as u32).collect();
-        order.sort_unstable_by_key(|&number| self.keys[number as usize]);
-        let mut rank = vec![0; order.len()];
+    /// Writes the places in order, and returns the rank of each number among them.
+    pub(super) fn sorted(&mut self, places: &mut Vec<[i32; 3]>) -> &[u32] {
+        let Self { keys, order, rank, .. } = self;
+        order.clear();
+        order.extend(0..keys.len() as u32);
+        order.sort_unstable_by_key(|&number| keys[number as usize]);
+        rank.resize(order.len(), 0);
         order.iter().zip(0..).for_each(|(&number, place)| rank[number as usize] = place);
-        (rank, order.iter().map(|&number| place(self.keys[number as usize])).collect())
+        places.clear();
+        places.extend(order.iter().map(|&number| place(keys[number as usize])));
+        rank
+    }
+
+    /// The bytes of all lists.
+    pub(super) fn bytes(&self) -> usize {
+        let (keys, slots) = (size_of_val(&self.keys[..]), size_of_val(&self.slots[..]));
+        keys + slots + size_of_val(&self.order[..]) + size_of_val(&self.rank[..])
     }
 
     /// Returns the slot of a key, or the empty slot where it belongs.
@@ -63,7 +78,9 @@ impl Cells {
     }
 
     fn grow(&mut self) {
-        self.slots = vec![(EMPTY, 0); 2 * self.slots.len()];
+        let slots = 2 * self.slots.len();
+        self.slots.clear();
+        self.slots.resize(slots, (EMPTY, 0));
         for number in 0..self.keys.len() {
             let slot = self.slot(self.keys[number]);
             self.slots[slot] = (self.keys[number], number as u32);

@@ -19,7 +19,7 @@
 //! | `cells` | the coarse nodes that embed a node, in a hash table; sorted (§6) |
 //! | `restraints` | nodes that are held, and nodes that slide: S |
 //! | `still` | coarse nodes that move no node along n |
-//! | `mod` | P (eq. 4) |
+//! | `mod` | P (eq. 4), in the memory of an old step |
 //! | `product` | R H P (eq. 6) by stencils |
 //!
 //! Smoothers, the cycle (Algorithm 2) and the coarsest solve (§5.3) come from
@@ -49,7 +49,7 @@ pub use nodes::Nodes;
 use product::{Product, Window};
 pub use restraints::Restraint;
 use restraints::Restraints;
-use still::Still;
+use still::{Common, Still};
 
 /// Multigrid on the occupied nodes of a grid: each node is embedded in the nodes of a grid of twice the
 /// spacing.
@@ -84,31 +84,38 @@ impl NodeEmbedding {
 }
 
 /// The state of a level of [`NodeEmbedding`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Embedded {
-    fine: Arc<[[i32; 3]]>,
-    coarse: Arc<[[i32; 3]]>,
-    restraints: Arc<Restraints>,
+    fine: Vec<[i32; 3]>,
+    coarse: Vec<[i32; 3]>,
+    restraints: Restraints,
     /// The coarse nodes that move no node along a direction n.
-    still: Arc<[Still]>,
+    still: Vec<Still>,
     /// The largest distance along an axis between coupled fine nodes.
     reach: i32,
     /// The windows of the product, and the numbers of the fine nodes in them; `None` if they are too large.
     window: Option<Arc<Window>>,
-    numbers: Arc<[i32]>,
+    numbers: Vec<i32>,
+    room: Workspace,
 }
 
 impl Embedded {
     /// Returns the places of the coarse nodes, in units of their spacing, with the last axis fastest.
-    pub fn nodes(&self) -> &Arc<[[i32; 3]]> {
+    pub fn nodes(&self) -> &[[i32; 3]] {
         &self.coarse
     }
 
-    /// Returns the state for another distance between coupled fine nodes.
-    fn with_reach(self, kernel: Kernel, reach: i32) -> Self {
-        let window = Window::new(kernel, kernel::absent(&self.fine), reach).map(Arc::new);
-        let numbers = window.as_ref().map_or_else(|| Arc::new([]) as _, |w| product::numbers(&self.fine, w));
-        Self { reach, window, numbers, ..self }
+    /// Takes a distance between coupled fine nodes.
+    fn reach(&mut self, kernel: Kernel, reach: i32) {
+        self.reach = reach;
+        let absent = kernel::absent(&self.fine);
+        if !self.window.as_ref().is_some_and(|window| window.is_of(kernel, absent, reach)) {
+            self.window = Window::new(kernel, absent, reach).map(Arc::new);
+        }
+        self.numbers.clear();
+        if let Some(window) = &self.window {
+            self.numbers.extend(window.numbers(&self.fine));
+        }
     }
 }
 
@@ -120,35 +127,51 @@ impl<T: Real> Coarsening<T> for NodeEmbedding {
         fine: &Grid<'_, T>,
         above: Option<&Embedded>,
     ) -> Result<Option<Coarse<T, Embedded>>, SetupError> {
+        let mut made = Coarse::new(Bsr::nothing((1, 1)), Embedded::default());
+        Ok(self.coarsen_into(fine, above, &mut made)?.then_some(made))
+    }
+
+    fn coarsen_into(
+        &self,
+        fine: &Grid<'_, T>,
+        above: Option<&Embedded>,
+        into: &mut Coarse<T, Embedded>,
+    ) -> Result<bool, SetupError> {
         let (pattern, b) = (fine.a.pattern(), fine.a.block().0);
-        let (nodes, restraints, reach) = match above {
+        let Coarse { prolongation, positions, state, .. } = into;
+        let Embedded { fine: nodes, coarse, restraints, still, room, .. } = state;
+        let reach = match above {
             None => {
-                let restraints = Restraints::new(&self.restraints, pattern.rows(), b)?;
-                let nodes = self.nodes.places(fine.positions, pattern.rows())?;
-                let reach = product::reach(pattern, &nodes);
-                (nodes, restraints, reach)
+                restraints.renew(&self.restraints, pattern.rows(), b)?;
+                self.nodes.places(fine.positions, pattern.rows(), nodes)?;
+                product::reach(pattern, nodes)
             }
             Some(above) => {
-                let reach = product::coarse_reach(self.kernel, above.reach);
-                (above.coarse.clone(), Restraints::default(), reach)
+                restraints.clear();
+                nodes.clone_from(&above.coarse);
+                product::coarse_reach(self.kernel, above.reach)
             }
         };
-        let (weights, coarse) = embed(self.kernel, &nodes, &restraints)?;
-        let still = match above {
-            None => still::of::<T>(weights.pattern(), |i| restraints.normal(i)),
-            Some(above) if above.still.is_empty() => Vec::new(),
+        let weights = room.embed(self.kernel, (nodes, restraints), coarse, prolongation.take())?;
+        match above {
+            None => still::of::<T>(weights.pattern(), |i| restraints.normal(i), &mut room.common, still),
+            Some(above) if above.still.is_empty() => still.clear(),
             Some(above) => {
-                let mut normals = vec![None; nodes.len()];
-                above.still.iter().for_each(|&(j, n)| normals[j as usize] = Some(n));
-                still::of::<T>(weights.pattern(), |i| normals[i])
+                room.normals.clear();
+                room.normals.resize(nodes.len(), None);
+                above.still.iter().for_each(|&(j, n)| room.normals[j as usize] = Some(n));
+                still::of::<T>(weights.pattern(), |i| room.normals[i], &mut room.common, still);
             }
-        };
-        let positions = self.nodes.positions(&coarse, fine.depth + 1);
-        let prolongation = restraints.apply(Prolongation::weights(weights, b)?)?; // S P
-        let (coarse, restraints, still) = (coarse.into(), Arc::new(restraints), still.into());
-        let (window, numbers) = (None, Arc::new([]) as _);
-        let state = Embedded { fine: nodes, coarse, restraints, still, reach, window, numbers };
-        Ok(Some(Coarse { positions, ..Coarse::new(prolongation, state.with_reach(self.kernel, reach)) }))
+        }
+        *positions = self.nodes.positions(coarse, fine.depth + 1, positions.take());
+        *prolongation = restraints.apply(Prolongation::weights(weights, b)?)?; // S P
+        state.reach(self.kernel, reach);
+        Ok(true)
+    }
+
+    /// True: the set of nodes changes in every step. Two hierarchies then exist, one of which is in use.
+    fn keeps_memory(&self) -> bool {
+        true
     }
 
     fn product(
@@ -157,10 +180,28 @@ impl<T: Real> Coarsening<T> for NodeEmbedding {
         coarse: &Coarse<T, Embedded>,
         plan: &mut GalerkinPlan<T>,
     ) -> Result<Bsr<T>, SetupError> {
+        let (mut made, mut rows) = (Bsr::nothing(a.block()), Vec::new());
         match Product::new(a, &coarse.prolongation, plan.transpose(), &coarse.state) {
-            Some(product) => product.build(),
-            None => Ok(plan.build(a, &coarse.prolongation)?),
+            Some(product) => product.build(&mut rows, &mut made)?,
+            None => made = plan.build(a, &coarse.prolongation)?,
         }
+        Ok(made)
+    }
+
+    fn product_into(
+        &self,
+        a: &Bsr<T>,
+        coarse: &mut Coarse<T, Embedded>,
+        plan: &mut GalerkinPlan<T>,
+        into: &mut Bsr<T>,
+    ) -> Result<(), SetupError> {
+        let mut rows = std::mem::take(&mut coarse.state.room.rows);
+        match Product::new(a, &coarse.prolongation, plan.transpose(), &coarse.state) {
+            Some(product) => product.build(&mut rows, into)?,
+            None => *into = plan.build(a, &coarse.prolongation)?,
+        }
+        coarse.state.room.rows = rows;
+        Ok(())
     }
 
     fn update_product(
@@ -202,12 +243,15 @@ impl<T: Real> Coarsening<T> for NodeEmbedding {
     }
 
     fn carried(&self, state: &Embedded, _: &Pattern, after: &Pattern) -> Embedded {
-        state.clone().with_reach(self.kernel, product::reach(after, &state.fine))
+        let mut state = state.clone();
+        state.reach(self.kernel, product::reach(after, &state.fine));
+        state
     }
 
     fn state_bytes(&self, state: &Embedded) -> usize {
-        let places = size_of_val(&state.coarse[..]) + size_of_val(&state.numbers[..]);
-        places + state.restraints.bytes() + size_of_val(&state.still[..])
+        let places = size_of_val(&state.fine[..]) + size_of_val(&state.coarse[..]);
+        let numbers = size_of_val(&state.numbers[..]) + size_of_val(&state.still[..]);
+        places + numbers + state.restraints.bytes() + state.room.bytes()
     }
 
     fn name(&self) -> &'static str {
@@ -215,30 +259,52 @@ impl<T: Real> Coarsening<T> for NodeEmbedding {
     }
 }
 
-/// Returns the weights w_ij of all nodes, with an empty row for each node that is held, and the places of the
-/// coarse nodes.
-fn embed<T: Real>(
-    kernel: Kernel,
-    nodes: &[[i32; 3]],
-    restraints: &Restraints,
-) -> Result<(Bsr<T>, Vec<[i32; 3]>), SetupError> {
-    let absent = kernel::absent(nodes);
-    let free = |i: usize| restraints.of(i) != Some(Restraint::Held);
-    let (mut cells, mut offsets) = (Cells::with_room(nodes.len() / 4), Vec::with_capacity(nodes.len() + 1));
-    let (mut columns, mut values) =
-        (Vec::with_capacity(4 * nodes.len()), Vec::with_capacity(4 * nodes.len()));
-    offsets.push(0);
-    for (i, x) in nodes.iter().enumerate() {
-        if free(i) {
-            kernel.around(*x, absent, |cell, w| {
-                columns.push(cells.insert(cell));
-                values.push(T::of(w));
-            });
-        }
-        offsets.push(columns.len());
+/// Lists that a build fills, kept for the next build.
+#[derive(Clone, Debug, Default)]
+struct Workspace {
+    cells: Cells,
+    common: Vec<Common>,
+    normals: Vec<Option<[f64; 3]>>,
+    /// The couplings of each coarse row.
+    rows: Vec<u128>,
+}
+
+impl Workspace {
+    /// Returns the weights w_ij of all nodes in the memory of a matrix, with an empty row for each node that is held,
+    /// and writes the places of the coarse nodes.
+    fn embed<T: Real>(
+        &mut self,
+        kernel: Kernel,
+        (nodes, restraints): (&[[i32; 3]], &Restraints),
+        places: &mut Vec<[i32; 3]>,
+        (pattern, mut values): (Arc<Pattern>, Vec<T>),
+    ) -> Result<Bsr<T>, SetupError> {
+        let (absent, cells) = (kernel::absent(nodes), &mut self.cells);
+        let free = |i: usize| restraints.of(i) != Some(Restraint::Held);
+        cells.clear(nodes.len() / 4);
+        values.clear();
+        let fill = |offsets: &mut Vec<usize>, columns: &mut Vec<u32>| {
+            offsets.push(0);
+            for (i, x) in nodes.iter().enumerate() {
+                if free(i) {
+                    kernel.around(*x, absent, |cell, w| {
+                        columns.push(cells.insert(cell));
+                        values.push(T::of(w));
+                    });
+                }
+                offsets.push(columns.len());
+            }
+            let order = cells.sorted(places);
+            columns.iter_mut().for_each(|j| *j = order[*j as usize]); // increasing, as `around` visits cells in order
+            places.len()
+        };
+        Ok(Bsr::new(Pattern::renewed(pattern, fill)?, (1, 1), values)?)
     }
-    let (order, places) = cells.sorted();
-    columns.iter_mut().for_each(|j| *j = order[*j as usize]); // increasing, as `around` visits cells in order
-    let pattern = Arc::new(Pattern::new(places.len(), offsets, columns)?);
-    Ok((Bsr::new(pattern, (1, 1), values)?, places))
+
+    fn bytes(&self) -> usize {
+        self.cells.bytes()
+            + size_of_val(&self.common[..])
+            + size_of_val(&self.normals[..])
+            + size_of_val(&self.rows[..])
+    }
 }

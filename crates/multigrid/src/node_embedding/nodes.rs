@@ -32,13 +32,27 @@ pub enum Nodes {
 
 impl Nodes {
     /// Returns the positions of nodes of the grid at `depth`, if the spacing is known.
-    pub(super) fn positions(&self, places: &[[i32; 3]], depth: usize) -> Option<Vec<[f64; 3]>> {
+    ///
+    /// They are stored in the memory of `room`.
+    pub(super) fn positions(
+        &self,
+        places: &[[i32; 3]],
+        depth: usize,
+        room: Option<Vec<[f64; 3]>>,
+    ) -> Option<Vec<[f64; 3]>> {
         let &Self::OfSystem { spacing, origin } = self else { return None };
         let spacing = spacing * f64::powi(2.0, depth as i32);
-        Some(places.iter().map(|k| std::array::from_fn(|d| origin[d] + spacing * f64::from(k[d]))).collect())
+        let mut positions = room.unwrap_or_default();
+        positions.clear();
+        positions.extend(
+            places
+                .iter()
+                .map(|k| -> [f64; 3] { std::array::from_fn(|d| origin[d] + spacing * f64::from(k[d])) }),
+        );
+        Some(positions)
     }
 
-    /// Returns the places of all nodes of the finest level, which has `rows` block rows.
+    /// Writes the places of all nodes of the finest level, which has `rows` block rows.
     ///
     /// # Errors
     /// [`SetupError::NoPositions`], [`SetupError::OffGrid`] with the first node that is not on the grid, and
@@ -47,14 +61,16 @@ impl Nodes {
         &self,
         positions: Option<&[[f64; 3]]>,
         rows: usize,
-    ) -> Result<Arc<[[i32; 3]]>, SetupError> {
-        let places: Arc<[[i32; 3]]> = match self {
-            Self::Given(places) => {
+        places: &mut Vec<[i32; 3]>,
+    ) -> Result<(), SetupError> {
+        places.clear();
+        match self {
+            Self::Given(given) => {
                 let apart = |x: &[i32; 3]| x.iter().any(|k| !(-BOUND..=BOUND).contains(k));
-                if let Some(node) = places.iter().position(apart) {
-                    return Err(SetupError::OffGrid { node, at: places[node].map(f64::from), spacing: 1.0 });
+                if let Some(node) = given.iter().position(apart) {
+                    return Err(SetupError::OffGrid { node, at: given[node].map(f64::from), spacing: 1.0 });
                 }
-                places.clone()
+                places.extend_from_slice(given);
             }
             &Self::OfSystem { spacing, origin } => {
                 if !(spacing > 0.0 && spacing.is_finite()) {
@@ -62,7 +78,6 @@ impl Nodes {
                     return Err(Error::Parameter { name, value: spacing, range }.into());
                 }
                 let x = positions.ok_or(SetupError::NoPositions { method: "node embedding" })?;
-                let mut places = Vec::with_capacity(x.len());
                 for (node, x) in x.iter().enumerate() {
                     let k: [f64; 3] = std::array::from_fn(|d| (x[d] - origin[d]) / spacing);
                     let near = |k: &f64| (k - k.round()).abs() <= TOLERANCE && k.abs() <= f64::from(BOUND);
@@ -71,13 +86,12 @@ impl Nodes {
                     }
                     places.push(k.map(|k| k.round() as i32));
                 }
-                places.into()
             }
-        };
+        }
         if places.len() != rows {
             let what = "places of nodes (one per block row)";
             return Err(Error::Shape { what, expected: rows, found: places.len() }.into());
         }
-        Ok(places)
+        Ok(())
     }
 }

@@ -13,7 +13,6 @@
 //! | (H¹)_jk | `coarse` |
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use coarsen_backend::SetupError;
 use coarsen_core::parallel::{self, each};
@@ -40,12 +39,16 @@ const LEAF: usize = 256;
 /// The windows around a coarse node, for a kernel and a reach.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
+    /// What the windows are made for.
+    of: (Kernel, [bool; 3], i32),
     /// W and D.
     widths: (i32, i32),
     /// For each fine slot, where its list begins in `spread`; then the end of `spread`.
     begins: Vec<usize>,
     /// The coarse slots of each fine slot, and their weights.
     spread: Vec<(usize, f64)>,
+    /// The coarse slots of each fine slot, as bits.
+    reached: Vec<u128>,
 }
 
 impl Window {
@@ -58,13 +61,25 @@ impl Window {
         }
         let widths = (2 * half + 1, 2 * coarse_reach(kernel, reach) + 1);
         let centre = index([widths.1 / 2; 3], widths.1);
-        let (mut begins, mut spread) = (vec![0], Vec::new());
+        let (mut begins, mut spread, mut reached) = (vec![0], Vec::new(), Vec::new());
         for slot in 0..widths.0.pow(3) {
             let add = |k: [i32; 3], w: f64| spread.push(((index(k, widths.1) + centre) as usize, w));
             kernel.around(place(slot, widths.0), absent, add);
+            let own: &[(usize, f64)] = &spread[begins[begins.len() - 1]..];
+            reached.push(own.iter().fold(0, |bits, (k, _)| bits | 1 << k));
             begins.push(spread.len());
         }
-        Some(Self { widths, begins, spread })
+        Some(Self { of: (kernel, absent, reach), widths, begins, spread, reached })
+    }
+
+    /// Whether the windows are those of a kernel, absent axes and a reach.
+    pub(super) fn is_of(&self, kernel: Kernel, absent: [bool; 3], reach: i32) -> bool {
+        self.of == (kernel, absent, reach)
+    }
+
+    /// Returns the numbers of fine nodes.
+    pub(super) fn numbers(&self, nodes: &[[i32; 3]]) -> impl Iterator<Item = i32> {
+        nodes.iter().map(|x| index(*x, self.widths.0))
     }
 
     /// The number of slots of the windows of fine and of coarse places.
@@ -119,19 +134,6 @@ struct Room<T> {
     hit: [bool; SLOTS.1],
 }
 
-/// Numbers of fine nodes for [`Product`].
-pub(super) fn numbers(nodes: &[[i32; 3]], window: &Window) -> Arc<[i32]> {
-    nodes.iter().map(|x| index(*x, window.widths.0)).collect()
-}
-
-/// Coarse rows of a task that builds.
-#[derive(Default)]
-struct Rows<T> {
-    ends: Vec<usize>,
-    columns: Vec<u32>,
-    values: Vec<T>,
-}
-
 impl<'a, T: Real> Product<'a, T> {
     /// Returns the factors, or `None` if the window or the blocks are too large for this algorithm.
     pub(super) fn new(
@@ -140,38 +142,63 @@ impl<'a, T: Real> Product<'a, T> {
         transpose: &'a TransposePlan,
         state: &'a Embedded,
     ) -> Option<Self> {
-        let (window, restraints) = (state.window.as_ref()?, &*state.restraints);
+        let (window, restraints) = (state.window.as_ref()?, &state.restraints);
         let (numbers, coarse) = (&state.numbers[..], &state.coarse[..]);
         (a.block().0 <= 3).then_some(Self { a, p, transpose, window, numbers, coarse, restraints })
     }
 
-    /// Returns H¹ as a new matrix.
-    pub(super) fn build(&self) -> Result<Bsr<T>, SetupError> {
+    /// Makes H¹ in the memory of a matrix: the couplings of all rows, the pattern, then the values. `rows` gets the
+    /// slots of each row that have a block, as bits.
+    pub(super) fn build(&self, rows: &mut Vec<u128>, into: &mut Bsr<T>) -> Result<(), SetupError> {
         let (nodes, b) = (self.coarse.len(), self.a.block().0);
-        let tasks = nodes.div_ceil(LEAF);
-        let mut parts: Vec<Rows<T>> = (0..tasks).map(|_| Rows::default()).collect();
-        each((0..tasks, &mut parts[..]), 1, self.is_large(), &|(tasks, parts): (
-            Range<usize>,
-            &mut [Rows<T>],
-        )| {
-            for (task, part) in tasks.zip(parts) {
-                self.make(task * LEAF..nodes.min((task + 1) * LEAF), part);
-            }
-        });
-        let count = parts.iter().map(|part| part.columns.len()).sum();
-        let (mut offsets, mut columns) = (Vec::with_capacity(nodes + 1), Vec::with_capacity(count));
-        let mut values = Vec::with_capacity(count * b * b);
-        offsets.push(0);
-        for part in parts {
-            let before = columns.len();
-            offsets.extend(part.ends.iter().map(|end| before + end));
-            columns.extend_from_slice(&part.columns);
-            values.extend_from_slice(&part.values);
-        }
-        Ok(Bsr::new(Arc::new(Pattern::new(nodes, offsets, columns)?), (b, b), values)?)
+        rows.resize(nodes, 0);
+        let leaf = |(range, rows): (Range<usize>, &mut [u128])| {
+            range.zip(rows).for_each(|(j, row)| *row = self.coupled(j));
+        };
+        each((0..nodes, &mut rows[..]), LEAF, self.is_large(), &leaf);
+        let (pattern, mut values) = into.take();
+        let pattern = Pattern::renewed(pattern, |offsets, columns| {
+            let mut end = 0;
+            offsets.push(end);
+            offsets.extend(rows.iter().map(|row| {
+                end += row.count_ones() as usize;
+                end
+            }));
+            columns.resize(end, 0);
+            self.columns(0..nodes, rows, offsets, columns);
+            nodes
+        })?;
+        values.resize(pattern.len() * b * b, T::zero());
+        *into = Bsr::new(pattern, (b, b), values)?;
+        self.update(into);
+        Ok(())
     }
 
-    /// Writes the values of H¹ into a matrix from [`build`](Self::build). Does not allocate.
+    /// Returns the slots that have a block in coarse row j.
+    fn coupled(&self, j: usize) -> u128 {
+        let (pattern, base) = (self.a.pattern(), self.base(j));
+        let mut row = 0;
+        for &i in self.transpose.pattern().row(j) {
+            let slot = |l: u32| (self.numbers[l as usize] + base) as usize;
+            let columns = pattern.row(i as usize).iter();
+            if self.restraints.is_empty() {
+                columns.for_each(|&l| row |= self.window.reached[slot(l)]);
+            } else {
+                let moves = |l: &&u32| self.restraints.of(**l as usize) != Some(Restraint::Held);
+                columns.filter(moves).for_each(|&l| row |= self.window.reached[slot(l)]);
+            }
+        }
+        row
+    }
+
+    /// The slot of a fine node in the window of coarse node j, less the number of the node.
+    #[inline(always)]
+    fn base(&self, j: usize) -> i32 {
+        let width = self.window.widths.0;
+        index([width / 2; 3], width) - index(self.coarse[j].map(|k| 2 * k), width)
+    }
+
+    /// Writes the values of H¹ into a matrix of [`build`](Self::build). Does not allocate.
     pub(super) fn update(&self, into: &mut Bsr<T>) {
         let (pattern, area) = (into.pattern().clone(), self.a.block().0 * self.a.block().1);
         self.update_rows(0..self.coarse.len(), &pattern, area, into.values_mut());
@@ -195,34 +222,41 @@ impl<'a, T: Real> Product<'a, T> {
         });
     }
 
-    /// Appends coarse rows. Coarse nodes are sorted, so for each slot the column of the next row follows that
-    /// of this row.
-    fn make(&self, rows: Range<usize>, to: &mut Rows<T>) {
-        let (coarse, width, area) = (self.coarse, self.window.widths.1, self.a.block().0 * self.a.block().1);
-        let slots = self.window.slots().1;
-        let away = |j: usize, slot: usize| {
-            let by = place(slot as i32, width);
-            [0, 1, 2].map(|d| coarse[j][d] + by[d])
-        };
+    /// Writes the columns of coarse rows. Coarse nodes are sorted, so for each slot the column of the next row follows
+    /// that of this row.
+    fn columns(&self, range: Range<usize>, rows: &[u128], offsets: &[usize], columns: &mut [u32]) {
+        if range.len() > LEAF && self.is_large() {
+            let middle = range.start + range.len() / 2;
+            let (left, right) = columns.split_at_mut(offsets[middle] - offsets[range.start]);
+            parallel::join(
+                || self.columns(range.start..middle, rows, offsets, left),
+                || self.columns(middle..range.end, rows, offsets, right),
+            );
+            return;
+        }
+        let (coarse, width, slots) = (self.coarse, self.window.widths.1, self.window.slots().1);
+        let mut by = [[0; 3]; SLOTS.1];
         let mut next = [0; SLOTS.1];
-        for (slot, next) in next[..slots].iter_mut().enumerate() {
-            let first = away(rows.start, slot);
+        for (slot, (by, next)) in by[..slots].iter_mut().zip(&mut next).enumerate() {
+            *by = place(slot as i32, width);
+            let first = [0, 1, 2].map(|d| coarse[range.start][d] + by[d]);
             *next = coarse.partition_point(|x| *x < first);
         }
-        to.ends.reserve(rows.len());
-        to.columns.reserve(rows.len() * slots);
-        to.values.reserve(rows.len() * slots * area);
-        RUN.of::<Run<T>>()(self, rows, &mut |j, hit, sums| {
-            for (slot, sum) in sums.chunks_exact(area).enumerate().filter(|(slot, _)| hit[*slot]) {
-                let x = away(j, slot);
+        let mut columns = columns.iter_mut();
+        for j in range {
+            let mut row = rows[j];
+            while row != 0 {
+                let slot = row.trailing_zeros() as usize;
+                row &= row - 1;
+                let x = [0, 1, 2].map(|d| coarse[j][d] + by[slot][d]);
                 while coarse[next[slot]] < x {
                     next[slot] += 1;
                 }
-                to.columns.push(next[slot] as u32);
-                to.values.extend_from_slice(sum);
+                if let Some(column) = columns.next() {
+                    *column = next[slot] as u32;
+                }
             }
-            to.ends.push(to.columns.len());
-        });
+        }
     }
 
     fn is_large(&self) -> bool {
@@ -238,8 +272,7 @@ impl<'a, T: Real> Product<'a, T> {
         let (sums, coupled) = (&mut sums[..fine], &mut room.coupled[..fine]);
         sums.fill([T::zero(); A]);
         coupled.fill(false);
-        let centre = index([window.widths.0 / 2; 3], window.widths.0);
-        let base = centre - index(self.coarse[j].map(|k| 2 * k), window.widths.0);
+        let base = self.base(j);
         let (weights, stride) = (p.values(), p.values().len() / p.pattern().len().max(1));
         let embedded = transpose.pattern().range(j);
         for (&i, &at) in

@@ -24,12 +24,19 @@ pub enum Restraint {
 pub(super) struct Restraints(Vec<Option<Restraint>>);
 
 impl Restraints {
-    /// Returns the restraints of `rows` nodes with `b` unknowns each; normals get unit length.
+    /// Takes the restraints of `rows` nodes with `b` unknowns each; normals get unit length.
     ///
     /// # Errors
     /// An error for a node that does not exist or is named twice, and for a normal without direction.
-    pub(super) fn new(given: &[(u32, Restraint)], rows: usize, b: usize) -> Result<Self, SetupError> {
-        let mut all = vec![None; if given.is_empty() { 0 } else { rows }];
+    pub(super) fn renew(
+        &mut self,
+        given: &[(u32, Restraint)],
+        rows: usize,
+        b: usize,
+    ) -> Result<(), SetupError> {
+        let Self(all) = self;
+        all.clear();
+        all.resize(if given.is_empty() { 0 } else { rows }, None);
         for &(node, restraint) in given {
             let Some(place) = all.get_mut(node as usize) else {
                 let what = "nodes with restraints (each below the number of block rows)";
@@ -51,7 +58,12 @@ impl Restraints {
                 }
             });
         }
-        Ok(Self(all))
+        Ok(())
+    }
+
+    /// Removes all restraints.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
     }
 
     pub(super) fn is_empty(&self) -> bool {

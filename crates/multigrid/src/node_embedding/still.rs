@@ -13,8 +13,8 @@ const EQUAL: f64 = 64.0;
 const LEAST: f64 = 1e-10;
 
 /// What is known of the nodes that a coarse node embeds.
-#[derive(Clone, Copy)]
-enum Common {
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Common {
     /// No node was seen.
     Open,
     /// All nodes seen slide along the plane with this normal.
@@ -23,11 +23,17 @@ enum Common {
     Free,
 }
 
-/// Returns the coarse nodes whose nodes all slide along one plane. `embedding` has a row per node with its coarse
+/// Writes the coarse nodes whose nodes all slide along one plane into `still`. `embedding` has a row per node with its coarse
 /// nodes, empty for nodes that are held; `normal` returns n for a node that slides; T is the type of the matrix.
-pub(super) fn of<T: Real>(embedding: &Pattern, normal: impl Fn(usize) -> Option<[f64; 3]>) -> Vec<Still> {
+pub(super) fn of<T: Real>(
+    embedding: &Pattern,
+    normal: impl Fn(usize) -> Option<[f64; 3]>,
+    common: &mut Vec<Common>,
+    still: &mut Vec<Still>,
+) {
     let equal = (EQUAL * T::EPSILON.wide()).max(LEAST);
-    let mut common = vec![Common::Open; embedding.columns()];
+    common.clear();
+    common.resize(embedding.columns(), Common::Open);
     for i in 0..embedding.rows() {
         let n = normal(i);
         for &j in embedding.row(i) {
@@ -39,11 +45,11 @@ pub(super) fn of<T: Real>(embedding: &Pattern, normal: impl Fn(usize) -> Option<
             };
         }
     }
-    let still = |(j, common): (usize, &Common)| match common {
+    still.clear();
+    still.extend(common.iter().enumerate().filter_map(|(j, common)| match common {
         Common::Plane(n) => Some((j as u32, *n)),
         _ => None,
-    };
-    common.iter().enumerate().filter_map(still).collect()
+    }));
 }
 
 fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {

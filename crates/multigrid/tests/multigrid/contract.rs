@@ -2,13 +2,14 @@
 
 use crate::common;
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Reference, Setup, SetupError, UpdateExt};
+use coarsen_backend::{Cpu, Reference, Setup, SetupError, Smoother, UpdateExt};
 use coarsen_core::{Class, Error, Preconditioner, Stop, from_fn};
 use coarsen_krylov::{Cg, FlexibleCg, Krylov};
 use coarsen_multigrid::{
-    Coarse, Coarsening, Coarsest, Geometric, Grid, JacobiCg, Keep, Multigrid, PlainAggregation, Smoothing,
+    Coarse, Coarsening, Coarsest, Compared, Geometric, Grid, JacobiCg, Keep, Multigrid, PlainAggregation,
+    Smoothing,
 };
-use coarsen_relax::Chebyshev;
+use coarsen_relax::{Chebyshev, GaussSeidel};
 use coarsen_sparse::{Bsr, GalerkinPlan, Prolongation};
 
 use crate::common::{applied, dot, problem};
@@ -221,6 +222,36 @@ fn the_coarsest_level_may_be_solved_by_iterations() {
     assert!(not_a_number.iter().all(|z| z.is_nan()));
 }
 
+/// With [`Compared::RightHandSide`] the solve takes no step if the smoother alone reaches the reduction of Pᵀ b; otherwise
+/// it takes at least one. Wang et al. 2020, §5.3.
+#[test]
+fn the_coarsest_solve_may_compare_with_the_whole_right_hand_side() {
+    let (a, b) = (problem("poisson2d:30").matrix, noise(900, 6));
+    let cycle = |reduction| {
+        let compares = Compared::RightHandSide;
+        let coarsest = Coarsest::Iterative(JacobiCg { compares, reduction, ..JacobiCg::default() });
+        let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
+        let sa = Multigrid::smoothed_aggregation();
+        let recipe = Multigrid { levels: 2, coarse_size: 0, coarsest, smoothing, ..sa };
+        let mut m = recipe.build(&a, &Cpu::new()).unwrap();
+        (applied(&mut m, &b), m)
+    };
+    let m = cycle(0.5).1;
+    let (p, coarse) = (m.prolongation(0).unwrap().to_matrix().unwrap().into_owned(), m.matrix(1).unwrap());
+    let mut sweep = GaussSeidel::default().build(&a, &Cpu::new()).unwrap();
+    let (mut x, mut r) = (vec![0.0; 900], vec![0.0; 900]);
+    sweep.pre_smooth_residual(&b, &mut x, &mut r);
+    let size = |v: &Vec<f64>| {
+        let v = common::back(&p, v);
+        (0..v.len()).map(|j| v[j] * v[j] / coarse.get(j, j)).sum::<f64>().sqrt()
+    };
+    let left = size(&r) / size(&b);
+    assert!(left > 0.1 && left < 0.9, "{left}");
+    sweep.post_smooth(&b, &mut x);
+    assert_eq!(cycle(1.001 * left).0, x);
+    assert_ne!(cycle(0.999 * left).0, x);
+}
+
 /// With one level, the cycle is the coarsest solve, which reaches its reduction in the norm of D⁻¹.
 #[test]
 fn iterations_end_at_the_reduction_asked_for() {
@@ -242,7 +273,7 @@ fn iterations_end_at_the_reduction_asked_for() {
 fn settings_of_the_coarsest_solve_are_checked() {
     let a = problem("poisson2d:5").matrix;
     let error = |reduction, max_iterations| {
-        let coarsest = Coarsest::Iterative(JacobiCg { reduction, max_iterations });
+        let coarsest = Coarsest::Iterative(JacobiCg { reduction, max_iterations, ..JacobiCg::default() });
         Multigrid { coarsest, ..Multigrid::smoothed_aggregation() }.build(&a, &Cpu::new()).err()
     };
     for (reduction, max, named) in [

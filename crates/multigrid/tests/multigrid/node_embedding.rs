@@ -177,7 +177,7 @@ fn coarse_matrices_are_those_of_the_particles() {
     for l in 1..3 {
         level = level.iter().map(composed).collect();
         let (places, expected) = stiffness(&level, 0.0);
-        assert_eq!(&places[..], &m.state(l - 1).unwrap().nodes()[..]);
+        assert_eq!(&places[..], m.state(l - 1).unwrap().nodes());
         let off = difference(m.matrix(l).unwrap(), &expected);
         assert!(off <= 1e-11, "level {l}: {off:e}");
     }

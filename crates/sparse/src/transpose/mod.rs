@@ -21,7 +21,7 @@ use crate::{Bsr, Pattern, SparseError, fits};
 /// *Use* if the values of A change but its pattern does not, or to traverse A by columns
 /// ([`Adjoint`](crate::Adjoint), [`GalerkinPlan`](crate::GalerkinPlan)). For a single transpose use
 /// [`Bsr::transpose`].
-/// *Memory* 12 bytes per block and 8 per block column. *Cost* of [`new`](Self::new): two passes over the
+/// *Memory* 12 bytes per block and 16 per block column. *Cost* of [`new`](Self::new): two passes over the
 /// pattern; every thread makes the second pass. *Cost* of [`update`](Self::update): one read and one write of
 /// the values, parallel, no allocation.
 ///
@@ -37,6 +37,8 @@ pub struct TransposePlan {
     of: Arc<Pattern>,
     pattern: Arc<Pattern>,
     source: Vec<usize>,
+    /// For each row of Aᵀ, the place of its next block while the plan is made.
+    next: Vec<usize>,
 }
 
 impl TransposePlan {
@@ -45,18 +47,41 @@ impl TransposePlan {
     /// # Errors
     /// [`SparseError::TooLarge`] if A has more block rows than a column index can represent.
     pub fn new(of: &Arc<Pattern>) -> Result<Self, SparseError> {
-        let (rows, columns) = (of.rows(), of.columns());
-        let mut offsets = vec![0_usize; columns + 1];
-        of.indices().iter().for_each(|&j| offsets[j as usize + 1] += 1);
-        (0..columns).for_each(|j| offsets[j + 1] += offsets[j]);
+        let (source, next) = (Vec::new(), Vec::new());
+        let mut plan = Self { of: Pattern::nothing(), pattern: Pattern::nothing(), source, next };
+        plan.renew(of)?;
+        Ok(plan)
+    }
 
-        let (mut indices, mut source) = (vec![0_u32; of.len()], vec![0_usize; of.len()]);
-        let tasks = if parallel::worth(4 * of.len()) { rayon::current_num_threads().min(8) } else { 1 };
-        let all =
-            Columns { offsets: &offsets, columns: 0..columns, indices: &mut indices, source: &mut source };
-        all.fill(of, tasks);
-        let pattern = Arc::new(Pattern::new(rows, offsets, indices)?);
-        Ok(Self { of: of.clone(), pattern, source })
+    /// Makes the plan of another pattern in the memory of this one. It allocates only where the pattern is larger
+    /// than all before, or where something else holds the pattern of Aᵀ.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); the plan is then that of no matrix.
+    pub fn renew(&mut self, of: &Arc<Pattern>) -> Result<(), SparseError> {
+        let (rows, columns) = (of.rows(), of.columns());
+        let room = std::mem::replace(&mut self.pattern, Pattern::nothing());
+        let Self { source, next, .. } = self;
+        source.resize(of.len(), 0);
+        let fill = |offsets: &mut Vec<usize>, indices: &mut Vec<u32>| {
+            offsets.resize(columns + 1, 0);
+            of.indices().iter().for_each(|&j| offsets[j as usize + 1] += 1);
+            (0..columns).for_each(|j| offsets[j + 1] += offsets[j]);
+            indices.resize(of.len(), 0);
+            next.clear();
+            next.extend_from_slice(&offsets[..columns]);
+            let tasks = if parallel::worth(4 * of.len()) { rayon::current_num_threads().min(8) } else { 1 };
+            Columns { offsets, columns: 0..columns, next, indices, source }.fill(of, tasks);
+            rows
+        };
+        self.pattern = Pattern::renewed(room, fill)?;
+        self.of = of.clone();
+        Ok(())
+    }
+
+    /// Lets go of the pattern of A, so that its memory can be used again; [`renew`](Self::renew) follows.
+    pub fn release(&mut self) {
+        self.of = Pattern::nothing();
     }
 
     /// The pattern of A.
@@ -120,31 +145,33 @@ impl TransposePlan {
 struct Columns<'a> {
     offsets: &'a [usize],
     columns: Range<usize>,
+    /// The next place of each column, among all blocks.
+    next: &'a mut [usize],
     indices: &'a mut [u32],
     source: &'a mut [usize],
 }
 
 impl Columns<'_> {
     fn fill(self, of: &Pattern, tasks: usize) {
-        let Self { offsets, columns, indices, source } = self;
+        let Self { offsets, columns, next, indices, source } = self;
         let start = offsets[columns.start];
         if tasks > 1 {
             let half = start + indices.len() / 2;
             let at = offsets[columns.clone()].partition_point(|&o| o < half) + columns.start;
             let (i0, i1) = indices.split_at_mut(offsets[at] - start);
             let (s0, s1) = source.split_at_mut(offsets[at] - start);
-            let left = Columns { offsets, columns: columns.start..at, indices: i0, source: s0 };
-            let right = Columns { offsets, columns: at..columns.end, indices: i1, source: s1 };
+            let (n0, n1) = next.split_at_mut(at - columns.start);
+            let left = Columns { offsets, columns: columns.start..at, next: n0, indices: i0, source: s0 };
+            let right = Columns { offsets, columns: at..columns.end, next: n1, indices: i1, source: s1 };
             parallel::join(|| left.fill(of, tasks / 2), || right.fill(of, tasks - tasks / 2));
             return;
         }
-        let mut next: Vec<usize> = offsets[columns.clone()].iter().map(|o| o - start).collect();
         for i in 0..of.rows() {
             for k in of.range(i) {
                 let j = of.indices()[k] as usize;
                 if columns.contains(&j) {
                     let at = &mut next[j - columns.start];
-                    (indices[*at], source[*at]) = (i as u32, k);
+                    (indices[*at - start], source[*at - start]) = (i as u32, k);
                     *at += 1;
                 }
             }

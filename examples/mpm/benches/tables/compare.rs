@@ -1,9 +1,11 @@
 //! The tables of methods on scenes.
 
 use coarsen::follow::Driver;
-use coarsen::multigrid::{Coarsest, JacobiCg, Kernel, Smoothing};
+use coarsen::multigrid::{Coarsest, Compared, JacobiCg, Kernel, Smoothing};
 use coarsen::prelude::*;
 use coarsen::relax::DampedJacobi;
+
+use mpm::solver::Solver;
 
 use crate::method::{Hot, How, sweep};
 use crate::moment::Moment;
@@ -27,6 +29,19 @@ const ALL: [&str; 10] = [
 /// The scenes of the other tables: contrasts of 1e4, soft bodies, metal.
 const SOME: [&str; 4] = ["twist", "chain", "faceless", "wheel"];
 
+/// The drivers of the table of solvers.
+const DRIVERS: [Driver; 9] = [
+    Driver::Hot,
+    Driver::LbfgsH,
+    Driver::PnPcg,
+    Driver::PnMf,
+    Driver::PnMgpcg,
+    Driver::LbfgsSa,
+    Driver::LbfgsMas,
+    Driver::NewtonSa,
+    Driver::NewtonMas,
+];
+
 /// The frames before the step.
 const FRAMES: usize = 12;
 
@@ -37,7 +52,7 @@ struct Table {
     methods: Vec<(String, How)>,
 }
 
-fn tables() -> [Table; 6] {
+fn tables() -> [Table; 8] {
     let hot = |change: &dyn Fn(&mut Hot)| {
         let mut hot = Hot::default();
         change(&mut hot);
@@ -47,11 +62,13 @@ fn tables() -> [Table; 6] {
     let kernels = [
         ("linear", hot(&|_| ())),
         ("quadratic", hot(&|hot| hot.kernel = Kernel::Quadratic)),
-        ("from particles", How::Driver(Driver::LbfgsGmg)),
+        ("from particles", How::Solver(Solver::Driver(Driver::LbfgsGmg))),
     ];
     let cg = |reduction| Coarsest::Iterative(JacobiCg { reduction, ..JacobiCg::default() });
+    let compares = Compared::RightHandSide;
     let coarsest = [
         ("CG to 0.5", cg(0.5)),
+        ("CG to 0.5 of b", Coarsest::Iterative(JacobiCg { compares, ..JacobiCg::default() })),
         ("CG to 0.1", cg(0.1)),
         ("CG to 0.01", cg(0.01)),
         ("factor", Coarsest::Factor),
@@ -65,13 +82,26 @@ fn tables() -> [Table; 6] {
         ),
         ("Chebyshev", Smoothing::Chebyshev(Chebyshev { symmetric: true, ..Chebyshev::default() })),
     ];
+    let geometric = [
+        ("block Jacobi", Driver::PnPcg),
+        ("from particles", Driver::PnGmgPcg),
+        ("node embedding", Driver::PnMgpcg),
+    ];
     let named = |(name, how): (&str, How)| (name.to_owned(), how);
+    let of_driver = |(name, driver): (&str, Driver)| named((name, How::Solver(Solver::Driver(driver))));
+    let auto = named(("auto", How::Solver(Solver::Auto)));
     [
+        Table { name: "sweeps", scenes: &ALL, methods: sweeps.map(of_driver).into() },
         Table {
-            name: "sweeps",
+            name: "solvers",
             scenes: &ALL,
-            methods: sweeps.map(|(name, driver)| named((name, How::Driver(driver)))).into(),
+            methods: DRIVERS
+                .map(|driver| of_driver((driver.name(), driver)))
+                .into_iter()
+                .chain([auto])
+                .collect(),
         },
+        Table { name: "geometric", scenes: &["armacat:1e9"], methods: geometric.map(of_driver).into() },
         Table { name: "kernels", scenes: &SOME, methods: kernels.map(named).into() },
         Table {
             name: "levels",
@@ -116,7 +146,7 @@ pub(crate) fn run(name: &str, asked: &Asked, results: &mut Results) -> Outcome<(
             let row = results.get(key, || {
                 let moment = match &mut moment {
                     Some(moment) => moment,
-                    none => none.insert(Moment::new(scene, particles, frames)?),
+                    none => none.insert(Moment::new(scene, particles, frames, &asked.states)?),
                 };
                 how.solve(moment)
             })?;

@@ -1,7 +1,7 @@
 //! Fig. 17: the norm of the gradient in a step of the wheel against iterations and time, for five methods.
 
 use coarsen::backend::Cpu;
-use mpm::solver::Minimizer;
+use mpm::solver::{Minimizer, Solver};
 
 use crate::bar::DRIVERS;
 use crate::moment::{Moment, options};
@@ -18,11 +18,11 @@ pub(crate) fn run(asked: &Asked) -> Outcome<()> {
     println!("\n`curves`: a step of {scene} after {frames} frames, {particles} particles\n");
     println!("| method | iterations | of CG | norm at the end | s |");
     println!("|---|---:|---:|---:|---:|");
-    let moment = Moment::new(scene, particles, frames)?;
+    let moment = Moment::new(scene, particles, frames, &asked.states)?;
     let mut curves = [Vec::new(), Vec::new()];
     for driver in DRIVERS {
         let f = moment.objective()?;
-        let mut minimizer = Minimizer::new(&options(driver)?, Cpu::new());
+        let mut minimizer = Minimizer::new(&options(Solver::Driver(driver))?, Cpu::new());
         let (solved, _) = minimizer.solve(f, &moment.stage.obstacles, moment.time())?;
         let [outer, inner] = solved.iterations;
         let seconds = solved.trace.last().map_or(0.0, |point| point[0]);

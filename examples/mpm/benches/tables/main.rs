@@ -6,6 +6,8 @@
 //!
 //! | TABLE | question |
 //! |---|---|
+//! | `solvers` | Fig. 15 and beyond: nine drivers and `auto` on all scenes |
+//! | `geometric` | Fig. 19: coarse matrices from particles against node embedding inside Newton's CG |
 //! | `sweeps` | Table 3: Gauss-Seidel against block Jacobi as preconditioners of Newton's CG |
 //! | `kernels` | §4.2: linear against quadratic embedding, and coarse matrices from particles: blocks, iterations, time |
 //! | `levels` | 1 to 5 levels |
@@ -23,6 +25,7 @@
 //! | `scenes` | names of scenes of the example `mpm`, `armacat:1e6` with a modulus | those of each table |
 //! | `particles` | the number of particles | `8000` |
 //! | `frames` | the number of frames before the step that is solved; for `bar` the number of frames that are solved | `12`; `4` |
+//! | `states` | a folder with the states before the steps, which are not computed again | in the same folder |
 //! | `results` | the file with a row for each method | in the folder for temporary files of the build |
 //!
 //! A scene is animated by HOT, and every method solves the next time step from Δv = 0 to the tolerance of the paper,
@@ -67,6 +70,7 @@ struct Asked {
     scenes: Option<Vec<String>>,
     particles: usize,
     frames: Option<usize>,
+    states: PathBuf,
     results: PathBuf,
 }
 
@@ -90,6 +94,7 @@ fn asked() -> Outcome<Asked> {
         scenes: None,
         particles: 8000,
         frames: None,
+        states: Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpm_states"),
         results: Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpm.csv"),
     };
     for word in std::env::args().skip(1).filter(|word| !word.starts_with("--")) {
@@ -97,6 +102,7 @@ fn asked() -> Outcome<Asked> {
             Some(("scenes", text)) => asked.scenes = Some(text.split(',').map(str::to_owned).collect()),
             Some(("particles", text)) => asked.particles = text.parse()?,
             Some(("frames", text)) => asked.frames = Some(text.parse()?),
+            Some(("states", text)) => asked.states = text.into(),
             Some(("results", text)) => asked.results = text.into(),
             None if FIGURES.contains(&word.as_str()) || compare::names().any(|name| name == word) => {
                 asked.tables.push(word);

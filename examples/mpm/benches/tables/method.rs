@@ -11,7 +11,7 @@ use coarsen::optimize::{Backtracking, Descent, DescentOutcome, Lbfgs, Norm, Refr
 use coarsen::prelude::*;
 use coarsen::sparse::{System, SystemAt};
 use mpm::energy::Increment;
-use mpm::solver::Minimizer;
+use mpm::solver::{Minimizer, Solver};
 
 use crate::Outcome;
 use crate::moment::{Moment, options};
@@ -33,8 +33,8 @@ pub(crate) struct Hot {
 /// A method.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum How {
-    /// A driver of the library.
-    Driver(Driver),
+    /// A solver of the example.
+    Solver(Solver),
     Hot(Hot),
 }
 
@@ -102,15 +102,15 @@ impl How {
                 let row = hot.solve(&mut f)?;
                 Row { blocks: hot.blocks(&mut f)?, ..row }
             }
-            Self::Driver(driver) => {
+            Self::Solver(solver) => {
                 let start = Instant::now();
-                let mut minimizer = Minimizer::new(&options(driver)?, Cpu::new());
+                let mut minimizer = Minimizer::new(&options(solver)?, Cpu::new());
                 let (solved, mut f) = minimizer.solve(f, &moment.stage.obstacles, moment.time())?;
                 let seconds = start.elapsed().as_secs_f64();
                 let converged = matches!(solved.outcome, DescentOutcome::Converged(_));
                 let [outer, inner] = solved.iterations.map(|count| count as f64);
-                let blocks = match driver {
-                    Driver::LbfgsGmg | Driver::PnGmgPcg => from_particles(&mut f, moment)?,
+                let blocks = match solver {
+                    Solver::Driver(Driver::LbfgsGmg | Driver::PnGmgPcg) => from_particles(&mut f, moment)?,
                     _ => Vec::new(),
                 };
                 Row { converged, outer, inner, seconds, blocks, ..Row::default() }

@@ -1,9 +1,10 @@
 //! The state of a scene before a time step.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use coarsen::backend::Cpu;
 use coarsen::follow::Driver;
+use examples_common::files::{self, fingerprint};
 use mpm::collider::Obstacle;
 use mpm::energy::Increment;
 use mpm::options::Method;
@@ -32,10 +33,10 @@ pub(crate) struct Moment {
     begun: Begun,
 }
 
-/// The options of a driver.
-pub(crate) fn options(driver: Driver) -> Outcome<Method> {
+/// The options of a solver.
+pub(crate) fn options(solver: Solver) -> Outcome<Method> {
     Ok(Method {
-        solver: Solver::Driver(driver),
+        solver,
         tolerance: 1e-7,
         iterations: 1000,
         inner: 10_000,
@@ -65,7 +66,7 @@ impl Stage {
     /// The next frames by a driver; their rows.
     pub(crate) fn animate(&mut self, driver: Driver, frames: usize) -> Outcome<Vec<Row>> {
         let Self { setting, obstacles, bodies, dx, state } = self;
-        let minimizer = Minimizer::new(&options(driver)?, Cpu::new());
+        let minimizer = Minimizer::new(&options(Solver::Driver(driver))?, Cpu::new());
         let largest = setting.dt.min(1.0 / setting.rate);
         let mut stepper = Stepper { setting, obstacles, bodies, dx: *dx, largest, minimizer };
         (0..frames).map(|_| stepper.frame(state)).collect()
@@ -73,12 +74,28 @@ impl Stage {
 }
 
 impl Moment {
-    /// The first step after some frames, which HOT computes.
-    pub(crate) fn new(name: &str, particles: usize, frames: usize) -> Outcome<Self> {
+    /// The first step after some frames, which HOT computes. The state after each frame is stored in a folder, and a
+    /// frame that is there is not computed again.
+    pub(crate) fn new(name: &str, particles: usize, frames: usize, states: &Path) -> Outcome<Self> {
         let mut stage = Stage::new(name, particles)?;
-        stage.animate(Driver::Hot, frames)?;
+        let run = fingerprint(format!("{name},{particles},{}", stage.state.particles.len()).as_bytes());
+        let file =
+            |frame: usize| states.join(format!("{}_{particles}_{frame}.state", name.replace(':', "_")));
+        std::fs::create_dir_all(states)?;
+        if let Some(last) = (1..=frames).rev().find(|&frame| file(frame).exists()) {
+            stage.state = files::read(&file(last), run)?;
+        }
+        for frame in stage.state.frame + 1..=frames {
+            let row = stage.animate(Driver::Hot, 1)?;
+            files::write(&file(frame), run, &stage.state)?;
+            let iterations: usize = row.iter().map(|row| row.outer).sum();
+            eprintln!("{name}: frame {frame} of {frames}, {iterations} iterations");
+            if frame > 1 {
+                let _ = std::fs::remove_file(file(frame - 1)); // only the last frame is kept
+            }
+        }
         let Stage { setting, obstacles, bodies, dx, state } = &mut stage;
-        let minimizer = Minimizer::new(&options(Driver::Hot)?, Cpu::new());
+        let minimizer = Minimizer::new(&options(Solver::Driver(Driver::Hot))?, Cpu::new());
         let largest = setting.dt.min(1.0 / setting.rate);
         let end = (state.frame + 1) as f64 / setting.rate;
         let stepper = Stepper { setting, obstacles, bodies, dx: *dx, largest, minimizer };

@@ -26,7 +26,7 @@ const SPACE: usize = 12;
 pub(crate) fn run(asked: &Asked) -> Outcome<()> {
     let frames = asked.frames.unwrap_or(0);
     let scene = asked.scenes.as_ref().and_then(|scenes| scenes.first()).map_or(SCENE, |scene| scene);
-    let moment = Moment::new(scene, asked.particles, frames)?;
+    let moment = Moment::new(scene, asked.particles, frames, &asked.states)?;
     let mut f = moment.objective()?;
     let z = vec![0.0; f.size()];
     let embedding = Hot { levels: LEVELS, ..Hot::default() }.recipe(&f);

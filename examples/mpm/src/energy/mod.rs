@@ -138,6 +138,16 @@ impl<'a> Increment<'a> {
         self.given.grid.dx
     }
 
+    /// Whether nodes rub on colliders.
+    pub fn rubs(&self) -> bool {
+        !self.given.constraints.grips.is_empty()
+    }
+
+    /// The positions of the free nodes, m, in the order of the unknowns. Costs nothing: the Hessian is not assembled.
+    pub fn positions(&self) -> &[[f64; 3]] {
+        &self.hessian.system.positions
+    }
+
     /// The free nodes that slip, for hierarchies. A node with one free direction counts as held: its motion is
     /// left to the smoother.
     pub fn restraints(&self) -> Vec<(u32, Restraint)> {

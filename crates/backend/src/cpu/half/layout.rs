@@ -32,10 +32,12 @@ pub(super) struct Chunk {
 }
 
 /// The positions of all blocks.
+#[derive(Default)]
 pub(super) struct Layout {
-    pub(super) pattern: Arc<Pattern>,
-    /// The chunks of each set; chunks of the same set are not coupled.
-    pub(super) sets: Vec<Vec<Chunk>>,
+    pub(super) pattern: Option<Arc<Pattern>>,
+    /// The chunks of each set; chunks of the same set are not coupled. Only the first `used` are in use.
+    all_sets: Vec<Vec<Chunk>>,
+    used: usize,
     /// For each row, the start of its couplings to smaller rows of its chunk.
     pub(super) inner: Vec<u32>,
     pub(super) inner_columns: Vec<u32>,
@@ -48,23 +50,27 @@ pub(super) struct Layout {
     pub(super) outer_columns: Vec<u32>,
     /// The position of each outer coupling in the pattern.
     outer_from: Vec<u32>,
+    /// Inner and outer couplings of each row, and 1 if its diagonal block is missing, while the layout is made.
+    counts: Vec<[u32; 3]>,
+    chunks: Chunks,
 }
 
 /// The number of rows of a chunk, and the set of each chunk.
+#[derive(Default)]
 struct Chunks {
     size: usize,
     set: Vec<u32>,
 }
 
 impl Chunks {
-    fn new(sets: &RowSets) -> Self {
+    fn renew(&mut self, sets: &RowSets) {
         let all = || sets.sets().iter().flatten();
         let size = all().map(Range::len).max().unwrap_or(0).max(1);
-        let mut set = vec![0; all().count()];
+        self.size = size;
+        self.set.resize(all().count(), 0);
         for (k, chunks) in sets.sets().iter().enumerate() {
-            chunks.iter().for_each(|chunk| set[chunk.start / size] = k as u32);
+            chunks.iter().for_each(|chunk| self.set[chunk.start / size] = k as u32);
         }
-        Self { size, set }
     }
 
     /// Returns the rows of the chunk of row i; the last chunk is assumed to be as long as all other chunks.
@@ -88,15 +94,25 @@ fn parts(pattern: &Pattern, i: usize, chunk: &Range<usize>) -> [Range<usize>; 3]
 }
 
 impl Layout {
-    /// Returns the layout for rows in the order of `sets`; `None` if half storage does not pay off, a row has
-    /// no diagonal block, or positions exceed 32 bits.
-    pub(super) fn new(sets: &RowSets) -> Option<Self> {
+    /// The chunks of each set; chunks of the same set are not coupled.
+    pub(super) fn sets(&self) -> &[Vec<Chunk>] {
+        &self.all_sets[..self.used]
+    }
+
+    /// Becomes the layout for rows in the order of `sets`, in the memory that it has. `false` if half storage does not
+    /// pay off, a row has no diagonal block, or positions exceed 32 bits; it is then that of no matrix.
+    pub(super) fn renew(&mut self, sets: &RowSets) -> bool {
         let pattern = sets.pattern();
-        let (n, chunks) = (pattern.rows(), Chunks::new(sets));
+        let n = pattern.rows();
         if pattern.len() > u32::MAX as usize || sets.sets().len() > SETS {
-            return None;
+            return false;
         }
-        let mut counts = vec![[0_u32; 3]; n]; // inner and outer couplings; 1 if the diagonal is missing
+        self.pattern = None;
+        let Self {
+            all_sets, inner, outer_rows, outer, later, outer_columns, outer_from, counts, chunks, ..
+        } = self;
+        chunks.renew(sets);
+        counts.resize(n, [0; 3]);
         let parallel = parallel::worth(pattern.len());
         each((0..n, &mut counts[..]), LEAF, parallel, &|(rows, counts): (Range<usize>, &mut [[u32; 3]])| {
             for (i, count) in rows.zip(counts) {
@@ -106,70 +122,76 @@ impl Layout {
                 *count = [inside.len() as u32, (left.len() + right.len()) as u32, lacks];
             }
         });
-        let mut inner = vec![0; n + 1];
-        let (mut outer_rows, mut outer) = (Vec::new(), vec![0]);
-        let mut lacking = 0;
-        for (i, [inside, outside, lacks]) in counts.into_iter().enumerate() {
+        inner.clear();
+        inner.push(0);
+        outer_rows.clear();
+        outer.clear();
+        outer.push(0);
+        let (mut lacking, mut kept, mut beside) = (0, 0, 0);
+        for (i, [inside, outside, lacks]) in counts.iter().enumerate() {
             lacking += lacks;
-            inner[i + 1] = inner[i] + inside;
-            if outside > 0 {
+            kept += inside;
+            inner.push(kept);
+            if *outside > 0 {
+                beside += outside;
                 outer_rows.push(i as u32);
-                outer.push(outer[outer.len() - 1] + outside);
+                outer.push(beside);
             }
         }
-        let (kept, beside) = (inner[n] as usize, outer[outer.len() - 1] as usize);
-        if lacking > 0 || ((2 * kept) as f64) < INSIDE * (2 * kept + beside) as f64 {
-            return None;
+        if lacking > 0 || f64::from(2 * kept) < INSIDE * f64::from(2 * kept + beside) {
+            return false;
         }
-        let mut layout = Self {
-            pattern: pattern.clone(),
-            sets: Vec::new(),
-            inner_columns: Vec::new(),
-            inner,
-            outer_columns: Vec::with_capacity(beside),
-            outer_from: Vec::with_capacity(beside),
-            later: Vec::with_capacity(outer_rows.len()),
-            outer_rows,
-            outer,
-        };
-        let piece = |rows: &Range<usize>| {
-            let at = |row: usize| layout.outer_rows.partition_point(|&i| (i as usize) < row);
-            Chunk { rows: rows.clone(), outer: at(rows.start)..at(rows.end) }
-        };
-        layout.sets = sets.sets().iter().map(|set| set.iter().map(piece).collect()).collect();
-        for &i in &layout.outer_rows {
+        all_sets.resize_with(all_sets.len().max(sets.sets().len()), Vec::new);
+        self.used = sets.sets().len();
+        for (to, set) in all_sets.iter_mut().zip(sets.sets()) {
+            let at = |row: usize| outer_rows.partition_point(|&i| (i as usize) < row);
+            let piece =
+                |rows: &Range<usize>| Chunk { rows: rows.clone(), outer: at(rows.start)..at(rows.end) };
+            to.clear();
+            to.extend(set.iter().map(piece));
+        }
+        later.clear();
+        outer_columns.clear();
+        outer_from.clear();
+        for &i in &*outer_rows {
             let i = i as usize;
             let [left, _, right] = parts(pattern, i, &chunks.of(i));
             let own = chunks.set[i / chunks.size];
-            let of = |k: usize| chunks.set[pattern.indices()[k] as usize / chunks.size];
-            let (earlier, later): (Vec<usize>, Vec<usize>) = left.chain(right).partition(|&k| of(k) < own);
-            layout.later.push((layout.outer_from.len() + earlier.len()) as u32);
-            for k in earlier.into_iter().chain(later) {
-                layout.outer_from.push(k as u32);
-                layout.outer_columns.push(pattern.indices()[k]);
+            let is_earlier = |k: usize| chunks.set[pattern.indices()[k] as usize / chunks.size] < own;
+            for early in [true, false] {
+                if !early {
+                    later.push(outer_from.len() as u32);
+                }
+                for k in left.clone().chain(right.clone()).filter(|&k| is_earlier(k) == early) {
+                    outer_from.push(k as u32);
+                    outer_columns.push(pattern.indices()[k]);
+                }
             }
         }
-        let mut inner_columns = vec![0; kept];
+        self.pattern = Some(pattern.clone());
+        let mut inner_columns = std::mem::take(&mut self.inner_columns);
+        inner_columns.resize(kept as usize, 0);
         let to = Shared::new(&mut inner_columns);
-        layout.by_row(|_, inside, place| {
+        self.by_row(|_, inside, place| {
             // SAFETY: each row has separate positions, one per coupling that it stores.
             let to = unsafe { from_raw_parts_mut(to.get().add(place), inside.len()) };
             to.copy_from_slice(&pattern.indices()[inside]);
         });
-        layout.inner_columns = inner_columns;
-        Some(layout)
+        self.inner_columns = inner_columns;
+        true
     }
 
     /// Calls `f(i, entries, place)` for every row i: `entries` are the entries of the pattern inside the
     /// chunk and left of the diagonal, and `place` is the position of the first of them in `inner`. The
     /// chunks of a set run in parallel.
     fn by_row(&self, f: impl Fn(usize, Range<usize>, usize) + Sync) {
-        for set in &self.sets {
-            items(set, parallel::worth(self.pattern.len()), &|chunk: &Chunk| {
+        let Some(pattern) = &self.pattern else { return };
+        for set in self.sets() {
+            items(set, parallel::worth(pattern.len()), &|chunk: &Chunk| {
                 for i in chunk.rows.clone() {
                     let place = self.inner[i] as usize;
                     let kept = self.inner[i + 1] as usize - place;
-                    let (entries, columns) = (self.pattern.range(i), self.pattern.row(i));
+                    let (entries, columns) = (pattern.range(i), pattern.row(i));
                     let left = columns.iter().take_while(|&&j| (j as usize) < chunk.rows.start).count();
                     let from = entries.start + left;
                     f(i, from..from + kept, place);
@@ -206,7 +228,7 @@ impl Layout {
     pub(super) fn bytes(&self) -> usize {
         let lists = [&self.inner, &self.inner_columns, &self.outer_rows, &self.outer, &self.later];
         let all = lists.into_iter().chain([&self.outer_columns, &self.outer_from]);
-        all.map(|list| size_of_val(&list[..])).sum()
+        all.map(|list| size_of_val(&list[..])).sum::<usize>() + size_of_val(&self.counts[..])
     }
 }
 

@@ -4,10 +4,11 @@ use coarsen_core::{Class, LinearOperator, Preconditioner, Real};
 use coarsen_sparse::Bsr;
 
 use super::kernel::BLOCKS;
-use super::layout::Layout;
 use super::matrix::HalfMatrix;
 use crate::cpu::Cpu;
+use crate::cpu::backend::rows_of_chunk;
 use crate::range::within;
+use crate::row_sets::Colouring;
 use crate::{
     DenseBlocks, RowSets, SetupError, Smoother, SmootherFacts, SweepDirection, check_blocks, check_storable,
 };
@@ -28,27 +29,48 @@ pub(in crate::cpu) struct HalfGaussSeidel<T, V, S> {
     class: Class,
     /// The largest value of the matrix of the last [`prepare`](Smoother::prepare), if it is symmetric to round-off.
     largest: Option<T>,
+    /// The chunks of this place, and the memory to make them; `None` if the caller has chosen others.
+    order: Option<(RowSets, Colouring)>,
 }
 
 impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
-    /// Returns `None` if sweeps over whole rows are better: for blocks without a kernel, and for orders with
-    /// many couplings between chunks.
+    /// Returns the smoother in the order of `sets`, or in that of the place. `None` if sweeps over whole rows are better:
+    /// for blocks without a kernel, and for orders with many couplings between chunks.
     ///
     /// # Errors
     /// See [`Backend::gauss_seidel`](crate::Backend::gauss_seidel).
     pub(in crate::cpu) fn new(
-        order: impl FnOnce() -> RowSets,
+        sets: Option<&RowSets>,
         a: &Bsr<T>,
         omega: f64,
     ) -> Result<Option<Self>, SetupError> {
+        let order = sets.is_none().then(|| (RowSets::nothing(), Colouring::default()));
+        let (half, inverses) = (HalfMatrix::default(), DenseBlocks::new(1, Vec::new())?);
+        let mut made =
+            Self { half, omega: V::of(omega), class: Class::Variable, inverses, largest: None, order };
+        Ok(made.renew(sets, a)?.then_some(made))
+    }
+
+    /// Takes another matrix, and returns whether half storage pays.
+    fn renew(&mut self, sets: Option<&RowSets>, a: &Bsr<T>) -> Result<bool, SetupError> {
         if !BLOCKS.contains(&a.block().0) {
-            return Ok(None);
+            return Ok(false);
         }
-        let Some(layout) = Layout::new(&order()) else { return Ok(None) };
-        let inverses = DenseBlocks::inverse_diagonal(a, "gauss-seidel")?;
-        let half = HalfMatrix::new(layout, a, &inverses)?;
-        let class = inverses.class();
-        Ok(Some(Self { half, omega: V::of(omega), class, inverses, largest: None }))
+        let sets = match (sets, &mut self.order) {
+            (Some(sets), _) => sets,
+            (None, Some((sets, room))) => {
+                sets.chunk_again(a.pattern(), rows_of_chunk(a.pattern().rows()), room);
+                sets
+            }
+            (None, None) => return Ok(false),
+        };
+        if !self.half.layout.renew(sets) {
+            return Ok(false);
+        }
+        self.inverses.invert_another(a, "gauss-seidel")?;
+        self.half.renew(a, &self.inverses)?;
+        (self.class, self.largest) = (self.inverses.class(), None);
+        Ok(true)
     }
 }
 
@@ -112,6 +134,17 @@ impl<T: Real, V: Real, S: Real> Smoother<T, Cpu<V, S>> for HalfGaussSeidel<T, V,
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         self.class = self.inverses.class();
         Ok(self.half.set_values(a, &self.inverses)?)
+    }
+
+    fn rebuild(&mut self, a: &Bsr<T>) -> Result<bool, SetupError> {
+        self.renew(None, a)
+    }
+
+    fn release(&mut self) {
+        self.half.layout.pattern = None;
+        if let Some((sets, _)) = &mut self.order {
+            sets.release();
+        }
     }
 
     fn bytes(&self) -> usize {

@@ -140,7 +140,7 @@ impl<T: Real, B: Backend> Factored<T, B> {
 
 impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
     /// Computes x = A⁺ b. If the device fails, x becomes NaN, which ends the solve.
-    fn solve(&mut self, b: &B::Vector, x: &mut B::Vector) {
+    fn solve(&mut self, b: &B::Vector, _: &B::Vector, x: &mut B::Vector) {
         if let Some(inverse) = &self.there {
             return inverse.apply(one(), b, zero(), x);
         }

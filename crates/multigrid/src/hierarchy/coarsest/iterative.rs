@@ -5,6 +5,7 @@
 //! | D | the block diagonal of A |
 //! | r, z = D⁻¹ r, p, q = A p | residual, preconditioned residual, direction, A times direction |
 //! | ρ = r·z | the squared norm of the stopping test: ‖r‖² in D⁻¹ |
+//! | b⁰ | `whole`: the right-hand side of the cycle, restricted to this level |
 //!
 //! *Reference* Wang et al. 2020 (HOT), §5: the coarsest solve stops at half of √(bᵀD⁻¹b). Step numbers are
 //! the line numbers of Saad 2003, Algorithm 9.1.
@@ -15,7 +16,7 @@ use coarsen_sparse::Bsr;
 use num_traits::{Float, one, zero};
 
 use super::CoarsestSolve;
-use crate::JacobiCg;
+use crate::{Coarsest, Compared, JacobiCg};
 
 /// The matrix, its inverted block diagonal and the vectors of the method, at the place.
 pub(super) struct Iterative<T: Real, B: Backend> {
@@ -53,15 +54,23 @@ impl<T: Real, B: Backend> Iterative<T, B> {
 
 impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
     /// If the residual is not finite, x is not finite either. The outer solve then ends and reports this.
-    fn solve(&mut self, b: &B::Vector, x: &mut B::Vector) {
+    fn solve(&mut self, b: &B::Vector, whole: &B::Vector, x: &mut B::Vector) {
         let Self { recipe, a, d, r, z, p, q, .. } = self;
         let number = |v: B::Real| b.scalar(v);
         x.fill(zero());
+        let mut compared = None;
+        if recipe.compares == Compared::RightHandSide {
+            d.apply(one(), whole, zero(), z);
+            compared = Some(whole.dot(z).read());
+        }
         r.copy(b); // 1
         d.apply(one(), r, zero(), z);
         p.copy(z);
         let mut rho = r.dot(z).read();
-        let enough = rho * B::Real::of(recipe.reduction * recipe.reduction);
+        let enough = compared.unwrap_or(rho) * B::Real::of(recipe.reduction * recipe.reduction);
+        if rho <= enough {
+            return; // Algorithm 2 tests before the first step
+        }
         for _ in 0..recipe.max_iterations {
             if rho <= zero() {
                 return; // b = 0, or D is not positive definite
@@ -84,6 +93,10 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
         }
     }
 
+    fn compares(&self) -> bool {
+        self.recipe.compares == Compared::RightHandSide
+    }
+
     fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         check_storable::<T, B::Stored>("the coarsest matrix", a)?;
         // Only the place's copies are used in a solve. They change after the last check.
@@ -92,6 +105,22 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
         check_blocks::<T, B::Stored>("the inverse of the diagonal", &self.inverses)?;
         self.a.set_values(a)?;
         Ok(self.d.set_values(&self.inverses)?)
+    }
+
+    fn rebuild(&mut self, recipe: Coarsest, a: &Bsr<T>, on: &B) -> Result<bool, SetupError> {
+        let Coarsest::Iterative(recipe) = recipe else { return Ok(false) };
+        (self.recipe, self.nnz) = (recipe, a.nnz());
+        self.inverses.invert_another(a, METHOD)?;
+        self.inverses.check_positive(a, METHOD)?;
+        on.renew_matrix(&mut self.a, a)?;
+        on.renew_blocks(&mut self.d, &self.inverses)?;
+        let Self { r, z, p, q, .. } = self;
+        [r, z, p, q].into_iter().try_for_each(|v| on.renew_vector(v, a.shape().0))?;
+        Ok(true)
+    }
+
+    fn release(&mut self) {
+        self.a.release();
     }
 
     fn class(&self) -> Class {

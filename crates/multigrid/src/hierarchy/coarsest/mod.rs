@@ -19,11 +19,27 @@ use iterative::Iterative;
 
 /// The solver of the coarsest level.
 pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
-    /// Computes x ≈ A⁻¹ b; x is overwritten.
-    fn solve(&mut self, b: &B::Vector, x: &mut B::Vector);
+    /// Computes x ≈ A⁻¹ b; x is overwritten. `whole` is the right-hand side of the finest level, restricted, if the solver
+    /// [compares](Self::compares) its residual with it; otherwise b.
+    fn solve(&mut self, b: &B::Vector, whole: &B::Vector, x: &mut B::Vector);
+
+    /// Whether `whole` is used.
+    fn compares(&self) -> bool {
+        false
+    }
 
     /// Computes the solver of new values on the same pattern. After an error the old solver is unchanged.
     fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError>;
+
+    /// Becomes the solver that the recipe names for any matrix, in its memory, and returns whether it can; after `false`
+    /// or an error it cannot be used any more.
+    fn rebuild(&mut self, recipe: Coarsest, a: &Bsr<T>, on: &B) -> Result<bool, SetupError> {
+        let _ = (recipe, a, on);
+        Ok(false)
+    }
+
+    /// Lets go of the pattern of A before a [`rebuild`](Self::rebuild).
+    fn release(&mut self) {}
 
     /// Returns the class of the solver.
     fn class(&self) -> Class;

@@ -74,6 +74,9 @@ pub struct GalerkinPlan<T> {
     transpose: TransposePlan, // of P
     coarse: Option<Arc<Pattern>>,
     block: (usize, usize), // of P
+    /// The number of stored scalars of A, times k.
+    work: usize,
+    /// Made by the first `build`.
     workers: Vec<Worker<T>>,
     /// The lists of a P whose fine nodes have one coarse node each, after the build.
     followed: Option<Followed<T>>,
@@ -86,6 +89,25 @@ impl<T: Real> GalerkinPlan<T> {
     /// [`SparseError::Shape`] unless A is square with square blocks, P has as many block rows as A, and
     /// blocks of P have as many rows as blocks of A.
     pub fn new<'p>(a: &Bsr<T>, p: impl Into<ProlongationRef<'p, T>>) -> Result<Self, SparseError> {
+        let mut plan = Self {
+            fine: Pattern::nothing(),
+            transpose: TransposePlan::new(&Pattern::nothing())?,
+            coarse: None,
+            block: (0, 0),
+            work: 0,
+            workers: Vec::new(),
+            followed: None,
+        };
+        plan.renew(a, p)?;
+        Ok(plan)
+    }
+
+    /// Makes the plan of other patterns in the memory of this one. It allocates only where a pattern is larger than
+    /// all before; the memory of tasks is dropped.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn renew<'p>(&mut self, a: &Bsr<T>, p: impl Into<ProlongationRef<'p, T>>) -> Result<(), SparseError> {
         let ProlongationRef { pattern: of, block: (b, k), .. } = p.into();
         fits::sizes([
             ("Galerkin product, block columns of A", a.pattern().rows(), a.pattern().columns()),
@@ -93,17 +115,20 @@ impl<T: Real> GalerkinPlan<T> {
             ("Galerkin product, block rows of P", a.pattern().rows(), of.rows()),
             ("Galerkin product, rows of a block of P", a.block().0, b),
         ])?;
-        let transpose = TransposePlan::new(of)?;
-        let shares = shares(transpose.pattern(), a.nnz() * k);
-        let workers = shares.into_iter().map(|rows| Worker::new(rows, transpose.pattern())).collect();
-        Ok(Self {
-            fine: a.pattern().clone(),
-            transpose,
-            coarse: None,
-            block: (b, k),
-            workers,
-            followed: None,
-        })
+        self.transpose.renew(of)?;
+        self.workers.clear();
+        self.followed = None;
+        (self.fine, self.coarse) = (a.pattern().clone(), None);
+        (self.block, self.work) = ((b, k), a.nnz() * k);
+        Ok(())
+    }
+
+    /// Lets go of the patterns of A, P and A_c, so that their memory can be used again; [`renew`](Self::renew)
+    /// follows.
+    pub fn release(&mut self) {
+        self.followed = None;
+        (self.fine, self.coarse) = (Pattern::nothing(), None);
+        self.transpose.release();
     }
 
     /// The plan of Pᵀ: its pattern, and for each of its blocks the index of the block in P.
@@ -136,6 +161,10 @@ impl<T: Real> GalerkinPlan<T> {
     fn build_product(&mut self, a: &Bsr<T>, p: ProlongationRef<'_, T>) -> Result<Bsr<T>, SparseError> {
         self.check(a, p)?;
         let transpose = &self.transpose;
+        if self.workers.is_empty() {
+            let shares = shares(transpose.pattern(), self.work).into_iter();
+            self.workers = shares.map(|rows| Worker::new(rows, transpose.pattern())).collect();
+        }
         let made = together(&mut self.workers, (&[], 1), &mut [], &|worker, _| match p.form {
             Form::Blocks(p) => Factors { a, p, transpose }.make(worker),
             _ => Weighted { a, p, transpose }.make(worker),
