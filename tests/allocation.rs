@@ -181,6 +181,7 @@ fn is_slow(name: &str, a: &Bsr<f64>) -> bool {
 /// Updates and applications from a thread outside the pool. Each loop is then a job for the pool, so only the
 /// job queue may allocate.
 fn from_outside() {
+    what_is_held();
     let a = &grid();
     for (name, build) in recipes().into_iter().chain(multigrids()) {
         if name.starts_with("opencl") || is_slow(name, a) {

@@ -35,6 +35,11 @@ struct Kept {
     long: usize,
 }
 
+/// The capacity of a new buffer: the next power of two.
+fn capacity_for(bytes: usize) -> usize {
+    bytes.max(LEAST).checked_next_power_of_two().unwrap_or(bytes)
+}
+
 impl Kept {
     fn long(&self) -> usize {
         self.buffers.iter().filter(|buffer| buffer.capacity() >= self.long).count()
@@ -59,18 +64,21 @@ impl Buffers {
         };
         match best.filter(free).map(|(at, _)| at) {
             Some(at) => kept.buffers.swap_remove(at),
-            None => Vec::with_capacity(bytes.max(LEAST).checked_next_power_of_two().unwrap_or(bytes)),
+            None => Vec::with_capacity(capacity_for(bytes)),
         }
     }
 
-    /// Makes `count` buffers of at least `bytes`, less those that are kept, and leaves as many to messages of this
-    /// length. Of several calls the largest count and length hold.
+    /// Makes buffers until `count` of at least `bytes` are kept. Shorter messages do not take these buffers.
+    ///
+    /// Several calls reserve the largest count of the largest length. A reservation of more than 256 buffers or 256 MiB
+    /// is cut to that; exchanges then allocate what is missing. It lasts as long as the communicator.
     pub fn reserve(&self, count: usize, bytes: usize) {
         let mut kept = self.kept();
-        (kept.reserved, kept.long) = (kept.reserved.max(count.min(MOST)), kept.long.max(bytes));
+        kept.long = kept.long.max(bytes);
+        let capacity = capacity_for(kept.long);
+        kept.reserved = kept.reserved.max(count).min(MOST).min(BYTES / capacity);
         while kept.long() < kept.reserved && kept.buffers.len() < MOST {
-            let long = kept.long.max(LEAST);
-            kept.buffers.push(Vec::with_capacity(long.checked_next_power_of_two().unwrap_or(long)));
+            kept.buffers.push(Vec::with_capacity(capacity));
         }
     }
 

@@ -102,7 +102,7 @@ pub trait Communicator: Clone + 'static {
     }
 
     /// Announces an exchange that uses up to `count` buffers of `bytes` at once, as a hint: a communicator that keeps
-    /// buffers makes them now, so that no later message allocates. By default nothing.
+    /// buffers makes them now, as far as its limits permit, so that no later message allocates. By default nothing.
     fn reserve(&self, count: usize, bytes: usize) {
         let _ = (count, bytes);
     }

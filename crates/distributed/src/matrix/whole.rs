@@ -118,7 +118,8 @@ fn longest<C: Communicator>(on: &Partition<C>, scalar: usize) -> usize {
 }
 
 /// Gives the communicator all buffers that an exchange can use at once: a rank may pass on every sub-vector before it
-/// has multiplied any. How many it uses depends on the times of messages, and no later product allocates.
+/// has multiplied any. How many it uses depends on the times of messages. Within the limits of
+/// the communicator no later product allocates.
 pub(super) fn reserve<C: Communicator, T: Number>(on: &Partition<C>, schedule: &Schedule) {
     let sends = |stage| schedule.sends(on.rank(), stage).count();
     let most = 1 + (0..schedule.stages()).map(sends).sum::<usize>();
