@@ -19,7 +19,7 @@ use coarsen_core::simd::{self, Kernel, Pack, Set};
 
 use super::blocks::{Twelve, Width, whole};
 use crate::prolongation::Form;
-use crate::{Bsr, Pattern, ProlongationRef, TransposePlan};
+use crate::{Bsr, Pattern, ProlongationRef, SparseError, TransposePlan};
 
 /// The numbers of Q_iJ and of (A_c)_IJ for four weights of three unknowns.
 const Q: usize = 36;
@@ -140,6 +140,34 @@ impl<T: Real> Followed<T> {
         };
         self.tasks.iter().map(of).sum()
     }
+}
+
+/// The pattern of Pᵀ A P if every fine node has at most one coarse node.
+pub(super) fn coarse_pattern(
+    fine: &Pattern,
+    p: &Pattern,
+    restriction: &Pattern,
+) -> Result<Pattern, SparseError> {
+    let coarse = p.columns();
+    let (mut offsets, mut indices) = (Vec::with_capacity(coarse + 1), Vec::new());
+    let mut last_row = vec![u32::MAX; coarse]; // the coarse row that met each column last
+    offsets.push(0);
+    for row in 0..coarse {
+        let begin = indices.len();
+        for &i in restriction.row(row) {
+            for &j in fine.row(i as usize) {
+                if let Some(&column) = p.row(j as usize).first()
+                    && last_row[column as usize] != row as u32
+                {
+                    last_row[column as usize] = row as u32;
+                    indices.push(column);
+                }
+            }
+        }
+        indices[begin..].sort_unstable();
+        offsets.push(indices.len());
+    }
+    Pattern::new(coarse, offsets, indices)
 }
 
 /// Calls `f` for every task, in parallel if there is enough work.

@@ -76,7 +76,7 @@ pub struct GalerkinPlan<T> {
     block: (usize, usize), // of P
     /// The number of stored scalars of A, times k.
     work: usize,
-    /// Made by the first `build`.
+    /// Empty after [`renew`](Self::renew), until the next [`build`](Self::build).
     workers: Vec<Worker<T>>,
     /// The lists of a P whose fine nodes have one coarse node each, after the build.
     followed: Option<Followed<T>>,
@@ -99,6 +99,7 @@ impl<T: Real> GalerkinPlan<T> {
             followed: None,
         };
         plan.renew(a, p)?;
+        plan.divide();
         Ok(plan)
     }
 
@@ -160,11 +161,14 @@ impl<T: Real> GalerkinPlan<T> {
 
     fn build_product(&mut self, a: &Bsr<T>, p: ProlongationRef<'_, T>) -> Result<Bsr<T>, SparseError> {
         self.check(a, p)?;
-        let transpose = &self.transpose;
         if self.workers.is_empty() {
-            let shares = shares(transpose.pattern(), self.work).into_iter();
-            self.workers = shares.map(|rows| Worker::new(rows, transpose.pattern())).collect();
+            self.divide();
         }
+        if Followed::fits(&p) {
+            return self.build_followed(a, p);
+        }
+        self.followed = None;
+        let transpose = &self.transpose;
         let made = together(&mut self.workers, (&[], 1), &mut [], &|worker, _| match p.form {
             Form::Blocks(p) => Factors { a, p, transpose }.make(worker),
             _ => Weighted { a, p, transpose }.make(worker),
@@ -195,16 +199,25 @@ impl<T: Real> GalerkinPlan<T> {
         }
         let pattern = Arc::new(Pattern::new(p.pattern.columns(), offsets, indices)?);
         self.coarse = Some(pattern.clone());
-        self.followed = None;
-        if Followed::fits(&p) {
-            // Later values come from these lists, and must have the bits of the first ones.
-            let product = Product { a, p, transpose: &self.transpose, coarse: &pattern };
-            let mut followed = Followed::new(&product);
-            followed.refill(&product, &mut values);
-            self.followed = Some(followed);
-            self.drop_scratch();
-        }
         Bsr::new(pattern, (k, k), values)
+    }
+
+    /// [`build_product`](Self::build_product) for a P whose fine nodes have one coarse node each.
+    fn build_followed(&mut self, a: &Bsr<T>, p: ProlongationRef<'_, T>) -> Result<Bsr<T>, SparseError> {
+        let pattern = Arc::new(followed::coarse_pattern(a.pattern(), p.pattern, self.transpose.pattern())?);
+        let product = Product { a, p, transpose: &self.transpose, coarse: &pattern };
+        let (k, mut followed) = (self.block.1, Followed::new(&product));
+        let mut values = vec![T::zero(); pattern.len() * (k * k)];
+        followed.refill(&product, &mut values);
+        (self.coarse, self.followed) = (Some(pattern.clone()), Some(followed));
+        Bsr::new(pattern, (k, k), values)
+    }
+
+    /// Makes a worker for each task.
+    fn divide(&mut self) {
+        let restriction = self.transpose.pattern();
+        let shares = shares(restriction, self.work).into_iter();
+        self.workers = shares.map(|rows| Worker::new(rows, restriction)).collect();
     }
 
     /// Frees the memory of all workers.
