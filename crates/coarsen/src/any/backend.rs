@@ -112,10 +112,11 @@ impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
         &self,
         a: &Bsr<T>,
         omega: f64,
+        symmetric: bool,
     ) -> Result<Option<Box<dyn Smoother<T, Self>>>, SetupError> {
         match self {
             Self::Cpu(on) => {
-                let own = on.gauss_seidel(a, omega)?;
+                let own = on.gauss_seidel(a, omega, symmetric)?;
                 Ok(own.map(|own| Box::new(CpuSmoother(own)) as Box<dyn Smoother<T, Self>>))
             }
             #[cfg(feature = "opencl")]
