@@ -68,33 +68,43 @@ fn hierarchies_of_blocks(threads: usize) {
     }
 }
 
-/// Node embedding of sets of nodes that change: once the largest set was seen, a build of another set allocates nothing.
-fn sets_of_nodes(threads: usize) {
-    let elements = [16, 9, 13];
+/// Node embedding of sets of nodes that change: once the largest set was seen, a build of another set allocates nothing,
+/// also if a set of few nodes has fewer levels.
+fn sets_of_nodes<B: Backend<Real = f64>>(on: &B, threads: usize) {
+    let elements = [16, 9, 2, 13];
     let bodies = elements.map(|n| common::problem(&format!("elasticity3d:{n}"))); // nodes at multiples of 1/n
-    let methods = [0, 1, 2].map(|k| {
+    let methods = [0, 1, 2, 3].map(|k| {
         let place = |x: &[f64; 3]| x.map(|c| (c * f64::from(elements[k])).round() as i32);
         NodeEmbedding::new(Nodes::Given(bodies[k].positions.iter().map(place).collect()))
     });
-    let vectors = bodies.each_ref().map(|body| noise(body.matrix.shape().0, 3));
-    let mut results = vectors.clone();
+    let noises = bodies.each_ref().map(|body| noise(body.matrix.shape().0, 3));
+    let vectors = noises.each_ref().map(|noise| on.vector(noise).unwrap());
+    let mut results = noises.each_ref().map(|noise| on.vector(noise).unwrap());
     let recipe = Multigrid::node_embedding_of(methods[0].clone());
-    let mut m = recipe.build(&bodies[0].matrix, &Cpu::new()).unwrap();
+    let mut m = recipe.build(&bodies[0].matrix, on).unwrap();
+    let mut levels = [0; 4];
     let mut round = || {
-        for k in [1, 0, 2, 1, 0] {
+        for k in [1, 0, 2, 3, 2, 2, 1, 0] {
             m.replace_method(methods[k].clone());
             m.update(&bodies[k].matrix).unwrap();
             m.apply(&vectors[k], &mut results[k]);
+            levels[k] = m.levels();
         }
     };
     round();
     round();
-    assert_eq!(bytes(round), 0, "other sets of nodes at {threads} threads");
-    for ((body, method), (r, z)) in bodies.iter().zip(&methods).zip(vectors.iter().zip(&results)) {
-        let mut anew = Multigrid::node_embedding_of(method.clone()).build(&body.matrix, &Cpu::new()).unwrap();
-        let mut expected = vec![0.0; r.len()];
-        anew.apply(r, &mut expected);
-        assert_eq!(z, &expected, "a build in old memory differs");
+    assert_eq!(bytes(round), 0, "other sets of nodes on {} at {threads} threads", on.name());
+    assert!(levels[2] < levels[0], "{levels:?}");
+    for (k, (body, method)) in bodies.iter().zip(&methods).enumerate() {
+        let mut anew = Multigrid::node_embedding_of(method.clone()).build(&body.matrix, on).unwrap();
+        let mut expected = on.vector(&noises[k]).unwrap();
+        anew.apply(&vectors[k], &mut expected);
+        let [z, expected] = [&results[k], &expected].map(|v| {
+            let mut host = noises[k].clone();
+            on.read(v, &mut host).unwrap();
+            host
+        });
+        assert_eq!(z, expected, "a build in old memory differs");
     }
 }
 
@@ -142,7 +152,8 @@ fn with_threads(threads: usize) {
             assert_eq!(counted, 0, "{name} on blocks of {size} at {threads} threads");
         }
         hierarchies_of_blocks(threads);
-        sets_of_nodes(threads);
+        sets_of_nodes(&Cpu::new(), threads);
+        sets_of_nodes(&AnyBackend::Cpu(Cpu::<f64>::new()), threads);
         bodies(threads);
     })
     .unwrap();

@@ -112,7 +112,8 @@ pub trait Backend: Clone + Send + 'static {
     ///
     /// The CPU returns a smoother that stores half of A. A [`NumericPlace`] returns `None`, because it writes
     /// A itself. The caller has checked that A is finite and symmetric to round-off, and that ω is between 0
-    /// and 2; the place does not check again. *Cost* two passes over the pattern and one pass over half of A.
+    /// and 2; the place does not check again. With `symmetric` the caller knows that later values are symmetric too,
+    /// and [`prepare`](Smoother::prepare) does not check it. *Cost* two passes over the pattern and one pass over half of A.
     ///
     /// # Errors
     /// [`Error::NotSquare`], the errors of [`matrix`](Self::matrix) and of [`DenseBlocks::inverse_diagonal`].
@@ -120,8 +121,9 @@ pub trait Backend: Clone + Send + 'static {
         &self,
         a: &Bsr<T>,
         omega: f64,
+        symmetric: bool,
     ) -> Result<Option<Box<dyn Smoother<T, Self>>>, SetupError> {
-        let _ = (a, omega);
+        let _ = (a, omega, symmetric);
         Ok(None)
     }
 
@@ -150,7 +152,7 @@ pub enum SweepDirection {
 /// A matrix of a place.
 pub trait Matrix<B: Backend>: LinearOperator<B::Vector> + Send {
     /// Lets go of the pattern on the host before [`Backend::renew_matrix`], so that its memory can be used again. Does
-    /// nothing if the place shares no pattern with the host.
+    /// nothing if the place shares no pattern with the host. Until then the matrix must not be used: it may be empty.
     fn release(&mut self) {}
 
     /// Computes y = a A x + b y; if b = 0, the old y is not read.

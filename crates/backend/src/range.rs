@@ -41,11 +41,17 @@ pub fn check_range<T: Real, S: Real>(what: &'static str, values: &[T]) -> Result
 /// assert!(check_storable::<f64, f64>("the matrix", &with(f64::NAN)).is_err());
 /// ```
 pub fn check_storable<T: Real, S: Real>(what: &'static str, a: &Bsr<T>) -> Result<(), SetupError> {
+    largest_storable::<T, S>(what, a).map(drop)
+}
+
+/// As [`check_storable`], and returns the largest absolute value.
+pub(crate) fn largest_storable<T: Real, S: Real>(what: &'static str, a: &Bsr<T>) -> Result<T, SetupError> {
     let largest = largest(a.values());
     if largest.is_nan() {
         a.check_finite()?;
     }
-    Ok(within::<T, S>(what, largest)?)
+    within::<T, S>(what, largest)?;
+    Ok(largest)
 }
 
 /// Applies [`check_range`] to every row of every block: a row that becomes zero in storage would never change

@@ -57,7 +57,8 @@ pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
         Ok(false)
     }
 
-    /// Lets go of the pattern of A before a [`rebuild`](Self::rebuild), so that its memory can be used again.
+    /// Lets go of the pattern of A before a [`rebuild`](Self::rebuild), so that its memory can be used again. Until then
+    /// the smoother must not be used: a step may panic or compute nothing.
     fn release(&mut self) {}
 
     /// Returns the bytes of the numbers on the host and at the place, including the copy of A. Patterns may
@@ -117,7 +118,8 @@ pub struct SmootherFacts<'a, T> {
     /// The set of each node, numbered from 0, for smoothers that solve sets of coupled nodes exactly;
     /// `u32::MAX` for nodes in no set.
     pub sets: Option<&'a [u32]>,
-    /// The largest absolute value of A up to round-off, if the smoother has found that A is symmetric to round-off.
+    /// The largest absolute value of A up to round-off, if the smoother has found, or was told, that A is
+    /// symmetric to round-off.
     pub largest: Option<T>,
 }
 

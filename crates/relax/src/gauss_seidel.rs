@@ -46,7 +46,8 @@ pub struct GaussSeidel {
     pub omega: f64,
     /// The number of pairs of sweeps per application, at least 1.
     pub sweeps: usize,
-    /// Whether A is known to be symmetric, which saves the pass over A that checks it.
+    /// Whether A is known to be symmetric to round-off, now and after every update, which saves the pass over A that
+    /// checks it. *Do not* set it for another A: sweeps over half of A then read only that half.
     pub symmetric: bool,
 }
 
@@ -89,8 +90,18 @@ impl GaussSeidel {
         self.validate()?;
         a.check_finite()?;
         let symmetry = self.symmetry(a);
-        let own = if symmetry.to_round_off { on.gauss_seidel(a, self.omega)? } else { None };
+        let own = self.of_place(a, symmetry, on)?;
         Ok(own.map(|own| self.around(own, true, symmetry, a, on)))
+    }
+
+    /// Returns the smoother of the place, if A is symmetric to round-off and the place has one.
+    fn of_place<T: Real, B: Backend>(
+        &self,
+        a: &Bsr<T>,
+        symmetry: Symmetry,
+        on: &B,
+    ) -> Result<Option<Box<dyn Smoother<T, B>>>, SetupError> {
+        if symmetry.to_round_off { on.gauss_seidel(a, self.omega, self.symmetric) } else { Ok(None) }
     }
 
     fn around<T: Real, B: Backend>(
@@ -145,7 +156,7 @@ impl<T: Real, B: Backend> Setup<T, B> for GaussSeidel {
         self.validate()?;
         let a = &*checks::finite(&system)?;
         let symmetry = self.symmetry(a);
-        let own = if symmetry.to_round_off { on.gauss_seidel(a, self.omega)? } else { None };
+        let own = self.of_place(a, symmetry, on)?;
         Ok(match own {
             Some(own) => self.around(own, true, symmetry, a, on),
             None => {
@@ -233,7 +244,7 @@ impl<T: Real, B: Backend> Smoother<T, B> for SymmetricGaussSeidel<T, B> {
         if self.own && !next.to_round_off {
             self.successor = Some(Box::new(RowGaussSeidel::new(a, self.recipe.omega, &self.on)?));
         } else if next.to_round_off && !before.to_round_off {
-            self.successor = self.on.gauss_seidel(a, self.recipe.omega)?;
+            self.successor = self.recipe.of_place(a, next, &self.on)?;
         }
         Ok(())
     }

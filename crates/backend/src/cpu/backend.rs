@@ -103,8 +103,9 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
         &self,
         a: &Bsr<T>,
         omega: f64,
+        symmetric: bool,
     ) -> Result<Option<Box<dyn Smoother<T, Self>>>, SetupError> {
-        let half = HalfGaussSeidel::<T, V, S>::new(None, a, omega)?;
+        let half = HalfGaussSeidel::<T, V, S>::new(None, a, omega, symmetric)?;
         Ok(half.map(|half| Box::new(half) as Box<dyn Smoother<T, Self>>))
     }
 
@@ -152,7 +153,7 @@ impl<V: Real, S: Real> Cpu<V, S> {
         if !Pattern::same(sets.pattern(), a.pattern()) {
             return Err(Error::Pattern { what: "a matrix and the row sets of its sweeps" }.into());
         }
-        let half = HalfGaussSeidel::<T, V, S>::new(Some(sets), a, omega)?;
+        let half = HalfGaussSeidel::<T, V, S>::new(Some(sets), a, omega, false)?;
         Ok(half.map(|half| Box::new(half) as Box<dyn Smoother<T, Self>>))
     }
 }

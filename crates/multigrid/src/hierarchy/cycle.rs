@@ -20,7 +20,7 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
     x: &mut B::Vector,
     from_zero: bool,
 ) {
-    if kind == Cycle::V && bottom.compares() && !levels.is_empty() {
+    if levels.first().is_some_and(|level| level.coarse_whole.is_some()) {
         return compared(levels, bottom, (b, b), x);
     }
     let Some((level, coarser)) = levels.split_first_mut() else {
@@ -68,7 +68,7 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
 }
 
 /// A V-cycle from x = 0 that also restricts the right-hand side of the finest level, `whole`, with which the coarsest solve
-/// compares its residual.
+/// compares its residual. Only levels of a recipe whose whole cycle is V have the vectors for it.
 fn compared<T: Real, B: Backend, X>(
     levels: &mut [Level<T, B, X>],
     bottom: &mut dyn CoarsestSolve<T, B>,
@@ -81,13 +81,9 @@ fn compared<T: Real, B: Backend, X>(
     let Level { smoother, transfer, residual, coarse_b, coarse_x, coarse_whole, .. } = level;
     smoother.pre_smooth_residual(b, x, residual);
     transfer.restrict(residual, coarse_b);
-    match coarse_whole {
-        Some(coarse_whole) => {
-            transfer.restrict(whole, coarse_whole);
-            compared(coarser, bottom, (coarse_b, coarse_whole), coarse_x);
-        }
-        None => compared(coarser, bottom, (coarse_b, coarse_b), coarse_x),
-    }
+    let coarse_whole = coarse_whole.as_mut().expect("all levels of a hierarchy have it, or none");
+    transfer.restrict(whole, coarse_whole);
+    compared(coarser, bottom, (coarse_b, coarse_whole), coarse_x);
     transfer.prolong_add(coarse_x, x);
     smoother.post_smooth(b, x);
 }

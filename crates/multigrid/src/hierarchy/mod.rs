@@ -52,6 +52,8 @@ pub struct Hierarchy<T: Real = f64, B: Backend = Cpu, C: Coarsening<T> = Smoothe
     elastic: Arc<Pattern>,
     block: usize,
     levels: Vec<Level<T, B, C::State>>,
+    /// Levels that the last build did not need, for a later build in the same memory; the finest is last.
+    beyond: Vec<Level<T, B, C::State>>,
     bottom: Box<dyn CoarsestSolve<T, B>>,
     /// The coarsest matrix with its term, if it has one.
     seen: Seen<T>,
@@ -80,6 +82,7 @@ struct Level<T: Real, B: Backend, X> {
 /// Levels that a build replaced, and the solver of their coarsest level: memory for the next build.
 struct Spare<T: Real, B: Backend, X> {
     levels: Vec<Level<T, B, X>>,
+    beyond: Vec<Level<T, B, X>>,
     bottom: Option<Box<dyn CoarsestSolve<T, B>>>,
 }
 
@@ -152,10 +155,13 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
         system.check()?;
         let finest = system.whole()?;
         finest.check_finite()?;
-        let Spare { mut levels, bottom: mut old } = spare.released();
+        let Spare { mut levels, mut beyond, bottom: mut old } = spare.released();
         let (mut made, mut seconds) = (0, Seconds::default());
         loop {
             SetupError::unless_cancelled(&system)?;
+            if levels.len() == made {
+                levels.extend(beyond.pop());
+            }
             let (finer, rest) = levels.split_at_mut(made);
             let grid = match finer.last().map(|level| &level.host) {
                 None => Grid::finest(&system, &finest),
@@ -192,7 +198,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             levels.push(level.map_err(here)?);
             made += 1;
         }
-        levels.truncate(made);
+        beyond.extend(levels.drain(made..).rev());
         SetupError::unless_cancelled(&system)?;
         let (bottom, seen) =
             timed(&mut seconds.bottom, || solver(&recipe, &levels, (&system, &finest), old.take(), on))
@@ -206,6 +212,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             elastic,
             block,
             levels,
+            beyond,
             bottom,
             seen,
             seconds,

@@ -2,8 +2,8 @@
 //!
 //! A build with another set of nodes keeps the levels that it replaces. The next build fills them again: patterns,
 //! matrices, prolongations, plans, smoothers, transfers and vectors change their size within the capacity that they have.
-//! The hierarchy in use stays as it is until the new one is complete, so there are two of them. If a method or a
-//! smoother cannot do this, it makes a new object.
+//! The hierarchy in use stays as it is until the new one is complete, so there are two of them. Each also keeps the levels
+//! that a smaller set does not need. If a method or a smoother cannot do this, it makes a new object.
 
 use coarsen_backend::{Backend, SetupError, SmootherFacts, check_range};
 use coarsen_core::Real;
@@ -13,14 +13,14 @@ use crate::{Coarsening, Cycle, Grid, Multigrid, SmootherRecipe};
 
 impl<T: Real, B: Backend, X> Default for Spare<T, B, X> {
     fn default() -> Self {
-        Self { levels: Vec::new(), bottom: None }
+        Self { levels: Vec::new(), beyond: Vec::new(), bottom: None }
     }
 }
 
 impl<T: Real, B: Backend, X> Spare<T, B, X> {
     /// Lets go of all patterns that the levels share, so that each is held once.
     pub(super) fn released(mut self) -> Self {
-        for level in &mut self.levels {
+        for level in self.levels.iter_mut().chain(&mut self.beyond) {
             level.smoother.release();
             level.transfer.release();
             level.host.galerkin.release();

@@ -48,8 +48,9 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     /// Returns the bytes of all levels on the host and at the place, and of old levels that are kept for the next build.
     /// Shared patterns count once.
     pub fn bytes(&self) -> usize {
-        let levels = self.levels.iter().chain(&self.spare.levels);
-        levels.map(|level| Bytes::of(level, &self.recipe.coarsening).all()).sum::<usize>()
+        let levels = self.levels.iter().chain(&self.beyond);
+        let spare = self.spare.levels.iter().chain(&self.spare.beyond);
+        levels.chain(spare).map(|level| Bytes::of(level, &self.recipe.coarsening).all()).sum::<usize>()
             + self.bottom.bytes()
             + self.spare.bottom.as_ref().map_or(0, |bottom| bottom.bytes())
             + self.seen.bytes()

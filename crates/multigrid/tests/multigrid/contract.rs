@@ -6,8 +6,8 @@ use coarsen_backend::{Cpu, Reference, Setup, SetupError, Smoother, UpdateExt};
 use coarsen_core::{Class, Error, Preconditioner, Stop, from_fn};
 use coarsen_krylov::{Cg, FlexibleCg, Krylov};
 use coarsen_multigrid::{
-    Coarse, Coarsening, Coarsest, Compared, Geometric, Grid, JacobiCg, Keep, Multigrid, PlainAggregation,
-    Smoothing,
+    Coarse, Coarsening, Coarsest, Compared, Cycle, Geometric, Grid, JacobiCg, Keep, Multigrid,
+    PlainAggregation, Smoothing,
 };
 use coarsen_relax::{Chebyshev, GaussSeidel};
 use coarsen_sparse::{Bsr, GalerkinPlan, Prolongation};
@@ -250,6 +250,23 @@ fn the_coarsest_solve_may_compare_with_the_whole_right_hand_side() {
     sweep.post_smooth(&b, &mut x);
     assert_eq!(cycle(1.001 * left).0, x);
     assert_ne!(cycle(0.999 * left).0, x);
+}
+
+/// Other cycles than V ignore [`Compared::RightHandSide`]; the V-cycles of an F-cycle start from the x that they are given.
+#[test]
+fn other_cycles_compare_with_the_right_hand_side_of_the_coarsest_level() {
+    let (a, b) = (problem("poisson2d:60").matrix, noise(3600, 8));
+    for cycle in [Cycle::V, Cycle::W, Cycle::F, Cycle::K, Cycle::Additive] {
+        let with = |compares| {
+            let coarsest = Coarsest::Iterative(JacobiCg { compares, ..JacobiCg::default() });
+            let recipe = Multigrid { levels: 4, coarse_size: 0, coarsest, cycle, ..Multigrid::tamstorf() };
+            let mut m = recipe.build(&a, &Cpu::new()).unwrap();
+            assert_eq!(m.levels(), 4);
+            applied(&mut m, &b)
+        };
+        let same = with(Compared::Own) == with(Compared::RightHandSide);
+        assert_eq!(same, cycle != Cycle::V, "{cycle:?}");
+    }
 }
 
 /// With one level, the cycle is the coarsest solve, which reaches its reduction in the norm of D⁻¹.

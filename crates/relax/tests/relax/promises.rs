@@ -363,3 +363,28 @@ fn an_update_that_is_not_symmetric_sweeps_whole_rows() {
     assert_eq!(m.class(), Class::Symmetric);
     assert_eq!(before, applied(&mut m));
 }
+
+/// If A is known to be symmetric, updates do not compare its halves, and give the same numbers.
+#[test]
+fn known_symmetry_is_not_checked() {
+    let a = elasticity3d(3, 1.0).unwrap().matrix;
+    let mut wind = a.clone();
+    let far = wind.pattern().range(0).find(|&k| wind.pattern().indices()[k] != 0).unwrap();
+    wind.values_mut()[9 * far] += 1.0;
+    let mut twice = a.clone();
+    twice.values_mut().iter_mut().for_each(|v| *v *= 2.0);
+    let r = right_hand_side(a.shape().0);
+    let updated = [false, true].map(|symmetric| {
+        let mut m = GaussSeidel { symmetric, ..GaussSeidel::default() }.build(&a, &Cpu::new()).unwrap();
+        m.prepare(&wind).unwrap();
+        assert_eq!(m.facts().largest.is_some(), symmetric);
+        m.update(&twice).unwrap();
+        assert_eq!((m.matrix().is_none(), m.class()), (true, Class::Symmetric));
+        let largest = m.facts().largest.unwrap();
+        let mut not_finite = a.clone();
+        not_finite.values_mut()[9 * far] = f64::NAN;
+        assert!(m.update(&not_finite).is_err());
+        (applied(&mut m, &r), largest)
+    });
+    assert_eq!(updated[0], updated[1]);
+}

@@ -110,7 +110,8 @@ impl<T: Real> Bsr<T> {
         parallel::map(&other.values, &mut self.values, |v| v.to());
     }
 
-    /// Lets go of the pattern. A matrix without rows and columns is left, with the memory for the values.
+    /// Lets go of the pattern. A matrix without rows and columns is left, with the memory for the values: fill it by
+    /// [`copy_another`](Self::copy_another) before it is used.
     pub fn release(&mut self) {
         self.pattern = Pattern::nothing();
         self.values.clear();

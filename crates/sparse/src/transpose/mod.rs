@@ -79,7 +79,8 @@ impl TransposePlan {
         Ok(())
     }
 
-    /// Lets go of the pattern of A, so that its memory can be used again; [`renew`](Self::renew) follows.
+    /// Lets go of the pattern of A, so that its memory can be used again. Before the plan is used,
+    /// [`renew`](Self::renew) must follow; a transpose without it is refused.
     pub fn release(&mut self) {
         self.of = Pattern::nothing();
     }

@@ -7,7 +7,7 @@ use super::kernel::BLOCKS;
 use super::matrix::HalfMatrix;
 use crate::cpu::Cpu;
 use crate::cpu::backend::rows_of_chunk;
-use crate::range::within;
+use crate::range::{largest_storable, within};
 use crate::row_sets::Colouring;
 use crate::{
     DenseBlocks, RowSets, SetupError, Smoother, SmootherFacts, SweepDirection, check_blocks, check_storable,
@@ -27,6 +27,8 @@ pub(in crate::cpu) struct HalfGaussSeidel<T, V, S> {
     omega: V,
     inverses: DenseBlocks<T>,
     class: Class,
+    /// Whether new values are known to be symmetric.
+    symmetric: bool,
     /// The largest value of the matrix of the last [`prepare`](Smoother::prepare), if it is symmetric to round-off.
     largest: Option<T>,
     /// The chunks of this place, and the memory to make them; `None` if the caller has chosen others.
@@ -43,11 +45,12 @@ impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
         sets: Option<&RowSets>,
         a: &Bsr<T>,
         omega: f64,
+        symmetric: bool,
     ) -> Result<Option<Self>, SetupError> {
         let order = sets.is_none().then(|| (RowSets::nothing(), Colouring::default()));
         let (half, inverses) = (HalfMatrix::default(), DenseBlocks::new(1, Vec::new())?);
-        let mut made =
-            Self { half, omega: V::of(omega), class: Class::Variable, inverses, largest: None, order };
+        let (omega, class, largest) = (V::of(omega), Class::Variable, None);
+        let mut made = Self { half, omega, class, symmetric, inverses, largest, order };
         Ok(made.renew(sets, a)?.then_some(made))
     }
 
@@ -117,6 +120,11 @@ impl<T: Real, V: Real, S: Real> Smoother<T, Cpu<V, S>> for HalfGaussSeidel<T, V,
     }
 
     fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+        if self.symmetric {
+            self.largest = Some(largest_storable::<T, S>("the matrix", a)?);
+            self.inverses.invert_diagonal(a, "gauss-seidel")?;
+            return Ok(check_blocks::<T, S>("the inverse of the diagonal", &self.inverses)?);
+        }
         // For a symmetric A one pass checks symmetry, finite values and their range, and reads the diagonal.
         let tolerance = T::EPSILON * T::of(ROUND_OFF);
         self.largest =

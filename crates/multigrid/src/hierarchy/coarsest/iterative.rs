@@ -93,10 +93,6 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
         }
     }
 
-    fn compares(&self) -> bool {
-        self.recipe.compares == Compared::RightHandSide
-    }
-
     fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         check_storable::<T, B::Stored>("the coarsest matrix", a)?;
         // Only the place's copies are used in a solve. They change after the last check.

@@ -19,14 +19,9 @@ use iterative::Iterative;
 
 /// The solver of the coarsest level.
 pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
-    /// Computes x ≈ A⁻¹ b; x is overwritten. `whole` is the right-hand side of the finest level, restricted, if the solver
-    /// [compares](Self::compares) its residual with it; otherwise b.
+    /// Computes x ≈ A⁻¹ b; x is overwritten. `whole` is the right-hand side of the finest level, restricted, if the
+    /// recipe [compares](crate::Multigrid::compares) with it; otherwise b.
     fn solve(&mut self, b: &B::Vector, whole: &B::Vector, x: &mut B::Vector);
-
-    /// Whether `whole` is used.
-    fn compares(&self) -> bool {
-        false
-    }
 
     /// Computes the solver of new values on the same pattern. After an error the old solver is unchanged.
     fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError>;
@@ -38,7 +33,7 @@ pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
         Ok(false)
     }
 
-    /// Lets go of the pattern of A before a [`rebuild`](Self::rebuild).
+    /// Lets go of the pattern of A before a [`rebuild`](Self::rebuild). Until then it must not be used.
     fn release(&mut self) {}
 
     /// Returns the class of the solver.

@@ -340,7 +340,7 @@ impl<T: Real> Kernel<T> for Sums<'_, T> {
             }
             let values = product.a.values()[a.range(i).start * area..].chunks_exact(area);
             for (_, a) in a.row(i).iter().zip(values).filter(|(j, _)| !p.range(**j as usize).is_empty()) {
-                let Some(&block) = blocks.next() else { return };
+                let &block = blocks.next().expect("a block of A_c for each block of A");
                 let at = block as usize - own.start;
                 row[at * area..(at + 1) * area].iter_mut().zip(a).for_each(|(c, &a)| *c += a);
             }

@@ -53,7 +53,10 @@ const SHARE: usize = 4096;
 /// for bit.
 /// *Cost* 2 b² k operations per block product of A P, 2 b k² per block product of Pᵀ Q, and one look-up each.
 /// *Memory* 12 bytes per block of P. Each thread uses 12 bytes per row from its first to its last fine row, 8
-/// bytes per coarse row, and storage for 5000 blocks plus at most twice the rows of Q in use.
+/// bytes per coarse row, and storage for 5000 blocks plus at most twice the rows of Q in use. If every fine node has at
+/// most one coarse node, and P has identities or four weights of three unknowns, threads keep lists instead: 4 bytes per
+/// row of A, and for identities 4 bytes per block of A, a third of a scalar A in f64; for weights 4 bytes per row of A
+/// and coarse node to which it is coupled. [`build`](Self::build) then computes the values twice.
 ///
 /// *Reference* Briggs, Henson & McCormick 2000, "A multigrid tutorial", 2nd edition, ch. 8: the Galerkin
 /// condition. Row-wise accumulation: Gustavson 1978.
@@ -124,8 +127,8 @@ impl<T: Real> GalerkinPlan<T> {
         Ok(())
     }
 
-    /// Lets go of the patterns of A, P and A_c, so that their memory can be used again; [`renew`](Self::renew)
-    /// follows.
+    /// Lets go of the patterns of A, P and A_c, so that their memory can be used again. Before a product
+    /// [`renew`](Self::renew) must follow; a product without it is refused.
     pub fn release(&mut self) {
         self.followed = None;
         (self.fine, self.coarse) = (Pattern::nothing(), None);
