@@ -128,6 +128,14 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// [`renew`](DeviceSchwarz::renew)-th call chooses the structure again instead, if the device chooses it. Does not
     /// transfer data or wait.
     ///
+    /// Every row with new values must be marked, also if only values of the matrix have changed: between two choices of
+    /// the structure, the inverses of domains without a marked row stay those of an older matrix. [`DeviceTouched`] marks
+    /// rows of contact sets only. If other rows have changed, use [`update_on_device`](Self::update_on_device), and
+    /// [`restructure_on_device`](Self::restructure_on_device) now and then.
+    ///
+    /// After [`Renewed::Structure`], [`check`](Self::check) tells whether all levels had room for their nodes. A level
+    /// without room is left out with all coarser levels, until the next choice or build.
+    ///
     /// # Errors
     /// Those of [`patch_marked_on_device`](Self::patch_marked_on_device) and of
     /// [`restructure_on_device`](Self::restructure_on_device).
@@ -193,7 +201,8 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     ///
     /// # Errors
     /// [`Error::Capacity`] if a level has no room for its nodes after
-    /// [`restructure_on_device`](Self::restructure_on_device). This level and all coarser levels are left
+    /// [`restructure_on_device`](Self::restructure_on_device), or after a call of
+    /// [`follow_on_device`](Self::follow_on_device) that chose the structure. This level and all coarser levels are left
     /// out; a new build allocates enough room. [`SetupError::Released`] with a node that has couplings now,
     /// but had no couplings when the structure was chosen. M is then positive definite, but no domain
     /// includes these couplings. [`Error::Device`] if the place has failed.
