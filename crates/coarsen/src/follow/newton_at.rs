@@ -11,11 +11,11 @@ use super::placed::There;
 
 /// Newton's method for vectors on the host, with linear systems solved at a place.
 ///
-/// A direction copies the values of the Hessian and the gradient to the place, and the direction back: on a device
-/// three waits, those of the preconditioner and those of the inner solve. Everything else, such as a line search, runs
-/// on the host without a wait. *Use* on devices, if energies are computed on the host. *Not* if they are computed at the
-/// place: there [`Placed`](super::Placed) keeps all vectors. *Cost* on the CPU two copies of a vector for each direction,
-/// and a second copy of the matrix.
+/// A direction copies the values of the Hessian and the gradient to the place, and the direction back. These copies
+/// are three waits on a device; the preconditioner and the inner solve have their own waits in addition. Everything
+/// else, such as a line search, runs on the host without a wait. *Use* on devices, if energies are computed on the host.
+/// *Not* if they are computed at the place: there [`Placed`](super::Placed) keeps all vectors. *Cost* on the CPU two
+/// copies of a vector for each direction, and a second copy of the matrix.
 ///
 /// ```
 /// use coarsen::follow::{Follower, NewtonAt};
@@ -151,10 +151,12 @@ where
         Direction::<_, At<'_, F, B>>::prepare(&mut self.newton, &self.g)
     }
 
+    /// Newton's method reads neither s nor y, so that no vector is copied: any vector of the place stands for them.
     fn learn(&mut self, _: &Vec<f64>, _: &Vec<f64>, _: f64) {
         Direction::<_, At<'_, F, B>>::witness(&mut self.newton, &self.g, &self.g);
     }
 
+    /// As [`learn`](Direction::learn).
     fn witness(&mut self, _: &Vec<f64>, _: &Vec<f64>) {
         Direction::<_, At<'_, F, B>>::witness(&mut self.newton, &self.g, &self.g);
     }

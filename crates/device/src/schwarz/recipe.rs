@@ -30,8 +30,13 @@ pub struct DeviceSchwarz {
     pub recipe: Schwarz,
     /// Whether the host or the device chooses order, domains and levels.
     pub structure: By,
-    /// The largest number of contact blocks beside the matrix; 0 to merge contact into the matrix. *Memory* 32 bytes per
-    /// block and level.
+    /// The largest number of contact blocks beside the matrix; 0 to merge contact into the matrix.
+    ///
+    /// A block couples an ordered pair of nodes, or a node with itself: a contact of two nodes has 4 blocks, one of four
+    /// nodes 16; blocks at the same place count once. *Memory* b² s + 4 bytes per block for b unknowns per node and
+    /// values of s bytes, 16 more if the device chooses the structure, and 32 bytes per block and level. A build from
+    /// more blocks fails with [`Error::Capacity`], and so does an update on the device from a set with more room. An
+    /// update from the host with more blocks builds again, with room for twice these blocks.
     pub contacts: usize,
     /// The number of steps after which [`DeviceSubdomains::follow_on_device`] chooses the structure again: 10 by default
     /// (§5.3); 0 for never.

@@ -92,8 +92,10 @@ impl DeviceSchwarz {
         if self.contacts == 0 {
             return 0;
         }
+        // The couplings of a level and of the next level: a slot and a node each.
+        let lists = if self.structure == By::Device { 16 } else { 0 };
         let sets = self.contacts * (block + 4) + 8 * (fine + 1);
-        sets + 8 * self.contacts + Meeting::bytes(self.contacts, levels, [fine, all])
+        sets + lists * self.contacts + Meeting::bytes(self.contacts, levels, [fine, all])
     }
 }
 

@@ -10,11 +10,15 @@ use crate::queue::{Arg, Items};
 use crate::schwarz::kernels::{self, Meet};
 use crate::{DeviceContacts, OnDevice};
 
-/// Marks of block rows in device memory, for [`DeviceSubdomains::patch_on_device`](crate::DeviceSubdomains).
+/// Marks of block rows in device memory, for [`patch_marked_on_device`](crate::DeviceSubdomains::patch_marked_on_device)
+/// and [`follow_on_device`](crate::DeviceSubdomains::follow_on_device).
 ///
 /// *Use* if contact is assembled on the device: mark the rows of the old set, assemble, mark the rows of the new set,
-/// and patch. No number travels to the host. *Not* for rows that the host knows: pass them as a slice. *Cost* one
-/// launch per call. *Memory* 4 bytes per block row.
+/// and patch. No number travels to the host. *Not* for rows that the host knows: pass them as a slice to
+/// [`patch_on_device`](crate::DeviceSubdomains::patch_on_device). *Not* if values of the matrix itself have changed, as
+/// after a step of Newton's method: only rows of contact sets can be marked, so take
+/// [`update_on_device`](crate::DeviceSubdomains::update_on_device). *Cost* one launch per call. *Memory* 8 bytes per
+/// block row: the marks, and zeros to clear them.
 pub struct DeviceTouched<V: Real> {
     pub(crate) on: OnDevice<V>,
     pub(crate) rows: usize,
