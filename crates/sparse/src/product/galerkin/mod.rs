@@ -56,7 +56,7 @@ const SHARE: usize = 4096;
 /// bytes per coarse row, and storage for 5000 blocks plus at most twice the rows of Q in use. If every fine node has at
 /// most one coarse node, and P has identities or four weights of three unknowns, threads keep lists instead: 4 bytes per
 /// row of A, and for identities 4 bytes per block of A, a third of a scalar A in f64; for weights 4 bytes per row of A
-/// and coarse node to which it is coupled. [`build`](Self::build) then computes the values twice.
+/// and coarse node to which it is coupled.
 ///
 /// *Reference* Briggs, Henson & McCormick 2000, "A multigrid tutorial", 2nd edition, ch. 8: the Galerkin
 /// condition. Row-wise accumulation: Gustavson 1978.
