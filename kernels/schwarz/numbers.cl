@@ -182,10 +182,10 @@ __kernel void coarsen_schwarz_alone(const uint count, __global const uint *nodes
 }
 
 // released[group] = the first node in a group that had no couplings when the structure was chosen but has
-// couplings now, also by contact, or NONE. Twin: Plan::serves
+// couplings now, or NONE. Twin: Plan::serves
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
-void coarsen_schwarz_released(const uint n, ROWS, __global const VALUES *values TOUCHING,
-                              __global const uint *alone, __global uint *released) {
+void coarsen_schwarz_released(const uint n, ROWS, __global const VALUES *values, __global const uint *alone,
+                              __global uint *released) {
     __local uint first[WIDTH];
     uint found = NONE;
     for (uint i = get_global_id(0); i < n; i += get_global_size(0)) {
@@ -196,11 +196,6 @@ void coarsen_schwarz_released(const uint n, ROWS, __global const VALUES *values 
             for (uint e = 0; e < AREA && columns[slot] != i; e++)
                 found = ENTRY(slot, e) != 0 ? min(found, i) : found;
         }
-#ifdef CONTACT
-        for (uint k = touch_starts[i]; k < touch_starts[i + 1]; k++)
-            for (uint e = 0; e < AREA && touch_places[k] != i; e++)
-                found = TOUCH(k, e) != 0 ? min(found, i) : found;
-#endif
     }
     first[get_local_id(0)] = found;
     barrier(CLK_LOCAL_MEM_FENCE);

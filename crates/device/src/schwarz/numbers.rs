@@ -157,8 +157,7 @@ impl Numbers {
         let tail = [diagonals, Arg::Memory(&left_out.inverses), Arg::Count(domains), repairs];
         let args = List::joined(&head, &numbers, &tail);
         queue.launch(self.kernel(Number::Alone), Items::Entries(left_out.count), &args);
-        let rows = [fine, width, slices, lengths, columns, values];
-        let args = List::joined(&rows, touching.as_slice().as_flattened(), &[alone, released]);
+        let args = [fine, width, slices, lengths, columns, values, alone, released];
         let groups = Items::Groups(queue.groups(lists.fine));
         queue.launch(self.kernel(Number::Released), groups, &args);
         queue.state()

@@ -79,7 +79,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// Values are not checked. A domain matrix that cannot be inverted is replaced by its diagonal blocks and
     /// listed by [`repairs`](Self::repairs). A node that had no couplings when the structure was chosen (a
     /// constraint) is solved alone until the structure is chosen again; [`check`](Self::check) reports it if
-    /// it has couplings now, in the matrix or by contact.
+    /// it has couplings now.
     ///
     /// # Errors
     /// [`Error::Pattern`] for another pattern or layout, [`Error::Capacity`] for a contact set with more room than
@@ -203,8 +203,8 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// [`Error::Capacity`] if a level has no room for its nodes after
     /// [`restructure_on_device`](Self::restructure_on_device), or after a call of
     /// [`follow_on_device`](Self::follow_on_device) that chose the structure. This level and all coarser levels are left
-    /// out; a new build allocates enough room. [`SetupError::Released`] with a node that has couplings now, in the matrix
-    /// or by contact, but had no couplings when the structure was chosen. M is then positive definite, but no domain
+    /// out; a new build allocates enough room. [`SetupError::Released`] with a node that has couplings now,
+    /// but had no couplings when the structure was chosen. M is then positive definite, but no domain
     /// includes these couplings. [`Error::Device`] if the place has failed.
     pub fn check(&self) -> Result<(), SetupError> {
         if let Some(Lacking { count, capacity, .. }) = self.lacking()? {

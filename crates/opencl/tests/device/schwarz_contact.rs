@@ -3,7 +3,7 @@
 use crate::common::{self, applied, difference, in_step, problem};
 use crate::schwarz_structure::{all, by_plain_loops};
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Backend, Cpu, Reused, Setup, SetupError, UpdateExt};
+use coarsen_backend::{Backend, Cpu, Reused, Setup, UpdateExt};
 use coarsen_core::{Error, Preconditioner, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_opencl::{
@@ -11,7 +11,7 @@ use coarsen_opencl::{
 };
 use coarsen_problems::Problem;
 use coarsen_schwarz::{Coarse, Schwarz, Storage};
-use coarsen_sparse::{Bsr, Contacts, Stencil, Sum, System, assembly};
+use coarsen_sparse::{Bsr, Contacts, Sum, System};
 
 /// The room for contact blocks.
 const ROOM: usize = 4000;
@@ -27,13 +27,6 @@ fn contacts(p: &Problem, count: u32, seed: u32) -> Contacts<f64> {
     let mut set = Contacts::new(n, b).unwrap();
     set.assemble(&contacts, &stiffness).unwrap();
     set
-}
-
-/// Contacts from which the nodes that the matrix holds are removed.
-fn of_free_nodes(p: &Problem, contacts: Vec<Stencil>) -> Vec<Stencil> {
-    let held = |i: &u32| p.matrix.pattern().row(*i as usize).len() == 1;
-    let free = |c: Stencil| c.nodes().iter().copied().filter(held).fold(c, Stencil::without);
-    contacts.into_iter().map(free).collect()
 }
 
 fn merged(p: &Problem, set: &Contacts<f64>) -> Bsr<f64> {
@@ -76,13 +69,7 @@ fn contact_gives_the_hosts_numbers() {
     let Some(here) = common::place::<f64>() else { return };
     let p = problem("cloth:40");
     let recipe = Schwarz { coarse: Coarse::Domains, storage: Storage::Double, ..Schwarz::multilevel() };
-    let (n, b) = (p.matrix.pattern().rows(), p.matrix.block().0);
-    let sets = [(70, 1), (0, 2), (110, 3)].map(|(count, seed)| {
-        let (contacts, stiffness) = common::touching(n as u32, count, b, seed);
-        let mut set = Contacts::new(n, b).unwrap();
-        set.assemble(&of_free_nodes(&p, contacts), &stiffness).unwrap();
-        set
-    });
+    let sets = [(70, 1), (0, 2), (110, 3)].map(|(count, seed)| contacts(&p, count, seed));
     let r = noise(p.matrix.shape().0, 4);
     for on in [here.clone(), in_step(&here)] {
         let mut host = recipe.build(with(&p, &sets[0]), &Cpu::<f64>::new()).unwrap();
@@ -197,7 +184,7 @@ fn steps_with_contact_wait_only_in_solves() {
     let (mut followed, mut built, mut renewed) = (0, 0, 0);
     for step in 0..20 {
         let (contacts, stiffness) = common::touching(n as u32, 6 * step, b, 1);
-        stream.write_contacts(&of_free_nodes(&p, contacts)).unwrap();
+        stream.write_contacts(&contacts).unwrap();
         let stiffness = on.vector(&stiffness).unwrap();
         let counted = on.counters();
         touched.clear().unwrap();
@@ -247,44 +234,4 @@ fn too_many_contacts_are_named() {
     assert_eq!(m.update(with(&p, &set)).unwrap(), Reused::Nothing);
     let mut fresh = beside(By::Device).build(with(&p, &set), &on).unwrap();
     assert_eq!(applied(&on, &mut m, &r), applied(&on, &mut fresh, &r));
-}
-
-/// A node without couplings is named after an update on the device as soon as a contact couples it, and an update of the
-/// host builds again. A contact that has only its diagonal block couples nothing.
-#[test]
-fn an_isolated_node_that_meets_another_is_named() {
-    let Some(here) = common::place::<f64>() else { return };
-    let p = problem("poisson2d:20");
-    let (n, node) = (p.matrix.pattern().rows(), 130);
-    let kept = |i: usize, j: usize| i == j || (i != node && j != node);
-    let row = |i: usize| p.matrix.row(i).map(move |(j, block)| (i as u32, j as u32, block[0]));
-    let entries: Vec<_> = (0..n).flat_map(row).filter(|e| kept(e.0 as usize, e.1 as usize)).collect();
-    let a = assembly::from_triplets(n, n, &entries).unwrap();
-    let pair = Stencil::point_point(node as u32, 250);
-    let [pressed, met] = [pair.without(250), pair].map(|contact| {
-        let mut set = Contacts::new(n, 1).unwrap();
-        set.assemble(&[contact], &[3.0]).unwrap();
-        set
-    });
-    let with = |contact| System { matrix: &a, contact, ..p.system() };
-    let r = noise(n, 4);
-    for on in [here.clone(), in_step(&here)] {
-        let there_a = on.matrix(&a).unwrap();
-        let sets = [&pressed, &met].map(|set| there(&on, set));
-        let sums = [0, 1].map(|k| DeviceSum::new(&there_a, &sets[k]).unwrap());
-        for structure in [By::Host, By::Device] {
-            let mut m = beside(structure).build(with(None), &on).unwrap();
-            m.update_on_device(&sums[0]).unwrap();
-            m.check().unwrap();
-            m.update_on_device(&sums[1]).unwrap();
-            assert_eq!(m.check().unwrap_err(), SetupError::Released { node, first_row: node });
-            m.update_on_device(&there_a).unwrap();
-            m.check().unwrap();
-            assert_eq!(m.update(with(Some(&pressed))).unwrap(), Reused::Structure);
-            assert_eq!(m.update(with(Some(&met))).unwrap(), Reused::Nothing);
-            m.check().unwrap();
-            let mut fresh = beside(structure).build(with(Some(&met)), &on).unwrap();
-            assert_eq!(applied(&on, &mut m, &r), applied(&on, &mut fresh, &r));
-        }
-    }
 }
