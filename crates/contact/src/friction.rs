@@ -17,8 +17,8 @@
 //!
 //! lies above D and touches it at s₀. Its Hessian stands in for (2) where Hessians are projected.
 //!
-//! Lagged Coulomb friction: Li et al. 2020, "Incremental potential contact", ACM TOG 39(4), §5. (3): Hunter & Lange 2004,
-//! "A tutorial on MM algorithms", The American Statistician 58(1), §3.3.
+//! Lagged Coulomb friction: Li et al. 2020, "Incremental potential contact", ACM TOG 39(4), §5. (3): Hunter & Lange
+//! 2004, "A tutorial on MM algorithms", The American Statistician 58(1), §3.3.
 
 use std::sync::Arc;
 
@@ -156,9 +156,9 @@ pub fn stiffness(slip: [f64; 3], length: f64, n: [f64; 3], force: f64, h: f64) -
     std::array::from_fn(|p| std::array::from_fn(|q| entry(p, q)))
 }
 
-/// Returns the Hessian of the parabola (3) that lies above the energy of friction and touches it at a slip of this length,
-/// in N/m: μ λ φ'/‖s‖ P, for the unit normal, the force μ λ in N and a step of h seconds. It is positive semidefinite, and
-/// not less than [`stiffness`].
+/// Returns the Hessian of the parabola (3) that lies above the energy of friction and touches it at a slip of this
+/// length, in N/m: μ λ φ'/‖s‖ P, for the unit normal, the force μ λ in N and a step of h seconds. It is positive
+/// semidefinite, and not less than [`stiffness`].
 pub fn bounding(length: f64, n: [f64; 3], force: f64, h: f64) -> [[f64; 3]; 3] {
     let over = force * slide(length, h)[1];
     std::array::from_fn(|p| std::array::from_fn(|q| over * (f64::from(p == q) - n[p] * n[q]))) // (3)

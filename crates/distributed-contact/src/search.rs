@@ -11,9 +11,9 @@
 //! Li et al. 2020, "P-Cloth", §4.2 and §4.4, Fig. 6 and 9. Deviations: a test compares two boxes of a vertex and a
 //! triangle or of two edges, not of two triangles, since these are the pairs that are needed; an entry of the table is
 //! a group of 256 queries instead of a cell, and a piece may end within a query; each rank has pieces from all over the
-//! surface, since the distances that follow a test are where layers are near, and take longer than the test; each rank counts an equal number of
-//! entries, and the counts are gathered. Instead of the data of cells that two ranks share, the touches that
-//! were found are gathered.
+//! surface, since the distances that follow a test are where layers are near, and take longer than the test; each rank
+//! counts an equal number of entries, and the counts are gathered. Instead of the data of cells that two ranks share,
+//! the touches that were found are gathered.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,12 +23,19 @@ use coarsen_distributed::{CommError, Communicator, Wire, pack, unpack};
 
 use crate::shared::share;
 
-/// The cost on a simulated clock, in stored scalars of a product: of a query's box in the hashes, of a query in the Workload
-/// Table, of a distance, and of a touch that is read. The quotients are those of
-/// processor times on one rank (`ranks -- cloth` of the benches).
+// Costs on a simulated clock, in stored scalars of a product. Their quotients are those of processor times on one rank
+// (`ranks -- cloth` of the benches).
+
+/// The cost of a query's box in the hashes.
 const HASHED: usize = 160;
+
+/// The cost of a query in the Workload Table.
 const COUNTED: usize = 30;
+
+/// The cost of a distance.
 const MEASURED: usize = 125;
+
+/// The cost of a touch that is read.
 const LISTED: usize = 100;
 
 /// The search for pairs of cloth whose work is shared by ranks; for [`ClothContact::with`](
@@ -36,9 +43,9 @@ const LISTED: usize = 100;
 ///
 /// All ranks call the methods in the same order with the same positions of all nodes. Each rank keeps the pairs of its
 /// tests as candidates; every rank receives all touches and the first impact, which are those of [`Broad`] on one host,
-/// to the last bit. *Use* if detection takes most of a step; the hashes are built on every rank, so that the speed-up is
-/// limited by their share of the time. *Cost* beside the shares: a gather of 8 bytes per 256 queries for pairs, of 108
-/// bytes per touch, and of one impact per rank.
+/// to the last bit. *Use* if detection takes most of a step; the hashes are built on every rank, so that the speed-up
+/// is limited by their share of the time. *Cost* beside the shares: a gather of 8 bytes per 256 queries for pairs, of
+/// 108 bytes per touch, and of one impact per rank.
 ///
 /// *Errors* on every rank: those of one rank as [`ContactError::Ranks`] on the others, and those of the communication.
 /// Ranks that pass different positions are an error too.
@@ -66,8 +73,8 @@ pub struct RankSearch<C> {
 }
 
 impl<C: Communicator> RankSearch<C> {
-    /// The cost of a test of two boxes on a simulated clock, in stored scalars of a product. A search that is not shared
-    /// does not count its tests, and so does not advance the clock for them.
+    /// The cost of a test of two boxes on a simulated clock, in stored scalars of a product. A search that is not
+    /// shared does not count its tests, and so does not advance the clock for them.
     pub const TESTED: usize = 3;
 
     /// The search of this rank. Surfaces with fewer than 4096 queries are not shared.
@@ -101,10 +108,10 @@ impl<C: Communicator> RankSearch<C> {
     ) -> Result<Vec<u64>, ContactError> {
         let built = self.broad.build(parts, of);
         let groups = self.broad.groups(parts);
-        self.comm.worked(HASHED * GROUP * groups);
+        self.comm.worked(HASHED * parts.queries());
         let Range { start, end } = Self::piece(groups as u64, self.comm.rank(), self.comm.size());
         let own = built.map(|()| {
-            self.comm.worked(COUNTED * GROUP * (end - start) as usize);
+            self.comm.worked(COUNTED * parts.queries() / self.comm.size());
             let mut message = Vec::new();
             pack([fingerprint(parts, groups, of)], &mut message);
             pack(self.broad.tests(parts, start as usize..end as usize), &mut message);
@@ -125,9 +132,6 @@ impl<C: Communicator> RankSearch<C> {
     }
 }
 
-/// The number of queries in an entry of the table.
-const GROUP: usize = 256;
-
 /// The number of pieces of a rank.
 const PIECES: usize = 16;
 
@@ -145,11 +149,11 @@ impl<C: Communicator> Search for RankSearch<C> {
             distances.fetch_add(1, Ordering::Relaxed);
             keep(pair)
         };
-        self.shared = self.comm.size() > 1 && GROUP * self.broad.groups(parts) >= self.alone_below;
+        self.shared = self.comm.size() > 1 && parts.queries() >= self.alone_below;
         if !self.shared {
             self.tests = 0;
             self.broad.find(parts, of, keep, found)?;
-            self.comm.worked(HASHED * GROUP * self.broad.groups(parts));
+            self.comm.worked(HASHED * parts.queries());
             self.comm.worked(MEASURED * distances.into_inner());
             return Ok(());
         }

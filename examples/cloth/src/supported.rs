@@ -57,8 +57,8 @@ const NEAR: f64 = 10.0;
 /// The number of solves of (2) in an iteration.
 const REVIEWS: usize = 5;
 
-/// The number of iterations in which friction follows, or fewer if (3) cannot be lowered; then it stays, since states may
-/// cycle between stick and slide.
+/// The number of iterations in which friction follows, or fewer if (3) cannot be lowered; then it stays, since states
+/// may cycle between stick and slide.
 const FOLLOWED: usize = 4;
 
 /// The relative tolerance of (2). The signs of forces are taken from its solution.

@@ -64,6 +64,10 @@ pub(crate) struct Fixed {
     pub(crate) nodes: Nodes,
     /// The positions of all nodes at the start.
     pub(crate) positions: Vec<[f64; 3]>,
+    /// Whether each node is held.
+    pub(crate) held: Vec<bool>,
+    /// The thickness of the cloth, m.
+    pub(crate) thickness: f64,
     /// The mass of each free node, kg.
     pub(crate) masses: Vec<f64>,
     /// The solids at the start, by how much their contact is grown, and how they turn.
@@ -88,6 +92,69 @@ impl World {
     /// # Errors
     /// [`SceneError`], which names the vertex, the obstacle or the number that is not valid.
     pub(crate) fn new(scene: &Scene, sheet: &Sheet, options: &Options) -> Result<Self, SceneError> {
+        let fixed = Fixed::new(scene, sheet, options)?;
+        let parts = fabrics(&fixed, sheet, options)?;
+        let (obstacles, frictions) = penalties(&fixed, fixed.nodes.free(), options)?;
+        let (triangles, stiffness) = (fixed.crossings.triangles(), contact_stiffness(options));
+        let contact =
+            ClothContact::new(triangles, &fixed.held, &fixed.positions, fixed.thickness, stiffness)?;
+        let friction = ClothFriction::new(&contact, options.cloth.self_friction, options.method.dt)?;
+        let solids = Plus::new(Total::new(obstacles)?, Plus::new(Total::new(frictions)?, friction)?)?;
+        let forces = Plus::new(Plus::new(parts, contact)?, solids)?;
+        Ok(Self { fixed, forces })
+    }
+}
+
+/// The fabric of the options.
+fn fabric(options: &Options) -> Fabric {
+    let scale = options.cloth.stiffness;
+    Fabric { stretch: scale * COTTON.stretch, shear: scale * COTTON.shear, ..COTTON }
+}
+
+/// The stiffness of contact, N/m.
+pub(crate) fn contact_stiffness(options: &Options) -> f64 {
+    CONTACT * fabric(options).stretch
+}
+
+/// Stretching and bending of a sheet, or of some of its triangles.
+///
+/// # Errors
+/// [`SceneError`] for a triangle that is not valid.
+pub(crate) fn fabrics(
+    fixed: &Fixed,
+    sheet: &Sheet,
+    options: &Options,
+) -> Result<Total<Box<dyn Woven>>, SceneError> {
+    let bending = options.cloth.bending * options.cloth.stiffness * BENDING;
+    let cut = Cut { fabric: fabric(options), bending, sheet, held: &fixed.held, positions: &fixed.positions };
+    Ok(Total::new(options.cloth.material.parts(&cut)?)?)
+}
+
+/// The solids at the start, as penalties on `nodes` nodes.
+type Penalties = (Vec<Obstacle<Box<dyn Shape>>>, Vec<Friction<Box<dyn Shape>>>);
+
+/// Contact and friction of `nodes` nodes with the solids at the start.
+///
+/// # Errors
+/// [`SceneError::Obstacle`] for a solid or a number that is not valid.
+pub(crate) fn penalties(fixed: &Fixed, nodes: usize, options: &Options) -> Result<Penalties, SceneError> {
+    let (stiffness, mu, h) = (contact_stiffness(options), options.cloth.friction, options.method.dt);
+    let (mut obstacles, mut frictions) = (Vec::new(), Vec::new());
+    for (index, ((solid, skin), spin)) in fixed.start.iter().zip(fixed.spins(0.0)).enumerate() {
+        let fault = |source| SceneError::Obstacle { index, source };
+        let grown = || solid.shape(*skin).map_err(fault);
+        obstacles.push(Obstacle::new(nodes, grown()?, stiffness).map_err(fault)?);
+        frictions.push(Friction::new(nodes, grown()?, spin, stiffness, mu, h).map_err(fault)?);
+    }
+    Ok((obstacles, frictions))
+}
+
+impl Fixed {
+    /// Creates the nodes of a scene, and what finds crossings; checks that nothing crosses at the start.
+    ///
+    /// # Errors
+    /// [`SceneError`], which names the vertex, the obstacle or the number that is not valid.
+    pub(crate) fn new(scene: &Scene, sheet: &Sheet, options: &Options) -> Result<Self, SceneError> {
         let cloth = &options.cloth;
         // (u, v) of a flat sheet begin at its corner.
         let ([s, t], shift) = (scene.axes, if sheet.curved { 0.0 } else { 0.5 });
@@ -104,40 +171,25 @@ impl World {
             return Err(SceneError::Held { vertices: count });
         }
         let nodes = Nodes::new(&held, &positions)?;
-
-        let scaled = |modulus: f64| cloth.stiffness * modulus;
-        let fabric = Fabric { stretch: scaled(COTTON.stretch), shear: scaled(COTTON.shear), ..COTTON };
-        let bending = cloth.bending * scaled(BENDING);
-        let cut = Cut { fabric, bending, sheet, held: &held, positions: &positions };
-        let parts = Total::new(cloth.material.parts(&cut)?)?;
         let masses = masses(sheet, &nodes, cloth.density);
 
         let [most, share] = THICKNESS;
         let [shortest, longest] = sheet.edges();
         let thickness = cloth.thickness.unwrap_or(most.min(share * shortest));
-        let stiffness = CONTACT * fabric.stretch;
         // With constraints, the penalties below them act only where a vertex is at two obstacles.
         let constrained = options.method.obstacles == Obstacles::Constraints;
         let lift = if constrained { LIFT * thickness } else { 0.0 };
-        let (mut start, mut obstacles, mut frictions) = (Vec::new(), Vec::new(), Vec::new());
-        let spins = scene.motion.spins(&scene.solids, &scene.spins, 0.0);
+        let (mut start, mut bare) = (Vec::new(), Vec::new());
         for (index, solid) in scene.solids.iter().enumerate() {
-            let fault = |source| SceneError::Obstacle { index, source };
             // An edge whose ends are on a ball of radius r + s is outside of the ball of radius r.
             let sag = solid.radius().map_or(0.0, |r| longest * longest / (8.0 * r));
-            let skin = thickness + sag - lift;
-            start.push((*solid, skin));
-            let grown = || solid.shape(skin).map_err(fault);
-            obstacles.push(Obstacle::new(nodes.free(), grown()?, stiffness).map_err(fault)?);
-            let (free, dt, spin) = (nodes.free(), options.method.dt, spins[index]);
-            let friction =
-                Friction::new(free, grown()?, spin, stiffness, cloth.friction, dt).map_err(fault)?;
-            frictions.push(friction);
-            let bare = solid.shape(0.0).map_err(fault)?;
-            if let Some(vertex) = (0..sheet.rest.len()).find(|&i| bare.distance(positions[i]) < 0.0) {
-                let depth = -bare.distance(positions[vertex]);
+            start.push((*solid, thickness + sag - lift));
+            let shape = solid.shape(0.0).map_err(|source| SceneError::Obstacle { index, source })?;
+            if let Some(vertex) = (0..count).find(|&i| shape.distance(positions[i]) < 0.0) {
+                let depth = -shape.distance(positions[vertex]);
                 return Err(SceneError::Inside { vertex, depth, obstacle: index });
             }
+            bare.push(shape);
         }
         let wind = match cloth.wind.as_deref() {
             Some(&[x, y, z]) => [x, y, z],
@@ -147,26 +199,31 @@ impl World {
             return Err(SceneError::Wind { found });
         }
         let air = Air { velocity: wind, damping: cloth.damping, triangles: sheet.triangles.clone() };
-        let bare = scene.solids.iter().map(|solid| solid.shape(0.0)).collect::<Result<_, _>>()?;
         let crossings = Penetrations::new(&sheet.triangles, &scene.still.triangles, count as u32, bare);
         if let Some(Crossing { edge, triangle }) = crossings.find(&positions).first() {
             return Err(SceneError::Crossing { edge: *edge, triangle: *triangle });
         }
-        let contact = ClothContact::new(crossings.triangles(), &held, &positions, thickness, stiffness)?;
-        let friction = ClothFriction::new(&contact, cloth.self_friction, options.method.dt)?;
-        let solids = Plus::new(Total::new(obstacles)?, Plus::new(Total::new(frictions)?, friction)?)?;
-        let forces = Plus::new(Plus::new(parts, contact)?, solids)?;
         let (spins, motion) = (scene.spins.clone(), scene.motion.clone());
         let boxes = if constrained { &scene.blocks[..] } else { &[] };
         let blocks = boxes.iter().map(|corners| Block { corners: *corners, skin: thickness }).collect();
         let frictions = [cloth.friction, cloth.self_friction];
-        let fixed =
-            Fixed { nodes, positions, masses, start, spins, lift, blocks, frictions, motion, air, crossings };
-        Ok(Self { fixed, forces })
+        Ok(Self {
+            nodes,
+            positions,
+            held,
+            thickness,
+            masses,
+            start,
+            spins,
+            lift,
+            blocks,
+            frictions,
+            motion,
+            air,
+            crossings,
+        })
     }
-}
 
-impl Fixed {
     /// The solids at a time, each grown as its contact is, or bare.
     ///
     /// # Errors

@@ -59,8 +59,8 @@ pub fn time_of_impact(
     impact_before(pair, x, p, floor, [end; 2])
 }
 
-/// [`time_of_impact`] with `last` in place of `end`, if it is before `end`, which is not above `last`. So the least time
-/// of several pairs does not depend on the order in which each of them lowers `end` for the next.
+/// [`time_of_impact`] with `last` in place of `end`, if it is before `end`, which is not above `last`. So the least
+/// time of several pairs does not depend on the order in which each of them lowers `end` for the next.
 pub(super) fn impact_before(
     pair: &Pair,
     x: &[[f64; 3]; 4],

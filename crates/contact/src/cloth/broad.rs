@@ -88,21 +88,21 @@ impl Broad {
     ) -> Result<(), ContactError> {
         found.clear();
         self.build(parts, of)?;
-        self.search(parts, 0..queries(parts), &|_| 0..u64::MAX, &keep, found);
+        self.search(parts, 0..parts.queries(), &|_| 0..u64::MAX, &keep, found);
         debug_assert!(found.is_sorted());
         Ok(())
     }
 
     /// The number of groups of queries: the entries of the Workload Table.
     pub fn groups(&self, parts: &Topology) -> usize {
-        queries(parts).div_ceil(LEAF)
+        parts.queries().div_ceil(LEAF)
     }
 
     /// The number of tests of each of these groups of queries, with the hashes of the last [`build`](Self::build).
     ///
     /// *Cost* the cells of the queries.
     pub fn tests(&self, parts: &Topology, groups: Range<usize>) -> Vec<u64> {
-        let count = queries(parts);
+        let count = parts.queries();
         let of = |group: usize| {
             (LEAF * group..count.min(LEAF * (group + 1))).map(|i| self.tests_of(parts, i)).sum::<u64>()
         };
@@ -134,7 +134,7 @@ impl Broad {
         }
         let first = table.partition_point(|&before| before <= tests.start) - 1;
         let end = table.partition_point(|&before| before < tests.end);
-        let count = queries(parts);
+        let count = parts.queries();
         // The tests of the queries of the two groups at the ends, which may be shared.
         let start_of = |group: usize| {
             let mut before = table[group];
@@ -201,11 +201,6 @@ impl Broad {
             Some(edge) => self.edges.tests(self.edges.get(edge as u32)),
         }
     }
-}
-
-/// The number of queries: one for each vertex, then one for each edge.
-fn queries(parts: &Topology) -> usize {
-    parts.vertices.len() + parts.edges.len()
 }
 
 /// The box around those of some nodes.

@@ -8,7 +8,8 @@
 //!
 //! > D = Σ μ λ φ(‖s‖),  ∂D/∂x_a = μ λ w_a φ' s/‖s‖,  H_ab = w_a w_b ∂²(μ λ φ)/∂s²    (1)
 //!
-//! Projected Hessians take that of a parabola above φ, as friction with solids does ([`bounding`](crate::friction::bounding)).
+//! Projected Hessians take that of a parabola above φ, as friction with solids does
+//! ([`bounding`](crate::friction::bounding)).
 //!
 //! Lagged Coulomb friction: Li et al. 2020, "Incremental potential contact", ACM TOG 39(4), §5.
 
@@ -38,8 +39,8 @@ struct Grip {
 /// Friction of cloth with itself and with obstacles of triangles, as an energy of one time step.
 ///
 /// Pairs, directions and normal forces are those of a [`ClothContact`] at the start of the step:
-/// [`grip`](Self::grip) takes them. Held nodes that move drag the cloth along. D is convex; its projected Hessian is that
-/// of a parabola above D. D is no energy of the scene: its gradient is the force. Forces of a pair add up to zero.
+/// [`grip`](Self::grip) takes them. Held nodes that move drag the cloth along. D is convex; its projected Hessian is
+/// that of a parabola above D. D is no energy of the scene: its gradient is the force. Forces of a pair add up to zero.
 /// *Use* beside the contact in [`ImplicitEuler`](coarsen_elastic::ImplicitEuler). *Cost*: a pass over the pairs per
 /// evaluation, on one thread.
 ///

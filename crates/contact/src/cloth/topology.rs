@@ -56,6 +56,11 @@ impl Topology {
         self.held.len()
     }
 
+    /// The number of queries of a search: vertices among triangles, and edges among edges.
+    pub fn queries(&self) -> usize {
+        self.vertices.len() + self.edges.len()
+    }
+
     /// The pair of vertex i and triangle j of the lists, unless it has a common node or is held as a whole.
     #[inline]
     pub(super) fn vertex_face(&self, i: usize, j: u32) -> Option<Pair> {

@@ -26,7 +26,8 @@ fn derivatives_of_friction() {
     }
 }
 
-/// The parabola lies above the energy of friction, touches it, and bends more than it in every direction across the normal.
+/// The parabola lies above the energy of friction, touches it, and bends more than it in every direction across the
+/// normal.
 #[test]
 fn a_parabola_lies_above_friction() {
     let (n, force, h) = ([0.6, 0.0, 0.8], 3.0, 0.01);

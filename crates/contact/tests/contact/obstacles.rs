@@ -212,8 +212,8 @@ fn derivatives_of_barriers() {
 }
 
 /// No node reaches the shape until the largest step, which is nearly the way to the shape if a node goes straight at
-/// it, or that share of it by which its distance may be steeper. In a solid that is not convex the way along the surface
-/// counts too.
+/// it, or that share of it by which its distance may be steeper. In a solid that is not convex the way along the
+/// surface counts too.
 #[test]
 fn steps_end_before_a_barrier() {
     let law = Barrier { stiffness: 3.0, reach: 0.3 };

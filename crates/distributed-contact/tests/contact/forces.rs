@@ -157,9 +157,9 @@ fn triangles_of_owners_give_their_rows() {
 /// A search on a single rank is that of one host.
 #[test]
 fn a_single_rank_needs_no_table() {
-    let x = folded(N);
-    let contact =
-        ClothContact::with(RankSearch::new(SelfComm), &grid(N), &held(), &x, THICKNESS, 40.0).unwrap();
+    let (x, mut search) = (folded(N), RankSearch::new(SelfComm));
+    search.alone_below = 0;
+    let contact = ClothContact::with(search, &grid(N), &held(), &x, THICKNESS, 40.0).unwrap();
     assert!(contact.search().tests() == 0 && !contact.found().is_empty());
 }
 

@@ -23,7 +23,7 @@ use step::RankStepper;
 /// No rank waits longer for another.
 const DEADLINE: Duration = Duration::from_secs(600);
 
-/// Sheets with fewer vertices and edges are searched by every rank alone.
+/// Sheets with fewer queries, which are vertices and edges, are searched by every rank alone.
 const ALONE_BELOW: usize = 4096;
 
 /// Frames on ranks; the surfaces of the frames are written, and a line is printed for each.

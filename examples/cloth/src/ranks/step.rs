@@ -24,7 +24,7 @@
 
 use std::sync::Arc;
 
-use coarsen::elastic::{Curvature, Fabric, Potential, Total, Touching};
+use coarsen::elastic::{Curvature, Potential, Total, Touching};
 use coarsen::prelude::*;
 use coarsen::sparse::Bsr;
 use coarsen_contact::{ClothContact, Friction, Obstacle, Shape};
@@ -36,11 +36,11 @@ use coarsen_distributed_contact::{
 };
 use examples_common::Failure;
 
-use crate::material::{Cut, Woven};
-use crate::options::Options;
+use crate::material::Woven;
+use crate::options::{Obstacles, Options};
 use crate::scene::Scene;
 use crate::sheet::Sheet;
-use crate::world::{BENDING, CONTACT, COTTON, Fixed, GRAVITY, World};
+use crate::world::{Fixed, GRAVITY, contact_stiffness, fabrics, penalties};
 
 /// The rows in a leaf of reproducible sums.
 const LEAF: usize = 32;
@@ -117,11 +117,18 @@ impl<C: Communicator> RankStepper<C> {
         if cloth.damping > 0.0 || cloth.wind.is_some() || scene.wind != [0.0; 3] {
             return Err(Unsupported { what: "the air", advice: "leave out --wind and --damping" }.into());
         }
-        let World { fixed, forces } = World::new(scene, sheet, options)?;
-        let (nodes, positions) = (&fixed.nodes, &fixed.positions);
+        if options.method.obstacles == Obstacles::Constraints {
+            let (what, advice) = ("obstacles as constraints", "leave out --obstacles");
+            return Err(Unsupported { what, advice }.into());
+        }
+        if options.resume || options.systems > 0 {
+            let (what, advice) = ("checkpoints and dumps of systems", "leave out --resume and --systems");
+            return Err(Unsupported { what, advice }.into());
+        }
+        let fixed = Fixed::new(scene, sheet, options)?;
+        let (nodes, positions, held) = (&fixed.nodes, &fixed.positions, &fixed.held);
         let layout = Layout::reproducible(nodes.free() as u64, 3, comm.size(), LEAF)?;
         let on = Partition::new(comm.clone(), layout)?;
-        let held: Vec<bool> = (0..positions.len() as u32).map(|v| nodes.slot(v).is_none()).collect();
 
         let own = own_triangles(&on, &sheet.triangles, |v| nodes.slot(v).map(|slot| slot as u64));
         let part = Sheet {
@@ -129,25 +136,12 @@ impl<C: Communicator> RankStepper<C> {
             pattern: sheet.pattern.as_ref().map(|all| own.around.iter().map(|&t| all[t]).collect()),
             ..sheet.clone()
         };
-        let scaled = |modulus: f64| cloth.stiffness * modulus;
-        let fabric = Fabric { stretch: scaled(COTTON.stretch), shear: scaled(COTTON.shear), ..COTTON };
-        let bending = cloth.bending * scaled(BENDING);
-        let cut = Cut { fabric, bending, sheet: &part, held: &held, positions };
-        let parts = Total::new(cloth.material.parts(&cut)?)?;
-
-        let stiffness = CONTACT * fabric.stretch;
-        let (mut obstacles, mut frictions) = (Vec::new(), Vec::new());
-        let spins = fixed.spins(0.0);
-        for (index, spin) in spins.into_iter().enumerate() {
-            let (solid, skin) = fixed.start[index];
-            obstacles.push(Obstacle::new(on.count(), solid.shape(skin)?, stiffness)?);
-            let (count, mu, h) = (on.count(), cloth.friction, options.method.dt);
-            frictions.push(Friction::new(count, solid.shape(skin)?, spin, stiffness, mu, h)?);
-        }
+        let parts = fabrics(&fixed, &part, options)?;
+        let (obstacles, frictions) = penalties(&fixed, on.count(), options)?;
         let mut search = RankSearch::new(comm);
         search.alone_below = alone_below;
-        let (triangles, thickness) = (fixed.crossings.triangles(), forces.first.second.thickness());
-        let contact = ClothContact::with(search, triangles, &held, positions, thickness, stiffness)?;
+        let (triangles, stiffness) = (fixed.crossings.triangles(), contact_stiffness(options));
+        let contact = ClothContact::with(search, triangles, held, positions, fixed.thickness, stiffness)?;
         let (x, v) = (nodes.gather(positions), vec![0.0; 3 * on.count()]);
         let h = options.method.dt;
         Ok(Self { on, h, fixed, contact, cloth: parts, obstacles, frictions, x, v, steps: 0 })

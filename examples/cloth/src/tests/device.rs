@@ -24,9 +24,9 @@ const FIXED: [&str; 13] = [
     "0",
 ];
 
-/// In 62 steps positions stay within a thousandth of an edge of those of the CPU: a sheet that droops, and one that falls
-/// for 50 steps and then touches. Later the rounding at impacts grows, but nothing crosses and energy does not. The host waits
-/// less than ten times a step.
+/// In 62 steps positions stay within a thousandth of an edge of those of the CPU: a sheet that droops, and one that
+/// falls for 50 steps and then touches. Later the rounding at impacts grows, but nothing crosses and energy does not.
+/// The host waits less than ten times a step.
 #[test]
 fn a_device_takes_the_steps_of_the_cpu() {
     let on = match "opencl".parse().and_then(AnyBackend::<f64>::choose) {
