@@ -4,12 +4,12 @@
 //! |---|---|
 //! | Ω_l, d(i) | the handles of level l, the distance of node i to them, as in `handles` |
 //! | support of i | a neighbour j of the same handle with d(i) = d(j) + ℓ_ij: the last step of a shortest path |
-//! | region | the touched nodes, and all nodes whose supports are all in the region |
+//! | region | the touched nodes without a support, and the nodes whose supports are all in the region |
 //!
-//! A node that keeps a support keeps its distance. Lengths by stiffness change with the values of A; then no edge fits the old
-//! distances, and all nodes behind the cut are in the region. So removed edges change distances only in the region, which is found from
-//! the touched nodes in the order of distances, as in Ramalingam & Reps 1996, "On the computational complexity of dynamic
-//! graph problems". This holds on each level.
+//! A node that keeps a support keeps its distance. Lengths by stiffness change with the values of A; then no edge fits
+//! the old distances, and all nodes behind the cut are in the region. So removed edges change distances only in the
+//! region, which is found from the touched nodes in the order of distances, as in Ramalingam & Reps 1996, "On the
+//! computational complexity of dynamic graph problems". This holds on each level.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -52,7 +52,7 @@ impl Handles {
             }
             let bound = self.fields[level].distance.iter().copied().fold(0.0, f64::max);
             let mut field = self.fields[level].renumbered(nodes, |j| place[self.order[j as usize] as usize]);
-            let mut candidates = field.forget(graph, touched);
+            let mut candidates = field.forget(graph, touched, &order);
             added.iter().for_each(|&node| field.add(graph, node, place[node as usize]));
             while let Some((_, node)) = field.tighten(&mut candidates).filter(|(d, _)| *d > bound) {
                 field.add(graph, node, order.len() as u32);
@@ -77,10 +77,15 @@ impl Field {
         field
     }
 
-    /// Computes the distances in the region again, from the nodes around it. Returns the region; the farthest node is then
-    /// searched there.
-    fn forget(&mut self, graph: &Lengths<'_>, touched: &[u32]) -> BinaryHeap<(Far, Reverse<u32>)> {
-        let region = self.region(graph, touched);
+    /// Computes the distances in the region again, from the nodes around it. Returns the region; the farthest node is
+    /// then searched there.
+    fn forget(
+        &mut self,
+        graph: &Lengths<'_>,
+        touched: &[u32],
+        handles: &[u32],
+    ) -> BinaryHeap<(Far, Reverse<u32>)> {
+        let region = self.region(graph, touched, handles);
         for &i in &region {
             (self.distance[i as usize], self.nearest[i as usize]) = (f64::INFINITY, u32::MAX);
         }
@@ -104,23 +109,23 @@ impl Field {
     /// Returns the touched nodes that have no support, and the nodes whose supports are all in this list.
     ///
     /// A support is strictly nearer to the handle, so that nodes at one point do not support each other in a ring.
-    fn region(&self, graph: &Lengths<'_>, touched: &[u32]) -> Vec<u32> {
+    fn region(&self, graph: &Lengths<'_>, touched: &[u32], handles: &[u32]) -> Vec<u32> {
         let (mut inside, mut region) = (vec![false; self.distance.len()], Vec::new());
         let mut next: BinaryHeap<Reverse<(Far, u32)>> =
             touched.iter().map(|&i| Reverse((Far(self.distance[i as usize]), i))).collect();
         while let Some(Reverse((Far(d), i))) = next.pop() {
             let at = i as usize;
-            if inside[at] || d == 0.0 {
-                continue; // a handle, or a node that is alone
+            // A node at the point of a handle is none itself, and may have lost it.
+            if inside[at] || handles.get(self.nearest[at] as usize) == Some(&i) {
+                continue;
             }
-            let mut edges =
-                graph.pattern.range(at).map(|edge| (graph.pattern.indices()[edge] as usize, edge));
-            let leads = |from: usize, to: usize, edge: usize| {
-                self.nearest[from] == self.nearest[to]
-                    && self.distance[from] < self.distance[to]
-                    && self.distance[from] + graph.length(at, edge) == self.distance[to]
+            let edges = || graph.pattern.range(at).map(|edge| (graph.pattern.indices()[edge] as usize, edge));
+            let supports = |j: usize, edge: usize| {
+                self.nearest[j] == self.nearest[at]
+                    && self.distance[j] < d
+                    && self.distance[j] + graph.length(at, edge) == d
             };
-            if d.is_finite() && edges.clone().any(|(j, edge)| !inside[j] && leads(j, at, edge)) {
+            if d.is_finite() && edges().any(|(j, edge)| !inside[j] && supports(j, edge)) {
                 continue;
             }
             inside[at] = true;
@@ -128,8 +133,7 @@ impl Field {
             // All that this node may have supported: lengths of today need not be those of the distances. A node at
             // the same point has the same distance.
             let follows = |j: usize| self.nearest[j] == self.nearest[at] && self.distance[j] >= d;
-            edges
-                .by_ref()
+            edges()
                 .filter(|&(j, _)| !inside[j] && d.is_finite() && follows(j))
                 .for_each(|(j, _)| next.push(Reverse((Far(self.distance[j]), j as u32))));
         }

@@ -139,8 +139,8 @@ fn a_cut_samples_its_region_only() {
     }
 }
 
-/// Lengths by stiffness follow the values of A, so that no edge behind the cut fits the old distances: the part without a
-/// handle still gets one.
+/// Lengths by stiffness follow the values of A, so that no edge behind the cut fits the old distances: the part without
+/// a handle still gets one.
 #[test]
 fn a_cut_by_stiffness_reaches_what_is_behind_it() {
     let scaled = |a: &Bsr<f64>| {
@@ -159,6 +159,24 @@ fn a_cut_by_stiffness_reaches_what_is_behind_it() {
     let after = step(&Skinning { cut, sampling, ..Skinning::default() }, &parts, 1.0).state.handles().clone();
     for (i, &h) in after.controls[0].iter().enumerate() {
         assert_eq!(i < 17, after.order[h as usize] < 17, "node {i} has its handle across the cut");
+    }
+}
+
+/// A node at the point of its handle is cut off, and with it all that it leads to: the part gets a handle of its own.
+#[test]
+fn a_cut_reaches_what_is_behind_a_node_at_its_handle() {
+    let positions: Vec<[f64; 3]> = [-1.0, 0.0, 0.0, 1.0, 2.0].map(|x| [x, 0.0, 0.0]).to_vec();
+    let coarsen = |a: &Bsr<f64>, skinning: Skinning| {
+        let fine = Grid { positions: Some(&positions), ..Grid::new(a) };
+        skinning.coarsen(&fine, None).unwrap().unwrap().state.handles().clone()
+    };
+    let skinning = Skinning { handles: vec![1], given: vec![1], ..Skinning::default() };
+    let handles = coarsen(&line(5, None), skinning);
+    assert_eq!(handles.order, [1]);
+    let cut = Some(Cut { handles, touched: vec![1, 2] });
+    let after = coarsen(&line(5, Some(2)), Skinning { cut, ..Skinning::default() });
+    for (i, &h) in after.controls[0].iter().enumerate() {
+        assert_eq!(i < 2, after.order[h as usize] < 2, "node {i} has its handle across the cut");
     }
 }
 
