@@ -70,19 +70,21 @@ impl Buffers {
 
     /// Makes buffers until `count` of at least `bytes` are kept. Shorter messages do not take these buffers.
     ///
-    /// Several calls reserve the largest count of the largest length. A reservation of more than 256 buffers or 256 MiB
-    /// is cut to that; exchanges then allocate what is missing. It lasts as long as the communicator.
+    /// Several calls reserve the largest count of the largest length. A reservation is cut to half of both limits, so
+    /// that other buffers do not displace it; exchanges then allocate what is missing. It lasts as long as the
+    /// communicator.
     pub fn reserve(&self, count: usize, bytes: usize) {
         let mut kept = self.kept();
         kept.long = kept.long.max(bytes);
         let capacity = capacity_for(kept.long);
-        kept.reserved = kept.reserved.max(count).min(MOST).min(BYTES / capacity);
+        kept.reserved = kept.reserved.max(count).min(MOST / 2).min(BYTES / 2 / capacity);
         while kept.long() < kept.reserved && kept.buffers.len() < MOST {
             kept.buffers.push(Vec::with_capacity(capacity));
         }
     }
 
-    /// Keeps a buffer, unless many are kept. Beyond the limit of bytes, the longest buffers are freed.
+    /// Keeps a buffer, unless many are kept. Beyond the limit of bytes, the longest buffers that are not
+    /// reserved are freed.
     pub fn put(&self, mut buffer: Vec<u8>) {
         let mut kept = self.kept();
         if kept.buffers.len() < MOST && buffer.capacity() >= LEAST {
@@ -90,8 +92,10 @@ impl Buffers {
             kept.buffers.push(buffer);
             let mut bytes: usize = kept.buffers.iter().map(Vec::capacity).sum();
             while bytes > BYTES {
-                let longest =
-                    (0..kept.buffers.len()).max_by_key(|&at| kept.buffers[at].capacity()).unwrap_or_default();
+                let (long, spare) = (kept.long, kept.long() > kept.reserved);
+                let free = |at: &usize| spare || kept.buffers[*at].capacity() < long;
+                let at = (0..kept.buffers.len()).filter(free).max_by_key(|&at| kept.buffers[at].capacity());
+                let Some(longest) = at else { return };
                 bytes -= kept.buffers.swap_remove(longest).capacity();
             }
         }

@@ -130,7 +130,8 @@ impl<T: Number> GlobalRows<T> {
     /// ```
     ///
     /// # Errors
-    /// [`DistError::Length`] for other numbers of rows or of unknowns per block, [`DistError::Value`] for another first row.
+    /// [`DistError::Length`] for other numbers of rows or of unknowns per block, [`DistError::Value`] for another first
+    /// row.
     pub fn plus(&self, other: &Self) -> Result<Self, DistError> {
         for (what, expected, found) in [
             ("the rows of a matrix that is added", self.count(), other.count()),

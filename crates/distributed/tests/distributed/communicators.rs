@@ -279,6 +279,22 @@ fn reserved_buffers_stay_with_long_messages() {
     assert!(again.iter().all(|buffer| at.contains(&buffer.as_ptr())));
 }
 
+/// A reservation leaves room for other buffers, which do not displace it.
+#[test]
+fn reserved_buffers_are_not_displaced() {
+    let (buffers, long) = (Buffers::default(), 4 << 20);
+    buffers.reserve(64, long); // cut to 32
+    (0..100).for_each(|_| buffers.put(Vec::with_capacity(3 << 20)));
+    let at = |buffer: &Vec<u8>| buffer.as_ptr();
+    let kept: Vec<_> = (0..32).map(|_| buffers.take(long)).collect();
+    let first: Vec<_> = kept.iter().map(at).collect();
+    kept.into_iter().for_each(|buffer| buffers.put(buffer));
+    let short = buffers.take(8);
+    let again: Vec<_> = (0..32).map(|_| buffers.take(long)).collect();
+    assert!(again.iter().all(|buffer| first.contains(&at(buffer))), "a reserved buffer is gone");
+    buffers.put(short);
+}
+
 /// Buffers are kept up to 256 MiB, whatever their lengths are.
 #[test]
 fn kept_buffers_are_bounded() {
