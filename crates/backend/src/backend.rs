@@ -113,7 +113,8 @@ pub trait Backend: Clone + Send + 'static {
     /// The CPU returns a smoother that stores half of A. A [`NumericPlace`] returns `None`, because it writes
     /// A itself. The caller has checked that A is finite and symmetric to round-off, and that ω is between 0
     /// and 2; the place does not check again. With `symmetric` the caller knows that later values are symmetric too,
-    /// and [`prepare`](Smoother::prepare) does not check it. *Cost* two passes over the pattern and one pass over half of A.
+    /// and [`prepare`](Smoother::prepare) does not check it. *Cost* two passes over the pattern and one pass over half
+    /// of A.
     ///
     /// # Errors
     /// [`Error::NotSquare`], the errors of [`matrix`](Self::matrix) and of [`DenseBlocks::inverse_diagonal`].

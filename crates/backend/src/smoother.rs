@@ -57,8 +57,8 @@ pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
         Ok(false)
     }
 
-    /// Lets go of the pattern of A before a [`rebuild`](Self::rebuild), so that its memory can be used again. Until then
-    /// the smoother must not be used: a step may panic or compute nothing.
+    /// Lets go of the pattern of A before a [`rebuild`](Self::rebuild), so that its memory can be used again. Until
+    /// then the smoother must not be used: a step may panic or compute nothing.
     fn release(&mut self) {}
 
     /// Returns the bytes of the numbers on the host and at the place, including the copy of A. Patterns may

@@ -39,8 +39,8 @@ pub trait Transfer<T: Real, B: Backend>: Send {
         Ok(false)
     }
 
-    /// Lets go of the patterns of P and Pᵀ before a [`rebuild`](Self::rebuild). Until then the transfer must not be used: it
-    /// may panic or compute nothing.
+    /// Lets go of the patterns of P and Pᵀ before a [`rebuild`](Self::rebuild). Until then the transfer must not be
+    /// used: it may panic or compute nothing.
     fn release(&mut self) {}
 
     /// Returns the size of the numbers at the place in bytes.

@@ -120,8 +120,8 @@ pub trait Coarsening<T: Real>: Clone {
         above: Option<&Self::State>,
     ) -> Result<Option<Coarse<T, Self::State>>, SetupError>;
 
-    /// As [`coarsen`](Self::coarsen), in the memory of an old step of any grid; returns whether the grid can be coarsened.
-    /// After `false` or an error `into` is of no use.
+    /// As [`coarsen`](Self::coarsen), in the memory of an old step of any grid; returns whether the grid can be
+    /// coarsened. After `false` or an error `into` is of no use.
     ///
     /// The default coarsens and drops the old step. *Implement* it, with [`product_into`](Self::product_into) and
     /// [`keeps_memory`](Self::keeps_memory), if the set of nodes changes often.

@@ -224,11 +224,11 @@ pub enum Compared {
     /// With the right-hand side of the coarsest level.
     #[default]
     Own,
-    /// With the right-hand side of the finest level, restricted to the coarsest one without a smoothing step. In a V-cycle
-    /// only; in other cycles as `Own`.
+    /// With the right-hand side of the finest level, restricted to the coarsest one without a smoothing step. In a
+    /// V-cycle only; in other cycles as `Own`.
     ///
-    /// What smoothers have reduced already need not be reduced again, and the solve may take no step. *Reference* Wang et al.
-    /// 2020 (HOT), §5.3.
+    /// What smoothers have reduced already need not be reduced again, and the solve may take no step. *Reference* Wang
+    /// et al. 2020 (HOT), §5.3.
     RightHandSide,
 }
 

@@ -45,15 +45,15 @@ pub enum Scaling {
 /// [`Spectrum`] computes. The error polynomial is between −1 and 1 up to α + β, and Lanczos continues until the
 /// spectrum is certain to be below. So for symmetric positive definite A, the preconditioner is symmetric
 /// positive definite, but for the share of start vectors and the round-off that
-/// [`SpectralRadius::margin`](coarsen_krylov::SpectralRadius::margin) names; `Cg` then reports it. *Use* if inner products and triangular solves are expensive: on devices
-/// and many cores. A `ratio` of 30 suits a preconditioner for `Cg`, 4 to 10 a smoother. Degree 1 is
-/// [`DampedJacobi`](crate::DampedJacobi), or [`Spai0`](crate::Spai0); as a preconditioner of conjugate
-/// gradients, `DampedJacobi` equals block Jacobi. *Memory* at the place a copy of A, b² values per node and 2
-/// vectors; on the host b² values per node and 5 vectors, or 5/8 of one vector if row sums bound the spectrum
-/// of scalars. *Cost* an application reads A m − 1 times from a zero guess and m times otherwise, each time
-/// in one pass that also reads M and 3 vectors and writes 2. *Reference* Saad 2003, §12.3.2, Algorithm 12.1;
-/// Tamstorf, Jones, McCormick 2015, §7 (smoother and spectral radius); Adams, Brezina, Hu, Tuminaro 2003, J.
-/// Comput. Phys. 188.
+/// [`SpectralRadius::margin`](coarsen_krylov::SpectralRadius::margin) names; `Cg` then reports it. *Use* if inner
+/// products and triangular solves are expensive: on devices and many cores. A `ratio` of 30 suits a preconditioner for
+/// `Cg`, 4 to 10 a smoother. Degree 1 is [`DampedJacobi`](crate::DampedJacobi), or [`Spai0`](crate::Spai0); as a
+/// preconditioner of conjugate gradients, `DampedJacobi` equals block Jacobi. *Memory* at the place a copy of A, b²
+/// values per node and 2 vectors; on the host b² values per node and 5 vectors, or 5/8 of one vector if row sums bound
+/// the spectrum of scalars. *Cost* an application reads A m − 1 times from a zero guess and m times otherwise, each
+/// time in one pass that also reads M and 3 vectors and writes 2. *Reference* Saad 2003, §12.3.2, Algorithm 12.1;
+/// Tamstorf, Jones, McCormick 2015, §7 (smoother and spectral radius); Adams, Brezina, Hu, Tuminaro 2003, J. Comput.
+/// Phys. 188.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -73,7 +73,8 @@ pub struct Chebyshev {
     pub ratio: f64,
     /// The block diagonal M.
     pub scaling: Scaling,
-    /// The minimal number of generalized Lanczos steps for the spectral radius. They continue until the margin is certain.
+    /// The minimal number of generalized Lanczos steps for the spectral radius. They continue until the margin is
+    /// certain.
     pub lanczos_steps: usize,
     /// The factor that multiplies the estimate, because the estimate approaches the radius from below.
     pub safety: f64,

@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use coarsen_backend::{
-    Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, Setup, SetupError, Smoother, SmootherFacts,
-    SweepDirection, Update, check_blocks, check_storable,
+    Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, SYMMETRY_ROUND_OFF, Setup, SetupError,
+    Smoother, SmootherFacts, SweepDirection, Update, check_blocks, check_storable,
 };
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
@@ -62,7 +62,8 @@ impl GaussSeidel {
     /// Tests whether A is symmetric to round-off, which half storage requires, and whether it is symmetric in
     /// half of its digits, which `Cg` requires.
     fn symmetry<T: Real>(&self, a: &Bsr<T>) -> Symmetry {
-        let to_round_off = self.symmetric || a.asymmetric_pair(T::EPSILON * T::of(1024.0)).is_none();
+        let to_round_off =
+            self.symmetric || a.asymmetric_pair(T::EPSILON * T::of(SYMMETRY_ROUND_OFF)).is_none();
         Symmetry { to_round_off, to_half_digits: to_round_off || checks::symmetric(a) }
     }
 
@@ -257,8 +258,11 @@ impl<T: Real, B: Backend> Smoother<T, B> for SymmetricGaussSeidel<T, B> {
     }
 
     fn rebuild(&mut self, a: &Bsr<T>) -> Result<bool, SetupError> {
+        if !self.own {
+            return Ok(false);
+        }
         let symmetry = self.recipe.symmetry(a);
-        if !(self.own && symmetry.to_round_off && self.sweeps.rebuild(a)?) {
+        if !(symmetry.to_round_off && self.sweeps.rebuild(a)?) {
             return Ok(false);
         }
         (self.symmetry, self.next, self.successor) = (symmetry, symmetry, None);

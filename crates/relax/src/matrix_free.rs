@@ -85,10 +85,10 @@ impl Chebyshev {
     /// A must be symmetric positive definite, which is not checked. The spectral radius of D⁻¹A is estimated
     /// by Lanczos from products with A, until it is certain that the polynomial is positive, but for the share of start
     /// vectors that [`SpectralRadius::margin`](coarsen_krylov::SpectralRadius::margin) names; `Cg` then reports an
-    /// indefinite preconditioner. *Use* for stencils, products of operators, and matrices stored elsewhere. *Not* if a matrix is available: [`Setup::build`](coarsen_backend::Setup) works on blocks,
-    /// and reads A and vectors in one pass. *Memory* three vectors. *Cost* one product more than `lanczos_steps`, and up to
-    /// four times that number, in setup; m − 1 products per application, with 7 vector passes for each
-    /// product.
+    /// indefinite preconditioner. *Use* for stencils, products of operators, and matrices stored elsewhere. *Not* if a
+    /// matrix is available: [`Setup::build`](coarsen_backend::Setup) works on blocks, and reads A and vectors in one
+    /// pass. *Memory* three vectors. *Cost* one product more than `lanczos_steps`, and up to four times that number, in
+    /// setup; m − 1 products per application, with 7 vector passes for each product.
     ///
     /// ```
     /// use coarsen_backend::Cpu;

@@ -28,9 +28,9 @@ const SHARE: usize = 8;
 /// Estimates ρ(D⁻¹A) from above for symmetric A with positive definite diagonal blocks D.
 ///
 /// *Cost* `steps` products with A and D⁻¹, one more with a margin, and up to four times as many while the estimate
-/// still grows or is not certain. For scalars the row sums need one more pass; the rest is cheap if an eighth of the rows suffices to reach
-/// their bound. The first estimate with all of A allocates five vectors and keeps them for later calls of
-/// [`bound`](Self::bound). *Reference* row sums: Gershgorin 1931; Lanczos: Tamstorf, Jones, McCormick 2015,
+/// still grows or is not certain. For scalars the row sums need one more pass; the rest is cheap if an eighth of the
+/// rows suffices to reach their bound. The first estimate with all of A allocates five vectors and keeps them for later
+/// calls of [`bound`](Self::bound). *Reference* row sums: Gershgorin 1931; Lanczos: Tamstorf, Jones, McCormick 2015,
 /// §7.
 ///
 /// ```

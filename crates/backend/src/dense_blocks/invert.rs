@@ -33,8 +33,8 @@ const FIRM: f64 = 1e-4;
 /// Computes `d` = `w`⁻¹ for a symmetric positive definite block of 3 x 3 whose pivots are not small; `None`, with `d`
 /// unchanged, for every other block.
 ///
-/// For such a block W = L D Lᵀ is stable without pivoting (Golub & Van Loan 2013, §4.2.6), and W⁻¹ = Zᵀ D⁻¹ Z with Z = L⁻¹ is
-/// symmetric to the last bit. *Cost* three divisions and no branch that depends on the order of rows.
+/// For such a block W = L D Lᵀ is stable without pivoting (Golub & Van Loan 2013, §4.2.6), and W⁻¹ = Zᵀ D⁻¹ Z with Z =
+/// L⁻¹ is symmetric to the last bit. *Cost* three divisions and no branch that depends on the order of rows.
 #[inline(always)]
 pub(super) fn invert_positive<T: Real>(w: &[T], d: &mut [T]) -> Option<()> {
     let (w, d) = (&w[..9], &mut d[..9]);

@@ -127,8 +127,8 @@ impl<T: Real> DenseBlocks<T> {
     /// [`invert_diagonal`](Self::invert_diagonal) if the blocks are the diagonal blocks of A.
     ///
     /// # Errors
-    /// Those of [`invert_diagonal`](Self::invert_diagonal) for such blocks. Some blocks are then inverses and others are
-    /// not: set all of them again.
+    /// Those of [`invert_diagonal`](Self::invert_diagonal) for such blocks. Some blocks are then inverses and others
+    /// are not: set all of them again.
     pub fn invert_all(&mut self, method: &'static str) -> Result<(), SetupError> {
         INVERT_ALL.of::<InvertAll<T>>()(self, method)
     }

@@ -67,8 +67,8 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
     level.smoother.post_smooth(b, x);
 }
 
-/// A V-cycle from x = 0 that also restricts the right-hand side of the finest level, `whole`, with which the coarsest solve
-/// compares its residual. Only levels of a recipe whose whole cycle is V have the vectors for it.
+/// A V-cycle from x = 0 that also restricts the right-hand side of the finest level, `whole`, with which the coarsest
+/// solve compares its residual. Only levels of a recipe whose whole cycle is V have the vectors for it.
 fn compared<T: Real, B: Backend, X>(
     levels: &mut [Level<T, B, X>],
     bottom: &mut dyn CoarsestSolve<T, B>,

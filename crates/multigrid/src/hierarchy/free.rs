@@ -129,7 +129,8 @@ impl<T: Real> Free<T> {
 
     /// Whether certainly no C is singular, for the P of all earlier calls, if no value of A exceeds `largest`.
     ///
-    /// S is bounded from above by `largest` pᵀ p, and with a larger S the eigenvalues of C are smaller. *Cost* no pass over A.
+    /// S is bounded from above by `largest` pᵀ p, and with a larger S the eigenvalues of C are smaller. *Cost* no pass
+    /// over A.
     pub(super) fn is_regular(
         &mut self,
         coarse: &Bsr<T>,
@@ -202,9 +203,9 @@ pub(super) fn stiff<T: Real>(
 
 /// Whether C is certainly regular: the smallest pivot of complete pivoting is well above round-off.
 ///
-/// For few unknowns the product of all pivots, each divided by the largest diagonal entry, bounds this pivot from below. For
-/// more unknowns that product is too small, and 1 / ‖L⁻¹‖² with C = L Lᵀ is used, which bounds the smallest eigenvalue of
-/// C and so every pivot.
+/// For few unknowns the product of all pivots, each divided by the largest diagonal entry, bounds this pivot from
+/// below. For more unknowns that product is too small, and 1 / ‖L⁻¹‖² with C = L Lᵀ is used, which bounds the smallest
+/// eigenvalue of C and so every pivot.
 pub(super) fn regular<T: Real>(g: &[T], sizes: &[T]) -> bool {
     let (k, mut c) = (sizes.len(), [T::zero(); LARGEST * LARGEST]);
     if k > LARGEST || sizes.iter().any(|&s| s <= T::zero()) {

@@ -258,7 +258,7 @@ fn solver<T: Real, B: Backend, C: Coarsening<T>, S>(
         check_stalled(coarsest)?;
     }
     if let Some(mut solver) = old
-        && solver.rebuild(recipe.coarsest, coarsest, on)?
+        && solver.rebuild(coarsest, on)?
     {
         return Ok((solver, seen));
     }

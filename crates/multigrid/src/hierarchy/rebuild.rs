@@ -1,15 +1,15 @@
 //! All levels again, in the memory of old levels.
 //!
 //! A build with another set of nodes keeps the levels that it replaces. The next build fills them again: patterns,
-//! matrices, prolongations, plans, smoothers, transfers and vectors change their size within the capacity that they have.
-//! The hierarchy in use stays as it is until the new one is complete, so there are two of them. Each also keeps the levels
-//! that a smaller set does not need. If a method or a smoother cannot do this, it makes a new object.
+//! matrices, prolongations, plans, smoothers, transfers and vectors change their size within the capacity that they
+//! have. The hierarchy in use stays as it is until the new one is complete, so there are two of them. Each also keeps
+//! the levels that a smaller set does not need. If a method or a smoother cannot do this, it makes a new object.
 
 use coarsen_backend::{Backend, SetupError, SmootherFacts, check_range};
 use coarsen_core::Real;
 
 use super::{Host, Level, Seconds, Spare, checked, give_diagonal, term, timed};
-use crate::{Coarsening, Cycle, Grid, Multigrid, SmootherRecipe};
+use crate::{Coarsening, Grid, Multigrid, SmootherRecipe};
 
 impl<T: Real, B: Backend, X> Default for Spare<T, B, X> {
     fn default() -> Self {
@@ -78,12 +78,7 @@ impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
             on.renew_vector(coarse_b, coarse)?;
             on.renew_vector(coarse_x, coarse)?;
             coarse_whole.iter_mut().try_for_each(|v| on.renew_vector(v, coarse))?;
-            match (recipe.cycle, krylov) {
-                (Cycle::K, Some(vectors)) => {
-                    vectors.iter_mut().try_for_each(|v| on.renew_vector(v, coarse))?;
-                }
-                (_, none) => *none = None,
-            }
+            krylov.iter_mut().flatten().try_for_each(|v| on.renew_vector(v, coarse))?;
             Ok(true)
         })
     }

@@ -45,8 +45,8 @@ impl Bytes {
 }
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
-    /// Returns the bytes of all levels on the host and at the place, and of old levels that are kept for the next build.
-    /// Shared patterns count once.
+    /// Returns the bytes of all levels on the host and at the place, and of old levels that are kept for the next
+    /// build. Shared patterns count once.
     pub fn bytes(&self) -> usize {
         let levels = self.levels.iter().chain(&self.beyond);
         let spare = self.spare.levels.iter().chain(&self.spare.beyond);

@@ -23,8 +23,8 @@ pub(super) enum Common {
     Free,
 }
 
-/// Writes the coarse nodes whose nodes all slide along one plane into `still`. `embedding` has a row per node with its coarse
-/// nodes, empty for nodes that are held; `normal` returns n for a node that slides; T is the type of the matrix.
+/// Writes the coarse nodes whose nodes all slide along one plane into `still`. `embedding` has a row per node with its
+/// coarse nodes, empty for nodes that are held; `normal` returns n for a node that slides; T is the type of the matrix.
 pub(super) fn of<T: Real>(
     embedding: &Pattern,
     normal: impl Fn(usize) -> Option<[f64; 3]>,

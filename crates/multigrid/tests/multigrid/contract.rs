@@ -222,8 +222,8 @@ fn the_coarsest_level_may_be_solved_by_iterations() {
     assert!(not_a_number.iter().all(|z| z.is_nan()));
 }
 
-/// With [`Compared::RightHandSide`] the solve takes no step if the smoother alone reaches the reduction of Pᵀ b; otherwise
-/// it takes at least one. Wang et al. 2020, §5.3.
+/// With [`Compared::RightHandSide`] the solve takes no step if the smoother alone reaches the reduction of Pᵀ b;
+/// otherwise it takes at least one. Wang et al. 2020, §5.3.
 #[test]
 fn the_coarsest_solve_may_compare_with_the_whole_right_hand_side() {
     let (a, b) = (problem("poisson2d:30").matrix, noise(900, 6));
@@ -252,7 +252,8 @@ fn the_coarsest_solve_may_compare_with_the_whole_right_hand_side() {
     assert_ne!(cycle(0.999 * left).0, x);
 }
 
-/// Other cycles than V ignore [`Compared::RightHandSide`]; the V-cycles of an F-cycle start from the x that they are given.
+/// Other cycles than V ignore [`Compared::RightHandSide`]; the V-cycles of an F-cycle start from the x that they are
+/// given.
 #[test]
 fn other_cycles_compare_with_the_right_hand_side_of_the_coarsest_level() {
     let (a, b) = (problem("poisson2d:60").matrix, noise(3600, 8));

@@ -42,14 +42,14 @@ impl<T: Real> Bsr<T> {
         PAIR.of::<Pair<T>>()(self, tolerance)
     }
 
-    /// Copies the diagonal blocks, and returns the largest absolute value on and below the diagonal, if A is symmetric in the
-    /// sense of [`asymmetric_pair`](Self::asymmetric_pair) and every block below the diagonal has a transposed block. The value
-    /// is NaN if an entry is not finite.
+    /// Copies the diagonal blocks, and returns the largest absolute value on and below the diagonal, if A is symmetric
+    /// in the sense of [`asymmetric_pair`](Self::asymmetric_pair) and every block below the diagonal has a transposed
+    /// block. The value is NaN if an entry is not finite.
     ///
-    /// *Use* to check symmetry, finite values and their range together, and to read the diagonal, in one pass over A. `None`
-    /// does not mean that A is not symmetric, because a zero block may be stored on one side only; `diagonal` then has no
-    /// meaning. A value above the diagonal may be larger than the result by the tolerance.
-    /// *Panics* unless `diagonal` has b² numbers for each block row of b scalar rows.
+    /// *Use* to check symmetry, finite values and their range together, and to read the diagonal, in one pass over A.
+    /// `None` does not mean that A is not symmetric, because a zero block may be stored on one side only; `diagonal`
+    /// then has no meaning. A value above the diagonal may be larger than the result by the tolerance. *Panics* unless
+    /// `diagonal` has b² numbers for each block row of b scalar rows.
     ///
     /// ```
     /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, -2.0), (1, 0, -2.0), (1, 1, 1.5)])?;
@@ -122,7 +122,8 @@ impl<T: Real> Bsr<T> {
         size(i).sqrt() * size(j).sqrt()
     }
 
-    /// Compares all lower blocks with their transposed blocks, and copies the diagonal blocks unless `diagonal` is empty.
+    /// Compares all lower blocks with their transposed blocks, and copies the diagonal blocks unless `diagonal` is
+    /// empty.
     fn compare(&self, tolerance: T, diagonal: &mut [T]) -> Seen<T> {
         let (nodes, area) =
             (self.pattern().rows(), if diagonal.is_empty() { 0 } else { self.block().0.pow(2) });
@@ -131,8 +132,8 @@ impl<T: Real> Bsr<T> {
         tree(part, LEAF, parallel::worth(2 * self.nnz()), &lower, &Seen::and)
     }
 
-    /// Compares the lower blocks of a range of rows with their transposed blocks, whose rows are still in a cache; for blocks
-    /// of `B` x `B`, or of any size if `B` is 0.
+    /// Compares the lower blocks of a range of rows with their transposed blocks, whose rows are still in a cache; for
+    /// blocks of `B` x `B`, or of any size if `B` is 0.
     #[inline(always)]
     fn compare_rows<const B: usize>(&self, rows: Range<usize>, tolerance: T, diagonal: &mut [T]) -> Seen<T> {
         let (b, pattern) = (if B == 0 { self.block().0 } else { B }, self.pattern());
@@ -212,8 +213,8 @@ impl<T: Real> Kernel<T> for Compare<'_, T> {
     }
 }
 
-/// Whether the numbers of each pair agree up to `tolerance` times the larger one, and the largest first number, which is NaN
-/// if a number is not finite: an infinite tolerance accepts every pair. Without a branch per pair.
+/// Whether the numbers of each pair agree up to `tolerance` times the larger one, and the largest first number, which
+/// is NaN if a number is not finite: an infinite tolerance accepts every pair. Without a branch per pair.
 #[inline(always)]
 fn near<T: Real>(pairs: impl Iterator<Item = (T, T)>, tolerance: T) -> (bool, T) {
     let (mut all, mut most, mut bad) = (true, T::zero(), T::zero());

@@ -59,6 +59,7 @@ impl TransposePlan {
     /// # Errors
     /// As [`new`](Self::new); the plan is then that of no matrix.
     pub fn renew(&mut self, of: &Arc<Pattern>) -> Result<(), SparseError> {
+        self.release();
         let (rows, columns) = (of.rows(), of.columns());
         let room = std::mem::replace(&mut self.pattern, Pattern::nothing());
         let Self { source, next, .. } = self;

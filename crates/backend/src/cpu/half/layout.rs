@@ -102,12 +102,12 @@ impl Layout {
     /// Becomes the layout for rows in the order of `sets`, in the memory that it has. `false` if half storage does not
     /// pay off, a row has no diagonal block, or positions exceed 32 bits; it is then that of no matrix.
     pub(super) fn renew(&mut self, sets: &RowSets) -> bool {
+        self.pattern = None;
         let pattern = sets.pattern();
         let n = pattern.rows();
         if pattern.len() > u32::MAX as usize || sets.sets().len() > SETS {
             return false;
         }
-        self.pattern = None;
         let Self {
             all_sets, inner, outer_rows, outer, later, outer_columns, outer_from, counts, chunks, ..
         } = self;

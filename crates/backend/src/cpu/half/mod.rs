@@ -31,3 +31,4 @@ mod smoother;
 mod sweep;
 
 pub(super) use smoother::HalfGaussSeidel;
+pub use smoother::SYMMETRY_ROUND_OFF;

@@ -13,8 +13,8 @@ use crate::{
     DenseBlocks, RowSets, SetupError, Smoother, SmootherFacts, SweepDirection, check_blocks, check_storable,
 };
 
-/// The tolerance of symmetry to round-off, in units of EPSILON.
-const ROUND_OFF: f64 = 1024.0;
+/// The tolerance of the symmetry to round-off that sweeps over half of a matrix require, in units of EPSILON.
+pub const SYMMETRY_ROUND_OFF: f64 = 1024.0;
 
 /// Gauss-Seidel that stores half of a symmetric A: one forward sweep before the coarse correction, one
 /// backward sweep after it.
@@ -36,8 +36,8 @@ pub(in crate::cpu) struct HalfGaussSeidel<T, V, S> {
 }
 
 impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
-    /// Returns the smoother in the order of `sets`, or in that of the place. `None` if sweeps over whole rows are better:
-    /// for blocks without a kernel, and for orders with many couplings between chunks.
+    /// Returns the smoother in the order of `sets`, or in that of the place. `None` if sweeps over whole rows are
+    /// better: for blocks without a kernel, and for orders with many couplings between chunks.
     ///
     /// # Errors
     /// See [`Backend::gauss_seidel`](crate::Backend::gauss_seidel).
@@ -126,7 +126,7 @@ impl<T: Real, V: Real, S: Real> Smoother<T, Cpu<V, S>> for HalfGaussSeidel<T, V,
             return Ok(check_blocks::<T, S>("the inverse of the diagonal", &self.inverses)?);
         }
         // For a symmetric A one pass checks symmetry, finite values and their range, and reads the diagonal.
-        let tolerance = T::EPSILON * T::of(ROUND_OFF);
+        let tolerance = T::EPSILON * T::of(SYMMETRY_ROUND_OFF);
         self.largest =
             a.symmetric_diagonal(tolerance, self.inverses.values_mut()).filter(|most| !most.is_nan());
         if let Some(largest) = self.largest {

@@ -16,7 +16,7 @@ use coarsen_sparse::Bsr;
 use num_traits::{Float, one, zero};
 
 use super::CoarsestSolve;
-use crate::{Coarsest, Compared, JacobiCg};
+use crate::{Compared, JacobiCg};
 
 /// The matrix, its inverted block diagonal and the vectors of the method, at the place.
 pub(super) struct Iterative<T: Real, B: Backend> {
@@ -103,9 +103,12 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
         Ok(self.d.set_values(&self.inverses)?)
     }
 
-    fn rebuild(&mut self, recipe: Coarsest, a: &Bsr<T>, on: &B) -> Result<bool, SetupError> {
-        let Coarsest::Iterative(recipe) = recipe else { return Ok(false) };
-        (self.recipe, self.nnz) = (recipe, a.nnz());
+    fn rebuilds(&self) -> bool {
+        true
+    }
+
+    fn rebuild(&mut self, a: &Bsr<T>, on: &B) -> Result<bool, SetupError> {
+        self.nnz = a.nnz();
         self.inverses.invert_another(a, METHOD)?;
         self.inverses.check_positive(a, METHOD)?;
         on.renew_matrix(&mut self.a, a)?;

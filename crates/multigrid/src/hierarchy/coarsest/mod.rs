@@ -26,10 +26,15 @@ pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
     /// Computes the solver of new values on the same pattern. After an error the old solver is unchanged.
     fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError>;
 
-    /// Becomes the solver that the recipe names for any matrix, in its memory, and returns whether it can; after `false`
-    /// or an error it cannot be used any more.
-    fn rebuild(&mut self, recipe: Coarsest, a: &Bsr<T>, on: &B) -> Result<bool, SetupError> {
-        let _ = (recipe, a, on);
+    /// Whether [`rebuild`](Self::rebuild) can do its work, so that an old solver is worth its memory.
+    fn rebuilds(&self) -> bool {
+        false
+    }
+
+    /// Becomes the solver of any matrix, in its memory, and returns whether it can; after `false` or an error it cannot
+    /// be used any more.
+    fn rebuild(&mut self, a: &Bsr<T>, on: &B) -> Result<bool, SetupError> {
+        let _ = (a, on);
         Ok(false)
     }
 

@@ -41,8 +41,8 @@ pub(super) struct Followed<T> {
 struct Task<T> {
     /// The fine nodes, in order.
     rows: Vec<u32>,
-    /// For each of these nodes the blocks of A_c to which its row contributes, in the order of the row; for identities one for
-    /// each block of the row.
+    /// For each of these nodes the blocks of A_c to which its row contributes, in the order of the row; for identities
+    /// one for each block of the row.
     blocks: Vec<u32>,
     /// The coarse nodes of the blocks of one row, and these blocks of Q.
     open: Vec<u32>,

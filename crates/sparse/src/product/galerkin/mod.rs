@@ -54,9 +54,9 @@ const SHARE: usize = 4096;
 /// *Cost* 2 b² k operations per block product of A P, 2 b k² per block product of Pᵀ Q, and one look-up each.
 /// *Memory* 12 bytes per block of P. Each thread uses 12 bytes per row from its first to its last fine row, 8
 /// bytes per coarse row, and storage for 5000 blocks plus at most twice the rows of Q in use. If every fine node has at
-/// most one coarse node, and P has identities or four weights of three unknowns, threads keep lists instead: 4 bytes per
-/// row of A, and for identities 4 bytes per block of A, a third of a scalar A in f64; for weights 4 bytes per row of A
-/// and coarse node to which it is coupled.
+/// most one coarse node, and P has identities or four weights of three unknowns, threads keep lists instead: 4 bytes
+/// per row of A, and for identities 4 bytes per block of A, a third of a scalar A in f64; for weights 4 bytes per row
+/// of A and coarse node to which it is coupled.
 ///
 /// *Reference* Briggs, Henson & McCormick 2000, "A multigrid tutorial", 2nd edition, ch. 8: the Galerkin
 /// condition. Row-wise accumulation: Gustavson 1978.
@@ -79,7 +79,7 @@ pub struct GalerkinPlan<T> {
     block: (usize, usize), // of P
     /// The number of stored scalars of A, times k.
     work: usize,
-    /// Empty after [`renew`](Self::renew), until the next [`build`](Self::build).
+    /// Empty for a P that is followed by lists, and after [`renew`](Self::renew) until the next product.
     workers: Vec<Worker<T>>,
     /// The lists of a P whose fine nodes have one coarse node each, after the build.
     followed: Option<Followed<T>>,
@@ -101,8 +101,11 @@ impl<T: Real> GalerkinPlan<T> {
             workers: Vec::new(),
             followed: None,
         };
+        let p = p.into();
         plan.renew(a, p)?;
-        plan.divide();
+        if !Followed::fits(&p) {
+            plan.divide();
+        }
         Ok(plan)
     }
 
@@ -164,13 +167,13 @@ impl<T: Real> GalerkinPlan<T> {
 
     fn build_product(&mut self, a: &Bsr<T>, p: ProlongationRef<'_, T>) -> Result<Bsr<T>, SparseError> {
         self.check(a, p)?;
-        if self.workers.is_empty() {
-            self.divide();
-        }
         if Followed::fits(&p) {
             return self.build_followed(a, p);
         }
         self.followed = None;
+        if self.workers.is_empty() {
+            self.divide();
+        }
         let transpose = &self.transpose;
         let made = together(&mut self.workers, (&[], 1), &mut [], &|worker, _| match p.form {
             Form::Blocks(p) => Factors { a, p, transpose }.make(worker),
@@ -230,7 +233,7 @@ impl<T: Real> GalerkinPlan<T> {
     }
 
     /// Writes the values of A_c into `coarse`, which was created by the last [`build`](Self::build). Does not
-    /// allocate.
+    /// allocate, unless P has another form than at the build.
     ///
     /// # Errors
     /// [`SparseError::Pattern`] if A, P or `coarse` has another pattern than the plan, [`SparseError::Shape`]
@@ -261,12 +264,16 @@ impl<T: Real> GalerkinPlan<T> {
         p: ProlongationRef<'_, T>,
         coarse: &mut Bsr<T>,
     ) -> Result<(), SparseError> {
-        let transpose = &self.transpose;
         let (pattern, k) = (coarse.pattern().clone(), self.block.1);
         if let Some(followed) = self.followed.as_mut().filter(|followed| followed.takes(&p)) {
-            followed.refill(&Product { a, p, transpose, coarse: &pattern }, coarse.values_mut());
+            let product = Product { a, p, transpose: &self.transpose, coarse: &pattern };
+            followed.refill(&product, coarse.values_mut());
             return Ok(());
         }
+        if self.workers.is_empty() {
+            self.divide();
+        }
+        let transpose = &self.transpose;
         let rows = (pattern.offsets(), k * k);
         together(&mut self.workers, rows, coarse.values_mut(), &|worker, values| match p.form {
             Form::Blocks(p) => Factors { a, p, transpose }.refill(worker, &pattern, values),
