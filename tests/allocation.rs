@@ -68,8 +68,8 @@ fn hierarchies_of_blocks(threads: usize) {
     }
 }
 
-/// Node embedding of sets of nodes that change: once the largest set was seen, a build of another set allocates nothing,
-/// also if a set of few nodes has fewer levels.
+/// Node embedding of sets of nodes that change: once the largest set was seen, a build of another set allocates
+/// nothing, also if a set of few nodes has fewer levels.
 fn sets_of_nodes<B: Backend<Real = f64>>(on: &B, threads: usize) {
     let elements = [16, 9, 2, 13];
     let bodies = elements.map(|n| common::problem(&format!("elasticity3d:{n}"))); // nodes at multiples of 1/n

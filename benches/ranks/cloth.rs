@@ -28,8 +28,8 @@ const THICKNESS: f64 = 0.25;
 /// How often the sheet is folded.
 const FOLDS: usize = 3;
 
-/// The height of waves in thicknesses, and by which share of a wave each layer is behind the last: layers come nearer by
-/// up to one thickness.
+/// The height of waves in thicknesses, and by which share of a wave each layer is behind the last: layers come nearer
+/// by up to one thickness.
 const WAVE: [f64; 2] = [0.55, 0.37];
 
 struct Sheet {

@@ -7,7 +7,8 @@ use crate::Outcome;
 use crate::cut::{fastest, fastest_of};
 use crate::which::problem;
 
-/// Prints one row for each body, then the hierarchies with the seconds of the last update. A time is the least of `runs`.
+/// Prints one row for each body, then the hierarchies with the seconds of the last update. A time is the least of
+/// `runs`.
 pub(crate) fn run(runs: usize) -> Outcome<()> {
     let mut tables = Vec::new();
     println!(

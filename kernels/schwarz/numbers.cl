@@ -181,8 +181,8 @@ __kernel void coarsen_schwarz_alone(const uint count, __global const uint *nodes
     }
 }
 
-// released[group] = the first node in a group that had no couplings when the structure was chosen but has
-// couplings now, or NONE. Twin: Plan::serves
+// released[group] = the first node in a group that had no couplings when the structure was chosen but that the
+// matrix couples now, or NONE. Twin: Plan::serves
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_schwarz_released(const uint n, ROWS, __global const VALUES *values, __global const uint *alone,
                               __global uint *released) {

@@ -43,10 +43,10 @@ use crate::tridiagonal::{KEPT, Tridiagonal};
 /// estimate by more than a twelfth. They also follow while the increments decrease so slowly that all
 /// remaining increments together would exceed this limit. This rule can fail; where a radius that is too small
 /// is a fault, set `margin`.
-/// *Cost* `steps` applications of A and D⁻¹, up to 4 `steps` while the estimate rises or the margin is not certain (14 to
-/// 20 on sheets of cloth), and with a margin one more; at most 1024 steps; 2 waits per step; 4 vectors. The vectors are kept, so that a second estimate allocates nothing.
-/// *Reference* Tamstorf, Jones & McCormick 2015, §7 and §11 (ten steps); van der Vorst 1982; van Dorsselaer,
-/// Hochstenbach & van der Vorst 2001 (margin).
+/// *Cost* `steps` applications of A and D⁻¹, up to 4 `steps` while the estimate rises or the margin is not certain (14
+/// to 20 on sheets of cloth), and with a margin one more; at most 1024 steps; 2 waits per step; 4 vectors. The vectors
+/// are kept, so that a second estimate allocates nothing. *Reference* Tamstorf, Jones & McCormick 2015, §7 and §11 (ten
+/// steps); van der Vorst 1982; van Dorsselaer, Hochstenbach & van der Vorst 2001 (margin).
 ///
 /// ```
 /// use coarsen_core::{Identity, from_fn};
@@ -70,8 +70,9 @@ pub struct SpectralRadius<V: Vector = Vec<f64>> {
     /// no steps for the margin.
     pub ceiling: f64,
     /// For positive semidefinite A, the radius is less than `margin` times the result, except for a share of 10⁻⁴ of all
-    /// start vectors with entries between −1 and 1, and as far as round-off permits. At least 1; infinity, the default, for no such promise. Steps follow
-    /// until it holds, and the result is raised if it does not hold after the last step.
+    /// start vectors with entries between −1 and 1, and as far as round-off permits. At least 1; infinity, the default,
+    /// for no such promise. Steps follow until it holds, and the result is raised if it does not hold after the last
+    /// step.
     pub margin: f64,
     workspace: Workspace<V, 4>,
     lanczos: Tridiagonal,

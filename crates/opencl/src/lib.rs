@@ -137,7 +137,7 @@ pub use coarsen_device::DeviceSchwarz;
 /// let (mut contact, mut touched) = (DeviceContacts::new(&on, n, 3, 100)?, DeviceTouched::new(&on, n)?);
 /// let mut host = Contacts::<f64>::new(n, 3)?;
 /// for step in 1..4 {
-///     host.assemble(&[Stencil::point_point(0, 40 * step)], &[5.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 0.0, 5.0])?;
+///     host.assemble(&[Stencil::point_point(105, 105 + 40 * step)], &[5.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 0.0, 5.0])?;
 ///     touched.clear()?;
 ///     touched.mark(&contact)?; // the pairs that go
 ///     contact.replace(&host)?; // or `assemble`, without a wait

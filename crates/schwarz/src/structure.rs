@@ -70,8 +70,8 @@ impl Schwarz {
 }
 
 impl Plan {
-    /// Whether the plan fits another system: it has the pattern `built`, and nodes in no domain still have no
-    /// couplings.
+    /// Whether the plan fits another system: it has the pattern `built`, and the matrix still does not couple nodes in
+    /// no domain. Contact may couple them, such as held nodes that are touched: it stays outside of all domains.
     pub fn serves<T: Real>(&self, built: &Arc<Pattern>, system: System<'_, T>) -> bool {
         let alone = |i: usize| {
             system.matrix.row(i).filter(|(j, _)| *j != i).all(|(_, block)| block.iter().all(|v| v.is_zero()))

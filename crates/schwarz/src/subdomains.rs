@@ -167,8 +167,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         self.updates
     }
 
-    /// Whether the structure fits another system: it has the same pattern, and nodes in no domain still have
-    /// no couplings.
+    /// Whether the structure fits another system, as [`Plan::serves`] says.
     pub(crate) fn serves(&self, system: &System<'_, T>) -> bool {
         self.plan.serves(&self.pattern, *system)
     }

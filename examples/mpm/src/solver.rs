@@ -28,11 +28,12 @@ use crate::options::Method;
 pub enum Solver {
     /// A driver of the library.
     Driver(Driver),
-    /// `pn-pcg` while colliders rub, otherwise `hot`. In one run of one step (`benches/README.md`, `-- solvers`), `hot` is the
-    /// fastest or as fast as it on 6 of 10 scenes, within 1.2 of it on 8, and takes 1.26 and 1.55 times as long on the others.
-    /// Friction is not in that table: there `pn-pcg` takes fewer iterations (`book/src/methods/node_embedding.md`); seconds
-    /// were not measured. Up to 1000 unknowns the preconditioner with the least work on the first system: a factor, skinning,
-    /// smoothed aggregation, Gauss-Seidel or block Jacobi. A hierarchy preconditions L-BFGS, the others Newton's method.
+    /// `pn-pcg` while colliders rub, otherwise `hot`. In one run of one step (`benches/README.md`, `-- solvers`), `hot`
+    /// is the fastest or as fast as it on 6 of 10 scenes, within 1.2 of it on 8, and takes 1.26 and 1.55 times as long
+    /// on the others. Friction is not in that table: there `pn-pcg` takes fewer iterations
+    /// (`book/src/methods/node_embedding.md`); seconds were not measured. Up to 1000 unknowns the preconditioner with
+    /// the least work on the first system: a factor, skinning, smoothed aggregation, Gauss-Seidel or block Jacobi. A
+    /// hierarchy preconditions L-BFGS, the others Newton's method.
     Auto,
 }
 

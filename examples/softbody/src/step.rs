@@ -143,8 +143,8 @@ impl<B: Place<Real = f64>> Stepper<B> {
     /// Computes the next frame.
     ///
     /// # Errors
-    /// An error if the new positions are not finite, if contacts cannot be detected, or if the place fails. The state is
-    /// then that before the step.
+    /// An error if the new positions are not finite, if contacts cannot be detected, or if the place fails. The state
+    /// is then that before the step.
     pub(crate) fn step(&mut self, state: &mut State) -> Result<Row, Failure> {
         let (start, h, frame) = (Instant::now(), self.f.objective.step(), state.frame + 1);
         let Self { on, f, rule, descent, holds, .. } = self;

@@ -5,8 +5,8 @@ use coarsen_core::Real;
 
 use super::AnyBackend;
 
-/// A place that counts how often the host has waited for it: each transfer that ends a queue of commands, and each number
-/// that is read. *Use* to see what a method costs on a device, where a wait takes longer than a small kernel.
+/// A place that counts how often the host has waited for it: each transfer that ends a queue of commands, and each
+/// number that is read. *Use* to see what a method costs on a device, where a wait takes longer than a small kernel.
 pub trait Waits {
     /// Returns the number of waits since the place was made; 0 on the CPU.
     fn waits(&self) -> u64;

@@ -13,9 +13,9 @@ use super::placed::There;
 ///
 /// A direction copies the values of the Hessian and the gradient to the place, and the direction back. These copies
 /// are three waits on a device; the preconditioner and the inner solve have their own waits in addition. Everything
-/// else, such as a line search, runs on the host without a wait. *Use* on devices, if energies are computed on the host.
-/// *Not* if they are computed at the place: there [`Placed`](super::Placed) keeps all vectors. *Cost* on the CPU two
-/// copies of a vector for each direction, and a second copy of the matrix.
+/// else, such as a line search, runs on the host without a wait. *Use* on devices, if energies are computed on the
+/// host. *Not* if they are computed at the place: there [`Placed`](super::Placed) keeps all vectors. *Cost* on the CPU
+/// two copies of a vector for each direction, and a second copy of the matrix.
 ///
 /// ```
 /// use coarsen::follow::{Follower, NewtonAt};

@@ -27,8 +27,8 @@ use super::{Built, Driver, Follower, Follows, Needs, Placed};
 /// iterations. Both use the positive definite Hessian and stop at `tolerance` in the norm of `weights`, which
 /// also decides stagnation. *Cost* of a step: one Hessian and one preconditioner for L-BFGS, one of each per
 /// iteration for Newton's method. The preconditioner is built anew in each step, so the number of nodes may
-/// change from step to step; a hierarchy of node embedding is built in the memory of those before. Energies and Hessians are computed on the host, and everything else at the place
-/// ([`Placed`]).
+/// change from step to step; a hierarchy of node embedding is built in the memory of those before. Energies and
+/// Hessians are computed on the host, and everything else at the place ([`Placed`]).
 ///
 /// ```
 /// use coarsen::follow::{Driver, TimeStepper};

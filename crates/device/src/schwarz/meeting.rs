@@ -37,13 +37,12 @@ pub(crate) struct Meeting {
 const ENTRY: usize = 8;
 
 impl Meeting {
-    /// Allocates lists for up to `capacity` contact blocks in the domains of `lists`.
+    /// Allocates lists for up to `capacity` contact blocks, at least one, in the domains of `lists`.
     ///
     /// # Errors
     /// [`Error::TooLarge`] from 2³¹ entries on (one per block and level), and the errors of the driver.
     pub(crate) fn new<T: Real>(on: &OnDevice<T>, lists: &Lists, capacity: usize) -> Result<Self, Error> {
         let (levels, nodes) = (lists.level_domains.len(), lists.fine + lists.coarse());
-        let capacity = capacity.max(1);
         let (limit, count) = (i32::MAX as usize, levels.saturating_mul(capacity));
         if count > limit {
             return Err(Error::TooLarge { what: "contact blocks on all levels", count, limit });
@@ -70,7 +69,8 @@ impl Meeting {
         })
     }
 
-    /// The bytes of the lists for `capacity` blocks in `levels` levels of `nodes` nodes, of which `fine` are on the finest.
+    /// The bytes of the lists for `capacity` blocks in `levels` levels of `nodes` nodes, of which `fine` are on the
+    /// finest.
     pub(crate) fn bytes(capacity: usize, levels: usize, [fine, nodes]: [usize; 2]) -> usize {
         4 * (ENTRY * capacity * levels + fine + 3 * nodes + 1)
     }

@@ -105,15 +105,12 @@ impl Numbers {
                 .map(Arg::Memory);
         let (fine, some) =
             (Arg::Count(lists.fine), Arg::Count(usize::from(!matches!(touched, Touched::All))));
-        let beside = self.meeting.as_ref().zip(contact);
-        let touching = beside.map(|(_, contact)| contact.args());
-        if let (Some((meeting, _)), Some([touch_starts, touch_places, _])) = (beside, touching) {
-            meeting.meet(&mut queue, lists, [touch_starts, touch_places]);
-        }
         let mut numbers = List::of(&[fine, order, own, starts, inner, values]);
-        if let (Some((meeting, _)), Some(touching)) = (beside, touching) {
+        if let Some((meeting, contact)) = self.meeting.as_ref().zip(contact) {
+            let [touch_starts, touch_places, touch_values] = contact.args();
+            meeting.meet(&mut queue, lists, [touch_starts, touch_places]);
             numbers.add(&meeting.args());
-            numbers.add(&touching[2..]);
+            numbers.add(&[touch_values]);
         }
         if !matches!(touched, Touched::All) {
             self.mark(&mut queue, lists.fine, touched)?;
@@ -192,7 +189,7 @@ impl Numbers {
         Ok(codes.into_iter().map(repair).collect())
     }
 
-    /// Returns the first node that has couplings now, but had no couplings when the structure was chosen.
+    /// Returns the first node that the matrix couples now, but not when the structure was chosen.
     /// Waits once.
     pub(crate) fn released<T: Real>(&self, of: &Application<T>) -> Result<Option<usize>, Error> {
         let mut queue = of.on.queue();

@@ -20,8 +20,8 @@ use crate::{DeviceContacts, DeviceMatrix, OnDevice};
 /// *Use* if the matrix is assembled on the device, or if the device is faster than the host. *Not* on other
 /// places, where [`Schwarz`] works. The coarsest level is always divided into domains. With `contacts` of 0, contact
 /// is merged into the matrix, so a new pair changes the pattern and needs a new build. Otherwise contact stays beside
-/// the matrix: pairs come and go by updates and patches, and the structure is renewed every `renew` steps. *Reference*
-/// Wu, Wang, Wang 2022, §4.2, §5 and §6.
+/// the matrix: pairs come and go by updates and patches, and with [`By::Device`] the structure is renewed every `renew`
+/// steps. *Reference* Wu, Wang, Wang 2022, §4.2, §5 and §6.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceSchwarz {
     /// Domains, levels and precisions. `coarse` and `refresh` are ignored; `order` and `coupling` are used
@@ -32,14 +32,14 @@ pub struct DeviceSchwarz {
     pub structure: By,
     /// The largest number of contact blocks beside the matrix; 0 to merge contact into the matrix.
     ///
-    /// A block couples an ordered pair of nodes, or a node with itself: a contact of two nodes has 4 blocks, one of four
-    /// nodes 16; blocks at the same place count once. *Memory* b² s + 4 bytes per block for b unknowns per node and
-    /// values of s bytes, 16 more if the device chooses the structure, and 32 bytes per block and level. A build from
-    /// more blocks fails with [`Error::Capacity`], and so does an update on the device from a set with more room. An
-    /// update from the host with more blocks builds again, with room for twice these blocks.
+    /// A block couples an ordered pair of nodes, or a node with itself: a contact of two nodes has 4 blocks, one of
+    /// four nodes 16; blocks at the same place count once. *Memory* b² s + 4 bytes per block for b unknowns per node
+    /// and values of s bytes, 16 more if the device chooses the structure, and 32 bytes per block and level. A build
+    /// from more blocks fails with [`Error::Capacity`], and so does an update on the device from a set with more room.
+    /// An update from the host with more blocks builds again, with room for twice these blocks.
     pub contacts: usize,
-    /// The number of steps after which [`DeviceSubdomains::follow_on_device`] chooses the structure again: 10 by default
-    /// (§5.3); 0 for never.
+    /// The number of steps after which [`DeviceSubdomains::follow_on_device`] chooses the structure again, with
+    /// [`By::Device`]: 10 by default (§5.3); 0 for never.
     pub renew: usize,
 }
 

@@ -86,8 +86,8 @@ impl DeviceSchwarz {
         on.matrix_bytes(a) + own as u64
     }
 
-    /// Returns the bytes of contact beside the matrix, in blocks of `block` bytes, for a number of levels and of nodes, of
-    /// the finest and of all levels.
+    /// Returns the bytes of contact beside the matrix, in blocks of `block` bytes, for a number of levels and of nodes,
+    /// of the finest and of all levels.
     pub(super) fn beside(&self, block: usize, [levels, fine, all]: [usize; 3]) -> usize {
         if self.contacts == 0 {
             return 0;

@@ -79,7 +79,8 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// Values are not checked. A domain matrix that cannot be inverted is replaced by its diagonal blocks and
     /// listed by [`repairs`](Self::repairs). A node that had no couplings when the structure was chosen (a
     /// constraint) is solved alone until the structure is chosen again; [`check`](Self::check) reports it if
-    /// it has couplings now.
+    /// the matrix couples it now. Contact that couples such a node is not reported: its diagonal blocks are in the
+    /// inverse of the node, and its couplings are in no domain until then.
     ///
     /// # Errors
     /// [`Error::Pattern`] for another pattern or layout, [`Error::Capacity`] for a contact set with more room than
@@ -129,9 +130,9 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// transfer data or wait.
     ///
     /// Every row with new values must be marked, also if only values of the matrix have changed: between two choices of
-    /// the structure, the inverses of domains without a marked row stay those of an older matrix. [`DeviceTouched`] marks
-    /// rows of contact sets only. If other rows have changed, use [`update_on_device`](Self::update_on_device), and
-    /// [`restructure_on_device`](Self::restructure_on_device) now and then.
+    /// the structure, the inverses of domains without a marked row stay those of an older matrix. [`DeviceTouched`]
+    /// marks rows of contact sets only. If other rows have changed, use [`update_on_device`](Self::update_on_device),
+    /// and [`restructure_on_device`](Self::restructure_on_device) now and then.
     ///
     /// After [`Renewed::Structure`], [`check`](Self::check) tells whether all levels had room for their nodes. A level
     /// without room is left out with all coarser levels, until the next choice or build.
@@ -202,10 +203,10 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// # Errors
     /// [`Error::Capacity`] if a level has no room for its nodes after
     /// [`restructure_on_device`](Self::restructure_on_device), or after a call of
-    /// [`follow_on_device`](Self::follow_on_device) that chose the structure. This level and all coarser levels are left
-    /// out; a new build allocates enough room. [`SetupError::Released`] with a node that has couplings now,
-    /// but had no couplings when the structure was chosen. M is then positive definite, but no domain
-    /// includes these couplings. [`Error::Device`] if the place has failed.
+    /// [`follow_on_device`](Self::follow_on_device) that chose the structure. This level and all coarser levels are
+    /// left out; a new build allocates enough room. [`SetupError::Released`] with a node that the matrix couples now,
+    /// but not when the structure was chosen. M is then positive definite, but no domain includes these couplings.
+    /// Couplings by contact are not looked at. [`Error::Device`] if the place has failed.
     pub fn check(&self) -> Result<(), SetupError> {
         if let Some(Lacking { count, capacity, .. }) = self.lacking()? {
             let what = "nodes of a level whose structure a device chooses";

@@ -10,8 +10,9 @@ use crate::queue::{Arg, Items};
 use crate::schwarz::kernels::{self, Meet};
 use crate::{DeviceContacts, OnDevice};
 
-/// Marks of block rows in device memory, for [`patch_marked_on_device`](crate::DeviceSubdomains::patch_marked_on_device)
-/// and [`follow_on_device`](crate::DeviceSubdomains::follow_on_device).
+/// Marks of block rows in device memory, for
+/// [`patch_marked_on_device`](crate::DeviceSubdomains::patch_marked_on_device) and
+/// [`follow_on_device`](crate::DeviceSubdomains::follow_on_device).
 ///
 /// *Use* if contact is assembled on the device: mark the rows of the old set, assemble, mark the rows of the new set,
 /// and patch. No number travels to the host. *Not* for rows that the host knows: pass them as a slice to

@@ -44,7 +44,8 @@ fn there(on: &OpenCl<f64>, set: &Contacts<f64>) -> DeviceContacts<f64> {
     there
 }
 
-/// If the device chooses the structure, contact beside the matrix gives the levels and the inverses of the merged matrix.
+/// If the device chooses the structure, contact beside the matrix gives the levels and the inverses of the merged
+/// matrix.
 #[test]
 fn contact_beside_the_matrix_counts_as_in_it() {
     let Some(here) = common::place::<f64>() else { return };
@@ -165,8 +166,8 @@ fn marked_rows_are_patched_without_a_wait() {
     }
 }
 
-/// Twenty steps with contacts that come and go, all on the device: contact is assembled, the preconditioner follows, and
-/// its order is chosen again twice. Only the solves wait, and their iterations are near those of builds.
+/// Twenty steps with contacts that come and go, all on the device: contact is assembled, the preconditioner follows,
+/// and its order is chosen again twice. Only the solves wait, and their iterations are near those of builds.
 #[test]
 fn steps_with_contact_wait_only_in_solves() {
     let Some(on) = common::place::<f64>() else { return };

@@ -14,8 +14,8 @@
 //! > D(v) ≤ D(v₀) + J φ'(‖s₀‖)/‖s₀‖ ½ (‖s‖² − ‖s₀‖²)    (2)
 //!
 //! lies above D and touches it at v₀. ∂²D/∂v² itself has no stiffness along s at ‖s‖ ≥ ε, so that a step of Newton's
-//! method carries nodes past ‖s‖ = 0, and the line search then cuts the steps of all nodes. *Reference* for (2): Hunter &
-//! Lange 2004, "A tutorial on MM algorithms", The American Statistician 58(1), §3.3.
+//! method carries nodes past ‖s‖ = 0, and the line search then cuts the steps of all nodes. *Reference* for (2): Hunter
+//! & Lange 2004, "A tutorial on MM algorithms", The American Statistician 58(1), §3.3.
 //!
 //! D is convex. The law is that of [`coarsen::contact::friction`], for velocities: a step of 1 s. *Reference* Li et al. 2020,
 //! "Incremental potential contact", ACM TOG 39(4), §5.

@@ -95,8 +95,8 @@ fn the_hessian_is_that_of_the_gradient() {
     }
 }
 
-/// The projected stiffness of friction M is that of a parabola above D: D(z + d) ≤ D(z) + ∇D·d + ½ d·M d, also for steps
-/// that turn a slide around or end it. D and M are the differences to a step without friction.
+/// The projected stiffness of friction M is that of a parabola above D: D(z + d) ≤ D(z) + ∇D·d + ½ d·M d, also for
+/// steps that turn a slide around or end it. D and M are the differences to a step without friction.
 #[test]
 fn projected_friction_lies_above_friction() {
     let rough = Step::new(300, 0.05, 1);
@@ -375,8 +375,8 @@ fn the_pattern_has_the_pairs_that_share_a_particle() {
 }
 
 /// Two materials, a wall along which nodes slip and a ball that holds: Gauss-Seidel takes at most two thirds of the
-/// iterations of block Jacobi to the same residual. In the norms of the preconditioners, in which Newton's method stops,
-/// it may take more (Table 3 on chain, `benches/README.md`).
+/// iterations of block Jacobi to the same residual. In the norms of the preconditioners, in which Newton's method
+/// stops, it may take more (Table 3 on chain, `benches/README.md`).
 #[test]
 fn gauss_seidel_takes_fewer_iterations_than_block_jacobi() {
     let step = Step::new(3000, 0.2, 8);

@@ -113,7 +113,8 @@ impl Touching<'_> {
         self.shapes.iter().flat_map(|shape| shape.triangles.iter().copied()).collect()
     }
 
-    /// The distance at which barriers begin. With contact between bodies, no part of a body touches another one at rest.
+    /// The distance at which barriers begin. With contact between bodies, no part of a body touches another one at
+    /// rest.
     fn thickness(&self) -> Result<f64, SceneError> {
         let at = &self.whole.positions;
         let mut thickness = f64::INFINITY;

@@ -1,8 +1,9 @@
 //! A body that is pinned at its top and falls under gravity: Xian, Tong & Liu 2019, Fig. 6.
 //!
-//! The armadillo hangs by its ears, as in the paper. A bar is pinned at one end of its upper edge, and the body of a file at
-//! its top. The pinned part must be thick enough below: the weight divided by its section is a stress, and where it exceeds
-//! Young's modulus, elements at the pins are stretched to many times their length and can stay inverted.
+//! The armadillo hangs by its ears, as in the paper. A bar is pinned at one end of its upper edge, and the body of a
+//! file at its top. The pinned part must be thick enough below: the weight divided by its section is a stress, and
+//! where it exceeds Young's modulus, elements at the pins are stretched to many times their length and can stay
+//! inverted.
 
 use examples_common::stage::{GROUND, View};
 
@@ -12,9 +13,9 @@ use crate::meshes::MeshChoice;
 /// The share of nodes that are pinned.
 const PINNED: f64 = 0.02;
 
-/// The share for the body of a file, whose highest nodes may belong to thin parts. For an armadillo the section below is then
-/// 0.03 m², so that its weight of 656 N makes a stress of 2e4 Pa. With a share of 0.02 it is 5e4 to 1.3e5 Pa, at nodes of which
-/// some are pinned alone.
+/// The share for the body of a file, whose highest nodes may belong to thin parts. For an armadillo the section below
+/// is then 0.03 m², so that its weight of 656 N makes a stress of 2e4 Pa. With a share of 0.02 it is 5e4 to 1.3e5 Pa,
+/// at nodes of which some are pinned alone.
 const PINNED_OF_FILE: f64 = 0.05;
 
 /// A box around the ears of the armadillo of size 1, relative to the centre of its bounding box.
