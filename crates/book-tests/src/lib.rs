@@ -65,6 +65,45 @@ pub mod design {}
 #[doc = include_str!("../../../book/src/design/decisions.md")]
 pub mod decisions {}
 
+#[doc = include_str!("../../../book/src/design/decisions/core.md")]
+pub mod decisions_core {}
+
+#[doc = include_str!("../../../book/src/design/decisions/storage.md")]
+pub mod decisions_storage {}
+
+#[doc = include_str!("../../../book/src/design/decisions/smoothed_aggregation.md")]
+pub mod decisions_smoothed_aggregation {}
+
+#[doc = include_str!("../../../book/src/design/decisions/hierarchies.md")]
+pub mod decisions_hierarchies {}
+
+#[doc = include_str!("../../../book/src/design/decisions/schwarz.md")]
+pub mod decisions_schwarz {}
+
+#[doc = include_str!("../../../book/src/design/decisions/krylov.md")]
+pub mod decisions_krylov {}
+
+#[doc = include_str!("../../../book/src/design/decisions/constraints_and_contact.md")]
+pub mod decisions_constraints_and_contact {}
+
+#[doc = include_str!("../../../book/src/design/decisions/descent.md")]
+pub mod decisions_descent {}
+
+#[doc = include_str!("../../../book/src/design/decisions/mpm.md")]
+pub mod decisions_mpm {}
+
+#[doc = include_str!("../../../book/src/design/decisions/devices.md")]
+pub mod decisions_devices {}
+
+#[doc = include_str!("../../../book/src/design/decisions/ranks.md")]
+pub mod decisions_ranks {}
+
+#[doc = include_str!("../../../book/src/design/decisions/command.md")]
+pub mod decisions_command {}
+
+#[doc = include_str!("../../../book/src/design/decisions/builds.md")]
+pub mod decisions_builds {}
+
 #[doc = include_str!("../../../book/src/design/bus.md")]
 pub mod bus {}
 
