@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use coarsen::auto::Auto;
+use coarsen::auto::{Auto, Sequence};
 use coarsen::matrix_market;
 use coarsen_backend::{Cpu, Prepared, Setup, SetupError};
 use coarsen_core::Stop;
@@ -65,8 +65,13 @@ fn fastest<T>(mut call: impl FnMut() -> Outcome<T>) -> Outcome<(T, f64)> {
     Ok((last.ok_or("no repetition")?, best))
 }
 
-/// Measures a method: its setup, and a solve from zero for each norm.
-pub(crate) fn time(method: &str, problem: &Problem) -> Outcome<Times> {
+/// `auto` before the first system of an animation.
+pub(crate) fn sequence() -> Sequence {
+    Sequence::new(Auto { tolerance: TOLERANCE, ..Auto::default() })
+}
+
+/// Measures a method: its setup, and a solve from zero for each norm. `auto` solves the next system of its sequence.
+pub(crate) fn time(method: &str, problem: &Problem, sequence: &mut Sequence) -> Outcome<Times> {
     let (a, b) = (&problem.matrix, &problem.rhs);
     let (unknowns, mut x) = (b.len(), vec![0.0; b.len()]);
     if method == "cholesky" {
@@ -77,11 +82,12 @@ pub(crate) fn time(method: &str, problem: &Problem) -> Outcome<Times> {
     }
     let system = System { positions: Some(&problem.positions), ..System::from(a) };
     if method == "auto" {
-        let auto = Auto { tolerance: TOLERANCE, ..Auto::default() };
-        let (solved, solve) = fastest(|| {
+        let ((solved, after), solve) = fastest(|| {
             x.fill(0.0);
-            Ok(auto.solve(system, b, &mut x)?.converged()?)
+            let mut repeated = sequence.clone();
+            Ok((repeated.solve(system, b, &mut x)?.converged()?, repeated))
         })?;
+        *sequence = after;
         println!("auto: {:?} {:?}", solved.method, solved.kind);
         let iterations = [solved.iterations; 2];
         return Ok(Times { unknowns, setup: 0.0, iterations, solve: [solve; 2], failed: [false; 2] });

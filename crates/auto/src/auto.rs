@@ -14,8 +14,9 @@ use crate::{Costs, Kind, Method, NoFactor, attainable, is_solid};
 
 /// Solves a system by the method with the cheapest forecast, and limits the cost of wrong forecasts.
 ///
-/// *Use* for a system that is solved once, or to find a solver for many similar systems. For a sequence of
-/// systems with the same pattern, a solver that is kept and updated is cheaper. *Cost*, in the units of
+/// *Use* for a system that is solved once, or to find a solver for many similar systems. For systems that follow
+/// each other use [`Sequence`](crate::Sequence); if their pattern is the same, a solver that is kept and updated is
+/// cheaper. *Cost*, in the units of
 /// [`Costs`]: at most three times the cost of all methods tried, and at most three times the cost of a sparse
 /// factor, if a factor is possible ([`Rental`](crate::Rental)). *Memory*: one hierarchy, or one factor of up
 /// to `memory` bytes.
@@ -217,7 +218,17 @@ impl Auto {
         b: &[f64],
         x: &mut [f64],
     ) -> Result<Solved, AutoError> {
-        let system = system.into();
+        self.solve_first(None, system.into(), b, x)
+    }
+
+    /// Solves A x = b, and begins with `first` if several methods may be tried.
+    pub(crate) fn solve_first(
+        &self,
+        first: Option<Last>,
+        system: System<'_, f64>,
+        b: &[f64],
+        x: &mut [f64],
+    ) -> Result<Solved, AutoError> {
         system.check()?;
         Stop::relative(self.tolerance).validate()?;
         let n = system.matrix.shape().0;
@@ -234,7 +245,8 @@ impl Auto {
         let whole = system.whole()?;
         whole.check_finite()?;
         let diagnosis = diagnose(&whole);
-        let choice = self.choice(system, &whole, &diagnosis);
+        let mut choice = self.choice(system, &whole, &diagnosis);
+        choice.plan.iter_mut().for_each(|plan| plan.first = first);
         let floats = diagnosis.values.is_some_and(|values| values.floating > 0);
         let scale = power_of_two(b.iter().fold(0.0, |m: f64, v| m.max(v.abs())));
         let scaled = |v: &[f64]| v.iter().map(|v| v / scale).collect::<Vec<f64>>();

@@ -15,7 +15,7 @@ use std::fmt;
 use coarsen_diagnose::{Definiteness, Diagnosis, Values};
 
 use crate::rent::{NoFactor, Price};
-use crate::{Costs, Kind, Method};
+use crate::{Costs, Kind, Last, Method};
 
 /// The number of unknowns up to which a symmetric matrix is factorised at once, because a factor is then
 /// faster than any analysis.
@@ -157,6 +157,9 @@ pub struct Plan {
     pub costs: Costs,
     /// The cheap preconditioner of the first attempt.
     pub trial: Kind,
+    /// What ended the solve of a similar system: it begins, and there is no trial before it. `None` for a system of
+    /// which nothing is known.
+    pub first: Option<Last>,
     /// Later preconditioners, from the strongest to the weakest; never empty.
     pub kinds: Vec<Kind>,
     /// The method: conjugate gradients, or flexible conjugate gradients for a variable preconditioner.
@@ -238,7 +241,7 @@ impl Plan {
             },
         };
         let trial = if costs.block > 1 { Kind::BlockJacobi } else { Kind::Jacobi };
-        Self { costs, trial, kinds, method, price, memory: wish.memory }
+        Self { costs, trial, first: None, kinds, method, price, memory: wish.memory }
     }
 
     /// The expected cost of the first hierarchy, or of smoothed aggregation if there is none.

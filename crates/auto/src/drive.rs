@@ -2,6 +2,7 @@
 //!
 //! | step | method |
 //! |---|---|
+//! | 0 | what has ended the solve of a similar system, if the plan names it; then there is no trial |
 //! | 1 | the trial: conjugate gradients with a cheap preconditioner, if the next method costs more |
 //! | 2 | the preconditioners of the plan; the next one if an attempt ends without a solution. If the forecast of the first preconditioner is more than four times the last forecast of the trial, the trial continues; if it then exceeds its forecast, the first preconditioner continues |
 //! | 3 | the factor, when [`Rental`] decides so |
@@ -117,15 +118,26 @@ type Ended = (End, Option<Verdict>);
 
 impl<S: Steps> Drive<'_, '_, S> {
     fn run(&mut self) -> Result<(Last, End), S::Error> {
-        // 1
         let (costs, trial) = (self.plan.costs, self.plan.trial);
-        let next = self.plan.kinds[0];
-        let against = Against::Next { setup: costs.setup(next), whole: self.promised(next) };
-        if let Some(done) = self.attempt(trial, against)? {
+        // 0
+        let known = self.plan.first.filter(|first| *first != Last::Iterations(trial));
+        if known == Some(Last::Factor)
+            && let Some(done) = self.buy()?
+        {
             return Ok(done);
         }
+        // 1
+        if known.is_none() {
+            let next = self.plan.kinds[0];
+            let against = Against::Next { setup: costs.setup(next), whole: self.promised(next) };
+            if let Some(done) = self.attempt(trial, against)? {
+                return Ok(done);
+            }
+        }
         // 2
-        for &kind in &self.plan.kinds {
+        let begins = |kind: &Kind| known == Some(Last::Iterations(*kind));
+        let (begin, others): (Vec<Kind>, Vec<Kind>) = self.plan.kinds.iter().partition(|kind| begins(kind));
+        for kind in begin.into_iter().chain(others) {
             if matches!(self.rental.price(), Price::None(_)) {
                 break;
             }

@@ -8,6 +8,7 @@
 //! | file | contents |
 //! |---|---|
 //! | [`auto`](Auto) | the entry points: choose and solve |
+//! | [`sequence`](Sequence) | similar systems that follow each other |
 //! | [`choose`](Choice) | the choice from symmetry, definiteness and size, with its reasons as data |
 //! | [`cost`](Costs) | the work of setups, iterations and factors |
 //! | [`forecast`](Forecast) | forecasts of the number of iterations |
@@ -32,6 +33,7 @@ mod kind;
 mod ledger;
 mod meter;
 mod rent;
+mod sequence;
 mod solid;
 
 pub use attainable::{attainable, is_floor};
@@ -45,4 +47,5 @@ pub use kind::{Kind, Method};
 pub use ledger::{Item, Ledger};
 pub use meter::{Meter, Order};
 pub use rent::{Advice, NoFactor, Price, Rental};
+pub use sequence::Sequence;
 pub use solid::is_solid;

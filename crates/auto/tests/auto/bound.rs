@@ -98,13 +98,19 @@ proptest! {
         (fill, flops) in (0.0_f64..4.0, 0.0_f64..14.0),
         (promise, cheap) in (0.0_f64..14.0, any::<bool>()),
         narrow in any::<bool>(),
+        habit in 0..6_usize,
     ) {
         let kinds = [Kind::Jacobi, Kind::Skinning, Kind::SmoothedAggregation, Kind::Ic0];
         let nnz = (0.5 * costs.entries * 10_f64.powf(fill)).ceil();
         let figures = Figures { nnz: Some(nnz as usize), bytes: 1, products: 0, flops: Some(10_f64.powf(flops)) };
         let price = Price::Unknown { ordering: costs.ordering(), least: costs.least(), promise: 10_f64.powf(promise), cheap };
+        let first = match habit {
+            4 => Some(Last::Factor),
+            5 => None,
+            k => Some(Last::Iterations(kinds[k])),
+        };
         let plan = Plan {
-            costs, trial: kinds[0], kinds: kinds[1..].to_vec(), method: Method::Cg, price, memory: 2,
+            costs, trial: kinds[0], first, kinds: kinds[1..].to_vec(), method: Method::Cg, price, memory: 2,
         };
         let factor = Factored { end: End::Converged, twice: false };
         let mut adversary = Adversary {
@@ -140,7 +146,7 @@ proptest! {
         let kinds = [Kind::Jacobi, Kind::SmoothedAggregation, Kind::Ic0];
         let price = Price::Unknown { ordering: costs.ordering(), least: costs.least(), promise: 1e14, cheap: false };
         let plan = Plan {
-            costs, trial: kinds[0], kinds: kinds[1..].to_vec(), method: Method::Cg, price, memory: 1,
+            costs, trial: kinds[0], first: None, kinds: kinds[1..].to_vec(), method: Method::Cg, price, memory: 1,
         };
         let figures = Figures { nnz: Some(1 << 40), bytes: 2, products: 0, flops: Some(1e9) };
         let factor = Factored { end: End::Broken, twice: false };
@@ -191,8 +197,8 @@ fn a_trial_that_breaks_its_promise_gives_way() {
         promise: costs.direct(),
         cheap: false,
     };
-    let plan =
-        Plan { costs, trial: kinds[0], kinds: kinds[1..].to_vec(), method: Method::Cg, price, memory: 2 };
+    let (method, first) = (Method::Cg, None);
+    let plan = Plan { costs, trial: kinds[0], first, kinds: kinds[1..].to_vec(), method, price, memory: 2 };
     let figures = Figures { nnz: Some(80_000_000), bytes: 1, products: 0, flops: Some(1e14) };
     let factor = Factored { end: End::Converged, twice: false };
     let mut adversary = Adversary {

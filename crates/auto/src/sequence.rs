@@ -1,0 +1,140 @@
+//! Similar systems that follow each other, as in an animation.
+//!
+//! | rule | when |
+//! |---|---|
+//! | all trials of [`Auto`] | the first system, every [`TRIED`]-th after it, another number of unknowns, and the system after a solve that did not converge or was ended by another method than it began with |
+//! | the method that ended the last solve begins, without a trial | all other systems |
+
+use coarsen_core::Outcome;
+use coarsen_sparse::System;
+
+use crate::{Auto, AutoError, Kind, Last, Method, Solved};
+
+/// How many systems are solved between two that are solved with all trials.
+const TRIED: usize = 8;
+
+/// Solves systems that follow each other, each like [`Auto::solve`] but without trials whose result is known.
+///
+/// The method that ended the last solve begins. It is watched as in a single solve, so a wrong habit costs at most three
+/// times a sparse factor, if one is possible. Every eighth system is solved with all trials again, so that systems
+/// that have become easier or harder are noticed; trials then cost an eighth of what they cost in single solves. *Use*
+/// for the systems of an animation whose pattern changes. *Not* if the pattern stays: a preconditioner that is updated
+/// has no setup to pay. *Memory* as for [`Auto`]; between two solves only the name of the method is kept.
+///
+/// ```
+/// use coarsen_auto::{Auto, Sequence};
+/// let mut sequence = Sequence::new(Auto { tolerance: 1e-6, ..Auto::default() });
+/// for step in 1..4 {
+///     let problem = coarsen_problems::cloth(24, 0.01 * f64::from(step))?;
+///     let (b, mut x) = (problem.right_hand_side(1), vec![0.0; problem.matrix.shape().0]);
+///     let solved = sequence.solve(problem.system(), &b, &mut x)?.converged()?;
+///     println!("{solved}");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sequence {
+    /// The tolerance and the limits of each solve.
+    pub auto: Auto,
+    /// What ended the last solve, and the number of its unknowns.
+    last: Option<(Last, usize)>,
+    /// The systems since the last one with all trials.
+    since: usize,
+}
+
+impl Sequence {
+    /// Returns a sequence that has no habit yet.
+    pub fn new(auto: Auto) -> Self {
+        Self { auto, last: None, since: 0 }
+    }
+
+    /// Solves the next system A x = b, starting with the guess x.
+    ///
+    /// # Errors
+    /// Those of [`Auto::solve`]. The next system is then solved with all trials.
+    pub fn solve<'a>(
+        &mut self,
+        system: impl Into<System<'a, f64>>,
+        b: &[f64],
+        x: &mut [f64],
+    ) -> Result<Solved, AutoError> {
+        let n = b.len();
+        let first = self.last.take().filter(|(_, size)| *size == n && self.since + 1 < TRIED).map(|of| of.0);
+        let solved = self.auto.solve_first(first, system.into(), b, x)?;
+        let ended = match (solved.method, solved.kind) {
+            (Method::Direct, _) => Last::Factor,
+            (_, kind) => Last::Iterations(kind),
+        };
+        self.since = first.map_or(0, |_| self.since + 1);
+        // A guess that is the solution says nothing about methods.
+        let says = solved.kind != Kind::Identity || ended == Last::Factor;
+        let holds = solved.outcome == Outcome::Converged && first.is_none_or(|first| first == ended) && says;
+        self.last = holds.then_some((ended, n));
+        Ok(solved)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coarsen_problems::{cloth, poisson2d, random_vector};
+
+    use super::*;
+    use crate::Event;
+
+    fn next(sequence: &mut Sequence, n: usize) -> Solved {
+        let p = cloth(n, 0.1).unwrap();
+        let (b, mut x) = (p.right_hand_side(1), vec![0.0; p.matrix.shape().0]);
+        let solved = sequence.solve(p.system(), &b, &mut x).unwrap();
+        assert_eq!(solved.outcome, Outcome::Converged, "{solved}");
+        solved
+    }
+
+    /// Whether a trial was given up before the method that ended the solve.
+    fn tried(solved: &Solved) -> bool {
+        let events = &solved.course.as_ref().unwrap().events;
+        events.iter().any(|event| matches!(event, Event::GivenUp { .. }))
+    }
+
+    /// A sheet whose single solve gives up block Jacobi.
+    #[test]
+    fn the_method_that_ended_a_solve_begins_the_next() {
+        let mut sequence = Sequence::new(Auto { tolerance: 1e-9, ..Auto::default() });
+        let single = next(&mut sequence, 70);
+        assert!(tried(&single) && single.kind == Kind::SmoothedAggregation, "{single}");
+        for k in 1..TRIED {
+            let solved = next(&mut sequence, 70);
+            assert!(!tried(&solved) && solved.kind == single.kind, "{k}: {solved}");
+            assert!(solved.iterations < single.iterations, "{k}: {solved}, {single}");
+        }
+        assert!(
+            tried(&next(&mut sequence, 70)),
+            "the eighth system after the first is solved with all trials"
+        );
+        assert!(tried(&next(&mut sequence, 71)), "another number of unknowns");
+    }
+
+    #[test]
+    fn a_solve_that_fails_leaves_no_habit() {
+        let mut sequence = Sequence::new(Auto { tolerance: 1e-9, ..Auto::default() });
+        assert!(tried(&next(&mut sequence, 70)));
+        let p = cloth(70, 0.1).unwrap();
+        let mut b = p.right_hand_side(1);
+        b[3] = f64::NAN;
+        assert!(sequence.solve(p.system(), &b, &mut vec![0.0; b.len()]).is_err());
+        assert!(tried(&next(&mut sequence, 70)));
+    }
+
+    /// A factor that ended a solve begins the next.
+    #[test]
+    fn a_factor_is_a_habit_too() {
+        let a = poisson2d(25).unwrap().matrix;
+        let mut sequence = Sequence::new(Auto { max_iterations: 20, ..Auto::default() });
+        let iterations = [1, 2].map(|seed| {
+            let (b, mut x) = (random_vector(625, seed), vec![0.0; 625]);
+            let solved = sequence.solve(&a, &b, &mut x).unwrap();
+            assert_eq!((solved.outcome, solved.method), (Outcome::Converged, Method::Direct), "{solved}");
+            solved.iterations
+        });
+        assert!(iterations[0] > 0 && iterations[1] == 0, "{iterations:?}");
+    }
+}
