@@ -83,12 +83,13 @@ impl Direct {
 
     /// The method that [`Method::Auto`] tries after `method` failed.
     pub(crate) fn after(&self, method: Method, error: &DirectError) -> Option<Method> {
-        use DirectError::{NotPositiveDefinite, Singular, SmallPivot};
+        use DirectError::{NotPositiveDefinite, NotSymmetric, Singular, SmallPivot};
         match (self.method, method, error) {
             (Method::Auto, Method::Cholesky, NotPositiveDefinite { .. } | Singular { .. }) => {
                 Some(Method::Ldlt)
             }
             (Method::Auto, Method::Ldlt, Singular { .. } | SmallPivot { .. }) => Some(Method::Lu),
+            (Method::Auto, Method::Cholesky | Method::Ldlt, NotSymmetric { .. }) => Some(Method::Lu),
             _ => None,
         }
     }

@@ -149,7 +149,7 @@ impl Factor {
     /// Factors new values on the same pattern, reusing ordering, structure and memory.
     ///
     /// The method is kept. If it fails and the recipe has [`Method::Auto`], the next method is used, as in
-    /// [`Direct::factor`], and kept for later updates.
+    /// [`Direct::factor`], and kept for later updates; unsymmetric values fail all methods but LU.
     ///
     /// *Cost* the numeric factorisation; no allocation, unless the method changes or the pivots of LU cause
     /// more fill. After an error the old factor stays in use: it is computed again from the old values, with
@@ -162,11 +162,14 @@ impl Factor {
             return Err(DirectError::Pattern);
         }
         check_finite(a)?;
-        if self.method != Method::Lu {
-            check_symmetric(a)?;
+        let symmetric = if self.method == Method::Lu { Ok(()) } else { check_symmetric(a) };
+        if let Err(error) = &symmetric
+            && self.recipe.after(self.method, error).is_none()
+        {
+            return Err(error.clone());
         }
         self.spare.values_mut().iter_mut().zip(a.values()).for_each(|(s, v)| *s = v.wide());
-        let factored = self.factors.factor(&self.spare).and_then(|pivots| {
+        let factored = symmetric.and_then(|()| self.factors.factor(&self.spare)).and_then(|pivots| {
             self.work.examine(&mut *self.factors, &self.spare, self.method, pivots)?;
             Ok(pivots)
         });

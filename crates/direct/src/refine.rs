@@ -4,7 +4,7 @@ use coarsen_core::LinearOperator;
 use coarsen_sparse::Bsr;
 
 use crate::factorization::{Factorization, Pivots};
-use crate::{DirectError, Method};
+use crate::{DirectError, Method, own};
 
 /// If all relative pivots of a Cholesky factorisation exceed this value, no trial solve is needed: the
 /// condition number of the scaled matrix is far below 1 / ε.
@@ -112,11 +112,11 @@ impl Work {
         Err(DirectError::Singular { row, residual })
     }
 
-    /// Returns the row with the largest coefficient in a linear combination of rows that is nearly zero. Two
-    /// steps of inverse iteration with Aᵀ compute this combination.
+    /// Returns the row with the largest coefficient in a linear combination of rows that is nearly zero. A step
+    /// of inverse iteration with A Aᵀ computes this combination.
     ///
     /// If A⁻¹ times a vector was not finite, a pivot was exactly 0. A copy of A whose entries have relative
-    /// perturbations of at most 1e-10 is then factored, so that no pivot is 0.
+    /// perturbations of at most 1e-10 is then factored, so that no pivot is 0 unless the pattern implies it.
     fn dependent_row(
         &mut self,
         factors: &mut dyn Factorization,
@@ -130,16 +130,37 @@ impl Work {
             neighbour.values_mut().iter_mut().zip(&change).for_each(|(v, c)| *v *= 1.0 + 1e-10 * c);
             factors.factor(&neighbour)?;
         }
-        noise(&mut self.x);
-        for _ in 0..2 {
-            factors.solve_transpose(&mut self.x);
-            let size = self.x.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-            self.x.iter_mut().for_each(|v| *v /= size);
-        }
-        let largest =
-            |best: (usize, f64), (i, v): (usize, &f64)| if v.abs() > best.1 { (i, v.abs()) } else { best };
-        Ok(self.x.iter().enumerate().fold((0, 0.0), largest).0)
+        Ok(largest_share(&mut self.x, factors).or_else(|| dependent_row(a)).unwrap_or(0))
     }
+}
+
+/// A row of a singular A that depends on other rows, or `None` if A does not fit into memory again: for
+/// factors with a pivot that is exactly 0. A is factored again by this crate's own code, which ends at the first
+/// such pivot.
+pub(crate) fn dependent_row(a: &Bsr<f64>) -> Option<usize> {
+    let mut factors = own::plan(Method::Lu, a).ok()?;
+    match factors.factor(a) {
+        Ok(_) => largest_share(&mut vec![0.0; a.shape().0], &mut *factors),
+        Err(DirectError::Singular { row, .. }) => Some(row),
+        Err(_) => None,
+    }
+}
+
+/// The index of the largest entry of (A Aᵀ)⁻¹ x for a pseudorandom x, unless it is not finite. Overwrites x.
+///
+/// This is a step of inverse iteration for the left singular vector. Steps with Aᵀ alone would lose it if it is
+/// orthogonal to the right one.
+fn largest_share(x: &mut [f64], factors: &mut dyn Factorization) -> Option<usize> {
+    noise(x);
+    for solve in [<dyn Factorization>::solve, <dyn Factorization>::solve_transpose] {
+        solve(factors, x);
+        let size = x.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        x.iter_mut().for_each(|v| *v /= size);
+    }
+    let largest =
+        |best: (usize, f64), (i, v): (usize, &f64)| if v.abs() > best.1 { (i, v.abs()) } else { best };
+    let row = x.iter().enumerate().fold((0, 0.0), largest).0;
+    x.iter().all(|v| v.is_finite()).then_some(row)
 }
 
 /// Fills x with pseudorandom numbers of magnitude 1/2 to 1 and both signs, the same in every call (Weyl

@@ -91,6 +91,26 @@ fn a_cholesky_factor_of_no_use_gives_way() {
     reproduces(&mut factor, &sound);
 }
 
+/// Unsymmetric values on the pattern of a symmetric matrix: `Method::Auto` changes to LU, as in a build. Other
+/// methods refuse them and keep the old factor.
+#[test]
+fn an_update_may_lose_symmetry() {
+    let (spd, indefinite) = (small(&[&[2.0, 1.0], &[1.0, 2.0]]), small(&[&[2.0, 3.0], &[3.0, 2.0]]));
+    let skew = small(&[&[2.0, 1.0], &[-1.0, 2.0]]);
+    for before in [&spd, &indefinite] {
+        let mut factor = build(Method::Auto, before).unwrap();
+        factor.refactor(&skew).unwrap();
+        assert_eq!(factor.method(), Method::Lu);
+        assert!(matches!(factor.fallback(), Some(DirectError::NotSymmetric { row: 0, column: 1, .. })));
+        reproduces(&mut factor, &skew);
+        factor.refactor(before).unwrap();
+        reproduces(&mut factor, before);
+        let mut asked = build(Method::Ldlt, before).unwrap();
+        assert!(matches!(asked.refactor(&skew), Err(DirectError::NotSymmetric { .. })));
+        reproduces(&mut asked, before);
+    }
+}
+
 /// An analysis, factored with the same or with other values, gives the same bits as a build.
 #[test]
 fn an_analysis_becomes_the_factor() {

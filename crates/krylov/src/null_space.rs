@@ -50,18 +50,22 @@ impl<V: Vector> NullSpace<V> {
             if space.vectors.first().is_some_and(|first| !first.same_layout(&v)) {
                 return Err(Error::Layout { what: "a vector of the null space" }.into());
             }
-            let before = v.norm();
-            if !before.is_finite() {
-                return Err(NullSpaceError::NotFinite { vector });
+            let mut n = v.like()?;
+            let mut before = v.norm();
+            if !scale::is_ordinary(before * before) {
+                match scale::fit(&v, before * before, &mut n) {
+                    Size::Power(_) => v.copy(&n), // spans the same line
+                    Size::NotFinite => return Err(NullSpaceError::NotFinite { vector }),
+                    Size::Zero => return Err(NullSpaceError::Dependent { vector, share: 0.0 }),
+                }
+                before = v.norm();
             }
             space.project(&mut v);
             let share = v.norm() / before;
-            if share.is_nan() || share <= V::Real::EPSILON.sqrt() {
-                let share = if share.is_nan() { 0.0 } else { share.wide() };
-                return Err(NullSpaceError::Dependent { vector, share });
+            if share <= V::Real::EPSILON.sqrt() {
+                return Err(NullSpaceError::Dependent { vector, share: share.wide() });
             }
             space.project(&mut v);
-            let mut n = v.like()?;
             n.scaled(&v.scalar(v.norm().recip()), &v);
             space.vectors.push(n);
         }
@@ -110,8 +114,9 @@ impl<V: Vector> NullSpace<V> {
 /// receive ‖r‖ / ‖b − N Nᵀ b‖.
 /// *Use* for pure Neumann problems, free bodies and graph Laplacians. *Not* if A is unsymmetric and its null
 /// space differs from that of Aᵀ.
+/// After an error x is unchanged.
 /// *Cost* per application of M: one reduction and two passes over the null-space vectors. Per solve: one more
-/// residual and one more reduction of x; 2 more vectors.
+/// residual, one more reduction of x and a copy of x; 2 more vectors.
 /// *Reference* Kaasschieter 1988, "Preconditioned conjugate gradients for solving singular systems".
 ///
 /// ```
@@ -174,9 +179,11 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         let mut power = 1.0; // b and x are divided by it
         if !scale::is_ordinary(squares[0]) {
             match scale::fit(b, squares[0], r) {
-                Size::Power(near) if scale::divide(x, near, load) => {
+                Size::Power(near) if scale::is_finite(x, load) => {
                     power = near;
                     load.copy(r);
+                    r.copy(x);
+                    scale::divide_finite(r, near, x);
                     squares = space.split(load, x, shares);
                 }
                 Size::Power(_) | Size::NotFinite => {
@@ -194,13 +201,22 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         // The residual of the projected system and the null-space part of b together must be within the
         // threshold. If this is impossible, the projected system is solved to half of the threshold.
         let square = threshold * threshold;
+        if power == 1.0 {
+            r.copy(x); // the x of the caller, for an error
+        }
         let within = (square - part).max(square / V::Real::of(4.0)).sqrt();
         *self.method.stop_mut() = Stop { relative: zero(), absolute: within, ..stop };
         space.project_by(x, shares);
         let mut monitor = Unscaled { monitor, power };
         let solved = self.method.solve_with(a, &mut Orthogonal { m, space, shares }, load, x, &mut monitor);
         *self.method.stop_mut() = stop;
-        let solved = solved?;
+        let solved = match solved {
+            Ok(solved) => solved,
+            Err(error) => {
+                x.copy(r);
+                return Err(error);
+            }
+        };
         space.project_by(x, shares);
 
         let whole = if power == 1.0 {

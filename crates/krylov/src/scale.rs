@@ -53,13 +53,17 @@ pub(crate) fn divide<V: Vector>(x: &mut V, power: f64, scratch: &mut V) -> bool 
     if !is_finite(x, scratch) {
         return false;
     }
-    multiply(x, power.recip(), scratch);
-    if scratch.norm().is_finite() {
-        x.copy(scratch)
-    } else {
-        x.fill(zero())
-    }
+    divide_finite(x, power, scratch);
+    x.copy(scratch);
     true
+}
+
+/// Writes x / power to `quotient`, or zeros if it overflows. x is a vector without NaN and infinity.
+pub(crate) fn divide_finite<V: Vector>(x: &V, power: f64, quotient: &mut V) {
+    multiply(x, power.recip(), quotient);
+    if !quotient.norm().is_finite() {
+        quotient.fill(zero());
+    }
 }
 
 /// Whether all entries of x are finite.

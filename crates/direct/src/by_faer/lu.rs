@@ -20,6 +20,7 @@ use super::products;
 use super::room::room;
 use crate::DirectError;
 use crate::factorization::{Factorization, Figures, Pivots};
+use crate::refine::dependent_row;
 
 /// Aᵀ by columns, its ordering, and L and U once they are computed.
 pub(crate) struct Lu {
@@ -54,8 +55,9 @@ impl Factorization for Lu {
         {
             Ok(_) => Ok(Pivots { inertia: None, weakest: None }),
             Err(LuError::SymbolicSingular { index }) => {
+                // Zero pivots before this one used up rows, so it may be an independent row that has none left.
                 let order = self.symbolic.col_perm().arrays().0;
-                let row = order[index.min(order.len() - 1)];
+                let row = dependent_row(a).unwrap_or(order[index.min(order.len() - 1)]);
                 Err(DirectError::Singular { row, residual: f64::INFINITY })
             }
             Err(LuError::Generic(_)) => Err(DirectError::Memory { bytes: 4 * self.transpose.bytes() }),

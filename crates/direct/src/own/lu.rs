@@ -110,7 +110,8 @@ impl Lu {
         }
     }
 
-    /// Stores x in column k of U and L, with the largest entry of L as pivot; `None` if no row remains.
+    /// Stores x in column k of U and L, with the largest entry of L as pivot; `None` if no row remains or all
+    /// entries are zero, and then only the column of U is stored.
     fn split_column(&mut self, k: u32) -> Option<()> {
         let mut pivot: Option<(u32, f64)> = None;
         for &i in self.reach.rows() {
@@ -121,11 +122,13 @@ impl Lu {
                 pivot = Some((i, x));
             }
         }
-        let (row, d) = pivot?;
+        let Some((row, d)) = pivot.filter(|&(_, d)| d != 0.0) else {
+            self.u.end_column();
+            return None;
+        };
         (self.step[row as usize], self.pivot[k as usize], self.diagonal[k as usize]) = (k, row, d);
         for &i in self.reach.rows() {
             let x = std::mem::take(&mut self.x[i as usize]);
-            // If the remaining column is zero, d and x are 0, and the trial solve detects the zero pivot.
             if self.step[i as usize] == NONE && x != 0.0 {
                 self.l.push(i, x / d);
             }
@@ -133,6 +136,22 @@ impl Lu {
         self.l.end_column();
         self.u.end_column();
         Some(())
+    }
+
+    /// The row of A with the largest coefficient in the linear combination that vanishes, after a step k without
+    /// a pivot: column k of Aᵀ is the previous columns times U⁻¹ u_k.
+    fn dependent_row(&mut self, k: usize) -> usize {
+        let y = &mut self.x;
+        y.fill(0.0);
+        self.u.column(k).for_each(|(i, u)| y[i] = u);
+        for j in (0..k).rev() {
+            y[j] /= self.diagonal[j];
+            let y_j = y[j];
+            self.u.column(j).for_each(|(i, u)| y[i] -= u * y_j);
+        }
+        y[k] = 1.0;
+        let most = (0..k).fold(k, |most, j| if y[j].abs() > y[most].abs() { j } else { most });
+        self.order[most] as usize
     }
 }
 
@@ -168,7 +187,7 @@ impl Factorization for Lu {
             self.l.reserve(self.reach.rows().len())?;
             self.u.reserve(self.reach.rows().len())?;
             if self.split_column(k).is_none() {
-                let row = self.order[k as usize] as usize;
+                let row = self.dependent_row(k as usize);
                 return Err(DirectError::Singular { row, residual: f64::INFINITY });
             }
         }

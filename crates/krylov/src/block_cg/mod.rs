@@ -250,6 +250,9 @@ impl<V: Vector> BlockCg<V> {
             Err(end) => return end,
         };
         let mut rank = sigma.len() / k;
+        if rank == 0 {
+            return Outcome::Breakdown; // Wᵀ M⁻¹ W has a zero diagonal, so no direction is left
+        }
         std::mem::swap(&mut self.s, &mut self.z); // 1: S = M⁻¹ W
         loop {
             a.apply_many(&self.s[..rank], &mut self.q[..rank]);

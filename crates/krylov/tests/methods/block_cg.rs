@@ -166,6 +166,19 @@ fn misfits_are_refused_and_looks_may_stop() {
     assert!(reports.iter().all(|report| (report.outcome, report.iterations) == (Outcome::Stopped, 3)));
 }
 
+/// M = 0 leaves no directions: a breakdown, and x is as it was.
+#[test]
+fn a_preconditioner_of_zeros_breaks_down() {
+    let mut zero = Scaling { d: vec![0.0; 3], class: Class::Symmetric };
+    for k in [1, 2] {
+        let mut x = zeros(3, k);
+        let b: Vec<_> = (0..k as u64).map(|j| random(3, j)).collect();
+        let reports = BlockCg::default().solve(&system(3, 10.0), &mut zero, &b, &mut x).unwrap();
+        assert!(reports.iter().all(|report| report.outcome == Outcome::Breakdown), "{reports:?}");
+        assert_eq!(x, zeros(3, k));
+    }
+}
+
 /// A solve that ends with NaN does not affect later solves, which reuse its vectors.
 #[test]
 fn a_solve_that_failed_does_not_spoil_the_next() {

@@ -421,3 +421,17 @@ fn a_solve_may_end_in_the_norm_of_the_preconditioner() {
     }
     assert!(!SingleReductionCg::<Vec<f64>>::default().stop_in_preconditioner(Some(0.5)));
 }
+
+/// (r, M⁻¹ r) = 0 at the first residual is no length to compare with, so the solve does not end as converged.
+#[test]
+fn nothing_settles_below_a_first_value_of_zero() {
+    let stop = Stop { look_every: 2, ..Stop::relative(1e-8) };
+    let methods: [&mut dyn Krylov<Vec<f64>>; 2] = [&mut Cg::new(stop), &mut FlexibleCg::new(stop)];
+    for method in methods {
+        assert!(method.stop_in_preconditioner(Some(0.5)));
+        let (a, mut zero) =
+            (Dense::diagonal(&[1.0, 2.0]), Scaling { d: vec![0.0; 2], class: Class::Symmetric });
+        let report = method.solve(&a, &mut zero, &vec![1.0; 2], &mut vec![0.0; 2]).unwrap();
+        assert!(report.outcome != Outcome::Converged && report.true_residual == 1.0, "{report}");
+    }
+}

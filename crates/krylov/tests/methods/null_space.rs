@@ -147,6 +147,35 @@ fn vectors_that_span_nothing_are_named() {
     assert!(matches!(shape, Err(Error::Shape { what: "the null space", expected: 5, found: 4 })));
 }
 
+/// The length of a vector of the null space has no meaning, so its square may overflow or underflow.
+#[test]
+fn vectors_of_any_length_span_the_same_space() {
+    let vectors = |size: f64| vec![vec![size; 4], [1.0, -1.0, 2.0, 0.5].map(|v| v * size).to_vec()];
+    let expected = NullSpace::new(vectors(1.0)).unwrap();
+    for size in [2.0_f64.powi(700), 2.0_f64.powi(-700), f64::from_bits(8)] {
+        let space = NullSpace::new(vectors(size)).unwrap();
+        let [found, expected] = [&space, &expected].map(|space| space.vectors().concat());
+        assert!(found.iter().zip(&expected).all(|(v, w)| (v - w).abs() < 1e-15), "{size:e}: {found:?}");
+    }
+    let dependent = NullSpace::new(vec![vec![1e-200; 4], vec![1e200; 4]]).err();
+    assert!(matches!(dependent, Some(NullSpaceError::Dependent { vector: 1, .. })));
+    let single = NullSpace::new(vec![vec![1e-30_f32; 4]]).unwrap();
+    assert_eq!(single.vectors()[0], [0.5; 4]);
+}
+
+/// The inner method refuses M before anything is written, so x is as it was, whatever the unit of b.
+#[test]
+fn an_error_of_the_method_leaves_the_guess() {
+    for size in [1.0, 1e-200] {
+        let b = vec![size, -size];
+        let mut method = Projected::new(Cg::default(), NullSpace::constants(&b).unwrap());
+        let (mut m, mut x) = (Scaling { d: vec![1.0; 2], class: Class::Linear }, vec![5.0, 3.0]);
+        let refused = method.solve(&neumann(2), &mut m, &b, &mut x);
+        assert!(matches!(refused, Err(Error::Preconditioner { .. })), "{refused:?}");
+        assert_eq!(x, [5.0, 3.0], "{size:e}");
+    }
+}
+
 /// A null-space component of b just above the tolerance ends the solve as inconsistent. A component just
 /// below the tolerance is ignored.
 #[test]
