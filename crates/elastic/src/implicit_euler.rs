@@ -58,7 +58,12 @@ impl<P: Potential> ImplicitEuler<P> {
         if let Some((node, &mass)) = masses.iter().enumerate().find(|(_, m)| !good(**m)) {
             return Err(BodyError::Mass { node, mass });
         }
-        Self::with(potential, masses.iter().map(|m| m / (h * h)).collect(), h)
+        let inertia: Vec<f64> = masses.iter().map(|m| m / (h * h)).collect();
+        if !inertia.iter().all(|m| good(*m)) {
+            let range = "neither so short nor so long that m / h² of a node is infinite or 0";
+            return Err(BodyError::Value { what: "the time step", found: h, range });
+        }
+        Self::with(potential, inertia, h)
     }
 
     /// Returns the potential without inertia (h = ∞), whose minimum is an equilibrium.

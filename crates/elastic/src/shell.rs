@@ -79,11 +79,12 @@ impl Elements<Vec<Angle>, 4> {
     }
 }
 
-/// θ.
+/// θ; 0 for an edge that has collapsed, whose triangles have no normals.
 fn angle([x0, x1, x2, x3]: &[[f64; 3]; 4]) -> f64 {
     let e = sub(*x1, *x0);
     let (first, second) = (cross(e, sub(*x2, *x0)), cross(sub(*x3, *x0), e));
-    let sine = -dot(cross(first, second), e) / dot(e, e).sqrt();
+    let length = dot(e, e).sqrt();
+    let sine = if length > 0.0 { -dot(cross(first, second), e) / length } else { 0.0 };
     sine.atan2(dot(first, second))
 }
 

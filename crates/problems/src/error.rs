@@ -60,12 +60,14 @@ pub enum ProblemError {
         option: &'static str,
     },
     /// An option with an invalid value.
-    #[error("option `{option}` is {found}, but must be positive and finite")]
+    #[error("option `{option}` is {found}, but must be {range}")]
     Value {
         /// The option.
         option: &'static str,
         /// The value found.
         found: f64,
+        /// The values allowed.
+        range: &'static str,
     },
     /// A share outside of 0 to 1.
     #[error("share is {found}, but must be between 0 and 1: it is the share of vertices with a constraint")]
@@ -141,7 +143,7 @@ impl ProblemError {
     /// Returns [`ProblemError::Value`] unless `found` is positive and finite.
     pub(crate) fn check_positive(option: &'static str, found: f64) -> Result<(), Self> {
         if !(found.is_finite() && found > 0.0) {
-            return Err(Self::Value { option, found });
+            return Err(Self::Value { option, found, range: "positive and finite" });
         }
         Ok(())
     }

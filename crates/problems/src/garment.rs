@@ -54,7 +54,8 @@ const SIDE: f64 = 1.5;
 pub fn garment(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Problem, ProblemError> {
     ProblemError::check_positive("dt", dt)?;
     if contact != 0.0 && !REACH.contains(&contact) {
-        return Err(ProblemError::Value { option: "contact", found: contact });
+        let range = "0 or between 0.001 and 4 mean edge lengths: the second number behind the file";
+        return Err(ProblemError::Value { option: "contact", found: contact, range });
     }
     let mut mesh = coarsen_mesh::read_triangles(file)?.scaled(SIDE);
     for _ in 0..divisions {
@@ -143,6 +144,19 @@ fn hinges(mesh: &Mesh) -> Vec<Hinge> {
     Hinge::all(&mesh.triangles, |i| mesh.positions[i as usize], BENDING)
 }
 
+/// Returns the mean length of all edges, each counted once.
+fn mean_edge(mesh: &Mesh) -> f64 {
+    let of_triangle = |&[a, b, c]: &[u32; 3]| [(a, b), (b, c), (c, a)].map(|(i, j)| (i.min(j), i.max(j)));
+    let mut edges: Vec<(u32, u32)> = mesh.triangles.iter().flat_map(of_triangle).collect();
+    edges.sort_unstable();
+    edges.dedup();
+    let length = |&(i, j): &(u32, u32)| {
+        let e = sub(mesh.positions[i as usize], mesh.positions[j as usize]);
+        dot(e, e).sqrt()
+    };
+    edges.iter().map(length).sum::<f64>() / edges.len() as f64
+}
+
 /// Returns (4) for all pairs of vertices that are closer than `share` mean edge lengths and that the matrix
 /// does not couple.
 fn springs_between(
@@ -151,10 +165,7 @@ fn springs_between(
     share: f64,
     dt: f64,
 ) -> (Vec<(u32, u32)>, Vec<f64>) {
-    let edges =
-        mesh.triangles.iter().map(|t| sub(mesh.positions[t[0] as usize], mesh.positions[t[1] as usize]));
-    let mean = edges.map(|e| dot(e, e).sqrt()).sum::<f64>() / mesh.triangles.len() as f64;
-    let reach = share * mean;
+    let reach = share * mean_edge(mesh);
     let cell = |p: [f64; 3]| p.map(|x| (x / reach).floor() as i64);
     let mut cells: Vec<([i64; 3], u32)> =
         mesh.positions.iter().enumerate().map(|(i, &p)| (cell(p), i as u32)).collect();
@@ -186,6 +197,32 @@ fn springs_between(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The mean of all edges, 1, 3 and √10, sets the reach, whichever corner of a triangle comes first.
+    #[test]
+    fn springs_reach_as_far_as_the_mean_of_all_edges() {
+        let layer = |z: f64| [[0.0, 0.0, z], [1.0, 0.0, z], [0.0, 3.0, z]];
+        let positions = [layer(0.0), layer(1.5)].concat();
+        let alone = coarsen_sparse::Bsr::identity(6, 3).unwrap();
+        for first in 0..3 {
+            let triangles = [0, 3].map(|at| [0, 1, 2].map(|k| at + (k + first) % 3)).to_vec();
+            let mesh = Mesh { positions: positions.clone(), triangles, tetrahedra: Vec::new() };
+            assert!((mean_edge(&mesh) - (4.0 + 10.0_f64.sqrt()) / 3.0).abs() < 1e-15);
+            let (places, _) = springs_between(&mesh, &alone, 1.0, 0.1);
+            let mut pairs: Vec<(u32, u32)> = places.into_iter().filter(|(i, j)| i < j).collect();
+            pairs.sort_unstable();
+            assert_eq!(pairs, [(0, 1), (0, 3), (0, 4), (1, 3), (1, 4), (2, 5), (3, 4)]);
+        }
+    }
+
+    #[test]
+    fn a_reach_outside_its_range_is_named() {
+        for found in [-1.0, 1e-4, 5.0, f64::NAN] {
+            let error = garment("no.obj", 0, 0.1, found).unwrap_err();
+            assert!(matches!(error, ProblemError::Value { option: "contact", .. }), "{error}");
+            assert!(error.to_string().contains("0 or between 0.001 and 4"), "{error}");
+        }
+    }
 
     /// For a flat square of two triangles, rigid motions in the plane and tilts cause only inertial forces.
     #[test]

@@ -1,6 +1,7 @@
 //! A matrix with shuffled nodes and scaled unknowns.
 
-use coarsen_sparse::{Bsr, Permutation};
+use coarsen_core::Error;
+use coarsen_sparse::{Bsr, Permutation, SparseError};
 
 use crate::{ProblemError, random_vector};
 
@@ -21,8 +22,17 @@ use crate::{ProblemError, random_vector};
 /// ```
 ///
 /// # Errors
-/// [`ProblemError`] for a matrix that is not square.
+/// [`ProblemError::Core`] for a matrix that is not square, [`ProblemError::Sparse`] for blocks that are not.
 pub fn scrambled(a: &Bsr<f64>, seed: u64) -> Result<Bsr<f64>, ProblemError> {
+    let (rows, columns) = a.shape();
+    if rows != columns {
+        return Err(Error::NotSquare { rows, columns }.into());
+    }
+    let (expected, found) = (a.pattern().rows(), a.pattern().columns());
+    if expected != found {
+        let what = "block columns of a scrambled matrix (blocks must be square)";
+        return Err(SparseError::Shape { what, expected, found }.into());
+    }
     let (pattern, block, mut values) = a.clone().into_parts();
     let scales: Vec<f64> = random_vector(pattern.rows(), seed)
         .iter()
@@ -35,7 +45,7 @@ pub fn scrambled(a: &Bsr<f64>, seed: u64) -> Result<Bsr<f64>, ProblemError> {
             values[k * size..(k + 1) * size].iter_mut().for_each(|v| *v *= factor);
         }
     }
-    let keys = random_vector(pattern.rows(), seed + 1);
+    let keys = random_vector(pattern.rows(), seed.wrapping_add(1));
     let mut order: Vec<u32> = (0..pattern.rows() as u32).collect();
     order.sort_by(|&i, &j| keys[i as usize].total_cmp(&keys[j as usize]));
     let order = Permutation::new(order).expect("sorted numbers are a permutation");
@@ -44,6 +54,8 @@ pub fn scrambled(a: &Bsr<f64>, seed: u64) -> Result<Bsr<f64>, ProblemError> {
 
 #[cfg(test)]
 mod tests {
+    use coarsen_sparse::assembly;
+
     use super::*;
     use crate::poisson2d;
 
@@ -58,5 +70,20 @@ mod tests {
             (0..49).flat_map(|i| (0..49).map(move |j| (i, j))).map(|(i, j)| coupling(a, i, j)).sum::<f64>()
         };
         assert!((sum(&a) - sum(&b)).abs() < 1e-10);
+    }
+
+    #[test]
+    fn matrices_that_are_not_square_are_refused_and_any_seed_is_taken() {
+        let wide = assembly::from_triplets(1, 2, &[(0, 1, 1.0)]).unwrap();
+        let refused = scrambled(&wide, 3).unwrap_err();
+        assert!(matches!(refused, ProblemError::Core(Error::NotSquare { rows: 1, columns: 2 })), "{refused}");
+        let flat = assembly::from_blocks(2, 2, (2, 1), &[(0, 0), (0, 1)], &[1.0; 4]).unwrap();
+        let refused = scrambled(&flat, 3).unwrap_err();
+        assert!(
+            matches!(refused, ProblemError::Sparse(SparseError::Shape { expected: 1, found: 2, .. })),
+            "{refused}"
+        );
+        let a = poisson2d(3).unwrap().matrix;
+        assert_eq!(scrambled(&a, u64::MAX).unwrap().nnz(), a.nnz());
     }
 }

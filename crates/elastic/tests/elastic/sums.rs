@@ -242,3 +242,12 @@ fn lists_without_parts_or_of_other_sizes_are_refused() {
     let refused = Total::new(pins).err();
     assert!(matches!(refused, Some(BodyError::Length { expected: 4, found: 3, .. })), "{refused:?}");
 }
+
+/// m / h² is infinite or 0.
+#[test]
+fn time_steps_beyond_the_range_of_numbers_are_refused() {
+    for h in [1e-170, 1e200] {
+        let error = ImplicitEuler::new(springs(&[[0, 1]]), &[1.0; 4], h).err().unwrap();
+        assert!(matches!(error, BodyError::Value { what: "the time step", .. }), "{error}");
+    }
+}

@@ -132,6 +132,25 @@ fn shells_pass_a_full_fold() {
     assert!((beyond / after - 4.0).abs() < 1e-9, "{beyond:e}, {after:e}");
 }
 
+/// A hinge whose edge has collapsed has a finite energy, and no force or stiffness.
+#[test]
+fn shells_bear_a_collapsed_edge() {
+    let flat = [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]];
+    let mut folded = flat;
+    folded[3] = [0.0, 0.0, 1.0]; // at rest by a right angle: E = ½ k w θ̄², k w = 2 · 3
+    let mut shell = Shell::new(2.0, &[[0, 1, 2], [1, 0, 3]], &folded, &[false; 4], &flat).unwrap();
+    let mut x = flat.concat();
+    x.copy_within(..3, 3);
+    let rest = std::f64::consts::FRAC_PI_2;
+    let energy = shell.energy(&x);
+    assert!((energy.value - 3.0 * rest * rest).abs() < 1e-12 && energy.magnitude.is_finite());
+    let mut gradient = vec![0.0; 12];
+    shell.add_gradient(&x, &mut gradient);
+    let mut hessian = vec![0.0; 9 * shell.pattern().len()];
+    shell.add_hessian(&x, Curvature::Exact, &mut hessian);
+    assert!(gradient.iter().chain(&hessian).all(|v| *v == 0.0));
+}
+
 /// Where squares overflow, a line search must not see a small energy.
 #[test]
 fn membranes_that_overflow_have_no_energy() {
