@@ -158,7 +158,7 @@ impl<P: Potential> SystemAt for ImplicitEuler<P> {
         if let Some(contact) = &mut parts.contact {
             touching.clear();
             potential.add_contacts(x, *curvature, touching);
-            contact.assemble(touching.stencils(), touching.stiffness())?;
+            touching.assemble(contact)?;
         }
         Ok(parts)
     }

@@ -4,7 +4,7 @@ use std::iter::Sum;
 use std::ops::{Add, Mul};
 use std::sync::Arc;
 
-use coarsen_sparse::{Pattern, Stencil};
+use coarsen_sparse::{Contacts, Pattern, SparseError, Stencil};
 
 use crate::BodyError;
 
@@ -62,6 +62,8 @@ impl Mul<Energy> for f64 {
 pub struct Touching {
     stencils: Vec<Stencil>,
     stiffness: Vec<f64>,
+    places: Vec<(u32, u32)>,
+    blocks: Vec<f64>,
 }
 
 impl Touching {
@@ -71,20 +73,59 @@ impl Touching {
         self.stiffness.extend_from_slice(k.as_flattened());
     }
 
+    /// Adds the Hessian of a contact of four nodes whose blocks are not multiples of one K, for example because its
+    /// normal turns; `None` is a node that is not free.
+    pub fn push_blocks(&mut self, nodes: [Option<u32>; 4], hessian: &[[[[f64; 3]; 3]; 4]; 4]) {
+        for (i, row) in nodes.iter().zip(hessian) {
+            for (j, block) in nodes.iter().zip(row) {
+                if let (Some(i), Some(j)) = (*i, *j) {
+                    self.places.push((i, j));
+                    self.blocks.extend_from_slice(block.as_flattened());
+                }
+            }
+        }
+    }
+
     /// Removes all contacts and keeps the memory.
     pub fn clear(&mut self) {
         self.stencils.clear();
         self.stiffness.clear();
+        self.places.clear();
+        self.blocks.clear();
     }
 
-    /// The contacts.
+    /// Replaces a set by the Hessian of all contacts. With blocks those of the stencils are listed one by one, which
+    /// takes longer.
+    pub(crate) fn assemble(&mut self, set: &mut Contacts<f64>) -> Result<(), SparseError> {
+        if self.places.is_empty() {
+            return set.assemble(&self.stencils, &self.stiffness);
+        }
+        for (stencil, k) in self.stencils.iter().zip(self.stiffness.chunks_exact(9)) {
+            for (i, v) in stencil.nodes().iter().zip(stencil.weights()) {
+                for (j, w) in stencil.nodes().iter().zip(stencil.weights()) {
+                    self.places.push((*i, *j));
+                    self.blocks.extend(k.iter().map(|k| v * w * k));
+                }
+            }
+        }
+        self.stencils.clear();
+        self.stiffness.clear();
+        set.replace(&self.places, &self.blocks)
+    }
+
+    /// The contacts that have a K.
     pub fn stencils(&self) -> &[Stencil] {
         &self.stencils
     }
 
-    /// The 3x3 matrices K of all contacts.
+    /// The 3x3 matrices K of these contacts.
     pub fn stiffness(&self) -> &[f64] {
         &self.stiffness
+    }
+
+    /// The blocks of the contacts that have none: pairs of free nodes, and nine values each, row-major.
+    pub fn blocks(&self) -> (&[(u32, u32)], &[f64]) {
+        (&self.places, &self.blocks)
     }
 }
 

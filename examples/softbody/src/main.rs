@@ -20,17 +20,17 @@
 //!
 //! The last command continues an interrupted run. A run writes `frames.csv`, `summary.txt`, `frame_0000.vtk`
 //! and `frame_0000.png` for each frame, `softbody.gif` and, every few frames, `checkpoint.bin`. Output of the
-//! first run, on two cores:
+//! first run, on two cores beside other work:
 //!
 //! ```text
 //! 425 nodes, 1536 tetrahedra in 1 bodies, on cpu
 //!                               mean       least      median        most
-//! outer iterations            5.8417      3.0000      6.0000      8.0000
-//! inner iterations           22.7833     13.0000     22.0000     37.0000
-//! setup, s                    0.0034      0.0015      0.0019      0.0358
-//! solve, s                    0.0135      0.0085      0.0135      0.0205
-//! frames per second          63.4333     22.3003     63.9619     99.1684
-//! energy, J                 723.7313    672.4687    706.5078    855.6033
+//! outer iterations            3.5083      3.0000      4.0000      4.0000
+//! inner iterations           12.3917      9.0000     12.0000     19.0000
+//! setup, s                    0.0050      0.0011      0.0013      0.0266
+//! solve, s                    0.0383      0.0126      0.0379      0.0882
+//! frames per second          24.3371     10.8185     23.5247     42.4514
+//! energy, J                 723.7320    672.4696    706.5084    855.6033
 //! inverted elements           0.0000      0.0000      0.0000      0.0000
 //! penetration, mm             0.0000      0.0000      0.0000      0.0000
 //! 120 of 120 frames converged

@@ -9,6 +9,11 @@
 //! evaluated, more often than in line 4, so that a line search compares values of the same function. Numbers
 //! at the ends of lines are the line numbers of Alg. 4.
 //!
+//! Newton's method uses the exact Hessian, with that of contact, and the projected one only where the exact one is
+//! indefinite: under large strains the projected one is several times too stiff along the way in which a contact turns
+//! or a body buckles, and the method then goes the same fraction of the rest in each step. The line search may lengthen
+//! steps, which are too short near a saddle of f.
+//!
 //! Pins that move from a to a + Δa do the work ½ (F_n + F_{n+1}) · Δa, where F are the forces of their springs.
 //! The energy E(x, a) of a spring is quadratic in a. So the work is the mean of its changes at x_n and at x_{n+1}.
 //! Where pins begin or end, it is the change of E at x_n.
@@ -51,6 +56,9 @@ const GRAVITY: f64 = 9.81;
 
 /// The spectral radius ρ that accelerated gradient descent assumes with a preconditioner.
 const RADIUS: f64 = 0.9;
+
+/// The relative accuracy of the linear solves of Newton's method.
+const NEWTON: f64 = 0.1;
 
 /// The relative accuracy of the global step of Projective Dynamics.
 const GLOBAL: f64 = 0.1;
@@ -121,6 +129,7 @@ impl<B: Place<Real = f64>> Stepper<B> {
         let recipe = solver.recipe(&method.levels, Arc::from(positions), on, &clock);
         let search: Box<dyn LineSearch<f64>> = match method.integrator {
             Integrator::Ncg => Box::new(MoreThuente::tight()),
+            Integrator::Newton => Box::new(MoreThuente::default()),
             _ => Box::new(Backtracking::default()),
         };
         let mut norm = Norm::weighted(on.vector(&node_weights(&f.characteristic(), 3)?)?)?;
@@ -239,8 +248,8 @@ fn rule<B: Place<Real = f64>>(
         }
         Integrator::Newton => {
             let inverse = Follower::build(&mut f, x, recipe)?;
-            let direction = Newton::with(Cg::new(inner(0.5)), Forcing::EisenstatWalker);
-            (Placed::new(f, x, inverse, on), Box::new(direction))
+            let direction = Newton::with(Cg::new(inner(NEWTON)), Forcing::AsGiven);
+            (Placed::new(f, x, inverse, on).projecting_on_demand(), Box::new(direction))
         }
         Integrator::Lbfgs => {
             let inverse = Follower::build(&mut f, x, recipe)?;

@@ -12,6 +12,7 @@
 //! | `advance` | continuous detection of one pair by additive conservative advancement |
 //! | `sweep` | the largest step before any pair of a surface touches |
 //! | [`contact`](ClothContact) | the energy of all pairs that are near |
+//! | `turning` | its exact Hessian |
 //! | [`friction`](ClothFriction) | friction of the pairs that are near at the start of a step |
 
 mod advance;
@@ -25,6 +26,7 @@ mod pair;
 mod search;
 mod sweep;
 mod topology;
+mod turning;
 
 pub use advance::time_of_impact;
 pub use broad::Broad;

@@ -104,6 +104,33 @@ impl Touch {
         let [along_d, along_e] = [cross(e, n), cross(n, d)].map(|g| g.map(|g| 2.0 * slope * g));
         Some([along_d.map(|g| -g), along_d, along_e.map(|g| -g), along_e])
     }
+
+    /// ∂²m/∂x² of the four nodes where m < 1.
+    pub(super) fn share_hessian(&self, x: &[[f64; 3]; 4]) -> [[[[f64; 3]; 3]; 4]; 4] {
+        let (d, e) = (sub(x[1], x[0]), sub(x[3], x[2]));
+        let (dd, ee, de, n) = (dot(d, d), dot(e, e), dot(d, e), cross(d, e));
+        // c = (d · d)(e · e) − (d · e)²
+        let first = [cross(e, n), cross(n, d)].map(|g| g.map(|g| 2.0 * g));
+        let second = |i: usize, j: usize, p: usize, q: usize| {
+            let unit = f64::from(u8::from(p == q));
+            match (i, j) {
+                (0, 0) => 2.0 * (ee * unit - e[p] * e[q]),
+                (1, 1) => 2.0 * (dd * unit - d[p] * d[q]),
+                (0, _) => 4.0 * d[p] * e[q] - 2.0 * (e[p] * d[q] + de * unit),
+                _ => 4.0 * e[p] * d[q] - 2.0 * (d[p] * e[q] + de * unit),
+            }
+        };
+        // m = (2 − c/ε) c/ε
+        let (slope, bend) = (2.0 * (1.0 - self.crossing) / self.soft, -2.0 / (self.soft * self.soft));
+        let sign = [-1.0, 1.0, -1.0, 1.0];
+        let block = |a: usize, b: usize, p: usize, q: usize| {
+            let (i, j) = (a / 2, b / 2);
+            sign[a] * sign[b] * (slope * second(i, j, p, q) + bend * first[i][p] * first[j][q])
+        };
+        std::array::from_fn(|a| {
+            std::array::from_fn(|b| std::array::from_fn(|p| std::array::from_fn(|q| block(a, b, p, q))))
+        })
+    }
 }
 
 /// Replaces `found` by the touches among the candidates, in their order.

@@ -10,3 +10,4 @@ mod held;
 mod meshes;
 mod obstacles;
 mod steps;
+mod turning;

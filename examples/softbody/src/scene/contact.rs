@@ -88,7 +88,8 @@ impl Touching<'_> {
             if let Some(Crossing { edge: [node, _], triangle: [other, ..] }) = crossings.find(at).first() {
                 return Err(self.intersect(*node, *other));
             }
-            let contact = ClothContact::new(crossings.triangles(), &held, at, thickness, stiffness)?;
+            let contact =
+                ClothContact::new(crossings.triangles(), &held, at, thickness, stiffness)?.turning();
             let solid = !whole.tetrahedra.is_empty();
             let mut inside = solid.then(|| BodyContact::new(whole, &held, stiffness)).transpose()?;
             if let Some(inside) = &mut inside

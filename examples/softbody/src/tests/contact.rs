@@ -48,8 +48,22 @@ fn bodies_that_are_pressed_together_do_not_intersect() {
     assert!(counts.iter().any(|count| *count > 0) && rows.iter().any(|row| row.penetration > 0.0));
 }
 
-/// The same for bodies with a stiffness at which penalties gain energy at impact. They come to rest without inverted
-/// elements.
+/// Newton's method with the exact Hessian of contact takes few iterations at impact; without the turning of normals it
+/// takes up to 16, with projected Hessians up to 25.
+#[test]
+fn impacts_take_few_iterations() {
+    let folder = Folder::new("few");
+    for young in ["2e4", "1e5"] {
+        let options = ["--young", young, "--dt", "0.0167", "--iterations", "100"];
+        let (rows, _) = crossed(&folder, PRESSED, "13", &options);
+        let outer: Vec<usize> = rows.iter().map(|row| row.outer).collect();
+        assert!(rows[1..].iter().all(|row| row.outcome == "converged" && row.outer <= 11), "{outer:?}");
+        assert!(rows[13].contacts > 10);
+    }
+}
+
+/// Bodies with a stiffness at which penalties gain energy at impact do not intersect either, and come to rest without
+/// inverted elements.
 #[test]
 fn stiff_bodies_gain_no_energy_at_impact() {
     let folder = Folder::new("impact");
