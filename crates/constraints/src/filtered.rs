@@ -120,9 +120,9 @@ fn structure<T: Real>(
 /// preconditioners that are patched.
 ///
 /// x = y + z, where z is the shortest vector with C z = d, and y solves (S A S + σ (I − S)) y = S (b − A z).
-/// This system has the same size and block size as A. It is symmetric positive definite if A is. Its
-/// condition number is never larger than that of A, because σ lies in the field of values of A.
-/// [`solve`](Self::solve) performs all steps. [`right_hand_side`](Self::right_hand_side),
+/// This system has the same size and block size as A. It is symmetric positive definite if A is. Without
+/// contact, its condition number is never larger than that of A, because σ lies in the field of values of A. With
+/// contact, σ lies in that of E, and may be below all eigenvalues of A. [`solve`](Self::solve) performs all steps. [`right_hand_side`](Self::right_hand_side),
 /// [`start`](Self::start) and [`recover`](Self::recover) are the single steps, for example for vectors on a
 /// device.
 ///

@@ -147,10 +147,11 @@ impl Supports {
         point: [f64; 3],
         friction: f64,
     ) -> Result<(), ConstraintError> {
-        let constraint = self.all.len();
         let Some(&of) = self.of.get(node) else {
-            return Err(ConstraintError::Node { constraint, node, nodes: self.of.len() });
+            let (constraint, nodes) = (self.all.len(), self.of.len());
+            return Err(ConstraintError::Node { constraint, node, nodes });
         };
+        let constraint = if of == FREE { self.all.len() } else { of as usize };
         if !(friction.is_finite() && friction >= 0.0) {
             return Err(ConstraintError::Friction { node, found: friction });
         }
@@ -230,10 +231,15 @@ impl Supports {
     }
 
     /// Changes the states to those that fit x and the forces f = A x − b of the obstacles, with the b without friction.
-    /// Returns the number of obstacles whose state or friction changed. *Panics* on wrong lengths.
+    /// Returns the number of obstacles whose state or friction changed. If x or f holds NaN or infinity, as after a
+    /// solve that failed, no state changes, and all obstacles count as changed: nothing has settled. *Panics* on wrong
+    /// lengths.
     pub fn review(&mut self, x: &[f64], force: &[f64]) -> usize {
         self.check(x.len());
         self.check(force.len());
+        if !x.iter().chain(force).all(|v| v.is_finite()) {
+            return self.all.len();
+        }
         let largest = |v: &[f64]| v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
         let (deep, weak) = (SMALL * largest(x), SMALL * largest(force));
         let of = |v: &[f64], node: usize| [0, 1, 2].map(|k| v[3 * node + k]);

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use coarsen_core::Real;
-use coarsen_sparse::{Blocking, Bsr, Classes, Pattern};
+use coarsen_sparse::{Blocking, Bsr, Classes};
 
 use super::Finding;
 
@@ -22,8 +22,8 @@ pub struct Structure {
     pub row_lengths: (usize, usize),
     /// The number of stored scalars divided by the number of all entries.
     pub density: f64,
-    /// The number of connected components of the block graph, including components of one row; 0 if the
-    /// matrix is not square.
+    /// The number of connected components of the graph of blocks that hold a nonzero, including components of
+    /// one row; 0 if the matrix is not square.
     pub components: usize,
     /// The number of connected components with several block rows.
     pub connected: usize,
@@ -57,12 +57,12 @@ impl Structure {
     /// arithmetic speed, while sparse methods are limited by memory traffic.
     const DENSE: f64 = 0.25;
 
-    /// Computes the properties, and the components of a square pattern.
+    /// Computes the properties, and the components if the pattern is square.
     pub(super) fn of<T: Real>(a: &Bsr<T>) -> (Self, Option<Classes>) {
         let ((rows, columns), (pattern, block)) = (a.shape(), (a.pattern(), a.block()));
         let lengths = (0..pattern.rows()).map(|i| pattern.range(i).len() * block.1);
         let row_lengths = (lengths.clone().min().unwrap_or(0), lengths.max().unwrap_or(0));
-        let components = (pattern.rows() == pattern.columns()).then(|| components(pattern));
+        let components = (pattern.rows() == pattern.columns()).then(|| components(a));
         let sizes = components.as_ref().map_or(vec![], Classes::sizes);
         let scalar = size_of::<T>() + size_of::<u32>();
         let offsets = (rows + 1) * size_of::<usize>();
@@ -108,19 +108,21 @@ impl Structure {
     }
 }
 
-/// The connected components of a square pattern, numbered by their first nodes. Nodes i and j are connected
-/// if (i, j) or (j, i) is stored.
+/// The connected components of a matrix with a square pattern, numbered by their first nodes. Nodes i and j are
+/// connected if block (i, j) or (j, i) holds a nonzero: zeros that are stored connect nothing.
 ///
-/// *Cost* one pass over the pattern, 4 bytes per node.
-fn components(pattern: &Pattern) -> Classes {
+/// *Cost* one pass over the pattern, and one over the blocks of nodes that are not joined yet; 4 bytes per node.
+fn components<T: Real>(a: &Bsr<T>) -> Classes {
+    let pattern = a.pattern();
     // A forest; the roots are the first nodes of their components.
     let mut parent: Vec<u32> = (0..pattern.rows() as u32).collect();
     for i in 0..pattern.rows() {
         let mut here = root(&mut parent, i as u32);
-        for &j in pattern.row(i) {
-            if parent[j as usize] == here {
+        for (j, block) in a.row(i) {
+            if parent[j] == here || block.iter().all(T::is_zero) {
                 continue;
             }
+            let j = j as u32;
             let there = root(&mut parent, j);
             let (first, second) = (here.min(there), here.max(there));
             parent[second as usize] = first;

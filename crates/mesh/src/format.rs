@@ -22,11 +22,11 @@ pub enum Format {
     /// Wavefront OBJ: vertices and faces; normals, groups and materials are skipped, and so are texture coordinates,
     /// which [`read_texture`] reads.
     Obj,
-    /// Stanford PLY, ascii and binary in both byte orders: elements `vertex` and `face`.
+    /// Stanford PLY, ascii and binary in both byte orders: elements `vertex` and `face`; strips of triangles are errors.
     Ply,
     /// Gmsh MSH 2.x and 4.1, ascii and binary.
     Msh,
-    /// Medit MESH, ascii, in two and three dimensions.
+    /// Medit MESH, ascii, in two and three dimensions: elements of order 1 and 2.
     Medit,
     /// VTK legacy, ascii and binary: `POLYDATA` and `UNSTRUCTURED_GRID`, with cells of versions 1 to 5.
     Vtk,

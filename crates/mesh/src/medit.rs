@@ -5,8 +5,13 @@
 use super::fields::{Fault, Fields, number, quote};
 use super::{Mesh, Problem};
 
-/// The keywords of volume elements of any order, other than tetrahedra.
-const VOLUMES: [&[u8]; 4] = [b"hexahedra", b"hexaedra", b"prisms", b"pyramids"];
+/// The keywords of elements that are not read: other volume elements of any order, and triangles, quadrilaterals
+/// and tetrahedra of the orders that have no branch of their own.
+const ELEMENTS: [&[u8]; 7] =
+    [b"hexahedra", b"hexaedra", b"prisms", b"pyramids", b"triangles", b"quadrilaterals", b"tetrahedra"];
+
+/// Ends the keywords of the order of the nodes of curved elements, as in `TrianglesP2Ordering`.
+const ORDERING: &[u8] = b"ordering";
 
 pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
     let (mut fields, mut mesh) = (Fields::with_comments(bytes), Mesh::default());
@@ -73,9 +78,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
                     fields.tetrahedron(tetrahedron, &mut mesh.tetrahedra)?;
                 }
             }
-            other if VOLUMES.iter().any(|volume| other.starts_with(volume)) => {
+            other if ELEMENTS.iter().any(|name| other.starts_with(name)) && !other.ends_with(ORDERING) => {
                 return Err(fields.fault(Problem::Word {
-                    expected: "triangles, quadrilaterals or tetrahedra",
+                    expected: "triangles, quadrilaterals or tetrahedra of order 1 or 2",
                     found: quote(word),
                 }));
             }
@@ -132,7 +137,12 @@ mod tests {
             format!("{head}TetrahedraP2 1\n1 2 3 4 5 6 7 8 9 10 0\nTrianglesP2 1\n1 2 3 5 6 7 1\nEnd\n");
         let mesh = parse(text.as_bytes()).unwrap();
         assert_eq!((mesh.tetrahedra, mesh.triangles), (vec![[0, 1, 2, 3]], vec![[0, 1, 2]]));
-        let refused = parse(format!("{head}HexahedraQ2 1\n").as_bytes()).unwrap_err();
-        assert!(matches!(refused.problem, Problem::Word { .. }));
+        for keyword in ["HexahedraQ2", "TrianglesP3", "TetrahedraP3", "QuadrilateralsQ3"] {
+            let refused = parse(format!("{head}{keyword} 1\n1 2 3 4 0\nEnd\n").as_bytes()).unwrap_err();
+            let Problem::Word { found, .. } = &refused.problem else { panic!("{keyword}: {refused:?}") };
+            assert!(found.contains(keyword), "{found}");
+        }
+        let order = format!("{head}TrianglesP2Ordering 2\n1 2\nTriangles 1\n1 2 3 0\nEnd\n");
+        assert_eq!(parse(order.as_bytes()).unwrap().triangles, [[0, 1, 2]]);
     }
 }

@@ -174,6 +174,10 @@ fn header<'a>(fields: &mut Fields<'a>) -> Result<(Encoding, Vec<Element<'a>>), F
             return Err(fields.fault(Problem::Word { expected, found }));
         }
     }
+    if let Some(strips) = elements.iter().find(|e| e.name == b"tristrips" && e.count > 0) {
+        let (expected, found) = ("faces and not strips of triangles", quote(strips.name));
+        return Err(fields.fault(Problem::Word { expected, found }));
+    }
     fields.line(); // the rest of the line of end_header
     Ok((encoding, elements))
 }
@@ -222,6 +226,21 @@ mod tests {
             (0..4_i32).for_each(|k| put(&k.to_le_bytes()));
             assert_eq!(parse(&bytes).unwrap(), expected);
             assert!(parse(&bytes[..bytes.len() - 1]).is_err());
+        }
+    }
+
+    #[test]
+    fn strips_are_refused_and_other_elements_skipped() {
+        let text = |name: &str, count: u32| {
+            let lines = "4 0 1 2 3\n".repeat(count as usize);
+            format!(
+                "ply\nformat ascii 1.0\nelement {name} {count}\nproperty list uchar int vertex_indices\nend_header\n{lines}"
+            )
+        };
+        let refused = parse(text("tristrips", 1).as_bytes()).unwrap_err();
+        assert!(matches!(&refused.problem, Problem::Word { found, .. } if found.contains("tristrips")));
+        for (name, count) in [("tristrips", 0), ("edge", 2)] {
+            assert_eq!(parse(text(name, count).as_bytes()).unwrap(), Mesh::default());
         }
     }
 

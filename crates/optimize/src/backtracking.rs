@@ -57,19 +57,20 @@ impl<T: Real> LineSearch<T> for Backtracking<T> {
         let (mut finite, mut spent) = (false, true);
         for _ in 0..self.trials {
             let value = phi.value(alpha);
-            let blurred = -alpha * slope <= T::of(4.0) * noise && value <= at0 + noise;
+            let known = value.is_finite();
+            let blurred = known && -alpha * slope <= T::of(4.0) * noise && value <= at0 + noise;
             let (accepted, share) = if blurred {
                 let here = phi.slope(alpha);
                 (self.flattens(here, slope, alpha == whole), slope / (slope - here))
             } else {
                 let (rise, fall) = (value - at0, alpha * slope);
-                let enough = value < at0 && value <= at0 + self.armijo * fall;
+                let enough = known && value < at0 && value <= at0 + self.armijo * fall;
                 (enough, -fall / (T::of(2.0) * (rise - fall))) // Nocedal & Wright (3.58)
             };
             if accepted {
                 return Ok(Step { alpha, value });
             }
-            finite |= value.is_finite();
+            finite |= known;
             let shorter = alpha * self.keep(share);
             if shorter < least || shorter == T::zero() {
                 spent = false;
@@ -211,6 +212,9 @@ mod tests {
         let log = |a: f64| if a < 0.01 { -(1.0 + a).ln() } else { f64::NAN };
         let step = search(&mut Of(log, |_| -1.0), &start(0.0, -1.0)).unwrap();
         assert!(step.alpha < 0.01 && step.value < 0.0);
+        let deep = |a: f64| if a < 0.01 { -a } else { f64::NEG_INFINITY };
+        let step = search(&mut Of(deep, |_| -1.0), &start(0.0, -1.0)).unwrap();
+        assert!(step.alpha < 0.01 && step.value == -step.alpha);
         let nowhere = search(&mut Of(|_| f64::NAN, |_| -1.0), &start(0.0, -1.0)).unwrap_err();
         assert!(matches!(nowhere, LineSearchFailure::NotFinite { .. }));
     }

@@ -40,7 +40,7 @@ where
 /// `again` computes the gradient for dual numbers.
 ///
 /// # Errors
-/// [`Error::Shape`] if sizes differ.
+/// [`Error::NotSquare`], [`Error::Shape`] if sizes differ.
 pub fn check_hessian_by_duals<T: Real>(
     hessian: &dyn LinearOperator<Vec<T>>,
     again: impl FnOnce(&[Dual<T>], &mut [Dual<T>]),
@@ -49,8 +49,12 @@ pub fn check_hessian_by_duals<T: Real>(
 ) -> Result<Disagreement<T>, Error> {
     check_length(x, d)?;
     check_length(x, e)?;
-    if hessian.shape() != (x.len(), x.len()) {
-        return Err(Error::Shape { what: "the Hessian", expected: x.len(), found: hessian.shape().0 });
+    let (rows, columns) = hessian.shape();
+    if rows != columns {
+        return Err(Error::NotSquare { rows, columns });
+    }
+    if rows != x.len() {
+        return Err(Error::Shape { what: "the Hessian", expected: x.len(), found: rows });
     }
     let mut hd = x.like()?;
     hessian.apply(d, &mut hd);
@@ -65,4 +69,28 @@ fn check_length<T: Real>(x: &[T], d: &[T]) -> Result<(), Error> {
         return Err(Error::Shape { what: "the direction of a check", expected: x.len(), found: d.len() });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A 3 x 2 matrix of zeros.
+    struct Tall;
+
+    impl LinearOperator<Vec<f64>> for Tall {
+        fn shape(&self) -> (usize, usize) {
+            (3, 2)
+        }
+        fn apply(&self, _: &Vec<f64>, y: &mut Vec<f64>) {
+            y.fill(0.0);
+        }
+    }
+
+    #[test]
+    fn a_hessian_that_is_not_square_is_named() {
+        let (x, again) = (vec![0.0; 3], |_: &[Dual<f64>], _: &mut [Dual<f64>]| ());
+        let refused = check_hessian_by_duals(&Tall, again, &x, [&x, &x]);
+        assert_eq!(refused, Err(Error::NotSquare { rows: 3, columns: 2 }));
+    }
 }

@@ -8,7 +8,7 @@ use coarsen_core::{Error, LinearOperator, Objective, Real, Scalar, Vector};
 /// short steps have round-off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Disagreement<T> {
-    /// The smallest relative error found.
+    /// The smallest relative error found; infinite if the derivative or all finite differences hold NaN or infinity.
     pub error: T,
     /// The step with the smallest error; 0 for dual numbers.
     pub step: T,
@@ -92,10 +92,14 @@ where
 }
 
 impl<T: Real> Disagreement<T> {
-    /// Returns the disagreement of two numbers that should be equal.
+    /// Returns the disagreement of two numbers that should be equal; infinite unless both are finite.
     pub(crate) fn exact(given: T, measured: T) -> Self {
         let size = given.abs().max(measured.abs());
-        let error = if size.is_zero() { T::zero() } else { (given - measured).abs() / size };
+        let error = match given.is_finite() && measured.is_finite() {
+            true if size.is_zero() => T::zero(),
+            true => (given - measured).abs() / size,
+            false => T::infinity(),
+        };
         Self { error, step: T::zero(), given, measured }
     }
 }
@@ -155,6 +159,32 @@ mod tests {
         let x = Rosenbrock::start::<f32>(6);
         let d: Vec<f32> = d.iter().map(|&v| v as f32).collect();
         assert!(check_gradient(&mut Rosenbrock, &x, &d).unwrap().error < 1e-4);
+    }
+
+    /// |x|³ with the gradient 3 |x|² x / |x|, which is NaN at 0, where all differences are 0.
+    struct Cusp;
+
+    impl Objective<Vec<f64>> for Cusp {
+        fn value(&mut self, x: &Vec<f64>) -> f64 {
+            x[0].abs().powi(3)
+        }
+        fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
+            g[0] = 3.0 * x[0].powi(2) * (x[0] / x[0].abs());
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_agree_with_nothing() {
+        let (x, d) = (vec![0.0], vec![1.0]);
+        let found = check_gradient(&mut Cusp, &x, &d).unwrap();
+        assert!(found.error == f64::INFINITY && found.given.is_nan(), "{found:?}");
+        let nan = coarsen_core::from_fn(1, |_: &Vec<f64>, y: &mut Vec<f64>| y[0] = f64::NAN);
+        let found = check_hessian(&mut Rosenbrock, &nan, &x, [&d, &d]).unwrap();
+        assert_eq!(found.error, f64::INFINITY);
+        for (given, measured) in [(f64::NAN, 0.0), (0.0, f64::NAN), (f64::INFINITY, f64::INFINITY)] {
+            assert_eq!(Disagreement::exact(given, measured).error, f64::INFINITY);
+        }
+        assert_eq!(Disagreement::exact(0.0, 0.0).error, 0.0);
     }
 
     #[test]

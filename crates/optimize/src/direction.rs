@@ -123,7 +123,7 @@ pub(crate) fn cautious<V: Vector>(g: &V) -> V::Real {
 }
 
 /// Returns an error if the size of a preconditioner differs from the size of x.
-pub(crate) fn fits<V: Vector>(inverse: &impl Preconditioner<V>, x: &V) -> Result<(), Error> {
+pub(crate) fn fits<V: Vector>(inverse: &(impl Preconditioner<V> + ?Sized), x: &V) -> Result<(), Error> {
     let (expected, found) = (x.size(), inverse.size().unwrap_or(x.size()));
     let what = "the preconditioner of a direction";
     if found == expected { Ok(()) } else { Err(Error::Shape { what, expected, found }) }

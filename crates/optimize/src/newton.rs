@@ -10,7 +10,7 @@ use coarsen_core::{Outcome, Real, Scalar, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
 use num_traits::Float;
 
-use crate::direction::{minus, vectors};
+use crate::direction::{fits, minus, vectors};
 use crate::line_search::within;
 use crate::{DescentError, Direction, Linearize, Proposal, Refusal};
 
@@ -167,6 +167,7 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
             Forcing::AsGiven => None,
             Forcing::EisenstatWalker => Some((self.eisenstat_walker(g.norm()), false)),
             Forcing::Preconditioned { floor } => {
+                fits(m, x)?;
                 let energy = m.apply_dot(g, d).value.read().max(V::Real::of(0.0));
                 Some((forced(energy.sqrt(), floor), true))
             }

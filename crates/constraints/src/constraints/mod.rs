@@ -67,6 +67,11 @@ impl Constraints {
     /// Sets the tolerance for the values of dependent constraints. Values that differ by at most `resolution`
     /// agree. The default is 1e-14, in the unit of x, for rows of unit length.
     ///
+    /// Values also agree if they differ by at most 1e-6 of the largest value of a row of unit length in their
+    /// group, since coefficients are taken to be accurate to 1e-6 only. In groups with values of 1000, differences
+    /// below 1e-3 are not noticed, and one of the constraints is violated by as much. Give values relative to a
+    /// nearby point, such as displacements, where this matters.
+    ///
     /// *Use* if values are computed from numbers that are not of size 1. For example, two contacts of one
     /// vertex both have gap 0, but their computed gaps differ by the round-off of the vertex position. All
     /// values are then round-off and give no scale for a tolerance.

@@ -54,6 +54,23 @@ fn dependent_constraints_are_left_out_and_contradictions_named() {
     assert!(error.to_string().contains("on nodes 2 and 3"), "{error}");
 }
 
+/// x₀ = 1000 and x₀ − x₁ = 1000 leave x₁ = 0. Another value of x₁ is dropped up to 1e-6 of the largest value in the
+/// group, as `agree_within` says, and named above.
+#[test]
+fn values_agree_up_to_a_share_of_the_largest() {
+    for (value, agrees) in [(5e-4, true), (5e-3, false)] {
+        let mut c = Constraints::new(2, 1).unwrap();
+        c.equation(&[(0, &[1.0])], 1000.0).unwrap();
+        c.equation(&[(0, &[1.0]), (1, &[-1.0])], 1000.0).unwrap();
+        c.equation(&[(1, &[1.0])], value).unwrap();
+        match factors(&c) {
+            Ok(f) => assert!(agrees && f.dependent.len() == 1, "{value}"),
+            Err(ConstraintError::Contradiction { .. }) => assert!(!agrees, "{value}"),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
 #[test]
 fn long_chains_are_refused() {
     let mut c = Constraints::new(100, 1).unwrap();

@@ -208,3 +208,31 @@ fn frozen_friction_stays() {
     settle(&a, &[0.0, 20.0, 0.0], &mut supports, 10);
     assert_eq!(supports.hold(0), Hold::Free);
 }
+
+/// A solve that failed does not look like states that have settled, and leaves them as they are.
+#[test]
+fn numbers_that_are_not_finite_settle_nothing() {
+    let mut supports = Supports::new(2);
+    supports.add(0, [0.0, 1.0, 0.0], 0.0, [0.0; 3], 0.1).unwrap();
+    let (good, zero) = (vec![1.0; 6], vec![0.0; 6]);
+    assert_eq!(supports.review(&good, &zero), 0);
+    for (at, bad) in [(1, f64::NAN), (4, f64::NAN), (0, f64::INFINITY)] {
+        let mut v = good.clone();
+        v[at] = bad;
+        assert_eq!((supports.review(&v, &zero), supports.review(&good, &v)), (1, 1), "{at}");
+        assert_eq!(supports.hold(0), Hold::Free);
+    }
+}
+
+/// An obstacle that takes the place of another is named by the number of that one.
+#[test]
+fn errors_name_the_obstacle() {
+    let mut supports = Supports::new(3);
+    (0..2).for_each(|node| supports.add(node, [0.0, 1.0, 0.0], 0.0, [0.0; 3], 0.0).unwrap());
+    for (node, constraint) in [(0, 0), (1, 1), (2, 2)] {
+        let vanishing = supports.put(node, [0.0; 3], 0.0, [0.0; 3], 0.0);
+        assert_eq!(vanishing, Err(ConstraintError::Vanishing { constraint, nodes: vec![node as u32] }));
+        let infinite = supports.put(node, [0.0, 1.0, 0.0], f64::INFINITY, [0.0; 3], 0.0);
+        assert_eq!(infinite, Err(ConstraintError::NotFinite { constraint, nodes: vec![node as u32] }));
+    }
+}

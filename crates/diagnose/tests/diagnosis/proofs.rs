@@ -53,3 +53,18 @@ fn a_difference_of_round_off_proves_nothing() {
         assert_eq!(definiteness(&a), expected, "{difference:e}");
     }
 }
+
+/// Rows 0 and 1 are singular together. A stored zero does not connect them with the strictly dominant row 2.
+#[test]
+fn a_stored_zero_proves_nothing() {
+    let entries = [(0, 0, 1.0), (0, 1, -1.0), (1, 1, 1.0), (1, 2, 0.0), (2, 2, 2.0)];
+    let stored = symmetric(3, &entries);
+    assert_eq!(stored.nnz(), 7);
+    let diagnosis = diagnose(&stored);
+    let values = diagnosis.values.unwrap();
+    assert_eq!((values.definiteness, values.floating), (Definiteness::MaybePositive, 1));
+    assert_eq!((diagnosis.structure.components, diagnosis.structure.connected), (2, 1));
+    // A number in place of the zero connects them, and then row 2 holds the others.
+    let held = symmetric(3, &[(0, 0, 1.5), (0, 1, -1.0), (1, 1, 1.5), (1, 2, -0.5), (2, 2, 2.0)]);
+    assert_eq!(definiteness(&held), Definiteness::Positive);
+}

@@ -269,6 +269,11 @@ fn what_does_not_fit_is_refused() {
     let mut other = Constant::new(above(), Three, coarsen_krylov::Cg::new(Stop::relative(1e-3)));
     let refused = descent.minimize(&mut Rosenbrock, &mut other, &mut vec![-1.2, 1.0], &mut ());
     assert!(matches!(refused, Err(DescentError::Core(coarsen_core::Error::Shape { .. }))), "{refused:?}");
+    let mut f = Linearized::new(above(), above(), Three, |_, _: &Vec<f64>, _| Ok(()), |_, _, _| Ok(()));
+    let mut forced = Newton::with(coarsen_krylov::Cg::default(), Forcing::Preconditioned { floor: 1e-9 });
+    let refused = descent.minimize(&mut f, &mut forced, &mut vec![-1.2, 1.0], &mut ());
+    let Err(DescentError::Core(error)) = refused else { panic!("{refused:?}") };
+    assert!(matches!(error, coarsen_core::Error::Shape { expected: 2, found: 3, .. }), "{error}");
     let none = Stop { max_iterations: 0, ..Stop::relative(1e-3) };
     let mut idle = Constant::new(above(), Identity, coarsen_krylov::Cg::new(none));
     let refused = descent.minimize(&mut Rosenbrock, &mut idle, &mut vec![-1.2, 1.0], &mut ());
