@@ -18,18 +18,19 @@
 //! A spring that begins with its full stiffness at δ makes Newton's method switch pairs on and off: the force has a
 //! kink where the pairs of cloth at rest are. φ is twice continuously differentiable there.
 
-use std::ops::Range;
+mod energy;
+
 use std::sync::Arc;
 
 use coarsen_core::parallel;
-use coarsen_elastic::{Barrier, BodyError, Curvature, Energy, Law, Nodes, Potential, Touching};
+use coarsen_elastic::{Barrier, Law, Nodes};
 use coarsen_mesh::vector::{dot, sub};
 use coarsen_sparse::Pattern;
 
 use super::advance::{approaches, impact_before};
 use super::distance::gap;
-use crate::error::{positive, undetected};
-use crate::shape::{norm, size};
+use crate::error::positive;
+use crate::shape::norm;
 use crate::{Aabb, Broad, ContactError, Impact, Pair, Search, Topology, Touch};
 
 /// The distance that steps keep, in units of the thickness.
@@ -41,10 +42,6 @@ const SLACK: f64 = 0.5;
 
 /// A line search may lengthen a step up to this α.
 const LONGEST: f64 = 16.0;
-
-/// The number of contacts per task of a parallel loop, and of scalar operations per contact.
-const LEAF: usize = 256;
-const WORK: usize = 60;
 
 /// Contact of a surface of triangles with itself, by a barrier that begins at a distance: cloth, the surfaces of
 /// bodies, and obstacles of triangles whose nodes are held.
@@ -58,7 +55,7 @@ const WORK: usize = 60;
 /// the force has no upper bound. A pair under a small force f is at about δ − d = √(f δ / 3 k) and resists with the
 /// stiffness √(12 k f / δ).
 ///
-/// *Fail-safe* [`max_step`](Potential::max_step) bounds a step such that no pair comes nearer than a tenth of
+/// *Fail-safe* [`max_step`](coarsen_elastic::Potential::max_step) bounds a step such that no pair comes nearer than a tenth of
 /// the thickness; a pair that is there already comes no nearer, but may part and slide. So no pair of triangles
 /// crosses in a descent that starts without a crossing, whatever the energy.
 /// [`blocking`](Self::blocking) names the pair that bounded the last step.
@@ -95,9 +92,11 @@ pub struct ClothContact<S = Broad> {
     /// Pairs that may be near, and the positions at which they were found; empty before the first search.
     candidates: Vec<Pair>,
     searched: Vec<[f64; 3]>,
-    /// The positions of all nodes at the last detection; empty before the first detection.
+    /// The positions of all nodes at the last search; empty before the first.
     at: Vec<[f64; 3]>,
     found: Vec<Touch>,
+    /// Whether `found` has the pairs at these positions.
+    listed: bool,
     swept: Vec<Pair>,
     blocking: Option<(f64, Pair)>,
     fault: Option<ContactError>,
@@ -154,11 +153,12 @@ impl<S: Search> ClothContact<S> {
             searched: Vec::new(),
             at: Vec::new(),
             found: Vec::new(),
+            listed: false,
             swept: Vec::new(),
             blocking: None,
             fault: None,
         };
-        contact.detect_at(positions.to_vec())?;
+        contact.approach_at(positions.to_vec())?;
         let floor = FLOOR * thickness;
         // A pair that touches has no direction and is not among the touches.
         let close = |pair: &Pair| gap(pair, &pair.nodes().map(|v| positions[v as usize])).distance <= floor;
@@ -187,7 +187,7 @@ impl<S: Search> ClothContact<S> {
     /// [`ContactError::Position`] a node that is not finite. The held nodes are then where they were.
     pub fn carry(&mut self, x: &[f64], d: &[f64], positions: &[[f64; 3]]) -> Result<(), ContactError> {
         self.check("carry", d);
-        self.detect(x)?;
+        self.approach(x)?;
         let by = |node: u32| match self.nodes.slot(node) {
             Some(_) => self.moved(node, d),
             None => sub(positions[node as usize], self.at[node as usize]),
@@ -205,14 +205,14 @@ impl<S: Search> ClothContact<S> {
         self.thickness
     }
 
-    /// The pair that bounded the last [`max_step`](Potential::max_step), and the bound; `None` if none did.
+    /// The pair that bounded the last [`max_step`](coarsen_elastic::Potential::max_step), and the bound; `None` if none did.
     pub fn blocking(&self) -> Option<(f64, Pair)> {
         self.blocking
     }
 
     /// Takes the error of the last evaluation that failed since the last call; `None` if none did.
     ///
-    /// The methods of [`Potential`] return NaN then, or no contacts. A descent that recovers has evaluated NaN too,
+    /// The methods of [`Potential`](coarsen_elastic::Potential) return NaN then, or no contacts. A descent that recovers has evaluated NaN too,
     /// so this is a failure of a step only if the descent fails.
     pub fn take_fault(&mut self) -> Option<ContactError> {
         self.fault.take()
@@ -229,15 +229,20 @@ impl<S: Search> ClothContact<S> {
     /// [`ContactError::Position`] for the first node whose position is not finite. There are then no pairs.
     pub fn detect(&mut self, x: &[f64]) -> Result<&[Touch], ContactError> {
         self.check("detect", x);
-        let at: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(|node| self.nodes.at(node, x)).collect();
-        if self.at != at {
-            self.detect_at(at)?;
-        }
+        self.approach(x)?;
+        self.list()?;
         Ok(&self.found)
     }
 
-    fn detect_at(&mut self, at: Vec<[f64; 3]>) -> Result<(), ContactError> {
+    /// Finds the candidates at x, which bounds of steps need; touches are not computed.
+    fn approach(&mut self, x: &[f64]) -> Result<(), ContactError> {
+        let at: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(|node| self.nodes.at(node, x)).collect();
+        if self.at == at { Ok(()) } else { self.approach_at(at) }
+    }
+
+    fn approach_at(&mut self, at: Vec<[f64; 3]>) -> Result<(), ContactError> {
         self.found.clear();
+        self.listed = false;
         self.at.clear();
         if let Some(node) = parallel::position(&at, |x| x.iter().any(|x| !x.is_finite())) {
             return Err(ContactError::Position { node });
@@ -255,15 +260,24 @@ impl<S: Search> ClothContact<S> {
             )?;
             self.searched.clone_from(&at);
         }
+        self.at = at;
+        Ok(())
+    }
+
+    /// Computes the touches among the candidates.
+    fn list(&mut self) -> Result<(), ContactError> {
+        if self.listed {
+            return Ok(());
+        }
         let rest = &self.rest;
         let square = |a: u32, b: u32| {
             let edge = sub(rest[a as usize], rest[b as usize]);
             dot(edge, edge)
         };
-        let (thickness, points) = (self.thickness, &at);
+        let (thickness, points) = (self.thickness, &self.at);
         let of = |pair: &Pair| Touch::of(*pair, &pair.nodes().map(|v| points[v as usize]), square, thickness);
         self.search.touches(&self.candidates, &of, &mut self.found)?;
-        self.at = at;
+        self.listed = true;
         Ok(())
     }
 
@@ -355,7 +369,7 @@ impl<S: Search> ClothContact<S> {
         &self.candidates
     }
 
-    /// The pairs of the last detection, sorted.
+    /// The pairs of the last detection, sorted; none if only steps were bounded since the nodes moved.
     pub fn found(&self) -> &[Touch] {
         &self.found
     }
@@ -363,87 +377,5 @@ impl<S: Search> ClothContact<S> {
     /// The nodes, with the held ones where they are now.
     pub(super) fn places(&self) -> &Nodes {
         &self.nodes
-    }
-}
-
-impl<S: Search> Potential for ClothContact<S> {
-    fn nodes(&self) -> usize {
-        self.nodes.free()
-    }
-
-    fn pattern(&self) -> &Arc<Pattern> {
-        &self.pattern
-    }
-
-    fn energy(&mut self, x: &[f64]) -> Energy {
-        if !self.look(x) {
-            return Energy { value: f64::NAN, magnitude: f64::NAN };
-        }
-        // The search need not be shared by threads.
-        let (at, found, barrier, floor) = (&self.at, &self.found, self.barrier, FLOOR * self.thickness);
-        let energy = |touch: &Touch| {
-            let [value, slope, _] = barrier.at(touch.distance - floor);
-            let points = touch.pair.nodes().map(|node| at[node as usize]);
-            let terms = points.iter().zip(touch.weights).map(|(x, w)| w.abs() * size(*x)).sum::<f64>();
-            touch.share * Energy { value, magnitude: slope.abs() * terms } // (1)
-        };
-        let leaf = |range: Range<usize>| found[range].iter().map(energy).sum::<Energy>();
-        let count = found.len();
-        parallel::tree(0..count, LEAF, parallel::worth(count * WORK), &leaf, &|a, b| a + b)
-    }
-
-    fn add_gradient(&mut self, x: &[f64], g: &mut [f64]) {
-        self.check("add_gradient", g);
-        if !self.look(x) {
-            return g.fill(f64::NAN);
-        }
-        for touch in &self.found {
-            for (node, slope) in touch.pair.nodes().into_iter().zip(self.slopes(touch)) {
-                let Some(slot) = self.nodes.slot(node) else { continue };
-                (0..3).for_each(|c| g[3 * slot + c] += slope[c]); // (1)
-            }
-        }
-    }
-
-    fn add_hessian(&mut self, _: &[f64], _: Curvature, _: &mut [f64]) {}
-
-    /// Adds the same contacts for each kind of curvature.
-    fn add_contacts(&mut self, x: &[f64], _: Curvature, contacts: &mut Touching) {
-        if !self.look(x) {
-            return;
-        }
-        for touch in self.found.iter().filter(|touch| touch.share > 0.0) {
-            let (n, k) = (touch.normal, self.resistance(touch));
-            contacts.push(touch.stencil(&self.nodes), n.map(|p| n.map(|q| k * p * q))); // (1)
-        }
-    }
-
-    fn touches(&self) -> bool {
-        true
-    }
-
-    /// An α until which no pair comes nearer than a tenth of the thickness, or than it is at x if that is less. It is
-    /// the largest one below 1; above, it ends where the candidates of the last search do, or at 16.
-    fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
-        self.check("max_step", d);
-        self.blocking = None;
-        if !self.look(x) {
-            return f64::NAN;
-        }
-        let by: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(|node| self.moved(node, d)).collect();
-        match self.sweep(&by) {
-            Ok((blocking, last)) => {
-                self.blocking = blocking;
-                blocking.map_or(last, |(t, _)| t)
-            }
-            Err(error) => {
-                self.fault = Some(error);
-                f64::NAN
-            }
-        }
-    }
-
-    fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
-        self.detect(x).map(|_| false).map_err(undetected)
     }
 }
