@@ -68,7 +68,7 @@ pub struct RankSearch<C> {
     pub alone_below: usize,
     tests: u64,
     /// Whether the candidates are those of a share.
-    shared: bool,
+    pub(crate) shared: bool,
 }
 
 impl<C: Communicator> RankSearch<C> {
@@ -248,16 +248,16 @@ fn merge(all: &[Vec<u8>], found: &mut Vec<Touch>) {
 }
 
 /// The bytes of a pair, and of a touch.
-const PAIR: usize = 20;
+pub(crate) const PAIR: usize = 20;
 const TOUCH: usize = PAIR + 88;
 
 /// The kind of a pair in a message.
-fn kind(pair: &Pair) -> u32 {
+pub(crate) fn kind(pair: &Pair) -> u32 {
     u32::from(matches!(pair, Pair::EdgeEdge { .. }))
 }
 
 /// The pair of a kind and four nodes.
-fn pair_of(bytes: &[u8]) -> Pair {
+pub(crate) fn pair_of(bytes: &[u8]) -> Pair {
     let mut all = [0; 5];
     all.iter_mut().zip(unpack::<u32>(bytes)).for_each(|(to, node)| *to = node);
     let [kind, a, b, c, d] = all;

@@ -19,7 +19,7 @@ impl Folder {
     /// The numbers of the positions in the table of frames.
     fn positions(&self) -> Vec<String> {
         let table = self.read("frames.csv");
-        table.lines().skip(1).map(|line| line.split(',').nth(6).expect("a column").to_owned()).collect()
+        table.lines().skip(1).map(|line| line.split(',').nth(7).expect("a column").to_owned()).collect()
     }
 }
 

@@ -90,7 +90,7 @@ const STRIPS: usize = 3;
 const GAP: f64 = 0.01;
 
 /// The sheet, or the sheets, of the command line.
-fn sheet(options: &Options) -> Result<Sheet, SceneError> {
+pub(crate) fn sheet(options: &Options) -> Result<Sheet, SceneError> {
     let sheets = options.sheets.map_or(1, usize::from);
     let (cut, dressed) = (options.scene.cut(), options.scene == SceneChoice::Dressed);
     let garment = dressed || options.scene == SceneChoice::Garment;

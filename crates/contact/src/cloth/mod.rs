@@ -11,6 +11,7 @@
 //! | `narrow` | [`Touch`]: a pair that is nearer than the thickness, its distance and direction |
 //! | `advance` | continuous detection of one pair by additive conservative advancement |
 //! | `sweep` | the largest step before any pair of a surface touches |
+//! | [`zones`](Zones) | nodes of pairs that would meet go the same way |
 //! | [`contact`](ClothContact) | the energy of all pairs that are near |
 //! | [`friction`](ClothFriction) | friction of the pairs that are near at the start of a step |
 
@@ -25,6 +26,7 @@ mod pair;
 mod search;
 mod sweep;
 mod topology;
+mod zones;
 
 pub use advance::time_of_impact;
 pub use broad::Broad;
@@ -36,3 +38,4 @@ pub use pair::Pair;
 pub use search::Search;
 pub use sweep::Impact;
 pub use topology::Topology;
+pub use zones::Zones;

@@ -38,3 +38,18 @@ pub(super) fn first_impact(
     };
     parallel::tree(0..candidates.len(), LEAF, parallel::worth(candidates.len() * WORK), &leaf, &earlier)
 }
+
+/// All impacts among candidates, in their order; `time` is that of a pair.
+pub(super) fn impacts(
+    candidates: &[Pair],
+    time: &(impl Fn(&Pair) -> Option<f64> + Sync),
+) -> Vec<(f64, Pair)> {
+    let leaf = |range: Range<usize>| -> Vec<(f64, Pair)> {
+        candidates[range].iter().filter_map(|pair| time(pair).map(|t| (t, *pair))).collect()
+    };
+    let both = |mut a: Vec<(f64, Pair)>, b: Vec<(f64, Pair)>| {
+        a.extend(b);
+        a
+    };
+    parallel::tree(0..candidates.len(), LEAF, parallel::worth(candidates.len() * WORK), &leaf, &both)
+}

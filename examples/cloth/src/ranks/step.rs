@@ -20,14 +20,17 @@
 //! | assembly (§3.2) | elements by the owners of their nodes, no matrix message |
 //! | conjugate gradients with block Jacobi, to 0.01 or 500 iterations (§3.2) | rows, reproducible products and sums |
 //! | new positions (§4.3) | only nodes that moved are sent |
+//! | impact zones (§4.3) | a master slows the nodes of pairs that meet |
 //!
-//! Deviations: contact is a barrier, and a step ends before pairs meet (`max_step` of contact) instead of impact zones
-//! that undo penetrations. All results have the same bits at any number of ranks.
+//! Contact is springs, and where pairs would meet, impact zones slow their nodes (§4.3) before they do: positions without
+//! a crossing are never left. If pairs still meet after five rounds, the whole step ends before. All results have the same
+//! bits at any number of ranks.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use coarsen::elastic::{Curvature, Potential, Total, Touching};
+use coarsen::mesh::vector::sub;
 use coarsen::prelude::*;
 use coarsen::sparse::Bsr;
 use coarsen_contact::{ClothContact, ClothFriction, ContactError, Friction, Obstacle, Shape};
@@ -35,7 +38,8 @@ use coarsen_distributed::{
     Communicator, DistBlockJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition, Spmv, pack, unpack,
 };
 use coarsen_distributed_contact::{
-    RankSearch, add_contact_gradient, contact_rows, own_triangles, share_moved, touching_rows,
+    RankSearch, Resolved, add_contact_gradient, contact_rows, own_triangles, resolve_impacts, share_moved,
+    touching_rows,
 };
 use examples_common::Failure;
 
@@ -88,6 +92,17 @@ pub(super) struct Done {
     pub(super) shares: [f64; 2],
     /// The nodes of this rank that were sent.
     pub(super) moved: usize,
+    /// The nodes that impact zones slowed, counted in each round.
+    pub(super) slowed: usize,
+}
+
+/// How all nodes went on their way.
+struct Advance {
+    /// The share of it.
+    share: f64,
+    /// The own nodes that were sent, and the nodes that impact zones slowed.
+    moved: usize,
+    slowed: usize,
 }
 
 /// The cloth of one rank.
@@ -152,7 +167,8 @@ impl<C: Communicator> RankStepper<C> {
         let mut search = RankSearch::new(comm);
         search.alone_below = alone_below;
         let (triangles, stiffness) = (fixed.crossings.triangles(), contact_stiffness(options));
-        let contact = ClothContact::with(search, triangles, held, positions, fixed.thickness, stiffness)?;
+        let contact = ClothContact::with(search, triangles, held, positions, fixed.thickness, stiffness)?
+            .with_springs();
         let h = options.method.dt;
         let friction = ClothFriction::new(&contact, options.cloth.self_friction, h)?;
         fixed.air.triangles = own.touching.iter().map(|&t| sheet.triangles[t]).collect();
@@ -198,7 +214,7 @@ impl<C: Communicator> RankStepper<C> {
         self.begin(&start, before)?;
         let ahead: Vec<f64> = start.iter().zip(&self.v).map(|(x, v)| x + h * v).collect();
         let y: Vec<f64> = ahead.iter().enumerate().map(|(k, x)| x + h * h * GRAVITY[k % 3]).collect();
-        let (first, mut moved) = self.advance(&ahead, Some(before + h))?;
+        let first = self.advance(&ahead, Some(before + h))?;
 
         let begun = Instant::now();
         let found = self.contact.detect(&self.x).map(<[_]>::len);
@@ -213,13 +229,19 @@ impl<C: Communicator> RankStepper<C> {
         let report = Cg::<DistVector<C>>::new(stop).solve(&a, &mut m, &b, &mut d)?;
         self.took(SOLVE, begun);
         let ahead: Vec<f64> = self.x[own.clone()].iter().zip(d.own()).map(|(x, d)| x + d).collect();
-        let (second, again) = self.advance(&ahead, None)?;
-        moved += again;
+        let second = self.advance(&ahead, None)?;
 
         for ((v, x), before) in self.v.iter_mut().zip(&self.x[own]).zip(&start) {
             *v = (x - before) / h;
         }
-        Ok(Done { iterations: report.iterations, contacts, shares: [first, second], moved })
+        let (shares, moved) = ([first.share, second.share], first.moved + second.moved);
+        Ok(Done {
+            iterations: report.iterations,
+            contacts,
+            shares,
+            moved,
+            slowed: first.slowed + second.slowed,
+        })
     }
 
     /// Adds the seconds since `begun` to a stage, and returns the time now.
@@ -254,45 +276,45 @@ impl<C: Communicator> RankStepper<C> {
         Undetected { step: self.steps, reason: reason.to_string() }
     }
 
-    /// Moves all nodes towards the positions of which every rank has its own, as far as contact allows; before, what moves
-    /// by a formula goes to its place at the time `end`. Returns the share of the way, and the number of own nodes that
-    /// were sent.
-    fn advance(&mut self, ahead: &[f64], end: Option<f64>) -> Result<(f64, usize), Failure> {
+    /// Moves all nodes towards the positions of which every rank has its own; impact zones slow the nodes of pairs that
+    /// would meet. What moves by a formula goes to its place at the time `end`.
+    fn advance(&mut self, ahead: &[f64], end: Option<f64>) -> Result<Advance, Failure> {
         let begun = Instant::now();
         let mut target = self.x.clone();
         let moved = share_moved(&self.on, ahead, &mut target)?;
         let begun = self.took(EXCHANGE, begun);
-        let d: Vec<f64> = target.iter().zip(&self.x).map(|(to, x)| to - x).collect();
-        let carried = match end.filter(|_| self.fixed.motion.moves()) {
-            Some(end) => self.carry(&d, end)?,
-            None => false,
-        };
-        let bound = if carried { 1.0 } else { self.contact.max_step(&self.x, &d) };
-        if bound.is_nan() {
+        let Fixed { nodes, masses, motion, positions, .. } = &self.fixed;
+        let held = end.filter(|_| motion.moves()).map(|end| motion.held(positions, end));
+        let mut by: Vec<[f64; 3]> = (0..nodes.count() as u32)
+            .map(|node| match (nodes.slot(node), &held) {
+                (Some(_), _) => sub(nodes.at(node, &target), nodes.at(node, &self.x)),
+                (None, Some(held)) => sub(held[node as usize], nodes.at(node, &self.x)),
+                (None, None) => [0.0; 3],
+            })
+            .collect();
+        let mass = |node: u32| nodes.slot(node).map_or(f64::INFINITY, |slot| masses[slot]);
+        let resolved = resolve_impacts(self.on.comm(), &mut self.contact, &self.x, mass, &mut by);
+        let Resolved { nodes: slowed, left, .. } = resolved.map_err(|error| self.undetected(&error))?;
+        let d = self.fixed.nodes.gather(&by);
+        if let (Some(held), Some(end)) = (&held, end) {
+            if left {
+                // What moves goes alone, and the others then go as far as contact allows.
+                let rest = vec![0.0; d.len()];
+                self.contact.carry(&self.x, &rest, held).map_err(|error| self.undetected(&error))?;
+            } else {
+                self.contact.hold(held);
+            }
+            self.follow(held, end)?;
+        }
+        let share = if left { self.contact.max_step(&self.x, &d).min(1.0) } else { 1.0 };
+        if share.is_nan() {
             let fault = self.contact.take_fault();
             let reason = fault.map_or("positions are not finite".to_owned(), |error| error.to_string());
             return Err(self.undetected(&reason).into());
         }
-        let share = bound.min(1.0);
         self.x.iter_mut().zip(&d).for_each(|(x, d)| *x += share * d);
         self.took(DETECTION, begun);
-        Ok((share, moved))
-    }
-
-    /// Moves held vertices and solids. Returns whether free nodes may go along d meanwhile; otherwise they rest.
-    fn carry(&mut self, d: &[f64], end: f64) -> Result<bool, Failure> {
-        let held = self.fixed.motion.held(&self.fixed.positions, end);
-        let along = match self.contact.carry(&self.x, d, &held) {
-            Ok(()) => true,
-            Err(ContactError::Crossed { .. }) => {
-                let rest = vec![0.0; d.len()];
-                self.contact.carry(&self.x, &rest, &held).map_err(|error| self.undetected(&error))?;
-                false
-            }
-            Err(error) => return Err(self.undetected(&error).into()),
-        };
-        self.follow(&held, end)?;
-        Ok(along)
+        Ok(Advance { share, moved, slowed })
     }
 
     /// Moves all but contact of triangles.

@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::parallel;
-use coarsen_elastic::{BodyError, Curvature, Energy, Law, Potential, Touching};
+use coarsen_elastic::{BodyError, Curvature, Energy, Potential, Touching};
 use coarsen_sparse::Pattern;
 
-use super::{ClothContact, FLOOR};
+use super::ClothContact;
 use crate::error::undetected;
 use crate::shape::size;
 use crate::{Search, Touch};
@@ -30,9 +30,9 @@ impl<S: Search> Potential for ClothContact<S> {
             return Energy { value: f64::NAN, magnitude: f64::NAN };
         }
         // The search need not be shared by threads.
-        let (at, found, barrier, floor) = (&self.at, &self.found, self.barrier, FLOOR * self.thickness);
+        let (at, found, law, thickness) = (&self.at, &self.found, self.resistance, self.thickness);
         let energy = |touch: &Touch| {
-            let [value, slope, _] = barrier.at(touch.distance - floor);
+            let [value, slope, _] = law.at(touch.distance, thickness);
             let points = touch.pair.nodes().map(|node| at[node as usize]);
             let terms = points.iter().zip(touch.weights).map(|(x, w)| w.abs() * size(*x)).sum::<f64>();
             touch.share * Energy { value, magnitude: slope.abs() * terms } // (1)

@@ -19,16 +19,19 @@
 //! kink where the pairs of cloth at rest are. φ is twice continuously differentiable there.
 
 mod energy;
+mod resistance;
 
 use std::sync::Arc;
 
 use coarsen_core::parallel;
-use coarsen_elastic::{Barrier, Law, Nodes};
+use coarsen_elastic::{Barrier, Nodes};
 use coarsen_mesh::vector::{dot, sub};
 use coarsen_sparse::Pattern;
 
+use self::resistance::Resistance;
 use super::advance::{approaches, impact_before};
 use super::distance::gap;
+use super::sweep::impacts;
 use crate::error::positive;
 use crate::shape::norm;
 use crate::{Aabb, Broad, ContactError, Impact, Pair, Search, Topology, Touch};
@@ -83,7 +86,8 @@ const LONGEST: f64 = 16.0;
 /// ```
 pub struct ClothContact<S = Broad> {
     thickness: f64,
-    barrier: Barrier,
+    resistance: Resistance,
+    stiffness: f64,
     nodes: Nodes,
     pattern: Arc<Pattern>,
     parts: Topology,
@@ -143,7 +147,8 @@ impl<S: Search> ClothContact<S> {
         let rest = positions.to_vec();
         let mut contact = Self {
             thickness,
-            barrier: Barrier { stiffness: stiffness * reach * reach, reach },
+            resistance: Resistance::Barrier(Barrier { stiffness: stiffness * reach * reach, reach }),
+            stiffness,
             nodes,
             pattern,
             parts,
@@ -167,6 +172,15 @@ impl<S: Search> ClothContact<S> {
             Some((_, pair)) => Err(ContactError::Close { pair, floor }),
             None => Ok(contact),
         }
+    }
+
+    /// The same contact by springs: φ = k/2 (δ − d)² in place of the barrier.
+    ///
+    /// *Use* for steps of one linear solve: their force is linear, so that the solve finds where a pair rests, while the
+    /// slope of a barrier at a small distance moves a pair by a share of that distance alone. *Do not use* in a descent:
+    /// its line search would switch pairs on and off. The force is at most k δ; `max_step` keeps pairs apart as before.
+    pub fn with_springs(self) -> Self {
+        Self { resistance: Resistance::Springs(self.stiffness), ..self }
     }
 
     /// The search, for example to ask for its counts.
@@ -293,21 +307,36 @@ impl<S: Search> ClothContact<S> {
         self.nodes.slot(node).map_or([0.0; 3], |slot| [d[3 * slot], d[3 * slot + 1], d[3 * slot + 2]])
     }
 
-    /// The first impact of a motion of all nodes from the last detection, and the α up to which it was looked for.
-    fn sweep(&mut self, by: &[[f64; 3]]) -> Result<(Impact, f64), ContactError> {
+    /// The pairs, or those of a share, that come nearer than a tenth of the thickness while all nodes move from x along
+    /// `by`, one entry for each node, with the times in [0, 1) as of [`time_of_impact`](crate::time_of_impact); in the
+    /// order of candidates. *Panics* on wrong lengths.
+    ///
+    /// # Errors
+    /// [`ContactError::Position`] for a node that is not finite, and those of the search.
+    pub fn impacts(&mut self, x: &[f64], by: &[[f64; 3]]) -> Result<Vec<(f64, Pair)>, ContactError> {
+        self.check("impacts", x);
+        assert_eq!(by.len(), self.nodes.count(), "impacts: wrong length");
+        self.approach(x)?;
+        let swept = self.seek(by)? < 1.0;
+        let (at, floor) = (&self.at, FLOOR * self.thickness);
+        let before = |pair: &Pair| {
+            let nodes = pair.nodes().map(|v| v as usize);
+            impact_before(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor, [1.0; 2])
+        };
+        Ok(impacts(if swept { &self.swept } else { &self.candidates }, &before))
+    }
+
+    /// Finds the pairs that may meet in a motion of all nodes from the last search: those of `swept` until the time 1 if
+    /// it returns less than 1, otherwise the candidates until the time that it returns.
+    fn seek(&mut self, by: &[[f64; 3]]) -> Result<f64, ContactError> {
         if let Some(node) = parallel::position(by, |d| d.iter().any(|d| !d.is_finite())) {
             return Err(ContactError::Position { node });
         }
-        let (at, floor) = (&self.at, FLOOR * self.thickness);
-        let before = |pair: &Pair, ends: [f64; 2]| {
-            let nodes = pair.nodes().map(|v| v as usize);
-            impact_before(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor, ends)
-        };
         let last = self.covered(by).min(LONGEST);
         if last >= 1.0 {
-            let time = |pair: &Pair, end: f64| before(pair, [last, end]);
-            return Ok((self.search.first(&self.candidates, last, &time)?, last)); // others stay a thickness apart
+            return Ok(last); // others stay a thickness apart
         }
+        let (at, floor) = (&self.at, FLOOR * self.thickness);
         let path = |node: u32| {
             let (x, d) = (at[node as usize], by[node as usize]);
             Aabb::of([x, [0, 1, 2].map(|k| x[k] + d[k])]).grown(floor)
@@ -317,7 +346,19 @@ impl<S: Search> ClothContact<S> {
             approaches(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor)
         };
         self.search.pairs(&self.parts, &path, &keep, &mut self.swept)?;
-        Ok((self.search.first(&self.swept, 1.0, &|pair, end| before(pair, [1.0, end]))?, 1.0))
+        Ok(last)
+    }
+
+    /// The first impact of a motion of all nodes from the last search, and the α up to which it was looked for.
+    fn sweep(&mut self, by: &[[f64; 3]]) -> Result<(Impact, f64), ContactError> {
+        let last = self.seek(by)?;
+        let (candidates, last) = if last < 1.0 { (&self.swept, 1.0) } else { (&self.candidates, last) };
+        let (at, floor) = (&self.at, FLOOR * self.thickness);
+        let before = |pair: &Pair, end: f64| {
+            let nodes = pair.nodes().map(|v| v as usize);
+            impact_before(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor, [last, end])
+        };
+        Ok((self.search.first(candidates, last, &before)?, last))
     }
 
     /// The largest α for which the candidates contain all pairs that are near at x + α d.
@@ -331,9 +372,9 @@ impl<S: Search> ClothContact<S> {
         assert_eq!(x.len(), 3 * self.nodes.free(), "{what}: wrong length");
     }
 
-    /// φ, φ' and φ'' of a pair; φ is infinite at the distance that is kept, and below.
+    /// φ, φ' and φ'' of a pair; for a barrier φ is infinite at the distance that is kept, and below.
     fn law(&self, touch: &Touch) -> [f64; 3] {
-        self.barrier.at(touch.distance - FLOOR * self.thickness)
+        self.resistance.at(touch.distance, self.thickness)
     }
 
     /// The force in N that presses the parts of a pair of the last detection apart: m |φ'|.
