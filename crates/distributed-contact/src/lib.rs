@@ -11,7 +11,7 @@
 //! | | errors that one rank finds and all ranks return | `shared` |
 //! | assembly elements of a rank | the triangles and pairs at its nodes | [`elements`](own_triangles) |
 //! | | positions of nodes that moved, for all ranks | [`moved`](share_moved) |
-//! | impact zones, master | pairs that would meet in a step; rank 0 slows their nodes | [`zones`](resolve_impacts) |
+//! | impact zones, master | pairs that would meet in a step; rank 0 keeps them apart | [`zones`](resolve_impacts) |
 //! | f, J of contact, own rows | the gradient and the Hessian of the barrier; the Hessian of friction | [`rows`](contact_rows) |
 
 mod elements;

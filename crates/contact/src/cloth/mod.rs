@@ -11,7 +11,7 @@
 //! | `narrow` | [`Touch`]: a pair that is nearer than the thickness, its distance and direction |
 //! | `advance` | continuous detection of one pair by additive conservative advancement |
 //! | `sweep` | the largest step before any pair of a surface touches |
-//! | [`zones`](Zones) | nodes of pairs that would meet go the same way |
+//! | [`zones`](Zones) | impulses between pairs that would meet in a step |
 //! | [`contact`](ClothContact) | the energy of all pairs that are near |
 //! | [`friction`](ClothFriction) | friction of the pairs that are near at the start of a step |
 

@@ -131,7 +131,7 @@ impl<C: Communicator> Frames for RankFrames<'_, C> {
             row.steps += 1;
             row.inner += done.iterations;
             row.contacts = done.contacts;
-            row.slowed = row.slowed.max(done.slowed);
+            row.zones = row.zones.max(done.zones);
             row.least = done.shares.into_iter().fold(row.least, f64::min);
         }
         row.seconds = begun.elapsed().as_secs_f64();

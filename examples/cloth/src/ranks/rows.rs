@@ -18,8 +18,8 @@ pub(crate) struct RankRow {
     pub(crate) contacts: usize,
     /// Edges that cross a triangle or a solid.
     pub(crate) penetrations: usize,
-    /// The most nodes that impact zones slowed in a step, counted in each round.
-    pub(crate) slowed: usize,
+    /// The most nodes in impact zones in a step.
+    pub(crate) zones: usize,
     /// Bytes that rank 0 sent.
     pub(crate) bytes: u64,
     /// A number that differs if any bit of the positions does, but for coincidences.
@@ -35,7 +35,7 @@ pub(crate) struct RankRow {
 }
 
 impl Record for RankRow {
-    const HEADER: &'static str = "frame,steps,inner,contacts,penetrations,slowed,bytes,positions,least_share,seconds,detection_s,\
+    const HEADER: &'static str = "frame,steps,inner,contacts,penetrations,zones,bytes,positions,least_share,seconds,detection_s,\
                                   assembly_s,solve_s,exchange_s,waited_s,memory_mib";
 
     fn frame(&self) -> usize {
@@ -50,7 +50,7 @@ impl Record for RankRow {
 /// The line of the file, which is read back without rounding.
 impl fmt::Display for RankRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counts = [self.frame, self.steps, self.inner, self.contacts, self.penetrations, self.slowed];
+        let counts = [self.frame, self.steps, self.inner, self.contacts, self.penetrations, self.zones];
         counts.iter().try_for_each(|count| write!(f, "{count},"))?;
         write!(f, "{},{}", self.bytes, self.positions)?;
         let numbers = [self.least, self.seconds].into_iter().chain(self.stages);
@@ -68,15 +68,15 @@ impl FromStr for RankRow {
             counts.iter().map(|text| text.parse().map_err(drop)).collect::<Result<_, _>>()?;
         let numbers: Vec<f64> =
             numbers.iter().map(|text| text.parse().map_err(drop)).collect::<Result<_, _>>()?;
-        let &[frame, steps, inner, contacts, penetrations, slowed, bytes, positions] = &counts[..] else {
+        let &[frame, steps, inner, contacts, penetrations, zones, bytes, positions] = &counts[..] else {
             return Err(());
         };
-        let [frame, steps, inner, contacts, penetrations, slowed] =
-            [frame, steps, inner, contacts, penetrations, slowed].map(|count| count as usize);
+        let [frame, steps, inner, contacts, penetrations, zones] =
+            [frame, steps, inner, contacts, penetrations, zones].map(|count| count as usize);
         let &[least, seconds, ref stages @ .., waited, memory] = &numbers[..] else { return Err(()) };
         let stages = stages.try_into().map_err(drop)?;
         let counted =
-            Self { frame, steps, inner, contacts, penetrations, slowed, bytes, positions, ..Self::default() };
+            Self { frame, steps, inner, contacts, penetrations, zones, bytes, positions, ..Self::default() };
         Ok(Self { least, seconds, stages, waited, memory, ..counted })
     }
 }
@@ -92,7 +92,7 @@ impl fmt::Display for Summary<'_> {
             ("iterations per step", &|row| row.inner as f64 / row.steps.max(1) as f64),
             ("contacts", &|row| row.contacts as f64),
             ("penetrations", &|row| row.penetrations as f64),
-            ("nodes slowed by zones", &|row| row.slowed as f64),
+            ("nodes in impact zones", &|row| row.zones as f64),
             ("least share of a step", &|row| row.least),
             ("bytes per step, rank 0", &|row| row.bytes as f64 / row.steps.max(1) as f64),
             ("memory of a rank, MiB", &|row| row.memory),

@@ -20,17 +20,17 @@
 //! | assembly (§3.2) | elements by the owners of their nodes, no matrix message |
 //! | conjugate gradients with block Jacobi, to 0.01 or 500 iterations (§3.2) | rows, reproducible products and sums |
 //! | new positions (§4.3) | only nodes that moved are sent |
-//! | impact zones (§4.3) | a master slows the nodes of pairs that meet |
+//! | impact zones (§4.3) | a master keeps pairs apart that would meet |
 //!
-//! Contact is springs, and where pairs would meet, impact zones slow their nodes (§4.3) before they do: positions without
-//! a crossing are never left. If pairs still meet after five rounds, the whole step ends before. All results have the same
+//! Contact is springs, and where pairs would meet, or nodes would enter a solid, impact zones keep them apart (§4.3)
+//! before they do: positions without a crossing are never left. If pairs still meet after five rounds, the whole step ends before. All results have the same
 //! bits at any number of ranks.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use coarsen::elastic::{Curvature, Potential, Total, Touching};
-use coarsen::mesh::vector::sub;
+use coarsen::mesh::vector::{dot, sub};
 use coarsen::prelude::*;
 use coarsen::sparse::Bsr;
 use coarsen_contact::{ClothContact, ClothFriction, ContactError, Friction, Obstacle, Shape};
@@ -92,17 +92,17 @@ pub(super) struct Done {
     pub(super) shares: [f64; 2],
     /// The nodes of this rank that were sent.
     pub(super) moved: usize,
-    /// The nodes that impact zones slowed, counted in each round.
-    pub(super) slowed: usize,
+    /// The nodes in impact zones.
+    pub(super) zones: usize,
 }
 
 /// How all nodes went on their way.
 struct Advance {
     /// The share of it.
     share: f64,
-    /// The own nodes that were sent, and the nodes that impact zones slowed.
+    /// The own nodes that were sent, and the nodes in impact zones.
     moved: usize,
-    slowed: usize,
+    zones: usize,
 }
 
 /// The cloth of one rank.
@@ -240,7 +240,7 @@ impl<C: Communicator> RankStepper<C> {
             contacts,
             shares,
             moved,
-            slowed: first.slowed + second.slowed,
+            zones: first.zones.max(second.zones),
         })
     }
 
@@ -276,8 +276,8 @@ impl<C: Communicator> RankStepper<C> {
         Undetected { step: self.steps, reason: reason.to_string() }
     }
 
-    /// Moves all nodes towards the positions of which every rank has its own; impact zones slow the nodes of pairs that
-    /// would meet. What moves by a formula goes to its place at the time `end`.
+    /// Moves all nodes towards the positions of which every rank has its own; impact zones keep pairs apart that would
+    /// meet, and nodes out of solids. What moves by a formula goes to its place at the time `end`.
     fn advance(&mut self, ahead: &[f64], end: Option<f64>) -> Result<Advance, Failure> {
         let begun = Instant::now();
         let mut target = self.x.clone();
@@ -293,8 +293,22 @@ impl<C: Communicator> RankStepper<C> {
             })
             .collect();
         let mass = |node: u32| nodes.slot(node).map_or(f64::INFINITY, |slot| masses[slot]);
-        let resolved = resolve_impacts(self.on.comm(), &mut self.contact, &self.x, mass, &mut by);
-        let Resolved { nodes: slowed, left, .. } = resolved.map_err(|error| self.undetected(&error))?;
+        // Nodes on the surface of a solid grown by half of the thickness keep edges between them outside of it.
+        let half = 0.5 * self.fixed.thickness;
+        let ahead = end.filter(|_| motion.moves()).map(|end| self.fixed.shapes(end, true)).transpose()?;
+        let shapes: Vec<&dyn Shape> = match &ahead {
+            Some(ahead) => ahead.iter().map(|shape| &**shape).collect(),
+            None => self.obstacles.iter().map(|part| &**part.shape()).collect(),
+        };
+        let stop = |node: u32, u: [f64; 3]| {
+            let x = nodes.at(nodes.slot(node).map(|_| node)?, &self.x);
+            let to = [0, 1, 2].map(|k| x[k] + u[k]);
+            let inside = shapes.iter().find(|shape| shape.distance(to) < -1.02 * half)?;
+            let n = inside.normal(to);
+            Some((n, dot(n, u) - inside.distance(to) - half))
+        };
+        let resolved = resolve_impacts(self.on.comm(), &mut self.contact, &self.x, mass, stop, &mut by);
+        let Resolved { nodes: zones, left, .. } = resolved.map_err(|error| self.undetected(&error))?;
         let d = self.fixed.nodes.gather(&by);
         if let (Some(held), Some(end)) = (&held, end) {
             if left {
@@ -314,7 +328,7 @@ impl<C: Communicator> RankStepper<C> {
         }
         self.x.iter_mut().zip(&d).for_each(|(x, d)| *x += share * d);
         self.took(DETECTION, begun);
-        Ok(Advance { share, moved, slowed })
+        Ok(Advance { share, moved, zones })
     }
 
     /// Moves all but contact of triangles.

@@ -415,6 +415,11 @@ impl<S: Search> ClothContact<S> {
         &self.found
     }
 
+    /// The positions of all nodes at the last search.
+    pub(super) fn positions(&self) -> &[[f64; 3]] {
+        &self.at
+    }
+
     /// The nodes, with the held ones where they are now.
     pub(super) fn places(&self) -> &Nodes {
         &self.nodes
