@@ -73,7 +73,8 @@ pub fn resolve_impacts<C: Communicator>(
             let stopped =
                 (0..by.len() as u32).filter_map(|node| Some((node, stop(node, by[node as usize])?)));
             let stopped: Vec<_> = stopped.collect();
-            if !last && !(impacts.is_empty() && stopped.is_empty()) {
+            let resting = impacts.is_empty() && stopped.is_empty();
+            if !(last || resting) {
                 impacts.iter().for_each(|impact| zones.meet(contact, *impact, by));
                 stopped.iter().for_each(|(node, (normal, least))| zones.stop(*node, *normal, *least));
                 zones.part(&mass, contact.thickness(), by);

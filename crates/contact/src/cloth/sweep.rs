@@ -40,7 +40,7 @@ pub(super) fn first_impact(
 }
 
 /// All impacts among candidates, in their order; `time` is that of a pair.
-pub(super) fn impacts(
+pub(super) fn all_impacts(
     candidates: &[Pair],
     time: &(impl Fn(&Pair) -> Option<f64> + Sync),
 ) -> Vec<(f64, Pair)> {

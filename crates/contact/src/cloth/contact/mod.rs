@@ -19,6 +19,7 @@
 //! kink where the pairs of cloth at rest are. φ is twice continuously differentiable there.
 
 mod energy;
+mod impacts;
 mod resistance;
 
 use std::sync::Arc;
@@ -28,13 +29,12 @@ use coarsen_elastic::{Barrier, Nodes};
 use coarsen_mesh::vector::{dot, sub};
 use coarsen_sparse::Pattern;
 
+use self::impacts::Swept;
 use self::resistance::Resistance;
-use super::advance::{approaches, impact_before};
 use super::distance::gap;
-use super::sweep::impacts;
 use crate::error::positive;
 use crate::shape::norm;
-use crate::{Aabb, Broad, ContactError, Impact, Pair, Search, Topology, Touch};
+use crate::{Aabb, Broad, ContactError, Pair, Search, Topology, Touch};
 
 /// The distance that steps keep, in units of the thickness.
 const FLOOR: f64 = 0.1;
@@ -101,7 +101,7 @@ pub struct ClothContact<S = Broad> {
     found: Vec<Touch>,
     /// Whether `found` has the pairs at these positions.
     listed: bool,
-    swept: Vec<Pair>,
+    swept: Swept,
     blocking: Option<(f64, Pair)>,
     fault: Option<ContactError>,
 }
@@ -159,11 +159,12 @@ impl<S: Search> ClothContact<S> {
             at: Vec::new(),
             found: Vec::new(),
             listed: false,
-            swept: Vec::new(),
+            swept: Swept::default(),
             blocking: None,
             fault: None,
         };
         contact.approach_at(positions.to_vec())?;
+        contact.list()?;
         let floor = FLOOR * thickness;
         // A pair that touches has no direction and is not among the touches.
         let close = |pair: &Pair| gap(pair, &pair.nodes().map(|v| positions[v as usize])).distance <= floor;
@@ -257,6 +258,7 @@ impl<S: Search> ClothContact<S> {
     fn approach_at(&mut self, at: Vec<[f64; 3]>) -> Result<(), ContactError> {
         self.found.clear();
         self.listed = false;
+        self.swept.clear();
         self.at.clear();
         if let Some(node) = parallel::position(&at, |x| x.iter().any(|x| !x.is_finite())) {
             return Err(ContactError::Position { node });
@@ -305,60 +307,6 @@ impl<S: Search> ClothContact<S> {
     /// The displacement of a node; 0 for a held node.
     fn moved(&self, node: u32, d: &[f64]) -> [f64; 3] {
         self.nodes.slot(node).map_or([0.0; 3], |slot| [d[3 * slot], d[3 * slot + 1], d[3 * slot + 2]])
-    }
-
-    /// The pairs, or those of a share, that come nearer than a tenth of the thickness while all nodes move from x along
-    /// `by`, one entry for each node, with the times in [0, 1) as of [`time_of_impact`](crate::time_of_impact); in the
-    /// order of candidates. *Panics* on wrong lengths.
-    ///
-    /// # Errors
-    /// [`ContactError::Position`] for a node that is not finite, and those of the search.
-    pub fn impacts(&mut self, x: &[f64], by: &[[f64; 3]]) -> Result<Vec<(f64, Pair)>, ContactError> {
-        self.check("impacts", x);
-        assert_eq!(by.len(), self.nodes.count(), "impacts: wrong length");
-        self.approach(x)?;
-        let swept = self.seek(by)? < 1.0;
-        let (at, floor) = (&self.at, FLOOR * self.thickness);
-        let before = |pair: &Pair| {
-            let nodes = pair.nodes().map(|v| v as usize);
-            impact_before(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor, [1.0; 2])
-        };
-        Ok(impacts(if swept { &self.swept } else { &self.candidates }, &before))
-    }
-
-    /// Finds the pairs that may meet in a motion of all nodes from the last search: those of `swept` until the time 1 if
-    /// it returns less than 1, otherwise the candidates until the time that it returns.
-    fn seek(&mut self, by: &[[f64; 3]]) -> Result<f64, ContactError> {
-        if let Some(node) = parallel::position(by, |d| d.iter().any(|d| !d.is_finite())) {
-            return Err(ContactError::Position { node });
-        }
-        let last = self.covered(by).min(LONGEST);
-        if last >= 1.0 {
-            return Ok(last); // others stay a thickness apart
-        }
-        let (at, floor) = (&self.at, FLOOR * self.thickness);
-        let path = |node: u32| {
-            let (x, d) = (at[node as usize], by[node as usize]);
-            Aabb::of([x, [0, 1, 2].map(|k| x[k] + d[k])]).grown(floor)
-        };
-        let keep = |pair: &Pair| {
-            let nodes = pair.nodes().map(|v| v as usize);
-            approaches(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor)
-        };
-        self.search.pairs(&self.parts, &path, &keep, &mut self.swept)?;
-        Ok(last)
-    }
-
-    /// The first impact of a motion of all nodes from the last search, and the α up to which it was looked for.
-    fn sweep(&mut self, by: &[[f64; 3]]) -> Result<(Impact, f64), ContactError> {
-        let last = self.seek(by)?;
-        let (candidates, last) = if last < 1.0 { (&self.swept, 1.0) } else { (&self.candidates, last) };
-        let (at, floor) = (&self.at, FLOOR * self.thickness);
-        let before = |pair: &Pair, end: f64| {
-            let nodes = pair.nodes().map(|v| v as usize);
-            impact_before(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor, [last, end])
-        };
-        Ok((self.search.first(candidates, last, &before)?, last))
     }
 
     /// The largest α for which the candidates contain all pairs that are near at x + α d.
