@@ -53,7 +53,8 @@ pub use aabb::Aabb;
 pub use bodies::BodyContact;
 pub use capsule::Capsule;
 pub use cloth::{
-    Broad, ClothContact, ClothFriction, Impact, Pair, Search, Topology, Touch, clearance, time_of_impact,
+    Broad, ClothContact, ClothFriction, Impact, Pair, Search, Topology, Touch, Zones, clearance,
+    time_of_impact,
 };
 pub use contact::Contact;
 pub use error::ContactError;

@@ -11,15 +11,18 @@
 //! | | errors that one rank finds and all ranks return | `shared` |
 //! | assembly elements of a rank | the triangles and pairs at its nodes | [`elements`](own_triangles) |
 //! | | positions of nodes that moved, for all ranks | [`moved`](share_moved) |
-//! | f, J of contact, own rows | the gradient and the Hessian of the barrier | [`rows`](contact_rows) |
+//! | impact zones, master | pairs that would meet in a step; rank 0 keeps them apart | [`zones`](resolve_impacts) |
+//! | f, J of contact, own rows | the gradient and the Hessian of the barrier; the Hessian of friction | [`rows`](contact_rows) |
 
 mod elements;
 mod moved;
 mod rows;
 mod search;
 mod shared;
+mod zones;
 
 pub use elements::{Own, own_triangles};
 pub use moved::share_moved;
-pub use rows::{add_contact_gradient, contact_rows};
+pub use rows::{add_contact_gradient, contact_rows, touching_rows};
 pub use search::RankSearch;
+pub use zones::{ROUNDS, Resolved, resolve_impacts};

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use coarsen_contact::{ClothContact, Search, Touch};
 use coarsen_distributed::{Communicator, DistError, GlobalRows, OwnerFill, Partition};
+use coarsen_elastic::Touching;
 
 /// Adds ∂E/∂x of contact, for the pairs of the last detection, to the entries of this rank, three for each block row.
 /// Sends no message.
@@ -66,6 +67,29 @@ pub fn contact_rows<C: Communicator, S: Search>(
                 for (p, q) in (0..9).map(|c| (c / 3, c % 3)) {
                     h[(3 * a + p) * width + 3 * b + q] = k * wa * wb * n[p] * n[q]; // (2)
                 }
+            }
+        }
+    })
+}
+
+/// The rows of this rank of a Hessian outside the pattern of the elements, such as that of friction: Σ w_a w_b K over
+/// contacts with stiffness K. The contacts at the nodes of this rank are needed, in the same order at any number of ranks;
+/// others may be missing. Sends no message.
+///
+/// # Errors
+/// [`DistError::Column`] if the partition has fewer rows than a contact has nodes.
+pub fn touching_rows<C: Communicator>(
+    on: &Arc<Partition<C>>,
+    touching: &Touching,
+) -> Result<GlobalRows<f64>, DistError> {
+    let rows =
+        |k: usize| touching.stencils()[k].nodes().iter().map(|&node| u64::from(node)).collect::<Vec<_>>();
+    OwnerFill::new(on, (0..touching.stencils().len()).map(rows))?.fill(|element, h| {
+        let (w, k) = (touching.stencils()[element].weights(), &touching.stiffness()[9 * element..][..9]);
+        let width = 3 * w.len();
+        for (a, wa) in w.iter().enumerate() {
+            for (b, wb) in w.iter().enumerate() {
+                (0..9).for_each(|c| h[(3 * a + c / 3) * width + 3 * b + c % 3] = wa * wb * k[c]);
             }
         }
     })

@@ -16,7 +16,6 @@
 //! the touches that were found are gathered.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use coarsen_contact::{Aabb, Broad, ContactError, Impact, Pair, Search, Topology, Touch};
 use coarsen_distributed::{CommError, Communicator, Wire, pack, unpack};
@@ -69,7 +68,7 @@ pub struct RankSearch<C> {
     pub alone_below: usize,
     tests: u64,
     /// Whether the candidates are those of a share.
-    shared: bool,
+    pub(crate) shared: bool,
 }
 
 impl<C: Communicator> RankSearch<C> {
@@ -144,30 +143,27 @@ impl<C: Communicator> Search for RankSearch<C> {
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError> {
         found.clear();
-        let distances = AtomicUsize::new(0);
-        let keep = |pair: &Pair| {
-            distances.fetch_add(1, Ordering::Relaxed);
-            keep(pair)
-        };
         self.shared = self.comm.size() > 1 && parts.queries() >= self.alone_below;
         if !self.shared {
             self.tests = 0;
             self.broad.find(parts, of, keep, found)?;
             self.comm.worked(HASHED * parts.queries());
-            self.comm.worked(MEASURED * distances.into_inner());
+            self.comm.worked(MEASURED * self.broad.overlaps());
             return Ok(());
         }
         let table = self.table(parts, of)?;
         self.tests = 0;
+        let mut distances = 0;
         for tests in self.share_of(table[table.len() - 1]) {
             self.tests += tests.end - tests.start;
             self.broad.find_share(parts, &table, tests, keep, found);
+            distances += self.broad.overlaps();
         }
         if !found.is_sorted() {
             found.sort(); // a query in several pieces
         }
         self.comm.worked(Self::TESTED * self.tests as usize);
-        self.comm.worked(MEASURED * distances.into_inner());
+        self.comm.worked(MEASURED * distances);
         Ok(())
     }
 
@@ -252,16 +248,16 @@ fn merge(all: &[Vec<u8>], found: &mut Vec<Touch>) {
 }
 
 /// The bytes of a pair, and of a touch.
-const PAIR: usize = 20;
+pub(crate) const PAIR: usize = 20;
 const TOUCH: usize = PAIR + 88;
 
 /// The kind of a pair in a message.
-fn kind(pair: &Pair) -> u32 {
+pub(crate) fn kind(pair: &Pair) -> u32 {
     u32::from(matches!(pair, Pair::EdgeEdge { .. }))
 }
 
 /// The pair of a kind and four nodes.
-fn pair_of(bytes: &[u8]) -> Pair {
+pub(crate) fn pair_of(bytes: &[u8]) -> Pair {
     let mut all = [0; 5];
     all.iter_mut().zip(unpack::<u32>(bytes)).for_each(|(to, node)| *to = node);
     let [kind, a, b, c, d] = all;

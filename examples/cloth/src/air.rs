@@ -15,18 +15,29 @@ pub(crate) struct Air {
     pub(crate) velocity: [f64; 3],
     /// The rate of damping, 1/s.
     pub(crate) damping: f64,
-    /// The triangles of the cloth.
+    /// The triangles of the cloth; those at the nodes that are pushed suffice.
     pub(crate) triangles: Vec<[u32; 3]>,
 }
 
 impl Air {
-    /// Changes the velocities v of free nodes by the forces of the air during h seconds, and returns the work.
+    /// Changes the velocities v of the free nodes from `first` on by the forces of the air during h seconds, and returns
+    /// the work. x and the masses are those of all free nodes.
     ///
     /// Drag is linear in the velocity v of a node, and implicit, with the coefficient |w·n| before it. The
     /// triangles act one after the other. Each moves v along its normal n towards the velocity w of the air, by
     /// less than all of (w − v)·n; damping moves v straight towards w. So no triangle and no damping increases
     /// |v − w| of any node, for any h. But |v| may exceed |w| if normals differ.
-    pub(crate) fn push(&self, nodes: &Nodes, masses: &[f64], x: &[f64], h: f64, v: &mut [f64]) -> f64 {
+    pub(crate) fn push(
+        &self,
+        nodes: &Nodes,
+        masses: &[f64],
+        x: &[f64],
+        h: f64,
+        first: usize,
+        v: &mut [f64],
+    ) -> f64 {
+        let masses = &masses[first..first + v.len() / 3];
+        let own = |slot: usize| slot.checked_sub(first).filter(|row| *row < masses.len());
         let kinetic = |v: &[f64]| -> f64 {
             masses
                 .iter()
@@ -44,7 +55,7 @@ impl Air {
                     continue; // a collapsed triangle
                 }
                 let (n, area) = (twice.map(|n| n / length), 0.5 * length);
-                for slot in t.iter().filter_map(|&i| nodes.slot(i)) {
+                for slot in t.iter().filter_map(|&i| nodes.slot(i)).filter_map(own) {
                     let own = &mut v[3 * slot..3 * slot + 3];
                     let along = dot(n, sub(self.velocity, [own[0], own[1], own[2]]));
                     let rate = h * DENSITY * area / 3.0 * along.abs() / masses[slot];
@@ -77,7 +88,7 @@ mod tests {
             let mut v: Vec<f64> = (0..12).map(|k| f64::from(k * 7 % 5) - 2.0).collect();
             for _ in 0..5 {
                 let before = v.clone();
-                air.push(&nodes, &[0.1; 4], corners.as_flattened(), h, &mut v);
+                air.push(&nodes, &[0.1; 4], corners.as_flattened(), h, 0, &mut v);
                 for (v, before) in v.chunks(3).zip(before.chunks(3)) {
                     assert!(from(v, wind) <= from(before, wind) * (1.0 + 1e-15), "{h}: {v:?} {before:?}");
                 }
@@ -85,7 +96,7 @@ mod tests {
         }
         air.damping = 0.0;
         let mut v = vec![0.0; 12];
-        air.push(&nodes, &[0.1; 4], corners.as_flattened(), 1e9, &mut v);
+        air.push(&nodes, &[0.1; 4], corners.as_flattened(), 1e9, 0, &mut v);
         assert!(from(&v, [0.0; 3]) > 1.05 * from(&[0.0; 3], wind), "{v:?}");
     }
 
@@ -98,7 +109,7 @@ mod tests {
         let push = |velocity: [f64; 3], damping: f64, h: f64| {
             let air = Air { velocity, damping, triangles: vec![[0, 1, 2]] };
             let mut v = vec![0.0; 9];
-            let work = air.push(&nodes, &[0.1; 3], x, h, &mut v);
+            let work = air.push(&nodes, &[0.1; 3], x, h, 0, &mut v);
             let kinetic = 0.05 * v.iter().map(|v| v * v).sum::<f64>();
             assert!((work - kinetic).abs() < 1e-15);
             v

@@ -81,6 +81,11 @@ pub(crate) enum SceneError {
     /// A sheet of a file in a scene that makes its own.
     #[error("the scene twist makes its own strips; leave out --mesh, or take another scene")]
     Strips,
+    /// Several garments, or sheets of a file.
+    #[error(
+        "--sheets stacks generated flat sheets; leave it out with --mesh and in the scenes garment and dressed"
+    )]
+    Stacked,
     /// A scene without its files, or files without the scene.
     #[error(
         "the scene dressed needs a garment, --mesh FILE, and a body, --body FILE.., and no other scene takes --body"

@@ -13,13 +13,16 @@ use crate::sheet::Tessellation;
 
 /// Sheets of cloth in time.
 #[derive(Clone, Debug, Parser)]
-pub(crate) struct Options {
+pub struct Options {
     /// Scene.
     #[arg(long, value_enum, default_value_t = SceneChoice::Drooping)]
     pub(crate) scene: SceneChoice,
-    /// Number of vertices of the sheet; the nearest grid is used.
+    /// Number of vertices of all sheets; the nearest grid is used.
     #[arg(long, default_value_t = 2601, value_parser = clap::value_parser!(u32).range(9..=4_000_000))]
     pub(crate) vertices: u32,
+    /// Number of generated sheets, one over the other; by default 1, and 3 strips in the scene twist.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) sheets: Option<u16>,
     /// Triangles of the sheet.
     #[arg(long, value_enum, default_value_t = Tessellation::Regular)]
     pub(crate) tessellation: Tessellation,
@@ -50,8 +53,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 0)]
     pub(crate) threads: usize,
     /// Compute linearised steps on this number of ranks, as threads; 0 computes steps by Newton's method without ranks.
-    /// Without wind, damping and friction of cloth with itself; held vertices and solids rest. Each step is a solve by
-    /// block Jacobi to 0.01: options of solvers, of Newton's method and of pictures have no effect.
+    /// Each step is a solve by block Jacobi to 0.01: options of solvers and of Newton's method have no effect.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=64))]
     pub(crate) ranks: u16,
     /// Folder for all files that are written.
@@ -66,6 +68,18 @@ pub(crate) struct Options {
     /// Width of the pictures in pixels; 0 draws none.
     #[arg(long, default_value_t = 640, value_parser = clap::value_parser!(u16).range(0..=4096))]
     pub(crate) width: u16,
+}
+
+impl Options {
+    /// The number of threads; 0 stands for one per core.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// The number of ranks as threads; 0 for one host without ranks.
+    pub fn ranks(&self) -> usize {
+        usize::from(self.ranks)
+    }
 }
 
 /// The properties of the cloth and of the air.

@@ -72,6 +72,20 @@ impl Sheet {
         Self { rest, triangles, curved: false, layers: 1, pattern: None }.without_unused()
     }
 
+    /// A flat sheet and copies of it, a `gap` apart along −w.
+    pub(crate) fn stacked(self, sheets: usize, gap: f64) -> Self {
+        let count = self.rest.len() as u32;
+        let layers = 0..sheets as u32;
+        let place = |k: u32| self.rest.iter().map(move |&[u, v, w]| [u, v, w - gap * f64::from(k)]);
+        let number = |k: u32| self.triangles.iter().map(move |t| t.map(|v| v + k * count));
+        Self {
+            rest: layers.clone().flat_map(place).collect(),
+            triangles: layers.flat_map(number).collect(),
+            layers: sheets,
+            ..self
+        }
+    }
+
     /// `layers` strips of length 1 along u, each with n vertices along and a third across, a `gap` apart along w.
     pub(crate) fn strips(n: usize, layers: usize, gap: f64) -> Self {
         let (n, across) = (n.max(3), n.max(7) / 3);

@@ -185,7 +185,7 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
     fn begin(&mut self, state: &mut State, step: usize) -> Result<(), Failure> {
         let Self { f, fixed, .. } = self;
         let h = f.step();
-        state.work += fixed.air.push(&fixed.nodes, &fixed.masses, &state.x, h, &mut state.v);
+        state.work += fixed.air.push(&fixed.nodes, &fixed.masses, &state.x, h, 0, &mut state.v);
         if fixed.motion.moves() {
             let before = (step - 1) as f64 * h;
             let frictions = f.potential.second.second.first.parts_mut();

@@ -278,6 +278,20 @@ impl Fixed {
         Ok(())
     }
 
+    /// Moves held vertices and solids, and returns the solids, grown as their contact is. No force follows.
+    ///
+    /// # Errors
+    /// [`ContactError`] for a solid that is not valid.
+    pub(crate) fn place(
+        &mut self,
+        held: &[[f64; 3]],
+        time: f64,
+    ) -> Result<Vec<Box<dyn Shape>>, ContactError> {
+        self.nodes.hold(held);
+        self.crossings.set_solids(self.shapes(time, false)?);
+        self.shapes(time, true)
+    }
+
     /// Moves all but contact of triangles.
     ///
     /// # Errors
@@ -288,12 +302,11 @@ impl Fixed {
         held: &[[f64; 3]],
         time: f64,
     ) -> Result<(), ContactError> {
-        self.nodes.hold(held);
+        let shapes = self.place(held, time)?;
         forces.first.first.parts_mut().iter_mut().for_each(|part| part.hold(held));
         forces.second.second.second.hold(held);
         let obstacles = forces.second.first.parts_mut();
-        obstacles.iter_mut().zip(self.shapes(time, true)?).for_each(|(part, shape)| part.set_shape(shape));
-        self.crossings.set_solids(self.shapes(time, false)?);
+        obstacles.iter_mut().zip(shapes).for_each(|(part, shape)| part.set_shape(shape));
         Ok(())
     }
 

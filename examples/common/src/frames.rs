@@ -124,6 +124,30 @@ impl Plan<'_> {
         println!("{summary}files in {}", self.folder.display());
         Ok(table.rows)
     }
+
+    /// Runs a simulation beside [`run`](Self::run) on another rank of a group: the same frames from the same checkpoint.
+    /// Nothing is written; the rows of a run that is continued begin after the checkpoint.
+    ///
+    /// # Errors
+    /// Those of the simulation and of the checkpoint.
+    pub fn follow<S: Frames>(&self, simulation: &mut S) -> Result<Vec<S::Row>, Failure> {
+        let mut rows = Vec::new();
+        let mut state = if self.resume {
+            read(&self.folder.join("checkpoint.bin"), self.identity)?
+        } else {
+            let (state, row) = simulation.start()?;
+            rows.push(row);
+            state
+        };
+        while state.frame() < self.frames {
+            simulation.renew(&state)?;
+            let next = (state.frame() / self.checkpoint + 1) * self.checkpoint;
+            while state.frame() < self.frames.min(next) {
+                rows.push(simulation.step(&mut state)?);
+            }
+        }
+        Ok(rows)
+    }
 }
 
 /// Checks that a picture of an earlier run can be read and has the size of those of this run.

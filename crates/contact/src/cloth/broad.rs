@@ -49,7 +49,15 @@ pub struct Broad {
     edges: SpatialHash,
     /// The box of each node.
     boxes: Vec<Aabb>,
-    leaves: Vec<Vec<Pair>>,
+    leaves: Vec<Leaf>,
+}
+
+/// What a task finds.
+#[derive(Default)]
+struct Leaf {
+    pairs: Vec<Pair>,
+    /// The number of pairs whose boxes overlap.
+    overlaps: usize,
 }
 
 impl Broad {
@@ -93,6 +101,11 @@ impl Broad {
         Ok(())
     }
 
+    /// The number of pairs of the last search whose boxes overlap, kept or not.
+    pub fn overlaps(&self) -> usize {
+        self.leaves.iter().map(|leaf| leaf.overlaps).sum()
+    }
+
     /// The number of groups of queries: the entries of the Workload Table.
     pub fn groups(&self, parts: &Topology) -> usize {
         parts.queries().div_ceil(LEAF)
@@ -130,6 +143,7 @@ impl Broad {
         assert_eq!(table.len(), groups + 1, "find_share: wrong length of the Workload Table");
         let tests = tests.start..tests.end.min(table[groups]);
         if tests.is_empty() {
+            self.leaves.iter_mut().for_each(|leaf| leaf.overlaps = 0);
             return;
         }
         let first = table.partition_point(|&before| before <= tests.start) - 1;
@@ -168,31 +182,36 @@ impl Broad {
     ) {
         let Self { faces, edges, boxes, leaves } = self;
         let vertices = parts.vertices.len();
-        let visit = |i: usize, pairs: &mut Vec<Pair>| {
+        let visit = |i: usize, Leaf { pairs, overlaps }: &mut Leaf| {
             let (before, share) = (pairs.len(), share(i));
+            let mut meet = |pair: Option<Pair>| {
+                *overlaps += usize::from(pair.is_some());
+                pairs.extend(pair.filter(keep));
+            };
             if i < vertices {
                 let of = &boxes[parts.vertices[i] as usize];
-                faces.query_share(of, share, |j| pairs.extend(parts.vertex_face(i, j).filter(keep)));
+                faces.query_share(of, share, |j| meet(parts.vertex_face(i, j)));
             } else {
                 let i = i - vertices;
                 let of = edges.get(i as u32);
-                edges.query_share(of, share, |j| pairs.extend(parts.edge_edge(i, j).filter(keep)));
+                edges.query_share(of, share, |j| meet(parts.edge_edge(i, j)));
             }
             // Vertices and edges are sorted, so the whole list is sorted if the pairs of each query are.
             pairs[before..].sort_unstable();
         };
         let Range { start, end } = queries;
-        leaves.resize_with(end.saturating_sub(start).div_ceil(LEAF), Vec::new);
-        let search = |(range, leaves): (Range<usize>, &mut [Vec<Pair>])| {
-            for (leaf, pairs) in range.zip(leaves) {
-                pairs.clear();
+        leaves.resize_with(end.saturating_sub(start).div_ceil(LEAF), Leaf::default);
+        let search = |(range, leaves): (Range<usize>, &mut [Leaf])| {
+            for (leaf, into) in range.zip(leaves) {
+                into.pairs.clear();
+                into.overlaps = 0;
                 let first = start + LEAF * leaf;
-                (first..end.min(first + LEAF)).for_each(|i| visit(i, pairs));
+                (first..end.min(first + LEAF)).for_each(|i| visit(i, into));
             }
         };
         let worth = parallel::worth((end - start) * WORK);
         parallel::each((0..leaves.len(), &mut leaves[..]), 1, worth, &search);
-        leaves.iter().for_each(|leaf| found.extend_from_slice(leaf));
+        leaves.iter().for_each(|leaf| found.extend_from_slice(&leaf.pairs));
     }
 
     fn tests_of(&self, parts: &Topology, i: usize) -> u64 {

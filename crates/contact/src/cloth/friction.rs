@@ -21,10 +21,10 @@ use coarsen_sparse::Pattern;
 
 use super::contact::ClothContact;
 use super::narrow::Touch;
-use crate::ContactError;
 use crate::error::positive;
 use crate::friction::{across, coefficient, curved, slide};
 use crate::shape::size;
+use crate::{ContactError, Search};
 
 /// A pair that touches at the start of a step.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +75,7 @@ impl ClothFriction {
     ///
     /// # Errors
     /// [`ContactError::Value`] for a negative μ, an h that is not positive, and numbers that are not finite.
-    pub fn new(contact: &ClothContact, coefficient: f64, h: f64) -> Result<Self, ContactError> {
+    pub fn new<S: Search>(contact: &ClothContact<S>, coefficient: f64, h: f64) -> Result<Self, ContactError> {
         let coefficient = self::coefficient(coefficient)?;
         let h = positive("the time step", h)?;
         let (nodes, pattern) = (contact.places().clone(), contact.pattern().clone());
@@ -87,7 +87,22 @@ impl ClothFriction {
     ///
     /// # Errors
     /// As [`ClothContact::detect`]. There is then no friction.
-    pub fn grip(&mut self, contact: &mut ClothContact, x: &[f64]) -> Result<(), ContactError> {
+    pub fn grip<S: Search>(&mut self, contact: &mut ClothContact<S>, x: &[f64]) -> Result<(), ContactError> {
+        self.grip_at(contact, x, |_| true)
+    }
+
+    /// As [`grip`](Self::grip), but takes only the pairs with a free node that `own` accepts, by its number among the
+    /// free nodes. Gradient and Hessian are then complete at these nodes, to the same bits, and not at others; for ranks
+    /// that share the nodes. Without friction, nothing is detected.
+    ///
+    /// # Errors
+    /// As [`ClothContact::detect`]. There is then no friction.
+    pub fn grip_at<S: Search>(
+        &mut self,
+        contact: &mut ClothContact<S>,
+        x: &[f64],
+        own: impl Fn(usize) -> bool,
+    ) -> Result<(), ContactError> {
         self.grips.clear();
         if self.coefficient == 0.0 {
             return Ok(());
@@ -95,6 +110,9 @@ impl ClothFriction {
         contact.detect(x)?;
         self.nodes.hold_as(contact.places());
         for &touch in contact.found() {
+            if !contact.slots(&touch).into_iter().flatten().any(&own) {
+                continue;
+            }
             let (start, force) = (self.between(&touch, x), self.coefficient * contact.force(&touch));
             if force > 0.0 {
                 self.grips.push(Grip { touch, start, force });

@@ -11,6 +11,7 @@
 //! | `narrow` | [`Touch`]: a pair that is nearer than the thickness, its distance and direction |
 //! | `advance` | continuous detection of one pair by additive conservative advancement |
 //! | `sweep` | the largest step before any pair of a surface touches |
+//! | [`zones`](Zones) | impulses between pairs that would meet in a step |
 //! | [`contact`](ClothContact) | the energy of all pairs that are near |
 //! | `turning` | its exact Hessian |
 //! | [`friction`](ClothFriction) | friction of the pairs that are near at the start of a step |
@@ -27,6 +28,7 @@ mod search;
 mod sweep;
 mod topology;
 mod turning;
+mod zones;
 
 pub use advance::time_of_impact;
 pub use broad::Broad;
@@ -38,3 +40,4 @@ pub use pair::Pair;
 pub use search::Search;
 pub use sweep::Impact;
 pub use topology::Topology;
+pub use zones::Zones;

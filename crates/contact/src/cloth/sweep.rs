@@ -3,15 +3,8 @@
 use std::ops::Range;
 
 use coarsen_core::parallel;
-use coarsen_mesh::vector::sub;
 
-use super::advance::{approaches, impact_before};
-use super::contact::{FLOOR, SLACK};
-use crate::shape::norm;
-use crate::{Aabb, ClothContact, ContactError, Pair, Search};
-
-/// A line search may lengthen a step up to this α.
-const LONGEST: f64 = 16.0;
+use crate::Pair;
 
 /// The number of pairs per task of a parallel loop.
 const LEAF: usize = 256;
@@ -46,63 +39,17 @@ pub(super) fn first_impact(
     parallel::tree(0..candidates.len(), LEAF, parallel::worth(candidates.len() * WORK), &leaf, &earlier)
 }
 
-impl<S: Search> ClothContact<S> {
-    /// Moves the held nodes to `positions` of all nodes, while free nodes move from x along d. *Panics* on wrong lengths.
-    ///
-    /// # Errors
-    /// [`ContactError::Crossed`] names the first pair that would come nearer than a tenth of the thickness, and
-    /// [`ContactError::Position`] a node that is not finite. The held nodes are then where they were.
-    pub fn carry(&mut self, x: &[f64], d: &[f64], positions: &[[f64; 3]]) -> Result<(), ContactError> {
-        self.check("carry", d);
-        self.detect(x)?;
-        let by = |node: u32| match self.nodes.slot(node) {
-            Some(_) => self.moved(node, d),
-            None => sub(positions[node as usize], self.at[node as usize]),
-        };
-        let by: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(by).collect();
-        if let Some((time, pair)) = self.sweep(&by)?.0.filter(|(time, _)| *time < 1.0) {
-            return Err(ContactError::Crossed { pair, time });
-        }
-        self.nodes.hold(positions);
-        Ok(())
-    }
-
-    /// The displacement of a node; 0 for a held node.
-    pub(super) fn moved(&self, node: u32, d: &[f64]) -> [f64; 3] {
-        self.nodes.slot(node).map_or([0.0; 3], |slot| [d[3 * slot], d[3 * slot + 1], d[3 * slot + 2]])
-    }
-
-    /// The first impact of a motion of all nodes from the last detection, and the α up to which it was looked for.
-    pub(super) fn sweep(&mut self, by: &[[f64; 3]]) -> Result<(Impact, f64), ContactError> {
-        if let Some(node) = parallel::position(by, |d| d.iter().any(|d| !d.is_finite())) {
-            return Err(ContactError::Position { node });
-        }
-        let (at, floor) = (&self.at, FLOOR * self.thickness);
-        let before = |pair: &Pair, ends: [f64; 2]| {
-            let nodes = pair.nodes().map(|v| v as usize);
-            impact_before(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor, ends)
-        };
-        let last = self.covered(by).min(LONGEST);
-        if last >= 1.0 {
-            let time = |pair: &Pair, end: f64| before(pair, [last, end]);
-            return Ok((self.search.first(&self.candidates, last, &time)?, last)); // others stay a thickness apart
-        }
-        let path = |node: u32| {
-            let (x, d) = (at[node as usize], by[node as usize]);
-            Aabb::of([x, [0, 1, 2].map(|k| x[k] + d[k])]).grown(floor)
-        };
-        let keep = |pair: &Pair| {
-            let nodes = pair.nodes().map(|v| v as usize);
-            approaches(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor)
-        };
-        self.search.pairs(&self.parts, &path, &keep, &mut self.swept)?;
-        Ok((self.search.first(&self.swept, 1.0, &|pair, end| before(pair, [1.0, end]))?, 1.0))
-    }
-
-    /// The largest α for which the candidates contain all pairs that are near at x + α d.
-    fn covered(&self, by: &[[f64; 3]]) -> f64 {
-        let slack = SLACK * self.thickness;
-        let drift = self.at.iter().zip(&self.searched).map(|(a, b)| norm(sub(*a, *b)));
-        drift.zip(by).map(|(drift, d)| (slack - drift) / norm(*d)).fold(f64::INFINITY, f64::min)
-    }
+/// All impacts among candidates, in their order; `time` is that of a pair.
+pub(super) fn all_impacts(
+    candidates: &[Pair],
+    time: &(impl Fn(&Pair) -> Option<f64> + Sync),
+) -> Vec<(f64, Pair)> {
+    let leaf = |range: Range<usize>| -> Vec<(f64, Pair)> {
+        candidates[range].iter().filter_map(|pair| time(pair).map(|t| (t, *pair))).collect()
+    };
+    let both = |mut a: Vec<(f64, Pair)>, b: Vec<(f64, Pair)>| {
+        a.extend(b);
+        a
+    };
+    parallel::tree(0..candidates.len(), LEAF, parallel::worth(candidates.len() * WORK), &leaf, &both)
 }

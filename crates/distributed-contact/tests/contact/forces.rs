@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use coarsen_contact::ClothContact;
+use coarsen_contact::{ClothContact, ClothFriction};
 use coarsen_distributed::{Communicator, Counted, GlobalRows, Layout, Partition, SelfComm};
 use coarsen_distributed_contact::{
-    Own, RankSearch, add_contact_gradient, contact_rows, own_triangles, share_moved,
+    Own, RankSearch, add_contact_gradient, contact_rows, own_triangles, share_moved, touching_rows,
 };
 use coarsen_elastic::{Bending, Curvature, Fabric, Membrane, Plus, Potential, Touching};
 use coarsen_sparse::Bsr;
@@ -93,6 +93,45 @@ fn contact_of_owners_is_that_of_one_host() {
                 }
             }
             assert_eq!(row as u64, free);
+        }
+    }
+}
+
+/// Own rows of the gradient and of the Hessian of friction, where each node slides a little.
+fn sliding(ranks: usize, layout: &Layout) -> (Vec<f64>, Vec<GlobalRows<f64>>) {
+    let x = folded(N);
+    let start = x.as_flattened()[6..].to_vec();
+    let slid: Vec<f64> = start.iter().zip(0..).map(|(x, k)| x + 1e-4 * f64::from(k % 11)).collect();
+    let all = on_ranks(ranks, |comm| {
+        let mut contact =
+            ClothContact::with(search(comm.clone()), &grid(N), &held(), &x, THICKNESS, 40.0).unwrap();
+        let mut friction = ClothFriction::new(&contact, 0.4, 0.01).unwrap();
+        let on = Partition::new(comm, layout.clone()).unwrap();
+        let own = on.layout().range(on.rank());
+        friction.grip_at(&mut contact, &start, |slot| own.contains(&(slot as u64))).unwrap();
+        let (mut g, mut touching) = (vec![0.0; start.len()], Touching::default());
+        friction.add_gradient(&slid, &mut g);
+        friction.add_contacts(&slid, Curvature::Projected, &mut touching);
+        let rows = touching_rows(&on, &touching).unwrap();
+        (g[3 * own.start as usize..3 * own.end as usize].to_vec(), rows)
+    });
+    let (g, rows): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+    (g.concat(), rows)
+}
+
+#[test]
+fn friction_of_owners_has_the_bits_of_one_rank() {
+    let free = u64::from(N * N) - 2;
+    let one = sliding(1, &Layout::even(free, 3, 1).unwrap());
+    assert!(one.0.iter().any(|g| g.abs() > 1e-3) && one.1[0].values().iter().any(|v| *v > 0.1));
+    for ranks in RANKS {
+        for layout in layouts(free, ranks) {
+            let (g, rows) = sliding(ranks, &layout);
+            assert_eq!(bits(&g), bits(&one.0), "{ranks}");
+            let all = rows.iter().flat_map(|part| (0..part.count()).map(|k| part.row(k).collect::<Vec<_>>()));
+            for (row, found) in all.enumerate() {
+                assert_eq!(found, one.1[0].row(row).collect::<Vec<_>>(), "row {row} on {ranks} ranks");
+            }
         }
     }
 }

@@ -1,23 +1,34 @@
-//! Cloth on ranks: `--ranks 4`.
+//! Cloth on ranks: as threads of one process (`--ranks 4`), or as the processes of the program `cloth-mpi`.
 //!
-//! Ranks are threads here; `step` takes any [`Communicator`].
+//! | file | what |
+//! |---|---|
+//! | `step` | a time step over the ranks of any [`Communicator`] |
+//! | `rows` | what is written for each frame |
+//!
+//! Frames, checkpoints and files are those of a run on one host. The results do not depend on the number of ranks, so a
+//! run may be continued on another number.
 
+mod rows;
 mod step;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use coarsen_distributed::{Communicator, Counted, ThreadComm};
+use coarsen_distributed::{Communicator, Counted, ThreadComm, pack, unpack};
 use examples_common::Failure;
-use examples_common::files::Surface;
+use examples_common::files::fingerprint;
+use examples_common::frames::Frames;
 
-use crate::motion::RATE;
+use crate::drawing::Drawing;
 use crate::options::Options;
 use crate::scene::Scene;
 use crate::sheet::Sheet;
+use crate::simulation::{described, plan, prepared};
+use crate::state::State;
 use crate::step::last;
-use crate::{sheet, world};
+use crate::world::{Fixed, all};
+use rows::{RankRow, Summary};
 use step::RankStepper;
 
 /// No rank waits longer for another.
@@ -26,57 +37,133 @@ const DEADLINE: Duration = Duration::from_secs(600);
 /// Sheets with fewer queries, which are vertices and edges, are searched by every rank alone.
 const ALONE_BELOW: usize = 4096;
 
-/// Frames on ranks; the surfaces of the frames are written, and a line is printed for each.
+/// Frames on ranks as threads.
 ///
 /// # Errors
-/// The error of the first rank that has one, and errors of files.
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    let sheet = sheet(options)?;
-    let scene = options.scene.scene(&sheet);
-    std::fs::create_dir_all(&options.out)?;
-    println!("{} vertices on {} ranks", sheet.rest.len(), options.ranks);
-    println!(
-        "frame  steps  CG per step  contacts  penetrations  least share  rank 0: bytes per step, waited s"
-    );
-    let all =
-        ThreadComm::run(usize::from(options.ranks), DEADLINE, |comm| frames(comm, &scene, &sheet, options));
-    all.into_iter().try_for_each(|rank| rank?)
+/// The error of the first rank that has one.
+pub(crate) fn as_threads(options: &Options) -> Result<(), Failure> {
+    let all = ThreadComm::run(options.ranks(), DEADLINE, |comm| run(comm, options));
+    all.into_iter().try_for_each(|rank| rank?.map(drop))
 }
 
-/// The frames of a rank; rank 0 writes.
-fn frames<C: Communicator>(comm: C, scene: &Scene, sheet: &Sheet, options: &Options) -> Result<(), Failure> {
-    let comm = Counted::new(comm);
-    let mut stepper = RankStepper::new(comm.clone(), ALONE_BELOW, scene, sheet, options)?;
-    let surface = Surface::new(&[stepper.fixed.crossings.triangles().to_vec()]);
-    let h = options.method.dt;
-    for frame in 0..=options.frames {
-        comm.restart();
-        let (mut steps, mut iterations, mut contacts, mut least) = (0_u32, 0, 0, 1.0_f64);
-        if frame > 0 {
-            for _ in last(frame - 1, h)..last(frame, h) {
-                let done = stepper.step()?;
-                steps += 1;
-                iterations += done.iterations;
-                contacts = done.contacts;
-                least = done.shares.into_iter().fold(least, f64::min);
-            }
-        }
-        if comm.rank() > 0 {
-            continue;
-        }
-        let at = world::all(&stepper.fixed.nodes, &stepper.x);
-        let (bytes, waited) =
-            comm.traffic().iter().fold((0, 0.0), |(bytes, waited), t| (bytes + t.bytes, waited + t.waited));
-        println!(
-            "{frame:>5} {steps:>6} {:>12.1} {contacts:>9} {:>13} {least:>12.3} {:>22} {waited:>9.3}",
-            iterations as f64 / f64::from(steps.max(1)),
-            stepper.fixed.crossings.count(&at),
-            bytes / u64::from(steps.max(1))
-        );
-        surface.write(&options.out, frame, options.format, at.as_flattened())?;
-    }
-    if comm.rank() == 0 {
-        println!("{} frames of 1/{RATE} s in {}", options.frames, options.out.display());
-    }
+/// Checks options, scene and sheet without a message.
+///
+/// # Errors
+/// The first fault.
+pub(crate) fn check(options: &Options) -> Result<(), Failure> {
+    step::supported(options)?;
+    let (sheet, scene) = prepared(options)?;
+    Fixed::new(&scene, &sheet, options)?;
     Ok(())
+}
+
+/// The frames of a rank, and the row of each; rank 0 writes and prints.
+///
+/// # Errors
+/// Those of the scene, of steps, of files and of communication.
+pub(crate) fn run<C: Communicator>(comm: C, options: &Options) -> Result<Vec<RankRow>, Failure> {
+    step::supported(options)?;
+    let (sheet, scene) = prepared(options)?;
+    let first = comm.rank() == 0;
+    let drawing = if first {
+        println!("{}, on {} ranks", described(&sheet, &scene), comm.size());
+        Some(Drawing::new(&scene, &sheet, Fixed::new(&scene, &sheet, options)?, options))
+    } else {
+        None
+    };
+    let picture = drawing.as_ref().and_then(|drawing| drawing.picture(options));
+    let identity = format!("{sheet:?} {scene:?} {:?} {} on ranks", options.cloth, options.method.dt);
+    let plan = plan(options, &identity, picture);
+    let comm = Counted::new(comm);
+    let mut frames = RankFrames { comm, options, sheet, scene, drawing, stepper: None };
+    if first { plan.run(&mut frames) } else { plan.follow(&mut frames) }
+}
+
+/// A scene on a rank, and the solver of its steps.
+struct RankFrames<'a, C: Communicator> {
+    comm: Counted<C>,
+    options: &'a Options,
+    sheet: Sheet,
+    scene: Scene,
+    /// On rank 0.
+    drawing: Option<Drawing>,
+    stepper: Option<RankStepper<Counted<C>>>,
+}
+
+impl<C: Communicator> RankFrames<'_, C> {
+    /// The most memory of any process so far, in MiB.
+    fn memory(&self) -> Result<f64, Failure> {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let own: u64 = line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0);
+        let mut bytes = Vec::new();
+        pack([own], &mut bytes);
+        let all = self.comm.all_gather(&bytes)?;
+        Ok(all.iter().flat_map(|part| unpack::<u64>(part)).max().unwrap_or(0) as f64 / 1024.0)
+    }
+}
+
+impl<C: Communicator> Frames for RankFrames<'_, C> {
+    type State = State;
+    type Row = RankRow;
+
+    fn start(&mut self) -> Result<(State, RankRow), Failure> {
+        let state = State::start(&Fixed::new(&self.scene, &self.sheet, self.options)?);
+        let row = RankRow { positions: bits(&state.x), least: 1.0, ..RankRow::default() };
+        Ok((state, row))
+    }
+
+    fn renew(&mut self, state: &State) -> Result<(), Failure> {
+        let (scene, sheet, comm) = (&self.scene, &self.sheet, self.comm.clone());
+        self.stepper = Some(RankStepper::new(comm, ALONE_BELOW, scene, sheet, self.options, state)?);
+        Ok(())
+    }
+
+    fn step(&mut self, state: &mut State) -> Result<RankRow, Failure> {
+        let stepper = self.stepper.as_mut().expect("built by renew");
+        let (frame, h) = (state.frame + 1, self.options.method.dt);
+        self.comm.restart();
+        stepper.seconds = Default::default();
+        let mut row = RankRow { frame, least: 1.0, ..RankRow::default() };
+        let begun = Instant::now();
+        for _ in last(state.frame, h)..last(frame, h) {
+            let done = stepper.step()?;
+            row.steps += 1;
+            row.inner += done.iterations;
+            row.contacts = done.contacts;
+            row.zones = row.zones.max(done.zones);
+            row.least = done.shares.into_iter().fold(row.least, f64::min);
+        }
+        row.seconds = begun.elapsed().as_secs_f64();
+        row.stages = stepper.seconds;
+        for stage in self.comm.traffic() {
+            row.bytes += stage.bytes;
+            row.waited += stage.waited;
+        }
+        let v = stepper.velocities()?;
+        *state = State { frame, x: stepper.x.clone(), v, work: 0.0 };
+        row.positions = bits(&state.x);
+        if self.drawing.is_some() {
+            row.penetrations = stepper.fixed.crossings.count(&all(&stepper.fixed.nodes, &state.x));
+        }
+        row.memory = self.memory()?;
+        Ok(row)
+    }
+
+    fn show(&self, state: &State) -> Result<(), Failure> {
+        match &self.drawing {
+            Some(drawing) => drawing.show(&self.scene, state, self.options),
+            None => Ok(()),
+        }
+    }
+
+    fn summary(rows: &[RankRow]) -> String {
+        Summary(rows).to_string()
+    }
+}
+
+/// A number that differs if any bit of the positions does, but for coincidences.
+fn bits(x: &[f64]) -> u64 {
+    let bytes: Vec<u8> = x.iter().flat_map(|x| x.to_le_bytes()).collect();
+    fingerprint(&bytes)
 }

@@ -10,29 +10,36 @@
 //!
 //! > (M/Δt² − J) d = f(x) + M (y − x)/Δt²,    y = u + Δt v + Δt² g    (3)
 //!
-//! at x = u + Δt v, or as far on this way as contact allows; (3) is that of the paper divided by Δt. Stages of a step:
+//! at x = u + Δt v, or as far on this way as contact allows; (3) is that of the paper divided by Δt. Before it, the air
+//! changes v, and friction takes its pairs; held vertices and solids that move are at the end of the step in (3).
 //!
 //! | stage | shared how |
 //! |---|---|
+//! | the air | the triangles at own nodes |
 //! | detection, bounds of steps (§4.2, §4.4) | equal tests per rank |
 //! | assembly (§3.2) | elements by the owners of their nodes, no matrix message |
 //! | conjugate gradients with block Jacobi, to 0.01 or 500 iterations (§3.2) | rows, reproducible products and sums |
 //! | new positions (§4.3) | only nodes that moved are sent |
+//! | impact zones (§4.3) | a master keeps pairs apart that would meet |
 //!
-//! Deviations: contact is a barrier, and a step ends before pairs meet (`max_step` of contact) instead of impact zones
-//! that undo penetrations. All results have the same bits at any number of ranks.
+//! Contact is springs, and where pairs would meet, or nodes would enter a solid, impact zones keep them apart (§4.3)
+//! before they do: positions without a crossing are never left. If pairs still meet after five rounds, the whole step ends before. All results have the same
+//! bits at any number of ranks.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use coarsen::elastic::{Curvature, Potential, Total, Touching};
+use coarsen::mesh::vector::{dot, sub};
 use coarsen::prelude::*;
 use coarsen::sparse::Bsr;
-use coarsen_contact::{ClothContact, Friction, Obstacle, Shape};
+use coarsen_contact::{ClothContact, ClothFriction, ContactError, Friction, Obstacle, Shape};
 use coarsen_distributed::{
-    Communicator, DistBlockJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition, Spmv,
+    Communicator, DistBlockJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition, Spmv, pack, unpack,
 };
 use coarsen_distributed_contact::{
-    RankSearch, add_contact_gradient, contact_rows, own_triangles, share_moved,
+    RankSearch, Resolved, add_contact_gradient, contact_rows, own_triangles, resolve_impacts, share_moved,
+    touching_rows,
 };
 use examples_common::Failure;
 
@@ -40,6 +47,8 @@ use crate::material::Woven;
 use crate::options::{Obstacles, Options};
 use crate::scene::Scene;
 use crate::sheet::Sheet;
+use crate::state::State;
+use crate::step::last;
 use crate::world::{Fixed, GRAVITY, contact_stiffness, fabrics, penalties};
 
 /// The rows in a leaf of reproducible sums.
@@ -49,9 +58,16 @@ const LEAF: usize = 32;
 const TOLERANCE: f64 = 1e-2;
 const MOST: usize = 500;
 
+/// The stages of a step whose times are measured.
+pub(super) const STAGES: [&str; 4] = ["detection", "assembly", "solve", "exchange"];
+const DETECTION: usize = 0;
+const ASSEMBLY: usize = 1;
+const SOLVE: usize = 2;
+const EXCHANGE: usize = 3;
+
 /// What does not work on ranks yet.
 #[derive(Debug, thiserror::Error)]
-#[error("--ranks cannot compute {what} yet; {advice}")]
+#[error("ranks cannot compute {what} yet; {advice}")]
 pub(super) struct Unsupported {
     what: &'static str,
     advice: &'static str,
@@ -76,6 +92,17 @@ pub(super) struct Done {
     pub(super) shares: [f64; 2],
     /// The nodes of this rank that were sent.
     pub(super) moved: usize,
+    /// The nodes in impact zones.
+    pub(super) zones: usize,
+}
+
+/// How all nodes went on their way.
+struct Advance {
+    /// The share of it.
+    share: f64,
+    /// The own nodes that were sent, and the nodes in impact zones.
+    moved: usize,
+    zones: usize,
 }
 
 /// The cloth of one rank.
@@ -84,6 +111,8 @@ pub(super) struct RankStepper<C: Communicator> {
     h: f64,
     pub(super) fixed: Fixed,
     contact: ClothContact<RankSearch<C>>,
+    /// Friction of the pairs at the nodes of this rank.
+    friction: ClothFriction,
     /// Stretching and bending of the triangles of this rank.
     cloth: Total<Box<dyn Woven>>,
     /// The solids at the nodes of this rank, and their friction.
@@ -94,38 +123,35 @@ pub(super) struct RankStepper<C: Communicator> {
     /// The velocities of the nodes of this rank.
     v: Vec<f64>,
     steps: usize,
+    /// The seconds of [`STAGES`], on this rank.
+    pub(super) seconds: [f64; 4],
+}
+
+/// Checks that ranks can compute the steps of the options.
+pub(super) fn supported(options: &Options) -> Result<(), Unsupported> {
+    if options.method.obstacles == Obstacles::Constraints {
+        return Err(Unsupported { what: "obstacles as constraints", advice: "leave out --obstacles" });
+    }
+    if options.systems > 0 {
+        return Err(Unsupported { what: "dumps of systems", advice: "leave out --systems" });
+    }
+    Ok(())
 }
 
 impl<C: Communicator> RankStepper<C> {
-    /// The cloth at the start. All ranks call it with the same arguments; `alone_below` is that of [`RankSearch`].
+    /// The cloth after a state. All ranks call it with the same arguments; `alone_below` is that of [`RankSearch`].
     ///
     /// # Errors
-    /// Those of the scene, [`Unsupported`], and errors of communication.
+    /// Those of the scene, and errors of communication.
     pub(super) fn new(
         comm: C,
         alone_below: usize,
         scene: &Scene,
         sheet: &Sheet,
         options: &Options,
+        state: &State,
     ) -> Result<Self, Failure> {
-        let cloth = &options.cloth;
-        if scene.motion.moves() {
-            return Err(
-                Unsupported { what: "a scene whose parts move", advice: "choose another --scene" }.into()
-            );
-        }
-        if cloth.damping > 0.0 || cloth.wind.is_some() || scene.wind != [0.0; 3] {
-            return Err(Unsupported { what: "the air", advice: "leave out --wind and --damping" }.into());
-        }
-        if options.method.obstacles == Obstacles::Constraints {
-            let (what, advice) = ("obstacles as constraints", "leave out --obstacles");
-            return Err(Unsupported { what, advice }.into());
-        }
-        if options.resume || options.systems > 0 {
-            let (what, advice) = ("checkpoints and dumps of systems", "leave out --resume and --systems");
-            return Err(Unsupported { what, advice }.into());
-        }
-        let fixed = Fixed::new(scene, sheet, options)?;
+        let mut fixed = Fixed::new(scene, sheet, options)?;
         let (nodes, positions, held) = (&fixed.nodes, &fixed.positions, &fixed.held);
         let layout = Layout::reproducible(nodes.free() as u64, 3, comm.size(), LEAF)?;
         let on = Partition::new(comm.clone(), layout)?;
@@ -136,15 +162,28 @@ impl<C: Communicator> RankStepper<C> {
             pattern: sheet.pattern.as_ref().map(|all| own.around.iter().map(|&t| all[t]).collect()),
             ..sheet.clone()
         };
-        let parts = fabrics(&fixed, &part, options)?;
+        let cloth = fabrics(&fixed, &part, options)?;
         let (obstacles, frictions) = penalties(&fixed, on.count(), options)?;
         let mut search = RankSearch::new(comm);
         search.alone_below = alone_below;
         let (triangles, stiffness) = (fixed.crossings.triangles(), contact_stiffness(options));
-        let contact = ClothContact::with(search, triangles, held, positions, fixed.thickness, stiffness)?;
-        let (x, v) = (nodes.gather(positions), vec![0.0; 3 * on.count()]);
+        let contact = ClothContact::with(search, triangles, held, positions, fixed.thickness, stiffness)?
+            .with_springs();
         let h = options.method.dt;
-        Ok(Self { on, h, fixed, contact, cloth: parts, obstacles, frictions, x, v, steps: 0 })
+        let friction = ClothFriction::new(&contact, options.cloth.self_friction, h)?;
+        fixed.air.triangles = own.touching.iter().map(|&t| sheet.triangles[t]).collect();
+        let first = 3 * on.first() as usize;
+        let (x, v) = (state.x.clone(), state.v[first..first + 3 * on.count()].to_vec());
+        let (steps, seconds) = (last(state.frame, h), [0.0; 4]);
+        let mut stepper =
+            Self { on, h, fixed, contact, friction, cloth, obstacles, frictions, x, v, steps, seconds };
+        if stepper.fixed.motion.moves() {
+            let time = steps as f64 * h;
+            let held = stepper.fixed.motion.held(&stepper.fixed.positions, time);
+            stepper.contact.hold(&held);
+            stepper.follow(&held, time)?;
+        }
+        Ok(stepper)
     }
 
     /// The entries of this rank in a list of all.
@@ -153,58 +192,152 @@ impl<C: Communicator> RankStepper<C> {
         first..first + 3 * self.on.count()
     }
 
+    /// The velocities of all nodes. All ranks call it.
+    ///
+    /// # Errors
+    /// Errors of communication.
+    pub(super) fn velocities(&self) -> Result<Vec<f64>, Failure> {
+        let mut own = Vec::with_capacity(8 * self.v.len());
+        pack(self.v.iter().copied(), &mut own);
+        Ok(self.on.comm().all_gather(&own)?.iter().flat_map(|part| unpack::<f64>(part)).collect())
+    }
+
     /// Computes a step. All ranks call it.
     ///
     /// # Errors
     /// On every rank: [`Undetected`], and errors of the matrix and of communication.
     pub(super) fn step(&mut self) -> Result<Done, Failure> {
-        self.steps += 1;
         let (own, h) = (self.own(), self.h);
+        let before = self.steps as f64 * h;
+        self.steps += 1;
         let start = self.x[own.clone()].to_vec();
-        for friction in &mut self.frictions {
-            friction.renew(&start)?;
-        }
+        self.begin(&start, before)?;
         let ahead: Vec<f64> = start.iter().zip(&self.v).map(|(x, v)| x + h * v).collect();
         let y: Vec<f64> = ahead.iter().enumerate().map(|(k, x)| x + h * h * GRAVITY[k % 3]).collect();
-        let (first, mut moved) = self.advance(&ahead)?;
+        let first = self.advance(&ahead, Some(before + h))?;
 
-        let found = self.contact.detect(&self.x).map(<[_]>::len).map_err(|e| e.to_string());
-        let contacts = found.map_err(|reason| self.undetected(reason))?;
+        let begun = Instant::now();
+        let found = self.contact.detect(&self.x).map(<[_]>::len);
+        let contacts = found.map_err(|error| self.undetected(&error))?;
+        let begun = self.took(DETECTION, begun);
         let (b, rows) = self.system(&y)?;
         let a = DistMatrix::new(&self.on, &self.on, &rows, Spmv::Reproducible)?;
         let mut m = DistBlockJacobi::new(&a, 1.0)?;
+        let begun = self.took(ASSEMBLY, begun);
         let mut d = b.like()?;
         let stop = Stop { max_iterations: MOST, ..Stop::relative(TOLERANCE) };
         let report = Cg::<DistVector<C>>::new(stop).solve(&a, &mut m, &b, &mut d)?;
+        self.took(SOLVE, begun);
         let ahead: Vec<f64> = self.x[own.clone()].iter().zip(d.own()).map(|(x, d)| x + d).collect();
-        let (second, again) = self.advance(&ahead)?;
-        moved += again;
+        let second = self.advance(&ahead, None)?;
 
         for ((v, x), before) in self.v.iter_mut().zip(&self.x[own]).zip(&start) {
             *v = (x - before) / h;
         }
-        Ok(Done { iterations: report.iterations, contacts, shares: [first, second], moved })
+        let (shares, moved) = ([first.share, second.share], first.moved + second.moved);
+        Ok(Done {
+            iterations: report.iterations,
+            contacts,
+            shares,
+            moved,
+            zones: first.zones.max(second.zones),
+        })
     }
 
-    fn undetected(&self, reason: String) -> Undetected {
-        Undetected { step: self.steps, reason }
+    /// Adds the seconds since `begun` to a stage, and returns the time now.
+    fn took(&mut self, stage: usize, begun: Instant) -> Instant {
+        let now = Instant::now();
+        self.seconds[stage] += (now - begun).as_secs_f64();
+        now
     }
 
-    /// Moves all nodes towards the positions of which every rank has its own, as far as contact allows. Returns the
-    /// share of the way, and the number of own nodes that were sent.
-    fn advance(&mut self, ahead: &[f64]) -> Result<(f64, usize), Failure> {
+    /// The air changes velocities, and friction takes the pairs and the moving solids at the start of a step.
+    fn begin(&mut self, start: &[f64], time: f64) -> Result<(), Failure> {
+        let begun = Instant::now();
+        let Self { fixed, frictions, .. } = self;
+        fixed.air.push(&fixed.nodes, &fixed.masses, &self.x, self.h, self.on.first() as usize, &mut self.v);
+        if fixed.motion.moves() {
+            let now = fixed.shapes(time, true)?.into_iter().zip(fixed.spins(time));
+            frictions.iter_mut().zip(now).for_each(|(part, (shape, spin))| part.set_motion(shape, spin));
+        }
+        for friction in frictions {
+            friction.renew(start)?;
+        }
+        let begun = self.took(ASSEMBLY, begun);
+        let (first, count) = (self.on.first() as usize, self.on.count());
+        let own = |slot: usize| (first..first + count).contains(&slot);
+        let gripped = self.friction.grip_at(&mut self.contact, &self.x, own);
+        gripped.map_err(|error| self.undetected(&error))?;
+        self.took(DETECTION, begun);
+        Ok(())
+    }
+
+    fn undetected(&self, reason: &dyn std::fmt::Display) -> Undetected {
+        Undetected { step: self.steps, reason: reason.to_string() }
+    }
+
+    /// Moves all nodes towards the positions of which every rank has its own; impact zones keep pairs apart that would
+    /// meet, and nodes out of solids. What moves by a formula goes to its place at the time `end`.
+    fn advance(&mut self, ahead: &[f64], end: Option<f64>) -> Result<Advance, Failure> {
+        let begun = Instant::now();
         let mut target = self.x.clone();
         let moved = share_moved(&self.on, ahead, &mut target)?;
-        let d: Vec<f64> = target.iter().zip(&self.x).map(|(to, x)| to - x).collect();
-        let bound = self.contact.max_step(&self.x, &d);
-        if bound.is_nan() {
-            let reason =
-                self.contact.take_fault().map_or("positions are not finite".to_owned(), |e| e.to_string());
-            return Err(self.undetected(reason).into());
+        let begun = self.took(EXCHANGE, begun);
+        let Fixed { nodes, masses, motion, positions, .. } = &self.fixed;
+        let held = end.filter(|_| motion.moves()).map(|end| motion.held(positions, end));
+        let mut by: Vec<[f64; 3]> = (0..nodes.count() as u32)
+            .map(|node| match (nodes.slot(node), &held) {
+                (Some(_), _) => sub(nodes.at(node, &target), nodes.at(node, &self.x)),
+                (None, Some(held)) => sub(held[node as usize], nodes.at(node, &self.x)),
+                (None, None) => [0.0; 3],
+            })
+            .collect();
+        let mass = |node: u32| nodes.slot(node).map_or(f64::INFINITY, |slot| masses[slot]);
+        // Nodes on the surface of a solid grown by half of the thickness keep edges between them outside of it.
+        let half = 0.5 * self.fixed.thickness;
+        let ahead = end.filter(|_| motion.moves()).map(|end| self.fixed.shapes(end, true)).transpose()?;
+        let shapes: Vec<&dyn Shape> = match &ahead {
+            Some(ahead) => ahead.iter().map(|shape| &**shape).collect(),
+            None => self.obstacles.iter().map(|part| &**part.shape()).collect(),
+        };
+        let stop = |node: u32, u: [f64; 3]| {
+            let x = nodes.at(nodes.slot(node).map(|_| node)?, &self.x);
+            let to = [0, 1, 2].map(|k| x[k] + u[k]);
+            let inside = shapes.iter().find(|shape| shape.distance(to) < -1.02 * half)?;
+            let n = inside.normal(to);
+            Some((n, dot(n, u) - inside.distance(to) - half))
+        };
+        let resolved = resolve_impacts(self.on.comm(), &mut self.contact, &self.x, mass, stop, &mut by);
+        let Resolved { nodes: zones, left, .. } = resolved.map_err(|error| self.undetected(&error))?;
+        let d = self.fixed.nodes.gather(&by);
+        if let (Some(held), Some(end)) = (&held, end) {
+            if left {
+                // What moves goes alone, and the others then go as far as contact allows.
+                let rest = vec![0.0; d.len()];
+                self.contact.carry(&self.x, &rest, held).map_err(|error| self.undetected(&error))?;
+            } else {
+                self.contact.hold(held);
+            }
+            self.follow(held, end)?;
         }
-        let share = bound.min(1.0);
+        let share = if left { self.contact.max_step(&self.x, &d).min(1.0) } else { 1.0 };
+        if share.is_nan() {
+            let fault = self.contact.take_fault();
+            let reason = fault.map_or("positions are not finite".to_owned(), |error| error.to_string());
+            return Err(self.undetected(&reason).into());
+        }
         self.x.iter_mut().zip(&d).for_each(|(x, d)| *x += share * d);
-        Ok((share, moved))
+        self.took(DETECTION, begun);
+        Ok(Advance { share, moved, zones })
+    }
+
+    /// Moves all but contact of triangles.
+    fn follow(&mut self, held: &[[f64; 3]], time: f64) -> Result<(), ContactError> {
+        let shapes = self.fixed.place(held, time)?;
+        self.cloth.parts_mut().iter_mut().for_each(|part| part.hold(held));
+        self.friction.hold(held);
+        self.obstacles.iter_mut().zip(shapes).for_each(|(part, shape)| part.set_shape(shape));
+        Ok(())
     }
 
     /// The right-hand side of (3) and the rows of its matrix, of this rank. Sends no message.
@@ -213,6 +346,7 @@ impl<C: Communicator> RankStepper<C> {
         let x = &self.x[own.clone()];
         let mut all = vec![0.0; self.x.len()];
         self.cloth.add_gradient(&self.x, &mut all);
+        self.friction.add_gradient(&self.x, &mut all);
         let mut g = all[own].to_vec();
         add_contact_gradient(&self.on, &self.contact, &mut g);
         let (mut diagonal, mut touching) = (vec![0.0; 9 * count], Touching::default());
@@ -244,7 +378,10 @@ impl<C: Communicator> RankStepper<C> {
         let columns = range.clone().collect();
         let diagonal = GlobalRows::new(range.start, (3, 3), (0..=count).collect(), columns, diagonal)?;
         let elastic = GlobalRows::of(&h, range)?;
-        let rows = elastic.plus(&diagonal)?.plus(&contact_rows(&self.on, &self.contact)?)?;
+        let mut touching = Touching::default();
+        self.friction.add_contacts(&self.x, Curvature::Projected, &mut touching);
+        let sliding = touching_rows(&self.on, &touching)?;
+        let rows = elastic.plus(&diagonal)?.plus(&contact_rows(&self.on, &self.contact)?)?.plus(&sliding)?;
         Ok((self.on.vector(g)?, rows))
     }
 }

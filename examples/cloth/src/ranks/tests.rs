@@ -1,4 +1,4 @@
-//! Steps on ranks: the bits of one rank, no penetration, and cloth that rests on the ball.
+//! Steps on ranks: the bits of one rank, no penetration, cloth that rests on the ball, and scenes that move.
 
 use clap::Parser;
 use coarsen_distributed::{Communicator, ThreadComm};
@@ -8,7 +8,9 @@ use super::step::{Done, RankStepper};
 use crate::options::Options;
 use crate::scene::Scene;
 use crate::sheet::Sheet;
-use crate::world::all;
+use crate::simulation::prepared;
+use crate::state::State;
+use crate::world::{Fixed, all};
 
 /// Two sheets, one a little above the other, just above the ball.
 fn scene() -> (Scene, Sheet, Options) {
@@ -24,14 +26,17 @@ fn scene() -> (Scene, Sheet, Options) {
     (scene, sheet, options)
 }
 
-/// The positions after some steps, and what each step of each rank did; penetrations are counted after each step.
-fn fall(ranks: usize, steps: usize) -> Vec<(Vec<u64>, Vec<Done>, f64)> {
-    let (scene, sheet, options) = scene();
+/// What a rank has after some steps: the bits of all positions, what each step did, and the height of the highest node.
+type Ended = (Vec<u64>, Vec<Done>, f64);
+
+/// Runs some steps on ranks; penetrations are counted after each step.
+fn steps(ranks: usize, count: usize, (scene, sheet, options): &(Scene, Sheet, Options)) -> Vec<Ended> {
     let all = ThreadComm::run(ranks, DEADLINE, |comm| {
         let first = comm.rank() == 0;
-        let mut stepper = RankStepper::new(comm, 0, &scene, &sheet, &options).unwrap();
+        let start = State::start(&Fixed::new(scene, sheet, options).unwrap());
+        let mut stepper = RankStepper::new(comm, 0, scene, sheet, options, &start).unwrap();
         let mut done = Vec::new();
-        for step in 0..steps {
+        for step in 0..count {
             done.push(stepper.step().unwrap());
             if first {
                 let at = all(&stepper.fixed.nodes, &stepper.x);
@@ -44,21 +49,65 @@ fn fall(ranks: usize, steps: usize) -> Vec<(Vec<u64>, Vec<Done>, f64)> {
     all.into_iter().map(|rank| rank.unwrap()).collect()
 }
 
-/// Positions equal those of one rank to the bit, on every rank; cloth touches cloth and the ball, and does not cross.
-#[test]
-fn cloth_on_ranks_has_the_bits_of_one_rank() {
-    let one = &fall(1, 20)[0];
-    let (x, done, height) = one;
-    assert!(done.iter().any(|done| done.contacts > 50), "{done:?}");
-    assert!(done.iter().all(|done| done.iterations > 0 && done.iterations < 500), "{done:?}");
-    // The middle rests on the ball of radius 0.3 around (0, 0.45, 0); free fall would be 0.05 m lower.
-    assert!(*height > 0.75 && *height < 0.77, "{height}");
-    for ranks in [2, 4] {
-        for (rank, (own, steps, _)) in fall(ranks, 20).iter().enumerate() {
-            assert!(own == x, "rank {rank} of {ranks}");
-            for (a, b) in steps.iter().zip(done) {
+/// Every rank of every number has the bits of one rank, and did the same in each step. Returns what one rank has.
+fn check_bits(ranks: &[usize], count: usize, of: &(Scene, Sheet, Options)) -> Ended {
+    let one = steps(1, count, of).swap_remove(0);
+    assert!(one.1.iter().all(|done| done.iterations > 0 && done.iterations < 500), "{:?}", one.1);
+    for &ranks in ranks {
+        for (rank, (own, done, _)) in steps(ranks, count, of).iter().enumerate() {
+            assert!(*own == one.0, "rank {rank} of {ranks}");
+            for (a, b) in done.iter().zip(&one.1) {
                 assert_eq!((a.iterations, a.contacts, a.shares), (b.iterations, b.contacts, b.shares));
             }
         }
     }
+    one
+}
+
+/// A scene of the command line.
+fn of(words: &str) -> (Scene, Sheet, Options) {
+    let options = Options::parse_from(["cloth"].into_iter().chain(words.split_whitespace()));
+    let (sheet, scene) = prepared(&options).unwrap();
+    (scene, sheet, options)
+}
+
+/// Cloth touches cloth and the ball, and does not cross.
+#[test]
+fn cloth_on_ranks_has_the_bits_of_one_rank() {
+    let (_, done, height) = check_bits(&[2, 4], 20, &scene());
+    assert!(done.iter().any(|done| done.contacts > 50), "{done:?}");
+    // The middle rests on the ball of radius 0.3 around (0, 0.45, 0); free fall would be 0.05 m lower.
+    assert!(height > 0.75 && height < 0.77, "{height}");
+}
+
+/// Held ends that turn, until the strips touch, with friction.
+#[test]
+fn twisted_strips_have_the_bits_of_one_rank() {
+    let (x, done, _) = check_bits(&[2, 3], 90, &of("--scene twist --vertices 200 --dt 0.008"));
+    assert!(done[89].contacts > 20, "{:?}", done[89]);
+    let smooth = of("--scene twist --vertices 200 --dt 0.008 --self-friction 0");
+    assert_ne!(steps(1, 90, &smooth)[0].0, x, "friction has no effect");
+}
+
+/// Wind and damping: every triangle at a node pushes it once.
+#[test]
+fn a_flag_has_the_bits_of_one_rank() {
+    let windy = of("--scene flag --vertices 200 --dt 0.005 --damping 0.2");
+    let (x, ..) = check_bits(&[2, 4], 20, &windy);
+    let still = of("--scene flag --vertices 200 --dt 0.005 --wind 0 0 0");
+    assert_ne!(steps(1, 20, &still)[0].0, x, "wind has no effect");
+}
+
+/// Solids and held vertices that move, with friction on both.
+#[test]
+fn a_skirt_has_the_bits_of_one_rank() {
+    let (_, done, _) = check_bits(&[3], 40, &of("--scene garment --vertices 250 --dt 0.01"));
+    assert!(done.iter().all(|done| done.shares[0] == 1.0), "{done:?}");
+}
+
+/// Two sheets fall into the funnel.
+#[test]
+fn a_funnel_has_the_bits_of_one_rank() {
+    let (_, done, _) = check_bits(&[2, 4], 45, &of("--scene funnel --sheets 2 --vertices 242 --dt 0.008"));
+    assert!(done[44].contacts > 20, "{:?}", done[44]);
 }

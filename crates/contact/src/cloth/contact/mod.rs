@@ -18,30 +18,33 @@
 //! A spring that begins with its full stiffness at δ makes Newton's method switch pairs on and off: the force has a
 //! kink where the pairs of cloth at rest are. φ is twice continuously differentiable there.
 
-use std::ops::Range;
+mod energy;
+mod impacts;
+mod resistance;
+
 use std::sync::Arc;
 
 use coarsen_core::parallel;
-use coarsen_elastic::{Barrier, BodyError, Curvature, Energy, Law, Nodes, Potential, Touching};
+use coarsen_elastic::{Barrier, Nodes};
 use coarsen_mesh::vector::{dot, sub};
 use coarsen_sparse::Pattern;
 
+use self::impacts::Swept;
+use self::resistance::Resistance;
 use super::distance::gap;
-use super::turning::hessian;
-use crate::error::{positive, undetected};
-use crate::shape::{norm, size};
+use crate::error::positive;
+use crate::shape::norm;
 use crate::{Aabb, Broad, ContactError, Pair, Search, Topology, Touch};
 
 /// The distance that steps keep, in units of the thickness.
-pub(super) const FLOOR: f64 = 0.1;
+const FLOOR: f64 = 0.1;
 
 /// Candidates are looked for this much further than needed, in units of the thickness on each side, so that
 /// they serve until a node has moved by it.
-pub(super) const SLACK: f64 = 0.5;
+const SLACK: f64 = 0.5;
 
-/// The number of contacts per task of a parallel loop, and of scalar operations per contact.
-const LEAF: usize = 256;
-const WORK: usize = 60;
+/// A line search may lengthen a step up to this α.
+const LONGEST: f64 = 16.0;
 
 /// Contact of a surface of triangles with itself, by a barrier that begins at a distance: cloth, the surfaces of
 /// bodies, and obstacles of triangles whose nodes are held.
@@ -55,7 +58,7 @@ const WORK: usize = 60;
 /// the force has no upper bound. A pair under a small force f is at about δ − d = √(f δ / 3 k) and resists with the
 /// stiffness √(12 k f / δ).
 ///
-/// *Fail-safe* [`max_step`](Potential::max_step) bounds a step such that no pair comes nearer than a tenth of
+/// *Fail-safe* [`max_step`](coarsen_elastic::Potential::max_step) bounds a step such that no pair comes nearer than a tenth of
 /// the thickness; a pair that is there already comes no nearer, but may part and slide. So no pair of triangles
 /// crosses in a descent that starts without a crossing, whatever the energy.
 /// [`blocking`](Self::blocking) names the pair that bounded the last step.
@@ -82,20 +85,23 @@ const WORK: usize = 60;
 /// # Ok::<(), coarsen_contact::ContactError>(())
 /// ```
 pub struct ClothContact<S = Broad> {
-    pub(super) thickness: f64,
-    barrier: Barrier,
-    pub(super) nodes: Nodes,
+    thickness: f64,
+    resistance: Resistance,
+    stiffness: f64,
+    nodes: Nodes,
     pattern: Arc<Pattern>,
-    pub(super) parts: Topology,
+    parts: Topology,
     rest: Vec<[f64; 3]>,
-    pub(super) search: S,
+    search: S,
     /// Pairs that may be near, and the positions at which they were found; empty before the first search.
-    pub(super) candidates: Vec<Pair>,
-    pub(super) searched: Vec<[f64; 3]>,
-    /// The positions of all nodes at the last detection; empty before the first detection.
-    pub(super) at: Vec<[f64; 3]>,
+    candidates: Vec<Pair>,
+    searched: Vec<[f64; 3]>,
+    /// The positions of all nodes at the last search; empty before the first.
+    at: Vec<[f64; 3]>,
     found: Vec<Touch>,
-    pub(super) swept: Vec<Pair>,
+    /// Whether `found` has the pairs at these positions.
+    listed: bool,
+    swept: Swept,
     blocking: Option<(f64, Pair)>,
     fault: Option<ContactError>,
     /// Whether the exact Hessian is wanted where the curvature is exact.
@@ -143,7 +149,8 @@ impl<S: Search> ClothContact<S> {
         let rest = positions.to_vec();
         let mut contact = Self {
             thickness,
-            barrier: Barrier { stiffness: stiffness * reach * reach, reach },
+            resistance: Resistance::Barrier(Barrier { stiffness: stiffness * reach * reach, reach }),
+            stiffness,
             nodes,
             pattern,
             parts,
@@ -153,12 +160,14 @@ impl<S: Search> ClothContact<S> {
             searched: Vec::new(),
             at: Vec::new(),
             found: Vec::new(),
-            swept: Vec::new(),
+            listed: false,
+            swept: Swept::default(),
             blocking: None,
             fault: None,
             turns: false,
         };
-        contact.detect_at(positions.to_vec())?;
+        contact.approach_at(positions.to_vec())?;
+        contact.list()?;
         let floor = FLOOR * thickness;
         // A pair that touches has no direction and is not among the touches.
         let close = |pair: &Pair| gap(pair, &pair.nodes().map(|v| positions[v as usize])).distance <= floor;
@@ -169,7 +178,7 @@ impl<S: Search> ClothContact<S> {
         }
     }
 
-    /// Makes the Hessian with [`Curvature::Exact`] exact; it may then be indefinite.
+    /// Makes the Hessian with [`Curvature::Exact`](coarsen_elastic::Curvature::Exact) exact; it may then be indefinite.
     ///
     /// *Use* it with Newton's method that projects on demand, for solids that are pressed together: the turning of n
     /// weighs as much as a force over the length of an edge, which in a body under a large strain is its own
@@ -178,6 +187,15 @@ impl<S: Search> ClothContact<S> {
     #[must_use]
     pub fn turning(self) -> Self {
         Self { turns: true, ..self }
+    }
+
+    /// The same contact by springs: φ = k/2 (δ − d)² in place of the barrier.
+    ///
+    /// *Use* for steps of one linear solve: their force is linear, so that the solve finds where a pair rests, while the
+    /// slope of a barrier at a small distance moves a pair by a share of that distance alone. *Do not use* in a descent:
+    /// its line search would switch pairs on and off. The force is at most k δ; `max_step` keeps pairs apart as before.
+    pub fn with_springs(self) -> Self {
+        Self { resistance: Resistance::Springs(self.stiffness), ..self }
     }
 
     /// The search, for example to ask for its counts.
@@ -191,19 +209,39 @@ impl<S: Search> ClothContact<S> {
         self.nodes.hold(positions);
     }
 
+    /// Moves the held nodes to `positions` of all nodes, while free nodes move from x along d. *Panics* on wrong lengths.
+    ///
+    /// # Errors
+    /// [`ContactError::Crossed`] names the first pair that would come nearer than a tenth of the thickness, and
+    /// [`ContactError::Position`] a node that is not finite. The held nodes are then where they were.
+    pub fn carry(&mut self, x: &[f64], d: &[f64], positions: &[[f64; 3]]) -> Result<(), ContactError> {
+        self.check("carry", d);
+        self.approach(x)?;
+        let by = |node: u32| match self.nodes.slot(node) {
+            Some(_) => self.moved(node, d),
+            None => sub(positions[node as usize], self.at[node as usize]),
+        };
+        let by: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(by).collect();
+        if let Some((time, pair)) = self.sweep(&by)?.0.filter(|(time, _)| *time < 1.0) {
+            return Err(ContactError::Crossed { pair, time });
+        }
+        self.nodes.hold(positions);
+        Ok(())
+    }
+
     /// The distance at which contact begins.
     pub fn thickness(&self) -> f64 {
         self.thickness
     }
 
-    /// The pair that bounded the last [`max_step`](Potential::max_step), and the bound; `None` if none did.
+    /// The pair that bounded the last [`max_step`](coarsen_elastic::Potential::max_step), and the bound; `None` if none did.
     pub fn blocking(&self) -> Option<(f64, Pair)> {
         self.blocking
     }
 
     /// Takes the error of the last evaluation that failed since the last call; `None` if none did.
     ///
-    /// The methods of [`Potential`] return NaN then, or no contacts. A descent that recovers has evaluated NaN too,
+    /// The methods of [`Potential`](coarsen_elastic::Potential) return NaN then, or no contacts. A descent that recovers has evaluated NaN too,
     /// so this is a failure of a step only if the descent fails.
     pub fn take_fault(&mut self) -> Option<ContactError> {
         self.fault.take()
@@ -220,15 +258,21 @@ impl<S: Search> ClothContact<S> {
     /// [`ContactError::Position`] for the first node whose position is not finite. There are then no pairs.
     pub fn detect(&mut self, x: &[f64]) -> Result<&[Touch], ContactError> {
         self.check("detect", x);
-        let at: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(|node| self.nodes.at(node, x)).collect();
-        if self.at != at {
-            self.detect_at(at)?;
-        }
+        self.approach(x)?;
+        self.list()?;
         Ok(&self.found)
     }
 
-    fn detect_at(&mut self, at: Vec<[f64; 3]>) -> Result<(), ContactError> {
+    /// Finds the candidates at x, which bounds of steps need; touches are not computed.
+    fn approach(&mut self, x: &[f64]) -> Result<(), ContactError> {
+        let at: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(|node| self.nodes.at(node, x)).collect();
+        if self.at == at { Ok(()) } else { self.approach_at(at) }
+    }
+
+    fn approach_at(&mut self, at: Vec<[f64; 3]>) -> Result<(), ContactError> {
         self.found.clear();
+        self.listed = false;
+        self.swept.clear();
         self.at.clear();
         if let Some(node) = parallel::position(&at, |x| x.iter().any(|x| !x.is_finite())) {
             return Err(ContactError::Position { node });
@@ -246,15 +290,24 @@ impl<S: Search> ClothContact<S> {
             )?;
             self.searched.clone_from(&at);
         }
+        self.at = at;
+        Ok(())
+    }
+
+    /// Computes the touches among the candidates.
+    fn list(&mut self) -> Result<(), ContactError> {
+        if self.listed {
+            return Ok(());
+        }
         let rest = &self.rest;
         let square = |a: u32, b: u32| {
             let edge = sub(rest[a as usize], rest[b as usize]);
             dot(edge, edge)
         };
-        let (thickness, points) = (self.thickness, &at);
+        let (thickness, points) = (self.thickness, &self.at);
         let of = |pair: &Pair| Touch::of(*pair, &pair.nodes().map(|v| points[v as usize]), square, thickness);
         self.search.touches(&self.candidates, &of, &mut self.found)?;
-        self.at = at;
+        self.listed = true;
         Ok(())
     }
 
@@ -265,13 +318,25 @@ impl<S: Search> ClothContact<S> {
         self.searched.len() == at.len() && !at.iter().zip(&self.searched).any(far)
     }
 
-    pub(super) fn check(&self, what: &str, x: &[f64]) {
+    /// The displacement of a node; 0 for a held node.
+    fn moved(&self, node: u32, d: &[f64]) -> [f64; 3] {
+        self.nodes.slot(node).map_or([0.0; 3], |slot| [d[3 * slot], d[3 * slot + 1], d[3 * slot + 2]])
+    }
+
+    /// The largest α for which the candidates contain all pairs that are near at x + α d.
+    fn covered(&self, by: &[[f64; 3]]) -> f64 {
+        let slack = SLACK * self.thickness;
+        let drift = self.at.iter().zip(&self.searched).map(|(a, b)| norm(sub(*a, *b)));
+        drift.zip(by).map(|(drift, d)| (slack - drift) / norm(*d)).fold(f64::INFINITY, f64::min)
+    }
+
+    fn check(&self, what: &str, x: &[f64]) {
         assert_eq!(x.len(), 3 * self.nodes.free(), "{what}: wrong length");
     }
 
-    /// φ, φ' and φ'' of a pair; φ is infinite at the distance that is kept, and below.
+    /// φ, φ' and φ'' of a pair; for a barrier φ is infinite at the distance that is kept, and below.
     fn law(&self, touch: &Touch) -> [f64; 3] {
-        self.barrier.at(touch.distance - FLOOR * self.thickness)
+        self.resistance.at(touch.distance, self.thickness)
     }
 
     /// The force in N that presses the parts of a pair of the last detection apart: m |φ'|.
@@ -307,102 +372,18 @@ impl<S: Search> ClothContact<S> {
         &self.candidates
     }
 
-    /// The pairs of the last detection, sorted.
+    /// The pairs of the last detection, sorted; none if only steps were bounded since the nodes moved.
     pub fn found(&self) -> &[Touch] {
         &self.found
+    }
+
+    /// The positions of all nodes at the last search.
+    pub(super) fn positions(&self) -> &[[f64; 3]] {
+        &self.at
     }
 
     /// The nodes, with the held ones where they are now.
     pub(super) fn places(&self) -> &Nodes {
         &self.nodes
-    }
-}
-
-impl<S: Search> Potential for ClothContact<S> {
-    fn nodes(&self) -> usize {
-        self.nodes.free()
-    }
-
-    fn pattern(&self) -> &Arc<Pattern> {
-        &self.pattern
-    }
-
-    fn energy(&mut self, x: &[f64]) -> Energy {
-        if !self.look(x) {
-            return Energy { value: f64::NAN, magnitude: f64::NAN };
-        }
-        // The search need not be shared by threads.
-        let (at, found, barrier, floor) = (&self.at, &self.found, self.barrier, FLOOR * self.thickness);
-        let energy = |touch: &Touch| {
-            let [value, slope, _] = barrier.at(touch.distance - floor);
-            let points = touch.pair.nodes().map(|node| at[node as usize]);
-            let terms = points.iter().zip(touch.weights).map(|(x, w)| w.abs() * size(*x)).sum::<f64>();
-            touch.share * Energy { value, magnitude: slope.abs() * terms } // (1)
-        };
-        let leaf = |range: Range<usize>| found[range].iter().map(energy).sum::<Energy>();
-        let count = found.len();
-        parallel::tree(0..count, LEAF, parallel::worth(count * WORK), &leaf, &|a, b| a + b)
-    }
-
-    fn add_gradient(&mut self, x: &[f64], g: &mut [f64]) {
-        self.check("add_gradient", g);
-        if !self.look(x) {
-            return g.fill(f64::NAN);
-        }
-        for touch in &self.found {
-            for (node, slope) in touch.pair.nodes().into_iter().zip(self.slopes(touch)) {
-                let Some(slot) = self.nodes.slot(node) else { continue };
-                (0..3).for_each(|c| g[3 * slot + c] += slope[c]); // (1)
-            }
-        }
-    }
-
-    fn add_hessian(&mut self, _: &[f64], _: Curvature, _: &mut [f64]) {}
-
-    /// Adds the same contacts for each kind of curvature, unless [`turning`](ClothContact::turning) is chosen.
-    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
-        if !self.look(x) {
-            return;
-        }
-        let exact = self.turns && curvature == Curvature::Exact;
-        for touch in self.found.iter().filter(|touch| touch.share > 0.0) {
-            if exact {
-                let points = touch.pair.nodes().map(|node| self.at[node as usize]);
-                let slots = self.slots(touch).map(|slot| slot.map(|slot| slot as u32));
-                contacts.push_blocks(slots, &hessian(touch, &points, self.law(touch)));
-                continue;
-            }
-            let (n, k) = (touch.normal, self.resistance(touch));
-            contacts.push(touch.stencil(&self.nodes), n.map(|p| n.map(|q| k * p * q))); // (1)
-        }
-    }
-
-    fn touches(&self) -> bool {
-        true
-    }
-
-    /// An α until which no pair comes nearer than a tenth of the thickness, or than it is at x if that is less. It is
-    /// the largest one below 1; above, it ends where the candidates of the last search do, or at 16.
-    fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
-        self.check("max_step", d);
-        self.blocking = None;
-        if !self.look(x) {
-            return f64::NAN;
-        }
-        let by: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(|node| self.moved(node, d)).collect();
-        match self.sweep(&by) {
-            Ok((blocking, last)) => {
-                self.blocking = blocking;
-                blocking.map_or(last, |(t, _)| t)
-            }
-            Err(error) => {
-                self.fault = Some(error);
-                f64::NAN
-            }
-        }
-    }
-
-    fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
-        self.detect(x).map(|_| false).map_err(undetected)
     }
 }

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""The procedural scenes of Table 1 of P-Cloth (Li et al. 2020) at a sixteenth of their triangles, on 1, 2 and 4 ranks.
+
+    cargo build --release -p cloth-mpi
+    benches/ranks/p_cloth.py FOLDER                       run everything that is missing, then print the tables
+    benches/ranks/p_cloth.py FOLDER --scenes sphere flag --ranks 1 2 --frames 24 --part 0.25
+    benches/ranks/p_cloth.py FOLDER --print               print the tables of what has run
+
+A run that was interrupted continues from its last checkpoint. FOLDER gets a folder for each scene, size and number of ranks, with the
+files of `cloth`. A frame is 1/24 s; the paper's frames are steps.
+"""
+import argparse
+import csv
+import os
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# Triangles, steps per second, options, and the steps per second of the paper on 1, 2 and 4 GPUs.
+SCENES = {
+    "flag": (1_200_000, 250, ["--scene", "flag"], (1.17, 2.19, 5.45)),
+    "sphere": (700_000, 200, ["--scene", "sphere", "--sheets", "3"], (0.76, 2.04, 4.21)),
+    "funnel": (550_000, 2000, ["--scene", "funnel", "--sheets", "3"], (1.74, 2.87, 5.20)),
+    "twisting": (550_000, 2000, ["--scene", "twist", "--sheets", "3"], (1.71, 2.47, 3.72)),
+    # In place of a hanging cloth and a ball that moves: one sheet that falls on a ball that turns.
+    "sphere-1m": (1_000_000, 200, ["--scene", "sphere"], (0.23, 1.31, 2.11)),
+}
+PAPER_RANKS = (1, 2, 4)
+STAGES = ("detection", "assembly", "solve", "exchange")
+
+
+def run(program, folder, scene, ranks, choice):
+    """Computes the frames that are missing."""
+    triangles, rate, options, _ = SCENES[scene]
+    out = folder / f"{scene}_{choice.part:g}" / str(ranks)
+    rows = table(out)
+    if rows and int(rows[-1]["frame"]) >= choice.frames:
+        return
+    words = ["mpirun", "--oversubscribe", "-n", str(ranks), program, *options, "--out", out, "--threads", "1"]
+    words += ["--vertices", str(round(triangles * choice.part / 2)), "--dt", repr(1 / rate), "--frames", str(choice.frames)]
+    words += ["--checkpoint", "1", "--width", str(choice.width if ranks == 1 else 0)]
+    words += ["--resume"] if (out / "checkpoint.bin").exists() else []
+    root = dict(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    process = subprocess.Popen([str(word) for word in words], env=dict(os.environ, **root))
+    try:
+        if process.wait(choice.limit) != 0:
+            print(f"{scene} on {ranks} ranks: exit {process.returncode}", flush=True)
+    except subprocess.TimeoutExpired:
+        process.terminate()  # mpirun ends its ranks
+        process.wait()
+        print(f"{scene} on {ranks} ranks: stopped after {choice.limit:g} s; run again to continue", flush=True)
+
+
+def table(out):
+    file = out / "frames.csv"
+    return list(csv.DictReader(file.open())) if file.exists() else []
+
+
+def head(*columns):
+    print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|")
+
+
+def show(folder, choice):
+    """Two tables: what each run found, and the speeds beside those of the paper over the frames that all ranks have."""
+    head("scene", "ranks", "frames", "steps", "crossings, all frames", "least share of a step", "CG per step", "positions as on one rank", "MiB a rank")
+    speeds = []
+    for scene, (triangles, _, _, paper) in SCENES.items():
+        runs = {ranks: table(folder / f"{scene}_{choice.part:g}" / str(ranks))[1:] for ranks in choice.ranks}
+        runs = {ranks: rows for ranks, rows in runs.items() if rows}
+        common = min((len(rows) for rows in runs.values()), default=0)
+        for ranks, rows in runs.items():
+            total = lambda key: sum(float(row[key]) for row in rows)
+            alike = [row["positions"] == one["positions"] for row, one in zip(rows, runs[min(runs)])]
+            cells = [scene, ranks, len(rows), int(total("steps")), int(total("penetrations"))]
+            cells += [f"{min(float(row['least_share']) for row in rows):.3f}", f"{total('inner') / total('steps'):.0f}"]
+            cells += [f"{sum(alike)} of {len(alike)} frames", f"{float(rows[-1]['memory_mib']):.0f}"]
+            print("| " + " | ".join(map(str, cells)) + " |")
+            total = lambda key: sum(float(row[key]) for row in rows[:common])
+            speed = total("steps") / total("seconds")
+            shares = [total(key + "_s") / total("seconds") for key in STAGES + ("waited",)]
+            speeds.append((scene, triangles, ranks, common, speed, shares, paper))
+    print()
+    columns = ("scene", "triangles, ours of the paper's", "ranks", "frames", "steps per second", "speed-up", *STAGES, "waiting in any")
+    head(*columns, "paper, steps per second", "paper, speed-up")
+    for scene, triangles, ranks, frames, speed, shares, paper in speeds:
+        one = next((s[4] for s in speeds if s[0] == scene and s[2] == 1), None)
+        theirs = dict(zip(PAPER_RANKS, paper)).get(ranks)
+        cells = [scene, f"{triangles * choice.part / 1000:.0f}K of {triangles / 1000:.0f}K", ranks, frames, f"{speed:.3f}"]
+        cells += [f"{speed / one:.2f}" if one else "", *(f"{share:.2f}" for share in shares)]
+        cells += [theirs or "", f"{theirs / paper[0]:.2f}" if theirs else ""]
+        print("| " + " | ".join(map(str, cells)) + " |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--scenes", nargs="+", choices=SCENES, default=list(SCENES))
+    parser.add_argument("--ranks", nargs="+", type=int, default=[1, 2, 4])
+    parser.add_argument("--frames", type=int, default=48, help="48 are two seconds")
+    parser.add_argument("--part", type=float, default=1 / 16, help="share of the paper's triangles; default: %(default)s")
+    parser.add_argument("--width", type=int, default=640, help="of the pictures of the runs on one rank")
+    parser.add_argument("--limit", type=float, default=1100.0, help="seconds that a run may take before it is stopped")
+    parser.add_argument("--program", type=Path, default=ROOT / "target/release/cloth-mpi")
+    parser.add_argument("--print", action="store_true", help="print the tables and run nothing")
+    choice = parser.parse_args()
+    for scene in [] if choice.print else choice.scenes:
+        for ranks in choice.ranks:
+            run(choice.program, choice.folder, scene, ranks, choice)
+    show(choice.folder, choice)
+
+
+if __name__ == "__main__":
+    main()

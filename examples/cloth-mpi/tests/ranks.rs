@@ -1,0 +1,97 @@
+//! The program under `mpirun`: the files of one rank on any number of ranks, and errors that end all ranks.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("coarsen-cloth-mpi-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        Self(folder)
+    }
+
+    fn read(&self, file: &str) -> String {
+        std::fs::read_to_string(self.0.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+    }
+
+    /// The numbers of the positions in the table of frames.
+    fn positions(&self) -> Vec<String> {
+        let table = self.read("frames.csv");
+        table.lines().skip(1).map(|line| line.split(',').nth(7).expect("a column").to_owned()).collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn run(ranks: usize, out: &Path, words: &str) -> Output {
+    Command::new("mpirun")
+        .args(["--oversubscribe", "-n", &ranks.to_string(), env!("CARGO_BIN_EXE_cloth-mpi"), "--out"])
+        .arg(out)
+        .args(words.split_whitespace())
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+        .output()
+        .expect("mpirun starts; install openmpi-bin")
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// Three sheets fall on the ball. A run that is stopped after a frame and continued on another number of ranks has the
+/// bits of one rank, as any other.
+#[test]
+fn processes_have_the_bits_of_one_rank() {
+    let scene = "--scene sphere --sheets 3 --vertices 5000 --dt 0.01 --width 0 --checkpoint 1";
+    let one = Folder::new("1");
+    let output = run(1, &one.0, &format!("{scene} --frames 2"));
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(
+        text(&output).contains("steps per second") && text(&output).contains("on 1 ranks"),
+        "{}",
+        text(&output)
+    );
+    let positions = one.positions();
+    assert_eq!(positions.len(), 3);
+    assert_ne!(positions[1], positions[2]);
+    for ranks in [3, 4] {
+        let folder = Folder::new(&ranks.to_string());
+        let output = run(2, &folder.0, &format!("{scene} --frames 1"));
+        assert!(output.status.success(), "{}", text(&output));
+        let output = run(ranks, &folder.0, &format!("{scene} --frames 2 --resume"));
+        assert!(output.status.success(), "{}", text(&output));
+        assert_eq!(folder.positions(), positions, "{ranks}");
+        assert!(folder.read("frame_0002.obj") == one.read("frame_0002.obj"), "{ranks}");
+    }
+}
+
+/// One line for an error of all ranks, and an end for all if one rank fails.
+#[test]
+fn errors_end_all_ranks() {
+    let folder = Folder::new("errors");
+    for (words, part) in [
+        ("--scene nowhere", "invalid value"),
+        ("--ranks 2", "--ranks is for ranks as threads"),
+        ("--obstacles constraints", "obstacles as constraints"),
+    ] {
+        let output = run(2, &folder.0, words);
+        assert!(!output.status.success() && text(&output).matches(part).count() == 1, "{}", text(&output));
+    }
+    let output = run(3, &folder.0, "--vertices 100 --frames 1 --resume");
+    assert!(
+        !output.status.success() && text(&output).contains("checkpoint cannot be read"),
+        "{}",
+        text(&output)
+    );
+    // Rank 0 alone cannot write.
+    std::fs::write(&folder.0, "a file where the folder should be").unwrap();
+    let output = run(3, &folder.0, "--vertices 100 --frames 1 --width 0");
+    std::fs::remove_file(&folder.0).unwrap();
+    assert!(!output.status.success() && text(&output).contains("the frames of cloth"), "{}", text(&output));
+}

@@ -1,0 +1,70 @@
+//! The files of a frame: the surface, and its picture.
+
+use coarsen::elastic::Nodes;
+use examples_common::Failure;
+use examples_common::files::Surface;
+use examples_common::stage::Stage;
+
+use crate::motion::{Motion, RATE};
+use crate::options::Options;
+use crate::scene::Scene;
+use crate::sheet::Sheet;
+use crate::state::State;
+use crate::step::last;
+use crate::world::{Fixed, all};
+
+/// Draws the states of a scene.
+pub(crate) struct Drawing {
+    surface: Surface,
+    stage: Stage,
+    nodes: Nodes,
+    /// The positions of all nodes at the start.
+    start: Vec<[f64; 3]>,
+}
+
+impl Drawing {
+    /// Creates the stage; `fixed` is the scene at the start.
+    pub(crate) fn new(scene: &Scene, sheet: &Sheet, fixed: Fixed, options: &Options) -> Self {
+        let triangles = fixed.crossings.triangles();
+        let surface = Surface::new(&[triangles.to_vec()]);
+        let layer = sheet.triangles.len() / sheet.layers;
+        let mut drawn: Vec<_> = sheet.triangles.chunks(layer).map(<[_]>::to_vec).collect();
+        let moving = matches!(scene.motion, Motion::Played(_));
+        if moving {
+            drawn.push(triangles[sheet.triangles.len()..].to_vec());
+        }
+        let width = usize::from(options.width);
+        let mut stage = Stage::new(&scene.view, &scene.solids, drawn, &fixed.positions, width);
+        if !moving {
+            stage.add_still(&scene.still.positions, &scene.still.triangles);
+        }
+        Self { surface, stage, nodes: fixed.nodes, start: fixed.positions }
+    }
+
+    /// The width and height of the pictures; `None` if none are drawn.
+    pub(crate) fn picture(&self, options: &Options) -> Option<(usize, usize)> {
+        (options.width > 0).then(|| self.stage.size())
+    }
+
+    /// Writes the surface and, if the run draws, the picture of a state.
+    ///
+    /// # Errors
+    /// Those of files.
+    pub(crate) fn show(&self, scene: &Scene, state: &State, options: &Options) -> Result<(), Failure> {
+        let (folder, motion, h) = (&options.out, &scene.motion, options.method.dt);
+        let time = last(state.frame, h) as f64 * h;
+        let mut nodes = self.nodes.clone();
+        if motion.moves() {
+            nodes.hold(&motion.held(&self.start, time));
+        }
+        let x = &all(&nodes, &state.x);
+        let x = x.as_flattened();
+        self.surface.write(folder, state.frame, options.format, x)?;
+        if options.width > 0 {
+            let caption = format!("t = {:.2} s", state.frame as f64 / RATE);
+            let solids = motion.solids(&scene.solids, time);
+            self.stage.write_moved(folder, state.frame, x, &solids, &caption)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+//! Simulates cloth. Copy this example to start your own.
+//!
+//! A time step minimises the sum of inertia (`step.rs`), stretching and bending (`material.rs`) and contact (`world.rs`) by
+//! Newton's method with any preconditioner. Scenes (`scene.rs`) place a sheet (`sheet.rs`) among obstacles; the
+//! air moves it (`air.rs`), held vertices and solids move by a formula or a sequence of files (`motion.rs`). Obstacles are
+//! energies, or constraints that let go, slide and stick (`supported.rs`, `block.rs`). After each frame an independent
+//! test counts penetrations (`crossing.rs`). `simulation.rs` runs the frames of one host, `ranks` those of several ranks;
+//! the program `cloth-mpi` of another package starts ranks as processes.
+//!
+//! *Reference* Tamstorf, Jones & McCormick 2015, "Smoothed Aggregation Multigrid for Cloth Simulation", ACM TOG
+//! 34(6):245, whose five scenes are built in.
+//!
+//! Sample runs:
+//!
+//! ```text
+//! cargo run --release -p cloth                                                # a sheet droops from two sides
+//! cargo run --release -p cloth -- --scene reentrant --vertices 10201 --tessellation irregular
+//! cargo run --release -p cloth -- --scene sphere --solver sa --out sphere --frames 40
+//! cargo run --release -p cloth -- --scene sphere --solver sa --out sphere --frames 60 --resume
+//! cargo run --release -p cloth -- --scene sphere --solver sa --obstacles constraints
+//! cargo run --release -p cloth -- --scene flag --wind 8 0 2 --frames 72
+//! cargo run --release -p cloth -- --scene twist --ranks 2 --dt 5e-4         # two ranks, as threads (`ranks`)
+//! cargo run --release -p cloth -- --scene garment --material baraff-witkin --frames 48
+//! cargo run --release -p cloth -- --scene dressed --mesh dress.obj --sewn --body walk_*.obj --frames 100
+//! cargo run --release -p cloth --features opencl -- --backend opencl --solver mas --iterations 1 --fixed --inner 64
+//! ```
+//!
+//! The fourth command continues the third; the fifth takes obstacles as constraints. A run writes `frames.csv`, `summary.txt`, `frame_0000.obj` and
+//! `frame_0000.png` for each frame, `cloth.gif` and, every few frames, `checkpoint.bin`; with `--systems`, also linear
+//! systems of the animation (`systems.rs`). `src/bin/drape.rs` is the program of a tutorial: a sheet without contact in
+//! one file.
+//!
+//! From the summary of `--scene drop-vertical --vertices 2500 --dt 0.004 --frames 5`, whose energy is 1.863 J at the
+//! start:
+//!
+//! ```text
+//!                               mean       least      median        most
+//! Newton per step             8.5600      2.5000      8.1818     16.8182
+//! inner per step            634.6855     61.3000    716.0909   1254.6364
+//! contacts                   82.2000      0.0000     33.0000    345.0000
+//! penetrations                0.0000      0.0000      0.0000      0.0000
+//! energy less work, J         1.8465      1.8202      1.8527      1.8616
+//! 52 of 52 steps converged
+//! ```
+
+mod air;
+mod block;
+mod crossing;
+mod drawing;
+mod fault;
+mod material;
+mod motion;
+mod options;
+mod ranks;
+mod rows;
+mod scene;
+mod sheet;
+mod simulation;
+mod state;
+mod step;
+mod supported;
+mod systems;
+#[cfg(test)]
+mod tests;
+mod world;
+
+use std::process::ExitCode;
+
+use coarsen::{Waits, schwarz};
+use coarsen_distributed::Communicator;
+use examples_common::Failure;
+use examples_common::arguments::{Program, launch};
+
+pub use options::Options;
+use simulation::run;
+
+/// Runs the program with its options and prints its error: on one host, or on ranks as threads.
+pub fn start(options: &Options) -> ExitCode {
+    launch(options.threads, options.method.backend, options)
+}
+
+impl Program for &Options {
+    fn run<B: schwarz::Place<Real = f64> + Waits>(self, on: B) -> Result<(), Failure> {
+        if self.ranks > 0 { ranks::as_threads(self) } else { run(on, self).map(drop) }
+    }
+}
+
+/// Checks options, scene and sheet as ranks need them, without a message.
+///
+/// # Errors
+/// The first fault.
+pub fn check(options: &Options) -> Result<(), Failure> {
+    ranks::check(options)
+}
+
+/// Runs the program on the ranks of a communicator; rank 0 writes all files and prints. All ranks call it with the same
+/// options, inside a pool of threads, and see the same folder if a run is continued.
+///
+/// # Errors
+/// Those of [`check`], of files, and of communication. Other ranks may wait for one that returns an error; then
+/// [`Communicator::fail`] ends them.
+pub fn on_ranks<C: Communicator>(comm: C, options: &Options) -> Result<(), Failure> {
+    ranks::run(comm, options).map(drop)
+}

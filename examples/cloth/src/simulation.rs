@@ -1,0 +1,158 @@
+//! A run on one host: the sheet and the scene of the options, and their frames.
+
+use coarsen::{Waits, schwarz};
+use examples_common::Failure;
+use examples_common::files::fingerprint;
+use examples_common::frames::{Frames, Plan};
+
+use crate::drawing::Drawing;
+use crate::fault::SceneError;
+use crate::motion::{Motion, Played, RATE};
+use crate::options::{Obstacles, Options};
+use crate::rows::{Row, Summary};
+use crate::scene::{Scene, SceneChoice};
+use crate::sheet::Sheet;
+use crate::state::State;
+use crate::step::Stepper;
+use crate::systems;
+use crate::world::{Fixed, World};
+
+/// A scene, the solver of its steps, and how frames are drawn.
+struct Simulation<'a, B: schwarz::Place<Real = f64> + Waits> {
+    on: B,
+    options: &'a Options,
+    sheet: Sheet,
+    scene: Scene,
+    drawing: Drawing,
+    stepper: Option<Stepper<B>>,
+}
+
+/// Runs the frames of the options, and returns the row of each.
+///
+/// # Errors
+/// Those of the scene, of files and of steps.
+pub(crate) fn run<B: schwarz::Place<Real = f64> + Waits>(
+    on: B,
+    options: &Options,
+) -> Result<Vec<Row>, Failure> {
+    // 1. A sheet and a scene.
+    options.method.solver.check(&options.method.levels)?;
+    if options.systems > 0 && options.method.obstacles == Obstacles::Constraints {
+        return Err(SceneError::Systems.into());
+    }
+    let (sheet, scene) = prepared(options)?;
+    let drawing = Drawing::new(&scene, &sheet, Fixed::new(&scene, &sheet, options)?, options);
+    println!("{}, on {}", described(&sheet, &scene), on.name());
+
+    // 2. The frames from the start or the last checkpoint, the summary and the animation.
+    let Options { cloth, method, .. } = options;
+    let identity = format!("{sheet:?} {scene:?} {cloth:?} {method:?} {}", on.name());
+    let plan = plan(options, &identity, drawing.picture(options));
+    plan.run(&mut Simulation { on, options, sheet, scene, drawing, stepper: None })
+}
+
+/// The sheet and the scene of the command line.
+///
+/// # Errors
+/// [`SceneError`]
+pub(crate) fn prepared(options: &Options) -> Result<(Sheet, Scene), SceneError> {
+    let sheet = sheet(options)?;
+    let mut scene = options.scene.scene(&sheet);
+    if !options.body.is_empty() {
+        let (body, played) = Played::read(&options.body)?;
+        (scene.still, scene.motion) = (body, Motion::Played(played));
+    }
+    Ok((sheet, scene))
+}
+
+/// The sizes of a scene.
+pub(crate) fn described(sheet: &Sheet, scene: &Scene) -> String {
+    let held = scene.held.iter().filter(|held| **held).count();
+    format!("{} vertices, {held} of them held, {} triangles", sheet.rest.len(), sheet.triangles.len())
+}
+
+/// How the frames of the options are carried out; `identity` names all that decides the bits of the run.
+pub(crate) fn plan<'a>(options: &'a Options, identity: &str, picture: Option<(usize, usize)>) -> Plan<'a> {
+    Plan {
+        folder: &options.out,
+        identity: fingerprint(identity.as_bytes()),
+        frames: options.frames,
+        checkpoint: options.method.checkpoint,
+        resume: options.resume,
+        picture,
+        animation: "cloth.gif",
+        delay: 1.0 / RATE,
+    }
+}
+
+/// The number of strips that are twisted, if the options do not say it, and the gap between sheets in m.
+const STRIPS: usize = 3;
+const GAP: f64 = 0.01;
+
+/// The sheet, or the sheets, of the command line.
+pub(crate) fn sheet(options: &Options) -> Result<Sheet, SceneError> {
+    let sheets = options.sheets.map_or(1, usize::from);
+    let (cut, dressed) = (options.scene.cut(), options.scene == SceneChoice::Dressed);
+    let garment = dressed || options.scene == SceneChoice::Garment;
+    match &options.mesh {
+        Some(_) if cut => Err(SceneError::Cut),
+        Some(_) if options.scene == SceneChoice::Twist => Err(SceneError::Strips),
+        file if sheets > 1 && (garment || file.is_some()) => Err(SceneError::Stacked),
+        file if (file.is_none() || options.body.is_empty()) && dressed => Err(SceneError::Dressed),
+        _ if !options.body.is_empty() && !dressed => Err(SceneError::Dressed),
+        Some(_) if options.sewn && !garment => Err(SceneError::Sewn),
+        Some(file) if options.sewn => Ok(Sheet::sewn(file, !dressed)?),
+        Some(file) if garment => Ok(Sheet::garment(file, !dressed)?),
+        Some(file) => Ok(Sheet::read(file)?),
+        None if options.scene == SceneChoice::Garment => Ok(Sheet::skirt(options.vertices as usize)),
+        None if options.scene == SceneChoice::Twist => {
+            // A strip is three times as long as wide.
+            let strips = options.sheets.map_or(STRIPS, usize::from);
+            let along = (3.0 * f64::from(options.vertices) / strips as f64).sqrt().round() as usize;
+            Ok(Sheet::strips(along, strips, GAP))
+        }
+        None => {
+            // A cut sheet has a quarter less, and an odd number of vertices along a side.
+            let each = f64::from(options.vertices) / sheets as f64;
+            let side = (each * if cut { 4.0 / 3.0 } else { 1.0 }).sqrt().round().max(3.0) as usize;
+            Ok(Sheet::square(if cut { side | 1 } else { side }, options.tessellation, cut)
+                .stacked(sheets, GAP))
+        }
+    }
+}
+
+impl<B: schwarz::Place<Real = f64> + Waits> Frames for Simulation<'_, B> {
+    type State = State;
+    type Row = Row;
+
+    fn start(&mut self) -> Result<(State, Row), Failure> {
+        let World { fixed, mut forces } = World::new(&self.scene, &self.sheet, self.options)?;
+        let state = State::start(&fixed);
+        let row = fixed.row(&mut forces, &state)?;
+        Ok((state, row))
+    }
+
+    fn renew(&mut self, state: &State) -> Result<(), Failure> {
+        let world = World::new(&self.scene, &self.sheet, self.options)?;
+        self.stepper = Some(Stepper::new(world, state, &self.options.method, &self.on)?);
+        Ok(())
+    }
+
+    fn step(&mut self, state: &mut State) -> Result<Row, Failure> {
+        let stepper = self.stepper.as_mut().expect("built by renew");
+        let row = stepper.frame(state)?;
+        if systems::is_due(state.frame, self.options.frames, self.options.systems) {
+            let (system, rhs) = stepper.system(state)?;
+            systems::write(&self.options.out, state.frame, system, &rhs)?;
+        }
+        Ok(row)
+    }
+
+    fn show(&self, state: &State) -> Result<(), Failure> {
+        self.drawing.show(&self.scene, state, self.options)
+    }
+
+    fn summary(rows: &[Row]) -> String {
+        Summary(rows).to_string()
+    }
+}
