@@ -28,15 +28,16 @@ use coarsen_sparse::Pattern;
 
 use super::advance::{approaches, impact_before};
 use super::distance::gap;
+use super::drift;
 use crate::error::{positive, undetected};
-use crate::shape::{norm, size};
+use crate::shape::size;
 use crate::{Aabb, Broad, ContactError, Impact, Pair, Search, Topology, Touch};
 
 /// The distance that steps keep, in units of the thickness.
 const FLOOR: f64 = 0.1;
 
 /// Candidates are looked for this much further than needed, in units of the thickness on each side, so that
-/// they serve until a node has moved by it.
+/// they serve until a node has moved by it against the others.
 const SLACK: f64 = 0.5;
 
 /// A line search may lengthen a step up to this α.
@@ -64,7 +65,7 @@ const WORK: usize = 60;
 /// [`blocking`](Self::blocking) names the pair that bounded the last step.
 ///
 /// *Cost* of a detection: two hashes and a query per vertex and edge, if a node has moved by more than half a
-/// thickness since the last search, else a distance per candidate. It runs in parallel, and its result is
+/// thickness against the others since the last search, else a distance per candidate. It runs in parallel, and its result is
 /// bitwise the same for any number of threads. *Errors*: if positions are not finite, energy and gradient are
 /// NaN, and [`take_fault`](Self::take_fault) returns the reason.
 ///
@@ -242,7 +243,8 @@ impl<S: Search> ClothContact<S> {
         if let Some(node) = parallel::position(&at, |x| x.iter().any(|x| !x.is_finite())) {
             return Err(ContactError::Position { node });
         }
-        if !self.near(&at) {
+        // Whether the candidates contain all pairs that are near.
+        if !drift::is_within(&at, &self.searched, SLACK * self.thickness) {
             let reach = (0.5 + SLACK) * self.thickness; // half of the distance of two parts
             self.searched.clear();
             // Until the next search a pair comes nearer by twice the slack at most.
@@ -267,13 +269,6 @@ impl<S: Search> ClothContact<S> {
         Ok(())
     }
 
-    /// Whether the candidates contain all pairs that are near at these positions.
-    fn near(&self, at: &[[f64; 3]]) -> bool {
-        let slack = SLACK * self.thickness;
-        let far = |(a, b): (&[f64; 3], &[f64; 3])| norm(sub(*a, *b)) > slack;
-        self.searched.len() == at.len() && !at.iter().zip(&self.searched).any(far)
-    }
-
     /// The displacement of a node; 0 for a held node.
     fn moved(&self, node: u32, d: &[f64]) -> [f64; 3] {
         self.nodes.slot(node).map_or([0.0; 3], |slot| [d[3 * slot], d[3 * slot + 1], d[3 * slot + 2]])
@@ -289,14 +284,17 @@ impl<S: Search> ClothContact<S> {
             let nodes = pair.nodes().map(|v| v as usize);
             impact_before(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor, ends)
         };
-        let last = self.covered(by).min(LONGEST);
+        // The candidates contain all pairs that are near until then.
+        let last = drift::covered(at, &self.searched, by, SLACK * self.thickness).min(LONGEST);
         if last >= 1.0 {
             let time = |pair: &Pair, end: f64| before(pair, [last, end]);
             return Ok((self.search.first(&self.candidates, last, &time)?, last)); // others stay a thickness apart
         }
+        // Against the middle of all, whose motion leads to no impact.
+        let middle = drift::middle(by.iter().copied());
         let path = |node: u32| {
             let (x, d) = (at[node as usize], by[node as usize]);
-            Aabb::of([x, [0, 1, 2].map(|k| x[k] + d[k])]).grown(floor)
+            Aabb::of([x, [0, 1, 2].map(|k| x[k] + (d[k] - middle[k]))]).grown(floor)
         };
         let keep = |pair: &Pair| {
             let nodes = pair.nodes().map(|v| v as usize);
@@ -304,13 +302,6 @@ impl<S: Search> ClothContact<S> {
         };
         self.search.pairs(&self.parts, &path, &keep, &mut self.swept)?;
         Ok((self.search.first(&self.swept, 1.0, &|pair, end| before(pair, [1.0, end]))?, 1.0))
-    }
-
-    /// The largest α for which the candidates contain all pairs that are near at x + α d.
-    fn covered(&self, by: &[[f64; 3]]) -> f64 {
-        let slack = SLACK * self.thickness;
-        let drift = self.at.iter().zip(&self.searched).map(|(a, b)| norm(sub(*a, *b)));
-        drift.zip(by).map(|(drift, d)| (slack - drift) / norm(*d)).fold(f64::INFINITY, f64::min)
     }
 
     fn check(&self, what: &str, x: &[f64]) {

@@ -10,6 +10,7 @@
 //! | [`clearance`] | the smallest distance of a surface from itself |
 //! | `narrow` | [`Touch`]: a pair that is nearer than the thickness, its distance and direction |
 //! | `advance` | continuous detection of one pair by additive conservative advancement |
+//! | `drift` | how far nodes have moved against each other since a search |
 //! | `sweep` | the largest step before any pair of a surface touches |
 //! | [`contact`](ClothContact) | the energy of all pairs that are near |
 //! | [`friction`](ClothFriction) | friction of the pairs that are near at the start of a step |
@@ -19,6 +20,7 @@ mod broad;
 mod clearance;
 mod contact;
 mod distance;
+mod drift;
 mod friction;
 mod narrow;
 mod pair;

@@ -9,4 +9,5 @@ mod hash;
 mod held;
 mod meshes;
 mod obstacles;
+mod searches;
 mod steps;
