@@ -84,7 +84,7 @@ use world::World;
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    launch(options.threads, options.method.backend, &options)
+    launch(options.threads.into(), options.method.backend, &options)
 }
 
 impl Program for &Options {
