@@ -20,7 +20,8 @@
 //! system. `auto` solves the eight systems as a sequence to ‖r‖ alone, with the trials that it makes. Rows are appended to the results, and rows that are there
 //! are not measured again; an animation continues from its last frame. The table gives means over the systems; a solve
 //! that does not converge is named in it, and the row has no speed-up. WHAT `table` prints the table and draws
-//! `book/src/methods/cloth_table.svg` without measuring.
+//! `book/src/methods/cloth_table.svg` without measuring. WHAT `walk` animates a skirt on a body that walks, of each
+//! size, and prints the time of each of twelve systems by each method (Fig. 9); `scenes` and `results` have no effect.
 //!
 //! | file | what |
 //! |---|---|
@@ -30,12 +31,14 @@
 //! | `table` | speed-ups beside those of the paper |
 //! | `paper` | the numbers of Table 1 |
 //! | `chart` | the picture |
+//! | `walk` | the time of a solve over an animation |
 
 mod chart;
 mod paper;
 mod rows;
 mod solve;
 mod table;
+mod walk;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -57,6 +60,17 @@ const SYSTEMS: usize = 8;
 /// The folder for animations and results.
 const FOLDER: &str = env!("CARGO_TARGET_TMPDIR");
 
+/// What the bench does.
+#[derive(Clone, Copy, PartialEq)]
+enum What {
+    /// Measures missing rows and prints all.
+    Rows,
+    /// Prints and draws.
+    Table,
+    /// The time over an animation.
+    Walk,
+}
+
 /// What is measured.
 struct Asked {
     scenes: Vec<String>,
@@ -65,13 +79,16 @@ struct Asked {
     tessellation: String,
     stiffness: String,
     results: PathBuf,
-    measure: bool,
+    what: What,
 }
 
 fn main() -> Outcome<()> {
     let asked = asked()?;
+    if asked.what == What::Walk {
+        return walk::walk(&asked);
+    }
     let mut results = Results::read(&asked.results)?;
-    if asked.measure {
+    if asked.what == What::Rows {
         for size in &asked.sizes {
             for scene in &asked.scenes {
                 measure(&asked, scene, *size, &mut results)?;
@@ -80,7 +97,7 @@ fn main() -> Outcome<()> {
     }
     table::print(&results.rows);
     table::print_auto(&results.rows);
-    if asked.measure { Ok(()) } else { chart::draw(&results.rows) }
+    if asked.what == What::Rows { Ok(()) } else { chart::draw(&results.rows) }
 }
 
 /// Reads the arguments.
@@ -93,12 +110,13 @@ fn asked() -> Outcome<Asked> {
         tessellation: "regular".to_owned(),
         stiffness: "1".to_owned(),
         results: Path::new(FOLDER).join("cloth_table.csv"),
-        measure: true,
+        what: What::Rows,
     };
     for word in std::env::args().skip(1).filter(|word| !word.starts_with("--")) {
         let list = |text: &str| text.split(',').map(str::to_owned).collect();
         match word.split_once('=') {
-            None if word == "table" => asked.measure = false,
+            None if word == "table" => asked.what = What::Table,
+            None if word == "walk" => asked.what = What::Walk,
             Some(("scenes", text)) => asked.scenes = list(text),
             Some(("methods", text)) => asked.methods = list(text),
             Some(("sizes", text)) => {
@@ -122,7 +140,7 @@ fn measure(asked: &Asked, scene: &str, vertices: usize, results: &mut Results) -
         return Ok(());
     }
     let folder = Path::new(FOLDER).join(format!("cloth_{scene}_{tessellation}_{stiffness}_{vertices}"));
-    let files = animate(asked, scene, vertices, &folder)?;
+    let files = animate(asked, scene, vertices, SYSTEMS, &folder)?;
     for method in missing {
         let mut row = Row { key: key(method), ..Row::default() };
         let mut sequence = solve::sequence();
@@ -140,15 +158,22 @@ fn measure(asked: &Asked, scene: &str, vertices: usize, results: &mut Results) -
 }
 
 /// Animates a scene unless that is done, and returns the frames whose systems are in the folder.
-fn animate(asked: &Asked, scene: &str, vertices: usize, folder: &Path) -> Outcome<Vec<usize>> {
+fn animate(
+    asked: &Asked,
+    scene: &str,
+    vertices: usize,
+    systems: usize,
+    folder: &Path,
+) -> Outcome<Vec<usize>> {
     let frames = paper::frames(scene);
     if !folder.join("summary.txt").exists() {
-        let (frames, vertices, systems) = (frames.to_string(), vertices.to_string(), SYSTEMS.to_string());
+        let (frames, vertices, systems) = (frames.to_string(), vertices.to_string(), systems.to_string());
         let mut run = Command::new(env!("CARGO"));
         run.args(["run", "--release", "-p", "cloth", "--", "--scene", scene, "--vertices", &vertices]);
         run.args(["--tessellation", &asked.tessellation, "--stiffness", &asked.stiffness]);
         run.args(["--frames", &frames, "--systems", &systems, "--width", "0", "--checkpoint", "1", "--out"]);
         run.arg(folder);
+        run.args(["--dt", paper::step(scene)]);
         if folder.join("checkpoint.bin").exists() {
             run.arg("--resume");
         }

@@ -1,6 +1,8 @@
 //! Table 1 of Tamstorf, Jones & McCormick 2015: how many times faster smoothed aggregation is than conjugate gradients
 //! with the diagonal, and than PARDISO. 32 cores; regular tessellation and irregular tessellation.
 
+use crate::walk;
+
 /// The scenes, in the order of the table.
 pub(crate) const SCENES: [&str; 5] = ["pinned", "drooping", "reentrant", "drop-horizontal", "drop-vertical"];
 
@@ -9,8 +11,14 @@ pub(crate) fn frames(scene: &str) -> usize {
     match scene {
         "drop-horizontal" => 15,
         "drop-vertical" => 25,
+        walk::SCENE => 24,
         _ => 10,
     }
+}
+
+/// The time step in s: that of the paper, or that of a walk.
+pub(crate) fn step(scene: &str) -> &'static str {
+    if scene == walk::SCENE { "0.01" } else { "0.002" }
 }
 
 /// The speed-ups over the diagonal and over PARDISO, if the paper has them.

@@ -13,12 +13,14 @@
 //! | `share` | iterations with 0, 1, 10 and 30 % of the nodes constrained, six kinds of constraints | `share` |
 //! | `growth` | time against the number of vertices for a sheet on a table (Fig. 8), plotted to `book/src/methods/constraints_growth.svg` | `growth` |
 //! | `cost` | time of prefiltering, compared with a product with A | `cost` |
+//! | `parts` | convergence rates, shares of filtering and setup, memory (Fig. 5, 6, §12) | `parts` |
 
 mod cost;
 mod growth;
 #[path = "../../tests/common/inside.rs"]
 mod inside;
 mod kinds;
+mod parts;
 mod share;
 
 use std::time::Instant;
@@ -39,8 +41,8 @@ const METHODS: [&str; 3] = ["sa", "mas", "block-jacobi"];
 
 fn main() -> Outcome<()> {
     let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
-    let figures: [(&str, fn() -> Outcome<()>); 3] =
-        [("share", share::share), ("growth", growth::growth), ("cost", cost::cost)];
+    let figures: [(&str, fn() -> Outcome<()>); 4] =
+        [("share", share::share), ("growth", growth::growth), ("cost", cost::cost), ("parts", parts::parts)];
     for (name, figure) in figures {
         if asked.is_empty() || asked.iter().any(|word| word == name) {
             threads(0, figure)??;

@@ -127,6 +127,20 @@ pub(crate) enum SceneError {
         /// The component.
         found: f64,
     },
+    /// Contact that begins beyond the neighbours of a vertex.
+    #[error(
+        "--thickness is {thickness:.3e} m, but the edge between vertices {} and {} (from 0) is {length:.3e} m long, so \
+         that the sheet would be in contact with itself at rest; take a smaller --thickness, or longer edges",
+        ends[0], ends[1]
+    )]
+    Thick {
+        /// The thickness.
+        thickness: f64,
+        /// The ends of the shortest edge.
+        ends: [u32; 2],
+        /// Its length.
+        length: f64,
+    },
     /// No vertex is free.
     #[error("all {vertices} vertices are held; take more --vertices")]
     Held {

@@ -76,7 +76,7 @@ use simulation::run;
 
 /// Runs the program with its options and prints its error: on one host, or on ranks as threads.
 pub fn start(options: &Options) -> ExitCode {
-    launch(options.threads, options.method.backend, options)
+    launch(options.threads(), options.method.backend, options)
 }
 
 impl Program for &Options {

@@ -50,8 +50,8 @@ pub struct Options {
     #[arg(long, default_value_t = 0)]
     pub(crate) systems: usize,
     /// Number of threads; 0 uses one per core.
-    #[arg(long, default_value_t = 0)]
-    pub(crate) threads: usize,
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    pub(crate) threads: u16,
     /// Compute linearised steps on this number of ranks, as threads; 0 computes steps by Newton's method without ranks.
     /// Each step is a solve by block Jacobi to 0.01: options of solvers and of Newton's method have no effect.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=64))]
@@ -73,7 +73,7 @@ pub struct Options {
 impl Options {
     /// The number of threads; 0 stands for one per core.
     pub fn threads(&self) -> usize {
-        self.threads
+        self.threads.into()
     }
 
     /// The number of ranks as threads; 0 for one host without ranks.
@@ -98,8 +98,8 @@ pub(crate) struct Cloth {
     /// Density in kg/m².
     #[arg(long, default_value_t = 0.2, value_parser = positive)]
     pub(crate) density: f64,
-    /// Thickness in m: contact begins at this distance. By default 2 mm, but at most a quarter of the
-    /// shortest edge.
+    /// Thickness in m: contact begins at this distance, which is below the shortest edge. By default 2 mm, but at most
+    /// a quarter of the shortest edge.
     #[arg(long, value_parser = positive)]
     pub(crate) thickness: Option<f64>,
     /// Coefficient of friction with balls, bars and the ground.

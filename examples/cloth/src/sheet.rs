@@ -249,14 +249,12 @@ impl Sheet {
         on
     }
 
-    /// The lengths of the shortest and the longest edge at rest.
-    pub(crate) fn edges(&self) -> [f64; 2] {
-        let ends = [f64::INFINITY, 0.0];
-        let lengths = self.sides();
-        lengths
-            .iter()
-            .map(|(ends, _)| self.length(*ends))
-            .fold(ends, |[low, high], l| [low.min(l), high.max(l)])
+    /// The lengths and the ends of the shortest and of the longest edge at rest.
+    pub(crate) fn edges(&self) -> [(f64, [u32; 2]); 2] {
+        let start = [(f64::INFINITY, [0; 2]), (0.0, [0; 2])];
+        self.sides().iter().map(|(ends, _)| (self.length(*ends), *ends)).fold(start, |[low, high], own| {
+            [if own.0 < low.0 { own } else { low }, if own.0 > high.0 { own } else { high }]
+        })
     }
 
     /// Each side of each triangle, with the triangle, sorted by ends.
@@ -341,8 +339,8 @@ mod tests {
                 assert_eq!(sheet.boundary().iter().filter(|on| **on).count(), 40);
             }
         }
-        assert!(Sheet::square(11, Tessellation::Irregular, false).edges()[0] < 0.09);
-        let [low, high] = Sheet::square(11, Tessellation::Regular, false).edges();
+        assert!(Sheet::square(11, Tessellation::Irregular, false).edges()[0].0 < 0.09);
+        let [low, high] = Sheet::square(11, Tessellation::Regular, false).edges().map(|(length, _)| length);
         assert!((low - 0.1).abs() < 1e-12 && (high - 0.02_f64.sqrt()).abs() < 1e-12);
     }
 

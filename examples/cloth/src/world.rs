@@ -174,8 +174,11 @@ impl Fixed {
         let masses = masses(sheet, &nodes, cloth.density);
 
         let [most, share] = THICKNESS;
-        let [shortest, longest] = sheet.edges();
+        let [(shortest, ends), (longest, _)] = sheet.edges();
         let thickness = cloth.thickness.unwrap_or(most.min(share * shortest));
+        if thickness >= shortest {
+            return Err(SceneError::Thick { thickness, ends, length: shortest });
+        }
         // With constraints, the penalties below them act only where a vertex is at two obstacles.
         let constrained = options.method.obstacles == Obstacles::Constraints;
         let lift = if constrained { LIFT * thickness } else { 0.0 };

@@ -62,7 +62,7 @@ pub fn launch(count: usize, place: Place, program: impl Program) -> ExitCode {
 /// # Errors
 /// What was expected.
 pub fn positive(text: &str) -> Result<f64, &'static str> {
-    text.parse().ok().filter(|x: &f64| *x > 0.0 && x.is_finite()).ok_or("expected a number above 0")
+    text.parse().ok().filter(|x: &f64| *x > 0.0 && x.is_finite()).ok_or("expected a finite number above 0")
 }
 
 /// Parses a nonnegative number.
@@ -70,7 +70,10 @@ pub fn positive(text: &str) -> Result<f64, &'static str> {
 /// # Errors
 /// What was expected.
 pub fn not_negative(text: &str) -> Result<f64, &'static str> {
-    text.parse().ok().filter(|x: &f64| *x >= 0.0 && x.is_finite()).ok_or("expected 0 or a positive number")
+    text.parse()
+        .ok()
+        .filter(|x: &f64| *x >= 0.0 && x.is_finite())
+        .ok_or("expected 0 or a finite positive number")
 }
 
 /// Parses a count.

@@ -1,12 +1,16 @@
 //! An independent test for intersection: every edge against every triangle.
 //!
-//! It shares no code with the detection of contacts in `coarsen-contact`. Its only short cut is a sweep along
-//! x: edges and triangles whose intervals in x are apart are not compared.
+//! It shares no code with the detection of contacts in `coarsen-contact`. Its only short cut is a grid of cells: edges
+//! and triangles whose bounds are apart are not compared. Triangles that do not move have a grid of their own, since
+//! those of an obstacle can be much larger than those of cloth.
 
 use coarsen::mesh::vector::{cross, dot, sub};
 
 /// A segment is in the plane of a triangle if it leaves it by no more than this, in units of its length.
 const FLAT: f64 = 1e-12;
+
+/// Cells are longer than triangles by this share, for round-off.
+const ROUND: f64 = 1e-9;
 
 /// An edge that crosses a triangle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,32 +49,100 @@ impl Crossings {
         &self.edges
     }
 
-    /// All crossings at these positions of all nodes.
+    /// All crossings at these positions of all nodes, by edge.
     pub fn find(&self, at: &[[f64; 3]]) -> Vec<Crossing> {
-        let ends = |nodes: &[u32]| {
-            let x = nodes.iter().map(|&v| at[v as usize][0]);
-            x.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], x| [low.min(x), high.max(x)])
-        };
-        let mut triangles: Vec<([f64; 2], &[u32; 3])> = self.triangles.iter().map(|t| (ends(t), t)).collect();
-        triangles.sort_by(|a, b| a.0[0].total_cmp(&b.0[0]));
-        let widest = triangles.iter().map(|(x, _)| x[1] - x[0]).fold(0.0, f64::max);
+        let moves = |t: &&[u32; 3]| t.iter().any(|&v| v < self.still);
+        let (cloth, still) = self.triangles.iter().partition::<Vec<_>, _>(moves);
+        let grids = [cloth, still].map(|own| Grid::new(own, at));
         let mut found = Vec::new();
         for edge in &self.edges {
-            let [low, high] = ends(edge);
-            let first = triangles.partition_point(|(x, _)| x[0] < low - widest);
-            let near =
-                triangles[first..].iter().take_while(|(x, _)| x[0] <= high).filter(|(x, _)| x[1] >= low);
-            for (_, triangle) in near {
-                let still = edge.iter().chain(*triangle).all(|&v| v >= self.still);
+            let own = around(edge, at);
+            for triangle in grids.iter().flat_map(|grid| grid.near(own)) {
+                let still = edge.iter().chain(triangle).all(|&v| v >= self.still);
                 if still || triangle.iter().any(|v| edge.contains(v)) {
                     continue;
                 }
                 if crosses(edge.map(|v| at[v as usize]), triangle.map(|v| at[v as usize])) {
-                    found.push(Crossing { edge: *edge, triangle: **triangle });
+                    found.push(Crossing { edge: *edge, triangle: *triangle });
                 }
             }
         }
         found
+    }
+}
+
+/// The smallest and the largest coordinates of a part.
+type Bounds = [[f64; 3]; 2];
+
+fn around(nodes: &[u32], at: &[[f64; 3]]) -> Bounds {
+    nodes.iter().map(|&v| at[v as usize]).fold(
+        [[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]],
+        |[low, high], x| {
+            [std::array::from_fn(|k| low[k].min(x[k])), std::array::from_fn(|k| high[k].max(x[k]))]
+        },
+    )
+}
+
+/// Triangles by the cell of their lowest corner, in the plane of two axes along which they are spread most.
+struct Grid<'a> {
+    axes: [usize; 2],
+    low: [f64; 2],
+    /// The sides of a cell, none shorter than a triangle.
+    cell: [f64; 2],
+    counts: [usize; 2],
+    /// The first triangle of each cell, and the number of triangles.
+    first: Vec<usize>,
+    triangles: Vec<(Bounds, &'a [u32; 3])>,
+}
+
+impl<'a> Grid<'a> {
+    fn new(triangles: Vec<&'a [u32; 3]>, at: &[[f64; 3]]) -> Self {
+        let own: Vec<Bounds> = triangles.iter().map(|t| around(&t[..], at)).collect();
+        let over = |of: &dyn Fn(&Bounds) -> f64| own.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
+        let low: [f64; 3] = std::array::from_fn(|k| -over(&|b| -b[0][k]));
+        let side: [f64; 3] = std::array::from_fn(|k| over(&|b| b[1][k] - b[0][k]));
+        let extent: [f64; 3] = std::array::from_fn(|k| over(&|b| b[1][k]) - low[k]);
+        let most = (triangles.len() as f64).sqrt().ceil();
+        // One cell along a flat side, and along one that is not finite.
+        let count = |k: usize| match extent[k] / ((1.0 + ROUND) * side[k]) {
+            sides if sides.is_nan() => 1,
+            sides => (sides.min(most) as usize).max(1),
+        };
+        let mut axes = [0, 1, 2];
+        axes.sort_by_key(|&k| std::cmp::Reverse(count(k)));
+        let axes = [axes[0], axes[1]];
+        let (low, counts) = (axes.map(|k| low[k]), axes.map(count));
+        let cell = [0, 1].map(|k| extent[axes[k]] / counts[k] as f64);
+        let mut grid = Self { axes, low, cell, counts, first: Vec::new(), triangles: Vec::new() };
+        let mut numbered: Vec<(usize, Bounds, &[u32; 3])> =
+            own.iter().zip(triangles).map(|(b, t)| (grid.number(b[0]), *b, t)).collect();
+        numbered.sort_by_key(|(number, ..)| *number);
+        let cells = counts[0] * counts[1];
+        grid.first = (0..=cells).map(|c| numbered.partition_point(|(number, ..)| *number < c)).collect();
+        grid.triangles = numbered.into_iter().map(|(_, b, t)| (b, t)).collect();
+        grid
+    }
+
+    /// The cell of a coordinate along one of the axes; those outside are in the cell at the end.
+    fn along(&self, k: usize, x: f64) -> usize {
+        (((x - self.low[k]) / self.cell[k]) as usize).min(self.counts[k] - 1)
+    }
+
+    fn number(&self, x: [f64; 3]) -> usize {
+        self.along(0, x[self.axes[0]]) * self.counts[1] + self.along(1, x[self.axes[1]])
+    }
+
+    /// The triangles whose bounds overlap these.
+    fn near(&self, [low, high]: Bounds) -> impl Iterator<Item = &'a [u32; 3]> {
+        // The lowest corner of a triangle is at most the length of a cell before its points.
+        let cells =
+            |k: usize| self.along(k, low[self.axes[k]]).saturating_sub(1)..=self.along(k, high[self.axes[k]]);
+        let row = move |i: usize| i * self.counts[1];
+        let columns = cells(1);
+        let own = cells(0).flat_map(move |i| {
+            &self.triangles[self.first[row(i) + columns.start()]..self.first[row(i) + columns.end() + 1]]
+        });
+        own.filter(move |(b, _)| (0..3).all(|k| b[0][k] <= high[k] && b[1][k] >= low[k])).map(|(_, t)| *t)
     }
 }
 
@@ -100,6 +172,55 @@ mod tests {
         assert!(through(0.2, 0.2, -1.0, 1.0) && through(0.2, 0.2, 1.0, -1.0));
         assert!(!through(0.7, 0.7, -1.0, 1.0) && !through(-0.3, 0.2, -1.0, 1.0));
         assert!(!through(0.2, 0.2, 0.5, 1.0) && !through(0.2, 0.2, -1.0, -0.5));
+    }
+
+    /// A heap of small triangles, some flat or in one line of cells, on two large ones that do not move: the same crossings
+    /// as all edges against all triangles.
+    #[test]
+    fn no_crossing_is_missed() {
+        let mut state = 3_u64;
+        let mut number = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as f64 / f64::from(1 << 30) - 1.0
+        };
+        for spread in [[1.0, 1.0, 1.0], [4.0, 0.01, 1.0], [0.02, 3.0, 0.0], [1e-3, 1e-3, 5.0]] {
+            let count = 150;
+            let mut at = Vec::new();
+            for _ in 0..count {
+                let middle = spread.map(|s: f64| s * number());
+                at.extend([0; 3].map(|_| [0, 1, 2].map(|k| middle[k] + 0.2 * number())));
+            }
+            at.extend([[-9.0, -9.0, -9.0], [9.0, -9.0, 9.0], [0.0, 9.0, 0.1], [9.0, 9.0, -9.0]]);
+            let last = 3 * count as u32;
+            let mut triangles: Vec<[u32; 3]> =
+                (0..count as u32).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect();
+            triangles.extend([[last, last + 1, last + 2], [last + 1, last + 2, last + 3]]);
+            let test = Crossings::new(triangles, last);
+            let mut all = Vec::new();
+            for (edge, triangle) in
+                test.edges().iter().flat_map(|edge| test.triangles().iter().map(move |t| (*edge, *t)))
+            {
+                let still = edge.iter().chain(&triangle).all(|&v| v >= last);
+                let apart = !still && !triangle.iter().any(|v| edge.contains(v));
+                if apart && crosses(edge.map(|v| at[v as usize]), triangle.map(|v| at[v as usize])) {
+                    all.push((edge, triangle));
+                }
+            }
+            let mut found: Vec<_> = test.find(&at).iter().map(|c| (c.edge, c.triangle)).collect();
+            (all.sort_unstable(), found.sort_unstable());
+            assert!(all.len() > 20 && found == all, "{spread:?}: {} of {}", found.len(), all.len());
+        }
+    }
+
+    /// Positions that are not finite do not end the test.
+    #[test]
+    fn positions_need_not_be_finite() {
+        let test = Crossings::new(vec![[0, 1, 2], [3, 4, 5]], 6);
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let mut at: Vec<[f64; 3]> = (0..6).map(|k| [f64::from(k), f64::from(k * k), 0.1]).collect();
+            at[4] = [bad; 3];
+            assert!(test.find(&at).is_empty(), "{bad}");
+        }
     }
 
     /// A strip folded on itself: its tip is above the first triangle, below it, or far away.

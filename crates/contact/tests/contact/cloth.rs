@@ -9,7 +9,7 @@ use coarsen_mesh::vector::{cross, dot, sub};
 use crate::common::{check_gradient, gradient, moved, noise};
 
 /// The triangles of a grid of n x n vertices.
-fn grid(n: u32) -> Vec<[u32; 3]> {
+pub(crate) fn grid(n: u32) -> Vec<[u32; 3]> {
     let cell = |c: u32| {
         let a = c / (n - 1) * n + c % (n - 1);
         [[a, a + 1, a + n], [a + 1, a + n + 1, a + n]]
@@ -18,7 +18,7 @@ fn grid(n: u32) -> Vec<[u32; 3]> {
 }
 
 /// A unit sheet of n x n vertices that is rolled up with gaps of about 0.05, and shaken by up to `shake`.
-fn rolled(n: u32, shake: f64) -> Vec<[f64; 3]> {
+pub(crate) fn rolled(n: u32, shake: f64) -> Vec<[f64; 3]> {
     let noise = noise(3 * (n * n) as usize, 7);
     let at = |v: u32| {
         let [u, w] = [v % n, v / n].map(|k| f64::from(k) / f64::from(n - 1));

@@ -9,5 +9,6 @@ mod hash;
 mod held;
 mod meshes;
 mod obstacles;
+mod searches;
 mod steps;
 mod turning;

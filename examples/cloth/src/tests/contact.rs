@@ -241,7 +241,25 @@ fn starts_that_intersect_are_refused() {
     assert!(matches!(fault(&crossing, &options), SceneError::Crossing { .. }));
     let thick = Options::parse_from(["cloth", "--thickness", "2"]);
     let error = fault(&upright, &thick);
+    assert!(matches!(error, SceneError::Thick { length: 0.125, .. }), "{error}");
+    // Strips that lie on each other.
+    let strips = Sheet::strips(9, 3, 1e-5);
+    let twist = SceneChoice::Twist.scene(&strips);
+    let error = World::new(&twist, &strips, &options).err().expect("a fault");
     assert!(matches!(error, SceneError::Contact(ContactError::Close { .. })), "{error}");
+}
+
+/// Steps that end after a few short linear solves: nothing crosses, and energy does not grow.
+#[test]
+fn steps_may_end_before_they_converge() {
+    let folder = Folder::new("early");
+    let fixed = ["--scene", "drop-vertical", "--vertices", "400", "--frames", "9", "--dt", "0.004"];
+    let early = ["--solver", "sa", "--iterations", "4", "--inner", "10"];
+    let rows = folder.run(&[&fixed[..], &early].concat()).unwrap();
+    check_balance(&rows, 2e-3);
+    assert!(rows.iter().all(|row| row.penetrations == 0 && row.outer <= 4 * row.steps));
+    let last = &rows[9];
+    assert!(last.contacts > 10 && last.converged < last.steps, "{last}");
 }
 
 /// With obstacles as constraints, cloth lies on the ball, bars and the box at its thickness: no vertex is below it, and

@@ -55,7 +55,7 @@ pub enum CheckpointError {
     },
     /// The file is damaged.
     #[error(
-        "{}: the checkpoint is damaged ({what}), so the run cannot continue; nothing was changed",
+        "{}: the checkpoint is damaged ({what}), and nothing was changed; run without --resume to start anew",
         file.display()
     )]
     Damaged {

@@ -33,7 +33,7 @@ pub enum OutputError {
     },
     /// A table of frames that ends before the checkpoint.
     #[error(
-        "{}: line {line} is missing or is not that of its frame, so the run cannot continue; nothing was changed",
+        "{}: line {line} is missing or is not that of its frame, and nothing was changed; run without --resume to start anew",
         file.display()
     )]
     Table {

@@ -6,8 +6,9 @@
 use coarsen_core::parallel;
 use coarsen_mesh::vector::sub;
 
-use super::{ClothContact, FLOOR, LONGEST};
+use super::{ClothContact, FLOOR, LONGEST, SLACK};
 use crate::cloth::advance::{approaches, impact_before};
+use crate::cloth::drift;
 use crate::cloth::sweep::all_impacts;
 use crate::shape::norm;
 use crate::{Aabb, ContactError, Impact, Pair, Search};
@@ -79,14 +80,17 @@ impl<S: Search> ClothContact<S> {
         if let Some(node) = parallel::position(by, |d| d.iter().any(|d| !d.is_finite())) {
             return Err(ContactError::Position { node });
         }
-        let last = self.covered(by).min(LONGEST);
+        // The candidates contain all pairs that are near until then.
+        let last = drift::covered(&self.at, &self.searched, by, SLACK * self.thickness).min(LONGEST);
         if last >= 1.0 || self.swept.serves(by) {
             return Ok(last); // others stay a thickness apart
         }
         let (at, floor) = (&self.at, FLOOR * self.thickness);
+        // Against the middle of all, whose motion leads to no impact.
+        let middle = drift::middle(by.iter().copied());
         let path = |node: u32| {
             let (x, d) = (at[node as usize], by[node as usize]);
-            Aabb::of([x, [0, 1, 2].map(|k| x[k] + d[k])]).grown(floor + margin)
+            Aabb::of([x, [0, 1, 2].map(|k| x[k] + (d[k] - middle[k]))]).grown(floor + margin)
         };
         let keep = |pair: &Pair| {
             let nodes = pair.nodes().map(|v| v as usize);

@@ -32,15 +32,15 @@ use coarsen_sparse::Pattern;
 use self::impacts::Swept;
 use self::resistance::Resistance;
 use super::distance::gap;
+use super::drift;
 use crate::error::positive;
-use crate::shape::norm;
 use crate::{Aabb, Broad, ContactError, Pair, Search, Topology, Touch};
 
 /// The distance that steps keep, in units of the thickness.
 const FLOOR: f64 = 0.1;
 
 /// Candidates are looked for this much further than needed, in units of the thickness on each side, so that
-/// they serve until a node has moved by it.
+/// they serve until a node has moved by it against the others.
 const SLACK: f64 = 0.5;
 
 /// A line search may lengthen a step up to this α.
@@ -64,7 +64,7 @@ const LONGEST: f64 = 16.0;
 /// [`blocking`](Self::blocking) names the pair that bounded the last step.
 ///
 /// *Cost* of a detection: two hashes and a query per vertex and edge, if a node has moved by more than half a
-/// thickness since the last search, else a distance per candidate. It runs in parallel, and its result is
+/// thickness against the others since the last search, else a distance per candidate. It runs in parallel, and its result is
 /// bitwise the same for any number of threads. *Errors*: if positions are not finite, energy and gradient are
 /// NaN, and [`take_fault`](Self::take_fault) returns the reason.
 ///
@@ -277,7 +277,8 @@ impl<S: Search> ClothContact<S> {
         if let Some(node) = parallel::position(&at, |x| x.iter().any(|x| !x.is_finite())) {
             return Err(ContactError::Position { node });
         }
-        if !self.near(&at) {
+        // Whether the candidates contain all pairs that are near.
+        if !drift::is_within(&at, &self.searched, SLACK * self.thickness) {
             let reach = (0.5 + SLACK) * self.thickness; // half of the distance of two parts
             self.searched.clear();
             // Until the next search a pair comes nearer by twice the slack at most.
@@ -311,23 +312,9 @@ impl<S: Search> ClothContact<S> {
         Ok(())
     }
 
-    /// Whether the candidates contain all pairs that are near at these positions.
-    fn near(&self, at: &[[f64; 3]]) -> bool {
-        let slack = SLACK * self.thickness;
-        let far = |(a, b): (&[f64; 3], &[f64; 3])| norm(sub(*a, *b)) > slack;
-        self.searched.len() == at.len() && !at.iter().zip(&self.searched).any(far)
-    }
-
     /// The displacement of a node; 0 for a held node.
     fn moved(&self, node: u32, d: &[f64]) -> [f64; 3] {
         self.nodes.slot(node).map_or([0.0; 3], |slot| [d[3 * slot], d[3 * slot + 1], d[3 * slot + 2]])
-    }
-
-    /// The largest α for which the candidates contain all pairs that are near at x + α d.
-    fn covered(&self, by: &[[f64; 3]]) -> f64 {
-        let slack = SLACK * self.thickness;
-        let drift = self.at.iter().zip(&self.searched).map(|(a, b)| norm(sub(*a, *b)));
-        drift.zip(by).map(|(drift, d)| (slack - drift) / norm(*d)).fold(f64::INFINITY, f64::min)
     }
 
     fn check(&self, what: &str, x: &[f64]) {

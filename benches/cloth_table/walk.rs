@@ -1,0 +1,39 @@
+//! The time of a solve over an animation: a skirt on a body that walks (Fig. 9).
+
+use std::path::Path;
+
+use coarsen_core::parallel;
+
+use crate::{Asked, FOLDER, Outcome, animate, solve};
+
+/// The scene, and the number of systems of its animation.
+pub(crate) const SCENE: &str = "garment";
+const SYSTEMS: usize = 12;
+
+/// Prints a row for each system: its frame, and the milliseconds of each method with setup, in the norm of the
+/// preconditioner. The last row has the largest divided by the smallest.
+pub(crate) fn walk(asked: &Asked) -> Outcome<()> {
+    for &vertices in &asked.sizes {
+        let folder = Path::new(FOLDER).join(format!("cloth_walk_{}_{vertices}", asked.stiffness));
+        let files = animate(asked, SCENE, vertices, SYSTEMS, &folder)?;
+        println!("\n{SCENE}, {vertices} vertices: milliseconds with setup (iterations)\n");
+        println!("| frame | {} |", asked.methods.join(" | "));
+        println!("|---|{}", "---|".repeat(asked.methods.len()));
+        let mut ends = vec![[f64::INFINITY, 0.0]; asked.methods.len()];
+        for frame in files {
+            let system = solve::read(&folder, frame)?;
+            let mut line = format!("| {frame} |");
+            for (method, [least, most]) in asked.methods.iter().zip(&mut ends) {
+                let times = parallel::threads(2, || solve::time(method, &system))??;
+                let total = times.setup + times.solve[0];
+                (*least, *most) = (least.min(total), most.max(total));
+                let mark = if times.failed[0] { "!" } else { "" };
+                line += &format!(" {:.1} ({}{mark}) |", 1e3 * total, times.iterations[0]);
+            }
+            println!("{line}");
+        }
+        let spreads = ends.iter().map(|[least, most]| format!(" {:.2} |", most / least)).collect::<String>();
+        println!("| most / least |{spreads}");
+    }
+    Ok(())
+}

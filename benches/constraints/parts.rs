@@ -1,0 +1,89 @@
+//! The parts of a solve of the filtered system: convergence rates (Fig. 5), shares of filtering and setup (Fig. 6), and
+//! memory beside the matrix (§12).
+//!
+//! The rate is the geometric mean of the factors by which an iteration shrinks √(rᵀM⁻¹r), as in the paper (§11.1). The
+//! memory is that of the hierarchy or the domains, in units of that of A.
+
+use std::time::Instant;
+
+use coarsen::backend::Prepared;
+use coarsen::prelude::*;
+
+use crate::kinds::constrained;
+use crate::{Outcome, TOLERANCE};
+
+const SIDES: [usize; 3] = [101, 151, 201];
+const STEPS: [f64; 2] = [0.002, 0.01];
+const METHODS: [&str; 4] = ["tamstorf", "sa", "mas", "block-jacobi"];
+
+/// The number of repetitions; the fastest counts for each part.
+const TIMES: usize = 3;
+
+/// A preconditioner and its bytes.
+type Built = (Box<dyn Prepared<Vec<f64>, f64>>, usize);
+
+pub(crate) fn parts() -> Outcome<()> {
+    println!("parts: cloth with 30 % of it on a table, to {TOLERANCE:.0e} in the norm of the preconditioner");
+    println!("| vertices | dt, ms | method | iterations | rate | ms | filter | setup | solve | memory |");
+    println!("|---|---|---|---|---|---|---|---|---|---|");
+    for (side, dt) in SIDES.iter().flat_map(|side| STEPS.map(|dt| (*side, dt))) {
+        let (p, c) = constrained("a table", side, dt, 0.3)?;
+        for method in METHODS {
+            let (b, mut best) = (p.right_hand_side(1), [f64::INFINITY; 3]);
+            let (mut iterations, mut memory) = (0, 0.0);
+            for _ in 0..TIMES {
+                let mut clock = Instant::now();
+                let mut lap = |k: usize| {
+                    best[k] = clock.elapsed().as_secs_f64().min(best[k]);
+                    clock = Instant::now();
+                };
+                let mut filtered = prefilter(p.system(), &c)?;
+                lap(0);
+                let (mut m, bytes) = build(method, filtered.system(Some(&p.positions)))?;
+                lap(1);
+                let mut cg = Cg::new(Stop { max_iterations: 20_000, ..Stop::relative(0.0) });
+                cg.stop_in_preconditioner(Some(TOLERANCE));
+                let mut x = vec![0.0; b.len()];
+                let report = filtered.solve(&b, &mut x, |a, c, y| cg.solve(a, &mut m, c, y))??.converged()?;
+                lap(2);
+                (iterations, memory) = (report.iterations, bytes as f64 / p.matrix.bytes() as f64);
+            }
+            let total: f64 = best.iter().sum();
+            let [filter, setup, solve] = best.map(|seconds| 100.0 * seconds / total);
+            let rate = TOLERANCE.powf(1.0 / iterations.max(1) as f64);
+            println!(
+                "| {} | {:.0} | {method} | {iterations} | {rate:.3} | {:.1} | {filter:.0} % | {setup:.0} % | {solve:.0} % | \
+                 {memory:.2} |",
+                side * side,
+                1e3 * dt,
+                1e3 * total
+            );
+        }
+    }
+    Ok(())
+}
+
+fn build(method: &str, system: System<'_, f64>) -> Outcome<Built> {
+    let on = Cpu::new();
+    Ok(match method {
+        "tamstorf" => {
+            let m = Multigrid::tamstorf().build(system, &on)?;
+            let bytes = m.bytes();
+            (Box::new(m), bytes)
+        }
+        "sa" => {
+            let m = Multigrid::smoothed_aggregation().build(system, &on)?;
+            let bytes = m.bytes();
+            (Box::new(m), bytes)
+        }
+        "mas" => {
+            let m = Schwarz::multilevel().build(system, &on)?;
+            let bytes = m.bytes();
+            (Box::new(m), bytes)
+        }
+        _ => (
+            Box::new(BlockJacobi::default().build_from(system, &on)?),
+            9 * 8 * system.matrix.pattern().rows(),
+        ),
+    })
+}
