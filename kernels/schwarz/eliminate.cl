@@ -5,6 +5,18 @@
 //   D^-1                                                d
 //   column k of A over its pivot; row and column k      f, g
 
+// The largest trace of a trusted inverse, over the reciprocal of the smallest trusted pivot.
+//                                                                       Twin: dense::LARGEST
+#define LARGEST 10
+
+// What to add to the diagonal of an inverse with this trace, so that it stays positive definite when it is rounded.
+//                                                                       Twin: dense::raise
+#define TWICE_ROUND_OFF(type) (sizeof(type) == sizeof(float) ? 0x1p-23f : 0x1p-52f)
+WORK coarsen_raise(const WORK trace, const uint rows) {
+    const WORK raise = (TWICE_ROUND_OFF(STORED) + rows * TWICE_ROUND_OFF(WORK)) * trace;
+    return raise * rows <= 1 ? 0 : raise;
+}
+
 #if !WIDE
 
 // One domain per group of 64 items, in local memory: 78 tiles of 96 x 96 take 20 KB in float, 40 KB in
@@ -23,7 +35,7 @@ void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const uint *ra
         return;
     for (uint r = t; r < n * SIDE; r += TILE)
         scale[r] = r < m ? coarsen_schwarz_scale(order[first + r / BLOCK], r % BLOCK, NUMBERS_GIVEN, diagonals, sizes) : 0;
-    WORK least = 0, shift = 0;
+    WORK least = 0, shift = 0, trace = 0;
     uint attempt = 0;
     for (; attempt < (run == ONCE ? 1 : ATTEMPTS) && !(least > trust); attempt++) {
         for (uint k = 0; k < tiles; k++)
@@ -57,6 +69,23 @@ void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const uint *ra
             }
             barrier(CLK_LOCAL_MEM_FENCE);
         }
+        if (least > trust) {
+            for (uint r = t; r < m; r += TILE) {
+                WORK sum = d[r]; // entry (r, r) of L^-T D^-1 L^-1
+                for (uint k = r + 1; k < m; k++) {
+                    const WORK below = a[coarsen_entry(n, k, r)];
+                    sum += below * below * d[k];
+                }
+                f[r] = sum;
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            trace = 0;
+            for (uint r = 0; r < m; r++)
+                trace += f[r];
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (!(trace * trust <= LARGEST))
+                least = 0;
+        }
     }
     if (run == ONCE && !(least > trust)) {
         if (t == 0)
@@ -65,6 +94,7 @@ void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const uint *ra
     }
     __global STORED *out = packed + (size_t)offsets[domain] * TILE;
     if (least > trust) {
+        const WORK raise = coarsen_raise(trace, n * SIDE);
         // L^-1 has ones on its diagonal and zeros above the diagonal.
         for (uint i = 0; i < n; i++)
             if (row <= column)
@@ -80,6 +110,7 @@ void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const uint *ra
                     const WORK right = a[coarsen_tile(n, k / SIDE, j) * TILE + column * SIDE + k % SIDE];
                     sum += left * right * d[k];
                 }
+                sum += r == c ? raise : 0;
                 out[coarsen_tile(n, i, j) * TILE + t] = (STORED)(sum * (scale[r] * scale[c]));
             }
         if (t == 0)
@@ -150,27 +181,34 @@ void coarsen_transpose(const WIDE_WORK *from, WIDE_WORK *to) {
                             f[6 * SIDE + r], f[7 * SIDE + r]);
 }
 
-// The inverse of one tile by Gauss-Jordan elimination; returns the smallest pivot.
-// Twin: eliminate::invert_tile
+// The inverse of one tile, L^-T D^-1 L^-1, by one-way elimination; returns the smallest pivot.
+//                                                                       Twin: eliminate::invert_tile
 WORK coarsen_invert_tile(WIDE_WORK *a) {
-    WORK *entries = (WORK *)a;
-    WORK least = INFINITY;
+    WORK *entries = (WORK *)a, d[SIDE], least = INFINITY;
     for (uint k = 0; k < SIDE; k++) {
         const WORK pivot = entries[k * SIDE + k];
         if (!(pivot > 0))
             return 0;
         least = fmin(least, pivot);
-        const WORK d = 1 / pivot;
-        WIDE_WORK factors = -a[k];
-        ((WORK *)&factors)[k] = 0;
-        for (uint c = 0; c < SIDE; c++) {
-            const WORK scaled = entries[c * SIDE + k] * d;
-            a[c] = fma(factors, (WIDE_WORK)(scaled), a[c]);
-            entries[c * SIDE + k] = scaled;
-        }
-        a[k] = factors * (WIDE_WORK)(d);
-        entries[k * SIDE + k] = d;
+        d[k] = 1 / pivot;
+        WIDE_WORK factors = 0;
+        for (uint i = k + 1; i < SIDE; i++)
+            ((WORK *)&factors)[i] = -(entries[k * SIDE + i] * d[k]);
+        for (uint c = 0; c < SIDE; c++)
+            a[c] = fma(factors, (WIDE_WORK)(entries[c * SIDE + k]), a[c]);
+        a[k] = factors;
+        entries[k * SIDE + k] = 1;
     }
+    WIDE_WORK rows[SIDE];
+    coarsen_transpose(a, rows);
+    for (uint c = 0; c < SIDE; c++)
+        a[c] = 0;
+    for (uint k = 0; k < SIDE; k++)
+        for (uint c = 0; c <= k; c++)
+            a[c] = fma(rows[k], (WIDE_WORK)(d[k] * ((WORK *)rows)[k * SIDE + c]), a[c]);
+    for (uint c = 0; c < SIDE; c++)
+        for (uint r = 0; r < c; r++)
+            entries[c * SIDE + r] = entries[r * SIDE + c];
     return least;
 }
 
@@ -257,7 +295,7 @@ __kernel void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const
             continue;
         for (uint r = 0; r < n * SIDE; r++)
             scale[r] = r < m ? coarsen_schwarz_scale(order[first + r / BLOCK], r % BLOCK, NUMBERS_GIVEN, diagonals, sizes) : 0;
-        WORK least = 0, shift = 0;
+        WORK least = 0, shift = 0, trace = 0;
         uint attempt = 0;
         for (; attempt < (run == ONCE ? 1 : ATTEMPTS) && !(least > trust); attempt++) {
             for (uint k = 0; k < n * (n + 1) / 2 * SIDE; k++)
@@ -274,6 +312,18 @@ __kernel void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const
             }
             shift = shift == 0 ? 10 * (WORK)trust : 10 * shift;
             least = coarsen_invert(n, tiles, q, d, f);
+            if (least > trust) {
+                trace = 0;
+                for (uint r = 0; r < n * SIDE; r++)
+                    trace += a[coarsen_entry(n, r, r)];
+                if (!(trace * trust <= LARGEST))
+                    least = 0;
+            }
+        }
+        if (least > trust) {
+            const WORK raise = coarsen_raise(trace, n * SIDE);
+            for (uint r = 0; raise > 0 && r < m; r++)
+                a[coarsen_entry(n, r, r)] += raise;
         }
         repairs[domain] = run == ONCE && !(least > trust) ? UNTRUSTED : attempt > 1;
         if (repairs[domain] == UNTRUSTED)

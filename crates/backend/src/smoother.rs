@@ -57,6 +57,12 @@ pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
         Ok(false)
     }
 
+    /// Whether [`rebuild`](Self::rebuild) can do its work for some matrices, so that an old smoother is worth its memory.
+    /// The default returns `false`.
+    fn rebuilds(&self) -> bool {
+        false
+    }
+
     /// Lets go of the pattern of A before a [`rebuild`](Self::rebuild), so that its memory can be used again. Until
     /// then the smoother must not be used: a step may panic or compute nothing.
     fn release(&mut self) {}

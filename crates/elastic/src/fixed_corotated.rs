@@ -3,11 +3,12 @@
 //! > ψ = μ ‖F − R‖² + λ/2 (J − 1)²,    R the rotation nearest to F, J = det F    (1)
 //! > P = 2 μ (F − R) + λ (J − 1) ∂J/∂F    (2)
 //!
-//! In singular values ψ = μ Σ (σᵢ − 1)² + λ/2 (σ₀ σ₁ σ₂ − 1)².
+//! In singular values ψ = μ Σ (σᵢ − 1)² + λ/2 (σ₀ σ₁ σ₂ − 1)². ψ and P need R alone, and the Hessian the singular values.
 
 use crate::density::{Density, Lame, Modes};
 use crate::loops::Loops;
-use crate::mat3::{Svd, cofactor, determinant, mul_transposed, products};
+use crate::mat3::{Svd, cofactor, determinant, products};
+use crate::polar::rotation;
 use crate::potential::Energy;
 use crate::tetrahedra::Solid;
 
@@ -35,16 +36,16 @@ impl Density for FixedCoRotated {
     }
 
     fn energy(&self, material: Lame, f: &[[f64; 3]; 3]) -> Energy {
-        energy(material, f, &Svd::of(f))
+        energy(material, f, &rotation(f))
     }
 
     fn stress(&self, material: Lame, f: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
-        stress(material, f, &Svd::of(f))
+        stress(material, f, &rotation(f))
     }
 
     fn energy_and_stress(&self, material: Lame, f: &[[f64; 3]; 3]) -> (Energy, [[f64; 3]; 3]) {
-        let svd = Svd::of(f);
-        (energy(material, f, &svd), stress(material, f, &svd))
+        let r = rotation(f);
+        (energy(material, f, &r), stress(material, f, &r))
     }
 
     /// λ ≥ 0: otherwise λ/2 (J − 1)² tends to −∞ faster than the other term grows.
@@ -67,18 +68,21 @@ impl Density for FixedCoRotated {
     }
 }
 
-fn energy(Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3], svd: &Svd) -> Energy {
-    let sigma = svd.sigma;
+fn energy(Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3], r: &[[f64; 3]; 3]) -> Energy {
     let growth = determinant(f) - 1.0;
-    let stretch: f64 = sigma.iter().map(|s| (s - 1.0).powi(2)).sum();
+    let (mut stretch, mut terms) = (0.0, 0.0);
+    for (f, r) in f.as_flattened().iter().zip(r.as_flattened()) {
+        let gap = f - r;
+        stretch += gap * gap;
+        terms += gap.abs() * (f.abs() + r.abs());
+    }
     let value = mu * stretch + 0.5 * lambda * growth * growth; // (1)
-    let term = |s: &f64| 2.0 * mu * (s - 1.0).abs() * (s.abs() + 1.0);
     let volume = (lambda * growth).abs() * (products(f) + 1.0);
-    Energy { value, magnitude: sigma.iter().map(term).sum::<f64>() + volume }
+    Energy { value, magnitude: 2.0 * mu * terms + volume }
 }
 
-fn stress(Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3], svd: &Svd) -> [[f64; 3]; 3] {
-    let (r, cofactor) = (mul_transposed(&svd.u, &svd.v), cofactor(f));
+fn stress(Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3], r: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
+    let cofactor = cofactor(f);
     let pressure = lambda * (determinant(f) - 1.0);
     std::array::from_fn(|i| {
         std::array::from_fn(|j| 2.0 * mu * (f[i][j] - r[i][j]) + pressure * cofactor[i][j]) // (2)

@@ -28,7 +28,7 @@
 //! | `union` | the union of their sparsity patterns |
 //! | [`implicit_euler`](ImplicitEuler) | inertia and an energy: one time step as an objective |
 //! | [`nodes`](Nodes) | numbers of free nodes, positions of held nodes |
-//! | [`mat3`](Svd), `cubic` | 3x3 matrices and their singular values, and the first root of a cubic |
+//! | [`mat3`](Svd), `polar`, `cubic` | 3x3 matrices: singular values, and the nearest rotation; the first root of a cubic |
 //! | [`error`](BodyError) | errors of bodies and meshes |
 
 mod arap;
@@ -53,6 +53,7 @@ mod neo_hookean_log;
 mod nodes;
 mod penalty;
 mod plus;
+mod polar;
 mod potential;
 mod rest;
 mod shell;

@@ -118,6 +118,10 @@ impl<T: Real, B: Backend> Smoother<T, B> for Repeated<T, B> {
         self.step.rebuild(a)
     }
 
+    fn rebuilds(&self) -> bool {
+        self.step.rebuilds()
+    }
+
     fn release(&mut self) {
         self.step.release();
     }

@@ -270,6 +270,10 @@ impl<T: Real, B: Backend> Smoother<T, B> for SymmetricGaussSeidel<T, B> {
         Ok(true)
     }
 
+    fn rebuilds(&self) -> bool {
+        self.own && self.sweeps.rebuilds()
+    }
+
     fn release(&mut self) {
         self.pattern = Pattern::nothing();
         self.successor = None;

@@ -53,8 +53,8 @@ pub(crate) fn mirror<E: Real>(tile: &mut [E]) {
     }
 }
 
-/// Writes the matrix M, scaled to S M S, to storage.
-pub(crate) fn write<E: Real, S: Real>(m: &[E], scale: &[f64], n: usize, out: &mut [S]) {
+/// Writes the matrix M + `raise` I, scaled to S M S, to storage.
+pub(crate) fn write<E: Real, S: Real>(m: &[E], scale: &[f64], n: usize, raise: f64, out: &mut [S]) {
     for j in 0..n {
         for i in j..n {
             let first = tile(n, i, j);
@@ -67,6 +67,39 @@ pub(crate) fn write<E: Real, S: Real>(m: &[E], scale: &[f64], n: usize, out: &mu
             }
         }
     }
+    if raise > 0.0 {
+        for (k, s) in scale[..n * SIDE].iter().enumerate() {
+            let at = entry(n, k, k);
+            out[at] = S::of((m[at].wide() + raise) * (s * s));
+        }
+    }
+}
+
+/// The largest trace of a trusted inverse, as a multiple of one over the smallest trusted pivot.
+///
+/// No pivot bounds the smallest eigenvalue from below: a pivot can be 10⁵ times as large.
+const LARGEST: f64 = 10.0;
+
+/// Whether the inverse of a matrix with a unit diagonal can be trusted; returns its trace.
+pub(crate) fn trusted<E: Real>(least: E, m: &[E], n: usize, trust: f64) -> Option<f64> {
+    if least.wide() <= trust || least.is_nan() {
+        return None;
+    }
+    let trace: f64 = (0..n * SIDE).map(|k| m[entry(n, k, k)].wide()).sum();
+    (trace * trust <= LARGEST).then_some(trace)
+}
+
+/// Returns what to add to the diagonal of the inverse M of a matrix A with a unit diagonal, so that M is still positive
+/// definite after it is rounded to `S`; 0 if it is so without.
+///
+/// > λ_min(M) ≥ 1 / tr A = 1 / m,    ‖rounding to S‖₂ ≤ u_S tr M,    ‖rounding of its sums to E‖₂ ≤ m u_E tr M
+///
+/// since |M_ij| ≤ √(M_ii M_jj), and M = L⁻ᵀ D⁻¹ L⁻¹ is a sum of m products. Twice the bound also covers the rounding of
+/// what is added.
+pub(crate) fn raise<E: Real, S: Real>(trace: f64, n: usize) -> f64 {
+    let rows = (n * SIDE) as f64;
+    let raise = (S::EPSILON.wide() + rows * E::EPSILON.wide()) * trace; // EPSILON is 2 u
+    if raise * rows <= 1.0 { 0.0 } else { raise }
 }
 
 /// Replaces a scaled matrix by the inverses of its diagonal blocks. If a block is not positive definite, its

@@ -180,28 +180,40 @@ fn mirror<E: Real>(t: &mut Tile<E>) {
     }
 }
 
-/// Inverts one tile by Gauss-Jordan elimination; returns the smallest pivot.
+/// Inverts one tile as stages 1 and 2 do, with pivots that are single numbers; returns the smallest pivot.
+///
+/// Gauss-Jordan elimination of all rows would give an inverse with errors of the condition of the tile, which may
+/// exceed its smallest eigenvalue. L⁻ᵀ D⁻¹ L⁻¹ stays positive definite.
 #[inline(always)]
 fn invert_tile<E: Real, I: Set<E>>(set: I, t: &mut Tile<E>) -> E {
     let (zero, one) = (E::zero(), E::one());
-    let mut least = E::infinity();
+    let (mut least, mut d) = (E::infinity(), [zero; SIDE]);
     for k in 0..SIDE {
         let pivot = t[k][k];
         if pivot.is_nan() {
             return pivot;
         }
         least = least.min(pivot);
-        let d = one / pivot;
-        let mut factors = t[k].map(|v| -v);
-        factors[k] = zero;
+        d[k] = one / pivot;
+        let mut factors = [zero; SIDE];
+        (k + 1..SIDE).for_each(|i| factors[i] = -(t[k][i] * d[k]));
         let lanes: I::Eight = load(set, &factors);
         for column in t.iter_mut() {
-            let scaled = column[k] * d;
-            store::<E, I>(lanes.mul_add(I::Eight::splat(set, scaled), load(set, column)), column);
-            column[k] = scaled;
+            let row = I::Eight::splat(set, column[k]);
+            store::<E, I>(lanes.mul_add(row, load(set, column)), column);
         }
-        store::<E, I>(lanes.mul_add(I::Eight::splat(set, d), I::Eight::zero(set)), &mut t[k]);
-        t[k][k] = d;
+        t[k] = factors; // of L⁻¹; U is not needed
+        t[k][k] = one;
     }
+    let rows = transpose(t);
+    let mut columns = [I::Eight::zero(set); SIDE];
+    for k in 0..SIDE {
+        let row: I::Eight = load(set, &rows[k]);
+        for j in 0..=k {
+            columns[j] = row.mul_add(I::Eight::splat(set, d[k] * rows[k][j]), columns[j]);
+        }
+    }
+    columns.iter().zip(t.iter_mut()).for_each(|(column, to)| store::<E, I>(*column, to));
+    mirror(t); // rows k < j were left out of column j
     least
 }

@@ -45,9 +45,11 @@ pub enum Storage {
 }
 
 impl Storage {
-    /// Returns the smallest trusted pivot of the elimination in `f64` of a matrix with a unit diagonal.
+    /// Returns the smallest trusted pivot of the elimination in `f64` of a matrix with a unit diagonal. The trace of a
+    /// trusted inverse is at most ten times its reciprocal.
     ///
-    /// If the pivot is above 10⁻⁶, an inverse stored in `f32` stays positive definite.
+    /// An inverse then stays positive definite when it is rounded: its diagonal is raised where round-off could exceed
+    /// its smallest eigenvalue.
     pub fn least_pivot(self) -> f64 {
         match self {
             Self::Single => 1e-6,

@@ -6,13 +6,13 @@
 //! level are computed in parallel, and then those of the next level.
 //!
 //! Each matrix is scaled to a unit diagonal before it is inverted, so that its pivots measure its distance
-//! from a singular matrix in any units. A matrix with too small a pivot is inverted in `f64`, then with a
-//! fraction of its diagonal added, and finally replaced by its diagonal blocks.
+//! from a singular matrix in any units. A matrix with too small a pivot or too large an inverse is inverted in `f64`,
+//! then with a fraction of its diagonal added, and finally replaced by its diagonal blocks.
 
 use coarsen_core::parallel::each;
 use coarsen_core::{Compiled, Real};
 
-use crate::dense::{add, block_diagonal, mirror, write};
+use crate::dense::{add, block_diagonal, mirror, raise, trusted, write};
 use crate::domains::NONE;
 use crate::eliminate::Workspace;
 use crate::options::{Arithmetic, Repair, Storage};
@@ -169,21 +169,23 @@ impl<T: Real> Stage<'_, T> {
         let n = side(self.plan.floors[self.level].domains.nodes(d).len() * self.source.block());
         if self.arithmetic == Arithmetic::Single && S::NAME == f32::NAME {
             self.assemble(d, scale, 0.0, single);
-            if f64::from(single.invert(n)) > Arithmetic::LEAST_PIVOT_SINGLE {
-                write(single.values(), scale, n, out);
+            let least = single.invert(n);
+            if let Some(trace) = trusted(least, single.values(), n, Arithmetic::LEAST_PIVOT_SINGLE) {
+                write(single.values(), scale, n, raise::<f32, S>(trace, n), out);
                 return None;
             }
         }
         for shift in [0.0].into_iter().chain(SHIFTS.map(|s| s * trust)) {
             self.assemble(d, scale, shift, double);
-            if double.invert(n) > trust {
-                write(double.values(), scale, n, out);
+            let least = double.invert(n);
+            if let Some(trace) = trusted(least, double.values(), n, trust) {
+                write(double.values(), scale, n, raise::<f64, S>(trace, n), out);
                 return (shift > 0.0).then_some(Repair::Shifted);
             }
         }
         self.assemble(d, scale, 0.0, double);
         block_diagonal(double, self.source.block(), n);
-        write(double.values(), scale, n, out);
+        write(double.values(), scale, n, 0.0, out);
         Some(Repair::BlockDiagonal)
     }
 

@@ -51,6 +51,7 @@ use examples_common::files::fingerprint;
 use examples_common::frames::{Frames, Plan};
 
 use collider::Obstacle;
+use energy::Memory;
 use options::Options;
 use particles::{Body, Particle};
 use pictures::Pictures;
@@ -93,8 +94,15 @@ pub fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Ve
     let identity = format!("{setting:?} {dx:?} {largest:?} {method:?} {start:?} {surfaces:?} {place}");
     let picture = (width > 0).then(|| pictures.size());
     let minimizer = Minimizer::new(&options.method, on);
-    let stepper =
-        Stepper { setting: &setting, obstacles: &obstacles, bodies: &bodies, dx, largest, minimizer };
+    let stepper = Stepper {
+        setting: &setting,
+        obstacles: &obstacles,
+        bodies: &bodies,
+        dx,
+        largest,
+        minimizer,
+        memory: Memory::default(),
+    };
     let mut simulation = Simulation { options, pictures, start, bodies: &bodies, stepper };
     Plan {
         folder: &options.out,

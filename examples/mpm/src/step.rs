@@ -13,7 +13,7 @@ use examples_common::Failure;
 
 use crate::collider::Obstacle;
 use crate::constraints::Constraints;
-use crate::energy::{Given, Increment};
+use crate::energy::{Given, Increment, Memory};
 use crate::fault::StepError;
 use crate::grid::{Grid, Nodes};
 use crate::particles::{Body, IDENTITY, Particle, Totals, mul};
@@ -48,7 +48,7 @@ impl Begun {
     }
 }
 
-/// A scene and the method for its steps. Only the solver is kept from step to step.
+/// A scene and the method for its steps. The solver and the memory of a step are kept from step to step.
 pub struct Stepper<'a, B: Place<Real = f64>> {
     /// The scene.
     pub setting: &'a Setting,
@@ -62,6 +62,8 @@ pub struct Stepper<'a, B: Place<Real = f64>> {
     pub largest: f64,
     /// The solver.
     pub minimizer: Minimizer<B>,
+    /// The memory of the last step.
+    pub memory: Memory,
 }
 
 impl<B: Place<Real = f64>> Stepper<'_, B> {
@@ -130,7 +132,7 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
             return Ok(());
         };
         let given = begun.given(&state.particles, bodies, self.setting.gravity);
-        let f = Increment::new(given)?;
+        let f = Increment::in_memory(given, std::mem::take(&mut self.memory))?;
         let solving = Instant::now();
         let (solved, mut f) = self.minimizer.solve(f, self.obstacles, state.time)?;
         let Begun { grid, nodes, dt, .. } = &begun;
@@ -144,6 +146,7 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
         let work = f.work(&solved.z);
         state.pressures = f.pressures(&solved.z);
         let velocities = Increment::velocities_of(&given, &solved.z);
+        self.memory = f.into_memory();
         nodes.to_particles(grid, &velocities, &mut state.particles, |p, gradient| {
             let growth =
                 std::array::from_fn(|i| std::array::from_fn(|j| IDENTITY[i][j] + dt * gradient[i][j]));

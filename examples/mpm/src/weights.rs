@@ -57,6 +57,18 @@ impl Weights {
         [dw[0][i] * (w[1][j] * w[2][k]), w[0][i] * (dw[1][j] * w[2][k]), w[0][i] * (w[1][j] * dw[2][k])]
     }
 
+    /// The coordinates of x_i − x_p of the three nodes on each axis.
+    #[inline(always)]
+    pub fn arms(&self, x: [f64; 3], dx: f64) -> [[f64; 3]; 3] {
+        let mut arms = [[0.0; 3]; 3];
+        for axis in 0..3 {
+            for k in 0..3 {
+                arms[axis][k] = dx * f64::from(self.base[axis] + k as i32) - x[axis];
+            }
+        }
+        arms
+    }
+
     /// x_i − x_p of the node at `corner`.
     #[inline(always)]
     pub fn arm(&self, corner: [usize; 3], x: [f64; 3], dx: f64) -> [f64; 3] {

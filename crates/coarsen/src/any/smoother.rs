@@ -74,6 +74,10 @@ impl<T: Real, V: Real, S: Real> Smoother<T, AnyBackend<V, S>> for CpuSmoother<T,
         self.0.rebuild(a)
     }
 
+    fn rebuilds(&self) -> bool {
+        self.0.rebuilds()
+    }
+
     fn release(&mut self) {
         self.0.release();
     }

@@ -133,23 +133,23 @@ impl Driver {
         system: System<'_, f64>,
         on: &B,
     ) -> Result<Built<B::Vector>, SetupError> {
+        if let Some(recipe) = self.hierarchy(method) {
+            return Ok(Box::new(recipe.build_from(system, on)?));
+        }
         Ok(match self {
-            Hot | HotQuadratic | PnMgpcg | LbfgsH | LbfgsGmg | PnGmgPcg => {
-                let recipe = self.hierarchy(method).unwrap_or_else(|| cycle(method.clone()));
-                Box::new(recipe.build_from(system, on)?)
-            }
-            PnPcg | PnMf | Gast => Box::new(BlockJacobi::default().build_from(system, on)?),
             PnSgsPcg => Box::new(GaussSeidel::default().build_from(system, on)?),
             LbfgsSa | NewtonSa => Box::new(Multigrid::smoothed_aggregation().build_from(system, on)?),
             LbfgsMas | NewtonMas => Box::new(Schwarz::multilevel().build_from(system, on)?),
+            _ => Box::new(BlockJacobi::default().build_from(system, on)?),
         })
     }
 
-    /// Returns the recipe of the hierarchy, if the driver uses node embedding.
+    /// Returns the recipe of the hierarchy, if the driver uses node embedding; for the drivers that need coarse matrices
+    /// from particles, that of the matrix alone.
     pub(super) fn hierarchy(self, method: &NodeEmbedding) -> Option<Multigrid<NodeEmbedding>> {
         let method = method.clone();
         Some(match self {
-            Hot | PnMgpcg => cycle(method),
+            Hot | PnMgpcg | LbfgsGmg | PnGmgPcg => cycle(method),
             HotQuadratic => cycle(NodeEmbedding { kernel: Kernel::Quadratic, ..method }),
             LbfgsH => Multigrid { levels: 1, ..Multigrid::node_embedding_of(method) },
             _ => return None,

@@ -18,6 +18,18 @@ impl<T: Real, B: Backend, X> Default for Spare<T, B, X> {
 }
 
 impl<T: Real, B: Backend, X> Spare<T, B, X> {
+    /// Drops what no build would use: a solver and levels that cannot become others, and all levels below them. A
+    /// transfer is kept; it is small beside the smoother.
+    pub(super) fn of_use(mut self) -> Self {
+        let used = self.levels.iter().take_while(|level| level.smoother.rebuilds()).count();
+        if used < self.levels.len() || !self.beyond.iter().all(|level| level.smoother.rebuilds()) {
+            self.beyond.clear();
+        }
+        self.levels.truncate(used);
+        self.bottom = self.bottom.filter(|old| old.rebuilds());
+        self
+    }
+
     /// Lets go of all patterns that the levels share, so that each is held once.
     pub(super) fn released(mut self) -> Self {
         for level in self.levels.iter_mut().chain(&mut self.beyond) {

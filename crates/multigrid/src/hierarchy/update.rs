@@ -83,7 +83,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             let built = Self::build_in(spare, recipe, system, &self.on)?;
             let Self { levels, beyond, bottom, .. } = std::mem::replace(self, built);
             if method.keeps_memory() {
-                self.spare = Spare { levels, beyond, bottom: Some(bottom).filter(|old| old.rebuilds()) };
+                self.spare = Spare { levels, beyond, bottom: Some(bottom) }.of_use();
             }
             self.recipe.coarsening = method;
             return Ok(if same { Reused::Rest { redone: 1, of: 1 } } else { Reused::Nothing });

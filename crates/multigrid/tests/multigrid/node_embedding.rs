@@ -382,6 +382,30 @@ fn an_update_equals_a_build() {
     assert_eq!(applied(&mut m, &r), before, "after an error");
 }
 
+/// Old levels are kept as memory for the next build only where their smoother can use it.
+#[test]
+fn memory_that_no_build_uses_is_freed() {
+    let ((small, a), (large, b)) = (stiffness(&sparks(6), 1.0), stiffness(&sparks(7), 1.0));
+    let known = GaussSeidel { symmetric: true, ..GaussSeidel::default() };
+    let smoothers = [
+        (Smoothing::SymmetricGaussSeidel(known), true),
+        (Smoothing::DampedJacobi(DampedJacobi::default()), false),
+    ];
+    for (smoothing, kept) in smoothers {
+        let of = |nodes: &[[i32; 3]]| Multigrid {
+            smoothing,
+            coarsest: Coarsest::Factor,
+            ..recipe(nodes, Kernel::Linear)
+        };
+        let mut m = of(&small).build(&a, &Cpu::new()).unwrap();
+        m.replace_method(of(&large).coarsening);
+        m.update(&b).unwrap();
+        let fresh = of(&large).build(&b, &Cpu::new()).unwrap();
+        assert_eq!(m.bytes() > fresh.bytes(), kept, "{smoothing:?}");
+        assert!(kept || m.bytes() == fresh.bytes());
+    }
+}
+
 #[test]
 fn threads_change_no_bit() {
     let p = elasticity3d(15, 1e3).unwrap();

@@ -101,6 +101,12 @@ impl TransposePlan {
         &self.source
     }
 
+    /// The number of bytes of the plan, with the pattern of Aᵀ and without that of A.
+    pub fn bytes(&self) -> usize {
+        let lists = [self.pattern.offsets(), &self.source, &self.next];
+        lists.map(|list| size_of_val(list)).iter().sum::<usize>() + size_of_val(self.pattern.indices())
+    }
+
     /// Aᵀ as a new matrix.
     ///
     /// # Errors

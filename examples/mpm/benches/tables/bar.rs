@@ -2,9 +2,9 @@
 
 use coarsen::follow::Driver;
 
-use crate::moment::Stage;
 use crate::plot::{Axis, Curve, Panel, draw};
 use crate::rows::{Results, Row};
+use crate::stage::Stage;
 use crate::{Asked, Outcome};
 
 /// The five methods of the paper.

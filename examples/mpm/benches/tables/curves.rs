@@ -4,8 +4,9 @@ use coarsen::backend::Cpu;
 use mpm::solver::{Minimizer, Solver};
 
 use crate::bar::DRIVERS;
-use crate::moment::{Moment, options};
+use crate::moment::Moment;
 use crate::plot::{Axis, Curve, Panel, draw};
+use crate::stage::options;
 use crate::{Asked, Outcome};
 
 /// The frames before the step.

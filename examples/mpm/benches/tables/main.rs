@@ -34,6 +34,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `stage` | a scene with its particles |
 //! | `moment` | the state before a step |
 //! | `method` | the methods, and how one solves the step |
 //! | `rows` | rows of the results |
@@ -51,6 +52,7 @@ mod moment;
 mod plot;
 mod rows;
 mod spy;
+mod stage;
 
 use std::path::{Path, PathBuf};
 

@@ -14,8 +14,9 @@ use mpm::energy::Increment;
 use mpm::solver::{Minimizer, Solver};
 
 use crate::Outcome;
-use crate::moment::{Moment, options};
+use crate::moment::Moment;
 use crate::rows::Row;
+use crate::stage::options;
 
 /// The most iterations of a descent.
 const LIMIT: usize = 1000;

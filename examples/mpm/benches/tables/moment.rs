@@ -1,31 +1,15 @@
 //! The state of a scene before a time step.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use coarsen::backend::Cpu;
 use coarsen::follow::Driver;
 use examples_common::files::{self, fingerprint};
-use mpm::collider::Obstacle;
 use mpm::energy::Increment;
-use mpm::options::Method;
-use mpm::particles::Body;
 use mpm::rows::Row;
-use mpm::scene::{SceneChoice, Setting};
-use mpm::seed::Seeds;
-use mpm::solver::{Minimizer, Solver};
-use mpm::state::State;
-use mpm::step::{Begun, Stepper};
+use mpm::step::Begun;
 
 use crate::Outcome;
-
-/// A scene with its particles.
-pub(crate) struct Stage {
-    pub(crate) setting: Setting,
-    pub(crate) obstacles: Vec<Obstacle>,
-    pub(crate) bodies: Vec<Body>,
-    dx: f64,
-    pub(crate) state: State,
-}
+use crate::stage::Stage;
 
 /// A time step before its solve.
 pub(crate) struct Moment {
@@ -33,43 +17,15 @@ pub(crate) struct Moment {
     begun: Begun,
 }
 
-/// The options of a solver.
-pub(crate) fn options(solver: Solver) -> Outcome<Method> {
-    Ok(Method {
-        solver,
-        tolerance: 1e-7,
-        iterations: 1000,
-        inner: 10_000,
-        checkpoint: 1,
-        backend: "cpu".parse()?,
-    })
-}
-
 impl Stage {
-    /// Fills a scene. `name` may end with `:E`, the modulus of its stiff body.
-    pub(crate) fn new(name: &str, particles: usize) -> Outcome<Self> {
-        let (scene, stiff) = match name.split_once(':') {
-            Some((scene, stiff)) => (scene, Some(stiff.parse()?)),
-            None => (name, None),
-        };
-        let Ok(choice) = scene.parse::<SceneChoice>();
-        let data = std::env::var_os("COARSEN_DATA").map(PathBuf::from);
-        let setting = choice.setting(stiff, 2, data.as_deref())?;
-        let seeds = Seeds::new(&setting)?;
-        let dx = seeds.spacing_for(particles);
-        let (particles, bodies) = seeds.fill(dx)?;
-        let obstacles = Obstacle::all(&setting.collider, dx)?;
-        let state = State { emitted: f64::NEG_INFINITY, particles, ..State::default() };
-        Ok(Self { setting, obstacles, bodies, dx, state })
-    }
-
     /// The next frames by a driver; their rows.
     pub(crate) fn animate(&mut self, driver: Driver, frames: usize) -> Outcome<Vec<Row>> {
-        let Self { setting, obstacles, bodies, dx, state } = self;
-        let minimizer = Minimizer::new(&options(Solver::Driver(driver))?, Cpu::new());
-        let largest = setting.dt.min(1.0 / setting.rate);
-        let mut stepper = Stepper { setting, obstacles, bodies, dx: *dx, largest, minimizer };
-        (0..frames).map(|_| stepper.frame(state)).collect()
+        let mut state = std::mem::take(&mut self.state);
+        let mut stepper = self.stepper(driver)?;
+        let rows = (0..frames).map(|_| stepper.frame(&mut state)).collect();
+        drop(stepper);
+        self.state = state;
+        rows
     }
 }
 
@@ -94,13 +50,9 @@ impl Moment {
                 let _ = std::fs::remove_file(file(frame - 1)); // only the last frame is kept
             }
         }
-        let Stage { setting, obstacles, bodies, dx, state } = &mut stage;
-        let minimizer = Minimizer::new(&options(Solver::Driver(Driver::Hot))?, Cpu::new());
-        let largest = setting.dt.min(1.0 / setting.rate);
-        let end = (state.frame + 1) as f64 / setting.rate;
-        let stepper = Stepper { setting, obstacles, bodies, dx: *dx, largest, minimizer };
-        let begun = stepper.begin(state, end)?.ok_or("the scene has no particles yet; take more frames")?;
-        Ok(Self { stage, begun })
+        let mut state = std::mem::take(&mut stage.state);
+        let begun = stage.begin(&mut state)?;
+        Ok(Self { stage: Stage { state, ..stage }, begun })
     }
 
     /// The objective of the step.

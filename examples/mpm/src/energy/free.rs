@@ -13,13 +13,15 @@ use coarsen::optimize::{DescentError, Linearize};
 use coarsen::prelude::*;
 use coarsen::sparse::Pattern;
 use coarsen::{LinearOperator, parallel};
+use coarsen_core::simd::{self, Kernel, Set};
 
 use crate::constraints::Hold;
-use crate::grid::{TILE, Tiles, each_block, load, places};
+use crate::grid::{TILE, Tile, Tiles, each_block, gradient, load, places};
 use crate::particles::{IDENTITY, Matrix, apply, mul};
+use crate::weights::Weights;
 
 use super::hessian::Stiffness;
-use super::{Given, Increment};
+use super::{Forces, Given, Increment};
 
 /// The objective of a step, its Hessian as an operator, and the inverses of the diagonal blocks.
 pub struct Products<'a> {
@@ -49,7 +51,7 @@ struct Operator<'a> {
 struct Room {
     directions: Vec<[f64; 3]>,
     forces: Vec<Matrix>,
-    tiles: Tiles<3>,
+    tiles: Tiles<4>,
 }
 
 impl<'a> Products<'a> {
@@ -88,7 +90,7 @@ impl<'a> Products<'a> {
         let Given { grid, nodes, constraints, .. } = increment.given;
         let mut tiles = Tiles::<9>::default();
         let stiffness = &hessian.stiffness;
-        tiles.scatter(grid, |p, weights, tile| {
+        tiles.scatter(grid, &|p: usize, weights: &Weights, tile: &mut Tile<9>| {
             for (at, corner) in places(weights) {
                 let g = weights.gradient(corner);
                 for (k, l) in (0..9).map(|kl| (kl / 3, kl % 3)) {
@@ -142,31 +144,20 @@ impl LinearOperator<Vec<f64>> for Operator<'_> {
         }
         forces.resize(self.stiffness.len(), IDENTITY);
         each_block(grid, forces, &|block, out: &mut [Matrix]| {
-            let mut tile = [[0.0; 3]; TILE];
+            let mut tile = [[0.0; 4]; TILE];
             load(grid, block, &nodes.number, directions, &mut tile);
-            for (p, force) in grid.particles(block).zip(out) {
-                let mut g = Matrix::default();
-                for (at, corner) in places(&grid.weights[p]) {
-                    let slope = grid.weights[p].gradient(corner);
-                    for (b, l) in (0..9).map(|bl| (bl / 3, bl % 3)) {
-                        g[b][l] += tile[at][b] * slope[l];
-                    }
-                }
-                *force = contract(&self.stiffness[p], &g);
-            }
+            let first = grid.particles(block).start;
+            let (weights, stiffness) = (&grid.weights[first..], &self.stiffness[first..]);
+            simd::run(Contract { weights, stiffness, tile: &tile, out });
         });
-        tiles.scatter(grid, |p, weights, tile| {
-            for (at, corner) in places(weights) {
-                let force = apply(&forces[p], weights.gradient(corner));
-                (0..3).for_each(|k| tile[at][k] += force[k]);
-            }
-        });
+        tiles.scatter(grid, &Forces(forces));
         let (tiles, directions) = (&*tiles, &directions[..]);
         let leaf = |(slots, out): (Range<usize>, parallel::Groups<&mut [f64]>)| {
             for (slot, y) in slots.zip(out.0.as_chunks_mut::<3>().0) {
                 let node = constraints.free[slot] as usize;
                 let (home, within) = nodes.home[node];
-                let mut force: [f64; 3] = tiles.gather(grid, home as usize, within.map(usize::from));
+                let [f, g, h, _] = tiles.gather(grid, home as usize, within.map(usize::from));
+                let mut force = [f, g, h];
                 if let Some(rub) = self.rubs.get(slot) {
                     let rubbed = apply(rub, directions[node]);
                     (0..3).for_each(|k| force[k] += rubbed[k]);
@@ -188,7 +179,27 @@ impl LinearOperator<Vec<f64>> for Operator<'_> {
     }
 }
 
+/// T of the particles of a block.
+struct Contract<'a> {
+    weights: &'a [Weights],
+    stiffness: &'a [Stiffness],
+    tile: &'a Tile<4>,
+    out: &'a mut [Matrix],
+}
+
+impl Kernel<f64> for Contract<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Set<f64>>(self, set: I) {
+        for ((out, stiffness), weights) in self.out.iter_mut().zip(self.stiffness).zip(self.weights) {
+            *out = contract(stiffness, &gradient(set, weights, self.tile));
+        }
+    }
+}
+
 /// T of a particle.
+#[inline(always)]
 fn contract(stiffness: &Stiffness, g: &Matrix) -> Matrix {
     let mut t = Matrix::default();
     for (k, l) in (0..9).map(|kl| (kl / 3, kl % 3)) {

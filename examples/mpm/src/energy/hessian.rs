@@ -22,10 +22,10 @@ use super::stencil::{ABSENT, CENTRE, OFFSETS, ROWS, Stencil, cells, offset};
 use super::{Given, Increment};
 
 /// A block, row by row.
-pub(super) type Block = [f64; 9];
+pub type Block = [f64; 9];
 
 /// Δt² V ∂²ψ/∂F'∂F' of a particle: entry (k, l) is the block of derivatives along axes k and l.
-pub(super) type Stiffness = [[Block; 3]; 3];
+pub type Stiffness = [[Block; 3]; 3];
 
 /// The Hessian of one set of nodes.
 #[derive(Clone, Debug)]
@@ -38,15 +38,40 @@ pub(super) struct Hessian {
     pub(super) upper: Vec<Block>,
 }
 
+/// The memory of a Hessian.
+#[derive(Default)]
+pub(super) struct Memory {
+    values: Vec<f64>,
+    stiffness: Vec<Stiffness>,
+    upper: Vec<Block>,
+}
+
 impl Hessian {
-    /// Returns the zero matrix with the pattern of the free nodes.
+    /// Returns a matrix with the pattern of the free nodes, without its values.
     ///
     /// # Errors
     /// Those of the sparse pattern.
     pub(super) fn new(grid: &Grid, nodes: &Nodes, constraints: &Constraints) -> Result<Self, SparseError> {
+        Self::in_memory(grid, nodes, constraints, Memory::default())
+    }
+
+    /// As [`new`](Self::new), in the memory of another Hessian.
+    pub(super) fn in_memory(
+        grid: &Grid,
+        nodes: &Nodes,
+        constraints: &Constraints,
+        memory: Memory,
+    ) -> Result<Self, SparseError> {
+        let Memory { values, stiffness, upper } = memory;
         let stencil = Stencil::new(grid, nodes, constraints)?;
-        let system = stencil.system(nodes, constraints)?;
-        Ok(Self { stencil, system, stiffness: Vec::new(), upper: Vec::new() })
+        let system = stencil.system(nodes, constraints, values)?;
+        Ok(Self { stencil, system, stiffness, upper })
+    }
+
+    /// The memory, for another Hessian.
+    pub(super) fn into_memory(mut self) -> Memory {
+        let (_, values) = self.system.matrix.take();
+        Memory { values, stiffness: self.stiffness, upper: self.upper }
     }
 
     /// Computes the system from the stiffness of the particles, of `given` with the nodes of this Hessian. `rubs` has
@@ -103,16 +128,31 @@ fn stiffness(modes: &Modes, before: &Matrix, scale: f64, project: bool) -> Stiff
 }
 
 impl Increment<'_> {
+    /// The stiffness of all particles at the z of the last system.
+    pub fn stiffness(&self) -> &[Stiffness] {
+        &self.hessian.stiffness
+    }
+
+    /// Computes the blocks on and above the diagonal again from [`stiffness`](Self::stiffness), as every system does.
+    pub fn gather(&mut self) {
+        self.hessian.gather(&self.given);
+    }
+
+    /// The blocks of the last [`gather`](Self::gather), row by row in the order of offsets; without inertia.
+    pub fn gathered(&self) -> &[Block] {
+        &self.hessian.upper
+    }
+
     /// Computes the stiffness of all particles at the last velocities.
     pub(super) fn stiffnesses(&self, project: bool, to: &mut Vec<Stiffness>) {
         let Given { grid, particles, bodies, dt, .. } = self.given;
         to.resize(particles.len(), Stiffness::default());
         let each = |block: usize, out: &mut [Stiffness]| {
             let first = grid.particles(block).start;
-            self.in_block(block, |p, tile| {
+            self.in_block(block, |p, f| {
                 let (body, before) = (&bodies[particles[p].body as usize], &particles[p].f);
                 let lame: Lame = body.lame;
-                let modes = FixedCoRotated.modes(lame, &self.deformation(p, tile));
+                let modes = FixedCoRotated.modes(lame, f);
                 out[p - first] = stiffness(&modes, before, dt * dt * body.volume, project);
             });
         };

@@ -35,9 +35,10 @@ use coarsen::elastic::{Density, Energy, FixedCoRotated};
 use coarsen::multigrid::Restraint;
 use coarsen::optimize::grid_weights;
 use coarsen::{Objective, parallel};
+use coarsen_core::simd::{self, Kernel, Set};
 
 use crate::constraints::{Constraints, Hold};
-use crate::grid::{Grid, Nodes, TILE, Tile, Tiles, fold_blocks, load, places};
+use crate::grid::{Add, Grid, Nodes, TILE, Tile, Tiles, fold_blocks, gradient, load, spread};
 use crate::particles::{Body, IDENTITY, Matrix, Particle, apply, mul, mul_transposed};
 use crate::weights::Weights;
 
@@ -45,6 +46,7 @@ use hessian::Hessian;
 
 pub use coarse::Quadrature;
 pub use free::Products;
+pub use hessian::{Block, Stiffness};
 pub use stencil::Stencil;
 
 /// What a step does not change.
@@ -96,7 +98,7 @@ pub struct Increment<'a> {
     elastic: Energy,
     stresses: Vec<Matrix>,
     evaluated: Vec<f64>,
-    forces: Tiles<3>,
+    forces: Tiles<4>,
     hessian: Hessian,
     /// The z of the last system; empty before the first one.
     assembled: Vec<f64>,
@@ -106,26 +108,49 @@ pub struct Increment<'a> {
     coarser: Option<coarse::Coarser>,
 }
 
+/// The memory of a step for the next one, so that no step has to touch new pages.
+#[derive(Default)]
+pub struct Memory {
+    stresses: Vec<Matrix>,
+    forces: Tiles<4>,
+    hessian: hessian::Memory,
+}
+
 impl<'a> Increment<'a> {
     /// Returns the objective; its Hessian is allocated here.
     ///
     /// # Errors
     /// Those of the sparse pattern.
     pub fn new(given: Given<'a>) -> Result<Self, coarsen::sparse::SparseError> {
-        let hessian = Hessian::new(given.grid, given.nodes, given.constraints)?;
+        Self::in_memory(given, Memory::default())
+    }
+
+    /// As [`new`](Self::new), in the memory of an earlier step as far as it goes.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn in_memory(given: Given<'a>, memory: Memory) -> Result<Self, coarsen::sparse::SparseError> {
+        let Memory { stresses, forces, hessian } = memory;
+        let hessian = Hessian::in_memory(given.grid, given.nodes, given.constraints, hessian)?;
         Ok(Self {
             given,
             velocities: given.nodes.velocities.clone(),
             magnitude: 0.0,
             elastic: Energy::default(),
-            stresses: Vec::new(),
+            stresses,
             evaluated: Vec::new(),
-            forces: Tiles::default(),
+            forces,
             hessian,
             assembled: Vec::new(),
             project: true,
             coarser: None,
         })
+    }
+
+    /// The memory, for the next step.
+    pub fn into_memory(self) -> Memory {
+        let Self { stresses, forces, hessian, .. } = self;
+        Memory { stresses, forces, hessian: hessian.into_memory() }
     }
 
     /// The number of unknowns.
@@ -179,19 +204,14 @@ impl<'a> Increment<'a> {
         self.given.velocities(z, &mut self.velocities);
     }
 
-    /// Calls `f` with the particles of a block and the tile of velocities of the block.
-    fn in_block(&self, block: usize, mut f: impl FnMut(usize, &Tile<3>)) {
-        let mut tile = [[0.0; 3]; TILE];
-        let particles = self.given.grid.particles(block);
-        if !particles.is_empty() {
-            load(self.given.grid, block, &self.given.nodes.number, &self.velocities, &mut tile);
-            particles.for_each(|p| f(p, &tile));
+    /// Calls `f` with the particles of a block and their F at the last velocities.
+    fn in_block(&self, block: usize, f: impl FnMut(usize, &Matrix)) {
+        let Given { grid, nodes, .. } = self.given;
+        if !grid.particles(block).is_empty() {
+            let mut tile = [[0.0; 4]; TILE];
+            load(grid, block, &nodes.number, &self.velocities, &mut tile);
+            simd::run(Deform { given: &self.given, block, tile: &tile, f });
         }
-    }
-
-    /// F_p at the velocities of a tile.
-    fn deformation(&self, p: usize, tile: &Tile<3>) -> Matrix {
-        deformation(&self.given.grid.weights[p], &self.given.particles[p].f, self.given.dt, tile)
     }
 
     /// Computes velocities, stresses and Σ_p V_p ψ(F_p) at z, unless they are those of the last call.
@@ -205,13 +225,13 @@ impl<'a> Increment<'a> {
         stresses.resize(particles.len(), IDENTITY);
         let block = |block: usize, out: &mut [Matrix]| {
             let (mut sum, first) = (Energy::default(), grid.particles(block).start);
-            self.in_block(block, |p, tile| {
+            self.in_block(block, |p, f| {
                 let (body, before) = (&bodies[particles[p].body as usize], &particles[p].f);
-                let f = self.deformation(p, tile);
-                let (energy, stress) = FixedCoRotated.energy_and_stress(body.lame, &f);
+                let (energy, stress) = FixedCoRotated.energy_and_stress(body.lame, f);
                 sum = sum + body.volume * energy;
-                let scale = dt * body.volume;
-                out[p - first] = mul_transposed(&stress.map(|row| row.map(|s| scale * s)), before);
+                let (force, scale) = (&mut out[p - first], dt * body.volume);
+                *force = mul_transposed(&stress, before);
+                force.as_flattened_mut().iter_mut().for_each(|t| *t *= scale);
             });
             sum
         };
@@ -227,17 +247,12 @@ impl<'a> Increment<'a> {
     fn residual(&mut self) -> Vec<[f64; 3]> {
         let Given { grid, nodes, dt, gravity, .. } = self.given;
         let Self { forces, stresses, velocities, .. } = self;
-        forces.scatter(grid, |p, weights, tile| {
-            for (at, corner) in places(weights) {
-                let force = apply(&stresses[p], weights.gradient(corner));
-                (0..3).for_each(|k| tile[at][k] += force[k]);
-            }
-        });
+        forces.scatter(grid, &Forces(stresses));
         let mut residual = vec![[0.0; 3]; nodes.len()];
         let leaf = |(range, out): (Range<usize>, &mut [[f64; 3]])| {
             for (node, r) in range.zip(out) {
                 let (block, within) = nodes.home[node];
-                let force = forces.gather(grid, block as usize, within.map(usize::from));
+                let force: [f64; 4] = forces.gather(grid, block as usize, within.map(usize::from));
                 let (m, v, before) = (nodes.masses[node], velocities[node], nodes.velocities[node]);
                 *r = std::array::from_fn(|k| m * (v[k] - before[k] - dt * gravity[k]) + force[k]);
             }
@@ -287,17 +302,41 @@ impl<'a> Increment<'a> {
     }
 }
 
-/// F = (I + Δt ∇v) Fⁿ.
-#[inline(always)]
-fn deformation(weights: &Weights, before: &Matrix, dt: f64, tile: &Tile<3>) -> Matrix {
-    let mut growth = IDENTITY;
-    for (at, corner) in places(weights) {
-        let (v, g) = (&tile[at], weights.gradient(corner));
-        for i in 0..3 {
-            (0..3).for_each(|j| growth[i][j] += dt * v[i] * g[j]);
+/// The deformation of the particles of a block.
+struct Deform<'a, F> {
+    given: &'a Given<'a>,
+    block: usize,
+    tile: &'a Tile<4>,
+    f: F,
+}
+
+impl<F: FnMut(usize, &Matrix)> Kernel<f64> for Deform<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Set<f64>>(mut self, set: I) {
+        let Given { grid, particles, dt, .. } = *self.given;
+        for p in grid.particles(self.block) {
+            let slope = gradient(set, &grid.weights[p], self.tile);
+            let mut growth = IDENTITY;
+            for i in 0..3 {
+                for j in 0..3 {
+                    growth[i][j] += dt * slope[i][j];
+                }
+            }
+            (self.f)(p, &mul(&growth, &particles[p].f)); // F = (I + Δt ∇v) Fⁿ
         }
     }
-    mul(&growth, before)
+}
+
+/// T_p ∇w_ip of each particle.
+struct Forces<'a>(&'a [Matrix]);
+
+impl Add<4> for Forces<'_> {
+    #[inline(always)]
+    fn add<I: Set<f64>>(&self, set: I, p: usize, weights: &Weights, tile: &mut Tile<4>) {
+        spread(set, weights, &self.0[p], tile);
+    }
 }
 
 impl Objective<Vec<f64>> for Increment<'_> {

@@ -97,17 +97,20 @@ impl Stencil {
         Ok(Self { pattern, places: rows.into_iter().map(|row| row.places).collect(), upper })
     }
 
-    /// An empty system with this pattern; its positions are those of the nodes.
+    /// A system with this pattern whose values are still to be computed, in the memory of others; its positions are
+    /// those of the nodes.
     ///
     /// # Errors
-    /// [`SparseError`] if it cannot be allocated.
+    /// [`SparseError`] for a pattern that is too large.
     pub(super) fn system(
         &self,
         nodes: &Nodes,
         constraints: &Constraints,
+        mut values: Vec<f64>,
     ) -> Result<OwnedSystem<f64>, SparseError> {
+        values.resize(9 * self.pattern.len(), 0.0);
         let positions = constraints.free.iter().map(|&node| nodes.positions[node as usize]).collect();
-        Ok(OwnedSystem { positions, ..OwnedSystem::from(Bsr::zeros(self.pattern.clone(), (3, 3))?) })
+        Ok(OwnedSystem { positions, ..OwnedSystem::from(Bsr::new(self.pattern.clone(), (3, 3), values)?) })
     }
 }
 

@@ -5,12 +5,14 @@
 //! | `mod` | [`Grid`]: occupied blocks, the particles of each cell, the numbers of the nodes |
 //! | `sort` | particles in the order of their blocks and cells |
 //! | `tiles` | [`Tiles`]: values on the nodes that a block reaches; sums without atomics |
+//! | `axes` | sums over the nodes of a particle, one axis after the other |
 //! | `transfer` | [`Nodes`]: APIC from particles to nodes and back |
 //!
 //! A cell is named by the node with its lowest coordinates. A particle lies in the cell of its base node and
 //! reaches nodes 0, 1, 2 cells further on each axis. Blocks are sorted by the Morton code of their
 //! coordinates, so the map does not depend on the order of particles or on the number of threads.
 
+mod axes;
 mod sort;
 mod tiles;
 mod transfer;
@@ -19,8 +21,9 @@ use crate::fault::StepError;
 use crate::particles::Particle;
 use crate::weights::Weights;
 
+pub(crate) use axes::{gradient, spread};
+pub(crate) use tiles::{Add, load, places};
 pub use tiles::{REACH, TILE, Tile, Tiles};
-pub(crate) use tiles::{load, places};
 pub use transfer::Nodes;
 pub(crate) use transfer::{each_block, fold_blocks};
 

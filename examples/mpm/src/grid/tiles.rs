@@ -5,6 +5,7 @@
 //! fixed order. So threads never write the same number, and every number of threads gives the same bits.
 
 use coarsen::parallel;
+use coarsen_core::simd::{self, Kernel, Set};
 
 use super::{CELLS, Grid, NONE, SIDE, local};
 use crate::weights::{NODES, Weights, corner};
@@ -23,7 +24,7 @@ pub struct Tiles<const K: usize>(Vec<Tile<K>>);
 
 /// The place of a node in a tile.
 #[inline(always)]
-const fn place([x, y, z]: [usize; 3]) -> usize {
+pub(super) const fn place([x, y, z]: [usize; 3]) -> usize {
     x + REACH * (y + REACH * z)
 }
 
@@ -45,14 +46,48 @@ pub(crate) fn places(weights: &Weights) -> impl Iterator<Item = (usize, [usize; 
     (0..NODES).map(move |k| (first + PLACES[k], corner(k)))
 }
 
+/// What a particle adds to the tile of its block. Mark `add` `#[inline(always)]`: it is compiled for each instruction
+/// set.
+pub(crate) trait Add<const K: usize>: Sync {
+    /// Adds particle p.
+    fn add<I: Set<f64>>(&self, set: I, p: usize, weights: &Weights, tile: &mut Tile<K>);
+}
+
+impl<const K: usize, F: Fn(usize, &Weights, &mut Tile<K>) + Sync> Add<K> for F {
+    #[inline(always)]
+    fn add<I: Set<f64>>(&self, _: I, p: usize, weights: &Weights, tile: &mut Tile<K>) {
+        self(p, weights, tile);
+    }
+}
+
+/// The sum of a block.
+struct Sum<'a, const K: usize, A> {
+    grid: &'a Grid,
+    block: usize,
+    add: &'a A,
+    tile: &'a mut Tile<K>,
+}
+
+impl<const K: usize, A: Add<K>> Kernel<f64> for Sum<'_, K, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Set<f64>>(self, set: I) {
+        let Self { grid, block, add, tile } = self;
+        for p in grid.particles(block) {
+            add.add(set, p, &grid.weights[p], tile);
+        }
+    }
+}
+
 impl<const K: usize> Tiles<K> {
-    /// Sums particles into tiles: `add(p, weights, tile)` adds particle p.
-    pub fn scatter(&mut self, grid: &Grid, add: impl Fn(usize, &Weights, &mut Tile<K>) + Sync) {
+    /// Sums particles into tiles.
+    pub(crate) fn scatter(&mut self, grid: &Grid, add: &impl Add<K>) {
         self.0.resize(grid.blocks.len(), [[0.0; K]; TILE]);
         let leaf = |(blocks, tiles): (std::ops::Range<usize>, &mut [Tile<K>])| {
             for (block, tile) in blocks.zip(tiles) {
                 tile.as_flattened_mut().fill(0.0);
-                grid.particles(block).for_each(|p| add(p, &grid.weights[p], tile));
+                simd::run(Sum { grid, block, add, tile });
             }
         };
         let many = parallel::worth(NODES * K * grid.weights.len());
@@ -81,13 +116,14 @@ impl<const K: usize> Tiles<K> {
     }
 }
 
-/// Fills the tile of a block from values at nodes; `number` gives the position of each node of each block.
+/// Fills the tile of a block from values at nodes; `number` gives the position of each node of each block. The fourth
+/// number is 0.
 pub(crate) fn load(
     grid: &Grid,
     block: usize,
     number: &[[u32; CELLS]],
     values: &[[f64; 3]],
-    tile: &mut Tile<3>,
+    tile: &mut Tile<4>,
 ) {
     for z in 0..REACH {
         for y in 0..REACH {
@@ -100,7 +136,12 @@ pub(crate) fn load(
                     NONE => NONE,
                     b => number[b as usize][local([x % SIDE, y % SIDE, z % SIDE])],
                 };
-                tile[place([x, y, z])] = if node == NONE { [0.0; 3] } else { values[node as usize] };
+                tile[place([x, y, z])] = if node == NONE {
+                    [0.0; 4]
+                } else {
+                    let [x, y, z] = values[node as usize];
+                    [x, y, z, 0.0]
+                };
             }
         }
     }

@@ -7,10 +7,13 @@
 //! affine particle-in-cell method", ACM TOG 34(4); Wang et al. 2020 (HOT), §3.1.
 
 use coarsen::parallel;
+use coarsen_core::simd::{self, Kernel, Set};
 
-use super::tiles::{load, places};
+use super::axes::{give, gradient, means};
+use super::tiles::{Add, Tile, load};
 use super::{CELLS, Grid, NONE, SIDE, TILE, Tiles};
-use crate::particles::{Body, Matrix, Particle, apply};
+use crate::particles::{Body, Matrix, Particle};
+use crate::weights::Weights;
 
 /// The number of blocks of a leaf.
 const LEAF: usize = 4;
@@ -32,28 +35,35 @@ pub struct Nodes {
     pub stiffness: Vec<f64>,
 }
 
+/// The particles that give mass and momentum.
+struct Given<'a> {
+    particles: &'a [Particle],
+    bodies: &'a [Body],
+    /// ξ of each body.
+    stiffness: &'a [f64],
+    dx: f64,
+}
+
+impl Add<8> for Given<'_> {
+    #[inline(always)]
+    fn add<I: Set<f64>>(&self, set: I, p: usize, weights: &Weights, tile: &mut Tile<8>) {
+        let particle = &self.particles[p];
+        let body = particle.body as usize;
+        give(set, weights, particle, [self.bodies[body].mass, self.stiffness[body]], self.dx, tile);
+    }
+}
+
 impl Nodes {
     /// P2G: mass, velocity and stiffness of all nodes.
     pub fn from_particles(grid: &Grid, particles: &[Particle], bodies: &[Body]) -> Self {
-        let mut tiles = Tiles::<5>::default();
+        let mut tiles = Tiles::<8>::default();
         let stiffness: Vec<f64> = bodies.iter().map(|body| body.lame.at_rest()).collect();
-        tiles.scatter(grid, |p, weights, tile| {
-            let Particle { x, v, c, body, .. } = &particles[p];
-            let (mass, xi) = (bodies[*body as usize].mass, stiffness[*body as usize]);
-            for (at, corner) in places(weights) {
-                let share = mass * weights.weight(corner);
-                let affine = apply(c, weights.arm(corner, *x, grid.dx));
-                let node = &mut tile[at];
-                node[0] += share;
-                (0..3).for_each(|k| node[1 + k] += share * (v[k] + affine[k]));
-                node[4] += share * xi;
-            }
-        });
+        tiles.scatter(grid, &Given { particles, bodies, stiffness: &stiffness, dx: grid.dx });
         let mut nodes = Self { number: vec![[NONE; CELLS]; grid.blocks.len()], ..Self::default() };
         for block in 0..grid.blocks.len() {
             for cell in 0..CELLS {
                 let within = [cell % SIDE, cell / SIDE % SIDE, cell / (SIDE * SIDE)];
-                let [mass, px, py, pz, xi] = tiles.gather(grid, block, within);
+                let [px, py, pz, mass, xi, ..] = tiles.gather(grid, block, within);
                 if mass <= 0.0 {
                     continue;
                 }
@@ -86,30 +96,42 @@ impl Nodes {
         particles: &mut [Particle],
         then: impl Fn(&mut Particle, &Matrix) + Sync,
     ) {
-        let scale = 4.0 / (grid.dx * grid.dx);
-        let update = |p: &mut Particle, tile: &[[f64; 3]; TILE], at: usize| {
-            let weights = &grid.weights[at];
-            let (mut v, mut c, mut gradient) = ([0.0; 3], [[0.0; 3]; 3], [[0.0; 3]; 3]);
-            for (node, corner) in places(weights) {
-                let (w, g, node) = (weights.weight(corner), weights.gradient(corner), &tile[node]);
-                let arm = weights.arm(corner, p.x, grid.dx);
-                for i in 0..3 {
-                    v[i] += w * node[i];
-                    for j in 0..3 {
-                        c[i][j] += scale * w * node[i] * arm[j];
-                        gradient[i][j] += node[i] * g[j];
-                    }
-                }
-            }
-            (p.v, p.c) = (v, c);
-            then(p, &gradient);
-        };
         each_block(grid, particles, &|block, particles: &mut [Particle]| {
-            let mut tile = [[0.0; 3]; TILE];
+            let mut tile = [[0.0; 4]; TILE];
             load(grid, block, &self.number, velocities, &mut tile);
             let first = grid.particles(block).start;
-            particles.iter_mut().enumerate().for_each(|(k, p)| update(p, &tile, first + k));
+            simd::run(Take {
+                weights: &grid.weights[first..],
+                dx: grid.dx,
+                tile: &tile,
+                particles,
+                then: &then,
+            });
         });
+    }
+}
+
+/// The particles of a block that take velocities from their nodes.
+struct Take<'a, F> {
+    weights: &'a [Weights],
+    dx: f64,
+    tile: &'a Tile<4>,
+    particles: &'a mut [Particle],
+    then: &'a F,
+}
+
+impl<F: Fn(&mut Particle, &Matrix)> Kernel<f64> for Take<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Set<f64>>(self, set: I) {
+        let scale = 4.0 / (self.dx * self.dx);
+        for (p, weights) in self.particles.iter_mut().zip(self.weights) {
+            let (v, moments) = means(set, weights, &weights.arms(p.x, self.dx), self.tile);
+            (p.v, p.c) = (v, moments);
+            p.c.as_flattened_mut().iter_mut().for_each(|c| *c *= scale);
+            (self.then)(p, &gradient(set, weights, self.tile));
+        }
     }
 }
 

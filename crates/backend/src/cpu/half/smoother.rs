@@ -148,6 +148,10 @@ impl<T: Real, V: Real, S: Real> Smoother<T, Cpu<V, S>> for HalfGaussSeidel<T, V,
         self.renew(None, a)
     }
 
+    fn rebuilds(&self) -> bool {
+        true
+    }
+
     fn release(&mut self) {
         self.half.layout.pattern = None;
         if let Some((sets, _)) = &mut self.order {

@@ -145,11 +145,9 @@ impl<T: Real> GalerkinPlan<T> {
 
     /// The number of bytes of the plan, without the patterns of A, P and A_c.
     pub fn bytes(&self) -> usize {
-        let pattern = self.transpose.pattern();
-        let lists = size_of_val(pattern.offsets()) + size_of_val(pattern.indices());
         let followed = self.followed.as_ref().map_or(0, Followed::bytes);
         let workers = self.workers.iter().map(Worker::bytes).sum::<usize>();
-        lists + size_of_val(self.transpose.source()) + followed + workers
+        self.transpose.bytes() + followed + workers
     }
 
     /// A_c as a new matrix.

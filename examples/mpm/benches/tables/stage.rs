@@ -1,0 +1,72 @@
+//! A scene with its particles.
+
+use std::path::PathBuf;
+
+use coarsen::backend::Cpu;
+use coarsen::follow::Driver;
+use mpm::collider::Obstacle;
+use mpm::energy::Memory;
+use mpm::options::Method;
+use mpm::particles::Body;
+use mpm::scene::{SceneChoice, Setting};
+use mpm::seed::Seeds;
+use mpm::solver::{Minimizer, Solver};
+use mpm::state::State;
+use mpm::step::{Begun, Stepper};
+
+use crate::Outcome;
+
+/// A scene with its particles.
+pub(crate) struct Stage {
+    pub(crate) setting: Setting,
+    pub(crate) obstacles: Vec<Obstacle>,
+    pub(crate) bodies: Vec<Body>,
+    pub(crate) dx: f64,
+    pub(crate) state: State,
+}
+
+/// The options of a solver.
+pub(crate) fn options(solver: Solver) -> Outcome<Method> {
+    Ok(Method {
+        solver,
+        tolerance: 1e-7,
+        iterations: 1000,
+        inner: 10_000,
+        checkpoint: 1,
+        backend: "cpu".parse()?,
+    })
+}
+
+impl Stage {
+    /// Fills a scene. `name` may end with `:E`, the modulus of its stiff body.
+    pub(crate) fn new(name: &str, particles: usize) -> Outcome<Self> {
+        let (scene, stiff) = match name.split_once(':') {
+            Some((scene, stiff)) => (scene, Some(stiff.parse()?)),
+            None => (name, None),
+        };
+        let Ok(choice) = scene.parse::<SceneChoice>();
+        let data = std::env::var_os("COARSEN_DATA").map(PathBuf::from);
+        let setting = choice.setting(stiff, 2, data.as_deref())?;
+        let seeds = Seeds::new(&setting)?;
+        let dx = seeds.spacing_for(particles);
+        let (particles, bodies) = seeds.fill(dx)?;
+        let obstacles = Obstacle::all(&setting.collider, dx)?;
+        let state = State { emitted: f64::NEG_INFINITY, particles, ..State::default() };
+        Ok(Self { setting, obstacles, bodies, dx, state })
+    }
+
+    /// The steps by a driver.
+    pub(crate) fn stepper(&self, driver: Driver) -> Outcome<Stepper<'_, Cpu>> {
+        let Self { setting, obstacles, bodies, dx, .. } = self;
+        let minimizer = Minimizer::new(&options(Solver::Driver(driver))?, Cpu::new());
+        let largest = setting.dt.min(1.0 / setting.rate);
+        Ok(Stepper { setting, obstacles, bodies, dx: *dx, largest, minimizer, memory: Memory::default() })
+    }
+
+    /// Begins the next time step of a state; its particles are sorted.
+    pub(crate) fn begin(&self, state: &mut State) -> Outcome<Begun> {
+        let end = (state.frame + 1) as f64 / self.setting.rate;
+        let begun = self.stepper(Driver::Hot)?.begin(state, end)?;
+        Ok(begun.ok_or("the scene has no particles yet; take more frames")?)
+    }
+}
