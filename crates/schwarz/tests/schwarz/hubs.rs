@@ -67,7 +67,7 @@ fn leaves_of_one_hub_share_domains() {
         assert!(with_hub || nodes.iter().all(|&i| hub(i) == hub(nodes[0])), "domain {d}: {nodes:?}");
     }
     for coupling in [Coupling::Adjacency, Coupling::Strength { theta: 0.25 }] {
-        let mut m = Schwarz { coupling, ..exact() }.build((&a).into(), &Cpu::new()).unwrap();
+        let mut m = Schwarz { coupling, ..exact() }.build(System::from(&a), &Cpu::new()).unwrap();
         let (b, mut x) = (noise(a.shape().0, 1), vec![0.0; a.shape().0]);
         let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x).unwrap();
         let iterations = report.converged().unwrap().iterations;
