@@ -62,7 +62,7 @@ pub(super) fn aggregate(
     smallest: usize,
 ) -> (Vec<u32>, usize) {
     let n = special.len();
-    let hubs = || a.hubs.flags().iter().enumerate().filter(|&(i, &hub)| hub && !special[i]).map(|(i, _)| i);
+    let hubs = || a.hubs.rows().filter(|&i| !special[i]);
     let mut apart = Cow::Borrowed(special); // the nodes that pass 1 leaves out
     hubs().for_each(|hub| apart.to_mut()[hub] = true);
     let mut root = vec![NONE; n]; // 2

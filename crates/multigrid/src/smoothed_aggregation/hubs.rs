@@ -56,6 +56,11 @@ impl Hubs {
         self.flags.get(i) == Some(&true)
     }
 
+    /// The hubs, in order.
+    pub(super) fn rows(&self) -> impl Iterator<Item = usize> {
+        self.flags.iter().enumerate().filter(|&(_, &hub)| hub).map(|(i, _)| i)
+    }
+
     /// For each node, whether it is a hub; empty if no node is one.
     pub(super) fn flags(&self) -> &[bool] {
         &self.flags

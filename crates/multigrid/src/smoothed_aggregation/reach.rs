@@ -40,7 +40,9 @@ pub(super) fn too_full(
     if strong <= at.even * all {
         return false;
     }
-    let [coarse, fine] = share.sums_of([entries(a, aggregates, count), a.pattern.len() as f64]);
+    let of_hubs: usize = a.hubs.rows().map(|hub| a.pattern.range(hub).len()).sum();
+    let own = a.pattern.len().saturating_sub(2 * of_hubs); // without the rows and columns of hubs
+    let [coarse, fine] = share.sums_of([entries(a, aggregates, count), own as f64]);
     coarse / fine.max(1.0) > at.full
 }
 

@@ -7,7 +7,7 @@ use coarsen_krylov::{Cg, Krylov};
 use coarsen_multigrid::{
     Coarse, Coarsening, Hierarchy, Keep, Multigrid, SmoothedAggregation, Spreading, Thresholds,
 };
-use coarsen_sparse::{Bsr, assembly};
+use coarsen_sparse::{Bsr, System, assembly};
 
 use crate::common::{applied, grid, problem};
 
@@ -200,5 +200,38 @@ fn grids_bodies_and_sheets_have_no_hubs() {
             println!("{spec}, level {level}: mean {mean:.1}, longest {longest}, {} nodes", pattern.rows());
             assert!(longest as f64 <= 0.5 * at.hub_ratio * mean || longest <= at.hub_least, "{spec}");
         }
+    }
+}
+
+/// A body all nodes of which are tied by springs to one more node, as to a rigid body.
+#[test]
+fn a_hub_does_not_spoil_a_body() {
+    let p = problem("elasticity3d:11");
+    let nodes = p.matrix.pattern().rows();
+    let size = p.matrix.values().iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    let solve = |a: &Bsr<f64>, positions: &[[f64; 3]]| {
+        let system = System { positions: Some(positions), ..System::from(a) };
+        let mut m = Multigrid::smoothed_aggregation().build_from(system, &Cpu::new()).unwrap();
+        let (b, mut x) = (noise(a.shape().0, 1), vec![0.0; a.shape().0]);
+        let report = Cg::new(Stop::relative(1e-8)).solve(a, &mut m, &b, &mut x).unwrap();
+        (report.converged().unwrap().iterations, m.operator_complexity())
+    };
+    let (without, less) = solve(&p.matrix, &p.positions);
+    let positions = [&p.positions[..], &[[0.5; 3]]].concat();
+    for weight in [1e-5, 1e-2, 1.0] {
+        let (w, n) = (weight * size, 3 * nodes as u32 + 3);
+        let mut entries: Vec<(u32, u32, f64)> = Vec::new();
+        for (i, (j, block)) in (0..nodes).flat_map(|i| p.matrix.row(i).map(move |stored| (i, stored))) {
+            let at = |e: usize| ((3 * i + e / 3) as u32, (3 * j + e % 3) as u32);
+            entries.extend(block.iter().enumerate().map(|(e, &v)| (at(e).0, at(e).1, v)));
+        }
+        for (i, hub) in (0..n - 3).map(|i| (i, n - 3 + i % 3)) {
+            entries.extend([(i, hub, -w), (hub, i, -w), (i, i, w), (hub, hub, w)]);
+        }
+        let a = assembly::from_triplets_blocked(n as usize, n as usize, (3, 3), &entries).unwrap();
+        let (with, more) = solve(&a, &positions);
+        println!("{weight}: {with} of {without} iterations, complexity {more:.2} of {less:.2}");
+        assert!(with <= 2 * without, "{weight}: {with} iterations, {without} without the hub");
+        assert!(more < less + 0.5, "{weight}: complexity {more}, {less} without the hub");
     }
 }
