@@ -10,6 +10,13 @@
 //! Deviation: Wu et al. cut the order after every M nodes and split each piece into its connected parts. This
 //! gives supernodes of half the size if the curve jumps. Growth gives full domains. A pocket that remains
 //! between full domains is joined with a neighbour, and the union is divided again.
+//!
+//! A hub is a node with very many couplings, such as a common reference or a rigid body. Each division of its
+//! domain reads all of them, and mostly fails, because the neighbours of the hub are not coupled to each other.
+//! So the domain of a hub is divided a few times only. Pockets beside it then join another neighbour, or share
+//! domains: all nodes of such a domain are coupled to the domain of the hub, but not to each other.
+
+use std::collections::BTreeMap;
 
 use crate::links::Links;
 
@@ -99,7 +106,18 @@ struct Growth<'a> {
     /// The sum of all couplings of a node.
     whole: Vec<f32>,
     frontier: Vec<u32>,
+    /// The couplings of a domain to each other domain, or 0.
+    sums: Vec<f32>,
+    /// The number of divisions of the domain of each hub.
+    divisions: BTreeMap<u32, usize>,
 }
+
+/// The divisions of a domain are counted if a node has more couplings than this multiple of `most`, which are
+/// more than elements give.
+const LONG: usize = 16;
+
+/// The largest number of divisions of the domain of a hub.
+const DIVISIONS: usize = 8;
 
 const NEEDS_NONE: u32 = NONE - 1;
 
@@ -110,7 +128,8 @@ impl<'a> Growth<'a> {
         let of = free.iter().map(|&free| if free { NONE } else { NEEDS_NONE }).collect();
         let pull = vec![0.0; order.len()];
         let whole = (0..order.len()).map(|i| links.row(i).map(|link| link.1).sum()).collect();
-        Self { links, rank, most, of, lists: Vec::new(), pull, whole, frontier: Vec::new() }
+        let (lists, frontier, sums, divisions) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
+        Self { links, rank, most, of, lists, pull, whole, frontier, sums, divisions }
     }
 
     /// Grows a domain from `seed`, unless `seed` is already in a domain.
@@ -160,11 +179,22 @@ impl<'a> Growth<'a> {
     /// Joins every domain of at most half the maximal size with the neighbour to which it is most strongly
     /// coupled. A union that is too large is divided again.
     fn join_pockets(&mut self) {
+        self.sums.resize(self.lists.len(), 0.0);
+        // The last domain of pockets beside each domain.
+        let mut shared = BTreeMap::new();
         for d in 0..self.lists.len() {
             if 2 * self.lists[d].len() > self.most || self.lists[d].is_empty() {
                 continue;
             }
-            let Some(e) = self.neighbour(d) else { continue };
+            let Some(first) = self.neighbour(d, None) else { continue };
+            let mut joined = self.affords(d, first).then_some(first);
+            if joined.is_none() {
+                joined = self.neighbour(d, Some(first)).filter(|&e| self.affords(d, e));
+            }
+            let Some(e) = joined else {
+                self.share(d, shared.entry(first).or_insert(d));
+                continue;
+            };
             let (pocket, other) = (self.lists[d].clone(), self.lists[e].clone());
             if pocket.len() + other.len() <= self.most {
                 pocket.iter().for_each(|&i| self.of[i as usize] = e as u32);
@@ -189,21 +219,52 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// Returns the domain with the strongest couplings to d.
-    fn neighbour(&self, d: usize) -> Option<usize> {
-        let mut found: Vec<(u32, f32)> = Vec::new();
+    /// Returns the domain with the strongest couplings to d, other than `except`.
+    fn neighbour(&mut self, d: usize, except: Option<usize>) -> Option<usize> {
+        let mut found = Vec::new();
         for &i in &self.lists[d] {
             for (j, w) in self.links.row(i as usize) {
                 let e = self.of[j as usize];
                 if w > 0.0 && e != d as u32 && e < NEEDS_NONE {
-                    match found.iter_mut().find(|f| f.0 == e) {
-                        Some(f) => f.1 += w,
-                        None => found.push((e, w)),
+                    let sum = &mut self.sums[e as usize];
+                    if *sum == 0.0 {
+                        found.push(e as usize);
                     }
+                    *sum += w;
                 }
             }
         }
-        found.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map(|f| f.0 as usize)
+        let sums = &self.sums;
+        let others = found.iter().copied().filter(|&e| Some(e) != except);
+        let best = others.max_by(|&a, &b| sums[a].total_cmp(&sums[b]).then(b.cmp(&a)));
+        found.iter().for_each(|&e| self.sums[e] = 0.0);
+        best
+    }
+
+    /// Whether the union of two domains fits into one domain, or may be divided. A division is counted for the node
+    /// that makes it expensive.
+    fn affords(&mut self, d: usize, e: usize) -> bool {
+        let nodes = || self.lists[d].iter().chain(&self.lists[e]);
+        let couplings = |i: u32| self.links.columns(i as usize).len();
+        let longest = nodes().copied().max_by_key(|&i| couplings(i));
+        let Some(hub) = longest.filter(|&i| couplings(i) > LONG * self.most) else { return true };
+        if nodes().count() <= self.most {
+            return true;
+        }
+        let divisions = self.divisions.entry(hub).or_insert(0);
+        *divisions += 1;
+        *divisions <= DIVISIONS
+    }
+
+    /// Moves the nodes of d to the domain `to`, or makes d that domain if `to` would become too large.
+    fn share(&mut self, d: usize, to: &mut usize) {
+        if *to == d || self.lists[*to].len() + self.lists[d].len() > self.most {
+            *to = d;
+            return;
+        }
+        let nodes = std::mem::take(&mut self.lists[d]);
+        nodes.iter().for_each(|&i| self.of[i as usize] = *to as u32);
+        self.lists[*to].extend(nodes);
     }
 
     fn finish(self) -> Domains {

@@ -49,6 +49,9 @@ pub(crate) struct Links {
 /// The number of rows per task.
 const CHUNK: usize = 2048;
 
+/// The largest number of tasks that sum the links between domains.
+const TASKS: usize = 64;
+
 impl Links {
     /// Returns the links of a matrix, and whether each node has a link. Nodes without links are constrained
     /// and need no domain.
@@ -74,8 +77,9 @@ impl Links {
                 for link in source.elastic(i).filter(|(j, _)| *j != i) {
                     links.push(link.0 as u32, weight(link));
                 }
+                let elastic = links.to.len();
                 for link in source.contact(i).filter(|(j, _)| *j != i) {
-                    links.add(link.0 as u32, weight(link));
+                    links.add(elastic, link.0 as u32, weight(link));
                 }
                 links.starts.push(links.to.len());
             }
@@ -100,12 +104,13 @@ impl Links {
         self.weight.push(weight);
     }
 
-    /// Adds a neighbour by contact, unless the row already contains this neighbour.
-    fn add(&mut self, j: u32, weight: f32) {
+    /// Adds a neighbour by contact, unless the current row already contains this neighbour before `elastic`, where
+    /// columns are sorted. A node touches each neighbour once.
+    fn add(&mut self, elastic: usize, j: u32, weight: f32) {
         let row = self.starts[self.starts.len() - 1];
-        match self.to[row..].iter().position(|&k| k == j) {
-            Some(k) => self.weight[row + k] = self.weight[row + k].max(weight),
-            None => self.push(j, weight),
+        match self.to[row..elastic].binary_search(&j) {
+            Ok(k) => self.weight[row + k] = self.weight[row + k].max(weight),
+            Err(_) => self.push(j, weight),
         }
     }
 
@@ -176,7 +181,9 @@ impl Links {
             }
             links
         };
-        tree(0..domains.count(), 512, parallel::worth(8 * self.to.len()), &leaf, &Self::append)
+        // Each task has a number for every domain, so there are few tasks.
+        let least = domains.count().div_ceil(TASKS).max(512);
+        tree(0..domains.count(), least, parallel::worth(8 * self.to.len()), &leaf, &Self::append)
     }
 }
 

@@ -10,7 +10,7 @@ use coarsen_distributed::{
 use coarsen_distributed_multigrid::{DistHierarchy, DistMultigrid};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_problems::{Problem, cloth, elasticity3d, poisson2d, poisson3d};
-use coarsen_sparse::{NearKernel, System};
+use coarsen_sparse::{NearKernel, System, assembly};
 
 const RANKS: [usize; 5] = [1, 2, 3, 4, 7];
 
@@ -73,7 +73,24 @@ fn problems() -> Vec<Problem> {
         poisson3d(16).unwrap(),
         elasticity3d(9, 1.0).unwrap(),
         cloth(41, 0.01).unwrap(),
+        with_hub(1.0),
+        with_hub(1e-3),
     ]
+}
+
+/// A grid whose nodes are all coupled to one more node.
+fn with_hub(weight: f64) -> Problem {
+    let grid = poisson2d(60).unwrap();
+    let n = grid.matrix.pattern().rows();
+    let size = grid.matrix.values().iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    let w = weight * size;
+    let stored = |i: usize| grid.matrix.row(i).map(move |(j, v)| (i as u32, j as u32, v[0]));
+    let mut entries: Vec<(u32, u32, f64)> = (0..n).flat_map(stored).collect();
+    let hub = n as u32;
+    entries.extend((0..hub).flat_map(|i| [(i, hub, -w), (hub, i, -w), (i, i, w), (hub, hub, w)]));
+    let matrix = assembly::from_triplets(n + 1, n + 1, &entries).unwrap();
+    let near_kernel = NearKernel::constants(n + 1, 1).unwrap();
+    Problem { name: format!("hub {weight}"), matrix, near_kernel, positions: Vec::new(), ..grid }
 }
 
 /// On 1, 2, 3, 4 and 7 ranks, iterations lie within 15 % of those of one rank (or are one more), and those of one

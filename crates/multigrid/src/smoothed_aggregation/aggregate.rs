@@ -5,15 +5,19 @@
 //! chunks follow in order. Pass 2 is the alternative to Algorithm 2 in the same paper: each left-over node
 //! joins the aggregate to which it is most strongly connected. Pass 3 merges aggregates of one or two nodes
 //! into a neighbouring aggregate, because they cannot represent the rotations of a rigid body. Chunks depend
-//! only on the number of nodes, so the aggregates are the same for any number of threads.
+//! only on the number of nodes, so the aggregates are the same for any number of threads. A hub is an
+//! aggregate before pass 2; other nodes join it only by strong couplings.
 //!
 //! Until aggregates are numbered, they are identified by their root, the node from which they grew.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use coarsen_core::parallel::{self, each};
 use coarsen_sparse::Pattern;
+
+use super::hubs::Hubs;
 
 const NONE: u32 = u32::MAX;
 
@@ -25,6 +29,7 @@ pub(super) struct Couplings<'a> {
     pub(super) pattern: &'a Pattern,
     pub(super) weights: &'a [f32],
     pub(super) strong: &'a [bool],
+    pub(super) hubs: &'a Hubs,
 }
 
 impl Couplings<'_> {
@@ -36,6 +41,11 @@ impl Couplings<'_> {
         stored.map(|((&weight, &strong), &j)| (j as usize, weight, strong)).filter(move |&(j, ..)| j != i)
     }
 
+    /// Whether a node may join the aggregate with the given root by a coupling: that of a hub only by a strong one.
+    fn opens(&self, root: u32, strong: bool) -> bool {
+        strong || !self.hubs.contains(root as usize)
+    }
+
     /// Whether a pass over all couplings is worth several threads.
     pub(super) fn worth(&self) -> bool {
         parallel::worth(4 * self.pattern.len())
@@ -43,8 +53,8 @@ impl Couplings<'_> {
 }
 
 /// Returns the aggregate of each node, `u32::MAX` for special nodes, and the number of aggregates. Aggregates
-/// are numbered in the order of their roots. An aggregate with a neighbour has at least `smallest` nodes. If
-/// `twice`, aggregates contain second neighbours.
+/// are numbered in the order of their roots. An aggregate with a neighbour has at least `smallest` nodes, unless
+/// it is that of a hub or its only neighbours are hubs. If `twice`, aggregates contain second neighbours.
 pub(super) fn aggregate(
     a: &Couplings<'_>,
     special: &[bool],
@@ -52,21 +62,25 @@ pub(super) fn aggregate(
     smallest: usize,
 ) -> (Vec<u32>, usize) {
     let n = special.len();
+    let hubs = || a.hubs.rows().filter(|&i| !special[i]);
+    let mut apart = Cow::Borrowed(special); // the nodes that pass 1 leaves out
+    hubs().for_each(|hub| apart.to_mut()[hub] = true);
     let mut root = vec![NONE; n]; // 2
     let mut border = vec![false; n];
     let pieces = (0..n, &mut root[..], &mut border[..]);
     each(pieces, CHUNK, a.worth(), &|(chunk, root, border): (Range<usize>, &mut [u32], &mut [bool])| {
         let first = chunk.start;
-        for i in chunk.clone().filter(|&i| !special[i]) {
-            border[i - first] = a.of(i).any(|(j, _, strong)| strong && !special[j] && !chunk.contains(&j));
+        for i in chunk.clone().filter(|&i| !apart[i]) {
+            border[i - first] = a.of(i).any(|(j, _, strong)| strong && !apart[j] && !chunk.contains(&j));
             if !border[i - first] {
-                grow(a, special, twice, i, first, root);
+                grow(a, &apart, twice, i, first, root);
             }
         }
     });
     for i in (0..n).filter(|&i| border[i]) {
-        grow(a, special, twice, i, 0, &mut root);
+        grow(a, &apart, twice, i, 0, &mut root);
     }
+    hubs().for_each(|hub| root[hub] = hub as u32);
     // Pass 2 reads only the result of pass 1, so that chains do not grow in one direction.
     let mut of = root.clone();
     each((0..n, &mut of[..]), CHUNK, a.worth(), &|(chunk, of): (Range<usize>, &mut [u32])| {
@@ -78,7 +92,8 @@ pub(super) fn aggregate(
     // aggregate.
     for i in (0..n).filter(|&i| !special[i]) {
         if of[i] == NONE {
-            of[i] = strongest(a, i, |j, _| of[j] != NONE).map_or(i as u32, |j| of[j]);
+            let open = |j: usize, strong| of[j] != NONE && a.opens(of[j], strong);
+            of[i] = strongest(a, i, open).map_or(i as u32, |j| of[j]);
         }
     }
     let mut sizes = vec![0_u32; n];
@@ -87,12 +102,12 @@ pub(super) fn aggregate(
     number(of, sizes)
 }
 
-/// Makes node i and its strong neighbours that are not special an aggregate with root i, if there are such
+/// Makes node i and its strong neighbours that are not `apart` an aggregate with root i, if there are such
 /// neighbours and all of them are free. `root` starts at node `first`.
 ///
 /// If `twice`, free neighbours of these neighbours within `root` join as well.
-fn grow(a: &Couplings<'_>, special: &[bool], twice: bool, i: usize, first: usize, root: &mut [u32]) {
-    let neighbours = |i: usize| a.of(i).filter(|&(j, _, strong)| strong && !special[j]).map(|(j, ..)| j); // 5
+fn grow(a: &Couplings<'_>, apart: &[bool], twice: bool, i: usize, first: usize, root: &mut [u32]) {
+    let neighbours = |i: usize| a.of(i).filter(|&(j, _, strong)| strong && !apart[j]).map(|(j, ..)| j); // 5
     if root[i - first] == NONE
         && neighbours(i).all(|j| root[j - first] == NONE)
         && neighbours(i).next().is_some()
@@ -123,14 +138,14 @@ fn strongest(a: &Couplings<'_>, i: usize, eligible: impl Fn(usize, bool) -> bool
 }
 
 /// Pass 3: an aggregate of fewer than `smallest` nodes is merged into the aggregate at the other end of its
-/// strongest outward coupling.
+/// strongest outward coupling, unless it has a hub.
 ///
 /// `sizes[i]` is the number of nodes of the aggregate with root i.
 fn dissolve_small(a: &Couplings<'_>, smallest: usize, of: &mut [u32], sizes: &mut [u32]) {
     let small = |size: u32| (1..smallest as u32).contains(&size);
     let mut members = BTreeMap::<u32, Vec<usize>>::new();
     for (i, &g) in of.iter().enumerate() {
-        if g != NONE && small(sizes[g as usize]) {
+        if g != NONE && small(sizes[g as usize]) && !a.hubs.contains(g as usize) {
             members.entry(g).or_default().push(i);
         }
     }
@@ -138,8 +153,9 @@ fn dissolve_small(a: &Couplings<'_>, smallest: usize, of: &mut [u32], sizes: &mu
     for own in roots {
         let Some(nodes) = members.get(&own).filter(|nodes| nodes.len() < smallest).cloned() else { continue };
         let mut best: Option<(u32, f32)> = None;
-        for (j, weight, _) in nodes.iter().flat_map(|&i| a.of(i)) {
-            if of[j] != NONE && of[j] != own && weight > best.map_or(0.0, |b| b.1) {
+        for (j, weight, strong) in nodes.iter().flat_map(|&i| a.of(i)) {
+            let open = of[j] != NONE && of[j] != own && a.opens(of[j], strong);
+            if open && weight > best.map_or(0.0, |b| b.1) {
                 best = Some((of[j], weight));
             }
         }

@@ -14,6 +14,7 @@ use coarsen_core::Real;
 use coarsen_sparse::Bsr;
 
 use super::aggregate::{Couplings, aggregate};
+use super::hubs::Hubs;
 use super::reach::too_full;
 use super::recipe::{SmoothedAggregation, Spread};
 use super::share::Share;
@@ -41,17 +42,18 @@ impl Aggregates {
         recipe: &SmoothedAggregation,
         fine: &Grid<'_, T>,
         filtered: bool,
+        hubs: &Hubs,
         share: &Share<'_>,
     ) -> Result<Self, SetupError> {
         let pattern = fine.a.pattern();
-        let found = Connection::find(recipe, fine, filtered, share)?;
+        let found = Connection::find(recipe, fine, filtered, hubs, share)?;
         let Connection { mut weights, mut special, spreading } = found;
         if let Some(links) = fine.links {
             links::keep(links, pattern, &mut weights);
         }
-        let mut strong = recipe.strength.strong(pattern, &weights); // 5
+        let mut strong = recipe.strength.strong_beside(pattern, &weights, hubs.flags()); // 5
         share.cut(pattern, &mut weights, &mut strong, &mut special.nodes);
-        let couplings = Couplings { pattern, weights: &weights, strong: &strong };
+        let couplings = Couplings { pattern, weights: &weights, strong: &strong, hubs };
         let grown = |twice| aggregate(&couplings, &special.nodes, twice, recipe.thresholds.smallest); // 6
         let (of, count) = match recipe.spread {
             Spread::Second => grown(true),
@@ -97,13 +99,14 @@ impl Connection {
         recipe: &SmoothedAggregation,
         fine: &Grid<'_, T>,
         filtered: bool,
+        hubs: &Hubs,
         share: &Share<'_>,
     ) -> Result<Self, SetupError> {
         let (a, at) = (fine.a, &recipe.thresholds);
         if recipe.filter && recipe.omega > 0.0 && filtered {
             let norms = filter::measure(at, fine.depth);
             let weights = if scalars(a) { recipe.strength.weights(a)? } else { norms.weights(a)? };
-            if let Some(strong) = filter::strong(at, fine, norms, &weights, share) {
+            if let Some(strong) = filter::strong(at, fine, (norms, &weights), hubs, share) {
                 let filtered = Self::new(recipe, a, weights, strong);
                 if scalars(a)
                     || !share.any(filtered.special.coupled(a.pattern(), &filtered.weights, &share.own))

@@ -16,6 +16,7 @@ use coarsen_core::Real;
 use coarsen_core::parallel::{self, each, tree};
 use coarsen_sparse::{Pattern, Strength};
 
+use super::hubs::Hubs;
 use super::share::Share;
 use super::tentative::Held;
 use super::thresholds::Thresholds;
@@ -34,14 +35,14 @@ pub(super) fn measure(at: &Thresholds, depth: usize) -> Strength {
 pub(super) fn strong<T: Real>(
     at: &Thresholds,
     fine: &Grid<'_, T>,
-    norms: Strength,
-    weights: &[f32],
+    (norms, weights): (Strength, &[f32]),
+    hubs: &Hubs,
     share: &Share<'_>,
 ) -> Option<Vec<bool>> {
     let (pattern, scalars) = (fine.a.pattern(), fine.a.block() == (1, 1));
     let mut strong = norms.strong(pattern, weights);
     let few_tied = scalars || keep_tied(at, pattern, weights, &mut strong, share);
-    let filtered = few_tied && (fine.depth > 0 || many_weak(at, pattern, weights, &strong, share));
+    let filtered = few_tied && (fine.depth > 0 || many_weak(at, pattern, (weights, &strong), hubs, share));
     filtered.then_some(strong)
 }
 
@@ -83,20 +84,21 @@ fn keep_tied(
 }
 
 /// Whether so many couplings are weak that they are dropped. Rows without a strong coupling, as in a stencil
-/// of many equal neighbours, are not counted.
+/// of many equal neighbours, and couplings of hubs are not counted.
 fn many_weak(
     at: &Thresholds,
     pattern: &Pattern,
-    weights: &[f32],
-    strong: &[bool],
+    (weights, strong): (&[f32], &[bool]),
+    hubs: &Hubs,
     share: &Share<'_>,
 ) -> bool {
     let count = |rows: Range<usize>| {
         let (mut coupled, mut weak) = (0, 0);
-        for i in rows {
+        for i in rows.filter(|&i| !hubs.contains(i)) {
             let range = pattern.range(i);
             let stored = weights[range.clone()].iter().zip(&strong[range]).zip(pattern.row(i));
-            let others = stored.filter(|&((&weight, _), &j)| weight > 0.0 && j as usize != i);
+            let others = stored
+                .filter(|&((&weight, _), &j)| weight > 0.0 && j as usize != i && !hubs.contains(j as usize));
             let (all, kept) =
                 others.fold((0_usize, 0), |(all, kept), ((_, &s), _)| (all + 1, kept + usize::from(s)));
             coupled += all;

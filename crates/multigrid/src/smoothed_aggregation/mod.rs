@@ -6,6 +6,7 @@
 //! | 𝒮 | special nodes, solved by relaxation only | `special` |
 //! | S | strength of connection | `coarsen_sparse::Strength`, chosen in `connection` |
 //! | 𝒜ᵢ | aggregates | `aggregate` |
+//! | | nodes with very many neighbours, each an aggregate | `hubs` |
 //! | | nodes that may share an aggregate | `links` |
 //! | P̂, Qᵢ, Rᵢ | tentative prolongation, its local bases; coarse near-kernel | `tentative` |
 //! | | reach of aggregates | `reach` |
@@ -20,6 +21,7 @@
 mod aggregate;
 mod connection;
 mod filter;
+mod hubs;
 pub(crate) mod links;
 mod near_kernel;
 mod parts;
@@ -41,9 +43,10 @@ use coarsen_sparse::{NearKernel, Pattern};
 
 use crate::{Coarse, Coarsening, Grid};
 use connection::Aggregates;
+use hubs::Hubs;
 use parts::Parts;
 use share::Share;
-use smooth::{Filter, RowPattern, smooth};
+use smooth::{Filter, RowPattern, Tentative, smooth};
 use special::Special;
 use tentative::{Held, tentative};
 
@@ -119,9 +122,10 @@ impl SmoothedAggregation {
         self.validate()?;
         let (a, share) = (fine.a, Share::whole(fine.a.pattern().rows()));
         let filtered = above.is_none_or(|above| !above.is_empty());
+        let hubs = Hubs::find(&self.thresholds, a.pattern(), &share);
         let found = match fine.sets {
             Some(sets) => Aggregates::given(a, sets)?,
-            None => Aggregates::find(self, fine, filtered, &share)?, // 5, 6
+            None => Aggregates::find(self, fine, filtered, &hubs, &share)?, // 5, 6
         };
         let Aggregates { special, of: aggregates, count, mut spreading } = found;
         let parts = Parts::new(self, fine, !spreading.is_empty())?; // 2, 3
@@ -131,7 +135,8 @@ impl SmoothedAggregation {
         let basis = tentative::<T>(&self.thresholds, modes, a.block().0, &aggregates, count); // 7, 11
         let reach = if parts.omega == 0.0 { RowPattern::Own } else { RowPattern::Pruned(self.prune) };
         let filter = self.filter(&spreading, modes, a.block().0);
-        let (prolongation, plain) = smooth(a, &parts, &basis, (&aggregates, count), reach, filter.as_ref())?; // 8, 9
+        let tentative = Tentative { basis: &basis, aggregates: &aggregates, count, hubs: &hubs };
+        let (prolongation, plain) = smooth(a, &parts, tentative, reach, filter.as_ref())?; // 8, 9
         plain.iter().for_each(|&i| spreading[a.pattern().range(i as usize)].fill(true));
         Ok(Some(Coarse {
             prolongation: prolongation.into(),
@@ -167,8 +172,9 @@ impl SmoothedAggregation {
         let basis = tentative::<T>(&self.thresholds, modes, a.block().0, aggregates, count); // 7, 11
         let pattern = coarse.prolongation.pattern().clone();
         let filter = self.filter(spreading, modes, a.block().0);
-        let of = (aggregates, count);
-        let (values, _) = smooth(a, &parts, &basis, of, RowPattern::Pattern(&pattern), filter.as_ref())?; // 8, 9
+        let hubs = Hubs::find(&self.thresholds, a.pattern(), &share);
+        let tentative = Tentative { basis: &basis, aggregates, count, hubs: &hubs };
+        let (values, _) = smooth(a, &parts, tentative, RowPattern::Pattern(&pattern), filter.as_ref())?; // 8, 9
         let positions = fine.positions.map(|x| centroids(x, aggregates, count));
         coarse.near_kernel = Some(basis.near_kernel()?);
         coarse.prolongation.values_mut().copy_from_slice(values.values());

@@ -12,10 +12,11 @@ use coarsen_core::Real;
 use coarsen_sparse::{Bsr, NearKernel};
 
 use super::connection::Aggregates;
+use super::hubs::Hubs;
 use super::parts::Parts;
 use super::recipe::SmoothedAggregation;
 use super::share::{Exchange, Share};
-use super::smooth::{RowPattern, smooth};
+use super::smooth::{RowPattern, Tentative, smooth};
 use super::tentative::{Basis, Held, tentative};
 use crate::Grid;
 
@@ -30,6 +31,7 @@ pub struct RankAggregates<T: Real> {
     modes: NearKernel,
     vectors: usize,
     held: Vec<bool>,
+    hubs: Hubs,
     basis: Basis<T>,
 }
 
@@ -59,7 +61,8 @@ impl SmoothedAggregation {
     ) -> Result<RankAggregates<T>, SetupError> {
         self.validate()?;
         let share = Share::of_rank(own, ranks);
-        let found = Aggregates::find(self, fine, filtered, &share)?; // 5, 6
+        let hubs = Hubs::find(&self.thresholds, fine.a.pattern(), &share);
+        let found = Aggregates::find(self, fine, filtered, &hubs, &share)?; // 5, 6
         let Aggregates { special, of, count, spreading } = found;
         let parts = Parts::new(self, fine, !spreading.is_empty())?; // 2, 3
         let small = self.small(&of, count, &share);
@@ -71,7 +74,18 @@ impl SmoothedAggregation {
         let rows = Held { modes: &modes, vectors, rows: &held };
         let basis = tentative::<T>(&self.thresholds, rows, fine.a.block().0, &of, count); // 7, 11
         let filtered = share.any(!spreading.is_empty());
-        Ok(RankAggregates { recipe: *self, of, count, spreading, filtered, modes, vectors, held, basis })
+        Ok(RankAggregates {
+            recipe: *self,
+            of,
+            count,
+            spreading,
+            filtered,
+            modes,
+            vectors,
+            held,
+            hubs,
+            basis,
+        })
     }
 }
 
@@ -130,6 +144,8 @@ impl<T: Real> RankAggregates<T> {
         let held = Held { modes: &self.modes, vectors: self.vectors, rows: &self.held };
         let filter = self.recipe.filter(&self.spreading, held, fine.a.block().0);
         let reach = if parts.omega == 0.0 { RowPattern::Own } else { RowPattern::Pruned(self.recipe.prune) };
-        Ok(smooth(fine.a, &parts, &self.basis, (&self.of, columns), reach, filter.as_ref())?.0) // 8, 9
+        let tentative =
+            Tentative { basis: &self.basis, aggregates: &self.of, count: columns, hubs: &self.hubs };
+        Ok(smooth(fine.a, &parts, tentative, reach, filter.as_ref())?.0) // 8, 9
     }
 }

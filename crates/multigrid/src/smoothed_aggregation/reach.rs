@@ -9,7 +9,6 @@
 use std::ops::Range;
 
 use coarsen_core::parallel::tree;
-use coarsen_sparse::Pattern;
 
 use super::aggregate::Couplings;
 use super::share::Share;
@@ -32,7 +31,8 @@ pub(super) fn too_full(
     share: &Share<'_>,
 ) -> bool {
     let look = |rows: Range<usize>| {
-        let couplings = rows.flat_map(|i| a.of(i));
+        let rows = rows.filter(|&i| !a.hubs.contains(i));
+        let couplings = rows.flat_map(|i| a.of(i)).filter(|&(j, ..)| !a.hubs.contains(j));
         couplings.fold([0_usize; 2], |[strong, all], (_, _, s)| [strong + usize::from(s), all + 1])
     };
     let add = |a: [usize; 2], b: [usize; 2]| [a[0] + b[0], a[1] + b[1]];
@@ -40,23 +40,27 @@ pub(super) fn too_full(
     if strong <= at.even * all {
         return false;
     }
-    let [coarse, fine] = share.sums_of([entries(a.pattern, aggregates, count), a.pattern.len() as f64]);
+    let of_hubs: usize = a.hubs.rows().map(|hub| a.pattern.range(hub).len()).sum();
+    let own = a.pattern.len().saturating_sub(2 * of_hubs); // without the rows and columns of hubs
+    let [coarse, fine] = share.sums_of([entries(a, aggregates, count), own as f64]);
     coarse / fine.max(1.0) > at.full
 }
 
-/// Estimates the entries of PᵀAP from a few coarse rows.
-fn entries(pattern: &Pattern, aggregates: &[u32], count: usize) -> f64 {
+/// Estimates the entries of PᵀAP from a few coarse rows. Hubs, whose rows of P are not smoothed, couple no two
+/// others.
+fn entries(a: &Couplings<'_>, aggregates: &[u32], count: usize) -> f64 {
+    let ordinary = |i: u32| aggregates[i as usize] != u32::MAX && !a.hubs.contains(i as usize);
     let step = count.div_ceil(SAMPLES).max(1);
     let mut samples = vec![Vec::new(); count.div_ceil(step)];
-    for (i, &g) in aggregates.iter().enumerate().filter(|(_, g)| **g % step as u32 == 0 && **g != u32::MAX) {
-        samples[g as usize / step].push(i as u32);
+    for (i, &g) in (0..).zip(aggregates).filter(|&(i, g)| *g % step as u32 == 0 && ordinary(i)) {
+        samples[g as usize / step].push(i);
     }
     let mut entries = 0;
     let rows = samples.len();
     for mut nodes in samples {
         for _ in 0..3 {
-            nodes = nodes.iter().flat_map(|&i| pattern.row(i as usize).iter().copied()).collect();
-            nodes.retain(|&i| aggregates[i as usize] != u32::MAX); // the row of such a node in P is empty
+            nodes = nodes.iter().flat_map(|&i| a.pattern.row(i as usize).iter().copied()).collect();
+            nodes.retain(|&i| ordinary(i)); // the row of a special node in P is empty
             nodes.sort_unstable();
             nodes.dedup();
         }

@@ -4,7 +4,7 @@
 //! coarse corrections do not change these nodes. D is the block diagonal: D⁻¹ keeps the sparsity pattern of A
 //! P̂ and respects the couplings inside a node. Blocks that are small relative to the largest block of their
 //! row are pruned when P is built; an update keeps the pattern. If A_F replaces A (`filter`), D is the block
-//! diagonal of A_F.
+//! diagonal of A_F. Rows of hubs are those of P̂ (`hubs`).
 
 use std::mem;
 use std::ops::Range;
@@ -15,6 +15,7 @@ use coarsen_core::{Compiled, Real, parallel, simd};
 use coarsen_sparse::{Bsr, Pattern};
 use rayon::prelude::*;
 
+use super::hubs::Hubs;
 use super::parts::Parts;
 use super::tentative::Basis;
 
@@ -36,17 +37,27 @@ const ROWS: usize = 2048;
 /// The largest number of columns of a row that is sorted by insertion.
 const FEW: usize = 12;
 
-/// Returns the smoothed prolongation from `count` aggregates in blocks of b x κ, and the rows that were
-/// computed with A although some of their couplings are weak.
+/// P̂.
+#[derive(Clone, Copy)]
+pub(super) struct Tentative<'a, T> {
+    pub(super) basis: &'a Basis<T>,
+    /// The aggregate of each node; `u32::MAX` for special nodes.
+    pub(super) aggregates: &'a [u32],
+    /// The number of aggregates.
+    pub(super) count: usize,
+    pub(super) hubs: &'a Hubs,
+}
+
+/// Returns the smoothed prolongation in blocks of b x κ, and the rows that were computed with A although some of
+/// their couplings are weak.
 pub(super) fn smooth<T: Real>(
     a: &Bsr<T>,
     parts: &Parts<'_, T>,
-    basis: &Basis<T>,
-    aggregates: (&[u32], usize),
+    tentative: Tentative<'_, T>,
     reach: RowPattern<'_>,
     filter: Option<&Filter<'_, T>>,
 ) -> SmoothedProlongation<T> {
-    SMOOTH.of::<Smooth<T>>()(a, parts, basis, aggregates, reach, filter)
+    SMOOTH.of::<Smooth<T>>()(a, parts, tentative, reach, filter)
 }
 
 type SmoothedProlongation<T> = Result<(Bsr<T>, Vec<u32>), SetupError>;
@@ -54,8 +65,7 @@ type SmoothedProlongation<T> = Result<(Bsr<T>, Vec<u32>), SetupError>;
 type Smooth<T> = fn(
     &Bsr<T>,
     &Parts<'_, T>,
-    &Basis<T>,
-    (&[u32], usize),
+    Tentative<'_, T>,
     RowPattern<'_>,
     Option<&Filter<'_, T>>,
 ) -> SmoothedProlongation<T>;
@@ -66,13 +76,13 @@ static SMOOTH: Compiled<2> =
 fn smooth_prolongation<T: Real>(
     a: &Bsr<T>,
     parts: &Parts<'_, T>,
-    basis: &Basis<T>,
-    (aggregates, count): (&[u32], usize),
+    tentative: Tentative<'_, T>,
     reach: RowPattern<'_>,
     filter: Option<&Filter<'_, T>>,
 ) -> SmoothedProlongation<T> {
+    let Tentative { basis, aggregates, count, hubs } = tentative;
     let (n, b, k) = (a.pattern().rows(), a.block().0, basis.columns);
-    let smoother = ProlongationSmoother { a, parts, basis, aggregates, reach, filter };
+    let smoother = ProlongationSmoother { a, parts, basis, aggregates, hubs, reach, filter };
     let part = |c: usize| {
         let (smoother, range) = (&smoother, c * ROWS..((c + 1) * ROWS).min(n));
         match (b, k) {
@@ -149,6 +159,7 @@ struct ProlongationSmoother<'a, T: Real> {
     parts: &'a Parts<'a, T>,
     basis: &'a Basis<T>,
     aggregates: &'a [u32],
+    hubs: &'a Hubs,
     reach: RowPattern<'a>,
     filter: Option<&'a Filter<'a, T>>,
 }
@@ -209,6 +220,11 @@ impl<T: Real> ProlongationSmoother<'_, T> {
     #[inline(always)]
     fn row<const B: usize, const K: usize>(&self, i: usize, row: &mut Row<T>) -> bool {
         let (b, k) = if B == 0 { (self.a.block().0, self.basis.columns) } else { (B, K) };
+        if self.hubs.contains(i) {
+            self.begin(i, b * k, row);
+            self.add_own(i, b * k, row);
+            return true;
+        }
         let weak = |filter: &&Filter<'_, T>| !filter.strong[self.a.pattern().range(i)].iter().all(|&s| s);
         let filter = self.filter.filter(weak);
         if let Some(filter) = filter

@@ -26,6 +26,11 @@ pub struct Thresholds {
     /// Aggregates with fewer nodes are merged into a neighbouring aggregate. Three nodes can represent six
     /// rigid-body modes.
     pub smallest: usize,
+    /// A node is a hub if its row of A, without the columns of other such nodes, has more than this multiple
+    /// of the mean number of blocks, and more than `hub_least`.
+    pub hub_ratio: f64,
+    /// The number of blocks in a row of A up to which a node is no hub.
+    pub hub_least: usize,
     /// With `Spread::Fitted`, aggregates contain second neighbours if the coarse matrix would have more than
     /// this fraction of the entries of the finer matrix.
     pub full: f64,
@@ -64,6 +69,8 @@ impl Default for Thresholds {
             pull: 1.25,
             growth: 4.0,
             smallest: 3,
+            hub_ratio: 8.0,
+            hub_least: 64,
             full: 0.45,
             even: 0.8,
             finding_sweeps: 20,

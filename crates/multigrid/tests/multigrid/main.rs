@@ -13,6 +13,7 @@ mod filter;
 mod free_motions;
 mod handles;
 mod hierarchy;
+mod hubs;
 mod methods;
 mod near_kernel;
 mod node_embedding;

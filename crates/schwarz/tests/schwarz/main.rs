@@ -5,6 +5,7 @@ mod damped;
 mod domain_matrices;
 mod formulas;
 mod growth;
+mod hubs;
 mod laws;
 mod least_energy;
 mod levels;

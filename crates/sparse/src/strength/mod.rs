@@ -80,6 +80,30 @@ impl Strength {
     /// *Cost* two passes over pattern and weights, or one pass if all rows have the same limit; parallel.
     /// *Panics* unless there is one weight per block.
     pub fn strong(&self, pattern: &Pattern, weights: &[f32]) -> Vec<bool> {
+        self.strong_beside(pattern, weights, &[])
+    }
+
+    /// As [`strong`](Self::strong), but a coupling of a hub is strong only if it is strong in the row of the other
+    /// node.
+    ///
+    /// *Use* for nodes with very many neighbours: if all their couplings are equally weak, each is strong in the row
+    /// of the hub. `hubs` flags these nodes, and may be shorter than the pattern. *Cost* and *panics* as
+    /// [`strong`](Self::strong).
+    ///
+    /// ```
+    /// use coarsen_sparse::{Strength, assembly};
+    /// let couplings = [(0, 1, -1e-3), (0, 2, -1e-3), (1, 2, -1.0)];
+    /// let both = couplings.iter().flat_map(|&(i, j, v)| [(i, j, v), (j, i, v)]);
+    /// let entries: Vec<_> = both.chain((0..3).map(|i| (i, i, 2.0))).collect();
+    /// let a = assembly::from_triplets(3, 3, &entries)?;
+    /// let by = Strength::SpectralRadius { theta: 0.48 };
+    /// let weights = by.weights(&a)?;
+    /// let at = a.pattern().find(0, 1).unwrap_or_default();
+    /// assert!(by.strong(a.pattern(), &weights)[at]);
+    /// assert!(!by.strong_beside(a.pattern(), &weights, &[true])[at]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn strong_beside(&self, pattern: &Pattern, weights: &[f32], hubs: &[bool]) -> Vec<bool> {
         assert_eq!(weights.len(), pattern.len(), "strength: expected one weight per block");
         let mut strong = vec![false; weights.len()];
         if let Self::Symmetric { theta } = *self {
@@ -88,12 +112,17 @@ impl Strength {
             return strong;
         }
         let limits = self.limits(pattern, weights);
+        let is_hub = |i: usize| hubs.get(i) == Some(&true);
         BlockRows::new(pattern.offsets(), 1, &mut strong).for_each(4 * weights.len(), |i, row| {
             let (own, stored) = (limits[i], weights[pattern.range(i)].iter().zip(pattern.row(i)));
             for (strong, (&weight, &j)) in row.iter_mut().zip(stored) {
                 // A column without a corresponding row has no limit.
                 let other = limits.get(j as usize).is_some_and(|&limit| weight > limit);
-                *strong = weight > own || other;
+                *strong = match (is_hub(i), is_hub(j as usize)) {
+                    (false, false) => weight > own || other,
+                    (false, true) => weight > own,
+                    (true, _) => other,
+                };
             }
         });
         strong

@@ -1,0 +1,97 @@
+//! Domains around hubs: nodes that are coupled to very many others.
+
+use std::time::{Duration, Instant};
+
+use coarsen_backend::conformance::noise;
+use coarsen_backend::{Cpu, Setup};
+use coarsen_core::Stop;
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_schwarz::{Coarse, Coupling, Order, Plan, Schwarz};
+use coarsen_sparse::{Bsr, System, assembly};
+
+use crate::common::{adjacent, exact};
+
+/// A symmetric matrix of couplings −1, whose row sums are 1/2.
+fn laplacian(n: u32, couplings: &[(u32, u32)]) -> Bsr<f64> {
+    let mut diagonal = vec![0.5; n as usize];
+    let mut entries = Vec::new();
+    for &(i, j) in couplings {
+        (diagonal[i as usize], diagonal[j as usize]) =
+            (diagonal[i as usize] + 1.0, diagonal[j as usize] + 1.0);
+        entries.extend([(i, j, -1.0), (j, i, -1.0)]);
+    }
+    entries.extend((0..n).map(|i| (i, i, diagonal[i as usize])));
+    assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
+}
+
+/// Node `hub` of n is coupled to all others.
+fn star(n: u32, hub: u32) -> Bsr<f64> {
+    laplacian(n, &(0..n).filter(|&i| i != hub).map(|i| (hub, i)).collect::<Vec<_>>())
+}
+
+fn sizes(plan: &Plan, level: usize) -> Vec<usize> {
+    (0..plan.domains(level)).map(|d| plan.members(level, d).len()).collect()
+}
+
+/// With a division for each leaf, 200,000 leaves would read 8 · 10¹⁰ couplings, which takes minutes.
+#[test]
+fn plans_of_stars_are_linear() {
+    let n = 200_000;
+    for (hub, order) in [(0, Order::Natural), (n - 1, Order::Graph)] {
+        let a = star(n, hub);
+        let start = Instant::now();
+        let recipe = Schwarz { order, coarse: Coarse::Domains, ..Schwarz::multilevel() };
+        let plan = recipe.plan(System::from(&a)).unwrap();
+        let most = Duration::from_secs(60);
+        assert!(start.elapsed() < most, "{order:?}: {} s", start.elapsed().as_secs_f64());
+        let sizes = sizes(&plan, 0);
+        assert_eq!(sizes.iter().sum::<usize>(), n as usize);
+        assert!(sizes.iter().all(|&size| size <= 32) && sizes.len() < n as usize / 16, "{}", sizes.len());
+        assert!(plan.nodes(plan.levels() - 1) < 32 * 32, "{order:?}: {} levels", plan.levels());
+    }
+}
+
+/// Leaves share domains with leaves of the same hub only, and the iterations stay few.
+#[test]
+fn leaves_of_one_hub_share_domains() {
+    let (hubs, leaves) = (3, 3000);
+    let hub = |i: u32| i % hubs;
+    let mut couplings: Vec<(u32, u32)> = (hubs..hubs * leaves).map(|i| (hub(i), i)).collect();
+    couplings.extend([(0, 1), (1, 2)]);
+    let a = laplacian(hubs * leaves, &couplings);
+    let recipe = adjacent(16, 8, Coarse::Domains);
+    let plan = recipe.plan(System::from(&a)).unwrap();
+    for d in 0..plan.domains(0) {
+        let nodes = plan.members(0, d);
+        let with_hub = nodes.iter().any(|&i| i < hubs);
+        assert!(with_hub || nodes.iter().all(|&i| hub(i) == hub(nodes[0])), "domain {d}: {nodes:?}");
+    }
+    for coupling in [Coupling::Adjacency, Coupling::Strength { theta: 0.25 }] {
+        let mut m = Schwarz { coupling, ..exact() }.build(System::from(&a), &Cpu::new()).unwrap();
+        let (b, mut x) = (noise(a.shape().0, 1), vec![0.0; a.shape().0]);
+        let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x).unwrap();
+        let iterations = report.converged().unwrap().iterations;
+        println!("{coupling:?}: {iterations} iterations");
+        assert!(iterations <= 25, "{coupling:?}: {iterations} iterations");
+    }
+}
+
+/// A pocket beside the domain of a hub that may not be divided any more is joined with another neighbour.
+#[test]
+fn pockets_of_a_grid_join_the_grid() {
+    let m = 120;
+    let at = |x: u32, y: u32| y * m + x + 1;
+    let across = (0..m).flat_map(|y| (1..m).map(move |x| (at(x - 1, y), at(x, y))));
+    let mut couplings: Vec<(u32, u32)> = across.collect();
+    couplings.extend((1..m).flat_map(|y| (0..m).map(move |x| (at(x, y - 1), at(x, y)))));
+    let recipe = Schwarz { order: Order::Natural, ..adjacent(16, 1, Coarse::Domains) };
+    let count = |couplings: &[(u32, u32)]| {
+        let plan = recipe.plan(System::from(&laplacian(m * m + 1, couplings))).unwrap();
+        plan.domains(0)
+    };
+    let without = count(&couplings);
+    couplings.extend((0..m * m).map(|i| (0, i + 1)));
+    let with = count(&couplings);
+    println!("{with} domains, {without} without the hub");
+    assert!(with <= without + without / 4, "{with} domains, {without} without the hub");
+}
