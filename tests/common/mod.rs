@@ -13,7 +13,7 @@ use coarsen::multigrid::{Coarsest, Nodes, PlainAggregation, Skinning, SmoothedAg
 use coarsen::prelude::*;
 use coarsen::problems::{Options, Problem};
 use coarsen::relax::{Chebyshev, DampedJacobi, Spai0};
-use coarsen::schwarz::{Coarse, Coupling};
+use coarsen::schwarz::{AdditiveSchwarz, Coarse, Coupling, Inner};
 
 /// A named preconditioner, built from any matrix on a backend.
 pub(crate) type Recipe<V> = (&'static str, fn(&Bsr<f64>) -> Box<dyn Prepared<Vec<V>, f64>>);
@@ -49,6 +49,9 @@ macro_rules! recipes {
             ("mas exact top", |a| {
                 build(Schwarz { coarse: Coarse::Exact { unknowns: 60 }, ..small_mas() }, a, $on)
             }),
+            ("overlapping", |a| build(small_overlapping(Inner::Inverses), a, $on)),
+            ("overlapping sweeps", |a| build(small_overlapping(Inner::Sweeps { pairs: 2 }), a, $on)),
+            ("overlapping factors", |a| build(small_overlapping(Inner::Factors), a, $on)),
         ]
     };
 }
@@ -180,6 +183,12 @@ pub(crate) fn small_mas() -> Schwarz {
     // new values.
     let coupling = Coupling::Adjacency;
     Schwarz { domain: 8, coarse: Coarse::Domains, coupling, ..Schwarz::multilevel() }
+}
+
+/// One level of overlapping domains, small enough for several of them; they grow as those of [`small_mas`].
+pub(crate) fn small_overlapping(inner: Inner) -> AdditiveSchwarz {
+    let domain = if inner == Inner::Inverses { 8 } else { 60 };
+    AdditiveSchwarz { inner, domain, coupling: Coupling::Adjacency, ..AdditiveSchwarz::overlapping() }
 }
 
 /// A problem of the gallery, by name.

@@ -78,6 +78,20 @@ pub enum SetupError {
         /// The smallest diagonal entry of the block.
         diagonal: f64,
     },
+    /// A diagonal entry whose inverse does not fit the precision in which a method stores it.
+    #[error(
+        "{method} stores the inverse of the diagonal in {storage}, but row {row} has {diagonal:e}, which is out of its range; scale the system, or store the inverses in f64"
+    )]
+    DiagonalRange {
+        /// The method.
+        method: &'static str,
+        /// The scalar row.
+        row: usize,
+        /// The diagonal entry.
+        diagonal: f64,
+        /// The precision of the storage.
+        storage: &'static str,
+    },
     /// A method for symmetric matrices met an unsymmetric matrix.
     #[error(
         "{method} needs a symmetric matrix, but entries ({row}, {column}) and ({column}, {row}) differ; use ilu0 with Gmres or BiCgStab"
@@ -135,6 +149,18 @@ pub enum SetupError {
         node: usize,
         /// The number of nodes of the system.
         nodes: usize,
+    },
+    /// A restraint that cannot be imposed on its node.
+    #[error("the restraint of node {node}: {what} is {found}, but must be {range}")]
+    Restraint {
+        /// The node.
+        node: usize,
+        /// The number that is wrong.
+        what: &'static str,
+        /// The number found.
+        found: f64,
+        /// The numbers allowed, and the remedy.
+        range: &'static str,
     },
     /// A level of skinning with fewer handles than parts that need one.
     #[error(

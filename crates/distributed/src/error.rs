@@ -303,6 +303,9 @@ impl DistError {
             SetupError::NotPositive { method, row, diagonal } => {
                 SetupError::NotPositive { method, row: first_row + row, diagonal }
             }
+            SetupError::DiagonalRange { method, row, diagonal, storage } => {
+                SetupError::DiagonalRange { method, row: first_row + row, diagonal, storage }
+            }
             SetupError::SingularBlock { node, first_row: row } => {
                 SetupError::SingularBlock { node: first_row / size.max(1) + node, first_row: first_row + row }
             }

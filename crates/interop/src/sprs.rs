@@ -53,18 +53,20 @@ pub fn to_csc<T: Real>(a: &Bsr<T>) -> Result<CsMatI<T, u32, usize>, InteropError
         .map_err(|(_, indices, _, _)| refused(indices.len()))
 }
 
-/// Returns a matrix from CSR or CSC with the index types of [`Bsr`]; the arrays of CSR are moved.
+/// Returns a matrix from CSR or CSC with the index types of [`Bsr`]; the arrays of CSR are moved. A part of a
+/// matrix is accepted, such as `slice_outer(1..3).to_owned()`.
 ///
 /// # Errors
 /// [`InteropError::Sparse`] for the first row that is not sorted, or a size beyond `u32`.
 pub fn from_owned<T: Real>(m: CsMatI<T, u32, usize>) -> Result<Bsr<T>, InteropError> {
-    if m.is_csr() {
-        let columns = m.cols();
-        from_parts(columns, m.into_raw_storage())
-    } else {
-        let rows = m.rows();
-        transpose(&from_parts(rows, m.into_raw_storage())?)
+    let (csr, inner) = (m.is_csr(), m.inner_dims());
+    let (mut offsets, indices, values) = m.into_raw_storage();
+    // The offsets of a part of another matrix continue its count.
+    if let Some(&first) = offsets.first().filter(|first| **first > 0) {
+        offsets.iter_mut().for_each(|offset| *offset -= first);
     }
+    let a = from_parts(inner, (offsets, indices, values))?;
+    if csr { Ok(a) } else { transpose(&a) }
 }
 
 /// Returns a matrix from CSR or CSC with any storage and index types, in one pass, and a transpose for CSC.

@@ -44,6 +44,18 @@ fn scalar(a: &Bsr<f64>) -> Bsr<f64> {
     a.reblock((1, 1), Zeros::Keep).unwrap()
 }
 
+/// The offsets of some rows, or columns, of a matrix begin with the number of entries before them.
+#[test]
+fn parts_of_sprs_matrices_are_matrices() {
+    let a = assembly::from_triplets(3, 3, &[(0, 0, 1.0), (0, 1, 2.0), (1, 2, 3.0), (2, 0, 4.0)]).unwrap();
+    let rows = sprs::into_csr(a.clone()).unwrap().slice_outer(1..3).to_owned();
+    let last = assembly::from_triplets(2, 3, &[(0, 2, 3.0), (1, 0, 4.0)]).unwrap();
+    assert_eq!(sprs::from_owned(rows).unwrap(), last);
+    let columns = sprs::to_csc(&a).unwrap().slice_outer(1..3).to_owned();
+    let last = assembly::from_triplets(3, 2, &[(0, 0, 2.0), (1, 1, 3.0)]).unwrap();
+    assert_eq!(sprs::from_owned(columns).unwrap(), last);
+}
+
 #[test]
 fn through_sprs() {
     for a in matrices() {

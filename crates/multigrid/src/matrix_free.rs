@@ -119,8 +119,9 @@ impl<T: Real, B: Backend, M: Smoother<T, B>, H: Preconditioner<B::Vector>> Preco
         self.smoother.post_smooth(r, z);
     }
 
+    /// The weaker class of the smoother and of the coarser levels.
     fn class(&self) -> Class {
-        self.below.class()
+        self.smoother.class().max(self.below.class())
     }
 
     fn size(&self) -> Option<usize> {

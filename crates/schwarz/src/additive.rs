@@ -56,7 +56,7 @@ pub(crate) const METHOD: &str = "additive schwarz";
 pub struct AdditiveSchwarz {
     /// M: the maximal number of nodes of a domain, without its overlap.
     pub domain: usize,
-    /// The number of layers of neighbours that are added to the own nodes of a domain.
+    /// The number of layers of neighbours that are added to the own nodes of a domain, as far as there are any.
     pub overlap: usize,
     /// Whether a domain corrects only its own nodes.
     pub restricted: bool,
@@ -122,6 +122,8 @@ pub struct OverlappingDomains<T: Real, V: Real, S: Real> {
     class: Class,
     residual: Vec<V>,
     correction: Vec<V>,
+    /// The scratch memory of checks.
+    checked: Checked<T>,
 }
 
 impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
@@ -136,7 +138,8 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
         system.check()?;
         let a = &*system.whole()?;
         let (pattern, block) = (a.pattern().clone(), a.block().0);
-        let class = self.check::<T, V>(a)?;
+        let mut checked = Checked::default();
+        let class = self.check::<T, V>(a, &mut checked)?;
         let (links, coupled) = Links::of(Source::new(a), self.coupling);
         SetupError::unless_cancelled(&system)?;
         let order = self.order.of(&System { contact: None, matrix: a, ..system }, &links)?;
@@ -167,13 +170,14 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
             solver,
             residual: places.clone(),
             correction: places,
+            checked,
         })
     }
 }
 
 impl AdditiveSchwarz {
     /// Returns the class of the preconditioner for this matrix, found from its values.
-    fn check<T: Real, V: Real>(&self, a: &Bsr<T>) -> Result<Class, SetupError> {
+    fn check<T: Real, V: Real>(&self, a: &Bsr<T>, checked: &mut Checked<T>) -> Result<Class, SetupError> {
         let pair = a.asymmetric_pair(T::EPSILON.sqrt());
         if self.inner == Inner::Factors {
             a.check_finite()?;
@@ -185,7 +189,7 @@ impl AdditiveSchwarz {
                 _ => V::NAME == f32::NAME,
             };
             let storage = if single { Storage::Single } else { Storage::Double };
-            crate::check::check(METHOD, Source::new(a), None, &[], storage, &mut Checked::default())?;
+            crate::check::check(METHOD, Source::new(a), None, &[], storage, checked)?;
         }
         match pair {
             Some((row, column)) if self.inner == Inner::Inverses => {
@@ -263,7 +267,7 @@ impl<T: Real, V: Real, S: Real> Update<T> for OverlappingDomains<T, V, S> {
             *self = self.recipe.build_from(system, &self.on)?;
             return Ok(Reused::Nothing);
         }
-        let class = self.recipe.check::<T, V>(a)?;
+        let class = self.recipe.check::<T, V>(a, &mut self.checked)?;
         SetupError::unless_cancelled(&system)?;
         copy(a, &self.from, &mut self.restricted);
         self.solver.update(a, &self.cover, &self.restricted)?;

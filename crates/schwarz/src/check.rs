@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use coarsen_backend::{DenseBlocks, SetupError};
+use coarsen_core::Real;
 use coarsen_core::parallel::{self, tree};
-use coarsen_core::{Error, Real};
-use coarsen_sparse::Contacts;
+use coarsen_sparse::{Contacts, SparseError};
 
 use crate::options::Storage;
 use crate::source::Source;
@@ -24,15 +24,22 @@ const NODES: usize = 1024;
 pub(crate) struct Checked<T> {
     /// The inverses of the diagonal blocks of nodes in no domain.
     pub(crate) left_out: Vec<f64>,
-    /// A copy of `left_out` from the last successful check, to undo a failed check.
-    passed: Vec<f64>,
+    /// `left_out` of the values in use: a patch starts from it, whatever was refused or cancelled in between.
+    used: Vec<f64>,
     block: Vec<T>,
     wide: Vec<f64>,
 }
 
 impl<T> Default for Checked<T> {
     fn default() -> Self {
-        Self { left_out: Vec::new(), passed: Vec::new(), block: Vec::new(), wide: Vec::new() }
+        Self { left_out: Vec::new(), used: Vec::new(), block: Vec::new(), wide: Vec::new() }
+    }
+}
+
+impl<T> Checked<T> {
+    /// Takes over the values that were checked last; the caller uses them from now on.
+    pub(crate) fn accept(&mut self) {
+        self.used.clone_from(&self.left_out);
     }
 }
 
@@ -76,12 +83,10 @@ fn inverses<T: Real>(
     checked.left_out.resize(left_out.len() * area, 0.0);
     checked.block.resize(area, T::zero());
     checked.wide.resize(area, 0.0);
-    (0..left_out.len()).try_for_each(|at| alone(source, left_out, at, checked))?;
-    checked.passed.clone_from(&checked.left_out);
-    Ok(())
+    (0..left_out.len()).try_for_each(|at| alone(source, left_out, at, checked))
 }
 
-/// Checks some rows only; the caller ensures that all other rows have not changed since their last check.
+/// Checks some rows only; the caller ensures that all other rows have the values in use.
 pub(crate) fn check_rows<T: Real>(
     source: Source<'_, T>,
     rows: &[u32],
@@ -89,20 +94,17 @@ pub(crate) fn check_rows<T: Real>(
     storage: Storage,
     checked: &mut Checked<T>,
 ) -> Result<(), SetupError> {
-    checked.left_out.copy_from_slice(&checked.passed);
+    checked.left_out.copy_from_slice(&checked.used);
     for &i in rows {
         let i = i as usize;
-        for values in source.row(i).map(|(_, block)| block) {
-            if let Some(index) = values.iter().position(|v| !v.is_finite()) {
-                return Err(Error::NotFinite { what: "values of a touched block row", index }.into());
-            }
+        for (j, values) in source.row(i) {
+            entries(source.block(), [i, j], values)?;
         }
         diagonal(METHOD, source, i, storage)?;
         if let Ok(at) = left_out.binary_search(&(i as u32)) {
             alone(source, left_out, at, checked)?;
         }
     }
-    checked.passed.copy_from_slice(&checked.left_out);
     Ok(())
 }
 
@@ -131,8 +133,21 @@ fn alone<T: Real>(
 /// Checks that every value is finite.
 fn finite<T: Real>(source: Source<'_, T>, contact: Option<&Contacts<T>>) -> Result<(), SetupError> {
     source.matrix.check_finite()?;
-    match contact.and_then(|c| c.values().iter().position(|v| !v.is_finite())) {
-        Some(index) => Err(Error::NotFinite { what: "contact values", index }.into()),
+    for (&(i, j), values) in contact.into_iter().flat_map(|c| c.places().iter().zip(blocks(c))) {
+        entries(source.block(), [i as usize, j as usize], values)?;
+    }
+    Ok(())
+}
+
+/// Returns the blocks of contact, place by place.
+fn blocks<T: Real>(contact: &Contacts<T>) -> impl Iterator<Item = &[T]> {
+    contact.values().chunks_exact(contact.block().pow(2))
+}
+
+/// Checks that the values of a block are finite.
+fn entries<T: Real>(b: usize, [i, j]: [usize; 2], values: &[T]) -> Result<(), SetupError> {
+    match values.iter().position(|v| !v.is_finite()) {
+        Some(at) => Err(SparseError::NotFinite { row: i * b + at / b, column: j * b + at % b }.into()),
         None => Ok(()),
     }
 }
@@ -165,7 +180,7 @@ fn diagonal<T: Real>(
             return Err(SetupError::NotPositive { method, row, diagonal: d });
         }
         if storage == Storage::Single && !SINGLE.contains(&d) {
-            return Err(Error::Range { what: "the diagonal", value: d, storage: f32::NAME }.into());
+            return Err(SetupError::DiagonalRange { method, row, diagonal: d, storage: f32::NAME });
         }
     }
     Ok(())

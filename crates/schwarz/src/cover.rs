@@ -52,6 +52,9 @@ impl Cover {
             let mut layer = first;
             for _ in 0..layers {
                 let end = nodes.len();
+                if end == layer {
+                    break; // the last layer had no further neighbours
+                }
                 for at in layer..end {
                     for &j in pattern.row(nodes[at] as usize) {
                         if std::mem::replace(&mut seen[j as usize], d as u32) != d as u32 {

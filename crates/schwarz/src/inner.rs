@@ -44,6 +44,8 @@ pub(crate) struct Part {
     b: Vec<f64>,
     x: Vec<f64>,
     matrix: Bsr<f64>,
+    /// The values of `matrix` before the last update, which a failed update restores.
+    before: Vec<f64>,
 }
 
 impl Part {
@@ -105,7 +107,9 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
                         let n = matrix.shape().0;
                         *built = Some(match Direct::default().factor(matrix) {
                             Ok(factor) => {
-                                Ok(Part { factor, b: vec![0.0; n], x: vec![0.0; n], matrix: matrix.clone() })
+                                let (b, x) = (vec![0.0; n], vec![0.0; n]);
+                                let before = matrix.values().to_vec();
+                                Ok(Part { factor, b, x, matrix: matrix.clone(), before })
                             }
                             Err(why) => Err(cover.refused(d, n, why)),
                         });
@@ -147,19 +151,18 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
                 Ok(())
             }
             Self::Factors(parts) => {
-                let mut before = Vec::with_capacity(parts.len());
                 for d in 0..parts.len() {
-                    let n = parts[d].x.len();
                     let part = &mut parts[d];
-                    before.push(part.matrix.clone());
+                    part.before.copy_from_slice(part.matrix.values());
                     cover.values(d, restricted, &mut part.matrix);
                     if let Err(why) = part.follow() {
+                        let refused = cover.refused(d, part.x.len(), why);
                         // After an error all domains keep their old factors.
-                        for (part, old) in parts.iter_mut().zip(before) {
-                            part.matrix = old;
+                        for part in &mut parts[..=d] {
+                            part.matrix.values_mut().copy_from_slice(&part.before);
                             let _ = part.follow();
                         }
-                        return Err(cover.refused(d, n, why));
+                        return Err(refused);
                     }
                 }
                 Ok(())
@@ -210,7 +213,8 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
                     + size_of_val(&work[..])
             }
             Self::Factors(parts) => {
-                parts.iter().map(|part| part.factor.figures().bytes + part.matrix.bytes()).sum()
+                let vectors = |part: &Part| size_of_val(&part.before[..]) + 2 * size_of_val(&part.x[..]);
+                parts.iter().map(|p| p.factor.figures().bytes + p.matrix.bytes() + vectors(p)).sum()
             }
         }
     }

@@ -125,13 +125,16 @@ impl<T: Real, B: Place> DomainStep<T, B> {
         &self.domains
     }
 
-    /// Estimates ρ and sets ω.
+    /// Estimates ρ and sets ω. If ρ cannot be estimated, ω stays as it was.
     fn damp(&mut self) -> Result<(), SetupError> {
         self.weigh(1.0)?;
+        let mut estimated = Ok(());
         if self.start.size() > 0 && self.domains.plan().domains(0) > 0 {
-            self.radius = self.spectrum.estimate(&self.a, &mut self.domains, &self.start)?.wide();
+            let radius = self.spectrum.estimate(&self.a, &mut self.domains, &self.start);
+            estimated = radius.map(|radius| self.radius = radius.wide());
         }
-        Ok(self.weigh(self.recipe.factor / self.radius)?)
+        self.weigh(self.recipe.factor / self.radius)?;
+        Ok(estimated?)
     }
 
     fn weigh(&mut self, omega: f64) -> Result<(), Error> {

@@ -81,6 +81,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         let mut seconds = Seconds::default();
         let begun = Instant::now();
         let mut numbers = Numbers::new(&plan, recipe, checked, first)?;
+        numbers.checked.accept();
         let mut inverses = Inverses {
             packed: plan
                 .floors
@@ -198,6 +199,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     ) -> Result<(), SetupError> {
         let Self { recipe, plan, numbers, domains, seconds, .. } = self;
         SetupError::unless_cancelled(&system)?; // from here on domains are overwritten
+        numbers.checked.accept();
         let begun = Instant::now();
         domains.edit(which.map_or(Changed::All, Changed::Domains), &mut |inverses| {
             inverses.left_out.copy_from_slice(&numbers.checked.left_out);

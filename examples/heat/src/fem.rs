@@ -47,8 +47,8 @@ pub(crate) enum FemError {
     },
     /// A vertex that belongs to no element.
     #[error(
-        "no element uses vertex {vertex}, so its temperature is undetermined; remove it with \
-         Mesh::without_unused"
+        "no element uses vertex {vertex}, so its temperature is undetermined (in a mesh with tetrahedra, triangles \
+         do not conduct); remove those triangles, and then the vertex with Mesh::without_unused"
     )]
     Unused {
         /// The vertex.

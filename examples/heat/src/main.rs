@@ -65,6 +65,32 @@ impl fmt::Display for Row {
     }
 }
 
+/// A steady state that is not reached.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "after {iterations} iterations the temperature still changes, so heat.png shows no steady state; take more --steps"
+)]
+struct NotSteady {
+    iterations: usize,
+}
+
+/// Whether the last temperature solved the equations with its own conductivity.
+fn check_steady(rows: &[Row]) -> Result<(), NotSteady> {
+    match rows.last() {
+        Some(last) if last.report.iterations == 0 => Ok(()),
+        _ => Err(NotSteady { iterations: rows.len() }),
+    }
+}
+
+/// What the picture of the last temperature shows.
+fn caption(steady: bool, rows: &[Row], time: f64) -> String {
+    match (steady, check_steady(rows)) {
+        (false, _) => format!("t = {time:.4}"),
+        (true, Ok(())) => "steady state".into(),
+        (true, Err(NotSteady { iterations })) => format!("iteration {iterations}, not steady"),
+    }
+}
+
 fn main() -> ExitCode {
     let options = Options::parse();
     // The library does not start threads: run everything inside one pool.
@@ -74,8 +100,9 @@ fn main() -> ExitCode {
         }
         Place::Mixed => run(Cpu::mixed(), &options),
     });
-    match done.map_err(Box::from).flatten() {
-        Ok(_) => ExitCode::SUCCESS,
+    let done = done.map_err(Box::from).flatten();
+    match done.and_then(|rows| if options.steady { check_steady(&rows).map_err(Box::from) } else { Ok(()) }) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::FAILURE
@@ -145,8 +172,9 @@ fn run<B: Backend<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Box
 
     // 5. Pictures.
     std::fs::create_dir_all(&options.out)?;
-    let caption = if options.steady { "steady state".into() } else { format!("t = {time:.4}") };
-    scene.picture(&u, &caption, false)?.write_png(options.out.join("heat.png"))?;
+    scene
+        .picture(&u, &caption(options.steady, &rows, time), false)?
+        .write_png(options.out.join("heat.png"))?;
     if !frames.is_empty() {
         Animation { frames, delay: 8 }.write_gif(options.out.join("heat.gif"))?;
     }

@@ -28,7 +28,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 0.002, value_parser = not_negative)]
     pub(crate) beta: f64,
     /// Azimuth of the camera around a mesh, in degrees.
-    #[arg(long, default_value_t = 80.0, allow_hyphen_values = true)]
+    #[arg(long, default_value_t = 80.0, allow_hyphen_values = true, value_parser = finite)]
     pub(crate) azimuth: f64,
     /// Folder for pictures.
     #[arg(long, default_value = ".", value_name = "DIR")]
@@ -56,6 +56,11 @@ impl FromStr for Place {
     fn from_str(text: &str) -> Result<Self, Unavailable> {
         if text == "mixed" { Ok(Self::Mixed) } else { text.parse().map(Self::Named) }
     }
+}
+
+/// Parses a finite number.
+fn finite(text: &str) -> Result<f64, &'static str> {
+    text.parse().ok().filter(|x: &f64| x.is_finite()).ok_or("expected a finite number")
 }
 
 /// Parses a positive number.

@@ -54,10 +54,14 @@ impl Scene {
         Self::new(mesh, conductivity, given, Drawing { height: 680, ..drawing })
     }
 
-    /// A mesh from a file with one material: hot at one end of its longest side, cold at the other. The
+    /// A mesh from a file with one material, of its tetrahedra alone if it has any: hot at one end of its longest side, cold at the other. The
     /// camera is `azimuth` degrees around y.
     pub(crate) fn read(file: &Path, azimuth: f64) -> Result<Self, ReadError> {
-        let mesh = read(file)?.without_unused();
+        let mut mesh = read(file)?;
+        if !mesh.tetrahedra.is_empty() {
+            mesh.triangles.clear(); // only tetrahedra conduct
+        }
+        let mesh = mesh.without_unused();
         let [low, high] = mesh.bounds();
         let size = |k: usize| high[k] - low[k];
         let axis = (1..3).fold(0, |best, k| if size(k) > size(best) { k } else { best });

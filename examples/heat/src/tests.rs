@@ -11,8 +11,8 @@ use coarsen::prelude::*;
 
 use crate::fem::{FemError, Heat};
 use crate::options::Options;
-use crate::scene::{COLD, HOT, square};
-use crate::{Row, run};
+use crate::scene::{COLD, HOT, Scene, square};
+use crate::{Row, caption, check_steady, run};
 
 use clap::Parser;
 
@@ -181,6 +181,11 @@ fn the_steady_state_is_found_and_stays() {
     // With multigrid, sixteen times as many unknowns take hardly more iterations.
     let fine = program("fine", &["--grid", "96", "--steady", "--steps", "1"]);
     assert!(fine[0].report.iterations <= rows[0].report.iterations + 3);
+    // One iteration is no steady state.
+    assert!(check_steady(&rows).is_ok() && check_steady(&[]).is_err());
+    assert_eq!(check_steady(&fine).unwrap_err().iterations, 1);
+    assert_eq!(caption(true, &rows, 0.0), "steady state");
+    assert_eq!(caption(true, &fine, 0.0), "iteration 1, not steady");
 }
 
 #[test]
@@ -214,6 +219,8 @@ fn arguments_without_meaning_are_refused() {
         assert!(Options::try_parse_from(["heat", name, value]).is_err(), "{name} {value}");
     }
     assert!(Options::try_parse_from(["heat", "--dt=-1"]).is_err());
+    assert!(Options::try_parse_from(["heat", "--azimuth", "nan"]).is_err());
+    assert_eq!(Options::parse_from(["heat", "--azimuth", "-30"]).azimuth, -30.0);
 }
 
 #[test]
@@ -226,6 +233,20 @@ fn meshes_that_conduct_nothing_are_named() {
     let mut unused = square(1);
     unused.positions.push([2.0; 3]);
     assert!(matches!(fail(&unused), FemError::Unused { vertex: 4 }));
+}
+
+/// If a file has tetrahedra, they alone conduct: other triangles and their vertices are left out.
+#[test]
+fn triangles_beside_tetrahedra_are_left_out() {
+    let file = std::env::temp_dir().join(format!("coarsen-heat-{}.mesh", std::process::id()));
+    let text = "MeshVersionFormatted 1\nDimension 3\nVertices 7\n0 0 0 0\n1 0 0 0\n0 1 0 0\n0 0 1 0\n5 0 0 0\n6 0 0 0\n\
+                5 1 0 0\nTriangles 1\n5 6 7 0\nTetrahedra 1\n1 2 3 4 0\nEnd\n";
+    std::fs::write(&file, text).unwrap();
+    let scene = Scene::read(&file, 0.0);
+    std::fs::remove_file(&file).unwrap();
+    let scene = scene.unwrap();
+    assert_eq!((scene.mesh.positions.len(), scene.length), (4, 1.0));
+    assert_eq!(Heat::new(&scene.mesh).unwrap().unknowns(), 4);
 }
 
 /// The pixels of a picture file.

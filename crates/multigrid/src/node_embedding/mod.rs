@@ -62,8 +62,8 @@ use still::{Common, Still};
 /// weights per node. With the linear kernel a row of a coarse matrix has at most 5^d blocks if a row of H
 /// has, and 3^d if a row of H has (7^d and 5^d with the quadratic kernel).
 ///
-/// A build fails without positions, for a node that does not lie on the grid, and for restraints that name no
-/// node or one node twice.
+/// A build fails without positions, for a node that does not lie on the grid, for restraints that name no node
+/// or one node twice, and for a node that slides without a normal or with one unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeEmbedding {
     /// The places of the nodes on the grid.

@@ -6,7 +6,7 @@
 //! | S_i | 0 for a node that is held, I − n nᵀ for a node that slides, I otherwise |
 
 use coarsen_backend::SetupError;
-use coarsen_core::{Error, Real};
+use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Prolongation};
 
 /// A restraint of a node.
@@ -27,7 +27,7 @@ impl Restraints {
     /// Takes the restraints of `rows` nodes with `b` unknowns each; normals get unit length.
     ///
     /// # Errors
-    /// An error for a node that does not exist or is named twice, and for a normal without direction.
+    /// [`SetupError::NoNode`] and [`SetupError::Restraint`].
     pub(super) fn renew(
         &mut self,
         given: &[(u32, Restraint)],
@@ -38,21 +38,24 @@ impl Restraints {
         all.clear();
         all.resize(if given.is_empty() { 0 } else { rows }, None);
         for &(node, restraint) in given {
-            let Some(place) = all.get_mut(node as usize) else {
-                let what = "nodes with restraints (each below the number of block rows)";
-                return Err(Error::Shape { what, expected: rows, found: node as usize + 1 }.into());
+            let at = node as usize;
+            let Some(place) = all.get_mut(at) else {
+                return Err(SetupError::NoNode { what: "NodeEmbedding::restraints", node: at, nodes: rows });
             };
+            let wrong = |what, found, range| Err(SetupError::Restraint { node: at, what, found, range });
             if place.is_some() {
-                let what = "restraints of one node";
-                return Err(Error::Shape { what, expected: 1, found: 2 }.into());
+                return wrong("the number of restraints", 2.0, "1; name every node once");
             }
             *place = Some(match restraint {
                 Restraint::Held => restraint,
                 Restraint::Slides(normal) => {
-                    let length = normal[..b.min(3)].iter().map(|n| n * n).sum::<f64>().sqrt();
-                    if !((2..=3).contains(&b) && length > 0.0 && length.is_finite()) {
-                        let (name, range) = ("NodeEmbedding::restraints, length of a normal", "above 0");
-                        return Err(Error::Parameter { name, value: length, range }.into());
+                    if !(2..=3).contains(&b) {
+                        let what = "the number of unknowns of a node that slides";
+                        return wrong(what, b as f64, "2 or 3; hold the node, or leave it free");
+                    }
+                    let length = normal[..b].iter().map(|n| n * n).sum::<f64>().sqrt();
+                    if !(length > 0.0 && length.is_finite()) {
+                        return wrong("the length of its normal", length, "above 0 and finite");
                     }
                     Restraint::Slides(std::array::from_fn(|k| if k < b { normal[k] / length } else { 0.0 }))
                 }

@@ -355,4 +355,11 @@ fn a_finest_level_may_be_an_operator() {
     assert!(refused.contains("3969") && refused.contains("961"), "{refused}");
     assert_eq!(applied(&mut free, &b), before);
     assert!(recipe(points).under(smoother(), &p, &a, &on).is_err());
+
+    // Sweeps over an unsymmetric operator give a cycle that is only linear.
+    let mut lopsided = a.clone();
+    let at = lopsided.pattern().find(3, 4).unwrap();
+    lopsided.values_mut()[at] *= 0.5;
+    let sweeps = GaussSeidel::default().build(&lopsided, &on).unwrap();
+    assert_eq!(recipe(points).under(sweeps, &p, &coarse, &on).unwrap().class(), Class::Linear);
 }

@@ -440,12 +440,25 @@ fn bad_input_is_named() {
         matches!(&bare, SetupError::Level { cause, .. } if **cause == expected) || bare == expected,
         "{bare}"
     );
-    for restraints in [
-        vec![(5000, Restraint::Held)],
-        vec![(3, Restraint::Held), (3, Restraint::Slides([1.0; 3]))],
-        vec![(3, Restraint::Slides([0.0; 3]))],
-        vec![(3, Restraint::Slides([f64::NAN; 3]))],
+    let restrained = |restraints: Vec<_>, a: System<'_, f64>| {
+        let coarsening = NodeEmbedding { restraints: restraints.into(), ..NodeEmbedding::new(nodes(0.25)) };
+        Multigrid::node_embedding_of(coarsening).build(a, &on).err().unwrap().to_string()
+    };
+    let line = assembly::from_triplets(5, 5, &[0, 1, 2, 3, 4].map(|i| (i, i, 1.0))).unwrap();
+    let positions = [0, 1, 2, 3, 4].map(|i| [0.25 * f64::from(i), 0.0, 0.0]);
+    let scalar = System { positions: Some(&positions), ..System::from(&line) };
+    for (restraints, a, expected) in [
+        (vec![(5000, Restraint::Held)], p.system(), "node 5000 of NodeEmbedding::restraints does not exist"),
+        (
+            vec![(3, Restraint::Held), (3, Restraint::Slides([1.0; 3]))],
+            p.system(),
+            "of node 3: the number of rest",
+        ),
+        (vec![(4, Restraint::Slides([0.0; 3]))], p.system(), "of node 4: the length of its normal is 0"),
+        (vec![(3, Restraint::Slides([f64::NAN; 3]))], p.system(), "node 3: the length of its normal is NaN"),
+        (vec![(2, Restraint::Slides([1.0; 3]))], scalar, "of node 2: the number of unknowns"),
     ] {
-        build(NodeEmbedding { restraints: restraints.into(), ..NodeEmbedding::new(nodes(0.25)) });
+        let error = restrained(restraints, a);
+        assert!(error.contains(expected), "{error}");
     }
 }

@@ -6,7 +6,7 @@ use coarsen_backend::{Cpu, Setup, SetupError, Smoother, UpdateExt};
 use coarsen_core::{Error, LinearOperator, Preconditioner};
 use coarsen_direct::{Direct, Method};
 use coarsen_schwarz::{Coarse, DampedDomains, Schwarz};
-use coarsen_sparse::{Contacts, Sum, System};
+use coarsen_sparse::{Contacts, SparseError, Sum, System};
 
 use crate::common::{applied, difference, exact, problem};
 
@@ -82,7 +82,7 @@ fn a_factor_is_taken_where_it_is_small() {
     }
 }
 
-/// Values of touched rows are checked, including values outside the diagonal.
+/// Values of touched rows and of contact are checked, including values outside the diagonal.
 #[test]
 fn a_patch_refuses_what_is_not_finite() {
     let p = problem("cloth:15");
@@ -91,7 +91,31 @@ fn a_patch_refuses_what_is_not_finite() {
     let k = bad.pattern().range(100).find(|&k| bad.pattern().indices()[k] > 100).unwrap();
     bad.values_mut()[9 * k + 5] = f64::NAN;
     let refused = m.patch(&bad, &[100]).unwrap_err();
-    assert!(matches!(refused, SetupError::Place(Error::NotFinite { index: 5, .. })), "{refused}");
+    let (row, column) = (301, 3 * bad.pattern().indices()[k] as usize + 2);
+    assert_eq!(refused, SetupError::Matrix(SparseError::NotFinite { row, column }));
+    let (mut contact, mut values) = (Contacts::new(225, 3).unwrap(), vec![0.0; 36]);
+    values[9 + 5] = f64::NAN;
+    contact.replace(&[(40, 40), (40, 170), (170, 40), (170, 170)], &values).unwrap();
+    let refused = m.update(&Sum { elastic: &p.matrix, contact: &contact }).unwrap_err();
+    assert_eq!(refused, SetupError::Matrix(SparseError::NotFinite { row: 121, column: 512 }));
+}
+
+/// Sums overflow in the estimate of ρ for values near the end of the range: the step is then damped by the ω
+/// that it had.
+#[test]
+fn an_update_without_an_estimate_keeps_the_damping() {
+    let p = problem("poisson2d:40");
+    let recipe = DampedDomains { schwarz: exact(), ..DampedDomains::default() };
+    let mut step = recipe.build(p.system(), &Cpu::new()).unwrap();
+    let (r, mut before, mut after) = (noise(1600, 3), vec![0.0; 1600], vec![0.0; 1600]);
+    step.apply(&r, &mut before);
+    let mut small = p.matrix.clone();
+    small.values_mut().iter_mut().for_each(|v| *v *= 2.0_f64.powi(-1018));
+    let refused = step.update(&small).unwrap_err();
+    assert!(matches!(refused, SetupError::Place(Error::Parameter { .. })), "{refused}");
+    step.apply(&r, &mut after);
+    after.iter_mut().for_each(|z| *z *= 2.0_f64.powi(-1018));
+    assert!(difference(&after, &before) < 1e-12, "{:.1e}", difference(&after, &before));
 }
 
 /// Values that `f32` cannot hold are refused before anything is written.

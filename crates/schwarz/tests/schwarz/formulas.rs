@@ -301,7 +301,11 @@ fn bytes_are_those_of_the_parts() {
                 8 * 64 * tiles * (tiles + 1) / 2 + 4 * (nodes + 2) + 8 * nodes + 8 * 4 + 4 * 2
             }
             Inner::Sweeps { .. } => a.bytes() + 8 * 2 * nodes * b * b + 8 * nodes * b,
-            Inner::Factors => Direct::default().factor(&a).unwrap().figures().bytes + a.bytes(),
+            // The values of A again, for failed updates, and two vectors.
+            Inner::Factors => {
+                let factor = Direct::default().factor(&a).unwrap().figures().bytes;
+                factor + a.bytes() + 8 * a.values().len() + 2 * 8 * nodes * b
+            }
         };
         assert_eq!(m.bytes(), cover + 4 * blocks + a.bytes() + solver + 2 * 8 * nodes * b, "{inner:?}");
     }

@@ -182,17 +182,24 @@ fn what_cannot_be_done_is_named() {
     let inverses = AdditiveSchwarz::overlapping();
     assert!(text(inverses, &tiny).contains("f32"), "inverses would overflow: {}", text(inverses, &tiny));
     assert_eq!(text(AdditiveSchwarz { storage: Storage::Double, ..inverses }, &tiny), "");
+    let mut one = problem("poisson2d:9").matrix;
+    let at = one.pattern().find(5, 5).unwrap();
+    one.values_mut()[at] = 1e-40;
+    assert!(text(inverses, &one).contains("row 5 has 1e-40"), "{}", text(inverses, &one));
     let mut negative = problem("poisson2d:9").matrix;
     negative.values_mut().iter_mut().for_each(|v| *v = -*v);
     assert!(text(inverses, &negative).starts_with("additive schwarz"), "{}", text(inverses, &negative));
 }
 
-/// A domain larger than the matrix contains all nodes; nodes without couplings share domains.
+/// A domain larger than the matrix, or all layers of neighbours, contain all nodes; nodes without couplings share domains.
 #[test]
 fn domains_of_any_size() {
     let p = problem("poisson2d:7");
     let whole = AdditiveSchwarz { domain: usize::MAX, ..AdditiveSchwarz::restricted() };
     assert_eq!(whole.build(p.system(), &Cpu::new()).unwrap().domains(), 1);
+    let layers = AdditiveSchwarz { domain: 7, overlap: usize::MAX, ..AdditiveSchwarz::restricted() };
+    let layers = layers.build(p.system(), &Cpu::new()).unwrap();
+    assert!(layers.domains() > 1 && layers.redundancy() == layers.domains() as f64);
     let entries: Vec<(u32, u32, f64)> = (0..1000).map(|i| (i, i, 2.0 + f64::from(i))).collect();
     let alone = assembly::from_triplets(1000, 1000, &entries).unwrap();
     let mut m = AdditiveSchwarz::restricted().build(&alone, &Cpu::new()).unwrap();

@@ -2,6 +2,7 @@
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, Setup, SetupError, UpdateExt};
+use coarsen_core::Cancel;
 use coarsen_problems::Problem;
 use coarsen_schwarz::{Coarse, Schwarz};
 use coarsen_sparse::{Contacts, Sum, System, assembly};
@@ -109,6 +110,31 @@ fn a_refused_patch_leaves_nothing_behind() {
     assert_eq!(applied(&mut m, &r), before);
     m.patch(p.system(), &[j]).unwrap();
     assert_eq!(applied(&mut m, &r), before);
+}
+
+/// Nor are results of an update or a patch that was cancelled after its checks.
+#[test]
+fn a_cancelled_update_leaves_nothing_behind() {
+    let p = problem("cloth:25");
+    let mut m = Schwarz::multilevel().build(p.system(), &Cpu::new()).unwrap();
+    let [i, j] = [0, 1].map(|k| m.plan().left_out()[k]);
+    let r = noise(1875, 6);
+    let before = applied(&mut m, &r);
+    let mut other = p.matrix.clone();
+    let k = other.pattern().find(i as usize, i as usize).unwrap();
+    other.values_mut()[9 * k..9 * k + 9].iter_mut().for_each(|v| *v *= 2.0);
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let system = System { cancel: Some(&cancel), ..System::from(&other) };
+    for touched in [None, Some([i])] {
+        let refused = match touched {
+            None => m.update(system),
+            Some(touched) => m.patch(system, &touched),
+        };
+        assert_eq!(refused.unwrap_err(), SetupError::Cancelled);
+        m.patch(p.system(), &[j]).unwrap();
+        assert_eq!(applied(&mut m, &r), before);
+    }
 }
 
 /// If the coarsest level can no longer be factored, an update is a build.
