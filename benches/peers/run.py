@@ -60,6 +60,12 @@ def rust(name):
 
 PEERS = {
     "coarsen": Peer("auto jacobi sa sa-mixed", [VENV, HERE / "coarsen.py", OURS]),
+    "coarsen-mpi": Peer(
+        "jacobi sa mas",
+        [VENV, HERE / "coarsen_mpi.py", OURS.with_name("coarsen-mpi")],
+        [["cargo", "build", "--release", "--manifest-path", ROOT / "Cargo.toml", "-p", "coarsen-mpi", "--target-dir", ROOT / "target"]],
+        debian="libopenmpi-dev openmpi-bin libclang-dev",
+    ),
     "pyamg": Peer("sa energy", [VENV, HERE / "pyamg_sa.py"], [[VENV, "-m", "pip", "install", "-q", "pyamg"]]),
     "petsc": Peer(
         "jacobi icc gamg hypre hypre-hmis | gamg-translations",

@@ -6,7 +6,7 @@
 //! | zones | [`Zones::part`] | the impacts are sent to a master, which changes the ways of their nodes |
 //! | positions | `by` | the master sends those of nodes in zones to all ranks |
 //!
-//! until no pair meets, at most [`ROUNDS`] times. Deviation: the master solves all zones, since the sweeps take less time
+//! until no pair meets, at most [`ROUNDS`] times; what is left is slowed ([`Zones::slow`]), at most five times. Deviation: the master solves all zones, since the sweeps take less time
 //! than a message per zone.
 
 use coarsen_contact::{ClothContact, ContactError, Pair, Zones};
@@ -18,6 +18,9 @@ use crate::search::{PAIR, kind, pair_of};
 /// The most rounds of a step: §4.3.
 pub const ROUNDS: usize = 5;
 
+/// After them, the most rounds in which zones are slowed.
+const SLOWED: usize = 5;
+
 /// The rank that solves zones.
 const MASTER: usize = 0;
 
@@ -28,11 +31,11 @@ const MOVED: usize = 4 + 24;
 /// What became of the impacts of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resolved {
-    /// The rounds in which ways were changed.
+    /// The rounds in which ways were changed; above [`ROUNDS`], zones were slowed.
     pub rounds: usize,
     /// The nodes in zones after the last of them.
     pub nodes: usize,
-    /// Whether pairs still meet after [`ROUNDS`] rounds.
+    /// Whether pairs still meet at the end.
     pub left: bool,
 }
 
@@ -68,20 +71,24 @@ pub fn resolve_impacts<C: Communicator>(
                 impacts = all.iter().flat_map(|data| data.chunks_exact(IMPACT).map(impact_of)).collect();
                 impacts.sort_unstable_by_key(|impact| impact.1);
             }
-            let last = done.rounds == ROUNDS;
+            let last = done.rounds == ROUNDS + SLOWED;
             pack([u64::from(last && !impacts.is_empty())], &mut answer);
             let stopped =
                 (0..by.len() as u32).filter_map(|node| Some((node, stop(node, by[node as usize])?)));
             let stopped: Vec<_> = stopped.collect();
             let resting = impacts.is_empty() && stopped.is_empty();
-            if !(last || resting) {
+            let mut nodes = Vec::new();
+            if done.rounds >= ROUNDS && !last {
+                nodes = Zones::slow(&impacts, &mass, by);
+            } else if !(last || resting) {
                 impacts.iter().for_each(|impact| zones.meet(contact, *impact, by));
                 stopped.iter().for_each(|(node, (normal, least))| zones.stop(*node, *normal, *least));
                 zones.part(&mass, contact.thickness(), by);
-                for node in zones.nodes() {
-                    pack([node], &mut answer);
-                    pack(by[node as usize], &mut answer);
-                }
+                nodes = zones.nodes();
+            }
+            for node in nodes {
+                pack([node], &mut answer);
+                pack(by[node as usize], &mut answer);
             }
         }
         if shared {

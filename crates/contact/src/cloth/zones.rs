@@ -13,6 +13,13 @@
 //! (2) is a sweep of projected Gauss-Seidel over the pairs. Impulses of a pair add up to zero, and the way across n stays.
 //! Afterwards pairs are looked for again, along the new ways.
 //!
+//! What is left after some rounds is slowed:
+//!
+//! > u_i ← c + t (u_i − c)    (3)
+//!
+//! for the nodes of pairs that share nodes, with the mean c of their ways, weighted by mass, and the first time t of an
+//! impact among them.
+//!
 //! Harmon et al. 2008, "Robust treatment of simultaneous collisions", ACM TOG 27(3); Tang et al. 2018, "I-Cloth", ACM TOG
 //! 37(6). Deviations: pairs are kept apart before they meet, and limits are inequalities, so that pairs may part.
 
@@ -22,8 +29,9 @@ use super::contact::ClothContact;
 use super::distance::gap;
 use crate::{Pair, Search};
 
-/// Pairs are kept at this distance, in units of the thickness, or at their distance at the start if that is less.
-const KEPT: f64 = 0.5;
+/// Pairs are kept at their distance at the start, but between these, in units of the thickness: those that are nearer are
+/// pushed apart, so that they have room.
+const KEPT: [f64; 2] = [0.2, 0.5];
 
 /// The most sweeps of a round, and the error of a limit at which they end, in units of the thickness.
 const SWEEPS: usize = 60;
@@ -72,7 +80,8 @@ impl Zones {
         if then.distance > 0.0 {
             let normal = then.vector.map(|v| v / then.distance);
             let apart: f64 = then.weights.iter().zip(&x).map(|(w, x)| w * dot(normal, *x)).sum();
-            let least = start.min(KEPT * contact.thickness()) - apart;
+            let [low, high] = KEPT.map(|share| share * contact.thickness());
+            let least = start.clamp(low, high) - apart;
             self.limits.push(Limit { nodes, weights: then.weights, normal, least, push: 0.0 });
         }
     }
@@ -112,6 +121,52 @@ impl Zones {
                 return;
             }
         }
+    }
+
+    /// Ends the relative motion of pairs that meet (3), whatever the limits are. Momentum stays; the mean of a zone with
+    /// held nodes is theirs. Returns the nodes, sorted. *Cost* sorts of the pairs. *Panics* for nodes that do not exist.
+    pub fn slow(impacts: &[(f64, Pair)], mass: impl Fn(u32) -> f64, by: &mut [[f64; 3]]) -> Vec<u32> {
+        let mut nodes: Vec<u32> = impacts.iter().flat_map(|impact| impact.1.nodes()).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let place = |node: u32| nodes.partition_point(|other| *other < node);
+        // The first node of the zone of each node: the least number spreads along pairs.
+        let mut zone: Vec<usize> = (0..nodes.len()).collect();
+        loop {
+            let mut changed = false;
+            for (_, pair) in impacts {
+                let own = pair.nodes().map(place);
+                let least = own.iter().map(|k| zone[*k]).fold(usize::MAX, usize::min);
+                for k in own {
+                    changed |= zone[k] != least;
+                    zone[k] = least;
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        let mut first = vec![1.0_f64; nodes.len()];
+        for (t, pair) in impacts {
+            let zone = zone[place(pair.nodes()[0])];
+            first[zone] = first[zone].min(*t);
+        }
+        // Σ m u, Σ m of free and of held nodes; a held node counts 1.
+        let mut sums = vec![[[0.0; 4]; 2]; nodes.len()];
+        for (node, zone) in nodes.iter().zip(&zone) {
+            let (m, u) = (mass(*node), by[*node as usize]);
+            let (kind, m) = if m.is_finite() { (0, m) } else { (1, 1.0) };
+            let sum = &mut sums[*zone][kind];
+            (0..3).for_each(|k| sum[k] += m * u[k]);
+            sum[3] += m;
+        }
+        for (node, zone) in nodes.iter().zip(&zone).filter(|(node, _)| mass(**node).is_finite()) {
+            let [free, held] = sums[*zone];
+            let [x, y, z, m] = if held[3] > 0.0 { held } else { free };
+            let (mean, t, u) = ([x / m, y / m, z / m], first[*zone], &mut by[*node as usize]);
+            (0..3).for_each(|k| u[k] = mean[k] + t * (u[k] - mean[k])); // (3)
+        }
+        nodes
     }
 
     /// The nodes with limits, sorted.
