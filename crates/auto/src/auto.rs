@@ -251,8 +251,9 @@ impl Auto {
         let scale = power_of_two(b.iter().fold(0.0, |m: f64, v| m.max(v.abs())));
         let scaled = |v: &[f64]| v.iter().map(|v| v / scale).collect::<Vec<f64>>();
         let (b, mut guess) = (scaled(b), scaled(x));
-        if guess.iter().any(|v| !v.is_finite()) {
-            guess.fill(0.0); // start from zeros if the scaled guess overflows
+        // Start from zeros if they are the solution, or if the scaled guess overflows.
+        if b.iter().all(|v| *v == 0.0) || guess.iter().any(|v| !v.is_finite()) {
+            guess.fill(0.0);
         }
         let part = System { matrix: &whole, contact: None, ..system };
         let mut work = Work::new(part, &b, guess, (self.tolerance, self.max_iterations), floats);
@@ -335,6 +336,18 @@ mod tests {
         let solved = Auto::default().solve(&a, &b, &mut x).unwrap();
         assert_eq!(solved.outcome, Outcome::Converged, "{solved}");
         assert!(x.iter().all(|v| v.is_finite() && *v > 0.0));
+    }
+
+    /// For b = 0 the residual of a guess has no scale, so the guess is not a solution however small A is.
+    #[test]
+    fn nothing_to_solve_has_the_solution_zero() {
+        for size in [1e-12, 1.0] {
+            let a = from_triplets(2, 2, &[(0, 0, size), (1, 1, size)]).unwrap();
+            let mut x = vec![1.0; 2];
+            let solved = Auto::default().solve(&a, &[0.0; 2], &mut x).unwrap();
+            assert_eq!((solved.outcome, solved.true_residual), (Outcome::Converged, 0.0), "{solved}");
+            assert_eq!(x, [0.0; 2], "{size:e}");
+        }
     }
 
     #[test]

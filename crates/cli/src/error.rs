@@ -110,6 +110,17 @@ pub(crate) enum Failure {
     /// A report, a picture or a folder that cannot be written.
     #[error("{}: cannot be written ({kind}); check the folder, its permissions and the free space", file.display())]
     File { file: PathBuf, kind: ErrorKind },
+    /// A dump into the folder of an input file.
+    #[error(
+        "{}: --dump could replace {}, which is an input; give another folder", folder.display(), file.display()
+    )]
+    DumpOfInput { folder: PathBuf, file: PathBuf },
+    /// A dump into a folder with files of something else.
+    #[error(
+        "{}: --dump could replace files there that are not from an earlier --dump; give a new or empty folder",
+        folder.display()
+    )]
+    DumpOverFiles { folder: PathBuf },
     /// A file that cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
@@ -173,6 +184,7 @@ impl Failure {
             | Self::NoCoordinates
             | Self::NotPng { .. } => 2,
             Self::Write(_) | Self::File { .. } => 2,
+            Self::DumpOfInput { .. } | Self::DumpOverFiles { .. } => 2,
             Self::Read(_) | Self::Rows { .. } | Self::Axes { .. } => 3,
             Self::Nodes { .. } | Self::Blocks { .. } | Self::NoColumns { .. } | Self::Sparse(_) => 3,
             Self::Backend(_) => 5,

@@ -134,6 +134,41 @@ fn the_dependent_row_is_found_for_every_order_and_unit() {
     assert!(exact > 20, "{exact}");
 }
 
+/// In random matrices with two proportional rows and many zeros, the error names one of the two, whatever
+/// the pattern.
+#[test]
+fn a_row_without_a_part_in_the_dependence_is_not_blamed() {
+    let mut state = 1_u64;
+    let mut next = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut found = 0;
+    for _ in 0..400 {
+        let n = 4 + next(4) as usize;
+        let mut entry = || if next(2) == 0 { 0.0 } else { next(9) as f64 - 4.0 };
+        let mut rows: Vec<Vec<f64>> = (0..n).map(|_| (0..n).map(|_| entry()).collect()).collect();
+        let regular = rows.clone();
+        let (from, to) = (next(n as u64) as usize, next(n as u64) as usize);
+        rows[to] = rows[from].iter().map(|v| 2.0 * v).collect();
+        let [rows, regular_rows] =
+            [&rows, &regular].map(|rows| rows.iter().map(|row| &row[..]).collect::<Vec<_>>());
+        // Only if the other rows are independent, which the matrix before tells.
+        if from == to || build(Method::Lu, &small(&regular_rows)).is_err() {
+            continue;
+        }
+        match build(Method::Lu, &small(&rows)).err() {
+            Some(DirectError::EmptyColumn { .. }) => {}
+            Some(DirectError::Singular { row, .. }) => {
+                assert!(row == from || row == to, "{rows:?}: row {row}, not {from} or {to}");
+                found += 1;
+            }
+            other => panic!("{rows:?}: {other:?}"),
+        }
+    }
+    assert!(found > 100, "{found}");
+}
+
 /// The ratio of the weakest pivot is the share of its diagonal entry that remains after elimination, in any
 /// order.
 #[test]

@@ -172,7 +172,8 @@ pub(crate) struct Solve {
     /// Plot the residual over the iterations; for a sequence, iterations, decisions and seconds of each step
     #[arg(long, value_name = "HISTORY.svg", value_parser = svg)]
     pub(crate) plot: Option<PathBuf>,
-    /// Write everything needed to repeat this run: matrix, right-hand side, options, versions
+    /// Write everything needed to repeat this run to a new or empty folder: matrix, right-hand side, options,
+    /// versions
     #[arg(long, value_name = "DIR")]
     pub(crate) dump: Option<PathBuf>,
     /// Print only errors

@@ -27,6 +27,9 @@ pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
     for file in [&options.out, &options.report, &options.plot].into_iter().flatten() {
         check_place(file)?;
     }
+    if let Some(folder) = &options.dump {
+        dump::check(folder, &options.given)?;
+    }
     if options.follow != Follow::Policy {
         return Err(Failure::NotSequence { option: "--follow" });
     }

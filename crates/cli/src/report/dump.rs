@@ -3,8 +3,9 @@
 //! It is written before the solve, so that it exists even if the solve fails. Reading the numbers back gives
 //! the same bits.
 
+use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use coarsen::BackendChoice;
 use coarsen::matrix_market::{self, Dense, Symmetry};
@@ -12,10 +13,13 @@ use coarsen::sparse::NearKernel;
 use serde::Serialize;
 
 use super::json::{Versions, write_json};
-use crate::arguments::{NullSpace, Rhs, Solve, Source};
+use crate::arguments::{Given, NullSpace, Rhs, Solve, Source};
 use crate::decision::places::Stages;
 use crate::error::Failure;
 use crate::input::system::Input;
+
+/// The name of the description of the run.
+const OPTIONS: &str = "options.json";
 
 /// `options.json`.
 #[derive(Serialize)]
@@ -41,7 +45,7 @@ pub(crate) fn write(
     fs::create_dir_all(folder).map_err(Failure::write(folder))?;
     match loaded {
         Ok(input) => system(folder, input)?,
-        Err(_) => copies(folder, options)?,
+        Err(_) => copies(folder, &options.given)?,
     }
     let described = Options {
         command: std::env::args().collect(),
@@ -51,7 +55,31 @@ pub(crate) fn write(
         versions: Versions::THESE,
         error: loaded.as_ref().err().map(ToString::to_string),
     };
-    write_json(&folder.join("options.json"), &described)
+    write_json(&folder.join(OPTIONS), &described)
+}
+
+/// Rejects a folder in which files would be replaced, before anything is read: a folder with an input file, or one
+/// that is not empty and was not written by an earlier dump.
+pub(crate) fn check(folder: &Path, given: &Given) -> Result<(), Failure> {
+    let Ok(mut entries) = fs::read_dir(folder) else { return Ok(()) }; // to be created
+    let place = fs::canonicalize(folder).map_err(Failure::write(folder))?;
+    // The folder of the name and the folder of the file, which differ for links.
+    let inside = |file: &Path| {
+        let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let file = fs::canonicalize(file);
+        let of_file = file.as_deref().ok().and_then(Path::parent);
+        of_file == Some(&place) || fs::canonicalize(parent).is_ok_and(|parent| parent == place)
+    };
+    if let Some(file) = inputs(given).find(|file| inside(file)) {
+        return Err(Failure::DumpOfInput { folder: folder.into(), file: file.clone() });
+    }
+    let text = fs::read_to_string(folder.join(OPTIONS)).unwrap_or_default();
+    let earlier = serde_json::from_str::<serde_json::Value>(&text)
+        .is_ok_and(|options| options.get("again").is_some() && options.get("versions").is_some());
+    if earlier || entries.next().is_none() {
+        return Ok(());
+    }
+    Err(Failure::DumpOverFiles { folder: folder.into() })
 }
 
 /// Writes the vectors of a near-kernel or null space, one column per vector.
@@ -130,18 +158,30 @@ fn again(options: &Solve, (threads, stages): (usize, &Stages), input: &Input) ->
     words
 }
 
-/// Copies the named files unchanged, as far as they can be read.
-fn copies(folder: &Path, options: &Solve) -> Result<(), Failure> {
-    let given = &options.given;
+/// The files that the command line names as input.
+fn inputs(given: &Given) -> impl Iterator<Item = &PathBuf> {
     let rhs = if let Rhs::File(file) = &given.rhs { Some(file) } else { None };
     let null_space = if let NullSpace::File(file) = &given.null_space { Some(file) } else { None };
     let Source { matrix, contact, coordinates, .. } = &given.source;
     let named = [matrix, contact, coordinates, &given.x0, &given.near_kernel];
-    let files = named.into_iter().flatten().chain(rhs).chain(null_space);
-    for file in files.filter(|file| file.is_file()) {
-        if let Some(name) = file.file_name() {
-            fs::copy(file, folder.join(name)).map_err(Failure::write(folder))?;
+    named.into_iter().flatten().chain(rhs).chain(null_space).filter(|file| file.is_file())
+}
+
+/// Copies the named files unchanged, as far as they can be read. A name that is taken gets a number.
+fn copies(folder: &Path, given: &Given) -> Result<(), Failure> {
+    let mut taken = vec![OsString::from(OPTIONS)];
+    for file in inputs(given) {
+        let Some(name) = file.file_name() else { continue };
+        let mut own = name.to_owned();
+        for k in 2.. {
+            if !taken.contains(&own) {
+                break;
+            }
+            own = format!("{k}-").into();
+            own.push(name);
         }
+        fs::copy(file, folder.join(&own)).map_err(Failure::write(folder))?;
+        taken.push(own);
     }
     Ok(())
 }

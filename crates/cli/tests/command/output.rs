@@ -328,3 +328,36 @@ fn a_run_in_another_order_is_counted_as_well() {
     assert_eq!(report["tries"].as_array().unwrap().len(), 1, "{}", done.out);
     assert!(looks(&report).0.contains(&"permutation"), "{}", done.out);
 }
+
+/// `--dump` writes only to a folder of its own: what is there of others stays as it is.
+#[test]
+fn a_dump_replaces_no_file_of_others() {
+    let folder = Folder::new();
+    let a = folder.matrix("A.mtx", 2, &[(1, 1, 2.0), (2, 2, 2.0)]);
+    let (long, here) = (folder.vector("long.mtx", &[1.0; 3]), folder.path(".").display().to_string());
+    let state = || [&a, &long].map(|file| std::fs::read(file).unwrap());
+    let before = state();
+    for words in [format!("--rhs {long}"), format!("--contact {a}"), "--rhs ones".to_owned()] {
+        let done = coarsen(&format!("solve {a} {words} --dump {here}"));
+        assert!(done.code == 2 && done.err.contains("A.mtx, which is an input"), "{words}: {}", done.err);
+        assert_eq!(state(), before, "{words}");
+    }
+    // A folder that some other program wrote, here `generate`.
+    let made = folder.path("made");
+    assert_eq!(coarsen(&format!("generate poisson2d:3 --out {}", made.display())).code, 0);
+    let b = std::fs::read(made.join("b.mtx")).unwrap();
+    let done = coarsen(&format!("solve {a} --rhs ones --dump {}", made.display()));
+    assert!(done.code == 2 && done.err.contains("earlier --dump"), "{}", done.err);
+    assert_eq!(std::fs::read(made.join("b.mtx")).unwrap(), b);
+    // A folder of an earlier dump, twice.
+    let dump = folder.path("dump");
+    for _ in 0..2 {
+        assert_eq!(coarsen(&format!("solve {a} --rhs ones --dump {}", dump.display())).code, 0);
+    }
+    // Inputs of equal names, of which the second cannot be used.
+    let other = Folder::new();
+    let short = other.vector("A.mtx", &[1.0; 3]);
+    assert_eq!(coarsen(&format!("solve {a} --rhs {short} --dump {}", dump.display())).code, 3);
+    let copies = ["A.mtx", "2-A.mtx"].map(|name| std::fs::read(dump.join(name)).unwrap());
+    assert_eq!(copies, [&a, &short].map(|file| std::fs::read(file).unwrap()));
+}
