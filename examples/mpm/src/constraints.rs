@@ -47,7 +47,7 @@ pub struct Grip {
 pub struct Constraints {
     /// The motion of each node.
     pub holds: Vec<Hold>,
-    /// The nodes with unknowns.
+    /// The nodes with unknowns, layer by layer along the longest axis, and in their order in a layer.
     pub free: Vec<u32>,
     /// The number of each node among those; [`NONE`] for a fixed node.
     pub slot: Vec<u32>,
@@ -84,15 +84,11 @@ impl Constraints {
         let grip = |(node, (_, rough)): (u32, &Met)| rough.map(|grip| Grip { node, ..grip });
         let grips = (0..).zip(&met).filter_map(grip).collect();
         let holds: Vec<Hold> = met.into_iter().map(|(hold, _)| hold).collect();
-        let mut free = Vec::with_capacity(holds.len());
-        let number = |(node, hold): (usize, &Hold)| {
-            if matches!(hold, Hold::Fixed(_)) {
-                return NONE;
-            }
-            free.push(node as u32);
-            free.len() as u32 - 1
-        };
-        let slot = holds.iter().enumerate().map(number).collect();
+        let moves = |(node, hold): (u32, &Hold)| (!matches!(hold, Hold::Fixed(_))).then_some(node);
+        let mut free: Vec<u32> = (0..).zip(&holds).filter_map(moves).collect();
+        in_layers(&mut free, &nodes.positions);
+        let mut slot = vec![NONE; holds.len()];
+        (0..).zip(&free).for_each(|(number, &node)| slot[node as usize] = number);
         let slips = holds.iter().any(|hold| matches!(hold, Hold::Slip { .. }));
         Self { holds, free, slot, slips, grips }
     }
@@ -106,6 +102,20 @@ impl Constraints {
             grip.most = dt * known.get(&place).copied().unwrap_or(0.0);
         }
     }
+}
+
+/// Sorts nodes into layers along the longest axis. A part of this order is then coupled to the parts beside it only, and
+/// Gauss-Seidel sweeps run on several threads; parts of a Morton order touch nearly all others.
+fn in_layers(free: &mut [u32], positions: &[[f64; 3]]) {
+    let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+    for x in free.iter().map(|&node| positions[node as usize]) {
+        for k in 0..3 {
+            (low[k], high[k]) = (low[k].min(x[k]), high[k].max(x[k]));
+        }
+    }
+    let longest = (1..3).fold(0, |m, k| if high[k] - low[k] > high[m] - low[m] { k } else { m });
+    let layer = |node: u32| positions[node as usize][longest];
+    free.sort_unstable_by(|&a, &b| layer(a).total_cmp(&layer(b)).then(a.cmp(&b)));
 }
 
 impl Moved<'_> {
