@@ -39,6 +39,18 @@ velocity = [0.0, -1.0, 0.0]
 until = 0.1
 "#;
 
+/// A body inside a collider moves with it.
+const STUCK: &str = r#"
+dx = 0.1
+
+[[body]]
+shape = { sphere = { centre = [0.0, 1.0, 0.0], radius = 0.2 } }
+of = { material = "tissue" }
+
+[[collider]]
+shape = { sphere = { centre = [0.0, 1.0, 0.0], radius = 1.0 } }
+"#;
+
 /// A box above the plane y = -1 cm, which moves at 1 m/s along it.
 const SLED: &str = r#"
 gravity = [0.0, -9.8, 0.0]
@@ -272,4 +284,13 @@ fn a_body_deep_in_a_wall_slips() {
             rows[2]
         );
     }
+}
+
+/// Without a free node there is nothing to solve.
+#[test]
+fn a_step_without_free_nodes_has_converged() {
+    let folder = Folder::new("stuck");
+    let scene = folder.write("stuck.toml", STUCK);
+    let rows = folder.run(&["--scene", &scene, "--frames", "2"]).unwrap();
+    assert!(rows[1..].iter().all(|row| row.steps > 0 && row.converged == row.steps), "{rows:?}");
 }
