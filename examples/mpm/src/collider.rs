@@ -145,7 +145,7 @@ impl Obstacle {
                     Sampled::new(&mesh.positions, &mesh.triangles, SAMPLES * dx, inside).map_err(shaped)?;
                 (Arc::new(solid), Some(mesh.clone()))
             }
-            _ => return Err(SceneError::Outline { index }),
+            _ => return Err(SceneError::Outline { table: "collider", index }),
         };
         let radius = collider.shape.and_then(|shape| shape.radius());
         let growth = radius.map_or(0.0, |radius| (collider.cells * dx - radius).max(0.0));

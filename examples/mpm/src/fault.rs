@@ -28,7 +28,10 @@ pub enum StepError {
         limit: f64,
     },
     /// A particle with a number that is not finite.
-    #[error("particle {particle} (from 0) has a velocity or a deformation that is not finite")]
+    #[error(
+        "particle {particle} (from 0) has a velocity or a deformation that is not finite; the step before overflowed: \
+         take a smaller --dt"
+    )]
     NotFinite {
         /// The particle, in the order of the state.
         particle: usize,
@@ -129,10 +132,12 @@ pub enum SceneError {
     /// A scene without bodies.
     #[error("the scene has no bodies; add a table [[body]]")]
     Empty,
-    /// A body without a material, or with too much of it.
-    #[error("body {index} (from 0): {key} is missing; give it, or a preset as material")]
+    /// A body or an emitter without a number of its material.
+    #[error("{table} {index} (from 0): {key} is missing; give it, or a preset as material")]
     Missing {
-        /// Which body.
+        /// `body` or `emitter`.
+        table: &'static str,
+        /// Which one.
         index: usize,
         /// The key.
         key: &'static str,
@@ -148,6 +153,31 @@ pub enum SceneError {
         /// The distance of particles, m.
         spacing: f64,
     },
+    /// A body or an emitter that is too large for the distance of its particles.
+    #[error(
+        "{table} {index} (from 0) has about {points:.1e} points at a distance of {spacing:.3e} m, but at most \
+         {limit:.1e} are allowed; take a larger --dx or fewer --particles, or check its size"
+    )]
+    Large {
+        /// `body` or `emitter`.
+        table: &'static str,
+        /// Which one.
+        index: usize,
+        /// The number of points of the lattice in a box around it.
+        points: f64,
+        /// The distance of particles, m.
+        spacing: f64,
+        /// The largest number of points.
+        limit: f64,
+    },
+    /// An option that the scene does not use.
+    #[error("{option} has no effect on this scene; it belongs to {scenes}")]
+    Option {
+        /// The option.
+        option: &'static str,
+        /// The scenes that use it.
+        scenes: &'static str,
+    },
     /// A mesh from which no body can be seeded.
     #[error("body {index} (from 0): {source}")]
     Mesh {
@@ -156,10 +186,12 @@ pub enum SceneError {
         /// What is wrong with the mesh.
         source: MeshFault,
     },
-    /// A collider without an outline, or with two.
-    #[error("collider {index} (from 0): give a shape or a mesh, but not both")]
+    /// A body or a collider without an outline, or with two.
+    #[error("{table} {index} (from 0): give a shape or a mesh, but not both")]
     Outline {
-        /// Which collider.
+        /// `body` or `collider`.
+        table: &'static str,
+        /// Which one.
         index: usize,
     },
     /// A mesh that cannot be a collider.

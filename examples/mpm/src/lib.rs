@@ -77,9 +77,14 @@ struct Simulation<'a, B: schwarz::Place<Real = f64>> {
 /// [`fault::SceneError`], [`fault::StepError`], and the errors of files, solvers and the place.
 pub fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Failure> {
     // 1. A scene, filled with particles.
-    let setting: Setting = options.scene.setting(options.stiff, options.seed, options.data.as_deref())?;
+    let Options { scene, stiff, seed, data, .. } = options;
+    scene.check_options([stiff.is_some(), seed.is_some(), data.is_some()])?;
+    let setting: Setting = scene.setting(*stiff, seed.unwrap_or(1), data.as_deref())?;
     let seeds = Seeds::new(&setting)?;
-    let dx = options.dx.or_else(|| options.particles.map(|n| seeds.spacing_for(n))).unwrap_or(setting.dx);
+    let dx = match options.particles {
+        Some(particles) => seeds.spacing_for(particles)?,
+        None => options.dx.unwrap_or(setting.dx),
+    };
     let (start, bodies) = seeds.fill(dx)?;
     let width = usize::from(options.width);
     let obstacles = Obstacle::all(&setting.collider, dx)?;

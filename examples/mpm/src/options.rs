@@ -30,9 +30,9 @@ pub struct Options {
     /// armacat, bar: Young's modulus of the stiff body in Pa.
     #[arg(long, value_parser = positive)]
     pub stiff: Option<f64>,
-    /// stretched: seed of the stretches.
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
+    /// stretched: seed of the stretches, 1 by default.
+    #[arg(long)]
+    pub seed: Option<u64>,
     /// armacat: folder with the mesh meshes/hot_Armadillo.obj.gz.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,

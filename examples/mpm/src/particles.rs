@@ -32,6 +32,14 @@ pub struct Particle {
     pub body: u32,
 }
 
+impl Particle {
+    /// Whether v_p, C_p and F_p are finite.
+    pub fn moves_finitely(&self) -> bool {
+        let Self { v, c, f, .. } = self;
+        v.iter().chain(c.as_flattened()).chain(f.as_flattened()).all(|number| number.is_finite())
+    }
+}
+
 /// What the particles of a body have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Body {

@@ -20,6 +20,10 @@ const JITTER: f64 = 0.25;
 /// The number of particles in a cell.
 const PER_CELL: u32 = 8;
 
+/// The largest number of points of a body that are tested: a mistyped spacing does not use all memory. Their particles
+/// would take 54 GB.
+const MOST: f64 = 268_435_456.0; // 2²⁸
+
 /// The region of a body.
 enum Region {
     Shape(Shape, Solid),
@@ -51,10 +55,16 @@ fn point(seed: usize, cell: [i64; 3], h: f64) -> [f64; 3] {
     std::array::from_fn(|k| h * (cell[k] as f64 + 0.5 + JITTER * random.number()))
 }
 
+/// About the number of points of a lattice in a box.
+fn points_in([low, high]: [[f64; 3]; 2], h: f64) -> f64 {
+    (0..3).map(|k| (high[k] - low[k]) / h + 2.0).product()
+}
+
 /// Calls `f` with all points of a lattice in a box.
 fn each_point(seed: usize, [low, high]: [[f64; 3]; 2], h: f64, f: &mut dyn FnMut([f64; 3])) {
     let ends: [[i64; 2]; 3] =
-        std::array::from_fn(|k| [(low[k] / h).floor() as i64 - 1, (high[k] / h).ceil() as i64 + 1]);
+        std::array::from_fn(|k| [(low[k] / h).floor() as i64, (high[k] / h).ceil() as i64]);
+    let ends = ends.map(|[low, high]| [low.saturating_sub(1), high.saturating_add(1)]);
     for z in ends[2][0]..ends[2][1] {
         for y in ends[1][0]..ends[1][1] {
             (ends[0][0]..ends[0][1]).for_each(|x| f(point(seed, [x, y, z], h)));
@@ -66,7 +76,7 @@ impl<'a> Seeds<'a> {
     /// Reads the meshes of a scene.
     ///
     /// # Errors
-    /// [`SceneError::Mesh`] and [`SceneError::Shape`].
+    /// [`SceneError::Mesh`], [`SceneError::Shape`] and [`SceneError::Outline`].
     pub fn new(setting: &'a Setting) -> Result<Self, SceneError> {
         let mut regions = Vec::with_capacity(setting.body.len());
         for (index, body) in setting.body.iter().enumerate() {
@@ -75,7 +85,7 @@ impl<'a> Seeds<'a> {
             let region = match (&body.shape, &body.mesh) {
                 (Some(shape), _) => Region::Shape(*shape, shape.solid().map_err(shaped)?),
                 (None, Some(mesh)) => Region::Closed(Box::new(Closed::read(mesh).map_err(fail)?)),
-                (None, None) => return Err(SceneError::Missing { index, key: "shape" }),
+                (None, None) => return Err(SceneError::Outline { table: "body", index }),
             };
             let about = if let Region::Shape(shape, _) = &region { shape.centre() } else { [0.0; 3] };
             let (axis, angle) = body.turn.unwrap_or(([0.0, 1.0, 0.0], 0.0));
@@ -118,28 +128,55 @@ impl<'a> Seeds<'a> {
         });
     }
 
+    /// Refuses a spacing of the grid at which a body or an emitter has more than [`MOST`] points.
+    fn check(&self, dx: f64) -> Result<(), SceneError> {
+        let few = |table, index, points: f64, spacing| match points > MOST {
+            true => Err(SceneError::Large { table, index, points, spacing, limit: MOST }),
+            false => Ok(()),
+        };
+        for (index, own) in self.setting.body.iter().enumerate() {
+            let h = spacing(&own.of, dx);
+            few("body", index, points_in(self.bounds(index), h), h)?;
+        }
+        for (index, emitter) in self.setting.emitter.iter().enumerate() {
+            let h = spacing(&emitter.of, dx);
+            let region = emitter.shape.bounds().map_or(0.0, |region| points_in(region, h));
+            few("emitter", index, region + self.flow(emitter) / h.powi(3), h)?;
+        }
+        Ok(())
+    }
+
+    /// The volume that an emitter emits over its time.
+    fn flow(&self, emitter: &Emitter) -> f64 {
+        let time = emitter.until.min(self.setting.frames as f64 / self.setting.rate);
+        shadow(&emitter.shape, emitter.velocity) * time
+    }
+
     /// The spacing of the grid with about this number of particles: of all bodies, and of all emitters over
     /// their time.
-    pub fn spacing_for(&self, particles: usize) -> f64 {
+    ///
+    /// # Errors
+    /// [`SceneError::Large`] for too many particles, and for a scene that has too many at its own spacing.
+    pub fn spacing_for(&self, particles: usize) -> Result<f64, SceneError> {
         let mut dx = self.setting.dx;
         for _ in 0..4 {
+            self.check(dx)?;
             let mut count = 0.0;
             (0..self.regions.len()).for_each(|index| self.points(index, dx, &mut |_| count += 1.0));
             for emitter in &self.setting.emitter {
-                let time = emitter.until.min(self.setting.frames as f64 / self.setting.rate);
-                let flow = shadow(&emitter.shape, emitter.velocity) * time;
-                count += flow / spacing(&emitter.of, dx).powi(3);
+                count += self.flow(emitter) / spacing(&emitter.of, dx).powi(3);
             }
             dx *= (count.max(1.0) / particles as f64).cbrt();
         }
-        dx
+        Ok(dx)
     }
 
     /// The particles and the bodies; those of emitters are the last bodies, without particles.
     ///
     /// # Errors
-    /// [`SceneError::Volume`] for a body without particles.
+    /// [`SceneError::Volume`] for a body without particles, [`SceneError::Large`] for one with too many.
     pub fn fill(&self, dx: f64) -> Result<(Vec<Particle>, Vec<Body>), SceneError> {
+        self.check(dx)?;
         let mut particles = Vec::new();
         for (index, own) in self.setting.body.iter().enumerate() {
             let before = particles.len();

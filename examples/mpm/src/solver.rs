@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use coarsen::Vector;
 use coarsen::follow::{Driver, Needs, TimeStepper, UnknownDriver};
 use coarsen::multigrid::{NodeEmbedding, Nodes};
-use coarsen::optimize::{DescentMonitor, DescentOutcome, DescentReport, Iterate, Verdict};
+use coarsen::optimize::{Criterion, DescentMonitor, DescentOutcome, DescentReport, Iterate, Verdict};
 use coarsen::prelude::*;
 use coarsen::schwarz::Place;
 use coarsen::sparse::{System, SystemAt};
@@ -165,7 +165,9 @@ impl<B: Place<Real = f64>> Minimizer<B> {
         let mut z = vec![0.0; f.size()];
         let mut trace = Trace { start: Instant::now(), points: Vec::new() };
         if z.is_empty() {
-            let (outcome, iterations, setup) = (DescentOutcome::Stopped, [0; 2], Duration::ZERO);
+            // The only point is the minimum.
+            let outcome = DescentOutcome::Converged(Criterion::Gradient);
+            let (iterations, setup) = ([0; 2], Duration::ZERO);
             let (rebuilds, cycles, norm, trace) = (0, 0, 0.0, trace.points);
             return Ok((Solved { z, outcome, iterations, rebuilds, cycles, norm, setup, trace }, f));
         }

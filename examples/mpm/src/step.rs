@@ -111,6 +111,9 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
     /// [`StepError`] for particles that are too far away or not finite, and for emitters.
     pub fn begin(&self, state: &mut State, end: f64) -> Result<Option<Begun>, StepError> {
         self.emit(state)?;
+        if let Some(particle) = state.particles.iter().position(|p| !p.moves_finitely()) {
+            return Err(StepError::NotFinite { particle });
+        }
         let dt = self.length(state, end);
         if state.particles.is_empty() {
             return Ok(None);

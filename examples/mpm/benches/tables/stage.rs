@@ -48,7 +48,7 @@ impl Stage {
         let data = std::env::var_os("COARSEN_DATA").map(PathBuf::from);
         let setting = choice.setting(stiff, 2, data.as_deref())?;
         let seeds = Seeds::new(&setting)?;
-        let dx = seeds.spacing_for(particles);
+        let dx = seeds.spacing_for(particles)?;
         let (particles, bodies) = seeds.fill(dx)?;
         let obstacles = Obstacle::all(&setting.collider, dx)?;
         let state = State { emitted: f64::NEG_INFINITY, particles, ..State::default() };

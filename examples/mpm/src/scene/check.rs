@@ -4,6 +4,7 @@ use super::setting::{Body, Setting, Stuff};
 use crate::collider::Collider;
 use crate::fault::SceneError;
 use crate::plasticity::Plasticity;
+use crate::shape::Shape;
 
 /// A number that is not in its range: the key, the number, the range.
 type Fault = Option<(&'static str, f64, &'static str)>;
@@ -29,49 +30,57 @@ impl Setting {
             Some((key, found, range)) => Err(SceneError::Value { table, index, key, found, range }),
             None => Ok(()),
         };
-        let step = (self.rate * self.dt > 1.0 + 1e-12).then_some(("dt", self.dt, "at most a frame"));
+        let frame = self.dt.is_finite() && self.rate * self.dt > 1.0 + 1e-12;
+        let step = frame.then_some(("dt", self.dt, "at most a frame, 1 / rate"));
+        let most = if self.dt == f64::INFINITY { None } else { positive("dt", self.dt) }; // ∞: a frame
+        let corners = self.view.corners.as_ref().map_or(&[][..], |c| c.as_flattened());
         let scene = finite("gravity", &self.gravity)
             .or_else(|| positive("dx", self.dx))
-            .or_else(|| positive("dt", self.dt))
+            .or(most)
             .or_else(|| positive("rate", self.rate))
             .or_else(|| positive("cfl", self.cfl))
             .or(step)
-            .or_else(|| finite("view.corners", self.view.corners.as_ref().map_or(&[], |c| c.as_flattened())));
+            .or_else(|| finite("view.corners", corners))
+            .or_else(|| finite("view.azimuth", &[self.view.azimuth]))
+            .or_else(|| finite("view.elevation", &[self.view.elevation]));
         named("scene", 0, scene)?;
         for (index, body) in self.body.iter().enumerate() {
             named("body", index, check_body(body))?;
             if body.shape.is_some() == body.mesh.is_some() {
-                return Err(SceneError::Missing { index, key: "shape (or mesh, but not both)" });
+                return Err(SceneError::Outline { table: "body", index });
             }
-            complete(index, &body.of)?;
+            complete("body", index, &body.of)?;
         }
         for (index, collider) in self.collider.iter().enumerate() {
             named("collider", index, check_collider(collider))?;
             if collider.shape.is_some() == collider.mesh.is_some() {
-                return Err(SceneError::Outline { index });
+                return Err(SceneError::Outline { table: "collider", index });
             }
         }
         for (index, emitter) in self.emitter.iter().enumerate() {
-            let fault = emitter
-                .shape
-                .fault()
+            let fault = check_volume(emitter.shape)
                 .or_else(|| finite("velocity", &emitter.velocity))
                 .or_else(|| positive("until", emitter.until))
                 .or_else(|| finite("swing", &emitter.swing))
                 .or_else(|| finite("swing_rate", &emitter.swing_rate))
                 .or_else(|| check_stuff(&emitter.of));
             named("emitter", index, fault)?;
-            complete(self.body.len() + index, &emitter.of)?;
+            complete("emitter", index, &emitter.of)?;
         }
         Ok(())
     }
 }
 
-fn check_body(body: &Body) -> Fault {
-    let shape = body.shape.and_then(|shape| match shape.bounds() {
-        None => Some(("shape.plane", f64::INFINITY, "a shape of finite volume")),
+/// Refuses a shape that cannot be filled.
+fn check_volume(shape: Shape) -> Fault {
+    match shape.bounds() {
+        None => Some(("shape.plane, its volume", f64::INFINITY, "finite: take a sphere or a box")),
         Some(_) => shape.fault(),
-    });
+    }
+}
+
+fn check_body(body: &Body) -> Fault {
+    let shape = body.shape.and_then(check_volume);
     let turn = body.turn.and_then(|(axis, angle)| {
         finite("turn", &[angle]).or_else(|| positive("turn, its axis", axis.iter().map(|a| a * a).sum()))
     });
@@ -118,14 +127,15 @@ fn check_collider(collider: &Collider) -> Fault {
     let cells = (!(0.0..100.0).contains(&collider.cells)).then_some(("cells", collider.cells, "0 to 100"));
     let rough = collider.friction >= 0.0 && collider.friction.is_finite();
     let friction = (!rough).then_some(("friction", collider.friction, "0 or more, and finite"));
+    let gone = collider.gone.filter(|gone| gone.is_nan()).map(|gone| ("gone", gone, "a time in s"));
     let size = collider.mesh.as_ref().and_then(|mesh| positive("mesh.size", mesh.size.unwrap_or(1.0)));
-    collider.shape.and_then(|shape| shape.fault()).or(phase).or(axis).or(cells).or(friction).or(size)
+    collider.shape.and_then(|shape| shape.fault()).or(phase).or(axis).or(cells).or(friction).or(gone).or(size)
 }
 
-fn complete(index: usize, of: &Stuff) -> Result<(), SceneError> {
+fn complete(table: &'static str, index: usize, of: &Stuff) -> Result<(), SceneError> {
     for (key, known) in [("density", of.density), ("young", of.young), ("poisson", of.poisson)] {
         if known.is_none() && of.material.is_none() {
-            return Err(SceneError::Missing { index, key });
+            return Err(SceneError::Missing { table, index, key });
         }
     }
     Ok(())

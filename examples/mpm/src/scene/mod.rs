@@ -86,6 +86,23 @@ impl FromStr for SceneChoice {
 }
 
 impl SceneChoice {
+    /// Refuses options that have no effect on this scene, of `--stiff`, `--seed` and `--data`; `given` says which of
+    /// them are given.
+    ///
+    /// # Errors
+    /// [`SceneError::Option`].
+    pub fn check_options(&self, given: [bool; 3]) -> Result<(), SceneError> {
+        let used = [
+            (matches!(self, Self::Armacat | Self::Bar), "--stiff", "armacat and bar"),
+            (matches!(self, Self::Stretched), "--seed", "stretched"),
+            (matches!(self, Self::Armacat), "--data", "armacat"),
+        ];
+        match used.into_iter().zip(given).find(|((used, ..), given)| *given && !used) {
+            Some(((_, option, scenes), _)) => Err(SceneError::Option { option, scenes }),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the scene. `stiff` is the modulus of the cat of `armacat` and of the middle of `bar`, `seed` that
     /// of `stretched`, `data` a folder of meshes.
     ///

@@ -1,13 +1,21 @@
 //! Bad input: typed errors that name what is wrong, and nothing is lost.
 
+use clap::Parser;
+use coarsen::prelude::*;
 use examples_common::files::CheckpointError;
 use mpm::fault::{MeshFault, SceneError, StepError};
 use mpm::grid::Grid;
+use mpm::options::Options;
+use mpm::particles::Particle;
+use mpm::scene::Setting;
+use mpm::solver::Minimizer;
 use mpm::state::State;
+use mpm::step::Stepper;
 
-use super::{DX, Folder, cloud};
+use super::{DX, Folder, bodies, cloud};
 
 const BODY: &str = "[[body]]\nshape = { sphere = { centre = [0.0, 0.0, 0.0], radius = 0.2 } }\n";
+const FLOW: &str = "velocity = [0.0, -1.0, 0.0]\nuntil = 1.0\n";
 const OF: &str = "of = { density = 1000.0, young = 1e5, poisson = 0.3 }\n";
 
 #[test]
@@ -47,6 +55,15 @@ fn scenes_name_the_key_that_is_wrong() {
             ),
             ("collider", "plane.normal, its length"),
         ),
+        (format!("{ball}{}gone = nan\n", BODY.replace("body", "collider")), ("collider", "gone")),
+        (format!("{ball}[view]\nazimuth = nan\n"), ("scene", "view.azimuth")),
+        (format!("{ball}[view]\nelevation = inf\n"), ("scene", "view.elevation")),
+        (
+            format!(
+                "{ball}[[emitter]]\nshape = {{ plane = {{ point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] }} }}\n{FLOW}{OF}"
+            ),
+            ("emitter", "shape.plane, its volume"),
+        ),
     ] {
         let error = run(&text);
         let Some(SceneError::Value { table, key, index: 0, .. }) = error.downcast_ref() else {
@@ -56,15 +73,67 @@ fn scenes_name_the_key_that_is_wrong() {
     }
     let missing = run(BODY);
     assert!(
-        matches!(missing.downcast_ref(), Some(SceneError::Missing { index: 0, key: "density" })),
+        matches!(
+            missing.downcast_ref(),
+            Some(SceneError::Missing { table: "body", index: 0, key: "density" })
+        ),
         "{missing}"
     );
+    let missing = run(&format!("{ball}{}{FLOW}of = {{ density = 1.0 }}\n", BODY.replace("body", "emitter")));
+    assert!(
+        matches!(
+            missing.downcast_ref(),
+            Some(SceneError::Missing { table: "emitter", index: 0, key: "young" })
+        ),
+        "{missing}"
+    );
+    let both = run(&format!("{ball}mesh = {{ file = \"ball.obj\" }}\n"));
+    assert!(matches!(both.downcast_ref(), Some(SceneError::Outline { table: "body", index: 0 })), "{both}");
     let empty = run("dx = 0.1\n");
     assert!(matches!(empty.downcast_ref(), Some(SceneError::Empty)), "{empty}");
     let nowhere = folder.run(&["--scene", "nowhere.toml"]).unwrap_err();
     assert!(matches!(nowhere.downcast_ref(), Some(SceneError::Read { .. })), "{nowhere}");
     let data = folder.run(&["--scene", "armacat"]).unwrap_err();
     assert!(matches!(data.downcast_ref(), Some(SceneError::Data { .. })), "{data}");
+}
+
+/// Without a largest step, steps are as long as a frame at any rate.
+#[test]
+fn a_rate_alone_is_a_scene() {
+    let folder = Folder::new("rate");
+    let scene = folder.write("scene.toml", &format!("rate = 48.0\ndx = 0.1\n{BODY}{OF}"));
+    let rows = folder.run(&["--scene", &scene, "--frames", "2"]).unwrap();
+    assert_eq!((rows[1].steps, rows[2].steps), (1, 1));
+}
+
+#[test]
+fn options_that_a_scene_does_not_use_are_refused() {
+    let folder = Folder::new("options");
+    for (arguments, expected) in [
+        (["--scene", "twist", "--stiff", "1e6"], "--stiff"),
+        (["--scene", "bar", "--seed", "3"], "--seed"),
+        (["--scene", "stretched", "--data", "."], "--data"),
+    ] {
+        let error = folder.run(&arguments).unwrap_err();
+        let Some(SceneError::Option { option, .. }) = error.downcast_ref() else { panic!("{error}") };
+        assert_eq!(*option, expected);
+    }
+}
+
+#[test]
+fn scenes_that_are_too_large_are_refused() {
+    let folder = Folder::new("large");
+    let long =
+        format!("dx = 0.1\n{}{}{OF}", BODY.replace("body", "emitter"), FLOW.replace("1.0\n", "1e30\n"));
+    let long = folder.write("long.toml", &long.replace("dx", "frames = 1000000000000\ndx"));
+    for arguments in [
+        ["--scene", "boxes", "--dx", "1e-6"],
+        ["--scene", "boxes", "--particles", "1000000000000"],
+        ["--scene", &long, "--dx", "0.1"],
+    ] {
+        let error = folder.run(&arguments).unwrap_err();
+        assert!(matches!(error.downcast_ref(), Some(SceneError::Large { index: 0, .. })), "{error}");
+    }
 }
 
 #[test]
@@ -113,6 +182,23 @@ fn particles_outside_the_domain_are_named() {
     let scene = folder.write("scene.toml", &text);
     let error = folder.run(&["--scene", &scene, "--frames", "3"]).unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(StepError::Outside { .. })), "{error}");
+}
+
+#[test]
+fn particles_that_are_not_finite_are_named() {
+    let (setting, bodies) = (Setting::default(), bodies());
+    let minimizer = Minimizer::new(&Options::parse_from(["mpm"]).method, Cpu::<f64>::new());
+    let stepper =
+        Stepper { setting: &setting, obstacles: &[], bodies: &bodies, dx: DX, largest: 0.1, minimizer };
+    let spoils: [fn(&mut Particle); 3] =
+        [|p| p.v[2] = f64::NAN, |p| p.c[0][1] = f64::INFINITY, |p| p.f[1][1] = f64::NAN];
+    for spoil in spoils {
+        let mut particles = cloud(50, 0.1, 1);
+        spoil(&mut particles[17]);
+        let mut state = State { particles, ..State::default() };
+        let refused = stepper.begin(&mut state, 0.1).err();
+        assert!(matches!(refused, Some(StepError::NotFinite { particle: 17 })), "{refused:?}");
+    }
 }
 
 /// A checkpoint that is cut, changed, of another run or with NaN is refused; all files stay as they are.

@@ -65,7 +65,7 @@ fn the_spacing_follows_the_number_of_particles() {
     let setting = Setting { body: vec![body(ring)], ..Setting::default() };
     let seeds = Seeds::new(&setting).unwrap();
     for count in [3000, 30_000] {
-        let (particles, _) = seeds.fill(seeds.spacing_for(count)).unwrap();
+        let (particles, _) = seeds.fill(seeds.spacing_for(count).unwrap()).unwrap();
         assert!((particles.len() as f64 / count as f64 - 1.0).abs() < 0.03, "{}", particles.len());
     }
 }
