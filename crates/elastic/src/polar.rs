@@ -31,7 +31,7 @@ fn newton(f: &[[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
     let mut x = *f;
     let (mut turned, size) = (cofactor(f), square(f));
     let mut det = dot(&f[0], &turned[0]);
-    if !(det >= REGULAR * size * size.sqrt()) {
+    if det.is_nan() || det < REGULAR * size * size.sqrt() {
         return None; // also NaN
     }
     for _ in 0..ITERATIONS {

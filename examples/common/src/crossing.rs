@@ -207,7 +207,8 @@ mod tests {
                 }
             }
             let mut found: Vec<_> = test.find(&at).iter().map(|c| (c.edge, c.triangle)).collect();
-            (all.sort_unstable(), found.sort_unstable());
+            all.sort_unstable();
+            found.sort_unstable();
             assert!(all.len() > 20 && found == all, "{spread:?}: {} of {}", found.len(), all.len());
         }
     }

@@ -67,11 +67,12 @@ fn zones_keep_pairs_apart_and_momentum() {
 #[test]
 fn held_nodes_and_limits_of_nodes() {
     let held = |node: u32| if node < 5 { f64::INFINITY } else { mass(node) };
-    let floor =
-        |node: u32, u: [f64; 3]| (node % 5 == 0 && u[2] < -0.0104).then_some(([0.0, 0.0, 1.0], -0.01));
+    let floor = |node: u32, u: [f64; 3]| {
+        (node.is_multiple_of(5) && u[2] < -0.0104).then_some(([0.0, 0.0, 1.0], -0.01))
+    };
     let one = &resolved(1, held, floor)[0];
     assert_eq!(one.0[..5], closing()[..5]);
-    let low = |node: usize| node % 5 == 0 && node >= 5 && one.0[node][2] < -0.011;
+    let low = |node: usize| node.is_multiple_of(5) && node >= 5 && one.0[node][2] < -0.011;
     assert!(!one.1.left && !(0..one.0.len()).any(low), "{:?}", one.1);
     for ranks in [2, 3, 7] {
         for (by, ..) in resolved(ranks, held, floor) {
