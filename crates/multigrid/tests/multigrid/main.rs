@@ -17,6 +17,7 @@ mod hubs;
 mod methods;
 mod near_kernel;
 mod node_embedding;
+mod node_embedding_updates;
 mod over_domains;
 mod particles;
 mod skinning;

@@ -1,9 +1,9 @@
-//! Node embedding: P, R H P, restraints, and sets of nodes that change.
+//! Node embedding: P, R H P and restraints.
 
 use std::sync::Arc;
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Reused, Setup, SetupError, UpdateExt};
+use coarsen_backend::{Cpu, Setup, SetupError, UpdateExt};
 use coarsen_constraints::{Constraints, prefilter};
 use coarsen_core::{Class, Preconditioner, Stop, parallel};
 use coarsen_krylov::{FlexibleCg, Krylov, Richardson};
@@ -17,9 +17,9 @@ use coarsen_sparse::{Bsr, Contacts, GalerkinPlan, Pattern, Stencil, System, asse
 use crate::common::{applied, dot, problem, times};
 use crate::particles::{Gradients, ball, composed, gradients, stiffness};
 
-type Built = Hierarchy<f64, Cpu, NodeEmbedding>;
+pub(crate) type Built = Hierarchy<f64, Cpu, NodeEmbedding>;
 
-fn recipe(nodes: &[[i32; 3]], kernel: Kernel) -> Multigrid<NodeEmbedding> {
+pub(crate) fn recipe(nodes: &[[i32; 3]], kernel: Kernel) -> Multigrid<NodeEmbedding> {
     Multigrid::node_embedding_of(NodeEmbedding { kernel, ..NodeEmbedding::new(Nodes::Given(nodes.into())) })
 }
 
@@ -28,7 +28,7 @@ fn fixed(recipe: Multigrid<NodeEmbedding>) -> Multigrid<NodeEmbedding> {
     Multigrid { coarsest: Coarsest::Factor, ..recipe }
 }
 
-fn sparks(cells: i32) -> Vec<Gradients> {
+pub(crate) fn sparks(cells: i32) -> Vec<Gradients> {
     ball(cells, 7).iter().map(gradients).collect()
 }
 
@@ -335,75 +335,8 @@ fn a_plate_that_slides_is_solved() {
     assert!(solved.converged().unwrap().iterations <= 12);
 }
 
-fn system<'a>(a: &'a Bsr<f64>, x: &'a [[f64; 3]]) -> System<'a, f64> {
+pub(crate) fn system<'a>(a: &'a Bsr<f64>, x: &'a [[f64; 3]]) -> System<'a, f64> {
     System { positions: Some(x), ..System::from(a) }
-}
-
-fn same(a: &Built, b: &Built) -> bool {
-    let levels = a.levels() == b.levels();
-    levels
-        && (1..a.levels())
-            .all(|l| a.matrix(l) == b.matrix(l) && a.prolongation(l - 1) == b.prolongation(l - 1))
-}
-
-/// New values, another set of nodes, and other restraints: an update gives the bits of a build.
-#[test]
-fn an_update_equals_a_build() {
-    let at = |nodes: &[[i32; 3]]| -> Vec<[f64; 3]> {
-        nodes.iter().map(|x| x.map(|k| 0.1 * f64::from(k))).collect()
-    };
-    let ((small, a), (large, b)) = (stiffness(&sparks(6), 1.0), stiffness(&sparks(7), 1.0));
-    let (x, y) = (at(&small), at(&large));
-    let (recipe, on) = (Multigrid::node_embedding(0.1), Cpu::new());
-    let mut m = recipe.build(system(&a, &x), &on).unwrap();
-    let mut doubled = a.clone();
-    doubled.values_mut().iter_mut().for_each(|v| *v *= 2.0);
-    assert_eq!(m.update(system(&doubled, &x)).unwrap(), Reused::Structure);
-    assert!(same(&m, &recipe.build(system(&doubled, &x), &on).unwrap()));
-    assert_eq!(m.update(system(&b, &y)).unwrap(), Reused::Nothing);
-    let mut fresh = recipe.build(system(&b, &y), &on).unwrap();
-    assert!(same(&m, &fresh));
-    let r = noise(b.shape().0, 3);
-    assert_eq!(applied(&mut m, &r), applied(&mut fresh, &r));
-
-    let restraints: Arc<[_]> = Arc::new([(5, Restraint::Held)]);
-    let held = NodeEmbedding { restraints, ..recipe.coarsening.clone() };
-    m.replace_method(held.clone());
-    assert!(same(&m, &fresh), "until the next update");
-    m.update(system(&b, &y)).unwrap();
-    let recipe = Multigrid::node_embedding_of(held);
-    assert!(same(&m, &recipe.build(system(&b, &y), &on).unwrap()) && !same(&m, &fresh));
-    m.replace_method(NodeEmbedding {
-        restraints: Arc::new([(99_999, Restraint::Held)]),
-        ..recipe.coarsening.clone()
-    });
-    let before = applied(&mut m, &r);
-    assert!(m.update(system(&b, &y)).is_err());
-    assert_eq!(applied(&mut m, &r), before, "after an error");
-}
-
-/// Old levels are kept as memory for the next build only where their smoother can use it.
-#[test]
-fn memory_that_no_build_uses_is_freed() {
-    let ((small, a), (large, b)) = (stiffness(&sparks(6), 1.0), stiffness(&sparks(7), 1.0));
-    let known = GaussSeidel { symmetric: true, ..GaussSeidel::default() };
-    let smoothers = [
-        (Smoothing::SymmetricGaussSeidel(known), true),
-        (Smoothing::DampedJacobi(DampedJacobi::default()), false),
-    ];
-    for (smoothing, kept) in smoothers {
-        let of = |nodes: &[[i32; 3]]| Multigrid {
-            smoothing,
-            coarsest: Coarsest::Factor,
-            ..recipe(nodes, Kernel::Linear)
-        };
-        let mut m = of(&small).build(&a, &Cpu::new()).unwrap();
-        m.replace_method(of(&large).coarsening);
-        m.update(&b).unwrap();
-        let fresh = of(&large).build(&b, &Cpu::new()).unwrap();
-        assert_eq!(m.bytes() > fresh.bytes(), kept, "{smoothing:?}");
-        assert!(kept || m.bytes() == fresh.bytes());
-    }
 }
 
 #[test]

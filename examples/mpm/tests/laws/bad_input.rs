@@ -190,8 +190,7 @@ fn particles_that_are_not_finite_are_named() {
     let (setting, bodies) = (Setting::default(), bodies());
     let minimizer = Minimizer::new(&Options::parse_from(["mpm"]).method, Cpu::<f64>::new());
     let (obstacles, dx, largest, memory) = (&[][..], DX, 0.1, Memory::default());
-    let mut stepper =
-        Stepper { setting: &setting, obstacles, bodies: &bodies, dx, largest, memory, minimizer };
+    let stepper = Stepper { setting: &setting, obstacles, bodies: &bodies, dx, largest, memory, minimizer };
     let spoils: [fn(&mut Particle); 3] =
         [|p| p.v[2] = f64::NAN, |p| p.c[0][1] = f64::INFINITY, |p| p.f[1][1] = f64::NAN];
     for spoil in spoils {
