@@ -104,7 +104,7 @@ impl TransposePlan {
     /// The number of bytes of the plan, with the pattern of Aᵀ and without that of A.
     pub fn bytes(&self) -> usize {
         let lists = [self.pattern.offsets(), &self.source, &self.next];
-        lists.map(|list| size_of_val(list)).iter().sum::<usize>() + size_of_val(self.pattern.indices())
+        lists.map(size_of_val).iter().sum::<usize>() + size_of_val(self.pattern.indices())
     }
 
     /// Aᵀ as a new matrix.
