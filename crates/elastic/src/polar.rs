@@ -31,8 +31,9 @@ fn newton(f: &[[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
     let mut x = *f;
     let (mut turned, size) = (cofactor(f), square(f));
     let mut det = dot(&f[0], &turned[0]);
-    if !(det >= REGULAR * size * size.sqrt()) {
-        return None; // also NaN
+    let least = REGULAR * size * size.sqrt();
+    if det < least || det.is_nan() || least.is_nan() {
+        return None;
     }
     for _ in 0..ITERATIONS {
         let over = 0.5 / det;
