@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use coarsen::multigrid::{Grid, SmootherRecipe};
+use coarsen::multigrid::{Cycle, Grid, PerLevel, Skinning, SmootherRecipe, Smoothing};
 use coarsen::prelude::*;
 
 use crate::Outcome;
@@ -19,6 +19,66 @@ const SIZES: [(usize, &[usize], f64); 6] = [
     (117, &[2000, 300, 25], 24.4),
 ];
 
+/// Iterations of CG to 1e-6 with other settings than the default, for all sizes or those up to `most` cubes along the
+/// longest side.
+pub(crate) fn settings(most: usize) -> Outcome<()> {
+    let base = Multigrid::skinning();
+    let handles = |nodes_per_handle: usize, handles_per_handle: usize| Multigrid {
+        coarsening: Skinning { nodes_per_handle, handles_per_handle, ..Skinning::default() },
+        ..base.clone()
+    };
+    let gauss_seidel = |counts: &[usize]| {
+        let step =
+            |sweeps: usize| (Smoothing::GaussSeidel(GaussSeidel { sweeps, ..GaussSeidel::default() }), 1);
+        PerLevel { steps: counts.iter().map(|&sweeps| step(sweeps)).collect() }
+    };
+    let one = PerLevel { steps: vec![(Smoothing::Fitted, 1)] };
+    let two = PerLevel { steps: vec![(Smoothing::Fitted, 2)] };
+    let coarse = PerLevel { steps: vec![(Smoothing::Fitted, 1), (Smoothing::Fitted, 3)] };
+    let w = Multigrid { cycle: Cycle::W, ..base.clone() };
+    let settings = [
+        ("default", base.clone().smoothed_by(one.clone())),
+        ("W-cycle", w.clone().smoothed_by(one.clone())),
+        ("3 sweeps on coarse levels", base.clone().smoothed_by(coarse.clone())),
+        ("W-cycle, 3 sweeps on coarse levels", w.smoothed_by(coarse)),
+        ("40 nodes a handle", handles(40, 8).smoothed_by(one.clone())),
+        ("4 handles a handle", handles(80, 4).smoothed_by(one.clone())),
+        ("16 handles a handle", handles(80, 16).smoothed_by(one)),
+        ("2 sweeps", base.clone().smoothed_by(two)),
+        ("3 symmetric sweeps", base.smoothed_by(gauss_seidel(&[6]))),
+    ];
+    let sizes: Vec<usize> = SIZES.iter().map(|(cells, ..)| *cells).filter(|cells| *cells <= most).collect();
+    let mut counts = vec![Vec::new(); settings.len()];
+    let mut nodes = Vec::new();
+    for cells in sizes {
+        let mut body = Body::new(armadillo(Some(cells))?, 500.0)?;
+        let a = body.matrix();
+        let rest = body.mesh.positions.clone();
+        nodes.push(rest.len().to_string());
+        let b = body.begin()?;
+        for ((_, recipe), counts) in settings.iter().zip(&mut counts) {
+            let system = System { positions: Some(&rest), ..System::from(&a) };
+            let mut m = recipe.build(system, &Cpu::mixed())?;
+            let mut x = vec![0.0; b.len()];
+            let begin = Instant::now();
+            let report = Cg::new(Stop::relative(1e-6)).solve(&a, &mut m, &b, &mut x)?.converged()?;
+            counts.push((report.iterations, begin.elapsed().as_secs_f64()));
+        }
+    }
+    println!(
+        "| setting | {} | growth | s of the last |\n|---|{}---:|---:|",
+        nodes.join(" | "),
+        "---:|".repeat(nodes.len())
+    );
+    for ((name, _), counts) in settings.iter().zip(&counts) {
+        let iterations: Vec<String> = counts.iter().map(|(count, _)| count.to_string()).collect();
+        let (Some(first), Some(last)) = (counts.first(), counts.last()) else { continue };
+        let growth = last.0 as f64 / first.0 as f64;
+        println!("| {name} | {} | {growth:.2} | {:.2} |", iterations.join(" | "), last.1);
+    }
+    Ok(())
+}
+
 pub(crate) fn run() -> Outcome<()> {
     println!("| vertices | elements | handles | bytes | iterations | setup s | frame ms | paper ms |");
     println!("|---:|---:|---|---:|---:|---:|---:|---:|");
@@ -26,12 +86,13 @@ pub(crate) fn run() -> Outcome<()> {
     for (cells, paper, paper_ms) in SIZES {
         let mut body = Body::new(armadillo(Some(cells))?, 500.0)?;
         let a = body.matrix();
-        for handles in [paper, &[]] {
+        for (handles, cycle) in [(paper, Cycle::V), (&[], Cycle::V), (&[], Cycle::W)] {
             let (nodes, elements) = (body.mesh.positions.len(), body.mesh.tetrahedra.len());
             let rest = body.mesh.positions.clone();
             let system = System { positions: Some(&rest), ..System::from(&a) };
             let recipe =
                 if handles.is_empty() { Multigrid::skinning() } else { Multigrid::skinning_levels(handles) };
+            let recipe = Multigrid { cycle, ..recipe };
             let begin = Instant::now();
             let mut m = recipe.build(system, &Cpu::mixed())?;
             let setup = begin.elapsed().as_secs_f64();
@@ -47,12 +108,13 @@ pub(crate) fn run() -> Outcome<()> {
                 body.end(&x);
             }
             let frame = 1e3 * begin.elapsed().as_secs_f64() / f64::from(frames);
-            let name = if handles.is_empty() { "fitted".to_owned() } else { format!("{handles:?}") };
+            let name =
+                if handles.is_empty() { format!("fitted, {cycle:?}-cycle") } else { format!("{handles:?}") };
             println!(
                 "| {nodes} | {elements} | {name} | {bytes} | {} | {setup:.3} | {frame:.1} | {paper_ms} |",
                 report.iterations
             );
-            if handles.is_empty() {
+            if cycle == Cycle::W {
                 points.push(((elements as f64).ln(), (bytes as f64).ln()));
             }
         }

@@ -3,7 +3,7 @@
 //! - `errors`: Table 3 and Fig. 3. The factor by which an exact coarse solve reduces the error, for constant
 //!   and smooth weights and for affine and constant coordinates; nonzeros of the coarse matrices.
 //! - `growth`: Fig. 6 and 7, Table 1. The armadillo at sizes from 1.2K to 127K vertices: bytes, iterations,
-//!   times.
+//!   times. With a number: iterations with other settings, for bodies of up to this number of cubes along a side.
 //! - `setups`: Table 1 and 2. Time of a frame and its parts for the eleven set-ups of the paper.
 //! - `stiffness`: Fig. 9. The factor by which a cycle reduces the residual, for μ from 5e2 to 2.56e5.
 //! - `curves`: Fig. 10 to 12. The error of a time step against time, for one cycle per iteration, Gauss-Seidel,
@@ -45,6 +45,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let run = || match words.first().map(String::as_str) {
         Some("errors") => errors::run(words.get(1).map_or(Ok(2.0), |height| height.parse())?),
+        Some("growth") if words.len() > 1 => growth::settings(words[1].parse()?),
         Some("growth") => growth::run(),
         Some("setups") => setups::run(),
         Some("stiffness") => stiffness::run(),
