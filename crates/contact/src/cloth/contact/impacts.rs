@@ -23,9 +23,11 @@ pub(super) struct Swept {
     pairs: Vec<Pair>,
     by: Vec<[f64; 3]>,
     margin: f64,
-    /// The ways for which all impacts were computed, and these pairs, sorted.
+    /// The ways for which all impacts were computed, these pairs, sorted, and whether they are among the candidates. A new
+    /// list may have shares of other ranks, so nothing is known about its pairs.
     timed: Vec<[f64; 3]>,
     met: Vec<Pair>,
+    near: bool,
 }
 
 impl Swept {
@@ -55,6 +57,10 @@ impl<S: Search> ClothContact<S> {
         self.approach(x)?;
         let near = self.seek(by, MARGIN * self.thickness)? >= 1.0;
         let Self { at, swept, candidates, thickness, .. } = self;
+        if swept.near != near {
+            swept.timed.clear();
+        }
+        swept.near = near;
         let floor = FLOOR * *thickness;
         let known = swept.timed.len() == by.len();
         let before = |pair: &Pair| {
@@ -97,7 +103,7 @@ impl<S: Search> ClothContact<S> {
             // Both parts may come nearer by twice the margin, without the mean of four ways.
             approaches(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor + 4.0 * margin)
         };
-        self.swept.by.clear();
+        self.swept.clear();
         self.search.pairs(&self.parts, &path, &keep, &mut self.swept.pairs)?;
         self.swept.by.extend_from_slice(by);
         self.swept.margin = margin;
