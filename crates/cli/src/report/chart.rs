@@ -57,18 +57,19 @@ fn draw(file: &Path, table: &Table) -> Drawn {
     let (panels, names) = canvas.split_horizontally(SIZE.0 - NAMES);
     let [left, right] = &panels.split_evenly((1, 2))[..] else { return Ok(()) };
     // Iteration 0 cannot be shown on a logarithmic axis.
-    panel(left, table, "iterations + 1", &|_, k| k as f64 + 1.0)?;
-    panel(right, table, "seconds, setup included", &|row, k| row.times[k].max(1e-6))?;
+    panel(left, table, "iterations + 1", &|k, _| k as f64 + 1.0)?;
+    panel(right, table, "seconds, setup included", &|_, seconds| seconds.max(1e-6))?;
     legend(&names, table)?;
     canvas.present()?;
     Ok(())
 }
 
-/// Relative residuals over `across`, a function of the row and the iteration.
-fn panel(area: &Canvas<'_>, table: &Table, what: &str, across: &dyn Fn(&Row, usize) -> f64) -> Drawn {
+/// Relative residuals over `across`, a function of the iteration and its time.
+fn panel(area: &Canvas<'_>, table: &Table, what: &str, across: &dyn Fn(usize, f64) -> f64) -> Drawn {
     let floor = BELOW * table.tolerance;
     let line = |row: &Row| -> Vec<(f64, f64)> {
-        let looks = row.history.iter().enumerate().map(|(k, &r)| (across(row, k), r));
+        let looks =
+            row.history.iter().zip(&row.times).enumerate().map(|(k, (&r, &time))| (across(k, time), r));
         looks.filter(|(_, r)| *r > 0.0 && r.is_finite()).map(|(x, r)| (x, r.max(floor))).collect()
     };
     let all: Vec<(f64, f64)> = table.rows.iter().flat_map(line).collect();

@@ -27,8 +27,9 @@ pub(crate) fn attempt(
     if job.b.iter().all(|&v| v == 0.0) {
         let mut nothing = Solution::new(job, stages.name());
         nothing.take(job, vec![0.0; job.b.len()], Outcome::Converged);
-        nothing.history.push(0.0);
         nothing.begin(job);
+        nothing.history.push(0.0);
+        nothing.times.push(job.begun.elapsed().as_secs_f64());
         return Ok(nothing);
     }
     if let Some(ending) = refuse(job.method, diagnosis).or_else(|| wrong_null_space(job)) {

@@ -123,3 +123,13 @@ fn options_of_methods_that_do_not_run_are_refused() {
     };
     assert!(iterations("--as-domain 64") < iterations("--as-domain 4"));
 }
+
+/// A right-hand side of zeros ends every method before its first iteration.
+#[test]
+fn nothing_to_solve_is_drawn() {
+    let folder = Folder::new();
+    let (b, plot) = (folder.vector("b.mtx", &[0.0; 9]), folder.path("p.svg"));
+    let done = coarsen(&format!("compare --problem poisson2d:3 --rhs {b} --plot {}", plot.display()));
+    assert_eq!(done.code, 0, "{}", done.err);
+    assert!(std::fs::read_to_string(plot).unwrap().contains("<svg"));
+}

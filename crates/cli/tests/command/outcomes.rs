@@ -228,3 +228,13 @@ fn what_cannot_be_had_is_said_before_the_iterations_are_spent() {
     let (all, limit) = (iterations(&report), report["max_iterations"].as_u64().unwrap());
     assert!(4 * all < limit && floor > 1e-7, "{all} iterations of {limit}, floor {floor:e}");
 }
+
+/// x₀ / ‖b‖ overflows although both are finite; the solve then begins with zeros.
+#[test]
+fn a_guess_far_above_the_right_hand_side_is_a_number() {
+    let folder = Folder::new();
+    let (b, x0) = (folder.vector("b.mtx", &[1e-300; 9]), folder.vector("x0.mtx", &[1e20; 9]));
+    let words = format!("--problem poisson2d:3 --rhs {b} --x0 {x0} --method cg --precond none");
+    let (done, report) = solve(&folder, &words);
+    assert_eq!((done.code, &report["outcome"]), (0, &"converged".into()), "{}", done.err);
+}
