@@ -92,7 +92,8 @@ impl Schwarz {
             return bad("Schwarz::domain", self.domain, "2 or more");
         }
         if self.domain.saturating_mul(block) > MOST {
-            return bad("Schwarz::domain", self.domain, "at most 1024 unknowns");
+            let (name, unknowns) = ("Schwarz::domain, in unknowns,", self.domain.saturating_mul(block));
+            return bad(name, unknowns, "at most 1024");
         }
         if self.levels == 0 {
             return bad("Schwarz::levels", self.levels, "1 or more");

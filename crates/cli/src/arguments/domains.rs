@@ -11,7 +11,7 @@ use crate::error::Failure;
 #[derive(Clone, Debug, Default, Args, Serialize)]
 #[command(next_help_heading = "Multilevel additive Schwarz")]
 pub(crate) struct Domains {
-    /// Maximum number of nodes in a domain [default: 32]
+    /// Maximum number of nodes in a domain, of at most 1024 unknowns in all [default: 32]
     #[arg(long, value_name = "M", value_parser = clap::value_parser!(u32).range(2..=1024))]
     pub(crate) mas_domain: Option<u32>,
     /// Maximum number of levels with domains [default: 8]
@@ -40,7 +40,7 @@ pub(crate) struct Domains {
     /// Grow along couplings above this fraction of the strongest, or along all couplings [default: 0.25]
     #[arg(long, value_name = "F|adjacency", value_parser = coupling, allow_negative_numbers = true)]
     pub(crate) mas_coupling: Option<CouplingName>,
-    /// Precision of the inverses [default: mixed]
+    /// Precision of the inverses [default: mixed, with --precision f64 f64]
     #[arg(long, value_enum)]
     pub(crate) mas_precision: Option<PrecisionName>,
 }
@@ -129,16 +129,16 @@ fn coupling(text: &str) -> Result<CouplingName, String> {
 const EXACT: usize = 60_000;
 
 impl Domains {
-    /// The recipe.
-    pub(crate) fn recipe(&self) -> Form {
+    /// The recipe; inverses are stored in f64 by default if `double`.
+    pub(crate) fn recipe(&self, double: bool) -> Form {
         let over = match (self.mas_hybrid, self.mas_coarse) {
             (true, _) => Multigrid::hybrid(),
             (false, Some(CoarseName::Sa)) => Multigrid::over_domains(),
             (false, _) if self.mas_modes == Some(ModesName::Rigid) => Multigrid::additive(),
-            _ => return Form::Additive(self.schwarz(Schwarz::multilevel())),
+            _ => return Form::Additive(self.schwarz(Schwarz::multilevel(), double)),
         };
         let OverDomains { domains, levels, below } = over.smoothing;
-        let schwarz = self.schwarz(domains.schwarz);
+        let schwarz = self.schwarz(domains.schwarz, double);
         let levels = self.mas_levels.map_or(levels, |l| l as usize);
         let smoothing = OverDomains { domains: DampedDomains { schwarz, ..domains }, levels, below };
         Form::Multiplicative(Box::new(Multigrid { smoothing, ..over }))
@@ -152,8 +152,13 @@ impl Domains {
         }
     }
 
+    /// Multilevel Schwarz below one level of smoothed aggregation.
+    pub(crate) fn over(double: bool) -> Form {
+        Self { mas_coarse: Some(CoarseName::Sa), ..Self::default() }.recipe(double)
+    }
+
     /// The domains.
-    fn schwarz(&self, mut recipe: Schwarz) -> Schwarz {
+    fn schwarz(&self, mut recipe: Schwarz, double: bool) -> Schwarz {
         recipe.domain = self.mas_domain.map_or(recipe.domain, |m| m as usize);
         recipe.levels = self.mas_levels.map_or(recipe.levels, |l| l as usize);
         recipe.coarse = match (self.mas_exact, self.mas_coarse) {
@@ -180,12 +185,13 @@ impl Domains {
             Some(CouplingName::Adjacency) => Coupling::Adjacency,
             Some(CouplingName::Strength(theta)) => Coupling::Strength { theta },
         };
-        (recipe.storage, recipe.arithmetic) = match self.mas_precision {
-            None => (recipe.storage, recipe.arithmetic),
-            Some(PrecisionName::F32) => (Storage::Single, Arithmetic::Single),
-            Some(PrecisionName::Mixed) => (Storage::Single, Arithmetic::Double),
-            Some(PrecisionName::F64) => (Storage::Double, Arithmetic::Double),
-        };
+        (recipe.storage, recipe.arithmetic) =
+            match self.mas_precision.or(double.then_some(PrecisionName::F64)) {
+                None => (recipe.storage, recipe.arithmetic),
+                Some(PrecisionName::F32) => (Storage::Single, Arithmetic::Single),
+                Some(PrecisionName::Mixed) => (Storage::Single, Arithmetic::Double),
+                Some(PrecisionName::F64) => (Storage::Double, Arithmetic::Double),
+            };
         recipe
     }
 
@@ -219,11 +225,27 @@ mod tests {
 
     #[test]
     fn nothing_said_is_the_default_of_the_library() {
-        assert_eq!(Domains::default().recipe(), Form::Additive(Schwarz::multilevel()));
-        let over = Domains { mas_coarse: Some(CoarseName::Sa), ..Domains::default() };
-        assert_eq!(over.recipe(), Form::Multiplicative(Box::new(Multigrid::over_domains())));
+        assert_eq!(Domains::default().recipe(false), Form::Additive(Schwarz::multilevel()));
+        assert_eq!(Domains::over(false), Form::Multiplicative(Box::new(Multigrid::over_domains())));
         assert!(Domains::default().words().is_empty());
         assert_eq!(coupling("adjacency"), Ok(CouplingName::Adjacency));
         assert!(coupling("1.5").is_err() && coupling("weak").is_err());
+    }
+
+    #[test]
+    fn the_option_of_the_inverses_comes_before_the_precision_of_the_solve() {
+        let storage = |given: &Domains, double| match given.recipe(double) {
+            Form::Additive(schwarz) => schwarz.storage,
+            Form::Multiplicative(recipe) => recipe.smoothing.domains.schwarz.storage,
+        };
+        for mas_coarse in [None, Some(CoarseName::Sa)] {
+            let given = Domains { mas_coarse, ..Domains::default() };
+            assert_eq!(
+                [false, true].map(|double| storage(&given, double)),
+                [Storage::Single, Storage::Double]
+            );
+            let mixed = Domains { mas_precision: Some(PrecisionName::Mixed), ..given };
+            assert_eq!(storage(&mixed, true), Storage::Single);
+        }
     }
 }

@@ -61,7 +61,7 @@ pub(crate) enum Precision {
     /// `mixed` with conjugate gradients if the values fit into f32; `f64` otherwise, after a failure, and in
     /// sequences
     Auto,
-    /// 64 bits throughout
+    /// 64 bits throughout, also in the inverses of domains unless --mas-precision is given
     F64,
     /// 64-bit matrix and vectors, 32-bit preconditioner
     Mixed,

@@ -1,7 +1,7 @@
 //! The options of `--precond as` and `--precond ras`, and the recipe made from them.
 
 use clap::{Args, ValueEnum};
-use coarsen::schwarz::{AdditiveSchwarz, Inner};
+use coarsen::schwarz::{AdditiveSchwarz, Inner, Storage};
 use serde::Serialize;
 
 /// Options of additive Schwarz on one level; `None` means the default of the library.
@@ -34,12 +34,13 @@ pub(crate) enum InnerName {
 const SMALL: usize = 64;
 
 impl Overlap {
-    /// The recipe.
-    pub(crate) fn recipe(&self, restricted: bool) -> AdditiveSchwarz {
+    /// The recipe; inverses are stored in f64 if `double`.
+    pub(crate) fn recipe(&self, restricted: bool, double: bool) -> AdditiveSchwarz {
         let mut recipe =
             if restricted { AdditiveSchwarz::restricted() } else { AdditiveSchwarz::overlapping() };
         recipe.domain = self.as_domain.map_or(recipe.domain, |m| m as usize);
         recipe.overlap = self.as_overlap.map_or(recipe.overlap, |k| k as usize);
+        recipe.storage = if double { Storage::Double } else { recipe.storage };
         let sweeps = Inner::Sweeps { pairs: 4 };
         recipe.inner = match self.as_inner {
             Some(InnerName::Inverses) => Inner::Inverses,
@@ -68,11 +69,12 @@ mod tests {
 
     #[test]
     fn nothing_said_is_the_default_of_the_library() {
-        assert_eq!(Overlap::default().recipe(false), AdditiveSchwarz::overlapping());
-        assert_eq!(Overlap::default().recipe(true), AdditiveSchwarz::restricted());
+        assert_eq!(Overlap::default().recipe(false, false), AdditiveSchwarz::overlapping());
+        assert_eq!(Overlap::default().recipe(true, false), AdditiveSchwarz::restricted());
         assert!(Overlap::default().words().is_empty());
         let large = Overlap { as_domain: Some(1000), as_overlap: Some(0), as_inner: None };
-        assert_eq!(large.recipe(false), AdditiveSchwarz::swept(1000));
-        assert_eq!(large.recipe(true).inner, Inner::Factors);
+        assert_eq!(large.recipe(false, false), AdditiveSchwarz::swept(1000));
+        assert_eq!(large.recipe(true, false).inner, Inner::Factors);
+        assert_eq!(large.recipe(false, true).storage, Storage::Double);
     }
 }

@@ -79,7 +79,7 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
         let begun = Instant::now();
         let (solution, bytes) = peak_of(|| -> Result<Solution, Failure> {
             let looks = RefCell::new(Looks::default());
-            let mut job = Job::of(&ready, given, &progress);
+            let mut job = Job::of(&ready, given, Precision::Auto, &progress);
             (job.method, job.preconds, job.begun, job.looks) = (method, vec![precond], begun, &looks);
             job.again();
             job.deadline = Some(begun + Duration::from_secs_f64(options.limit));

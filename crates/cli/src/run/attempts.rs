@@ -30,7 +30,7 @@ pub(crate) fn by_choice(
 ) -> Result<Solution, Failure> {
     let (stages, precision, deadline) = place;
     let Some(plan) = choice.plan.take() else {
-        let mut job = Job::of(ready, given, progress);
+        let mut job = Job::of(ready, given, precision, progress);
         (job.method, job.preconds, job.deadline) = (choice.method, choice.preconds.clone(), deadline);
         let mut solution = attempt(&job, stages, precision, &ready.diagnosis, None)?;
         solution.notes.extend(choice.unbounded.map(|why| Event::NoFactor(why).to_string()));
@@ -76,8 +76,8 @@ impl Attempts<'_> {
         (method, precond, precision): (Method, Precond, Precision),
         meter: Option<&mut Meter<'_>>,
     ) -> Result<End, Failure> {
-        let (stages, _, deadline) = self.place;
-        let mut job = Job::of(self.ready, self.given, self.progress);
+        let (stages, asked, deadline) = self.place;
+        let mut job = Job::of(self.ready, self.given, asked, self.progress);
         (job.method, job.preconds, job.deadline) = (method, vec![precond], deadline);
         if let Some(best) = &self.best {
             job.x0 = Some(&best.x);

@@ -9,7 +9,7 @@ use coarsen::sparse::System;
 use coarsen::{Action, Followed, Real, RebuildPolicy, Report, Step};
 
 use super::stage::OVER_RELAXATION;
-use crate::arguments::domains::Form;
+use crate::arguments::domains::{Domains, Form};
 use crate::arguments::overlap::Overlap;
 use crate::arguments::{Follow, Precision, Precond, Solve};
 use crate::error::Failure;
@@ -60,6 +60,8 @@ struct Recipe {
     skinning: Multigrid<Skinning>,
     domains: Form,
     overlap: Overlap,
+    /// Whether the inverses of overlapping domains are stored in f64.
+    double: bool,
 }
 
 impl Follower {
@@ -69,11 +71,8 @@ impl Follower {
         let unknowns = sequence.elastic().shape().0;
         let (precond, because) = if auto { automatic(unknowns, asked) } else { (options.precond, "") };
         let large = auto && !asked && unknowns > LARGE;
-        let domains = if large {
-            Form::Multiplicative(Box::new(Multigrid::over_domains()))
-        } else {
-            options.given.domains.recipe()
-        };
+        let double = options.precision == Precision::F64;
+        let domains = if large { Domains::over(double) } else { options.given.domains.recipe(double) };
         let mut skinning = options.given.skinning.recipe();
         skinning.coarsening.rest = Some(sequence.positions().into());
         let recipe = Recipe {
@@ -83,6 +82,7 @@ impl Follower {
             skinning,
             domains,
             overlap: options.given.overlap.clone(),
+            double,
         };
         let step = Step::new(sequence.system(), move |system| recipe.build(system))?;
         Ok(Self { precond, follow: options.follow, because, step })
@@ -165,7 +165,7 @@ impl Recipe {
             Precond::Ic0 => boxed(&Ic0::default(), system, on),
             Precond::Ilu0 => boxed(&Ilu0, system, on),
             Precond::As | Precond::Ras => {
-                boxed(&self.overlap.recipe(self.precond == Precond::Ras), system, on)
+                boxed(&self.overlap.recipe(self.precond == Precond::Ras, self.double), system, on)
             }
             Precond::Chebyshev => boxed(&Chebyshev::default(), system, on),
         }

@@ -13,7 +13,7 @@ use coarsen::sparse::{Bsr, NearKernel, Permutation, System};
 use super::progress::Progress;
 use crate::arguments::domains::Form;
 use crate::arguments::overlap::Overlap;
-use crate::arguments::{Given, Method, Precond};
+use crate::arguments::{Given, Method, Precision, Precond};
 use crate::input::looks::{Looks, Mark};
 use crate::input::ready::Ready;
 use crate::input::renumber;
@@ -40,6 +40,8 @@ pub(crate) struct Job<'a> {
     pub(crate) domains: Form,
     /// The recipe of [`Precond::As`], and its restricted form for [`Precond::Ras`].
     pub(crate) overlap: Overlap,
+    /// Whether 64 bits throughout are asked for, also in the inverses of domains.
+    pub(crate) double: bool,
     pub(crate) null_space: Option<NearKernel>,
     /// Whether A maps the constants on at least one component to zero.
     pub(crate) floats: bool,
@@ -59,8 +61,13 @@ pub(crate) struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    /// Creates a job whose method is set later.
-    pub(crate) fn of(ready: &'a Ready<'_>, given: &Given, progress: &'a Progress) -> Self {
+    /// Creates a job whose method is set later; `precision` is the precision asked for.
+    pub(crate) fn of(
+        ready: &'a Ready<'_>,
+        given: &Given,
+        precision: Precision,
+        progress: &'a Progress,
+    ) -> Self {
         let (positions, near_kernel) = (ready.positions.as_deref(), ready.near_kernel.as_deref());
         Self {
             system: System { positions, near_kernel, ..(&*ready.matrix).into() },
@@ -72,8 +79,9 @@ impl<'a> Job<'a> {
             preconds: vec![Precond::None],
             aggregation: given.aggregation.recipe(),
             skinning: given.skinning.recipe(),
-            domains: given.domains.recipe(),
+            domains: given.domains.recipe(precision == Precision::F64),
             overlap: given.overlap.clone(),
+            double: precision == Precision::F64,
             null_space: ready.null_space.clone(),
             floats: ready.diagnosis.values.as_ref().is_some_and(|values| values.floating > 0),
             tolerance: given.tol,

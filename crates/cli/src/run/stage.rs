@@ -65,7 +65,7 @@ impl<V: Real, S: Real> Stage for Cpu<V, S> {
             Precond::Ic0 => (Box::new(Ic0::default().build_from(job.system, self)?), None),
             Precond::Ilu0 => (Box::new(Ilu0.build_from(job.system, self)?), None),
             Precond::As | Precond::Ras => {
-                let recipe = job.overlap.recipe(precond == Precond::Ras);
+                let recipe = job.overlap.recipe(precond == Precond::Ras, job.double);
                 (Box::new(recipe.build_from(job.system, self)?), None)
             }
             other => return anywhere(other, job, self),

@@ -123,3 +123,32 @@ fn contact_of_a_file_is_added() {
     let small = folder.matrix("small.mtx", 2, &[(1, 1, 1.0)]);
     assert_eq!(coarsen(&format!("solve {a} --contact {small}")).code, 3);
 }
+
+/// With `--precision f64` the inverses of domains keep numbers outside the range of f32.
+#[test]
+fn inverses_follow_the_precision() {
+    let folder = Folder::new();
+    let at = |i: usize, j: usize| 12 * i + j + 1;
+    let nodes = (0..12).flat_map(|i| (0..12).map(move |j| (i, j)));
+    let mut entries: Vec<(usize, usize, f64)> =
+        nodes.clone().map(|(i, j)| (at(i, j), at(i, j), 4e290)).collect();
+    for (i, j) in nodes {
+        let next = [(i + 1, j), (i, j + 1)].into_iter().filter(|&(i, j)| i < 12 && j < 12);
+        for (k, l) in next {
+            entries.extend([(at(i, j), at(k, l), -1e290), (at(k, l), at(i, j), -1e290)]);
+        }
+    }
+    let a = folder.matrix("A.mtx", 144, &entries);
+    for precond in ["mas --mas-coarse domains", "as"] {
+        let (done, _) = solve(&folder, &format!("{a} --method cg --precond {precond} --precision f64"));
+        assert_eq!(done.code, 0, "{precond}: {}", done.err);
+    }
+}
+
+/// The limit of a domain counts unknowns, and so does the error.
+#[test]
+fn a_domain_that_is_too_large_is_told_in_unknowns() {
+    let done =
+        coarsen("solve --problem elasticity3d:5 --method cg --precond mas --mas-domain 1024 --mas-exact 0");
+    assert!(done.code != 0 && (done.out + &done.err).contains("3072, but must be at most 1024"));
+}
