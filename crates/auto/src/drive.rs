@@ -120,7 +120,11 @@ impl<S: Steps> Drive<'_, '_, S> {
     fn run(&mut self) -> Result<(Last, End), S::Error> {
         let (costs, trial) = (self.plan.costs, self.plan.trial);
         // 0
-        let known = self.plan.first.filter(|first| *first != Last::Iterations(trial));
+        let priced = !matches!(self.rental.price(), Price::None(_));
+        let known = self.plan.first.filter(|first| match first {
+            Last::Factor => priced,
+            Last::Iterations(kind) => self.plan.kinds.contains(kind),
+        });
         if known == Some(Last::Factor)
             && let Some(done) = self.buy()?
         {
@@ -135,9 +139,7 @@ impl<S: Steps> Drive<'_, '_, S> {
             }
         }
         // 2
-        let begins = |kind: &Kind| known == Some(Last::Iterations(*kind));
-        let (begin, others): (Vec<Kind>, Vec<Kind>) = self.plan.kinds.iter().partition(|kind| begins(kind));
-        for kind in begin.into_iter().chain(others) {
+        for kind in self.kinds() {
             if matches!(self.rental.price(), Price::None(_)) {
                 break;
             }
@@ -170,6 +172,13 @@ impl<S: Steps> Drive<'_, '_, S> {
             return self.attempt(kind, Against::Factor { trial: f64::INFINITY });
         }
         Ok(None)
+    }
+
+    /// The preconditioners of the plan, and first among them the one that begins.
+    fn kinds(&self) -> Vec<Kind> {
+        let begins = |kind: &Kind| self.plan.first == Some(Last::Iterations(*kind));
+        let (begin, others): (Vec<Kind>, Vec<Kind>) = self.plan.kinds.iter().partition(|kind| begins(kind));
+        [begin, others].concat()
     }
 
     /// The forecast of the total work with a preconditioner.
@@ -319,8 +328,8 @@ impl<S: Steps> Drive<'_, '_, S> {
             .iter()
             .filter_map(|e| if let Event::Failed { kind, .. } = e { Some(*kind) } else { None })
             .collect();
-        let mut kinds: Vec<Kind> =
-            self.plan.kinds.iter().copied().filter(|kind| !failed.contains(kind)).collect();
+        let mut kinds = self.kinds();
+        kinds.retain(|kind| !failed.contains(kind));
         // The first preconditioner may have had a turn before the ordering showed that no factor is possible.
         let begun =
             matches!(self.events.last(), Some(Event::Turn { kind, .. }) if kinds.first() == Some(kind));

@@ -3,7 +3,7 @@
 //! | rule | when |
 //! |---|---|
 //! | all trials of [`Auto`] | the first system, every [`TRIED`]-th after it, another number of unknowns, and the system after a solve that did not converge or was ended by another method than it began with |
-//! | the method that ended the last solve begins, without a trial | all other systems |
+//! | the method that ended the last solve begins, without a trial | all other systems; systems whose guess is the solution are not counted |
 
 use coarsen_core::Outcome;
 use coarsen_sparse::System;
@@ -58,17 +58,19 @@ impl Sequence {
         b: &[f64],
         x: &mut [f64],
     ) -> Result<Solved, AutoError> {
-        let n = b.len();
-        let first = self.last.take().filter(|(_, size)| *size == n && self.since + 1 < TRIED).map(|of| of.0);
+        let (n, known) = (b.len(), self.last.take());
+        let first = known.filter(|(_, size)| *size == n && self.since + 1 < TRIED).map(|of| of.0);
         let solved = self.auto.solve_first(first, system.into(), b, x)?;
         let ended = match (solved.method, solved.kind) {
             (Method::Direct, _) => Last::Factor,
             (_, kind) => Last::Iterations(kind),
         };
+        if ended == Last::Iterations(Kind::Identity) {
+            self.last = known; // a guess that is the solution says nothing about methods
+            return Ok(solved);
+        }
         self.since = first.map_or(0, |_| self.since + 1);
-        // A guess that is the solution says nothing about methods.
-        let says = solved.kind != Kind::Identity || ended == Last::Factor;
-        let holds = solved.outcome == Outcome::Converged && first.is_none_or(|first| first == ended) && says;
+        let holds = solved.outcome == Outcome::Converged && first.is_none_or(|first| first == ended);
         self.last = holds.then_some((ended, n));
         Ok(solved)
     }
@@ -111,6 +113,57 @@ mod tests {
             "the eighth system after the first is solved with all trials"
         );
         assert!(tried(&next(&mut sequence, 71)), "another number of unknowns");
+    }
+
+    #[test]
+    fn a_system_that_is_solved_already_changes_no_habit() {
+        let mut sequence = Sequence::new(Auto { tolerance: 1e-9, ..Auto::default() });
+        assert!(tried(&next(&mut sequence, 70)));
+        let p = cloth(70, 0.1).unwrap();
+        let n = p.matrix.shape().0;
+        let solved = sequence.solve(p.system(), &vec![0.0; n], &mut vec![0.0; n]).unwrap();
+        assert_eq!((solved.outcome, solved.iterations), (Outcome::Converged, 0));
+        assert!(!tried(&next(&mut sequence, 70)));
+    }
+
+    /// No factor is possible, and smoothed aggregation takes the first turn though skinning is the first of the plan.
+    #[test]
+    fn turns_begin_with_what_ended_the_last_solve() {
+        let p = coarsen_problems::elasticity3d(8, 1.0).unwrap();
+        let mut plan = Auto::default().choose(&p.matrix).unwrap().plan.unwrap();
+        plan.kinds = vec![Kind::Skinning, Kind::SmoothedAggregation, Kind::Ic0];
+        plan.price = crate::Price::None(crate::NoFactor::Unwanted);
+        plan.first = Some(Last::Iterations(Kind::SmoothedAggregation));
+        let mut begun = Begun(Vec::new());
+        let terms = crate::Terms { tolerance: 1e-8, max_iterations: 100, narrow: false };
+        let never = &mut || Err(crate::NoFactor::Unwanted);
+        crate::drive(&plan, terms, &mut begun, never).unwrap();
+        assert_eq!(begun.0, [Kind::SmoothedAggregation]);
+        // A preconditioner that the plan does not have is not known: the trial begins.
+        plan.first = Some(Last::Iterations(Kind::Ilu0));
+        begun.0.clear();
+        crate::drive(&plan, terms, &mut begun, never).unwrap();
+        assert_eq!(begun.0, [plan.trial]);
+    }
+
+    /// Records the preconditioners, each of which solves the system.
+    struct Begun(Vec<Kind>);
+
+    impl crate::Steps for Begun {
+        type Error = std::convert::Infallible;
+
+        fn iterate(
+            &mut self,
+            step: crate::Step,
+            _: &mut crate::Meter<'_>,
+        ) -> Result<crate::End, Self::Error> {
+            self.0.push(step.kind);
+            Ok(crate::End::Converged)
+        }
+
+        fn factor(&mut self) -> Result<crate::Factored, Self::Error> {
+            Ok(crate::Factored { end: crate::End::Broken, twice: false })
+        }
     }
 
     #[test]

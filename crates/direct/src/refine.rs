@@ -136,7 +136,7 @@ impl Work {
 
 /// A row of a singular A that depends on other rows, or `None` if A does not fit into memory again: for
 /// factors with a pivot that is exactly 0. A is factored again by this crate's own code, which ends at the first
-/// such pivot.
+/// such pivot. *Cost* up to twelve times that of the factorisation that failed; only errors pay it.
 pub(crate) fn dependent_row(a: &Bsr<f64>) -> Option<usize> {
     let mut factors = own::plan(Method::Lu, a).ok()?;
     match factors.factor(a) {

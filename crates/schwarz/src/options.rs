@@ -66,7 +66,9 @@ impl Storage {
 /// The arithmetic of an elimination.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arithmetic {
-    /// `f32`: slightly faster. A domain with a pivot below 10⁻³ of its diagonal is computed again in `f64`.
+    /// `f32`: slightly faster. A domain with a pivot below 10⁻³ of its diagonal, or an inverse whose trace is above 10⁴ for
+    /// a unit diagonal, is computed again in `f64`. The diagonals of inverses are raised by round-off of `f32`, which grows
+    /// with the square of the number of unknowns of a domain.
     Single,
     /// `f64`.
     #[default]

@@ -74,17 +74,17 @@ struct NotSteady {
     iterations: usize,
 }
 
-/// Whether the last temperature solved the equations with its own conductivity.
-fn check_steady(rows: &[Row]) -> Result<(), NotSteady> {
+/// Whether the last temperature solved the equations with its own conductivity, which it does if that is `fixed`.
+fn check_steady(rows: &[Row], fixed: bool) -> Result<(), NotSteady> {
     match rows.last() {
-        Some(last) if last.report.iterations == 0 => Ok(()),
+        Some(last) if fixed || last.report.iterations == 0 => Ok(()),
         _ => Err(NotSteady { iterations: rows.len() }),
     }
 }
 
 /// What the picture of the last temperature shows.
-fn caption(steady: bool, rows: &[Row], time: f64) -> String {
-    match (steady, check_steady(rows)) {
+fn caption(options: &Options, rows: &[Row], time: f64) -> String {
+    match (options.steady, check_steady(rows, options.beta == 0.0)) {
         (false, _) => format!("t = {time:.4}"),
         (true, Ok(())) => "steady state".into(),
         (true, Err(NotSteady { iterations })) => format!("iteration {iterations}, not steady"),
@@ -101,7 +101,10 @@ fn main() -> ExitCode {
         Place::Mixed => run(Cpu::mixed(), &options),
     });
     let done = done.map_err(Box::from).flatten();
-    match done.and_then(|rows| if options.steady { check_steady(&rows).map_err(Box::from) } else { Ok(()) }) {
+    match done.and_then(|rows| match options.steady {
+        true => check_steady(&rows, options.beta == 0.0).map_err(Box::from),
+        false => Ok(()),
+    }) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -172,9 +175,7 @@ fn run<B: Backend<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Box
 
     // 5. Pictures.
     std::fs::create_dir_all(&options.out)?;
-    scene
-        .picture(&u, &caption(options.steady, &rows, time), false)?
-        .write_png(options.out.join("heat.png"))?;
+    scene.picture(&u, &caption(options, &rows, time), false)?.write_png(options.out.join("heat.png"))?;
     if !frames.is_empty() {
         Animation { frames, delay: 8 }.write_gif(options.out.join("heat.gif"))?;
     }

@@ -6,7 +6,7 @@
 //! joins the aggregate to which it is most strongly connected. Pass 3 merges aggregates of one or two nodes
 //! into a neighbouring aggregate, because they cannot represent the rotations of a rigid body. Chunks depend
 //! only on the number of nodes, so the aggregates are the same for any number of threads. A hub is an
-//! aggregate before pass 2; other nodes join it only by strong couplings.
+//! aggregate before pass 2; other nodes join it only by strong couplings, or if they have no other neighbours.
 //!
 //! Until aggregates are numbered, they are identified by their root, the node from which they grew.
 
@@ -92,7 +92,9 @@ pub(super) fn aggregate(
     // aggregate.
     for i in (0..n).filter(|&i| !special[i]) {
         if of[i] == NONE {
-            let open = |j: usize, strong| of[j] != NONE && a.opens(of[j], strong);
+            // A node with no neighbours but hubs has nothing else to join.
+            let alone = a.of(i).all(|(j, ..)| special[j] || a.hubs.contains(j));
+            let open = |j: usize, strong| of[j] != NONE && (alone || a.opens(of[j], strong));
             of[i] = strongest(a, i, open).map_or(i as u32, |j| of[j]);
         }
     }

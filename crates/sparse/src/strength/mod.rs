@@ -87,7 +87,8 @@ impl Strength {
     /// node.
     ///
     /// *Use* for nodes with very many neighbours: if all their couplings are equally weak, each is strong in the row
-    /// of the hub. `hubs` flags these nodes, and may be shorter than the pattern. *Cost* and *panics* as
+    /// of the hub. [`Symmetric`](Self::Symmetric) has one limit for all rows, and so no hubs. A coupling of two hubs is as
+    /// for [`strong`](Self::strong). `hubs` flags these nodes, and may be shorter than the pattern. *Cost* and *panics* as
     /// [`strong`](Self::strong).
     ///
     /// ```
@@ -119,9 +120,9 @@ impl Strength {
                 // A column without a corresponding row has no limit.
                 let other = limits.get(j as usize).is_some_and(|&limit| weight > limit);
                 *strong = match (is_hub(i), is_hub(j as usize)) {
-                    (false, false) => weight > own || other,
                     (false, true) => weight > own,
-                    (true, _) => other,
+                    (true, false) => other,
+                    _ => weight > own || other,
                 };
             }
         });

@@ -6,7 +6,7 @@
 //!
 //! | table | kernels | beside |
 //! |---|---|---|
-//! | transfers | particles to nodes and back | Taichi: `taichi_transfers.py` |
+//! | transfers | particles to nodes and back | Taichi: `benches/peers/taichi_mpm.py` |
 //! | assembly | blocks of the Hessian, gathered by rows | scattered by particles; the peak of multiply-adds |
 //! | sweeps | products with the Hessian and Gauss-Seidel | read bandwidth |
 //!
