@@ -2,7 +2,9 @@
 
 use coarsen::elastic::{Fabric, Nodes, Plus, Total};
 use coarsen::mesh::vector::cross;
-use coarsen_contact::{ClothContact, ClothFriction, ContactError, Friction, Obstacle, Shape, Spin, clearance};
+use coarsen_contact::{
+    ClothContact, ClothFriction, ContactError, Friction, Obstacle, Shape, Spin, clearance,
+};
 use examples_common::crossing::Crossing;
 use examples_common::stage::Solid;
 

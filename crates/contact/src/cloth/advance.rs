@@ -170,7 +170,11 @@ mod tests {
             met += 1;
             for share in [1e-12, 1e-3, 0.05, 0.2, 1.0] {
                 let end = t + share * (1.0 - t);
-                assert_eq!(impact_before(&pair, &x, &p, [floor, f64::INFINITY], [1.0, end]), Some(t), "{round}: {end}");
+                assert_eq!(
+                    impact_before(&pair, &x, &p, [floor, f64::INFINITY], [1.0, end]),
+                    Some(t),
+                    "{round}: {end}"
+                );
             }
         }
         assert!(met > 200, "{met}");

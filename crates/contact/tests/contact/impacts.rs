@@ -32,8 +32,7 @@ fn pairs_that_zones_have_parted_meet_no_more() {
                 [1.0, 0.0, start + 20.0],
                 [0.0, 1.0, start + 20.0],
             ];
-            let mut contact =
-                ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &[false; 6], &x, 1.0, 50.0).unwrap();
+            let mut contact = ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &[false; 6], &x, 1.0, 50.0).unwrap();
             let mut by = [[0.0; 3]; 6];
             by[3..].fill([slide, 0.0, -start - 1.0]);
             let mut zones = Zones::default();

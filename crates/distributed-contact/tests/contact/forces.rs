@@ -157,7 +157,9 @@ fn blocks_of_contacts_are_in_the_rows_of_their_owners() {
             });
             let mut found = vec![0.0; n * n];
             let all = rows.iter().flat_map(|part| (0..part.count()).map(|k| part.row(k).collect::<Vec<_>>()));
-            for (row, (column, block)) in all.enumerate().flat_map(|(i, row)| row.into_iter().map(move |e| (i, e))) {
+            for (row, (column, block)) in
+                all.enumerate().flat_map(|(i, row)| row.into_iter().map(move |e| (i, e)))
+            {
                 (0..9).for_each(|c| found[(3 * row + c / 3) * n + 3 * column as usize + c % 3] = block[c]);
             }
             assert!(found == dense, "{ranks}");

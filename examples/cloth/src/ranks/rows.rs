@@ -71,7 +71,8 @@ impl FromStr for RankRow {
             counts.iter().map(|text| text.parse().map_err(drop)).collect::<Result<_, _>>()?;
         let numbers: Vec<f64> =
             numbers.iter().map(|text| text.parse().map_err(drop)).collect::<Result<_, _>>()?;
-        let &[frame, steps, inner, contacts, penetrations, zones, unsolved, bytes, positions] = &counts[..] else {
+        let &[frame, steps, inner, contacts, penetrations, zones, unsolved, bytes, positions] = &counts[..]
+        else {
             return Err(());
         };
         let [frame, steps, inner, contacts, penetrations, zones, unsolved] =

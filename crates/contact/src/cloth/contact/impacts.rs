@@ -119,7 +119,13 @@ impl<S: Search> ClothContact<S> {
         let (at, floor) = (&self.at, FLOOR * self.thickness);
         let before = |pair: &Pair, end: f64| {
             let nodes = pair.nodes().map(|v| v as usize);
-            impact_before(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), [floor, f64::INFINITY], [last, end])
+            impact_before(
+                pair,
+                &nodes.map(|v| at[v]),
+                &nodes.map(|v| by[v]),
+                [floor, f64::INFINITY],
+                [last, end],
+            )
         };
         Ok((self.search.first(candidates, last, &before)?, last))
     }
