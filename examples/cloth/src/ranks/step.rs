@@ -30,6 +30,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use coarsen::Outcome;
 use coarsen::elastic::{Curvature, Potential, Total, Touching};
 use coarsen::mesh::vector::{dot, sub};
 use coarsen::prelude::*;
