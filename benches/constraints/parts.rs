@@ -1,7 +1,8 @@
 //! The parts of a solve of the filtered system: convergence rates (Fig. 5), shares of filtering and setup (Fig. 6), and
 //! memory beside the matrix (§12).
 //!
-//! The rate is the geometric mean of the factors by which an iteration shrinks √(rᵀM⁻¹r), as in the paper (§11.1). The
+//! The rate is the tolerance to the power of one over the iterations: a bound on the geometric mean of the factors by which
+//! an iteration shrinks √(rᵀM⁻¹r), which the paper gives (§11.1), since the last one may shrink it below the tolerance. The
 //! memory is that of the hierarchy or the domains, in units of that of A.
 
 use std::time::Instant;

@@ -12,7 +12,7 @@
 //! | assembly elements of a rank | the triangles and pairs at its nodes | [`elements`](own_triangles) |
 //! | | positions of nodes that moved, for all ranks | [`moved`](share_moved) |
 //! | impact zones, master | pairs that would meet in a step; rank 0 keeps them apart | [`zones`](resolve_impacts) |
-//! | f, J of contact, own rows | the gradient and the Hessian of the barrier; the Hessian of friction | [`rows`](contact_rows) |
+//! | f, J of contact, own rows | derivatives of contact; the Hessian of friction | [`rows`](contact_rows) |
 
 mod elements;
 mod moved;

@@ -73,8 +73,8 @@ pub fn contact_rows<C: Communicator, S: Search>(
 }
 
 /// The rows of this rank of a Hessian outside the pattern of the elements, such as that of friction: Σ w_a w_b K over
-/// contacts with stiffness K. The contacts at the nodes of this rank are needed, in the same order at any number of ranks;
-/// others may be missing. Sends no message.
+/// contacts with stiffness K, and the blocks of contacts without one. The contacts at the nodes of this rank are needed, in
+/// the same order at any number of ranks; others may be missing. Sends no message.
 ///
 /// # Errors
 /// [`DistError::Column`] if the partition has fewer rows than a contact has nodes.
@@ -82,10 +82,18 @@ pub fn touching_rows<C: Communicator>(
     on: &Arc<Partition<C>>,
     touching: &Touching,
 ) -> Result<GlobalRows<f64>, DistError> {
-    let rows =
-        |k: usize| touching.stencils()[k].nodes().iter().map(|&node| u64::from(node)).collect::<Vec<_>>();
-    OwnerFill::new(on, (0..touching.stencils().len()).map(rows))?.fill(|element, h| {
-        let (w, k) = (touching.stencils()[element].weights(), &touching.stiffness()[9 * element..][..9]);
+    let (stencils, (places, blocks)) = (touching.stencils(), touching.blocks());
+    let nodes = |ids: &[u32]| ids.iter().map(|&node| u64::from(node)).collect::<Vec<_>>();
+    let contacts = stencils.iter().map(|stencil| nodes(stencil.nodes()));
+    // Each block is an element, whose other blocks are 0.
+    let single = places.iter().map(|&(i, j)| if i == j { nodes(&[i]) } else { nodes(&[i, j]) });
+    OwnerFill::new(on, contacts.chain(single))?.fill(|element, h| {
+        let Some(stencil) = stencils.get(element) else {
+            let (k, width) = (element - stencils.len(), h.len().isqrt());
+            let block = &blocks[9 * k..][..9];
+            return (0..9).for_each(|c| h[c / 3 * width + width - 3 + c % 3] = block[c]);
+        };
+        let (w, k) = (stencil.weights(), &touching.stiffness()[9 * element..][..9]);
         let width = 3 * w.len();
         for (a, wa) in w.iter().enumerate() {
             for (b, wb) in w.iter().enumerate() {

@@ -6,8 +6,8 @@
 //! | zones | [`Zones::part`] | the impacts are sent to a master, which changes the ways of their nodes |
 //! | positions | `by` | the master sends those of nodes in zones to all ranks |
 //!
-//! until no pair meets, at most [`ROUNDS`] times; what is left is slowed ([`Zones::slow`]), at most five times. Deviation: the master solves all zones, since the sweeps take less time
-//! than a message per zone.
+//! until no pair meets, at most [`ROUNDS`] times; what is left is slowed ([`Zones::slow`]), at most five times. Deviation:
+//! the master solves all zones, since the sweeps take less time than a message per zone.
 
 use coarsen_contact::{ClothContact, ContactError, Pair, Zones};
 use coarsen_distributed::{CommError, Communicator, pack, unpack};
@@ -37,19 +37,23 @@ pub struct Resolved {
     pub nodes: usize,
     /// Whether pairs still meet at the end.
     pub left: bool,
+    /// The nodes whose ways still violate their limits at the end.
+    pub over: usize,
 }
 
 /// Changes the ways `by` of all nodes from x in a step by impulses between pairs that would meet, so that no pair comes
 /// nearer than contact keeps. `mass` is that of a node, infinite for held nodes, whose ways stay. `stop` returns a limit
 /// n · u ≥ s of the way u of a node, such as that of an obstacle outside the contact, if u violates it. If pairs are left
 /// ([`Resolved::left`]), the step must be shortened as a whole by
-/// [`max_step`](coarsen_elastic::Potential::max_step).
+/// [`max_step`](coarsen_elastic::Potential::max_step). Limits of nodes are tested at the end of their ways only; after
+/// [`ROUNDS`] rounds some may be left ([`Resolved::over`]). Masses are positive.
 ///
 /// All ranks call it with the same arguments, and get the same bits at any number of ranks. *Cost* a search for pairs in
 /// each round, a gather of 28 bytes per impact and a broadcast of 28 bytes per node in zones. *Panics* on wrong lengths.
 ///
 /// # Errors
-/// [`ContactError::Position`] for a node that is not finite, [`ContactError::Ranks`], those of the search.
+/// [`ContactError::Position`] for a node that is not finite, [`ContactError::Ranks`], those of the search. The ways `by` are
+/// then those of some round, which may differ between ranks.
 pub fn resolve_impacts<C: Communicator>(
     comm: &C,
     contact: &mut ClothContact<RankSearch<C>>,
@@ -72,7 +76,6 @@ pub fn resolve_impacts<C: Communicator>(
                 impacts.sort_unstable_by_key(|impact| impact.1);
             }
             let last = done.rounds == ROUNDS + SLOWED;
-            pack([u64::from(last && !impacts.is_empty())], &mut answer);
             let stopped =
                 (0..by.len() as u32).filter_map(|node| Some((node, stop(node, by[node as usize])?)));
             let stopped: Vec<_> = stopped.collect();
@@ -86,6 +89,9 @@ pub fn resolve_impacts<C: Communicator>(
                 zones.part(&mass, contact.thickness(), by);
                 nodes = zones.nodes();
             }
+            let ended = nodes.is_empty();
+            let over = if ended { stopped.len() as u64 } else { 0 };
+            pack([u64::from(ended && !impacts.is_empty()), over], &mut answer);
             for node in nodes {
                 pack([node], &mut answer);
                 pack(by[node as usize], &mut answer);
@@ -94,8 +100,10 @@ pub fn resolve_impacts<C: Communicator>(
         if shared {
             comm.broadcast(MASTER, &mut answer).map_err(lost)?;
         }
-        let (head, body) = answer.split_at(8);
-        done.left = unpack::<u64>(head).any(|left| left > 0);
+        let (head, body) = answer.split_at(16);
+        let mut head = unpack::<u64>(head).map(|count| count as usize);
+        done.left = head.next().is_some_and(|left| left > 0);
+        done.over = head.next().unwrap_or_default();
         for moved in body.chunks_exact(MOVED) {
             for node in unpack::<u32>(&moved[..4]) {
                 let to = &mut by[node as usize];

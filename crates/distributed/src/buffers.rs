@@ -30,7 +30,7 @@ pub struct Buffers(Mutex<Kept>);
 
 struct Kept {
     buffers: Vec<Vec<u8>>,
-    /// The number of buffers of at least `long` bytes that shorter messages do not take.
+    /// The number of buffers for messages of `long` bytes that shorter messages do not take.
     reserved: usize,
     long: usize,
 }
@@ -41,8 +41,27 @@ fn capacity_for(bytes: usize) -> usize {
 }
 
 impl Kept {
+    /// Whether a buffer may be a reserved one; vast ones are not.
+    fn fits(&self, buffer: &Vec<u8>) -> bool {
+        (self.long..=capacity_for(self.long)).contains(&buffer.capacity())
+    }
+
+    /// The number of these buffers that are kept.
     fn long(&self) -> usize {
-        self.buffers.iter().filter(|buffer| buffer.capacity() >= self.long).count()
+        self.buffers.iter().filter(|buffer| self.fits(buffer)).count()
+    }
+
+    /// Keeps a buffer, unless many are kept; a reserved one takes the place of the shortest other one then.
+    fn keep(&mut self, buffer: Vec<u8>) {
+        if self.buffers.len() < MOST {
+            self.buffers.push(buffer);
+        } else if self.fits(&buffer) && self.long() < self.reserved {
+            let other = |at: &usize| !self.fits(&self.buffers[*at]);
+            let shortest = (0..MOST).filter(other).min_by_key(|&at| self.buffers[at].capacity());
+            if let Some(at) = shortest {
+                self.buffers[at] = buffer;
+            }
+        }
     }
 }
 
@@ -60,7 +79,7 @@ impl Buffers {
         let large = |(_, buffer): &(usize, &Vec<u8>)| buffer.capacity() >= bytes;
         let best = kept.buffers.iter().enumerate().filter(large).min_by_key(|(_, buffer)| buffer.capacity());
         let free = |(_, buffer): &(usize, &Vec<u8>)| {
-            bytes >= kept.long || buffer.capacity() < kept.long || kept.long() > kept.reserved
+            bytes >= kept.long || !kept.fits(buffer) || kept.long() > kept.reserved
         };
         match best.filter(free).map(|(at, _)| at) {
             Some(at) => kept.buffers.swap_remove(at),
@@ -68,7 +87,8 @@ impl Buffers {
         }
     }
 
-    /// Makes buffers until `count` of at least `bytes` are kept. Shorter messages do not take these buffers.
+    /// Makes buffers until `count` of at least `bytes` are kept. Shorter messages do not take these buffers, and others do
+    /// not displace them while they are in use. Buffers beyond the next power of two do not count.
     ///
     /// Several calls reserve the largest count of the largest length. A reservation is cut to half of both limits, so
     /// that other buffers do not displace it; exchanges then allocate what is missing. It lasts as long as the
@@ -78,8 +98,8 @@ impl Buffers {
         kept.long = kept.long.max(bytes);
         let capacity = capacity_for(kept.long);
         kept.reserved = kept.reserved.max(count).min(MOST / 2).min(BYTES / 2 / capacity);
-        while kept.long() < kept.reserved && kept.buffers.len() < MOST {
-            kept.buffers.push(Vec::with_capacity(capacity));
+        for _ in kept.long()..kept.reserved {
+            kept.keep(Vec::with_capacity(capacity));
         }
     }
 
@@ -87,13 +107,13 @@ impl Buffers {
     /// reserved are freed.
     pub fn put(&self, mut buffer: Vec<u8>) {
         let mut kept = self.kept();
-        if kept.buffers.len() < MOST && buffer.capacity() >= LEAST {
+        if buffer.capacity() >= LEAST {
             buffer.clear();
-            kept.buffers.push(buffer);
+            kept.keep(buffer);
             let mut bytes: usize = kept.buffers.iter().map(Vec::capacity).sum();
             while bytes > BYTES {
-                let (long, spare) = (kept.long, kept.long() > kept.reserved);
-                let free = |at: &usize| spare || kept.buffers[*at].capacity() < long;
+                let spare = kept.long() > kept.reserved;
+                let free = |at: &usize| spare || !kept.fits(&kept.buffers[*at]);
                 let at = (0..kept.buffers.len()).filter(free).max_by_key(|&at| kept.buffers[at].capacity());
                 let Some(longest) = at else { return };
                 bytes -= kept.buffers.swap_remove(longest).capacity();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use coarsen::AnyError;
 use coarsen::elastic::BodyError;
 use coarsen::mesh::ReadError;
-use coarsen_contact::ContactError;
+use coarsen_contact::{ContactError, Pair};
 
 use crate::material::Material;
 
@@ -140,6 +140,19 @@ pub(crate) enum SceneError {
         ends: [u32; 2],
         /// Its length.
         length: f64,
+    },
+    /// Contact that begins beyond the distance of parts of the sheet.
+    #[error(
+        "--thickness is {thickness:.3e} m, but {pair} are {distance:.3e} m apart at the start, so that the sheet would be in \
+         contact with itself; take a smaller --thickness"
+    )]
+    Near {
+        /// The thickness.
+        thickness: f64,
+        /// The nearest pair.
+        pair: Pair,
+        /// Its distance.
+        distance: f64,
     },
     /// No vertex is free.
     #[error("all {vertices} vertices are held; take more --vertices")]

@@ -25,8 +25,8 @@
 //! cargo run --release -p cloth --features opencl -- --backend opencl --solver mas --iterations 1 --fixed --inner 64
 //! ```
 //!
-//! The fourth command continues the third; the fifth takes obstacles as constraints. A run writes `frames.csv`, `summary.txt`, `frame_0000.obj` and
-//! `frame_0000.png` for each frame, `cloth.gif` and, every few frames, `checkpoint.bin`; with `--systems`, also linear
+//! The fourth command continues the third; the fifth takes obstacles as constraints. A run writes `frames.csv`,
+//! `summary.txt`, `frame_0000.obj` and `frame_0000.png` for each frame, `cloth.gif` and, every few frames, `checkpoint.bin`; with `--systems`, also linear
 //! systems of the animation (`systems.rs`). `src/bin/drape.rs` is the program of a tutorial: a sheet without contact in
 //! one file.
 //!

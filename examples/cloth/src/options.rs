@@ -98,8 +98,8 @@ pub(crate) struct Cloth {
     /// Density in kg/m².
     #[arg(long, default_value_t = 0.2, value_parser = positive)]
     pub(crate) density: f64,
-    /// Thickness in m: contact begins at this distance, which is below the shortest edge. By default 2 mm, but at most
-    /// a quarter of the shortest edge.
+    /// Thickness in m: contact begins at this distance, which is below that of all parts of the sheet at the start, such as
+    /// the smallest height of a triangle. By default 2 mm, but at most a quarter of the shortest edge.
     #[arg(long, value_parser = positive)]
     pub(crate) thickness: Option<f64>,
     /// Coefficient of friction with balls, bars and the ground.

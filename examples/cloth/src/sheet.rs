@@ -153,8 +153,8 @@ impl Sheet {
         Self { rest, triangles: mesh.triangles, curved: true, layers: 1, pattern: None }.checked()
     }
 
-    /// Sews the garment of a file, as [`garment`](Self::garment), from the pieces in its texture coordinates. Their unit is such that the pieces have
-    /// the area of the garment in space.
+    /// Sews the garment of a file, as [`garment`](Self::garment), from the pieces in its texture coordinates. Their unit is
+    /// such that the pieces have the area of the garment in space.
     ///
     /// # Errors
     /// [`SheetFault`], which names the element that is not valid.

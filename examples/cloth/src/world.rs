@@ -2,7 +2,9 @@
 
 use coarsen::elastic::{Fabric, Nodes, Plus, Total};
 use coarsen::mesh::vector::cross;
-use coarsen_contact::{ClothContact, ClothFriction, ContactError, Friction, Obstacle, Shape, Spin};
+use coarsen_contact::{
+    ClothContact, ClothFriction, ContactError, Friction, Obstacle, Shape, Spin, clearance,
+};
 use examples_common::crossing::Crossing;
 use examples_common::stage::Solid;
 
@@ -205,6 +207,12 @@ impl Fixed {
         let crossings = Penetrations::new(&sheet.triangles, &scene.still.triangles, count as u32, bare);
         if let Some(Crossing { edge, triangle }) = crossings.find(&positions).first() {
             return Err(SceneError::Crossing { edge: *edge, triangle: *triangle });
+        }
+        // Parts of a flat sheet are as near as the smallest height of a triangle, and layers as they are placed.
+        if cloth.thickness.is_some()
+            && let Some((distance, pair)) = clearance(&sheet.triangles, &positions[..count], thickness)?
+        {
+            return Err(SceneError::Near { thickness, pair, distance });
         }
         let (spins, motion) = (scene.spins.clone(), scene.motion.clone());
         let boxes = if constrained { &scene.blocks[..] } else { &[] };

@@ -56,16 +56,17 @@ pub fn time_of_impact(
     floor: f64,
     end: f64,
 ) -> Option<f64> {
-    impact_before(pair, x, p, floor, [end; 2])
+    impact_before(pair, x, p, [floor, f64::INFINITY], [end; 2])
 }
 
 /// [`time_of_impact`] with `last` in place of `end`, if it is before `end`, which is not above `last`. So the least
-/// time of several pairs does not depend on the order in which each of them lowers `end` for the next.
+/// time of several pairs does not depend on the order in which each of them lowers `end` for the next. Pairs that stay
+/// `clear` apart do not meet, however far apart they are at the start.
 pub(super) fn impact_before(
     pair: &Pair,
     x: &[[f64; 3]; 4],
     p: &[[f64; 3]; 4],
-    floor: f64,
+    [floor, clear]: [f64; 2],
     [last, end]: [f64; 2],
 ) -> Option<f64> {
     let (p, speed) = relative(pair, p);
@@ -81,28 +82,32 @@ pub(super) fn impact_before(
         if start > speed * last || (!strict && (1.0 - SHARE) * start > speed * end) {
             return None;
         }
-        if start.is_nan() || speed.is_nan() || start <= 0.0 {
+        if !start.is_finite() || speed.is_nan() || start <= 0.0 {
             return Some(0.0);
         }
         let (mut t, mut advance) = (0.0, (1.0 - SHARE) * start / speed);
         for _ in 0..MOST {
-            let ahead = distance_at(t + advance);
+            let next = (t + advance).min(last); // what comes after `last` is no impact
+            let ahead = distance_at(next);
             if ahead < least && (strict || t > 0.0) {
                 return Some(t);
             }
-            t += advance;
+            // A distance that overflows is NaN: nothing is known about it.
+            if next >= last {
+                return ahead.is_nan().then_some(t);
+            }
+            t = next;
             if t > end {
                 return None;
             }
             advance = BOLD * (ahead - floor) / speed;
-            // A distance that overflows is NaN: nothing is known beyond t.
             if advance.is_nan() || advance <= f64::EPSILON * t {
                 return Some(t);
             }
         }
         Some(t)
     };
-    let first = until(floor, floor + SHARE * (distance - floor), false);
+    let first = until(floor, (floor + SHARE * (distance - floor)).min(clear), false);
     let low = KEPT * distance;
     match first {
         Some(t) if low < floor => {
@@ -161,11 +166,15 @@ mod tests {
                 _ => Pair::EdgeEdge { edges: [[0, 1], [2, 3]] },
             };
             let floor = if round % 3 == 0 { 1.01 * gap(&pair, &x).distance } else { 0.02 };
-            let Some(t) = impact_before(&pair, &x, &p, floor, [1.0, 1.0]) else { continue };
+            let Some(t) = impact_before(&pair, &x, &p, [floor, f64::INFINITY], [1.0; 2]) else { continue };
             met += 1;
             for share in [1e-12, 1e-3, 0.05, 0.2, 1.0] {
                 let end = t + share * (1.0 - t);
-                assert_eq!(impact_before(&pair, &x, &p, floor, [1.0, end]), Some(t), "{round}: {end}");
+                assert_eq!(
+                    impact_before(&pair, &x, &p, [floor, f64::INFINITY], [1.0, end]),
+                    Some(t),
+                    "{round}: {end}"
+                );
             }
         }
         assert!(met > 200, "{met}");

@@ -37,6 +37,10 @@ const KEPT: [f64; 2] = [0.2, 0.5];
 const SWEEPS: usize = 60;
 const EXACT: f64 = 0.02;
 
+/// Pairs that stay this far apart do not meet, in units of the thickness: less than what parted pairs keep, by more than
+/// the errors of limits, so that they are not found again.
+pub(super) const CLEAR: f64 = KEPT[1] - 5.0 * EXACT;
+
 /// A limit of ways: Σ w n · u ≥ s.
 #[derive(Clone, Copy, Debug)]
 struct Limit {
@@ -71,7 +75,8 @@ pub struct Zones {
 }
 
 impl Zones {
-    /// Adds the limit of a pair that would meet at a time, as [`ClothContact::impacts`] returns it for these ways.
+    /// Adds the limit of a pair that would meet at a time, as [`ClothContact::impacts`] returns it for these ways. *Panics*
+    /// if the last detection of the contact failed, or ways are missing.
     pub fn meet<S: Search>(&mut self, contact: &ClothContact<S>, (t, pair): (f64, Pair), by: &[[f64; 3]]) {
         let nodes = pair.nodes();
         let x = nodes.map(|node| contact.positions()[node as usize]);
@@ -93,7 +98,8 @@ impl Zones {
     }
 
     /// Changes the ways by sweeps (2) over all limits, in their order, until each is met up to a fiftieth of the
-    /// thickness, but at most 60 times. *Panics* for nodes that do not exist.
+    /// thickness, but at most 60 times. Masses are positive; a mass of 0 gives ways that are NaN. *Panics* for nodes that do
+    /// not exist.
     pub fn part(&mut self, mass: impl Fn(u32) -> f64, thickness: f64, by: &mut [[f64; 3]]) {
         for _ in 0..SWEEPS {
             let mut worst = 0.0_f64;

@@ -7,6 +7,7 @@ mod common;
 mod friction;
 mod hash;
 mod held;
+mod impacts;
 mod meshes;
 mod obstacles;
 mod searches;

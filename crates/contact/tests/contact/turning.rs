@@ -26,7 +26,7 @@ fn near(seed: u64, gap: f64) -> Vec<[f64; 3]> {
 }
 
 /// The exact Hessian is the derivative of the gradient for vertices above triangles, edges and corners, and for edges
-/// that cross or pass ends; without `turning` it is not. All kinds occur.
+/// that cross or pass ends. All kinds occur.
 #[test]
 fn the_exact_hessian_is_the_derivative_of_the_gradient() {
     let mut kinds = std::collections::BTreeSet::new();
@@ -48,17 +48,18 @@ fn the_exact_hessian_is_the_derivative_of_the_gradient() {
     assert!(tried > 20 && kinds.len() == 6, "{tried} {kinds:?}");
 }
 
-/// The same for edges that are nearly parallel, where m < 1, and with held nodes.
+/// The same for edges that are parallel or nearly so, where m < 1, and with held nodes.
 #[test]
-fn the_exact_hessian_of_nearly_parallel_edges_and_held_nodes() {
-    for turn in [0.2_f64, 0.02, 0.01] {
+fn the_exact_hessian_of_parallel_edges_and_held_nodes() {
+    // Parallel edges, where m = 0, lie beside each other's ends.
+    for (turn, half) in [(0.2_f64, 0.5), (0.02, 0.5), (0.01, 0.5), (0.0, 0.4)] {
         let (sin, cos) = turn.sin_cos();
         let x = [
             [0.0, 0.0, 0.0],
             [1.0, 0.0, 0.0],
             [0.4, 0.1, -1.0],
-            [0.5 - 0.5 * cos, -0.5 * sin, 0.1],
-            [0.5 + 0.5 * cos, 0.5 * sin, 0.1],
+            [0.5 - half * cos, -half * sin, 0.1],
+            [0.5 + half * cos, half * sin, 0.1],
             [0.6, 0.2, 1.0],
         ];
         for held in [[false; 6], [true, false, false, false, true, false]] {
@@ -72,12 +73,16 @@ fn the_exact_hessian_of_nearly_parallel_edges_and_held_nodes() {
     }
 }
 
-/// Blocks are symmetric bit for bit, and the projected Hessian has none.
+/// Blocks are symmetric bit for bit; the projected Hessian has none, nor has the exact one without `turning`.
 #[test]
 fn the_exact_hessian_is_symmetric() {
     let x = near(3, 0.08);
-    let mut contact = ClothContact::new(&FACES, &[false; 6], &x, 0.3, 50.0).unwrap().turning();
+    let mut contact = ClothContact::new(&FACES, &[false; 6], &x, 0.3, 50.0).unwrap();
     let mut touching = Touching::default();
+    contact.add_contacts(x.as_flattened(), Curvature::Exact, &mut touching);
+    assert!(touching.blocks().0.is_empty() && !touching.stencils().is_empty());
+    touching.clear();
+    let mut contact = contact.turning();
     contact.add_contacts(x.as_flattened(), Curvature::Projected, &mut touching);
     assert!(touching.blocks().0.is_empty() && !touching.stencils().is_empty());
     touching.clear();

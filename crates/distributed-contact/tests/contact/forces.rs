@@ -136,6 +136,37 @@ fn friction_of_owners_has_the_bits_of_one_rank() {
     }
 }
 
+/// Contacts whose normals turn have blocks, which are added after those with a stiffness.
+#[test]
+fn blocks_of_contacts_are_in_the_rows_of_their_owners() {
+    let (x, mut touching) = (folded(N), Touching::default());
+    let mut contact = ClothContact::new(&grid(N), &held(), &x, THICKNESS, 40.0).unwrap();
+    let free = &x.as_flattened()[6..];
+    contact.add_contacts(free, Curvature::Projected, &mut touching);
+    contact.turning().add_contacts(free, Curvature::Exact, &mut touching);
+    let (places, blocks) = touching.blocks();
+    assert!(places.len() > 1000 && !touching.stencils().is_empty());
+    let (n, mut dense) = (free.len(), host().1);
+    for (&(i, j), block) in places.iter().zip(blocks.chunks(9)) {
+        (0..9).for_each(|c| dense[(3 * i as usize + c / 3) * n + 3 * j as usize + c % 3] += block[c]);
+    }
+    for ranks in RANKS {
+        for layout in layouts(n as u64 / 3, ranks) {
+            let rows = on_ranks(ranks, |comm| {
+                touching_rows(&Partition::new(comm, layout.clone()).unwrap(), &touching).unwrap()
+            });
+            let mut found = vec![0.0; n * n];
+            let all = rows.iter().flat_map(|part| (0..part.count()).map(|k| part.row(k).collect::<Vec<_>>()));
+            for (row, (column, block)) in
+                all.enumerate().flat_map(|(i, row)| row.into_iter().map(move |e| (i, e)))
+            {
+                (0..9).for_each(|c| found[(3 * row + c / 3) * n + 3 * column as usize + c % 3] = block[c]);
+            }
+            assert!(found == dense, "{ranks}");
+        }
+    }
+}
+
 /// Stretching and bending of some triangles.
 fn cloth(own: &Own) -> Plus<Bending, Membrane> {
     let (all, rest) = (grid(N), flat(N));

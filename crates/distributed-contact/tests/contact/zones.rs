@@ -2,7 +2,7 @@
 
 use coarsen_contact::{ClothContact, Pair, Zones, clearance};
 use coarsen_core::SplitMix64;
-use coarsen_distributed_contact::{Resolved, resolve_impacts};
+use coarsen_distributed_contact::{ROUNDS, Resolved, resolve_impacts};
 
 use crate::common::{RANKS, THICKNESS, bits, flat, folded, grid, on_ranks, search};
 
@@ -96,4 +96,16 @@ fn held_nodes_and_limits_of_nodes() {
             assert!(bits(by.as_flattened()) == bits(one.0.as_flattened()), "{ranks}");
         }
     }
+}
+
+/// Limits that cannot be met are counted, on every rank.
+#[test]
+fn limits_that_are_left_are_counted() {
+    let up = |node: u32, _: [f64; 3]| (node == 40).then_some(([0.0, 0.0, 1.0], 0.0));
+    for ranks in [1, 3] {
+        for (_, done, _) in resolved(ranks, 1.5, mass, up) {
+            assert!(done.over == 1 && done.rounds >= ROUNDS, "{ranks}: {done:?}");
+        }
+    }
+    assert_eq!(resolved(1, 1.5, mass, |_, _| None)[0].1.over, 0);
 }

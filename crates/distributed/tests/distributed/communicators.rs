@@ -295,6 +295,38 @@ fn reserved_buffers_are_not_displaced() {
     buffers.put(short);
 }
 
+/// Many short buffers that come back before the reserved ones do not take their place.
+#[test]
+fn many_short_buffers_do_not_displace_reserved_ones() {
+    let (buffers, long) = (Buffers::default(), 1 << 20);
+    buffers.reserve(16, long);
+    let reserved: Vec<_> = (0..16).map(|_| buffers.take(long)).collect();
+    let at: Vec<_> = reserved.iter().map(|buffer| buffer.as_ptr()).collect();
+    (0..256).for_each(|_| buffers.put(Vec::with_capacity(64)));
+    reserved.into_iter().for_each(|buffer| buffers.put(buffer));
+    let again: Vec<_> = (0..16).map(|_| buffers.take(long)).collect();
+    assert!(again.iter().all(|buffer| at.contains(&buffer.as_ptr())), "a reserved buffer is gone");
+}
+
+/// Vast buffers do not count as the reserved ones that are in use, so that the limit of 256 MiB holds.
+#[test]
+fn vast_buffers_are_not_reserved() {
+    const VAST: usize = 300 << 20;
+    let buffers = Buffers::default();
+    buffers.reserve(2, 4000);
+    let reserved = [buffers.take(4000), buffers.take(4000)];
+    (0..2).for_each(|_| buffers.put(Vec::with_capacity(VAST)));
+    let fresh = buffers.take(5000);
+    assert!(fresh.capacity() < VAST, "{}", fresh.capacity());
+    // Nor do they stand for reserved buffers that short messages leave alone.
+    let at = reserved.each_ref().map(|buffer| buffer.as_ptr());
+    reserved.into_iter().for_each(|buffer| buffers.put(buffer));
+    buffers.put(Vec::with_capacity(1 << 20));
+    assert!(!at.contains(&buffers.take(8).as_ptr()));
+    let again = [buffers.take(4000), buffers.take(4000)];
+    assert!(again.iter().all(|buffer| at.contains(&buffer.as_ptr())));
+}
+
 /// Buffers are kept up to 256 MiB, whatever their lengths are.
 #[test]
 fn kept_buffers_are_bounded() {

@@ -130,6 +130,7 @@ impl<C: Communicator> Frames for RankFrames<'_, C> {
             let done = stepper.step()?;
             row.steps += 1;
             row.inner += done.iterations;
+            row.unsolved += usize::from(!done.solved);
             row.contacts = done.contacts;
             row.zones = row.zones.max(done.zones);
             row.least = done.shares.into_iter().fold(row.least, f64::min);

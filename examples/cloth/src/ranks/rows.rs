@@ -20,6 +20,8 @@ pub(crate) struct RankRow {
     pub(crate) penetrations: usize,
     /// The most nodes in impact zones in a step.
     pub(crate) zones: usize,
+    /// The linear solves that did not reach the tolerance.
+    pub(crate) unsolved: usize,
     /// Bytes that rank 0 sent.
     pub(crate) bytes: u64,
     /// A number that differs if any bit of the positions does, but for coincidences.
@@ -35,7 +37,7 @@ pub(crate) struct RankRow {
 }
 
 impl Record for RankRow {
-    const HEADER: &'static str = "frame,steps,inner,contacts,penetrations,zones,bytes,positions,least_share,seconds,detection_s,\
+    const HEADER: &'static str = "frame,steps,inner,contacts,penetrations,zones,unsolved,bytes,positions,least_share,seconds,detection_s,\
                                   assembly_s,solve_s,exchange_s,waited_s,memory_mib";
 
     fn frame(&self) -> usize {
@@ -50,7 +52,8 @@ impl Record for RankRow {
 /// The line of the file, which is read back without rounding.
 impl fmt::Display for RankRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counts = [self.frame, self.steps, self.inner, self.contacts, self.penetrations, self.zones];
+        let Self { frame, steps, inner, contacts, penetrations, zones, unsolved, .. } = self;
+        let counts = [frame, steps, inner, contacts, penetrations, zones, unsolved];
         counts.iter().try_for_each(|count| write!(f, "{count},"))?;
         write!(f, "{},{}", self.bytes, self.positions)?;
         let numbers = [self.least, self.seconds].into_iter().chain(self.stages);
@@ -63,21 +66,22 @@ impl FromStr for RankRow {
 
     fn from_str(line: &str) -> Result<Self, ()> {
         let fields: Vec<&str> = line.split(',').collect();
-        let (counts, numbers) = fields.split_at_checked(8).ok_or(())?;
+        let (counts, numbers) = fields.split_at_checked(9).ok_or(())?;
         let counts: Vec<u64> =
             counts.iter().map(|text| text.parse().map_err(drop)).collect::<Result<_, _>>()?;
         let numbers: Vec<f64> =
             numbers.iter().map(|text| text.parse().map_err(drop)).collect::<Result<_, _>>()?;
-        let &[frame, steps, inner, contacts, penetrations, zones, bytes, positions] = &counts[..] else {
+        let &[frame, steps, inner, contacts, penetrations, zones, unsolved, bytes, positions] = &counts[..]
+        else {
             return Err(());
         };
-        let [frame, steps, inner, contacts, penetrations, zones] =
-            [frame, steps, inner, contacts, penetrations, zones].map(|count| count as usize);
+        let [frame, steps, inner, contacts, penetrations, zones, unsolved] =
+            [frame, steps, inner, contacts, penetrations, zones, unsolved].map(|count| count as usize);
         let &[least, seconds, ref stages @ .., waited, memory] = &numbers[..] else { return Err(()) };
         let stages = stages.try_into().map_err(drop)?;
         let counted =
-            Self { frame, steps, inner, contacts, penetrations, zones, bytes, positions, ..Self::default() };
-        Ok(Self { least, seconds, stages, waited, memory, ..counted })
+            Self { frame, steps, inner, contacts, penetrations, zones, unsolved, ..Self::default() };
+        Ok(Self { bytes, positions, least, seconds, stages, waited, memory, ..counted })
     }
 }
 
@@ -88,8 +92,9 @@ impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = self.0.get(1..).unwrap_or_default();
         columns(f)?;
-        let lines: [(&str, &dyn Fn(&RankRow) -> f64); 7] = [
+        let lines: [(&str, &dyn Fn(&RankRow) -> f64); 8] = [
             ("iterations per step", &|row| row.inner as f64 / row.steps.max(1) as f64),
+            ("solves beyond the tolerance", &|row| row.unsolved as f64),
             ("contacts", &|row| row.contacts as f64),
             ("penetrations", &|row| row.penetrations as f64),
             ("nodes in impact zones", &|row| row.zones as f64),
@@ -119,6 +124,7 @@ mod tests {
         let row = RankRow {
             frame: 3,
             steps: 21,
+            unsolved: 2,
             positions: u64::MAX - 5,
             least: 1.0 / 3.0,
             stages: [0.1, 1e-9, 5.0, 2.0],

@@ -22,13 +22,15 @@
 //! | new positions (§4.3) | only nodes that moved are sent |
 //! | impact zones (§4.3) | a master keeps pairs apart that would meet |
 //!
-//! Contact is springs, and where pairs would meet, or nodes would enter a solid, impact zones keep them apart (§4.3)
-//! before they do: positions without a crossing are never left. If pairs still meet after five rounds, the whole step ends before. All results have the same
-//! bits at any number of ranks.
+//! Contact is springs, and where pairs would meet, impact zones keep them apart (§4.3) before they do: pairs without a
+//! crossing never cross. If pairs still meet after all rounds, the whole step ends before. Nodes that would be inside a
+//! solid at the end of a step have limits in these zones; a way through a solid is not seen, and a node that the rounds
+//! leave inside is pushed out by its penalty. All results have the same bits at any number of ranks.
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use coarsen::Outcome;
 use coarsen::elastic::{Curvature, Potential, Total, Touching};
 use coarsen::mesh::vector::{dot, sub};
 use coarsen::prelude::*;
@@ -84,8 +86,9 @@ pub(super) struct Undetected {
 /// What a step did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Done {
-    /// Iterations of conjugate gradients.
+    /// Iterations of conjugate gradients, and whether they reached the tolerance.
     pub(super) iterations: usize,
+    pub(super) solved: bool,
     /// The pairs that touch.
     pub(super) contacts: usize,
     /// The shares that contact left of the way of the velocities, and of d.
@@ -237,6 +240,7 @@ impl<C: Communicator> RankStepper<C> {
         let (shares, moved) = ([first.share, second.share], first.moved + second.moved);
         Ok(Done {
             iterations: report.iterations,
+            solved: matches!(report.outcome, Outcome::Converged),
             contacts,
             shares,
             moved,

@@ -242,6 +242,13 @@ fn starts_that_intersect_are_refused() {
     let thick = Options::parse_from(["cloth", "--thickness", "2"]);
     let error = fault(&upright, &thick);
     assert!(matches!(error, SceneError::Thick { length: 0.125, .. }), "{error}");
+    // A vertex is as far from the opposite side as the height of its triangle.
+    let high = Options::parse_from(["cloth", "--thickness", "0.1"]);
+    let error = fault(&upright, &high);
+    assert!(
+        matches!(error, SceneError::Near { distance, .. } if (distance - 0.125 / 2.0_f64.sqrt()).abs() < 1e-9),
+        "{error}"
+    );
     // Strips that lie on each other.
     let strips = Sheet::strips(9, 3, 1e-5);
     let twist = SceneChoice::Twist.scene(&strips);

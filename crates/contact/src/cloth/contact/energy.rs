@@ -64,11 +64,15 @@ impl<S: Search> Potential for ClothContact<S> {
             return;
         }
         let exact = self.turns && curvature == Curvature::Exact;
-        for touch in self.found.iter().filter(|touch| touch.share > 0.0) {
+        for touch in &self.found {
             if exact {
+                // Also for parallel edges, whose m = 0: φ ∇²m is not 0.
                 let points = touch.pair.nodes().map(|node| self.at[node as usize]);
                 let slots = self.slots(touch).map(|slot| slot.map(|slot| slot as u32));
                 contacts.push_blocks(slots, &hessian(touch, &points, self.law(touch)));
+                continue;
+            }
+            if touch.share == 0.0 {
                 continue;
             }
             let (n, k) = (touch.normal, self.resistance(touch));

@@ -10,6 +10,7 @@ use super::{ClothContact, FLOOR, LONGEST, SLACK};
 use crate::cloth::advance::{approaches, impact_before};
 use crate::cloth::drift;
 use crate::cloth::sweep::all_impacts;
+use crate::cloth::zones::CLEAR;
 use crate::shape::norm;
 use crate::{Aabb, ContactError, Impact, Pair, Search};
 
@@ -45,9 +46,10 @@ impl Swept {
 
 impl<S: Search> ClothContact<S> {
     /// The pairs, or those of a share, that come nearer than a tenth of the thickness while all nodes move from x along
-    /// `by`, one entry for each node, with the times in [0, 1) as of [`time_of_impact`](crate::time_of_impact); in the
-    /// order of candidates. *Cost* a search for pairs; from the second call at the same x on, none if ways change by less
-    /// than the thickness, and only pairs with changed ways are computed. *Panics* on wrong lengths.
+    /// `by`, one entry for each node, with the times in [0, 1) until which they may move, as of
+    /// [`time_of_impact`](crate::time_of_impact); in the order of candidates. A pair that comes nearer than 0.4 of the
+    /// thickness may be among them, others are not. *Cost* a search for pairs; from the second call at the same x on, none if
+    /// ways change by less than the thickness, and only pairs with changed ways are computed. *Panics* on wrong lengths.
     ///
     /// # Errors
     /// [`ContactError::Position`] for a node that is not finite, and those of the search.
@@ -61,7 +63,7 @@ impl<S: Search> ClothContact<S> {
             swept.timed.clear();
         }
         swept.near = near;
-        let floor = FLOOR * *thickness;
+        let [floor, clear] = [FLOOR, CLEAR].map(|share| share * *thickness);
         let known = swept.timed.len() == by.len();
         let before = |pair: &Pair| {
             let nodes = pair.nodes().map(|v| v as usize);
@@ -69,7 +71,7 @@ impl<S: Search> ClothContact<S> {
             if known && nodes.into_iter().all(same) && swept.met.binary_search(pair).is_err() {
                 return None;
             }
-            impact_before(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor, [1.0; 2])
+            impact_before(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), [floor, clear], [1.0; 2])
         };
         let found = all_impacts(if near { candidates } else { &swept.pairs }, &before);
         swept.met = found.iter().map(|impact| impact.1).collect();
@@ -117,7 +119,13 @@ impl<S: Search> ClothContact<S> {
         let (at, floor) = (&self.at, FLOOR * self.thickness);
         let before = |pair: &Pair, end: f64| {
             let nodes = pair.nodes().map(|v| v as usize);
-            impact_before(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), floor, [last, end])
+            impact_before(
+                pair,
+                &nodes.map(|v| at[v]),
+                &nodes.map(|v| by[v]),
+                [floor, f64::INFINITY],
+                [last, end],
+            )
         };
         Ok((self.search.first(candidates, last, &before)?, last))
     }

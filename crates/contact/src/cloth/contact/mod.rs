@@ -241,8 +241,8 @@ impl<S: Search> ClothContact<S> {
 
     /// Takes the error of the last evaluation that failed since the last call; `None` if none did.
     ///
-    /// The methods of [`Potential`](coarsen_elastic::Potential) return NaN then, or no contacts. A descent that recovers has evaluated NaN too,
-    /// so this is a failure of a step only if the descent fails.
+    /// The methods of [`Potential`](coarsen_elastic::Potential) return NaN then, or no contacts. A descent that recovers has
+    /// evaluated NaN too, so this is a failure of a step only if the descent fails.
     pub fn take_fault(&mut self) -> Option<ContactError> {
         self.fault.take()
     }
