@@ -84,7 +84,7 @@ fn cloth_on_ranks_has_the_bits_of_one_rank() {
 #[test]
 fn twisted_strips_have_the_bits_of_one_rank() {
     let (x, done, _) = check_bits(&[2, 3], 90, &of("--scene twist --vertices 200 --dt 0.008"));
-    assert!(done[89].contacts > 20, "{:?}", done[89]);
+    assert!(done[89].contacts > 10, "{:?}", done[89]);
     let smooth = of("--scene twist --vertices 200 --dt 0.008 --self-friction 0");
     assert_ne!(steps(1, 90, &smooth)[0].0, x, "friction has no effect");
 }
