@@ -87,8 +87,17 @@ pub fn drive<S: Steps>(
 ) -> Result<Course, S::Error> {
     let rental = Rental::new(plan.price);
     let promised_by_trial = f64::INFINITY;
-    let mut drive =
-        Drive { plan, terms, steps, order, rental, events: Vec::new(), done: 0, promised_by_trial };
+    let mut drive = Drive {
+        plan,
+        terms,
+        steps,
+        order,
+        rental,
+        events: Vec::new(),
+        done: 0,
+        promised_by_trial,
+        begins: None,
+    };
     let (last, end) = drive.run()?;
     let Drive { rental, events, .. } = drive;
     let unbounded = match rental.price() {
@@ -108,6 +117,8 @@ struct Drive<'a, 'o, S> {
     done: usize,
     /// The forecast of the remaining work of the trial when it was stopped.
     promised_by_trial: f64,
+    /// The method that begins in place of the trial.
+    begins: Option<Last>,
 }
 
 /// A continued trial may take this multiple of its forecast before the other method continues.
@@ -120,11 +131,8 @@ impl<S: Steps> Drive<'_, '_, S> {
     fn run(&mut self) -> Result<(Last, End), S::Error> {
         let (costs, trial) = (self.plan.costs, self.plan.trial);
         // 0
-        let priced = !matches!(self.rental.price(), Price::None(_));
-        let known = self.plan.first.filter(|first| match first {
-            Last::Factor => priced,
-            Last::Iterations(kind) => self.plan.kinds.contains(kind),
-        });
+        self.begins = self.plan.first.filter(|first| self.may_begin(*first));
+        let known = self.begins;
         if known == Some(Last::Factor)
             && let Some(done) = self.buy()?
         {
@@ -174,9 +182,26 @@ impl<S: Steps> Drive<'_, '_, S> {
         Ok(None)
     }
 
+    /// Whether a method may begin without a trial: the plan has it, it is not the trial itself, and its setup, which
+    /// nothing can interrupt, costs at most twice the factor.
+    fn may_begin(&self, first: Last) -> bool {
+        match (first, self.rental.price()) {
+            (Last::Factor, price) => !matches!(price, Price::None(_)),
+            (Last::Iterations(kind), price) => {
+                let most = match price {
+                    Price::None(_) => f64::INFINITY,
+                    Price::Unknown { least, .. } => 2.0 * least,
+                    Price::Known { whole, .. } => 2.0 * whole,
+                };
+                let known = kind != self.plan.trial && self.plan.kinds.contains(&kind);
+                known && self.plan.costs.setup(kind) <= most
+            }
+        }
+    }
+
     /// The preconditioners of the plan, and first among them the one that begins.
     fn kinds(&self) -> Vec<Kind> {
-        let begins = |kind: &Kind| self.plan.first == Some(Last::Iterations(*kind));
+        let begins = |kind: &Kind| self.begins == Some(Last::Iterations(*kind));
         let (begin, others): (Vec<Kind>, Vec<Kind>) = self.plan.kinds.iter().partition(|kind| begins(kind));
         [begin, others].concat()
     }

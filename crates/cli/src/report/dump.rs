@@ -43,10 +43,6 @@ pub(crate) fn write(
     loaded: &Result<Input, Failure>,
 ) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(Failure::write(folder))?;
-    match loaded {
-        Ok(input) => system(folder, input)?,
-        Err(_) => copies(folder, &options.given)?,
-    }
     let described = Options {
         command: std::env::args().collect(),
         again: loaded.as_ref().ok().map(|input| again(options, (threads, stages), input)),
@@ -55,7 +51,11 @@ pub(crate) fn write(
         versions: Versions::THESE,
         error: loaded.as_ref().err().map(ToString::to_string),
     };
-    write_json(&folder.join(OPTIONS), &described)
+    write_json(&folder.join(OPTIONS), &described)?; // first, so that a dump that is cut off can be repeated
+    match loaded {
+        Ok(input) => system(folder, input),
+        Err(_) => copies(folder, &options.given),
+    }
 }
 
 /// Rejects a folder in which files would be replaced, before anything is read: a folder with an input file, or one

@@ -25,21 +25,12 @@
 
 use coarsen_mesh::vector::dot;
 
-use super::contact::ClothContact;
+use super::contact::{ClothContact, EXACT, KEPT};
 use super::distance::gap;
 use crate::{Pair, Search};
 
-/// Pairs are kept at their distance at the start, but between these, in units of the thickness: those that are nearer are
-/// pushed apart, so that they have room.
-const KEPT: [f64; 2] = [0.2, 0.5];
-
-/// The most sweeps of a round, and the error of a limit at which they end, in units of the thickness.
+/// The most sweeps of a round.
 const SWEEPS: usize = 60;
-const EXACT: f64 = 0.02;
-
-/// Pairs that stay this far apart do not meet, in units of the thickness: less than what parted pairs keep, by more than
-/// the errors of limits, so that they are not found again.
-pub(super) const CLEAR: f64 = KEPT[1] - 5.0 * EXACT;
 
 /// A limit of ways: Σ w n · u ≥ s.
 #[derive(Clone, Copy, Debug)]

@@ -6,11 +6,10 @@
 use coarsen_core::parallel;
 use coarsen_mesh::vector::sub;
 
-use super::{ClothContact, FLOOR, LONGEST, SLACK};
+use super::{CLEAR, ClothContact, FLOOR, LONGEST, SLACK};
 use crate::cloth::advance::{approaches, impact_before};
 use crate::cloth::drift;
 use crate::cloth::sweep::all_impacts;
-use crate::cloth::zones::CLEAR;
 use crate::shape::norm;
 use crate::{Aabb, ContactError, Impact, Pair, Search};
 

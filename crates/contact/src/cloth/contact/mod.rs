@@ -39,6 +39,17 @@ use crate::{Aabb, Broad, ContactError, Pair, Search, Topology, Touch};
 /// The distance that steps keep, in units of the thickness.
 const FLOOR: f64 = 0.1;
 
+/// Pairs are kept at their distance at the start, but between these, in units of the thickness: those that are nearer are
+/// pushed apart, so that they have room.
+pub(super) const KEPT: [f64; 2] = [0.2, 0.5];
+
+/// The error of a limit at which the sweeps of a zone end, in units of the thickness.
+pub(super) const EXACT: f64 = 0.02;
+
+/// Pairs that stay this far apart do not meet, in units of the thickness: less than what parted pairs keep, by more than
+/// the errors of limits, so that they are not found again.
+const CLEAR: f64 = KEPT[1] - 5.0 * EXACT;
+
 /// Candidates are looked for this much further than needed, in units of the thickness on each side, so that
 /// they serve until a node has moved by it against the others.
 const SLACK: f64 = 0.5;
