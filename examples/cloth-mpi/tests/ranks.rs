@@ -19,7 +19,10 @@ impl Folder {
     /// The numbers of the positions in the table of frames.
     fn positions(&self) -> Vec<String> {
         let table = self.read("frames.csv");
-        table.lines().skip(1).map(|line| line.split(',').nth(7).expect("a column").to_owned()).collect()
+        let mut lines = table.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let names = lines.next().expect("a header");
+        let at = names.iter().position(|name| *name == "positions").expect("a column");
+        lines.map(|line| line[at].to_owned()).collect()
     }
 }
 
