@@ -132,14 +132,14 @@ impl<S: Steps> Drive<'_, '_, S> {
         let (costs, trial) = (self.plan.costs, self.plan.trial);
         // 0
         self.begins = self.plan.first.filter(|first| self.may_begin(*first));
-        let known = self.begins;
-        if known == Some(Last::Factor)
-            && let Some(done) = self.buy()?
-        {
-            return Ok(done);
+        if self.begins == Some(Last::Factor) {
+            if let Some(done) = self.buy()? {
+                return Ok(done);
+            }
+            self.begins = None;
         }
         // 1
-        if known.is_none() {
+        if self.begins.is_none() {
             let next = self.plan.kinds[0];
             let against = Against::Next { setup: costs.setup(next), whole: self.promised(next) };
             if let Some(done) = self.attempt(trial, against)? {

@@ -15,9 +15,9 @@ const TRIED: usize = 8;
 
 /// Solves systems that follow each other, each like [`Auto::solve`] but without trials whose result is known.
 ///
-/// The method that ended the last solve begins, if its setup costs at most twice the least price of a factor. It is watched as in a single solve, so a wrong habit costs at most three
-/// times a sparse factor, if one is possible. Every eighth system is solved with all trials again, so that systems
-/// that have become easier or harder are noticed; trials then cost an eighth of what they cost in single solves. *Use*
+/// The method that ended the last solve begins, if its setup costs at most twice the least price of a factor. It is
+/// watched as in a single solve, so a wrong method costs at most three times a sparse factor, if one is possible. Every
+/// eighth system is solved with all trials again, so that systems that have become easier or harder are noticed; trials then cost an eighth of what they cost in single solves. *Use*
 /// for the systems of an animation whose pattern changes. *Not* if the pattern stays: a preconditioner that is updated
 /// has no setup to pay. *Memory* as for [`Auto`]; between two solves only the name of the method is kept.
 ///
@@ -43,7 +43,7 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// Returns a sequence that has no habit yet.
+    /// Returns a sequence that knows nothing yet.
     pub fn new(auto: Auto) -> Self {
         Self { auto, last: None, since: 0 }
     }
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_system_that_is_solved_already_changes_no_habit() {
+    fn a_system_that_is_solved_already_changes_nothing() {
         let mut sequence = Sequence::new(Auto { tolerance: 1e-9, ..Auto::default() });
         assert!(tried(&next(&mut sequence, 70)));
         let p = cloth(70, 0.1).unwrap();
@@ -148,6 +148,13 @@ mod tests {
             crate::drive(&plan, terms, &mut begun, never).unwrap();
             assert_eq!(begun.0, [plan.trial]);
         }
+        // A factor that turns out to be impossible leaves the trial to begin.
+        let (ordering, least, promise) = (1.0, 1.0, 1.0);
+        plan.price = crate::Price::Unknown { ordering, least, promise, cheap: true };
+        plan.first = Some(Last::Factor);
+        begun.0.clear();
+        crate::drive(&plan, terms, &mut begun, never).unwrap();
+        assert_eq!(begun.0, [plan.trial]);
     }
 
     #[test]
@@ -180,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_solve_that_fails_leaves_no_habit() {
+    fn a_solve_that_fails_is_forgotten() {
         let mut sequence = Sequence::new(Auto { tolerance: 1e-9, ..Auto::default() });
         assert!(tried(&next(&mut sequence, 70)));
         let p = cloth(70, 0.1).unwrap();
@@ -192,7 +199,7 @@ mod tests {
 
     /// A factor that ended a solve begins the next.
     #[test]
-    fn a_factor_is_a_habit_too() {
+    fn a_factor_begins_too() {
         let a = poisson2d(25).unwrap().matrix;
         let mut sequence = Sequence::new(Auto { max_iterations: 20, ..Auto::default() });
         let iterations = [1, 2].map(|seed| {

@@ -156,9 +156,12 @@ impl<'a> Seeds<'a> {
     /// their time.
     ///
     /// # Errors
-    /// [`SceneError::Large`] for too many particles, and for a scene that has too many at its own spacing.
+    /// [`SceneError::Large`] for too many particles.
     pub fn spacing_for(&self, particles: usize) -> Result<f64, SceneError> {
         let mut dx = self.setting.dx;
+        while dx.is_finite() && self.check(dx).is_err() {
+            dx *= 2.0; // too many to count at the scene's own spacing
+        }
         for _ in 0..4 {
             self.check(dx)?;
             let mut count = 0.0;

@@ -98,13 +98,13 @@ proptest! {
         (fill, flops) in (0.0_f64..4.0, 0.0_f64..14.0),
         (promise, cheap) in (0.0_f64..14.0, any::<bool>()),
         narrow in any::<bool>(),
-        habit in 0..6_usize,
+        begins in 0..6_usize,
     ) {
         let kinds = [Kind::Jacobi, Kind::Skinning, Kind::SmoothedAggregation, Kind::Ic0];
         let nnz = (0.5 * costs.entries * 10_f64.powf(fill)).ceil();
         let figures = Figures { nnz: Some(nnz as usize), bytes: 1, products: 0, flops: Some(10_f64.powf(flops)) };
         let price = Price::Unknown { ordering: costs.ordering(), least: costs.least(), promise: 10_f64.powf(promise), cheap };
-        let first = match habit {
+        let first = match begins {
             4 => Some(Last::Factor),
             5 => None,
             k => Some(Last::Iterations(kinds[k])),

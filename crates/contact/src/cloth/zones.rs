@@ -127,22 +127,23 @@ impl Zones {
         nodes.sort_unstable();
         nodes.dedup();
         let place = |node: u32| nodes.partition_point(|other| *other < node);
-        // The first node of the zone of each node: the least number spreads along pairs.
+        // For each node an earlier node of its zone, or itself if it is the first.
         let mut zone: Vec<usize> = (0..nodes.len()).collect();
-        loop {
-            let mut changed = false;
-            for (_, pair) in impacts {
-                let own = pair.nodes().map(place);
-                let least = own.iter().map(|k| zone[*k]).fold(usize::MAX, usize::min);
-                for k in own {
-                    changed |= zone[k] != least;
-                    zone[k] = least;
-                }
+        let first_of = |zone: &mut [usize], mut k: usize| {
+            while zone[k] != k {
+                zone[k] = zone[zone[k]];
+                k = zone[k];
             }
-            if !changed {
-                break;
+            k
+        };
+        for (_, pair) in impacts {
+            let [own, others @ ..] = pair.nodes().map(place);
+            for other in others {
+                let [a, b] = [own, other].map(|k| first_of(&mut zone, k));
+                zone[a.max(b)] = a.min(b);
             }
         }
+        (0..zone.len()).for_each(|k| zone[k] = zone[zone[k]]); // earlier ones are done
         let mut first = vec![1.0_f64; nodes.len()];
         for (t, pair) in impacts {
             let zone = zone[place(pair.nodes()[0])];

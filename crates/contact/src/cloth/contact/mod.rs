@@ -193,7 +193,7 @@ impl<S: Search> ClothContact<S> {
     ///
     /// *Use* it with Newton's method that projects on demand, for solids that are pressed together: the turning of n
     /// weighs as much as a force over the length of an edge, which in a body under a large strain is its own
-    /// stiffness. Without it the method converges linearly. *Not* over ranks, whose rows of forces have φ'' n nᵀ alone.
+    /// stiffness. Without it the method converges linearly.
     /// *Cost*: sixteen blocks for each pair, of which none is shared.
     #[must_use]
     pub fn turning(self) -> Self {
