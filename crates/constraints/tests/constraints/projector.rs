@@ -81,7 +81,8 @@ pub(crate) fn constraints(nodes: usize, b: usize, count: usize, random: &mut Num
     c
 }
 
-/// A basis of the row space of C, from I − S applied to unit vectors (C itself is private).
+/// A basis of the row space of C, from I − S applied to unit vectors (C itself is private). The longest remaining
+/// column is next: a short one is a difference of nearly equal numbers, and its direction is not accurate.
 fn complement(s: &impl LinearOperator<Vec<f64>>) -> Vec<Vec<f64>> {
     let n = s.shape().0;
     let column = |i: usize| {
@@ -90,7 +91,19 @@ fn complement(s: &impl LinearOperator<Vec<f64>>) -> Vec<Vec<f64>> {
         s.apply(&e, &mut y);
         e.iter().zip(&y).map(|(e, y)| e - y).collect::<Vec<f64>>()
     };
-    orthonormal(&(0..n).map(column).collect::<Vec<_>>())
+    let mut columns: Vec<Vec<f64>> = (0..n).map(column).collect();
+    let mut w: Vec<Vec<f64>> = Vec::new();
+    while let Some(last) =
+        columns.iter().max_by(|a, b| dot(a, a).total_cmp(&dot(b, b))).filter(|c| dot(c, c) > 1e-18)
+    {
+        let next = orthonormal(&[w.as_slice(), &[last.clone()]].concat()).pop().unwrap();
+        for column in &mut columns {
+            let share = dot(column, &next);
+            column.iter_mut().zip(&next).for_each(|(c, q)| *c -= share * q);
+        }
+        w.push(next);
+    }
+    w
 }
 
 proptest! {
