@@ -194,7 +194,7 @@ impl Broad {
             } else {
                 let i = i - vertices;
                 let of = edges.get(i as u32);
-                edges.query_share(of, share, |j| meet(parts.edge_edge(i, j)));
+                edges.query_from(of, i as u32 + 1, share, |j| meet(parts.edge_edge(i, j)));
             }
             // Vertices and edges are sorted, so the whole list is sorted if the pairs of each query are.
             pairs[before..].sort_unstable();

@@ -10,7 +10,7 @@
 //! | [`clearance`] | the smallest distance of a surface from itself |
 //! | `narrow` | [`Touch`]: a pair that is nearer than the thickness, its distance and direction |
 //! | `advance` | continuous detection of one pair by additive conservative advancement |
-//! | `drift` | how far nodes have moved against each other since a search |
+//! | `tube` | the positions for which the candidates of a search serve |
 //! | `sweep` | the largest step before any pair of a surface touches |
 //! | [`zones`](Zones) | impulses between pairs that would meet in a step |
 //! | [`contact`](ClothContact) | the energy of all pairs that are near |
@@ -22,13 +22,13 @@ mod broad;
 mod clearance;
 mod contact;
 mod distance;
-mod drift;
 mod friction;
 mod narrow;
 mod pair;
 mod search;
 mod sweep;
 mod topology;
+mod tube;
 mod turning;
 mod zones;
 

@@ -113,10 +113,10 @@ fn what_is_not_finite_is_named() {
 }
 
 #[test]
-fn the_default_cell_is_the_mean_extent() {
+fn the_default_cell_is_twice_the_mean_extent() {
     let mut hash = SpatialHash::default();
     hash.rebuild(2, None, |i| Aabb::of([[0.0; 3], [1.0, 2.0 + 2.0 * i as f64, 0.5]])).unwrap();
-    assert_eq!(hash.cell(), 3.0);
+    assert_eq!(hash.cell(), 6.0);
     hash.rebuild(8, None, |i| Aabb::of([[i as f64, 0.0, 0.0]])).unwrap();
     assert_eq!(hash.cell(), 3.5);
     hash.rebuild(4, None, |_| Aabb::of([[2.0; 3]])).unwrap();

@@ -29,12 +29,13 @@ use coarsen_elastic::{Barrier, Nodes};
 use coarsen_mesh::vector::{dot, sub};
 use coarsen_sparse::Pattern;
 
-use self::impacts::Swept;
+use self::impacts::Timed;
 use self::resistance::Resistance;
+use super::advance::approaches;
 use super::distance::gap;
-use super::drift;
+use super::tube::Tube;
 use crate::error::positive;
-use crate::{Aabb, Broad, ContactError, Pair, Search, Topology, Touch};
+use crate::{Broad, ContactError, Pair, Search, Topology, Touch};
 
 /// The distance that steps keep, in units of the thickness.
 const FLOOR: f64 = 0.1;
@@ -50,8 +51,7 @@ pub(super) const EXACT: f64 = 0.02;
 /// the errors of limits, so that they are not found again.
 const CLEAR: f64 = KEPT[1] - 5.0 * EXACT;
 
-/// Candidates are looked for this much further than needed, in units of the thickness on each side, so that
-/// they serve until a node has moved by it against the others.
+/// The radius of the tube in which candidates serve, in units of the thickness.
 const SLACK: f64 = 0.5;
 
 /// A line search may lengthen a step up to this α.
@@ -75,8 +75,9 @@ const LONGEST: f64 = 16.0;
 /// [`blocking`](Self::blocking) names the pair that bounded the last step.
 ///
 /// *Cost* of a detection: two hashes and a query per vertex and edge, if a node has moved by more than half a
-/// thickness against the others since the last search, else a distance per candidate. It runs in parallel, and its result is
-/// bitwise the same for any number of threads. *Errors*: if positions are not finite, energy and gradient are
+/// thickness against the others since the last search, or from the way that it searched; else a distance per candidate.
+/// A bound on a step searches along its way, so that a line search needs no other search. Detection runs in parallel, and
+/// its result is bitwise the same for any number of threads. *Errors*: if positions are not finite, energy and gradient are
 /// NaN, and [`take_fault`](Self::take_fault) returns the reason.
 ///
 /// ```
@@ -104,15 +105,15 @@ pub struct ClothContact<S = Broad> {
     parts: Topology,
     rest: Vec<[f64; 3]>,
     search: S,
-    /// Pairs that may be near, and the positions at which they were found; empty before the first search.
+    /// The pairs that may be near for positions in the tube of the last search.
     candidates: Vec<Pair>,
-    searched: Vec<[f64; 3]>,
+    tube: Tube,
     /// The positions of all nodes at the last search; empty before the first.
     at: Vec<[f64; 3]>,
     found: Vec<Touch>,
     /// Whether `found` has the pairs at these positions.
     listed: bool,
-    swept: Swept,
+    timed: Timed,
     blocking: Option<(f64, Pair)>,
     fault: Option<ContactError>,
     /// Whether the exact Hessian is wanted where the curvature is exact.
@@ -168,11 +169,11 @@ impl<S: Search> ClothContact<S> {
             rest,
             search,
             candidates: Vec::new(),
-            searched: Vec::new(),
+            tube: Tube::default(),
             at: Vec::new(),
             found: Vec::new(),
             listed: false,
-            swept: Swept::default(),
+            timed: Timed::default(),
             blocking: None,
             fault: None,
             turns: false,
@@ -283,26 +284,34 @@ impl<S: Search> ClothContact<S> {
     fn approach_at(&mut self, at: Vec<[f64; 3]>) -> Result<(), ContactError> {
         self.found.clear();
         self.listed = false;
-        self.swept.clear();
+        self.timed.clear();
         self.at.clear();
         if let Some(node) = parallel::position(&at, |x| x.iter().any(|x| !x.is_finite())) {
             return Err(ContactError::Position { node });
         }
-        // Whether the candidates contain all pairs that are near.
-        if !drift::is_within(&at, &self.searched, SLACK * self.thickness) {
-            let reach = (0.5 + SLACK) * self.thickness; // half of the distance of two parts
-            self.searched.clear();
-            // Until the next search a pair comes nearer by twice the slack at most.
-            let most = (1.0 + 2.0 * SLACK) * self.thickness;
-            self.search.pairs(
-                &self.parts,
-                &|node| Aabb::of([at[node as usize]]).grown(reach),
-                &|pair| gap(pair, &pair.nodes().map(|v| at[v as usize])).distance <= most,
-                &mut self.candidates,
-            )?;
-            self.searched.clone_from(&at);
+        if !self.tube.holds(&at) {
+            self.search_along(&at, &vec![[0.0; 3]; at.len()], SLACK)?;
         }
         self.at = at;
+        Ok(())
+    }
+
+    /// Replaces the candidates by those for positions around a way of all nodes, with this slack in units of the
+    /// thickness. Touches and impacts are functions of all pairs, so they do not depend on which candidates there are.
+    fn search_along(&mut self, at: &[[f64; 3]], by: &[[f64; 3]], slack: f64) -> Result<(), ContactError> {
+        let (delta, slack) = (self.thickness, slack * self.thickness);
+        self.timed.clear();
+        self.tube = Tube::default();
+        let tube = Tube::along(at, by, slack);
+        let ways = tube.ways();
+        let keep = |pair: &Pair| {
+            let nodes = pair.nodes().map(|v| v as usize);
+            approaches(pair, &nodes.map(|v| at[v]), &nodes.map(|v| ways[v]), delta + 2.0 * slack)
+        };
+        // Half of the distance of two parts for each.
+        let path = |node| tube.path(node, 0.5 * delta);
+        self.search.pairs(&self.parts, &path, &keep, &mut self.candidates)?;
+        self.tube = tube;
         Ok(())
     }
 

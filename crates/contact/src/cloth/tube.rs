@@ -1,0 +1,171 @@
+//! The positions for which the candidates of a search serve: a tube around a way of all nodes.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | x, d | `from`, `way` | the positions of the search, and the way of each node without the middle of all |
+//! | c | [`middle`] | a translation of all nodes, which changes no distance |
+//! | s | `slack` | the radius of the tube |
+//! | α | [`Tube::share`] | the share of the way that fits best |
+//!
+//! > y_i = x_i + α d_i + c + r_i,  0 ≤ α ≤ 1,  ‖r_i‖ ≤ s for all nodes i    (1)
+//!
+//! Two nodes come nearer than on the way by 2 s at most. So one search serves for a whole line search, and for its next
+//! steps while they are short; cloth that falls freely needs no search.
+
+use coarsen_mesh::vector::{dot, sub};
+
+use crate::Aabb;
+use crate::shape::norm;
+
+/// All y of (1). It contains nothing before the first search.
+#[derive(Default)]
+pub(super) struct Tube {
+    from: Vec<[f64; 3]>,
+    way: Vec<[f64; 3]>,
+    slack: f64,
+    /// The mean of d, and the sum of ‖d − mean‖².
+    mean: [f64; 3],
+    square: f64,
+}
+
+impl Tube {
+    /// The tube around the way of all nodes from `from` along `by`.
+    pub(super) fn along(from: &[[f64; 3]], by: &[[f64; 3]], slack: f64) -> Self {
+        let c = middle(by.iter().copied());
+        let way: Vec<[f64; 3]> = by.iter().map(|d| sub(*d, c)).collect();
+        let mean = mean(way.iter().copied());
+        let square = way.iter().map(|d| dot(sub(*d, mean), *d)).sum();
+        Self { from: from.to_vec(), way, slack, mean, square }
+    }
+
+    /// The box around the way of a node, grown by the radius of the tube and `by`.
+    pub(super) fn path(&self, node: u32, by: f64) -> Aabb {
+        let (x, d) = (self.from[node as usize], self.way[node as usize]);
+        Aabb::of([x, [0, 1, 2].map(|k| x[k] + d[k])]).grown(self.slack + by)
+    }
+
+    /// The ways of all nodes.
+    pub(super) fn ways(&self) -> &[[f64; 3]] {
+        &self.way
+    }
+
+    /// Whether all nodes at `at` are in the tube.
+    pub(super) fn holds(&self, at: &[[f64; 3]]) -> bool {
+        self.from.len() == at.len() && {
+            let alpha = self.share(self.moves(at)).clamp(0.0, 1.0);
+            let rest = || self.moves(at).zip(&self.way).map(|(u, d)| less(u, alpha, *d));
+            let c = middle(rest());
+            rest().all(|r| norm(sub(r, c)) <= self.slack)
+        }
+    }
+
+    /// A time until which all nodes are in the tube, while they move from `at`, which is in it, along `by`: with the share
+    /// of `by` that is along the way as a change of α, or as one of r. NaN where numbers overflow.
+    pub(super) fn covered(&self, at: &[[f64; 3]], by: &[[f64; 3]]) -> f64 {
+        let alpha = self.share(self.moves(at)).clamp(0.0, 1.0);
+        let rest = || self.moves(at).zip(&self.way).map(|(u, d)| less(u, alpha, *d));
+        let c = middle(rest());
+        let until = |beta: f64| {
+            let turn = || by.iter().zip(&self.way).map(|(p, d)| less(*p, beta, *d));
+            let e = middle(turn());
+            let bound = |(r, p)| (self.slack - norm(sub(r, c))) / norm(sub(p, e));
+            rest().zip(turn()).map(bound).fold(f64::INFINITY, least)
+        };
+        let beta = self.share(by.iter().copied());
+        let end = if beta < 0.0 { alpha / -beta } else { (1.0 - alpha) / beta };
+        until(0.0).max(least(end, until(beta)))
+    }
+
+    fn moves<'a>(&'a self, at: &'a [[f64; 3]]) -> impl Iterator<Item = [f64; 3]> + 'a {
+        at.iter().zip(&self.from).map(|(a, b)| sub(*a, *b))
+    }
+
+    /// The α for which Σ ‖u − α d − mean‖² is least; 0 if all ways are the same.
+    fn share(&self, moves: impl Iterator<Item = [f64; 3]>) -> f64 {
+        let sum = moves.zip(&self.way).map(|(u, d)| dot(sub(*d, self.mean), u)).sum::<f64>();
+        if self.square > 0.0 { sum / self.square } else { 0.0 }
+    }
+}
+
+/// u − α d.
+fn less(u: [f64; 3], alpha: f64, d: [f64; 3]) -> [f64; 3] {
+    [0, 1, 2].map(|k| u[k] - alpha * d[k])
+}
+
+/// The smaller number; NaN if one is, which `f64::min` would ignore.
+fn least(a: f64, b: f64) -> f64 {
+    if b < a || b.is_nan() { b } else { a }
+}
+
+fn mean(all: impl ExactSizeIterator<Item = [f64; 3]>) -> [f64; 3] {
+    let count = all.len().max(1) as f64;
+    all.fold([0.0; 3], |sum, d| [0, 1, 2].map(|k| sum[k] + d[k])).map(|sum| sum / count)
+}
+
+/// c: the middle of the box around displacements; 0 if there are none.
+fn middle(moves: impl Iterator<Item = [f64; 3]>) -> [f64; 3] {
+    let ends = moves.fold(None, |ends: Option<[[f64; 3]; 2]>, u| {
+        let [low, high] = ends.unwrap_or([u, u]);
+        Some([[0, 1, 2].map(|k| low[k].min(u[k])), [0, 1, 2].map(|k| high[k].max(u[k]))])
+    });
+    ends.map_or([0.0; 3], |[low, high]| [0, 1, 2].map(|k| 0.5 * (low[k] + high[k])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STILL: [[f64; 3]; 2] = [[0.0; 3]; 2];
+
+    #[test]
+    fn translations_do_not_count() {
+        let from = [[0.0; 3], [1.0, 2.0, 3.0]];
+        let tube = |slack| Tube::along(&from, &STILL, slack);
+        let fallen = from.map(|x| [x[0], x[1] - 5.0, x[2]]);
+        assert!(tube(1e-9).holds(&fallen) && !tube(9.0).holds(&[[0.0; 3]]));
+        assert!(!Tube::default().holds(&from) && Tube::default().holds(&[]));
+        // One node stays and one moves by 1: both are 1/2 from c.
+        let one = [from[0], [1.0, 2.0, 4.0]];
+        assert!(tube(0.51).holds(&one) && !tube(0.49).holds(&one));
+        // (0.7 − 0.5) / 0.5, and no bound for a translation.
+        let moves = [[0.0; 3], [0.0, 0.0, 1.0]];
+        assert!((tube(0.7).covered(&one, &moves) - 0.4).abs() < 1e-12);
+        assert_eq!(tube(0.7).covered(&one, &[[3.0, -4.0, 1.0]; 2]), f64::INFINITY);
+        assert_eq!(middle(std::iter::empty()), [0.0; 3]);
+    }
+
+    /// Any share of the way is in the tube, with what is left of it, and the way is covered to its end.
+    #[test]
+    fn the_way_is_in_the_tube() {
+        let (from, by) = ([[0.0; 3], [1.0, 2.0, 3.0]], [[4.0, 0.0, -1.0], [0.0, 8.0, 0.0]]);
+        let tube = Tube::along(&from, &by, 0.1);
+        let at = |t: f64| [0, 1].map(|i| [0, 1, 2].map(|k| from[i][k] + t * by[i][k]));
+        for t in [0.0, 0.3, 1.0] {
+            let mut near = at(t);
+            assert!(tube.holds(&near), "{t}");
+            near[0][2] += 0.15; // 0.075 for each node
+            assert!(tube.holds(&near), "{t}");
+            near[0][2] += 0.15;
+            assert!(!tube.holds(&near), "{t}");
+        }
+        assert!(!tube.holds(&at(-0.2)) && !tube.holds(&at(1.2)));
+        let back = by.map(|d| d.map(|d| -d));
+        assert!((tube.covered(&at(0.0), &by) - 1.0).abs() < 1e-12);
+        assert!((tube.covered(&at(0.25), &by) - 0.75).abs() < 1e-12);
+        assert!((tube.covered(&at(0.25), &back) - 0.25).abs() < 1e-12);
+        // Short steps are covered at the end of the way too, in any direction.
+        let short = by.map(|d| d.map(|d| 1e-3 * d));
+        assert!(
+            tube.covered(&at(1.0), &short) > 1.0
+                && tube.covered(&at(0.0), &short.map(|d| d.map(|d| -d))) > 1.0
+        );
+        assert!(!(tube.covered(&from, &[[1e300; 3], [-1e300, 0.0, 0.0]]) >= 1e-3));
+        let across = [[0.0; 3], [8.0, 0.0, 0.0]].map(|d| sub(d, [4.0, 0.0, 0.0]));
+        let covered = tube.covered(&from, &across);
+        assert!(covered <= 0.1 / 4.0 * 2.0, "{covered}");
+        for share in [0.5, 0.999] {
+            let moved = [0, 1].map(|i| [0, 1, 2].map(|k| from[i][k] + share * covered * across[i][k]));
+            assert!(tube.holds(&moved), "{share}");
+        }
+    }
+}
