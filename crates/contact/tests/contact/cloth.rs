@@ -394,6 +394,12 @@ fn ways_that_are_too_long_are_refused() {
     let fault = contact.take_fault();
     assert!(matches!(fault, Some(ContactError::Box { .. })), "{fault:?}");
     assert!(contact.max_step(&x, &[0.0; 18]) >= 1.0 && contact.take_fault().is_none());
+    // Pairs at positions from which a search failed are found all the same.
+    let pairs = contact.detect(&x).unwrap().len();
+    let moved: Vec<f64> = x.iter().map(|x| x + 1.0).collect();
+    let apart: Vec<f64> = (0..18).map(|k| if k < 9 { 1.7e308 } else { 1.2e308 }).collect();
+    assert!(contact.max_step(&moved, &apart).is_nan() && contact.take_fault().is_some());
+    assert!(pairs > 0 && contact.detect(&moved).unwrap().len() == pairs);
 }
 
 /// Held nodes that move take free nodes along, or stay where they are with an error that names the pair.
