@@ -18,6 +18,7 @@
 //! | [`shape`](Shape) | the trait of obstacles: distance, normal, curvature |
 //! | [`plane`](Plane), [`sphere`](Sphere), [`capsule`](Capsule) | three shapes |
 //! | [`sampled`](Sampled) | a closed surface of triangles as a shape |
+//! | [`smoothed`](Smoothed) | the same with a continuous gradient, for forces |
 //! | [`obstacle`](Obstacle) | contact of nodes with a shape |
 //! | [`cloth`](ClothContact) | contact of cloth and of the surfaces of bodies, by a barrier; continuous detection |
 //! | [`mod@friction`] | friction of nodes with a shape that may turn: [`Friction`]; its law |
@@ -46,6 +47,7 @@ mod plane;
 mod rest_surface;
 mod sampled;
 mod shape;
+mod smoothed;
 mod sphere;
 mod triangle;
 
@@ -65,4 +67,5 @@ pub use penetration::Penetration;
 pub use plane::Plane;
 pub use sampled::Sampled;
 pub use shape::Shape;
+pub use smoothed::Smoothed;
 pub use sphere::Sphere;

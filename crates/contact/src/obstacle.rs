@@ -3,7 +3,7 @@
 //! | symbol | here | |
 //! |---|---|---|
 //! | g | `gap` | signed distance of a node to the surface: (x − t) · n for the nearest point t |
-//! | n | `normal` | outward normal at t |
+//! | n | `gradient` | ∇g, the outward normal at t |
 //! | φ | `law` | the energy of a gap: k/2 min(g, 0)² of a [`Penalty`], or a [`Barrier`](coarsen_elastic::Barrier) |
 //!
 //! > E = Σ φ(g),  ∇E = φ' n,  ∇²E = φ'' n nᵀ + φ' ∇²g    (1)
@@ -147,7 +147,7 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
 
     /// φ'' n nᵀ + φ' ∇²g, with the second term only if `exact`.
     fn stiffness(&self, x: [f64; 3], [_, slope, bend]: [f64; 3], exact: bool) -> [[f64; 3]; 3] {
-        let n = self.shape.normal(x);
+        let n = self.shape.gradient(x);
         let turning = if exact { self.shape.curvature(x) } else { [[0.0; 3]; 3] };
         std::array::from_fn(|p| std::array::from_fn(|q| bend * (n[p] * n[q]) + slope * turning[p][q])) // (1)
     }
@@ -189,7 +189,7 @@ impl<S: Shape, L: Law + Sync> Potential for Obstacle<S, L> {
                 if slope == 0.0 {
                     continue;
                 }
-                let n = self.shape.normal(at(i, x));
+                let n = self.shape.gradient(at(i, x));
                 (0..3).for_each(|k| g[k] += slope * n[k]); // (1)
             }
         };
@@ -222,7 +222,7 @@ impl<S: Shape, L: Law + Sync> Potential for Obstacle<S, L> {
         let step = |i: usize| {
             let (x, by) = (at(i, x), at(i, d));
             let rate =
-                if self.shape.is_convex() { dot(self.shape.normal(x), by) } else { -steepness * norm(by) };
+                if self.shape.is_convex() { dot(self.shape.gradient(x), by) } else { -steepness * norm(by) };
             self.law.max_step(self.shape.distance(x), rate)
         };
         let least = |a: f64, b: f64| if a < b || a.is_nan() { a } else { b };

@@ -31,9 +31,9 @@ const LIMIT: usize = 1 << 28;
 /// A closed surface of triangles as a solid, by samples of its signed distance.
 ///
 /// The distance is exact at samples near the surface up to the sampling of nearest triangles, and interpolated between
-/// them. *Use* to ask for distances and normals of solids of any form. *Not* in an [`Obstacle`](crate::Obstacle): near
-/// edges the interpolated distance is less steep than 1, so that forces along its unit normal are not the gradient of an
-/// energy, and the curvature is given as 0. *Not* for features thinner than two samples. *Cost* of a distance: eight
+/// them. *Use* to ask for distances and normals of solids of any form. *Not* in an [`Obstacle`](crate::Obstacle): the
+/// gradient jumps from cell to cell, and the curvature is given as 0; take [`Smoothed`](crate::Smoothed). *Not* for
+/// features thinner than two samples. *Cost* of a distance: eight
 /// samples, for any number of triangles; of the setup: about 60 distances to a triangle for each sample. *Memory*: 8
 /// bytes for each sample.
 ///
@@ -143,6 +143,16 @@ impl Sampled {
 
     fn index(&self, [i, j, k]: [usize; 3]) -> usize {
         i + self.counts[0] * (j + self.counts[1] * k)
+    }
+
+    /// The first sample, the spacing and the number of samples along each axis, which is five or more.
+    pub(crate) fn extent(&self) -> ([f64; 3], f64, [usize; 3]) {
+        (self.low, self.h, self.counts)
+    }
+
+    /// d_c.
+    pub(crate) fn sample(&self, at: [usize; 3]) -> f64 {
+        self.samples[self.index(at)]
     }
 
     fn point(&self, at: usize) -> [f64; 3] {

@@ -9,9 +9,14 @@ pub trait Shape: Send + Sync {
     /// [`steepness`](Self::steepness).
     fn distance(&self, x: [f64; 3]) -> f64;
 
-    /// ∇d, the outward unit normal at the nearest point of the surface. If several points are nearest, as for
+    /// The direction of ∇d, the outward unit normal at the nearest point of the surface. If several points are nearest, as for
     /// the centre of a sphere, it is the normal at one of them.
     fn normal(&self, x: [f64; 3]) -> [f64; 3];
+
+    /// ∇d itself: the normal by default, as for exact distances; of another length where d is an approximation.
+    fn gradient(&self, x: [f64; 3]) -> [f64; 3] {
+        self.normal(x)
+    }
 
     /// ∇²d in 1/m; returns 0 where it is infinite.
     fn curvature(&self, x: [f64; 3]) -> [[f64; 3]; 3];
@@ -41,6 +46,10 @@ impl<S: Shape + ?Sized> Shape for &S {
         (**self).normal(x)
     }
 
+    fn gradient(&self, x: [f64; 3]) -> [f64; 3] {
+        (**self).gradient(x)
+    }
+
     fn curvature(&self, x: [f64; 3]) -> [[f64; 3]; 3] {
         (**self).curvature(x)
     }
@@ -66,6 +75,10 @@ impl<S: Shape + ?Sized> Shape for Box<S> {
 
     fn normal(&self, x: [f64; 3]) -> [f64; 3] {
         (**self).normal(x)
+    }
+
+    fn gradient(&self, x: [f64; 3]) -> [f64; 3] {
+        (**self).gradient(x)
     }
 
     fn curvature(&self, x: [f64; 3]) -> [[f64; 3]; 3] {

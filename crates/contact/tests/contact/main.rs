@@ -11,5 +11,6 @@ mod impacts;
 mod meshes;
 mod obstacles;
 mod searches;
+mod smoothed;
 mod steps;
 mod turning;

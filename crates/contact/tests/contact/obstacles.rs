@@ -63,7 +63,7 @@ fn the_middle_of_a_shape_has_a_normal() {
 }
 
 /// The corners and triangles of a box along the axes, counter-clockwise from outside.
-fn cuboid(low: [f64; 3], high: [f64; 3]) -> (Vec<[f64; 3]>, Vec<[u32; 3]>) {
+pub(crate) fn cuboid(low: [f64; 3], high: [f64; 3]) -> (Vec<[f64; 3]>, Vec<[u32; 3]>) {
     let corner = |c: usize| std::array::from_fn(|k| if c >> k & 1 == 1 { high[k] } else { low[k] });
     let faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
     (
@@ -73,7 +73,7 @@ fn cuboid(low: [f64; 3], high: [f64; 3]) -> (Vec<[f64; 3]>, Vec<[u32; 3]>) {
 }
 
 /// The distance to a box, exact outside and inside.
-fn to_cuboid(low: [f64; 3], high: [f64; 3], x: [f64; 3]) -> f64 {
+pub(crate) fn to_cuboid(low: [f64; 3], high: [f64; 3], x: [f64; 3]) -> f64 {
     let out: [f64; 3] = std::array::from_fn(|k| (low[k] - x[k]).max(x[k] - high[k]));
     let outside = out.iter().map(|d| d.max(0.0).powi(2)).sum::<f64>().sqrt();
     outside + out.iter().fold(f64::NEG_INFINITY, |m, d| m.max(*d)).min(0.0)
