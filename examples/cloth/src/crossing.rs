@@ -1,7 +1,11 @@
-//! Where cloth crosses itself or an obstacle of triangles, and where its edges are inside solids.
+//! Where cloth crosses itself or an obstacle of triangles, and where it is inside of solids.
+
+use std::sync::Arc;
 
 use coarsen_contact::Shape;
 use examples_common::crossing::{Crossing, Crossings};
+
+use crate::statue::Statue;
 
 /// The number of points of an edge that are tested against solids.
 const POINTS: usize = 8;
@@ -12,19 +16,22 @@ pub(crate) struct Penetrations {
     /// The number of vertices of the cloth; obstacles come after it.
     cloth: u32,
     solids: Vec<Box<dyn Shape>>,
+    statue: Option<Arc<Statue>>,
 }
 
 impl Penetrations {
-    /// The test for cloth with `count` vertices, an obstacle `still` with the vertices after them, and solids.
+    /// The test for cloth with `count` vertices, an obstacle `still` with the vertices after them, which is the surface of
+    /// the statue if there is one, and solids.
     pub(crate) fn new(
         cloth: &[[u32; 3]],
         still: &[[u32; 3]],
         count: u32,
         solids: Vec<Box<dyn Shape>>,
+        statue: Option<Arc<Statue>>,
     ) -> Self {
         let still = still.iter().map(|t| t.map(|v| v + count));
         let triangles = cloth.iter().copied().chain(still).collect();
-        Self { crossings: Crossings::new(triangles, count), cloth: count, solids }
+        Self { crossings: Crossings::new(triangles, count), cloth: count, solids, statue }
     }
 
     /// Moves the solids.
@@ -42,7 +49,7 @@ impl Penetrations {
         self.crossings.find(at)
     }
 
-    /// The number of crossings, and of edges of the cloth with a point inside a solid.
+    /// The number of crossings, of edges of the cloth with a point inside a solid, and of vertices inside the statue.
     pub(crate) fn count(&self, at: &[[f64; 3]]) -> usize {
         let inside = |edge: &&[u32; 2]| {
             let [p, q] = edge.map(|v| at[v as usize]);
@@ -53,6 +60,8 @@ impl Penetrations {
             edge[0] < self.cloth
                 && (0..=POINTS).any(|k| self.solids.iter().any(|s| s.distance(point(k)) < 0.0))
         };
-        self.find(at).len() + self.crossings.edges().iter().filter(inside).count()
+        let cloth = &at[..self.cloth as usize];
+        let statue = self.statue.iter().flat_map(|statue| cloth.iter().filter(|x| statue.contains(**x)));
+        self.find(at).len() + self.crossings.edges().iter().filter(inside).count() + statue.count()
     }
 }

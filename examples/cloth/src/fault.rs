@@ -6,6 +6,7 @@ use coarsen::AnyError;
 use coarsen::elastic::BodyError;
 use coarsen::mesh::ReadError;
 use coarsen_contact::{ContactError, Pair};
+use examples_common::closed::MeshFault;
 
 use crate::material::Material;
 
@@ -88,9 +89,15 @@ pub(crate) enum SceneError {
     Stacked,
     /// A scene without its files, or files without the scene.
     #[error(
-        "the scene dressed needs a garment, --mesh FILE, and a body, --body FILE.., and no other scene takes --body"
+        "the scene dressed needs a garment, --mesh FILE, and a body, --body FILE..; only this scene and statue take --body"
     )]
     Dressed,
+    /// A statue without its file.
+    #[error("the scene statue needs one closed mesh, --body FILE")]
+    Unnamed,
+    /// A mesh that is no solid.
+    #[error(transparent)]
+    Statue(#[from] MeshFault),
     /// A body whose triangles change.
     #[error(
         "{} has other triangles than {}, but a body keeps its triangles from frame to frame; export the sequence again",

@@ -3,7 +3,8 @@
 //! A time step minimises the sum of inertia (`step.rs`), stretching and bending (`material.rs`) and contact (`world.rs`) by
 //! Newton's method with any preconditioner. Scenes (`scene.rs`) place a sheet (`sheet.rs`) among obstacles; the
 //! air moves it (`air.rs`), held vertices and solids move by a formula or a sequence of files (`motion.rs`). Obstacles are
-//! energies, or constraints that let go, slide and stick (`supported.rs`, `block.rs`). After each frame an independent
+//! energies, or constraints that let go, slide and stick (`supported.rs`, `block.rs`); a closed mesh has a signed distance
+//! (`statue.rs`). After each frame an independent
 //! test counts penetrations (`crossing.rs`). `simulation.rs` runs the frames of one host, `ranks` those of several ranks;
 //! the program `cloth-mpi` of another package starts ranks as processes.
 //!
@@ -18,6 +19,7 @@
 //! cargo run --release -p cloth -- --scene sphere --solver sa --out sphere --frames 40
 //! cargo run --release -p cloth -- --scene sphere --solver sa --out sphere --frames 60 --resume
 //! cargo run --release -p cloth -- --scene sphere --solver sa --obstacles constraints
+//! cargo run --release -p cloth -- --scene statue --body bunny.msh
 //! cargo run --release -p cloth -- --scene flag --wind 8 0 2 --frames 72
 //! cargo run --release -p cloth -- --scene twist --ranks 2 --dt 5e-4         # two ranks, as threads (`ranks`)
 //! cargo run --release -p cloth -- --scene garment --material baraff-witkin --frames 48
@@ -57,6 +59,7 @@ mod scene;
 mod sheet;
 mod simulation;
 mod state;
+mod statue;
 mod step;
 mod supported;
 mod systems;

@@ -30,7 +30,8 @@ pub struct Options {
     /// scene garment, a garment that keeps its shape at rest; it is scaled to the height of a skirt.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["vertices", "tessellation"])]
     pub(crate) mesh: Option<PathBuf>,
-    /// The files of a body, one for each frame, with the same triangles; for the scene dressed.
+    /// The files of a body, one for each frame, with the same triangles, for the scene dressed. For the scene statue, one
+    /// closed mesh of triangles that face outwards, or of tetrahedra, with y upwards.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) body: Vec<PathBuf>,
     /// Sew the garment of --mesh from the flat pieces in its texture coordinates: they are its rest shape.

@@ -5,6 +5,8 @@
 //! *Assumption*: the two sides meet in a corner, so that the opposite corner droops. Lengths are in m, y points
 //! upwards.
 
+use std::sync::Arc;
+
 use clap::ValueEnum;
 use coarsen::mesh::Mesh;
 use coarsen_contact::Spin;
@@ -12,6 +14,7 @@ use examples_common::stage::{GROUND, Solid, View};
 
 use crate::motion::Motion;
 use crate::sheet::{Sheet, WAIST};
+use crate::statue::Statue;
 
 /// A scene by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -40,6 +43,8 @@ pub(crate) enum SceneChoice {
     Garment,
     /// The garment of --mesh on the body of --body, which moves; both in m.
     Dressed,
+    /// A sheet that falls on the closed mesh of --body, by its signed distance; it is scaled and stands on the ground.
+    Statue,
 }
 
 /// A scene.
@@ -61,6 +66,8 @@ pub(crate) struct Scene {
     pub(crate) still: Mesh,
     /// The lowest and highest corners of boxes that fill it, if it is made of boxes.
     pub(crate) blocks: Vec<[[f64; 3]; 2]>,
+    /// The solid whose triangles are that obstacle, if it has a signed distance.
+    pub(crate) statue: Option<Arc<Statue>>,
     /// The velocity of the air in m/s.
     pub(crate) wind: [f64; 3],
     /// The view of the pictures.
@@ -114,6 +121,7 @@ impl SceneChoice {
             motion: Motion::Still,
             still: Mesh::default(),
             blocks: Vec::new(),
+            statue: None,
             wind: [0.0; 3],
             view: view(0.6, 1.0, 25.0, 18.0),
         };
@@ -198,6 +206,7 @@ impl SceneChoice {
                 },
                 ..base
             },
+            Self::Statue => Scene { view: view(0.55, 0.85, 25.0, 18.0), ..base },
             Self::Dressed => Scene {
                 middle: [0.0; 3],
                 axes: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
@@ -224,6 +233,15 @@ impl SceneChoice {
                 }
             }
         }
+    }
+}
+
+impl Scene {
+    /// The scene with a statue below the sheet.
+    pub(crate) fn above(self, statue: Statue) -> Self {
+        let [_, [_, top, _]] = statue.mesh().bounds();
+        let still = statue.mesh().clone();
+        Self { middle: [0.0, top + GAP, 0.0], still, statue: Some(Arc::new(statue)), ..self }
     }
 }
 

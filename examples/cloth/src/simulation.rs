@@ -4,6 +4,7 @@ use coarsen::{Waits, schwarz};
 use examples_common::Failure;
 use examples_common::files::fingerprint;
 use examples_common::frames::{Frames, Plan};
+use examples_common::scales;
 
 use crate::drawing::Drawing;
 use crate::fault::SceneError;
@@ -13,9 +14,10 @@ use crate::rows::{Row, Summary};
 use crate::scene::{Scene, SceneChoice};
 use crate::sheet::Sheet;
 use crate::state::State;
+use crate::statue::Statue;
 use crate::step::Stepper;
 use crate::systems;
-use crate::world::{Fixed, World};
+use crate::world::{Fixed, Forces, GRAVITY, World, thickness};
 
 /// A scene, the solver of its steps, and how frames are drawn.
 struct Simulation<'a, B: schwarz::Place<Real = f64> + Waits> {
@@ -58,7 +60,10 @@ pub(crate) fn run<B: schwarz::Place<Real = f64> + Waits>(
 pub(crate) fn prepared(options: &Options) -> Result<(Sheet, Scene), SceneError> {
     let sheet = sheet(options)?;
     let mut scene = options.scene.scene(&sheet);
-    if !options.body.is_empty() {
+    if options.scene == SceneChoice::Statue {
+        let file = options.body.first().ok_or(SceneError::Unnamed)?;
+        scene = scene.above(Statue::read(file, thickness(&sheet, options)?)?);
+    } else if !options.body.is_empty() {
         let (body, played) = Played::read(&options.body)?;
         (scene.still, scene.motion) = (body, Motion::Played(played));
     }
@@ -93,13 +98,15 @@ const GAP: f64 = 0.01;
 pub(crate) fn sheet(options: &Options) -> Result<Sheet, SceneError> {
     let sheets = options.sheets.map_or(1, usize::from);
     let (cut, dressed) = (options.scene.cut(), options.scene == SceneChoice::Dressed);
+    let statue = options.scene == SceneChoice::Statue;
     let garment = dressed || options.scene == SceneChoice::Garment;
     match &options.mesh {
         Some(_) if cut => Err(SceneError::Cut),
         Some(_) if options.scene == SceneChoice::Twist => Err(SceneError::Strips),
         file if sheets > 1 && (garment || file.is_some()) => Err(SceneError::Stacked),
         file if (file.is_none() || options.body.is_empty()) && dressed => Err(SceneError::Dressed),
-        _ if !options.body.is_empty() && !dressed => Err(SceneError::Dressed),
+        _ if statue && options.body.len() != 1 => Err(SceneError::Unnamed),
+        _ if !options.body.is_empty() && !dressed && !statue => Err(SceneError::Dressed),
         Some(_) if options.sewn && !garment => Err(SceneError::Sewn),
         Some(file) if options.sewn => Ok(Sheet::sewn(file, !dressed)?),
         Some(file) if garment => Ok(Sheet::garment(file, !dressed)?),
@@ -121,12 +128,21 @@ pub(crate) fn sheet(options: &Options) -> Result<Sheet, SceneError> {
     }
 }
 
+/// Checks that steps can converge to the tolerance, or that the weight matters if they are not to converge.
+fn check_scales(fixed: &Fixed, forces: &mut Forces, options: &Options) -> Result<(), Failure> {
+    let tolerance = if options.method.fixed { 0.0 } else { options.method.tolerance };
+    let weight: Vec<f64> = fixed.masses.iter().flat_map(|m| GRAVITY.map(|g| m * g)).collect();
+    let x = fixed.nodes.gather(&fixed.positions);
+    scales::check(&mut forces.first.first, &x, &weight, tolerance)
+}
+
 impl<B: schwarz::Place<Real = f64> + Waits> Frames for Simulation<'_, B> {
     type State = State;
     type Row = Row;
 
     fn start(&mut self) -> Result<(State, Row), Failure> {
         let World { fixed, mut forces } = World::new(&self.scene, &self.sheet, self.options)?;
+        check_scales(&fixed, &mut forces, self.options)?;
         let state = State::start(&fixed);
         let row = fixed.row(&mut forces, &state)?;
         Ok((state, row))

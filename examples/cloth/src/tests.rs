@@ -7,6 +7,7 @@ use coarsen::mesh;
 use coarsen::prelude::*;
 use examples_common::Failure;
 use examples_common::files::CheckpointError;
+use examples_common::scales::Unresolved;
 use examples_common::solver::Solver;
 
 use crate::fault::{SceneError, SheetFault};
@@ -20,6 +21,7 @@ use crate::scene::SceneChoice;
 mod contact;
 mod device;
 mod garments;
+mod statues;
 
 /// A folder that is removed at the end of a test.
 struct Folder(PathBuf);
@@ -73,6 +75,12 @@ fn distance(a: &[[f64; 3]], b: &[[f64; 3]]) -> f64 {
     assert_eq!(a.len(), b.len());
     let gap = |(a, b): (&f64, &f64)| (a - b).abs();
     a.as_flattened().iter().zip(b.as_flattened()).map(gap).fold(0.0, f64::max)
+}
+
+/// The scenes that need no file.
+fn alone() -> impl Iterator<Item = &'static SceneChoice> {
+    let of_files = |scene: &SceneChoice| matches!(scene, SceneChoice::Dressed | SceneChoice::Statue);
+    SceneChoice::value_variants().iter().filter(move |scene| !of_files(scene))
 }
 
 fn name(of: &impl ValueEnum) -> String {
@@ -278,6 +286,31 @@ fn sheets_come_from_files() {
     assert!(matches!(error.downcast_ref(), Some(SceneError::Cut)), "{error}");
 }
 
+/// Cloth whose weight is below the round-off of its forces: no step could converge.
+#[test]
+fn scales_that_cannot_be_resolved_are_refused() {
+    let folder = Folder::new("scales");
+    for scene in ["drooping", "drop-vertical"] {
+        for extreme in [["--density", "1e-300"], ["--stiffness", "1e300"], ["--density", "1e-18"]] {
+            let with = |more: &[&str]| {
+                folder.run(&[&["--scene", scene, "--frames", "1"], &extreme[..], more].concat())
+            };
+            for more in [&[][..], &["--fixed", "--iterations", "1"], &["--tolerance", "0"]] {
+                let error = with(more).unwrap_err();
+                let Some(Unresolved { noise, limit, what }) = error.downcast_ref() else { panic!("{error}") };
+                assert!(noise > limit && what.contains("weight") == !more.is_empty(), "{error}");
+            }
+        }
+        // A thousand times lighter or stiffer than cotton.
+        for hard in [["--density", "2e-4"], ["--stiffness", "1e3"]] {
+            let rows = folder
+                .run(&[&["--scene", scene, "--frames", "1", "--dt", "0.02"], &hard[..]].concat())
+                .unwrap();
+            assert_eq!(rows[1].converged, rows[1].steps, "{hard:?}");
+        }
+    }
+}
+
 #[test]
 fn arguments_without_meaning_are_refused() {
     let wrong = [
@@ -306,7 +339,7 @@ fn arguments_without_meaning_are_refused() {
     let message = |arguments: &[&str]| folder.run(arguments).unwrap_err().to_string();
     assert!(message(&["--solver", "direct", "--levels", "3"]).contains("--levels"));
     assert!(message(&["--wind", "1", "inf", "2"]).contains("--wind"));
-    for scene in SceneChoice::value_variants().iter().filter(|scene| **scene != SceneChoice::Dressed) {
+    for scene in alone() {
         folder.run(&["--scene", &name(scene), "--frames", "0"]).unwrap();
     }
 }

@@ -1,5 +1,7 @@
 //! Nodes, masses and potentials of a scene.
 
+use std::sync::Arc;
+
 use coarsen::elastic::{Fabric, Nodes, Plus, Total};
 use coarsen::mesh::vector::cross;
 use coarsen_contact::{
@@ -19,6 +21,7 @@ use crate::rows::Row;
 use crate::scene::Scene;
 use crate::sheet::Sheet;
 use crate::state::State;
+use crate::statue::Statue;
 use crate::supported::Obstruction;
 
 /// Stretching and shearing stiffness of cotton, N/m.
@@ -75,6 +78,8 @@ pub(crate) struct Fixed {
     /// The solids at the start, by how much their contact is grown, and how they turn.
     pub(crate) start: Vec<(Solid, f64)>,
     pub(crate) spins: Vec<Spin>,
+    /// The solid with a signed distance; its contact is grown by the thickness.
+    pub(crate) statue: Option<Arc<Statue>>,
     /// By how much constraints are above the penalties of solids; 0 without constraints.
     pub(crate) lift: f64,
     /// The boxes among the obstacles, grown by the thickness, and their friction; only for constraints.
@@ -118,6 +123,20 @@ pub(crate) fn contact_stiffness(options: &Options) -> f64 {
     CONTACT * fabric(options).stretch
 }
 
+/// The thickness of the cloth, m.
+///
+/// # Errors
+/// [`SceneError::Thick`] if it is not below all edges.
+pub(crate) fn thickness(sheet: &Sheet, options: &Options) -> Result<f64, SceneError> {
+    let [most, share] = THICKNESS;
+    let [(shortest, ends), _] = sheet.edges();
+    let thickness = options.cloth.thickness.unwrap_or(most.min(share * shortest));
+    if thickness >= shortest {
+        return Err(SceneError::Thick { thickness, ends, length: shortest });
+    }
+    Ok(thickness)
+}
+
 /// Stretching and bending of a sheet, or of some of its triangles.
 ///
 /// # Errors
@@ -142,11 +161,13 @@ type Penalties = (Vec<Obstacle<Box<dyn Shape>>>, Vec<Friction<Box<dyn Shape>>>);
 pub(crate) fn penalties(fixed: &Fixed, nodes: usize, options: &Options) -> Result<Penalties, SceneError> {
     let (stiffness, mu, h) = (contact_stiffness(options), options.cloth.friction, options.method.dt);
     let (mut obstacles, mut frictions) = (Vec::new(), Vec::new());
-    for (index, ((solid, skin), spin)) in fixed.start.iter().zip(fixed.spins(0.0)).enumerate() {
+    // The statue has no motion, and comes after those that have one.
+    let spins = fixed.spins(0.0).into_iter().chain([Spin::default()]);
+    let shapes = fixed.shapes(0.0, true)?.into_iter().zip(fixed.shapes(0.0, true)?);
+    for (index, ((shape, rough), spin)) in shapes.zip(spins).enumerate() {
         let fault = |source| SceneError::Obstacle { index, source };
-        let grown = || solid.shape(*skin).map_err(fault);
-        obstacles.push(Obstacle::new(nodes, grown()?, stiffness).map_err(fault)?);
-        frictions.push(Friction::new(nodes, grown()?, spin, stiffness, mu, h).map_err(fault)?);
+        obstacles.push(Obstacle::new(nodes, shape, stiffness).map_err(fault)?);
+        frictions.push(Friction::new(nodes, rough, spin, stiffness, mu, h).map_err(fault)?);
     }
     Ok((obstacles, frictions))
 }
@@ -175,12 +196,8 @@ impl Fixed {
         let nodes = Nodes::new(&held, &positions)?;
         let masses = masses(sheet, &nodes, cloth.density);
 
-        let [most, share] = THICKNESS;
-        let [(shortest, ends), (longest, _)] = sheet.edges();
-        let thickness = cloth.thickness.unwrap_or(most.min(share * shortest));
-        if thickness >= shortest {
-            return Err(SceneError::Thick { thickness, ends, length: shortest });
-        }
+        let thickness = thickness(sheet, options)?;
+        let [_, (longest, _)] = sheet.edges();
         // With constraints, the penalties below them act only where a vertex is at two obstacles.
         let constrained = options.method.obstacles == Obstacles::Constraints;
         let lift = if constrained { LIFT * thickness } else { 0.0 };
@@ -196,6 +213,12 @@ impl Fixed {
             }
             bare.push(shape);
         }
+        if let Some(statue) = &scene.statue
+            && let Some(vertex) = (0..count).find(|&i| statue.contains(positions[i]))
+        {
+            let depth = -statue.shape(0.0).distance(positions[vertex]);
+            return Err(SceneError::Inside { vertex, depth, obstacle: scene.solids.len() });
+        }
         let wind = match cloth.wind.as_deref() {
             Some(&[x, y, z]) => [x, y, z],
             _ => scene.wind,
@@ -204,7 +227,8 @@ impl Fixed {
             return Err(SceneError::Wind { found });
         }
         let air = Air { velocity: wind, damping: cloth.damping, triangles: sheet.triangles.clone() };
-        let crossings = Penetrations::new(&sheet.triangles, &scene.still.triangles, count as u32, bare);
+        let (still, statue) = (&scene.still.triangles, scene.statue.clone());
+        let crossings = Penetrations::new(&sheet.triangles, still, count as u32, bare, statue.clone());
         if let Some(Crossing { edge, triangle }) = crossings.find(&positions).first() {
             return Err(SceneError::Crossing { edge: *edge, triangle: *triangle });
         }
@@ -226,6 +250,7 @@ impl Fixed {
             masses,
             start,
             spins,
+            statue,
             lift,
             blocks,
             frictions,
@@ -235,7 +260,8 @@ impl Fixed {
         })
     }
 
-    /// The solids at a time, each grown as its contact is, or bare.
+    /// The solids at a time, each grown as its contact is, and the statue; or bare and without it, since its triangles
+    /// are tested.
     ///
     /// # Errors
     /// [`ContactError`] for a solid that is not valid.
@@ -246,6 +272,7 @@ impl Fixed {
             .iter()
             .zip(&self.start)
             .map(|(solid, (_, skin))| solid.shape(if grown { *skin } else { 0.0 }))
+            .chain(self.statue.iter().filter(|_| grown).map(|s| Ok(s.shape(self.thickness - self.lift))))
             .collect()
     }
 
@@ -267,6 +294,11 @@ impl Fixed {
         for ((solid, (_, skin)), spin) in solids.iter().zip(&self.start).zip(self.spins(time - h)) {
             all.push(Obstruction { shape: solid.shape(skin + self.lift)?, spin, friction });
         }
+        all.extend(self.statue.iter().map(|statue| Obstruction {
+            shape: statue.shape(self.thickness),
+            spin: Spin::default(),
+            friction,
+        }));
         all.extend(self.blocks.iter().map(|block| Obstruction {
             shape: Box::new(*block),
             spin: Spin::default(),

@@ -1,4 +1,4 @@
-//! The inside of a closed surface by winding numbers.
+//! A closed surface of a file, and what is inside of it, by winding numbers.
 //!
 //! > w(x) = Σ ± 1 over the triangles that a ray from x crosses
 //!
@@ -10,20 +10,63 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use coarsen::mesh::vector::{cross, dot, sub};
-use coarsen::mesh::{self, Mesh};
+use coarsen_mesh::vector::{cross, dot, sub};
+use coarsen_mesh::{self as mesh, Mesh, ReadError};
 use serde::Deserialize;
 
-use crate::fault::MeshFault;
+/// A mesh that does not enclose a solid.
+#[derive(Debug, thiserror::Error)]
+pub enum MeshFault {
+    /// A file that cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// An open surface.
+    #[error(
+        "{}: the surface is not closed: the edge between vertices {} and {} (from 0) has {count} triangles more on \
+         one side than on the other; close the hole or turn the triangles there", file.display(), edge[0], edge[1]
+    )]
+    Open {
+        /// The file.
+        file: PathBuf,
+        /// The ends of the edge.
+        edge: [u32; 2],
+        /// The number of triangles too many.
+        count: u32,
+    },
+    /// A surface whose normals point inwards.
+    #[error("{}: the surface encloses the volume {volume:.3e}; its triangles must face outwards", file.display())]
+    Inverted {
+        /// The file.
+        file: PathBuf,
+        /// The enclosed volume.
+        volume: f64,
+    },
+}
 
 /// The surface of a mesh, read from a file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MeshFile {
-    /// A closed surface.
+    /// A closed surface, or tetrahedra, of which the surface is taken.
     pub file: PathBuf,
-    /// The longest side to which it is scaled about its centre; by default the mesh stays as it is.
+    /// The longest side to which it is scaled about the origin; by default the mesh stays as it is.
     pub size: Option<f64>,
+}
+
+impl MeshFile {
+    /// Reads the triangles, or the surface of tetrahedra if there are no triangles, and scales the longest side if a size
+    /// is given. Whether they are closed is not looked at.
+    ///
+    /// # Errors
+    /// [`ReadError`] for a file that cannot be read or has no triangles.
+    pub fn surface(&self) -> Result<Mesh, ReadError> {
+        let mesh = mesh::read_triangles(&self.file).or_else(|error| {
+            let Ok(solid) = mesh::read_tetrahedra(&self.file) else { return Err(error) };
+            let triangles = solid.surface();
+            Ok(Mesh { triangles, tetrahedra: Vec::new(), ..solid }.without_unused())
+        })?;
+        Ok(if let Some(size) = self.size { mesh.scaled(size) } else { mesh })
+    }
 }
 
 /// A closed surface.
@@ -46,12 +89,8 @@ impl Closed {
     ///
     /// # Errors
     /// [`MeshFault`]
-    pub fn read(MeshFile { file, size }: &MeshFile) -> Result<Self, MeshFault> {
-        let mut mesh = mesh::read_triangles(file)?;
-        if let Some(size) = *size {
-            mesh = mesh.scaled(size);
-        }
-        Self::new(mesh, file)
+    pub fn read(file: &MeshFile) -> Result<Self, MeshFault> {
+        Self::new(file.surface()?, &file.file)
     }
 
     /// The triangles.

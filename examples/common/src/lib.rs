@@ -9,15 +9,19 @@
 //! | [`stage`] | obstacles, the ground, bodies and their shadows |
 //! | [`frames`] | a run from checkpoint to checkpoint |
 //! | [`files`] | checkpoints, the table of frames, surfaces |
+//! | [`closed`] | closed surfaces of files, and what is inside |
 //! | [`crossing`] | an independent test for surfaces that intersect |
+//! | [`scales`] | whether the numbers of a scene can be resolved |
 //! | [`solver`] | preconditioners by name |
 //! | [`arguments`] | numbers and places on the command line |
 
 pub mod arguments;
+pub mod closed;
 pub mod crossing;
 pub mod files;
 pub mod frames;
 pub mod picture;
+pub mod scales;
 pub mod solver;
 pub mod stage;
 

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use coarsen::contact::{ContactError, Sampled};
 use coarsen::mesh::Mesh;
+use examples_common::closed::{Closed, MeshFault, MeshFile};
 use serde::Deserialize;
 
-use crate::fault::{MeshFault, SceneError};
+use crate::fault::SceneError;
 use crate::shape::{Pose, Shape, Solid};
-use crate::winding::{Closed, MeshFile};
 
 /// How material meets a collider.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]

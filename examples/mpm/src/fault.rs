@@ -4,9 +4,9 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use coarsen::contact::ContactError;
-use coarsen::mesh::ReadError;
 use coarsen::optimize::DescentError;
 use coarsen::sparse::SparseError;
+use examples_common::closed::MeshFault;
 
 /// The names of the built-in scenes.
 const SCENES: &str = "twist, boxes, donut, chain, boards, faceless, sauce, armacat, wheel, stretched, bar";
@@ -65,35 +65,6 @@ pub enum StepError {
     /// A solver that cannot be set up.
     #[error(transparent)]
     Descent(#[from] DescentError),
-}
-
-/// A mesh from which no body can be seeded.
-#[derive(Debug, thiserror::Error)]
-pub enum MeshFault {
-    /// A file that cannot be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// An open surface.
-    #[error(
-        "{}: the surface is not closed: the edge between vertices {} and {} (from 0) has {count} triangles more on \
-         one side than on the other; close the hole or turn the triangles there", file.display(), edge[0], edge[1]
-    )]
-    Open {
-        /// The file.
-        file: PathBuf,
-        /// The ends of the edge.
-        edge: [u32; 2],
-        /// The number of triangles too many.
-        count: u32,
-    },
-    /// A surface whose normals point inwards.
-    #[error("{}: the surface encloses the volume {volume:.3e}; its triangles must face outwards", file.display())]
-    Inverted {
-        /// The file.
-        file: PathBuf,
-        /// The enclosed volume.
-        volume: f64,
-    },
 }
 
 /// A scene that cannot be read or is not valid.

@@ -18,7 +18,7 @@
 //! | [`plasticity`] | von Mises, granular flow |
 //! | [`solver`] | the solvers of a step by name |
 //! | [`step`] | time steps and frames |
-//! | [`seed`], [`winding`] | particles of shapes and meshes |
+//! | [`seed`] | particles of shapes and meshes |
 //! | [`material`], [`scene`] | materials by name; scenes |
 //! | [`state`], [`rows`], [`points`], [`pictures`] | what is written |
 //! | [`fault`], [`options`] | errors; the command line |
@@ -43,7 +43,6 @@ pub mod solver;
 pub mod state;
 pub mod step;
 pub mod weights;
-pub mod winding;
 
 use coarsen::schwarz;
 use examples_common::Failure;

@@ -7,12 +7,12 @@
 use coarsen::contact::ContactError;
 use coarsen::elastic::Lame;
 use coarsen_core::SplitMix64;
+use examples_common::closed::{Closed, MeshFault};
 
-use crate::fault::{MeshFault, SceneError};
+use crate::fault::SceneError;
 use crate::particles::{Body, IDENTITY, Particle};
 use crate::scene::{Emitter, Setting, Stuff};
 use crate::shape::{Pose, Shape, Solid};
-use crate::winding::Closed;
 
 /// How far a point is moved, in units of the distance of points.
 const JITTER: f64 = 0.25;

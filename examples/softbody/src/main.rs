@@ -59,6 +59,7 @@ use examples_common::Failure;
 use examples_common::arguments::{Program, launch};
 use examples_common::files::{Surface, fingerprint};
 use examples_common::frames::{Frames, Plan};
+use examples_common::scales;
 use examples_common::stage::Stage;
 
 use options::{Method, Options};
@@ -66,7 +67,7 @@ use part::Part;
 use rows::{Row, Summary};
 use scene::{Setting, World};
 use state::State;
-use step::Stepper;
+use step::{GRAVITY, Stepper};
 
 fn main() -> ExitCode {
     let options = Options::parse();
@@ -139,6 +140,8 @@ impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
     fn start(&mut self) -> Result<(State, Row), Failure> {
         let mut world = self.world()?;
         let state = State::start(&world);
+        let weight = world.masses.iter().flat_map(|m| [0.0, GRAVITY * m, 0.0]).collect();
+        scales::check(&mut world.forces, &state.x, &weight, self.options.method.tolerance)?;
         let touching = Part::penetrations(&mut world.forces, &state.x)?;
         let row =
             state.row(touching, &mut world.forces, &world.masses, world.gravity, self.options.method.dt);

@@ -52,7 +52,7 @@ type Step<B> = Placed<ImplicitEuler<Total<Part>>, B>;
 const WINDOW: usize = 8;
 
 /// Standard gravity in m/s², by which the tolerance is scaled, also in scenes without gravity.
-const GRAVITY: f64 = 9.81;
+pub(crate) const GRAVITY: f64 = 9.81;
 
 /// The spectral radius ρ that accelerated gradient descent assumes with a preconditioner.
 const RADIUS: f64 = 0.9;

@@ -24,7 +24,7 @@ fn square(folder: &Folder, [side, y, tilt]: [f64; 3], texture: impl Fn([f64; 2])
 }
 
 /// Writes a ball of triangles of radius 0.15 m around a centre.
-fn ball(folder: &Folder, frame: usize, centre: [f64; 3]) -> String {
+pub(super) fn ball(folder: &Folder, frame: usize, centre: [f64; 3]) -> String {
     const RINGS: usize = 6;
     const AROUND: usize = 10;
     let mut text = String::new();

@@ -6,13 +6,13 @@
 
 use std::path::Path;
 
+use examples_common::closed::MeshFile;
 use examples_common::stage::View;
 
 use super::setting::{Body, Setting, Stuff, stuff};
 use crate::collider::{Collider, Kind};
 use crate::fault::SceneError;
 use crate::shape::Shape;
-use crate::winding::MeshFile;
 
 /// The mesh of the armadillo, which stands upright about the origin of its coordinates.
 const ARMADILLO: &str = "meshes/hot_Armadillo.obj.gz";

@@ -1,12 +1,12 @@
 //! The data of a scene. Lengths are in m, y points upwards, angles are in degrees.
 
+use examples_common::closed::MeshFile;
 use examples_common::stage::View;
 use serde::Deserialize;
 
 use crate::collider::Collider;
 use crate::material::Material;
 use crate::shape::Shape;
-use crate::winding::MeshFile;
 
 /// A scene.
 #[derive(Clone, Debug, Deserialize)]

@@ -2,9 +2,10 @@
 
 use clap::Parser;
 use coarsen::prelude::*;
+use examples_common::closed::MeshFault;
 use examples_common::files::CheckpointError;
 use mpm::energy::Memory;
-use mpm::fault::{MeshFault, SceneError, StepError};
+use mpm::fault::{SceneError, StepError};
 use mpm::grid::Grid;
 use mpm::options::Options;
 use mpm::particles::Particle;

@@ -4,11 +4,10 @@ use std::path::Path;
 
 use coarsen::mesh::{Format, Mesh, parse};
 use coarsen_core::SplitMix64;
-use mpm::fault::MeshFault;
+use examples_common::closed::{Closed, MeshFault};
 use mpm::scene::{Body, Emitter, Setting, Stuff};
 use mpm::seed::{Seeds, emit};
 use mpm::shape::Shape;
-use mpm::winding::Closed;
 
 fn stuff() -> Stuff {
     Stuff { density: Some(1e3), young: Some(1e5), poisson: Some(0.3), ..Stuff::default() }

@@ -1,0 +1,65 @@
+//! A closed mesh with a signed distance as an obstacle.
+//!
+//! The distance carries vertices, with friction, and holds them if obstacles are constraints. The triangles are in the
+//! contact of triangles as those of other obstacles: they keep edges of the cloth outside where the mesh is sharp.
+
+use std::fmt;
+use std::path::Path;
+
+use coarsen::mesh::Mesh;
+use coarsen_contact::{Shape, Smoothed};
+use examples_common::closed::{Closed, MeshFault, MeshFile};
+
+use crate::fault::SceneError;
+
+/// The longest side of a statue, in m.
+const SIZE: f64 = 0.6;
+
+/// The number of samples of the distance along the longest side. They are not nearer to each other than the thickness.
+const SAMPLES: f64 = 64.0;
+
+/// A closed mesh that stands on the ground with its middle over the origin.
+pub(crate) struct Statue {
+    closed: Closed,
+    solid: Smoothed,
+}
+
+/// Its mesh is that of the scene.
+impl fmt::Debug for Statue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Statue")
+    }
+}
+
+impl Statue {
+    /// Reads a file, and samples the distance for cloth of a thickness.
+    ///
+    /// # Errors
+    /// [`SceneError::Statue`] for a file that cannot be read and a mesh that is open or faces inwards,
+    /// [`SceneError::Contact`] for positions that are not finite.
+    pub(crate) fn read(file: &Path, thickness: f64) -> Result<Self, SceneError> {
+        let mut mesh = MeshFile { file: file.into(), size: Some(SIZE) }.surface().map_err(MeshFault::from)?;
+        let [low, high] = mesh.bounds();
+        let shift = [-0.5 * (low[0] + high[0]), -low[1], -0.5 * (low[2] + high[2])];
+        mesh.positions.iter_mut().for_each(|p| *p = [0, 1, 2].map(|k| p[k] + shift[k]));
+        let closed = Closed::new(mesh, file)?;
+        let Mesh { positions, triangles, .. } = closed.mesh();
+        let spacing = (SIZE / SAMPLES).max(thickness);
+        let solid = Smoothed::new(positions, triangles, spacing, |x| closed.winding(x) > 0)?;
+        Ok(Self { closed, solid })
+    }
+
+    pub(crate) fn mesh(&self) -> &Mesh {
+        self.closed.mesh()
+    }
+
+    /// Whether a point is inside, by its winding number, which shares no code with the distance.
+    pub(crate) fn contains(&self, x: [f64; 3]) -> bool {
+        self.closed.winding(x) > 0
+    }
+
+    /// Its distance, grown on all sides.
+    pub(crate) fn shape(&self, skin: f64) -> Box<dyn Shape> {
+        Box::new(self.solid.grown(skin))
+    }
+}
