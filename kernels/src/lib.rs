@@ -15,6 +15,7 @@
 //! | `matrix.cl` | products and relaxation with block sparse rows |
 //! | `diagonal.cl` | inverses of the diagonal blocks of such rows |
 //! | `galerkin.cl` | coarse matrices |
+//! | `filter.cl` | constraints of single nodes filtered out of a matrix |
 //! | `sort.cl` | prefix sums of a list, a stable sort |
 //! | `assembly.cl` | matrices from streams of blocks |
 //! | `blocks.cl`, `dense.cl` | small and large blocks along a diagonal |
@@ -34,6 +35,8 @@ pub const MATRIX: [&str; 4] = [REAL, TREE, THREE, include_str!("../matrix.cl")];
 pub const DIAGONAL: [&str; 2] = [REAL, include_str!("../diagonal.cl")];
 /// Galerkin products of matrices of one block size each.
 pub const GALERKIN: [&str; 2] = [REAL, include_str!("../galerkin.cl")];
+/// Constraints of single nodes filtered out of matrices of one block size in one layout.
+pub const FILTER: [&str; 3] = [REAL, TREE, include_str!("../filter.cl")];
 /// Matrices from streams of blocks.
 pub const ASSEMBLY: [&str; 3] = [REAL, SORT, include_str!("../assembly.cl")];
 /// Small dense blocks of one size.
@@ -63,6 +66,7 @@ mod tests {
             &super::ASSEMBLY,
             &super::DIAGONAL,
             &super::GALERKIN,
+            &super::FILTER,
             &super::BLOCKS,
             &super::DENSE,
             &super::SCHWARZ,

@@ -107,6 +107,16 @@ pub enum ConstraintError {
         /// The first nodes of the group.
         nodes: Vec<u32>,
     },
+    /// Constraints between nodes where each may act on one node only.
+    #[error(
+        "constraints tie {} together, but filters of single nodes cannot; filter the system on the host, or replace these \
+         constraints by penalties",
+        Names(nodes)
+    )]
+    Tied {
+        /// The first nodes of the group.
+        nodes: Vec<u32>,
+    },
     /// A constrained node without a stored diagonal block.
     #[error("node {node} is constrained, but its diagonal block is not stored; store a zero block there")]
     NoDiagonal {

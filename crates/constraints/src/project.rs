@@ -5,7 +5,7 @@ use std::ops::Range;
 use coarsen_core::parallel::{self, Groups as Blocks, each};
 use coarsen_core::{LinearOperator, Real};
 
-use super::factor::Factors;
+use super::factor::{Factors, SHOWN};
 use super::groups::NONE;
 use super::{ConstraintError, Constraints};
 
@@ -101,6 +101,24 @@ impl Projector {
     /// The number of nodes of the largest group.
     pub fn largest(&self) -> usize {
         (0..self.groups()).map(|g| self.factors.groups.nodes(g).len()).max().unwrap_or(0)
+    }
+
+    /// The number of unknowns of a node.
+    pub fn block(&self) -> usize {
+        self.factors.block
+    }
+
+    /// The constrained nodes, increasing, each with an orthonormal basis of the rows of C at it: rows of b numbers, one
+    /// after the other. For filters that act on single nodes, such as those of a device.
+    ///
+    /// # Errors
+    /// [`ConstraintError::Tied`] if constraints tie nodes together.
+    pub fn by_node(&self) -> Result<impl Iterator<Item = (u32, &[f64])>, ConstraintError> {
+        let groups = &self.factors.groups;
+        if let Some(nodes) = (0..groups.count()).map(|g| groups.nodes(g)).find(|nodes| nodes.len() > 1) {
+            return Err(ConstraintError::Tied { nodes: nodes[..nodes.len().min(SHOWN)].to_vec() });
+        }
+        Ok((0..groups.count()).map(|g| (groups.nodes(g)[0], self.factors.rows(g))))
     }
 
     /// The rank of C: the number of eliminated unknowns.

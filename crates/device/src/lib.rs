@@ -32,6 +32,7 @@
 //! | [`sum`](DeviceSum) | a matrix plus contact |
 //! | [`diagonal`](DeviceJacobi) | block Jacobi, inverted on the device |
 //! | [`galerkin`](DeviceGalerkin), `numeric` | coarse matrices and diagonals, computed on the device |
+//! | [`filter`](DeviceFilter) | constraints of single nodes filtered out of a matrix |
 //! | [`assembly`](DeviceStream), `sort` | matrices made from streams of blocks |
 //! | [`blocks`](DeviceBlocks) | dense blocks along a diagonal |
 //! | [`rows`](DeviceRows) | rows that are relaxed at the same time |
@@ -47,6 +48,7 @@ mod device;
 mod diagonal;
 mod driver;
 mod error;
+mod filter;
 mod galerkin;
 mod matrix;
 mod memory;
@@ -69,6 +71,7 @@ pub use device::Device;
 pub use diagonal::DeviceJacobi;
 pub use driver::{Access, Api, Argument, Built, Driver, Kernel, Object, Type};
 pub use error::DeviceError;
+pub use filter::DeviceFilter;
 pub use galerkin::DeviceGalerkin;
 pub use matrix::{BlockRows, DeviceMatrix, DeviceSymmetric, Format, Operand};
 pub use place::OnDevice;

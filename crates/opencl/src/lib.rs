@@ -78,6 +78,26 @@ pub use coarsen_device::DeviceEll;
 
 /// ```
 /// use coarsen_backend::Backend;
+/// use coarsen_constraints::{Constraints, Projector};
+/// use coarsen_opencl::{DeviceFilter, default_device};
+/// use coarsen_sparse::Bsr;
+/// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
+/// let mut host = Bsr::<f64>::identity(2, 2)?;
+/// let (a, mut filtered) = (on.matrix(&host)?, on.matrix(&host)?);
+/// let mut constraints = Constraints::new(2, 2)?;
+/// constraints.plane(1, &[0.0, 1.0], 0.0)?; // y of node 1 is 0
+/// let mut filter = DeviceFilter::new(&on, 2, 2)?;
+/// filter.replace(&Projector::new(&constraints, 1)?)?;
+/// filter.matrix(&a, &mut filtered)?;
+/// filtered.read_values(&mut host)?;
+/// assert_eq!(host.value(1), [1.0, 0.0, 0.0, 1.0]); // σ = 1 for y of node 1
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use coarsen_device::DeviceFilter;
+
+/// ```
+/// use coarsen_backend::Backend;
 /// use coarsen_core::{Preconditioner, Vector};
 /// use coarsen_opencl::{DeviceJacobi, default_device};
 /// use coarsen_sparse::assembly::from_triplets;

@@ -24,7 +24,7 @@ const AGREED: f64 = 1e-6;
 const LEAF: usize = 64;
 
 /// The maximum number of nodes of a group in an error message.
-const SHOWN: usize = 8;
+pub(super) const SHOWN: usize = 8;
 
 /// The groups, and the basis W of each group, with I − S = W Wᵀ.
 #[derive(Clone, Debug, Default)]
@@ -122,8 +122,14 @@ impl Factors {
     /// The rows of Wᵀ of group g.
     #[inline]
     pub(super) fn basis(&self, g: usize) -> std::slice::ChunksExact<'_, f64> {
+        self.rows(g).chunks_exact(self.groups.nodes(g).len() * self.block)
+    }
+
+    /// The same, one row after the other.
+    #[inline]
+    pub(super) fn rows(&self, g: usize) -> &[f64] {
         let size = self.groups.nodes(g).len() * self.block;
-        self.q[self.starts[g]..][..self.rank(g) * size].chunks_exact(size)
+        &self.q[self.starts[g]..][..self.rank(g) * size]
     }
 }
 

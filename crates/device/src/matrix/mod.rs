@@ -142,11 +142,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     /// # Errors
     /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] if the place has failed.
     pub fn copy_values(&mut self, from: &Self) -> Result<(), Error> {
-        self.on.assert_same(&from.on);
-        self.check_same(&from.pattern, from.block)?;
-        if self.format != from.format {
-            return Err(Error::Pattern { what: "the layout of a device matrix" });
-        }
+        self.check_alike(from)?;
         self.not_assembled();
         let mut queue = self.on.queue();
         let bytes = self.stored() * size_of::<S>();
@@ -155,10 +151,20 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     }
 
     /// Records that the values no longer come from the last stream.
-    pub(super) fn not_assembled(&mut self) {
+    pub(crate) fn not_assembled(&mut self) {
         if let Some(places) = &mut self.places {
             places.last = false;
         }
+    }
+
+    /// Checks that another matrix of the place has the same pattern, block size and layout.
+    pub(crate) fn check_alike(&self, other: &Self) -> Result<(), Error> {
+        self.on.assert_same(&other.on);
+        self.check_same(&other.pattern, other.block)?;
+        if self.format == other.format {
+            return Ok(());
+        }
+        Err(Error::Pattern { what: "the layout of a device matrix" })
     }
 
     fn check_same(&self, pattern: &Arc<Pattern>, block: (usize, usize)) -> Result<(), Error> {

@@ -8,6 +8,7 @@ mod assembly;
 mod conformance;
 mod descent;
 mod driver;
+mod filter;
 mod matrices;
 mod memory;
 mod numeric;

@@ -1,0 +1,223 @@
+//! Constraints of single nodes, filtered out of a matrix in device memory.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | W | `basis` | orthonormal directions that constraints of a node leave no freedom |
+//! | S | I − W Wᵀ | the projector onto vectors without a part in these directions |
+//! | σ | `scales` | a number for each constrained node |
+//!
+//! > S A S + σ (I − S)    (7)
+//!
+//! As [`Filtered`](coarsen_constraints::Filtered), for constraints that tie no nodes together: S acts on each node alone,
+//! so that (7) has the pattern of A. *Reference* Tamstorf, Jones & McCormick 2015, §8.
+
+use coarsen_constraints::{ConstraintError, Projector};
+use coarsen_core::{Error, Real};
+
+use crate::driver::Type;
+use crate::error::same_length;
+use crate::memory::Buffer;
+use crate::program::{Entry, Module, NONE};
+use crate::queue::{Arg, Items};
+use crate::{DeviceContacts, DeviceMatrix, DeviceScalar, DeviceVector, OnDevice};
+
+/// The kernels, in the order of [`NAMES`].
+#[derive(Clone, Copy)]
+enum Step {
+    Trace,
+    Scales,
+    Matrix,
+    Contact,
+    Vector,
+}
+
+const NAMES: [&str; 5] = [
+    "coarsen_filter_trace",
+    "coarsen_filter_scales",
+    "coarsen_filter_matrix",
+    "coarsen_filter_contact",
+    "coarsen_filter_vector",
+];
+
+/// Filters for points, lines and planes at single nodes, in device memory.
+///
+/// A step uploads only its constraints ([`replace`](Self::replace)): the values of A stay on the device, and
+/// [`matrix`](Self::matrix) and [`contact`](Self::contact) write the filtered values beside them. For C x = d solve (7) with
+/// the right-hand side S (b − A z), where z is the shortest vector with C z = d, and add z to S times the solution;
+/// [`project`](Self::project) computes S. *Use* where constraints change more often than A, or A is assembled on the
+/// device. *Not* for constraints that tie nodes together: filter those on the host. *Cost* a pass over A and one wait for
+/// `replace`; no wait otherwise. *Memory* (b² + 1) values and 8 bytes for each node.
+pub struct DeviceFilter<V: Real> {
+    on: OnDevice<V>,
+    nodes: usize,
+    block: usize,
+    /// The number of constrained nodes.
+    count: usize,
+    /// The number of each node among the constrained ones, and the constrained nodes.
+    groups: Buffer,
+    list: Buffer,
+    basis: Buffer,
+    scales: Buffer,
+    /// Host memory for uploads.
+    staging: [Vec<u32>; 2],
+    rows: Vec<V>,
+}
+
+impl<V: Real> DeviceFilter<V> {
+    /// Returns the filter without constraints for `nodes` nodes with `block` unknowns each.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a block size of 0, [`Error::TooLarge`] from 2³² nodes on, [`Error::Memory`] if it does not
+    /// fit, [`Error::Device`] if the place has failed.
+    pub fn new<S>(on: &OnDevice<V, S>, nodes: usize, block: usize) -> Result<Self, Error> {
+        if block == 0 {
+            return Err(Error::Parameter { name: "DeviceFilter::block", value: 0.0, range: "1 or more" });
+        }
+        if nodes >= NONE as usize {
+            let (what, limit) = ("nodes of a filter", NONE as usize - 1);
+            return Err(Error::TooLarge { what, count: nodes, limit });
+        }
+        let entries = nodes.saturating_mul(block.saturating_mul(block));
+        on.check_room((entries.saturating_add(nodes) * size_of::<V>() + 8 * nodes) as u64)?;
+        let mut queue = on.queue();
+        let groups = queue.list(&vec![NONE; nodes])?;
+        let list = queue.allocate(Type::Index, 4 * nodes, None)?;
+        let basis = queue.allocate(Type::of::<V>(), size_of::<V>() * entries, None)?;
+        let scales = queue.allocate(Type::of::<V>(), size_of::<V>() * nodes, None)?;
+        drop(queue);
+        let (on, staging, rows) = (on.plain(), [Vec::new(), Vec::new()], Vec::new());
+        Ok(Self { on, nodes, block, count: 0, groups, list, basis, scales, staging, rows })
+    }
+
+    /// Replaces the constraints, and uploads their directions.
+    ///
+    /// # Errors
+    /// The old constraints are kept after [`ConstraintError::Tied`] for constraints that tie nodes together and
+    /// [`Error::Shape`] for another number of nodes or unknowns. [`Error::Device`] if the place has failed.
+    pub fn replace(&mut self, constraints: &Projector) -> Result<(), ConstraintError> {
+        let (b, [groups, list], rows) = (self.block, &mut self.staging, &mut self.rows);
+        same_length("unknowns of the constraints", self.nodes * b, constraints.size())?;
+        same_length("unknowns of a node of the constraints", b, constraints.block())?;
+        let by_node = constraints.by_node()?;
+        groups.clear();
+        groups.resize(self.nodes, NONE);
+        list.clear();
+        rows.clear();
+        for (node, basis) in by_node {
+            groups[node as usize] = list.len() as u32;
+            list.push(node);
+            rows.extend(basis.iter().map(|q| V::of(*q)));
+            rows.resize(list.len() * b * b, V::zero());
+        }
+        let mut queue = self.on.queue();
+        queue.write_list(&self.groups, groups)?;
+        queue.write_list(&self.list, list)?;
+        queue.write(&self.basis, rows)?;
+        self.count = list.len();
+        Ok(())
+    }
+
+    /// The number of constrained nodes.
+    pub fn constrained(&self) -> usize {
+        self.count
+    }
+
+    /// Computes (7) from A, with σ as on the host. Does not wait.
+    ///
+    /// # Errors
+    /// [`Error::Pattern`] and [`Error::Shape`] unless both matrices have the same pattern, block size and layout, and the
+    /// size of the filter; [`Error::Build`] of the driver, [`Error::Device`] if the place has failed.
+    pub fn matrix<S: Real>(
+        &self,
+        a: &DeviceMatrix<V, S>,
+        filtered: &mut DeviceMatrix<V, S>,
+    ) -> Result<(), Error> {
+        same_length("filter, block rows of the matrix", self.nodes, a.pattern().rows())?;
+        same_length("filter, block columns of the matrix", self.nodes, a.pattern().columns())?;
+        same_length("filter, rows of a block", self.block, a.block().0)?;
+        same_length("filter, columns of a block", self.block, a.block().1)?;
+        self.on.assert_same(a.on());
+        filtered.check_alike(a)?;
+        filtered.not_assembled();
+        let entry = self.entry::<S>(a.slice())?;
+        let [groups, list, basis, scales] =
+            [&self.groups, &self.list, &self.basis, &self.scales].map(Arg::Memory);
+        let [n, width, offsets, lengths, columns, values] = a.args();
+        if self.count > 0 {
+            let [trace] = DeviceScalar::results(&self.on);
+            let mut queue = self.on.queue();
+            let head = [n, width, offsets, lengths, columns, values, Arg::Partial];
+            queue.reduce(entry(Step::Trace), self.nodes * self.block * self.block, &head, &[trace.slot]);
+            let (count, slot) = (Arg::Length(self.count), Arg::Index(trace.slot));
+            let args =
+                [n, width, offsets, lengths, columns, values, count, Arg::Slots, slot, list, basis, scales];
+            queue.launch(entry(Step::Scales), Items::Entries(self.count), &args);
+        }
+        let to = Arg::Memory(filtered.values());
+        let args = [n, width, offsets, lengths, columns, values, groups, basis, scales, to];
+        let mut queue = self.on.queue();
+        queue.launch(entry(Step::Matrix), Items::Entries(self.nodes), &args);
+        queue.state()
+    }
+
+    /// Computes S C S for contact C; `filtered` gets the pairs of C. Does not wait. Blocks of nodes without freedom
+    /// stay, with zeros.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of nodes or unknowns, [`Error::Capacity`] if `filtered` has less room than C;
+    /// [`Error::Build`] of the driver, [`Error::Device`] if the place has failed.
+    pub fn contact<S: Real>(
+        &self,
+        c: &DeviceContacts<V, S>,
+        filtered: &mut DeviceContacts<V, S>,
+    ) -> Result<(), Error> {
+        for set in [c, filtered] {
+            same_length("filter, nodes of a contact set", self.nodes, set.nodes())?;
+            same_length("filter, unknowns of a contact block", self.block, set.block())?;
+            self.on.assert_same(&set.on);
+        }
+        let (count, capacity) = (c.capacity(), filtered.capacity());
+        if count > capacity {
+            return Err(Error::Capacity { what: "contact blocks", count, capacity });
+        }
+        filtered.assembled = false;
+        let entry = self.entry::<S>(1)?;
+        let [starts, places, values] = c.args();
+        let [groups, basis, to] = [&self.groups, &self.basis, &filtered.values].map(Arg::Memory);
+        let mut queue = self.on.queue();
+        queue.copy(&c.starts, &filtered.starts, 4 * (self.nodes + 1));
+        queue.copy(&c.places, &filtered.places, 4 * count);
+        let args = [Arg::Length(self.nodes), starts, places, values, groups, basis, to];
+        queue.launch(entry(Step::Contact), Items::Entries(self.nodes), &args);
+        queue.state()
+    }
+
+    /// x ← S x. Does not wait. *Panics* on a wrong length.
+    ///
+    /// # Errors
+    /// [`Error::Build`] of the driver, [`Error::Device`] if the place has failed.
+    pub fn project(&self, x: &mut DeviceVector<V>) -> Result<(), Error> {
+        assert_eq!(x.n, self.nodes * self.block, "project: a filter met a vector of another length");
+        self.on.assert_same(&x.on);
+        let entry = self.entry::<V>(1)?;
+        let [list, basis, x] = [&self.list, &self.basis, &x.memory].map(Arg::Memory);
+        let mut queue = self.on.queue();
+        queue.launch(
+            entry(Step::Vector),
+            Items::Entries(self.count),
+            &[Arg::Length(self.count), list, basis, x],
+        );
+        queue.state()
+    }
+
+    /// The kernels for values stored in `S`, in slices of `slice` rows, compiled if the place does not have them yet.
+    fn entry<S: Real>(&self, slice: usize) -> Result<impl Fn(Step) -> Entry, Error> {
+        let options = format!("-D STORED={} -D SIZE={} -D SLICE={slice}", Type::of::<S>(), self.block);
+        let module = self.on.queue().module(&Module {
+            sources: &coarsen_kernels::FILTER,
+            kernels: &NAMES,
+            options,
+        })?;
+        Ok(move |step| Entry { module, kernel: step as usize })
+    }
+}

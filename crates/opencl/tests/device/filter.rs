@@ -1,0 +1,169 @@
+//! Constraints of single nodes filtered out of matrices on a device, compared with the host.
+
+use coarsen_backend::Backend;
+use coarsen_constraints::{ConstraintError, Constraints, Projector, prefilter};
+use coarsen_core::{Error, Identity, LinearOperator, Real, Stop, Vector};
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_opencl::{DeviceContacts, DeviceFilter, DeviceJacobi, DeviceMatrix, DeviceSum, Format, OpenCl};
+use coarsen_sparse::{Bsr, Contacts, System};
+
+use crate::common::{self, difference, in_step};
+
+/// Points, lines and planes at about two fifths of the nodes; some planes twice.
+fn constraints(nodes: usize, seed: usize) -> Constraints {
+    let mut c = Constraints::new(nodes, 3).unwrap();
+    for node in 0..nodes {
+        let wave = |k: usize| ((node * 7 + seed * 3 + k) as f64 * 0.9).sin();
+        let (along, at) = ([wave(1), wave(2), 1.5], [wave(3), wave(4), wave(5)]);
+        match (node + seed) % 10 {
+            0 => c.point(node, &at).unwrap(),
+            1 => c.line(node, &along, &at).unwrap(),
+            2 => c.plane(node, &along, wave(6)).unwrap(),
+            3 => {
+                c.plane(node, &along, wave(6)).unwrap();
+                c.plane(node, &along, wave(6)).unwrap();
+            }
+            _ => {}
+        }
+    }
+    c
+}
+
+fn wave<T: Real>(n: usize) -> Vec<T> {
+    (0..n).map(|i| T::of((i as f64 * 1.3).sin())).collect()
+}
+
+/// Contact between the nodes.
+fn touching<T: Real>(nodes: usize, seed: u32) -> Contacts<T> {
+    let (stencils, stiffness) = common::touching(nodes as u32, 30, 3, seed);
+    let mut set = Contacts::new(nodes, 3).unwrap();
+    set.assemble(&stencils, &stiffness.iter().map(|v| T::of(*v)).collect::<Vec<_>>()).unwrap();
+    set
+}
+
+/// Filtered values are those of the host in every layout, for constraints that change while A stays; so are products with
+/// filtered contact, and projections.
+fn filters_agree<T: Real>(on: Option<OpenCl<T>>) {
+    let Some(on) = on else { return };
+    let p = common::problem("cloth:9");
+    let host = p.matrix.to::<T>();
+    let (n, small) = (host.pattern().rows(), 200.0 * T::EPSILON.wide());
+    for format in [Format::Rows, Format::Ell, Format::Sliced] {
+        let a = DeviceMatrix::new(&on, &host, format).unwrap();
+        let mut filtered = DeviceMatrix::new(&on, &host, format).unwrap();
+        let mut filter = DeviceFilter::new(&on, n, 3).unwrap();
+        for seed in 0..4 {
+            // Without constraints the values stay as they are.
+            let c = if seed == 2 { Constraints::new(n, 3).unwrap() } else { constraints(n, seed) };
+            let set = touching::<T>(n, seed as u32);
+            let expected = prefilter(System { contact: Some(&set), ..System::from(&host) }, &c).unwrap();
+            filter.replace(expected.projector()).unwrap();
+            assert_eq!(filter.constrained(), expected.projector().filtered());
+            let before = on.counters();
+            filter.matrix(&a, &mut filtered).unwrap();
+            assert_eq!(on.counters().waits, before.waits);
+            let mut found = Bsr::<T>::zeros(host.pattern().clone(), (3, 3)).unwrap();
+            filtered.read_values(&mut found).unwrap();
+            let gap = difference(found.values(), expected.matrix().values());
+            assert!(gap < small, "{format:?} {seed}: {gap:e}");
+
+            let mut contact = DeviceContacts::new(&on, n, 3, 1000).unwrap();
+            contact.replace(&set).unwrap();
+            let mut pressed = DeviceContacts::new(&on, n, 3, 1000).unwrap();
+            filter.contact(&contact, &mut pressed).unwrap();
+            let (x, mut y) = (wave::<T>(3 * n), vec![T::zero(); 3 * n]);
+            let (there, mut product) = (on.vector(&x).unwrap(), on.zeros(3 * n).unwrap());
+            expected.sum().apply(&x, &mut y);
+            DeviceSum::new(&filtered, &pressed).unwrap().apply(&there, &mut product);
+            let mut found = x.clone();
+            on.read(&product, &mut found).unwrap();
+            assert!(difference(&found, &y) < small, "{format:?} {seed}");
+
+            let mut there = on.vector(&x).unwrap();
+            filter.project(&mut there).unwrap();
+            on.read(&there, &mut found).unwrap();
+            expected.projector().apply(&x, &mut y);
+            assert!(difference(&found, &y) < small, "{format:?} {seed}");
+        }
+    }
+}
+
+#[test]
+fn filters_agree_with_the_host() {
+    filters_agree::<f64>(common::place());
+    filters_agree::<f32>(common::place());
+    filters_agree::<f64>(common::posing(common::card));
+    filters_agree::<f64>(common::place().as_ref().map(in_step));
+}
+
+/// Each step uploads its constraints alone, and its solution is that of the host.
+#[test]
+fn a_step_sends_only_its_constraints() {
+    let Some(on) = common::place::<f64>() else { return };
+    let p = common::problem("cloth:13");
+    let (n, b) = (p.matrix.pattern().rows(), p.right_hand_side(1));
+    let a = on.matrix(&p.matrix).unwrap();
+    let mut matrix = on.matrix(&p.matrix).unwrap();
+    let mut filter = DeviceFilter::new(&on, n, 3).unwrap();
+    let stop = || Stop { max_iterations: 20_000, ..Stop::relative(1e-11) };
+    for seed in 0..3 {
+        let c = constraints(n, seed);
+        let mut host = prefilter(&p.matrix, &c).unwrap();
+        let mut expected = vec![0.0; 3 * n];
+        let report =
+            host.solve(&b, &mut expected, |a, c, y| Cg::new(stop()).solve(a, &mut Identity, c, y)).unwrap();
+        report.unwrap().converged().unwrap();
+
+        let before = on.counters();
+        filter.replace(host.projector()).unwrap();
+        filter.matrix(&a, &mut matrix).unwrap();
+        let sent = on.counters().sent - before.sent;
+        assert!(sent as usize <= 8 * n + 72 * filter.constrained(), "{sent} bytes");
+        let mut z = vec![0.0; 3 * n];
+        host.projector().complete(&mut z);
+        let (z, rhs) = (on.vector(&z).unwrap(), on.vector(&b).unwrap());
+        let (mut r, mut x) = (on.zeros(3 * n).unwrap(), on.zeros(3 * n).unwrap());
+        a.residual(&rhs, &z, &mut r);
+        filter.project(&mut r).unwrap();
+        let mut m = DeviceJacobi::new(&matrix, 1.0).unwrap();
+        Cg::new(stop()).solve(&matrix, &mut m, &r, &mut x).unwrap().converged().unwrap();
+        filter.project(&mut x).unwrap();
+        x.axpby(&r.scalar(1.0), &z, &r.scalar(1.0));
+        let mut found = vec![0.0; 3 * n];
+        on.read(&x, &mut found).unwrap();
+        assert!(difference(&found, &expected) < 1e-7, "{seed}: {:e}", difference(&found, &expected));
+        let mut met = vec![0.0; 3 * n]; // S x + z
+        host.projector().apply(&found, &mut met);
+        host.projector().complete(&mut met);
+        assert!(difference(&found, &met) < 1e-14, "{seed}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let Some(on) = common::place::<f64>() else { return };
+    let p = common::problem("cloth:9");
+    let n = p.matrix.pattern().rows();
+    let mut filter = DeviceFilter::new(&on, n, 3).unwrap();
+    let mut c = Constraints::new(n, 3).unwrap();
+    c.plane(4, &[1.0, 0.0, 0.0], 0.0).unwrap();
+    filter.replace(&Projector::new(&c, 64).unwrap()).unwrap();
+    c.equation(&[(7, &[1.0, 0.0, 0.0]), (2, &[-1.0, 0.0, 0.0])], 0.0).unwrap();
+    let tied = filter.replace(&Projector::new(&c, 64).unwrap()).unwrap_err();
+    assert!(matches!(&tied, ConstraintError::Tied { nodes } if nodes[..] == [2, 7]), "{tied}");
+    assert_eq!(filter.constrained(), 1);
+    let other = Projector::new(&Constraints::new(n + 1, 3).unwrap(), 64).unwrap();
+    assert!(matches!(filter.replace(&other), Err(ConstraintError::Fit(Error::Shape { .. }))));
+    let flat = Projector::new(&Constraints::new(3 * n, 1).unwrap(), 64).unwrap();
+    assert!(matches!(filter.replace(&flat), Err(ConstraintError::Fit(Error::Shape { .. }))));
+
+    let rows = DeviceMatrix::new(&on, &p.matrix, Format::Rows).unwrap();
+    let mut sliced = DeviceMatrix::new(&on, &p.matrix, Format::Sliced).unwrap();
+    assert!(matches!(filter.matrix(&rows, &mut sliced), Err(Error::Pattern { .. })));
+    let small = common::problem("cloth:5").matrix;
+    let [small, mut same] = [0; 2].map(|_| on.matrix(&small).unwrap());
+    assert!(matches!(filter.matrix(&small, &mut same), Err(Error::Shape { .. })));
+    let [from, mut to] = [8, 4].map(|room| DeviceContacts::new(&on, n, 3, room).unwrap());
+    assert!(matches!(filter.contact(&from, &mut to), Err(Error::Capacity { count: 8, capacity: 4, .. })));
+    assert!(matches!(DeviceFilter::new(&on, n, 0), Err(Error::Parameter { .. })));
+}

@@ -1,0 +1,175 @@
+// S A S + sigma (I - S) for constraints of single nodes: S = I - W W^T per node. See matrix.cl for the layout of blocks.
+// Build options define
+//   STORED  the type of values
+//   SIZE    the number of rows and columns of a block
+//   SLICE   as in matrix.cl
+//
+//   groups[i]   the number of node i among the constrained nodes, or NONE
+//   nodes[g]    constrained node g
+//   basis       SIZE rows of W^T for each constrained node, row after row; zeros stand for missing rows
+
+#define AREA (SIZE * SIZE)
+#define NONE UINT_MAX
+
+// sigma as a share of the stiffness, and of a node without a positive diagonal block. Twin: constants of numeric
+#define SOFTER ((SUM)0.1)
+#define NO_SCALE 1
+
+#define MATRIX \
+    const ulong n, const uint width, __global const uint *offsets, __global const uint *lengths, \
+    __global const uint *columns, __global const STORED *values
+
+// The start of row i, its lane, and its number of blocks.
+#if SLICE == 1
+#define BASE(i) ((size_t)offsets[i])
+#define LANE(i) 0
+#define COUNT(i) (offsets[(i) + 1] - offsets[i])
+#else
+#define BASE(i) (width ? (i) / SLICE * width : (size_t)offsets[(i) / SLICE])
+#define LANE(i) ((i) % SLICE)
+#define COUNT(i) lengths[i]
+#endif
+
+// Entry e of block k of a row.
+#define PLACE(k, e) (((base + (k)) * AREA + (e)) * SLICE + lane)
+
+// b = b S                                                               Twin: numeric::right
+void coarsen_filter_right(SUM *b, __global const REAL *q) {
+    for (uint p = 0; p < SIZE; p++)
+        for (uint r = 0; r < SIZE; r++) {
+            SUM share = 0;
+            for (uint c = 0; c < SIZE; c++)
+                share += b[r * SIZE + c] * q[p * SIZE + c];
+            for (uint c = 0; c < SIZE; c++)
+                b[r * SIZE + c] -= share * q[p * SIZE + c];
+        }
+}
+
+// b = S b                                                               Twin: numeric::left
+void coarsen_filter_left(SUM *b, __global const REAL *q) {
+    for (uint p = 0; p < SIZE; p++)
+        for (uint c = 0; c < SIZE; c++) {
+            SUM share = 0;
+            for (uint r = 0; r < SIZE; r++)
+                share += q[p * SIZE + r] * b[r * SIZE + c];
+            for (uint r = 0; r < SIZE; r++)
+                b[r * SIZE + c] -= share * q[p * SIZE + r];
+        }
+}
+
+// partial[group] = the sum of the traces of the blocks of a group       Twin: numeric::translations
+__kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
+void coarsen_filter_trace(MATRIX, __global SUM *partial) {
+    __local SUM shared[WIDTH];
+    SUM sum = 0;
+    const size_t last = LAST(n);
+    for (size_t i = FIRST(n) + get_local_id(0); i < last; i += WIDTH) {
+        const size_t base = BASE(i), lane = LANE(i);
+        const uint count = COUNT(i);
+        for (uint k = 0; k < count; k++)
+            for (uint r = 0; r < SIZE; r++)
+                sum += values[PLACE(k, r * (SIZE + 1))];
+    }
+    sum = coarsen_tree(shared, sum);
+    if (get_local_id(0) == 0)
+        partial[get_group_id(0)] = sum;
+}
+
+// scales[g] = sigma of constrained node g; slots[trace] is the sum above. Twin: numeric::scale
+__kernel void coarsen_filter_scales(MATRIX, const ulong constrained, __global const REAL *slots, const uint trace,
+                                    __global const uint *nodes, __global const REAL *basis, __global REAL *scales) {
+    const size_t g = get_global_id(0);
+    if (g >= constrained)
+        return;
+    const size_t i = nodes[g], base = BASE(i), lane = LANE(i);
+    const uint count = COUNT(i);
+    __global const REAL *w = basis + g * AREA;
+    SUM sum = 0, rank = 0;
+    for (uint p = 0; p < SIZE; p++) {
+        SUM length = 0;
+        for (uint r = 0; r < SIZE; r++)
+            length += (SUM)w[p * SIZE + r] * w[p * SIZE + r];
+        rank += length > 0; // rows are of length 1 or 0
+    }
+    for (uint k = 0; k < count; k++)
+        if (columns[(base + k) * SLICE + lane] == i)
+            for (uint e = 0; e < SIZE * AREA; e++) {
+                const uint p = e / AREA, r = e / SIZE % SIZE, c = e % SIZE;
+                sum += (SUM)w[p * SIZE + r] * values[PLACE(k, r * SIZE + c)] * w[p * SIZE + c];
+            }
+    const SUM mean = sum / rank, softest = slots[trace] / (SUM)(n * SIZE);
+    scales[g] = mean > 0 && isfinite(mean) ? fmin(mean, fmax(softest, SOFTER * mean)) : NO_SCALE;
+}
+
+// filtered = S A S + sigma (I - S), one row per item                    Twin: Numeric::fill
+__kernel void coarsen_filter_matrix(MATRIX, __global const uint *groups, __global const REAL *basis,
+                                    __global const REAL *scales, __global STORED *filtered) {
+    const size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    const size_t base = BASE(i), lane = LANE(i);
+    const uint count = COUNT(i), own = groups[i];
+    for (uint k = 0; k < count; k++) {
+        const uint j = columns[(base + k) * SLICE + lane], other = groups[j];
+        SUM b[AREA];
+        for (uint e = 0; e < AREA; e++)
+            b[e] = values[PLACE(k, e)];
+        if (other != NONE)
+            coarsen_filter_right(b, basis + (size_t)other * AREA);
+        if (own != NONE) {
+            __global const REAL *w = basis + (size_t)own * AREA;
+            coarsen_filter_left(b, w);
+            if (i == j)
+                for (uint e = 0; e < SIZE * AREA; e++) {
+                    const uint p = e / AREA, r = e / SIZE % SIZE, c = e % SIZE;
+                    b[r * SIZE + c] += (SUM)scales[own] * w[p * SIZE + r] * w[p * SIZE + c];
+                }
+        }
+        for (uint e = 0; e < AREA; e++)
+            filtered[PLACE(k, e)] = (STORED)b[e];
+    }
+}
+
+// filtered = S C S for contact blocks, one row per item                 Twin: FilteredContact
+__kernel void coarsen_filter_contact(const ulong n, __global const uint *starts, __global const uint *places,
+                                     __global const STORED *contact, __global const uint *groups,
+                                     __global const REAL *basis, __global STORED *filtered) {
+    const size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    const uint own = groups[i];
+    for (uint k = starts[i]; k < starts[i + 1]; k++) {
+        const uint other = groups[places[k]];
+        SUM b[AREA];
+        for (uint e = 0; e < AREA; e++)
+            b[e] = contact[(size_t)k * AREA + e];
+        if (other != NONE)
+            coarsen_filter_right(b, basis + (size_t)other * AREA);
+        if (own != NONE)
+            coarsen_filter_left(b, basis + (size_t)own * AREA);
+        for (uint e = 0; e < AREA; e++)
+            filtered[(size_t)k * AREA + e] = (STORED)b[e];
+    }
+}
+
+// x = S x, one constrained node per item                                Twin: Projector::node
+__kernel void coarsen_filter_vector(const ulong constrained, __global const uint *nodes,
+                                    __global const REAL *basis, __global REAL *x) {
+    const size_t g = get_global_id(0);
+    if (g >= constrained)
+        return;
+    __global const REAL *w = basis + g * AREA;
+    __global REAL *own = x + (size_t)nodes[g] * SIZE;
+    SUM y[SIZE];
+    for (uint r = 0; r < SIZE; r++)
+        y[r] = own[r];
+    for (uint p = 0; p < SIZE; p++) {
+        SUM share = 0;
+        for (uint r = 0; r < SIZE; r++)
+            share += (SUM)w[p * SIZE + r] * y[r];
+        for (uint r = 0; r < SIZE; r++)
+            y[r] -= share * w[p * SIZE + r];
+    }
+    for (uint r = 0; r < SIZE; r++)
+        own[r] = (REAL)y[r];
+}
