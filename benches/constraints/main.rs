@@ -40,7 +40,8 @@ const TOLERANCE: f64 = 1e-5;
 const METHODS: [&str; 3] = ["sa", "mas", "block-jacobi"];
 
 fn main() -> Outcome<()> {
-    let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let names = |word: &String| !word.starts_with("--") && !word.contains('=');
+    let asked: Vec<String> = std::env::args().skip(1).filter(names).collect();
     let figures: [(&str, fn() -> Outcome<()>); 4] =
         [("share", share::share), ("growth", growth::growth), ("cost", cost::cost), ("parts", parts::parts)];
     for (name, figure) in figures {

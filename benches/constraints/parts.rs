@@ -3,11 +3,14 @@
 //!
 //! The rate is the tolerance to the power of one over the iterations: a bound on the geometric mean of the factors by which
 //! an iteration shrinks √(rᵀM⁻¹r), which the paper gives (§11.1), since the last one may shrink it below the tolerance. The
-//! memory is that of the hierarchy or the domains, in units of that of A.
+//! memory is that of the hierarchy or the domains, in units of that of A: all of it, with the lists by which an update
+//! follows A, and as a count by hand the prolongations and coarse matrices alone, which are what the paper has.
+//! `sizes=51,101` takes sheets with other numbers of vertices along a side.
 
 use std::time::Instant;
 
-use coarsen::backend::Prepared;
+use coarsen::backend::{Backend, Prepared};
+use coarsen::multigrid::Coarsening;
 use coarsen::prelude::*;
 
 use crate::kinds::constrained;
@@ -20,18 +23,20 @@ const METHODS: [&str; 4] = ["tamstorf", "sa", "mas", "block-jacobi"];
 /// The number of repetitions; the fastest counts for each part.
 const TIMES: usize = 3;
 
-/// A preconditioner and its bytes.
-type Built = (Box<dyn Prepared<Vec<f64>, f64>>, usize);
+/// A preconditioner, its bytes, and those of prolongations and coarse matrices.
+type Built = (Box<dyn Prepared<Vec<f64>, f64>>, [usize; 2]);
 
 pub(crate) fn parts() -> Outcome<()> {
     println!("parts: cloth with 30 % of it on a table, to {TOLERANCE:.0e} in the norm of the preconditioner");
-    println!("| vertices | dt, ms | method | iterations | rate | ms | filter | setup | solve | memory |");
-    println!("|---|---|---|---|---|---|---|---|---|---|");
-    for (side, dt) in SIDES.iter().flat_map(|side| STEPS.map(|dt| (*side, dt))) {
+    println!(
+        "| vertices | dt, ms | method | iterations | rate | ms | filter | setup | solve | memory | P and A_c |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|---|");
+    for (side, dt) in sides()?.iter().flat_map(|side| STEPS.map(|dt| (*side, dt))) {
         let (p, c) = constrained("a table", side, dt, 0.3)?;
         for method in METHODS {
             let (b, mut best) = (p.right_hand_side(1), [f64::INFINITY; 3]);
-            let (mut iterations, mut memory) = (0, 0.0);
+            let (mut iterations, mut memory) = (0, [0.0; 2]);
             for _ in 0..TIMES {
                 let mut clock = Instant::now();
                 let mut lap = |k: usize| {
@@ -47,21 +52,36 @@ pub(crate) fn parts() -> Outcome<()> {
                 let mut x = vec![0.0; b.len()];
                 let report = filtered.solve(&b, &mut x, |a, c, y| cg.solve(a, &mut m, c, y))??.converged()?;
                 lap(2);
-                (iterations, memory) = (report.iterations, bytes as f64 / p.matrix.bytes() as f64);
+                let whole = p.matrix.bytes() as f64;
+                (iterations, memory) = (report.iterations, bytes.map(|bytes| bytes as f64 / whole));
             }
             let total: f64 = best.iter().sum();
             let [filter, setup, solve] = best.map(|seconds| 100.0 * seconds / total);
             let rate = TOLERANCE.powf(1.0 / iterations.max(1) as f64);
             println!(
                 "| {} | {:.0} | {method} | {iterations} | {rate:.3} | {:.1} | {filter:.0} % | {setup:.0} % | {solve:.0} % | \
-                 {memory:.2} |",
+                 {:.2} | {:.2} |",
                 side * side,
                 1e3 * dt,
-                1e3 * total
+                1e3 * total,
+                memory[0],
+                memory[1]
             );
         }
     }
     Ok(())
+}
+
+/// The numbers of vertices along a side that are asked for.
+fn sides() -> Outcome<Vec<usize>> {
+    let asked = std::env::args().find_map(|word| word.strip_prefix("sizes=").map(str::to_owned));
+    Ok(asked.map_or(Ok(SIDES.to_vec()), |text| text.split(',').map(str::parse).collect())?)
+}
+
+/// The bytes of the prolongations and of the coarse matrices.
+fn levels<B: Backend, C: Coarsening<f64>, S>(m: &Hierarchy<f64, B, C, S>) -> usize {
+    let coarse = |l: usize| m.matrix(l).map_or(0, |a| a.bytes()) + m.prolongation(l).map_or(0, |p| p.bytes());
+    (0..m.levels()).map(coarse).sum()
 }
 
 fn build(method: &str, system: System<'_, f64>) -> Outcome<Built> {
@@ -69,22 +89,22 @@ fn build(method: &str, system: System<'_, f64>) -> Outcome<Built> {
     Ok(match method {
         "tamstorf" => {
             let m = Multigrid::tamstorf().build(system, &on)?;
-            let bytes = m.bytes();
+            let bytes = [m.bytes(), levels(&m)];
             (Box::new(m), bytes)
         }
         "sa" => {
             let m = Multigrid::smoothed_aggregation().build(system, &on)?;
-            let bytes = m.bytes();
+            let bytes = [m.bytes(), levels(&m)];
             (Box::new(m), bytes)
         }
         "mas" => {
             let m = Schwarz::multilevel().build(system, &on)?;
-            let bytes = m.bytes();
+            let bytes = [m.bytes(), 0];
             (Box::new(m), bytes)
         }
         _ => (
             Box::new(BlockJacobi::default().build_from(system, &on)?),
-            9 * 8 * system.matrix.pattern().rows(),
+            [9 * 8 * system.matrix.pattern().rows(), 0],
         ),
     })
 }
