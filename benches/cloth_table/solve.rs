@@ -88,7 +88,7 @@ pub(crate) fn time(method: &str, problem: &Problem, sequence: &mut Sequence) -> 
             Ok((repeated.solve(system, b, &mut x)?.converged()?, repeated))
         })?;
         *sequence = after;
-        println!("auto: {:?} {:?}", solved.method, solved.kind);
+        eprintln!("auto: {:?} {:?}", solved.method, solved.kind);
         let iterations = [solved.iterations; 2];
         return Ok(Times { unknowns, setup: 0.0, iterations, solve: [solve; 2], failed: [false; 2] });
     }
@@ -106,7 +106,7 @@ pub(crate) fn time(method: &str, problem: &Problem, sequence: &mut Sequence) -> 
         match report.converged() {
             Ok(report) => times.iterations[k] = report.iterations,
             Err(failure) => {
-                println!("{method}: {failure}");
+                eprintln!("{method}: {failure}");
                 times.failed[k] = true;
             }
         }
