@@ -344,11 +344,10 @@ impl Grid {
         Cells { low: of.low.map(|x| self.coordinate(x)), high: of.high.map(|x| self.coordinate(x)) }
     }
 
-    /// Whether a cell that a box shares with `cells` is the first of those that it shares.
+    /// Whether a cell of `cells` is the first that a box shares with them. The box may be in its bucket without covering it.
     #[inline]
     fn is_first_common(self, cell: [i32; 3], of: &Aabb, cells: &Cells) -> bool {
-        // The first of `cells` along an axis is the first shared one, whatever the box.
-        (0..3).all(|k| cell[k] == cells.low[k] || cell[k] == self.coordinate(of.low[k]))
+        (0..3).all(|k| cell[k] == self.coordinate(of.low[k]).max(cells.low[k]))
     }
 
     /// h, computed with the primes of Teschner et al. and then the high bits of a product (Knuth 1998, vol.

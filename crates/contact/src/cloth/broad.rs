@@ -97,7 +97,7 @@ impl Broad {
         found.clear();
         self.build(parts, of)?;
         self.search(parts, 0..parts.queries(), &|_| 0..u64::MAX, &keep, found);
-        debug_assert!(found.is_sorted());
+        debug_assert!(found.is_sorted_by(|a, b| a < b));
         Ok(())
     }
 

@@ -9,8 +9,8 @@
 //!
 //! > y_i = x_i + α d_i + c + r_i,  0 ≤ α ≤ 1,  ‖r_i‖ ≤ s for all nodes i    (1)
 //!
-//! Two nodes come nearer than on the way by 2 s at most. So one search serves for a whole line search, and for its next
-//! steps while they are short; cloth that falls freely needs no search.
+//! Two nodes come nearer than on the way by 2 s at most. So one search serves for a whole line search, and for later steps that
+//! are shorter than s. Cloth that falls freely needs no search.
 
 use coarsen_mesh::vector::{dot, sub};
 
@@ -59,31 +59,30 @@ impl Tube {
         }
     }
 
-    /// A time until which all nodes are in the tube, while they move from `at`, which is in it, along `by`: with the share
-    /// of `by` that is along the way as a change of α, or as one of r. NaN where numbers overflow.
+    /// A time until which all nodes are in the tube, while they move from `at`, which is in it, along `by`: at least 1 for
+    /// what is left of the way. The share β of `by` along the way changes α, up to the end of the way at the time 1, and the
+    /// rest of `by` changes r. NaN where numbers overflow.
     pub(super) fn covered(&self, at: &[[f64; 3]], by: &[[f64; 3]]) -> f64 {
         let alpha = self.share(self.moves(at)).clamp(0.0, 1.0);
+        let beta = self.share(by.iter().copied()).clamp(-alpha, 1.0 - alpha);
         let rest = || self.moves(at).zip(&self.way).map(|(u, d)| less(u, alpha, *d));
-        let c = middle(rest());
-        let until = |beta: f64| {
-            let turn = || by.iter().zip(&self.way).map(|(p, d)| less(*p, beta, *d));
-            let e = middle(turn());
-            let bound = |(r, p)| (self.slack - norm(sub(r, c))) / norm(sub(p, e));
-            rest().zip(turn()).map(bound).fold(f64::INFINITY, least)
-        };
-        let beta = self.share(by.iter().copied());
-        let end = if beta < 0.0 { alpha / -beta } else { (1.0 - alpha) / beta };
-        until(0.0).max(least(end, until(beta)))
+        let turn = || by.iter().zip(&self.way).map(|(p, d)| less(*p, beta, *d));
+        let (c, e) = (middle(rest()), middle(turn()));
+        let bound = |(r, p)| (self.slack - norm(sub(r, c))) / norm(sub(p, e));
+        let until = rest().zip(turn()).map(bound).fold(f64::INFINITY, least);
+        let end = if beta > 0.0 { (1.0 - alpha) / beta } else { alpha / -beta };
+        if beta == 0.0 { until } else { least(end, until) }
     }
 
     fn moves<'a>(&'a self, at: &'a [[f64; 3]]) -> impl Iterator<Item = [f64; 3]> + 'a {
         at.iter().zip(&self.from).map(|(a, b)| sub(*a, *b))
     }
 
-    /// The α for which Σ ‖u − α d − mean‖² is least; 0 if all ways are the same.
+    /// The α for which Σ ‖u − α d − mean‖² is least; 0 if all ways are the same, or where numbers overflow.
     fn share(&self, moves: impl Iterator<Item = [f64; 3]>) -> f64 {
         let sum = moves.zip(&self.way).map(|(u, d)| dot(sub(*d, self.mean), u)).sum::<f64>();
-        if self.square > 0.0 { sum / self.square } else { 0.0 }
+        let share = sum / self.square;
+        if share.is_finite() { share } else { 0.0 }
     }
 }
 
@@ -150,9 +149,16 @@ mod tests {
         }
         assert!(!tube.holds(&at(-0.2)) && !tube.holds(&at(1.2)));
         let back = by.map(|d| d.map(|d| -d));
-        assert!((tube.covered(&at(0.0), &by) - 1.0).abs() < 1e-12);
-        assert!((tube.covered(&at(0.25), &by) - 0.75).abs() < 1e-12);
-        assert!((tube.covered(&at(0.25), &back) - 0.25).abs() < 1e-12);
+        // The same way again, and ways that are a little longer or shorter.
+        for longer in [1.0, 1.001, 1.01, 0.999, 0.5] {
+            let other = by.map(|d| d.map(|d| longer * d + 0.3));
+            assert!(tube.covered(&from, &other) >= 1.0, "{longer}");
+        }
+        for (place, way) in [(0.0, by.map(|d| d.map(|d| 2.0 * d))), (0.25, back)] {
+            let covered = tube.covered(&at(place), &way);
+            assert!(covered > 0.0 && covered < 1.0, "{covered}");
+        }
+        assert!(tube.covered(&at(1.0), &back) >= 1.0);
         // Short steps are covered at the end of the way too, in any direction.
         let short = by.map(|d| d.map(|d| 1e-3 * d));
         assert!(

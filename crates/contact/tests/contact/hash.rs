@@ -27,7 +27,7 @@ fn brute(boxes: &[Aabb], of: &Aabb) -> Vec<u32> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(80))]
+    #![proptest_config(ProptestConfig::with_cases(800))]
 
     /// Queries visit exactly the boxes that overlap, each once, for any cell size.
     #[test]
@@ -69,6 +69,15 @@ proptest! {
             prop_assert_eq!(shares, found(&hash, of));
         }
     }
+}
+
+/// A box is not visited in a cell that it does not cover. With two boxes, its cell (1, 2, 1) and (1, 1, 1) share a bucket.
+#[test]
+fn cells_that_share_a_bucket_visit_a_box_once() {
+    let mut hash = SpatialHash::default();
+    let point = Aabb::of([[1.5, 2.2, 1.5]]);
+    hash.rebuild(2, Some(1.0), |i| if i == 0 { point } else { Aabb::of([[1e3; 3]]) }).unwrap();
+    assert_eq!(found(&hash, &Aabb::of([[1.5; 3], [1.5, 2.5, 1.5]])), [0]);
 }
 
 /// Many boxes of one size are in few buckets, and queries cover many cells. Still no pair is found twice.

@@ -72,11 +72,10 @@ impl<S: Search> ClothContact<S> {
         if last >= 1.0 {
             return Ok(last.min(LONGEST)); // others stay a thickness apart
         }
-        // If the search fails there are no candidates, and the next call searches at its positions.
         let at = std::mem::take(&mut self.at);
-        self.search_along(&at, by, slack)?;
+        let searched = self.search_along(&at, by, slack);
         self.at = at;
-        Ok(1.0)
+        searched.map(|()| 1.0)
     }
 
     /// The first impact of a motion of all nodes from the last search, and the α up to which it was looked for.

@@ -108,6 +108,8 @@ pub struct ClothContact<S = Broad> {
     /// The pairs that may be near for positions in the tube of the last search.
     candidates: Vec<Pair>,
     tube: Tube,
+    /// The list of a search that has not ended, so that a search that fails leaves the state as it was.
+    next: Vec<Pair>,
     /// The positions of all nodes at the last search; empty before the first.
     at: Vec<[f64; 3]>,
     found: Vec<Touch>,
@@ -170,6 +172,7 @@ impl<S: Search> ClothContact<S> {
             search,
             candidates: Vec::new(),
             tube: Tube::default(),
+            next: Vec::new(),
             at: Vec::new(),
             found: Vec::new(),
             listed: false,
@@ -300,8 +303,6 @@ impl<S: Search> ClothContact<S> {
     /// thickness. Touches and impacts are functions of all pairs, so they do not depend on which candidates there are.
     fn search_along(&mut self, at: &[[f64; 3]], by: &[[f64; 3]], slack: f64) -> Result<(), ContactError> {
         let (delta, slack) = (self.thickness, slack * self.thickness);
-        self.timed.clear();
-        self.tube = Tube::default();
         let tube = Tube::along(at, by, slack);
         let ways = tube.ways();
         let keep = |pair: &Pair| {
@@ -310,8 +311,10 @@ impl<S: Search> ClothContact<S> {
         };
         // Half of the distance of two parts for each.
         let path = |node| tube.path(node, 0.5 * delta);
-        self.search.pairs(&self.parts, &path, &keep, &mut self.candidates)?;
+        self.search.pairs(&self.parts, &path, &keep, &mut self.next)?;
+        std::mem::swap(&mut self.candidates, &mut self.next);
         self.tube = tube;
+        self.timed.clear();
         Ok(())
     }
 
