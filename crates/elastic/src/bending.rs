@@ -53,15 +53,20 @@ impl Hinge {
 
     /// The hinges of triangles with these positions at rest.
     pub(crate) fn checked(k: f64, triangles: &[[u32; 3]], rest: &[[f64; 3]]) -> Result<Vec<Self>, BodyError> {
-        if !(k.is_finite() && k > 0.0) {
-            let (what, range) = ("the bending stiffness", "positive and finite");
-            return Err(BodyError::Value { what, found: k, range });
-        }
+        Self::check_stiffness(k)?;
         if let Some(&found) = rest.iter().flatten().find(|v| !v.is_finite()) {
             return Err(BodyError::Value { what: "a rest position of a hinge", found, range: "finite" });
         }
         crate::elements::check_corners("triangle", triangles, rest.len())?;
         Ok(Self::all(triangles, |i| rest[i as usize], k))
+    }
+
+    /// Checks that a bending stiffness is positive.
+    pub(crate) fn check_stiffness(k: f64) -> Result<f64, BodyError> {
+        if k.is_finite() && k > 0.0 {
+            return Ok(k);
+        }
+        Err(BodyError::Value { what: "the bending stiffness", found: k, range: "positive and finite" })
     }
 
     fn new(corners: [u32; 4], [x0, x1, x2, x3]: [[f64; 3]; 4], k: f64) -> Option<Self> {

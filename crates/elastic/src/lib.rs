@@ -20,7 +20,9 @@
 //! | `rest` | tetrahedra at rest |
 //! | [`membrane`](Membrane), [`bending`](Bending) | cloth |
 //! | [`corotational_membrane`](CoRotationalMembrane) | cloth that is alike in all directions |
+//! | [`anisotropic_membrane`](AnisotropicMembrane), [`orthotropic`](PlanarStiffness) | cloth with a stiffness by direction and strain |
 //! | [`shell`](Shell) | bending of curved cloth, by the angles of hinges |
+//! | [`directional`](ByDirection) | a number by direction, such as a bending stiffness |
 //! | [`springs`](Springs) | masses and springs |
 //! | [`attachments`](Attachments) | pins that can be added and removed |
 //! | [`half_space`](HalfSpace), [`penalty`](Penalty), [`barrier`](Barrier) | contact with a plane, and its energies |
@@ -31,6 +33,7 @@
 //! | [`mat3`](Svd), `polar`, `cubic` | 3x3 matrices: singular values, and the nearest rotation; the first root of a cubic |
 //! | [`error`](BodyError) | errors of bodies and meshes |
 
+mod anisotropic_membrane;
 mod arap;
 mod attachments;
 mod baraff_witkin;
@@ -40,6 +43,7 @@ mod corotational;
 mod corotational_membrane;
 mod cubic;
 mod density;
+mod directional;
 mod elements;
 mod error;
 mod fixed_corotated;
@@ -51,6 +55,7 @@ mod membrane;
 mod neo_hookean;
 mod neo_hookean_log;
 mod nodes;
+mod orthotropic;
 mod penalty;
 mod plus;
 mod polar;
@@ -63,6 +68,7 @@ mod tetrahedra;
 mod total;
 mod union;
 
+pub use anisotropic_membrane::{Anisotropic, AnisotropicMembrane};
 pub use arap::Arap;
 pub use attachments::Attachments;
 pub use baraff_witkin::{BaraffWitkin, Fibers, Fibrous};
@@ -71,6 +77,7 @@ pub use bending::{Bending, Hinge};
 pub use corotational::CoRotational;
 pub use corotational_membrane::{CoRotationalMembrane, Rotated};
 pub use density::{Density, Lame, Modes};
+pub use directional::ByDirection;
 pub use elements::{Element, Elements, Stiffness};
 pub use error::BodyError;
 pub use fixed_corotated::FixedCoRotated;
@@ -82,6 +89,7 @@ pub use membrane::{Curved, Fabric, Membrane, Sheet, Stretched, Triangle};
 pub use neo_hookean::StableNeoHookean;
 pub use neo_hookean_log::NeoHookean;
 pub use nodes::Nodes;
+pub use orthotropic::{Orthotropic, PlanarStiffness};
 pub use penalty::Penalty;
 pub use plus::Plus;
 pub use potential::{Curvature, Energy, Potential, Touching};

@@ -72,12 +72,29 @@ impl Elements<Vec<Angle>, 4> {
         held: &[bool],
         positions: &[[f64; 3]],
     ) -> Result<Self, BodyError> {
-        let hinges = Hinge::checked(k, triangles, rest)?;
-        let angle = |hinge: &Hinge| {
+        Hinge::check_stiffness(k)?;
+        Self::by_hinge(|_| k, triangles, rest, held, positions)
+    }
+
+    /// As [`new`](Self::new), with a stiffness for each hinge: `k` is given the ends of the edge and both tips. *Use* for
+    /// cloth that bends along its threads in another way than across them.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn by_hinge(
+        k: impl Fn([u32; 4]) -> f64,
+        triangles: &[[u32; 3]],
+        rest: &[[f64; 3]],
+        held: &[bool],
+        positions: &[[f64; 3]],
+    ) -> Result<Self, BodyError> {
+        let hinges = Hinge::checked(1.0, triangles, rest)?;
+        let angle = |hinge: &Hinge| -> Result<Angle, BodyError> {
             let x = hinge.corners.map(|i| rest[i as usize]);
-            Angle { stiffness: hinge.of_angle(&x), rest: angle(&x) }
+            let k = Hinge::check_stiffness(k(hinge.corners))?;
+            Ok(Angle { stiffness: k * hinge.of_angle(&x), rest: angle(&x) })
         };
-        let angles = hinges.iter().map(angle).collect();
+        let angles = hinges.iter().map(angle).collect::<Result<_, _>>()?;
         let corners: Vec<[u32; 4]> = hinges.iter().map(|hinge| hinge.corners).collect();
         check_corners("hinge", &corners, positions.len())?;
         Self::of("hinge", angles, corners, held, positions)

@@ -6,15 +6,21 @@
 //! | `baraff-witkin` | the same | by angles, Baraff & Witkin 1998, §4 |
 //! | `corotational` | alike in all directions, co-rotational | quadratic |
 //! | `shell` | the same | by angles: Grinspun et al. 2003 |
+//! | `anisotropic` | by direction and strain: Wang et al. 2011 | by angles, with a stiffness by direction |
 //! | `springs` | springs along edges: Provot 1995; stiffness: Van Gelder 1998 | springs between the tips of hinges |
 //!
 //! Quadratic bending is for sheets that are flat at rest; for others it is that by angles. Springs and bending know the
 //! lengths and angles of the mesh in space, also if a garment is sewn from flat pieces.
+//!
+//! The numbers of `anisotropic` are ours, not those that Wang et al. measured: cloth that is stiffer along u than along v,
+//! stiffens when threads are straight and when they jam by shearing, and bends most easily between its threads.
+
+use std::collections::HashMap;
 
 use clap::ValueEnum;
 use coarsen::elastic::{
-    Bending, BodyError, CoRotationalMembrane, Element, Elements, Fabric, Hinge, Lame, Membrane, Potential,
-    Shell, Spring, Springs,
+    AnisotropicMembrane, Bending, BodyError, ByDirection, CoRotationalMembrane, Element, Elements, Fabric,
+    Hinge, Lame, Membrane, Orthotropic, PlanarStiffness, Potential, Shell, Spring, Springs,
 };
 
 use crate::fault::SceneError;
@@ -31,9 +37,25 @@ pub(crate) enum Material {
     Corotational,
     /// Alike in all directions, and bending by angles.
     Shell,
+    /// Stiff by direction and strain.
+    Anisotropic,
     /// Masses and springs.
     Springs,
 }
+
+/// The strains of the samples of anisotropic cloth.
+const STRAINS: [f64; 3] = [0.02, 0.06, 0.15];
+
+/// c₁₁, c₁₂, c₂₂ in units of the stiffness for stretching and c₃₃ in units of that for shearing, at these strains along
+/// u, between, and along v.
+const STIFFNESS: [[[f64; 4]; 3]; 3] = [
+    [[1.0, 0.1, 0.8, 1.0], [1.6, 0.15, 0.8, 1.2], [4.0, 0.2, 0.8, 1.5]],
+    [[1.0, 0.1, 0.8, 1.0], [1.0, 0.1, 0.8, 1.5], [1.2, 0.2, 1.0, 4.0]],
+    [[1.0, 0.1, 0.8, 1.0], [1.0, 0.15, 1.2, 1.2], [1.0, 0.2, 2.8, 1.5]],
+];
+
+/// The bending stiffness of anisotropic cloth along u, between, and along v, in units of that of others.
+const BEND: ByDirection = ByDirection([1.0, 0.5, 0.7]);
 
 /// The stiffness of springs between tips, in units of those along edges.
 const FLEXION: f64 = 1e-2;
@@ -75,7 +97,10 @@ impl Material {
     pub(crate) fn parts(self, cut: &Cut<'_>) -> Result<Vec<Box<dyn Woven>>, SceneError> {
         let &Cut { fabric, bending, sheet, held, positions } = cut;
         let triangles = &sheet.triangles;
-        if sheet.curved && sheet.pattern.is_none() && matches!(self, Self::Corotational | Self::Shell) {
+        if sheet.curved
+            && sheet.pattern.is_none()
+            && matches!(self, Self::Corotational | Self::Shell | Self::Anisotropic)
+        {
             return Err(SceneError::Curved { material: self });
         }
         // Vertices of obstacles belong to no triangle of the cloth.
@@ -103,7 +128,24 @@ impl Material {
                 None => CoRotationalMembrane::new(law, triangles, &flat, held, positions)?,
             }))
         };
+        let by_direction = || -> Result<Vec<Box<dyn Woven>>, BodyError> {
+            let edges = directions(sheet, &flat);
+            let stiffness = |[a, b, ..]: [u32; 4]| {
+                let [u, v] = edges[&[a.min(b), a.max(b)]];
+                bending * BEND.at([-v, u]) // across the edge
+            };
+            let shell = Shell::by_hinge(stiffness, triangles, &rest, held, positions)?;
+            let planar = planar(fabric)?;
+            let membrane = match &sheet.pattern {
+                Some(pattern) => {
+                    AnisotropicMembrane::of_pattern(planar, triangles, pattern, held, positions)?
+                }
+                None => AnisotropicMembrane::new(planar, triangles, &flat, held, positions)?,
+            };
+            Ok(vec![Box::new(shell), Box::new(membrane)])
+        };
         Ok(match self {
+            Self::Anisotropic => by_direction()?,
             Self::Woven => vec![bent(false)?, threads()?],
             Self::BaraffWitkin => vec![bent(true)?, threads()?],
             Self::Corotational => vec![bent(false)?, alike()?],
@@ -111,6 +153,30 @@ impl Material {
             Self::Springs => vec![Box::new(Springs::new(springs(fabric.stretch, sheet), held, positions)?)],
         })
     }
+}
+
+/// The stiffness of anisotropic cloth in its plane.
+fn planar(fabric: Fabric) -> Result<PlanarStiffness, BodyError> {
+    let Fabric { stretch: k, shear, .. } = fabric;
+    let sample = |[a, b, c, d]: [f64; 4]| Orthotropic { c11: k * a, c12: k * b, c22: k * c, c33: shear * d };
+    let [u, between, v] = STIFFNESS.map(|of_strains| of_strains.map(sample));
+    PlanarStiffness::new(&STRAINS, [&u, &between, &v])
+}
+
+/// The direction of each edge in flat cloth, by its smaller and its larger end. A seam has that of its first triangle.
+fn directions(sheet: &Sheet, flat: &[[f64; 2]]) -> HashMap<[u32; 2], [f64; 2]> {
+    let mut edges = HashMap::new();
+    for (k, corners) in sheet.triangles.iter().enumerate() {
+        let at = match &sheet.pattern {
+            Some(pattern) => pattern[k],
+            None => corners.map(|i| flat[i as usize]),
+        };
+        for (i, j) in [(0, 1), (1, 2), (2, 0)] {
+            let ends = [corners[i].min(corners[j]), corners[i].max(corners[j])];
+            edges.entry(ends).or_insert([at[j][0] - at[i][0], at[j][1] - at[i][1]]);
+        }
+    }
+    edges
 }
 
 /// Springs along all edges, with k Σ a / L² over the triangles at an edge of length L (Van Gelder 1998), and softer ones

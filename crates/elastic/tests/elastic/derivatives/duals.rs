@@ -6,14 +6,14 @@ use coarsen_elastic::{Bending, Curvature, Fabric, ImplicitEuler, Membrane, Poten
 pub(super) type D = Dual<f64>;
 
 /// The (u, v) of two triangles over the edge 0 1, with the tips 2 and 3.
-const REST: [[f64; 2]; 4] = [[0.0, 0.0], [1.0, 0.2], [0.3, 0.9], [0.6, -0.8]];
-const TRIANGLES: [[u32; 3]; 2] = [[0, 1, 2], [1, 0, 3]];
+pub(super) const REST: [[f64; 2]; 4] = [[0.0, 0.0], [1.0, 0.2], [0.3, 0.9], [0.6, -0.8]];
+pub(super) const TRIANGLES: [[u32; 3]; 2] = [[0, 1, 2], [1, 0, 3]];
 
 pub(super) fn c(v: f64) -> D {
     Dual::constant(v)
 }
 
-fn dot(a: [D; 3], b: [D; 3]) -> D {
+pub(super) fn dot(a: [D; 3], b: [D; 3]) -> D {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
@@ -23,7 +23,7 @@ fn node(x: &[D], i: u32) -> [D; 3] {
 }
 
 /// The area of a triangle at rest, and the gradients of its shape functions.
-fn hats(t: [u32; 3]) -> (f64, [[f64; 2]; 3]) {
+pub(super) fn hats(t: [u32; 3]) -> (f64, [[f64; 2]; 3]) {
     let p = t.map(|i| REST[i as usize]);
     let edge = |i: usize, j: usize| [p[j][0] - p[i][0], p[j][1] - p[i][1]];
     let (a, b) = (edge(0, 1), edge(0, 2));
@@ -35,7 +35,7 @@ fn hats(t: [u32; 3]) -> (f64, [[f64; 2]; 3]) {
 }
 
 /// w_u and w_v of a triangle.
-fn columns(t: [u32; 3], slopes: &[[f64; 2]; 3], x: &[D]) -> [[D; 3]; 2] {
+pub(super) fn columns(t: [u32; 3], slopes: &[[f64; 2]; 3], x: &[D]) -> [[D; 3]; 2] {
     [0, 1].map(|s| {
         std::array::from_fn(|k| (0..3).fold(c(0.0), |sum, a| sum + c(slopes[a][s]) * node(x, t[a])[k]))
     })

@@ -1,6 +1,7 @@
 //! Gradients compared with differences of energies, Hessians with differences of gradients, and the
 //! definiteness of projected Hessians.
 
+mod anisotropic;
 mod duals;
 mod projections;
 mod solids;
