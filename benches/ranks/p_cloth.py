@@ -26,7 +26,7 @@ SCENES = {
     "sphere-1m": (1_000_000, 200, ["--scene", "sphere"], (0.23, 1.31, 2.11)),
 }
 PAPER_RANKS = (1, 2, 4)
-STAGES = ("detection", "assembly", "solve", "exchange")
+STAGES = ("detection", "assembly", "setup", "solve", "exchange")
 
 
 def run(program, folder, scene, ranks, choice):

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use coarsen_backend::Reused;
 use coarsen_core::{Class, LinearOperator, Preconditioner, Vector};
 use coarsen_distributed::{
-    Communicator, DistError, DistMatrix, DistVector, GlobalRows, Partition, Spmv, agree,
+    CommError, Communicator, DistError, DistMatrix, DistVector, GlobalRows, Partition, Spmv, agree,
 };
 use coarsen_multigrid::{Multigrid, SmoothedAggregation};
 use coarsen_sparse::NearKernel;
@@ -210,11 +210,9 @@ impl<C: Communicator> DistHierarchy<C> {
     /// The errors of the build. After an error, build again.
     pub fn update(&mut self, rows: &GlobalRows<f64>) -> Result<Reused, DistError> {
         let on = self.like.partition().clone();
-        let same = (rows.offsets(), rows.columns()) == (&self.pattern.0, &self.pattern.1);
-        let mut other = [f64::from(u8::from(!same))];
-        on.comm().all_reduce(&mut other)?;
+        let same = self.has_pattern(rows)?;
         agree(on.comm(), rows.check(&on, &on))?;
-        if other[0] > 0.0 {
+        if !same {
             *self = self.recipe.build(&on, rows, Some(&self.near_kernel))?;
             return Ok(Reused::Nothing);
         }
@@ -225,6 +223,18 @@ impl<C: Communicator> DistHierarchy<C> {
         self.bottom.update(&on, coarse.as_ref().unwrap_or(rows))?;
         self.class = class(&self.bottom, self.levels.len());
         Ok(Reused::Structure)
+    }
+
+    /// Whether the rows of all ranks have the pattern for which the hierarchy was built, so that an update keeps its
+    /// prolongations. All ranks call it. *Use* to build with a new near-kernel where an update would build with the old one.
+    ///
+    /// # Errors
+    /// Errors of communication.
+    pub fn has_pattern(&self, rows: &GlobalRows<f64>) -> Result<bool, CommError> {
+        let same = (rows.offsets(), rows.columns()) == (&self.pattern.0, &self.pattern.1);
+        let mut other = [f64::from(u8::from(!same))];
+        self.like.partition().comm().all_reduce(&mut other)?;
+        Ok(other[0] == 0.0)
     }
 
     /// The number of levels, those of the gathered one included.

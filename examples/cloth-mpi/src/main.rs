@@ -5,6 +5,8 @@
 //! mpirun -n 4 target/release/cloth-mpi --scene twist --dt 5e-4 --frames 24
 //! ```
 //!
+//! `--solver block-jacobi|mas|sa` chooses the preconditioner of the steps; with `sa`, positions agree to the tolerance.
+//!
 //! Rank 0 writes all files and prints. Each rank has threads of its own; by default, the ranks of a machine divide its
 //! cores. `crates/mpi/README.md` says how MPI is installed and programs are started.
 

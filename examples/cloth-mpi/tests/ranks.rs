@@ -74,6 +74,31 @@ fn processes_have_the_bits_of_one_rank() {
     }
 }
 
+/// The iterations of all steps, and the summary.
+fn iterations(folder: &Folder) -> usize {
+    let table = folder.read("frames.csv");
+    let inner = |line: &str| line.split(',').nth(2).map_or(0, |field| field.parse().unwrap());
+    table.lines().skip(1).map(inner).sum()
+}
+
+/// Multilevel Schwarz and smoothed aggregation need fewer iterations; the first has the bits of one rank.
+#[test]
+fn preconditioners_work_on_processes() {
+    let run = |ranks: usize, solver: &str| {
+        let folder = Folder::new(&format!("{solver}-{ranks}"));
+        let scene = "--scene sphere --vertices 3000 --dt 0.01 --stiffness 10 --width 0 --frames 2";
+        let output = run(ranks, &folder.0, &format!("{scene} --solver {solver}"));
+        assert!(output.status.success(), "{}", text(&output));
+        folder
+    };
+    let blocks = iterations(&run(2, "block-jacobi"));
+    let [one, two] = [1, 2].map(|ranks| run(ranks, "mas"));
+    assert_eq!(one.positions(), two.positions());
+    assert!(3 * iterations(&two) < 2 * blocks, "{} {blocks}", iterations(&two));
+    let hierarchy = iterations(&run(3, "sa"));
+    assert!(3 * hierarchy < blocks, "{hierarchy} {blocks}");
+}
+
 /// One line for an error of all ranks, and an end for all if one rank fails.
 #[test]
 fn errors_end_all_ranks() {
@@ -82,6 +107,7 @@ fn errors_end_all_ranks() {
         ("--scene nowhere", "invalid value"),
         ("--ranks 2", "--ranks is for ranks as threads"),
         ("--obstacles constraints", "obstacles as constraints"),
+        ("--solver skinning", "take --solver block-jacobi, mas or sa"),
     ] {
         let output = run(2, &folder.0, words);
         assert!(!output.status.success() && text(&output).matches(part).count() == 1, "{}", text(&output));

@@ -22,6 +22,8 @@
 //! cargo run --release -p cloth -- --scene statue --body bunny.msh
 //! cargo run --release -p cloth -- --scene flag --wind 8 0 2 --frames 72
 //! cargo run --release -p cloth -- --scene twist --ranks 2 --dt 5e-4         # two ranks, as threads (`ranks`)
+//! cargo run --release -p cloth -- --scene sphere --ranks 2 --dt 5e-3 --solver mas
+//! cargo run --release -p cloth -- --scene flag --material anisotropic --frames 48
 //! cargo run --release -p cloth -- --scene garment --material baraff-witkin --frames 48
 //! cargo run --release -p cloth -- --scene dressed --mesh dress.obj --sewn --body walk_*.obj --frames 100
 //! cargo run --release -p cloth --features opencl -- --backend opencl --solver mas --iterations 1 --fixed --inner 64

@@ -54,7 +54,8 @@ pub struct Options {
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     pub(crate) threads: u16,
     /// Compute linearised steps on this number of ranks, as threads; 0 computes steps by Newton's method without ranks.
-    /// Each step is a solve by block Jacobi to 0.01: options of solvers and of Newton's method have no effect.
+    /// Each step is a solve to 0.01 by conjugate gradients with --solver block-jacobi (auto), mas or sa; options of Newton's
+    /// method have no effect.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=64))]
     pub(crate) ranks: u16,
     /// Folder for all files that are written.

@@ -3,11 +3,13 @@
 //! | file | what |
 //! |---|---|
 //! | `step` | a time step over the ranks of any [`Communicator`] |
+//! | `inverse` | the preconditioner of its linear system |
 //! | `rows` | what is written for each frame |
 //!
 //! Frames, checkpoints and files are those of a run on one host. The results do not depend on the number of ranks, so a
 //! run may be continued on another number.
 
+mod inverse;
 mod rows;
 mod step;
 #[cfg(test)]

@@ -38,7 +38,7 @@ pub(crate) struct RankRow {
 
 impl Record for RankRow {
     const HEADER: &'static str = "frame,steps,inner,contacts,penetrations,zones,unsolved,bytes,positions,least_share,seconds,detection_s,\
-                                  assembly_s,solve_s,exchange_s,waited_s,memory_mib";
+                                  assembly_s,setup_s,solve_s,exchange_s,waited_s,memory_mib";
 
     fn frame(&self) -> usize {
         self.frame
@@ -99,7 +99,7 @@ impl fmt::Display for Summary<'_> {
             ("penetrations", &|row| row.penetrations as f64),
             ("nodes in impact zones", &|row| row.zones as f64),
             ("least share of a step", &|row| row.least),
-            ("bytes per step, rank 0", &|row| row.bytes as f64 / row.steps.max(1) as f64),
+            ("KiB per step, rank 0", &|row| row.bytes as f64 / 1024.0 / row.steps.max(1) as f64),
             ("memory of a rank, MiB", &|row| row.memory),
         ];
         for (name, of) in lines {
@@ -127,7 +127,7 @@ mod tests {
             unsolved: 2,
             positions: u64::MAX - 5,
             least: 1.0 / 3.0,
-            stages: [0.1, 1e-9, 5.0, 2.0],
+            stages: [0.1, 1e-9, 0.7, 5.0, 2.0],
             ..RankRow::default()
         };
         assert_eq!(row.to_string().parse(), Ok(row.clone()));

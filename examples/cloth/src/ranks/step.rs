@@ -18,26 +18,26 @@
 //! | the air | the triangles at own nodes |
 //! | detection, bounds of steps (§4.2, §4.4) | equal tests per rank |
 //! | assembly (§3.2) | elements by the owners of their nodes, no matrix message |
-//! | conjugate gradients with block Jacobi, to 0.01 or 500 iterations (§3.2) | rows, reproducible products and sums |
+//! | conjugate gradients to 0.01 or 500 iterations (§3.2), with a preconditioner of `inverse` | rows, reproducible products and sums |
 //! | new positions (§4.3) | only nodes that moved are sent |
 //! | impact zones (§4.3) | a master keeps pairs apart that would meet |
 //!
 //! Contact is springs, and where pairs would meet, impact zones keep them apart (§4.3) before they do: pairs without a
 //! crossing never cross. If pairs still meet after all rounds, the whole step ends before. Nodes that would be inside a
 //! solid at the end of a step have limits in these zones; a way through a solid is not seen, and a node that the rounds
-//! leave inside is pushed out by its penalty. All results have the same bits at any number of ranks.
+//! leave inside is pushed out by its penalty. All results have the same bits at any number of ranks, but with smoothed
+//! aggregation, which solves to the tolerance.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use coarsen::Outcome;
 use coarsen::elastic::{Curvature, Potential, Total, Touching};
 use coarsen::mesh::vector::{dot, sub};
 use coarsen::prelude::*;
 use coarsen::sparse::Bsr;
 use coarsen_contact::{ClothContact, ClothFriction, ContactError, Friction, Obstacle, Shape};
 use coarsen_distributed::{
-    Communicator, DistBlockJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition, Spmv, pack, unpack,
+    Communicator, DistMatrix, DistVector, GlobalRows, Layout, Partition, Spmv, pack, unpack,
 };
 use coarsen_distributed_contact::{
     RankSearch, Resolved, add_contact_gradient, contact_rows, own_triangles, resolve_impacts, share_moved,
@@ -45,6 +45,7 @@ use coarsen_distributed_contact::{
 };
 use examples_common::Failure;
 
+use super::inverse::{Inverse, Step, has};
 use crate::material::Woven;
 use crate::options::{Obstacles, Options};
 use crate::scene::Scene;
@@ -61,11 +62,12 @@ const TOLERANCE: f64 = 1e-2;
 const MOST: usize = 500;
 
 /// The stages of a step whose times are measured.
-pub(super) const STAGES: [&str; 4] = ["detection", "assembly", "solve", "exchange"];
+pub(super) const STAGES: [&str; 5] = ["detection", "assembly", "setup", "solve", "exchange"];
 const DETECTION: usize = 0;
 const ASSEMBLY: usize = 1;
-const SOLVE: usize = 2;
-const EXCHANGE: usize = 3;
+const SETUP: usize = 2;
+const SOLVE: usize = 3;
+const EXCHANGE: usize = 4;
 
 /// What does not work on ranks yet.
 #[derive(Debug, thiserror::Error)]
@@ -89,6 +91,8 @@ pub(super) struct Done {
     /// Iterations of conjugate gradients, and whether they reached the tolerance.
     pub(super) iterations: usize,
     pub(super) solved: bool,
+    /// Whether the preconditioner was computed.
+    pub(super) set_up: bool,
     /// The pairs that touch.
     pub(super) contacts: usize,
     /// The shares that contact left of the way of the velocities, and of d.
@@ -125,15 +129,22 @@ pub(super) struct RankStepper<C: Communicator> {
     pub(super) x: Vec<f64>,
     /// The velocities of the nodes of this rank.
     v: Vec<f64>,
+    inverse: Inverse<C>,
+    /// When a linear solve ends: at [`TOLERANCE`] or [`MOST`].
+    pub(super) stop: Stop<f64>,
     steps: usize,
     /// The seconds of [`STAGES`], on this rank.
-    pub(super) seconds: [f64; 4],
+    pub(super) seconds: [f64; STAGES.len()],
 }
 
 /// Checks that ranks can compute the steps of the options.
 pub(super) fn supported(options: &Options) -> Result<(), Unsupported> {
     if options.method.obstacles == Obstacles::Constraints {
         return Err(Unsupported { what: "obstacles as constraints", advice: "leave out --obstacles" });
+    }
+    if !has(options.method.solver) {
+        let advice = "take --solver block-jacobi, mas or sa";
+        return Err(Unsupported { what: "with this preconditioner", advice });
     }
     if options.systems > 0 {
         return Err(Unsupported { what: "dumps of systems", advice: "leave out --systems" });
@@ -177,11 +188,25 @@ impl<C: Communicator> RankStepper<C> {
         fixed.air.triangles = own.touching.iter().map(|&t| sheet.triangles[t]).collect();
         let first = 3 * on.first() as usize;
         let (x, v) = (state.x.clone(), state.v[first..first + 3 * on.count()].to_vec());
-        let (steps, seconds) = (last(state.frame, h), [0.0; 4]);
-        let mut stepper =
-            Self { on, h, fixed, contact, friction, cloth, obstacles, frictions, x, v, steps, seconds };
+        let inverse = Inverse::new(options.method.solver, &options.method.levels, fixed.nodes.free());
+        let mut stepper = Self {
+            on,
+            h,
+            fixed,
+            contact,
+            friction,
+            cloth,
+            obstacles,
+            frictions,
+            x,
+            v,
+            inverse,
+            stop: Stop { max_iterations: MOST, ..Stop::relative(TOLERANCE) },
+            steps: last(state.frame, h),
+            seconds: [0.0; STAGES.len()],
+        };
         if stepper.fixed.motion.moves() {
-            let time = steps as f64 * h;
+            let time = stepper.steps as f64 * h;
             let held = stepper.fixed.motion.held(&stepper.fixed.positions, time);
             stepper.contact.hold(&held);
             stepper.follow(&held, time)?;
@@ -225,12 +250,13 @@ impl<C: Communicator> RankStepper<C> {
         let begun = self.took(DETECTION, begun);
         let (b, rows) = self.system(&y)?;
         let a = DistMatrix::new(&self.on, &self.on, &rows, Spmv::Reproducible)?;
-        let mut m = DistBlockJacobi::new(&a, 1.0)?;
         let begun = self.took(ASSEMBLY, begun);
         let mut d = b.like()?;
-        let stop = Stop { max_iterations: MOST, ..Stop::relative(TOLERANCE) };
-        let report = Cg::<DistVector<C>>::new(stop).solve(&a, &mut m, &b, &mut d)?;
+        let system = Step { a: &a, rows: &rows, b: &b, x: &self.x };
+        let solved = self.inverse.solve(&system, self.stop, &mut d)?;
         self.took(SOLVE, begun);
+        self.seconds[SETUP] += solved.seconds;
+        self.seconds[SOLVE] -= solved.seconds;
         let ahead: Vec<f64> = self.x[own.clone()].iter().zip(d.own()).map(|(x, d)| x + d).collect();
         let second = self.advance(&ahead, None)?;
 
@@ -239,8 +265,9 @@ impl<C: Communicator> RankStepper<C> {
         }
         let (shares, moved) = ([first.share, second.share], first.moved + second.moved);
         Ok(Done {
-            iterations: report.iterations,
-            solved: matches!(report.outcome, Outcome::Converged),
+            iterations: solved.iterations,
+            solved: solved.converged,
+            set_up: solved.set_up,
             contacts,
             shares,
             moved,

@@ -1,6 +1,7 @@
 //! Steps on ranks: the bits of one rank, no penetration, cloth that rests on the ball, and scenes that move.
 
 use clap::Parser;
+use coarsen::prelude::Stop;
 use coarsen_distributed::{Communicator, ThreadComm};
 
 use super::DEADLINE;
@@ -30,11 +31,24 @@ fn scene() -> (Scene, Sheet, Options) {
 type Ended = (Vec<u64>, Vec<Done>, f64);
 
 /// Runs some steps on ranks; penetrations are counted after each step.
-fn steps(ranks: usize, count: usize, (scene, sheet, options): &(Scene, Sheet, Options)) -> Vec<Ended> {
+fn steps(ranks: usize, count: usize, of: &(Scene, Sheet, Options)) -> Vec<Ended> {
+    steps_to(ranks, count, of, None)
+}
+
+/// Runs some steps on ranks with another tolerance of the linear solves.
+fn steps_to(
+    ranks: usize,
+    count: usize,
+    (scene, sheet, options): &(Scene, Sheet, Options),
+    tolerance: Option<f64>,
+) -> Vec<Ended> {
     let all = ThreadComm::run(ranks, DEADLINE, |comm| {
         let first = comm.rank() == 0;
         let start = State::start(&Fixed::new(scene, sheet, options).unwrap());
         let mut stepper = RankStepper::new(comm, 0, scene, sheet, options, &start).unwrap();
+        if let Some(tolerance) = tolerance {
+            stepper.stop = Stop { max_iterations: 2000, ..Stop::relative(tolerance) };
+        }
         let mut done = Vec::new();
         for step in 0..count {
             done.push(stepper.step().unwrap());
@@ -80,6 +94,60 @@ fn cloth_on_ranks_has_the_bits_of_one_rank() {
     assert!(height > 0.75 && height < 0.77, "{height}");
 }
 
+/// `scene` with a preconditioner, and stiff cloth.
+fn scene_by(solver: &str) -> (Scene, Sheet, Options) {
+    let (scene, sheet, mut options) = scene();
+    options.cloth.stiffness = 20.0;
+    options.method = Options::parse_from(["cloth", "--dt", "0.005", "--solver", solver]).method;
+    (scene, sheet, options)
+}
+
+fn iterations(done: &[Done]) -> usize {
+    done.iter().map(|done| done.iterations).sum()
+}
+
+/// Multilevel Schwarz is the same operator on all ranks, and needs fewer iterations than the diagonal blocks.
+#[test]
+fn schwarz_has_the_bits_of_one_rank() {
+    let (x, done, _) = check_bits(&[2, 3], 20, &scene_by("mas"));
+    let (plain, blocks, _) = steps(1, 20, &scene_by("block-jacobi")).swap_remove(0);
+    assert!(done.iter().any(|done| done.contacts > 50) && done.iter().all(|done| done.solved), "{done:?}");
+    assert!(3 * iterations(&done) < 2 * iterations(&blocks), "{done:?} {blocks:?}");
+    assert_ne!(x, plain);
+}
+
+/// Smoothed aggregation needs the fewest iterations. Hierarchies are kept where contact does not change.
+#[test]
+fn aggregation_needs_the_fewest_iterations() {
+    let blocks = iterations(&steps(1, 20, &scene_by("block-jacobi"))[0].1);
+    for ranks in [1, 3] {
+        let (_, done, _) = steps(ranks, 20, &scene_by("sa")).swap_remove(0);
+        assert!(done.iter().all(|done| done.solved), "{done:?}");
+        assert!(3 * iterations(&done) < blocks, "{blocks}: {done:?}");
+    }
+    let flag = |solver: &str| {
+        let of = of(&format!("--scene flag --vertices 400 --dt 0.005 --stiffness 20 --solver {solver}"));
+        steps(2, 30, &of).swap_remove(0).1
+    };
+    let (done, blocks) = (flag("sa"), iterations(&flag("block-jacobi")));
+    let setups = done.iter().filter(|done| done.set_up).count();
+    assert!(5 * iterations(&done) < blocks && setups <= 12, "{setups} {blocks}: {done:?}");
+}
+
+/// With a small tolerance, positions do not depend on preconditioners and ranks.
+#[test]
+fn all_preconditioners_have_the_same_positions() {
+    let of = |solver, ranks| steps_to(ranks, 8, &scene_by(solver), Some(1e-12)).swap_remove(0);
+    let (expected, done, _) = of("block-jacobi", 1);
+    assert!(done.iter().any(|done| done.contacts > 0), "{done:?}");
+    for (solver, ranks) in [("mas", 2), ("sa", 1), ("sa", 2), ("sa", 4)] {
+        let (x, done, _) = of(solver, ranks);
+        let gap = |(a, b): (&u64, &u64)| (f64::from_bits(*a) - f64::from_bits(*b)).abs();
+        let largest = x.iter().zip(&expected).map(gap).fold(0.0, f64::max);
+        assert!(largest < 1e-9, "{solver} on {ranks} ranks: {largest:e} m, {done:?}");
+    }
+}
+
 /// Held ends that turn, until the strips touch, with friction.
 #[test]
 fn twisted_strips_have_the_bits_of_one_rank() {
@@ -87,6 +155,14 @@ fn twisted_strips_have_the_bits_of_one_rank() {
     assert!(done[89].contacts > 10, "{:?}", done[89]);
     let smooth = of("--scene twist --vertices 200 --dt 0.008 --self-friction 0");
     assert_ne!(steps(1, 90, &smooth)[0].0, x, "friction has no effect");
+}
+
+/// Anisotropic cloth: seams and hinges have the same directions on every rank.
+#[test]
+fn anisotropic_cloth_has_the_bits_of_one_rank() {
+    let (x, ..) =
+        check_bits(&[2, 3], 10, &of("--scene flag --vertices 200 --dt 0.005 --material anisotropic"));
+    assert_ne!(steps(1, 10, &of("--scene flag --vertices 200 --dt 0.005"))[0].0, x);
 }
 
 /// Wind and damping: every triangle at a node pushes it once.
