@@ -19,6 +19,7 @@
 //! | `sort.cl` | prefix sums of a list, a stable sort |
 //! | `assembly.cl` | matrices from streams of blocks |
 //! | `blocks.cl`, `dense.cl` | small and large blocks along a diagonal |
+//! | `border.cl` | entries that other ranks need, and sums of theirs |
 //! | `schwarz/` | multilevel additive Schwarz: structure, numbers, contact, application |
 
 const REAL: &str = include_str!("../real.cl");
@@ -41,6 +42,8 @@ pub const FILTER: [&str; 3] = [REAL, TREE, include_str!("../filter.cl")];
 pub const ASSEMBLY: [&str; 3] = [REAL, SORT, include_str!("../assembly.cl")];
 /// Small dense blocks of one size.
 pub const BLOCKS: [&str; 4] = [REAL, TREE, THREE, include_str!("../blocks.cl")];
+/// Entries at the border of a rank.
+pub const BORDER: [&str; 2] = [REAL, include_str!("../border.cl")];
 /// Dense blocks of any size.
 pub const DENSE: [&str; 3] = [REAL, TREE, include_str!("../dense.cl")];
 
@@ -68,6 +71,7 @@ mod tests {
             &super::GALERKIN,
             &super::FILTER,
             &super::BLOCKS,
+            &super::BORDER,
             &super::DENSE,
             &super::SCHWARZ,
             &super::SCHWARZ_NUMBERS,

@@ -14,7 +14,7 @@ use crate::driver::Type;
 use crate::matrix::BlockRows;
 use crate::program::{Kernel, Module};
 use crate::queue::{Arg, Items};
-use crate::{Device, OnDevice};
+use crate::{Device, DeviceBorder, OnDevice};
 
 fn place<T: Real>(device: &Device) -> OnDevice<T> {
     OnDevice::on(device).expect("a place on the device")
@@ -175,4 +175,52 @@ pub fn groups_of_a_product_follow_its_values(device: &Device) {
         let expected = 13_000.0 * block as f64;
         assert_eq!([dot.value.read(), dot.magnitude.read(), x.dot(&y).read()], [expected; 3]);
     }
+}
+
+/// Entries at a border go to the host and come from it beside other kernels, also if a read is not waited for; records
+/// have what ran, in order.
+pub fn transfers_run_beside_kernels(device: &Device) {
+    let on = place::<f32>(device);
+    let border = DeviceBorder::new(&on, 2, 3, &[2, 0, 2], &[1]).expect("a border");
+    let mut ghosts = on.zeros(4).expect("a vector");
+    for round in 0..6 {
+        let (r, recorded) = (round as f32, round > 3);
+        on.record(recorded).expect("a record");
+        let x = vector(&on, &[r, 1.0, 2.0, 3.0, 4.0, 5.0 + r]);
+        border.begin(&x).expect("a read");
+        let mut y = vector(&on, &[0.0; 6]);
+        y.axpby(&x.scalar(1.0), &x, &x.scalar(0.0));
+        if round == 2 {
+            continue;
+        }
+        let mut sent = [0.0; 6];
+        border.end(&mut sent).expect("the entries");
+        assert_eq!(sent, [4.0, 5.0 + r, r, 1.0, 4.0, 5.0 + r]);
+        border.receive(&mut ghosts, 2, &[r, 7.0]).expect("room");
+        let mut found = [0.0; 4];
+        on.read(&ghosts, &mut found).expect("a read");
+        assert_eq!(found[2..], [r, 7.0]);
+        border.add(&vector(&on, &[10.0, 20.0]), &mut y);
+        let mut found = [0.0; 6];
+        on.read(&y, &mut found).expect("a read");
+        assert_eq!(found, [r, 1.0, 12.0, 23.0, 4.0, 5.0 + r]);
+        let commands = on.recorded().expect("a record");
+        let names: Vec<&str> = commands.iter().map(|command| &*command.name).collect();
+        let all = ["coarsen_gather", "read aside", "coarsen_axpby", "write aside", "coarsen_scatter_add"];
+        assert_eq!(names, if recorded { &all[..] } else { &[] });
+        assert!(commands.iter().all(|c| c.queued <= c.start && c.start <= c.end), "{commands:?}");
+    }
+    let refused = |done: Result<(), Error>| assert!(matches!(done, Err(Error::Shape { .. })), "{done:?}");
+    refused(border.receive(&mut ghosts, 3, &[1.0, 2.0]));
+    refused(border.end(&mut [0.0; 5]));
+    for (sent, rows) in [(&[3][..], &[][..]), (&[], &[3]), (&[], &[1, 1]), (&[], &[2, 0])] {
+        refused(DeviceBorder::new(&on, 2, 3, sent, rows).map(drop));
+    }
+    let empty = DeviceBorder::new(&on, 1, 2, &[], &[]).expect("a border");
+    let (mut x, nothing) = (vector(&on, &[3.0, 4.0]), on.zeros(0).expect("a vector"));
+    empty.begin(&x).expect("no read");
+    empty.start().expect("a start");
+    empty.end(&mut []).expect("no entries");
+    empty.add(&nothing, &mut x);
+    assert_eq!(x.norm(), 5.0);
 }

@@ -86,7 +86,48 @@ pub trait Driver: Send {
         args: &[Argument<'_>],
     ) -> Result<(), Error>;
 
-    /// Waits for everything enqueued so far.
+    /// Starts what is enqueued, without a wait; some drivers begin with nothing before a wait.
+    ///
+    /// # Errors
+    /// As above.
+    fn flush(&mut self) -> Result<(), Error>;
+
+    /// Begins a second queue, beside the queue of the other commands: its commands run after all commands that
+    /// have been enqueued so far, at the same time as later ones. Reads the first `bytes` bytes of `from` there, into
+    /// memory of the driver; does not wait.
+    ///
+    /// # Errors
+    /// As above.
+    fn begin_aside(&mut self, from: &Object, bytes: usize) -> Result<(), Error>;
+
+    /// Waits for the read of the last [`begin_aside`](Self::begin_aside), and copies its bytes to `host`, which has
+    /// their number. Starts what has been enqueued since.
+    ///
+    /// # Errors
+    /// As above.
+    fn end_aside(&mut self, host: &mut [u8]) -> Result<(), Error>;
+
+    /// Writes bytes at an offset of a buffer on the second queue, and waits for them. Commands enqueued later see them,
+    /// and no command that may still run uses the buffer.
+    ///
+    /// # Errors
+    /// As above.
+    fn write_aside(&mut self, to: &Object, start: usize, host: &[u8]) -> Result<(), Error>;
+
+    /// Waits for everything enqueued so far, and then records times of commands, or records none.
+    ///
+    /// # Errors
+    /// As above.
+    fn record(&mut self, on: bool) -> Result<(), Error>;
+
+    /// Waits for everything enqueued so far, and returns the recorded commands since the last call, in the order in
+    /// which they were enqueued: kernels, and transfers of the second queue.
+    ///
+    /// # Errors
+    /// As above.
+    fn recorded(&mut self) -> Result<Vec<Recorded>, Error>;
+
+    /// Waits for everything enqueued so far, on both queues.
     ///
     /// # Errors
     /// As above.
@@ -99,6 +140,19 @@ pub trait Driver: Send {
 
     /// Stores the work-group size for these options, if the driver has a cache.
     fn keep_local(&self, _options: &str, _local: usize) {}
+}
+
+/// A command that a queue has run. Times are nanoseconds of the clock of the device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// The name of the kernel, or `read aside`, `write aside`.
+    pub name: String,
+    /// When the host enqueued it.
+    pub queued: u64,
+    /// When it began to run.
+    pub start: u64,
+    /// When it ended.
+    pub end: u64,
 }
 
 /// How the host uses mapped memory.

@@ -34,6 +34,7 @@
 //! | [`galerkin`](DeviceGalerkin), `numeric` | coarse matrices and diagonals, computed on the device |
 //! | [`filter`](DeviceFilter) | constraints of single nodes filtered out of a matrix |
 //! | [`assembly`](DeviceStream), `sort` | matrices made from streams of blocks |
+//! | [`border`](DeviceBorder) | entries that other ranks need, and theirs |
 //! | [`blocks`](DeviceBlocks) | dense blocks along a diagonal |
 //! | [`rows`](DeviceRows) | rows that are relaxed at the same time |
 //! | [`schwarz`](DeviceSchwarz) | multilevel domains |
@@ -43,6 +44,7 @@
 mod assembly;
 mod backend;
 mod blocks;
+mod border;
 pub mod conformance;
 mod device;
 mod diagonal;
@@ -67,9 +69,10 @@ mod vector;
 
 pub use assembly::{DeviceEll, DeviceStream};
 pub use blocks::DeviceBlocks;
+pub use border::DeviceBorder;
 pub use device::Device;
 pub use diagonal::DeviceJacobi;
-pub use driver::{Access, Api, Argument, Built, Driver, Kernel, Object, Type};
+pub use driver::{Access, Api, Argument, Built, Driver, Kernel, Object, Recorded, Type};
 pub use error::DeviceError;
 pub use filter::DeviceFilter;
 pub use galerkin::DeviceGalerkin;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use coarsen_core::{Error, Real};
 
 use crate::queue::{Counters, Queue};
-use crate::{Device, DeviceError};
+use crate::{Device, DeviceError, Recorded};
 
 /// A device as a place: one in-order queue and its compiled kernels. Vectors are of `V`; matrices and blocks
 /// are stored in `S`.
@@ -96,6 +96,24 @@ impl<V: Real, S> OnDevice<V, S> {
     /// Returns the numbers of waits, launches and allocations since the place was made.
     pub fn counters(&self) -> Counters {
         self.queue().counters()
+    }
+
+    /// Begins or ends a record of the kernels of this place, and of transfers beside them. *Use* to see what runs when;
+    /// it costs memory and time for each command. Waits for all work enqueued so far.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the place fails.
+    pub fn record(&self, on: bool) -> Result<(), Error> {
+        self.queue().record(on)
+    }
+
+    /// Returns the recorded commands since the last call, in the order in which they were enqueued; none without
+    /// [`record`](Self::record). Waits for all work enqueued so far.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the place fails.
+    pub fn recorded(&self) -> Result<Vec<Recorded>, Error> {
+        self.queue().recorded()
     }
 
     /// Locks the queue for one command or a few commands.

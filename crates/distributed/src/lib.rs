@@ -47,7 +47,7 @@ pub use communicator::{Communicator, Stage, check_equal};
 pub use counted::{Counted, CountedRequest, Traffic};
 pub use error::{CommError, DistError};
 pub use layout::Layout;
-pub use matrix::{DistMatrix, GlobalRows, Spmv};
+pub use matrix::{Border, BorderMessages, DistMatrix, GlobalRows, Spmv};
 pub use partition::Partition;
 pub use preconditioner::{DistBlockJacobi, DistJacobi};
 pub use relayout::Relayout;

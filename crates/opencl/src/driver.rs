@@ -5,20 +5,27 @@ use std::ffi::c_void;
 use std::ptr;
 
 use coarsen_core::Error;
-use coarsen_device::{Access, Argument, Built, Device, Driver, Object};
-use ocl::core::{self, DeviceId, Mem};
+use coarsen_device::{Access, Argument, Built, Device, Driver, Object, Recorded};
+use ocl::core::{self, CommandQueueProperties, DeviceId, Mem};
 use ocl::ffi;
 
+use crate::aside::Aside;
 use crate::cache::Cache;
 use crate::compile::Compiler;
 use crate::error::{check, failed};
+use crate::event::Record;
 use crate::handle::Handle;
 use crate::transfer;
 
-/// One in-order queue of an OpenCL device.
+/// One in-order queue of an OpenCL device, and a second one for transfers beside its kernels.
 pub(crate) struct OpenClDriver {
     context: Handle<core::Context>,
     queue: Handle<core::CommandQueue>,
+    /// Made by the first transfer that needs it.
+    aside: Option<Aside>,
+    /// Queues measure times if there is a record.
+    properties: CommandQueueProperties,
+    record: Record,
     compiler: Compiler,
     /// Whether the device shares the memory of the host.
     shared: bool,
@@ -27,11 +34,36 @@ pub(crate) struct OpenClDriver {
 impl OpenClDriver {
     pub(crate) fn new(context: core::Context, id: DeviceId, device: &Device) -> Result<Self, Error> {
         let context = Handle::new(context);
-        let queue =
-            core::create_command_queue(&*context, id, None).map_err(failed("clCreateCommandQueue"))?;
+        let properties = CommandQueueProperties::empty();
+        let queue = open(&context, id, properties)?;
         let compiler = Compiler { device: id, name: device.name.clone(), cache: Cache::of(device) };
-        Ok(Self { context, queue: Handle::new(queue), compiler, shared: device.shared })
+        let (aside, record) = (None, Record::default());
+        Ok(Self { context, queue, aside, properties, record, compiler, shared: device.shared })
     }
+
+    /// Makes the second queue, unless there is one.
+    fn open_aside(&mut self) -> Result<(), Error> {
+        if self.aside.is_none() {
+            self.aside = Some(Aside::new(open(&self.context, self.compiler.device, self.properties)?));
+        }
+        Ok(())
+    }
+}
+
+/// A new in-order queue.
+fn open(
+    context: &core::Context,
+    id: DeviceId,
+    properties: CommandQueueProperties,
+) -> Result<Handle<core::CommandQueue>, Error> {
+    let queue = core::create_command_queue(context, id, Some(properties));
+    Ok(Handle::new(queue.map_err(failed("clCreateCommandQueue"))?))
+}
+
+/// The name of a kernel in its source.
+fn name(kernel: &core::Kernel) -> String {
+    core::get_kernel_info(kernel, core::KernelInfo::FunctionName)
+        .map_or_else(|_| String::new(), |name| name.to_string())
 }
 
 /// Returns the OpenCL buffer behind an object of the driver.
@@ -90,7 +122,8 @@ impl Driver for OpenClDriver {
         local: usize,
         args: &[Argument<'_>],
     ) -> Result<(), Error> {
-        let kernel = kernel.downcast_ref::<Handle<core::Kernel>>().expect("a kernel of OpenCL").as_ptr();
+        let object = kernel.downcast_ref::<Handle<core::Kernel>>().expect("a kernel of OpenCL");
+        let kernel = object.as_ptr();
         for (k, arg) in args.iter().enumerate() {
             let handle;
             let (size, value) = match arg {
@@ -107,27 +140,66 @@ impl Driver for OpenClDriver {
             let status = unsafe { ffi::clSetKernelArg(kernel, k as u32, size, value) };
             check("clSetKernelArg", status)?;
         }
-        let global = groups * local;
-        // SAFETY: all arguments are set. Buffers have the lengths passed with them, and the queue retains
-        // them.
-        let status = unsafe {
-            ffi::clEnqueueNDRangeKernel(
-                self.queue.as_ptr(),
-                kernel,
-                1,
-                ptr::null(),
-                &global,
-                &local,
-                0,
-                ptr::null(),
-                ptr::null_mut(),
-            )
+        let (global, queue) = (groups * local, self.queue.as_ptr());
+        let enqueue = |event| {
+            // SAFETY: all arguments are set. Buffers have the lengths passed with them, and the queue retains
+            // them. `event` is null or has room for an event.
+            unsafe {
+                ffi::clEnqueueNDRangeKernel(
+                    queue,
+                    kernel,
+                    1,
+                    ptr::null(),
+                    &global,
+                    &local,
+                    0,
+                    ptr::null(),
+                    event,
+                )
+            }
         };
-        check("clEnqueueNDRangeKernel", status)
+        self.record.keep("clEnqueueNDRangeKernel", || name(object), enqueue)
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        transfer::flush(&self.queue)
+    }
+
+    fn begin_aside(&mut self, from: &Object, bytes: usize) -> Result<(), Error> {
+        self.open_aside()?;
+        let aside = self.aside.as_mut().expect("it is open");
+        aside.begin(&self.queue, &mut self.record, buffer(from), bytes)
+    }
+
+    fn end_aside(&mut self, host: &mut [u8]) -> Result<(), Error> {
+        self.aside.as_mut().expect("a read has begun").end(&self.queue, host)
+    }
+
+    fn write_aside(&mut self, to: &Object, start: usize, host: &[u8]) -> Result<(), Error> {
+        self.open_aside()?;
+        self.aside.as_mut().expect("it is open").write(&mut self.record, buffer(to), start, host)
+    }
+
+    fn record(&mut self, on: bool) -> Result<(), Error> {
+        self.finish()?;
+        self.properties = match on {
+            true => CommandQueueProperties::PROFILING_ENABLE,
+            false => CommandQueueProperties::empty(),
+        };
+        self.queue = open(&self.context, self.compiler.device, self.properties)?;
+        self.aside = None;
+        self.record.set(on);
+        Ok(())
+    }
+
+    fn recorded(&mut self) -> Result<Vec<Recorded>, Error> {
+        self.finish()?;
+        self.record.take()
     }
 
     fn finish(&mut self) -> Result<(), Error> {
-        transfer::finish(&self.queue)
+        transfer::finish(&self.queue)?;
+        self.aside.as_ref().map_or(Ok(()), Aside::finish)
     }
 
     fn kept_local(&self, options: &str) -> Option<usize> {

@@ -10,21 +10,25 @@
 //! | [`devices`] | the OpenCL devices of this machine |
 //! | `driver` | buffers, compiled programs and launches of a queue |
 //! | `transfer` | copies between host and device |
+//! | `aside` | copies on a second queue, beside kernels |
+//! | `event` | waits for commands, and records of their times |
 //! | `compile`, `cache` | programs, compiled or read from disk |
 //! | `handle` | objects of the driver and their release |
 //! | [`error`](OpenClError) | the errors of making a place |
 
+mod aside;
 mod cache;
 mod compile;
 mod devices;
 mod driver;
 mod error;
+mod event;
 mod handle;
 mod transfer;
 
 pub use coarsen_device::{
-    BlockRows, By, Counters, Device, DeviceBlocks, DeviceError, DeviceGalerkin, DeviceRows, DeviceScalar,
-    DeviceSubdomains, DeviceSystem, Format, Operand, Renewed,
+    BlockRows, By, Counters, Device, DeviceBlocks, DeviceBorder, DeviceError, DeviceGalerkin, DeviceRows,
+    DeviceScalar, DeviceSubdomains, DeviceSystem, Format, Operand, Recorded, Renewed,
 };
 pub use coarsen_opencl_loader::Absent;
 pub use devices::{default_device, devices};

@@ -9,7 +9,7 @@ use std::{ptr, slice};
 use coarsen_core::Error;
 use coarsen_device::Access;
 use ocl::core::{CommandQueue, Mem};
-use ocl::ffi;
+use ocl::ffi::{self, cl_event};
 
 use crate::error::check;
 
@@ -109,26 +109,40 @@ pub(crate) fn read(queue: &CommandQueue, from: &Mem, start: usize, host: &mut [u
 /// Overwrites ranges of a buffer. Waits once for all ranges.
 pub(crate) fn write(queue: &CommandQueue, to: &Mem, runs: &[(usize, &[u8])]) -> Result<(), Error> {
     if let [(start, host)] = runs {
-        return enqueue_write(queue, to, *start, host, ffi::CL_TRUE);
+        return check("clEnqueueWriteBuffer", write_now(queue, to, *start, host, ptr::null_mut()));
     }
-    let written =
-        runs.iter().try_for_each(|(start, host)| enqueue_write(queue, to, *start, host, ffi::CL_FALSE));
+    let written = runs.iter().try_for_each(|(start, host)| {
+        let status = enqueue_write(queue, to, *start, host, ffi::CL_FALSE, ptr::null_mut());
+        check("clEnqueueWriteBuffer", status)
+    });
     // The driver may still read `host`, even after an error, so wait until it has finished.
     written.and(finish(queue))
 }
 
+/// Writes to a buffer and waits for it; returns the status. `event` is null or has room for an event.
+pub(crate) fn write_now(
+    queue: &CommandQueue,
+    to: &Mem,
+    start: usize,
+    host: &[u8],
+    event: *mut cl_event,
+) -> i32 {
+    enqueue_write(queue, to, start, host, ffi::CL_TRUE, event)
+}
+
 /// Enqueues a write, and waits for it if `blocking`. Otherwise `host` must stay alive and unchanged until
-/// [`finish`] returns.
+/// [`finish`] returns. Returns the status.
 fn enqueue_write(
     queue: &CommandQueue,
     to: &Mem,
     start: usize,
     host: &[u8],
     blocking: u32,
-) -> Result<(), Error> {
+    event: *mut cl_event,
+) -> i32 {
     // SAFETY: the buffer holds `start + host.len()` bytes. `host` is read before this returns, or lives until
-    // the caller has waited.
-    let status = unsafe {
+    // the caller has waited. `event` is null or has room for an event.
+    unsafe {
         ffi::clEnqueueWriteBuffer(
             queue.as_ptr(),
             to.as_ptr(),
@@ -138,10 +152,15 @@ fn enqueue_write(
             host.as_ptr().cast::<c_void>().cast_mut(),
             0,
             ptr::null(),
-            ptr::null_mut(),
+            event,
         )
-    };
-    check("clEnqueueWriteBuffer", status)
+    }
+}
+
+/// Starts what a queue has.
+pub(crate) fn flush(queue: &CommandQueue) -> Result<(), Error> {
+    // SAFETY: the queue is alive.
+    check("clFlush", unsafe { ffi::clFlush(queue.as_ptr()) })
 }
 
 /// Waits for everything enqueued so far.

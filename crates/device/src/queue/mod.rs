@@ -1,5 +1,7 @@
-//! The queue: slots, waits and the first failure. Launches are in `launch`, transfers in `transfer`.
+//! The queue: slots, waits and the first failure. Launches are in `launch`, transfers in `transfer`, those beside
+//! kernels in `aside`.
 
+mod aside;
 mod counters;
 mod launch;
 mod transfer;

@@ -63,6 +63,29 @@ impl Halo {
         Ok(())
     }
 
+    /// Begins the exchange with the entries that this rank sends, neighbour after neighbour.
+    pub(super) fn begin_gathered<C: Communicator, T: Number>(
+        &self,
+        comm: &C,
+        entries: &[T],
+        c: usize,
+        requests: &mut Vec<C::Request>,
+    ) -> Result<(), CommError> {
+        requests.clear();
+        for (rank, range) in &self.receives {
+            requests.push(comm.receive(*rank, HALO, range.len() * c * T::BYTES)?);
+        }
+        let mut rest = entries;
+        for (rank, rows) in &self.sends {
+            let (of_rank, after) = rest.split_at(rows.len() * c);
+            let mut data = comm.buffer(of_rank.len() * T::BYTES);
+            pack(of_rank.iter().copied(), &mut data);
+            comm.send(*rank, HALO, data)?;
+            rest = after;
+        }
+        Ok(())
+    }
+
     /// The number of block rows that this rank sends per exchange.
     pub(super) fn sent(&self) -> usize {
         self.sends.iter().map(|(_, rows)| rows.len()).sum()

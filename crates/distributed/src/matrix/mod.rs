@@ -21,11 +21,13 @@
 //! | `mod` | the matrix and its modes |
 //! | [`rows`](GlobalRows) | the rows of a rank with global columns |
 //! | `split` | local matrices, ghosts |
+//! | [`border`](Border) | two parts and their messages, for products on a device |
 //! | `whole` | the exchange of whole sub-vectors along a schedule |
 //! | `halo` | halo lists and their exchange |
 //! | `chunks` | products by chunks of rows |
 //! | `collected` | the rows of all ranks on one rank |
 
+mod border;
 mod chunks;
 mod collected;
 mod halo;
@@ -47,6 +49,7 @@ use halo::Halo;
 use split::{Ghosts, Merged, Parts};
 use whole::{Pipeline, Queues};
 
+pub use border::{Border, BorderMessages};
 pub use rows::GlobalRows;
 
 /// How a distributed matrix is multiplied with a vector.

@@ -1,0 +1,138 @@
+//! Products and solves on two and more ranks with an OpenCL device in each, compared with the CPU.
+
+mod overlap;
+
+use std::time::Duration;
+
+use coarsen_core::{LinearOperator, Stop, Vector};
+use coarsen_distributed::{
+    Communicator, DistBlockJacobi, DistError, DistMatrix, GlobalRows, Layout, Partition, Spmv, ThreadComm,
+};
+use coarsen_distributed_device::{DistDeviceJacobi, DistDeviceMatrix, DistDeviceVector};
+use coarsen_krylov::{Cg, Krylov, SingleReductionCg};
+use coarsen_opencl::{Device, DeviceError, OpenCl, OpenClError, default_device};
+use coarsen_problems::cloth;
+
+const DEADLINE: Duration = Duration::from_secs(120);
+
+/// A new place on the default device. Without one, `None` with the reason printed; a failure if
+/// `COARSEN_REQUIRE_OPENCL` is set.
+fn place() -> Option<OpenCl<f64>> {
+    match default_device() {
+        Ok(on) => Some(on),
+        Err(why @ (OpenClError::Absent(_) | OpenClError::Device(DeviceError::Precision { .. }))) => {
+            assert!(std::env::var_os("COARSEN_REQUIRE_OPENCL").is_none(), "{why}");
+            println!("skipped: {why}");
+            None
+        }
+        Err(why) => panic!("{why}"),
+    }
+}
+
+fn gap(a: &[f64], b: &[f64]) -> f64 {
+    let norm = |v: &mut dyn Iterator<Item = f64>| v.map(|v| v * v).sum::<f64>().sqrt();
+    norm(&mut a.iter().zip(b).map(|(a, b)| a - b)) / norm(&mut b.iter().copied())
+}
+
+/// Products, sums and solves on a division of the rows equal those of the same ranks on the CPU; with `card`, the device is
+/// treated as a graphics card.
+fn equals_the_cpu(starts: &[u64], card: bool) {
+    let problem = cloth(20, 0.01).unwrap();
+    let (a, b) = (&problem.matrix, problem.right_hand_side(1));
+    let done = ThreadComm::run(starts.len() - 1, DEADLINE, |comm| {
+        let Some(device) = place() else { return };
+        let device = match card {
+            true => {
+                OpenCl::on(&Device { accelerator: true, shared: false, ..device.device().clone() }).unwrap()
+            }
+            false => device,
+        };
+        let on = Partition::new(comm, Layout::new(starts.to_vec(), 3).unwrap()).unwrap();
+        let rows = GlobalRows::of(a, on.layout().range(on.rank())).unwrap();
+        let there = DistDeviceMatrix::new(&device, &on, &rows).unwrap();
+        let here = DistMatrix::new(&on, &on, &rows, Spmv::Halo).unwrap();
+        let b_here = on.part_of(&b).unwrap();
+        let b_there = DistDeviceVector::new(&on, &device, b_here.own()).unwrap();
+
+        let (mut y_here, mut y_there) = (b_here.like().unwrap(), b_there.like().unwrap());
+        // A product must not depend on what the last one left.
+        for _ in 0..3 {
+            here.apply(&b_here, &mut y_here);
+            there.apply(&b_there, &mut y_there);
+        }
+        if !y_here.own().is_empty() {
+            assert!(gap(&y_there.read().unwrap(), y_here.own()) < 1e-14);
+        }
+        assert!((b_there.dot(&y_there) / b_here.dot(&y_here) - 1.0).abs() < 1e-12);
+
+        let stop = Stop::relative(1e-10);
+        let mut m = DistBlockJacobi::new(&here, 1.0).unwrap();
+        let mut x_here = b_here.like().unwrap();
+        let expected = Cg::new(stop).solve(&here, &mut m, &b_here, &mut x_here).unwrap().converged().unwrap();
+        let mut m = DistDeviceJacobi::new(&there, 1.0).unwrap();
+        let mut x_there = b_there.like().unwrap();
+        let methods: [&mut dyn Krylov<_>; 2] = [&mut Cg::new(stop), &mut SingleReductionCg::new(stop)];
+        for method in methods {
+            x_there.fill(0.0);
+            let found = method.solve(&there, &mut m, &b_there, &mut x_there).unwrap().converged().unwrap();
+            assert!(found.iterations.abs_diff(expected.iterations) <= 1, "{found} {expected}");
+            if !x_here.own().is_empty() {
+                assert!(gap(&x_there.read().unwrap(), x_here.own()) < 1e-7);
+            }
+        }
+    });
+    done.into_iter().for_each(|rank| rank.unwrap());
+}
+
+#[test]
+fn two_ranks_equal_the_cpu() {
+    equals_the_cpu(&[0, 200, 400], false);
+    equals_the_cpu(&[0, 150, 400], true);
+}
+
+#[test]
+fn uneven_and_empty_ranks_equal_the_cpu() {
+    equals_the_cpu(&[0, 400], false);
+    equals_the_cpu(&[0, 7, 7, 250, 400], false);
+}
+
+/// NaN and the numbers of their entries reach all ranks.
+#[test]
+fn entries_that_are_not_finite_are_found() {
+    let done = ThreadComm::run(2, DEADLINE, |comm| {
+        let Some(device) = place() else { return };
+        let rank = comm.rank();
+        let on = Partition::new(comm, Layout::even(6, 1, 2).unwrap()).unwrap();
+        let mut own = [1.0; 3];
+        let x = DistDeviceVector::new(&on, &device, &own).unwrap();
+        assert_eq!((x.first_not_finite(), x.size(), x.local_size()), (None, 6, 3));
+        if rank == 1 {
+            own[2] = f64::NAN;
+        }
+        let x = DistDeviceVector::new(&on, &device, &own).unwrap();
+        assert!(x.norm().is_nan() && x.sync().is_ok());
+        assert_eq!(x.first_not_finite(), Some(5));
+    });
+    done.into_iter().for_each(|rank| rank.unwrap());
+}
+
+/// A device of one rank without room is an error on every rank.
+#[test]
+fn a_full_device_is_an_error_of_all_ranks() {
+    let problem = cloth(20, 0.01).unwrap();
+    let found = ThreadComm::run(2, DEADLINE, |comm| {
+        let mut device = place()?.device().clone();
+        if comm.rank() == 1 {
+            device.memory = 100_000;
+        }
+        let device = OpenCl::<f64>::on(&device).unwrap();
+        let on = Partition::new(comm, Layout::even(400, 3, 2).unwrap()).unwrap();
+        let rows = GlobalRows::of(&problem.matrix, on.layout().range(on.rank())).unwrap();
+        Some(DistDeviceMatrix::new(&device, &on, &rows).map(drop))
+    });
+    let found: Vec<_> = found.into_iter().filter_map(|rank| rank.unwrap()).collect();
+    if let [first, second] = &found[..] {
+        assert!(matches!(first, Err(DistError::Elsewhere { rank: 1, .. })), "{first:?}");
+        assert!(matches!(second, Err(DistError::Setup(_))), "{second:?}");
+    }
+}
