@@ -42,12 +42,16 @@ pub struct DistMultigrid {
     /// A level with at most this number of scalar unknowns is gathered on rank 0. A level that cannot be coarsened,
     /// and the last of `multigrid.levels`, are gathered whatever their size.
     pub gather_below: usize,
+    /// A coarse level has at least this number of scalar unknowns on each rank that has any of it, or is on one rank: the
+    /// ranks that have less give their rows to the first of a group. Fewer ranks send fewer messages where there is
+    /// little to compute, and their aggregates are larger. 0 keeps all ranks.
+    pub share: usize,
 }
 
 impl Default for DistMultigrid {
-    /// The recipe of Tamstorf 2015; levels up to 1000 unknowns are gathered.
+    /// The recipe of Tamstorf 2015; levels up to 1000 unknowns are gathered, others have 1000 unknowns per rank or more.
     fn default() -> Self {
-        Self { multigrid: Multigrid::tamstorf(), gather_below: 1000 }
+        Self { multigrid: Multigrid::tamstorf(), gather_below: 1000, share: 1000 }
     }
 }
 
@@ -63,7 +67,24 @@ pub struct DistHierarchy<C: Communicator> {
     bottom: Gathered,
     like: DistVector<C>,
     class: Class,
-    table: Vec<(usize, u64)>,
+    table: Vec<Line>,
+}
+
+/// A level in the table.
+#[derive(Clone, Copy)]
+struct Line {
+    unknowns: usize,
+    entries: u64,
+    /// The number of ranks that have any of its rows.
+    ranks: usize,
+}
+
+impl Line {
+    fn of<C: Communicator>(on: &Partition<C>, entries: u64) -> Self {
+        let layout = on.layout();
+        let ranks = (0..layout.ranks()).filter(|&rank| layout.count(rank) > 0).count();
+        Self { unknowns: layout.unknowns(), entries, ranks }
+    }
 }
 
 struct Level<C: Communicator> {
@@ -102,14 +123,14 @@ impl DistMultigrid {
             let a = DistMatrix::new(&here.on, &here.on, &here.rows, Spmv::Halo)?;
             let coarsening = &self.multigrid.coarsening;
             let smoother = Chebyshev::new(&a, &here.rows, coarsening.lanczos_steps, coarsening.safety)?;
-            let Some(step) = coarsen(coarsening, &here, smoother.radius)? else { break };
-            table.push((here.on.layout().unknowns(), entries(&here)?));
+            let Some(step) = coarsen(coarsening, &here, smoother.radius, self.share)? else { break };
+            table.push(Line::of(&here.on, entries(&here)?));
             let (level, coarse) = Level::new(a, smoother, step)?;
             levels.push(level);
             here = coarse;
         }
         let bottom = Gathered::new(&self.multigrid, &here)?;
-        table.push((here.on.layout().unknowns(), bottom.entries));
+        table.push(Line { ranks: 1, ..Line::of(&here.on, bottom.entries) });
         let class = class(&bottom, levels.len());
         let like = on.vector(vec![0.0; on.count() * on.layout().block()])?;
         Ok(DistHierarchy { recipe: *self, near_kernel: given, pattern, levels, bottom, like, class, table })
@@ -247,10 +268,15 @@ impl<C: Communicator> DistHierarchy<C> {
         self.levels.len()
     }
 
+    /// The number of ranks that have any rows of a level, for each level that is divided, and 1 for the gathered one.
+    pub fn ranks(&self) -> Vec<usize> {
+        self.table.iter().map(|line| line.ranks).collect()
+    }
+
     /// The stored scalars of the divided levels and of the gathered one, divided by those of the finest.
     pub fn operator_complexity(&self) -> f64 {
-        let all: u64 = self.table.iter().map(|(_, entries)| entries).sum();
-        all as f64 / self.table[0].1.max(1) as f64
+        let all: u64 = self.table.iter().map(|line| line.entries).sum();
+        all as f64 / self.table[0].entries.max(1) as f64
     }
 }
 
@@ -272,8 +298,13 @@ impl<C: Communicator> Preconditioner<DistVector<C>> for DistHierarchy<C> {
 impl<C: Communicator> fmt::Display for DistHierarchy<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "level     unknowns      entries  where")?;
-        for (level, (unknowns, entries)) in self.table.iter().enumerate() {
-            let place = if level < self.levels.len() { "all ranks" } else { "rank 0" };
+        for (level, Line { unknowns, entries, ranks }) in self.table.iter().enumerate() {
+            let place = match ranks {
+                _ if level == self.levels.len() => "rank 0".to_owned(),
+                ranks if *ranks == self.table[0].ranks => "all ranks".to_owned(),
+                1 => "1 rank".to_owned(),
+                ranks => format!("{ranks} ranks"),
+            };
             writeln!(f, "{level:>5} {unknowns:>12} {entries:>12}  {place}")?;
         }
         Ok(())

@@ -1,8 +1,8 @@
 //! Smoothed aggregation on matrices whose rows are divided among ranks.
 //!
 //! Aggregates do not cross ranks. The smoothing of the prolongation and the Galerkin product do, so that P and the
-//! coarse matrices are those of a single rank with these aggregates. Coarse levels stay on the ranks of their
-//! aggregates until a level is small; that level is gathered on rank 0, which solves it with the multigrid of a
+//! coarse matrices are those of a single rank with these aggregates. A coarse level is on the ranks of its aggregates, or on
+//! fewer if these would have little to do; a small level is gathered on rank 0, which solves it with the multigrid of a
 //! single rank.
 //!
 //! | symbol | here | file |
@@ -12,6 +12,7 @@
 //! | 𝒜ᵢ, Q, R, P | aggregates, bases, coarse near-kernel, prolongation | `step`, with `RankAggregates` of `coarsen-multigrid` |
 //! | PᵀAP | Galerkin product | `galerkin` |
 //! | p(D⁻¹A) | Chebyshev smoother | `smoother` |
+//! | | a coarse level on fewer ranks | `fewer` |
 //! | | the coarsest level on rank 0 | `gathered` |
 //! | | levels and V-cycle | [`hierarchy`](DistHierarchy) |
 //!
@@ -19,6 +20,7 @@
 //! multigrid: aggregation strategies on massively parallel machines" (aggregates within ranks).
 
 mod extended;
+mod fewer;
 mod galerkin;
 mod gathered;
 mod hierarchy;

@@ -16,6 +16,7 @@ use coarsen_multigrid::{Exchange, GhostNode, Grid, SmoothedAggregation};
 use coarsen_sparse::{Bsr, NearKernel};
 
 use crate::extended::Extended;
+use crate::fewer::{fewer, moved};
 use crate::galerkin::{self, Transfer};
 
 /// The own rows of a level.
@@ -37,11 +38,13 @@ pub(crate) struct Step<C> {
     pub(crate) transfer: Transfer<C>,
 }
 
-/// Coarsens a level whose ρ(D⁻¹A) is at most `radius`; `None` if that gives no smaller level. All ranks call it.
+/// Coarsens a level whose ρ(D⁻¹A) is at most `radius`; `None` if that gives no smaller level. The coarser level has at least
+/// `share` unknowns on each rank that has any. All ranks call it.
 pub(crate) fn coarsen<C: Communicator>(
     recipe: &SmoothedAggregation,
     fine: &LevelRows<C>,
     radius: f64,
+    share: usize,
 ) -> Result<Option<Step<C>>, DistError> {
     let on = &fine.on;
     let local = Extended::new(on, &fine.rows)?;
@@ -77,6 +80,9 @@ pub(crate) fn coarsen<C: Communicator>(
     let p = found.smooth(&grid, before as u32, columns.len(), &ghosts); // 8, 9
     let p = agree(on.comm(), p.map_err(DistError::from))?;
     let p = own_rows(&p, &local, &columns, on.first())?;
+    let fewer_on = fewer(&coarse_on, share)?;
+    let (coarse_kernel, dead) = moved(&coarse_on, &fewer_on, coarse_kernel, dead)?;
+    let coarse_on = fewer_on;
     let transfer = Transfer::new(on, &coarse_on, &local, &p, dead)?;
     let rows = transfer.product(&fine.rows)?; // 10
     let transposed = galerkin::transpose(on, &coarse_on, &p)?;

@@ -24,7 +24,7 @@ fn main() {
             let on = Partition::new(comm.clone(), Layout::even(576, 3, ranks).unwrap()).unwrap();
             let rows = GlobalRows::of(&problem.matrix, on.layout().range(on.rank())).unwrap();
             let a = DistMatrix::new(&on, &on, &rows, Spmv::Halo).unwrap();
-            let recipe = DistMultigrid { gather_below: 300, ..DistMultigrid::default() };
+            let recipe = DistMultigrid { gather_below: 300, share: 0, ..DistMultigrid::default() };
             let mut m = recipe.build(&on, &rows, None).unwrap();
             assert!(m.divided() > 0);
             let (b, mut cg) = (on.part_of(&b).unwrap(), Cg::new(Stop::relative(1e-8)));

@@ -75,6 +75,54 @@ impl Layout {
         Self::new(starts, block)?.with_leaves(leaf)
     }
 
+    /// As [`reproducible`](Self::reproducible), but ranks have about the same sums of `weights`, of which there is one for each
+    /// block row: each rank begins at the leaf that is nearest to its share.
+    ///
+    /// *Use* if rows differ in work, such as those of nodes in contact. *Cost* one pass over the weights.
+    ///
+    /// ```
+    /// use coarsen_distributed::Layout;
+    /// let weights = [5, 5, 1, 1, 1, 1, 1, 1];
+    /// let (even, balanced) = (Layout::even(8, 3, 2)?, Layout::balanced(&weights, 3, 2, 2)?);
+    /// assert_eq!((balanced.range(0), balanced.range(1)), (0..2, 2..8));
+    /// assert_eq!((even.imbalance(&weights), balanced.imbalance(&weights)), (0.5, 0.25));
+    /// # Ok::<(), coarsen_distributed::DistError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`reproducible`](Self::reproducible).
+    pub fn balanced(weights: &[u64], block: usize, ranks: usize, leaf: usize) -> Result<Self, DistError> {
+        let mut before = vec![0_u128];
+        for leaf in weights.chunks(leaf.max(1)) {
+            before.push(before[before.len() - 1] + leaf.iter().map(|&w| u128::from(w)).sum::<u128>());
+        }
+        let all = before[before.len() - 1];
+        let start = |rank: usize| {
+            // Sums before leaves and the share are multiplied by 2 n, so that the nearest is exact.
+            let (n, share) = (ranks.max(1) as u128, 2 * all * rank as u128);
+            let next = before.partition_point(|&sum| 2 * n * sum < share);
+            let nearer = next > 0 && share - 2 * n * before[next - 1] < 2 * n * before[next] - share;
+            (((next - usize::from(nearer)) * leaf.max(1)) as u64).min(weights.len() as u64)
+        };
+        let starts = (0..ranks).map(start).chain([weights.len() as u64]);
+        Self::new(starts.collect(), block)?.with_leaves(leaf)
+    }
+
+    /// The largest sum of weights of a rank, divided by the mean, less 1; 0 if all weights are 0. There is a weight for each
+    /// block row.
+    ///
+    /// *Panics* for another number of weights.
+    pub fn imbalance(&self, weights: &[u64]) -> f64 {
+        assert_eq!(weights.len() as u64, self.rows(), "imbalance: a weight for each block row");
+        let of = |rank: usize| {
+            let Range { start, end } = self.range(rank);
+            weights[start as usize..end as usize].iter().map(|&w| w as f64).sum::<f64>()
+        };
+        let sums: Vec<f64> = (0..self.ranks()).map(of).collect();
+        let (most, all) = (sums.iter().fold(0.0_f64, |m, &v| m.max(v)), sums.iter().sum::<f64>());
+        if all > 0.0 { most * self.ranks() as f64 / all - 1.0 } else { 0.0 }
+    }
+
     /// Sets the reduction: leaves of `leaf` block rows, summed along the tree of the whole vector.
     ///
     /// # Errors

@@ -23,12 +23,12 @@ pub(crate) fn noise(n: usize, seed: u64) -> Vec<f64> {
     SplitMix64::new(seed.wrapping_mul(SplitMix64::GAMMA) | 1).numbers(n)
 }
 
-/// Levels of more than 300 unknowns stay on the ranks, so that the tests have several.
+/// Levels of more than 300 unknowns stay on all ranks, so that the tests have several.
 fn recipe() -> DistMultigrid {
-    DistMultigrid { gather_below: 300, ..DistMultigrid::default() }
+    DistMultigrid { gather_below: 300, share: 0, ..DistMultigrid::default() }
 }
 
-fn layout(problem: &Problem, ranks: usize) -> Layout {
+pub(crate) fn layout(problem: &Problem, ranks: usize) -> Layout {
     Layout::even(problem.matrix.pattern().rows() as u64, problem.matrix.block().0, ranks).unwrap()
 }
 
@@ -40,7 +40,7 @@ fn kernel<C: Communicator>(problem: &Problem, on: &Partition<C>) -> NearKernel {
     NearKernel::from_rows(all.vectors(), all.values()[rows].to_vec()).unwrap()
 }
 
-fn build<C: Communicator>(
+pub(crate) fn build<C: Communicator>(
     recipe: &DistMultigrid,
     problem: &Problem,
     comm: C,
@@ -53,7 +53,7 @@ fn build<C: Communicator>(
 }
 
 /// Iterations of conjugate gradients, and levels on ranks and in all.
-fn iterations<C: Communicator>(
+pub(crate) fn iterations<C: Communicator>(
     recipe: &DistMultigrid,
     problem: &Problem,
     comm: C,

@@ -1,4 +1,5 @@
 //! Smoothed aggregation over ranks: laws on threads as ranks.
 
+mod fewer;
 mod laws;
 mod updates;

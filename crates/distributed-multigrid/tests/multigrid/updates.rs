@@ -22,7 +22,7 @@ fn own<C: Communicator>(a: &Bsr<f64>, on: &Partition<C>) -> GlobalRows<f64> {
 }
 
 fn recipe(gather_below: usize) -> DistMultigrid {
-    DistMultigrid { gather_below, ..DistMultigrid::default() }
+    DistMultigrid { gather_below, share: 0, ..DistMultigrid::default() }
 }
 
 /// The own part of M r.

@@ -113,6 +113,25 @@ fn solves() {
     }
 }
 
+/// An OpenCL device in each rank needs as many iterations as the CPU; what it does not have is refused.
+fn devices() {
+    let iterations = |ranks: usize, backend: &str| {
+        let (code, text) = command(ranks, &format!("solve --problem cloth:10 --backend {backend}"));
+        if text.contains("OpenCL library") && std::env::var_os("COARSEN_REQUIRE_OPENCL").is_none() {
+            return None; // a machine without OpenCL
+        }
+        assert_eq!(code, Some(0), "{text}");
+        Some(number_before(&text, "iterations"))
+    };
+    let expected = iterations(1, "cpu").expect("a CPU");
+    for ranks in [1, 2] {
+        let found = iterations(ranks, "opencl");
+        assert!(found.is_none_or(|found| found.abs_diff(expected) <= 1), "{ranks}: {found:?} for {expected}");
+    }
+    let (code, text) = command(2, "solve --problem cloth:10 --backend opencl --precond sa");
+    assert!(code == Some(2) && text.matches("--backend cpu").count() == 1, "{text}");
+}
+
 /// Every option of products and schedules; wrong ones are refused with the codes of `coarsen`.
 fn options() {
     for product in ["blocking", "pipelined", "halo", "reproducible"] {
@@ -208,7 +227,7 @@ fn partitions() {
 
 type Job = (&'static str, fn());
 
-const JOBS: [Job; 16] = [
+const JOBS: [Job; 17] = [
     ("laws on 1 rank", || laws(1)),
     ("laws on 2 ranks", || laws(2)),
     ("laws on 3 ranks", || laws(3)),
@@ -230,6 +249,7 @@ const JOBS: [Job; 16] = [
         fault(3, &[], "cut", &["rank 0 knows it", "rank 1 knows it", "rank 2 knows it"])
     }),
     ("the command solves", solves),
+    ("devices in ranks", devices),
     ("the command takes all options", options),
     ("files by pieces, partitions and smoothed aggregation", partitions),
     ("the program of the tutorial", tutorial),

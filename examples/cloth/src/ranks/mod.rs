@@ -3,12 +3,15 @@
 //! | file | what |
 //! |---|---|
 //! | `step` | a time step over the ranks of any [`Communicator`] |
+//! | `balance` | which rows a rank has |
 //! | `inverse` | the preconditioner of its linear system |
 //! | `rows` | what is written for each frame |
 //!
+//! At checkpoints, rows are divided again if the work of ranks differs by more than a tenth, such as by contact.
 //! Frames, checkpoints and files are those of a run on one host. The results do not depend on the number of ranks, so a
 //! run may be continued on another number.
 
+mod balance;
 mod inverse;
 mod rows;
 mod step;
@@ -116,8 +119,21 @@ impl<C: Communicator> Frames for RankFrames<'_, C> {
     }
 
     fn renew(&mut self, state: &State) -> Result<(), Failure> {
+        let layout = match &self.stepper {
+            None => None,
+            Some(stepper) => {
+                let (layout, [before, after]) = balance::divided(&stepper.on, &stepper.work)?;
+                if after < before && self.drawing.is_some() {
+                    let frame = state.frame;
+                    println!(
+                        "after frame {frame} rows are divided again: imbalance {before:.2}, now {after:.2}"
+                    );
+                }
+                Some(layout)
+            }
+        };
         let (scene, sheet, comm) = (&self.scene, &self.sheet, self.comm.clone());
-        self.stepper = Some(RankStepper::new(comm, ALONE_BELOW, scene, sheet, self.options, state)?);
+        self.stepper = Some(RankStepper::new(comm, ALONE_BELOW, scene, sheet, self.options, state, layout)?);
         Ok(())
     }
 

@@ -55,7 +55,7 @@ use crate::step::last;
 use crate::world::{Fixed, GRAVITY, contact_stiffness, fabrics, penalties};
 
 /// The rows in a leaf of reproducible sums.
-const LEAF: usize = 32;
+pub(super) const LEAF: usize = 32;
 
 /// The tolerance of the linear solves, and their most iterations: §3.2.
 const TOLERANCE: f64 = 1e-2;
@@ -114,7 +114,7 @@ struct Advance {
 
 /// The cloth of one rank.
 pub(super) struct RankStepper<C: Communicator> {
-    on: Arc<Partition<C>>,
+    pub(super) on: Arc<Partition<C>>,
     h: f64,
     pub(super) fixed: Fixed,
     contact: ClothContact<RankSearch<C>>,
@@ -132,6 +132,8 @@ pub(super) struct RankStepper<C: Communicator> {
     inverse: Inverse<C>,
     /// When a linear solve ends: at [`TOLERANCE`] or [`MOST`].
     pub(super) stop: Stop<f64>,
+    /// The stored blocks of each row of this rank in the last system; empty before a step.
+    pub(super) work: Vec<u64>,
     steps: usize,
     /// The seconds of [`STAGES`], on this rank.
     pub(super) seconds: [f64; STAGES.len()],
@@ -153,7 +155,8 @@ pub(super) fn supported(options: &Options) -> Result<(), Unsupported> {
 }
 
 impl<C: Communicator> RankStepper<C> {
-    /// The cloth after a state. All ranks call it with the same arguments; `alone_below` is that of [`RankSearch`].
+    /// The cloth after a state. All ranks call it with the same arguments; `alone_below` is that of [`RankSearch`]. Rows are
+    /// divided evenly, unless a layout is given, which does not change the results.
     ///
     /// # Errors
     /// Those of the scene, and errors of communication.
@@ -164,10 +167,14 @@ impl<C: Communicator> RankStepper<C> {
         sheet: &Sheet,
         options: &Options,
         state: &State,
+        layout: Option<Layout>,
     ) -> Result<Self, Failure> {
         let mut fixed = Fixed::new(scene, sheet, options)?;
         let (nodes, positions, held) = (&fixed.nodes, &fixed.positions, &fixed.held);
-        let layout = Layout::reproducible(nodes.free() as u64, 3, comm.size(), LEAF)?;
+        let layout = match layout {
+            Some(layout) => layout,
+            None => Layout::reproducible(nodes.free() as u64, 3, comm.size(), LEAF)?,
+        };
         let on = Partition::new(comm.clone(), layout)?;
 
         let own = own_triangles(&on, &sheet.triangles, |v| nodes.slot(v).map(|slot| slot as u64));
@@ -202,6 +209,7 @@ impl<C: Communicator> RankStepper<C> {
             v,
             inverse,
             stop: Stop { max_iterations: MOST, ..Stop::relative(TOLERANCE) },
+            work: Vec::new(),
             steps: last(state.frame, h),
             seconds: [0.0; STAGES.len()],
         };
@@ -249,6 +257,7 @@ impl<C: Communicator> RankStepper<C> {
         let contacts = found.map_err(|error| self.undetected(&error))?;
         let begun = self.took(DETECTION, begun);
         let (b, rows) = self.system(&y)?;
+        self.work = rows.offsets().windows(2).map(|pair| (pair[1] - pair[0]) as u64).collect();
         let a = DistMatrix::new(&self.on, &self.on, &rows, Spmv::Reproducible)?;
         let begun = self.took(ASSEMBLY, begun);
         let mut d = b.like()?;

@@ -5,6 +5,7 @@ use coarsen::prelude::Stop;
 use coarsen_distributed::{Communicator, ThreadComm};
 
 use super::DEADLINE;
+use super::balance::divided;
 use super::step::{Done, RankStepper};
 use crate::options::Options;
 use crate::scene::Scene;
@@ -45,7 +46,7 @@ fn steps_to(
     let all = ThreadComm::run(ranks, DEADLINE, |comm| {
         let first = comm.rank() == 0;
         let start = State::start(&Fixed::new(scene, sheet, options).unwrap());
-        let mut stepper = RankStepper::new(comm, 0, scene, sheet, options, &start).unwrap();
+        let mut stepper = RankStepper::new(comm, 0, scene, sheet, options, &start, None).unwrap();
         if let Some(tolerance) = tolerance {
             stepper.stop = Stop { max_iterations: 2000, ..Stop::relative(tolerance) };
         }
@@ -146,6 +147,32 @@ fn all_preconditioners_have_the_same_positions() {
         let largest = x.iter().zip(&expected).map(gap).fold(0.0, f64::max);
         assert!(largest < 1e-9, "{solver} on {ranks} ranks: {largest:e} m, {done:?}");
     }
+}
+
+/// The bits of the positions if the steps are divided in two parts, with rows divided by work in the second, and the
+/// imbalances before and after.
+fn divided_again(ranks: usize, (scene, sheet, options): &(Scene, Sheet, Options)) -> (Vec<u64>, [f64; 2]) {
+    let all = ThreadComm::run(ranks, DEADLINE, |comm| {
+        let start = State::start(&Fixed::new(scene, sheet, options).unwrap());
+        let mut first = RankStepper::new(comm.clone(), 0, scene, sheet, options, &start, None).unwrap();
+        assert_eq!(divided(&first.on, &first.work).unwrap().1, [0.0; 2]);
+        (0..16).for_each(|_| drop(first.step().unwrap()));
+        let (layout, imbalances) = divided(&first.on, &first.work).unwrap();
+        let state = State { x: first.x.clone(), v: first.velocities().unwrap(), ..start };
+        let mut second = RankStepper::new(comm, 0, scene, sheet, options, &state, Some(layout)).unwrap();
+        (0..4).for_each(|_| drop(second.step().unwrap()));
+        (second.x.iter().map(|x| x.to_bits()).collect(), imbalances)
+    });
+    all.into_iter().map(|rank| rank.unwrap()).next().unwrap()
+}
+
+/// The middle of the sheets touches, so ranks there have more work; new rows of ranks do not change the results.
+#[test]
+fn rows_that_are_divided_again_have_the_bits_of_one_rank() {
+    let of = scene_by("mas");
+    let (one, _) = divided_again(1, &of);
+    let (three, [before, after]) = divided_again(3, &of);
+    assert!(one == three && before > 0.1 && after < before, "{before} {after}");
 }
 
 /// Held ends that turn, until the strips touch, with friction.

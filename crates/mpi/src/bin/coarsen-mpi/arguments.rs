@@ -58,6 +58,10 @@ pub(crate) struct Solve {
     /// Preconditioner
     #[arg(long, value_enum, default_value_t = Precond::BlockJacobi)]
     pub(crate) precond: Precond,
+    /// Where each rank keeps its rows and vectors; opencl is for the preconditioners none and block-jacobi and the product
+    /// halo
+    #[arg(long, value_enum, default_value_t = Place::Cpu)]
+    pub(crate) backend: Place,
     /// How products exchange vectors
     #[arg(long, value_enum, default_value_t = Product::Halo)]
     pub(crate) product: Product,
@@ -120,6 +124,15 @@ pub(crate) enum Precond {
     Sa,
     /// Multilevel additive Schwarz; domains follow the order of the nodes, best by --partition morton
     Mas,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Place {
+    /// The memory of the host
+    Cpu,
+    /// The first OpenCL accelerator, or the first device
+    Opencl,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]

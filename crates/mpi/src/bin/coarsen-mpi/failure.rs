@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use coarsen_distributed::{CommError, Communicator, DistError};
 use coarsen_matrix_market::{ReadError, WriteError};
 use coarsen_mpi::MpiError;
+use coarsen_opencl::OpenClError;
 use coarsen_problems::ProblemError;
 use coarsen_sparse::SparseError;
 
@@ -26,6 +27,12 @@ pub(crate) enum Failure {
     Constraints { name: String },
     #[error("--schedule queues needs a power of two as number of ranks, not {ranks}; use ring or pairwise")]
     Queues { ranks: usize },
+    #[error(
+        "--backend opencl takes --product halo and --precond none or block-jacobi; choose these, or --backend cpu"
+    )]
+    OnDevice,
+    #[error(transparent)]
+    OpenCl(#[from] OpenClError),
     #[error("--rhs {text}: expected a file, `ones`, or `random:SEED` with a whole number")]
     Rhs { text: String },
     #[error("--block-size {size} does not divide the {n} unknowns; give the number of unknowns of a node")]
@@ -60,10 +67,11 @@ impl Failure {
             Self::Start(_) | Self::Comm(_) | Self::Dist(DistError::Comm(_)) => 6,
             Self::Place(coarsen_core::Error::Ranks { .. }) => 6,
             Self::Constraints { .. } | Self::Queues { .. } | Self::Rhs { .. } | Self::BlockSize { .. } => 2,
-            Self::NoCoordinates { .. } | Self::Unaligned => 2,
+            Self::NoCoordinates { .. } | Self::Unaligned | Self::OnDevice => 2,
             Self::Problem(ProblemError::Mesh(_) | ProblemError::Body(_) | ProblemError::Constraints(_)) => 3,
             Self::Problem(_) | Self::Write(_) | Self::File { .. } => 2,
             Self::Read(_) | Self::Rows { .. } | Self::Sparse(_) | Self::Dist(_) | Self::Place(_) => 3,
+            Self::OpenCl(_) => 3,
         }
     }
 

@@ -6,10 +6,12 @@
 //! | `input` | the rows of this rank: a problem of the gallery or a file, and the right-hand side |
 //! | `division` | which nodes a rank takes: consecutive, in Morton order, by bisection |
 //! | `solve` | partition, matrix, preconditioner, method |
+//! | `device` | the same with an OpenCL device in each rank |
 //! | `report` | what rank 0 prints: the system, times, and a table of ranks and stages |
 //! | `failure` | errors, their exit codes, and which rank prints |
 
 mod arguments;
+mod device;
 mod division;
 mod failure;
 mod input;

@@ -4,10 +4,10 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use coarsen_distributed::{CommError, Communicator, Counted, DistMatrix, pack, unpack};
+use coarsen_distributed::{CommError, Communicator, Counted, pack, unpack};
 use serde::Serialize;
 
-use crate::arguments::{Method, Precond, Product, Solve, name};
+use crate::arguments::{Method, Place, Precond, Product, Solve, name};
 use crate::failure::Failure;
 use crate::input::Input;
 
@@ -54,16 +54,12 @@ pub(crate) struct Ranks {
 
 impl Ranks {
     /// Collects the counts of all ranks. All ranks have the same stages in the same order, except a single rank,
-    /// which has none.
-    pub(crate) fn gather<C: Communicator>(
-        comm: &Counted<C>,
-        a: &DistMatrix<Counted<C>>,
-    ) -> Result<Self, CommError> {
+    /// which has none. `own` has the block rows of this rank, its ghosts, and the bytes that it sends in a product.
+    pub(crate) fn gather<C: Communicator>(comm: &Counted<C>, own: [usize; 3]) -> Result<Self, CommError> {
         let traffic = comm.traffic();
         let sum = |of: &dyn Fn(usize) -> f64| (0..traffic.len()).map(of).fold(0.0, |sum, v| sum + v);
         let mut bytes = Vec::new();
-        let own = [a.rows().count(), a.ghosts(), a.bytes_sent()].map(|n| n as f64);
-        pack(own, &mut bytes);
+        pack(own.map(|n| n as f64), &mut bytes);
         pack(
             [
                 sum(&|k| traffic[k].bytes as f64),
@@ -136,6 +132,7 @@ pub(crate) struct Report {
     block_size: usize,
     method: Method,
     precond: Precond,
+    backend: Place,
     product: Product,
     threads_per_rank: usize,
     read_seconds: f64,
@@ -172,6 +169,7 @@ impl Report {
             block_size: input.layout.block(),
             method: options.method,
             precond: options.precond,
+            backend: options.backend,
             product: options.product,
             threads_per_rank: threads,
             read_seconds: times.read.as_secs_f64(),
@@ -229,6 +227,9 @@ impl fmt::Display for Report {
             writeln!(f, "          {line}")?;
         }
         writeln!(f, "product   {}", name(self.product))?;
+        if self.backend != Place::Cpu {
+            writeln!(f, "backend   {}", name(self.backend))?;
+        }
         writeln!(f, "reading   {:.3} s", self.read_seconds)?;
         let ranks = count(self.ranks.ranks.len(), "rank");
         let threads = count(self.threads_per_rank, "thread");

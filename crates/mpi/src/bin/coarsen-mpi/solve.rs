@@ -1,8 +1,9 @@
 //! From the rows of each rank to the solution.
 
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use coarsen_core::{Identity, Iteration, Preconditioner, Stop, Vector, every};
+use coarsen_core::{Identity, Iteration, LinearOperator, Preconditioner, Stop, Vector, every};
 use coarsen_distributed::{
     Communicator, Counted, DistBlockJacobi, DistJacobi, DistMatrix, DistVector, Partition, Schedule, Spmv,
 };
@@ -12,12 +13,31 @@ use coarsen_matrix_market as matrix_market;
 use coarsen_distributed_multigrid::DistMultigrid;
 use coarsen_distributed_schwarz::DistSchwarz;
 
-use crate::arguments::{Method, Order, Precond, Product, Solve};
+use crate::arguments::{Method, Order, Place, Precond, Product, Solve};
+use crate::device;
 use crate::failure::{Failure, together};
 use crate::input::Input;
 use crate::report::{Ranks, Report, Times};
 
 type Built<C> = Box<dyn Preconditioner<DistVector<C>>>;
+
+/// What a place has found.
+pub(crate) struct Solved<C> {
+    pub(crate) x: DistVector<C>,
+    pub(crate) setup: Duration,
+    pub(crate) run: Run,
+    /// The table of levels.
+    pub(crate) table: Option<String>,
+    /// The block rows of this rank, its ghosts, and the bytes that it sends in a product.
+    pub(crate) own: [usize; 3],
+}
+
+/// A solve.
+pub(crate) struct Run {
+    report: coarsen_core::Report<f64>,
+    history: Vec<f64>,
+    duration: Duration,
+}
 
 /// Solves the system of the command line; every rank returns the same report.
 pub(crate) fn run<C: Communicator>(
@@ -30,35 +50,62 @@ pub(crate) fn run<C: Communicator>(
     let input = Input::load(comm, options)?;
     let read = begun.elapsed();
 
-    let begun = Instant::now();
     let on = Partition::new(comm.clone(), input.layout.clone())?;
-    let a = DistMatrix::new(&on, &on, &input.rows, mode)?;
-    let b = on.vector(input.b.clone())?;
-    let (mut m, table) = preconditioner(&a, options.precond, &input)?;
-    let mut x = b.like().map_err(Failure::Place)?;
-    comm.barrier()?;
-    let setup = begun.elapsed();
-
-    comm.restart();
-    let begun = Instant::now();
-    let stop = Stop { max_iterations: options.max_iterations, ..Stop::relative(options.tol) };
-    let mut history = Vec::new();
-    let mut follow = every(1, |it: &Iteration<'_, _>| history.push(it.residual));
-    let solved = method(options.method, stop).solve_with(&a, &mut *m, &b, &mut x, &mut follow);
-    let solved = solved.map_err(Failure::Place)?;
-    let solve = begun.elapsed();
-
-    let ranks = Ranks::gather(comm, &a)?;
+    let Solved { x, setup, run, table, own } = match options.backend {
+        Place::Cpu => on_cpu(comm, options, &input, &on, mode)?,
+        Place::Opencl => device::solve(comm, options, &input, &on)?,
+    };
+    let ranks = Ranks::gather(comm, own)?;
     if let Some(file) = &options.out {
         let all = input.order.given(&x.gathered()?, input.layout.block());
         let written = if comm.rank() == 0 { matrix_market::write_vector(file, &all) } else { Ok(()) };
         together(comm, written.map_err(Failure::Write))?;
     }
-    let times = Times { read, setup, solve };
-    Ok(Report::new(options, &input, threads, times, solved, (history, table), ranks))
+    let times = Times { read, setup, solve: run.duration };
+    Ok(Report::new(options, &input, threads, times, run.report, (run.history, table), ranks))
+}
+
+fn on_cpu<C: Communicator>(
+    comm: &Counted<C>,
+    options: &Solve,
+    input: &Input,
+    on: &Arc<Partition<Counted<C>>>,
+    mode: Spmv,
+) -> Result<Solved<Counted<C>>, Failure> {
+    let begun = Instant::now();
+    let a = DistMatrix::new(on, on, &input.rows, mode)?;
+    let b = on.vector(input.b.clone())?;
+    let (mut m, table) = preconditioner(&a, options.precond, input)?;
+    let mut x = b.like().map_err(Failure::Place)?;
+    comm.barrier()?;
+    let setup = begun.elapsed();
+    let run = timed(comm, options, &a, &mut *m, &b, &mut x)?;
+    Ok(Solved { x, setup, run, table, own: [on.count(), a.ghosts(), a.bytes_sent()] })
+}
+
+/// Solves A x = b at any place, and counts messages.
+pub(crate) fn timed<C: Communicator, V: Vector<Real = f64>>(
+    comm: &Counted<C>,
+    options: &Solve,
+    a: &dyn LinearOperator<V>,
+    m: &mut dyn Preconditioner<V>,
+    b: &V,
+    x: &mut V,
+) -> Result<Run, Failure> {
+    comm.restart();
+    let begun = Instant::now();
+    let stop = Stop { max_iterations: options.max_iterations, ..Stop::relative(options.tol) };
+    let mut history = Vec::new();
+    let mut follow = every(1, |it: &Iteration<'_, _>| history.push(it.residual));
+    let solved = method(options.method, stop).solve_with(a, m, b, x, &mut follow);
+    let report = solved.map_err(Failure::Place)?;
+    Ok(Run { report, history, duration: begun.elapsed() })
 }
 
 fn mode(options: &Solve, ranks: usize) -> Result<Spmv, Failure> {
+    if options.backend == Place::Opencl && !device::takes(options) {
+        return Err(Failure::OnDevice);
+    }
     let schedule = || match options.schedule {
         Order::Ring => Ok(Schedule::ring(ranks)?),
         Order::Pairwise => Ok(Schedule::pairwise(ranks)?),

@@ -1,0 +1,42 @@
+//! The solve with an OpenCL device in each rank.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use coarsen_core::{Identity, Preconditioner, Vector};
+use coarsen_distributed::{Communicator, Counted, Partition};
+use coarsen_distributed_device::{DistDeviceJacobi, DistDeviceMatrix, DistDeviceVector};
+use coarsen_opencl::default_device;
+
+use crate::arguments::{Precond, Product, Solve};
+use crate::failure::{Failure, together};
+use crate::input::Input;
+use crate::solve::{Solved, timed};
+
+/// Whether a device has what the options ask for.
+pub(crate) fn takes(options: &Solve) -> bool {
+    options.product == Product::Halo && matches!(options.precond, Precond::None | Precond::BlockJacobi)
+}
+
+/// Solves on the device of each rank; ranks of a machine share its first one.
+pub(crate) fn solve<C: Communicator>(
+    comm: &Counted<C>,
+    options: &Solve,
+    input: &Input,
+    on: &Arc<Partition<Counted<C>>>,
+) -> Result<Solved<Counted<C>>, Failure> {
+    let begun = Instant::now();
+    let device = together(comm, default_device::<f64>().map_err(Failure::OpenCl))?;
+    let a = DistDeviceMatrix::new(&device, on, &input.rows)?;
+    let b = DistDeviceVector::new(on, &device, &input.b)?;
+    let mut m: Box<dyn Preconditioner<DistDeviceVector<Counted<C>>>> = match options.precond {
+        Precond::None => Box::new(Identity),
+        _ => Box::new(DistDeviceJacobi::new(&a, 1.0)?),
+    };
+    let mut x = b.like().map_err(Failure::Place)?;
+    comm.barrier()?;
+    let setup = begun.elapsed();
+    let run = timed(comm, options, &a, &mut *m, &b, &mut x)?;
+    let x = on.vector(together(comm, x.read().map_err(Failure::Place))?)?;
+    Ok(Solved { x, setup, run, table: None, own: [on.count(), a.ghosts(), a.bytes_sent()] })
+}
