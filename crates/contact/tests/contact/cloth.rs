@@ -32,10 +32,8 @@ pub(crate) fn rolled(n: u32, shake: f64) -> Vec<[f64; 3]> {
 }
 
 fn flat(n: u32) -> Vec<[f64; 3]> {
-    (0..n * n)
-        .map(|v| [v % n, v / n].map(|k| f64::from(k) / f64::from(n - 1)))
-        .map(|[u, v]| [u, v, 0.0])
-        .collect()
+    let at = |k: u32| f64::from(k) / f64::from(n - 1);
+    (0..n * n).map(|v| [at(v % n), at(v / n), 0.0]).collect()
 }
 
 fn sheet(n: u32, thickness: f64) -> ClothContact {
