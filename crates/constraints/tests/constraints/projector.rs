@@ -96,7 +96,7 @@ fn complement(s: &impl LinearOperator<Vec<f64>>) -> Vec<Vec<f64>> {
     while let Some(last) =
         columns.iter().max_by(|a, b| dot(a, a).total_cmp(&dot(b, b))).filter(|c| dot(c, c) > 1e-18)
     {
-        let next = orthonormal(&[w.as_slice(), &[last.clone()]].concat()).pop().unwrap();
+        let next = orthonormal(&[w.as_slice(), std::slice::from_ref(last)].concat()).pop().unwrap();
         for column in &mut columns {
             let share = dot(column, &next);
             column.iter_mut().zip(&next).for_each(|(c, q)| *c -= share * q);
