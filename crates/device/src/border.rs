@@ -22,7 +22,7 @@ const SCATTER_ADD: usize = 1;
 ///
 /// *Use* in a product over ranks: [`begin`](Self::begin), the product with the own entries, [`end`](Self::end), messages,
 /// [`receive`](Self::receive), the product with the entries of other ranks, [`add`](Self::add). The transfers of
-/// both directions run on a second queue, at the same time as the first product. *Cost* two launches; two waits of the host, and
+/// both directions run on a second queue, at the same time as the first product. *Cost* two launches; one wait of the host, and
 /// one for each `receive`.
 ///
 /// ```

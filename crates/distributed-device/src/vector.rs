@@ -108,7 +108,9 @@ impl<C: Communicator, T: Number> Vector for DistDeviceVector<C, T> {
     }
 
     fn like(&self) -> Result<Self, Error> {
-        Ok(Self { on: self.on.clone(), own: self.own.like()? })
+        // The other ranks go on to the next message, which then has the error of this one.
+        let own = self.own.like().inspect_err(|error| fail(self.on.comm(), error))?;
+        Ok(Self { on: self.on.clone(), own })
     }
 
     fn same_layout(&self, other: &Self) -> bool {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use coarsen_distributed::{Communicator, DistError, Layout, Partition, agree, pack, unpack};
 use coarsen_sparse::NearKernel;
 
-/// The rows of `on` with at least `share` scalar unknowns for each rank that has any, if there are as many.
+/// The rows of `on` with on average at least `share` scalar unknowns for each rank that has any, if there are as many.
 pub(crate) fn fewer<C: Communicator>(
     on: &Arc<Partition<C>>,
     share: usize,

@@ -42,14 +42,14 @@ pub struct DistMultigrid {
     /// A level with at most this number of scalar unknowns is gathered on rank 0. A level that cannot be coarsened,
     /// and the last of `multigrid.levels`, are gathered whatever their size.
     pub gather_below: usize,
-    /// A coarse level has at least this number of scalar unknowns on each rank that has any of it, or is on one rank: the
-    /// ranks that have less give their rows to the first of a group. Fewer ranks send fewer messages where there is
+    /// A coarse level has on average at least this number of scalar unknowns on each rank that has any of it, or is on one
+    /// rank: where ranks have less, groups of consecutive ranks of one size give their rows to the first of the group. Fewer ranks send fewer messages where there is
     /// little to compute, and their aggregates are larger. 0 keeps all ranks.
     pub share: usize,
 }
 
 impl Default for DistMultigrid {
-    /// The recipe of Tamstorf 2015; levels up to 1000 unknowns are gathered, others have 1000 unknowns per rank or more.
+    /// The recipe of Tamstorf 2015; levels up to 1000 unknowns are gathered, others have on average 1000 unknowns per rank or more.
     fn default() -> Self {
         Self { multigrid: Multigrid::tamstorf(), gather_below: 1000, share: 1000 }
     }

@@ -38,8 +38,8 @@ pub(crate) struct Step<C> {
     pub(crate) transfer: Transfer<C>,
 }
 
-/// Coarsens a level whose ρ(D⁻¹A) is at most `radius`; `None` if that gives no smaller level. The coarser level has at least
-/// `share` unknowns on each rank that has any. All ranks call it.
+/// Coarsens a level whose ρ(D⁻¹A) is at most `radius`; `None` if that gives no smaller level. The coarser level has on
+/// average at least `share` unknowns on each rank that has any. All ranks call it.
 pub(crate) fn coarsen<C: Communicator>(
     recipe: &SmoothedAggregation,
     fine: &LevelRows<C>,

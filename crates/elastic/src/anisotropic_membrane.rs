@@ -23,7 +23,9 @@ use crate::potential::{Curvature, Energy};
 /// Cloth whose stiffness depends on the direction of the largest strain and on this strain.
 ///
 /// *Use* for woven and knitted cloth that was measured along its threads and across them. *Not* for strong compression:
-/// the Green strain of a triangle that vanishes is finite. *Cost* of a Hessian per triangle: two eigenproblems and five
+/// the Green strain of a triangle that vanishes is finite; nor for sheets that are stretched alike in all directions by
+/// several per cent, such as over a ball, where the direction of the largest strain is not defined and its turning adds a
+/// stress that cloth does not have. *Cost* of a Hessian per triangle: two eigenproblems and five
 /// outer products of 9 numbers. *Reference* Wang, O'Brien & Ramamoorthi 2011, "Data-driven elastic models for cloth:
 /// modeling and measurement", ACM TOG 30(4), §3; used by Li et al. 2020, "P-Cloth", §5.
 ///

@@ -22,7 +22,9 @@
 //! > ∇²R = ∇²λ = (∇d ∇dᵀ + ∇s ∇sᵀ − ∇R ∇Rᵀ) / R,    ∇²t = −(∇t ∇Rᵀ + ∇R ∇tᵀ + t ∇²R) / R    (7)
 //!
 //! *Deviations*: the paper has (1), interpolates linearly in φ instead of by (4), and δ = 0, where a strain that is equal
-//! in all directions has no φ; here it counts as 45°. The numbers of δ are ours.
+//! in all directions has no φ; here it counts as 45°. The numbers of δ are ours. *Limit*: where a strain is nearly equal
+//! in all directions, φ turns fast, and E depends on it. So E has a ridge there that (1) has not: a stress in the
+//! difference of the directions of up to ½ λ² ΔC / δ, with ΔC the difference of C between directions.
 
 use crate::BodyError;
 

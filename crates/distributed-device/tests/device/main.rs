@@ -128,7 +128,12 @@ fn a_full_device_is_an_error_of_all_ranks() {
         let device = OpenCl::<f64>::on(&device).unwrap();
         let on = Partition::new(comm, Layout::even(400, 3, 2).unwrap()).unwrap();
         let rows = GlobalRows::of(&problem.matrix, on.layout().range(on.rank())).unwrap();
-        Some(DistDeviceMatrix::new(&device, &on, &rows).map(drop))
+        let matrix = DistDeviceMatrix::new(&device, &on, &rows).map(drop);
+        // A vector that one rank has no memory for: the others have its error in the next message.
+        let b = DistDeviceVector::new(&on, &device, &[1.0; 600]).unwrap();
+        let vectors: Result<Vec<_>, _> = (0..40).map(|_| b.like()).collect();
+        assert_eq!((vectors.is_err(), on.comm().failure().is_some()), (on.rank() == 1, on.rank() == 1));
+        Some(matrix)
     });
     let found: Vec<_> = found.into_iter().filter_map(|rank| rank.unwrap()).collect();
     if let [first, second] = &found[..] {

@@ -33,7 +33,7 @@ pub(crate) fn solve<C: Communicator>(
         Precond::None => Box::new(Identity),
         _ => Box::new(DistDeviceJacobi::new(&a, 1.0)?),
     };
-    let mut x = b.like().map_err(Failure::Place)?;
+    let mut x = together(comm, b.like().map_err(Failure::Place))?;
     comm.barrier()?;
     let setup = begun.elapsed();
     let run = timed(comm, options, &a, &mut *m, &b, &mut x)?;

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use coarsen_backend::SetupError;
 use coarsen_distributed::{CommError, Communicator, DistError};
 use coarsen_matrix_market::{ReadError, WriteError};
 use coarsen_mpi::MpiError;
@@ -58,6 +59,12 @@ pub(crate) enum Failure {
     Elsewhere { rank: usize, reason: String, code: u8 },
 }
 
+/// Whether a device has no memory, cannot build a kernel, or failed.
+fn of_device(error: &coarsen_core::Error) -> bool {
+    use coarsen_core::Error;
+    matches!(error, Error::Device { .. } | Error::Memory { .. } | Error::Build { .. })
+}
+
 impl Failure {
     /// The exit code.
     pub(crate) fn code(&self) -> u8 {
@@ -70,8 +77,13 @@ impl Failure {
             Self::NoCoordinates { .. } | Self::Unaligned | Self::OnDevice => 2,
             Self::Problem(ProblemError::Mesh(_) | ProblemError::Body(_) | ProblemError::Constraints(_)) => 3,
             Self::Problem(_) | Self::Write(_) | Self::File { .. } => 2,
+            Self::OpenCl(_) => 5,
+            Self::Place(error) | Self::Dist(DistError::Setup(SetupError::Place(error)))
+                if of_device(error) =>
+            {
+                5
+            }
             Self::Read(_) | Self::Rows { .. } | Self::Sparse(_) | Self::Dist(_) | Self::Place(_) => 3,
-            Self::OpenCl(_) => 3,
         }
     }
 
