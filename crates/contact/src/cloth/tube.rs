@@ -60,18 +60,21 @@ impl Tube {
     }
 
     /// A time until which all nodes are in the tube, while they move from `at`, which is in it, along `by`: at least 1 for
-    /// what is left of the way. The share β of `by` along the way changes α, up to the end of the way at the time 1, and the
-    /// rest of `by` changes r. NaN where numbers overflow.
+    /// what is left of the way. `by` changes r, or its share β along the way changes α, up to the end of the way at the time
+    /// 1, and the rest changes r. NaN where numbers overflow.
     pub(super) fn covered(&self, at: &[[f64; 3]], by: &[[f64; 3]]) -> f64 {
         let alpha = self.share(self.moves(at)).clamp(0.0, 1.0);
-        let beta = self.share(by.iter().copied()).clamp(-alpha, 1.0 - alpha);
         let rest = || self.moves(at).zip(&self.way).map(|(u, d)| less(u, alpha, *d));
-        let turn = || by.iter().zip(&self.way).map(|(p, d)| less(*p, beta, *d));
-        let (c, e) = (middle(rest()), middle(turn()));
-        let bound = |(r, p)| (self.slack - norm(sub(r, c))) / norm(sub(p, e));
-        let until = rest().zip(turn()).map(bound).fold(f64::INFINITY, least);
-        let end = if beta > 0.0 { (1.0 - alpha) / beta } else { alpha / -beta };
-        if beta == 0.0 { until } else { least(end, until) }
+        let c = middle(rest());
+        let until = |beta: f64| {
+            let turn = || by.iter().zip(&self.way).map(|(p, d)| less(*p, beta, *d));
+            let e = middle(turn());
+            let bound = |(r, p)| (self.slack - norm(sub(r, c))) / norm(sub(p, e));
+            let until = rest().zip(turn()).map(bound).fold(f64::INFINITY, least);
+            let end = if beta > 0.0 { (1.0 - alpha) / beta } else { alpha / -beta };
+            if beta == 0.0 { until } else { least(end, until) }
+        };
+        until(0.0).max(until(self.share(by.iter().copied()).clamp(-alpha, 1.0 - alpha)))
     }
 
     fn moves<'a>(&'a self, at: &'a [[f64; 3]]) -> impl Iterator<Item = [f64; 3]> + 'a {
