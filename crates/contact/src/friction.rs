@@ -2,7 +2,7 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | x_n, n, λ | `Grip` | position at the start of the step, normal there, and normal force k times the depth there |
+//! | x_n, n, λ | `Grip` | position at the start of the step, normal there, and normal force there: k times the depth and ‖∇d‖ |
 //! | u | `Spin` | the velocity of the solid at x_n |
 //! | s | `slip` | P (x − x_n − h u) with P = I − n nᵀ: how far the node slides on the solid in the step |
 //! | ε | `h · STICK` | slip below which friction is softer than Coulomb's |
@@ -58,8 +58,9 @@ struct Grip {
 /// Friction of free nodes with a solid shape, as an energy of one time step.
 ///
 /// Nodes, normals and normal forces are those at the start of the step ([`Potential::renew`]), where an
-/// [`Obstacle`](crate::Obstacle) with the same shape and stiffness presses with k times the depth. D is convex; its
-/// projected Hessian is that of a parabola above D. D is no energy of the scene: its gradient is the force. *Use*
+/// [`Obstacle`](crate::Obstacle) with the same shape and stiffness presses with k times the depth, and ‖∇d‖ times that
+/// where the distance of the shape is an approximation. D is convex; its projected Hessian is that of a parabola above D.
+/// D is no energy of the scene: its gradient is the force. *Use*
 /// beside an `Obstacle` in [`ImplicitEuler`](coarsen_elastic::ImplicitEuler). *Cost*: a pass over the nodes per
 /// step, and over the nodes that touch per evaluation, on one thread.
 ///
@@ -239,7 +240,7 @@ impl<S: Shape> Potential for Friction<S> {
             if gap < 0.0 && self.coefficient > 0.0 {
                 let turned = cross(self.spin.rate, sub(*x, self.spin.through));
                 let anchor = std::array::from_fn(|k| x[k] + self.h * (self.spin.drift[k] + turned[k]));
-                let force = self.coefficient * self.stiffness * -gap;
+                let force = self.coefficient * self.stiffness * -gap * norm(self.shape.gradient(*x));
                 self.grips.push(Grip { node: node as u32, normal: self.shape.normal(*x), anchor, force });
             }
         }

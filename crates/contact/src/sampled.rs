@@ -19,8 +19,8 @@ use crate::{ContactError, Shape};
 /// Triangles reach samples up to this many samples from their box before the sweeps.
 const BAND: f64 = 1.5;
 
-/// The number of samples around the box of the surface.
-const MARGIN: f64 = 2.0;
+/// The number of samples around the box of the surface: a [`Smoothed`](crate::Smoothed) solid ends within them.
+const MARGIN: f64 = 3.0;
 
 /// The rounds of sweeps.
 const ROUNDS: usize = 2;

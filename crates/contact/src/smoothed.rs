@@ -12,10 +12,19 @@
 //! > ∇d = Σ ∇w_c d_c,  ∇²d = Σ ∇²w_c d_c    (2)
 //!
 //! The sum smooths: it is d plus h²/8 of its Laplacian, which is large at convex edges. They are cut, and s grows the
-//! solid by that much. *Reference* the weights: de Boor 2001, "A practical guide to splines", chapter IX.
+//! solid by that much. At a point x of the surface |d_c| ≤ ‖x − x_c‖, and the weights have the variance h²/4 on each axis,
+//! so that
+//!
+//! > s ≤ Σ w_c ‖x − x_c‖ ≤ (Σ w_c ‖x − x_c‖²)^½ = (3/4)^½ h    (3)
+//!
+//! The grid ends 2.5 h outside of the box of the surface, where Σ w_c d_c ≥ 2.5 h, since d_c is at least the way to the box.
+//! Solids that are grown by less than (2.5 − (3/4)^½) h end before. *Reference* the weights: de Boor 2001, "A practical guide
+//! to splines", chapter IX.
 
 use std::ops::Range;
 use std::sync::Arc;
+
+use coarsen_mesh::vector::{cross, sub};
 
 use crate::shape::norm;
 use crate::{ContactError, Sampled, Shape};
@@ -24,11 +33,13 @@ use crate::{ContactError, Sampled, Shape};
 ///
 /// [`gradient`](Shape::gradient) and [`curvature`](Shape::curvature) are those of the distance itself, so an
 /// [`Obstacle`](crate::Obstacle) of this shape has forces that are exact gradients of its energy, and Newton's method
-/// converges. The solid is a little larger than the surface, so that it contains the surface: by half of the spacing for
-/// a cube, and by less if no corner is sharp. *Use* for contact of nodes with a solid of any form. *Not* for exact distances: see [`Sampled`]. *Not* for features thinner than two samples, nor farther away
-/// from the surface than 1.5 samples, where the gradient jumps. *Cost* of a distance: 27 samples; of the setup: that of
-/// [`Sampled`], and a distance for each square of the spacing on the surface. *Memory*: 8 bytes for each sample, shared
-/// by all clones.
+/// converges. The solid is a little larger than the surface: it contains points of the surface that are at most the
+/// spacing apart, among them all vertices. It is larger by half of the spacing for a cube, by less if no corner is sharp,
+/// and by 0.87 of the spacing at most, whatever the corners. *Use* for contact of nodes with a solid of any form, grown by
+/// up to 1.5 samples. *Not* for exact distances: see [`Sampled`]. *Not* for features thinner than two samples, nor farther
+/// away from the box of the surface than 2.5 samples, where the gradient jumps. *Cost* of a distance: 27 samples; of the
+/// setup: that of [`Sampled`], and a distance for each square of the spacing on the surface and each spacing on the sides
+/// of triangles. *Memory*: 8 bytes for each sample, shared by all clones.
 ///
 /// ```
 /// use coarsen_contact::{Shape, Smoothed};
@@ -53,8 +64,29 @@ fn weights(f: f64) -> [[f64; 3]; 3] {
     [[0.5 * left * left, 0.75 - f * f, 0.5 * right * right], [-left, -2.0 * f, right], [1.0, -2.0, 1.0]]
 }
 
+/// Points of a triangle in rows along its longest side, and of its sides; neighbours are at most h apart.
+fn points(corners: [[f64; 3]; 3], h: f64) -> impl Iterator<Item = [f64; 3]> {
+    let between =
+        |from: [f64; 3], to: [f64; 3], part: f64| [0, 1, 2].map(|c| from[c] + part * (to[c] - from[c]));
+    let line = move |from: [f64; 3], to: [f64; 3]| {
+        let parts = (norm(sub(to, from)) / h).ceil().max(1.0) as usize;
+        (0..=parts).map(move |i| between(from, to, i as f64 / parts as f64))
+    };
+    let length = |k: &usize| norm(sub(corners[(k + 1) % 3], corners[*k]));
+    let longest = (0..3).max_by(|a, b| length(a).total_cmp(&length(b))).unwrap_or(0);
+    let [left, right, top] = [0, 1, 2].map(|k| corners[(longest + k) % 3]);
+    let height = norm(cross(sub(right, left), sub(top, left))) / norm(sub(right, left));
+    let rows = (height / h).ceil().max(1.0) as usize; // 1 if the triangle is a point
+    let row = move |j: usize| {
+        let up = j as f64 / rows as f64;
+        line(between(left, top, up), between(right, top, up))
+    };
+    (0..rows).flat_map(row).chain(line(left, top)).chain(line(right, top))
+}
+
 impl Smoothed {
-    /// Samples a surface as [`Sampled::new`] does, and grows the solid so that it contains the surface.
+    /// Samples a surface as [`Sampled::new`] does, and grows the solid so that it contains the vertices and other points
+    /// of the surface that are at most `h` apart.
     ///
     /// # Errors
     /// As [`Sampled::new`].
@@ -67,18 +99,15 @@ impl Smoothed {
         let grid = Arc::new(Sampled::new(positions, triangles, h, inside)?);
         let mut solid = Self { grid, shift: 0.0 };
         for corners in triangles.iter().map(|t| t.map(|v| positions[v as usize])) {
-            let side = |k: usize| [0, 1, 2].map(|c| corners[(k + 1) % 3][c] - corners[k][c]);
-            let parts = ((0..3).map(|k| norm(side(k))).fold(0.0, f64::max) / h).ceil().max(1.0);
-            for (i, j) in (0..=parts as usize).flat_map(|i| (0..=parts as usize - i).map(move |j| (i, j))) {
-                let [a, b] = [i, j].map(|k| k as f64 / parts);
-                let at = [0, 1, 2].map(|c| corners[0][c] + a * side(0)[c] - b * side(2)[c]);
+            for at in points(corners, h) {
                 solid.shift = solid.shift.max(solid.smooth(at));
             }
         }
         Ok(solid)
     }
 
-    /// The same solid, larger by this distance on all sides.
+    /// The same solid, larger by this distance on all sides: by up to 1.5 samples, since the gradient jumps at the surface
+    /// of larger ones.
     #[must_use]
     pub fn grown(&self, by: f64) -> Self {
         Self { grid: self.grid.clone(), shift: self.shift + by }
@@ -166,5 +195,36 @@ impl Shape for Smoothed {
 
     fn magnitude(&self, x: [f64; 3]) -> f64 {
         self.grid.magnitude(x) + self.shift.abs()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Points of a triangle cover it and contain its corners, and a thin triangle has few.
+    #[test]
+    fn points_of_a_triangle_cover_it() {
+        let h = 0.1;
+        for (corners, most) in [
+            ([[0.0, 0.0, 0.0], [1.0, 0.0, 0.2], [0.1, 0.9, 0.0]], 120),
+            ([[0.0; 3], [0.01, 0.0, 0.0], [0.0, 0.02, 0.0]], 6),
+            ([[0.0, 0.0, 0.0], [1e-9, 0.0, 0.0], [0.0, 0.0, 1000.0]], 30_100), // longer sides meet at a point
+            ([[0.0, 0.0, 0.0], [0.0, 1e-9, 500.0], [0.0, 0.0, 1000.0]], 20_100), // a flat angle
+            ([[1.0, 2.0, 3.0]; 3], 6),
+        ] {
+            let all: Vec<[f64; 3]> = points(corners, h).collect();
+            assert!(all.len() <= most, "{corners:?}: {} points", all.len());
+            assert!(corners.iter().all(|corner| all.contains(corner)), "{corners:?}");
+            for k in 0..30 {
+                let [a, b] = [0.618, 0.414].map(|step: f64| (step * f64::from(k)).fract());
+                let [a, b] = if a + b > 1.0 { [1.0 - a, 1.0 - b] } else { [a, b] };
+                let x = [0, 1, 2].map(|c| {
+                    corners[0][c] + a * (corners[1][c] - corners[0][c]) + b * (corners[2][c] - corners[0][c])
+                });
+                let gap = all.iter().map(|p| norm(sub(*p, x))).fold(f64::INFINITY, f64::min);
+                assert!(gap <= h, "{corners:?}: {gap} at {x:?}");
+            }
+        }
     }
 }

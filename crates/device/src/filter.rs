@@ -45,8 +45,9 @@ const NAMES: [&str; 5] = [
 /// [`matrix`](Self::matrix) and [`contact`](Self::contact) write the filtered values beside them. For C x = d solve (7) with
 /// the right-hand side S (b − A z), where z is the shortest vector with C z = d, and add z to S times the solution;
 /// [`project`](Self::project) computes S. *Use* where constraints change more often than A, or A is assembled on the
-/// device. *Not* for constraints that tie nodes together: filter those on the host. *Cost* a pass over A and one wait for
-/// `replace`; no wait otherwise. *Memory* (b² + 1) values and 8 bytes for each node.
+/// device. *Not* for constraints that tie nodes together: filter those on the host. *Cost* a pass over A, a search of its
+/// pattern for each constrained node, and three waits for `replace`; no wait otherwise. *Memory* (b² + 1) values and 8 bytes
+/// for each node.
 pub struct DeviceFilter<V: Real> {
     on: OnDevice<V>,
     nodes: usize,
@@ -58,7 +59,7 @@ pub struct DeviceFilter<V: Real> {
     list: Buffer,
     basis: Buffer,
     scales: Buffer,
-    /// Host memory for uploads.
+    /// Host memory for uploads; the second list remains that of the constrained nodes.
     staging: [Vec<u32>; 2],
     rows: Vec<V>,
 }
@@ -89,7 +90,7 @@ impl<V: Real> DeviceFilter<V> {
         Ok(Self { on, nodes, block, count: 0, groups, list, basis, scales, staging, rows })
     }
 
-    /// Replaces the constraints, and uploads their directions.
+    /// Replaces the constraints, and uploads their nodes and directions: one wait for each of three lists.
     ///
     /// # Errors
     /// The old constraints are kept after [`ConstraintError::Tied`] for constraints that tie nodes together and
@@ -125,19 +126,24 @@ impl<V: Real> DeviceFilter<V> {
     /// Computes (7) from A, with σ as on the host. Does not wait.
     ///
     /// # Errors
-    /// [`Error::Pattern`] and [`Error::Shape`] unless both matrices have the same pattern, block size and layout, and the
-    /// size of the filter; [`Error::Build`] of the driver, [`Error::Device`] if the place has failed.
+    /// [`ConstraintError::NoDiagonal`] for a constrained node whose diagonal block is not stored, where σ would be. In
+    /// [`ConstraintError::Fit`]: [`Error::Pattern`] and [`Error::Shape`] unless both matrices have the same pattern, block
+    /// size and layout, and the size of the filter; [`Error::Build`] of the driver, [`Error::Device`] if the place has failed.
     pub fn matrix<S: Real>(
         &self,
         a: &DeviceMatrix<V, S>,
         filtered: &mut DeviceMatrix<V, S>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), ConstraintError> {
         same_length("filter, block rows of the matrix", self.nodes, a.pattern().rows())?;
         same_length("filter, block columns of the matrix", self.nodes, a.pattern().columns())?;
         same_length("filter, rows of a block", self.block, a.block().0)?;
         same_length("filter, columns of a block", self.block, a.block().1)?;
         self.on.assert_same(a.on());
         filtered.check_alike(a)?;
+        let stored = |node: usize| a.pattern().find(node, node).is_some();
+        if let Some(node) = self.staging[1].iter().map(|&node| node as usize).find(|&node| !stored(node)) {
+            return Err(ConstraintError::NoDiagonal { node });
+        }
         filtered.not_assembled();
         let entry = self.entry::<S>(a.slice())?;
         let [groups, list, basis, scales] =
@@ -157,7 +163,7 @@ impl<V: Real> DeviceFilter<V> {
         let args = [n, width, offsets, lengths, columns, values, groups, basis, scales, to];
         let mut queue = self.on.queue();
         queue.launch(entry(Step::Matrix), Items::Entries(self.nodes), &args);
-        queue.state()
+        Ok(queue.state()?)
     }
 
     /// Computes S C S for contact C; `filtered` gets the pairs of C. Does not wait. Blocks of nodes without freedom

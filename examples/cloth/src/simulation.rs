@@ -1,5 +1,6 @@
 //! A run on one host: the sheet and the scene of the options, and their frames.
 
+use coarsen::elastic::Total;
 use coarsen::{Waits, schwarz};
 use examples_common::Failure;
 use examples_common::files::fingerprint;
@@ -8,6 +9,7 @@ use examples_common::scales;
 
 use crate::drawing::Drawing;
 use crate::fault::SceneError;
+use crate::material::Woven;
 use crate::motion::{Motion, Played, RATE};
 use crate::options::{Obstacles, Options};
 use crate::rows::{Row, Summary};
@@ -17,7 +19,7 @@ use crate::state::State;
 use crate::statue::Statue;
 use crate::step::Stepper;
 use crate::systems;
-use crate::world::{Fixed, Forces, GRAVITY, World, thickness};
+use crate::world::{Fixed, GRAVITY, World, thickness};
 
 /// A scene, the solver of its steps, and how frames are drawn.
 struct Simulation<'a, B: schwarz::Place<Real = f64> + Waits> {
@@ -129,11 +131,15 @@ pub(crate) fn sheet(options: &Options) -> Result<Sheet, SceneError> {
 }
 
 /// Checks that steps can converge to the tolerance, or that the weight matters if they are not to converge.
-fn check_scales(fixed: &Fixed, forces: &mut Forces, options: &Options) -> Result<(), Failure> {
+pub(crate) fn check_scales(
+    fixed: &Fixed,
+    fabrics: &mut Total<Box<dyn Woven>>,
+    options: &Options,
+) -> Result<(), Failure> {
     let tolerance = if options.method.fixed { 0.0 } else { options.method.tolerance };
     let weight: Vec<f64> = fixed.masses.iter().flat_map(|m| GRAVITY.map(|g| m * g)).collect();
     let x = fixed.nodes.gather(&fixed.positions);
-    scales::check(&mut forces.first.first, &x, &weight, tolerance)
+    scales::check(fabrics, &x, &weight, tolerance)
 }
 
 impl<B: schwarz::Place<Real = f64> + Waits> Frames for Simulation<'_, B> {
@@ -142,7 +148,7 @@ impl<B: schwarz::Place<Real = f64> + Waits> Frames for Simulation<'_, B> {
 
     fn start(&mut self) -> Result<(State, Row), Failure> {
         let World { fixed, mut forces } = World::new(&self.scene, &self.sheet, self.options)?;
-        check_scales(&fixed, &mut forces, self.options)?;
+        check_scales(&fixed, &mut forces.first.first, self.options)?;
         let state = State::start(&fixed);
         let row = fixed.row(&mut forces, &state)?;
         Ok((state, row))

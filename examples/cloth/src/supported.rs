@@ -4,11 +4,11 @@
 //!
 //! where d is the signed distance of all obstacles, grown by the thickness of the cloth. Each iteration solves
 //!
-//! > H p = −∇f + drag,  n · pᵢ ≥ −d(xᵢ)  for the vertices near obstacles,  n = ∇d(xᵢ)    (2)
+//! > H p = −∇f + drag,  n · pᵢ ≥ −d(xᵢ)/‖∇d(xᵢ)‖  for the vertices near obstacles,  n = ∇d/‖∇d‖    (2)
 //!
-//! [`Supports`] finds which vertices are held: a vertex that the solution would pull is released, one that would enter
-//! is held, and one that is held sticks or slides by Coulomb's law. [`Step`] filters (2) for each set of held vertices, and
-//! its preconditioner follows. Then a part of p is taken that lowers the merit
+//! where ‖∇d‖ = 1 unless d is an approximation. [`Supports`] finds which vertices are held: a vertex that the solution
+//! would pull is released, one that would enter is held, and one that is held sticks or slides by Coulomb's law. [`Step`]
+//! filters (2) for each set of held vertices, and its preconditioner follows. Then a part of p is taken that lowers the merit
 //!
 //! > f(x) − drag · x + ν Σ max(0, −d(xᵢ)) + ν Σ ‖xᵢ − sᵢ‖                                (3)
 //!
@@ -42,13 +42,22 @@ pub(crate) struct Obstruction {
 }
 
 impl Obstruction {
-    /// Where a vertex sticks that was at x before the step: where the solid takes it, on the surface.
+    /// Where a vertex sticks that was at x before the step: where the solid takes it, on the surface but for terms of
+    /// second order in its distance.
     fn carried(&self, x: [f64; 3], h: f64) -> [f64; 3] {
         let turned = cross(self.spin.rate, sub(x, self.spin.through));
         let moved = [0, 1, 2].map(|k| x[k] + h * (turned[k] + self.spin.drift[k]));
-        let (up, n) = (self.shape.distance(moved), self.shape.normal(moved));
-        [0, 1, 2].map(|k| moved[k] - up * n[k])
+        let (n, up) = way(&*self.shape, moved, 0.0);
+        [0, 1, 2].map(|k| moved[k] + up * n[k])
     }
+}
+
+/// The least slope of d: where it is less, d is far from linear, and the ways of [`way`] would be too long.
+const SLOPE: f64 = 0.25;
+
+/// The normal n at x, and the way along n to where d, continued as a linear function, is `level`: (`level` − d)/‖∇d‖.
+pub(crate) fn way(shape: &dyn Shape, x: [f64; 3], level: f64) -> ([f64; 3], f64) {
+    (shape.normal(x), (level - shape.distance(x)) / norm(shape.gradient(x)).max(SLOPE))
 }
 
 /// Supports are kept for vertices that are nearer to an obstacle than this multiple of the thickness.
@@ -245,8 +254,9 @@ impl Supported {
         for (node, (at, from)) in x.as_chunks().0.iter().zip(before.as_chunks().0).enumerate() {
             let Some((obstacle, distance)) = nearest(obstacles, *at) else { return Ok(()) };
             if distance < NEAR * self.thickness || self.states.listed[node] {
-                let (stick, n) = (sub(obstacle.carried(*from, h), *at), obstacle.shape.normal(*at));
-                self.states.supports.put(node, n, -distance, stick, obstacle.friction)?;
+                let (stick, (n, out)) =
+                    (sub(obstacle.carried(*from, h), *at), way(&*obstacle.shape, *at, 0.0));
+                self.states.supports.put(node, n, out, stick, obstacle.friction)?;
                 self.states.listed[node] = true;
             }
         }
@@ -382,6 +392,38 @@ fn nearest(obstacles: &[Obstruction], x: [f64; 3]) -> Option<(&Obstruction, f64)
 mod tests {
     use super::*;
     use coarsen::constraints::ConstraintError;
+    use coarsen_contact::Smoothed;
+
+    /// For a solid whose distance has slopes below 1, places of vertices and (2) end on the surface but for terms of second
+    /// order.
+    #[test]
+    fn ways_to_approximate_distances_end_on_the_surface() {
+        let corners: Vec<[f64; 3]> = (0..8).map(|v| [0, 1, 2].map(|k| f64::from(v >> k & 1))).collect();
+        let sides = [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
+        let triangles: Vec<[u32; 3]> =
+            sides.iter().flat_map(|[a, b, c, d]| [[*a, *b, *c], [*a, *c, *d]]).collect();
+        let h = 0.1;
+        let inside = |x: [f64; 3]| x.iter().all(|x| *x > 0.0 && *x < 1.0);
+        let shape = Smoothed::new(&corners, &triangles, h, inside).unwrap();
+        let solid = Obstruction { shape: Box::new(shape.clone()), spin: Spin::default(), friction: 0.0 };
+        let mut least = 1.0_f64;
+        for k in 0..200 {
+            // Around the edge at x = y = 1 and its end.
+            let part = |step: f64| (step * f64::from(k)).fract() - 0.5;
+            let x = [1.0 + 0.3 * h * part(0.618), 1.0 + 0.3 * h * part(0.414), 0.8 + 0.4 * part(0.732)];
+            least = least.min(norm(shape.gradient(x)));
+            let base = (0..9).fold(x, |x, _| solid.carried(x, 1.0)); // on the surface
+            let n = shape.normal(base);
+            let near = [0, 1, 2].map(|k| base[k] + 1e-3 * h * n[k]);
+            let off = shape.distance(solid.carried(near, 1.0)).abs();
+            assert!(off < 0.03 * 1e-3 * h, "{off:e} from {near:?}");
+            let level = -1e-3 * h;
+            let (n, out) = way(&shape, near, level);
+            let off = (shape.distance([0, 1, 2].map(|k| near[k] + out * n[k])) - level).abs();
+            assert!(off < 0.03 * out.abs(), "{off:e} after {out:e} from {near:?}");
+        }
+        assert!(least < 0.85, "{least}");
+    }
 
     /// Only errors that an indefinite matrix can cause lead to the projected Hessian; all others end the step.
     #[test]

@@ -206,7 +206,7 @@ impl Fixed {
             // An edge whose ends are on a ball of radius r + s is outside of the ball of radius r.
             let sag = solid.radius().map_or(0.0, |r| longest * longest / (8.0 * r));
             start.push((*solid, thickness + sag - lift));
-            let shape = solid.shape(0.0).map_err(|source| SceneError::Obstacle { index, source })?;
+            let shape = shape(index, solid, 0.0)?;
             if let Some(vertex) = (0..count).find(|&i| shape.distance(positions[i]) < 0.0) {
                 let depth = -shape.distance(positions[vertex]);
                 return Err(SceneError::Inside { vertex, depth, obstacle: index });
@@ -264,14 +264,15 @@ impl Fixed {
     /// are tested.
     ///
     /// # Errors
-    /// [`ContactError`] for a solid that is not valid.
-    pub(crate) fn shapes(&self, time: f64, grown: bool) -> Result<Vec<Box<dyn Shape>>, ContactError> {
+    /// [`SceneError::Obstacle`] for a solid that is not valid.
+    pub(crate) fn shapes(&self, time: f64, grown: bool) -> Result<Vec<Box<dyn Shape>>, SceneError> {
         let start: Vec<Solid> = self.start.iter().map(|(solid, _)| *solid).collect();
         let moved = self.motion.solids(&start, time);
+        let skin = |index: usize| if grown { self.start[index].1 } else { 0.0 };
         moved
             .iter()
-            .zip(&self.start)
-            .map(|(solid, (_, skin))| solid.shape(if grown { *skin } else { 0.0 }))
+            .enumerate()
+            .map(|(index, solid)| shape(index, solid, skin(index)))
             .chain(self.statue.iter().filter(|_| grown).map(|s| Ok(s.shape(self.thickness - self.lift))))
             .collect()
     }
@@ -285,14 +286,15 @@ impl Fixed {
     /// The obstacles of constraints in a step that ends at a time.
     ///
     /// # Errors
-    /// [`ContactError`] for a solid that is not valid.
-    pub(crate) fn obstructions(&self, time: f64, h: f64) -> Result<Vec<Obstruction>, ContactError> {
+    /// [`SceneError::Obstacle`] for a solid that is not valid.
+    pub(crate) fn obstructions(&self, time: f64, h: f64) -> Result<Vec<Obstruction>, SceneError> {
         let start: Vec<Solid> = self.start.iter().map(|(solid, _)| *solid).collect();
         let solids = self.motion.solids(&start, time);
         let [friction, own] = self.frictions;
         let mut all = Vec::new();
-        for ((solid, (_, skin)), spin) in solids.iter().zip(&self.start).zip(self.spins(time - h)) {
-            all.push(Obstruction { shape: solid.shape(skin + self.lift)?, spin, friction });
+        for (index, (solid, spin)) in solids.iter().zip(self.spins(time - h)).enumerate() {
+            let skin = self.start[index].1 + self.lift;
+            all.push(Obstruction { shape: shape(index, solid, skin)?, spin, friction });
         }
         all.extend(self.statue.iter().map(|statue| Obstruction {
             shape: statue.shape(self.thickness),
@@ -311,8 +313,8 @@ impl Fixed {
     /// looked at: this is for the start of a run, and for the way back after a frame that failed.
     ///
     /// # Errors
-    /// [`ContactError`] for a solid that is not valid.
-    pub(crate) fn move_to(&mut self, forces: &mut Forces, time: f64) -> Result<(), ContactError> {
+    /// [`SceneError::Obstacle`] for a solid that is not valid.
+    pub(crate) fn move_to(&mut self, forces: &mut Forces, time: f64) -> Result<(), SceneError> {
         if self.motion.moves() {
             let held = self.motion.held(&self.positions, time);
             forces.first.second.hold(&held);
@@ -324,12 +326,8 @@ impl Fixed {
     /// Moves held vertices and solids, and returns the solids, grown as their contact is. No force follows.
     ///
     /// # Errors
-    /// [`ContactError`] for a solid that is not valid.
-    pub(crate) fn place(
-        &mut self,
-        held: &[[f64; 3]],
-        time: f64,
-    ) -> Result<Vec<Box<dyn Shape>>, ContactError> {
+    /// [`SceneError::Obstacle`] for a solid that is not valid.
+    pub(crate) fn place(&mut self, held: &[[f64; 3]], time: f64) -> Result<Vec<Box<dyn Shape>>, SceneError> {
         self.nodes.hold(held);
         self.crossings.set_solids(self.shapes(time, false)?);
         self.shapes(time, true)
@@ -338,13 +336,13 @@ impl Fixed {
     /// Moves all but contact of triangles.
     ///
     /// # Errors
-    /// [`ContactError`] for a solid that is not valid.
+    /// [`SceneError::Obstacle`] for a solid that is not valid.
     pub(crate) fn follow(
         &mut self,
         forces: &mut Forces,
         held: &[[f64; 3]],
         time: f64,
-    ) -> Result<(), ContactError> {
+    ) -> Result<(), SceneError> {
         let shapes = self.place(held, time)?;
         forces.first.first.parts_mut().iter_mut().for_each(|part| part.hold(held));
         forces.second.second.second.hold(held);
@@ -370,6 +368,11 @@ impl Fixed {
         let penetrations = self.crossings.count(&all(&self.nodes, &state.x));
         Ok(Row { contacts, penetrations, ..state.row(forces, &self.masses) })
     }
+}
+
+/// A solid that is grown by a skin, for the number of the obstacle in errors.
+fn shape(index: usize, solid: &Solid, skin: f64) -> Result<Box<dyn Shape>, SceneError> {
+    solid.shape(skin).map_err(|source| SceneError::Obstacle { index, source })
 }
 
 /// The mass of each free node in kg: a third of each triangle at the node.

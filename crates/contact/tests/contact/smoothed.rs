@@ -1,6 +1,8 @@
 //! Surfaces with a smooth distance.
 
-use coarsen_contact::{ContactError, Obstacle, Shape, Smoothed};
+use coarsen_contact::{ContactError, Friction, Obstacle, Shape, Smoothed, Spin};
+use coarsen_elastic::Potential;
+use coarsen_mesh::vector::{cross, dot, sub};
 
 use crate::common::{check_gradient, check_hessian, noise};
 use crate::obstacles::{cuboid, to_cuboid};
@@ -11,6 +13,10 @@ const HIGH: [f64; 3] = [0.5, 0.6, 0.33];
 fn solid(h: f64) -> Smoothed {
     let (corners, triangles) = cuboid(LOW, HIGH);
     Smoothed::new(&corners, &triangles, h, |x| to_cuboid(LOW, HIGH, x) < 0.0).unwrap()
+}
+
+fn norm(v: [f64; 3]) -> f64 {
+    dot(v, v).sqrt()
 }
 
 /// Points within 1.4 samples of the surface.
@@ -67,6 +73,34 @@ fn forces_are_gradients() {
     check_hessian(obstacle, &x, 1e-7, 1e-4);
 }
 
+/// Coulomb's law where slopes are not 1: friction of a node that slides is μ times the force with which the obstacle
+/// presses it.
+#[test]
+fn friction_follows_the_force_of_the_obstacle() {
+    let (h, k, mu) = (0.05, 30.0, 0.5);
+    let solid = solid(h);
+    let x: Vec<f64> = near(h, 5).into_iter().filter(|x| solid.distance(*x) < 0.0).flatten().collect();
+    let nodes = x.len() / 3;
+    let mut friction = Friction::new(nodes, solid.clone(), Spin::default(), k, mu, 0.01).unwrap();
+    let mut obstacle = Obstacle::new(nodes, solid.clone(), k).unwrap();
+    friction.renew(&x).unwrap();
+    let [mut pressed, mut held] = [0; 2].map(|_| vec![0.0; x.len()]);
+    obstacle.add_gradient(&x, &mut pressed);
+    // All nodes slide by 1 m across their normals.
+    let across = |x: &[f64; 3]| {
+        let n = solid.normal(*x);
+        let least = (0..3).min_by(|a, b| n[*a].abs().total_cmp(&n[*b].abs())).unwrap();
+        let way: [f64; 3] = std::array::from_fn(|c| f64::from(c == least) - n[least] * n[c]);
+        [0, 1, 2].map(|c| x[c] + way[c] / norm(way))
+    };
+    let slid: Vec<f64> = x.as_chunks().0.iter().flat_map(across).collect();
+    friction.add_gradient(&slid, &mut held);
+    for (held, pressed) in held.as_chunks().0.iter().zip(pressed.as_chunks().0) {
+        let (held, limit) = (norm(*held), mu * norm(*pressed));
+        assert!((held - limit).abs() <= 1e-12 * k, "{held} of {limit}");
+    }
+}
+
 /// No slope is larger than the bound, within the samples, across their end and far away.
 #[test]
 fn slopes_are_bounded() {
@@ -82,6 +116,50 @@ fn slopes_are_bounded() {
     assert!(solid.distance([f64::NAN, 0.0, 0.0]).is_nan());
     let far = solid.distance([9.0, 0.3, 0.0]);
     assert!((far - 8.5).abs() < 0.1 && (solid.normal([9.0, 0.3, 0.0])[0] - 1.0).abs() < 1e-6, "{far}");
+}
+
+/// However sharp a corner is, the solid is larger by less than 0.87 of the spacing, and its gradient is continuous
+/// where it is grown by 1.5 samples.
+#[test]
+fn sharp_corners_stay_within_the_samples() {
+    let h = 0.05;
+    let corners = [[0.0, 0.0, 0.0], [-0.2, -0.02, 0.0], [0.0, -0.2, -0.03], [-1.011, -1.003, -1.017]];
+    let triangles = [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]];
+    let inside = |x: [f64; 3]| {
+        let under = |t: &[u32; 3]| {
+            let [a, b, c] = t.map(|v| corners[v as usize]);
+            dot(cross(sub(b, a), sub(c, a)), sub(x, a)) < 0.0
+        };
+        triangles.iter().all(under)
+    };
+    let solid = Smoothed::new(&corners, &triangles, h, inside).unwrap();
+    let highest = corners.iter().map(|x| solid.distance(*x)).fold(f64::NEG_INFINITY, f64::max);
+    assert!(highest.abs() < 1e-12, "{highest}");
+    let (tip, far) = (corners[3], [-9.0, -1.003, -1.017]);
+    let shift = norm(sub(far, tip)) - solid.distance(far);
+    assert!(shift > 0.3 * h && shift < 0.87 * h, "{}", shift / h);
+    let grown = solid.grown(1.5 * h);
+    let directions = noise(1500, 8);
+    let (mut farthest, mut crossings) = (0.0_f64, 0);
+    for way in directions.as_chunks::<3>().0 {
+        let length = norm(*way);
+        let at = |t: f64| [0, 1, 2].map(|k| tip[k] + t * way[k] / length);
+        // From the tip outwards to the surface of the grown solid.
+        let mut before = grown.gradient(at(0.0));
+        for step in 1..400 {
+            let t = 0.01 * h * f64::from(step);
+            if grown.distance(at(t)) > 0.0 {
+                crossings += 1;
+                farthest = farthest.max(t / h);
+                break;
+            }
+            let now = grown.gradient(at(t));
+            let jump = norm(sub(now, before));
+            assert!(jump < 0.05, "{jump} at {:?}", at(t));
+            before = now;
+        }
+    }
+    assert!(crossings > 250 && farthest > 2.0, "{crossings} {farthest}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use coarsen_constraints::{ConstraintError, Constraints, Projector, prefilter};
 use coarsen_core::{Error, Identity, LinearOperator, Real, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_opencl::{DeviceContacts, DeviceFilter, DeviceJacobi, DeviceMatrix, DeviceSum, Format, OpenCl};
-use coarsen_sparse::{Bsr, Contacts, System};
+use coarsen_sparse::{Bsr, Contacts, Pattern, System};
 
 use crate::common::{self, difference, in_step};
 
@@ -57,7 +57,10 @@ fn filters_agree<T: Real>(on: Option<OpenCl<T>>) {
             let c = if seed == 2 { Constraints::new(n, 3).unwrap() } else { constraints(n, seed) };
             let set = touching::<T>(n, seed as u32);
             let expected = prefilter(System { contact: Some(&set), ..System::from(&host) }, &c).unwrap();
+            let before = on.counters();
             filter.replace(expected.projector()).unwrap();
+            let waits = if filter.constrained() > 0 { 3 } else { 1 };
+            assert_eq!(on.counters().waits - before.waits, waits);
             assert_eq!(filter.constrained(), expected.projector().filtered());
             let before = on.counters();
             filter.matrix(&a, &mut filtered).unwrap();
@@ -159,11 +162,36 @@ fn what_does_not_fit_is_refused() {
 
     let rows = DeviceMatrix::new(&on, &p.matrix, Format::Rows).unwrap();
     let mut sliced = DeviceMatrix::new(&on, &p.matrix, Format::Sliced).unwrap();
-    assert!(matches!(filter.matrix(&rows, &mut sliced), Err(Error::Pattern { .. })));
+    let refused = filter.matrix(&rows, &mut sliced);
+    assert!(matches!(refused, Err(ConstraintError::Fit(Error::Pattern { .. }))));
     let small = common::problem("cloth:5").matrix;
     let [small, mut same] = [0; 2].map(|_| on.matrix(&small).unwrap());
-    assert!(matches!(filter.matrix(&small, &mut same), Err(Error::Shape { .. })));
+    assert!(matches!(filter.matrix(&small, &mut same), Err(ConstraintError::Fit(Error::Shape { .. }))));
     let [from, mut to] = [8, 4].map(|room| DeviceContacts::new(&on, n, 3, room).unwrap());
     assert!(matches!(filter.contact(&from, &mut to), Err(Error::Capacity { count: 8, capacity: 4, .. })));
     assert!(matches!(DeviceFilter::new(&on, n, 0), Err(Error::Parameter { .. })));
+}
+
+/// A constrained node without a stored diagonal block would get a row of zeros: it is refused as on the host, and one
+/// without constraints is not.
+#[test]
+fn a_node_without_a_diagonal_block_is_refused() {
+    let Some(on) = common::place::<f64>() else { return };
+    // Nodes 0 and 2 have diagonal blocks, node 1 only couples with them.
+    let pattern = Pattern::new(3, vec![0, 2, 4, 6], vec![0, 1, 0, 2, 1, 2]).unwrap();
+    let values = (0..24).map(|k| 1.0 + f64::from(k)).collect();
+    let host = Bsr::new(pattern.into(), (2, 2), values).unwrap();
+    for format in [Format::Rows, Format::Ell, Format::Sliced] {
+        let a = DeviceMatrix::new(&on, &host, format).unwrap();
+        let mut filtered = DeviceMatrix::new(&on, &host, format).unwrap();
+        let mut filter = DeviceFilter::new(&on, 3, 2).unwrap();
+        for (node, good) in [(0, true), (1, false), (2, true)] {
+            let mut c = Constraints::new(3, 2).unwrap();
+            c.plane(node, &[1.0, 0.5], 0.0).unwrap();
+            filter.replace(&Projector::new(&c, 64).unwrap()).unwrap();
+            let [there, here] = [filter.matrix(&a, &mut filtered).err(), prefilter(&host, &c).err()];
+            assert_eq!(there, here, "{format:?}");
+            assert_eq!(there, (!good).then_some(ConstraintError::NoDiagonal { node }), "{format:?}");
+        }
+    }
 }

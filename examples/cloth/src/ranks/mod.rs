@@ -29,10 +29,10 @@ use crate::drawing::Drawing;
 use crate::options::Options;
 use crate::scene::Scene;
 use crate::sheet::Sheet;
-use crate::simulation::{described, plan, prepared};
+use crate::simulation::{check_scales, described, plan, prepared};
 use crate::state::State;
 use crate::step::last;
-use crate::world::{Fixed, all};
+use crate::world::{Fixed, all, fabrics};
 use rows::{RankRow, Summary};
 use step::RankStepper;
 
@@ -58,8 +58,17 @@ pub(crate) fn as_threads(options: &Options) -> Result<(), Failure> {
 pub(crate) fn check(options: &Options) -> Result<(), Failure> {
     step::supported(options)?;
     let (sheet, scene) = prepared(options)?;
-    Fixed::new(&scene, &sheet, options)?;
-    Ok(())
+    resolved(&scene, &sheet, options).map(drop)
+}
+
+/// What does not change during a run, if the numbers of its fabric can be resolved, as on one host.
+///
+/// # Errors
+/// [`SceneError`](crate::fault::SceneError), and [`Unresolved`](examples_common::scales::Unresolved).
+fn resolved(scene: &Scene, sheet: &Sheet, options: &Options) -> Result<Fixed, Failure> {
+    let fixed = Fixed::new(scene, sheet, options)?;
+    check_scales(&fixed, &mut fabrics(&fixed, sheet, options)?, options)?;
+    Ok(fixed)
 }
 
 /// The frames of a rank, and the row of each; rank 0 writes and prints.
@@ -113,7 +122,7 @@ impl<C: Communicator> Frames for RankFrames<'_, C> {
     type Row = RankRow;
 
     fn start(&mut self) -> Result<(State, RankRow), Failure> {
-        let state = State::start(&Fixed::new(&self.scene, &self.sheet, self.options)?);
+        let state = State::start(&resolved(&self.scene, &self.sheet, self.options)?);
         let row = RankRow { positions: bits(&state.x), least: 1.0, ..RankRow::default() };
         Ok((state, row))
     }

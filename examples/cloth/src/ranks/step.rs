@@ -35,7 +35,7 @@ use coarsen::elastic::{Curvature, Potential, Total, Touching};
 use coarsen::mesh::vector::{dot, sub};
 use coarsen::prelude::*;
 use coarsen::sparse::Bsr;
-use coarsen_contact::{ClothContact, ClothFriction, ContactError, Friction, Obstacle, Shape};
+use coarsen_contact::{ClothContact, ClothFriction, Friction, Obstacle, Shape};
 use coarsen_distributed::{
     Communicator, DistMatrix, DistVector, GlobalRows, Layout, Partition, Spmv, pack, unpack,
 };
@@ -46,12 +46,14 @@ use coarsen_distributed_contact::{
 use examples_common::Failure;
 
 use super::inverse::{Inverse, Step, has};
+use crate::fault::SceneError;
 use crate::material::Woven;
 use crate::options::{Obstacles, Options};
 use crate::scene::Scene;
 use crate::sheet::Sheet;
 use crate::state::State;
 use crate::step::last;
+use crate::supported::way;
 use crate::world::{Fixed, GRAVITY, contact_stiffness, fabrics, penalties};
 
 /// The rows in a leaf of reproducible sums.
@@ -344,8 +346,8 @@ impl<C: Communicator> RankStepper<C> {
             let x = nodes.at(nodes.slot(node).map(|_| node)?, &self.x);
             let to = [0, 1, 2].map(|k| x[k] + u[k]);
             let inside = shapes.iter().find(|shape| shape.distance(to) < -1.02 * half)?;
-            let n = inside.normal(to);
-            Some((n, dot(n, u) - inside.distance(to) - half))
+            let (n, out) = way(&**inside, to, -half);
+            Some((n, dot(n, u) + out))
         };
         let resolved = resolve_impacts(self.on.comm(), &mut self.contact, &self.x, mass, stop, &mut by);
         let Resolved { nodes: zones, left, .. } = resolved.map_err(|error| self.undetected(&error))?;
@@ -372,7 +374,7 @@ impl<C: Communicator> RankStepper<C> {
     }
 
     /// Moves all but contact of triangles.
-    fn follow(&mut self, held: &[[f64; 3]], time: f64) -> Result<(), ContactError> {
+    fn follow(&mut self, held: &[[f64; 3]], time: f64) -> Result<(), SceneError> {
         let shapes = self.fixed.place(held, time)?;
         self.cloth.parts_mut().iter_mut().for_each(|part| part.hold(held));
         self.friction.hold(held);

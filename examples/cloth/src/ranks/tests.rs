@@ -3,10 +3,11 @@
 use clap::Parser;
 use coarsen::prelude::Stop;
 use coarsen_distributed::{Communicator, Layout, ThreadComm};
+use examples_common::scales::Unresolved;
 
-use super::DEADLINE;
 use super::balance::divided;
 use super::step::{Done, LEAF, RankStepper};
+use super::{DEADLINE, as_threads, check};
 use crate::options::Options;
 use crate::scene::Scene;
 use crate::sheet::Sheet;
@@ -219,4 +220,20 @@ fn a_skirt_has_the_bits_of_one_rank() {
 fn a_funnel_has_the_bits_of_one_rank() {
     let (_, done, _) = check_bits(&[2, 4], 45, &of("--scene funnel --sheets 2 --vertices 242 --dt 0.008"));
     assert!(done[44].contacts > 20, "{:?}", done[44]);
+}
+
+/// Numbers that one host refuses are refused on ranks, before a message and at the start of a run.
+#[test]
+fn scales_that_cannot_be_resolved_are_refused_on_ranks() {
+    let out = std::env::temp_dir().join(format!("coarsen-cloth-{}-rank-scales", std::process::id()));
+    for extreme in [["--density", "1e-300"], ["--stiffness", "1e100"]] {
+        let fixed = ["cloth", "--vertices", "100", "--frames", "1", "--ranks", "2", "--out"];
+        let folder = [out.to_str().expect("a temporary folder in text")];
+        let options = Options::parse_from(fixed.iter().chain(&folder).chain(&extreme));
+        for error in [check(&options).unwrap_err(), as_threads(&options).unwrap_err()] {
+            let Some(Unresolved { noise, limit, .. }) = error.downcast_ref() else { panic!("{error}") };
+            assert!(noise > limit, "{error}");
+        }
+    }
+    let _ = std::fs::remove_dir_all(&out);
 }

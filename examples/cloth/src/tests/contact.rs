@@ -6,7 +6,7 @@ use crate::scene::Scene;
 use crate::sheet::{Sheet, Tessellation};
 use crate::state::State;
 use crate::step::{Stepper, Undetected, last};
-use crate::world::{Fixed, World};
+use crate::world::{Fixed, World, penalties};
 use coarsen_contact::ContactError;
 use examples_common::stage::Solid;
 
@@ -232,6 +232,18 @@ fn starts_that_intersect_are_refused() {
     assert!(matches!(error, SceneError::Inside { vertex: 80, obstacle: 0, .. }), "{error}");
     let flat = Scene { solids: vec![Solid::Sphere { centre: [0.0; 3], radius: -1.0 }], ..sphere.clone() };
     assert!(matches!(fault(&flat, &options), SceneError::Obstacle { index: 0, .. }));
+    // Its radius overflows where the skin is added.
+    let large = Solid::Sphere { centre: [0.0, -f64::MAX, 0.0], radius: f64::MAX };
+    let mut fixed = Fixed::new(&sphere, &sheet, &options).unwrap();
+    fixed.start = vec![fixed.start[0], (large, f64::MAX)];
+    let errors = [
+        fixed.shapes(0.0, true).err(),
+        fixed.obstructions(0.0, 0.01).err(),
+        penalties(&fixed, 81, &options).err(),
+    ];
+    for error in errors {
+        assert!(matches!(error, Some(SceneError::Obstacle { index: 1, .. })), "{error:?}");
+    }
     let held = Scene { held: vec![true; 81], ..sphere };
     assert!(matches!(fault(&held, &options), SceneError::Held { vertices: 81 }));
 
