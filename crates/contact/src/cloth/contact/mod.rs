@@ -304,10 +304,16 @@ impl<S: Search> ClothContact<S> {
     fn search_along(&mut self, at: &[[f64; 3]], by: &[[f64; 3]], slack: f64) -> Result<(), ContactError> {
         let (delta, slack) = (self.thickness, slack * self.thickness);
         let tube = Tube::along(at, by, slack);
-        let ways = tube.ways();
+        let (ways, most) = (tube.ways(), delta + 2.0 * slack);
+        let still = ways.iter().all(|d| *d == [0.0; 3]);
         let keep = |pair: &Pair| {
             let nodes = pair.nodes().map(|v| v as usize);
-            approaches(pair, &nodes.map(|v| at[v]), &nodes.map(|v| ways[v]), delta + 2.0 * slack)
+            let x = nodes.map(|v| at[v]);
+            if still {
+                gap(pair, &x).distance <= most
+            } else {
+                approaches(pair, &x, &nodes.map(|v| ways[v]), most)
+            }
         };
         // Half of the distance of two parts for each.
         let path = |node| tube.path(node, 0.5 * delta);
