@@ -24,17 +24,6 @@
 #define NOT_POSITIVE 1
 #define FAULTS 2
 
-// The start of row i, its lane, and its number of blocks.
-#if SLICE == 1
-#define BASE(i) ((size_t)offsets[i])
-#define LANE(i) 0
-#define COUNT(i) (offsets[(i) + 1] - offsets[i])
-#else
-#define BASE(i) (width ? (i) / SLICE * width : (size_t)offsets[(i) / SLICE])
-#define LANE(i) ((i) % SLICE)
-#define COUNT(i) lengths[i]
-#endif
-
 // w = diagonal block i, zero if it is not stored
 void coarsen_diagonal_block(const size_t i, MATRIX, SUM *w) {
     const size_t base = BASE(i), lane = LANE(i);

@@ -19,17 +19,6 @@
     const ulong n, const uint width, __global const uint *offsets, __global const uint *lengths, \
     __global const uint *columns, __global const STORED *values
 
-// The start of row i, its lane, and its number of blocks.
-#if SLICE == 1
-#define BASE(i) ((size_t)offsets[i])
-#define LANE(i) 0
-#define COUNT(i) (offsets[(i) + 1] - offsets[i])
-#else
-#define BASE(i) (width ? (i) / SLICE * width : (size_t)offsets[(i) / SLICE])
-#define LANE(i) ((i) % SLICE)
-#define COUNT(i) lengths[i]
-#endif
-
 // Entry e of block k of a row.
 #define PLACE(k, e) (((base + (k)) * AREA + (e)) * SLICE + lane)
 

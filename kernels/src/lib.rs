@@ -13,6 +13,7 @@
 //! | `reduce.cl` | sums that are bitwise the same in every run |
 //! | `three.cl` | 3x3 blocks on processors |
 //! | `matrix.cl` | products and relaxation with block sparse rows |
+//! | `rows.cl` | where the blocks of such a row are |
 //! | `diagonal.cl` | inverses of the diagonal blocks of such rows |
 //! | `galerkin.cl` | coarse matrices |
 //! | `filter.cl` | constraints of single nodes filtered out of a matrix |
@@ -23,6 +24,7 @@
 //! | `schwarz/` | multilevel additive Schwarz: structure, numbers, contact, application |
 
 const REAL: &str = include_str!("../real.cl");
+const ROWS: &str = include_str!("../rows.cl");
 const TREE: &str = include_str!("../tree.cl");
 const THREE: &str = include_str!("../three.cl");
 const SORT: &str = include_str!("../sort.cl");
@@ -33,11 +35,11 @@ pub const VECTOR: [&str; 5] =
 /// Block sparse matrices of one block size in one layout.
 pub const MATRIX: [&str; 4] = [REAL, TREE, THREE, include_str!("../matrix.cl")];
 /// Inverses of the diagonal blocks of such matrices.
-pub const DIAGONAL: [&str; 2] = [REAL, include_str!("../diagonal.cl")];
+pub const DIAGONAL: [&str; 3] = [REAL, ROWS, include_str!("../diagonal.cl")];
 /// Galerkin products of matrices of one block size each.
 pub const GALERKIN: [&str; 2] = [REAL, include_str!("../galerkin.cl")];
 /// Constraints of single nodes filtered out of matrices of one block size in one layout.
-pub const FILTER: [&str; 3] = [REAL, TREE, include_str!("../filter.cl")];
+pub const FILTER: [&str; 4] = [REAL, TREE, ROWS, include_str!("../filter.cl")];
 /// Matrices from streams of blocks.
 pub const ASSEMBLY: [&str; 3] = [REAL, SORT, include_str!("../assembly.cl")];
 /// Small dense blocks of one size.

@@ -256,7 +256,7 @@ impl SpatialHash {
                     continue;
                 }
                 let b = &self.boxes[i as usize];
-                if b.overlaps(of) && self.grid.is_first_common(cell, b, &cells) {
+                if b.overlaps(of) && self.grid.first_common(b, &cells) == cell {
                     visit(i);
                 }
             }
@@ -344,10 +344,10 @@ impl Grid {
         Cells { low: of.low.map(|x| self.coordinate(x)), high: of.high.map(|x| self.coordinate(x)) }
     }
 
-    /// Whether a cell of `cells` is the first that a box shares with them. The box may be in its bucket without covering it.
+    /// The first cell that a box shares with `cells`.
     #[inline]
-    fn is_first_common(self, cell: [i32; 3], of: &Aabb, cells: &Cells) -> bool {
-        (0..3).all(|k| cell[k] == self.coordinate(of.low[k]).max(cells.low[k]))
+    fn first_common(self, of: &Aabb, cells: &Cells) -> [i32; 3] {
+        std::array::from_fn(|k| self.coordinate(of.low[k]).max(cells.low[k]))
     }
 
     /// h, computed with the primes of Teschner et al. and then the high bits of a product (Knuth 1998, vol.

@@ -23,8 +23,8 @@ const SCATTER_ADD: usize = 1;
 /// *Use* in a product over ranks: [`begin`](Self::begin), the product with the own entries, [`end`](Self::end), messages,
 /// [`receive`](Self::receive), the product with the entries of other ranks, [`add`](Self::add). The transfers of
 /// both directions run on a second queue, at the same time as the first product. *One at a time*: a place has one read under
-/// way, so end that of a border before another border of the place begins, or records begin or end. *Cost* two launches; one wait of the host, and
-/// one for each `receive`.
+/// way, so end that of a border before another border of the place begins, or records begin or end. *Cost* two launches; one
+/// wait of the host, and one for each `receive`.
 ///
 /// ```
 /// # use coarsen_device::{Device, DeviceBorder, OnDevice};

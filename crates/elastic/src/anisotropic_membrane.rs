@@ -93,6 +93,7 @@ impl Elements<Anisotropic, 3> {
 
 impl Anisotropic {
     /// The columns of F, and E of a triangle, by (1).
+    #[inline(always)]
     fn at(&self, e: usize, x: &[[f64; 3]; 3]) -> ([[f64; 3]; 2], Planar) {
         let w = self.triangles[e].columns(x);
         let [u, v] = w.map(|w| 0.5 * (dot(w, w) - 1.0));

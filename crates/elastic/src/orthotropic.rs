@@ -210,6 +210,8 @@ impl PlanarStiffness {
     }
 
     /// E and its derivatives, by (2) and (5) to (7).
+    // A line search uses no Hessian, and what is inlined and not used is not computed.
+    #[inline(always)]
     pub(crate) fn at(&self, p: [f64; 3]) -> Planar {
         let (d, s, m) = (inner(D, p), inner(S, p), inner(M, p));
         let r = (d * d + s * s + ROUND * ROUND).sqrt(); // (5)

@@ -49,16 +49,26 @@ impl Halo {
         c: usize,
         requests: &mut Vec<C::Request>,
     ) -> Result<(), CommError> {
-        requests.clear();
-        for (rank, range) in &self.receives {
-            requests.push(comm.receive(*rank, HALO, range.len() * c * T::BYTES)?);
-        }
+        self.receive::<C, T>(comm, c, requests)?;
         for (rank, rows) in &self.sends {
             let mut data = comm.buffer(rows.len() * c * T::BYTES);
             for &row in rows {
                 pack(x[row as usize * c..(row as usize + 1) * c].iter().copied(), &mut data);
             }
             comm.send(*rank, HALO, data)?;
+        }
+        Ok(())
+    }
+
+    fn receive<C: Communicator, T: Number>(
+        &self,
+        comm: &C,
+        c: usize,
+        requests: &mut Vec<C::Request>,
+    ) -> Result<(), CommError> {
+        requests.clear();
+        for (rank, range) in &self.receives {
+            requests.push(comm.receive(*rank, HALO, range.len() * c * T::BYTES)?);
         }
         Ok(())
     }
@@ -71,10 +81,7 @@ impl Halo {
         c: usize,
         requests: &mut Vec<C::Request>,
     ) -> Result<(), CommError> {
-        requests.clear();
-        for (rank, range) in &self.receives {
-            requests.push(comm.receive(*rank, HALO, range.len() * c * T::BYTES)?);
-        }
+        self.receive::<C, T>(comm, c, requests)?;
         let mut rest = entries;
         for (rank, rows) in &self.sends {
             let (of_rank, after) = rest.split_at(rows.len() * c);

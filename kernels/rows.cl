@@ -1,0 +1,12 @@
+// Where the blocks of a row are. See matrix.cl for the layout of blocks and for SLICE.
+
+// The start of row i, its lane, and its number of blocks.
+#if SLICE == 1
+#define BASE(i) ((size_t)offsets[i])
+#define LANE(i) 0
+#define COUNT(i) (offsets[(i) + 1] - offsets[i])
+#else
+#define BASE(i) (width ? (i) / SLICE * width : (size_t)offsets[(i) / SLICE])
+#define LANE(i) ((i) % SLICE)
+#define COUNT(i) lengths[i]
+#endif
