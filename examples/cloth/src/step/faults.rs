@@ -1,0 +1,91 @@
+//! Steps that cannot be resolved, each with its frame, its step and what blocks it.
+
+use coarsen::optimize::DescentOutcome;
+use coarsen_contact::{ContactError, Pair};
+use examples_common::Failure;
+
+use crate::supported::Solved;
+use crate::world::Forces;
+
+/// A step that leads to NaN.
+#[derive(Debug, thiserror::Error)]
+#[error("frame {frame}, step {step}: no finite energy ({advice}); take a smaller --dt")]
+pub(crate) struct NotFinite {
+    frame: usize,
+    step: usize,
+    advice: &'static str,
+}
+
+/// A step that is not possible: the forces press a pair together that is at its smallest distance.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "frame {frame}, step {step}: {pair} block every step; the last frame on disk is good: take a smaller --dt or a \
+     larger --thickness"
+)]
+pub(crate) struct Blocked {
+    frame: usize,
+    step: usize,
+    pair: Pair,
+}
+
+/// A step at which contacts cannot be detected.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "frame {frame}, step {step}: contact cannot be resolved: {source}; the last frame on disk is good: take a smaller \
+     --dt"
+)]
+pub(crate) struct Undetected {
+    pub(crate) frame: usize,
+    pub(crate) step: usize,
+    source: ContactError,
+}
+
+/// A step is blocked if it does not converge and contact leaves less than this share of the last direction.
+const BLOCKED: f64 = 1e-6;
+
+/// The place of a step: the number of its frame, and its own.
+#[derive(Clone, Copy)]
+pub(crate) struct At {
+    pub(crate) frame: usize,
+    pub(crate) step: usize,
+}
+
+impl At {
+    /// The time at the end of the step, s.
+    pub(super) fn end(self, h: f64) -> f64 {
+        (self.step - 1) as f64 * h + h
+    }
+
+    pub(super) fn undetected(self, source: ContactError) -> Undetected {
+        let Self { frame, step } = self;
+        Undetected { frame, step, source }
+    }
+
+    /// NaN, or the fault of a search that led to it.
+    pub(super) fn not_finite(self, fault: Option<ContactError>) -> Failure {
+        let Self { frame, step } = self;
+        let advice = DescentOutcome::NotFinite.advice();
+        fault
+            .map_or_else(|| NotFinite { frame, step, advice }.into(), |source| self.undetected(source).into())
+    }
+
+    /// Whether a solve has led to positions that a step may take.
+    ///
+    /// # Errors
+    /// [`NotFinite`], [`Blocked`] and [`Undetected`].
+    pub(super) fn check(self, solved: &Solved, next: &[f64], forces: &mut Forces) -> Result<(), Failure> {
+        let (Self { frame, step }, contact) = (self, &mut forces.first.second);
+        if !solved.finite || next.iter().any(|x| !x.is_finite()) {
+            return Err(self.not_finite(contact.take_fault()));
+        }
+        if let Some((share, pair)) = contact.blocking().filter(|_| !solved.converged)
+            && share < BLOCKED
+        {
+            return Err(Blocked { frame, step, pair }.into());
+        }
+        match contact.take_fault().filter(|_| solved.stuck) {
+            Some(source) => Err(self.undetected(source).into()),
+            None => Ok(()),
+        }
+    }
+}
