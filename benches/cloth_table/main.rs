@@ -12,6 +12,7 @@
 //! | `methods` | `block-jacobi`, `sa`, `tamstorf`, `mas`, `skinning`, `cholesky`, `auto` | all |
 //! | `tessellation` | `regular` or `irregular` | `regular` |
 //! | `stiffness` | factor of all stiffnesses | `1` |
+//! | `newton` | the most iterations of Newton's method in a step of an animation; 1 is the paper's step | `100` |
 //! | `results` | the file with a row for each scene, size and method | in the folder for temporary files of the build |
 //!
 //! `cargo run --release -p cloth` animates each scene with the solver that its `auto` chooses, and writes eight linear
@@ -79,6 +80,7 @@ struct Asked {
     methods: Vec<String>,
     tessellation: String,
     stiffness: String,
+    newton: String,
     results: PathBuf,
     what: What,
 }
@@ -110,6 +112,7 @@ fn asked() -> Outcome<Asked> {
         methods: all(&METHODS),
         tessellation: "regular".to_owned(),
         stiffness: "1".to_owned(),
+        newton: "100".to_owned(),
         results: Path::new(FOLDER).join("cloth_table.csv"),
         what: What::Rows,
     };
@@ -125,6 +128,7 @@ fn asked() -> Outcome<Asked> {
             }
             Some(("tessellation", text)) => asked.tessellation = text.to_owned(),
             Some(("stiffness", text)) => asked.stiffness = text.to_owned(),
+            Some(("newton", text)) => asked.newton = text.to_owned(),
             Some(("results", text)) => asked.results = text.into(),
             _ => return Err(format!("`{word}` is no argument of this bench; see its first lines").into()),
         }
@@ -174,7 +178,7 @@ fn animate(
         run.args(["--tessellation", &asked.tessellation, "--stiffness", &asked.stiffness]);
         run.args(["--frames", &frames, "--systems", &systems, "--width", "0", "--checkpoint", "1", "--out"]);
         run.arg(folder);
-        run.args(["--dt", paper::step(scene)]);
+        run.args(["--dt", paper::step(scene), "--iterations", &asked.newton, "--format", "none"]);
         if folder.join("checkpoint.bin").exists() {
             run.arg("--resume");
         }
