@@ -93,31 +93,39 @@ impl Zones {
     /// not exist.
     pub fn part(&mut self, mass: impl Fn(u32) -> f64, thickness: f64, by: &mut [[f64; 3]]) {
         for _ in 0..SWEEPS {
-            let mut worst = 0.0_f64;
-            for Limit { nodes, weights, normal, least, push } in &mut self.limits {
-                let ends = || nodes.iter().zip(weights.iter()).filter(|(_, w)| **w != 0.0);
-                let (mut way, mut ease) = (0.0, 0.0);
-                for (node, w) in ends() {
-                    way += w * dot(*normal, by[*node as usize]);
-                    ease += w * w / mass(*node);
-                }
-                if ease == 0.0 {
-                    continue; // all nodes are held
-                }
-                let before = *push;
-                *push = (before + (*least - way) / ease).max(0.0); // (2)
-                let change = *push - before;
-                worst = worst.max((change * ease).abs());
-                for (node, w) in ends() {
-                    let along = change * w / mass(*node);
-                    let to = &mut by[*node as usize];
-                    (0..3).for_each(|k| to[k] += along * normal[k]); // (2)
-                }
-            }
-            if worst <= EXACT * thickness {
+            if self.round(&mass, by) <= EXACT * thickness {
                 return;
             }
         }
+    }
+
+    /// One sweep (2), a round of inelastic impulses as Bridson, Fedkiw & Anderson 2002 take (§7.4): each pair in turn ends
+    /// the approach of its nearest points that its limit forbids. Returns the largest change of such an approach. Where
+    /// pairs do not share nodes, one round meets all limits; elsewhere rounds undo one another in part, and
+    /// [`part`](Self::part) repeats them. Masses and *panics* as there.
+    pub fn round(&mut self, mass: impl Fn(u32) -> f64, by: &mut [[f64; 3]]) -> f64 {
+        let mut worst = 0.0_f64;
+        for Limit { nodes, weights, normal, least, push } in &mut self.limits {
+            let ends = || nodes.iter().zip(weights.iter()).filter(|(_, w)| **w != 0.0);
+            let (mut way, mut ease) = (0.0, 0.0);
+            for (node, w) in ends() {
+                way += w * dot(*normal, by[*node as usize]);
+                ease += w * w / mass(*node);
+            }
+            if ease == 0.0 {
+                continue; // all nodes are held
+            }
+            let before = *push;
+            *push = (before + (*least - way) / ease).max(0.0); // (2)
+            let change = *push - before;
+            worst = worst.max((change * ease).abs());
+            for (node, w) in ends() {
+                let along = change * w / mass(*node);
+                let to = &mut by[*node as usize];
+                (0..3).for_each(|k| to[k] += along * normal[k]); // (2)
+            }
+        }
+        worst
     }
 
     /// Ends the relative motion of pairs that meet (3), whatever the limits are. Momentum stays; the mean of a zone with

@@ -46,3 +46,39 @@ fn pairs_that_zones_have_parted_meet_no_more() {
         }
     }
 }
+
+/// Limits of single nodes and of pairs that share no node are met after one round, and a second round changes nothing.
+/// Limits that share a node are not met by one round; each keeps the momentum, and repeated rounds reach the ways that
+/// `part` finds.
+#[test]
+fn a_round_of_impulses_meets_limits_that_share_no_node() {
+    let mut apart = Zones::default();
+    let mut by = [[0.0, 0.0, -3.0]; 4];
+    (0..4).for_each(|node| apart.stop(node, [0.0, 0.0, 1.0], -f64::from(node)));
+    assert!(apart.round(|_| 2.0, &mut by) > 1.0);
+    assert_eq!(by.map(|u| u[2]), [0.0, -1.0, -2.0, -3.0]);
+    assert_eq!(apart.round(|_| 2.0, &mut by), 0.0);
+
+    // Four triangles, one above the other; the highest falls on the others, so that limits share the middle ones.
+    let triangle = |z: f64| [[0.0, 0.0, z], [4.0, 0.0, z], [0.0, 4.0, z]];
+    let x: Vec<[f64; 3]> = (0..4).flat_map(|k| triangle(f64::from(k))).collect();
+    let faces: Vec<[u32; 3]> = (0..4).map(|k| [3 * k, 3 * k + 1, 3 * k + 2]).collect();
+    let mut contact = ClothContact::new(&faces, &[false; 12], &x, 0.2, 50.0).unwrap();
+    let mut start = vec![[0.0; 3]; 12];
+    start[9..].fill([0.0, 0.0, -4.0]);
+    start[6..9].fill([0.0, 0.0, -2.0]);
+    let met = contact.impacts(x.as_flattened(), &start).unwrap();
+    let mut zones = Zones::default();
+    met.iter().for_each(|impact| zones.meet(&contact, *impact, &start));
+    let momentum = |by: &[[f64; 3]]| by.iter().map(|u| u[2]).sum::<f64>();
+    let (mut together, mut by) = (zones.clone(), start.clone());
+    together.part(|_| 1.0, 1e-9, &mut by);
+    let mut rounds = 0;
+    let mut own = start.clone();
+    while zones.round(|_| 1.0, &mut own) > 1e-11 {
+        rounds += 1;
+        assert!((momentum(&own) - momentum(&start)).abs() < 1e-12 && rounds < 1000, "{rounds}");
+    }
+    assert!(rounds > 1, "{rounds}");
+    assert!(own.iter().flatten().zip(by.iter().flatten()).all(|(a, b)| (a - b).abs() < 1e-6));
+}
