@@ -3,7 +3,8 @@
 //! | rule | when |
 //! |---|---|
 //! | all trials of [`Auto`] | the first system, every [`TRIED`]-th after it, another number of unknowns, and the system after a solve that did not converge or was ended by another method than it began with |
-//! | the method that ended the last solve begins, without a trial | all other systems; systems whose guess is the solution are not counted |
+//! | the strongest preconditioner of the plan begins, as an experiment | the system after one with all trials whose trial ended it, for more than twice the work of the setup that begins now |
+//! | the method that ended the last solve begins, without a trial | all other systems; systems whose guess is the solution are not counted. After an experiment it is the one of both methods that took less work |
 
 use coarsen_core::Outcome;
 use coarsen_sparse::System;
@@ -13,11 +14,16 @@ use crate::{Auto, AutoError, Kind, Last, Method, Solved};
 /// How many systems are solved between two that are solved with all trials.
 const TRIED: usize = 8;
 
+/// An experiment begins if the trial took this multiple of the work of the setup.
+const EXPERIMENT: f64 = 2.0;
+
 /// Solves systems that follow each other, each like [`Auto::solve`] but without trials whose result is known.
 ///
 /// The method that ended the last solve begins, if its setup costs at most twice the least price of a factor. It is
 /// watched as in a single solve, so a wrong method costs at most three times a sparse factor, if one is possible. Every
-/// eighth system is solved with all trials again, so that systems that have become easier or harder are noticed; trials then cost an eighth of what they cost in single solves. *Use*
+/// eighth system is solved with all trials again, so that systems that have become easier or harder are noticed; trials then
+/// cost an eighth of what they cost in single solves. A trial that ends a solve may be dearer than a stronger
+/// preconditioner, since forecasts are of single solves: the next system compares them by their work. *Use*
 /// for the systems of an animation whose pattern changes. *Not* if the pattern stays: a preconditioner that is updated
 /// has no setup to pay. *Memory* as for [`Auto`]; between two solves only the name of the method is kept.
 ///
@@ -40,12 +46,14 @@ pub struct Sequence {
     last: Option<(Last, usize)>,
     /// The systems since the last one with all trials.
     since: usize,
+    /// The trial that ended the last solve, and its work, if the next system is an experiment.
+    rival: Option<(Last, f64)>,
 }
 
 impl Sequence {
     /// Returns a sequence that knows nothing yet.
     pub fn new(auto: Auto) -> Self {
-        Self { auto, last: None, since: 0 }
+        Self { auto, last: None, since: 0, rival: None }
     }
 
     /// Solves the next system A x = b, starting with the guess x.
@@ -58,7 +66,7 @@ impl Sequence {
         b: &[f64],
         x: &mut [f64],
     ) -> Result<Solved, AutoError> {
-        let (n, known) = (b.len(), self.last.take());
+        let (n, known, rival) = (b.len(), self.last.take(), self.rival.take());
         let first = known.filter(|(_, size)| *size == n && self.since + 1 < TRIED).map(|of| of.0);
         let solved = self.auto.solve_first(first, system.into(), b, x)?;
         let ended = match (solved.method, solved.kind) {
@@ -68,11 +76,24 @@ impl Sequence {
         if ended == Last::Iterations(Kind::Identity) {
             // A guess that is the solution says nothing about methods.
             self.last = known.filter(|_| solved.outcome == Outcome::Converged && solved.iterations == 0);
+            self.rival = rival.filter(|_| self.last.is_some());
             return Ok(solved);
         }
         self.since = first.map_or(0, |_| self.since + 1);
         let holds = solved.outcome == Outcome::Converged && first.is_none_or(|first| first == ended);
-        self.last = holds.then_some((ended, n));
+        let mut next = ended;
+        if let (true, Some(plan), Some(course)) = (holds, &solved.choice.plan, &solved.course) {
+            let (work, strongest) = (course.ledger.spent(), plan.kinds[0]);
+            if first.is_none() {
+                let dear = EXPERIMENT * plan.costs.setup(strongest) < work;
+                if ended == Last::Iterations(plan.trial) && course.events.is_empty() && dear {
+                    (self.rival, next) = (Some((ended, work)), Last::Iterations(strongest));
+                }
+            } else if let Some((trial, _)) = rival.filter(|(_, least)| *least < work) {
+                next = trial;
+            }
+        }
+        self.last = holds.then_some((next, n));
         Ok(solved)
     }
 }
@@ -114,6 +135,31 @@ mod tests {
             "the eighth system after the first is solved with all trials"
         );
         assert!(tried(&next(&mut sequence, 71)), "another number of unknowns");
+    }
+
+    /// The trial ends the first solve, for more than the setup of smoothed aggregation. The second system finds that the
+    /// hierarchy takes less work, and the third begins with it, or with the trial if that took less.
+    #[test]
+    fn a_trial_that_is_dear_is_compared_by_the_next_system() {
+        let auto = Auto { tolerance: 1e-5, ..Auto::default() };
+        let p = cloth(70, 0.004).unwrap();
+        let solve = |sequence: &mut Sequence| {
+            let (b, mut x) = (p.right_hand_side(1), vec![0.0; p.matrix.shape().0]);
+            let solved = sequence.solve(p.system(), &b, &mut x).unwrap();
+            (solved.kind, solved.course.unwrap().ledger.spent())
+        };
+        let mut sequence = Sequence::new(auto);
+        let first = solve(&mut sequence);
+        let mut other = sequence.clone();
+        let second = solve(&mut sequence);
+        assert_eq!([first.0, second.0], [Kind::BlockJacobi, Kind::SmoothedAggregation]);
+        assert!(second.1 < first.1, "{first:?} {second:?}");
+        for _ in 2..TRIED {
+            assert_eq!(solve(&mut sequence), second);
+        }
+        assert_eq!(solve(&mut sequence), first, "all trials again");
+        other.rival.as_mut().unwrap().1 = 0.9 * second.1;
+        assert_eq!([solve(&mut other), solve(&mut other), solve(&mut other)], [second, first, first]);
     }
 
     #[test]
