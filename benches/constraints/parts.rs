@@ -4,12 +4,13 @@
 //! The rate is the tolerance to the power of one over the iterations: a bound on the geometric mean of the factors by which
 //! an iteration shrinks √(rᵀM⁻¹r), which the paper gives (§11.1), since the last one may shrink it below the tolerance. The
 //! memory is that of the hierarchy or the domains, in units of that of A: all of it, with the lists by which an update
-//! follows A, and as a count by hand the prolongations and coarse matrices alone, which are what the paper has.
+//! follows A, and as a count by hand the prolongations and coarse matrices alone, which are what the paper has. `sa-f32` is
+//! the hierarchy that `auto` and the command take.
 //! `sizes=51,101` takes sheets with other numbers of vertices along a side.
 
 use std::time::Instant;
 
-use coarsen::backend::{Backend, Prepared};
+use coarsen::backend::Backend;
 use coarsen::multigrid::Coarsening;
 use coarsen::prelude::*;
 
@@ -18,13 +19,13 @@ use crate::{Outcome, TOLERANCE};
 
 const SIDES: [usize; 3] = [101, 151, 201];
 const STEPS: [f64; 2] = [0.002, 0.01];
-const METHODS: [&str; 4] = ["tamstorf", "sa", "mas", "block-jacobi"];
+const METHODS: [&str; 5] = ["tamstorf", "sa", "sa-f32", "mas", "block-jacobi"];
 
 /// The number of repetitions; the fastest counts for each part.
 const TIMES: usize = 3;
 
 /// A preconditioner, its bytes, and those of prolongations and coarse matrices.
-type Built = (Box<dyn Prepared<Vec<f64>, f64>>, [usize; 2]);
+type Built = (Box<dyn Preconditioner<Vec<f64>>>, [usize; 2]);
 
 pub(crate) fn parts() -> Outcome<()> {
     println!("parts: cloth with 30 % of it on a table, to {TOLERANCE:.0e} in the norm of the preconditioner");
@@ -79,7 +80,7 @@ fn sides() -> Outcome<Vec<usize>> {
 }
 
 /// The bytes of the prolongations and of the coarse matrices.
-fn levels<B: Backend, C: Coarsening<f64>, S>(m: &Hierarchy<f64, B, C, S>) -> usize {
+fn levels<T: Real, B: Backend, C: Coarsening<T>, S>(m: &Hierarchy<T, B, C, S>) -> usize {
     let coarse = |l: usize| m.matrix(l).map_or(0, |a| a.bytes()) + m.prolongation(l).map_or(0, |p| p.bytes());
     (0..m.levels()).map(coarse).sum()
 }
@@ -95,6 +96,14 @@ fn build(method: &str, system: System<'_, f64>) -> Outcome<Built> {
         "sa" => {
             let m = Multigrid::smoothed_aggregation().build(system, &on)?;
             let bytes = [m.bytes(), levels(&m)];
+            (Box::new(m), bytes)
+        }
+        "sa-f32" => {
+            let narrow = system.matrix.to::<f32>();
+            let (positions, near_kernel) = (system.positions, system.near_kernel);
+            let system = System { positions, near_kernel, ..System::from(&narrow) };
+            let m = Multigrid::smoothed_aggregation().build_narrow(system)?;
+            let bytes = [m.get().bytes(), levels(m.get())];
             (Box::new(m), bytes)
         }
         "mas" => {
