@@ -93,6 +93,11 @@ impl Constraints {
         Self { holds, free, slot, slips, grips }
     }
 
+    /// The places among the unknowns of some nodes; [`NONE`] where there is no node, or a fixed one.
+    pub fn slots<const N: usize>(&self, nodes: &[u32; N]) -> [u32; N] {
+        nodes.map(|node| if node == NONE { NONE } else { self.slot[node as usize] })
+    }
+
     /// Sets the impulses of friction from the forces of the last step at nodes of a grid with spacing Δx: μ times the
     /// normal force, by the coordinates of the node. A node that did not touch then has no friction in this step.
     pub fn press(&mut self, nodes: &Nodes, dx: f64, dt: f64, forces: &[([i32; 3], f64)]) {

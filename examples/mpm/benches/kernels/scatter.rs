@@ -30,7 +30,7 @@ pub(crate) struct Scatter<'a> {
 }
 
 impl<'a> Scatter<'a> {
-    /// Numbers the blocks in the order of rows and offsets.
+    /// Numbers the blocks in the order of nodes and offsets.
     pub(crate) fn new(
         grid: &'a Grid,
         nodes: &'a Nodes,
@@ -43,8 +43,10 @@ impl<'a> Scatter<'a> {
             colours[odd[0] + 2 * odd[1] + 4 * odd[2]].push(block);
         }
         let (mut places, mut count) = (vec![[NONE; AHEAD]; constraints.free.len()], 0);
-        for (slot, &node) in constraints.free.iter().enumerate() {
-            let (home, within) = nodes.home[node as usize];
+        for (&slot, &(home, within)) in
+            constraints.slot.iter().zip(&nodes.home).filter(|(slot, _)| **slot != NONE)
+        {
+            let slot = slot as usize;
             for (o, place) in (AHEAD - 1..).zip(places[slot].iter_mut()) {
                 let away = [o % 5, o / 5 % 5, o / 25].map(|c| c as i32 - 2);
                 let Some((block, cell)) = grid.beside(home as usize, within.map(usize::from), away) else {

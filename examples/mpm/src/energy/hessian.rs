@@ -11,14 +11,15 @@ use std::ops::Range;
 use coarsen::elastic::{Density, FixedCoRotated, Lame, Modes};
 use coarsen::parallel;
 use coarsen::sparse::{OwnedSystem, SparseError};
-use coarsen_core::simd::{self, Kernel, Set};
+use coarsen_core::simd;
 
 use crate::constraints::Constraints;
 use crate::grid::{Grid, Nodes, each_block};
 use crate::particles::{Matrix, mul_transposed};
-use crate::weights::{NODES, Weights, corner};
+use crate::weights::NODES;
 
-use super::stencil::{ABSENT, CENTRE, OFFSETS, ROWS, Stencil, cells, offset};
+use super::gather::Gather;
+use super::stencil::Stencil;
 use super::{Given, Increment};
 
 /// A block, row by row.
@@ -34,7 +35,7 @@ pub(super) struct Hessian {
     pub(super) system: OwnedSystem<f64>,
     /// The stiffness of each particle.
     pub(super) stiffness: Vec<Stiffness>,
-    /// The blocks at offsets from 62 on of all rows.
+    /// The blocks at offsets from 62 on of all rows, in the order of the nodes.
     pub(super) upper: Vec<Block>,
 }
 
@@ -86,22 +87,19 @@ impl Hessian {
     /// *Cost* 27 visits of each particle with 14 blocks each.
     fn gather(&mut self, given: &Given<'_>) {
         let Given { grid, nodes, particles, constraints, .. } = *given;
-        let Self { stencil: Stencil { upper: starts, places, .. }, stiffness, upper, .. } = self;
-        upper.resize(*starts.last().unwrap_or(&0), [0.0; 9]);
-        let n = constraints.free.len();
-        let mut rest = &mut upper[..];
-        let mut parts = Vec::with_capacity(n.div_ceil(ROWS));
-        for first in (0..n).step_by(ROWS) {
-            let (part, after) = rest.split_at_mut(starts[n.min(first + ROWS)] - starts[first]);
+        let Self { stencil: Stencil { ends, places, .. }, stiffness, upper, .. } = self;
+        upper.resize(ends.last().copied().unwrap_or(0), [0.0; 9]);
+        let (mut parts, mut rest, mut start) = (Vec::with_capacity(ends.len()), &mut upper[..], 0);
+        for end in ends.iter() {
+            let (part, after) = rest.split_at_mut(end - start);
             parts.push(part);
-            rest = after;
+            (rest, start) = (after, *end);
         }
-        let stiffness = &stiffness[..];
-        let leaf = |(leaves, parts): (Range<usize>, &mut [&mut [Block]])| {
-            for (leaf, part) in leaves.zip(parts) {
-                let range = ROWS * leaf..n.min(ROWS * (leaf + 1));
-                let free = &constraints.free[range.clone()];
-                simd::run(Gather { grid, nodes, free, places: &places[range], stiffness, to: part });
+        let (stiffness, places) = (&stiffness[..], &places[..]);
+        let leaf = |(blocks, parts): (Range<usize>, &mut [&mut [Block]])| {
+            for (block, part) in blocks.zip(parts) {
+                let slots = constraints.slots(&nodes.number[block]);
+                simd::run(Gather { grid, block, slots, places, stiffness, to: part });
             }
         };
         let many = parallel::worth(NODES * NODES * particles.len());
@@ -138,7 +136,8 @@ impl Increment<'_> {
         self.hessian.gather(&self.given);
     }
 
-    /// The blocks of the last [`gather`](Self::gather), row by row in the order of offsets; without inertia.
+    /// The blocks of the last [`gather`](Self::gather), row by row in the order of
+    /// nodes and offsets; without inertia.
     pub fn gathered(&self) -> &[Block] {
         &self.hessian.upper
     }
@@ -157,67 +156,5 @@ impl Increment<'_> {
             });
         };
         each_block(grid, to, &each);
-    }
-}
-
-/// The rows of a leaf.
-struct Gather<'a> {
-    grid: &'a Grid,
-    nodes: &'a Nodes,
-    free: &'a [u32],
-    places: &'a [[u8; OFFSETS]],
-    stiffness: &'a [Stiffness],
-    to: &'a mut [Block],
-}
-
-impl Kernel<f64> for Gather<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Set<f64>>(self, set: I) {
-        let Self { grid, nodes, free, places, stiffness, to } = self;
-        let mut at = 0;
-        for (&node, places) in free.iter().zip(places) {
-            let mut row = [[0.0; 9]; OFFSETS - CENTRE];
-            cells(grid, nodes, node as usize, |a, particles| {
-                for p in particles {
-                    add(set, a, &grid.weights[p], &stiffness[p], &mut row);
-                }
-            });
-            for (block, place) in row.iter().zip(&places[CENTRE..]) {
-                if *place != ABSENT {
-                    to[at] = *block;
-                    at += 1;
-                }
-            }
-        }
-    }
-}
-
-/// Adds the blocks of a particle to the row of its node a.
-#[inline(always)]
-fn add<I: Set<f64>>(
-    set: I,
-    a: usize,
-    weights: &Weights,
-    stiffness: &Stiffness,
-    row: &mut [Block; OFFSETS - CENTRE],
-) {
-    let g = weights.gradient(corner(a));
-    // half[l] = Σ_k ∇w_k stiffness[k][l]
-    let mut half = [[0.0; 9]; 3];
-    for l in 0..3 {
-        for e in 0..9 {
-            let first = g[0] * stiffness[0][l][e];
-            half[l][e] = set.mul_add(g[2], stiffness[2][l][e], set.mul_add(g[1], stiffness[1][l][e], first));
-        }
-    }
-    for b in a..NODES {
-        let g = weights.gradient(corner(b));
-        let block = &mut row[offset(a, b) - CENTRE];
-        for e in 0..9 {
-            let sum = set.mul_add(g[0], half[0][e], block[e]);
-            block[e] = set.mul_add(g[2], half[2][e], set.mul_add(g[1], half[1][e], sum));
-        }
     }
 }

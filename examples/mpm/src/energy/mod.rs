@@ -25,6 +25,7 @@
 mod coarse;
 mod free;
 mod friction;
+mod gather;
 mod hessian;
 mod stencil;
 mod system;

@@ -10,7 +10,7 @@ use coarsen::parallel;
 use coarsen::sparse::{Bsr, OwnedSystem, Pattern, SparseError};
 
 use crate::constraints::Constraints;
-use crate::grid::{Grid, Nodes};
+use crate::grid::{Grid, NONE, Nodes};
 use crate::weights::{NODES, corner};
 
 /// The number of offsets.
@@ -51,8 +51,10 @@ pub struct Stencil {
     pub pattern: Arc<Pattern>,
     /// The position in its row of the block at each offset; [`ABSENT`] without such a neighbour.
     pub(super) places: Vec<[u8; OFFSETS]>,
-    /// The first block of each row among the blocks at offsets from 62, in the order of offsets.
+    /// The first block of each row among the blocks at offsets from 62, which are in the order of nodes and offsets.
     pub(super) upper: Vec<usize>,
+    /// The end of the nodes of each block of the grid among them.
+    pub(super) ends: Vec<usize>,
 }
 
 /// A row while it is found.
@@ -81,20 +83,26 @@ impl Stencil {
         let many = parallel::worth(512 * n);
         parallel::each((&constraints.free[..], &mut rows[..]), ROWS, many, &leaf);
         let mut offsets = Vec::with_capacity(n + 1);
-        let mut upper = Vec::with_capacity(n + 1);
-        let (mut blocks, mut ahead) = (0, 0);
+        let mut blocks = 0;
         for row in &rows {
             offsets.push(blocks);
-            upper.push(ahead);
             blocks += usize::from(row.count);
-            ahead += row.places[CENTRE..].iter().filter(|place| **place != ABSENT).count();
         }
         offsets.push(blocks);
-        upper.push(ahead);
+        let (mut upper, mut ends) = (vec![0; n], Vec::with_capacity(nodes.number.len()));
+        let mut ahead = 0;
+        for numbers in &nodes.number {
+            for slot in constraints.slots(numbers).into_iter().filter(|slot| *slot != NONE) {
+                upper[slot as usize] = ahead;
+                ahead +=
+                    rows[slot as usize].places[CENTRE..].iter().filter(|place| **place != ABSENT).count();
+            }
+            ends.push(ahead);
+        }
         let mut indices = Vec::with_capacity(blocks);
         rows.iter().for_each(|row| indices.extend_from_slice(&row.columns[..usize::from(row.count)]));
         let pattern = Arc::new(Pattern::new(n, offsets, indices)?);
-        Ok(Self { pattern, places: rows.into_iter().map(|row| row.places).collect(), upper })
+        Ok(Self { pattern, places: rows.into_iter().map(|row| row.places).collect(), upper, ends })
     }
 
     /// A system with this pattern whose values are still to be computed, in the memory of others; its positions are
