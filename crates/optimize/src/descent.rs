@@ -17,7 +17,8 @@ use crate::direction::{minus, vectors};
 use crate::ray::Along;
 use crate::run::{Criteria, DescentState};
 use crate::{
-    DescentError, DescentMonitor, DescentOutcome, DescentReport, Direction, LineSearch, Norm, Refresh,
+    Criterion, DescentError, DescentMonitor, DescentOutcome, DescentReport, Direction, LineSearch, Norm,
+    Refresh,
 };
 
 /// Minimises an objective by repeated steps along descent directions, until a criterion is met.
@@ -54,6 +55,9 @@ pub struct Descent<V: Vector, L> {
     pub step: V::Real,
     /// The policy for rebuilding the preconditioner of the direction.
     pub refresh: Refresh,
+    /// The gradient is tested after this number of steps, 0 by default, unless it is zero or no step lowers f. *Use* if
+    /// the tolerance is relative to something much larger than the gradients of interest: a step is then never skipped.
+    pub least_iterations: usize,
     /// The norm of gradients for stopping, refreshing, stagnation and the report; Euclidean by default.
     pub norm: Norm<V>,
     kept: Vec<V>,
@@ -70,6 +74,7 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
             decrease: zero,
             step: zero,
             refresh: Refresh::Never,
+            least_iterations: 0,
             norm: Norm::default(),
             kept: Vec::new(),
         }
@@ -98,7 +103,8 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
         self.norm.fits(x)?;
         direction.prepare(x)?;
         let inner_before = direction.inner_iterations();
-        let criteria = Criteria { stop: self.stop, decrease: self.decrease, step: self.step };
+        let Self { stop, decrease, step, least_iterations: least, .. } = *self;
+        let criteria = Criteria { stop, decrease, step, least };
         let [g, d, trial, g_trial] = vectors(&mut self.kept, x)?;
         let mut run = DescentState::begin(f, x, g, &mut self.norm, &criteria); // 1
         let outcome = loop {
@@ -116,6 +122,7 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
             };
             let (aim, (step, round_off)) = match found {
                 Ok(found) => found,
+                Err(_) if run.is_within() => break DescentOutcome::Converged(Criterion::Gradient),
                 Err(_) if run.recover(f, direction, x)? => continue,
                 Err(failure) => break failure,
             };

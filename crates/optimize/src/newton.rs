@@ -6,7 +6,7 @@
 //! | M | `m` | preconditioner of H |
 //! | η | `eta` | relative tolerance of the inner solve (forcing term) |
 
-use coarsen_core::{Outcome, Real, Scalar, Stop, Vector};
+use coarsen_core::{Monitor, Outcome, Real, Scalar, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
 use num_traits::Float;
 
@@ -63,6 +63,9 @@ pub struct Newton<V: Vector, K> {
     pub inner: K,
     /// The rule for the tolerance of the inner method.
     pub forcing: Forcing<V::Real>,
+    /// Watches the inner solves; none by default. A solve that it ends gives its last iterate as the direction, as at the
+    /// limit on iterations. *Use* with a monitor of the descent that then ends it too, such as a limit on time.
+    pub monitor: Option<Box<dyn Monitor<V>>>,
     inner_iterations: usize,
     last: Option<Last<V::Real>>,
     /// Whether `last` belongs to this x. A second proposal at the same x keeps η.
@@ -119,6 +122,7 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
         Self {
             inner,
             forcing,
+            monitor: None,
             inner_iterations: 0,
             last: None,
             chosen: false,
@@ -180,7 +184,10 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
             let tested = self.inner.stop_in_preconditioner(preconditioned.then_some(eta)) && preconditioned;
             self.inner.stop_mut().relative = if tested { V::Real::of(0.0) } else { eta };
         }
-        let solved = self.inner.solve(a, m, g, p);
+        let solved = match &mut self.monitor {
+            Some(monitor) => self.inner.solve_with(a, m, g, p, &mut **monitor),
+            None => self.inner.solve(a, m, g, p),
+        };
         if forced.is_some() {
             self.inner.stop_mut().relative = own;
             self.inner.stop_in_preconditioner(None);
@@ -216,7 +223,9 @@ impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newt
             f.project(true); // for other users, such as the fallback of a chain
         }
         Ok(match solved? {
-            Outcome::Converged | Outcome::IterationLimit | Outcome::Stagnated => Proposal::Unit,
+            Outcome::Converged | Outcome::IterationLimit | Outcome::Stagnated | Outcome::Stopped => {
+                Proposal::Unit
+            }
             outcome => Proposal::Refused(Refusal::Inner(outcome)),
         })
     }

@@ -34,6 +34,7 @@ pub(crate) struct Criteria<T> {
     pub(crate) stop: Stop<T>,
     pub(crate) decrease: T,
     pub(crate) step: T,
+    pub(crate) least: usize,
 }
 
 /// A descent direction: the start of its line search, and ‖d‖₂.
@@ -123,7 +124,8 @@ impl<T: Real> DescentState<T> {
             (self.iterations, self.value, self.round_off, self.norm, self.evaluations);
         let alpha = self.last.as_ref().map_or(T::zero(), |last| last.alpha);
         let seen = monitor.observe(&Iterate { number, value, round_off, gradient, alpha, evaluations, x, g });
-        if self.norm <= self.threshold {
+        let asked = criteria.least.min(criteria.stop.max_iterations);
+        if self.is_within() && (self.iterations >= asked || self.norm == T::zero()) {
             return Some(DescentOutcome::Converged(Criterion::Gradient));
         }
         match seen {
@@ -139,6 +141,11 @@ impl<T: Real> DescentState<T> {
             None if self.iterations >= criteria.stop.max_iterations => Some(DescentOutcome::IterationLimit),
             None => None,
         }
+    }
+
+    /// Whether ‖∇f‖ is within the tolerance.
+    pub(crate) fn is_within(&self) -> bool {
+        self.norm <= self.threshold
     }
 
     /// Rebuilds the preconditioner if the policy requires it.

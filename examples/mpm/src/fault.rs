@@ -67,6 +67,30 @@ pub enum StepError {
     Descent(#[from] DescentError),
 }
 
+/// States of the hardest frames that cannot be kept.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StateError {
+    /// The states between checkpoints are not written.
+    #[error(
+        "--states keeps checkpoints, and --checkpoint {every} writes one in {every} frames only; take --checkpoint 1"
+    )]
+    Checkpoint {
+        /// The number of frames between two checkpoints.
+        every: usize,
+    },
+    /// A run to continue that did not keep a state.
+    #[error(
+        "{}: the state before frame {frame} is missing, and nothing was changed; the run began with fewer --states: \
+         take as many, or run without --resume", file.display()
+    )]
+    Missing {
+        /// The file.
+        file: PathBuf,
+        /// The frame after the state.
+        frame: usize,
+    },
+}
+
 /// A scene that cannot be read or is not valid.
 #[derive(Debug, thiserror::Error)]
 pub enum SceneError {

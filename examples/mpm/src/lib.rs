@@ -20,7 +20,7 @@
 //! | [`step`] | time steps and frames |
 //! | [`seed`] | particles of shapes and meshes |
 //! | [`material`], [`scene`] | materials by name; scenes |
-//! | [`state`], [`rows`], [`points`], [`pictures`] | what is written |
+//! | [`state`], [`hardest`], [`rows`], [`points`], [`pictures`] | what is written |
 //! | [`fault`], [`options`] | errors; the command line |
 
 pub mod collider;
@@ -28,6 +28,7 @@ pub mod constraints;
 pub mod energy;
 pub mod fault;
 pub mod grid;
+pub mod hardest;
 pub mod material;
 pub mod options;
 pub mod particles;
@@ -51,6 +52,7 @@ use examples_common::frames::{Frames, Plan};
 
 use collider::Obstacle;
 use energy::Memory;
+use hardest::Hardest;
 use options::Options;
 use particles::{Body, Particle};
 use pictures::Pictures;
@@ -68,12 +70,13 @@ struct Simulation<'a, B: schwarz::Place<Real = f64>> {
     start: Vec<Particle>,
     bodies: &'a [Body],
     stepper: Stepper<'a, B>,
+    hardest: Hardest<'a>,
 }
 
 /// Runs the program at a place, and returns the rows of all frames; row k is that of frame k.
 ///
 /// # Errors
-/// [`fault::SceneError`], [`fault::StepError`], and the errors of files, solvers and the place.
+/// [`fault::SceneError`], [`fault::StepError`], [`fault::StateError`], and the errors of files, solvers and the place.
 pub fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Failure> {
     // 1. A scene, filled with particles.
     let Options { scene, stiff, seed, data, .. } = options;
@@ -107,10 +110,12 @@ pub fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Ve
         minimizer,
         memory: Memory::default(),
     };
-    let mut simulation = Simulation { options, pictures, start, bodies: &bodies, stepper };
-    Plan {
+    let identity = fingerprint(identity.as_bytes());
+    let hardest = Hardest::new(options.states, options.method.checkpoint, &options.out, identity)?;
+    let mut simulation = Simulation { options, pictures, start, bodies: &bodies, stepper, hardest };
+    let rows = Plan {
         folder: &options.out,
-        identity: fingerprint(identity.as_bytes()),
+        identity,
         frames: options.frames.unwrap_or(setting.frames),
         checkpoint: options.method.checkpoint,
         resume: options.resume,
@@ -118,7 +123,9 @@ pub fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Ve
         animation: "mpm.gif",
         delay: 1.0 / setting.rate,
     }
-    .run(&mut simulation)
+    .run(&mut simulation)?;
+    simulation.hardest.prune();
+    Ok(rows)
 }
 
 impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
@@ -138,11 +145,13 @@ impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
             return Err(fault::StepError::Body { particle, bodies }.into());
         }
         self.stepper.minimizer.forget();
-        Ok(())
+        self.hardest.renew(state)
     }
 
     fn step(&mut self, state: &mut State) -> Result<Row, Failure> {
-        self.stepper.frame(state)
+        let row = self.stepper.frame(state)?;
+        self.hardest.add(&row)?;
+        Ok(row)
     }
 
     fn show(&self, state: &State) -> Result<(), Failure> {

@@ -51,6 +51,10 @@ pub struct Options {
     /// Continue from the checkpoint in the folder; the results are the same as without an interruption.
     #[arg(long)]
     pub resume: bool,
+    /// Keep the states before this number of frames, those with the most iterations a step, as state_0000.bin with
+    /// the number of the frame of the state. Needs --checkpoint 1.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub states: usize,
     /// Format of the particles that are written for each frame.
     #[arg(long, value_enum, default_value_t = Format::Ply)]
     pub format: Format,

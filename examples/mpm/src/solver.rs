@@ -1,6 +1,6 @@
 //! The solvers of a step, by name: the drivers of the library, and `auto`.
 //!
-//! All start from Δv = 0 and stop in the characteristic norm of Wang et al. 2020 (HOT), §5.2:
+//! All start from free fall or from Δv = 0 (`energy/start.rs`), and stop in the characteristic norm of Wang et al. 2020 (HOT), §5.2:
 //!
 //! > ‖ĝ‖ ≤ ε √n,    ĝ_i = g_i / (24 Δx² ξ_i Δt)    (9)
 
@@ -9,13 +9,13 @@ use std::ops::ControlFlow;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use coarsen::Vector;
 use coarsen::follow::{Driver, Needs, TimeStepper, UnknownDriver};
 use coarsen::multigrid::{NodeEmbedding, Nodes};
 use coarsen::optimize::{Criterion, DescentMonitor, DescentOutcome, DescentReport, Iterate, Verdict};
 use coarsen::prelude::*;
 use coarsen::schwarz::Place;
 use coarsen::sparse::{System, SystemAt};
+use coarsen::{Iteration, Vector};
 use examples_common::Failure;
 use examples_common::solver::{Clock, Solver as Known, choose};
 
@@ -98,12 +98,18 @@ pub struct Solved {
 struct Trace {
     start: Instant,
     points: Vec<[f64; 2]>,
+    deadline: Option<Instant>,
+}
+
+/// Whether a deadline is over.
+fn is_over(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|end| Instant::now() >= end)
 }
 
 impl<V: Vector<Real = f64>> DescentMonitor<V> for Trace {
     fn observe(&mut self, it: &Iterate<'_, V>) -> ControlFlow<Verdict> {
         self.points.push([self.start.elapsed().as_secs_f64(), it.gradient]);
-        ControlFlow::Continue(())
+        if is_over(self.deadline) { ControlFlow::Break(Verdict::Stop) } else { ControlFlow::Continue(()) }
     }
 }
 
@@ -125,8 +131,22 @@ impl Solver {
     }
 }
 
+/// The monitor of linear solves that ends them after an instant, once they have a direction.
+fn watch<V: Vector>(end: Instant) -> Box<dyn Monitor<V>> {
+    Box::new(move |it: &Iteration<'_, V>| {
+        if it.number > 0 && Instant::now() >= end {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    })
+}
+
 /// A solver with its vectors, kept between the steps.
 pub struct Minimizer<B: Place<Real = f64>> {
+    /// Ends descents and their linear solves after this instant, as [`DescentOutcome::Stopped`] in general; `None` by
+    /// default. For benchmarks: with a deadline the result depends on the speed of the machine.
+    pub deadline: Option<Instant>,
     on: B,
     method: Method,
     /// The driver once a step had unknowns, and whether colliders rubbed when it was chosen.
@@ -144,7 +164,7 @@ enum Chosen<B: Place<Real = f64>> {
 impl<B: Place<Real = f64>> Minimizer<B> {
     /// Returns the solver of a method at a place.
     pub fn new(method: &Method, on: B) -> Self {
-        Self { on, method: method.clone(), driver: None }
+        Self { deadline: None, on, method: method.clone(), driver: None }
     }
 
     /// Drops the choice of `auto` and all vectors.
@@ -152,7 +172,7 @@ impl<B: Place<Real = f64>> Minimizer<B> {
         self.driver = None;
     }
 
-    /// Minimises the objective of a step at `time` from Δv = 0, and returns it.
+    /// Minimises the objective of a step at `time` from its [start](Increment::start), and returns it.
     ///
     /// # Errors
     /// Those of preconditioners, of the choice of `auto` and of the place.
@@ -162,8 +182,8 @@ impl<B: Place<Real = f64>> Minimizer<B> {
         obstacles: &[Obstacle],
         time: f64,
     ) -> Result<(Solved, Increment<'a>), Failure> {
-        let mut z = vec![0.0; f.size()];
-        let mut trace = Trace { start: Instant::now(), points: Vec::new() };
+        let mut z = f.start();
+        let mut trace = Trace { start: Instant::now(), points: Vec::new(), deadline: self.deadline };
         if z.is_empty() {
             // The only point is the minimum.
             let outcome = DescentOutcome::Converged(Criterion::Gradient);
@@ -180,9 +200,11 @@ impl<B: Place<Real = f64>> Minimizer<B> {
         // τ is the tolerance of the stiffest material in the Euclidean norm (§5.3).
         let floor = self.method.tolerance * (z.len() as f64 / 3.0).sqrt() * most;
         let (report, setup, newton);
+        let deadline = self.deadline;
         match &mut self.driver.insert((chosen, rubs)).0 {
             Chosen::Host(stepper) => {
                 stepper.floor = floor;
+                stepper.watch(deadline.map(watch));
                 let mut products = Products::new(f)?;
                 report = stepper.minimize_free(&mut products, &mut z, Some(&weights), &mut trace)?;
                 (setup, newton) = (products.setup(), true);
@@ -190,6 +212,7 @@ impl<B: Place<Real = f64>> Minimizer<B> {
             }
             Chosen::There(stepper, known) => {
                 stepper.floor = floor;
+                stepper.watch(deadline.map(watch));
                 report = if let Some(known) = known {
                     let rest = f.positions().into();
                     let recipe = known.recipe(&[], rest, &self.on, &Clock::default());

@@ -3,7 +3,7 @@
 //! > Δt = min(largest Δt, 0.6 Δx / v_max)    (§7.1)
 //!
 //! The steps of a frame have the same length where v_max allows it. A step: particles to grid, minimisation of
-//! E(Δv) from Δv = 0, grid to particles with F_p = (I + Δt ∇v) F_pⁿ, plastic flow, advection.
+//! E(Δv), grid to particles with F_p = (I + Δt ∇v) F_pⁿ, plastic flow, advection.
 
 use std::time::Instant;
 

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use coarsen_backend::{Cpu, SetupError};
-use coarsen_core::{Identity, Objective, Stop};
+use coarsen_core::{Identity, Monitor, Objective, Stop};
 use coarsen_krylov::{Cg, FlexibleCg, Krylov};
 use coarsen_multigrid::NodeEmbedding;
 use coarsen_optimize::{
@@ -21,11 +21,13 @@ use super::{Built, Driver, Follower, Follows, Needs, Placed};
 
 /// A driver with its vectors, kept between the time steps.
 ///
-/// A step minimises the incremental potential over velocity increments from x = 0 (eq. 1). L-BFGS uses the
+/// A step minimises the incremental potential over velocity increments from any x; the paper starts from 0 (eq. 1). L-BFGS uses the
 /// last 8 pairs of the step, an unscaled initial inverse Hessian, and 1 as the first trial of its line search.
 /// Newton's method ends an inner solve by Algorithm 1 in the norm of the preconditioner, and after 10,000
 /// iterations. Both use the positive definite Hessian and stop at `tolerance` in the norm of `weights`, which
-/// also decides stagnation. *Cost* of a step: one Hessian and one preconditioner for L-BFGS, one of each per
+/// also decides stagnation. *Deviation*: a step takes at least one iteration unless the gradient is zero. The norm is
+/// relative to the stiffness, so that the weight of a stiff body, which bends it too little to matter, would never move
+/// it. *Cost* of a step: one Hessian and one preconditioner for L-BFGS, one of each per
 /// iteration for Newton's method. The preconditioner is built anew in each step, so the number of nodes may
 /// change from step to step; a hierarchy of node embedding is built in the memory of those before. Energies and
 /// Hessians are computed on the host, and everything else at the place ([`Placed`]).
@@ -97,6 +99,7 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
             Method::Newton(Newton::with(Box::new(FlexibleCg::new(inner)), forcing))
         };
         let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-7));
+        descent.least_iterations = 1;
         descent.refresh = if driver.is_newton() { Refresh::Every(1) } else { Refresh::AtStart };
         let (max_iterations, inner_iterations, setup) = (5000, INNER, Duration::ZERO);
         Self {
@@ -116,6 +119,19 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
     /// The driver.
     pub fn driver(&self) -> Driver {
         self.driver
+    }
+
+    /// Sets the monitor of the inner solves of Newton's method ([`Newton::monitor`]); L-BFGS has no inner solves.
+    pub fn watch(&mut self, monitor: Option<Box<dyn Monitor<B::Vector>>>) {
+        if let Method::Newton(newton) = &mut self.method {
+            newton.monitor = monitor;
+        }
+    }
+
+    /// The iterations of the coarsest solves of node embedding since the last build of the hierarchy, which for L-BFGS is
+    /// the last step: with one level (`lbfgs-h`) its linear iterations. 0 for other preconditioners.
+    pub fn coarsest_iterations(&self) -> usize {
+        self.kept.borrow().as_ref().map_or(0, |hierarchy| hierarchy.coarsest_iterations())
     }
 
     /// The time of the setups and updates of the preconditioner in the last step, without assembly.

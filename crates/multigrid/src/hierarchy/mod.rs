@@ -380,6 +380,11 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
         all as f64 / finest.max(1) as f64
     }
 
+    /// Returns the iterations of all coarsest solves since the last build; 0 for a factor.
+    pub fn coarsest_iterations(&self) -> usize {
+        self.bottom.iterations()
+    }
+
     /// Returns the matrix of a level; level 1 is the level below the finest. `None` for level 0, because the
     /// caller owns the finest matrix.
     pub fn matrix(&self, level: usize) -> Option<&Bsr<T>> {

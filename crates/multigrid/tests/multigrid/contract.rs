@@ -209,7 +209,9 @@ fn the_coarsest_level_may_be_solved_by_iterations() {
     assert_eq!((m.class(), m.to_string().contains("a cg")), (Class::Variable, true));
     assert!(Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut vec![0.0; 3600]).is_err());
     let r = noise(3600, 4);
+    assert_eq!(m.coarsest_iterations(), 0);
     let before = applied(&mut m, &r);
+    assert!((1..100).contains(&m.coarsest_iterations()));
     m.update(&a).unwrap();
     assert_eq!(applied(&mut m, &r), before);
     let mut negative = a.clone();

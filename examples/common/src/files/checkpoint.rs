@@ -101,10 +101,24 @@ pub fn write(file: &Path, run: u64, state: &impl Saved) -> Result<(), Checkpoint
 /// # Errors
 /// [`CheckpointError`]; the file is never changed.
 pub fn read<S: Saved>(file: &Path, run: u64) -> Result<S, CheckpointError> {
+    let (own, state) = open(file)?;
+    if own == run { Ok(state) } else { Err(CheckpointError::Other { file: file.into() }) }
+}
+
+/// Reads the state of a checkpoint of any run. *Use* if the state alone matters, such as the start of one time step by
+/// several methods; a run that continues needs [`read`].
+///
+/// # Errors
+/// [`CheckpointError`] for a file that cannot be read or is damaged; the file is never changed.
+pub fn read_state<S: Saved>(file: &Path) -> Result<S, CheckpointError> {
+    open(file).map(|(_, state)| state)
+}
+
+/// The fingerprint of the run and the state.
+fn open<S: Saved>(file: &Path) -> Result<(u64, S), CheckpointError> {
     let fail = |error: std::io::Error| CheckpointError::Read { file: file.into(), kind: error.kind() };
     let bytes = std::fs::read(file).map_err(fail)?;
-    let (own, state) = decode(&bytes).map_err(|what| CheckpointError::Damaged { file: file.into(), what })?;
-    if own == run { Ok(state) } else { Err(CheckpointError::Other { file: file.into() }) }
+    decode(&bytes).map_err(|what| CheckpointError::Damaged { file: file.into(), what })
 }
 
 fn encode(run: u64, state: &impl Saved) -> Vec<u8> {
@@ -277,6 +291,7 @@ mod tests {
         write(&file, 5, &state).unwrap();
         assert_eq!(read(&file, 5), Ok(state.clone()));
         assert_eq!(read::<State>(&file, 6), Err(CheckpointError::Other { file: file.clone() }));
+        assert_eq!(read_state(&file), Ok(state.clone()));
         // If the temporary file cannot be written, the last checkpoint stays.
         std::fs::create_dir(file.with_extension("part")).unwrap();
         let failed = write(&file, 5, &State::default());

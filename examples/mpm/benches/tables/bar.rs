@@ -19,7 +19,7 @@ const FRAMES: usize = 4;
 
 /// Measures the missing rows, prints the table, and draws the picture.
 pub(crate) fn run(asked: &Asked, results: &mut Results) -> Outcome<()> {
-    let (particles, frames) = (asked.particles, asked.frames.unwrap_or(FRAMES));
+    let (particles, frames) = (asked.particles(), asked.frames.unwrap_or(FRAMES));
     println!("\n`bar`: iterations per step (of CG) and seconds of {frames} frames, {particles} particles\n");
     println!("| Pa | {} |", DRIVERS.map(Driver::name).join(" | "));
     println!("|---|{}", "---:|".repeat(DRIVERS.len()));
@@ -50,7 +50,7 @@ pub(crate) fn run(asked: &Asked, results: &mut Results) -> Outcome<()> {
 
 /// The mean of the steps of some frames.
 fn animate(scene: &str, particles: usize, frames: usize, driver: Driver) -> Outcome<Row> {
-    let rows = Stage::new(scene, particles)?.animate(driver, frames)?;
+    let rows = Stage::new(scene, Some(particles))?.animate(driver, frames)?;
     let sum = |of: &dyn Fn(&mpm::rows::Row) -> usize| rows.iter().map(of).sum::<usize>();
     let steps = sum(&|row| row.steps);
     let mean = |count: usize| count as f64 / steps.max(1) as f64;

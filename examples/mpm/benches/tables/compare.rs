@@ -13,7 +13,7 @@ use crate::rows::{Results, Row};
 use crate::{Asked, Outcome};
 
 /// All scenes of Table 3 of the paper.
-const ALL: [&str; 10] = [
+pub(crate) const ALL: [&str; 10] = [
     "twist",
     "boxes",
     "donut",
@@ -134,7 +134,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 /// Measures the missing rows of a table, and prints it.
 pub(crate) fn run(name: &str, asked: &Asked, results: &mut Results) -> Outcome<()> {
     let table = tables().into_iter().find(|table| table.name == name).ok_or("no such table")?;
-    let (particles, frames) = (asked.particles, asked.frames.unwrap_or(FRAMES));
+    let (particles, frames) = (asked.particles(), asked.frames.unwrap_or(FRAMES));
     let own: Vec<String> = table.scenes.iter().map(|scene| (*scene).to_owned()).collect();
     println!("\n`{name}`: one time step after {frames} frames, {particles} particles\n");
     println!("| scene | nodes | method | iterations | of CG | s | blocks by level |");

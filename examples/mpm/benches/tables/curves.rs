@@ -14,7 +14,7 @@ const FRAMES: usize = 12;
 
 /// Solves the step, prints the table, and draws the picture.
 pub(crate) fn run(asked: &Asked) -> Outcome<()> {
-    let (particles, frames) = (asked.particles, asked.frames.unwrap_or(FRAMES));
+    let (particles, frames) = (asked.particles(), asked.frames.unwrap_or(FRAMES));
     let scene = asked.scenes.as_ref().and_then(|scenes| scenes.first()).map_or("wheel", |scene| scene);
     println!("\n`curves`: a step of {scene} after {frames} frames, {particles} particles\n");
     println!("| method | iterations | of CG | norm at the end | s |");

@@ -15,21 +15,26 @@
 //! | `coarsest` | Fig. 9: the solver of the coarsest level |
 //! | `smoothers` | Fig. 9: the smoother |
 //! | `bar` | Fig. 20: five methods on a bar whose middle has 1e5 to 1e10 Pa; draws `book/src/methods/mpm_bar.svg` |
+//! | `full` | Table 2: all solvers on the hardest steps of whole runs; needs `runs`, and draws `book/src/methods/mpm_full.svg` |
 //! | `curves` | Fig. 17: the norm of the gradient in a step of the wheel; draws `book/src/methods/mpm_curves.svg` |
 //! | `spy` | Fig. 8: entries of fine and coarse matrices; draws `mpm_spy.png` in the folder for temporary files of the build |
 //!
-//! Without a TABLE all are made, in this order.
+//! Without a TABLE all are made, without `full`.
 //!
 //! | KEY | VALUE | default |
 //! |---|---|---|
 //! | `scenes` | names of scenes of the example `mpm`, `armacat:1e6` with a modulus | those of each table |
-//! | `particles` | the number of particles | `8000` |
+//! | `particles` | the number of particles | `8000`; for `full` that of the scene |
 //! | `frames` | the number of frames before the step that is solved; for `bar` the number of frames that are solved | `12`; `4` |
+//! | `runs` | for `full`: a folder with a folder for each scene, `armacat_1e6` with a modulus, in which `mpm --states 8` ran | |
+//! | `methods` | for `full`: names of solvers | all |
+//! | `states` | for `full`: a number, the most states of a scene, the hardest first | all |
+//! | `threads` | the number of threads | `2` |
 //! | `states` | a folder with the states before the steps, which are not computed again | in the same folder |
 //! | `results` | the file with a row for each method | in the folder for temporary files of the build |
 //!
-//! A scene is animated by HOT, and every method solves the next time step from Δv = 0 to the tolerance of the paper,
-//! with two threads. Seconds are those of the descent with its assemblies and setups. Rows are appended to the
+//! A scene is animated by HOT, and every method solves the next time step to the tolerance of the paper,
+//! with two threads. `full` takes states of whole runs instead, and stops methods at ten times the time of HOT. Seconds are those of the descent with its assemblies and setups. Rows are appended to the
 //! results, and rows that are there are not measured again. The scene `armacat` needs `COARSEN_DATA`.
 //!
 //! | file | what |
@@ -38,6 +43,7 @@
 //! | `moment` | the state before a step |
 //! | `method` | the methods, and how one solves the step |
 //! | `rows` | rows of the results |
+//! | `full`, `bars` | whole runs |
 //! | `compare` | the tables of methods on scenes |
 //! | `bar` | the bar |
 //! | `curves` | the wheel |
@@ -45,8 +51,10 @@
 //! | `spy` | pictures of matrices |
 
 mod bar;
+mod bars;
 mod compare;
 mod curves;
+mod full;
 mod method;
 mod moment;
 mod plot;
@@ -66,24 +74,42 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 /// The tables that are not of methods on scenes.
 const FIGURES: [&str; 3] = ["bar", "curves", "spy"];
 
+/// The table of whole runs.
+const FULL: &str = "full";
+
+/// The particles of all other tables.
+const PARTICLES: usize = 8000;
+
 /// What is measured.
 struct Asked {
     tables: Vec<String>,
     scenes: Option<Vec<String>>,
-    particles: usize,
+    particles: Option<usize>,
     frames: Option<usize>,
     states: PathBuf,
+    runs: Option<PathBuf>,
+    methods: Option<Vec<String>>,
+    /// The most states of a scene.
+    most: usize,
+    threads: usize,
     results: PathBuf,
+}
+
+impl Asked {
+    fn particles(&self) -> usize {
+        self.particles.unwrap_or(PARTICLES)
+    }
 }
 
 fn main() -> Outcome<()> {
     let asked = asked()?;
     let mut results = Results::read(&asked.results)?;
-    parallel::threads(2, || {
+    parallel::threads(asked.threads, || {
         asked.tables.iter().try_for_each(|table| match table.as_str() {
             "bar" => bar::run(&asked, &mut results),
             "curves" => curves::run(&asked),
             "spy" => spy::run(&asked),
+            FULL => full::run(&asked, &mut results),
             table => compare::run(table, &asked, &mut results),
         })
     })?
@@ -94,19 +120,32 @@ fn asked() -> Outcome<Asked> {
     let mut asked = Asked {
         tables: Vec::new(),
         scenes: None,
-        particles: 8000,
+        particles: None,
         frames: None,
         states: Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpm_states"),
+        runs: None,
+        methods: None,
+        most: usize::MAX,
+        threads: 2,
         results: Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpm.csv"),
     };
     for word in std::env::args().skip(1).filter(|word| !word.starts_with("--")) {
         match word.split_once('=') {
             Some(("scenes", text)) => asked.scenes = Some(text.split(',').map(str::to_owned).collect()),
-            Some(("particles", text)) => asked.particles = text.parse()?,
+            Some(("particles", text)) => asked.particles = Some(text.parse()?),
             Some(("frames", text)) => asked.frames = Some(text.parse()?),
-            Some(("states", text)) => asked.states = text.into(),
+            Some(("states", text)) => match text.parse() {
+                Ok(count) => asked.most = count,
+                Err(_) => asked.states = text.into(),
+            },
+            Some(("runs", text)) => asked.runs = Some(text.into()),
+            Some(("methods", text)) => asked.methods = Some(text.split(',').map(str::to_owned).collect()),
+            Some(("threads", text)) => asked.threads = text.parse()?,
             Some(("results", text)) => asked.results = text.into(),
-            None if FIGURES.contains(&word.as_str()) || compare::names().any(|name| name == word) => {
+            None if word == FULL
+                || FIGURES.contains(&word.as_str())
+                || compare::names().any(|name| name == word) =>
+            {
                 asked.tables.push(word);
             }
             _ => return Err(format!("`{word}` is no argument of this bench; see its first lines").into()),

@@ -1,6 +1,6 @@
 //! The methods, and how one solves a time step.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use coarsen::backend::Cpu;
 use coarsen::follow::{Driver, Follower, following};
@@ -69,7 +69,7 @@ impl Hot {
     fn solve(self, f: &mut Increment<'_>) -> Outcome<Row> {
         let (weights, _) = f.weights()?;
         let recipe = self.recipe(f);
-        let mut z = vec![0.0; f.size()];
+        let mut z = f.start();
         let start = Instant::now();
         f.project(true);
         let build = move |system: System<'_, f64>| Ok(Box::new(recipe.build_from(system, &Cpu::new())?) as _);
@@ -104,21 +104,34 @@ impl How {
                 Row { blocks: hot.blocks(&mut f)?, ..row }
             }
             Self::Solver(solver) => {
-                let start = Instant::now();
-                let mut minimizer = Minimizer::new(&options(solver)?, Cpu::new());
-                let (solved, mut f) = minimizer.solve(f, &moment.stage.obstacles, moment.time())?;
-                let seconds = start.elapsed().as_secs_f64();
-                let converged = matches!(solved.outcome, DescentOutcome::Converged(_));
-                let [outer, inner] = solved.iterations.map(|count| count as f64);
+                let (row, mut f) = by_name(solver, f, moment, None)?;
                 let blocks = match solver {
                     Solver::Driver(Driver::LbfgsGmg | Driver::PnGmgPcg) => from_particles(&mut f, moment)?,
                     _ => Vec::new(),
                 };
-                Row { converged, outer, inner, seconds, blocks, ..Row::default() }
+                Row { blocks, ..row }
             }
         };
         Ok(Row { nodes, ..row })
     }
+}
+
+/// Solves a step by a solver of the example, which is stopped after a time.
+pub(crate) fn by_name<'a>(
+    solver: Solver,
+    f: Increment<'a>,
+    moment: &Moment,
+    most: Option<Duration>,
+) -> Outcome<(Row, Increment<'a>)> {
+    let nodes = f.size() / 3;
+    let start = Instant::now();
+    let mut minimizer = Minimizer::new(&options(solver)?, Cpu::new());
+    minimizer.deadline = most.map(|most| start + most);
+    let (solved, f) = minimizer.solve(f, &moment.stage.obstacles, moment.time())?;
+    let seconds = start.elapsed().as_secs_f64();
+    let converged = matches!(solved.outcome, DescentOutcome::Converged(_));
+    let [outer, inner] = solved.iterations.map(|count| count as f64);
+    Ok((Row { nodes, converged, outer, inner, seconds, ..Row::default() }, f))
 }
 
 /// The blocks of the matrices that particles give on three grids.

@@ -6,6 +6,7 @@ use coarsen::follow::Driver;
 use examples_common::files::{self, fingerprint};
 use mpm::energy::Increment;
 use mpm::rows::Row;
+use mpm::state::State;
 use mpm::step::Begun;
 
 use crate::Outcome;
@@ -33,7 +34,7 @@ impl Moment {
     /// The first step after some frames, which HOT computes. The state after each frame is stored in a folder, and a
     /// frame that is there is not computed again.
     pub(crate) fn new(name: &str, particles: usize, frames: usize, states: &Path) -> Outcome<Self> {
-        let mut stage = Stage::new(name, particles)?;
+        let mut stage = Stage::new(name, Some(particles))?;
         let run = fingerprint(format!("{name},{particles},{}", stage.state.particles.len()).as_bytes());
         let file =
             |frame: usize| states.join(format!("{}_{particles}_{frame}.state", name.replace(':', "_")));
@@ -50,7 +51,12 @@ impl Moment {
                 let _ = std::fs::remove_file(file(frame - 1)); // only the last frame is kept
             }
         }
-        let mut state = std::mem::take(&mut stage.state);
+        let state = std::mem::take(&mut stage.state);
+        Self::at(stage, state)
+    }
+
+    /// The first step after a state of a scene.
+    pub(crate) fn at(stage: Stage, mut state: State) -> Outcome<Self> {
         let begun = stage.begin(&mut state)?;
         Ok(Self { stage: Stage { state, ..stage }, begun })
     }

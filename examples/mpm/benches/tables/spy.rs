@@ -26,14 +26,17 @@ const SPACE: usize = 12;
 pub(crate) fn run(asked: &Asked) -> Outcome<()> {
     let frames = asked.frames.unwrap_or(0);
     let scene = asked.scenes.as_ref().and_then(|scenes| scenes.first()).map_or(SCENE, |scene| scene);
-    let moment = Moment::new(scene, asked.particles, frames, &asked.states)?;
+    let moment = Moment::new(scene, asked.particles(), frames, &asked.states)?;
     let mut f = moment.objective()?;
     let z = vec![0.0; f.size()];
     let embedding = Hot { levels: LEVELS, ..Hot::default() }.recipe(&f);
     let embedded = embedding.build_from(f.system_at(&z)?.system(), &Cpu::new())?;
     let recipe = f.requadrature(LEVELS, &moment.stage.obstacles, moment.time())?;
     let quadrature = recipe.build_from(f.system_at(&z)?.system(), &Cpu::new())?;
-    println!("\n`spy`: {scene} after {frames} frames, {} particles: nodes, blocks a row\n", asked.particles);
+    println!(
+        "\n`spy`: {scene} after {frames} frames, {} particles: nodes, blocks a row\n",
+        asked.particles()
+    );
     println!("| level | by node embedding | from particles |");
     println!("|---:|---|---|");
     let cell = |a: Option<&Bsr<f64>>| {

@@ -38,8 +38,9 @@ pub(crate) fn options(solver: Solver) -> Outcome<Method> {
 }
 
 impl Stage {
-    /// Fills a scene. `name` may end with `:E`, the modulus of its stiff body.
-    pub(crate) fn new(name: &str, particles: usize) -> Outcome<Self> {
+    /// Fills a scene with about a number of particles, or with its own. `name` may end with `:E`, the modulus of its stiff
+    /// body.
+    pub(crate) fn new(name: &str, particles: Option<usize>) -> Outcome<Self> {
         let (scene, stiff) = match name.split_once(':') {
             Some((scene, stiff)) => (scene, Some(stiff.parse()?)),
             None => (name, None),
@@ -48,7 +49,7 @@ impl Stage {
         let data = std::env::var_os("COARSEN_DATA").map(PathBuf::from);
         let setting = choice.setting(stiff, 2, data.as_deref())?;
         let seeds = Seeds::new(&setting)?;
-        let dx = seeds.spacing_for(particles)?;
+        let dx = particles.map_or(Ok(setting.dx), |particles| seeds.spacing_for(particles))?;
         let (particles, bodies) = seeds.fill(dx)?;
         let obstacles = Obstacle::all(&setting.collider, dx)?;
         let state = State { emitted: f64::NEG_INFINITY, particles, ..State::default() };

@@ -10,6 +10,7 @@
 //! | `system` | the Hessian with constraints, as a system |
 //! | `friction` | friction on colliders, with the normal forces of the last step |
 //! | `free` | [`Products`]: products with the Hessian that are not assembled |
+//! | `start` | the start of a solve |
 //! | `coarse` | [`Quadrature`]: the Hessian from particles on coarser grids |
 //!
 //! | symbol | here | |
@@ -19,7 +20,7 @@
 //! | P | `stress` | first Piola-Kirchhoff stress |
 //!
 //! Positions of nodes are moved only in thought: after the step the grid is as before. The unknowns are
-//! increments of velocity, and start from 0. *Reference* Wang et al. 2020 (HOT), §3.1, Eq. 1, in which gravity
+//! increments of velocity. *Reference* Wang et al. 2020 (HOT), §3.1, Eq. 1, in which gravity
 //! is a part of Φ; both differ by a constant.
 
 mod coarse;
@@ -27,6 +28,7 @@ mod free;
 mod friction;
 mod gather;
 mod hessian;
+mod start;
 mod stencil;
 mod system;
 

@@ -31,7 +31,11 @@ struct Step {
 
 impl Step {
     fn new(count: usize, size: f64, seed: u64) -> Self {
-        let (mut particles, bodies) = (cloud(count, size, seed), bodies());
+        Self::of(cloud(count, size, seed))
+    }
+
+    fn of(mut particles: Vec<Particle>) -> Self {
+        let bodies = bodies();
         let grid = Grid::around(&mut particles, DX).unwrap();
         let nodes = Nodes::from_particles(&grid, &particles, &bodies);
         let wall = Shape::Plane { point: [-1.5 * DX, 0.0, 0.0], normal: [1.0, 0.3, 0.0] };
@@ -79,6 +83,26 @@ fn the_gradient_is_that_of_the_value() {
         let found = check_gradient(&mut f, &z, &d).unwrap();
         assert!(found.error < 1e-8, "{found:?}");
     }
+}
+
+/// What touches no collider starts in free fall, which lowers E by ½ Σ m ‖Δt g‖²; the rest starts from 0.
+#[test]
+fn what_touches_nothing_starts_in_free_fall() {
+    let mut particles = cloud(300, 0.05, 1);
+    let far = cloud(200, 0.05, 2).into_iter().map(|p| Particle { x: [p.x[0] + 3.0, p.x[1], p.x[2]], ..p });
+    particles.extend(far);
+    let step = Step::of(particles);
+    let mut f = step.objective();
+    let z = f.start();
+    let mut mass = 0.0;
+    for (&node, z) in step.constraints.free.iter().zip(z.as_chunks::<3>().0) {
+        let falls = step.nodes.positions[node as usize][0] > 1.5;
+        assert_eq!(*z, if falls { GRAVITY.map(|g| DT * g) } else { [0.0; 3] });
+        mass += if falls { step.nodes.masses[node as usize] } else { 0.0 };
+    }
+    let square = GRAVITY.iter().map(|g| (DT * g).powi(2)).sum::<f64>();
+    let fall = f.value(&vec![0.0; z.len()]) - f.value(&z);
+    assert!((fall / (0.5 * mass * square) - 1.0).abs() < 1e-9, "{fall}");
 }
 
 /// Without projection the Hessian is the derivative of the gradient, in the free directions.

@@ -4,6 +4,7 @@ mod bad_input;
 mod constraints;
 mod energy;
 mod flow;
+mod hardest;
 mod jelly;
 mod runs;
 mod scenes;

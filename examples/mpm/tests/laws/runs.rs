@@ -1,7 +1,9 @@
 //! Whole simulations: laws of motion, repetition, continuation.
 
 use coarsen::prelude::*;
+use examples_common::files::read_state;
 use mpm::rows::Row;
+use mpm::state::State;
 
 use super::Folder;
 
@@ -78,6 +80,42 @@ fn bodies_fall_freely() {
         assert_eq!((row.steps, row.converged), if row.frame == 0 { (0, 0) } else { (3, 3) });
         close(row.work, 0.0, 0.0);
     }
+}
+
+/// Steel and foam fall as everything else, though their weight is below the tolerance, and though another body lies on the
+/// ground.
+#[test]
+fn steel_does_not_hang_in_the_air() {
+    let lying = "[[body]]\nshape = { box = { low = [1.0, 0.0, -0.2], high = [1.4, 0.3, 0.2] } }\n\
+                 of = { density = 1000.0, young = 5e4, poisson = 0.3 }\n\
+                 [[collider]]\nshape = { plane = { point = [0.0, 0.1, 0.0], normal = [0.0, 1.0, 0.0] } }";
+    for (density, young) in [("7800.0", "2e11"), ("0.01", "5e4")] {
+        let folder = Folder::new(&format!("steel-{young}"));
+        let ball = BALL.replace("1000.0", density).replace("5e4", young);
+        let scene = folder.write("steel.toml", &format!("{ball}{lying}"));
+        folder.run(&["--scene", &scene, "--format", "ply"]).unwrap();
+        let state: State = read_state(&folder.0.join("checkpoint.bin")).unwrap();
+        let fallen = -9.8 * state.time;
+        for p in state.particles.iter().filter(|p| p.body == 0) {
+            close(p.v[1], fallen, 1e-6 * fallen.abs());
+            close(p.v[0], 0.5, 1e-6);
+        }
+    }
+}
+
+/// A rod of steel that is held at one end swings down: a step takes an iteration even if its gradient is within the
+/// tolerance at the start.
+#[test]
+fn steps_move_what_is_held() {
+    let folder = Folder::new("rod");
+    let rod = "gravity = [0.0, -9.8, 0.0]\ndx = 0.1\ndt = 0.02\n[[body]]\n\
+               shape = { box = { low = [0.0, 0.0, 0.0], high = [0.6, 0.2, 0.2] } }\n\
+               of = { density = 7800.0, young = 2e11, poisson = 0.3 }\n[[collider]]\n\
+               shape = { box = { low = [-0.1, -0.1, -0.1], high = [0.1, 0.3, 0.3] } }";
+    let scene = folder.write("rod.toml", rod);
+    let rows = folder.run(&["--scene", &scene, "--frames", "2", "--solver", "pn-pcg"]).unwrap();
+    let last = &rows[2];
+    assert!(last.outer >= last.steps && last.converged == last.steps && last.momentum[1] < 0.0, "{last:?}");
 }
 
 /// Energy less the work of colliders never rises by more than a share of the energy that moves.

@@ -29,6 +29,7 @@ pub(super) struct Iterative<T: Real, B: Backend> {
     p: B::Vector,
     q: B::Vector,
     nnz: usize,
+    iterations: usize,
 }
 
 const METHOD: &str = "conjugate gradients on the coarsest level";
@@ -48,6 +49,7 @@ impl<T: Real, B: Backend> Iterative<T, B> {
             q: r.like()?,
             r,
             nnz: a.nnz(),
+            iterations: 0,
         })
     }
 }
@@ -55,7 +57,7 @@ impl<T: Real, B: Backend> Iterative<T, B> {
 impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
     /// If the residual is not finite, x is not finite either. The outer solve then ends and reports this.
     fn solve(&mut self, b: &B::Vector, whole: &B::Vector, x: &mut B::Vector) {
-        let Self { recipe, a, d, r, z, p, q, .. } = self;
+        let Self { recipe, a, d, r, z, p, q, iterations, .. } = self;
         let number = |v: B::Real| b.scalar(v);
         x.fill(zero());
         let mut compared = None;
@@ -75,6 +77,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
             if rho <= zero() {
                 return; // b = 0, or D is not positive definite
             }
+            *iterations += 1;
             a.apply(p, q);
             let curvature = p.dot(q).read();
             if curvature <= zero() {
@@ -108,7 +111,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
     }
 
     fn rebuild(&mut self, a: &Bsr<T>, on: &B) -> Result<bool, SetupError> {
-        self.nnz = a.nnz();
+        (self.nnz, self.iterations) = (a.nnz(), 0);
         self.inverses.invert_another(a, METHOD)?;
         self.inverses.check_positive(a, METHOD)?;
         on.renew_matrix(&mut self.a, a)?;
@@ -132,6 +135,10 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
 
     fn nnz(&self) -> usize {
         self.nnz
+    }
+
+    fn iterations(&self) -> usize {
+        self.iterations
     }
 
     fn bytes(&self) -> usize {

@@ -50,6 +50,11 @@ pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
     /// Returns the number of stored scalars of A, for the table.
     fn nnz(&self) -> usize;
 
+    /// Returns the number of iterations since the solver was built or rebuilt; 0 for a factor.
+    fn iterations(&self) -> usize {
+        0
+    }
+
     /// Returns the size in bytes of the solver.
     fn bytes(&self) -> usize;
 

@@ -1,0 +1,71 @@
+//! Bars in groups, as SVG: times relative to HOT on a logarithmic scale, up from 1 or down.
+
+use std::path::Path;
+
+use plotters::prelude::*;
+
+use crate::Outcome;
+
+/// The methods that are drawn, and their colours.
+const SHOWN: [(&str, RGBColor); 8] = [
+    ("lbfgs-h", RGBColor(230, 159, 0)),
+    ("pn-pcg", RGBColor(0, 114, 178)),
+    ("pn-mf", RGBColor(86, 180, 233)),
+    ("pn-mgpcg", RGBColor(0, 158, 115)),
+    ("lbfgs-sa", RGBColor(204, 121, 167)),
+    ("lbfgs-mas", RGBColor(213, 94, 0)),
+    ("newton-mas", RGBColor(120, 120, 120)),
+    ("auto", RGBColor(0, 0, 0)),
+];
+
+/// The bars of a scene.
+pub(crate) struct Group {
+    pub(crate) name: String,
+    /// The methods and their times relative to HOT, at most 10.
+    pub(crate) bars: Vec<(String, f64)>,
+}
+
+/// Draws groups to a file of the book.
+pub(crate) fn draw(file: &str, groups: &[Group]) -> Outcome<()> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/src/methods").join(file);
+    let area = SVGBackend::new(&path, (1080, 420)).into_drawing_area();
+    area.fill(&WHITE)?;
+    let all = || groups.iter().flat_map(|group| &group.bars).map(|(_, ratio)| *ratio);
+    let low = all().fold(0.5, f64::min) * 0.9;
+    let count = groups.len() as f64;
+    let mut chart = ChartBuilder::on(&area)
+        .margin(14)
+        .x_label_area_size(34)
+        .y_label_area_size(64)
+        .build_cartesian_2d(0.0..count, (low..20.0).log_scale())?;
+    let middle = |x: f64| groups.get(x as usize).filter(|_| x.fract() > 0.4 && x.fract() < 0.6);
+    chart
+        .configure_mesh()
+        .disable_x_mesh()
+        .y_desc("time relative to HOT")
+        .x_labels(2 * groups.len() + 1)
+        .x_label_formatter(&|x| middle(*x).map_or(String::new(), |group| group.name.clone()))
+        .y_label_formatter(&|y| format!("{y}"))
+        .light_line_style(WHITE)
+        .draw()?;
+    let width = 0.9 / SHOWN.len() as f64;
+    for (k, (method, colour)) in SHOWN.into_iter().enumerate() {
+        let bar = |(place, group): (usize, &Group)| {
+            let (_, ratio) = group.bars.iter().find(|(name, _)| name == method)?;
+            let left = place as f64 + 0.05 + k as f64 * width;
+            Some(Rectangle::new([(left, 1.0), (left + 0.85 * width, *ratio)], colour.filled()))
+        };
+        chart
+            .draw_series(groups.iter().enumerate().filter_map(bar))?
+            .label(method)
+            .legend(move |(x, y)| Rectangle::new([(x, y - 4), (x + 14, y + 4)], colour.filled()));
+    }
+    chart.draw_series(LineSeries::new([(0.0, 1.0), (count, 1.0)], BLACK.stroke_width(1)))?;
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperRight)
+        .background_style(WHITE.mix(0.8))
+        .draw()?;
+    area.present()?;
+    Ok(())
+}
