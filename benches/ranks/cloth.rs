@@ -149,8 +149,9 @@ fn rank(sheet: &Sheet, comm: SimComm, tests: u64) -> Outcome<Row> {
         sheet.thickness,
         300.0,
     )?;
-    // Away and back, so that each detection begins with a search.
-    let away: Vec<f64> = sheet.x.iter().map(|x| x + 10.0 * sheet.thickness).collect();
+    // A corner goes out of the tube of the last search and back, so that each detection begins with a search.
+    let mut away = sheet.x.clone();
+    away[2] += 10.0 * sheet.thickness;
     contact.detect(&away)?;
     let detection = timed(&comm, |round| {
         contact.detect(if round % 2 == 0 { &sheet.x } else { &away })?;

@@ -82,30 +82,3 @@ impl<C: Communicator> RankSearch<C> {
 
 /// The cost of a node on a simulated clock: its box, and its place among clusters.
 const PLACED: usize = 20;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pieces_have_equally_many_tests() {
-        let counts: Vec<u64> =
-            (0..1000).map(|group| 50 + group % 7 * 10 + u64::from(group > 800) * 500).collect();
-        let (total, most) = (counts.iter().sum::<u64>(), 610.0);
-        for size in [1, 2, 3, 4, 7] {
-            let ranks = ranks_of(&counts, size);
-            for rank in 0..size {
-                let own: u64 =
-                    ranks.iter().zip(&counts).filter(|(r, _)| **r == rank).map(|(_, count)| count).sum();
-                let share = total as f64 / size as f64;
-                // At each end of a piece, half a group at most.
-                assert!(
-                    (own as f64 - share).abs() <= PIECES as f64 * most,
-                    "{rank} of {size}: {own} for {share}"
-                );
-            }
-        }
-        assert_eq!(ranks_of(&[0; 3], 2), [0; 3]);
-        assert!(ranks_of(&[], 2).is_empty());
-    }
-}

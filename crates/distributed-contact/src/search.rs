@@ -91,7 +91,7 @@ pub struct RankSearch<C> {
 impl<C: Communicator> RankSearch<C> {
     /// The cost of a test of two boxes on a simulated clock, in stored scalars of a product. A search that is not
     /// shared does not count its tests, and so does not advance the clock for them.
-    pub const TESTED: usize = 3;
+    pub const TESTED: usize = 2;
 
     /// The search of this rank. Surfaces with fewer than 4096 queries are not shared.
     pub fn new(comm: C) -> Self {

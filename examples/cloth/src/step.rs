@@ -24,8 +24,8 @@ use coarsen_contact::{ContactError, Pair};
 use examples_common::Failure;
 use examples_common::solver::{Clock, Solver, choose};
 
-use crate::motion::RATE;
 use crate::options::{Method, Obstacles};
+use crate::pace::Pace;
 use crate::rows::Row;
 use crate::state::State;
 use crate::supported::{Solved, Supported};
@@ -78,14 +78,10 @@ pub(crate) struct Stepper<B: Place<Real = f64>> {
     rule: NewtonAt<B, Cg<B::Vector>>,
     descent: Descent<Vec<f64>, MoreThuente<f64>>,
     clock: Clock,
+    pace: Pace,
     pub(crate) fixed: Fixed,
     /// Obstacles as constraints.
     pub(crate) supported: Option<Supported>,
-}
-
-/// The number of the last step of a frame.
-pub(crate) fn last(frame: usize, h: f64) -> usize {
-    (frame as f64 / (RATE * h) * (1.0 + 1e-12)) as usize
 }
 
 impl<B: Place<Real = f64> + Waits> Stepper<B> {
@@ -95,7 +91,8 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
     /// Errors of potentials, of preconditioners and of the place.
     pub(crate) fn new(world: World, state: &State, method: &Method, on: &B) -> Result<Self, Failure> {
         let World { mut fixed, mut forces } = world;
-        fixed.move_to(&mut forces, last(state.frame, method.dt) as f64 * method.dt)?;
+        let pace = method.pace();
+        fixed.move_to(&mut forces, pace.time(state.begun, state.frame))?;
         let mut f = ImplicitEuler::new(forces, &fixed.masses, method.dt)?;
         let solver = match method.solver {
             Solver::Auto => choose(f.system_at(&state.x)?.system())?,
@@ -132,7 +129,7 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
             None
         };
         clock.take(); // the setup here does not count for a step
-        Ok(Self { on: on.clone(), f, rule, descent, clock, fixed, supported })
+        Ok(Self { on: on.clone(), f, rule, descent, clock, pace, fixed, supported })
     }
 
     /// Computes the next frame.
@@ -141,23 +138,23 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
     /// An error if new positions are not finite, if contacts cannot be detected, or if the place fails. The state,
     /// held vertices, solids and what obstacles hold are then those before the frame.
     pub(crate) fn frame(&mut self, state: &mut State) -> Result<Row, Failure> {
-        let (start, frame, h) = (Instant::now(), state.frame + 1, self.f.step());
+        let (start, frame, pace) = (Instant::now(), state.frame + 1, self.pace);
         let waits = self.on.waits();
         let (mut next, mut row) = (State { frame, ..state.clone() }, Row::default());
         let states = self.supported.as_ref().map(|supported| supported.states.clone());
-        for step in last(state.frame, h) + 1..=last(frame, h) {
+        for step in pace.last(state.frame) + 1..=pace.last(frame) {
             if let Err(failure) = self.step(&mut next, step, &mut row) {
-                let before = last(state.frame, h) as f64 * h;
                 self.supported
                     .iter_mut()
                     .zip(states)
                     .for_each(|(supported, states)| supported.states = states);
-                self.fixed.move_to(&mut self.f.potential, before)?;
+                self.fixed.move_to(&mut self.f.potential, pace.time(state.begun, state.frame))?;
                 return Err(failure);
             }
         }
         let seconds = start.elapsed().as_secs_f64();
         let setup = self.clock.take().as_secs_f64();
+        next.time = pace.time(next.begun, frame);
         let now = self.fixed.row(&mut self.f.potential, &next)?;
         *state = next;
         let Row { steps, converged, outer, inner, .. } = row;
@@ -171,7 +168,7 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
     /// # Errors
     /// Errors of the potentials and of the assembly.
     pub(crate) fn system(&mut self, state: &State) -> Result<(&OwnedSystem<f64>, Vec<f64>), Failure> {
-        let step = last(state.frame, self.f.step()) + 1;
+        let step = self.pace.last(state.frame) + 1;
         self.begin(&mut State { frame: state.frame + 1, ..state.clone() }, step)?;
         let f = &mut self.f;
         let mut rhs = vec![0.0; state.x.len()];
@@ -187,7 +184,7 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
         let h = f.step();
         state.work += fixed.air.push(&fixed.nodes, &fixed.masses, &state.x, h, 0, &mut state.v);
         if fixed.motion.moves() {
-            let before = (step - 1) as f64 * h;
+            let before = state.begun + (step - 1) as f64 * h;
             let frictions = f.potential.second.second.first.parts_mut();
             let now = fixed.shapes(before, true)?.into_iter().zip(fixed.spins(before));
             frictions.iter_mut().zip(now).for_each(|(part, (shape, spin))| part.set_motion(shape, spin));
@@ -209,7 +206,7 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
         let mut forward: Vec<f64> = state.v.iter().map(|v| h * v).collect();
         if moves {
             // Free nodes go along, or stay if that leaves no way.
-            let end = (step - 1) as f64 * h + h;
+            let end = state.begun + ((step - 1) as f64 * h + h);
             let held = fixed.motion.held(&fixed.positions, end);
             let forces = &mut f.potential;
             if forces.first.second.carry(&state.x, &forward, &held).is_err() {
@@ -234,7 +231,7 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
         }
         let solved = match &mut self.supported {
             Some(supported) => {
-                let obstacles = fixed.obstructions((step - 1) as f64 * h + h, h)?;
+                let obstacles = fixed.obstructions(state.begun + ((step - 1) as f64 * h + h), h)?;
                 supported.minimize(f, &obstacles, &state.x, &mut next)?
             }
             None => {

@@ -101,10 +101,23 @@ pub fn write(file: &Path, run: u64, state: &impl Saved) -> Result<(), Checkpoint
 /// # Errors
 /// [`CheckpointError`]; the file is never changed.
 pub fn read<S: Saved>(file: &Path, run: u64) -> Result<S, CheckpointError> {
+    let (own, state) = decoded(file)?;
+    if own == run { Ok(state) } else { Err(CheckpointError::Other { file: file.into() }) }
+}
+
+/// Reads the state of a checkpoint of any run, from which another run may begin.
+///
+/// # Errors
+/// [`CheckpointError`]; the file is never changed.
+pub fn read_any<S: Saved>(file: &Path) -> Result<S, CheckpointError> {
+    decoded(file).map(|(_, state)| state)
+}
+
+/// The fingerprint of the run and the state of a file.
+fn decoded<S: Saved>(file: &Path) -> Result<(u64, S), CheckpointError> {
     let fail = |error: std::io::Error| CheckpointError::Read { file: file.into(), kind: error.kind() };
     let bytes = std::fs::read(file).map_err(fail)?;
-    let (own, state) = decode(&bytes).map_err(|what| CheckpointError::Damaged { file: file.into(), what })?;
-    if own == run { Ok(state) } else { Err(CheckpointError::Other { file: file.into() }) }
+    decode(&bytes).map_err(|what| CheckpointError::Damaged { file: file.into(), what })
 }
 
 fn encode(run: u64, state: &impl Saved) -> Vec<u8> {

@@ -12,7 +12,7 @@ mod error;
 mod surface;
 mod table;
 
-pub use checkpoint::{CheckpointError, Reader, Saved, Writer, fingerprint, read, write};
+pub use checkpoint::{CheckpointError, Reader, Saved, Writer, fingerprint, read, read_any, write};
 pub use error::{OutputError, failed};
 pub use surface::{Format, Surface};
 pub use table::{Record, Table, columns, statistics};
