@@ -140,16 +140,18 @@ struct Row {
 
 fn rank(sheet: &Sheet, comm: SimComm, tests: u64) -> Outcome<Row> {
     let (held, rest, n) = (vec![false; sheet.rest.len()], &sheet.rest, sheet.rest.len());
+    let on = Partition::new(comm.clone(), Layout::even(n as u64, 3, comm.size())?)?;
     let mut contact = ClothContact::with(
-        RankSearch::new(comm.clone()),
+        RankSearch::new(comm.clone()).at_nodes_of(&on, n, |v| Some(u64::from(v))),
         &sheet.triangles,
         &held,
         rest,
         sheet.thickness,
         300.0,
     )?;
-    // Away and back, so that each detection begins with a search.
-    let away: Vec<f64> = sheet.x.iter().map(|x| x + 10.0 * sheet.thickness).collect();
+    // A corner goes out of the tube of the last search and back, so that each detection begins with a search.
+    let mut away = sheet.x.clone();
+    away[2] += 10.0 * sheet.thickness;
     contact.detect(&away)?;
     let detection = timed(&comm, |round| {
         contact.detect(if round % 2 == 0 { &sheet.x } else { &away })?;
@@ -161,7 +163,6 @@ fn rank(sheet: &Sheet, comm: SimComm, tests: u64) -> Outcome<Row> {
     contact.detect(&sheet.x)?;
     let tests = contact.search().tests();
 
-    let on = Partition::new(comm.clone(), Layout::even(n as u64, 3, comm.size())?)?;
     let own = own_triangles(&on, &sheet.triangles, |v| Some(u64::from(v)));
     let of = |list: &[usize]| list.iter().map(|&t| sheet.triangles[t]).collect::<Vec<_>>();
     let plane: Vec<[f64; 2]> = rest.iter().map(|&[u, v, _]| [u, v]).collect();
@@ -189,7 +190,7 @@ fn rank(sheet: &Sheet, comm: SimComm, tests: u64) -> Outcome<Row> {
     })?;
     Ok(Row {
         tests,
-        pairs: [contact.candidates().len(), contact.found().len()],
+        pairs: [contact.candidates().len(), contact.search().touching()],
         costs: [detection, assembly],
     })
 }

@@ -8,6 +8,8 @@
 //! | symbol | here | file |
 //! |---|---|---|
 //! | Workload Table, load distribution | pairs, touches and impacts in equal shares | [`search`](RankSearch) |
+//! | | hashes of what is near the queries of a rank | `near` |
+//! | | pairs and touches as messages | `messages` |
 //! | | errors that one rank finds and all ranks return | `shared` |
 //! | assembly elements of a rank | the triangles and pairs at its nodes | [`elements`](own_triangles) |
 //! | | positions of nodes that moved, for all ranks | [`moved`](share_moved) |
@@ -15,7 +17,9 @@
 //! | f, J of contact, own rows | derivatives of contact; the Hessian of friction | [`rows`](contact_rows) |
 
 mod elements;
+mod messages;
 mod moved;
+mod near;
 mod rows;
 mod search;
 mod shared;

@@ -3,7 +3,7 @@
 //! | symbol | here | |
 //! |---|---|---|
 //! | n | `comm.size()` | number of ranks |
-//! | Triangle Hash Table | [`Broad::build`] | hashes of triangles and edges, a copy on every rank |
+//! | Triangle Hash Table | [`Broad::build`], [`Near`] | hashes of triangles and edges, a copy on every rank in the first search |
 //! | Workload Table | `table` | the number of tests before each group of queries |
 //! | W | `total` | the number of all tests |
 //! | load distribution | `share_of` | the W tests are cut into 16 n equal pieces, of which rank r makes r, r + n, .. |
@@ -12,39 +12,47 @@
 //! triangle or of two edges, not of two triangles, since these are the pairs that are needed; an entry of the table is
 //! a group of 256 queries instead of a cell, and a piece may end within a query; each rank has pieces from all over the
 //! surface, since the distances that follow a test are where layers are near, and take longer than the test; each rank
-//! counts an equal number of entries, and the counts are gathered. Instead of the data of cells that two ranks share,
-//! the touches that were found are gathered.
+//! counts an equal number of entries, and the counts are gathered. From the second search on, the table is that of the search
+//! before, so that each rank builds hashes of a part of the surface alone (`near`). Instead of the data of cells that two
+//! ranks share, the touches that were found are gathered, or sent to the ranks of their nodes.
 
 use std::ops::Range;
 
-use coarsen_contact::{Aabb, Broad, ContactError, Impact, Pair, Search, Topology, Touch};
-use coarsen_distributed::{CommError, Communicator, Wire, pack, unpack};
+use coarsen_contact::{Aabb, Broad, ContactError, Impact, Near, Pair, Search, Topology, Touch};
+use coarsen_distributed::{CommError, Communicator, Partition, pack, unpack};
 
-use crate::shared::share;
+use crate::messages::{TOUCH, kind, merge, pair_of, put, touches_of};
+use crate::shared::{deal, share};
 
 // Costs on a simulated clock, in stored scalars of a product. Their quotients are those of processor times on one rank
 // (`ranks -- cloth` of the benches).
 
 /// The cost of a query's box in the hashes.
-const HASHED: usize = 160;
+pub(crate) const HASHED: usize = 160;
 
 /// The cost of a query in the Workload Table.
-const COUNTED: usize = 30;
+pub(crate) const COUNTED: usize = 30;
 
 /// The cost of a distance.
-const MEASURED: usize = 125;
+pub(crate) const MEASURED: usize = 125;
 
-/// The cost of a touch that is read.
-const LISTED: usize = 100;
+/// The cost of a touch that is written to a message or read from one.
+const LISTED: usize = 50;
+
+/// The cost of a touch that is moved to the list of a rank.
+const MERGED: usize = 15;
+
+/// In place of a rank: the node is held.
+const NOBODY: u32 = u32::MAX;
 
 /// The search for pairs of cloth whose work is shared by ranks; for [`ClothContact::with`](
 /// coarsen_contact::ClothContact::with).
 ///
 /// All ranks call the methods in the same order with the same positions of all nodes. Each rank keeps the pairs of its
 /// tests as candidates; every rank receives all touches and the first impact, which are those of [`Broad`] on one host,
-/// to the last bit. *Use* if detection takes most of a step; the hashes are built on every rank, so that the speed-up
-/// is limited by their share of the time. *Cost* beside the shares: a gather of 8 bytes per 256 queries for pairs, of
-/// 108 bytes per touch, and of one impact per rank.
+/// to the last bit. *Use* if detection takes most of a step. *Cost* beside the shares: in the first search, hashes of the whole
+/// surface on every rank, later of the parts near the queries of a rank; a gather of 8 bytes per 256 queries for pairs, of
+/// 108 bytes per touch ([`at_nodes_of`](Self::at_nodes_of) sends fewer), and of one impact per rank.
 ///
 /// *Errors* on every rank: those of one rank as [`ContactError::Ranks`] on the others, and those of the communication.
 /// Ranks that pass different positions are an error too.
@@ -61,12 +69,21 @@ const LISTED: usize = 100;
 /// # Ok::<(), coarsen_contact::ContactError>(())
 /// ```
 pub struct RankSearch<C> {
-    comm: C,
+    pub(crate) comm: C,
     broad: Broad,
     /// A surface with fewer queries (vertices and edges) is searched by every rank alone, without messages, since these
     /// take longer. Errors are then those of the rank.
     pub alone_below: usize,
-    tests: u64,
+    /// A surface with fewer groups of 256 queries for each rank is searched with hashes of the whole surface on every rank.
+    pub whole_below: usize,
+    pub(crate) near: Near,
+    /// The tests of each group of queries in the last search that was shared.
+    pub(crate) counts: Vec<u64>,
+    pub(crate) tests: u64,
+    /// The pairs of the last list of touches, on all ranks.
+    touching: usize,
+    /// The rank of each node, if a rank takes only the touches at its own.
+    owners: Option<Vec<u32>>,
     /// Whether the candidates are those of a share.
     pub(crate) shared: bool,
 }
@@ -74,11 +91,43 @@ pub struct RankSearch<C> {
 impl<C: Communicator> RankSearch<C> {
     /// The cost of a test of two boxes on a simulated clock, in stored scalars of a product. A search that is not
     /// shared does not count its tests, and so does not advance the clock for them.
-    pub const TESTED: usize = 3;
+    pub const TESTED: usize = 2;
 
     /// The search of this rank. Surfaces with fewer than 4096 queries are not shared.
     pub fn new(comm: C) -> Self {
-        Self { comm, broad: Broad::default(), alone_below: 4096, tests: 0, shared: false }
+        Self {
+            comm,
+            broad: Broad::default(),
+            alone_below: 4096,
+            whole_below: 32,
+            near: Near::default(),
+            counts: Vec::new(),
+            tests: 0,
+            touching: 0,
+            owners: None,
+            shared: false,
+        }
+    }
+
+    /// The same search, which gives a rank only the touches with a node of its rows: those that its forces need. `row` gives
+    /// the block row of a node, or `None` if it is held. Gradients and Hessians are then complete at the nodes of a rank, to
+    /// the same bits; energies are NaN, and a fault says so, unless the search is not shared.
+    ///
+    /// *Use* in steps without a line search. *Cost* in place of a gather of all touches, a message of 108 bytes per touch to
+    /// each other rank with one of its nodes; 4 bytes per node.
+    pub fn at_nodes_of(self, on: &Partition<C>, nodes: usize, row: impl Fn(u32) -> Option<u64>) -> Self {
+        let owner = |node| row(node).map_or(NOBODY, |row| on.layout().owner(row) as u32);
+        Self { owners: Some((0..nodes as u32).map(owner).collect()), ..self }
+    }
+
+    /// The number of triangles and edges in the hashes of this rank in the last search that shared them; 0 before one.
+    pub fn hashed(&self) -> usize {
+        self.near.parts()
+    }
+
+    /// The number of pairs on all ranks that the last list of touches had.
+    pub fn touching(&self) -> usize {
+        self.touching
     }
 
     /// The number of tests of this rank in the last search for pairs; 0 if it was not shared, since tests are then not
@@ -116,12 +165,7 @@ impl<C: Communicator> RankSearch<C> {
             pack(self.broad.tests(parts, start as usize..end as usize), &mut message);
             message
         });
-        let all = share(&self.comm, own)?;
-        if let Some(other) = all.iter().position(|other| other.get(..8) != all[0].get(..8)) {
-            let stage = "the boxes of the nodes of a surface";
-            let reason = CommError::Disagree { rank: 0, other, stage }.to_string();
-            return Err(ContactError::Ranks { reason });
-        }
+        let all = share(&self.comm, own).and_then(agreed)?;
         let (mut table, mut total) = (vec![0], 0);
         for tests in all.iter().flat_map(|data| unpack::<u64>(&data[8..])) {
             total += tests;
@@ -146,12 +190,17 @@ impl<C: Communicator> Search for RankSearch<C> {
         self.shared = self.comm.size() > 1 && parts.queries() >= self.alone_below;
         if !self.shared {
             self.tests = 0;
+            self.counts.clear();
             self.broad.find(parts, of, keep, found)?;
             self.comm.worked(HASHED * parts.queries());
             self.comm.worked(MEASURED * self.broad.overlaps());
             return Ok(());
         }
+        if self.has_counts(self.broad.groups(parts)) {
+            return self.near_pairs(parts, of, keep, found);
+        }
         let table = self.table(parts, of)?;
+        self.counts = table.windows(2).map(|ends| ends[1] - ends[0]).collect();
         self.tests = 0;
         let mut distances = 0;
         for tests in self.share_of(table[table.len() - 1]) {
@@ -175,12 +224,37 @@ impl<C: Communicator> Search for RankSearch<C> {
     ) -> Result<(), ContactError> {
         self.broad.touches(candidates, of, found)?;
         self.comm.worked(MEASURED * candidates.len());
+        self.touching = found.len();
         if !self.shared {
             return Ok(());
         }
-        let own = packed(found);
-        merge(&share(&self.comm, Ok(own))?, found);
-        self.comm.worked(LISTED * found.len());
+        let (rank, size) = (self.comm.rank(), self.comm.size());
+        let mut messages = vec![Vec::new(); size];
+        match &self.owners {
+            None => {
+                let mut message = Vec::with_capacity(TOUCH * found.len());
+                found.iter().for_each(|touch| put(touch, &mut message));
+                messages = vec![message; size];
+            }
+            Some(owners) => found.retain(|touch| {
+                let ranks = touch.pair.nodes().map(|node| owners[node as usize]);
+                for (k, &to) in ranks.iter().enumerate() {
+                    if to != NOBODY && to as usize != rank && !ranks[..k].contains(&to) {
+                        put(touch, &mut messages[to as usize]);
+                    }
+                }
+                ranks.contains(&(rank as u32))
+            }),
+        }
+        messages[rank] = Vec::new();
+        self.comm.worked(LISTED * messages.iter().map(|message| message.len() / TOUCH).sum::<usize>());
+        let (messages, counts) = deal(&self.comm, messages, self.touching as u64)?;
+        self.touching = counts.iter().sum::<u64>() as usize;
+        let mut lists: Vec<Vec<Touch>> = messages.iter().map(|message| touches_of(message)).collect();
+        self.comm.worked(LISTED * lists.iter().map(Vec::len).sum::<usize>());
+        lists[rank] = std::mem::take(found);
+        merge(&lists, found);
+        self.comm.worked(MERGED * found.len());
         debug_assert!(found.is_sorted_by_key(|touch| touch.pair));
         Ok(())
     }
@@ -215,79 +289,24 @@ impl<C: Communicator> Search for RankSearch<C> {
         }
         Ok(first)
     }
-}
 
-/// Replaces `found` by the touches of all messages, each of which is sorted.
-fn merge(all: &[Vec<u8>], found: &mut Vec<Touch>) {
-    found.clear();
-    found.reserve(all.iter().map(|data| data.len() / TOUCH).sum());
-    let mut lists: Vec<_> = all.iter().map(|data| data.chunks_exact(TOUCH)).collect();
-    let mut heads: Vec<_> =
-        lists.iter_mut().map(|list| list.next().map(|touch| (pair_of(touch), touch))).collect();
-    loop {
-        // The list with the first pair, and the first pair of the other lists: up to it the list is taken as a run.
-        let (mut first, mut next) = (None, None);
-        for (k, head) in heads.iter().enumerate() {
-            let Some((pair, _)) = *head else { continue };
-            match first {
-                Some((before, _)) if pair > before => {
-                    next = Some(next.map_or(pair, |next: Pair| next.min(pair)))
-                }
-                _ => next = first.replace((pair, k)).map(|(pair, _)| pair),
-            }
-        }
-        let Some((_, k)) = first else { return };
-        while let Some((pair, touch)) = heads[k] {
-            found.push(Touch::of_numbers(pair, numbers_of(touch)));
-            heads[k] = lists[k].next().map(|touch| (pair_of(touch), touch));
-            if heads[k].is_none_or(|(pair, _)| next.is_some_and(|next| pair >= next)) {
-                break;
-            }
-        }
+    fn is_complete(&self) -> bool {
+        self.owners.is_none() || !self.shared
     }
 }
 
-/// The bytes of a pair, and of a touch.
-pub(crate) const PAIR: usize = 20;
-const TOUCH: usize = PAIR + 88;
-
-/// The kind of a pair in a message.
-pub(crate) fn kind(pair: &Pair) -> u32 {
-    u32::from(matches!(pair, Pair::EdgeEdge { .. }))
-}
-
-/// The pair of a kind and four nodes.
-pub(crate) fn pair_of(bytes: &[u8]) -> Pair {
-    let mut all = [0; 5];
-    all.iter_mut().zip(unpack::<u32>(bytes)).for_each(|(to, node)| *to = node);
-    let [kind, a, b, c, d] = all;
-    match kind {
-        0 => Pair::VertexFace { vertex: a, face: [b, c, d] },
-        _ => Pair::EdgeEdge { edges: [[a, b], [c, d]] },
+/// The data of all ranks, without the numbers at its start, which are equal if ranks have the same boxes.
+pub(crate) fn agreed(all: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, ContactError> {
+    if let Some(other) = all.iter().position(|other| other.get(..8) != all[0].get(..8)) {
+        let stage = "the boxes of the nodes of a surface";
+        let reason = CommError::Disagree { rank: 0, other, stage }.to_string();
+        return Err(ContactError::Ranks { reason });
     }
-}
-
-/// Touches as a message.
-fn packed(touches: &[Touch]) -> Vec<u8> {
-    let mut message = vec![0; TOUCH * touches.len()];
-    for (touch, bytes) in touches.iter().zip(message.chunks_exact_mut(TOUCH)) {
-        let (pair, numbers) = bytes.split_at_mut(PAIR);
-        kind(&touch.pair).put(&mut pair[..4]);
-        pair[4..].chunks_exact_mut(4).zip(touch.pair.nodes()).for_each(|(to, node)| node.put(to));
-        numbers.chunks_exact_mut(8).zip(touch.numbers()).for_each(|(to, v)| v.put(to));
-    }
-    message
-}
-
-/// The numbers of a touch in a message.
-fn numbers_of(touch: &[u8]) -> [f64; 11] {
-    let mut numbers = [0.0; 11];
-    numbers.iter_mut().zip(unpack::<f64>(&touch[PAIR..])).for_each(|(to, v)| *to = v);
-    numbers
+    Ok(all)
 }
 
 /// A number that differs if the boxes of two ranks do, but for coincidences.
-fn fingerprint(parts: &Topology, groups: usize, of: &impl Fn(u32) -> Aabb) -> u64 {
+pub(crate) fn fingerprint(parts: &Topology, groups: usize, of: &impl Fn(u32) -> Aabb) -> u64 {
     let mix = |sum: u64, bits: u64| (sum ^ bits).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
     let mut sum = mix(parts.nodes() as u64, groups as u64);
     for node in 0..parts.nodes() as u32 {

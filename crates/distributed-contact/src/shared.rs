@@ -8,6 +8,41 @@ const FOUND: Stage = Stage::new(0x6f00, "what a search over ranks found");
 /// In place of the length of data: the text of an error follows.
 const ERROR: u64 = u64::MAX;
 
+/// Gives each rank the message that each other rank has for it, and a number of each rank; messages may be empty. All
+/// ranks call it.
+///
+/// *Cost* a gather of 8 bytes per pair of ranks, and the messages that are not empty.
+///
+/// # Errors
+/// [`ContactError::Ranks`] with the error of the communication.
+pub(crate) fn deal<C: Communicator>(
+    comm: &C,
+    messages: Vec<Vec<u8>>,
+    number: u64,
+) -> Result<(Vec<Vec<u8>>, Vec<u64>), ContactError> {
+    let lost = |error: CommError| ContactError::Ranks { reason: error.to_string() };
+    let (rank, size) = (comm.rank(), comm.size());
+    let mut head = Vec::new();
+    pack([number], &mut head);
+    pack(messages.iter().map(|message| message.len() as u64), &mut head);
+    let heads = comm.all_gather(&head).map_err(lost)?;
+    let heads: Vec<Vec<u64>> = heads.iter().map(|head| unpack(head).collect()).collect();
+    for (to, message) in messages.into_iter().enumerate() {
+        if to != rank && !message.is_empty() {
+            comm.send(to, FOUND, message).map_err(lost)?;
+        }
+    }
+    let mut all = vec![Vec::new(); size];
+    for from in (1..size).map(|step| (rank + size - step) % size) {
+        let bytes = heads[from][1 + rank] as usize;
+        if bytes > 0 {
+            let request = comm.receive(from, FOUND, bytes).map_err(lost)?;
+            all[from] = comm.wait(request).map_err(lost)?;
+        }
+    }
+    Ok((all, heads.iter().map(|head| head[0]).collect()))
+}
+
 /// Gives the data of all ranks to all ranks, in their order, or an error to all ranks. All ranks call it.
 ///
 /// *Cost* a gather of the lengths, and a message from each rank to each other.

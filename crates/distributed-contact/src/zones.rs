@@ -13,7 +13,7 @@ use coarsen_contact::{ClothContact, ContactError, Pair, Zones};
 use coarsen_distributed::{CommError, Communicator, pack, unpack};
 
 use crate::RankSearch;
-use crate::search::{PAIR, kind, pair_of};
+use crate::messages::{PAIR, kind, pair_of};
 
 /// The most rounds of a step: §4.3.
 pub const ROUNDS: usize = 5;

@@ -74,6 +74,28 @@ fn processes_have_the_bits_of_one_rank() {
     }
 }
 
+/// A sheet that a ball pushes, pieces that are sewn, a divided skirt: the bits of one rank.
+#[test]
+fn scenes_have_the_bits_of_one_rank() {
+    for (name, scene) in [
+        ("pushed", "--scene pushed --vertices 2000"),
+        ("stitching", "--scene stitching --vertices 500 --subdivide 1"),
+        ("garment", "--scene garment --vertices 500 --subdivide 1"),
+    ] {
+        let words = format!("{scene} --dt 0.01 --width 0 --frames 2");
+        let positions = [1, 2, 4].map(|ranks| {
+            let folder = Folder::new(&format!("{name}{ranks}"));
+            let output = run(ranks, &folder.0, &words);
+            assert!(output.status.success(), "{name}: {}", text(&output));
+            folder.positions()
+        });
+        assert!(
+            positions[0][1] != positions[0][2] && positions.iter().all(|other| *other == positions[0]),
+            "{name}"
+        );
+    }
+}
+
 /// The iterations of all steps, and the summary.
 fn iterations(folder: &Folder) -> usize {
     let table = folder.read("frames.csv");

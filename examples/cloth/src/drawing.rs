@@ -10,7 +10,6 @@ use crate::options::Options;
 use crate::scene::Scene;
 use crate::sheet::Sheet;
 use crate::state::State;
-use crate::step::last;
 use crate::world::{Fixed, all};
 
 /// Draws the states of a scene.
@@ -51,8 +50,8 @@ impl Drawing {
     /// # Errors
     /// Those of files.
     pub(crate) fn show(&self, scene: &Scene, state: &State, options: &Options) -> Result<(), Failure> {
-        let (folder, motion, h) = (&options.out, &scene.motion, options.method.dt);
-        let time = last(state.frame, h) as f64 * h;
+        let (folder, motion) = (&options.out, &scene.motion);
+        let time = options.method.pace().time(state.begun, state.frame);
         let mut nodes = self.nodes.clone();
         if motion.moves() {
             nodes.hold(&motion.held(&self.start, time));
@@ -61,7 +60,11 @@ impl Drawing {
         let x = x.as_flattened();
         self.surface.write(folder, state.frame, options.format, x)?;
         if options.width > 0 {
-            let caption = format!("t = {:.2} s", state.frame as f64 / RATE);
+            let shown = match options.method.frame_steps {
+                None => state.begun + state.frame as f64 / RATE,
+                Some(_) => time,
+            };
+            let caption = format!("t = {shown:.2} s");
             let solids = motion.solids(&scene.solids, time);
             self.stage.write_moved(folder, state.frame, x, &solids, &caption)?;
         }

@@ -80,11 +80,11 @@ pub(crate) enum SceneError {
     )]
     Cut,
     /// A sheet of a file in a scene that makes its own.
-    #[error("the scene twist makes its own strips; leave out --mesh, or take another scene")]
+    #[error("the scenes twist and stitching make their own pieces; leave out --mesh, or take another scene")]
     Strips,
     /// Several garments, or sheets of a file.
     #[error(
-        "--sheets stacks generated flat sheets; leave it out with --mesh and in the scenes garment and dressed"
+        "--sheets stacks generated flat sheets; leave it out with --mesh and in the scenes garment, dressed and stitching"
     )]
     Stacked,
     /// A scene without its files, or files without the scene.
@@ -187,6 +187,39 @@ pub(crate) enum SceneError {
         edge[0], edge[1], triangle[0], triangle[1], triangle[2]
     )]
     Crossing {
+        /// The ends of the edge.
+        edge: [u32; 2],
+        /// The corners of the triangle.
+        triangle: [u32; 3],
+    },
+    /// More vertices than can be numbered in reasonable memory.
+    #[error(
+        "--subdivide would make {vertices} vertices, but {most} are the most; take fewer --vertices or divide less often"
+    )]
+    Fine {
+        /// Their number.
+        vertices: usize,
+        /// The limit.
+        most: usize,
+    },
+    /// The state of another sheet.
+    #[error(
+        "the state of --start has {found} free vertices, but the sheet has {counts:?}, from not divided to --subdivide; pass the \
+         options of the run that wrote it, and a --subdivide that is not smaller"
+    )]
+    Start {
+        /// The vertices of the state.
+        found: usize,
+        /// Those of the sheets.
+        counts: Vec<usize>,
+    },
+    /// A state that intersects.
+    #[error(
+        "in the state of --start, the edge between vertices {} and {} crosses the triangle of vertices {}, {} and {} \
+         (from 0, the obstacle after the cloth); take an earlier checkpoint",
+        edge[0], edge[1], triangle[0], triangle[1], triangle[2]
+    )]
+    Refined {
         /// The ends of the edge.
         edge: [u32; 2],
         /// The corners of the triangle.

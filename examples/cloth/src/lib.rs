@@ -3,7 +3,8 @@
 //! A time step minimises the sum of inertia (`step.rs`), stretching and bending (`material.rs`) and contact (`world.rs`) by
 //! Newton's method with any preconditioner. Scenes (`scene.rs`) place a sheet (`sheet.rs`) among obstacles; the
 //! air moves it (`air.rs`), held vertices and solids move by a formula or a sequence of files (`motion.rs`). Obstacles are
-//! energies, or constraints that let go, slide and stick (`supported.rs`, `block.rs`); a closed mesh has a signed distance
+//! energies, or constraints that let go, slide and stick (`supported.rs`, `block.rs`); pieces are sewn (`shirt.rs`, `seams.rs`);
+//! a finer sheet continues a run (`subdivide.rs`); a closed mesh has a signed distance
 //! (`statue.rs`). After each frame an independent
 //! test counts penetrations (`crossing.rs`). `simulation.rs` runs the frames of one host, `ranks` those of several ranks;
 //! the program `cloth-mpi` of another package starts ranks as processes.
@@ -23,6 +24,9 @@
 //! cargo run --release -p cloth -- --scene flag --wind 8 0 2 --frames 72
 //! cargo run --release -p cloth -- --scene twist --ranks 2 --dt 5e-4         # two ranks, as threads (`ranks`)
 //! cargo run --release -p cloth -- --scene sphere --ranks 2 --dt 5e-3 --solver mas
+//! cargo run --release -p cloth -- --scene pushed --sheets 3 --ranks 2 --dt 5e-3
+//! cargo run --release -p cloth -- --scene stitching --ranks 2 --dt 5e-3 --out sewn --frames 10
+//! cargo run --release -p cloth -- --scene stitching --ranks 2 --dt 5e-3 --subdivide 1 --start sewn/checkpoint.bin
 //! cargo run --release -p cloth -- --scene flag --material anisotropic --frames 48
 //! cargo run --release -p cloth -- --scene garment --material baraff-witkin --frames 48
 //! cargo run --release -p cloth -- --scene dressed --mesh dress.obj --sewn --body walk_*.obj --frames 100
@@ -55,14 +59,18 @@ mod fault;
 mod material;
 mod motion;
 mod options;
+mod pace;
 mod ranks;
 mod rows;
 mod scene;
+mod seams;
 mod sheet;
+mod shirt;
 mod simulation;
 mod state;
 mod statue;
 mod step;
+mod subdivide;
 mod supported;
 mod systems;
 #[cfg(test)]

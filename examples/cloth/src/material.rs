@@ -65,12 +65,12 @@ const POISSON: f64 = 0.3;
 
 /// An energy of cloth with held vertices that may move.
 pub(crate) trait Woven: Potential {
-    /// Moves the held vertices; `positions` has all vertices.
-    fn hold(&mut self, positions: &[[f64; 3]]);
+    /// Goes to a time, where the held vertices are at `positions`; these have all vertices.
+    fn hold(&mut self, positions: &[[f64; 3]], time: f64);
 }
 
 impl<M: Element<K>, const K: usize> Woven for Elements<M, K> {
-    fn hold(&mut self, positions: &[[f64; 3]]) {
+    fn hold(&mut self, positions: &[[f64; 3]], _: f64) {
         self.hold(positions);
     }
 }

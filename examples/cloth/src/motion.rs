@@ -37,6 +37,15 @@ pub(crate) enum Motion {
         /// How far the hips bob.
         bob: f64,
     },
+    /// Balls move along −z and back.
+    Push {
+        /// How far, in m.
+        reach: f64,
+        /// The time until they are back, in s.
+        period: f64,
+    },
+    /// Seams close; nothing else moves.
+    Sewing,
     /// The obstacle of triangles moves from frame to frame of a sequence of files.
     Played(Played),
 }
@@ -102,7 +111,7 @@ impl Motion {
             return all;
         }
         let place = |p: &[f64; 3]| match *self {
-            Self::Still | Self::Played(_) => *p,
+            Self::Still | Self::Push { .. } | Self::Sewing | Self::Played(_) => *p,
             Self::Twist { through, rate } => {
                 let d = sub(*p, through);
                 let (sin, cos) = (d[0].signum() * rate * time).sin_cos();
@@ -115,6 +124,16 @@ impl Motion {
 
     /// The solids at a time, given those at the start.
     pub(crate) fn solids(&self, start: &[Solid], time: f64) -> Vec<Solid> {
+        if let Self::Push { .. } = self {
+            let away = self.away(time);
+            let push = |solid: &Solid| match *solid {
+                Solid::Sphere { centre: [x, y, z], radius } => {
+                    Solid::Sphere { centre: [x, y, z - away], radius }
+                }
+                other => other,
+            };
+            return start.iter().map(push).collect();
+        }
         let Self::Walk { .. } = self else { return start.to_vec() };
         let up = |p: [f64; 3]| [p[0], p[1] + self.rise(time), p[2]];
         let legs = start.len().saturating_sub(2);
@@ -135,6 +154,14 @@ impl Motion {
     /// How the solids move at a time, given their spins at the start; those after the list do not spin.
     pub(crate) fn spins(&self, start: &[Solid], spins: &[Spin], time: f64) -> Vec<Spin> {
         let of = |k: usize| spins.get(k).copied().unwrap_or_default();
+        if let Self::Push { .. } = self {
+            let rate = (self.away(time + TICK) - self.away(time)) / TICK;
+            let spin = |(k, solid): (usize, &Solid)| match solid {
+                Solid::Sphere { .. } => Spin { drift: [0.0, 0.0, -rate], ..of(k) },
+                _ => of(k),
+            };
+            return start.iter().enumerate().map(spin).collect();
+        }
         let Self::Walk { .. } = self else { return (0..start.len()).map(of).collect() };
         let legs = start.len().saturating_sub(2);
         let rise = (self.rise(time + TICK) - self.rise(time)) / TICK;
@@ -160,6 +187,12 @@ impl Motion {
     fn phase(&self, time: f64) -> f64 {
         let Self::Walk { pace, .. } = *self else { return 0.0 };
         std::f64::consts::TAU * pace * time
+    }
+
+    /// How far a ball that pushes is away from its place at the start; its velocity begins at 0.
+    fn away(&self, time: f64) -> f64 {
+        let Self::Push { reach, period } = *self else { return 0.0 };
+        0.5 * reach * (1.0 - (std::f64::consts::TAU * time / period).cos())
     }
 
     fn strength(time: f64) -> f64 {
@@ -206,6 +239,20 @@ mod tests {
             let gap = sub(moved, [0, 1, 2].map(|c| turned[c] + drift[c]));
             assert!(dot(gap, gap).sqrt() < 1e-3, "{time} {k}: {gap:?}");
         }
+    }
+
+    /// The ball is at its reach after half a period, and friction gets its velocity.
+    #[test]
+    fn a_ball_that_pushes_comes_back() {
+        let (push, body) = (Motion::Push { reach: 0.6, period: 2.0 }, body());
+        let at = |time: f64| match push.solids(&body, time)[0] {
+            Solid::Sphere { centre, .. } => centre[2],
+            _ => f64::NAN,
+        };
+        assert!(at(0.0) == 0.0 && (at(1.0) + 0.6).abs() < 1e-12 && at(2.0).abs() < 1e-12);
+        let Spin { drift, .. } = push.spins(&body, &[], 0.4)[0];
+        assert!((drift[2] - (at(0.40001) - at(0.39999)) / 2e-5).abs() < 1e-4, "{drift:?}");
+        assert_eq!(push.spins(&body, &[], 0.4)[1], Spin::default());
     }
 
     /// Both ends of a strip turn against each other, and keep their shape.

@@ -8,6 +8,7 @@ use examples_common::files::Format;
 use examples_common::solver::Solver;
 
 use crate::material::Material;
+use crate::pace::Pace;
 use crate::scene::SceneChoice;
 use crate::sheet::Tessellation;
 
@@ -30,6 +31,13 @@ pub struct Options {
     /// scene garment, a garment that keeps its shape at rest; it is scaled to the height of a skirt.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["vertices", "tessellation"])]
     pub(crate) mesh: Option<PathBuf>,
+    /// Divide each triangle of the sheet into four, this number of times.
+    #[arg(long, default_value_t = 0, value_name = "TIMES", value_parser = clap::value_parser!(u8).range(0..=8))]
+    pub(crate) subdivide: u8,
+    /// Begin from the state of a checkpoint of another run: of the same scene, with the same or a smaller --subdivide. The
+    /// vertices that are new are in the middles of edges, in position and velocity.
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    pub(crate) start: Option<PathBuf>,
     /// The files of a body, one for each frame, with the same triangles, for the scene dressed. For the scene statue, one
     /// closed mesh of triangles that face outwards, or of tetrahedra, with y upwards.
     #[arg(long, value_name = "FILE", num_args = 1..)]
@@ -43,7 +51,7 @@ pub struct Options {
     /// How a step is computed.
     #[command(flatten)]
     pub(crate) method: Method,
-    /// Number of frames; 24 are one second.
+    /// Number of frames; 24 are one second, unless --frame-steps is given.
     #[arg(long, default_value_t = 25)]
     pub(crate) frames: usize,
     /// Number of linear systems to write, spread over the frames: system_0003.mtx with its right-hand side and
@@ -61,6 +69,9 @@ pub struct Options {
     /// Folder for all files that are written.
     #[arg(long, default_value = "cloth-out", value_name = "DIR")]
     pub(crate) out: PathBuf,
+    /// Keep each checkpoint in a file of its own too, such as checkpoint_0012.bin of frame 12.
+    #[arg(long)]
+    pub(crate) keep: bool,
     /// Continue from the checkpoint in the folder; the results are the same as without an interruption.
     #[arg(long)]
     pub(crate) resume: bool,
@@ -124,6 +135,9 @@ pub(crate) struct Method {
     /// Time step in seconds, at most 1/24.
     #[arg(long, default_value_t = 2e-3, value_parser = step)]
     pub(crate) dt: f64,
+    /// Number of time steps of a frame; by default, a frame is 1/24 s.
+    #[arg(long, value_parser = at_least_one)]
+    pub(crate) frame_steps: Option<usize>,
     /// Preconditioner of the linear systems.
     #[arg(long, value_enum, default_value_t = Solver::Auto)]
     pub(crate) solver: Solver,
@@ -152,6 +166,13 @@ pub(crate) struct Method {
     /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N.
     #[arg(long, default_value = "cpu")]
     pub(crate) backend: Place,
+}
+
+impl Method {
+    /// The time step, and how many are in a frame.
+    pub(crate) fn pace(&self) -> Pace {
+        Pace { h: self.dt, steps: self.frame_steps }
+    }
 }
 
 /// How obstacles stop the cloth.

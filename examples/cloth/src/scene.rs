@@ -9,11 +9,13 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use coarsen::mesh::Mesh;
+use coarsen::mesh::vector::cross;
 use coarsen_contact::Spin;
 use examples_common::stage::{GROUND, Solid, View};
 
 use crate::motion::Motion;
 use crate::sheet::{Sheet, WAIST};
+use crate::shirt::{EDGE, figure};
 use crate::statue::Statue;
 
 /// A scene by name.
@@ -41,6 +43,10 @@ pub(crate) enum SceneChoice {
     Twist,
     /// A skirt, or the garment of --mesh, on hips and legs that walk on the spot.
     Garment,
+    /// A sheet that hangs from its upper side and is pushed by a ball that moves to and fro.
+    Pushed,
+    /// The front and the back of a T-shirt, which are sewn together around a figure.
+    Stitching,
     /// The garment of --mesh on the body of --body, which moves; both in m.
     Dressed,
     /// A sheet that falls on the closed mesh of --body, by its signed distance; it is scaled and stands on the ground.
@@ -91,6 +97,11 @@ const BAND: f64 = 5e-3;
 /// The rate at which the ball turns about the vertical axis, in radians per second.
 const TURN: f64 = 2.0;
 
+/// The radius of the ball that pushes, how far it moves in m, and the time until it is back, in s.
+const BALL: f64 = 0.2;
+const REACH: f64 = 0.7;
+const PERIOD: f64 = 2.0;
+
 /// The gap between a falling sheet and what it falls on.
 const GAP: f64 = 0.05;
 
@@ -105,7 +116,10 @@ impl SceneChoice {
     /// The scene for a sheet.
     pub(crate) fn scene(self, sheet: &Sheet) -> Scene {
         let hold = |is: &dyn Fn([f64; 3]) -> bool| sheet.rest.iter().map(|&p| is(p)).collect();
-        let least = |k: usize| sheet.rest.iter().map(|p| p[k]).fold(f64::INFINITY, f64::min) + 1e-9;
+        let end =
+            |k: usize, far: fn(f64, f64) -> f64, none: f64| sheet.rest.iter().map(|p| p[k]).fold(none, far);
+        let [west, south] = [0, 1].map(|k| end(k, f64::min, f64::INFINITY) + 1e-9);
+        let north = end(1, f64::max, f64::NEG_INFINITY) - 1e-9;
         let corners = |x: f64, high: f64| Some([[-x, 0.0, -x], [x, high, x]]);
         let view = |x: f64, high: f64, azimuth: f64, elevation: f64| View {
             corners: corners(x, high),
@@ -132,7 +146,7 @@ impl SceneChoice {
                 view: view(0.6, 0.35, 25.0, 25.0),
                 ..base
             },
-            Self::Drooping => Scene { held: hold(&|p| p[0] <= least(0) || p[1] <= least(1)), ..base },
+            Self::Drooping => Scene { held: hold(&|p| p[0] <= west || p[1] <= south), ..base },
             Self::Reentrant => Scene {
                 held: hold(&|[u, v, _]| u.min(v) >= 0.5 - 1e-9 && u.min(v) <= 0.5 + 1e-9),
                 view: view(0.6, 1.0, 215.0, 18.0),
@@ -180,7 +194,7 @@ impl SceneChoice {
             Self::Flag => Scene {
                 middle: [0.0, 1.0, 0.0],
                 axes: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
-                held: hold(&|p| p[0] <= least(0)),
+                held: hold(&|p| p[0] <= west),
                 wind: [6.0, 0.0, 1.0],
                 view: View {
                     corners: Some([[-0.6, 0.0, -0.4], [0.6, 1.5, 0.4]]),
@@ -203,6 +217,34 @@ impl SceneChoice {
                     corners: Some([[-0.5, 0.7, -0.25], [0.5, 1.3, 0.25]]),
                     azimuth: 30.0,
                     elevation: 15.0,
+                },
+                ..base
+            },
+            Self::Pushed => {
+                let ball = Solid::Sphere { centre: [0.0, 0.8, BALL + GAP], radius: BALL };
+                Scene {
+                    middle: [0.0, 1.0, 0.0],
+                    axes: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
+                    held: hold(&|p| p[1] >= north),
+                    solids: vec![GROUND, ball],
+                    motion: Motion::Push { reach: REACH, period: PERIOD },
+                    view: View {
+                        corners: Some([[-0.55, 0.35, -0.6], [0.55, 1.5, 0.5]]),
+                        azimuth: 50.0,
+                        elevation: 12.0,
+                    },
+                    ..base
+                }
+            }
+            Self::Stitching => Scene {
+                middle: [0.0, EDGE, 0.0],
+                axes: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
+                solids: [GROUND].into_iter().chain(figure()).collect(),
+                motion: Motion::Sewing,
+                view: View {
+                    corners: Some([[-0.65, 0.0, -0.3], [0.65, 1.7, 0.3]]),
+                    azimuth: 30.0,
+                    elevation: 8.0,
                 },
                 ..base
             },
@@ -237,6 +279,17 @@ impl SceneChoice {
 }
 
 impl Scene {
+    /// The positions of the vertices of a sheet at the start, and then those of the obstacle of triangles.
+    pub(crate) fn positions(&self, sheet: &Sheet) -> Vec<[f64; 3]> {
+        // (u, v) of a flat sheet begin at its corner.
+        let ([s, t], shift) = (self.axes, if sheet.curved { 0.0 } else { 0.5 });
+        let n = cross(s, t);
+        let place = |&[u, v, w]: &[f64; 3]| -> [f64; 3] {
+            std::array::from_fn(|k| self.middle[k] + (u - shift) * s[k] + (v - shift) * t[k] + w * n[k])
+        };
+        sheet.rest.iter().map(place).chain(self.still.positions.iter().copied()).collect()
+    }
+
     /// The scene with a statue below the sheet.
     pub(crate) fn above(self, statue: Statue) -> Self {
         let [_, [_, top, _]] = statue.mesh().bounds();
@@ -302,7 +355,7 @@ const BOTTOM: f64 = 1e-3;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coarsen::mesh::vector::{cross, dot};
+    use coarsen::mesh::vector::dot;
 
     /// The triangles of the box enclose its volume, with normals to the outside.
     #[test]

@@ -23,7 +23,7 @@ pub(crate) enum Tessellation {
 }
 
 /// One or more sheets of cloth.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Sheet {
     /// (u, v, w) of each vertex at rest, in m; w is the same within a flat sheet.
     pub(crate) rest: Vec<[f64; 3]>,
@@ -35,6 +35,8 @@ pub(crate) struct Sheet {
     pub(crate) layers: usize,
     /// (u, v) of the corners of each triangle at rest in m, if the cloth is sewn from flat pieces.
     pub(crate) pattern: Option<Vec<[[f64; 2]; 3]>>,
+    /// Pairs of edges that are sewn together: the ends of one, and the ends on which they come to lie.
+    pub(crate) seams: Vec<[[u32; 2]; 2]>,
 }
 
 /// The waist and the hem of a skirt: radius and height, in m.
@@ -69,7 +71,7 @@ impl Sheet {
             let along = if irregular { length(b, c) < length(a, d) } else { (i + j).is_multiple_of(2) };
             triangles.extend(quad([a, b, c, d], along));
         }
-        Self { rest, triangles, curved: false, layers: 1, pattern: None }.without_unused()
+        Self { rest, triangles, layers: 1, ..Self::default() }.without_unused()
     }
 
     /// A flat sheet and copies of it, a `gap` apart along −w.
@@ -105,7 +107,7 @@ impl Sheet {
             )
         };
         let triangles = (0..layers * (n - 1) * (across - 1)).flat_map(cell).collect();
-        Self { rest: (0..layers * count).map(at).collect(), triangles, curved: false, layers, pattern: None }
+        Self { rest: (0..layers * count).map(at).collect(), triangles, layers, ..Self::default() }
     }
 
     /// A skirt with about this number of vertices: a cone around the y axis, from the waist to the hem.
@@ -132,7 +134,7 @@ impl Sheet {
             triangles,
             curved: true,
             layers: 1,
-            pattern: None,
+            ..Self::default()
         }
     }
 
@@ -150,7 +152,7 @@ impl Sheet {
             [scale * (p[0] - middle[0]), WAIST[1] + scale * (p[1] - high[1]), scale * (p[2] - middle[2])]
         };
         let rest = if fitted { mesh.positions.iter().map(place).collect() } else { mesh.positions };
-        Self { rest, triangles: mesh.triangles, curved: true, layers: 1, pattern: None }.checked()
+        Self { rest, triangles: mesh.triangles, curved: true, layers: 1, ..Self::default() }.checked()
     }
 
     /// Sews the garment of a file, as [`garment`](Self::garment), from the pieces in its texture coordinates. Their unit is
@@ -200,9 +202,7 @@ impl Sheet {
         }
         match off {
             Some(fault) => Err(fault),
-            None => {
-                Self { rest, triangles: mesh.triangles, curved: false, layers: 1, pattern: None }.checked()
-            }
+            None => Self { rest, triangles: mesh.triangles, layers: 1, ..Self::default() }.checked(),
         }
     }
 
@@ -284,7 +284,7 @@ impl Sheet {
         cross(sub(b, a), sub(c, a))
     }
 
-    fn without_unused(self) -> Self {
+    pub(crate) fn without_unused(self) -> Self {
         let mesh = Mesh { positions: self.rest, triangles: self.triangles, tetrahedra: Vec::new() };
         let Mesh { positions: rest, triangles, .. } = mesh.without_unused();
         Self { rest, triangles, ..self }
@@ -292,7 +292,7 @@ impl Sheet {
 }
 
 /// Two triangles of a cell with these corners, cut from the second to the third or the other way.
-fn quad([a, b, c, d]: [u32; 4], along: bool) -> [[u32; 3]; 2] {
+pub(crate) fn quad([a, b, c, d]: [u32; 4], along: bool) -> [[u32; 3]; 2] {
     if along { [[a, c, b], [b, c, d]] } else { [[a, d, b], [a, c, d]] }
 }
 
@@ -371,9 +371,8 @@ mod tests {
             Sheet {
                 rest: rest[..used].to_vec(),
                 triangles: triangles.to_vec(),
-                curved: false,
                 layers: 1,
-                pattern: None,
+                ..Sheet::default()
             }
             .checked()
         };

@@ -3,7 +3,8 @@
 use coarsen::elastic::Total;
 use coarsen::{Waits, schwarz};
 use examples_common::Failure;
-use examples_common::files::fingerprint;
+use examples_common::crossing::Crossing;
+use examples_common::files::{fingerprint, read_state};
 use examples_common::frames::{Frames, Plan};
 use examples_common::scales;
 
@@ -15,11 +16,13 @@ use crate::options::{Obstacles, Options};
 use crate::rows::{Row, Summary};
 use crate::scene::{Scene, SceneChoice};
 use crate::sheet::Sheet;
+use crate::shirt::shirt;
 use crate::state::State;
 use crate::statue::Statue;
 use crate::step::Stepper;
+use crate::subdivide::{refined, subdivided};
 use crate::systems;
-use crate::world::{Fixed, GRAVITY, World, thickness};
+use crate::world::{Fixed, GRAVITY, World, all, thickness};
 
 /// A scene, the solver of its steps, and how frames are drawn.
 struct Simulation<'a, B: schwarz::Place<Real = f64> + Waits> {
@@ -49,8 +52,7 @@ pub(crate) fn run<B: schwarz::Place<Real = f64> + Waits>(
     println!("{}, on {}", described(&sheet, &scene), on.name());
 
     // 2. The frames from the start or the last checkpoint, the summary and the animation.
-    let Options { cloth, method, .. } = options;
-    let identity = format!("{sheet:?} {scene:?} {cloth:?} {method:?} {}", on.name());
+    let identity = format!("{} {:?} {}", identity(&sheet, &scene, options), options.method, on.name());
     let plan = plan(options, &identity, drawing.picture(options));
     plan.run(&mut Simulation { on, options, sheet, scene, drawing, stepper: None })
 }
@@ -61,15 +63,52 @@ pub(crate) fn run<B: schwarz::Place<Real = f64> + Waits>(
 /// [`SceneError`]
 pub(crate) fn prepared(options: &Options) -> Result<(Sheet, Scene), SceneError> {
     let sheet = sheet(options)?;
-    let mut scene = options.scene.scene(&sheet);
+    let scene = placed(&sheet, options)?;
+    Ok((sheet, scene))
+}
+
+/// What decides the bits of a run beside the method.
+pub(crate) fn identity(sheet: &Sheet, scene: &Scene, options: &Options) -> String {
+    format!("{sheet:?} {scene:?} {:?} {:?} {:?}", options.cloth, options.start, options.method.frame_steps)
+}
+
+/// The state at the start of a run: that of the scene, or of --start.
+///
+/// # Errors
+/// Those of the file, and [`SceneError`] for a state of another scene and for one that crosses itself.
+pub(crate) fn started(fixed: &Fixed, options: &Options) -> Result<State, Failure> {
+    let Some(file) = &options.start else { return Ok(State::start(fixed)) };
+    let (coarse, finer) = subdivided(generated(options)?, options.subdivide)?;
+    let of = |sheet: &Sheet| {
+        let scene = placed(sheet, options)?;
+        let positions = scene.positions(sheet);
+        Ok((scene, positions))
+    };
+    let state = refined(read_state(file)?, &coarse, &finer, of)?;
+    let mut nodes = fixed.nodes.clone();
+    nodes.hold(&fixed.motion.held(&fixed.positions, state.begun));
+    match fixed.crossings.find(&all(&nodes, &state.x)).first() {
+        Some(Crossing { edge, triangle }) => {
+            Err(SceneError::Refined { edge: *edge, triangle: *triangle }.into())
+        }
+        None => Ok(state),
+    }
+}
+
+/// The scene for a sheet.
+///
+/// # Errors
+/// [`SceneError`]
+fn placed(sheet: &Sheet, options: &Options) -> Result<Scene, SceneError> {
+    let mut scene = options.scene.scene(sheet);
     if options.scene == SceneChoice::Statue {
         let file = options.body.first().ok_or(SceneError::Unnamed)?;
-        scene = scene.above(Statue::read(file, thickness(&sheet, options)?)?);
+        scene = scene.above(Statue::read(file, thickness(sheet, options)?)?);
     } else if !options.body.is_empty() {
         let (body, played) = Played::read(&options.body)?;
         (scene.still, scene.motion) = (body, Motion::Played(played));
     }
-    Ok((sheet, scene))
+    Ok(scene)
 }
 
 /// The sizes of a scene.
@@ -97,15 +136,27 @@ const STRIPS: usize = 3;
 const GAP: f64 = 0.01;
 
 /// The sheet, or the sheets, of the command line.
+///
+/// # Errors
+/// [`SceneError`]
 pub(crate) fn sheet(options: &Options) -> Result<Sheet, SceneError> {
+    let (coarse, mut finer) = subdivided(generated(options)?, options.subdivide)?;
+    Ok(finer.pop().map_or(coarse, |finest| finest.sheet))
+}
+
+/// The sheet, or the sheets, before their triangles are divided.
+fn generated(options: &Options) -> Result<Sheet, SceneError> {
     let sheets = options.sheets.map_or(1, usize::from);
     let (cut, dressed) = (options.scene.cut(), options.scene == SceneChoice::Dressed);
     let statue = options.scene == SceneChoice::Statue;
+    let stitched = options.scene == SceneChoice::Stitching;
     let garment = dressed || options.scene == SceneChoice::Garment;
     match &options.mesh {
         Some(_) if cut => Err(SceneError::Cut),
-        Some(_) if options.scene == SceneChoice::Twist => Err(SceneError::Strips),
-        file if sheets > 1 && (garment || file.is_some()) => Err(SceneError::Stacked),
+        Some(_) if matches!(options.scene, SceneChoice::Twist | SceneChoice::Stitching) => {
+            Err(SceneError::Strips)
+        }
+        file if sheets > 1 && (garment || stitched || file.is_some()) => Err(SceneError::Stacked),
         file if (file.is_none() || options.body.is_empty()) && dressed => Err(SceneError::Dressed),
         _ if statue && options.body.len() != 1 => Err(SceneError::Unnamed),
         _ if !options.body.is_empty() && !dressed && !statue => Err(SceneError::Dressed),
@@ -113,6 +164,7 @@ pub(crate) fn sheet(options: &Options) -> Result<Sheet, SceneError> {
         Some(file) if options.sewn => Ok(Sheet::sewn(file, !dressed)?),
         Some(file) if garment => Ok(Sheet::garment(file, !dressed)?),
         Some(file) => Ok(Sheet::read(file)?),
+        None if stitched => Ok(shirt(options.vertices as usize)),
         None if options.scene == SceneChoice::Garment => Ok(Sheet::skirt(options.vertices as usize)),
         None if options.scene == SceneChoice::Twist => {
             // A strip is three times as long as wide.
@@ -147,9 +199,10 @@ impl<B: schwarz::Place<Real = f64> + Waits> Frames for Simulation<'_, B> {
     type Row = Row;
 
     fn start(&mut self) -> Result<(State, Row), Failure> {
-        let World { fixed, mut forces } = World::new(&self.scene, &self.sheet, self.options)?;
+        let World { mut fixed, mut forces } = World::new(&self.scene, &self.sheet, self.options)?;
         check_scales(&fixed, &mut forces.first.first, self.options)?;
-        let state = State::start(&fixed);
+        let state = started(&fixed, self.options)?;
+        fixed.move_to(&mut forces, state.begun)?;
         let row = fixed.row(&mut forces, &state)?;
         Ok((state, row))
     }
@@ -168,6 +221,10 @@ impl<B: schwarz::Place<Real = f64> + Waits> Frames for Simulation<'_, B> {
             systems::write(&self.options.out, state.frame, system, &rhs)?;
         }
         Ok(row)
+    }
+
+    fn keeps(&self) -> bool {
+        self.options.keep
     }
 
     fn show(&self, state: &State) -> Result<(), Failure> {

@@ -11,6 +11,9 @@ use crate::world::{Fixed, Forces, GRAVITY};
 pub(crate) struct State {
     /// The number of the frame; 0 is the start.
     pub(crate) frame: usize,
+    /// The time of frame 0, which is not 0 if the run began from a state of another run, and that of this frame, s.
+    pub(crate) begun: f64,
+    pub(crate) time: f64,
     /// Positions of the free nodes, three numbers for each.
     pub(crate) x: Vec<f64>,
     /// Velocities.
@@ -23,7 +26,7 @@ impl State {
     /// The state at the start of a scene.
     pub(crate) fn start(fixed: &Fixed) -> Self {
         let x = fixed.nodes.gather(&fixed.positions);
-        Self { frame: 0, v: vec![0.0; x.len()], x, work: 0.0 }
+        Self { v: vec![0.0; x.len()], x, ..Self::default() }
     }
 
     /// The row of the table for this state, with its energies and its momentum alone.
@@ -50,7 +53,7 @@ impl State {
 }
 
 impl Saved for State {
-    const MAGIC: &'static [u8; 24] = b"coarsen cloth state no 1";
+    const MAGIC: &'static [u8; 24] = b"coarsen cloth state no 2";
 
     fn frame(&self) -> usize {
         self.frame
@@ -59,12 +62,13 @@ impl Saved for State {
     fn save(&self, to: &mut Writer) {
         to.number(self.frame as u64);
         to.number(self.x.len() as u64);
-        to.floats(self.x.iter().chain(&self.v).chain([&self.work]));
+        to.floats(self.x.iter().chain(&self.v).chain([&self.work, &self.begun, &self.time]));
     }
 
     fn load(from: &mut Reader<'_>) -> Result<Self, &'static str> {
         let frame = from.number()? as usize;
         let n = from.number()? as usize;
-        Ok(Self { frame, x: from.floats(n)?, v: from.floats(n)?, work: from.float()? })
+        let (x, v, work) = (from.floats(n)?, from.floats(n)?, from.float()?);
+        Ok(Self { frame, x, v, work, begun: from.float()?, time: from.float()? })
     }
 }

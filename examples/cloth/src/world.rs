@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use coarsen::elastic::{Fabric, Nodes, Plus, Total};
-use coarsen::mesh::vector::cross;
 use coarsen_contact::{
     ClothContact, ClothFriction, ContactError, Friction, Obstacle, Shape, Spin, clearance,
 };
@@ -19,6 +18,7 @@ use crate::motion::Motion;
 use crate::options::{Obstacles, Options};
 use crate::rows::Row;
 use crate::scene::Scene;
+use crate::seams::Seams;
 use crate::sheet::Sheet;
 use crate::state::State;
 use crate::statue::Statue;
@@ -36,6 +36,9 @@ pub(crate) const CONTACT: f64 = 0.06;
 
 /// The default thickness in m, and its largest share of the shortest edge.
 const THICKNESS: [f64; 2] = [2e-3, 0.25];
+
+/// The stiffness of seams for each metre of them, N/m².
+const SEAM: f64 = 2e3;
 
 /// By which share of the thickness constraints are above the penalties of solids.
 const LIFT: f64 = 0.5;
@@ -148,7 +151,12 @@ pub(crate) fn fabrics(
 ) -> Result<Total<Box<dyn Woven>>, SceneError> {
     let bending = options.cloth.bending * options.cloth.stiffness * BENDING;
     let cut = Cut { fabric: fabric(options), bending, sheet, held: &fixed.held, positions: &fixed.positions };
-    Ok(Total::new(options.cloth.material.parts(&cut)?)?)
+    let mut parts = options.cloth.material.parts(&cut)?;
+    if !sheet.seams.is_empty() {
+        let stiffness = SEAM * options.cloth.stiffness;
+        parts.push(Box::new(Seams::new(sheet, stiffness, fixed.thickness, &fixed.held, &fixed.positions)?));
+    }
+    Ok(Total::new(parts)?)
 }
 
 /// The solids at the start, as penalties on `nodes` nodes.
@@ -179,14 +187,7 @@ impl Fixed {
     /// [`SceneError`], which names the vertex, the obstacle or the number that is not valid.
     pub(crate) fn new(scene: &Scene, sheet: &Sheet, options: &Options) -> Result<Self, SceneError> {
         let cloth = &options.cloth;
-        // (u, v) of a flat sheet begin at its corner.
-        let ([s, t], shift) = (scene.axes, if sheet.curved { 0.0 } else { 0.5 });
-        let n = cross(s, t);
-        let place = |&[u, v, w]: &[f64; 3]| -> [f64; 3] {
-            std::array::from_fn(|k| scene.middle[k] + (u - shift) * s[k] + (v - shift) * t[k] + w * n[k])
-        };
-        let mut positions: Vec<[f64; 3]> = sheet.rest.iter().map(place).collect();
-        positions.extend(&scene.still.positions);
+        let positions = scene.positions(sheet);
         let count = sheet.rest.len();
         let mut held = scene.held.clone();
         held.resize(positions.len(), true);
@@ -344,7 +345,7 @@ impl Fixed {
         time: f64,
     ) -> Result<(), SceneError> {
         let shapes = self.place(held, time)?;
-        forces.first.first.parts_mut().iter_mut().for_each(|part| part.hold(held));
+        forces.first.first.parts_mut().iter_mut().for_each(|part| part.hold(held, time));
         forces.second.second.second.hold(held);
         let obstacles = forces.second.first.parts_mut();
         obstacles.iter_mut().zip(shapes).for_each(|(part, shape)| part.set_shape(shape));

@@ -40,6 +40,11 @@ pub trait Frames {
     /// Whatever fails.
     fn show(&self, state: &Self::State) -> Result<(), Failure>;
 
+    /// Whether the state of each checkpoint is kept in a file of its own, such as `checkpoint_0012.bin`.
+    fn keeps(&self) -> bool {
+        false
+    }
+
     /// The summary of a run.
     fn summary(rows: &[Self::Row]) -> String;
 }
@@ -109,6 +114,10 @@ impl Plan<'_> {
             }
             if state.frame() == next {
                 write(&file, self.identity, &state)?;
+                if simulation.keeps() {
+                    let own = self.folder.join(format!("checkpoint_{next:04}.bin"));
+                    write(&own, self.identity, &state)?;
+                }
             }
         }
         bar.finish_and_clear();

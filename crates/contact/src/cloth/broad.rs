@@ -16,10 +16,10 @@ use super::topology::Topology;
 use crate::{Aabb, ContactError, Pair, SpatialHash};
 
 /// The number of queries per task, and per entry of the Workload Table.
-const LEAF: usize = 256;
+pub(super) const LEAF: usize = 256;
 
 /// The number of scalar operations per query, used to decide whether threads pay off.
-const WORK: usize = 400;
+pub(super) const WORK: usize = 400;
 
 /// The search for pairs of a surface whose boxes overlap, in numbered tests that can be shared out.
 ///
@@ -54,10 +54,10 @@ pub struct Broad {
 
 /// What a task finds.
 #[derive(Default)]
-struct Leaf {
-    pairs: Vec<Pair>,
+pub(super) struct Leaf {
+    pub(super) pairs: Vec<Pair>,
     /// The number of pairs whose boxes overlap.
-    overlaps: usize,
+    pub(super) overlaps: usize,
 }
 
 impl Broad {
@@ -223,7 +223,7 @@ impl Broad {
 }
 
 /// The box around those of some nodes.
-fn around(nodes: &[u32], boxes: &[Aabb]) -> Aabb {
+pub(super) fn around(nodes: &[u32], boxes: &[Aabb]) -> Aabb {
     Aabb::of(nodes.iter().flat_map(|&node| {
         let own = boxes[node as usize];
         [own.low, own.high]

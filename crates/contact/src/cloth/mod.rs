@@ -6,6 +6,7 @@
 //! | [`topology`](Topology) | vertices, edges and triangles of a surface, and which pairs can touch |
 //! | `distance` | the nearest points of a pair |
 //! | [`broad`](Broad) | pairs whose boxes overlap, by two spatial hashes, also in shares |
+//! | [`near`](Near) | the same for some groups of queries, by hashes of what is near them |
 //! | [`search`](Search) | who looks for pairs: one host, or ranks |
 //! | [`clearance`] | the smallest distance of a surface from itself |
 //! | `narrow` | [`Touch`]: a pair that is nearer than the thickness, its distance and direction |
@@ -24,6 +25,7 @@ mod contact;
 mod distance;
 mod friction;
 mod narrow;
+mod near;
 mod pair;
 mod search;
 mod sweep;
@@ -38,6 +40,7 @@ pub use clearance::clearance;
 pub use contact::ClothContact;
 pub use friction::ClothFriction;
 pub use narrow::Touch;
+pub use near::Near;
 pub use pair::Pair;
 pub use search::Search;
 pub use sweep::Impact;

@@ -21,7 +21,7 @@ pub trait Search {
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError>;
 
-    /// Replaces `found` by the touches among the candidates of all shares, sorted by pair; `of` returns that of a pair.
+    /// Replaces `found` by the touches among the candidates of all shares, or those that a rank needs, sorted by pair; `of` returns that of a pair.
     /// `candidates` are those of the last search for pairs, or of an earlier one.
     ///
     /// # Errors
@@ -45,6 +45,11 @@ pub trait Search {
         last: f64,
         time: &(impl Fn(&Pair, f64) -> Option<f64> + Sync),
     ) -> Result<Impact, ContactError>;
+
+    /// Whether the touches are those of all shares. If ranks take only those at their nodes, energies are not known.
+    fn is_complete(&self) -> bool {
+        true
+    }
 }
 
 impl Search for Broad {

@@ -1,8 +1,11 @@
 //! Vertices, edges and triangles of a surface.
 
+use std::sync::OnceLock;
+
 use coarsen_elastic::BodyError;
 use coarsen_mesh::vector::{cross, dot, sub};
 
+use super::near::Blocks;
 use crate::{ContactError, Pair};
 
 /// The smallest ratio of twice the area of a triangle to the square of its longest edge.
@@ -16,6 +19,8 @@ pub struct Topology {
     pub(super) edges: Vec<[u32; 2]>,
     pub(super) triangles: Vec<[u32; 3]>,
     held: Vec<bool>,
+    /// Of vertices, edges and triangles.
+    blocks: OnceLock<[Blocks; 3]>,
 }
 
 impl Topology {
@@ -48,7 +53,13 @@ impl Topology {
         let mut edges: Vec<[u32; 2]> = triangles.iter().flat_map(sides).collect();
         edges.sort_unstable();
         edges.dedup();
-        Ok(Self { vertices, edges, triangles: triangles.to_vec(), held: held.to_vec() })
+        Ok(Self {
+            vertices,
+            edges,
+            triangles: triangles.to_vec(),
+            held: held.to_vec(),
+            blocks: OnceLock::new(),
+        })
     }
 
     /// The number of nodes, those without a triangle included.
@@ -56,9 +67,23 @@ impl Topology {
         self.held.len()
     }
 
+    /// The number of triangles.
+    pub fn triangles(&self) -> usize {
+        self.triangles.len()
+    }
+
     /// The number of queries of a search: vertices among triangles, and edges among edges.
     pub fn queries(&self) -> usize {
         self.vertices.len() + self.edges.len()
+    }
+
+    /// The blocks of vertices, edges and triangles; computed when they are first asked for.
+    pub(super) fn blocks(&self) -> &[Blocks; 3] {
+        let new = || {
+            let vertices = self.vertices.as_chunks::<1>().0;
+            [Blocks::new(vertices), Blocks::new(&self.edges), Blocks::new(&self.triangles)]
+        };
+        self.blocks.get_or_init(new)
     }
 
     /// The pair of vertex i and triangle j of the lists, unless it has a common node or is held as a whole.

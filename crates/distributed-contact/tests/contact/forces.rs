@@ -46,12 +46,17 @@ fn host() -> (Vec<f64>, Vec<f64>) {
 }
 
 /// Rows of the gradient and of the Hessian on all ranks, one after the other.
-fn by_ranks(ranks: usize, layout: &Layout) -> (Vec<f64>, Vec<GlobalRows<f64>>) {
+fn by_ranks(ranks: usize, layout: &Layout, own: bool) -> (Vec<f64>, Vec<GlobalRows<f64>>) {
     let x = folded(N);
     let all = on_ranks(ranks, |comm| {
-        let mut contact =
-            ClothContact::with(search(comm.clone()), &grid(N), &held(), &x, THICKNESS, 40.0).unwrap();
-        let on = Partition::new(comm, layout.clone()).unwrap();
+        let on = Partition::new(comm.clone(), layout.clone()).unwrap();
+        let mut search = search(comm);
+        search.whole_below = 0;
+        // With all touches and whole hashes, or with those of a rank.
+        if own {
+            search = search.at_nodes_of(&on, x.len(), |v| v.checked_sub(2).map(u64::from));
+        }
+        let mut contact = ClothContact::with(search, &grid(N), &held(), &x, THICKNESS, 40.0).unwrap();
         contact.detect(&x.as_flattened()[6..]).unwrap();
         let mut g = vec![0.0; 3 * on.count()];
         add_contact_gradient(&on, &contact, &mut g);
@@ -65,7 +70,7 @@ fn by_ranks(ranks: usize, layout: &Layout) -> (Vec<f64>, Vec<GlobalRows<f64>>) {
 fn contact_of_owners_is_that_of_one_host() {
     let ((g, h), free) = (host(), u64::from(N * N) - 2);
     assert!(g.iter().any(|g| g.abs() > 1e-3));
-    let one = by_ranks(1, &Layout::even(free, 3, 1).unwrap());
+    let one = by_ranks(1, &Layout::even(free, 3, 1).unwrap(), false);
     assert_eq!(bits(&one.0), bits(&g));
     let sum = |h: &[f64]| h.iter().map(|v| v.abs()).sum::<f64>();
     let all = sum(one.1[0].values());
@@ -80,8 +85,8 @@ fn contact_of_owners_is_that_of_one_host() {
         }
     }
     for ranks in RANKS {
-        for layout in layouts(free, ranks) {
-            let (g, rows) = by_ranks(ranks, &layout);
+        for (layout, own) in layouts(free, ranks).into_iter().flat_map(|l| [(l.clone(), false), (l, true)]) {
+            let (g, rows) = by_ranks(ranks, &layout, own);
             assert_eq!(bits(&g), bits(&one.0), "{ranks}");
             let mut row = 0;
             for part in &rows {

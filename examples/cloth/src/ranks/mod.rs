@@ -29,9 +29,8 @@ use crate::drawing::Drawing;
 use crate::options::Options;
 use crate::scene::Scene;
 use crate::sheet::Sheet;
-use crate::simulation::{check_scales, described, plan, prepared};
+use crate::simulation::{check_scales, described, identity, plan, prepared, started};
 use crate::state::State;
-use crate::step::last;
 use crate::world::{Fixed, all, fabrics};
 use rows::{RankRow, Summary};
 use step::RankStepper;
@@ -86,7 +85,7 @@ pub(crate) fn run<C: Communicator>(comm: C, options: &Options) -> Result<Vec<Ran
         None
     };
     let picture = drawing.as_ref().and_then(|drawing| drawing.picture(options));
-    let identity = format!("{sheet:?} {scene:?} {:?} {} on ranks", options.cloth, options.method.dt);
+    let identity = format!("{} {} on ranks", identity(&sheet, &scene, options), options.method.dt);
     let plan = plan(options, &identity, picture);
     let comm = Counted::new(comm);
     let mut frames = RankFrames { comm, options, sheet, scene, drawing, stepper: None };
@@ -122,7 +121,7 @@ impl<C: Communicator> Frames for RankFrames<'_, C> {
     type Row = RankRow;
 
     fn start(&mut self) -> Result<(State, RankRow), Failure> {
-        let state = State::start(&resolved(&self.scene, &self.sheet, self.options)?);
+        let state = started(&resolved(&self.scene, &self.sheet, self.options)?, self.options)?;
         let row = RankRow { positions: bits(&state.x), least: 1.0, ..RankRow::default() };
         Ok((state, row))
     }
@@ -148,12 +147,12 @@ impl<C: Communicator> Frames for RankFrames<'_, C> {
 
     fn step(&mut self, state: &mut State) -> Result<RankRow, Failure> {
         let stepper = self.stepper.as_mut().expect("built by renew");
-        let (frame, h) = (state.frame + 1, self.options.method.dt);
+        let (frame, pace) = (state.frame + 1, self.options.method.pace());
         self.comm.restart();
         stepper.seconds = Default::default();
         let mut row = RankRow { frame, least: 1.0, ..RankRow::default() };
         let begun = Instant::now();
-        for _ in last(state.frame, h)..last(frame, h) {
+        for _ in pace.last(state.frame)..pace.last(frame) {
             let done = stepper.step()?;
             row.steps += 1;
             row.inner += done.iterations;
@@ -169,13 +168,18 @@ impl<C: Communicator> Frames for RankFrames<'_, C> {
             row.waited += stage.waited;
         }
         let v = stepper.velocities()?;
-        *state = State { frame, x: stepper.x.clone(), v, work: 0.0 };
+        *state = State { frame, x: stepper.x.clone(), v, ..*state };
+        state.time = pace.time(state.begun, frame);
         row.positions = bits(&state.x);
         if self.drawing.is_some() {
             row.penetrations = stepper.fixed.crossings.count(&all(&stepper.fixed.nodes, &state.x));
         }
         row.memory = self.memory()?;
         Ok(row)
+    }
+
+    fn keeps(&self) -> bool {
+        self.options.keep
     }
 
     fn show(&self, state: &State) -> Result<(), Failure> {

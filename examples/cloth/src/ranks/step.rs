@@ -52,7 +52,6 @@ use crate::options::{Obstacles, Options};
 use crate::scene::Scene;
 use crate::sheet::Sheet;
 use crate::state::State;
-use crate::step::last;
 use crate::supported::way;
 use crate::world::{Fixed, GRAVITY, contact_stiffness, fabrics, penalties};
 
@@ -136,6 +135,8 @@ pub(super) struct RankStepper<C: Communicator> {
     pub(super) stop: Stop<f64>,
     /// The stored blocks of each row of this rank in the last system; empty before a step.
     pub(super) work: Vec<u64>,
+    /// The time of the start, and the steps since.
+    begun: f64,
     steps: usize,
     /// The seconds of [`STAGES`], on this rank.
     pub(super) seconds: [f64; STAGES.len()],
@@ -187,7 +188,8 @@ impl<C: Communicator> RankStepper<C> {
         };
         let cloth = fabrics(&fixed, &part, options)?;
         let (obstacles, frictions) = penalties(&fixed, on.count(), options)?;
-        let mut search = RankSearch::new(comm);
+        let row = |v| nodes.slot(v).map(|slot| slot as u64);
+        let mut search = RankSearch::new(comm).at_nodes_of(&on, nodes.count(), row);
         search.alone_below = alone_below;
         let (triangles, stiffness) = (fixed.crossings.triangles(), contact_stiffness(options));
         let contact = ClothContact::with(search, triangles, held, positions, fixed.thickness, stiffness)?
@@ -212,11 +214,12 @@ impl<C: Communicator> RankStepper<C> {
             inverse,
             stop: Stop { max_iterations: MOST, ..Stop::relative(TOLERANCE) },
             work: Vec::new(),
-            steps: last(state.frame, h),
+            begun: state.begun,
+            steps: options.method.pace().last(state.frame),
             seconds: [0.0; STAGES.len()],
         };
         if stepper.fixed.motion.moves() {
-            let time = stepper.steps as f64 * h;
+            let time = stepper.begun + stepper.steps as f64 * h;
             let held = stepper.fixed.motion.held(&stepper.fixed.positions, time);
             stepper.contact.hold(&held);
             stepper.follow(&held, time)?;
@@ -246,7 +249,7 @@ impl<C: Communicator> RankStepper<C> {
     /// On every rank: [`Undetected`], and errors of the matrix and of communication.
     pub(super) fn step(&mut self) -> Result<Done, Failure> {
         let (own, h) = (self.own(), self.h);
-        let before = self.steps as f64 * h;
+        let before = self.begun + self.steps as f64 * h;
         self.steps += 1;
         let start = self.x[own.clone()].to_vec();
         self.begin(&start, before)?;
@@ -255,8 +258,9 @@ impl<C: Communicator> RankStepper<C> {
         let first = self.advance(&ahead, Some(before + h))?;
 
         let begun = Instant::now();
-        let found = self.contact.detect(&self.x).map(<[_]>::len);
-        let contacts = found.map_err(|error| self.undetected(&error))?;
+        let found = self.contact.detect(&self.x).map(drop);
+        found.map_err(|error| self.undetected(&error))?;
+        let contacts = self.contact.search().touching();
         let begun = self.took(DETECTION, begun);
         let (b, rows) = self.system(&y)?;
         self.work = rows.offsets().windows(2).map(|pair| (pair[1] - pair[0]) as u64).collect();
@@ -376,7 +380,7 @@ impl<C: Communicator> RankStepper<C> {
     /// Moves all but contact of triangles.
     fn follow(&mut self, held: &[[f64; 3]], time: f64) -> Result<(), SceneError> {
         let shapes = self.fixed.place(held, time)?;
-        self.cloth.parts_mut().iter_mut().for_each(|part| part.hold(held));
+        self.cloth.parts_mut().iter_mut().for_each(|part| part.hold(held, time));
         self.friction.hold(held);
         self.obstacles.iter_mut().zip(shapes).for_each(|(part, shape)| part.set_shape(shape));
         Ok(())

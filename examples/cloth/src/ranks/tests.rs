@@ -8,6 +8,7 @@ use examples_common::scales::Unresolved;
 use super::balance::divided;
 use super::step::{Done, LEAF, RankStepper};
 use super::{DEADLINE, as_threads, check};
+use crate::fault::SceneError;
 use crate::options::Options;
 use crate::scene::Scene;
 use crate::sheet::Sheet;
@@ -208,11 +209,13 @@ fn a_flag_has_the_bits_of_one_rank() {
     assert_ne!(steps(1, 20, &still)[0].0, x, "wind has no effect");
 }
 
-/// Solids and held vertices that move, with friction on both.
+/// Solids and held vertices that move, with friction on both; a second skirt has divided triangles.
 #[test]
 fn a_skirt_has_the_bits_of_one_rank() {
-    let (_, done, _) = check_bits(&[3], 40, &of("--scene garment --vertices 250 --dt 0.01"));
-    assert!(done.iter().all(|done| done.shares[0] == 1.0), "{done:?}");
+    for size in ["--vertices 250", "--vertices 70 --subdivide 1"] {
+        let (_, done, _) = check_bits(&[3], 40, &of(&format!("--scene garment {size} --dt 0.01")));
+        assert!(done.iter().all(|done| done.shares[0] == 1.0), "{done:?}");
+    }
 }
 
 /// Two sheets fall into the funnel.
@@ -236,4 +239,90 @@ fn scales_that_cannot_be_resolved_are_refused_on_ranks() {
         }
     }
     let _ = std::fs::remove_dir_all(&out);
+}
+
+/// The places of all vertices of a sheet after the steps of a test.
+fn places(scene: &Scene, x: &[u64]) -> Vec<[f64; 3]> {
+    let x: Vec<f64> = x.iter().map(|x| f64::from_bits(*x)).collect();
+    let mut free = x.as_chunks::<3>().0.iter();
+    scene.held.iter().map(|held| if *held { [f64::NAN; 3] } else { *free.next().unwrap() }).collect()
+}
+
+/// Two sheets that hang are pushed by the ball, which comes from one side.
+#[test]
+fn sheets_that_are_pushed_have_the_bits_of_one_rank() {
+    let of = of("--scene pushed --sheets 2 --vertices 200 --dt 0.01");
+    let (x, done, _) = check_bits(&[2, 4], 80, &of);
+    let places = places(&of.0, &x);
+    let farthest = places.iter().map(|x| x[2]).fold(f64::INFINITY, f64::min);
+    assert!(farthest < -0.3 && done[79].contacts > 20, "{farthest} {:?}", done[79]);
+}
+
+/// The pieces of a T-shirt are sewn, and rest on the figure; also with a coarse state on divided pieces.
+#[test]
+fn pieces_that_are_sewn_have_the_bits_of_one_rank() {
+    let of = of("--scene stitching --vertices 400 --dt 0.005");
+    let (x, ..) = check_bits(&[2, 4], 70, &of);
+    let (places, thickness) = (places(&of.0, &x), Fixed::new(&of.0, &of.1, &of.2).unwrap().thickness);
+    for [front, back] in &of.1.seams {
+        for (a, b) in front.iter().zip(back) {
+            let [p, q] = [a, b].map(|v| places[*v as usize]);
+            let gap = (0..3).map(|k| (p[k] - q[k]).powi(2)).sum::<f64>().sqrt();
+            assert!(gap < 6.0 * thickness, "{a} and {b}: {gap} for {thickness}");
+        }
+    }
+    let lowest = places.iter().map(|x| x[1]).fold(f64::INFINITY, f64::min);
+    assert!(lowest > 0.6, "{lowest}");
+}
+
+/// A run begins from the state of a coarser one, on any number of ranks and on one host, with frames of a few steps.
+#[test]
+fn runs_begin_from_states_of_coarser_ones() {
+    let folder = std::env::temp_dir().join(format!("coarsen-cloth-{}-start", std::process::id()));
+    let run = |out: &str, words: &str| {
+        let out = folder.join(out);
+        let fixed = ["cloth", "--width", "0", "--out", out.to_str().expect("a temporary folder in text")];
+        let options = Options::parse_from(fixed.into_iter().chain(words.split_whitespace()));
+        match options.ranks() {
+            0 => crate::simulation::run(coarsen::prelude::Cpu::new(), &options).map(drop),
+            _ => as_threads(&options),
+        }
+    };
+    let scene = "--scene twist --vertices 200 --dt 0.008";
+    run("coarse", &format!("{scene} --ranks 2 --frames 12 --checkpoint 4 --keep")).unwrap();
+    let file = folder.join("coarse/checkpoint_0008.bin");
+    let start = |out: &str, more: &str| {
+        run(
+            out,
+            &format!(
+                "{scene} --start {} --frames 1 --frame-steps 3 --thickness 0.0015 {more}",
+                file.display()
+            ),
+        )
+    };
+    let table = |out: &str, column: &str| {
+        let text = std::fs::read_to_string(folder.join(out).join("frames.csv")).unwrap();
+        let at = text.lines().next().unwrap().split(',').position(|name| name == column).unwrap();
+        text.lines().last().unwrap().split(',').nth(at).unwrap().to_owned()
+    };
+    for ranks in [1, 2, 4] {
+        start(&format!("fine{ranks}"), &format!("--subdivide 1 --ranks {ranks}")).unwrap();
+        assert_eq!(table(&format!("fine{ranks}"), "positions"), table("fine1", "positions"), "{ranks}");
+    }
+    assert_eq!((table("fine1", "steps"), table("fine1", "penetrations")), ("3".to_owned(), "0".to_owned()));
+    start("host", "--subdivide 1 --solver direct").unwrap();
+    // Triangles of the finer sheet lie on those of the coarse one, which has moved for a third of a second.
+    let surface = |out: &str, frame: usize| {
+        coarsen::mesh::read(folder.join(out).join(format!("frame_{frame:04}.obj"))).unwrap()
+    };
+    let (coarse, fine) = (surface("coarse", 8), surface("host", 0));
+    for &[x, y, z] in &coarse.positions {
+        let same = |p: &[f64; 3]| [x - p[0], y - p[1], z - p[2]].iter().all(|d| d.abs() < 1e-12);
+        assert!(fine.positions.iter().any(same), "{x} {y} {z}");
+    }
+    assert_eq!(fine.triangles.len(), 4 * coarse.triangles.len());
+    let error = run("other", &format!("--scene twist --vertices 240 --ranks 2 --start {}", file.display()))
+        .unwrap_err();
+    assert!(matches!(error.downcast_ref(), Some(SceneError::Start { .. })), "{error}");
+    let _ = std::fs::remove_dir_all(&folder);
 }

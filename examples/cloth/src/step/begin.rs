@@ -14,17 +14,17 @@ use super::faults::At;
 
 impl<B: Place<Real = f64> + Waits> Stepper<B> {
     /// Sets up (1) for a step: the air changes v, and friction takes the pairs and the moving solids at its start.
-    pub(super) fn begin(&mut self, state: &mut State, At { frame, step }: At) -> Result<(), Failure> {
+    pub(super) fn begin(&mut self, state: &mut State, at: At) -> Result<(), Failure> {
         let Self { f, fixed, .. } = self;
         let h = f.step();
         state.work += fixed.air.push(&fixed.nodes, &fixed.masses, &state.x, h, 0, &mut state.v);
         if fixed.motion.moves() {
-            let before = (step - 1) as f64 * h;
+            let before = at.start(h);
             let frictions = f.potential.second.second.first.parts_mut();
             let now = fixed.shapes(before, true)?.into_iter().zip(fixed.spins(before));
             frictions.iter_mut().zip(now).for_each(|(part, (shape, spin))| part.set_motion(shape, spin));
         }
-        let (forces, at) = (&mut f.potential, At { frame, step });
+        let forces = &mut f.potential;
         let undetected = |source| at.undetected(source);
         forces.second.second.second.grip(&mut forces.first.second, &state.x).map_err(undetected)?;
         f.begin(&state.x, &state.v, GRAVITY)?;

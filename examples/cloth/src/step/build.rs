@@ -17,7 +17,7 @@ use crate::state::State;
 use crate::supported::Supported;
 use crate::world::{GRAVITY, World};
 
-use super::{Stepper, last};
+use super::Stepper;
 
 /// The relative tolerance of the linear solves. Forcing terms that begin with 1/2 save inner iterations, but take
 /// a third more iterations of Newton's method.
@@ -30,7 +30,8 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
     /// Errors of potentials, of preconditioners and of the place.
     pub(crate) fn new(world: World, state: &State, method: &Method, on: &B) -> Result<Self, Failure> {
         let World { mut fixed, mut forces } = world;
-        fixed.move_to(&mut forces, last(state.frame, method.dt) as f64 * method.dt)?;
+        let pace = method.pace();
+        fixed.move_to(&mut forces, pace.time(state.begun, state.frame))?;
         let mut f = ImplicitEuler::new(forces, &fixed.masses, method.dt)?;
         let solver = match method.solver {
             Solver::Auto => choose(f.system_at(&state.x)?.system())?,
@@ -67,6 +68,6 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
             None
         };
         clock.take(); // the setup here does not count for a step
-        Ok(Self { on: on.clone(), f, rule, descent, clock, fixed, supported })
+        Ok(Self { on: on.clone(), f, rule, descent, clock, pace, fixed, supported })
     }
 }

@@ -48,22 +48,29 @@ const BLOCKED: f64 = 1e-6;
 pub(crate) struct At {
     pub(crate) frame: usize,
     pub(crate) step: usize,
+    /// The time at which the run begins, s.
+    pub(crate) begun: f64,
 }
 
 impl At {
-    /// The time at the end of the step, s.
+    /// The time at the start of the step, s.
+    pub(super) fn start(self, h: f64) -> f64 {
+        self.begun + (self.step - 1) as f64 * h
+    }
+
+    /// The time at its end, s.
     pub(super) fn end(self, h: f64) -> f64 {
-        (self.step - 1) as f64 * h + h
+        self.begun + ((self.step - 1) as f64 * h + h)
     }
 
     pub(super) fn undetected(self, source: ContactError) -> Undetected {
-        let Self { frame, step } = self;
+        let Self { frame, step, .. } = self;
         Undetected { frame, step, source }
     }
 
     /// NaN, or the fault of a search that led to it.
     pub(super) fn not_finite(self, fault: Option<ContactError>) -> Failure {
-        let Self { frame, step } = self;
+        let Self { frame, step, .. } = self;
         let advice = DescentOutcome::NotFinite.advice();
         fault
             .map_or_else(|| NotFinite { frame, step, advice }.into(), |source| self.undetected(source).into())
@@ -74,7 +81,7 @@ impl At {
     /// # Errors
     /// [`NotFinite`], [`Blocked`] and [`Undetected`].
     pub(super) fn check(self, solved: &Solved, next: &[f64], forces: &mut Forces) -> Result<(), Failure> {
-        let (Self { frame, step }, contact) = (self, &mut forces.first.second);
+        let (Self { frame, step, .. }, contact) = (self, &mut forces.first.second);
         if !solved.finite || next.iter().any(|x| !x.is_finite()) {
             return Err(self.not_finite(contact.take_fault()));
         }

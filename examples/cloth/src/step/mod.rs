@@ -32,7 +32,7 @@ use coarsen::sparse::{OwnedSystem, SystemAt};
 use examples_common::Failure;
 use examples_common::solver::Clock;
 
-use crate::motion::RATE;
+use crate::pace::Pace;
 use crate::rows::Row;
 use crate::state::State;
 use crate::supported::{Solved, Supported};
@@ -49,14 +49,10 @@ pub(crate) struct Stepper<B: Place<Real = f64>> {
     rule: NewtonAt<B, Cg<B::Vector>>,
     descent: Descent<Vec<f64>, MoreThuente<f64>>,
     clock: Clock,
+    pace: Pace,
     pub(crate) fixed: Fixed,
     /// Obstacles as constraints.
     pub(crate) supported: Option<Supported>,
-}
-
-/// The number of the last step of a frame.
-pub(crate) fn last(frame: usize, h: f64) -> usize {
-    (frame as f64 / (RATE * h) * (1.0 + 1e-12)) as usize
 }
 
 impl<B: Place<Real = f64> + Waits> Stepper<B> {
@@ -108,23 +104,24 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
     /// An error if new positions are not finite, if contacts cannot be detected, or if the place fails. The state,
     /// held vertices, solids and what obstacles hold are then those before the frame.
     pub(crate) fn frame(&mut self, state: &mut State) -> Result<Row, Failure> {
-        let (start, frame, h) = (Instant::now(), state.frame + 1, self.f.step());
+        let (start, frame, pace) = (Instant::now(), state.frame + 1, self.pace);
         let waits = self.on.waits();
         let (mut next, mut row) = (State { frame, ..state.clone() }, Row::default());
         let states = self.supported.as_ref().map(|supported| supported.states.clone());
-        for step in last(state.frame, h) + 1..=last(frame, h) {
-            if let Err(failure) = self.step(&mut next, At { frame, step }, &mut row) {
-                let before = last(state.frame, h) as f64 * h;
+        let begun = state.begun;
+        for step in pace.last(state.frame) + 1..=pace.last(frame) {
+            if let Err(failure) = self.step(&mut next, At { frame, step, begun }, &mut row) {
                 self.supported
                     .iter_mut()
                     .zip(states)
                     .for_each(|(supported, states)| supported.states = states);
-                self.fixed.move_to(&mut self.f.potential, before)?;
+                self.fixed.move_to(&mut self.f.potential, pace.time(begun, state.frame))?;
                 return Err(failure);
             }
         }
         let seconds = start.elapsed().as_secs_f64();
         let setup = self.clock.take().as_secs_f64();
+        next.time = pace.time(begun, frame);
         let now = self.fixed.row(&mut self.f.potential, &next)?;
         *state = next;
         let Row { steps, converged, outer, inner, .. } = row;
@@ -138,8 +135,8 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
     /// # Errors
     /// Errors of the potentials and of the assembly.
     pub(crate) fn system(&mut self, state: &State) -> Result<(&OwnedSystem<f64>, Vec<f64>), Failure> {
-        let step = last(state.frame, self.f.step()) + 1;
-        self.begin(&mut state.clone(), At { frame: state.frame + 1, step })?;
+        let step = self.pace.last(state.frame) + 1;
+        self.begin(&mut state.clone(), At { frame: state.frame + 1, step, begun: state.begun })?;
         let f = &mut self.f;
         let mut rhs = vec![0.0; state.x.len()];
         f.gradient(&state.x, &mut rhs);

@@ -64,7 +64,7 @@ fn main() -> Outcome<()> {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let scene = words.first().map_or("stretched", String::as_str);
     let particles = words.get(1).map_or(Ok(110_000), |word| word.parse())?;
-    let stage = Stage::new(scene, particles)?;
+    let stage = Stage::new(scene, Some(particles))?;
     println!("{scene}, {} particles, spacing {} m", stage.state.particles.len(), stage.dx);
     let peak = on_threads(machine::multiply_adds)?;
     let bandwidth = on_threads(|_| machine::bandwidth())?;

@@ -27,7 +27,7 @@ impl<S: Search> Potential for ClothContact<S> {
     }
 
     fn energy(&mut self, x: &[f64]) -> Energy {
-        if !self.look(x) {
+        if !(self.look(x) && self.knows_all()) {
             return Energy { value: f64::NAN, magnitude: f64::NAN };
         }
         // The search need not be shared by threads.

@@ -267,6 +267,15 @@ impl<S: Search> ClothContact<S> {
         self.detect(x).map(drop).map_err(|error| self.fault = Some(error)).is_ok()
     }
 
+    /// Whether the search lists the touches of all shares, which energies need; if not, the error is kept.
+    fn knows_all(&mut self) -> bool {
+        if !self.search.is_complete() {
+            let reason = "an energy needs all pairs, and each rank has those at its nodes".to_owned();
+            self.fault = Some(ContactError::Ranks { reason });
+        }
+        self.search.is_complete()
+    }
+
     /// Finds the pairs that are near at x and returns them, sorted. *Panics* on a wrong length.
     ///
     /// # Errors
@@ -388,7 +397,7 @@ impl<S: Search> ClothContact<S> {
         &self.candidates
     }
 
-    /// The pairs of the last detection, sorted; none if only steps were bounded since the nodes moved.
+    /// The pairs of the last detection, or those that the search gives to a rank, sorted; none if only steps were bounded since the nodes moved.
     pub fn found(&self) -> &[Touch] {
         &self.found
     }

@@ -1,0 +1,139 @@
+//! The pieces of a T-shirt: the front and the back, cut flat, with the edges that are sewn together.
+
+use examples_common::stage::Solid;
+
+use crate::sheet::{Sheet, quad};
+
+/// Half of the width of the body, the length of a sleeve, the height of the body and that of a sleeve, half of the width and
+/// the depth of the neck, in m.
+const BODY: f64 = 0.26;
+const SLEEVE: f64 = 0.2;
+const HEIGHT: f64 = 0.65;
+const ARMHOLE: f64 = 0.24;
+const NECK: [f64; 2] = [0.09, 0.06];
+
+/// The distance of both pieces from the plane between them.
+const APART: f64 = 0.14;
+
+/// The height of the arms of the figure, which are stretched out.
+const ARMS: f64 = 1.3;
+
+/// The height of the upper edge of the pieces.
+pub(crate) const EDGE: f64 = ARMS + 0.17;
+
+/// Both pieces, with about this number of vertices: (u, v) = (1/2, 1/2) is the middle of the upper edge, and w = ±0.14 m.
+pub(crate) fn shirt(vertices: usize) -> Sheet {
+    let area = 2.0 * BODY * HEIGHT + 2.0 * SLEEVE * ARMHOLE - 2.0 * NECK[0] * NECK[1];
+    let spacing = (2.0 * area / vertices as f64).sqrt();
+    let cells = |length: f64, least: i32| ((length / spacing).round() as i32).max(least);
+    let (neck, notch) = (cells(NECK[0], 1), cells(NECK[1], 1));
+    let (body, sleeve) = (cells(BODY, neck + 1), cells(SLEEVE, 1));
+    let arm = cells(ARMHOLE, notch + 1);
+    let height = cells(HEIGHT, arm + 1);
+    let side = body + sleeve;
+    let inside = |i: i32, j: i32| {
+        // The cell from column i to i + 1 and from row j to j + 1, from the top down.
+        let across = if i < 0 { -i - 1 } else { i };
+        if across < body { !(across < neck && j < notch) } else { j < arm }
+    };
+    let columns = 2 * side + 1;
+    let number = |i: i32, j: i32| (j * columns + i + side) as u32;
+    let mut triangles = Vec::new();
+    for (i, j) in (0..height).flat_map(|j| (-side..side).map(move |i| (i, j))).filter(|&(i, j)| inside(i, j))
+    {
+        let corners = [number(i, j + 1), number(i + 1, j + 1), number(i, j), number(i + 1, j)];
+        triangles.extend(quad(corners, (i + j) % 2 == 0));
+    }
+    let at = |v: i32| [v % columns - side, v / columns];
+    let place = |v: i32| {
+        let [i, j] = at(v).map(f64::from);
+        [0.5 + spacing * i, 0.5 - spacing * j, APART]
+    };
+    let count = columns * (height + 1);
+    let piece = Sheet { rest: (0..count).map(place).collect(), triangles, layers: 2, ..Sheet::default() };
+    // Sewn are all edges of the pieces but those of the neck, the hem and the ends of sleeves.
+    let open = |ends: &[u32; 2]| {
+        let ends = ends.map(|v| at(v as i32));
+        let all = |is: &dyn Fn([i32; 2]) -> bool| ends.into_iter().all(is);
+        all(&|[i, j]| i.abs() <= neck && j <= notch)
+            || all(&|[_, j]| j == height)
+            || all(&|[i, _]| i.abs() == side)
+    };
+    let sides = piece.sides();
+    let border = sides.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() == 1).map(|same| same[0].0);
+    let sewn: Vec<[u32; 2]> = border.filter(|ends| !open(ends)).collect();
+    let back = |v: u32| v + count as u32;
+    let both = Sheet {
+        rest: piece.rest.iter().copied().chain(piece.rest.iter().map(|&[u, v, w]| [u, v, -w])).collect(),
+        triangles: piece
+            .triangles
+            .iter()
+            .copied()
+            .chain(piece.triangles.iter().map(|t| t.map(back)))
+            .collect(),
+        ..piece
+    };
+    // Vertices of no triangle are left out; the others keep their order.
+    let mut used = vec![false; both.rest.len()];
+    both.triangles.as_flattened().iter().for_each(|&v| used[v as usize] = true);
+    let new: Vec<u32> = used
+        .iter()
+        .scan(0, |next, used| {
+            let own = *next;
+            *next += u32::from(*used);
+            Some(own)
+        })
+        .collect();
+    let seams = sewn
+        .iter()
+        .map(|ends| [ends.map(|v| new[v as usize]), ends.map(|v| new[back(v) as usize])])
+        .collect();
+    Sheet { seams, ..both.without_unused() }
+}
+
+/// A figure with its arms stretched out, of capsules and a ball.
+pub(crate) fn figure() -> Vec<Solid> {
+    let capsule = |from, to, radius| Solid::Capsule { from, to, radius };
+    let of_side = |s: f64| {
+        [
+            capsule([0.07 * s, 0.8, 0.0], [0.07 * s, ARMS - 0.04, 0.0], 0.11), // the trunk
+            capsule([0.12 * s, ARMS, 0.0], [0.6 * s, ARMS, 0.0], 0.045),       // an arm
+            capsule([0.08 * s, 0.75, 0.0], [0.1 * s, 0.08, 0.0], 0.07),        // a leg
+        ]
+    };
+    let mut all = vec![Solid::Sphere { centre: [0.0, ARMS + 0.28, 0.0], radius: 0.09 }];
+    all.push(capsule([0.0, ARMS, 0.0], [0.0, ARMS + 0.2, 0.0], 0.045));
+    all.extend([1.0, -1.0].into_iter().flat_map(of_side));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both pieces are valid sheets, alike, and sewn along all their edges but neck, hem and sleeves.
+    #[test]
+    fn pieces_are_sewn_at_their_edges() {
+        for vertices in [60, 500, 2500] {
+            let sheet = shirt(vertices).checked().unwrap();
+            let count = sheet.rest.len() / 2;
+            assert!(
+                (0.6..1.7).contains(&(sheet.rest.len() as f64 / vertices as f64)),
+                "{} of {vertices}",
+                sheet.rest.len()
+            );
+            let seam: f64 = sheet.seams.iter().map(|[front, _]| sheet.length(*front)).sum();
+            for [[a, b], [c, d]] in &sheet.seams {
+                assert!(*c == a + count as u32 && *d == b + count as u32);
+                assert_eq!(sheet.length([*a, *b]), sheet.length([*c, *d]));
+            }
+            // Shoulders and sleeves above and below, and both sides.
+            let expected = 2.0 * (BODY + SLEEVE - NECK[0] + SLEEVE + HEIGHT - ARMHOLE);
+            assert!(vertices < 100 || (seam - expected).abs() < 0.1 * expected, "{seam} of {expected}");
+            let loose = sheet.boundary().iter().filter(|on| **on).count();
+            let sewn: std::collections::HashSet<u32> =
+                sheet.seams.iter().flatten().flatten().copied().collect();
+            assert!(sewn.len() < loose && sewn.len() > loose / 2, "{} of {loose}", sewn.len());
+        }
+    }
+}
