@@ -16,7 +16,7 @@ pub(crate) fn draw(rows: &[Row]) -> Outcome<()> {
     let line = |scene: &str| -> Vec<(f64, f64)> {
         let mut points: Vec<(f64, f64)> = groups(rows)
             .iter()
-            .filter(|g| (g.scene, g.tessellation, g.stiffness) == (scene, "regular", "1"))
+            .filter(|g| (g.scene, g.tessellation, g.stiffness, g.newton) == (scene, "regular", "1", "1"))
             .filter_map(|g| Some((g.vertices as f64, g.ratio("block-jacobi", "sa", 0)?)))
             .collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));

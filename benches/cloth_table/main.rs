@@ -12,7 +12,7 @@
 //! | `methods` | `block-jacobi`, `sa`, `tamstorf`, `mas`, `skinning`, `cholesky`, `auto` | all |
 //! | `tessellation` | `regular` or `irregular` | `regular` |
 //! | `stiffness` | factor of all stiffnesses | `1` |
-//! | `newton` | the most iterations of Newton's method in a step of an animation; 1 is the paper's step | `100` |
+//! | `newton` | the most iterations of Newton's method in a step of an animation; 1 is the paper's step | `1` |
 //! | `results` | the file with a row for each scene, size and method | in the folder for temporary files of the build |
 //!
 //! `cargo run --release -p cloth` animates each scene with the solver that its `auto` chooses, and writes eight linear
@@ -112,7 +112,7 @@ fn asked() -> Outcome<Asked> {
         methods: all(&METHODS),
         tessellation: "regular".to_owned(),
         stiffness: "1".to_owned(),
-        newton: "100".to_owned(),
+        newton: "1".to_owned(),
         results: Path::new(FOLDER).join("cloth_table.csv"),
         what: What::Rows,
     };
@@ -138,13 +138,14 @@ fn asked() -> Outcome<Asked> {
 
 /// Measures the missing rows of a scene.
 fn measure(asked: &Asked, scene: &str, vertices: usize, results: &mut Results) -> Outcome<()> {
-    let Asked { tessellation, stiffness, .. } = asked;
-    let key = |method: &str| Row::key(scene, tessellation, stiffness, vertices, method);
+    let Asked { tessellation, stiffness, newton, .. } = asked;
+    let key = |method: &str| Row::key(scene, tessellation, [stiffness, newton], vertices, method);
     let missing: Vec<&String> = asked.methods.iter().filter(|method| !results.has(&key(method))).collect();
     if missing.is_empty() {
         return Ok(());
     }
-    let folder = Path::new(FOLDER).join(format!("cloth_{scene}_{tessellation}_{stiffness}_{vertices}"));
+    let name = format!("cloth_{scene}_{tessellation}_{stiffness}_{newton}_{vertices}");
+    let folder = Path::new(FOLDER).join(name);
     let files = animate(asked, scene, vertices, SYSTEMS, &folder)?;
     for method in missing {
         let mut row = Row { key: key(method), ..Row::default() };

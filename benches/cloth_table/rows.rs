@@ -11,7 +11,7 @@ use crate::solve::Times;
 /// The sums over all systems of an animation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Row {
-    /// Scene, tessellation, stiffness, vertices and method.
+    /// Scene, tessellation, stiffness, iterations of Newton's method in a step, vertices and method.
     pub(crate) key: String,
     pub(crate) systems: usize,
     /// Seconds of setups.
@@ -30,11 +30,11 @@ impl Row {
     pub(crate) fn key(
         scene: &str,
         tessellation: &str,
-        stiffness: &str,
+        [stiffness, newton]: [&str; 2],
         vertices: usize,
         method: &str,
     ) -> String {
-        format!("{scene},{tessellation},{stiffness},{vertices},{method}")
+        format!("{scene},{tessellation},{stiffness},{newton},{vertices},{method}")
     }
 
     /// Adds a solve.
@@ -69,7 +69,7 @@ impl FromStr for Row {
     fn from_str(line: &str) -> Outcome<Self> {
         let words: Vec<&str> = line.split(',').collect();
         let (key, &[unknowns, systems, setup, own, short, other, long, failed, lost]) = words
-            .split_at_checked(5)
+            .split_at_checked(6)
             .and_then(|(key, rest)| Some((key, rest.first_chunk()?)))
             .ok_or("a row is short: measure it again with this bench")?;
         Ok(Self {

@@ -9,6 +9,7 @@ pub(crate) struct Group<'a> {
     pub(crate) scene: &'a str,
     pub(crate) tessellation: &'a str,
     pub(crate) stiffness: &'a str,
+    pub(crate) newton: &'a str,
     pub(crate) vertices: usize,
     pub(crate) rows: [Option<&'a Row>; METHODS.len()],
 }
@@ -18,20 +19,21 @@ pub(crate) fn groups(rows: &[Row]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for row in rows {
         let words: Vec<&str> = row.key.split(',').collect();
-        let &[scene, tessellation, stiffness, vertices, method] = &words[..] else { continue };
+        let &[scene, tessellation, stiffness, newton, vertices, method] = &words[..] else { continue };
         let (Ok(vertices), Some(k)) = (vertices.parse(), METHODS.iter().position(|name| *name == method))
         else {
             continue;
         };
         let same = |g: &&mut Group<'_>| {
-            (g.scene, g.tessellation, g.stiffness, g.vertices) == (scene, tessellation, stiffness, vertices)
+            let own = (g.scene, g.tessellation, g.stiffness, g.newton, g.vertices);
+            own == (scene, tessellation, stiffness, newton, vertices)
         };
         match groups.iter_mut().find(same) {
             Some(group) => group.rows[k] = Some(row),
             None => {
                 let mut own = [None; METHODS.len()];
                 own[k] = Some(row);
-                groups.push(Group { scene, tessellation, stiffness, vertices, rows: own });
+                groups.push(Group { scene, tessellation, stiffness, newton, vertices, rows: own });
             }
         }
     }
@@ -117,7 +119,7 @@ pub(crate) fn print_auto(rows: &[Row]) {
     }
 }
 
-/// The scene, with what differs from the regular sheet of cotton.
+/// The scene, with what differs from the regular sheet of cotton in the steps of the paper.
 fn name(group: &Group<'_>) -> String {
     let mut name = group.scene.to_owned();
     if group.tessellation != "regular" {
@@ -125,6 +127,9 @@ fn name(group: &Group<'_>) -> String {
     }
     if group.stiffness != "1" {
         name += &format!(", stiffness {}", group.stiffness);
+    }
+    if group.newton != "1" {
+        name += &format!(", {} Newton iterations", group.newton);
     }
     name
 }

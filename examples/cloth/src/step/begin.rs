@@ -36,7 +36,7 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
     /// along with what moves.
     ///
     /// # Errors
-    /// [`super::Undetected`] if contact cannot be detected, and [`super::NotFinite`] for positions that are not finite.
+    /// [`Undetected`](super::faults::Undetected) if contact cannot be detected, and [`NotFinite`](super::faults::NotFinite) for positions that are not finite.
     pub(super) fn predict(&mut self, state: &State, at: At) -> Result<Vec<f64>, Failure> {
         let Self { f, fixed, .. } = self;
         let (h, moves) = (f.step(), fixed.motion.moves());

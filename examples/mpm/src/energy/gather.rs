@@ -59,6 +59,9 @@ impl Kernel<f64> for Gather<'_> {
         let mut parts = Parts { gradients: [[[0.0; LANES]; 3]; MANY], halves: [[0.0; 27]; MANY] };
         let mut rest = to;
         for (z, slots) in slots.as_chunks::<LAYER>().0.iter().enumerate() {
+            if slots.iter().all(|slot| *slot == NONE) {
+                continue;
+            }
             let mut rows = [[[0.0; WIDTH]; 9]; LAYER];
             for away in 0..REACHED {
                 let cell = [away % 6, away / 6 % 6, z + away / 36].map(|c| c as i32 - 2);

@@ -193,7 +193,11 @@ fn projected_hessians_are_definite() {
 /// Products without a matrix are those of the assembled system, and their preconditioner inverts its diagonal blocks.
 #[test]
 fn products_are_those_of_the_matrix() {
-    let step = Step::new(300, 0.3, 4);
+    [300, 4000].into_iter().for_each(products_of_particles); // 4000: more than eight in a cell
+}
+
+fn products_of_particles(count: usize) {
+    let step = Step::new(count, 0.3, 4);
     let mut f = step.objective();
     let (z, d) = (step.vector(&f, 5), SplitMix64::new(6).numbers(f.size()));
     let (mut expected, mut found, mut inverse) = (d.clone(), d.clone(), d.clone());
