@@ -9,7 +9,7 @@
 //! search: a search happens when nodes have moved by half of a thickness, so its tests are nearly those of the search before.
 //! Each rank then builds hashes of a part of the surface. The first search has no counts; it builds whole hashes.
 
-use coarsen_contact::{Aabb, ContactError, Pair, Topology};
+use coarsen_contact::{Aabb, Broad, ContactError, Pair, Topology};
 use coarsen_distributed::{Communicator, pack, unpack};
 
 use crate::RankSearch;
@@ -53,6 +53,8 @@ impl<C: Communicator> RankSearch<C> {
         let groups_of =
             |rank: usize| (0..ranks.len()).filter(|&group| ranks[group] == rank).collect::<Vec<_>>();
         let own = groups_of(rank);
+        // Hashes of the whole surface are not needed any more.
+        self.broad = Broad::default();
         let built = self.near.build(parts, of, &own);
         // Hashes of P parts are those of the same share of the queries.
         let all = parts.queries() + parts.triangles();

@@ -70,7 +70,7 @@ const NOBODY: u32 = u32::MAX;
 /// ```
 pub struct RankSearch<C> {
     pub(crate) comm: C,
-    broad: Broad,
+    pub(crate) broad: Broad,
     /// A surface with fewer queries (vertices and edges) is searched by every rank alone, without messages, since these
     /// take longer. Errors are then those of the rank.
     pub alone_below: usize,

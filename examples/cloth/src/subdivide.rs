@@ -74,14 +74,16 @@ fn between(middles: &[[u32; 2]], of: &[[f64; 3]]) -> Vec<[f64; 3]> {
 /// # Errors
 /// [`SceneError::Fine`] for more than four million vertices.
 pub(crate) fn subdivided(coarse: Sheet, times: u8) -> Result<(Sheet, Vec<Finer>), SceneError> {
+    // Each edge gets a vertex, and becomes two; each triangle gets three edges, and becomes four.
+    let edges = coarse.sides().chunk_by(|a, b| a.0 == b.0).count();
+    let grow = |[v, e, t]: [usize; 3], _| [v + e, 2 * e + 3 * t, 4 * t];
+    let [vertices, ..] = (0..times).fold([coarse.rest.len(), edges, coarse.triangles.len()], grow);
+    if times > 0 && vertices > MOST {
+        return Err(SceneError::Fine { vertices, most: MOST });
+    }
     let mut finer: Vec<Finer> = Vec::new();
     for _ in 0..times {
-        let next = Finer::new(finer.last().map_or(&coarse, |finer| &finer.sheet));
-        let vertices = next.sheet.rest.len();
-        if vertices > MOST {
-            return Err(SceneError::Fine { vertices, most: MOST });
-        }
-        finer.push(next);
+        finer.push(Finer::new(finer.last().map_or(&coarse, |finer| &finer.sheet)));
     }
     Ok((coarse, finer))
 }
@@ -140,6 +142,9 @@ mod tests {
             let (whole, sewn) = (area(&coarse), seam(&coarse));
             for (k, Finer { sheet, .. }) in finer.into_iter().enumerate() {
                 assert_eq!(sheet.triangles.len(), coarse.triangles.len() << (2 * (k + 1)));
+                let [own, first] =
+                    [&sheet, &coarse].map(|sheet| sheet.boundary().iter().filter(|on| **on).count());
+                assert_eq!(own, first << (k + 1), "the boundary is divided");
                 assert!((area(&sheet) - whole).abs() < 1e-12 && (seam(&sheet) - sewn).abs() < 1e-12);
                 let shortest = coarse.edges()[0].0 / f64::from(2 << k);
                 let sheet = sheet.checked().unwrap();

@@ -38,7 +38,7 @@ pub(crate) const CONTACT: f64 = 0.06;
 const THICKNESS: [f64; 2] = [2e-3, 0.25];
 
 /// The stiffness of seams for each metre of them, N/m².
-const SEAM: f64 = 2e3;
+const SEAM: f64 = 2e4;
 
 /// By which share of the thickness constraints are above the penalties of solids.
 const LIFT: f64 = 0.5;
