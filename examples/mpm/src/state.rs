@@ -94,7 +94,8 @@ impl Saved for State {
             for last in &mut tries.last {
                 *last = from.number()?;
             }
-            tries.work.copy_from_slice(&from.floats(tries.work.len())?);
+            let work = from.floats(tries.work.len())?;
+            tries.work.copy_from_slice(&work);
             let turned = tries.last.iter().zip(&tries.work);
             if turned.into_iter().any(|(&last, &w)| last > tries.steps || !(w >= 0.0 && w.is_finite())) {
                 return Err("the work of a driver is negative or not finite, or its last turn is not over");

@@ -28,7 +28,7 @@ fn run(steps: usize, work: impl Fn(usize, usize) -> f64) -> (f64, [usize; 3]) {
 /// Each driver gets a turn, the best one nearly all, and turns cost at most an eighth.
 #[test]
 fn the_driver_with_the_least_work_takes_most_steps() {
-    for works in [[1.0, 1.1, 1.2], [2.0, 1.0, 9.0], [3.0, 50.0, 1.0], [1.0, 1.9, 400.0]] {
+    for works in [[1.0_f64, 1.1, 1.2], [2.0, 1.0, 9.0], [3.0, 50.0, 1.0], [1.0, 1.9, 400.0]] {
         let best = (0..3).min_by(|&a, &b| works[a].total_cmp(&works[b])).unwrap();
         let (share, turns) = run(400, |turn, _| works[turn]);
         assert!(share < 1.13, "{works:?}: {share}");
