@@ -9,7 +9,7 @@
 //! |---|---|---:|
 //! | p | evaluations of E times particles | [`VALUE`] |
 //! | q | evaluations of ∇E times particles | [`GRADIENT`] |
-//! | b | blocks of the Hessian times setups, cycles, or products of the coarsest solve | [`Costs`] |
+//! | b | blocks of the Hessian times setups, cycles, or iterations of the coarsest solve | [`COSTS`] |
 //!
 //! The constants are nanoseconds of one thread, fitted once (`benches/README.md`, *The choice of `auto`*); only ratios
 //! matter.
@@ -29,17 +29,16 @@ const RATIO: f64 = 16.0;
 const MOST: f64 = 3.0;
 
 /// An evaluation of E, per particle.
-const VALUE: f64 = 200.0;
+const VALUE: f64 = 110.0;
 
 /// An evaluation of ∇E at a point with E, per particle.
-const GRADIENT: f64 = 50.0;
+const GRADIENT: f64 = 150.0;
 
-/// Other work of an iteration and of a trial step, per unknown: pairs, inner products.
-const VECTORS: f64 = 30.0;
-
-/// The cost of a preconditioner per block of the Hessian.
+/// The cost of a driver per block of the Hessian.
 struct Costs {
+    /// The Hessian and the preconditioner.
     setup: f64,
+    /// An application of the preconditioner; the fit finds none but that of a V-cycle.
     apply: f64,
     /// An iteration of the coarsest solve.
     coarsest: f64,
@@ -47,9 +46,9 @@ struct Costs {
 
 /// The costs of the drivers, in their order.
 const COSTS: [Costs; 3] = [
-    Costs { setup: 45.0, apply: 20.0, coarsest: 0.1 },
-    Costs { setup: 2.0, apply: 1.0, coarsest: 4.0 },
-    Costs { setup: 40.0, apply: 1.5, coarsest: 0.0 },
+    Costs { setup: 200.0, apply: 22.0, coarsest: 0.2 },
+    Costs { setup: 175.0, apply: 0.0, coarsest: 4.0 },
+    Costs { setup: 210.0, apply: 0.0, coarsest: 0.0 },
 ];
 
 /// What is counted in a step.
@@ -67,8 +66,6 @@ pub struct Counts {
     pub particles: usize,
     /// Blocks of the Hessian.
     pub blocks: usize,
-    /// Unknowns.
-    pub unknowns: usize,
 }
 
 impl Counts {
@@ -77,10 +74,7 @@ impl Counts {
         let Costs { setup, apply, coarsest } = COSTS[driver];
         let per_block = setup + apply * self.iterations as f64 + coarsest * self.coarsest as f64;
         let per_particle = VALUE * self.values as f64 + GRADIENT * self.gradients as f64;
-        let per_unknown = VECTORS * self.iterations as f64;
-        per_block * self.blocks as f64
-            + per_particle * self.particles as f64
-            + per_unknown * self.unknowns as f64
+        per_block * self.blocks as f64 + per_particle * self.particles as f64
     }
 
     /// The number of iterations with which a step is as much work as `work`, if each takes one evaluation.

@@ -165,7 +165,7 @@ impl<'a> Increment<'a> {
     /// The size of the step, as it enters the work of a driver.
     pub fn counts(&self) -> Counts {
         let (particles, blocks) = (self.given.particles.len(), self.stencil().pattern.len());
-        Counts { particles, blocks, unknowns: self.size(), ..Counts::default() }
+        Counts { particles, blocks, ..Counts::default() }
     }
 
     /// Δx.

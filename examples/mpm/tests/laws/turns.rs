@@ -42,7 +42,7 @@ fn the_driver_with_the_least_work_takes_most_steps() {
 /// The limit of a turn is three times the least work, and more iterations are more work.
 #[test]
 fn turns_end_at_three_times_the_least_work() {
-    let size = Counts { particles: 8000, blocks: 100_000, unknowns: 3000, ..Counts::default() };
+    let size = Counts { particles: 8000, blocks: 100_000, ..Counts::default() };
     let counts = |iterations| Counts { iterations, values: iterations, gradients: iterations, ..size };
     let mut tries = Tries::default();
     assert_eq!(tries.most(tries.next(), &size), None);
