@@ -122,8 +122,8 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
             };
             let (aim, (step, round_off)) = match found {
                 Ok(found) => found,
-                Err(_) if run.is_within() => break DescentOutcome::Converged(Criterion::Gradient),
                 Err(_) if run.recover(f, direction, x)? => continue,
+                Err(_) if run.is_within() => break DescentOutcome::Converged(Criterion::Gradient),
                 Err(failure) => break failure,
             };
 

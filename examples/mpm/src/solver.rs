@@ -134,7 +134,7 @@ enum Case {
 }
 
 /// The monitor of linear solves that ends them after an instant, once they have a direction.
-fn watch<V: Vector>(end: Instant) -> Box<dyn Monitor<V>> {
+fn watch<V: Vector>(end: Instant) -> Box<dyn Monitor<V> + Send> {
     Box::new(move |it: &Iteration<'_, V>| {
         if it.number > 0 && Instant::now() >= end {
             ControlFlow::Break(())
@@ -146,7 +146,8 @@ fn watch<V: Vector>(end: Instant) -> Box<dyn Monitor<V>> {
 
 /// A solver with its vectors, kept between the steps.
 pub struct Minimizer<B: Place<Real = f64>> {
-    /// Ends descents and their linear solves after this instant, as [`DescentOutcome::Stopped`] in general; `None` by
+    /// Ends descents and their linear solves after this instant, as [`DescentOutcome::Stopped`] in general, but not a
+    /// coarsest solve of `lbfgs-h`; `None` by
     /// default. For benchmarks: with a deadline the result depends on the speed of the machine.
     pub deadline: Option<Instant>,
     /// What `auto` knows of its drivers: a part of the state of a run.
@@ -209,10 +210,17 @@ impl<B: Place<Real = f64>> Minimizer<B> {
         let end = turn.map_or(most, |(_, end)| end);
         let (mut solved, mut f) = self.run(case, end, f, z, (obstacles, time), &mut trace)?;
         if let Some((turn, end)) = turn {
-            self.tries.learn(turn, solved.counts.work(turn));
-            if end < most && solved.outcome == DescentOutcome::IterationLimit {
-                // Another driver is better; it goes on from here.
-                let best = Case::Named(DRIVERS[self.tries.best()]);
+            let converged = matches!(solved.outcome, DescentOutcome::Converged(_));
+            let cut = end < most && solved.outcome == DescentOutcome::IterationLimit;
+            let work = solved.counts.work(turn);
+            if converged || cut {
+                self.tries.learn(turn, work);
+            } else {
+                self.tries.fail(turn, work);
+            }
+            if !converged && solved.outcome != DescentOutcome::Stopped {
+                // Another driver goes on from here.
+                let best = Case::Named(DRIVERS[self.tries.other(turn)]);
                 let z = std::mem::take(&mut solved.z);
                 let rest;
                 (rest, f) = self.run(best, most, f, z, (obstacles, time), &mut trace)?;

@@ -2,8 +2,8 @@
 //!
 //! No clock is read, so that runs repeat with the same bits. The first steps are taken by the three in turn, later ones by
 //! the driver whose last step was the least work w. Another one gets a turn after 16 w / w_least steps, at most 256: so
-//! turns cost at most 1/16 of a step for each of the two. A turn ends at three times the least work, and the best driver
-//! completes the step from where it is.
+//! turns cost at most 1/16 of a step for each of the two. A turn ends at three times the least work, counted without the
+//! iterations of coarsest solves, or when it fails; the best other driver then completes the step from where it is.
 //!
 //! | letter | meaning | ns |
 //! |---|---|---:|
@@ -126,6 +126,19 @@ impl Tries {
         let best = self.best();
         let other = self.last[best] > 0 && driver != best;
         other.then(|| counts.iterations(driver, MOST * self.work[best]))
+    }
+
+    /// The best driver but one.
+    pub fn other(&self, driver: usize) -> usize {
+        let best = self.best();
+        if best == driver { (driver + 1) % DRIVERS.len() } else { best }
+    }
+
+    /// Records a step that a driver did not solve: it has the largest ratio to the others.
+    pub fn fail(&mut self, driver: usize, work: f64) {
+        let others = (0..DRIVERS.len()).filter(|&k| k != driver && self.last[k] > 0);
+        let least = others.map(|k| self.work[k]).fold(f64::INFINITY, f64::min);
+        self.learn(driver, RATIO * if least.is_finite() { least } else { work });
     }
 
     /// Records a step.

@@ -122,7 +122,7 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
     }
 
     /// Sets the monitor of the inner solves of Newton's method ([`Newton::monitor`]); L-BFGS has no inner solves.
-    pub fn watch(&mut self, monitor: Option<Box<dyn Monitor<B::Vector>>>) {
+    pub fn watch(&mut self, monitor: Option<Box<dyn Monitor<B::Vector> + Send>>) {
         if let Method::Newton(newton) = &mut self.method {
             newton.monitor = monitor;
         }

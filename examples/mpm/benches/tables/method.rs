@@ -79,6 +79,7 @@ impl Hot {
         let stop = Stop { max_iterations: LIMIT, ..Stop::absolute(1e-7) };
         let mut descent = Descent::new(Backtracking::default(), stop);
         (descent.norm, descent.refresh) = (Norm::weighted(weights)?, Refresh::AtStart);
+        descent.least_iterations = 1;
         let report = descent.minimize(f, &mut direction, &mut z, &mut ())?;
         let converged = matches!(report.outcome, DescentOutcome::Converged(_));
         let (outer, seconds) = (report.iterations as f64, start.elapsed().as_secs_f64());
@@ -128,6 +129,7 @@ pub(crate) fn by_name(solver: Solver, moment: &Moment, most: Option<Duration>) -
     if solver == Solver::Auto && !moment.objective()?.rubs() {
         for _ in tries::DRIVERS {
             let (f, start) = (moment.objective()?, Instant::now());
+            minimizer.deadline = most.map(|most| start + most);
             minimizer.solve(f, obstacles, moment.time())?;
             turns.push(start.elapsed().as_secs_f64());
         }

@@ -43,6 +43,7 @@ fn states_of_the_hardest_frames_are_kept() {
     run(&parts, "2", &["--states", "3"]);
     run(&parts, "5", &["--states", "3", "--resume"]);
     run(&parts, "8", &["--states", "3", "--resume"]);
+    run(&parts, "8", &["--states", "3", "--resume"]); // nothing is left to compute
     assert_eq!(names(&parts), expected);
     for (frame, path) in kept(&parts.0) {
         assert!(std::fs::read(path).unwrap() == std::fs::read(file(&whole.0, frame)).unwrap(), "{frame}");

@@ -1,7 +1,7 @@
 //! `auto`: three drivers take turns.
 
 use coarsen::prelude::*;
-use examples_common::files::read_state;
+use examples_common::files::{read_state, write};
 use mpm::state::State;
 use mpm::tries::{Counts, DRIVERS, Tries};
 
@@ -73,4 +73,33 @@ fn turns_are_a_part_of_the_state() {
     assert_eq!(steps as usize, rows.iter().map(|row| row.steps).sum::<usize>());
     assert!(last.iter().all(|last| *last > 0) && work.iter().all(|w| *w > 0.0), "{last:?} {work:?}");
     assert!(rows.iter().all(|row| row.converged == row.steps));
+}
+
+/// A turn that is cut is completed by the best driver.
+#[test]
+fn cut_turns_are_completed() {
+    let with =
+        |frames| ["--scene", "stretched", "--particles", "3000", "--solver", "auto", "--frames", frames];
+    let folder = Folder::new("turns-cut");
+    folder.run(&with("1")).unwrap();
+    let (file, bytes) = (folder.0.join("checkpoint.bin"), folder.bytes("checkpoint.bin"));
+    let run = u64::from_le_bytes(bytes[24..32].try_into().unwrap());
+    let mut state: State = read_state(&file).unwrap();
+    state.tries = Tries { steps: 1, last: [1, 0, 0], work: [1.0, 0.0, 0.0] };
+    write(&file, run, &state).unwrap();
+    let rows = folder.run(&[&with("2")[..], &["--resume"]].concat()).unwrap();
+    let state: State = read_state(&file).unwrap();
+    assert!(rows[2].converged == rows[2].steps && rows[2].norm <= 1e-7, "{:?}", rows[2]);
+    assert!(rows[2].rebuilds > rows[2].steps && state.tries.last[1] == 2, "{:?}", rows[2]);
+}
+
+/// A driver that does not solve a step is not the best afterwards.
+#[test]
+fn failed_turns_are_no_little_work() {
+    let mut tries = Tries::default();
+    tries.fail(0, 1.0);
+    assert_eq!((tries.next(), tries.other(0)), (1, 1));
+    tries.learn(1, 5.0);
+    tries.fail(2, 1e-3);
+    assert_eq!((tries.best(), tries.other(2), tries.work[2]), (1, 1, 80.0));
 }
