@@ -50,8 +50,7 @@ use hessian::Hessian;
 
 pub use coarse::Quadrature;
 pub use free::Products;
-pub use hessian::{Block, Stiffness};
-pub use stencil::Stencil;
+pub use stencil::{Block, Stencil, Stiffness};
 
 /// What a step does not change.
 #[derive(Clone, Copy, Debug)]
