@@ -55,8 +55,9 @@ pub struct Descent<V: Vector, L> {
     pub step: V::Real,
     /// The policy for rebuilding the preconditioner of the direction.
     pub refresh: Refresh,
-    /// The gradient is tested after this number of steps, 0 by default, unless it is zero or no step lowers f. *Use* if
-    /// the tolerance is relative to something much larger than the gradients of interest: a step is then never skipped.
+    /// The least number of steps before the gradient is tested, 0 by default. A zero gradient, or a start from which no
+    /// step lowers f, ends at once. *Use* if the tolerance is relative to something much larger than the gradients of
+    /// interest.
     pub least_iterations: usize,
     /// The norm of gradients for stopping, refreshing, stagnation and the report; Euclidean by default.
     pub norm: Norm<V>,
@@ -122,8 +123,8 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
             };
             let (aim, (step, round_off)) = match found {
                 Ok(found) => found,
-                Err(_) if run.is_within() => break DescentOutcome::Converged(Criterion::Gradient),
                 Err(_) if run.recover(f, direction, x)? => continue,
+                Err(_) if run.is_within() => break DescentOutcome::Converged(Criterion::Gradient),
                 Err(failure) => break failure,
             };
 

@@ -65,7 +65,7 @@ pub struct Newton<V: Vector, K> {
     pub forcing: Forcing<V::Real>,
     /// Watches the inner solves; none by default. A solve that it ends gives its last iterate as the direction, as at the
     /// limit on iterations. *Use* with a monitor of the descent that then ends it too, such as a limit on time.
-    pub monitor: Option<Box<dyn Monitor<V>>>,
+    pub monitor: Option<Box<dyn Monitor<V> + Send>>,
     inner_iterations: usize,
     last: Option<Last<V::Real>>,
     /// Whether `last` belongs to this x. A second proposal at the same x keeps η.

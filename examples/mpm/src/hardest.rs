@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use examples_common::Failure;
-use examples_common::files::{CheckpointError, Table, write};
+use examples_common::files::{CheckpointError, Table, read, write};
 
 use crate::fault::StateError;
 use crate::rows::Row;
@@ -64,7 +64,7 @@ impl<'a> Hardest<'a> {
     /// among the hardest.
     ///
     /// # Errors
-    /// [`StateError::Missing`], and those of files.
+    /// [`StateError::Missing`], and those of files, also of a state that is damaged or of another run.
     pub fn renew(&mut self, state: &State) -> Result<(), Failure> {
         if self.count == 0 {
             return Ok(());
@@ -76,9 +76,12 @@ impl<'a> Hardest<'a> {
         }
         if self.rows.is_empty() {
             self.rows = Table::read(self.folder, state.frame)?;
-            let missing = |frame: &usize| !file(self.folder, frame - 1).exists();
-            if let Some(frame) = frames(&self.rows, self.count).into_iter().find(missing) {
-                return Err(StateError::Missing { file: file(self.folder, frame - 1), frame }.into());
+            for frame in frames(&self.rows, self.count) {
+                let file = file(self.folder, frame - 1);
+                if !file.exists() {
+                    return Err(StateError::Missing { file, frame }.into());
+                }
+                read::<State>(&file, self.identity)?;
             }
         }
         self.prune();
@@ -113,7 +116,7 @@ impl<'a> Hardest<'a> {
 
     /// Removes the states that are not before one of the hardest frames so far.
     pub fn prune(&self) {
-        if self.count > 0 {
+        if self.count > 0 && !self.rows.is_empty() {
             let frames = frames(&self.rows, self.count);
             let spare = |(frame, _): &(usize, PathBuf)| !frames.contains(&(frame + 1));
             kept(self.folder).into_iter().filter(spare).for_each(|(_, path)| _ = std::fs::remove_file(path));

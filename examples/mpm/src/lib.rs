@@ -16,7 +16,7 @@
 //! | [`shape`], `solids`, [`collider`], [`constraints`] | shapes; colliders; what they prescribe at nodes |
 //! | [`energy`] | the incremental potential, its gradient and its Hessian |
 //! | [`plasticity`] | von Mises, granular flow |
-//! | [`solver`] | the solvers of a step by name |
+//! | [`solver`], [`tries`] | the solvers of a step by name; how `auto` chooses |
 //! | [`step`] | time steps and frames |
 //! | [`seed`] | particles of shapes and meshes |
 //! | [`material`], [`scene`] | materials by name; scenes |
@@ -43,6 +43,7 @@ mod solids;
 pub mod solver;
 pub mod state;
 pub mod step;
+pub mod tries;
 pub mod weights;
 
 use coarsen::schwarz;

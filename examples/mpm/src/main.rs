@@ -3,12 +3,13 @@
 //! ```text
 //! cargo run --release -p mpm -- --scene twist --particles 10000 --frames 72 --out twist
 //! cargo run --release -p mpm -- --scene twist --particles 10000 --out twist --resume
-//! cargo run --release -p mpm -- --scene chain --particles 40000 --solver lbfgs-sa
+//! cargo run --release -p mpm -- --scene chain --particles 40000 --solver auto --states 8
 //! cargo run --release -p mpm -- --scene jelly.toml --dx 0.02 --backend opencl    # needs --features opencl
 //! ```
 //!
 //! The second command continues the first. A run writes `frames.csv`, `summary.txt`, `frame_0000.ply` and
-//! `frame_0000.png` for each frame, `mpm.gif` and `checkpoint.bin`. From the summary of the first run after 49
+//! `frame_0000.png` for each frame, `mpm.gif` and `checkpoint.bin`; the third also keeps the states before its eight hardest
+//! frames. From the summary of the first run after 49
 //! frames, in which the pillars break (10,333 particles, up to 6,000 nodes):
 //!
 //! ```text

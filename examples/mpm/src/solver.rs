@@ -22,18 +22,17 @@ use examples_common::solver::{Clock, Solver as Known, choose};
 use crate::collider::Obstacle;
 use crate::energy::{Increment, Products};
 use crate::options::Method;
+use crate::tries::{Counts, DRIVERS, Tries};
 
 /// A solver by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Solver {
     /// A driver of the library.
     Driver(Driver),
-    /// `pn-pcg` while colliders rub, otherwise `hot`. In one run of one step (`benches/README.md`, `-- solvers`), `hot`
-    /// is the fastest or as fast as it on 6 of 10 scenes, within 1.2 of it on 8, and takes 1.26 and 1.55 times as long
-    /// on the others. Friction is not in that table: there `pn-pcg` takes fewer iterations
-    /// (`book/src/methods/node_embedding.md`); seconds were not measured. Up to 1000 unknowns the preconditioner with
-    /// the least work on the first system: a factor, skinning, smoothed aggregation, Gauss-Seidel or block Jacobi. A
-    /// hierarchy preconditions L-BFGS, the others Newton's method.
+    /// `hot`, `lbfgs-h` or `lbfgs-mas`, whichever is the least work: they take turns (`tries.rs`). While colliders rub,
+    /// `pn-pcg`: there it takes fewer iterations (`book/src/methods/node_embedding.md`); seconds were not measured. Up to
+    /// 1000 unknowns the preconditioner with the least work on the first system: a factor, skinning, smoothed aggregation,
+    /// Gauss-Seidel or block Jacobi. A hierarchy preconditions L-BFGS, the others Newton's method.
     Auto,
 }
 
@@ -90,8 +89,20 @@ pub struct Solved {
     pub norm: f64,
     /// The time of setups.
     pub setup: Duration,
+    /// What was counted; of a step that another driver completed, that of the first one.
+    pub counts: Counts,
     /// Seconds since the start of the solve and ‖ĝ‖ / √n, at the start and after each iteration.
     pub trace: Vec<[f64; 2]>,
+}
+
+impl Solved {
+    /// This descent and the one that completed it.
+    fn then(self, rest: Self) -> Self {
+        let iterations = [0, 1].map(|k| self.iterations[k] + rest.iterations[k]);
+        let (rebuilds, cycles) = (self.rebuilds + rest.rebuilds, self.cycles + rest.cycles);
+        let (setup, counts) = (self.setup + rest.setup, self.counts);
+        Self { iterations, rebuilds, cycles, setup, counts, ..rest }
+    }
 }
 
 /// The monitor that fills [`Solved::trace`].
@@ -113,26 +124,17 @@ impl<V: Vector<Real = f64>> DescentMonitor<V> for Trace {
     }
 }
 
-impl Solver {
-    /// The driver, and the preconditioner if it is not that of the driver; `Auto` looks at the system of a step.
-    ///
-    /// # Errors
-    /// Those of the choice.
-    fn driver(self, f: &mut Increment<'_>) -> Result<(Driver, Option<Known>), Failure> {
-        let Self::Driver(driver) = self else {
-            if f.rubs() || f.size() > FEW {
-                return Ok((if f.rubs() { Driver::PnPcg } else { Driver::Hot }, None));
-            }
-            let known = choose(f.system_at(&vec![0.0; f.size()])?.system())?;
-            let hierarchy = matches!(known, Known::Sa | Known::Skinning);
-            return Ok((if hierarchy { Driver::LbfgsSa } else { Driver::PnPcg }, Some(known)));
-        };
-        Ok((driver, None))
-    }
+/// What decides the driver of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Case {
+    /// It is known.
+    Named(Driver),
+    /// The preconditioner with the least work decides.
+    Few,
 }
 
 /// The monitor of linear solves that ends them after an instant, once they have a direction.
-fn watch<V: Vector>(end: Instant) -> Box<dyn Monitor<V>> {
+fn watch<V: Vector>(end: Instant) -> Box<dyn Monitor<V> + Send> {
     Box::new(move |it: &Iteration<'_, V>| {
         if it.number > 0 && Instant::now() >= end {
             ControlFlow::Break(())
@@ -144,13 +146,16 @@ fn watch<V: Vector>(end: Instant) -> Box<dyn Monitor<V>> {
 
 /// A solver with its vectors, kept between the steps.
 pub struct Minimizer<B: Place<Real = f64>> {
-    /// Ends descents and their linear solves after this instant, as [`DescentOutcome::Stopped`] in general; `None` by
+    /// Ends descents and their linear solves after this instant, as [`DescentOutcome::Stopped`] in general, but not a
+    /// coarsest solve of `lbfgs-h`; `None` by
     /// default. For benchmarks: with a deadline the result depends on the speed of the machine.
     pub deadline: Option<Instant>,
+    /// What `auto` knows of its drivers: a part of the state of a run.
+    pub tries: Tries,
     on: B,
     method: Method,
-    /// The driver once a step had unknowns, and whether colliders rubbed when it was chosen.
-    driver: Option<(Chosen<B>, bool)>,
+    /// The driver of the last step with unknowns, and what decided it.
+    driver: Option<(Case, Chosen<B>)>,
 }
 
 /// A driver at its place.
@@ -164,10 +169,10 @@ enum Chosen<B: Place<Real = f64>> {
 impl<B: Place<Real = f64>> Minimizer<B> {
     /// Returns the solver of a method at a place.
     pub fn new(method: &Method, on: B) -> Self {
-        Self { deadline: None, on, method: method.clone(), driver: None }
+        Self { deadline: None, tries: Tries::default(), on, method: method.clone(), driver: None }
     }
 
-    /// Drops the choice of `auto` and all vectors.
+    /// Drops all vectors, and the preconditioner that `auto` chose for few unknowns, but not its [tries](Self::tries).
     pub fn forget(&mut self) {
         self.driver = None;
     }
@@ -178,77 +183,130 @@ impl<B: Place<Real = f64>> Minimizer<B> {
     /// Those of preconditioners, of the choice of `auto` and of the place.
     pub fn solve<'a>(
         &mut self,
-        mut f: Increment<'a>,
+        f: Increment<'a>,
         obstacles: &[Obstacle],
         time: f64,
     ) -> Result<(Solved, Increment<'a>), Failure> {
-        let mut z = f.start();
+        let z = f.start();
         let mut trace = Trace { start: Instant::now(), points: Vec::new(), deadline: self.deadline };
         if z.is_empty() {
             // The only point is the minimum.
             let outcome = DescentOutcome::Converged(Criterion::Gradient);
-            let (iterations, setup) = ([0; 2], Duration::ZERO);
+            let (iterations, setup, counts) = ([0; 2], Duration::ZERO, Counts::default());
             let (rebuilds, cycles, norm, trace) = (0, 0, 0.0, trace.points);
-            return Ok((Solved { z, outcome, iterations, rebuilds, cycles, norm, setup, trace }, f));
+            return Ok((Solved { z, outcome, iterations, rebuilds, cycles, norm, setup, counts, trace }, f));
         }
-        let (rubs, auto) = (f.rubs(), self.method.solver == Solver::Auto);
-        let chosen = match self.driver.take().filter(|(_, rubbed)| !auto || rubs == *rubbed) {
-            Some((chosen, _)) => chosen,
-            None => self.choose(&mut f)?,
+        let most = self.method.iterations;
+        let (case, turn) = match self.method.solver {
+            Solver::Driver(driver) => (Case::Named(driver), None),
+            Solver::Auto if f.rubs() => (Case::Named(Driver::PnPcg), None),
+            Solver::Auto if f.size() <= FEW => (Case::Few, None),
+            Solver::Auto => {
+                let turn = self.tries.next();
+                let end = self.tries.most(turn, &f.counts()).map_or(most, |end| end.min(most));
+                (Case::Named(DRIVERS[turn]), Some((turn, end)))
+            }
+        };
+        let end = turn.map_or(most, |(_, end)| end);
+        let (mut solved, mut f) = self.run(case, end, f, z, (obstacles, time), &mut trace)?;
+        if let Some((turn, end)) = turn {
+            let converged = matches!(solved.outcome, DescentOutcome::Converged(_));
+            let cut = end < most && solved.outcome == DescentOutcome::IterationLimit;
+            let work = solved.counts.work(turn);
+            if converged || cut {
+                self.tries.learn(turn, work);
+            } else {
+                self.tries.fail(turn, work);
+            }
+            if !converged && solved.outcome != DescentOutcome::Stopped {
+                // Another driver goes on from here.
+                let best = Case::Named(DRIVERS[self.tries.other(turn)]);
+                let z = std::mem::take(&mut solved.z);
+                let rest;
+                (rest, f) = self.run(best, most, f, z, (obstacles, time), &mut trace)?;
+                solved = solved.then(rest);
+            }
+        }
+        solved.trace = trace.points;
+        Ok((solved, f))
+    }
+
+    /// Runs a driver from z, for at most `end` iterations.
+    fn run<'a>(
+        &mut self,
+        case: Case,
+        end: usize,
+        mut f: Increment<'a>,
+        mut z: Vec<f64>,
+        (obstacles, time): (&[Obstacle], f64),
+        trace: &mut Trace,
+    ) -> Result<(Solved, Increment<'a>), Failure> {
+        let chosen = match self.driver.take().filter(|(known, _)| *known == case) {
+            Some((_, chosen)) => chosen,
+            None => self.choose(case, &mut f)?,
         };
         let (weights, most) = f.weights()?;
         // τ is the tolerance of the stiffest material in the Euclidean norm (§5.3).
         let floor = self.method.tolerance * (z.len() as f64 / 3.0).sqrt() * most;
-        let (report, setup, newton);
+        let (report, setup, newton, coarsest);
         let deadline = self.deadline;
-        match &mut self.driver.insert((chosen, rubs)).0 {
+        match &mut self.driver.insert((case, chosen)).1 {
             Chosen::Host(stepper) => {
-                stepper.floor = floor;
+                (stepper.floor, stepper.max_iterations) = (floor, end);
                 stepper.watch(deadline.map(watch));
                 let mut products = Products::new(f)?;
-                report = stepper.minimize_free(&mut products, &mut z, Some(&weights), &mut trace)?;
-                (setup, newton) = (products.setup(), true);
+                report = stepper.minimize_free(&mut products, &mut z, Some(&weights), trace)?;
+                (setup, newton, coarsest) = (products.setup(), true, 0);
                 f = products.into_increment();
             }
             Chosen::There(stepper, known) => {
-                stepper.floor = floor;
+                (stepper.floor, stepper.max_iterations) = (floor, end);
                 stepper.watch(deadline.map(watch));
                 report = if let Some(known) = known {
                     let rest = f.positions().into();
                     let recipe = known.recipe(&[], rest, &self.on, &Clock::default());
-                    stepper.minimize_with(&mut f, recipe, &mut z, Some(&weights), &mut trace)?
+                    stepper.minimize_with(&mut f, recipe, &mut z, Some(&weights), trace)?
                 } else if stepper.driver().needs() == Needs::Quadrature {
                     let (recipe, on) = (f.requadrature(LEVELS, obstacles, time)?, self.on.clone());
                     let recipe =
                         move |system: System<'_, f64>| Ok(Box::new(recipe.build_from(system, &on)?) as _);
-                    stepper.minimize_with(&mut f, recipe, &mut z, Some(&weights), &mut trace)?
+                    stepper.minimize_with(&mut f, recipe, &mut z, Some(&weights), trace)?
                 } else {
                     let nodes = Nodes::OfSystem { spacing: f.spacing(), origin: [0.0; 3] };
                     let restraints = f.restraints().into();
                     let embedding = NodeEmbedding { restraints, ..NodeEmbedding::new(nodes) };
-                    stepper.minimize(&mut f, &embedding, &mut z, Some(&weights), &mut trace)?
+                    stepper.minimize(&mut f, &embedding, &mut z, Some(&weights), trace)?
                 };
                 (setup, newton) = (stepper.setup(), stepper.driver().is_newton());
+                coarsest = stepper.coarsest_iterations();
             }
         }
-        let DescentReport { outcome, iterations: outer, inner, refreshes, gradient: norm, .. } = report;
+        let DescentReport { outcome, iterations: outer, inner, values, gradients, .. } = report;
+        let counts = Counts { iterations: outer, values, gradients, coarsest, ..f.counts() };
         let cycles = if newton { inner + outer } else { outer };
-        let (iterations, rebuilds, trace) = ([outer, inner], refreshes + 1, trace.points);
-        Ok((Solved { z, outcome, iterations, rebuilds, cycles, norm, setup, trace }, f))
+        let (iterations, rebuilds, norm) = ([outer, inner], report.refreshes + 1, report.gradient);
+        let trace = Vec::new();
+        Ok((Solved { z, outcome, iterations, rebuilds, cycles, norm, setup, counts, trace }, f))
     }
 
-    fn choose(&self, f: &mut Increment<'_>) -> Result<Chosen<B>, Failure> {
-        let Method { solver, tolerance, iterations, inner, .. } = self.method;
-        let (driver, known) = solver.driver(f)?;
+    fn choose(&self, case: Case, f: &mut Increment<'_>) -> Result<Chosen<B>, Failure> {
+        let Method { tolerance, inner, .. } = self.method;
+        let (driver, known) = match case {
+            Case::Named(driver) => (driver, None),
+            Case::Few => {
+                let known = choose(f.system_at(&vec![0.0; f.size()])?.system())?;
+                let hierarchy = matches!(known, Known::Sa | Known::Skinning);
+                (if hierarchy { Driver::LbfgsSa } else { Driver::PnPcg }, Some(known))
+            }
+        };
         if driver.needs() == Needs::Products {
             let mut stepper = TimeStepper::new(driver);
             stepper.tolerance = if driver == Driver::Gast { GAST } else { tolerance };
-            (stepper.max_iterations, stepper.inner_iterations) = (iterations, inner);
+            stepper.inner_iterations = inner;
             return Ok(Chosen::Host(stepper));
         }
         let mut stepper = TimeStepper::at(driver, self.on.clone());
-        stepper.tolerance = tolerance;
-        (stepper.max_iterations, stepper.inner_iterations) = (iterations, inner);
+        (stepper.tolerance, stepper.inner_iterations) = (tolerance, inner);
         Ok(Chosen::There(stepper, known))
     }
 }

@@ -3,6 +3,7 @@
 use examples_common::files::{Reader, Saved, Writer};
 
 use crate::particles::Particle;
+use crate::tries::Tries;
 
 /// The state after a frame.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,6 +20,8 @@ pub struct State {
     pub particles: Vec<Particle>,
     /// The nodes with friction in the last step, and μ times the normal force on them, N.
     pub pressures: Vec<([i32; 3], f64)>,
+    /// What `auto` knows of its drivers.
+    pub tries: Tries,
 }
 
 /// The numbers of a particle without its body.
@@ -43,6 +46,13 @@ impl Saved for State {
         for (place, force) in &self.pressures {
             place.iter().for_each(|&k| to.number(i64::from(k) as u64));
             to.floats([force]);
+        }
+        // Runs without turns end here, as all runs did before there were any.
+        if self.tries != Tries::default() {
+            let Tries { steps, last, work } = &self.tries;
+            to.number(*steps);
+            last.iter().for_each(|&last| to.number(last));
+            to.floats(work);
         }
     }
 
@@ -78,6 +88,19 @@ impl Saved for State {
             }
             pressures.push((place, force));
         }
-        Ok(Self { frame, time, emitted, work, particles, pressures })
+        let mut tries = Tries::default();
+        if !from.is_empty() {
+            tries.steps = from.number()?;
+            for last in &mut tries.last {
+                *last = from.number()?;
+            }
+            let work = from.floats(tries.work.len())?;
+            tries.work.copy_from_slice(&work);
+            let turned = tries.last.iter().zip(&tries.work);
+            if turned.into_iter().any(|(&last, &w)| last > tries.steps || !(w >= 0.0 && w.is_finite())) {
+                return Err("the work of a driver is negative or not finite, or its last turn is not over");
+            }
+        }
+        Ok(Self { frame, time, emitted, work, particles, pressures, tries })
     }
 }

@@ -137,6 +137,7 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
         let given = begun.given(&state.particles, bodies, self.setting.gravity);
         let f = Increment::in_memory(given, std::mem::take(&mut self.memory))?;
         let solving = Instant::now();
+        self.minimizer.tries = state.tries;
         let (solved, mut f) = self.minimizer.solve(f, self.obstacles, state.time)?;
         let Begun { grid, nodes, dt, .. } = &begun;
         let dt = *dt;
@@ -146,6 +147,7 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
             let advice = DescentOutcome::NotFinite.advice();
             return Err(StepError::Energy { time: state.time, dt, advice }.into());
         }
+        state.tries = self.minimizer.tries;
         let work = f.work(&solved.z);
         state.pressures = f.pressures(&solved.z);
         let velocities = Increment::velocities_of(&given, &solved.z);

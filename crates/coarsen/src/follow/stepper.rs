@@ -25,9 +25,8 @@ use super::{Built, Driver, Follower, Follows, Needs, Placed};
 /// last 8 pairs of the step, an unscaled initial inverse Hessian, and 1 as the first trial of its line search.
 /// Newton's method ends an inner solve by Algorithm 1 in the norm of the preconditioner, and after 10,000
 /// iterations. Both use the positive definite Hessian and stop at `tolerance` in the norm of `weights`, which
-/// also decides stagnation. *Deviation*: a step takes at least one iteration unless the gradient is zero. The norm is
-/// relative to the stiffness, so that the weight of a stiff body, which bends it too little to matter, would never move
-/// it. *Cost* of a step: one Hessian and one preconditioner for L-BFGS, one of each per
+/// also decides stagnation. *Deviation*: a step takes at least one iteration unless the gradient is zero. The weight
+/// of a stiff body is below the tolerance; without this step the body would never move. *Cost* of a step: one Hessian and one preconditioner for L-BFGS, one of each per
 /// iteration for Newton's method. The preconditioner is built anew in each step, so the number of nodes may
 /// change from step to step; a hierarchy of node embedding is built in the memory of those before. Energies and
 /// Hessians are computed on the host, and everything else at the place ([`Placed`]).
@@ -122,7 +121,7 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
     }
 
     /// Sets the monitor of the inner solves of Newton's method ([`Newton::monitor`]); L-BFGS has no inner solves.
-    pub fn watch(&mut self, monitor: Option<Box<dyn Monitor<B::Vector>>>) {
+    pub fn watch(&mut self, monitor: Option<Box<dyn Monitor<B::Vector> + Send>>) {
         if let Method::Newton(newton) = &mut self.method {
             newton.monitor = monitor;
         }

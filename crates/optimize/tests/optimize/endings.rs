@@ -1,8 +1,10 @@
 //! How a descent ends after failures, and by criteria other than the tolerance for the gradient.
 
+use std::ops::ControlFlow;
+
 use crate::common;
 use crate::common::{Quadratic, noise};
-use coarsen_core::{Class, Identity, Objective, Outcome, Preconditioner, Stop, Vector};
+use coarsen_core::{Class, Identity, Iteration, Objective, Outcome, Preconditioner, Stop, Vector};
 use coarsen_krylov::FlexibleCg;
 use coarsen_optimize::*;
 
@@ -388,4 +390,43 @@ fn slow_methods_are_given_their_time() {
     let report = descent.minimize(&mut parabola, &mut Gradient::fixed(Timid), &mut x, &mut ()).unwrap();
     assert_eq!(report.outcome, DescentOutcome::Converged(Criterion::Gradient), "{report}");
     assert!(report.iterations > 4000, "{report}");
+}
+
+/// Steps that are asked for are taken although the gradient is within the tolerance, unless it is zero, no step lowers f, or
+/// the limit is lower.
+#[test]
+fn the_least_number_of_steps_is_taken() {
+    let (mut f, _) = Quadratic::spread(N, 10.0);
+    let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e6));
+    descent.least_iterations = 2;
+    let mut from = |f: &mut dyn Objective<Vec<f64>>, mut x: Vec<f64>, limit: usize| {
+        descent.stop.max_iterations = limit;
+        descent.minimize(f, &mut Lbfgs::scaled(4), &mut x, &mut ()).unwrap().converged().unwrap().iterations
+    };
+    assert_eq!(from(&mut f, noise(N, 3), 100), 2);
+    assert_eq!(from(&mut f, noise(N, 3), 1), 1);
+    let minimum: Vec<f64> = f.b.iter().zip(&f.a).map(|(b, a)| b / a).collect();
+    assert!(from(&mut f, minimum, 100) <= 2);
+    let mut flat = Of(|_: &[f64]| 5.0, |_: &[f64], g: &mut [f64]| g.fill(0.0));
+    assert_eq!(from(&mut flat, vec![1.0; 3], 100), 0);
+    let mut lying = Of(|_: &[f64]| 5.0, |_: &[f64], g: &mut [f64]| g.fill(1.0));
+    assert_eq!(from(&mut lying, vec![1.0; 3], 100), 0);
+}
+
+/// A monitor ends inner solves, whose last iterates are the directions.
+#[test]
+fn inner_solves_can_be_watched() {
+    let (f, _) = Quadratic::spread(N, 1e4);
+    let mut f = Linearized::new(f.clone(), f, Identity, |_, _: &Vec<f64>, _| Ok(()), |_, _, _| Ok(()));
+    let mut newton = Newton::exact();
+    let three = |it: &Iteration<'_, Vec<f64>>| match it.number {
+        0..3 => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    };
+    newton.monitor = Some(Box::new(three));
+    let stop = Stop { max_iterations: 4, ..Stop::relative(1e-12) };
+    let mut descent = Descent::new(Backtracking::default(), stop);
+    let report = descent.minimize(&mut f, &mut newton, &mut noise(N, 4), &mut ()).unwrap();
+    assert_eq!((report.outcome, report.iterations, report.inner), (DescentOutcome::IterationLimit, 4, 12));
+    assert!(report.value < report.initial_value);
 }

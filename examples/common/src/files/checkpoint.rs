@@ -146,7 +146,7 @@ fn decode<S: Saved>(bytes: &[u8]) -> Result<(u64, S), &'static str> {
     let mut reader = Reader(body);
     let run = reader.number()?;
     let state = S::load(&mut reader)?;
-    if reader.0.is_empty() { Ok((run, state)) } else { Err("it has more numbers than it declares") }
+    if reader.is_empty() { Ok((run, state)) } else { Err("it has more numbers than it declares") }
 }
 
 /// The bytes of a checkpoint that is being written.
@@ -171,6 +171,11 @@ const SHORT: &str = "it has fewer numbers than it declares";
 pub struct Reader<'a>(&'a [[u8; 8]]);
 
 impl Reader<'_> {
+    /// Whether all numbers were read.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Reads a whole number.
     ///
     /// # Errors

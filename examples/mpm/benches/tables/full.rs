@@ -185,9 +185,8 @@ fn begin(stage: Stage, state: State) -> Outcome<Moment> {
 
 /// Solves a step; `most` is the limit in seconds. A method that fails has no time.
 fn solve(method: &str, moment: &Moment, most: Option<f64>) -> Outcome<Row> {
-    let f = moment.objective()?;
-    let result = by_name(method.parse()?, f, moment, most.map(Duration::from_secs_f64));
-    Ok(result.map(|(row, _)| row).unwrap_or_else(|error| {
+    let result = by_name(method.parse()?, moment, most.map(Duration::from_secs_f64));
+    Ok(result.unwrap_or_else(|error| {
         eprintln!("{method}: {error}");
         Row { seconds: f64::INFINITY, ..Row::default() }
     }))

@@ -28,13 +28,14 @@
 //! | `frames` | the number of frames before the step that is solved; for `bar` the number of frames that are solved | `12`; `4` |
 //! | `runs` | for `full`: a folder with a folder for each scene, `armacat_1e6` with a modulus, in which `mpm --states 8` ran | |
 //! | `methods` | for `full`: names of solvers | all |
-//! | `states` | for `full`: a number, the most states of a scene, the hardest first | all |
+//! | `states` | for `full`: if it is a number, the most states of a scene, the hardest first | all |
 //! | `threads` | the number of threads | `2` |
 //! | `states` | a folder with the states before the steps, which are not computed again | in the same folder |
 //! | `results` | the file with a row for each method | in the folder for temporary files of the build |
 //!
 //! A scene is animated by HOT, and every method solves the next time step to the tolerance of the paper,
-//! with two threads. `full` takes states of whole runs instead, and stops methods at ten times the time of HOT. Seconds are those of the descent with its assemblies and setups. Rows are appended to the
+//! with two threads or `threads`. `full` takes states of whole runs instead, and stops methods at ten times the time of HOT. The row of `auto` is the step by the
+//! driver that it chose, with the share of the turns of the others. Seconds are those of the descent with its assemblies and setups. Rows are appended to the
 //! results, and rows that are there are not measured again. The scene `armacat` needs `COARSEN_DATA`.
 //!
 //! | file | what |

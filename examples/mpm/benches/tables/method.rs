@@ -12,6 +12,7 @@ use coarsen::prelude::*;
 use coarsen::sparse::{System, SystemAt};
 use mpm::energy::Increment;
 use mpm::solver::{Minimizer, Solver};
+use mpm::tries;
 
 use crate::Outcome;
 use crate::moment::Moment;
@@ -78,6 +79,7 @@ impl Hot {
         let stop = Stop { max_iterations: LIMIT, ..Stop::absolute(1e-7) };
         let mut descent = Descent::new(Backtracking::default(), stop);
         (descent.norm, descent.refresh) = (Norm::weighted(weights)?, Refresh::AtStart);
+        descent.least_iterations = 1;
         let report = descent.minimize(f, &mut direction, &mut z, &mut ())?;
         let converged = matches!(report.outcome, DescentOutcome::Converged(_));
         let (outer, seconds) = (report.iterations as f64, start.elapsed().as_secs_f64());
@@ -104,7 +106,7 @@ impl How {
                 Row { blocks: hot.blocks(&mut f)?, ..row }
             }
             Self::Solver(solver) => {
-                let (row, mut f) = by_name(solver, f, moment, None)?;
+                let row = by_name(solver, moment, None)?;
                 let blocks = match solver {
                     Solver::Driver(Driver::LbfgsGmg | Driver::PnGmgPcg) => from_particles(&mut f, moment)?,
                     _ => Vec::new(),
@@ -117,21 +119,34 @@ impl How {
 }
 
 /// Solves a step by a solver of the example, which is stopped after a time.
-pub(crate) fn by_name<'a>(
-    solver: Solver,
-    f: Increment<'a>,
-    moment: &Moment,
-    most: Option<Duration>,
-) -> Outcome<(Row, Increment<'a>)> {
+///
+/// `auto` first solves the step by each of its drivers, as it does in a run. The row is that of its choice, with the share
+/// of the other turns in a run that goes on like this.
+pub(crate) fn by_name(solver: Solver, moment: &Moment, most: Option<Duration>) -> Outcome<Row> {
+    let obstacles = &moment.stage.obstacles;
+    let mut minimizer = Minimizer::new(&options(solver)?, Cpu::new());
+    let mut turns = Vec::new();
+    if solver == Solver::Auto && !moment.objective()?.rubs() {
+        for _ in tries::DRIVERS {
+            let (f, start) = (moment.objective()?, Instant::now());
+            minimizer.deadline = most.map(|most| start + most);
+            minimizer.solve(f, obstacles, moment.time())?;
+            turns.push(start.elapsed().as_secs_f64());
+        }
+    }
+    let f = moment.objective()?;
     let nodes = f.size() / 3;
     let start = Instant::now();
-    let mut minimizer = Minimizer::new(&options(solver)?, Cpu::new());
     minimizer.deadline = most.map(|most| start + most);
-    let (solved, f) = minimizer.solve(f, &moment.stage.obstacles, moment.time())?;
-    let seconds = start.elapsed().as_secs_f64();
+    let (solved, _) = minimizer.solve(f, obstacles, moment.time())?;
+    let mut seconds = start.elapsed().as_secs_f64();
+    let (tries, own) = (minimizer.tries, seconds);
+    let extra = |(turn, s): (usize, f64)| (s - own).max(0.0) / tries.wait(turn) as f64;
+    let others = turns.into_iter().enumerate().filter(|(turn, _)| *turn != tries.best());
+    seconds += others.map(extra).sum::<f64>();
     let converged = matches!(solved.outcome, DescentOutcome::Converged(_));
     let [outer, inner] = solved.iterations.map(|count| count as f64);
-    Ok((Row { nodes, converged, outer, inner, seconds, ..Row::default() }, f))
+    Ok(Row { nodes, converged, outer, inner, seconds, ..Row::default() })
 }
 
 /// The blocks of the matrices that particles give on three grids.

@@ -19,7 +19,8 @@ use crate::fault::StepError;
 use crate::grid::{Grid, Nodes};
 use crate::particles::{Body, IDENTITY, Matrix, Particle, mul};
 
-use super::hessian::{Hessian, Stiffness};
+use super::hessian::Hessian;
+use super::stencil::Stiffness;
 use super::{Given, Increment};
 
 /// The coarse matrices of the last system, from the finest to the coarsest.

@@ -20,7 +20,7 @@ use crate::grid::{TILE, Tile, Tiles, each_block, gradient, load, places};
 use crate::particles::{IDENTITY, Matrix, apply, mul};
 use crate::weights::Weights;
 
-use super::hessian::Stiffness;
+use super::stencil::Stiffness;
 use super::{Forces, Given, Increment};
 
 /// The objective of a step, its Hessian as an operator, and the inverses of the diagonal blocks.

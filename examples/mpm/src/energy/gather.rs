@@ -17,8 +17,7 @@ use coarsen_core::simd::{Kernel, Pack, Set};
 use crate::grid::{CELLS, Grid, NONE, SIDE};
 use crate::weights::Weights;
 
-use super::hessian::{Block, Stiffness};
-use super::stencil::{ABSENT, CENTRE, OFFSETS, offset};
+use super::stencil::{ABSENT, Block, CENTRE, OFFSETS, Stiffness, offset};
 
 /// The most particles whose blocks are summed at once.
 const MANY: usize = 8;

@@ -19,14 +19,8 @@ use crate::particles::{Matrix, mul_transposed};
 use crate::weights::NODES;
 
 use super::gather::Gather;
-use super::stencil::Stencil;
+use super::stencil::{Block, Stencil, Stiffness};
 use super::{Given, Increment};
-
-/// A block, row by row.
-pub type Block = [f64; 9];
-
-/// Δt² V ∂²ψ/∂F'∂F' of a particle: entry (k, l) is the block of derivatives along axes k and l.
-pub type Stiffness = [[Block; 3]; 3];
 
 /// The Hessian of one set of nodes.
 #[derive(Clone, Debug)]

@@ -43,14 +43,14 @@ use coarsen_core::simd::{self, Kernel, Set};
 use crate::constraints::{Constraints, Hold};
 use crate::grid::{Add, Grid, Nodes, TILE, Tile, Tiles, fold_blocks, gradient, load, spread};
 use crate::particles::{Body, IDENTITY, Matrix, Particle, apply, mul, mul_transposed};
+use crate::tries::Counts;
 use crate::weights::Weights;
 
 use hessian::Hessian;
 
 pub use coarse::Quadrature;
 pub use free::Products;
-pub use hessian::{Block, Stiffness};
-pub use stencil::Stencil;
+pub use stencil::{Block, Stencil, Stiffness};
 
 /// What a step does not change.
 #[derive(Clone, Copy, Debug)]
@@ -159,6 +159,12 @@ impl<'a> Increment<'a> {
     /// The number of unknowns.
     pub fn size(&self) -> usize {
         3 * self.given.constraints.free.len()
+    }
+
+    /// The size of the step, as it enters the work of a driver.
+    pub fn counts(&self) -> Counts {
+        let (particles, blocks) = (self.given.particles.len(), self.stencil().pattern.len());
+        Counts { particles, blocks, ..Counts::default() }
     }
 
     /// Δx.

@@ -13,8 +13,8 @@ use coarsen::sparse::{OwnedSystem, SparseError, SystemAt};
 use crate::constraints::{Constraints, Hold};
 use crate::particles::{IDENTITY, Matrix, mul};
 
-use super::hessian::{Block, Hessian};
-use super::stencil::{ABSENT, CENTRE, OFFSETS, ROWS};
+use super::hessian::Hessian;
+use super::stencil::{ABSENT, Block, CENTRE, OFFSETS, ROWS};
 use super::{Given, Increment};
 
 impl SystemAt for Increment<'_> {

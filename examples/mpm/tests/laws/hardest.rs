@@ -8,10 +8,10 @@ use mpm::state::State;
 
 use super::Folder;
 
-const RUN: [&str; 8] = ["--scene", "stretched", "--particles", "400", "--frames", "8", "--solver", "lbfgs-h"];
+const RUN: [&str; 6] = ["--scene", "stretched", "--particles", "400", "--solver", "lbfgs-h"];
 
-fn run(folder: &Folder, more: &[&str]) -> Vec<Row> {
-    folder.run(&[&RUN[..], more].concat()).unwrap()
+fn run(folder: &Folder, frames: &str, more: &[&str]) -> Vec<Row> {
+    folder.run(&[&RUN[..], &["--frames", frames], more].concat()).unwrap()
 }
 
 /// The earlier of two equal frames comes first, and frames without steps do not count.
@@ -29,7 +29,7 @@ fn states_of_the_hardest_frames_are_kept() {
     let whole = Folder::new("hardest-whole");
     let stale = file(&whole.0, 77);
     std::fs::write(&stale, "of an earlier run").unwrap();
-    let rows = run(&whole, &["--states", "3"]);
+    let rows = run(&whole, "8", &["--states", "3"]);
     let mut expected: Vec<usize> = frames(&rows, 3).iter().map(|frame| frame - 1).collect();
     expected.sort_unstable();
     let names = |folder: &Folder| kept(&folder.0).into_iter().map(|(frame, _)| frame).collect::<Vec<_>>();
@@ -40,9 +40,10 @@ fn states_of_the_hardest_frames_are_kept() {
     }
 
     let parts = Folder::new("hardest-parts");
-    run(&parts, &["--states", "3", "--frames", "2"]);
-    run(&parts, &["--states", "3", "--frames", "5", "--resume"]);
-    run(&parts, &["--states", "3", "--resume"]);
+    run(&parts, "2", &["--states", "3"]);
+    run(&parts, "5", &["--states", "3", "--resume"]);
+    run(&parts, "8", &["--states", "3", "--resume"]);
+    run(&parts, "8", &["--states", "3", "--resume"]); // nothing is left to compute
     assert_eq!(names(&parts), expected);
     for (frame, path) in kept(&parts.0) {
         assert!(std::fs::read(path).unwrap() == std::fs::read(file(&whole.0, frame)).unwrap(), "{frame}");
@@ -57,11 +58,11 @@ fn states_of_the_hardest_frames_are_kept() {
 fn states_that_cannot_be_kept_are_refused() {
     let folder = Folder::new("hardest-refused");
     let fault = |more: &[&str]| {
-        let error = folder.run(&[&RUN[..], more].concat()).unwrap_err();
+        let error = folder.run(&[&RUN[..], &["--frames", "6"], more].concat()).unwrap_err();
         *error.downcast::<StateError>().unwrap()
     };
     assert_eq!(fault(&["--states", "2", "--checkpoint", "3"]), StateError::Checkpoint { every: 3 });
-    run(&folder, &["--frames", "3"]);
+    run(&folder, "3", &[]);
     let before = folder.bytes("frames.csv");
     let missing = fault(&["--states", "2", "--resume"]);
     assert!(matches!(missing, StateError::Missing { .. }) && missing.to_string().contains("--states"));

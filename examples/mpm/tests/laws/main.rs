@@ -10,6 +10,7 @@ mod runs;
 mod scenes;
 mod seeds;
 mod transfers;
+mod turns;
 
 use std::path::PathBuf;
 

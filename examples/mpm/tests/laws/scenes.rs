@@ -8,6 +8,7 @@ use mpm::rows::{Row, Summary};
 use mpm::scene::SceneChoice;
 use mpm::seed::Seeds;
 use mpm::state::State;
+use mpm::tries::Tries;
 
 use super::{Folder, cloud};
 
@@ -90,7 +91,8 @@ fn points_and_states_come_back() {
     }
     let folder = Folder::new("state");
     let pressures = vec![([-3, 0, 7], 0.25), ([1, 2, 3], 0.0)];
-    let state = State { frame: 2, time: 0.1, emitted: 0.05, work: 3.0, particles, pressures };
+    let tries = Tries { steps: 7, last: [4, 0, 7], work: [2e6, 0.0, 3e5] };
+    let state = State { frame: 2, time: 0.1, emitted: 0.05, work: 3.0, particles, pressures, tries };
     let file = folder.0.join("checkpoint.bin");
     write(&file, 7, &state).unwrap();
     assert_eq!(read(&file, 7), Ok(state));

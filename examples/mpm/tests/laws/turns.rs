@@ -1,0 +1,105 @@
+//! `auto`: three drivers take turns.
+
+use coarsen::prelude::*;
+use examples_common::files::{read_state, write};
+use mpm::state::State;
+use mpm::tries::{Counts, DRIVERS, Tries};
+
+use super::Folder;
+
+/// The work of many steps relative to that of the best driver, and the number of steps of each driver. A turn ends at three
+/// times the least work.
+fn run(steps: usize, work: impl Fn(usize, usize) -> f64) -> (f64, [usize; 3]) {
+    let (mut tries, mut spent, mut least, mut turns) = (Tries::default(), 0.0, 0.0, [0; 3]);
+    for step in 0..steps {
+        let turn = tries.next();
+        let (own, best) = (work(turn, step), work(tries.best(), step));
+        let first = tries.last[tries.best()] == 0;
+        // The step is completed by the best one.
+        let (w, more) = if first || own <= 3.0 * best { (own, 0.0) } else { (3.0 * best, best) };
+        tries.learn(turn, w);
+        spent += w + more;
+        least += (0..3).map(|k| work(k, step)).fold(f64::INFINITY, f64::min);
+        turns[turn] += 1;
+    }
+    (spent / least, turns)
+}
+
+/// Each driver gets a turn, the best one nearly all, and turns cost at most an eighth.
+#[test]
+fn the_driver_with_the_least_work_takes_most_steps() {
+    for works in [[1.0_f64, 1.1, 1.2], [2.0, 1.0, 9.0], [3.0, 50.0, 1.0], [1.0, 1.9, 400.0]] {
+        let best = (0..3).min_by(|&a, &b| works[a].total_cmp(&works[b])).unwrap();
+        let (share, turns) = run(400, |turn, _| works[turn]);
+        assert!(share < 1.13, "{works:?}: {share}");
+        assert!(turns.iter().all(|&count| count > 0) && turns[best] > 320, "{works:?}: {turns:?}");
+    }
+    // Another driver is best from the middle on.
+    let (share, turns) = run(400, |turn, step| if (turn == 0) == (step < 200) { 1.0 } else { 2.0 });
+    assert!(share < 1.15 && turns[0] > 150 && turns[1] + turns[2] > 150, "{share} {turns:?}");
+}
+
+/// The limit of a turn is three times the least work, and more iterations are more work.
+#[test]
+fn turns_end_at_three_times_the_least_work() {
+    let size = Counts { particles: 8000, blocks: 100_000, ..Counts::default() };
+    let counts = |iterations| Counts { iterations, values: iterations, gradients: iterations, ..size };
+    let mut tries = Tries::default();
+    assert_eq!(tries.most(tries.next(), &size), None);
+    let least = counts(9).work(0);
+    tries.learn(0, least);
+    for turn in 1..DRIVERS.len() {
+        let most = tries.most(turn, &size).unwrap();
+        let ends = [most, most + 1].map(|iterations| counts(iterations).work(turn));
+        assert!(ends[0] <= 3.0 * least && ends[1] >= 3.0 * least, "{ends:?} {least}");
+    }
+    assert_eq!(tries.most(0, &size), None);
+}
+
+/// A continued run, and one with other threads, takes the same turns.
+#[test]
+fn turns_are_a_part_of_the_state() {
+    let with =
+        |frames| ["--scene", "stretched", "--particles", "3000", "--solver", "auto", "--frames", frames];
+    let [whole, parts, other] = ["turns", "turns-parts", "turns-threads"].map(Folder::new);
+    let rows = whole.run(&with("5")).unwrap();
+    parts.run(&with("2")).unwrap();
+    parts.run(&[&with("5")[..], &["--resume"]].concat()).unwrap();
+    assert!(whole.bytes("checkpoint.bin") == parts.bytes("checkpoint.bin"));
+    threads(7, || other.run(&with("5")).unwrap()).unwrap();
+    assert!(whole.bytes("checkpoint.bin") == other.bytes("checkpoint.bin"));
+    let state: State = read_state(&whole.0.join("checkpoint.bin")).unwrap();
+    let Tries { steps, last, work } = state.tries;
+    assert_eq!(steps as usize, rows.iter().map(|row| row.steps).sum::<usize>());
+    assert!(last.iter().all(|last| *last > 0) && work.iter().all(|w| *w > 0.0), "{last:?} {work:?}");
+    assert!(rows.iter().all(|row| row.converged == row.steps));
+}
+
+/// A turn that is cut is completed by the best driver.
+#[test]
+fn cut_turns_are_completed() {
+    let with =
+        |frames| ["--scene", "stretched", "--particles", "3000", "--solver", "auto", "--frames", frames];
+    let folder = Folder::new("turns-cut");
+    folder.run(&with("1")).unwrap();
+    let (file, bytes) = (folder.0.join("checkpoint.bin"), folder.bytes("checkpoint.bin"));
+    let run = u64::from_le_bytes(bytes[24..32].try_into().unwrap());
+    let mut state: State = read_state(&file).unwrap();
+    state.tries = Tries { steps: 1, last: [1, 0, 0], work: [1.0, 0.0, 0.0] };
+    write(&file, run, &state).unwrap();
+    let rows = folder.run(&[&with("2")[..], &["--resume"]].concat()).unwrap();
+    let state: State = read_state(&file).unwrap();
+    assert!(rows[2].converged == rows[2].steps && rows[2].norm <= 1e-7, "{:?}", rows[2]);
+    assert!(rows[2].rebuilds > rows[2].steps && state.tries.last[1] == 2, "{:?}", rows[2]);
+}
+
+/// A driver that does not solve a step is not the best afterwards.
+#[test]
+fn failed_turns_are_no_little_work() {
+    let mut tries = Tries::default();
+    tries.fail(0, 1.0);
+    assert_eq!((tries.next(), tries.other(0)), (1, 1));
+    tries.learn(1, 5.0);
+    tries.fail(2, 1e-3);
+    assert_eq!((tries.best(), tries.other(2), tries.work[2]), (1, 1, 80.0));
+}
