@@ -156,6 +156,10 @@ fn measure(
                 }
             };
             if unit == 0.0 {
+                if !row.converged {
+                    eprintln!("{scene}: HOT does not converge after frame {frame}; the state is left out");
+                    break;
+                }
                 unit = row.seconds;
             }
             let ratio = row.seconds / unit;

@@ -28,15 +28,16 @@
 //! | `frames` | the number of frames before the step that is solved; for `bar` the number of frames that are solved | `12`; `4` |
 //! | `runs` | for `full`: a folder with a folder for each scene, `armacat_1e6` with a modulus, in which `mpm --states 8` ran | |
 //! | `methods` | for `full`: names of solvers | all |
-//! | `states` | for `full`: if it is a number, the most states of a scene, the hardest first | all |
-//! | `threads` | the number of threads | `2` |
+//! | `most` | for `full`: the most states of a scene, the hardest first | all |
+//! | `threads` | the number of threads; in the results only rows of `full` name it, so give `results` too | `2` |
 //! | `states` | a folder with the states before the steps, which are not computed again | in the same folder |
 //! | `results` | the file with a row for each method | in the folder for temporary files of the build |
 //!
-//! A scene is animated by HOT, and every method solves the next time step to the tolerance of the paper,
-//! with two threads or `threads`. `full` takes states of whole runs instead, and stops methods at ten times the time of HOT. The row of `auto` is the step by the
-//! driver that it chose, with the share of the turns of the others. Seconds are those of the descent with its assemblies and setups. Rows are appended to the
-//! results, and rows that are there are not measured again. The scene `armacat` needs `COARSEN_DATA`.
+//! A scene is animated by HOT, and every method solves the next time step to the tolerance of the paper. `full` takes
+//! states of whole runs instead, and stops methods at ten times the time of HOT; a state at which HOT does not converge is
+//! left out. The row of `auto` is the step by the driver that it chose, with the share of the turns of the others. Seconds
+//! are those of the descent with its assemblies and setups. Rows are appended to the results, and rows that are there are
+//! not measured again. The scene `armacat` needs `COARSEN_DATA`.
 //!
 //! | file | what |
 //! |---|---|
@@ -135,10 +136,8 @@ fn asked() -> Outcome<Asked> {
             Some(("scenes", text)) => asked.scenes = Some(text.split(',').map(str::to_owned).collect()),
             Some(("particles", text)) => asked.particles = Some(text.parse()?),
             Some(("frames", text)) => asked.frames = Some(text.parse()?),
-            Some(("states", text)) => match text.parse() {
-                Ok(count) => asked.most = count,
-                Err(_) => asked.states = text.into(),
-            },
+            Some(("most", text)) => asked.most = text.parse()?,
+            Some(("states", text)) => asked.states = text.into(),
             Some(("runs", text)) => asked.runs = Some(text.into()),
             Some(("methods", text)) => asked.methods = Some(text.split(',').map(str::to_owned).collect()),
             Some(("threads", text)) => asked.threads = text.parse()?,
