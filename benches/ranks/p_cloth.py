@@ -15,6 +15,7 @@ cannot be divided; run it again in another folder.
 """
 import argparse
 import csv
+import json
 import math
 import os
 import subprocess
@@ -57,9 +58,18 @@ def densest(folder, scene, choice):
     return row and (out / f"checkpoint_{int(row['frame']):04}.bin", row)
 
 
+def chosen(folder, scene, choice):
+    """The checkpoint from which all numbers of ranks start: the densest one when the first of them ran."""
+    note = folder / f"{scene}_full_{choice.part:g}" / "start.json"
+    if not note.exists() and (found := densest(folder, scene, choice)):
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text(json.dumps([str(found[0]), found[1]]))
+    return json.loads(note.read_text()) if note.exists() else None
+
+
 def run_full(program, folder, scene, ranks, choice):
     """Computes ten steps at full size, in one frame."""
-    out, found = folder / f"{scene}_full" / str(ranks), densest(folder, scene, choice)
+    out, found = folder / f"{scene}_full_{choice.part:g}" / str(ranks), chosen(folder, scene, choice)
     if found is None:
         print(f"{scene}: no kept checkpoint at {choice.part:g} of the size", flush=True)
     elif len(table(out)) < 2:
@@ -81,7 +91,7 @@ def start(program, scene, ranks, choice, out, more):
     except subprocess.TimeoutExpired:
         process.terminate()  # mpirun ends its ranks
         process.wait()
-        print(f"{scene} on {ranks} ranks: stopped after {choice.limit:g} s; run again to continue", flush=True)
+        print(f"{scene} on {ranks} ranks: stopped after {choice.limit:g} s; run again to continue from its last frame", flush=True)
 
 
 def table(out):
@@ -95,10 +105,10 @@ def head(*columns):
 
 def show(folder, choice):
     """Two tables: what each run found, and the speeds beside those of the paper over the frames that all ranks have."""
-    size = "full" if choice.full else f"{choice.part:g}"
+    size = f"full_{choice.part:g}" if choice.full else f"{choice.part:g}"
     if choice.full:
         for scene in choice.scenes:
-            if found := densest(folder, scene, choice):
+            if found := chosen(folder, scene, choice):
                 print(f"{scene}: frame {found[1]['frame']} of {choice.part:g} of the size, with {found[1]['contacts']} contacts, divided")
         print()
     head("scene", "ranks", "frames", "steps", "crossings, all frames", "most contacts", "least share of a step", "CG per step", "positions as on one rank", "MiB a rank")

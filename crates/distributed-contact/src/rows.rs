@@ -7,9 +7,9 @@
 //!
 //! > f_a = −∂E/∂x_a,  J_ab = −k w_a w_b n nᵀ    (2)
 //!
-//! Number as in Li et al. 2020, "P-Cloth"; the elements of contact are those of [`ClothContact`]. All ranks have the
-//! same pairs in the same order, and each rank computes those at its nodes (§3.2.1), so that the bits do not depend on
-//! the number of ranks.
+//! Number as in Li et al. 2020, "P-Cloth"; the elements of contact are those of [`ClothContact`]. A rank has
+//! the pairs at its nodes, in the order of one host, and computes those (§3.2.1), so that the bits do not depend on the
+//! number of ranks.
 
 use std::sync::Arc;
 

@@ -35,8 +35,8 @@ pub struct Options {
     #[arg(long, default_value_t = 0, value_name = "TIMES", value_parser = clap::value_parser!(u8).range(0..=8))]
     pub(crate) subdivide: u8,
     /// Begin from the state of a checkpoint of another run: of the same scene, with the same or a smaller --subdivide. The
-    /// vertices that are new are in the middles of edges, in position and velocity.
-    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    /// vertices that are new are in the middles of edges, in position and velocity. Give it with --resume too.
+    #[arg(long, value_name = "FILE")]
     pub(crate) start: Option<PathBuf>,
     /// The files of a body, one for each frame, with the same triangles, for the scene dressed. For the scene statue, one
     /// closed mesh of triangles that face outwards, or of tetrahedra, with y upwards.
@@ -136,8 +136,8 @@ pub(crate) struct Method {
     #[arg(long, default_value_t = 2e-3, value_parser = step)]
     pub(crate) dt: f64,
     /// Number of time steps of a frame; by default, a frame is 1/24 s.
-    #[arg(long, value_parser = at_least_one)]
-    pub(crate) frame_steps: Option<usize>,
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) frame_steps: Option<u32>,
     /// Preconditioner of the linear systems.
     #[arg(long, value_enum, default_value_t = Solver::Auto)]
     pub(crate) solver: Solver,
@@ -171,7 +171,7 @@ pub(crate) struct Method {
 impl Method {
     /// The time step, and how many are in a frame.
     pub(crate) fn pace(&self) -> Pace {
-        Pace { h: self.dt, steps: self.frame_steps }
+        Pace { h: self.dt, steps: self.frame_steps.map(|steps| steps as usize) }
     }
 }
 

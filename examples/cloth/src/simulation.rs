@@ -20,7 +20,7 @@ use crate::shirt::shirt;
 use crate::state::State;
 use crate::statue::Statue;
 use crate::step::Stepper;
-use crate::subdivide::{refined, subdivided};
+use crate::subdivide::{Finer, refined, subdivided};
 use crate::systems;
 use crate::world::{Fixed, GRAVITY, World, all, thickness};
 
@@ -62,9 +62,9 @@ pub(crate) fn run<B: schwarz::Place<Real = f64> + Waits>(
 /// # Errors
 /// [`SceneError`]
 pub(crate) fn prepared(options: &Options) -> Result<(Sheet, Scene), SceneError> {
-    let sheet = sheet(options)?;
-    let scene = placed(&sheet, options)?;
-    Ok((sheet, scene))
+    let (coarse, mut finer) = subdivided(generated(options)?, options.subdivide)?;
+    let scene = scenes(&coarse, &finer, options)?.swap_remove(finer.len());
+    Ok((finer.pop().map_or(coarse, |finest| finest.sheet), scene))
 }
 
 /// What decides the bits of a run beside the method.
@@ -79,12 +79,7 @@ pub(crate) fn identity(sheet: &Sheet, scene: &Scene, options: &Options) -> Strin
 pub(crate) fn started(fixed: &Fixed, options: &Options) -> Result<State, Failure> {
     let Some(file) = &options.start else { return Ok(State::start(fixed)) };
     let (coarse, finer) = subdivided(generated(options)?, options.subdivide)?;
-    let of = |sheet: &Sheet| {
-        let scene = placed(sheet, options)?;
-        let positions = scene.positions(sheet);
-        Ok((scene, positions))
-    };
-    let state = refined(read_state(file)?, &coarse, &finer, of)?;
+    let state = refined(read_state(file)?, &coarse, &finer, &scenes(&coarse, &finer, options)?)?;
     let mut nodes = fixed.nodes.clone();
     nodes.hold(&fixed.motion.held(&fixed.positions, state.begun));
     match fixed.crossings.find(&all(&nodes, &state.x)).first() {
@@ -93,6 +88,21 @@ pub(crate) fn started(fixed: &Fixed, options: &Options) -> Result<State, Failure
         }
         None => Ok(state),
     }
+}
+
+/// The scenes of a sheet and of the finer ones. A vertex in the middle of an edge is held only if both ends are: so division
+/// changes no motion.
+///
+/// # Errors
+/// [`SceneError`]
+fn scenes(coarse: &Sheet, finer: &[Finer], options: &Options) -> Result<Vec<Scene>, SceneError> {
+    let mut all = vec![placed(coarse, options)?];
+    for one in finer {
+        let mut scene = placed(&one.sheet, options)?;
+        one.release(&all[all.len() - 1].held, &mut scene.held);
+        all.push(scene);
+    }
+    Ok(all)
 }
 
 /// The scene for a sheet.
@@ -134,15 +144,6 @@ pub(crate) fn plan<'a>(options: &'a Options, identity: &str, picture: Option<(us
 /// The number of strips that are twisted, if the options do not say it, and the gap between sheets in m.
 const STRIPS: usize = 3;
 const GAP: f64 = 0.01;
-
-/// The sheet, or the sheets, of the command line.
-///
-/// # Errors
-/// [`SceneError`]
-pub(crate) fn sheet(options: &Options) -> Result<Sheet, SceneError> {
-    let (coarse, mut finer) = subdivided(generated(options)?, options.subdivide)?;
-    Ok(finer.pop().map_or(coarse, |finest| finest.sheet))
-}
 
 /// The sheet, or the sheets, before their triangles are divided.
 fn generated(options: &Options) -> Result<Sheet, SceneError> {

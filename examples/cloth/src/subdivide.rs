@@ -58,6 +58,13 @@ impl Finer {
         };
         Self { sheet, middles }
     }
+
+    /// Lets go of vertices in the middle of an edge whose ends are not both held.
+    pub(crate) fn release(&self, coarse: &[bool], held: &mut [bool]) {
+        for (held, ends) in held.iter_mut().zip(&self.middles) {
+            *held &= ends.iter().all(|end| coarse[*end as usize]);
+        }
+    }
 }
 
 /// The middles of some points.
@@ -89,23 +96,23 @@ pub(crate) fn subdivided(coarse: Sheet, times: u8) -> Result<(Sheet, Vec<Finer>)
 }
 
 /// The state of a run with one of these sheets, on the finest of them: positions and velocities of new vertices are the means
-/// of those at the ends of their edges. `scene` gives the scene of a sheet, with the positions of its vertices at the start.
+/// of those at the ends of their edges. `scenes` are those of the sheets.
 ///
 /// # Errors
-/// Those of `scene`; [`SceneError::Start`] if no sheet has as many free vertices as the state.
+/// [`SceneError::Start`] if no sheet has as many free vertices as the state.
 pub(crate) fn refined(
     state: State,
     coarse: &Sheet,
     finer: &[Finer],
-    scene: impl Fn(&Sheet) -> Result<(Scene, Vec<[f64; 3]>), SceneError>,
+    scenes: &[Scene],
 ) -> Result<State, SceneError> {
     let sheets: Vec<&Sheet> = [coarse].into_iter().chain(finer.iter().map(|finer| &finer.sheet)).collect();
-    let free = |sheet: &&Sheet| Ok(scene(sheet)?.0.held.iter().filter(|held| !**held).count());
-    let counts = sheets.iter().map(free).collect::<Result<Vec<usize>, SceneError>>()?;
+    let free = |scene: &Scene| scene.held.iter().filter(|held| !**held).count();
+    let counts: Vec<usize> = scenes.iter().map(free).collect();
     let Some(level) = counts.iter().position(|&free| 3 * free == state.x.len()) else {
         return Err(SceneError::Start { found: state.x.len() / 3, counts });
     };
-    let (own, start) = scene(sheets[level])?;
+    let (own, start) = (&scenes[level], scenes[level].positions(sheets[level]));
     let at = |time: f64| own.motion.held(&start, time);
     let (held, before) = (at(state.time), at(state.time - TICK));
     let (mut x, mut v): (Vec<[f64; 3]>, Vec<[f64; 3]>) = (held.clone(), vec![[0.0; 3]; held.len()]);
@@ -119,9 +126,9 @@ pub(crate) fn refined(
     for Finer { middles, .. } in &finer[level..] {
         (x, v) = (between(middles, &x), between(middles, &v));
     }
-    let finest = scene(sheets[sheets.len() - 1])?.0.held;
+    let finest = &scenes[scenes.len() - 1].held;
     let gather = |all: &[[f64; 3]]| -> Vec<f64> {
-        all.iter().zip(&finest).filter(|(_, held)| !**held).flat_map(|(x, _)| *x).collect()
+        all.iter().zip(finest).filter(|(_, held)| !**held).flat_map(|(x, _)| *x).collect()
     };
     Ok(State { frame: 0, begun: state.time, x: gather(&x), v: gather(&v), ..state })
 }
@@ -132,7 +139,8 @@ mod tests {
     use crate::sheet::Tessellation;
     use crate::shirt::shirt;
 
-    /// A finer sheet covers the same area with four times the triangles, and its seams those of the coarse one.
+    /// A finer sheet covers the same area with four times the triangles, and its seams those of the coarse one. Vertices
+    /// between held ones alone are held.
     #[test]
     fn finer_sheets_are_the_same_surface() {
         for coarse in [Sheet::square(6, Tessellation::Irregular, true), Sheet::skirt(60), shirt(200)] {
@@ -152,6 +160,12 @@ mod tests {
                 assert!(sheet.seams.iter().all(|[a, b]| sheet.length(*a) == sheet.length(*b)));
             }
         }
+        let coarse = Sheet::square(4, Tessellation::Regular, false);
+        let (fine, first) = (Finer::new(&coarse), |p: &[f64; 3]| p[0] < 1e-9);
+        let ends: Vec<bool> = coarse.rest.iter().map(first).collect();
+        let mut held = vec![true; fine.sheet.rest.len()];
+        fine.release(&ends, &mut held);
+        assert_eq!(held, fine.sheet.rest.iter().map(first).collect::<Vec<bool>>());
         assert!(matches!(
             subdivided(Sheet::square(40, Tessellation::Regular, false), 8),
             Err(SceneError::Fine { .. })

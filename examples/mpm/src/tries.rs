@@ -2,8 +2,8 @@
 //!
 //! No clock is read, so that runs repeat with the same bits. The first steps are taken by the three in turn, later ones by
 //! the driver whose last step was the least work w. Another one gets a turn after 16 w / w_least steps, at most 256: so
-//! turns cost at most 1/16 of a step for each of the two. A turn ends at three times the least work, counted without the
-//! iterations of coarsest solves, or when it fails; the best other driver then completes the step from where it is.
+//! turns cost at most 1/16 of a step for each of the two, but for coarsest solves of `lbfgs-h`, whose iterations have no
+//! bound. A turn ends at three times the least work, counted without them, or when it fails; the best other driver then completes the step from where it is.
 //!
 //! | letter | meaning | ns |
 //! |---|---|---:|
@@ -24,6 +24,9 @@ const WAIT: f64 = 16.0;
 
 /// The largest ratio that counts.
 const RATIO: f64 = 16.0;
+
+/// The largest work of a step, ns: 30 years.
+const DEAREST: f64 = 1e18;
 
 /// A turn ends at this multiple of the least work.
 const MOST: f64 = 3.0;
@@ -134,11 +137,12 @@ impl Tries {
         if best == driver { (driver + 1) % DRIVERS.len() } else { best }
     }
 
-    /// Records a step that a driver did not solve: it has the largest ratio to the others.
+    /// Records a step that a driver did not solve: it has the largest ratio to the others, up to a bound that repeated
+    /// failures of all of them cannot pass.
     pub fn fail(&mut self, driver: usize, work: f64) {
         let others = (0..DRIVERS.len()).filter(|&k| k != driver && self.last[k] > 0);
         let least = others.map(|k| self.work[k]).fold(f64::INFINITY, f64::min);
-        self.learn(driver, RATIO * if least.is_finite() { least } else { work });
+        self.learn(driver, (RATIO * if least.is_finite() { least } else { work }).min(DEAREST));
     }
 
     /// Records a step.

@@ -310,7 +310,11 @@ fn runs_begin_from_states_of_coarser_ones() {
         assert_eq!(table(&format!("fine{ranks}"), "positions"), table("fine1", "positions"), "{ranks}");
     }
     assert_eq!((table("fine1", "steps"), table("fine1", "penetrations")), ("3".to_owned(), "0".to_owned()));
-    start("host", "--subdivide 1 --solver direct").unwrap();
+    start("host", "--subdivide 1 --solver direct --checkpoint 1").unwrap();
+    let options =
+        "--frames 2 --frame-steps 3 --thickness 0.0015 --subdivide 1 --solver direct --checkpoint 1 --resume";
+    run("host", &format!("{scene} --start {} {options}", file.display())).unwrap();
+    assert_eq!((table("host", "frame"), table("host", "steps")), ("2".to_owned(), "3".to_owned()));
     // Triangles of the finer sheet lie on those of the coarse one, which has moved for a third of a second.
     let surface = |out: &str, frame: usize| {
         coarsen::mesh::read(folder.join(out).join(format!("frame_{frame:04}.obj"))).unwrap()

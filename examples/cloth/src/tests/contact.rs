@@ -296,7 +296,7 @@ fn constraints_hold_cloth() {
         assert!(rows.iter().all(|row| row.penetrations == 0), "{scene}");
         assert!(rows.iter().all(|row| row.converged == row.steps), "{scene}");
         let options = Options::parse_from(["cloth"].iter().chain(&all));
-        let sheet = crate::simulation::sheet(&options).unwrap();
+        let (sheet, _) = crate::simulation::prepared(&options).unwrap();
         let World { fixed, forces } = World::new(&options.scene.scene(&sheet), &sheet, &options).unwrap();
         let obstacles = fixed.obstructions(0.0, options.method.dt).unwrap(); // grown by the thickness
         let above =

@@ -103,3 +103,15 @@ fn failed_turns_are_no_little_work() {
     tries.fail(2, 1e-3);
     assert_eq!((tries.best(), tries.other(2), tries.work[2]), (1, 1, 80.0));
 }
+
+/// Drivers that all fail, step after step, keep works that a checkpoint can hold, and waits between turns.
+#[test]
+fn failures_of_all_drivers_stay_finite() {
+    let mut tries = Tries::default();
+    for _ in 0..2000 {
+        let driver = tries.next();
+        tries.fail(driver, 1e6);
+    }
+    assert!(tries.work.iter().all(|w| w.is_finite() && *w > 0.0), "{tries:?}");
+    assert!((0..DRIVERS.len()).all(|driver| tries.wait(driver) >= 16), "{tries:?}");
+}
