@@ -7,9 +7,9 @@
 //!
 //! | letter | meaning | ns |
 //! |---|---|---:|
-//! | p | evaluations of E times particles | [`VALUE`] |
-//! | q | evaluations of ∇E times particles | [`GRADIENT`] |
-//! | b | blocks of the Hessian times setups, cycles, or iterations of the coarsest solve | [`COSTS`] |
+//! | p | evaluations of E times particles | `VALUE` |
+//! | q | evaluations of ∇E times particles | `GRADIENT` |
+//! | b | blocks of the Hessian times setups, cycles, or iterations of the coarsest solve | `COSTS` |
 //!
 //! The constants are nanoseconds of one thread, fitted once (`benches/README.md`, *The choice of `auto`*); only ratios
 //! matter.
