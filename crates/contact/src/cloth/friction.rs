@@ -83,7 +83,8 @@ impl ClothFriction {
     }
 
     /// Takes pairs and forces from the contact at the x at the start of a step, before held nodes move. *Panics* for a
-    /// contact of another number of nodes.
+    /// contact of another number of nodes. A search over ranks that gives each rank the touches at its nodes alone makes the
+    /// energy that of these touches; take [`grip_at`](Self::grip_at) there.
     ///
     /// # Errors
     /// As [`ClothContact::detect`]. There is then no friction.
