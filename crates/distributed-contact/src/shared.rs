@@ -21,7 +21,7 @@ pub(crate) fn deal<C: Communicator>(
     number: u64,
 ) -> Result<(Vec<Vec<u8>>, Vec<u64>), ContactError> {
     let lost = |error: CommError| ContactError::Ranks { reason: error.to_string() };
-    let (rank, size) = (comm.rank(), comm.size());
+    let rank = comm.rank();
     let mut head = Vec::new();
     pack([number], &mut head);
     pack(messages.iter().map(|message| message.len() as u64), &mut head);
@@ -32,14 +32,7 @@ pub(crate) fn deal<C: Communicator>(
             comm.send(to, FOUND, message).map_err(lost)?;
         }
     }
-    let mut all = vec![Vec::new(); size];
-    for from in (1..size).map(|step| (rank + size - step) % size) {
-        let bytes = heads[from][1 + rank] as usize;
-        if bytes > 0 {
-            let request = comm.receive(from, FOUND, bytes).map_err(lost)?;
-            all[from] = comm.wait(request).map_err(lost)?;
-        }
-    }
+    let all = received(comm, |from| heads[from][1 + rank])?;
     Ok((all, heads.iter().map(|head| head[0]).collect()))
 }
 
@@ -75,14 +68,19 @@ pub(crate) fn share<C: Communicator>(
         data.extend_from_slice(&own);
         comm.send(to, FOUND, data).map_err(lost)?;
     }
-    let mut all = vec![Vec::new(); size];
-    for from in (1..size).map(|step| (rank + size - step) % size) {
-        let bytes = length(&heads[from]) as usize;
-        if bytes > 0 {
-            let request = comm.receive(from, FOUND, bytes).map_err(lost)?;
-            all[from] = comm.wait(request).map_err(lost)?;
-        }
-    }
+    let mut all = received(comm, |from| length(&heads[from]))?;
     all[rank] = own;
+    Ok(all)
+}
+
+/// What the other ranks send, where `bytes` gives the length of the message of a rank; none is sent for 0.
+fn received<C: Communicator>(comm: &C, bytes: impl Fn(usize) -> u64) -> Result<Vec<Vec<u8>>, ContactError> {
+    let lost = |error: CommError| ContactError::Ranks { reason: error.to_string() };
+    let (rank, size) = (comm.rank(), comm.size());
+    let mut all = vec![Vec::new(); size];
+    for from in (1..size).map(|step| (rank + size - step) % size).filter(|from| bytes(*from) > 0) {
+        let request = comm.receive(from, FOUND, bytes(from) as usize).map_err(lost)?;
+        all[from] = comm.wait(request).map_err(lost)?;
+    }
     Ok(all)
 }

@@ -146,9 +146,8 @@ fn watch<V: Vector>(end: Instant) -> Box<dyn Monitor<V> + Send> {
 
 /// A solver with its vectors, kept between the steps.
 pub struct Minimizer<B: Place<Real = f64>> {
-    /// Ends descents and their linear solves after this instant, as [`DescentOutcome::Stopped`] in general, but not a
-    /// coarsest solve of `lbfgs-h`; `None` by
-    /// default. For benchmarks: with a deadline the result depends on the speed of the machine.
+    /// Ends descents and their linear solves after this instant, but not a coarsest solve of `lbfgs-h`; `None` by default.
+    /// For benchmarks: with a deadline the result depends on the speed of the machine.
     pub deadline: Option<Instant>,
     /// What `auto` knows of its drivers: a part of the state of a run.
     pub tries: Tries,
