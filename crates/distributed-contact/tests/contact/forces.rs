@@ -26,10 +26,17 @@ fn held() -> Vec<bool> {
     (0..N * N).map(|v| v < 2).collect()
 }
 
+/// The contact of the flat sheet, whose held nodes are then at x.
+fn of_one_host(x: &[[f64; 3]]) -> ClothContact {
+    let mut contact = ClothContact::new(&grid(N), &held(), &flat(N), THICKNESS, 40.0).unwrap();
+    contact.hold(x);
+    contact
+}
+
 /// The gradient and the Hessian of contact on one host, dense by rows.
 fn host() -> (Vec<f64>, Vec<f64>) {
     let x = folded(N);
-    let mut contact = ClothContact::new(&grid(N), &held(), &x, THICKNESS, 40.0).unwrap();
+    let mut contact = of_one_host(&x);
     let free = &x.as_flattened()[6..];
     let (mut g, mut touching) = (vec![0.0; free.len()], Touching::default());
     contact.add_gradient(free, &mut g);
@@ -56,8 +63,13 @@ fn by_ranks(ranks: usize, layout: &Layout, own: bool) -> (Vec<f64>, Vec<GlobalRo
         if own {
             search = search.at_nodes_of(&on, x.len(), |v| v.checked_sub(2).map(u64::from));
         }
-        let mut contact = ClothContact::with(search, &grid(N), &held(), &x, THICKNESS, 40.0).unwrap();
+        // The first search, of the flat sheet, counts tests; the second is by the hashes of the ranks.
+        let mut contact = ClothContact::with(search, &grid(N), &held(), &flat(N), THICKNESS, 40.0).unwrap();
+        contact.hold(&x);
         contact.detect(&x.as_flattened()[6..]).unwrap();
+        let mut hashed = [contact.search().hashed() as f64];
+        on.comm().all_reduce(&mut hashed).unwrap();
+        assert_eq!(hashed[0] > 0.0, on.comm().size() > 1);
         let mut g = vec![0.0; 3 * on.count()];
         add_contact_gradient(&on, &contact, &mut g);
         (g, contact_rows(&on, &contact).unwrap())
@@ -145,7 +157,7 @@ fn friction_of_owners_has_the_bits_of_one_rank() {
 #[test]
 fn blocks_of_contacts_are_in_the_rows_of_their_owners() {
     let (x, mut touching) = (folded(N), Touching::default());
-    let mut contact = ClothContact::new(&grid(N), &held(), &x, THICKNESS, 40.0).unwrap();
+    let mut contact = of_one_host(&x);
     let free = &x.as_flattened()[6..];
     contact.add_contacts(free, Curvature::Projected, &mut touching);
     contact.turning().add_contacts(free, Curvature::Exact, &mut touching);
