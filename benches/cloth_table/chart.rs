@@ -7,22 +7,23 @@ use plotters::prelude::*;
 use crate::Outcome;
 use crate::paper::{SCENES, speed_ups};
 use crate::rows::Row;
-use crate::table::groups;
+use crate::table::{Group, groups};
 
 const FILE: &str = "book/src/methods/cloth_table.svg";
 
 /// Draws solid lines with dots for the measurements and thin lines for the paper, for cotton on the regular tessellation.
 pub(crate) fn draw(rows: &[Row]) -> Outcome<()> {
-    let line = |scene: &str| -> Vec<(f64, f64)> {
-        let mut points: Vec<(f64, f64)> = groups(rows)
+    let groups = groups(rows);
+    let line = |scene: &str, value: &dyn Fn(&Group<'_>) -> Option<f64>| -> Vec<(f64, f64)> {
+        let mut points: Vec<(f64, f64)> = groups
             .iter()
-            .filter(|g| (g.scene, g.tessellation, g.stiffness, g.newton) == (scene, "regular", "1", "1"))
-            .filter_map(|g| Some((g.vertices as f64, g.ratio("block-jacobi", "sa", 0)?)))
+            .filter(|g| g.case.scene == scene && g.case.is_plain())
+            .filter_map(|g| Some((g.case.vertices as f64, value(g)?)))
             .collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         points
     };
-    let lines = SCENES.map(line);
+    let lines = SCENES.map(|scene| line(scene, &|group| group.ratio("block-jacobi", "sa", 0)));
     let Some(last) = lines.iter().flatten().map(|p| p.0).reduce(f64::max) else { return Ok(()) };
     let most = lines.iter().flatten().map(|p| p.1).fold(1.0, f64::max);
     let least = lines.iter().flatten().map(|p| p.1).fold(0.35, f64::min);
@@ -53,7 +54,7 @@ pub(crate) fn draw(rows: &[Row]) -> Outcome<()> {
         .draw()?;
     for (k, (scene, points)) in SCENES.iter().zip(&lines).enumerate() {
         let colour = Palette99::pick(k).to_rgba();
-        let paper = points.iter().filter_map(|p| Some((p.0, speed_ups("regular", p.0 as usize, scene)?[0])));
+        let paper = line(scene, &|group| Some(speed_ups(group.case)?[0]));
         chart.draw_series(LineSeries::new(paper, colour.stroke_width(1)))?;
         chart.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(3)))?;
         chart.draw_series(points.iter().map(|&p| Circle::new(p, 3, colour.filled())))?;

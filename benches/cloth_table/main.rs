@@ -13,12 +13,13 @@
 //! | `tessellation` | `regular` or `irregular` | `regular` |
 //! | `stiffness` | factor of all stiffnesses | `1` |
 //! | `newton` | the most iterations of Newton's method in a step of an animation; 1 is the paper's step | `1` |
+//! | `systems` | how many systems of an animation are solved; more than its frames make frames shorter | `8` |
 //! | `results` | the file with a row for each scene, size and method | in the folder for temporary files of the build |
 //!
 //! `cargo run --release -p cloth` animates each scene with the solver that its `auto` chooses, and writes eight linear
 //! systems spread over the animation. All methods solve these, to 1e-5 in two norms: that of the preconditioner,
 //! √(rᵀM⁻¹r), as in the paper (§11), and the true residual ‖r‖₂. Setup is included, and nothing is reused from system to
-//! system. `auto` solves the eight systems as a sequence to ‖r‖ alone, with the trials that it makes. Rows are appended to
+//! system. `auto` solves the systems as a sequence to ‖r‖ alone, with the trials that it makes. Rows are appended to
 //! the results, and rows that are there are not measured again; an animation continues from its last frame. The table gives
 //! means over the systems; a solve that does not converge is named in it, and the row has no speed-up. WHAT `table` prints
 //! the table and draws `book/src/methods/cloth_table.svg` without measuring. WHAT `walk` animates a skirt on a body that
@@ -48,7 +49,7 @@ use std::process::Command;
 use coarsen_core::parallel;
 
 use paper::SCENES;
-use rows::{Results, Row};
+use rows::{Case, Results, Row};
 
 /// The result of a benchmark, which ends at the first error.
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -81,6 +82,7 @@ struct Asked {
     tessellation: String,
     stiffness: String,
     newton: String,
+    systems: usize,
     results: PathBuf,
     what: What,
 }
@@ -94,7 +96,7 @@ fn main() -> Outcome<()> {
     if asked.what == What::Rows {
         for size in &asked.sizes {
             for scene in &asked.scenes {
-                measure(&asked, scene, *size, &mut results)?;
+                measure(&asked.case(scene, *size, asked.systems), &asked.methods, &mut results)?;
             }
         }
     }
@@ -113,6 +115,7 @@ fn asked() -> Outcome<Asked> {
         tessellation: "regular".to_owned(),
         stiffness: "1".to_owned(),
         newton: "1".to_owned(),
+        systems: SYSTEMS,
         results: Path::new(FOLDER).join("cloth_table.csv"),
         what: What::Rows,
     };
@@ -129,6 +132,7 @@ fn asked() -> Outcome<Asked> {
             Some(("tessellation", text)) => asked.tessellation = text.to_owned(),
             Some(("stiffness", text)) => asked.stiffness = text.to_owned(),
             Some(("newton", text)) => asked.newton = text.to_owned(),
+            Some(("systems", text)) => asked.systems = text.parse()?,
             Some(("results", text)) => asked.results = text.into(),
             _ => return Err(format!("`{word}` is no argument of this bench; see its first lines").into()),
         }
@@ -136,19 +140,24 @@ fn asked() -> Outcome<Asked> {
     Ok(asked)
 }
 
-/// Measures the missing rows of a scene.
-fn measure(asked: &Asked, scene: &str, vertices: usize, results: &mut Results) -> Outcome<()> {
-    let Asked { tessellation, stiffness, newton, .. } = asked;
-    let key = |method: &str| Row::key(scene, tessellation, [stiffness, newton], vertices, method);
-    let missing: Vec<&String> = asked.methods.iter().filter(|method| !results.has(&key(method))).collect();
+impl Asked {
+    fn case(&self, scene: &str, vertices: usize, systems: usize) -> Case {
+        let Self { tessellation, stiffness, newton, .. } = self;
+        let [tessellation, stiffness, newton] = [tessellation, stiffness, newton].map(String::clone);
+        Case { scene: scene.to_owned(), tessellation, stiffness, newton, systems, vertices }
+    }
+}
+
+/// Measures the missing rows of an animation.
+fn measure(case: &Case, methods: &[String], results: &mut Results) -> Outcome<()> {
+    let missing: Vec<&String> = methods.iter().filter(|method| !results.has(case, method)).collect();
     if missing.is_empty() {
         return Ok(());
     }
-    let name = format!("cloth_{scene}_{tessellation}_{stiffness}_{newton}_{vertices}");
-    let folder = Path::new(FOLDER).join(name);
-    let files = animate(asked, scene, vertices, SYSTEMS, &folder)?;
+    let folder = Path::new(FOLDER).join(case.folder());
+    let files = animate(case, &folder)?;
     for method in missing {
-        let mut row = Row { key: key(method), ..Row::default() };
+        let mut row = Row { case: case.clone(), method: method.clone(), ..Row::default() };
         let mut sequence = solve::sequence();
         for frame in &files {
             let system = solve::read(&folder, *frame)?;
@@ -157,34 +166,33 @@ fn measure(asked: &Asked, scene: &str, vertices: usize, results: &mut Results) -
         println!("{row}");
         results.push(row)?;
     }
-    if asked.methods.iter().all(|method| results.has(&key(method))) {
+    if methods.iter().all(|method| results.has(case, method)) {
         std::fs::remove_dir_all(&folder)?;
     }
     Ok(())
 }
 
 /// Animates a scene unless that is done, and returns the frames whose systems are in the folder.
-fn animate(
-    asked: &Asked,
-    scene: &str,
-    vertices: usize,
-    systems: usize,
-    folder: &Path,
-) -> Outcome<Vec<usize>> {
-    let frames = paper::frames(scene);
+fn animate(case: &Case, folder: &Path) -> Outcome<Vec<usize>> {
+    let Case { scene, systems, .. } = case;
+    let usual = paper::frames(scene);
+    let frames = usual.max(*systems);
     if !folder.join("summary.txt").exists() {
-        let (frames, vertices, systems) = (frames.to_string(), vertices.to_string(), systems.to_string());
+        let [vertices, frames, count] = [case.vertices, frames, *systems].map(|number| number.to_string());
         let mut run = Command::new(env!("CARGO"));
         run.args(["run", "--release", "-p", "cloth", "--", "--scene", scene, "--vertices", &vertices]);
-        run.args(["--tessellation", &asked.tessellation, "--stiffness", &asked.stiffness]);
-        run.args(["--frames", &frames, "--systems", &systems, "--width", "0", "--checkpoint", "1", "--out"]);
+        run.args(["--tessellation", &case.tessellation, "--stiffness", &case.stiffness]);
+        run.args(["--frames", &frames, "--systems", &count, "--width", "0", "--checkpoint", "1", "--out"]);
         run.arg(folder);
-        run.args(["--dt", paper::step(scene), "--iterations", &asked.newton, "--format", "none"]);
+        run.args(["--dt", paper::step(scene), "--iterations", &case.newton, "--format", "none"]);
+        if *systems > usual {
+            run.args(["--frame-steps", &(paper::steps(scene) / systems).max(1).to_string()]);
+        }
         if folder.join("checkpoint.bin").exists() {
             run.arg("--resume");
         }
         if !run.status()?.success() {
-            return Err(format!("the animation of {scene} with {vertices} vertices failed").into());
+            return Err(format!("the animation {case} failed").into());
         }
     }
     Ok((1..=frames).filter(|frame| folder.join(format!("system_{frame:04}.mtx")).exists()).collect())

@@ -1,6 +1,7 @@
 //! Table 1 of Tamstorf, Jones & McCormick 2015: how many times faster smoothed aggregation is than conjugate gradients
 //! with the diagonal, and than PARDISO. 32 cores; regular tessellation and irregular tessellation.
 
+use crate::rows::Case;
 use crate::walk;
 
 /// The scenes, in the order of the table.
@@ -16,16 +17,22 @@ pub(crate) fn frames(scene: &str) -> usize {
     }
 }
 
+/// The number of steps of an animation.
+pub(crate) fn steps(scene: &str) -> usize {
+    let h: f64 = if scene == walk::SCENE { 0.01 } else { 0.002 };
+    (frames(scene) as f64 / 24.0 / h) as usize
+}
+
 /// The time step in s: that of the paper, or that of a walk.
 pub(crate) fn step(scene: &str) -> &'static str {
     if scene == walk::SCENE { "0.01" } else { "0.002" }
 }
 
 /// The speed-ups over the diagonal and over PARDISO, if the paper has them.
-pub(crate) fn speed_ups(tessellation: &str, vertices: usize, scene: &str) -> Option<[f64; 2]> {
-    let rows = if tessellation == "regular" { &REGULAR } else { &IRREGULAR };
-    let (_, row) = rows.iter().find(|(n, _)| *n == vertices)?;
-    let k = SCENES.iter().position(|name| *name == scene)?;
+pub(crate) fn speed_ups(case: &Case) -> Option<[f64; 2]> {
+    let rows = if case.tessellation == "regular" { &REGULAR } else { &IRREGULAR };
+    let (_, row) = rows.iter().find(|(n, _)| *n == case.vertices)?;
+    let k = SCENES.iter().position(|name| *name == case.scene)?;
     Some([row[2 * k], row[2 * k + 1]])
 }
 

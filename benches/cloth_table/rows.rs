@@ -5,14 +5,45 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::Outcome;
 use crate::solve::Times;
+use crate::{Outcome, SYSTEMS};
+
+/// An animation, and how many of its systems are solved.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Case {
+    pub(crate) scene: String,
+    pub(crate) tessellation: String,
+    /// The factor of all stiffnesses, and the most iterations of Newton's method in a step.
+    pub(crate) stiffness: String,
+    pub(crate) newton: String,
+    pub(crate) systems: usize,
+    pub(crate) vertices: usize,
+}
+
+impl Case {
+    /// Whether this is cotton on the regular tessellation, in the steps of the paper, with the usual number of systems.
+    pub(crate) fn is_plain(&self) -> bool {
+        (&*self.tessellation, &*self.stiffness, &*self.newton, self.systems) == ("regular", "1", "1", SYSTEMS)
+    }
+
+    /// The folder of the animation.
+    pub(crate) fn folder(&self) -> String {
+        format!("cloth_{}", self.to_string().replace(',', "_"))
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { scene, tessellation, stiffness, newton, systems, vertices } = self;
+        write!(f, "{scene},{tessellation},{stiffness},{newton},{systems},{vertices}")
+    }
+}
 
 /// The sums over all systems of an animation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Row {
-    /// Scene, tessellation, stiffness, iterations of Newton's method in a step, vertices and method.
-    pub(crate) key: String,
+    pub(crate) case: Case,
+    pub(crate) method: String,
     pub(crate) systems: usize,
     /// Seconds of setups.
     pub(crate) setup: f64,
@@ -26,17 +57,6 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// The key of a row.
-    pub(crate) fn key(
-        scene: &str,
-        tessellation: &str,
-        [stiffness, newton]: [&str; 2],
-        vertices: usize,
-        method: &str,
-    ) -> String {
-        format!("{scene},{tessellation},{stiffness},{newton},{vertices},{method}")
-    }
-
     /// Adds a solve.
     pub(crate) fn add(&mut self, times: &Times) {
         self.systems += 1;
@@ -57,9 +77,10 @@ impl Row {
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { key, systems, setup, unknowns, .. } = self;
+        let Self { case, method, systems, setup, unknowns, .. } = self;
         let ([own, true_], [short, long], [failed, lost]) = (self.iterations, self.solve, self.failed);
-        write!(f, "{key},{unknowns},{systems},{setup:.5},{own},{short:.5},{true_},{long:.5},{failed},{lost}")
+        write!(f, "{case},{method},{unknowns},{systems},{setup:.5},")?;
+        write!(f, "{own},{short:.5},{true_},{long:.5},{failed},{lost}")
     }
 }
 
@@ -68,12 +89,20 @@ impl FromStr for Row {
 
     fn from_str(line: &str) -> Outcome<Self> {
         let words: Vec<&str> = line.split(',').collect();
-        let (key, &[unknowns, systems, setup, own, short, other, long, failed, lost]) = words
-            .split_at_checked(6)
-            .and_then(|(key, rest)| Some((key, rest.first_chunk()?)))
-            .ok_or("a row is short: measure it again with this bench")?;
+        let unlike = "a row of another form: measure it again with this bench";
+        let &[scene, tessellation, stiffness, newton, asked, vertices, method, ref rest @ ..] = &words[..]
+        else {
+            return Err(unlike.into());
+        };
+        let &[unknowns, systems, setup, own, short, other, long, failed, lost] = rest else {
+            return Err(unlike.into());
+        };
+        let [scene, tessellation, stiffness, newton] =
+            [scene, tessellation, stiffness, newton].map(str::to_owned);
+        let (asked, vertices) = (asked.parse()?, vertices.parse()?);
         Ok(Self {
-            key: key.join(","),
+            case: Case { scene, tessellation, stiffness, newton, systems: asked, vertices },
+            method: method.to_owned(),
             unknowns: unknowns.parse()?,
             systems: systems.parse()?,
             setup: setup.parse()?,
@@ -98,8 +127,8 @@ impl Results {
         Ok(Self { file: file.to_owned(), rows })
     }
 
-    pub(crate) fn has(&self, key: &str) -> bool {
-        self.rows.iter().any(|row| row.key == key)
+    pub(crate) fn has(&self, case: &Case, method: &str) -> bool {
+        self.rows.iter().any(|row| row.case == *case && row.method == method)
     }
 
     /// Appends a row.

@@ -1,39 +1,26 @@
 //! The results as tables: times and iterations, and speed-ups beside those of the paper.
 
-use crate::METHODS;
 use crate::paper::speed_ups;
-use crate::rows::Row;
+use crate::rows::{Case, Row};
+use crate::{METHODS, SYSTEMS};
 
-/// The rows of one scene and size, in the order of [`METHODS`].
+/// The rows of one animation, in the order of [`METHODS`].
 pub(crate) struct Group<'a> {
-    pub(crate) scene: &'a str,
-    pub(crate) tessellation: &'a str,
-    pub(crate) stiffness: &'a str,
-    pub(crate) newton: &'a str,
-    pub(crate) vertices: usize,
+    pub(crate) case: &'a Case,
     pub(crate) rows: [Option<&'a Row>; METHODS.len()],
 }
 
-/// The rows by scene and size, in the order in which they were measured.
+/// The rows by animation, in the order in which they were measured.
 pub(crate) fn groups(rows: &[Row]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for row in rows {
-        let words: Vec<&str> = row.key.split(',').collect();
-        let &[scene, tessellation, stiffness, newton, vertices, method] = &words[..] else { continue };
-        let (Ok(vertices), Some(k)) = (vertices.parse(), METHODS.iter().position(|name| *name == method))
-        else {
-            continue;
-        };
-        let same = |g: &&mut Group<'_>| {
-            let own = (g.scene, g.tessellation, g.stiffness, g.newton, g.vertices);
-            own == (scene, tessellation, stiffness, newton, vertices)
-        };
-        match groups.iter_mut().find(same) {
+        let Some(k) = METHODS.iter().position(|name| *name == row.method) else { continue };
+        match groups.iter_mut().find(|group| *group.case == row.case) {
             Some(group) => group.rows[k] = Some(row),
             None => {
                 let mut own = [None; METHODS.len()];
                 own[k] = Some(row);
-                groups.push(Group { scene, tessellation, stiffness, newton, vertices, rows: own });
+                groups.push(Group { case: &row.case, rows: own });
             }
         }
     }
@@ -68,8 +55,8 @@ pub(crate) fn print(rows: &[Row]) {
             });
             println!(
                 "| {} | {} | {method} | {:.4} | {} | {} |",
-                name(&group),
-                group.vertices,
+                name(group.case),
+                group.case.vertices,
                 each(row.setup),
                 solves[0],
                 solves[1]
@@ -82,7 +69,7 @@ pub(crate) fn print(rows: &[Row]) {
     );
     println!("|---|---|---|---|---|---|");
     for group in groups(rows) {
-        let paper = speed_ups(group.tessellation, group.vertices, group.scene);
+        let paper = speed_ups(group.case);
         let beside = |ours: Option<f64>, k: usize| match (ours, paper) {
             (Some(ours), Some(paper)) => format!("{ours:.2} ({:.2})", paper[k]),
             (Some(ours), None) => format!("{ours:.2}"),
@@ -92,8 +79,8 @@ pub(crate) fn print(rows: &[Row]) {
         let plain = |ours: Option<f64>| ours.map_or(String::new(), |ours| format!("{ours:.2}"));
         println!(
             "| {} | {} | {} | {} | {} | {} |",
-            name(&group),
-            group.vertices,
+            name(group.case),
+            group.case.vertices,
             beside(ratio("block-jacobi", 0), 0),
             beside(ratio("cholesky", 0), 1),
             plain(ratio("block-jacobi", 1)),
@@ -115,21 +102,28 @@ pub(crate) fn print_auto(rows: &[Row]) {
         let best = others.into_iter().min_by(|a, b| a.1.total_cmp(&b.1));
         let (Some((_, own)), Some((method, least))) = (auto.first(), best) else { continue };
         let ratio = own / least;
-        println!("| {} | {} | {method} | {least:.4} | {own:.4} | {ratio:.2} |", name(&group), group.vertices);
+        println!(
+            "| {} | {} | {method} | {least:.4} | {own:.4} | {ratio:.2} |",
+            name(group.case),
+            group.case.vertices
+        );
     }
 }
 
 /// The scene, with what differs from the regular sheet of cotton in the steps of the paper.
-fn name(group: &Group<'_>) -> String {
-    let mut name = group.scene.to_owned();
-    if group.tessellation != "regular" {
+fn name(case: &Case) -> String {
+    let mut name = case.scene.clone();
+    if case.tessellation != "regular" {
         name += ", irregular";
     }
-    if group.stiffness != "1" {
-        name += &format!(", stiffness {}", group.stiffness);
+    if case.stiffness != "1" {
+        name += &format!(", stiffness {}", case.stiffness);
     }
-    if group.newton != "1" {
-        name += &format!(", {} Newton iterations", group.newton);
+    if case.newton != "1" {
+        name += &format!(", {} Newton iterations", case.newton);
+    }
+    if case.systems != SYSTEMS {
+        name += &format!(", {} systems", case.systems);
     }
     name
 }

@@ -14,9 +14,9 @@ const SYSTEMS: usize = 12;
 /// preconditioner. The last row has the largest divided by the smallest.
 pub(crate) fn walk(asked: &Asked) -> Outcome<()> {
     for &vertices in &asked.sizes {
-        let folder =
-            Path::new(FOLDER).join(format!("cloth_walk_{}_{}_{vertices}", asked.stiffness, asked.newton));
-        let files = animate(asked, SCENE, vertices, SYSTEMS, &folder)?;
+        let case = asked.case(SCENE, vertices, SYSTEMS);
+        let folder = Path::new(FOLDER).join(case.folder());
+        let files = animate(&case, &folder)?;
         println!("\n{SCENE}, {vertices} vertices: milliseconds with setup (iterations)\n");
         println!("| frame | {} |", asked.methods.join(" | "));
         println!("|---|{}", "---|".repeat(asked.methods.len()));

@@ -184,6 +184,30 @@ impl fmt::Display for Floor {
     }
 }
 
+/// What a diagnosis saw of a matrix.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Seen {
+    pub(crate) choice: Choice,
+    /// Whether a component of the graph has constants in its kernel.
+    floats: bool,
+    /// The number of stored scalars.
+    entries: usize,
+}
+
+impl Seen {
+    /// The same for a system that begins with a method.
+    pub(crate) fn beginning_with(&self, first: Last) -> Self {
+        let mut seen = self.clone();
+        seen.choice.plan.iter_mut().for_each(|plan| plan.first = Some(first));
+        seen
+    }
+
+    /// The number of stored scalars may differ by a fifth, since costs are in proportion to it.
+    fn is_like(&self, entries: usize) -> bool {
+        5 * self.entries.abs_diff(entries) <= self.entries
+    }
+}
+
 impl Auto {
     /// Returns the first choice of [`solve`](Self::solve) and its reasons, without a setup.
     ///
@@ -218,17 +242,18 @@ impl Auto {
         b: &[f64],
         x: &mut [f64],
     ) -> Result<Solved, AutoError> {
-        self.solve_first(None, system.into(), b, x)
+        Ok(self.solve_first(None, system.into(), b, x)?.0)
     }
 
-    /// Solves A x = b, and begins with `first` if several methods may be tried.
+    /// Solves A x = b as what was [`Seen`] of a similar system advises, without a diagnosis. If nothing was, or if that
+    /// solve does not converge, A is diagnosed and the solve goes on from the best x.
     pub(crate) fn solve_first(
         &self,
-        first: Option<Last>,
+        seen: Option<Seen>,
         system: System<'_, f64>,
         b: &[f64],
         x: &mut [f64],
-    ) -> Result<Solved, AutoError> {
+    ) -> Result<(Solved, Seen), AutoError> {
         system.check()?;
         Stop::relative(self.tolerance).validate()?;
         let n = system.matrix.shape().0;
@@ -244,10 +269,32 @@ impl Auto {
         }
         let whole = system.whole()?;
         whole.check_finite()?;
+        let entries = whole.nnz();
+        let mut rest = *self;
+        if let Some(seen) = seen.filter(|seen| seen.is_like(entries)) {
+            let solved = self.solve_by(&seen, System { matrix: &whole, contact: None, ..system }, b, x)?;
+            if solved.outcome == Outcome::Converged {
+                return Ok((solved, seen));
+            }
+            rest.max_iterations = self.max_iterations.saturating_sub(solved.iterations);
+        }
         let diagnosis = diagnose(&whole);
-        let mut choice = self.choice(system, &whole, &diagnosis);
-        choice.plan.iter_mut().for_each(|plan| plan.first = first);
+        let choice = self.choice(system, &whole, &diagnosis);
         let floats = diagnosis.values.is_some_and(|values| values.floating > 0);
+        let seen = Seen { choice, floats, entries };
+        let mut solved = rest.solve_by(&seen, System { matrix: &whole, contact: None, ..system }, b, x)?;
+        solved.iterations += self.max_iterations - rest.max_iterations;
+        Ok((solved, seen))
+    }
+
+    /// Solves A x = b by a choice that is made.
+    fn solve_by(
+        &self,
+        seen: &Seen,
+        system: System<'_, f64>,
+        b: &[f64],
+        x: &mut [f64],
+    ) -> Result<Solved, AutoError> {
         let scale = power_of_two(b.iter().fold(0.0, |m: f64, v| m.max(v.abs())));
         let scaled = |v: &[f64]| v.iter().map(|v| v / scale).collect::<Vec<f64>>();
         let (b, mut guess) = (scaled(b), scaled(x));
@@ -255,15 +302,15 @@ impl Auto {
         if b.iter().all(|v| *v == 0.0) || guess.iter().any(|v| !v.is_finite()) {
             guess.fill(0.0);
         }
-        let part = System { matrix: &whole, contact: None, ..system };
-        let mut work = Work::new(part, &b, guess, (self.tolerance, self.max_iterations), floats);
+        let mut work = Work::new(system, &b, guess, (self.tolerance, self.max_iterations), seen.floats);
+        let choice = seen.choice.clone();
         let (last, end, course) = self.run(&choice, &mut work)?;
         x.iter_mut().zip(&work.x).for_each(|(x, v)| *x = v * scale);
         let (method, kind) = match last {
             Last::Factor => (Method::Direct, Kind::Identity),
             Last::Iterations(kind) => (choice.method, kind),
         };
-        let floor = (end == End::Floor).then(|| attainable(&whole, &b, &work.x));
+        let floor = (end == End::Floor).then(|| attainable(system.matrix, &b, &work.x));
         let (true_residual, iterations) = (work.residual, work.iterations);
         let outcome = if end == End::Converged { Outcome::Converged } else { work.outcome };
         let tolerance = self.tolerance;

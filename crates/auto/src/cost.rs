@@ -23,34 +23,34 @@ use crate::Kind;
 const PER_ROW: f64 = 20.0;
 
 /// The cost of an iteration of CG with block Jacobi per entry of s.
-const ITERATION: f64 = 2.4;
+const ITERATION: f64 = 2.5;
 
 /// The constant cost of a setup or an iteration.
 const START: f64 = 4e4;
 
 /// The cost of a multigrid cycle per unit of operator complexity, in products with A.
-const CYCLE: f64 = 3.5;
+const CYCLE: f64 = 2.6;
 
 /// The cost of an iteration with IC(0), whose sweeps are serial, in products with A.
-const SWEEPS: f64 = 3.5;
+const SWEEPS: f64 = 3.3;
 
 /// The setup cost of diagonal blocks per entry of s.
 const INVERSES: f64 = 10.0;
 
 /// The setup cost of IC(0) or ILU(0) per entry of s.
-const INCOMPLETE: f64 = 100.0;
+const INCOMPLETE: f64 = 70.0;
 
 /// The setup cost of smoothed aggregation per entry of s, for matrices in blocks.
-const BLOCKS: f64 = 300.0;
+const BLOCKS: f64 = 185.0;
 
 /// The setup cost of skinning per entry of s.
 const HANDLES: f64 = 200.0;
 
 /// The setup cost of smoothed aggregation per entry of s, for scalar matrices.
-const SCALARS: f64 = 350.0;
+const SCALARS: f64 = 300.0;
 
 /// The constant setup cost of smoothed aggregation.
-const HIERARCHY_START: f64 = 2e7;
+const HIERARCHY_START: f64 = 1e7;
 
 /// The expected number of iterations with smoothed aggregation if couplings are even, as in most systems.
 const ITERATIONS: f64 = 30.0;
@@ -75,13 +75,13 @@ const ORDERING_BLOCK: f64 = 250.0;
 const ORDERING_SCALAR: f64 = 100.0;
 
 /// The cost of a factor per unknown.
-const FACTOR_ROW: f64 = 1.3e4;
+const FACTOR_ROW: f64 = 1e4;
 
 /// The cost of a factor per entry of L, solves included.
-const FACTOR_ENTRY: f64 = 200.0;
+const FACTOR_ENTRY: f64 = 150.0;
 
 /// The cost of a factor per operation.
-const FACTOR_FLOP: f64 = 0.6;
+const FACTOR_FLOP: f64 = 0.45;
 
 /// The number of operations of a factor divided by w³ (n/w)^½. For a graph of width w, the result is between
 /// the numbers for a band matrix and for a square or cube under nested dissection.

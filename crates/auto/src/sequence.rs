@@ -2,13 +2,15 @@
 //!
 //! | rule | when |
 //! |---|---|
-//! | all trials of [`Auto`] | the first system, every [`TRIED`]-th after it, another number of unknowns, and the system after a solve that did not converge or was ended by another method than it began with |
+//! | a diagnosis and all trials of [`Auto`] | the first system, every [`TRIED`]-th after it, another number of unknowns, and the system after a solve that did not converge or was ended by another method than it began with |
 //! | the strongest preconditioner of the plan begins, as an experiment | the system after one with all trials whose trial ended it, for more than twice the work of the setup that begins now |
-//! | the method that ended the last solve begins, without a trial | all other systems; systems whose guess is the solution are not counted. After an experiment it is the one of both methods that took less work |
+//! | the method that ended the last solve begins, without a trial and without a diagnosis | all other systems; systems whose guess is the solution are not counted. After an experiment it is the one of both methods that took less work |
+//! | a diagnosis, and all that follows from it, from the best x | a system that is not solved without, or whose number of entries differs by more than a fifth |
 
 use coarsen_core::Outcome;
 use coarsen_sparse::System;
 
+use crate::auto::Seen;
 use crate::{Auto, AutoError, Kind, Last, Method, Solved};
 
 /// How many systems are solved between two that are solved with all trials.
@@ -23,9 +25,10 @@ const EXPERIMENT: f64 = 2.0;
 /// watched as in a single solve, so a wrong method costs at most three times a sparse factor, if one is possible. Every
 /// eighth system is solved with all trials again, so that systems that have become easier or harder are noticed; trials then
 /// cost an eighth of what they cost in single solves. A trial that ends a solve may be dearer than a stronger
-/// preconditioner, since forecasts are of single solves: the next system compares them by their work. *Use*
+/// preconditioner, since forecasts are of single solves: the next system compares them by their work. A system that is
+/// solved without a diagnosis is checked for NaN, and its true residual decides as ever. *Use*
 /// for the systems of an animation whose pattern changes. *Not* if the pattern stays: a preconditioner that is updated
-/// has no setup to pay. *Memory* as for [`Auto`]; between two solves only the name of the method is kept.
+/// has no setup to pay. *Memory* as for [`Auto`]; between two solves only the choice and its reasons are kept.
 ///
 /// ```
 /// use coarsen_auto::{Auto, Sequence};
@@ -42,8 +45,8 @@ const EXPERIMENT: f64 = 2.0;
 pub struct Sequence {
     /// The tolerance and the limits of each solve.
     pub auto: Auto,
-    /// What ended the last solve, and the number of its unknowns.
-    last: Option<(Last, usize)>,
+    /// What ended the last solve, the number of its unknowns, and what was seen of their matrix.
+    last: Option<(Last, usize, Seen)>,
     /// The systems since the last one with all trials.
     since: usize,
     /// The trial that ended the last solve, and its work, if the next system is an experiment.
@@ -67,8 +70,10 @@ impl Sequence {
         x: &mut [f64],
     ) -> Result<Solved, AutoError> {
         let (n, known, rival) = (b.len(), self.last.take(), self.rival.take());
-        let first = known.filter(|(_, size)| *size == n && self.since + 1 < TRIED).map(|of| of.0);
-        let solved = self.auto.solve_first(first, system.into(), b, x)?;
+        let same = known.as_ref().filter(|(_, size, _)| *size == n && self.since + 1 < TRIED);
+        let first = same.map(|(last, ..)| *last);
+        let before = same.map(|(last, _, seen)| seen.beginning_with(*last));
+        let (solved, seen) = self.auto.solve_first(before, system.into(), b, x)?;
         let ended = match (solved.method, solved.kind) {
             (Method::Direct, _) => Last::Factor,
             (_, kind) => Last::Iterations(kind),
@@ -93,7 +98,7 @@ impl Sequence {
                 next = trial;
             }
         }
-        self.last = holds.then_some((next, n));
+        self.last = holds.then_some((next, n, seen));
         Ok(solved)
     }
 }
@@ -142,7 +147,7 @@ mod tests {
     #[test]
     fn a_trial_that_is_dear_is_compared_by_the_next_system() {
         let auto = Auto { tolerance: 1e-5, ..Auto::default() };
-        let p = cloth(70, 0.004).unwrap();
+        let p = cloth(70, 0.003).unwrap();
         let solve = |sequence: &mut Sequence| {
             let (b, mut x) = (p.right_hand_side(1), vec![0.0; p.matrix.shape().0]);
             let solved = sequence.solve(p.system(), &b, &mut x).unwrap();
@@ -160,6 +165,28 @@ mod tests {
         assert_eq!(solve(&mut sequence), first, "all trials again");
         other.rival.as_mut().unwrap().1 = 0.9 * second.1;
         assert_eq!([solve(&mut other), solve(&mut other), solve(&mut other)], [second, first, first]);
+    }
+
+    /// A system in between that is not like those before, and no factor of it is allowed: its diagnosis is made.
+    #[test]
+    fn a_system_of_another_kind_is_diagnosed() {
+        let mut sequence = Sequence::new(Auto { tolerance: 1e-9, memory: 0, ..Auto::default() });
+        let first = next(&mut sequence, 30);
+        let p = cloth(30, 0.1).unwrap();
+        let (b, n) = (p.right_hand_side(1), p.matrix.shape().0);
+        let mut unlike = p.matrix.clone();
+        unlike.values_mut().iter_mut().for_each(|v| *v = -*v);
+        let solved = sequence.solve(&unlike, &b, &mut vec![0.0; n]).unwrap();
+        assert_eq!(solved.outcome, Outcome::Converged, "{solved}");
+        assert_eq!(solved.choice.plan, None, "{solved}");
+        assert!(first.choice.plan.is_some() && next(&mut sequence, 30).choice.plan.is_some());
+        let wild = |at: usize| {
+            let mut a = p.matrix.clone();
+            a.values_mut()[at] = f64::NAN;
+            a
+        };
+        let error = sequence.solve(&wild(7), &b, &mut vec![0.0; n]).unwrap_err();
+        assert!(error.to_string().contains("row"), "{error}");
     }
 
     #[test]
@@ -208,8 +235,10 @@ mod tests {
         let p = cloth(70, 0.1).unwrap();
         let (b, mut x) = (p.right_hand_side(1), vec![0.0; p.matrix.shape().0]);
         let auto = Auto { tolerance: 1e-9, ..Auto::default() };
-        let trial = Last::Iterations(Kind::BlockJacobi);
-        assert!(tried(&auto.solve_first(Some(trial), p.system(), &b, &mut x).unwrap()));
+        let (_, seen) = auto.solve_first(None, p.system(), &b, &mut x).unwrap();
+        let seen = seen.beginning_with(Last::Iterations(Kind::BlockJacobi));
+        x.fill(0.0);
+        assert!(tried(&auto.solve_first(Some(seen), p.system(), &b, &mut x).unwrap().0));
     }
 
     /// Records the preconditioners, each of which solves the system.
