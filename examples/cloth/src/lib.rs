@@ -67,6 +67,7 @@ mod seams;
 mod sheet;
 mod shirt;
 mod simulation;
+mod solved;
 mod state;
 mod statue;
 mod step;

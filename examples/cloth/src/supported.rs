@@ -21,7 +21,7 @@ use coarsen::backend::SetupError;
 use coarsen::constraints::{Hold, Supports};
 use coarsen::elastic::ImplicitEuler;
 use coarsen::mesh::vector::{cross, dot, sub};
-use coarsen::optimize::{DescentOutcome, DescentReport, Norm};
+use coarsen::optimize::Norm;
 use coarsen::prelude::*;
 use coarsen::sparse::SystemAt;
 use coarsen::{AnyError, Error, LinearOperator, Outcome, Report, Step};
@@ -29,6 +29,7 @@ use coarsen_contact::{Shape, Spin};
 use examples_common::Failure;
 use examples_common::solver::Recipe;
 
+use crate::solved::Solved;
 use crate::world::Forces;
 
 /// An obstacle during a step.
@@ -82,30 +83,6 @@ const HALVINGS: usize = 12;
 /// The largest depth of a vertex, and the largest gap under one that is held or to the place where one sticks, as a
 /// share of the thickness, at which a step counts as converged.
 const DEPTH: f64 = 1e-3;
-
-/// What was done in a step.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Solved {
-    pub(crate) converged: bool,
-    /// Whether no step could be made.
-    pub(crate) stuck: bool,
-    pub(crate) finite: bool,
-    pub(crate) outer: usize,
-    pub(crate) inner: usize,
-}
-
-impl From<&DescentReport<f64>> for Solved {
-    fn from(report: &DescentReport<f64>) -> Self {
-        use DescentOutcome::{Converged, LineSearchFailed, NoDirection, NotFinite};
-        Self {
-            converged: matches!(report.outcome, Converged(_)),
-            stuck: matches!(report.outcome, LineSearchFailed(_) | NoDirection(_)),
-            finite: report.outcome != NotFinite,
-            outer: report.iterations,
-            inner: report.inner,
-        }
-    }
-}
 
 /// What obstacles do in a direction.
 struct Pushed {

@@ -23,6 +23,9 @@ use super::Stepper;
 /// a third more iterations of Newton's method.
 const INNER: f64 = 0.1;
 
+/// How often a step that contact cuts short descends again.
+const MORE: usize = 10;
+
 impl<B: Place<Real = f64> + Waits> Stepper<B> {
     /// Creates the solver for the steps after `state`.
     ///
@@ -67,7 +70,9 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
         } else {
             None
         };
+        // A fixed number of iterations is one for each step, whatever happens.
+        let more = if method.fixed { 0 } else { MORE };
         clock.take(); // the setup here does not count for a step
-        Ok(Self { on: on.clone(), f, rule, descent, clock, pace, fixed, supported })
+        Ok(Self { on: on.clone(), f, rule, descent, more, clock, pace, fixed, supported })
     }
 }

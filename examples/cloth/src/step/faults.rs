@@ -4,7 +4,7 @@ use coarsen::optimize::DescentOutcome;
 use coarsen_contact::{ContactError, Pair};
 use examples_common::Failure;
 
-use crate::supported::Solved;
+use crate::solved::Solved;
 use crate::world::Forces;
 
 /// A step that leads to NaN.

@@ -7,6 +7,8 @@
 //! uses the exact Hessian, and where that is indefinite, or with `--fixed`, the projected one. The first iteration is
 //! the linearised step of Baraff & Witkin 1998. Then v_{n+1} = (x_{n+1} − x_n) / h. Contact of triangles bounds every
 //! step of the descent, so that no pair of triangles crosses in any iterate, whether the descent converges or not.
+//! A step that ends with most of its way left, since a pair of triangles is in it, descends again up to ten times:
+//! otherwise one close pair stops the whole cloth.
 //! Solids do not bound steps: they are quadratic penalties, which nodes enter by a depth in proportion to the force.
 //! Energies are computed on the host, and linear systems are solved at the place.
 //!
@@ -21,11 +23,13 @@ mod begin;
 mod build;
 mod faults;
 
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use coarsen::Waits;
 use coarsen::elastic::{ImplicitEuler, Potential};
 use coarsen::follow::NewtonAt;
+use coarsen::optimize::Iterate;
 use coarsen::prelude::*;
 use coarsen::schwarz::Place;
 use coarsen::sparse::{OwnedSystem, SystemAt};
@@ -34,13 +38,17 @@ use examples_common::solver::Clock;
 
 use crate::pace::Pace;
 use crate::rows::Row;
+use crate::solved::Solved;
 use crate::state::State;
-use crate::supported::{Solved, Supported};
+use crate::supported::Supported;
 use crate::world::{Fixed, Forces};
 
 use faults::At;
 #[cfg(test)]
 pub(crate) use faults::{Blocked, Undetected};
+
+/// A step of which contact leaves more than this share is cut short.
+const CUT: f64 = 0.5;
 
 /// A scene and the solver for its steps.
 pub(crate) struct Stepper<B: Place<Real = f64>> {
@@ -48,6 +56,8 @@ pub(crate) struct Stepper<B: Place<Real = f64>> {
     f: ImplicitEuler<Forces>,
     rule: NewtonAt<B, Cg<B::Vector>>,
     descent: Descent<Vec<f64>, MoreThuente<f64>>,
+    /// How often a step that contact cuts short may descend again.
+    more: usize,
     clock: Clock,
     pace: Pace,
     pub(crate) fixed: Fixed,
@@ -77,15 +87,25 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
 
     /// Minimises (1) from `next`, under what obstacles hold where they are constraints.
     fn minimize(&mut self, state: &State, next: &mut Vec<f64>, at: At) -> Result<Solved, Failure> {
-        let Self { f, rule, descent, fixed, supported, .. } = self;
+        let Self { f, rule, descent, fixed, supported, more, .. } = self;
         let h = f.step();
         if let Some(supported) = supported {
             let obstacles = fixed.obstructions(at.end(h), h)?;
             return supported.minimize(f, &obstacles, &state.x, next);
         }
         rule.newton.forget();
-        let report = descent.minimize(f, rule, next, &mut ())?;
-        Ok(Solved::from(&report))
+        let (mut solved, mut left) = (Solved::default(), 1.0); // what contact left of the way
+        for _ in 0..=*more {
+            let mut watch = |it: &Iterate<'_, Vec<f64>>| {
+                left *= 1.0 - it.alpha.min(1.0);
+                ControlFlow::Continue(())
+            };
+            solved = solved.then(&descent.minimize(f, rule, next, &mut watch)?);
+            if !solved.goes_on() || left <= CUT {
+                break;
+            }
+        }
+        Ok(solved)
     }
 
     /// The work on the cloth from x_n to `next`, J: that of friction, and that of obstacles that are constraints.
