@@ -36,6 +36,14 @@ pub(crate) struct Times {
     pub(crate) failed: [bool; 2],
 }
 
+impl Times {
+    /// A method whose setup fails.
+    fn refused(method: &str, unknowns: usize, failure: &dyn std::error::Error) -> Self {
+        eprintln!("{method}: {failure}");
+        Self { unknowns, setup: 0.0, iterations: [0; 2], solve: [0.0; 2], failed: [true; 2] }
+    }
+}
+
 /// Reads the system after a frame.
 pub(crate) fn read(folder: &Path, frame: usize) -> Outcome<Problem> {
     let file = |what: &str| folder.join(format!("{what}_{frame:04}.mtx"));
@@ -104,7 +112,10 @@ pub(crate) fn time(method: &str, problem: &Problem, sequence: &mut Sequence) -> 
         let iterations = [solved.iterations; 2];
         return Ok(Times { unknowns, setup: 0.0, iterations, solve: [solve; 2], failed: [false; 2] });
     }
-    let (mut m, setup) = fastest(|| Ok(build(method, system)?))?;
+    let (mut m, setup) = match fastest(|| Ok(build(method, system)?)) {
+        Ok(measured) => measured,
+        Err(failure) => return Ok(Times::refused(method, unknowns, &*failure)),
+    };
     let mut times = Times { unknowns, setup, iterations: [0; 2], solve: [0.0; 2], failed: [false; 2] };
     for (k, own) in [true, false].into_iter().enumerate() {
         let relative = if own { 0.0 } else { TOLERANCE };
