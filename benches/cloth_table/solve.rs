@@ -86,16 +86,7 @@ pub(crate) fn time(method: &str, problem: &Problem, sequence: &mut Sequence) -> 
         let recipe = Direct { method: Method::Cholesky, ..Direct::default() };
         let (mut factor, setup) = match fastest(|| Ok(recipe.factor(a)?)) {
             Ok(measured) => measured,
-            Err(failure) => {
-                eprintln!("{method}: {failure}");
-                return Ok(Times {
-                    unknowns,
-                    setup: 0.0,
-                    iterations: [0; 2],
-                    solve: [0.0; 2],
-                    failed: [true; 2],
-                });
-            }
+            Err(failure) => return Ok(Times::refused(method, unknowns, &*failure)),
         };
         let (_, solve) = fastest(|| Ok(factor.solve(b, &mut x)?))?;
         return Ok(Times { unknowns, setup, iterations: [0; 2], solve: [solve; 2], failed: [false; 2] });
