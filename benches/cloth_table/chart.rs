@@ -54,7 +54,8 @@ pub(crate) fn draw(rows: &[Row]) -> Outcome<()> {
         .draw()?;
     for (k, (scene, points)) in SCENES.iter().zip(&lines).enumerate() {
         let colour = Palette99::pick(k).to_rgba();
-        let paper = line(scene, &|group| Some(speed_ups(group.case)?[0]));
+        let paper =
+            line(scene, &|group| group.ratio("block-jacobi", "sa", 0).and(Some(speed_ups(group.case)?[0])));
         chart.draw_series(LineSeries::new(paper, colour.stroke_width(1)))?;
         chart.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(3)))?;
         chart.draw_series(points.iter().map(|&p| Circle::new(p, 3, colour.filled())))?;

@@ -12,8 +12,8 @@
 //! | `methods` | `block-jacobi`, `sa`, `tamstorf`, `mas`, `skinning`, `cholesky`, `auto` | all |
 //! | `tessellation` | `regular` or `irregular` | `regular` |
 //! | `stiffness` | factor of all stiffnesses | `1` |
-//! | `newton` | the most iterations of Newton's method in a step of an animation; 1 is the paper's step | `1` |
-//! | `systems` | how many systems of an animation are solved; more than its frames make frames shorter | `8` |
+//! | `newton` | the most iterations of Newton's method in a step of an animation; 1 is the paper's step; more where contact cuts it short | `1` |
+//! | `systems` | how many systems of an animation are solved; more than its frames divide its steps into more frames | `8` |
 //! | `results` | the file with a row for each scene, size and method | in the folder for temporary files of the build |
 //!
 //! `cargo run --release -p cloth` animates each scene with the solver that its `auto` chooses, and writes eight linear
@@ -23,7 +23,7 @@
 //! the results, and rows that are there are not measured again; an animation continues from its last frame. The table gives
 //! means over the systems; a solve that does not converge is named in it, and the row has no speed-up. WHAT `table` prints
 //! the table and draws `book/src/methods/cloth_table.svg` without measuring. WHAT `walk` animates a skirt on a body that
-//! walks, of each size, and prints the time of each of twelve systems by each method (Fig. 9); `scenes`, `tessellation` and
+//! walks, of each size, and prints the time of each of twelve systems by each method (Fig. 9); `scenes`, `systems` and
 //! `results` have no effect.
 //!
 //! | file | what |
@@ -43,6 +43,7 @@ mod solve;
 mod table;
 mod walk;
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -132,7 +133,7 @@ fn asked() -> Outcome<Asked> {
             Some(("tessellation", text)) => asked.tessellation = text.to_owned(),
             Some(("stiffness", text)) => asked.stiffness = text.to_owned(),
             Some(("newton", text)) => asked.newton = text.to_owned(),
-            Some(("systems", text)) => asked.systems = text.parse()?,
+            Some(("systems", text)) => asked.systems = text.parse::<NonZeroUsize>()?.get(),
             Some(("results", text)) => asked.results = text.into(),
             _ => return Err(format!("`{word}` is no argument of this bench; see its first lines").into()),
         }
@@ -175,8 +176,9 @@ fn measure(case: &Case, methods: &[String], results: &mut Results) -> Outcome<()
 /// Animates a scene unless that is done, and returns the frames whose systems are in the folder.
 fn animate(case: &Case, folder: &Path) -> Outcome<Vec<usize>> {
     let Case { scene, systems, .. } = case;
-    let usual = paper::frames(scene);
-    let frames = usual.max(*systems);
+    let (usual, steps) = (paper::frames(scene), paper::steps(scene));
+    let each = (steps / systems).max(1);
+    let frames = if *systems > usual { steps.div_ceil(each) } else { usual };
     if !folder.join("summary.txt").exists() {
         let [vertices, frames, count] = [case.vertices, frames, *systems].map(|number| number.to_string());
         let mut run = Command::new(env!("CARGO"));
@@ -184,9 +186,9 @@ fn animate(case: &Case, folder: &Path) -> Outcome<Vec<usize>> {
         run.args(["--tessellation", &case.tessellation, "--stiffness", &case.stiffness]);
         run.args(["--frames", &frames, "--systems", &count, "--width", "0", "--checkpoint", "1", "--out"]);
         run.arg(folder);
-        run.args(["--dt", paper::step(scene), "--iterations", &case.newton, "--format", "none"]);
+        run.args(["--dt", &paper::step(scene).to_string(), "--iterations", &case.newton, "--format", "none"]);
         if *systems > usual {
-            run.args(["--frame-steps", &(paper::steps(scene) / systems).max(1).to_string()]);
+            run.args(["--frame-steps", &each.to_string()]);
         }
         if folder.join("checkpoint.bin").exists() {
             run.arg("--resume");

@@ -17,15 +17,14 @@ pub(crate) fn frames(scene: &str) -> usize {
     }
 }
 
-/// The number of steps of an animation.
-pub(crate) fn steps(scene: &str) -> usize {
-    let h: f64 = if scene == walk::SCENE { 0.01 } else { 0.002 };
-    (frames(scene) as f64 / 24.0 / h) as usize
+/// The time step in s: that of the paper, or that of a walk.
+pub(crate) fn step(scene: &str) -> f64 {
+    if scene == walk::SCENE { 0.01 } else { 0.002 }
 }
 
-/// The time step in s: that of the paper, or that of a walk.
-pub(crate) fn step(scene: &str) -> &'static str {
-    if scene == walk::SCENE { "0.01" } else { "0.002" }
+/// The number of steps of an animation whose frames are 1/24 s.
+pub(crate) fn steps(scene: &str) -> usize {
+    (frames(scene) as f64 / (24.0 * step(scene))) as usize
 }
 
 /// The speed-ups over the diagonal and over PARDISO, if the paper has them.

@@ -123,7 +123,10 @@ impl Results {
     /// Reads the rows of a file, if there is one.
     pub(crate) fn read(file: &Path) -> Outcome<Self> {
         let text = if file.exists() { std::fs::read_to_string(file)? } else { String::new() };
-        let rows = text.lines().map(str::parse).collect::<Outcome<_>>()?;
+        let read = |(k, line): (usize, &str)| {
+            line.parse().map_err(|error| format!("{}, line {}: {error}", file.display(), k + 1).into())
+        };
+        let rows = text.lines().enumerate().map(read).collect::<Outcome<_>>()?;
         Ok(Self { file: file.to_owned(), rows })
     }
 

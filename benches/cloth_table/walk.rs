@@ -29,9 +29,12 @@ pub(crate) fn walk(asked: &Asked) -> Outcome<()> {
             for ((method, [least, most]), sequence) in each {
                 let times = parallel::threads(2, || solve::time(method, &system, sequence))??;
                 let total = times.setup + times.solve[0];
+                if times.failed[0] {
+                    line += " failed |";
+                    continue;
+                }
                 (*least, *most) = (least.min(total), most.max(total));
-                let mark = if times.failed[0] { "!" } else { "" };
-                line += &format!(" {:.1} ({}{mark}) |", 1e3 * total, times.iterations[0]);
+                line += &format!(" {:.1} ({}) |", 1e3 * total, times.iterations[0]);
             }
             println!("{line}");
         }

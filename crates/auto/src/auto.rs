@@ -10,6 +10,7 @@ use crate::choose::{Choice, MEMORY, Reason, Wish};
 use crate::course::{Course, End, Last};
 use crate::cpu::{DIRECT, Work};
 use crate::drive::{Terms, drive};
+use crate::seen::Seen;
 use crate::{Costs, Kind, Method, NoFactor, attainable, is_solid};
 
 /// Solves a system by the method with the cheapest forecast, and limits the cost of wrong forecasts.
@@ -98,7 +99,7 @@ pub struct Solved {
     pub method: Method,
     /// The preconditioner of this method.
     pub kind: Kind,
-    /// The choice and its reasons.
+    /// The choice and its reasons. In a [`Sequence`](crate::Sequence) it may be that of an earlier matrix.
     pub choice: Choice,
     /// The record of the run, if several methods were tried.
     pub course: Option<Course>,
@@ -184,30 +185,6 @@ impl fmt::Display for Floor {
     }
 }
 
-/// What a diagnosis saw of a matrix.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Seen {
-    pub(crate) choice: Choice,
-    /// Whether a component of the graph has constants in its kernel.
-    floats: bool,
-    /// The number of stored scalars.
-    entries: usize,
-}
-
-impl Seen {
-    /// The same for a system that begins with a method.
-    pub(crate) fn beginning_with(&self, first: Last) -> Self {
-        let mut seen = self.clone();
-        seen.choice.plan.iter_mut().for_each(|plan| plan.first = Some(first));
-        seen
-    }
-
-    /// The number of stored scalars may differ by a fifth, since costs are in proportion to it.
-    fn is_like(&self, entries: usize) -> bool {
-        5 * self.entries.abs_diff(entries) <= self.entries
-    }
-}
-
 impl Auto {
     /// Returns the first choice of [`solve`](Self::solve) and its reasons, without a setup.
     ///
@@ -242,18 +219,21 @@ impl Auto {
         b: &[f64],
         x: &mut [f64],
     ) -> Result<Solved, AutoError> {
-        Ok(self.solve_first(None, system.into(), b, x)?.0)
+        Ok(self.solve_like(None, system.into(), b, x)?.0)
     }
 
-    /// Solves A x = b as what was [`Seen`] of a similar system advises, without a diagnosis. If nothing was, or if that
-    /// solve does not converge, A is diagnosed and the solve goes on from the best x.
-    pub(crate) fn solve_first(
+    /// Solves A x = b, and begins with the method that `before` names if several may be tried.
+    ///
+    /// If A is like the matrix of `before`, its diagnosis serves. A solve that then ends above the tolerance, but not at
+    /// the floor of f64, goes on from its x with a diagnosis of A and the whole limit on iterations. The result says
+    /// what is known of A for the next system, and whether the diagnosis of `before` served.
+    pub(crate) fn solve_like(
         &self,
-        seen: Option<Seen>,
+        before: Option<(Last, Seen)>,
         system: System<'_, f64>,
         b: &[f64],
         x: &mut [f64],
-    ) -> Result<(Solved, Seen), AutoError> {
+    ) -> Result<(Solved, Seen, bool), AutoError> {
         system.check()?;
         Stop::relative(self.tolerance).validate()?;
         let n = system.matrix.shape().0;
@@ -269,28 +249,28 @@ impl Auto {
         }
         let whole = system.whole()?;
         whole.check_finite()?;
-        let entries = whole.nnz();
-        let mut rest = *self;
-        if let Some(seen) = seen.filter(|seen| seen.is_like(entries)) {
-            let solved = self.solve_by(&seen, System { matrix: &whole, contact: None, ..system }, b, x)?;
-            if solved.outcome == Outcome::Converged {
-                return Ok((solved, seen));
+        let part = System { matrix: &whole, contact: None, ..system };
+        let (mut first, seen) = before.unzip();
+        let mut spent = 0;
+        if let Some(seen) = seen.filter(|seen| seen.serves(&whole)) {
+            let solved = self.solve_by(&seen, first, part, b, x)?;
+            if solved.outcome == Outcome::Converged || solved.floor.is_some() {
+                return Ok((solved, seen, true));
             }
-            rest.max_iterations = self.max_iterations.saturating_sub(solved.iterations);
+            (first, spent) = (None, solved.iterations);
         }
         let diagnosis = diagnose(&whole);
-        let choice = self.choice(system, &whole, &diagnosis);
-        let floats = diagnosis.values.is_some_and(|values| values.floating > 0);
-        let seen = Seen { choice, floats, entries };
-        let mut solved = rest.solve_by(&seen, System { matrix: &whole, contact: None, ..system }, b, x)?;
-        solved.iterations += self.max_iterations - rest.max_iterations;
-        Ok((solved, seen))
+        let seen = Seen::new(self.choice(system, &whole, &diagnosis), &diagnosis, &whole);
+        let mut solved = self.solve_by(&seen, first, part, b, x)?;
+        solved.iterations += spent;
+        Ok((solved, seen, false))
     }
 
     /// Solves A x = b by a choice that is made.
     fn solve_by(
         &self,
         seen: &Seen,
+        first: Option<Last>,
         system: System<'_, f64>,
         b: &[f64],
         x: &mut [f64],
@@ -303,7 +283,7 @@ impl Auto {
             guess.fill(0.0);
         }
         let mut work = Work::new(system, &b, guess, (self.tolerance, self.max_iterations), seen.floats);
-        let choice = seen.choice.clone();
+        let choice = seen.beginning_with(first, self.memory);
         let (last, end, course) = self.run(&choice, &mut work)?;
         x.iter_mut().zip(&work.x).for_each(|(x, v)| *x = v * scale);
         let (method, kind) = match last {

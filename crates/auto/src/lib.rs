@@ -33,6 +33,7 @@ mod kind;
 mod ledger;
 mod meter;
 mod rent;
+mod seen;
 mod sequence;
 mod solid;
 

@@ -5,12 +5,13 @@
 //! | a diagnosis and all trials of [`Auto`] | the first system, every [`TRIED`]-th after it, another number of unknowns, and the system after a solve that did not converge or was ended by another method than it began with |
 //! | the strongest preconditioner of the plan begins, as an experiment | the system after one with all trials whose trial ended it, for more than twice the work of the setup that begins now |
 //! | the method that ended the last solve begins, without a trial and without a diagnosis | all other systems; systems whose guess is the solution are not counted. After an experiment it is the one of both methods that took less work |
-//! | a diagnosis, and all that follows from it, from the best x | a system that is not solved without, or whose number of entries differs by more than a fifth |
+//! | a diagnosis, and what follows from it, from the best x | a system that ends above the tolerance without one, unless rounding is the cause |
+//! | a diagnosis, and the method that ended the last solve begins | a system whose block size differs, whose number of entries differs by more than a fifth, or whose predecessor floats or had a single method |
 
 use coarsen_core::Outcome;
 use coarsen_sparse::System;
 
-use crate::auto::Seen;
+use crate::seen::Seen;
 use crate::{Auto, AutoError, Kind, Last, Method, Solved};
 
 /// How many systems are solved between two that are solved with all trials.
@@ -24,7 +25,8 @@ const EXPERIMENT: f64 = 2.0;
 /// The method that ended the last solve begins, if its setup costs at most twice the least price of a factor. It is
 /// watched as in a single solve, so a wrong method costs at most three times a sparse factor, if one is possible. Every
 /// eighth system is solved with all trials again, so that systems that have become easier or harder are noticed; trials then
-/// cost an eighth of what they cost in single solves. A trial that ends a solve may be dearer than a stronger
+/// cost an eighth of what they cost in single solves. A system that is not solved without a diagnosis is solved again with
+/// one, so it may take twice the bound and twice `max_iterations`. A trial that ends a solve may be dearer than a stronger
 /// preconditioner, since forecasts are of single solves: the next system compares them by their work. A system that is
 /// solved without a diagnosis is checked for NaN, and its true residual decides as ever. *Use*
 /// for the systems of an animation whose pattern changes. *Not* if the pattern stays: a preconditioner that is updated
@@ -71,9 +73,11 @@ impl Sequence {
     ) -> Result<Solved, AutoError> {
         let (n, known, rival) = (b.len(), self.last.take(), self.rival.take());
         let same = known.as_ref().filter(|(_, size, _)| *size == n && self.since + 1 < TRIED);
-        let first = same.map(|(last, ..)| *last);
-        let before = same.map(|(last, _, seen)| seen.beginning_with(*last));
-        let (solved, seen) = self.auto.solve_first(before, system.into(), b, x)?;
+        let before = same.map(|(last, _, seen)| (*last, seen.clone()));
+        let first = before.as_ref().map(|(last, _)| *last);
+        let (solved, seen, served) = self.auto.solve_like(before, system.into(), b, x)?;
+        // After a diagnosis of its own, a system may have had trials.
+        let (first, rival) = if served { (first, rival) } else { (None, None) };
         let ended = match (solved.method, solved.kind) {
             (Method::Direct, _) => Last::Factor,
             (_, kind) => Last::Iterations(kind),
@@ -171,22 +175,35 @@ mod tests {
     #[test]
     fn a_system_of_another_kind_is_diagnosed() {
         let mut sequence = Sequence::new(Auto { tolerance: 1e-9, memory: 0, ..Auto::default() });
-        let first = next(&mut sequence, 30);
         let p = cloth(30, 0.1).unwrap();
         let (b, n) = (p.right_hand_side(1), p.matrix.shape().0);
         let mut unlike = p.matrix.clone();
         unlike.values_mut().iter_mut().for_each(|v| *v = -*v);
-        let solved = sequence.solve(&unlike, &b, &mut vec![0.0; n]).unwrap();
-        assert_eq!(solved.outcome, Outcome::Converged, "{solved}");
-        assert_eq!(solved.choice.plan, None, "{solved}");
-        assert!(first.choice.plan.is_some() && next(&mut sequence, 30).choice.plan.is_some());
-        let wild = |at: usize| {
-            let mut a = p.matrix.clone();
-            a.values_mut()[at] = f64::NAN;
-            a
-        };
-        let error = sequence.solve(&wild(7), &b, &mut vec![0.0; n]).unwrap_err();
+        for _ in 0..2 {
+            // The first follows nothing, the second one that is definite.
+            let solved = sequence.solve(&unlike, &b, &mut vec![0.0; n]).unwrap();
+            assert_eq!(solved.outcome, Outcome::Converged, "{solved}");
+            assert_eq!(solved.choice.plan, None, "{solved}");
+            assert!(next(&mut sequence, 30).choice.plan.is_some());
+        }
+        let mut wild = p.matrix.clone();
+        wild.values_mut()[7] = f64::NAN;
+        let error = sequence.solve(&wild, &b, &mut vec![0.0; n]).unwrap_err();
         assert!(error.to_string().contains("row"), "{error}");
+    }
+
+    /// A tolerance below round-off: the factor that found this is not computed again.
+    #[test]
+    fn a_solve_that_ends_at_the_floor_is_not_repeated() {
+        let mut sequence = Sequence::new(Auto { tolerance: 1e-9, ..Auto::default() });
+        let _ = next(&mut sequence, 30);
+        sequence.auto.tolerance = 1e-17;
+        let p = cloth(30, 0.1).unwrap();
+        let (b, mut x) = (p.right_hand_side(1), vec![0.0; p.matrix.shape().0]);
+        let alone = sequence.auto.solve(p.system(), &b, &mut vec![0.0; b.len()]).unwrap();
+        let solved = sequence.solve(p.system(), &b, &mut x).unwrap();
+        assert!(alone.floor.is_some() && solved.floor.is_some(), "{alone} {solved}");
+        assert!(solved.iterations <= alone.iterations, "{solved} {alone}");
     }
 
     #[test]
@@ -235,10 +252,10 @@ mod tests {
         let p = cloth(70, 0.1).unwrap();
         let (b, mut x) = (p.right_hand_side(1), vec![0.0; p.matrix.shape().0]);
         let auto = Auto { tolerance: 1e-9, ..Auto::default() };
-        let (_, seen) = auto.solve_first(None, p.system(), &b, &mut x).unwrap();
-        let seen = seen.beginning_with(Last::Iterations(Kind::BlockJacobi));
+        let (_, seen, _) = auto.solve_like(None, p.system(), &b, &mut x).unwrap();
+        let before = Some((Last::Iterations(Kind::BlockJacobi), seen));
         x.fill(0.0);
-        assert!(tried(&auto.solve_first(Some(seen), p.system(), &b, &mut x).unwrap().0));
+        assert!(tried(&auto.solve_like(before, p.system(), &b, &mut x).unwrap().0));
     }
 
     /// Records the preconditioners, each of which solves the system.

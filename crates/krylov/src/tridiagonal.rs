@@ -15,7 +15,7 @@ const PASSES: usize = 28;
 /// The points in an interval.
 const POINTS: usize = 4;
 
-/// The relative width at which an interval is not divided further. Six digits are more than the accuracy of the estimate.
+/// The relative width at which an interval is narrow. The passes end when both are. Six digits are more than the accuracy of the estimate.
 const WIDTH: f64 = 1e-6;
 
 /// A symmetric tridiagonal matrix that grows row by row, up to `KEPT` rows.
@@ -86,7 +86,7 @@ impl Tridiagonal {
     }
 }
 
-/// An interval with one eigenvalue.
+/// An interval with the eigenvalue at an end of the spectrum.
 #[derive(Clone, Copy)]
 struct Interval {
     low: f64,
@@ -121,8 +121,7 @@ impl Interval {
 impl RitzValues for Tridiagonal {
     /// The smallest and the largest eigenvalue; `None` without rows, or if a row is not finite.
     ///
-    /// Accurate to six digits. *Cost* 9 to 28 passes of eight divisions per row, of which four take the time of one in
-    /// wide registers.
+    /// Accurate to six digits. *Cost* 9 to 28 passes of eight independent divisions per row.
     fn extremes(&self) -> Option<[f64; 2]> {
         let n = self.rows.len();
         let couple = |j: usize| self.rows.get(j).map_or(0.0, |row| row.1.sqrt());
@@ -165,6 +164,22 @@ mod tests {
         let [low, high] = t.extremes().unwrap();
         assert!((low / exact(1.0) - 1.0).abs() < 1e-6 && (high / exact(50.0) - 1.0).abs() < 1e-6);
         assert_eq!(t.below([2.0, -1.0, 5.0]), [n / 2, 0, n]);
+    }
+
+    /// The eigenvalues of [[a, b], [b, c]]: of either sign, clustered, and of very different sizes.
+    #[test]
+    fn two_rows() {
+        for (a, b, c) in
+            [(2.0, 1.0, 2.0), (-2.0, 1.0, -3.0), (1.0, 1e-9, 1.0), (1e-12, 0.0, 1.0), (0.0, 0.0, 0.0)]
+        {
+            let mut t = Tridiagonal::default();
+            t.push(a, 0.0);
+            t.push(c, b);
+            let (mean, radius) = (0.5 * (a + c), (0.25 * (a - c) * (a - c) + b * b).sqrt());
+            for (found, exact) in t.extremes().unwrap().into_iter().zip([mean - radius, mean + radius]) {
+                assert!((found - exact).abs() <= 1e-6 * exact.abs(), "{found} {exact}: {a} {b} {c}");
+            }
+        }
     }
 
     #[test]

@@ -147,8 +147,8 @@ pub(crate) struct Method {
     /// How obstacles stop the cloth.
     #[arg(long, value_enum, default_value_t = Obstacles::Barrier)]
     pub(crate) obstacles: Obstacles,
-    /// Maximum number of iterations of Newton's method in a step; 1 is the linearised step. Up to ten times as many if
-    /// contact leaves more than half of the way.
+    /// Maximum number of iterations of Newton's method in a step; 1 is the linearised step. If contact
+    /// bounds the last one to less than half of its direction, there are as many again, up to ten times.
     #[arg(long, default_value_t = 100, value_parser = at_least_one)]
     pub(crate) iterations: usize,
     /// Maximum number of iterations of a linear solve.

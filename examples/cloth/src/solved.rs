@@ -9,6 +9,8 @@ pub(crate) struct Solved {
     /// Whether no step could be made.
     pub(crate) stuck: bool,
     pub(crate) finite: bool,
+    /// Whether the limit on iterations ended the descent.
+    pub(crate) limited: bool,
     pub(crate) outer: usize,
     pub(crate) inner: usize,
 }
@@ -19,20 +21,16 @@ impl Solved {
         let next = Self::from(report);
         Self { outer: self.outer + next.outer, inner: self.inner + next.inner, ..next }
     }
-
-    /// Whether a descent ended for its limit on iterations.
-    pub(crate) fn goes_on(&self) -> bool {
-        !self.converged && !self.stuck && self.finite
-    }
 }
 
 impl From<&DescentReport<f64>> for Solved {
     fn from(report: &DescentReport<f64>) -> Self {
-        use DescentOutcome::{Converged, LineSearchFailed, NoDirection, NotFinite};
+        use DescentOutcome::{Converged, IterationLimit, LineSearchFailed, NoDirection, NotFinite};
         Self {
             converged: matches!(report.outcome, Converged(_)),
             stuck: matches!(report.outcome, LineSearchFailed(_) | NoDirection(_)),
             finite: report.outcome != NotFinite,
+            limited: report.outcome == IterationLimit,
             outer: report.iterations,
             inner: report.inner,
         }

@@ -142,7 +142,7 @@ impl Supported {
         before: &[f64],
         x: &mut Vec<f64>,
     ) -> Result<Solved, Failure> {
-        let mut solved = Solved { converged: false, stuck: false, finite: true, outer: 0, inner: 0 };
+        let mut solved = Solved { finite: true, ..Solved::default() };
         let (n, h, mut followed) = (x.len(), f.step(), FOLLOWED);
         let [mut g, mut p, mut drag, mut next] = [0; 4].map(|_| vec![0.0; n]);
         loop {

@@ -23,7 +23,7 @@ use super::Stepper;
 /// a third more iterations of Newton's method.
 const INNER: f64 = 0.1;
 
-/// How often a step that contact cuts short descends again.
+/// How often the descent of a step may begin again.
 const MORE: usize = 10;
 
 impl<B: Place<Real = f64> + Waits> Stepper<B> {
@@ -70,7 +70,7 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
         } else {
             None
         };
-        // A fixed number of iterations is one for each step, whatever happens.
+        // A fixed number of iterations is the same in each step.
         let more = if method.fixed { 0 } else { MORE };
         clock.take(); // the setup here does not count for a step
         Ok(Self { on: on.clone(), f, rule, descent, more, clock, pace, fixed, supported })

@@ -81,10 +81,8 @@ impl At {
     /// # Errors
     /// [`NotFinite`], [`Blocked`] and [`Undetected`].
     pub(super) fn check(self, solved: &Solved, next: &[f64], forces: &mut Forces) -> Result<(), Failure> {
+        self.check_finite(solved, next, forces)?;
         let (Self { frame, step, .. }, contact) = (self, &mut forces.first.second);
-        if !solved.finite || next.iter().any(|x| !x.is_finite()) {
-            return Err(self.not_finite(contact.take_fault()));
-        }
         if let Some((share, pair)) = contact.blocking().filter(|_| !solved.converged)
             && share < BLOCKED
         {
@@ -93,6 +91,25 @@ impl At {
         match contact.take_fault().filter(|_| solved.stuck) {
             Some(source) => Err(self.undetected(source).into()),
             None => Ok(()),
+        }
+    }
+
+    /// Whether a solve has led to finite positions. Enough after a further descent, since the one before it has led to
+    /// positions that the step may take.
+    ///
+    /// # Errors
+    /// [`NotFinite`], and [`Undetected`] if that is the cause.
+    pub(super) fn check_finite(
+        self,
+        solved: &Solved,
+        next: &[f64],
+        forces: &mut Forces,
+    ) -> Result<(), Failure> {
+        let mut fault = || forces.first.second.take_fault();
+        if solved.finite && next.iter().all(|x| x.is_finite()) {
+            Ok(())
+        } else {
+            Err(self.not_finite(fault()))
         }
     }
 }

@@ -7,8 +7,8 @@
 //! uses the exact Hessian, and where that is indefinite, or with `--fixed`, the projected one. The first iteration is
 //! the linearised step of Baraff & Witkin 1998. Then v_{n+1} = (x_{n+1} − x_n) / h. Contact of triangles bounds every
 //! step of the descent, so that no pair of triangles crosses in any iterate, whether the descent converges or not.
-//! A step that ends with most of its way left, since a pair of triangles is in it, descends again up to ten times:
-//! otherwise one close pair stops the whole cloth.
+//! If a pair of triangles bounds the last step of a descent to less than half of its direction, the descent begins again,
+//! up to ten times, since the pair bounds all of the cloth.
 //! Solids do not bound steps: they are quadratic penalties, which nodes enter by a depth in proportion to the force.
 //! Energies are computed on the host, and linear systems are solved at the place.
 //!
@@ -23,13 +23,11 @@ mod begin;
 mod build;
 mod faults;
 
-use std::ops::ControlFlow;
 use std::time::Instant;
 
 use coarsen::Waits;
 use coarsen::elastic::{ImplicitEuler, Potential};
 use coarsen::follow::NewtonAt;
-use coarsen::optimize::Iterate;
 use coarsen::prelude::*;
 use coarsen::schwarz::Place;
 use coarsen::sparse::{OwnedSystem, SystemAt};
@@ -47,7 +45,7 @@ use faults::At;
 #[cfg(test)]
 pub(crate) use faults::{Blocked, Undetected};
 
-/// A step of which contact leaves more than this share is cut short.
+/// A descent begins again if contact bounds its last step to less than this share of the direction.
 const CUT: f64 = 0.5;
 
 /// A scene and the solver for its steps.
@@ -56,7 +54,7 @@ pub(crate) struct Stepper<B: Place<Real = f64>> {
     f: ImplicitEuler<Forces>,
     rule: NewtonAt<B, Cg<B::Vector>>,
     descent: Descent<Vec<f64>, MoreThuente<f64>>,
-    /// How often a step that contact cuts short may descend again.
+    /// How often the descent of a step may begin again.
     more: usize,
     clock: Clock,
     pace: Pace,
@@ -71,7 +69,6 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
         self.begin(state, at)?; // y, the air and friction of (1)
         let mut next = self.predict(state, at)?; // x_n + h v_n, as far as contact allows
         let solved = self.minimize(state, &mut next, at)?; // (1)
-        at.check(&solved, &next, &mut self.f.potential)?;
         state.work += self.work(state, &next);
         let h = self.f.step();
         for ((v, x), next) in state.v.iter_mut().zip(&state.x).zip(&next) {
@@ -91,20 +88,21 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
         let h = f.step();
         if let Some(supported) = supported {
             let obstacles = fixed.obstructions(at.end(h), h)?;
-            return supported.minimize(f, &obstacles, &state.x, next);
+            let solved = supported.minimize(f, &obstacles, &state.x, next)?;
+            at.check(&solved, next, &mut f.potential)?;
+            return Ok(solved);
         }
         rule.newton.forget();
-        let (mut solved, mut left) = (Solved::default(), 1.0); // what contact left of the way
-        for _ in 0..=*more {
-            let mut watch = |it: &Iterate<'_, Vec<f64>>| {
-                left *= 1.0 - it.alpha.min(1.0);
-                ControlFlow::Continue(())
-            };
-            solved = solved.then(&descent.minimize(f, rule, next, &mut watch)?);
-            if !solved.goes_on() || left <= CUT {
+        let mut solved = Solved::from(&descent.minimize(f, rule, next, &mut ())?);
+        at.check(&solved, next, &mut f.potential)?;
+        for _ in 0..*more {
+            let share = f.potential.first.second.blocking().map_or(1.0, |(share, _)| share);
+            if share >= CUT || !solved.limited {
                 break;
             }
+            solved = solved.then(&descent.minimize(f, rule, next, &mut ())?);
         }
+        at.check_finite(&solved, next, &mut f.potential)?;
         Ok(solved)
     }
 
