@@ -60,7 +60,8 @@ pub mod follow;
 mod step;
 
 pub use any::{
-    AnyBackend, AnyBlocks, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Unavailable, Waits,
+    AnyBackend, AnyBlocks, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Transfers, Unavailable,
+    Waits,
 };
 pub use error::AnyError;
 pub use step::{Followed, Step};

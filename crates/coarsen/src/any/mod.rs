@@ -9,7 +9,7 @@
 //! | `matrix` | matrices, blocks and row sets at any place |
 //! | `smoother`, `transfer` | smoothers and transfers of the CPU, for vectors of any place |
 //! | `domains` | multilevel domains at any place |
-//! | `waits` | how often the host has waited for a place |
+//! | `waits` | how often the host has waited for a place, and what was moved |
 
 mod backend;
 mod choice;
@@ -25,4 +25,4 @@ pub use choice::{BackendChoice, Unavailable};
 pub use matrix::{AnyBlocks, AnyMatrix, AnyRows};
 pub use place::AnyBackend;
 pub use vector::{AnyScalar, AnyVector};
-pub use waits::Waits;
+pub use waits::{Transfers, Waits};

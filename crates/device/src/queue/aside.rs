@@ -29,6 +29,7 @@ impl<T: Real> Queue<T> {
     pub(crate) fn end_aside(&mut self, host: &mut [T]) -> Result<(), Error> {
         self.state()?;
         self.counters.waits += 1;
+        self.counters.download(size_of_val(host));
         let done = self.driver.end_aside(bytes_mut(host));
         self.keep(done.clone());
         done
@@ -44,7 +45,7 @@ impl<T: Real> Queue<T> {
         let start = first * size_of::<T>();
         to.check(start, size_of_val(host))?;
         self.counters.waits += 1;
-        self.counters.sent += size_of_val(host) as u64;
+        self.counters.upload(size_of_val(host));
         let done = self.driver.write_aside(&to.object, start, bytes(host));
         self.keep(done.clone());
         done

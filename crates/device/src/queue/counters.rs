@@ -9,10 +9,31 @@ pub struct Counters {
     pub launches: u64,
     /// The number of buffers allocated.
     pub allocations: u64,
-    /// The number of bytes written into existing buffers.
+    /// The number of transfers to the device: writes into buffers, and new buffers that begin with data of the host. A write
+    /// of several ranges counts once.
+    pub uploads: u64,
+    /// The bytes of these transfers.
     pub sent: u64,
+    /// The number of transfers to the host, each of which waits: reads of buffers and of scalars.
+    pub downloads: u64,
+    /// The bytes of these transfers.
+    pub received: u64,
     /// The number of programs that were compiled, not loaded from the cache.
     pub compiled: u64,
     /// The total size in bytes of all buffers that exist now.
     pub bytes: u64,
+}
+
+impl Counters {
+    /// Counts a transfer to the device.
+    pub(super) fn upload(&mut self, bytes: usize) {
+        self.uploads += 1;
+        self.sent += bytes as u64;
+    }
+
+    /// Counts a transfer to the host.
+    pub(super) fn download(&mut self, bytes: usize) {
+        self.downloads += 1;
+        self.received += bytes as u64;
+    }
 }

@@ -150,6 +150,9 @@ impl<T: Real> Queue<T> {
         self.state()?;
         let buffer = self.memory.allocate(&mut *self.driver, entry, bytes, host)?;
         self.counters.allocations += 1;
+        if let Some(host) = host.filter(|host| !host.is_empty()) {
+            self.counters.upload(host.len());
+        }
         Ok(buffer)
     }
 

@@ -137,8 +137,9 @@ impl<T: Real> Queue<T> {
         }
         buffer.check(0, count * size_of::<S>())?;
         self.counters.waits += 1;
-        if access == Access::Overwrite {
-            self.counters.sent += (count * size_of::<S>()) as u64;
+        match access {
+            Access::Overwrite => self.counters.upload(count * size_of::<S>()),
+            Access::Read => self.counters.download(count * size_of::<S>()),
         }
         self.idle = false;
         let mut use_them = Some(use_them);
@@ -165,6 +166,7 @@ impl<T: Real> Queue<T> {
         let from = from.unwrap_or(&self.scalars);
         from.check(start, host.len())?;
         self.counters.waits += 1;
+        self.counters.download(host.len());
         let done = self.driver.read(&from.object, start, host);
         self.idle = done.is_ok();
         done
@@ -181,7 +183,7 @@ impl<T: Real> Queue<T> {
     fn write_at(&mut self, to: &Buffer, runs: &[(usize, &[u8])]) -> Result<(), Error> {
         runs.iter().try_for_each(|(start, host)| to.check(*start, host.len()))?;
         self.counters.waits += 1;
-        self.counters.sent += runs.iter().map(|(_, host)| host.len() as u64).sum::<u64>();
+        self.counters.upload(runs.iter().map(|(_, host)| host.len()).sum());
         let done = self.driver.write(&to.object, runs);
         self.idle = done.is_ok();
         done

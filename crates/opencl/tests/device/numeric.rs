@@ -6,7 +6,7 @@ use coarsen_backend::{Backend, Cpu, Matrix, NumericPlace, Setup, SetupError, Upd
 use coarsen_core::{Error, Outcome, Preconditioner, Real, Stop};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_multigrid::{
-    Coarsening, Coarsest, Multigrid, NodeEmbedding, Restraint, SmoothedAggregation, Smoothing,
+    Coarsening, Coarsest, JacobiCg, Multigrid, NodeEmbedding, Restraint, SmoothedAggregation, Smoothing,
 };
 use coarsen_opencl::OpenCl;
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Spai0};
@@ -32,6 +32,37 @@ fn embedded_nodes_follow() {
     let restraints = held.chain((3..40).step_by(5).map(slides)).collect();
     let coarsening = NodeEmbedding { restraints, ..recipe.coarsening.clone() };
     agrees("elasticity3d:7", Multigrid { coarsening, ..recipe });
+}
+
+/// A refresh of node embedding from the host uploads the values of all matrices and the inverted diagonal blocks, and of the
+/// coarsest matrix its dense inverse if it has a factor: an upload and a wait for each array. Nothing is read.
+#[test]
+fn refreshes_of_embedded_nodes_move_values_only() {
+    let Some(on) = common::place::<f64>() else { return };
+    let p = problem("elasticity3d:7");
+    let changed = stiffened(&p.matrix);
+    for smoothing in smoothings() {
+        for coarsest in [Coarsest::Factor, Coarsest::Iterative(JacobiCg::default())] {
+            let recipe = Multigrid { coarsest, smoothing, ..Multigrid::node_embedding(1.0 / 7.0) };
+            let mut m = recipe.build(p.system(), &on).unwrap();
+            assert_eq!(m.levels(), 3);
+            let all: Vec<&Bsr<f64>> =
+                [&p.matrix].into_iter().chain((1..3).filter_map(|l| m.matrix(l))).collect();
+            let values = |a: &&Bsr<f64>| a.values().len() + 9 * a.pattern().rows();
+            let above = all[..2].iter().map(values).sum::<usize>();
+            let (arrays, numbers) = match coarsest {
+                Coarsest::Factor => (5, above + all[2].shape().0.pow(2)),
+                _ => (6, above + values(&all[2])),
+            };
+            let before = on.counters();
+            m.update(System { matrix: &changed, ..p.system() }).unwrap();
+            let now = on.counters();
+            let [uploads, waits, downloads] =
+                [now.uploads - before.uploads, now.waits - before.waits, now.downloads - before.downloads];
+            assert_eq!([uploads, waits, downloads], [arrays, arrays, 0], "{smoothing:?} {coarsest:?}");
+            assert_eq!(now.sent - before.sent, 8 * numbers as u64, "{smoothing:?} {coarsest:?}");
+        }
+    }
 }
 
 /// An update with values on the device gives the cycle of an update on the host.

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod constraints;
+mod device;
 mod energy;
 mod flow;
 mod hardest;

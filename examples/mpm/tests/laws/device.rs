@@ -1,0 +1,54 @@
+//! Steps on a device: those of the CPU, with counted transfers.
+
+use clap::Parser;
+use coarsen::prelude::*;
+use coarsen::{Unavailable, Waits};
+use mpm::options::Options;
+use mpm::rows::Row;
+use mpm::run;
+
+use super::Folder;
+
+/// Three steps by every kind of driver take the iterations of the CPU on a device, and end at its energy. A step uploads the
+/// arrays of the driver once, a gradient for each evaluation, and with Newton's method the Hessian and its diagonal in each
+/// iteration. Downloads wait, and uploads into memory that is there.
+#[test]
+fn a_device_takes_the_steps_of_the_cpu() {
+    let on = match "opencl".parse().and_then(AnyBackend::<f64>::choose) {
+        Ok(on) => on,
+        Err(why) => {
+            let required = std::env::var_os("COARSEN_REQUIRE_OPENCL").is_some();
+            assert!(!required || matches!(why, Unavailable::NotBuilt), "{why}");
+            println!("skipped: {why}");
+            return;
+        }
+    };
+    // The arrays of a step and of an iteration besides gradients.
+    for (driver, arrays) in
+        [("hot", Some([33, 0])), ("lbfgs-h", Some([7, 0])), ("pn-pcg", Some([4, 2])), ("pn-mgpcg", None)]
+    {
+        let arguments = ["--scene", "stretched", "--particles", "1000", "--frames", "2", "--solver", driver];
+        let [here, there] = ["here", "there"].map(|name| Folder::new(&format!("device-{driver}-{name}")));
+        let expected = here.run(&arguments).unwrap();
+        let out = there.0.to_str().unwrap();
+        let all = [&["mpm", "--out", out, "--width", "0", "--format", "none"][..], &arguments].concat();
+        let before = on.transfers();
+        let found = run(on.clone(), &Options::parse_from(all)).unwrap();
+        let moved = on.transfers() - before;
+        for (row, other) in found.iter().zip(&expected) {
+            assert_eq!((row.outer, row.steps), (other.outer, other.steps), "{driver}: {row} {other}");
+            assert!((row.energy - other.energy).abs() <= 1e-6 * other.energy, "{driver}: {row} {other}");
+        }
+        let [steps, outer] = [|row: &Row| row.steps, |row: &Row| row.outer]
+            .map(|of| found.iter().map(of).sum::<usize>() as u64);
+        let gradients = steps + outer;
+        if let Some([step, iteration]) = arrays {
+            assert_eq!(moved.uploads, step * steps + iteration * outer + gradients, "{driver}: {moved:?}");
+            // The first Hessian of a step lies in new memory.
+            let waiting = gradients + iteration * (outer - steps);
+            assert_eq!(moved.waits, moved.downloads + waiting, "{driver}: {moved:?}");
+        }
+        let nodes = found.iter().map(|row| row.nodes).max().unwrap() as u64;
+        assert!(moved.sent > 24 * gradients && moved.received < 24 * nodes * moved.downloads, "{moved:?}");
+    }
+}
