@@ -53,6 +53,12 @@ impl Solver {
     pub fn names() -> impl Iterator<Item = &'static str> {
         Driver::ALL.into_iter().map(Driver::name).chain([AUTO])
     }
+
+    /// Whether this is [`Auto`](Self::Auto) and its drivers take turns on a step: no collider rubs, and it has more than
+    /// 1000 unknowns.
+    pub fn takes_turns(self, f: &Increment<'_>) -> bool {
+        self == Self::Auto && !f.rubs() && f.size() > FEW
+    }
 }
 
 impl FromStr for Solver {
@@ -198,13 +204,13 @@ impl<B: Place<Real = f64>> Minimizer<B> {
         let most = self.method.iterations;
         let (case, turn) = match self.method.solver {
             Solver::Driver(driver) => (Case::Named(driver), None),
-            Solver::Auto if f.rubs() => (Case::Named(Driver::PnPcg), None),
-            Solver::Auto if f.size() <= FEW => (Case::Few, None),
-            Solver::Auto => {
+            auto if auto.takes_turns(&f) => {
                 let turn = self.tries.next();
                 let end = self.tries.most(turn, &f.counts()).map_or(most, |end| end.min(most));
                 (Case::Named(DRIVERS[turn]), Some((turn, end)))
             }
+            Solver::Auto if f.rubs() => (Case::Named(Driver::PnPcg), None),
+            Solver::Auto => (Case::Few, None),
         };
         let end = turn.map_or(most, |(_, end)| end);
         let (mut solved, mut f) = self.run(case, end, f, z, (obstacles, time), &mut trace)?;

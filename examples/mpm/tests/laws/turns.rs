@@ -1,11 +1,18 @@
 //! `auto`: three drivers take turns.
 
+use clap::Parser;
+use coarsen::optimize::DescentOutcome;
 use coarsen::prelude::*;
 use examples_common::files::{read_state, write};
+use mpm::energy::{Increment, Memory};
+use mpm::options::Options;
+use mpm::scene::Setting;
+use mpm::solver::{Minimizer, Solver};
 use mpm::state::State;
+use mpm::step::Stepper;
 use mpm::tries::{Counts, DRIVERS, Tries};
 
-use super::Folder;
+use super::{DX, Folder, bodies, cloud};
 
 /// The work of many steps relative to that of the best driver, and the number of steps of each driver. A turn ends at three
 /// times the least work.
@@ -114,4 +121,27 @@ fn failures_of_all_drivers_stay_finite() {
     }
     assert!(tries.work.iter().all(|w| w.is_finite() && *w > 0.0), "{tries:?}");
     assert!((0..DRIVERS.len()).all(|driver| tries.wait(driver) >= 16), "{tries:?}");
+}
+
+/// Drivers take turns on more than 1000 unknowns only, and only then is a turn counted.
+#[test]
+fn few_unknowns_have_no_turns() {
+    let (setting, bodies) = (Setting::default(), bodies());
+    for (scale, expected) in [(0.2, false), (1.5, true)] {
+        let mut particles = cloud(200, 0.1, 1);
+        particles.iter_mut().flat_map(|p| &mut p.x).for_each(|x| *x *= scale);
+        let method = Options::parse_from(["mpm", "--solver", "auto"]).method;
+        let minimizer = Minimizer::new(&method, Cpu::<f64>::new());
+        let (obstacles, dx, largest, memory) = (&[][..], DX, 0.01, Memory::default());
+        let mut stepper =
+            Stepper { setting: &setting, obstacles, bodies: &bodies, dx, largest, memory, minimizer };
+        let mut state = State { particles, ..State::default() };
+        let begun = stepper.begin(&mut state, 0.01).unwrap().unwrap();
+        let f = Increment::new(begun.given(&state.particles, &bodies, setting.gravity)).unwrap();
+        assert_eq!((f.size() > 1000, method.solver.takes_turns(&f)), (expected, expected), "{}", f.size());
+        assert!(!Solver::Driver(DRIVERS[0]).takes_turns(&f));
+        let (solved, _) = stepper.minimizer.solve(f, obstacles, 0.0).unwrap();
+        assert!(matches!(solved.outcome, DescentOutcome::Converged(_)), "{:?}", solved.outcome);
+        assert_eq!(stepper.minimizer.tries.steps, u64::from(expected));
+    }
 }
