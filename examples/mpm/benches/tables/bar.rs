@@ -28,7 +28,7 @@ pub(crate) fn run(asked: &Asked, results: &mut Results) -> Outcome<()> {
         let mut line = format!("| {young:.0e} |");
         for (driver, curve) in DRIVERS.into_iter().zip(&mut curves) {
             let scene = format!("bar:{young:e}");
-            let key = Row::key("bar", &scene, particles, frames, driver.name());
+            let key = Row::key(("bar", asked.threads), &scene, [particles, frames], driver.name());
             let row = results.get(key, || animate(&scene, particles, frames, driver))?;
             let fell_short = if row.converged { "" } else { "*" };
             line += &format!(" {:.1}{fell_short} ({:.0}), {:.2} s |", row.outer, row.inner, row.seconds);

@@ -6,10 +6,13 @@ use coarsen::prelude::*;
 use coarsen::relax::DampedJacobi;
 
 use mpm::solver::Solver;
+use mpm::state::State;
 
+use crate::full;
 use crate::method::{Hot, How, sweep};
 use crate::moment::Moment;
 use crate::rows::{Results, Row};
+use crate::stage::Stage;
 use crate::{Asked, Outcome};
 
 /// All scenes of Table 3 of the paper.
@@ -27,7 +30,7 @@ pub(crate) const ALL: [&str; 10] = [
 ];
 
 /// The scenes of the other tables: contrasts of 1e4, soft bodies, metal.
-const SOME: [&str; 4] = ["twist", "chain", "faceless", "wheel"];
+pub(crate) const SOME: [&str; 4] = ["twist", "chain", "faceless", "wheel"];
 
 /// The drivers of the table of solvers.
 const DRIVERS: [Driver; 9] = [
@@ -43,7 +46,7 @@ const DRIVERS: [Driver; 9] = [
 ];
 
 /// The frames before the step.
-const FRAMES: usize = 12;
+pub(crate) const FRAMES: usize = 12;
 
 /// A table: its name, its scenes and its methods.
 struct Table {
@@ -52,7 +55,7 @@ struct Table {
     methods: Vec<(String, How)>,
 }
 
-fn tables() -> [Table; 8] {
+fn tables() -> [Table; 9] {
     let hot = |change: &dyn Fn(&mut Hot)| {
         let mut hot = Hot::default();
         change(&mut hot);
@@ -66,9 +69,10 @@ fn tables() -> [Table; 8] {
     ];
     let cg = |reduction| Coarsest::Iterative(JacobiCg { reduction, ..JacobiCg::default() });
     let compares = Compared::RightHandSide;
+    let of_b = Coarsest::Iterative(JacobiCg { compares, ..JacobiCg::default() });
     let coarsest = [
         ("CG to 0.5", cg(0.5)),
-        ("CG to 0.5 of b", Coarsest::Iterative(JacobiCg { compares, ..JacobiCg::default() })),
+        ("CG to 0.5 of b", of_b),
         ("CG to 0.1", cg(0.1)),
         ("CG to 0.01", cg(0.01)),
         ("factor", Coarsest::Factor),
@@ -87,6 +91,21 @@ fn tables() -> [Table; 8] {
         ("from particles", Driver::PnGmgPcg),
         ("node embedding", Driver::PnMgpcg),
     ];
+    let with = |change: &dyn Fn(&mut Hot)| match hot(change) {
+        How::Hot(hot) => How::Newton(hot),
+        other => other,
+    };
+    let newton = [
+        ("3 levels", with(&|_| ())),
+        ("2 levels", with(&|hot| hot.levels = 2)),
+        ("4 levels", with(&|hot| hot.levels = 4)),
+        ("5 levels", with(&|hot| hot.levels = 5)),
+        ("quadratic", with(&|hot| hot.kernel = Kernel::Quadratic)),
+        ("CG to 0.5 of b", with(&|hot| hot.coarsest = of_b)),
+        ("CG to 0.01", with(&|hot| hot.coarsest = cg(0.01))),
+        ("factor", with(&|hot| hot.coarsest = Coarsest::Factor)),
+        ("Chebyshev", with(&|hot| hot.smoothing = smoothers[3].1)),
+    ];
     let named = |(name, how): (&str, How)| (name.to_owned(), how);
     let of_driver = |(name, driver): (&str, Driver)| named((name, How::Solver(Solver::Driver(driver))));
     let auto = named(("auto", How::Solver(Solver::Auto)));
@@ -102,6 +121,7 @@ fn tables() -> [Table; 8] {
                 .collect(),
         },
         Table { name: "geometric", scenes: &["armacat:1e9"], methods: geometric.map(of_driver).into() },
+        Table { name: "newton", scenes: &["armacat:1e9"], methods: newton.map(named).into() },
         Table { name: "kernels", scenes: &SOME, methods: kernels.map(named).into() },
         Table {
             name: "levels",
@@ -131,22 +151,45 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     tables().into_iter().map(|table| table.name)
 }
 
+/// The scenes, each with the states of its run if there are runs.
+fn sources<'a>(scenes: &'a [String], asked: &Asked) -> Outcome<Vec<(&'a str, Option<State>)>> {
+    let mut all = Vec::new();
+    for scene in scenes {
+        match &asked.runs {
+            None => all.push((scene.as_str(), None)),
+            Some(runs) => {
+                let states = full::states(&full::folder(runs, scene))?.into_iter().take(asked.most);
+                all.extend(states.map(|(_, state)| (scene.as_str(), Some(state))));
+            }
+        }
+    }
+    Ok(all)
+}
+
 /// Measures the missing rows of a table, and prints it.
 pub(crate) fn run(name: &str, asked: &Asked, results: &mut Results) -> Outcome<()> {
     let table = tables().into_iter().find(|table| table.name == name).ok_or("no such table")?;
     let (particles, frames) = (asked.particles(), asked.frames.unwrap_or(FRAMES));
     let own: Vec<String> = table.scenes.iter().map(|scene| (*scene).to_owned()).collect();
-    println!("\n`{name}`: one time step after {frames} frames, {particles} particles\n");
-    println!("| scene | nodes | method | iterations | of CG | s | blocks by level |");
+    match &asked.runs {
+        Some(_) => println!("\n`{name}`: one time step after each state\n"),
+        None => println!("\n`{name}`: one time step after {frames} frames, {particles} particles\n"),
+    }
+    println!("| scene, frame | nodes | method | iterations | of CG | s | blocks by level |");
     println!("|---|---:|---|---:|---:|---:|---|");
-    for scene in asked.scenes.as_ref().unwrap_or(&own) {
+    for (scene, mut state) in sources(asked.scenes.as_ref().unwrap_or(&own), asked)? {
+        let of = |state: &State| [state.particles.len(), state.frame];
+        let size = state.as_ref().map_or([particles, frames], of);
         let mut moment = None;
         for (method, how) in &table.methods {
-            let key = Row::key(name, scene, particles, frames, method);
+            let key = Row::key((name, asked.threads), scene, size, method);
             let row = results.get(key, || {
                 let moment = match &mut moment {
                     Some(moment) => moment,
-                    none => none.insert(Moment::new(scene, particles, frames, &asked.states)?),
+                    none => none.insert(match state.take() {
+                        Some(state) => full::begin(Stage::new(scene, asked.particles)?, state)?,
+                        None => Moment::new(scene, particles, frames, &asked.states)?,
+                    }),
                 };
                 how.solve(moment)
             })?;
@@ -155,7 +198,8 @@ pub(crate) fn run(name: &str, asked: &Asked, results: &mut Results) -> Outcome<(
             let blocks: Vec<String> = blocks.iter().map(usize::to_string).collect();
             let blocks = blocks.join(" / ");
             println!(
-                "| {scene} | {nodes} | {method} | {outer:.0}{fell_short} | {inner:.0} | {seconds:.2} | {blocks} |"
+                "| {scene}, {} | {nodes} | {method} | {outer:.0}{fell_short} | {inner:.0} | {seconds:.2} | {blocks} |",
+                size[1],
             );
         }
     }

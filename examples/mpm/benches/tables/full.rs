@@ -1,6 +1,6 @@
 //! Fig. 15 and Table 2: all solvers on the hardest steps of whole runs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use examples_common::files::{Record, read_state};
@@ -75,7 +75,7 @@ fn text(ratio: f64, capped: bool) -> String {
 /// Measures the missing rows, prints the tables, and draws the picture.
 pub(crate) fn run(asked: &Asked, results: &mut Results) -> Outcome<()> {
     let runs = asked.runs.as_ref().ok_or("`full` needs runs=DIR, with the folder of a run for each scene")?;
-    let folder = |scene: &str| runs.join(scene.replace(':', "_"));
+    let folder = |scene: &str| folder(runs, scene);
     let found = || ALL.into_iter().filter(|scene| folder(scene).is_dir()).map(str::to_owned).collect();
     let scenes: Vec<String> = asked.scenes.clone().unwrap_or_else(found);
     // HOT comes first: the others are compared with it.
@@ -102,9 +102,14 @@ pub(crate) fn run(asked: &Asked, results: &mut Results) -> Outcome<()> {
     bars::draw("mpm_full.svg", &groups.iter().map(group).collect::<Vec<_>>())
 }
 
+/// The folder of the run of a scene.
+pub(crate) fn folder(runs: &Path, scene: &str) -> PathBuf {
+    runs.join(scene.replace(':', "_"))
+}
+
 /// The states of a scene: their frames, the hardest first. A state counts by the frame that it contains, whatever the
 /// name of its file.
-fn states(folder: &Path) -> Outcome<Vec<(usize, State)>> {
+pub(crate) fn states(folder: &Path) -> Outcome<Vec<(usize, State)>> {
     let text = std::fs::read_to_string(folder.join("frames.csv")).unwrap_or_default();
     if text.lines().next() != Some(Frame::HEADER) {
         return Err(format!("{}: frames.csv is missing or is not that of a run", folder.display()).into());
@@ -132,13 +137,12 @@ fn measure(
 ) -> Outcome<Vec<Line>> {
     let line = |method: &String| Line { method: method.clone(), rows: Vec::new(), ratios: Vec::new() };
     let mut lines: Vec<Line> = methods.iter().map(line).collect();
-    let table = format!("{FULL}:{}", asked.threads);
     let mut stage = None;
     for (_, state) in states(folder)?.into_iter().take(asked.most) {
         let (particles, frame) = (state.particles.len(), state.frame);
         let (mut waiting, mut moment, mut unit) = (Some(state), None, 0.0_f64);
         for line in &mut lines {
-            let key = Row::key(&table, scene, particles, frame, &line.method);
+            let key = Row::key((FULL, asked.threads), scene, [particles, frame], &line.method);
             let (row, most) =
                 (results.find(&key).cloned(), (unit > 0.0 && unit.is_finite()).then_some(CAP * unit));
             let row = match row {
@@ -173,7 +177,7 @@ fn measure(
 }
 
 /// The step after a state, which must be one of the scene.
-fn begin(stage: Stage, state: State) -> Outcome<Moment> {
+pub(crate) fn begin(stage: Stage, state: State) -> Outcome<Moment> {
     let (found, bodies) = (state.particles.len(), stage.bodies.len());
     let expected = if stage.setting.emitter.is_empty() { stage.state.particles.len() } else { found };
     if expected != found {

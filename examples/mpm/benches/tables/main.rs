@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `solvers` | Fig. 15 and beyond: nine drivers and `auto` on all scenes |
 //! | `geometric` | Fig. 19: coarse matrices from particles against node embedding inside Newton's CG |
+//! | `newton` | the same with other levels, smoothers and coarsest solves |
 //! | `sweeps` | Table 3: Gauss-Seidel against block Jacobi as preconditioners of Newton's CG |
 //! | `kernels` | §4.2: linear against quadratic embedding, and coarse matrices from particles: blocks, iterations, time |
 //! | `levels` | 1 to 5 levels |
@@ -17,19 +18,21 @@
 //! | `bar` | Fig. 20: five methods on a bar whose middle has 1e5 to 1e10 Pa; draws `book/src/methods/mpm_bar.svg` |
 //! | `full` | Table 2: all solvers on the hardest steps of whole runs; needs `runs`, and draws `book/src/methods/mpm_full.svg` |
 //! | `curves` | Fig. 17: the norm of the gradient in a step of the wheel; draws `book/src/methods/mpm_curves.svg` |
+//! | `transfers` | on an OpenCL device: what a step moves there and back; needs `--features opencl` |
+//! | `stretched` | Fig. 18: the norms of nodes in the first step of the stretched box; draws `book/src/methods/mpm_stretched.png` |
 //! | `spy` | Fig. 8: entries of fine and coarse matrices; draws `mpm_spy.png` in the folder for temporary files of the build |
 //!
-//! Without a TABLE all are made, without `full`.
+//! Without a TABLE all are made, without `full` and `transfers`.
 //!
 //! | KEY | VALUE | default |
 //! |---|---|---|
 //! | `scenes` | names of scenes of the example `mpm`, `armacat:1e6` with a modulus | those of each table |
-//! | `particles` | the number of particles | `8000`; for `full` that of the scene |
+//! | `particles` | the number of particles | `8000`; for `full` and `stretched` those of the scene |
 //! | `frames` | the number of frames before the step that is solved; for `bar` the number of frames that are solved | `12`; `4` |
-//! | `runs` | for `full`: a folder with a folder for each scene, `armacat_1e6` with a modulus, in which `mpm --states 8` ran | |
+//! | `runs` | a folder with a folder for each scene, `armacat_1e6` with a modulus, in which `mpm --states 8` ran: for `full`, and for tables of methods in place of `frames` | |
 //! | `methods` | for `full`: names of solvers | all |
-//! | `most` | for `full`: the most states of a scene, the hardest first | all |
-//! | `threads` | the number of threads; in the results only rows of `full` name it, so give `results` too | `2` |
+//! | `most` | with `runs`: the most states of a scene, the hardest first | all |
+//! | `threads` | the number of threads | `2` |
 //! | `states` | a folder with the states before the steps, which are not computed again | in the same folder |
 //! | `results` | the file with a row for each method | in the folder for temporary files of the build |
 //!
@@ -51,6 +54,8 @@
 //! | `curves` | the wheel |
 //! | `plot` | curves in two panels |
 //! | `spy` | pictures of matrices |
+//! | `stretched` | norms of nodes |
+//! | `transfers` | counts of a place |
 
 mod bar;
 mod bars;
@@ -63,6 +68,8 @@ mod plot;
 mod rows;
 mod spy;
 mod stage;
+mod stretched;
+mod transfers;
 
 use std::path::{Path, PathBuf};
 
@@ -74,10 +81,13 @@ use rows::Results;
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// The tables that are not of methods on scenes.
-const FIGURES: [&str; 3] = ["bar", "curves", "spy"];
+const FIGURES: [&str; 4] = ["bar", "curves", "spy", "stretched"];
 
 /// The table of whole runs.
 const FULL: &str = "full";
+
+/// The table of a device.
+const TRANSFERS: &str = "transfers";
 
 /// The particles of all other tables.
 const PARTICLES: usize = 8000;
@@ -111,7 +121,9 @@ fn main() -> Outcome<()> {
             "bar" => bar::run(&asked, &mut results),
             "curves" => curves::run(&asked),
             "spy" => spy::run(&asked),
+            "stretched" => stretched::run(&asked),
             FULL => full::run(&asked, &mut results),
+            TRANSFERS => transfers::run(&asked),
             table => compare::run(table, &asked, &mut results),
         })
     })?
@@ -142,7 +154,7 @@ fn asked() -> Outcome<Asked> {
             Some(("methods", text)) => asked.methods = Some(text.split(',').map(str::to_owned).collect()),
             Some(("threads", text)) => asked.threads = text.parse()?,
             Some(("results", text)) => asked.results = text.into(),
-            None if word == FULL
+            None if [FULL, TRANSFERS].contains(&word.as_str())
                 || FIGURES.contains(&word.as_str())
                 || compare::names().any(|name| name == word) =>
             {

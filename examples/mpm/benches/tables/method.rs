@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use coarsen::backend::Cpu;
-use coarsen::follow::{Driver, Follower, following};
+use coarsen::follow::{Driver, Follower, TimeStepper, following};
 use coarsen::multigrid::{
     Coarsening, Coarsest, Hierarchy, JacobiCg, Kernel, Multigrid, NodeEmbedding, Nodes, Smoothing,
 };
@@ -38,6 +38,8 @@ pub(crate) enum How {
     /// A solver of the example.
     Solver(Solver),
     Hot(Hot),
+    /// `pn-mgpcg` with other parts; the window has no effect.
+    Newton(Hot),
 }
 
 /// Gauss-Seidel of a matrix that is known to be symmetric.
@@ -86,6 +88,21 @@ impl Hot {
         Ok(Row { converged, outer, inner: 0.0, seconds, ..Row::default() })
     }
 
+    fn newton(self, f: &mut Increment<'_>) -> Outcome<Row> {
+        let (weights, most) = f.weights()?;
+        let recipe = self.recipe(f);
+        let mut z = f.start();
+        let mut stepper = TimeStepper::new(Driver::PnMgpcg);
+        stepper.max_iterations = LIMIT;
+        stepper.floor = stepper.tolerance * (z.len() as f64 / 3.0).sqrt() * most;
+        let start = Instant::now();
+        let build = move |system: System<'_, f64>| Ok(Box::new(recipe.build_from(system, &Cpu::new())?) as _);
+        let report = stepper.minimize_with(f, build, &mut z, Some(&weights), &mut ())?;
+        let converged = matches!(report.outcome, DescentOutcome::Converged(_));
+        let [outer, inner] = [report.iterations, report.inner].map(|count| count as f64);
+        Ok(Row { converged, outer, inner, seconds: start.elapsed().as_secs_f64(), ..Row::default() })
+    }
+
     /// The blocks of the matrices on all levels, from fine to coarse.
     fn blocks(self, f: &mut Increment<'_>) -> Outcome<Vec<usize>> {
         let recipe = self.recipe(f);
@@ -101,8 +118,8 @@ impl How {
         let mut f = moment.objective()?;
         let nodes = f.size() / 3;
         let row = match self {
-            Self::Hot(hot) => {
-                let row = hot.solve(&mut f)?;
+            Self::Hot(hot) | Self::Newton(hot) => {
+                let row = if let Self::Hot(_) = self { hot.solve(&mut f)? } else { hot.newton(&mut f)? };
                 Row { blocks: hot.blocks(&mut f)?, ..row }
             }
             Self::Solver(solver) => {
@@ -126,7 +143,7 @@ pub(crate) fn by_name(solver: Solver, moment: &Moment, most: Option<Duration>) -
     let obstacles = &moment.stage.obstacles;
     let mut minimizer = Minimizer::new(&options(solver)?, Cpu::new());
     let mut turns = Vec::new();
-    if solver == Solver::Auto && !moment.objective()?.rubs() {
+    if solver.takes_turns(&moment.objective()?) {
         for _ in tries::DRIVERS {
             let (f, start) = (moment.objective()?, Instant::now());
             minimizer.deadline = most.map(|most| start + most);

@@ -10,7 +10,7 @@ use crate::Outcome;
 /// How a method solved one step, or the mean of the steps of several frames.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Row {
-    /// Table, scene, particles, frames and method.
+    /// Table with the number of threads, scene, particles, frames and method.
     pub(crate) key: String,
     /// The number of free nodes.
     pub(crate) nodes: usize,
@@ -26,9 +26,14 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// The key of a row.
-    pub(crate) fn key(table: &str, scene: &str, particles: usize, frames: usize, method: &str) -> String {
-        format!("{table},{scene},{particles},{frames},{method}")
+    /// The key of a row of a table that `threads` threads measure.
+    pub(crate) fn key(
+        (table, threads): (&str, usize),
+        scene: &str,
+        [particles, frames]: [usize; 2],
+        method: &str,
+    ) -> String {
+        format!("{table}:{threads},{scene},{particles},{frames},{method}")
     }
 }
 
