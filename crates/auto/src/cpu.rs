@@ -162,6 +162,7 @@ pub(crate) const DIRECT: Direct = Direct {
     method: coarsen_direct::Method::Auto,
     refinements: 3,
     accept: f64::INFINITY,
+    trial: 1e-3,
     engine: Engine::Fastest,
 };
 

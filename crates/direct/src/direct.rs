@@ -4,6 +4,7 @@ use coarsen_core::Real;
 use coarsen_sparse::Bsr;
 
 use crate::check::{check_finite, check_symmetric};
+use crate::refine::SINGULAR;
 use crate::{Analysis, DirectError, Engine, Factor, Figures, Method};
 
 /// Direct solution of sparse systems: order, factor, solve.
@@ -34,13 +35,18 @@ pub struct Direct {
     /// The largest relative residual that a solve accepts, above 0; 1e-6 by default. Infinity accepts every
     /// solution.
     pub accept: f64,
+    /// The largest relative residual of the trial solve with which A counts as regular, above 0; 1e-3 by default, which
+    /// means three correct digits. With infinity there is no trial, and only a factor that is not finite is refused.
+    /// *Use* infinity for a preconditioner, together with `accept`: contact that is 1e13 times as stiff as inertia leaves
+    /// a factor no correct digit along the softest directions, but conjugate gradients need none.
+    pub trial: f64,
     /// The engine that factors; [`Engine::Fastest`] by default.
     pub engine: Engine,
 }
 
 impl Default for Direct {
     fn default() -> Self {
-        Self { method: Method::Auto, refinements: 3, accept: 1e-6, engine: Engine::Fastest }
+        Self { method: Method::Auto, refinements: 3, accept: 1e-6, trial: SINGULAR, engine: Engine::Fastest }
     }
 }
 
@@ -96,9 +102,10 @@ impl Direct {
 
     /// Checks the matrix and resolves [`Method::Auto`].
     pub(crate) fn choose<T: Real>(&self, a: &Bsr<T>) -> Result<Method, DirectError> {
-        if self.accept.is_nan() || self.accept <= 0.0 {
-            let (name, value) = ("Direct::accept", self.accept);
-            return Err(DirectError::Parameter { name, value, range: "above 0" });
+        for (name, value) in [("Direct::accept", self.accept), ("Direct::trial", self.trial)] {
+            if value.is_nan() || value <= 0.0 {
+                return Err(DirectError::Parameter { name, value, range: "above 0" });
+            }
         }
         let (rows, columns) = a.shape();
         if rows != columns {

@@ -37,7 +37,7 @@ impl Factor {
         let n = a.shape().0;
         let mut work = Work::new(n);
         let pivots = factors.factor(a)?;
-        work.examine(&mut *factors, a, method, pivots)?;
+        work.examine(&mut *factors, a, method, pivots, recipe.trial)?;
         let (matrix, spare) = (a.clone(), a.clone());
         Ok(Self { method, fallback: None, factors, pivots, matrix, spare, recipe, work })
     }
@@ -170,7 +170,7 @@ impl Factor {
         }
         self.spare.values_mut().iter_mut().zip(a.values()).for_each(|(s, v)| *s = v.wide());
         let factored = symmetric.and_then(|()| self.factors.factor(&self.spare)).and_then(|pivots| {
-            self.work.examine(&mut *self.factors, &self.spare, self.method, pivots)?;
+            self.work.examine(&mut *self.factors, &self.spare, self.method, pivots, self.recipe.trial)?;
             Ok(pivots)
         });
         let error = match factored {

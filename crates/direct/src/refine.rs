@@ -9,9 +9,9 @@ use crate::{DirectError, Method, own};
 /// If all relative pivots of a Cholesky factorisation exceed this value, no trial solve is needed: the
 /// condition number of the scaled matrix is far below 1 / ε.
 const STRONG_PIVOT: f64 = 1e-10;
-/// The largest relative residual of a trial solve for which A counts as regular. With a larger residual, the
-/// trial solution has fewer than three correct digits.
-const SINGULAR: f64 = 1e-3;
+/// The largest relative residual of a trial solve for which A counts as regular, if nothing else is asked for. With a larger
+/// residual, the trial solution has fewer than three correct digits.
+pub(crate) const SINGULAR: f64 = 1e-3;
 /// The relative residual at which refinement stops.
 const EXACT: f64 = f64::EPSILON;
 
@@ -76,7 +76,8 @@ impl Work {
         Solved { relative_residual: best, refinements: steps }
     }
 
-    /// Returns an error if A is singular to working precision.
+    /// Returns an error if A is singular to working precision, or with [`Direct::trial`](crate::Direct::trial) = ∞, if the
+    /// factor is not finite.
     ///
     /// The right-hand side b of the trial solve is A⁻¹ times a pseudorandom vector. If A is nearly singular,
     /// b lies mostly in the near-kernel, and the relative residual of the trial solve is large. Overwrites b
@@ -87,6 +88,7 @@ impl Work {
         a: &Bsr<f64>,
         method: Method,
         pivots: Pivots,
+        trial: f64,
     ) -> Result<(), DirectError> {
         let strong = pivots.weakest.is_some_and(|(_, ratio)| ratio > STRONG_PIVOT);
         if method == Method::Cholesky && strong || self.b.is_empty() {
@@ -100,9 +102,12 @@ impl Work {
         if finite {
             self.b.iter_mut().for_each(|v| *v /= size);
             self.x.fill(0.0);
+            if trial == f64::INFINITY {
+                return Ok(());
+            }
             residual = self.refine(factors, a, 1).relative_residual;
         }
-        if residual <= SINGULAR {
+        if residual <= trial && finite {
             return Ok(());
         }
         let row = match pivots.weakest {

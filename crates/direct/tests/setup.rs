@@ -2,7 +2,7 @@
 
 use coarsen_backend::{Cpu, Hosted, Reused, Setup, SetupError, UpdateExt};
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real};
-use coarsen_direct::{Dense, Direct, Factor, Method};
+use coarsen_direct::{Dense, Direct, DirectError, Factor, Method};
 use coarsen_sparse::{Bsr, Contacts, SparseError, System, assembly};
 
 /// A chain of n springs of stiffness `stiff` between walls.
@@ -101,4 +101,38 @@ fn errors_are_those_of_a_setup() {
     };
     assert!(why.contains("not positive definite"), "{why}");
     assert_eq!(applied::<f64>(&mut m, 4), before, "the old factor stays");
+}
+
+/// Unit masses, and a spring of three of them, k w wᵀ, so stiff that sums of other directions have two correct digits:
+/// singular to a solver, and a preconditioner to conjugate gradients. A factor that is not finite is neither.
+#[test]
+fn a_factor_with_few_digits_is_a_preconditioner_where_it_is_asked_for() {
+    let w = |i: u32| match i {
+        10 => 0.31,
+        11 => 0.47,
+        12 => -0.78,
+        _ => 0.0,
+    };
+    let with = |k: f64| {
+        let spring = (10..13).flat_map(|i| (10..13).map(move |j| (i, j, k * w(i) * w(j))));
+        let entries: Vec<_> = (0..30).map(|i| (i, i, 1.0)).chain(spring).collect();
+        assembly::from_triplets(30, 30, &entries).unwrap()
+    };
+    let a = with(1e15);
+    let recipe = Direct { method: Method::Cholesky, ..Direct::default() };
+    let refused = recipe.factor(&a).err();
+    assert!(matches!(refused, Some(DirectError::Singular { .. })), "{refused:?}");
+    let any = Direct { accept: f64::INFINITY, trial: f64::INFINITY, ..recipe };
+    let z = applied::<f64>(&mut any.build(&a, &Cpu::new()).unwrap(), 30);
+    let along = |f: &dyn Fn(u32) -> f64| (0..30).map(|i| f(i) * w(i)).sum::<f64>();
+    let (rw, ww) = (along(&|i| 1.0 + f64::from(i)), along(&w));
+    for (i, z) in (0..).zip(z) {
+        let exact = 1.0 + f64::from(i) - w(i) * rw / ww;
+        assert!((z - exact).abs() <= 0.1 * exact.abs(), "{i}: {z}, not {exact}");
+    }
+    assert!(any.factor(&with(f64::MAX)).is_err());
+    for trial in [0.0, -1.0, f64::NAN] {
+        let refused = Direct { trial, ..recipe }.factor(&a).err();
+        assert!(matches!(refused, Some(DirectError::Parameter { name: "Direct::trial", .. })), "{refused:?}");
+    }
 }

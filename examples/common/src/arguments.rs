@@ -51,10 +51,22 @@ pub fn launch(count: usize, place: Place, program: impl Program) -> ExitCode {
     match done.map_err(Box::from).flatten() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            eprintln!("error: {}", with_causes(&*error));
             ExitCode::FAILURE
         }
     }
+}
+
+/// An error and its causes in one line. Causes that the text names already are left out.
+pub fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).fold(
+        String::new(),
+        |text, cause| match text.contains(&cause) {
+            true => text,
+            false if text.is_empty() => cause,
+            false => format!("{text}: {cause}"),
+        },
+    )
 }
 
 /// Parses a positive number.

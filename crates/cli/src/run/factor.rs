@@ -12,8 +12,13 @@ use super::solution::Solution;
 
 /// The direct method. It accepts any residual, because the command compares the residual with the tolerance
 /// later.
-const DIRECT: Direct =
-    Direct { method: Method::Auto, refinements: 3, accept: f64::INFINITY, engine: Engine::Fastest };
+const DIRECT: Direct = Direct {
+    method: Method::Auto,
+    refinements: 3,
+    accept: f64::INFINITY,
+    trial: 1e-3,
+    engine: Engine::Fastest,
+};
 
 /// Orders the matrix of a job, stores the ordering for [`factor`], and returns the size of the factor.
 pub(crate) fn order(a: &Bsr<f64>, ordered: &Cell<Option<Analysis>>) -> Result<Figures, DirectError> {

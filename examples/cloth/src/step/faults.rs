@@ -1,6 +1,6 @@
 //! Steps that cannot be resolved, each with its frame, its step and what blocks it.
 
-use coarsen::optimize::DescentOutcome;
+use coarsen::optimize::{DescentError, DescentOutcome};
 use coarsen_contact::{ContactError, Pair};
 use examples_common::Failure;
 
@@ -26,6 +26,15 @@ pub(crate) struct Blocked {
     frame: usize,
     step: usize,
     pair: Pair,
+}
+
+/// A step whose linear system cannot be assembled or preconditioned.
+#[derive(Debug, thiserror::Error)]
+#[error("frame {frame}, step {step}: {source}; the last frame on disk is good: take a smaller --dt")]
+pub(crate) struct Unsolved {
+    frame: usize,
+    step: usize,
+    source: DescentError,
 }
 
 /// A step at which contacts cannot be detected.
@@ -66,6 +75,11 @@ impl At {
     pub(super) fn undetected(self, source: ContactError) -> Undetected {
         let Self { frame, step, .. } = self;
         Undetected { frame, step, source }
+    }
+
+    pub(super) fn unsolved(self, source: DescentError) -> Unsolved {
+        let Self { frame, step, .. } = self;
+        Unsolved { frame, step, source }
     }
 
     /// NaN, or the fault of a search that led to it.

@@ -93,14 +93,17 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
             return Ok(solved);
         }
         rule.newton.forget();
-        let mut solved = Solved::from(&descent.minimize(f, rule, next, &mut ())?);
+        let mut descend = |f: &mut ImplicitEuler<Forces>, next: &mut Vec<f64>| {
+            descent.minimize(f, rule, next, &mut ()).map_err(|fault| at.unsolved(fault))
+        };
+        let mut solved = Solved::from(&descend(f, next)?);
         at.check(&solved, next, &mut f.potential)?;
         for _ in 0..*more {
             let share = f.potential.first.second.blocking().map_or(1.0, |(share, _)| share);
             if share >= CUT || !solved.limited {
                 break;
             }
-            solved = solved.then(&descent.minimize(f, rule, next, &mut ())?);
+            solved = solved.then(&descend(f, next)?);
         }
         at.check_finite(&solved, next, &mut f.potential)?;
         Ok(solved)
