@@ -13,11 +13,13 @@
 //! | [`crossing`] | an independent test for surfaces that intersect |
 //! | [`scales`] | whether the numbers of a scene can be resolved |
 //! | [`solver`] | preconditioners by name |
+//! | `factor_or` | a factor for as long as there is one |
 //! | [`arguments`] | numbers and places on the command line |
 
 pub mod arguments;
 pub mod closed;
 pub mod crossing;
+mod factor_or;
 pub mod files;
 pub mod frames;
 pub mod picture;

@@ -13,6 +13,8 @@ use coarsen::prelude::*;
 use coarsen::schwarz::Place;
 use coarsen::{Dot, Vector};
 
+use crate::factor_or::FactorOr;
+
 /// The preconditioners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Solver {
@@ -28,7 +30,7 @@ pub enum Solver {
     Gs,
     /// A Chebyshev polynomial.
     Chebyshev,
-    /// A sparse factor.
+    /// A sparse factor; smoothed aggregation where there is none.
     Direct,
     /// The solver with the least work on the first system.
     Auto,
@@ -140,11 +142,7 @@ fn build<B: Place<Real = f64>>(
         Solver::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, on)?),
         Solver::Gs => Box::new(GaussSeidel::default().build_from(system, on)?),
         Solver::Chebyshev => Box::new(Chebyshev::default().build_from(system, on)?),
-        Solver::Direct => {
-            // Stiff contact may leave no correct digit along soft directions; conjugate gradients find them.
-            let (accept, trial) = (f64::INFINITY, f64::INFINITY);
-            Box::new(Direct { accept, trial, ..Direct::default() }.build_from(system, on)?)
-        }
+        Solver::Direct => Box::new(FactorOr::build(system, on)?),
     })
 }
 

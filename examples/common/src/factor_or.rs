@@ -1,0 +1,121 @@
+//! A factor for as long as there is one.
+
+use coarsen::backend::{SetupError, Update};
+use coarsen::direct::{Direct, Method};
+use coarsen::follow::Built;
+use coarsen::prelude::*;
+use coarsen::schwarz::Place;
+use coarsen::{Dot, Vector};
+
+/// A Cholesky factor, and from the first matrix that has none, smoothed aggregation.
+///
+/// Contact that is 1e13 times as stiff as inertia leaves a factor no correct digit along soft directions, which conjugate
+/// gradients find, or no positive pivot. Matrices that follow are like that one, so the hierarchy stays.
+pub(crate) struct FactorOr<B: Place<Real = f64>> {
+    inner: Built<B::Vector>,
+    is_factor: bool,
+    on: B,
+}
+
+impl<B: Place<Real = f64>> FactorOr<B> {
+    /// Factors the matrix of a system, or builds the hierarchy.
+    ///
+    /// # Errors
+    /// Those of the hierarchy.
+    pub(crate) fn build(system: System<'_, f64>, on: &B) -> Result<Self, SetupError> {
+        let recipe = Direct {
+            method: Method::Cholesky,
+            accept: f64::INFINITY,
+            trial: f64::INFINITY,
+            ..Direct::default()
+        };
+        let (inner, is_factor): (Built<B::Vector>, _) = match recipe.build_from(system, on) {
+            Ok(factor) => (Box::new(factor), true),
+            Err(_) => (hierarchy(system, on)?, false),
+        };
+        Ok(Self { inner, is_factor, on: on.clone() })
+    }
+
+    /// Follows an update of the factor that failed.
+    fn or_else(
+        &mut self,
+        updated: Result<Reused, SetupError>,
+        system: System<'_, f64>,
+    ) -> Result<Reused, SetupError> {
+        if updated.is_ok() || !self.is_factor {
+            return updated;
+        }
+        (self.inner, self.is_factor) = (hierarchy(system, &self.on)?, false);
+        Ok(Reused::Nothing)
+    }
+}
+
+fn hierarchy<B: Place<Real = f64>>(system: System<'_, f64>, on: &B) -> Result<Built<B::Vector>, SetupError> {
+    Ok(Box::new(Multigrid::smoothed_aggregation().build_from(system, on)?))
+}
+
+impl<B: Place<Real = f64>> Preconditioner<B::Vector> for FactorOr<B> {
+    fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
+        self.inner.apply(r, z);
+    }
+
+    fn apply_dot(&mut self, r: &B::Vector, z: &mut B::Vector) -> Dot<<B::Vector as Vector>::Scalar> {
+        self.inner.apply_dot(r, z)
+    }
+
+    fn class(&self) -> Class {
+        self.inner.class()
+    }
+
+    fn size(&self) -> Option<usize> {
+        self.inner.size()
+    }
+}
+
+impl<B: Place<Real = f64>> Update<f64> for FactorOr<B> {
+    fn update_from(&mut self, system: System<'_, f64>) -> Result<Reused, SetupError> {
+        let updated = self.inner.update_from(system);
+        self.or_else(updated, system)
+    }
+
+    fn patch_from(&mut self, system: System<'_, f64>, touched: &[u32]) -> Result<Reused, SetupError> {
+        let updated = self.inner.patch_from(system, touched);
+        self.or_else(updated, system)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coarsen::problems::cloth;
+
+    use super::*;
+
+    /// An indefinite matrix with positive diagonal blocks has no Cholesky factor, but a hierarchy.
+    #[test]
+    fn a_hierarchy_follows_where_there_is_no_factor() {
+        let p = cloth(12, 0.01).unwrap();
+        let n = p.matrix.shape().0;
+        let mut m = FactorOr::build(p.system(), &Cpu::new()).unwrap();
+        assert!(m.is_factor);
+        let (r, mut z) = (vec![1.0; n], vec![0.0; n]);
+        m.apply(&r, &mut z);
+        let mut left = vec![0.0; n];
+        p.matrix.residual(&r, &z, &mut left);
+        assert!(left.iter().all(|v| v.abs() < 1e-9), "a factor solves");
+        // A spring of negative stiffness between two neighbours outweighs their inertia.
+        let mut unlike = p.matrix.clone();
+        let next = p.matrix.pattern().row(78).iter().find(|&&j| j > 78).unwrap();
+        let (i, j) = (3 * 78, 3 * *next as usize);
+        for (row, column, k) in [(i, i, -1.0), (j, j, -1.0), (i, j, 1.0), (j, i, 1.0)] {
+            let at = unlike.pattern().find(row / 3, column / 3).unwrap();
+            unlike.values_mut()[9 * at] += 0.9 * k * p.matrix.get(i, i);
+        }
+        assert!(Direct { method: Method::Cholesky, ..Direct::default() }.factor(&unlike).is_err());
+        let system = System { matrix: &unlike, ..p.system() };
+        assert_eq!(m.update_from(system).unwrap(), Reused::Nothing);
+        assert!(!m.is_factor && !FactorOr::build(system, &Cpu::new()).unwrap().is_factor);
+        m.apply(&r, &mut z);
+        assert!(z.iter().all(|v| v.is_finite()));
+        assert!(m.update_from(p.system()).is_ok() && !m.is_factor, "the hierarchy stays");
+    }
+}
