@@ -2,7 +2,7 @@
 //! Fig. 18.
 //!
 //! The paper gives no size, modulus or step. Here the box is 24 cells wide, with 5e4 Pa and 1/24 s. All particles have
-//! the same F, as the paper speaks of one matrix for the box. With seed 2 the first step takes 25 iterations by `hot` and
+//! the same F, as the paper speaks of one matrix for the box. With seed 2 the first step takes 24 iterations by `hot` and
 //! 108 by `lbfgs-h`, for 25 and 106 in the paper. Other stretches take other numbers: see
 //! `book/src/methods/node_embedding.md`.
 
