@@ -95,3 +95,22 @@ pub fn not_negative(text: &str) -> Result<f64, &'static str> {
 pub fn at_least_one(text: &str) -> Result<usize, &'static str> {
     text.parse().ok().filter(|n| *n > 0).ok_or("expected a whole number of 1 or more")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("outer")]
+    struct Outer(#[source] Inner);
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("inner of {0}")]
+    struct Inner(#[source] std::fmt::Error);
+
+    #[test]
+    fn causes_are_told_once() {
+        let cause = std::fmt::Error;
+        assert_eq!(with_causes(&Outer(Inner(cause))), format!("outer: inner of {cause}"));
+    }
+}
