@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | `scenes` | names of the example `cloth` | the five of the paper |
 //! | `sizes` | numbers of vertices | `961,1681,3721,6561,10201` |
-//! | `methods` | `block-jacobi`, `sa`, `tamstorf`, `mas`, `skinning`, `cholesky`, `auto` | all |
+//! | `methods` | `block-jacobi`, `sa`, `sa-f32` (the hierarchy in f32 that `auto` takes), `tamstorf`, `mas`, `skinning`, `cholesky`, `auto` | all |
 //! | `tessellation` | `regular` or `irregular` | `regular` |
 //! | `stiffness` | factor of all stiffnesses | `1` |
 //! | `newton` | the most iterations of Newton's method in a step of an animation; 1 is the paper's step; more where contact cuts it short | `1` |
@@ -56,7 +56,8 @@ use rows::{Case, Results, Row};
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// The methods.
-const METHODS: [&str; 7] = ["block-jacobi", "sa", "tamstorf", "mas", "skinning", "cholesky", "auto"];
+const METHODS: [&str; 8] =
+    ["block-jacobi", "sa", "sa-f32", "tamstorf", "mas", "skinning", "cholesky", "auto"];
 
 /// The number of systems of an animation.
 const SYSTEMS: usize = 8;

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use coarsen::auto::{Auto, Sequence};
 use coarsen::matrix_market;
-use coarsen_backend::{Cpu, Prepared, Setup, SetupError};
-use coarsen_core::Stop;
+use coarsen_backend::{Cpu, Setup, SetupError};
+use coarsen_core::{Preconditioner, Stop};
 use coarsen_direct::{Direct, Method};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_multigrid::Multigrid;
@@ -128,9 +128,14 @@ pub(crate) fn time(method: &str, problem: &Problem, sequence: &mut Sequence) -> 
     Ok(times)
 }
 
-fn build(method: &str, system: System<'_, f64>) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> {
+fn build(method: &str, system: System<'_, f64>) -> Result<Box<dyn Preconditioner<Vec<f64>>>, SetupError> {
     let on = Cpu::new();
     Ok(match method {
+        "sa-f32" => {
+            let narrow = system.matrix.to::<f32>();
+            let system = System { positions: system.positions, ..System::from(&narrow) };
+            Box::new(Multigrid::smoothed_aggregation().build_narrow(system)?)
+        }
         "sa" => Box::new(Multigrid::smoothed_aggregation().build_from(system, &on)?),
         "tamstorf" => Box::new(Multigrid::tamstorf().build_from(system, &on)?),
         "mas" => Box::new(Schwarz::multilevel().build_from(system, &on)?),
