@@ -9,6 +9,7 @@
 //! | [`near`](Near) | the same for some groups of queries, by hashes of what is near them |
 //! | [`search`](Search) | who looks for pairs: one host, or ranks |
 //! | [`clearance`] | the smallest distance of a surface from itself |
+//! | `apart` | pairs that stay apart along an axis, for a tenth of the cost of a distance |
 //! | `narrow` | [`Touch`]: a pair that is nearer than the thickness, its distance and direction |
 //! | `advance` | continuous detection of one pair by additive conservative advancement |
 //! | `tube` | the positions for which the candidates of a search serve |
@@ -19,6 +20,7 @@
 //! | [`friction`](ClothFriction) | friction of the pairs that are near at the start of a step |
 
 mod advance;
+mod apart;
 mod broad;
 mod clearance;
 mod contact;

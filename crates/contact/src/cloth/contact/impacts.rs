@@ -7,11 +7,14 @@ use coarsen_core::parallel;
 
 use super::{CLEAR, ClothContact, FLOOR, LONGEST, SLACK};
 use crate::cloth::advance::impact_before;
+use crate::cloth::apart::apart;
 use crate::cloth::sweep::all_impacts;
 use crate::{ContactError, Impact, Pair, Search};
 
-/// By how much ways may change until pairs are searched for along them again, in units of the thickness.
-const MARGIN: f64 = 1.0;
+/// By how much ways may change until pairs are searched for along them again, in units of the thickness: after the first search
+/// from a place, and after later ones. In a sheet whose edges are four times as long as it is thick, a margin of 1 makes a search
+/// take four times as long as one of 1/4, since parts that are two edges apart become candidates.
+const MARGINS: [f64; 2] = [0.25, 0.5];
 
 /// The ways for which all impacts were computed from the present positions among the present candidates, which may be the
 /// share of a rank; and their pairs, sorted.
@@ -33,7 +36,7 @@ impl<S: Search> ClothContact<S> {
     /// `by`, one entry for each node, with the times in [0, 1) until which they may move, as of
     /// [`time_of_impact`](crate::time_of_impact); in the order of candidates. A pair that comes nearer than 0.4 of the
     /// thickness may be among them, others are not. *Cost* a search for pairs; from the second call at the same x on, none if
-    /// ways change by less than the thickness, and only pairs with changed ways are computed. *Panics* on wrong lengths.
+    /// ways change by less than a quarter of the thickness, and only pairs with changed ways are computed. *Panics* on wrong lengths.
     ///
     /// # Errors
     /// [`ContactError::Position`] for a node that is not finite, and those of the search.
@@ -41,7 +44,8 @@ impl<S: Search> ClothContact<S> {
         self.check("impacts", x);
         assert_eq!(by.len(), self.nodes.count(), "impacts: wrong length");
         self.approach(x)?;
-        self.seek(by, MARGIN)?;
+        let again = self.timed.by.len() == by.len();
+        self.seek(by, MARGINS[usize::from(again)])?;
         let Self { at, timed, candidates, thickness, .. } = self;
         let [floor, clear] = [FLOOR, CLEAR].map(|share| share * *thickness);
         let known = timed.by.len() == by.len();
@@ -51,7 +55,12 @@ impl<S: Search> ClothContact<S> {
             if known && nodes.into_iter().all(same) && timed.met.binary_search(pair).is_err() {
                 return None;
             }
-            impact_before(pair, &nodes.map(|v| at[v]), &nodes.map(|v| by[v]), [floor, clear], [1.0; 2])
+            let (x, p) = (nodes.map(|v| at[v]), nodes.map(|v| by[v]));
+            // Beyond `clear` by more than the errors of distances, so that this changes no result.
+            if apart(pair, &x, &p, *thickness) {
+                return None;
+            }
+            impact_before(pair, &x, &p, [floor, clear], [1.0; 2])
         };
         let found = all_impacts(candidates, &before);
         timed.met = found.iter().map(|impact| impact.1).collect();

@@ -32,6 +32,7 @@ use coarsen_sparse::Pattern;
 use self::impacts::Timed;
 use self::resistance::Resistance;
 use super::advance::approaches;
+use super::apart::apart;
 use super::distance::gap;
 use super::tube::Tube;
 use crate::error::positive;
@@ -317,11 +318,13 @@ impl<S: Search> ClothContact<S> {
         let still = ways.iter().all(|d| *d == [0.0; 3]);
         let keep = |pair: &Pair| {
             let nodes = pair.nodes().map(|v| v as usize);
-            let x = nodes.map(|v| at[v]);
-            if still {
+            let (x, p) = (nodes.map(|v| at[v]), nodes.map(|v| ways[v]));
+            if apart(pair, &x, &p, most) {
+                false
+            } else if still {
                 gap(pair, &x).distance <= most
             } else {
-                approaches(pair, &x, &nodes.map(|v| ways[v]), most)
+                approaches(pair, &x, &p, most)
             }
         };
         // Half of the distance of two parts for each.
