@@ -2,12 +2,15 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | x, d | `from`, `way` | the positions of the search, and the way of each node without the middle of all |
+//! | x, d | `from`, `way` | the positions of the search, and the way of each node without the mean of all |
 //! | c | [`middle`] | a translation of all nodes, which changes no distance |
 //! | s | `slack` | the radius of the tube |
 //! | α | [`Tube::share`] | the share of the way that fits best |
 //!
 //! > y_i = x_i + α d_i + c + r_i,  0 ≤ α ≤ 1,  ‖r_i‖ ≤ s for all nodes i    (1)
+//!
+//! The mean keeps most ways short where a few nodes are fast, so that their boxes are small; the middle of the box around all d
+//! would make them half as long as the longest.
 //!
 //! Two nodes come nearer than on the way by 2 s at most. So one search serves for a whole line search, and for later steps that
 //! are shorter than s. Cloth that falls freely needs no search.
@@ -31,9 +34,9 @@ pub(super) struct Tube {
 impl Tube {
     /// The tube around the way of all nodes from `from` along `by`.
     pub(super) fn along(from: &[[f64; 3]], by: &[[f64; 3]], slack: f64) -> Self {
-        let c = middle(by.iter().copied());
+        let c = mean(by);
         let way: Vec<[f64; 3]> = by.iter().map(|d| sub(*d, c)).collect();
-        let mean = mean(way.iter().copied());
+        let mean = mean(&way);
         let square = way.iter().map(|d| dot(sub(*d, mean), *d)).sum();
         Self { from: from.to_vec(), way, slack, mean, square }
     }
@@ -99,9 +102,9 @@ fn least(a: f64, b: f64) -> f64 {
     if b < a || b.is_nan() { b } else { a }
 }
 
-fn mean(all: impl ExactSizeIterator<Item = [f64; 3]>) -> [f64; 3] {
+fn mean(all: &[[f64; 3]]) -> [f64; 3] {
     let count = all.len().max(1) as f64;
-    all.fold([0.0; 3], |sum, d| [0, 1, 2].map(|k| sum[k] + d[k])).map(|sum| sum / count)
+    all.iter().fold([0.0; 3], |sum, d| [0, 1, 2].map(|k| sum[k] + d[k])).map(|sum| sum / count)
 }
 
 /// c: the middle of the box around displacements; 0 if there are none.

@@ -130,41 +130,69 @@ impl<T: Number> GlobalRows<T> {
     /// ```
     ///
     /// # Errors
-    /// [`DistError::Length`] for other numbers of rows or of unknowns per block, [`DistError::Value`] for another first
-    /// row.
+    /// Those of [`sum`](Self::sum).
     pub fn plus(&self, other: &Self) -> Result<Self, DistError> {
-        for (what, expected, found) in [
-            ("the rows of a matrix that is added", self.count(), other.count()),
-            ("the rows of a block", self.block.0, other.block.0),
-            ("the columns of a block", self.block.1, other.block.1),
-        ] {
-            if expected != found {
-                return Err(DistError::Length { what, expected, found });
+        Self::sum(self, &[other])
+    }
+
+    /// The sum of the same rows of several matrices, in one pass; blocks are added in their order, from `first` on.
+    ///
+    /// # Errors
+    /// [`DistError::Length`] for other numbers of rows or of unknowns per block than those of `first`, [`DistError::Value`] for
+    /// another first row.
+    pub fn sum(first: &Self, others: &[&Self]) -> Result<Self, DistError> {
+        for other in others {
+            for (what, expected, found) in [
+                ("the rows of a matrix that is added", first.count(), other.count()),
+                ("the rows of a block", first.block.0, other.block.0),
+                ("the columns of a block", first.block.1, other.block.1),
+            ] {
+                if expected != found {
+                    return Err(DistError::Length { what, expected, found });
+                }
+            }
+            if first.first != other.first {
+                let (what, range) = ("the first row of a matrix that is added", "that of the other matrix");
+                return Err(DistError::Value { what, found: other.first, range });
             }
         }
-        if self.first != other.first {
-            let (what, range) = ("the first row of a matrix that is added", "that of the other matrix");
-            return Err(DistError::Value { what, found: other.first, range });
-        }
-        let size = self.block.0 * self.block.1;
-        let (mut offsets, mut columns) = (vec![0], Vec::with_capacity(self.columns.len()));
-        let mut values = Vec::with_capacity(self.values.len());
-        for k in 0..self.count() {
-            let (mut left, mut right) = (self.row(k).peekable(), other.row(k).peekable());
-            loop {
-                let next = [left.peek(), right.peek()].map(|block| block.map(|(column, _)| *column));
-                let Some(column) = next.into_iter().flatten().min() else { break };
-                let both = [&mut left, &mut right].map(|row| row.next_if(|(j, _)| *j == column));
+        let all: Vec<&Self> = [first].into_iter().chain(others.iter().copied()).collect();
+        let size = first.block.0 * first.block.1;
+        let most: usize = all.iter().map(|rows| rows.columns.len()).sum();
+        let (mut offsets, mut columns) = (Vec::with_capacity(first.offsets.len()), Vec::with_capacity(most));
+        let mut values = Vec::with_capacity(most * size);
+        offsets.push(0);
+        // Where the rest of the present row begins in each matrix.
+        let mut next = vec![0; all.len()];
+        for k in 0..first.count() {
+            let end = |rows: &Self| rows.offsets[k + 1];
+            // Columns at which one matrix alone is left are copied at once.
+            while let Some(column) = rest(&all, &next, end).map(|(_, column)| column).min() {
+                let only = {
+                    let mut left = rest(&all, &next, end);
+                    left.next().filter(|_| left.next().is_none())
+                };
+                if let Some((only, _)) = only {
+                    let (from, to) = (next[only], end(all[only]));
+                    columns.extend_from_slice(&all[only].columns[from..to]);
+                    values.extend_from_slice(&all[only].values[from * size..to * size]);
+                    next[only] = to;
+                    continue;
+                }
                 let at = values.len();
                 columns.push(column);
                 values.resize(at + size, T::zero());
-                for (_, block) in both.into_iter().flatten() {
-                    values[at..].iter_mut().zip(block).for_each(|(sum, v)| *sum += *v);
+                for (rows, next) in all.iter().zip(&mut next) {
+                    if *next < end(rows) && rows.columns[*next] == column {
+                        let block = &rows.values[*next * size..][..size];
+                        values[at..].iter_mut().zip(block).for_each(|(sum, v)| *sum += *v);
+                        *next += 1;
+                    }
                 }
             }
             offsets.push(columns.len());
         }
-        Self::new(self.first, self.block, offsets, columns, values)
+        Self::new(first.first, first.block, offsets, columns, values)
     }
 
     /// The first row.
@@ -203,4 +231,16 @@ impl<T: Number> GlobalRows<T> {
         let values = self.values[range.start * size..range.end * size].chunks_exact(size.max(1));
         self.columns[range].iter().copied().zip(values)
     }
+}
+
+/// The matrices whose row has not ended, with the next column of each; `end` is where the row of a matrix ends.
+fn rest<'a, T>(
+    all: &'a [&GlobalRows<T>],
+    next: &'a [usize],
+    end: impl Fn(&GlobalRows<T>) -> usize + 'a,
+) -> impl Iterator<Item = (usize, u64)> + 'a {
+    let open = move |(k, (rows, next)): (usize, (&&GlobalRows<T>, &usize))| {
+        (*next < end(rows)).then(|| (k, rows.columns[*next]))
+    };
+    all.iter().zip(next).enumerate().filter_map(open)
 }

@@ -427,7 +427,8 @@ impl<C: Communicator> RankStepper<C> {
         let mut touching = Touching::default();
         self.friction.add_contacts(&self.x, Curvature::Projected, &mut touching);
         let sliding = touching_rows(&self.on, &touching)?;
-        let rows = elastic.plus(&diagonal)?.plus(&contact_rows(&self.on, &self.contact)?)?.plus(&sliding)?;
+        let pressed = contact_rows(&self.on, &self.contact)?;
+        let rows = GlobalRows::sum(&elastic, &[&diagonal, &pressed, &sliding])?;
         Ok((self.on.vector(g)?, rows))
     }
 }
