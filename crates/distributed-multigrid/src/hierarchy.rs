@@ -231,19 +231,30 @@ impl<C: Communicator> DistHierarchy<C> {
     /// The errors of the build. After an error, build again.
     pub fn update(&mut self, rows: &GlobalRows<f64>) -> Result<Reused, DistError> {
         let on = self.like.partition().clone();
-        let same = self.has_pattern(rows)?;
-        agree(on.comm(), rows.check(&on, &on))?;
-        if !same {
-            *self = self.recipe.build(&on, rows, Some(&self.near_kernel))?;
-            return Ok(Reused::Nothing);
+        if self.has_pattern(rows)? {
+            self.renew(rows)?;
+            return Ok(Reused::Structure);
         }
+        agree(on.comm(), rows.check(&on, &on))?;
+        *self = self.recipe.build(&on, rows, Some(&self.near_kernel))?;
+        Ok(Reused::Nothing)
+    }
+
+    /// As [`update`](Self::update) where [`has_pattern`](Self::has_pattern) has said that the pattern is the same on all ranks;
+    /// it is not asked again. All ranks call it.
+    ///
+    /// # Errors
+    /// Those of [`update`](Self::update), also for rows of another pattern. After an error, build again.
+    pub fn renew(&mut self, rows: &GlobalRows<f64>) -> Result<(), DistError> {
+        let on = self.like.partition().clone();
+        agree(on.comm(), rows.check(&on, &on))?;
         let mut coarse = None;
         for level in &mut self.levels {
             coarse = Some(level.update(coarse.as_ref().unwrap_or(rows), &self.recipe)?);
         }
         self.bottom.update(&on, coarse.as_ref().unwrap_or(rows))?;
         self.class = class(&self.bottom, self.levels.len());
-        Ok(Reused::Structure)
+        Ok(())
     }
 
     /// Whether the rows of all ranks have the pattern for which the hierarchy was built, so that an update keeps its

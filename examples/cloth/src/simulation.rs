@@ -77,9 +77,16 @@ pub(crate) fn identity(sheet: &Sheet, scene: &Scene, options: &Options) -> Strin
 /// # Errors
 /// Those of the file, and [`SceneError`] for a state of another scene and for one that crosses itself.
 pub(crate) fn started(fixed: &Fixed, options: &Options) -> Result<State, Failure> {
-    let Some(file) = &options.start else { return Ok(State::start(fixed)) };
-    let (coarse, finer) = subdivided(generated(options)?, options.subdivide)?;
+    let sheet = generated(options)?;
+    let name = format!("{:?} {} {}", options.scene, sheet.rest.len(), sheet.triangles.len());
+    let origin = fingerprint(name.as_bytes());
+    let Some(file) = &options.start else { return Ok(State { origin, ..State::start(fixed) }) };
+    let (coarse, finer) = subdivided(sheet, options.subdivide)?;
     let state = refined(read_state(file)?, &coarse, &finer, &scenes(&coarse, &finer, options)?)?;
+    if state.origin != origin {
+        let (vertices, triangles) = (coarse.rest.len(), coarse.triangles.len());
+        return Err(SceneError::Origin { scene: options.scene, vertices, triangles }.into());
+    }
     let mut nodes = fixed.nodes.clone();
     nodes.hold(&fixed.motion.held(&fixed.positions, state.begun));
     match fixed.crossings.find(&all(&nodes, &state.x)).first() {

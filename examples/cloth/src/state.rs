@@ -20,6 +20,8 @@ pub(crate) struct State {
     pub(crate) v: Vec<f64>,
     /// The work of the air and of friction since the start, J.
     pub(crate) work: f64,
+    /// A fingerprint of the scene and of the sheet before its triangles are divided; 0 in a state without one.
+    pub(crate) origin: u64,
 }
 
 impl State {
@@ -53,7 +55,7 @@ impl State {
 }
 
 impl Saved for State {
-    const MAGIC: &'static [u8; 24] = b"coarsen cloth state no 2";
+    const MAGIC: &'static [u8; 24] = b"coarsen cloth state no 3";
 
     fn frame(&self) -> usize {
         self.frame
@@ -62,13 +64,14 @@ impl Saved for State {
     fn save(&self, to: &mut Writer) {
         to.number(self.frame as u64);
         to.number(self.x.len() as u64);
+        to.number(self.origin);
         to.floats(self.x.iter().chain(&self.v).chain([&self.work, &self.begun, &self.time]));
     }
 
     fn load(from: &mut Reader<'_>) -> Result<Self, &'static str> {
         let frame = from.number()? as usize;
         let n = from.number()? as usize;
-        let (x, v, work) = (from.floats(n)?, from.floats(n)?, from.float()?);
-        Ok(Self { frame, x, v, work, begun: from.float()?, time: from.float()? })
+        let (origin, x, v, work) = (from.number()?, from.floats(n)?, from.floats(n)?, from.float()?);
+        Ok(Self { frame, x, v, work, origin, begun: from.float()?, time: from.float()? })
     }
 }

@@ -80,7 +80,8 @@ mod tests {
 
     #[test]
     fn numbers_that_overflow_are_not_apart() {
-        let (pair, x) = (Pair::EdgeEdge { edges: [[0, 1], [2, 3]] }, [[0.0; 3], [0.0; 3], [1.0; 3], [1.0; 3]]);
+        let (pair, x) =
+            (Pair::EdgeEdge { edges: [[0, 1], [2, 3]] }, [[0.0; 3], [0.0; 3], [1.0; 3], [1.0; 3]]);
         let away = |by: f64| [[0.0; 3], [0.0; 3], [by; 3], [by; 3]];
         assert!(apart(&pair, &x, &away(0.0), 0.9) && !apart(&pair, &x, &away(-0.2), 0.9));
         assert!(apart(&pair, &x, &away(5.0), 0.9) && !apart(&pair, &x, &away(f64::NEG_INFINITY), 0.9));

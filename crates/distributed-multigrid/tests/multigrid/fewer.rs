@@ -2,7 +2,7 @@
 
 use coarsen_backend::Reused;
 use coarsen_core::{Class, Preconditioner, Vector};
-use coarsen_distributed::{Communicator, GlobalRows, SelfComm};
+use coarsen_distributed::{Communicator, Counted, GlobalRows, SelfComm};
 use coarsen_distributed_multigrid::DistMultigrid;
 use coarsen_problems::{cloth, poisson3d};
 
@@ -66,4 +66,34 @@ fn fewer_ranks_keep_the_properties() {
             assert!(ms.own().iter().zip(mr.own()).all(|(z, before)| 4.0 * z == *before));
         });
     }
+}
+
+/// An update after a look at the pattern sends what an update alone sends, and has its bits.
+#[test]
+fn patterns_are_compared_once() {
+    let problem = cloth(31, 0.01).unwrap();
+    let layout = layout(&problem, 2);
+    on_ranks(2, |comm| {
+        let comm = Counted::new(comm);
+        let ((a, mut one), (_, mut other)) = (
+            build(&recipe(), &problem, comm.clone(), layout.clone()),
+            build(&recipe(), &problem, comm.clone(), layout.clone()),
+        );
+        let mut scaled = problem.matrix.clone();
+        scaled.values_mut().iter_mut().for_each(|v| *v *= 3.0);
+        let rows = GlobalRows::of(&scaled, layout.range(comm.rank())).unwrap();
+        let sent = || comm.traffic().iter().map(|stage| stage.messages).sum::<u64>();
+        comm.restart();
+        assert_eq!(one.update(&rows).unwrap(), Reused::Structure);
+        let whole = sent();
+        comm.restart();
+        assert!(other.has_pattern(&rows).unwrap());
+        other.renew(&rows).unwrap();
+        assert_eq!(sent(), whole);
+        let r = a.rows().part_of(&noise(layout.unknowns(), 7)).unwrap();
+        let (mut z, mut w) = (r.like().unwrap(), r.like().unwrap());
+        one.apply(&r, &mut z);
+        other.apply(&r, &mut w);
+        assert_eq!(z.own(), w.own());
+    });
 }

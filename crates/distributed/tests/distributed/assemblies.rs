@@ -159,6 +159,11 @@ fn rows_are_added() {
     let whole = GlobalRows::of(&a, 0..81).unwrap();
     assert_eq!((sum.offsets(), sum.columns()), (whole.offsets(), whole.columns()));
     assert!(sum.values().iter().zip(whole.values()).all(|(a, b)| (a - b).abs() < 1e-14));
+    // In one pass as one after another, to the bit; some rows of the third are empty.
+    let (one, two, three) = (part(|e| e % 3 == 0), part(|e| e % 3 == 1), part(|e| e % 9 == 8));
+    let together = GlobalRows::sum(&one, &[&two, &three]).unwrap();
+    assert_eq!(together, one.plus(&two).unwrap().plus(&three).unwrap());
+    assert!((0..81).any(|k| three.row(k).count() == 0));
     let shorter = GlobalRows::of(&a, 0..80).unwrap();
     assert!(matches!(whole.plus(&shorter), Err(DistError::Length { expected: 81, found: 80, .. })));
     let later = GlobalRows::of(&a, 1..81).unwrap();

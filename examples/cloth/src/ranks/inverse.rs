@@ -139,7 +139,7 @@ impl<C: Communicator> Inverse<C> {
                 if !self.worn {
                     return Ok(());
                 }
-                levels.update(system.rows)?;
+                levels.renew(system.rows)?;
                 self.first = None;
             }
             Some(Kept::Domains(domains)) => drop(domains.update(system.rows)?),

@@ -118,7 +118,7 @@ pub(super) struct RankStepper<C: Communicator> {
     pub(super) on: Arc<Partition<C>>,
     h: f64,
     pub(super) fixed: Fixed,
-    contact: ClothContact<RankSearch<C>>,
+    pub(super) contact: ClothContact<RankSearch<C>>,
     /// Friction of the pairs at the nodes of this rank.
     friction: ClothFriction,
     /// Stretching and bending of the triangles of this rank.
@@ -158,8 +158,9 @@ pub(super) fn supported(options: &Options) -> Result<(), Unsupported> {
 }
 
 impl<C: Communicator> RankStepper<C> {
-    /// The cloth after a state. All ranks call it with the same arguments; `alone_below` is that of [`RankSearch`]. Rows are
-    /// divided evenly, unless a layout is given, which does not change the results.
+    /// The cloth after a state. All ranks call it with the same arguments; `alone_below` is that of [`RankSearch`], and with 0
+    /// hashes of small sheets are shared too. Rows are divided evenly, unless a layout is given, which does not change the
+    /// results.
     ///
     /// # Errors
     /// Those of the scene, and errors of communication.
@@ -191,6 +192,7 @@ impl<C: Communicator> RankStepper<C> {
         let row = |v| nodes.slot(v).map(|slot| slot as u64);
         let mut search = RankSearch::new(comm).at_nodes_of(&on, nodes.count(), row);
         search.alone_below = alone_below;
+        search.whole_below = search.whole_below.min(alone_below);
         let (triangles, stiffness) = (fixed.crossings.triangles(), contact_stiffness(options));
         let contact = ClothContact::with(search, triangles, held, positions, fixed.thickness, stiffness)?
             .with_springs();

@@ -61,9 +61,13 @@ fn steps_to(
             }
         }
         let height = stepper.x.chunks_exact(3).map(|x| x[1]).fold(f64::NEG_INFINITY, f64::max);
-        (stepper.x.iter().map(|x| x.to_bits()).collect(), done, height)
+        let hashed = stepper.contact.search().hashed();
+        ((stepper.x.iter().map(|x| x.to_bits()).collect(), done, height), hashed)
     });
-    all.into_iter().map(|rank| rank.unwrap()).collect()
+    let (all, hashed): (Vec<Ended>, Vec<usize>) = all.into_iter().map(|rank| rank.unwrap()).unzip();
+    // Ranks with queries built hashes of what is near these.
+    assert!(ranks == 1 || hashed.iter().any(|hashed| *hashed > 0), "{hashed:?}");
+    all
 }
 
 /// Every rank of every number has the bits of one rank, and did the same in each step. Returns what one rank has.
@@ -328,5 +332,17 @@ fn runs_begin_from_states_of_coarser_ones() {
     let error = run("other", &format!("--scene twist --vertices 240 --ranks 2 --start {}", file.display()))
         .unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(SceneError::Start { .. })), "{error}");
+    // Another scene with as many free vertices.
+    run("ball", "--scene sphere --vertices 100 --ranks 1 --frames 1 --checkpoint 1 --keep").unwrap();
+    let file = folder.join("ball/checkpoint_0001.bin");
+    let begin = |scene: &str| {
+        run(
+            "next",
+            &format!("--scene {scene} --vertices 100 --ranks 1 --frames 1 --start {}", file.display()),
+        )
+    };
+    begin("sphere").unwrap();
+    let error = begin("bars").unwrap_err();
+    assert!(matches!(error.downcast_ref(), Some(SceneError::Origin { vertices: 100, .. })), "{error}");
     let _ = std::fs::remove_dir_all(&folder);
 }
