@@ -244,10 +244,15 @@ impl<C: Communicator> DistHierarchy<C> {
     /// it is not asked again. All ranks call it.
     ///
     /// # Errors
-    /// Those of [`update`](Self::update), also for rows of another pattern. After an error, build again.
+    /// Those of [`update`](Self::update), and on all ranks [`DistError::Value`] or [`DistError::Elsewhere`] if rows have another
+    /// pattern. After an error, build again.
     pub fn renew(&mut self, rows: &GlobalRows<f64>) -> Result<(), DistError> {
         let on = self.like.partition().clone();
-        agree(on.comm(), rows.check(&on, &on))?;
+        let (what, range) =
+            ("the number of entries of a renewed matrix, or their places", "those of the build");
+        let found = rows.columns().len() as u64;
+        let same = self.is_like(rows).then_some(()).ok_or(DistError::Value { what, found, range });
+        agree(on.comm(), rows.check(&on, &on).and(same))?;
         let mut coarse = None;
         for level in &mut self.levels {
             coarse = Some(level.update(coarse.as_ref().unwrap_or(rows), &self.recipe)?);
@@ -263,10 +268,14 @@ impl<C: Communicator> DistHierarchy<C> {
     /// # Errors
     /// Errors of communication.
     pub fn has_pattern(&self, rows: &GlobalRows<f64>) -> Result<bool, CommError> {
-        let same = (rows.offsets(), rows.columns()) == (&self.pattern.0, &self.pattern.1);
-        let mut other = [f64::from(u8::from(!same))];
+        let mut other = [f64::from(u8::from(!self.is_like(rows)))];
         self.like.partition().comm().all_reduce(&mut other)?;
         Ok(other[0] == 0.0)
+    }
+
+    /// Whether the rows of this rank have the pattern for which the hierarchy was built.
+    fn is_like(&self, rows: &GlobalRows<f64>) -> bool {
+        (rows.offsets(), rows.columns()) == (&self.pattern.0, &self.pattern.1)
     }
 
     /// The number of levels, those of the gathered one included.

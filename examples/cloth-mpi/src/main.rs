@@ -19,6 +19,7 @@ use coarsen_core::parallel;
 use coarsen_distributed::{CommError, Communicator};
 use coarsen_mpi::{MpiComm, threads_per_rank};
 use examples_common::Failure;
+use examples_common::arguments::with_causes;
 
 /// No rank waits longer for another.
 const DEADLINE: Duration = Duration::from_secs(600);
@@ -56,7 +57,7 @@ fn program(comm: &MpiComm) -> ExitCode {
     };
     if let Err(error) = checked {
         if aloud {
-            eprintln!("error: {error}");
+            eprintln!("error: {}", with_causes(&*error));
         }
         return ExitCode::FAILURE;
     }
@@ -66,7 +67,7 @@ fn program(comm: &MpiComm) -> ExitCode {
             // Others may wait for this rank; the end of MPI prints the reason and ends all.
             if comm.failure().is_none() {
                 let (rank, stage) = (comm.rank(), "the frames of cloth");
-                comm.fail(CommError::Transport { rank, stage, reason: error.to_string() });
+                comm.fail(CommError::Transport { rank, stage, reason: with_causes(&*error) });
             }
             ExitCode::FAILURE
         }

@@ -216,8 +216,9 @@ pub(crate) enum SceneError {
     },
     /// The state of another scene, whose sheet has as many free vertices.
     #[error(
-        "the state of --start is not of the scene {scene:?} with {vertices} vertices and {triangles} triangles before \
-         --subdivide; pass the --scene and the options of the sheet of the run that wrote it"
+        "the state of --start is not of the scene {} with {vertices} vertices and {triangles} triangles before \
+         --subdivide; pass the --scene and the options of the sheet of the run that wrote it",
+        scene.name()
     )]
     Origin {
         /// The scene of the options.

@@ -108,6 +108,11 @@ const GAP: f64 = 0.05;
 const FLAT: [[f64; 3]; 2] = [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]];
 
 impl SceneChoice {
+    /// The name on the command line.
+    pub(crate) fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
     /// Whether the sheet lacks a quarter.
     pub(crate) fn cut(self) -> bool {
         self == Self::Reentrant

@@ -78,7 +78,7 @@ pub(crate) fn identity(sheet: &Sheet, scene: &Scene, options: &Options) -> Strin
 /// Those of the file, and [`SceneError`] for a state of another scene and for one that crosses itself.
 pub(crate) fn started(fixed: &Fixed, options: &Options) -> Result<State, Failure> {
     let sheet = generated(options)?;
-    let name = format!("{:?} {} {}", options.scene, sheet.rest.len(), sheet.triangles.len());
+    let name = format!("{} {sheet:?}", options.scene.name());
     let origin = fingerprint(name.as_bytes());
     let Some(file) = &options.start else { return Ok(State { origin, ..State::start(fixed) }) };
     let (coarse, finer) = subdivided(sheet, options.subdivide)?;

@@ -10,7 +10,8 @@ use coarsen::{Dot, Vector};
 /// A Cholesky factor, and from the first matrix that has none, smoothed aggregation.
 ///
 /// Contact that is 1e13 times as stiff as inertia leaves a factor no correct digit along soft directions, which conjugate
-/// gradients find, or no positive pivot. Matrices that follow are like that one, so the hierarchy stays.
+/// gradients find, or no positive pivot. The hierarchy then stays until the solver is built again, at the next checkpoint,
+/// and the reason is printed.
 pub(crate) struct FactorOr<B: Place<Real = f64>> {
     inner: Built<B::Vector>,
     is_factor: bool,
@@ -31,7 +32,8 @@ impl<B: Place<Real = f64>> FactorOr<B> {
         };
         let (inner, is_factor): (Built<B::Vector>, _) = match recipe.build_from(system, on) {
             Ok(factor) => (Box::new(factor), true),
-            Err(_) => (hierarchy(system, on)?, false),
+            Err(refused @ SetupError::Factor { .. }) => (hierarchy(system, on, &refused)?, false),
+            Err(failure) => return Err(failure),
         };
         Ok(Self { inner, is_factor, on: on.clone() })
     }
@@ -42,15 +44,22 @@ impl<B: Place<Real = f64>> FactorOr<B> {
         updated: Result<Reused, SetupError>,
         system: System<'_, f64>,
     ) -> Result<Reused, SetupError> {
-        if updated.is_ok() || !self.is_factor {
-            return updated;
+        match updated {
+            Err(refused @ SetupError::Factor { .. }) if self.is_factor => {
+                (self.inner, self.is_factor) = (hierarchy(system, &self.on, &refused)?, false);
+                Ok(Reused::Nothing)
+            }
+            other => other,
         }
-        (self.inner, self.is_factor) = (hierarchy(system, &self.on)?, false);
-        Ok(Reused::Nothing)
     }
 }
 
-fn hierarchy<B: Place<Real = f64>>(system: System<'_, f64>, on: &B) -> Result<Built<B::Vector>, SetupError> {
+fn hierarchy<B: Place<Real = f64>>(
+    system: System<'_, f64>,
+    on: &B,
+    refused: &SetupError,
+) -> Result<Built<B::Vector>, SetupError> {
+    eprintln!("no factor from here to the next checkpoint, but smoothed aggregation: {refused}");
     Ok(Box::new(Multigrid::smoothed_aggregation().build_from(system, on)?))
 }
 
@@ -117,5 +126,8 @@ mod tests {
         m.apply(&r, &mut z);
         assert!(z.iter().all(|v| v.is_finite()));
         assert!(m.update_from(p.system()).is_ok() && !m.is_factor, "the hierarchy stays");
+        let mut wild = p.matrix.clone();
+        wild.values_mut()[0] = f64::NAN;
+        assert!(FactorOr::build(System { matrix: &wild, ..p.system() }, &Cpu::new()).is_err());
     }
 }

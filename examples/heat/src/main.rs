@@ -37,6 +37,7 @@ use clap::Parser;
 use coarsen::backend::Matrix;
 use coarsen::constraints::Dirichlet;
 use coarsen::prelude::*;
+use examples_common::arguments::with_causes;
 use examples_common::picture::Animation;
 
 use fem::Heat;
@@ -107,7 +108,7 @@ fn main() -> ExitCode {
     }) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            eprintln!("error: {}", with_causes(&*error));
             ExitCode::FAILURE
         }
     }

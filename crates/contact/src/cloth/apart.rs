@@ -13,7 +13,7 @@
 
 use crate::Pair;
 
-/// Whether (1) shows that a pair stays farther apart than r. False where numbers overflow.
+/// Whether (1) shows that a pair stays farther apart than r. False where numbers overflow; positions are finite.
 pub(super) fn apart(pair: &Pair, x: &[[f64; 3]; 4], p: &[[f64; 3]; 4], r: f64) -> bool {
     match pair {
         Pair::VertexFace { .. } => splits::<1>(x, p, r),
@@ -38,10 +38,15 @@ fn splits<const N: usize>(x: &[[f64; 3]; 4], p: &[[f64; 3]; 4], r: f64) -> bool 
     let mut split = false;
     for k in 0..3 {
         let ((a, b), (pa, pb)) = (ends(x, k), ends(p, k));
-        split |= b[0] - a[1] + (pb[0] - pa[1]).min(0.0) > r; // (1)
-        split |= a[0] - b[1] + (pa[0] - pb[1]).min(0.0) > r;
+        split |= b[0] - a[1] + nearer(pb[0] - pa[1]) > r; // (1)
+        split |= a[0] - b[1] + nearer(pa[0] - pb[1]) > r;
     }
     split
+}
+
+/// min(0, p), and NaN for NaN, which `f64::min` would ignore.
+fn nearer(p: f64) -> f64 {
+    if p >= 0.0 { 0.0 } else { p }
 }
 
 #[cfg(test)]
@@ -85,6 +90,7 @@ mod tests {
         let away = |by: f64| [[0.0; 3], [0.0; 3], [by; 3], [by; 3]];
         assert!(apart(&pair, &x, &away(0.0), 0.9) && !apart(&pair, &x, &away(-0.2), 0.9));
         assert!(apart(&pair, &x, &away(5.0), 0.9) && !apart(&pair, &x, &away(f64::NEG_INFINITY), 0.9));
+        assert!(!apart(&pair, &x, &[[f64::NEG_INFINITY; 3]; 4], 0.9), "the difference is no number");
         let vast = x.map(|x| x.map(|x| x * 1e308 * 1.5));
         assert!(!apart(&pair, &vast, &away(f64::NEG_INFINITY), 0.9));
     }

@@ -102,9 +102,11 @@ fn least(a: f64, b: f64) -> f64 {
     if b < a || b.is_nan() { b } else { a }
 }
 
+/// The mean, which is exact if all are equal; 0 if there are none.
 fn mean(all: &[[f64; 3]]) -> [f64; 3] {
-    let count = all.len().max(1) as f64;
-    all.iter().fold([0.0; 3], |sum, d| [0, 1, 2].map(|k| sum[k] + d[k])).map(|sum| sum / count)
+    let (count, first) = (all.len() as f64, all.first().copied().unwrap_or_default());
+    let sum = all.iter().fold([0.0; 3], |sum, d| [0, 1, 2].map(|k| sum[k] + (d[k] - first[k])));
+    [0, 1, 2].map(|k| if count > 0.0 { first[k] + sum[k] / count } else { 0.0 })
 }
 
 /// c: the middle of the box around displacements; 0 if there are none.
@@ -121,6 +123,13 @@ mod tests {
     use super::*;
 
     const STILL: [[f64; 3]; 2] = [[0.0; 3]; 2];
+
+    /// The sum of three tenths is not 0.3, but equal ways leave nothing.
+    #[test]
+    fn equal_ways_are_none() {
+        let tube = Tube::along(&[[0.0; 3]; 3], &[[0.1, 0.2, 0.7]; 3], 1.0);
+        assert_eq!((tube.ways(), tube.square), (&[[0.0; 3]; 3][..], 0.0));
+    }
 
     #[test]
     fn translations_do_not_count() {

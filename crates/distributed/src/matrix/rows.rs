@@ -137,6 +137,8 @@ impl<T: Number> GlobalRows<T> {
 
     /// The sum of the same rows of several matrices, in one pass; blocks are added in their order, from `first` on.
     ///
+    /// *Cost* one pass over all entries, and a copy of them.
+    ///
     /// # Errors
     /// [`DistError::Length`] for other numbers of rows or of unknowns per block than those of `first`, [`DistError::Value`] for
     /// another first row.

@@ -113,7 +113,7 @@ impl At {
     }
 
     /// Whether a solve has led to finite positions. Enough after a further descent, since the one before it has led to
-    /// positions that the step may take.
+    /// positions that the step may take: a further one that is stuck ends the step there, and what stopped it is dropped.
     ///
     /// # Errors
     /// [`NotFinite`], and [`Undetected`] if that is the cause.
@@ -123,11 +123,7 @@ impl At {
         next: &[f64],
         forces: &mut Forces,
     ) -> Result<(), Failure> {
-        let mut fault = || forces.first.second.take_fault();
-        if solved.finite && next.iter().all(|x| x.is_finite()) {
-            Ok(())
-        } else {
-            Err(self.not_finite(fault()))
-        }
+        let fault = forces.first.second.take_fault();
+        if solved.finite && next.iter().all(|x| x.is_finite()) { Ok(()) } else { Err(self.not_finite(fault)) }
     }
 }

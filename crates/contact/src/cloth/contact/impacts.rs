@@ -56,7 +56,7 @@ impl<S: Search> ClothContact<S> {
                 return None;
             }
             let (x, p) = (nodes.map(|v| at[v]), nodes.map(|v| by[v]));
-            // Beyond `clear` by more than the errors of distances, so that this changes no result.
+            // Beyond `clear` by more than the errors of distances, so that this changes no impact that is real.
             if apart(pair, &x, &p, *thickness) {
                 return None;
             }
