@@ -97,3 +97,26 @@ fn patterns_are_compared_once() {
         assert_eq!(z.own(), w.own());
     });
 }
+
+/// One rank has another pattern: all ranks get an error, whatever the number of levels, and none waits.
+#[test]
+fn a_renewal_with_another_pattern_is_refused_on_all_ranks() {
+    let problem = cloth(31, 0.01).unwrap();
+    let layout = layout(&problem, 2);
+    for gather_below in [100, usize::MAX] {
+        on_ranks(2, |comm| {
+            let (_, mut m) =
+                build(&DistMultigrid { gather_below, ..recipe() }, &problem, comm.clone(), layout.clone());
+            let own = layout.range(comm.rank());
+            let rows = GlobalRows::of(&problem.matrix, own.clone()).unwrap();
+            // The first row of rank 1 has one more column.
+            let added = usize::from(comm.rank() == 1);
+            let offsets: Vec<usize> = (0..=rows.count()).map(|k| if k == 0 { 0 } else { added }).collect();
+            let (columns, values) = (vec![own.end - 1; added], vec![0.0; 9 * added]);
+            let more = GlobalRows::new(own.start, (3, 3), offsets, columns, values).unwrap();
+            let other = rows.plus(&more).unwrap();
+            assert!(m.renew(&other).is_err(), "rank {}", comm.rank());
+            assert!(!m.has_pattern(&other).unwrap());
+        });
+    }
+}
