@@ -9,7 +9,6 @@ use coarsen_contact::{ContactError, Pair};
 use examples_common::closed::MeshFault;
 
 use crate::material::Material;
-use crate::scene::SceneChoice;
 
 /// A sheet that cannot be simulated.
 #[derive(Debug, thiserror::Error)]
@@ -216,13 +215,12 @@ pub(crate) enum SceneError {
     },
     /// The state of another scene, whose sheet has as many free vertices.
     #[error(
-        "the state of --start is not of the scene {} with {vertices} vertices and {triangles} triangles before \
-         --subdivide; pass the --scene and the options of the sheet of the run that wrote it",
-        scene.name()
+        "the state of --start is not of the scene {scene} with {vertices} vertices and {triangles} triangles before \
+         --subdivide; pass the --scene and the options of the sheet of the run that wrote it"
     )]
     Origin {
         /// The scene of the options.
-        scene: SceneChoice,
+        scene: String,
         /// The vertices of its sheet.
         vertices: usize,
         /// Its triangles.

@@ -85,7 +85,7 @@ pub(crate) fn started(fixed: &Fixed, options: &Options) -> Result<State, Failure
     let state = refined(read_state(file)?, &coarse, &finer, &scenes(&coarse, &finer, options)?)?;
     if state.origin != origin {
         let (vertices, triangles) = (coarse.rest.len(), coarse.triangles.len());
-        return Err(SceneError::Origin { scene: options.scene, vertices, triangles }.into());
+        return Err(SceneError::Origin { scene: options.scene.name(), vertices, triangles }.into());
     }
     let mut nodes = fixed.nodes.clone();
     nodes.hold(&fixed.motion.held(&fixed.positions, state.begun));
