@@ -312,6 +312,11 @@ impl<S: Search> ClothContact<S> {
     /// Replaces the candidates by those for positions around a way of all nodes, with this slack in units of the
     /// thickness. Touches and impacts are functions of all pairs, so they do not depend on which candidates there are.
     fn search_along(&mut self, at: &[[f64; 3]], by: &[[f64; 3]], slack: f64) -> Result<(), ContactError> {
+        // The tube does not have the motion that all nodes share, and squares of distances must be finite.
+        let beyond = |(x, d): (&[f64; 3], &[f64; 3])| (0..3).any(|k| !(x[k] + d[k]).powi(2).is_finite());
+        if let Some(index) = at.iter().zip(by).position(beyond) {
+            return Err(ContactError::Box { index });
+        }
         let (delta, slack) = (self.thickness, slack * self.thickness);
         let tube = Tube::along(at, by, slack);
         let (ways, most) = (tube.ways(), delta + 2.0 * slack);
