@@ -37,7 +37,7 @@ pub struct Direct {
     pub accept: f64,
     /// The largest relative residual of the trial solve with which A counts as regular, above 0; 1e-3 by default, which
     /// means three correct digits. With infinity there is no trial, and only a factor that is not finite is refused.
-    /// *Use* infinity for a preconditioner, together with `accept`: contact that is 1e13 times as stiff as inertia leaves
+    /// *Use* infinity for a preconditioner, together with `accept`: contact that is 1e14 times as stiff as inertia leaves
     /// a factor no correct digit along the softest directions, but conjugate gradients need none.
     pub trial: f64,
     /// The engine that factors; [`Engine::Fastest`] by default.

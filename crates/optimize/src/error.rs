@@ -11,7 +11,7 @@ pub enum DescentError {
     #[error(transparent)]
     Core(#[from] coarsen_core::Error),
     /// A Hessian could not be assembled, or its preconditioner could not be built.
-    #[error("the Hessian or the preconditioner at the current x could not be built")]
+    #[error("the Hessian or the preconditioner at the current x could not be built: {0}")]
     Linearize(#[source] Box<dyn Source + Send + Sync>),
     /// A descent ended without convergence, and the caller requested an error.
     #[error(transparent)]

@@ -19,7 +19,6 @@ use coarsen_core::parallel;
 use coarsen_distributed::{CommError, Communicator};
 use coarsen_mpi::{MpiComm, threads_per_rank};
 use examples_common::Failure;
-use examples_common::arguments::with_causes;
 
 /// No rank waits longer for another.
 const DEADLINE: Duration = Duration::from_secs(600);
@@ -57,7 +56,7 @@ fn program(comm: &MpiComm) -> ExitCode {
     };
     if let Err(error) = checked {
         if aloud {
-            eprintln!("error: {}", with_causes(&*error));
+            eprintln!("error: {error}");
         }
         return ExitCode::FAILURE;
     }
@@ -67,7 +66,7 @@ fn program(comm: &MpiComm) -> ExitCode {
             // Others may wait for this rank; the end of MPI prints the reason and ends all.
             if comm.failure().is_none() {
                 let (rank, stage) = (comm.rank(), "the frames of cloth");
-                comm.fail(CommError::Transport { rank, stage, reason: with_causes(&*error) });
+                comm.fail(CommError::Transport { rank, stage, reason: error.to_string() });
             }
             ExitCode::FAILURE
         }

@@ -78,8 +78,7 @@ pub(crate) fn identity(sheet: &Sheet, scene: &Scene, options: &Options) -> Strin
 /// Those of the file, and [`SceneError`] for a state of another scene and for one that crosses itself.
 pub(crate) fn started(fixed: &Fixed, options: &Options) -> Result<State, Failure> {
     let sheet = generated(options)?;
-    let name = format!("{} {sheet:?}", options.scene.name());
-    let origin = fingerprint(name.as_bytes());
+    let origin = origin(&sheet, options);
     let Some(file) = &options.start else { return Ok(State { origin, ..State::start(fixed) }) };
     let (coarse, finer) = subdivided(sheet, options.subdivide)?;
     let state = refined(read_state(file)?, &coarse, &finer, &scenes(&coarse, &finer, options)?)?;
@@ -95,6 +94,14 @@ pub(crate) fn started(fixed: &Fixed, options: &Options) -> Result<State, Failure
         }
         None => Ok(state),
     }
+}
+
+/// What a state is of: the scene, and the sheet before its triangles are divided.
+fn origin(sheet: &Sheet, options: &Options) -> u64 {
+    let mut bytes = options.scene.name().into_bytes();
+    bytes.extend(sheet.rest.iter().flatten().flat_map(|x| x.to_le_bytes()));
+    bytes.extend(sheet.triangles.iter().flatten().flat_map(|v| v.to_le_bytes()));
+    fingerprint(&bytes)
 }
 
 /// The scenes of a sheet and of the finer ones. A vertex in the middle of an edge is held only if both ends are: so division

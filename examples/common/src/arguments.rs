@@ -51,22 +51,10 @@ pub fn launch(count: usize, place: Place, program: impl Program) -> ExitCode {
     match done.map_err(Box::from).flatten() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", with_causes(&*error));
+            eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     }
-}
-
-/// An error and its causes in one line. Causes that the text names already are left out.
-pub fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
-    std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).fold(
-        String::new(),
-        |text, cause| match text.contains(&cause) {
-            true => text,
-            false if text.is_empty() => cause,
-            false => format!("{text}: {cause}"),
-        },
-    )
 }
 
 /// Parses a positive number.
@@ -94,23 +82,4 @@ pub fn not_negative(text: &str) -> Result<f64, &'static str> {
 /// What was expected.
 pub fn at_least_one(text: &str) -> Result<usize, &'static str> {
     text.parse().ok().filter(|n| *n > 0).ok_or("expected a whole number of 1 or more")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Debug, thiserror::Error)]
-    #[error("outer")]
-    struct Outer(#[source] Inner);
-
-    #[derive(Debug, thiserror::Error)]
-    #[error("inner of {0}")]
-    struct Inner(#[source] std::fmt::Error);
-
-    #[test]
-    fn causes_are_told_once() {
-        let cause = std::fmt::Error;
-        assert_eq!(with_causes(&Outer(Inner(cause))), format!("outer: inner of {cause}"));
-    }
 }

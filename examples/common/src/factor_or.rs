@@ -9,7 +9,7 @@ use coarsen::{Dot, Vector};
 
 /// A Cholesky factor, and from the first matrix that has none, smoothed aggregation.
 ///
-/// Contact that is 1e13 times as stiff as inertia leaves a factor no correct digit along soft directions, which conjugate
+/// Contact that is 1e14 times as stiff as inertia leaves a factor no correct digit along soft directions, which conjugate
 /// gradients find, or no positive pivot. The hierarchy then stays until the solver is built again, at the next checkpoint,
 /// and the reason is printed.
 pub(crate) struct FactorOr<B: Place<Real = f64>> {
@@ -22,7 +22,7 @@ impl<B: Place<Real = f64>> FactorOr<B> {
     /// Factors the matrix of a system, or builds the hierarchy.
     ///
     /// # Errors
-    /// Those of the hierarchy.
+    /// Those of the place, and of the hierarchy where there is no factor.
     pub(crate) fn build(system: System<'_, f64>, on: &B) -> Result<Self, SetupError> {
         let recipe = Direct {
             method: Method::Cholesky,

@@ -11,6 +11,7 @@
 //! | [`files`] | checkpoints, the table of frames, surfaces |
 //! | [`closed`] | closed surfaces of files, and what is inside |
 //! | [`crossing`] | an independent test for surfaces that intersect |
+//! | [`device`] | a device for tests |
 //! | [`scales`] | whether the numbers of a scene can be resolved |
 //! | [`solver`] | preconditioners by name |
 //! | `factor_or` | a factor for as long as there is one |
@@ -19,6 +20,7 @@
 pub mod arguments;
 pub mod closed;
 pub mod crossing;
+pub mod device;
 mod factor_or;
 pub mod files;
 pub mod frames;

@@ -37,7 +37,6 @@ use clap::Parser;
 use coarsen::backend::Matrix;
 use coarsen::constraints::Dirichlet;
 use coarsen::prelude::*;
-use examples_common::arguments::with_causes;
 use examples_common::picture::Animation;
 
 use fem::Heat;
@@ -108,7 +107,7 @@ fn main() -> ExitCode {
     }) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", with_causes(&*error));
+            eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     }

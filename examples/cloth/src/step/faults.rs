@@ -3,7 +3,6 @@
 use coarsen::optimize::{DescentError, DescentOutcome};
 use coarsen_contact::{ContactError, Pair};
 use examples_common::Failure;
-use examples_common::arguments::with_causes;
 
 use crate::solved::Solved;
 use crate::world::Forces;
@@ -31,10 +30,7 @@ pub(crate) struct Blocked {
 
 /// A step whose linear system cannot be assembled or preconditioned.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "frame {frame}, step {step}: {}; the last frame on disk is good: take a smaller --dt",
-    with_causes(source)
-)]
+#[error("frame {frame}, step {step}: {source}; the last frame on disk is good: take a smaller --dt")]
 pub(crate) struct Unsolved {
     frame: usize,
     step: usize,

@@ -1,7 +1,7 @@
 //! Steps with linear systems solved on a device: those of the CPU, with few waits.
 
-use coarsen::prelude::*;
-use coarsen::{Unavailable, Waits};
+use coarsen::Waits;
+use examples_common::device::opencl;
 
 use super::{Folder, Options, check_balance, distance};
 use crate::run;
@@ -29,15 +29,7 @@ const FIXED: [&str; 13] = [
 /// The host waits less than ten times a step.
 #[test]
 fn a_device_takes_the_steps_of_the_cpu() {
-    let on = match "opencl".parse().and_then(AnyBackend::<f64>::choose) {
-        Ok(on) => on,
-        Err(why) => {
-            let required = std::env::var_os("COARSEN_REQUIRE_OPENCL").is_some();
-            assert!(!required || matches!(why, Unavailable::NotBuilt), "{why}");
-            println!("skipped: {why}");
-            return;
-        }
-    };
+    let Some(on) = opencl() else { return };
     for scene in ["drooping", "drop-horizontal"] {
         let arguments = [&["--scene", scene][..], &FIXED].concat();
         let [here, there] = ["here", "there"].map(|name| Folder::new(&format!("{scene}-{name}")));

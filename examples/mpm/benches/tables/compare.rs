@@ -151,19 +151,11 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     tables().into_iter().map(|table| table.name)
 }
 
-/// The scenes, each with the states of its run if there are runs.
-fn sources<'a>(scenes: &'a [String], asked: &Asked) -> Outcome<Vec<(&'a str, Option<State>)>> {
-    let mut all = Vec::new();
-    for scene in scenes {
-        match &asked.runs {
-            None => all.push((scene.as_str(), None)),
-            Some(runs) => {
-                let states = full::states(&full::folder(runs, scene))?.into_iter().take(asked.most);
-                all.extend(states.map(|(_, state)| (scene.as_str(), Some(state))));
-            }
-        }
-    }
-    Ok(all)
+/// The states of the run of a scene, or none for a start from rest.
+fn sources(scene: &str, asked: &Asked) -> Outcome<Vec<Option<State>>> {
+    let Some(runs) = &asked.runs else { return Ok(vec![None]) };
+    let states = full::states(&full::folder(runs, scene))?.into_iter().take(asked.most);
+    Ok(states.map(|(_, state)| Some(state)).collect())
 }
 
 /// Measures the missing rows of a table, and prints it.
@@ -177,30 +169,34 @@ pub(crate) fn run(name: &str, asked: &Asked, results: &mut Results) -> Outcome<(
     }
     println!("| scene, frame | nodes | method | iterations | of CG | s | blocks by level |");
     println!("|---|---:|---|---:|---:|---:|---|");
-    for (scene, mut state) in sources(asked.scenes.as_ref().unwrap_or(&own), asked)? {
-        let of = |state: &State| [state.particles.len(), state.frame];
-        let size = state.as_ref().map_or([particles, frames], of);
-        let mut moment = None;
-        for (method, how) in &table.methods {
-            let key = Row::key((name, asked.threads), scene, size, method);
-            let row = results.get(key, || {
-                let moment = match &mut moment {
-                    Some(moment) => moment,
-                    none => none.insert(match state.take() {
-                        Some(state) => full::begin(Stage::new(scene, asked.particles)?, state)?,
-                        None => Moment::new(scene, particles, frames, &asked.states)?,
-                    }),
-                };
-                how.solve(moment)
-            })?;
-            let Row { nodes, converged, outer, inner, seconds, blocks, .. } = row;
-            let fell_short = if converged { "" } else { "*" };
-            let blocks: Vec<String> = blocks.iter().map(usize::to_string).collect();
-            let blocks = blocks.join(" / ");
-            println!(
-                "| {scene}, {} | {nodes} | {method} | {outer:.0}{fell_short} | {inner:.0} | {seconds:.2} | {blocks} |",
-                size[1],
-            );
+    // A state of a run may have the particles and the frame of a start from rest.
+    let named = if asked.runs.is_some() { format!("{name}-runs") } else { name.to_owned() };
+    for scene in asked.scenes.as_ref().unwrap_or(&own) {
+        for mut state in sources(scene, asked)? {
+            let of = |state: &State| [state.particles.len(), state.frame];
+            let size = state.as_ref().map_or([particles, frames], of);
+            let mut moment = None;
+            for (method, how) in &table.methods {
+                let key = Row::key((&named, asked.threads), scene, size, method);
+                let row = results.get(key, || {
+                    let moment = match &mut moment {
+                        Some(moment) => moment,
+                        none => none.insert(match state.take() {
+                            Some(state) => full::begin(Stage::new(scene, asked.particles)?, state)?,
+                            None => Moment::new(scene, particles, frames, &asked.states)?,
+                        }),
+                    };
+                    how.solve(moment)
+                })?;
+                let Row { nodes, converged, outer, inner, seconds, blocks, .. } = row;
+                let fell_short = if converged { "" } else { "*" };
+                let blocks: Vec<String> = blocks.iter().map(usize::to_string).collect();
+                let blocks = blocks.join(" / ");
+                println!(
+                    "| {scene}, {} | {nodes} | {method} | {outer:.0}{fell_short} | {inner:.0} | {seconds:.2} | {blocks} |",
+                    size[1],
+                );
+            }
         }
     }
     Ok(())

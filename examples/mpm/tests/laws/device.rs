@@ -1,8 +1,8 @@
 //! Steps on a device: those of the CPU, with counted transfers.
 
 use clap::Parser;
-use coarsen::prelude::*;
-use coarsen::{Unavailable, Waits};
+use coarsen::Waits;
+use examples_common::device::opencl;
 use mpm::options::Options;
 use mpm::rows::Row;
 use mpm::run;
@@ -14,15 +14,7 @@ use super::Folder;
 /// iteration. Downloads wait, and uploads into memory that is there.
 #[test]
 fn a_device_takes_the_steps_of_the_cpu() {
-    let on = match "opencl".parse().and_then(AnyBackend::<f64>::choose) {
-        Ok(on) => on,
-        Err(why) => {
-            let required = std::env::var_os("COARSEN_REQUIRE_OPENCL").is_some();
-            assert!(!required || matches!(why, Unavailable::NotBuilt), "{why}");
-            println!("skipped: {why}");
-            return;
-        }
-    };
+    let Some(on) = opencl() else { return };
     // The arrays of a step and of an iteration besides gradients.
     for (driver, arrays) in
         [("hot", Some([33, 0])), ("lbfgs-h", Some([7, 0])), ("pn-pcg", Some([4, 2])), ("pn-mgpcg", None)]

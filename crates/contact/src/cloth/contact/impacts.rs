@@ -12,8 +12,8 @@ use crate::cloth::sweep::all_impacts;
 use crate::{ContactError, Impact, Pair, Search};
 
 /// By how much ways may change until pairs are searched for along them again, in units of the thickness: after the first search
-/// from a place, and after later ones. In a sheet whose edges are four times as long as it is thick, a margin of 1 makes a search
-/// take four times as long as one of 1/4, since parts that are two edges apart become candidates.
+/// from a place, and after later ones. In a sheet whose edges are four times as long as it is thick, parts that are two edges apart are
+/// candidates with a margin of 1, and not with 1/4.
 const MARGINS: [f64; 2] = [0.25, 0.5];
 
 /// The ways for which all impacts were computed from the present positions among the present candidates, which may be the
