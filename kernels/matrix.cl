@@ -1,10 +1,12 @@
 // Block sparse rows in slices: SLICE rows are stored side by side, lane by lane, padded to the longest of the
 // slice (or of all rows). Slot k of row i is column (base + k) SLICE + lane, and entry e = r COLS + c of its
 // block is value ((base + k) ROWS COLS + e) SLICE + lane, with lane = i mod SLICE and base the slots of
-// earlier slices. A slice of one row is plain block CSR. One block row per item. Build options define
+// earlier slices. A slice of one row is plain block CSR. One block row per item, or per group of TEAM items:
+// item t then sums blocks t, t + TEAM, ... of the row. Build options define
 //   STORED  the type of values
 //   ROWS, COLS  the numbers of rows and columns of a block
 //   SLICE   the number of rows in a slice
+//   TEAM    the number of items per row, a power of two; with 1 a group has many rows
 //   DSLICE  the number of blocks in a slice of D, see blocks.cl
 //   HALF    if only the blocks on and above the diagonal of a symmetric matrix are stored, in separate slots:
 //           a slot of `columns` is then a column, and twice the slot of the block, plus one for its transpose
@@ -14,6 +16,23 @@
 #pragma OPENCL FP_CONTRACT ON // A device may fuse multiply-adds here, as the twin does.
 
 #define AREA (ROWS * COLS)
+
+#if TEAM > 1
+#define LINE get_group_id(0)
+#define SELF get_local_id(0)
+#define IS_ONE_OF(count) 1 // there are as many groups, and barriers stand in no branch
+// The memory of a group, at the beginning of a kernel.
+#define MEET __local REAL shared[TEAM * ROWS];
+#define MEETING , __local REAL *shared
+#define MEETING_GIVEN , shared
+#else
+#define LINE get_global_id(0)
+#define SELF 0
+#define IS_ONE_OF(count) (LINE < (count))
+#define MEET
+#define MEETING
+#define MEETING_GIVEN
+#endif
 
 // Whether three.cl has a faster version; see real.cl for LANES.
 #define THREE (ROWS == 3 && COLS == 3 && SLICE == 1 && LANES == 8)
@@ -57,8 +76,8 @@ void coarsen_row(const size_t i, STORAGE, __global const REAL *x, REAL *s) {
 
 #else
 
-// s = (A x) of block row i                                              Twin: Bsr::multiply_rows, Sum::leaf
-void coarsen_row(const size_t i, STORAGE, __global const REAL *x, REAL *s) {
+// s = (A x) of block row i, for all items of its group                  Twin: Bsr::multiply_rows, Sum::leaf
+void coarsen_row(const size_t i, STORAGE, __global const REAL *x, REAL *s MEETING) {
 #if SLICE == 1
     const size_t base = offsets[i], lane = 0;
     const uint count = offsets[i + 1] - offsets[i];
@@ -68,14 +87,14 @@ void coarsen_row(const size_t i, STORAGE, __global const REAL *x, REAL *s) {
     const uint count = lengths[i];
 #endif
 #ifdef HALF
-    __global const uint *place = columns + 2 * (base * SLICE + lane);
+    __global const uint *place = columns + 2 * ((base + SELF) * SLICE + lane);
 #else
     __global const uint *column = columns + base * SLICE + lane;
-    __global const STORED *a = values + base * AREA * SLICE + lane;
+    __global const STORED *a = values + (base + SELF) * AREA * SLICE + lane;
 #endif
     for (uint r = 0; r < ROWS; r++)
         s[r] = 0;
-    for (uint k = 0; k < count; k++) {
+    for (uint k = SELF; k < count; k += TEAM) {
 #ifdef HALF
         const uint slot = place[1] / 2, mirrored = place[1] % 2;
         const uint down = mirrored ? 1 : COLS, across = mirrored ? COLS : 1;
@@ -86,7 +105,7 @@ void coarsen_row(const size_t i, STORAGE, __global const REAL *x, REAL *s) {
             for (uint r = 0; r < ROWS; r++)
                 s[r] += (REAL)block[(r * down + c * across) * SLICE] * xc;
         }
-        place += 2 * SLICE;
+        place += 2 * SLICE * TEAM;
 #else
         __global const REAL *xk = x + (size_t)column[k * SLICE] * COLS;
         for (uint c = 0; c < COLS; c++) {
@@ -94,11 +113,11 @@ void coarsen_row(const size_t i, STORAGE, __global const REAL *x, REAL *s) {
             for (uint r = 0; r < ROWS; r++)
                 s[r] += (REAL)a[(r * COLS + c) * SLICE] * xc;
         }
-        a += AREA * SLICE;
+        a += AREA * SLICE * TEAM;
 #endif
     }
 #ifdef CONTACT
-    for (uint k = starts[i]; k < starts[i + 1]; k++) {
+    for (uint k = starts[i] + SELF; k < starts[i + 1]; k += TEAM) {
         __global const REAL *xk = x + (size_t)places[k] * COLS;
         __global const STORED *block = contact + (size_t)k * AREA;
         for (uint c = 0; c < COLS; c++)
@@ -106,70 +125,65 @@ void coarsen_row(const size_t i, STORAGE, __global const REAL *x, REAL *s) {
                 s[r] += (REAL)block[r * COLS + c] * xk[c];
     }
 #endif
+#if TEAM > 1
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint r = 0; r < ROWS; r++)
+        shared[SELF * ROWS + r] = s[r];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint r = 0; r < ROWS; r++) {
+        s[r] = shared[r];
+        for (uint t = 1; t < TEAM; t++)
+            s[r] += shared[t * ROWS + r];
+    }
+#endif
 }
 
 #endif
 
-#define ROW(i, x, s) coarsen_row(i, width, offsets, lengths, columns, values PART_GIVEN, x, s)
+#define ROW(i, x, s) coarsen_row(i, width, offsets, lengths, columns, values PART_GIVEN, x, s MEETING_GIVEN)
 
 // y = A x                                                               Twin: LinearOperator::apply for Bsr
 __kernel void coarsen_multiply(MATRIX, __global const REAL *x, __global REAL *y) {
-    const size_t i = get_global_id(0);
-    if (i < n) {
+    MEET
+    const size_t i = LINE;
+    if (IS_ONE_OF(n)) {
         REAL s[ROWS];
         ROW(i, x, s);
-        for (uint r = 0; r < ROWS; r++)
-            y[i * ROWS + r] = s[r];
+        if (SELF == 0)
+            for (uint r = 0; r < ROWS; r++)
+                y[i * ROWS + r] = s[r];
     }
 }
 
 // y = a A x + b y                                                       Twin: Bsr::apply_add
 __kernel void coarsen_multiply_add(MATRIX, const REAL a, __global const REAL *x, const REAL b, __global REAL *y) {
-    const size_t i = get_global_id(0);
-    if (i < n) {
+    MEET
+    const size_t i = LINE;
+    if (IS_ONE_OF(n)) {
         REAL s[ROWS];
         ROW(i, x, s);
-        for (uint r = 0; r < ROWS; r++)
-            y[i * ROWS + r] = b == 0 ? a * s[r] : a * s[r] + b * y[i * ROWS + r];
+        if (SELF == 0)
+            for (uint r = 0; r < ROWS; r++) {
+                const REAL t = a * s[r];
+                y[i * ROWS + r] = b == 0 ? t : t + b * y[i * ROWS + r];
+            }
     }
 }
 
 // r = b - A x                                                          Twin: LinearOperator::residual for Bsr
 __kernel void coarsen_residual(MATRIX, __global const REAL *b, __global const REAL *x, __global REAL *r) {
-    const size_t i = get_global_id(0);
-    if (i < n) {
+    MEET
+    const size_t i = LINE;
+    if (IS_ONE_OF(n)) {
         REAL s[ROWS];
         ROW(i, x, s);
-        for (uint k = 0; k < ROWS; k++)
-            r[i * ROWS + k] = b[i * ROWS + k] - s[k];
+        if (SELF == 0)
+            for (uint k = 0; k < ROWS; k++)
+                r[i * ROWS + k] = b[i * ROWS + k] - s[k];
     }
 }
 
 #if ROWS == COLS
-
-// y = A x, x·y and the sum of |x y|                                   Twin: LinearOperator::apply_dot for Bsr
-__kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
-void coarsen_multiply_dot(MATRIX, __global const REAL *x, __global REAL *y, __global SUM *partial) {
-    __local SUM shared[WIDTH];
-    SUM value = 0, magnitude = 0;
-    const size_t last = LAST(n);
-    for (size_t i = FIRST(n) + get_local_id(0); i < last; i += WIDTH) {
-        REAL s[ROWS];
-        ROW(i, x, s);
-        for (uint r = 0; r < ROWS; r++) {
-            y[i * ROWS + r] = s[r];
-            const SUM t = (SUM)x[i * ROWS + r] * s[r];
-            value += t;
-            magnitude += fabs(t);
-        }
-    }
-    value = coarsen_tree(shared, value);
-    if (get_local_id(0) == 0)
-        partial[get_group_id(0)] = value;
-    magnitude = coarsen_tree(shared, magnitude);
-    if (get_local_id(0) == 0)
-        partial[get_num_groups(0) + get_group_id(0)] = magnitude;
-}
 
 // Entry (r, c) of block i of D.
 #define D(i, r, c) ((REAL)d[((i) / DSLICE * AREA + (r) * COLS + (c)) * DSLICE + (i) % DSLICE])
@@ -205,35 +219,70 @@ void coarsen_multiply_dot(MATRIX, __global const REAL *x, __global REAL *y, __gl
 __kernel void coarsen_relax_into(MATRIX, __global const STORED *d, const REAL omega, const REAL beta,
                                  __global const REAL *b, __global const REAL *x, __global REAL *s,
                                  __global REAL *y) {
-    const size_t i = get_global_id(0);
-    if (i < n) {
+    MEET
+    const size_t i = LINE;
+    if (IS_ONE_OF(n)) {
         REAL step[ROWS];
         STEP(i, step);
-        for (uint r = 0; r < ROWS; r++) {
-            const size_t at = i * ROWS + r;
-            const REAL t = beta == 0 ? omega * step[r] : omega * step[r] + beta * s[at];
-            s[at] = t;
-            y[at] = x[at] + t;
-        }
+        if (SELF == 0)
+            for (uint r = 0; r < ROWS; r++) {
+                const size_t at = i * ROWS + r;
+                const REAL t = beta == 0 ? omega * step[r] : omega * step[r] + beta * s[at];
+                s[at] = t;
+                y[at] = x[at] + t;
+            }
     }
 }
 
-// x_i += omega D_i (b - A x)_i for the rows of chunks `first` to first + count, one chunk per item, forward
-// or backward. Chunks are not coupled, so no item reads entries that another item writes. Twin: Sweeping::run
+// x_i += omega D_i (b - A x)_i for the rows of chunks `first` to first + count, one chunk per item or group,
+// forward or backward. Chunks are not coupled: none reads entries that another one writes. Twin: Sweeping::run
 __kernel void coarsen_relax(MATRIX, __global const uint *chunks, const uint first, const uint count,
                             const uint backward, __global const STORED *d, const REAL omega,
                             __global const REAL *b, __global REAL *x) {
-    const size_t item = get_global_id(0);
-    if (item < count) {
-        const size_t begin = chunks[2 * (first + item)], end = chunks[2 * (first + item) + 1];
+    MEET
+    const size_t line = LINE;
+    if (IS_ONE_OF(count)) {
+        const size_t begin = chunks[2 * (first + line)], end = chunks[2 * (first + line) + 1];
         for (size_t k = 0; k < end - begin; k++) {
             const size_t i = backward ? end - 1 - k : begin + k;
             REAL step[ROWS];
             STEP(i, step);
-            for (uint r = 0; r < ROWS; r++)
-                x[i * ROWS + r] += omega * step[r];
+            if (SELF == 0)
+                for (uint r = 0; r < ROWS; r++)
+                    x[i * ROWS + r] += omega * step[r];
+#if TEAM > 1
+            barrier(CLK_GLOBAL_MEM_FENCE); // the next row of the chunk reads it
+#endif
         }
     }
 }
+
+#if TEAM == 1
+
+// y = A x, x·y and the sum of |x y|                                   Twin: LinearOperator::apply_dot for Bsr
+__kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
+void coarsen_multiply_dot(MATRIX, __global const REAL *x, __global REAL *y, __global SUM *partial) {
+    __local SUM shared[WIDTH];
+    SUM value = 0, magnitude = 0;
+    const size_t last = LAST(n);
+    for (size_t i = FIRST(n) + get_local_id(0); i < last; i += WIDTH) {
+        REAL s[ROWS];
+        ROW(i, x, s);
+        for (uint r = 0; r < ROWS; r++) {
+            y[i * ROWS + r] = s[r];
+            const SUM t = (SUM)x[i * ROWS + r] * s[r];
+            value += t;
+            magnitude += fabs(t);
+        }
+    }
+    value = coarsen_tree(shared, value);
+    if (get_local_id(0) == 0)
+        partial[get_group_id(0)] = value;
+    magnitude = coarsen_tree(shared, magnitude);
+    if (get_local_id(0) == 0)
+        partial[get_num_groups(0) + get_group_id(0)] = magnitude;
+}
+
+#endif
 
 #endif

@@ -5,6 +5,7 @@
 FOLDER is what `device_schwarz --export FOLDER` wrote. Prints rows of a table, or why there are none.
 """
 
+import inspect
 import pathlib
 import sys
 import time
@@ -19,6 +20,8 @@ def main(folder):
     except Exception as why:  # a missing package, driver or card: each has an exception of its own
         return print(f"cuSPARSE and CuPy: skipped ({type(why).__name__}: {why})")
     a = read(folder, cupy, sparse)
+    # The relative tolerance has another name in older versions.
+    tolerance = "rtol" if "rtol" in inspect.signature(cg).parameters else "tol"
     print("| scalar | cuSPARSE A x ms | GB/s | CuPy CG, no preconditioner, ms an iteration |\n|---|---|---|---|")
     for scalar in (cupy.float64, cupy.float32):
         m = a.astype(scalar)
@@ -26,7 +29,7 @@ def main(folder):
         product = seconds(cupy, lambda: m @ b)
 
         def solve(callback=None):
-            cg(m, b, maxiter=100, tol=0, callback=callback)
+            cg(m, b, maxiter=100, callback=callback, **{tolerance: 0})
 
         iterations = []
         solve(lambda _: iterations.append(1))

@@ -19,6 +19,7 @@ typedef unsigned long ulong;
 #define get_global_size(k) ((size_t)gridDim.x * blockDim.x)
 
 #define CLK_LOCAL_MEM_FENCE 0
+#define CLK_GLOBAL_MEM_FENCE 0
 #define barrier(fence) __syncthreads()
 
 #define convert_float(v) ((float)(v))

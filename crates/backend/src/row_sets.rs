@@ -34,6 +34,8 @@ pub struct RowSets {
 pub(crate) struct Colouring {
     neighbours: Vec<Vec<u32>>,
     colour: Vec<usize>,
+    /// For each colour, the last chunk that has a neighbour of this colour.
+    marked: Vec<usize>,
     /// Sets that are not in use.
     spare: Vec<Vec<Range<usize>>>,
 }
@@ -52,7 +54,7 @@ impl RowSets {
     pub(crate) fn chunk_again(&mut self, pattern: &Arc<Pattern>, rows: usize, room: &mut Colouring) {
         let (n, rows) = (pattern.rows(), rows.max(1));
         let (chunk, count) = (|c: usize| c * rows..((c + 1) * rows).min(n), n.div_ceil(rows));
-        let Colouring { neighbours, colour, spare } = room;
+        let Colouring { neighbours, colour, marked, spare } = room;
         neighbours.resize_with(neighbours.len().max(count), Vec::new);
         neighbours.iter_mut().for_each(Vec::clear);
         for (c, chunk) in (0..count).map(|c| (c, chunk(c))) {
@@ -72,10 +74,14 @@ impl RowSets {
         colour.resize(count, usize::MAX);
         let sets = &mut self.sets;
         spare.extend(sets.drain(..).rev()); // each set gets its own memory again
+        marked.clear();
         for c in 0..count {
-            let taken = |k: usize| neighbours[c].iter().any(|&d| colour[d as usize] == k);
-            colour[c] = (0..).find(|&k| !taken(k)).unwrap_or_default();
+            for d in neighbours[c].iter().map(|&d| d as usize).filter(|&d| d < c) {
+                marked[colour[d]] = c;
+            }
+            colour[c] = marked.iter().position(|&last| last != c).unwrap_or(marked.len());
             if colour[c] == sets.len() {
+                marked.push(usize::MAX);
                 let mut set = spare.pop().unwrap_or_default();
                 set.clear();
                 sets.push(set);

@@ -68,7 +68,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         let assembly = module::<V, S>(&place, block, slice)?;
         let zeros = vec![0; nodes];
         let mut queue = on.queue();
-        let product = matrix::module::<V, S>(&mut queue, (block, block), slice, matrix::Parts::Whole)?;
+        let product = matrix::module::<V, S>(&mut queue, (block, block), (slice, 1), matrix::Parts::Whole)?;
         let lengths = queue.list(&zeros)?;
         let mut list = |count: usize| queue.allocate(Type::Index, 4 * count, None);
         let (offsets, columns) = (list(1)?, list(count)?);
@@ -156,7 +156,7 @@ impl<V: Real, S: Real> BlockRows<V, S> for DeviceEll<V, S> {
         let head =
             [Arg::Length(self.nodes), Arg::Index(self.width as u32), offsets, lengths, columns, values];
         let size = (self.nodes, self.nodes);
-        Operand::new(&self.on, self.product, size, (self.block, self.block), Format::Ell.slice(), head)
+        Operand::new(&self.on, self.product, size, (self.block, self.block), (Format::Ell.slice(), 1), head)
     }
 }
 

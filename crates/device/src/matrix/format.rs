@@ -4,7 +4,8 @@
 //! same time should be adjacent. Rows are therefore grouped in slices, in which the k-th blocks of all rows
 //! are adjacent. Rows are padded to the longest row of the slice (sliced ELLPACK), or to the longest row of
 //! the matrix (ELLPACK), which needs no table of slices. A processor core runs its items one after the other,
-//! so rows are stored one after the other.
+//! so rows are stored one after the other. So are long rows on a card, each of which a team of items computes:
+//! adjacent items read adjacent blocks of the row.
 //!
 //! *Reference* Tang, Wang, Liu, Tong, Manocha 2020 (P-Cloth), §3.2.2 (block ELL); Monakov, Lokhmotov,
 //! Avetisyan 2010 (sliced ELL).
@@ -18,6 +19,12 @@ use crate::memory::convert;
 
 /// The number of rows in a slice, which is the number of items that run in lockstep.
 const SLICE: usize = 32;
+
+/// The number of items of a team.
+const TEAM: usize = 32;
+
+/// The mean number of blocks from which rows are long.
+const LONG: usize = 32;
 
 /// The largest padding of ELLPACK relative to the stored blocks; with more padding, rows are stored as sliced
 /// ELLPACK.
@@ -39,19 +46,29 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns the layout for a pattern on a device. On a processor, or if slices would have more padding
-    /// than blocks, this is [`Rows`](Self::Rows). Otherwise it is [`Ell`](Self::Ell) if that has at most 5 %
+    /// Returns the layout for a pattern on a device. On a processor, if rows have 32 blocks or more on average, or
+    /// if slices would have more padding than blocks, this is [`Rows`](Self::Rows). Otherwise it is [`Ell`](Self::Ell) if that has at most 5 %
     /// of padding, and [`Sliced`](Self::Sliced) if not.
     pub fn suiting(pattern: &Pattern, device: &Device) -> Self {
         let stored = pattern.len() as f64;
         let padding = |format| Layout::slots(pattern, format) as f64 - stored;
-        if !device.accelerator || padding(Self::Sliced) > UNEVEN * stored {
+        if !device.accelerator || Self::is_long(pattern) || padding(Self::Sliced) > UNEVEN * stored {
             Self::Rows
         } else if padding(Self::Ell) <= EVEN * stored {
             Self::Ell
         } else {
             Self::Sliced
         }
+    }
+
+    fn is_long(pattern: &Pattern) -> bool {
+        pattern.rows() > 0 && pattern.len() >= LONG * pattern.rows()
+    }
+
+    /// Returns the number of items that compute a row together.
+    pub(crate) fn team(self, pattern: &Pattern, device: &Device) -> usize {
+        let fits = device.accelerator && device.width >= TEAM;
+        if self == Self::Rows && fits && Self::is_long(pattern) { TEAM } else { 1 }
     }
 
     /// Returns the number of rows in a slice.
@@ -118,6 +135,11 @@ impl Layout {
             pattern.row(i).iter().enumerate().for_each(|(k, &j)| columns[first + k * self.slice] = j);
         }
         columns
+    }
+
+    /// Whether host values of type `T` lie as values of type `S` do here: there is nothing to arrange.
+    pub(super) fn keeps<T: Real, S: Real>(&self) -> bool {
+        self.slice == 1 && T::NAME == S::NAME
     }
 
     /// Writes values to their slots. A slice is written entry by entry, and padding is not written.

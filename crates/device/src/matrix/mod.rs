@@ -29,7 +29,7 @@ pub use symmetric::DeviceSymmetric;
 /// A sparse matrix of dense blocks in device memory, stored in `S`, applied to vectors of `V`.
 ///
 /// Made by [`Backend::matrix`](coarsen_backend::Backend::matrix), or in a given layout by
-/// [`DeviceMatrix::new`]. One item computes one block row. The block size is a constant of the kernels, which
+/// [`DeviceMatrix::new`]. One item computes one block row; long rows on a card have teams of items. The block size is a constant of the kernels, which
 /// are compiled for the first matrix of each block size. *Memory* (r c s + 4) bytes per slot for blocks of r
 /// x c, where s is the size of `S` in bytes; 4 or 8 bytes per block row.
 pub struct DeviceMatrix<V: Real, S: Real = V> {
@@ -39,6 +39,8 @@ pub struct DeviceMatrix<V: Real, S: Real = V> {
     pattern: Arc<Pattern>,
     format: Format,
     layout: Layout,
+    /// The number of items that compute a row.
+    team: usize,
     /// The number of the module with its kernels.
     module: usize,
     offsets: Buffer,
@@ -72,14 +74,21 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         }
         let mut queue = on.queue();
         queue.check_room(Self::bytes(pattern, block, format) as u64)?;
-        let module = operand::module::<V, S>(&mut queue, block, format.slice(), Parts::Whole)?;
+        let team = format.team(pattern, on.device());
+        let module = operand::module::<V, S>(&mut queue, block, (format.slice(), team), Parts::Whole)?;
         let layout = Layout::new(pattern, format);
-        let mut values = vec![S::zero(); slots * block.0 * block.1];
-        layout.arrange(host, &mut values);
+        let mut arranged = Vec::new();
+        let values = if layout.keeps::<T, S>() {
+            bytes(host.values())
+        } else {
+            arranged.resize(slots * block.0 * block.1, S::zero());
+            layout.arrange(host, &mut arranged);
+            bytes(&arranged)
+        };
         let offsets = queue.list(&layout.offsets)?;
         let lengths = queue.list(&layout.lengths(pattern))?;
         let columns = queue.list(&layout.columns(pattern))?;
-        let values = queue.allocate(Type::of::<S>(), size_of_val(&values[..]), Some(bytes(&values)))?;
+        let values = queue.allocate(Type::of::<S>(), values.len(), Some(values))?;
         let (on, shape, pattern, places, of) = (on.plain(), host.shape(), pattern.clone(), None, PhantomData);
         Ok(Self {
             on,
@@ -88,6 +97,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
             pattern,
             format,
             layout,
+            team,
             module,
             offsets,
             lengths,
@@ -185,6 +195,11 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         self.layout.slice
     }
 
+    /// Returns the number of items that compute a row.
+    pub(crate) fn team(&self) -> usize {
+        self.team
+    }
+
     /// Returns the number of stored values, including padding.
     pub(crate) fn stored(&self) -> usize {
         self.layout.slots * self.block.0 * self.block.1
@@ -209,7 +224,7 @@ impl<V: Real, S: Real> Sealed for DeviceMatrix<V, S> {}
 impl<V: Real, S: Real> BlockRows<V, S> for DeviceMatrix<V, S> {
     fn operand(&self) -> Operand<'_, V> {
         let size = (self.pattern.rows(), self.pattern.columns());
-        Operand::new(&self.on, self.module, size, self.block, self.layout.slice, self.args())
+        Operand::new(&self.on, self.module, size, self.block, (self.layout.slice, self.team), self.args())
     }
 }
 

@@ -8,25 +8,25 @@ use crate::program::{Entry, Module};
 use crate::queue::{Arg, Items, Queue};
 use crate::{DeviceBlocks, DeviceScalar, DeviceVector, OnDevice};
 
-/// The kernels of block rows, in the order of their names. Only the kernels before `MultiplyDot` exist for
-/// rectangular blocks.
+/// The kernels of block rows, in the order of their names. Only the kernels before `RelaxInto` exist for
+/// rectangular blocks, and `MultiplyDot` does not exist for teams.
 #[derive(Clone, Copy)]
 pub(crate) enum Product {
     Multiply,
     MultiplyAdd,
     Residual,
-    MultiplyDot,
     RelaxInto,
     Relax,
+    MultiplyDot,
 }
 
 const NAMES: [&str; 6] = [
     "coarsen_multiply",
     "coarsen_multiply_add",
     "coarsen_residual",
-    "coarsen_multiply_dot",
     "coarsen_relax_into",
     "coarsen_relax",
+    "coarsen_multiply_dot",
 ];
 
 /// The number of arguments of a matrix.
@@ -48,15 +48,16 @@ pub(crate) enum Parts {
     Half,
 }
 
-/// Returns the number of the module with the kernels for block rows stored in `S`, in slices of `slice` rows.
+/// Returns the number of the module with the kernels for block rows stored in `S`, in slices of `slice` rows,
+/// each row by `team` items.
 pub(crate) fn module<V: Real, S: Real>(
     queue: &mut Queue<V>,
     (rows, cols): (usize, usize),
-    slice: usize,
+    (slice, team): (usize, usize),
     parts: Parts,
 ) -> Result<usize, Error> {
     let options = format!(
-        "-D STORED={} -D ROWS={rows} -D COLS={cols} -D SLICE={slice} -D DSLICE={}{}",
+        "-D STORED={} -D ROWS={rows} -D COLS={cols} -D SLICE={slice} -D TEAM={team} -D DSLICE={}{}",
         Type::of::<S>(),
         slice_of(rows, queue.slice()),
         match parts {
@@ -65,7 +66,11 @@ pub(crate) fn module<V: Real, S: Real>(
             Parts::Half => " -D HALF",
         }
     );
-    let kernels = if rows == cols { &NAMES[..] } else { &NAMES[..Product::MultiplyDot as usize] };
+    let kernels = match (rows == cols, team) {
+        (false, _) => &NAMES[..Product::RelaxInto as usize],
+        (true, 1) => &NAMES[..],
+        (true, _) => &NAMES[..Product::MultiplyDot as usize],
+    };
     queue.module(&Module { sources: &coarsen_kernels::MATRIX, kernels, options })
 }
 
@@ -78,8 +83,9 @@ pub struct Operand<'a, V: Real> {
     /// The numbers of scalar rows and columns.
     pub(crate) shape: (usize, usize),
     pub(crate) block: (usize, usize),
-    /// The number of rows in a slice.
+    /// The number of rows in a slice, and the number of items per row.
     pub(crate) slice: usize,
+    team: usize,
     head: [Arg<'a, V>; MOST],
     count: usize,
 }
@@ -91,13 +97,13 @@ impl<'a, V: Real> Operand<'a, V> {
         module: usize,
         (rows, columns): (usize, usize),
         block: (usize, usize),
-        slice: usize,
+        (slice, team): (usize, usize),
         head: [Arg<'a, V>; PLAIN],
     ) -> Self {
         let mut all = [Arg::Slots; MOST];
         all[..PLAIN].copy_from_slice(&head);
         let shape = (rows * block.0, columns * block.1);
-        Self { on, module, rows, shape, block, slice, head: all, count: PLAIN }
+        Self { on, module, rows, shape, block, slice, team, head: all, count: PLAIN }
     }
 
     /// Adds a contact part, computed by the kernels of `module`.
@@ -130,14 +136,14 @@ impl<'a, V: Real> Operand<'a, V> {
         Entry { module: self.module, kernel: product as usize }
     }
 
-    /// Enqueues a product for `items`.
-    pub(super) fn launch(&self, queue: &mut Queue<V>, product: Product, items: Items, more: &[Arg<'_, V>]) {
+    /// Enqueues a product with one item, or one team, for each of `count` block rows or chunks of them.
+    pub(super) fn launch(&self, queue: &mut Queue<V>, product: Product, count: usize, more: &[Arg<'_, V>]) {
+        let items = if self.team > 1 { Items::Shaped(count, self.team) } else { Items::Entries(count) };
         self.give(more, |args| queue.launch(self.entry(product), items, args));
     }
 
-    /// Enqueues a product with one item per block row.
     fn by_rows(&self, product: Product, more: &[Arg<'_, V>]) {
-        self.launch(&mut self.on.queue(), product, Items::Entries(self.rows), more);
+        self.launch(&mut self.on.queue(), product, self.rows, more);
     }
 
     pub(super) fn assert_fits(&self, x: &DeviceVector<V>, y: &DeviceVector<V>) {
@@ -168,11 +174,11 @@ impl<'a, V: Real> Operand<'a, V> {
         self.by_rows(Product::Multiply, &[x, y].map(|v| Arg::Memory(&v.memory)));
     }
 
-    /// Computes y = A x, x·y and the sum of |x y|, in one pass.
+    /// Computes y = A x, x·y and the sum of |x y|, in one pass; by teams, or if blocks are not square, in two.
     pub(crate) fn apply_dot(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) -> Dot<DeviceScalar<V>> {
         self.assert_fits(x, y);
         assert!(self.shape.0 == self.shape.1, "apply_dot needs a square matrix");
-        if self.block.0 != self.block.1 {
+        if self.block.0 != self.block.1 || self.team > 1 {
             self.apply(x, y);
             return x.dot_magnitude(y);
         }

@@ -7,7 +7,7 @@ use coarsen_sparse::{Bsr, Pattern};
 use super::operand::Product;
 use super::{BlockRows, DeviceMatrix};
 use crate::error::same_length;
-use crate::queue::{Arg, Items};
+use crate::queue::Arg;
 use crate::{DeviceBlocks, DeviceRows, DeviceVector, OnDevice};
 
 impl<V: Real, S: Real> Matrix<OnDevice<V, S>> for DeviceMatrix<V, S> {
@@ -35,7 +35,7 @@ impl<V: Real, S: Real> Matrix<OnDevice<V, S>> for DeviceMatrix<V, S> {
         let mut run = |&(first, count): &(u32, u32)| {
             let [first, there] = [first, count].map(Arg::Index);
             let more = [chunks, first, there, backward, d, Arg::Number(omega), b, x];
-            operand.launch(&mut queue, Product::Relax, Items::Entries(count as usize), &more);
+            operand.launch(&mut queue, Product::Relax, count as usize, &more);
         };
         match sweep {
             SweepDirection::Forward => rows.sets.iter().for_each(&mut run),
@@ -64,6 +64,9 @@ impl<V: Real, S: Real> Matrix<OnDevice<V, S>> for DeviceMatrix<V, S> {
         same_length("columns of a block", self.block.1, host.block().1)?;
         check_range::<T, S>("the matrix", host.values())?;
         self.not_assembled();
+        if self.layout.keeps::<T, S>() {
+            return self.on.queue().write(&self.values, host.values());
+        }
         self.on.queue().put(&self.values, self.stored(), |to: &mut [S]| self.layout.arrange(host, to))
     }
 }

@@ -38,6 +38,8 @@ pub struct DeviceSymmetric<V: Real, S: Real = V> {
     rows: Layout,
     /// The layout of the values, which contain the blocks of a row from the diagonal on.
     upper: Layout,
+    /// The number of items that compute a row.
+    team: usize,
     /// The number of the module with its kernels.
     module: usize,
     offsets: Buffer,
@@ -74,7 +76,9 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
         let (rows, upper) = (Layout::new(pattern, format), Layout::new(&half, stored));
         let mut queue = on.queue();
         queue.check_room((upper.slots * area * size_of::<S>() + 8 * (rows.slots + pattern.rows())) as u64)?;
-        let module = operand::module::<V, S>(&mut queue, (block, block), format.slice(), Parts::Half)?;
+        let team = format.team(pattern, on.device());
+        let module =
+            operand::module::<V, S>(&mut queue, (block, block), (format.slice(), team), Parts::Half)?;
         let mut values = vec![S::zero(); upper.slots * area];
         arrange(&upper, host, &mut values);
         let offsets = queue.list(&rows.offsets)?;
@@ -82,7 +86,7 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
         let places = queue.list(&places(pattern, &first, &rows, &upper))?;
         let values = queue.allocate(Type::of::<S>(), size_of_val(&values[..]), Some(bytes(&values)))?;
         let (on, pattern, of) = (on.plain(), pattern.clone(), PhantomData);
-        Ok(Self { on, block, pattern, rows, upper, module, offsets, lengths, places, values, of })
+        Ok(Self { on, block, pattern, rows, upper, team, module, offsets, lengths, places, values, of })
     }
 
     /// Returns the number of rows of a block.
@@ -116,7 +120,8 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
             [&self.offsets, &self.lengths, &self.places, &self.values].map(Arg::Memory);
         let (n, width) = (self.pattern.rows(), Arg::Index(self.rows.width as u32));
         let args = [Arg::Length(n), width, offsets, lengths, places, values];
-        Operand::new(&self.on, self.module, (n, n), (self.block, self.block), self.rows.slice, args)
+        let slices = (self.rows.slice, self.team);
+        Operand::new(&self.on, self.module, (n, n), (self.block, self.block), slices, args)
     }
 }
 

@@ -19,4 +19,5 @@ mod schwarz_contact;
 mod schwarz_numbers;
 mod schwarz_structure;
 mod sum;
+mod teams;
 mod vectors;

@@ -35,7 +35,8 @@ fn embedded_nodes_follow() {
 }
 
 /// A refresh of node embedding from the host uploads the values of all matrices and the inverted diagonal blocks, and of the
-/// coarsest matrix its dense inverse if it has a factor: an upload and a wait for each array. Nothing is read.
+/// coarsest matrix its dense inverse if it has a factor: an upload and a wait for each array. Nothing is read. A card pads
+/// the rows of a slice and the blocks of the diagonal.
 #[test]
 fn refreshes_of_embedded_nodes_move_values_only() {
     let Some(on) = common::place::<f64>() else { return };
@@ -60,7 +61,9 @@ fn refreshes_of_embedded_nodes_move_values_only() {
             let [uploads, waits, downloads] =
                 [now.uploads - before.uploads, now.waits - before.waits, now.downloads - before.downloads];
             assert_eq!([uploads, waits, downloads], [arrays, arrays, 0], "{smoothing:?} {coarsest:?}");
-            assert_eq!(now.sent - before.sent, 8 * numbers as u64, "{smoothing:?} {coarsest:?}");
+            let (sent, bytes) = (now.sent - before.sent, 8 * numbers as u64);
+            let padded = on.device().accelerator && sent > bytes && sent < 2 * bytes;
+            assert!(sent == bytes || padded, "{smoothing:?} {coarsest:?}: {sent} bytes for {bytes}");
         }
     }
 }
@@ -153,7 +156,7 @@ fn follows<V: Real, S: Real>(on: &OpenCl<V, S>, name: &str, smoothing: Smoothing
     assert!(difference(&applied(on, &mut there, &r), &applied(on, &mut fresh, &r)) <= tolerance);
 }
 
-/// Returns smoothers for the tests; on a CPU device, Gauss-Seidel uses the default ordering of the CPU.
+/// Returns smoothers for the tests; on a processor, Gauss-Seidel sweeps in the order of the CPU.
 fn smoothings() -> [Smoothing; 3] {
     [
         Smoothing::Chebyshev(Chebyshev { degree: 2, ratio: 4.0, ..Default::default() }),
@@ -162,16 +165,22 @@ fn smoothings() -> [Smoothing; 3] {
     ]
 }
 
+/// Returns the smoothers that do on a device what they do on the host: a card sweeps in colours.
+fn alike(on: &OpenCl<f64>) -> impl Iterator<Item = Smoothing> {
+    let card = on.device().accelerator;
+    smoothings().into_iter().filter(move |s| !(card && matches!(s, Smoothing::GaussSeidel(_))))
+}
+
 #[test]
 fn scalar_hierarchies_follow() {
     let Some(on) = common::place::<f64>() else { return };
-    smoothings().into_iter().for_each(|smoothing| follows(&on, "poisson2d:24", smoothing, 1e-11));
+    alike(&on).for_each(|smoothing| follows(&on, "poisson2d:24", smoothing, 1e-11));
 }
 
 #[test]
 fn hierarchies_of_bodies_follow() {
     let Some(on) = common::place::<f64>() else { return };
-    smoothings().into_iter().for_each(|smoothing| follows(&on, "elasticity3d:7", smoothing, 1e-10));
+    alike(&on).for_each(|smoothing| follows(&on, "elasticity3d:7", smoothing, 1e-10));
 }
 
 #[test]

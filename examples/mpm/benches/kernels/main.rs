@@ -21,6 +21,7 @@
 
 mod assembly;
 mod machine;
+mod parts;
 mod scatter;
 #[path = "../tables/stage.rs"]
 mod stage;
@@ -74,5 +75,6 @@ fn main() -> Outcome<()> {
     );
     transfers::run(&stage)?;
     assembly::run(&stage, peak)?;
-    sweeps::run(&stage, bandwidth)
+    sweeps::run(&stage, bandwidth)?;
+    parts::run(&stage)
 }

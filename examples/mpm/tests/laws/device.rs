@@ -9,9 +9,19 @@ use mpm::run;
 
 use super::Folder;
 
-/// Three steps by every kind of driver take the iterations of the CPU on a device, and end at its energy. A step uploads the
-/// arrays of the driver once, a gradient for each evaluation, and with Newton's method the Hessian and its diagonal in each
-/// iteration. Downloads wait, and uploads into memory that is there.
+/// Whether the default device is a graphics card.
+fn is_card() -> bool {
+    #[cfg(feature = "opencl")]
+    let found = coarsen::opencl::default_device::<f64>().is_ok_and(|on| on.device().accelerator);
+    #[cfg(not(feature = "opencl"))]
+    let found = false;
+    found
+}
+
+/// Three steps by every kind of driver take the iterations of the CPU on a device, and end at its energy. A card sweeps in
+/// colours, so drivers with Gauss-Seidel may take a third more or less there, and end at another point within the tolerance. A
+/// step uploads the arrays of the driver once, a gradient for each evaluation, and with Newton's method the Hessian and its
+/// diagonal in each iteration. Downloads wait, and uploads into memory that is there.
 #[test]
 fn a_device_takes_the_steps_of_the_cpu() {
     let Some(on) = opencl() else { return };
@@ -27,9 +37,12 @@ fn a_device_takes_the_steps_of_the_cpu() {
         let before = on.transfers();
         let found = run(on.clone(), &Options::parse_from(all)).unwrap();
         let moved = on.transfers() - before;
+        let in_colours = matches!(driver, "hot" | "pn-mgpcg") && is_card();
         for (row, other) in found.iter().zip(&expected) {
-            assert_eq!((row.outer, row.steps), (other.outer, other.steps), "{driver}: {row} {other}");
-            assert!((row.energy - other.energy).abs() <= 1e-6 * other.energy, "{driver}: {row} {other}");
+            let (allowed, tolerance) = if in_colours { (other.outer / 3 + 1, 1e-5) } else { (0, 1e-6) };
+            let apart = row.outer.abs_diff(other.outer);
+            assert!(apart <= allowed && row.steps == other.steps, "{driver}: {row} {other}");
+            assert!((row.energy - other.energy).abs() <= tolerance * other.energy, "{driver}: {row} {other}");
         }
         let [steps, outer] = [|row: &Row| row.steps, |row: &Row| row.outer]
             .map(|of| found.iter().map(of).sum::<usize>() as u64);

@@ -1,0 +1,112 @@
+//! The parts of an iteration of HOT, on all cores and, with `--features opencl`, on the default device.
+
+use std::hint::black_box;
+
+use coarsen::backend::{Cpu, DenseBlocks, Matrix, SweepDirection, UpdateExt};
+use coarsen::multigrid::{Coarsest, JacobiCg, Multigrid, NodeEmbedding, Nodes};
+use coarsen::prelude::*;
+use coarsen::schwarz::Place;
+use coarsen::sparse::{OwnedSystem, SystemAt};
+use coarsen::{LinearOperator, Objective, Preconditioner, Vector};
+use coarsen_core::parallel;
+use mpm::energy::Increment;
+
+use crate::stage::Stage;
+use crate::{Outcome, fastest};
+
+/// The number of levels of HOT.
+const LEVELS: usize = 3;
+
+/// Prints milliseconds, and the commands and waits of each part on a device.
+pub(crate) fn run(stage: &Stage) -> Outcome<()> {
+    let cores = std::thread::available_parallelism()?.get();
+    parallel::threads(cores, || -> Outcome<()> {
+        let mut state = stage.state.clone();
+        let begun = stage.begin(&mut state)?;
+        let mut f = Increment::new(begun.given(&state.particles, &stage.bodies, stage.setting.gravity))?;
+        let z = f.start();
+        let (mut moved, mut gradient) = (z.clone(), vec![0.0; z.len()]);
+        println!("\n| parts of an iteration of HOT | ms | commands | waits |\n|---|---:|---:|---:|");
+        let mut turn = 0.0;
+        let evaluate = fastest(|| {
+            turn += 1e-9; // the energy is not computed twice at a point
+            moved[0] = turn;
+            black_box(f.value(&moved));
+            let _ = black_box(f.gradient(&moved, &mut gradient));
+        });
+        println!("| energy and gradient, {cores} threads | {:.2} | | |", 1e3 * evaluate);
+        let nodes = Nodes::OfSystem { spacing: f.spacing(), origin: [0.0; 3] };
+        let method = NodeEmbedding { restraints: f.restraints().into(), ..NodeEmbedding::new(nodes) };
+        let recipe = Multigrid { levels: LEVELS, ..Multigrid::node_embedding_of(method) };
+        let system = f.system_at(&z)?;
+        parts("the processor", &Cpu::new(), system, &recipe, || [0, 0])?;
+        #[cfg(feature = "opencl")]
+        {
+            let on = coarsen::opencl::default_device::<f64>()?;
+            let counts = || [on.counters().launches, on.counters().waits];
+            parts(&on.device().to_string(), &on, system, &recipe, counts)?;
+        }
+        Ok(())
+    })?
+}
+
+fn parts<B: Place<Real = f64>>(
+    name: &str,
+    on: &B,
+    system: &OwnedSystem<f64>,
+    recipe: &Multigrid<NodeEmbedding>,
+    counts: impl Fn() -> [u64; 2],
+) -> Outcome<()> {
+    let line = |what: &str, ms: f64, [commands, waits]: [u64; 2]| {
+        println!("| {what}, {name} | {ms:.2} | {commands} | {waits} |");
+    };
+    // The time of a call, and the commands and waits of one.
+    let measure = |what: &str, call: &mut dyn FnMut()| {
+        let seconds = fastest(&mut *call);
+        let before = counts();
+        call();
+        let after = counts();
+        line(what, 1e3 * seconds, [0, 1].map(|k| after[k] - before[k]));
+    };
+    let host = &system.matrix;
+    let mut a = on.matrix(host)?;
+    let b = on.vector(&vec![1.0; host.shape().0])?;
+    let mut y = b.like()?;
+    measure("values of the Hessian", &mut || {
+        a.set_values(host).expect("the pattern of the matrix");
+        let _ = b.sync();
+    });
+    measure("A x", &mut || {
+        a.apply(black_box(&b), &mut y);
+        let _ = y.sync();
+    });
+    let d = on.blocks(&DenseBlocks::inverse_diagonal(host, "bench")?)?;
+    let order = on.rows(&on.relaxation_order(host.pattern()))?;
+    measure("a sweep of Gauss-Seidel", &mut || {
+        a.relax(&order, SweepDirection::Forward, &d, 1.0, &b, &mut y);
+        let _ = y.sync();
+    });
+    measure("the order of sweeps", &mut || {
+        black_box(on.relaxation_order(host.pattern()));
+    });
+    measure("a hierarchy", &mut || {
+        drop(recipe.build_from(system.system(), on));
+        let _ = b.sync();
+    });
+    let mut m = recipe.build_from(system.system(), on)?;
+    measure("a refresh", &mut || {
+        m.update(system.system()).expect("the same system");
+        let _ = b.sync();
+    });
+    measure("a cycle", &mut || {
+        m.apply(&b, &mut y);
+        let _ = y.sync();
+    });
+    let exact = Multigrid { coarsest: Coarsest::Iterative(JacobiCg { max_iterations: 1, ..JacobiCg::default() }), ..recipe.clone() };
+    let mut m = exact.build_from(system.system(), on)?;
+    measure("a cycle with one iteration on the coarsest level", &mut || {
+        m.apply(&b, &mut y);
+        let _ = y.sync();
+    });
+    Ok(())
+}
