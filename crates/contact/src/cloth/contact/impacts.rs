@@ -29,6 +29,12 @@ impl Timed {
     pub(super) fn clear(&mut self) {
         self.by.clear();
     }
+
+    /// Forgets the pairs of some nodes, whose candidates are others.
+    pub(super) fn forget(&mut self, nodes: &[bool]) {
+        // No way equals it.
+        self.by.iter_mut().zip(nodes).filter(|(_, node)| **node).for_each(|(by, _)| *by = [f64::NAN; 3]);
+    }
 }
 
 impl<S: Search> ClothContact<S> {
@@ -45,7 +51,13 @@ impl<S: Search> ClothContact<S> {
         assert_eq!(by.len(), self.nodes.count(), "impacts: wrong length");
         self.approach(x)?;
         let again = self.timed.by.len() == by.len();
-        self.seek(by, MARGINS[usize::from(again)])?;
+        self.check_ways(by)?;
+        if !(self.tube.covered(&self.at, by) >= 1.0) {
+            let at = std::mem::take(&mut self.at);
+            let searched = self.follow(&at, by, MARGINS[usize::from(again)]);
+            self.at = at;
+            searched?;
+        }
         let Self { at, timed, candidates, thickness, .. } = self;
         let [floor, clear] = [FLOOR, CLEAR].map(|share| share * *thickness);
         let known = timed.by.len() == by.len();
@@ -70,13 +82,18 @@ impl<S: Search> ClothContact<S> {
         Ok(found)
     }
 
+    fn check_ways(&self, by: &[[f64; 3]]) -> Result<(), ContactError> {
+        match parallel::position(by, |d| d.iter().any(|d| !d.is_finite())) {
+            Some(node) => Err(ContactError::Position { node }),
+            None => Ok(()),
+        }
+    }
+
     /// The time until which the candidates contain all pairs that may meet in a motion of all nodes, at least 1. If those of
     /// the last search do not, there is a new one, which serves for ways that change by less than `slack`, in units of the
     /// thickness.
     fn seek(&mut self, by: &[[f64; 3]], slack: f64) -> Result<f64, ContactError> {
-        if let Some(node) = parallel::position(by, |d| d.iter().any(|d| !d.is_finite())) {
-            return Err(ContactError::Position { node });
-        }
+        self.check_ways(by)?;
         let last = self.tube.covered(&self.at, by);
         if last >= 1.0 {
             return Ok(last.min(LONGEST)); // others stay a thickness apart
