@@ -63,6 +63,11 @@ impl Tube {
         Some(if moving.count <= still.count { moving } else { still })
     }
 
+    /// Whether the tube has no way for a later step.
+    pub(super) fn ends(&self, leaving: &Leaving) -> bool {
+        self.steps * (1.0 - leaving.alpha) < SHORT
+    }
+
     /// The rest of the tube for nodes that stay, and a tube (2) for those that leave while all move from `at` along `by`.
     /// Without a `pace`, or at the end of the way, its way is the next way alone.
     pub(super) fn following(
@@ -76,7 +81,7 @@ impl Tube {
         let left = 1.0 - alpha;
         let mut steps = self.steps * left;
         let old = |scale: f64, i: usize| self.way[i].map(|d| scale * d);
-        let (scale, share, ways): (f64, f64, Vec<[f64; 3]>) = match pace.filter(|_| steps >= SHORT) {
+        let (scale, share, ways): (f64, f64, Vec<[f64; 3]>) = match pace.filter(|_| !self.ends(leaving)) {
             Some(pace) => {
                 let far = |i: usize| pace[i].map(|v| steps * v);
                 let drift = median(at.len(), |i| sub(far(i), old(left, i)));

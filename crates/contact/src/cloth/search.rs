@@ -21,7 +21,7 @@ pub trait Search {
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError>;
 
-    /// As [`pairs`](Self::pairs), for the pairs with a fresh node alone; `keep` accepts no others. The share of a rank may be
+    /// As [`pairs`](Self::pairs), for the pairs with a fresh node alone. The share of a rank may be
     /// another than that of the last search for all pairs.
     ///
     /// # Errors
@@ -29,12 +29,13 @@ pub trait Search {
     fn pairs_of(
         &mut self,
         parts: &Topology,
-        _fresh: &[bool],
+        fresh: &[bool],
         of: &(impl Fn(u32) -> Aabb + Sync),
         keep: &(impl Fn(&Pair) -> bool + Sync),
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError> {
-        self.pairs(parts, of, keep, found)
+        let is_fresh = |pair: &Pair| pair.nodes().iter().any(|&node| fresh[node as usize]);
+        self.pairs(parts, of, &|pair| is_fresh(pair) && keep(pair), found)
     }
 
     /// Replaces `found` by the touches among the candidates of all shares, or those that a rank needs, sorted by pair; `of` returns that of a pair.

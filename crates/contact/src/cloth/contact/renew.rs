@@ -11,7 +11,10 @@ use crate::shape::norm;
 use crate::{ContactError, Pair, Search};
 
 /// If more than this share of the nodes leave the tube, all pairs are searched for.
-const MANY: f64 = 0.3;
+const MANY: f64 = 0.2;
+
+/// The same if the tube ends, and a new one could serve for several steps.
+const FEW: f64 = 0.02;
 
 /// A search for all pairs serves for so many steps that a node goes this far on average, beside the mean of all, in units of the
 /// thickness: about half of an edge, so that boxes of ways are not much larger than those of parts.
@@ -37,13 +40,14 @@ impl<S: Search> ClothContact<S> {
             let all = self.start.iter().zip(at.iter().zip(by));
             all.map(|(s, (x, p))| [0, 1, 2].map(|k| x[k] + p[k] - s[k])).collect::<Vec<_>>()
         });
+        let steps = pace.as_ref().map_or(0.0, |pace| self.steps(pace));
         if let Some(leaving) = self.tube.leaving(at, by)
-            && leaving.count as f64 <= MANY * at.len() as f64
+            && leaving.count as f64
+                <= at.len() as f64 * if steps >= 2.0 && self.tube.ends(&leaving) { FEW } else { MANY }
         {
             let tube = self.tube.following(&leaving, at, by, pace.as_deref());
             return self.search_in(tube, Some(&leaving.nodes));
         }
-        let steps = pace.as_ref().map_or(0.0, |pace| self.steps(pace));
         match pace {
             Some(pace) if steps >= 2.0 => {
                 self.search_in(Tube::ahead(at, by, &pace, slack * self.thickness, steps), None)
@@ -78,12 +82,17 @@ impl<S: Search> ClothContact<S> {
         }
         let delta = self.thickness;
         let still = tube.way.iter().all(|d| *d == [0.0; 3]);
+        // Together, so that a node is one line of memory.
+        let nodes = tube.from.iter().zip(&tube.way).zip(&tube.radii);
+        let places: Vec<([f64; 3], [f64; 3], f64)> = nodes.map(|((x, d), s)| (*x, *d, *s)).collect();
         let keep = |pair: &Pair| {
-            let nodes = pair.nodes().map(|v| v as usize);
-            let (x, p, s) = (nodes.map(|v| tube.from[v]), nodes.map(|v| tube.way[v]), nodes.map(|v| tube.radii[v]));
-            let (first, second) = s.split_at(pair.first());
-            let most = |s: &[f64]| s.iter().copied().fold(0.0, f64::max);
-            let reach = delta + (most(first) + most(second));
+            let [a, b, c, d] = pair.nodes().map(|v| &places[v as usize]);
+            let (x, p) = ([a.0, b.0, c.0, d.0], [a.1, b.1, c.1, d.1]);
+            let radii = match pair {
+                Pair::VertexFace { .. } => a.2 + b.2.max(c.2).max(d.2),
+                Pair::EdgeEdge { .. } => a.2.max(b.2) + c.2.max(d.2),
+            };
+            let reach = delta + radii;
             if apart(pair, &x, &p, reach) {
                 false
             } else if still {
@@ -103,8 +112,7 @@ impl<S: Search> ClothContact<S> {
             }
             Some(fresh) => {
                 let stays = |pair: &Pair| pair.nodes().iter().all(|&node| !fresh[node as usize]);
-                let some = |pair: &Pair| !stays(pair) && keep(pair);
-                search.pairs_of(parts, fresh, &path, &some, next)?;
+                search.pairs_of(parts, fresh, &path, &keep, next)?;
                 candidates.retain(stays);
                 candidates.extend_from_slice(next);
                 candidates.sort(); // two sorted lists
