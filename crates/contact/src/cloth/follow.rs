@@ -108,13 +108,7 @@ impl Tube {
     }
 
     /// The tube around the way of several steps, (2) for all nodes, that begins with the way from `at` along `by`.
-    pub(super) fn ahead(
-        at: &[[f64; 3]],
-        by: &[[f64; 3]],
-        pace: &[[f64; 3]],
-        slack: f64,
-        steps: f64,
-    ) -> Self {
+    pub(super) fn ahead(at: &[[f64; 3]], by: &[[f64; 3]], pace: &[[f64; 3]], slack: f64, steps: f64) -> Self {
         let (drift, e) = (mean(pace), mean(by));
         let way: Vec<[f64; 3]> = pace.iter().map(|v| sub(*v, drift).map(|v| steps * v)).collect();
         let middle = |i: usize| half(sub(by[i], e), 1.0 / steps, way[i]);
@@ -140,4 +134,71 @@ fn median(count: usize, of: impl Fn(usize) -> [f64; 3]) -> [f64; 3] {
         let middle = along.len() / 2;
         *along.select_nth_unstable_by(middle, f64::total_cmp).1
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coarsen_core::SplitMix64;
+
+    type Ways = Vec<[f64; 3]>;
+
+    fn numbers(random: &mut SplitMix64, count: usize, size: f64) -> Ways {
+        (0..count).map(|_| [0; 3].map(|_| size * (random.numbers(1)[0] - 0.5))).collect()
+    }
+
+    /// x + t p.
+    fn along(x: &[[f64; 3]], t: f64, p: &[[f64; 3]]) -> Ways {
+        x.iter().zip(p).map(|(x, p)| [0, 1, 2].map(|k| x[k] + t * p[k])).collect()
+    }
+
+    /// Tubes for steps that go on, of which a tenth of the nodes turn away: they contain the next way, what nodes that stay may do
+    /// in them is within the old tube, and few nodes leave the way of later steps.
+    #[test]
+    fn nodes_that_stay_keep_their_tube() {
+        let (count, slack) = (200, 0.1);
+        let mut random = SplitMix64::new(3);
+        let (mut at, pace) = (numbers(&mut random, count, 5.0), numbers(&mut random, count, 0.5));
+        let mut tube = Tube::ahead(&at, &pace, &pace, slack, 4.0);
+        assert!(tube.covered(&at, &pace) >= 1.0);
+        for step in 0..4 {
+            let mut by = pace.clone();
+            by.iter_mut().skip(step).step_by(10).for_each(|p| p[0] += 1.0);
+            let leaving = tube.leaving(&at, &by).unwrap();
+            assert_eq!(leaving.count, leaving.nodes.iter().filter(|leaves| **leaves).count());
+            assert!(leaving.count >= 20 && leaving.count <= 20 * (step + 1), "{step}: {}", leaving.count);
+            for expected in [None, Some(&by[..])] {
+                let next = tube.following(&leaving, &at, &by, expected);
+                for t in [0.0, 0.5, 1.0] {
+                    // Where all nodes are on the way: within the radii, beside a translation.
+                    let y = along(&at, t, &by);
+                    let beta = if expected.is_some() { t * leaving.beta / (1.0 - leaving.alpha) } else { t };
+                    for i in 0..count {
+                        let (c, e) = (leaving.c, leaving.e);
+                        let r = less(sub(y[i], next.from[i]), beta, next.way[i]);
+                        let r = [0, 1, 2].map(|k| r[k] - c[k] - t * e[k]);
+                        assert!(norm(r) <= next.radii[i] * (1.0 + 1e-9) + 1e-12, "{step}, {t}, {i}: {r:?}");
+                    }
+                }
+                for i in (0..count).filter(|&i| !leaving.nodes[i]) {
+                    // Both ends of the way of a node that stays are on its old way, at a time that is the same for all.
+                    let scale = if expected.is_some() { 1.0 - leaving.alpha } else { leaving.beta };
+                    for (end, alpha) in [(0.0, leaving.alpha), (1.0, leaving.alpha + scale)] {
+                        let new = less(next.from[i], -end, next.way[i]);
+                        let old = less(tube.from[i], -alpha, tube.way[i]);
+                        assert!(
+                            norm(sub(new, old)) < 1e-12
+                                && next.radii[i] == tube.radii[i]
+                                && alpha <= 1.0 + 1e-12
+                        );
+                    }
+                }
+            }
+            tube = tube.following(&leaving, &at, &by, Some(&by));
+            at = along(&at, 1.0, &by);
+        }
+        assert!(Tube::default().leaving(&at, &pace).is_none());
+        let nan = vec![[f64::NAN; 3]; count];
+        assert_eq!(tube.leaving(&at, &nan).unwrap().count, count);
+    }
 }

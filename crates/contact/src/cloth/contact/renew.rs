@@ -34,7 +34,12 @@ impl<S: Search> ClothContact<S> {
 
     /// Makes the candidates those for a way of all nodes: searches for the pairs of the nodes that leave the tube, if these are
     /// few, and else for all pairs.
-    pub(super) fn follow(&mut self, at: &[[f64; 3]], by: &[[f64; 3]], slack: f64) -> Result<(), ContactError> {
+    pub(super) fn follow(
+        &mut self,
+        at: &[[f64; 3]],
+        by: &[[f64; 3]],
+        slack: f64,
+    ) -> Result<(), ContactError> {
         // The way of the whole step, which later steps repeat.
         let pace = (self.start.len() == at.len()).then(|| {
             let all = self.start.iter().zip(at.iter().zip(by));
