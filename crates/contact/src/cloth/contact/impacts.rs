@@ -11,8 +11,8 @@ use crate::cloth::apart::apart;
 use crate::cloth::sweep::all_impacts;
 use crate::{ContactError, Impact, Pair, Search};
 
-/// By how much ways may change until pairs are searched for along them again, in units of the thickness: after the first search
-/// from a place, and after later ones. In a sheet whose edges are four times as long as it is thick, parts that are two edges apart are
+/// By how much ways may change until pairs are searched for along them again, in units of the thickness: after the first search for
+/// all pairs from a place, and after later ones. In a sheet whose edges are four times as long as it is thick, parts that are two edges apart are
 /// candidates with a margin of 1, and not with 1/4.
 const MARGINS: [f64; 2] = [0.25, 0.5];
 
@@ -41,8 +41,9 @@ impl<S: Search> ClothContact<S> {
     /// The pairs, or those of a share, that come nearer than a tenth of the thickness while all nodes move from x along
     /// `by`, one entry for each node, with the times in [0, 1) until which they may move, as of
     /// [`time_of_impact`](crate::time_of_impact); in the order of candidates. A pair that comes nearer than 0.4 of the
-    /// thickness may be among them, others are not. *Cost* a search for pairs; from the second call at the same x on, none if
-    /// ways change by less than a quarter of the thickness, and only pairs with changed ways are computed. *Panics* on wrong lengths.
+    /// thickness may be among them, others are not. *Cost* a search for the pairs of the
+    /// nodes whose ways have changed by more than a quarter of the thickness since the last search, or for all pairs if these are
+    /// many; from the second call at the same x on, only pairs with changed ways are computed. *Panics* on wrong lengths.
     ///
     /// # Errors
     /// [`ContactError::Position`] for a node that is not finite, and those of the search.
@@ -52,7 +53,8 @@ impl<S: Search> ClothContact<S> {
         self.approach(x)?;
         let again = self.timed.by.len() == by.len();
         self.check_ways(by)?;
-        if !(self.tube.covered(&self.at, by) >= 1.0) {
+        let covered = self.tube.covered(&self.at, by) >= 1.0;
+        if !covered {
             let at = std::mem::take(&mut self.at);
             let searched = self.follow(&at, by, MARGINS[usize::from(again)]);
             self.at = at;

@@ -6,7 +6,7 @@ use super::ClothContact;
 use crate::cloth::advance::approaches;
 use crate::cloth::apart::apart;
 use crate::cloth::distance::gap;
-use crate::cloth::tube::Tube;
+use crate::cloth::tube::{Tube, mean};
 use crate::shape::norm;
 use crate::{ContactError, Pair, Search};
 
@@ -63,7 +63,7 @@ impl<S: Search> ClothContact<S> {
 
     /// The steps after which nodes have gone as far as a search reaches.
     fn steps(&self, pace: &[[f64; 3]]) -> f64 {
-        let mean = crate::cloth::tube::mean(pace);
+        let mean = mean(pace);
         let sum: f64 = pace.iter().map(|v| norm([0, 1, 2].map(|k| v[k] - mean[k]))).sum();
         (REACH * self.thickness * pace.len() as f64 / sum).min(STEPS)
     }
