@@ -15,7 +15,7 @@
 //! Between the ends of the next way, (1) holds too, since balls are convex; y_i and y_i + p_i are at the distance ‖m_i‖ from the
 //! way (2). For nodes that stay, the rest of their way is a part of it, so that their pairs are among the old candidates.
 
-use coarsen_mesh::vector::sub;
+use coarsen_mesh::vector::{dot, sub};
 
 use super::tube::{Tube, less, mean};
 use crate::shape::norm;
@@ -44,8 +44,8 @@ impl Tube {
         if self.from.len() != at.len() {
             return None;
         }
-        let alpha = self.share(self.moves(at)).clamp(0.0, 1.0);
-        let along = self.share(by.iter().copied()).clamp(0.0, 1.0 - alpha);
+        let alpha = self.typical(|i| sub(at[i], self.from[i])).clamp(0.0, 1.0);
+        let along = self.typical(|i| by[i]).clamp(0.0, 1.0 - alpha);
         let by_share = |beta: f64| {
             let rest = |i: usize| less(sub(at[i], self.from[i]), alpha, self.way[i]);
             let turn = |i: usize| less(by[i], beta, self.way[i]);
@@ -61,6 +61,27 @@ impl Tube {
         };
         let (still, moving) = (by_share(0.0), by_share(along));
         Some(if moving.count <= still.count { moving } else { still })
+    }
+
+    /// The share of the way of the tube that most nodes have gone by displacements u: the median of u · d / d · d over a sample of
+    /// those with long ways, beside translations. A sum of squares would follow the few that turn aside.
+    fn typical(&self, u: impl Fn(usize) -> [f64; 3]) -> f64 {
+        let count = self.from.len();
+        let (c, e) = (median(count, &u), median(count, |i| self.way[i]));
+        let one = |i: usize| {
+            let d = sub(self.way[i], e);
+            (dot(d, d), dot(sub(u(i), c), d))
+        };
+        let mut sample: Vec<(f64, f64)> = (0..count).step_by(count / SAMPLE + 1).map(one).collect();
+        sample.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let long = &sample[sample.len() / 2..];
+        let mut shares: Vec<f64> = long.iter().map(|(square, along)| along / square).collect();
+        let middle = shares.len() / 2;
+        if shares.is_empty() {
+            return 0.0;
+        }
+        let share = *shares.select_nth_unstable_by(middle, f64::total_cmp).1;
+        if share.is_finite() { share } else { 0.0 }
     }
 
     /// Whether the tube has no way for a later step.

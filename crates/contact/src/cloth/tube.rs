@@ -89,12 +89,12 @@ impl Tube {
         until(0.0).max(until(self.share(by.iter().copied()).clamp(-alpha, 1.0 - alpha)))
     }
 
-    pub(super) fn moves<'a>(&'a self, at: &'a [[f64; 3]]) -> impl Iterator<Item = [f64; 3]> + 'a {
+    fn moves<'a>(&'a self, at: &'a [[f64; 3]]) -> impl Iterator<Item = [f64; 3]> + 'a {
         at.iter().zip(&self.from).map(|(a, b)| sub(*a, *b))
     }
 
     /// The α for which Σ ‖u − α d − mean‖² is least; 0 if all ways are the same, or where numbers overflow.
-    pub(super) fn share(&self, moves: impl Iterator<Item = [f64; 3]>) -> f64 {
+    fn share(&self, moves: impl Iterator<Item = [f64; 3]>) -> f64 {
         let sum = moves.zip(&self.way).map(|(u, d)| dot(sub(*d, self.mean), u)).sum::<f64>();
         let share = sum / self.square;
         if share.is_finite() { share } else { 0.0 }
