@@ -84,6 +84,8 @@ def start(program, scene, ranks, choice, out, more):
     words = ["mpirun", "--oversubscribe", "-n", ranks, program, *options, "--out", out, "--threads", "1"]
     words += ["--vertices", round(triangles * choice.part / 2), "--dt", repr(1 / rate), *more]
     root = dict(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    # The matrices of a step are given back and taken again: glibc keeps their memory.
+    root |= dict(MALLOC_MMAP_THRESHOLD_=str(1 << 32), MALLOC_TRIM_THRESHOLD_=str(1 << 32))
     process = subprocess.Popen([str(word) for word in words], env=dict(os.environ, **root))
     try:
         if process.wait(choice.limit) != 0:

@@ -55,7 +55,7 @@ pub use aabb::Aabb;
 pub use bodies::BodyContact;
 pub use capsule::Capsule;
 pub use cloth::{
-    Broad, ClothContact, ClothFriction, Impact, Near, Pair, Search, Topology, Touch, Zones, clearance,
+    Broad, ClothContact, ClothFriction, Fresh, Impact, Near, Pair, Search, Topology, Touch, Zones, clearance,
     time_of_impact,
 };
 pub use contact::Contact;

@@ -111,6 +111,7 @@ pub(crate) fn unit(what: &'static str, v: [f64; 3]) -> Result<([f64; 3], f64), C
 }
 
 /// ‖v‖.
+#[inline]
 pub(crate) fn norm(v: [f64; 3]) -> f64 {
     coarsen_mesh::vector::dot(v, v).sqrt()
 }

@@ -13,6 +13,7 @@ pub(crate) const EQUAL: f64 = 1e-9;
 
 /// Returns the barycentric coordinates of the point of a triangle that is nearest to x. Ericson 2005,
 /// "Real-Time Collision Detection", §5.1.5.
+#[inline]
 pub(crate) fn nearest(x: [f64; 3], [a, b, c]: [[f64; 3]; 3]) -> [f64; 3] {
     let (ab, ac) = (sub(b, a), sub(c, a));
     let along = |from: [f64; 3]| (dot(ab, sub(x, from)), dot(ac, sub(x, from)));

@@ -18,11 +18,11 @@
 
 use std::ops::Range;
 
-use coarsen_contact::{Aabb, Broad, ContactError, Impact, Near, Pair, Search, Topology, Touch};
+use coarsen_contact::{Aabb, Broad, ContactError, Fresh, Impact, Near, Pair, Search, Topology, Touch};
 use coarsen_distributed::{CommError, Communicator, Partition, pack, unpack};
 
 use crate::messages::{TOUCH, kind, merge, pair_of, put, touches_of};
-use crate::shared::{deal, share};
+use crate::shared::{self, deal, share};
 
 // Costs on a simulated clock, in stored scalars of a product. Their quotients are those of processor times on one rank
 // (`ranks -- cloth` of the benches).
@@ -77,6 +77,7 @@ pub struct RankSearch<C> {
     /// A surface with fewer groups of 256 queries for each rank is searched with hashes of the whole surface on every rank.
     pub whole_below: usize,
     pub(crate) near: Near,
+    fresh: Fresh,
     /// The tests of each group of queries in the last search that was shared.
     pub(crate) counts: Vec<u64>,
     pub(crate) tests: u64,
@@ -101,6 +102,7 @@ impl<C: Communicator> RankSearch<C> {
             alone_below: 4096,
             whole_below: 32,
             near: Near::default(),
+            fresh: Fresh::default(),
             counts: Vec::new(),
             tests: 0,
             touching: 0,
@@ -214,6 +216,24 @@ impl<C: Communicator> Search for RankSearch<C> {
         self.comm.worked(Self::TESTED * self.tests as usize);
         self.comm.worked(MEASURED * distances);
         Ok(())
+    }
+
+    /// Fresh parts are divided evenly. Errors of one rank go to all; boxes are not compared.
+    fn pairs_of(
+        &mut self,
+        parts: &Topology,
+        fresh: &[bool],
+        of: &(impl Fn(u32) -> Aabb + Sync),
+        keep: &(impl Fn(&Pair) -> bool + Sync),
+        found: &mut Vec<Pair>,
+    ) -> Result<(), ContactError> {
+        let share = if self.shared { [self.comm.rank(), self.comm.size()] } else { [0, 1] };
+        let searched = self.fresh.find(parts, fresh, share, of, keep, found);
+        self.comm.worked(HASHED * self.fresh.parts() + COUNTED * self.fresh.visited());
+        if !self.shared {
+            return searched;
+        }
+        shared::share(&self.comm, searched.map(|()| Vec::new())).map(drop)
     }
 
     fn touches(

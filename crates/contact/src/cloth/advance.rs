@@ -9,6 +9,7 @@
 //! | d − ξ | `start`, at the start | |
 //! | s | `SHARE` | the share of d − ξ that is kept |
 
+use super::apart::beyond;
 use super::distance::gap;
 use crate::Pair;
 use crate::shape::norm;
@@ -70,6 +71,9 @@ pub(super) fn impact_before(
     [last, end]: [f64; 2],
 ) -> Option<f64> {
     let (p, speed) = relative(pair, p);
+    if beyond(pair, x, floor + speed * last) {
+        return None; // as `until` would find with the distance
+    }
     let distance_at = |t: f64| {
         let moved: [[f64; 3]; 4] = std::array::from_fn(|a| std::array::from_fn(|k| x[a][k] + t * p[a][k]));
         gap(pair, &moved).distance
@@ -118,12 +122,18 @@ pub(super) fn impact_before(
 }
 
 /// Whether a pair can come to the distance `floor` until the time 1, by the bound on its rate alone.
+#[inline]
 pub(super) fn approaches(pair: &Pair, x: &[[f64; 3]; 4], p: &[[f64; 3]; 4], floor: f64) -> bool {
-    let (start, speed) = (gap(pair, x).distance - floor, relative(pair, p).1);
+    let speed = relative(pair, p).1;
+    if beyond(pair, x, floor + speed) {
+        return false;
+    }
+    let start = gap(pair, x).distance - floor;
     start <= speed || start.is_nan() || speed.is_nan()
 }
 
 /// The displacements without their mean, and l_p.
+#[inline]
 fn relative(pair: &Pair, p: &[[f64; 3]; 4]) -> ([[f64; 3]; 4], f64) {
     let mean: [f64; 3] = std::array::from_fn(|k| 0.25 * p.iter().map(|p| p[k]).sum::<f64>());
     let p = p.map(|p| [0, 1, 2].map(|k| p[k] - mean[k]));

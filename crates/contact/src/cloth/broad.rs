@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use coarsen_core::parallel;
 
+use super::fresh::Fresh;
 use super::topology::Topology;
 use crate::{Aabb, ContactError, Pair, SpatialHash};
 
@@ -50,6 +51,7 @@ pub struct Broad {
     /// The box of each node.
     boxes: Vec<Aabb>,
     leaves: Vec<Leaf>,
+    pub(super) fresh: Fresh,
 }
 
 /// What a task finds.
@@ -180,7 +182,7 @@ impl Broad {
         keep: &(impl Fn(&Pair) -> bool + Sync),
         found: &mut Vec<Pair>,
     ) {
-        let Self { faces, edges, boxes, leaves } = self;
+        let Self { faces, edges, boxes, leaves, .. } = self;
         let vertices = parts.vertices.len();
         let visit = |i: usize, Leaf { pairs, overlaps }: &mut Leaf| {
             let (before, share) = (pairs.len(), share(i));

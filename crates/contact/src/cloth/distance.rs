@@ -24,6 +24,7 @@ pub(super) struct Gap {
 }
 
 /// Returns the nearest points of a pair with its nodes at these positions.
+#[inline]
 pub(super) fn gap(pair: &Pair, x: &[[f64; 3]; 4]) -> Gap {
     let of = |weights: [f64; 4]| {
         // From differences to the first node, which keep all digits far from the origin.

@@ -7,12 +7,14 @@
 //! | `distance` | the nearest points of a pair |
 //! | [`broad`](Broad) | pairs whose boxes overlap, by two spatial hashes, also in shares |
 //! | [`near`](Near) | the same for some groups of queries, by hashes of what is near them |
+//! | [`fresh`](Fresh) | the pairs of some nodes alone |
 //! | [`search`](Search) | who looks for pairs: one host, or ranks |
 //! | [`clearance`] | the smallest distance of a surface from itself |
 //! | `apart` | pairs that stay apart along an axis, for a tenth of the cost of a distance |
 //! | `narrow` | [`Touch`]: a pair that is nearer than the thickness, its distance and direction |
 //! | `advance` | continuous detection of one pair by additive conservative advancement |
 //! | `tube` | the positions for which the candidates of a search serve |
+//! | `follow` | a tube that follows the nodes which leave it |
 //! | `sweep` | the largest step before any pair of a surface touches |
 //! | [`zones`](Zones) | impulses between pairs that would meet in a step |
 //! | [`contact`](ClothContact) | the energy of all pairs that are near |
@@ -25,6 +27,8 @@ mod broad;
 mod clearance;
 mod contact;
 mod distance;
+mod follow;
+mod fresh;
 mod friction;
 mod narrow;
 mod near;
@@ -40,6 +44,7 @@ pub use advance::time_of_impact;
 pub use broad::Broad;
 pub use clearance::clearance;
 pub use contact::ClothContact;
+pub use fresh::Fresh;
 pub use friction::ClothFriction;
 pub use narrow::Touch;
 pub use near::Near;

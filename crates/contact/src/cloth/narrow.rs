@@ -7,7 +7,7 @@ use coarsen_elastic::Nodes;
 use coarsen_mesh::vector::{cross, dot, sub};
 use coarsen_sparse::Stencil;
 
-use super::apart::apart;
+use super::apart::{apart, beyond};
 use super::distance::gap;
 use crate::Pair;
 
@@ -53,7 +53,8 @@ impl Touch {
         rest: impl Fn(u32, u32) -> f64,
         thickness: f64,
     ) -> Option<Self> {
-        if apart(&pair, x, &[[0.0; 3]; 4], thickness * (1.0 + 1e-9)) {
+        let far = thickness * (1.0 + 1e-9);
+        if apart(&pair, x, &[[0.0; 3]; 4], far) || beyond(&pair, x, far) {
             return None; // far enough that errors of distances do not count
         }
         let own = gap(&pair, x);

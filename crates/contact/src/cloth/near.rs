@@ -18,7 +18,7 @@ use super::topology::Topology;
 use crate::{Aabb, ContactError, Pair, SpatialHash};
 
 /// The number of nodes in a cluster; they follow each other.
-const CLUSTER: usize = 32;
+pub(super) const CLUSTER: usize = 32;
 
 /// The search for the pairs of some groups of queries; the groups are those of [`Broad`](crate::Broad).
 ///
@@ -47,9 +47,9 @@ pub struct Near {
 
 /// Some parts of one kind: their numbers, which increase, and their boxes.
 #[derive(Default)]
-struct Chosen {
-    ids: Vec<u32>,
-    hash: SpatialHash,
+pub(super) struct Chosen {
+    pub(super) ids: Vec<u32>,
+    pub(super) hash: SpatialHash,
 }
 
 /// For each block of parts of one kind, the clusters of nodes that it touches.
@@ -67,8 +67,13 @@ impl Blocks {
         Self(parts.chunks(LEAF).map(clusters).collect())
     }
 
+    /// The number of blocks.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// A box that contains the parts of a block.
-    fn around(&self, block: usize, clusters: &[Aabb]) -> Aabb {
+    pub(super) fn around(&self, block: usize, clusters: &[Aabb]) -> Aabb {
         around(&self.0[block], clusters)
     }
 }
@@ -93,6 +98,27 @@ impl Chosen {
                 self.ids.extend((LEAF * block) as u32..parts.len().min(LEAF * (block + 1)) as u32);
             }
         }
+        self.hash_of(parts, boxes)
+    }
+
+    /// Takes a share of the parts with a fresh node: share `of` of `shares`.
+    pub(super) fn choose<const N: usize>(
+        &mut self,
+        parts: &[[u32; N]],
+        fresh: &[bool],
+        [of, shares]: [usize; 2],
+        boxes: &[Aabb],
+    ) -> Result<(), ContactError> {
+        let is_fresh = |nodes: &[u32; N]| nodes.iter().any(|&node| fresh[node as usize]);
+        self.ids.clear();
+        self.ids.extend((0..parts.len() as u32).filter(|&i| is_fresh(&parts[i as usize])));
+        let [start, end] = [of, of + 1].map(|k| self.ids.len() * k / shares);
+        self.ids.truncate(end);
+        self.ids.drain(..start);
+        self.hash_of(parts, boxes)
+    }
+
+    fn hash_of<const N: usize>(&mut self, parts: &[[u32; N]], boxes: &[Aabb]) -> Result<(), ContactError> {
         let ids = &self.ids[..];
         self.hash.rebuild(ids.len(), None, |i| around(&parts[ids[i] as usize], boxes))
     }

@@ -21,6 +21,23 @@ pub trait Search {
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError>;
 
+    /// As [`pairs`](Self::pairs), for the pairs with a fresh node alone. The share of a rank may be
+    /// another than that of the last search for all pairs.
+    ///
+    /// # Errors
+    /// As for [`pairs`](Self::pairs).
+    fn pairs_of(
+        &mut self,
+        parts: &Topology,
+        fresh: &[bool],
+        of: &(impl Fn(u32) -> Aabb + Sync),
+        keep: &(impl Fn(&Pair) -> bool + Sync),
+        found: &mut Vec<Pair>,
+    ) -> Result<(), ContactError> {
+        let is_fresh = |pair: &Pair| pair.nodes().iter().any(|&node| fresh[node as usize]);
+        self.pairs(parts, of, &|pair| is_fresh(pair) && keep(pair), found)
+    }
+
     /// Replaces `found` by the touches among the candidates of all shares, or those that a rank needs, sorted by pair; `of` returns that of a pair.
     /// `candidates` are those of the last search for pairs, or of an earlier one.
     ///
@@ -61,6 +78,17 @@ impl Search for Broad {
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError> {
         self.find(parts, of, keep, found)
+    }
+
+    fn pairs_of(
+        &mut self,
+        parts: &Topology,
+        fresh: &[bool],
+        of: &(impl Fn(u32) -> Aabb + Sync),
+        keep: &(impl Fn(&Pair) -> bool + Sync),
+        found: &mut Vec<Pair>,
+    ) -> Result<(), ContactError> {
+        self.fresh.find(parts, fresh, [0, 1], of, keep, found)
     }
 
     fn touches(

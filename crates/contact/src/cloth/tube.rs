@@ -4,15 +4,15 @@
 //! |---|---|---|
 //! | x, d | `from`, `way` | the positions of the search, and the way of each node without the mean of all |
 //! | c | [`middle`] | a translation of all nodes, which changes no distance |
-//! | s | `slack` | the radius of the tube |
+//! | s_i | `radii` | the radius of the tube at a node; `slack` at most nodes |
 //! | α | [`Tube::share`] | the share of the way that fits best |
 //!
-//! > y_i = x_i + α d_i + c + r_i,  0 ≤ α ≤ 1,  ‖r_i‖ ≤ s for all nodes i    (1)
+//! > y_i = x_i + α d_i + c + r_i,  0 ≤ α ≤ 1,  ‖r_i‖ ≤ s_i for all nodes i    (1)
 //!
 //! The mean keeps most ways short where a few nodes are fast, so that their boxes are small; the middle of the box around all d
 //! would make them half as long as the longest.
 //!
-//! Two nodes come nearer than on the way by 2 s at most. So one search serves for a whole line search, and for later steps that
+//! Two nodes come nearer than on the way by the sum of their s_i at most. So one search serves for a whole line search, and for later steps that
 //! are shorter than s. Cloth that falls freely needs no search.
 
 use coarsen_mesh::vector::{dot, sub};
@@ -23,9 +23,12 @@ use crate::shape::norm;
 /// All y of (1). It contains nothing before the first search.
 #[derive(Default)]
 pub(super) struct Tube {
-    from: Vec<[f64; 3]>,
-    way: Vec<[f64; 3]>,
-    slack: f64,
+    pub(super) from: Vec<[f64; 3]>,
+    pub(super) way: Vec<[f64; 3]>,
+    pub(super) slack: f64,
+    pub(super) radii: Vec<f64>,
+    /// The steps for which the way serves, if it is that of several steps; else 0.
+    pub(super) steps: f64,
     /// The mean of d, and the sum of ‖d − mean‖².
     mean: [f64; 3],
     square: f64,
@@ -36,20 +39,26 @@ impl Tube {
     pub(super) fn along(from: &[[f64; 3]], by: &[[f64; 3]], slack: f64) -> Self {
         let c = mean(by);
         let way: Vec<[f64; 3]> = by.iter().map(|d| sub(*d, c)).collect();
+        Self::new(from.to_vec(), way, slack, vec![slack; from.len()], 0.0)
+    }
+
+    /// The tube of its parts.
+    pub(super) fn new(
+        from: Vec<[f64; 3]>,
+        way: Vec<[f64; 3]>,
+        slack: f64,
+        radii: Vec<f64>,
+        steps: f64,
+    ) -> Self {
         let mean = mean(&way);
         let square = way.iter().map(|d| dot(sub(*d, mean), *d)).sum();
-        Self { from: from.to_vec(), way, slack, mean, square }
+        Self { from, way, slack, radii, steps, mean, square }
     }
 
     /// The box around the way of a node, grown by the radius of the tube and `by`.
     pub(super) fn path(&self, node: u32, by: f64) -> Aabb {
         let (x, d) = (self.from[node as usize], self.way[node as usize]);
-        Aabb::of([x, [0, 1, 2].map(|k| x[k] + d[k])]).grown(self.slack + by)
-    }
-
-    /// The ways of all nodes.
-    pub(super) fn ways(&self) -> &[[f64; 3]] {
-        &self.way
+        Aabb::of([x, [0, 1, 2].map(|k| x[k] + d[k])]).grown(self.radii[node as usize] + by)
     }
 
     /// Whether all nodes at `at` are in the tube.
@@ -58,7 +67,7 @@ impl Tube {
             let alpha = self.share(self.moves(at)).clamp(0.0, 1.0);
             let rest = || self.moves(at).zip(&self.way).map(|(u, d)| less(u, alpha, *d));
             let c = middle(rest());
-            rest().all(|r| norm(sub(r, c)) <= self.slack)
+            rest().zip(&self.radii).all(|(r, s)| norm(sub(r, c)) <= *s)
         }
     }
 
@@ -72,8 +81,8 @@ impl Tube {
         let until = |beta: f64| {
             let turn = || by.iter().zip(&self.way).map(|(p, d)| less(*p, beta, *d));
             let e = middle(turn());
-            let bound = |(r, p)| (self.slack - norm(sub(r, c))) / norm(sub(p, e));
-            let until = rest().zip(turn()).map(bound).fold(f64::INFINITY, least);
+            let bound = |((r, p), s): (_, &f64)| (s - norm(sub(r, c))) / norm(sub(p, e));
+            let until = rest().zip(turn()).zip(&self.radii).map(bound).fold(f64::INFINITY, least);
             let end = if beta > 0.0 { (1.0 - alpha) / beta } else { alpha / -beta };
             if beta == 0.0 { until } else { least(end, until) }
         };
@@ -93,7 +102,7 @@ impl Tube {
 }
 
 /// u − α d.
-fn less(u: [f64; 3], alpha: f64, d: [f64; 3]) -> [f64; 3] {
+pub(super) fn less(u: [f64; 3], alpha: f64, d: [f64; 3]) -> [f64; 3] {
     [0, 1, 2].map(|k| u[k] - alpha * d[k])
 }
 
@@ -103,7 +112,7 @@ fn least(a: f64, b: f64) -> f64 {
 }
 
 /// The mean, which is exact if all are equal; 0 if there are none.
-fn mean(all: &[[f64; 3]]) -> [f64; 3] {
+pub(super) fn mean(all: &[[f64; 3]]) -> [f64; 3] {
     let (count, first) = (all.len() as f64, all.first().copied().unwrap_or_default());
     let sum = all.iter().fold([0.0; 3], |sum, d| [0, 1, 2].map(|k| sum[k] + (d[k] - first[k])));
     [0, 1, 2].map(|k| if count > 0.0 { first[k] + sum[k] / count } else { 0.0 })
@@ -128,7 +137,7 @@ mod tests {
     #[test]
     fn equal_ways_are_none() {
         let tube = Tube::along(&[[0.0; 3]; 3], &[[0.1, 0.2, 0.7]; 3], 1.0);
-        assert_eq!((tube.ways(), tube.square), (&[[0.0; 3]; 3][..], 0.0));
+        assert_eq!((&tube.way[..], tube.square), (&[[0.0; 3]; 3][..], 0.0));
     }
 
     #[test]

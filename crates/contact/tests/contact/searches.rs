@@ -1,12 +1,15 @@
 //! How often pairs are searched for.
 
-use coarsen_contact::{Aabb, Broad, ClothContact, ContactError, Impact, Pair, Search, Topology, Touch};
+use coarsen_contact::{
+    Aabb, Broad, ClothContact, ContactError, Fresh, Impact, Pair, Search, Topology, Touch,
+};
+use coarsen_core::SplitMix64;
 use coarsen_elastic::Potential;
 
 use crate::cloth::{grid, rolled};
 
-/// [`Broad`] that counts its searches for pairs.
-struct Counted(Broad, usize);
+/// [`Broad`] that counts its searches for all pairs, and those for the pairs of some nodes.
+struct Counted(Broad, usize, usize);
 
 impl Search for Counted {
     fn pairs(
@@ -18,6 +21,18 @@ impl Search for Counted {
     ) -> Result<(), ContactError> {
         self.1 += 1;
         self.0.pairs(parts, of, keep, found)
+    }
+
+    fn pairs_of(
+        &mut self,
+        parts: &Topology,
+        fresh: &[bool],
+        of: &(impl Fn(u32) -> Aabb + Sync),
+        keep: &(impl Fn(&Pair) -> bool + Sync),
+        found: &mut Vec<Pair>,
+    ) -> Result<(), ContactError> {
+        self.2 += 1;
+        self.0.pairs_of(parts, fresh, of, keep, found)
     }
 
     fn touches(
@@ -46,7 +61,7 @@ fn falling_cloth_needs_no_search() {
     let x = rolled(n, 1e-3);
     let held = vec![false; x.len()];
     let mut contact =
-        ClothContact::with(Counted(Broad::default(), 0), &grid(n), &held, &x, thickness, 40.0).unwrap();
+        ClothContact::with(Counted(Broad::default(), 0, 0), &grid(n), &held, &x, thickness, 40.0).unwrap();
     let before: Vec<Pair> = contact.found().iter().map(|touch| touch.pair).collect();
     let fallen: Vec<f64> = x.iter().flat_map(|x| [x[0], x[1] - 0.5, x[2] + 0.25]).collect();
     let found: Vec<Pair> = contact.detect(&fallen).unwrap().iter().map(|touch| touch.pair).collect();
@@ -62,4 +77,84 @@ fn falling_cloth_needs_no_search() {
     down.iter_mut().enumerate().for_each(|(k, d)| *d += if k % 3 == 1 { 2.0 } else { 0.0 });
     let alone = contact.max_step(&fallen, &down);
     assert!((step / alone - 1.0).abs() < 1e-9, "{step} {alone}");
+}
+
+/// The pairs of some nodes are those of all pairs that have one of them, in any number of shares.
+#[test]
+fn pairs_of_fresh_nodes_are_those_of_all_pairs() {
+    let n = 40;
+    let x = rolled(n, 1e-3);
+    let held: Vec<bool> = (0..x.len()).map(|v| v % 7 == 0).collect();
+    let parts = Topology::new(&grid(n), &held, &x).unwrap();
+    let of = |node: u32| Aabb::of([x[node as usize]]).grown(0.02);
+    let keep = |pair: &Pair| pair.nodes().iter().sum::<u32>() % 3 != 0;
+    let mut all = Vec::new();
+    Broad::default().find(&parts, of, keep, &mut all).unwrap();
+    let mut random = SplitMix64::new(4);
+    for case in 0..8 {
+        let some = |v: usize, random: &mut SplitMix64| match case {
+            0 => false,
+            1 => true,
+            2 => v == 820,
+            3 => (500..560).contains(&v),
+            _ => random.bits() % (1 << case) == 0,
+        };
+        let fresh: Vec<bool> = (0..x.len()).map(|v| some(v, &mut random)).collect();
+        let mut expected = all.clone();
+        expected.retain(|pair| pair.nodes().iter().any(|&node| fresh[node as usize]));
+        assert_eq!(expected.is_empty(), case == 0, "{case}");
+        for shares in [1, 2, 5] {
+            let (mut search, mut together) = (Fresh::default(), Vec::new());
+            for share in 0..shares {
+                let mut found = Vec::new();
+                search.find(&parts, &fresh, [share, shares], of, keep, &mut found).unwrap();
+                assert!(found.is_sorted_by(|a, b| a < b) && (shares < 5 || found.len() < all.len()));
+                together.extend(found);
+            }
+            together.sort();
+            assert!(together == expected, "{case}: {} of {}", together.len(), expected.len());
+        }
+    }
+}
+
+/// Steps of a rolled sheet whose ways change from step to step have the touches and impacts of a new search in each place, and
+/// most of them search for the pairs of some nodes alone.
+#[test]
+fn steps_have_the_pairs_of_new_searches() {
+    let (n, thickness) = (30, 0.03);
+    let rest = rolled(n, 1e-3);
+    let held: Vec<bool> = (0..rest.len()).map(|v| v < 3).collect();
+    let search = Counted(Broad::default(), 0, 0);
+    let mut contact = ClothContact::with(search, &grid(n), &held, &rest, thickness, 40.0).unwrap();
+    let mut random = SplitMix64::new(8);
+    let mut x: Vec<f64> = rest[3..].as_flattened().to_vec();
+    let mut v: Vec<f64> = x.iter().map(|_| 0.1 * thickness * (random.numbers(1)[0] - 0.5)).collect();
+    let (mut met, mut touched) = (0, 0);
+    for step in 0..25_usize {
+        contact.start_step(&x);
+        // The way of the velocities, and two changes of it, of which the second is for some nodes alone.
+        for part in 0..3 {
+            let scale = [1.0, 0.02, 0.0][part] * f64::from(u8::from(part != 1 || step % 3 > 0));
+            let mut by = vec![[0.0; 3]; rest.len()];
+            for (node, by) in by.iter_mut().enumerate().skip(3) {
+                let pushed = (node + 31 * step) % 97 < 2 && part > 0;
+                let push = if pushed { thickness * (random.numbers(1)[0] - 0.3) } else { 0.0 };
+                *by = [0, 1, 2]
+                    .map(|k| scale * v[3 * (node - 3) + k] + push + if k == 1 { -0.3 * scale } else { 0.0 });
+            }
+            let impacts = contact.impacts(&x, &by).unwrap();
+            let mut new = ClothContact::new(&grid(n), &held, &rest, thickness, 40.0).unwrap();
+            assert_eq!(impacts, new.impacts(&x, &by).unwrap(), "{step}, {part}");
+            met += impacts.len();
+            // Shortened, so that nothing crosses.
+            let share = if impacts.is_empty() { 1.0 } else { 0.1 };
+            x.iter_mut().zip(by[3..].as_flattened()).for_each(|(x, d)| *x += share * d);
+            let found = contact.detect(&x).unwrap();
+            assert_eq!(found, new.detect(&x).unwrap(), "{step}, {part}");
+            touched += found.len();
+        }
+        v.iter_mut().for_each(|v| *v *= 0.98);
+    }
+    let Counted(_, whole, some) = contact.search();
+    assert!(met > 10 && touched > 1000 && *some > 20 && *whole < 15, "{met} {touched} {some} {whole}");
 }

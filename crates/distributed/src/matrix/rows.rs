@@ -66,14 +66,14 @@ impl<T: Number> GlobalRows<T> {
         if end > rows || start > end {
             return Err(DistError::Range { start, end, rows });
         }
-        let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-        for i in start as usize..end as usize {
-            for (j, block) in a.row(i) {
-                columns.push(j as u64);
-                values.extend_from_slice(block);
-            }
-            offsets.push(columns.len());
-        }
+        let (block, (start, end)) = (a.block(), (start as usize, end as usize));
+        let before = &a.pattern().offsets()[start..=end];
+        let entries = before[0]..before[end - start];
+        let offsets = before.iter().map(|offset| offset - entries.start).collect();
+        let columns = a.pattern().indices()[entries.clone()].iter().map(|&j| u64::from(j)).collect();
+        let size = block.0 * block.1;
+        let values = a.values()[entries.start * size..entries.end * size].to_vec();
+        let start = start as u64;
         Self::new(start, a.block(), offsets, columns, values)
     }
 

@@ -40,17 +40,21 @@ fn select<T: Number>(
     width: usize,
     place: &dyn Fn(u64) -> Option<usize>,
 ) -> Result<Bsr<T>, SparseError> {
-    let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
-    for k in 0..rows.count() {
-        for (j, block) in rows.row(k) {
-            if let Some(at) = place(j) {
-                // A column that does not fit u32 is above `width`, which `Pattern::new` then refuses.
-                indices.push(u32::try_from(at).unwrap_or(u32::MAX));
-                values.extend_from_slice(block);
-            }
-        }
+    let (all, (r, c)) = (rows.columns(), rows.block());
+    let (mut offsets, mut indices) = (Vec::with_capacity(rows.count() + 1), Vec::with_capacity(all.len()));
+    offsets.push(0);
+    for row in rows.offsets().windows(2) {
+        // A column that does not fit u32 is above `width`, which `Pattern::new` then refuses.
+        let local = all[row[0]..row[1]].iter().filter_map(|&j| place(j));
+        indices.extend(local.map(|at| u32::try_from(at).unwrap_or(u32::MAX)));
         offsets.push(indices.len());
     }
+    let values = if indices.len() == all.len() {
+        rows.values().to_vec()
+    } else {
+        let blocks = all.iter().zip(rows.values().chunks_exact((r * c).max(1)));
+        blocks.filter(|(j, _)| place(**j).is_some()).flat_map(|(_, block)| block).copied().collect()
+    };
     Bsr::new(Arc::new(Pattern::new(width, offsets, indices)?), rows.block(), values)
 }
 

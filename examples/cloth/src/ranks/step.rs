@@ -316,6 +316,7 @@ impl<C: Communicator> RankStepper<C> {
         let own = |slot: usize| (first..first + count).contains(&slot);
         let gripped = self.friction.grip_at(&mut self.contact, &self.x, own);
         gripped.map_err(|error| self.undetected(&error))?;
+        self.contact.start_step(&self.x);
         self.took(DETECTION, begun);
         Ok(())
     }

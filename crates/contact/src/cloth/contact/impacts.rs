@@ -11,8 +11,8 @@ use crate::cloth::apart::apart;
 use crate::cloth::sweep::all_impacts;
 use crate::{ContactError, Impact, Pair, Search};
 
-/// By how much ways may change until pairs are searched for along them again, in units of the thickness: after the first search
-/// from a place, and after later ones. In a sheet whose edges are four times as long as it is thick, parts that are two edges apart are
+/// By how much ways may change until pairs are searched for along them again, in units of the thickness: after the first search for
+/// all pairs from a place, and after later ones. In a sheet whose edges are four times as long as it is thick, parts that are two edges apart are
 /// candidates with a margin of 1, and not with 1/4.
 const MARGINS: [f64; 2] = [0.25, 0.5];
 
@@ -29,14 +29,21 @@ impl Timed {
     pub(super) fn clear(&mut self) {
         self.by.clear();
     }
+
+    /// Forgets the pairs of some nodes, whose candidates are others.
+    pub(super) fn forget(&mut self, nodes: &[bool]) {
+        // No way equals it.
+        self.by.iter_mut().zip(nodes).filter(|(_, node)| **node).for_each(|(by, _)| *by = [f64::NAN; 3]);
+    }
 }
 
 impl<S: Search> ClothContact<S> {
     /// The pairs, or those of a share, that come nearer than a tenth of the thickness while all nodes move from x along
     /// `by`, one entry for each node, with the times in [0, 1) until which they may move, as of
     /// [`time_of_impact`](crate::time_of_impact); in the order of candidates. A pair that comes nearer than 0.4 of the
-    /// thickness may be among them, others are not. *Cost* a search for pairs; from the second call at the same x on, none if
-    /// ways change by less than a quarter of the thickness, and only pairs with changed ways are computed. *Panics* on wrong lengths.
+    /// thickness may be among them, others are not. *Cost* a search for the pairs of the
+    /// nodes whose ways have changed by more than a quarter of the thickness since the last search, or for all pairs if these are
+    /// many; from the second call at the same x on, only pairs with changed ways are computed. *Panics* on wrong lengths.
     ///
     /// # Errors
     /// [`ContactError::Position`] for a node that is not finite, and those of the search.
@@ -45,7 +52,14 @@ impl<S: Search> ClothContact<S> {
         assert_eq!(by.len(), self.nodes.count(), "impacts: wrong length");
         self.approach(x)?;
         let again = self.timed.by.len() == by.len();
-        self.seek(by, MARGINS[usize::from(again)])?;
+        self.check_ways(by)?;
+        let covered = self.tube.covered(&self.at, by) >= 1.0;
+        if !covered {
+            let at = std::mem::take(&mut self.at);
+            let searched = self.follow(&at, by, MARGINS[usize::from(again)]);
+            self.at = at;
+            searched?;
+        }
         let Self { at, timed, candidates, thickness, .. } = self;
         let [floor, clear] = [FLOOR, CLEAR].map(|share| share * *thickness);
         let known = timed.by.len() == by.len();
@@ -70,13 +84,18 @@ impl<S: Search> ClothContact<S> {
         Ok(found)
     }
 
+    fn check_ways(&self, by: &[[f64; 3]]) -> Result<(), ContactError> {
+        match parallel::position(by, |d| d.iter().any(|d| !d.is_finite())) {
+            Some(node) => Err(ContactError::Position { node }),
+            None => Ok(()),
+        }
+    }
+
     /// The time until which the candidates contain all pairs that may meet in a motion of all nodes, at least 1. If those of
     /// the last search do not, there is a new one, which serves for ways that change by less than `slack`, in units of the
     /// thickness.
     fn seek(&mut self, by: &[[f64; 3]], slack: f64) -> Result<f64, ContactError> {
-        if let Some(node) = parallel::position(by, |d| d.iter().any(|d| !d.is_finite())) {
-            return Err(ContactError::Position { node });
-        }
+        self.check_ways(by)?;
         let last = self.tube.covered(&self.at, by);
         if last >= 1.0 {
             return Ok(last.min(LONGEST)); // others stay a thickness apart

@@ -20,6 +20,7 @@
 
 mod energy;
 mod impacts;
+mod renew;
 mod resistance;
 
 use std::sync::Arc;
@@ -31,8 +32,6 @@ use coarsen_sparse::Pattern;
 
 use self::impacts::Timed;
 use self::resistance::Resistance;
-use super::advance::approaches;
-use super::apart::apart;
 use super::distance::gap;
 use super::tube::Tube;
 use crate::error::positive;
@@ -113,6 +112,8 @@ pub struct ClothContact<S = Broad> {
     next: Vec<Pair>,
     /// The positions of all nodes at the last search; empty before the first.
     at: Vec<[f64; 3]>,
+    /// Those at the start of the step, if steps are announced.
+    start: Vec<[f64; 3]>,
     found: Vec<Touch>,
     /// Whether `found` has the pairs at these positions.
     listed: bool,
@@ -175,6 +176,7 @@ impl<S: Search> ClothContact<S> {
             tube: Tube::default(),
             next: Vec::new(),
             at: Vec::new(),
+            start: Vec::new(),
             found: Vec::new(),
             listed: false,
             timed: Timed::default(),
@@ -303,41 +305,13 @@ impl<S: Search> ClothContact<S> {
             return Err(ContactError::Position { node });
         }
         if !self.tube.holds(&at) {
-            self.search_along(&at, &vec![[0.0; 3]; at.len()], SLACK)?;
+            let still = vec![[0.0; 3]; at.len()];
+            match self.start.is_empty() {
+                true => self.search_along(&at, &still, SLACK)?,
+                false => self.follow(&at, &still, SLACK)?,
+            }
         }
         self.at = at;
-        Ok(())
-    }
-
-    /// Replaces the candidates by those for positions around a way of all nodes, with this slack in units of the
-    /// thickness. Touches and impacts are functions of all pairs, so they do not depend on which candidates there are.
-    fn search_along(&mut self, at: &[[f64; 3]], by: &[[f64; 3]], slack: f64) -> Result<(), ContactError> {
-        // The tube does not have the motion that all nodes share, and squares of distances must be finite.
-        let beyond = |(x, d): (&[f64; 3], &[f64; 3])| (0..3).any(|k| !(x[k] + d[k]).powi(2).is_finite());
-        if let Some(index) = at.iter().zip(by).position(beyond) {
-            return Err(ContactError::Box { index });
-        }
-        let (delta, slack) = (self.thickness, slack * self.thickness);
-        let tube = Tube::along(at, by, slack);
-        let (ways, most) = (tube.ways(), delta + 2.0 * slack);
-        let still = ways.iter().all(|d| *d == [0.0; 3]);
-        let keep = |pair: &Pair| {
-            let nodes = pair.nodes().map(|v| v as usize);
-            let (x, p) = (nodes.map(|v| at[v]), nodes.map(|v| ways[v]));
-            if apart(pair, &x, &p, most) {
-                false
-            } else if still {
-                gap(pair, &x).distance <= most
-            } else {
-                approaches(pair, &x, &p, most)
-            }
-        };
-        // Half of the distance of two parts for each.
-        let path = |node| tube.path(node, 0.5 * delta);
-        self.search.pairs(&self.parts, &path, &keep, &mut self.next)?;
-        std::mem::swap(&mut self.candidates, &mut self.next);
-        self.tube = tube;
-        self.timed.clear();
         Ok(())
     }
 

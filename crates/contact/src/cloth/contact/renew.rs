@@ -1,0 +1,130 @@
+//! Searches for candidates: for all pairs, or for those of the nodes that have left the tube of the last search.
+//!
+//! Touches and impacts are functions of all pairs, so they do not depend on which candidates there are.
+
+use super::ClothContact;
+use crate::cloth::advance::approaches;
+use crate::cloth::apart::apart;
+use crate::cloth::distance::gap;
+use crate::cloth::tube::{Tube, mean};
+use crate::shape::norm;
+use crate::{ContactError, Pair, Search};
+
+/// If more than this share of the nodes leave the tube, all pairs are searched for.
+const MANY: f64 = 0.2;
+
+/// The same if the tube ends, and a new one could serve for several steps.
+const FEW: f64 = 0.02;
+
+/// A search for all pairs serves for so many steps that a node goes this far on average, beside the mean of all, in units of the
+/// thickness: about half of an edge, so that boxes of ways are not much larger than those of parts.
+const REACH: f64 = 2.0;
+
+/// The most such steps.
+const STEPS: f64 = 16.0;
+
+impl<S: Search> ClothContact<S> {
+    /// Announces that a step begins at x, after which others of about the same way follow: a search then serves for several
+    /// steps, if these are short. Results do not depend on it. *Panics* on a wrong length.
+    pub fn start_step(&mut self, x: &[f64]) {
+        self.check("start_step", x);
+        self.start.clear();
+        self.start.extend((0..self.nodes.count() as u32).map(|node| self.nodes.at(node, x)));
+    }
+
+    /// Makes the candidates those for a way of all nodes: searches for the pairs of the nodes that leave the tube, if these are
+    /// few, and else for all pairs.
+    pub(super) fn follow(
+        &mut self,
+        at: &[[f64; 3]],
+        by: &[[f64; 3]],
+        slack: f64,
+    ) -> Result<(), ContactError> {
+        // The way of the whole step, which later steps repeat.
+        let pace = (self.start.len() == at.len()).then(|| {
+            let all = self.start.iter().zip(at.iter().zip(by));
+            all.map(|(s, (x, p))| [0, 1, 2].map(|k| x[k] + p[k] - s[k])).collect::<Vec<_>>()
+        });
+        let steps = pace.as_ref().map_or(0.0, |pace| self.steps(pace));
+        if let Some(leaving) = self.tube.leaving(at, by)
+            && leaving.count as f64
+                <= at.len() as f64 * if steps >= 2.0 && self.tube.ends(&leaving) { FEW } else { MANY }
+        {
+            let tube = self.tube.following(&leaving, at, by, pace.as_deref());
+            return self.search_in(tube, Some(&leaving.nodes));
+        }
+        match pace {
+            Some(pace) if steps >= 2.0 => {
+                self.search_in(Tube::ahead(at, by, &pace, slack * self.thickness, steps), None)
+            }
+            _ => self.search_along(at, by, slack),
+        }
+    }
+
+    /// The steps after which nodes have gone as far as a search reaches.
+    fn steps(&self, pace: &[[f64; 3]]) -> f64 {
+        let mean = mean(pace);
+        let sum: f64 = pace.iter().map(|v| norm([0, 1, 2].map(|k| v[k] - mean[k]))).sum();
+        (REACH * self.thickness * pace.len() as f64 / sum).min(STEPS)
+    }
+
+    /// Replaces the candidates by those for positions around a way of all nodes, with this slack in units of the thickness.
+    pub(super) fn search_along(
+        &mut self,
+        at: &[[f64; 3]],
+        by: &[[f64; 3]],
+        slack: f64,
+    ) -> Result<(), ContactError> {
+        self.search_in(Tube::along(at, by, slack * self.thickness), None)
+    }
+
+    /// Replaces the candidates with one of the fresh nodes, or all of them, by those for positions in a tube.
+    fn search_in(&mut self, tube: Tube, fresh: Option<&[bool]>) -> Result<(), ContactError> {
+        // The tube does not have the motion that all nodes share, and squares of distances must be finite.
+        let beyond = |(x, d): (&[f64; 3], &[f64; 3])| (0..3).any(|k| !(x[k] + d[k]).powi(2).is_finite());
+        if let Some(index) = tube.from.iter().zip(&tube.way).position(beyond) {
+            return Err(ContactError::Box { index });
+        }
+        let delta = self.thickness;
+        let still = tube.way.iter().all(|d| *d == [0.0; 3]);
+        // Together, so that a node is one line of memory.
+        let nodes = tube.from.iter().zip(&tube.way).zip(&tube.radii);
+        let places: Vec<([f64; 3], [f64; 3], f64)> = nodes.map(|((x, d), s)| (*x, *d, *s)).collect();
+        let keep = |pair: &Pair| {
+            let [a, b, c, d] = pair.nodes().map(|v| &places[v as usize]);
+            let (x, p) = ([a.0, b.0, c.0, d.0], [a.1, b.1, c.1, d.1]);
+            let radii = match pair {
+                Pair::VertexFace { .. } => a.2 + b.2.max(c.2).max(d.2),
+                Pair::EdgeEdge { .. } => a.2.max(b.2) + c.2.max(d.2),
+            };
+            let reach = delta + radii;
+            if apart(pair, &x, &p, reach) {
+                false
+            } else if still {
+                gap(pair, &x).distance <= reach
+            } else {
+                approaches(pair, &x, &p, reach)
+            }
+        };
+        // Half of the distance of two parts for each.
+        let path = |node| tube.path(node, 0.5 * delta);
+        let Self { search, parts, next, candidates, timed, .. } = self;
+        match fresh {
+            None => {
+                search.pairs(parts, &path, &keep, next)?;
+                std::mem::swap(candidates, next);
+                timed.clear();
+            }
+            Some(fresh) => {
+                let stays = |pair: &Pair| pair.nodes().iter().all(|&node| !fresh[node as usize]);
+                search.pairs_of(parts, fresh, &path, &keep, next)?;
+                candidates.retain(stays);
+                candidates.extend_from_slice(next);
+                candidates.sort(); // two sorted lists
+                timed.forget(fresh);
+            }
+        }
+        self.tube = tube;
+        Ok(())
+    }
+}

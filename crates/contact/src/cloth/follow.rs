@@ -1,0 +1,225 @@
+//! A tube that follows the nodes which leave it, so that a search looks for their pairs alone.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | y_i, p_i | `at`, `by` | positions, and the next way of each node |
+//! | x_i, d_i, s_i, r_i, α | | those of [`Tube`] |
+//! | β | `beta` | the share of the way of the tube that the next way takes |
+//! | c, e | [`median`] | translations, which change no distance: those of most nodes |
+//! | v_i | `pace` | the way of each later step, as far as it is known |
+//! | k | `steps` | the steps for which the way of the tube serves |
+//!
+//! > a node stays:  ‖r_i − c‖ ≤ s_i  and  ‖r_i + p_i − β d_i − c − e‖ ≤ s_i    (1)
+//! > others get  d_i = k v_i − e',  m_i = ½ (p_i − e − β d_i),  x_i = y_i − c + m_i,  s_i = s + ‖m_i‖    (2)
+//!
+//! Between the ends of the next way, (1) holds too, since balls are convex; y_i and y_i + p_i are at the distance ‖m_i‖ from the
+//! way (2). For nodes that stay, the rest of their way is a part of it, so that their pairs are among the old candidates.
+
+use coarsen_mesh::vector::{dot, sub};
+
+use super::tube::{Tube, less, mean};
+use crate::shape::norm;
+
+/// The nodes of a sample, of which medians are taken.
+const SAMPLE: usize = 1024;
+
+/// A tube with a way for fewer steps ends with the next way.
+const SHORT: f64 = 0.5;
+
+/// Which nodes leave a tube while all nodes move.
+pub(super) struct Leaving {
+    /// Whether each node leaves, and how many do.
+    pub(super) nodes: Vec<bool>,
+    pub(super) count: usize,
+    alpha: f64,
+    beta: f64,
+    c: [f64; 3],
+    e: [f64; 3],
+}
+
+impl Tube {
+    /// The nodes that leave the tube while all move from `at` along `by`; `None` before the first search. All of them leave where
+    /// numbers overflow. *Cost* some passes over the nodes.
+    pub(super) fn leaving(&self, at: &[[f64; 3]], by: &[[f64; 3]]) -> Option<Leaving> {
+        if self.from.len() != at.len() {
+            return None;
+        }
+        let alpha = self.typical(|i| sub(at[i], self.from[i])).clamp(0.0, 1.0);
+        let along = self.typical(|i| by[i]).clamp(0.0, 1.0 - alpha);
+        let by_share = |beta: f64| {
+            let rest = |i: usize| less(sub(at[i], self.from[i]), alpha, self.way[i]);
+            let turn = |i: usize| less(by[i], beta, self.way[i]);
+            let (c, e) = (median(at.len(), rest), median(at.len(), turn));
+            let leaves = |i: usize| {
+                let (r, q) = (sub(rest(i), c), sub(turn(i), e));
+                let stays = norm(r) <= self.radii[i] && norm([0, 1, 2].map(|k| r[k] + q[k])) <= self.radii[i]; // (1)
+                !stays
+            };
+            let nodes: Vec<bool> = (0..at.len()).map(leaves).collect();
+            let count = nodes.iter().filter(|leaves| **leaves).count();
+            Leaving { nodes, count, alpha, beta, c, e }
+        };
+        let (still, moving) = (by_share(0.0), by_share(along));
+        Some(if moving.count <= still.count { moving } else { still })
+    }
+
+    /// The share of the way of the tube that most nodes have gone by displacements u: the median of u · d / d · d over a sample of
+    /// those with long ways, beside translations. A sum of squares would follow the few that turn aside.
+    fn typical(&self, u: impl Fn(usize) -> [f64; 3]) -> f64 {
+        let count = self.from.len();
+        let (c, e) = (median(count, &u), median(count, |i| self.way[i]));
+        let one = |i: usize| {
+            let d = sub(self.way[i], e);
+            (dot(d, d), dot(sub(u(i), c), d))
+        };
+        let mut sample: Vec<(f64, f64)> = (0..count).step_by(count / SAMPLE + 1).map(one).collect();
+        sample.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let long = &sample[sample.len() / 2..];
+        let mut shares: Vec<f64> = long.iter().map(|(square, along)| along / square).collect();
+        let middle = shares.len() / 2;
+        if shares.is_empty() {
+            return 0.0;
+        }
+        let share = *shares.select_nth_unstable_by(middle, f64::total_cmp).1;
+        if share.is_finite() { share } else { 0.0 }
+    }
+
+    /// Whether the tube has no way for a later step.
+    pub(super) fn ends(&self, leaving: &Leaving) -> bool {
+        self.steps * (1.0 - leaving.alpha) < SHORT
+    }
+
+    /// The rest of the tube for nodes that stay, and a tube (2) for those that leave while all move from `at` along `by`.
+    /// Without a `pace`, or at the end of the way, its way is the next way alone.
+    pub(super) fn following(
+        &self,
+        leaving: &Leaving,
+        at: &[[f64; 3]],
+        by: &[[f64; 3]],
+        pace: Option<&[[f64; 3]]>,
+    ) -> Self {
+        let Leaving { nodes, alpha, beta, c, e, .. } = leaving;
+        let left = 1.0 - alpha;
+        let mut steps = self.steps * left;
+        let old = |scale: f64, i: usize| self.way[i].map(|d| scale * d);
+        let (scale, share, ways): (f64, f64, Vec<[f64; 3]>) = match pace.filter(|_| !self.ends(leaving)) {
+            Some(pace) => {
+                let far = |i: usize| pace[i].map(|v| steps * v);
+                let drift = median(at.len(), |i| sub(far(i), old(left, i)));
+                (left, beta / left, (0..at.len()).map(|i| sub(far(i), drift)).collect())
+            }
+            None => {
+                steps = 0.0;
+                (*beta, 1.0, by.iter().map(|p| sub(*p, *e)).collect())
+            }
+        };
+        let (mut from, mut way, mut radii) = (self.from.clone(), ways, self.radii.clone());
+        for i in 0..at.len() {
+            if nodes[i] {
+                let (start, middle) = (sub(at[i], *c), half(sub(by[i], *e), share, way[i]));
+                from[i] = [0, 1, 2].map(|k| start[k] + middle[k]);
+                radii[i] = self.slack + norm(middle);
+            } else {
+                let gone = old(*alpha, i);
+                from[i] = [0, 1, 2].map(|k| from[i][k] + gone[k]);
+                way[i] = old(scale, i);
+            }
+        }
+        Self::new(from, way, self.slack, radii, steps)
+    }
+
+    /// The tube around the way of several steps, (2) for all nodes, that begins with the way from `at` along `by`.
+    pub(super) fn ahead(at: &[[f64; 3]], by: &[[f64; 3]], pace: &[[f64; 3]], slack: f64, steps: f64) -> Self {
+        let (drift, e) = (mean(pace), mean(by));
+        let way: Vec<[f64; 3]> = pace.iter().map(|v| sub(*v, drift).map(|v| steps * v)).collect();
+        let middle = |i: usize| half(sub(by[i], e), 1.0 / steps, way[i]);
+        let from = (0..at.len()).map(|i| [0, 1, 2].map(|k| at[i][k] + middle(i)[k])).collect();
+        let radii = (0..at.len()).map(|i| slack + norm(middle(i))).collect();
+        Self::new(from, way, slack, radii, steps)
+    }
+}
+
+/// ½ (p − β d).
+fn half(p: [f64; 3], beta: f64, d: [f64; 3]) -> [f64; 3] {
+    less(p, beta, d).map(|u| 0.5 * u)
+}
+
+/// The median of a sample of displacements, along each axis; 0 if there are none.
+fn median(count: usize, of: impl Fn(usize) -> [f64; 3]) -> [f64; 3] {
+    let sample: Vec<[f64; 3]> = (0..count).step_by(count / SAMPLE + 1).map(of).collect();
+    [0, 1, 2].map(|k| {
+        let mut along: Vec<f64> = sample.iter().map(|u| u[k]).collect();
+        if along.is_empty() {
+            return 0.0;
+        }
+        let middle = along.len() / 2;
+        *along.select_nth_unstable_by(middle, f64::total_cmp).1
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coarsen_core::SplitMix64;
+
+    type Ways = Vec<[f64; 3]>;
+
+    fn numbers(random: &mut SplitMix64, count: usize, size: f64) -> Ways {
+        (0..count).map(|_| [0; 3].map(|_| size * (random.numbers(1)[0] - 0.5))).collect()
+    }
+
+    /// x + t p.
+    fn along(x: &[[f64; 3]], t: f64, p: &[[f64; 3]]) -> Ways {
+        x.iter().zip(p).map(|(x, p)| [0, 1, 2].map(|k| x[k] + t * p[k])).collect()
+    }
+
+    /// Tubes for steps that go on, of which a tenth of the nodes turn away: they contain the next way, what nodes that stay may do
+    /// in them is within the old tube, and few nodes leave the way of later steps.
+    #[test]
+    fn nodes_that_stay_keep_their_tube() {
+        let (count, slack) = (200, 0.1);
+        let mut random = SplitMix64::new(3);
+        let (mut at, pace) = (numbers(&mut random, count, 5.0), numbers(&mut random, count, 0.5));
+        let mut tube = Tube::ahead(&at, &pace, &pace, slack, 4.0);
+        assert!(tube.covered(&at, &pace) >= 1.0);
+        for step in 0..4 {
+            let mut by = pace.clone();
+            by.iter_mut().skip(step).step_by(10).for_each(|p| p[0] += 1.0);
+            let leaving = tube.leaving(&at, &by).unwrap();
+            assert_eq!(leaving.count, leaving.nodes.iter().filter(|leaves| **leaves).count());
+            assert!(leaving.count >= 20 && leaving.count <= 20 * (step + 1), "{step}: {}", leaving.count);
+            for expected in [None, Some(&by[..])] {
+                let next = tube.following(&leaving, &at, &by, expected);
+                for t in [0.0, 0.5, 1.0] {
+                    // Where all nodes are on the way: within the radii, beside a translation.
+                    let y = along(&at, t, &by);
+                    let beta = if expected.is_some() { t * leaving.beta / (1.0 - leaving.alpha) } else { t };
+                    for i in 0..count {
+                        let (c, e) = (leaving.c, leaving.e);
+                        let r = less(sub(y[i], next.from[i]), beta, next.way[i]);
+                        let r = [0, 1, 2].map(|k| r[k] - c[k] - t * e[k]);
+                        assert!(norm(r) <= next.radii[i] * (1.0 + 1e-9) + 1e-12, "{step}, {t}, {i}: {r:?}");
+                    }
+                }
+                for i in (0..count).filter(|&i| !leaving.nodes[i]) {
+                    // Both ends of the way of a node that stays are on its old way, at a time that is the same for all.
+                    let scale = if expected.is_some() { 1.0 - leaving.alpha } else { leaving.beta };
+                    for (end, alpha) in [(0.0, leaving.alpha), (1.0, leaving.alpha + scale)] {
+                        let new = less(next.from[i], -end, next.way[i]);
+                        let old = less(tube.from[i], -alpha, tube.way[i]);
+                        assert!(
+                            norm(sub(new, old)) < 1e-12
+                                && next.radii[i] == tube.radii[i]
+                                && alpha <= 1.0 + 1e-12
+                        );
+                    }
+                }
+            }
+            tube = tube.following(&leaving, &at, &by, Some(&by));
+            at = along(&at, 1.0, &by);
+        }
+        assert!(Tube::default().leaving(&at, &pace).is_none());
+        let nan = vec![[f64::NAN; 3]; count];
+        assert_eq!(tube.leaving(&at, &nan).unwrap().count, count);
+    }
+}

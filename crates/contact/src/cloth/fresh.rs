@@ -1,0 +1,173 @@
+//! The pairs of some nodes alone: those whose ways have changed since a search for all pairs.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | fresh | `fresh` | these nodes, and the parts with one of them |
+//! | block | [`Blocks`] | 256 parts that follow each other; those whose boxes overlap no fresh part are left out |
+//!
+//! Fresh triangles, edges and vertices are in hashes. Vertices query the triangles, other triangles the vertices, and edges the
+//! edges. Li et al. 2020, "P-Cloth", §4.1, search for all pairs each time.
+
+use std::ops::Range;
+
+use coarsen_core::parallel;
+
+use super::broad::{LEAF, WORK, around};
+use super::near::{Blocks, CLUSTER, Chosen};
+use super::topology::Topology;
+use crate::{Aabb, ContactError, Pair, SpatialHash};
+
+/// The search for the pairs of some nodes.
+///
+/// *Use* if few nodes have moved since a search for all pairs. *Cost* the boxes of all nodes, hashes of the parts with one of the
+/// nodes, and a query for each part near them.
+///
+/// ```
+/// use coarsen_contact::{Aabb, Fresh, Topology};
+/// // Two triangles, one above the other; node 0 alone is fresh.
+/// let x = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.1], [1.0, 0.0, 0.1], [0.0, 1.0, 0.1]];
+/// let parts = Topology::new(&[[0, 1, 2], [3, 4, 5]], &[false; 6], &x)?;
+/// let nodes = [true, false, false, false, false, false];
+/// let (mut fresh, mut pairs) = (Fresh::default(), Vec::new());
+/// fresh.find(&parts, &nodes, [0, 1], |node| Aabb::of([x[node as usize]]).grown(0.1), |_| true, &mut pairs)?;
+/// assert_eq!(pairs.len(), 10); // of 15: not two vertices and the lower triangle's edge of the others
+/// # Ok::<(), coarsen_contact::ContactError>(())
+/// ```
+#[derive(Default)]
+pub struct Fresh {
+    /// The fresh parts of a share.
+    vertices: Chosen,
+    edges: Chosen,
+    faces: Chosen,
+    /// The box of each node.
+    boxes: Vec<Aabb>,
+    leaves: Vec<Vec<Pair>>,
+    visited: usize,
+}
+
+/// What queries in a block.
+#[derive(Clone, Copy)]
+enum Kind {
+    Vertices,
+    Edges,
+    Faces,
+}
+
+impl Fresh {
+    /// Replaces `found` by the pairs with a fresh node whose boxes overlap and that `keep` accepts, sorted. Of these it finds those
+    /// of share `share[0]` of `share[1]`; together the shares have each pair once. The box of a part contains those of its nodes,
+    /// which `of` returns. *Panics* on a wrong length of `fresh`.
+    ///
+    /// # Errors
+    /// [`ContactError::Box`] for a box that is not finite, [`ContactError::TooMany`] as for [`SpatialHash::rebuild`].
+    pub fn find(
+        &mut self,
+        parts: &Topology,
+        fresh: &[bool],
+        share: [usize; 2],
+        of: impl Fn(u32) -> Aabb + Sync,
+        keep: impl Fn(&Pair) -> bool + Sync,
+        found: &mut Vec<Pair>,
+    ) -> Result<(), ContactError> {
+        assert_eq!(fresh.len(), parts.nodes(), "find: wrong length of fresh nodes");
+        found.clear();
+        let Self { vertices, edges, faces, boxes, leaves, visited } = self;
+        boxes.clear();
+        boxes.extend((0..parts.nodes() as u32).map(of));
+        if let Some(node) = boxes.iter().position(|b| !b.is_finite()) {
+            return Err(ContactError::Box { index: node });
+        }
+        let boxes = &boxes[..];
+        vertices.choose(parts.vertices.as_chunks::<1>().0, fresh, share, boxes)?;
+        edges.choose(&parts.edges, fresh, share, boxes)?;
+        faces.choose(&parts.triangles, fresh, share, boxes)?;
+        let union = |nodes: &[Aabb]| Aabb::of(nodes.iter().flat_map(|b| [b.low, b.high]));
+        let clusters: Vec<Aabb> = boxes.chunks(CLUSTER).map(union).collect();
+        let [of_vertices, of_edges, of_faces] = parts.blocks();
+        let mut tasks = Vec::new();
+        for (kind, blocks, hash) in [
+            (Kind::Vertices, of_vertices, &faces.hash),
+            (Kind::Edges, of_edges, &edges.hash),
+            (Kind::Faces, of_faces, &vertices.hash),
+        ] {
+            tasks.extend(near(blocks, &clusters, hash)?.into_iter().map(|block| (kind, block)));
+        }
+        *visited = LEAF * tasks.len();
+        let is_fresh = |nodes: &[u32]| nodes.iter().any(|&node| fresh[node as usize]);
+        let visit = |kind: Kind, i: usize, pairs: &mut Vec<Pair>| {
+            let mut meet = |pair: Option<Pair>| pairs.extend(pair.filter(&keep));
+            match kind {
+                Kind::Vertices => {
+                    let of = &boxes[parts.vertices[i] as usize];
+                    faces.hash.query(of, |j| meet(parts.vertex_face(i, faces.ids[j as usize])));
+                }
+                Kind::Faces if is_fresh(&parts.triangles[i]) => {} // its vertices have found it
+                Kind::Faces => {
+                    let of = around(&parts.triangles[i], boxes);
+                    let vertex = |j: u32| vertices.ids[j as usize] as usize;
+                    vertices.hash.query(&of, |j| meet(parts.vertex_face(vertex(j), i as u32)));
+                }
+                Kind::Edges => {
+                    let (of, own) = (around(&parts.edges[i], boxes), is_fresh(&parts.edges[i]));
+                    edges.hash.query(&of, |j| {
+                        let other = edges.ids[j as usize] as usize;
+                        // Of two fresh edges, the first finds the other.
+                        if !own || i < other {
+                            meet(parts.edge_edge(i.min(other), i.max(other) as u32));
+                        }
+                    });
+                }
+            }
+        };
+        let count = |kind: Kind| match kind {
+            Kind::Vertices => parts.vertices.len(),
+            Kind::Edges => parts.edges.len(),
+            Kind::Faces => parts.triangles.len(),
+        };
+        leaves.resize_with(tasks.len(), Vec::new);
+        let search = |(range, leaves): (Range<usize>, &mut [Vec<Pair>])| {
+            for (task, into) in range.zip(leaves) {
+                into.clear();
+                let (kind, block) = tasks[task];
+                (LEAF * block..count(kind).min(LEAF * (block + 1))).for_each(|i| visit(kind, i, into));
+            }
+        };
+        parallel::each((0..tasks.len(), &mut leaves[..]), 1, parallel::worth(*visited * WORK), &search);
+        leaves.iter().for_each(|leaf| found.extend_from_slice(leaf));
+        found.sort_unstable();
+        debug_assert!(found.is_sorted_by(|a, b| a < b));
+        Ok(())
+    }
+
+    /// The number of parts in the hashes of the last search.
+    pub fn parts(&self) -> usize {
+        self.vertices.ids.len() + self.edges.ids.len() + self.faces.ids.len()
+    }
+
+    /// The number of queries of the last search.
+    pub fn visited(&self) -> usize {
+        self.visited
+    }
+}
+
+/// The blocks whose boxes overlap a group of boxes of a hash.
+fn near(blocks: &Blocks, clusters: &[Aabb], hash: &SpatialHash) -> Result<Vec<usize>, ContactError> {
+    let groups: Vec<Aabb> = (0..hash.len() as u32)
+        .collect::<Vec<_>>()
+        .chunks(CLUSTER)
+        .map(|group| {
+            Aabb::of(group.iter().flat_map(|&i| {
+                let own = hash.get(i);
+                [own.low, own.high]
+            }))
+        })
+        .collect();
+    let mut all = SpatialHash::default();
+    all.rebuild(groups.len(), None, |i| groups[i])?;
+    let overlaps = |block: &usize| {
+        let mut near = false;
+        all.query(&blocks.around(*block, clusters), |_| near = true);
+        near
+    };
+    Ok((0..blocks.len()).filter(overlaps).collect())
+}
