@@ -12,15 +12,10 @@ use std::ops::Range;
 
 use coarsen_core::parallel;
 
+use super::blocks::{LEAF, Leaf, WORK, around};
 use super::fresh::Fresh;
 use super::topology::Topology;
 use crate::{Aabb, ContactError, Pair, SpatialHash};
-
-/// The number of queries per task, and per entry of the Workload Table.
-pub(super) const LEAF: usize = 256;
-
-/// The number of scalar operations per query, used to decide whether threads pay off.
-pub(super) const WORK: usize = 400;
 
 /// The search for pairs of a surface whose boxes overlap, in numbered tests that can be shared out.
 ///
@@ -52,14 +47,6 @@ pub struct Broad {
     boxes: Vec<Aabb>,
     leaves: Vec<Leaf>,
     pub(super) fresh: Fresh,
-}
-
-/// What a task finds.
-#[derive(Default)]
-pub(super) struct Leaf {
-    pub(super) pairs: Vec<Pair>,
-    /// The number of pairs whose boxes overlap.
-    pub(super) overlaps: usize,
 }
 
 impl Broad {
@@ -222,12 +209,4 @@ impl Broad {
             Some(edge) => self.edges.tests(self.edges.get(edge as u32)),
         }
     }
-}
-
-/// The box around those of some nodes.
-pub(super) fn around(nodes: &[u32], boxes: &[Aabb]) -> Aabb {
-    Aabb::of(nodes.iter().flat_map(|&node| {
-        let own = boxes[node as usize];
-        [own.low, own.high]
-    }))
 }

@@ -12,8 +12,8 @@ use std::ops::Range;
 
 use coarsen_core::parallel;
 
-use super::broad::{LEAF, WORK, around};
-use super::near::{Blocks, CLUSTER, Chosen};
+use super::blocks::{Blocks, CLUSTER, LEAF, WORK, around};
+use super::near::Chosen;
 use super::topology::Topology;
 use crate::{Aabb, ContactError, Pair, SpatialHash};
 
@@ -152,22 +152,10 @@ impl Fresh {
 
 /// The blocks whose boxes overlap a group of boxes of a hash.
 fn near(blocks: &Blocks, clusters: &[Aabb], hash: &SpatialHash) -> Result<Vec<usize>, ContactError> {
-    let groups: Vec<Aabb> = (0..hash.len() as u32)
-        .collect::<Vec<_>>()
-        .chunks(CLUSTER)
-        .map(|group| {
-            Aabb::of(group.iter().flat_map(|&i| {
-                let own = hash.get(i);
-                [own.low, own.high]
-            }))
-        })
-        .collect();
+    let own: Vec<Aabb> = (0..hash.len() as u32).map(|i| *hash.get(i)).collect();
+    let group = |boxes: &[Aabb]| Aabb::of(boxes.iter().flat_map(|b| [b.low, b.high]));
+    let groups: Vec<Aabb> = own.chunks(CLUSTER).map(group).collect();
     let mut all = SpatialHash::default();
     all.rebuild(groups.len(), None, |i| groups[i])?;
-    let overlaps = |block: &usize| {
-        let mut near = false;
-        all.query(&blocks.around(*block, clusters), |_| near = true);
-        near
-    };
-    Ok((0..blocks.len()).filter(overlaps).collect())
+    Ok(blocks.near(clusters, &all))
 }

@@ -5,6 +5,7 @@
 //! | [`pair`](Pair) | a vertex and a triangle, or two edges |
 //! | [`topology`](Topology) | vertices, edges and triangles of a surface, and which pairs can touch |
 //! | `distance` | the nearest points of a pair |
+//! | `blocks` | parts that follow each other, and boxes around them |
 //! | [`broad`](Broad) | pairs whose boxes overlap, by two spatial hashes, also in shares |
 //! | [`near`](Near) | the same for some groups of queries, by hashes of what is near them |
 //! | [`fresh`](Fresh) | the pairs of some nodes alone |
@@ -23,6 +24,7 @@
 
 mod advance;
 mod apart;
+mod blocks;
 mod broad;
 mod clearance;
 mod contact;

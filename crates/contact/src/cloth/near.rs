@@ -13,12 +13,9 @@ use std::ops::Range;
 
 use coarsen_core::parallel;
 
-use super::broad::{LEAF, Leaf, WORK, around};
+use super::blocks::{Blocks, CLUSTER, LEAF, Leaf, WORK, around};
 use super::topology::Topology;
 use crate::{Aabb, ContactError, Pair, SpatialHash};
-
-/// The number of nodes in a cluster; they follow each other.
-pub(super) const CLUSTER: usize = 32;
 
 /// The search for the pairs of some groups of queries; the groups are those of [`Broad`](crate::Broad).
 ///
@@ -52,32 +49,6 @@ pub(super) struct Chosen {
     pub(super) hash: SpatialHash,
 }
 
-/// For each block of parts of one kind, the clusters of nodes that it touches.
-pub(super) struct Blocks(Vec<Vec<u32>>);
-
-impl Blocks {
-    /// The blocks of a list of parts.
-    pub(super) fn new<const N: usize>(parts: &[[u32; N]]) -> Self {
-        let clusters = |block: &[[u32; N]]| {
-            let mut all: Vec<u32> = block.as_flattened().iter().map(|node| node / CLUSTER as u32).collect();
-            all.sort_unstable();
-            all.dedup();
-            all
-        };
-        Self(parts.chunks(LEAF).map(clusters).collect())
-    }
-
-    /// The number of blocks.
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// A box that contains the parts of a block.
-    pub(super) fn around(&self, block: usize, clusters: &[Aabb]) -> Aabb {
-        around(&self.0[block], clusters)
-    }
-}
-
 impl Chosen {
     /// Takes the parts of the blocks that overlap some boxes, which are those of blocks of queries.
     fn take<const N: usize>(
@@ -91,12 +62,8 @@ impl Chosen {
         let mut all = SpatialHash::default();
         all.rebuild(queries.len(), None, |i| queries[i])?;
         self.ids.clear();
-        for block in 0..blocks.0.len() {
-            let mut near = false;
-            all.query(&blocks.around(block, clusters), |_| near = true);
-            if near {
-                self.ids.extend((LEAF * block) as u32..parts.len().min(LEAF * (block + 1)) as u32);
-            }
+        for block in blocks.near(clusters, &all) {
+            self.ids.extend((LEAF * block) as u32..parts.len().min(LEAF * (block + 1)) as u32);
         }
         self.hash_of(parts, boxes)
     }

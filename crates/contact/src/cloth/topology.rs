@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use coarsen_elastic::BodyError;
 use coarsen_mesh::vector::{cross, dot, sub};
 
-use super::near::Blocks;
+use super::blocks::Blocks;
 use crate::{ContactError, Pair};
 
 /// The smallest ratio of twice the area of a triangle to the square of its longest edge.

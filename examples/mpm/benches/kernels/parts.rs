@@ -102,7 +102,10 @@ fn parts<B: Place<Real = f64>>(
         m.apply(&b, &mut y);
         let _ = y.sync();
     });
-    let exact = Multigrid { coarsest: Coarsest::Iterative(JacobiCg { max_iterations: 1, ..JacobiCg::default() }), ..recipe.clone() };
+    let exact = Multigrid {
+        coarsest: Coarsest::Iterative(JacobiCg { max_iterations: 1, ..JacobiCg::default() }),
+        ..recipe.clone()
+    };
     let mut m = exact.build_from(system.system(), on)?;
     measure("a cycle with one iteration on the coarsest level", &mut || {
         m.apply(&b, &mut y);
