@@ -1,7 +1,7 @@
 //! How close are the kernels of a step to what the machine can do?
 //!
 //! ```text
-//! cargo bench -p mpm --bench kernels -- [SCENE] [PARTICLES]
+//! cargo bench -p mpm --bench kernels -- [SCENE] [PARTICLES]    # with --features opencl also a device
 //! ```
 //!
 //! | table | kernels | beside |
@@ -9,14 +9,15 @@
 //! | transfers | particles to nodes and back | Taichi: `benches/peers/taichi_mpm.py` |
 //! | assembly | blocks of the Hessian, gathered by rows | scattered by particles; the peak of multiply-adds |
 //! | sweeps | products with the Hessian and Gauss-Seidel | read bandwidth |
+//! | parts | the parts of an iteration of HOT | the same on a device |
 //!
-//! One and two threads, the fastest of several runs; the scene is the stretched box with 110,000 particles unless
+//! One and two threads, and all cores for the parts, the fastest of several runs; the scene is the stretched box with 110,000 particles unless
 //! another is named. Bytes of a kernel are those of its matrix and of its vectors, each counted once per pass.
 //!
 //! | file | what |
 //! |---|---|
 //! | `machine` | the peak of multiply-adds, and read bandwidth |
-//! | `transfers`, `assembly`, `sweeps` | the tables |
+//! | `transfers`, `assembly`, `sweeps`, `parts` | the tables |
 //! | `scatter` | a Hessian that particles add their blocks to |
 
 mod assembly;
