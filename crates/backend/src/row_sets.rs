@@ -32,6 +32,7 @@ pub struct RowSets {
 /// Lists for the colouring of chunks.
 #[derive(Debug, Default)]
 pub(crate) struct Colouring {
+    /// For each chunk, those before it that are coupled to it, some of them several times.
     neighbours: Vec<Vec<u32>>,
     colour: Vec<usize>,
     /// For each colour, the last chunk that has a neighbour of this colour.
@@ -62,13 +63,10 @@ impl RowSets {
             let mut last = c;
             for other in columns.iter().map(|&j| j as usize / rows) {
                 if other != last && other != c && other < count {
-                    neighbours[c].push(other as u32);
-                    neighbours[other].push(c as u32);
+                    neighbours[c.max(other)].push(c.min(other) as u32);
                 }
                 last = other;
             }
-            neighbours[c].sort_unstable();
-            neighbours[c].dedup();
         }
         colour.clear();
         colour.resize(count, usize::MAX);
@@ -76,9 +74,7 @@ impl RowSets {
         spare.extend(sets.drain(..).rev()); // each set gets its own memory again
         marked.clear();
         for c in 0..count {
-            for d in neighbours[c].iter().map(|&d| d as usize).filter(|&d| d < c) {
-                marked[colour[d]] = c;
-            }
+            neighbours[c].iter().for_each(|&d| marked[colour[d as usize]] = c);
             colour[c] = marked.iter().position(|&last| last != c).unwrap_or(marked.len());
             if colour[c] == sets.len() {
                 marked.push(usize::MAX);
