@@ -1,6 +1,8 @@
 //! Products and solves on two and more ranks with an OpenCL device in each, compared with the CPU.
 
+mod multigrid;
 mod overlap;
+mod schwarz;
 
 use std::time::Duration;
 
