@@ -212,3 +212,15 @@ __kernel void coarsen_schwarz_left_out(const uint count, __global const uint *no
         }
     }
 }
+
+// z += the correction of the domain of each node, for the first `count` domains; one unknown of a domain per item
+//                                                                       Twin: CpuDomains::prolong
+__kernel void coarsen_schwarz_prolong(const uint count, __global const uint *order, __global const uint *ranges,
+                                      __global const REAL *corrections, __global REAL *z) {
+    const uint at = get_global_id(0);
+    if (at < count * BLOCK) {
+        const uint d = at / BLOCK, k = at % BLOCK;
+        for (uint p = ranges[2 * d]; p < ranges[2 * d + 1]; p++)
+            z[(size_t)order[p] * BLOCK + k] += corrections[at];
+    }
+}

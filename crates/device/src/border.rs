@@ -2,9 +2,11 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | x | | a vector of this place |
+//! | x, y | | vectors of this place, such as those of a product y = A x |
 //! | s | `sent` | the nodes of x that other ranks need, rank by rank |
-//! | i | `rows` | the nodes with couplings to nodes of other ranks |
+//! | i | `rows` | the nodes of y with couplings to nodes of other ranks |
+
+use std::ops::Range;
 
 use coarsen_core::{Error, Real, Vector};
 
@@ -14,9 +16,10 @@ use crate::program::{Entry, Module};
 use crate::queue::{Arg, Items};
 use crate::{DeviceVector, OnDevice};
 
-const NAMES: [&str; 2] = ["coarsen_gather", "coarsen_scatter_add"];
+const NAMES: [&str; 3] = ["coarsen_gather", "coarsen_scatter_add", "coarsen_shift"];
 const GATHER: usize = 0;
 const SCATTER_ADD: usize = 1;
+const SHIFT: usize = 2;
 
 /// The entries that a rank exchanges with others, between the host and a device, beside the kernels of the device.
 ///
@@ -31,7 +34,7 @@ const SCATTER_ADD: usize = 1;
 /// # fn example(device: &Device) -> Result<(), Box<dyn std::error::Error>> {
 /// use coarsen_backend::Backend;
 /// let on = OnDevice::<f64>::on(device)?;
-/// let border = DeviceBorder::new(&on, 1, 3, &[2, 0], &[1])?; // entries 2 and 0 are sent; row 1 is at the border
+/// let border = DeviceBorder::new(&on, [1; 2], [3; 2], [&[2, 0], &[1]])?; // entries 2 and 0 are sent; row 1 is at the border
 /// let (x, mut ghosts) = (on.vector(&[1.0, 2.0, 3.0])?, on.zeros(1)?);
 /// border.begin(&x)?;
 /// let mut y = on.vector(&[0.0; 3])?; // any kernel on other vectors
@@ -46,8 +49,9 @@ const SCATTER_ADD: usize = 1;
 pub struct DeviceBorder<V: Real> {
     on: OnDevice<V>,
     module: usize,
-    size: usize,
-    nodes: usize,
+    /// The entries of a node, and the numbers of nodes, of x and of y.
+    sizes: [usize; 2],
+    nodes: [usize; 2],
     sent: List,
     outgoing: DeviceVector<V>,
     rows: List,
@@ -66,35 +70,36 @@ impl std::fmt::Debug for List {
 }
 
 impl<V: Real> DeviceBorder<V> {
-    /// The border of vectors of `nodes` nodes with `size` entries each. `sent` may repeat nodes, `rows` may not.
+    /// The border of vectors x and y of `nodes` nodes with `sizes` entries each. `sent` are nodes of x and may repeat, `rows`
+    /// are nodes of y and may not.
     ///
     /// # Errors
     /// [`Error::Shape`] for nodes outside the vector and rows that do not increase; [`Error::Build`],
     /// [`Error::Memory`] and [`Error::Device`] of the place.
     pub fn new(
         on: &OnDevice<V>,
-        size: usize,
-        nodes: usize,
-        sent: &[u32],
-        rows: &[u32],
+        sizes: [usize; 2],
+        nodes: [usize; 2],
+        [sent, rows]: [&[u32]; 2],
     ) -> Result<Self, Error> {
-        let outside = |k: &&u32| **k as usize >= nodes;
-        if let Some(&found) = sent.iter().chain(rows).find(outside) {
-            return Err(Error::Shape { what: "nodes at a border", expected: nodes, found: found as usize });
+        for (list, expected) in [sent, rows].into_iter().zip(nodes) {
+            if let Some(&found) = list.iter().find(|k| **k as usize >= expected) {
+                return Err(Error::Shape { what: "nodes at a border", expected, found: found as usize });
+            }
         }
         if let Some(pair) = rows.windows(2).find(|pair| pair[0] >= pair[1]) {
             let (expected, found) = (pair[0] as usize + 1, pair[1] as usize);
             return Err(Error::Shape { what: "the next row at a border, at least", expected, found });
         }
-        let options = format!("-D SIZE={size}");
+        let options = format!("-D SIZE={} -D ROWS={}", sizes[0], sizes[1]);
         let module = Module { sources: &coarsen_kernels::BORDER, kernels: &NAMES, options };
         let module = on.queue().module(&module)?;
-        let outgoing = on.zeros(sent.len() * size)?;
+        let outgoing = on.zeros(sent.len() * sizes[0])?;
         let list = |nodes: &[u32]| -> Result<List, Error> {
             Ok(List { memory: on.queue().list(nodes)?, count: nodes.len() })
         };
         let (sent, rows) = (list(sent)?, list(rows)?);
-        Ok(Self { on: on.clone(), module, size, nodes, sent, outgoing, rows })
+        Ok(Self { on: on.clone(), module, sizes, nodes, sent, outgoing, rows })
     }
 
     fn launch(&self, kernel: usize, nodes: &List, [from, to]: [&DeviceVector<V>; 2]) {
@@ -104,9 +109,14 @@ impl<V: Real> DeviceBorder<V> {
         self.on.queue().launch(entry, Items::Entries(nodes.count), &args);
     }
 
-    fn assert_fits(&self, x: &DeviceVector<V>, nodes: usize) {
-        assert_eq!(x.size(), nodes * self.size, "border: a vector of another length");
+    fn assert_fits(&self, x: &DeviceVector<V>, entries: usize) {
+        assert_eq!(x.size(), entries, "border: a vector of another length");
         self.on.assert_same(&x.on);
+    }
+
+    /// The number of entries that are sent.
+    pub fn sent(&self) -> usize {
+        self.outgoing.n
     }
 
     /// Begins to read the entries of x that are sent. Does not wait.
@@ -114,7 +124,7 @@ impl<V: Real> DeviceBorder<V> {
     /// # Errors
     /// [`Error::Device`] if the place fails. *Panics* if x has another length or place.
     pub fn begin(&self, x: &DeviceVector<V>) -> Result<(), Error> {
-        self.assert_fits(x, self.nodes);
+        self.assert_fits(x, self.nodes[0] * self.sizes[0]);
         self.launch(GATHER, &self.sent, [x, &self.outgoing]);
         self.on.queue().begin_aside(&self.outgoing.memory, self.outgoing.n)
     }
@@ -126,14 +136,6 @@ impl<V: Real> DeviceBorder<V> {
     pub fn end(&self, host: &mut [V]) -> Result<(), Error> {
         same_length("entries that are sent", self.outgoing.n, host.len())?;
         self.on.queue().end_aside(host)
-    }
-
-    /// Starts all kernels that are enqueued, without a wait, so that they run during messages.
-    ///
-    /// # Errors
-    /// [`Error::Device`] if the place fails.
-    pub fn start(&self) -> Result<(), Error> {
-        self.on.queue().flush()
     }
 
     /// Overwrites entries of `ghosts` from `first` on, while kernels run that were enqueued after the last
@@ -150,8 +152,23 @@ impl<V: Real> DeviceBorder<V> {
     ///
     /// *Panics* if a vector has another length or place.
     pub fn add(&self, t: &DeviceVector<V>, y: &mut DeviceVector<V>) {
-        self.assert_fits(t, self.rows.count);
-        self.assert_fits(y, self.nodes);
+        self.assert_fits(t, self.rows.count * self.sizes[1]);
+        self.assert_fits(y, self.nodes[1] * self.sizes[1]);
         self.launch(SCATTER_ADD, &self.rows, [t, y]);
+    }
+
+    /// Copies the nodes `range` of x to y, from its node `at` on. *Use* for rows that stay on a rank when others move.
+    ///
+    /// *Panics* for nodes outside a vector, nodes of different sizes, and vectors of another length or place.
+    pub fn shift(&self, x: &DeviceVector<V>, range: Range<usize>, y: &mut DeviceVector<V>, at: usize) {
+        let [size, of_y] = self.sizes;
+        self.assert_fits(x, self.nodes[0] * size);
+        self.assert_fits(y, self.nodes[1] * of_y);
+        let inside = range.end <= self.nodes[0] && at + range.len() <= self.nodes[1] && size == of_y;
+        assert!(inside, "border: nodes {range:?} to node {at} of {:?} nodes", self.nodes);
+        let [n, first, at] = [range.len() * size, range.start * size, at * size].map(Arg::Length);
+        let args = [n, first, at, Arg::Memory(&x.memory), Arg::Memory(&y.memory)];
+        let entry = Entry { module: self.module, kernel: SHIFT };
+        self.on.queue().launch(entry, Items::Entries(range.len() * size), &args);
     }
 }

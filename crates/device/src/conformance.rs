@@ -181,7 +181,7 @@ pub fn groups_of_a_product_follow_its_values(device: &Device) {
 /// have what ran, in order.
 pub fn transfers_run_beside_kernels(device: &Device) {
     let on = place::<f32>(device);
-    let border = DeviceBorder::new(&on, 2, 3, &[2, 0, 2], &[1]).expect("a border");
+    let border = DeviceBorder::new(&on, [2; 2], [3; 2], [&[2, 0, 2], &[1]]).expect("a border");
     let mut ghosts = on.zeros(4).expect("a vector");
     for round in 0..6 {
         let (r, recorded) = (round as f32, round > 3);
@@ -214,13 +214,28 @@ pub fn transfers_run_beside_kernels(device: &Device) {
     refused(border.receive(&mut ghosts, 3, &[1.0, 2.0]));
     refused(border.end(&mut [0.0; 5]));
     for (sent, rows) in [(&[3][..], &[][..]), (&[], &[3]), (&[], &[1, 1]), (&[], &[2, 0])] {
-        refused(DeviceBorder::new(&on, 2, 3, sent, rows).map(drop));
+        refused(DeviceBorder::new(&on, [2; 2], [3; 2], [sent, rows]).map(drop));
     }
-    let empty = DeviceBorder::new(&on, 1, 2, &[], &[]).expect("a border");
+    let empty = DeviceBorder::new(&on, [1; 2], [2; 2], [&[], &[]]).expect("a border");
     let (mut x, nothing) = (vector(&on, &[3.0, 4.0]), on.zeros(0).expect("a vector"));
     empty.begin(&x).expect("no read");
-    empty.start().expect("a start");
+    on.start();
     empty.end(&mut []).expect("no entries");
     empty.add(&nothing, &mut x);
     assert_eq!(x.norm(), 5.0);
+    // Vectors of different sizes; entries that stay at the place.
+    let border = DeviceBorder::new(&on, [1, 2], [2, 3], [&[1], &[0, 2]]).expect("a border");
+    border.begin(&x).expect("a read");
+    let mut sent = [0.0];
+    border.end(&mut sent).expect("the entries");
+    let (t, mut y) = (vector(&on, &[1.0, 2.0, 3.0, 4.0]), vector(&on, &[1.0; 6]));
+    border.add(&t, &mut y);
+    let mut found = [0.0; 6];
+    on.read(&y, &mut found).expect("a read");
+    assert_eq!((sent, found), ([4.0], [2.0, 3.0, 1.0, 1.0, 4.0, 5.0]));
+    let border = DeviceBorder::new(&on, [2; 2], [2, 3], [&[], &[]]).expect("a border");
+    border.shift(&t, 1..2, &mut y, 2);
+    border.shift(&t, 2..2, &mut y, 3);
+    on.read(&y, &mut found).expect("a read");
+    assert_eq!(found, [2.0, 3.0, 1.0, 1.0, 3.0, 4.0]);
 }

@@ -93,6 +93,12 @@ impl<V: Real, S> OnDevice<V, S> {
         self.queue().finish()
     }
 
+    /// Starts all work enqueued so far, without a wait, so that it runs while the host does something else. The place
+    /// keeps a failure.
+    pub fn start(&self) {
+        let _kept = self.queue().flush();
+    }
+
     /// Returns the numbers of waits, launches and allocations since the place was made.
     pub fn counters(&self) -> Counters {
         self.queue().counters()

@@ -9,12 +9,16 @@
 //! | [`vector`](DistDeviceVector) | the share of a rank of a vector |
 //! | [`matrix`](DistDeviceMatrix) | the rows of a rank; a product whose transfers run beside its kernels |
 //! | [`jacobi`](DistDeviceJacobi) | block Jacobi |
+//! | [`place`](RankDevice) | a device of a rank as a place, for preconditioners that are generic over it: multilevel Schwarz, smoothed aggregation |
+//! | [`relayout`](DeviceRelayout) | vectors between two divisions of the same rows |
 //!
 //! *Use* if the rows of a rank are many: a kernel on fewer than some 10⁴ rows takes as long as its launch.
 //! *Reference* Li et al. 2020, "P-Cloth", ACM TOG 39(6), §3.1: each rank is a GPU there.
 
 mod jacobi;
 mod matrix;
+mod place;
+mod relayout;
 mod vector;
 
 use std::fmt::Display;
@@ -24,14 +28,27 @@ use coarsen_distributed::{CommError, Communicator, DistError};
 
 pub use jacobi::DistDeviceJacobi;
 pub use matrix::DistDeviceMatrix;
+pub use place::RankDevice;
+pub use relayout::DeviceRelayout;
 pub use vector::DistDeviceVector;
 
 /// Tells all ranks that the device of this rank fails, since they wait for its messages; unless the group has stopped.
 fn fail(comm: &impl Communicator, error: &dyn Display) {
     if comm.failure().is_none() {
-        let (rank, stage) = (comm.rank(), "the commands of a device");
-        comm.fail(CommError::Transport { rank, stage, reason: error.to_string() });
+        comm.fail(failed(comm, error));
     }
+}
+
+/// The value, or the error with which the group stops.
+fn or_fail<R>(comm: &impl Communicator, done: Result<R, Error>) -> Result<R, CommError> {
+    done.map_err(|error| {
+        fail(comm, &error);
+        comm.failure().unwrap_or_else(|| failed(comm, &error))
+    })
+}
+
+fn failed(comm: &impl Communicator, error: &dyn Display) -> CommError {
+    CommError::Transport { rank: comm.rank(), stage: "the commands of a device", reason: error.to_string() }
 }
 
 /// The error of a device as one of a distributed object.

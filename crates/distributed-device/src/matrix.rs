@@ -20,7 +20,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use coarsen_backend::Backend;
+use coarsen_backend::{Backend, Matrix};
 use coarsen_core::{LinearOperator, Vector};
 use coarsen_device::{DeviceBorder, DeviceMatrix, DeviceVector, OnDevice};
 use coarsen_distributed::{
@@ -29,7 +29,7 @@ use coarsen_distributed::{
 
 use crate::{DistDeviceVector, fail, of_device};
 
-/// The block rows of one rank of a square matrix, in the memory of a device.
+/// The block rows of one rank of a matrix, in the memory of a device.
 ///
 /// If the ranks cannot communicate or a device fails, products are NaN, and `sync` of the vector returns the error.
 /// Products are those of the CPU to round-off; sums of a row begin with the columns of this rank, as in
@@ -51,7 +51,6 @@ use crate::{DistDeviceVector, fail, of_device};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct DistDeviceMatrix<C: Communicator, T: Number = f64> {
-    on: Arc<Partition<C>>,
     border: Border<C, T>,
     own: DeviceMatrix<T>,
     ghosts: DeviceMatrix<T>,
@@ -69,29 +68,57 @@ struct Scratch<R, T: Number> {
 }
 
 impl<C: Communicator, T: Number> DistDeviceMatrix<C, T> {
-    /// A matrix from the rows of each rank, copied to the device of the rank. All ranks call it.
+    /// A square matrix from the rows of each rank, copied to the device of the rank. All ranks call it.
     ///
     /// # Errors
     /// On every rank: those of [`DistMatrix::new`](coarsen_distributed::DistMatrix::new), and errors of a device.
     pub fn new(device: &OnDevice<T>, on: &Arc<Partition<C>>, own: &GlobalRows<T>) -> Result<Self, DistError> {
-        let (border, size) = (Border::new(on, on, own)?, on.layout().block());
+        Self::between(device, on, on, own)
+    }
+
+    /// As [`new`](Self::new), for a matrix that takes vectors of the partition `columns` to vectors of the partition `rows`.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    pub fn between(
+        device: &OnDevice<T>,
+        rows: &Arc<Partition<C>>,
+        columns: &Arc<Partition<C>>,
+        own: &GlobalRows<T>,
+    ) -> Result<Self, DistError> {
+        let border = Border::new(rows, columns, own)?;
+        let sizes = [columns.layout().block(), rows.layout().block()];
         let there = || {
             let parts = (device.matrix(border.own())?, device.matrix(border.ghosts())?);
-            let exchange = DeviceBorder::new(device, size, on.count(), border.sent(), border.at_border())?;
-            let values = device.zeros(border.ghosts().pattern().columns() * size)?;
-            let at_border = device.zeros(border.at_border().len() * size)?;
+            let lists = [border.sent(), border.at_border()];
+            let exchange = DeviceBorder::new(device, sizes, [columns.count(), rows.count()], lists)?;
+            let values = device.zeros(border.ghosts().pattern().columns() * sizes[0])?;
+            let at_border = device.zeros(border.at_border().len() * sizes[1])?;
             Ok((parts, exchange, values, at_border))
         };
-        let ((own, ghosts), exchange, values, at_border) = agree(on.comm(), there().map_err(of_device))?;
-        let outgoing = vec![T::zero(); border.sent().len() * size];
+        let ((own, ghosts), exchange, values, at_border) = agree(rows.comm(), there().map_err(of_device))?;
+        let outgoing = vec![T::zero(); border.sent().len() * sizes[0]];
         let messages = BorderMessages::default();
         let scratch = RefCell::new(Scratch { messages, outgoing, values, at_border });
-        Ok(Self { on: on.clone(), border, own, ghosts, exchange, scratch })
+        Ok(Self { border, own, ghosts, exchange, scratch })
+    }
+
+    /// Replaces the values; lists and device memory are kept. All ranks call it.
+    ///
+    /// # Errors
+    /// On every rank if the rows of any rank do not fit or have another pattern: the old values are then kept. Also errors
+    /// of a device.
+    pub fn set_values(&mut self, own: &GlobalRows<T>) -> Result<(), DistError> {
+        self.border.set_values(own)?;
+        let (border, there) = (&self.border, &mut self.own);
+        let done = Matrix::<OnDevice<T>>::set_values(there, border.own())
+            .and_then(|()| Matrix::<OnDevice<T>>::set_values(&mut self.ghosts, border.ghosts()));
+        agree(self.border.rows().comm(), done.map_err(of_device))
     }
 
     /// The division of the rows among ranks.
     pub fn rows(&self) -> &Arc<Partition<C>> {
-        &self.on
+        self.border.rows()
     }
 
     /// The columns of this rank, on its device.
@@ -106,7 +133,7 @@ impl<C: Communicator, T: Number> DistDeviceMatrix<C, T> {
 
     /// The number of bytes that this rank sends in a product.
     pub fn bytes_sent(&self) -> usize {
-        self.border.sent().len() * self.on.layout().block() * T::BYTES
+        self.border.sent().len() * self.border.columns().layout().block() * T::BYTES
     }
 
     fn multiply(&self, x: &DeviceVector<T>, y: &mut DeviceVector<T>) -> Result<(), DistError> {
@@ -118,7 +145,7 @@ impl<C: Communicator, T: Number> DistDeviceMatrix<C, T> {
         } else {
             self.exchange.end(outgoing).map_err(of_device)?;
             self.own.apply(x, y); // 2
-            self.exchange.start().map_err(of_device)?;
+            x.on().start();
         }
         self.border.send(outgoing, messages)?; // 3
         self.border.receive(messages, |first, ghosts| {
@@ -135,15 +162,14 @@ impl<C: Communicator, T: Number> DistDeviceMatrix<C, T> {
 
 impl<C: Communicator, T: Number> LinearOperator<DistDeviceVector<C, T>> for DistDeviceMatrix<C, T> {
     fn shape(&self) -> (usize, usize) {
-        let unknowns = self.on.layout().unknowns();
-        (unknowns, unknowns)
+        (self.rows().layout().unknowns(), self.border.columns().layout().unknowns())
     }
 
     fn apply(&self, x: &DistDeviceVector<C, T>, y: &mut DistDeviceVector<C, T>) {
-        let fits = x.partition().is_same(&self.on) && y.partition().is_same(&self.on);
+        let fits = x.partition().is_same(self.border.columns()) && y.partition().is_same(self.rows());
         assert!(fits, "apply: vectors of other layouts");
         if let Err(error) = self.multiply(x.own(), y.own_mut()) {
-            fail(self.on.comm(), &error);
+            fail(self.rows().comm(), &error);
             y.fill(T::nan());
         }
     }

@@ -1,9 +1,9 @@
 //! The coarsest level of the ranks, gathered on rank 0 and solved there by multigrid of a single rank.
 
 use coarsen_backend::{Cpu, Setup, Update};
-use coarsen_core::{Class, Preconditioner};
+use coarsen_core::{Class, Preconditioner, Vector};
 use coarsen_distributed::{
-    CommError, Communicator, DistError, DistVector, GlobalRows, Partition, agree, pack, unpack,
+    CommError, Communicator, DistError, GlobalRows, Partition, RankPlace, agree, pack, unpack,
 };
 use coarsen_multigrid::{Hierarchy, Multigrid, SmoothedAggregation};
 use coarsen_sparse::{Bsr, NearKernel, System};
@@ -21,8 +21,10 @@ pub(crate) struct Gathered {
     solver: Option<Hierarchy>,
     /// The matrix and the near-kernel on rank 0, for updates.
     system: Option<(Bsr<f64>, NearKernel)>,
+    /// The whole vectors, and the entries of this rank.
     b: Vec<f64>,
     x: Vec<f64>,
+    own: Vec<f64>,
     pub(crate) levels: usize,
     /// The class of the solver.
     pub(crate) class: Class,
@@ -42,12 +44,13 @@ impl Gathered {
         let (kernel, vectors) = (comm.gather(ROOT, &kernel)?, level.near_kernel.vectors());
         let built = matrix.zip(kernel).map(|(a, kernel)| build(recipe, vectors, a, &kernel)).transpose();
         let (solver, system) = agree(comm, built)?.unzip();
-        let n = level.on.layout().unknowns();
+        let (n, of_rank) = (level.on.layout().unknowns(), level.on.count() * level.on.layout().block());
         let mut entries = [(level.rows.columns().len() * level.rows.block().0 * level.rows.block().1) as f64];
         comm.all_reduce(&mut entries)?;
         let (levels, class) = about(comm, solver.as_ref())?;
         let entries = entries[0] as u64;
-        Ok(Self { solver, system, b: vec![0.0; n], x: vec![0.0; n], levels, class, entries })
+        let (b, x, own) = (vec![0.0; n], vec![0.0; n], vec![0.0; of_rank]);
+        Ok(Self { solver, system, b, x, own, levels, class, entries })
     }
 
     /// New values of the same pattern. All ranks call it.
@@ -68,23 +71,26 @@ impl Gathered {
     }
 
     /// x ≈ A⁻¹ b; x is NaN if the ranks cannot communicate.
-    pub(crate) fn solve<C: Communicator>(&mut self, b: &DistVector<C>, x: &mut DistVector<C>) {
-        if self.exchange(b, x).is_err() {
-            x.own_mut().fill(f64::NAN); // `sync` of the vector returns the error
+    pub(crate) fn solve<C: Communicator, S: RankPlace<C>>(&mut self, b: &S::Vector, x: &mut S::Vector) {
+        if self.exchange::<C, S>(b, x).is_err() {
+            x.fill(f64::NAN); // `sync` of the vector returns the error
         }
     }
 
-    fn exchange<C: Communicator>(
+    fn exchange<C: Communicator, S: RankPlace<C>>(
         &mut self,
-        b: &DistVector<C>,
-        x: &mut DistVector<C>,
+        b: &S::Vector,
+        x: &mut S::Vector,
     ) -> Result<(), CommError> {
-        b.partition().collect(b.own(), &mut self.b)?;
+        let on = S::partition(b);
+        S::read(b, &mut self.own)?;
+        on.collect(&self.own, &mut self.b)?;
         if let Some(solver) = &mut self.solver {
             solver.apply(&self.b, &mut self.x);
-            b.partition().comm().worked(PRODUCTS * self.entries as usize);
+            on.comm().worked(PRODUCTS * self.entries as usize);
         }
-        b.partition().distribute(&mut self.x, x.own_mut())
+        on.distribute(&mut self.x, &mut self.own)?;
+        S::write(&self.own, x)
     }
 }
 

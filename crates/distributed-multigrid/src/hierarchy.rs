@@ -4,17 +4,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use coarsen_backend::Reused;
-use coarsen_core::{Class, LinearOperator, Preconditioner, Vector};
+use coarsen_core::{Class, Preconditioner, Vector};
 use coarsen_distributed::{
-    CommError, Communicator, DistError, DistMatrix, DistVector, GlobalRows, Partition, Spmv, agree,
+    CommError, Communicator, DistError, GlobalRows, Host, Partition, RankPlace, agree,
 };
 use coarsen_multigrid::{Multigrid, SmoothedAggregation};
 use coarsen_sparse::NearKernel;
 
-use crate::galerkin::Transfer;
 use crate::gathered::Gathered;
-use crate::smoother::Chebyshev;
-use crate::step::{LevelRows, Step, coarsen};
+use crate::level::{Level, cycle, inverses};
+use crate::step::{LevelRows, coarsen};
 
 /// The recipe of smoothed aggregation over ranks.
 ///
@@ -55,17 +54,18 @@ impl Default for DistMultigrid {
     }
 }
 
-/// The preconditioner: one V-cycle over the levels.
+/// The preconditioner: one V-cycle over the levels. Those on the ranks are at the place S of each rank.
 ///
 /// `Display` prints a table of the levels.
-pub struct DistHierarchy<C: Communicator> {
+pub struct DistHierarchy<C: Communicator, S: RankPlace<C> = Host> {
     recipe: DistMultigrid,
+    place: S,
+    on: Arc<Partition<C>>,
     near_kernel: NearKernel,
     /// The offsets and columns of the own rows of the finest level.
     pattern: (Vec<usize>, Vec<u64>),
-    levels: Vec<Level<C>>,
+    levels: Vec<Level<C, S>>,
     bottom: Gathered,
-    like: DistVector<C>,
     class: Class,
     table: Vec<Line>,
 }
@@ -87,18 +87,6 @@ impl Line {
     }
 }
 
-struct Level<C: Communicator> {
-    a: DistMatrix<C>,
-    smoother: Chebyshev<C>,
-    p: DistMatrix<C>,
-    transposed: DistMatrix<C>,
-    transfer: Transfer<C>,
-    residual: DistVector<C>,
-    correction: DistVector<C>,
-    coarse_b: DistVector<C>,
-    coarse_x: DistVector<C>,
-}
-
 impl DistMultigrid {
     /// Builds the hierarchy of a square symmetric positive definite matrix, of which every rank has its own rows. The
     /// near-kernel has the own rows too; without one, it is one constant per unknown of a block. All ranks call it.
@@ -114,26 +102,46 @@ impl DistMultigrid {
         rows: &GlobalRows<f64>,
         near_kernel: Option<&NearKernel>,
     ) -> Result<DistHierarchy<C>, DistError> {
+        self.build_at(on, rows, near_kernel, &Host::default())
+    }
+
+    /// As [`build`](Self::build), with the levels on the ranks at a place of each rank, such as a device. The structure is
+    /// made on the host.
+    ///
+    /// # Errors
+    /// Those of [`build`](Self::build), and errors of the place.
+    pub fn build_at<C: Communicator, S: RankPlace<C>>(
+        &self,
+        on: &Arc<Partition<C>>,
+        rows: &GlobalRows<f64>,
+        near_kernel: Option<&NearKernel>,
+        place: &S,
+    ) -> Result<DistHierarchy<C, S>, DistError> {
         let near_kernel = agree(on.comm(), kernel(on, near_kernel))?;
         let (given, pattern) = (near_kernel.clone(), (rows.offsets().to_vec(), rows.columns().to_vec()));
         let mut here =
             LevelRows { on: on.clone(), rows: rows.clone(), near_kernel, depth: 0, filtered: true };
         let (mut levels, mut table) = (Vec::new(), Vec::new());
+        let coarsening = &self.multigrid.coarsening;
         while here.on.layout().unknowns() > self.gather_below && levels.len() + 1 < self.multigrid.levels {
-            let a = DistMatrix::new(&here.on, &here.on, &here.rows, Spmv::Halo)?;
-            let coarsening = &self.multigrid.coarsening;
-            let smoother = Chebyshev::new(&a, &here.rows, coarsening.lanczos_steps, coarsening.safety)?;
+            let inverses = inverses(&here.on, &here.rows)?;
+            let (a, smoother) = Level::smoothed(place, &here, &inverses, self.estimate())?;
             let Some(step) = coarsen(coarsening, &here, smoother.radius, self.share)? else { break };
             table.push(Line::of(&here.on, entries(&here)?));
-            let (level, coarse) = Level::new(a, smoother, step)?;
+            let (level, coarse) = Level::new(place, &here.on, a, smoother, step)?;
             levels.push(level);
             here = coarse;
         }
         let bottom = Gathered::new(&self.multigrid, &here)?;
         table.push(Line { ranks: 1, ..Line::of(&here.on, bottom.entries) });
         let class = class(&bottom, levels.len());
-        let like = on.vector(vec![0.0; on.count() * on.layout().block()])?;
-        Ok(DistHierarchy { recipe: *self, near_kernel: given, pattern, levels, bottom, like, class, table })
+        let (recipe, place, on, near_kernel) = (*self, place.clone(), on.clone(), given);
+        Ok(DistHierarchy { recipe, place, on, near_kernel, pattern, levels, bottom, class, table })
+    }
+
+    /// The number of Lanczos steps and the factor of safety of the bound of ρ(D⁻¹A).
+    fn estimate(&self) -> (usize, f64) {
+        (self.multigrid.coarsening.lanczos_steps, self.multigrid.coarsening.safety)
     }
 }
 
@@ -164,62 +172,7 @@ fn entries<C: Communicator>(level: &LevelRows<C>) -> Result<u64, DistError> {
     Ok(all[0] as u64)
 }
 
-impl<C: Communicator> Level<C> {
-    fn new(
-        a: DistMatrix<C>,
-        smoother: Chebyshev<C>,
-        step: Step<C>,
-    ) -> Result<(Self, LevelRows<C>), DistError> {
-        let Step { coarse, p, transposed, transfer } = step;
-        let fine = a.rows().clone();
-        let vector = |on: &Arc<Partition<C>>| on.vector(vec![0.0; on.count() * on.layout().block()]);
-        let level = Self {
-            p: DistMatrix::new(&fine, &coarse.on, &p, Spmv::Halo)?,
-            transposed: DistMatrix::new(&coarse.on, &fine, &transposed, Spmv::Halo)?,
-            residual: vector(&fine)?,
-            correction: vector(&fine)?,
-            coarse_b: vector(&coarse.on)?,
-            coarse_x: vector(&coarse.on)?,
-            transfer,
-            a,
-            smoother,
-        };
-        Ok((level, coarse))
-    }
-}
-
-impl<C: Communicator> Level<C> {
-    /// New values of this level; returns those of the coarser one. All ranks call it.
-    fn update(
-        &mut self,
-        rows: &GlobalRows<f64>,
-        recipe: &DistMultigrid,
-    ) -> Result<GlobalRows<f64>, DistError> {
-        let SmoothedAggregation { lanczos_steps, safety, .. } = recipe.multigrid.coarsening;
-        self.a.set_values(rows)?;
-        self.smoother = Chebyshev::new(&self.a, rows, lanczos_steps, safety)?;
-        self.transfer.product(rows)
-    }
-}
-
-/// x ≈ A⁻¹ b from x = 0.
-fn cycle<C: Communicator>(
-    levels: &mut [Level<C>],
-    bottom: &mut Gathered,
-    b: &DistVector<C>,
-    x: &mut DistVector<C>,
-) {
-    let Some((level, coarser)) = levels.split_first_mut() else { return bottom.solve(b, x) };
-    level.smoother.start(&level.a, b, x);
-    level.a.residual(b, x, &mut level.residual);
-    level.transposed.apply(&level.residual, &mut level.coarse_b);
-    cycle(coarser, bottom, &level.coarse_b, &mut level.coarse_x);
-    level.p.apply(&level.coarse_x, &mut level.correction);
-    x.axpby(&1.0, &level.correction, &1.0);
-    level.smoother.smooth(&level.a, b, x);
-}
-
-impl<C: Communicator> DistHierarchy<C> {
+impl<C: Communicator, S: RankPlace<C>> DistHierarchy<C, S> {
     /// Computes the hierarchy for new values: coarse matrices, smoothers and the gathered level; prolongations are
     /// kept. If the pattern of any rank has changed, everything is built again with the same near-kernel. All ranks
     /// call it.
@@ -228,15 +181,16 @@ impl<C: Communicator> DistHierarchy<C> {
     /// are made again. So an update allocates, unlike one on one rank.
     ///
     /// # Errors
-    /// The errors of the build. After an error, build again.
+    /// The errors of the build. After values that are not finite, or diagonal blocks that are not positive on any level, the
+    /// hierarchy is as before; after other errors, build again.
     pub fn update(&mut self, rows: &GlobalRows<f64>) -> Result<Reused, DistError> {
-        let on = self.like.partition().clone();
         if self.has_pattern(rows)? {
             self.renew(rows)?;
             return Ok(Reused::Structure);
         }
+        let on = self.on.clone();
         agree(on.comm(), rows.check(&on, &on))?;
-        *self = self.recipe.build(&on, rows, Some(&self.near_kernel))?;
+        *self = self.recipe.build_at(&on, rows, Some(&self.near_kernel), &self.place)?;
         Ok(Reused::Nothing)
     }
 
@@ -245,19 +199,27 @@ impl<C: Communicator> DistHierarchy<C> {
     ///
     /// # Errors
     /// Those of [`update`](Self::update), and on all ranks [`DistError::Value`] or [`DistError::Elsewhere`] if rows have another
-    /// pattern. After an error, build again.
+    /// pattern.
     pub fn renew(&mut self, rows: &GlobalRows<f64>) -> Result<(), DistError> {
-        let on = self.like.partition().clone();
+        let on = self.on.clone();
         let (what, range) =
             ("the number of entries of a renewed matrix, or their places", "those of the build");
         let found = rows.columns().len() as u64;
         let same = self.is_like(rows).then_some(()).ok_or(DistError::Value { what, found, range });
-        agree(on.comm(), rows.check(&on, &on).and(same))?;
-        let mut coarse = None;
-        for level in &mut self.levels {
-            coarse = Some(level.update(coarse.as_ref().unwrap_or(rows), &self.recipe)?);
+        let finite = || rows.check_finite().map_err(DistError::from);
+        agree(on.comm(), rows.check(&on, &on).and(same).and_then(|()| finite()))?;
+        // Values that are refused are found before anything changes.
+        let (mut coarse, mut diagonals) = (Vec::new(), Vec::new());
+        for level in &self.levels {
+            let here = coarse.last().unwrap_or(rows);
+            diagonals.push(inverses(level.on(), here)?);
+            coarse.push(level.transfer.product(here)?);
         }
-        self.bottom.update(&on, coarse.as_ref().unwrap_or(rows))?;
+        self.bottom.update(&on, coarse.last().unwrap_or(rows))?;
+        let finer = [rows].into_iter().chain(&coarse);
+        for ((level, rows), inverses) in self.levels.iter_mut().zip(finer).zip(&diagonals) {
+            level.renew(&self.place, rows, inverses, self.recipe.estimate())?;
+        }
         self.class = class(&self.bottom, self.levels.len());
         Ok(())
     }
@@ -269,7 +231,7 @@ impl<C: Communicator> DistHierarchy<C> {
     /// Errors of communication.
     pub fn has_pattern(&self, rows: &GlobalRows<f64>) -> Result<bool, CommError> {
         let mut other = [f64::from(u8::from(!self.is_like(rows)))];
-        self.like.partition().comm().all_reduce(&mut other)?;
+        self.on.comm().all_reduce(&mut other)?;
         Ok(other[0] == 0.0)
     }
 
@@ -300,9 +262,9 @@ impl<C: Communicator> DistHierarchy<C> {
     }
 }
 
-impl<C: Communicator> Preconditioner<DistVector<C>> for DistHierarchy<C> {
-    fn apply(&mut self, r: &DistVector<C>, z: &mut DistVector<C>) {
-        assert!(r.same_layout(&self.like) && z.same_layout(r), "apply: vectors of other layouts");
+impl<C: Communicator, S: RankPlace<C>> Preconditioner<S::Vector> for DistHierarchy<C, S> {
+    fn apply(&mut self, r: &S::Vector, z: &mut S::Vector) {
+        assert!(S::partition(r).is_same(&self.on) && z.same_layout(r), "apply: vectors of other layouts");
         cycle(&mut self.levels, &mut self.bottom, r, z);
     }
 
@@ -311,11 +273,11 @@ impl<C: Communicator> Preconditioner<DistVector<C>> for DistHierarchy<C> {
     }
 
     fn size(&self) -> Option<usize> {
-        Some(self.like.size())
+        Some(self.on.layout().unknowns())
     }
 }
 
-impl<C: Communicator> fmt::Display for DistHierarchy<C> {
+impl<C: Communicator, S: RankPlace<C>> fmt::Display for DistHierarchy<C, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "level     unknowns      entries  where")?;
         for (level, Line { unknowns, entries, ranks }) in self.table.iter().enumerate() {

@@ -14,7 +14,8 @@
 //! | p(D⁻¹A) | Chebyshev smoother | `smoother` |
 //! | | a coarse level on fewer ranks | `fewer` |
 //! | | the coarsest level on rank 0 | `gathered` |
-//! | | levels and V-cycle | [`hierarchy`](DistHierarchy) |
+//! | | a level at the place of each rank, V-cycle | `level` |
+//! | | levels, updates | [`hierarchy`](DistHierarchy) |
 //!
 //! *Reference* Tamstorf, Jones, McCormick 2015, Algorithm 3; Tuminaro & Tong 2000, "Parallel smoothed aggregation
 //! multigrid: aggregation strategies on massively parallel machines" (aggregates within ranks).
@@ -24,6 +25,7 @@ mod fewer;
 mod galerkin;
 mod gathered;
 mod hierarchy;
+mod level;
 mod smoother;
 mod step;
 

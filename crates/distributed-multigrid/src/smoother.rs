@@ -10,56 +10,86 @@
 //!
 //! Numbers at line ends are the line numbers of Saad 2003, Algorithm 12.1, with D⁻¹r instead of r.
 
-use coarsen_core::{LinearOperator, Preconditioner, SplitMix64, Vector};
-use coarsen_distributed::{
-    Communicator, DistBlockJacobi, DistError, DistMatrix, DistVector, GlobalRows, Partition, agree, pack,
-    unpack,
-};
+use std::sync::Arc;
+
+use coarsen_backend::{Backend, Blocks, DenseBlocks};
+use coarsen_core::{Class, LinearOperator, Preconditioner, SplitMix64, Vector};
+use coarsen_distributed::{Communicator, DistError, GlobalRows, Partition, RankPlace, agree, pack, unpack};
 use coarsen_krylov::SpectralRadius;
 
 /// β / α.
 const RATIO: f64 = 10.0;
 
-pub(crate) struct Chebyshev<C> {
-    d: DistBlockJacobi<C>,
+pub(crate) struct Chebyshev<C: Communicator, S: RankPlace<C>> {
+    d: Diagonal<C, S>,
     pub(crate) radius: f64,
-    step: DistVector<C>,
-    residual: DistVector<C>,
-    scaled: DistVector<C>,
+    step: S::Vector,
+    residual: S::Vector,
 }
 
-impl<C: Communicator> Chebyshev<C> {
-    /// D⁻¹ and the bound of ρ(D⁻¹A) of a level. All ranks call it.
+/// D⁻¹ at the place of each rank.
+struct Diagonal<C: Communicator, S: RankPlace<C>> {
+    on: Arc<Partition<C>>,
+    inverses: <S::Local as Backend>::Blocks,
+}
+
+impl<C: Communicator, S: RankPlace<C>> Diagonal<C, S> {
+    /// z = a D⁻¹ r + b z.
+    fn apply_add(&self, a: f64, r: &S::Vector, b: f64, z: &mut S::Vector) {
+        self.inverses.apply(a, S::own(r), b, S::own_mut(z));
+    }
+}
+
+impl<C: Communicator, S: RankPlace<C>> Preconditioner<S::Vector> for Diagonal<C, S> {
+    fn apply(&mut self, r: &S::Vector, z: &mut S::Vector) {
+        self.apply_add(1.0, r, 0.0, z);
+    }
+
+    fn class(&self) -> Class {
+        Class::Symmetric
+    }
+
+    fn size(&self) -> Option<usize> {
+        Some(self.on.layout().unknowns())
+    }
+}
+
+impl<C: Communicator, S: RankPlace<C>> Chebyshev<C, S> {
+    /// The bound of ρ(D⁻¹A) of a level, from the inverses of its diagonal blocks. All ranks call it.
     pub(crate) fn new(
-        a: &DistMatrix<C>,
+        place: &S,
+        on: &Arc<Partition<C>>,
+        a: &S::Matrix,
         rows: &GlobalRows<f64>,
-        steps: usize,
-        safety: f64,
+        inverses: &DenseBlocks<f64>,
+        (steps, safety): (usize, f64),
     ) -> Result<Self, DistError> {
-        let on = a.rows();
-        let mut d = DistBlockJacobi::new(a, 1.0)?;
-        let start = on.vector(start_vector(on))?;
+        let there = place.local().blocks(inverses).map_err(|error| DistError::Setup(error.into()));
+        let mut d = Diagonal { on: on.clone(), inverses: agree(on.comm(), there)? };
+        let start = place.vector(on, &start_vector(on))?;
         let mut estimate = SpectralRadius::default();
         (estimate.steps, estimate.safety) = (steps, safety);
         estimate.margin = 1.0 + 1.0 / RATIO;
         estimate.ceiling = largest_row_sum(on.comm(), rows)?;
         let radius = estimate.estimate(a, &mut d, &start).map_err(|error| DistError::Setup(error.into()));
         let radius = agree(on.comm(), radius)?;
-        let new = || on.vector(vec![0.0; on.count() * on.layout().block()]);
-        Ok(Self { d, radius, step: new()?, residual: new()?, scaled: new()? })
+        Ok(Self { d, radius, step: place.zeros(on)?, residual: place.zeros(on)? })
     }
 
     /// x ≈ A⁻¹ b from x = 0.
-    pub(crate) fn start(&mut self, a: &DistMatrix<C>, b: &DistVector<C>, x: &mut DistVector<C>) {
-        self.d.apply(b, &mut self.scaled);
-        self.first(x, true);
+    pub(crate) fn start(&mut self, a: &S::Matrix, b: &S::Vector, x: &mut S::Vector) {
+        let [theta, _] = self.interval();
+        self.d.apply_add(1.0 / theta, b, 0.0, &mut self.step); // 2
+        x.copy(&self.step); // 4
         self.second(a, b, x);
     }
 
     /// Improves x.
-    pub(crate) fn smooth(&mut self, a: &DistMatrix<C>, b: &DistVector<C>, x: &mut DistVector<C>) {
-        self.correction(a, b, x);
-        self.first(x, false);
+    pub(crate) fn smooth(&mut self, a: &S::Matrix, b: &S::Vector, x: &mut S::Vector) {
+        let [theta, _] = self.interval();
+        a.residual(b, x, &mut self.residual);
+        self.d.apply_add(1.0 / theta, &self.residual, 0.0, &mut self.step); // 2
+        x.axpby(&1.0, &self.step, &1.0); // 4
         self.second(a, b, x);
     }
 
@@ -69,25 +99,13 @@ impl<C: Communicator> Chebyshev<C> {
         [0.5 * (beta + alpha), 0.5 * (beta - alpha)]
     }
 
-    /// D⁻¹ (b − A x).
-    fn correction(&mut self, a: &DistMatrix<C>, b: &DistVector<C>, x: &DistVector<C>) {
-        a.residual(b, x, &mut self.residual);
-        self.d.apply(&self.residual, &mut self.scaled);
-    }
-
-    fn first(&mut self, x: &mut DistVector<C>, from_zero: bool) {
-        let [theta, _] = self.interval();
-        self.step.axpby(&(1.0 / theta), &self.scaled, &0.0); // 2
-        x.axpby(&1.0, &self.step, if from_zero { &0.0 } else { &1.0 }); // 4
-    }
-
-    fn second(&mut self, a: &DistMatrix<C>, b: &DistVector<C>, x: &mut DistVector<C>) {
+    fn second(&mut self, a: &S::Matrix, b: &S::Vector, x: &mut S::Vector) {
         let [theta, delta] = self.interval();
         let sigma = theta / delta; // 1
         let rho = 1.0 / sigma; // 2
         let next = 1.0 / (2.0 * sigma - rho); // 6
-        self.correction(a, b, x); // 5
-        self.step.axpby(&(2.0 * next / delta), &self.scaled, &(next * rho)); // 7
+        a.residual(b, x, &mut self.residual); // 5
+        self.d.apply_add(2.0 * next / delta, &self.residual, next * rho, &mut self.step); // 7
         x.axpby(&1.0, &self.step, &1.0); // 4
     }
 }

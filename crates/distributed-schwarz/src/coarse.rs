@@ -5,9 +5,8 @@
 //! | A | `rows` | complete rows of the nodes of this rank |
 //! | C | `Supernodes` | sums over the nodes of a domain; a domain is one node of the next level |
 
-use coarsen_backend::Cpu;
 use coarsen_distributed::{Communicator, DistError, GlobalRows, Partition, pack, unpack};
-use coarsen_schwarz::Subdomains;
+use coarsen_schwarz::Plan;
 
 /// In place of a supernode, for nodes in no domain.
 const NONE: u64 = u64::MAX;
@@ -28,10 +27,10 @@ impl Supernodes {
     pub(crate) fn new<C: Communicator>(
         on: &Partition<C>,
         rows: &GlobalRows<f64>,
-        domains: &Subdomains<f64, Cpu>,
+        plan: &Plan,
         begin: u64,
     ) -> Result<Self, DistError> {
-        let (range, plan) = (on.layout().range(on.rank()), domains.plan());
+        let range = on.layout().range(on.rank());
         let of = |k: usize| plan.domain_of(0, k).map_or(NONE, |d| begin + d as u64);
         let own: Vec<u64> = (0..on.count()).map(of).collect();
         let mut ghosts: Vec<u64> = rows.columns().iter().copied().filter(|j| !range.contains(j)).collect();
@@ -53,12 +52,8 @@ impl Supernodes {
 
     /// The rows of C A Cᵀ of the domains of this rank. Each is summed in the order of the nodes of its domain and of
     /// their columns, so its bits do not depend on ranks.
-    pub(crate) fn project(
-        &self,
-        rows: &GlobalRows<f64>,
-        domains: &Subdomains<f64, Cpu>,
-    ) -> Result<GlobalRows<f64>, DistError> {
-        let (plan, size) = (domains.plan(), rows.block().0 * rows.block().1);
+    pub(crate) fn project(&self, rows: &GlobalRows<f64>, plan: &Plan) -> Result<GlobalRows<f64>, DistError> {
+        let size = rows.block().0 * rows.block().1;
         let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
         for d in 0..plan.domains(0) {
             let nodes = || plan.members(0, d).iter().map(|&i| i as usize);
@@ -87,8 +82,8 @@ impl Supernodes {
 
 /// For each unknown of the domains, the sum of its diagonal entries on the finest level. `sizes` has these sums for the
 /// nodes; it is empty on the finest level.
-pub(crate) fn sizes(rows: &GlobalRows<f64>, sizes: &[f64], domains: &Subdomains<f64, Cpu>) -> Vec<f64> {
-    let (plan, b) = (domains.plan(), rows.block().0);
+pub(crate) fn sizes(rows: &GlobalRows<f64>, sizes: &[f64], plan: &Plan) -> Vec<f64> {
+    let b = rows.block().0;
     let mut sums = vec![0.0; plan.domains(0) * b];
     for (d, sums) in sums.chunks_exact_mut(b).enumerate() {
         for i in plan.members(0, d).iter().map(|&i| i as usize) {

@@ -4,17 +4,17 @@
 //! |---|---|---|
 //! | chunk | `chunk` | this number of consecutive nodes of the global order |
 //! | S_d, (S_d A S_dᵀ)⁻¹ | `domains` | domains inside chunks, and their inverses |
-//! | r, z | `r`, `z` | residual and correction of the chunks of this rank |
-//! | C r, C z | `coarse_r`, `coarse_z` | of the domains of this rank |
+//! | r, z | | residual and correction of this rank, at its place |
+//! | C r, Cᵀ z | `restrict`, `prolong` | sums over the domains of this rank, on the host |
 
 use std::sync::Arc;
 
-use coarsen_backend::Cpu;
 use coarsen_core::Preconditioner;
 use coarsen_distributed::{
-    CommError, Communicator, DistError, Entries, GlobalRows, Layout, Partition, Relayout, agree,
+    CommError, Communicator, DistError, DistVector, Entries, GlobalRows, Layout, Partition, RankPlace,
+    Relayout, agree,
 };
-use coarsen_schwarz::{self as schwarz, Schwarz, Subdomains};
+use coarsen_schwarz::{self as schwarz, Place, Schwarz, Subdomains};
 use coarsen_sparse::{Bsr, Pattern, SparseError};
 
 use crate::coarse::{Supernodes, sizes};
@@ -27,22 +27,27 @@ pub(crate) struct LevelRows<C> {
     pub(crate) sizes: Vec<f64>,
 }
 
-/// A level that is divided among the ranks.
-pub(crate) struct Level<C> {
+/// A level that is divided among the ranks, with its domains at the place S of each rank.
+pub(crate) struct Level<C: Communicator, S: RankPlace<C, Local: Place>> {
     /// Whole chunks for each rank.
     on: Arc<Partition<C>>,
     /// From the partition of the vectors, if it is another one.
-    relayout: Option<Relayout<C>>,
+    moved: Option<Moved<C, S>>,
     chunk: u64,
-    domains: Subdomains<f64, Cpu>,
+    domains: Subdomains<f64, S::Local>,
     /// The next level; `None` if its nodes are not coupled.
     next: Option<Next<C>>,
-    r: Vec<f64>,
-    z: Vec<f64>,
-    pub(crate) coarse_r: Vec<f64>,
-    pub(crate) coarse_z: Vec<f64>,
     /// The number of values of all inverses of all ranks.
     pub(crate) values: usize,
+}
+
+/// Vectors of whole chunks, and the moves to them.
+struct Moved<C: Communicator, S: RankPlace<C>> {
+    /// For rows and sizes.
+    of_host: Relayout<C>,
+    relayout: S::Relayout,
+    r: S::Vector,
+    z: S::Vector,
 }
 
 /// The result of an update.
@@ -60,22 +65,20 @@ struct Next<C> {
     supernodes: Supernodes,
 }
 
-/// Each rank has the chunks that begin in its rows.
+/// Each rank has the chunks that begin in its rows; `None` if these are its rows.
 fn whole_chunks<C: Communicator>(
     on: &Arc<Partition<C>>,
     chunk: u64,
-) -> Result<(Arc<Partition<C>>, Option<Relayout<C>>), DistError> {
+) -> Result<Option<Arc<Partition<C>>>, DistError> {
     let layout = on.layout();
     let start =
         |rank: usize| layout.range(rank).start.div_ceil(chunk).saturating_mul(chunk).min(layout.rows());
     let starts = (0..layout.ranks()).map(start).chain([layout.rows()]).collect();
     let chunks = Layout::new(starts, layout.block())?;
     if (0..layout.ranks()).all(|rank| chunks.range(rank) == layout.range(rank)) {
-        return Ok((on.clone(), None));
+        return Ok(None);
     }
-    let to = Partition::new(on.comm().clone(), chunks)?;
-    let relayout = Relayout::new(on, &to)?;
-    Ok((to, Some(relayout)))
+    Partition::new(on.comm().clone(), chunks).map(Some)
 }
 
 /// What the chunks of this rank consist of.
@@ -114,7 +117,7 @@ impl Part {
             }
         }
         let rows = rows.unwrap_or_else(|| fine.rows.clone());
-        let checked = finite(&rows).and_then(|()| inside(&rows, chunk)).map_err(DistError::from);
+        let checked = rows.check_finite().and_then(|()| inside(&rows, chunk)).map_err(DistError::from);
         let inside = agree(to.comm(), checked)?;
         let is_coupled = |k: usize| {
             let i = rows.first() + k as u64;
@@ -127,20 +130,6 @@ impl Part {
     fn level(&self) -> schwarz::Level<'_, f64> {
         schwarz::Level { matrix: &self.inside, coupled: &self.coupled, sizes: &self.sizes }
     }
-}
-
-/// Refuses NaN and infinity, with the row and column of the whole matrix.
-fn finite(rows: &GlobalRows<f64>) -> Result<(), SparseError> {
-    let (r, c) = rows.block();
-    for k in 0..rows.count() {
-        for (j, block) in rows.row(k) {
-            if let Some(at) = block.iter().position(|v| !v.is_finite()) {
-                let row = (rows.first() as usize + k) * r + at / c;
-                return Err(SparseError::NotFinite { row, column: j as usize * c + at % c });
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The couplings between nodes of the same chunk, with own numbers of rows and columns.
@@ -158,40 +147,38 @@ fn inside(rows: &GlobalRows<f64>, chunk: u64) -> Result<Bsr<f64>, SparseError> {
     Bsr::new(Arc::new(Pattern::new(count, offsets, indices)?), rows.block(), values)
 }
 
-impl<C: Communicator> Level<C> {
+impl<C: Communicator, S: RankPlace<C>> Moved<C, S> {
+    fn new(place: &S, on: &Arc<Partition<C>>, to: &Arc<Partition<C>>) -> Result<Self, DistError> {
+        let (of_host, relayout) = (Relayout::new(on, to)?, place.relayout(on, to)?);
+        Ok(Self { of_host, relayout, r: place.zeros(to)?, z: place.zeros(to)? })
+    }
+}
+
+impl<C: Communicator, S: RankPlace<C, Local: Place>> Level<C, S> {
     /// The domains of a level, and the rows of the next one, if there is one. All ranks call it.
     pub(crate) fn new(
         recipe: &Schwarz,
         chunk: u64,
         fine: &LevelRows<C>,
+        place: &S,
     ) -> Result<(Self, Option<LevelRows<C>>), DistError> {
-        let (on, relayout) = whole_chunks(&fine.on, chunk)?;
-        let part = Part::new(fine, &on, relayout.as_ref(), chunk)?;
+        let chunks = whole_chunks(&fine.on, chunk)?;
+        let moved = chunks.as_ref().map(|to| Moved::new(place, &fine.on, to)).transpose()?;
+        let on = chunks.unwrap_or_else(|| fine.on.clone());
+        let part = Part::new(fine, &on, moved.as_ref().map(|moved| &moved.of_host), chunk)?;
         let (b, first) = (on.layout().block(), on.first() as usize * on.layout().block());
-        let built = recipe.build_level(&part.level(), &Cpu::new());
+        let built = recipe.build_level(&part.level(), place.local());
         let domains = agree(on.comm(), built.map_err(|error| DistError::of_rows(error, first, b)))?;
         let count = domains.plan().domains(0);
         let mut values = [domains.plan().values() as f64];
         on.comm().all_reduce(&mut values)?;
-        let zeros = |nodes: usize| vec![0.0; nodes * b];
-        let mut level = Self {
-            relayout,
-            chunk,
-            next: None,
-            r: zeros(on.count()),
-            z: zeros(on.count()),
-            coarse_r: zeros(count),
-            coarse_z: zeros(count),
-            values: values[0] as usize,
-            domains,
-            on,
-        };
-        let coarse_on = Partition::of_counts(level.on.comm().clone(), count, level.on.layout().block())?;
+        let mut level = Self { on, moved, chunk, next: None, values: values[0] as usize, domains };
+        let coarse_on = Partition::of_counts(level.on.comm().clone(), count, b)?;
         if coarse_on.layout().rows() == level.on.layout().rows() {
             return Ok((level, None));
         }
         let begin = coarse_on.first();
-        let supernodes = Supernodes::new(&level.on, &part.rows, &level.domains, begin)?;
+        let supernodes = Supernodes::new(&level.on, &part.rows, level.domains.plan(), begin)?;
         let coarse = level.coarse(&part, &supernodes, &coarse_on)?;
         let mut coupled = [(coarse.rows.columns().len() - coarse.rows.count()) as f64];
         level.on.comm().all_reduce(&mut coupled)?;
@@ -208,20 +195,25 @@ impl<C: Communicator> Level<C> {
         supernodes: &Supernodes,
         on: &Arc<Partition<C>>,
     ) -> Result<LevelRows<C>, DistError> {
-        let rows = agree(on.comm(), supernodes.project(&part.rows, &self.domains))?;
-        Ok(LevelRows { on: on.clone(), rows, sizes: sizes(&part.rows, &part.sizes, &self.domains) })
+        let plan = self.domains.plan();
+        let rows = agree(on.comm(), supernodes.project(&part.rows, plan))?;
+        Ok(LevelRows { on: on.clone(), rows, sizes: sizes(&part.rows, &part.sizes, plan) })
     }
 
-    /// The inverses for new values, and the new values of the next level. All ranks call it.
+    /// The inverses for new values, and the new values of the next level. All ranks call it. No rank changes anything unless
+    /// all have checked their values.
     pub(crate) fn update(&mut self, fine: &LevelRows<C>) -> Result<Followed<C>, DistError> {
-        let part = Part::new(fine, &self.on, self.relayout.as_ref(), self.chunk)?;
+        let moved = self.moved.as_ref().map(|moved| &moved.of_host);
+        let part = Part::new(fine, &self.on, moved, self.chunk)?;
         let mut other = [f64::from(u8::from(!self.domains.serves_level(&part.level())))];
         self.on.comm().all_reduce(&mut other)?;
         if other[0] > 0.0 {
             return Ok(Followed::Other);
         }
         let (b, first) = (self.on.layout().block(), self.on.first() as usize * self.on.layout().block());
-        let done = self.domains.update_level(&part.level());
+        let checked = self.domains.check_level(&part.level());
+        agree(self.on.comm(), checked.map_err(|error| DistError::of_rows(error, first, b)))?;
+        let done = self.domains.renew_level(&part.level());
         agree(self.on.comm(), done.map_err(|error| DistError::of_rows(error, first, b)))?;
         let Some(next) = &self.next else { return Ok(Followed::Last) };
         self.coarse(&part, &next.supernodes, &next.on).map(Followed::Next)
@@ -232,46 +224,52 @@ impl<C: Communicator> Level<C> {
         [self.on.layout().rows(), self.next.as_ref().map_or(0, |next| next.on.layout().rows())]
     }
 
-    /// Takes the residual, and sums it over domains.
-    pub(crate) fn restrict(&mut self, r: &[f64]) -> Result<(), CommError> {
-        match &self.relayout {
-            Some(relayout) => relayout.forward(r, &mut self.r)?,
-            None => self.r.copy_from_slice(r),
-        }
-        let (plan, b) = (self.domains.plan(), self.on.layout().block());
-        for (d, sum) in self.coarse_r.chunks_exact_mut(b).enumerate() {
-            sum.fill(0.0);
-            for &i in plan.members(0, d) {
-                let node = &self.r[i as usize * b..(i as usize + 1) * b];
-                sum.iter_mut().zip(node).for_each(|(s, &v)| *s += v);
+    /// Takes the residual to the chunks, and sums it over domains for the next level, if there is one.
+    pub(crate) fn restrict(
+        &mut self,
+        r: &S::Vector,
+        coarse: Option<&mut DistVector<C>>,
+    ) -> Result<(), CommError> {
+        let r = match &mut self.moved {
+            Some(moved) => {
+                S::forward(&moved.relayout, r, &mut moved.r)?;
+                &moved.r
             }
+            None => r,
+        };
+        if let Some(coarse) = coarse {
+            self.domains.restrict(S::own(r), coarse.own_mut());
         }
         Ok(())
     }
 
-    /// z = Σ_d S_dᵀ (S_d A S_dᵀ)⁻¹ S_d r; needs no other rank.
-    pub(crate) fn solve(&mut self) {
-        self.domains.apply(&self.r, &mut self.z);
+    /// z = Σ_d S_dᵀ (S_d A S_dᵀ)⁻¹ S_d r; needs no other rank, and does not wait for a device. Vectors of whole chunks are
+    /// used in place of r and z, if they are others.
+    pub(crate) fn solve(&mut self, r: &S::Vector, z: &mut S::Vector) {
+        let (r, z) = match &mut self.moved {
+            Some(Moved { r, z, .. }) => (&*r, z),
+            None => (r, z),
+        };
+        self.domains.apply(S::own(r), S::own_mut(z));
         self.on.comm().worked(self.domains.plan().values());
     }
 
     /// Adds the correction of the next level, and returns the sum.
-    pub(crate) fn prolong(&mut self, coarser: bool, z: &mut [f64]) -> Result<(), CommError> {
-        let (plan, b) = (self.domains.plan(), self.on.layout().block());
-        if coarser {
-            for (d, correction) in self.coarse_z.chunks_exact(b).enumerate() {
-                for &i in plan.members(0, d) {
-                    let node = &mut self.z[i as usize * b..(i as usize + 1) * b];
-                    node.iter_mut().zip(correction).for_each(|(z, &c)| *z += c);
-                }
-            }
+    pub(crate) fn prolong(
+        &mut self,
+        coarse: Option<&DistVector<C>>,
+        z: &mut S::Vector,
+    ) -> Result<(), CommError> {
+        let here = match &mut self.moved {
+            Some(moved) => &mut moved.z,
+            None => &mut *z,
+        };
+        if let Some(coarse) = coarse {
+            self.domains.prolong(coarse.own(), S::own_mut(here));
         }
-        match &self.relayout {
-            Some(relayout) => relayout.back(&self.z, z),
-            None => {
-                z.copy_from_slice(&self.z);
-                Ok(())
-            }
+        match &self.moved {
+            Some(moved) => S::back(&moved.relayout, &moved.z, z),
+            None => Ok(()),
         }
     }
 }

@@ -3,10 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use coarsen_backend::{Reused, SetupError};
+use coarsen_backend::{Backend, Reused, SetupError};
 use coarsen_core::{Class, Error, Preconditioner, Vector};
-use coarsen_distributed::{CommError, Communicator, DistError, DistVector, GlobalRows, Partition, agree};
-use coarsen_schwarz::Schwarz;
+use coarsen_distributed::{
+    CommError, Communicator, DistError, DistVector, GlobalRows, Host, Partition, RankPlace, agree,
+};
+use coarsen_schwarz::{Place, Schwarz};
 
 use crate::gathered::Gathered;
 use crate::level::{Followed, Level, LevelRows};
@@ -53,17 +55,22 @@ impl Default for DistSchwarz {
     }
 }
 
-/// The preconditioner over ranks. Its bits do not depend on the number of ranks and on the layout.
+/// The preconditioner over ranks. Its bits do not depend on the number of ranks and on the layout; at other places than the
+/// host, its values do not up to round-off.
 ///
+/// The finest level is at the place S of each rank. Coarser levels have a thirty-second of the nodes and are on the host.
 /// `Display` prints a table of the levels.
-pub struct DistSubdomains<C> {
+pub struct DistSubdomains<C: Communicator, S: RankPlace<C, Local: Place> = Host> {
     recipe: DistSchwarz,
+    place: S,
+    on: Arc<Partition<C>>,
     offsets: Vec<usize>,
     columns: Vec<u64>,
-    levels: Vec<Level<C>>,
+    finest: Level<C, S>,
+    coarser: Vec<Level<C, Host>>,
+    /// The residual and the correction of each level below the finest, the gathered one included.
+    below: Vec<[DistVector<C>; 2]>,
     bottom: Option<Gathered<C>>,
-    like: DistVector<C>,
-    gathered: u64,
 }
 
 impl DistSchwarz {
@@ -80,26 +87,40 @@ impl DistSchwarz {
         on: &Arc<Partition<C>>,
         rows: &GlobalRows<f64>,
     ) -> Result<DistSubdomains<C>, DistError> {
+        self.build_at(on, rows, &Host::default())
+    }
+
+    /// As [`build`](Self::build), with the finest level at a place of each rank, such as a device. The setup runs on the host.
+    ///
+    /// # Errors
+    /// Those of [`build`](Self::build), and errors of the place.
+    pub fn build_at<C: Communicator, S: RankPlace<C, Local: Place>>(
+        &self,
+        on: &Arc<Partition<C>>,
+        rows: &GlobalRows<f64>,
+        place: &S,
+    ) -> Result<DistSubdomains<C, S>, DistError> {
         agree(on.comm(), self.check(on, rows))?;
-        let recipe = |left: usize| Schwarz { levels: left, ..self.schwarz };
-        let mut here = LevelRows { on: on.clone(), rows: rows.clone(), sizes: Vec::new() };
-        let (mut levels, mut bottom, mut values, mut gathered) = (Vec::new(), None, 0, 0);
-        loop {
-            let (level, next) = Level::new(&self.schwarz, self.chunk as u64, &here)?;
-            values += level.values;
-            levels.push(level);
-            let Some(next) = next.filter(|_| levels.len() < self.schwarz.levels) else { break };
-            let unknowns = next.on.layout().unknowns();
-            if unknowns <= self.gather_below {
-                bottom = Some(Gathered::new(&recipe(self.schwarz.levels - levels.len()), &next, values)?);
-                gathered = next.on.layout().rows();
+        let (limit, chunk) = (self.schwarz.levels, self.chunk as u64);
+        let fine = LevelRows { on: on.clone(), rows: rows.clone(), sizes: Vec::new() };
+        let (finest, mut next) = Level::new(&self.schwarz, chunk, &fine, place)?;
+        let (mut coarser, mut below, mut bottom, mut values) = (Vec::new(), Vec::new(), None, finest.values);
+        while let Some(here) = next.filter(|_| coarser.len() + 1 < limit) {
+            let zeros = || here.on.vector(vec![0.0; here.on.count() * here.on.layout().block()]);
+            below.push([zeros()?, zeros()?]);
+            if here.on.layout().unknowns() <= self.gather_below {
+                let recipe = Schwarz { levels: limit - 1 - coarser.len(), ..self.schwarz };
+                bottom = Some(Gathered::new(&recipe, &here, values)?);
                 break;
             }
-            here = next;
+            let level: Level<C, Host>;
+            (level, next) = Level::new(&self.schwarz, chunk, &here, &Host::default())?;
+            values += level.values;
+            coarser.push(level);
         }
-        let like = on.vector(vec![0.0; on.count() * on.layout().block()])?;
         let (offsets, columns) = (rows.offsets().to_vec(), rows.columns().to_vec());
-        Ok(DistSubdomains { recipe: *self, offsets, columns, levels, bottom, like, gathered })
+        let (recipe, place, on) = (*self, place.clone(), on.clone());
+        Ok(DistSubdomains { recipe, place, on, offsets, columns, finest, coarser, below, bottom })
     }
 
     fn check<C: Communicator>(&self, on: &Partition<C>, rows: &GlobalRows<f64>) -> Result<(), DistError> {
@@ -112,7 +133,7 @@ impl DistSchwarz {
     }
 }
 
-impl<C: Communicator> DistSubdomains<C> {
+impl<C: Communicator, S: RankPlace<C, Local: Place>> DistSubdomains<C, S> {
     /// Computes the preconditioner for new values. If the pattern of any rank has changed, or a node has lost or gained
     /// all its couplings, everything is built again. All ranks call it.
     ///
@@ -121,9 +142,10 @@ impl<C: Communicator> DistSubdomains<C> {
     /// unlike one on one rank. A gathered level whose factor fails is divided into domains.
     ///
     /// # Errors
-    /// The errors of the build. After an error, build again.
+    /// The errors of the build. After values that a build refuses, the preconditioner is as before; after an error of
+    /// communication or of a place, and after sums of values that overflow, build again.
     pub fn update(&mut self, rows: &GlobalRows<f64>) -> Result<Reused, DistError> {
-        let on = self.like.partition().clone();
+        let on = self.on.clone();
         let same = (rows.offsets(), rows.columns()) == (&self.offsets, &self.columns);
         let mut other = [f64::from(u8::from(!same))];
         on.comm().all_reduce(&mut other)?;
@@ -131,64 +153,73 @@ impl<C: Communicator> DistSubdomains<C> {
         if other[0] == 0.0 && self.follow(&on, rows)? {
             return Ok(Reused::Structure);
         }
-        *self = self.recipe.build(&on, rows)?;
+        *self = self.recipe.build_at(&on, rows, &self.place)?;
         Ok(Reused::Nothing)
     }
 
     /// Whether the structure served.
     fn follow(&mut self, on: &Arc<Partition<C>>, rows: &GlobalRows<f64>) -> Result<bool, DistError> {
-        let mut here = LevelRows { on: on.clone(), rows: rows.clone(), sizes: Vec::new() };
-        for level in &mut self.levels {
-            match level.update(&here)? {
-                Followed::Next(next) => here = next,
-                Followed::Last => return Ok(true),
-                Followed::Other => return Ok(false),
-            }
+        let fine = LevelRows { on: on.clone(), rows: rows.clone(), sizes: Vec::new() };
+        let mut followed = self.finest.update(&fine)?;
+        for level in &mut self.coarser {
+            let Followed::Next(here) = followed else { break };
+            followed = level.update(&here)?;
         }
-        if let Some(bottom) = &mut self.bottom {
-            bottom.update(&here)?;
+        match (followed, &mut self.bottom) {
+            (Followed::Other, _) => return Ok(false),
+            (Followed::Next(here), Some(bottom)) => bottom.update(&here)?,
+            _ => (),
         }
         Ok(true)
     }
 
     /// The number of levels, those of the gathered one included.
     pub fn levels(&self) -> usize {
-        self.levels.len() + self.bottom.as_ref().map_or(0, |bottom| bottom.levels.max(1))
+        self.divided() + self.bottom.as_ref().map_or(0, |bottom| bottom.levels.max(1))
     }
 
     /// The number of levels that are divided among the ranks.
     pub fn divided(&self) -> usize {
-        self.levels.len()
+        1 + self.coarser.len()
     }
 
-    fn correct(&mut self, r: &[f64], z: &mut [f64]) -> Result<(), CommError> {
-        let (last, levels) = (self.levels.len() - 1, &mut self.levels);
-        levels[0].restrict(r)?;
-        for k in 1..levels.len() {
-            let (finer, coarser) = levels.split_at_mut(k);
-            coarser[0].restrict(&finer[k - 1].coarse_r)?;
+    /// z = M⁻¹ r. Rank 0 answers the other ranks before it solves its own domains; a place beside the host solves them
+    /// meanwhile.
+    fn correct(&mut self, r: &S::Vector, z: &mut S::Vector) -> Result<(), CommError> {
+        let Self { place, finest, coarser, below, bottom, .. } = self;
+        let beside = place.local().is_remote();
+        finest.restrict(r, below.first_mut().map(|[r, _]| r))?;
+        for (k, level) in coarser.iter_mut().enumerate() {
+            let (here, next) = below.split_at_mut(k + 1);
+            level.restrict(&here[k][0], next.first_mut().map(|[r, _]| r))?;
         }
-        if let Some(bottom) = &mut self.bottom {
-            let Level { coarse_r, coarse_z, .. } = &mut levels[last];
-            bottom.begin(coarse_r, coarse_z)?;
+        if beside {
+            finest.solve(r, z);
+            place.start();
         }
-        levels.iter_mut().for_each(Level::solve);
-        if let Some(bottom) = &mut self.bottom {
-            bottom.end(&mut levels[last].coarse_z)?;
+        if let (Some(bottom), Some([r, z])) = (&mut *bottom, below.last_mut()) {
+            bottom.begin(r.own(), z.own_mut())?;
         }
-        for k in (1..levels.len()).rev() {
-            let (finer, coarser) = levels.split_at_mut(k);
-            coarser[0].prolong(k < last || self.bottom.is_some(), &mut finer[k - 1].coarse_z)?;
+        if !beside {
+            finest.solve(r, z);
         }
-        levels[0].prolong(last > 0 || self.bottom.is_some(), z)
+        coarser.iter_mut().zip(&mut *below).for_each(|(level, [r, z])| level.solve(r, z));
+        if let (Some(bottom), Some([_, z])) = (bottom, below.last_mut()) {
+            bottom.end(z.own_mut())?;
+        }
+        for (k, level) in coarser.iter_mut().enumerate().rev() {
+            let (here, next) = below.split_at_mut(k + 1);
+            level.prolong(next.first().map(|[_, z]| z), &mut here[k][1])?;
+        }
+        finest.prolong(below.first().map(|[_, z]| z), z)
     }
 }
 
-impl<C: Communicator> Preconditioner<DistVector<C>> for DistSubdomains<C> {
-    fn apply(&mut self, r: &DistVector<C>, z: &mut DistVector<C>) {
-        assert!(r.same_layout(&self.like) && z.same_layout(r), "apply: vectors of other layouts");
-        if self.correct(r.own(), z.own_mut()).is_err() {
-            z.own_mut().fill(f64::NAN); // `sync` of the vector returns the error
+impl<C: Communicator, S: RankPlace<C, Local: Place>> Preconditioner<S::Vector> for DistSubdomains<C, S> {
+    fn apply(&mut self, r: &S::Vector, z: &mut S::Vector) {
+        assert!(S::partition(r).is_same(&self.on) && z.same_layout(r), "apply: vectors of other layouts");
+        if self.correct(r, z).is_err() {
+            z.fill(f64::NAN); // `sync` of the vector returns the error
         }
     }
 
@@ -198,19 +229,22 @@ impl<C: Communicator> Preconditioner<DistVector<C>> for DistSubdomains<C> {
     }
 
     fn size(&self) -> Option<usize> {
-        Some(self.like.size())
+        Some(self.on.layout().unknowns())
     }
 }
 
-impl<C: Communicator> fmt::Display for DistSubdomains<C> {
+impl<C: Communicator, S: RankPlace<C, Local: Place>> fmt::Display for DistSubdomains<C, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "level        nodes      inverses  where")?;
-        for (level, of) in self.levels.iter().enumerate() {
-            writeln!(f, "{level:>5} {:>12} {:>13}  all ranks", of.counts()[0], of.values)?;
+        let counts = |level: &Level<C, Host>| (level.counts()[0], level.values);
+        let levels = [(self.finest.counts()[0], self.finest.values)].into_iter();
+        for (level, (nodes, values)) in levels.chain(self.coarser.iter().map(counts)).enumerate() {
+            writeln!(f, "{level:>5} {nodes:>12} {values:>13}  all ranks")?;
         }
-        if let Some(bottom) = &self.bottom {
+        if let (Some(bottom), Some([r, _])) = (&self.bottom, self.below.last()) {
             let how = if bottom.levels == 0 { "a factor" } else { "domains" };
-            writeln!(f, "{:>5} {:>12} {how:>13}  rank 0", self.levels.len(), self.gathered)?;
+            let nodes = r.partition().layout().rows();
+            writeln!(f, "{:>5} {nodes:>12} {how:>13}  rank 0", self.divided())?;
         }
         Ok(())
     }

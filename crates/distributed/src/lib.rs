@@ -14,6 +14,7 @@
 //! | [`fetch`](Partition::fetch) | data of rows of other ranks |
 //! | [`relayout`](Relayout) | vectors between two divisions of the same rows |
 //! | [`preconditioner`](DistJacobi) | Jacobi and block Jacobi |
+//! | [`place`](RankPlace) | where a rank keeps its share: the host, or a place of another crate |
 //! | [`simulation`] | a communicator with a virtual clock; topologies; the cost of schedules |
 //! | [`agree`] | errors that one rank finds and all ranks return |
 //! | [`counted`](Counted) | messages, bytes and waiting time of each stage |
@@ -31,6 +32,7 @@ mod fetch;
 mod layout;
 mod matrix;
 mod partition;
+mod place;
 mod preconditioner;
 mod relayout;
 mod schedule;
@@ -49,8 +51,9 @@ pub use error::{CommError, DistError};
 pub use layout::Layout;
 pub use matrix::{Border, BorderMessages, DistMatrix, GlobalRows, Spmv};
 pub use partition::Partition;
+pub use place::{Host, RankPlace};
 pub use preconditioner::{DistBlockJacobi, DistJacobi};
-pub use relayout::Relayout;
+pub use relayout::{Relayout, Way};
 pub use schedule::{Node, Schedule};
 pub use self_comm::SelfComm;
 pub use thread_comm::{ThreadComm, ThreadRequest};

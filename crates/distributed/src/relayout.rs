@@ -27,11 +27,20 @@ const ROWS: Stage = Stage::new(Stage::RESERVED + 13, "entries in another divisio
 /// assert_eq!(moved, [Ok(Ok(vec![0.0, 1.0])), Ok(Ok(vec![2.0, 3.0]))]);
 /// ```
 pub struct Relayout<C> {
+    forward: Way<C>,
+    back: Way<C>,
+}
+
+/// One direction of a [`Relayout`]. *Use* if the entries are elsewhere than in the memory of the host: the rows of
+/// [`kept`](Self::kept) are moved there, those of [`sent`](Self::sent) go through [`send`](Self::send), and
+/// [`receive`](Self::receive) gives the others.
+pub struct Way<C> {
     on: Arc<Partition<C>>,
-    to: Arc<Partition<C>>,
-    /// Ranks that take rows of this rank, and ranks whose rows this rank takes, each with the rows.
-    given: Vec<(usize, Range<u64>)>,
-    taken: Vec<(usize, Range<u64>)>,
+    /// Own rows that stay on this rank, and where they begin afterwards.
+    kept: (Range<usize>, usize),
+    /// Ranks that take rows of this rank, and ranks whose rows this rank takes, each with the own rows.
+    given: Vec<(usize, Range<usize>)>,
+    taken: Vec<(usize, Range<usize>)>,
 }
 
 impl<C: Communicator> Relayout<C> {
@@ -51,16 +60,12 @@ impl<C: Communicator> Relayout<C> {
                 return Err(DistError::Length { what, expected, found });
             }
         }
-        let common = |mine: &Layout, other: &Layout| {
-            let own = mine.range(on.rank());
-            let meet = |rank: usize| {
-                let range = other.range(rank);
-                (rank, own.start.max(range.start)..own.end.min(range.end))
-            };
-            (0..other.ranks()).map(meet).filter(|(_, rows)| rows.start < rows.end).collect()
-        };
-        let (given, taken) = (common(on.layout(), to.layout()), common(to.layout(), on.layout()));
-        Ok(Self { on: on.clone(), to: to.clone(), given, taken })
+        Ok(Self { forward: Way::new(on, to.layout()), back: Way::new(to, on.layout()) })
+    }
+
+    /// The directions: to the partition `to`, and back.
+    pub fn ways(&self) -> [&Way<C>; 2] {
+        [&self.forward, &self.back]
     }
 
     /// The entries of this rank in the partition `to`, from those in the partition `on`. All ranks call it.
@@ -69,7 +74,7 @@ impl<C: Communicator> Relayout<C> {
     /// # Errors
     /// Errors of communication.
     pub fn forward(&self, from: &[f64], into: &mut [f64]) -> Result<(), CommError> {
-        exchange(&self.on, &self.to, [&self.given, &self.taken], from, into)
+        self.forward.carry(from, into)
     }
 
     /// The entries of this rank in the partition `on`, from those in the partition `to`. All ranks call it.
@@ -78,36 +83,94 @@ impl<C: Communicator> Relayout<C> {
     /// # Errors
     /// Errors of communication.
     pub fn back(&self, from: &[f64], into: &mut [f64]) -> Result<(), CommError> {
-        exchange(&self.to, &self.on, [&self.taken, &self.given], from, into)
+        self.back.carry(from, into)
     }
 }
 
-fn exchange<C: Communicator>(
-    on: &Partition<C>,
-    to: &Partition<C>,
-    [given, taken]: [&[(usize, Range<u64>)]; 2],
-    from: &[f64],
-    into: &mut [f64],
-) -> Result<(), CommError> {
-    let (comm, b) = (on.comm(), on.layout().block());
-    let place = |of: &Partition<C>, rows: &Range<u64>| {
-        (rows.start - of.first()) as usize * b..(rows.end - of.first()) as usize * b
-    };
-    for (rank, rows) in given {
-        let own = &from[place(on, rows)];
-        if *rank == comm.rank() {
-            into[place(to, rows)].copy_from_slice(own);
-        } else {
-            let mut data = comm.buffer(size_of_val(own));
-            pack(own.iter().copied(), &mut data);
-            comm.send(*rank, ROWS, data)?;
+impl<C: Communicator> Way<C> {
+    fn new(on: &Arc<Partition<C>>, to: &Layout) -> Self {
+        let rank = on.rank();
+        let common = |mine: &Layout, other: &Layout| -> Vec<(usize, Range<usize>)> {
+            let own = mine.range(rank);
+            let meet = |rank: usize| {
+                let range = other.range(rank);
+                let [start, end] = [own.start.max(range.start), own.end.min(range.end)];
+                (rank, start.saturating_sub(own.start) as usize..end.saturating_sub(own.start) as usize)
+            };
+            (0..other.ranks()).map(meet).filter(|(_, rows)| !rows.is_empty()).collect()
+        };
+        let (mut given, mut taken) = (common(on.layout(), to), common(to, on.layout()));
+        let own = |all: &[(usize, Range<usize>)]| {
+            all.iter().find(|(of, _)| *of == rank).map(|(_, rows)| rows.clone())
+        };
+        let kept = (own(&given).unwrap_or_default(), own(&taken).unwrap_or_default().start);
+        [&mut given, &mut taken].into_iter().for_each(|all| all.retain(|(of, _)| *of != rank));
+        Self { on: on.clone(), kept, given, taken }
+    }
+
+    /// The block rows of this rank that stay, and the block row that the first of them is afterwards.
+    pub fn kept(&self) -> (Range<usize>, usize) {
+        self.kept.clone()
+    }
+
+    /// The block rows of this rank that other ranks take, rank by rank.
+    pub fn sent(&self) -> Vec<u32> {
+        self.given.iter().flat_map(|(_, rows)| rows.clone()).map(|row| row as u32).collect()
+    }
+
+    /// The number of block rows of other ranks that this rank takes.
+    pub fn received(&self) -> usize {
+        self.taken.iter().map(|(_, rows)| rows.len()).sum()
+    }
+
+    /// Sends the entries of [`sent`](Self::sent). *Panics* if there are fewer.
+    ///
+    /// # Errors
+    /// Errors of communication.
+    pub fn send(&self, entries: &[f64]) -> Result<(), CommError> {
+        let (mut rest, b) = (entries, self.on.layout().block());
+        for (rank, rows) in &self.given {
+            let (of_rank, after) = rest.split_at(rows.len() * b);
+            self.post(*rank, of_rank)?;
+            rest = after;
         }
+        Ok(())
     }
-    for (rank, rows) in taken.iter().filter(|(rank, _)| *rank != comm.rank()) {
-        let into = &mut into[place(to, rows)];
-        let data = comm.wait(comm.receive(*rank, ROWS, size_of_val(into))?)?;
-        into.iter_mut().zip(unpack(&data)).for_each(|(to, v)| *to = v);
-        comm.recycle(data);
+
+    fn post(&self, rank: usize, entries: &[f64]) -> Result<(), CommError> {
+        let mut data = self.on.comm().buffer(size_of_val(entries));
+        pack(entries.iter().copied(), &mut data);
+        self.on.comm().send(rank, ROWS, data).map(drop)
     }
-    Ok(())
+
+    /// Waits for the rows of each rank, and calls `with` on where their entries begin among the own ones, and on the
+    /// entries.
+    ///
+    /// # Errors
+    /// Those of `with`, and errors of communication.
+    pub fn receive(
+        &self,
+        mut with: impl FnMut(usize, &mut dyn Iterator<Item = f64>) -> Result<(), CommError>,
+    ) -> Result<(), CommError> {
+        let (comm, b) = (self.on.comm(), self.on.layout().block());
+        for (rank, rows) in &self.taken {
+            let data = comm.wait(comm.receive(*rank, ROWS, rows.len() * b * size_of::<f64>())?)?;
+            with(rows.start * b, &mut unpack(&data))?;
+            comm.recycle(data);
+        }
+        Ok(())
+    }
+
+    fn carry(&self, from: &[f64], into: &mut [f64]) -> Result<(), CommError> {
+        let b = self.on.layout().block();
+        for (rank, rows) in &self.given {
+            self.post(*rank, &from[rows.start * b..rows.end * b])?;
+        }
+        let (rows, at) = &self.kept;
+        into[at * b..(at + rows.len()) * b].copy_from_slice(&from[rows.start * b..rows.end * b]);
+        self.receive(|first, entries| {
+            into[first..].iter_mut().zip(entries).for_each(|(to, v)| *to = v);
+            Ok(())
+        })
+    }
 }

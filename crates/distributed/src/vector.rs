@@ -60,6 +60,10 @@ impl<C: Communicator, T: Number> DistVector<C, T> {
         &mut self.own
     }
 
+    pub(crate) fn vec(&self) -> &Vec<T> {
+        &self.own
+    }
+
     pub(crate) fn vec_mut(&mut self) -> &mut Vec<T> {
         &mut self.own
     }

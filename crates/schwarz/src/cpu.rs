@@ -61,6 +61,20 @@ impl<V: Real> Domains<Vec<V>> for CpuDomains<V> {
         }
     }
 
+    fn restrict(&mut self, r: &Vec<V>, sums: &mut [V]) {
+        restrict(&self.plan, 0, r, sums);
+    }
+
+    fn prolong(&mut self, corrections: &[V], z: &mut Vec<V>) {
+        let (plan, b) = (&*self.plan, self.plan.block());
+        for (d, correction) in corrections.chunks_exact(b).enumerate() {
+            for &i in plan.members(0, d) {
+                let node = &mut z[i as usize * b..(i as usize + 1) * b];
+                node.iter_mut().zip(correction).for_each(|(z, &c)| *z += c);
+            }
+        }
+    }
+
     fn edit(&mut self, _: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
         change(&mut self.inverses);
         Ok(())

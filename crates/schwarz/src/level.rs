@@ -5,12 +5,13 @@
 //! | A_l | [`Level::matrix`] |
 //! | Σ of the diagonal of A_0 in a node | [`Level::sizes`] |
 //! | Σ_d S_dᵀ (S_d A_l S_dᵀ)⁻¹ S_d | [`Schwarz::build_level`] |
+//! | C_l r, C_lᵀ z | [`Subdomains::restrict`], [`Subdomains::prolong`] |
 //! | the levels from A_l on | [`Schwarz::build_coarse`] |
 
 use std::sync::Arc;
 
 use coarsen_backend::{Cpu, SetupError};
-use coarsen_core::{Error, Preconditioner, Real};
+use coarsen_core::{Error, Preconditioner, Real, Vector};
 use coarsen_sparse::{Pattern, System};
 
 use crate::check::{self, Checked};
@@ -156,9 +157,18 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     /// Computes the inverses for new values of a level that [`Schwarz::build_level`] has built.
     ///
     /// # Errors
-    /// The errors of a build; [`Error::Pattern`] unless this [serves](Self::serves_level) the level; [`Error::Shape`]
-    /// if `sizes` was empty in the build and is not now, or the reverse. Nothing has then changed.
+    /// Those of [`check_level`](Self::check_level); nothing has then changed.
     pub fn update_level(&mut self, level: &Level<'_, T>) -> Result<(), SetupError> {
+        self.check_level(level)?;
+        self.renew_level(level)
+    }
+
+    /// The checks of an update, before anything changes. *Use* if nothing may change on any rank unless all ranks pass.
+    ///
+    /// # Errors
+    /// The errors of a build; [`Error::Pattern`] unless this [serves](Self::serves_level) the level; [`Error::Shape`]
+    /// if `sizes` was empty in the build and is not now, or the reverse.
+    pub fn check_level(&mut self, level: &Level<'_, T>) -> Result<(), SetupError> {
         if !self.serves_level(level) {
             return Err(Error::Pattern { what: "the level" }.into());
         }
@@ -167,9 +177,36 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         if expected != found {
             return Err(shape("sizes (those of the build)", expected, found));
         }
-        check_level(&self.recipe, level, self.plan.left_out(), &mut self.numbers.checked)?;
+        check_level(&self.recipe, level, self.plan.left_out(), &mut self.numbers.checked)
+    }
+
+    /// Computes the inverses for the level that [`check_level`](Self::check_level) has passed last. *Panics* for a level
+    /// with another number of sizes.
+    ///
+    /// # Errors
+    /// Errors of the place.
+    pub fn renew_level(&mut self, level: &Level<'_, T>) -> Result<(), SetupError> {
         self.numbers.first.copy_from_slice(level.sizes);
         self.follow(System::from(level.matrix), None)
+    }
+
+    /// Sums r over the domains of the finest level: the residual of the next level of the caller. *Panics* if a
+    /// length is wrong.
+    pub fn restrict(&mut self, r: &B::Vector, sums: &mut [B::Real]) {
+        self.assert_fits(r, sums);
+        self.domains.restrict(r, sums);
+    }
+
+    /// Adds the correction of the next level of the caller to z. *Panics* if a length is wrong.
+    pub fn prolong(&mut self, corrections: &[B::Real], z: &mut B::Vector) {
+        self.assert_fits(z, corrections);
+        self.domains.prolong(corrections, z);
+    }
+
+    fn assert_fits(&self, fine: &B::Vector, coarse: &[B::Real]) {
+        let (plan, b) = (&self.plan, self.plan.block());
+        let found = [fine.size(), coarse.len()];
+        assert_eq!(found, [plan.nodes(0) * b, plan.domains(0) * b], "a level and its domains");
     }
 }
 

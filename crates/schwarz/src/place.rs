@@ -111,6 +111,16 @@ pub trait Domains<V: Vector>: Send {
     /// solved as one system. *Cost* one pass over the inverses, two passes over r, one over z.
     fn apply(&mut self, r: &V, top: &mut Top<'_, V::Real>, z: &mut V);
 
+    /// Sums r over the domains of the finest level, domain by domain. The caller has the entries on the host.
+    ///
+    /// *Use* for coarser levels that are elsewhere, such as over ranks. *Cost* one pass over r; a device waits once. The
+    /// sums are NaN if the place has failed.
+    fn restrict(&mut self, r: &V, sums: &mut [V::Real]);
+
+    /// Adds the correction of each domain of the finest level to z at its nodes; the transpose of
+    /// [`restrict`](Self::restrict).
+    fn prolong(&mut self, corrections: &[V::Real], z: &mut V);
+
     /// Changes a part of the inverses. A device changes its copy on the host and uploads only this part.
     ///
     /// # Errors

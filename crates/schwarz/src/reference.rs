@@ -82,6 +82,20 @@ impl Domains<Vec<f64>> for ReferenceDomains {
         }
     }
 
+    fn restrict(&mut self, r: &Vec<f64>, sums: &mut [f64]) {
+        let b = self.plan.block();
+        for (at, sum) in sums.iter_mut().enumerate() {
+            *sum = self.plan.members(0, at / b).iter().map(|&i| r[i as usize * b + at % b]).sum();
+        }
+    }
+
+    fn prolong(&mut self, corrections: &[f64], z: &mut Vec<f64>) {
+        let b = self.plan.block();
+        for (at, z) in z.iter_mut().enumerate() {
+            *z += self.plan.domain_of(0, at / b).map_or(0.0, |d| corrections[d * b + at % b]);
+        }
+    }
+
     fn edit(&mut self, _: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
         change(&mut self.inverses);
         Ok(())

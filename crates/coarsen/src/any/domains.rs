@@ -44,6 +44,22 @@ impl<V: Real> Domains<AnyVector<V>> for AnyDomains<V> {
         }
     }
 
+    fn restrict(&mut self, r: &AnyVector<V>, sums: &mut [V]) {
+        match self {
+            Self::Cpu(domains) => domains.restrict(r.cpu(), sums),
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(domains) => domains.restrict(r.device(), sums),
+        }
+    }
+
+    fn prolong(&mut self, corrections: &[V], z: &mut AnyVector<V>) {
+        match self {
+            Self::Cpu(domains) => domains.prolong(corrections, z.cpu_mut()),
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(domains) => domains.prolong(corrections, z.device_mut()),
+        }
+    }
+
     fn edit(&mut self, changed: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
         match self {
             Self::Cpu(domains) => domains.edit(changed, change),

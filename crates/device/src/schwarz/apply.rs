@@ -27,6 +27,8 @@ pub(crate) struct Application<T: Real> {
     coarse: [Buffer; 2],
     /// The residual and the correction of the level that the host solves as one system.
     top: [Vec<T>; 2],
+    /// The residual, then the correction, of coarser levels of the caller; allocated when it is first used.
+    below: Option<Buffer>,
 }
 
 /// The nodes in no domain.
@@ -59,7 +61,8 @@ impl<T: Real> Application<T> {
         let left_out = LeftOut { count: left_out.len(), nodes: queue.list(left_out)?, inverses };
         drop(queue);
         let top = [0, 1].map(|_| vec![T::zero(); lists.top * block]);
-        Ok(Self { on: on.clone(), lists, block, form, module, packed, weights, left_out, coarse, top })
+        let (on, below) = (on.clone(), None);
+        Ok(Self { on, lists, block, form, module, packed, weights, left_out, coarse, top, below })
     }
 
     /// Returns the number of scalar unknowns of the finest level.
@@ -95,6 +98,53 @@ impl<T: Real> Application<T> {
             let args = [first_node, last_node, fine, order, children, r, coarse];
             self.on.queue().launch(self.kernel(Apply::Restrict), items, &args);
         }
+    }
+
+    /// Sums r over the domains of the finest level. Waits once.
+    pub(crate) fn sums(&mut self, r: &DeviceVector<T>, sums: &mut [T]) {
+        self.on.assert_same(&r.on);
+        // The queue keeps the failure, and numbers read later are NaN.
+        if self.try_sums(r, sums).is_err() {
+            sums.fill(T::nan());
+        }
+    }
+
+    fn try_sums(&mut self, r: &DeviceVector<T>, sums: &mut [T]) -> Result<(), Error> {
+        self.allocate_below(sums.len())?;
+        let Some(below) = &self.below else { return Ok(()) };
+        let [order, ranges, r, below_there] =
+            [&self.lists.order, &self.lists.ranges, &r.memory, below].map(Arg::Memory);
+        let [first, last, fine] = [0, self.lists.domains[0], self.lists.fine].map(Arg::Count);
+        let args = [first, last, fine, order, ranges, r, below_there];
+        let mut queue = self.on.queue();
+        queue.launch(self.kernel(Apply::Restrict), Items::Entries(sums.len()), &args);
+        queue.read(below, sums)
+    }
+
+    /// Adds a correction for each domain of the finest level to z at its nodes. Waits for the transfer.
+    pub(crate) fn spread(&mut self, corrections: &[T], z: &DeviceVector<T>) {
+        self.on.assert_same(&z.on);
+        let _kept = self.try_spread(corrections, z);
+    }
+
+    fn try_spread(&mut self, corrections: &[T], z: &DeviceVector<T>) -> Result<(), Error> {
+        self.allocate_below(corrections.len())?;
+        let Some(below) = &self.below else { return Ok(()) };
+        let [order, ranges, below_there, z] =
+            [&self.lists.order, &self.lists.ranges, below, &z.memory].map(Arg::Memory);
+        let args = [Arg::Count(self.lists.domains[0]), order, ranges, below_there, z];
+        let mut queue = self.on.queue();
+        queue.write(below, corrections)?;
+        queue.launch(self.kernel(Apply::Prolong), Items::Entries(corrections.len()), &args);
+        queue.state()
+    }
+
+    fn allocate_below(&mut self, entries: usize) -> Result<(), Error> {
+        if self.below.is_none() {
+            let bytes = entries * size_of::<T>();
+            self.below = Some(self.on.queue().allocate(Type::of::<T>(), bytes, None)?);
+        }
+        Ok(())
     }
 
     /// Solves the level that is solved as one system, on the host.

@@ -111,6 +111,14 @@ impl<V: Real> Domains<DeviceVector<V>> for DeviceDomains<V> {
         self.application.run(r, top, z);
     }
 
+    fn restrict(&mut self, r: &DeviceVector<V>, sums: &mut [V]) {
+        self.application.sums(r, sums);
+    }
+
+    fn prolong(&mut self, corrections: &[V], z: &mut DeviceVector<V>) {
+        self.application.spread(corrections, z);
+    }
+
     /// Waits once for each level with changed inverses, once for changed weights, and once for changed
     /// inverses of nodes in no domain.
     fn edit(&mut self, changed: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {

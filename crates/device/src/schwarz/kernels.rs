@@ -15,13 +15,15 @@ pub(crate) enum Apply {
     Coarse,
     Fine,
     LeftOut,
+    Prolong,
 }
 
-const APPLY: [&str; 4] = [
+const APPLY: [&str; 5] = [
     "coarsen_schwarz_restrict",
     "coarsen_schwarz_coarse",
     "coarsen_schwarz_fine",
     "coarsen_schwarz_left_out",
+    "coarsen_schwarz_prolong",
 ];
 
 /// The number of items in a group that shares a domain.

@@ -1,6 +1,8 @@
 //! Products and solves on two and more ranks with an OpenCL device in each, compared with the CPU.
 
+mod multigrid;
 mod overlap;
+mod schwarz;
 
 use std::time::Duration;
 
@@ -94,6 +96,36 @@ fn two_ranks_equal_the_cpu() {
 fn uneven_and_empty_ranks_equal_the_cpu() {
     equals_the_cpu(&[0, 400], false);
     equals_the_cpu(&[0, 7, 7, 250, 400], false);
+}
+
+/// New values of the same pattern are multiplied; another pattern of one rank is refused on all, and changes nothing.
+#[test]
+fn values_are_replaced() {
+    let a = cloth(20, 0.01).unwrap().matrix;
+    let mut twice = a.clone();
+    twice.values_mut().iter_mut().for_each(|v| *v *= 2.0);
+    let done = ThreadComm::run(2, DEADLINE, |comm| {
+        let Some(device) = place() else { return };
+        let on = Partition::new(comm, Layout::new(vec![0, 150, 400], 3).unwrap()).unwrap();
+        let own = on.layout().range(on.rank());
+        let rows = |a| GlobalRows::of(a, own.clone()).unwrap();
+        let mut there = DistDeviceMatrix::new(&device, &on, &rows(&a)).unwrap();
+        let x = DistDeviceVector::new(&on, &device, &vec![0.5; 3 * on.count()]).unwrap();
+        let mut y = x.like().unwrap();
+        let mut product = |a: &DistDeviceMatrix<_>| {
+            a.apply(&x, &mut y);
+            y.read().unwrap()
+        };
+        let before = product(&there);
+        there.set_values(&rows(&twice)).unwrap();
+        assert!(product(&there).iter().zip(&before).all(|(y, old)| *y == 2.0 * old));
+        let count = on.count();
+        let none = GlobalRows::new(own.start, (3, 3), vec![0; count + 1], Vec::new(), Vec::new()).unwrap();
+        let other = if on.rank() == 1 { none } else { rows(&a) };
+        assert!(there.set_values(&other).is_err());
+        assert!(product(&there).iter().zip(&before).all(|(y, old)| *y == 2.0 * old));
+    });
+    done.into_iter().for_each(|rank| rank.unwrap());
 }
 
 /// NaN and the numbers of their entries reach all ranks.

@@ -72,6 +72,36 @@ fn an_update_follows_the_values() {
     }
 }
 
+/// Values that one rank refuses, on the finest level or on a coarse one, are an error on all ranks, and the operator keeps
+/// its bits.
+#[test]
+fn refused_values_change_nothing() {
+    let first = cloth(33, 0.01).unwrap().matrix;
+    let at = first.pattern().find(1000, 1000).unwrap() * 9;
+    let changed = |change: &dyn Fn(&mut [f64])| {
+        let mut a = first.clone();
+        change(a.values_mut());
+        a
+    };
+    // The last one has positive diagonal blocks, but is indefinite: a coarse diagonal block is not positive.
+    let all = [
+        changed(&|v| v[at] = -1.0),
+        changed(&|v| v[at + 9] = f64::NAN),
+        changed(&|v| v.iter_mut().filter(|v| **v < 0.0).for_each(|v| *v *= 3.0)),
+    ];
+    for ranks in [1, 2, 3] {
+        on_ranks(ranks, |comm| {
+            let on = even(&first, comm);
+            let mut m = recipe(300).build(&on, &own(&first, &on), None).unwrap();
+            let before = applied(&mut m, &on);
+            for (k, refused) in all.iter().enumerate() {
+                assert!(m.update(&own(refused, &on)).is_err(), "{k}");
+                assert_eq!(applied(&mut m, &on), before, "{k}");
+            }
+        });
+    }
+}
+
 /// Grids with natural borders, one of `sides[k]` by `sides[k]` nodes for each body, and the kernel of their matrix.
 fn bodies(sides: &[u32]) -> (Bsr<f64>, Vec<Vec<f64>>) {
     let (mut entries, mut first, mut starts) = (Vec::new(), 0, vec![0]);

@@ -121,6 +121,31 @@ fn an_update_equals_a_build() {
     }
 }
 
+/// Values that one rank refuses are an error on all ranks, and the operator keeps its bits.
+#[test]
+fn refused_values_change_nothing() {
+    let first = cloth(25, 0.01).unwrap().matrix;
+    let mut broken = scaled(&first);
+    let at = first.pattern().find(600, 600).unwrap() * 9;
+    for ranks in [1, 2, 3] {
+        for (value, layout) in [-1.0, f64::NAN].into_iter().zip(layouts(&first, ranks)) {
+            broken.values_mut()[at] = value;
+            on_ranks(ranks, |comm| {
+                let (here, mut m) = build(&recipe(), &first, comm, &layout);
+                let on = here.rows();
+                let r = on.part_of(&noise(first.shape().0, 4)).unwrap();
+                let (mut z, mut after) = (r.like().unwrap(), r.like().unwrap());
+                m.apply(&r, &mut z);
+                let rows = GlobalRows::of(&broken, on.layout().range(on.rank())).unwrap();
+                let error = m.update(&rows).unwrap_err().to_string();
+                assert!(error.contains("row 1800"), "{error}");
+                m.apply(&r, &mut after);
+                assert_eq!(bits(after.own()), bits(z.own()));
+            });
+        }
+    }
+}
+
 /// New values for which the gathered level has no factor: it is divided into domains, and the table says so on all ranks.
 #[test]
 fn a_factor_that_fails_becomes_domains() {

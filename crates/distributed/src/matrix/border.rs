@@ -33,7 +33,9 @@ use crate::{CommError, Communicator, DistError, Number, Partition, Spmv, unpack}
 /// # Ok::<(), coarsen_distributed::DistError>(())
 /// ```
 pub struct Border<C: Communicator, T = f64> {
+    on: Arc<Partition<C>>,
     columns: Arc<Partition<C>>,
+    of_others: Ghosts,
     own: Bsr<T>,
     ghosts: Bsr<T>,
     rows: Vec<u32>,
@@ -64,16 +66,42 @@ impl<C: Communicator, T: Number> Border<C, T> {
         own: &GlobalRows<T>,
     ) -> Result<Self, DistError> {
         agree(rows.comm(), check(rows, columns, own, &Spmv::Halo))?;
-        let ghosts = Ghosts::of(own, columns.layout(), columns.rank());
-        let parts = Parts::new(own, &ghosts, columns.layout().range(columns.rank())).map_err(DistError::from);
-        let joined = parts.and_then(|parts| {
-            let (rows, joined) = join(own, &ghosts, &parts)?;
-            Ok((parts.own, rows, joined))
-        });
-        let (own, rows, ghosts_part) = agree(columns.comm(), joined)?;
-        let halo = Halo::new(columns, &ghosts)?;
+        let of_others = Ghosts::of(own, columns.layout(), columns.rank());
+        let (on, columns) = (rows.clone(), columns.clone());
+        let (own, rows, ghosts) = agree(columns.comm(), divide(&columns, own, &of_others))?;
+        let halo = Halo::new(&columns, &of_others)?;
         let sent = halo.sends.iter().flat_map(|(_, rows)| rows.iter().copied()).collect();
-        Ok(Self { columns: columns.clone(), own, ghosts: ghosts_part, rows, sent, halo })
+        Ok(Self { on, columns, of_others, own, ghosts, rows, sent, halo })
+    }
+
+    /// Replaces the values; the lists of nodes are kept. All ranks call it.
+    ///
+    /// # Errors
+    /// Those of [`DistMatrix::set_values`](crate::DistMatrix::set_values), also for another pattern. The old values are then
+    /// kept.
+    pub fn set_values(&mut self, own: &GlobalRows<T>) -> Result<(), DistError> {
+        let renewed = own.check(&self.on, &self.columns).and_then(|()| {
+            let of_others = Ghosts::of(own, self.columns.layout(), self.columns.rank());
+            let (own, rows, ghosts) = divide(&self.columns, own, &of_others)?;
+            let same = of_others.columns == self.of_others.columns
+                && rows == self.rows
+                && Pattern::same(own.pattern(), self.own.pattern())
+                && Pattern::same(ghosts.pattern(), self.ghosts.pattern());
+            let other = coarsen_core::Error::Pattern { what: "the rows of a distributed matrix" };
+            if same { Ok((own, ghosts)) } else { Err(DistError::Setup(other.into())) }
+        });
+        (self.own, self.ghosts) = agree(self.columns.comm(), renewed)?;
+        Ok(())
+    }
+
+    /// The division of the rows.
+    pub fn rows(&self) -> &Arc<Partition<C>> {
+        &self.on
+    }
+
+    /// The division of the columns.
+    pub fn columns(&self) -> &Arc<Partition<C>> {
+        &self.columns
     }
 
     /// The columns of this rank.
@@ -132,6 +160,17 @@ impl<C: Communicator, T: Number> Border<C, T> {
     pub fn worked(&self) {
         self.columns.comm().worked(self.own.nnz() + self.ghosts.nnz());
     }
+}
+
+/// The columns of this rank; the rows with ghosts, and their parts of all owners in one matrix.
+fn divide<C: Communicator, T: Number>(
+    columns: &Partition<C>,
+    own: &GlobalRows<T>,
+    ghosts: &Ghosts,
+) -> Result<(Bsr<T>, Vec<u32>, Bsr<T>), DistError> {
+    let parts = Parts::new(own, ghosts, columns.layout().range(columns.rank()))?;
+    let (rows, joined) = join(own, ghosts, &parts)?;
+    Ok((parts.own, rows, joined))
 }
 
 /// The rows with ghosts, and their parts of all owners in one matrix.

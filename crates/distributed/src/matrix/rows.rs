@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use coarsen_sparse::Bsr;
+use coarsen_sparse::{Bsr, SparseError};
 
 use crate::{Communicator, DistError, Number, Partition};
 
@@ -116,6 +116,23 @@ impl<T: Number> GlobalRows<T> {
             }
             None => Ok(()),
         }
+    }
+
+    /// Refuses NaN and infinity, with the row and column of the whole matrix. Sends no message.
+    ///
+    /// # Errors
+    /// [`SparseError::NotFinite`] for the first such entry.
+    pub fn check_finite(&self) -> Result<(), SparseError> {
+        let (r, c) = self.block;
+        for k in 0..self.count() {
+            for (j, block) in self.row(k) {
+                if let Some(at) = block.iter().position(|v| !v.is_finite()) {
+                    let row = (self.first as usize + k) * r + at / c;
+                    return Err(SparseError::NotFinite { row, column: j as usize * c + at % c });
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The sum of the same rows of two matrices.

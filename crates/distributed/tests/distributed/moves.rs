@@ -25,6 +25,20 @@ fn entries_move_between_layouts() {
                 let mut back = vec![0.0; own.len()];
                 relayout.back(&moved, &mut back).unwrap();
                 assert_eq!(bits(&back), bits(&own));
+                // The same by parts, as a device moves them.
+                for (way, own, other) in [(0, &own, &other), (1, &other, &own)] {
+                    let way = relayout.ways()[way];
+                    let (mut moved, (kept, at)) = (vec![0.0; other.len()], way.kept());
+                    let node = |k: u32| own[3 * k as usize..][..3].iter().copied();
+                    way.send(&way.sent().into_iter().flat_map(node).collect::<Vec<f64>>()).unwrap();
+                    moved[3 * at..][..3 * kept.len()].copy_from_slice(&own[3 * kept.start..3 * kept.end]);
+                    let came = |first: usize, values: &mut dyn Iterator<Item = f64>| {
+                        moved[first..].iter_mut().zip(values).for_each(|(to, v)| *to = v);
+                        Ok(())
+                    };
+                    way.receive(came).unwrap();
+                    assert_eq!(bits(&moved), bits(other));
+                }
             });
         }
     }

@@ -116,17 +116,20 @@ fn solves() {
 
 /// An OpenCL device in each rank needs as many iterations as the CPU; what it does not have is refused.
 fn devices() {
-    let iterations = |ranks: usize, backend: &str| {
-        let (code, text) = command(ranks, &format!("solve --problem cloth:10 --backend {backend}"));
+    let iterations = |ranks: usize, precond: &str, backend: &str| {
+        let words = format!("solve --problem cloth:30 --precond {precond} --backend {backend}");
+        let (code, text) = command(ranks, &words);
         assert_eq!(code, Some(0), "{text}");
         number_before(&text, "iterations")
     };
     match default_device::<f64>() {
         Ok(_) => {
-            let expected = iterations(1, "cpu");
-            for ranks in [1, 2] {
-                let found = iterations(ranks, "opencl");
-                assert!(found.abs_diff(expected) <= 1, "{ranks}: {found} for {expected}");
+            for precond in ["block-jacobi", "mas", "sa"] {
+                for ranks in [1, 2] {
+                    let [expected, found] =
+                        ["cpu", "opencl"].map(|backend| iterations(ranks, precond, backend));
+                    assert!(found.abs_diff(expected) <= 1, "{precond} on {ranks}: {found} for {expected}");
+                }
             }
         }
         Err(why @ (OpenClError::Absent(_) | OpenClError::Device(DeviceError::Precision { .. }))) => {
@@ -135,8 +138,10 @@ fn devices() {
         }
         Err(why) => panic!("{why}"),
     }
-    let (code, text) = command(2, "solve --problem cloth:10 --backend opencl --precond sa");
-    assert!(code == Some(2) && text.matches("--backend cpu").count() == 1, "{text}");
+    for other in ["--precond jacobi", "--product blocking"] {
+        let (code, text) = command(2, &format!("solve --problem cloth:10 --backend opencl {other}"));
+        assert!(code == Some(2) && text.matches("--backend cpu").count() == 1, "{text}");
+    }
 }
 
 /// Every option of products and schedules; wrong ones are refused with the codes of `coarsen`.

@@ -1,6 +1,6 @@
 //! Levels that the caller builds: nodes in no domain are solved by their diagonal blocks, and bad input is refused.
 
-use coarsen_backend::{Cpu, SetupError};
+use coarsen_backend::{Cpu, Reference, SetupError};
 use coarsen_core::{Error, Preconditioner};
 use coarsen_schwarz::{Coarse, Level, Schwarz, Storage};
 use coarsen_sparse::{Bsr, assembly};
@@ -51,6 +51,39 @@ fn nodes_in_no_domain_are_solved_by_their_diagonal() {
             assert_eq!(m.update_level(&level(&broken, &sizes)), Err(error));
         }
     }
+}
+
+/// Sums over domains and their transpose, at both places of the host; nodes in no domain are left out.
+#[test]
+fn sums_over_domains_go_to_levels_of_the_caller() {
+    let a = matrix();
+    let r: Vec<f64> = (0..8).map(|i| f64::from(1 << i)).collect();
+    let of = |place: &mut dyn FnMut(&Vec<f64>, &mut [f64], &mut Vec<f64>)| {
+        let (mut sums, mut z) = (vec![f64::NAN; 2], vec![0.5; 8]);
+        place(&r, &mut sums, &mut z);
+        (sums, z)
+    };
+    let (mut cpu, mut loops) = (
+        recipe().build_level(&level(&a, &[]), &Cpu::new()).unwrap(),
+        recipe().build_level(&level(&a, &[]), &Reference).unwrap(),
+    );
+    let plan = cpu.plan().clone();
+    assert_eq!(plan.domains(0), 2);
+    let found = of(&mut |r, sums, z| {
+        cpu.restrict(r, sums);
+        cpu.prolong(&[10.0, 20.0], z);
+    });
+    let by_loops = of(&mut |r, sums, z| {
+        loops.restrict(r, sums);
+        loops.prolong(&[10.0, 20.0], z);
+    });
+    assert_eq!(found, by_loops);
+    for d in 0..2 {
+        let members = plan.members(0, d);
+        assert_eq!(found.0[d], members.iter().map(|&i| r[i as usize]).sum::<f64>());
+        assert!(members.iter().all(|&i| found.1[i as usize] == 0.5 + 10.0 * (d as f64 + 1.0)));
+    }
+    assert_eq!(found.1[7], 0.5);
 }
 
 #[test]

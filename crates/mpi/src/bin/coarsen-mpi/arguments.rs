@@ -58,8 +58,8 @@ pub(crate) struct Solve {
     /// Preconditioner
     #[arg(long, value_enum, default_value_t = Precond::BlockJacobi)]
     pub(crate) precond: Precond,
-    /// Where each rank keeps its rows and vectors; opencl is for the preconditioners none and block-jacobi and the product
-    /// halo
+    /// Where each rank keeps its rows, vectors and preconditioner; opencl is for the product halo, and for all
+    /// preconditioners but jacobi
     #[arg(long, value_enum, default_value_t = Place::Cpu)]
     pub(crate) backend: Place,
     /// How products exchange vectors

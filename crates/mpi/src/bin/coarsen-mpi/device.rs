@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use coarsen_core::{Identity, Preconditioner, Vector};
 use coarsen_distributed::{Communicator, Counted, Partition};
-use coarsen_distributed_device::{DistDeviceJacobi, DistDeviceMatrix, DistDeviceVector};
+use coarsen_distributed_device::{DistDeviceJacobi, DistDeviceMatrix, DistDeviceVector, RankDevice};
+use coarsen_distributed_multigrid::DistMultigrid;
+use coarsen_distributed_schwarz::DistSchwarz;
 use coarsen_opencl::default_device;
 
 use crate::arguments::{Precond, Product, Solve};
@@ -15,7 +17,7 @@ use crate::solve::{Solved, timed};
 
 /// Whether a device has what the options ask for.
 pub(crate) fn takes(options: &Solve) -> bool {
-    options.product == Product::Halo && matches!(options.precond, Precond::None | Precond::BlockJacobi)
+    options.product == Product::Halo && options.precond != Precond::Jacobi
 }
 
 /// Solves on the device of each rank; ranks of a machine share its first one.
@@ -29,14 +31,27 @@ pub(crate) fn solve<C: Communicator>(
     let device = together(comm, default_device::<f64>().map_err(Failure::OpenCl))?;
     let a = DistDeviceMatrix::new(&device, on, &input.rows)?;
     let b = DistDeviceVector::new(on, &device, &input.b)?;
+    let place = RankDevice::new(&device);
+    let (rows, mut table) = (&input.rows, None);
     let mut m: Box<dyn Preconditioner<DistDeviceVector<Counted<C>>>> = match options.precond {
         Precond::None => Box::new(Identity),
-        _ => Box::new(DistDeviceJacobi::new(&a, 1.0)?),
+        Precond::Jacobi | Precond::BlockJacobi => Box::new(DistDeviceJacobi::new(&a, 1.0)?),
+        Precond::Sa => {
+            let kernel = input.near_kernel.as_ref();
+            let hierarchy = DistMultigrid::default().build_at(on, rows, kernel, &place)?;
+            table = Some(hierarchy.to_string());
+            Box::new(hierarchy)
+        }
+        Precond::Mas => {
+            let domains = DistSchwarz::default().build_at(on, rows, &place)?;
+            table = Some(domains.to_string());
+            Box::new(domains)
+        }
     };
     let mut x = together(comm, b.like().map_err(Failure::Place))?;
     comm.barrier()?;
     let setup = begun.elapsed();
     let run = timed(comm, options, &a, &mut *m, &b, &mut x)?;
     let x = on.vector(together(comm, x.read().map_err(Failure::Place))?)?;
-    Ok(Solved { x, setup, run, table: None, own: [on.count(), a.ghosts(), a.bytes_sent()] })
+    Ok(Solved { x, setup, run, table, own: [on.count(), a.ghosts(), a.bytes_sent()] })
 }

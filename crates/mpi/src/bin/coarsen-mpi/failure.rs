@@ -29,7 +29,7 @@ pub(crate) enum Failure {
     #[error("--schedule queues needs a power of two as number of ranks, not {ranks}; use ring or pairwise")]
     Queues { ranks: usize },
     #[error(
-        "--backend opencl takes --product halo and --precond none or block-jacobi; choose these, or --backend cpu"
+        "--backend opencl takes --product halo and any --precond but jacobi; choose block-jacobi, or --backend cpu"
     )]
     OnDevice,
     #[error(transparent)]

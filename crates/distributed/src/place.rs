@@ -1,0 +1,180 @@
+//! Where a rank keeps its vectors and matrices: in the memory of the host, or at another place such as a device.
+//!
+//! A preconditioner over ranks makes its structure on the host, with [`GlobalRows`], and keeps what an application
+//! needs at a [`RankPlace`]. So it has one code for all places.
+
+use std::sync::Arc;
+
+use coarsen_backend::{Backend, Cpu};
+use coarsen_core::{LinearOperator, Vector};
+
+use crate::{
+    CommError, Communicator, DistError, DistMatrix, DistVector, GlobalRows, Partition, Relayout, Spmv,
+};
+
+/// A place of a rank, from which the place of all ranks is made. *Implement* for a place whose entries are not in the
+/// memory of the host.
+///
+/// All ranks call the methods with a `Result` together, and return an error together. A place that fails stops the
+/// group, so that no rank waits for its messages.
+pub trait RankPlace<C: Communicator>: Clone {
+    /// The place of the entries of one rank.
+    type Local: Backend<Real = f64, Stored = f64>;
+    /// Vectors over ranks.
+    type Vector: Vector<Real = f64, Scalar = f64>;
+    /// Matrices over ranks.
+    type Matrix: LinearOperator<Self::Vector>;
+    /// Moves of entries between two partitions.
+    type Relayout;
+
+    /// The place of the entries of this rank.
+    fn local(&self) -> &Self::Local;
+
+    /// A vector from the entries of this rank.
+    ///
+    /// # Errors
+    /// [`DistError::Length`] for another number of entries, errors of the place and of communication.
+    fn vector(&self, on: &Arc<Partition<C>>, own: &[f64]) -> Result<Self::Vector, DistError>;
+
+    /// A vector of zeros.
+    ///
+    /// # Errors
+    /// Those of [`vector`](Self::vector).
+    fn zeros(&self, on: &Arc<Partition<C>>) -> Result<Self::Vector, DistError> {
+        self.vector(on, &vec![0.0; on.count() * on.layout().block()])
+    }
+
+    /// The division of the entries among ranks.
+    fn partition(v: &Self::Vector) -> &Arc<Partition<C>>;
+
+    /// Starts what is enqueued at the place, without a wait.
+    fn start(&self) {}
+
+    /// The entries of this rank.
+    fn own(v: &Self::Vector) -> &<Self::Local as Backend>::Vector;
+
+    /// Mutable access to the entries of this rank.
+    fn own_mut(v: &mut Self::Vector) -> &mut <Self::Local as Backend>::Vector;
+
+    /// Copies the entries of this rank to the host. *Panics* on another length.
+    ///
+    /// # Errors
+    /// The error with which the group stops if the place fails.
+    fn read(v: &Self::Vector, own: &mut [f64]) -> Result<(), CommError>;
+
+    /// Copies entries of the host to those of this rank. *Panics* on another length.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    fn write(own: &[f64], v: &mut Self::Vector) -> Result<(), CommError>;
+
+    /// A matrix from the rows of each rank, which takes vectors of the partition `columns` to those of `rows`.
+    ///
+    /// # Errors
+    /// Those of [`DistMatrix::new`], and errors of the place.
+    fn matrix(
+        &self,
+        rows: &Arc<Partition<C>>,
+        columns: &Arc<Partition<C>>,
+        own: &GlobalRows<f64>,
+    ) -> Result<Self::Matrix, DistError>;
+
+    /// New values of the same pattern.
+    ///
+    /// # Errors
+    /// Those of [`DistMatrix::set_values`], and errors of the place.
+    fn set_values(a: &mut Self::Matrix, own: &GlobalRows<f64>) -> Result<(), DistError>;
+
+    /// Moves from the partition `on` to the partition `to`.
+    ///
+    /// # Errors
+    /// Those of [`Relayout::new`], and errors of the place.
+    fn relayout(&self, on: &Arc<Partition<C>>, to: &Arc<Partition<C>>) -> Result<Self::Relayout, DistError>;
+
+    /// The vector `from` of the partition `on` as one of the partition `to`. *Panics* on vectors of other partitions.
+    ///
+    /// # Errors
+    /// Errors of communication, also if the place fails.
+    fn forward(
+        relayout: &Self::Relayout,
+        from: &Self::Vector,
+        into: &mut Self::Vector,
+    ) -> Result<(), CommError>;
+
+    /// The reverse of [`forward`](Self::forward).
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward).
+    fn back(relayout: &Self::Relayout, from: &Self::Vector, into: &mut Self::Vector)
+    -> Result<(), CommError>;
+}
+
+/// The memory of the host: [`DistVector`] and [`DistMatrix`] with products of [`Spmv::Halo`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Host(Cpu);
+
+impl<C: Communicator> RankPlace<C> for Host {
+    type Local = Cpu;
+    type Vector = DistVector<C>;
+    type Matrix = DistMatrix<C>;
+    type Relayout = Relayout<C>;
+
+    fn local(&self) -> &Cpu {
+        &self.0
+    }
+
+    fn vector(&self, on: &Arc<Partition<C>>, own: &[f64]) -> Result<DistVector<C>, DistError> {
+        on.vector(own.to_vec())
+    }
+
+    fn partition(v: &DistVector<C>) -> &Arc<Partition<C>> {
+        v.partition()
+    }
+
+    fn own(v: &DistVector<C>) -> &Vec<f64> {
+        v.vec()
+    }
+
+    fn own_mut(v: &mut DistVector<C>) -> &mut Vec<f64> {
+        v.vec_mut()
+    }
+
+    fn read(v: &DistVector<C>, own: &mut [f64]) -> Result<(), CommError> {
+        own.copy_from_slice(v.own());
+        Ok(())
+    }
+
+    fn write(own: &[f64], v: &mut DistVector<C>) -> Result<(), CommError> {
+        v.own_mut().copy_from_slice(own);
+        Ok(())
+    }
+
+    fn matrix(
+        &self,
+        rows: &Arc<Partition<C>>,
+        columns: &Arc<Partition<C>>,
+        own: &GlobalRows<f64>,
+    ) -> Result<DistMatrix<C>, DistError> {
+        DistMatrix::new(rows, columns, own, Spmv::Halo)
+    }
+
+    fn set_values(a: &mut DistMatrix<C>, own: &GlobalRows<f64>) -> Result<(), DistError> {
+        a.set_values(own)
+    }
+
+    fn relayout(&self, on: &Arc<Partition<C>>, to: &Arc<Partition<C>>) -> Result<Relayout<C>, DistError> {
+        Relayout::new(on, to)
+    }
+
+    fn forward(
+        relayout: &Relayout<C>,
+        from: &DistVector<C>,
+        into: &mut DistVector<C>,
+    ) -> Result<(), CommError> {
+        relayout.forward(from.own(), into.own_mut())
+    }
+
+    fn back(relayout: &Relayout<C>, from: &DistVector<C>, into: &mut DistVector<C>) -> Result<(), CommError> {
+        relayout.back(from.own(), into.own_mut())
+    }
+}
