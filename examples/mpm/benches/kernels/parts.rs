@@ -27,12 +27,10 @@ pub(crate) fn run(stage: &Stage) -> Outcome<()> {
         let z = f.start();
         let (mut moved, mut gradient) = (z.clone(), vec![0.0; z.len()]);
         println!("\n| parts of an iteration of HOT | ms | commands | waits |\n|---|---:|---:|---:|");
-        let mut turn = 0.0;
         let evaluate = fastest(|| {
-            turn += 1e-9; // the energy is not computed twice at a point
-            moved[0] = turn;
+            moved[0] += 1e-9; // an energy is not computed twice at a point
             black_box(f.value(&moved));
-            let _ = black_box(f.gradient(&moved, &mut gradient));
+            f.gradient(&moved, &mut gradient);
         });
         println!("| energy and gradient, {cores} threads | {:.2} | | |", 1e3 * evaluate);
         let nodes = Nodes::OfSystem { spacing: f.spacing(), origin: [0.0; 3] };
@@ -57,16 +55,13 @@ fn parts<B: Place<Real = f64>>(
     recipe: &Multigrid<NodeEmbedding>,
     counts: impl Fn() -> [u64; 2],
 ) -> Outcome<()> {
-    let line = |what: &str, ms: f64, [commands, waits]: [u64; 2]| {
-        println!("| {what}, {name} | {ms:.2} | {commands} | {waits} |");
-    };
-    // The time of a call, and the commands and waits of one.
     let measure = |what: &str, call: &mut dyn FnMut()| {
-        let seconds = fastest(&mut *call);
+        let ms = 1e3 * fastest(&mut *call);
         let before = counts();
         call();
         let after = counts();
-        line(what, 1e3 * seconds, [0, 1].map(|k| after[k] - before[k]));
+        let [commands, waits] = [0, 1].map(|k| after[k] - before[k]);
+        println!("| {what}, {name} | {ms:.2} | {commands} | {waits} |");
     };
     let host = &system.matrix;
     let mut a = on.matrix(host)?;
@@ -102,11 +97,9 @@ fn parts<B: Place<Real = f64>>(
         m.apply(&b, &mut y);
         let _ = y.sync();
     });
-    let exact = Multigrid {
-        coarsest: Coarsest::Iterative(JacobiCg { max_iterations: 1, ..JacobiCg::default() }),
-        ..recipe.clone()
-    };
-    let mut m = exact.build_from(system.system(), on)?;
+    let once = Coarsest::Iterative(JacobiCg { max_iterations: 1, ..JacobiCg::default() });
+    let recipe = Multigrid { coarsest: once, ..recipe.clone() };
+    let mut m = recipe.build_from(system.system(), on)?;
     measure("a cycle with one iteration on the coarsest level", &mut || {
         m.apply(&b, &mut y);
         let _ = y.sync();
