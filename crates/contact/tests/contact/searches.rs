@@ -97,7 +97,7 @@ fn pairs_of_fresh_nodes_are_those_of_all_pairs() {
             1 => true,
             2 => v == 820,
             3 => (500..560).contains(&v),
-            _ => random.bits() % (1 << case) == 0,
+            _ => random.bits().is_multiple_of(1 << case),
         };
         let fresh: Vec<bool> = (0..x.len()).map(|v| some(v, &mut random)).collect();
         let mut expected = all.clone();
