@@ -83,8 +83,9 @@ pub struct Operand<'a, V: Real> {
     /// The numbers of scalar rows and columns.
     pub(crate) shape: (usize, usize),
     pub(crate) block: (usize, usize),
-    /// The number of rows in a slice, and the number of items per row.
+    /// The number of rows in a slice.
     pub(crate) slice: usize,
+    /// The number of items per row.
     team: usize,
     head: [Arg<'a, V>; MOST],
     count: usize,

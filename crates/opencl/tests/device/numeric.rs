@@ -134,7 +134,9 @@ fn follows<V: Real, S: Real>(on: &OpenCl<V, S>, name: &str, smoothing: Smoothing
     host.apply(&r, &mut z);
     let found = applied(on, &mut there, &r);
     let gap = difference(&found, &z);
-    assert!(gap <= tolerance, "{name}, {smoothing:?}: {gap:e}");
+    // A card sweeps in colours, so its cycle is another one.
+    let alike = !(on.device().accelerator && matches!(smoothing, Smoothing::GaussSeidel(_)));
+    assert!(gap <= tolerance || !alike, "{name}, {smoothing:?}: {gap:e}");
 
     let accuracy = if V::EPSILON.wide() > 1e-10 { 1e-4 } else { 1e-8 };
     let mut x = vec![0.0; n];
@@ -143,7 +145,8 @@ fn follows<V: Real, S: Real>(on: &OpenCl<V, S>, name: &str, smoothing: Smoothing
     let (b, mut x) = (on.vector(&narrow).unwrap(), on.vector(&vec![V::zero(); n]).unwrap());
     let report = Cg::new(Stop::relative(V::of(accuracy))).solve(&moved, &mut there, &b, &mut x).unwrap();
     assert_eq!(report.outcome, Outcome::Converged);
-    assert!(report.iterations.abs_diff(expected.iterations) <= 1, "{name}: {}", report.iterations);
+    let allowed = if alike { 1 } else { expected.iterations / 3 };
+    assert!(report.iterations.abs_diff(expected.iterations) <= allowed, "{name}: {}", report.iterations);
 
     // The same values again give the same bits, and nothing is allocated.
     let before = on.counters();
@@ -165,22 +168,16 @@ fn smoothings() -> [Smoothing; 3] {
     ]
 }
 
-/// Returns the smoothers that do on a device what they do on the host: a card sweeps in colours.
-fn alike(on: &OpenCl<f64>) -> impl Iterator<Item = Smoothing> {
-    let card = on.device().accelerator;
-    smoothings().into_iter().filter(move |s| !(card && matches!(s, Smoothing::GaussSeidel(_))))
-}
-
 #[test]
 fn scalar_hierarchies_follow() {
     let Some(on) = common::place::<f64>() else { return };
-    alike(&on).for_each(|smoothing| follows(&on, "poisson2d:24", smoothing, 1e-11));
+    smoothings().into_iter().for_each(|smoothing| follows(&on, "poisson2d:24", smoothing, 1e-11));
 }
 
 #[test]
 fn hierarchies_of_bodies_follow() {
     let Some(on) = common::place::<f64>() else { return };
-    alike(&on).for_each(|smoothing| follows(&on, "elasticity3d:7", smoothing, 1e-10));
+    smoothings().into_iter().for_each(|smoothing| follows(&on, "elasticity3d:7", smoothing, 1e-10));
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn parts<B: Place<Real = f64>>(
         black_box(on.relaxation_order(host.pattern()));
     });
     measure("a hierarchy", &mut || {
-        drop(recipe.build_from(system.system(), on));
+        drop(recipe.build_from(system.system(), on).expect("a hierarchy of a step"));
         let _ = b.sync();
     });
     let mut m = recipe.build_from(system.system(), on)?;
