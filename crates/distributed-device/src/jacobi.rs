@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use coarsen_core::{Class, Preconditioner, Vector};
+use coarsen_backend::SetupError;
+use coarsen_core::{Class, LinearOperator, Preconditioner, Vector};
 use coarsen_device::DeviceJacobi;
-use coarsen_distributed::{Communicator, DistError, Number, Partition, agree};
+use coarsen_distributed::{Communicator, DistError, Layout, Number, Partition, agree};
 
 use crate::{DistDeviceMatrix, DistDeviceVector};
 
@@ -21,14 +22,26 @@ impl<C: Communicator, T: Number> DistDeviceJacobi<C, T> {
     /// ω D⁻¹ of a square matrix with square blocks. All ranks call it.
     ///
     /// # Errors
-    /// On every rank: the errors of [`DeviceJacobi::new`] with global rows, and errors of communication.
+    /// On every rank: [`SetupError::NotSquare`] unless rows and columns are divided in the same way, the errors of
+    /// [`DeviceJacobi::new`] with global rows, and errors of communication.
     pub fn new(a: &DistDeviceMatrix<C, T>, omega: f64) -> Result<Self, DistError> {
         let (on, size) = (a.rows().clone(), a.rows().layout().block());
         let first = on.first() as usize * size;
-        let own = DeviceJacobi::new(a.own(), omega).map_err(|error| DistError::of_rows(error, first, size));
+        let own = check_square(a)
+            .and_then(|()| DeviceJacobi::new(a.own(), omega))
+            .map_err(|error| DistError::of_rows(error, first, size));
         let own = agree(on.comm(), own)?;
         Ok(Self { on, own })
     }
+}
+
+fn check_square<C: Communicator, T: Number>(a: &DistDeviceMatrix<C, T>) -> Result<(), SetupError> {
+    if a.rows().is_same(a.columns()) {
+        return Ok(());
+    }
+    let ((rows, columns), layouts) = (a.shape(), [a.rows(), a.columns()].map(|on| on.layout()));
+    let [block_rows, block_columns] = layouts.map(Layout::block);
+    Err(SetupError::NotSquare { rows, columns, block_rows, block_columns })
 }
 
 impl<C: Communicator, T: Number> Preconditioner<DistDeviceVector<C, T>> for DistDeviceJacobi<C, T> {

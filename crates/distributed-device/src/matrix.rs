@@ -121,6 +121,11 @@ impl<C: Communicator, T: Number> DistDeviceMatrix<C, T> {
         self.border.rows()
     }
 
+    /// The division of the columns among ranks.
+    pub fn columns(&self) -> &Arc<Partition<C>> {
+        self.border.columns()
+    }
+
     /// The columns of this rank, on its device.
     pub fn own(&self) -> &DeviceMatrix<T> {
         &self.own

@@ -66,8 +66,10 @@ impl<C: Communicator> RankPlace<C> for RankDevice {
         v.own()
     }
 
-    fn own_mut(v: &mut DistDeviceVector<C>) -> &mut DeviceVector<f64> {
-        v.own_mut()
+    fn change(v: &mut DistDeviceVector<C>, with: impl FnOnce(&mut DeviceVector<f64>)) {
+        let expected = v.local_size();
+        with(v.own_mut());
+        assert_eq!(v.local_size(), expected, "change: the entries of this rank");
     }
 
     fn read(v: &DistDeviceVector<C>, own: &mut [f64]) -> Result<(), CommError> {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use coarsen_core::Error;
 use coarsen_device::{DeviceBorder, DeviceVector, OnDevice};
-use coarsen_distributed::{CommError, Communicator, DistError, Partition, Relayout, Way, agree};
+use coarsen_distributed::{CommError, Communicator, DistError, Partition, Relayout, Way, agree, unpack};
 
 use crate::{DistDeviceVector, of_device, or_fail};
 
@@ -94,9 +94,9 @@ impl<C: Communicator> DeviceRelayout<C> {
         let (from, into) = (from.own(), into.own_mut());
         or_fail(comm, gather(way, there, from, into, outgoing))?; // 1, 2
         way.send(outgoing)?;
-        way.receive(|first, entries| {
+        way.receive(|first, data| {
             incoming.clear();
-            incoming.extend(entries);
+            incoming.extend(unpack::<f64>(data));
             or_fail(comm, there.receive(into, first, incoming)) // 3
         })
     }

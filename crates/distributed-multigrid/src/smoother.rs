@@ -36,7 +36,7 @@ struct Diagonal<C: Communicator, S: RankPlace<C>> {
 impl<C: Communicator, S: RankPlace<C>> Diagonal<C, S> {
     /// z = a D⁻¹ r + b z.
     fn apply_add(&self, a: f64, r: &S::Vector, b: f64, z: &mut S::Vector) {
-        self.inverses.apply(a, S::own(r), b, S::own_mut(z));
+        S::change(z, |z| self.inverses.apply(a, S::own(r), b, z));
     }
 }
 

@@ -43,7 +43,7 @@ pub(crate) struct Level<C: Communicator, S: RankPlace<C, Local: Place>> {
 
 /// Vectors of whole chunks, and the moves to them.
 struct Moved<C: Communicator, S: RankPlace<C>> {
-    /// For rows and sizes.
+    /// For sizes, which are on the host at every place.
     of_host: Relayout<C>,
     relayout: S::Relayout,
     r: S::Vector,
@@ -250,7 +250,7 @@ impl<C: Communicator, S: RankPlace<C, Local: Place>> Level<C, S> {
             Some(Moved { r, z, .. }) => (&*r, z),
             None => (r, z),
         };
-        self.domains.apply(S::own(r), S::own_mut(z));
+        S::change(z, |z| self.domains.apply(S::own(r), z));
         self.on.comm().worked(self.domains.plan().values());
     }
 
@@ -265,7 +265,7 @@ impl<C: Communicator, S: RankPlace<C, Local: Place>> Level<C, S> {
             None => &mut *z,
         };
         if let Some(coarse) = coarse {
-            self.domains.prolong(coarse.own(), S::own_mut(here));
+            S::change(here, |z| self.domains.prolong(coarse.own(), z));
         }
         match &self.moved {
             Some(moved) => S::back(&moved.relayout, &moved.z, z),

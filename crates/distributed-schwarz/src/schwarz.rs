@@ -55,8 +55,8 @@ impl Default for DistSchwarz {
     }
 }
 
-/// The preconditioner over ranks. Its bits do not depend on the number of ranks and on the layout; at other places than the
-/// host, its values do not up to round-off.
+/// The preconditioner over ranks. On the host, its bits do not depend on the number of ranks and on the layout. At other
+/// places, operators on different ranks agree up to round-off.
 ///
 /// The finest level is at the place S of each rank. Coarser levels have a thirty-second of the nodes and are on the host.
 /// `Display` prints a table of the levels.
@@ -184,18 +184,18 @@ impl<C: Communicator, S: RankPlace<C, Local: Place>> DistSubdomains<C, S> {
     }
 
     /// z = M⁻¹ r. Rank 0 answers the other ranks before it solves its own domains; a place beside the host solves them
-    /// meanwhile.
+    /// while the host restricts coarser levels.
     fn correct(&mut self, r: &S::Vector, z: &mut S::Vector) -> Result<(), CommError> {
         let Self { place, finest, coarser, below, bottom, .. } = self;
         let beside = place.local().is_remote();
         finest.restrict(r, below.first_mut().map(|[r, _]| r))?;
-        for (k, level) in coarser.iter_mut().enumerate() {
-            let (here, next) = below.split_at_mut(k + 1);
-            level.restrict(&here[k][0], next.first_mut().map(|[r, _]| r))?;
-        }
         if beside {
             finest.solve(r, z);
             place.start();
+        }
+        for (k, level) in coarser.iter_mut().enumerate() {
+            let (here, next) = below.split_at_mut(k + 1);
+            level.restrict(&here[k][0], next.first_mut().map(|[r, _]| r))?;
         }
         if let (Some(bottom), Some([r, z])) = (&mut *bottom, below.last_mut()) {
             bottom.begin(r.own(), z.own_mut())?;

@@ -53,8 +53,8 @@ pub trait RankPlace<C: Communicator>: Clone {
     /// The entries of this rank.
     fn own(v: &Self::Vector) -> &<Self::Local as Backend>::Vector;
 
-    /// Mutable access to the entries of this rank.
-    fn own_mut(v: &mut Self::Vector) -> &mut <Self::Local as Backend>::Vector;
+    /// Changes the entries of this rank. *Panics* if `with` changes their number.
+    fn change(v: &mut Self::Vector, with: impl FnOnce(&mut <Self::Local as Backend>::Vector));
 
     /// Copies the entries of this rank to the host. *Panics* on another length.
     ///
@@ -82,7 +82,8 @@ pub trait RankPlace<C: Communicator>: Clone {
     /// New values of the same pattern.
     ///
     /// # Errors
-    /// Those of [`DistMatrix::set_values`], and errors of the place.
+    /// On every rank if the rows of any rank do not fit or have another pattern: the old values are then kept. Also errors
+    /// of the place.
     fn set_values(a: &mut Self::Matrix, own: &GlobalRows<f64>) -> Result<(), DistError>;
 
     /// Moves from the partition `on` to the partition `to`.
@@ -135,8 +136,10 @@ impl<C: Communicator> RankPlace<C> for Host {
         v.vec()
     }
 
-    fn own_mut(v: &mut DistVector<C>) -> &mut Vec<f64> {
-        v.vec_mut()
+    fn change(v: &mut DistVector<C>, with: impl FnOnce(&mut Vec<f64>)) {
+        let expected = v.own().len();
+        with(v.vec_mut());
+        assert_eq!(v.own().len(), expected, "change: the entries of this rank");
     }
 
     fn read(v: &DistVector<C>, own: &mut [f64]) -> Result<(), CommError> {
@@ -159,7 +162,7 @@ impl<C: Communicator> RankPlace<C> for Host {
     }
 
     fn set_values(a: &mut DistMatrix<C>, own: &GlobalRows<f64>) -> Result<(), DistError> {
-        a.set_values(own)
+        a.set_values_of_pattern(own)
     }
 
     fn relayout(&self, on: &Arc<Partition<C>>, to: &Arc<Partition<C>>) -> Result<Relayout<C>, DistError> {

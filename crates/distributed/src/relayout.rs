@@ -118,17 +118,14 @@ impl<C: Communicator> Way<C> {
         self.given.iter().flat_map(|(_, rows)| rows.clone()).map(|row| row as u32).collect()
     }
 
-    /// The number of block rows of other ranks that this rank takes.
-    pub fn received(&self) -> usize {
-        self.taken.iter().map(|(_, rows)| rows.len()).sum()
-    }
-
-    /// Sends the entries of [`sent`](Self::sent). *Panics* if there are fewer.
+    /// Sends the entries of [`sent`](Self::sent). *Panics* on another length.
     ///
     /// # Errors
     /// Errors of communication.
     pub fn send(&self, entries: &[f64]) -> Result<(), CommError> {
         let (mut rest, b) = (entries, self.on.layout().block());
+        let expected = self.given.iter().map(|(_, rows)| rows.len() * b).sum::<usize>();
+        assert_eq!(entries.len(), expected, "send: entries of the rows that other ranks take");
         for (rank, rows) in &self.given {
             let (of_rank, after) = rest.split_at(rows.len() * b);
             self.post(*rank, of_rank)?;
@@ -144,18 +141,18 @@ impl<C: Communicator> Way<C> {
     }
 
     /// Waits for the rows of each rank, and calls `with` on where their entries begin among the own ones, and on the
-    /// entries.
+    /// entries as [`pack`] puts them in a message.
     ///
     /// # Errors
     /// Those of `with`, and errors of communication.
     pub fn receive(
         &self,
-        mut with: impl FnMut(usize, &mut dyn Iterator<Item = f64>) -> Result<(), CommError>,
+        mut with: impl FnMut(usize, &[u8]) -> Result<(), CommError>,
     ) -> Result<(), CommError> {
         let (comm, b) = (self.on.comm(), self.on.layout().block());
         for (rank, rows) in &self.taken {
             let data = comm.wait(comm.receive(*rank, ROWS, rows.len() * b * size_of::<f64>())?)?;
-            with(rows.start * b, &mut unpack(&data))?;
+            with(rows.start * b, &data)?;
             comm.recycle(data);
         }
         Ok(())
@@ -168,8 +165,8 @@ impl<C: Communicator> Way<C> {
         }
         let (rows, at) = &self.kept;
         into[at * b..(at + rows.len()) * b].copy_from_slice(&from[rows.start * b..rows.end * b]);
-        self.receive(|first, entries| {
-            into[first..].iter_mut().zip(entries).for_each(|(to, v)| *to = v);
+        self.receive(|first, data| {
+            into[first..].iter_mut().zip(unpack(data)).for_each(|(to, v)| *to = v);
             Ok(())
         })
     }

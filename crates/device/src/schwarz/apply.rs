@@ -12,6 +12,8 @@ use crate::schwarz::lists::Lists;
 use crate::{DeviceVector, OnDevice};
 
 /// The levels, the inverses, and two vectors of the coarse levels.
+///
+/// All memory is allocated at the build, so that an application cannot fail for want of it.
 pub(crate) struct Application<T: Real> {
     pub(crate) on: OnDevice<T>,
     pub(crate) lists: Lists,
@@ -23,12 +25,11 @@ pub(crate) struct Application<T: Real> {
     /// The weight of every domain, which is the weight of its level.
     pub(crate) weights: Buffer,
     pub(crate) left_out: LeftOut,
-    /// The residual and the correction of all coarse levels.
+    /// The residual and the correction of all coarse levels. The first has room for an entry of each domain of the finest
+    /// level, also without coarse levels: between applications it holds what `restrict` and `prolong` carry.
     coarse: [Buffer; 2],
     /// The residual and the correction of the level that the host solves as one system.
     top: [Vec<T>; 2],
-    /// The residual, then the correction, of coarser levels of the caller; allocated when it is first used.
-    below: Option<Buffer>,
 }
 
 /// The nodes in no domain.
@@ -55,14 +56,15 @@ impl<T: Real> Application<T> {
         let weights = queue.allocate(Type::of::<T>(), size_of_val(&ones[..]), Some(bytes(&ones)))?;
         let mut room = |entry, bytes| queue.allocate(entry, bytes, None);
         let packed = room(stored, size * lists.values)?;
-        let vector = lists.coarse() * block * size_of::<T>();
-        let coarse = [room(Type::of::<T>(), vector)?, room(Type::of::<T>(), vector)?];
+        let vector = |nodes: usize| nodes * block * size_of::<T>();
+        let residual = room(Type::of::<T>(), vector(lists.coarse().max(lists.domains[0])))?;
+        let coarse = [residual, room(Type::of::<T>(), vector(lists.coarse()))?];
         let inverses = room(Type::of::<T>(), left_out.len() * block * block * size_of::<T>())?;
         let left_out = LeftOut { count: left_out.len(), nodes: queue.list(left_out)?, inverses };
         drop(queue);
         let top = [0, 1].map(|_| vec![T::zero(); lists.top * block]);
-        let (on, below) = (on.clone(), None);
-        Ok(Self { on, lists, block, form, module, packed, weights, left_out, coarse, top, below })
+        let on = on.clone();
+        Ok(Self { on, lists, block, form, module, packed, weights, left_out, coarse, top })
     }
 
     /// Returns the number of scalar unknowns of the finest level.
@@ -82,13 +84,13 @@ impl<T: Real> Application<T> {
         );
         self.on.assert_same(&r.on);
         self.on.assert_same(&z.on);
-        self.restrict(r);
+        self.residuals(r);
         self.solve_top(solve);
         self.domains(r, z);
     }
 
     /// Computes the residuals of the coarse levels, finest first.
-    fn restrict(&self, r: &DeviceVector<T>) {
+    fn residuals(&self, r: &DeviceVector<T>) {
         let lists = &self.lists;
         for &[first, last] in &lists.levels {
             let [order, children, r, coarse] =
@@ -101,50 +103,29 @@ impl<T: Real> Application<T> {
     }
 
     /// Sums r over the domains of the finest level. Waits once.
-    pub(crate) fn sums(&mut self, r: &DeviceVector<T>, sums: &mut [T]) {
+    pub(crate) fn restrict(&self, r: &DeviceVector<T>, sums: &mut [T]) {
         self.on.assert_same(&r.on);
+        let [order, ranges, r, there] =
+            [&self.lists.order, &self.lists.ranges, &r.memory, &self.coarse[0]].map(Arg::Memory);
+        let [first, last, fine] = [0, self.lists.domains[0], self.lists.fine].map(Arg::Count);
+        let args = [first, last, fine, order, ranges, r, there];
+        let mut queue = self.on.queue();
+        queue.launch(self.kernel(Apply::Restrict), Items::Entries(sums.len()), &args);
         // The queue keeps the failure, and numbers read later are NaN.
-        if self.try_sums(r, sums).is_err() {
+        if queue.read(&self.coarse[0], sums).is_err() {
             sums.fill(T::nan());
         }
     }
 
-    fn try_sums(&mut self, r: &DeviceVector<T>, sums: &mut [T]) -> Result<(), Error> {
-        self.allocate_below(sums.len())?;
-        let Some(below) = &self.below else { return Ok(()) };
-        let [order, ranges, r, below_there] =
-            [&self.lists.order, &self.lists.ranges, &r.memory, below].map(Arg::Memory);
-        let [first, last, fine] = [0, self.lists.domains[0], self.lists.fine].map(Arg::Count);
-        let args = [first, last, fine, order, ranges, r, below_there];
-        let mut queue = self.on.queue();
-        queue.launch(self.kernel(Apply::Restrict), Items::Entries(sums.len()), &args);
-        queue.read(below, sums)
-    }
-
     /// Adds a correction for each domain of the finest level to z at its nodes. Waits for the transfer.
-    pub(crate) fn spread(&mut self, corrections: &[T], z: &DeviceVector<T>) {
+    pub(crate) fn prolong(&self, corrections: &[T], z: &DeviceVector<T>) {
         self.on.assert_same(&z.on);
-        let _kept = self.try_spread(corrections, z);
-    }
-
-    fn try_spread(&mut self, corrections: &[T], z: &DeviceVector<T>) -> Result<(), Error> {
-        self.allocate_below(corrections.len())?;
-        let Some(below) = &self.below else { return Ok(()) };
-        let [order, ranges, below_there, z] =
-            [&self.lists.order, &self.lists.ranges, below, &z.memory].map(Arg::Memory);
-        let args = [Arg::Count(self.lists.domains[0]), order, ranges, below_there, z];
+        let [order, ranges, there, z] =
+            [&self.lists.order, &self.lists.ranges, &self.coarse[0], &z.memory].map(Arg::Memory);
+        let args = [Arg::Count(self.lists.domains[0]), order, ranges, there, z];
         let mut queue = self.on.queue();
-        queue.write(below, corrections)?;
+        let _kept = queue.write(&self.coarse[0], corrections);
         queue.launch(self.kernel(Apply::Prolong), Items::Entries(corrections.len()), &args);
-        queue.state()
-    }
-
-    fn allocate_below(&mut self, entries: usize) -> Result<(), Error> {
-        if self.below.is_none() {
-            let bytes = entries * size_of::<T>();
-            self.below = Some(self.on.queue().allocate(Type::of::<T>(), bytes, None)?);
-        }
-        Ok(())
     }
 
     /// Solves the level that is solved as one system, on the host.

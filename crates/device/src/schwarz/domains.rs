@@ -20,8 +20,8 @@ use crate::{DeviceVector, OnDevice};
 /// wait, and every run gives the same bits. If the coarsest level is solved as one system, the host solves
 /// it, with two waits per application. So [`Coarse::Auto`] selects domains on a device.
 ///
-/// *Memory* on the device the inverses, the lists of the [`Plan`] and two vectors of the coarse levels; on
-/// the host a copy of the inverses. An edit uploads only the level weights and the inverses that changed.
+/// *Memory* on the device the inverses, the lists of the [`Plan`] and two vectors of the coarse levels, without coarse
+/// levels an entry for each domain and unknown of a node; on the host a copy of the inverses. An edit uploads only the level weights and the inverses that changed.
 pub(crate) struct DeviceDomains<T: Real> {
     application: Application<T>,
     plan: Arc<Plan>,
@@ -112,11 +112,11 @@ impl<V: Real> Domains<DeviceVector<V>> for DeviceDomains<V> {
     }
 
     fn restrict(&mut self, r: &DeviceVector<V>, sums: &mut [V]) {
-        self.application.sums(r, sums);
+        self.application.restrict(r, sums);
     }
 
     fn prolong(&mut self, corrections: &[V], z: &mut DeviceVector<V>) {
-        self.application.spread(corrections, z);
+        self.application.prolong(corrections, z);
     }
 
     /// Waits once for each level with changed inverses, once for changed weights, and once for changed

@@ -79,10 +79,12 @@ impl DeviceSchwarz {
             + chosen::BLOCK * a.pattern().len();
         // Per coarse node: a diagonal block and its `sizes`, a residual and a correction.
         let coarse = (all - nodes) * (block * (block + 1) * size_of::<f64>() + 2 * block * size_of::<V>());
+        // Without coarse levels, an entry of each domain for those of a caller.
+        let below = if rooms.len() == 1 { domains * block * size_of::<V>() } else { 0 };
         let inverses = domains * values(domain * block) * stored(storage);
         let positions = 3 * nodes * size_of::<V>();
         let beside = self.beside(block * block * size_of::<S>(), [rooms.len(), nodes, all]);
-        let own = lists * size_of::<u32>() + coarse + inverses + positions + beside + chosen::BYTES;
+        let own = lists * size_of::<u32>() + coarse + below + inverses + positions + beside + chosen::BYTES;
         on.matrix_bytes(a) + own as u64
     }
 

@@ -6,6 +6,7 @@ mod schwarz;
 
 use std::time::Duration;
 
+use coarsen_backend::SetupError;
 use coarsen_core::{LinearOperator, Stop, Vector};
 use coarsen_distributed::{
     Communicator, DistBlockJacobi, DistError, DistMatrix, GlobalRows, Layout, Partition, Spmv, ThreadComm,
@@ -31,6 +32,21 @@ fn place() -> Option<OpenCl<f64>> {
     }
 }
 
+/// A new place on the default device, as on [`place`]; with `card`, the device is treated as a graphics card, which has other
+/// kernels and memory of its own.
+fn place_as(card: bool) -> Option<OpenCl<f64>> {
+    let device = place()?;
+    Some(match card {
+        true => OpenCl::on(&Device { accelerator: true, shared: false, ..device.device().clone() }).unwrap(),
+        false => device,
+    })
+}
+
+/// `device` with less memory.
+fn with_memory(device: &OpenCl<f64>, memory: u64) -> OpenCl<f64> {
+    OpenCl::on(&Device { memory, ..device.device().clone() }).unwrap()
+}
+
 fn gap(a: &[f64], b: &[f64]) -> f64 {
     let norm = |v: &mut dyn Iterator<Item = f64>| v.map(|v| v * v).sum::<f64>().sqrt();
     norm(&mut a.iter().zip(b).map(|(a, b)| a - b)) / norm(&mut b.iter().copied())
@@ -42,13 +58,7 @@ fn equals_the_cpu(starts: &[u64], card: bool) {
     let problem = cloth(20, 0.01).unwrap();
     let (a, b) = (&problem.matrix, problem.right_hand_side(1));
     let done = ThreadComm::run(starts.len() - 1, DEADLINE, |comm| {
-        let Some(device) = place() else { return };
-        let device = match card {
-            true => {
-                OpenCl::on(&Device { accelerator: true, shared: false, ..device.device().clone() }).unwrap()
-            }
-            false => device,
-        };
+        let Some(device) = place_as(card) else { return };
         let on = Partition::new(comm, Layout::new(starts.to_vec(), 3).unwrap()).unwrap();
         let rows = GlobalRows::of(a, on.layout().range(on.rank())).unwrap();
         let there = DistDeviceMatrix::new(&device, &on, &rows).unwrap();
@@ -124,6 +134,26 @@ fn values_are_replaced() {
         let other = if on.rank() == 1 { none } else { rows(&a) };
         assert!(there.set_values(&other).is_err());
         assert!(product(&there).iter().zip(&before).all(|(y, old)| *y == 2.0 * old));
+    });
+    done.into_iter().for_each(|rank| rank.unwrap());
+}
+
+/// Block Jacobi needs the same division of rows and columns; all ranks refuse another.
+#[test]
+fn jacobi_is_of_square_matrices() {
+    let a = cloth(20, 0.01).unwrap().matrix;
+    let done = ThreadComm::run(2, DEADLINE, |comm| {
+        let Some(device) = place() else { return };
+        let on = |starts| Partition::new(comm.clone(), Layout::new(starts, 3).unwrap()).unwrap();
+        let rows = on(vec![0, 200, 400]);
+        let own = GlobalRows::of(&a, rows.layout().range(rows.rank())).unwrap();
+        for (columns, count) in [(vec![0, 200, 401], 1203), (vec![0, 150, 400], 1200)] {
+            let between = DistDeviceMatrix::between(&device, &rows, &on(columns), &own).unwrap();
+            let expected =
+                SetupError::NotSquare { rows: 1200, columns: count, block_rows: 3, block_columns: 3 };
+            let found = DistDeviceJacobi::new(&between, 1.0).map(drop);
+            assert_eq!(found, Err(DistError::Setup(expected)));
+        }
     });
     done.into_iter().for_each(|rank| rank.unwrap());
 }

@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use coarsen_sparse::{Bsr, Pattern};
 
-use super::check;
 use super::halo::Halo;
 use super::rows::GlobalRows;
 use super::split::{Ghosts, Parts};
+use super::{check, other_pattern};
 use crate::agree::agree;
 use crate::{CommError, Communicator, DistError, Number, Partition, Spmv, unpack};
 
@@ -87,8 +87,7 @@ impl<C: Communicator, T: Number> Border<C, T> {
                 && rows == self.rows
                 && Pattern::same(own.pattern(), self.own.pattern())
                 && Pattern::same(ghosts.pattern(), self.ghosts.pattern());
-            let other = coarsen_core::Error::Pattern { what: "the rows of a distributed matrix" };
-            if same { Ok((own, ghosts)) } else { Err(DistError::Setup(other.into())) }
+            if same { Ok((own, ghosts)) } else { Err(other_pattern()) }
         });
         (self.own, self.ghosts) = agree(self.columns.comm(), renewed)?;
         Ok(())

@@ -40,7 +40,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::{LinearOperator, Vector};
-use coarsen_sparse::SparseError;
+use coarsen_sparse::{Bsr, Pattern, SparseError};
 
 use crate::agree::agree;
 use crate::communicator::check_equal;
@@ -108,6 +108,23 @@ impl<T: Number> Local<T> {
             false => Parts::new(own, ghosts, range).map(Self::Parts),
         }
     }
+
+    fn has_pattern_of(&self, other: &Self) -> bool {
+        let same = |a: &Bsr<T>, b: &Bsr<T>| Pattern::same(a.pattern(), b.pattern());
+        match (self, other) {
+            (Self::Merged(a), Self::Merged(b)) => same(&a.all, &b.all),
+            (Self::Parts(a), Self::Parts(b)) => {
+                same(&a.own, &b.own) && a.others.iter().zip(&b.others).all(|(a, b)| same(a, b))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The error for rows whose messages or lists are others.
+fn other_pattern() -> DistError {
+    let error = coarsen_core::Error::Pattern { what: "the rows of a distributed matrix" };
+    DistError::Setup(error.into())
 }
 
 enum Exchange {
@@ -197,20 +214,31 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
     /// On every rank if the rows of any rank do not fit, or have other columns of other ranks: then create the
     /// matrix again. The old values are then kept.
     pub fn set_values(&mut self, own: &GlobalRows<T>) -> Result<(), DistError> {
-        let ghosts = Ghosts::of(own, self.columns.layout(), self.columns.rank());
-        let same = own.check(&self.rows, &self.columns).and_then(|()| {
-            let other = coarsen_core::Error::Pattern { what: "the rows of a distributed matrix" };
-            match ghosts.columns == self.ghosts.columns {
-                true => Ok(()),
-                false => Err(DistError::Setup(other.into())),
-            }
-        });
-        agree(self.rows.comm(), same)?;
-        let merged = matches!(self.local, Local::Merged(_));
-        let range = self.columns.layout().range(self.columns.rank());
-        let local = Local::new(merged, own, &self.ghosts, range).map_err(DistError::from);
+        let local = self.local_of(own);
         self.local = agree(self.rows.comm(), local)?;
         Ok(())
+    }
+
+    /// As [`set_values`](Self::set_values), for the same pattern alone.
+    pub(crate) fn set_values_of_pattern(&mut self, own: &GlobalRows<T>) -> Result<(), DistError> {
+        let local = self.local_of(own).and_then(|local| match local.has_pattern_of(&self.local) {
+            true => Ok(local),
+            false => Err(other_pattern()),
+        });
+        self.local = agree(self.rows.comm(), local)?;
+        Ok(())
+    }
+
+    /// The local matrices of rows with the same columns of other ranks.
+    fn local_of(&self, own: &GlobalRows<T>) -> Result<Local<T>, DistError> {
+        own.check(&self.rows, &self.columns)?;
+        let ghosts = Ghosts::of(own, self.columns.layout(), self.columns.rank());
+        if ghosts.columns != self.ghosts.columns {
+            return Err(other_pattern());
+        }
+        let merged = matches!(self.local, Local::Merged(_));
+        let range = self.columns.layout().range(self.columns.rank());
+        Local::new(merged, own, &self.ghosts, range).map_err(DistError::from)
     }
 
     /// The division of the rows among ranks.

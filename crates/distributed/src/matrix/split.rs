@@ -38,24 +38,34 @@ impl Ghosts {
 fn select<T: Number>(
     rows: &GlobalRows<T>,
     width: usize,
-    place: &dyn Fn(u64) -> Option<usize>,
+    place: impl Fn(u64) -> Option<usize>,
 ) -> Result<Bsr<T>, SparseError> {
     let (all, (r, c)) = (rows.columns(), rows.block());
+    if width == 0 {
+        let pattern = Pattern::new(0, vec![0; rows.count() + 1], Vec::new())?;
+        return Bsr::new(Arc::new(pattern), (r, c), Vec::new());
+    }
     let (mut offsets, mut indices) = (Vec::with_capacity(rows.count() + 1), Vec::with_capacity(all.len()));
+    // Runs of kept entries, so that `place` is asked once and values are copied in few pieces.
+    let mut runs: Vec<Range<usize>> = Vec::new();
     offsets.push(0);
     for row in rows.offsets().windows(2) {
-        // A column that does not fit u32 is above `width`, which `Pattern::new` then refuses.
-        let local = all[row[0]..row[1]].iter().filter_map(|&j| place(j));
-        indices.extend(local.map(|at| u32::try_from(at).unwrap_or(u32::MAX)));
+        for (at, &j) in (row[0]..row[1]).zip(&all[row[0]..row[1]]) {
+            let Some(local) = place(j) else { continue };
+            // A column that does not fit u32 is above `width`, which `Pattern::new` then refuses.
+            indices.push(u32::try_from(local).unwrap_or(u32::MAX));
+            match runs.last_mut().filter(|run| run.end == at) {
+                Some(run) => run.end += 1,
+                None => runs.push(at..at + 1),
+            }
+        }
         offsets.push(indices.len());
     }
-    let values = if indices.len() == all.len() {
-        rows.values().to_vec()
-    } else {
-        let blocks = all.iter().zip(rows.values().chunks_exact((r * c).max(1)));
-        blocks.filter(|(j, _)| place(**j).is_some()).flat_map(|(_, block)| block).copied().collect()
-    };
-    Bsr::new(Arc::new(Pattern::new(width, offsets, indices)?), rows.block(), values)
+    indices.shrink_to_fit();
+    let size = r * c;
+    let mut values = Vec::with_capacity(indices.len() * size);
+    runs.iter().for_each(|run| values.extend_from_slice(&rows.values()[run.start * size..run.end * size]));
+    Bsr::new(Arc::new(Pattern::new(width, offsets, indices)?), (r, c), values)
 }
 
 fn own_column(own: &Range<u64>, j: u64) -> Option<usize> {
@@ -73,10 +83,10 @@ impl<T: Number> Parts<T> {
         let width = (own.end - own.start) as usize;
         let of_rank = |range: &Range<usize>| {
             let columns = &ghosts.columns[range.clone()];
-            select(rows, columns.len(), &|j| columns.binary_search(&j).ok())
+            select(rows, columns.len(), |j| columns.binary_search(&j).ok())
         };
         let others = ghosts.of_rank.iter().map(of_rank).collect::<Result<_, _>>()?;
-        Ok(Self { own: select(rows, width, &|j| own_column(&own, j))?, others })
+        Ok(Self { own: select(rows, width, |j| own_column(&own, j))?, others })
     }
 }
 
@@ -97,7 +107,7 @@ impl<T: Number> Merged<T> {
                 ghosts.columns.binary_search(&j).ok().map(|at| if j < own.start { at } else { at + count })
             }
         };
-        Ok(Self { all: select(rows, count + ghosts.columns.len(), &place)?, before })
+        Ok(Self { all: select(rows, count + ghosts.columns.len(), place)?, before })
     }
 
     /// The values of all columns: own values and ghosts, in global order.

@@ -2,7 +2,9 @@
 
 use coarsen_backend::SetupError;
 use coarsen_core::{Error, LinearOperator, Vector};
-use coarsen_distributed::{Buffers, DistError, GlobalRows, Layout, Partition, Relayout, SelfComm};
+use coarsen_distributed::{
+    Buffers, DistError, GlobalRows, Host, Layout, Partition, RankPlace, Relayout, SelfComm, unpack,
+};
 use coarsen_problems::cloth;
 
 use crate::common::{RANKS, bits, cut, distance, layouts, modes, noise, on_ranks};
@@ -32,8 +34,8 @@ fn entries_move_between_layouts() {
                     let node = |k: u32| own[3 * k as usize..][..3].iter().copied();
                     way.send(&way.sent().into_iter().flat_map(node).collect::<Vec<f64>>()).unwrap();
                     moved[3 * at..][..3 * kept.len()].copy_from_slice(&own[3 * kept.start..3 * kept.end]);
-                    let came = |first: usize, values: &mut dyn Iterator<Item = f64>| {
-                        moved[first..].iter_mut().zip(values).for_each(|(to, v)| *to = v);
+                    let came = |first: usize, data: &[u8]| {
+                        moved[first..].iter_mut().zip(unpack(data)).for_each(|(to, v)| *to = v);
                         Ok(())
                     };
                     way.receive(came).unwrap();
@@ -47,6 +49,14 @@ fn entries_move_between_layouts() {
         let refused = Relayout::new(&on(9, 3), &on(rows, block)).map(drop);
         assert!(matches!(refused, Err(DistError::Length { .. })), "{refused:?}");
     }
+}
+
+/// More entries than other ranks take are no message.
+#[test]
+#[should_panic = "send: entries of the rows that other ranks take"]
+fn too_many_entries_are_not_sent() {
+    let on = Partition::new(SelfComm, Layout::even(9, 3, 1).unwrap()).unwrap();
+    let _panics = Relayout::new(&on, &on).unwrap().ways()[0].send(&[1.0]);
 }
 
 /// The whole vector and the whole matrix on rank 0, and the parts of a vector of rank 0 on every rank.
@@ -113,6 +123,40 @@ fn new_values_of_a_matrix() {
             });
         }
     }
+}
+
+/// A place of a rank refuses any other pattern on every rank, also one with the same columns of other ranks.
+#[test]
+fn the_host_as_a_place_keeps_patterns() {
+    let a = cloth(9, 0.01).unwrap().matrix;
+    let x = noise(243, 1);
+    let expected = &a * &x;
+    on_ranks(2, |comm| {
+        let on = Partition::new(comm, Layout::even(81, 3, 2).unwrap()).unwrap();
+        let rows = GlobalRows::of(&a, on.layout().range(on.rank())).unwrap();
+        let mut here = Host::default().matrix(&on, &on, &rows).unwrap();
+        // Row 0 of rank 0 has no columns of rank 1.
+        let skipped = if on.rank() == 0 { rows.offsets()[1] } else { 0 };
+        let less = rows.offsets().iter().map(|offset| offset.saturating_sub(skipped)).collect();
+        let (columns, values) = (rows.columns()[skipped..].to_vec(), rows.values()[9 * skipped..].to_vec());
+        let other = GlobalRows::new(rows.first(), (3, 3), less, columns, values).unwrap();
+        let refused = <Host as RankPlace<_>>::set_values(&mut here, &other).unwrap_err();
+        assert!(refused.to_string().contains("pattern"), "{refused}");
+        let x = on.part_of(&x).unwrap();
+        let mut y = x.like().unwrap();
+        here.apply(&x, &mut y);
+        assert!(distance(&y.gathered().unwrap(), &expected) < 1e-14);
+        <Host as RankPlace<_>>::set_values(&mut here, &rows).unwrap();
+    });
+}
+
+/// A rank keeps the number of its entries.
+#[test]
+#[should_panic = "change: the entries of this rank"]
+fn a_place_keeps_the_number_of_entries() {
+    let on = Partition::new(SelfComm, Layout::even(9, 3, 1).unwrap()).unwrap();
+    let mut v = Host::default().zeros(&on).unwrap();
+    <Host as RankPlace<_>>::change(&mut v, |own| own.push(1.0));
 }
 
 /// The shortest buffer that is long enough is taken; without one, a new one is.

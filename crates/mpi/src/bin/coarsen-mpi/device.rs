@@ -35,7 +35,8 @@ pub(crate) fn solve<C: Communicator>(
     let (rows, mut table) = (&input.rows, None);
     let mut m: Box<dyn Preconditioner<DistDeviceVector<Counted<C>>>> = match options.precond {
         Precond::None => Box::new(Identity),
-        Precond::Jacobi | Precond::BlockJacobi => Box::new(DistDeviceJacobi::new(&a, 1.0)?),
+        Precond::Jacobi => return Err(Failure::OnDevice),
+        Precond::BlockJacobi => Box::new(DistDeviceJacobi::new(&a, 1.0)?),
         Precond::Sa => {
             let kernel = input.near_kernel.as_ref();
             let hierarchy = DistMultigrid::default().build_at(on, rows, kernel, &place)?;
