@@ -5,7 +5,7 @@
 
 use coarsen_core::parallel;
 
-use super::{CLEAR, ClothContact, FLOOR, LONGEST, SLACK};
+use super::{CLEAR, ClothContact, FLOOR, SLACK};
 use crate::cloth::advance::impact_before;
 use crate::cloth::apart::apart;
 use crate::cloth::sweep::all_impacts;
@@ -91,34 +91,33 @@ impl<S: Search> ClothContact<S> {
         }
     }
 
-    /// The time until which the candidates contain all pairs that may meet in a motion of all nodes, at least 1. If those of
-    /// the last search do not, there is a new one, which serves for ways that change by less than `slack`, in units of the
-    /// thickness.
-    fn seek(&mut self, by: &[[f64; 3]], slack: f64) -> Result<f64, ContactError> {
+    /// The time until which the candidates contain all pairs that come nearer than the thickness in a motion of all nodes, at
+    /// least 1. If those of the last search do not, there is a new one.
+    fn seek(&mut self, by: &[[f64; 3]]) -> Result<f64, ContactError> {
         self.check_ways(by)?;
         let last = self.tube.covered(&self.at, by);
         if last >= 1.0 {
-            return Ok(last.min(LONGEST)); // others stay a thickness apart
+            return Ok(last);
         }
         let at = std::mem::take(&mut self.at);
-        let searched = self.search_along(&at, by, slack);
+        let searched = self.search_along(&at, by, SLACK);
         self.at = at;
         searched.map(|()| 1.0)
     }
 
-    /// The first impact of a motion of all nodes from the last search, and the α up to which it was looked for.
-    pub(super) fn sweep(&mut self, by: &[[f64; 3]]) -> Result<(Impact, f64), ContactError> {
-        let last = self.seek(by, SLACK)?;
-        let (at, floor) = (&self.at, FLOOR * self.thickness);
+    /// The first impact of a motion of all nodes from the last search, and the α up to which it was looked for: at least 1,
+    /// and at most `longest`. An impact before 1, or that there is none, does not depend on earlier searches: pairs that
+    /// stay a thickness apart do not meet, and a time before 1 is that of a motion that ends at 1.
+    pub(super) fn sweep(&mut self, by: &[[f64; 3]], longest: f64) -> Result<(Impact, f64), ContactError> {
+        let last = self.seek(by)?.min(longest);
+        let (at, delta) = (&self.at, self.thickness);
         let before = |pair: &Pair, end: f64| {
             let nodes = pair.nodes().map(|v| v as usize);
-            impact_before(
-                pair,
-                &nodes.map(|v| at[v]),
-                &nodes.map(|v| by[v]),
-                [floor, f64::INFINITY],
-                [last, end],
-            )
+            let (x, p) = (nodes.map(|v| at[v]), nodes.map(|v| by[v]));
+            let until =
+                |last: f64| impact_before(pair, &x, &p, [FLOOR * delta, delta], [last, end.min(last)]);
+            // Advances depend on `last`. So a longer motion has only the say on times after 1.
+            until(1.0).or_else(|| if end > 1.0 { until(last).map(|t| t.max(1.0)) } else { None })
         };
         Ok((self.search.first(&self.candidates, last, &before)?, last))
     }

@@ -240,7 +240,7 @@ impl<S: Search> ClothContact<S> {
             None => sub(positions[node as usize], self.at[node as usize]),
         };
         let by: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(by).collect();
-        if let Some((time, pair)) = self.sweep(&by)?.0.filter(|(time, _)| *time < 1.0) {
+        if let Some((time, pair)) = self.sweep(&by, 1.0)?.0 {
             return Err(ContactError::Crossed { pair, time });
         }
         self.nodes.hold(positions);
