@@ -2,7 +2,7 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | x, d | `from`, `way` | the positions of the search, and the way of each node without the mean of all |
+//! | x, d | `from`, `way` | the positions of the search, and the way of each node without a translation of all; in a tube that follows (`follow`), the start and the way of the tube at each node |
 //! | c | [`middle`] | a translation of all nodes, which changes no distance |
 //! | s_i | `radii` | the radius of the tube at a node; `slack` at most nodes |
 //! | α | [`Tube::share`] | the share of the way that fits best |

@@ -20,12 +20,16 @@ const FEW: f64 = 0.02;
 /// thickness: about half of an edge, so that boxes of ways are not much larger than those of parts.
 const REACH: f64 = 2.0;
 
+/// The longest way of a node in such steps, in units of the thickness. Boxes of longer ways have many cells; nodes that are
+/// faster leave the tube before the others, and are followed.
+const LONGEST: f64 = 4.0 * REACH;
+
 /// The most such steps.
 const STEPS: f64 = 16.0;
 
 impl<S: Search> ClothContact<S> {
     /// Announces that a step begins at x, after which others of about the same way follow: a search then serves for several
-    /// steps, if these are short. Results do not depend on it. *Panics* on a wrong length.
+    /// steps, if these are short. Results do not depend on it, also if x is not finite. *Panics* on a wrong length.
     pub fn start_step(&mut self, x: &[f64]) {
         self.check("start_step", x);
         self.start.clear();
@@ -46,26 +50,30 @@ impl<S: Search> ClothContact<S> {
             all.map(|(s, (x, p))| [0, 1, 2].map(|k| x[k] + p[k] - s[k])).collect::<Vec<_>>()
         });
         let steps = pace.as_ref().map_or(0.0, |pace| self.steps(pace));
-        if let Some(leaving) = self.tube.leaving(at, by)
-            && leaving.count as f64
-                <= at.len() as f64 * if steps >= 2.0 && self.tube.ends(&leaving) { FEW } else { MANY }
-        {
-            let tube = self.tube.following(&leaving, at, by, pace.as_deref());
-            return self.search_in(tube, Some(&leaving.nodes));
+        let pace = pace.filter(|_| steps > 0.0);
+        let longest = LONGEST * self.thickness;
+        if let Some(leaving) = self.tube.leaving(at, by) {
+            let most = if steps >= 2.0 && self.tube.ends(&leaving) { FEW } else { MANY };
+            if leaving.count as f64 <= most * at.len() as f64 {
+                let tube = self.tube.following(&leaving, at, by, pace.as_deref(), longest);
+                return self.search_in(tube, Some(&leaving.nodes));
+            }
         }
         match pace {
             Some(pace) if steps >= 2.0 => {
-                self.search_in(Tube::ahead(at, by, &pace, slack * self.thickness, steps), None)
+                let tube = Tube::ahead(at, by, &pace, slack * self.thickness, steps, longest);
+                self.search_in(tube, None)
             }
             _ => self.search_along(at, by, slack),
         }
     }
 
-    /// The steps after which nodes have gone as far as a search reaches.
+    /// The steps after which nodes have gone as far as a search reaches; 0 if the way of a step is not known, since the start
+    /// was not finite.
     fn steps(&self, pace: &[[f64; 3]]) -> f64 {
         let mean = mean(pace);
         let sum: f64 = pace.iter().map(|v| norm([0, 1, 2].map(|k| v[k] - mean[k]))).sum();
-        (REACH * self.thickness * pace.len() as f64 / sum).min(STEPS)
+        if sum.is_finite() { (REACH * self.thickness * pace.len() as f64 / sum).min(STEPS) } else { 0.0 }
     }
 
     /// Replaces the candidates by those for positions around a way of all nodes, with this slack in units of the thickness.
