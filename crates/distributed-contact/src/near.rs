@@ -13,7 +13,7 @@ use coarsen_contact::{Aabb, Broad, ContactError, Pair, Topology};
 use coarsen_distributed::{Communicator, pack, unpack};
 
 use crate::RankSearch;
-use crate::search::{COUNTED, HASHED, MEASURED, agreed, fingerprint};
+use crate::search::{COUNTED, HASHED, Kind, MEASURED, PLACED, fingerprint};
 use crate::shared::share;
 
 /// The number of pieces of a rank: few, since each has a border whose parts are in the hashes too; several, since the
@@ -66,21 +66,17 @@ impl<C: Communicator> RankSearch<C> {
             self.comm.worked(COUNTED * parts.queries() / size);
             self.comm.worked(Self::TESTED * self.tests as usize + MEASURED * self.near.overlaps());
             let mut message = Vec::new();
-            pack([fingerprint(parts, self.counts.len(), of)], &mut message);
             pack(tests, &mut message);
             message
         });
-        let shared = share(&self.comm, message).and_then(agreed);
+        let shared = share(&self.comm, fingerprint(parts, Kind::Near, of), message);
         let all = shared.inspect_err(|_| found.clear())?;
         for (rank, data) in all.iter().enumerate() {
             groups_of(rank)
                 .into_iter()
-                .zip(unpack::<u64>(&data[8..]))
+                .zip(unpack::<u64>(data))
                 .for_each(|(group, tests)| self.counts[group] = tests);
         }
         Ok(())
     }
 }
-
-/// The cost of a node on a simulated clock: its box, and its place among clusters.
-const PLACED: usize = 20;

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use coarsen_core::parallel;
 
-use super::blocks::{Blocks, CLUSTER, LEAF, WORK, around};
+use super::blocks::{Blocks, LEAF, Leaf, WORK, around, place, unions};
 use super::near::Chosen;
 use super::topology::Topology;
 use crate::{Aabb, ContactError, Pair, SpatialHash};
@@ -23,14 +23,20 @@ use crate::{Aabb, ContactError, Pair, SpatialHash};
 /// nodes, and a query for each part near them.
 ///
 /// ```
-/// use coarsen_contact::{Aabb, Fresh, Topology};
+/// use coarsen_contact::{Aabb, Fresh, Pair, Topology};
 /// // Two triangles, one above the other; node 0 alone is fresh.
 /// let x = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.1], [1.0, 0.0, 0.1], [0.0, 1.0, 0.1]];
 /// let parts = Topology::new(&[[0, 1, 2], [3, 4, 5]], &[false; 6], &x)?;
 /// let nodes = [true, false, false, false, false, false];
 /// let (mut fresh, mut pairs) = (Fresh::default(), Vec::new());
 /// fresh.find(&parts, &nodes, [0, 1], |node| Aabb::of([x[node as usize]]).grown(0.1), |_| true, &mut pairs)?;
-/// assert_eq!(pairs.len(), 10); // of 15: not two vertices and the lower triangle's edge of the others
+/// // Of 15: vertex 0, the three of the other triangle with the lower triangle, and two of three lower edges with three others.
+/// assert_eq!(pairs.len(), 10);
+/// let (edges, triangle) = ([[0, 1], [0, 2]], [0, 1, 2]);
+/// assert!(pairs.iter().all(|pair| match pair {
+///     Pair::VertexFace { vertex, face } => *vertex == 0 || *face == triangle,
+///     Pair::EdgeEdge { edges: [one, _] } => edges.contains(one),
+/// }));
 /// # Ok::<(), coarsen_contact::ContactError>(())
 /// ```
 #[derive(Default)]
@@ -41,7 +47,7 @@ pub struct Fresh {
     faces: Chosen,
     /// The box of each node.
     boxes: Vec<Aabb>,
-    leaves: Vec<Vec<Pair>>,
+    leaves: Vec<Leaf>,
     visited: usize,
 }
 
@@ -72,17 +78,11 @@ impl Fresh {
         assert_eq!(fresh.len(), parts.nodes(), "find: wrong length of fresh nodes");
         found.clear();
         let Self { vertices, edges, faces, boxes, leaves, visited } = self;
-        boxes.clear();
-        boxes.extend((0..parts.nodes() as u32).map(of));
-        if let Some(node) = boxes.iter().position(|b| !b.is_finite()) {
-            return Err(ContactError::Box { index: node });
-        }
+        let clusters = place(parts.nodes(), of, boxes)?;
         let boxes = &boxes[..];
         vertices.choose(parts.vertices.as_chunks::<1>().0, fresh, share, boxes)?;
         edges.choose(&parts.edges, fresh, share, boxes)?;
         faces.choose(&parts.triangles, fresh, share, boxes)?;
-        let union = |nodes: &[Aabb]| Aabb::of(nodes.iter().flat_map(|b| [b.low, b.high]));
-        let clusters: Vec<Aabb> = boxes.chunks(CLUSTER).map(union).collect();
         let [of_vertices, of_edges, of_faces] = parts.blocks();
         let mut tasks = Vec::new();
         for (kind, blocks, hash) in [
@@ -92,10 +92,12 @@ impl Fresh {
         ] {
             tasks.extend(near(blocks, &clusters, hash)?.into_iter().map(|block| (kind, block)));
         }
-        *visited = LEAF * tasks.len();
         let is_fresh = |nodes: &[u32]| nodes.iter().any(|&node| fresh[node as usize]);
-        let visit = |kind: Kind, i: usize, pairs: &mut Vec<Pair>| {
-            let mut meet = |pair: Option<Pair>| pairs.extend(pair.filter(&keep));
+        let visit = |kind: Kind, i: usize, Leaf { pairs, overlaps }: &mut Leaf| {
+            let mut meet = |pair: Option<Pair>| {
+                *overlaps += usize::from(pair.is_some());
+                pairs.extend(pair.filter(&keep));
+            };
             match kind {
                 Kind::Vertices => {
                     let of = &boxes[parts.vertices[i] as usize];
@@ -124,16 +126,18 @@ impl Fresh {
             Kind::Edges => parts.edges.len(),
             Kind::Faces => parts.triangles.len(),
         };
-        leaves.resize_with(tasks.len(), Vec::new);
-        let search = |(range, leaves): (Range<usize>, &mut [Vec<Pair>])| {
+        let queries = |(kind, block): (Kind, usize)| LEAF * block..count(kind).min(LEAF * (block + 1));
+        *visited = tasks.iter().map(|&task| queries(task).len()).sum();
+        leaves.resize_with(tasks.len(), Leaf::default);
+        let search = |(range, leaves): (Range<usize>, &mut [Leaf])| {
             for (task, into) in range.zip(leaves) {
-                into.clear();
-                let (kind, block) = tasks[task];
-                (LEAF * block..count(kind).min(LEAF * (block + 1))).for_each(|i| visit(kind, i, into));
+                into.pairs.clear();
+                into.overlaps = 0;
+                queries(tasks[task]).for_each(|i| visit(tasks[task].0, i, into));
             }
         };
         parallel::each((0..tasks.len(), &mut leaves[..]), 1, parallel::worth(*visited * WORK), &search);
-        leaves.iter().for_each(|leaf| found.extend_from_slice(leaf));
+        leaves.iter().for_each(|leaf| found.extend_from_slice(&leaf.pairs));
         found.sort_unstable();
         debug_assert!(found.is_sorted_by(|a, b| a < b));
         Ok(())
@@ -144,17 +148,21 @@ impl Fresh {
         self.vertices.ids.len() + self.edges.ids.len() + self.faces.ids.len()
     }
 
-    /// The number of queries of the last search.
+    /// The number of parts in the blocks of the last search that are near fresh parts: those that query, and fresh triangles.
     pub fn visited(&self) -> usize {
         self.visited
+    }
+
+    /// The number of pairs of the last search whose boxes overlap, kept or not.
+    pub fn overlaps(&self) -> usize {
+        self.leaves.iter().map(|leaf| leaf.overlaps).sum()
     }
 }
 
 /// The blocks whose boxes overlap a group of boxes of a hash.
 fn near(blocks: &Blocks, clusters: &[Aabb], hash: &SpatialHash) -> Result<Vec<usize>, ContactError> {
     let own: Vec<Aabb> = (0..hash.len() as u32).map(|i| *hash.get(i)).collect();
-    let group = |boxes: &[Aabb]| Aabb::of(boxes.iter().flat_map(|b| [b.low, b.high]));
-    let groups: Vec<Aabb> = own.chunks(CLUSTER).map(group).collect();
+    let groups = unions(&own);
     let mut all = SpatialHash::default();
     all.rebuild(groups.len(), None, |i| groups[i])?;
     Ok(blocks.near(clusters, &all))

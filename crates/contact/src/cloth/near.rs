@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use coarsen_core::parallel;
 
-use super::blocks::{Blocks, CLUSTER, LEAF, Leaf, WORK, around};
+use super::blocks::{Blocks, LEAF, Leaf, WORK, around, place};
 use super::topology::Topology;
 use crate::{Aabb, ContactError, Pair, SpatialHash};
 
@@ -104,13 +104,7 @@ impl Near {
         groups: &[usize],
     ) -> Result<(), ContactError> {
         let Self { faces, edges, boxes, .. } = self;
-        boxes.clear();
-        boxes.extend((0..parts.nodes() as u32).map(of));
-        if let Some(node) = boxes.iter().position(|b| !b.is_finite()) {
-            return Err(ContactError::Box { index: node });
-        }
-        let union = |nodes: &[Aabb]| Aabb::of(nodes.iter().flat_map(|b| [b.low, b.high]));
-        let clusters: Vec<Aabb> = boxes.chunks(CLUSTER).map(union).collect();
+        let clusters = place(parts.nodes(), of, boxes)?;
         let [of_vertices, of_edges, of_faces] = parts.blocks();
         let count = parts.vertices.len();
         let (mut vertex_blocks, mut edge_blocks) = (Vec::new(), Vec::new());
