@@ -6,8 +6,9 @@
 //! | load distribution | [`ranks_of`] | whole groups, cut into 4 n pieces with equally many of these tests |
 //!
 //! Deviation from Li et al. 2020, "P-Cloth", §4.4, where each device builds all hashes and counts all tests before each
-//! search: a search happens when nodes have moved by half of a thickness, so its tests are nearly those of the search before.
-//! Each rank then builds hashes of a part of the surface. The first search has no counts; it builds whole hashes.
+//! search: a search happens when nodes have moved by half of a thickness, so its tests are nearly those of the search
+//! before. Each rank then builds hashes of a part of the surface. The first search has no counts; it builds whole
+//! hashes.
 
 use coarsen_contact::{Aabb, Broad, ContactError, Pair, Topology};
 use coarsen_distributed::{Communicator, pack, unpack};

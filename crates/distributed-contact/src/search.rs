@@ -12,9 +12,9 @@
 //! triangle or of two edges, not of two triangles, since these are the pairs that are needed; an entry of the table is
 //! a group of 256 queries instead of a cell, and a piece may end within a query; each rank has pieces from all over the
 //! surface, since the distances that follow a test are where layers are near, and take longer than the test; each rank
-//! counts an equal number of entries, and the counts are gathered. From the second search on, the table is that of the search
-//! before, so that each rank builds hashes of a part of the surface alone (`near`). Instead of the data of cells that two
-//! ranks share, the touches that were found are gathered, or sent to the ranks of their nodes.
+//! counts an equal number of entries, and the counts are gathered. From the second search on, the table is that of
+//! the search before, so that each rank builds hashes of a part of the surface alone (`near`). Instead of the data of
+//! cells that two ranks share, the touches that were found are gathered, or sent to the ranks of their nodes.
 
 use std::ops::Range;
 
@@ -53,9 +53,10 @@ const NOBODY: u32 = u32::MAX;
 ///
 /// All ranks call the methods in the same order with the same positions of all nodes. Each rank keeps the pairs of its
 /// tests as candidates; every rank receives all touches and the first impact, which are those of [`Broad`] on one host,
-/// to the last bit. *Use* if detection takes most of a step. *Cost* beside the shares: in the first search, hashes of the whole
-/// surface on every rank, later of the parts near the queries of a rank, or of fresh parts alone; a gather of 8 bytes per 256
-/// queries for all pairs, of 16 bytes for each search, of 108 bytes per touch ([`at_nodes_of`](Self::at_nodes_of) sends fewer), and of one impact per rank.
+/// to the last bit. *Use* if detection takes most of a step. *Cost* beside the shares: in the first search, hashes of
+/// the whole surface on every rank, later of the parts near the queries of a rank, or of fresh parts alone; a gather
+/// of 8 bytes per 256 queries for all pairs, of 16 bytes for each search, of 108 bytes per touch
+/// ([`at_nodes_of`](Self::at_nodes_of) sends fewer), and of one impact per rank.
 ///
 /// *Errors* on every rank: those of one rank as [`ContactError::Ranks`] on the others, and those of the communication.
 /// Ranks that pass different positions, or search for the pairs of other nodes, are an error too.
@@ -77,7 +78,8 @@ pub struct RankSearch<C> {
     /// A surface with fewer queries (vertices and edges) is searched by every rank alone, without messages, since these
     /// take longer. Errors are then those of the rank.
     pub alone_below: usize,
-    /// A surface with fewer groups of 256 queries for each rank is searched with hashes of the whole surface on every rank.
+    /// A surface with fewer groups of 256 queries for each rank is searched with hashes of the whole surface on every
+    /// rank.
     pub whole_below: usize,
     pub(crate) near: Near,
     fresh: Fresh,
@@ -117,12 +119,12 @@ impl<C: Communicator> RankSearch<C> {
         }
     }
 
-    /// The same search, which gives a rank only the touches with a node of its rows: those that its forces need. `row` gives
-    /// the block row of a node, or `None` if it is held. Gradients and Hessians are then complete at the nodes of a rank, to
-    /// the same bits; energies are NaN, and a fault says so, unless the search is not shared.
+    /// The same search, which gives a rank only the touches with a node of its rows: those that its forces need.
+    /// `row` gives the block row of a node, or `None` if it is held. Gradients and Hessians are then complete at the
+    /// nodes of a rank, to the same bits; energies are NaN, and a fault says so, unless the search is not shared.
     ///
-    /// *Use* in steps without a line search. *Cost* in place of a gather of all touches, a message of 108 bytes per touch to
-    /// each other rank with one of its nodes; 4 bytes per node.
+    /// *Use* in steps without a line search. *Cost* in place of a gather of all touches, a message of 108 bytes per
+    /// touch to each other rank with one of its nodes; 4 bytes per node.
     pub fn at_nodes_of(self, on: &Partition<C>, nodes: usize, row: impl Fn(u32) -> Option<u64>) -> Self {
         let owner = |node| row(node).map_or(NOBODY, |row| on.layout().owner(row) as u32);
         Self { owners: Some((0..nodes as u32).map(owner).collect()), ..self }

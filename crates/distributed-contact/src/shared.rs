@@ -42,8 +42,8 @@ pub(crate) fn deal<C: Communicator>(
 /// *Cost* a gather of 16 bytes per rank, and a message from each rank to each other.
 ///
 /// # Errors
-/// The own error; [`ContactError::Ranks`] with that of another rank, of ranks with other marks, or of the communication. All
-/// ranks then have one, before a message is sent.
+/// The own error; [`ContactError::Ranks`] with that of another rank, of ranks with other marks, or of the
+/// communication. All ranks then have one, before a message is sent.
 pub(crate) fn share<C: Communicator>(
     comm: &C,
     mark: u64,

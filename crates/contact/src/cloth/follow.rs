@@ -12,9 +12,10 @@
 //! > a node stays:  ‖r_i − c‖ ≤ s_i  and  ‖r_i + p_i − β d_i − c − e‖ ≤ s_i    (1)
 //! > others get  d_i = k v_i − e',  m_i = ½ (p_i − e − β' d_i),  x_i = y_i − c + m_i,  s_i = s + ‖m_i‖    (2)
 //!
-//! with β' = β / (1 − α), the share of what is left of the way, and the translation e' that makes k v_i for most nodes what is left of theirs.
-//! Between the ends of the next way, (1) holds too, since balls are convex; y_i and y_i + p_i are at the distance ‖m_i‖ from the
-//! way (2). For nodes that stay, the rest of their way is a part of it, so that their pairs are among the old candidates.
+//! with β' = β / (1 − α), the share of what is left of the way, and the translation e' that makes k v_i for most
+//! nodes what is left of theirs. Between the ends of the next way, (1) holds too, since balls are convex; y_i and
+//! y_i + p_i are at the distance ‖m_i‖ from the way (2). For nodes that stay, the rest of their way is a part of it, so
+//! that their pairs are among the old candidates.
 
 use coarsen_mesh::vector::{dot, sub};
 
@@ -39,8 +40,8 @@ pub(super) struct Leaving {
 }
 
 impl Tube {
-    /// The nodes that leave the tube while all move from `at` along `by`; `None` before the first search. All of them leave where
-    /// numbers overflow. *Cost* some passes over the nodes.
+    /// The nodes that leave the tube while all move from `at` along `by`; `None` before the first search. All of them
+    /// leave where numbers overflow. *Cost* some passes over the nodes.
     pub(super) fn leaving(&self, at: &[[f64; 3]], by: &[[f64; 3]]) -> Option<Leaving> {
         if self.from.len() != at.len() {
             return None;
@@ -64,8 +65,9 @@ impl Tube {
         Some(if moving.count <= still.count { moving } else { still })
     }
 
-    /// The share of the way of the tube that most nodes have gone by displacements u: the median of u · d / d · d over a sample of
-    /// those with long ways, beside translations; 0 if no node has a way. A sum of squares would follow the few that turn aside.
+    /// The share of the way of the tube that most nodes have gone by displacements u: the median of u · d / d · d
+    /// over a sample of those with long ways, beside translations; 0 if no node has a way. A sum of squares would
+    /// follow the few that turn aside.
     fn typical(&self, u: impl Fn(usize) -> [f64; 3]) -> f64 {
         let count = self.from.len();
         let (c, e) = (median(count, &u), median(count, |i| self.way[i]));
@@ -91,8 +93,9 @@ impl Tube {
         self.steps * (1.0 - leaving.alpha) < SHORT
     }
 
-    /// The rest of the tube for nodes that stay, and a tube (2) for those that leave while all move from `at` along `by`.
-    /// Without a `pace`, or at the end of the way, its way is the next way alone; else no way is longer than `longest`.
+    /// The rest of the tube for nodes that stay, and a tube (2) for those that leave while all move from `at` along
+    /// `by`. Without a `pace`, or at the end of the way, its way is the next way alone; else no way is longer than
+    /// `longest`.
     pub(super) fn following(
         &self,
         leaving: &Leaving,
@@ -131,8 +134,8 @@ impl Tube {
         Self::new(from, way, self.slack, radii, steps)
     }
 
-    /// The tube around the way of several steps, (2) for all nodes, that begins with the way from `at` along `by`. No way is
-    /// longer than `longest`: s_i is that of the next way, whatever d_i is.
+    /// The tube around the way of several steps, (2) for all nodes, that begins with the way from `at` along `by`. No
+    /// way is longer than `longest`: s_i is that of the next way, whatever d_i is.
     pub(super) fn ahead(
         at: &[[f64; 3]],
         by: &[[f64; 3]],
@@ -191,8 +194,8 @@ mod tests {
         x.iter().zip(p).map(|(x, p)| [0, 1, 2].map(|k| x[k] + t * p[k])).collect()
     }
 
-    /// Tubes for steps that go on, of which a tenth of the nodes turn away: they contain the next way, what nodes that stay may do
-    /// in them is within the old tube, and few nodes leave the way of later steps.
+    /// Tubes for steps that go on, of which a tenth of the nodes turn away: they contain the next way, what nodes
+    /// that stay may do in them is within the old tube, and few nodes leave the way of later steps.
     #[test]
     fn nodes_that_stay_keep_their_tube() {
         let (count, slack) = (200, 0.1);

@@ -5,8 +5,8 @@
 //! | fresh | `fresh` | these nodes, and the parts with one of them |
 //! | block | [`Blocks`] | 256 parts that follow each other; those whose boxes overlap no fresh part are left out |
 //!
-//! Fresh triangles, edges and vertices are in hashes. Vertices query the triangles, other triangles the vertices, and edges the
-//! edges. Li et al. 2020, "P-Cloth", §4.1, search for all pairs each time.
+//! Fresh triangles, edges and vertices are in hashes. Vertices query the triangles, other triangles the vertices, and
+//! edges the edges. Li et al. 2020, "P-Cloth", §4.1, search for all pairs each time.
 
 use std::ops::Range;
 
@@ -19,8 +19,8 @@ use crate::{Aabb, ContactError, Pair, SpatialHash};
 
 /// The search for the pairs of some nodes.
 ///
-/// *Use* if few nodes have moved since a search for all pairs. *Cost* the boxes of all nodes, hashes of the parts with one of the
-/// nodes, and a query for each part near them.
+/// *Use* if few nodes have moved since a search for all pairs. *Cost* the boxes of all nodes, hashes of the parts
+/// with one of the nodes, and a query for each part near them.
 ///
 /// ```
 /// use coarsen_contact::{Aabb, Fresh, Pair, Topology};
@@ -30,13 +30,10 @@ use crate::{Aabb, ContactError, Pair, SpatialHash};
 /// let nodes = [true, false, false, false, false, false];
 /// let (mut fresh, mut pairs) = (Fresh::default(), Vec::new());
 /// fresh.find(&parts, &nodes, [0, 1], |node| Aabb::of([x[node as usize]]).grown(0.1), |_| true, &mut pairs)?;
-/// // Of 15: vertex 0, the three of the other triangle with the lower triangle, and two of three lower edges with three others.
-/// assert_eq!(pairs.len(), 10);
-/// let (edges, triangle) = ([[0, 1], [0, 2]], [0, 1, 2]);
-/// assert!(pairs.iter().all(|pair| match pair {
-///     Pair::VertexFace { vertex, face } => *vertex == 0 || *face == triangle,
-///     Pair::EdgeEdge { edges: [one, _] } => edges.contains(one),
-/// }));
+/// // Of 15: vertex 0, the three of the other triangle with the lower triangle, and two of three lower edges with
+/// three others. assert_eq!(pairs.len(), 10); let (edges, triangle) = ([[0, 1], [0, 2]], [0, 1, 2]);
+/// assert!(pairs.iter().all(|pair| match pair { Pair::VertexFace { vertex, face } => *vertex == 0 || *face ==
+/// triangle, Pair::EdgeEdge { edges: [one, _] } => edges.contains(one), }));
 /// # Ok::<(), coarsen_contact::ContactError>(())
 /// ```
 #[derive(Default)]
@@ -60,9 +57,9 @@ enum Kind {
 }
 
 impl Fresh {
-    /// Replaces `found` by the pairs with a fresh node whose boxes overlap and that `keep` accepts, sorted. Of these it finds those
-    /// of share `share[0]` of `share[1]`; together the shares have each pair once. The box of a part contains those of its nodes,
-    /// which `of` returns. *Panics* on a wrong length of `fresh`.
+    /// Replaces `found` by the pairs with a fresh node whose boxes overlap and that `keep` accepts, sorted. Of these
+    /// it finds those of share `share[0]` of `share[1]`; together the shares have each pair once. The box of a part
+    /// contains those of its nodes, which `of` returns. *Panics* on a wrong length of `fresh`.
     ///
     /// # Errors
     /// [`ContactError::Box`] for a box that is not finite, [`ContactError::TooMany`] as for [`SpatialHash::rebuild`].
@@ -148,7 +145,8 @@ impl Fresh {
         self.vertices.ids.len() + self.edges.ids.len() + self.faces.ids.len()
     }
 
-    /// The number of parts in the blocks of the last search that are near fresh parts: those that query, and fresh triangles.
+    /// The number of parts in the blocks of the last search that are near fresh parts: those that query, and fresh
+    /// triangles.
     pub fn visited(&self) -> usize {
         self.visited
     }

@@ -5,9 +5,9 @@
 //! | block | [`Blocks`] | 256 parts that follow each other in their list, and the clusters of 32 nodes that they touch |
 //! | near | `ids` | the parts of all blocks whose boxes overlap that of a block of queries |
 //!
-//! A part in no such block overlaps no query, so it is in no hash. If parts that follow each other are neighbours, as in
-//! the rows of a sheet, the hashes of a share of the queries have about that share of all parts. Otherwise they have
-//! more, up to all, and the pairs are the same.
+//! A part in no such block overlaps no query, so it is in no hash. If parts that follow each other are neighbours, as
+//! in the rows of a sheet, the hashes of a share of the queries have about that share of all parts. Otherwise they
+//! have more, up to all, and the pairs are the same.
 
 use std::ops::Range;
 
@@ -19,8 +19,8 @@ use crate::{Aabb, ContactError, Pair, SpatialHash};
 
 /// The search for the pairs of some groups of queries; the groups are those of [`Broad`](crate::Broad).
 ///
-/// *Use* for a share of a surface; for all groups, [`Broad`](crate::Broad) finds the same pairs in less time. *Cost* the boxes
-/// of all nodes, and hashes of the parts near the queries. *Reference* of the hashes: [`SpatialHash`].
+/// *Use* for a share of a surface; for all groups, [`Broad`](crate::Broad) finds the same pairs in less time. *Cost*
+/// the boxes of all nodes, and hashes of the parts near the queries. *Reference* of the hashes: [`SpatialHash`].
 ///
 /// ```
 /// use coarsen_contact::{Aabb, Near, Topology};
@@ -92,8 +92,8 @@ impl Chosen {
 }
 
 impl Near {
-    /// Builds the hashes for some groups of queries, in increasing order; the box of a part contains those of its nodes,
-    /// which `of` returns.
+    /// Builds the hashes for some groups of queries, in increasing order; the box of a part contains those of its
+    /// nodes, which `of` returns.
     ///
     /// # Errors
     /// [`ContactError::Box`] for a box that is not finite, [`ContactError::TooMany`] as for [`SpatialHash::rebuild`].
@@ -130,8 +130,8 @@ impl Near {
         self.faces.ids.len() + self.edges.ids.len()
     }
 
-    /// Appends the pairs of groups of queries, whose boxes overlap and that `keep` accepts, to `found`, sorted, and returns the
-    /// number of tests of each group. The groups are those of the last [`build`](Self::build).
+    /// Appends the pairs of groups of queries, whose boxes overlap and that `keep` accepts, to `found`, sorted, and
+    /// returns the number of tests of each group. The groups are those of the last [`build`](Self::build).
     pub fn find(
         &mut self,
         parts: &Topology,

@@ -35,8 +35,8 @@ pub trait Search {
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError>;
 
-    /// Replaces `found` by the touches among the candidates of all shares, or those that a rank needs, sorted by pair; `of` returns that of a pair.
-    /// `candidates` are those of the last search for pairs, or of an earlier one.
+    /// Replaces `found` by the touches among the candidates of all shares, or those that a rank needs, sorted by
+    /// pair; `of` returns that of a pair. `candidates` are those of the last search for pairs, or of an earlier one.
     ///
     /// # Errors
     /// [`ContactError::Ranks`].

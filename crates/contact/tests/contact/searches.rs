@@ -172,8 +172,8 @@ fn pairs_of_fresh_nodes_are_those_of_all_pairs() {
     }
 }
 
-/// Steps of a rolled sheet whose ways change from step to step have the touches and impacts of a new search in each place, and
-/// most of them search for the pairs of some nodes alone.
+/// Steps of a rolled sheet whose ways change from step to step have the touches and impacts of a new search in each
+/// place, and most of them search for the pairs of some nodes alone.
 #[test]
 fn steps_have_the_pairs_of_new_searches() {
     let (n, thickness) = (30, 0.03);

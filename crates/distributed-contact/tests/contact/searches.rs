@@ -57,8 +57,8 @@ fn pairs_are_those_of_one_host() {
     }
 }
 
-/// From the second search on, ranks build hashes of what is near their queries. The lists are together that of one host, and the
-/// hashes of a sheet whose rows are neighbours have little more than a share of it.
+/// From the second search on, ranks build hashes of what is near their queries. The lists are together that of one
+/// host, and the hashes of a sheet whose rows are neighbours have little more than a share of it.
 #[test]
 fn hashes_are_shared() {
     let n = 101;
@@ -106,7 +106,8 @@ fn hashes_are_shared() {
     }
 }
 
-/// Ranks that take the touches at their nodes have those of one host, in its order; an energy, which needs all, is a fault.
+/// Ranks that take the touches at their nodes have those of one host, in its order; an energy, which needs all, is a
+/// fault.
 #[test]
 fn touches_at_own_nodes_are_those_of_one_host() {
     let n = 25;
@@ -188,8 +189,8 @@ fn contact_has_the_bits_of_one_host() {
     }
 }
 
-/// Steps that are announced have the touches and impacts of one host, from shares of the searches for some nodes, which hold
-/// the pairs of one host together.
+/// Steps that are announced have the touches and impacts of one host, from shares of the searches for some nodes,
+/// which hold the pairs of one host together.
 #[test]
 fn steps_have_the_bits_of_one_host() {
     let n = 21;
