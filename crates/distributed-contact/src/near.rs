@@ -6,14 +6,15 @@
 //! | load distribution | [`ranks_of`] | whole groups, cut into 4 n pieces with equally many of these tests |
 //!
 //! Deviation from Li et al. 2020, "P-Cloth", §4.4, where each device builds all hashes and counts all tests before each
-//! search: a search happens when nodes have moved by half of a thickness, so its tests are nearly those of the search before.
-//! Each rank then builds hashes of a part of the surface. The first search has no counts; it builds whole hashes.
+//! search: a search happens when nodes have moved by half of a thickness, so its tests are nearly those of the search
+//! before. Each rank then builds hashes of a part of the surface. The first search has no counts; it builds whole
+//! hashes.
 
 use coarsen_contact::{Aabb, Broad, ContactError, Pair, Topology};
 use coarsen_distributed::{Communicator, pack, unpack};
 
 use crate::RankSearch;
-use crate::search::{COUNTED, HASHED, MEASURED, agreed, fingerprint};
+use crate::search::{COUNTED, HASHED, Kind, MEASURED, PLACED, fingerprint};
 use crate::shared::share;
 
 /// The number of pieces of a rank: few, since each has a border whose parts are in the hashes too; several, since the
@@ -66,21 +67,17 @@ impl<C: Communicator> RankSearch<C> {
             self.comm.worked(COUNTED * parts.queries() / size);
             self.comm.worked(Self::TESTED * self.tests as usize + MEASURED * self.near.overlaps());
             let mut message = Vec::new();
-            pack([fingerprint(parts, self.counts.len(), of)], &mut message);
             pack(tests, &mut message);
             message
         });
-        let shared = share(&self.comm, message).and_then(agreed);
+        let shared = share(&self.comm, fingerprint(parts, Kind::Near, of), message);
         let all = shared.inspect_err(|_| found.clear())?;
         for (rank, data) in all.iter().enumerate() {
             groups_of(rank)
                 .into_iter()
-                .zip(unpack::<u64>(&data[8..]))
+                .zip(unpack::<u64>(data))
                 .for_each(|(group, tests)| self.counts[group] = tests);
         }
         Ok(())
     }
 }
-
-/// The cost of a node on a simulated clock: its box, and its place among clusters.
-const PLACED: usize = 20;

@@ -73,8 +73,8 @@ pub fn contact_rows<C: Communicator, S: Search>(
 }
 
 /// The rows of this rank of a Hessian outside the pattern of the elements, such as that of friction: Σ w_a w_b K over
-/// contacts with stiffness K, and the blocks of contacts without one. The contacts at the nodes of this rank are needed, in
-/// the same order at any number of ranks; others may be missing. Sends no message.
+/// contacts with stiffness K, and the blocks of contacts without one. The contacts at the nodes of this rank are
+/// needed, in the same order at any number of ranks; others may be missing. Sends no message.
 ///
 /// # Errors
 /// [`DistError::Column`] if the partition has fewer rows than a contact has nodes.

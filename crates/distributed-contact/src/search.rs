@@ -12,17 +12,17 @@
 //! triangle or of two edges, not of two triangles, since these are the pairs that are needed; an entry of the table is
 //! a group of 256 queries instead of a cell, and a piece may end within a query; each rank has pieces from all over the
 //! surface, since the distances that follow a test are where layers are near, and take longer than the test; each rank
-//! counts an equal number of entries, and the counts are gathered. From the second search on, the table is that of the search
-//! before, so that each rank builds hashes of a part of the surface alone (`near`). Instead of the data of cells that two
-//! ranks share, the touches that were found are gathered, or sent to the ranks of their nodes.
+//! counts an equal number of entries, and the counts are gathered. From the second search on, the table is that of
+//! the search before, so that each rank builds hashes of a part of the surface alone (`near`). Instead of the data of
+//! cells that two ranks share, the touches that were found are gathered, or sent to the ranks of their nodes.
 
 use std::ops::Range;
 
 use coarsen_contact::{Aabb, Broad, ContactError, Fresh, Impact, Near, Pair, Search, Topology, Touch};
-use coarsen_distributed::{CommError, Communicator, Partition, pack, unpack};
+use coarsen_distributed::{Communicator, Partition, pack, unpack};
 
 use crate::messages::{TOUCH, kind, merge, pair_of, put, touches_of};
-use crate::shared::{self, deal, share};
+use crate::shared::{deal, share};
 
 // Costs on a simulated clock, in stored scalars of a product. Their quotients are those of processor times on one rank
 // (`ranks -- cloth` of the benches).
@@ -42,6 +42,9 @@ const LISTED: usize = 50;
 /// The cost of a touch that is moved to the list of a rank.
 const MERGED: usize = 15;
 
+/// The cost of a node: its box, and its place among clusters.
+pub(crate) const PLACED: usize = 20;
+
 /// In place of a rank: the node is held.
 const NOBODY: u32 = u32::MAX;
 
@@ -50,12 +53,13 @@ const NOBODY: u32 = u32::MAX;
 ///
 /// All ranks call the methods in the same order with the same positions of all nodes. Each rank keeps the pairs of its
 /// tests as candidates; every rank receives all touches and the first impact, which are those of [`Broad`] on one host,
-/// to the last bit. *Use* if detection takes most of a step. *Cost* beside the shares: in the first search, hashes of the whole
-/// surface on every rank, later of the parts near the queries of a rank; a gather of 8 bytes per 256 queries for pairs, of
-/// 108 bytes per touch ([`at_nodes_of`](Self::at_nodes_of) sends fewer), and of one impact per rank.
+/// to the last bit. *Use* if detection takes most of a step. *Cost* beside the shares: in the first search, hashes of
+/// the whole surface on every rank, later of the parts near the queries of a rank, or of fresh parts alone; a gather
+/// of 8 bytes per 256 queries for all pairs, of 16 bytes for each search, of 108 bytes per touch
+/// ([`at_nodes_of`](Self::at_nodes_of) sends fewer), and of one impact per rank.
 ///
 /// *Errors* on every rank: those of one rank as [`ContactError::Ranks`] on the others, and those of the communication.
-/// Ranks that pass different positions are an error too.
+/// Ranks that pass different positions, or search for the pairs of other nodes, are an error too.
 ///
 /// ```
 /// use coarsen_contact::ClothContact;
@@ -74,10 +78,13 @@ pub struct RankSearch<C> {
     /// A surface with fewer queries (vertices and edges) is searched by every rank alone, without messages, since these
     /// take longer. Errors are then those of the rank.
     pub alone_below: usize,
-    /// A surface with fewer groups of 256 queries for each rank is searched with hashes of the whole surface on every rank.
+    /// A surface with fewer groups of 256 queries for each rank is searched with hashes of the whole surface on every
+    /// rank.
     pub whole_below: usize,
     pub(crate) near: Near,
     fresh: Fresh,
+    /// The number of searches for the pairs of some nodes.
+    some: usize,
     /// The tests of each group of queries in the last search that was shared.
     pub(crate) counts: Vec<u64>,
     pub(crate) tests: u64,
@@ -103,6 +110,7 @@ impl<C: Communicator> RankSearch<C> {
             whole_below: 32,
             near: Near::default(),
             fresh: Fresh::default(),
+            some: 0,
             counts: Vec::new(),
             tests: 0,
             touching: 0,
@@ -111,12 +119,12 @@ impl<C: Communicator> RankSearch<C> {
         }
     }
 
-    /// The same search, which gives a rank only the touches with a node of its rows: those that its forces need. `row` gives
-    /// the block row of a node, or `None` if it is held. Gradients and Hessians are then complete at the nodes of a rank, to
-    /// the same bits; energies are NaN, and a fault says so, unless the search is not shared.
+    /// The same search, which gives a rank only the touches with a node of its rows: those that its forces need.
+    /// `row` gives the block row of a node, or `None` if it is held. Gradients and Hessians are then complete at the
+    /// nodes of a rank, to the same bits; energies are NaN, and a fault says so, unless the search is not shared.
     ///
-    /// *Use* in steps without a line search. *Cost* in place of a gather of all touches, a message of 108 bytes per touch to
-    /// each other rank with one of its nodes; 4 bytes per node.
+    /// *Use* in steps without a line search. *Cost* in place of a gather of all touches, a message of 108 bytes per
+    /// touch to each other rank with one of its nodes; 4 bytes per node.
     pub fn at_nodes_of(self, on: &Partition<C>, nodes: usize, row: impl Fn(u32) -> Option<u64>) -> Self {
         let owner = |node| row(node).map_or(NOBODY, |row| on.layout().owner(row) as u32);
         Self { owners: Some((0..nodes as u32).map(owner).collect()), ..self }
@@ -125,6 +133,11 @@ impl<C: Communicator> RankSearch<C> {
     /// The number of triangles and edges in the hashes of this rank in the last search that shared them; 0 before one.
     pub fn hashed(&self) -> usize {
         self.near.parts()
+    }
+
+    /// The number of searches for the pairs of some nodes alone.
+    pub fn searched_some(&self) -> usize {
+        self.some
     }
 
     /// The number of pairs on all ranks that the last list of touches had.
@@ -163,13 +176,12 @@ impl<C: Communicator> RankSearch<C> {
         let own = built.map(|()| {
             self.comm.worked(COUNTED * parts.queries() / self.comm.size());
             let mut message = Vec::new();
-            pack([fingerprint(parts, groups, of)], &mut message);
             pack(self.broad.tests(parts, start as usize..end as usize), &mut message);
             message
         });
-        let all = share(&self.comm, own).and_then(agreed)?;
+        let all = share(&self.comm, fingerprint(parts, Kind::Whole, of), own)?;
         let (mut table, mut total) = (vec![0], 0);
-        for tests in all.iter().flat_map(|data| unpack::<u64>(&data[8..])) {
+        for tests in all.iter().flat_map(|data| unpack::<u64>(data)) {
             total += tests;
             table.push(total);
         }
@@ -218,7 +230,7 @@ impl<C: Communicator> Search for RankSearch<C> {
         Ok(())
     }
 
-    /// Fresh parts are divided evenly. Errors of one rank go to all; boxes are not compared.
+    /// Fresh parts are divided evenly. *Cost* of the ranks a gather of 16 bytes.
     fn pairs_of(
         &mut self,
         parts: &Topology,
@@ -227,13 +239,18 @@ impl<C: Communicator> Search for RankSearch<C> {
         keep: &(impl Fn(&Pair) -> bool + Sync),
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError> {
-        let share = if self.shared { [self.comm.rank(), self.comm.size()] } else { [0, 1] };
-        let searched = self.fresh.find(parts, fresh, share, of, keep, found);
+        self.some += 1;
+        let own = if self.shared { [self.comm.rank(), self.comm.size()] } else { [0, 1] };
+        let searched = self.fresh.find(parts, fresh, own, of, keep, found);
+        self.comm.worked(PLACED * parts.nodes());
         self.comm.worked(HASHED * self.fresh.parts() + COUNTED * self.fresh.visited());
+        self.comm.worked(MEASURED * self.fresh.overlaps());
         if !self.shared {
             return searched;
         }
-        shared::share(&self.comm, searched.map(|()| Vec::new())).map(drop)
+        let mark = fresh.iter().fold(fingerprint(parts, Kind::Fresh, of), |sum, &node| mix(sum, node.into()));
+        let agreed = share(&self.comm, mark, searched.map(|()| Vec::new()));
+        agreed.map(drop).inspect_err(|_| found.clear())
     }
 
     fn touches(
@@ -297,7 +314,7 @@ impl<C: Communicator> Search for RankSearch<C> {
             pack(pair.nodes(), &mut message);
         }
         let mut first: Impact = None;
-        for data in share(&self.comm, Ok(message))? {
+        for data in share(&self.comm, Kind::First as u64, Ok(message))? {
             let Some((head, body)) = data.split_at_checked(8) else { continue };
             for t in unpack::<f64>(head) {
                 // Of equal times, the first pair: lists are sorted.
@@ -315,20 +332,26 @@ impl<C: Communicator> Search for RankSearch<C> {
     }
 }
 
-/// The data of all ranks, without the numbers at its start, which are equal if ranks have the same boxes.
-pub(crate) fn agreed(all: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, ContactError> {
-    if let Some(other) = all.iter().position(|other| other.get(..8) != all[0].get(..8)) {
-        let stage = "the boxes of the nodes of a surface";
-        let reason = CommError::Disagree { rank: 0, other, stage }.to_string();
-        return Err(ContactError::Ranks { reason });
-    }
-    Ok(all)
+/// What ranks search for together.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    /// All pairs, with hashes of the whole surface.
+    Whole,
+    /// All pairs, with hashes of what is near.
+    Near,
+    /// The pairs of fresh nodes.
+    Fresh,
+    /// The first impact.
+    First,
 }
 
-/// A number that differs if the boxes of two ranks do, but for coincidences.
-pub(crate) fn fingerprint(parts: &Topology, groups: usize, of: &impl Fn(u32) -> Aabb) -> u64 {
-    let mix = |sum: u64, bits: u64| (sum ^ bits).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-    let mut sum = mix(parts.nodes() as u64, groups as u64);
+fn mix(sum: u64, bits: u64) -> u64 {
+    (sum ^ bits).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+}
+
+/// A number that differs if the searches or the boxes of two ranks do, but for coincidences.
+pub(crate) fn fingerprint(parts: &Topology, kind: Kind, of: &impl Fn(u32) -> Aabb) -> u64 {
+    let mut sum = mix(mix(parts.nodes() as u64, parts.queries() as u64), kind as u64);
     for node in 0..parts.nodes() as u32 {
         let own = of(node);
         sum = own.low.iter().chain(&own.high).fold(sum, |sum, x| mix(sum, x.to_bits()));

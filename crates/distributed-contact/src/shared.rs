@@ -36,31 +36,41 @@ pub(crate) fn deal<C: Communicator>(
     Ok((all, heads.iter().map(|head| head[0]).collect()))
 }
 
-/// Gives the data of all ranks to all ranks, in their order, or an error to all ranks. All ranks call it.
+/// Gives the data of all ranks to all ranks, in their order, or an error to all ranks. All ranks call it, with the same
+/// `mark`: a number of the kind of search and of what it searches in.
 ///
-/// *Cost* a gather of the lengths, and a message from each rank to each other.
+/// *Cost* a gather of 16 bytes per rank, and a message from each rank to each other.
 ///
 /// # Errors
-/// The own error; [`ContactError::Ranks`] with that of another rank, or of the communication.
+/// The own error; [`ContactError::Ranks`] with that of another rank, of ranks with other marks, or of the
+/// communication. All ranks then have one, before a message is sent.
 pub(crate) fn share<C: Communicator>(
     comm: &C,
+    mark: u64,
     own: Result<Vec<u8>, ContactError>,
 ) -> Result<Vec<Vec<u8>>, ContactError> {
     let mut head = Vec::new();
     match &own {
-        Ok(data) => pack([data.len() as u64], &mut head),
+        Ok(data) => pack([data.len() as u64, mark], &mut head),
         Err(error) => {
-            pack([ERROR], &mut head);
+            pack([ERROR, mark], &mut head);
             head.extend_from_slice(error.to_string().as_bytes());
         }
     }
     let lost = |error: CommError| ContactError::Ranks { reason: error.to_string() };
     let heads = comm.all_gather(&head).map_err(lost)?;
     let own = own?;
-    let length = |head: &Vec<u8>| unpack::<u64>(head).next().unwrap_or(ERROR);
+    let length = |head: &Vec<u8>| unpack::<u64>(&head[..8]).next().unwrap_or(ERROR);
     if let Some(rank) = heads.iter().position(|head| length(head) == ERROR) {
-        let text = String::from_utf8_lossy(heads[rank].get(8..).unwrap_or_default());
+        let text = String::from_utf8_lossy(heads[rank].get(16..).unwrap_or_default());
         return Err(ContactError::Ranks { reason: format!("rank {rank} reports: {text}") });
+    }
+    if let Some(other) = heads.iter().position(|head| head.get(8..16) != heads[0].get(8..16)) {
+        return Err(lost(CommError::Disagree {
+            rank: 0,
+            other,
+            stage: "the search of a surface or its boxes",
+        }));
     }
     let (rank, size) = (comm.rank(), comm.size());
     for to in (1..size).map(|step| (rank + step) % size).filter(|_| !own.is_empty()) {

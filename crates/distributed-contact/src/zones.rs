@@ -6,8 +6,8 @@
 //! | zones | [`Zones::part`] | the impacts are sent to a master, which changes the ways of their nodes |
 //! | positions | `by` | the master sends those of nodes in zones to all ranks |
 //!
-//! until no pair meets, at most [`ROUNDS`] times; what is left is slowed ([`Zones::slow`]), at most five times. Deviation:
-//! the master solves all zones, since the sweeps take less time than a message per zone.
+//! until no pair meets, at most [`ROUNDS`] times; what is left is slowed ([`Zones::slow`]), at most five times.
+//! Deviation: the master solves all zones, since the sweeps take less time than a message per zone.
 
 use coarsen_contact::{ClothContact, ContactError, Pair, Zones};
 use coarsen_distributed::{CommError, Communicator, pack, unpack};
@@ -42,18 +42,19 @@ pub struct Resolved {
 }
 
 /// Changes the ways `by` of all nodes from x in a step by impulses between pairs that would meet, so that no pair comes
-/// nearer than contact keeps. `mass` is that of a node, infinite for held nodes, whose ways stay. `stop` returns a limit
-/// n · u ≥ s of the way u of a node, such as that of an obstacle outside the contact, if u violates it. If pairs are left
-/// ([`Resolved::left`]), the step must be shortened as a whole by
-/// [`max_step`](coarsen_elastic::Potential::max_step). Limits of nodes are tested at the end of their ways only; after
-/// [`ROUNDS`] rounds some may be left ([`Resolved::over`]). Masses are positive.
+/// nearer than contact keeps. `mass` is that of a node, infinite for held nodes, whose ways stay. `stop` returns a
+/// limit n · u ≥ s of the way u of a node, such as that of an obstacle outside the contact, if u violates it. If
+/// pairs are left ([`Resolved::left`]), the step must be shortened as a whole by
+/// [`max_step`](coarsen_elastic::Potential::max_step). Limits of nodes are tested at the end of their ways only;
+/// after [`ROUNDS`] rounds some may be left ([`Resolved::over`]). Masses are positive.
 ///
-/// All ranks call it with the same arguments, and get the same bits at any number of ranks. *Cost* a search for pairs in
-/// each round, a gather of 28 bytes per impact and a broadcast of 28 bytes per node in zones. *Panics* on wrong lengths.
+/// All ranks call it with the same arguments, and get the same bits at any number of ranks. *Cost* in
+/// each round a search for the pairs of nodes whose ways left the tube of the last search, a gather of 28 bytes per
+/// impact and a broadcast of 28 bytes per node in zones. *Panics* on wrong lengths.
 ///
 /// # Errors
-/// [`ContactError::Position`] for a node that is not finite, [`ContactError::Ranks`], those of the search. The ways `by` are
-/// then those of some round, which may differ between ranks.
+/// [`ContactError::Position`] for a node that is not finite, [`ContactError::Ranks`], those of the search. The ways
+/// `by` are then those of some round, which may differ between ranks.
 pub fn resolve_impacts<C: Communicator>(
     comm: &C,
     contact: &mut ClothContact<RankSearch<C>>,

@@ -7,8 +7,9 @@
 //!
 //! > min_B x − max_A x + min(0, min_B p − max_A p) > r  along an axis    (1)
 //!
-//! for a time t from 0 to 1, B is above A by the left side at least, so that no points of both are nearer than r; or A above B.
-//! Neighbours in a sheet move alike: the boxes of their whole ways overlap, but (1) tells them apart without a distance.
+//! for a time t from 0 to 1, B is above A by the left side at least, so that no points of both are nearer than r; or
+//! A above B. Neighbours in a sheet move alike: the boxes of their whole ways overlap, but (1) tells them apart
+//! without a distance.
 
 use coarsen_mesh::vector::{cross, dot, sub};
 
@@ -23,8 +24,9 @@ pub(super) fn apart(pair: &Pair, x: &[[f64; 3]; 4], p: &[[f64; 3]; 4], r: f64) -
     }
 }
 
-/// Whether the plane of a triangle, or the planes along two edges, show that a pair is farther apart than r: no point is nearer
-/// than its plane, and no segment than its line. False for parts that are nearly parallel or flat, and where numbers overflow.
+/// Whether the plane of a triangle, or the planes along two edges, show that a pair is farther apart than r: no point
+/// is nearer than its plane, and no segment than its line. False for parts that are nearly parallel or flat, and
+/// where numbers overflow.
 ///
 /// *Cost* a fifth of a distance; layers on each other are told apart so.
 #[inline]

@@ -1,6 +1,6 @@
 //! Parts of a surface that follow each other, together: tasks of a search, and boxes around many parts.
 
-use crate::{Aabb, Pair, SpatialHash};
+use crate::{Aabb, ContactError, Pair, SpatialHash};
 
 /// The number of queries per task, and per entry of the Workload Table.
 pub(super) const LEAF: usize = 256;
@@ -48,6 +48,29 @@ impl Blocks {
         };
         (0..self.0.len()).filter(overlaps).collect()
     }
+}
+
+/// Replaces `boxes` by those of all nodes, which `of` returns, and returns those around the clusters.
+///
+/// # Errors
+/// [`ContactError::Box`] for a box that is not finite.
+pub(super) fn place(
+    nodes: usize,
+    of: impl Fn(u32) -> Aabb,
+    boxes: &mut Vec<Aabb>,
+) -> Result<Vec<Aabb>, ContactError> {
+    boxes.clear();
+    boxes.extend((0..nodes as u32).map(of));
+    match boxes.iter().position(|b| !b.is_finite()) {
+        Some(index) => Err(ContactError::Box { index }),
+        None => Ok(unions(boxes)),
+    }
+}
+
+/// The boxes around groups of as many boxes as a cluster has.
+pub(super) fn unions(boxes: &[Aabb]) -> Vec<Aabb> {
+    let union = |group: &[Aabb]| Aabb::of(group.iter().flat_map(|b| [b.low, b.high]));
+    boxes.chunks(CLUSTER).map(union).collect()
 }
 
 /// The box around those of some nodes.

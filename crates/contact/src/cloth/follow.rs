@@ -5,15 +5,17 @@
 //! | y_i, p_i | `at`, `by` | positions, and the next way of each node |
 //! | x_i, d_i, s_i, r_i, α | | those of [`Tube`] |
 //! | β | `beta` | the share of the way of the tube that the next way takes |
-//! | c, e | [`median`] | translations, which change no distance: those of most nodes |
+//! | c, e, e' | [`median`] | translations, which change no distance: those of most nodes; in [`Tube::ahead`] means |
 //! | v_i | `pace` | the way of each later step, as far as it is known |
 //! | k | `steps` | the steps for which the way of the tube serves |
 //!
 //! > a node stays:  ‖r_i − c‖ ≤ s_i  and  ‖r_i + p_i − β d_i − c − e‖ ≤ s_i    (1)
-//! > others get  d_i = k v_i − e',  m_i = ½ (p_i − e − β d_i),  x_i = y_i − c + m_i,  s_i = s + ‖m_i‖    (2)
+//! > others get  d_i = k v_i − e',  m_i = ½ (p_i − e − β' d_i),  x_i = y_i − c + m_i,  s_i = s + ‖m_i‖    (2)
 //!
-//! Between the ends of the next way, (1) holds too, since balls are convex; y_i and y_i + p_i are at the distance ‖m_i‖ from the
-//! way (2). For nodes that stay, the rest of their way is a part of it, so that their pairs are among the old candidates.
+//! with β' = β / (1 − α), the share of what is left of the way, and the translation e' that makes k v_i for most
+//! nodes what is left of theirs. Between the ends of the next way, (1) holds too, since balls are convex; y_i and
+//! y_i + p_i are at the distance ‖m_i‖ from the way (2). For nodes that stay, the rest of their way is a part of it, so
+//! that their pairs are among the old candidates.
 
 use coarsen_mesh::vector::{dot, sub};
 
@@ -38,8 +40,8 @@ pub(super) struct Leaving {
 }
 
 impl Tube {
-    /// The nodes that leave the tube while all move from `at` along `by`; `None` before the first search. All of them leave where
-    /// numbers overflow. *Cost* some passes over the nodes.
+    /// The nodes that leave the tube while all move from `at` along `by`; `None` before the first search. All of them
+    /// leave where numbers overflow. *Cost* some passes over the nodes.
     pub(super) fn leaving(&self, at: &[[f64; 3]], by: &[[f64; 3]]) -> Option<Leaving> {
         if self.from.len() != at.len() {
             return None;
@@ -63,8 +65,9 @@ impl Tube {
         Some(if moving.count <= still.count { moving } else { still })
     }
 
-    /// The share of the way of the tube that most nodes have gone by displacements u: the median of u · d / d · d over a sample of
-    /// those with long ways, beside translations. A sum of squares would follow the few that turn aside.
+    /// The share of the way of the tube that most nodes have gone by displacements u: the median of u · d / d · d
+    /// over a sample of those with long ways, beside translations; 0 if no node has a way. A sum of squares would
+    /// follow the few that turn aside.
     fn typical(&self, u: impl Fn(usize) -> [f64; 3]) -> f64 {
         let count = self.from.len();
         let (c, e) = (median(count, &u), median(count, |i| self.way[i]));
@@ -72,7 +75,8 @@ impl Tube {
             let d = sub(self.way[i], e);
             (dot(d, d), dot(sub(u(i), c), d))
         };
-        let mut sample: Vec<(f64, f64)> = (0..count).step_by(count / SAMPLE + 1).map(one).collect();
+        let mut sample: Vec<(f64, f64)> =
+            (0..count).step_by(count / SAMPLE + 1).map(one).filter(|(square, _)| *square > 0.0).collect();
         sample.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let long = &sample[sample.len() / 2..];
         let mut shares: Vec<f64> = long.iter().map(|(square, along)| along / square).collect();
@@ -89,14 +93,16 @@ impl Tube {
         self.steps * (1.0 - leaving.alpha) < SHORT
     }
 
-    /// The rest of the tube for nodes that stay, and a tube (2) for those that leave while all move from `at` along `by`.
-    /// Without a `pace`, or at the end of the way, its way is the next way alone.
+    /// The rest of the tube for nodes that stay, and a tube (2) for those that leave while all move from `at` along
+    /// `by`. Without a `pace`, or at the end of the way, its way is the next way alone; else no way is longer than
+    /// `longest`.
     pub(super) fn following(
         &self,
         leaving: &Leaving,
         at: &[[f64; 3]],
         by: &[[f64; 3]],
         pace: Option<&[[f64; 3]]>,
+        longest: f64,
     ) -> Self {
         let Leaving { nodes, alpha, beta, c, e, .. } = leaving;
         let left = 1.0 - alpha;
@@ -106,7 +112,7 @@ impl Tube {
             Some(pace) => {
                 let far = |i: usize| pace[i].map(|v| steps * v);
                 let drift = median(at.len(), |i| sub(far(i), old(left, i)));
-                (left, beta / left, (0..at.len()).map(|i| sub(far(i), drift)).collect())
+                (left, beta / left, (0..at.len()).map(|i| limited(sub(far(i), drift), longest)).collect())
             }
             None => {
                 steps = 0.0;
@@ -128,10 +134,19 @@ impl Tube {
         Self::new(from, way, self.slack, radii, steps)
     }
 
-    /// The tube around the way of several steps, (2) for all nodes, that begins with the way from `at` along `by`.
-    pub(super) fn ahead(at: &[[f64; 3]], by: &[[f64; 3]], pace: &[[f64; 3]], slack: f64, steps: f64) -> Self {
+    /// The tube around the way of several steps, (2) for all nodes, that begins with the way from `at` along `by`. No
+    /// way is longer than `longest`: s_i is that of the next way, whatever d_i is.
+    pub(super) fn ahead(
+        at: &[[f64; 3]],
+        by: &[[f64; 3]],
+        pace: &[[f64; 3]],
+        slack: f64,
+        steps: f64,
+        longest: f64,
+    ) -> Self {
         let (drift, e) = (mean(pace), mean(by));
-        let way: Vec<[f64; 3]> = pace.iter().map(|v| sub(*v, drift).map(|v| steps * v)).collect();
+        let way: Vec<[f64; 3]> =
+            pace.iter().map(|v| limited(sub(*v, drift).map(|v| steps * v), longest)).collect();
         let middle = |i: usize| half(sub(by[i], e), 1.0 / steps, way[i]);
         let from = (0..at.len()).map(|i| [0, 1, 2].map(|k| at[i][k] + middle(i)[k])).collect();
         let radii = (0..at.len()).map(|i| slack + norm(middle(i))).collect();
@@ -142,6 +157,12 @@ impl Tube {
 /// ½ (p − β d).
 fn half(p: [f64; 3], beta: f64, d: [f64; 3]) -> [f64; 3] {
     less(p, beta, d).map(|u| 0.5 * u)
+}
+
+/// A way, shortened to a length if it is longer.
+fn limited(d: [f64; 3], longest: f64) -> [f64; 3] {
+    let length = norm(d);
+    if length > longest { d.map(|d| d * (longest / length)) } else { d }
 }
 
 /// The median of a sample of displacements, along each axis; 0 if there are none.
@@ -173,14 +194,14 @@ mod tests {
         x.iter().zip(p).map(|(x, p)| [0, 1, 2].map(|k| x[k] + t * p[k])).collect()
     }
 
-    /// Tubes for steps that go on, of which a tenth of the nodes turn away: they contain the next way, what nodes that stay may do
-    /// in them is within the old tube, and few nodes leave the way of later steps.
+    /// Tubes for steps that go on, of which a tenth of the nodes turn away: they contain the next way, what nodes
+    /// that stay may do in them is within the old tube, and few nodes leave the way of later steps.
     #[test]
     fn nodes_that_stay_keep_their_tube() {
         let (count, slack) = (200, 0.1);
         let mut random = SplitMix64::new(3);
         let (mut at, pace) = (numbers(&mut random, count, 5.0), numbers(&mut random, count, 0.5));
-        let mut tube = Tube::ahead(&at, &pace, &pace, slack, 4.0);
+        let mut tube = Tube::ahead(&at, &pace, &pace, slack, 4.0, 1e9);
         assert!(tube.covered(&at, &pace) >= 1.0);
         for step in 0..4 {
             let mut by = pace.clone();
@@ -189,7 +210,7 @@ mod tests {
             assert_eq!(leaving.count, leaving.nodes.iter().filter(|leaves| **leaves).count());
             assert!(leaving.count >= 20 && leaving.count <= 20 * (step + 1), "{step}: {}", leaving.count);
             for expected in [None, Some(&by[..])] {
-                let next = tube.following(&leaving, &at, &by, expected);
+                let next = tube.following(&leaving, &at, &by, expected, 1e9);
                 for t in [0.0, 0.5, 1.0] {
                     // Where all nodes are on the way: within the radii, beside a translation.
                     let y = along(&at, t, &by);
@@ -215,11 +236,47 @@ mod tests {
                     }
                 }
             }
-            tube = tube.following(&leaving, &at, &by, Some(&by));
+            tube = tube.following(&leaving, &at, &by, Some(&by), 1e9);
             at = along(&at, 1.0, &by);
         }
         assert!(Tube::default().leaving(&at, &pace).is_none());
         let nan = vec![[f64::NAN; 3]; count];
         assert_eq!(tube.leaving(&at, &nan).unwrap().count, count);
+    }
+
+    /// Nodes that are much faster than the others have short ways, and their next way is in the tube.
+    #[test]
+    fn ways_of_fast_nodes_are_limited() {
+        let (count, longest) = (200, 0.8);
+        let mut random = SplitMix64::new(4);
+        let (at, mut by) = (numbers(&mut random, count, 5.0), numbers(&mut random, count, 0.1));
+        by[7][1] += 1.0;
+        let tube = Tube::ahead(&at, &by, &by, 0.1, 16.0, longest);
+        let e = mean(&by);
+        for (i, radius) in tube.radii.iter().enumerate() {
+            let start = sub(at[i], tube.from[i]);
+            let turn = sub(less(by[i], 1.0 / 16.0, tube.way[i]), e);
+            let end = [0, 1, 2].map(|k| start[k] + turn[k]);
+            assert!(norm(start) <= *radius && norm(end) <= *radius, "{i}");
+        }
+        assert!(norm(tube.way[7]) > 0.7);
+        let leaving = tube.leaving(&at, &by).unwrap();
+        let next = tube.following(&leaving, &at, &by, Some(&by), longest);
+        assert!(tube.way.iter().chain(&next.way).all(|d| norm(*d) <= longest * (1.0 + 1e-12)));
+    }
+
+    /// Nodes without a way have no say on the share that most have gone.
+    #[test]
+    fn still_nodes_have_no_share() {
+        let count = 100;
+        let at = numbers(&mut SplitMix64::new(5), count, 5.0);
+        let mut by = vec![[0.0; 3]; count];
+        by[..10].iter_mut().for_each(|p| p[0] = 1.0);
+        let half: Ways = by.iter().map(|p| p.map(|p| 0.5 * p)).collect();
+        let tube = Tube::new(at.clone(), by.clone(), 0.1, vec![0.1; count], 0.0);
+        let leaving = tube.leaving(&along(&at, 0.5, &by), &half).unwrap();
+        assert_eq!((leaving.count, leaving.alpha, leaving.beta), (0, 0.5, 0.5));
+        let still = Tube::new(at.clone(), vec![[0.0; 3]; count], 0.1, vec![0.1; count], 0.0);
+        assert_eq!(still.leaving(&at, &half).unwrap().alpha, 0.0);
     }
 }

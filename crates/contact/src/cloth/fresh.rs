@@ -5,32 +5,37 @@
 //! | fresh | `fresh` | these nodes, and the parts with one of them |
 //! | block | [`Blocks`] | 256 parts that follow each other; those whose boxes overlap no fresh part are left out |
 //!
-//! Fresh triangles, edges and vertices are in hashes. Vertices query the triangles, other triangles the vertices, and edges the
-//! edges. Li et al. 2020, "P-Cloth", §4.1, search for all pairs each time.
+//! Fresh triangles, edges and vertices are in hashes. Vertices query the triangles, other triangles the vertices, and
+//! edges the edges. Li et al. 2020, "P-Cloth", §4.1, search for all pairs each time.
 
 use std::ops::Range;
 
 use coarsen_core::parallel;
 
-use super::blocks::{Blocks, CLUSTER, LEAF, WORK, around};
+use super::blocks::{Blocks, LEAF, Leaf, WORK, around, place, unions};
 use super::near::Chosen;
 use super::topology::Topology;
 use crate::{Aabb, ContactError, Pair, SpatialHash};
 
 /// The search for the pairs of some nodes.
 ///
-/// *Use* if few nodes have moved since a search for all pairs. *Cost* the boxes of all nodes, hashes of the parts with one of the
-/// nodes, and a query for each part near them.
+/// *Use* if few nodes have moved since a search for all pairs. *Cost* the boxes of all nodes, hashes of the parts
+/// with one of the nodes, and a query for each part near them.
 ///
 /// ```
-/// use coarsen_contact::{Aabb, Fresh, Topology};
+/// use coarsen_contact::{Aabb, Fresh, Pair, Topology};
 /// // Two triangles, one above the other; node 0 alone is fresh.
 /// let x = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.1], [1.0, 0.0, 0.1], [0.0, 1.0, 0.1]];
 /// let parts = Topology::new(&[[0, 1, 2], [3, 4, 5]], &[false; 6], &x)?;
 /// let nodes = [true, false, false, false, false, false];
 /// let (mut fresh, mut pairs) = (Fresh::default(), Vec::new());
 /// fresh.find(&parts, &nodes, [0, 1], |node| Aabb::of([x[node as usize]]).grown(0.1), |_| true, &mut pairs)?;
-/// assert_eq!(pairs.len(), 10); // of 15: not two vertices and the lower triangle's edge of the others
+/// // Of 15: vertex 0 with the upper triangle, its three vertices with the lower one, and two edges with three.
+/// assert_eq!(pairs.len(), 10);
+/// assert!(pairs.iter().all(|pair| match pair {
+///     Pair::VertexFace { vertex, face } => *vertex == 0 || face.contains(&0),
+///     Pair::EdgeEdge { edges } => edges.as_flattened().contains(&0),
+/// }));
 /// # Ok::<(), coarsen_contact::ContactError>(())
 /// ```
 #[derive(Default)]
@@ -41,7 +46,7 @@ pub struct Fresh {
     faces: Chosen,
     /// The box of each node.
     boxes: Vec<Aabb>,
-    leaves: Vec<Vec<Pair>>,
+    leaves: Vec<Leaf>,
     visited: usize,
 }
 
@@ -54,9 +59,9 @@ enum Kind {
 }
 
 impl Fresh {
-    /// Replaces `found` by the pairs with a fresh node whose boxes overlap and that `keep` accepts, sorted. Of these it finds those
-    /// of share `share[0]` of `share[1]`; together the shares have each pair once. The box of a part contains those of its nodes,
-    /// which `of` returns. *Panics* on a wrong length of `fresh`.
+    /// Replaces `found` by the pairs with a fresh node whose boxes overlap and that `keep` accepts, sorted. Of these
+    /// it finds those of share `share[0]` of `share[1]`; together the shares have each pair once. The box of a part
+    /// contains those of its nodes, which `of` returns. *Panics* on a wrong length of `fresh`.
     ///
     /// # Errors
     /// [`ContactError::Box`] for a box that is not finite, [`ContactError::TooMany`] as for [`SpatialHash::rebuild`].
@@ -72,17 +77,11 @@ impl Fresh {
         assert_eq!(fresh.len(), parts.nodes(), "find: wrong length of fresh nodes");
         found.clear();
         let Self { vertices, edges, faces, boxes, leaves, visited } = self;
-        boxes.clear();
-        boxes.extend((0..parts.nodes() as u32).map(of));
-        if let Some(node) = boxes.iter().position(|b| !b.is_finite()) {
-            return Err(ContactError::Box { index: node });
-        }
+        let clusters = place(parts.nodes(), of, boxes)?;
         let boxes = &boxes[..];
         vertices.choose(parts.vertices.as_chunks::<1>().0, fresh, share, boxes)?;
         edges.choose(&parts.edges, fresh, share, boxes)?;
         faces.choose(&parts.triangles, fresh, share, boxes)?;
-        let union = |nodes: &[Aabb]| Aabb::of(nodes.iter().flat_map(|b| [b.low, b.high]));
-        let clusters: Vec<Aabb> = boxes.chunks(CLUSTER).map(union).collect();
         let [of_vertices, of_edges, of_faces] = parts.blocks();
         let mut tasks = Vec::new();
         for (kind, blocks, hash) in [
@@ -92,10 +91,12 @@ impl Fresh {
         ] {
             tasks.extend(near(blocks, &clusters, hash)?.into_iter().map(|block| (kind, block)));
         }
-        *visited = LEAF * tasks.len();
         let is_fresh = |nodes: &[u32]| nodes.iter().any(|&node| fresh[node as usize]);
-        let visit = |kind: Kind, i: usize, pairs: &mut Vec<Pair>| {
-            let mut meet = |pair: Option<Pair>| pairs.extend(pair.filter(&keep));
+        let visit = |kind: Kind, i: usize, Leaf { pairs, overlaps }: &mut Leaf| {
+            let mut meet = |pair: Option<Pair>| {
+                *overlaps += usize::from(pair.is_some());
+                pairs.extend(pair.filter(&keep));
+            };
             match kind {
                 Kind::Vertices => {
                     let of = &boxes[parts.vertices[i] as usize];
@@ -124,16 +125,18 @@ impl Fresh {
             Kind::Edges => parts.edges.len(),
             Kind::Faces => parts.triangles.len(),
         };
-        leaves.resize_with(tasks.len(), Vec::new);
-        let search = |(range, leaves): (Range<usize>, &mut [Vec<Pair>])| {
+        let queries = |(kind, block): (Kind, usize)| LEAF * block..count(kind).min(LEAF * (block + 1));
+        *visited = tasks.iter().map(|&task| queries(task).len()).sum();
+        leaves.resize_with(tasks.len(), Leaf::default);
+        let search = |(range, leaves): (Range<usize>, &mut [Leaf])| {
             for (task, into) in range.zip(leaves) {
-                into.clear();
-                let (kind, block) = tasks[task];
-                (LEAF * block..count(kind).min(LEAF * (block + 1))).for_each(|i| visit(kind, i, into));
+                into.pairs.clear();
+                into.overlaps = 0;
+                queries(tasks[task]).for_each(|i| visit(tasks[task].0, i, into));
             }
         };
         parallel::each((0..tasks.len(), &mut leaves[..]), 1, parallel::worth(*visited * WORK), &search);
-        leaves.iter().for_each(|leaf| found.extend_from_slice(leaf));
+        leaves.iter().for_each(|leaf| found.extend_from_slice(&leaf.pairs));
         found.sort_unstable();
         debug_assert!(found.is_sorted_by(|a, b| a < b));
         Ok(())
@@ -144,17 +147,22 @@ impl Fresh {
         self.vertices.ids.len() + self.edges.ids.len() + self.faces.ids.len()
     }
 
-    /// The number of queries of the last search.
+    /// The number of parts in the blocks of the last search that are near fresh parts: those that query, and fresh
+    /// triangles.
     pub fn visited(&self) -> usize {
         self.visited
+    }
+
+    /// The number of pairs of the last search whose boxes overlap, kept or not.
+    pub fn overlaps(&self) -> usize {
+        self.leaves.iter().map(|leaf| leaf.overlaps).sum()
     }
 }
 
 /// The blocks whose boxes overlap a group of boxes of a hash.
 fn near(blocks: &Blocks, clusters: &[Aabb], hash: &SpatialHash) -> Result<Vec<usize>, ContactError> {
     let own: Vec<Aabb> = (0..hash.len() as u32).map(|i| *hash.get(i)).collect();
-    let group = |boxes: &[Aabb]| Aabb::of(boxes.iter().flat_map(|b| [b.low, b.high]));
-    let groups: Vec<Aabb> = own.chunks(CLUSTER).map(group).collect();
+    let groups = unions(&own);
     let mut all = SpatialHash::default();
     all.rebuild(groups.len(), None, |i| groups[i])?;
     Ok(blocks.near(clusters, &all))

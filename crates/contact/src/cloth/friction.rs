@@ -83,8 +83,8 @@ impl ClothFriction {
     }
 
     /// Takes pairs and forces from the contact at the x at the start of a step, before held nodes move. *Panics* for a
-    /// contact of another number of nodes. A search over ranks that gives each rank the touches at its nodes alone makes the
-    /// energy that of these touches; take [`grip_at`](Self::grip_at) there.
+    /// contact of another number of nodes. A search over ranks that gives each rank the touches at its nodes alone
+    /// makes the energy that of these touches; take [`grip_at`](Self::grip_at) there.
     ///
     /// # Errors
     /// As [`ClothContact::detect`]. There is then no friction.
@@ -93,8 +93,8 @@ impl ClothFriction {
     }
 
     /// As [`grip`](Self::grip), but takes only the pairs with a free node that `own` accepts, by its number among the
-    /// free nodes. Gradient and Hessian are then complete at these nodes, to the same bits, and not at others; for ranks
-    /// that share the nodes. Without friction, nothing is detected.
+    /// free nodes. Gradient and Hessian are then complete at these nodes, to the same bits, and not at others; for
+    /// ranks that share the nodes. Without friction, nothing is detected.
     ///
     /// # Errors
     /// As [`ClothContact::detect`]. There is then no friction.

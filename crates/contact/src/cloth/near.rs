@@ -5,22 +5,22 @@
 //! | block | [`Blocks`] | 256 parts that follow each other in their list, and the clusters of 32 nodes that they touch |
 //! | near | `ids` | the parts of all blocks whose boxes overlap that of a block of queries |
 //!
-//! A part in no such block overlaps no query, so it is in no hash. If parts that follow each other are neighbours, as in
-//! the rows of a sheet, the hashes of a share of the queries have about that share of all parts. Otherwise they have
-//! more, up to all, and the pairs are the same.
+//! A part in no such block overlaps no query, so it is in no hash. If parts that follow each other are neighbours, as
+//! in the rows of a sheet, the hashes of a share of the queries have about that share of all parts. Otherwise they
+//! have more, up to all, and the pairs are the same.
 
 use std::ops::Range;
 
 use coarsen_core::parallel;
 
-use super::blocks::{Blocks, CLUSTER, LEAF, Leaf, WORK, around};
+use super::blocks::{Blocks, LEAF, Leaf, WORK, around, place};
 use super::topology::Topology;
 use crate::{Aabb, ContactError, Pair, SpatialHash};
 
 /// The search for the pairs of some groups of queries; the groups are those of [`Broad`](crate::Broad).
 ///
-/// *Use* for a share of a surface; for all groups, [`Broad`](crate::Broad) finds the same pairs in less time. *Cost* the boxes
-/// of all nodes, and hashes of the parts near the queries. *Reference* of the hashes: [`SpatialHash`].
+/// *Use* for a share of a surface; for all groups, [`Broad`](crate::Broad) finds the same pairs in less time. *Cost*
+/// the boxes of all nodes, and hashes of the parts near the queries. *Reference* of the hashes: [`SpatialHash`].
 ///
 /// ```
 /// use coarsen_contact::{Aabb, Near, Topology};
@@ -92,8 +92,8 @@ impl Chosen {
 }
 
 impl Near {
-    /// Builds the hashes for some groups of queries, in increasing order; the box of a part contains those of its nodes,
-    /// which `of` returns.
+    /// Builds the hashes for some groups of queries, in increasing order; the box of a part contains those of its
+    /// nodes, which `of` returns.
     ///
     /// # Errors
     /// [`ContactError::Box`] for a box that is not finite, [`ContactError::TooMany`] as for [`SpatialHash::rebuild`].
@@ -104,13 +104,7 @@ impl Near {
         groups: &[usize],
     ) -> Result<(), ContactError> {
         let Self { faces, edges, boxes, .. } = self;
-        boxes.clear();
-        boxes.extend((0..parts.nodes() as u32).map(of));
-        if let Some(node) = boxes.iter().position(|b| !b.is_finite()) {
-            return Err(ContactError::Box { index: node });
-        }
-        let union = |nodes: &[Aabb]| Aabb::of(nodes.iter().flat_map(|b| [b.low, b.high]));
-        let clusters: Vec<Aabb> = boxes.chunks(CLUSTER).map(union).collect();
+        let clusters = place(parts.nodes(), of, boxes)?;
         let [of_vertices, of_edges, of_faces] = parts.blocks();
         let count = parts.vertices.len();
         let (mut vertex_blocks, mut edge_blocks) = (Vec::new(), Vec::new());
@@ -136,8 +130,8 @@ impl Near {
         self.faces.ids.len() + self.edges.ids.len()
     }
 
-    /// Appends the pairs of groups of queries, whose boxes overlap and that `keep` accepts, to `found`, sorted, and returns the
-    /// number of tests of each group. The groups are those of the last [`build`](Self::build).
+    /// Appends the pairs of groups of queries, whose boxes overlap and that `keep` accepts, to `found`, sorted, and
+    /// returns the number of tests of each group. The groups are those of the last [`build`](Self::build).
     pub fn find(
         &mut self,
         parts: &Topology,

@@ -33,13 +33,10 @@ pub trait Search {
         of: &(impl Fn(u32) -> Aabb + Sync),
         keep: &(impl Fn(&Pair) -> bool + Sync),
         found: &mut Vec<Pair>,
-    ) -> Result<(), ContactError> {
-        let is_fresh = |pair: &Pair| pair.nodes().iter().any(|&node| fresh[node as usize]);
-        self.pairs(parts, of, &|pair| is_fresh(pair) && keep(pair), found)
-    }
+    ) -> Result<(), ContactError>;
 
-    /// Replaces `found` by the touches among the candidates of all shares, or those that a rank needs, sorted by pair; `of` returns that of a pair.
-    /// `candidates` are those of the last search for pairs, or of an earlier one.
+    /// Replaces `found` by the touches among the candidates of all shares, or those that a rank needs, sorted by
+    /// pair; `of` returns that of a pair. `candidates` are those of the last search for pairs, or of an earlier one.
     ///
     /// # Errors
     /// [`ContactError::Ranks`].

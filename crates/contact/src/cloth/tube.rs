@@ -2,18 +2,19 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | x, d | `from`, `way` | the positions of the search, and the way of each node without the mean of all |
+//! | x, d | `from`, `way` | the start of the tube at each node, and its way without a translation of all |
 //! | c | [`middle`] | a translation of all nodes, which changes no distance |
 //! | s_i | `radii` | the radius of the tube at a node; `slack` at most nodes |
 //! | α | [`Tube::share`] | the share of the way that fits best |
 //!
 //! > y_i = x_i + α d_i + c + r_i,  0 ≤ α ≤ 1,  ‖r_i‖ ≤ s_i for all nodes i    (1)
 //!
-//! The mean keeps most ways short where a few nodes are fast, so that their boxes are small; the middle of the box around all d
-//! would make them half as long as the longest.
+//! The tube of one way starts at the positions of the search; one that follows nodes (`follow`), at its own. The mean
+//! as translation keeps most ways short where a few nodes are fast, so that their boxes are small; the middle of the
+//! box around all d would make them half as long as the longest.
 //!
-//! Two nodes come nearer than on the way by the sum of their s_i at most. So one search serves for a whole line search, and for later steps that
-//! are shorter than s. Cloth that falls freely needs no search.
+//! Two nodes come nearer than on the way by the sum of their s_i at most. So one search serves for a whole line
+//! search, and for later steps that are shorter than s. Cloth that falls freely needs no search.
 
 use coarsen_mesh::vector::{dot, sub};
 
@@ -71,9 +72,9 @@ impl Tube {
         }
     }
 
-    /// A time until which all nodes are in the tube, while they move from `at`, which is in it, along `by`: at least 1 for
-    /// what is left of the way. `by` changes r, or its share β along the way changes α, up to the end of the way at the time
-    /// 1, and the rest changes r. NaN where numbers overflow.
+    /// A time until which all nodes are in the tube, while they move from `at`, which is in it, along `by`: at least
+    /// 1 for what is left of the way. `by` changes r, or its share β along the way changes α, up to the end of the
+    /// way at the time 1, and the rest changes r. NaN where numbers overflow.
     pub(super) fn covered(&self, at: &[[f64; 3]], by: &[[f64; 3]]) -> f64 {
         let alpha = self.share(self.moves(at)).clamp(0.0, 1.0);
         let rest = || self.moves(at).zip(&self.way).map(|(u, d)| less(u, alpha, *d));

@@ -10,8 +10,8 @@
 //! > minimise ½ Σ m_i ‖u_i − u_i⁰‖²  so that  Σ w_a n · u_a ≥ s for each pair    (1)
 //! > λ ← max(0, λ + (s − Σ w_a n · u_a) / Σ w_a² / m_a),  u_a ← u_a + Δλ w_a n / m_a    (2)
 //!
-//! (2) is a sweep of projected Gauss-Seidel over the pairs. Impulses of a pair add up to zero, and the way across n stays.
-//! Afterwards pairs are looked for again, along the new ways.
+//! (2) is a sweep of projected Gauss-Seidel over the pairs. Impulses of a pair add up to zero, and the way across n
+//! stays. Afterwards pairs are looked for again, along the new ways.
 //!
 //! What is left after some rounds is slowed:
 //!
@@ -20,8 +20,8 @@
 //! for the nodes of pairs that share nodes, with the mean c of their ways, weighted by mass, and the first time t of an
 //! impact among them.
 //!
-//! Harmon et al. 2008, "Robust treatment of simultaneous collisions", ACM TOG 27(3); Tang et al. 2018, "I-Cloth", ACM TOG
-//! 37(6). Deviations: pairs are kept apart before they meet, and limits are inequalities, so that pairs may part.
+//! Harmon et al. 2008, "Robust treatment of simultaneous collisions", ACM TOG 27(3); Tang et al. 2018, "I-Cloth", ACM
+//! TOG 37(6). Deviations: pairs are kept apart before they meet, and limits are inequalities, so that pairs may part.
 
 use coarsen_mesh::vector::dot;
 
@@ -66,8 +66,8 @@ pub struct Zones {
 }
 
 impl Zones {
-    /// Adds the limit of a pair that would meet at a time, as [`ClothContact::impacts`] returns it for these ways. *Panics*
-    /// if the last detection of the contact failed, or ways are missing.
+    /// Adds the limit of a pair that would meet at a time, as [`ClothContact::impacts`] returns it for these ways.
+    /// *Panics* if the last detection of the contact failed, or ways are missing.
     pub fn meet<S: Search>(&mut self, contact: &ClothContact<S>, (t, pair): (f64, Pair), by: &[[f64; 3]]) {
         let nodes = pair.nodes();
         let x = nodes.map(|node| contact.positions()[node as usize]);
@@ -89,8 +89,8 @@ impl Zones {
     }
 
     /// Changes the ways by sweeps (2) over all limits, in their order, until each is met up to a fiftieth of the
-    /// thickness, but at most 60 times. Masses are positive; a mass of 0 gives ways that are NaN. *Panics* for nodes that do
-    /// not exist.
+    /// thickness, but at most 60 times. Masses are positive; a mass of 0 gives ways that are NaN. *Panics* for nodes
+    /// that do not exist.
     pub fn part(&mut self, mass: impl Fn(u32) -> f64, thickness: f64, by: &mut [[f64; 3]]) {
         for _ in 0..SWEEPS {
             if self.round(&mass, by) <= EXACT * thickness {
@@ -99,10 +99,10 @@ impl Zones {
         }
     }
 
-    /// One sweep (2), a round of inelastic impulses as Bridson, Fedkiw & Anderson 2002 take (§7.4): each pair in turn ends
-    /// the approach of its nearest points that its limit forbids. Returns the largest change of such an approach. Where
-    /// pairs do not share nodes, one round meets all limits; elsewhere rounds undo one another in part, and
-    /// [`part`](Self::part) repeats them. Masses and *panics* as there.
+    /// One sweep (2), a round of inelastic impulses as Bridson, Fedkiw & Anderson 2002 take (§7.4): each pair in turn
+    /// ends the approach of its nearest points that its limit forbids. Returns the largest change of such an
+    /// approach. Where pairs do not share nodes, one round meets all limits; elsewhere rounds undo one another in
+    /// part, and [`part`](Self::part) repeats them. Masses and *panics* as there.
     pub fn round(&mut self, mass: impl Fn(u32) -> f64, by: &mut [[f64; 3]]) -> f64 {
         let mut worst = 0.0_f64;
         for Limit { nodes, weights, normal, least, push } in &mut self.limits {
@@ -128,8 +128,9 @@ impl Zones {
         worst
     }
 
-    /// Ends the relative motion of pairs that meet (3), whatever the limits are. Momentum stays; the mean of a zone with
-    /// held nodes is theirs. Returns the nodes, sorted. *Cost* sorts of the pairs. *Panics* for nodes that do not exist.
+    /// Ends the relative motion of pairs that meet (3), whatever the limits are. Momentum stays; the mean of a zone
+    /// with held nodes is theirs. Returns the nodes, sorted. *Cost* sorts of the pairs. *Panics* for nodes that do
+    /// not exist.
     pub fn slow(impacts: &[(f64, Pair)], mass: impl Fn(u32) -> f64, by: &mut [[f64; 3]]) -> Vec<u32> {
         let mut nodes: Vec<u32> = impacts.iter().flat_map(|impact| impact.1.nodes()).collect();
         nodes.sort_unstable();

@@ -79,6 +79,61 @@ fn falling_cloth_needs_no_search() {
     assert!((step / alone - 1.0).abs() < 1e-9, "{step} {alone}");
 }
 
+/// A start that is not finite does not change later searches.
+#[test]
+fn a_start_that_is_not_finite_is_no_start() {
+    let (n, thickness) = (10, 0.03);
+    let rest = rolled(n, 1e-3);
+    let new = || ClothContact::new(&grid(n), &vec![false; rest.len()], &rest, thickness, 40.0).unwrap();
+    let x: Vec<f64> =
+        rest.iter().zip(0..).flat_map(|(x, v)| [x[0], x[1], x[2] + 0.002 * f64::from(v % 5)]).collect();
+    for (bad, which) in [f64::NAN, f64::INFINITY, 1e308].into_iter().flat_map(|bad| [(bad, 1), (bad, 300)]) {
+        let start: Vec<f64> = x.iter().enumerate().map(|(k, x)| if k < which { bad } else { *x }).collect();
+        let (mut contact, by) = (new(), vec![[0.0, 0.01, 0.0]; rest.len()]);
+        for by in [by.clone(), by.iter().enumerate().map(|(v, d)| d.map(|d| d * v as f64)).collect()] {
+            contact.start_step(&start);
+            assert_eq!(contact.detect(&x).unwrap(), new().detect(&x).unwrap());
+            assert_eq!(contact.impacts(&x, &by).unwrap(), new().impacts(&x, &by).unwrap());
+        }
+    }
+}
+
+/// Bounds below 1 are those of a new search, however far the candidates serve.
+#[test]
+fn bounds_do_not_depend_on_earlier_searches() {
+    let (n, thickness) = (10, 0.03);
+    let rest = rolled(n, 1e-3);
+    let held: Vec<bool> = (0..rest.len()).map(|v| v < 3).collect();
+    let new = || ClothContact::new(&grid(n), &held, &rest, thickness, 40.0).unwrap();
+    let x = rest[3..].as_flattened();
+    let mut random = SplitMix64::new(2);
+    let (mut bounded, mut ended) = (0, 0);
+    for round in 0..8 {
+        let way: Vec<f64> = x.iter().map(|_| random.numbers(1)[0] - 0.5).collect();
+        let first = new().max_step(x, &way);
+        assert!(first < 1.0);
+        let mut raised = rest.clone();
+        raised[..3].iter_mut().for_each(|x| x[1] += 0.9 * first * (random.numbers(1)[0] - 0.5));
+        for k in 0..10 {
+            // The first impact is near 1, also after it.
+            let scale = first * (0.8 + 0.05 * f64::from(k));
+            let scaled = |by: f64| way.iter().map(|d| by * scale * d).collect::<Vec<_>>();
+            let (mut wide, mut narrow) = (new(), new());
+            wide.max_step(x, &scaled(4.0));
+            let [one, other] = [&mut wide, &mut narrow].map(|contact| {
+                let step = contact.max_step(x, &scaled(1.0));
+                (step.min(1.0), contact.blocking().filter(|_| step < 1.0), step)
+            });
+            assert_eq!((one.0.to_bits(), one.1), (other.0.to_bits(), other.1), "{round}, {k}");
+            (bounded, ended) = (bounded + usize::from(one.0 < 1.0), ended + usize::from(one.2 > other.2));
+            let [one, other] =
+                [&mut wide, &mut narrow].map(|contact| contact.carry(x, &scaled(1.0), &raised));
+            assert_eq!(one, other, "{round}, {k}");
+        }
+    }
+    assert!(bounded > 20 && ended > 20, "{bounded} {ended}");
+}
+
 /// The pairs of some nodes are those of all pairs that have one of them, in any number of shares.
 #[test]
 fn pairs_of_fresh_nodes_are_those_of_all_pairs() {
@@ -117,8 +172,8 @@ fn pairs_of_fresh_nodes_are_those_of_all_pairs() {
     }
 }
 
-/// Steps of a rolled sheet whose ways change from step to step have the touches and impacts of a new search in each place, and
-/// most of them search for the pairs of some nodes alone.
+/// Steps of a rolled sheet whose ways change from step to step have the touches and impacts of a new search in each
+/// place, and most of them search for the pairs of some nodes alone.
 #[test]
 fn steps_have_the_pairs_of_new_searches() {
     let (n, thickness) = (30, 0.03);

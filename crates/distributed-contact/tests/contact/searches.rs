@@ -57,8 +57,8 @@ fn pairs_are_those_of_one_host() {
     }
 }
 
-/// From the second search on, ranks build hashes of what is near their queries. The lists are together that of one host, and the
-/// hashes of a sheet whose rows are neighbours have little more than a share of it.
+/// From the second search on, ranks build hashes of what is near their queries. The lists are together that of one
+/// host, and the hashes of a sheet whose rows are neighbours have little more than a share of it.
 #[test]
 fn hashes_are_shared() {
     let n = 101;
@@ -106,7 +106,8 @@ fn hashes_are_shared() {
     }
 }
 
-/// Ranks that take the touches at their nodes have those of one host, in its order; an energy, which needs all, is a fault.
+/// Ranks that take the touches at their nodes have those of one host, in its order; an energy, which needs all, is a
+/// fault.
 #[test]
 fn touches_at_own_nodes_are_those_of_one_host() {
     let n = 25;
@@ -188,6 +189,51 @@ fn contact_has_the_bits_of_one_host() {
     }
 }
 
+/// Steps that are announced have the touches and impacts of one host, from shares of the searches for some nodes,
+/// which hold the pairs of one host together.
+#[test]
+fn steps_have_the_bits_of_one_host() {
+    let n = 21;
+    let (rest, start) = (flat(n), folded(n));
+    let held: Vec<bool> = (0..n * n).map(|v| v < 3).collect();
+    // The halves come together; some nodes turn aside.
+    let ways = |step: usize| -> Vec<[f64; 3]> {
+        let way = |(v, x): (usize, &[f64; 3])| match v {
+            0..3 => [0.0; 3],
+            _ if (v + 31 * step) % 61 < 2 => [0.0, 0.0, -0.5 * THICKNESS * x[2].signum()],
+            _ => [0.1 * THICKNESS, 0.0, -0.02 * x[2]],
+        };
+        start.iter().enumerate().map(way).collect()
+    };
+    for ranks in RANKS {
+        let searches = on_ranks(ranks, |comm| {
+            let mut host = ClothContact::new(&grid(n), &held, &rest, THICKNESS, 40.0).unwrap();
+            let mut shared =
+                ClothContact::with(search(comm.clone()), &grid(n), &held, &rest, THICKNESS, 40.0).unwrap();
+            let (mut x, mut met, mut touched) = (start[3..].as_flattened().to_vec(), 0, 0);
+            for step in 0..8 {
+                host.start_step(&x);
+                shared.start_step(&x);
+                let by = ways(step);
+                let of_host = host.impacts(&x, &by).unwrap();
+                let own = shared.impacts(&x, &by).unwrap();
+                assert!(own.iter().all(|impact| of_host.contains(impact)), "{step}");
+                let counts = comm.all_gather(&[own.len() as u8; 1]).unwrap();
+                let count: usize = counts.iter().map(|count| usize::from(count[0])).sum();
+                assert_eq!(count % 256, of_host.len() % 256, "{step}");
+                let share = if of_host.is_empty() { 1.0 } else { 0.1 };
+                x.iter_mut().zip(by[3..].as_flattened()).for_each(|(x, d)| *x += share * d);
+                let found = host.detect(&x).unwrap();
+                assert!(shared.detect(&x).unwrap() == found, "{step}");
+                (met, touched) = (met + of_host.len(), touched + found.len());
+            }
+            assert!(met > 0 && touched > 1000, "{met} {touched}");
+            shared.search().searched_some()
+        });
+        assert!(searches.iter().all(|count| *count > 2 && *count == searches[0]), "{searches:?}");
+    }
+}
+
 /// An error of one rank is an error of all, and names the rank; the group goes on.
 #[test]
 fn errors_reach_all_ranks() {
@@ -219,6 +265,23 @@ fn errors_reach_all_ranks() {
             let ContactError::Ranks { reason } = &error else { panic!("{error}") };
             assert!(reason.starts_with("ranks 0 and 1 disagree"), "{reason}");
             assert!(found.is_empty());
+            // The same for the pairs of some nodes, and for other nodes or another search on one rank.
+            let some: Vec<bool> = (0..81).map(|v| v < 20).collect();
+            let error = search.pairs_of(&parts, &some, &lost, &|_| true, &mut found).unwrap_err();
+            assert!(matches!(error, ContactError::Box { .. }) == (rank == 1), "{error}");
+            let good = |node: u32| grown(0.1)(rest[node as usize]);
+            let others: Vec<bool> = (0..81).map(|v| v < if rank == 1 { 21 } else { 20 }).collect();
+            for case in 0..3 {
+                let found = &mut found;
+                let error = match case {
+                    0 => search.pairs_of(&parts, &some, &other, &|_| true, found),
+                    1 => search.pairs_of(&parts, &others, &good, &|_| true, found),
+                    _ if rank == 1 => search.pairs(&parts, &good, &|_| true, found),
+                    _ => search.pairs_of(&parts, &some, &good, &|_| true, found),
+                };
+                let Err(ContactError::Ranks { reason }) = &error else { panic!("{error:?}") };
+                assert!(reason.starts_with("ranks 0 and 1 disagree") && found.is_empty(), "{case}: {reason}");
+            }
             let same = |node: u32| grown(0.1)(rest[node as usize]);
             search.pairs(&parts, &same, &|_| true, &mut found).unwrap();
             let all = expected(&parts, &rest, 0.1, |_| true);

@@ -8,7 +8,8 @@ use crate::common::{RANKS, THICKNESS, bits, flat, folded, grid, on_ranks, search
 
 const N: u32 = 17;
 
-/// Ways that would close the fold: the upper half moves down through the lower one, which rises; all are shaken and drift.
+/// Ways that would close the fold: the upper half moves down through the lower one, which rises; all are shaken and
+/// drift.
 fn closing(far: f64) -> Vec<[f64; 3]> {
     let noise = SplitMix64::new(8).numbers(3 * (N * N) as usize);
     let of = |(v, [u, ..]): (usize, [f64; 3])| {

@@ -7,7 +7,7 @@ use coarsen_core::parallel;
 use coarsen_elastic::{BodyError, Curvature, Energy, Potential, Touching};
 use coarsen_sparse::Pattern;
 
-use super::ClothContact;
+use super::{ClothContact, LONGEST};
 use crate::cloth::turning::hessian;
 use crate::error::undetected;
 use crate::shape::size;
@@ -94,7 +94,7 @@ impl<S: Search> Potential for ClothContact<S> {
             return f64::NAN;
         }
         let by: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(|node| self.moved(node, d)).collect();
-        match self.sweep(&by) {
+        match self.sweep(&by, LONGEST) {
             Ok((blocking, last)) => {
                 self.blocking = blocking;
                 blocking.map_or(last, |(t, _)| t)

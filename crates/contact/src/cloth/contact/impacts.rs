@@ -1,23 +1,23 @@
 //! Pairs that meet while all nodes move: the first one, or all.
 //!
-//! If the way stays in the tube of the last search, these are among its candidates. Otherwise pairs are searched for along
-//! the way.
+//! If the way stays in the tube of the last search, these are among its candidates. Otherwise pairs are searched for
+//! along the way.
 
 use coarsen_core::parallel;
 
-use super::{CLEAR, ClothContact, FLOOR, LONGEST, SLACK};
+use super::{CLEAR, ClothContact, FLOOR, SLACK};
 use crate::cloth::advance::impact_before;
 use crate::cloth::apart::apart;
 use crate::cloth::sweep::all_impacts;
 use crate::{ContactError, Impact, Pair, Search};
 
-/// By how much ways may change until pairs are searched for along them again, in units of the thickness: after the first search for
-/// all pairs from a place, and after later ones. In a sheet whose edges are four times as long as it is thick, parts that are two edges apart are
-/// candidates with a margin of 1, and not with 1/4.
+/// By how much ways may change until pairs are searched for along them again, in units of the thickness: from the
+/// first call from a place on, and from later ones. In a sheet whose edges are four times as long as it is thick,
+/// parts that are two edges apart are candidates with a margin of 1, and not with 1/4.
 const MARGINS: [f64; 2] = [0.25, 0.5];
 
-/// The ways for which all impacts were computed from the present positions among the present candidates, which may be the
-/// share of a rank; and their pairs, sorted.
+/// The ways for which all impacts were computed from the present positions among the present candidates, which may be
+/// the share of a rank; and their pairs, sorted.
 #[derive(Default)]
 pub(super) struct Timed {
     by: Vec<[f64; 3]>,
@@ -41,9 +41,10 @@ impl<S: Search> ClothContact<S> {
     /// The pairs, or those of a share, that come nearer than a tenth of the thickness while all nodes move from x along
     /// `by`, one entry for each node, with the times in [0, 1) until which they may move, as of
     /// [`time_of_impact`](crate::time_of_impact); in the order of candidates. A pair that comes nearer than 0.4 of the
-    /// thickness may be among them, others are not. *Cost* a search for the pairs of the
-    /// nodes whose ways have changed by more than a quarter of the thickness since the last search, or for all pairs if these are
-    /// many; from the second call at the same x on, only pairs with changed ways are computed. *Panics* on wrong lengths.
+    /// thickness may be among them, others are not. *Cost* a search for the pairs of the nodes that leave the tube of
+    /// the last search, whose radius is a quarter of the thickness in the first call from x and a half in later ones,
+    /// or for all pairs if these are many; from the second call at the same x on, only pairs with changed ways are
+    /// computed. *Panics* on wrong lengths.
     ///
     /// # Errors
     /// [`ContactError::Position`] for a node that is not finite, and those of the search.
@@ -91,34 +92,34 @@ impl<S: Search> ClothContact<S> {
         }
     }
 
-    /// The time until which the candidates contain all pairs that may meet in a motion of all nodes, at least 1. If those of
-    /// the last search do not, there is a new one, which serves for ways that change by less than `slack`, in units of the
-    /// thickness.
-    fn seek(&mut self, by: &[[f64; 3]], slack: f64) -> Result<f64, ContactError> {
+    /// The time until which the candidates contain all pairs that come nearer than the thickness in a motion of all
+    /// nodes, at least 1. If those of the last search do not, there is a new one.
+    fn seek(&mut self, by: &[[f64; 3]]) -> Result<f64, ContactError> {
         self.check_ways(by)?;
         let last = self.tube.covered(&self.at, by);
         if last >= 1.0 {
-            return Ok(last.min(LONGEST)); // others stay a thickness apart
+            return Ok(last);
         }
         let at = std::mem::take(&mut self.at);
-        let searched = self.search_along(&at, by, slack);
+        let searched = self.search_along(&at, by, SLACK);
         self.at = at;
         searched.map(|()| 1.0)
     }
 
-    /// The first impact of a motion of all nodes from the last search, and the α up to which it was looked for.
-    pub(super) fn sweep(&mut self, by: &[[f64; 3]]) -> Result<(Impact, f64), ContactError> {
-        let last = self.seek(by, SLACK)?;
-        let (at, floor) = (&self.at, FLOOR * self.thickness);
+    /// The first impact of a motion of all nodes from the last search, and the α up to which it was looked for: at
+    /// least 1, and at most `longest`. An impact before 1, or that there is none, does not depend on earlier
+    /// searches: pairs that stay a thickness apart do not meet, and a time before 1 is that of a motion that ends at
+    /// 1.
+    pub(super) fn sweep(&mut self, by: &[[f64; 3]], longest: f64) -> Result<(Impact, f64), ContactError> {
+        let last = self.seek(by)?.min(longest);
+        let (at, delta) = (&self.at, self.thickness);
         let before = |pair: &Pair, end: f64| {
             let nodes = pair.nodes().map(|v| v as usize);
-            impact_before(
-                pair,
-                &nodes.map(|v| at[v]),
-                &nodes.map(|v| by[v]),
-                [floor, f64::INFINITY],
-                [last, end],
-            )
+            let (x, p) = (nodes.map(|v| at[v]), nodes.map(|v| by[v]));
+            let until =
+                |last: f64| impact_before(pair, &x, &p, [FLOOR * delta, delta], [last, end.min(last)]);
+            // Advances depend on `last`. So a longer motion has only the say on times after 1.
+            until(1.0).or_else(|| if end > 1.0 { until(last).map(|t| t.max(1.0)) } else { None })
         };
         Ok((self.search.first(&self.candidates, last, &before)?, last))
     }

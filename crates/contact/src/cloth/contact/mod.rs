@@ -40,15 +40,15 @@ use crate::{Broad, ContactError, Pair, Search, Topology, Touch};
 /// The distance that steps keep, in units of the thickness.
 const FLOOR: f64 = 0.1;
 
-/// Pairs are kept at their distance at the start, but between these, in units of the thickness: those that are nearer are
-/// pushed apart, so that they have room.
+/// Pairs are kept at their distance at the start, but between these, in units of the thickness: those that are nearer
+/// are pushed apart, so that they have room.
 pub(super) const KEPT: [f64; 2] = [0.2, 0.5];
 
 /// The error of a limit at which the sweeps of a zone end, in units of the thickness.
 pub(super) const EXACT: f64 = 0.02;
 
-/// Pairs that stay this far apart do not meet, in units of the thickness: less than what parted pairs keep, by more than
-/// the errors of limits, so that they are not found again.
+/// Pairs that stay this far apart do not meet, in units of the thickness: less than what parted pairs keep, by more
+/// than the errors of limits, so that they are not found again.
 const CLEAR: f64 = KEPT[1] - 5.0 * EXACT;
 
 /// The radius of the tube in which candidates serve, in units of the thickness.
@@ -69,16 +69,17 @@ const LONGEST: f64 = 16.0;
 /// the force has no upper bound. A pair under a small force f is at about δ − d = √(f δ / 3 k) and resists with the
 /// stiffness √(12 k f / δ).
 ///
-/// *Fail-safe* [`max_step`](coarsen_elastic::Potential::max_step) bounds a step such that no pair comes nearer than a tenth of
-/// the thickness; a pair that is there already comes no nearer, but may part and slide. So no pair of triangles
-/// crosses in a descent that starts without a crossing, whatever the energy.
-/// [`blocking`](Self::blocking) names the pair that bounded the last step.
+/// *Fail-safe* [`max_step`](coarsen_elastic::Potential::max_step) bounds a step such that no pair comes nearer than a
+/// tenth of the thickness; a pair that is there already comes no nearer, but may part and slide. So no pair of
+/// triangles crosses in a descent that starts without a crossing, whatever the energy. [`blocking`](Self::blocking)
+/// names the pair that bounded the last step.
 ///
 /// *Cost* of a detection: two hashes and a query per vertex and edge, if a node has moved by more than half a
-/// thickness against the others since the last search, or from the way that it searched; else a distance per candidate.
-/// A bound on a step searches along its way, so that a line search needs no other search. Detection runs in parallel, and
-/// its result is bitwise the same for any number of threads. *Errors*: if positions are not finite, energy and gradient are
-/// NaN, and [`take_fault`](Self::take_fault) returns the reason.
+/// thickness against the others since the last search, or from the way that it searched; if steps are announced
+/// ([`start_step`](Self::start_step)) and few nodes have, hashes and queries for these and what is near; else a
+/// distance per candidate. A bound on a step searches along its way, so that a line search needs no other search.
+/// Detection runs in parallel, and its result is bitwise the same for any number of threads. *Errors*: if positions
+/// are not finite, energy and gradient are NaN, and [`take_fault`](Self::take_fault) returns the reason.
 ///
 /// ```
 /// use coarsen_contact::ClothContact;
@@ -209,9 +210,10 @@ impl<S: Search> ClothContact<S> {
 
     /// The same contact by springs: φ = k/2 (δ − d)² in place of the barrier.
     ///
-    /// *Use* for steps of one linear solve: their force is linear, so that the solve finds where a pair rests, while the
-    /// slope of a barrier at a small distance moves a pair by a share of that distance alone. *Do not use* in a descent:
-    /// its line search would switch pairs on and off. The force is at most k δ; `max_step` keeps pairs apart as before.
+    /// *Use* for steps of one linear solve: their force is linear, so that the solve finds where a pair rests, while
+    /// the slope of a barrier at a small distance moves a pair by a share of that distance alone. *Do not use* in a
+    /// descent: its line search would switch pairs on and off. The force is at most k δ; `max_step` keeps pairs apart
+    /// as before.
     pub fn with_springs(self) -> Self {
         Self { resistance: Resistance::Springs(self.stiffness), ..self }
     }
@@ -227,7 +229,8 @@ impl<S: Search> ClothContact<S> {
         self.nodes.hold(positions);
     }
 
-    /// Moves the held nodes to `positions` of all nodes, while free nodes move from x along d. *Panics* on wrong lengths.
+    /// Moves the held nodes to `positions` of all nodes, while free nodes move from x along d. *Panics* on wrong
+    /// lengths.
     ///
     /// # Errors
     /// [`ContactError::Crossed`] names the first pair that would come nearer than a tenth of the thickness, and
@@ -240,7 +243,7 @@ impl<S: Search> ClothContact<S> {
             None => sub(positions[node as usize], self.at[node as usize]),
         };
         let by: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(by).collect();
-        if let Some((time, pair)) = self.sweep(&by)?.0.filter(|(time, _)| *time < 1.0) {
+        if let Some((time, pair)) = self.sweep(&by, 1.0)?.0 {
             return Err(ContactError::Crossed { pair, time });
         }
         self.nodes.hold(positions);
@@ -252,15 +255,16 @@ impl<S: Search> ClothContact<S> {
         self.thickness
     }
 
-    /// The pair that bounded the last [`max_step`](coarsen_elastic::Potential::max_step), and the bound; `None` if none did.
+    /// The pair that bounded the last [`max_step`](coarsen_elastic::Potential::max_step), and the bound; `None` if
+    /// none did.
     pub fn blocking(&self) -> Option<(f64, Pair)> {
         self.blocking
     }
 
     /// Takes the error of the last evaluation that failed since the last call; `None` if none did.
     ///
-    /// The methods of [`Potential`](coarsen_elastic::Potential) return NaN then, or no contacts. A descent that recovers has
-    /// evaluated NaN too, so this is a failure of a step only if the descent fails.
+    /// The methods of [`Potential`](coarsen_elastic::Potential) return NaN then, or no contacts. A descent that
+    /// recovers has evaluated NaN too, so this is a failure of a step only if the descent fails.
     pub fn take_fault(&mut self) -> Option<ContactError> {
         self.fault.take()
     }
@@ -379,7 +383,8 @@ impl<S: Search> ClothContact<S> {
         &self.candidates
     }
 
-    /// The pairs of the last detection, or those that the search gives to a rank, sorted; none if only steps were bounded since the nodes moved.
+    /// The pairs of the last detection, or those that the search gives to a rank, sorted; none if only steps were
+    /// bounded since the nodes moved.
     pub fn found(&self) -> &[Touch] {
         &self.found
     }

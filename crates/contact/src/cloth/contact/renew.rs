@@ -16,24 +16,29 @@ const MANY: f64 = 0.2;
 /// The same if the tube ends, and a new one could serve for several steps.
 const FEW: f64 = 0.02;
 
-/// A search for all pairs serves for so many steps that a node goes this far on average, beside the mean of all, in units of the
-/// thickness: about half of an edge, so that boxes of ways are not much larger than those of parts.
+/// A search for all pairs serves for so many steps that a node goes this far on average, beside the mean of all, in
+/// units of the thickness: about half of an edge, so that boxes of ways are not much larger than those of parts.
 const REACH: f64 = 2.0;
+
+/// The longest way of a node in such steps, in units of the thickness. Boxes of longer ways have many cells; nodes
+/// that are faster leave the tube before the others, and are followed.
+const LONGEST: f64 = 4.0 * REACH;
 
 /// The most such steps.
 const STEPS: f64 = 16.0;
 
 impl<S: Search> ClothContact<S> {
-    /// Announces that a step begins at x, after which others of about the same way follow: a search then serves for several
-    /// steps, if these are short. Results do not depend on it. *Panics* on a wrong length.
+    /// Announces that a step begins at x, after which others of about the same way follow: a search then serves for
+    /// several steps, if these are short. Results do not depend on it, also if x is not finite. *Panics* on a wrong
+    /// length.
     pub fn start_step(&mut self, x: &[f64]) {
         self.check("start_step", x);
         self.start.clear();
         self.start.extend((0..self.nodes.count() as u32).map(|node| self.nodes.at(node, x)));
     }
 
-    /// Makes the candidates those for a way of all nodes: searches for the pairs of the nodes that leave the tube, if these are
-    /// few, and else for all pairs.
+    /// Makes the candidates those for a way of all nodes: searches for the pairs of the nodes that leave the tube, if
+    /// these are few, and else for all pairs.
     pub(super) fn follow(
         &mut self,
         at: &[[f64; 3]],
@@ -46,29 +51,34 @@ impl<S: Search> ClothContact<S> {
             all.map(|(s, (x, p))| [0, 1, 2].map(|k| x[k] + p[k] - s[k])).collect::<Vec<_>>()
         });
         let steps = pace.as_ref().map_or(0.0, |pace| self.steps(pace));
-        if let Some(leaving) = self.tube.leaving(at, by)
-            && leaving.count as f64
-                <= at.len() as f64 * if steps >= 2.0 && self.tube.ends(&leaving) { FEW } else { MANY }
-        {
-            let tube = self.tube.following(&leaving, at, by, pace.as_deref());
-            return self.search_in(tube, Some(&leaving.nodes));
+        let pace = pace.filter(|_| steps > 0.0);
+        let longest = LONGEST * self.thickness;
+        if let Some(leaving) = self.tube.leaving(at, by) {
+            let most = if steps >= 2.0 && self.tube.ends(&leaving) { FEW } else { MANY };
+            if leaving.count as f64 <= most * at.len() as f64 {
+                let tube = self.tube.following(&leaving, at, by, pace.as_deref(), longest);
+                return self.search_in(tube, Some(&leaving.nodes));
+            }
         }
         match pace {
             Some(pace) if steps >= 2.0 => {
-                self.search_in(Tube::ahead(at, by, &pace, slack * self.thickness, steps), None)
+                let tube = Tube::ahead(at, by, &pace, slack * self.thickness, steps, longest);
+                self.search_in(tube, None)
             }
             _ => self.search_along(at, by, slack),
         }
     }
 
-    /// The steps after which nodes have gone as far as a search reaches.
+    /// The steps after which nodes have gone as far as a search reaches; 0 if the way of a step is not known, since
+    /// the start was not finite.
     fn steps(&self, pace: &[[f64; 3]]) -> f64 {
         let mean = mean(pace);
         let sum: f64 = pace.iter().map(|v| norm([0, 1, 2].map(|k| v[k] - mean[k]))).sum();
-        (REACH * self.thickness * pace.len() as f64 / sum).min(STEPS)
+        if sum.is_finite() { (REACH * self.thickness * pace.len() as f64 / sum).min(STEPS) } else { 0.0 }
     }
 
-    /// Replaces the candidates by those for positions around a way of all nodes, with this slack in units of the thickness.
+    /// Replaces the candidates by those for positions around a way of all nodes, with this slack in units of the
+    /// thickness.
     pub(super) fn search_along(
         &mut self,
         at: &[[f64; 3]],
