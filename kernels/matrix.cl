@@ -163,10 +163,8 @@ __kernel void coarsen_multiply_add(MATRIX, const REAL a, __global const REAL *x,
         REAL s[ROWS];
         ROW(i, x, s);
         if (SELF == 0)
-            for (uint r = 0; r < ROWS; r++) {
-                const REAL t = a * s[r]; // without this variable PoCL 3.1 runs forever, for a reason that was not found
-                y[i * ROWS + r] = b == 0 ? t : t + b * y[i * ROWS + r];
-            }
+            for (uint r = 0; r < ROWS; r++)
+                y[i * ROWS + r] = b == 0 ? a * s[r] : a * s[r] + b * y[i * ROWS + r];
     }
 }
 

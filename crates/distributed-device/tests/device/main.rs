@@ -1,5 +1,6 @@
 //! Products and solves on two and more ranks with an OpenCL device in each, compared with the CPU.
 
+mod laws;
 mod multigrid;
 mod overlap;
 mod schwarz;

@@ -1,20 +1,15 @@
 //! Multilevel Schwarz with the finest level on a device in each rank, compared with the CPU over ranks.
 
-use std::sync::Arc;
-
 use coarsen_backend::Reused;
-use coarsen_core::{Class, Preconditioner, Stop, Vector};
-use coarsen_distributed::{
-    Communicator, DistMatrix, GlobalRows, Layout, Partition, RankPlace, Spmv, ThreadComm,
-};
-use coarsen_distributed_device::{DistDeviceMatrix, RankDevice};
+use coarsen_core::{Preconditioner, Vector};
+use coarsen_distributed::{Layout, Partition, RankPlace, ThreadComm};
+use coarsen_distributed_device::RankDevice;
 use coarsen_distributed_schwarz::DistSchwarz;
-use coarsen_krylov::{Cg, Krylov};
-use coarsen_opencl::OpenCl;
 use coarsen_problems::{Problem, cloth, elasticity3d, poisson2d};
 use coarsen_sparse::Bsr;
 
-use crate::{DEADLINE, gap, place, place_as, with_memory};
+use crate::laws::{self, rows};
+use crate::{DEADLINE, place};
 
 /// Small chunks and little gathered, so that there are several levels on the ranks.
 fn recipe() -> DistSchwarz {
@@ -28,48 +23,14 @@ fn layouts(problem: &Problem) -> Vec<Layout> {
     starts.into_iter().map(|starts| Layout::new(starts, block).unwrap()).collect()
 }
 
-pub(crate) fn rows<C: Communicator>(a: &Bsr<f64>, on: &Partition<C>) -> GlobalRows<f64> {
-    GlobalRows::of(a, on.layout().range(on.rank())).unwrap()
-}
-
-/// The same operator up to round-off, symmetric and positive; iterations differ by at most 1. With `card` the device
-/// is treated as a graphics card.
 fn equals(problem: &Problem, layout: &Layout, card: bool) {
-    let (a, b) = (&problem.matrix, [1, 2].map(|seed| problem.right_hand_side(seed)));
-    let done = ThreadComm::run(layout.ranks(), DEADLINE, |comm| {
-        let Some(device) = place_as(card) else { return };
-        let there = RankDevice::new(&device);
-        let on = Partition::new(comm, layout.clone()).unwrap();
-        let rows = rows(a, &on);
-        let mut expected = recipe().build(&on, &rows).unwrap();
-        let mut found = recipe().build_at(&on, &rows, &there).unwrap();
-        assert!(found.divided() > 1 && found.to_string() == expected.to_string(), "{found}");
-        let [r, s] = [&b[0], &b[1]].map(|b| on.part_of(b).unwrap());
-        let [rd, sd] = [&r, &s].map(|v| there.vector(&on, v.own()).unwrap());
-        let (mut z, mut mr, mut ms) = (r.like().unwrap(), rd.like().unwrap(), rd.like().unwrap());
-        expected.apply(&r, &mut z);
-        // An application must not depend on what the last one left.
-        found.apply(&sd, &mut ms);
-        found.apply(&rd, &mut mr);
-        found.apply(&sd, &mut ms);
-        if !r.own().is_empty() {
-            assert!(gap(&mr.read().unwrap(), z.own()) < 1e-13, "{}, {layout:?}", problem.name);
-        }
-        let (left, right) = (mr.dot(&sd), rd.dot(&ms));
-        assert!((left - right).abs() < 1e-10 * mr.norm() * sd.norm(), "{left} {right}");
-        assert!(mr.dot(&rd) > 0.0);
-        assert_eq!((found.class(), found.size()), (Class::Symmetric, Some(a.shape().0)));
-
-        let (mut x, mut xd) = (r.like().unwrap(), rd.like().unwrap());
-        let here = DistMatrix::new(&on, &on, &rows, Spmv::Halo).unwrap();
-        let mut cg = Cg::new(Stop::relative(1e-8));
-        let expected = cg.solve(&here, &mut expected, &r, &mut x).unwrap().converged().unwrap();
-        let a = DistDeviceMatrix::new(&device, &on, &rows).unwrap();
-        let mut cg = Cg::new(Stop::relative(1e-8));
-        let found = cg.solve(&a, &mut found, &rd, &mut xd).unwrap().converged().unwrap();
-        assert!(found.iterations.abs_diff(expected.iterations) <= 1, "{found} {expected}");
+    laws::equals(problem, layout, card, 1e-13, &|on, there| {
+        let rows = rows(&problem.matrix, on);
+        let here = recipe().build(on, &rows).unwrap();
+        let found = recipe().build_at(on, &rows, there).unwrap();
+        assert!(found.divided() > 1 && found.to_string() == here.to_string(), "{found}");
+        (Box::new(here), Box::new(found))
     });
-    done.into_iter().for_each(|rank| rank.unwrap());
 }
 
 #[test]
@@ -112,44 +73,12 @@ fn an_application_moves_borders_alone() {
     done.into_iter().for_each(|rank| rank.unwrap());
 }
 
-/// A device that the build has filled has room for every application. A device of one rank without room for the build is
-/// an error on all ranks, wherever the build ends.
 #[test]
 fn an_application_fits_where_the_build_fits() {
     let problem = cloth(25, 0.01).unwrap();
-    let (layout, all) = (&layouts(&problem)[1], problem.right_hand_side(3));
-    let on_ranks = |with: &(dyn Fn(Arc<Partition<ThreadComm>>, OpenCl<f64>) + Sync)| {
-        let done = ThreadComm::run(2, DEADLINE, |comm| {
-            let Some(device) = place_as(true) else { return };
-            with(Partition::new(comm, layout.clone()).unwrap(), device);
-        });
-        done.into_iter().for_each(|rank| rank.unwrap());
-    };
-    let build = |on: &Arc<Partition<_>>, device: &OpenCl<f64>| {
-        recipe().build_at(on, &rows(&problem.matrix, on), &RankDevice::new(device))
-    };
-    on_ranks(&|on, device| {
-        let r = on.part_of(&all).unwrap();
-        let applied = |device: &OpenCl<f64>| {
-            let r = RankDevice::new(device).vector(&on, r.own()).unwrap();
-            let (mut z, mut m) = (r.like().unwrap(), build(&on, device).unwrap());
-            let built = device.counters().bytes;
-            m.apply(&r, &mut z);
-            (built, z.read().unwrap())
-        };
-        let (built, expected) = applied(&device);
-        assert_eq!(applied(&with_memory(&device, built)), (built, expected));
+    laws::fits(&problem, &layouts(&problem)[1], &|on, there| {
+        Ok(Box::new(recipe().build_at(on, &rows(&problem.matrix, on), there)?))
     });
-    for part in [1, 4, 6, 7] {
-        on_ranks(&|on, device| {
-            let least = device.counters().bytes;
-            let built = build(&on, &device).map(|_built| device.counters().bytes - least).unwrap();
-            let room = least + built * part / 8;
-            let memory = if on.rank() == 1 { room } else { device.device().memory };
-            let refused = build(&on, &with_memory(&device, memory)).map(drop);
-            assert!(refused.is_err(), "{part} of 8 parts of {built} bytes");
-        });
-    }
 }
 
 /// An update gives the bits of a build if that chooses the same domains. Refused values leave the old ones on all ranks.
