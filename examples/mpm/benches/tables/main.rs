@@ -16,7 +16,7 @@
 //! | `coarsest` | Fig. 9: the solver of the coarsest level |
 //! | `smoothers` | Fig. 9: the smoother |
 //! | `bar` | Fig. 20: five methods on a bar whose middle has 1e5 to 1e10 Pa; draws `book/src/methods/mpm_bar.svg` |
-//! | `full` | Table 2: all solvers on the hardest steps of whole runs; needs `runs`, and draws `book/src/methods/mpm_full.svg` |
+//! | `full` | Table 2: all solvers on the hardest steps of whole runs; needs `runs`, and draws `book/src/methods/mpm_full.svg` if neither scenes nor methods are chosen |
 //! | `curves` | Fig. 17: the norm of the gradient in a step of the wheel; draws `book/src/methods/mpm_curves.svg` |
 //! | `transfers` | on an OpenCL device: what a step moves there and back; needs `--features opencl` |
 //! | `stretched` | Fig. 18: the norms of nodes in the first step of the stretched box; draws `book/src/methods/mpm_stretched.png` |
