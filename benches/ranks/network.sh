@@ -38,6 +38,8 @@ for end in "$one to-two" "$two to-one"; do
     name=${end% *} link=${end#* }
     ip -n $name link set lo up
     ip -n $name link set $link up
+    # bbr, where a system has it as its default, paces short bursts below the rate.
+    ip netns exec $name sysctl -qw net.ipv4.tcp_congestion_control=reno 2>/dev/null
     tc -n $name qdisc add dev $link root tbf rate "$rate" burst 256kb latency 100ms 2>/dev/null ||
         skip "tc cannot limit a rate here (no tbf)"
 done
@@ -49,8 +51,12 @@ shift
 exec ip netns exec $two unshare --uts sh -c "hostname $two; \$*"
 AGENT
 chmod +x "$folder/agent"
+# By default a message of more than 64 KiB asks its receiver first, and the answer waits in the socket behind the data that flow
+# the other way, so that the two directions take turns. Messages of up to 8 MiB go at once here, into buffers of their size.
+tcp="--mca btl_tcp_eager_limit 8388608 --mca btl_tcp_rndv_eager_limit 8388608 --mca btl_tcp_max_send_size 8388608"
+tcp="$tcp --mca btl_tcp_sndbuf 8388608 --mca btl_tcp_rcvbuf 8388608"
 echo "two ranks at $rate"
 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ip netns exec $one mpirun -n 2 \
     --host 10.77.0.1:1,10.77.0.2:1 --mca plm_rsh_agent "$folder/agent" \
-    --mca btl tcp,self --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24 \
+    --mca btl tcp,self --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24 $tcp \
     "$program" "$@"

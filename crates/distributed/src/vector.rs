@@ -221,6 +221,24 @@ impl<C: Communicator, T: Number> Vector for DistVector<C, T> {
         s.map(|s| *s)
     }
 
+    /// One loop, except for reproducible sums. Each rank rounds its sum to T.
+    fn advance(x: &mut Self, r: &mut Self, a: &T, p: &Self, q: &Self) -> T {
+        if x.on.layout().leaf().is_some() {
+            x.axpy(a, p);
+            r.axpy(&-*a, q);
+            return r.dot(r);
+        }
+        x.assert_fits(&[r, p, q]);
+        let mut sum = [Vec::advance(&mut x.own, &mut r.own, a, &p.own, &q.own).wide()];
+        let summed = x.on.comm().all_reduce(&mut sum);
+        T::of(summed.map_or(f64::NAN, |()| sum[0]))
+    }
+
+    fn recur(x: &mut Self, r: &mut Self, [p, s]: [&mut Self; 2], [u, w]: [&Self; 2], factors: [&T; 3]) {
+        x.assert_fits(&[r, p, s, u, w]);
+        Vec::recur(&mut x.own, &mut r.own, [&mut p.own, &mut s.own], [&u.own, &w.own], factors);
+    }
+
     fn sync(&self) -> Result<(), Error> {
         self.on.comm().failure().map_or(Ok(()), |error| Err(error.into()))
     }

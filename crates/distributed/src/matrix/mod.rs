@@ -19,6 +19,7 @@
 //! | file | what |
 //! |---|---|
 //! | `mod` | the matrix and its modes |
+//! | `product` | y = A x, b − A x and xᵀA x in each mode |
 //! | [`rows`](GlobalRows) | the rows of a rank with global columns |
 //! | `split` | local matrices, ghosts |
 //! | [`border`](Border) | two parts and their messages, for products on a device |
@@ -31,6 +32,7 @@ mod border;
 mod chunks;
 mod collected;
 mod halo;
+mod product;
 mod rows;
 mod split;
 mod whole;
@@ -39,15 +41,14 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 
-use coarsen_core::{LinearOperator, Vector};
 use coarsen_sparse::{Bsr, Pattern, SparseError};
 
 use crate::agree::agree;
 use crate::communicator::check_equal;
-use crate::{CommError, Communicator, DistError, DistVector, Number, Partition, Schedule, unpack};
+use crate::{Communicator, DistError, Number, Partition, Schedule};
 use halo::Halo;
 use split::{Ghosts, Merged, Parts};
-use whole::{Pipeline, Queues};
+use whole::Queues;
 
 pub use border::{Border, BorderMessages};
 pub use rows::GlobalRows;
@@ -109,6 +110,14 @@ impl<T: Number> Local<T> {
         }
     }
 
+    /// The number of leaves of a product with its sums.
+    fn leaves(&self) -> usize {
+        match self {
+            Self::Merged(_) => 0,
+            Self::Parts(parts) => chunks::leaves(&parts.own),
+        }
+    }
+
     fn has_pattern_of(&self, other: &Self) -> bool {
         let same = |a: &Bsr<T>, b: &Bsr<T>| Pattern::same(a.pattern(), b.pattern());
         match (self, other) {
@@ -138,6 +147,8 @@ struct Scratch<T, R> {
     all: Vec<T>,
     requests: Vec<R>,
     queues: Queues<R>,
+    /// Σ xᵢyᵢ and Σ |xᵢyᵢ| of each leaf of rows.
+    sums: Vec<[f64; 2]>,
 }
 
 /// The block rows of one rank of a matrix.
@@ -148,8 +159,7 @@ struct Scratch<T, R> {
 /// sub-vectors during a product.
 ///
 /// ```
-/// use coarsen_core::{LinearOperator, Vector};
-/// use coarsen_distributed::{DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv};
+/// /// use coarsen_distributed::{DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv};
 /// let on = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
 /// let rows = GlobalRows::new(0, (1, 1), vec![0, 2, 3], vec![0, 1, 1], vec![2.0, 1.0, 3.0])?;
 /// let a = DistMatrix::new(&on, &on, &rows, Spmv::default())?;
@@ -203,6 +213,7 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
             all: Vec::new(),
             requests: Vec::new(),
             queues: Queues::default(),
+            sums: Vec::with_capacity(local.leaves()),
         };
         let (rows, columns, scratch) = (rows.clone(), columns.clone(), RefCell::new(scratch));
         Ok(Self { rows, columns, ghosts, local, exchange, scratch })
@@ -278,94 +289,6 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
         };
         a.pattern().find(k, column).map(|at| a.value(at))
     }
-
-    /// Writes the entries of x in the ghost columns of rank `owner`, from the whole sub-vector of that rank.
-    fn pick(&self, owner: usize, sub_vector: &[u8], ghosts: &mut [T]) {
-        let (c, first) = (self.columns.layout().block(), self.columns.layout().range(owner).start);
-        let range = self.ghosts.of_rank[owner].clone();
-        let to = ghosts[range.start * c..range.end * c].chunks_exact_mut(c);
-        for (column, to) in self.ghosts.columns[range].iter().zip(to) {
-            let at = (column - first) as usize * c * T::BYTES;
-            let from = unpack(&sub_vector[at..at + c * T::BYTES]);
-            to.iter_mut().zip(from).for_each(|(to, v)| *to = v);
-        }
-    }
-
-    /// y += A_ij v_j for the ghosts of rank j; y = A_ii v_i for the own rank. Calls `poll` between chunks.
-    fn multiply_part(
-        &self,
-        parts: &Parts<T>,
-        j: usize,
-        x: &[T],
-        y: &mut [T],
-        mut poll: impl FnMut() -> Result<(), CommError>,
-    ) -> Result<(), CommError> {
-        let own = j == self.columns.rank();
-        let part = if own { &parts.own } else { &parts.others[j] };
-        if !own && part.nnz() == 0 {
-            return Ok(());
-        }
-        chunks::multiply(part, x, !own, y, |scalars| {
-            self.rows.comm().worked(scalars);
-            poll()
-        })
-    }
-
-    fn multiply_merged(&self, merged: &Merged<T>, x: &[T], ghosts: &[T], all: &mut Vec<T>, y: &mut Vec<T>) {
-        merged.gather(x, ghosts, all);
-        merged.all.apply(all, y); // eq. 4
-        self.rows.comm().worked(merged.all.nnz());
-    }
-
-    fn multiply(&self, x: &[T], y: &mut Vec<T>) -> Result<(), CommError> {
-        let (comm, c) = (self.columns.comm(), self.columns.layout().block());
-        let Scratch { ghosts, all, requests, queues } = &mut *self.scratch.borrow_mut();
-        match (&self.exchange, &self.local) {
-            (Exchange::Whole(schedule), Local::Merged(merged)) => {
-                let mut pipeline = Pipeline::begin(&self.columns, schedule, x, queues)?;
-                while let Some((j, v)) = pipeline.next()? {
-                    self.pick(j, &v, ghosts); // Σ T
-                    comm.recycle(v);
-                }
-                self.multiply_merged(merged, x, ghosts, all, y); // Σ C, eq. 6
-            }
-            (Exchange::Whole(schedule), Local::Parts(parts)) => {
-                let mut pipeline = Pipeline::begin(&self.columns, schedule, x, queues)?;
-                self.multiply_part(parts, self.columns.rank(), x, y, || pipeline.poll())?; // S_0 = C_0, eq. 7
-                while let Some((j, v)) = pipeline.next()? {
-                    self.pick(j, &v, ghosts);
-                    comm.recycle(v);
-                    let range = self.ghosts.of_rank[j].clone();
-                    let of_rank = &ghosts[range.start * c..range.end * c];
-                    self.multiply_part(parts, j, of_rank, y, || pipeline.poll())?; // max(S_{j−1}, Σ T) + C_j, eq. 7
-                }
-            }
-            (Exchange::Halo(halo), local) => {
-                halo.begin(comm, x, c, requests)?;
-                if let Local::Parts(parts) = local {
-                    // Some transports carry long messages only while they are called. One call carries all of them, so
-                    // the first message that is missing is enough.
-                    let mut poll = || {
-                        requests.iter_mut().try_fold(true, |all, one| Ok(all && comm.test(one)?)).map(drop)
-                    };
-                    self.multiply_part(parts, self.columns.rank(), x, y, &mut poll)?;
-                }
-                for ((j, range), request) in halo.receives.iter().zip(requests.drain(..)) {
-                    let data = comm.wait(request)?;
-                    let of_rank = &mut ghosts[range.start * c..range.end * c];
-                    of_rank.iter_mut().zip(unpack(&data)).for_each(|(to, v)| *to = v);
-                    comm.recycle(data);
-                    if let Local::Parts(parts) = local {
-                        self.multiply_part(parts, *j, of_rank, y, || Ok(()))?;
-                    }
-                }
-                if let Local::Merged(merged) = local {
-                    self.multiply_merged(merged, x, ghosts, all, y);
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 fn check<C: Communicator, T: Number>(
@@ -380,19 +303,5 @@ fn check<C: Communicator, T: Number>(
             Err(DistError::Ranks { parts: schedule.ranks(), ranks: rows.comm().size() })
         }
         _ => Ok(()),
-    }
-}
-
-impl<C: Communicator, T: Number> LinearOperator<DistVector<C, T>> for DistMatrix<C, T> {
-    fn shape(&self) -> (usize, usize) {
-        self.unknowns().into()
-    }
-
-    fn apply(&self, x: &DistVector<C, T>, y: &mut DistVector<C, T>) {
-        let fits = x.partition().is_same(&self.columns) && y.partition().is_same(&self.rows);
-        assert!(fits, "apply: vectors of other layouts");
-        if self.multiply(x.own(), y.vec_mut()).is_err() {
-            y.fill(T::nan()); // `sync` returns the error
-        }
     }
 }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use coarsen_sparse::{Bsr, Pattern, SparseError};
 
+use super::chunks::leaf;
 use super::rows::GlobalRows;
 use crate::{Layout, Number};
 
@@ -76,6 +77,8 @@ fn own_column(own: &Range<u64>, j: u64) -> Option<usize> {
 pub(super) struct Parts<T> {
     pub(super) own: Bsr<T>,
     pub(super) others: Vec<Bsr<T>>,
+    /// The leaves of rows of `own` with columns of other ranks, increasing.
+    pub(super) border: Vec<usize>,
 }
 
 impl<T: Number> Parts<T> {
@@ -85,8 +88,14 @@ impl<T: Number> Parts<T> {
             let columns = &ghosts.columns[range.clone()];
             select(rows, columns.len(), |j| columns.binary_search(&j).ok())
         };
-        let others = ghosts.of_rank.iter().map(of_rank).collect::<Result<_, _>>()?;
-        Ok(Self { own: select(rows, width, |j| own_column(&own, j))?, others })
+        let others = ghosts.of_rank.iter().map(of_rank).collect::<Result<Vec<_>, _>>()?;
+        let own = select(rows, width, |j| own_column(&own, j))?;
+        let has_ghosts = |k: &usize| {
+            others.iter().any(|part| part.pattern().offsets()[*k] < part.pattern().offsets()[*k + 1])
+        };
+        let mut border: Vec<usize> = (0..rows.count()).filter(has_ghosts).map(|k| k / leaf(&own)).collect();
+        border.dedup();
+        Ok(Self { own, others, border })
     }
 }
 

@@ -39,6 +39,67 @@ fn products_equal_those_of_one_rank() {
     }
 }
 
+/// b − A x and xᵀA x in one pass equal those of plain operations, in every mode.
+#[test]
+fn fused_products_equal_plain_ones() {
+    for (name, a) in systems() {
+        let (rows, block) = (a.pattern().rows(), a.block().0);
+        let (x, b) = (noise(rows * block, 1), noise(rows * block, 2));
+        for ranks in RANKS {
+            let reproducible = Layout::reproducible(rows as u64, block, ranks, LEAF).unwrap();
+            for layout in layouts(rows, block, ranks).into_iter().chain([reproducible]) {
+                for mode in modes(ranks) {
+                    on_ranks(ranks, |comm| {
+                        let on = Partition::new(comm, layout.clone()).unwrap();
+                        let a = cut(&a, &on, mode.clone());
+                        let (x, b) = (on.part_of(&x).unwrap(), on.part_of(&b).unwrap());
+                        let (mut ax, mut y, mut r) =
+                            (x.like().unwrap(), x.like().unwrap(), x.like().unwrap());
+                        a.apply(&x, &mut ax);
+                        let expected = x.dot_magnitude(&ax);
+                        for _ in 0..2 {
+                            y.fill(f64::NAN);
+                            let dot = a.apply_dot(&x, &mut y);
+                            assert_eq!(bits(y.own()), bits(ax.own()), "{name} on {ranks} ranks, {mode:?}");
+                            let error = (dot.value - expected.value)
+                                .abs()
+                                .max((dot.magnitude - expected.magnitude).abs());
+                            assert!(
+                                error < 1e-14 * expected.magnitude,
+                                "{name} on {ranks} ranks, {mode:?}: {error}"
+                            );
+                        }
+                        r.fill(f64::NAN);
+                        a.residual(&b, &x, &mut r);
+                        let expected: Vec<f64> = b.own().iter().zip(ax.own()).map(|(b, ax)| b - ax).collect();
+                        assert!(distance(r.own(), &expected) < 1e-13, "{name} on {ranks} ranks, {mode:?}");
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// xᵀA x has the same bits on any number of threads, with and without ghosts.
+#[test]
+fn sums_of_products_have_the_same_bits_on_any_number_of_threads() {
+    let a = cloth(101, 0.002).unwrap().matrix;
+    let x = noise(3 * a.pattern().rows(), 1);
+    let sums = [1, 2, 7].map(|threads| {
+        on_ranks(2, |comm| {
+            let found = coarsen_core::parallel::threads(threads, || {
+                let on =
+                    Partition::new(comm, Layout::even(a.pattern().rows() as u64, 3, 2).unwrap()).unwrap();
+                let a = cut(&a, &on, Spmv::Halo);
+                let x = on.part_of(&x).unwrap();
+                a.apply_dot(&x, &mut x.like().unwrap()).value
+            });
+            found.unwrap().to_bits()
+        })
+    });
+    assert!(sums.iter().all(|one| *one == sums[0]), "{sums:?}");
+}
+
 /// The bits of a reproducible product are those of the matrix on one host, for any layout.
 #[test]
 fn reproducible_products_have_the_same_bits() {

@@ -1,0 +1,228 @@
+//! y = A x, r = b − A x and y = A x with xᵀy, of a distributed matrix.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | A_ij, v_j | `Parts`, sub-vectors | blocks of this rank i, and the sub-vector of rank j |
+//! | C_j, T_j | | the times of A_ij v_j and of receiving v_j |
+//! | S_j | | the time at which A_ij v_j is done |
+//! | Σ xᵢyᵢ, Σ \|xᵢyᵢ\| | `Scratch::sums` | of each leaf of rows |
+//!
+//! Equation numbers refer to Li et al. 2020, §3.1.
+
+use std::ops::Range;
+
+use coarsen_core::parallel::{self, combine, leaves};
+use coarsen_core::{Dot, LinearOperator, Vector, products};
+use coarsen_sparse::Bsr;
+
+use super::split::{Merged, Parts};
+use super::whole::Pipeline;
+use super::{DistMatrix, Exchange, Local, Scratch, chunks};
+use crate::{CommError, Communicator, DistVector, Number, unpack};
+
+/// What a product writes.
+#[derive(Clone, Copy)]
+enum Write<'a, T> {
+    /// y = A x.
+    Product,
+    /// y = b − A x.
+    Residual(&'a Vec<T>),
+}
+
+impl<T: Number> Write<'_, T> {
+    /// The entries `rows` of y from those of t = A_ij v_j. The part of the own columns overwrites y.
+    fn entries(&self, own: bool, rows: Range<usize>, y: &mut [T], t: &[T]) {
+        let each = y.iter_mut().zip(t);
+        match self {
+            Self::Product if own => y.copy_from_slice(t),
+            Self::Product => each.for_each(|(y, &t)| *y += t),
+            Self::Residual(b) if own => each.zip(&b[rows]).for_each(|((y, &t), &b)| *y = b - t),
+            Self::Residual(_) => each.for_each(|(y, &t)| *y -= t),
+        }
+    }
+}
+
+/// The sums of the rows of a chunk, which are still in the cache, by leaves.
+fn sum<T: Number>(own: &Bsr<T>, x: &[T], rows: Range<usize>, y: &[T], sums: &mut [[f64; 2]]) {
+    let (leaf, r) = (chunks::leaf(own), own.block().0);
+    let of = rows.start / leaf..rows.end.div_ceil(leaf);
+    let x = &x[rows.start * r..rows.end * r];
+    let sum = |(x, y): (&[T], &[T])| products(x, y);
+    leaves((x, y), 0, leaf * r, parallel::worth_product(own.nnz()), &sum, &mut sums[of]);
+}
+
+impl<C: Communicator, T: Number> DistMatrix<C, T> {
+    /// Writes the entries of x in the ghost columns of rank `owner`, from the whole sub-vector of that rank.
+    fn pick(&self, owner: usize, sub_vector: &[u8], ghosts: &mut [T]) {
+        let (c, first) = (self.columns.layout().block(), self.columns.layout().range(owner).start);
+        let range = self.ghosts.of_rank[owner].clone();
+        let to = ghosts[range.start * c..range.end * c].chunks_exact_mut(c);
+        for (column, to) in self.ghosts.columns[range].iter().zip(to) {
+            let at = (column - first) as usize * c * T::BYTES;
+            let from = unpack(&sub_vector[at..at + c * T::BYTES]);
+            to.iter_mut().zip(from).for_each(|(to, v)| *to = v);
+        }
+    }
+
+    /// A_ii v_i; the sums too, where they have a place. Calls `poll` between chunks.
+    fn multiply_own(
+        &self,
+        parts: &Parts<T>,
+        (x, y): (&[T], &mut [T]),
+        write: Write<'_, T>,
+        mut sums: Option<&mut [[f64; 2]]>,
+        mut poll: impl FnMut() -> Result<(), CommError>,
+    ) -> Result<(), CommError> {
+        let write = |rows, y: &mut [T], t: &[T]| write.entries(true, rows, y, t);
+        chunks::multiply(&parts.own, x, y, &write, |rows, y, scalars| {
+            if let Some(sums) = &mut sums {
+                sum(&parts.own, x, rows, y, sums);
+            }
+            self.rows.comm().worked(scalars);
+            poll()
+        })
+    }
+
+    /// A_ij v_j of the ghosts of rank j. Calls `poll` between chunks.
+    fn multiply_ghosts(
+        &self,
+        part: &Bsr<T>,
+        (ghosts, y): (&[T], &mut [T]),
+        write: Write<'_, T>,
+        mut poll: impl FnMut() -> Result<(), CommError>,
+    ) -> Result<(), CommError> {
+        if part.nnz() == 0 {
+            return Ok(());
+        }
+        let write = |rows, y: &mut [T], t: &[T]| write.entries(false, rows, y, t);
+        chunks::multiply(part, ghosts, y, &write, |_, _, scalars| {
+            self.rows.comm().worked(scalars);
+            poll()
+        })
+    }
+
+    fn multiply_merged(
+        &self,
+        merged: &Merged<T>,
+        (x, ghosts, all): (&[T], &[T], &mut Vec<T>),
+        y: &mut Vec<T>,
+        write: Write<'_, T>,
+    ) {
+        merged.gather(x, ghosts, all);
+        match write {
+            Write::Product => merged.all.apply(all, y), // eq. 4
+            Write::Residual(b) => merged.all.residual(b, all, y),
+        }
+        self.rows.comm().worked(merged.all.nnz());
+    }
+
+    /// Writes y, and with `summed` the sums of all leaves, if the matrix has parts.
+    fn multiply(&self, x: &[T], y: &mut Vec<T>, write: Write<'_, T>, summed: bool) -> Result<(), CommError> {
+        let (comm, c) = (self.columns.comm(), self.columns.layout().block());
+        let Scratch { ghosts, all, requests, queues, sums } = &mut *self.scratch.borrow_mut();
+        if let Local::Parts(parts) = &self.local {
+            sums.resize(chunks::leaves(&parts.own), [0.0; 2]);
+        }
+        let mut of_leaves = summed.then_some(&mut sums[..]);
+        match (&self.exchange, &self.local) {
+            (Exchange::Whole(schedule), Local::Merged(merged)) => {
+                let mut pipeline = Pipeline::begin(&self.columns, schedule, x, queues)?;
+                while let Some((j, v)) = pipeline.next()? {
+                    self.pick(j, &v, ghosts); // Σ T
+                    comm.recycle(v);
+                }
+                self.multiply_merged(merged, (x, ghosts, all), y, write); // Σ C, eq. 6
+            }
+            (Exchange::Whole(schedule), Local::Parts(parts)) => {
+                let mut pipeline = Pipeline::begin(&self.columns, schedule, x, queues)?;
+                let of_leaves = of_leaves.as_deref_mut();
+                self.multiply_own(parts, (x, y), write, of_leaves, || pipeline.poll())?; // S_0 = C_0, eq. 7
+                while let Some((j, v)) = pipeline.next()? {
+                    self.pick(j, &v, ghosts);
+                    comm.recycle(v);
+                    let range = self.ghosts.of_rank[j].clone();
+                    let of_rank = &ghosts[range.start * c..range.end * c];
+                    // max(S_{j−1}, Σ T) + C_j, eq. 7
+                    self.multiply_ghosts(&parts.others[j], (of_rank, y), write, || pipeline.poll())?;
+                }
+            }
+            (Exchange::Halo(halo), local) => {
+                halo.begin(comm, x, c, requests)?;
+                if let Local::Parts(parts) = local {
+                    // Some transports carry long messages only while they are called. One call carries all of them, so
+                    // the first message that is missing is enough.
+                    let mut poll = || {
+                        requests.iter_mut().try_fold(true, |all, one| Ok(all && comm.test(one)?)).map(drop)
+                    };
+                    self.multiply_own(parts, (x, y), write, of_leaves.as_deref_mut(), &mut poll)?;
+                }
+                for ((j, range), request) in halo.receives.iter().zip(requests.drain(..)) {
+                    let data = comm.wait(request)?;
+                    let of_rank = &mut ghosts[range.start * c..range.end * c];
+                    of_rank.iter_mut().zip(unpack(&data)).for_each(|(to, v)| *to = v);
+                    comm.recycle(data);
+                    if let Local::Parts(parts) = local {
+                        self.multiply_ghosts(&parts.others[*j], (of_rank, y), write, || Ok(()))?;
+                    }
+                }
+                if let Local::Merged(merged) = local {
+                    self.multiply_merged(merged, (x, ghosts, all), y, write);
+                }
+            }
+        }
+        if let (Local::Parts(parts), Some(sums)) = (&self.local, of_leaves) {
+            let (leaf, r) = (chunks::leaf(&parts.own), parts.own.block().0);
+            for &at in &parts.border {
+                let rows = at * leaf..parts.own.pattern().rows().min((at + 1) * leaf);
+                sum(&parts.own, x, rows.clone(), &y[rows.start * r..rows.end * r], sums);
+            }
+        }
+        Ok(())
+    }
+
+    fn assert_fits(&self, x: &DistVector<C, T>, y: &DistVector<C, T>) {
+        let fits = x.partition().is_same(&self.columns) && y.partition().is_same(&self.rows);
+        assert!(fits, "apply: vectors of other layouts");
+    }
+}
+
+impl<C: Communicator, T: Number> LinearOperator<DistVector<C, T>> for DistMatrix<C, T> {
+    fn shape(&self) -> (usize, usize) {
+        self.unknowns().into()
+    }
+
+    fn apply(&self, x: &DistVector<C, T>, y: &mut DistVector<C, T>) {
+        self.assert_fits(x, y);
+        if self.multiply(x.own(), y.vec_mut(), Write::Product, false).is_err() {
+            y.fill(T::nan()); // `sync` returns the error
+        }
+    }
+
+    /// One pass, except in the modes `Blocking` and `Reproducible` and for reproducible sums.
+    fn apply_dot(&self, x: &DistVector<C, T>, y: &mut DistVector<C, T>) -> Dot<T> {
+        if matches!(self.local, Local::Merged(_)) || self.rows.layout().leaf().is_some() {
+            self.apply(x, y);
+            return x.dot_magnitude(y);
+        }
+        self.assert_fits(x, y);
+        assert!(self.is_square(), "apply_dot needs a square matrix");
+        let summed = self.multiply(x.own(), y.vec_mut(), Write::Product, true).and_then(|()| {
+            let add = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
+            let mut sum = combine(&self.scratch.borrow().sums, &add).unwrap_or_default();
+            self.rows.comm().all_reduce(&mut sum).map(|()| sum)
+        });
+        let [value, magnitude] = summed.unwrap_or_else(|_| {
+            y.fill(T::nan());
+            [f64::NAN; 2]
+        });
+        Dot { value: T::of(value), magnitude: T::of(magnitude) }
+    }
+
+    fn residual(&self, b: &DistVector<C, T>, x: &DistVector<C, T>, r: &mut DistVector<C, T>) {
+        self.assert_fits(x, r);
+        assert!(b.same_layout(r), "residual: vectors of other layouts");
+        if self.multiply(x.own(), r.vec_mut(), Write::Residual(b.vec()), false).is_err() {
+            r.fill(T::nan());
+        }
+    }
+}
