@@ -45,11 +45,17 @@ impl<T: Real + Wire> Number for T {}
 /// assert_eq!(unpack(&bytes).collect::<Vec<f64>>(), [1.5, 2.5]);
 /// ```
 pub fn pack<T: Wire>(values: impl IntoIterator<Item = T>, to: &mut Vec<u8>) {
-    let mut bytes = [0; 8];
+    // The vector grows by blocks: a check of its capacity takes longer than the copy of a number.
+    let (mut block, mut filled) = ([0; 512], 0);
     for v in values {
-        v.put(&mut bytes[..T::BYTES]);
-        to.extend_from_slice(&bytes[..T::BYTES]);
+        v.put(&mut block[filled..filled + T::BYTES]);
+        filled += T::BYTES;
+        if filled == block.len() {
+            to.extend_from_slice(&block);
+            filled = 0;
+        }
     }
+    to.extend_from_slice(&block[..filled]);
 }
 
 /// The numbers in a message; bytes after the last whole number are not read.

@@ -64,19 +64,17 @@ impl<'a, C: Communicator> Pipeline<'a, C> {
             queues.under_way.push_back((node.vector, request));
         }
         let pipeline = Self { on, schedule, queues, longest: longest(on, T::BYTES) };
-        let mut own = on.comm().buffer(pipeline.longest);
-        pack(x.iter().copied(), &mut own);
-        pipeline.pass_on(rank, &own)?;
-        on.comm().recycle(own);
+        pipeline.pass_on(rank, |message| pack(x.iter().copied(), message))?;
         Ok(pipeline)
     }
 
-    fn pass_on(&self, v: usize, data: &[u8]) -> Result<(), CommError> {
+    /// Sends sub-vector v, which `write` writes to each message, to all ranks that receive it from this one.
+    fn pass_on(&self, v: usize, write: impl Fn(&mut Vec<u8>)) -> Result<(), CommError> {
         for stage in 0..self.schedule.stages() {
             for (to, _) in self.schedule.sends(self.on.rank(), stage).filter(|&(_, vector)| vector == v) {
-                let mut copy = self.on.comm().buffer(self.longest);
-                copy.extend_from_slice(data);
-                self.on.comm().send(to, stage_of(v), copy)?;
+                let mut message = self.on.comm().buffer(self.longest);
+                write(&mut message);
+                self.on.comm().send(to, stage_of(v), message)?;
             }
         }
         Ok(())
@@ -96,7 +94,7 @@ impl<'a, C: Communicator> Pipeline<'a, C> {
     fn take(&mut self) -> Result<(), CommError> {
         if let Some((vector, request)) = self.queues.under_way.pop_front() {
             let data = self.on.comm().wait(request)?;
-            self.pass_on(vector, &data)?;
+            self.pass_on(vector, |message| message.extend_from_slice(&data))?;
             self.queues.held.push_back((vector, data));
         }
         Ok(())
@@ -122,7 +120,7 @@ fn longest<C: Communicator>(on: &Partition<C>, scalar: usize) -> usize {
 /// the communicator no later product allocates.
 pub(super) fn reserve<C: Communicator, T: Number>(on: &Partition<C>, schedule: &Schedule) {
     let sends = |stage| schedule.sends(on.rank(), stage).count();
-    let most = 1 + (0..schedule.stages()).map(sends).sum::<usize>();
+    let most = (0..schedule.stages()).map(sends).sum::<usize>();
     on.comm().reserve(most, longest(on, T::BYTES));
 }
 
