@@ -215,7 +215,7 @@ fn cycle<C: Communicator>(
     level.transposed.apply(&level.residual, &mut level.coarse_b);
     cycle(coarser, bottom, &level.coarse_b, &mut level.coarse_x);
     level.p.apply(&level.coarse_x, &mut level.correction);
-    x.axpby(&1.0, &level.correction, &1.0);
+    x.axpby(&1.0.into(), &level.correction, &1.0.into());
     level.smoother.smooth(&level.a, b, x);
 }
 

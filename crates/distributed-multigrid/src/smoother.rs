@@ -77,8 +77,8 @@ impl<C: Communicator> Chebyshev<C> {
 
     fn first(&mut self, x: &mut DistVector<C>, from_zero: bool) {
         let [theta, _] = self.interval();
-        self.step.axpby(&(1.0 / theta), &self.scaled, &0.0); // 2
-        x.axpby(&1.0, &self.step, if from_zero { &0.0 } else { &1.0 }); // 4
+        self.step.axpby(&(1.0 / theta).into(), &self.scaled, &0.0.into()); // 2
+        x.axpby(&1.0.into(), &self.step, &if from_zero { 0.0 } else { 1.0 }.into()); // 4
     }
 
     fn second(&mut self, a: &DistMatrix<C>, b: &DistVector<C>, x: &mut DistVector<C>) {
@@ -87,8 +87,8 @@ impl<C: Communicator> Chebyshev<C> {
         let rho = 1.0 / sigma; // 2
         let next = 1.0 / (2.0 * sigma - rho); // 6
         self.correction(a, b, x); // 5
-        self.step.axpby(&(2.0 * next / delta), &self.scaled, &(next * rho)); // 7
-        x.axpby(&1.0, &self.step, &1.0); // 4
+        self.step.axpby(&(2.0 * next / delta).into(), &self.scaled, &(next * rho).into()); // 7
+        x.axpby(&1.0.into(), &self.step, &1.0.into()); // 4
     }
 }
 

@@ -26,7 +26,7 @@ const ROWS: Stage = Stage::new(Stage::RESERVED + 13, "entries in another divisio
 /// });
 /// assert_eq!(moved, [Ok(Ok(vec![0.0, 1.0])), Ok(Ok(vec![2.0, 3.0]))]);
 /// ```
-pub struct Relayout<C> {
+pub struct Relayout<C: Communicator> {
     on: Arc<Partition<C>>,
     to: Arc<Partition<C>>,
     /// Ranks that take rows of this rank, and ranks whose rows this rank takes, each with the rows.

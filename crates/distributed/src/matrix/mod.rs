@@ -279,6 +279,7 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
         }
         chunks::multiply(part, x, !own, y, |scalars| {
             self.rows.comm().worked(scalars);
+            self.columns.advance_sums();
             poll()
         })
     }
