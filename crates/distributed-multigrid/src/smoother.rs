@@ -20,7 +20,7 @@ use coarsen_krylov::SpectralRadius;
 /// β / α.
 const RATIO: f64 = 10.0;
 
-pub(crate) struct Chebyshev<C> {
+pub(crate) struct Chebyshev<C: Communicator> {
     d: DistBlockJacobi<C>,
     pub(crate) radius: f64,
     step: DistVector<C>,

@@ -20,7 +20,7 @@ use coarsen_sparse::{Bsr, Pattern, SparseError};
 use crate::coarse::{Supernodes, sizes};
 
 /// The own rows of a level.
-pub(crate) struct LevelRows<C> {
+pub(crate) struct LevelRows<C: Communicator> {
     pub(crate) on: Arc<Partition<C>>,
     pub(crate) rows: GlobalRows<f64>,
     /// For each own unknown, the sum of its diagonal entries on the finest level; empty on the finest level.
@@ -28,7 +28,7 @@ pub(crate) struct LevelRows<C> {
 }
 
 /// A level that is divided among the ranks.
-pub(crate) struct Level<C> {
+pub(crate) struct Level<C: Communicator> {
     /// Whole chunks for each rank.
     on: Arc<Partition<C>>,
     /// From the partition of the vectors, if it is another one.
@@ -46,7 +46,7 @@ pub(crate) struct Level<C> {
 }
 
 /// The result of an update.
-pub(crate) enum Followed<C> {
+pub(crate) enum Followed<C: Communicator> {
     /// The rows of the next level.
     Next(LevelRows<C>),
     /// There is no next level.
@@ -55,7 +55,7 @@ pub(crate) enum Followed<C> {
     Other,
 }
 
-struct Next<C> {
+struct Next<C: Communicator> {
     on: Arc<Partition<C>>,
     supernodes: Supernodes,
 }

@@ -56,7 +56,7 @@ impl Default for DistSchwarz {
 /// The preconditioner over ranks. Its bits do not depend on the number of ranks and on the layout.
 ///
 /// `Display` prints a table of the levels.
-pub struct DistSubdomains<C> {
+pub struct DistSubdomains<C: Communicator> {
     recipe: DistSchwarz,
     offsets: Vec<usize>,
     columns: Vec<u64>,
