@@ -123,7 +123,9 @@ fn script<V: Vector<Real = f64>>(v: &mut [V]) -> Vec<f64> {
 fn sums_are_read_late() {
     let host: Vec<Vec<f64>> = (0..3).map(|seed| noise(87, seed)).collect();
     for ranks in RANKS {
-        for layout in layouts(29, 3, ranks) {
+        for (k, layout) in layouts(29, 3, ranks).into_iter().enumerate() {
+            // More sums than there are tags.
+            let times = if ranks == 2 && k == 0 { 300 } else { 2 };
             on_ranks(ranks, |comm| {
                 let on = Partition::new(comm.clone(), layout.clone()).unwrap();
                 let [x, y, z] = [0, 1, 2].map(|k| on.part_of(&host[k]).unwrap());
@@ -132,7 +134,7 @@ fn sums_are_read_late() {
                     comm.all_reduce(&mut sum).unwrap();
                     sum[0].to_bits()
                 };
-                for _ in 0..1500 {
+                for _ in 0..times {
                     let [first, second, unread] = [x.dot(&y), y.dot(&z), x.dot(&x)];
                     let kept = second.clone();
                     drop(unread);
