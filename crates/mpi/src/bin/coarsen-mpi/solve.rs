@@ -22,7 +22,7 @@ use crate::report::{Ranks, Report, Times};
 type Built<C> = Box<dyn Preconditioner<DistVector<C>>>;
 
 /// What a place has found.
-pub(crate) struct Solved<C> {
+pub(crate) struct Solved<C: Communicator> {
     pub(crate) x: DistVector<C>,
     pub(crate) setup: Duration,
     pub(crate) run: Run,
