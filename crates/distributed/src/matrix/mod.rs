@@ -159,7 +159,8 @@ struct Scratch<T, R> {
 /// sub-vectors during a product.
 ///
 /// ```
-/// /// use coarsen_distributed::{DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv};
+/// use coarsen_core::{LinearOperator, Vector};
+/// use coarsen_distributed::{DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv};
 /// let on = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
 /// let rows = GlobalRows::new(0, (1, 1), vec![0, 2, 3], vec![0, 1, 1], vec![2.0, 1.0, 3.0])?;
 /// let a = DistMatrix::new(&on, &on, &rows, Spmv::default())?;
