@@ -12,11 +12,13 @@
 //! | `domains` | iterations of multilevel additive Schwarz by chunk and by the size of the gathered level | `domains` |
 //! | `cloth` | detection and assembly of folded cloth on 1 to 8 simulated ranks | `cloth` |
 //! | `shared` | the time per iteration of two ranks as threads beside two threads without ranks | `shared` |
+//! | `reductions` | an iteration of `Cg`, `SingleReductionCg` and `PipelinedCg` on 1 to 64 simulated ranks, 1024 by a model | `reductions` |
 
 mod cloth;
 mod domains;
 mod drawn;
 mod model;
+mod reductions;
 mod scaling;
 mod schedules;
 mod shared;
@@ -28,13 +30,14 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 fn main() -> Outcome<()> {
     let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
-    let figures: [(&str, fn(&[String]) -> Outcome<()>); 6] = [
+    let figures: [(&str, fn(&[String]) -> Outcome<()>); 7] = [
         ("schedules", schedules::run),
         ("drawn", drawn::run),
         ("scaling", scaling::run),
         ("domains", domains::run),
         ("cloth", cloth::run),
         ("shared", shared::run),
+        ("reductions", reductions::run),
     ];
     for (name, figure) in figures {
         if asked.is_empty() || asked[0] == name {

@@ -35,7 +35,7 @@
 //! | [`matrix_market`] | Matrix Market files |
 //! | [`constraints`] | linear constraints on x by projection, and prescribed values |
 //! | [`diagnose`](mod@diagnose) | checks of a system before it is solved |
-//! | [`krylov`] | `Cg`, `FlexibleCg`, `BlockCg`, `SingleReductionCg`, `Minres`, `Gmres`, `BiCgStab`, `Richardson` |
+//! | [`krylov`] | `Cg`, `FlexibleCg`, `BlockCg`, `SingleReductionCg`, `PipelinedCg`, `Minres`, `Gmres`, `BiCgStab`, `Richardson` |
 //! | [`backend`] | the places where a solve runs; [`AnyBackend`] is chosen at run time |
 //! | [`relax`] | Jacobi, block Jacobi, Chebyshev, Gauss-Seidel, SSOR, IC(0), ILU(0) |
 //! | [`schwarz`] | multilevel additive Schwarz |

@@ -13,7 +13,7 @@ use crate::{DistDeviceMatrix, DistDeviceVector};
 ///
 /// *Cost* b² products per block row and application, no message. *Reference* Saad 2003, §4.1.1; used by Li et al. 2020,
 /// §3.2.
-pub struct DistDeviceJacobi<C, T: Number = f64> {
+pub struct DistDeviceJacobi<C: Communicator, T: Number = f64> {
     on: Arc<Partition<C>>,
     own: DeviceJacobi<T>,
 }

@@ -27,7 +27,7 @@ use crate::{fail, of_device};
 /// assert_eq!((x.size(), x.norm()), (2, 5.0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct DistDeviceVector<C, T: Number = f64> {
+pub struct DistDeviceVector<C: Communicator, T: Number = f64> {
     on: Arc<Partition<C>>,
     own: DeviceVector<T>,
 }

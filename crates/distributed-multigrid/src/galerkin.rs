@@ -17,7 +17,7 @@ use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, SparseError};
 use crate::extended::{Extended, pack_row, unpack_row};
 
 /// The prolongation on the own nodes and ghosts of a rank.
-pub(crate) struct Transfer<C> {
+pub(crate) struct Transfer<C: Communicator> {
     coarse_on: Arc<Partition<C>>,
     /// The global numbers of own nodes and ghosts, and where the own ones lie among them.
     nodes: Vec<u64>,

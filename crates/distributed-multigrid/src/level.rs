@@ -102,6 +102,6 @@ pub(crate) fn cycle<C: Communicator, S: RankPlace<C>>(
     level.transposed.apply(&level.residual, &mut level.coarse_b);
     cycle(coarser, bottom, &level.coarse_b, &mut level.coarse_x);
     level.p.apply(&level.coarse_x, &mut level.correction);
-    x.axpby(&1.0, &level.correction, &1.0);
+    x.axpy(&x.scalar(1.0), &level.correction);
     level.smoother.smooth(&level.a, b, x);
 }

@@ -89,7 +89,7 @@ impl<C: Communicator, S: RankPlace<C>> Chebyshev<C, S> {
         let [theta, _] = self.interval();
         a.residual(b, x, &mut self.residual);
         self.d.apply_add(1.0 / theta, &self.residual, 0.0, &mut self.step); // 2
-        x.axpby(&1.0, &self.step, &1.0); // 4
+        x.axpy(&x.scalar(1.0), &self.step); // 4
         self.second(a, b, x);
     }
 
@@ -106,7 +106,7 @@ impl<C: Communicator, S: RankPlace<C>> Chebyshev<C, S> {
         let next = 1.0 / (2.0 * sigma - rho); // 6
         a.residual(b, x, &mut self.residual); // 5
         self.d.apply_add(2.0 * next / delta, &self.residual, next * rho, &mut self.step); // 7
-        x.axpby(&1.0, &self.step, &1.0); // 4
+        x.axpy(&x.scalar(1.0), &self.step); // 4
     }
 }
 

@@ -20,7 +20,7 @@ use crate::fewer::{fewer, moved};
 use crate::galerkin::{self, Transfer};
 
 /// The own rows of a level.
-pub(crate) struct LevelRows<C> {
+pub(crate) struct LevelRows<C: Communicator> {
     pub(crate) on: Arc<Partition<C>>,
     pub(crate) rows: GlobalRows<f64>,
     pub(crate) near_kernel: NearKernel,
@@ -31,7 +31,7 @@ pub(crate) struct LevelRows<C> {
 }
 
 /// The coarser level, and the transfers to it: P with the rows of the fine level, Pᵀ, and P with its ghosts.
-pub(crate) struct Step<C> {
+pub(crate) struct Step<C: Communicator> {
     pub(crate) coarse: LevelRows<C>,
     pub(crate) p: GlobalRows<f64>,
     pub(crate) transposed: GlobalRows<f64>,
@@ -92,7 +92,7 @@ pub(crate) fn coarsen<C: Communicator>(
 }
 
 /// The other ranks of an aggregation, and the first error of communication.
-struct Ranks<'a, C> {
+struct Ranks<'a, C: Communicator> {
     on: &'a Partition<C>,
     local: &'a Extended,
     lost: RefCell<Option<CommError>>,

@@ -10,7 +10,7 @@ use coarsen_sparse::Bsr;
 use crate::level::LevelRows;
 
 /// The solver on rank 0; the other ranks only send and receive.
-pub(crate) struct Gathered<C> {
+pub(crate) struct Gathered<C: Communicator> {
     recipe: Schwarz,
     on: Arc<Partition<C>>,
     solver: Option<LevelSolver<f64, f64, f64>>,

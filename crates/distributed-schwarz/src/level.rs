@@ -20,7 +20,7 @@ use coarsen_sparse::{Bsr, Pattern, SparseError};
 use crate::coarse::{Supernodes, sizes};
 
 /// The own rows of a level.
-pub(crate) struct LevelRows<C> {
+pub(crate) struct LevelRows<C: Communicator> {
     pub(crate) on: Arc<Partition<C>>,
     pub(crate) rows: GlobalRows<f64>,
     /// For each own unknown, the sum of its diagonal entries on the finest level; empty on the finest level.
@@ -51,7 +51,7 @@ struct Moved<C: Communicator, S: RankPlace<C>> {
 }
 
 /// The result of an update.
-pub(crate) enum Followed<C> {
+pub(crate) enum Followed<C: Communicator> {
     /// The rows of the next level.
     Next(LevelRows<C>),
     /// There is no next level.
@@ -60,7 +60,7 @@ pub(crate) enum Followed<C> {
     Other,
 }
 
-struct Next<C> {
+struct Next<C: Communicator> {
     on: Arc<Partition<C>>,
     supernodes: Supernodes,
 }

@@ -32,13 +32,13 @@ fn send<C: Communicator>(comm: &C, to: usize, stage: Stage, data: Vec<u8>) -> Re
 }
 
 /// The numbers below `v` in the tree, in the order in which they report.
-fn below(v: usize, n: usize) -> impl DoubleEndedIterator<Item = usize> {
+pub(crate) fn below(v: usize, n: usize) -> impl DoubleEndedIterator<Item = usize> {
     let steps = if v == 0 { usize::BITS - n.leading_zeros() } else { v.trailing_zeros() };
     (0..steps).map(move |k| v + (1 << k)).filter(move |&w| w < n)
 }
 
 /// The number above `v`.
-fn above(v: usize) -> Option<usize> {
+pub(crate) fn above(v: usize) -> Option<usize> {
     (v > 0).then(|| v & (v - 1))
 }
 
@@ -47,10 +47,25 @@ fn subtree(v: usize, n: usize) -> Range<usize> {
     v..if v == 0 { n } else { n.min(v + (1 << v.trailing_zeros())) }
 }
 
-fn send_numbers<C: Communicator>(comm: &C, to: usize, stage: Stage, values: &[f64]) -> Result<(), CommError> {
+pub(crate) fn send_numbers<C: Communicator>(
+    comm: &C,
+    to: usize,
+    stage: Stage,
+    values: &[f64],
+) -> Result<(), CommError> {
     let mut data = comm.buffer(size_of_val(values));
     pack(values.iter().copied(), &mut data);
     send(comm, to, stage, data)
+}
+
+/// Adds the numbers of a message to `values`.
+pub(crate) fn add_numbers(data: &[u8], values: &mut [f64]) {
+    values.iter_mut().zip(unpack::<f64>(data)).for_each(|(sum, v)| *sum += v);
+}
+
+/// Copies the numbers of a message to `values`.
+pub(crate) fn copy_numbers(data: &[u8], values: &mut [f64]) {
+    values.iter_mut().zip(unpack(data)).for_each(|(to, v)| *to = v);
 }
 
 /// Receives as many numbers as `values` has, and calls `take` with each and its place.
@@ -59,10 +74,10 @@ fn receive_numbers<C: Communicator>(
     from: usize,
     stage: Stage,
     values: &mut [f64],
-    take: impl Fn(&mut f64, f64),
+    take: fn(&[u8], &mut [f64]),
 ) -> Result<(), CommError> {
     let data = receive(comm, from, stage, size_of_val(values))?;
-    values.iter_mut().zip(unpack(&data)).for_each(|(to, v)| take(to, v));
+    take(&data, values);
     comm.recycle(data);
     Ok(())
 }
@@ -70,7 +85,7 @@ fn receive_numbers<C: Communicator>(
 pub(crate) fn all_reduce<C: Communicator>(comm: &C, values: &mut [f64]) -> Result<(), CommError> {
     let (v, n) = (comm.rank(), comm.size());
     for from in below(v, n) {
-        receive_numbers(comm, from, REDUCE, values, |sum, v| *sum += v)?;
+        receive_numbers(comm, from, REDUCE, values, add_numbers)?;
     }
     above(v).map_or(Ok(()), |to| send_numbers(comm, to, REDUCE, values))?;
     spread(comm, values)
@@ -80,7 +95,7 @@ pub(crate) fn all_reduce<C: Communicator>(comm: &C, values: &mut [f64]) -> Resul
 fn spread<C: Communicator>(comm: &C, values: &mut [f64]) -> Result<(), CommError> {
     let (v, n) = (comm.rank(), comm.size());
     if let Some(from) = above(v) {
-        receive_numbers(comm, from, SPREAD, values, |to, v| *to = v)?;
+        receive_numbers(comm, from, SPREAD, values, copy_numbers)?;
     }
     below(v, n).rev().try_for_each(|to| send_numbers(comm, to, SPREAD, values))
 }
@@ -94,7 +109,7 @@ pub(crate) fn collect<C: Communicator>(
     let (v, n) = (comm.rank(), comm.size());
     let part = |v: usize| bounds(subtree(v, n).start)..bounds(subtree(v, n).end);
     for from in below(v, n) {
-        receive_numbers(comm, from, COLLECT, &mut values[part(from)], |to, v| *to = v)?;
+        receive_numbers(comm, from, COLLECT, &mut values[part(from)], copy_numbers)?;
     }
     above(v).map_or(Ok(()), |to| send_numbers(comm, to, COLLECT, &values[part(v)]))
 }
@@ -109,7 +124,7 @@ pub(crate) fn scatter<C: Communicator>(
     let (v, n) = (comm.rank(), comm.size());
     let part = |v: usize| bounds(subtree(v, n).start)..bounds(subtree(v, n).end);
     if let Some(from) = above(v) {
-        receive_numbers(comm, from, SCATTER, &mut values[part(v)], |to, v| *to = v)?;
+        receive_numbers(comm, from, SCATTER, &mut values[part(v)], copy_numbers)?;
     }
     below(v, n).rev().try_for_each(|to| send_numbers(comm, to, SCATTER, &values[part(to)]))
 }

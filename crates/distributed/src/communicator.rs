@@ -49,6 +49,9 @@ pub trait Communicator: Clone + 'static {
     /// A message under way.
     type Request;
 
+    /// A sum over all ranks under way.
+    type Sum;
+
     /// The number of this rank, from 0.
     fn rank(&self) -> usize;
 
@@ -123,6 +126,26 @@ pub trait Communicator: Clone + 'static {
     fn all_reduce(&self, values: &mut [f64]) -> Result<(), CommError> {
         collectives::all_reduce(self, values)
     }
+
+    /// Begins to sum each entry of `values` over all ranks, with the bits of [`all_reduce`](Self::all_reduce);
+    /// returns without waiting for others. Every rank calls it, and finishes the sum.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    fn start_sum(&self, values: Vec<f64>) -> Result<Self::Sum, CommError>;
+
+    /// Handles messages of the sum that have arrived, without a wait. *Use* between computations: transports by
+    /// messages go on with a sum only in this call and in [`finish_sum`](Self::finish_sum).
+    ///
+    /// # Errors
+    /// As [`test`](Self::test).
+    fn advance_sum(&self, sum: &mut Self::Sum) -> Result<(), CommError>;
+
+    /// Waits for the sums.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    fn finish_sum(&self, sum: Self::Sum) -> Result<Vec<f64>, CommError>;
 
     /// Collects the data of all ranks, which may differ in length, on rank `root`. Returns them in the order
     /// of ranks there, and `None` on other ranks.

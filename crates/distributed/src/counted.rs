@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crate::{CommError, Communicator, Stage};
+use crate::{CommError, Communicator, Reduction, Stage, Tickets};
 
 /// The messages of one rank in one stage.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +34,7 @@ pub struct Traffic {
 pub struct Counted<C> {
     comm: C,
     traffic: Arc<Mutex<Vec<Traffic>>>,
+    tickets: Arc<Tickets>,
 }
 
 /// A message under way, and its stage.
@@ -45,7 +46,7 @@ pub struct CountedRequest<R> {
 impl<C: Communicator> Counted<C> {
     /// No messages yet.
     pub fn new(comm: C) -> Self {
-        Self { comm, traffic: Arc::default() }
+        Self { comm, traffic: Arc::default(), tickets: Arc::default() }
     }
 
     /// The communicator that is counted.
@@ -80,6 +81,7 @@ impl<C: Communicator> Counted<C> {
 
 impl<C: Communicator> Communicator for Counted<C> {
     type Request = CountedRequest<C::Request>;
+    type Sum = Reduction<Self::Request>;
 
     fn rank(&self) -> usize {
         self.comm.rank()
@@ -122,6 +124,18 @@ impl<C: Communicator> Communicator for Counted<C> {
 
     fn fail(&self, error: CommError) {
         self.comm.fail(error);
+    }
+
+    fn start_sum(&self, values: Vec<f64>) -> Result<Self::Sum, CommError> {
+        Reduction::start(self, values, &self.tickets)
+    }
+
+    fn advance_sum(&self, sum: &mut Self::Sum) -> Result<(), CommError> {
+        sum.advance(self)
+    }
+
+    fn finish_sum(&self, sum: Self::Sum) -> Result<Vec<f64>, CommError> {
+        sum.finish(self)
     }
 
     fn buffer(&self, bytes: usize) -> Vec<u8> {

@@ -8,6 +8,7 @@
 //! | `wire`, [`buffers`](Buffers) | numbers as bytes of messages; buffers that are used again |
 //! | [`layout`](Layout), [`partition`](Partition) | which rank has which block rows |
 //! | [`vector`](DistVector) | the share of a rank of a vector; reductions |
+//! | [`scalar`](DistScalar), [`reduction`](Reduction) | sums that go on while ranks compute |
 //! | [`schedule`](Schedule) | in which order ranks exchange sub-vectors: work queues, ring, pairwise |
 //! | [`matrix`](DistMatrix) | the rows of a rank; products: blocking, pipelined, halo, reproducible |
 //! | [`assembly`](Entries) | entries that any rank sets; elements that owners compute redundantly |
@@ -34,7 +35,9 @@ mod matrix;
 mod partition;
 mod place;
 mod preconditioner;
+mod reduction;
 mod relayout;
+mod scalar;
 mod schedule;
 mod self_comm;
 pub mod simulation;
@@ -53,7 +56,9 @@ pub use matrix::{Border, BorderMessages, DistMatrix, GlobalRows, Spmv};
 pub use partition::Partition;
 pub use place::{Host, RankPlace};
 pub use preconditioner::{DistBlockJacobi, DistJacobi};
+pub use reduction::{Reduction, Tickets};
 pub use relayout::{Relayout, Way};
+pub use scalar::DistScalar;
 pub use schedule::{Node, Schedule};
 pub use self_comm::SelfComm;
 pub use thread_comm::{ThreadComm, ThreadRequest};

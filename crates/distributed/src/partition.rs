@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::scalar::Pending;
 use crate::{
     CommError, Communicator, DistError, DistVector, Layout, Number, check_equal, collectives, pack, unpack,
 };
@@ -10,23 +11,32 @@ use crate::{
 ///
 /// All vectors and matrices that are combined refer to equal partitions.
 #[derive(Debug)]
-pub struct Partition<C> {
+pub struct Partition<C: Communicator> {
     comm: C,
     layout: Layout,
-    scratch: Mutex<Scratch>,
+    scratch: Mutex<Scratch<C>>,
 }
 
 /// Memory of reductions, kept for the next one.
-#[derive(Debug, Default)]
-pub(crate) struct Scratch {
+#[derive(Debug)]
+pub(crate) struct Scratch<C: Communicator> {
     /// The sums of all leaves of all ranks, rank by rank.
     pub(crate) sums: Vec<[f64; 2]>,
     /// The sums of the leaves of one pair.
     pub(crate) leaves: Vec<[f64; 2]>,
     /// The sums of several pairs.
     pub(crate) found: Vec<[f64; 2]>,
+    /// The sums that scalars refer to, or that are free for others.
+    pending: Vec<Arc<Pending<C>>>,
     /// One number of each rank.
     pub(crate) of_ranks: Vec<f64>,
+}
+
+impl<C: Communicator> Default for Scratch<C> {
+    fn default() -> Self {
+        let (sums, leaves, found) = Default::default();
+        Self { sums, leaves, found, pending: Vec::new(), of_ranks: Vec::new() }
+    }
 }
 
 impl<C: Communicator> Partition<C> {
@@ -42,7 +52,8 @@ impl<C: Communicator> Partition<C> {
         if layout.ranks() != comm.size() {
             return Err(DistError::Ranks { parts: layout.ranks(), ranks: comm.size() });
         }
-        Ok(Arc::new(Self { comm, layout, scratch: Mutex::default() }))
+        let scratch = Mutex::new(Scratch::default());
+        Ok(Arc::new(Self { comm, layout, scratch }))
     }
 
     /// Divides block rows of `block` scalars among the ranks of `comm`, `count` of them to this rank. Ranks have
@@ -61,8 +72,26 @@ impl<C: Communicator> Partition<C> {
     }
 
     /// Every reduction clears what it uses, so a poisoned lock protects valid data.
-    pub(crate) fn scratch(&self) -> MutexGuard<'_, Scratch> {
+    pub(crate) fn scratch(&self) -> MutexGuard<'_, Scratch<C>> {
         self.scratch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts the sums over all ranks of the numbers that `fill` writes.
+    pub(crate) fn start_sums(&self, count: usize, fill: impl FnOnce(&mut [f64])) -> Arc<Pending<C>> {
+        let pending = &mut self.scratch().pending;
+        // All ranks drop scalars in the same order, so all find the same one.
+        let free = pending.iter().position(|sums| Arc::strong_count(sums) == 1).unwrap_or_else(|| {
+            pending.push(Arc::new(Pending::new(self.comm.clone())));
+            pending.len() - 1
+        });
+        let sums = pending[free].clone();
+        sums.start(count, fill);
+        sums
+    }
+
+    /// Lets sums under way go on. Called between the chunks of a product.
+    pub(crate) fn advance_sums(&self) {
+        self.scratch().pending.iter().for_each(|sums| sums.advance());
     }
 
     /// The communicator.

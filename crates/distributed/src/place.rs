@@ -21,7 +21,7 @@ pub trait RankPlace<C: Communicator>: Clone {
     /// The place of the entries of one rank.
     type Local: Backend<Real = f64, Stored = f64>;
     /// Vectors over ranks.
-    type Vector: Vector<Real = f64, Scalar = f64>;
+    type Vector: Vector<Real = f64>;
     /// Matrices over ranks.
     type Matrix: LinearOperator<Self::Vector>;
     /// Moves of entries between two partitions.

@@ -26,7 +26,7 @@ const ROWS: Stage = Stage::new(Stage::RESERVED + 13, "entries in another divisio
 /// });
 /// assert_eq!(moved, [Ok(Ok(vec![0.0, 1.0])), Ok(Ok(vec![2.0, 3.0]))]);
 /// ```
-pub struct Relayout<C> {
+pub struct Relayout<C: Communicator> {
     forward: Way<C>,
     back: Way<C>,
 }
@@ -34,7 +34,7 @@ pub struct Relayout<C> {
 /// One direction of a [`Relayout`]. *Use* if the entries are elsewhere than in the memory of the host: the rows of
 /// [`kept`](Self::kept) are moved there, those of [`sent`](Self::sent) go through [`send`](Self::send), and
 /// [`receive`](Self::receive) gives the others.
-pub struct Way<C> {
+pub struct Way<C: Communicator> {
     on: Arc<Partition<C>>,
     /// Own rows that stay on this rank, and where they begin afterwards.
     kept: (Range<usize>, usize),

@@ -24,6 +24,7 @@ fn no_peer(peer: usize, stage: Stage) -> CommError {
 
 impl Communicator for SelfComm {
     type Request = Infallible;
+    type Sum = Vec<f64>;
 
     fn rank(&self) -> usize {
         0
@@ -48,6 +49,15 @@ impl Communicator for SelfComm {
     }
     fn wait(&self, request: Infallible) -> Result<Vec<u8>, CommError> {
         match request {}
+    }
+    fn start_sum(&self, values: Vec<f64>) -> Result<Vec<f64>, CommError> {
+        Ok(values)
+    }
+    fn advance_sum(&self, _: &mut Vec<f64>) -> Result<(), CommError> {
+        Ok(())
+    }
+    fn finish_sum(&self, values: Vec<f64>) -> Result<Vec<f64>, CommError> {
+        Ok(values)
     }
     /// Does nothing: the caller already has the error, and no other rank waits.
     fn fail(&self, _: CommError) {}

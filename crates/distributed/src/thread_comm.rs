@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use coarsen_core::parallel;
 
-use crate::{Buffers, CommError, Communicator, Stage};
+use crate::{Buffers, CommError, Communicator, Reduction, Stage, Tickets};
 
 /// The number of messages for which a mailbox has room at first.
 const QUEUE: usize = 64;
@@ -75,6 +75,7 @@ struct Presence {
     group: Arc<Group>,
     rank: usize,
     buffers: Buffers,
+    tickets: Tickets,
 }
 
 impl Drop for Presence {
@@ -130,8 +131,10 @@ impl ThreadComm {
         };
         let mailboxes = (0..ranks).map(mailbox).collect();
         let group = Arc::new(Group { mailboxes, deadline, first: Mutex::new(None) });
-        let rank =
-            |rank| Self(Arc::new(Presence { group: group.clone(), rank, buffers: Buffers::default() }));
+        let rank = |rank| {
+            let (buffers, tickets) = (Buffers::default(), Tickets::default());
+            Self(Arc::new(Presence { group: group.clone(), rank, buffers, tickets }))
+        };
         (0..ranks).map(rank).collect()
     }
 
@@ -257,6 +260,7 @@ impl ThreadComm {
 
 impl Communicator for ThreadComm {
     type Request = ThreadRequest;
+    type Sum = Reduction<ThreadRequest>;
 
     fn rank(&self) -> usize {
         self.0.rank
@@ -295,6 +299,18 @@ impl Communicator for ThreadComm {
 
     fn fail(&self, error: CommError) {
         self.0.group.fail(error);
+    }
+
+    fn start_sum(&self, values: Vec<f64>) -> Result<Self::Sum, CommError> {
+        Reduction::start(self, values, &self.0.tickets)
+    }
+
+    fn advance_sum(&self, sum: &mut Self::Sum) -> Result<(), CommError> {
+        sum.advance(self)
+    }
+
+    fn finish_sum(&self, sum: Self::Sum) -> Result<Vec<f64>, CommError> {
+        sum.finish(self)
     }
 
     fn buffer(&self, bytes: usize) -> Vec<u8> {

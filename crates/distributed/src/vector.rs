@@ -8,15 +8,17 @@
 //! | `None` | each rank sums its entries, then the sums of the ranks along a binomial tree | 2 log₂ n of N numbers |
 //! | a number of block rows | leaves of that many rows, along the tree of the whole vector | all leaves to all ranks |
 //!
+//! Sums by ranks go on while the rank computes, until they are read; sums by leaves are complete at once.
+//!
 //! If the ranks cannot communicate, sums are NaN, so that every method ends; [`Vector::sync`] returns the
 //! error.
 
 use std::sync::Arc;
 
 use coarsen_core::parallel::{self, combine, leaves};
-use coarsen_core::{Dot, Error, Vector, products};
+use coarsen_core::{Dot, Error, Scalar, Vector, products};
 
-use crate::{CommError, Communicator, DistError, Number, Partition, collectives, pack, unpack};
+use crate::{CommError, Communicator, DistError, DistScalar, Number, Partition, collectives, pack, unpack};
 
 /// In place of an index, where there is none.
 const NONE: f64 = -1.0;
@@ -31,7 +33,7 @@ const NONE: f64 = -1.0;
 /// assert_eq!((x.size(), x.norm()), (2, 5.0));
 /// # Ok::<(), coarsen_distributed::DistError>(())
 /// ```
-pub struct DistVector<C, T = f64> {
+pub struct DistVector<C: Communicator, T = f64> {
     on: Arc<Partition<C>>,
     own: Vec<T>,
 }
@@ -83,30 +85,39 @@ impl<C: Communicator, T: Number> DistVector<C, T> {
         assert!(others.iter().all(|other| self.same_layout(other)), "vectors of other layouts");
     }
 
-    /// Writes Σ xᵢyᵢ and Σ |xᵢyᵢ| of the vectors `pair(k)` to `into[k]`, in one reduction.
-    fn sums<'a>(&'a self, pair: impl Fn(usize) -> (&'a Self, &'a Self), into: &mut [[f64; 2]]) {
-        (0..into.len()).for_each(|k| self.assert_fits(&[pair(k).0, pair(k).1]));
-        let summed = match self.on.layout().leaf() {
-            None => self.sums_of_ranks(pair, into),
-            Some(leaf) => self.sums_of_leaves(pair, leaf, into),
+    /// Σ xᵢyᵢ and Σ |xᵢyᵢ| of the vectors `pair(k)` for all k, in one reduction. `take` gets them in order.
+    fn sums<'a>(
+        &'a self,
+        count: usize,
+        pair: impl Fn(usize) -> (&'a Self, &'a Self),
+        mut take: impl FnMut(usize, [DistScalar<C, T>; 2]),
+    ) {
+        (0..count).for_each(|k| self.assert_fits(&[pair(k).0, pair(k).1]));
+        let Some(leaf) = self.on.layout().leaf() else {
+            let sums = self.on.start_sums(2 * count, |into| {
+                let (into, _) = into.as_chunks_mut();
+                self.sums_of_rank(pair, into);
+            });
+            return (0..count).for_each(|k| take(k, [2 * k, 2 * k + 1].map(|at| DistScalar::sum(&sums, at))));
         };
-        if summed.is_err() {
-            into.fill([f64::NAN; 2]);
+        let mut found = std::mem::take(&mut self.on.scratch().found);
+        found.clear();
+        found.resize(count, [0.0; 2]);
+        if self.sums_of_leaves(pair, leaf, &mut found).is_err() {
+            found.fill([f64::NAN; 2]);
         }
+        found.iter().enumerate().for_each(|(k, sums)| take(k, sums.map(|sum| T::of(sum).into())));
+        self.on.scratch().found = found;
     }
 
-    fn sums_of_ranks<'a>(
-        &'a self,
-        pair: impl Fn(usize) -> (&'a Self, &'a Self),
-        into: &mut [[f64; 2]],
-    ) -> Result<(), CommError> {
+    /// The sums over the entries of this rank.
+    fn sums_of_rank<'a>(&'a self, pair: impl Fn(usize) -> (&'a Self, &'a Self), into: &mut [[f64; 2]]) {
         let worth = parallel::worth(self.own.len());
         let sum = |(x, y): (&[T], &[T])| products(x, y);
         for (k, into) in into.iter_mut().enumerate() {
             let (x, y) = pair(k);
             *into = parallel::tree((&x.own[..], &y.own[..]), parallel::LEAF, worth, &sum, &add);
         }
-        self.on.comm().all_reduce(into.as_flattened_mut())
     }
 
     /// The sums along the tree of the whole vector; `leaf` is in block rows. Every rank begins at a leaf.
@@ -148,7 +159,7 @@ fn add(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
 
 impl<C: Communicator, T: Number> Vector for DistVector<C, T> {
     type Real = T;
-    type Scalar = T;
+    type Scalar = DistScalar<C, T>;
 
     fn size(&self) -> usize {
         self.on.layout().unknowns()
@@ -166,8 +177,8 @@ impl<C: Communicator, T: Number> Vector for DistVector<C, T> {
         self.on.is_same(&other.on)
     }
 
-    fn scalar(&self, v: T) -> T {
-        v
+    fn scalar(&self, v: T) -> DistScalar<C, T> {
+        v.into()
     }
 
     fn fill(&mut self, v: T) {
@@ -179,63 +190,68 @@ impl<C: Communicator, T: Number> Vector for DistVector<C, T> {
         self.own.copy(&x.own);
     }
 
-    fn axpby(&mut self, a: &T, x: &Self, b: &T) {
+    fn axpby(&mut self, a: &DistScalar<C, T>, x: &Self, b: &DistScalar<C, T>) {
         self.assert_fits(&[x]);
-        self.own.axpby(a, &x.own, b);
+        self.own.axpby(&a.read(), &x.own, &b.read());
     }
 
-    fn hadamard(&mut self, a: &T, d: &Self, x: &Self, b: &T) {
+    fn hadamard(&mut self, a: &DistScalar<C, T>, d: &Self, x: &Self, b: &DistScalar<C, T>) {
         self.assert_fits(&[d, x]);
-        self.own.hadamard(a, &d.own, &x.own, b);
+        self.own.hadamard(&a.read(), &d.own, &x.own, &b.read());
     }
 
-    fn dots<const N: usize>(&self, with: [&Self; N]) -> [T; N] {
-        let mut sums = [[0.0; 2]; N];
-        self.sums(|k| (self, with[k]), &mut sums);
-        sums.map(|sum| T::of(sum[0]))
+    fn dots<const N: usize>(&self, with: [&Self; N]) -> [DistScalar<C, T>; N] {
+        let mut sums = [(); N].map(|()| T::zero().into());
+        self.sums(N, |k| (self, with[k]), |k, [value, _]| sums[k] = value);
+        sums
     }
 
-    fn dots_with(&self, with: &[Self], sums: &mut Vec<T>) {
-        let mut found = std::mem::take(&mut self.on.scratch().found);
-        found.clear();
-        found.resize(with.len(), [0.0; 2]);
-        self.sums(|k| (self, &with[k]), &mut found);
-        sums.extend(found.iter().map(|sum| T::of(sum[0])));
-        self.on.scratch().found = found;
+    fn dots_with(&self, with: &[Self], sums: &mut Vec<DistScalar<C, T>>) {
+        self.sums(with.len(), |k| (self, &with[k]), |_, [value, _]| sums.push(value));
     }
 
-    fn dot_magnitude(&self, y: &Self) -> Dot<T> {
+    fn dot_magnitude(&self, y: &Self) -> Dot<DistScalar<C, T>> {
         let [dot] = Self::dot_magnitudes([(self, y)]);
         dot
     }
 
-    fn dot_magnitudes<const N: usize>(pairs: [(&Self, &Self); N]) -> [Dot<T>; N] {
-        let mut sums = [[0.0; 2]; N];
+    fn dot_magnitudes<const N: usize>(pairs: [(&Self, &Self); N]) -> [Dot<DistScalar<C, T>>; N] {
+        let mut dots = [(); N].map(|()| Dot { value: T::zero().into(), magnitude: T::zero().into() });
         if let Some((x, _)) = pairs.first() {
-            x.sums(|k| pairs[k], &mut sums);
+            x.sums(N, |k| pairs[k], |k, [value, magnitude]| dots[k] = Dot { value, magnitude });
         }
-        sums.map(|sum| Dot { value: T::of(sum[0]), magnitude: T::of(sum[1]) })
+        dots
     }
 
-    fn wait_for<const N: usize>(s: [&T; N]) -> [T; N] {
-        s.map(|s| *s)
+    fn wait_for<const N: usize>(s: [&DistScalar<C, T>; N]) -> [T; N] {
+        s.map(Scalar::read)
     }
 
     /// One loop, except for reproducible sums. Each rank rounds its sum to T.
-    fn advance(x: &mut Self, r: &mut Self, a: &T, p: &Self, q: &Self) -> T {
+    fn advance(x: &mut Self, r: &mut Self, a: &DistScalar<C, T>, p: &Self, q: &Self) -> DistScalar<C, T> {
+        let a = a.read();
         if x.on.layout().leaf().is_some() {
-            x.axpy(a, p);
-            r.axpy(&-*a, q);
+            x.axpy(&a.into(), p);
+            r.axpy(&(-a).into(), q);
             return r.dot(r);
         }
         x.assert_fits(&[r, p, q]);
-        let mut sum = [Vec::advance(&mut x.own, &mut r.own, a, &p.own, &q.own).wide()];
-        let summed = x.on.comm().all_reduce(&mut sum);
-        T::of(summed.map_or(f64::NAN, |()| sum[0]))
+        let sums = x.on.start_sums(1, |into| {
+            into[0] = Vec::advance(&mut x.own, &mut r.own, &a, &p.own, &q.own).wide();
+        });
+        DistScalar::sum(&sums, 0)
     }
 
-    fn recur(x: &mut Self, r: &mut Self, [p, s]: [&mut Self; 2], [u, w]: [&Self; 2], factors: [&T; 3]) {
+    fn recur(
+        x: &mut Self,
+        r: &mut Self,
+        [p, s]: [&mut Self; 2],
+        [u, w]: [&Self; 2],
+        factors: [&DistScalar<C, T>; 3],
+    ) {
         x.assert_fits(&[r, p, s, u, w]);
+        let factors = factors.map(Scalar::read);
+        let factors = factors.each_ref();
         Vec::recur(&mut x.own, &mut r.own, [&mut p.own, &mut s.own], [&u.own, &w.own], factors);
     }
 

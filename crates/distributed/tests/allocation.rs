@@ -14,13 +14,14 @@ use coarsen_distributed::{
     Counted, DistBlockJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition, Schedule, Spmv,
     ThreadComm,
 };
-use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, SingleReductionCg};
+use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, PipelinedCg, SingleReductionCg};
 use coarsen_problems::cloth;
 
 fn methods<V: Vector<Real = f64>>(stop: Stop<f64>) -> Vec<(&'static str, Box<dyn Krylov<V>>)> {
     vec![
         ("cg", Box::new(Cg::new(stop))),
         ("single-reduction cg", Box::new(SingleReductionCg::new(stop))),
+        ("pipelined cg", Box::new(PipelinedCg::new(stop))),
         ("fcg", Box::new(FlexibleCg::new(stop))),
         ("minres", Box::new(Minres::new(stop))),
         ("gmres", Box::new(Gmres::new(stop))),

@@ -10,6 +10,7 @@
 //! | [`krylov`](Krylov) | the trait of all methods |
 //! | [`cg`](Cg) | symmetric positive definite A, fixed M; the template for a new method |
 //! | [`single_reduction_cg`](SingleReductionCg) | conjugate gradients with one reduction per iteration |
+//! | [`pipelined_cg`](PipelinedCg) | conjugate gradients whose reduction runs beside M and A |
 //! | [`block_cg`](BlockCg) | conjugate gradients for several right-hand sides |
 //! | [`flexible_cg`](FlexibleCg) | symmetric positive definite A, variable M |
 //! | [`minres`](Minres) | symmetric indefinite A |
@@ -36,6 +37,7 @@ mod gmres;
 mod krylov;
 mod minres;
 mod null_space;
+mod pipelined_cg;
 mod residual;
 mod richardson;
 mod scale;
@@ -58,6 +60,7 @@ pub use gmres::Gmres;
 pub use krylov::Krylov;
 pub use minres::Minres;
 pub use null_space::{NullSpace, Projected};
+pub use pipelined_cg::PipelinedCg;
 pub use richardson::Richardson;
 pub use single_reduction_cg::SingleReductionCg;
 pub use spectrum::{SpectralRadius, start_vector};

@@ -7,15 +7,15 @@ use std::ops::Range;
 
 use coarsen_core::{Identity, Stop, from_fn, parallel};
 use coarsen_krylov::{
-    BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected, Richardson, SingleReductionCg,
-    SpectralRadius, start_vector,
+    BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, PipelinedCg, Projected, Richardson,
+    SingleReductionCg, SpectralRadius, start_vector,
 };
 use counting::bytes;
 
 type Method = Box<dyn Krylov<Vec<f64>> + Send>;
 
 /// All methods; Richardson iteration uses the given ω.
-fn methods(stop: Stop<f64>, omega: f64, b: &Vec<f64>) -> [(&'static str, Method); 9] {
+fn methods(stop: Stop<f64>, omega: f64, b: &Vec<f64>) -> [(&'static str, Method); 10] {
     let mut flexible = Gmres::new(stop);
     flexible.flexible = true;
     let mut damped = Richardson::new(stop);
@@ -23,6 +23,7 @@ fn methods(stop: Stop<f64>, omega: f64, b: &Vec<f64>) -> [(&'static str, Method)
     [
         ("Cg", Box::new(Cg::new(stop))),
         ("SingleReductionCg", Box::new(SingleReductionCg::new(stop))),
+        ("PipelinedCg", Box::new(PipelinedCg::new(stop))),
         ("FlexibleCg", Box::new(FlexibleCg::new(stop))),
         ("Minres", Box::new(Minres::new(stop))),
         ("Gmres", Box::new(Gmres::new(stop))),

@@ -13,7 +13,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use coarsen_distributed::{Buffers, CommError, Communicator, Stage};
+use coarsen_distributed::{Buffers, CommError, Communicator, Reduction, Stage, Tickets};
 use mpi::traits::AsRaw;
 
 use crate::ffi::{Fault, Group, Message, Progress};
@@ -62,6 +62,7 @@ struct Ranks {
     /// The messages that MPI has not taken yet.
     sends: Mutex<Vec<Message>>,
     spare: Buffers,
+    tickets: Tickets,
     /// The MPI that this crate started, or `None` if the program did.
     session: Option<Arc<Session>>,
 }
@@ -139,7 +140,8 @@ impl MpiComm {
         }
         session.iter().for_each(|session| session.set_rank(group.rank));
         let (failure, sends, spare) = (Mutex::default(), Mutex::default(), Buffers::default());
-        Ok(Self(Arc::new(Ranks { group, deadline, failure, sends, spare, session })))
+        let tickets = Tickets::default();
+        Ok(Self(Arc::new(Ranks { group, deadline, failure, sends, spare, tickets, session })))
     }
 
     /// The time limit of a wait.
@@ -243,6 +245,7 @@ impl Ranks {
 
 impl Communicator for MpiComm {
     type Request = MpiRequest;
+    type Sum = Reduction<MpiRequest>;
 
     fn rank(&self) -> usize {
         self.0.group.rank
@@ -308,6 +311,18 @@ impl Communicator for MpiComm {
         });
         self.0.stop(arrived)?;
         Ok(receive.message.into_data())
+    }
+
+    fn start_sum(&self, values: Vec<f64>) -> Result<Self::Sum, CommError> {
+        Reduction::start(self, values, &self.0.tickets)
+    }
+
+    fn advance_sum(&self, sum: &mut Self::Sum) -> Result<(), CommError> {
+        sum.advance(self)
+    }
+
+    fn finish_sum(&self, sum: Self::Sum) -> Result<Vec<f64>, CommError> {
+        sum.finish(self)
     }
 
     fn fail(&self, error: CommError) {

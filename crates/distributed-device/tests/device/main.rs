@@ -8,7 +8,7 @@ mod schwarz;
 use std::time::Duration;
 
 use coarsen_backend::SetupError;
-use coarsen_core::{LinearOperator, Stop, Vector};
+use coarsen_core::{LinearOperator, Scalar, Stop, Vector};
 use coarsen_distributed::{
     Communicator, DistBlockJacobi, DistError, DistMatrix, GlobalRows, Layout, Partition, Spmv, ThreadComm,
 };
@@ -76,7 +76,7 @@ fn equals_the_cpu(starts: &[u64], card: bool) {
         if !y_here.own().is_empty() {
             assert!(gap(&y_there.read().unwrap(), y_here.own()) < 1e-14);
         }
-        assert!((b_there.dot(&y_there) / b_here.dot(&y_here) - 1.0).abs() < 1e-12);
+        assert!((b_there.dot(&y_there) / b_here.dot(&y_here).read() - 1.0).abs() < 1e-12);
 
         let stop = Stop::relative(1e-10);
         let mut m = DistBlockJacobi::new(&here, 1.0).unwrap();

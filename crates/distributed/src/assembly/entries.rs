@@ -19,7 +19,7 @@ const ENTRIES: Stage = Stage::new(Stage::RESERVED + 7, "the entries of other ran
 /// assert_eq!(rows.row(1).collect::<Vec<_>>(), [(0, &[5.0][..])]);
 /// # Ok::<(), coarsen_distributed::DistError>(())
 /// ```
-pub struct Entries<C, T = f64> {
+pub struct Entries<C: Communicator, T = f64> {
     on: Arc<Partition<C>>,
     columns: u64,
     block: (usize, usize),

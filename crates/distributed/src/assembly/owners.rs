@@ -27,7 +27,7 @@ use crate::{Communicator, DistError, GlobalRows, Number, Partition};
 /// assert_eq!(rows.row(1).map(|(j, v)| (j, v[0])).collect::<Vec<_>>(), [(0, -1.0), (1, 2.0), (2, -1.0)]);
 /// # Ok::<(), coarsen_distributed::DistError>(())
 /// ```
-pub struct OwnerFill<C> {
+pub struct OwnerFill<C: Communicator> {
     on: Arc<Partition<C>>,
     /// The elements that touch own rows: their numbers in the list, and where their nodes begin.
     elements: Vec<usize>,

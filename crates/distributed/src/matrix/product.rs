@@ -18,7 +18,7 @@ use coarsen_sparse::Bsr;
 use super::split::{Merged, Parts};
 use super::whole::Pipeline;
 use super::{DistMatrix, Exchange, Local, Scratch, chunks};
-use crate::{CommError, Communicator, DistVector, Number, unpack};
+use crate::{CommError, Communicator, DistScalar, DistVector, Number, unpack};
 
 /// What a product writes.
 #[derive(Clone, Copy)]
@@ -79,6 +79,7 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
                 sum(&parts.own, x, rows, y, sums);
             }
             self.rows.comm().worked(scalars);
+            self.columns.advance_sums();
             poll()
         })
     }
@@ -97,6 +98,7 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
         let write = |rows, y: &mut [T], t: &[T]| write.entries(false, rows, y, t);
         chunks::multiply(part, ghosts, y, &write, |_, _, scalars| {
             self.rows.comm().worked(scalars);
+            self.columns.advance_sums();
             poll()
         })
     }
@@ -199,23 +201,22 @@ impl<C: Communicator, T: Number> LinearOperator<DistVector<C, T>> for DistMatrix
     }
 
     /// One pass, except in the modes `Blocking` and `Reproducible` and for reproducible sums.
-    fn apply_dot(&self, x: &DistVector<C, T>, y: &mut DistVector<C, T>) -> Dot<T> {
+    fn apply_dot(&self, x: &DistVector<C, T>, y: &mut DistVector<C, T>) -> Dot<DistScalar<C, T>> {
         if matches!(self.local, Local::Merged(_)) || self.rows.layout().leaf().is_some() {
             self.apply(x, y);
             return x.dot_magnitude(y);
         }
         self.assert_fits(x, y);
         assert!(self.is_square(), "apply_dot needs a square matrix");
-        let summed = self.multiply(x.own(), y.vec_mut(), Write::Product, true).and_then(|()| {
-            let add = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
-            let mut sum = combine(&self.scratch.borrow().sums, &add).unwrap_or_default();
-            self.rows.comm().all_reduce(&mut sum).map(|()| sum)
-        });
-        let [value, magnitude] = summed.unwrap_or_else(|_| {
+        if self.multiply(x.own(), y.vec_mut(), Write::Product, true).is_err() {
             y.fill(T::nan());
-            [f64::NAN; 2]
-        });
-        Dot { value: T::of(value), magnitude: T::of(magnitude) }
+            return Dot { value: T::nan().into(), magnitude: T::nan().into() };
+        }
+        let add = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
+        let sum = combine(&self.scratch.borrow().sums, &add).unwrap_or_default();
+        let sums = self.rows.start_sums(2, |into| into.copy_from_slice(&sum));
+        let [value, magnitude] = [0, 1].map(|at| DistScalar::sum(&sums, at));
+        Dot { value, magnitude }
     }
 
     fn residual(&self, b: &DistVector<C, T>, x: &DistVector<C, T>, r: &mut DistVector<C, T>) {

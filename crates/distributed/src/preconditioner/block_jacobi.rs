@@ -17,7 +17,7 @@ use crate::{Communicator, DistError, DistMatrix, DistVector, Number};
 /// operator at any number of ranks, to the last bit.
 ///
 /// *Cost* b² products per block row and application, no message. *Reference* Saad 2003, §4.1.1.
-pub struct DistBlockJacobi<C, T = f64> {
+pub struct DistBlockJacobi<C: Communicator, T = f64> {
     class: Class,
     omega: T,
     d: DenseBlocks<T>,

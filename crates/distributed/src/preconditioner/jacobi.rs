@@ -8,7 +8,7 @@
 
 use coarsen_backend::SetupError;
 use coarsen_core::{Class, Preconditioner, Vector};
-use num_traits::{one, zero};
+use num_traits::zero;
 
 use super::diagonal::{block_diagonal, check_omega};
 use crate::agree::agree;
@@ -31,7 +31,7 @@ use crate::{Communicator, DistError, DistMatrix, DistVector, Number};
 /// assert_eq!(z.own(), [0.5, 0.25]);
 /// # Ok::<(), coarsen_distributed::DistError>(())
 /// ```
-pub struct DistJacobi<C, T = f64> {
+pub struct DistJacobi<C: Communicator, T = f64> {
     class: Class,
     d: DistVector<C, T>,
 }
@@ -72,7 +72,7 @@ impl<C: Communicator, T: Number> DistJacobi<C, T> {
 
 impl<C: Communicator, T: Number> Preconditioner<DistVector<C, T>> for DistJacobi<C, T> {
     fn apply(&mut self, r: &DistVector<C, T>, z: &mut DistVector<C, T>) {
-        z.hadamard(&one(), &self.d, r, &zero());
+        z.hadamard(&T::one().into(), &self.d, r, &T::zero().into());
     }
 
     fn class(&self) -> Class {

@@ -11,5 +11,5 @@ mod sim_comm;
 mod topology;
 
 pub use model::{blocking, pipelined};
-pub use sim_comm::{Machine, SimComm, SimRequest};
+pub use sim_comm::{Machine, SimComm, SimRequest, SimSum};
 pub use topology::Topology;

@@ -9,7 +9,8 @@
 //!
 //! A message is received when the link of the receiver is free and the sender has sent it; it then takes T.
 //! Receives of one rank follow one another in the order of waits, as in eq. 7 of Li et al. 2020. Transfers
-//! run while the rank computes. Messages of different receivers do not slow each other down; for contention,
+//! run while the rank computes. A sum over all ranks runs beside later computations and transfers, as with hardware
+//! or threads that carry it: it takes the time of its messages from its start on. Messages of different receivers do not slow each other down; for contention,
 //! see [`Topology::stages`].
 
 use std::cell::Cell;
@@ -71,6 +72,15 @@ pub struct SimRequest {
     arrived: Option<(Vec<u8>, f64)>,
 }
 
+/// A sum under way on a simulated machine, where sums go on by themselves while ranks compute.
+pub struct SimSum {
+    values: Vec<f64>,
+    /// The clock at the start.
+    begun: f64,
+    /// The time at the start from which the link was free.
+    free: f64,
+}
+
 /// The real time limit of a simulated rank.
 const DEADLINE: Duration = Duration::from_secs(600);
 
@@ -130,6 +140,7 @@ impl SimComm {
 
 impl Communicator for SimComm {
     type Request = SimRequest;
+    type Sum = SimSum;
 
     fn rank(&self) -> usize {
         self.threads.rank()
@@ -167,6 +178,25 @@ impl Communicator for SimComm {
         let (data, arrival) = request.arrived.unwrap_or_default();
         self.times.clock.set(self.clock().max(arrival)); // max(S, Σ T), eq. 7
         Ok(data)
+    }
+
+    fn start_sum(&self, values: Vec<f64>) -> Result<SimSum, CommError> {
+        Ok(SimSum { values, begun: self.clock(), free: self.times.free.get() })
+    }
+
+    /// Does nothing: a sum goes on by itself.
+    fn advance_sum(&self, _: &mut SimSum) -> Result<(), CommError> {
+        Ok(())
+    }
+
+    /// Exchanges the messages with the clocks of the start.
+    fn finish_sum(&self, mut sum: SimSum) -> Result<Vec<f64>, CommError> {
+        let Times { clock, free, .. } = &*self.times;
+        let (now, busy) = (clock.replace(sum.begun), free.replace(sum.free));
+        let summed = self.all_reduce(&mut sum.values);
+        clock.set(clock.get().max(now));
+        free.set(free.get().max(busy));
+        summed.map(|()| sum.values)
     }
 
     fn fail(&self, error: CommError) {

@@ -9,7 +9,9 @@ use coarsen_distributed::{
     Communicator, DistJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition, Schedule, Spmv,
     ThreadComm,
 };
-use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, Richardson, SingleReductionCg};
+use coarsen_krylov::{
+    BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, PipelinedCg, Richardson, SingleReductionCg,
+};
 use coarsen_problems::{cloth, elasticity3d, poisson2d};
 use coarsen_sparse::{Bsr, assembly};
 
@@ -105,6 +107,7 @@ pub(crate) fn methods<V: Vector<Real = f64>>(stop: Stop<f64>) -> Vec<(&'static s
     vec![
         ("Cg", Box::new(Cg::new(stop))),
         ("SingleReductionCg", Box::new(SingleReductionCg::new(stop))),
+        ("PipelinedCg", Box::new(PipelinedCg::new(stop))),
         ("FlexibleCg", Box::new(FlexibleCg::new(stop))),
         ("Minres", Box::new(Minres::new(stop))),
         ("Gmres", Box::new(Gmres::new(stop))),

@@ -1,6 +1,6 @@
 //! The simulated clock equals the formulas of Li et al. 2020, §3.1.1; the cost of schedules per topology.
 
-use coarsen_core::{LinearOperator, Vector};
+use coarsen_core::{LinearOperator, Scalar, Vector};
 use coarsen_distributed::simulation::{Machine, SimComm, Topology, blocking, pipelined};
 use coarsen_distributed::{Communicator, DistError, Layout, Partition, Schedule, Spmv, Stage};
 use coarsen_problems::cloth;
@@ -282,5 +282,39 @@ fn simulations_repeat() {
         for (one, other) in once.iter().zip(&again) {
             assert_eq!((one.0.to_bits(), bits(&one.2)), (other.0.to_bits(), bits(&other.2)));
         }
+    }
+}
+
+/// A sum takes two messages per level of the tree from its start on. Work in between hides it, work before it does
+/// not; a sum that is read at once costs what a blocking one costs.
+#[test]
+fn a_sum_runs_beside_the_work_of_its_ranks() {
+    let (alpha, per_scalar) = (1e-6, 1e-9);
+    let topology = Topology::switch(4).unwrap();
+    let machine = Machine { alpha, beta: 0.0, per_scalar, topology };
+    let clock = |before: usize, between: usize, late: bool| -> f64 {
+        let all = SimComm::run(&machine, |comm| {
+            let on = Partition::new(comm.clone(), Layout::even(8, 1, 4).unwrap()).unwrap();
+            let x = on.part_of(&noise(8, 1)).unwrap();
+            comm.restart().unwrap();
+            comm.worked(before);
+            let sum = x.dot(&x);
+            if !late {
+                sum.read();
+            }
+            comm.worked(between);
+            (sum.read(), comm.clock())
+        });
+        let all: Vec<_> = all.into_iter().map(|one| one.unwrap()).collect();
+        let expected: f64 = noise(8, 1).iter().map(|x| x * x).sum();
+        assert!(all.iter().all(|(sum, _)| (sum - expected).abs() < 1e-14 * expected));
+        all.iter().fold(0.0, |most, (_, clock)| most.max(*clock))
+    };
+    let tree = clock(0, 0, true); // to rank 0 and back, over two levels
+    assert!((tree - 4.0 * alpha).abs() < 1e-12, "{tree}");
+    for (before, between) in [(0, 1000), (500, 3000), (500, 10_000)] {
+        let [first, second] = [before, between].map(|scalars| per_scalar * scalars as f64);
+        assert!((clock(before, between, false) - (first + tree + second)).abs() < 1e-12);
+        assert!((clock(before, between, true) - (first + tree.max(second))).abs() < 1e-12);
     }
 }

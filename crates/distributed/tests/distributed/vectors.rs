@@ -3,9 +3,10 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use coarsen_core::Vector;
+use coarsen_core::{Scalar, Vector};
 use coarsen_distributed::{
-    CommError, Communicator, DistError, Layout, Partition, SelfComm, Stage, ThreadComm, ThreadRequest,
+    CommError, Communicator, DistError, DistVector, Layout, Partition, Reduction, SelfComm, Stage,
+    ThreadComm, ThreadRequest,
 };
 
 use crate::common::{LEAF, RANKS, bits, distance, layouts, noise, on_ranks};
@@ -95,22 +96,57 @@ fn operations_equal_those_of_a_host_vector() {
 }
 
 /// Calls every operation once and returns all sums.
-fn script<V: Vector<Real = f64, Scalar = f64>>(v: &mut [V]) -> Vec<f64> {
+fn script<V: Vector<Real = f64>>(v: &mut [V]) -> Vec<f64> {
     let [x, y, p, q] = v else { unreachable!("four vectors") };
-    let mut sums = vec![x.dot(y), x.norm(), x.dot_magnitude(y).magnitude];
-    sums.extend(x.dots([y, p, q]));
-    sums.extend(V::dot_magnitudes([(x, y), (p, q)]).iter().flat_map(|d| [d.value, d.magnitude]));
-    x.axpby(&2.0, y, &0.5);
-    y.hadamard(&1.5, p, q, &1.0);
-    sums.push(V::advance(x, y, &0.25, p, q));
-    x.axpy(&0.125, y);
-    p.scaled(&3.0, q);
+    let read = |s: &V::Scalar| s.read();
+    let mut sums = vec![read(&x.dot(y)), x.norm(), read(&x.dot_magnitude(y).magnitude)];
+    sums.extend(x.dots([y, p, q]).iter().map(read));
+    let pairs = V::dot_magnitudes([(x, y), (p, q)]);
+    sums.extend(pairs.iter().flat_map(|d| [read(&d.value), read(&d.magnitude)]));
+    let [two, half, more, one, quarter, eighth, three] =
+        [2.0, 0.5, 1.5, 1.0, 0.25, 0.125, 3.0].map(|v| x.scalar(v));
+    x.axpby(&two, y, &half);
+    y.hadamard(&more, p, q, &one);
+    sums.push(read(&V::advance(x, y, &quarter, p, q)));
+    x.axpy(&eighth, y);
+    p.scaled(&three, q);
     let mut z = x.like().unwrap();
     assert_eq!(z.norm(), 0.0);
     z.fill(1.0);
-    x.axpy(&1.0, &z);
+    x.axpy(&one, &z);
     q.copy(&z);
     sums
+}
+
+/// Sums keep their values, whenever and in which order they are read, and whether they are read at all.
+#[test]
+fn sums_are_read_late() {
+    let host: Vec<Vec<f64>> = (0..3).map(|seed| noise(87, seed)).collect();
+    for ranks in RANKS {
+        for (k, layout) in layouts(29, 3, ranks).into_iter().enumerate() {
+            // More sums than there are tags.
+            let times = if ranks == 2 && k == 0 { 300 } else { 2 };
+            on_ranks(ranks, |comm| {
+                let on = Partition::new(comm.clone(), layout.clone()).unwrap();
+                let [x, y, z] = [0, 1, 2].map(|k| on.part_of(&host[k]).unwrap());
+                let blocking = |x: &DistVector<_>, y: &DistVector<_>| {
+                    let mut sum = [Vec::dot(&x.own().to_vec(), &y.own().to_vec())];
+                    comm.all_reduce(&mut sum).unwrap();
+                    sum[0].to_bits()
+                };
+                for _ in 0..times {
+                    let [first, second, unread] = [x.dot(&y), y.dot(&z), x.dot(&x)];
+                    let kept = second.clone();
+                    drop(unread);
+                    let third = z.dot(&z);
+                    assert_eq!((-third).read().to_bits(), (-f64::from_bits(blocking(&z, &z))).to_bits());
+                    assert_eq!(kept.read().to_bits(), blocking(&y, &z));
+                    assert_eq!(first.read().to_bits(), blocking(&x, &y));
+                    assert_eq!((second + x.scalar(1.0)).read(), kept.read() + 1.0);
+                }
+            });
+        }
+    }
 }
 
 /// With leaves, sums have the same bits for any number of ranks.
@@ -122,7 +158,7 @@ fn reproducible_sums_do_not_depend_on_ranks() {
             let on = Partition::new(comm, Layout::reproducible(29, 3, ranks, LEAF).unwrap()).unwrap();
             let (x, y) = (on.part_of(&x).unwrap(), on.part_of(&y).unwrap());
             let [a, b] = x.dots([&y, &x]);
-            bits(&[a, b, x.dot_magnitude(&y).magnitude, x.dot(&y), x.norm()])
+            bits(&[a, b, x.dot_magnitude(&y).magnitude, x.dot(&y), x.scalar(x.norm())].map(|sum| sum.read()))
         });
         assert!(all.iter().all(|one| *one == all[0]));
         all[0].clone()
@@ -150,6 +186,7 @@ struct Counting(ThreadComm, Rc<Cell<usize>>);
 
 impl Communicator for Counting {
     type Request = ThreadRequest;
+    type Sum = Reduction<ThreadRequest>;
     fn rank(&self) -> usize {
         self.0.rank()
     }
@@ -180,6 +217,16 @@ impl Communicator for Counting {
     fn all_reduce(&self, values: &mut [f64]) -> Result<(), CommError> {
         self.1.set(self.1.get() + 1);
         self.0.all_reduce(values)
+    }
+    fn start_sum(&self, values: Vec<f64>) -> Result<Self::Sum, CommError> {
+        self.1.set(self.1.get() + 1);
+        self.0.start_sum(values)
+    }
+    fn advance_sum(&self, sum: &mut Self::Sum) -> Result<(), CommError> {
+        self.0.advance_sum(sum)
+    }
+    fn finish_sum(&self, sum: Self::Sum) -> Result<Vec<f64>, CommError> {
+        self.0.finish_sum(sum)
     }
 }
 

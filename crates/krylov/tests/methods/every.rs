@@ -6,7 +6,7 @@ use coarsen_core::{
     Class, Error, Identity, Iteration, LinearOperator, Outcome, Preconditioner, Real, Report, Stop, from_fn,
     parallel,
 };
-use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, SingleReductionCg};
+use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, PipelinedCg, SingleReductionCg};
 
 use crate::common::{Dense, Scaling, distance, gmres, random, richardson, spread};
 
@@ -16,6 +16,7 @@ fn methods<T: Real>(stop: Stop<T>) -> Vec<(&'static str, Method<T>)> {
     vec![
         ("Cg", Box::new(Cg::new(stop))),
         ("SingleReductionCg", Box::new(SingleReductionCg::new(stop))),
+        ("PipelinedCg", Box::new(PipelinedCg::new(stop))),
         ("FlexibleCg", Box::new(FlexibleCg::new(stop))),
         ("Minres", Box::new(Minres::new(stop))),
         ("Gmres", Box::new(Gmres::new(stop))),
@@ -208,7 +209,7 @@ fn preconditioners_of_a_weaker_class_are_refused() {
             }
         };
         let expected = match name {
-            "Cg" | "SingleReductionCg" | "Minres" => [true, false, false],
+            "Cg" | "SingleReductionCg" | "PipelinedCg" | "Minres" => [true, false, false],
             "Gmres" | "BiCgStab" => [true, true, false],
             _ => [true, true, true],
         };

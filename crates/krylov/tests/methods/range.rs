@@ -2,7 +2,7 @@
 
 use coarsen_core::{Class, Error, Identity, Outcome, Preconditioner, Real, Stop};
 use coarsen_krylov::{
-    BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected, SingleReductionCg,
+    BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, PipelinedCg, Projected, SingleReductionCg,
 };
 
 use crate::common::{Dense, Scaling, distance, gmres, random, richardson, spread};
@@ -16,6 +16,7 @@ fn methods<T: Real>(stop: Stop<T>, size: f64) -> Vec<(&'static str, Method<T>)> 
     vec![
         ("Cg", Box::new(Cg::new(stop))),
         ("SingleReductionCg", Box::new(SingleReductionCg::new(stop))),
+        ("PipelinedCg", Box::new(PipelinedCg::new(stop))),
         ("FlexibleCg", Box::new(FlexibleCg::new(stop))),
         ("Minres", Box::new(Minres::new(stop))),
         ("Gmres", Box::new(Gmres::new(stop))),
@@ -77,7 +78,10 @@ fn law<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i32) -> bo
                         assert!(truth <= 1.01 * tolerance, "{told}, but {truth:e}");
                     }
                     let solved = report.outcome == Outcome::Converged;
-                    assert!(solved || !must(ea, eb), "{told}");
+                    // Without a preconditioner it computes A A r.
+                    let squares = name == "PipelinedCg" && !scaled;
+                    let may = squares && 3.0 * f64::from(ea.abs()) > T::max_value().wide().log10();
+                    assert!(solved || may || !must(ea, eb), "{told}");
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Singular systems without a given null space.
 
 use coarsen_core::{Class, History, Identity, Outcome, Real, Stop, from_fn};
-use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, SingleReductionCg};
+use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, PipelinedCg, SingleReductionCg};
 
 use crate::common::{Dense, Scaling, gmres, random, spread};
 
@@ -160,9 +160,10 @@ fn singular_laplacians_are_named() {
     });
     for seed in 0..5 {
         let b: Vec<f64> = random(n, seed).iter().map(|b| b + 0.3).collect();
-        let methods: [Box<dyn Krylov<Vec<f64>>>; 6] = [
+        let methods: [Box<dyn Krylov<Vec<f64>>>; 7] = [
             Box::new(Cg::default()),
             Box::new(SingleReductionCg::default()),
+            Box::new(PipelinedCg::default()),
             Box::new(FlexibleCg::default()),
             Box::new(Minres::default()),
             Box::new(Gmres::default()),

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use coarsen_core::{Class, Iteration, LinearOperator, Preconditioner, Stop};
-use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, SingleReductionCg};
+use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, PipelinedCg, SingleReductionCg};
 
 use crate::common::{Dense, Scaling, distance, gmres, random, richardson, spread};
 
@@ -131,6 +131,7 @@ fn conjugate_gradients_are_those_of_the_book() {
         let reference = conjugate_gradients(&case);
         case.assert_same("Cg", &mut Cg::default(), &reference);
         case.assert_same("SingleReductionCg", &mut SingleReductionCg::default(), &reference);
+        case.assert_same("PipelinedCg", &mut PipelinedCg::default(), &reference);
         case.assert_same("FlexibleCg", &mut FlexibleCg::default(), &reference); // M is fixed
     }
 }

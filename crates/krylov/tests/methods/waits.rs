@@ -5,7 +5,7 @@ use std::ops::{Add, Div, Mul, Neg};
 
 use coarsen_core::{Dot, Error, Identity, LinearOperator, Outcome, Scalar, Stop, Vector};
 use coarsen_krylov::{
-    BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected, SingleReductionCg,
+    BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, PipelinedCg, Projected, SingleReductionCg,
 };
 
 use crate::common::{random, richardson_on, spread};
@@ -139,9 +139,10 @@ fn solve(method: &mut dyn Krylov<Far>, d: &[f64], look_every: usize) -> (usize, 
 #[test]
 fn one_wait_a_look_and_no_other_read() {
     let d = spread(100, 1.0, 20.0);
-    let methods: [Box<dyn Krylov<Far>>; 4] = [
+    let methods: [Box<dyn Krylov<Far>>; 5] = [
         Box::new(Cg::default()),
         Box::new(SingleReductionCg::default()),
+        Box::new(PipelinedCg::default()),
         Box::new(FlexibleCg::default()),
         Box::new(richardson_on(0.09)),
     ];
@@ -161,8 +162,12 @@ fn rare_looks_still_name_the_curvature_that_froze_the_iterate() {
     let (mut d, n) = (spread(30, 1.0, 10.0), 30);
     d[7] = -2.0;
     let a = Diagonal(Far(d, 0));
-    let methods: [Box<dyn Krylov<Far>>; 3] =
-        [Box::new(Cg::default()), Box::new(SingleReductionCg::default()), Box::new(FlexibleCg::default())];
+    let methods: [Box<dyn Krylov<Far>>; 4] = [
+        Box::new(Cg::default()),
+        Box::new(SingleReductionCg::default()),
+        Box::new(PipelinedCg::default()),
+        Box::new(FlexibleCg::default()),
+    ];
     for mut method in methods {
         let mut frozen = 0;
         for look_every in [1, 2, 10, 50] {
@@ -179,7 +184,7 @@ fn rare_looks_still_name_the_curvature_that_froze_the_iterate() {
     }
 }
 
-fn all() -> [Box<dyn Krylov<Far>>; 7] {
+fn all() -> [Box<dyn Krylov<Far>>; 8] {
     let mut fixed = richardson_on(0.3);
     fixed.stop = Stop::default();
     let mut gmres = Gmres::default();
@@ -187,6 +192,7 @@ fn all() -> [Box<dyn Krylov<Far>>; 7] {
     [
         Box::new(Cg::default()),
         Box::new(SingleReductionCg::default()),
+        Box::new(PipelinedCg::default()),
         Box::new(FlexibleCg::default()),
         Box::new(Minres::default()),
         Box::new(gmres),

@@ -101,6 +101,8 @@ pub(crate) enum Method {
     Cg,
     /// Conjugate gradients with a single reduction per iteration, for slow networks
     SingleReductionCg,
+    /// Conjugate gradients whose reduction is hidden behind the product, for many ranks
+    PipelinedCg,
     /// Flexible conjugate gradients
     Fcg,
     /// MINRES, for symmetric matrices

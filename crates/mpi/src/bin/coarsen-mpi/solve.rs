@@ -7,7 +7,7 @@ use coarsen_core::{Identity, Iteration, LinearOperator, Preconditioner, Stop, Ve
 use coarsen_distributed::{
     Communicator, Counted, DistBlockJacobi, DistJacobi, DistMatrix, DistVector, Partition, Schedule, Spmv,
 };
-use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, SingleReductionCg};
+use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, PipelinedCg, SingleReductionCg};
 use coarsen_matrix_market as matrix_market;
 
 use coarsen_distributed_multigrid::DistMultigrid;
@@ -22,7 +22,7 @@ use crate::report::{Ranks, Report, Times};
 type Built<C> = Box<dyn Preconditioner<DistVector<C>>>;
 
 /// What a place has found.
-pub(crate) struct Solved<C> {
+pub(crate) struct Solved<C: Communicator> {
     pub(crate) x: DistVector<C>,
     pub(crate) setup: Duration,
     pub(crate) run: Run,
@@ -148,6 +148,7 @@ fn method<V: Vector<Real = f64>>(name: Method, stop: Stop<f64>) -> Box<dyn Krylo
     match name {
         Method::Cg => Box::new(Cg::new(stop)),
         Method::SingleReductionCg => Box::new(SingleReductionCg::new(stop)),
+        Method::PipelinedCg => Box::new(PipelinedCg::new(stop)),
         Method::Fcg => Box::new(FlexibleCg::new(stop)),
         Method::Minres => Box::new(Minres::new(stop)),
         Method::Gmres => Box::new(Gmres::new(stop)),
