@@ -1,5 +1,6 @@
 //! What rank 0 prints and writes.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
@@ -35,9 +36,9 @@ struct Rank {
 }
 
 /// A stage of the solve, on all ranks.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct StageOfAll {
-    stage: &'static str,
+    stage: String,
     messages: u64,
     bytes: u64,
     /// The seconds that all ranks waited, and the rank that waited longest.
@@ -53,8 +54,7 @@ pub(crate) struct Ranks {
 }
 
 impl Ranks {
-    /// Collects the counts of all ranks. All ranks have the same stages in the same order, except a single rank,
-    /// which has none. `own` has the block rows of this rank, its ghosts, and the bytes that it sends in a product.
+    /// Collects the counts of all ranks; every rank returns the same. `own` has the block rows of this rank, its ghosts, and the bytes that it sends in a product.
     pub(crate) fn gather<C: Communicator>(comm: &Counted<C>, own: [usize; 3]) -> Result<Self, CommError> {
         let traffic = comm.traffic();
         let sum = |of: &dyn Fn(usize) -> f64| (0..traffic.len()).map(of).fold(0.0, |sum, v| sum + v);
@@ -84,7 +84,8 @@ impl Ranks {
     }
 }
 
-/// The stages of all ranks, matched by name.
+/// The stages that occur on any rank, in the order of their names. Ranks may have different ones: a rank whose rows
+/// have no column of another rank sends no halo.
 fn stages<C: Communicator>(
     comm: &Counted<C>,
     traffic: &[coarsen_distributed::Traffic],
@@ -95,32 +96,24 @@ fn stages<C: Communicator>(
         pack([stage.waited], &mut bytes);
         bytes.extend_from_slice(stage.stage.as_bytes());
     }
-    let mut all: Vec<StageOfAll> = traffic
-        .iter()
-        .map(|t| StageOfAll {
-            stage: t.stage,
-            messages: 0,
-            bytes: 0,
-            waiting_seconds: 0.0,
-            longest_seconds: 0.0,
-        })
-        .collect();
+    let mut all: BTreeMap<String, StageOfAll> = BTreeMap::new();
     for part in comm.all_gather(&bytes)? {
         let mut rest = &part[..];
         while let Some((head, after)) = rest.split_at_checked(32) {
             let n: Vec<u64> = unpack(&head[..24]).collect();
             let waited = unpack::<f64>(&head[24..]).next().unwrap_or_default();
-            let (text, after) = after.split_at(n[0] as usize);
-            if let Some(stage) = all.iter_mut().find(|stage| stage.stage.as_bytes() == text) {
-                stage.messages += n[1];
-                stage.bytes += n[2];
-                stage.waiting_seconds += waited;
-                stage.longest_seconds = stage.longest_seconds.max(waited);
-            }
+            let (name, after) = after.split_at(n[0] as usize);
+            let name = String::from_utf8_lossy(name).into_owned();
+            let stage = all.entry(name.clone()).or_default();
+            stage.stage = name;
+            stage.messages += n[1];
+            stage.bytes += n[2];
+            stage.waiting_seconds += waited;
+            stage.longest_seconds = stage.longest_seconds.max(waited);
             rest = after;
         }
     }
-    Ok(all)
+    Ok(all.into_values().collect())
 }
 
 /// The report of a run; numbers that are not finite become `null`.
