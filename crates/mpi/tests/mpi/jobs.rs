@@ -239,7 +239,7 @@ fn partitions() {
 
 type Job = (&'static str, fn());
 
-const JOBS: [Job; 18] = [
+const JOBS: [Job; 19] = [
     ("laws on 1 rank", || laws(1)),
     ("laws on 2 ranks", || laws(2)),
     ("laws on 3 ranks", || laws(3)),
@@ -264,6 +264,7 @@ const JOBS: [Job; 18] = [
     ("devices in ranks", devices),
     ("the command takes all options", options),
     ("stages that rank 0 does not have", reports::stages),
+    ("the times of steps", reports::steps),
     ("files by pieces, partitions and smoothed aggregation", partitions),
     ("the program of the tutorial", tutorial),
 ];

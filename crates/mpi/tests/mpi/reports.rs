@@ -55,3 +55,40 @@ pub(crate) fn stages() {
         assert_eq!(total(&report["stages"], field), total(&report["ranks"], field), "{field}: {text}");
     }
 }
+
+/// The times of the steps of each rank: with setup, products and preconditioner, and no more than the whole.
+pub(crate) fn steps() {
+    let folder = Folder::new("steps");
+    for (ranks, precond) in [(1, "mas"), (3, "block-jacobi"), (3, "sa")] {
+        let (text, report) = solve(ranks, &format!("--problem cloth:30 --precond {precond}"), &folder);
+        let steps = report["steps"].as_array().unwrap();
+        let calls = |name: &str| {
+            let step =
+                steps.iter().find(|one| one["step"] == name).unwrap_or_else(|| panic!("{name}: {text}"));
+            assert!(text.contains(&format!("\n{name} ")), "{text}");
+            assert_eq!(step["seconds"].as_array().unwrap().len(), ranks);
+            step["calls"].as_u64().unwrap()
+        };
+        for name in ["reading", "setup of the matrix", "setup of the preconditioner"] {
+            assert_eq!(calls(name), 1, "{name}");
+        }
+        // One product and one application in an iteration; residuals at the begin and at the end.
+        let iterations = report["iterations"].as_u64().unwrap();
+        for (name, more) in [("products", 2..=4), ("preconditioner", 0..=2)] {
+            let found = calls(name);
+            assert!(more.contains(&(found - iterations)), "{name}: {found} in {iterations}");
+        }
+        assert_eq!(calls("sums and vectors"), 0);
+        let seconds = |k: usize, rank: usize| steps[k]["seconds"][rank].as_f64().unwrap();
+        for rank in 0..ranks {
+            assert!((0..5).all(|k| seconds(k, rank) > 0.0) && seconds(5, rank) >= 0.0, "{text}");
+        }
+        let close = |found: f64, whole: &str| {
+            let whole = report[whole].as_f64().unwrap();
+            assert!((found - whole).abs() <= 1e-6 + 1e-9 * whole, "{found} of {whole}: {text}");
+        };
+        close(seconds(0, 0), "read_seconds");
+        close((3..6).map(|k| seconds(k, 0)).sum(), "solve_seconds");
+        assert!(seconds(1, 0) + seconds(2, 0) <= report["setup_seconds"].as_f64().unwrap(), "{text}");
+    }
+}

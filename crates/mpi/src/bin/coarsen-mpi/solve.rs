@@ -17,14 +17,16 @@ use crate::arguments::{Method, Order, Place, Precond, Product, Solve};
 use crate::device;
 use crate::failure::{Failure, together};
 use crate::input::Input;
-use crate::report::{Ranks, Report, Times};
+use crate::ranks::Ranks;
+use crate::report::Report;
+use crate::steps::{Setup, Spent, TimedOperator, TimedPreconditioner, Times};
 
 type Built<C> = Box<dyn Preconditioner<DistVector<C>>>;
 
 /// What a place has found.
 pub(crate) struct Solved<C> {
     pub(crate) x: DistVector<C>,
-    pub(crate) setup: Duration,
+    pub(crate) setup: Setup,
     pub(crate) run: Run,
     /// The table of levels.
     pub(crate) table: Option<String>,
@@ -37,6 +39,8 @@ pub(crate) struct Run {
     report: coarsen_core::Report<f64>,
     history: Vec<f64>,
     duration: Duration,
+    products: Spent,
+    preconditioner: Spent,
 }
 
 /// Solves the system of the command line; every rank returns the same report.
@@ -48,21 +52,22 @@ pub(crate) fn run<C: Communicator>(
     let begun = Instant::now();
     let mode = mode(options, comm.size())?;
     let input = Input::load(comm, options)?;
-    let read = begun.elapsed();
+    let read = Spent::since(begun);
 
     let on = Partition::new(comm.clone(), input.layout.clone())?;
     let Solved { x, setup, run, table, own } = match options.backend {
         Place::Cpu => on_cpu(comm, options, &input, &on, mode)?,
         Place::Opencl => device::solve(comm, options, &input, &on)?,
     };
-    let ranks = Ranks::gather(comm, own)?;
+    let Run { products, preconditioner, duration: solve, .. } = run;
+    let times = Times { read, setup, solve, products, preconditioner };
+    let ranks = Ranks::gather(comm, own, times.steps())?;
     if let Some(file) = &options.out {
         let all = input.order.given(&x.gathered()?, input.layout.block());
         let written = if comm.rank() == 0 { matrix_market::write_vector(file, &all) } else { Ok(()) };
         together(comm, written.map_err(Failure::Write))?;
     }
-    let times = Times { read, setup, solve: run.duration };
-    Ok(Report::new(options, &input, threads, times, run.report, (run.history, table), ranks))
+    Ok(Report::new(options, &input, threads, &times, run.report, (run.history, table), ranks))
 }
 
 fn on_cpu<C: Communicator>(
@@ -75,10 +80,12 @@ fn on_cpu<C: Communicator>(
     let begun = Instant::now();
     let a = DistMatrix::new(on, on, &input.rows, mode)?;
     let b = on.vector(input.b.clone())?;
-    let (mut m, table) = preconditioner(&a, options.precond, input)?;
     let mut x = b.like().map_err(Failure::Place)?;
+    let (matrix, then) = (Spent::since(begun), Instant::now());
+    let (mut m, table) = preconditioner(&a, options.precond, input)?;
+    let preconditioner = Spent::since(then);
     comm.barrier()?;
-    let setup = begun.elapsed();
+    let setup = Setup { matrix, preconditioner, all: begun.elapsed() };
     let run = timed(comm, options, &a, &mut *m, &b, &mut x)?;
     Ok(Solved { x, setup, run, table, own: [on.count(), a.ghosts(), a.bytes_sent()] })
 }
@@ -97,9 +104,10 @@ pub(crate) fn timed<C: Communicator, V: Vector<Real = f64>>(
     let stop = Stop { max_iterations: options.max_iterations, ..Stop::relative(options.tol) };
     let mut history = Vec::new();
     let mut follow = every(1, |it: &Iteration<'_, _>| history.push(it.residual));
-    let solved = method(options.method, stop).solve_with(a, m, b, x, &mut follow);
-    let report = solved.map_err(Failure::Place)?;
-    Ok(Run { report, history, duration: begun.elapsed() })
+    let (a, mut m) = (TimedOperator::new(a), TimedPreconditioner::new(m));
+    let solved = method(options.method, stop).solve_with(&a, &mut m, b, x, &mut follow);
+    let (report, duration) = (solved.map_err(Failure::Place)?, begun.elapsed());
+    Ok(Run { report, history, duration, products: a.spent(), preconditioner: m.spent() })
 }
 
 fn mode(options: &Solve, ranks: usize) -> Result<Spmv, Failure> {
