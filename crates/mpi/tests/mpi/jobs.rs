@@ -147,7 +147,7 @@ fn devices() {
 /// Every option of products and schedules; wrong ones are refused with the codes of `coarsen`.
 fn options() {
     for product in ["blocking", "pipelined", "halo", "reproducible"] {
-        for schedule in ["ring", "pairwise", "queues"] {
+        for schedule in ["ring", "pairwise", "queues", "best"] {
             let words =
                 format!("solve --problem poisson2d:12 --product {product} --schedule {schedule} --quiet");
             assert_eq!(command(2, &words), (Some(0), String::new()));
@@ -239,7 +239,7 @@ fn partitions() {
 
 type Job = (&'static str, fn());
 
-const JOBS: [Job; 19] = [
+const JOBS: [Job; 20] = [
     ("laws on 1 rank", || laws(1)),
     ("laws on 2 ranks", || laws(2)),
     ("laws on 3 ranks", || laws(3)),
@@ -265,6 +265,7 @@ const JOBS: [Job; 19] = [
     ("the command takes all options", options),
     ("stages that rank 0 does not have", reports::stages),
     ("the times of steps", reports::steps),
+    ("the best schedule of measured links", reports::best_schedule),
     ("files by pieces, partitions and smoothed aggregation", partitions),
     ("the program of the tutorial", tutorial),
 ];

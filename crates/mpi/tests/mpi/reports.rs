@@ -92,3 +92,29 @@ pub(crate) fn steps() {
         assert!(seconds(1, 0) + seconds(2, 0) <= report["setup_seconds"].as_f64().unwrap(), "{text}");
     }
 }
+
+/// `--schedule best` measures the links, and reports what it chose; all ranks choose the same one.
+pub(crate) fn best_schedule() {
+    let folder = Folder::new("best");
+    for (ranks, product) in [(1, "blocking"), (3, "pipelined"), (4, "blocking")] {
+        let words = format!("--problem cloth:20 --product {product} --schedule best");
+        let (text, report) = solve(ranks, &words, &folder);
+        let (schedule, links) = (&report["schedule"]["name"], &report["schedule"]["measured"]);
+        let known: &[&str] = if ranks == 3 { &["ring", "pairwise"] } else { &["ring", "pairwise", "queues"] };
+        let name = schedule.as_str().unwrap();
+        assert!(
+            known.contains(&name) && text.contains(&format!("\nschedule  {name}, best on links of ")),
+            "{text}"
+        );
+        let number = |value: &Value| value.as_f64().unwrap();
+        for field in ["seconds_per_message", "seconds_per_byte"] {
+            let [least, most] = [0, 1].map(|k| number(&links[field][k]));
+            assert!(most >= least && (least > 0.0) == (ranks > 1), "{field}: {least} {most}");
+        }
+        assert!((number(&links["modelled_seconds"]) > 0.0) == (ranks > 1) && number(&links["seconds"]) > 0.0);
+    }
+    let (text, report) = solve(2, "--problem cloth:10 --product pipelined --schedule pairwise", &folder);
+    assert!(report["schedule"]["measured"].is_null() && text.contains("\nschedule  pairwise\n"), "{text}");
+    let (text, report) = solve(2, "--problem cloth:10 --schedule best", &folder);
+    assert!(report["schedule"].is_null() && !text.contains("\nschedule"), "a halo needs no schedule: {text}");
+}

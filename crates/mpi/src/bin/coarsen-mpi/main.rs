@@ -5,6 +5,7 @@
 //! | `arguments` | the command line, with the words of `coarsen` |
 //! | `input` | the rows of this rank: a problem of the gallery or a file, and the right-hand side |
 //! | `division` | which nodes a rank takes: consecutive, in Morton order, by bisection |
+//! | `schedule` | how products exchange vectors; the best schedule of measured links |
 //! | `solve` | partition, matrix, preconditioner, method |
 //! | `device` | the same with an OpenCL device in each rank |
 //! | `steps` | the times of setup, products and preconditioner |
@@ -19,6 +20,7 @@ mod failure;
 mod input;
 mod ranks;
 mod report;
+mod schedule;
 mod solve;
 mod steps;
 

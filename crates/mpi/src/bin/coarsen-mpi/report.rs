@@ -9,7 +9,17 @@ use crate::arguments::{Method, Place, Precond, Product, Solve, name};
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::ranks::Ranks;
+use crate::schedule::{Chosen, Measured};
 use crate::steps::Times;
+
+/// What a solve has found.
+pub(crate) struct Found {
+    pub(crate) solved: coarsen_core::Report<f64>,
+    pub(crate) history: Vec<f64>,
+    /// The table of levels.
+    pub(crate) levels: Option<String>,
+    pub(crate) schedule: Option<Chosen>,
+}
 
 /// The report of a run; numbers that are not finite become `null`.
 #[derive(Serialize)]
@@ -22,6 +32,8 @@ pub(crate) struct Report {
     precond: Precond,
     backend: Place,
     product: Product,
+    /// Of a product of whole vectors.
+    schedule: Option<Chosen>,
     threads_per_rank: usize,
     read_seconds: f64,
     setup_seconds: f64,
@@ -46,8 +58,7 @@ impl Report {
         input: &Input,
         threads: usize,
         times: &Times,
-        solved: coarsen_core::Report<f64>,
-        (history, levels): (Vec<f64>, Option<String>),
+        Found { solved, history, levels, schedule }: Found,
         ranks: Ranks,
     ) -> Self {
         Self {
@@ -59,6 +70,7 @@ impl Report {
             precond: options.precond,
             backend: options.backend,
             product: options.product,
+            schedule,
             threads_per_rank: threads,
             read_seconds: times.read.time.as_secs_f64(),
             setup_seconds: times.setup.all.as_secs_f64(),
@@ -111,6 +123,17 @@ impl fmt::Display for Report {
             writeln!(f, "          {line}")?;
         }
         writeln!(f, "product   {}", name(self.product))?;
+        if let Some(Chosen { name: schedule, measured }) = &self.schedule {
+            write!(f, "schedule  {}", name(*schedule))?;
+            if let Some(Measured { seconds_per_message: [a, b], seconds_per_byte: [c, d], .. }) = measured {
+                let (a, b, c, d) = (1e6 * a, 1e6 * b, 1e9 * c, 1e9 * d);
+                write!(
+                    f,
+                    ", best on links of {a:.1} to {b:.1} us per message, {c:.2} to {d:.2} ns per byte"
+                )?;
+            }
+            writeln!(f)?;
+        }
         if self.backend != Place::Cpu {
             writeln!(f, "backend   {}", name(self.backend))?;
         }

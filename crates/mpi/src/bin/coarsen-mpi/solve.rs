@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use coarsen_core::{Identity, Iteration, LinearOperator, Preconditioner, Stop, Vector, every};
 use coarsen_distributed::{
-    Communicator, Counted, DistBlockJacobi, DistJacobi, DistMatrix, DistVector, Partition, Schedule, Spmv,
+    Communicator, Counted, DistBlockJacobi, DistJacobi, DistMatrix, DistVector, Partition, Spmv,
 };
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, SingleReductionCg};
 use coarsen_matrix_market as matrix_market;
@@ -13,12 +13,13 @@ use coarsen_matrix_market as matrix_market;
 use coarsen_distributed_multigrid::DistMultigrid;
 use coarsen_distributed_schwarz::DistSchwarz;
 
-use crate::arguments::{Method, Order, Place, Precond, Product, Solve};
+use crate::arguments::{Method, Place, Precond, Solve};
 use crate::device;
 use crate::failure::{Failure, together};
 use crate::input::Input;
 use crate::ranks::Ranks;
-use crate::report::Report;
+use crate::report::{Found, Report};
+use crate::schedule;
 use crate::steps::{Setup, Spent, TimedOperator, TimedPreconditioner, Times};
 
 type Built<C> = Box<dyn Preconditioner<DistVector<C>>>;
@@ -50,11 +51,12 @@ pub(crate) fn run<C: Communicator>(
     threads: usize,
 ) -> Result<Report, Failure> {
     let begun = Instant::now();
-    let mode = mode(options, comm.size())?;
+    schedule::check(options, comm.size())?;
     let input = Input::load(comm, options)?;
     let read = Spent::since(begun);
 
     let on = Partition::new(comm.clone(), input.layout.clone())?;
+    let (mode, schedule) = schedule::mode(comm, options, &input.layout)?;
     let Solved { x, setup, run, table, own } = match options.backend {
         Place::Cpu => on_cpu(comm, options, &input, &on, mode)?,
         Place::Opencl => device::solve(comm, options, &input, &on)?,
@@ -67,7 +69,8 @@ pub(crate) fn run<C: Communicator>(
         let written = if comm.rank() == 0 { matrix_market::write_vector(file, &all) } else { Ok(()) };
         together(comm, written.map_err(Failure::Write))?;
     }
-    Ok(Report::new(options, &input, threads, &times, run.report, (run.history, table), ranks))
+    let found = Found { solved: run.report, history: run.history, levels: table, schedule };
+    Ok(Report::new(options, &input, threads, &times, found, ranks))
 }
 
 fn on_cpu<C: Communicator>(
@@ -108,24 +111,6 @@ pub(crate) fn timed<C: Communicator, V: Vector<Real = f64>>(
     let solved = method(options.method, stop).solve_with(&a, &mut m, b, x, &mut follow);
     let (report, duration) = (solved.map_err(Failure::Place)?, begun.elapsed());
     Ok(Run { report, history, duration, products: a.spent(), preconditioner: m.spent() })
-}
-
-fn mode(options: &Solve, ranks: usize) -> Result<Spmv, Failure> {
-    if options.backend == Place::Opencl && !device::takes(options) {
-        return Err(Failure::OnDevice);
-    }
-    let schedule = || match options.schedule {
-        Order::Ring => Ok(Schedule::ring(ranks)?),
-        Order::Pairwise => Ok(Schedule::pairwise(ranks)?),
-        Order::Queues if !ranks.is_power_of_two() => Err(Failure::Queues { ranks }),
-        Order::Queues => Ok(Schedule::work_queues(ranks)?),
-    };
-    Ok(match options.product {
-        Product::Blocking => Spmv::Blocking(schedule()?),
-        Product::Pipelined => Spmv::Pipelined(schedule()?),
-        Product::Halo => Spmv::Halo,
-        Product::Reproducible => Spmv::Reproducible,
-    })
 }
 
 /// The preconditioner, and the table of its levels.
