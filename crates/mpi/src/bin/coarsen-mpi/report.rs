@@ -129,7 +129,7 @@ impl fmt::Display for Report {
                 let (a, b, c, d) = (1e6 * a, 1e6 * b, 1e9 * c, 1e9 * d);
                 write!(
                     f,
-                    ", best on links of {a:.1} to {b:.1} us per message, {c:.2} to {d:.2} ns per byte"
+                    ", best on links of {a:.1} to {b:.1} µs per message, {c:.2} to {d:.2} ns per byte"
                 )?;
             }
             writeln!(f)?;
