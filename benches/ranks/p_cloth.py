@@ -8,7 +8,7 @@ full size, on 1, 2 and 4 ranks.
     benches/ranks/p_cloth.py FOLDER --print               print the tables of what has run
     benches/ranks/p_cloth.py FOLDER --full                ten steps at full size from the state with the most contacts of each scene
 
-A run that was interrupted continues from its last checkpoint. FOLDER gets a folder for each scene, size and number of ranks, with the
+A run that was interrupted continues from its last checkpoint. The exit code is 1 if a run failed or was stopped. FOLDER gets a folder for each scene, size and number of ranks, with the
 files of `cloth`. A frame is 1/24 s; the paper's frames are steps. `--full` takes the frame with the most contacts of the run on one
 rank, divides each triangle into four twice (or as often as --part asks for), and computes ten steps. A run without kept checkpoints
 cannot be divided; run it again in another folder.
@@ -19,6 +19,7 @@ import json
 import math
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,15 +40,15 @@ STAGES = ("detection", "assembly", "setup", "solve", "exchange")
 
 
 def run(program, folder, scene, ranks, choice):
-    """Computes the frames that are missing."""
+    """Computes the frames that are missing. Returns whether it has them."""
     out = folder / f"{scene}_{choice.part:g}" / str(ranks)
     rows = table(out)
     if rows and int(rows[-1]["frame"]) >= choice.frames:
-        return
+        return True
     words = ["--frames", str(choice.frames), "--checkpoint", "1", "--width", str(choice.width if ranks == 1 else 0)]
     words += ["--keep"] if ranks == min(choice.ranks) else []
     words += ["--resume"] if (out / "checkpoint.bin").exists() else []
-    start(program, scene, ranks, choice, out, words)
+    return start(program, scene, ranks, choice, out, words)
 
 
 def densest(folder, scene, choice):
@@ -68,18 +69,20 @@ def chosen(folder, scene, choice):
 
 
 def run_full(program, folder, scene, ranks, choice):
-    """Computes ten steps at full size, in one frame."""
+    """Computes ten steps at full size, in one frame. Returns whether it has them."""
     out, found = folder / f"{scene}_full_{choice.part:g}" / str(ranks), chosen(folder, scene, choice)
     if found is None:
         print(f"{scene}: no kept checkpoint at {choice.part:g} of the size", flush=True)
-    elif len(table(out)) < 2:
-        times = round(math.log(1 / choice.part, 4))
-        words = ["--start", found[0], "--subdivide", times, "--frames", 1, "--frame-steps", 10]
-        start(program, scene, ranks, choice, out, [*words, "--width", choice.width if ranks == 1 else 0])
+        return False
+    if len(table(out)) >= 2:
+        return True
+    times = round(math.log(1 / choice.part, 4))
+    words = ["--start", found[0], "--subdivide", times, "--frames", 1, "--frame-steps", 10]
+    return start(program, scene, ranks, choice, out, [*words, "--width", choice.width if ranks == 1 else 0])
 
 
 def start(program, scene, ranks, choice, out, more):
-    """Runs the program at the part of the size of a scene, with more options."""
+    """Runs the program at the part of the size of a scene, with more options. Returns whether it ended with success."""
     triangles, rate, options, _ = SCENES[scene]
     words = ["mpirun", "--oversubscribe", "-n", ranks, program, *options, "--out", out, "--threads", "1"]
     words += ["--vertices", round(triangles * choice.part / 2), "--dt", repr(1 / rate), *more]
@@ -88,12 +91,14 @@ def start(program, scene, ranks, choice, out, more):
     root |= dict(MALLOC_MMAP_THRESHOLD_=str(1 << 32), MALLOC_TRIM_THRESHOLD_=str(1 << 32))
     process = subprocess.Popen([str(word) for word in words], env=dict(os.environ, **root))
     try:
-        if process.wait(choice.limit) != 0:
-            print(f"{scene} on {ranks} ranks: exit {process.returncode}", flush=True)
+        if process.wait(choice.limit) == 0:
+            return True
+        print(f"{scene} on {ranks} ranks: exit {process.returncode}", flush=True)
     except subprocess.TimeoutExpired:
         process.terminate()  # mpirun ends its ranks
         process.wait()
         print(f"{scene} on {ranks} ranks: stopped after {choice.limit:g} s; run again to continue from its last frame", flush=True)
+    return False
 
 
 def table(out):
@@ -157,11 +162,16 @@ def main():
     parser.add_argument("--full", action="store_true", help="ten steps at full size")
     parser.add_argument("--print", action="store_true", help="print the tables and run nothing")
     choice = parser.parse_args()
+    compute, missing = run_full if choice.full else run, []
     for scene in [] if choice.print else choice.scenes:
         for ranks in choice.ranks:
-            (run_full if choice.full else run)(choice.program, choice.folder, scene, ranks, choice)
+            if not compute(choice.program, choice.folder, scene, ranks, choice):
+                missing.append(f"{scene} on {ranks}")
     show(choice.folder, choice)
+    if missing:
+        print("\nfailed or stopped: " + ", ".join(missing), file=sys.stderr)
+    return 1 if missing else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,8 +1,8 @@
 //! Contact of cloth whose work is shared by ranks: P-Cloth (Li et al. 2020, ACM TOG 39(6)), §3.2.1, §4.2 and §4.4.
 //!
 //! Every rank has the positions of all nodes. The searches of a [`ClothContact`](coarsen_contact::ClothContact) are
-//! shared by [`RankSearch`], and every rank receives all results, in the same order and with the same bits at any
-//! number of ranks. Forces belong to the owners of rows: each rank computes the elements at its nodes, those at the
+//! shared by [`RankSearch`]. Every rank receives all results, or with [`RankSearch::at_nodes_of`] those at the nodes of its
+//! rows, in the same order and with the same bits at any number of ranks. Forces belong to the owners of rows: each rank computes the elements at its nodes, those at the
 //! border of two ranks on both, and no matrix entry is sent.
 //!
 //! | symbol | here | file |

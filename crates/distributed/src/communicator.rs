@@ -32,7 +32,7 @@ impl Stage {
 /// sender and stage are waited for in the order in which they were posted. Buffers are owned by the request,
 /// so that a transport may write to them at any time.
 ///
-/// After an error every later operation fails on every rank, and [`failure`](Self::failure) returns the
+/// After a [`CommError`] every later operation fails on every rank, and [`failure`](Self::failure) returns the
 /// error. No operation waits without a time limit.
 ///
 /// ```
@@ -181,14 +181,19 @@ pub trait Communicator: Clone + 'static {
     }
 }
 
-/// Checks that all ranks pass the same `data`.
+/// Checks that all ranks pass the same `data`. Ranks that disagree would wait for different messages, so a difference
+/// stops the group, as any [`CommError`].
 ///
 /// # Errors
 /// [`CommError::Disagree`] names the first rank that differs from rank 0; also the errors of a gather.
 pub fn check_equal<C: Communicator>(comm: &C, what: &'static str, data: &[u8]) -> Result<(), CommError> {
     let all = comm.all_gather(data)?;
     match all.iter().position(|other| *other != all[0]) {
-        Some(other) => Err(CommError::Disagree { rank: 0, other, stage: what }),
+        Some(other) => {
+            let error = CommError::Disagree { rank: 0, other, stage: what };
+            comm.fail(error.clone());
+            Err(error)
+        }
         None => Ok(()),
     }
 }

@@ -16,7 +16,7 @@
 //! | [`relayout`](Relayout) | vectors between two divisions of the same rows |
 //! | [`preconditioner`](DistJacobi) | Jacobi and block Jacobi |
 //! | [`place`](RankPlace) | where a rank keeps its share: the host, or a place of another crate |
-//! | [`simulation`] | a communicator with a virtual clock; topologies; the cost of schedules |
+//! | [`simulation`] | a communicator with a virtual clock; topologies, also from measured links; the cost of schedules |
 //! | [`agree`] | errors that one rank finds and all ranks return |
 //! | [`counted`](Counted) | messages, bytes and waiting time of each stage |
 //! | [`error`](CommError) | errors of communication and of distributed objects; `fault` sends them to other processes |

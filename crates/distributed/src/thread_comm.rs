@@ -92,7 +92,7 @@ impl Drop for Presence {
 /// One rank of a group of threads.
 ///
 /// A rank that panics, ends too early or misses the deadline gives a typed error on every rank; no rank
-/// waits longer than the deadline.
+/// waits for a message longer than the deadline.
 ///
 /// ```
 /// use std::time::Duration;
@@ -142,6 +142,10 @@ impl ThreadComm {
     /// one thread, so that the loops of all ranks together use as many threads as there are ranks.
     ///
     /// *Use* [`parallel::threads`] inside `f` if there are more cores than ranks.
+    ///
+    /// It returns when `f` has returned on every rank. The deadline ends waits for messages, after which the other ranks
+    /// have an error; but no thread can be ended from outside, so a rank that computes for ever keeps the call from
+    /// returning. Processes under MPI are aborted in this case.
     ///
     /// # Errors
     /// [`CommError::Panicked`] for a rank whose call of `f` panicked, [`CommError::Threads`] for a rank whose

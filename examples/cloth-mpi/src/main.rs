@@ -37,29 +37,10 @@ fn main() -> ExitCode {
 }
 
 fn program(comm: &MpiComm) -> ExitCode {
-    // Up to here all ranks find the same faults, and rank 0 prints them.
-    let aloud = comm.rank() == 0;
-    let options = match Options::try_parse() {
+    let options = match together(comm, checked()) {
         Ok(options) => options,
-        Err(error) => {
-            if aloud {
-                error.print().unwrap_or_default();
-            }
-            return ExitCode::from(error.exit_code() as u8);
-        }
+        Err(code) => return ExitCode::from(code),
     };
-    let checked = match options.ranks() {
-        0 => cloth::check(&options),
-        _ => {
-            Err("--ranks is for ranks as threads; leave it out, since mpirun sets the number of ranks".into())
-        }
-    };
-    if let Err(error) = checked {
-        if aloud {
-            eprintln!("error: {error}");
-        }
-        return ExitCode::FAILURE;
-    }
     match run(comm, &options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -71,6 +52,66 @@ fn program(comm: &MpiComm) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// A fault that a rank finds before the first frame.
+enum Fault {
+    Usage(clap::Error),
+    Check(Failure),
+}
+
+impl Fault {
+    fn code(&self) -> u8 {
+        match self {
+            Self::Usage(error) => error.exit_code() as u8,
+            Self::Check(_) => 1,
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Usage(error) => error.to_string(),
+            Self::Check(error) => format!("error: {error}\n"),
+        }
+    }
+}
+
+/// The options of this rank, its scene and its sheet.
+fn checked() -> Result<Options, Fault> {
+    let options = Options::try_parse().map_err(Fault::Usage)?;
+    match options.ranks() {
+        0 => cloth::check(&options).map_err(Fault::Check)?,
+        _ => {
+            let reason =
+                "--ranks is for ranks as threads; leave it out, since mpirun sets the number of ranks";
+            return Err(Fault::Check(reason.into()));
+        }
+    }
+    Ok(options)
+}
+
+/// The options if no rank has a fault. Otherwise rank 0 prints the fault of the first rank that has one, and every rank
+/// ends with its exit code. A fault that not all ranks have, such as a file that one host lacks, is printed with its
+/// rank.
+fn together(comm: &MpiComm, found: Result<Options, Fault>) -> Result<Options, u8> {
+    let told = found.as_ref().err().map(|fault| [&[fault.code()], fault.text().as_bytes()].concat());
+    // Without messages, the end of MPI prints the reason.
+    let all = comm.all_gather(&told.unwrap_or_default()).map_err(|_| 1)?;
+    let Some((rank, (code, text))) =
+        all.iter().enumerate().find_map(|(k, told)| Some((k, told.split_first()?)))
+    else {
+        return found.map_err(|fault| fault.code());
+    };
+    if comm.rank() == 0 {
+        match found {
+            Err(Fault::Usage(error)) if all.iter().all(|told| *told == all[0]) => {
+                error.print().unwrap_or_default(); // help goes to the output
+            }
+            _ if all.iter().all(|told| *told == all[0]) => eprint!("{}", String::from_utf8_lossy(text)),
+            _ => eprint!("on rank {rank}: {}", String::from_utf8_lossy(text)),
+        }
+    }
+    Err(*code)
 }
 
 fn run(comm: &MpiComm, options: &Options) -> Result<(), Failure> {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 struct Folder(PathBuf);
 
@@ -119,6 +120,44 @@ fn preconditioners_work_on_processes() {
     assert!(3 * iterations(&two) < 2 * blocks, "{} {blocks}", iterations(&two));
     let hierarchy = iterations(&run(3, "sa"));
     assert!(3 * hierarchy < blocks, "{hierarchy} {blocks}");
+}
+
+/// A fault that one rank finds alone, such as a file that its host lacks, ends all ranks at once. The cause and the rank
+/// are printed once.
+#[test]
+fn a_fault_of_one_rank_ends_all() {
+    let folder = Folder::new("alone");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let mesh = folder.0.join("sheet.obj");
+    std::fs::write(&mesh, "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 4 3\n").unwrap();
+    let program = |ranks: &str, mesh: &Path| {
+        let words = ["-n", ranks, env!("CARGO_BIN_EXE_cloth-mpi"), "--frames", "1", "--width", "0", "--mesh"];
+        let words = words.into_iter().map(Into::into).chain([mesh.into(), "--out".into(), folder.0.clone()]);
+        words.collect::<Vec<PathBuf>>()
+    };
+    let absent = folder.0.join("absent.obj");
+    for alone in 0..3 {
+        let begun = Instant::now();
+        let mut words = Vec::new();
+        for rank in 0..3 {
+            words.extend(program("1", if rank == alone { &absent } else { &mesh }));
+            words.push(":".into());
+        }
+        words.pop();
+        let output = Command::new("mpirun")
+            .arg("--oversubscribe")
+            .args(words)
+            .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+            .output()
+            .expect("mpirun starts; install openmpi-bin");
+        let text = text(&output);
+        assert!(!output.status.success() && begun.elapsed() < Duration::from_secs(60), "{text}");
+        assert!(text.matches("absent.obj").count() == 1, "{text}");
+        assert!(text.contains(&format!("on rank {alone}: error")), "{text}");
+    }
+    let output = run(1, &folder.0, &format!("--frames 0 --width 0 --mesh {}", mesh.display()));
+    assert!(output.status.success(), "the other ranks have no fault of their own: {}", text(&output));
 }
 
 /// One line for an error of all ranks, and an end for all if one rank fails.

@@ -197,10 +197,11 @@ fn ranks_that_disagree_are_named() {
     let found = on_ranks(4, |comm| {
         let mut data = Vec::new();
         pack([if comm.rank() >= 2 { 2.0 } else { 1.0 }], &mut data);
-        check_equal(&comm, "the tolerance", &data)
+        (check_equal(&comm, "the tolerance", &data), comm.failure(), comm.barrier())
     });
-    let expected = Err(CommError::Disagree { rank: 0, other: 2, stage: "the tolerance" });
-    assert!(found.iter().all(|found| *found == expected));
+    let error = CommError::Disagree { rank: 0, other: 2, stage: "the tolerance" };
+    let expected = (Err(error.clone()), Some(error.clone()), Err(error));
+    assert!(found.iter().all(|found| *found == expected), "it stops the group: {found:?}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod assemblies;
 mod common;
 mod communicators;
+mod links;
 mod moves;
 mod products;
 mod schedules;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use coarsen_matrix_market as matrix_market;
 use coarsen_opencl::{DeviceError, OpenClError, default_device};
 
-use crate::common;
+use crate::{common, reports};
 
 /// The variable that tells a process what to do as a rank.
 pub(crate) const ROLE: &str = "COARSEN_MPI_ROLE";
@@ -84,7 +84,7 @@ fn fault(ranks: usize, options: &[&str], role: &str, named: &[&str]) {
 }
 
 /// Runs the command; returns its exit code and what it prints.
-fn command(ranks: usize, words: &str) -> (Option<i32>, String) {
+pub(crate) fn command(ranks: usize, words: &str) -> (Option<i32>, String) {
     let program = env!("CARGO_BIN_EXE_coarsen-mpi");
     let words: Vec<&str> = [program].into_iter().chain(words.split_whitespace()).collect();
     let ended = job(ranks, &[], "", &words);
@@ -147,7 +147,7 @@ fn devices() {
 /// Every option of products and schedules; wrong ones are refused with the codes of `coarsen`.
 fn options() {
     for product in ["blocking", "pipelined", "halo", "reproducible"] {
-        for schedule in ["ring", "pairwise", "queues"] {
+        for schedule in ["ring", "pairwise", "queues", "best"] {
             let words =
                 format!("solve --problem poisson2d:12 --product {product} --schedule {schedule} --quiet");
             assert_eq!(command(2, &words), (Some(0), String::new()));
@@ -215,7 +215,7 @@ fn partitions() {
         let x = matrix_market::read_vector(&out).unwrap();
         let found = number_before(&text, "iterations");
         let (one, expected) = before.get_or_insert_with(|| (found, x.clone()));
-        assert!(found <= *one + 3, "{found} iterations, {one} on one rank: {text}");
+        assert!(found <= (115 * *one).div_ceil(100), "{found} iterations, {one} on one rank: {text}");
         assert!(common::distance(&x, expected) < 1e-6, "{partition} on {ranks}");
         let (code, text) = command(ranks, &format!("{gallery} --partition {partition}"));
         assert!(code == Some(0) && number_before(&text, "iterations").abs_diff(found) <= 1, "{text}");
@@ -239,7 +239,7 @@ fn partitions() {
 
 type Job = (&'static str, fn());
 
-const JOBS: [Job; 17] = [
+const JOBS: [Job; 20] = [
     ("laws on 1 rank", || laws(1)),
     ("laws on 2 ranks", || laws(2)),
     ("laws on 3 ranks", || laws(3)),
@@ -263,6 +263,9 @@ const JOBS: [Job; 17] = [
     ("the command solves", solves),
     ("devices in ranks", devices),
     ("the command takes all options", options),
+    ("stages that rank 0 does not have", reports::stages),
+    ("the times of steps", reports::steps),
+    ("the best schedule of measured links", reports::best_schedule),
     ("files by pieces, partitions and smoothed aggregation", partitions),
     ("the program of the tutorial", tutorial),
 ];

@@ -5,13 +5,15 @@ use std::time::{Duration, Instant};
 
 use coarsen_core::{LinearOperator, Outcome, Preconditioner, Report, Stop, Vector};
 use coarsen_distributed::{
-    Communicator, DistBlockJacobi, DistJacobi, DistVector, GlobalRows, Layout, Partition, SelfComm, Spmv,
-    Stage,
+    Communicator, DistBlockJacobi, DistJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition,
+    SelfComm, Spmv, Stage,
 };
+use coarsen_distributed_multigrid::DistMultigrid;
 use coarsen_distributed_schwarz::DistSchwarz;
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_mpi::{MpiComm, threads_per_rank};
-use coarsen_sparse::Bsr;
+use coarsen_problems::{Problem, cloth};
+use coarsen_sparse::{Bsr, NearKernel};
 
 use crate::common::{
     GENERAL, LEAF, bits, cut, distance, dominant, layouts, methods, modes, noise, solve, systems,
@@ -19,7 +21,7 @@ use crate::common::{
 
 type Law = (&'static str, fn(&MpiComm));
 
-const LAWS: [Law; 9] = [
+const LAWS: [Law; 10] = [
     ("messages", messages),
     ("tests of two messages", two_requests),
     ("collective operations", collectives),
@@ -28,6 +30,7 @@ const LAWS: [Law; 9] = [
     ("jacobi", jacobi),
     ("the same bits", same_bits),
     ("multilevel additive schwarz", schwarz),
+    ("smoothed aggregation", aggregation),
     ("threads", threads),
 ];
 
@@ -216,6 +219,37 @@ fn by_schwarz<C: Communicator>(comm: C, layout: Layout, a: &Bsr<f64>, b: &[f64])
     let report = Cg::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x).unwrap();
     assert_eq!(report.outcome, Outcome::Converged, "{report}");
     (bits(&z.gathered().unwrap()), bits(&x.gathered().unwrap()))
+}
+
+/// Smoothed aggregation finds the solution of one rank, in iterations within 15 % of it, rounded up.
+fn aggregation(comm: &MpiComm) {
+    let problem = cloth(31, 0.01).unwrap();
+    let layout = |ranks| Layout::even(31 * 31, 3, ranks).unwrap();
+    let (one, expected) = by_aggregation(SelfComm, layout(1), &problem);
+    let (found, x) = by_aggregation(comm.clone(), layout(comm.size()), &problem);
+    let within = |of: usize| (115 * of).div_ceil(100);
+    assert!(found <= within(one) && one <= within(found), "{found} for {one}");
+    assert!(distance(&x, &expected) < 1e-6);
+}
+
+/// Iterations and x.
+fn by_aggregation<C: Communicator>(comm: C, layout: Layout, problem: &Problem) -> (usize, Vec<f64>) {
+    let on = Partition::new(comm, layout).unwrap();
+    let (own, size) = (on.layout().range(on.rank()), on.layout().block());
+    let rows = GlobalRows::of(&problem.matrix, own.clone()).unwrap();
+    let kernel = &problem.near_kernel;
+    let part = |node: u64| size * kernel.vectors() * node as usize;
+    let near = kernel.values()[part(own.start)..part(own.end)].to_vec();
+    let near = NearKernel::from_rows(kernel.vectors(), near).unwrap();
+    let recipe = DistMultigrid { gather_below: 300, share: 0, ..DistMultigrid::default() };
+    let mut m = recipe.build(&on, &rows, Some(&near)).unwrap();
+    assert!(m.divided() > 0, "a level on all ranks");
+    let (a, b) = (DistMatrix::new(&on, &on, &rows, Spmv::Halo).unwrap(), noise(problem.matrix.shape().0, 5));
+    let b = on.part_of(&b).unwrap();
+    let mut x = b.like().unwrap();
+    let report = Cg::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x).unwrap();
+    assert_eq!(report.outcome, Outcome::Converged, "{}: {report}", problem.name);
+    (report.iterations, x.gathered().unwrap())
 }
 
 fn reproducible<C: Communicator>(comm: C, on: Layout, a: &Bsr<f64>, b: &[f64]) -> (Report<f64>, Vec<u64>) {

@@ -25,7 +25,8 @@
 //! Contact is springs, and where pairs would meet, impact zones keep them apart (§4.3) before they do: pairs without a
 //! crossing never cross. If pairs still meet after all rounds, the whole step ends before. Nodes that would be inside a
 //! solid at the end of a step have limits in these zones; a way through a solid is not seen, and a node that the rounds
-//! leave inside is pushed out by its penalty. All results have the same bits at any number of ranks, but with smoothed
+//! leave inside is pushed out by its penalty. The number of such nodes ([`Resolved::over`]) is no column of its own: what is
+//! inside a solid at the end of a frame is in the column of penetrations, as on one host. All results have the same bits at any number of ranks, but with smoothed
 //! aggregation, which solves to the tolerance.
 
 use std::sync::Arc;

@@ -170,6 +170,8 @@ pub(crate) enum Order {
     Pairwise,
     /// The work queues of P-Cloth, for 2, 4, 8, .. ranks
     Queues,
+    /// The one with the shortest time by a model, after a measurement of the links between all ranks
+    Best,
 }
 
 /// The name of a value on the command line.

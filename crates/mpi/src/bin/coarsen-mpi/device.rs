@@ -14,6 +14,7 @@ use crate::arguments::{Precond, Product, Solve};
 use crate::failure::{Failure, together};
 use crate::input::Input;
 use crate::solve::{Solved, timed};
+use crate::steps::{Setup, Spent};
 
 /// Whether a device has what the options ask for.
 pub(crate) fn takes(options: &Solve) -> bool {
@@ -31,6 +32,8 @@ pub(crate) fn solve<C: Communicator>(
     let device = together(comm, default_device::<f64>().map_err(Failure::OpenCl))?;
     let a = DistDeviceMatrix::new(&device, on, &input.rows)?;
     let b = DistDeviceVector::new(on, &device, &input.b)?;
+    let mut x = together(comm, b.like().map_err(Failure::Place))?;
+    let (matrix, then) = (Spent::since(begun), Instant::now());
     let place = RankDevice::new(&device);
     let (rows, mut table) = (&input.rows, None);
     let mut m: Box<dyn Preconditioner<DistDeviceVector<Counted<C>>>> = match options.precond {
@@ -49,9 +52,9 @@ pub(crate) fn solve<C: Communicator>(
             Box::new(domains)
         }
     };
-    let mut x = together(comm, b.like().map_err(Failure::Place))?;
+    let preconditioner = Spent::since(then);
     comm.barrier()?;
-    let setup = begun.elapsed();
+    let setup = Setup { matrix, preconditioner, all: begun.elapsed() };
     let run = timed(comm, options, &a, &mut *m, &b, &mut x)?;
     let x = on.vector(together(comm, x.read().map_err(Failure::Place))?)?;
     Ok(Solved { x, setup, run, table, own: [on.count(), a.ghosts(), a.bytes_sent()] })

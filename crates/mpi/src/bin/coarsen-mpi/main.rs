@@ -5,9 +5,12 @@
 //! | `arguments` | the command line, with the words of `coarsen` |
 //! | `input` | the rows of this rank: a problem of the gallery or a file, and the right-hand side |
 //! | `division` | which nodes a rank takes: consecutive, in Morton order, by bisection |
+//! | `schedule` | how products exchange vectors; the best schedule of measured links |
 //! | `solve` | partition, matrix, preconditioner, method |
 //! | `device` | the same with an OpenCL device in each rank |
-//! | `report` | what rank 0 prints: the system, times, and a table of ranks and stages |
+//! | `steps` | the times of setup, products and preconditioner |
+//! | `ranks` | the tables of ranks, steps and stages |
+//! | `report` | what rank 0 prints: the system, times, and these tables |
 //! | `failure` | errors, their exit codes, and which rank prints |
 
 mod arguments;
@@ -15,8 +18,11 @@ mod device;
 mod division;
 mod failure;
 mod input;
+mod ranks;
 mod report;
+mod schedule;
 mod solve;
+mod steps;
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -2,125 +2,23 @@
 
 use std::fmt;
 use std::path::Path;
-use std::time::Duration;
 
-use coarsen_distributed::{CommError, Communicator, Counted, pack, unpack};
 use serde::Serialize;
 
 use crate::arguments::{Method, Place, Precond, Product, Solve, name};
 use crate::failure::Failure;
 use crate::input::Input;
+use crate::ranks::Ranks;
+use crate::schedule::{Chosen, Measured};
+use crate::steps::Times;
 
-/// The times of the steps, on this rank.
-pub(crate) struct Times {
-    pub(crate) read: Duration,
-    pub(crate) setup: Duration,
-    pub(crate) solve: Duration,
-}
-
-/// One rank during the solve.
-#[derive(Serialize)]
-struct Rank {
-    /// The block rows of the rank.
-    rows: u64,
-    /// The block columns of other ranks in its rows.
-    halo: u64,
-    /// The bytes that it sends in a product.
-    bytes_per_product: u64,
-    /// The bytes and messages that it sent.
-    bytes: u64,
-    messages: u64,
-    /// The seconds that it waited for other ranks.
-    waiting_seconds: f64,
-}
-
-/// A stage of the solve, on all ranks.
-#[derive(Serialize)]
-struct StageOfAll {
-    stage: &'static str,
-    messages: u64,
-    bytes: u64,
-    /// The seconds that all ranks waited, and the rank that waited longest.
-    waiting_seconds: f64,
-    longest_seconds: f64,
-}
-
-/// The ranks and the stages of the solve.
-#[derive(Serialize)]
-pub(crate) struct Ranks {
-    ranks: Vec<Rank>,
-    stages: Vec<StageOfAll>,
-}
-
-impl Ranks {
-    /// Collects the counts of all ranks. All ranks have the same stages in the same order, except a single rank,
-    /// which has none. `own` has the block rows of this rank, its ghosts, and the bytes that it sends in a product.
-    pub(crate) fn gather<C: Communicator>(comm: &Counted<C>, own: [usize; 3]) -> Result<Self, CommError> {
-        let traffic = comm.traffic();
-        let sum = |of: &dyn Fn(usize) -> f64| (0..traffic.len()).map(of).fold(0.0, |sum, v| sum + v);
-        let mut bytes = Vec::new();
-        pack(own.map(|n| n as f64), &mut bytes);
-        pack(
-            [
-                sum(&|k| traffic[k].bytes as f64),
-                sum(&|k| traffic[k].messages as f64),
-                sum(&|k| traffic[k].waited),
-            ],
-            &mut bytes,
-        );
-        let all = comm.all_gather(&bytes)?;
-        let ranks = all.iter().map(|bytes| {
-            let v: Vec<f64> = unpack(bytes).collect();
-            Rank {
-                rows: v[0] as u64,
-                halo: v[1] as u64,
-                bytes_per_product: v[2] as u64,
-                bytes: v[3] as u64,
-                messages: v[4] as u64,
-                waiting_seconds: v[5],
-            }
-        });
-        Ok(Self { ranks: ranks.collect(), stages: stages(comm, &traffic)? })
-    }
-}
-
-/// The stages of all ranks, matched by name.
-fn stages<C: Communicator>(
-    comm: &Counted<C>,
-    traffic: &[coarsen_distributed::Traffic],
-) -> Result<Vec<StageOfAll>, CommError> {
-    let mut bytes = Vec::new();
-    for stage in traffic {
-        pack([stage.stage.len() as u64, stage.messages, stage.bytes], &mut bytes);
-        pack([stage.waited], &mut bytes);
-        bytes.extend_from_slice(stage.stage.as_bytes());
-    }
-    let mut all: Vec<StageOfAll> = traffic
-        .iter()
-        .map(|t| StageOfAll {
-            stage: t.stage,
-            messages: 0,
-            bytes: 0,
-            waiting_seconds: 0.0,
-            longest_seconds: 0.0,
-        })
-        .collect();
-    for part in comm.all_gather(&bytes)? {
-        let mut rest = &part[..];
-        while let Some((head, after)) = rest.split_at_checked(32) {
-            let n: Vec<u64> = unpack(&head[..24]).collect();
-            let waited = unpack::<f64>(&head[24..]).next().unwrap_or_default();
-            let (text, after) = after.split_at(n[0] as usize);
-            if let Some(stage) = all.iter_mut().find(|stage| stage.stage.as_bytes() == text) {
-                stage.messages += n[1];
-                stage.bytes += n[2];
-                stage.waiting_seconds += waited;
-                stage.longest_seconds = stage.longest_seconds.max(waited);
-            }
-            rest = after;
-        }
-    }
-    Ok(all)
+/// What a solve has found.
+pub(crate) struct Found {
+    pub(crate) solved: coarsen_core::Report<f64>,
+    pub(crate) history: Vec<f64>,
+    /// The table of levels.
+    pub(crate) levels: Option<String>,
+    pub(crate) schedule: Option<Chosen>,
 }
 
 /// The report of a run; numbers that are not finite become `null`.
@@ -134,6 +32,8 @@ pub(crate) struct Report {
     precond: Precond,
     backend: Place,
     product: Product,
+    /// Of a product of whole vectors.
+    schedule: Option<Chosen>,
     threads_per_rank: usize,
     read_seconds: f64,
     setup_seconds: f64,
@@ -157,9 +57,8 @@ impl Report {
         options: &Solve,
         input: &Input,
         threads: usize,
-        times: Times,
-        solved: coarsen_core::Report<f64>,
-        (history, levels): (Vec<f64>, Option<String>),
+        times: &Times,
+        Found { solved, history, levels, schedule }: Found,
         ranks: Ranks,
     ) -> Self {
         Self {
@@ -171,9 +70,10 @@ impl Report {
             precond: options.precond,
             backend: options.backend,
             product: options.product,
+            schedule,
             threads_per_rank: threads,
-            read_seconds: times.read.as_secs_f64(),
-            setup_seconds: times.setup.as_secs_f64(),
+            read_seconds: times.read.time.as_secs_f64(),
+            setup_seconds: times.setup.all.as_secs_f64(),
             solve_seconds: times.solve.as_secs_f64(),
             iterations: solved.iterations,
             tolerance: options.tol,
@@ -208,10 +108,6 @@ impl Report {
     }
 }
 
-fn mib(bytes: u64) -> f64 {
-    bytes as f64 / f64::from(1 << 20)
-}
-
 fn count(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
@@ -227,11 +123,22 @@ impl fmt::Display for Report {
             writeln!(f, "          {line}")?;
         }
         writeln!(f, "product   {}", name(self.product))?;
+        if let Some(Chosen { name: schedule, measured }) = &self.schedule {
+            write!(f, "schedule  {}", name(*schedule))?;
+            if let Some(Measured { seconds_per_message: [a, b], seconds_per_byte: [c, d], .. }) = measured {
+                let (a, b, c, d) = (1e6 * a, 1e6 * b, 1e9 * c, 1e9 * d);
+                write!(
+                    f,
+                    ", best on links of {a:.1} to {b:.1} µs per message, {c:.2} to {d:.2} ns per byte"
+                )?;
+            }
+            writeln!(f)?;
+        }
         if self.backend != Place::Cpu {
             writeln!(f, "backend   {}", name(self.backend))?;
         }
         writeln!(f, "reading   {:.3} s", self.read_seconds)?;
-        let ranks = count(self.ranks.ranks.len(), "rank");
+        let ranks = count(self.ranks.count(), "rank");
         let threads = count(self.threads_per_rank, "thread");
         writeln!(f, "setup     {:.3} s on {ranks} of {threads}", self.setup_seconds)?;
         writeln!(
@@ -246,33 +153,6 @@ impl fmt::Display for Report {
             self.true_relative_residual,
             self.tolerance
         )?;
-        writeln!(f, "\nin the solve  block rows      halo   bytes/product  messages   MiB sent   waited s")?;
-        for (rank, of) in self.ranks.ranks.iter().enumerate() {
-            writeln!(
-                f,
-                "rank {rank:<7} {:>11} {:>9} {:>15} {:>9} {:>10.3} {:>10.3}",
-                of.rows,
-                of.halo,
-                of.bytes_per_product,
-                of.messages,
-                mib(of.bytes),
-                of.waiting_seconds
-            )?;
-        }
-        if !self.ranks.stages.is_empty() {
-            writeln!(f, "\nstage, all ranks                     messages   MiB sent   waited s   longest s")?;
-        }
-        for stage in &self.ranks.stages {
-            writeln!(
-                f,
-                "{:<34} {:>10} {:>10.3} {:>10.3} {:>11.3}",
-                stage.stage,
-                stage.messages,
-                mib(stage.bytes),
-                stage.waiting_seconds,
-                stage.longest_seconds
-            )?;
-        }
-        Ok(())
+        write!(f, "\n{}", self.ranks)
     }
 }

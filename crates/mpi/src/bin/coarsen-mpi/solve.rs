@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use coarsen_core::{Identity, Iteration, LinearOperator, Preconditioner, Stop, Vector, every};
 use coarsen_distributed::{
-    Communicator, Counted, DistBlockJacobi, DistJacobi, DistMatrix, DistVector, Partition, Schedule, Spmv,
+    Communicator, Counted, DistBlockJacobi, DistJacobi, DistMatrix, DistVector, Partition, Spmv,
 };
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, PipelinedCg, SingleReductionCg};
 use coarsen_matrix_market as matrix_market;
@@ -13,18 +13,21 @@ use coarsen_matrix_market as matrix_market;
 use coarsen_distributed_multigrid::DistMultigrid;
 use coarsen_distributed_schwarz::DistSchwarz;
 
-use crate::arguments::{Method, Order, Place, Precond, Product, Solve};
+use crate::arguments::{Method, Place, Precond, Solve};
 use crate::device;
 use crate::failure::{Failure, together};
 use crate::input::Input;
-use crate::report::{Ranks, Report, Times};
+use crate::ranks::Ranks;
+use crate::report::{Found, Report};
+use crate::schedule;
+use crate::steps::{Setup, Spent, TimedOperator, TimedPreconditioner, Times};
 
 type Built<C> = Box<dyn Preconditioner<DistVector<C>>>;
 
 /// What a place has found.
 pub(crate) struct Solved<C: Communicator> {
     pub(crate) x: DistVector<C>,
-    pub(crate) setup: Duration,
+    pub(crate) setup: Setup,
     pub(crate) run: Run,
     /// The table of levels.
     pub(crate) table: Option<String>,
@@ -37,6 +40,8 @@ pub(crate) struct Run {
     report: coarsen_core::Report<f64>,
     history: Vec<f64>,
     duration: Duration,
+    products: Spent,
+    preconditioner: Spent,
 }
 
 /// Solves the system of the command line; every rank returns the same report.
@@ -46,23 +51,26 @@ pub(crate) fn run<C: Communicator>(
     threads: usize,
 ) -> Result<Report, Failure> {
     let begun = Instant::now();
-    let mode = mode(options, comm.size())?;
+    schedule::check(options, comm.size())?;
     let input = Input::load(comm, options)?;
-    let read = begun.elapsed();
+    let read = Spent::since(begun);
 
     let on = Partition::new(comm.clone(), input.layout.clone())?;
+    let (mode, schedule) = schedule::mode(comm, options, &input.layout)?;
     let Solved { x, setup, run, table, own } = match options.backend {
         Place::Cpu => on_cpu(comm, options, &input, &on, mode)?,
         Place::Opencl => device::solve(comm, options, &input, &on)?,
     };
-    let ranks = Ranks::gather(comm, own)?;
+    let Run { products, preconditioner, duration: solve, .. } = run;
+    let times = Times { read, setup, solve, products, preconditioner };
+    let ranks = Ranks::gather(comm, own, times.steps())?;
     if let Some(file) = &options.out {
         let all = input.order.given(&x.gathered()?, input.layout.block());
         let written = if comm.rank() == 0 { matrix_market::write_vector(file, &all) } else { Ok(()) };
         together(comm, written.map_err(Failure::Write))?;
     }
-    let times = Times { read, setup, solve: run.duration };
-    Ok(Report::new(options, &input, threads, times, run.report, (run.history, table), ranks))
+    let found = Found { solved: run.report, history: run.history, levels: table, schedule };
+    Ok(Report::new(options, &input, threads, &times, found, ranks))
 }
 
 fn on_cpu<C: Communicator>(
@@ -75,10 +83,12 @@ fn on_cpu<C: Communicator>(
     let begun = Instant::now();
     let a = DistMatrix::new(on, on, &input.rows, mode)?;
     let b = on.vector(input.b.clone())?;
-    let (mut m, table) = preconditioner(&a, options.precond, input)?;
     let mut x = b.like().map_err(Failure::Place)?;
+    let (matrix, then) = (Spent::since(begun), Instant::now());
+    let (mut m, table) = preconditioner(&a, options.precond, input)?;
+    let preconditioner = Spent::since(then);
     comm.barrier()?;
-    let setup = begun.elapsed();
+    let setup = Setup { matrix, preconditioner, all: begun.elapsed() };
     let run = timed(comm, options, &a, &mut *m, &b, &mut x)?;
     Ok(Solved { x, setup, run, table, own: [on.count(), a.ghosts(), a.bytes_sent()] })
 }
@@ -97,27 +107,10 @@ pub(crate) fn timed<C: Communicator, V: Vector<Real = f64>>(
     let stop = Stop { max_iterations: options.max_iterations, ..Stop::relative(options.tol) };
     let mut history = Vec::new();
     let mut follow = every(1, |it: &Iteration<'_, _>| history.push(it.residual));
-    let solved = method(options.method, stop).solve_with(a, m, b, x, &mut follow);
-    let report = solved.map_err(Failure::Place)?;
-    Ok(Run { report, history, duration: begun.elapsed() })
-}
-
-fn mode(options: &Solve, ranks: usize) -> Result<Spmv, Failure> {
-    if options.backend == Place::Opencl && !device::takes(options) {
-        return Err(Failure::OnDevice);
-    }
-    let schedule = || match options.schedule {
-        Order::Ring => Ok(Schedule::ring(ranks)?),
-        Order::Pairwise => Ok(Schedule::pairwise(ranks)?),
-        Order::Queues if !ranks.is_power_of_two() => Err(Failure::Queues { ranks }),
-        Order::Queues => Ok(Schedule::work_queues(ranks)?),
-    };
-    Ok(match options.product {
-        Product::Blocking => Spmv::Blocking(schedule()?),
-        Product::Pipelined => Spmv::Pipelined(schedule()?),
-        Product::Halo => Spmv::Halo,
-        Product::Reproducible => Spmv::Reproducible,
-    })
+    let (a, mut m) = (TimedOperator::new(a), TimedPreconditioner::new(m));
+    let solved = method(options.method, stop).solve_with(&a, &mut m, b, x, &mut follow);
+    let (report, duration) = (solved.map_err(Failure::Place)?, begun.elapsed());
+    Ok(Run { report, history, duration, products: a.spent(), preconditioner: m.spent() })
 }
 
 /// The preconditioner, and the table of its levels.

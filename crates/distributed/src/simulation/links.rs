@@ -1,0 +1,267 @@
+//! The costs of the links of a machine, measured, and the schedule that they favour.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | n | `ranks` | number of ranks |
+//! | α_ij, β_ij | `alpha`, `beta` | seconds per message, seconds per byte between ranks i and j |
+//! | T_ij(b) | [`time`](Links::time) | time of a message of b bytes, α_ij + β_ij b |
+//!
+//! A measurement has messages between two ranks at a time, so it does not tell which links they share. The
+//! [`topology`](Links::topology) therefore assumes a tree in which messages of several ranks share every link above them.
+
+use super::Topology;
+use crate::{CommError, Communicator, DistError, Schedule, Stage, pack, unpack};
+
+const PING: Stage = Stage::new(Stage::RESERVED + 14, "a measurement of links");
+const TURN: Stage = Stage::new(Stage::RESERVED + 15, "the turn of a rank in a measurement of links");
+
+/// Links whose times per byte differ by less than this factor count as equal.
+const ALIKE: f64 = 1.5;
+
+/// The cost of messages between each two ranks.
+///
+/// ```
+/// use coarsen_distributed::Schedule;
+/// use coarsen_distributed::simulation::{Links, Machine, SimComm, Topology};
+/// let machine = Machine { alpha: 1e-6, beta: 1e-9, per_scalar: 0.0, topology: Topology::switch(4)? };
+/// let best = SimComm::run(&machine, |comm| {
+///     let links = Links::measure(&comm, 80_000, 2, || comm.clock())?;
+///     assert!((links.time(0, 3, 80_000.0) - 81e-6).abs() < 1e-12);
+///     links.best(80_000.0)
+/// });
+/// assert!(best.into_iter().all(|rank| rank.unwrap().unwrap().0 == Schedule::ring(4).unwrap()));
+/// # Ok::<(), coarsen_distributed::DistError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Links {
+    ranks: usize,
+    /// α_ij and β_ij at i n + j, symmetric.
+    alpha: Vec<f64>,
+    beta: Vec<f64>,
+}
+
+impl Links {
+    /// Measures the links between all pairs of ranks, one pair after the other: empty messages give α_ij, messages of
+    /// `bytes` bytes β_ij. Half of the shortest of `trips` trips there and back counts, after one that is not counted.
+    /// `clock` is the time in seconds from any start, such as that of an [`Instant`](std::time::Instant). All ranks
+    /// call it, with the same `bytes` and `trips`, and return the same costs; at least one byte and one trip are taken.
+    ///
+    /// *Use* when no other message is under way, with `bytes` as long as the messages to come.
+    /// *Cost* 2 (`trips` + 1) n (n − 1) messages, one after the other, half of them empty: with T the time of a message
+    /// of `bytes` bytes and α that of an empty one, (`trips` + 1) n (n − 1) (T + α) in all.
+    ///
+    /// # Errors
+    /// Errors of communication.
+    pub fn measure<C: Communicator>(
+        comm: &C,
+        bytes: usize,
+        trips: usize,
+        clock: impl Fn() -> f64,
+    ) -> Result<Self, CommError> {
+        let (rank, n, bytes) = (comm.rank(), comm.size(), bytes.max(1));
+        // Rank i is asked by the ranks before it, and asks those after it when it is its turn.
+        for other in 0..rank {
+            for size in [0, bytes] {
+                (0..=trips.max(1)).try_for_each(|_| {
+                    let ball = received(comm, other, PING, size)?;
+                    sent(comm, other, PING, ball)
+                })?;
+            }
+        }
+        if rank > 0 {
+            received(comm, rank - 1, TURN, 0)?;
+        }
+        let mut own = Vec::new();
+        for other in rank + 1..n {
+            for size in [0, bytes] {
+                let mut ball = vec![0; size];
+                let mut shortest = f64::INFINITY;
+                for trip in 0..=trips.max(1) {
+                    let begun = clock();
+                    sent(comm, other, PING, ball)?;
+                    ball = received(comm, other, PING, size)?;
+                    if trip > 0 {
+                        shortest = shortest.min(0.5 * (clock() - begun));
+                    }
+                }
+                own.push(shortest);
+            }
+        }
+        if rank + 1 < n {
+            sent(comm, rank + 1, TURN, Vec::new())?;
+        }
+        let mut message = Vec::new();
+        pack(own, &mut message);
+        let all = comm.all_gather(&message)?;
+        let mut links = Self { ranks: n, alpha: vec![0.0; n * n], beta: vec![0.0; n * n] };
+        for (i, part) in all.iter().enumerate() {
+            let times: Vec<f64> = unpack(part).collect();
+            for (j, pair) in (i + 1..n).zip(times.chunks_exact(2)) {
+                // A clock may be too coarse for a difference; a time per byte must be positive.
+                let beta = ((pair[1] - pair[0]) / bytes as f64).max(f64::MIN_POSITIVE.sqrt());
+                for at in [i * n + j, j * n + i] {
+                    (links.alpha[at], links.beta[at]) = (pair[0].max(0.0), beta);
+                }
+            }
+        }
+        Ok(links)
+    }
+
+    /// The number of ranks.
+    pub fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    /// α_ij in seconds per message; 0 for i = j. *Panics* for a rank that does not exist.
+    pub fn alpha(&self, i: usize, j: usize) -> f64 {
+        self.alpha[i * self.ranks + j]
+    }
+
+    /// β_ij in seconds per byte; 0 for i = j. *Panics* for a rank that does not exist.
+    pub fn beta(&self, i: usize, j: usize) -> f64 {
+        self.beta[i * self.ranks + j]
+    }
+
+    /// T_ij in seconds. *Panics* for a rank that does not exist.
+    pub fn time(&self, i: usize, j: usize, bytes: f64) -> f64 {
+        self.alpha(i, j) + self.beta(i, j) * bytes
+    }
+
+    /// All pairs i < j, with their costs.
+    fn pairs(&self) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
+        let after = |i: usize| (i + 1..self.ranks).map(move |j| (i, j));
+        (0..self.ranks).flat_map(after).map(|(i, j)| (i, j, self.beta(i, j)))
+    }
+
+    /// The least and the greatest α_ij; zeros for one rank.
+    pub fn alphas(&self) -> [f64; 2] {
+        bounds(self.pairs().map(|(i, j, _)| self.alpha(i, j)))
+    }
+
+    /// The least and the greatest β_ij; zeros for one rank.
+    pub fn betas(&self) -> [f64; 2] {
+        bounds(self.pairs().map(|(.., beta)| beta))
+    }
+
+    /// A tree of full-duplex links with these times per byte; capacity 1 is that of the fastest link.
+    ///
+    /// Ranks with the fastest links (β_ij up to 1.5 times the least) form groups, groups with the fastest links between
+    /// them form larger ones, and so on. Inside a group, neighbours are joined two by two, by links of the mean
+    /// 1/β_ij between its parts. So ranks that share a slow link are assumed to share one of that speed, such as the
+    /// network card of a machine, and messages between equal links meet above them.
+    ///
+    /// *Cost* n³ steps at most.
+    ///
+    /// # Errors
+    /// None for links that were measured.
+    pub fn topology(&self) -> Result<Topology, DistError> {
+        let n = self.ranks;
+        let least = self.betas()[0];
+        let mut tree = Tree { above: vec![0; n], capacity: vec![1.0; n] };
+        let mut groups: Vec<Group> = (0..n).map(|rank| Group { node: rank, ranks: vec![rank] }).collect();
+        while groups.len() > 1 {
+            groups = self.joined(groups, least, &mut tree);
+        }
+        if n == 1 {
+            let root = tree.node();
+            tree.link(0, root, 1.0);
+        }
+        let root = tree.above.len() - 1;
+        tree.above[root] = root;
+        Topology::new(n, tree.above, tree.capacity, true)
+    }
+
+    /// Joins the groups with the fastest links between them.
+    fn joined(&self, groups: Vec<Group>, least: f64, tree: &mut Tree) -> Vec<Group> {
+        let between = |a: &Group, b: &Group| {
+            let all = a.ranks.iter().flat_map(|i| b.ranks.iter().map(|j| self.beta(*i, *j)));
+            all.sum::<f64>() / (a.ranks.len() * b.ranks.len()) as f64
+        };
+        let count = groups.len();
+        let pairs: Vec<_> = (0..count)
+            .flat_map(|a| (a + 1..count).map(move |b| (a, b)))
+            .map(|(a, b)| (a, b, between(&groups[a], &groups[b])))
+            .collect();
+        let limit = ALIKE * pairs.iter().fold(f64::INFINITY, |least, pair| least.min(pair.2));
+        let mut first: Vec<usize> = (0..count).collect(); // the first group of the part of each group
+        for (a, b, _) in pairs.iter().filter(|pair| pair.2 <= limit) {
+            let (low, high) = (first[*a].min(first[*b]), first[*a].max(first[*b]));
+            first.iter_mut().filter(|part| **part == high).for_each(|part| *part = low);
+        }
+        let mut parts: Vec<Vec<Group>> = (0..count).map(|_| Vec::new()).collect();
+        groups.into_iter().zip(&first).for_each(|(group, part)| parts[*part].push(group));
+        let inside = |part: usize| {
+            let inside = pairs.iter().filter(|pair| first[pair.0] == part && first[pair.1] == part);
+            let (sum, count) = inside.fold((0.0, 0), |(sum, count), pair| (sum + pair.2, count + 1));
+            least * f64::from(count) / sum
+        };
+        let all = parts.into_iter().enumerate().filter(|(_, members)| !members.is_empty());
+        all.map(|(part, members)| tree.halved(members, inside(part))).collect()
+    }
+
+    /// The schedule with the shortest time on this [`topology`](Self::topology) for sub-vectors of `bytes` bytes, and
+    /// this time with the greatest α_ij. Links of one speed favour the ring.
+    ///
+    /// # Errors
+    /// None for links that were measured.
+    pub fn best(&self, bytes: f64) -> Result<(Schedule, f64), DistError> {
+        self.topology()?.best(bytes, self.alphas()[1], self.betas()[0])
+    }
+}
+
+/// Ranks below a node.
+struct Group {
+    node: usize,
+    ranks: Vec<usize>,
+}
+
+/// The lists of a [`Topology`].
+struct Tree {
+    above: Vec<usize>,
+    capacity: Vec<f64>,
+}
+
+impl Tree {
+    /// A new switch.
+    fn node(&mut self) -> usize {
+        self.above.push(0);
+        self.capacity.push(1.0);
+        self.above.len() - 1
+    }
+
+    fn link(&mut self, below: usize, above: usize, capacity: f64) {
+        (self.above[below], self.capacity[below]) = (above, capacity);
+    }
+
+    /// Joins the groups of a list by a binary tree of links of one capacity.
+    fn halved(&mut self, mut groups: Vec<Group>, capacity: f64) -> Group {
+        if groups.len() == 1 {
+            return groups.remove(0);
+        }
+        let second = groups.split_off(groups.len().div_ceil(2));
+        let halves = [self.halved(groups, capacity), self.halved(second, capacity)];
+        let node = self.node();
+        halves.iter().for_each(|half| self.link(half.node, node, capacity));
+        Group { node, ranks: halves.into_iter().flat_map(|half| half.ranks).collect() }
+    }
+}
+
+fn bounds(all: impl Iterator<Item = f64>) -> [f64; 2] {
+    let [least, most] = all.fold([f64::INFINITY, 0.0], |[l, m], v| [v.min(l), v.max(m)]);
+    [least.min(most), most]
+}
+
+fn sent<C: Communicator>(comm: &C, to: usize, stage: Stage, data: Vec<u8>) -> Result<(), CommError> {
+    let request = comm.send(to, stage, data)?;
+    comm.wait(request).map(drop)
+}
+
+fn received<C: Communicator>(
+    comm: &C,
+    from: usize,
+    stage: Stage,
+    bytes: usize,
+) -> Result<Vec<u8>, CommError> {
+    let request = comm.receive(from, stage, bytes)?;
+    comm.wait(request)
+}
