@@ -28,6 +28,7 @@
 //! | [`scene`](Scene) | soft bodies as objectives for minimisation |
 //! | [`problem`](Problem) | a problem: matrix, positions, near-kernel, constraints |
 //! | [`parse`](Problem::parse) | a problem from its name as text |
+//! | [`by_rows`](Parts) | a problem by parts, for processes that share it |
 //! | `names` | the names of all systems and sequences |
 //! | [`sequence`](Sequence) | systems that change from step to step |
 //! | [`numpy_random`](NumpyRandom) | NumPy's random numbers |
@@ -36,6 +37,7 @@
 //! | [`error`](ProblemError) | errors of the gallery |
 
 mod anisotropic;
+mod by_rows;
 mod cloth;
 mod elasticity;
 mod error;
@@ -56,6 +58,7 @@ mod sequence;
 mod softbody;
 
 pub use anisotropic::anisotropic2d;
+pub use by_rows::{Part, Parts};
 pub use cloth::cloth;
 pub use elasticity::elasticity3d;
 pub use error::ProblemError;
