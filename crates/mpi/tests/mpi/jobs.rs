@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use coarsen_matrix_market as matrix_market;
 use coarsen_opencl::{DeviceError, OpenClError, default_device};
 
-use crate::common;
+use crate::{common, files};
 
 /// The variable that tells a process what to do as a rank.
 pub(crate) const ROLE: &str = "COARSEN_MPI_ROLE";
@@ -84,7 +84,7 @@ fn fault(ranks: usize, options: &[&str], role: &str, named: &[&str]) {
 }
 
 /// Runs the command; returns its exit code and what it prints.
-fn command(ranks: usize, words: &str) -> (Option<i32>, String) {
+pub(crate) fn command(ranks: usize, words: &str) -> (Option<i32>, String) {
     let program = env!("CARGO_BIN_EXE_coarsen-mpi");
     let words: Vec<&str> = [program].into_iter().chain(words.split_whitespace()).collect();
     let ended = job(ranks, &[], "", &words);
@@ -239,7 +239,7 @@ fn partitions() {
 
 type Job = (&'static str, fn());
 
-const JOBS: [Job; 17] = [
+const JOBS: [Job; 18] = [
     ("laws on 1 rank", || laws(1)),
     ("laws on 2 ranks", || laws(2)),
     ("laws on 3 ranks", || laws(3)),
@@ -265,6 +265,7 @@ const JOBS: [Job; 17] = [
     ("the command takes all options", options),
     ("files by pieces, partitions and smoothed aggregation", partitions),
     ("the program of the tutorial", tutorial),
+    ("a file that repeats entries", files::repeated_entries),
 ];
 
 /// Runs all jobs whose names contain the first argument.

@@ -115,6 +115,9 @@ fn renumbered(a: Bsr<f64>, first: u64, order: &Order) -> Result<GlobalRows<f64>,
 }
 
 /// Sends the entries of a piece to the owners of their rows, in blocks.
+///
+/// An entry that the file has several times is added as often, in the order of the file. A sum over the entries of a
+/// piece would depend on where pieces end, and so on the number of ranks.
 fn assemble<C: Communicator>(
     on: &Arc<Partition<C>>,
     piece: Piece,
@@ -123,13 +126,23 @@ fn assemble<C: Communicator>(
     let size = on.layout().block();
     let place = |i: u32| (order.of(u64::from(i) / size as u64), i as usize % size);
     let mut scalars: Vec<_> = piece.entries.into_iter().map(|(i, j, v)| (place(i), place(j), v)).collect();
-    scalars.sort_by_key(|&((i, _), (j, _), _)| (i, j)); // stable: duplicates are summed in the order of the file
+    scalars.sort_by_key(|&((i, _), (j, _), _)| (i, j)); // stable: the order of the file within a block
     let mut entries = Entries::new(on, on.layout().rows(), size);
-    let mut block = vec![0.0; size * size];
+    let mut blocks = Vec::new(); // the k-th block has the k-th value of each entry
+    let mut times = vec![0; size * size];
     for group in scalars.chunk_by(|a, b| (a.0.0, a.1.0) == (b.0.0, b.1.0)) {
-        block.fill(0.0);
-        group.iter().for_each(|&((_, r), (_, c), v)| block[r * size + c] += v);
-        entries.add(group[0].0.0, group[0].1.0, &block)?;
+        blocks.clear();
+        times.fill(0);
+        for &((_, r), (_, c), v) in group {
+            let at = r * size + c;
+            let first = times[at] * size * size;
+            times[at] += 1;
+            blocks.resize(blocks.len().max(first + size * size), 0.0);
+            blocks[first + at] += v; // 0 + v: a -0 would keep its sign only on some numbers of ranks
+        }
+        for block in blocks.chunks_exact(size * size) {
+            entries.add(group[0].0.0, group[0].1.0, block)?;
+        }
     }
     entries.finish()
 }
