@@ -135,9 +135,9 @@ impl ByRows for Problem {
 /// whole [`Problem`]. Except for `pinned`, `garment` and `softbody`, which are generated as a whole, no process
 /// ever holds more of the matrix.
 ///
-/// *Memory* beside the parts: for each node of the whole system, up to 24 bytes for its position, and 8 for the
-/// coefficient of a cell of `jump3d`, 48 for the rest state and the triangles of `cloth`, 36 for the cells and the
-/// tour of `graph`.
+/// *Memory* beside the parts: for each node of the whole system, 24 bytes for its position, and 8 for the coefficient
+/// of a cell of `jump3d`, 24 for the cells and the tour of `graph`, 40 for the rest state and the triangles of `cloth`,
+/// and as much again while a part of it is generated.
 ///
 /// ```
 /// use coarsen_problems::{Options, Parts};
