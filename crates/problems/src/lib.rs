@@ -28,12 +28,12 @@
 //! | [`scene`](Scene) | soft bodies as objectives for minimisation |
 //! | [`problem`](Problem) | a problem: matrix, positions, near-kernel, constraints |
 //! | [`parse`](Problem::parse) | a problem from its name as text |
-//! | [`by_rows`](Parts) | a problem by parts, for processes that share it |
+//! | [`parts`](Parts) | a problem by parts, for processes that share it |
 //! | `names` | the names of all systems and sequences |
 //! | [`sequence`](Sequence) | systems that change from step to step |
 //! | [`numpy_random`](NumpyRandom) | NumPy's random numbers |
 //! | [`scrambled`](scrambled()) | a matrix with shuffled nodes and scaled unknowns |
-//! | `grid`, `rows` | numbered grids of points, and assembly row by row |
+//! | `grid`, `rows`, `by_rows` | numbered grids of points, assembly row by row, systems whose rows are independent |
 //! | [`error`](ProblemError) | errors of the gallery |
 
 mod anisotropic;
@@ -48,6 +48,7 @@ mod jump;
 mod names;
 mod numpy_random;
 mod parse;
+mod parts;
 mod pinned;
 mod poisson;
 mod problem;
@@ -58,7 +59,6 @@ mod sequence;
 mod softbody;
 
 pub use anisotropic::anisotropic2d;
-pub use by_rows::{Part, Parts};
 pub use cloth::cloth;
 pub use elasticity::elasticity3d;
 pub use error::ProblemError;
@@ -66,6 +66,7 @@ pub use garment::garment;
 pub use graph::graph;
 pub use jump::jump3d;
 pub use numpy_random::NumpyRandom;
+pub use parts::{Part, Parts};
 pub use pinned::pinned;
 pub use poisson::{poisson2d, poisson3d};
 pub use problem::{Options, Problem, random_vector};
