@@ -15,6 +15,7 @@ use coarsen_elastic::{Bending, Curvature, Fabric, Membrane, Plus, Potential};
 use coarsen_sparse::Bsr;
 
 use crate::Outcome;
+use crate::clock::processor;
 use crate::model::MACHINE;
 
 const RANKS: [usize; 4] = [1, 2, 4, 8];
@@ -109,13 +110,6 @@ struct Cost {
     clock: f64,
     messages: f64,
     processor: f64,
-}
-
-/// The seconds that this thread has computed.
-fn processor() -> Outcome<f64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
-    let nanoseconds = text.split_whitespace().next().ok_or("an empty schedstat")?.parse::<f64>()?;
-    Ok(1e-9 * nanoseconds)
 }
 
 fn timed(comm: &SimComm, mut f: impl FnMut(usize) -> Outcome<()>) -> Outcome<Cost> {

@@ -22,7 +22,7 @@ use coarsen_distributed::{
 };
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_mpi::MpiComm;
-use coarsen_problems::{cloth, random_vector};
+use coarsen_problems::{Options, Parts, random_vector};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -44,11 +44,14 @@ fn main() -> Outcome<()> {
 }
 
 fn run<C: Communicator>(comm: &Counted<C>, side: usize, times: usize) -> Outcome<()> {
-    let problem = cloth(side, 0.01)?;
-    let (n, a) = (problem.matrix.pattern().rows() as u64, &problem.matrix);
+    let sheet = Parts::parse(&format!("cloth:{side}"), &Options { dt: Some(0.01), ..Options::default() })?;
+    let n = sheet.nodes() as u64;
     let on = Partition::new(comm.clone(), Layout::even(n, 3, comm.size())?)?;
     let own = on.layout().range(on.rank());
-    let rows = GlobalRows::of(a, own.clone())?;
+    let part = sheet.part(&(own.start as u32..own.end as u32).collect::<Vec<_>>())?.matrix;
+    let columns = part.pattern().indices().iter().map(|&j| u64::from(j)).collect();
+    let offsets = part.pattern().offsets().to_vec();
+    let rows = GlobalRows::new(own.start, (3, 3), offsets, columns, part.values().to_vec())?;
     let x = on.part_of(&random_vector(3 * n as usize, 1))?;
     let ring = Schedule::ring(comm.size())?;
 

@@ -5,10 +5,12 @@
 //! problem tests measures of strength of connection: Trottenberg, Oosterlee & Schüller 2001, *Multigrid*.
 //! PyAMG's `diffusion_stencil_2d(type='FE')` is the same stencil.
 
+use std::borrow::Cow;
 use std::f64::consts::FRAC_PI_3;
 
-use coarsen_sparse::NearKernel;
+use coarsen_sparse::Bsr;
 
+use crate::by_rows::{ByRows, Nodes};
 use crate::grid::Grid;
 use crate::{Problem, ProblemError, rows};
 
@@ -41,21 +43,51 @@ const ANGLE: f64 = FRAC_PI_3;
 /// # Errors
 /// [`ProblemError::Size`] for n = 0, [`ProblemError::TooLarge`].
 pub fn anisotropic2d(n: usize) -> Result<Problem, ProblemError> {
-    ProblemError::check_size("anisotropic2d", n, 1, 1)?;
-    let grid = Grid::new("anisotropic2d", [n, n, 1], 1)?;
-    let stencil = stencil(WEAK, ANGLE);
-    let matrix = rows::assemble(grid.len(), 1, &|i, row| {
-        let [x, y, _] = grid.at(i);
-        for p in x.saturating_sub(1)..n.min(x + 2) {
-            for q in y.saturating_sub(1)..n.min(y + 2) {
-                row.add(grid.index([p, q, 0]), &[stencil[p + 1 - x][q + 1 - y]]);
+    Box::new(Anisotropic::new(n)?).whole()
+}
+
+/// N points per side.
+pub(crate) struct Anisotropic {
+    n: usize,
+    grid: Grid,
+}
+
+impl Anisotropic {
+    pub(crate) fn new(n: usize) -> Result<Self, ProblemError> {
+        ProblemError::check_size("anisotropic2d", n, 1, 1)?;
+        Ok(Self { n, grid: Grid::new("anisotropic2d", [n, n, 1], 1)? })
+    }
+}
+
+impl ByRows for Anisotropic {
+    fn name(&self) -> String {
+        format!("anisotropic2d:{}", self.n)
+    }
+
+    fn block(&self) -> usize {
+        1
+    }
+
+    fn nodes(&self) -> usize {
+        self.grid.len()
+    }
+
+    fn positions(&self) -> Cow<'_, [[f64; 3]]> {
+        let h = 1.0 / (self.n + 1) as f64;
+        Cow::Owned(self.grid.positions(|[x, y, _]| [(x + 1) as f64 * h, (y + 1) as f64 * h, 0.0]))
+    }
+
+    fn matrix(&self, nodes: Nodes<'_>) -> Result<Bsr<f64>, ProblemError> {
+        let (Self { n, grid }, stencil) = (self, stencil(WEAK, ANGLE));
+        Ok(rows::assemble(nodes, 1, &|i, row| {
+            let [x, y, _] = grid.at(i);
+            for p in x.saturating_sub(1)..(*n).min(x + 2) {
+                for q in y.saturating_sub(1)..(*n).min(y + 2) {
+                    row.add(grid.index([p, q, 0]), &[stencil[p + 1 - x][q + 1 - y]]);
+                }
             }
-        }
-    })?;
-    let h = 1.0 / (n + 1) as f64;
-    let positions = grid.positions(|[x, y, _]| [(x + 1) as f64 * h, (y + 1) as f64 * h, 0.0]);
-    let near_kernel = NearKernel::constants(grid.len(), 1)?;
-    Ok(Problem { name: format!("anisotropic2d:{n}"), matrix, positions, near_kernel, constraints: None })
+        })?)
+    }
 }
 
 /// Returns the weights of the neighbours (x + p − 1, y + q − 1).

@@ -14,8 +14,11 @@
 //! | ∇N_a | `gradients[a]` |
 //! | h | `h`, side of an element |
 
-use coarsen_sparse::NearKernel;
+use std::borrow::Cow;
 
+use coarsen_sparse::Bsr;
+
+use crate::by_rows::{ByRows, Nodes};
 use crate::grid::Grid;
 use crate::{NumpyRandom, Problem, ProblemError, rows};
 
@@ -54,41 +57,87 @@ const SEED: u64 = 11;
 /// 1e-12, for which round-off of hard elements exceeds the stiffness of soft elements;
 /// [`ProblemError::TooLarge`].
 pub fn elasticity3d(n: usize, jump: f64) -> Result<Problem, ProblemError> {
-    ProblemError::check_positive("jump", jump)?;
-    if !(LEAST_JUMP..=1.0 / LEAST_JUMP).contains(&jump) {
-        return Err(ProblemError::Contrast { found: jump, limit: 1.0 / LEAST_JUMP });
-    }
-    let homogeneous = jump == 1.0;
-    ProblemError::check_size("elasticity3d", n, 1, if homogeneous { 1 } else { BLOCK })?;
-    let planes = n.saturating_add(1);
-    let nodes = Grid::new("elasticity3d", [n, planes, planes], 3)?; // node x of this grid lies in plane x + 1
-    let elements = Grid::new("elasticity3d", [n; 3], 1)?;
+    Box::new(Elasticity::new(n, jump)?).whole()
+}
 
-    let h = 1.0 / n as f64;
-    let element = stiffness(h);
-    let young = if homogeneous { vec![YOUNG; elements.len()] } else { moduli(&elements, n / BLOCK, jump) };
-    let matrix = rows::assemble(nodes.len(), 3, &|i, row| {
-        let [x, y, z] = nodes.at(i);
-        let x = x + 1;
-        let around = |c: usize| c.saturating_sub(1)..n.min(c + 1);
-        for (ex, ey) in around(x).flat_map(|ex| around(y).map(move |ey| (ex, ey))) {
-            for ez in around(z) {
-                let e = young[elements.index([ex, ey, ez])];
-                let a = corner([x - ex, y - ey, z - ez]);
-                for (b, k) in element[a].iter().enumerate() {
-                    let [dx, dy, dz] = offset(b);
-                    if ex + dx > 0 {
-                        row.add(nodes.index([ex + dx - 1, ey + dy, ez + dz]), &k.map(|k| e * k));
+/// N elements per side.
+pub(crate) struct Elasticity {
+    n: usize,
+    jump: f64,
+    /// The free nodes: node x of this grid lies in plane x + 1.
+    nodes: Grid,
+    /// Whether a block of elements is hard; empty if the body is homogeneous.
+    hard: Vec<bool>,
+}
+
+impl Elasticity {
+    pub(crate) fn new(n: usize, jump: f64) -> Result<Self, ProblemError> {
+        ProblemError::check_positive("jump", jump)?;
+        if !(LEAST_JUMP..=1.0 / LEAST_JUMP).contains(&jump) {
+            return Err(ProblemError::Contrast { found: jump, limit: 1.0 / LEAST_JUMP });
+        }
+        let homogeneous = jump == 1.0;
+        ProblemError::check_size("elasticity3d", n, 1, if homogeneous { 1 } else { BLOCK })?;
+        let planes = n.saturating_add(1);
+        let nodes = Grid::new("elasticity3d", [n, planes, planes], 3)?;
+        let (mut random, blocks) = (NumpyRandom::new(SEED), (n / BLOCK).pow(3));
+        let hard = (0..if homogeneous { 0 } else { blocks }).map(|_| random.uniform() < 0.5).collect();
+        Ok(Self { n, jump, nodes, hard })
+    }
+
+    /// E of an element.
+    fn young(&self, element: [usize; 3]) -> f64 {
+        let (side, [x, y, z]) = (self.n / BLOCK, element.map(|c| c / BLOCK));
+        match self.hard.get((x * side + y) * side + z) {
+            Some(true) => YOUNG * self.jump,
+            _ => YOUNG,
+        }
+    }
+}
+
+impl ByRows for Elasticity {
+    fn name(&self) -> String {
+        let Self { n, jump, .. } = self;
+        if self.hard.is_empty() {
+            format!("elasticity3d:{n}")
+        } else {
+            format!("elasticity3d:{n} jump={jump}")
+        }
+    }
+
+    fn block(&self) -> usize {
+        3
+    }
+
+    fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn positions(&self) -> Cow<'_, [[f64; 3]]> {
+        let h = 1.0 / self.n as f64;
+        Cow::Owned(self.nodes.positions(|[x, y, z]| [x + 1, y, z].map(|c| c as f64 * h)))
+    }
+
+    fn matrix(&self, nodes: Nodes<'_>) -> Result<Bsr<f64>, ProblemError> {
+        let (n, grid, element) = (self.n, &self.nodes, stiffness(1.0 / self.n as f64));
+        Ok(rows::assemble(nodes, 3, &|i, row| {
+            let [x, y, z] = grid.at(i);
+            let x = x + 1;
+            let around = |c: usize| c.saturating_sub(1)..n.min(c + 1);
+            for (ex, ey) in around(x).flat_map(|ex| around(y).map(move |ey| (ex, ey))) {
+                for ez in around(z) {
+                    let e = self.young([ex, ey, ez]);
+                    let a = corner([x - ex, y - ey, z - ez]);
+                    for (b, k) in element[a].iter().enumerate() {
+                        let [dx, dy, dz] = offset(b);
+                        if ex + dx > 0 {
+                            row.add(grid.index([ex + dx - 1, ey + dy, ez + dz]), &k.map(|k| e * k));
+                        }
                     }
                 }
             }
-        }
-    })?;
-    let positions = nodes.positions(|[x, y, z]| [x + 1, y, z].map(|c| c as f64 * h));
-    let near_kernel = NearKernel::rigid_body_modes(&positions, 3)?;
-    let name =
-        if homogeneous { format!("elasticity3d:{n}") } else { format!("elasticity3d:{n} jump={jump}") };
-    Ok(Problem { name, matrix, positions, near_kernel, constraints: None })
+        })?)
+    }
 }
 
 /// Returns the position of corner a of an element in units of h. z varies fastest, so that corners are in the
@@ -100,17 +149,6 @@ fn offset(a: usize) -> [usize; 3] {
 /// Returns the corner at an offset.
 fn corner([x, y, z]: [usize; 3]) -> usize {
     x << 2 | y << 1 | z
-}
-
-/// Returns E of every element, for `side`³ blocks.
-fn moduli(elements: &Grid, side: usize, jump: f64) -> Vec<f64> {
-    let mut random = NumpyRandom::new(SEED);
-    let hard: Vec<bool> = (0..side * side * side).map(|_| random.uniform() < 0.5).collect();
-    let block = |e: usize| {
-        let [x, y, z] = elements.at(e).map(|c| c / BLOCK);
-        (x * side + y) * side + z
-    };
-    (0..elements.len()).map(|e| if hard[block(e)] { YOUNG * jump } else { YOUNG }).collect()
 }
 
 /// Returns K_ab of a cube of side h for E = 1, as row-major 3x3 matrices.

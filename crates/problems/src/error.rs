@@ -69,6 +69,14 @@ pub enum ProblemError {
         /// The values allowed.
         range: &'static str,
     },
+    /// A node that a problem does not have.
+    #[error("node {found} of a part does not exist: the problem has {nodes} nodes, numbered from 0")]
+    Node {
+        /// The node found.
+        found: u32,
+        /// The number of nodes.
+        nodes: usize,
+    },
     /// A share outside of 0 to 1.
     #[error("share is {found}, but must be between 0 and 1: it is the share of vertices with a constraint")]
     Share {

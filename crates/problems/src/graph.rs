@@ -5,11 +5,13 @@
 //! are unrelated to positions. A tour through strips (Beardwood, Halton & Hammersley 1959) keeps the graph
 //! connected where points are sparse.
 
+use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use coarsen_core::by_bucket;
-use coarsen_sparse::NearKernel;
+use coarsen_sparse::Bsr;
 
+use crate::by_rows::{ByRows, Nodes};
 use crate::grid::Grid;
 use crate::{NumpyRandom, Problem, ProblemError, rows};
 
@@ -38,27 +40,61 @@ const SEED: u64 = 5;
 /// # Errors
 /// [`ProblemError::Size`] for n = 0, [`ProblemError::TooLarge`].
 pub fn graph(n: usize) -> Result<Problem, ProblemError> {
-    ProblemError::check_size("graph", n, 1, 1)?;
-    Grid::new("graph", [n, 1, 1], 1)?;
-    let mut random = NumpyRandom::new(SEED);
-    let positions: Vec<[f64; 3]> = (0..n).map(|_| [random.uniform(), random.uniform(), 0.0]).collect();
-    let radius = (DEGREE / (PI * n as f64)).sqrt();
-    let cells = Cells::new(&positions, radius);
-    let tour = tour(&positions);
+    Box::new(Graph::new(n)?).whole()
+}
 
-    let matrix = rows::assemble(n, 1, &|i, row| {
-        let mut degree = 0.0;
-        let mut join = |j: usize| {
-            row.add(j, &[-1.0]);
-            degree += 1.0;
-        };
-        let close = |j: usize| distance2(positions[i], positions[j]) < radius * radius;
-        cells.around(positions[i]).filter(|&j| j != i && close(j)).for_each(&mut join);
-        tour[i].into_iter().flatten().filter(|&j| !close(j)).for_each(&mut join);
-        row.add(i, &[degree + SHIFT]);
-    })?;
-    let near_kernel = NearKernel::constants(n, 1)?;
-    Ok(Problem { name: format!("graph:{n}"), matrix, positions, near_kernel, constraints: None })
+/// The points, and what finds their neighbours.
+pub(crate) struct Graph {
+    positions: Vec<[f64; 3]>,
+    radius: f64,
+    cells: Cells,
+    tour: Vec<[Option<u32>; 2]>,
+}
+
+impl Graph {
+    pub(crate) fn new(n: usize) -> Result<Self, ProblemError> {
+        ProblemError::check_size("graph", n, 1, 1)?;
+        Grid::new("graph", [n, 1, 1], 1)?;
+        let mut random = NumpyRandom::new(SEED);
+        let positions: Vec<[f64; 3]> = (0..n).map(|_| [random.uniform(), random.uniform(), 0.0]).collect();
+        let radius = (DEGREE / (PI * n as f64)).sqrt();
+        let (cells, tour) = (Cells::new(&positions, radius), tour(&positions));
+        Ok(Self { positions, radius, cells, tour })
+    }
+}
+
+impl ByRows for Graph {
+    fn name(&self) -> String {
+        format!("graph:{}", self.positions.len())
+    }
+
+    fn block(&self) -> usize {
+        1
+    }
+
+    fn nodes(&self) -> usize {
+        self.positions.len()
+    }
+
+    fn positions(&self) -> Cow<'_, [[f64; 3]]> {
+        Cow::Borrowed(&self.positions)
+    }
+
+    fn matrix(&self, nodes: Nodes<'_>) -> Result<Bsr<f64>, ProblemError> {
+        let Self { positions, radius, cells, tour } = self;
+        Ok(rows::assemble(nodes, 1, &|i, row| {
+            let mut degree = 0.0;
+            let mut join = |j: usize| {
+                row.add(j, &[-1.0]);
+                degree += 1.0;
+            };
+            let close = |j: usize| distance2(positions[i], positions[j]) < radius * radius;
+            cells.around(positions[i]).filter(|&j| j != i && close(j)).for_each(&mut join);
+            let along = tour[i].into_iter().flatten().map(|j| j as usize);
+            along.filter(|&j| !close(j)).for_each(&mut join);
+            row.add(i, &[degree + SHIFT]);
+        })?)
+    }
 }
 
 fn distance2(a: [f64; 3], b: [f64; 3]) -> f64 {
@@ -67,7 +103,7 @@ fn distance2(a: [f64; 3], b: [f64; 3]) -> f64 {
 
 /// Returns the previous and the next node of each node in a tour that runs alternately up and down strips of
 /// width (3 / n)^½.
-fn tour(positions: &[[f64; 3]]) -> Vec<[Option<usize>; 2]> {
+fn tour(positions: &[[f64; 3]]) -> Vec<[Option<u32>; 2]> {
     let n = positions.len();
     let strips = (n as f64 / 3.0).sqrt().ceil();
     let key = |i: usize| {
@@ -81,8 +117,8 @@ fn tour(positions: &[[f64; 3]]) -> Vec<[Option<usize>; 2]> {
     });
     let mut tour = vec![[None; 2]; n];
     for pair in order.windows(2) {
-        tour[pair[0]][1] = Some(pair[1]);
-        tour[pair[1]][0] = Some(pair[0]);
+        tour[pair[0]][1] = Some(pair[1] as u32);
+        tour[pair[1]][0] = Some(pair[0] as u32);
     }
     tour
 }

@@ -5,8 +5,11 @@
 //! through a layered medium: Eymard, Gallouët & Herbin 2000, *Finite Volume Methods*. A coefficient that
 //! varies over many decades is the classical test of robustness (Alcouffe, Brandt, Dendy & Painter 1981).
 
-use coarsen_sparse::NearKernel;
+use std::borrow::Cow;
 
+use coarsen_sparse::Bsr;
+
+use crate::by_rows::{ByRows, Nodes};
 use crate::grid::Grid;
 use crate::{NumpyRandom, Problem, ProblemError, rows};
 
@@ -35,29 +38,62 @@ const SEED: u64 = 7;
 /// # Errors
 /// [`ProblemError::Size`] unless n is a positive multiple of 8, [`ProblemError::TooLarge`].
 pub fn jump3d(n: usize) -> Result<Problem, ProblemError> {
-    ProblemError::check_size("jump3d", n, BLOCK, BLOCK)?;
-    let grid = Grid::new("jump3d", [n; 3], 1)?;
-    let k = coefficients(&grid, n / BLOCK);
-    let matrix = rows::assemble(grid.len(), 1, &|i, row| {
-        let mut diagonal = 0.0;
-        for axis in 0..3 {
-            for side in grid.neighbours(i, axis) {
-                diagonal += match side {
-                    Some(j) => {
-                        let face = 2.0 * k[i] * k[j] / (k[i] + k[j]);
-                        row.add(j, &[-face]);
-                        face
-                    }
-                    None => 2.0 * k[i],
-                };
+    Box::new(Jump::new(n)?).whole()
+}
+
+/// N cells per side.
+pub(crate) struct Jump {
+    n: usize,
+    grid: Grid,
+    /// The coefficient of each cell.
+    k: Vec<f64>,
+}
+
+impl Jump {
+    pub(crate) fn new(n: usize) -> Result<Self, ProblemError> {
+        ProblemError::check_size("jump3d", n, BLOCK, BLOCK)?;
+        let grid = Grid::new("jump3d", [n; 3], 1)?;
+        Ok(Self { n, grid, k: coefficients(&grid, n / BLOCK) })
+    }
+}
+
+impl ByRows for Jump {
+    fn name(&self) -> String {
+        format!("jump3d:{}", self.n)
+    }
+
+    fn block(&self) -> usize {
+        1
+    }
+
+    fn nodes(&self) -> usize {
+        self.grid.len()
+    }
+
+    fn positions(&self) -> Cow<'_, [[f64; 3]]> {
+        let h = 1.0 / self.n as f64;
+        Cow::Owned(self.grid.positions(|cell| cell.map(|c| (c as f64 + 0.5) * h)))
+    }
+
+    fn matrix(&self, nodes: Nodes<'_>) -> Result<Bsr<f64>, ProblemError> {
+        let Self { grid, k, .. } = self;
+        Ok(rows::assemble(nodes, 1, &|i, row| {
+            let mut diagonal = 0.0;
+            for axis in 0..3 {
+                for side in grid.neighbours(i, axis) {
+                    diagonal += match side {
+                        Some(j) => {
+                            let face = 2.0 * k[i] * k[j] / (k[i] + k[j]);
+                            row.add(j, &[-face]);
+                            face
+                        }
+                        None => 2.0 * k[i],
+                    };
+                }
             }
-        }
-        row.add(i, &[diagonal]);
-    })?;
-    let h = 1.0 / n as f64;
-    let positions = grid.positions(|cell| cell.map(|c| (c as f64 + 0.5) * h));
-    let near_kernel = NearKernel::constants(grid.len(), 1)?;
-    Ok(Problem { name: format!("jump3d:{n}"), matrix, positions, near_kernel, constraints: None })
+            row.add(i, &[diagonal]);
+        })?)
+    }
 }
 
 /// Returns k of every cell, for `side`³ blocks.

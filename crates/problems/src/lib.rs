@@ -28,14 +28,16 @@
 //! | [`scene`](Scene) | soft bodies as objectives for minimisation |
 //! | [`problem`](Problem) | a problem: matrix, positions, near-kernel, constraints |
 //! | [`parse`](Problem::parse) | a problem from its name as text |
+//! | [`parts`](Parts) | a problem by parts, for processes that share it |
 //! | `names` | the names of all systems and sequences |
 //! | [`sequence`](Sequence) | systems that change from step to step |
 //! | [`numpy_random`](NumpyRandom) | NumPy's random numbers |
 //! | [`scrambled`](scrambled()) | a matrix with shuffled nodes and scaled unknowns |
-//! | `grid`, `rows` | numbered grids of points, and assembly row by row |
+//! | `grid`, `rows`, `by_rows` | numbered grids of points, assembly row by row, systems whose rows are independent |
 //! | [`error`](ProblemError) | errors of the gallery |
 
 mod anisotropic;
+mod by_rows;
 mod cloth;
 mod elasticity;
 mod error;
@@ -46,6 +48,7 @@ mod jump;
 mod names;
 mod numpy_random;
 mod parse;
+mod parts;
 mod pinned;
 mod poisson;
 mod problem;
@@ -63,6 +66,7 @@ pub use garment::garment;
 pub use graph::graph;
 pub use jump::jump3d;
 pub use numpy_random::NumpyRandom;
+pub use parts::{Part, Parts};
 pub use pinned::pinned;
 pub use poisson::{poisson2d, poisson3d};
 pub use problem::{Options, Problem, random_vector};

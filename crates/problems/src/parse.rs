@@ -1,9 +1,13 @@
 //! A problem from its name as text.
 
-use crate::{
-    Material, Options, Problem, ProblemError, anisotropic2d, cloth, elasticity3d, garment, graph, jump3d,
-    names, pinned, poisson2d, poisson3d, softbody, softcube,
-};
+use crate::anisotropic::Anisotropic;
+use crate::by_rows::ByRows;
+use crate::cloth::Cloth;
+use crate::elasticity::Elasticity;
+use crate::graph::Graph;
+use crate::jump::Jump;
+use crate::poisson::Poisson;
+use crate::{Material, Options, Problem, ProblemError, garment, names, pinned, softbody, softcube};
 
 impl Problem {
     /// The names that [`parse`](Self::parse) accepts with a number as size. `garment` and `softbody` take a
@@ -21,72 +25,78 @@ impl Problem {
     /// [`ProblemError::NotSystem`] for the name of a sequence, [`ProblemError::Option`] for an option that
     /// the problem does not have, and the errors of the function of that name.
     pub fn parse(spec: &str, options: &Options) -> Result<Self, ProblemError> {
-        let malformed = || ProblemError::Spec { found: spec.to_owned() };
-        let (name, size) = spec.split_once(':').ok_or_else(malformed)?;
-        if let ("garment" | "softbody", false) = (name, size.is_empty()) {
-            return Self::of_mesh(name, size, options);
-        }
-        if names::SEQUENCES.contains(&name) {
-            return Err(ProblemError::NotSystem { name: name.to_owned() });
-        }
-        if !(name.is_empty() || names::is_system(name)) {
-            return Err(ProblemError::Unknown { name: name.to_owned() });
-        }
-        let n: usize = size.parse().map_err(|_| malformed())?;
-        let Options { dt, jump, share } = *options;
-        // Options that the problem does not use are errors.
-        let ignored = [
-            (dt.is_some() && !matches!(name, "cloth" | "pinned"), "dt"),
-            (jump.is_some() && name != "elasticity3d", "jump"),
-            (share.is_some() && name != "pinned", "share"),
-        ];
-        if let Some((_, option)) = ignored.into_iter().find(|(ignored, _)| *ignored)
-            && Self::NAMES.contains(&name)
-        {
+        system(spec, options)?.whole()
+    }
+}
+
+/// Returns the system for a text NAME:SIZE.
+pub(crate) fn system(spec: &str, options: &Options) -> Result<Box<dyn ByRows>, ProblemError> {
+    let malformed = || ProblemError::Spec { found: spec.to_owned() };
+    let (name, size) = spec.split_once(':').ok_or_else(malformed)?;
+    if let ("garment" | "softbody", false) = (name, size.is_empty()) {
+        return Ok(Box::new(of_mesh(name, size, options)?));
+    }
+    if names::SEQUENCES.contains(&name) {
+        return Err(ProblemError::NotSystem { name: name.to_owned() });
+    }
+    if !(name.is_empty() || names::is_system(name)) {
+        return Err(ProblemError::Unknown { name: name.to_owned() });
+    }
+    let n: usize = size.parse().map_err(|_| malformed())?;
+    let Options { dt, jump, share } = *options;
+    // Options that the problem does not use are errors.
+    let ignored = [
+        (dt.is_some() && !matches!(name, "cloth" | "pinned"), "dt"),
+        (jump.is_some() && name != "elasticity3d", "jump"),
+        (share.is_some() && name != "pinned", "share"),
+    ];
+    if let Some((_, option)) = ignored.into_iter().find(|(ignored, _)| *ignored)
+        && names::SYSTEMS.contains(&name)
+    {
+        return Err(ProblemError::Option { problem: name.to_owned(), option });
+    }
+    Ok(match name {
+        "poisson2d" => Box::new(Poisson::new("poisson2d", n, 2)?),
+        "poisson3d" => Box::new(Poisson::new("poisson3d", n, 3)?),
+        "anisotropic2d" => Box::new(Anisotropic::new(n)?),
+        "jump3d" => Box::new(Jump::new(n)?),
+        "elasticity3d" => Box::new(Elasticity::new(n, jump.unwrap_or(1.0))?),
+        "cloth" => Box::new(Cloth::new(n, dt.unwrap_or(0.002))?),
+        "pinned" => Box::new(pinned(n, dt.unwrap_or(0.002), share.unwrap_or(0.1))?),
+        "graph" => Box::new(Graph::new(n)?),
+        _ => return Err(ProblemError::Unknown { name: name.to_owned() }),
+    })
+}
+
+/// Returns a problem whose mesh is read from a file.
+fn of_mesh(name: &str, size: &str, options: &Options) -> Result<Problem, ProblemError> {
+    for (given, option) in [(options.jump, "jump"), (options.share, "share")] {
+        if given.is_some() {
             return Err(ProblemError::Option { problem: name.to_owned(), option });
         }
-        match name {
-            "poisson2d" => poisson2d(n),
-            "poisson3d" => poisson3d(n),
-            "anisotropic2d" => anisotropic2d(n),
-            "jump3d" => jump3d(n),
-            "elasticity3d" => elasticity3d(n, jump.unwrap_or(1.0)),
-            "cloth" => cloth(n, dt.unwrap_or(0.002)),
-            "pinned" => pinned(n, dt.unwrap_or(0.002), share.unwrap_or(0.1)),
-            "graph" => graph(n),
-            _ => Err(ProblemError::Unknown { name: name.to_owned() }),
-        }
     }
-
-    /// Returns a problem whose mesh is read from a file.
-    fn of_mesh(name: &str, size: &str, options: &Options) -> Result<Self, ProblemError> {
-        for (given, option) in [(options.jump, "jump"), (options.share, "share")] {
-            if given.is_some() {
-                return Err(ProblemError::Option { problem: name.to_owned(), option });
-            }
-        }
-        let dt = options.dt.unwrap_or(0.01);
-        let homogeneous = |_: usize, _: [f64; 3]| 1.0;
-        if name == "garment" {
-            let divided = |text: &'_ str| {
-                text.rsplit_once('@').and_then(|(file, k)| Some((file.to_owned(), k.parse().ok()?)))
-            };
-            let springs =
-                size.rsplit_once('@').and_then(|(rest, share)| Some((divided(rest)?, share.parse().ok()?)));
-            let ((file, divisions), contact) =
-                springs.unwrap_or_else(|| (divided(size).unwrap_or_else(|| (size.to_owned(), 0)), 0.0));
-            return garment(&file, divisions, dt, contact);
-        }
-        match size.parse() {
-            Ok(n) => softcube(n, dt, Material::NeoHookean, &homogeneous),
-            Err(_) => softbody(size, dt, Material::NeoHookean, &homogeneous),
-        }
+    let dt = options.dt.unwrap_or(0.01);
+    let homogeneous = |_: usize, _: [f64; 3]| 1.0;
+    if name == "garment" {
+        let divided = |text: &'_ str| {
+            text.rsplit_once('@').and_then(|(file, k)| Some((file.to_owned(), k.parse().ok()?)))
+        };
+        let springs =
+            size.rsplit_once('@').and_then(|(rest, share)| Some((divided(rest)?, share.parse().ok()?)));
+        let ((file, divisions), contact) =
+            springs.unwrap_or_else(|| (divided(size).unwrap_or_else(|| (size.to_owned(), 0)), 0.0));
+        return garment(&file, divisions, dt, contact);
+    }
+    match size.parse() {
+        Ok(n) => softcube(n, dt, Material::NeoHookean, &homogeneous),
+        Err(_) => softbody(size, dt, Material::NeoHookean, &homogeneous),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{cloth, elasticity3d};
 
     #[test]
     fn wrong_texts_are_named() {

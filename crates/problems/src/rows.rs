@@ -10,6 +10,8 @@ use std::sync::Arc;
 use coarsen_core::parallel;
 use coarsen_sparse::{Bsr, Pattern, SparseError};
 
+use crate::by_rows::Nodes;
+
 /// The number of block rows per task.
 const CHUNK: usize = 1024;
 
@@ -58,19 +60,22 @@ struct Chunk {
     values: Vec<f64>,
 }
 
-/// Returns the n x n matrix of b x b blocks; `fill(i, row)` adds the blocks of row i to an empty row.
+/// Returns the rows of `nodes` of a matrix of b x b blocks; `fill(i, row)` adds the blocks of row i to an empty row.
 pub(crate) fn assemble(
-    n: usize,
+    nodes: Nodes<'_>,
     b: usize,
     fill: &(impl Fn(usize, &mut Row<'_>) + Sync),
 ) -> Result<Bsr<f64>, SparseError> {
-    let size = b * b;
+    let (n, size) = (nodes.count(), b * b);
     let mut chunks: Vec<Chunk> = (0..n.div_ceil(CHUNK)).map(|_| Chunk::default()).collect();
     let fill_chunks = |(numbers, chunks): (Range<usize>, &mut [Chunk])| {
         for (number, chunk) in numbers.zip(chunks) {
-            for i in number * CHUNK..n.min((number + 1) * CHUNK) {
+            for k in number * CHUNK..n.min((number + 1) * CHUNK) {
                 let start = chunk.indices.len();
-                fill(i, &mut Row { start, size, indices: &mut chunk.indices, values: &mut chunk.values });
+                fill(
+                    nodes.node(k),
+                    &mut Row { start, size, indices: &mut chunk.indices, values: &mut chunk.values },
+                );
                 chunk.lengths.push(chunk.indices.len() - start);
             }
         }
@@ -87,7 +92,7 @@ pub(crate) fn assemble(
         indices.extend_from_slice(&chunk.indices);
         values.extend_from_slice(&chunk.values);
     }
-    let a = Bsr::new(Arc::new(Pattern::new(n, offsets, indices)?), (b, b), values)?;
+    let a = Bsr::new(Arc::new(Pattern::new(nodes.of(), offsets, indices)?), (b, b), values)?;
     a.check_finite()?; // values may overflow, for example with a time step of 1e200
     Ok(a)
 }
@@ -98,7 +103,7 @@ mod tests {
 
     #[test]
     fn rows_are_sorted_and_summed() {
-        let a = assemble(3, 2, &|i, row| {
+        let a = assemble(Nodes::all(3), 2, &|i, row| {
             row.add(2, &[1.0, 2.0, 3.0, 4.0]);
             row.add_identity(i, 10.0);
             row.add(0, &[5.0; 4]);

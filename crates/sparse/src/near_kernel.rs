@@ -110,18 +110,50 @@ impl NearKernel {
     /// # Errors
     /// As [`rigid_body_modes`](Self::rigid_body_modes). On error, nothing changes.
     pub fn set_rigid_body_modes(&mut self, positions: &[[f64; 3]], dimension: usize) -> Result<(), Error> {
-        if !matches!(dimension, 2 | 3) {
-            return Err(Error::Parameter { name: "dimension", value: dimension as f64, range: "2 or 3" });
-        }
+        check_dimension(dimension)?;
         check_points(positions)?;
-        let count = positions.len().max(1) as f64;
-        let centroid = [0, 1, 2].map(|a| positions.iter().map(|p| p[a] / count).sum::<f64>());
+        self.write_rigid_body_modes(centroid(positions), dimension, positions.iter());
+        Ok(())
+    }
+
+    /// The rows of some nodes of [`rigid_body_modes`](Self::rigid_body_modes), about the centroid of all positions.
+    ///
+    /// *Use* for the nodes of one process of several. The values have the same bits as those of all nodes.
+    ///
+    /// # Errors
+    /// As [`rigid_body_modes`](Self::rigid_body_modes), and [`Error::Parameter`] for a node without a position.
+    pub fn rigid_body_modes_at(
+        positions: &[[f64; 3]],
+        dimension: usize,
+        nodes: &[u32],
+    ) -> Result<Self, Error> {
+        check_dimension(dimension)?;
+        check_points(positions)?;
+        if let Some(&node) = nodes.iter().find(|&&node| node as usize >= positions.len()) {
+            return Err(Error::Parameter {
+                name: "node",
+                value: f64::from(node),
+                range: "below the number of positions",
+            });
+        }
+        let mut modes = Self { vectors: 0, values: Vec::new() };
+        let at = nodes.iter().map(|&node| &positions[node as usize]);
+        modes.write_rigid_body_modes(centroid(positions), dimension, at);
+        Ok(modes)
+    }
+
+    fn write_rigid_body_modes<'a>(
+        &mut self,
+        centre: [f64; 3],
+        dimension: usize,
+        positions: impl ExactSizeIterator<Item = &'a [f64; 3]>,
+    ) {
         let Self { vectors, values } = self;
         *vectors = 3 * (dimension - 1);
         values.clear();
         values.reserve(positions.len() * dimension * *vectors);
         for p in positions {
-            let [x, y, z] = [p[0] - centroid[0], p[1] - centroid[1], p[2] - centroid[2]];
+            let [x, y, z] = [p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]];
             if dimension == 2 {
                 values.extend([1.0, 0.0, -y]);
                 values.extend([0.0, 1.0, x]);
@@ -131,7 +163,6 @@ impl NearKernel {
                 values.extend([0.0, 0.0, 1.0, 0.0, y, -x]);
             }
         }
-        Ok(())
     }
 
     /// The near-kernel with the given vectors, one slice per vector.
@@ -274,4 +305,15 @@ impl NearKernel {
             |s: &[f64; 4]| Quality { all: ratio(s[0], s[1]), free: any_free.then(|| ratio(s[2], s[3])) };
         Ok(sums.iter().map(quality).collect())
     }
+}
+fn check_dimension(dimension: usize) -> Result<(), Error> {
+    if matches!(dimension, 2 | 3) {
+        return Ok(());
+    }
+    Err(Error::Parameter { name: "dimension", value: dimension as f64, range: "2 or 3" })
+}
+
+fn centroid(positions: &[[f64; 3]]) -> [f64; 3] {
+    let count = positions.len().max(1) as f64;
+    [0, 1, 2].map(|a| positions.iter().map(|p| p[a] / count).sum::<f64>())
 }

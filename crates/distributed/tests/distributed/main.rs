@@ -3,6 +3,7 @@
 mod assemblies;
 mod common;
 mod communicators;
+mod descents;
 mod links;
 mod moves;
 mod products;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use coarsen_matrix_market as matrix_market;
 use coarsen_opencl::{DeviceError, OpenClError, default_device};
 
-use crate::{common, reports};
+use crate::{common, files, reports};
 
 /// The variable that tells a process what to do as a rank.
 pub(crate) const ROLE: &str = "COARSEN_MPI_ROLE";
@@ -239,7 +239,7 @@ fn partitions() {
 
 type Job = (&'static str, fn());
 
-const JOBS: [Job; 20] = [
+const JOBS: [Job; 21] = [
     ("laws on 1 rank", || laws(1)),
     ("laws on 2 ranks", || laws(2)),
     ("laws on 3 ranks", || laws(3)),
@@ -268,6 +268,7 @@ const JOBS: [Job; 20] = [
     ("the best schedule of measured links", reports::best_schedule),
     ("files by pieces, partitions and smoothed aggregation", partitions),
     ("the program of the tutorial", tutorial),
+    ("a file that repeats entries", files::repeated_entries),
 ];
 
 /// Runs all jobs whose names contain the first argument.

@@ -1,13 +1,14 @@
 //! The tests run under `mpirun`: this program starts itself again on 1, 2, 3, 4 and 7 ranks.
 //!
-//! `jobs` starts processes and reads how they end, `reports` what the command reports; `laws` and `faults` are what a
-//! rank runs.
+//! `jobs` starts processes and reads how they end, `reports` what the command reports, `files` what it reads; `laws` and
+//! `faults` are what a rank runs.
 
 // The systems, layouts and methods of the tests of threads as ranks: the laws are the same.
 #[path = "../../../distributed/tests/distributed/common.rs"]
 #[allow(dead_code, reason = "helpers of tests with threads")]
 mod common;
 mod faults;
+mod files;
 // The program of the tutorial.
 #[path = "../../examples/first.rs"]
 #[allow(dead_code, unreachable_pub, reason = "it has a `main` of its own")]

@@ -19,9 +19,12 @@
 
 mod sheet;
 
-use coarsen_elastic::Fabric;
-use coarsen_sparse::NearKernel;
+use std::borrow::Cow;
 
+use coarsen_elastic::Fabric;
+use coarsen_sparse::Bsr;
+
+use crate::by_rows::{ByRows, Nodes};
 use crate::grid::Grid;
 use crate::{Problem, ProblemError, rows};
 use sheet::Incidence;
@@ -57,46 +60,74 @@ pub(crate) const DENSITY: f64 = 0.2;
 /// [`ProblemError::Size`] for n < 3 (no vertex would be free), [`ProblemError::Value`] for a `dt` that is not
 /// positive and finite, [`ProblemError::TooLarge`].
 pub fn cloth(n: usize, dt: f64) -> Result<Problem, ProblemError> {
-    ProblemError::check_positive("dt", dt)?;
-    ProblemError::check_size("cloth", n, 3, 1)?;
-    let sheet = Sheet::new(Grid::new("cloth", [n, n, 1], 3)?, n);
-    let hinges = sheet.hinges();
-    let triangles_at = Incidence::new(sheet.positions.len(), &sheet.triangles);
-    let hinge_corners: Vec<[u32; 4]> = hinges.iter().map(|hinge| hinge.corners).collect();
-    let hinges_at = Incidence::new(sheet.positions.len(), &hinge_corners);
+    Box::new(Cloth::new(n, dt)?).whole()
+}
 
-    let matrix = rows::assemble(sheet.positions.len(), 3, &|i, row| {
-        if sheet.held(i) {
-            return row.add_identity(i, 1.0);
-        }
-        for (t, a) in triangles_at.of(i) {
-            let triangle = sheet.triangle(t);
-            row.add_identity(i, DENSITY * triangle.area / 3.0); // M
-            for (b, &j) in sheet.triangles[t].iter().enumerate() {
-                if !sheet.held(j as usize) {
-                    row.add(j as usize, &triangle.stiffness(a, b).map(|k| dt * dt * k));
+/// A sheet of N x N vertices.
+pub(crate) struct Cloth {
+    n: usize,
+    dt: f64,
+    sheet: Sheet,
+}
+
+impl Cloth {
+    pub(crate) fn new(n: usize, dt: f64) -> Result<Self, ProblemError> {
+        ProblemError::check_positive("dt", dt)?;
+        ProblemError::check_size("cloth", n, 3, 1)?;
+        Ok(Self { n, dt, sheet: Sheet::new(Grid::new("cloth", [n, n, 1], 3)?, n) })
+    }
+}
+
+impl ByRows for Cloth {
+    fn name(&self) -> String {
+        format!("cloth:{} dt={}", self.n, self.dt)
+    }
+
+    fn block(&self) -> usize {
+        3
+    }
+
+    fn nodes(&self) -> usize {
+        self.sheet.positions.len()
+    }
+
+    fn positions(&self) -> Cow<'_, [[f64; 3]]> {
+        Cow::Borrowed(&self.sheet.positions)
+    }
+
+    fn held(&self, node: usize) -> bool {
+        self.sheet.held(node)
+    }
+
+    fn matrix(&self, nodes: Nodes<'_>) -> Result<Bsr<f64>, ProblemError> {
+        let Self { sheet, dt, .. } = self;
+        let triangles = sheet.around(nodes);
+        let hinges = sheet.hinges_of(&triangles);
+        let triangles_at = Incidence::new(nodes.of(), &triangles);
+        let hinge_corners: Vec<[u32; 4]> = hinges.iter().map(|hinge| hinge.corners).collect();
+        let hinges_at = Incidence::new(nodes.of(), &hinge_corners);
+        Ok(rows::assemble(nodes, 3, &|i, row| {
+            if sheet.held(i) {
+                return row.add_identity(i, 1.0);
+            }
+            for (t, a) in triangles_at.of(i) {
+                let triangle = sheet.curved(triangles[t]);
+                row.add_identity(i, DENSITY * triangle.area / 3.0); // M
+                for (b, &j) in triangles[t].iter().enumerate() {
+                    if !sheet.held(j as usize) {
+                        row.add(j as usize, &triangle.stiffness(a, b).map(|k| dt * dt * k));
+                    }
                 }
             }
-        }
-        for (hinge, a) in hinges_at.of(i).map(|(h, a)| (&hinges[h], a)) {
-            for (b, &j) in hinge.corners.iter().enumerate() {
-                if !sheet.held(j as usize) {
-                    row.add_identity(j as usize, dt * dt * hinge.stiffness(a, b));
+            for (hinge, a) in hinges_at.of(i).map(|(h, a)| (&hinges[h], a)) {
+                for (b, &j) in hinge.corners.iter().enumerate() {
+                    if !sheet.held(j as usize) {
+                        row.add_identity(j as usize, dt * dt * hinge.stiffness(a, b));
+                    }
                 }
             }
-        }
-    })?; // (1)
-
-    let mut near_kernel = NearKernel::rigid_body_modes(&sheet.positions, 3)?;
-    let held: Vec<usize> = (0..matrix.shape().0).filter(|&k| sheet.held(k / 3)).collect();
-    near_kernel.constrain(&held)?;
-    Ok(Problem {
-        name: format!("cloth:{n} dt={dt}"),
-        matrix,
-        positions: sheet.positions,
-        near_kernel,
-        constraints: None,
-    })
+        })?) // (1)
+    }
 }
 
 #[cfg(test)]

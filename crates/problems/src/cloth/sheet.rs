@@ -1,11 +1,13 @@
 //! The sheet: a square grid of cells, divided into triangles along alternating diagonals.
 
+use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use coarsen_elastic::{Curved, Hinge, Triangle};
 
 use super::{BENDING, FABRIC};
 use crate::NumpyRandom;
+use crate::by_rows::Nodes;
 use crate::grid::Grid;
 
 /// The sag of the middle line between the bars, m.
@@ -65,7 +67,12 @@ impl Sheet {
 
     /// Returns the projected second derivatives of a triangle.
     pub(crate) fn triangle(&self, t: usize) -> Curved {
-        let corners = self.triangles[t].map(|i| i as usize);
+        self.curved(self.triangles[t])
+    }
+
+    /// Returns the projected second derivatives of the triangle with these vertices.
+    pub(super) fn curved(&self, corners: [u32; 3]) -> Curved {
+        let corners = corners.map(|i| i as usize);
         Triangle::new(corners.map(|i| self.rest[i]))
             .at(FABRIC, &corners.map(|i| self.positions[i]))
             .curvature(false)
@@ -73,11 +80,31 @@ impl Sheet {
 
     /// Returns one hinge for each inner edge, sorted by edge.
     pub(crate) fn hinges(&self) -> Vec<Hinge> {
+        self.hinges_of(&self.triangles)
+    }
+
+    /// Returns the hinges between some triangles, sorted by edge.
+    pub(super) fn hinges_of(&self, triangles: &[[u32; 3]]) -> Vec<Hinge> {
         let flat = |i: u32| {
             let [u, v] = self.rest[i as usize];
             [u, v, 0.0]
         };
-        Hinge::all(&self.triangles, flat, BENDING)
+        Hinge::all(triangles, flat, BENDING)
+    }
+
+    /// Returns the triangles that determine the block rows of some vertices, in the order of all: those at the vertices,
+    /// and those at their neighbours, since a hinge at a vertex may have one triangle beside it.
+    pub(super) fn around(&self, nodes: Nodes<'_>) -> Cow<'_, [[u32; 3]]> {
+        if nodes.count() == nodes.of() {
+            return Cow::Borrowed(&self.triangles);
+        }
+        let mut near = vec![false; nodes.of()];
+        nodes.iter().for_each(|i| near[i] = true);
+        let touching = |near: &[bool], t: &[u32; 3]| t.iter().any(|&i| near[i as usize]);
+        let own = near.clone();
+        let at = self.triangles.iter().filter(|t| touching(&own, t));
+        at.flatten().for_each(|&i| near[i as usize] = true);
+        Cow::Owned(self.triangles.iter().copied().filter(|t| touching(&near, t)).collect())
     }
 
     /// Whether vertex i is on a bar, u = 0 or u = 1.

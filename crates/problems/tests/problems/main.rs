@@ -1,4 +1,5 @@
 //! The gallery: properties of its systems, and agreement with the matrices of other libraries.
 
 mod laws;
+mod parts;
 mod peers;

@@ -40,6 +40,27 @@ fn truss(points: &[[f64; 3]], fixed: impl Fn(usize) -> bool) -> Bsr<f64> {
     assembly::from_blocks(3 * points.len(), 3 * points.len(), (3, 3), &places, &values).unwrap()
 }
 
+/// The rows of some nodes are those of all nodes, to the bit: the centroid is that of all.
+#[test]
+fn modes_of_some_nodes_are_rows_of_the_modes_of_all() {
+    let points = grid();
+    for dimension in [2, 3] {
+        let all = NearKernel::rigid_body_modes(&points, dimension).unwrap();
+        let nodes = [7, 0, 3, 3];
+        let some = NearKernel::rigid_body_modes_at(&points, dimension, &nodes).unwrap();
+        assert_eq!((some.size(), some.vectors()), (4 * dimension, all.vectors()));
+        for (k, node) in nodes.iter().enumerate() {
+            for d in 0..dimension {
+                assert_eq!(some.row(k * dimension + d), all.row(*node as usize * dimension + d));
+            }
+        }
+        assert_eq!(NearKernel::rigid_body_modes_at(&points, dimension, &[]).unwrap().size(), 0);
+    }
+    let outside = NearKernel::rigid_body_modes_at(&points, 3, &[points.len() as u32]);
+    assert!(matches!(outside, Err(Error::Parameter { name: "node", .. })));
+    assert!(matches!(NearKernel::rigid_body_modes_at(&points, 1, &[0]), Err(Error::Parameter { .. })));
+}
+
 #[test]
 fn rigid_motions_are_the_kernel_of_a_truss() {
     let points = grid();

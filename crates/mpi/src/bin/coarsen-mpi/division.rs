@@ -58,6 +58,11 @@ impl Order {
         self.old.get(k as usize).map_or(k as usize, |&node| node as usize)
     }
 
+    /// The given numbers of some nodes.
+    pub(crate) fn old_numbers(&self, nodes: std::ops::Range<u64>) -> Vec<u32> {
+        nodes.map(|k| self.old(k) as u32).collect()
+    }
+
     /// The rows of nodes in a list with `size` numbers for each node.
     pub(crate) fn part(&self, all: &[f64], size: usize, nodes: std::ops::Range<u64>) -> Vec<f64> {
         nodes.flat_map(|k| all[self.old(k) * size..(self.old(k) + 1) * size].iter().copied()).collect()
@@ -69,9 +74,9 @@ impl Order {
         nodes.flat_map(|node| x[self.of(node) as usize * size..][..size].iter().copied()).collect()
     }
 
-    /// Row k of a matrix, with new columns.
-    pub(crate) fn row<'a>(&self, a: &'a Bsr<f64>, k: u64) -> Vec<(u64, &'a [f64])> {
-        let mut row: Vec<_> = a.row(self.old(k)).map(|(j, block)| (self.of(j as u64), block)).collect();
+    /// Row k of some rows of a matrix, with new columns.
+    pub(crate) fn row<'a>(&self, a: &'a Bsr<f64>, k: usize) -> Vec<(u64, &'a [f64])> {
+        let mut row: Vec<_> = a.row(k).map(|(j, block)| (self.of(j as u64), block)).collect();
         row.sort_unstable_by_key(|(j, _)| *j);
         row
     }

@@ -3,17 +3,18 @@
 //! | source | this rank holds |
 //! |---|---|
 //! | a file | its piece of the entries, then its rows; right-hand side, coordinates and near-kernel as a whole |
-//! | the gallery | the whole problem while it is generated, then its rows |
+//! | the gallery | its rows; right-hand side and positions as a whole |
+//! | `garment` and `softbody` | the whole problem while it is generated, then its rows |
 
 use std::path::Path;
 use std::sync::Arc;
 
 use coarsen_distributed::{Communicator, DistError, Entries, GlobalRows, Layout, Partition};
 use coarsen_matrix_market::{self as matrix_market, Piece, read_piece};
-use coarsen_problems::{Options, Problem, random_vector};
-use coarsen_sparse::NearKernel;
+use coarsen_problems::{Options, Parts, random_vector};
+use coarsen_sparse::{Bsr, NearKernel};
 
-use crate::arguments::Solve;
+use crate::arguments::{Division, Solve};
 use crate::division::{Order, divide};
 use crate::failure::{Failure, together};
 
@@ -43,27 +44,22 @@ impl Input {
     }
 
     fn of_gallery<C: Communicator>(comm: &C, options: &Solve) -> Result<Self, Failure> {
-        let problem = together(comm, problem(options))?;
-        let (a, block) = (&problem.matrix, problem.matrix.block().0);
-        let nodes = a.pattern().rows() as u64;
-        let divided = divide(options, nodes, block, comm.size(), Some(&problem.positions));
-        let (order, layout) = together(comm, divided)?;
+        let parts = together(comm, parts(options))?;
+        let (nodes, block) = (parts.nodes() as u64, parts.block());
+        let positions = (options.partition != Division::Even).then(|| parts.positions());
+        let (order, layout) =
+            together(comm, divide(options, nodes, block, comm.size(), positions.as_deref()))?;
+        drop(positions);
         let own = layout.range(comm.rank());
-        let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-        for k in own.clone() {
-            for (column, block) in order.row(a, k) {
-                columns.push(column);
-                values.extend_from_slice(block);
-            }
-            offsets.push(columns.len());
-        }
-        let rows = GlobalRows::new(own.start, a.block(), offsets, columns, values)?;
-        let b = together(comm, right_hand_side(&options.rhs, a.shape().0))?;
-        let (kernel, vectors) = (problem.near_kernel.values(), problem.near_kernel.vectors());
-        let kernel = order.part(kernel, block * vectors, own.clone());
-        let near_kernel = Some(NearKernel::from_rows(vectors, kernel).map_err(Failure::Place)?);
-        let (b, nnz) = (order.part(&b, block, own), a.nnz() as u64);
-        Ok(Self { source: problem.name, nnz, rows, b, near_kernel, layout, order })
+        let part = together(comm, parts.part(&order.old_numbers(own.clone())).map_err(Failure::Problem))?;
+        let source = parts.name();
+        drop(parts);
+        let rows = renumbered(part.matrix, own.start, &order)?;
+        let b = order.part(&together(comm, right_hand_side(&options.rhs, layout.unknowns()))?, block, own);
+        let mut nnz = [(rows.columns().len() * block * block) as f64];
+        comm.all_reduce(&mut nnz)?;
+        let near_kernel = Some(part.near_kernel);
+        Ok(Self { source, nnz: nnz[0] as u64, rows, b, near_kernel, layout, order })
     }
 
     fn of_file<C: Communicator>(comm: &C, options: &Solve, file: &Path) -> Result<Self, Failure> {
@@ -99,16 +95,29 @@ impl Input {
     }
 }
 
-fn problem(options: &Solve) -> Result<Problem, Failure> {
+fn parts(options: &Solve) -> Result<Parts, Failure> {
     let name = options.problem.as_deref().unwrap_or(DEFAULT_PROBLEM);
-    let problem = Problem::parse(name, &Options { dt: options.dt, jump: options.jump, share: None })?;
-    match problem.constraints {
-        Some(_) => Err(Failure::Constraints { name: problem.name }),
-        None => Ok(problem),
+    let parts = Parts::parse(name, &Options { dt: options.dt, jump: options.jump, share: None })?;
+    if parts.is_constrained() { Err(Failure::Constraints { name: parts.name() }) } else { Ok(parts) }
+}
+
+/// The block rows of this rank, from row `first` on, with the columns of an order.
+fn renumbered(a: Bsr<f64>, first: u64, order: &Order) -> Result<GlobalRows<f64>, DistError> {
+    let count = a.pattern().len();
+    let (mut columns, mut values) = (Vec::with_capacity(count), Vec::with_capacity(a.values().len()));
+    for k in 0..a.pattern().rows() {
+        for (column, block) in order.row(&a, k) {
+            columns.push(column);
+            values.extend_from_slice(block);
+        }
     }
+    GlobalRows::new(first, a.block(), a.pattern().offsets().to_vec(), columns, values)
 }
 
 /// Sends the entries of a piece to the owners of their rows, in blocks.
+///
+/// An entry that the file has several times is added as often, in the order of the file. A sum over the entries of a
+/// piece would depend on where pieces end, and so on the number of ranks.
 fn assemble<C: Communicator>(
     on: &Arc<Partition<C>>,
     piece: Piece,
@@ -117,13 +126,23 @@ fn assemble<C: Communicator>(
     let size = on.layout().block();
     let place = |i: u32| (order.of(u64::from(i) / size as u64), i as usize % size);
     let mut scalars: Vec<_> = piece.entries.into_iter().map(|(i, j, v)| (place(i), place(j), v)).collect();
-    scalars.sort_by_key(|&((i, _), (j, _), _)| (i, j)); // stable: duplicates are summed in the order of the file
+    scalars.sort_by_key(|&((i, _), (j, _), _)| (i, j)); // stable: the order of the file within a block
     let mut entries = Entries::new(on, on.layout().rows(), size);
-    let mut block = vec![0.0; size * size];
+    let mut blocks = Vec::new(); // the k-th block has the k-th value of each entry
+    let mut times = vec![0; size * size];
     for group in scalars.chunk_by(|a, b| (a.0.0, a.1.0) == (b.0.0, b.1.0)) {
-        block.fill(0.0);
-        group.iter().for_each(|&((_, r), (_, c), v)| block[r * size + c] += v);
-        entries.add(group[0].0.0, group[0].1.0, &block)?;
+        blocks.clear();
+        times.fill(0);
+        for &((_, r), (_, c), v) in group {
+            let at = r * size + c;
+            let first = times[at] * size * size;
+            times[at] += 1;
+            blocks.resize(blocks.len().max(first + size * size), 0.0);
+            blocks[first + at] += v; // 0 + v: a -0 would keep its sign only on some numbers of ranks
+        }
+        for block in blocks.chunks_exact(size * size) {
+            entries.add(group[0].0.0, group[0].1.0, block)?;
+        }
     }
     entries.finish()
 }
@@ -173,9 +192,7 @@ fn rigid(
     order: &Order,
     own: std::ops::Range<u64>,
 ) -> Result<NearKernel, Failure> {
-    let modes = NearKernel::rigid_body_modes(positions, size).map_err(Failure::Place)?;
-    let (k, values) = (modes.vectors(), modes.values());
-    NearKernel::from_rows(k, order.part(values, size * k, own)).map_err(Failure::Place)
+    NearKernel::rigid_body_modes_at(positions, size, &order.old_numbers(own)).map_err(Failure::Place)
 }
 
 fn check_rows(file: &Path, what: &'static str, expected: usize, found: usize) -> Result<(), Failure> {
