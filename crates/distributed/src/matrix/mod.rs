@@ -186,7 +186,7 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
     /// On every rank if the rows or columns of any rank do not fit ([`DistError::Elsewhere`] on the other
     /// ranks): [`DistError::Communicators`], [`DistError::Row`],
     /// [`DistError::Length`] for another block size, [`DistError::Column`], [`DistError::Ranks`] for a
-    /// schedule of another number of ranks, [`CommError::Disagree`] if ranks pass different modes or schedules.
+    /// schedule of another number of ranks, [`CommError::Disagree`](crate::CommError::Disagree) if ranks pass different modes or schedules.
     /// Also errors of communication.
     pub fn new(
         rows: &Arc<Partition<C>>,

@@ -15,8 +15,11 @@ use crate::{CommError, Communicator, DistError, Schedule, Stage, pack, unpack};
 const PING: Stage = Stage::new(Stage::RESERVED + 14, "a measurement of links");
 const TURN: Stage = Stage::new(Stage::RESERVED + 15, "the turn of a rank in a measurement of links");
 
-/// Links whose times per byte differ by less than this factor count as equal.
+/// Links whose times for a message of the measured length differ by less than this factor count as equal.
 const ALIKE: f64 = 1.5;
+
+/// The least share of such a time that depends on the length. Less cannot be told from noise.
+const SHARE: f64 = 0.01;
 
 /// The cost of messages between each two ranks.
 ///
@@ -35,6 +38,8 @@ const ALIKE: f64 = 1.5;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Links {
     ranks: usize,
+    /// The measured length.
+    bytes: usize,
     /// α_ij and β_ij at i n + j, symmetric.
     alpha: Vec<f64>,
     beta: Vec<f64>,
@@ -43,7 +48,7 @@ pub struct Links {
 impl Links {
     /// Measures the links between all pairs of ranks, one pair after the other: empty messages give α_ij, messages of
     /// `bytes` bytes β_ij. Half of the shortest of `trips` trips there and back counts, after one that is not counted.
-    /// `clock` is the time in seconds from any start, such as that of an [`Instant`](std::time::Instant). All ranks
+    /// β_ij is at least a hundredth of T_ij(b) / b. `clock` is the time in seconds from any start, such as that of an [`Instant`](std::time::Instant). All ranks
     /// call it, with the same `bytes` and `trips`, and return the same costs; at least one byte and one trip are taken.
     ///
     /// *Use* when no other message is under way, with `bytes` as long as the messages to come.
@@ -93,12 +98,12 @@ impl Links {
         let mut message = Vec::new();
         pack(own, &mut message);
         let all = comm.all_gather(&message)?;
-        let mut links = Self { ranks: n, alpha: vec![0.0; n * n], beta: vec![0.0; n * n] };
+        let mut links = Self { ranks: n, bytes, alpha: vec![0.0; n * n], beta: vec![0.0; n * n] };
         for (i, part) in all.iter().enumerate() {
             let times: Vec<f64> = unpack(part).collect();
             for (j, pair) in (i + 1..n).zip(times.chunks_exact(2)) {
-                // A clock may be too coarse for a difference; a time per byte must be positive.
-                let beta = ((pair[1] - pair[0]) / bytes as f64).max(f64::MIN_POSITIVE.sqrt());
+                let least = (SHARE * pair[1]).max(f64::MIN_POSITIVE); // a clock may be too coarse for any time
+                let beta = (pair[1] - pair[0]).max(least) / bytes as f64;
                 for at in [i * n + j, j * n + i] {
                     (links.alpha[at], links.beta[at]) = (pair[0].max(0.0), beta);
                 }
@@ -145,10 +150,10 @@ impl Links {
 
     /// A tree of full-duplex links with these times per byte; capacity 1 is that of the fastest link.
     ///
-    /// Ranks with the fastest links (β_ij up to 1.5 times the least) form groups, groups with the fastest links between
-    /// them form larger ones, and so on. Inside a group, neighbours are joined two by two, by links of the mean
-    /// 1/β_ij between its parts. So ranks that share a slow link are assumed to share one of that speed, such as the
-    /// network card of a machine, and messages between equal links meet above them.
+    /// Ranks with the fastest links (T_ij of the measured length up to 1.5 times the least) form groups, groups with the
+    /// fastest links between them form larger ones, and so on. Inside a group, neighbours are joined two by two, by
+    /// links of the mean β_ij between its parts. So ranks that share a slow link are assumed to share one of that speed,
+    /// such as the network card of a machine, and messages between equal links meet above them.
     ///
     /// *Cost* n³ steps at most.
     ///
@@ -173,14 +178,15 @@ impl Links {
 
     /// Joins the groups with the fastest links between them.
     fn joined(&self, groups: Vec<Group>, least: f64, tree: &mut Tree) -> Vec<Group> {
-        let between = |a: &Group, b: &Group| {
-            let all = a.ranks.iter().flat_map(|i| b.ranks.iter().map(|j| self.beta(*i, *j)));
+        let mean = |a: &Group, b: &Group, of: &dyn Fn(usize, usize) -> f64| {
+            let all = a.ranks.iter().flat_map(|i| b.ranks.iter().map(|j| of(*i, *j)));
             all.sum::<f64>() / (a.ranks.len() * b.ranks.len()) as f64
         };
+        let time = |i, j| self.time(i, j, self.bytes as f64);
         let count = groups.len();
         let pairs: Vec<_> = (0..count)
             .flat_map(|a| (a + 1..count).map(move |b| (a, b)))
-            .map(|(a, b)| (a, b, between(&groups[a], &groups[b])))
+            .map(|(a, b)| (a, b, mean(&groups[a], &groups[b], &time)))
             .collect();
         let limit = ALIKE * pairs.iter().fold(f64::INFINITY, |least, pair| least.min(pair.2));
         let mut first: Vec<usize> = (0..count).collect(); // the first group of the part of each group
@@ -188,15 +194,16 @@ impl Links {
             let (low, high) = (first[*a].min(first[*b]), first[*a].max(first[*b]));
             first.iter_mut().filter(|part| **part == high).for_each(|part| *part = low);
         }
+        // The capacity between the groups of a part: `least` over their mean time per byte.
+        let mut sums = vec![(0.0, 0.0); count];
+        for (a, b, _) in pairs.iter().filter(|pair| first[pair.0] == first[pair.1]) {
+            let sum = &mut sums[first[*a]];
+            *sum = (sum.0 + mean(&groups[*a], &groups[*b], &|i, j| self.beta(i, j)), sum.1 + 1.0);
+        }
         let mut parts: Vec<Vec<Group>> = (0..count).map(|_| Vec::new()).collect();
         groups.into_iter().zip(&first).for_each(|(group, part)| parts[*part].push(group));
-        let inside = |part: usize| {
-            let inside = pairs.iter().filter(|pair| first[pair.0] == part && first[pair.1] == part);
-            let (sum, count) = inside.fold((0.0, 0), |(sum, count), pair| (sum + pair.2, count + 1));
-            least * f64::from(count) / sum
-        };
-        let all = parts.into_iter().enumerate().filter(|(_, members)| !members.is_empty());
-        all.map(|(part, members)| tree.halved(members, inside(part))).collect()
+        let all = parts.into_iter().zip(sums).filter(|(members, _)| !members.is_empty());
+        all.map(|(members, (sum, count))| tree.halved(members, least * count / sum)).collect()
     }
 
     /// The schedule with the shortest time on this [`topology`](Self::topology) for sub-vectors of `bytes` bytes, and

@@ -123,3 +123,18 @@ fn slow_links_are_found() {
         assert!(of != [0, 0, 1, 1] || schedule == queues, "siblings pass on what crosses the slow link once");
     }
 }
+
+/// Times that hardly depend on the length: a time per byte of a hundredth, so that links stay alike, and the ring.
+#[test]
+fn links_with_latency_alone_are_alike() {
+    let machine = Machine { alpha: 1e-3, beta: 0.0, per_scalar: 0.0, topology: Topology::switch(4).unwrap() };
+    let all = SimComm::run(&machine, |comm| Links::measure(&comm, 500, 1, || comm.clock()).unwrap());
+    for links in all.into_iter().map(|rank| rank.unwrap()) {
+        let [alpha, beta] = [links.alphas(), links.betas()];
+        assert!(
+            close(alpha[0], 1e-3) && close(beta[0], 1e-5 / 500.0) && close(beta[1], beta[0]),
+            "{links:?}"
+        );
+        assert_eq!(links.best(500.0).unwrap().0, Schedule::ring(4).unwrap());
+    }
+}
