@@ -19,7 +19,7 @@ const RANKS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// The seconds of a message: a fast network, and a slow one.
 const ALPHAS: [f64; 2] = [2e-6, 2e-5];
 
-/// The iterations that are timed: two refreshed products of pipelined conjugate gradients.
+/// The iterations that are timed, of which pipelined conjugate gradients refresh their products in one.
 const TIMED: usize = 100;
 
 /// Passes over vectors of block Jacobi: r, z, and three numbers of the blocks for each.

@@ -30,6 +30,9 @@ pub struct Traffic {
 /// });
 /// assert_eq!(bytes, [Ok(16), Ok(16)]);
 /// ```
+///
+/// Sums under way are counted as messages, also of a communicator that has sums of its own. *Use* one counter for a
+/// communicator: two, or one beside sums of the communicator itself, would mix up sums that are under way together.
 #[derive(Clone)]
 pub struct Counted<C> {
     comm: C,

@@ -100,8 +100,10 @@ impl<C: Communicator> Drop for Pending<C> {
 
 /// A number, or a sum over all ranks that is under way until it is read.
 ///
-/// Arithmetic reads, as do vector operations that take it as a factor. Messages of the sum go on while products of
-/// matrices compute. All ranks read in the same order.
+/// Arithmetic reads, as do vector operations that take it as a factor. Messages of the sum go on between the chunks of
+/// products with a matrix on the same [`Partition`](crate::Partition) object; a preconditioner without such products carries
+/// none. *Reads, clones and drops are collective*: all ranks do them in the same order, also relative to other communication,
+/// or they wait for each other until the deadline.
 ///
 /// ```
 /// use coarsen_core::{Scalar, Vector};

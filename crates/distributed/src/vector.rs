@@ -8,7 +8,8 @@
 //! | `None` | each rank sums its entries, then the sums of the ranks along a binomial tree | 2 log₂ n of N numbers |
 //! | a number of block rows | leaves of that many rows, along the tree of the whole vector | all leaves to all ranks |
 //!
-//! Sums by ranks go on while the rank computes, until they are read; sums by leaves are complete at once.
+//! Sums by ranks go on while the rank computes, until they are read; sums by leaves are complete at once. Each rank rounds
+//! its sum to T.
 //!
 //! If the ranks cannot communicate, sums are NaN, so that every method ends; [`Vector::sync`] returns the
 //! error.
@@ -201,6 +202,12 @@ impl<C: Communicator, T: Number> Vector for DistVector<C, T> {
     }
 
     fn dots<const N: usize>(&self, with: [&Self; N]) -> [DistScalar<C, T>; N] {
+        if self.on.layout().leaf().is_none() {
+            self.assert_fits(&with);
+            let own = self.own.dots(with.map(|y| &y.own));
+            let sums = self.on.start_sums(N, |into| into.iter_mut().zip(own).for_each(|(to, v)| *to = v.wide()));
+            return std::array::from_fn(|k| DistScalar::sum(&sums, k));
+        }
         let mut sums = [(); N].map(|()| T::zero().into());
         self.sums(N, |k| (self, with[k]), |k, [value, _]| sums[k] = value);
         sums
@@ -217,7 +224,19 @@ impl<C: Communicator, T: Number> Vector for DistVector<C, T> {
 
     fn dot_magnitudes<const N: usize>(pairs: [(&Self, &Self); N]) -> [Dot<DistScalar<C, T>>; N] {
         let mut dots = [(); N].map(|()| Dot { value: T::zero().into(), magnitude: T::zero().into() });
-        if let Some((x, _)) = pairs.first() {
+        let Some((x, _)) = pairs.first() else { return dots };
+        if x.on.layout().leaf().is_none() {
+            pairs.iter().for_each(|(y, z)| x.assert_fits(&[y, z]));
+            // One pass over vectors that occur in several pairs.
+            let own = Vec::dot_magnitudes(pairs.map(|(x, y)| (&x.own, &y.own)));
+            let sums = x.on.start_sums(2 * N, |into| {
+                let numbers = own.iter().flat_map(|dot| [dot.value, dot.magnitude]);
+                into.iter_mut().zip(numbers).for_each(|(to, v)| *to = v.wide());
+            });
+            let sum = |at| DistScalar::sum(&sums, at);
+            return std::array::from_fn(|k| Dot { value: sum(2 * k), magnitude: sum(2 * k + 1) });
+        }
+        {
             x.sums(N, |k| pairs[k], |k, [value, magnitude]| dots[k] = Dot { value, magnitude });
         }
         dots
@@ -227,7 +246,7 @@ impl<C: Communicator, T: Number> Vector for DistVector<C, T> {
         s.map(Scalar::read)
     }
 
-    /// One loop, except for reproducible sums. Each rank rounds its sum to T.
+    /// One loop, except for reproducible sums.
     fn advance(x: &mut Self, r: &mut Self, a: &DistScalar<C, T>, p: &Self, q: &Self) -> DistScalar<C, T> {
         let a = a.read();
         if x.on.layout().leaf().is_some() {

@@ -34,12 +34,13 @@ const REFRESH: usize = 50;
 ///
 /// The iterates equal the iterates of [`Cg`](crate::Cg) up to round-off. The sums begin before M and A are
 /// applied and are read after that. If vectors return sums that are still under way, the latency of the
-/// reduction is hidden. In exchange A u, M⁻¹ A p and A M⁻¹ A p follow from recurrences, whose round-off grows
+/// reduction is hidden; over MPI, messages of a sum move only between the chunks of a product. In exchange A u, M⁻¹ A p and A M⁻¹ A p follow from recurrences, whose round-off grows
 /// faster than that of [`SingleReductionCg`](crate::SingleReductionCg). So they are computed anew from time to time,
 /// see [`refresh_every`](Self::refresh_every), and restarts from the recomputed residual give about the same
 /// attainable accuracy as `Cg`. Ill-conditioned systems still take more iterations than with `Cg`. Without a
 /// preconditioner, A A r must neither overflow nor underflow.
-/// *Use* on many machines, if a reduction takes about as long as the rest of an iteration. Elsewhere the
+/// *Use* on many machines, if a reduction takes about as long as the rest of an iteration; the gain is simulated, not
+/// measured over a network. Elsewhere the
 /// additional passes cost more than the reduction, and `Cg` or `SingleReductionCg` is faster.
 /// *Outcome* as for [`Cg`](crate::Cg); if the curvature is only round-off, x does not change. *Cost* per
 /// iteration: 1 application of A, 1 of M, 25 passes over vectors in addition to A and M ([`Cg`](crate::Cg):

@@ -79,7 +79,7 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
                 sum(&parts.own, x, rows, y, sums);
             }
             self.rows.comm().worked(scalars);
-            self.columns.advance_sums();
+            self.advance_sums();
             poll()
         })
     }
@@ -98,7 +98,7 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
         let write = |rows, y: &mut [T], t: &[T]| write.entries(false, rows, y, t);
         chunks::multiply(part, ghosts, y, &write, |_, _, scalars| {
             self.rows.comm().worked(scalars);
-            self.columns.advance_sums();
+            self.advance_sums();
             poll()
         })
     }
@@ -121,6 +121,7 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
     /// Writes y, and with `summed` the sums of all leaves, if the matrix has parts.
     fn multiply(&self, x: &[T], y: &mut Vec<T>, write: Write<'_, T>, summed: bool) -> Result<(), CommError> {
         let (comm, c) = (self.columns.comm(), self.columns.layout().block());
+        self.advance_sums(); // also on a rank without rows
         let Scratch { ghosts, all, requests, queues, sums } = &mut *self.scratch.borrow_mut();
         if let Local::Parts(parts) = &self.local {
             sums.resize(chunks::leaves(&parts.own), [0.0; 2]);
@@ -180,6 +181,14 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
             }
         }
         Ok(())
+    }
+
+    /// Lets sums of vectors under way go on.
+    fn advance_sums(&self) {
+        self.rows.advance_sums();
+        if !std::sync::Arc::ptr_eq(&self.rows, &self.columns) {
+            self.columns.advance_sums();
+        }
     }
 
     fn assert_fits(&self, x: &DistVector<C, T>, y: &DistVector<C, T>) {

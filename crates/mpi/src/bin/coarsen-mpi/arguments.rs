@@ -101,7 +101,7 @@ pub(crate) enum Method {
     Cg,
     /// Conjugate gradients with a single reduction per iteration, for slow networks
     SingleReductionCg,
-    /// Conjugate gradients whose reduction is hidden behind the product, for many ranks
+    /// Conjugate gradients whose reduction goes on between chunks of the product; pays on simulated slow networks
     PipelinedCg,
     /// Flexible conjugate gradients
     Fcg,

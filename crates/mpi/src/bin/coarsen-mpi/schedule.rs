@@ -13,6 +13,9 @@ use crate::failure::Failure;
 /// The number of trips of a measurement for each pair of ranks and each length.
 const TRIPS: usize = 5;
 
+/// The longest message of a measurement. Pairs take turns, and rank 0 waits for all of them.
+const LONGEST: usize = 1 << 20;
+
 /// The schedule of a product of whole vectors.
 #[derive(Clone, Serialize)]
 pub(crate) struct Chosen {
@@ -78,7 +81,7 @@ fn best<C: Communicator>(comm: &C, layout: &Layout) -> Result<(Schedule, Chosen)
     let begun = Instant::now();
     let rows = (0..comm.size()).map(|rank| layout.count(rank)).max().unwrap_or(0);
     let bytes = size_of::<f64>() * rows * layout.block();
-    let links = Links::measure(comm, bytes, TRIPS, || begun.elapsed().as_secs_f64())?;
+    let links = Links::measure(comm, bytes.min(LONGEST), TRIPS, || begun.elapsed().as_secs_f64())?;
     let (schedule, modelled_seconds) = links.best(bytes as f64)?;
     let is_it = |name: &Order| named(*name, comm.size()).is_some_and(|known| known.as_ref() == Ok(&schedule));
     let name = [Order::Ring, Order::Pairwise, Order::Queues].into_iter().find(is_it).unwrap_or(Order::Best);
