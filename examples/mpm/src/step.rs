@@ -139,6 +139,12 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
         let solving = Instant::now();
         self.minimizer.tries = state.tries;
         let (solved, mut f) = self.minimizer.solve(f, self.obstacles, state.time)?;
+        for (driver, error) in &solved.failures {
+            eprintln!(
+                "t = {:.4} s: {driver} failed, and another driver completed the step: {error}",
+                state.time
+            );
+        }
         let Begun { grid, nodes, dt, .. } = &begun;
         let dt = *dt;
         let seconds = solving.elapsed().as_secs_f64();
