@@ -74,7 +74,8 @@ pub struct Method {
     /// Solver of a step.
     #[arg(long, default_value_t = Solver::Driver(Driver::Hot), value_parser = solver())]
     pub solver: Solver,
-    /// Tolerance: a step ends when the mean gradient of the nodes is this share of the characteristic impulse.
+    /// Tolerance: a step ends when the mean gradient of the nodes is this share of the characteristic impulse. Not for
+    /// gast, which ends when the Euclidean norm of the gradient is 1e-3 kg m/s.
     #[arg(long, default_value_t = 1e-7, value_parser = positive)]
     pub tolerance: f64,
     /// Maximum number of iterations of a descent.
