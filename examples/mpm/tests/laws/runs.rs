@@ -297,6 +297,34 @@ fn friction_costs_few_iterations() {
     }
 }
 
+/// A body between two slip walls, deep in both, moves along their edge only: no node has a coarse node, and hierarchies
+/// have one level. Gravity accelerates it along the edge.
+#[test]
+fn a_body_between_two_walls_slips_along_their_edge() {
+    let folder = Folder::new("walls");
+    let wall = |normal: &str| {
+        format!(
+            "[[collider]]\nkind = \"slip\"\nshape = {{ plane = {{ point = [0.0, 2.0, 0.0], normal = {normal} }} }}\n"
+        )
+    };
+    let walls = wall("[0.0, 1.0, 0.0]") + &wall("[0.0, 0.0, 1.0]").replace("2.0, 0.0]", "2.0, 2.0]");
+    let scene = folder.write("walls.toml", &format!("{BALL}{walls}").replace("[0.0, -9.8,", "[1.0, -9.8,"));
+    let run = |solver: &str| {
+        let arguments = ["--scene", &scene, "--solver", solver, "--frames", "2", "--tolerance", "1e-9"];
+        let rows = folder.run(&arguments).unwrap_or_else(|error| panic!("{solver}: {error}"));
+        let last = &rows[2];
+        assert!(last.converged == last.steps && last.outer > 0, "{solver}: {last:?}");
+        let (start, mass) = (rows[0].momentum[0], rows[0].momentum[0] / 0.5);
+        assert!((last.momentum[0] - start - mass * 2.0 / 24.0).abs() < 1e-6 * mass, "{solver}: {last:?}");
+        assert!(last.momentum[1].abs().max(last.momentum[2].abs()) < 1e-9 * last.momentum[0], "{solver}");
+    };
+    for solver in
+        ["hot", "hot-quadratic", "pn-mgpcg", "lbfgs-h", "lbfgs-gmg", "pn-gmg-pcg", "lbfgs-sa", "auto"]
+    {
+        run(solver);
+    }
+}
+
 /// Hierarchies also work where whole coarse nodes slip.
 #[test]
 fn a_body_deep_in_a_wall_slips() {
