@@ -47,6 +47,19 @@ pub enum StepError {
         bodies: usize,
     },
     /// A descent without a finite energy.
+    /// A particle so fast that a frame would take more than a million steps.
+    #[error(
+        "at t = {time:.4} s: particle {particle} (from 0) moves at {speed:.3e} m/s, too fast for a million steps in a \
+         frame; check the velocities of the scene, or take a larger --dx or cfl"
+    )]
+    Fast {
+        /// The particle, in the order of the state.
+        particle: usize,
+        /// Its speed, m/s.
+        speed: f64,
+        /// The time at the start of the step.
+        time: f64,
+    },
     #[error("at t = {time:.4} s, Δt = {dt:.2e} s: no finite energy ({advice}); take a smaller --dt")]
     Energy {
         /// The time at the start of the step.
@@ -125,6 +138,18 @@ pub enum SceneError {
         range: &'static str,
     },
     /// A scene without bodies.
+    /// A largest time step, of the scene or of `--dt`, that is longer than a frame or too short.
+    #[error(
+        "the time step dt is {found:.3e} s, but must be at least {least:.3e} s and at most a frame, {frame:.3e} s"
+    )]
+    Step {
+        /// The step.
+        found: f64,
+        /// The shortest one.
+        least: f64,
+        /// The longest one.
+        frame: f64,
+    },
     #[error("the scene has no bodies; add a table [[body]]")]
     Empty,
     /// A body or an emitter without a number of its material.

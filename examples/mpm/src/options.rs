@@ -24,7 +24,7 @@ pub struct Options {
     /// Spacing of the grid in m, instead of a number of particles.
     #[arg(long, value_parser = positive, conflicts_with = "particles")]
     pub dx: Option<f64>,
-    /// Largest time step in s; by default that of the scene.
+    /// Largest time step in s, at most a frame; by default that of the scene.
     #[arg(long, value_parser = positive)]
     pub dt: Option<f64>,
     /// armacat, bar: Young's modulus of the stiff body in Pa.

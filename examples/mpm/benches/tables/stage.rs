@@ -60,7 +60,7 @@ impl Stage {
     pub(crate) fn stepper(&self, driver: Driver) -> Outcome<Stepper<'_, Cpu>> {
         let Self { setting, obstacles, bodies, dx, .. } = self;
         let minimizer = Minimizer::new(&options(Solver::Driver(driver))?, Cpu::new());
-        let largest = setting.dt.min(1.0 / setting.rate);
+        let largest = setting.largest_step(None)?;
         Ok(Stepper { setting, obstacles, bodies, dx: *dx, largest, minimizer, memory: Memory::default() })
     }
 

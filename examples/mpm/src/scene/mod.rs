@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::fault::SceneError;
-pub use setting::{Body, Emitter, Setting, Stuff};
+pub use setting::{Body, Emitter, SHORTEST, Setting, Stuff};
 
 /// A scene by name.
 #[derive(Clone, Debug)]
