@@ -9,7 +9,8 @@ use coarsen::sparse::SparseError;
 use examples_common::closed::MeshFault;
 
 /// The names of the built-in scenes.
-const SCENES: &str = "twist, boxes, donut, chain, boards, faceless, sauce, armacat, wheel, stretched, bar";
+const SCENES: &str =
+    "twist, boxes, donut, chain, boards, faceless, sauce, armacat, wheel, sheets, stretched, bar";
 
 /// A step that is not possible. The state is that before the frame.
 #[derive(Debug, thiserror::Error)]
@@ -46,7 +47,6 @@ pub enum StepError {
         /// The number of bodies.
         bodies: usize,
     },
-    /// A descent without a finite energy.
     /// A particle so fast that a frame would take more than a million steps.
     #[error(
         "at t = {time:.4} s: particle {particle} (from 0) moves at {speed:.3e} m/s, too fast for a million steps in a \
@@ -60,6 +60,7 @@ pub enum StepError {
         /// The time at the start of the step.
         time: f64,
     },
+    /// A descent without a finite energy.
     #[error("at t = {time:.4} s, Δt = {dt:.2e} s: no finite energy ({advice}); take a smaller --dt")]
     Energy {
         /// The time at the start of the step.
@@ -137,7 +138,6 @@ pub enum SceneError {
         /// The values allowed.
         range: &'static str,
     },
-    /// A scene without bodies.
     /// A largest time step, of the scene or of `--dt`, that is longer than a frame or too short.
     #[error(
         "the time step dt is {found:.3e} s, but must be at least {least:.3e} s and at most a frame, {frame:.3e} s"
@@ -150,6 +150,7 @@ pub enum SceneError {
         /// The longest one.
         frame: f64,
     },
+    /// A scene without bodies.
     #[error("the scene has no bodies; add a table [[body]]")]
     Empty,
     /// A body or an emitter without a number of its material.

@@ -14,8 +14,8 @@ use crate::solver::Solver;
 /// The implicit material point method.
 #[derive(Clone, Debug, Parser)]
 pub struct Options {
-    /// Scene: twist, boxes, donut, chain, boards, faceless, sauce, armacat, wheel, stretched, bar or a TOML
-    /// file.
+    /// Scene: twist, boxes, donut, chain, boards, faceless, sauce, armacat, wheel, sheets, stretched, bar or a
+    /// TOML file.
     #[arg(long, default_value = "twist")]
     pub scene: SceneChoice,
     /// About this number of particles; the spacing of the grid follows. By default that of the scene.
