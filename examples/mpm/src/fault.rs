@@ -9,7 +9,8 @@ use coarsen::sparse::SparseError;
 use examples_common::closed::MeshFault;
 
 /// The names of the built-in scenes.
-const SCENES: &str = "twist, boxes, donut, chain, boards, faceless, sauce, armacat, wheel, stretched, bar";
+const SCENES: &str =
+    "twist, boxes, donut, chain, boards, faceless, sauce, armacat, wheel, sheets, stretched, bar";
 
 /// A step that is not possible. The state is that before the frame.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +46,19 @@ pub enum StepError {
         particle: usize,
         /// The number of bodies.
         bodies: usize,
+    },
+    /// A particle so fast that a frame would take more than a million steps.
+    #[error(
+        "at t = {time:.4} s: particle {particle} (from 0) moves at {speed:.3e} m/s, too fast for a million steps in a \
+         frame; check the velocities of the scene, or take a larger --dx or cfl"
+    )]
+    Fast {
+        /// The particle, in the order of the state.
+        particle: usize,
+        /// Its speed, m/s.
+        speed: f64,
+        /// The time at the start of the step.
+        time: f64,
     },
     /// A descent without a finite energy.
     #[error("at t = {time:.4} s, Δt = {dt:.2e} s: no finite energy ({advice}); take a smaller --dt")]
@@ -123,6 +137,18 @@ pub enum SceneError {
         found: f64,
         /// The values allowed.
         range: &'static str,
+    },
+    /// A largest time step, of the scene or of `--dt`, that is longer than a frame or too short.
+    #[error(
+        "the time step dt is {found:.3e} s, but must be at least {least:.3e} s and at most a frame, {frame:.3e} s"
+    )]
+    Step {
+        /// The step.
+        found: f64,
+        /// The shortest one.
+        least: f64,
+        /// The longest one.
+        frame: f64,
     },
     /// A scene without bodies.
     #[error("the scene has no bodies; add a table [[body]]")]

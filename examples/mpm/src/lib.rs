@@ -2,7 +2,7 @@
 //!
 //! A time step minimises an incremental potential over increments of velocity on a grid (`energy`), by any
 //! descent method with any preconditioner (`solver`). Particles carry mass, velocity and deformation; they are
-//! transferred to the grid and back (`grid`). Scenes are data (`scene`): eleven are built in, others are read from
+//! transferred to the grid and back (`grid`). Scenes are data (`scene`): twelve are built in, others are read from
 //! TOML files.
 //!
 //! *Reference* Wang, Li, Fang, Zhang, Gao, Tang, Kaufman & Jiang 2020, "Hierarchical Optimization Time
@@ -95,7 +95,7 @@ pub fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Ve
     println!("{} particles, dx = {dx:.4e} m, {} bodies, on {}", start.len(), bodies.len(), on.name());
 
     // 2. The frames from the start or the last checkpoint, the summary and the animation.
-    let largest = options.dt.unwrap_or(setting.dt).min(1.0 / setting.rate);
+    let largest = setting.largest_step(options.dt)?;
     let surfaces: Vec<_> = obstacles.iter().filter_map(|obstacle| obstacle.surface.as_ref()).collect();
     let surfaces: Vec<_> = surfaces.iter().map(|mesh| (&mesh.positions, &mesh.triangles)).collect();
     let (method, place) = (&options.method, on.name());

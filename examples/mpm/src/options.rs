@@ -14,8 +14,8 @@ use crate::solver::Solver;
 /// The implicit material point method.
 #[derive(Clone, Debug, Parser)]
 pub struct Options {
-    /// Scene: twist, boxes, donut, chain, boards, faceless, sauce, armacat, wheel, stretched, bar or a TOML
-    /// file.
+    /// Scene: twist, boxes, donut, chain, boards, faceless, sauce, armacat, wheel, sheets, stretched, bar or a
+    /// TOML file.
     #[arg(long, default_value = "twist")]
     pub scene: SceneChoice,
     /// About this number of particles; the spacing of the grid follows. By default that of the scene.
@@ -24,7 +24,7 @@ pub struct Options {
     /// Spacing of the grid in m, instead of a number of particles.
     #[arg(long, value_parser = positive, conflicts_with = "particles")]
     pub dx: Option<f64>,
-    /// Largest time step in s; by default that of the scene.
+    /// Largest time step in s, at most a frame; by default that of the scene.
     #[arg(long, value_parser = positive)]
     pub dt: Option<f64>,
     /// armacat, bar: Young's modulus of the stiff body in Pa.
@@ -74,7 +74,8 @@ pub struct Method {
     /// Solver of a step.
     #[arg(long, default_value_t = Solver::Driver(Driver::Hot), value_parser = solver())]
     pub solver: Solver,
-    /// Tolerance: a step ends when the mean gradient of the nodes is this share of the characteristic impulse.
+    /// Tolerance: a step ends when the mean gradient of the nodes is this share of the characteristic impulse. Not for
+    /// gast, which ends when the Euclidean norm of the gradient is 1e-3 kg m/s.
     #[arg(long, default_value_t = 1e-7, value_parser = positive)]
     pub tolerance: f64,
     /// Maximum number of iterations of a descent.

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use coarsen::contact::{self, Capsule, ContactError, Plane, Sphere};
-use coarsen::mesh::vector::{dot, sub};
+use coarsen::mesh::vector::sub;
 use serde::Deserialize;
 
 use crate::particles::{IDENTITY, Matrix, apply};
-use crate::solids::{Cuboid, Cylinder, Ring};
+use crate::solids::{Cuboid, Cylinder, Ring, length};
 
 /// A solid by its signed distance.
 pub type Solid = Arc<dyn contact::Shape>;
@@ -67,10 +67,6 @@ pub enum Shape {
         /// Its radius.
         radius: f64,
     },
-}
-
-fn length(x: [f64; 3]) -> f64 {
-    dot(x, x).sqrt()
 }
 
 impl Shape {

@@ -31,7 +31,8 @@ pub(crate) struct Cylinder {
     pub(crate) radius: f64,
 }
 
-fn length(x: [f64; 3]) -> f64 {
+/// ‖x‖.
+pub(crate) fn length(x: [f64; 3]) -> f64 {
     dot(x, x).sqrt()
 }
 

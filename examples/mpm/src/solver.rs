@@ -79,7 +79,7 @@ impl fmt::Display for Solver {
 }
 
 /// How a solve ended.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Solved {
     /// Δv of the free nodes.
     pub z: Vec<f64>,
@@ -95,8 +95,10 @@ pub struct Solved {
     pub norm: f64,
     /// The time of setups.
     pub setup: Duration,
-    /// What was counted; of a step that another driver completed, that of the first one.
+    /// What was counted; of a step that another driver completed, that of the first one without an error.
     pub counts: Counts,
+    /// Drivers of `auto` that ended in an error; another one completed the step.
+    pub failures: Vec<(Driver, Failure)>,
     /// Seconds since the start of the solve and ‖ĝ‖ / √n, at the start and after each iteration.
     pub trace: Vec<[f64; 2]>,
 }
@@ -185,70 +187,104 @@ impl<B: Place<Real = f64>> Minimizer<B> {
     /// Minimises the objective of a step at `time` from its [start](Increment::start), and returns it.
     ///
     /// # Errors
-    /// Those of preconditioners, of the choice of `auto` and of the place.
+    /// Those of preconditioners, of the choice of `auto` and of the place. A turn of `auto` that fails is completed by
+    /// another driver; an error is returned if all fail, that of the turn.
     pub fn solve<'a>(
         &mut self,
-        f: Increment<'a>,
+        mut f: Increment<'a>,
         obstacles: &[Obstacle],
         time: f64,
     ) -> Result<(Solved, Increment<'a>), Failure> {
-        let z = f.start();
+        let mut z = f.start();
         let mut trace = Trace { start: Instant::now(), points: Vec::new(), deadline: self.deadline };
         if z.is_empty() {
             // The only point is the minimum.
             let outcome = DescentOutcome::Converged(Criterion::Gradient);
             let (iterations, setup, counts) = ([0; 2], Duration::ZERO, Counts::default());
-            let (rebuilds, cycles, norm, trace) = (0, 0, 0.0, trace.points);
-            return Ok((Solved { z, outcome, iterations, rebuilds, cycles, norm, setup, counts, trace }, f));
+            let (rebuilds, cycles, norm, failures, trace) = (0, 0, 0.0, Vec::new(), trace.points);
+            let solved =
+                Solved { z, outcome, iterations, rebuilds, cycles, norm, setup, counts, failures, trace };
+            return Ok((solved, f));
         }
         let most = self.method.iterations;
-        let (case, turn) = match self.method.solver {
-            Solver::Driver(driver) => (Case::Named(driver), None),
+        let case = match self.method.solver {
+            Solver::Driver(driver) => Case::Named(driver),
             auto if auto.takes_turns(&f) => {
                 let turn = self.tries.next();
                 let end = self.tries.most(turn, &f.counts()).map_or(most, |end| end.min(most));
-                (Case::Named(DRIVERS[turn]), Some((turn, end)))
+                let first =
+                    self.run(Case::Named(DRIVERS[turn]), end, &mut f, &mut z, (obstacles, time), &mut trace);
+                let solved =
+                    self.complete((turn, end), first, &mut f, &mut z, (obstacles, time), &mut trace)?;
+                return Ok((Solved { z, trace: trace.points, ..solved }, f));
             }
-            Solver::Auto if f.rubs() => (Case::Named(Driver::PnPcg), None),
-            Solver::Auto => (Case::Few, None),
+            Solver::Auto if f.rubs() => Case::Named(Driver::PnPcg),
+            Solver::Auto => Case::Few,
         };
-        let end = turn.map_or(most, |(_, end)| end);
-        let (mut solved, mut f) = self.run(case, end, f, z, (obstacles, time), &mut trace)?;
-        if let Some((turn, end)) = turn {
-            let converged = matches!(solved.outcome, DescentOutcome::Converged(_));
-            let cut = end < most && solved.outcome == DescentOutcome::IterationLimit;
-            let work = solved.counts.work(turn);
-            if converged || cut {
-                self.tries.learn(turn, work);
-            } else {
-                self.tries.fail(turn, work);
-            }
-            if !converged && solved.outcome != DescentOutcome::Stopped {
-                // Another driver goes on from here.
-                let best = Case::Named(DRIVERS[self.tries.other(turn)]);
-                let z = std::mem::take(&mut solved.z);
-                let rest;
-                (rest, f) = self.run(best, most, f, z, (obstacles, time), &mut trace)?;
-                solved = solved.then(rest);
-            }
-        }
-        solved.trace = trace.points;
-        Ok((solved, f))
+        let solved = self.run(case, most, &mut f, &mut z, (obstacles, time), &mut trace)?;
+        Ok((Solved { z, trace: trace.points, ..solved }, f))
     }
 
-    /// Runs a driver from z, for at most `end` iterations.
-    fn run<'a>(
+    /// Records a turn that was to end after `end` iterations. If it did not solve the step, other drivers go on from
+    /// where it is, the best first, until one ends without an error.
+    fn complete(
+        &mut self,
+        (turn, end): (usize, usize),
+        first: Result<Solved, Failure>,
+        f: &mut Increment<'_>,
+        z: &mut [f64],
+        at: (&[Obstacle], f64),
+        trace: &mut Trace,
+    ) -> Result<Solved, Failure> {
+        let (most, mut failures) = (self.method.iterations, Vec::new());
+        let first = match first {
+            Ok(solved) => {
+                let converged = matches!(solved.outcome, DescentOutcome::Converged(_));
+                let cut = end < most && solved.outcome == DescentOutcome::IterationLimit;
+                let work = solved.counts.work(turn);
+                if converged || cut {
+                    self.tries.learn(turn, work);
+                } else {
+                    self.tries.fail(turn, work);
+                }
+                if converged || solved.outcome == DescentOutcome::Stopped {
+                    return Ok(solved);
+                }
+                Some(solved)
+            }
+            Err(error) => {
+                self.tries.fail(turn, f.counts().work(turn));
+                failures.push((DRIVERS[turn], error));
+                None
+            }
+        };
+        for driver in self.tries.others(turn) {
+            match self.run(Case::Named(DRIVERS[driver]), most, f, z, at, trace) {
+                Ok(rest) => {
+                    let solved = if let Some(first) = first { first.then(rest) } else { rest };
+                    return Ok(Solved { failures, ..solved });
+                }
+                Err(error) => failures.push((DRIVERS[driver], error)),
+            }
+        }
+        let (_, error) = failures.swap_remove(0); // all others failed
+        Err(error)
+    }
+
+    /// Runs a driver from z, for at most `end` iterations; z and the trace are not in the result. After an error z is
+    /// as before.
+    fn run(
         &mut self,
         case: Case,
         end: usize,
-        mut f: Increment<'a>,
-        mut z: Vec<f64>,
+        f: &mut Increment<'_>,
+        z: &mut [f64],
         (obstacles, time): (&[Obstacle], f64),
         trace: &mut Trace,
-    ) -> Result<(Solved, Increment<'a>), Failure> {
+    ) -> Result<Solved, Failure> {
         let chosen = match self.driver.take().filter(|(known, _)| *known == case) {
             Some((_, chosen)) => chosen,
-            None => self.choose(case, &mut f)?,
+            None => self.choose(case, f)?,
         };
         let (weights, most) = f.weights()?;
         // τ is the tolerance of the stiffest material in the Euclidean norm (§5.3).
@@ -260,9 +296,8 @@ impl<B: Place<Real = f64>> Minimizer<B> {
                 (stepper.floor, stepper.max_iterations) = (floor, end);
                 stepper.watch(deadline.map(watch));
                 let mut products = Products::new(f)?;
-                report = stepper.minimize_free(&mut products, &mut z, Some(&weights), trace)?;
+                report = stepper.minimize_free(&mut products, z, Some(&weights), trace)?;
                 (setup, newton, coarsest) = (products.setup(), true, 0);
-                f = products.into_increment();
             }
             Chosen::There(stepper, known) => {
                 (stepper.floor, stepper.max_iterations) = (floor, end);
@@ -270,17 +305,17 @@ impl<B: Place<Real = f64>> Minimizer<B> {
                 report = if let Some(known) = known {
                     let rest = f.positions().into();
                     let recipe = known.recipe(&[], rest, &self.on, &Clock::default());
-                    stepper.minimize_with(&mut f, recipe, &mut z, Some(&weights), trace)?
+                    stepper.minimize_with(f, recipe, z, Some(&weights), trace)?
                 } else if stepper.driver().needs() == Needs::Quadrature {
                     let (recipe, on) = (f.requadrature(LEVELS, obstacles, time)?, self.on.clone());
                     let recipe =
                         move |system: System<'_, f64>| Ok(Box::new(recipe.build_from(system, &on)?) as _);
-                    stepper.minimize_with(&mut f, recipe, &mut z, Some(&weights), trace)?
+                    stepper.minimize_with(f, recipe, z, Some(&weights), trace)?
                 } else {
                     let nodes = Nodes::OfSystem { spacing: f.spacing(), origin: [0.0; 3] };
                     let restraints = f.restraints().into();
                     let embedding = NodeEmbedding { restraints, ..NodeEmbedding::new(nodes) };
-                    stepper.minimize(&mut f, &embedding, &mut z, Some(&weights), trace)?
+                    stepper.minimize(f, &embedding, z, Some(&weights), trace)?
                 };
                 (setup, newton) = (stepper.setup(), stepper.driver().is_newton());
                 coarsest = stepper.coarsest_iterations();
@@ -290,8 +325,8 @@ impl<B: Place<Real = f64>> Minimizer<B> {
         let counts = Counts { iterations: outer, values, gradients, coarsest, ..f.counts() };
         let cycles = if newton { inner + outer } else { outer };
         let (iterations, rebuilds, norm) = ([outer, inner], report.refreshes + 1, report.gradient);
-        let trace = Vec::new();
-        Ok((Solved { z, outcome, iterations, rebuilds, cycles, norm, setup, counts, trace }, f))
+        let (z, failures, trace) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Solved { z, outcome, iterations, rebuilds, cycles, norm, setup, counts, failures, trace })
     }
 
     fn choose(&self, case: Case, f: &mut Increment<'_>) -> Result<Chosen<B>, Failure> {

@@ -18,7 +18,7 @@ use crate::fault::StepError;
 use crate::grid::{Grid, Nodes};
 use crate::particles::{Body, IDENTITY, Particle, Totals, mul};
 use crate::rows::Row;
-use crate::scene::Setting;
+use crate::scene::{SHORTEST, Setting};
 use crate::seed::emit;
 use crate::solver::Minimizer;
 use crate::state::State;
@@ -108,13 +108,13 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
     /// colliders prescribe. `None` without particles.
     ///
     /// # Errors
-    /// [`StepError`] for particles that are too far away or not finite, and for emitters.
+    /// [`StepError`] for particles that are too far away, too fast or not finite, and for emitters.
     pub fn begin(&self, state: &mut State, end: f64) -> Result<Option<Begun>, StepError> {
         self.emit(state)?;
         if let Some(particle) = state.particles.iter().position(|p| !p.moves_finitely()) {
             return Err(StepError::NotFinite { particle });
         }
-        let dt = self.length(state, end);
+        let dt = self.length(state, end)?;
         if state.particles.is_empty() {
             return Ok(None);
         }
@@ -139,6 +139,12 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
         let solving = Instant::now();
         self.minimizer.tries = state.tries;
         let (solved, mut f) = self.minimizer.solve(f, self.obstacles, state.time)?;
+        for (driver, error) in &solved.failures {
+            eprintln!(
+                "t = {:.4} s: {driver} failed, and another driver completed the step: {error}",
+                state.time
+            );
+        }
         let Begun { grid, nodes, dt, .. } = &begun;
         let dt = *dt;
         let seconds = solving.elapsed().as_secs_f64();
@@ -190,11 +196,20 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
     }
 
     /// Δt: the rest of the frame in equal steps, none longer than the largest and than v_max allows.
-    fn length(&self, state: &State, end: f64) -> f64 {
+    ///
+    /// # Errors
+    /// [`StepError::Fast`] if v_max allows steps below [`SHORTEST`] only: a frame would not end.
+    fn length(&self, state: &State, end: f64) -> Result<f64, StepError> {
         let square = |p: &Particle| p.v.iter().map(|v| v * v).sum::<f64>();
         let fastest = state.particles.iter().map(square).fold(0.0, f64::max).sqrt();
-        let limit = self.largest.min(self.setting.cfl * self.dx / fastest.max(f64::MIN_POSITIVE));
+        let allowed = self.setting.cfl * self.dx / fastest.max(f64::MIN_POSITIVE);
+        if allowed * self.setting.rate < SHORTEST {
+            let speeds = state.particles.iter().map(|p| p.v[0].hypot(p.v[1]).hypot(p.v[2])); // no square overflows
+            let fastest = speeds.enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
+            let (particle, speed) = fastest.unwrap_or_default();
+            return Err(StepError::Fast { particle, speed, time: state.time });
+        }
         let rest = end - state.time;
-        rest / (rest / limit * (1.0 - 1e-9)).ceil().max(1.0)
+        Ok(rest / (rest / self.largest.min(allowed) * (1.0 - 1e-9)).ceil().max(1.0))
     }
 }

@@ -1,9 +1,10 @@
 //! How `auto` chooses the driver of a step: three drivers take turns, and their work is counted.
 //!
-//! No clock is read, so that runs repeat with the same bits. The first steps are taken by the three in turn, later ones by
-//! the driver whose last step was the least work w. Another one gets a turn after 16 w / w_least steps, at most 256: so
-//! turns cost at most 1/16 of a step for each of the two, but for coarsest solves of `lbfgs-h`, whose iterations have no
-//! bound. A turn ends at three times the least work, counted without them, or when it fails; the best other driver then completes the step from where it is.
+//! No clock is read, so that runs repeat with the same bits. The first steps are taken by the three in turn, later ones
+//! by the driver whose last step was the least work w. Another one gets a turn after 16 w / w_least steps, at most 256:
+//! so turns cost at most 1/16 of a step for each of the two, but for coarsest solves of `lbfgs-h`, whose iterations have
+//! no bound. A turn ends at three times the least work, counted without them, or when it fails, also with an error; the
+//! best other driver then completes the step from where it is, or the third one if that one has an error.
 //!
 //! | letter | meaning | ns |
 //! |---|---|---:|
@@ -131,10 +132,10 @@ impl Tries {
         other.then(|| counts.iterations(driver, MOST * self.work[best]))
     }
 
-    /// The best driver but one.
-    pub fn other(&self, driver: usize) -> usize {
-        let best = self.best();
-        if best == driver { (driver + 1) % DRIVERS.len() } else { best }
+    /// All drivers but one, the best first.
+    pub fn others(self, driver: usize) -> impl Iterator<Item = usize> {
+        let best = if self.best() == driver { (driver + 1) % DRIVERS.len() } else { self.best() };
+        std::iter::once(best).chain((0..DRIVERS.len()).filter(move |&k| k != driver && k != best))
     }
 
     /// Records a step that a driver did not solve: it has the largest ratio to the others, up to a bound that repeated

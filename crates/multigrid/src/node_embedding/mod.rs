@@ -55,7 +55,7 @@ use still::{Common, Still};
 /// spacing.
 ///
 /// The nodes can be any set, of one to three axes. A coarse node exists if it embeds at least one node that
-/// can move. The coarse matrix is R H P. For matrices assembled from particles it is the matrix that the
+/// can move; if none can, the hierarchy has one level. The coarse matrix is R H P. For matrices assembled from particles it is the matrix that the
 /// particles give with the composed weights Σ_i w_ij ω_ip (eq. 7 and 8). *Use* for the material point
 /// method, where the set changes in every step, and for other systems on a grid with one spacing. *Not* if
 /// the nodes lie on no grid: use smoothed aggregation. *Cost* of P: a hash look-up per weight, at most 2^d
@@ -166,7 +166,7 @@ impl<T: Real> Coarsening<T> for NodeEmbedding {
         *positions = self.nodes.positions(coarse, fine.depth + 1, positions.take());
         *prolongation = restraints.apply(Prolongation::weights(weights, b)?)?; // S P
         state.reach(self.kernel, reach);
-        Ok(true)
+        Ok(!state.coarse.is_empty()) // there is none if all nodes are held
     }
 
     /// True: the set of nodes changes in every step. Two hierarchies then exist, one of which is in use.

@@ -54,6 +54,33 @@ fn an_update_equals_a_build() {
     assert_eq!(applied(&mut m, &r), before, "after an error");
 }
 
+/// If all nodes are held there is no coarse node: a build and an update then make one level, and a later update makes
+/// coarse levels again.
+#[test]
+fn nodes_that_are_all_held_have_no_coarse_level() {
+    let (nodes, a) = stiffness(&sparks(7), 1.0);
+    let on = Cpu::new();
+    let free = recipe(&nodes, Kernel::Linear);
+    let restraints: Arc<[_]> = (0..nodes.len() as u32).map(|node| (node, Restraint::Held)).collect();
+    let held = Multigrid::node_embedding_of(NodeEmbedding { restraints, ..free.coarsening.clone() });
+    let r = noise(a.shape().0, 3);
+    let mut built = held.build(&a, &on).unwrap();
+    assert_eq!(built.levels(), 1);
+    let expected = applied(&mut built, &r);
+
+    let mut m = free.build(&a, &on).unwrap();
+    let (levels, before) = (m.levels(), applied(&mut m, &r));
+    assert!(levels > 1);
+    for _ in 0..3 {
+        m.replace_method(held.coarsening.clone());
+        m.update(&a).unwrap();
+        assert_eq!((m.levels(), applied(&mut m, &r)), (1, expected.clone()));
+        m.replace_method(free.coarsening.clone());
+        m.update(&a).unwrap();
+        assert_eq!((m.levels(), applied(&mut m, &r)), (levels, before.clone()));
+    }
+}
+
 /// Old levels are kept as memory for the next build only where their smoother can use it.
 #[test]
 fn memory_that_no_build_uses_is_freed() {

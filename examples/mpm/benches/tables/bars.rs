@@ -6,7 +6,7 @@ use plotters::prelude::*;
 
 use crate::Outcome;
 
-/// The methods that are drawn, and their colours.
+/// The methods that are drawn where they were measured, and their colours.
 const SHOWN: [(&str, RGBColor); 8] = [
     ("lbfgs-h", RGBColor(230, 159, 0)),
     ("pn-pcg", RGBColor(0, 114, 178)),
@@ -55,8 +55,12 @@ pub(crate) fn draw(file: &str, groups: &[Group]) -> Outcome<()> {
             let left = place as f64 + 0.05 + k as f64 * width;
             Some(Rectangle::new([(left, 1.0), (left + 0.85 * width, *ratio)], colour.filled()))
         };
+        let bars: Vec<_> = groups.iter().enumerate().filter_map(bar).collect();
+        if bars.is_empty() {
+            continue; // no entry in the legend
+        }
         chart
-            .draw_series(groups.iter().enumerate().filter_map(bar))?
+            .draw_series(bars)?
             .label(method)
             .legend(move |(x, y)| Rectangle::new([(x, y - 4), (x + 14, y + 4)], colour.filled()));
     }

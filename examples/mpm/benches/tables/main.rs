@@ -15,26 +15,29 @@
 //! | `window` | 0 to 16 pairs of L-BFGS |
 //! | `coarsest` | Fig. 9: the solver of the coarsest level |
 //! | `smoothers` | Fig. 9: the smoother |
-//! | `bar` | Fig. 20: five methods on a bar whose middle has 1e5 to 1e10 Pa; draws `book/src/methods/mpm_bar.svg` |
-//! | `full` | Table 2: all solvers on the hardest steps of whole runs; needs `runs`, and draws `book/src/methods/mpm_full.svg` if neither scenes nor methods are chosen |
-//! | `curves` | Fig. 17: the norm of the gradient in a step of the wheel; draws `book/src/methods/mpm_curves.svg` |
+//! | `bar` | Fig. 20: five methods on a bar whose middle has 1e5 to 1e10 Pa; draws `mpm_bar.svg` |
+//! | `full` | Table 2: all solvers on the hardest steps of whole runs; needs `runs`; draws `mpm_full.svg` |
+//! | `curves` | Fig. 17: the norm of the gradient in a step of the wheel; draws `mpm_curves.svg` |
 //! | `transfers` | on an OpenCL device: what a step moves there and back; needs `--features opencl` |
-//! | `stretched` | Fig. 18: the norms of nodes in the first step of the stretched box; draws `book/src/methods/mpm_stretched.png` |
-//! | `spy` | Fig. 8: entries of fine and coarse matrices; draws `mpm_spy.png` in the folder for temporary files of the build |
+//! | `stretched` | Fig. 18: the first step of the stretched box, five seeds and norms; draws `mpm_stretched.png` |
+//! | `spy` | Fig. 8: entries of fine and coarse matrices; draws `mpm_spy.png` |
 //!
-//! Without a TABLE all are made, without `full` and `transfers`.
+//! Without a TABLE all are made, without `full` and `transfers`. Pictures are drawn in `book/src/methods`, that of `full`
+//! only if neither scenes nor methods are chosen.
 //!
 //! | KEY | VALUE | default |
 //! |---|---|---|
 //! | `scenes` | names of scenes of the example `mpm`, `armacat:1e6` with a modulus | those of each table |
 //! | `particles` | the number of particles | `8000`; for `full` and `stretched` those of the scene |
-//! | `frames` | the number of frames before the step that is solved; for `bar` the number of frames that are solved | `12`; `4` |
-//! | `runs` | a folder with a folder for each scene, `armacat_1e6` with a modulus, in which `mpm --states 8` ran: for `full`, and for tables of methods in place of `frames` | |
+//! | `frames` | the number of frames before the step that is solved; for `bar` that of those that are solved | `12`; `4` |
+//! | `runs` | a folder with the folders of runs: for `full`, and for tables of methods in place of `frames` | |
 //! | `methods` | for `full`: names of solvers | all |
 //! | `most` | with `runs`: the most states of a scene, the hardest first | all |
 //! | `threads` | the number of threads | `2` |
 //! | `states` | a folder with the states before the steps, which are not computed again | in the same folder |
 //! | `results` | the file with a row for each method | in the folder for temporary files of the build |
+//!
+//! The folder of a run, by `mpm --states 8`, is named as its scene, `armacat_1e6` with a modulus.
 //!
 //! A scene is animated by HOT, and every method solves the next time step to the tolerance of the paper. `full` takes
 //! states of whole runs instead, and stops methods at ten times the time of HOT; a state at which HOT does not converge is

@@ -58,10 +58,8 @@ pub(crate) fn run(asked: &Asked) -> Outcome<()> {
         let a = a.ok_or("the hierarchy has fewer than five levels; take more particles")?;
         draw(&mut picture, a, [SPACE + k * (SIDE + SPACE), SPACE]);
     }
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpm_spy.png");
-    picture.write_png(&file)?;
-    println!("drawn: {}", file.display());
-    Ok(())
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/src/methods/mpm_spy.png");
+    Ok(picture.write_png(file)?)
 }
 
 /// Draws the pattern of a matrix: a pixel is darker where a larger share of its entries is not zero.

@@ -16,6 +16,9 @@ use mpm::step::{Begun, Stepper};
 
 use crate::Outcome;
 
+/// The seed of the stretches.
+const SEED: u64 = 2;
+
 /// A scene with its particles.
 pub(crate) struct Stage {
     pub(crate) setting: Setting,
@@ -38,16 +41,17 @@ pub(crate) fn options(solver: Solver) -> Outcome<Method> {
 }
 
 impl Stage {
-    /// Fills a scene with about a number of particles, or with its own. `name` may end with `:E`, the modulus of its stiff
-    /// body.
+    /// Fills a scene with about a number of particles, or with its own. `name` may end with `:E`, the modulus of its
+    /// stiff body, or for `stretched` with `:SEED`, by default 2.
     pub(crate) fn new(name: &str, particles: Option<usize>) -> Outcome<Self> {
-        let (scene, stiff) = match name.split_once(':') {
-            Some((scene, stiff)) => (scene, Some(stiff.parse()?)),
-            None => (name, None),
+        let (scene, stiff, seed) = match name.split_once(':') {
+            Some((scene @ "stretched", seed)) => (scene, None, seed.parse()?),
+            Some((scene, stiff)) => (scene, Some(stiff.parse()?), SEED),
+            None => (name, None, SEED),
         };
         let Ok(choice) = scene.parse::<SceneChoice>();
         let data = std::env::var_os("COARSEN_DATA").map(PathBuf::from);
-        let setting = choice.setting(stiff, 2, data.as_deref())?;
+        let setting = choice.setting(stiff, seed, data.as_deref())?;
         let seeds = Seeds::new(&setting)?;
         let dx = particles.map_or(Ok(setting.dx), |particles| seeds.spacing_for(particles))?;
         let (particles, bodies) = seeds.fill(dx)?;
@@ -60,7 +64,7 @@ impl Stage {
     pub(crate) fn stepper(&self, driver: Driver) -> Outcome<Stepper<'_, Cpu>> {
         let Self { setting, obstacles, bodies, dx, .. } = self;
         let minimizer = Minimizer::new(&options(Solver::Driver(driver))?, Cpu::new());
-        let largest = setting.dt.min(1.0 / setting.rate);
+        let largest = setting.largest_step(None)?;
         Ok(Stepper { setting, obstacles, bodies, dx: *dx, largest, minimizer, memory: Memory::default() })
     }
 

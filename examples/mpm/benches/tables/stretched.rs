@@ -1,4 +1,5 @@
-//! Fig. 18: how the norms of nodes fall in the first step of the stretched box, inside it; and the swing of the box.
+//! Fig. 18: iterations of the first step of the stretched box with five seeds; how the norms of nodes fall in it, inside
+//! the box; and the swing of the box.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -28,8 +29,12 @@ const ENDS: [f64; 2] = [1e-9, 1e-3];
 /// The colour of the box.
 const BOX: [u8; 3] = [219, 116, 66];
 
-/// Solves the step, prints the iterations, and draws the picture.
+/// The seeds of the stretches.
+const SEEDS: [u64; 5] = [1, 2, 3, 4, 5];
+
+/// Solves the steps, prints the iterations, and draws the picture.
 pub(crate) fn run(asked: &Asked) -> Outcome<()> {
+    count(asked)?;
     let stage = Stage::new("stretched", asked.particles)?;
     let particles = stage.state.particles.clone();
     let shown = Shown::new(&stage.setting.view, &[], Vec::new(), &[], WIDTH);
@@ -53,15 +58,11 @@ pub(crate) fn run(asked: &Asked) -> Outcome<()> {
     // The half behind the middle, by the norm of the node next to a particle.
     let start = stage.state.clone();
     let moment = Moment::at(stage, start)?;
-    println!("\n`stretched`: iterations of the first step, {} particles\n", particles.len());
-    println!("| method | iterations |");
-    println!("|---|---:|");
     let cut = middle(&particles);
     let behind: Vec<[f64; 3]> = particles.iter().map(|p| p.x).filter(|x| x[2] <= cut).collect();
     for (row, (driver, counts)) in SHOWN.into_iter().enumerate() {
         let norms = descend(&moment, driver)?;
         let last = norms.len() - 1;
-        println!("| {driver} | {last} |");
         let dx = moment.stage.dx;
         for (column, count) in counts.into_iter().filter(|&k| k < last).chain([last]).enumerate() {
             let colours: Vec<[u8; 3]> =
@@ -71,6 +72,35 @@ pub(crate) fn run(asked: &Asked) -> Outcome<()> {
     }
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/src/methods/mpm_stretched.png");
     Ok(picture.write_png(file)?)
+}
+
+/// Prints the iterations of the first step with all seeds, and their medians.
+fn count(asked: &Asked) -> Outcome<()> {
+    let mut counts = SHOWN.map(|_| Vec::new());
+    for seed in SEEDS {
+        let stage = Stage::new(&format!("stretched:{seed}"), asked.particles)?;
+        if seed == SEEDS[0] {
+            let particles = stage.state.particles.len();
+            println!("\n`stretched`: iterations of the first step, {particles} particles\n");
+            println!("| seed | {} |", SHOWN.map(|(driver, _)| driver.name()).join(" | "));
+            println!("|---|{}", "---:|".repeat(SHOWN.len()));
+        }
+        let start = stage.state.clone();
+        let moment = Moment::at(stage, start)?;
+        let mut line = format!("| {seed} |");
+        for ((driver, _), counts) in SHOWN.into_iter().zip(&mut counts) {
+            let count = descend(&moment, driver)?.len() - 1;
+            line += &format!(" {count} |");
+            counts.push(count);
+        }
+        println!("{line}");
+    }
+    let median = |mut counts: Vec<usize>| {
+        counts.sort_unstable();
+        counts[counts.len() / 2].to_string()
+    };
+    println!("| median | {} |", counts.map(median).join(" | "));
+    Ok(())
 }
 
 /// The node next to a point.

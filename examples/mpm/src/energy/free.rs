@@ -24,8 +24,8 @@ use super::stencil::Stiffness;
 use super::{Forces, Given, Increment};
 
 /// The objective of a step, its Hessian as an operator, and the inverses of the diagonal blocks.
-pub struct Products<'a> {
-    increment: Increment<'a>,
+pub struct Products<'b, 'a> {
+    increment: &'b mut Increment<'a>,
     hessian: Operator<'a>,
     /// The diagonal blocks as a matrix.
     diagonal: Bsr<f64>,
@@ -54,12 +54,12 @@ struct Room {
     tiles: Tiles<4>,
 }
 
-impl<'a> Products<'a> {
+impl<'b, 'a> Products<'b, 'a> {
     /// Returns the products of an objective.
     ///
     /// # Errors
     /// Those of the sparse pattern of the diagonal.
-    pub fn new(increment: Increment<'a>) -> Result<Self, coarsen::sparse::SparseError> {
+    pub fn new(increment: &'b mut Increment<'a>) -> Result<Self, coarsen::sparse::SparseError> {
         let given = increment.given;
         let n = given.constraints.free.len();
         let diagonal = Bsr::zeros(Arc::new(Pattern::diagonal(n)?), (3, 3))?;
@@ -71,11 +71,6 @@ impl<'a> Products<'a> {
     /// The time of all inversions of the diagonal blocks.
     pub fn setup(&self) -> Duration {
         self.setup
-    }
-
-    /// The objective.
-    pub fn into_increment(self) -> Increment<'a> {
-        self.increment
     }
 
     fn build(&self) -> Result<Inverse, DescentError> {
@@ -211,7 +206,7 @@ fn contract(stiffness: &Stiffness, g: &Matrix) -> Matrix {
     t
 }
 
-impl Objective<Vec<f64>> for Products<'_> {
+impl Objective<Vec<f64>> for Products<'_, '_> {
     fn value(&mut self, z: &Vec<f64>) -> f64 {
         self.increment.value(z)
     }
@@ -223,7 +218,7 @@ impl Objective<Vec<f64>> for Products<'_> {
     }
 }
 
-impl Linearize<Vec<f64>> for Products<'_> {
+impl Linearize<Vec<f64>> for Products<'_, '_> {
     fn linearize(
         &mut self,
         z: &Vec<f64>,

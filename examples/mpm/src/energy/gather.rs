@@ -14,6 +14,7 @@
 
 use coarsen_core::simd::{Kernel, Pack, Set};
 
+use crate::grid::packs::{eight, four, store};
 use crate::grid::{CELLS, Grid, NONE, SIDE};
 use crate::weights::Weights;
 
@@ -158,28 +159,4 @@ fn halve<I: Set<f64>>(set: I, gradient: [f64; 3], stiffness: &Stiffness, half: &
         let sum = z.mul_add(eight(set, third, at), y.mul_add(eight(set, second, at), sum));
         store(sum, half, at);
     }
-}
-
-/// Eight numbers of a slice as lanes.
-#[inline(always)]
-fn eight<I: Set<f64>>(set: I, from: &[f64], at: usize) -> I::Eight {
-    let from = &from[at..at + 8];
-    // SAFETY: the slice has eight numbers.
-    unsafe { I::Eight::load(set, from.as_ptr()) }
-}
-
-/// Four numbers of a slice as lanes.
-#[inline(always)]
-fn four<I: Set<f64>>(set: I, from: &[f64], at: usize) -> I::Four {
-    let from = &from[at..at + 4];
-    // SAFETY: the slice has four numbers.
-    unsafe { I::Four::load(set, from.as_ptr()) }
-}
-
-/// Stores a pack of eight or four lanes.
-#[inline(always)]
-fn store<P: Pack<f64>>(pack: P, to: &mut [f64], at: usize) {
-    let to = &mut to[at..at + P::LANES];
-    // SAFETY: the slice has as many numbers as the pack.
-    unsafe { pack.store(to.as_mut_ptr()) };
 }

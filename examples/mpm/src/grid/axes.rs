@@ -7,6 +7,7 @@
 
 use coarsen_core::simd::{Pack, Set};
 
+use super::packs::{eight, four, store};
 use super::tiles::{Tile, place};
 use crate::particles::{Matrix, Particle};
 use crate::weights::Weights;
@@ -18,39 +19,17 @@ fn first(weights: &Weights) -> usize {
     place([(x & 3) as usize, (y & 3) as usize, (z & 3) as usize])
 }
 
-/// Loads a node.
-#[inline(always)]
-fn node<I: Set<f64>>(set: I, tile: &Tile<4>, at: usize) -> I::Four {
-    // SAFETY: a node has four numbers.
-    unsafe { I::Four::load(set, tile[at].as_ptr()) }
-}
-
 /// The same number in four lanes.
 #[inline(always)]
 fn splat<I: Set<f64>>(set: I, number: f64) -> I::Four {
     I::Four::splat(set, number)
 }
 
-/// Four numbers as lanes.
-#[inline(always)]
-fn four<I: Set<f64>>(set: I, numbers: [f64; 4]) -> I::Four {
-    // SAFETY: there are four numbers.
-    unsafe { I::Four::load(set, numbers.as_ptr()) }
-}
-
-/// Eight numbers as lanes.
-#[inline(always)]
-fn eight<I: Set<f64>>(set: I, numbers: [f64; 8]) -> I::Eight {
-    // SAFETY: there are eight numbers.
-    unsafe { I::Eight::load(set, numbers.as_ptr()) }
-}
-
 /// Stores the lanes of a pack.
 #[inline(always)]
 fn lanes<I: Set<f64>>(pack: I::Four) -> [f64; 4] {
     let mut numbers = [0.0; 4];
-    // SAFETY: there are four numbers.
-    unsafe { pack.store(numbers.as_mut_ptr()) };
+    store(pack, &mut numbers, 0);
     numbers
 }
 
@@ -70,7 +49,7 @@ fn moments<I: Set<f64>>(
         for y in 0..3 {
             let (mut line, mut slope) = (zero, zero);
             for x in 0..3 {
-                let v = node(set, tile, first + place([x, y, z]));
+                let v = four(set, &tile[first + place([x, y, z])], 0);
                 line = v.mul_add(splat(set, w[0][x]), line);
                 slope = v.mul_add(splat(set, d[0][x]), slope);
             }
@@ -127,9 +106,9 @@ pub(crate) fn means<I: Set<f64>>(
 pub(crate) fn spread<I: Set<f64>>(set: I, weights: &Weights, t: &Matrix, tile: &mut Tile<4>) {
     let (first, Weights { w, dw, .. }) = (first(weights), weights);
     let zero = I::Four::zero(set);
-    let x_column = four(set, [t[0][0], t[1][0], t[2][0], 0.0]);
-    let y_column = four(set, [t[0][1], t[1][1], t[2][1], 0.0]);
-    let z_column = four(set, [t[0][2], t[1][2], t[2][2], 0.0]);
+    let x_column = four(set, &[t[0][0], t[1][0], t[2][0], 0.0], 0);
+    let y_column = four(set, &[t[0][1], t[1][1], t[2][1], 0.0], 0);
+    let z_column = four(set, &[t[0][2], t[1][2], t[2][2], 0.0], 0);
     for z in 0..3 {
         let x_plane = x_column.mul_add(splat(set, w[2][z]), zero);
         let y_plane = y_column.mul_add(splat(set, w[2][z]), zero);
@@ -139,10 +118,9 @@ pub(crate) fn spread<I: Set<f64>>(set: I, weights: &Weights, t: &Matrix, tile: &
             let line = y_plane.mul_add(splat(set, dw[1][y]), z_plane.mul_add(splat(set, w[1][y]), zero));
             for x in 0..3 {
                 let at = first + place([x, y, z]);
-                let sum = line.mul_add(splat(set, w[0][x]), node(set, tile, at));
+                let sum = line.mul_add(splat(set, w[0][x]), four(set, &tile[at], 0));
                 let sum = slope.mul_add(splat(set, dw[0][x]), sum);
-                // SAFETY: a node has four numbers.
-                unsafe { sum.store(tile[at].as_mut_ptr()) };
+                store(sum, &mut tile[at], 0);
             }
         }
     }
@@ -165,12 +143,12 @@ pub(crate) fn give<I: Set<f64>>(
     for k in 0..3 {
         base[k] = mass * (v[k] + c[k][0] * arm[0] + c[k][1] * arm[1] + c[k][2] * arm[2]);
     }
-    let base = eight(set, base);
+    let base = eight(set, &base, 0);
     // From one node to the next on each axis.
     let step = mass * dx;
-    let x_step = eight(set, [step * c[0][0], step * c[1][0], step * c[2][0], 0.0, 0.0, 0.0, 0.0, 0.0]);
-    let y_step = eight(set, [step * c[0][1], step * c[1][1], step * c[2][1], 0.0, 0.0, 0.0, 0.0, 0.0]);
-    let z_step = eight(set, [step * c[0][2], step * c[1][2], step * c[2][2], 0.0, 0.0, 0.0, 0.0, 0.0]);
+    let x_step = eight(set, &[step * c[0][0], step * c[1][0], step * c[2][0], 0.0, 0.0, 0.0, 0.0, 0.0], 0);
+    let y_step = eight(set, &[step * c[0][1], step * c[1][1], step * c[2][1], 0.0, 0.0, 0.0, 0.0, 0.0], 0);
+    let z_step = eight(set, &[step * c[0][2], step * c[1][2], step * c[2][2], 0.0, 0.0, 0.0, 0.0, 0.0], 0);
     for z in 0..3 {
         let plane = z_step.mul_add(I::Eight::splat(set, z as f64), base);
         for y in 0..3 {
@@ -180,11 +158,8 @@ pub(crate) fn give<I: Set<f64>>(
             for x in 0..3 {
                 let at = first + place([x, y, z]);
                 let value = step.mul_add(I::Eight::splat(set, x as f64), line);
-                // SAFETY: a node has eight numbers.
-                unsafe {
-                    let node = I::Eight::load(set, tile[at].as_ptr());
-                    value.mul_add(I::Eight::splat(set, w[0][x]), node).store(tile[at].as_mut_ptr());
-                }
+                let node = eight(set, &tile[at], 0);
+                store(value.mul_add(I::Eight::splat(set, w[0][x]), node), &mut tile[at], 0);
             }
         }
     }

@@ -6,6 +6,7 @@
 //! | `sort` | particles in the order of their blocks and cells |
 //! | `tiles` | [`Tiles`]: values on the nodes that a block reaches; sums without atomics |
 //! | `axes` | sums over the nodes of a particle, one axis after the other |
+//! | `packs` | packs of numbers from slices, and back |
 //! | `transfer` | [`Nodes`]: APIC from particles to nodes and back |
 //!
 //! A cell is named by the node with its lowest coordinates. A particle lies in the cell of its base node and
@@ -13,6 +14,7 @@
 //! coordinates, so the map does not depend on the order of particles or on the number of threads.
 
 mod axes;
+pub(crate) mod packs;
 mod sort;
 mod tiles;
 mod transfer;

@@ -30,8 +30,6 @@ impl Setting {
             Some((key, found, range)) => Err(SceneError::Value { table, index, key, found, range }),
             None => Ok(()),
         };
-        let frame = self.dt.is_finite() && self.rate * self.dt > 1.0 + 1e-12;
-        let step = frame.then_some(("dt", self.dt, "at most a frame, 1 / rate"));
         let most = if self.dt == f64::INFINITY { None } else { positive("dt", self.dt) }; // ∞: a frame
         let corners = self.view.corners.as_ref().map_or(&[][..], |c| c.as_flattened());
         let scene = finite("gravity", &self.gravity)
@@ -39,11 +37,11 @@ impl Setting {
             .or(most)
             .or_else(|| positive("rate", self.rate))
             .or_else(|| positive("cfl", self.cfl))
-            .or(step)
             .or_else(|| finite("view.corners", corners))
             .or_else(|| finite("view.azimuth", &[self.view.azimuth]))
             .or_else(|| finite("view.elevation", &[self.view.elevation]));
         named("scene", 0, scene)?;
+        self.largest_step(None)?;
         for (index, body) in self.body.iter().enumerate() {
             named("body", index, check_body(body))?;
             if body.shape.is_some() == body.mesh.is_some() {

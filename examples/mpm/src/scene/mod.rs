@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `setting` | the data |
 //! | `twist`, `boxes`, `donut`, `chain`, `boards`, `faceless`, `sauce`, `armacat`, `wheel` | scenes of Wang et al. 2020, Table 2 |
-//! | `stretched`, `bar` | its Fig. 18 and 20 |
+//! | `sheets`, `stretched`, `bar` | its Fig. 2, 18 and 20 |
 //! | `file` | scenes from TOML files |
 //! | `check` | checks of numbers |
 //!
@@ -24,6 +24,7 @@ mod faceless;
 mod file;
 mod sauce;
 mod setting;
+mod sheets;
 mod stretched;
 mod twist;
 mod wheel;
@@ -33,7 +34,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::fault::SceneError;
-pub use setting::{Body, Emitter, Setting, Stuff};
+pub use setting::{Body, Emitter, SHORTEST, Setting, Stuff};
 
 /// A scene by name.
 #[derive(Clone, Debug)]
@@ -56,6 +57,8 @@ pub enum SceneChoice {
     Armacat,
     /// A wheel of metal is crushed.
     Wheel,
+    /// Four balls on sheets of metal and of softer material.
+    Sheets,
     /// A box that is stretched at the start.
     Stretched,
     /// A bar with a stiff middle is twisted.
@@ -78,6 +81,7 @@ impl FromStr for SceneChoice {
             "sauce" => Self::Sauce,
             "armacat" => Self::Armacat,
             "wheel" => Self::Wheel,
+            "sheets" => Self::Sheets,
             "stretched" => Self::Stretched,
             "bar" => Self::Bar,
             file => Self::File(file.into()),
@@ -119,6 +123,7 @@ impl SceneChoice {
             Self::Sauce => sauce::setting(),
             Self::Armacat => armacat::setting(stiff, data)?,
             Self::Wheel => wheel::setting(),
+            Self::Sheets => sheets::setting(),
             Self::Stretched => stretched::setting(seed),
             Self::Bar => bar::setting(stiff),
             Self::File(file) => file::read(file)?,

@@ -5,8 +5,12 @@ use examples_common::stage::View;
 use serde::Deserialize;
 
 use crate::collider::Collider;
+use crate::fault::SceneError;
 use crate::material::Material;
 use crate::shape::Shape;
+
+/// The shortest time step, in frames: with shorter ones a frame takes forever, or time does not go on.
+pub const SHORTEST: f64 = 1e-6;
 
 /// A scene.
 #[derive(Clone, Debug, Deserialize)]
@@ -32,6 +36,21 @@ pub struct Setting {
     pub emitter: Vec<Emitter>,
     /// The view of the pictures.
     pub view: View,
+}
+
+impl Setting {
+    /// The largest time step, s: `given`, or that of the scene.
+    ///
+    /// # Errors
+    /// [`SceneError::Step`] for a step that is longer than a frame, or shorter than [`SHORTEST`].
+    pub fn largest_step(&self, given: Option<f64>) -> Result<f64, SceneError> {
+        let (found, frame) = (given.unwrap_or(self.dt), 1.0 / self.rate);
+        let fits = |frames: f64| (SHORTEST..=1.0 + 1e-12).contains(&frames);
+        match found == f64::INFINITY && given.is_none() || fits(found * self.rate) {
+            true => Ok(found.min(frame)),
+            false => Err(SceneError::Step { found, least: SHORTEST * frame, frame }),
+        }
+    }
 }
 
 impl Default for Setting {

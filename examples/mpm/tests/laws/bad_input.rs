@@ -45,7 +45,6 @@ fn scenes_name_the_key_that_is_wrong() {
     }
     for (text, expected) in [
         (format!("dx = 0.0\n{ball}"), ("scene", "dx")),
-        (format!("dt = 0.1\n{ball}"), ("scene", "dt")),
         (format!("gravity = [0.0, nan, 0.0]\n{ball}"), ("scene", "gravity")),
         (format!("{BODY}of = {{ density = -1.0, young = 1.0, poisson = 0.3 }}\n"), ("body", "of.density")),
         (format!("{BODY}of = {{ density = 1.0, young = 1.0, poisson = 0.5 }}\n"), ("body", "of.poisson")),
@@ -72,6 +71,10 @@ fn scenes_name_the_key_that_is_wrong() {
             panic!("{error}")
         };
         assert_eq!((*table, *key), expected);
+    }
+    for dt in ["0.1", "1e-9"] {
+        let step = run(&format!("dt = {dt}\n{ball}"));
+        assert!(matches!(step.downcast_ref(), Some(SceneError::Step { .. })), "{step}");
     }
     let missing = run(BODY);
     assert!(
@@ -184,6 +187,57 @@ fn particles_outside_the_domain_are_named() {
     let scene = folder.write("scene.toml", &text);
     let error = folder.run(&["--scene", &scene, "--frames", "3"]).unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(StepError::Outside { .. })), "{error}");
+}
+
+/// `--dt` is refused as the key of a scene is, and not cut to a frame.
+#[test]
+fn steps_that_are_too_long_or_too_short_are_refused() {
+    let folder = Folder::new("step");
+    let scene = folder.write("scene.toml", &format!("dx = 0.1\n{BODY}{OF}"));
+    let run = |dt: &str| folder.run(&["--scene", &scene, "--frames", "1", "--dt", dt]);
+    for (dt, length) in [("0.05", 0.05), ("1e-20", 1e-20)] {
+        let error = run(dt).unwrap_err();
+        let Some(SceneError::Step { found, .. }) = error.downcast_ref() else { panic!("{error}") };
+        assert_eq!(*found, length);
+    }
+    assert_eq!(run("0.025").unwrap()[1].steps, 2);
+}
+
+/// A finite speed may be so large that time would not go on.
+#[test]
+fn particles_that_are_too_fast_are_named() {
+    let (setting, bodies) = (Setting::default(), bodies());
+    let minimizer = Minimizer::new(&Options::parse_from(["mpm"]).method, Cpu::<f64>::new());
+    let (obstacles, dx, largest, memory) = (&[][..], DX, 0.01, Memory::default());
+    let mut stepper =
+        Stepper { setting: &setting, obstacles, bodies: &bodies, dx, largest, memory, minimizer };
+    for fast in [1e10, 1e200] {
+        let mut particles = cloud(50, 0.1, 1);
+        particles[17].v = [3e9, -fast, 0.0];
+        let mut state = State { particles, time: 0.5, frame: 12, ..State::default() };
+        let (before, error) = (state.clone(), stepper.frame(&mut state).unwrap_err());
+        let Some(StepError::Fast { particle: 17, speed, time: 0.5 }) = error.downcast_ref() else {
+            panic!("{error}")
+        };
+        assert!((speed / fast.hypot(3e9) - 1.0).abs() < 1e-12 && state == before, "{error}");
+    }
+}
+
+/// A step whose energy overflows is refused, and the state is that before.
+#[test]
+fn a_step_without_a_finite_energy_is_refused() {
+    let (setting, bodies) = (Setting::default(), bodies());
+    let method = Options::parse_from(["mpm", "--solver", "pn-mf"]).method; // without a matrix, which is refused before
+    let minimizer = Minimizer::new(&method, Cpu::<f64>::new());
+    let (obstacles, dx, largest, memory) = (&[][..], DX, 0.01, Memory::default());
+    let mut stepper =
+        Stepper { setting: &setting, obstacles, bodies: &bodies, dx, largest, memory, minimizer };
+    let mut particles = cloud(50, 0.1, 1);
+    particles[17].f[0][0] = 1e200; // its square is not finite
+    let mut state = State { particles, ..State::default() };
+    let (before, error) = (state.clone(), stepper.frame(&mut state).unwrap_err());
+    assert!(matches!(error.downcast_ref(), Some(StepError::Energy { time: 0.0, .. })), "{error}");
+    assert!(state == before);
 }
 
 #[test]

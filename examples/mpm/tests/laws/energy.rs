@@ -206,7 +206,8 @@ fn products_of_particles(count: usize) {
     let block_jacobi = &mut BlockJacobi::default().build_from(system.system(), &Cpu::new()).unwrap();
     let mut scaled = d.clone();
     block_jacobi.apply(&d, &mut scaled);
-    let mut products = Products::new(step.objective()).unwrap();
+    let mut objective = step.objective();
+    let mut products = Products::new(&mut objective).unwrap();
     for _ in 0..2 {
         let (a, m) = products.relinearize(&z).unwrap();
         a.apply(&d, &mut found);
