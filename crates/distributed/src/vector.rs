@@ -205,7 +205,8 @@ impl<C: Communicator, T: Number> Vector for DistVector<C, T> {
         if self.on.layout().leaf().is_none() {
             self.assert_fits(&with);
             let own = self.own.dots(with.map(|y| &y.own));
-            let sums = self.on.start_sums(N, |into| into.iter_mut().zip(own).for_each(|(to, v)| *to = v.wide()));
+            let sums =
+                self.on.start_sums(N, |into| into.iter_mut().zip(own).for_each(|(to, v)| *to = v.wide()));
             return std::array::from_fn(|k| DistScalar::sum(&sums, k));
         }
         let mut sums = [(); N].map(|()| T::zero().into());

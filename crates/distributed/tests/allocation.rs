@@ -21,12 +21,19 @@ fn methods<V: Vector<Real = f64>>(stop: Stop<f64>) -> Vec<(&'static str, Box<dyn
     vec![
         ("cg", Box::new(Cg::new(stop))),
         ("single-reduction cg", Box::new(SingleReductionCg::new(stop))),
-        ("pipelined cg", Box::new(PipelinedCg::new(stop))),
+        ("pipelined cg", Box::new(refreshed(stop))),
         ("fcg", Box::new(FlexibleCg::new(stop))),
         ("minres", Box::new(Minres::new(stop))),
         ("gmres", Box::new(Gmres::new(stop))),
         ("bicgstab", Box::new(BiCgStab::new(stop))),
     ]
+}
+
+/// Refreshes its products in the iterations that are watched.
+fn refreshed<V: Vector<Real = f64>>(stop: Stop<f64>) -> PipelinedCg<V> {
+    let mut method = PipelinedCg::new(stop);
+    method.refresh_every = 10;
+    method
 }
 
 fn main() {

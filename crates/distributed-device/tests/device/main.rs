@@ -13,7 +13,7 @@ use coarsen_distributed::{
     Communicator, DistBlockJacobi, DistError, DistMatrix, GlobalRows, Layout, Partition, Spmv, ThreadComm,
 };
 use coarsen_distributed_device::{DistDeviceJacobi, DistDeviceMatrix, DistDeviceVector};
-use coarsen_krylov::{Cg, Krylov, SingleReductionCg};
+use coarsen_krylov::{Cg, Krylov, PipelinedCg, SingleReductionCg};
 use coarsen_opencl::{Device, DeviceError, OpenCl, OpenClError, default_device};
 use coarsen_problems::cloth;
 
@@ -84,7 +84,8 @@ fn equals_the_cpu(starts: &[u64], card: bool) {
         let expected = Cg::new(stop).solve(&here, &mut m, &b_here, &mut x_here).unwrap().converged().unwrap();
         let mut m = DistDeviceJacobi::new(&there, 1.0).unwrap();
         let mut x_there = b_there.like().unwrap();
-        let methods: [&mut dyn Krylov<_>; 2] = [&mut Cg::new(stop), &mut SingleReductionCg::new(stop)];
+        let methods: [&mut dyn Krylov<_>; 3] =
+            [&mut Cg::new(stop), &mut SingleReductionCg::new(stop), &mut PipelinedCg::new(stop)];
         for method in methods {
             x_there.fill(0.0);
             let found = method.solve(&there, &mut m, &b_there, &mut x_there).unwrap().converged().unwrap();

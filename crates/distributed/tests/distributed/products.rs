@@ -144,6 +144,13 @@ fn single_precision() {
             for (found, expected) in y.gathered().unwrap().iter().zip(&expected) {
                 assert!((found - expected).abs() <= 1e-6 * largest, "{mode:?}");
             }
+            let mut ax = x.like().unwrap();
+            let [dot, magnitude] = read(here.apply_dot(&x, &mut ax));
+            assert!((dot - x.dot(&y).read()).abs() <= 1e-6 * magnitude, "{mode:?}");
+            let mut r = x.like().unwrap();
+            here.residual(&x, &x, &mut r);
+            let errors = r.own().iter().zip(x.own()).zip(y.own()).map(|((r, x), y)| (r - (x - y)).abs());
+            assert!(errors.fold(0.0, f32::max) <= 1e-6 * largest, "{mode:?}");
             let norm = x.own().iter().map(|v| f64::from(*v).powi(2)).sum::<f64>();
             let mut norm = [norm];
             on.comm().all_reduce(&mut norm).unwrap();

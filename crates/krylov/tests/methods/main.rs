@@ -6,6 +6,7 @@ mod common;
 mod every;
 mod null_space;
 mod range;
+mod reductions;
 mod replacement;
 mod singular;
 mod spectrum;
