@@ -199,7 +199,7 @@ impl<C: Communicator> LinearOperator<DistVector<C>> for Elements<C> {
     }
 
     fn apply(&self, x: &DistVector<C>, y: &mut DistVector<C>) {
-        let Ok(mut local) = self.local.lock() else { return };
+        let Ok(mut local) = self.local.lock() else { return y.own_mut().fill(f64::NAN) };
         let [all, sums] = &mut *local;
         all.as_flattened_mut()[..x.own().len()].copy_from_slice(x.own());
         if self.exchange(all).is_err() {

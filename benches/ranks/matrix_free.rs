@@ -170,6 +170,9 @@ fn rank<C: Communicator>(sheet: &Sheet, comm: C) -> Outcome<[Row; 3]> {
 
 pub(crate) fn run(asked: &[String]) -> Outcome<()> {
     let side = asked.first().map_or(Ok(201), |side| side.parse())?;
+    if !(2..=4096).contains(&side) {
+        return Err(format!("the side of a sheet is 2 to 4096 nodes, not {side}").into());
+    }
     let sheet = sheet(side);
     println!(
         "a sheet of {} vertices, {} triangles; CG to {TOLERANCE:e}",
@@ -192,7 +195,8 @@ pub(crate) fn run(asked: &[String]) -> Outcome<()> {
             }
         }
         for (row, name) in rows.iter().zip(["assembled", "elements, stored", "elements, evaluated"]) {
-            if (row.norm / rows[0].norm - 1.0).abs() > 1e-9 {
+            let drift = (row.norm / rows[0].norm - 1.0).abs();
+            if drift.is_nan() || drift > 1e-9 {
                 return Err(format!("{name}: another product, {} for {}", row.norm, rows[0].norm).into());
             }
             let [setup, product, solve] = row.seconds.map(|seconds| 1e3 * seconds);

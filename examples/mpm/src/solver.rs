@@ -97,7 +97,7 @@ pub struct Solved {
     pub setup: Duration,
     /// What was counted; of a step that another driver completed, that of the first one without an error.
     pub counts: Counts,
-    /// Drivers of `auto` that ended in an error; another one completed the step.
+    /// Drivers of `auto` that ended in an error, without which the step went on.
     pub failures: Vec<(Driver, Failure)>,
     /// Seconds since the start of the solve and ‖ĝ‖ / √n, at the start and after each iteration.
     pub trace: Vec<[f64; 2]>,
@@ -188,7 +188,7 @@ impl<B: Place<Real = f64>> Minimizer<B> {
     ///
     /// # Errors
     /// Those of preconditioners, of the choice of `auto` and of the place. A turn of `auto` that fails is completed by
-    /// another driver; an error is returned if all fail, that of the turn.
+    /// another driver. If all fail, the error of the turn is returned, or what it reached without an error.
     pub fn solve<'a>(
         &mut self,
         mut f: Increment<'a>,
@@ -267,7 +267,11 @@ impl<B: Place<Real = f64>> Minimizer<B> {
                 Err(error) => failures.push((DRIVERS[driver], error)),
             }
         }
-        let (_, error) = failures.swap_remove(0); // all others failed
+        // All others failed. What the turn reached without an error is a step that did not converge, as of a named driver.
+        if let Some(first) = first {
+            return Ok(Solved { failures, ..first });
+        }
+        let (_, error) = failures.swap_remove(0);
         Err(error)
     }
 

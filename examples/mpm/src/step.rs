@@ -141,7 +141,7 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
         let (solved, mut f) = self.minimizer.solve(f, self.obstacles, state.time)?;
         for (driver, error) in &solved.failures {
             eprintln!(
-                "t = {:.4} s: {driver} failed, and another driver completed the step: {error}",
+                "t = {:.4} s: {driver} failed, and the step went on without it: {error}",
                 state.time
             );
         }

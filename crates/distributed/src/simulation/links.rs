@@ -56,7 +56,8 @@ impl Links {
     /// of `bytes` bytes and α that of an empty one, (`trips` + 1) n (n − 1) (T + α) in all.
     ///
     /// # Errors
-    /// Errors of communication.
+    /// Errors of communication. A rank may wait for the whole measurement at once, so the deadline of the communicator must
+    /// be longer.
     pub fn measure<C: Communicator>(
         comm: &C,
         bytes: usize,
