@@ -140,10 +140,7 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
         self.minimizer.tries = state.tries;
         let (solved, mut f) = self.minimizer.solve(f, self.obstacles, state.time)?;
         for (driver, error) in &solved.failures {
-            eprintln!(
-                "t = {:.4} s: {driver} failed, and the step went on without it: {error}",
-                state.time
-            );
+            eprintln!("t = {:.4} s: {driver} failed, and the step went on without it: {error}", state.time);
         }
         let Begun { grid, nodes, dt, .. } = &begun;
         let dt = *dt;
