@@ -142,7 +142,7 @@ pub trait Vector: Sized + 'static {
     }
 
     /// p = a u + b p, s = a w + b s, then x += c p and r −= c s: the recurrences of single-reduction
-    /// conjugate gradients. With b = 0 the old p and s are not read.
+    /// and pipelined conjugate gradients. With b = 0 the old p and s are not read.
     ///
     /// The default makes 14 passes; implementations override it with one loop of 10 passes.
     fn recur(

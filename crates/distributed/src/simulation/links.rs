@@ -48,8 +48,9 @@ pub struct Links {
 impl Links {
     /// Measures the links between all pairs of ranks, one pair after the other: empty messages give α_ij, messages of
     /// `bytes` bytes β_ij. Half of the shortest of `trips` trips there and back counts, after one that is not counted.
-    /// β_ij is at least a hundredth of T_ij(b) / b. `clock` is the time in seconds from any start, such as that of an [`Instant`](std::time::Instant). All ranks
-    /// call it, with the same `bytes` and `trips`, and return the same costs; at least one byte and one trip are taken.
+    /// β_ij is at least a hundredth of T_ij(b) / b. `clock` is the time in seconds from any start, such as that of an
+    /// [`Instant`](std::time::Instant). All ranks call it, with the same `bytes` and `trips`, and return the same costs; at
+    /// least one byte and one trip are taken.
     ///
     /// *Use* when no other message is under way, with `bytes` as long as the messages to come.
     /// *Cost* 2 (`trips` + 1) n (n − 1) messages, one after the other, half of them empty: with T the time of a message
