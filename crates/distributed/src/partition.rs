@@ -1,5 +1,6 @@
 //! A layout on the ranks of a communicator.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::scalar::Pending;
@@ -15,6 +16,8 @@ pub struct Partition<C: Communicator> {
     comm: C,
     layout: Layout,
     scratch: Mutex<Scratch<C>>,
+    /// Whether a sum may be under way, so that products without one ask for none.
+    summing: AtomicBool,
 }
 
 /// Memory of reductions, kept for the next one.
@@ -52,8 +55,8 @@ impl<C: Communicator> Partition<C> {
         if layout.ranks() != comm.size() {
             return Err(DistError::Ranks { parts: layout.ranks(), ranks: comm.size() });
         }
-        let scratch = Mutex::new(Scratch::default());
-        Ok(Arc::new(Self { comm, layout, scratch }))
+        let (scratch, summing) = (Mutex::new(Scratch::default()), AtomicBool::new(false));
+        Ok(Arc::new(Self { comm, layout, scratch, summing }))
     }
 
     /// Divides block rows of `block` scalars among the ranks of `comm`, `count` of them to this rank. Ranks have
@@ -86,12 +89,16 @@ impl<C: Communicator> Partition<C> {
         });
         let sums = pending[free].clone();
         sums.start(count, fill);
+        self.summing.store(true, Ordering::Relaxed);
         sums
     }
 
     /// Lets sums under way go on. Called between the chunks of a product.
     pub(crate) fn advance_sums(&self) {
-        self.scratch().pending.iter().for_each(|sums| sums.advance());
+        if self.summing.load(Ordering::Relaxed) {
+            let any = self.scratch().pending.iter().fold(false, |any, sums| sums.advance() || any);
+            self.summing.store(any, Ordering::Relaxed);
+        }
     }
 
     /// The communicator.

@@ -53,14 +53,15 @@ impl<C: Communicator> Pending<C> {
         }
     }
 
-    /// Lets the sums go on, without a wait.
-    pub(crate) fn advance(&self) {
+    /// Lets the sums go on, without a wait. Returns whether they are still to be read.
+    pub(crate) fn advance(&self) -> bool {
         let mut state = self.state();
         if let State::UnderWay(sum) = &mut *state
             && self.comm.advance_sum(sum).is_err()
         {
             *state = State::Failed;
         }
+        matches!(*state, State::UnderWay(_))
     }
 
     fn finish(&self) {

@@ -154,7 +154,7 @@ impl<C: Communicator, T: Number> DistVector<C, T> {
     }
 }
 
-fn add(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
+pub(crate) fn add(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
     [a[0] + b[0], a[1] + b[1]]
 }
 

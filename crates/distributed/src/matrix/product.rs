@@ -10,6 +10,7 @@
 //! Equation numbers refer to Li et al. 2020, §3.1.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use coarsen_core::parallel::{self, combine, leaves};
 use coarsen_core::{Dot, LinearOperator, Vector, products};
@@ -18,6 +19,7 @@ use coarsen_sparse::Bsr;
 use super::split::{Merged, Parts};
 use super::whole::Pipeline;
 use super::{DistMatrix, Exchange, Local, Scratch, chunks};
+use crate::vector::add;
 use crate::{CommError, Communicator, DistScalar, DistVector, Number, unpack};
 
 /// What a product writes.
@@ -123,7 +125,7 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
         let (comm, c) = (self.columns.comm(), self.columns.layout().block());
         self.advance_sums(); // also on a rank without rows
         let Scratch { ghosts, all, requests, queues, sums } = &mut *self.scratch.borrow_mut();
-        if let Local::Parts(parts) = &self.local {
+        if let (Local::Parts(parts), true) = (&self.local, summed) {
             sums.resize(chunks::leaves(&parts.own), [0.0; 2]);
         }
         let mut of_leaves = summed.then_some(&mut sums[..]);
@@ -186,7 +188,7 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
     /// Lets sums of vectors under way go on.
     fn advance_sums(&self) {
         self.rows.advance_sums();
-        if !std::sync::Arc::ptr_eq(&self.rows, &self.columns) {
+        if !Arc::ptr_eq(&self.rows, &self.columns) {
             self.columns.advance_sums();
         }
     }
@@ -221,7 +223,6 @@ impl<C: Communicator, T: Number> LinearOperator<DistVector<C, T>> for DistMatrix
             y.fill(T::nan());
             return Dot { value: T::nan().into(), magnitude: T::nan().into() };
         }
-        let add = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
         let sum = combine(&self.scratch.borrow().sums, &add).unwrap_or_default();
         let sums = self.rows.start_sums(2, |into| into.copy_from_slice(&sum));
         let [value, magnitude] = [0, 1].map(|at| DistScalar::sum(&sums, at));

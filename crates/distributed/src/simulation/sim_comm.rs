@@ -10,7 +10,8 @@
 //! A message is received when the link of the receiver is free and the sender has sent it; it then takes T.
 //! Receives of one rank follow one another in the order of waits, as in eq. 7 of Li et al. 2020. Transfers
 //! run while the rank computes. A sum over all ranks runs beside later computations and transfers, as with hardware
-//! or threads that carry it: it takes the time of its messages from its start on. Messages of different receivers do not slow each other down; for contention,
+//! or threads that carry it: it takes the time of its messages from its start on. Messages of
+//! different receivers do not slow each other down; for contention,
 //! see [`Topology::stages`].
 
 use std::cell::Cell;

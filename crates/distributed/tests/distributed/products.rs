@@ -1,6 +1,8 @@
 //! Products in every mode equal the product of one rank; the reproducible mode has the same bits.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use coarsen_core::{Dot, LinearOperator, Scalar, Vector};
 use coarsen_distributed::{
@@ -101,6 +103,30 @@ fn sums_of_products_have_the_same_bits_on_any_number_of_threads() {
         })
     });
     assert!(sums.iter().all(|one| *one == sums[0]), "{sums:?}");
+}
+
+/// Rank 1 waits for a sum whose last message rank 0 sends during its products, before it reads the sum.
+#[test]
+fn sums_go_on_during_products() {
+    let (a, read_it) = (poisson2d(8).unwrap().matrix, AtomicBool::new(false));
+    on_ranks(2, |comm| {
+        // All rows are on rank 0, so its products exchange nothing.
+        let on = Partition::new(comm, Layout::new(vec![0, 64, 64], 1).unwrap()).unwrap();
+        let a = cut(&a, &on, Spmv::Halo);
+        let x = on.part_of(&noise(64, 1)).unwrap();
+        let (sum, mut y) = (x.dot(&x), x.like().unwrap());
+        if on.rank() == 1 {
+            assert!(sum.read() > 0.0);
+            read_it.store(true, Ordering::Relaxed);
+            return;
+        }
+        let begun = Instant::now();
+        while !read_it.load(Ordering::Relaxed) {
+            assert!(begun.elapsed() < Duration::from_secs(20), "products do not carry the sum");
+            a.apply(&x, &mut y);
+        }
+        assert!(sum.read() > 0.0);
+    });
 }
 
 /// The bits of a reproducible product are those of the matrix on one host, for any layout.
