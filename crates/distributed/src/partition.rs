@@ -96,8 +96,8 @@ impl<C: Communicator> Partition<C> {
     /// Lets sums under way go on. Called between the chunks of a product.
     pub(crate) fn advance_sums(&self) {
         if self.summing.load(Ordering::Relaxed) {
-            let any = self.scratch().pending.iter().fold(false, |any, sums| sums.advance() || any);
-            self.summing.store(any, Ordering::Relaxed);
+            let under_way = self.scratch().pending.iter().filter(|sums| sums.advance()).count();
+            self.summing.store(under_way > 0, Ordering::Relaxed);
         }
     }
 
