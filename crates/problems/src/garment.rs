@@ -17,12 +17,16 @@
 //!
 //! > ±κ n nᵀ    (4)
 
-use coarsen_elastic::{Fabric, Hinge, Triangle};
+use std::borrow::Cow;
+
+use coarsen_elastic::{Curved, Fabric, Hinge, Triangle};
 use coarsen_mesh::vector::{dot, sub};
 use coarsen_mesh::{Mesh, MeshError, ReadError};
-use coarsen_sparse::{Contacts, NearKernel, Sum};
+use coarsen_sparse::Bsr;
 
-use crate::{Problem, ProblemError};
+use crate::by_rows::{ByRows, Nodes};
+use crate::elements::{Incidence, around, marked, touches};
+use crate::{Problem, ProblemError, rows};
 
 /// Young's modulus E times the thickness, N/m.
 const STRETCH: f64 = 5e3;
@@ -52,48 +56,93 @@ const SIDE: f64 = 1.5;
 /// [`ProblemError::Mesh`] if the file has no valid mesh, [`ProblemError::Value`] for a `dt` that is not
 /// positive and finite or a `contact` that is neither 0 nor between 0.001 and 4, [`ProblemError::TooLarge`].
 pub fn garment(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Problem, ProblemError> {
-    ProblemError::check_positive("dt", dt)?;
-    if contact != 0.0 && !REACH.contains(&contact) {
-        let range = "0 or between 0.001 and 4 mean edge lengths: the second number behind the file";
-        return Err(ProblemError::Value { option: "contact", found: contact, range });
-    }
-    let mut mesh = coarsen_mesh::read_triangles(file)?.scaled(SIDE);
-    for _ in 0..divisions {
-        if mesh.triangles.len() > ProblemError::MOST / 12 {
-            return Err(ProblemError::TooLarge {
-                problem: "garment",
-                size: divisions,
-                limit: ProblemError::MOST,
-            });
+    Box::new(Garment::new(file, divisions, dt, contact)?).whole()
+}
+
+/// A garment at rest.
+pub(crate) struct Garment {
+    name: String,
+    mesh: Mesh,
+    dt: f64,
+    /// The reach of contact springs, m.
+    reach: Option<f64>,
+}
+
+impl Garment {
+    /// As [`garment`], without the matrix.
+    pub(crate) fn new(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Self, ProblemError> {
+        ProblemError::check_positive("dt", dt)?;
+        if contact != 0.0 && !REACH.contains(&contact) {
+            let range = "0 or between 0.001 and 4 mean edge lengths: the second number behind the file";
+            return Err(ProblemError::Value { option: "contact", found: contact, range });
         }
-        mesh = mesh.divided();
+        let mut mesh = coarsen_mesh::read_triangles(file)?.scaled(SIDE);
+        for _ in 0..divisions {
+            if mesh.triangles.len() > ProblemError::MOST / 12 {
+                return Err(ProblemError::TooLarge {
+                    problem: "garment",
+                    size: divisions,
+                    limit: ProblemError::MOST,
+                });
+            }
+            mesh = mesh.divided();
+        }
+        check_mass(&mesh, divisions).map_err(|flat| ReadError::of_whole(file, flat))?;
+        let stem = file.rsplit('/').next().unwrap_or(file);
+        let springs = if contact > 0.0 { format!("@{contact}") } else { String::new() };
+        let name = format!("garment:{stem}@{divisions}{springs} dt={dt}");
+        let reach = (contact > 0.0).then(|| contact * mean_edge(&mesh));
+        Ok(Self { name, mesh, dt, reach })
     }
-    check_mass(&mesh, divisions).map_err(|flat| ReadError::of_whole(file, flat))?;
-    let n = mesh.positions.len();
-    let (mut places, mut values) = (Vec::new(), Vec::new());
-    for i in 0..n as u32 {
-        places.push((i, i));
-        values.extend([0.0; 9]);
+}
+
+impl ByRows for Garment {
+    fn name(&self) -> String {
+        self.name.clone()
     }
-    for triangle in &mesh.triangles {
-        membrane(&mesh.positions, *triangle, dt, &mut places, &mut values);
+
+    fn block(&self) -> usize {
+        3
     }
-    for hinge in hinges(&mesh) {
-        bending(&hinge, dt, &mut places, &mut values);
+
+    fn nodes(&self) -> usize {
+        self.mesh.positions.len()
     }
-    let mut matrix = coarsen_sparse::assembly::from_blocks(3 * n, 3 * n, (3, 3), &places, &values)?;
-    if contact > 0.0 {
-        let mut springs = Contacts::new(n, 3)?;
-        let (places, values) = springs_between(&mesh, &matrix, contact, dt);
-        springs.replace(&places, &values)?;
-        matrix = Sum { elastic: &matrix, contact: &springs }.merge()?;
+
+    fn positions(&self) -> Cow<'_, [[f64; 3]]> {
+        Cow::Borrowed(&self.mesh.positions)
     }
-    matrix.check_finite()?;
-    let near_kernel = NearKernel::rigid_body_modes(&mesh.positions, 3)?;
-    let stem = file.rsplit('/').next().unwrap_or(file);
-    let springs = if contact > 0.0 { format!("@{contact}") } else { String::new() };
-    let name = format!("garment:{stem}@{divisions}{springs} dt={dt}");
-    Ok(Problem { name, matrix, positions: mesh.positions, near_kernel, constraints: None })
+
+    fn matrix(&self, nodes: Nodes<'_>) -> Result<Bsr<f64>, ProblemError> {
+        let x = &self.mesh.positions;
+        let near = around(&self.mesh.triangles, nodes);
+        let elements = Elements::new(x, &near);
+        let springs = self.reach.map_or(Vec::new(), |reach| springs_between(x, &elements, nodes, reach));
+        let ends: Vec<[u32; 2]> = springs.iter().map(|spring| spring.ends).collect();
+        let springs_at = Incidence::new(x.len(), &ends);
+        let dt2 = self.dt * self.dt;
+        Ok(rows::assemble(nodes, 3, &|i, row| {
+            for (t, a) in elements.triangles_at.of(i) {
+                let Some(curved) = curved(x, elements.triangles[t]) else { continue };
+                row.add_identity(i, DENSITY * curved.area / 3.0); // M
+                for (b, &j) in elements.triangles[t].iter().enumerate() {
+                    row.add(j as usize, &curved.stiffness(a, b).map(|k| dt2 * k)); // (2)
+                }
+            }
+            for (h, a) in elements.hinges_at.of(i) {
+                for (b, &j) in elements.hinges[h].corners.iter().enumerate() {
+                    row.add_identity(j as usize, dt2 * elements.hinges[h].stiffness(a, b)); // (3)
+                }
+            }
+            let mut own = [0.0; 9];
+            for (s, end) in springs_at.of(i) {
+                let stiffness = springs[s].stiffness(dt2); // (4)
+                own.iter_mut().zip(stiffness).for_each(|(sum, k)| *sum += k);
+                row.add(springs[s].ends[1 - end] as usize, &stiffness.map(|k| -k));
+            }
+            row.add(i, &own);
+        })?) // (1)
+    }
 }
 
 /// Returns a triangle at rest; `None` if its height is negligible compared with its longest side.
@@ -117,31 +166,54 @@ fn check_mass(mesh: &Mesh, divisions: usize) -> Result<(), MeshError> {
     }
 }
 
-/// Adds (2) and the mass of a triangle; both are 0 for a triangle of area 0.
-fn membrane(x: &[[f64; 3]], t: [u32; 3], dt: f64, places: &mut Vec<(u32, u32)>, values: &mut Vec<f64>) {
-    let Some(triangle) = flat(x, t) else { return };
-    let curved = triangle.at(Fabric::isotropic(STRETCH, POISSON), &t.map(|i| x[i as usize])).curvature(false);
-    for a in 0..3 {
-        places.push((t[a], t[a]));
-        values.extend((0..9).map(|e| if e % 4 == 0 { DENSITY * curved.area / 3.0 } else { 0.0 }));
-        for b in 0..3 {
-            places.push((t[a], t[b]));
-            values.extend(curved.stiffness(a, b).map(|k| dt * dt * k));
+/// The derivatives of a triangle at rest; `None` if it has no area.
+fn curved(x: &[[f64; 3]], t: [u32; 3]) -> Option<Curved> {
+    let fabric = Fabric::isotropic(STRETCH, POISSON);
+    Some(flat(x, t)?.at(fabric, &t.map(|i| x[i as usize])).curvature(false))
+}
+
+/// Elements that touch some vertices.
+struct Elements {
+    /// The triangles with an area.
+    triangles: Vec<[u32; 3]>,
+    triangles_at: Incidence,
+    hinges: Vec<Hinge>,
+    hinges_at: Incidence,
+}
+
+impl Elements {
+    fn new(x: &[[f64; 3]], triangles: &[[u32; 3]]) -> Self {
+        let hinges = Hinge::all(triangles, |i| x[i as usize], BENDING);
+        let corners: Vec<[u32; 4]> = hinges.iter().map(|hinge| hinge.corners).collect();
+        let triangles: Vec<_> = triangles.iter().copied().filter(|&t| flat(x, t).is_some()).collect();
+        Self {
+            triangles_at: Incidence::new(x.len(), &triangles),
+            hinges_at: Incidence::new(x.len(), &corners),
+            triangles,
+            hinges,
         }
     }
-}
 
-/// Adds (3) of a hinge.
-fn bending(hinge: &Hinge, dt: f64, places: &mut Vec<(u32, u32)>, values: &mut Vec<f64>) {
-    for (a, b) in (0..16).map(|ab| (ab / 4, ab % 4)) {
-        places.push((hinge.corners[a], hinge.corners[b]));
-        values.extend((0..9).map(|e| if e % 4 == 0 { dt * dt * hinge.stiffness(a, b) } else { 0.0 }));
+    /// Whether (2) or (3) couples two vertices, if all elements at i are in the lists.
+    fn couple(&self, i: usize, j: u32) -> bool {
+        self.triangles_at.of(i).any(|(t, _)| self.triangles[t].contains(&j))
+            || self.hinges_at.of(i).any(|(h, _)| self.hinges[h].corners.contains(&j))
     }
 }
 
-/// Returns the hinges of a garment whose rest shape is the mesh.
-fn hinges(mesh: &Mesh) -> Vec<Hinge> {
-    Hinge::all(&mesh.triangles, |i| mesh.positions[i as usize], BENDING)
+/// A contact spring.
+struct Spring {
+    ends: [u32; 2],
+    /// From the first end to the second, of length 1.
+    direction: [f64; 3],
+}
+
+impl Spring {
+    /// Returns Δt² κ n nᵀ.
+    fn stiffness(&self, dt2: f64) -> [f64; 9] {
+        let n = self.direction;
+        std::array::from_fn(|e| dt2 * CONTACT * STRETCH * n[e / 3] * n[e % 3])
+    }
 }
 
 /// Returns the mean length of all edges, each counted once.
@@ -157,41 +229,32 @@ fn mean_edge(mesh: &Mesh) -> f64 {
     edges.iter().map(length).sum::<f64>() / edges.len() as f64
 }
 
-/// Returns (4) for all pairs of vertices that are closer than `share` mean edge lengths and that the matrix
-/// does not couple.
-fn springs_between(
-    mesh: &Mesh,
-    matrix: &coarsen_sparse::Bsr<f64>,
-    share: f64,
-    dt: f64,
-) -> (Vec<(u32, u32)>, Vec<f64>) {
-    let reach = share * mean_edge(mesh);
+/// Returns the springs at some vertices, to all vertices that are closer than `reach` and that no element couples with
+/// them. Their order does not depend on the vertices that are chosen.
+fn springs_between(x: &[[f64; 3]], elements: &Elements, nodes: Nodes<'_>, reach: f64) -> Vec<Spring> {
+    let own = marked(nodes);
     let cell = |p: [f64; 3]| p.map(|x| (x / reach).floor() as i64);
-    let mut cells: Vec<([i64; 3], u32)> =
-        mesh.positions.iter().enumerate().map(|(i, &p)| (cell(p), i as u32)).collect();
+    let mut cells: Vec<([i64; 3], u32)> = x.iter().enumerate().map(|(i, &p)| (cell(p), i as u32)).collect();
     cells.sort_unstable();
-    let (mut places, mut values) = (Vec::new(), Vec::new());
+    let mut springs = Vec::new();
     for &(at, i) in &cells {
         for step in 0..27 {
             let near = [at[0] + step / 9 - 1, at[1] + step / 3 % 3 - 1, at[2] + step % 3 - 1];
             let first = cells.partition_point(|c| c.0 < near);
             for &(_, j) in cells[first..].iter().take_while(|c| c.0 == near) {
-                let d = sub(mesh.positions[j as usize], mesh.positions[i as usize]);
+                let d = sub(x[j as usize], x[i as usize]);
                 let far = dot(d, d) > reach * reach || dot(d, d) == 0.0;
-                if j <= i || far || matrix.pattern().find(i as usize, j as usize).is_some() {
+                if j <= i || far || !touches(&own, &[i, j]) {
                     continue;
                 }
-                let n = d.map(|x| x / dot(d, d).sqrt());
-                let spring: [f64; 9] =
-                    std::array::from_fn(|e| dt * dt * CONTACT * STRETCH * n[e / 3] * n[e % 3]);
-                for (place, sign) in [((i, i), 1.0), ((i, j), -1.0), ((j, i), -1.0), ((j, j), 1.0)] {
-                    places.push(place);
-                    values.extend(spring.map(|v| sign * v));
+                let (end, other) = if own[i as usize] { (i, j) } else { (j, i) };
+                if !elements.couple(end as usize, other) {
+                    springs.push(Spring { ends: [i, j], direction: d.map(|x| x / dot(d, d).sqrt()) });
                 }
             }
         }
     }
-    (places, values)
+    springs
 }
 
 #[cfg(test)]
@@ -203,15 +266,15 @@ mod tests {
     fn springs_reach_as_far_as_the_mean_of_all_edges() {
         let layer = |z: f64| [[0.0, 0.0, z], [1.0, 0.0, z], [0.0, 3.0, z]];
         let positions = [layer(0.0), layer(1.5)].concat();
-        let alone = coarsen_sparse::Bsr::identity(6, 3).unwrap();
+        let none = Elements::new(&positions, &[]);
         for first in 0..3 {
             let triangles = [0, 3].map(|at| [0, 1, 2].map(|k| at + (k + first) % 3)).to_vec();
             let mesh = Mesh { positions: positions.clone(), triangles, tetrahedra: Vec::new() };
             assert!((mean_edge(&mesh) - (4.0 + 10.0_f64.sqrt()) / 3.0).abs() < 1e-15);
-            let (places, _) = springs_between(&mesh, &alone, 1.0, 0.1);
-            let mut pairs: Vec<(u32, u32)> = places.into_iter().filter(|(i, j)| i < j).collect();
+            let springs = springs_between(&positions, &none, Nodes::all(6), mean_edge(&mesh));
+            let mut pairs: Vec<[u32; 2]> = springs.into_iter().map(|spring| spring.ends).collect();
             pairs.sort_unstable();
-            assert_eq!(pairs, [(0, 1), (0, 3), (0, 4), (1, 3), (1, 4), (2, 5), (3, 4)]);
+            assert_eq!(pairs, [[0, 1], [0, 3], [0, 4], [1, 3], [1, 4], [2, 5], [3, 4]]);
         }
     }
 
@@ -230,11 +293,9 @@ mod tests {
         let x = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
         let mesh =
             Mesh { positions: x.to_vec(), triangles: vec![[0, 1, 2], [0, 2, 3]], tetrahedra: Vec::new() };
-        assert_eq!(hinges(&mesh)[0].corners, [0, 2, 3, 1]);
-        let (mut places, mut values) = (Vec::new(), Vec::new());
-        mesh.triangles.iter().for_each(|t| membrane(&x, *t, 1.0, &mut places, &mut values));
-        bending(&hinges(&mesh)[0], 1.0, &mut places, &mut values);
-        let a = coarsen_sparse::assembly::from_blocks(12, 12, (3, 3), &places, &values).unwrap();
+        assert_eq!(Elements::new(&x, &mesh.triangles).hinges[0].corners, [0, 2, 3, 1]);
+        let square = Garment { name: "square".to_owned(), mesh, dt: 1.0, reach: None };
+        let a = square.matrix(Nodes::all(4)).unwrap();
         let force = |motion: &dyn Fn([f64; 3]) -> [f64; 3]| {
             let u: Vec<f64> = x.iter().flat_map(|&p| motion(p)).collect();
             let mut f = vec![0.0; 12];

@@ -4,10 +4,12 @@ use crate::anisotropic::Anisotropic;
 use crate::by_rows::ByRows;
 use crate::cloth::Cloth;
 use crate::elasticity::Elasticity;
+use crate::garment::Garment;
 use crate::graph::Graph;
 use crate::jump::Jump;
 use crate::poisson::Poisson;
-use crate::{Material, Options, Problem, ProblemError, garment, names, pinned, softbody, softcube};
+use crate::softbody::Body;
+use crate::{Material, Options, Problem, ProblemError, names, pinned};
 
 impl Problem {
     /// The names that [`parse`](Self::parse) accepts with a number as size. `garment` and `softbody` take a
@@ -34,7 +36,7 @@ pub(crate) fn system(spec: &str, options: &Options) -> Result<Box<dyn ByRows>, P
     let malformed = || ProblemError::Spec { found: spec.to_owned() };
     let (name, size) = spec.split_once(':').ok_or_else(malformed)?;
     if let ("garment" | "softbody", false) = (name, size.is_empty()) {
-        return Ok(Box::new(of_mesh(name, size, options)?));
+        return of_mesh(name, size, options);
     }
     if names::SEQUENCES.contains(&name) {
         return Err(ProblemError::NotSystem { name: name.to_owned() });
@@ -69,14 +71,14 @@ pub(crate) fn system(spec: &str, options: &Options) -> Result<Box<dyn ByRows>, P
 }
 
 /// Returns a problem whose mesh is read from a file.
-fn of_mesh(name: &str, size: &str, options: &Options) -> Result<Problem, ProblemError> {
+fn of_mesh(name: &str, size: &str, options: &Options) -> Result<Box<dyn ByRows>, ProblemError> {
     for (given, option) in [(options.jump, "jump"), (options.share, "share")] {
         if given.is_some() {
             return Err(ProblemError::Option { problem: name.to_owned(), option });
         }
     }
     let dt = options.dt.unwrap_or(0.01);
-    let homogeneous = |_: usize, _: [f64; 3]| 1.0;
+    let homogeneous = &|_: usize, _: [f64; 3]| 1.0;
     if name == "garment" {
         let divided = |text: &'_ str| {
             text.rsplit_once('@').and_then(|(file, k)| Some((file.to_owned(), k.parse().ok()?)))
@@ -85,12 +87,12 @@ fn of_mesh(name: &str, size: &str, options: &Options) -> Result<Problem, Problem
             size.rsplit_once('@').and_then(|(rest, share)| Some((divided(rest)?, share.parse().ok()?)));
         let ((file, divisions), contact) =
             springs.unwrap_or_else(|| (divided(size).unwrap_or_else(|| (size.to_owned(), 0)), 0.0));
-        return garment(&file, divisions, dt, contact);
+        return Ok(Box::new(Garment::new(&file, divisions, dt, contact)?));
     }
-    match size.parse() {
-        Ok(n) => softcube(n, dt, Material::NeoHookean, &homogeneous),
-        Err(_) => softbody(size, dt, Material::NeoHookean, &homogeneous),
-    }
+    Ok(Box::new(match size.parse() {
+        Ok(n) => Body::cube(n, dt, Material::NeoHookean, homogeneous)?,
+        Err(_) => Body::of_file(size, dt, Material::NeoHookean, homogeneous)?,
+    }))
 }
 
 #[cfg(test)]

@@ -82,3 +82,36 @@ pub fn random_vector(n: usize, seed: u64) -> Vec<f64> {
     let mut random = NumpyRandom::new(seed);
     (0..n).map(|_| random.normal()).collect()
 }
+
+/// Returns the entries of [`random_vector`] at some nodes with `size` numbers each, in the order of the list.
+///
+/// *Use* if each of several processes needs the entries of its own nodes. *Cost*: as the vector up to the last of the
+/// nodes; *memory* of the entries alone.
+///
+/// ```
+/// use coarsen_problems::{random_rows, random_vector};
+/// let all = random_vector(12, 1);
+/// assert_eq!(random_rows(&[3, 1], 3, 1), [&all[9..12], &all[3..6]].concat());
+/// ```
+pub fn random_rows(nodes: &[u32], size: usize, seed: u64) -> Vec<f64> {
+    let (mut random, mut drawn) = (NumpyRandom::new(seed), 0);
+    let mut rows = vec![0.0; nodes.len() * size];
+    let mut by_number: Vec<usize> = (0..nodes.len()).collect();
+    by_number.sort_unstable_by_key(|&k| nodes[k]);
+    let mut last: Option<usize> = None;
+    for k in by_number {
+        let first = nodes[k] as usize * size;
+        match last {
+            Some(same) if nodes[same] == nodes[k] => {
+                rows.copy_within(same * size..(same + 1) * size, k * size)
+            }
+            _ => {
+                (drawn..first).for_each(|_| _ = random.normal());
+                rows[k * size..(k + 1) * size].iter_mut().for_each(|x| *x = random.normal());
+                drawn = first + size;
+            }
+        }
+        last = Some(k);
+    }
+    rows
+}

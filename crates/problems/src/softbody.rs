@@ -6,12 +6,16 @@
 //! the same Hessian as linear elasticity; the nonlinear body uses [`NeoHookean`] (Bonet & Wood 2008) in a
 //! bent state.
 
-use coarsen_elastic::{CoRotational, Curvature, Density, Lame, NeoHookean, Potential, Tetrahedra};
-use coarsen_mesh::Mesh;
-use coarsen_sparse::{Bsr, NearKernel};
+use std::borrow::Cow;
 
+use coarsen_elastic::{BodyError, CoRotational, Curvature, Density, Lame, NeoHookean, Potential, Tetrahedra};
+use coarsen_mesh::Mesh;
+use coarsen_sparse::Bsr;
+
+use crate::by_rows::{ByRows, Nodes};
+use crate::elements::{marked, touches};
 use crate::grid::Grid;
-use crate::{Problem, ProblemError};
+use crate::{Problem, ProblemError, rows};
 
 /// Young's modulus E, Pa.
 const YOUNG: f64 = 5e5;
@@ -49,9 +53,7 @@ pub fn softbody(
     material: Material,
     young: &dyn Fn(usize, [f64; 3]) -> f64,
 ) -> Result<Problem, ProblemError> {
-    let mesh = coarsen_mesh::read_tetrahedra(file)?.scaled(SIDE);
-    let stem = file.rsplit('/').next().unwrap_or(file);
-    body(format!("softbody:{stem} dt={dt}"), mesh, dt, material, young)
+    Box::new(Body::of_file(file, dt, material, young)?).whole()
 }
 
 /// Returns the problem [`softbody`] for a cube of N³ cells of five tetrahedra each.
@@ -71,53 +73,170 @@ pub fn softcube(
     material: Material,
     young: &dyn Fn(usize, [f64; 3]) -> f64,
 ) -> Result<Problem, ProblemError> {
-    ProblemError::check_size("softbody", n, 1, 1)?;
-    let nodes = Grid::new("softbody", [n.saturating_add(1); 3], 3)?;
-    let mut tetrahedra = Vec::with_capacity(5 * n * n * n);
-    for (x, y, z) in (0..n * n * n).map(|c| (c / (n * n), c / n % n, c % n)) {
-        let at = |k: usize| nodes.index([x + (k >> 2), y + (k >> 1 & 1), z + (k & 1)]) as u32;
-        let five = if (x + y + z).is_multiple_of(2) {
-            [[0, 1, 2, 4], [3, 1, 7, 2], [5, 1, 4, 7], [6, 2, 7, 4], [1, 2, 4, 7]]
-        } else {
-            [[1, 0, 5, 3], [2, 0, 3, 6], [4, 0, 6, 5], [7, 3, 5, 6], [0, 3, 6, 5]]
-        };
-        tetrahedra.extend(five.map(|t| t.map(at)));
-    }
-    let positions = nodes.positions(|[x, y, z]| [x, y, z].map(|c| c as f64 / n as f64));
-    body(
-        format!("softbody:{n} dt={dt}"),
-        Mesh { positions, triangles: Vec::new(), tetrahedra },
-        dt,
-        material,
-        young,
-    )
+    Box::new(Body::cube(n, dt, material, young)?).whole()
 }
 
-fn body(
+/// A soft body at rest, and its state.
+pub(crate) struct Body<'a> {
     name: String,
     mesh: Mesh,
+    /// The positions in the deformed state.
+    deformed: Vec<[f64; 3]>,
     dt: f64,
     material: Material,
-    young: &dyn Fn(usize, [f64; 3]) -> f64,
-) -> Result<Problem, ProblemError> {
-    ProblemError::check_positive("dt", dt)?;
-    let mesh = mesh.oriented();
-    let state = |p: [f64; 3]| match material {
-        Material::Linear => p,
-        Material::NeoHookean => bent(p),
-    };
-    let deformed: Vec<[f64; 3]> = mesh.positions.iter().map(|&p| state(p)).collect();
-    let centroid = |t: &[u32; 4]| -> [f64; 3] {
-        std::array::from_fn(|k| 0.25 * t.iter().map(|&i| mesh.positions[i as usize][k]).sum::<f64>())
-    };
-    let moduli = |e: usize| Lame::new(YOUNG * young(e, centroid(&mesh.tetrahedra[e])), POISSON);
-    let free = vec![false; deformed.len()];
-    let matrix = match material {
-        Material::Linear => step(Tetrahedra::new(CoRotational, &mesh, &free, moduli)?, &deformed, dt)?,
-        Material::NeoHookean => step(Tetrahedra::new(NeoHookean, &mesh, &free, moduli)?, &deformed, dt)?,
-    };
-    let near_kernel = NearKernel::rigid_body_modes(&deformed, 3)?;
-    Ok(Problem { name, matrix, positions: deformed, near_kernel, constraints: None })
+    young: &'a dyn Fn(usize, [f64; 3]) -> f64,
+}
+
+impl<'a> Body<'a> {
+    /// As [`softbody`], without the matrix.
+    pub(crate) fn of_file(
+        file: &str,
+        dt: f64,
+        material: Material,
+        young: &'a dyn Fn(usize, [f64; 3]) -> f64,
+    ) -> Result<Self, ProblemError> {
+        let mesh = coarsen_mesh::read_tetrahedra(file)?.scaled(SIDE);
+        let stem = file.rsplit('/').next().unwrap_or(file);
+        Self::new(format!("softbody:{stem} dt={dt}"), mesh, dt, material, young)
+    }
+
+    /// As [`softcube`], without the matrix.
+    pub(crate) fn cube(
+        n: usize,
+        dt: f64,
+        material: Material,
+        young: &'a dyn Fn(usize, [f64; 3]) -> f64,
+    ) -> Result<Self, ProblemError> {
+        ProblemError::check_size("softbody", n, 1, 1)?;
+        let nodes = Grid::new("softbody", [n.saturating_add(1); 3], 3)?;
+        let mut tetrahedra = Vec::with_capacity(5 * n * n * n);
+        for (x, y, z) in (0..n * n * n).map(|c| (c / (n * n), c / n % n, c % n)) {
+            let at = |k: usize| nodes.index([x + (k >> 2), y + (k >> 1 & 1), z + (k & 1)]) as u32;
+            let five = if (x + y + z).is_multiple_of(2) {
+                [[0, 1, 2, 4], [3, 1, 7, 2], [5, 1, 4, 7], [6, 2, 7, 4], [1, 2, 4, 7]]
+            } else {
+                [[1, 0, 5, 3], [2, 0, 3, 6], [4, 0, 6, 5], [7, 3, 5, 6], [0, 3, 6, 5]]
+            };
+            tetrahedra.extend(five.map(|t| t.map(at)));
+        }
+        let positions = nodes.positions(|[x, y, z]| [x, y, z].map(|c| c as f64 / n as f64));
+        let mesh = Mesh { positions, triangles: Vec::new(), tetrahedra };
+        Self::new(format!("softbody:{n} dt={dt}"), mesh, dt, material, young)
+    }
+
+    fn new(
+        name: String,
+        mesh: Mesh,
+        dt: f64,
+        material: Material,
+        young: &'a dyn Fn(usize, [f64; 3]) -> f64,
+    ) -> Result<Self, ProblemError> {
+        ProblemError::check_positive("dt", dt)?;
+        let mesh = mesh.oriented();
+        let state = |p: [f64; 3]| match material {
+            Material::Linear => p,
+            Material::NeoHookean => bent(p),
+        };
+        let deformed = mesh.positions.iter().map(|&p| state(p)).collect();
+        Ok(Self { name, mesh, deformed, dt, material, young })
+    }
+
+    /// The moduli of a tetrahedron.
+    fn moduli(&self, e: usize) -> Lame {
+        let corners = self.mesh.tetrahedra[e].map(|i| self.mesh.positions[i as usize]);
+        let centroid = std::array::from_fn(|k| 0.25 * corners.iter().map(|x| x[k]).sum::<f64>());
+        Lame::new(YOUNG * (self.young)(e, centroid), POISSON)
+    }
+
+    /// The system (1) of the tetrahedra of a part.
+    fn system<D: Density>(&self, density: D, part: &Piece) -> Result<Bsr<f64>, ProblemError> {
+        let free = vec![false; part.mesh.positions.len()];
+        let body = Tetrahedra::new(density, &part.mesh, &free, |k| self.moduli(part.elements[k] as usize));
+        let body = body.map_err(|error| part.in_whole(error))?;
+        let x: Vec<[f64; 3]> = part.nodes.iter().map(|&i| self.deformed[i as usize]).collect();
+        step(body, &x, self.dt)
+    }
+}
+
+impl ByRows for Body<'_> {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn block(&self) -> usize {
+        3
+    }
+
+    fn nodes(&self) -> usize {
+        self.deformed.len()
+    }
+
+    fn positions(&self) -> Cow<'_, [[f64; 3]]> {
+        Cow::Borrowed(&self.deformed)
+    }
+
+    /// The tetrahedra at the nodes have all that their rows need. A piece keeps the order of nodes and tetrahedra, so that
+    /// sums have the bits of the whole.
+    fn matrix(&self, nodes: Nodes<'_>) -> Result<Bsr<f64>, ProblemError> {
+        if nodes.count() == 0 {
+            return Ok(rows::assemble(nodes, 3, &|_, _| ())?); // a body without nodes is an error
+        }
+        let part = Piece::at(&self.mesh, nodes);
+        let system = match self.material {
+            Material::Linear => self.system(CoRotational, &part)?,
+            Material::NeoHookean => self.system(NeoHookean, &part)?,
+        };
+        if nodes.count() == nodes.of() {
+            return Ok(system);
+        }
+        Ok(rows::assemble(nodes, 3, &|i, row| {
+            let own = part.nodes.binary_search(&(i as u32));
+            for (j, block) in own.into_iter().flat_map(|k| system.row(k)) {
+                row.add(part.nodes[j] as usize, block);
+            }
+        })?)
+    }
+}
+
+/// The tetrahedra at some nodes, and all their nodes.
+struct Piece {
+    mesh: Mesh,
+    /// The number of each node in the whole mesh, in increasing order.
+    nodes: Vec<u32>,
+    /// The number of each tetrahedron in the whole mesh, in increasing order.
+    elements: Vec<u32>,
+}
+
+impl Piece {
+    fn at(mesh: &Mesh, nodes: Nodes<'_>) -> Self {
+        let own = marked(nodes);
+        let all = mesh.tetrahedra.iter().enumerate();
+        let elements: Vec<u32> = all.filter(|(_, t)| touches(&own, t)).map(|(e, _)| e as u32).collect();
+        let corners = || elements.iter().map(|&e| mesh.tetrahedra[e as usize]);
+        let mut numbers = vec![u32::MAX; nodes.of()];
+        nodes.iter().for_each(|i| numbers[i] = 0);
+        corners().flatten().for_each(|i| numbers[i as usize] = 0);
+        let mut kept = Vec::new();
+        for (i, number) in numbers.iter_mut().enumerate().filter(|(_, number)| **number == 0) {
+            *number = kept.len() as u32;
+            kept.push(i as u32);
+        }
+        let tetrahedra = corners().map(|t| t.map(|i| numbers[i as usize])).collect();
+        let positions = kept.iter().map(|&i| mesh.positions[i as usize]).collect();
+        Self { mesh: Mesh { positions, triangles: Vec::new(), tetrahedra }, nodes: kept, elements }
+    }
+
+    /// An error of the piece, with the numbers of the whole mesh.
+    fn in_whole(&self, mut error: BodyError) -> BodyError {
+        match &mut error {
+            BodyError::Degenerate { index, .. } | BodyError::Material { index, .. } => {
+                *index = self.elements[*index] as usize;
+            }
+            BodyError::Loose { node } => *node = self.nodes[*node] as usize,
+            _ => {}
+        }
+        error
+    }
 }
 
 /// Computes the system (1).

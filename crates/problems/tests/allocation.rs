@@ -8,9 +8,15 @@ use coarsen_problems::{Options, Parts, Problem};
 
 fn main() {
     let outcome = parallel::threads(1, || {
-        for spec in
-            ["poisson2d:300", "poisson3d:40", "elasticity3d:20", "cloth:120", "jump3d:40", "graph:50000"]
-        {
+        for spec in [
+            "poisson2d:300",
+            "poisson3d:40",
+            "elasticity3d:20",
+            "cloth:120",
+            "softbody:20",
+            "jump3d:40",
+            "graph:50000",
+        ] {
             let usual = Options::default();
             let mut n = 0;
             // All that is allocated, freed or not.

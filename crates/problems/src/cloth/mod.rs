@@ -13,7 +13,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`sheet`] | vertices, triangles, hinges, and the elements at each vertex |
+//! | [`sheet`] | vertices, triangles and hinges |
 //!
 //! Stretching, shearing and bending come from [`coarsen_elastic`].
 
@@ -25,9 +25,9 @@ use coarsen_elastic::Fabric;
 use coarsen_sparse::Bsr;
 
 use crate::by_rows::{ByRows, Nodes};
+use crate::elements::{Incidence, around};
 use crate::grid::Grid;
 use crate::{Problem, ProblemError, rows};
-use sheet::Incidence;
 pub(crate) use sheet::Sheet;
 
 /// Stretching and shearing stiffness, N/m.
@@ -101,7 +101,7 @@ impl ByRows for Cloth {
 
     fn matrix(&self, nodes: Nodes<'_>) -> Result<Bsr<f64>, ProblemError> {
         let Self { sheet, dt, .. } = self;
-        let triangles = sheet.around(nodes);
+        let triangles = around(&sheet.triangles, nodes);
         let hinges = sheet.hinges_of(&triangles);
         let triangles_at = Incidence::new(nodes.of(), &triangles);
         let hinge_corners: Vec<[u32; 4]> = hinges.iter().map(|hinge| hinge.corners).collect();

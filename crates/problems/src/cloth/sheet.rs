@@ -1,13 +1,11 @@
 //! The sheet: a square grid of cells, divided into triangles along alternating diagonals.
 
-use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use coarsen_elastic::{Curved, Hinge, Triangle};
 
 use super::{BENDING, FABRIC};
 use crate::NumpyRandom;
-use crate::by_rows::Nodes;
 use crate::grid::Grid;
 
 /// The sag of the middle line between the bars, m.
@@ -92,21 +90,6 @@ impl Sheet {
         Hinge::all(triangles, flat, BENDING)
     }
 
-    /// Returns the triangles that determine the block rows of some vertices, in the order of all: those at the vertices,
-    /// and those at their neighbours, since a hinge at a vertex may have one triangle beside it.
-    pub(super) fn around(&self, nodes: Nodes<'_>) -> Cow<'_, [[u32; 3]]> {
-        if nodes.count() == nodes.of() {
-            return Cow::Borrowed(&self.triangles);
-        }
-        let mut near = vec![false; nodes.of()];
-        nodes.iter().for_each(|i| near[i] = true);
-        let touching = |near: &[bool], t: &[u32; 3]| t.iter().any(|&i| near[i as usize]);
-        let own = near.clone();
-        let at = self.triangles.iter().filter(|t| touching(&own, t));
-        at.flatten().for_each(|&i| near[i as usize] = true);
-        Cow::Owned(self.triangles.iter().copied().filter(|t| touching(&near, t)).collect())
-    }
-
     /// Whether vertex i is on a bar, u = 0 or u = 1.
     pub(super) fn held(&self, i: usize) -> bool {
         i < self.bar || i + self.bar >= self.rest.len()
@@ -126,35 +109,6 @@ fn triangles(grid: &Grid, n: usize) -> Vec<[u32; 3]> {
     cells.clone().map(|c| corners(c)[0]).chain(cells.map(|c| corners(c)[1])).collect()
 }
 
-/// The elements at each vertex, each with the number of its corner at this vertex.
-pub(super) struct Incidence {
-    starts: Vec<usize>,
-    elements: Vec<(u32, u8)>,
-}
-
-impl Incidence {
-    /// Returns the incidence of `vertices` vertices and elements of K corners, with elements in increasing
-    /// order.
-    pub(super) fn new<const K: usize>(vertices: usize, corners: &[[u32; K]]) -> Self {
-        let mut starts = vec![0; vertices + 1];
-        corners.as_flattened().iter().for_each(|&i| starts[i as usize + 1] += 1);
-        (0..vertices).for_each(|i| starts[i + 1] += starts[i]);
-        let (mut next, mut elements) = (starts.clone(), vec![(0, 0); corners.len() * K]);
-        for (e, corners) in corners.iter().enumerate() {
-            for (a, &i) in corners.iter().enumerate() {
-                elements[next[i as usize]] = (e as u32, a as u8);
-                next[i as usize] += 1;
-            }
-        }
-        Self { starts, elements }
-    }
-
-    /// The elements at vertex i, each with the number of its corner at this vertex.
-    pub(super) fn of(&self, i: usize) -> impl Iterator<Item = (usize, usize)> {
-        self.elements[self.starts[i]..self.starts[i + 1]].iter().map(|&(e, a)| (e as usize, usize::from(a)))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,8 +120,5 @@ mod tests {
             [[0, 3, 4], [1, 4, 2], [3, 6, 4], [4, 7, 8], [0, 4, 1], [4, 5, 2], [6, 7, 4], [4, 8, 5]];
         assert_eq!(sheet.triangles, expected);
         assert_eq!((0..9).filter(|&i| sheet.held(i)).collect::<Vec<_>>(), [0, 1, 2, 6, 7, 8]);
-        let at = Incidence::new(9, &sheet.triangles);
-        assert_eq!(at.of(3).collect::<Vec<_>>(), [(0, 1), (2, 0)]);
-        assert_eq!(at.of(4).count(), 8);
     }
 }

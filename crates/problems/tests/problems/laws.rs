@@ -46,7 +46,7 @@ fn matrices_on_meshes_are_symmetric_to_round_off() {
 }
 
 /// The name `garment:FILE` of a strip of cloth that is folded into two close layers.
-fn folded(which: usize) -> String {
+pub(crate) fn folded(which: usize) -> String {
     let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join(format!("folded_{}_{which}.obj", std::process::id()));
     let mut text = String::new();

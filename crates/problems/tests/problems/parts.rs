@@ -1,7 +1,7 @@
 //! Parts of a problem have the bits of the whole.
 
 use coarsen_core::{SplitMix64, parallel};
-use coarsen_problems::{Options, Part, Parts, Problem, ProblemError};
+use coarsen_problems::{Options, Part, Parts, Problem, ProblemError, random_rows, random_vector};
 
 const SPECS: [&str; 13] = [
     "poisson2d:1",
@@ -46,10 +46,38 @@ fn same(whole: &Problem, part: &Part, nodes: &[u32]) {
     assert_eq!(part.near_kernel.vectors(), whole.near_kernel.vectors(), "{name}");
 }
 
+/// The name `softbody:FILE` of a slab of two by two cubes of six tetrahedra, of which some are inverted.
+fn slab() -> String {
+    let file =
+        std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("slab_{}.mesh", std::process::id()));
+    let mut text = String::from("MeshVersionFormatted 2\nDimension 3\nVertices\n18\n");
+    let number = |x: usize, y: usize, z: usize| 6 * x + 2 * y + z;
+    for (x, y, z) in (0..18).map(|i| (i / 6, i / 2 % 3, i % 2)) {
+        let bump = 0.07 * ((5 * number(x, y, z)) % 7) as f64; // no two tetrahedra alike
+        text += &format!("{} {} {} 0\n", x as f64 + bump, y as f64 - bump, z as f64 + 0.5 * bump);
+    }
+    text += "Tetrahedra\n24\n";
+    for (x, y) in [(1, 1), (0, 1), (1, 0), (0, 0)] {
+        for axes in [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1], [1, 0, 2], [2, 1, 0]] {
+            let mut at = [x, y, 0];
+            text += &format!("{} ", 1 + number(at[0], at[1], at[2]));
+            for axis in axes {
+                at[axis] += 1;
+                text += &format!("{} ", 1 + number(at[0], at[1], at[2]));
+            }
+            text += "0\n";
+        }
+    }
+    std::fs::write(&file, text + "End\n").unwrap();
+    format!("softbody:{}", file.display())
+}
+
 /// Consecutive nodes, no node, and some nodes in any order.
 #[test]
 fn parts_have_the_bits_of_the_whole() {
-    for spec in SPECS {
+    let folded = crate::laws::folded(4);
+    let files = [format!("{folded}@1"), format!("{folded}@2@1.5"), slab()];
+    for spec in SPECS.into_iter().chain(files.iter().map(String::as_str)) {
         let whole = Problem::parse(spec, &options(spec)).unwrap();
         let parts = Parts::parse(spec, &options(spec)).unwrap();
         let n = whole.positions.len();
@@ -65,6 +93,9 @@ fn parts_have_the_bits_of_the_whole() {
             let scattered: Vec<u32> = (0..n / 5).map(|_| below(n)).collect();
             for nodes in [consecutive, scattered] {
                 same(&whole, &parts.part(&nodes).unwrap(), &nodes);
+                let (b, all) = (parts.block(), random_vector(n * parts.block(), 5));
+                let rows = nodes.iter().flat_map(|&i| &all[i as usize * b..(i as usize + 1) * b]);
+                assert!(random_rows(&nodes, b, 5).iter().eq(rows), "{spec}");
             }
         }
         same(&whole, &parts.part(&[]).unwrap(), &[]);

@@ -2,16 +2,15 @@
 //!
 //! | source | this rank holds |
 //! |---|---|
-//! | a file | its piece of the entries, then its rows; right-hand side, coordinates and near-kernel as a whole |
-//! | the gallery | its rows; right-hand side and positions as a whole |
-//! | `garment` and `softbody` | the whole problem while it is generated, then its rows |
+//! | a file | its piece of the entries, then its rows; coordinates, near-kernel and a right-hand side in a file as a whole |
+//! | the gallery | its rows; while they are generated, positions and the mesh as a whole |
 
 use std::path::Path;
 use std::sync::Arc;
 
 use coarsen_distributed::{Communicator, DistError, Entries, GlobalRows, Layout, Partition};
 use coarsen_matrix_market::{self as matrix_market, Piece, read_piece};
-use coarsen_problems::{Options, Parts, random_vector};
+use coarsen_problems::{Options, Parts, random_rows};
 use coarsen_sparse::{Bsr, NearKernel};
 
 use crate::arguments::{Division, Solve};
@@ -51,11 +50,12 @@ impl Input {
             together(comm, divide(options, nodes, block, comm.size(), positions.as_deref()))?;
         drop(positions);
         let own = layout.range(comm.rank());
-        let part = together(comm, parts.part(&order.old_numbers(own.clone())).map_err(Failure::Problem))?;
+        let nodes = order.old_numbers(own.clone());
+        let part = together(comm, parts.part(&nodes).map_err(Failure::Problem))?;
         let source = parts.name();
         drop(parts);
         let rows = renumbered(part.matrix, own.start, &order)?;
-        let b = order.part(&together(comm, right_hand_side(&options.rhs, layout.unknowns()))?, block, own);
+        let b = together(comm, right_hand_side(&options.rhs, &nodes, block, layout.unknowns()))?;
         let mut nnz = [(rows.columns().len() * block * block) as f64];
         comm.all_reduce(&mut nnz)?;
         let near_kernel = Some(part.near_kernel);
@@ -83,7 +83,8 @@ impl Input {
         let mut nnz = [(rows.columns().len() * size * size) as f64];
         comm.all_reduce(&mut nnz)?;
         let own = layout.range(comm.rank());
-        let b = order.part(&together(comm, right_hand_side(&options.rhs, n))?, size, own.clone());
+        let numbers = order.old_numbers(own.clone());
+        let b = together(comm, right_hand_side(&options.rhs, &numbers, size, n))?;
         let kernel = match (&options.near_kernel, &positions) {
             (Some(file), _) => kernel(file, n, size, &order, own).map(Some),
             (None, Some(x)) if size == 2 || size == 3 => rigid(x, size, &order, own).map(Some),
@@ -147,16 +148,18 @@ fn assemble<C: Communicator>(
     entries.finish()
 }
 
-fn right_hand_side(text: &str, n: usize) -> Result<Vec<f64>, Failure> {
+/// The entries of `nodes` of the right-hand side, in this order; it has `n` entries in all.
+fn right_hand_side(text: &str, nodes: &[u32], size: usize, n: usize) -> Result<Vec<f64>, Failure> {
     match (text, text.strip_prefix("random:")) {
-        ("ones", _) => Ok(vec![1.0; n]),
+        ("ones", _) => Ok(vec![1.0; nodes.len() * size]),
         (_, Some(seed)) => {
-            Ok(random_vector(n, seed.parse().map_err(|_| Failure::Rhs { text: text.to_owned() })?))
+            let seed = seed.parse().map_err(|_| Failure::Rhs { text: text.to_owned() })?;
+            Ok(random_rows(nodes, size, seed))
         }
         (file, None) => {
             let b = matrix_market::read_vector(file)?;
             check_rows(Path::new(file), "one per unknown", n, b.len())?;
-            Ok(b)
+            Ok(nodes.iter().flat_map(|&i| b[i as usize * size..][..size].iter().copied()).collect())
         }
     }
 }
