@@ -36,7 +36,7 @@ impl<C: Communicator, S: RankPlace<C>> Level<C, S> {
     /// The matrix of a level and its smoother.
     pub(crate) fn smoothed(
         place: &S,
-        here: &LevelRows<C>,
+        here: &LevelRows<'_, C>,
         inverses: &DenseBlocks<f64>,
         estimate: (usize, f64),
     ) -> Result<(S::Matrix, Chebyshev<C, S>), DistError> {
@@ -52,7 +52,7 @@ impl<C: Communicator, S: RankPlace<C>> Level<C, S> {
         a: S::Matrix,
         smoother: Chebyshev<C, S>,
         step: Step<C>,
-    ) -> Result<(Self, LevelRows<C>), DistError> {
+    ) -> Result<(Self, LevelRows<'static, C>), DistError> {
         let Step { coarse, p, transposed, transfer } = step;
         let level = Self {
             on: on.clone(),
